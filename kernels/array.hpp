@@ -1,0 +1,42 @@
+// Arrays of the model: Kokkos Views over one rank's patch of the grid, with one ring of ghosts.
+//
+// Shape and order: (j, i) = (y, x), columns (j, i, k) contiguous in z. An owned cell has view indices 1..ym, 1..xm; index 0
+// and ym + 1 (xm + 1) are ghosts. The label of a View is the name of the variable ("thk", "topg", ...): files, errors and
+// profilers use it. This is the only file that knows which Kokkos backend was chosen.
+#pragma once
+
+#include "kernels/patch.hpp"
+
+#include <Kokkos_Core.hpp>
+
+#include <string>
+
+namespace nunatak {
+
+using Exec = NUNATAK_EXEC_SPACE; // the execution space chosen at build time (CMake: NUNATAK_BACKEND)
+using Mem = Exec::memory_space;
+
+template <class T> using Array2 = Kokkos::View<T**, Kokkos::LayoutRight, Mem>;  // (j, i)
+template <class T> using Array3 = Kokkos::View<T***, Kokkos::LayoutRight, Mem>; // (j, i, k)
+
+/// A 2-D array over `patch` and its ghosts, filled with zeros.
+template <class T> Array2<T> make_array(const std::string& name, const Patch& patch) {
+  return Array2<T>(name, patch.ym + 2, patch.xm + 2);
+}
+
+/// A 3-D array over `patch` and its ghosts with `Mz` levels, filled with zeros.
+template <class T> Array3<T> make_columns(const std::string& name, const Patch& patch, int Mz) {
+  return Array3<T>(name, patch.ym + 2, patch.xm + 2, Mz);
+}
+
+/// Loop over the owned cells of a patch, f(j, i) with view indices. `label` names the loop in profiles.
+template <class F> void for_each_cell(const char* label, const Patch& patch, const F& f) {
+  Kokkos::parallel_for(label, Kokkos::MDRangePolicy<Exec, Kokkos::Rank<2>>({1, 1}, {patch.ym + 1, patch.xm + 1}), f);
+}
+
+/// Loop over the owned cells and all ghosts of a patch, f(j, i) with view indices.
+template <class F> void for_each_cell_and_ghost(const char* label, const Patch& patch, const F& f) {
+  Kokkos::parallel_for(label, Kokkos::MDRangePolicy<Exec, Kokkos::Rank<2>>({0, 0}, {patch.ym + 2, patch.xm + 2}), f);
+}
+
+} // namespace nunatak

@@ -1,0 +1,98 @@
+// Who owns what: the global grid of Mx x My cells cut into px x py rectangular patches, one per rank.
+//
+//   rank = ry * px + rx            +-----+-----+-----+
+//                                  |  3  |  4  |  5  |   ry = 1
+//   y (j)                          +-----+-----+-----+
+//   ^                              |  0  |  1  |  2  |   ry = 0
+//   +--> x (i)                     +-----+-----+-----+
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+namespace nunatak {
+
+/// The rectangle of the grid that one rank owns.
+struct Patch {
+  int Mx = 0, My = 0; ///< size of the global grid
+  int xs = 0, ys = 0; ///< first owned column and row (global indices)
+  int xm = 0, ym = 0; ///< number of owned columns and rows
+
+  /// Global column (row) of a view index: owned cells have view indices 1..xm (1..ym).
+  int global_i(int i) const { return xs + i - 1; }
+  int global_j(int j) const { return ys + j - 1; }
+
+  /// Global index of the cell with view indices (j, i), in raster order; 64 bits: it never overflows.
+  std::int64_t cell(int j, int i) const { return static_cast<std::int64_t>(global_j(j)) * Mx + global_i(i); }
+
+  bool owns(int gj, int gi) const { return gi >= xs && gi < xs + xm && gj >= ys && gj < ys + ym; }
+  std::int64_t cells() const { return static_cast<std::int64_t>(xm) * ym; }
+};
+
+/// The cut of the grid into patches. A value: every rank holds the same one.
+struct Decomposition {
+  int Mx = 0, My = 0;       ///< global grid
+  int px = 1, py = 1;       ///< ranks along x and y
+  bool periodic_x = false;  ///< cell 0 and cell Mx - 1 of a row are neighbours
+  bool periodic_y = false;
+  std::vector<int> x, y;    ///< x[r]..x[r+1] are the columns of the r-th patch along x; sizes px + 1, py + 1
+
+  int size() const { return px * py; }
+
+  Patch patch(int rank) const {
+    const int rx = rank % px, ry = rank / px;
+    return {Mx, My, x[rx], y[ry], x[rx + 1] - x[rx], y[ry + 1] - y[ry]};
+  }
+
+  /// Rank of the neighbour in direction (dx, dy), each -1, 0 or 1; -1 beyond a domain edge that is not periodic.
+  int neighbour(int rank, int dx, int dy) const {
+    int rx = rank % px + dx, ry = rank / px + dy;
+    if (periodic_x) rx = (rx + px) % px;
+    if (periodic_y) ry = (ry + py) % py;
+    return (rx < 0 || rx >= px || ry < 0 || ry >= py) ? -1 : ry * px + rx;
+  }
+
+  /// px x py patches of nearly equal size (they differ by at most one row or column).
+  static Decomposition make(int Mx, int My, int px, int py) {
+    if (Mx < 1 || My < 1) {
+      throw std::invalid_argument("grid of " + std::to_string(Mx) + " x " + std::to_string(My) + " cells: expected at least 1 x 1");
+    }
+    if (px < 1 || py < 1 || px > Mx || py > My) {
+      throw std::invalid_argument("grid too small for the ranks: " + std::to_string(Mx) + " x " + std::to_string(My) +
+                                  " cells cannot be cut into " + std::to_string(px) + " x " + std::to_string(py) +
+                                  " patches of at least one cell; use fewer ranks or a larger grid");
+    }
+    Decomposition d;
+    d.Mx = Mx, d.My = My, d.px = px, d.py = py;
+    const auto cut = [](int cells, int parts) {
+      std::vector<int> start(static_cast<std::size_t>(parts) + 1);
+      for (int r = 0; r <= parts; ++r) start[static_cast<std::size_t>(r)] = static_cast<int>(static_cast<std::int64_t>(cells) * r / parts);
+      return start;
+    };
+    d.x = cut(Mx, px);
+    d.y = cut(My, py);
+    return d;
+  }
+
+  /// The cut into `ranks` patches with the shortest seams.
+  static Decomposition make(int Mx, int My, int ranks) {
+    int best_px = 0;
+    double best = 0.0;
+    for (int px = 1; px <= ranks; ++px) {
+      if (ranks % px != 0 || px > Mx || ranks / px > My) continue;
+      const double seam = static_cast<double>(px - 1) * My + static_cast<double>(ranks / px - 1) * Mx;
+      if (best_px == 0 || seam < best) best_px = px, best = seam;
+    }
+    if (best_px == 0) {
+      throw std::invalid_argument("grid too small for the ranks: " + std::to_string(Mx) + " x " + std::to_string(My) +
+                                  " cells cannot be cut into " + std::to_string(ranks) +
+                                  " patches of at least one cell; use fewer ranks or a larger grid");
+    }
+    return make(Mx, My, best_px, ranks / best_px);
+  }
+};
+
+} // namespace nunatak

@@ -1,0 +1,67 @@
+// The one door through which a parallel algorithm talks to other ranks.
+//
+// An algorithm is written over the *local ranks* of this process and a `Ranks`: with MPI there is one local rank per process
+// (miniapp/mpi_ranks.hpp); VirtualRanks (kernels/virtual_ranks.hpp) holds P x Q of them in one process, so that the same code
+// can be tested at 4096 ranks on a laptop. Everything that is sent is counted.
+//
+// Every function is collective: all ranks call it, in the same order.
+#pragma once
+
+#include "kernels/array.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace nunatak {
+
+/// A ghosted array of any type, seen by the ghost exchange as bytes.
+struct Ghosted {
+  std::byte* data = nullptr;
+  std::size_t cell_bytes = 0; ///< bytes per cell: sizeof(T), times Mz for columns
+
+  template <class T> Ghosted(const Array2<T>& a) : data(reinterpret_cast<std::byte*>(a.data())), cell_bytes(sizeof(T)) {}
+  template <class T>
+  Ghosted(const Array3<T>& a) : data(reinterpret_cast<std::byte*>(a.data())), cell_bytes(sizeof(T) * a.extent(2)) {}
+};
+
+/// What an algorithm has sent so far, on this process.
+struct Traffic {
+  std::int64_t exchanges = 0;   ///< rounds of ghost exchange
+  std::int64_t messages = 0;    ///< point-to-point messages sent
+  std::int64_t bytes = 0;       ///< payload of these messages
+  std::int64_t collectives = 0; ///< reductions, gathers
+};
+
+class Ranks {
+public:
+  explicit Ranks(Decomposition decomposition) : m_decomposition(std::move(decomposition)) {}
+  virtual ~Ranks() = default;
+
+  const Decomposition& decomposition() const { return m_decomposition; }
+  const Traffic& traffic() const { return m_traffic; }
+
+  /// The local ranks: `local_size()` of them, the first being global rank `first()`. One under MPI.
+  virtual int local_size() const = 0;
+  virtual int first() const = 0;
+  Patch patch(int local) const { return m_decomposition.patch(first() + local); }
+
+  /// Fill the ghosts of `arrays[local]`, the same arrays in the same order on every rank: one message to each of up to eight
+  /// neighbours, whatever the number of arrays. Ghosts beyond a domain edge copy the nearest owned cell (zero gradient),
+  /// or the cell of the other side where the decomposition is periodic.
+  virtual void update_ghosts(const std::vector<std::vector<Ghosted>>& arrays) = 0;
+
+  /// Replace `values[local]` by the element-wise sum (maximum) over all ranks. Equal sizes on all ranks. One collective.
+  virtual void sum(std::vector<std::vector<std::int64_t>>& values) = 0;
+  virtual void max(std::vector<std::vector<std::int64_t>>& values) = 0;
+
+  /// The contributions of all ranks, one after another in the order of ranks: the same on every rank. Two collectives
+  /// (lengths, contents).
+  virtual std::vector<std::int64_t> gather_all(const std::vector<std::vector<std::int64_t>>& contributions) = 0;
+
+protected:
+  Decomposition m_decomposition;
+  Traffic m_traffic;
+};
+
+} // namespace nunatak

@@ -1,0 +1,33 @@
+// The ghost exchange and the collectives of kernels/ranks.hpp, through MPI: one local rank per process.
+#pragma once
+
+#include "kernels/ranks.hpp"
+
+#include <mpi.h>
+
+namespace nunatak {
+
+class MpiRanks final : public Ranks {
+public:
+  /// `decomposition.size()` must be the size of `comm`, which must outlive this object.
+  MpiRanks(MPI_Comm comm, Decomposition decomposition);
+
+  int local_size() const override { return 1; }
+  int first() const override { return m_rank; }
+  MPI_Comm comm() const { return m_comm; }
+  Patch patch() const { return Ranks::patch(0); }
+
+  void update_ghosts(const std::vector<std::vector<Ghosted>>& arrays) override;
+  void sum(std::vector<std::vector<std::int64_t>>& values) override;
+  void max(std::vector<std::vector<std::int64_t>>& values) override;
+  std::vector<std::int64_t> gather_all(const std::vector<std::vector<std::int64_t>>& contributions) override;
+
+  /// The same for the one local rank: `update_ghosts({H, b, mask})`, any mixture of types, one message per neighbour.
+  void update_ghosts(const std::vector<Ghosted>& arrays) { update_ghosts(std::vector<std::vector<Ghosted>>{arrays}); }
+
+private:
+  MPI_Comm m_comm;
+  int m_rank = 0;
+};
+
+} // namespace nunatak

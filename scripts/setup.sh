@@ -1,0 +1,77 @@
+#!/usr/bin/env bash
+# Install what nunatak needs on Debian 12/13 or Ubuntu 22.04/24.04: distribution packages (root or sudo), and below build/deps
+# Kokkos and a Python environment. Idempotent. On a supercomputer use its modules or spack.yaml instead (see README.md).
+set -euo pipefail
+cd "$(dirname "$0")/.."
+deps=$PWD/build/deps
+mkdir -p "$deps"
+say() { printf '\033[1m[setup]\033[0m %s\n' "$*"; }
+root() { if [ "$(id -u)" = 0 ]; then "$@"; else sudo "$@"; fi; }
+
+# --- distribution packages -------------------------------------------------------------------------------------------
+packages=(g++ cmake ninja-build git pkg-config python3-venv python3-pip
+  libpetsc-real-dev libopenmpi-dev openmpi-bin libpnetcdf-dev pnetcdf-bin libnetcdf-mpi-dev
+  libudunits2-dev nlohmann-json3-dev netcdf-bin cdo nco)
+missing() { for p in "$@"; do dpkg-query -W -f='${Status}' "$p" 2>/dev/null | grep -q 'ok installed' || echo "$p"; done; }
+install() { root env DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends "$@" >"$deps/apt.log" 2>&1 ||
+  { tail -n 20 "$deps/apt.log" >&2; echo "setup: apt-get install failed for: $*" >&2; exit 1; }; }
+command -v apt-get >/dev/null || { echo "setup: expected Debian or Ubuntu (apt-get); elsewhere see README.md, 'On a supercomputer'" >&2; exit 1; }
+need=$(missing "${packages[@]}")
+if [ -n "$need" ]; then
+  say "installing" $need
+  root apt-get update -q >"$deps/apt.log" 2>&1 || { tail -n 5 "$deps/apt.log" >&2; exit 1; }
+  install $need
+fi
+
+# --- Catch2 v3: in the distribution, or (Debian 12) in its backports -----------------------------------------------------
+if ! find /usr/lib /usr/share /usr/local -name Catch2ConfigVersion.cmake -exec grep -q 'PACKAGE_VERSION "3' {} \; -print 2>/dev/null | grep -q .; then
+  say "installing Catch2 v3"
+  . /etc/os-release
+  [ -n "$(apt-cache policy catch2 2>/dev/null)" ] || root apt-get update -q >"$deps/apt.log" 2>&1
+  if apt-cache policy catch2 | grep -q 'Candidate: 3'; then
+    install catch2
+  else
+    # the mirror that apt itself uses for this release, with the suite <codename>-backports
+    mirror=$(apt-get indextargets --format '$(REPO_URI) $(CODENAME)' 'Created-By: Packages' | awk -v c="$VERSION_CODENAME" '$2 == c {print $1; exit}')
+    [ -n "$mirror" ] || { echo "setup: no mirror for $VERSION_CODENAME in apt's configuration; install Catch2 >= 3 by hand" >&2; exit 1; }
+    lists=$deps/apt-backports
+    mkdir -p "$lists/partial"
+    echo "deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] $mirror $VERSION_CODENAME-backports main" >"$deps/backports.list"
+    options=(-o "Dir::Etc::SourceList=$deps/backports.list" -o Dir::Etc::SourceParts=- -o "Dir::State::Lists=$lists" -o APT::Sandbox::User=root)
+    root apt-get "${options[@]}" update -q >"$deps/apt.log" 2>&1 || { tail -n 5 "$deps/apt.log" >&2; exit 1; }
+    root env DEBIAN_FRONTEND=noninteractive apt-get "${options[@]}" install -y -q --no-install-recommends catch2 >"$deps/apt.log" 2>&1 ||
+      { tail -n 5 "$deps/apt.log" >&2; exit 1; }
+  fi
+fi
+
+# --- Python: plots, and a build back end to fetch the source of Kokkos ------------------------------------------------
+venv=$deps/python
+stamp=$venv/requirements.txt
+if ! cmp -s scripts/requirements.txt "$stamp"; then
+  say "creating the Python environment build/deps/python"
+  rm -rf "$venv"
+  python3 -m venv "$venv"
+  "$venv/bin/pip" install -q --disable-pip-version-check -r scripts/requirements.txt
+  cp scripts/requirements.txt "$stamp"
+fi
+
+# --- Kokkos 4.7, Serial and OpenMP ------------------------------------------------------------------------------------
+# Debian 12 has none that can be used. The unmodified source of Kokkos 4.7.0 is part of a source distribution on PyPI, which is
+# reachable from behind most firewalls; NUNATAK_KOKKOS_SOURCE names another copy.
+if [ ! -e "$deps/lib/cmake/Kokkos/KokkosConfig.cmake" ]; then
+  say "building Kokkos 4.7 into build/deps (a minute)"
+  source_dir=${NUNATAK_KOKKOS_SOURCE:-$deps/kokkos-source}
+  if [ ! -e "$source_dir/CMakeLists.txt" ]; then
+    rm -rf "$deps/download" "$source_dir"
+    "$venv/bin/pip" download -q --disable-pip-version-check --no-deps --no-binary :all: --no-build-isolation -d "$deps/download" pygenten==0.1.5
+    mkdir -p "$source_dir"
+    tar -xzf "$deps"/download/pygenten-0.1.5.tar.gz -C "$source_dir" --strip-components=3 pygenten-0.1.5/tpls/kokkos
+    rm -rf "$deps/download"
+  fi
+  cmake -G Ninja -S "$source_dir" -B "$deps/kokkos-build" -DCMAKE_BUILD_TYPE=Release -DCMAKE_CXX_STANDARD=17 -DCMAKE_INSTALL_PREFIX="$deps" \
+    -DCMAKE_INSTALL_LIBDIR=lib -DKokkos_ENABLE_SERIAL=ON -DKokkos_ENABLE_OPENMP=ON >"$deps/kokkos.log" 2>&1 &&
+    cmake --build "$deps/kokkos-build" --target install >>"$deps/kokkos.log" 2>&1 ||
+    { tail -n 20 "$deps/kokkos.log" >&2; echo "setup: Kokkos did not build (log: build/deps/kokkos.log)" >&2; exit 1; }
+  rm -rf "$deps/kokkos-build"
+fi
+say "ready"

@@ -1,0 +1,52 @@
+// One check of the ghost exchange for every kind of Ranks: fill owned cells with their global index, exchange, look at every
+// ghost. Three arrays of different types travel together.
+#pragma once
+
+#include "kernels/ranks.hpp"
+
+#include <catch2/catch_test_macros.hpp>
+
+namespace nunatak {
+
+inline std::int64_t expected_cell(const Decomposition& d, int gj, int gi) {
+  const auto fold = [](int g, int M, bool periodic) { return periodic ? (g + M) % M : g < 0 ? 0 : g >= M ? M - 1 : g; };
+  return static_cast<std::int64_t>(fold(gj, d.My, d.periodic_y)) * d.Mx + fold(gi, d.Mx, d.periodic_x);
+}
+
+inline void check_ghosts(Ranks& ranks) {
+  const int Mz = 3;
+  std::vector<Array2<std::int64_t>> a;
+  std::vector<Array2<int>> b;
+  std::vector<Array3<double>> c;
+  std::vector<std::vector<Ghosted>> all;
+  for (int r = 0; r < ranks.local_size(); ++r) {
+    const Patch p = ranks.patch(r);
+    a.push_back(make_array<std::int64_t>("a", p));
+    b.push_back(make_array<int>("b", p));
+    c.push_back(make_columns<double>("c", p, Mz));
+    for (int j = 1; j <= p.ym; ++j) {
+      for (int i = 1; i <= p.xm; ++i) {
+        a[r](j, i) = p.cell(j, i);
+        b[r](j, i) = static_cast<int>(2 * p.cell(j, i));
+        for (int k = 0; k < Mz; ++k) c[r](j, i, k) = static_cast<double>(p.cell(j, i)) + 0.25 * k;
+      }
+    }
+    all.push_back({a[r], b[r], c[r]});
+  }
+  ranks.update_ghosts(all);
+  int wrong = 0;
+  for (int r = 0; r < ranks.local_size(); ++r) {
+    const Patch p = ranks.patch(r);
+    for (int j = 0; j <= p.ym + 1; ++j) {
+      for (int i = 0; i <= p.xm + 1; ++i) {
+        const std::int64_t n = expected_cell(ranks.decomposition(), p.global_j(j), p.global_i(i));
+        bool same = a[r](j, i) == n && b[r](j, i) == 2 * n;
+        for (int k = 0; k < Mz; ++k) same = same && c[r](j, i, k) == static_cast<double>(n) + 0.25 * k;
+        wrong += same ? 0 : 1;
+      }
+    }
+  }
+  CHECK(wrong == 0);
+}
+
+} // namespace nunatak

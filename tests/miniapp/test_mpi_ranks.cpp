@@ -1,0 +1,34 @@
+// The MPI ghost exchange and collectives, against the same checks as the virtual ones.
+#include "miniapp/mpi_ranks.hpp"
+#include "tests/kernels/ghost_checks.hpp"
+
+using namespace nunatak;
+
+TEST_CASE("ghosts hold the neighbour's cells, with and without periodicity") {
+  int size = 1;
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  for (int periodic = 0; periodic < 4; ++periodic) {
+    Decomposition d = Decomposition::make(11, 9, size);
+    d.periodic_x = (periodic & 1) != 0;
+    d.periodic_y = (periodic & 2) != 0;
+    MpiRanks ranks(MPI_COMM_WORLD, d);
+    check_ghosts(ranks);
+  }
+}
+
+TEST_CASE("sum, max and gather over ranks") {
+  int size = 1, rank = 0;
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MpiRanks ranks(MPI_COMM_WORLD, Decomposition::make(11, 9, size));
+  std::vector<std::vector<std::int64_t>> values{{1, rank}};
+  ranks.sum(values);
+  CHECK(values[0] == std::vector<std::int64_t>{size, size * (size - 1) / 2});
+  values = {{-rank, rank}};
+  ranks.max(values);
+  CHECK(values[0] == std::vector<std::int64_t>{0, size - 1});
+  const auto all = ranks.gather_all({std::vector<std::int64_t>(static_cast<std::size_t>(rank), rank)}); // rank 0 gives none
+  std::vector<std::int64_t> expected;
+  for (int r = 0; r < size; ++r) expected.insert(expected.end(), static_cast<std::size_t>(r), r);
+  CHECK(all == expected);
+}
