@@ -1,0 +1,114 @@
+// Parses the header of classic NetCDF files. See classic_header.hpp.
+//
+//   header = magic numrecs dim_list gatt_list var_list
+//   magic  = 'C' 'D' 'F' version     version 1: 32-bit sizes and offsets; 2: 64-bit offsets; 5: 64-bit sizes and offsets
+//   list   = tag count element*      tag 10 dimensions, 11 variables, 12 attributes, 0 if absent
+#include "io/classic_header.hpp"
+
+#include "io/error.hpp"
+
+#include <algorithm>
+#include <fstream>
+#include <vector>
+
+namespace nunatak::io {
+
+namespace {
+
+class Header {
+public:
+  explicit Header(const std::string& path) : m_path(path), m_in(path, std::ios::binary) {}
+
+  /// An unsigned big-endian integer.
+  std::uint64_t integer(int bytes) {
+    unsigned char raw[8];
+    if (!m_in.read(reinterpret_cast<char*>(raw), bytes)) fail("the file ends inside its header: it is truncated");
+    std::uint64_t value = 0;
+    for (int n = 0; n < bytes; ++n) value = value << 8 | raw[n];
+    return value;
+  }
+
+  void skip(std::uint64_t bytes) { m_in.seekg(static_cast<std::streamoff>((bytes + 3) / 4 * 4), std::ios::cur); }
+
+  [[noreturn]] void fail(const std::string& what) const { throw Error("file '" + m_path + "': " + what); }
+
+private:
+  std::string m_path;
+  std::ifstream m_in;
+};
+
+std::uint64_t type_size(const Header& header, std::uint64_t type) {
+  constexpr std::uint64_t sizes[] = {0, 1, 1, 2, 4, 4,
+                                     8, 1, 2, 4, 8, 8}; // byte char short int float double, then unsigned and 64 bits
+  if (type < 1 || type > 11) header.fail("expected a type from 1 to 11 in the header, found " + std::to_string(type));
+  return sizes[type];
+}
+
+} // namespace
+
+std::optional<std::uint64_t> classic_file_size(const std::string& path) {
+  {
+    char magic[4] = {};
+    std::ifstream in(path, std::ios::binary);
+    if (!in.read(magic, 4) || magic[0] != 'C' || magic[1] != 'D' || magic[2] != 'F') return std::nullopt;
+    if (magic[3] != 1 && magic[3] != 2 && magic[3] != 5) return std::nullopt;
+  }
+  Header in(path);
+  const int version = static_cast<int>(in.integer(4) & 0xff);
+  const int count_bytes = version == 5 ? 8 : 4;
+  const int offset_bytes = version == 1 ? 4 : 8;
+  const auto count = [&] { return in.integer(count_bytes); };
+  const auto skip_attributes = [&] {
+    in.integer(4);
+    for (std::uint64_t n = count(); n > 0; --n) {
+      in.skip(count());
+      const std::uint64_t size = type_size(in, in.integer(4));
+      in.skip(count() * size);
+    }
+  };
+
+  std::uint64_t records = count();
+  if (records == (version == 5 ? ~0ULL : 0xffffffffULL)) records = 0; // "streaming": the number of records is not stated
+  in.integer(4);
+  std::vector<std::uint64_t> dimensions;
+  for (std::uint64_t n = count(); n > 0; --n) {
+    in.skip(count());
+    dimensions.push_back(count()); // 0: the record dimension
+  }
+  skip_attributes();
+
+  struct Variable {
+    std::uint64_t begin, size;
+  };
+  std::vector<Variable> fixed, record;
+  in.integer(4);
+  for (std::uint64_t n = count(); n > 0; --n) {
+    in.skip(count());
+    std::vector<std::uint64_t> shape(static_cast<std::size_t>(std::min<std::uint64_t>(count(), 1024)));
+    for (auto& length : shape) {
+      const std::uint64_t id = count();
+      if (id >= dimensions.size())
+        in.fail("the header refers to dimension " + std::to_string(id) + ", but there are " + std::to_string(dimensions.size()));
+      length = dimensions[static_cast<std::size_t>(id)];
+    }
+    skip_attributes();
+    std::uint64_t size = type_size(in, in.integer(4));
+    count(); // vsize: redundant, and wrong by design where it does not fit
+    const std::uint64_t begin = in.integer(offset_bytes);
+    const bool is_record = !shape.empty() && shape[0] == 0;
+    for (std::size_t d = is_record ? 1 : 0; d < shape.size(); ++d) size *= shape[d];
+    (is_record ? record : fixed).push_back({begin, size});
+  }
+
+  std::uint64_t end = 0;
+  for (const auto& v : fixed) end = std::max(end, v.begin + v.size);
+  std::uint64_t record_size = 0;
+  for (const auto& v : record) record_size += (v.size + 3) / 4 * 4;
+  if (record.size() == 1) record_size = record[0].size; // a lone record variable is not padded
+  for (const auto& v : record) {
+    if (records > 0) end = std::max(end, v.begin + (records - 1) * record_size + v.size);
+  }
+  return end;
+}
+
+} // namespace nunatak::io

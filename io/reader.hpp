@@ -1,0 +1,96 @@
+// Reading NetCDF files (classic, CDF-2, CDF-5, NetCDF-4/HDF5), every rank its own block.
+//
+//   io::Reader in("antarctica_32km.nc", comm);
+//   auto thk = in.read_block("thk", {ys, xs}, {ym, xm}); // row-major values of this rank's block
+//
+// Every rank opens the file by itself (serial NetCDF-C). All functions marked collective are called by every rank of `comm`;
+// an error on any rank is the same Error on all. Use MPI_COMM_SELF to read on one rank alone. Blocks may be empty (a count of
+// 0) and may differ between ranks. Neighbours: error.hpp (Error), classic_header.hpp (finds truncated files), writer.hpp.
+#pragma once
+
+#include "io/error.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace nunatak::io {
+
+class Reader {
+public:
+  struct Axis {
+    std::string name;
+    std::size_t length = 0;
+    bool unlimited = false;
+  };
+
+  /// Collective. Error if the file is missing, cannot be read, is not NetCDF or is shorter than its header says.
+  Reader(std::string path, MPI_Comm comm);
+  ~Reader();
+  Reader(const Reader&) = delete;
+  Reader& operator=(const Reader&) = delete;
+
+  const std::string& path() const { return m_path; }
+
+  // --- What the file holds (local, the same on every rank) ---
+
+  std::vector<std::string> variables() const;
+  bool has(const std::string& variable) const;
+  /// Dimensions of a variable in the order of the file, slowest first.
+  std::vector<Axis> dimensions(const std::string& variable) const;
+  /// "byte", "short", "int", "int64", "float", "double", "char", ...
+  std::string type(const std::string& variable) const;
+  bool has_dimension(const std::string& dimension) const;
+  std::size_t length(const std::string& dimension) const;
+  /// Length of the unlimited dimension; 0 if there is none.
+  std::size_t records() const;
+
+  /// Attributes; `variable` = "" means of the file. nullopt if absent. Error if it is a number (text) where text (numbers) was
+  /// asked for.
+  std::vector<std::string> attributes(const std::string& variable) const;
+  std::optional<std::string> text(const std::string& variable, const std::string& attribute) const;
+  std::optional<std::vector<double>> numbers(const std::string& variable, const std::string& attribute) const;
+  /// The only value of an attribute; Error if it has several.
+  std::optional<double> number(const std::string& variable, const std::string& attribute) const;
+
+  // --- Values (collective) ---
+
+  /// Values of the block start[d] <= index < start[d] + count[d], row-major, one start and count per dimension of the variable.
+  /// scale_factor and add_offset are applied. NaN where the file has _FillValue, missing_value, or (without _FillValue) the
+  /// default fill value of the type, which marks what was never written.
+  std::vector<double> read_block(const std::string& variable, const std::vector<std::size_t>& start,
+                                 const std::vector<std::size_t>& count) const;
+
+  /// The same for integers, exact to 64 bits. A floating-point variable is accepted if every value is a whole number. Missing
+  /// values become `missing` if it is given, else they stay as stored (integers) or are an Error (NaN). Packed variables
+  /// (scale_factor, add_offset) are an Error.
+  std::vector<std::int64_t> read_block_int(const std::string& variable, const std::vector<std::size_t>& start,
+                                           const std::vector<std::size_t>& count,
+                                           std::optional<std::int64_t> missing = std::nullopt) const;
+
+  /// read_block of one record of a variable whose first dimension is unlimited or named "time"; `start` and `count` are of the
+  /// other dimensions. No `record` means the last one. A variable without that dimension is read as it is.
+  std::vector<double> read_record(const std::string& variable, const std::vector<std::size_t>& start,
+                                  const std::vector<std::size_t>& count, std::optional<std::size_t> record = std::nullopt) const;
+
+  /// All values of a variable (coordinates, scalars), on every rank.
+  std::vector<double> read_all(const std::string& variable) const;
+
+private:
+  int id(const std::string& variable) const;
+  void check(int status, const std::string& what) const;
+  void check_block(const std::string& variable, const std::vector<std::size_t>& start,
+                   const std::vector<std::size_t>& count) const;
+  std::vector<double> read_unpacked(const std::string& variable, const std::vector<std::size_t>& start,
+                                    const std::vector<std::size_t>& count) const;
+  std::vector<double> fill_values(const std::string& variable) const;
+  [[noreturn]] void fail(const std::string& what) const;
+
+  std::string m_path;
+  MPI_Comm m_comm;
+  int m_ncid = -1;
+};
+
+} // namespace nunatak::io
