@@ -1,0 +1,53 @@
+// Reading the initial state and the forcing from a NetCDF file, every rank its own block, onto the grid of the run.
+//
+// The file has coordinates x and y (equally spaced, in any unit of length) and variables of shape (y, x) or (time, y, x), of
+// which the last record is read; `temp` of shape (..., y, x, z). On another grid than the file's, fields are interpolated:
+// bilinear; basins take the nearest point; the ice extent is that of the nearest point, and thickness is averaged over icy points
+// only, so that margins are not thinned. On the file's own grid values are taken as they are, to the last bit.
+#pragma once
+
+#include "io/reader.hpp"
+#include "miniapp/grid.hpp"
+#include "miniapp/log.hpp"
+#include "miniapp/mpi_ranks.hpp"
+#include "miniapp/options.hpp"
+#include "miniapp/state.hpp"
+
+namespace nunatak {
+
+class Input {
+public:
+  /// Collective. Throws Error (io::Error) if the file cannot be read, lacks thk, topg or a coordinate, or x or y is not regular.
+  Input(const std::string& path, MPI_Comm comm, const Log& log);
+
+  const Axis& x() const { return m_x; }
+  const Axis& y() const { return m_y; }
+  std::optional<PolarStereographic> projection() const;
+
+  /// Levels and time of a file that nunatak wrote; empty and 0 otherwise.
+  std::vector<double> levels() const;
+  double time() const;
+
+  /// thk, topg, and what else the file has; Forcing keeps the constants of `options` where it has nothing (and says so in the
+  /// log). Collective. Throws Error naming file and variable: wrong dimensions, wrong units, NaN, negative thickness.
+  void read(const Grid& grid, MpiRanks& ranks, State& state, Forcing& forcing) const;
+
+  bool has_temperature() const { return m_reader.has("temp"); }
+  /// Temperature on the levels of the grid (linear in z). Collective.
+  void read_temperature(const Grid& grid, MpiRanks& ranks, Array3<double>& temp) const;
+
+private:
+  enum class Method { bilinear, nearest, thickness };
+  struct Source; // the block of the file that covers a rank's patch
+  Source source(const Grid& grid, const Patch& patch) const;
+  void check_dimensions(const std::string& variable, bool columns) const;
+  void read_field(const std::string& variable, const std::string& units, Method method, const Grid& grid, MpiRanks& ranks,
+                  const Array2<double>& field) const;
+
+  io::Reader m_reader;
+  const Log& m_log;
+  Axis m_x, m_y;
+  bool m_flip_x = false, m_flip_y = false; // coordinates that decrease
+};
+
+} // namespace nunatak

@@ -1,0 +1,302 @@
+#include "miniapp/options.hpp"
+
+#include "miniapp/error.hpp"
+#include "miniapp/units.hpp"
+
+#include <petscsys.h>
+
+#include <algorithm>
+#include <cmath>
+#include <iomanip>
+#include <limits>
+#include <ostream>
+#include <sstream>
+#include <variant>
+#include <vector>
+
+namespace nunatak {
+
+namespace {
+
+constexpr double infinity = std::numeric_limits<double>::infinity();
+
+using Member = std::variant<int Options::*, double Options::*, bool Options::*, std::string Options::*>;
+
+struct Entry {
+  const char* name;
+  Member member;
+  const char* unit; ///< of numbers; "" if none
+  const char* doc;
+  double min = -infinity, max = infinity;
+  const char* words = ""; ///< allowed words, separated by |; "" for any
+};
+
+struct Group {
+  const char* title;
+  std::vector<Entry> entries;
+};
+
+// The one table of options.
+const std::vector<Group>& table() {
+  static const std::vector<Group> groups = {
+      {"Where the run starts",
+       {{"i", &Options::input, "", "NetCDF file with thk and topg, or a file written by nunatak, which continues that run"},
+        {"init", &Options::init, "", "initial state without a file", -infinity, infinity, "dome|shelf|stream|marine"},
+        {"seed", &Options::seed, "", "seed of -init marine: another number, another continent", 0, 4294967295.0}}},
+      {"Grid",
+       {{"grid_Mx", &Options::Mx, "", "grid points along x (0: from the input, or 381)", 0},
+        {"grid_My", &Options::My, "", "grid points along y (0: from the input, or as along x)", 0},
+        {"grid_Mz", &Options::Mz, "", "vertical levels (0: from a restart file, or 31)", 0},
+        {"grid_dx", &Options::dx, "m", "grid spacing (0: from the input, or from the number of points)", 0},
+        {"grid_Lz", &Options::Lz, "m", "height of the column (0: from the thickest ice)", 0},
+        {"grid_z_spacing", &Options::z_spacing, "", "levels finer near the bed, or equal", -infinity, infinity,
+         "quadratic|equal"},
+        {"grid_px", &Options::px, "", "ranks along x (0: shortest seams)", 0},
+        {"grid_py", &Options::py, "", "ranks along y (0: shortest seams)", 0}}},
+      {"Time",
+       {{"run_years", &Options::run_years, "year", "length of the run; 0: one step, then write", 0},
+        {"run_steps", &Options::run_steps, "", "at most this many steps (0: no limit); without -run_years exactly this many", 0},
+        {"dt_max", &Options::dt_max, "year", "longest time step", 1e-6}}},
+      {"Stress balance",
+       {{"stress", &Options::stress, "", "stress balance", -infinity, infinity, "sia|ssa|ssa+sia"},
+        {"rheology", &Options::rheology, "", "ice softness constant, or Paterson and Budd (1982)", -infinity, infinity,
+         "isothermal|paterson_budd"},
+        {"softness", &Options::softness, "Pa-3 s-1", "A of isothermal ice", 1e-30},
+        {"ssa_hardness", &Options::ssa_hardness, "",
+         "vertically averaged B of the SSA, Pa s^(1/3) (0: hardav of the input, or from the rheology)", 0},
+        {"sliding_q", &Options::sliding_q, "", "exponent of the pseudo-plastic sliding law, 0 is plastic", 0, 1},
+        {"sliding_u_threshold", &Options::sliding_u_threshold, "m year-1", "threshold speed of the sliding law", 1e-3},
+        {"till_phi_min", &Options::till_phi_min, "degree", "till friction angle at and below till_topg_min", 0.1, 89},
+        {"till_phi_max", &Options::till_phi_max, "degree", "till friction angle at and above till_topg_max", 0.1, 89},
+        {"till_topg_min", &Options::till_topg_min, "m", "bed elevation of the smallest friction angle"},
+        {"till_topg_max", &Options::till_topg_max, "m", "bed elevation of the largest friction angle"},
+        {"till_overburden_fraction", &Options::till_overburden_fraction, "",
+         "effective pressure in the till as a share of overburden", 1e-4, 1}}},
+      {"Climate where the input has none",
+       {{"climatic_mass_balance", &Options::climatic_mass_balance, "kg m-2 year-1", "surface mass balance"},
+        {"ice_surface_temp", &Options::ice_surface_temp, "K", "temperature at the ice surface", 150, 273.15},
+        {"bheatflx", &Options::bheatflx, "W m-2", "geothermal heat flux", 0},
+        {"energy", &Options::energy, "", "compute the temperature of the ice"}}},
+      {"Ocean",
+       {{"ocean", &Options::ocean, "", "melt below ice shelves", -infinity, infinity, "pico|none"},
+        {"pico_gamma_T", &Options::pico_gamma_T, "m s-1", "turbulent heat exchange coefficient", 0},
+        {"pico_overturning", &Options::pico_overturning, "", "overturning coefficient C, m6 s-1 kg-1", 0},
+        {"pico_continental_shelf_depth", &Options::pico_continental_shelf_depth, "m",
+         "bed elevation that bounds the continental shelf", -infinity, 0},
+        {"pico_exclude_ice_rises", &Options::pico_exclude_ice_rises, "", "ice rises have no grounding line"},
+        {"pico_boxes", &Options::pico_boxes, "", "number of boxes of the largest shelf", 1, 100},
+        {"pico_distance", &Options::pico_distance, "", "distance solver", -infinity, infinity, "sweep|bfs"}}},
+      {"Output",
+       {{"o", &Options::output, "", "result: the model state at the end (a restart file)"},
+        {"snapshot_file", &Options::snapshot_file, "", "snapshots: one file per time, <name>_<years>.nc (restart files)"},
+        {"snapshot_every", &Options::snapshot_every, "year", "time between snapshots", 0},
+        {"spatial_file", &Options::spatial_file, "", "maps, appended to one file"},
+        {"spatial_vars", &Options::spatial_vars, "", "variables of the spatial file, separated by commas"},
+        {"spatial_every", &Options::spatial_every, "year", "time between maps", 0},
+        {"timeseries_file", &Options::timeseries_file, "", "scalars at every time step"},
+        {"io_format", &Options::io_format, "", "who writes", -infinity, infinity, "null|serial|pnetcdf"},
+        {"io_layout", &Options::io_layout, "", "how data move between ranks before they are written", -infinity, infinity,
+         "native"},
+        {"io_transport", &Options::io_transport, "", "when they are written", -infinity, infinity, "sync"},
+        {"report", &Options::report, "", "JSON report of times, iterations, bytes, versions"},
+        {"progress", &Options::progress, "", "show progress and an estimate of the end on a terminal"},
+        {"verbose", &Options::verbose, "", "print one line per time step and the table of times"}}}};
+  return groups;
+}
+
+std::string text_of(const Options& options, const Entry& entry) {
+  return std::visit(
+      [&](auto member) -> std::string {
+        using T = std::decay_t<decltype(options.*member)>;
+        if constexpr (std::is_same_v<T, bool>) {
+          return options.*member ? "true" : "false";
+        } else if constexpr (std::is_same_v<T, std::string>) {
+          return options.*member;
+        } else {
+          std::ostringstream s;
+          s << options.*member;
+          return s.str();
+        }
+      },
+      entry.member);
+}
+
+bool is_word_of(const std::string& word, const std::string& words) {
+  return ("|" + words + "|").find("|" + word + "|") != std::string::npos;
+}
+
+std::string expected_range(const Entry& e) {
+  std::ostringstream s;
+  s << "expected a value";
+  if (e.min > -infinity) s << " of at least " << e.min;
+  if (e.max < infinity) s << (e.min > -infinity ? " and" : "") << " at most " << e.max;
+  if (e.unit[0] != '\0') s << ' ' << e.unit;
+  return s.str();
+}
+
+void set(Options& options, const Entry& entry, const std::string& value, bool has_value) {
+  const std::string what = std::string("option -") + entry.name;
+  const auto in_range = [&](double number) {
+    if (!(number >= entry.min && number <= entry.max))
+      throw Error(what + ": " + expected_range(entry) + ", found '" + value + "'");
+  };
+  std::visit(
+      [&](auto member) {
+        using T = std::decay_t<decltype(options.*member)>;
+        if constexpr (std::is_same_v<T, bool>) {
+          if (!has_value || is_word_of(value, "true|yes|on|1")) {
+            options.*member = true;
+          } else if (is_word_of(value, "false|no|off|0")) {
+            options.*member = false;
+          } else {
+            throw Error(what + ": expected true or false, found '" + value + "'");
+          }
+        } else if constexpr (std::is_same_v<T, std::string>) {
+          if (!has_value || value.empty()) throw Error(what + ": expected a value, found none");
+          if (entry.words[0] != '\0' && !is_word_of(value, entry.words)) {
+            throw Error(what + ": expected one of " + entry.words + ", found '" + value + "'");
+          }
+          options.*member = value;
+        } else {
+          if (!has_value || value.empty()) throw Error(what + ": expected a number, found none");
+          const double number = parse_quantity(value, entry.unit, what);
+          in_range(number);
+          if constexpr (std::is_same_v<T, int>) {
+            if (number != std::floor(number) || std::fabs(number) > 2e9)
+              throw Error(what + ": expected a whole number, found '" + value + "'");
+          }
+          options.*member = static_cast<T>(number);
+        }
+      },
+      entry.member);
+}
+
+const Entry* find(const std::string& name) {
+  for (const Group& group : table()) {
+    for (const Entry& entry : group.entries) {
+      if (name == entry.name) return &entry;
+    }
+  }
+  return nullptr;
+}
+
+/// Levenshtein distance.
+std::size_t edits(const std::string& a, const std::string& b) {
+  std::vector<std::size_t> row(b.size() + 1);
+  for (std::size_t n = 0; n <= b.size(); ++n) row[n] = n;
+  for (std::size_t m = 1; m <= a.size(); ++m) {
+    std::size_t diagonal = row[0];
+    row[0] = m;
+    for (std::size_t n = 1; n <= b.size(); ++n) {
+      const std::size_t above = row[n];
+      row[n] = std::min({above + 1, row[n - 1] + 1, diagonal + (a[m - 1] == b[n - 1] ? 0 : 1)});
+      diagonal = above;
+    }
+  }
+  return row[b.size()];
+}
+
+std::string nearest(const std::string& name) {
+  std::string best;
+  std::size_t fewest = name.size();
+  for (const Group& group : table()) {
+    for (const Entry& entry : group.entries) {
+      const std::size_t n = edits(name, entry.name);
+      if (n < fewest) fewest = n, best = entry.name;
+    }
+  }
+  return best;
+}
+
+struct Given {
+  std::string name, value;
+  bool has_value;
+};
+
+/// All options of PETSc's database that nobody has asked for yet.
+std::vector<Given> unused_options() {
+  PetscInt n = 0;
+  char **names = nullptr, **values = nullptr;
+  NUNATAK_PETSC(PetscOptionsLeftGet(nullptr, &n, &names, &values));
+  std::vector<Given> all;
+  for (PetscInt k = 0; k < n; ++k) all.push_back({names[k], values[k] != nullptr ? values[k] : "", values[k] != nullptr});
+  NUNATAK_PETSC(PetscOptionsLeftRestore(nullptr, &n, &names, &values));
+  return all;
+}
+
+[[noreturn]] void unknown(const std::string& name) {
+  const std::string candidate = nearest(name);
+  throw Error("unknown option -" + name + (candidate.empty() ? "" : "; did you mean -" + candidate + "?") +
+              " (-help lists all options)");
+}
+
+void check_together(const Options& o) {
+  const auto need = [](bool ok, const char* message) {
+    if (!ok) throw Error(message);
+  };
+  need(o.till_phi_max >= o.till_phi_min, "options -till_phi_min and -till_phi_max: expected min <= max");
+  need(o.till_topg_max > o.till_topg_min, "options -till_topg_min and -till_topg_max: expected min < max");
+  need((o.px == 0) == (o.py == 0), "options -grid_px and -grid_py: expected both or none");
+  need(o.snapshot_file.empty() == (o.snapshot_every == 0.0), "options -snapshot_file and -snapshot_every: expected both or none");
+  need(o.spatial_file.empty() || o.spatial_every > 0.0, "option -spatial_every: expected a positive time with -spatial_file");
+}
+
+} // namespace
+
+Options read_options() {
+  Options options;
+  std::string both = "";
+  for (const Given& given : unused_options()) {
+    const Entry* entry = find(given.name);
+    if (entry == nullptr) {
+      if (given.name.compare(0, 4, "ssa_") == 0) continue; // the solver's, see check_solver_options
+      unknown(given.name);
+    }
+    PetscBool is_set = PETSC_FALSE;
+    NUNATAK_PETSC(PetscOptionsHasName(nullptr, nullptr, ("-" + given.name).c_str(), &is_set)); // marks it as used
+    set(options, *entry, given.value, given.has_value);
+    if (given.name == "i" || given.name == "init") both += given.name + " ";
+  }
+  if (both == "i init " || both == "init i ") throw Error("options -i and -init: expected one of them, found both");
+  check_together(options);
+  return options;
+}
+
+void check_solver_options() {
+  for (const Given& given : unused_options()) {
+    if (given.name.compare(0, 4, "ssa_") == 0) {
+      throw Error("unknown option -" + given.name +
+                  ": the solver of the stress balance does not use it (-help lists the model's options)");
+    }
+  }
+}
+
+void print_help(std::ostream& out) {
+  const Options defaults;
+  out << "nunatak: a mini-app of an ice sheet model (hybrid SSA/SIA step, PICO, parallel output)\n\n"
+         "  mpiexec -n 4 nunatak -init marine -grid_dx 16km -run_years 10 -o result.nc\n\n"
+         "Numbers with a unit may be given in any unit that converts: -grid_dx 16km. -options_file reads options from a file\n"
+         "(YAML if its name ends in .yaml or .yml). Options that start with ssa_ go to PETSc: -ssa_ksp_type cg -ssa_pc_type "
+         "gamg.\n";
+  for (const Group& group : table()) {
+    out << "\n" << group.title << "\n";
+    for (const Entry& entry : group.entries) {
+      const std::string value = text_of(defaults, entry);
+      std::string right = value.empty() ? "none" : value;
+      if (entry.unit[0] != '\0') right += std::string(" ") + entry.unit;
+      out << "  -" << std::left << std::setw(29) << entry.name << std::setw(20) << right << "  " << entry.doc;
+      if (entry.words[0] != '\0') out << ": " << entry.words;
+      out << "\n";
+    }
+  }
+}
+
+nlohmann::json to_json(const Options& options) {
+  nlohmann::json json;
+  for (const Group& group : table()) {
+    for (const Entry& entry : group.entries) std::visit([&](auto member) { json[entry.name] = options.*member; }, entry.member);
+  }
+  return json;
+}
+
+} // namespace nunatak

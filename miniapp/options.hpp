@@ -1,0 +1,82 @@
+// The options of the program: one struct of values, one table that names them (options.cpp).
+//
+// Options are PETSc's: on the command line, in PETSC_OPTIONS, or in a file (-options_file run.yaml, or PETSc's own format).
+// Numbers with a unit may be given in any unit that converts ("-grid_dx 16km", "-pico_gamma_T 1e-5"). Options that start with
+// ssa_ belong to the PETSc solver of the stress balance (-ssa_ksp_type, -ssa_pc_type, ...). Anything else is an error.
+#pragma once
+
+#include <nlohmann/json.hpp>
+
+#include <iosfwd>
+#include <string>
+
+namespace nunatak {
+
+struct Options {
+  // where the run starts
+  std::string input; // -i
+  std::string init = "marine";
+  double seed = 1.0;
+  // grid
+  int Mx = 0, My = 0, Mz = 0;
+  double dx = 0.0; // m
+  double Lz = 0.0; // m
+  std::string z_spacing = "quadratic";
+  int px = 0, py = 0;
+  // time
+  double run_years = 0.0; // a
+  int run_steps = 0;
+  double dt_max = 1.0; // a
+  // stress balance
+  std::string stress = "ssa+sia";
+  std::string rheology = "isothermal";
+  double softness = 3.1689e-24; // Pa-3 s-1
+  double ssa_hardness = 0.0;    // Pa s^(1/3)
+  double sliding_q = 0.25;
+  double sliding_u_threshold = 100.0;                     // m/a
+  double till_phi_min = 5.0, till_phi_max = 15.0;         // degrees
+  double till_topg_min = -1000.0, till_topg_max = 1000.0; // m
+  double till_overburden_fraction = 0.04;
+  // climate where the input has none
+  double climatic_mass_balance = 150.0; // kg m-2 a-1
+  double ice_surface_temp = 248.15;     // K
+  double bheatflx = 0.042;              // W m-2
+  bool energy = true;
+  // ocean
+  std::string ocean = "pico";
+  double pico_gamma_T = 2e-5;                   // m/s
+  double pico_overturning = 1e6;                // m6 s-1 kg-1
+  double pico_continental_shelf_depth = -800.0; // m
+  bool pico_exclude_ice_rises = true;
+  int pico_boxes = 5;
+  std::string pico_distance = "bfs";
+  // output
+  std::string output; // -o
+  std::string snapshot_file;
+  double snapshot_every = 0.0; // a
+  std::string spatial_file;
+  std::string spatial_vars = "thk,usurf,mask,velsurf_mag";
+  double spatial_every = 1.0; // a
+  std::string timeseries_file;
+  std::string io_format = "pnetcdf";
+  std::string io_layout = "native";
+  std::string io_transport = "sync";
+  std::string report;
+  bool progress = true;
+  bool verbose = true;
+};
+
+/// The values set by the user, checked: type, unit, range, allowed words. Throws Error that names the option, what was expected
+/// and what was found; an unknown option is an error that suggests the nearest name. Call it after PetscInitialize.
+Options read_options();
+
+/// Unknown options that start with ssa_ show only after the solver was set up: call this after the first solve. Throws Error.
+void check_solver_options();
+
+/// The table: name, default, unit, one line of documentation.
+void print_help(std::ostream& out);
+
+/// All options with their values, for the report.
+nlohmann::json to_json(const Options& options);
+
+} // namespace nunatak

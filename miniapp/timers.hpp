@@ -1,0 +1,58 @@
+// Where the time goes: named scopes, each also a PETSc log event (-log_view) and a Kokkos profiling region.
+//
+//   { Timers::Scope scope(timers, "ssa"); ... }
+//
+// A scope fences the Kokkos execution space at its end and never waits for other ranks: a late rank shows as a larger maximum.
+#pragma once
+
+#include <mpi.h>
+#include <petsclog.h>
+
+#include <string>
+#include <vector>
+
+namespace nunatak {
+
+class Timers {
+public:
+  struct Entry {
+    std::string name;
+    double seconds = 0.0; ///< on this rank
+    long calls = 0;
+    PetscLogEvent event = 0;
+  };
+  /// Over ranks.
+  struct Summary {
+    std::string name;
+    double min = 0.0, mean = 0.0, max = 0.0;
+    long calls = 0;
+  };
+
+  Timers();
+
+  class Scope {
+  public:
+    Scope(Timers& timers, const std::string& name);
+    ~Scope();
+    Scope(const Scope&) = delete;
+    Scope& operator=(const Scope&) = delete;
+
+  private:
+    Timers& m_timers;
+    std::size_t m_index;
+    double m_start;
+  };
+
+  double elapsed() const; ///< seconds since construction
+
+  /// In the order of first use; the same scopes must have been used on all ranks. One collective.
+  std::vector<Summary> summarise(MPI_Comm comm) const;
+
+private:
+  std::size_t index(const std::string& name);
+  std::vector<Entry> m_entries;
+  PetscClassId m_class = 0;
+  double m_start = 0.0;
+};
+
+} // namespace nunatak

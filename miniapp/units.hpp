@@ -1,0 +1,18 @@
+// Unit conversion by UDUNITS-2.
+#pragma once
+
+#include <functional>
+#include <string>
+
+namespace nunatak {
+
+/// Converts a number from one unit to another.
+using UnitConversion = std::function<double(double)>;
+
+/// Throws Error naming `what` (a file's variable, an option) if a unit is unknown or the two do not convert.
+UnitConversion unit_conversion(const std::string& from, const std::string& to, const std::string& what);
+
+/// "16km" in "m" is 16000; a number without unit is in `unit` already. Throws Error naming `what` if malformed.
+double parse_quantity(const std::string& text, const std::string& unit, const std::string& what);
+
+} // namespace nunatak
