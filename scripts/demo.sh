@@ -1,0 +1,30 @@
+#!/usr/bin/env bash
+# Set up, build, run the main job and show a result:
+#   scripts/demo.sh              a synthetic continent at 16 km, ten years
+#   scripts/demo.sh input.nc     the given ice sheet (variables thk, topg, ...; see README.md) on its own grid
+# Environment: RANKS (default 2), YEARS (default 10).
+set -euo pipefail
+here=$PWD
+input=${1:-}
+if [ -n "$input" ] && [ ! -r "$input" ]; then echo "demo: cannot read $input" >&2; exit 1; fi
+[ -z "$input" ] || input=$(cd "$(dirname "$input")" && pwd)/$(basename "$input")
+cd "$(dirname "$0")/.."
+. scripts/environment.sh
+scripts/setup.sh
+say() { printf '\033[1m[demo]\033[0m %s\n' "$*"; }
+
+say "building (release)"
+cmake -G Ninja --preset release >build/release-configure.log 2>&1 || { cat build/release-configure.log; exit 1; }
+cmake --build --preset release --target nunatak >build/release-build.log 2>&1 || { tail -n 40 build/release-build.log; exit 1; }
+
+ranks=${RANKS:-2} years=${YEARS:-10}
+out=build/demo
+mkdir -p "$out"
+if [ -n "$input" ]; then start=(-i "$input"); else start=(-init marine -grid_dx 16km); fi
+run=(mpiexec -n "$ranks" build/release/miniapp/nunatak "${start[@]}" -run_years "$years" -o "$out/result.nc"
+  -spatial_file "$out/spatial.nc" -timeseries_file "$out/timeseries.nc" -report "$out/report.json")
+say "${run[*]}"
+"${run[@]}"
+build/deps/python/bin/python scripts/plot.py "$out/result.nc" -o "$out/result.png"
+say "picture: $out/result.png; fields: $out/result.nc; times: $out/report.json"
+cd "$here"
