@@ -32,20 +32,15 @@ bool is_integer(nc_type type) {
 
 /// What the library fills a variable with that has no _FillValue; bytes use all their values.
 std::optional<double> default_fill(nc_type type) {
-  switch (type) {
-  case NC_SHORT:
-    return NC_FILL_SHORT;
-  case NC_INT:
-    return NC_FILL_INT;
-  case NC_INT64:
-    return static_cast<double>(NC_FILL_INT64);
-  case NC_FLOAT:
-    return static_cast<double>(NC_FILL_FLOAT);
-  case NC_DOUBLE:
-    return NC_FILL_DOUBLE;
-  default:
-    return std::nullopt;
-  }
+  if (type == NC_FLOAT) return static_cast<double>(NC_FILL_FLOAT);
+  if (type == NC_DOUBLE) return NC_FILL_DOUBLE;
+  return std::nullopt;
+}
+std::optional<std::int64_t> default_fill_int(nc_type type) {
+  if (type == NC_SHORT) return NC_FILL_SHORT;
+  if (type == NC_INT) return NC_FILL_INT;
+  if (type == NC_INT64) return NC_FILL_INT64;
+  return std::nullopt;
 }
 
 } // namespace
@@ -228,10 +223,32 @@ void Reader::check_block(const std::string& variable, const std::vector<std::siz
   }
 }
 
+/// _FillValue (else the default of the type) and missing_value, exact to 64 bits.
+std::vector<std::int64_t> Reader::fill_values_int(const std::string& variable) const {
+  const int varid = id(variable);
+  nc_type type = NC_NAT;
+  check(nc_inq_vartype(m_ncid, varid, &type), "type of '" + variable + "'");
+  std::vector<std::int64_t> values;
+  for (const char* attribute : {"_FillValue", "missing_value"}) {
+    std::size_t length = 0;
+    if (nc_inq_attlen(m_ncid, varid, attribute, &length) != NC_NOERR) continue;
+    std::vector<long long> stored(length);
+    check(nc_get_att_longlong(m_ncid, varid, attribute, stored.data()), "attribute '" + variable + ":" + attribute + "'");
+    values.insert(values.end(), stored.begin(), stored.end());
+  }
+  const auto unwritten = default_fill_int(type);
+  if (unwritten && !numbers(variable, "_FillValue")) values.push_back(*unwritten);
+  return values;
+}
+
 std::vector<double> Reader::fill_values(const std::string& variable) const {
   nc_type type = NC_NAT;
   check(nc_inq_vartype(m_ncid, id(variable), &type), "type of '" + variable + "'");
   std::vector<double> values;
+  if (is_integer(type)) {
+    for (const std::int64_t v : fill_values_int(variable)) values.push_back(static_cast<double>(v));
+    return values;
+  }
   if (const auto fill = numbers(variable, "_FillValue")) {
     values = *fill;
   } else if (const auto unwritten = default_fill(type)) {
@@ -288,9 +305,7 @@ std::vector<std::int64_t> Reader::read_block_int(const std::string& variable, co
       check(nc_get_vara_longlong(m_ncid, varid, start.data(), count.data(), stored.data()), what);
       std::copy(stored.begin(), stored.end(), values.begin());
       if (!missing) return;
-      for (const double fill : fill_values(variable)) {
-        std::replace(values.begin(), values.end(), static_cast<std::int64_t>(fill), *missing);
-      }
+      for (const std::int64_t fill : fill_values_int(variable)) std::replace(values.begin(), values.end(), fill, *missing);
       return;
     }
     const std::vector<double> stored = read_unpacked(variable, start, count);

@@ -86,6 +86,7 @@ private:
   std::vector<double> read_unpacked(const std::string& variable, const std::vector<std::size_t>& start,
                                     const std::vector<std::size_t>& count) const;
   std::vector<double> fill_values(const std::string& variable) const;
+  std::vector<std::int64_t> fill_values_int(const std::string& variable) const;
   [[noreturn]] void fail(const std::string& what) const;
 
   std::string m_path;
