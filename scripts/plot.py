@@ -1,0 +1,117 @@
+#!/usr/bin/env python3
+"""Plot a result of nunatak: surface speed, thickness, shelf boxes and melt of one record.
+
+    scripts/plot.py result.nc [-o result.png] [-t RECORD]
+
+Maps are colour-blind safe (viridis, cividis, PuOr); black lines are grounding lines, grey lines ice fronts.
+"""
+import argparse
+import sys
+
+import matplotlib
+
+matplotlib.use("Agg")
+import matplotlib.colors as colors
+import matplotlib.pyplot as plt
+import numpy as np
+import xarray as xr
+
+GROUNDED, FLOATING = 2, 3
+
+
+def field(data, name, record):
+    """The 2-D field of a record, or None if the file does not have it."""
+    if name not in data:
+        return None
+    values = data[name]
+    return values.isel(time=record) if "time" in values.dims else values
+
+
+def outlines(axes, x, y, mask):
+    """Grounding line (black) and ice front (grey), drawn between cells."""
+    icy = (mask == GROUNDED) | (mask == FLOATING)
+    if icy.any() and not icy.all():
+        axes.contour(x, y, icy, levels=[0.5], colors="0.45", linewidths=0.4)
+    land = mask <= GROUNDED
+    if (mask == FLOATING).any():
+        axes.contour(x, y, np.where(icy, land, np.nan), levels=[0.5], colors="k", linewidths=0.6)
+
+
+def panel(axes, x, y, values, mask, title, label, **style):
+    extend = style.pop("extend", "neither")
+    ticks = style.pop("ticks", None)
+    image = axes.pcolormesh(x, y, values, shading="nearest", rasterized=True, **style)
+    outlines(axes, x, y, mask)
+    axes.set_aspect("equal")
+    axes.set_title(title, fontsize=11)
+    axes.set_xlabel("x (km)")
+    axes.set_ylabel("y (km)")
+    bar = axes.figure.colorbar(image, ax=axes, shrink=0.85, extend=extend, ticks=ticks)
+    bar.set_label(label)
+    return bar
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("file", help="result, snapshot or spatial file of nunatak")
+    parser.add_argument("-o", "--output", default=None, help="picture to write (default: the file's name with .png)")
+    parser.add_argument("-t", "--record", type=int, default=-1, help="record along time (default: the last)")
+    args = parser.parse_args()
+    output = args.output or args.file.rsplit(".", 1)[0] + ".png"
+
+    try:
+        data = xr.open_dataset(args.file, decode_times=False)
+    except (OSError, ValueError) as error:
+        sys.exit(f"plot.py: cannot open {args.file}: {error}")
+    with data:
+        mask = field(data, "mask", args.record)
+        if mask is None:
+            sys.exit(f"plot.py: {args.file} has no variable 'mask'")
+        mask = mask.values
+        x, y = data["x"].values / 1e3, data["y"].values / 1e3
+        icy = (mask == GROUNDED) | (mask == FLOATING)
+        years = float(data["time"][args.record]) / 365.0 if "time" in data else 0.0
+
+        panels = []
+        speed = field(data, "velsurf_mag", args.record)
+        if speed is not None:
+            values = np.where(icy, np.maximum(speed.values, 1e-2), np.nan)
+            panels.append(("Surface speed", "m year$^{-1}$", values,
+                           dict(norm=colors.LogNorm(1, 3000), cmap="viridis", extend="both")))
+        thickness = field(data, "thk", args.record)
+        if thickness is not None:
+            values = np.where(icy, thickness.values, np.nan)
+            panels.append(("Ice thickness", "m", values, dict(cmap="cividis", vmin=0)))
+        boxes = field(data, "pico_box_mask", args.record)
+        if boxes is not None:
+            values = np.where(boxes.values > 0, boxes.values, np.nan)
+            n = int(max(5, boxes.values.max()))
+            panels.append(("PICO boxes (1: at the grounding line)", "box", values,
+                           dict(cmap=plt.get_cmap("viridis", n), vmin=0.5, vmax=n + 0.5, ticks=range(1, n + 1))))
+        melt = field(data, "pico_basal_melt_rate", args.record)
+        if melt is not None:
+            values = np.where(mask == FLOATING, melt.values, np.nan)
+            panels.append(("Basal melt (negative: freezing)", "m year$^{-1}$", values,
+                           dict(norm=colors.SymLogNorm(0.1, vmin=-30, vmax=30), cmap="PuOr_r", extend="both",
+                                ticks=[-30, -10, -1, -0.1, 0, 0.1, 1, 10, 30])))
+        if not panels:
+            sys.exit(f"plot.py: {args.file} has none of velsurf_mag, thk, pico_box_mask, pico_basal_melt_rate")
+
+        columns = min(2, len(panels))
+        rows = (len(panels) + 1) // 2
+        figure, axes = plt.subplots(rows, columns, figsize=(6.4 * columns, 5.4 * rows), squeeze=False, layout="constrained")
+        for a in axes.flat[len(panels):]:
+            a.set_visible(False)
+        for a, (title, label, values, style) in zip(axes.flat, panels):
+            ticks = style.get("ticks")
+            bar = panel(a, x, y, values, mask, title, label, **style)
+            if isinstance(ticks, list):
+                bar.ax.set_yticklabels([f"{t:g}" for t in ticks])
+        spacing = abs(x[1] - x[0])
+        figure.suptitle(f"{data.attrs.get('title', args.file)}: {len(x)} x {len(y)} points, {spacing:g} km, year {years:g}")
+        figure.savefig(output, dpi=110)
+    print(output)
+
+
+if __name__ == "__main__":
+    main()
