@@ -4,6 +4,8 @@
 find_package(Catch2 3 REQUIRED)
 set(NUNATAK_MPIEXEC_FLAGS "--oversubscribe" CACHE STRING "Flags for mpiexec in the tests (Open MPI: --oversubscribe)")
 
+add_custom_target(sanitized_tests)
+
 # nunatak_mpi_command(<variable> <ranks> <command>...): the words that run a command on that many ranks
 function(nunatak_mpi_command variable ranks)
   separate_arguments(flags UNIX_COMMAND "${NUNATAK_MPIEXEC_FLAGS}")
@@ -28,16 +30,37 @@ function(nunatak_test name)
   target_link_libraries(test_${name} PRIVATE ${arg_LIBRARIES} Catch2::Catch2)
   target_include_directories(test_${name} PRIVATE ${PROJECT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/tests)
   target_compile_definitions(test_${name} PRIVATE NUNATAK_SHARED_DATA="${NUNATAK_SHARED_DATA}")
+  # what the asan preset builds and runs: kernels, io and the model on one rank, without the long verification runs
+  if("kernels" IN_LIST arg_LABELS OR "io" IN_LIST arg_LABELS OR "model" IN_LIST arg_LABELS)
+    add_dependencies(sanitized_tests test_${name})
+    set(sanitized sanitized)
+  endif()
   if(arg_RANKS)
     foreach(ranks IN LISTS arg_RANKS)
       nunatak_mpi_command(command ${ranks} $<TARGET_FILE:test_${name}> --order decl)
       add_test(NAME ${name}.np${ranks} COMMAND ${command})
       nunatak_test_environment(${name}.np${ranks} ${ranks})
       set_tests_properties(${name}.np${ranks} PROPERTIES TIMEOUT ${arg_TIMEOUT} LABELS "${arg_LABELS}")
+      if(ranks EQUAL 1 AND DEFINED sanitized)
+        set_property(TEST ${name}.np1 APPEND PROPERTY LABELS sanitized)
+      endif()
     endforeach()
   else()
     add_test(NAME ${name} COMMAND test_${name} --order decl)
     nunatak_test_environment(${name} 1)
-    set_tests_properties(${name} PROPERTIES TIMEOUT ${arg_TIMEOUT} LABELS "${arg_LABELS}")
+    set_tests_properties(${name} PROPERTIES TIMEOUT ${arg_TIMEOUT} LABELS "${arg_LABELS};${sanitized}")
   endif()
+endfunction()
+
+# nunatak_python_test(<name> <file> [RANKS <most>] [TIMEOUT <s>] [LABELS <labels>]): a pytest file that runs the program
+function(nunatak_python_test name file)
+  cmake_parse_arguments(arg "" "TIMEOUT;RANKS" "LABELS" ${ARGN})
+  add_test(NAME ${name} COMMAND ${NUNATAK_PYTHON} -m pytest -q -p no:cacheprovider ${CMAKE_CURRENT_SOURCE_DIR}/${file})
+  nunatak_test_environment(${name} ${arg_RANKS})
+  separate_arguments(flags UNIX_COMMAND "${NUNATAK_MPIEXEC_FLAGS}")
+  list(JOIN flags " " flags)
+  set_property(TEST ${name} APPEND PROPERTY ENVIRONMENT "NUNATAK=$<TARGET_FILE:nunatak>"
+    "NUNATAK_MPIEXEC=${MPIEXEC_EXECUTABLE} ${flags} ${MPIEXEC_NUMPROC_FLAG}" "NUNATAK_SHARED_DATA=${NUNATAK_SHARED_DATA}"
+    "NUNATAK_SOURCE=${PROJECT_SOURCE_DIR}" "PYTHONDONTWRITEBYTECODE=1")
+  set_tests_properties(${name} PROPERTIES TIMEOUT ${arg_TIMEOUT} LABELS "${arg_LABELS}")
 endfunction()

@@ -41,10 +41,11 @@ KOKKOS_INLINE_FUNCTION double surface(double b, double H) {
 /// usurf h and mask from bed b and thickness H (m), in owned cells and ghosts; needs ghosts of b and H.
 inline void update_geometry(const Patch& patch, const Array2<double>& b, const Array2<double>& H, const Array2<double>& h,
                             const Array2<int>& mask) {
-  for_each_cell_and_ghost("geometry", patch, KOKKOS_LAMBDA(int j, int i) {
-    h(j, i) = surface(b(j, i), H(j, i));
-    mask(j, i) = cell_type(b(j, i), H(j, i));
-  });
+  for_each_cell_and_ghost(
+      "geometry", patch, KOKKOS_LAMBDA(int j, int i) {
+        h(j, i) = surface(b(j, i), H(j, i));
+        mask(j, i) = cell_type(b(j, i), H(j, i));
+      });
 }
 
 } // namespace nunatak

@@ -27,13 +27,24 @@ inline Strip owned_strip(const Patch& p, int dx, int dy) {
 
 /// Ghosts of `p` in direction (dx, dy).
 inline Strip ghost_strip(const Patch& p, int dx, int dy) {
-  return {dy == 1 ? p.ym + 1 : dy == -1 ? 0 : 1, dy == 1 ? p.ym + 2 : dy == -1 ? 1 : p.ym + 1,
-          dx == 1 ? p.xm + 1 : dx == -1 ? 0 : 1, dx == 1 ? p.xm + 2 : dx == -1 ? 1 : p.xm + 1};
+  return {dy == 1    ? p.ym + 1
+          : dy == -1 ? 0
+                     : 1,
+          dy == 1    ? p.ym + 2
+          : dy == -1 ? 1
+                     : p.ym + 1,
+          dx == 1    ? p.xm + 1
+          : dx == -1 ? 0
+                     : 1,
+          dx == 1    ? p.xm + 2
+          : dx == -1 ? 1
+                     : p.xm + 1};
 }
 
 /// Append the cells of a strip to a buffer / take them from it. `data`: a ghosted array of `cell_bytes` per cell.
 inline std::byte* pack(const Patch& p, const Strip& s, const std::byte* data, std::size_t cell_bytes, std::byte* out) {
-  const std::size_t row = static_cast<std::size_t>(p.xm + 2) * cell_bytes, bytes = static_cast<std::size_t>(s.i1 - s.i0) * cell_bytes;
+  const std::size_t row = static_cast<std::size_t>(p.xm + 2) * cell_bytes,
+                    bytes = static_cast<std::size_t>(s.i1 - s.i0) * cell_bytes;
   for (int j = s.j0; j < s.j1; ++j, out += bytes) {
     std::memcpy(out, data + static_cast<std::size_t>(j) * row + static_cast<std::size_t>(s.i0) * cell_bytes, bytes);
   }
@@ -41,7 +52,8 @@ inline std::byte* pack(const Patch& p, const Strip& s, const std::byte* data, st
 }
 
 inline const std::byte* unpack(const Patch& p, const Strip& s, std::byte* data, std::size_t cell_bytes, const std::byte* in) {
-  const std::size_t row = static_cast<std::size_t>(p.xm + 2) * cell_bytes, bytes = static_cast<std::size_t>(s.i1 - s.i0) * cell_bytes;
+  const std::size_t row = static_cast<std::size_t>(p.xm + 2) * cell_bytes,
+                    bytes = static_cast<std::size_t>(s.i1 - s.i0) * cell_bytes;
   for (int j = s.j0; j < s.j1; ++j, in += bytes) {
     std::memcpy(data + static_cast<std::size_t>(j) * row + static_cast<std::size_t>(s.i0) * cell_bytes, in, bytes);
   }
@@ -52,7 +64,9 @@ inline const std::byte* unpack(const Patch& p, const Strip& s, std::byte* data, 
 /// at the end of an edge it copies ghosts that the exchange has filled).
 inline void replicate_edges(const Decomposition& d, const Patch& p, std::byte* data, std::size_t cell_bytes) {
   const std::size_t row = static_cast<std::size_t>(p.xm + 2) * cell_bytes;
-  const auto at = [&](int j, int i) { return data + static_cast<std::size_t>(j) * row + static_cast<std::size_t>(i) * cell_bytes; };
+  const auto at = [&](int j, int i) {
+    return data + static_cast<std::size_t>(j) * row + static_cast<std::size_t>(i) * cell_bytes;
+  };
   for (int side = 0; side < 2 && !d.periodic_x; ++side) {
     if (side == 0 ? p.xs > 0 : p.xs + p.xm < p.Mx) continue;
     const int ghost = side == 0 ? 0 : p.xm + 1, cell = side == 0 ? 1 : p.xm;

@@ -34,11 +34,11 @@ struct Patch {
 
 /// The cut of the grid into patches. A value: every rank holds the same one.
 struct Decomposition {
-  int Mx = 0, My = 0;       ///< global grid
-  int px = 1, py = 1;       ///< ranks along x and y
-  bool periodic_x = false;  ///< cell 0 and cell Mx - 1 of a row are neighbours
+  int Mx = 0, My = 0;      ///< global grid
+  int px = 1, py = 1;      ///< ranks along x and y
+  bool periodic_x = false; ///< cell 0 and cell Mx - 1 of a row are neighbours
   bool periodic_y = false;
-  std::vector<int> x, y;    ///< x[r]..x[r+1] are the columns of the r-th patch along x; sizes px + 1, py + 1
+  std::vector<int> x, y; ///< x[r]..x[r+1] are the columns of the r-th patch along x; sizes px + 1, py + 1
 
   int size() const { return px * py; }
 
@@ -58,7 +58,8 @@ struct Decomposition {
   /// px x py patches of nearly equal size (they differ by at most one row or column).
   static Decomposition make(int Mx, int My, int px, int py) {
     if (Mx < 1 || My < 1) {
-      throw std::invalid_argument("grid of " + std::to_string(Mx) + " x " + std::to_string(My) + " cells: expected at least 1 x 1");
+      throw std::invalid_argument("grid of " + std::to_string(Mx) + " x " + std::to_string(My) +
+                                  " cells: expected at least 1 x 1");
     }
     if (px < 1 || py < 1 || px > Mx || py > My) {
       throw std::invalid_argument("grid too small for the ranks: " + std::to_string(Mx) + " x " + std::to_string(My) +
@@ -69,7 +70,8 @@ struct Decomposition {
     d.Mx = Mx, d.My = My, d.px = px, d.py = py;
     const auto cut = [](int cells, int parts) {
       std::vector<int> start(static_cast<std::size_t>(parts) + 1);
-      for (int r = 0; r <= parts; ++r) start[static_cast<std::size_t>(r)] = static_cast<int>(static_cast<std::int64_t>(cells) * r / parts);
+      for (int r = 0; r <= parts; ++r)
+        start[static_cast<std::size_t>(r)] = static_cast<int>(static_cast<std::int64_t>(cells) * r / parts);
       return start;
     };
     d.x = cut(Mx, px);

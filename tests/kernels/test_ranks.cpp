@@ -26,7 +26,8 @@ TEST_CASE("every cell is owned once") {
 }
 
 TEST_CASE("a grid too small for the ranks is refused with both numbers") {
-  REQUIRE_THROWS_WITH(Decomposition::make(2, 2, 5), Catch::Matchers::ContainsSubstring("2 x 2") && Catch::Matchers::ContainsSubstring("5"));
+  REQUIRE_THROWS_WITH(Decomposition::make(2, 2, 5),
+                      Catch::Matchers::ContainsSubstring("2 x 2") && Catch::Matchers::ContainsSubstring("5"));
 }
 
 TEST_CASE("ghosts hold the neighbour's cells, with and without periodicity") {
