@@ -1,0 +1,64 @@
+// Material laws of the shallow shelf approximation (SSA): Glen's viscosity, the pseudo-plastic till, the pressure at a front.
+// Functions of scalars, SI units; used by kernels/ssa_q1.hpp (elements) and miniapp/ssa_assembly.cpp (loops).
+#pragma once
+
+#include "kernels/constants.hpp"
+
+#include <Kokkos_Core.hpp>
+
+namespace nunatak {
+
+/// Glen's flow law in the vertical mean: 2 nu = B (e^2 + eps^2)^p, p = (1 - n)/(2 n), with the effective strain rate
+/// e^2 = u_x^2 + v_y^2 + u_x v_y + 1/4 (u_y + v_x)^2   (MacAyeal 1989, eq. 10; eps as in Schoof 2006).
+struct GlenLaw {
+  double n = 3.0;    ///< exponent; n = 1: linear, 2 nu = B
+  double eps2 = 0.0; ///< eps^2, s-2
+
+  KOKKOS_INLINE_FUNCTION double exponent() const { return (1.0 - n) / (2.0 * n); }
+
+  /// 2 nu / B
+  KOKKOS_INLINE_FUNCTION double viscosity(double e2) const {
+    if (n == 3.0) return 1.0 / Kokkos::cbrt(e2 + eps2);
+    return n == 1.0 ? 1.0 : Kokkos::pow(e2 + eps2, exponent());
+  }
+  /// d(2 nu)/d(e^2) divided by 2 nu
+  KOKKOS_INLINE_FUNCTION double log_slope(double e2) const { return n == 1.0 ? 0.0 : exponent() / (e2 + eps2); }
+};
+
+/// Pseudo-plastic till: drag = -beta u, beta = tau_c (|u|^2 + delta^2)^((q-1)/2) / u_th^q  (Schoof 2006; Bueler and van Pelt
+/// 2015, eq. 9). q = 0: plastic, |drag| = tau_c; q = 1: linear, beta = tau_c/u_th.
+struct TillLaw {
+  double q = 0.25;
+  double delta2 = 0.0; ///< delta^2, m2 s-2
+  double u_th = 1.0;   ///< threshold speed, m s-1
+
+  /// beta / tau_c, s m-1
+  KOKKOS_INLINE_FUNCTION double drag(double speed2) const {
+    return Kokkos::pow(speed2 + delta2, 0.5 * (q - 1.0)) * Kokkos::pow(u_th, -q);
+  }
+  /// d beta / d(|u|^2/2) divided by beta
+  KOKKOS_INLINE_FUNCTION double log_slope(double speed2) const { return (q - 1.0) / (speed2 + delta2); }
+};
+
+/// Pressure of ice on a vertical face, integrated over its height, less the pressure of sea water outside (N m-1; sea level 0):
+/// rho g H^2/2 - rho_w g d^2/2, with the depth d of the ice base, which is the bed if grounded, the draft rho/rho_w H if
+/// floating.
+KOKKOS_INLINE_FUNCTION double front_pressure(double H, double b, bool floats) {
+  const double draft = rho_ice / rho_water * H;
+  const double d = floats || -b > draft ? draft : (b < 0.0 ? -b : 0.0);
+  return 0.5 * gravity * (rho_ice * H * H - rho_water * d * d);
+}
+
+/// The same for a face against ice-free land of elevation `b_land`: rock takes the pressure of the ice below b_land, so that only
+/// the height h - b_land that stands free pushes. Zero beside a nunatak.
+///
+///       h ____          h: surface of the ice
+///             |  <- free
+///   ice       |_____  b_land
+///   b ________|/////
+KOKKOS_INLINE_FUNCTION double cliff_pressure(double H, double h, double b_land) {
+  const double free = h - b_land < 0.0 ? 0.0 : (h - b_land > H ? H : h - b_land);
+  return 0.5 * rho_ice * gravity * free * free;
+}
+
+} // namespace nunatak

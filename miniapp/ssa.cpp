@@ -1,0 +1,271 @@
+// See ssa.hpp. SNES drives; the callbacks below hand it the residual and the matrix of ssa_assembly.cpp.
+#include "miniapp/ssa.hpp"
+
+#include "miniapp/error.hpp"
+
+#include <petscsnes.h>
+
+#include <cmath>
+#include <exception>
+#include <sstream>
+
+namespace nunatak {
+
+class Ssa::Solver {
+public:
+  Solver(MpiRanks& ranks, double dx, double dy, const SsaOptions& options)
+      : m_ranks(ranks), m_options(options),
+        m_assembly(ranks, dx, dy, GlenLaw{options.glen_n, options.epsilon * options.epsilon},
+                   TillLaw{options.till_q, options.till_delta * options.till_delta, options.till_u_threshold}) {}
+  ~Solver() { destroy(); }
+
+  SsaReport solve(const SsaInput& input, const Array2<double>& u, const Array2<double>& v);
+
+private:
+  void create();
+  void destroy();
+  void configure();
+  void iterate(bool newton, int max_steps);
+  [[noreturn]] void fail(SNESConvergedReason why) const;
+
+  static PetscErrorCode residual(SNES, Vec x, Vec r, void* self);
+  static PetscErrorCode jacobian(SNES, Vec x, Mat, Mat matrix, void* self);
+  static PetscErrorCode slope_search(SNESLineSearch search, void* self);
+
+  MpiRanks& m_ranks;
+  SsaOptions m_options;
+  SsaAssembly m_assembly;
+  Array2<double> m_u, m_v;
+  bool m_newton = false;
+  std::vector<double> m_blocks;
+  SsaReport m_report;
+  SNES m_snes = nullptr;
+  Mat m_matrix = nullptr;
+  Vec m_x = nullptr, m_r = nullptr;
+};
+
+void Ssa::Solver::create() {
+  const int n = m_assembly.local_unknowns();
+  const MPI_Comm comm = m_ranks.comm();
+  NUNATAK_PETSC(MatCreate(comm, &m_matrix));
+  NUNATAK_PETSC(MatSetSizes(m_matrix, 2 * n, 2 * n, PETSC_DETERMINE, PETSC_DETERMINE));
+  NUNATAK_PETSC(MatSetBlockSize(m_matrix, 2));
+  NUNATAK_PETSC(MatSetType(m_matrix, MATAIJ));
+  NUNATAK_PETSC(MatSetOptionsPrefix(m_matrix, "ssa_"));
+  NUNATAK_PETSC(MatSetFromOptions(m_matrix));
+  NUNATAK_PETSC(MatCreateVecs(m_matrix, &m_x, &m_r));
+
+  std::vector<PetscInt> rows, columns; // in the order of SsaAssembly::jacobian; negative ones are ignored
+  rows.reserve(36 * static_cast<std::size_t>(n));
+  columns.reserve(rows.capacity());
+  for (int k = 0; k < n; ++k) {
+    for (int slot = 0; slot < 9; ++slot) {
+      const auto row = static_cast<PetscInt>(2 * (m_assembly.first() + k));
+      const auto column = static_cast<PetscInt>(2 * m_assembly.column(k, slot));
+      for (int m = 0; m < 4; ++m) {
+        rows.push_back(column < 0 ? -1 : row + m / 2);
+        columns.push_back(column < 0 ? -1 : column + m % 2);
+      }
+    }
+  }
+  NUNATAK_PETSC(MatSetPreallocationCOO(m_matrix, static_cast<PetscCount>(rows.size()), rows.data(), columns.data()));
+  NUNATAK_PETSC(MatSetOption(m_matrix, MAT_SPD, PETSC_TRUE));
+  m_blocks.resize(rows.size());
+
+  Vec coordinates = nullptr; // two translations and the rotation
+  NUNATAK_PETSC(VecDuplicate(m_x, &coordinates));
+  PetscScalar* at = nullptr;
+  NUNATAK_PETSC(VecGetArray(coordinates, &at));
+  for (int k = 0; k < n; ++k) at[2 * k] = m_assembly.x(k), at[2 * k + 1] = m_assembly.y(k);
+  NUNATAK_PETSC(VecRestoreArray(coordinates, &at));
+  MatNullSpace rigid = nullptr;
+  NUNATAK_PETSC(MatNullSpaceCreateRigidBody(coordinates, &rigid));
+  NUNATAK_PETSC(MatSetNearNullSpace(m_matrix, rigid));
+  NUNATAK_PETSC(MatNullSpaceDestroy(&rigid));
+  NUNATAK_PETSC(VecDestroy(&coordinates));
+
+  NUNATAK_PETSC(SNESCreate(comm, &m_snes));
+  NUNATAK_PETSC(SNESSetOptionsPrefix(m_snes, "ssa_"));
+  NUNATAK_PETSC(SNESSetFunction(m_snes, m_r, residual, this));
+  NUNATAK_PETSC(SNESSetJacobian(m_snes, m_matrix, m_matrix, jacobian, this));
+  configure();
+}
+
+void Ssa::Solver::configure() {
+  NUNATAK_PETSC(SNESSetType(m_snes, SNESNEWTONLS));
+  NUNATAK_PETSC(
+      SNESSetTolerances(m_snes, m_options.tolerance * m_report.load_norm, 0.0, 0.0, m_options.max_newton_steps, PETSC_MAX_INT));
+  SNESLineSearch search = nullptr;
+  NUNATAK_PETSC(SNESGetLineSearch(m_snes, &search));
+  NUNATAK_PETSC(SNESLineSearchSetType(search, SNESLINESEARCHSHELL));
+  NUNATAK_PETSC(SNESLineSearchShellSetUserFunc(search, slope_search, this));
+  KSP ksp = nullptr;
+  PC pc = nullptr;
+  NUNATAK_PETSC(SNESGetKSP(m_snes, &ksp));
+  NUNATAK_PETSC(KSPSetType(ksp, KSPCG));
+  NUNATAK_PETSC(KSPSetNormType(ksp, KSP_NORM_UNPRECONDITIONED));
+  NUNATAK_PETSC(KSPSetTolerances(ksp, 1.0e-2, 0.0, PETSC_DEFAULT, 500));
+  NUNATAK_PETSC(KSPGetPC(ksp, &pc));
+  NUNATAK_PETSC(PCSetType(pc, PCGAMG));
+  NUNATAK_PETSC(SNESSetFromOptions(m_snes));
+}
+
+void Ssa::Solver::destroy() {
+  SNESDestroy(&m_snes);
+  MatDestroy(&m_matrix);
+  VecDestroy(&m_x);
+  VecDestroy(&m_r);
+}
+
+PetscErrorCode Ssa::Solver::residual(SNES, Vec x, Vec r, void* self) {
+  auto& s = *static_cast<Solver*>(self);
+  const double start = MPI_Wtime();
+  const PetscScalar* px = nullptr;
+  PetscScalar* pr = nullptr;
+  PetscCall(VecGetArrayRead(x, &px));
+  PetscCall(VecGetArrayWrite(r, &pr));
+  s.m_assembly.unpack(px, s.m_u, s.m_v);
+  s.m_assembly.residual(s.m_u, s.m_v, pr);
+  PetscCall(VecRestoreArrayWrite(r, &pr));
+  PetscCall(VecRestoreArrayRead(x, &px));
+  s.m_report.seconds_residual += MPI_Wtime() - start;
+  return 0;
+}
+
+PetscErrorCode Ssa::Solver::jacobian(SNES, Vec x, Mat, Mat matrix, void* self) {
+  auto& s = *static_cast<Solver*>(self);
+  const double start = MPI_Wtime();
+  const PetscScalar* px = nullptr;
+  PetscCall(VecGetArrayRead(x, &px));
+  s.m_assembly.unpack(px, s.m_u, s.m_v);
+  PetscCall(VecRestoreArrayRead(x, &px));
+  s.m_assembly.jacobian(s.m_u, s.m_v, s.m_newton ? 1.0 : 0.0, s.m_blocks.data());
+  PetscCall(MatSetValuesCOO(matrix, s.m_blocks.data(), INSERT_VALUES));
+  s.m_report.seconds_jacobian += MPI_Wtime() - start;
+  return 0;
+}
+
+// The residual F is the gradient of a convex energy J, so that along x - t y (SNES subtracts) the slope s(t) = -F(x - t y).y
+// never falls, and s(0) < 0. The full step is taken if it does not overshoot much, s(1) <= |s(0)|/2; else the zero of s is
+// bracketed by [0, 1] and approached by regula falsi (Illinois) until |s(t)| <= |s(0)|/2. Picard steps are always taken in full.
+PetscErrorCode Ssa::Solver::slope_search(SNESLineSearch search, void* self) {
+  auto& s = *static_cast<Solver*>(self);
+  Vec x = nullptr, f = nullptr, y = nullptr, w = nullptr, g = nullptr;
+  SNES snes = nullptr;
+  PetscReal xnorm = 0.0, fnorm = 0.0, ynorm = 0.0;
+  PetscCall(SNESLineSearchGetVecs(search, &x, &f, &y, &w, &g));
+  PetscCall(SNESLineSearchGetSNES(search, &snes));
+  PetscScalar slope0 = 0.0, slope = 0.0;
+  PetscCall(VecDot(f, y, &slope0));
+  slope0 = -slope0;
+  double low = 0.0, slope_low = slope0, high = 1.0, slope_high = 0.0, t = 1.0;
+  for (int trial = 0; trial < 12; ++trial) {
+    PetscCall(VecWAXPY(w, -t, y, x));
+    PetscCall(SNESComputeFunction(snes, w, g));
+    PetscCall(VecDot(g, y, &slope));
+    slope = -slope;
+    if (!s.m_newton || std::abs(slope) <= 0.5 * std::abs(slope0) || (t == 1.0 && slope < 0.0)) break;
+    if (slope > 0.0) {
+      if (high < 1.0 || trial > 0) slope_low *= 0.5;
+      high = t, slope_high = slope;
+    } else {
+      low = t, slope_low = slope, slope_high *= 0.5;
+    }
+    t = low + (high - low) * std::min(0.9, std::max(0.1, -slope_low / (slope_high - slope_low)));
+  }
+  PetscCall(VecCopy(w, x));
+  PetscCall(VecCopy(g, f));
+  PetscCall(SNESLineSearchSetLambda(search, t));
+  PetscCall(VecNorm(x, NORM_2, &xnorm));
+  PetscCall(VecNorm(f, NORM_2, &fnorm));
+  PetscCall(VecNorm(y, NORM_2, &ynorm));
+  PetscCall(SNESLineSearchSetNorms(search, xnorm, fnorm, ynorm));
+  return 0;
+}
+
+void Ssa::Solver::iterate(bool newton, int max_steps) {
+  m_newton = newton;
+  double unused_atol, unused_rtol, unused_stol;
+  PetscInt unused_steps = 0, evaluations = 0;
+  NUNATAK_PETSC(SNESGetTolerances(m_snes, &unused_atol, &unused_rtol, &unused_stol, &unused_steps, &evaluations));
+  NUNATAK_PETSC(SNESSetTolerances(m_snes, unused_atol, unused_rtol, unused_stol, max_steps, evaluations));
+  NUNATAK_PETSC(SNESSolve(m_snes, nullptr, m_x));
+  PetscInt steps = 0, linear = 0;
+  NUNATAK_PETSC(SNESGetIterationNumber(m_snes, &steps));
+  NUNATAK_PETSC(SNESGetLinearSolveIterations(m_snes, &linear));
+  NUNATAK_PETSC(VecNorm(m_r, NORM_2, &m_report.final_residual));
+  (newton ? m_report.newton_steps : m_report.picard_steps) += steps;
+  m_report.linear_iterations += linear;
+}
+
+void Ssa::Solver::fail(SNESConvergedReason why) const {
+  std::ostringstream text;
+  text << "SSA: the stress balance did not converge: " << SNESConvergedReasons[why] << " after " << m_report.picard_steps
+       << " Picard and " << m_report.newton_steps << " Newton steps (" << m_report.linear_iterations
+       << " linear iterations); expected |residual| <= " << m_options.tolerance
+       << " |load|, found |residual| / |load| = " << m_report.final_residual / m_report.load_norm;
+  if (why == SNES_DIVERGED_LINEAR_SOLVE) {
+    KSP ksp = nullptr;
+    KSPConvergedReason reason = KSP_CONVERGED_ITERATING;
+    SNESGetKSP(m_snes, &ksp);
+    KSPGetConvergedReason(ksp, &reason);
+    text << "; linear solver: " << KSPConvergedReasons[reason];
+  }
+  throw Error(text.str());
+}
+
+SsaReport Ssa::Solver::solve(const SsaInput& input, const Array2<double>& u, const Array2<double>& v) {
+  const double start = MPI_Wtime();
+  m_report = {};
+  m_u = u, m_v = v;
+  m_assembly.set_input(input);
+  m_assembly.impose(u, v);
+  m_report.unknown_cells = m_assembly.unknowns();
+  m_report.excluded_cells = m_assembly.excluded();
+  m_report.reason = "no unknowns";
+  if (m_report.unknown_cells > 0) {
+    destroy();
+    double norm2 = 0.0;
+    for (double f : m_assembly.load()) norm2 += f * f;
+    MPI_Allreduce(MPI_IN_PLACE, &norm2, 1, MPI_DOUBLE, MPI_SUM, m_ranks.comm());
+    m_report.load_norm = std::sqrt(norm2);
+    create();
+    PetscScalar* x = nullptr;
+    NUNATAK_PETSC(VecGetArray(m_x, &x));
+    m_assembly.pack(u, v, x);
+    NUNATAK_PETSC(VecRestoreArray(m_x, &x));
+    NUNATAK_PETSC(SNESComputeFunction(m_snes, m_x, m_r));
+    NUNATAK_PETSC(VecNorm(m_r, NORM_2, &m_report.initial_residual));
+    if (m_report.load_norm == 0.0) { // driven by fixed values alone
+      m_report.load_norm = m_report.initial_residual;
+      configure();
+    }
+    m_report.seconds_setup = MPI_Wtime() - start;
+    SNESConvergedReason why = SNES_CONVERGED_ITERATING;
+    for (bool newton : {false, true}) {
+      if (why > 0) break;
+      iterate(newton, newton ? m_options.max_newton_steps : m_options.picard_steps);
+      NUNATAK_PETSC(SNESGetConvergedReason(m_snes, &why));
+      if (why < 0 && (newton || why != SNES_DIVERGED_MAX_IT)) fail(why);
+    }
+    m_report.reason = SNESConvergedReasons[why];
+    const PetscScalar* solution = nullptr;
+    NUNATAK_PETSC(VecGetArrayRead(m_x, &solution));
+    m_assembly.unpack(solution, u, v);
+    NUNATAK_PETSC(VecRestoreArrayRead(m_x, &solution));
+  }
+  m_report.seconds_total = MPI_Wtime() - start;
+  m_report.seconds_linear =
+      m_report.seconds_total - m_report.seconds_setup - m_report.seconds_residual - m_report.seconds_jacobian;
+  return m_report;
+}
+
+Ssa::Ssa(MpiRanks& ranks, double dx, double dy, const SsaOptions& options)
+    : m_solver(std::make_unique<Solver>(ranks, dx, dy, options)) {}
+Ssa::~Ssa() = default;
+
+SsaReport Ssa::solve(const SsaInput& input, const Array2<double>& u, const Array2<double>& v) {
+  return m_solver->solve(input, u, v);
+}
+
+} // namespace nunatak

@@ -1,0 +1,233 @@
+// See ssa_assembly.hpp.
+#include "miniapp/ssa_assembly.hpp"
+
+#include "kernels/geometry.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+namespace nunatak {
+
+SsaAssembly::SsaAssembly(MpiRanks& ranks, double dx, double dy, const GlenLaw& glen, const TillLaw& till)
+    : m_ranks(ranks), m_patch(ranks.patch()), m_dx(dx), m_dy(dy), m_q1(dx, dy), m_glen(glen), m_till(till),
+      m_ice(make_array<int>("ssa_ice", m_patch)), m_local(make_array<int>("ssa_local", m_patch)),
+      m_global(make_array<std::int64_t>("ssa_global", m_patch)), m_BH(make_array<double>("ssa_BH", m_patch)) {}
+
+void SsaAssembly::set_input(const SsaInput& input) {
+  m_input = input;
+  find_ice(input);
+  find_elements();
+  number_unknowns();
+  compute_load(input);
+}
+
+// Flood from everything that is held, through icy neighbours; what is not reached is excluded.
+void SsaAssembly::find_ice(const SsaInput& input) {
+  const Patch& p = m_patch;
+  const Decomposition& d = m_ranks.decomposition();
+  enum : int { none = 0, loose = 2, held = 1 };
+  std::vector<Node> front;
+  for (int j = 0; j <= p.ym + 1; ++j) {
+    for (int i = 0; i <= p.xm + 1; ++i) {
+      const bool inside = (d.periodic_x || (p.global_i(i) >= 0 && p.global_i(i) < p.Mx)) &&
+                          (d.periodic_y || (p.global_j(j) >= 0 && p.global_j(j) < p.My));
+      const int type = input.mask(j, i);
+      m_ice(j, i) = inside && icy(type) ? loose : none;
+      if (m_ice(j, i) == none) continue;
+      const bool is_fixed = input.fixed.size() > 0 && input.fixed(j, i) != 0;
+      if (is_fixed || (type == grounded_ice && input.tauc(j, i) > 0.0)) m_ice(j, i) = held, front.push_back({j, i});
+    }
+  }
+  const auto flood = [&] {
+    while (!front.empty()) {
+      const Node at = front.back();
+      front.pop_back();
+      for (int j = std::max(at.j - 1, 0); j <= std::min(at.j + 1, p.ym + 1); ++j) {
+        for (int i = std::max(at.i - 1, 0); i <= std::min(at.i + 1, p.xm + 1); ++i) {
+          if (m_ice(j, i) == loose) m_ice(j, i) = held, front.push_back({j, i});
+        }
+      }
+    }
+  };
+  std::vector<std::vector<std::int64_t>> news{{1}};
+  while (news[0][0] > 0) {
+    flood();
+    // a ghost beyond the edge of the domain copies an owned cell: put back what it was
+    const auto before = make_array<int>("before", p);
+    Kokkos::deep_copy(before, m_ice);
+    m_ranks.update_ghosts({m_ice});
+    for (int j = 0; j <= p.ym + 1; ++j) {
+      for (int i = 0; i <= p.xm + 1; ++i) {
+        if (before(j, i) == none || before(j, i) == held) {
+          m_ice(j, i) = before(j, i);
+        } else if (m_ice(j, i) == held) {
+          front.push_back({j, i});
+        }
+      }
+    }
+    news = {{static_cast<std::int64_t>(front.size())}};
+    m_ranks.sum(news);
+  }
+  std::vector<std::vector<std::int64_t>> count{{0}};
+  for (int j = 0; j <= p.ym + 1; ++j) {
+    for (int i = 0; i <= p.xm + 1; ++i) {
+      if (m_ice(j, i) != loose) continue;
+      m_ice(j, i) = none;
+      count[0][0] += j >= 1 && j <= p.ym && i >= 1 && i <= p.xm ? 1 : 0;
+    }
+  }
+  m_ranks.sum(count);
+  m_excluded = count[0][0];
+}
+
+void SsaAssembly::find_elements() {
+  m_elements.clear();
+  for (int j = 0; j <= m_patch.ym; ++j) {
+    for (int i = 0; i <= m_patch.xm; ++i) {
+      const int ice = m_ice(j, i) | m_ice(j, i + 1) << 1 | m_ice(j + 1, i) << 2 | m_ice(j + 1, i + 1) << 3;
+      if ((ice & (ice - 1)) != 0) m_elements.push_back({j, i, ice}); // one corner: no strain, no slope
+    }
+  }
+}
+
+void SsaAssembly::number_unknowns() {
+  const Patch& p = m_patch;
+  m_nodes.clear();
+  Kokkos::deep_copy(m_local, -1);
+  for (int j = 1; j <= p.ym; ++j) {
+    for (int i = 1; i <= p.xm; ++i) {
+      if (m_ice(j, i) == 0 || (m_input.fixed.size() > 0 && m_input.fixed(j, i) != 0)) continue;
+      m_local(j, i) = static_cast<int>(m_nodes.size());
+      m_nodes.push_back({j, i});
+    }
+  }
+  const auto counts = m_ranks.gather_all({{static_cast<std::int64_t>(m_nodes.size())}});
+  m_first = std::accumulate(counts.begin(), counts.begin() + m_ranks.first(), std::int64_t{0});
+  m_unknowns = std::accumulate(counts.begin(), counts.end(), std::int64_t{0});
+  for (int j = 1; j <= p.ym; ++j) {
+    for (int i = 1; i <= p.xm; ++i) m_global(j, i) = m_local(j, i) < 0 ? -1 : m_first + m_local(j, i);
+  }
+  m_ranks.update_ghosts({m_global});
+  for (int j = 0; j <= p.ym + 1; ++j) { // beyond the edge of the domain there are no unknowns
+    for (int i = 0; i <= p.xm + 1; ++i) m_global(j, i) = m_ice(j, i) == 0 ? -1 : m_global(j, i);
+  }
+}
+
+void SsaAssembly::compute_load(const SsaInput& input) {
+  const Patch& p = m_patch;
+  for (int j = 0; j <= p.ym + 1; ++j) {
+    for (int i = 0; i <= p.xm + 1; ++i) m_BH(j, i) = m_ice(j, i) != 0 ? input.hardness(j, i) * input.H(j, i) : 0.0;
+  }
+  m_load.assign(2 * m_nodes.size(), 0.0);
+  for (const Element& e : m_elements) {
+    double H[4], h[4], fx[4], fy[4];
+    for (int c = 0; c < 4; ++c) H[c] = input.H(e.j + (c >> 1), e.i + (c & 1)), h[c] = input.h(e.j + (c >> 1), e.i + (c & 1));
+    ssa_element_load(m_q1, e.ice, H, h, fx, fy);
+    for (int c = 0; c < 4; ++c) {
+      const int n = m_local(e.j + (c >> 1), e.i + (c & 1));
+      if (n >= 0) m_load[2 * static_cast<std::size_t>(n)] += fx[c], m_load[2 * static_cast<std::size_t>(n) + 1] += fy[c];
+    }
+  }
+  m_yield.assign(m_nodes.size(), 0.0);
+  for (std::size_t n = 0; n < m_nodes.size(); ++n) {
+    const int j = m_nodes[n].j, i = m_nodes[n].i;
+    const bool floats = input.mask(j, i) == floating_ice;
+    const double H = input.H(j, i), h = input.h(j, i), b = input.b(j, i);
+    if (!floats) m_yield[n] = input.tauc(j, i) * m_dx * m_dy;
+    const auto pressure = [&](int dj, int di) { // on the face towards a cell without ice
+      if (m_ice(j + dj, i + di) != 0) return 0.0;
+      const int type = input.mask(j + dj, i + di);
+      if (icy(type)) return floats ? front_pressure(H, b, true) : 0.0; // the edge of the domain
+      return type == ice_free_ocean ? front_pressure(H, b, floats) : cliff_pressure(H, h, input.b(j + dj, i + di));
+    };
+    m_load[2 * n] += m_dy * (pressure(0, 1) - pressure(0, -1));
+    m_load[2 * n + 1] += m_dx * (pressure(1, 0) - pressure(-1, 0));
+  }
+}
+
+void SsaAssembly::impose(const Array2<double>& u, const Array2<double>& v) const {
+  for (int j = 0; j <= m_patch.ym + 1; ++j) {
+    for (int i = 0; i <= m_patch.xm + 1; ++i) {
+      if (m_ice(j, i) == 0) {
+        u(j, i) = v(j, i) = 0.0;
+      } else if (m_input.fixed.size() > 0 && m_input.fixed(j, i) != 0) {
+        u(j, i) = m_input.u_fixed(j, i), v(j, i) = m_input.v_fixed(j, i);
+      }
+    }
+  }
+}
+
+void SsaAssembly::pack(const Array2<double>& u, const Array2<double>& v, double* x) const {
+  for (std::size_t n = 0; n < m_nodes.size(); ++n) {
+    x[2 * n] = u(m_nodes[n].j, m_nodes[n].i);
+    x[2 * n + 1] = v(m_nodes[n].j, m_nodes[n].i);
+  }
+}
+
+void SsaAssembly::unpack(const double* x, const Array2<double>& u, const Array2<double>& v) const {
+  for (std::size_t n = 0; n < m_nodes.size(); ++n) {
+    u(m_nodes[n].j, m_nodes[n].i) = x[2 * n];
+    v(m_nodes[n].j, m_nodes[n].i) = x[2 * n + 1];
+  }
+  m_ranks.update_ghosts({u, v});
+}
+
+void SsaAssembly::residual(const Array2<double>& u, const Array2<double>& v, double* r) const {
+  for (std::size_t n = 0; n < m_nodes.size(); ++n) {
+    const double U = u(m_nodes[n].j, m_nodes[n].i), V = v(m_nodes[n].j, m_nodes[n].i);
+    const double beta = m_yield[n] > 0.0 ? m_yield[n] * m_till.drag(U * U + V * V) : 0.0;
+    r[2 * n] = beta * U - m_load[2 * n];
+    r[2 * n + 1] = beta * V - m_load[2 * n + 1];
+  }
+  for (const Element& e : m_elements) {
+    double U[4], V[4], BH[4], ru[4], rv[4];
+    for (int c = 0; c < 4; ++c) {
+      const int j = e.j + (c >> 1), i = e.i + (c & 1);
+      U[c] = u(j, i), V[c] = v(j, i), BH[c] = m_BH(j, i);
+    }
+    ssa_element_residual(m_q1, m_glen, e.ice, U, V, BH, ru, rv);
+    for (int c = 0; c < 4; ++c) {
+      const int n = m_local(e.j + (c >> 1), e.i + (c & 1));
+      if (n >= 0) r[2 * n] += ru[c], r[2 * n + 1] += rv[c];
+    }
+  }
+}
+
+void SsaAssembly::jacobian(const Array2<double>& u, const Array2<double>& v, double newton, double* blocks) const {
+  std::fill(blocks, blocks + 36 * m_nodes.size(), 0.0);
+  for (std::size_t n = 0; n < m_nodes.size(); ++n) {
+    if (!(m_yield[n] > 0.0)) continue;
+    const double U = u(m_nodes[n].j, m_nodes[n].i), V = v(m_nodes[n].j, m_nodes[n].i), speed2 = U * U + V * V;
+    const double beta = m_yield[n] * m_till.drag(speed2), slope = newton * beta * m_till.log_slope(speed2);
+    double* block = blocks + 36 * n + 4 * 4;
+    block[0] = beta + slope * U * U;
+    block[1] = block[2] = slope * U * V;
+    block[3] = beta + slope * V * V;
+  }
+  for (const Element& e : m_elements) {
+    double U[4], V[4], BH[4], K[4][4][4];
+    for (int c = 0; c < 4; ++c) {
+      const int j = e.j + (c >> 1), i = e.i + (c & 1);
+      U[c] = u(j, i), V[c] = v(j, i), BH[c] = m_BH(j, i);
+    }
+    ssa_element_jacobian(m_q1, m_glen, newton, e.ice, U, V, BH, K);
+    for (int c = 0; c < 4; ++c) {
+      const int n = m_local(e.j + (c >> 1), e.i + (c & 1));
+      if (n < 0) continue;
+      for (int d = 0; d < 4; ++d) {
+        const int slot = ((d >> 1) - (c >> 1) + 1) * 3 + (d & 1) - (c & 1) + 1;
+        for (int m = 0; m < 4; ++m) blocks[36 * n + 4 * slot + m] += K[c][d][m];
+      }
+    }
+  }
+}
+
+std::int64_t SsaAssembly::column(int n, int slot) const {
+  const Node& at = m_nodes[static_cast<std::size_t>(n)];
+  return m_global(at.j + slot / 3 - 1, at.i + slot % 3 - 1);
+}
+
+double SsaAssembly::x(int n) const { return m_dx * m_patch.global_i(m_nodes[static_cast<std::size_t>(n)].i); }
+double SsaAssembly::y(int n) const { return m_dy * m_patch.global_j(m_nodes[static_cast<std::size_t>(n)].j); }
+
+} // namespace nunatak
