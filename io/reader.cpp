@@ -166,6 +166,14 @@ std::vector<std::string> Reader::attributes(const std::string& variable) const {
   return names;
 }
 
+std::optional<std::string> Reader::attribute_type(const std::string& variable, const std::string& attribute) const {
+  nc_type type = NC_NAT;
+  char name[NC_MAX_NAME + 1] = {};
+  if (nc_inq_atttype(m_ncid, id(variable), attribute.c_str(), &type) != NC_NOERR) return std::nullopt;
+  check(nc_inq_type(m_ncid, type, name, nullptr), "type of attribute '" + variable + ":" + attribute + "'");
+  return name;
+}
+
 std::optional<std::string> Reader::text(const std::string& variable, const std::string& attribute) const {
   const int varid = id(variable);
   const std::string what = "attribute '" + variable + ":" + attribute + "'";

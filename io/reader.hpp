@@ -52,6 +52,8 @@ public:
   std::vector<std::string> attributes(const std::string& variable) const;
   std::optional<std::string> text(const std::string& variable, const std::string& attribute) const;
   std::optional<std::vector<double>> numbers(const std::string& variable, const std::string& attribute) const;
+  /// "char", "byte", "double", ... of an attribute; nullopt if absent.
+  std::optional<std::string> attribute_type(const std::string& variable, const std::string& attribute) const;
   /// The only value of an attribute; Error if it has several.
   std::optional<double> number(const std::string& variable, const std::string& attribute) const;
 

@@ -1,1 +1,177 @@
-// placeholder until the writer lands
+// Validation of schemas, types of attributes. See schema.hpp.
+#include "io/schema.hpp"
+
+#include "io/error.hpp"
+
+#include <cmath>
+#include <limits>
+#include <set>
+
+namespace nunatak::io {
+
+std::size_t bytes_of(Type type) {
+  switch (type) {
+  case Type::int8:
+    return 1;
+  case Type::int16:
+    return 2;
+  case Type::int32:
+    return 4;
+  case Type::int64:
+    return 8;
+  case Type::float32:
+    return 4;
+  case Type::float64:
+    return 8;
+  }
+  return 0;
+}
+
+const char* name_of(Type type) {
+  switch (type) {
+  case Type::int8:
+    return "int8";
+  case Type::int16:
+    return "int16";
+  case Type::int32:
+    return "int32";
+  case Type::int64:
+    return "int64";
+  case Type::float32:
+    return "float32";
+  case Type::float64:
+    return "float64";
+  }
+  return "";
+}
+
+namespace {
+
+void check_name(const std::string& kind, const std::string& name) {
+  const auto letter = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+  };
+  bool good = !name.empty() && name.size() <= 256 && letter(name[0]);
+  for (const char c : name) good = good && (letter(c) || c == '.' || c == '-' || c == '+' || c == '@');
+  if (!good)
+    throw Error(kind + " '" + name + "': expected a name of letters, digits and _.-+@ that begins with one of the first three");
+}
+
+void check_attributes(const std::string& owner, const std::vector<Attribute>& attributes) {
+  std::set<std::string> names;
+  for (const auto& a : attributes) {
+    check_name("attribute of " + owner, a.name);
+    if (!names.insert(a.name).second) throw Error("attribute '" + a.name + "' of " + owner + ": expected once, found twice");
+    const bool is_empty =
+        std::visit([&](const auto& v) { return !std::is_same_v<std::decay_t<decltype(v)>, std::string> && v.empty(); }, a.value);
+    if (is_empty) throw Error("attribute '" + a.name + "' of " + owner + ": expected at least one number, found none");
+  }
+}
+
+template <class To, class From> To converted(From number, const std::string& what) {
+  if constexpr (std::is_floating_point_v<To>) {
+    return static_cast<To>(number);
+  } else {
+    // compare before the conversion: a value out of range has no defined result
+    const auto low = static_cast<long double>(std::numeric_limits<To>::min()),
+               high = static_cast<long double>(std::numeric_limits<To>::max());
+    const auto wide = static_cast<long double>(number);
+    if (!(wide >= low && wide <= high && wide == std::trunc(wide))) {
+      throw Error(what + ": expected a value that " + name_of(type_of<To>()) + " holds exactly, found " + std::to_string(number));
+    }
+    return static_cast<To>(number);
+  }
+}
+
+template <class To> Attribute::Value converted_to(const Attribute& attribute, const std::string& what) {
+  return std::visit(
+      [&](const auto& given) -> Attribute::Value {
+        if constexpr (std::is_same_v<std::decay_t<decltype(given)>, std::string>) {
+          throw Error(what + ": expected numbers, found the text '" + given + "'");
+        } else {
+          std::vector<To> own;
+          for (const auto number : given) own.push_back(converted<To>(number, what));
+          return own;
+        }
+      },
+      attribute.value);
+}
+
+} // namespace
+
+bool wants_own_type(const std::string& attribute) {
+  static const std::set<std::string> names = {"_FillValue",  "missing_value", "valid_min", "valid_max",
+                                              "valid_range", "flag_values",   "flag_masks"};
+  return names.count(attribute) > 0;
+}
+
+Attribute::Value own_type(const Attribute& attribute, const Variable& variable) {
+  if (!wants_own_type(attribute.name)) return attribute.value;
+  const std::string what = "attribute '" + variable.name + ":" + attribute.name + "'";
+  switch (variable.type) {
+  case Type::int8:
+    return converted_to<std::int8_t>(attribute, what);
+  case Type::int16:
+    return converted_to<std::int16_t>(attribute, what);
+  case Type::int32:
+    return converted_to<std::int32_t>(attribute, what);
+  case Type::int64:
+    return converted_to<std::int64_t>(attribute, what);
+  case Type::float32:
+    return converted_to<float>(attribute, what);
+  case Type::float64:
+    return converted_to<double>(attribute, what);
+  }
+  return attribute.value;
+}
+
+void Schema::validate() const {
+  std::set<std::string> names;
+  int n_unlimited = 0;
+  for (const auto& d : dimensions) {
+    check_name("dimension", d.name);
+    if (!names.insert(d.name).second) throw Error("dimension '" + d.name + "': expected once, found twice");
+    if (d.length == unlimited && ++n_unlimited > 1)
+      throw Error("dimension '" + d.name + "': expected at most one unlimited dimension, found another");
+  }
+  names.clear();
+  for (const auto& v : variables) {
+    check_name("variable", v.name);
+    if (!names.insert(v.name).second) throw Error("variable '" + v.name + "': expected once, found twice");
+    for (std::size_t n = 0; n < v.dimensions.size(); ++n) {
+      if (dimensions[dimension(v.dimensions[n])].length == unlimited && n > 0) {
+        throw Error("variable '" + v.name + "': expected the unlimited dimension '" + v.dimensions[n] +
+                    "' first, found it at place " + std::to_string(n + 1));
+      }
+    }
+    check_attributes("variable '" + v.name + "'", v.attributes);
+    for (const auto& a : v.attributes) own_type(a, v);
+  }
+  check_attributes("the file", attributes);
+}
+
+std::size_t Schema::variable(const std::string& name) const {
+  for (std::size_t n = 0; n < variables.size(); ++n) {
+    if (variables[n].name == name) return n;
+  }
+  throw Error("expected a variable of the schema, found '" + name + "'");
+}
+
+std::size_t Schema::dimension(const std::string& name) const {
+  for (std::size_t n = 0; n < dimensions.size(); ++n) {
+    if (dimensions[n].name == name) return n;
+  }
+  throw Error("expected a dimension of the schema, found '" + name + "'");
+}
+
+std::vector<std::size_t> Schema::shape(const Variable& v) const {
+  std::vector<std::size_t> lengths;
+  for (const auto& name : v.dimensions) lengths.push_back(dimensions[dimension(name)].length);
+  return lengths;
+}
+
+bool Schema::has_records(const Variable& v) const {
+  return !v.dimensions.empty() && dimensions[dimension(v.dimensions[0])].length == unlimited;
+}
+
+} // namespace nunatak::io

@@ -1,0 +1,172 @@
+// fsync, rename, checksums and the manifest. See durable.hpp.
+#include "io/durable.hpp"
+
+#include "io/error.hpp"
+#include "io/reader.hpp"
+
+#include <nlohmann/json.hpp>
+#include <zlib.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <fcntl.h>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <unistd.h>
+
+namespace nunatak::io {
+
+namespace {
+
+[[noreturn]] void fail(const std::string& path, const std::string& what) {
+  throw Error("file '" + path + "': " + what + "; found: " + std::strerror(errno));
+}
+
+/// A file descriptor that closes itself.
+class Descriptor {
+public:
+  Descriptor(const std::string& path, int flags, const std::string& what) : m_fd(::open(path.c_str(), flags, 0666)) {
+    if (m_fd < 0) fail(path, what);
+  }
+  ~Descriptor() { ::close(m_fd); }
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+  operator int() const { return m_fd; }
+
+private:
+  int m_fd;
+};
+
+std::string folder_of(const std::string& path) {
+  const auto folder = std::filesystem::path(path).parent_path().string();
+  return folder.empty() ? "." : folder;
+}
+
+void write_all(int fd, const std::string& path, const char* data, std::size_t size) {
+  while (size > 0) {
+    const ssize_t n = ::write(fd, data, size);
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) fail(path, "expected to write " + std::to_string(size) + " bytes");
+    data += n;
+    size -= static_cast<std::size_t>(n);
+  }
+}
+
+/// One line, in one write, on the disk afterwards. A line that an earlier crash cut off is ended first.
+void append_line(const std::string& manifest, std::string line) {
+  const bool is_new = !std::filesystem::exists(manifest);
+  if (!is_new && std::filesystem::file_size(manifest) > 0) {
+    std::ifstream in(manifest, std::ios::binary);
+    in.seekg(-1, std::ios::end);
+    if (in.get() != '\n') line.insert(0, "\n");
+  }
+  line += '\n';
+  const Descriptor fd(manifest, O_WRONLY | O_CREAT | O_APPEND, "expected to append to the manifest");
+  write_all(fd, manifest, line.data(), line.size());
+  if (::fsync(fd) != 0) fail(manifest, "fsync");
+  if (is_new) fsync_path(folder_of(manifest));
+}
+
+std::string line_of(const ManifestEntry& e, const char* state) {
+  return nlohmann::ordered_json{{"name", e.name}, {"size", e.size},       {"checksum", e.checksum},
+                                {"step", e.step}, {"records", e.records}, {"state", state}}
+      .dump();
+}
+
+} // namespace
+
+void fsync_path(const std::string& path) {
+  const Descriptor fd(path, O_RDONLY, "expected to open it for fsync");
+  if (::fsync(fd) != 0) fail(path, "fsync");
+}
+
+ManifestEntry checksum_file(const std::string& path) {
+  const Descriptor fd(path, O_RDONLY, "expected to read it for its checksum");
+  std::vector<unsigned char> buffer(1 << 20);
+  ManifestEntry entry;
+  uLong crc = crc32(0, nullptr, 0);
+  while (true) {
+    const ssize_t n = ::read(fd, buffer.data(), buffer.size());
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) fail(path, "expected to read it for its checksum");
+    if (n == 0) break;
+    crc = crc32(crc, buffer.data(), static_cast<uInt>(n));
+    entry.size += static_cast<std::uint64_t>(n);
+  }
+  char text[32];
+  std::snprintf(text, sizeof text, "crc32:%08lx", crc);
+  entry.checksum = text;
+  entry.name = std::filesystem::path(path).filename().string();
+  return entry;
+}
+
+std::string manifest_of(const std::string& path) {
+  return (std::filesystem::path(path).parent_path() / "manifest.jsonl").string();
+}
+
+void commit_file(const std::string& temporary, const std::string& path, ManifestEntry entry) {
+  entry.name = std::filesystem::path(path).filename().string();
+  if (std::filesystem::exists(path)) append_line(manifest_of(path), line_of(entry, "intent"));
+  if (std::rename(temporary.c_str(), path.c_str()) != 0) fail(path, "expected to rename '" + temporary + "' to it");
+  fsync_path(folder_of(path));
+  append_line(manifest_of(path), line_of(entry, "committed"));
+}
+
+void copy_file(const std::string& from, const std::string& to) {
+  const Descriptor in(from, O_RDONLY, "expected to read it"), out(to, O_WRONLY | O_CREAT | O_TRUNC, "expected to create it");
+  std::vector<char> buffer;
+  while (true) {
+    const ssize_t n = ::copy_file_range(in, nullptr, out, nullptr, std::size_t{1} << 30, 0);
+    if (n == 0) break;
+    if (n > 0) continue;
+    if (errno == EINTR) continue;
+    if (errno != EXDEV && errno != EINVAL && errno != ENOSYS && errno != EOPNOTSUPP)
+      fail(to, "expected to copy '" + from + "' to it");
+    buffer.resize(1 << 20); // this file system cannot copy by itself: read and write, from where we are
+    const ssize_t got = ::read(in, buffer.data(), buffer.size());
+    if (got < 0) fail(from, "expected to read it");
+    if (got == 0) break;
+    write_all(out, to, buffer.data(), static_cast<std::size_t>(got));
+  }
+  if (::fsync(out) != 0) fail(to, "fsync");
+}
+
+std::vector<std::string> verify_manifest(const std::string& manifest) {
+  std::vector<std::string> complaints;
+  std::map<std::string, std::vector<ManifestEntry>> valid; // for each name, what its file may be
+  std::ifstream in(manifest, std::ios::binary);
+  if (!in) return {"file '" + manifest + "': no such manifest"};
+  std::string line;
+  while (std::getline(in, line) && !in.eof()) { // eof: no newline after it, cut off by a crash
+    const auto json = nlohmann::json::parse(line, nullptr, false);
+    if (json.is_discarded()) continue; // cut off by a crash, and ended by a later run
+    try {
+      const ManifestEntry entry{json.at("name"), json.at("size"), json.at("checksum"), json.at("step"), json.at("records")};
+      auto& entries = valid[entry.name];
+      if (json.at("state") == "committed") entries.clear();
+      entries.push_back(entry);
+    } catch (const nlohmann::json::exception& e) {
+      complaints.push_back("file '" + manifest + "': expected name, size, checksum, step, records and state, found: " + line);
+    }
+  }
+  for (const auto& [name, entries] : valid) {
+    const auto path = (std::filesystem::path(manifest).parent_path() / name).string();
+    try {
+      const ManifestEntry found = checksum_file(path);
+      bool matches = false;
+      for (const auto& e : entries) matches = matches || (e.size == found.size && e.checksum == found.checksum);
+      if (!matches) {
+        complaints.push_back("file '" + path + "': expected " + std::to_string(entries.back().size) + " bytes, " +
+                             entries.back().checksum + "; found " + std::to_string(found.size) + " bytes, " + found.checksum);
+      }
+      const Reader opens(path, MPI_COMM_SELF);
+    } catch (const Error& e) {
+      complaints.push_back(e.what());
+    }
+  }
+  return complaints;
+}
+
+} // namespace nunatak::io

@@ -1,0 +1,42 @@
+// Files that survive: what to do on rank 0 between closing name.nc.tmp and telling the world that name.nc exists.
+//
+//   write name.nc.tmp, close -> fsync(name.nc.tmp) -> rename -> fsync(folder) -> one line in manifest.jsonl
+//
+// A line of the manifest: {"name":"ex.nc","size":1234,"checksum":"crc32:89abcdef","step":10,"records":3,"state":"committed"}.
+// If a file of that name exists already (append-type files, a second run), a line with the state "intent" goes before the
+// rename, so that whatever instant the run dies at, the file under the final name matches a line. The last committed line of a
+// name and the intents after it count; a line cut off by a crash does not. All functions are local. Used by writer.cpp.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace nunatak::io {
+
+struct ManifestEntry {
+  std::string name; ///< without folder
+  std::uint64_t size = 0;
+  std::string checksum; ///< "crc32:" and eight hexadecimal digits (zlib's crc32)
+  std::int64_t step = -1, records = 0;
+};
+
+/// Flush a file or folder to the disk.
+void fsync_path(const std::string& path);
+
+/// zlib's CRC-32 of a whole file, streamed through a buffer of 1 MiB, and the size of the file.
+ManifestEntry checksum_file(const std::string& path);
+
+/// Rename `temporary` to `path` durably and append `entry` to manifest.jsonl in the same folder, durably.
+void commit_file(const std::string& temporary, const std::string& path, ManifestEntry entry);
+
+/// Copy a file (by reference where the file system can) and flush the copy to the disk.
+void copy_file(const std::string& from, const std::string& to);
+
+/// manifest.jsonl in the folder of `path`.
+std::string manifest_of(const std::string& path);
+
+/// Check every name of a manifest: the file exists, has size and checksum, and opens. The complaints; none if all is well.
+std::vector<std::string> verify_manifest(const std::string& manifest);
+
+} // namespace nunatak::io

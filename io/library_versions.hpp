@@ -1,0 +1,13 @@
+// Which NetCDF libraries this program runs with.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace nunatak::io {
+
+/// Name and version of every library of the io room, for reports.
+std::vector<std::pair<std::string, std::string>> library_versions();
+
+} // namespace nunatak::io

@@ -1,0 +1,125 @@
+// Strided copies. See pack.hpp.
+#include "io/pack.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+
+namespace nunatak::io {
+
+std::size_t Piece::elements() const {
+  if (empty) return 0;
+  std::size_t n = 1;
+  for (const std::size_t c : count) n *= c;
+  return n;
+}
+
+namespace {
+
+struct Loop {
+  std::size_t count;
+  std::ptrdiff_t from, to; // strides in memory and in the buffer
+};
+
+/// Two nested loops, in tiles that keep the lines of both sides in cache.
+template <class From, class To> void copy_plane(const From* from, To* to, const Loop& a, const Loop& b) {
+  constexpr std::size_t tile = 32;
+  for (std::size_t m0 = 0; m0 < a.count; m0 += tile) {
+    const std::size_t m1 = std::min(a.count, m0 + tile);
+    for (std::size_t n0 = 0; n0 < b.count; n0 += tile) {
+      const std::size_t n1 = std::min(b.count, n0 + tile);
+      for (std::size_t m = m0; m < m1; ++m) {
+        const From* f = from + static_cast<std::ptrdiff_t>(m) * a.from;
+        To* t = to + static_cast<std::ptrdiff_t>(m) * a.to;
+        for (std::size_t n = n0; n < n1; ++n) {
+          t[static_cast<std::ptrdiff_t>(n) * b.to] = static_cast<To>(f[static_cast<std::ptrdiff_t>(n) * b.from]);
+        }
+      }
+    }
+  }
+}
+
+template <class From, class To> void copy_rows(const From* from, To* to, const Loop& row) {
+  if (row.from == 1) {
+    std::copy(from, from + row.count, to);
+  } else {
+    for (std::size_t n = 0; n < row.count; ++n) to[n] = static_cast<To>(from[static_cast<std::ptrdiff_t>(n) * row.from]);
+  }
+}
+
+template <class From, class To> void pack_as(const Piece& piece, std::byte* target) {
+  const auto* from = reinterpret_cast<const From*>(piece.data);
+  auto* to = reinterpret_cast<To*>(target);
+  // Loops over the dimensions, slowest of the file first. Dimensions of one element do not matter.
+  std::vector<Loop> loops;
+  std::ptrdiff_t contiguous = 1;
+  for (std::size_t d = piece.count.size(); d-- > 0;) {
+    if (piece.count[d] != 1) loops.insert(loops.begin(), {piece.count[d], piece.stride[d], contiguous});
+    contiguous *= static_cast<std::ptrdiff_t>(piece.count[d]);
+  }
+  if (loops.empty()) loops.push_back({1, 1, 1});
+  const Loop row = loops.back();
+  loops.pop_back();
+  // A plane: the file's fastest dimension and, if it is another one, memory's fastest.
+  const auto fastest = std::min_element(loops.begin(), loops.end(),
+                                        [](const Loop& a, const Loop& b) { return std::abs(a.from) < std::abs(b.from); });
+  const bool transposed = fastest != loops.end() && std::abs(fastest->from) < std::abs(row.from);
+  Loop column{1, 0, 0};
+  if (transposed) {
+    column = *fastest;
+    loops.erase(fastest);
+  }
+  std::vector<std::size_t> index(loops.size(), 0);
+  while (true) {
+    const From* f = from;
+    To* t = to;
+    for (std::size_t d = 0; d < loops.size(); ++d) {
+      f += static_cast<std::ptrdiff_t>(index[d]) * loops[d].from;
+      t += static_cast<std::ptrdiff_t>(index[d]) * loops[d].to;
+    }
+    if (transposed) {
+      copy_plane(f, t, column, row);
+    } else {
+      copy_rows(f, t, row);
+    }
+    std::size_t d = loops.size();
+    while (d > 0 && ++index[d - 1] == loops[d - 1].count) index[--d] = 0;
+    if (d == 0) return;
+  }
+}
+
+} // namespace
+
+void pack(const Piece& piece, Type file_type, std::byte* target) {
+  if (piece.elements() == 0) return;
+  switch (piece.type) {
+  case Type::int8:
+    return pack_as<std::int8_t, std::int8_t>(piece, target);
+  case Type::int16:
+    return pack_as<std::int16_t, std::int16_t>(piece, target);
+  case Type::int32:
+    return pack_as<std::int32_t, std::int32_t>(piece, target);
+  case Type::int64:
+    return pack_as<std::int64_t, std::int64_t>(piece, target);
+  case Type::float32:
+    return pack_as<float, float>(piece, target);
+  case Type::float64:
+    if (file_type == Type::float32) return pack_as<double, float>(piece, target);
+    return pack_as<double, double>(piece, target);
+  }
+}
+
+Piece slice(const Piece& piece, std::size_t d, std::size_t first, std::size_t last) {
+  Piece part = piece;
+  part.empty = piece.elements() == 0;
+  if (part.empty) return part;
+  const std::size_t begin = std::max(first, piece.start[d]), end = std::min(last, piece.start[d] + piece.count[d]);
+  part.empty = begin >= end;
+  if (part.empty) return part;
+  part.start[d] = begin;
+  part.count[d] = end - begin;
+  const auto skipped = static_cast<std::ptrdiff_t>(begin - piece.start[d]);
+  part.data += skipped * piece.stride[d] * static_cast<std::ptrdiff_t>(bytes_of(piece.type));
+  return part;
+}
+
+} // namespace nunatak::io

@@ -1,0 +1,33 @@
+// A rank's part of a variable in memory (strided, with ghosts around it) copied to a contiguous, row-major buffer.
+//
+// The order of the dimensions is the file's; strides say where the next value along each dimension lies in memory. So an array
+// (y,x,z) in memory goes to a file (z,y,x) with strides {1, row, Mz}. Used by the formats (serial.cpp, pnetcdf.cpp).
+#pragma once
+
+#include "io/schema.hpp"
+
+#include <cstddef>
+#include <vector>
+
+namespace nunatak::io {
+
+/// Where a rank's part of a variable lies in the file, and in memory. For a record variable the first dimension is the record
+/// (count 1). Formats see this; users of a File give a Block (writer.hpp).
+struct Piece {
+  std::vector<std::size_t> start, count; ///< in the file, slowest dimension first
+  std::vector<std::ptrdiff_t> stride;    ///< in memory, in elements, one per dimension
+  const std::byte* data = nullptr;       ///< the value at `start`
+  Type type = Type::float64;             ///< of the elements in memory
+  bool empty = false;                    ///< this rank has nothing to write; start, count and stride may be absent
+
+  std::size_t elements() const;
+};
+
+/// Copy `piece` to `target`, row-major, elements of type `file_type`: the piece's own, or float32 from float64.
+/// Cost: one pass; reads and writes are tiled if the fastest dimensions of file and memory differ.
+void pack(const Piece& piece, Type file_type, std::byte* target);
+
+/// The part of `piece` with first <= index < last along dimension d (indices of the file); empty if they do not meet.
+Piece slice(const Piece& piece, std::size_t d, std::size_t first, std::size_t last);
+
+} // namespace nunatak::io

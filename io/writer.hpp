@@ -1,0 +1,149 @@
+// Writing distributed arrays to NetCDF files. The door of the io room for the model.
+//
+//   auto writer = make_writer(comm, options);                       // format, layout, transport: chosen at run time
+//   auto file = writer->open("ex.nc", schema, {FileKind::append, 10}); // everything is declared here
+//   file->put_all("x", x);                                          // small, the same on all ranks
+//   file->put_all("time", record, std::vector<double>{t});
+//   file->put("thk", record, block, thk.data() + first_owned);      // each rank its own block
+//   file->end_record(step);
+//   file->close(step);                                              // durable from here on
+//
+// Every function of a File is called by all ranks, in the same order; different files may interleave freely. Blocks may be
+// empty. An array may be changed as soon as put() returns. Errors of one rank are errors of all, thrown at the latest by the next
+// end_record(), sync() or close(). A File destroyed without close() leaves name.nc.tmp and no final name.
+//
+// Functions here check, time and count; a Format (format.hpp) does the work. Durability: durable.hpp. Reading: reader.hpp.
+#pragma once
+
+#include "io/error.hpp"
+#include "io/format.hpp"
+#include "io/schema.hpp"
+#include "io/statistics.hpp"
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace nunatak::io {
+
+/// How files are written. The defaults suit a workstation.
+struct Options {
+  std::string format = "pnetcdf";           ///< null, serial, pnetcdf
+  std::string layout = "native";            ///< native: each rank's own box
+  std::string transport = "sync";           ///< sync: the compute ranks write
+  std::size_t slab_bytes = 16 << 20;        ///< serial: rank 0 gathers this much at a time
+  std::size_t buffer_bytes = 256 << 20;     ///< pnetcdf: mean bytes per rank of copies that wait for the end of the record
+  std::size_t header_bytes = 8192;          ///< space kept free in the header (h_minfree)
+  std::size_t alignment = 4;                ///< of the first value of fixed-size and of record data (bytes)
+  std::map<std::string, std::string> hints; ///< MPI-IO hints (pnetcdf)
+};
+
+enum class FileKind {
+  once,   ///< one state, written and closed: snapshot, result
+  append, ///< grows by records: time series, spatial series
+};
+
+struct FileOptions {
+  FileKind kind = FileKind::once;
+  /// append: after every so many records name.nc is replaced, in one rename, by a copy of what has been written so far, so that a
+  /// committed state can be opened at any time, checked against the manifest, and survives whatever comes later. Costs a copy
+  /// of the file. 0: only close() commits.
+  int commit_every = 0;
+};
+
+/// This rank's part of a variable, in the order of the file's dimensions, slowest first, without the record dimension.
+struct Block {
+  std::vector<std::size_t> start, count;
+  std::vector<std::ptrdiff_t> stride; ///< distance in memory, in elements; empty: contiguous, row-major
+};
+
+class File {
+public:
+  File(MPI_Comm comm, std::string path, Schema schema, FileOptions file_options, const Options& options, OpenFormat open,
+       Statistics& total);
+  File(const File&) = delete;
+  File& operator=(const File&) = delete;
+
+  /// Write this rank's block; nullptr or a count of 0: nothing. `data` points at the value at block.start; T is the type of the
+  /// variable, or double for float32.
+  template <class T> void put(const std::string& variable, const Block& block, const T* data) {
+    put(variable, no_record, block, reinterpret_cast<const std::byte*>(data), type_of<T>());
+  }
+  template <class T> void put(const std::string& variable, std::size_t record, const Block& block, const T* data) {
+    put(variable, record, block, reinterpret_cast<const std::byte*>(data), type_of<T>());
+  }
+
+  /// Write a whole variable (a whole record of it) that every rank knows: coordinates, time, scalars. Rank 0 writes.
+  template <class T> void put_all(const std::string& variable, const std::vector<T>& values) {
+    put_all(variable, no_record, values.size(), reinterpret_cast<const std::byte*>(values.data()), type_of<T>());
+  }
+  template <class T> void put_all(const std::string& variable, std::size_t record, const std::vector<T>& values) {
+    put_all(variable, record, values.size(), reinterpret_cast<const std::byte*>(values.data()), type_of<T>());
+  }
+
+  /// All values of the record (and of variables without records) have been put. Commits if commit_every says so.
+  void end_record(std::int64_t step = -1);
+  /// What has been put can be read by another process, in name.nc.tmp. Not durable.
+  void sync();
+  /// Every value of every variable must have been put. Durable when it returns: fsync, rename, fsync, manifest.
+  void close(std::int64_t step = -1);
+
+  const std::string& path() const { return m_path; }
+  const Schema& schema() const { return m_schema; }
+  const Statistics& statistics() const { return m_statistics; }
+  std::map<std::string, std::string> hints() const { return m_format->hints(); }
+
+private:
+  static constexpr std::size_t no_record = static_cast<std::size_t>(-1);
+  void put(const std::string& variable, std::size_t record, const Block& block, const std::byte* data, Type type);
+  void put_all(const std::string& variable, std::size_t record, std::size_t size, const std::byte* data, Type type);
+  Piece make_piece(std::size_t v, std::size_t record, const Block& block, const std::byte* data, Type type) const;
+  template <class F> void timed(Phase phase, const F& f);
+  template <class F> void together(Phase phase, const F& f);
+  template <class F> void keep_error(const F& f);
+  void wait();
+  void check_complete() const;
+  void commit(const std::string& temporary, std::int64_t step);
+  [[noreturn]] void fail(const std::string& what) const;
+
+  MPI_Comm m_comm;
+  int m_rank = 0;
+  std::string m_path, m_temporary;
+  Schema m_schema;
+  FileOptions m_file_options;
+  std::unique_ptr<Format> m_format;
+  std::vector<std::int64_t> m_put; ///< elements of each variable that this rank has put
+  std::int64_t m_records = 0;      ///< records begun, the same on all ranks
+  int m_uncommitted = 0;           ///< records ended since the last commit
+  std::string m_error;             ///< the first error of this rank that the others do not know yet
+  bool m_closed = false;
+  Written m_written;
+  Statistics m_statistics;
+  Statistics& m_total; ///< the writer's
+};
+
+/// Opens files; sums their statistics. Must outlive its files.
+class Writer {
+public:
+  Writer(MPI_Comm comm, Options options, OpenFormat open_format)
+      : m_comm(comm), m_options(std::move(options)), m_open(open_format) {}
+
+  /// Create path.tmp and write its header. Error on every rank if that is not possible.
+  std::unique_ptr<File> open(const std::string& path, const Schema& schema, FileOptions file_options = {});
+
+  const Options& options() const { return m_options; }
+  /// Of all files so far, on this rank; see summarize().
+  const Statistics& statistics() const { return m_statistics; }
+
+private:
+  MPI_Comm m_comm;
+  Options m_options;
+  OpenFormat m_open;
+  Statistics m_statistics;
+};
+
+/// `comm` must outlive the writer. Error if the format, layout or transport does not exist, naming those that do.
+std::unique_ptr<Writer> make_writer(MPI_Comm comm, const Options& options);
+
+} // namespace nunatak::io
