@@ -28,8 +28,8 @@ struct Options {
   int run_steps = 0;
   double dt_max = 1.0; // a
   // stress balance
-  std::string stress = "ssa+sia";
-  std::string rheology = "isothermal";
+  std::string stress = "auto";
+  std::string rheology = "auto";
   double softness = 3.1689e-24; // Pa-3 s-1
   double ssa_hardness = 0.0;    // Pa s^(1/3)
   double sliding_q = 0.25;
@@ -41,9 +41,11 @@ struct Options {
   double climatic_mass_balance = 150.0; // kg m-2 a-1
   double ice_surface_temp = 248.15;     // K
   double bheatflx = 0.042;              // W m-2
+  double theta_ocean = 271.65;          // K
+  double salinity_ocean = 34.7;         // g/kg
   bool energy = true;
   // ocean
-  std::string ocean = "pico";
+  std::string ocean = "auto";
   double pico_gamma_T = 2e-5;                   // m/s
   double pico_overturning = 1e6;                // m6 s-1 kg-1
   double pico_continental_shelf_depth = -800.0; // m
@@ -61,6 +63,7 @@ struct Options {
   std::string io_format = "pnetcdf";
   std::string io_layout = "native";
   std::string io_transport = "sync";
+  int io_commit_every = 10;
   std::string report;
   bool progress = true;
   bool verbose = true;

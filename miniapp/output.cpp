@@ -1,0 +1,202 @@
+#include "miniapp/output.hpp"
+
+#include "kernels/constants.hpp"
+#include "kernels/geometry.hpp"
+#include "miniapp/error.hpp"
+#include "miniapp/units.hpp"
+#include "miniapp/variables.hpp"
+
+#include <unistd.h>
+
+#include <cmath>
+#include <cstdio>
+#include <sstream>
+
+namespace nunatak {
+
+namespace {
+
+/// An output folder that is not there should be found out before the run, not after it.
+void require_writable_folder(MPI_Comm comm, const std::string& option, const std::string& path) {
+  if (path.empty()) return;
+  int rank = 0;
+  MPI_Comm_rank(comm, &rank);
+  const auto slash = path.rfind('/');
+  const std::string folder = slash == std::string::npos ? "." : slash == 0 ? "/" : path.substr(0, slash);
+  int ok = rank == 0 ? access(folder.c_str(), W_OK | X_OK) == 0 : 0;
+  MPI_Bcast(&ok, 1, MPI_INT, 0, comm);
+  if (ok == 0)
+    throw Error("option " + option + ": cannot write '" + path + "': no such folder, or no permission to write in '" + folder +
+                "'");
+}
+
+std::vector<std::string> split(const std::string& words) {
+  std::vector<std::string> list;
+  std::istringstream in(words);
+  for (std::string word; std::getline(in, word, ',');) list.push_back(word);
+  return list;
+}
+
+/// The multiples of `every` years after `start`: the first one later than `time` (s).
+double next_multiple(double time, double start, double every_years) {
+  const double every = every_years * seconds_per_year, n = std::floor((time - start) / every * (1.0 + 1e-14) + 1e-9);
+  return start + (n + 1.0) * every;
+}
+
+bool is_multiple(double time, double start, double every_years) {
+  const double n = (time - start) / (every_years * seconds_per_year);
+  return std::fabs(n - std::round(n)) < 1e-9;
+}
+
+} // namespace
+
+Output::Output(const Options& options, const Grid& grid, MpiRanks& ranks, double start_time, std::string title,
+               std::string history, Timers& timers, const Log& log)
+    : m_options(options), m_grid(grid), m_ranks(ranks), m_start(start_time), m_title(std::move(title)),
+      m_history(std::move(history)), m_timers(timers), m_log(log), m_spatial_vars(split(options.spatial_vars)) {
+  for (const auto& [option, path] : {std::pair{"-o", options.output},
+                                     {"-snapshot_file", options.snapshot_file},
+                                     {"-spatial_file", options.spatial_file},
+                                     {"-timeseries_file", options.timeseries_file}}) {
+    require_writable_folder(ranks.comm(), option, path);
+  }
+  for (const std::string& name : m_spatial_vars) variable_info(name);
+  io::Options io_options;
+  io_options.format = options.io_format;
+  io_options.layout = options.io_layout;
+  io_options.transport = options.io_transport;
+  m_writer = io::make_writer(ranks.comm(), io_options);
+
+  Timers::Scope scope(m_timers, "output: open");
+  if (!options.spatial_file.empty()) {
+    m_spatial = m_writer->open(options.spatial_file, map_schema(grid, m_spatial_vars, m_title, m_history),
+                               {io::FileKind::append, options.io_commit_every});
+    put_coordinates(*m_spatial, grid, ranks.patch());
+  }
+}
+
+void Output::put_field(io::File& file, std::size_t record, const Field& field) {
+  const Patch p = m_ranks.patch();
+  const auto size = [](int n) { return static_cast<std::size_t>(n); };
+  std::visit(
+      [&](const auto& array) {
+        using Array = std::decay_t<decltype(array)>;
+        const VariableInfo& info = variable_info(array.label());
+        const std::ptrdiff_t row = array.extent_int(1) * static_cast<std::ptrdiff_t>(array.extent(2)),
+                             column = array.extent_int(2);
+        io::Block block{{size(p.ys), size(p.xs)}, {size(p.ym), size(p.xm)}, {row, column}};
+        if (info.columns) {
+          block.start.push_back(0), block.count.push_back(size(m_grid.Mz())), block.stride.push_back(1);
+        }
+        const auto* first = array.data() + row + column; // the owned cell (1, 1)
+        if constexpr (std::is_same_v<typename Array::value_type, double>) {
+          if (std::string(info.internal_units) != info.units) {
+            const auto convert = unit_conversion(info.internal_units, info.units, array.label());
+            const double factor = convert(1.0); // no variable's unit has an offset
+            std::vector<double> scaled(array.data(), array.data() + array.span());
+            for (double& v : scaled) v = v == fill_value ? v : v * factor;
+            file.put(info.name, record, block, scaled.data() + row + column);
+            return;
+          }
+        }
+        file.put(info.name, record, block, first);
+      },
+      field);
+}
+
+void Output::put_record(io::File& file, std::size_t record, double time, const FieldList& fields) {
+  file.put_all("time", record, std::vector<double>{calendar_days(time)});
+  for (const io::Variable& v : file.schema().variables) {
+    if (v.dimensions.size() < 3) continue; // coordinates
+    const Field* field = fields.find(v.name);
+    if (field == nullptr)
+      throw Error(file.path() + ": variable '" + v.name + "' is not computed in this run (options -stress, -ocean, -energy)");
+    put_field(file, record, *field);
+  }
+}
+
+void Output::write_state(const std::string& path, double time, std::int64_t step, const FieldList& fields) {
+  std::vector<std::string> names;
+  for (const std::string& name : variable_names()) {
+    if (fields.find(name) != nullptr) names.push_back(name);
+  }
+  io::Schema schema = map_schema(m_grid, names, m_title, m_history);
+  schema.attributes.emplace_back("model_time_seconds", time);
+  const auto file = m_writer->open(path, schema, {io::FileKind::once, 0});
+  put_coordinates(*file, m_grid, m_ranks.patch());
+  put_record(*file, 0, time, fields);
+  file->end_record(step);
+  file->close(step);
+  m_files.push_back(path);
+  m_log.line("wrote " + path);
+}
+
+void Output::write_due(double time, std::int64_t step, const FieldList& restart, const FieldList& all) {
+  if (m_spatial && is_multiple(time, m_start, m_options.spatial_every)) {
+    Timers::Scope scope(m_timers, "output: spatial");
+    put_record(*m_spatial, m_spatial_records++, time, all);
+    m_spatial->end_record(step);
+  }
+  if (!m_options.snapshot_file.empty() && time > m_start && is_multiple(time, m_start, m_options.snapshot_every)) {
+    Timers::Scope scope(m_timers, "output: snapshot");
+    std::string stem = m_options.snapshot_file;
+    if (stem.size() > 3 && stem.compare(stem.size() - 3, 3, ".nc") == 0) stem.resize(stem.size() - 3);
+    char years[32];
+    std::snprintf(years, sizeof years, "_%09.3f.nc", time / seconds_per_year);
+    write_state(stem + years, time, step, restart);
+  }
+}
+
+double Output::next_due(double time) const {
+  double next = HUGE_VAL;
+  if (m_spatial) next = std::fmin(next, next_multiple(time, m_start, m_options.spatial_every));
+  if (!m_options.snapshot_file.empty()) next = std::fmin(next, next_multiple(time, m_start, m_options.snapshot_every));
+  return next;
+}
+
+void Output::write_scalars(const std::vector<Scalar>& scalars, const std::vector<double>& values, double begin, double end,
+                           std::int64_t step) {
+  if (m_options.timeseries_file.empty()) return;
+  Timers::Scope scope(m_timers, "output: time series");
+  if (!m_series) {
+    m_series = m_writer->open(m_options.timeseries_file, series_schema(scalars, m_title, m_history),
+                              {io::FileKind::append, m_options.io_commit_every});
+  }
+  const std::size_t record = m_series_records++;
+  m_series->put_all("time", record, std::vector<double>{calendar_days(end)});
+  m_series->put_all("time_bnds", record, std::vector<double>{calendar_days(begin), calendar_days(end)});
+  for (std::size_t n = 0; n < scalars.size(); ++n) m_series->put_all(scalars[n].name, record, std::vector<double>{values[n]});
+  m_series->end_record(step);
+}
+
+void Output::finish(double time, std::int64_t step, const FieldList& all) {
+  if (m_series) {
+    Timers::Scope scope(m_timers, "output: time series");
+    m_series->close(step);
+    m_files.push_back(m_series->path());
+  }
+  if (m_spatial) {
+    Timers::Scope scope(m_timers, "output: spatial");
+    m_spatial->close(step);
+    m_files.push_back(m_spatial->path());
+  }
+  if (!m_options.output.empty()) {
+    Timers::Scope scope(m_timers, "output: result");
+    write_state(m_options.output, time, step, all);
+  }
+}
+
+nlohmann::json Output::report() const {
+  const io::Summary s = io::summarize(m_ranks.comm(), m_writer->statistics());
+  nlohmann::json json = {{"format", m_options.io_format},       {"layout", m_options.io_layout},
+                         {"transport", m_options.io_transport}, {"files", m_files},
+                         {"written_bytes", s.written_bytes},    {"written_operations", s.written_operations}};
+  for (std::size_t p = 0; p < io::n_phases; ++p) {
+    const auto& e = s.phases[p];
+    json["phases"][io::phase_names[p]] = {
+        {"min", e.min}, {"mean", e.mean}, {"max", e.max}, {"bytes", e.bytes}, {"operations", e.operations}};
+  }
+  return json;
+}
+
+} // namespace nunatak

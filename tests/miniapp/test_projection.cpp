@@ -1,0 +1,32 @@
+// Polar stereographic coordinates against the worked example of IOGP Guidance Note 7-2 (method EPSG:9829), and the north as the
+// mirror image of the south.
+#include "miniapp/projection.hpp"
+
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers_floating_point.hpp>
+
+using namespace nunatak;
+using Catch::Matchers::WithinAbs;
+
+TEST_CASE("the example of the guidance note: 75 S, 120 E") {
+  PolarStereographic p;
+  p.straight_vertical_longitude_from_pole = 70.0;
+  p.false_easting = p.false_northing = 6e6;
+  const auto place = p.inverse(7255380.79, 7053389.56);
+  CHECK_THAT(place.lat, WithinAbs(-75.0, 1e-7)); // a centimetre
+  CHECK_THAT(place.lon, WithinAbs(120.0, 1e-6));
+}
+
+TEST_CASE("the poles, and longitudes along the axes") {
+  PolarStereographic south;
+  CHECK_THAT(south.inverse(0.0, 0.0).lat, WithinAbs(-90.0, 1e-12));
+  CHECK_THAT(south.inverse(0.0, 1e6).lon, WithinAbs(0.0, 1e-12));
+  CHECK_THAT(south.inverse(1e6, 0.0).lon, WithinAbs(90.0, 1e-12));
+
+  PolarStereographic north;
+  north.latitude_of_projection_origin = 90.0;
+  north.standard_parallel = 71.0;
+  CHECK_THAT(north.inverse(0.0, -1e6).lon, WithinAbs(0.0, 1e-12));
+  CHECK_THAT(north.inverse(1e6, 0.0).lon, WithinAbs(90.0, 1e-12));
+  CHECK_THAT(north.inverse(3e5, 4e5).lat, WithinAbs(-south.inverse(3e5, 4e5).lat, 1e-12));
+}
