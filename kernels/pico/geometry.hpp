@@ -1,0 +1,311 @@
+// The geometry of PICO: masks, shelves, distances and boxes from bed, cell types and basins.
+//
+//   bed, mask -> codes (one byte a cell) -> segments -> labels of {grounded, ocean, floating + ocean}   -> continent, open, lake
+//                                                    -> labels of {floating + rises, shallow + continent} -> shelves, shelf sea
+//   -> split over basins -> distances to the grounding line and to the front -> boxes
+//
+// Everything after the codes is done per segment or per shelf cell. Reese et al. (2018), The Cryosphere 12, 1969, section 2.
+// Communicates: two batches of labels (one ghost exchange, one gather each), one ghost exchange of codes, one sum, the distances.
+// Neighbours: codes.hpp (legends), split.hpp, boxes.hpp, ../labels.hpp, ../distance.hpp; melt.hpp uses the result.
+#pragma once
+
+#include "kernels/distance.hpp"
+#include "kernels/labels.hpp"
+#include "kernels/pico/boxes.hpp"
+#include "kernels/pico/codes.hpp"
+#include "kernels/pico/fields.hpp"
+#include "kernels/pico/options.hpp"
+#include "kernels/pico/split.hpp"
+
+#include <algorithm>
+
+namespace nunatak::pico {
+
+/// What the physics needs to know of one local rank. Positions are j (xm + 2) + i.
+struct LocalShelves {
+  std::vector<int> cell, shelf, box;    ///< of each shelf cell
+  std::vector<int> lake;                ///< positions of floating ice in lakes
+  std::vector<std::pair<int, int>> sea; ///< ranges of positions: continental shelf
+};
+
+/// The same on all ranks, but `local`.
+struct Shelves {
+  std::vector<LocalShelves> local;
+  ShelfTable table;
+  std::vector<int> boxes; ///< number of boxes of each shelf
+  int d_max = 0;          ///< largest distance to the grounding line of any shelf cell
+  int rounds = 0;         ///< of the distances
+};
+
+class ShelfGeometry {
+public:
+  ShelfGeometry(Ranks& ranks, double dx, double dy, PicoOptions options)
+      : m_ranks(ranks), m_labels(ranks), m_cell_area(dx * dy), m_options(options) {
+    options.check();
+    if (!(dx > 0.0) || !(dy > 0.0)) throw std::invalid_argument("PICO: expected dx > 0 and dy > 0");
+    const auto locals = static_cast<std::size_t>(ranks.local_size());
+    for (int r = 0; r < ranks.local_size(); ++r) m_codes.push_back(make_array<Code>("pico_codes", ranks.patch(r)));
+    m_segments.resize(locals);
+    m_result.local.resize(locals);
+  }
+
+  /// Needs ghosts of basins. Writes the masks, distances and boxes of `out`.
+  /// runtime_error, the same on all ranks, if a cell type or a basin number makes no sense.
+  const Shelves& update(const std::vector<PicoInput>& in, std::vector<PicoFields>& out) {
+    const std::size_t locals = m_codes.size();
+    std::vector<std::vector<std::int64_t>> maxima(locals);
+    for (std::size_t r = 0; r < locals; ++r) maxima[r] = first_codes(r, in[r]);
+    classify(maxima);
+    std::vector<std::vector<Ghosted>> ghosted;
+    for (std::size_t r = 0; r < locals; ++r) ghosted.push_back({m_codes[r]});
+    m_ranks.update_ghosts(ghosted);
+    find_shelves(in, out);
+    find_boxes(out);
+    return m_result;
+  }
+
+private:
+  static constexpr std::int64_t largest_basin = 1000;
+  static constexpr std::int64_t has_shelf = 2, has_continent = 4; // flags of components
+
+  int row(std::size_t r) const { return m_ranks.patch(static_cast<int>(r)).xm + 2; }
+
+  /// Codes of owned cells; segments. Returns [largest basin, minus the smallest basin, is there an unknown cell type].
+  std::vector<std::int64_t> first_codes(std::size_t r, const PicoInput& in) {
+    const Patch p = m_ranks.patch(static_cast<int>(r));
+    set_first_codes(p, in.mask, in.b, m_options.continental_shelf_depth, m_options.exclude_ice_rises, m_codes[r]);
+    find_segments(p, m_codes[r], m_segments[r]);
+    int largest = 0, smallest = 0;
+    const int* basins = in.basins.data();
+    for (std::size_t n = 0; n < in.basins.size(); ++n) {
+      largest = std::max(largest, basins[n]);
+      smallest = std::min(smallest, basins[n]);
+    }
+    const auto& list = m_segments[r].list;
+    const bool unknown = std::any_of(list.begin(), list.end(), [](const Segment& s) { return (s.code & type_bits) == 0; });
+    return {largest, -static_cast<std::int64_t>(smallest), unknown ? 1 : 0};
+  }
+
+  /// Continent, open ocean, lakes: three labellings in one batch.
+  void classify(std::vector<std::vector<std::int64_t>>& maxima) {
+    const std::vector<LabelMask> masks = {
+        {[](Code c) { return ice_rise(c); }},
+        {[](Code c) { return (c & is_ocean) != 0; }},
+        {[](Code c) { return (c & (is_floating | is_ocean)) != 0; }},
+    };
+    const std::vector<MaskLabels>& labels = m_labels.update(m_segments, masks, maxima);
+    if (maxima[0][0] > largest_basin || maxima[0][1] > 0) {
+      throw std::runtime_error("PICO: basins: expected numbers from 0 to " + std::to_string(largest_basin) + ", found " +
+                               std::to_string(maxima[0][1] > 0 ? -maxima[0][1] : maxima[0][0]));
+    }
+    if (maxima[0][2] != 0) throw std::runtime_error("PICO: mask: expected cell types 0, 2, 3, 4, found another number");
+    m_result.table.basins = static_cast<int>(maxima[0][0]);
+
+    const Component open = labels[1].largest();
+    for (std::size_t r = 0; r < m_codes.size(); ++r) {
+      const auto part = [&](std::size_t m, int n) -> const Component& {
+        return labels[m].parts[r][static_cast<std::size_t>(labels[m].component[r][n])];
+      };
+      for_each_segment(r, [&](int j, int n, Segment& s) {
+        Code c = s.code;
+        if (ice_rise(c) && static_cast<double>(part(0, n).cells) * m_cell_area > m_options.continental_ice_area)
+          c |= is_continent;
+        if (c & is_ocean && part(1, n).identity == open.identity) c |= is_open;
+        if (c & (is_floating | is_ocean) && !(part(2, n).flags & touches_edge)) c |= is_lake;
+        if (c == s.code) return;
+        s.code = c;
+        Code* codes = m_codes[r].data() + j * row(r);
+        std::fill(codes + s.i0, codes + s.i1, c);
+      });
+    }
+  }
+
+  /// Shelves and the continental shelf: two labellings; what each shelf has in each basin; division over basins; seeds.
+  void find_shelves(const std::vector<PicoInput>& in, std::vector<PicoFields>& out) {
+    const std::vector<LabelMask> masks = {
+        {[](Code c) { return (c & is_floating) != 0 || ice_rise(c); }, [](Code c) { return shelf_ice(c) ? has_shelf : 0; }, true},
+        {[](Code c) { return (c & is_shallow) != 0 || continent(c); }, [](Code c) { return continent(c) ? has_continent : 0; }},
+    };
+    std::vector<std::vector<std::int64_t>> nothing(m_codes.size());
+    const std::vector<MaskLabels>& labels = m_labels.update(m_segments, masks, nothing);
+
+    std::vector<int> number; // of the shelf, of a component
+    int shelves = 0;
+    for (const Component& c : labels[0].whole) number.push_back(c.flags & has_shelf ? ++shelves : 0);
+    const int basins = m_result.table.basins;
+    m_result.table.reset(shelves, basins);
+    const std::size_t table_size = m_result.table.cells.size();
+    std::vector<std::vector<std::int64_t>> sums(m_codes.size());
+    m_seeds.assign(2, std::vector<std::vector<int>>(m_codes.size()));
+    for (std::size_t r = 0; r < m_codes.size(); ++r) {
+      sums[r].assign(2 * table_size + static_cast<std::size_t>((basins + 1) * (basins + 1)), 0);
+      clear(m_result.local[r], out[r]);
+      for_each_segment(r, [&](int j, int n, Segment& s) {
+        const int from = j * row(r) + s.i0, to = j * row(r) + s.i1;
+        const int sea = labels[1].component[r][n];
+        const bool attached = sea >= 0 && labels[1].parts[r][static_cast<std::size_t>(sea)].flags & has_continent;
+        write_masks(out[r], from, to, s.code, contshelf_mask(s.code, attached));
+        if (contshelf_mask(s.code, attached) == 2) m_result.local[r].sea.emplace_back(from, to);
+        if (s.code & is_ocean) find_adjacent_basins(r, from, to, in[r].basins.data(), &sums[r][2 * table_size]);
+        if (in_shelf_domain(s.code)) start_distances(r, from, to, out[r]);
+        if (lake_ice(s.code)) {
+          for (int c = from; c < to; ++c) m_result.local[r].lake.push_back(c);
+        }
+        if (!shelf_ice(s.code)) return;
+        const int component = labels[0].number[r][static_cast<std::size_t>(labels[0].component[r][n])];
+        const int shelf = number[static_cast<std::size_t>(component - 1)];
+        add_shelf_cells(r, from, to, shelf, in[r].basins.data(), sums[r], table_size);
+      });
+    }
+    m_ranks.sum(sums);
+    const auto table_end = sums[0].begin() + static_cast<std::ptrdiff_t>(table_size);
+    m_result.table.cells.assign(sums[0].begin(), table_end);
+    m_result.table.front_cells.assign(table_end, table_end + static_cast<std::ptrdiff_t>(table_size));
+    const ShelfTable before = m_result.table;
+    const std::vector<int> shelf_of =
+        split_shelves(m_result.table, {table_end + static_cast<std::ptrdiff_t>(table_size), sums[0].end()});
+    for (std::size_t r = 0; r < m_codes.size(); ++r) {
+      LocalShelves& local = m_result.local[r];
+      const int* basin = in[r].basins.data();
+      int* shelf_mask = out[r].shelf_mask.data();
+      for (std::size_t n = 0; n < local.cell.size(); ++n) {
+        local.shelf[n] = shelf_of[before.at(local.shelf[n], basin[local.cell[n]])];
+        shelf_mask[local.cell[n]] = local.shelf[n];
+      }
+    }
+  }
+
+  /// Distances, number of boxes of each shelf, box of each cell.
+  void find_boxes(std::vector<PicoFields>& out) {
+    DistanceFields fields(2);
+    for (const PicoFields& f : out) fields[0].push_back(f.distance_gl), fields[1].push_back(f.distance_cf);
+    const int shelves = m_result.table.shelves;
+    const auto farthest = [&](int r) {
+      std::vector<std::int64_t> d(static_cast<std::size_t>(shelves) + 1, 0);
+      const LocalShelves& local = m_result.local[static_cast<std::size_t>(r)];
+      const int* d_gl = out[static_cast<std::size_t>(r)].distance_gl.data();
+      for (std::size_t n = 0; n < local.cell.size(); ++n) {
+        std::int64_t& of_shelf = d[static_cast<std::size_t>(local.shelf[n])];
+        of_shelf = std::max<std::int64_t>(of_shelf, d_gl[local.cell[n]]);
+      }
+      return d;
+    };
+    const DistanceReport report = solve_distances(m_ranks, m_options.solver, fields, m_seeds, farthest);
+    m_result.rounds = report.rounds;
+    m_result.d_max = static_cast<int>(*std::max_element(report.maxima.begin(), report.maxima.end()));
+    m_result.boxes.assign(1, 0);
+    for (int s = 1; s <= shelves; ++s) {
+      const int d = static_cast<int>(report.maxima[static_cast<std::size_t>(s)]);
+      m_result.boxes.push_back(number_of_boxes(d, m_result.d_max, m_options.boxes));
+    }
+    for (std::size_t r = 0; r < out.size(); ++r) {
+      LocalShelves& local = m_result.local[r];
+      const int *d_gl = out[r].distance_gl.data(), *d_cf = out[r].distance_cf.data();
+      int* box_mask = out[r].box_mask.data();
+      local.box.resize(local.cell.size());
+      for (std::size_t n = 0; n < local.cell.size(); ++n) {
+        const int c = local.cell[n];
+        box_mask[c] = local.box[n] = box_of(d_gl[c], d_cf[c], m_result.boxes[static_cast<std::size_t>(local.shelf[n])]);
+      }
+    }
+  }
+
+  template <class F> void for_each_segment(std::size_t r, const F& f) {
+    Segments& s = m_segments[r];
+    for (int j = 1; j + 1 < static_cast<int>(s.row.size()); ++j) {
+      for (int n = s.row[j]; n < s.row[j + 1]; ++n) f(j, n, s.list[n]);
+    }
+  }
+
+  /// Forget the last update: cells that it wrote get the values that hold elsewhere.
+  static void clear(LocalShelves& local, PicoFields& f) {
+    for (const int c : f.written_domain) f.distance_gl.data()[c] = f.distance_cf.data()[c] = -1;
+    for (const int c : f.written_ice) {
+      f.shelf_mask.data()[c] = f.box_mask.data()[c] = 0;
+      for (double* a : {f.temperature.data(), f.salinity.data(), f.temperature_box0.data(), f.salinity_box0.data(),
+                        f.overturning.data(), f.melt.data()}) {
+        a[c] = 0.0;
+      }
+      f.base_temperature.data()[c] = T_melting;
+    }
+    f.written_domain.clear(), f.written_ice.clear();
+    local.cell.clear(), local.shelf.clear(), local.lake.clear(), local.sea.clear();
+  }
+
+  static void write_masks(PicoFields& f, int from, int to, Code c, int contshelf) {
+    std::fill(f.ice_rise_mask.data() + from, f.ice_rise_mask.data() + to, ice_rise_mask(c));
+    std::fill(f.ocean_mask.data() + from, f.ocean_mask.data() + to, ocean_mask(c));
+    std::fill(f.lake_mask.data() + from, f.lake_mask.data() + to, lake_mask(c));
+    std::fill(f.contshelf_mask.data() + from, f.contshelf_mask.data() + to, contshelf);
+  }
+
+  /// Ocean cells next to ice that have an ocean neighbour in another basin.
+  void find_adjacent_basins(std::size_t r, int from, int to, const int* basin, std::int64_t* adjacent) const {
+    const Code* code = m_codes[r].data();
+    const int up = row(r), basins = m_result.table.basins;
+    const auto check = [&](int c) {
+      const int neighbours[] = {c - 1, c + 1, c - up, c + up};
+      if (std::none_of(neighbours, neighbours + 4, [&](int n) { return has_ice(code[n]); })) return;
+      for (const int n : neighbours) {
+        if (!(code[n] & is_ocean) || basin[n] == basin[c]) continue;
+        adjacent[basin[c] * (basins + 1) + basin[n]] = adjacent[basin[n] * (basins + 1) + basin[c]] = 1;
+      }
+    };
+    constexpr std::uint64_t all_ocean = 0x0101010101010101ULL * is_ocean;
+    for (int c = from; c < to;) {
+      if (c > from && c + 8 < to) { // eight cells with ocean on all sides are not next to ice
+        std::uint64_t above, below;
+        std::memcpy(&above, code + c + up, 8);
+        std::memcpy(&below, code + c - up, 8);
+        if ((above & below & all_ocean) == all_ocean) {
+          c += 8;
+          continue;
+        }
+      }
+      check(c++);
+    }
+  }
+
+  /// Cells of the domain of the distances, and their seeds: a continental cell among 8 neighbours, open ocean among 4.
+  void start_distances(std::size_t r, int from, int to, PicoFields& f) {
+    const Code* code = m_codes[r].data();
+    int *d_gl = f.distance_gl.data(), *d_cf = f.distance_cf.data();
+    const int up = row(r);
+    for (int c = from; c < to; ++c) {
+      const int beside = code[c - 1] | code[c + 1] | code[c - up] | code[c + up];
+      const int corners = code[c - up - 1] | code[c - up + 1] | code[c + up - 1] | code[c + up + 1];
+      d_gl[c] = ((beside | corners) & is_continent) != 0;
+      d_cf[c] = (beside & is_open) != 0;
+      if (d_gl[c]) m_seeds[0][r].push_back(c);
+      if (d_cf[c]) m_seeds[1][r].push_back(c);
+      f.written_domain.push_back(c);
+    }
+    if (code[from] & is_floating)
+      f.written_ice.insert(f.written_ice.end(), f.written_domain.end() - (to - from), f.written_domain.end());
+  }
+
+  void add_shelf_cells(std::size_t r, int from, int to, int shelf, const int* basin, std::vector<std::int64_t>& sums,
+                       std::size_t table_size) {
+    const Code* code = m_codes[r].data();
+    const int up = row(r);
+    LocalShelves& local = m_result.local[r];
+    for (int c = from; c < to; ++c) {
+      local.cell.push_back(c);
+      local.shelf.push_back(shelf);
+      const std::size_t entry = m_result.table.at(shelf, basin[c]);
+      sums[entry] += 1;
+      if ((code[c - 1] | code[c + 1] | code[c - up] | code[c + up]) & is_ocean) sums[table_size + entry] += 1;
+    }
+  }
+
+  Ranks& m_ranks;
+  Labels m_labels;
+  double m_cell_area;
+  PicoOptions m_options;
+  std::vector<Array2<Code>> m_codes; // with valid ghosts after classify() and the exchange
+  std::vector<Segments> m_segments;
+  DistanceSeeds m_seeds; // of the grounding line, of the front
+  Shelves m_result;
+};
+
+} // namespace nunatak::pico

@@ -1,0 +1,60 @@
+// PICO, the Potsdam Ice-shelf Cavity mOdel: melt below ice shelves from the ocean in front of them. The front door.
+//
+//   Pico pico(ranks, dx, dy, options);
+//   PicoReport report = pico.update(input, fields); // ranks.update_ghosts({basins}) before, once
+//
+// Reese et al. (2018), The Cryosphere 12, 1969-1985, doi:10.5194/tc-12-1969-2018. Two steps: geometry.hpp (masks, shelves,
+// distances, boxes) and melt.hpp (water below each shelf). Both can be called by themselves.
+//
+// Communicates, per update: 3 exchanges of ghosts and those of the distances (rounds in the report); collectives: two gathers
+// (2 each), 3 sums, and 1 maximum, or 2 or 3 where a distance crosses many seams: 8 to 10. With the solver `sweep`: one per
+// level.
+#pragma once
+
+#include "kernels/pico/melt.hpp"
+
+namespace nunatak {
+
+class Pico {
+public:
+  /// dx, dy: size of a cell, m. `ranks` must outlive this object. invalid_argument if an option cannot be used.
+  Pico(Ranks& ranks, double dx, double dy, const PicoOptions& options = {})
+      : m_ranks(ranks), m_geometry(ranks, dx, dy, options), m_melt(ranks, dx, dy, options) {}
+
+  /// One entry of `in` and `out` per local rank. Ghosts of `basins` must be valid. Host memory.
+  PicoReport update(const std::vector<PicoInput>& in, std::vector<PicoFields>& out) {
+    if (in.size() != static_cast<std::size_t>(m_ranks.local_size()) || out.size() != in.size()) {
+      throw std::invalid_argument("PICO: expected input and fields of " + std::to_string(m_ranks.local_size()) +
+                                  " local ranks, found " + std::to_string(in.size()) + " and " + std::to_string(out.size()));
+    }
+    const Traffic before = m_ranks.traffic();
+    PicoReport report;
+    const pico::Shelves& shelves = m_geometry.update(in, out);
+    m_melt.update(shelves, in, out, report);
+    report.shelves = shelves.table.shelves;
+    report.basins = shelves.table.basins;
+    report.d_max = shelves.d_max;
+    report.rounds = shelves.rounds;
+    report.collectives = m_ranks.traffic().collectives - before.collectives;
+    report.exchanges = m_ranks.traffic().exchanges - before.exchanges;
+    return report;
+  }
+
+  /// The same with one local rank (MPI).
+  PicoReport update(const PicoInput& in, PicoFields& out) {
+    std::vector<PicoFields> fields{out};
+    const PicoReport report = update(std::vector<PicoInput>{in}, fields);
+    out = fields[0];
+    return report;
+  }
+
+  /// Water below each shelf (1..n) after an update.
+  const std::vector<pico::ShelfWater>& water() const { return m_melt.water(); }
+
+private:
+  Ranks& m_ranks;
+  pico::ShelfGeometry m_geometry;
+  pico::ShelfMelt m_melt;
+};
+
+} // namespace nunatak

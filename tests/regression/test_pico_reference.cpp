@@ -1,0 +1,203 @@
+// PICO on Antarctica: masks, distances and boxes equal to PISM's, temperatures, salinities, overturning and melt to 1e-9;
+// golden values; total melt with default parameters. The same on any number of ranks.
+#include "io/reader.hpp"
+#include "kernels/pico/pico.hpp"
+#include "miniapp/mpi_ranks.hpp"
+
+#include <catch2/catch_test_macros.hpp>
+
+#include <cmath>
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <memory>
+
+using namespace nunatak;
+
+namespace {
+
+const std::string shared = NUNATAK_SHARED_DATA;
+
+bool present(const std::string& file) { return std::filesystem::exists(shared + "/" + file); }
+
+/// A file, cut into one block per rank.
+struct Case {
+  explicit Case(const std::string& file) : in(shared + "/" + file, MPI_COMM_WORLD) {
+    int size = 0;
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    ranks = std::make_unique<MpiRanks>(
+        MPI_COMM_WORLD, Decomposition::make(static_cast<int>(in.length("x")), static_cast<int>(in.length("y")), size));
+    p = ranks->patch();
+    const std::vector<double> x = in.read_all("x"), y = in.read_all("y");
+    dx = (x.back() - x.front()) / static_cast<double>(x.size() - 1);
+    dy = (y.back() - y.front()) / static_cast<double>(y.size() - 1);
+  }
+
+  std::vector<double> block(const std::string& name) const {
+    const auto u = [](int n) { return static_cast<std::size_t>(n); };
+    return in.read_block(name, {u(p.ys), u(p.xs)}, {u(p.ym), u(p.xm)});
+  }
+
+  template <class T> Array2<T> array(const std::string& name) const {
+    Array2<T> a = make_array<T>(name, p);
+    const std::vector<double> values = block(name);
+    auto value = values.begin();
+    for (int j = 1; j <= p.ym; ++j) {
+      for (int i = 1; i <= p.xm; ++i) a(j, i) = static_cast<T>(*value++);
+    }
+    return a;
+  }
+
+  /// The input of PICO; cell types from thickness and bed. `offset`: 273.15 if the file has degrees Celsius.
+  PicoInput input(double offset) const {
+    PicoInput input{array<double>("thk"), array<double>("topg"),        make_array<int>("mask", p),
+                    array<int>("basins"), array<double>("theta_ocean"), array<double>("salinity_ocean")};
+    for_each_cell("test input", p, [&](int j, int i) {
+      input.mask(j, i) = cell_type(input.b(j, i), input.H(j, i));
+      input.theta(j, i) += offset;
+    });
+    ranks->update_ghosts({input.basins});
+    return input;
+  }
+
+  std::int64_t sum(std::int64_t value) {
+    std::vector<std::vector<std::int64_t>> values{{value}};
+    ranks->sum(values);
+    return values[0][0];
+  }
+
+  /// Number of owned cells, on all ranks, for which f(j, i, n) holds; n: position in a block.
+  template <class F> std::int64_t count(F f) {
+    std::int64_t cells = 0;
+    for (int j = 1; j <= p.ym; ++j) {
+      for (int i = 1; i <= p.xm; ++i) {
+        if (f(j, i, static_cast<std::size_t>((j - 1) * p.xm + i - 1))) cells += 1;
+      }
+    }
+    return sum(cells);
+  }
+
+  io::Reader in;
+  std::unique_ptr<MpiRanks> ranks;
+  Patch p;
+  double dx = 0.0, dy = 0.0;
+};
+
+PicoOptions reference_options() {
+  PicoOptions options;
+  options.gamma_T = 1e-5;
+  options.overturning_coefficient = 0.8e6;
+  options.continental_shelf_depth = -2500.0;
+  return options;
+}
+
+/// Shelf numbers are one labelling of many: the partitions are equal if pairs of numbers are a one-to-one map. On all ranks.
+bool same_partition(Case& c, const Array2<int>& ours, const std::vector<double>& theirs) {
+  std::vector<std::vector<std::int64_t>> pairs(1);
+  for (int j = 1; j <= c.p.ym; ++j) {
+    for (int i = 1; i <= c.p.xm; ++i) {
+      pairs[0].push_back(ours(j, i));
+      pairs[0].push_back(std::llround(theirs[static_cast<std::size_t>((j - 1) * c.p.xm + i - 1)]));
+    }
+  }
+  const std::vector<std::int64_t> all = c.ranks->gather_all(pairs);
+  std::map<std::int64_t, std::int64_t> forth{{0, 0}}, back{{0, 0}};
+  for (std::size_t n = 0; n < all.size(); n += 2) {
+    if (forth.emplace(all[n], all[n + 1]).first->second != all[n + 1]) return false;
+    if (back.emplace(all[n + 1], all[n]).first->second != all[n]) return false;
+  }
+  return true;
+}
+
+void check_against_pism(const std::string& file, DistanceSolver solver) {
+  if (!present(file)) SKIP("no " + file + " in " + shared);
+  Case c(file);
+  const PicoInput input = c.input(0.0);
+  PicoFields f(c.p);
+  PicoOptions options = reference_options();
+  options.solver = solver;
+  Pico pico(*c.ranks, c.dx, c.dy, options);
+  const PicoReport report = pico.update(input, f);
+  INFO(file);
+  CHECK(report.warnings == 0);
+  if (solver == DistanceSolver::bfs) CHECK(report.collectives <= 10);
+
+  const auto same_integers = [&](const std::string& name, const Array2<int>& a) {
+    const std::vector<double> theirs = c.block(name);
+    INFO(name);
+    CHECK(c.count([&](int j, int i, std::size_t n) { return a(j, i) != static_cast<int>(theirs[n]); }) == 0);
+  };
+  same_integers("mask", input.mask);
+  same_integers("pico_ice_rise_mask", f.ice_rise_mask);
+  same_integers("pico_ocean_mask", f.ocean_mask);
+  same_integers("pico_lake_mask", f.lake_mask);
+  same_integers("pico_contshelf_mask", f.contshelf_mask);
+  same_integers("pico_distance_gl", f.distance_gl);
+  same_integers("pico_distance_cf", f.distance_cf);
+  same_integers("pico_box_mask", f.box_mask);
+  CHECK(same_partition(c, f.shelf_mask, c.block("pico_shelf_mask")));
+
+  // the melt is gamma / (nu lambda) times a difference of two temperatures near 271 K: 1e-9 of the mean where that is small
+  const auto close = [&](const std::string& name, const Array2<double>& a, double scale, double small, bool lakes) {
+    const std::vector<double> theirs = c.block(name);
+    INFO(name);
+    CHECK(c.count([&](int j, int i, std::size_t n) {
+      const bool compared = f.shelf_mask(j, i) > 0 || (lakes && f.lake_mask(j, i) > 0);
+      return compared && !(std::fabs(scale * a(j, i) - theirs[n]) <= 1e-9 * (std::fabs(theirs[n]) + small));
+    }) == 0);
+  };
+  close("pico_temperature", f.temperature, 1.0, 0.0, true);
+  close("pico_salinity", f.salinity, 1.0, 0.0, true);
+  close("pico_temperature_box0", f.temperature_box0, 1.0, 0.0, true);
+  close("pico_salinity_box0", f.salinity_box0, 1.0, 0.0, true);
+  close("pico_overturning", f.overturning, 1.0, 0.0, true);
+  close("shelfbtemp", f.base_temperature, 1.0, 0.0, true);
+  close("shelfbmassflux", f.melt, rho_ice, 1e-5, true); // kg m-2 s-1, about 1e-5 on average
+}
+
+} // namespace
+
+TEST_CASE("Antarctica at 50 km is PISM's") { check_against_pism("reference/pico_antarctica_50km.nc", DistanceSolver::bfs); }
+
+TEST_CASE("Antarctica at 50 km, one shelf over two basins, is PISM's") {
+  check_against_pism("reference/pico_antarctica_50km_merged.nc", DistanceSolver::bfs);
+  check_against_pism("reference/pico_antarctica_50km_merged.nc", DistanceSolver::sweep);
+}
+
+TEST_CASE("Antarctica at 16 km is PISM's") { check_against_pism("reference/pico_antarctica_16km.nc", DistanceSolver::bfs); }
+
+TEST_CASE("shelf input temperatures of three shelves") {
+  const std::string file = "data/bedmap2_schmidtko14_50km.nc";
+  if (!present(file)) SKIP("no " + file + " in " + shared);
+  Case c(file);
+  PicoFields f(c.p);
+  Pico(*c.ranks, c.dx, c.dy, reference_options()).update(c.input(T_melting), f);
+  const auto wrong = [&](int x, int y, double expected) {
+    return c.count([&](int j, int i, std::size_t) {
+      return c.p.global_j(j) == y && c.p.global_i(i) == x && !(std::fabs(f.temperature_box0(j, i) - expected) <= 1e-9);
+    });
+  };
+  CHECK(wrong(59, 37, 271.553311083714) == 0);
+  CHECK(wrong(41, 34, 272.781500154734) == 0);
+  CHECK(wrong(28, 49, 273.596660429239) == 0);
+}
+
+TEST_CASE("total melt with default parameters") {
+  const std::map<std::string, double> expected = {{"data/bedmap2_schmidtko14_50km.nc", 1953.77}, // Gt a-1
+                                                  {"data/antarctica_32km.nc", 1975.38}};
+  for (const auto& [file, total] : expected) {
+    if (!present(file)) SKIP("no " + file + " in " + shared);
+    Case c(file);
+    PicoFields f(c.p);
+    const PicoReport report = Pico(*c.ranks, c.dx, c.dy).update(c.input(T_melting), f);
+    FixedSum melt; // m a-1
+    for_each_cell("test", c.p, [&](int j, int i) { melt.add(f.melt(j, i) * seconds_per_year); });
+    std::vector<std::vector<std::int64_t>> words{{melt.hi, melt.lo}};
+    c.ranks->sum(words);
+    const double by_cells = FixedSum{words[0][0], words[0][1]}.value() * c.dx * c.dy * rho_ice * 1e-12;
+    const double reported = report.total_melt * seconds_per_year * 1e-12;
+    INFO(file << ": total melt " << reported << " Gt/a, summed over cells " << by_cells);
+    CHECK(std::fabs(reported / total - 1.0) < 0.01);
+    CHECK(std::fabs(reported / by_cells - 1.0) < 1e-11);
+  }
+}
