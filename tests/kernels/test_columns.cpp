@@ -1,0 +1,192 @@
+// Temperature of columns: Robin's solution with its order, conservation of heat, melting, margins, hardness.
+#include "kernels/columns.hpp"
+
+#include <catch2/catch_test_macros.hpp>
+
+using namespace nunatak;
+
+namespace {
+
+constexpr double year = seconds_per_year;
+
+/// One column, with nothing moving horizontally.
+struct OneColumn {
+  Levels levels;
+  std::vector<double> w, T;
+  double H, T_s, G;
+  bool floating = false;
+
+  OneColumn(Levels l, double H_, double T_s_, double G_) : levels(std::move(l)), H(H_), T_s(T_s_), G(G_) {
+    w.assign(levels.z_host.size(), 0.0);
+    T.assign(levels.z_host.size(), T_s);
+  }
+  int n() const { return levels_in_ice(levels.z, H); }
+  void step(double dt) { solve_column(levels.z, n(), H, dt, T_s, floating, G, w.data(), T.data()); }
+
+  /// Heat (J m-2) in the control volumes of the levels, relative to 0 K.
+  double heat() const {
+    double sum = 0.0;
+    for (int k = 0; k < n(); ++k) sum += rho_ice * ice_c * T[k] * control_volume(levels.z, n(), H, k);
+    return sum;
+  }
+};
+
+/// A patch of columns with all fields of a temperature step, filled with constants.
+struct Columns {
+  Patch patch;
+  Levels levels = make_levels(2000.0, 11, LevelSpacing::equal);
+  Array2<double> H, T_s, G, melted;
+  Array2<int> mask;
+  Array3<double> u, v, w, sigma, T, T_new;
+
+  Columns(int Mx, int My) : patch(Decomposition::make(Mx, My, 1, 1).patch(0)), mask(make_array<int>("mask", patch)) {
+    for (auto* a : {&H, &T_s, &G, &melted}) *a = make_array<double>("a", patch);
+    for (auto* a : {&u, &v, &w, &sigma, &T, &T_new}) *a = make_columns<double>("a", patch, levels.size());
+    Kokkos::deep_copy(H, 1000.0);
+    Kokkos::deep_copy(T_s, 240.0);
+    Kokkos::deep_copy(T, 240.0);
+    Kokkos::deep_copy(mask, static_cast<int>(grounded_ice));
+  }
+  MeltedInside step(double dt) {
+    return temperature_step(patch, 1e3, 1e3, dt, levels, H, mask, T_s, G, u, v, w, sigma, T, T_new, melted);
+  }
+};
+
+} // namespace
+
+TEST_CASE("Robin: steady columns converge with order 2, whatever the spacing and wherever the surface lies") {
+  const double a = 0.1 / year, G = 0.042, T_s = 223.15;
+  for (const LevelSpacing spacing : {LevelSpacing::equal, LevelSpacing::quadratic}) {
+    for (const double H : {3000.0, 2950.0}) {
+      double last = 0.0;
+      for (const int Mz : {21, 41, 81, 161}) {
+        OneColumn c(make_levels(4000.0, Mz, spacing), H, T_s, G);
+        for (std::size_t k = 0; k < c.w.size(); ++k) c.w[k] = -a * c.levels.z_host[k] / H;
+        for (int n = 0; n < 400; ++n) c.step(5000.0 * year);
+        double error = 0.0;
+        for (int k = 0; k < c.n(); ++k)
+          error = std::max(error, std::abs(c.T[k] - exact::robin(c.levels.z_host[k], H, a, T_s, G)));
+        CAPTURE(static_cast<int>(spacing), H, Mz, error, last / error);
+        if (Mz == 41) CHECK(error <= 0.0176);
+        if (Mz == 161) CHECK(error <= 0.00111);
+        if (Mz > 41) CHECK(last / error >= 3.85);
+        last = error;
+      }
+    }
+  }
+}
+
+TEST_CASE("heat: what a column gains came through its two ends") {
+  for (const double H : {1000.0, 1234.5, 130.0, 0.5}) {
+    OneColumn c(make_levels(2000.0, 15, LevelSpacing::quadratic), H, 250.0, 0.06);
+    for (std::size_t k = 0; k < c.T.size(); ++k) c.T[k] = 240.0 + 0.01 * static_cast<double>(k * k % 7);
+    for (int step = 0; step < 20; ++step) {
+      const double before = c.heat(), dt = 100.0 * year;
+      c.step(dt);
+      const int last = c.n() - 1;
+      const double last_bits = dt * ice_k * 1e-13 / (H - c.levels.z_host[last]); // of the temperatures
+      const double from_above = ice_k * (c.T_s - c.T[last]) / (H - c.levels.z_host[last]);
+      CHECK(std::abs(c.heat() - before - dt * (c.G + from_above)) <= 1e-12 * c.heat() + last_bits);
+    }
+  }
+}
+
+TEST_CASE("closed: no flux, one temperature, nothing happens") {
+  OneColumn c(make_levels(2000.0, 15, LevelSpacing::quadratic), 1234.5, 250.0, 0.0);
+  for (std::size_t k = 0; k < c.w.size(); ++k) c.w[k] = 1e-7 * (static_cast<double>(k) - 4.0);
+  for (int step = 0; step < 50; ++step) c.step(10.0 * year);
+  for (int k = 0; k < c.n(); ++k) CHECK(std::abs(c.T[k] - 250.0) <= 1e-11);
+}
+
+TEST_CASE("strong advection makes no new extremes") {
+  for (const double speed : {-30.0 / year, 30.0 / year}) {
+    OneColumn c(make_levels(2000.0, 21, LevelSpacing::quadratic), 1990.0, 230.0, 0.0);
+    for (std::size_t k = 0; k < c.w.size(); ++k) c.w[k] = speed;
+    for (std::size_t k = 0; k < c.T.size(); ++k) c.T[k] = k < 10 ? 270.0 : 230.0;
+    for (int step = 0; step < 10; ++step) {
+      c.step(5.0 * year);
+      for (int k = 0; k < c.n(); ++k) {
+        CHECK(c.T[k] <= 270.0 + 1e-10);
+        CHECK(c.T[k] >= 230.0 - 1e-10);
+      }
+    }
+  }
+}
+
+TEST_CASE("ice is set back to its melting point, and the heat is counted") {
+  Columns c(1, 1);
+  Kokkos::deep_copy(c.T, 273.0);
+  Kokkos::deep_copy(c.T_s, 280.0); // the surface cannot be warmer than 273.15 K
+  Kokkos::deep_copy(c.sigma, 1e-3);
+  const MeltedInside melted = c.step(10.0 * year);
+  double heat = 0.0; // J m-2 gained by the ice
+  const int n = levels_in_ice(c.levels.z, 1000.0);
+  REQUIRE(n == 5);
+  for (int k = 0; k < n; ++k) {
+    CHECK(c.T_new(1, 1, k) == pressure_melting(1000.0 - c.levels.z_host[k]));
+    heat += rho_ice * ice_c * (c.T_new(1, 1, k) - 273.0) * control_volume(c.levels.z, n, 1000.0, k);
+  }
+  CHECK(c.T_new(1, 1, 6) == T_melting);
+  CHECK(melted.points == 5);
+  // the heating of the control volumes (900 m), plus what came from the surface, is in the ice or has melted it
+  const double heating = 1e-3 * 10.0 * year * 900.0, conduction = 2.0 * ice_k / 200.0 * 10.0 * year;
+  const double melting = melted.ice.value() * rho_ice * latent_heat;
+  CHECK(std::abs(heat + melting - heating) <= conduction);
+  CHECK(std::abs(melted.ice.value() - c.melted(1, 1)) <= 1e-12);
+}
+
+TEST_CASE("floating: the base is at its melting point; ice-free: everything is at the surface temperature") {
+  Columns c(2, 1);
+  c.mask(1, 1) = floating_ice;
+  c.mask(1, 2) = ice_free_land;
+  c.H(1, 2) = 0.0;
+  Kokkos::deep_copy(c.T, 200.0);
+  for (int step = 0; step < 300; ++step) {
+    c.step(1000.0 * year);
+    std::swap(c.T, c.T_new);
+  }
+  CHECK(c.T(1, 1, 0) == pressure_melting(1000.0));
+  CHECK(std::abs(c.T(1, 1, 2) - (240.0 + 0.6 * (pressure_melting(1000.0) - 240.0))) <= 1e-9); // steady: a straight line
+  for (int k = 0; k < c.levels.size(); ++k) CHECK(c.T(1, 2, k) == 240.0);
+}
+
+TEST_CASE("horizontal advection is upwind and takes nothing from ice-free neighbours") {
+  Columns c(3, 1);
+  for (int k = 0; k < c.levels.size(); ++k) c.T(1, 1, k) = 230.0, c.T(1, 2, k) = 240.0, c.T(1, 3, k) = 250.0;
+  const double dt = 1e-3; // so short that conduction does not show
+  const auto rate = [&](int i) { return (c.T_new(1, i, 2) - c.T(1, i, 2)) / dt; };
+  Kokkos::deep_copy(c.u, 1.0);
+  c.step(dt);
+  CHECK(std::abs(rate(2) + 0.01) <= 1e-8); // -u (240 - 230)/dx
+  Kokkos::deep_copy(c.u, -1.0);
+  c.step(dt);
+  CHECK(std::abs(rate(2) - 0.01) <= 1e-8);
+  c.mask(1, 3) = ice_free_land;
+  c.step(dt);
+  CHECK(std::abs(rate(2)) <= 1e-8);
+}
+
+TEST_CASE("initial temperature: Robin where grounded, a line where floating, never above melting") {
+  CHECK(initial_temperature(500.0, 2000.0, false, 0.1 / year, 230.0, 0.04) ==
+        exact::robin(500.0, 2000.0, 0.1 / year, 230.0, 0.04));
+  CHECK(initial_temperature(500.0, 2000.0, false, -1.0, 230.0, 0.014) == 230.0 + 0.014 / ice_k * 1500.0);
+  CHECK(initial_temperature(0.0, 3000.0, false, -1.0, 250.0, 0.06) == pressure_melting(3000.0));
+  CHECK(initial_temperature(0.0, 500.0, true, 0.1, 250.0, 0.06) == pressure_melting(500.0));
+  CHECK(initial_temperature(500.0, 500.0, true, 0.1, 280.0, 0.06) == T_melting);
+  // little accumulation joins no accumulation
+  CHECK(std::abs(exact::robin(100.0, 1000.0, 1e-16, 250.0, 0.05) - exact::robin(100.0, 1000.0, 0.0, 250.0, 0.05)) <= 1e-6);
+}
+
+TEST_CASE("hardness: Paterson and Budd, averaged over depth") {
+  const auto A = [](double T) { return std::pow(paterson_budd_hardness(T), -3.0); };
+  CHECK(std::abs(A(253.15) / (3.61e-13 * std::exp(-6.0e4 / (8.314 * 253.15))) - 1.0) <= 1e-12);
+  CHECK(std::abs(A(268.15) / (1.73e3 * std::exp(-13.9e4 / (8.314 * 268.15))) - 1.0) <= 1e-12);
+  CHECK(std::abs(A(263.15) / A(263.1499) - 1.0) <= 0.02); // the two branches meet
+  // ice 10 K below its melting point at every depth has one hardness
+  const Levels levels = make_levels(2000.0, 21, LevelSpacing::quadratic);
+  for (const double H : {0.0, 30.0, 1234.5}) {
+    std::vector<double> T(levels.z_host.size(), 260.0);
+    for (std::size_t k = 0; k < T.size(); ++k) T[k] = pressure_melting(H - levels.z_host[k]) - 13.15;
+    CHECK(std::abs(mean_hardness(levels.z, H, 260.0, T.data()) / paterson_budd_hardness(260.0) - 1.0) <= 1e-12);
+  }
+}
