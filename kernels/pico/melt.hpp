@@ -225,7 +225,7 @@ private:
       melt_out[c] = w.fallback(k) ? fallback_melt_rate(m_options.gamma_T, T0, w.S0, p) : melt_rate(m_options.gamma_T, T, S, p);
       base_out[c] = T_in_situ(S, p);
     }
-    for (const int c : local.lake) base_out[c] = T_in_situ(0.0, base_pressure(in.H.data()[c])); // fresh water; no melt
+    for (const int c : local.lake) base_out[c] = lake_temperature(in.H.data()[c]);
   }
 
   Ranks& m_ranks;

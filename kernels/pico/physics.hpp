@@ -39,6 +39,9 @@ KOKKOS_INLINE_FUNCTION double base_pressure(double H) { return rho_ice * gravity
 KOKKOS_INLINE_FUNCTION double T_pm(double S, double p) { return freezing_a * S + freezing_b - freezing_c * p; }
 KOKKOS_INLINE_FUNCTION double T_in_situ(double S, double p) { return in_situ_a * S + in_situ_b - in_situ_c * p; }
 
+/// Base of ice above a lake, which is fresh: the pressure-melting point of ice, K.
+KOKKOS_INLINE_FUNCTION double lake_temperature(double H) { return T_melting - clausius_clapeyron * rho_ice * gravity * H; }
+
 /// Water that enters is not colder than freezing.
 KOKKOS_INLINE_FUNCTION double clip_T0(double T0, double S0, double p) {
   const double T_min = T_pm(S0, p);
