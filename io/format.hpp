@@ -42,7 +42,7 @@ public:
   virtual void close() = 0;
 
   virtual Written written() const = 0;
-  /// The MPI-IO hints in effect, as the library tells them; empty without MPI-IO.
+  /// The MPI-IO hints in effect, as far as the libraries tell them, and "mpi_io": ROMIO or OMPIO. Empty without MPI-IO.
   virtual std::map<std::string, std::string> hints() const { return {}; }
   /// False if nothing is written to disk: then there is nothing to rename or to list in the manifest.
   virtual bool has_file() const { return true; }

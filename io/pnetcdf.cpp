@@ -5,6 +5,7 @@
 // written in several waits, decided from sizes that all ranks know.
 #include "io/error.hpp"
 #include "io/format.hpp"
+#include "io/mpi_io.hpp"
 #include "io/writer.hpp"
 
 #include <pnetcdf.h>
@@ -177,7 +178,9 @@ private:
     m_written.operations += 1;
   }
 
+  /// What PnetCDF uses, and the MPI-IO hints as far as the MPI library tells (Open MPI: only those that were given).
   void read_hints() {
+    m_hints["mpi_io"] = mpi_io_name();
     MPI_Info info = MPI_INFO_NULL;
     check(ncmpi_inq_file_info(m_ncid, &info), "hints");
     int n = 0;

@@ -5,7 +5,7 @@
 //   s.variables = {{"thk", Type::float64, {"time", "y", "x"}, {{"units", "m"}, {"_FillValue", -2e9}}}};
 //   s.attributes = {{"Conventions", "CF-1.8"}};
 //
-// io/cf.hpp has the usual CF coordinates ready made. Every rank holds the same schema. Neighbours: writer.hpp (File),
+// Every rank holds the same schema. Neighbours: writer.hpp (File),
 // format.hpp (the formats that write it).
 #pragma once
 

@@ -1,4 +1,5 @@
 // io/writer.hpp: patterns that encode their place, written by every format on every number of ranks, read back and compared.
+#include "io/mpi_io.hpp"
 #include "io/reader.hpp"
 #include "io/writer.hpp"
 #include "tests/io/scratch.hpp"
@@ -297,4 +298,5 @@ TEST_CASE("null writes nothing; statistics count what was put") {
     CHECK(s[io::Phase::checksum].bytes == static_cast<std::int64_t>(std::filesystem::file_size(scratch / "ex.nc")));
   }
   CHECK(example.file->hints().empty() == (format != "pnetcdf"));
+  if (format == "pnetcdf") CHECK(example.file->hints().at("mpi_io") == io::mpi_io_name());
 }

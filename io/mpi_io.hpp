@@ -1,0 +1,18 @@
+// Which implementation of MPI-IO carries PnetCDF.
+//
+// Open MPI has two, OMPIO (its default) and ROMIO, and chooses when MPI starts. OMPIO (4.1.4) hangs in a collective write that
+// fails on a rank: a full disk then stops the run without a word, where ROMIO returns the error. So: ROMIO, unless the user says
+// otherwise. With other MPI libraries, which have ROMIO only, nothing changes.
+#pragma once
+
+#include <string>
+
+namespace nunatak::io {
+
+/// Call before MPI_Init: sets the environment variable OMPI_MCA_io=^ompio, unless it is set (mpiexec --mca io sets it too).
+void prefer_romio();
+
+/// "ROMIO" or "OMPIO". Call after MPI_Init.
+std::string mpi_io_name();
+
+} // namespace nunatak::io

@@ -1,0 +1,198 @@
+// io/durable.hpp and the commits of the writer: final names are complete files, the manifest tells the truth.
+#include "io/durable.hpp"
+#include "io/reader.hpp"
+#include "io/writer.hpp"
+#include "tests/io/scratch.hpp"
+
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/generators/catch_generators.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+#include <nlohmann/json.hpp>
+
+#include <fstream>
+
+using namespace nunatak;
+using Catch::Matchers::ContainsSubstring;
+
+namespace {
+
+io::Schema series() {
+  io::Schema s;
+  s.dimensions = {{"time", io::unlimited}, {"cell", 100}};
+  s.variables = {{"time", io::Type::float64, {"time"}, {}}, {"thk", io::Type::float64, {"time", "cell"}, {}}};
+  return s;
+}
+
+void put_record(io::File& file, std::size_t t) {
+  const auto rank = static_cast<std::size_t>(rank_of(MPI_COMM_WORLD)), size = static_cast<std::size_t>(size_of(MPI_COMM_WORLD));
+  const std::size_t first = 100 * rank / size, last = 100 * (rank + 1) / size;
+  const std::vector<double> thk(last - first, static_cast<double>(t) + 0.25);
+  file.put_all("time", t, std::vector<double>{static_cast<double>(t)});
+  file.put("thk", t, io::Block{{first}, {last - first}, {}}, thk.data());
+  file.end_record(static_cast<std::int64_t>(t));
+}
+
+/// Number of records of the file under its final name; every value is checked.
+std::size_t complete_records(const std::string& path) {
+  const io::Reader in(path, MPI_COMM_WORLD);
+  for (std::size_t t = 0; t < in.records(); ++t) {
+    const auto thk = in.read_block("thk", {t, 0}, {1, 100});
+    CHECK(thk == std::vector<double>(100, static_cast<double>(t) + 0.25));
+  }
+  return in.records();
+}
+
+std::vector<nlohmann::json> lines_of(const std::string& manifest) {
+  std::vector<nlohmann::json> lines;
+  std::ifstream in(manifest);
+  for (std::string line; std::getline(in, line);) lines.push_back(nlohmann::json::parse(line));
+  return lines;
+}
+
+} // namespace
+
+TEST_CASE("close: final name, no temporary name, a line in the manifest") {
+  const Scratch scratch;
+  io::Options options;
+  options.format = GENERATE("serial", "pnetcdf");
+  const auto writer = io::make_writer(MPI_COMM_WORLD, options);
+  const std::string path = scratch / "ex.nc", manifest = scratch / "manifest.jsonl";
+  CHECK(io::manifest_of(path) == manifest);
+  const auto file = writer->open(path, series());
+  put_record(*file, 0);
+  file->sync();
+  CHECK_FALSE(std::filesystem::exists(path));
+  CHECK(complete_records(path + ".tmp") == 1); // sync: another process can read it
+  file->close(42);
+  CHECK_FALSE(std::filesystem::exists(path + ".tmp"));
+  CHECK(complete_records(path) == 1);
+  CHECK(io::verify_manifest(manifest).empty());
+  const auto lines = lines_of(manifest);
+  REQUIRE(lines.size() == 1);
+  CHECK(lines[0]["name"] == "ex.nc");
+  CHECK(lines[0]["size"] == std::filesystem::file_size(path));
+  CHECK(lines[0]["step"] == 42);
+  CHECK(lines[0]["records"] == 1);
+  CHECK(lines[0]["state"] == "committed");
+}
+
+TEST_CASE("append: a committed state can be opened at any time and survives") {
+  const Scratch scratch;
+  io::Options options;
+  options.format = GENERATE("serial", "pnetcdf");
+  const auto writer = io::make_writer(MPI_COMM_WORLD, options);
+  const std::string path = scratch / "ts.nc", manifest = scratch / "manifest.jsonl";
+  {
+    const auto file = writer->open(path, series(), {io::FileKind::append, 2});
+    put_record(*file, 0);
+    CHECK_FALSE(std::filesystem::exists(path));
+    put_record(*file, 1);
+    CHECK(complete_records(path) == 2);
+    put_record(*file, 2);
+    CHECK(complete_records(path) == 2);
+    CHECK(io::verify_manifest(manifest).empty());
+    put_record(*file, 3);
+    CHECK(complete_records(path) == 4);
+    CHECK(io::verify_manifest(manifest).empty());
+    put_record(*file, 4);
+  } // never closed
+  CHECK(complete_records(path) == 4);
+  CHECK(io::verify_manifest(manifest).empty());
+  // the next run overwrites it; until it commits, the old state stands
+  const auto file = writer->open(path, series(), {io::FileKind::append, 2});
+  put_record(*file, 0);
+  CHECK(complete_records(path) == 4);
+  file->close();
+  CHECK(complete_records(path) == 1);
+  CHECK(io::verify_manifest(manifest).empty());
+}
+
+TEST_CASE("the manifest notices what changed after it was written") {
+  const Scratch scratch;
+  const std::string manifest = scratch / "manifest.jsonl", path = scratch / "ex.nc";
+  io::Options options;
+  options.format = "serial";
+  const auto writer = io::make_writer(MPI_COMM_WORLD, options);
+  const auto file = writer->open(path, series());
+  put_record(*file, 0);
+  file->close();
+  const auto complaint = [&] {
+    std::string all;
+    for (const auto& c : io::verify_manifest(manifest)) all += c;
+    return all;
+  };
+  const std::string good = scratch / "good.nc";
+  scratch.on_rank_0([&] { std::filesystem::copy_file(path, good); });
+  const std::uintmax_t size = std::filesystem::file_size(path);
+
+  scratch.on_rank_0([&] { // one bit of the last value
+    std::fstream f(path, std::ios::in | std::ios::out | std::ios::binary);
+    f.seekp(static_cast<std::streamoff>(size) - 1);
+    f.put(1);
+  });
+  CHECK_THAT(complaint(), ContainsSubstring("ex.nc': expected " + std::to_string(size) + " bytes, crc32:"));
+  MPI_Barrier(MPI_COMM_WORLD);
+  scratch.on_rank_0([&] { std::filesystem::resize_file(path, size - 8); });
+  CHECK_THAT(complaint(), ContainsSubstring("truncated"));
+  MPI_Barrier(MPI_COMM_WORLD);
+  scratch.on_rank_0([&] { std::filesystem::remove(path); });
+  CHECK_THAT(complaint(), ContainsSubstring("No such file"));
+  MPI_Barrier(MPI_COMM_WORLD);
+  scratch.on_rank_0([&] { std::filesystem::rename(good, path); });
+  CHECK(complaint().empty());
+  MPI_Barrier(MPI_COMM_WORLD);
+
+  // killed while appending a line: the torn line does not count, and the next commit ends it
+  scratch.on_rank_0([&] { std::ofstream(manifest, std::ios::app) << R"({"name":"ex.nc","size":1,)"; });
+  CHECK(complaint().empty());
+  MPI_Barrier(MPI_COMM_WORLD);
+  const auto again = writer->open(path, series());
+  put_record(*again, 0);
+  put_record(*again, 1);
+  again->close();
+  CHECK(complaint().empty());
+  CHECK_THAT(io::verify_manifest(scratch / "none.jsonl").at(0), ContainsSubstring("no such manifest"));
+}
+
+TEST_CASE("killed between the rename and the last line: the intent before it vouches for the file") {
+  const Scratch scratch;
+  scratch.on_rank_0([&] {
+    const std::string path = scratch / "ex.nc", manifest = scratch / "manifest.jsonl";
+    io::Options options;
+    options.format = "serial";
+    const auto writer = io::make_writer(MPI_COMM_SELF, options);
+    const auto write = [&](std::size_t records) {
+      const auto file = writer->open(path, series());
+      for (std::size_t t = 0; t < records; ++t) {
+        file->put_all("time", t, std::vector<double>{0.0});
+        file->put_all("thk", t, std::vector<double>(100, 0.0));
+      }
+      file->close();
+    };
+    write(1);
+    std::filesystem::copy_file(path, scratch / "first.nc");
+    write(2);
+    // before: first line; then intent, rename, second line. Take the last line away: as if killed just before it
+    const auto lines = lines_of(manifest);
+    REQUIRE(lines.size() == 3);
+    CHECK(lines[1]["state"] == "intent");
+    std::ofstream(manifest) << lines[0] << '\n' << lines[1] << '\n';
+    CHECK(io::verify_manifest(manifest).empty());
+    // killed before the rename: the old file is there, and still vouched for
+    std::filesystem::rename(scratch / "first.nc", path);
+    CHECK(io::verify_manifest(manifest).empty());
+    // after the last line, the old file is no longer right
+    std::ofstream(manifest, std::ios::app) << lines[2] << '\n';
+    CHECK(io::verify_manifest(manifest).size() == 1);
+  });
+}
+
+TEST_CASE("the checksum is zlib's CRC-32, as every tool computes it") {
+  const Scratch scratch;
+  scratch.on_rank_0([&] { std::ofstream(scratch / "digits") << "123456789"; });
+  const auto entry = io::checksum_file(scratch / "digits");
+  CHECK(entry.checksum == "crc32:cbf43926"); // the check value of the standard
+  CHECK(entry.size == 9);
+  scratch.on_rank_0([&] { io::copy_file(scratch / "digits", scratch / "copy"); });
+  CHECK(io::checksum_file(scratch / "copy").checksum == entry.checksum);
+}

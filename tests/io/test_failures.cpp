@@ -1,0 +1,164 @@
+// Errors of the writer: on every rank, naming file and cause, without a hang and without a final name.
+#include "io/mpi_io.hpp"
+#include "io/writer.hpp"
+#include "tests/io/scratch.hpp"
+
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/generators/catch_generators.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+
+#include <csignal>
+#include <fstream>
+#include <sys/resource.h>
+
+using namespace nunatak;
+using Catch::Matchers::ContainsSubstring;
+using io::Block;
+
+namespace {
+
+std::string message(const std::function<void()>& f) {
+  try {
+    f();
+  } catch (const io::Error& e) {
+    return e.what();
+  }
+  return "no error";
+}
+
+io::Schema schema_of(std::size_t cells) {
+  io::Schema s;
+  s.dimensions = {{"time", io::unlimited}, {"cell", cells}};
+  s.variables = {{"thk", io::Type::float64, {"time", "cell"}, {}}, {"mask", io::Type::int8, {"cell"}, {}}};
+  return s;
+}
+
+struct Share {
+  std::size_t start, count;
+  explicit Share(std::size_t cells) {
+    const auto rank = static_cast<std::size_t>(rank_of(MPI_COMM_WORLD)), size = static_cast<std::size_t>(size_of(MPI_COMM_WORLD));
+    start = cells * rank / size;
+    count = cells * (rank + 1) / size - start;
+  }
+  Block block() const { return {{start}, {count}, {}}; }
+};
+
+std::unique_ptr<io::Writer> writer_of(const std::string& format) {
+  io::Options options;
+  options.format = format;
+  return io::make_writer(MPI_COMM_WORLD, options);
+}
+
+/// While it lives, files of the given ranks cannot grow beyond `bytes`: writing more fails, as on a full disk.
+class FullDisk {
+public:
+  FullDisk(rlim_t bytes, bool this_rank) {
+    m_handler = std::signal(SIGXFSZ, SIG_IGN);
+    getrlimit(RLIMIT_FSIZE, &m_before);
+    rlimit limit = m_before;
+    if (this_rank) limit.rlim_cur = bytes;
+    setrlimit(RLIMIT_FSIZE, &limit);
+  }
+  ~FullDisk() {
+    setrlimit(RLIMIT_FSIZE, &m_before);
+    std::signal(SIGXFSZ, m_handler);
+  }
+
+private:
+  rlimit m_before{};
+  void (*m_handler)(int);
+};
+
+} // namespace
+
+TEST_CASE("ways of writing that do not exist are refused, naming those that do") {
+  io::Options options;
+  options.format = "netcdf5";
+  CHECK_THAT(message([&] { io::make_writer(MPI_COMM_WORLD, options); }),
+             ContainsSubstring("null, serial, pnetcdf; found 'netcdf5'"));
+  options = {};
+  options.layout = "zslab";
+  CHECK_THAT(message([&] { io::make_writer(MPI_COMM_WORLD, options); }),
+             ContainsSubstring("layout: expected native, found 'zslab'"));
+  options = {};
+  options.transport = "async:2";
+  CHECK_THAT(message([&] { io::make_writer(MPI_COMM_WORLD, options); }),
+             ContainsSubstring("transport: expected sync, found 'async:2'"));
+}
+
+TEST_CASE("a file that cannot be created is an error on every rank") {
+  const Scratch scratch;
+  const auto writer = writer_of(GENERATE("serial", "pnetcdf"));
+  const std::string missing = scratch / "no/such/folder/ex.nc";
+  CHECK_THAT(message([&] { writer->open(missing, schema_of(10)); }), ContainsSubstring(missing));
+  scratch.on_rank_0([&] { std::ofstream(scratch / "file"); });
+  CHECK_THAT(message([&] { writer->open(scratch / "file/ex.nc", schema_of(10)); }), ContainsSubstring("file/ex.nc"));
+  io::Schema bad = schema_of(10);
+  bad.variables[0].dimensions[1] = "lev";
+  CHECK_THAT(message([&] { writer->open(scratch / "ex.nc", bad); }),
+             ContainsSubstring("ex.nc") && ContainsSubstring("found 'lev'"));
+}
+
+TEST_CASE("wrong puts are refused") {
+  const Scratch scratch;
+  const auto writer = writer_of(GENERATE("null", "serial", "pnetcdf"));
+  const auto file = writer->open(scratch / "ex.nc", schema_of(10));
+  const Share mine(10);
+  const std::vector<double> thk(10, 1.0);
+  const std::vector<std::int32_t> mask(10, 1);
+  CHECK_THAT(message([&] { file->put("topg", 0, mine.block(), thk.data()); }), ContainsSubstring("found 'topg'"));
+  CHECK_THAT(message([&] { file->put("mask", mine.block(), mask.data()); }),
+             ContainsSubstring("values of type int8, found int32"));
+  CHECK_THAT(message([&] { file->put("thk", mine.block(), thk.data()); }), ContainsSubstring("'thk': expected a record number"));
+  CHECK_THAT(message([&] { file->put_all("mask", std::vector<std::int8_t>(9)); }),
+             ContainsSubstring("expected 10 values, found 9"));
+
+  // the last rank alone puts beyond the grid: all ranks learn of it at the end of the record
+  Block block = mine.block();
+  const bool is_last = rank_of(MPI_COMM_WORLD) == size_of(MPI_COMM_WORLD) - 1;
+  if (is_last) block.count[0] += 1;
+  file->put("thk", 0, block, thk.data());
+  CHECK_THAT(message([&] { file->end_record(); }), ContainsSubstring("dimension 'cell': expected a block within 0..10, found"));
+}
+
+TEST_CASE("a file with values missing does not get its final name") {
+  const Scratch scratch;
+  const auto writer = writer_of(GENERATE("serial", "pnetcdf"));
+  const auto file = writer->open(scratch / "ex.nc", schema_of(10));
+  const Share mine(10);
+  const std::vector<double> thk(10, 1.0);
+  file->put("thk", 0, mine.block(), thk.data());
+  file->put("thk", 1, mine.block(), thk.data());
+  CHECK_THAT(message([&] { file->close(); }),
+             ContainsSubstring("'mask': expected 10 values in 2 record(s), found that 0 have been put"));
+  CHECK_FALSE(std::filesystem::exists(scratch / "ex.nc"));
+  CHECK_FALSE(std::filesystem::exists(scratch / "manifest.jsonl"));
+}
+
+TEST_CASE("a full disk is an error on every rank") {
+  const Scratch scratch;
+  const std::string format = GENERATE("serial", "pnetcdf");
+  const bool one_rank_only = GENERATE(false, true);
+  INFO(format << (one_rank_only ? ", one rank" : ", all ranks"));
+  constexpr std::size_t cells = 1 << 20;
+  const auto writer = writer_of(format);
+  const auto file = writer->open(scratch / "ex.nc", schema_of(cells));
+  if (format == "pnetcdf" && io::mpi_io_name() == "OMPIO") SKIP("OMPIO hangs in a collective write that fails");
+  const Share mine(cells);
+  const std::vector<double> thk(mine.count, 1.0);
+  const std::vector<std::int8_t> mask(mine.count, 1);
+  std::string found;
+  {
+    const FullDisk full(1 << 20, !one_rank_only || rank_of(MPI_COMM_WORLD) == 0);
+    found = message([&] {
+      file->put("mask", mine.block(), mask.data());
+      for (std::size_t t = 0; t < 3; ++t) {
+        file->put("thk", t, mine.block(), thk.data());
+        file->end_record();
+      }
+      file->close();
+    });
+  }
+  CHECK_THAT(found, ContainsSubstring("ex.nc"));
+  CHECK_FALSE(std::filesystem::exists(scratch / "ex.nc"));
+}

@@ -1,0 +1,84 @@
+// io/pack.hpp: strided copies against one that goes element by element, for all orders of three dimensions.
+#include "io/pack.hpp"
+
+#include <catch2/catch_test_macros.hpp>
+
+#include <algorithm>
+#include <array>
+#include <numeric>
+
+using namespace nunatak::io;
+
+namespace {
+
+/// Values of the piece in the order of the file, one by one.
+template <class T> std::vector<T> expected(const Piece& p) {
+  std::vector<T> out;
+  const T* data = reinterpret_cast<const T*>(p.data);
+  for (std::size_t a = 0; a < p.count[0]; ++a) {
+    for (std::size_t b = 0; b < p.count[1]; ++b) {
+      for (std::size_t c = 0; c < p.count[2]; ++c) {
+        out.push_back(data[static_cast<std::ptrdiff_t>(a) * p.stride[0] + static_cast<std::ptrdiff_t>(b) * p.stride[1] +
+                           static_cast<std::ptrdiff_t>(c) * p.stride[2]]);
+      }
+    }
+  }
+  return out;
+}
+
+template <class T> void check_all_orders() {
+  // an array with ghosts; sizes beyond one tile, equal to it, and 1
+  for (const std::array<std::size_t, 3> size :
+       {std::array<std::size_t, 3>{5, 40, 70}, {33, 32, 31}, {1, 7, 65}, {9, 1, 1}, {1, 1, 1}}) {
+    const std::size_t n1 = size[1] + 2, n2 = size[2] + 3;
+    std::vector<T> memory((size[0] + 2) * n1 * n2);
+    for (std::size_t n = 0; n < memory.size(); ++n) memory[n] = static_cast<T>(n % 127);
+    const std::array<std::ptrdiff_t, 3> stride = {static_cast<std::ptrdiff_t>(n1 * n2), static_cast<std::ptrdiff_t>(n2), 1};
+    std::array<std::size_t, 3> order = {0, 1, 2};
+    do {
+      Piece p;
+      p.type = type_of<T>();
+      p.data = reinterpret_cast<const std::byte*>(memory.data() + n1 * n2 + n2 + 1);
+      for (const std::size_t d : order) p.start.push_back(10), p.count.push_back(size[d]), p.stride.push_back(stride[d]);
+      std::vector<T> packed(p.elements());
+      pack(p, p.type, reinterpret_cast<std::byte*>(packed.data()));
+      CHECK(packed == expected<T>(p));
+    } while (std::next_permutation(order.begin(), order.end()));
+  }
+}
+
+} // namespace
+
+TEST_CASE("strided arrays are packed in the order of the file") {
+  check_all_orders<std::int8_t>();
+  check_all_orders<std::int16_t>();
+  check_all_orders<std::int32_t>();
+  check_all_orders<std::int64_t>();
+  check_all_orders<float>();
+  check_all_orders<double>();
+}
+
+TEST_CASE("doubles are rounded to floats, also when transposed") {
+  std::vector<double> memory(12 * 17);
+  for (std::size_t n = 0; n < memory.size(); ++n) memory[n] = 0.1 * static_cast<double>(n);
+  const Piece p{{0, 0}, {17, 12}, {1, 17}, reinterpret_cast<const std::byte*>(memory.data()), Type::float64, false};
+  std::vector<float> packed(p.elements());
+  pack(p, Type::float32, reinterpret_cast<std::byte*>(packed.data()));
+  for (std::size_t a = 0; a < 17; ++a) {
+    for (std::size_t b = 0; b < 12; ++b) CHECK(packed[a * 12 + b] == static_cast<float>(memory[b * 17 + a]));
+  }
+}
+
+TEST_CASE("a slice is the part of a piece within a range") {
+  std::vector<std::int32_t> memory(40);
+  std::iota(memory.begin(), memory.end(), 0);
+  const Piece p{{4, 0}, {5, 8}, {8, 1}, reinterpret_cast<const std::byte*>(memory.data()), Type::int32, false};
+  const Piece s = slice(p, 0, 6, 100);
+  CHECK(s.start == std::vector<std::size_t>{6, 0});
+  CHECK(s.count == std::vector<std::size_t>{3, 8});
+  CHECK(*reinterpret_cast<const std::int32_t*>(s.data) == 16);
+  CHECK(slice(p, 0, 0, 4).elements() == 0);
+  CHECK(slice(p, 0, 9, 12).elements() == 0);
+  CHECK(slice(Piece{{}, {}, {}, nullptr, Type::int32, true}, 0, 0, 4).elements() == 0);
+  CHECK(Piece{}.elements() == 1); // a scalar
+}

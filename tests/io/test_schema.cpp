@@ -1,0 +1,78 @@
+// io/schema.hpp: what is refused, and the types of attributes.
+#include "io/error.hpp"
+#include "io/schema.hpp"
+
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers_exception.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+
+using namespace nunatak::io;
+using Catch::Matchers::ContainsSubstring;
+using Catch::Matchers::MessageMatches;
+
+namespace {
+
+Schema good() {
+  Schema s;
+  s.dimensions = {{"time", unlimited}, {"y", 3}, {"x", 4}};
+  s.variables = {{"thk", Type::float64, {"time", "y", "x"}, {{"units", "m"}}}, {"mask", Type::int8, {"y", "x"}, {}}};
+  s.attributes = {{"title", "example"}};
+  return s;
+}
+
+#define REFUSED(schema, words) CHECK_THROWS_MATCHES((schema).validate(), Error, MessageMatches(ContainsSubstring(words)))
+
+} // namespace
+
+TEST_CASE("a good schema is accepted") {
+  const Schema s = good();
+  CHECK_NOTHROW(s.validate());
+  CHECK(s.shape(s.variables[0]) == std::vector<std::size_t>{unlimited, 3, 4});
+  CHECK(s.has_records(s.variables[0]));
+  CHECK_FALSE(s.has_records(s.variables[1]));
+  CHECK(s.variable("mask") == 1);
+}
+
+TEST_CASE("a schema that no format could write is refused") {
+  Schema s = good();
+  s.dimensions.push_back({"x", 5});
+  REFUSED(s, "dimension 'x': expected once");
+  s = good();
+  s.dimensions.push_back({"t2", unlimited});
+  REFUSED(s, "at most one unlimited dimension");
+  s = good();
+  s.variables.push_back({"thk", Type::int8, {}, {}});
+  REFUSED(s, "variable 'thk': expected once");
+  s = good();
+  s.variables[1].dimensions = {"y", "lev"};
+  REFUSED(s, "found 'lev'");
+  s = good();
+  s.variables[0].dimensions = {"y", "x", "time"};
+  REFUSED(s, "the unlimited dimension 'time' first, found it at place 3");
+  s = good();
+  s.attributes.push_back({"title", "again"});
+  REFUSED(s, "attribute 'title' of the file: expected once");
+  s = good();
+  s.variables[0].attributes.push_back({"levels", std::vector<double>{}});
+  REFUSED(s, "expected at least one number");
+  for (const char* name : {"", "-x", "a b", "a/b", "dägg"}) {
+    s = good();
+    s.variables[0].name = name;
+    REFUSED(s, "expected a name of letters");
+  }
+}
+
+TEST_CASE("some attributes take the type of their variable, exactly or not at all") {
+  const Variable mask{"mask", Type::int8, {}, {}}, fine{"fine", Type::float32, {}, {}};
+  CHECK(std::get<std::vector<std::int8_t>>(own_type({"flag_values", {0, 2, 3}}, mask)) == std::vector<std::int8_t>{0, 2, 3});
+  CHECK(std::get<std::vector<float>>(own_type({"_FillValue", 1e20}, fine)) == std::vector<float>{1e20f});
+  CHECK(std::get<std::vector<double>>(own_type({"scale", 2.0}, mask)) == std::vector<double>{2.0});
+  CHECK_THROWS_MATCHES(own_type({"flag_values", {0, 128}}, mask), Error,
+                       MessageMatches(ContainsSubstring("int8 holds exactly, found 128")));
+  CHECK_THROWS_AS(own_type({"valid_min", 0.5}, mask), Error);
+  CHECK_THROWS_AS(own_type({"valid_min", std::numeric_limits<double>::quiet_NaN()}, mask), Error);
+  CHECK_THROWS_MATCHES(own_type({"_FillValue", "none"}, mask), Error, MessageMatches(ContainsSubstring("expected numbers")));
+  Schema s = good();
+  s.variables[1].attributes.push_back({"flag_values", {0, 200}});
+  REFUSED(s, "'mask:flag_values'");
+}
