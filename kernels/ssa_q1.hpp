@@ -16,6 +16,14 @@
 //   int 2 nu H [ (2 u_x + v_y) phi_x + 1/2 (u_y + v_x) phi_y ]  and  2 nu H [ (2 v_y + u_x) psi_y + 1/2 (u_y + v_x) psi_x ]
 //     + int beta (u phi + v psi) = - int rho g H (h_x phi + h_y psi) + int_front P (n_x phi + n_y psi)
 //
+// Viscosity is one number per element, from the mean of e^2 over the element and the mean of B H: with the symmetric matrix K of
+// the quadratic form, int e^2 = 1/2 w.K w for the eight velocities w, everything follows from p = K w and the element's area a:
+//
+//   e^2 = w.p/(2 a),   residual = 2 nu H p,   Picard 2 nu H K,   Newton 2 nu H K + (2 nu H)'/a p p^T
+//
+// The discrete SSA is then the minimum of the convex energy  sum a B H W(e^2) + drag - load,  W' = 2 nu/B,  and one cube root per
+// element is enough.
+//
 // The margin. The domain is exactly the union of the icy cells: a Gauss point counts only if the cell of its quadrant is icy, and
 // there are unknowns only in icy cells. In an element with ice-free corners every field (u, v, H, h) is extended from the icy
 // corners by a linear operator E:
@@ -32,13 +40,16 @@
 
 namespace nunatak {
 
-/// Shape functions of the element, dx x dy (m), and the extensions E for the 16 patterns of icy corners (bit c: corner c is icy).
+/// What depends on the shape of the element (dx x dy, m) and on which corners are icy (bit c of `ice`: corner c).
 struct Q1Element {
   double N[4][4];     ///< N[g][c]: shape function of corner c at Gauss point g
   double Nx[4][4];    ///< its x-derivative, m-1
   double Ny[4][4];    ///< its y-derivative, m-1
   double E[16][4][4]; ///< E[ice][c][d]: weight of corner d in the extended value at corner c
-  double weight;      ///< dx dy / 4, m2
+  double K[16][8][8]; ///< K[ice]: int e^2 = 1/2 w.K w; w[2 c], w[2 c + 1] = u, v at corner c; zero rows for ice-free corners
+  double mean[16][4]; ///< mean[ice][c]: weight of corner c in the mean of a field over the icy quadrants
+  double area[16];    ///< of the icy quadrants, m2
+  double weight;      ///< of a Gauss point, dx dy / 4, m2
 
   Q1Element(double dx, double dy) : weight(0.25 * dx * dy) {
     const double near = 0.5 - 0.5 / Kokkos::sqrt(3.0);
@@ -52,22 +63,8 @@ struct Q1Element {
       }
     }
     for (int ice = 0; ice < 16; ++ice) {
-      for (int c = 0; c < 4; ++c) {
-        for (int d = 0; d < 4; ++d) E[ice][c][d] = 0.0;
-        const auto icy = [ice](int corner) { return (ice >> corner & 1) != 0; };
-        const int a = c ^ 1, b = c ^ 2, opposite = c ^ 3; // the neighbours of corner c along x and y, and the one across
-        if (icy(c)) {
-          E[ice][c][c] = 1.0;
-        } else if (icy(a) && icy(b)) {
-          const bool plane = icy(opposite);
-          E[ice][c][a] = E[ice][c][b] = plane ? 1.0 : 0.5;
-          if (plane) E[ice][c][opposite] = -1.0;
-        } else if (icy(a) || icy(b)) {
-          E[ice][c][icy(a) ? a : b] = 1.0;
-        } else if (icy(opposite)) {
-          E[ice][c][opposite] = 1.0;
-        }
-      }
+      set_extension(ice);
+      set_integrals(ice);
     }
   }
 
@@ -89,6 +86,52 @@ struct Q1Element {
       for (int c = 0; c < 4; ++c) r[d] += E[ice][c][d] * all[c];
     }
   }
+
+private:
+  void set_extension(int ice) {
+    const auto icy = [ice](int corner) { return (ice >> corner & 1) != 0; };
+    for (int c = 0; c < 4; ++c) {
+      for (int d = 0; d < 4; ++d) E[ice][c][d] = 0.0;
+      const int a = c ^ 1, b = c ^ 2, opposite = c ^ 3; // the neighbours of corner c along x and y, and the one across
+      if (icy(c)) {
+        E[ice][c][c] = 1.0;
+      } else if (icy(a) && icy(b)) {
+        const bool plane = icy(opposite);
+        E[ice][c][a] = E[ice][c][b] = plane ? 1.0 : 0.5;
+        if (plane) E[ice][c][opposite] = -1.0;
+      } else if (icy(a) || icy(b)) {
+        E[ice][c][icy(a) ? a : b] = 1.0;
+      } else if (icy(opposite)) {
+        E[ice][c][opposite] = 1.0;
+      }
+    }
+  }
+
+  void set_integrals(int ice) {
+    int quadrants = 0;
+    for (int c = 0; c < 4; ++c) mean[ice][c] = 0.0;
+    for (auto& row : K[ice]) {
+      for (double& k : row) k = 0.0;
+    }
+    for (int g = 0; g < 4; ++g) {
+      if ((ice >> g & 1) == 0) continue;
+      quadrants += 1;
+      double n[4] = {N[g][0], N[g][1], N[g][2], N[g][3]}, x[4] = {Nx[g][0], Nx[g][1], Nx[g][2], Nx[g][3]},
+             y[4] = {Ny[g][0], Ny[g][1], Ny[g][2], Ny[g][3]};
+      gather(ice, n), gather(ice, x), gather(ice, y); // shape functions of the extended field
+      for (int c = 0; c < 4; ++c) {
+        mean[ice][c] += n[c];
+        for (int d = 0; d < 4; ++d) {
+          K[ice][2 * c][2 * d] += weight * (2.0 * x[c] * x[d] + 0.5 * y[c] * y[d]);
+          K[ice][2 * c][2 * d + 1] += weight * (x[c] * y[d] + 0.5 * y[c] * x[d]);
+          K[ice][2 * c + 1][2 * d] += weight * (y[c] * x[d] + 0.5 * x[c] * y[d]);
+          K[ice][2 * c + 1][2 * d + 1] += weight * (2.0 * y[c] * y[d] + 0.5 * x[c] * x[d]);
+        }
+      }
+    }
+    for (int c = 0; c < 4; ++c) mean[ice][c] /= quadrants > 0 ? quadrants : 1;
+    area[ice] = quadrants * weight;
+  }
 };
 
 /// Value at a Gauss point: dot(q1.N[g], f); derivatives with Nx, Ny.
@@ -96,28 +139,45 @@ KOKKOS_INLINE_FUNCTION double dot(const double (&a)[4], const double (&b)[4]) {
   return a[0] * b[0] + a[1] * b[1] + a[2] * b[2] + a[3] * b[3];
 }
 
-/// The velocity gradient at one Gauss point, and what follows from it.
-struct StrainRates {
-  double e2;           ///< effective strain rate squared, s-2
-  double xx, yy, half; ///< 2 u_x + v_y, 2 v_y + u_x, (u_y + v_x)/2, s-1
+/// Area fraction of a triangle where a linear function with corner values a, b, c is positive.
+KOKKOS_INLINE_FUNCTION double positive_fraction(double a, double b, double c) {
+  const int n = (a > 0.0) + (b > 0.0) + (c > 0.0);
+  if (n == 0 || n == 3) return n / 3;
+  // one corner, p, differs in sign from the other two: it cuts off p/(p-q) of the edge towards q, and likewise towards r
+  const bool one_positive = n == 1;
+  const bool a_alone = (a > 0.0) == one_positive, b_alone = (b > 0.0) == one_positive;
+  const double p = a_alone ? a : (b_alone ? b : c), q = a_alone ? b : (b_alone ? c : a), r = a_alone ? c : (b_alone ? a : b);
+  const double cut = p * p / ((p - q) * (p - r));
+  return one_positive ? cut : 1.0 - cut;
+}
 
-  KOKKOS_INLINE_FUNCTION StrainRates(const double (&Nx)[4], const double (&Ny)[4], const double (&u)[4], const double (&v)[4]) {
-    const double u_x = dot(Nx, u), u_y = dot(Ny, u), v_x = dot(Nx, v), v_y = dot(Ny, v);
-    xx = 2.0 * u_x + v_y;
-    yy = 2.0 * v_y + u_x;
-    half = 0.5 * (u_y + v_x);
-    e2 = u_x * u_x + v_y * v_y + u_x * v_y + half * half;
+/// Grounded fraction of each quadrant, from the height above flotation F = b + rho/rho_w H (m) at the corners, linear on the two
+/// triangles of a quadrant: drag acts on the grounded part of a cell (Feldmann et al. 2014; SEP of Seroussi et al. 2014).
+///
+///    face --- centre of the element      F on faces and at the centre: means of the corners
+///     |  \    |   |
+///     |    \  |                           The diagonal runs from the centre of the cell
+///    cell --- face                        to the centre of the element.
+KOKKOS_INLINE_FUNCTION void ssa_element_grounded(const Q1Element& q1, int ice, double (&F)[4], double (&fraction)[4]) {
+  q1.extend(ice, F);
+  const double centre = 0.25 * (F[0] + F[1] + F[2] + F[3]);
+  for (int c = 0; c < 4; ++c) {
+    const double face_x = 0.5 * (F[c] + F[c ^ 1]), face_y = 0.5 * (F[c] + F[c ^ 2]);
+    fraction[c] = 0.5 * (positive_fraction(F[c], face_x, centre) + positive_fraction(F[c], face_y, centre));
   }
-};
+}
 
-/// Driving load: fx[c] = - int rho g H h_x phi_c, fy likewise (N). H, h (m) at the corners; ice-free ones are not read.
-KOKKOS_INLINE_FUNCTION void ssa_element_load(const Q1Element& q1, int ice, double (&H)[4], double (&h)[4], double (&fx)[4],
-                                             double (&fy)[4]) {
-  q1.extend(ice, H);
-  q1.extend(ice, h);
-  for (int c = 0; c < 4; ++c) fx[c] = fy[c] = 0.0;
+/// Driving load of the quadrants in `part`, a subset of `ice`: fx[c] = - int rho g H h_x phi_c, fy likewise (N). H, h (m) at the
+/// corners are extended from `part`, the test functions from `ice`. Grounded and floating quadrants are two parts, so that no
+/// difference of the surface is taken across a grounding line, where it is not resolved.
+KOKKOS_INLINE_FUNCTION void ssa_element_load(const Q1Element& q1, int ice, int part, const double (&H_corner)[4],
+                                             const double (&h_corner)[4], double (&fx)[4], double (&fy)[4]) {
+  double H[4], h[4];
+  for (int c = 0; c < 4; ++c) H[c] = H_corner[c], h[c] = h_corner[c], fx[c] = fy[c] = 0.0;
+  q1.extend(part, H);
+  q1.extend(part, h);
   for (int g = 0; g < 4; ++g) {
-    if ((ice >> g & 1) == 0) continue;
+    if ((part >> g & 1) == 0) continue;
     const double s = -rho_ice * gravity * dot(q1.N[g], H) * q1.weight;
     const double s_x = s * dot(q1.Nx[g], h), s_y = s * dot(q1.Ny[g], h);
     for (int c = 0; c < 4; ++c) fx[c] += s_x * q1.N[g][c], fy[c] += s_y * q1.N[g][c];
@@ -126,79 +186,34 @@ KOKKOS_INLINE_FUNCTION void ssa_element_load(const Q1Element& q1, int ice, doubl
   q1.gather(ice, fy);
 }
 
-/// Membrane stresses: ru[c] = int 2 nu H [(2 u_x + v_y) phi_x + (u_y + v_x)/2 phi_y], rv likewise (N).
-/// u, v (m s-1) and BH = B H (Pa s^(1/n) m) at the corners; ice-free ones are not read.
-KOKKOS_INLINE_FUNCTION void ssa_element_residual(const Q1Element& q1, const GlenLaw& law, int ice, double (&u)[4], double (&v)[4],
-                                                 double (&BH)[4], double (&ru)[4], double (&rv)[4]) {
-  q1.extend(ice, u);
-  q1.extend(ice, v);
-  q1.extend(ice, BH);
-  for (int c = 0; c < 4; ++c) ru[c] = rv[c] = 0.0;
-  for (int g = 0; g < 4; ++g) {
-    if ((ice >> g & 1) == 0) continue;
-    const double(&Nx)[4] = q1.Nx[g], (&Ny)[4] = q1.Ny[g];
-    const StrainRates e(Nx, Ny, u, v);
-    const double nuH2 = dot(q1.N[g], BH) * law.viscosity(e.e2) * q1.weight; // 2 nu H, weighted
-    for (int c = 0; c < 4; ++c) {
-      ru[c] += nuH2 * (e.xx * Nx[c] + e.half * Ny[c]);
-      rv[c] += nuH2 * (e.yy * Ny[c] + e.half * Nx[c]);
-    }
-  }
-  q1.gather(ice, ru);
-  q1.gather(ice, rv);
-}
+/// The state of one element: p = K w and 2 nu H. w (m s-1): velocities as in Q1Element::K; BH = B H (Pa s^(1/n) m) at the
+/// corners. Both must be finite in ice-free corners, where they do not count.
+struct SsaElement {
+  double p[8];
+  double nuH2;  ///< 2 nu H, Pa s m
+  double slope; ///< its derivative with respect to e^2, divided by the area
 
-/// Derivative of the residual: K[c][d] is the 2 x 2 block (row u, v of corner c; column u, v of corner d; row-major).
-/// `newton` = 1: the true derivative; 0: viscosity frozen (Picard). Both are symmetric and positive (semi)definite: the Newton
-/// term takes at most 2/3 (n = 3; 1 - 1/n) of the Picard form, by the Cauchy-Schwarz inequality.
-KOKKOS_INLINE_FUNCTION void ssa_element_jacobian(const Q1Element& q1, const GlenLaw& law, double newton, int ice, double (&u)[4],
-                                                 double (&v)[4], double (&BH)[4], double (&K)[4][4][4]) {
-  q1.extend(ice, u);
-  q1.extend(ice, v);
-  q1.extend(ice, BH);
-  double upper[4][4][4] = {};
-  for (int g = 0; g < 4; ++g) {
-    if ((ice >> g & 1) == 0) continue;
-    const double(&Nx)[4] = q1.Nx[g], (&Ny)[4] = q1.Ny[g];
-    const StrainRates e(Nx, Ny, u, v);
-    const double nuH2 = dot(q1.N[g], BH) * law.viscosity(e.e2) * q1.weight;
-    const double slope = newton * nuH2 * law.log_slope(e.e2);
-    double pu[4], pv[4]; // d(e^2)/du_c, d(e^2)/dv_c
-    for (int c = 0; c < 4; ++c) {
-      pu[c] = e.xx * Nx[c] + e.half * Ny[c];
-      pv[c] = e.yy * Ny[c] + e.half * Nx[c];
+  KOKKOS_INLINE_FUNCTION SsaElement(const Q1Element& q1, const GlenLaw& law, int ice, const double (&w)[8],
+                                    const double (&BH)[4]) {
+    double wp = 0.0;
+    for (int a = 0; a < 8; ++a) {
+      p[a] = 0.0;
+      for (int b = 0; b < 8; ++b) p[a] += q1.K[ice][a][b] * w[b];
+      wp += w[a] * p[a];
     }
-    for (int c = 0; c < 4; ++c) {
-      for (int d = c; d < 4; ++d) {
-        const double xx = Nx[c] * Nx[d], yy = Ny[c] * Ny[d], xy = Nx[c] * Ny[d], yx = Ny[c] * Nx[d];
-        double(&k)[4] = upper[c][d];
-        k[0] += nuH2 * (2.0 * xx + 0.5 * yy) + slope * pu[c] * pu[d];
-        k[1] += nuH2 * (xy + 0.5 * yx) + slope * pu[c] * pv[d];
-        k[2] += nuH2 * (yx + 0.5 * xy) + slope * pv[c] * pu[d];
-        k[3] += nuH2 * (2.0 * yy + 0.5 * xx) + slope * pv[c] * pv[d];
-      }
-    }
+    const double e2 = 0.5 * wp / q1.area[ice];
+    nuH2 = dot(q1.mean[ice], BH) * law.viscosity(e2);
+    slope = nuH2 * law.log_slope(e2) / q1.area[ice];
   }
-  for (int c = 0; c < 4; ++c) {
-    for (int d = 0; d < c; ++d) {
-      upper[c][d][0] = upper[d][c][0], upper[c][d][1] = upper[d][c][2];
-      upper[c][d][2] = upper[d][c][1], upper[c][d][3] = upper[d][c][3];
-    }
+
+  /// Membrane stresses (N): the force on unknown a.
+  KOKKOS_INLINE_FUNCTION double residual(int a) const { return nuH2 * p[a]; }
+
+  /// Entry (a, b) of the Jacobian; newton = 0: with the viscosity frozen (Picard), 1: the true derivative. Both are symmetric
+  /// positive semidefinite: the Newton term takes at most 1 - 1/n of the Picard form (Cauchy-Schwarz).
+  KOKKOS_INLINE_FUNCTION double jacobian(const Q1Element& q1, double newton, int ice, int a, int b) const {
+    return nuH2 * q1.K[ice][a][b] + newton * slope * p[a] * p[b];
   }
-  for (int c = 0; c < 4; ++c) {
-    for (int d = 0; d < 4; ++d) {
-      for (int m = 0; m < 4; ++m) {
-        if (ice == 15) {
-          K[c][d][m] = upper[c][d][m];
-          continue;
-        }
-        K[c][d][m] = 0.0; // E^T K E
-        for (int a = 0; a < 4; ++a) {
-          for (int b = 0; b < 4; ++b) K[c][d][m] += q1.E[ice][a][c] * upper[a][b][m] * q1.E[ice][b][d];
-        }
-      }
-    }
-  }
-}
+};
 
 } // namespace nunatak

@@ -85,7 +85,7 @@ void SsaAssembly::find_elements() {
   for (int j = 0; j <= m_patch.ym; ++j) {
     for (int i = 0; i <= m_patch.xm; ++i) {
       const int ice = m_ice(j, i) | m_ice(j, i + 1) << 1 | m_ice(j + 1, i) << 2 | m_ice(j + 1, i + 1) << 3;
-      if ((ice & (ice - 1)) != 0) m_elements.push_back({j, i, ice}); // one corner: no strain, no slope
+      if (ice != 0) m_elements.push_back({j, i, ice});
     }
   }
 }
@@ -119,21 +119,35 @@ void SsaAssembly::compute_load(const SsaInput& input) {
     for (int i = 0; i <= p.xm + 1; ++i) m_BH(j, i) = m_ice(j, i) != 0 ? input.hardness(j, i) * input.H(j, i) : 0.0;
   }
   m_load.assign(2 * m_nodes.size(), 0.0);
+  m_yield.assign(m_nodes.size(), 0.0); // the grounded area first
   for (const Element& e : m_elements) {
-    double H[4], h[4], fx[4], fy[4];
-    for (int c = 0; c < 4; ++c) H[c] = input.H(e.j + (c >> 1), e.i + (c & 1)), h[c] = input.h(e.j + (c >> 1), e.i + (c & 1));
-    ssa_element_load(m_q1, e.ice, H, h, fx, fy);
+    double H[4], h[4], F[4], fraction[4];
+    int floats = 0; // bit c: corner c
+    for (int c = 0; c < 4; ++c) {
+      const int j = e.j + (c >> 1), i = e.i + (c & 1);
+      H[c] = input.H(j, i), h[c] = input.h(j, i), F[c] = input.b(j, i) + rho_ice / rho_water * H[c];
+      floats |= input.mask(j, i) == floating_ice ? 1 << c : 0;
+    }
+    for (const int part : {e.ice & ~floats, e.ice & floats}) {
+      if (part == 0) continue;
+      double fx[4], fy[4];
+      ssa_element_load(m_q1, e.ice, part, H, h, fx, fy);
+      for (int c = 0; c < 4; ++c) {
+        const int n = m_local(e.j + (c >> 1), e.i + (c & 1));
+        if (n >= 0) m_load[2 * n] += fx[c], m_load[2 * n + 1] += fy[c];
+      }
+    }
+    ssa_element_grounded(m_q1, e.ice, F, fraction);
     for (int c = 0; c < 4; ++c) {
       const int n = m_local(e.j + (c >> 1), e.i + (c & 1));
-      if (n >= 0) m_load[2 * static_cast<std::size_t>(n)] += fx[c], m_load[2 * static_cast<std::size_t>(n) + 1] += fy[c];
+      if (n >= 0) m_yield[n] += fraction[c] * m_q1.weight;
     }
   }
-  m_yield.assign(m_nodes.size(), 0.0);
   for (std::size_t n = 0; n < m_nodes.size(); ++n) {
     const int j = m_nodes[n].j, i = m_nodes[n].i;
     const bool floats = input.mask(j, i) == floating_ice;
     const double H = input.H(j, i), h = input.h(j, i), b = input.b(j, i);
-    if (!floats) m_yield[n] = input.tauc(j, i) * m_dx * m_dy;
+    m_yield[n] *= input.tauc(j, i);
     const auto pressure = [&](int dj, int di) { // on the face towards a cell without ice
       if (m_ice(j + dj, i + di) != 0) return 0.0;
       const int type = input.mask(j + dj, i + di);
@@ -172,6 +186,15 @@ void SsaAssembly::unpack(const double* x, const Array2<double>& u, const Array2<
   m_ranks.update_ghosts({u, v});
 }
 
+SsaElement SsaAssembly::state(const Element& e, const Array2<double>& u, const Array2<double>& v) const {
+  double w[8], BH[4];
+  for (int c = 0; c < 4; ++c) {
+    const int j = e.j + (c >> 1), i = e.i + (c & 1);
+    w[2 * c] = u(j, i), w[2 * c + 1] = v(j, i), BH[c] = m_BH(j, i);
+  }
+  return {m_q1, m_glen, e.ice, w, BH};
+}
+
 void SsaAssembly::residual(const Array2<double>& u, const Array2<double>& v, double* r) const {
   for (std::size_t n = 0; n < m_nodes.size(); ++n) {
     const double U = u(m_nodes[n].j, m_nodes[n].i), V = v(m_nodes[n].j, m_nodes[n].i);
@@ -180,15 +203,10 @@ void SsaAssembly::residual(const Array2<double>& u, const Array2<double>& v, dou
     r[2 * n + 1] = beta * V - m_load[2 * n + 1];
   }
   for (const Element& e : m_elements) {
-    double U[4], V[4], BH[4], ru[4], rv[4];
-    for (int c = 0; c < 4; ++c) {
-      const int j = e.j + (c >> 1), i = e.i + (c & 1);
-      U[c] = u(j, i), V[c] = v(j, i), BH[c] = m_BH(j, i);
-    }
-    ssa_element_residual(m_q1, m_glen, e.ice, U, V, BH, ru, rv);
+    const SsaElement element = state(e, u, v);
     for (int c = 0; c < 4; ++c) {
       const int n = m_local(e.j + (c >> 1), e.i + (c & 1));
-      if (n >= 0) r[2 * n] += ru[c], r[2 * n + 1] += rv[c];
+      if (n >= 0) r[2 * n] += element.residual(2 * c), r[2 * n + 1] += element.residual(2 * c + 1);
     }
   }
 }
@@ -205,18 +223,14 @@ void SsaAssembly::jacobian(const Array2<double>& u, const Array2<double>& v, dou
     block[3] = beta + slope * V * V;
   }
   for (const Element& e : m_elements) {
-    double U[4], V[4], BH[4], K[4][4][4];
-    for (int c = 0; c < 4; ++c) {
-      const int j = e.j + (c >> 1), i = e.i + (c & 1);
-      U[c] = u(j, i), V[c] = v(j, i), BH[c] = m_BH(j, i);
-    }
-    ssa_element_jacobian(m_q1, m_glen, newton, e.ice, U, V, BH, K);
+    const SsaElement element = state(e, u, v);
     for (int c = 0; c < 4; ++c) {
       const int n = m_local(e.j + (c >> 1), e.i + (c & 1));
       if (n < 0) continue;
       for (int d = 0; d < 4; ++d) {
         const int slot = ((d >> 1) - (c >> 1) + 1) * 3 + (d & 1) - (c & 1) + 1;
-        for (int m = 0; m < 4; ++m) blocks[36 * n + 4 * slot + m] += K[c][d][m];
+        double* block = blocks + 36 * static_cast<std::size_t>(n) + 4 * slot;
+        for (int m = 0; m < 4; ++m) block[m] += element.jacobian(m_q1, newton, e.ice, 2 * c + (m >> 1), 2 * d + (m & 1));
       }
     }
   }

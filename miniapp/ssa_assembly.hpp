@@ -81,6 +81,7 @@ private:
   void find_elements();
   void number_unknowns();
   void compute_load(const SsaInput& input);
+  SsaElement state(const Element& e, const Array2<double>& u, const Array2<double>& v) const;
 
   MpiRanks& m_ranks;
   Patch m_patch;
@@ -96,7 +97,7 @@ private:
   Array2<double> m_BH;           // B H, Pa s^(1/n) m
   std::vector<Node> m_nodes;
   std::vector<Element> m_elements;     // with at least two icy corners
-  std::vector<double> m_load, m_yield; // m_yield: tau_c dx dy of each owned unknown cell, N
+  std::vector<double> m_load, m_yield; // m_yield: tau_c times grounded area, N
   std::int64_t m_first = 0, m_unknowns = 0, m_excluded = 0;
 };
 
