@@ -84,6 +84,11 @@ std::optional<PolarStereographic> Input::projection() const {
   return p;
 }
 
+bool Input::gives(const std::string& variable) const {
+  const auto state = m_reader.text("", "model_state_variables");
+  return m_reader.has(variable) && (!state || (" " + *state + " ").find(" " + variable + " ") != std::string::npos);
+}
+
 std::vector<double> Input::levels() const {
   return has_temperature() && m_reader.has("z") ? m_reader.read_all("z") : std::vector<double>{};
 }
@@ -194,19 +199,19 @@ void Input::read(const Grid& grid, MpiRanks& ranks, State& state, Forcing& forci
   read_double("topg", "m", Method::bilinear, state.topg);
   state.time = time();
   for (auto* velocity : {&state.u_ssa, &state.v_ssa}) {
-    if (m_reader.has(velocity->label())) read_double(velocity->label().c_str(), "m s-1", Method::bilinear, *velocity);
+    if (gives(velocity->label())) read_double(velocity->label().c_str(), "m s-1", Method::bilinear, *velocity);
   }
 
   std::string absent;
   const auto optional = [&](const char* name, const char* units, const Array2<double>& field) {
-    if (!m_reader.has(name)) {
+    if (!gives(name)) {
       absent += (absent.empty() ? "" : ", ") + std::string(name);
       return false;
     }
     read_double(name, units, Method::bilinear, field);
     return true;
   };
-  if (m_reader.has("climatic_mass_balance") && m_reader.text("climatic_mass_balance", "units").value_or("").rfind("m ", 0) == 0) {
+  if (gives("climatic_mass_balance") && m_reader.text("climatic_mass_balance", "units").value_or("").rfind("m ", 0) == 0) {
     read_double("climatic_mass_balance", "m s-1", Method::bilinear, forcing.climatic_mass_balance); // metres of ice
     const auto smb = forcing.climatic_mass_balance;
     for_each_cell(
@@ -220,7 +225,7 @@ void Input::read(const Grid& grid, MpiRanks& ranks, State& state, Forcing& forci
   forcing.has_hardav = optional("hardav", "", forcing.hardav); // in Pa s^(1/3), which UDUNITS cannot parse
   const bool theta = optional("theta_ocean", "K", forcing.theta_ocean),
              salinity = optional("salinity_ocean", "g/kg", forcing.salinity_ocean);
-  bool basins = m_reader.has("basins");
+  bool basins = gives("basins");
   if (basins) {
     const Array2<double> numbers = make_array<double>("basins", ranks.patch());
     read_double("basins", "", Method::nearest, numbers);

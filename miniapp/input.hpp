@@ -32,11 +32,13 @@ public:
   /// log). Collective. Throws Error naming file and variable: wrong dimensions, wrong units, NaN, negative thickness.
   void read(const Grid& grid, MpiRanks& ranks, State& state, Forcing& forcing) const;
 
-  bool has_temperature() const { return m_reader.has("temp"); }
+  bool has_temperature() const { return gives("temp"); }
   /// Temperature on the levels of the grid (linear in z). Collective.
   void read_temperature(const Grid& grid, MpiRanks& ranks, Array3<double>& temp) const;
 
 private:
+  /// The file has the variable, and it is no mere diagnostic of the run that wrote it.
+  bool gives(const std::string& variable) const;
   enum class Method { bilinear, nearest, thickness };
   struct Source; // the block of the file that covers a rank's patch
   Source source(const Grid& grid, const Patch& patch) const;

@@ -5,9 +5,9 @@
 namespace nunatak {
 
 MassTransport::MassTransport(const Grid& grid, MpiRanks& ranks)
-    : m_grid(grid), m_ranks(ranks), m_q_x(make_array<double>("q_x", ranks.patch())), m_q_y(make_array<double>("q_y", ranks.patch())),
-      m_outflow(make_array<double>("outflow_factor", ranks.patch())), m_balance(make_array<double>("surface_balance", ranks.patch())),
-      m_thk(make_array<double>("thk", ranks.patch())) {}
+    : m_grid(grid), m_ranks(ranks), m_q_x(make_array<double>("q_x", ranks.patch())),
+      m_q_y(make_array<double>("q_y", ranks.patch())), m_outflow(make_array<double>("outflow_factor", ranks.patch())),
+      m_balance(make_array<double>("surface_balance", ranks.patch())), m_thk(make_array<double>("thk", ranks.patch())) {}
 
 MassBudget MassTransport::step(State& state, const Flow& flow, const Forcing& forcing, const Array2<double>& melt, double dt) {
   const Patch patch = m_ranks.patch();
@@ -18,8 +18,10 @@ MassBudget MassTransport::step(State& state, const Flow& flow, const Forcing& fo
 
   const auto balance = m_balance;
   const auto mass_balance = forcing.climatic_mass_balance;
-  for_each_cell("surface balance in metres of ice", patch, KOKKOS_LAMBDA(int j, int i) { balance(j, i) = mass_balance(j, i) / rho_ice; });
-  const MassBudget mine = update_thickness(patch, dx, dy, dt, state.thk, state.mask, m_q_x, m_q_y, m_outflow, balance, melt, m_thk);
+  for_each_cell(
+      "surface balance in metres of ice", patch, KOKKOS_LAMBDA(int j, int i) { balance(j, i) = mass_balance(j, i) / rho_ice; });
+  const MassBudget mine =
+      update_thickness(patch, dx, dy, dt, state.thk, state.mask, m_q_x, m_q_y, m_outflow, balance, melt, m_thk);
   std::swap(state.thk, m_thk);
   m_ranks.update_ghosts({state.thk});
   update_geometry(patch, state.topg, state.thk, state.usurf, state.mask);

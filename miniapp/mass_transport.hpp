@@ -1,4 +1,5 @@
-// One step of mass transport over MPI ranks: the kernels of kernels/transport.hpp with their ghost exchanges, and the mass budget.
+// One step of mass transport over MPI ranks: the kernels of kernels/transport.hpp with their ghost exchanges, and the mass
+// budget.
 #pragma once
 
 #include "kernels/transport.hpp"

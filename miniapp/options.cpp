@@ -1,5 +1,6 @@
 #include "miniapp/options.hpp"
 
+#include "io/error.hpp"
 #include "miniapp/error.hpp"
 #include "miniapp/units.hpp"
 
@@ -187,28 +188,12 @@ const Entry* find(const std::string& name) {
   return nullptr;
 }
 
-/// Levenshtein distance.
-std::size_t edits(const std::string& a, const std::string& b) {
-  std::vector<std::size_t> row(b.size() + 1);
-  for (std::size_t n = 0; n <= b.size(); ++n) row[n] = n;
-  for (std::size_t m = 1; m <= a.size(); ++m) {
-    std::size_t diagonal = row[0];
-    row[0] = m;
-    for (std::size_t n = 1; n <= b.size(); ++n) {
-      const std::size_t above = row[n];
-      row[n] = std::min({above + 1, row[n - 1] + 1, diagonal + (a[m - 1] == b[n - 1] ? 0 : 1)});
-      diagonal = above;
-    }
-  }
-  return row[b.size()];
-}
-
 std::string nearest(const std::string& name) {
   std::string best;
   std::size_t fewest = name.size();
   for (const Group& group : table()) {
     for (const Entry& entry : group.entries) {
-      const std::size_t n = edits(name, entry.name);
+      const std::size_t n = io::edit_distance(name, entry.name);
       if (n < fewest) fewest = n, best = entry.name;
     }
   }

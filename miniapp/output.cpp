@@ -115,13 +115,17 @@ void Output::put_record(io::File& file, std::size_t record, double time, const F
   }
 }
 
-void Output::write_state(const std::string& path, double time, std::int64_t step, const FieldList& fields) {
+void Output::write_state(const std::string& path, double time, std::int64_t step, const FieldList& restart,
+                         const FieldList& fields) {
   std::vector<std::string> names;
+  std::string state_names; // what a restart reads; the rest is diagnosed again
   for (const std::string& name : variable_names()) {
     if (fields.find(name) != nullptr) names.push_back(name);
+    if (restart.find(name) != nullptr) state_names += (state_names.empty() ? "" : " ") + name;
   }
   io::Schema schema = map_schema(m_grid, names, m_title, m_history);
   schema.attributes.emplace_back("model_time_seconds", time);
+  schema.attributes.emplace_back("model_state_variables", state_names);
   const auto file = m_writer->open(path, schema, {io::FileKind::once, 0});
   put_coordinates(*file, m_grid, m_ranks.patch());
   put_record(*file, 0, time, fields);
@@ -131,10 +135,10 @@ void Output::write_state(const std::string& path, double time, std::int64_t step
   m_log.line("wrote " + path);
 }
 
-void Output::write_due(double time, std::int64_t step, const FieldList& restart, const FieldList& all) {
+void Output::write_due(double time, std::int64_t step, const FieldList& restart, const std::function<FieldList()>& all) {
   if (m_spatial && is_multiple(time, m_start, m_options.spatial_every)) {
     Timers::Scope scope(m_timers, "output: spatial");
-    put_record(*m_spatial, m_spatial_records++, time, all);
+    put_record(*m_spatial, m_spatial_records++, time, all());
     m_spatial->end_record(step);
   }
   if (!m_options.snapshot_file.empty() && time > m_start && is_multiple(time, m_start, m_options.snapshot_every)) {
@@ -143,7 +147,7 @@ void Output::write_due(double time, std::int64_t step, const FieldList& restart,
     if (stem.size() > 3 && stem.compare(stem.size() - 3, 3, ".nc") == 0) stem.resize(stem.size() - 3);
     char years[32];
     std::snprintf(years, sizeof years, "_%09.3f.nc", time / seconds_per_year);
-    write_state(stem + years, time, step, restart);
+    write_state(stem + years, time, step, restart, restart);
   }
 }
 
@@ -169,7 +173,7 @@ void Output::write_scalars(const std::vector<Scalar>& scalars, const std::vector
   m_series->end_record(step);
 }
 
-void Output::finish(double time, std::int64_t step, const FieldList& all) {
+void Output::finish(double time, std::int64_t step, const FieldList& restart, const std::function<FieldList()>& all) {
   if (m_series) {
     Timers::Scope scope(m_timers, "output: time series");
     m_series->close(step);
@@ -182,7 +186,7 @@ void Output::finish(double time, std::int64_t step, const FieldList& all) {
   }
   if (!m_options.output.empty()) {
     Timers::Scope scope(m_timers, "output: result");
-    write_state(m_options.output, time, step, all);
+    write_state(m_options.output, time, step, restart, all());
   }
 }
 

@@ -14,6 +14,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include <functional>
 #include <memory>
 
 namespace nunatak {
@@ -24,9 +25,9 @@ public:
   Output(const Options& options, const Grid& grid, MpiRanks& ranks, double start_time, std::string title, std::string history,
          Timers& timers, const Log& log);
 
-  /// Write the maps and snapshots that are due at `time` (s). `restart`: the state and the forcing; `all`: them and the
-  /// diagnostics. Collective.
-  void write_due(double time, std::int64_t step, const FieldList& restart, const FieldList& all);
+  /// Write the maps and snapshots that are due at `time` (s). `restart`: the state and the forcing; `all()`: them and the
+  /// diagnostics, asked for if a map is due. Collective.
+  void write_due(double time, std::int64_t step, const FieldList& restart, const std::function<FieldList()>& all);
   /// The next time (s) at which write_due has something to do, later than `time`.
   double next_due(double time) const;
 
@@ -36,12 +37,12 @@ public:
                      std::int64_t step);
 
   /// Write the result, close all files: durable on return. Collective.
-  void finish(double time, std::int64_t step, const FieldList& all);
+  void finish(double time, std::int64_t step, const FieldList& restart, const std::function<FieldList()>& all);
 
   nlohmann::json report() const; ///< collective
 
 private:
-  void write_state(const std::string& path, double time, std::int64_t step, const FieldList& fields);
+  void write_state(const std::string& path, double time, std::int64_t step, const FieldList& restart, const FieldList& fields);
   void put_record(io::File& file, std::size_t record, double time, const FieldList& fields);
   void put_field(io::File& file, std::size_t record, const Field& field);
 

@@ -33,14 +33,14 @@ nlohmann::json versions() {
   return json;
 }
 
+} // namespace
+
 std::string utc_now() {
   const std::time_t now = std::time(nullptr);
   char text[32];
   std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", std::gmtime(&now));
   return text;
 }
-
-} // namespace
 
 Report::Report(const Options& options, const Grid& grid, MPI_Comm comm) : m_path(options.report), m_comm(comm) {
   MPI_Comm_rank(comm, &m_rank);

@@ -55,6 +55,7 @@ Session::Session(int argc, char** argv) {
   const std::string file = missing_options_file(n_args, words), stray = stray_word(n_args, words);
   if (!file.empty() || !stray.empty()) {
     MPI_Finalize();
+    if (m_rank != 0) throw Error(""); // rank 0 speaks for all
     throw Error(!file.empty() ? "option -options_file: cannot read '" + file + "'"
                               : "'" + stray + "' on the command line belongs to no option (expected: -option value)");
   }

@@ -2,11 +2,14 @@
 #pragma once
 
 #include "kernels/array.hpp"
+#include "miniapp/field.hpp"
 
 namespace nunatak {
 
 /// The prognostic state; together with the Forcing it makes a restart file.
 struct State {
+  explicit State(const Patch& patch); ///< zeros; temp once the levels are known
+
   double time = 0.0;           ///< s
   Array2<double> thk;          ///< H, ice thickness, m
   Array2<double> topg;         ///< b, bed elevation, m
@@ -18,6 +21,8 @@ struct State {
 
 /// What drives the model; constant in time.
 struct Forcing {
+  explicit Forcing(const Patch& patch);
+
   Array2<double> climatic_mass_balance; ///< kg m-2 s-1
   Array2<double> ice_surface_temp;      ///< K
   Array2<double> bheatflx;              ///< W m-2
@@ -26,8 +31,13 @@ struct Forcing {
   Array2<int> basins;                   ///< drainage basins of PICO, 1..n; 0: none
   Array2<double> theta_ocean;           ///< K
   Array2<double> salinity_ocean;        ///< g kg-1
+  Array2<int> fixed;                    ///< optional: where not 0, the sliding velocity is (u_fixed, v_fixed)
+  Array2<double> u_fixed, v_fixed;      ///< m s-1
   bool has_tauc = false, has_hardav = false;
   bool has_ocean = false; ///< basins, theta_ocean and salinity_ocean were given
 };
+
+/// What a restart file holds: the state, and the forcing that was given.
+FieldList restart_fields(const State& state, const Forcing& forcing);
 
 } // namespace nunatak

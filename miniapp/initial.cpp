@@ -1,0 +1,118 @@
+#include "miniapp/initial.hpp"
+
+#include "kernels/columns.hpp"
+#include "kernels/constants.hpp"
+#include "kernels/geometry.hpp"
+#include "kernels/time_step.hpp"
+#include "miniapp/error.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace nunatak {
+
+namespace {
+
+void set_constants(const Options& options, Forcing& forcing) {
+  Kokkos::deep_copy(forcing.climatic_mass_balance, options.climatic_mass_balance / seconds_per_year);
+  Kokkos::deep_copy(forcing.ice_surface_temp, options.ice_surface_temp);
+  Kokkos::deep_copy(forcing.bheatflx, options.bheatflx);
+  Kokkos::deep_copy(forcing.basins, 1);
+  Kokkos::deep_copy(forcing.theta_ocean, options.theta_ocean);
+  Kokkos::deep_copy(forcing.salinity_ocean, options.salinity_ocean);
+}
+
+} // namespace
+
+Levels levels_at(const std::vector<double>& z) {
+  Levels levels;
+  levels.z = Column("z", z.size());
+  levels.z_host = z;
+  const auto host = Kokkos::create_mirror_view(levels.z);
+  std::copy(z.begin(), z.end(), host.data());
+  Kokkos::deep_copy(levels.z, host);
+  return levels;
+}
+
+InitialState::InitialState(Options& options, MPI_Comm comm, const Log& log) : m_options(options), m_log(log) {
+  if (!options.input.empty()) m_input = std::make_unique<Input>(options.input, comm, log);
+  const bool continent = m_input || options.init == "marine";
+  const auto choose = [](std::string& option, const char* value) {
+    if (option == "auto") option = value;
+  };
+  choose(options.stress, continent ? "ssa+sia" : options.init == "dome" ? "sia" : "ssa");
+  choose(options.rheology, continent ? "paterson_budd" : "isothermal");
+  choose(options.ocean, continent ? "pico" : "none");
+}
+
+Grid InitialState::horizontal_grid(int ranks) const {
+  Grid grid;
+  const Axis x = choose_axis(m_input->x(), m_options.Mx, m_options.dx), y = choose_axis(m_input->y(), m_options.My, m_options.dx);
+  grid.projection = m_input->projection();
+  grid.x0 = x.first, grid.dx = x.spacing;
+  grid.y0 = y.first, grid.dy = y.spacing;
+  grid.decomposition = m_options.px > 0 ? Decomposition::make(x.points, y.points, m_options.px, m_options.py)
+                                        : Decomposition::make(x.points, y.points, ranks);
+  if (grid.decomposition.size() != ranks) {
+    throw Error("options -grid_px and -grid_py: expected a product of " + std::to_string(ranks) + " ranks, found " +
+                std::to_string(grid.decomposition.size()));
+  }
+  return grid;
+}
+
+void InitialState::read(Grid& grid, MpiRanks& ranks, State& state, Forcing& forcing) const {
+  const Patch patch = ranks.patch();
+  set_constants(m_options, forcing);
+  m_input->read(grid, ranks, state, forcing);
+  ranks.update_ghosts({state.thk, state.topg, state.u_ssa, state.v_ssa, forcing.climatic_mass_balance, forcing.ice_surface_temp,
+                       forcing.bheatflx, forcing.tauc, forcing.hardav, forcing.basins, forcing.theta_ocean,
+                       forcing.salinity_ocean});
+  update_geometry(patch, state.topg, state.thk, state.usurf, state.mask);
+
+  choose_levels(grid, ranks, state);
+  state.temp = make_columns<double>("temp", patch, grid.Mz());
+  if (m_input && m_input->has_temperature()) {
+    m_input->read_temperature(grid, ranks, state.temp);
+  } else {
+    const auto accumulation = make_array<double>("accumulation", patch);
+    const auto balance = forcing.climatic_mass_balance;
+    for_each_cell(
+        "accumulation in metres of ice", patch, KOKKOS_LAMBDA(int j, int i) { accumulation(j, i) = balance(j, i) / rho_ice; });
+    initial_temperature(patch, levels_at(grid.z), state.thk, state.mask, forcing.ice_surface_temp, accumulation, forcing.bheatflx,
+                        state.temp);
+  }
+  ranks.update_ghosts({state.temp});
+}
+
+void InitialState::choose_levels(Grid& grid, MpiRanks& ranks, const State& state) const {
+  const Patch patch = ranks.patch();
+  const auto H = state.thk;
+  double thickest = 0.0;
+  Kokkos::parallel_reduce(
+      "thickest ice", Kokkos::MDRangePolicy<Exec, Kokkos::Rank<2>>({1, 1}, {patch.ym + 1, patch.xm + 1}),
+      KOKKOS_LAMBDA(int j, int i, double& t) { t = H(j, i) > t ? H(j, i) : t; }, Kokkos::Max<double>(thickest));
+  std::vector<std::vector<double>> largest{{std::fmax(thickest, 0.0)}};
+  max_over_ranks(ranks, largest);
+  thickest = largest[0][0];
+
+  if (m_input && m_options.Mz == 0 && m_options.Lz == 0.0) grid.z = m_input->levels(); // a restart keeps its levels
+  if (grid.z.empty()) {
+    // room to grow: a quarter more than the thickest ice, in full 100 m
+    const double Lz = m_options.Lz > 0.0 ? m_options.Lz : std::fmax(1000.0, 100.0 * std::ceil(thickest * 1.25 / 100.0));
+    const LevelSpacing spacing = m_options.z_spacing == "equal" ? LevelSpacing::equal : LevelSpacing::quadratic;
+    const int Mz = m_options.Mz > 0 ? m_options.Mz : 31;
+    if (Mz > max_levels)
+      throw Error("option -grid_Mz: expected at most " + std::to_string(max_levels) + " levels, found " + std::to_string(Mz));
+    grid.z = make_levels(Lz, Mz, spacing).z_host;
+  }
+  if (thickest > grid.Lz()) {
+    throw Error("option -grid_Lz: expected at least the thickness of the thickest ice, " + std::to_string(thickest) +
+                " m, found " + std::to_string(grid.Lz()) + " m");
+  }
+}
+
+std::string InitialState::title() const {
+  return m_input ? "nunatak run from " + m_options.input : "nunatak run from the synthetic state '" + m_options.init + "'";
+}
+
+} // namespace nunatak

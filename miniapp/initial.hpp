@@ -1,0 +1,41 @@
+// Where a run starts: a NetCDF file (-i, see input.hpp) or a state made without any file (-init, see kernels/synthetic.hpp).
+#pragma once
+
+#include "kernels/levels.hpp"
+#include "miniapp/grid.hpp"
+#include "miniapp/input.hpp"
+#include "miniapp/log.hpp"
+#include "miniapp/mpi_ranks.hpp"
+#include "miniapp/options.hpp"
+#include "miniapp/state.hpp"
+
+#include <memory>
+
+namespace nunatak {
+
+/// Levels at the heights z (m), for the kernels.
+Levels levels_at(const std::vector<double>& z);
+
+class InitialState {
+public:
+  /// Opens the input. Collective. `options` gets the defaults that depend on where the run starts ("auto").
+  InitialState(Options& options, MPI_Comm comm, const Log& log);
+
+  /// The grid: that of the input or the generator, changed by -grid_*; without levels until read() has seen the ice.
+  Grid horizontal_grid(int ranks) const;
+
+  /// State and forcing with ghosts; sets the levels of `grid`. Collective. Throws Error, see input.hpp.
+  void read(Grid& grid, MpiRanks& ranks, State& state, Forcing& forcing) const;
+
+  std::string title() const;
+
+private:
+  void choose_levels(Grid& grid, MpiRanks& ranks, const State& state) const;
+  void generate(const Grid& grid, const Patch& patch, State& state, Forcing& forcing) const;
+
+  const Options& m_options;
+  const Log& m_log;
+  std::unique_ptr<Input> m_input;
+};
+
+} // namespace nunatak

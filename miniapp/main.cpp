@@ -1,0 +1,140 @@
+// nunatak: a run, step by step.
+#include "kernels/time_step.hpp"
+#include "miniapp/clock.hpp"
+#include "miniapp/energy.hpp"
+#include "miniapp/error.hpp"
+#include "miniapp/initial.hpp"
+#include "miniapp/mass_transport.hpp"
+#include "miniapp/ocean.hpp"
+#include "miniapp/output.hpp"
+#include "miniapp/progress.hpp"
+#include "miniapp/report.hpp"
+#include "miniapp/session.hpp"
+#include "miniapp/stress_balance.hpp"
+#include "miniapp/summary.hpp"
+
+using namespace nunatak;
+
+namespace {
+
+std::string command_line(int argc, char** argv) {
+  std::string words = utc_now() + ":";
+  for (int a = 0; a < argc; ++a) words += std::string(" ") + argv[a];
+  return words;
+}
+
+void run(const Session& session, const std::string& command) {
+  // 1. options, and the timers that account for all that follows
+  Options options = read_options();
+  const Log log(session.rank(), options.verbose);
+  Timers timers;
+
+  // 2. grid and state, from a file or a generator
+  auto init = std::make_unique<Timers::Scope>(timers, "init");
+  const InitialState initial(options, session.comm(), log);
+  Grid grid = initial.horizontal_grid(session.size());
+  MpiRanks ranks(session.comm(), grid.decomposition);
+  State state(ranks.patch());
+  Forcing forcing(ranks.patch());
+  {
+    Timers::Scope scope(timers, "init: read or generate");
+    initial.read(grid, ranks, state, forcing);
+  }
+  const Levels levels = levels_at(grid.z);
+
+  // 3. physics, output, report
+  StressBalance stress_balance(options, grid, levels, ranks, timers);
+  Ocean ocean(options, grid, ranks);
+  Energy energy(options, grid, levels, ranks);
+  MassTransport transport(grid, ranks);
+  Clock clock(options, state.time);
+  Output output(options, grid, ranks, state.time, initial.title(), command, timers, log);
+  Report report(options, grid, session.comm());
+  Summary summary(grid, ranks, state);
+  init.reset();
+  log.line(describe(grid));
+
+  // 4. time steps: diagnose the flow and the melt, write what is due, move on
+  Progress progress(session.rank(), options.progress);
+  const auto fields = [&] {
+    FieldList list = restart_fields(state, forcing);
+    ocean.add_fields(list);
+    stress_balance.add_fields(state, list);
+    return list;
+  };
+  const auto diagnose = [&]() -> const Flow& {
+    {
+      Timers::Scope scope(timers, "ocean");
+      ocean.update(state, forcing);
+    }
+    return stress_balance.update(state, forcing, ocean.melt());
+  };
+  while (!clock.finished()) {
+    const Flow& flow = diagnose();
+    output.write_due(clock.time(), clock.steps(), restart_fields(state, forcing), fields);
+
+    const double next_stop = output.next_due(clock.time());
+    const TimeStep limit = time_step(grid.dx, grid.dy, flow.D_max, flow.advection_rate, options.dt_max * seconds_per_year);
+    const double begin = clock.time(), dt = clock.longest_step(limit.dt, next_stop);
+    {
+      Timers::Scope scope(timers, "energy");
+      energy.step(state, flow, forcing, dt);
+    }
+    MassBudget budget;
+    {
+      Timers::Scope scope(timers, "mass transport");
+      budget = transport.step(state, flow, forcing, ocean.melt(), dt);
+    }
+    clock.advance(dt, next_stop);
+    state.time = clock.time();
+
+    summary.add(state, flow, budget, dt);
+    output.write_scalars(Summary::scalars(), summary.values(), begin, clock.time(), clock.steps());
+    log.line(summary.line(clock, dt, limit.why(), stress_balance.last_solve()));
+    progress.update(clock.done(), summary.progress(clock));
+  }
+
+  // 5. the last state with its own flow and melt; write it, and tell how it went
+  if (!clock.zero_length()) {
+    diagnose();
+    output.write_due(clock.time(), clock.steps(), restart_fields(state, forcing), fields);
+  }
+  output.finish(clock.time(), clock.steps(), restart_fields(state, forcing), fields);
+  report["steps"] = clock.steps();
+  report["years"] = clock.years();
+  report["mass_budget"] = summary.report();
+  report["ssa"] = stress_balance.report();
+  report["ocean"] = ocean.report();
+  report["output"] = output.report();
+  report["messages"] = traffic_report(ranks);
+  report.finish(timers, log);
+}
+
+} // namespace
+
+int main(int argc, char** argv) {
+  int status = 0;
+  try {
+    const Session session(argc, argv);
+    try {
+      if (session.help_wanted()) {
+        if (session.rank() == 0) print_help(std::cout);
+      } else {
+        run(session, command_line(argc, argv));
+      }
+    } catch (const Error& error) { // on all ranks
+      if (session.rank() == 0) std::cerr << "nunatak: error: " << error.what() << std::endl;
+      status = 1;
+    } catch (const io::Error& error) { // on all ranks
+      if (session.rank() == 0) std::cerr << "nunatak: error: " << error.what() << std::endl;
+      status = 1;
+    } catch (const std::exception& error) { // perhaps on this rank only: nobody may wait for it
+      std::cerr << "nunatak: error: rank " << session.rank() << ": " << error.what() << std::endl;
+      MPI_Abort(session.comm(), 1);
+    }
+  } catch (const Error& error) {
+    if (error.what()[0] != '\0') std::cerr << "nunatak: error: " << error.what() << std::endl;
+    status = 1;
+  }
+  return status;
+}

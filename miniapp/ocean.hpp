@@ -1,0 +1,36 @@
+// Melt below ice shelves: PICO (kernels/pico/pico.hpp) or none.
+#pragma once
+
+#include "kernels/pico/pico.hpp"
+#include "miniapp/field.hpp"
+#include "miniapp/grid.hpp"
+#include "miniapp/mpi_ranks.hpp"
+#include "miniapp/options.hpp"
+#include "miniapp/state.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include <optional>
+
+namespace nunatak {
+
+class Ocean {
+public:
+  Ocean(const Options& options, const Grid& grid, MpiRanks& ranks);
+
+  /// Melt for the geometry of `state`. Collective.
+  void update(const State& state, const Forcing& forcing);
+
+  const Array2<double>& melt() const { return m_fields.melt; } ///< m s-1 of ice; 0 where there is no shelf
+  const Array2<double>& base_temperature() const { return m_fields.base_temperature; } ///< of the base of shelves, K
+
+  void add_fields(FieldList& fields) const; ///< nothing without PICO
+  nlohmann::json report() const;            ///< of the last update
+
+private:
+  PicoFields m_fields;
+  std::optional<Pico> m_pico;
+  PicoReport m_report;
+};
+
+} // namespace nunatak
