@@ -1,7 +1,7 @@
 // Yield stress of the till below grounded ice: tau_c = N_till tan(phi) (Mohr-Coulomb without cohesion).
 //
 //   N_till = delta rho g H                      saturated till carries a share delta of the overburden (Bueler and van Pelt 2015)
-//   phi    = phi_min .. phi_max, linear in the bed elevation b between b_min and b_max (Martin et al. 2011, eq. 10): till is
+//   phi    = phi_min .. phi_max, linear in the bed elevation b between b_min and b_max (Martin et al. 2011): till is
 //            weaker where the sea has been
 #pragma once
 
