@@ -159,8 +159,8 @@ inline void initial_temperature(const Patch& patch, const Levels& levels, const 
 KOKKOS_INLINE_FUNCTION double paterson_budd_hardness(double T_star) {
   constexpr double R = 8.314; // J mol-1 K-1
   const bool cold = T_star < 263.15;
-  const double A0 = cold ? 3.61e-13 : 1.73e3, Q = cold ? 6.0e4 : 13.9e4;
-  return Kokkos::exp(Q / (3.0 * R * T_star)) / Kokkos::cbrt(A0);
+  const double B0 = cold ? 14044.21920379971 : 0.083301207912519423, Q = cold ? 6.0e4 : 13.9e4; // B0 = A0^(-1/3)
+  return B0 * Kokkos::exp(Q / (3.0 * R * T_star));
 }
 
 /// Mean hardness of a column (trapezoidal rule over its n levels and the surface, whose temperature is T_s); T is one column.

@@ -143,7 +143,7 @@ inline MassBudget update_thickness(const Patch& patch, double dx, double dy, dou
 
         const double moved = H(j, i) + ((w - e) + (s - n));
         if (mask(j, i) == ice_free_ocean) {
-          local.calved.add(moved);
+          if (moved != 0.0) local.calved.add(moved);
           H_new(j, i) = 0.0;
           return;
         }
