@@ -167,25 +167,6 @@ KOKKOS_INLINE_FUNCTION void ssa_element_grounded(const Q1Element& q1, int ice, d
   }
 }
 
-/// Driving load of the quadrants in `part`, a subset of `ice`: fx[c] = - int rho g H h_x phi_c, fy likewise (N). H, h (m) at the
-/// corners are extended from `part`, the test functions from `ice`. Grounded and floating quadrants are two parts, so that no
-/// difference of the surface is taken across a grounding line, where it is not resolved.
-KOKKOS_INLINE_FUNCTION void ssa_element_load(const Q1Element& q1, int ice, int part, const double (&H_corner)[4],
-                                             const double (&h_corner)[4], double (&fx)[4], double (&fy)[4]) {
-  double H[4], h[4];
-  for (int c = 0; c < 4; ++c) H[c] = H_corner[c], h[c] = h_corner[c], fx[c] = fy[c] = 0.0;
-  q1.extend(part, H);
-  q1.extend(part, h);
-  for (int g = 0; g < 4; ++g) {
-    if ((part >> g & 1) == 0) continue;
-    const double s = -rho_ice * gravity * dot(q1.N[g], H) * q1.weight;
-    const double s_x = s * dot(q1.Nx[g], h), s_y = s * dot(q1.Ny[g], h);
-    for (int c = 0; c < 4; ++c) fx[c] += s_x * q1.N[g][c], fy[c] += s_y * q1.N[g][c];
-  }
-  q1.gather(ice, fx);
-  q1.gather(ice, fy);
-}
-
 /// The state of one element: p = K w and 2 nu H. w (m s-1): velocities as in Q1Element::K; BH = B H (Pa s^(1/n) m) at the
 /// corners. Both must be finite in ice-free corners, where they do not count.
 struct SsaElement {

@@ -113,6 +113,29 @@ void SsaAssembly::number_unknowns() {
   }
 }
 
+// Ice of one kind, grounded or floating, in neighbouring cells: the surface may be differenced.
+bool SsaAssembly::same_kind(int j, int i, int other_j, int other_i) const {
+  return m_ice(j, i) != 0 && m_ice(other_j, other_i) != 0 && m_input.mask(j, i) == m_input.mask(other_j, other_i);
+}
+
+// Rise of the surface (m) from cell (j, i) to its neighbour in direction (dj, di).
+double SsaAssembly::rise(int j, int i, int dj, int di) const {
+  const Array2<double>& h = m_input.h;
+  if (m_ice(j + dj, i + di) == 0) return 0.0; // a front, a cliff or rock: the face carries the pressure
+  if (!same_kind(j, i, j + dj, i + di)) {     // a grounding line: the slope of the other side goes on
+    return same_kind(j, i, j - dj, i - di) ? h(j, i) - h(j - dj, i - di) : 0.0;
+  }
+  constexpr double side = 0.125; // the mean of a bilinear surface over half a cell
+  const double own = h(j + dj, i + di) - h(j, i);
+  double sum = (1.0 - 2.0 * side) * own;
+  for (const int s : {-1, 1}) {
+    const int nj = j + s * di, ni = i + s * dj; // neighbour across
+    const bool known = same_kind(j, i, nj, ni) && same_kind(j, i, nj + dj, ni + di);
+    sum += side * (known ? h(nj + dj, ni + di) - h(nj, ni) : own);
+  }
+  return sum;
+}
+
 void SsaAssembly::compute_load(const SsaInput& input) {
   const Patch& p = m_patch;
   for (int j = 0; j <= p.ym + 1; ++j) {
@@ -121,21 +144,10 @@ void SsaAssembly::compute_load(const SsaInput& input) {
   m_load.assign(2 * m_nodes.size(), 0.0);
   m_yield.assign(m_nodes.size(), 0.0); // the grounded area first
   for (const Element& e : m_elements) {
-    double H[4], h[4], F[4], fraction[4];
-    int floats = 0; // bit c: corner c
+    double F[4], fraction[4];
     for (int c = 0; c < 4; ++c) {
       const int j = e.j + (c >> 1), i = e.i + (c & 1);
-      H[c] = input.H(j, i), h[c] = input.h(j, i), F[c] = input.b(j, i) + rho_ice / rho_water * H[c];
-      floats |= input.mask(j, i) == floating_ice ? 1 << c : 0;
-    }
-    for (const int part : {e.ice & ~floats, e.ice & floats}) {
-      if (part == 0) continue;
-      double fx[4], fy[4];
-      ssa_element_load(m_q1, e.ice, part, H, h, fx, fy);
-      for (int c = 0; c < 4; ++c) {
-        const int n = m_local(e.j + (c >> 1), e.i + (c & 1));
-        if (n >= 0) m_load[2 * n] += fx[c], m_load[2 * n + 1] += fy[c];
-      }
+      F[c] = input.b(j, i) + rho_ice / rho_water * input.H(j, i);
     }
     ssa_element_grounded(m_q1, e.ice, F, fraction);
     for (int c = 0; c < 4; ++c) {
@@ -146,14 +158,17 @@ void SsaAssembly::compute_load(const SsaInput& input) {
   for (std::size_t n = 0; n < m_nodes.size(); ++n) {
     const int j = m_nodes[n].j, i = m_nodes[n].i;
     const bool floats = input.mask(j, i) == floating_ice;
-    const double H = input.H(j, i), h = input.h(j, i), b = input.b(j, i);
+    const double H = input.H(j, i), b = input.b(j, i);
     m_yield[n] *= input.tauc(j, i);
     const auto pressure = [&](int dj, int di) { // on the face towards a cell without ice
       if (m_ice(j + dj, i + di) != 0) return 0.0;
       const int type = input.mask(j + dj, i + di);
       if (icy(type)) return floats ? front_pressure(H, b, true) : 0.0; // the edge of the domain
-      return type == ice_free_ocean ? front_pressure(H, b, floats) : cliff_pressure(H, h, input.b(j + dj, i + di));
+      return type == ice_free_ocean ? front_pressure(H, b, floats) : cliff_pressure(H, input.h(j, i), input.b(j + dj, i + di));
     };
+    const double weight = -0.5 * rho_ice * gravity * H;
+    m_load[2 * n] = weight * m_dy * (rise(j, i, 0, 1) - rise(j, i, 0, -1));
+    m_load[2 * n + 1] = weight * m_dx * (rise(j, i, 1, 0) - rise(j, i, -1, 0));
     m_load[2 * n] += m_dy * (pressure(0, 1) - pressure(0, -1));
     m_load[2 * n + 1] += m_dx * (pressure(1, 0) - pressure(-1, 0));
   }

@@ -80,6 +80,8 @@ private:
   void find_ice(const SsaInput& input);
   void find_elements();
   void number_unknowns();
+  bool same_kind(int j, int i, int other_j, int other_i) const;
+  double rise(int j, int i, int dj, int di) const;
   void compute_load(const SsaInput& input);
   SsaElement state(const Element& e, const Array2<double>& u, const Array2<double>& v) const;
 
