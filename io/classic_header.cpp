@@ -28,6 +28,7 @@ public:
     return value;
   }
 
+  std::uint64_t position() { return static_cast<std::uint64_t>(m_in.tellg()); }
   void skip(std::uint64_t bytes) { m_in.seekg(static_cast<std::streamoff>((bytes + 3) / 4 * 4), std::ios::cur); }
 
   [[noreturn]] void fail(const std::string& what) const { throw Error("file '" + m_path + "': " + what); }
@@ -44,9 +45,18 @@ std::uint64_t type_size(const Header& header, std::uint64_t type) {
   return sizes[type];
 }
 
-} // namespace
+struct Extent {
+  std::uint64_t begin, size;
+};
 
-std::optional<std::uint64_t> classic_file_size(const std::string& path) {
+struct Layout {
+  std::uint64_t header_end = 0, records = 0, record_size = 0;
+  std::vector<Extent> fixed, record; // `record`: in the first record
+};
+
+std::uint64_t round_up(std::uint64_t bytes) { return (bytes + 3) / 4 * 4; }
+
+std::optional<Layout> read_layout(const std::string& path) {
   {
     char magic[4] = {};
     std::ifstream in(path, std::ios::binary);
@@ -67,8 +77,9 @@ std::optional<std::uint64_t> classic_file_size(const std::string& path) {
     }
   };
 
-  std::uint64_t records = count();
-  if (records == (version == 5 ? ~0ULL : 0xffffffffULL)) records = 0; // "streaming": the number of records is not stated
+  Layout layout;
+  layout.records = count();
+  if (layout.records == (version == 5 ? ~0ULL : 0xffffffffULL)) layout.records = 0; // "streaming": their number is not stated
   in.integer(4);
   std::vector<std::uint64_t> dimensions;
   for (std::uint64_t n = count(); n > 0; --n) {
@@ -76,19 +87,15 @@ std::optional<std::uint64_t> classic_file_size(const std::string& path) {
     dimensions.push_back(count()); // 0: the record dimension
   }
   skip_attributes();
-
-  struct Variable {
-    std::uint64_t begin, size;
-  };
-  std::vector<Variable> fixed, record;
   in.integer(4);
   for (std::uint64_t n = count(); n > 0; --n) {
     in.skip(count());
     std::vector<std::uint64_t> shape(static_cast<std::size_t>(std::min<std::uint64_t>(count(), 1024)));
     for (auto& length : shape) {
       const std::uint64_t id = count();
-      if (id >= dimensions.size())
+      if (id >= dimensions.size()) {
         in.fail("the header refers to dimension " + std::to_string(id) + ", but there are " + std::to_string(dimensions.size()));
+      }
       length = dimensions[static_cast<std::size_t>(id)];
     }
     skip_attributes();
@@ -97,18 +104,57 @@ std::optional<std::uint64_t> classic_file_size(const std::string& path) {
     const std::uint64_t begin = in.integer(offset_bytes);
     const bool is_record = !shape.empty() && shape[0] == 0;
     for (std::size_t d = is_record ? 1 : 0; d < shape.size(); ++d) size *= shape[d];
-    (is_record ? record : fixed).push_back({begin, size});
+    (is_record ? layout.record : layout.fixed).push_back({begin, size});
   }
+  layout.header_end = in.position();
+  for (const auto& v : layout.record) layout.record_size += round_up(v.size);
+  if (layout.record.size() == 1) layout.record_size = layout.record[0].size; // a lone record variable is not padded
+  return layout;
+}
 
+} // namespace
+
+std::optional<std::uint64_t> classic_file_size(const std::string& path) {
+  const auto layout = read_layout(path);
+  if (!layout) return std::nullopt;
   std::uint64_t end = 0;
-  for (const auto& v : fixed) end = std::max(end, v.begin + v.size);
-  std::uint64_t record_size = 0;
-  for (const auto& v : record) record_size += (v.size + 3) / 4 * 4;
-  if (record.size() == 1) record_size = record[0].size; // a lone record variable is not padded
-  for (const auto& v : record) {
-    if (records > 0) end = std::max(end, v.begin + (records - 1) * record_size + v.size);
+  for (const auto& v : layout->fixed) end = std::max(end, v.begin + v.size);
+  for (const auto& v : layout->record) {
+    if (layout->records > 0) end = std::max(end, v.begin + (layout->records - 1) * layout->record_size + v.size);
   }
   return end;
+}
+
+void zero_padding(const std::string& path) {
+  auto layout = read_layout(path);
+  if (!layout) return;
+  std::fstream file(path, std::ios::in | std::ios::out | std::ios::binary);
+  std::uint64_t at = layout->header_end; // everything before is a value, or zero
+  const auto fill_up_to = [&](std::uint64_t begin) {
+    if (begin <= at) return;
+    const std::vector<char> zeros(static_cast<std::size_t>(begin - at), 0);
+    file.seekp(static_cast<std::streamoff>(at));
+    file.write(zeros.data(), static_cast<std::streamsize>(zeros.size()));
+  };
+  const auto by_place = [](const Extent& a, const Extent& b) { return a.begin < b.begin; };
+  std::sort(layout->fixed.begin(), layout->fixed.end(), by_place);
+  std::sort(layout->record.begin(), layout->record.end(), by_place);
+  for (const auto& v : layout->fixed) {
+    fill_up_to(v.begin);
+    at = v.begin + v.size;
+  }
+  if (layout->record.empty() || layout->records == 0) {
+    fill_up_to(round_up(at));
+  }
+  for (std::uint64_t r = 0; r < layout->records && !layout->record.empty(); ++r) {
+    for (const auto& v : layout->record) {
+      fill_up_to(v.begin + r * layout->record_size);
+      at = v.begin + r * layout->record_size + v.size;
+    }
+    fill_up_to(layout->record[0].begin + (r + 1) * layout->record_size);
+  }
+  file.flush();
+  if (!file) throw Error("file '" + path + "': expected to write the padding between its variables");
 }
 
 } // namespace nunatak::io

@@ -1,7 +1,8 @@
-// The size that a classic NetCDF file (CDF-1, CDF-2, CDF-5) must have, from its header.
+// Where the values of a classic NetCDF file (CDF-1, CDF-2, CDF-5) lie, from its header: how long the file must be, and its gaps.
 //
 // NetCDF-C reads zeros beyond the end of a truncated classic file and says nothing. The header states where the data of every
-// variable begin, so that a file which is too short can be refused. HDF5 does the same check by itself. Used by reader.cpp.
+// variable begin, so that a file which is too short can be refused. HDF5 does the same check by itself. Used by reader.cpp,
+// and by writer.cpp for the padding.
 // Reference: NetCDF classic format specification, appendix B of the NetCDF Users Guide.
 #pragma once
 
@@ -11,8 +12,13 @@
 
 namespace nunatak::io {
 
-/// Bytes up to the end of the last value of the file at `path`, padding after it not counted; nullopt if the file does not
-/// begin with a classic magic number. Throws Error if the header itself is cut off or nonsense.
+/// Bytes up to the end of the last value, padding after it not counted; nullopt if the file at `path` does not begin with a
+/// classic magic number. Throws Error if the header itself is cut off or nonsense.
 std::optional<std::uint64_t> classic_file_size(const std::string& path);
+
+/// Write zeros to all bytes of a classic file that belong to no value: padding to four bytes and alignment. ROMIO leaves what it
+/// had in memory there, PnetCDF leaves the last padding out; afterwards all formats have written the same bytes. Other files
+/// stay as they are. Cost: one small write per gap and record; only variables of one and two bytes have gaps.
+void zero_padding(const std::string& path);
 
 } // namespace nunatak::io

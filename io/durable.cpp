@@ -130,7 +130,6 @@ void copy_file(const std::string& from, const std::string& to) {
     if (got == 0) break;
     write_all(out, to, buffer.data(), static_cast<std::size_t>(got));
   }
-  if (::fsync(out) != 0) fail(to, "fsync");
 }
 
 std::vector<std::string> verify_manifest(const std::string& manifest) {

@@ -30,7 +30,7 @@ ManifestEntry checksum_file(const std::string& path);
 /// Rename `temporary` to `path` durably and append `entry` to manifest.jsonl in the same folder, durably.
 void commit_file(const std::string& temporary, const std::string& path, ManifestEntry entry);
 
-/// Copy a file (by reference where the file system can) and flush the copy to the disk.
+/// Copy a file, by reference where the file system can.
 void copy_file(const std::string& from, const std::string& to);
 
 /// manifest.jsonl in the folder of `path`.

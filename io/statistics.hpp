@@ -17,10 +17,11 @@ enum class Phase {
   wait,     ///< finish what was posted (one wait_all per record)
   flush,    ///< library buffers to the operating system
   close,    ///< close in the library
+  copy,     ///< append-type files: copy of the file that is about to be committed
   fsync,    ///< fsync of the file, rename, fsync of the folder: durable
   checksum, ///< read the file once more for the manifest
 };
-constexpr std::size_t n_phases = 8;
+constexpr std::size_t n_phases = 9;
 constexpr std::array<const char*, n_phases> phase_names = {"open",  "define", "post",  "wait",
                                                            "flush", "close",  "fsync", "checksum"};
 

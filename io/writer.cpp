@@ -1,6 +1,7 @@
 // Checks, times and counts; makes files durable. See writer.hpp; the work is done by the formats (format.hpp).
 #include "io/writer.hpp"
 
+#include "io/classic_header.hpp"
 #include "io/durable.hpp"
 
 #include <algorithm>
@@ -150,7 +151,7 @@ void File::end_record(std::int64_t step) {
   check_complete();
   together(Phase::flush, [&] { m_format->flush(); });
   const std::string copy = m_path + ".commit";
-  together(Phase::fsync, [&] {
+  together(Phase::copy, [&] {
     if (m_rank == 0) copy_file(m_temporary, copy);
   });
   commit(copy, step);
@@ -168,13 +169,16 @@ void File::close(std::int64_t step) {
   together(Phase::close, [&] { m_format->close(); });
   m_closed = true;
   if (!m_format->has_file()) return;
-  together(Phase::fsync, [&] {
-    if (m_rank == 0) fsync_path(m_temporary);
-  });
   commit(m_temporary, step);
 }
 
+/// `temporary` is complete and closed: make it durable under its final name.
 void File::commit(const std::string& temporary, std::int64_t step) {
+  together(Phase::fsync, [&] {
+    if (m_rank != 0) return;
+    zero_padding(temporary);
+    fsync_path(temporary);
+  });
   ManifestEntry entry;
   together(Phase::checksum, [&] {
     if (m_rank == 0) entry = checksum_file(temporary);

@@ -1,4 +1,5 @@
 // io/writer.hpp: patterns that encode their place, written by every format on every number of ranks, read back and compared.
+#include "io/durable.hpp"
 #include "io/mpi_io.hpp"
 #include "io/reader.hpp"
 #include "io/writer.hpp"
@@ -26,8 +27,8 @@ double code(std::size_t t, std::size_t j, std::size_t i, std::size_t k) {
 /// more has nothing.
 struct Patch {
   std::size_t xs = 0, xm = 0, ys = 0, ym = 0;
-  Patch() {
-    const auto rank = static_cast<std::size_t>(rank_of(MPI_COMM_WORLD)), size = static_cast<std::size_t>(size_of(MPI_COMM_WORLD));
+  Patch() : Patch(static_cast<std::size_t>(rank_of(MPI_COMM_WORLD)), static_cast<std::size_t>(size_of(MPI_COMM_WORLD))) {}
+  Patch(std::size_t rank, std::size_t size) {
     const std::size_t active = size > 2 ? size - 1 : size;
     if (rank >= active) return;
     const std::size_t rows = active % 2 == 0 && active > 2 ? 2 : 1, columns = active / rows;
@@ -81,8 +82,8 @@ io::Schema example_schema() {
 /// Written once per format; in `steps`, so that tests can interleave two files.
 class Example {
 public:
-  Example(io::Writer& writer, const std::string& path, io::FileOptions options = {})
-      : file(writer.open(path, example_schema(), options)) {}
+  Example(io::Writer& writer, const std::string& path, Patch patch = {}, io::FileOptions options = {})
+      : p(patch), file(writer.open(path, example_schema(), options)) {}
 
   void fixed() {
     std::vector<double> x(Mx);
@@ -203,6 +204,17 @@ TEST_CASE("every format writes the same values and metadata") {
   example.file->close(7);
   check_values(scratch / "ex.nc", records);
   check_metadata(scratch / "ex.nc");
+
+  // and the same bytes, whatever the format and the number of ranks: compare with what one rank alone writes
+  scratch.on_rank_0([&] {
+    options.format = "serial";
+    const auto alone = io::make_writer(MPI_COMM_SELF, options);
+    Example one(*alone, scratch / "one.nc", Patch(0, 1));
+    one.fixed();
+    for (std::size_t t = 0; t < records; ++t) one.record(t);
+    one.file->close();
+    CHECK(io::checksum_file(scratch / "ex.nc").checksum == io::checksum_file(scratch / "one.nc").checksum);
+  });
 }
 
 TEST_CASE("small buffers do not change what is written") {
@@ -228,7 +240,7 @@ TEST_CASE("two files interleave") {
   io::Options options;
   options.format = format;
   const auto writer = io::make_writer(MPI_COMM_WORLD, options);
-  Example a(*writer, scratch / "a.nc"), b(*writer, scratch / "b.nc", {io::FileKind::append, 1});
+  Example a(*writer, scratch / "a.nc"), b(*writer, scratch / "b.nc", {}, {io::FileKind::append, 1});
   b.fixed();
   b.record(0);
   a.fixed();
