@@ -5,6 +5,7 @@
 #include "kernels/geometry.hpp"
 #include "kernels/time_step.hpp"
 #include "miniapp/error.hpp"
+#include "miniapp/generate.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -47,12 +48,20 @@ InitialState::InitialState(Options& options, MPI_Comm comm, const Log& log) : m_
 
 Grid InitialState::horizontal_grid(int ranks) const {
   Grid grid;
-  const Axis x = choose_axis(m_input->x(), m_options.Mx, m_options.dx), y = choose_axis(m_input->y(), m_options.My, m_options.dx);
-  grid.projection = m_input->projection();
+  const Options& o = m_options;
+  const GeneratedGrid source = m_input ? GeneratedGrid{m_input->x(), m_input->y(), true} : generated_grid(o);
+  Axis x = choose_axis(source.x, o.Mx, o.dx), y = choose_axis(source.y, o.My, o.dx);
+  if (source.square && o.dx == 0.0) { // the points along one direction set the spacing of the other
+    if (o.Mx > 0 && o.My == 0) y = choose_axis(source.y, 0, x.spacing);
+    if (o.My > 0 && o.Mx == 0) x = choose_axis(source.x, 0, y.spacing);
+  }
+  if (m_input) grid.projection = m_input->projection();
+  if (source.on_the_earth) grid.projection = PolarStereographic{};
   grid.x0 = x.first, grid.dx = x.spacing;
   grid.y0 = y.first, grid.dy = y.spacing;
-  grid.decomposition = m_options.px > 0 ? Decomposition::make(x.points, y.points, m_options.px, m_options.py)
-                                        : Decomposition::make(x.points, y.points, ranks);
+  grid.decomposition =
+      o.px > 0 ? Decomposition::make(x.points, y.points, o.px, o.py) : Decomposition::make(x.points, y.points, ranks);
+  grid.decomposition.periodic_y = source.periodic_y;
   if (grid.decomposition.size() != ranks) {
     throw Error("options -grid_px and -grid_py: expected a product of " + std::to_string(ranks) + " ranks, found " +
                 std::to_string(grid.decomposition.size()));
@@ -63,10 +72,16 @@ Grid InitialState::horizontal_grid(int ranks) const {
 void InitialState::read(Grid& grid, MpiRanks& ranks, State& state, Forcing& forcing) const {
   const Patch patch = ranks.patch();
   set_constants(m_options, forcing);
-  m_input->read(grid, ranks, state, forcing);
-  ranks.update_ghosts({state.thk, state.topg, state.u_ssa, state.v_ssa, forcing.climatic_mass_balance, forcing.ice_surface_temp,
-                       forcing.bheatflx, forcing.tauc, forcing.hardav, forcing.basins, forcing.theta_ocean,
-                       forcing.salinity_ocean});
+  if (m_input) {
+    m_input->read(grid, ranks, state, forcing);
+  } else {
+    generate(m_options, grid, patch, state, forcing);
+  }
+  std::vector<Ghosted> all{
+      state.thk,        state.topg,   state.u_ssa,    state.v_ssa,    forcing.climatic_mass_balance, forcing.ice_surface_temp,
+      forcing.bheatflx, forcing.tauc, forcing.hardav, forcing.basins, forcing.theta_ocean,           forcing.salinity_ocean};
+  if (forcing.fixed.data() != nullptr) all.insert(all.end(), {forcing.fixed, forcing.u_fixed, forcing.v_fixed});
+  ranks.update_ghosts(all);
   update_geometry(patch, state.topg, state.thk, state.usurf, state.mask);
 
   choose_levels(grid, ranks, state);

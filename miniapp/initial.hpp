@@ -31,7 +31,6 @@ public:
 
 private:
   void choose_levels(Grid& grid, MpiRanks& ranks, const State& state) const;
-  void generate(const Grid& grid, const Patch& patch, State& state, Forcing& forcing) const;
 
   const Options& m_options;
   const Log& m_log;

@@ -114,27 +114,34 @@ void run(const Session& session, const std::string& command) {
 
 int main(int argc, char** argv) {
   int status = 0;
+  const auto fail = [&status](const std::exception& error) {
+    if (error.what()[0] != '\0') std::cerr << "nunatak: error: " << error.what() << std::endl;
+    status = 1;
+  };
   try {
     const Session session(argc, argv);
+    const auto fail_together = [&](const std::exception& error) { // on all ranks: rank 0 speaks for them
+      if (session.rank() == 0) fail(error);
+      status = 1;
+    };
     try {
       if (session.help_wanted()) {
         if (session.rank() == 0) print_help(std::cout);
       } else {
         run(session, command_line(argc, argv));
       }
-    } catch (const Error& error) { // on all ranks
-      if (session.rank() == 0) std::cerr << "nunatak: error: " << error.what() << std::endl;
-      status = 1;
-    } catch (const io::Error& error) { // on all ranks
-      if (session.rank() == 0) std::cerr << "nunatak: error: " << error.what() << std::endl;
-      status = 1;
+    } catch (const Error& error) {
+      fail_together(error);
+    } catch (const io::Error& error) {
+      fail_together(error);
+    } catch (const std::invalid_argument& error) { // a parameter that the kernels refuse
+      fail_together(error);
     } catch (const std::exception& error) { // perhaps on this rank only: nobody may wait for it
       std::cerr << "nunatak: error: rank " << session.rank() << ": " << error.what() << std::endl;
       MPI_Abort(session.comm(), 1);
     }
   } catch (const Error& error) {
-    if (error.what()[0] != '\0') std::cerr << "nunatak: error: " << error.what() << std::endl;
-    status = 1;
+    fail(error);
   }
   return status;
 }
