@@ -32,7 +32,7 @@ public:
 
   /// The state at (x, y), m from the middle of the continent.
   Site at(double x, double y) const {
-    // shifted position, see above; features of 16 km and less are the same everywhere
+    // the shifted position, see above
     const double X = x + 60e3 * rough_noise(m_seed + 10, x, y, 500e3), Y = y + 60e3 * rough_noise(m_seed + 20, x, y, 500e3);
     const double angle = std::atan2(Y, X), coast = coast_radius(angle) - std::hypot(X, Y);
     double d = coast, plain = 0.0, mound = 0.0, pit = 0.0;
@@ -45,7 +45,7 @@ public:
     for (const Disc& rise : m_rises) mound = std::max(mound, bump(X - rise.x, Y - rise.y, rise.radius));
     for (const Disc& lake : m_lakes) pit = std::max(pit, bump(X - lake.x, Y - lake.y, lake.radius));
     for (const Disc& h : m_holes) hole = hole || std::hypot(X - h.x, Y - h.y) < h.radius;
-    // where this is 0 the shelves end: behind the coast, or before it, as a fringe
+    // shelves end where `front` is 0: up to 40 km behind the coast, or more than 30 km before it, as a fringe
     const double advance = 130e3 * (noise(m_seed + 30, X, Y, 400e3) - 0.3);
     const double front = coast + (advance > 30e3 ? advance : std::clamp(advance, -40e3, -15e3));
 
