@@ -29,9 +29,9 @@ struct PicoFields {
         temperature_box0(make_array<double>("pico_temperature_box0", p)),
         salinity_box0(make_array<double>("pico_salinity_box0", p)), overturning(make_array<double>("pico_overturning", p)),
         melt(make_array<double>("pico_basal_melt_rate", p)), base_temperature(make_array<double>("shelfbtemp", p)) {
-    Kokkos::deep_copy(distance_gl, -1);
-    Kokkos::deep_copy(distance_cf, -1);
-    Kokkos::deep_copy(base_temperature, T_melting);
+    Kokkos::deep_copy(Exec(), distance_gl, -1);
+    Kokkos::deep_copy(Exec(), distance_cf, -1);
+    Kokkos::deep_copy(Exec(), base_temperature, T_melting);
   }
 
   Array2<int> ice_rise_mask, ocean_mask, lake_mask, contshelf_mask; ///< legends: codes.hpp

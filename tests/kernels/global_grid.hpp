@@ -1,0 +1,141 @@
+// Grids drawn as text or held as global vectors, cut into patches of virtual ranks and put together again.
+#pragma once
+
+#include "kernels/virtual_ranks.hpp"
+
+#include <random>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace nunatak {
+
+/// A global array in raster order.
+template <class T> struct Grid {
+  int Mx = 0, My = 0;
+  std::vector<T> values;
+
+  Grid() = default;
+  Grid(int Mx_, int My_, T value = T{}) : Mx(Mx_), My(My_), values(static_cast<std::size_t>(Mx_) * My_, value) {}
+  T& operator()(int j, int i) { return values[static_cast<std::size_t>(j) * Mx + i]; }
+  const T& operator()(int j, int i) const { return values[static_cast<std::size_t>(j) * Mx + i]; }
+  bool inside(int j, int i) const { return j >= 0 && j < My && i >= 0 && i < Mx; }
+  bool operator==(const Grid& o) const { return Mx == o.Mx && My == o.My && values == o.values; }
+};
+
+/// Rows of text, row 0 first; f gives the value of a character.
+template <class F> auto draw(const std::vector<std::string>& rows, F f) {
+  Grid<decltype(f('x'))> grid(static_cast<int>(rows[0].size()), static_cast<int>(rows.size()));
+  for (int j = 0; j < grid.My; ++j) {
+    for (int i = 0; i < grid.Mx; ++i) grid(j, i) = f(rows[j][i]);
+  }
+  return grid;
+}
+
+/// A grid of digits ('-' is -1, '.' is 0).
+inline Grid<int> draw(const std::vector<std::string>& rows) {
+  return draw(rows, [](char c) { return c == '-' ? -1 : c == '.' ? 0 : c - '0'; });
+}
+
+/// Owned cells of each local rank from a global array, and back.
+template <class T> std::vector<Array2<T>> scatter(const Ranks& ranks, const Grid<T>& grid) {
+  std::vector<Array2<T>> local;
+  for (int r = 0; r < ranks.local_size(); ++r) {
+    const Patch p = ranks.patch(r);
+    local.push_back(make_array<T>("scattered", p));
+    for (int j = 1; j <= p.ym; ++j) {
+      for (int i = 1; i <= p.xm; ++i) local.back()(j, i) = grid(p.global_j(j), p.global_i(i));
+    }
+  }
+  return local;
+}
+
+template <class T> Grid<T> gather(const Ranks& ranks, const std::vector<Array2<T>>& local) {
+  Grid<T> grid(ranks.decomposition().Mx, ranks.decomposition().My);
+  for (int r = 0; r < ranks.local_size(); ++r) {
+    const Patch p = ranks.patch(r);
+    for (int j = 1; j <= p.ym; ++j) {
+      for (int i = 1; i <= p.xm; ++i) grid(p.global_j(j), p.global_i(i)) = local[r](j, i);
+    }
+  }
+  return grid;
+}
+
+/// Decompositions (px, py) that fit the grid, from one rank to one row and column of patches per few cells.
+inline std::vector<std::pair<int, int>> decompositions(int Mx, int My) {
+  std::vector<std::pair<int, int>> fit;
+  for (const auto& [px, py] : {std::pair{1, 1}, {2, 1}, {1, 2}, {3, 1}, {2, 2}, {1, 5}, {3, 2}, {4, 3}, {5, 7}, {8, 8}}) {
+    if (px <= Mx && py <= My) fit.emplace_back(px, py);
+  }
+  return fit;
+}
+
+/// Masks of 0 and 1 on which labellings and distances go wrong, if they go wrong.
+inline Grid<int> random_mask(int Mx, int My, double p, unsigned seed) {
+  std::mt19937 random(seed);
+  Grid<int> grid(Mx, My);
+  for (int& v : grid.values) v = static_cast<double>(random()) < p * 4294967296.0 ? 1 : 0;
+  return grid;
+}
+
+/// One path, one cell wide, through the whole grid: rows 0, 2, 4, ... joined at their ends in turn.
+inline Grid<int> serpentine(int Mx, int My) {
+  Grid<int> grid(Mx, My);
+  for (int j = 0; j < My; ++j) {
+    for (int i = 0; i < Mx; ++i) grid(j, i) = j % 2 == 0 || i == (j % 4 == 1 ? Mx - 1 : 0) ? 1 : 0;
+  }
+  return grid;
+}
+
+/// A spiral from the corner to the middle, one cell wide, with one cell between its turns.
+inline Grid<int> spiral(int n) {
+  Grid<int> grid(n, n);
+  int j = 0, i = 0, dj = 0, di = 1;
+  const auto taken = [&](int jj, int ii) { return grid.inside(jj, ii) && grid(jj, ii) == 1; };
+  const auto blocked = [&] { return !grid.inside(j + dj, i + di) || taken(j + dj, i + di) || taken(j + 2 * dj, i + 2 * di); };
+  for (grid(0, 0) = 1;;) {
+    if (blocked()) {
+      std::swap(dj, di);
+      di = -di; // from (0, 1) to (1, 0), (0, -1), (-1, 0)
+      if (blocked()) return grid;
+    }
+    j += dj, i += di;
+    grid(j, i) = 1;
+  }
+}
+
+/// Teeth that are joined in the last row only.
+inline Grid<int> comb(int Mx, int My) {
+  Grid<int> grid(Mx, My);
+  for (int j = 0; j < My; ++j) {
+    for (int i = 0; i < Mx; ++i) grid(j, i) = i % 2 == 0 || j == My - 1 ? 1 : 0;
+  }
+  return grid;
+}
+
+inline Grid<int> checkerboard(int Mx, int My) {
+  Grid<int> grid(Mx, My);
+  for (int j = 0; j < My; ++j) {
+    for (int i = 0; i < Mx; ++i) grid(j, i) = (i + j) % 2;
+  }
+  return grid;
+}
+
+inline std::vector<std::pair<std::string, Grid<int>>> test_masks() {
+  std::vector<std::pair<std::string, Grid<int>>> masks = {{"serpentine", serpentine(41, 41)},
+                                                          {"spiral", spiral(33)},
+                                                          {"comb", comb(23, 17)},
+                                                          {"checkerboard", checkerboard(16, 19)},
+                                                          {"empty", Grid<int>(12, 9)},
+                                                          {"full", Grid<int>(12, 9, 1)},
+                                                          {"one cell", Grid<int>(1, 1, 1)},
+                                                          {"one row", random_mask(29, 1, 0.7, 3)},
+                                                          {"one column", random_mask(1, 29, 0.7, 4)}};
+  unsigned seed = 10;
+  for (const double p : {0.2, 0.45, 0.55, 0.593, 0.65, 0.8, 0.95}) {
+    masks.emplace_back("random " + std::to_string(p), random_mask(37, 26, p, ++seed));
+  }
+  return masks;
+}
+
+} // namespace nunatak

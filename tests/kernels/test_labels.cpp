@@ -1,0 +1,171 @@
+// Connected components: equal to a flood fill of the whole grid, on any decomposition.
+#include "kernels/labels.hpp"
+#include "tests/kernels/global_grid.hpp"
+
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+
+#include <algorithm>
+
+using namespace nunatak;
+
+namespace {
+
+constexpr Code in_mask = 1, in_other = 2, attaching = 4; // bits of the codes below
+constexpr std::int64_t attached = 2;                     // flag of components with an attaching cell
+
+/// Components by flood fill, in raster order of their first cell: numbers 1..n, or 0.
+struct Fill {
+  Grid<int> number;
+  std::vector<Component> components;
+};
+
+Fill flood_fill(const Grid<int>& mask, const Grid<Code>& codes) {
+  Fill fill{Grid<int>(mask.Mx, mask.My), {}};
+  for (int first = 0; first < mask.Mx * mask.My; ++first) {
+    if (mask.values[first] == 0 || fill.number.values[first] != 0) continue;
+    fill.components.push_back({first, 0, 0});
+    Component& c = fill.components.back();
+    std::vector<int> stack{first};
+    fill.number.values[first] = static_cast<int>(fill.components.size());
+    while (!stack.empty()) {
+      const int j = stack.back() / mask.Mx, i = stack.back() % mask.Mx;
+      stack.pop_back();
+      c.cells += 1;
+      if (j == 0 || i == 0 || j == mask.My - 1 || i == mask.Mx - 1) c.flags |= touches_edge;
+      if (codes(j, i) & attaching) c.flags |= attached;
+      for (const auto& [dj, di] : {std::pair{0, 1}, {0, -1}, {1, 0}, {-1, 0}}) {
+        if (!mask.inside(j + dj, i + di) || mask(j + dj, i + di) == 0 || fill.number(j + dj, i + di) != 0) continue;
+        fill.number(j + dj, i + di) = static_cast<int>(fill.components.size());
+        stack.push_back((j + dj) * mask.Mx + i + di);
+      }
+    }
+  }
+  return fill;
+}
+
+LabelMask mask_of(Code bit, bool all) {
+  const auto flags = [](Code c) { return c & attaching ? attached : std::int64_t{0}; };
+  if (bit == in_mask) return {[](Code c) { return (c & in_mask) != 0; }, flags, all};
+  return {[](Code c) { return (c & in_other) != 0; }, flags, all};
+}
+
+std::vector<Segments> segments_of(const Ranks& ranks, const Grid<Code>& codes) {
+  std::vector<Segments> segments(static_cast<std::size_t>(ranks.local_size()));
+  const auto local = scatter(ranks, codes);
+  for (int r = 0; r < ranks.local_size(); ++r) find_segments(ranks.patch(r), local[r], segments[r]);
+  return segments;
+}
+
+/// Cells whose component differs from the flood fill in number (if they are numbered), identity, area or flags.
+int wrong_cells(const Ranks& ranks, const std::vector<Segments>& segments, const MaskLabels& labels, const Fill& fill, bool all) {
+  int wrong = 0;
+  for (int r = 0; r < ranks.local_size(); ++r) {
+    const Patch p = ranks.patch(r);
+    for (int j = 1; j <= p.ym; ++j) {
+      int cells = 0;
+      for (int n = segments[r].row[j]; n < segments[r].row[j + 1]; ++n) {
+        for (int i = segments[r].list[n].i0; i < segments[r].list[n].i1; ++i, ++cells) {
+          const int expected = fill.number(p.global_j(j), p.global_i(i)), component = labels.component[r][n];
+          if ((component < 0) != (expected == 0)) wrong += 1;
+          if (component < 0 || expected == 0) continue;
+          const Component &found = labels.parts[r][component], &c = fill.components[expected - 1];
+          const bool same = found.identity == c.identity && found.cells == c.cells && found.flags == c.flags &&
+                            (!all || labels.number[r][component] == expected);
+          wrong += same ? 0 : 1;
+        }
+      }
+      if (cells != p.xm) wrong += 1;
+    }
+  }
+  return wrong;
+}
+
+} // namespace
+
+TEST_CASE("segments cover a row, each of one code") {
+  VirtualRanks ranks(Decomposition::make(30, 2, 1));
+  const Grid<Code> codes = draw({"111111111111111112222222223441", "777777777777777777777777777777"},
+                                [](char c) { return static_cast<Code>(c - '0'); });
+  const Segments s = segments_of(ranks, codes)[0];
+  REQUIRE(s.size() == 6);
+  CHECK(s.row[1] == 0);
+  CHECK(s.row[2] == 5);
+  CHECK(s.row[3] == 6);
+  const std::vector<std::array<int, 3>> expected = {{1, 18, 1}, {18, 27, 2}, {27, 28, 3}, {28, 30, 4}, {30, 31, 1}, {1, 31, 7}};
+  for (int n = 0; n < 6; ++n) {
+    CHECK(s.list[n].i0 == expected[n][0]);
+    CHECK(s.list[n].i1 == expected[n][1]);
+    CHECK(s.list[n].code == expected[n][2]);
+  }
+}
+
+TEST_CASE("a run that touches several runs below joins them all") {
+  const Grid<Code> codes = draw({"1000001", "1011101", "1110111"}, [](char c) { return static_cast<Code>(c - '0'); });
+  for (const auto& [px, py] : decompositions(7, 3)) {
+    VirtualRanks ranks(Decomposition::make(7, 3, px, py));
+    Labels labels(ranks);
+    std::vector<std::vector<std::int64_t>> nothing(static_cast<std::size_t>(ranks.local_size()));
+    const MaskLabels& found = labels.update(segments_of(ranks, codes), {mask_of(in_mask, true)}, nothing)[0];
+    INFO(px << " x " << py);
+    REQUIRE(found.whole.size() == 1);
+    CHECK(found.whole[0].cells == 13);
+    CHECK(found.whole[0].identity == 0);
+  }
+}
+
+TEST_CASE("components equal a flood fill: numbers, areas, flags, on any decomposition") {
+  for (const auto& [name, mask] : test_masks()) {
+    const Grid<int> other = random_mask(mask.Mx, mask.My, 0.6, 99), marks = random_mask(mask.Mx, mask.My, 0.02, 7);
+    Grid<Code> codes(mask.Mx, mask.My);
+    for (std::size_t n = 0; n < codes.values.size(); ++n) {
+      codes.values[n] = static_cast<Code>(mask.values[n] * in_mask + other.values[n] * in_other + marks.values[n] * attaching);
+    }
+    const Fill fill = flood_fill(mask, codes), fill_other = flood_fill(other, codes);
+    Component largest;
+    for (const Component& c : fill.components) largest = c.cells > largest.cells ? c : largest;
+    for (const auto& [px, py] : decompositions(mask.Mx, mask.My)) {
+      VirtualRanks ranks(Decomposition::make(mask.Mx, mask.My, px, py));
+      const std::vector<Segments> segments = segments_of(ranks, codes);
+      Labels labels(ranks);
+      INFO(name << " on " << px << " x " << py);
+      for (const bool all : {true, false}) {
+        std::vector<std::vector<std::int64_t>> nothing(static_cast<std::size_t>(ranks.local_size()));
+        const auto& found = labels.update(segments, {mask_of(in_mask, all), mask_of(in_other, false)}, nothing);
+        CHECK(wrong_cells(ranks, segments, found[0], fill, all) == 0);
+        CHECK(wrong_cells(ranks, segments, found[1], fill_other, false) == 0);
+        if (all) CHECK(found[0].whole.size() == fill.components.size());
+        CHECK(found[0].largest().identity == largest.identity);
+        CHECK(found[0].largest().cells == largest.cells);
+      }
+    }
+  }
+}
+
+TEST_CASE("a batch of labels is one exchange and one gather, and carries maxima along") {
+  VirtualRanks ranks(Decomposition::make(16, 16, 4, 2));
+  Grid<Code> codes(16, 16, in_mask | in_other);
+  const std::vector<Segments> segments = segments_of(ranks, codes);
+  std::vector<std::vector<std::int64_t>> maxima;
+  for (int r = 0; r < 8; ++r) maxima.push_back({r, -r});
+  Labels labels(ranks);
+  const auto& found = labels.update(segments, {mask_of(in_mask, false), mask_of(in_other, false)}, maxima);
+  CHECK(ranks.traffic().exchanges == 1);
+  CHECK(ranks.traffic().collectives == 2);
+  for (const auto& values : maxima) CHECK(values == std::vector<std::int64_t>{7, 0});
+  CHECK(found[1].parts[5][0].cells == 256);
+  // a second update with the same object does not remember the first
+  for (Code& c : codes.values) c = 0;
+  codes(3, 9) = in_mask;
+  const auto& again = labels.update(segments_of(ranks, codes), {mask_of(in_mask, true), mask_of(in_other, true)}, maxima);
+  REQUIRE(again[0].whole.size() == 1);
+  CHECK(again[0].whole[0].identity == 3 * 16 + 9);
+  CHECK(again[1].whole.empty());
+}
+
+TEST_CASE("a periodic grid is refused") {
+  Decomposition d = Decomposition::make(8, 8, 2);
+  d.periodic_x = true;
+  VirtualRanks ranks(d);
+  CHECK_THROWS_WITH(Labels(ranks), Catch::Matchers::ContainsSubstring("periodic"));
+}
