@@ -1,0 +1,77 @@
+// Shallow ice flux through single faces: where there is none, limits, symmetry of the axes. Whole ice sheets: test_sia.cpp.
+#include "kernels/sia.hpp"
+
+#include <catch2/catch_test_macros.hpp>
+
+using namespace nunatak;
+
+TEST_CASE("no shearing through fronts, cliffs and shelves") {
+  const auto allowed = [](int a, double h_a, int b, double h_b) {
+    const bool there = shear_flux_allowed(a, h_a, b, h_b), back = shear_flux_allowed(b, h_b, a, h_a);
+    REQUIRE(there == back);
+    return there;
+  };
+  CHECK(allowed(grounded_ice, 100.0, grounded_ice, 300.0));
+  CHECK(allowed(grounded_ice, 100.0, floating_ice, 50.0));
+  CHECK(allowed(grounded_ice, 100.0, ice_free_land, 50.0));
+  CHECK_FALSE(allowed(grounded_ice, 100.0, ice_free_land, 150.0));
+  CHECK_FALSE(allowed(grounded_ice, 100.0, ice_free_ocean, 0.0));
+  CHECK_FALSE(allowed(floating_ice, 50.0, floating_ice, 40.0));
+  CHECK_FALSE(allowed(floating_ice, 50.0, ice_free_land, 10.0));
+  CHECK_FALSE(allowed(floating_ice, 50.0, ice_free_ocean, 0.0));
+}
+
+TEST_CASE("x and y are treated alike: a transposed sheet has transposed fluxes") {
+  const int n = 7;
+  const Patch p = Decomposition::make(n, n, 1, 1).patch(0);
+  const auto fluxes = [&](bool transpose, Array2<double> q_x, Array2<double> q_y) {
+    auto b = make_array<double>("b", p), H = make_array<double>("H", p), h = make_array<double>("h", p),
+         A = make_array<double>("A", p);
+    auto mask = make_array<int>("mask", p);
+    for (int j = 0; j < n + 2; ++j) {
+      for (int i = 0; i < n + 2; ++i) {
+        const int a = transpose ? i : j, c = transpose ? j : i;
+        b(j, i) = -900.0 + 150.0 * ((5 * a + 3 * c) % 8), H(j, i) = 200.0 * ((2 * a * a + 7 * c) % 9),
+             A(j, i) = 1e-24 * (1 + (a + c) % 3);
+      }
+    }
+    update_geometry(p, b, H, h, mask);
+    return transpose ? sia_fluxes(p, 2e4, 1e4, {}, h, H, mask, A, q_x, q_y)
+                     : sia_fluxes(p, 1e4, 2e4, {}, h, H, mask, A, q_x, q_y);
+  };
+  auto q_x = make_array<double>("q_x", p), q_y = make_array<double>("q_y", p), r_x = make_array<double>("r_x", p),
+       r_y = make_array<double>("r_y", p);
+  CHECK(fluxes(false, q_x, q_y).D_max == fluxes(true, r_x, r_y).D_max);
+  int wrong = 0, zero = 0, other = 0;
+  for (int j = 0; j <= n; ++j) {
+    for (int i = 0; i <= n; ++i) {
+      wrong += (j > 0 && q_x(j, i) != r_y(i, j)) || (i > 0 && q_y(j, i) != r_x(i, j)) ? 1 : 0;
+      if (j > 0) (q_x(j, i) == 0.0 ? zero : other) += 1;
+    }
+  }
+  CHECK(wrong == 0);
+  CHECK(zero > 5); // fronts, shelves and cliffs are among the faces
+  CHECK(other > 20);
+}
+
+TEST_CASE("a diffusivity limit cuts and counts") {
+  const Patch p = Decomposition::make(2, 1, 1, 1).patch(0);
+  auto h = make_array<double>("h", p), H = make_array<double>("H", p), A = make_array<double>("A", p);
+  auto q_x = make_array<double>("q_x", p), q_y = make_array<double>("q_y", p);
+  auto mask = make_array<int>("mask", p);
+  Kokkos::deep_copy(A, ice_softness);
+  Kokkos::deep_copy(mask, static_cast<int>(grounded_ice));
+  for (int j = 0; j < 3; ++j) {
+    for (int i = 0; i < 4; ++i) H(j, i) = h(j, i) = i < 2 ? 2000.0 : 1000.0;
+  }
+  const double D = SiaDiffusivity{}(ice_softness, 1500.0, 1e-4);            // slope 0.01
+  const double D_y = SiaDiffusivity{}(ice_softness, 2000.0, 0.005 * 0.005); // y-faces at i = 1: half the slope, thicker ice
+  CHECK(sia_fluxes(p, 1e5, 1e5, {}, h, H, mask, A, q_x, q_y).D_max == std::max(D, D_y));
+  CHECK(q_x(1, 1) == D * 0.01);
+  CHECK(q_x(1, 0) == 0.0);
+  CHECK(q_x(1, 2) == 0.0);
+  const SiaResult limited = sia_fluxes(p, 1e5, 1e5, SiaParameters{0.5 * D}, h, H, mask, A, q_x, q_y);
+  CHECK(limited.D_max == 0.5 * D);
+  CHECK(limited.limited_faces == 3); // the x-face and two y-faces at i = 1
+  CHECK(q_x(1, 1) == 0.5 * D * 0.01);
+}
