@@ -22,8 +22,8 @@ enum class Phase {
   checksum, ///< read the file once more for the manifest
 };
 constexpr std::size_t n_phases = 9;
-constexpr std::array<const char*, n_phases> phase_names = {"open",  "define", "post",  "wait",
-                                                           "flush", "close",  "fsync", "checksum"};
+constexpr std::array<const char*, n_phases> phase_names = {"open",  "define", "post",  "wait",    "flush",
+                                                           "close", "copy",   "fsync", "checksum"};
 
 /// Sums on one rank.
 struct Statistics {
