@@ -1,14 +1,16 @@
 // The format `pnetcdf`: every rank writes its own block with PnetCDF, CDF-5. See format.hpp.
 //
 // post() packs a copy and queues it (ncmpi_iput_vara); wait() is one collective ncmpi_wait_all per record, in which MPI-IO
-// merges the blocks of all variables and ranks. Copies are bounded: a record larger than Options::buffer_bytes per rank is
-// written in several waits, decided from sizes that all ranks know.
+// merges the blocks of all variables and ranks. Copies are bounded: what exceeds Options::buffer_bytes per rank (of a record, or
+// of one variable) is written in several waits, decided from sizes that all ranks know.
 #include "io/error.hpp"
 #include "io/format.hpp"
 #include "io/mpi_io.hpp"
 #include "io/writer.hpp"
 
 #include <pnetcdf.h>
+
+#include <algorithm>
 
 namespace nunatak::io {
 
@@ -55,7 +57,7 @@ public:
   Pnetcdf(MPI_Comm comm, const std::string& path, const Options& options) : m_path(path), m_options(options) {
     int size = 1;
     MPI_Comm_size(comm, &size);
-    m_limit = static_cast<std::int64_t>(options.buffer_bytes) * size;
+    m_limit = std::max<std::int64_t>(1, static_cast<std::int64_t>(options.buffer_bytes) * size);
     MPI_Info info = MPI_INFO_NULL;
     MPI_Info_create(&info);
     for (const auto& [key, value] : options.hints) MPI_Info_set(info, key.c_str(), value.c_str());
@@ -91,23 +93,14 @@ public:
 
   void post(std::size_t v, const Piece& piece) override {
     const Variable& variable = m_schema->variables[v];
-    const std::size_t bytes = bytes_of(variable.type), elements = piece.elements();
-    if (elements > 0) {
-      Buffer& buffer = next_buffer(elements * bytes);
-      pack(piece, variable.type, buffer.data.get());
-      const std::vector<MPI_Offset> start(piece.start.begin(), piece.start.end()), count(piece.count.begin(), piece.count.end());
-      int request = NC_REQ_NULL;
-      keep(ncmpi_iput_vara(m_ncid, m_ids[v], start.data(), count.data(), buffer.data.get(), static_cast<MPI_Offset>(elements),
-                           mpi_type_of(variable.type), &request),
-           variable.name);
-      m_requests.push_back(request);
-      m_names.push_back(v);
+    auto whole = static_cast<std::int64_t>(bytes_of(variable.type)); // bytes of the record over all ranks: all ranks decide alike
+    for (const std::size_t n : m_schema->shape(variable)) whole *= n == unlimited ? 1 : static_cast<std::int64_t>(n);
+    const std::int64_t n_parts = (whole + m_limit - 1) / m_limit;
+    for (std::int64_t part = 0; part < n_parts; ++part) {
+      if (m_pending > 0 && m_pending + whole / n_parts > m_limit) write_pending();
+      queue(v, part_of(piece, static_cast<std::size_t>(part), static_cast<std::size_t>(n_parts)));
+      m_pending += whole / n_parts;
     }
-    std::int64_t whole = static_cast<std::int64_t>(bytes); // of the record, on all ranks: all ranks decide alike
-    for (const std::size_t length : m_schema->shape(variable))
-      whole *= length == unlimited ? 1 : static_cast<std::int64_t>(length);
-    m_pending += whole;
-    if (m_pending > m_limit) write_pending();
   }
 
   void wait() override {
@@ -150,6 +143,29 @@ private:
           }
         },
         value);
+  }
+
+  /// One of `n_parts` nearly equal parts of a piece, cut along its longest dimension.
+  static Piece part_of(const Piece& piece, std::size_t part, std::size_t n_parts) {
+    if (n_parts == 1 || piece.elements() == 0 || piece.count.empty()) return piece;
+    const auto longest = std::max_element(piece.count.begin(), piece.count.end());
+    const auto d = static_cast<std::size_t>(longest - piece.count.begin());
+    return slice(piece, d, piece.start[d] + *longest * part / n_parts, piece.start[d] + *longest * (part + 1) / n_parts);
+  }
+
+  void queue(std::size_t v, const Piece& piece) {
+    const Variable& variable = m_schema->variables[v];
+    const std::size_t elements = piece.elements();
+    if (elements == 0) return;
+    Buffer& buffer = next_buffer(elements * bytes_of(variable.type));
+    pack(piece, variable.type, buffer.data.get());
+    const std::vector<MPI_Offset> start(piece.start.begin(), piece.start.end()), count(piece.count.begin(), piece.count.end());
+    int request = NC_REQ_NULL;
+    keep(ncmpi_iput_vara(m_ncid, m_ids[v], start.data(), count.data(), buffer.data.get(), static_cast<MPI_Offset>(elements),
+                         mpi_type_of(variable.type), &request),
+         variable.name);
+    m_requests.push_back(request);
+    m_names.push_back(v);
   }
 
   /// Buffers are kept: puts come in the same order and sizes every record.
