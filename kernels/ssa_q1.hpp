@@ -176,11 +176,15 @@ struct SsaElement {
 
   KOKKOS_INLINE_FUNCTION SsaElement(const Q1Element& q1, const GlenLaw& law, int ice, const double (&w)[8],
                                     const double (&BH)[4]) {
+    // relative to one icy corner: the strain of fast, stiff ice would drown in the rounding of its velocity
+    const int corner = (ice & 1) != 0 ? 0 : (ice & 2) != 0 ? 1 : (ice & 4) != 0 ? 2 : 3;
+    double relative[8];
+    for (int a = 0; a < 8; ++a) relative[a] = w[a] - w[2 * corner + (a & 1)];
     double wp = 0.0;
     for (int a = 0; a < 8; ++a) {
       p[a] = 0.0;
-      for (int b = 0; b < 8; ++b) p[a] += q1.K[ice][a][b] * w[b];
-      wp += w[a] * p[a];
+      for (int b = 0; b < 8; ++b) p[a] += q1.K[ice][a][b] * relative[b];
+      wp += relative[a] * p[a];
     }
     const double e2 = 0.5 * wp / q1.area[ice];
     nuH2 = dot(q1.mean[ice], BH) * law.viscosity(e2);

@@ -82,8 +82,7 @@ void Output::put_field(io::File& file, std::size_t record, const Field& field) {
       [&](const auto& array) {
         using Array = std::decay_t<decltype(array)>;
         const VariableInfo& info = variable_info(array.label());
-        const std::ptrdiff_t row = array.extent_int(1) * static_cast<std::ptrdiff_t>(array.extent(2)),
-                             column = array.extent_int(2);
+        const std::ptrdiff_t column = info.columns ? m_grid.Mz() : 1, row = column * (p.xm + 2); // strides in memory
         io::Block block{{size(p.ys), size(p.xs)}, {size(p.ym), size(p.xm)}, {row, column}};
         if (info.columns) {
           block.start.push_back(0), block.count.push_back(size(m_grid.Mz())), block.stride.push_back(1);

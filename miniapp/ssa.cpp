@@ -5,11 +5,15 @@
 
 #include <petscsnes.h>
 
+#include <algorithm>
 #include <cmath>
-#include <exception>
 #include <sstream>
 
 namespace nunatak {
+
+namespace {
+constexpr int newton_round = 10; // Newton steps before another Picard step is put in
+}
 
 class Ssa::Solver {
 public:
@@ -25,7 +29,7 @@ private:
   void create();
   void destroy();
   void configure();
-  void iterate(bool newton, int max_steps);
+  SNESConvergedReason iterate(bool newton, int max_steps);
   [[noreturn]] void fail(SNESConvergedReason why) const;
 
   static PetscErrorCode residual(SNES, Vec x, Vec r, void* self);
@@ -72,18 +76,6 @@ void Ssa::Solver::create() {
   NUNATAK_PETSC(MatSetOption(m_matrix, MAT_SPD, PETSC_TRUE));
   m_blocks.resize(rows.size());
 
-  Vec coordinates = nullptr; // two translations and the rotation
-  NUNATAK_PETSC(VecDuplicate(m_x, &coordinates));
-  PetscScalar* at = nullptr;
-  NUNATAK_PETSC(VecGetArray(coordinates, &at));
-  for (int k = 0; k < n; ++k) at[2 * k] = m_assembly.x(k), at[2 * k + 1] = m_assembly.y(k);
-  NUNATAK_PETSC(VecRestoreArray(coordinates, &at));
-  MatNullSpace rigid = nullptr;
-  NUNATAK_PETSC(MatNullSpaceCreateRigidBody(coordinates, &rigid));
-  NUNATAK_PETSC(MatSetNearNullSpace(m_matrix, rigid));
-  NUNATAK_PETSC(MatNullSpaceDestroy(&rigid));
-  NUNATAK_PETSC(VecDestroy(&coordinates));
-
   NUNATAK_PETSC(SNESCreate(comm, &m_snes));
   NUNATAK_PETSC(SNESSetOptionsPrefix(m_snes, "ssa_"));
   NUNATAK_PETSC(SNESSetFunction(m_snes, m_r, residual, this));
@@ -106,7 +98,9 @@ void Ssa::Solver::configure() {
   NUNATAK_PETSC(KSPSetNormType(ksp, KSP_NORM_UNPRECONDITIONED));
   NUNATAK_PETSC(KSPSetTolerances(ksp, 1.0e-2, 0.0, PETSC_DEFAULT, 500));
   NUNATAK_PETSC(KSPGetPC(ksp, &pc));
-  NUNATAK_PETSC(PCSetType(pc, PCGAMG));
+  PetscBool has_hypre = PETSC_FALSE;
+  NUNATAK_PETSC(PetscHasExternalPackage("hypre", &has_hypre));
+  NUNATAK_PETSC(PCSetType(pc, has_hypre == PETSC_TRUE ? PCHYPRE : PCGAMG)); // hypre's default: BoomerAMG
   NUNATAK_PETSC(SNESSetFromOptions(m_snes));
 }
 
@@ -183,19 +177,21 @@ PetscErrorCode Ssa::Solver::slope_search(SNESLineSearch search, void* self) {
   return 0;
 }
 
-void Ssa::Solver::iterate(bool newton, int max_steps) {
+SNESConvergedReason Ssa::Solver::iterate(bool newton, int max_steps) {
   m_newton = newton;
-  double unused_atol, unused_rtol, unused_stol;
-  PetscInt unused_steps = 0, evaluations = 0;
-  NUNATAK_PETSC(SNESGetTolerances(m_snes, &unused_atol, &unused_rtol, &unused_stol, &unused_steps, &evaluations));
-  NUNATAK_PETSC(SNESSetTolerances(m_snes, unused_atol, unused_rtol, unused_stol, max_steps, evaluations));
+  PetscReal absolute = 0.0, relative = 0.0, step = 0.0;
+  PetscInt steps = 0, evaluations = 0, linear = 0;
+  NUNATAK_PETSC(SNESGetTolerances(m_snes, &absolute, &relative, &step, &steps, &evaluations));
+  NUNATAK_PETSC(SNESSetTolerances(m_snes, absolute, relative, step, max_steps, evaluations));
   NUNATAK_PETSC(SNESSolve(m_snes, nullptr, m_x));
-  PetscInt steps = 0, linear = 0;
   NUNATAK_PETSC(SNESGetIterationNumber(m_snes, &steps));
   NUNATAK_PETSC(SNESGetLinearSolveIterations(m_snes, &linear));
   NUNATAK_PETSC(VecNorm(m_r, NORM_2, &m_report.final_residual));
-  (newton ? m_report.newton_steps : m_report.picard_steps) += steps;
-  m_report.linear_iterations += linear;
+  (newton ? m_report.newton_steps : m_report.picard_steps) += static_cast<int>(steps);
+  m_report.linear_iterations += static_cast<int>(linear);
+  SNESConvergedReason why = SNES_CONVERGED_ITERATING;
+  NUNATAK_PETSC(SNESGetConvergedReason(m_snes, &why));
+  return why;
 }
 
 void Ssa::Solver::fail(SNESConvergedReason why) const {
@@ -241,13 +237,13 @@ SsaReport Ssa::Solver::solve(const SsaInput& input, const Array2<double>& u, con
       configure();
     }
     m_report.seconds_setup = MPI_Wtime() - start;
-    SNESConvergedReason why = SNES_CONVERGED_ITERATING;
-    for (bool newton : {false, true}) {
-      if (why > 0) break;
-      iterate(newton, newton ? m_options.max_newton_steps : m_options.picard_steps);
-      NUNATAK_PETSC(SNESGetConvergedReason(m_snes, &why));
-      if (why < 0 && (newton || why != SNES_DIVERGED_MAX_IT)) fail(why);
+    SNESConvergedReason why = iterate(false, m_options.picard_steps);
+    while (why == SNES_DIVERGED_MAX_IT && m_report.newton_steps < m_options.max_newton_steps) {
+      if (m_report.newton_steps > 0) why = iterate(false, 1);
+      if (why != SNES_DIVERGED_MAX_IT) break;
+      why = iterate(true, std::min(newton_round, m_options.max_newton_steps - m_report.newton_steps));
     }
+    if (why < 0) fail(why);
     m_report.reason = SNESConvergedReasons[why];
     const PetscScalar* solution = nullptr;
     NUNATAK_PETSC(VecGetArrayRead(m_x, &solution));

@@ -6,7 +6,10 @@
 //
 // Method: a few Picard steps (viscosity and drag frozen; full steps), then Newton (newtonls). Both operators are symmetric
 // positive definite. Newton's step length comes from the slope of the energy that the SSA minimises, which is convex: see
-// slope_search in ssa.cpp. Linear systems: CG with algebraic multigrid, which knows the rigid motions.
+// slope_search in ssa.cpp. After every tenth Newton step comes one more Picard step: Newton circles around elements whose strain
+// rate goes to zero, and one Picard step settles them. Linear systems: CG with algebraic multigrid, BoomerAMG of hypre (GAMG
+// where PETSc has no hypre). The rotation is not among GAMG's near-null vectors: aggregates of one cell, frequent where drag is
+// strong, cannot hold three.
 //
 // PETSc options have the prefix ssa_: -ssa_ksp_type, -ssa_pc_type, -ssa_snes_monitor, ...
 #pragma once

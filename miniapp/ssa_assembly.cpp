@@ -166,7 +166,7 @@ void SsaAssembly::compute_load(const SsaInput& input) {
       if (icy(type)) return floats ? front_pressure(H, b, true) : 0.0; // the edge of the domain
       return type == ice_free_ocean ? front_pressure(H, b, floats) : cliff_pressure(H, input.h(j, i), input.b(j + dj, i + di));
     };
-    const double weight = -0.5 * rho_ice * gravity * H;
+    const double weight = -0.5 * rho_ice * gravity * H; // of the cell: thin ice is not pushed by the thickness of its neighbours
     m_load[2 * n] = weight * m_dy * (rise(j, i, 0, 1) - rise(j, i, 0, -1));
     m_load[2 * n + 1] = weight * m_dx * (rise(j, i, 1, 0) - rise(j, i, -1, 0));
     m_load[2 * n] += m_dy * (pressure(0, 1) - pressure(0, -1));
@@ -255,8 +255,5 @@ std::int64_t SsaAssembly::column(int n, int slot) const {
   const Node& at = m_nodes[static_cast<std::size_t>(n)];
   return m_global(at.j + slot / 3 - 1, at.i + slot % 3 - 1);
 }
-
-double SsaAssembly::x(int n) const { return m_dx * m_patch.global_i(m_nodes[static_cast<std::size_t>(n)].i); }
-double SsaAssembly::y(int n) const { return m_dy * m_patch.global_j(m_nodes[static_cast<std::size_t>(n)].j); }
 
 } // namespace nunatak

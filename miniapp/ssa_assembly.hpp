@@ -64,9 +64,6 @@ public:
 
   /// Number of the unknown cell that is the neighbour in direction `slot` of owned unknown cell n, -1 if there is none.
   std::int64_t column(int n, int slot) const;
-  /// Coordinates of owned unknown cell n, in units of m from the centre of cell (0, 0).
-  double x(int n) const;
-  double y(int n) const;
 
 private:
   struct Node {

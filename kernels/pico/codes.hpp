@@ -41,9 +41,14 @@ inline void set_first_codes(const Patch& p, const Array2<int>& mask, const Array
   const int grounded_bits = ice_rises ? 0 : is_continent;
   Kokkos::parallel_for(
       "pico codes", Kokkos::RangePolicy<Exec>(1, p.ym + 1), KOKKOS_LAMBDA(int j) {
-        for (int i = 1; i <= p.xm; ++i) {
-          const int c = first_code(mask(j, i), b(j, i) > depth);
-          codes(j, i) = static_cast<Code>(c | (c & is_grounded) * grounded_bits);
+        const int* type = &mask(j, 0);
+        const double* bed = &b(j, 0);
+        Code* code = &codes(j, 0);
+        const int end = p.xm, extra = grounded_bits; // copies: a byte that is written may be part of anything
+        const double limit = depth;
+        for (int i = 1; i <= end; ++i) {
+          const int c = first_code(type[i], bed[i] > limit);
+          code[i] = static_cast<Code>(c | (c & is_grounded) * extra);
         }
       });
   Kokkos::fence("pico codes");
