@@ -121,6 +121,7 @@ private:
       gather(ice, n), gather(ice, x), gather(ice, y); // shape functions of the extended field
       for (int c = 0; c < 4; ++c) {
         mean[ice][c] += n[c];
+        if ((ice & (ice - 1)) == 0) continue; // one corner: no strain, exactly
         for (int d = 0; d < 4; ++d) {
           K[ice][2 * c][2 * d] += weight * (2.0 * x[c] * x[d] + 0.5 * y[c] * y[d]);
           K[ice][2 * c][2 * d + 1] += weight * (x[c] * y[d] + 0.5 * y[c] * x[d]);

@@ -247,7 +247,7 @@ TEST_CASE("test J: a periodic shelf") {
 TEST_CASE("van der Veen's shelf: a calving front") {
   test_van_der_veen(201, 0.205, 0.200); // second order: the front adds no error of first order
   test_van_der_veen(401, 0.0525, 0.0515);
-  test_van_der_veen(801, 0.0135, 0.0130);
+  test_van_der_veen(801, 0.0137, 0.0135);
 }
 
 TEST_CASE("plug flow between walls") {
@@ -286,9 +286,10 @@ TEST_CASE("mirrored and transposed ice sheets have mirrored and transposed veloc
 TEST_CASE("the velocity does not depend on the number of ranks") {
   Problem p = little_antarctica(0, 1e-10);
   const std::vector<double> u = gather(p, p.u), v = gather(p, p.v);
-  double sum = 0.0, sum2 = 0.0; // recorded on one rank
+  double sum = 0.0, sum2 = 0.0;
   for (std::size_t n = 0; n < u.size(); ++n) sum += year * (u[n] - 0.5 * v[n]), sum2 += year * year * (u[n] * u[n] + v[n] * v[n]);
-  PetscPrintf(MPI_COMM_WORLD, "sums %.12g %.12g\n", sum, sum2);
+  CHECK(std::abs(sum - 98.0754236775) < 1e-5); // recorded on one rank
+  CHECK(std::abs(sum2 - 6195.27448727) < 1e-3);
 }
 
 TEST_CASE("ice of constant thickness on a flat bed does not move") {
