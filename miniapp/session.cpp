@@ -1,5 +1,6 @@
 #include "miniapp/session.hpp"
 
+#include "io/mpi_io.hpp"
 #include "miniapp/error.hpp"
 
 #include <Kokkos_Core.hpp>
@@ -36,6 +37,7 @@ std::string missing_options_file(int argc, char** argv) {
 } // namespace
 
 Session::Session(int argc, char** argv) {
+  io::prefer_romio(); // before MPI starts
   int n_args = argc;
   char** words = argv;
   if (MPI_Init(&n_args, &words) != MPI_SUCCESS) throw std::runtime_error("MPI_Init failed");

@@ -102,7 +102,12 @@ def main():
         figure, axes = plt.subplots(rows, columns, figsize=(6.4 * columns, 5.4 * rows), squeeze=False, layout="constrained")
         for a in axes.flat[len(panels):]:
             a.set_visible(False)
+        rows_with_ice, columns_with_ice = (np.flatnonzero(icy.any(axis=n)) for n in (1, 0))
         for a, (title, label, values, style) in zip(axes.flat, panels):
+            if len(rows_with_ice) > 0:  # the ice, with a margin
+                margin = 0.04 * max(np.ptp(x), np.ptp(y))
+                for set_limits, c, used in ((a.set_xlim, x, columns_with_ice), (a.set_ylim, y, rows_with_ice)):
+                    set_limits(max(c.min(), c[used].min() - margin), min(c.max(), c[used].max() + margin))
             ticks = style.get("ticks")
             bar = panel(a, x, y, values, mask, title, label, **style)
             if isinstance(ticks, list):

@@ -17,7 +17,7 @@ def refused(run, *words):
 
 
 OPTIONS = [
-    (("-grid_mx", "30"), ("unknown option -grid_mx", "-grid_Mx")),
+    (("-grid_Nx", "30"), ("unknown option -grid_Nx", "-grid_Mx")),
     (("-nonsense",), ("unknown option -nonsense",)),
     (("-run_years", "ten"), ("-run_years", "number", "'ten'")),
     (("-run_years", "-3"), ("-run_years", "at least 0", "-3")),

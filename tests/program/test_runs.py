@@ -1,0 +1,196 @@
+"""Runs of the program: the same answer on any number of ranks and in any format, restarts, files that the tools open, the report."""
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+
+import netCDF4
+import numpy as np
+import pytest
+import xarray as xr
+
+INTEGERS = ["mask", "basins", "pico_shelf_mask", "pico_box_mask", "pico_distance_gl", "pico_distance_cf", "pico_ice_rise_mask",
+            "pico_ocean_mask", "pico_lake_mask", "pico_contshelf_mask"]
+MARINE = ("-init", "marine", "-grid_dx", "48km", "-grid_Mz", "11")
+
+
+def variables(path, names=None):
+    with netCDF4.Dataset(path) as data:
+        data.set_auto_mask(False)
+        return {name: data[name][:] for name in (names or data.variables)}
+
+
+def succeeded(run):
+    assert run.status == 0, run.text
+    return run
+
+
+@pytest.mark.parametrize("distance", ["bfs", "sweep"])
+def test_ten_steps_are_the_same_bits_on_any_number_of_ranks(nunatak, tmp_path, distance):
+    """Ten SIA and PICO steps: thickness, temperature, masks, labels, distances, boxes bitwise; melt to 1e-12."""
+    for ranks in (1, 2, 3, 4, 6):
+        succeeded(nunatak(*MARINE, "-stress", "sia", "-run_steps", "10", "-pico_distance", distance, "-o", f"r{ranks}.nc", ranks=ranks))
+    one = variables(tmp_path / "r1.nc")
+    assert one["pico_shelf_mask"].max() > 5
+    assert one["pico_basal_melt_rate"].max() > 0
+    for ranks in (2, 3, 4, 6):
+        other = variables(tmp_path / f"r{ranks}.nc")
+        for name in INTEGERS + ["thk", "usurf", "temp", "time"]:
+            np.testing.assert_array_equal(one[name], other[name], err_msg=f"{name} on {ranks} ranks")
+        np.testing.assert_allclose(other["pico_basal_melt_rate"], one["pico_basal_melt_rate"], rtol=1e-12, atol=0)
+
+
+def test_both_distance_solvers_agree(nunatak, tmp_path):
+    for solver in ("bfs", "sweep"):
+        succeeded(nunatak(*MARINE, "-stress", "sia", "-pico_distance", solver, "-o", f"{solver}.nc", ranks=2))
+    bfs, sweep = variables(tmp_path / "bfs.nc"), variables(tmp_path / "sweep.nc")
+    assert bfs["pico_distance_gl"].max() > 3
+    for name in bfs:
+        np.testing.assert_array_equal(bfs[name], sweep[name], err_msg=name)
+
+
+def test_hybrid_run_conserves_and_agrees_over_ranks(nunatak, tmp_path):
+    for ranks in (1, 3):
+        succeeded(nunatak(*MARINE, "-run_years", "1", "-o", f"r{ranks}.nc", "-timeseries_file", f"t{ranks}.nc",
+                          "-report", f"r{ranks}.json", ranks=ranks))
+    one, three = variables(tmp_path / "r1.nc"), variables(tmp_path / "r3.nc")
+    speed1, speed3 = one["velsurf_mag"], three["velsurf_mag"]
+    both = (speed1 > 1) & (speed3 > 1)
+    assert both.sum() > 1000
+    assert np.median(np.abs(speed3[both] / speed1[both] - 1)) < 1e-6
+    assert abs(three["thk"].sum() / one["thk"].sum() - 1) < 1e-10
+    budget = json.loads((tmp_path / "r1.json").read_text())["mass_budget"]
+    assert abs(budget["closure"]) < 1e-13
+    with netCDF4.Dataset(tmp_path / "t1.nc") as series:
+        assert len(series["time"]) >= 1
+        assert series["time"].bounds == "time_bnds"
+        volume = series["land_ice_volume"][:]
+        assert np.all(volume > 0)
+
+
+def test_formats_write_the_same(nunatak, tmp_path):
+    for name in ("serial", "pnetcdf"):
+        succeeded(nunatak(*MARINE, "-stress", "sia", "-io_format", name, "-o", f"{name}.nc", ranks=3))
+    serial, pnetcdf = variables(tmp_path / "serial.nc"), variables(tmp_path / "pnetcdf.nc")
+    assert serial.keys() == pnetcdf.keys()
+    for name in serial:
+        np.testing.assert_array_equal(serial[name], pnetcdf[name], err_msg=name)
+    succeeded(nunatak(*MARINE, "-stress", "sia", "-io_format", "null", "-o", "null.nc", ranks=2))
+    assert not (tmp_path / "null.nc").exists()
+
+
+def test_restart_continues_bit_for_bit(nunatak, tmp_path):
+    """Six steps at once, and three and three with another number of ranks and another format."""
+    run = (*MARINE[2:], "-stress", "sia")
+    succeeded(nunatak("-init", "marine", *run, "-run_steps", "6", "-o", "six.nc", ranks=2))
+    succeeded(nunatak("-init", "marine", *run, "-run_steps", "3", "-o", "three.nc", ranks=3, ))
+    succeeded(nunatak("-i", "three.nc", "-stress", "sia", "-run_steps", "3", "-io_format", "serial", "-o", "rest.nc", ranks=4))
+    six, rest = variables(tmp_path / "six.nc"), variables(tmp_path / "rest.nc")
+    for name in six:
+        np.testing.assert_array_equal(six[name], rest[name], err_msg=name)
+
+
+def test_zero_years_is_one_step_and_changes_nothing(nunatak, tmp_path, island):
+    path = island()
+    succeeded(nunatak("-i", "island.nc", "-run_years", "0", "-o", "out.nc", "-report", "out.json", ranks=2))
+    np.testing.assert_array_equal(variables(path)["thk"], variables(tmp_path / "out.nc")["thk"][0])
+    report = json.loads((tmp_path / "out.json").read_text())
+    assert report["steps"] == 1
+    assert report["ssa"]["solves"] == 1
+    assert report["timers"]["mass transport"]["calls"] == 1
+
+
+def test_spatial_and_snapshots(nunatak, tmp_path):
+    succeeded(nunatak(*MARINE, "-stress", "sia", "-run_years", "4", "-spatial_file", "s.nc", "-spatial_vars", "thk,mask,temp", "-spatial_every", "2",
+                      "-snapshot_file", "snap.nc", "-snapshot_every", "2", "-o", "end.nc", ranks=2))
+    spatial = variables(tmp_path / "s.nc")
+    np.testing.assert_allclose(spatial["time"], [0, 730, 1460])
+    assert set(spatial) >= {"thk", "mask", "temp"} and "usurf" not in spatial
+    names = sorted(p.name for p in tmp_path.glob("snap_*.nc"))
+    assert names == ["snap_00002.000.nc", "snap_00004.000.nc"]
+    np.testing.assert_array_equal(variables(tmp_path / names[1])["thk"], variables(tmp_path / "end.nc")["thk"])
+    manifest = [json.loads(line)["name"] for line in (tmp_path / "manifest.jsonl").read_text().splitlines()]
+    assert set(manifest) == {"s.nc", "end.nc", *names}
+
+
+def test_regridding_takes_nearest_basins_and_keeps_the_margin(nunatak, tmp_path, island):
+    def add_basins(data):
+        v = data.createVariable("basins", "i4", ("y", "x"))
+        v[:] = np.where(np.arange(21)[None, :] < 11, 3, 7) * np.ones((21, 1), dtype=int)
+    island(add_basins)
+    succeeded(nunatak("-i", "island.nc", "-grid_dx", "8km", "-stress", "sia", "-o", "fine.nc", ranks=3))
+    fine = variables(tmp_path / "fine.nc")
+    assert fine["thk"].shape == (1, 51, 51)
+    assert set(np.unique(fine["basins"])) == {3, 7}
+    ice = fine["thk"][fine["thk"] > 0]
+    assert ice.min() > 850  # the thinnest ice of the source is 900 m: margins are not averaged with ice-free cells
+
+
+def test_flipped_axes_and_kilometres(nunatak, tmp_path, island):
+    def flip(data):
+        for name in ("thk", "topg"):
+            data[name][:] = data[name][::-1, :]
+        data["y"][:] = data["y"][::-1] / 1e3
+        data["y"].units = "km"
+        data["thk"][5, 7] = 123.0
+    island(flip, name="flipped.nc")
+    succeeded(nunatak("-i", "flipped.nc", "-stress", "sia", "-o", "out.nc", ranks=2))
+    out = variables(tmp_path / "out.nc")
+    assert np.all(np.diff(out["y"]) > 0)
+    assert out["thk"][0, 20 - 5, 7] == 123.0
+
+
+def test_tools_open_the_files(nunatak, tmp_path):
+    succeeded(nunatak(*MARINE, "-stress", "sia", "-run_steps", "2", "-o", "out.nc", "-timeseries_file", "ts.nc", "-spatial_file", "sp.nc", ranks=2))
+    for name in ("out.nc", "ts.nc", "sp.nc"):
+        with xr.open_dataset(tmp_path / name) as data:  # decodes time and fill values
+            assert data.sizes["time"] >= 1
+            assert data.attrs["Conventions"] == "CF-1.8"
+            for v in data.data_vars.values():
+                assert "long_name" in v.attrs or v.name in ("mapping", "time_bnds")
+        for tool in (["ncdump", "-h"], ["cdo", "-s", "sinfo"]):
+            if shutil.which(tool[0]):
+                done = subprocess.run([*tool, name], cwd=tmp_path, capture_output=True, text=True)
+                assert done.returncode == 0 and "Warning" not in done.stderr, done.stderr
+    with netCDF4.Dataset(tmp_path / "out.nc") as data:
+        for name in INTEGERS:
+            assert data[name].dtype.kind == "i", name
+        assert list(data["mask"].flag_values) == [0, 2, 3, 4]
+        assert data["thk"].standard_name == "land_ice_thickness"
+
+
+def test_options_file(nunatak, tmp_path):
+    (tmp_path / "run.yaml").write_text("init: dome\ngrid:\n  Mx: 31\nstress: sia\no: from_yaml.nc\n")
+    succeeded(nunatak("-options_file", "run.yaml"))
+    assert variables(tmp_path / "from_yaml.nc")["thk"].shape == (1, 31, 31)
+
+
+@pytest.mark.parametrize("name", ["marine", "halfar", "stream"])
+def test_option_files_of_the_project(nunatak, tmp_path, name):
+    """Every option file without an input file is accepted; made small here."""
+    inputs = pathlib.Path(os.environ["NUNATAK_SOURCE"]) / "inputs"
+    small = {"marine": ("-grid_dx", "96km", "-run_years", "0.1"), "halfar": ("-run_years", "100"), "stream": ("-grid_My", "31")}[name]
+    succeeded(nunatak("-options_file", inputs / f"{name}.yaml", *small, ranks=2))
+    assert (tmp_path / f"{name}.nc").exists()
+
+
+def test_report_names_what_a_reader_needs(nunatak, tmp_path):
+    run = succeeded(nunatak(*MARINE, "-run_steps", "1", "-o", "out.nc", "-report", "r.json", ranks=2))
+    report = json.loads((tmp_path / "r.json").read_text())
+    assert report["ranks"]["size"] == 2
+    assert set(report["versions"]) >= {"nunatak", "MPI", "PETSc", "Kokkos", "NetCDF-C", "PnetCDF"}
+    assert report["ssa"]["linear_iterations"] > 0
+    assert report["ocean"]["collectives"] <= 10
+    assert report["output"]["written_bytes"] >= (tmp_path / "out.nc").stat().st_size * 0.9
+    for timer in report["timers"].values():
+        assert 0 <= timer["min"] <= timer["mean"] <= timer["max"]
+    assert "stress balance: SSA" in run.out
+
+
+def test_no_ice_at_all(nunatak, tmp_path, island):
+    def melt(data):
+        data["thk"][:] = 0.0
+    island(melt)
+    succeeded(nunatak("-i", "island.nc", "-run_years", "1", "-climatic_mass_balance", "0", "-o", "out.nc", ranks=2))
+    assert variables(tmp_path / "out.nc")["thk"].max() == 0.0
