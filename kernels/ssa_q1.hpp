@@ -1,4 +1,4 @@
-// One bilinear (Q1) finite element of the shallow shelf approximation: load, residual and Jacobian from values at four corners.
+// One bilinear (Q1) finite element of the shallow shelf approximation: residual and Jacobian from values at four corners.
 //
 // Unknowns u, v live at cell centres, so that an element is the square between four centres; its four Gauss points lie one in
 // each quadrant, and a quadrant belongs to one cell:
@@ -25,15 +25,14 @@
 // element is enough.
 //
 // The margin. The domain is exactly the union of the icy cells: a Gauss point counts only if the cell of its quadrant is icy, and
-// there are unknowns only in icy cells. In an element with ice-free corners every field (u, v, H, h) is extended from the icy
-// corners by a linear operator E:
+// there are unknowns only in icy cells. In an element with ice-free corners every field (u, v, B H, flotation) is extended from
+// the icy corners by a linear operator E:
 //
 //   3 icy corners: the plane through them        2 adjacent: constant across
 //   2 diagonal:    their mean                    1: constant
 //
-// and the element contributes E^T r, E^T K E: the operator stays symmetric, the front lies on cell faces as the natural boundary,
-// and no difference of the surface is taken across it. The front term, and drag lumped at the nodes, are added cell by cell
-// (miniapp/ssa_assembly.cpp). Material laws: kernels/ssa_rheology.hpp.
+// and the element contributes E^T r, E^T K E: the operator stays symmetric, the front lies on cell faces as the natural boundary.
+// Driving stress, front term and drag are added cell by cell (miniapp/ssa_assembly.cpp). Material laws: kernels/ssa_rheology.hpp.
 #pragma once
 
 #include "kernels/ssa_rheology.hpp"

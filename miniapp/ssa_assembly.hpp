@@ -8,6 +8,12 @@
 // Excluded: ice that nothing holds. A component (8 neighbours) of icy cells without a grounded cell of positive yield stress and
 // without a fixed cell can drift freely, and its equations are singular; its velocity is set to 0, and its cells are counted.
 //
+// Cell by cell (lumped), which keeps the answer free of overshoots where drag changes by orders of magnitude between cells:
+//   drag      tau_c times the grounded area of the cell (sub-grid grounding line)
+//   driving   - rho g H h_x with the cell's own H; h_x from neighbours of the same kind, grounded or floating: one-sided at a
+//             grounding line; half a cell of level surface at a front, where the face carries the pressure instead
+//   front     pressure on each face towards a cell without ice (kernels/ssa_rheology.hpp)
+//
 // The edge of a domain that is not periodic: floating ice ends there as at an open ocean, grounded ice without any force.
 #pragma once
 
@@ -23,7 +29,8 @@ struct SsaInput {
   Array2<double> H;        ///< ice thickness, m
   Array2<double> h;        ///< surface elevation, m
   Array2<double> b;        ///< bed elevation, m
-  Array2<double> tauc;     ///< yield stress of the till, Pa; used where the ice is grounded
+  Array2<double> tauc;     ///< yield stress of the till, Pa; weighted by the grounded part of a cell, so used
+                           ///< in floating cells beside a grounding line, too
   Array2<double> hardness; ///< B, vertical mean, Pa s^(1/n)
   Array2<int> mask;        ///< cell types of kernels/geometry.hpp
   /// Optional: where `fixed` is not 0 and there is ice, the velocity stays (u_fixed, v_fixed), m s-1.

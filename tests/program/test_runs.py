@@ -59,13 +59,14 @@ def test_hybrid_run_conserves_and_agrees_over_ranks(nunatak, tmp_path):
     both = (speed1 > 1) & (speed3 > 1)
     assert both.sum() > 1000
     assert np.median(np.abs(speed3[both] / speed1[both] - 1)) < 1e-6
-    assert abs(three["thk"].sum() / one["thk"].sum() - 1) < 1e-10
+    # velocities agree to the tolerance of the solver, 1e-6; in a year less than a hundredth of the ice moves across the front
+    assert abs(three["thk"].sum() / one["thk"].sum() - 1) < 1e-8
     budget = json.loads((tmp_path / "r1.json").read_text())["mass_budget"]
     assert abs(budget["closure"]) < 1e-13
     with netCDF4.Dataset(tmp_path / "t1.nc") as series:
         assert len(series["time"]) >= 1
         assert series["time"].bounds == "time_bnds"
-        volume = series["land_ice_volume"][:]
+        volume = series["ice_volume"][:]
         assert np.all(volume > 0)
 
 
