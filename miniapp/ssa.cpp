@@ -96,7 +96,7 @@ void Ssa::Solver::configure() {
   NUNATAK_PETSC(SNESGetKSP(m_snes, &ksp));
   NUNATAK_PETSC(KSPSetType(ksp, KSPCG));
   NUNATAK_PETSC(KSPSetNormType(ksp, KSP_NORM_UNPRECONDITIONED));
-  NUNATAK_PETSC(KSPSetTolerances(ksp, 1.0e-2, 0.0, PETSC_DEFAULT, 500));
+  NUNATAK_PETSC(KSPSetTolerances(ksp, 5.0e-2, 0.0, PETSC_DEFAULT, 500));
   NUNATAK_PETSC(KSPGetPC(ksp, &pc));
   PetscBool has_hypre = PETSC_FALSE;
   NUNATAK_PETSC(PetscHasExternalPackage("hypre", &has_hypre));
