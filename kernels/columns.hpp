@@ -128,12 +128,15 @@ inline MeltedInside temperature_step(const Patch& patch, double dx, double dy, d
   return total;
 }
 
-/// A temperature to start from, at height z of ice of thickness H: grounded, Robin's steady column (accumulation a, m s-1; the
-/// straight line of conduction if a <= 0); floating, a straight line from T_s to the melting point of the base. Never above
-/// the melting point.
+/// A temperature to start from, at height z of ice of thickness H, never above the melting point. Accumulation a (m s-1).
+///   grounded  Robin's steady column; the straight line of conduction if a <= 0
+///   floating  steady column that sinks with the speed a at every height, from T_s to the melting point of the base:
+///             T = T_s + (T_pm - T_s) (e^(-P z/H) - e^-P)/(1 - e^-P), P = a H/kappa; a straight line if a <= 0
 KOKKOS_INLINE_FUNCTION double initial_temperature(double z, double H, bool floating, double a, double T_s, double G) {
   const double top = T_s < T_melting ? T_s : T_melting;
-  const double T = floating ? top + (pressure_melting(H) - top) * ((H - z) / H) : exact::robin(z, H, a, top, G);
+  const double P = a * H * (rho_ice * ice_c / ice_k), end = Kokkos::exp(-P);
+  const double share = P > 1e-4 ? (Kokkos::exp(-P * (z / H)) - end) / (1.0 - end) : (H - z) / H;
+  const double T = floating ? top + (pressure_melting(H) - top) * share : exact::robin(z, H, a, top, G);
   const double T_pm = pressure_melting(H - z);
   return T < T_pm ? T : T_pm;
 }

@@ -16,11 +16,18 @@ namespace {
 
 void set_constants(const Options& options, Forcing& forcing) {
   Kokkos::deep_copy(forcing.climatic_mass_balance, options.climatic_mass_balance / seconds_per_year);
-  Kokkos::deep_copy(forcing.ice_surface_temp, options.ice_surface_temp);
   Kokkos::deep_copy(forcing.bheatflx, options.bheatflx);
   Kokkos::deep_copy(forcing.basins, 1);
   Kokkos::deep_copy(forcing.theta_ocean, options.theta_ocean);
   Kokkos::deep_copy(forcing.salinity_ocean, options.salinity_ocean);
+}
+
+/// Ice surface temperature of the options: that at sea level, and a constant lapse rate. Owned cells and ghosts.
+void cool_with_elevation(const Options& options, const Patch& patch, const State& state, const Forcing& forcing) {
+  const double at_sea_level = options.ice_surface_temp, lapse = options.ice_surface_lapse_rate / 1000.0;
+  const auto T = forcing.ice_surface_temp, h = state.usurf;
+  for_each_cell_and_ghost(
+      "surface temperature", patch, KOKKOS_LAMBDA(int j, int i) { T(j, i) = at_sea_level - lapse * Kokkos::fmax(h(j, i), 0.0); });
 }
 
 } // namespace
@@ -83,6 +90,7 @@ void InitialState::read(Grid& grid, MpiRanks& ranks, State& state, Forcing& forc
   if (forcing.fixed.data() != nullptr) all.insert(all.end(), {forcing.fixed, forcing.u_fixed, forcing.v_fixed});
   ranks.update_ghosts(all);
   update_geometry(patch, state.topg, state.thk, state.usurf, state.mask);
+  if (m_input && !m_input->gives("ice_surface_temp")) cool_with_elevation(m_options, patch, state, forcing);
 
   choose_levels(grid, ranks, state);
   state.temp = make_columns<double>("temp", patch, grid.Mz());

@@ -36,9 +36,10 @@ public:
   /// Temperature on the levels of the grid (linear in z). Collective.
   void read_temperature(const Grid& grid, MpiRanks& ranks, Array3<double>& temp) const;
 
-private:
   /// The file has the variable, and it is no mere diagnostic of the run that wrote it.
   bool gives(const std::string& variable) const;
+
+private:
   enum class Method { bilinear, nearest, thickness };
   struct Source; // the block of the file that covers a rank's patch
   Source source(const Grid& grid, const Patch& patch) const;

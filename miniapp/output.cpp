@@ -192,9 +192,13 @@ void Output::finish(double time, std::int64_t step, const FieldList& restart, co
 
 nlohmann::json Output::report() const {
   const io::Summary s = io::summarize(m_ranks.comm(), m_writer->statistics());
-  nlohmann::json json = {{"format", m_options.io_format},       {"layout", m_options.io_layout},
-                         {"transport", m_options.io_transport}, {"mpi_io", io::mpi_io_name()}, {"files", m_files},
-                         {"written_bytes", s.written_bytes},    {"written_operations", s.written_operations}};
+  nlohmann::json json = {{"format", m_options.io_format},
+                         {"layout", m_options.io_layout},
+                         {"transport", m_options.io_transport},
+                         {"mpi_io", io::mpi_io_name()},
+                         {"files", m_files},
+                         {"written_bytes", s.written_bytes},
+                         {"written_operations", s.written_operations}};
   for (std::size_t p = 0; p < io::n_phases; ++p) {
     const auto& e = s.phases[p];
     json["phases"][io::phase_names[p]] = {

@@ -19,7 +19,9 @@ SsaOptions ssa_options(const Options& options) {
 StressBalance::StressBalance(const Options& options, const Grid& grid, const Levels& levels, MpiRanks& ranks, Timers& timers)
     : m_grid(grid), m_levels(levels), m_ranks(ranks), m_timers(timers), m_slides(options.stress != "sia"),
       m_shears(options.stress != "ssa"), m_isothermal(options.rheology == "isothermal"), m_softness(options.softness),
-      m_given_hardness(options.ssa_hardness), m_softness_field(make_array<double>("softness", ranks.patch())),
+      m_sia_enhancement(options.sia_enhancement), m_ssa_enhancement(options.ssa_enhancement),
+      m_ssa_hardness(make_array<double>("ssa_hardness", ranks.patch())),
+      m_softness_field(make_array<double>("softness", ranks.patch())),
       m_speed_surface(make_array<double>("velsurf_mag", ranks.patch())),
       m_speed_base(make_array<double>("velbase_mag", ranks.patch())) {
   const Patch patch = ranks.patch();
@@ -30,8 +32,12 @@ StressBalance::StressBalance(const Options& options, const Grid& grid, const Lev
   m_flow.tauc = make_array<double>("tauc", patch);
   m_flow.hardav = make_array<double>("hardav", patch);
 
-  m_till = {options.till_phi_min, options.till_phi_max, options.till_topg_min, options.till_topg_max,
-            options.till_overburden_fraction};
+  m_till = {options.till_phi_min,
+            options.till_phi_max,
+            options.till_topg_min,
+            options.till_topg_max,
+            options.till_overburden_fraction,
+            options.till_frozen_below};
   if (m_slides) m_ssa = std::make_unique<Ssa>(ranks, grid.dx, grid.dy, ssa_options(options));
 }
 
@@ -41,23 +47,25 @@ void StressBalance::material(const State& state, const Forcing& forcing) {
   if (forcing.has_tauc) {
     Kokkos::deep_copy(m_flow.tauc, forcing.tauc);
   } else {
-    till_yield_stress(patch, m_till, state.topg, state.thk, state.mask, m_flow.tauc);
+    till_yield_stress(patch, m_till, state.topg, state.thk, state.mask, state.temp, m_flow.tauc);
   }
+  // hardness without enhancement; each of the two balances has its own factor (A is multiplied, B divided by its cube root)
   if (forcing.has_hardav) {
     Kokkos::deep_copy(m_flow.hardav, forcing.hardav);
   } else if (m_isothermal) {
-    Kokkos::deep_copy(m_flow.hardav, m_given_hardness > 0.0 ? m_given_hardness : std::pow(m_softness, -1.0 / glen_n));
+    Kokkos::deep_copy(m_flow.hardav, std::pow(m_softness, -1.0 / glen_n));
   } else {
     update_hardness(patch, m_levels, state.thk, forcing.ice_surface_temp, state.temp, m_flow.hardav, m_softness_field);
     m_ranks.update_ghosts({m_flow.hardav});
   }
-  const auto hardness = m_flow.hardav, softness = m_softness_field;
+  const auto hardness = m_flow.hardav, ssa_hardness = m_ssa_hardness, softness = m_softness_field;
   const double isothermal = m_isothermal && !forcing.has_hardav ? m_softness : 0.0;
-  const bool shears = m_shears;
+  const double shearing = m_shears ? m_sia_enhancement : 0.0, stiffening = std::pow(m_ssa_enhancement, -1.0 / glen_n);
   for_each_cell_and_ghost(
       "softness", patch, KOKKOS_LAMBDA(int j, int i) {
         const double B = hardness(j, i);
-        softness(j, i) = !shears ? 0.0 : isothermal > 0.0 ? isothermal : 1.0 / (B * B * B);
+        softness(j, i) = shearing * (isothermal > 0.0 ? isothermal : 1.0 / (B * B * B));
+        ssa_hardness(j, i) = stiffening * B;
       });
 }
 
@@ -72,7 +80,7 @@ const Flow& StressBalance::update(const State& state, const Forcing& forcing, co
   }
   if (m_ssa) {
     Timers::Scope scope(m_timers, "stress balance: SSA");
-    const SsaInput input{state.thk,  state.usurf,   state.topg,      m_flow.tauc,    m_flow.hardav,
+    const SsaInput input{state.thk,  state.usurf,   state.topg,      m_flow.tauc,    m_ssa_hardness,
                          state.mask, forcing.fixed, forcing.u_fixed, forcing.v_fixed};
     m_last = m_ssa->solve(input, state.u_ssa, state.v_ssa);
     if (m_solves++ == 0) check_solver_options();

@@ -166,7 +166,7 @@ TEST_CASE("horizontal advection is upwind and takes nothing from ice-free neighb
   CHECK(std::abs(rate(2)) <= 1e-8);
 }
 
-TEST_CASE("initial temperature: Robin where grounded, a line where floating, never above melting") {
+TEST_CASE("initial temperature: Robin where grounded, a sinking column where floating, never above melting") {
   CHECK(initial_temperature(500.0, 2000.0, false, 0.1 / year, 230.0, 0.04) ==
         exact::robin(500.0, 2000.0, 0.1 / year, 230.0, 0.04));
   CHECK(initial_temperature(500.0, 2000.0, false, -1.0, 230.0, 0.014) == 230.0 + 0.014 / ice_k * 1500.0);
