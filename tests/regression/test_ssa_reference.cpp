@@ -1,0 +1,128 @@
+// The shallow shelf approximation on Antarctica, 16 km, beside PISM's: the given yield stress and hardness, plastic till. Both
+// solve the same equations on different stencils, so the fields agree to some per cent, not to the tolerance of the solvers.
+// A second solve, on one rank, is compared with that on all ranks. Neighbour: test_pico_reference.cpp.
+#include "io/reader.hpp"
+#include "kernels/time_step.hpp"
+#include "miniapp/ssa.hpp"
+
+#include <catch2/catch_test_macros.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <filesystem>
+#include <memory>
+
+using namespace nunatak;
+
+namespace {
+
+const std::string path = std::string(NUNATAK_SHARED_DATA) + "/reference/hybrid_antarctica_16km.nc";
+constexpr double moving = 10.0; // m/a: slower ice is not compared
+
+/// One solve over the ranks of `comm`, and the speeds in m/a of the owned cells, in raster order.
+struct Solve {
+  explicit Solve(MPI_Comm comm) : in(path, comm) {
+    int size = 0;
+    MPI_Comm_size(comm, &size);
+    ranks = std::make_unique<MpiRanks>(
+        comm, Decomposition::make(static_cast<int>(in.length("x")), static_cast<int>(in.length("y")), size));
+    p = ranks->patch();
+    const std::vector<double> x = in.read_all("x"), y = in.read_all("y");
+    const double dx = (x.back() - x.front()) / static_cast<double>(x.size() - 1),
+                 dy = (y.back() - y.front()) / static_cast<double>(y.size() - 1);
+
+    SsaInput input;
+    input.H = array("thk"), input.b = array("topg"), input.tauc = array("tauc"), input.hardness = array("hardav");
+    input.h = make_array<double>("usurf", p), input.mask = make_array<int>("mask", p);
+    ranks->update_ghosts({input.H, input.b, input.tauc, input.hardness});
+    update_geometry(p, input.b, input.H, input.h, input.mask);
+
+    SsaOptions options;
+    options.till_q = 0.0;
+    options.till_delta = 0.01 / seconds_per_year;
+    const auto u = make_array<double>("u", p), v = make_array<double>("v", p);
+    report = Ssa(*ranks, dx, dy, options).solve(input, u, v);
+
+    const std::vector<double> u_ref = block("uvelbase"), v_ref = block("vvelbase"), kind = block("mask");
+    for (int j = 1, n = 0; j <= p.ym; ++j) {
+      for (int i = 1; i <= p.xm; ++i, ++n) {
+        const auto c = static_cast<std::size_t>(n);
+        speed.push_back(std::hypot(u(j, i), v(j, i)) * seconds_per_year);
+        reference.push_back(std::hypot(u_ref[c], v_ref[c]));
+        other_kind += input.mask(j, i) != static_cast<int>(kind[c]) ? 1 : 0;
+      }
+    }
+  }
+
+  std::vector<double> block(const std::string& name) const {
+    const auto size = [](int n) { return static_cast<std::size_t>(n); };
+    return in.read_block(name, {size(p.ys), size(p.xs)}, {size(p.ym), size(p.xm)});
+  }
+
+  Array2<double> array(const std::string& name) const {
+    const Array2<double> a = make_array<double>(name, p);
+    const std::vector<double> values = block(name);
+    auto value = values.begin();
+    for (int j = 1; j <= p.ym; ++j) {
+      for (int i = 1; i <= p.xm; ++i) a(j, i) = *value++;
+    }
+    return a;
+  }
+
+  /// |speed/other - 1| where `other` moves, from all ranks, sorted.
+  std::vector<double> differences(const std::vector<double>& other) const {
+    std::vector<std::vector<std::int64_t>> mine(1);
+    for (std::size_t n = 0; n < speed.size(); ++n) {
+      if (other[n] > moving) mine[0].push_back(ordered_bits(std::fabs(speed[n] / other[n] - 1.0)));
+    }
+    std::vector<double> all;
+    for (const std::int64_t bits : ranks->gather_all(mine)) all.push_back(from_ordered_bits(bits));
+    std::sort(all.begin(), all.end());
+    return all;
+  }
+
+  io::Reader in;
+  std::unique_ptr<MpiRanks> ranks;
+  Patch p;
+  SsaReport report;
+  std::vector<double> speed, reference; // m/a
+  int other_kind = 0;                   // owned cells whose type is not PISM's
+};
+
+double quantile(const std::vector<double>& sorted, double q) {
+  return sorted[static_cast<std::size_t>(q * static_cast<double>(sorted.size() - 1))];
+}
+
+} // namespace
+
+TEST_CASE("SSA of Antarctica: PISM's speeds, on any number of ranks") {
+  if (!std::filesystem::exists(path)) SKIP(path << " is absent");
+  const Solve all(MPI_COMM_WORLD);
+  CHECK(all.other_kind == 0);
+  CHECK(all.report.final_residual <= 1e-6 * all.report.load_norm);
+
+  const std::vector<double> difference = all.differences(all.reference);
+  REQUIRE(difference.size() > 1000);
+  const double median = quantile(difference, 0.5), most = quantile(difference, 0.9);
+  if (all.ranks->first() == 0) {
+    std::printf("SSA beside PISM, %zu cells above %.0f m/a: relative difference of speed %.4f (median), %.4f (90th percentile); "
+                "%d Picard, %d Newton, %d linear iterations; %lld cells excluded\n",
+                difference.size(), moving, median, most, all.report.picard_steps, all.report.newton_steps,
+                all.report.linear_iterations, static_cast<long long>(all.report.excluded_cells));
+  }
+  CHECK(median < 0.09);
+  CHECK(most < 0.22);
+
+  if (all.ranks->decomposition().size() == 1) return;
+  const Solve alone(MPI_COMM_SELF); // the same on every rank
+  std::vector<double> part;         // of this rank's patch
+  for (int j = 1; j <= all.p.ym; ++j) {
+    for (int i = 1; i <= all.p.xm; ++i) part.push_back(alone.speed[static_cast<std::size_t>(all.p.cell(j, i))]);
+  }
+  const std::vector<double> over_ranks = all.differences(part);
+  if (all.ranks->first() == 0)
+    std::printf("SSA on %d ranks beside one: relative difference of speed %.1e (median), %.1e (largest)\n",
+                all.ranks->decomposition().size(), quantile(over_ranks, 0.5), over_ranks.back());
+  CHECK(quantile(over_ranks, 0.5) < 1e-4);
+}
