@@ -1,10 +1,9 @@
 // Yield stress of the till below grounded ice: tau_c = N_till tan(phi) (Mohr-Coulomb without cohesion).
 //
-//   N_till  effective pressure: a share s of the overburden rho g H.
-//             thawed bed (T_b at the melting point)             s = delta: saturated till (Bueler and van Pelt 2015)
-//             frozen bed (T_b colder by at least dT_frozen)     s = 1: till without water
-//             between                                           s = delta^(1 - (T_pm - T_b)/dT_frozen)
-//           and not more than the pressure of the ice above flotation if the bed lies below the sea
+//   N_till  effective pressure, a share of the overburden rho g H (Bueler and van Pelt 2015 for saturated till):
+//           N_till = delta^(1 - f) rho g H, from delta (thawed, f = 0) to 1 (frozen, f = 1)
+//           f = x (T_pm - T_b)/dT_frozen, within 0..1: the colder the base and the higher the bed, x as below; the deepest
+//           troughs are thawed whatever the temperature, since ice that flows fast melts its bed
 //   phi     friction angle: phi_min .. phi_max, linear in the bed elevation b between b_min and b_max (Martin et al. 2011): till
 //   is
 //           weaker where the sea has been
@@ -25,14 +24,11 @@ struct TillParameters {
 /// tau_c in Pa from bed elevation and thickness in m, and the temperature of the base in K.
 KOKKOS_INLINE_FUNCTION double yield_stress(const TillParameters& till, double b, double H, double T_base) {
   const auto clamp = [](double x) { return x < 0.0 ? 0.0 : x > 1.0 ? 1.0 : x; };
-  const double frozen = clamp((pressure_melting(H) - T_base) / till.dT_frozen);
+  const double high = clamp((b - till.b_min) / (till.b_max - till.b_min));
+  const double frozen = high * clamp((pressure_melting(H) - T_base) / till.dT_frozen);
   const double overburden = rho_ice * gravity * H;
-  double N = Kokkos::pow(till.overburden_fraction, 1.0 - frozen) * overburden;
-  if (b < 0.0) {
-    const double above_flotation = overburden + rho_water * gravity * b;
-    N = N < above_flotation ? N : above_flotation > 0.0 ? above_flotation : 0.0;
-  }
-  const double phi = till.phi_min + (till.phi_max - till.phi_min) * clamp((b - till.b_min) / (till.b_max - till.b_min));
+  const double N = Kokkos::pow(till.overburden_fraction, 1.0 - frozen) * overburden;
+  const double phi = till.phi_min + (till.phi_max - till.phi_min) * high;
   return N * Kokkos::tan(phi * 3.14159265358979323846 / 180.0);
 }
 

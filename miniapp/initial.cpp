@@ -15,19 +15,25 @@ namespace nunatak {
 namespace {
 
 void set_constants(const Options& options, Forcing& forcing) {
-  Kokkos::deep_copy(forcing.climatic_mass_balance, options.climatic_mass_balance / seconds_per_year);
   Kokkos::deep_copy(forcing.bheatflx, options.bheatflx);
   Kokkos::deep_copy(forcing.basins, 1);
   Kokkos::deep_copy(forcing.theta_ocean, options.theta_ocean);
   Kokkos::deep_copy(forcing.salinity_ocean, options.salinity_ocean);
 }
 
-/// Ice surface temperature of the options: that at sea level, and a constant lapse rate. Owned cells and ghosts.
-void cool_with_elevation(const Options& options, const Patch& patch, const State& state, const Forcing& forcing) {
-  const double at_sea_level = options.ice_surface_temp, lapse = options.ice_surface_lapse_rate / 1000.0;
-  const auto T = forcing.ice_surface_temp, h = state.usurf;
+/// Climate where the input has none: the surface cools with its elevation at a constant rate, and colder air snows less
+/// (it holds about half as much water for every 10 K). Owned cells and ghosts.
+void set_climate(const Options& options, const Patch& patch, const State& state, Forcing& forcing, bool temperature,
+                 bool balance) {
+  const double T_0 = options.ice_surface_temp, lapse = options.ice_surface_lapse_rate / 1000.0;
+  const double M_0 = options.climatic_mass_balance / seconds_per_year, halving = options.climatic_mass_balance_halving;
+  const auto T = forcing.ice_surface_temp, M = forcing.climatic_mass_balance, h = state.usurf;
   for_each_cell_and_ghost(
-      "surface temperature", patch, KOKKOS_LAMBDA(int j, int i) { T(j, i) = at_sea_level - lapse * Kokkos::fmax(h(j, i), 0.0); });
+      "climate", patch, KOKKOS_LAMBDA(int j, int i) {
+        const double cooling = lapse * Kokkos::fmax(h(j, i), 0.0);
+        if (temperature) T(j, i) = T_0 - cooling;
+        if (balance) M(j, i) = halving > 0.0 ? M_0 * Kokkos::exp2(-cooling / halving) : M_0;
+      });
 }
 
 } // namespace
@@ -90,7 +96,8 @@ void InitialState::read(Grid& grid, MpiRanks& ranks, State& state, Forcing& forc
   if (forcing.fixed.data() != nullptr) all.insert(all.end(), {forcing.fixed, forcing.u_fixed, forcing.v_fixed});
   ranks.update_ghosts(all);
   update_geometry(patch, state.topg, state.thk, state.usurf, state.mask);
-  if (m_input && !m_input->gives("ice_surface_temp")) cool_with_elevation(m_options, patch, state, forcing);
+  if (m_input)
+    set_climate(m_options, patch, state, forcing, !m_input->gives("ice_surface_temp"), !m_input->gives("climatic_mass_balance"));
 
   choose_levels(grid, ranks, state);
   state.temp = make_columns<double>("temp", patch, grid.Mz());

@@ -32,20 +32,21 @@ struct Options {
   std::string rheology = "auto";
   double softness = 3.1689e-24; // Pa-3 s-1
   double ssa_hardness = 0.0;    // Pa s^(1/3)
-  double sia_enhancement = 1.0, ssa_enhancement = 1.0;
-  double sliding_q = 0.25;
+  double sia_enhancement = 2.0, ssa_enhancement = 0.6;
+  double sliding_q = 0.75;
   double sliding_u_threshold = 100.0;                     // m/a
   double till_phi_min = 5.0, till_phi_max = 15.0;         // degrees
   double till_topg_min = -1000.0, till_topg_max = 1000.0; // m
-  double till_overburden_fraction = 0.02;
-  double till_frozen_below = 5.0; // K
+  double till_overburden_fraction = 0.05;
+  double till_frozen_below = 30.0; // K
   // climate where the input has none
-  double climatic_mass_balance = 150.0; // kg m-2 a-1
-  double ice_surface_temp = 253.15;     // K, at sea level
-  double ice_surface_lapse_rate = 9.0;  // K km-1
-  double bheatflx = 0.042;              // W m-2
-  double theta_ocean = 271.65;          // K
-  double salinity_ocean = 34.7;         // g/kg
+  double climatic_mass_balance = 300.0;        // kg m-2 a-1, at sea level
+  double climatic_mass_balance_halving = 10.0; // K
+  double ice_surface_temp = 250.15;            // K, at sea level
+  double ice_surface_lapse_rate = 9.0;         // K km-1
+  double bheatflx = 0.05;                      // W m-2
+  double theta_ocean = 271.65;                 // K
+  double salinity_ocean = 34.7;                // g/kg
   bool energy = true;
   // ocean
   std::string ocean = "auto";

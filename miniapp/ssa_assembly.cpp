@@ -113,16 +113,24 @@ void SsaAssembly::number_unknowns() {
   }
 }
 
+// Two grounded cells, the bed of one above the surface of the other: a wall of rock under a little ice.
+bool SsaAssembly::wall(int j, int i, int other_j, int other_i) const {
+  const Array2<double>&h = m_input.h, &b = m_input.b;
+  return b(other_j, other_i) > h(j, i) || b(j, i) > h(other_j, other_i);
+}
+
 // Ice of one kind, grounded or floating, in neighbouring cells: the surface may be differenced.
 bool SsaAssembly::same_kind(int j, int i, int other_j, int other_i) const {
-  return m_ice(j, i) != 0 && m_ice(other_j, other_i) != 0 && m_input.mask(j, i) == m_input.mask(other_j, other_i);
+  return m_ice(j, i) != 0 && m_ice(other_j, other_i) != 0 && m_input.mask(j, i) == m_input.mask(other_j, other_i) &&
+         !wall(j, i, other_j, other_i);
 }
 
 // Rise of the surface (m) from cell (j, i) to its neighbour in direction (dj, di).
 double SsaAssembly::rise(int j, int i, int dj, int di) const {
   const Array2<double>& h = m_input.h;
-  if (m_ice(j + dj, i + di) == 0) return 0.0; // a front, a cliff or rock: the face carries the pressure
-  if (!same_kind(j, i, j + dj, i + di)) {     // a grounding line: the slope of the other side goes on
+  // a front, a cliff or rock: the face carries the pressure; a wall: no part of the surface of the ice
+  if (m_ice(j + dj, i + di) == 0 || wall(j, i, j + dj, i + di)) return 0.0;
+  if (!same_kind(j, i, j + dj, i + di)) { // a grounding line: the slope of the other side goes on
     return same_kind(j, i, j - dj, i - di) ? h(j, i) - h(j - dj, i - di) : 0.0;
   }
   constexpr double side = 0.125; // the mean of a bilinear surface over half a cell

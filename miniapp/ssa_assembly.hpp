@@ -84,6 +84,7 @@ private:
   void find_ice(const SsaInput& input);
   void find_elements();
   void number_unknowns();
+  bool wall(int j, int i, int other_j, int other_i) const;
   bool same_kind(int j, int i, int other_j, int other_i) const;
   double rise(int j, int i, int dj, int di) const;
   void compute_load(const SsaInput& input);

@@ -49,7 +49,7 @@ void StressBalance::material(const State& state, const Forcing& forcing) {
   } else {
     till_yield_stress(patch, m_till, state.topg, state.thk, state.mask, state.temp, m_flow.tauc);
   }
-  // hardness without enhancement; each of the two balances has its own factor (A is multiplied, B divided by its cube root)
+  double sia_e = m_shears ? 1.0 : 0.0, ssa_e = 1.0;
   if (forcing.has_hardav) {
     Kokkos::deep_copy(m_flow.hardav, forcing.hardav);
   } else if (m_isothermal) {
@@ -57,14 +57,16 @@ void StressBalance::material(const State& state, const Forcing& forcing) {
   } else {
     update_hardness(patch, m_levels, state.thk, forcing.ice_surface_temp, state.temp, m_flow.hardav, m_softness_field);
     m_ranks.update_ghosts({m_flow.hardav});
+    sia_e *= m_sia_enhancement;
+    ssa_e *= m_ssa_enhancement;
   }
+  // enhancement multiplies A = B^-3, each balance by its own factor
   const auto hardness = m_flow.hardav, ssa_hardness = m_ssa_hardness, softness = m_softness_field;
-  const double isothermal = m_isothermal && !forcing.has_hardav ? m_softness : 0.0;
-  const double shearing = m_shears ? m_sia_enhancement : 0.0, stiffening = std::pow(m_ssa_enhancement, -1.0 / glen_n);
+  const double isothermal = m_isothermal && !forcing.has_hardav ? m_softness : 0.0, stiffening = std::pow(ssa_e, -1.0 / glen_n);
   for_each_cell_and_ghost(
       "softness", patch, KOKKOS_LAMBDA(int j, int i) {
         const double B = hardness(j, i);
-        softness(j, i) = shearing * (isothermal > 0.0 ? isothermal : 1.0 / (B * B * B));
+        softness(j, i) = sia_e * (isothermal > 0.0 ? isothermal : 1.0 / (B * B * B));
         ssa_hardness(j, i) = stiffening * B;
       });
 }
