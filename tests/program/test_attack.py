@@ -1,0 +1,121 @@
+"""Defects found by attack: each of these runs once went wrong without a word, hung, or said the wrong thing."""
+import json
+
+import netCDF4
+import numpy as np
+import pytest
+
+SIA = ("-stress", "sia", "-grid_Mz", "5")
+
+
+def refused(run, *words):
+    assert run.status != 0, run.text
+    for word in words:
+        assert word in run.text, f"expected {word!r} in:\n{run.text}"
+    assert run.text.count("nunatak: error:") == 1, run.text
+    assert "PETSC ERROR" not in run.text, run.text
+
+
+def add(data, name, values, units=None, dimensions=("y", "x")):
+    v = data.createVariable(name, "f8", dimensions)
+    v[:] = values
+    if units:
+        v.units = units
+
+
+@pytest.mark.parametrize("name, text", [("bad.opts", "grid_Mx 21\n-init dome\n"), ("bad.yaml", "init: dome\n  grid_Mx: [21\n")],
+                         ids=["PETSc format", "YAML"])
+def test_malformed_options_file(nunatak, tmp_path, name, text):
+    """PETSc fails on rank 0 only: the others must not wait for it."""
+    (tmp_path / name).write_text(text)
+    run = nunatak("-options_file", name, ranks=2, timeout=20)
+    assert run.status != 0
+    assert name in run.text, run.text
+
+
+@pytest.mark.parametrize("z, units", [([10, 500, 1000, 2000], "m"), ([2000, 1000, 500, 0], "m"), ([0, 500, 500, 2000], "m")],
+                         ids=["not from 0", "decreasing", "twice"])
+def test_bad_levels(nunatak, island, z, units):
+    def change(data):
+        data.createDimension("z", len(z))
+        add(data, "z", z, units, ("z",))
+        add(data, "temp", 260.0, "K", ("y", "x", "z"))
+    island(change)
+    refused(nunatak("-i", "island.nc", *SIA, "-run_steps", "1"), "island.nc", "'z'")
+
+
+@pytest.mark.parametrize("name, value, units", [
+    ("thk", 1e12, "m"), ("topg", 1e30, "m"), ("theta_ocean", -1.0, "K"), ("ice_surface_temp", -20.0, "K"),
+    ("hardav", 0.0, None), ("tauc", -1e5, "Pa"), ("basins", -5, None), ("basins", 2e9, None), ("basins", 1.5, None)])
+def test_values_out_of_range(nunatak, island, name, value, units):
+    def change(data):
+        if name in data.variables:
+            data[name][10, 10] = value
+        else:
+            add(data, name, value, units)
+    island(change)
+    refused(nunatak("-i", "island.nc", "-grid_Mz", "5", "-run_steps", "1", ranks=2), "island.nc", f"'{name}'")
+
+
+def test_restart_keeps_the_physics(nunatak, tmp_path):
+    """-i of a file written by nunatak continues that run: also one whose stress balance and rheology were chosen by -init."""
+    dome = ("-init", "dome", "-grid_Mx", "21", "-grid_Mz", "5")
+    for arguments in ((*dome, "-run_steps", "4", "-o", "four.nc"), (*dome, "-run_steps", "2", "-o", "two.nc"),
+                      ("-i", "two.nc", "-run_steps", "2", "-o", "two_and_two.nc")):
+        run = nunatak(*arguments)
+        assert run.status == 0, run.text
+    with netCDF4.Dataset(tmp_path / "four.nc") as a, netCDF4.Dataset(tmp_path / "two_and_two.nc") as b:
+        np.testing.assert_array_equal(a["thk"][:], b["thk"][:])
+
+
+def test_two_outputs_of_one_name(nunatak):
+    refused(nunatak("-init", "dome", "-grid_Mx", "11", *SIA, "-run_steps", "1", "-o", "a.nc", "-timeseries_file", "a.nc"), "a.nc",
+            "-o", "-timeseries_file")
+
+
+def test_snapshots_do_not_overwrite_each_other(nunatak, tmp_path):
+    nunatak("-init", "dome", "-grid_Mx", "11", *SIA, "-run_steps", "3", "-snapshot_file", "s", "-snapshot_every", "1e-4")
+    assert len(list(tmp_path.glob("s_*.nc"))) in (0, 3)  # refused, or all there
+
+
+def test_variable_that_the_run_does_not_compute(nunatak, tmp_path):
+    """Found out before the first step; nothing is left behind."""
+    run = nunatak("-init", "dome", "-grid_Mx", "11", *SIA, "-run_steps", "1", "-spatial_file", "s.nc", "-spatial_vars",
+                  "thk,pico_basal_melt_rate")
+    refused(run, "-spatial_vars", "pico_basal_melt_rate")
+    assert not any(tmp_path.iterdir())
+
+
+def test_series_holds_the_whole_budget(nunatak, island, tmp_path):
+    """Ice slides through the edge of the domain: the volume changes by what the series says."""
+    def change(data):
+        data["topg"][:] = 1000.0 - data["x"][:] / 400.0
+        data["thk"][:] = 1500.0
+        add(data, "tauc", 1e4, "Pa")
+    island(change)
+    run = nunatak("-i", "island.nc", "-grid_Mz", "5", "-run_steps", "4", "-timeseries_file", "t.nc", "-report", "r.json")
+    assert run.status == 0, run.text
+    budget = json.loads((tmp_path / "r.json").read_text())["mass_budget"]
+    assert abs(budget["edge_km3"]) > 1e-3
+    with netCDF4.Dataset(tmp_path / "t.nc") as t:
+        names = [name for name in t.variables if name.endswith("_mass_flux")]
+        kg = {name: float((t[name][:] * t["dt"][:]).sum()) for name in names}
+        assert "edge_mass_flux" in names
+        assert abs(kg["edge_mass_flux"]) == pytest.approx(abs(budget["edge_km3"]) * 910e9, rel=1e-12)
+
+
+def test_failed_run_leaves_no_empty_report(nunatak, island, tmp_path):
+    island()
+    run = nunatak("-i", "island.nc", *SIA, "-run_steps", "2", "-climatic_mass_balance", "1e7", "-report", "r.json")
+    assert run.status != 0
+    assert not (tmp_path / "r.json").exists() or json.loads((tmp_path / "r.json").read_text())
+
+
+@pytest.mark.parametrize("options, words", [
+    (("-seed", "1.5", "-init", "marine"), ("-seed", "whole number")),
+    (("-init", "dome", "-pico_gamma_T", "0", "-ocean", "pico"), ("-pico_gamma_T",)),
+    (("-init", "dome", "-spatial_file", "s.nc", "-spatial_vars", "thk,,topg"), ("-spatial_vars",)),
+    (("-options_file",), ("-options_file",)),
+    (("-init", "dome", "-ssa_ksp_tipe", "cg", "-stress", "sia"), ("-ssa_ksp_tipe",))])
+def test_option_refused_by_name(nunatak, options, words):
+    refused(nunatak("-grid_Mx", "11", "-grid_Mz", "5", "-run_steps", "1", *options, ranks=2, timeout=20), *words)
