@@ -142,7 +142,7 @@ void InitialState::choose_levels(Grid& grid, MpiRanks& ranks, const State& state
 }
 
 std::string InitialState::title() const {
-  return m_input ? "nunatak run from " + m_options.input : "nunatak run from the synthetic state '" + m_options.init + "'";
+  return m_input ? "nunatak run from " + m_options.input.substr(m_options.input.rfind('/') + 1) : "nunatak run from the synthetic state '" + m_options.init + "'";
 }
 
 } // namespace nunatak
