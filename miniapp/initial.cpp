@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <sstream>
 
 namespace nunatak {
 
@@ -34,6 +35,30 @@ void set_climate(const Options& options, const Patch& patch, const State& state,
         if (temperature) T(j, i) = T_0 - cooling;
         if (balance) M(j, i) = halving > 0.0 ? M_0 * Kokkos::exp2(-cooling / halving) : M_0;
       });
+}
+
+/// What stands in for the variables that the input does not have.
+void log_substitutes(const Options& options, const Input& input, const Log& log) {
+  const auto say = [&](const char* variable, const std::string& instead) {
+    if (!input.gives(variable)) log.line("input: no " + std::string(variable) + " in " + options.input + ": " + instead);
+  };
+  const auto number = [](double value) {
+    std::ostringstream text;
+    text << value;
+    return text.str();
+  };
+  say("climatic_mass_balance", number(options.climatic_mass_balance) + " kg m-2 year-1 at sea level, half of it for every " +
+                                   number(options.climatic_mass_balance_halving) + " K of cooling");
+  say("ice_surface_temp",
+      number(options.ice_surface_temp) + " K at sea level, " + number(options.ice_surface_lapse_rate) + " K less per km");
+  say("bheatflx", number(options.bheatflx) + " W m-2");
+  say("tauc", "from the till model (-till_*)");
+  say("hardav", options.rheology == "isothermal" ? "softness " + number(options.softness) + " Pa-3 s-1"
+                                                 : "from the temperature of the ice");
+  if (options.ocean != "pico") return;
+  say("basins", "all of the grid is one basin");
+  say("theta_ocean", number(options.theta_ocean) + " K");
+  say("salinity_ocean", number(options.salinity_ocean) + " g/kg");
 }
 
 } // namespace
@@ -87,6 +112,7 @@ void InitialState::read(Grid& grid, MpiRanks& ranks, State& state, Forcing& forc
   set_constants(m_options, forcing);
   if (m_input) {
     m_input->read(grid, ranks, state, forcing);
+    log_substitutes(m_options, *m_input, m_log);
   } else {
     generate(m_options, grid, patch, state, forcing);
   }
@@ -142,7 +168,8 @@ void InitialState::choose_levels(Grid& grid, MpiRanks& ranks, const State& state
 }
 
 std::string InitialState::title() const {
-  return m_input ? "nunatak run from " + m_options.input.substr(m_options.input.rfind('/') + 1) : "nunatak run from the synthetic state '" + m_options.init + "'";
+  return m_input ? "nunatak run from " + m_options.input.substr(m_options.input.rfind('/') + 1)
+                 : "nunatak run from the synthetic state '" + m_options.init + "'";
 }
 
 } // namespace nunatak

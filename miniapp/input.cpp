@@ -1,11 +1,14 @@
 #include "miniapp/input.hpp"
 
 #include "kernels/constants.hpp"
+#include "kernels/fixed_sum.hpp"
+#include "kernels/geometry.hpp"
 #include "miniapp/error.hpp"
 #include "miniapp/units.hpp"
 
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
 #include <sstream>
 
 namespace nunatak {
@@ -202,12 +205,8 @@ void Input::read(const Grid& grid, MpiRanks& ranks, State& state, Forcing& forci
     if (gives(velocity->label())) read_double(velocity->label().c_str(), "m s-1", Method::bilinear, *velocity);
   }
 
-  std::string absent;
   const auto optional = [&](const char* name, const char* units, const Array2<double>& field) {
-    if (!gives(name)) {
-      absent += (absent.empty() ? "" : ", ") + std::string(name);
-      return false;
-    }
+    if (!gives(name)) return false;
     read_double(name, units, Method::bilinear, field);
     return true;
   };
@@ -223,21 +222,40 @@ void Input::read(const Grid& grid, MpiRanks& ranks, State& state, Forcing& forci
   optional("bheatflx", "W m-2", forcing.bheatflx);
   forcing.has_tauc = optional("tauc", "Pa", forcing.tauc);
   forcing.has_hardav = optional("hardav", "", forcing.hardav); // in Pa s^(1/3), which UDUNITS cannot parse
-  const bool theta = optional("theta_ocean", "K", forcing.theta_ocean),
-             salinity = optional("salinity_ocean", "g/kg", forcing.salinity_ocean);
-  bool basins = gives("basins");
-  if (basins) {
+  optional("theta_ocean", "K", forcing.theta_ocean);
+  optional("salinity_ocean", "g/kg", forcing.salinity_ocean);
+  if (gives("basins")) {
     const Array2<double> numbers = make_array<double>("basins", ranks.patch());
     read_double("basins", "", Method::nearest, numbers);
     const auto target = forcing.basins;
     for_each_cell(
         "basins", ranks.patch(), KOKKOS_LAMBDA(int j, int i) { target(j, i) = static_cast<int>(numbers(j, i)); });
-  } else {
-    absent += (absent.empty() ? "" : ", ") + std::string("basins");
   }
-  forcing.has_ocean = theta && salinity && basins;
-  if (!absent.empty())
-    m_log.line("input: " + m_reader.path() + " has no " + absent + ": constants of the options, or the model's own");
+  if (gives("usurf")) check_surface(grid, ranks, state);
+}
+
+/// The model finds the surface by flotation; tell how far that is from the file's.
+void Input::check_surface(const Grid& grid, MpiRanks& ranks, const State& state) const {
+  const Array2<double> given = make_array<double>("usurf", ranks.patch());
+  read_field("usurf", "m", Method::bilinear, grid, ranks, given);
+  FixedSum difference;
+  std::int64_t cells = 0;
+  for (int j = 1; j <= ranks.patch().ym; ++j) {
+    for (int i = 1; i <= ranks.patch().xm; ++i) {
+      if (state.thk(j, i) <= ice_free_thickness) continue;
+      difference.add(std::fabs(given(j, i) - surface(state.topg(j, i), state.thk(j, i))));
+      cells += 1;
+    }
+  }
+  std::vector<std::vector<std::int64_t>> sums{{difference.hi, difference.lo, cells}};
+  ranks.sum(sums);
+  if (sums[0][2] == 0) return;
+  difference.hi = sums[0][0], difference.lo = sums[0][1];
+  char text[200];
+  std::snprintf(text, sizeof text,
+                "input: usurf follows from thk and topg by flotation; the file's differs from it by %.1f m on average (with ice)",
+                difference.value() / static_cast<double>(sums[0][2]));
+  m_log.line(text);
 }
 
 void Input::read_temperature(const Grid& grid, MpiRanks& ranks, Array3<double>& temp) const {

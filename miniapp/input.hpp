@@ -28,8 +28,8 @@ public:
   std::vector<double> levels() const;
   double time() const;
 
-  /// thk, topg, and what else the file has; Forcing keeps the constants of `options` where it has nothing (and says so in the
-  /// log). Collective. Throws Error naming file and variable: wrong dimensions, wrong units, NaN, negative thickness.
+  /// thk, topg, and what else the file has; Forcing keeps what it has where the file has nothing. Collective. Throws Error naming
+  /// file and variable: wrong dimensions, wrong units, NaN, negative thickness.
   void read(const Grid& grid, MpiRanks& ranks, State& state, Forcing& forcing) const;
 
   bool has_temperature() const { return gives("temp"); }
@@ -41,6 +41,7 @@ public:
 
 private:
   enum class Method { bilinear, nearest, thickness };
+  void check_surface(const Grid& grid, MpiRanks& ranks, const State& state) const;
   struct Source; // the block of the file that covers a rank's patch
   Source source(const Grid& grid, const Patch& patch) const;
   void check_dimensions(const std::string& variable, bool columns) const;

@@ -34,7 +34,6 @@ struct Forcing {
   Array2<int> fixed;                    ///< optional: where not 0, the sliding velocity is (u_fixed, v_fixed)
   Array2<double> u_fixed, v_fixed;      ///< m s-1
   bool has_tauc = false, has_hardav = false;
-  bool has_ocean = false; ///< basins, theta_ocean and salinity_ocean were given
 };
 
 /// What a restart file holds: the state, and the forcing that was given.
