@@ -13,7 +13,7 @@ TillLaw till_law(const Options& options) {
 } // namespace
 
 Energy::Energy(const Options& options, const Grid& grid, const Levels& levels, MpiRanks& ranks)
-    : m_grid(grid), m_levels(levels), m_ranks(ranks), m_on(options.energy), m_till(till_law(options)),
+    : m_grid(grid), m_levels(levels), m_ranks(ranks), m_on(options.energy == "on"), m_till(till_law(options)),
       m_temp(make_columns<double>("temp", ranks.patch(), levels.size())),
       m_base_flux(make_array<double>("base_heat_flux", ranks.patch())),
       m_melted(make_array<double>("melted_inside", ranks.patch())) {}

@@ -22,6 +22,11 @@ Axis choose_axis(const Axis& source, int points, double spacing) {
     throw Error("grid spacing of " + std::to_string(spacing) + " m (-grid_dx): the domain is only " +
                 std::to_string(source.extent()) + " m wide");
   }
+  if (axis.extent() > source.extent() * (1.0 + 1e-9)) {
+    throw Error("grid of " + std::to_string(axis.points) + " points every " + std::to_string(spacing) +
+                " m (-grid_Mx, -grid_My, -grid_dx): expected at most " + std::to_string(source.extent()) +
+                " m from the first to the last, the width of the domain, found " + std::to_string(axis.extent()) + " m");
+  }
   axis.first = source.first + (source.extent() - axis.extent()) / 2.0;
   return axis;
 }

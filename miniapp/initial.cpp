@@ -47,6 +47,21 @@ void log_substitutes(const Options& options, const Input& input, const Log& log)
     text << value;
     return text.str();
   };
+  const auto ignored = [&](const char* variable, std::initializer_list<const char*> names) {
+    for (const char* name : names) {
+      if (input.gives(variable) && options.given.count(name) > 0) {
+        log.line("input: option -" + std::string(name) + " has no effect: " + options.input + " has " + variable);
+      }
+    }
+  };
+  ignored("climatic_mass_balance", {"climatic_mass_balance", "climatic_mass_balance_halving"});
+  ignored("ice_surface_temp", {"ice_surface_temp", "ice_surface_lapse_rate"});
+  ignored("bheatflx", {"bheatflx"});
+  ignored("theta_ocean", {"theta_ocean"});
+  ignored("salinity_ocean", {"salinity_ocean"});
+  ignored("tauc",
+          {"till_phi_min", "till_phi_max", "till_topg_min", "till_topg_max", "till_overburden_fraction", "till_frozen_below"});
+  ignored("hardav", {"softness", "rheology", "sia_e", "ssa_e"});
   say("climatic_mass_balance", number(options.climatic_mass_balance) + " kg m-2 year-1 at sea level, half of it for every " +
                                    number(options.climatic_mass_balance_halving) + " K of cooling");
   say("ice_surface_temp",
@@ -76,12 +91,20 @@ Levels levels_at(const std::vector<double>& z) {
 InitialState::InitialState(Options& options, MPI_Comm comm, const Log& log) : m_options(options), m_log(log) {
   if (!options.input.empty()) m_input = std::make_unique<Input>(options.input, comm, log);
   const bool continent = m_input || options.init == "marine";
-  const auto choose = [](std::string& option, const char* value) {
-    if (option == "auto") option = value;
+  const auto choose = [&](std::string& option, const char* name, const char* value) {
+    if (option == "auto") option = m_input ? m_input->choice(name).value_or(value) : value; // a restart goes on as it began
   };
-  choose(options.stress, continent ? "ssa+sia" : options.init == "dome" ? "sia" : "ssa");
-  choose(options.rheology, continent ? "paterson_budd" : "isothermal");
-  choose(options.ocean, continent ? "pico" : "none");
+  choose(options.stress, "stress", continent ? "ssa+sia" : options.init == "dome" ? "sia" : "ssa");
+  choose(options.rheology, "rheology", continent ? "paterson_budd" : "isothermal");
+  choose(options.ocean, "ocean", continent ? "pico" : "none");
+  choose(options.energy, "energy", "on");
+  if (!m_input) return;
+  const std::string begun = m_input->choice("init").value_or("file");
+  options.init = begun;
+  if (begun == "shelf" || begun == "stream") {
+    throw Error(options.input + ": a run of -init " + begun +
+                " cannot be continued: its velocities at the edge are not in the file");
+  }
 }
 
 Grid InitialState::horizontal_grid(int ranks) const {
@@ -115,6 +138,11 @@ void InitialState::read(Grid& grid, MpiRanks& ranks, State& state, Forcing& forc
     log_substitutes(m_options, *m_input, m_log);
   } else {
     generate(m_options, grid, patch, state, forcing);
+    for (const char* name : {"climatic_mass_balance", "climatic_mass_balance_halving", "ice_surface_temp",
+                             "ice_surface_lapse_rate", "bheatflx", "theta_ocean", "salinity_ocean"}) {
+      if (m_options.given.count(name) > 0)
+        m_log.line("init: option -" + std::string(name) + " has no effect: -init " + m_options.init + " has its own climate");
+    }
   }
   std::vector<Ghosted> all{
       state.thk,        state.topg,   state.u_ssa,    state.v_ssa,    forcing.climatic_mass_balance, forcing.ice_surface_temp,

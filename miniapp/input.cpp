@@ -52,10 +52,30 @@ Place place(double coordinate, const Axis& axis) {
 
 } // namespace
 
-// Rows j0..j0+nj and columns i0..i0+ni of the file (in increasing coordinates), and the place of every point of a patch in it.
+// The block of the file that covers a patch, in the order of the file, and where every point of the patch lies in it.
 struct Input::Source {
-  int i0, j0, ni, nj;
-  std::vector<Place> x, y; // per owned column and row, relative to i0 and j0
+  std::vector<std::size_t> start, count; // rows, columns
+  std::vector<Place> x, y;               // per owned column and row; indices along increasing coordinates, within the block
+  bool flip_x, flip_y;
+
+  /// f(position in the block, weight) for the points of the file around the point with view indices (j, i).
+  template <class F> void for_each_corner(int j, int i, const F& f) const {
+    const Place &py = y[static_cast<std::size_t>(j - 1)], &px = x[static_cast<std::size_t>(i - 1)];
+    for (int corner = 0; corner < 4; ++corner) {
+      const int dj = corner / 2, di = corner % 2;
+      const double weight = (dj == 1 ? py.weight : 1.0 - py.weight) * (di == 1 ? px.weight : 1.0 - px.weight);
+      if (weight == 0.0) continue;
+      const std::size_t row = static_cast<std::size_t>(py.before + dj), column = static_cast<std::size_t>(px.before + di);
+      f((flip_y ? count[0] - 1 - row : row) * count[1] + (flip_x ? count[1] - 1 - column : column), weight);
+    }
+  }
+};
+
+struct Input::FieldInfo {
+  std::string variable, units; // "": not converted
+  double min, max;             // in these units
+  Method method = Method::bilinear;
+  bool whole = false; // whole numbers only
 };
 
 Input::Input(const std::string& path, MPI_Comm comm, const Log& log) : m_reader(path, comm), m_log(log) {
@@ -76,14 +96,24 @@ std::optional<PolarStereographic> Input::projection() const {
     return std::nullopt;
   }
   PolarStereographic p;
-  const auto take = [&](double& value, const char* attribute) { value = m_reader.number(mapping, attribute).value_or(value); };
-  take(p.latitude_of_projection_origin, "latitude_of_projection_origin");
-  take(p.standard_parallel, "standard_parallel");
-  take(p.straight_vertical_longitude_from_pole, "straight_vertical_longitude_from_pole");
-  take(p.false_easting, "false_easting");
-  take(p.false_northing, "false_northing");
-  take(p.semi_major_axis, "semi_major_axis");
-  take(p.inverse_flattening, "inverse_flattening");
+  std::string missing;
+  const auto take = [&](double& value, const char* attribute, bool required) {
+    const auto found = m_reader.number(mapping, attribute);
+    if (!found && required) missing += std::string(" ") + attribute;
+    value = found.value_or(value);
+  };
+  take(p.latitude_of_projection_origin, "latitude_of_projection_origin", true);
+  take(p.standard_parallel, "standard_parallel", true);
+  take(p.straight_vertical_longitude_from_pole, "straight_vertical_longitude_from_pole", true);
+  take(p.false_easting, "false_easting", false);
+  take(p.false_northing, "false_northing", false);
+  take(p.semi_major_axis, "semi_major_axis", false);
+  take(p.inverse_flattening, "inverse_flattening", false);
+  if (!missing.empty() || !(p.semi_major_axis > 0.0) || !(p.inverse_flattening > 1.0)) {
+    m_log.line("input: " + m_reader.path() + ": grid mapping '" + mapping + "' lacks" +
+               (missing.empty() ? " an ellipsoid" : missing) + ": no lat and lon in the output");
+    return std::nullopt;
+  }
   return p;
 }
 
@@ -93,21 +123,32 @@ bool Input::gives(const std::string& variable) const {
 }
 
 std::vector<double> Input::levels() const {
-  return has_temperature() && m_reader.has("z") ? m_reader.read_all("z") : std::vector<double>{};
+  if (!has_temperature()) return {};
+  const std::string what = m_reader.path() + ": coordinate 'z' of temp";
+  if (!m_reader.has("z")) throw Error(what + " is missing");
+  std::vector<double> z = m_reader.read_all("z");
+  const auto to_metres = unit_conversion(m_reader.text("z", "units").value_or("m"), "m", what);
+  for (double& height : z) height = to_metres(height);
+  bool upwards = z.size() >= 2 && z[0] == 0.0;
+  for (std::size_t k = 1; k < z.size(); ++k) upwards = upwards && z[k] > z[k - 1] && std::isfinite(z[k]);
+  if (!upwards) throw Error(what + ": expected at least 2 heights above the bed, from 0 upwards, found other ones");
+  return z;
 }
 
 double Input::time() const { return m_reader.number("", "model_time_seconds").value_or(0.0); }
 
 Input::Source Input::source(const Grid& grid, const Patch& patch) const {
-  Source s{};
+  Source s{{}, {}, {}, {}, m_flip_x, m_flip_y};
   for (int i = 0; i < patch.xm; ++i) s.x.push_back(place(grid.x(patch.xs + i), m_x));
   for (int j = 0; j < patch.ym; ++j) s.y.push_back(place(grid.y(patch.ys + j), m_y));
-  s.i0 = s.x.front().before;
-  s.j0 = s.y.front().before;
-  s.ni = s.x.back().before + 2 - s.i0;
-  s.nj = s.y.back().before + 2 - s.j0;
-  for (Place& p : s.x) p.before -= s.i0;
-  for (Place& p : s.y) p.before -= s.j0;
+  const auto cover = [&](std::vector<Place>& places, const Axis& axis, bool flip) {
+    const int first = places.front().before, points = places.back().before + 2 - first;
+    for (Place& p : places) p.before -= first;
+    s.start.push_back(static_cast<std::size_t>(flip ? axis.points - first - points : first));
+    s.count.push_back(static_cast<std::size_t>(points));
+  };
+  cover(s.y, m_y, m_flip_y);
+  cover(s.x, m_x, m_flip_x);
   return s;
 }
 
@@ -118,7 +159,7 @@ void Input::check_dimensions(const std::string& variable, bool columns) const {
     names.push_back(axis.name);
     found += (found.empty() ? "" : ", ") + axis.name;
   }
-  if (names.size() > 2 && (names[0] == "time" || names[0] == "t")) names.erase(names.begin());
+  if (names.size() > 2 && names[0] == "time") names.erase(names.begin());
   const std::vector<std::string> expected =
       columns ? std::vector<std::string>{"y", "x", "z"} : std::vector<std::string>{"y", "x"};
   if (names != expected) {
@@ -127,106 +168,97 @@ void Input::check_dimensions(const std::string& variable, bool columns) const {
   }
 }
 
-void Input::read_field(const std::string& variable, const std::string& units, Method method, const Grid& grid, MpiRanks& ranks,
-                       const Array2<double>& field) const {
-  const std::string what = m_reader.path() + ": variable '" + variable + "'";
-  check_dimensions(variable, false);
+void Input::read_field(const FieldInfo& info, const Grid& grid, MpiRanks& ranks, const Array2<double>& field) const {
+  const std::string what = m_reader.path() + ": variable '" + info.variable + "'";
+  check_dimensions(info.variable, false);
   UnitConversion convert = [](double v) { return v; };
-  if (!units.empty()) {
-    const auto found = m_reader.text(variable, "units");
-    if (!found) m_log.line("input: " + what + " has no units: taken to be in " + units);
-    convert = unit_conversion(found.value_or(units), units, what);
+  if (!info.units.empty()) {
+    const auto found = m_reader.text(info.variable, "units");
+    if (!found) m_log.line("input: " + what + " has no units: taken to be in " + info.units);
+    convert = unit_conversion(found.value_or(info.units), info.units, what);
   }
 
   const Patch patch = ranks.patch();
   const Source s = source(grid, patch);
-  const auto size = [](int n) { return static_cast<std::size_t>(n); };
-  const int fi0 = m_flip_x ? m_x.points - s.i0 - s.ni : s.i0, fj0 = m_flip_y ? m_y.points - s.j0 - s.nj : s.j0;
-  const std::vector<double> values = m_reader.read_record(variable, {size(fj0), size(fi0)}, {size(s.nj), size(s.ni)});
-  const auto value = [&](int j, int i) {
-    return convert(values[size(m_flip_y ? s.nj - 1 - j : j) * size(s.ni) + size(m_flip_x ? s.ni - 1 - i : i)]);
-  };
+  const std::vector<double> values = m_reader.read_record(info.variable, s.start, s.count);
+  const bool thickness = info.method == Method::thickness;
 
-  // NaN (first place in raster order), negative thickness: found anywhere, reported everywhere
-  constexpr std::int64_t none = -1;
-  std::vector<std::vector<std::int64_t>> bad{{0, none, 0, none}};
-  const auto note = [&](std::size_t kind, int j, int i) {
-    bad[0][kind] += 1;
-    bad[0][kind + 1] = std::max(bad[0][kind + 1], patch.cell(j, i));
-  };
+  // bad values: how many points they touch, and one of these points
+  enum Fault { not_a_number, negative, out_of_range, n_faults };
+  std::vector<std::vector<std::int64_t>> count{std::vector<std::int64_t>(n_faults, 0)},
+      where{std::vector<std::int64_t>(n_faults, -1)};
   for (int j = 1; j <= patch.ym; ++j) {
     for (int i = 1; i <= patch.xm; ++i) {
-      const Place y = s.y[size(j - 1)], x = s.x[size(i - 1)];
       double sum = 0.0, weights = 0.0, nearest = 0.0, largest = -1.0;
-      for (int corner = 0; corner < 4; ++corner) {
-        const int dj = corner / 2, di = corner % 2;
-        const double w = (dj == 1 ? y.weight : 1.0 - y.weight) * (di == 1 ? x.weight : 1.0 - x.weight);
-        if (w == 0.0) continue;
-        const double v = value(y.before + dj, x.before + di);
-        if (w > largest) largest = w, nearest = v;
-        if (method == Method::thickness && v < 0.0) note(2, j, i);
-        if (method == Method::thickness && v == 0.0) continue;
-        sum += w * v, weights += w;
-      }
-      const double v = method == Method::nearest || largest == 1.0                         ? nearest
-                       : method == Method::thickness && (nearest == 0.0 || weights == 0.0) ? nearest
-                                                                                           : sum / weights;
-      if (!std::isfinite(v)) note(0, j, i);
-      field(j, i) = v;
+      int fault = n_faults;
+      s.for_each_corner(j, i, [&](std::size_t n, double weight) {
+        const double v = convert(values[n]);
+        if (weight > largest) largest = weight, nearest = v;
+        if (!std::isfinite(v)) {
+          fault = not_a_number;
+        } else if (thickness && v < 0.0) {
+          fault = negative;
+        } else if (v < info.min || v > info.max || (info.whole && v != std::floor(v))) {
+          fault = out_of_range;
+        }
+        if (thickness && v == 0.0) return; // thickness is averaged over ice
+        sum += weight * v, weights += weight;
+      });
+      if (fault != n_faults) count[0][fault] += 1, where[0][fault] = std::max(where[0][fault], patch.cell(j, i));
+      const bool as_nearest =
+          largest == 1.0 || info.method == Method::nearest || (thickness && (nearest == 0.0 || weights == 0.0));
+      field(j, i) = as_nearest ? nearest : sum / weights;
     }
   }
-  std::vector<std::vector<std::int64_t>> counts{{bad[0][0], bad[0][2]}};
-  ranks.sum(counts);
-  ranks.max(bad);
-  const auto place_text = [&](std::int64_t cell) {
+  ranks.sum(count);
+  ranks.max(where);
+  const auto range = [&] {
     std::ostringstream text;
-    text << "one of them at x = " << grid.x(static_cast<int>(cell % grid.Mx()))
-         << " m, y = " << grid.y(static_cast<int>(cell / grid.Mx())) << " m";
+    text << (info.whole ? "whole numbers" : "values") << " from " << info.min << " to " << info.max
+         << (info.units.empty() ? "" : " ") << info.units;
     return text.str();
   };
-  if (counts[0][0] > 0) {
-    throw Error(what + ": expected numbers everywhere, found NaN or missing values at " + std::to_string(counts[0][0]) +
-                " points, " + place_text(bad[0][1]));
-  }
-  if (counts[0][1] > 0) {
-    throw Error(what + ": expected thickness of at least 0, found negative values at " + std::to_string(counts[0][1]) +
-                " points, " + place_text(bad[0][3]));
+  const std::string expected[n_faults] = {"numbers everywhere, found NaN or missing values",
+                                          "thickness of at least 0, found negative values", range() + ", found other values"};
+  for (int fault = 0; fault < n_faults; ++fault) {
+    if (count[0][fault] == 0) continue;
+    std::ostringstream text;
+    text << what << ": expected " << expected[fault] << " at " << count[0][fault]
+         << " points, one of them at x = " << grid.x(static_cast<int>(where[0][fault] % grid.Mx()))
+         << " m, y = " << grid.y(static_cast<int>(where[0][fault] / grid.Mx())) << " m";
+    throw Error(text.str());
   }
 }
 
 void Input::read(const Grid& grid, MpiRanks& ranks, State& state, Forcing& forcing) const {
-  const auto read_double = [&](const char* name, const char* units, Method method, const Array2<double>& field) {
-    read_field(name, units, method, grid, ranks, field);
-  };
-  read_double("thk", "m", Method::thickness, state.thk);
-  read_double("topg", "m", Method::bilinear, state.topg);
-  state.time = time();
-  for (auto* velocity : {&state.u_ssa, &state.v_ssa}) {
-    if (gives(velocity->label())) read_double(velocity->label().c_str(), "m s-1", Method::bilinear, *velocity);
-  }
-
-  const auto optional = [&](const char* name, const char* units, const Array2<double>& field) {
-    if (!gives(name)) return false;
-    read_double(name, units, Method::bilinear, field);
+  const auto optional = [&](const FieldInfo& info, const Array2<double>& field) {
+    if (!gives(info.variable)) return false;
+    read_field(info, grid, ranks, field);
     return true;
   };
+  read_field({"thk", "m", 0.0, 1e4, Method::thickness}, grid, ranks, state.thk);
+  read_field({"topg", "m", -12e3, 9e3}, grid, ranks, state.topg);
+  optional({"u_ssa", "m s-1", -1.0, 1.0}, state.u_ssa);
+  optional({"v_ssa", "m s-1", -1.0, 1.0}, state.v_ssa);
+  state.time = time();
+
+  const Array2<double>& balance = forcing.climatic_mass_balance;
+  const double largest_balance = 1e-2; // kg m-2 s-1: 300 m of water a year
   if (gives("climatic_mass_balance") && m_reader.text("climatic_mass_balance", "units").value_or("").rfind("m ", 0) == 0) {
-    read_double("climatic_mass_balance", "m s-1", Method::bilinear, forcing.climatic_mass_balance); // metres of ice
-    const auto smb = forcing.climatic_mass_balance;
+    read_field({"climatic_mass_balance", "m s-1", -largest_balance / rho_ice, largest_balance / rho_ice}, grid, ranks, balance);
     for_each_cell(
-        "metres of ice to kg m-2", ranks.patch(), KOKKOS_LAMBDA(int j, int i) { smb(j, i) *= rho_ice; });
+        "metres of ice to kg m-2", ranks.patch(), KOKKOS_LAMBDA(int j, int i) { balance(j, i) *= rho_ice; });
   } else {
-    optional("climatic_mass_balance", "kg m-2 s-1", forcing.climatic_mass_balance);
+    optional({"climatic_mass_balance", "kg m-2 s-1", -largest_balance, largest_balance}, balance);
   }
-  optional("ice_surface_temp", "K", forcing.ice_surface_temp);
-  optional("bheatflx", "W m-2", forcing.bheatflx);
-  forcing.has_tauc = optional("tauc", "Pa", forcing.tauc);
-  forcing.has_hardav = optional("hardav", "", forcing.hardav); // in Pa s^(1/3), which UDUNITS cannot parse
-  optional("theta_ocean", "K", forcing.theta_ocean);
-  optional("salinity_ocean", "g/kg", forcing.salinity_ocean);
-  if (gives("basins")) {
-    const Array2<double> numbers = make_array<double>("basins", ranks.patch());
-    read_double("basins", "", Method::nearest, numbers);
+  optional({"ice_surface_temp", "K", 150.0, 330.0}, forcing.ice_surface_temp);
+  optional({"bheatflx", "W m-2", -1.0, 100.0}, forcing.bheatflx);
+  forcing.has_tauc = optional({"tauc", "Pa", 0.0, 1e9}, forcing.tauc);
+  forcing.has_hardav = optional({"hardav", "", 1e6, 1e10}, forcing.hardav); // in Pa s^(1/3), which UDUNITS cannot parse
+  optional({"theta_ocean", "K", 260.0, 320.0}, forcing.theta_ocean);
+  optional({"salinity_ocean", "g/kg", 0.0, 50.0}, forcing.salinity_ocean);
+  const Array2<double> numbers = make_array<double>("basins", ranks.patch());
+  if (optional({"basins", "", 0.0, 1e4, Method::nearest, true}, numbers)) {
     const auto target = forcing.basins;
     for_each_cell(
         "basins", ranks.patch(), KOKKOS_LAMBDA(int j, int i) { target(j, i) = static_cast<int>(numbers(j, i)); });
@@ -237,7 +269,7 @@ void Input::read(const Grid& grid, MpiRanks& ranks, State& state, Forcing& forci
 /// The model finds the surface by flotation; tell how far that is from the file's.
 void Input::check_surface(const Grid& grid, MpiRanks& ranks, const State& state) const {
   const Array2<double> given = make_array<double>("usurf", ranks.patch());
-  read_field("usurf", "m", Method::bilinear, grid, ranks, given);
+  read_field({"usurf", "m", -1e4, 2e4}, grid, ranks, given);
   FixedSum difference;
   std::int64_t cells = 0;
   for (int j = 1; j <= ranks.patch().ym; ++j) {
@@ -263,44 +295,34 @@ void Input::read_temperature(const Grid& grid, MpiRanks& ranks, Array3<double>& 
   check_dimensions("temp", true);
   const auto convert = unit_conversion(m_reader.text("temp", "units").value_or("K"), "K", what);
   const std::vector<double> z = levels();
-  if (z.size() < 2)
-    throw Error(m_reader.path() + ": coordinate 'z' of temp: expected at least 2 levels, found " + std::to_string(z.size()));
+  const std::size_t nz = z.size();
   const Patch patch = ranks.patch();
   const Source s = source(grid, patch);
-  const auto size = [](int n) { return static_cast<std::size_t>(n); };
-  const std::size_t nz = z.size();
-  const int fi0 = m_flip_x ? m_x.points - s.i0 - s.ni : s.i0, fj0 = m_flip_y ? m_y.points - s.j0 - s.nj : s.j0;
-  const std::vector<double> values = m_reader.read_record("temp", {size(fj0), size(fi0), 0}, {size(s.nj), size(s.ni), nz});
+  const std::vector<double> values = m_reader.read_record("temp", {s.start[0], s.start[1], 0}, {s.count[0], s.count[1], nz});
 
   std::vector<std::vector<std::int64_t>> bad{{0}};
   std::vector<double> column(nz);
   for (int j = 1; j <= patch.ym; ++j) {
     for (int i = 1; i <= patch.xm; ++i) {
-      const Place y = s.y[size(j - 1)], x = s.x[size(i - 1)];
       std::fill(column.begin(), column.end(), 0.0);
-      for (int corner = 0; corner < 4; ++corner) {
-        const int dj = corner / 2, di = corner % 2;
-        const double w = (dj == 1 ? y.weight : 1.0 - y.weight) * (di == 1 ? x.weight : 1.0 - x.weight);
-        if (w == 0.0) continue;
-        const int fj = m_flip_y ? s.nj - 1 - y.before - dj : y.before + dj,
-                  fi = m_flip_x ? s.ni - 1 - x.before - di : x.before + di;
-        const double* from = &values[(size(fj) * size(s.ni) + size(fi)) * nz];
-        for (std::size_t k = 0; k < nz; ++k) column[k] += w * convert(from[k]);
-      }
+      s.for_each_corner(j, i, [&](std::size_t n, double weight) {
+        for (std::size_t k = 0; k < nz; ++k) column[k] += weight * convert(values[n * nz + k]);
+      });
       for (int k = 0; k < grid.Mz(); ++k) {
-        const double height = std::min(grid.z[size(k)], z.back());
-        const std::size_t above =
-            std::min(nz - 1, size(static_cast<int>(std::lower_bound(z.begin(), z.end(), height) - z.begin())));
-        const double w = z[above] == height ? 1.0 : (height - z[above - 1]) / (z[above] - z[above - 1]);
-        const double T = w == 1.0 ? column[above] : (1.0 - w) * column[above - 1] + w * column[above];
+        const double height = std::min(grid.z[static_cast<std::size_t>(k)], z.back());
+        const auto above = static_cast<std::size_t>(std::lower_bound(z.begin(), z.end(), height) - z.begin());
+        const double weight = z[above] == height ? 1.0 : (height - z[above - 1]) / (z[above] - z[above - 1]);
+        const double T = weight == 1.0 ? column[above] : (1.0 - weight) * column[above - 1] + weight * column[above];
         temp(j, i, k) = T;
-        if (!std::isfinite(T)) bad[0][0] += 1;
+        if (!(T >= 150.0 && T <= 330.0)) bad[0][0] += 1;
       }
     }
   }
   ranks.sum(bad);
-  if (bad[0][0] > 0)
-    throw Error(what + ": expected numbers everywhere, found NaN or missing values at " + std::to_string(bad[0][0]) + " points");
+  if (bad[0][0] > 0) {
+    throw Error(what + ": expected values from 150 to 330 K everywhere, found other or missing values at " +
+                std::to_string(bad[0][0]) + " points");
+  }
 }
 
 } // namespace nunatak

@@ -22,11 +22,14 @@ public:
 
   const Axis& x() const { return m_x; }
   const Axis& y() const { return m_y; }
+  /// nullopt (and a line in the log) if there is no polar stereographic mapping, or not all of it.
   std::optional<PolarStereographic> projection() const;
 
   /// Levels and time of a file that nunatak wrote; empty and 0 otherwise.
-  std::vector<double> levels() const;
+  std::vector<double> levels() const; ///< m, from 0 upwards
   double time() const;
+  /// What the run that wrote the file had chosen for an option that can be "auto"; nullopt for other files.
+  std::optional<std::string> choice(const std::string& option) const { return m_reader.text("", "option_" + option); }
 
   /// thk, topg, and what else the file has; Forcing keeps what it has where the file has nothing. Collective. Throws Error naming
   /// file and variable: wrong dimensions, wrong units, NaN, negative thickness.
@@ -41,12 +44,12 @@ public:
 
 private:
   enum class Method { bilinear, nearest, thickness };
+  struct FieldInfo; // units, allowed range and interpolation of a variable
   void check_surface(const Grid& grid, MpiRanks& ranks, const State& state) const;
   struct Source; // the block of the file that covers a rank's patch
   Source source(const Grid& grid, const Patch& patch) const;
   void check_dimensions(const std::string& variable, bool columns) const;
-  void read_field(const std::string& variable, const std::string& units, Method method, const Grid& grid, MpiRanks& ranks,
-                  const Array2<double>& field) const;
+  void read_field(const FieldInfo& info, const Grid& grid, MpiRanks& ranks, const Array2<double>& field) const;
 
   io::Reader m_reader;
   const Log& m_log;

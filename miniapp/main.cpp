@@ -76,9 +76,10 @@ void run(const Session& session, const std::string& command) {
     const double next_stop = output.next_due(clock.time());
     const TimeStep limit = time_step(grid.dx, grid.dy, flow.D_max, flow.advection_rate, options.dt_max * seconds_per_year);
     const double begin = clock.time(), dt = clock.longest_step(limit.dt, next_stop);
+    FixedSum melted;
     {
       Timers::Scope scope(timers, "energy");
-      energy.step(state, flow, forcing, dt);
+      melted = energy.step(state, flow, forcing, dt);
     }
     MassBudget budget;
     {
@@ -88,8 +89,9 @@ void run(const Session& session, const std::string& command) {
     clock.advance(dt, next_stop);
     state.time = clock.time();
 
-    summary.add(state, flow, budget, dt);
+    summary.add(state, flow, budget, melted, dt);
     output.write_scalars(Summary::scalars(), summary.values(), begin, clock.time(), clock.steps());
+    progress.hide();
     log.line(summary.line(clock, dt, limit.why(), stress_balance.last_solve()));
     progress.update(clock.done(), summary.progress(clock));
   }
@@ -115,11 +117,11 @@ void run(const Session& session, const std::string& command) {
 int main(int argc, char** argv) {
   int status = 0;
   const auto fail = [&status](const std::exception& error) {
-    if (error.what()[0] != '\0') std::cerr << "nunatak: error: " << error.what() << std::endl;
+    std::cerr << "nunatak: error: " << error.what() << std::endl;
     status = 1;
   };
   try {
-    const Session session(argc, argv);
+    Session session(argc, argv);
     const auto fail_together = [&](const std::exception& error) { // on all ranks: rank 0 speaks for them
       if (session.rank() == 0) fail(error);
       status = 1;
@@ -128,6 +130,7 @@ int main(int argc, char** argv) {
       if (session.help_wanted()) {
         if (session.rank() == 0) print_help(std::cout);
       } else {
+        session.read_options_files();
         run(session, command_line(argc, argv));
       }
     } catch (const Error& error) {

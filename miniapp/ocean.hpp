@@ -22,7 +22,6 @@ public:
   void update(const State& state, const Forcing& forcing);
 
   const Array2<double>& melt() const { return m_fields.melt; } ///< m s-1 of ice; 0 where there is no shelf
-  const Array2<double>& base_temperature() const { return m_fields.base_temperature; } ///< of the base of shelves, K
 
   void add_fields(FieldList& fields) const; ///< nothing without PICO
   nlohmann::json report() const;            ///< of the last update

@@ -43,7 +43,7 @@ const std::vector<Group>& table() {
       {"Where the run starts",
        {{"i", &Options::input, "", "NetCDF file with thk and topg, or a file written by nunatak, which continues that run"},
         {"init", &Options::init, "", "initial state without a file", -infinity, infinity, "dome|shelf|stream|marine"},
-        {"seed", &Options::seed, "", "seed of -init marine: another number, another continent", 0, 4294967295.0}}},
+        {"seed", &Options::seed, "", "seed of -init marine: another number, another continent", 0}}},
       {"Grid",
        {{"grid_Mx", &Options::Mx, "", "grid points along x (0: from the input, or 381)", 0},
         {"grid_My", &Options::My, "", "grid points along y (0: from the input, or as along x)", 0},
@@ -88,12 +88,13 @@ const std::vector<Group>& table() {
         {"bheatflx", &Options::bheatflx, "W m-2", "geothermal heat flux", 0},
         {"theta_ocean", &Options::theta_ocean, "K", "ocean temperature for PICO", 200, 330},
         {"salinity_ocean", &Options::salinity_ocean, "g/kg", "ocean salinity for PICO", 0, 50},
-        {"energy", &Options::energy, "", "compute the temperature of the ice"}}},
+        {"energy", &Options::energy, "", "compute the temperature of the ice (auto: on, or as the run that is continued)",
+         -infinity, infinity, "auto|on|off"}}},
       {"Ocean",
        {{"ocean", &Options::ocean, "", "melt below ice shelves (auto: none for dome, shelf, stream)", -infinity, infinity,
          "auto|pico|none"},
-        {"pico_gamma_T", &Options::pico_gamma_T, "m s-1", "turbulent heat exchange coefficient", 0},
-        {"pico_overturning", &Options::pico_overturning, "", "overturning coefficient C, m6 s-1 kg-1", 0},
+        {"pico_gamma_T", &Options::pico_gamma_T, "m s-1", "turbulent heat exchange coefficient", 1e-12, 1},
+        {"pico_overturning", &Options::pico_overturning, "", "overturning coefficient C, m6 s-1 kg-1", 1e-6, 1e12},
         {"pico_continental_shelf_depth", &Options::pico_continental_shelf_depth, "m",
          "bed elevation that bounds the continental shelf", -infinity, 0},
         {"pico_exclude_ice_rises", &Options::pico_exclude_ice_rises, "", "ice rises have no grounding line"},
@@ -114,7 +115,9 @@ const std::vector<Group>& table() {
         {"io_commit_every", &Options::io_commit_every, "",
          "records after which a growing file is made durable (0: only at its end)", 0},
         {"report", &Options::report, "", "JSON report of times, iterations, bytes, versions"},
-        {"progress", &Options::progress, "", "show progress and an estimate of the end on a terminal"},
+        {"progress", &Options::progress, "",
+         "progress and an estimate of the end on standard error (auto: if that is a terminal)", -infinity, infinity,
+         "auto|on|off"},
         {"verbose", &Options::verbose, "", "print one line per time step and the table of times"}}}};
   return groups;
 }
@@ -197,7 +200,7 @@ const Entry* find(const std::string& name) {
 
 std::string nearest(const std::string& name) {
   std::string best;
-  std::size_t fewest = name.size();
+  std::size_t fewest = std::max<std::size_t>(3, name.size() / 3 + 1); // farther is no suggestion
   for (const Group& group : table()) {
     for (const Entry& entry : group.entries) {
       const std::size_t n = io::edit_distance(name, entry.name);
@@ -237,6 +240,23 @@ void check_together(const Options& o) {
   need(o.till_topg_max > o.till_topg_min, "options -till_topg_min and -till_topg_max: expected min < max");
   need((o.px == 0) == (o.py == 0), "options -grid_px and -grid_py: expected both or none");
   need(o.snapshot_file.empty() == (o.snapshot_every == 0.0), "options -snapshot_file and -snapshot_every: expected both or none");
+  need(o.snapshot_every == 0.0 || o.snapshot_every >= 0.001,
+       "option -snapshot_every: expected at least 0.001 year (files are named by thousandths of a year)");
+  const std::pair<const char*, const std::string&> files[] = {{"-o", o.output},
+                                                              {"-spatial_file", o.spatial_file},
+                                                              {"-timeseries_file", o.timeseries_file},
+                                                              {"-report", o.report},
+                                                              {"-i", o.input}};
+  for (const auto& a : files) {
+    for (const auto& b : files) {
+      const bool restart_in_place =
+          std::string(a.first) == "-o" && std::string(b.first) == "-i"; // written when all has been read
+      if (&a < &b && !a.second.empty() && a.second == b.second && !restart_in_place) {
+        throw Error(std::string("options ") + a.first + " and " + b.first + ": expected different files, found '" + a.second +
+                    "' twice");
+      }
+    }
+  }
   need(o.spatial_file.empty() || o.spatial_every > 0.0, "option -spatial_every: expected a positive time with -spatial_file");
 }
 
@@ -244,19 +264,20 @@ void check_together(const Options& o) {
 
 Options read_options() {
   Options options;
-  std::string both = "";
   for (const Given& given : unused_options()) {
     const Entry* entry = find(given.name);
     if (entry == nullptr) {
-      if (given.name.compare(0, 4, "ssa_") == 0) continue; // the solver's, see check_solver_options
+      if (given.name.compare(0, 4, "ssa_") == 0) continue;                        // the solver's, see check_solver_options
+      if (given.name == "options_left" || given.name == "options_view") continue; // PETSc's own, looked at when it ends
       unknown(given.name);
     }
     PetscBool is_set = PETSC_FALSE;
     NUNATAK_PETSC(PetscOptionsHasName(nullptr, nullptr, ("-" + given.name).c_str(), &is_set)); // marks it as used
     set(options, *entry, given.value, given.has_value);
-    if (given.name == "i" || given.name == "init") both += given.name + " ";
+    options.given.insert(entry->name);
   }
-  if (both == "i init " || both == "init i ") throw Error("options -i and -init: expected one of them, found both");
+  if (options.given.count("i") + options.given.count("init") == 2)
+    throw Error("options -i and -init: expected one of them, found both");
   check_together(options);
   return options;
 }
@@ -283,7 +304,7 @@ void print_help(std::ostream& out) {
       const std::string value = text_of(defaults, entry);
       std::string right = value.empty() ? "none" : value;
       if (entry.unit[0] != '\0') right += std::string(" ") + entry.unit;
-      out << "  -" << std::left << std::setw(29) << entry.name << std::setw(20) << right << "  " << entry.doc;
+      out << "  -" << std::left << std::setw(31) << entry.name << std::setw(20) << right << "  " << entry.doc;
       if (entry.words[0] != '\0') out << ": " << entry.words;
       out << "\n";
     }

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include <iosfwd>
+#include <set>
 #include <string>
 
 namespace nunatak {
@@ -16,7 +17,7 @@ struct Options {
   // where the run starts
   std::string input; // -i
   std::string init = "marine";
-  double seed = 1.0;
+  int seed = 1;
   // grid
   int Mx = 0, My = 0, Mz = 0;
   double dx = 0.0; // m
@@ -47,7 +48,7 @@ struct Options {
   double bheatflx = 0.05;                      // W m-2
   double theta_ocean = 271.65;                 // K
   double salinity_ocean = 34.7;                // g/kg
-  bool energy = true;
+  std::string energy = "auto";
   // ocean
   std::string ocean = "auto";
   double pico_gamma_T = 2e-5;                   // m/s
@@ -69,8 +70,10 @@ struct Options {
   std::string io_transport = "sync";
   int io_commit_every = 10;
   std::string report;
-  bool progress = true;
+  std::string progress = "auto";
   bool verbose = true;
+
+  std::set<std::string> given; ///< names of the options that the user has set
 };
 
 /// The values set by the user, checked: type, unit, range, allowed words. Throws Error that names the option, what was expected

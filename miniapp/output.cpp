@@ -4,10 +4,9 @@
 #include "kernels/constants.hpp"
 #include "kernels/geometry.hpp"
 #include "miniapp/error.hpp"
+#include "miniapp/paths.hpp"
 #include "miniapp/units.hpp"
 #include "miniapp/variables.hpp"
-
-#include <unistd.h>
 
 #include <cmath>
 #include <cstdio>
@@ -17,35 +16,26 @@ namespace nunatak {
 
 namespace {
 
-/// An output folder that is not there should be found out before the run, not after it.
-void require_writable_folder(MPI_Comm comm, const std::string& option, const std::string& path) {
-  if (path.empty()) return;
-  int rank = 0;
-  MPI_Comm_rank(comm, &rank);
-  const auto slash = path.rfind('/');
-  const std::string folder = slash == std::string::npos ? "." : slash == 0 ? "/" : path.substr(0, slash);
-  int ok = rank == 0 ? access(folder.c_str(), W_OK | X_OK) == 0 : 0;
-  MPI_Bcast(&ok, 1, MPI_INT, 0, comm);
-  if (ok == 0)
-    throw Error("option " + option + ": cannot write '" + path + "': no such folder, or no permission to write in '" + folder +
-                "'");
-}
-
+/// The names in a list separated by commas, with or without blanks.
 std::vector<std::string> split(const std::string& words) {
   std::vector<std::string> list;
-  std::istringstream in(words);
-  for (std::string word; std::getline(in, word, ',');) list.push_back(word);
+  std::istringstream in(words + ",");
+  for (std::string word; std::getline(in, word, ',');) {
+    word.erase(0, word.find_first_not_of(' '));
+    word.erase(word.find_last_not_of(' ') + 1);
+    list.push_back(word);
+  }
   return list;
 }
 
-/// The multiples of `every` years after `start`: the first one later than `time` (s).
-double next_multiple(double time, double start, double every_years) {
-  const double every = every_years * seconds_per_year, n = std::floor((time - start) / every * (1.0 + 1e-14) + 1e-9);
-  return start + (n + 1.0) * every;
+/// The first multiple of `every` years later than `time` (s).
+double next_multiple(double time, double every_years) {
+  const double every = every_years * seconds_per_year;
+  return (std::floor(time / every * (1.0 + 1e-14) + 1e-9) + 1.0) * every;
 }
 
-bool is_multiple(double time, double start, double every_years) {
-  const double n = (time - start) / (every_years * seconds_per_year);
+bool is_multiple(double time, double every_years) {
+  const double n = time / (every_years * seconds_per_year);
   return std::fabs(n - std::round(n)) < 1e-9;
 }
 
@@ -59,9 +49,19 @@ Output::Output(const Options& options, const Grid& grid, MpiRanks& ranks, double
                                      {"-snapshot_file", options.snapshot_file},
                                      {"-spatial_file", options.spatial_file},
                                      {"-timeseries_file", options.timeseries_file}}) {
-    require_writable_folder(ranks.comm(), option, path);
+    require_writable(ranks.comm(), option, path);
   }
-  for (const std::string& name : m_spatial_vars) variable_info(name);
+  for (const std::string& name : m_spatial_vars) {
+    try {
+      variable_info(name);
+    } catch (const Error& error) {
+      throw Error(std::string("option -spatial_vars: ") + error.what());
+    }
+    if (name.compare(0, 5, "pico_") == 0 && options.ocean != "pico" && !options.spatial_file.empty()) {
+      throw Error("option -spatial_vars: " + name + " is not computed in this run (expected -ocean pico, found " + options.ocean +
+                  ")");
+    }
+  }
   io::Options io_options;
   io_options.format = options.io_format;
   io_options.layout = options.io_layout;
@@ -109,8 +109,7 @@ void Output::put_record(io::File& file, std::size_t record, double time, const F
   for (const io::Variable& v : file.schema().variables) {
     if (v.dimensions.size() < 3) continue; // coordinates
     const Field* field = fields.find(v.name);
-    if (field == nullptr)
-      throw Error(file.path() + ": variable '" + v.name + "' is not computed in this run (options -stress, -ocean, -energy)");
+    if (field == nullptr) throw Error(file.path() + ": variable '" + v.name + "' is not computed in this run");
     put_field(file, record, *field);
   }
 }
@@ -126,6 +125,13 @@ void Output::write_state(const std::string& path, double time, std::int64_t step
   io::Schema schema = map_schema(m_grid, names, m_title, m_history);
   schema.attributes.emplace_back("model_time_seconds", time);
   schema.attributes.emplace_back("model_state_variables", state_names);
+  for (const auto& [name, value] : {std::pair{"init", m_options.init},
+                                    {"stress", m_options.stress},
+                                    {"rheology", m_options.rheology},
+                                    {"ocean", m_options.ocean},
+                                    {"energy", m_options.energy}}) {
+    schema.attributes.emplace_back(std::string("option_") + name, value); // "auto" of the run that continues this one
+  }
   const auto file = m_writer->open(path, schema, {io::FileKind::once, 0});
   put_coordinates(*file, m_grid, m_ranks.patch());
   put_record(*file, 0, time, fields);
@@ -136,12 +142,12 @@ void Output::write_state(const std::string& path, double time, std::int64_t step
 }
 
 void Output::write_due(double time, std::int64_t step, const FieldList& restart, const std::function<FieldList()>& all) {
-  if (m_spatial && is_multiple(time, m_start, m_options.spatial_every)) {
+  if (m_spatial && is_multiple(time, m_options.spatial_every)) {
     Timers::Scope scope(m_timers, "output: spatial");
     put_record(*m_spatial, m_spatial_records++, time, all());
     m_spatial->end_record(step);
   }
-  if (!m_options.snapshot_file.empty() && time > m_start && is_multiple(time, m_start, m_options.snapshot_every)) {
+  if (!m_options.snapshot_file.empty() && time > m_start && is_multiple(time, m_options.snapshot_every)) {
     Timers::Scope scope(m_timers, "output: snapshot");
     std::string stem = m_options.snapshot_file;
     if (stem.size() > 3 && stem.compare(stem.size() - 3, 3, ".nc") == 0) stem.resize(stem.size() - 3);
@@ -153,8 +159,8 @@ void Output::write_due(double time, std::int64_t step, const FieldList& restart,
 
 double Output::next_due(double time) const {
   double next = HUGE_VAL;
-  if (m_spatial) next = std::fmin(next, next_multiple(time, m_start, m_options.spatial_every));
-  if (!m_options.snapshot_file.empty()) next = std::fmin(next, next_multiple(time, m_start, m_options.snapshot_every));
+  if (m_spatial) next = std::fmin(next, next_multiple(time, m_options.spatial_every));
+  if (!m_options.snapshot_file.empty()) next = std::fmin(next, next_multiple(time, m_options.snapshot_every));
   return next;
 }
 

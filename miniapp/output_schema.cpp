@@ -135,7 +135,6 @@ io::Schema series_schema(const std::vector<Scalar>& scalars, const std::string& 
   schema.variables = {time_variable(true), {"time_bnds", Type::float64, {"time", "bnds"}, {}}};
   for (const Scalar& s : scalars) {
     io::Variable v{s.name, Type::float64, {"time"}, {{"long_name", s.long_name}, {"units", s.units}}};
-    if (s.standard_name[0] != '\0') v.attributes.emplace_back("standard_name", s.standard_name);
     schema.variables.push_back(v);
   }
   return schema;

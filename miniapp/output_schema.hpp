@@ -30,7 +30,6 @@ struct Scalar {
   const char* name;
   const char* units;
   const char* long_name;
-  const char* standard_name = "";
 };
 
 /// A file of scalars along time, with time_bnds: each record covers the step that led to it.

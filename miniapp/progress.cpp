@@ -7,12 +7,13 @@
 
 namespace nunatak {
 
-Progress::Progress(int rank, bool wanted) : m_on(rank == 0 && wanted && isatty(STDERR_FILENO) != 0), m_start(MPI_Wtime()) {}
+Progress::Progress(int rank, const std::string& wanted)
+    : m_on(rank == 0 && (wanted == "on" || (wanted == "auto" && isatty(STDERR_FILENO) != 0))), m_start(MPI_Wtime()) {}
 
-Progress::~Progress() { clear(); }
+Progress::~Progress() { hide(); }
 
-void Progress::clear() {
-  if (m_on && m_last > 0.0) std::fprintf(stderr, "\r\033[K");
+void Progress::hide() {
+  if (m_on && m_last > 0.0) std::fputs("\r\033[K", stderr), std::fflush(stderr);
 }
 
 void Progress::update(double done, const std::string& what) {

@@ -3,6 +3,7 @@
 #include "io/library_versions.hpp"
 #include "kernels/array.hpp"
 #include "miniapp/error.hpp"
+#include "miniapp/paths.hpp"
 
 #include <petscversion.h>
 #include <sys/resource.h>
@@ -44,10 +45,7 @@ std::string utc_now() {
 
 Report::Report(const Options& options, const Grid& grid, MPI_Comm comm) : m_path(options.report), m_comm(comm) {
   MPI_Comm_rank(comm, &m_rank);
-  int failed = 0;
-  if (m_rank == 0 && !m_path.empty()) failed = std::ofstream(m_path, std::ios::app) ? 0 : 1;
-  MPI_Bcast(&failed, 1, MPI_INT, 0, comm);
-  if (failed != 0) throw Error("option -report: cannot write '" + m_path + "'");
+  require_writable(comm, "-report", m_path);
 
   const Decomposition& d = grid.decomposition;
   m_json["started"] = utc_now();
@@ -81,7 +79,11 @@ void Report::finish(const Timers& timers, const Log& log) {
   log.line(text);
 
   int failed = 0;
-  if (m_rank == 0 && !m_path.empty()) failed = std::ofstream(m_path, std::ios::trunc) << m_json.dump(2) << "\n" ? 0 : 1;
+  if (m_rank == 0 && !m_path.empty()) {
+    const std::string temporary = m_path + ".tmp";
+    failed = std::ofstream(temporary) << m_json.dump(2) << "\n" ? 0 : 1;
+    if (failed == 0) failed = std::rename(temporary.c_str(), m_path.c_str()) != 0;
+  }
   MPI_Bcast(&failed, 1, MPI_INT, 0, m_comm);
   if (failed != 0) throw Error("option -report: cannot write '" + m_path + "'");
 }

@@ -38,6 +38,7 @@ StressBalance::StressBalance(const Options& options, const Grid& grid, const Lev
             options.till_topg_max,
             options.till_overburden_fraction,
             options.till_frozen_below};
+  if (!m_slides) check_solver_options();
   if (m_slides) m_ssa = std::make_unique<Ssa>(ranks, grid.dx, grid.dy, ssa_options(options));
 }
 

@@ -29,7 +29,7 @@ OPTIONS = [
     (("-stress", "full"), ("-stress", "ssa+sia", "full")),
     (("-pico_boxes", "0"), ("-pico_boxes", "at least 1")),
     (("-pico_continental_shelf_depth", "800"), ("-pico_continental_shelf_depth", "at most 0")),
-    (("-energy", "maybe"), ("-energy", "true or false", "maybe")),
+    (("-energy", "maybe"), ("-energy", "auto|on|off", "maybe")),
     (("result.nc",), ("result.nc", "belongs to no option")),
     (("-options_file", "missing.yaml"), ("-options_file", "missing.yaml")),
     (("-snapshot_file", "s"), ("-snapshot_every",)),
