@@ -114,21 +114,26 @@ void commit_file(const std::string& temporary, const std::string& path, Manifest
   append_line(manifest_of(path), line_of(entry, "committed"));
 }
 
-void copy_file(const std::string& from, const std::string& to) {
+std::uint64_t copy_file(const std::string& from, const std::string& to) {
   const Descriptor in(from, O_RDONLY, "expected to read it"), out(to, O_WRONLY | O_CREAT | O_TRUNC, "expected to create it");
   std::vector<char> buffer;
+  std::uint64_t copied = 0;
   while (true) {
     const ssize_t n = ::copy_file_range(in, nullptr, out, nullptr, std::size_t{1} << 30, 0);
-    if (n == 0) break;
-    if (n > 0) continue;
+    if (n == 0) return copied;
+    if (n > 0) {
+      copied += static_cast<std::uint64_t>(n);
+      continue;
+    }
     if (errno == EINTR) continue;
     if (errno != EXDEV && errno != EINVAL && errno != ENOSYS && errno != EOPNOTSUPP)
       fail(to, "expected to copy '" + from + "' to it");
     buffer.resize(1 << 20); // this file system cannot copy by itself: read and write, from where we are
     const ssize_t got = ::read(in, buffer.data(), buffer.size());
     if (got < 0) fail(from, "expected to read it");
-    if (got == 0) break;
+    if (got == 0) return copied;
     write_all(out, to, buffer.data(), static_cast<std::size_t>(got));
+    copied += static_cast<std::uint64_t>(got);
   }
 }
 

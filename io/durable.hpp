@@ -30,8 +30,8 @@ ManifestEntry checksum_file(const std::string& path);
 /// Rename `temporary` to `path` durably and append `entry` to manifest.jsonl in the same folder, durably.
 void commit_file(const std::string& temporary, const std::string& path, ManifestEntry entry);
 
-/// Copy a file, by reference where the file system can.
-void copy_file(const std::string& from, const std::string& to);
+/// Copy a file, by reference where the file system can; returns its bytes.
+std::uint64_t copy_file(const std::string& from, const std::string& to);
 
 /// manifest.jsonl in the folder of `path`.
 std::string manifest_of(const std::string& path);

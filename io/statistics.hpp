@@ -29,12 +29,12 @@ constexpr std::array<const char*, n_phases> phase_names = {"open",  "define", "p
 struct Statistics {
   struct Entry {
     double seconds = 0.0;
-    std::int64_t bytes = 0;      ///< post: payload in the file's types; checksum: bytes read
+    std::int64_t bytes = 0;      ///< post: payload in the file's types; copy: bytes copied; checksum: bytes read
     std::int64_t operations = 0; ///< calls
   };
   std::array<Entry, n_phases> phases{};
-  std::int64_t written_bytes = 0;      ///< handed to the file system by this rank
-  std::int64_t written_operations = 0; ///< library calls that did so
+  std::int64_t written_bytes = 0;      ///< handed to the file system by this rank, copies included
+  std::int64_t written_operations = 0; ///< library calls that did so, and copies
 
   Entry& operator[](Phase phase) { return phases[static_cast<std::size_t>(phase)]; }
   const Entry& operator[](Phase phase) const { return phases[static_cast<std::size_t>(phase)]; }

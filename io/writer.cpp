@@ -5,8 +5,15 @@
 #include "io/durable.hpp"
 
 #include <algorithm>
+#include <cstdio>
 
 namespace nunatak::io {
+
+namespace {
+
+constexpr const char* commit_suffix = ".commit"; // of the copy that is about to be committed
+
+} // namespace
 
 std::unique_ptr<Writer> make_writer(MPI_Comm comm, const Options& options) {
   return std::make_unique<Writer>(comm, options, find_format(options));
@@ -140,21 +147,35 @@ void File::wait() {
   together(Phase::wait, [&] { m_format->wait(); });
 }
 
+/// See FileOptions: so many more records, and half as many again as the last commit had.
+bool File::is_time_to_commit() const {
+  const std::int64_t every = m_file_options.commit_every, more = m_ended - m_committed;
+  return m_file_options.kind == FileKind::append && every > 0 && more >= every && 2 * more >= m_committed && m_format->has_file();
+}
+
 void File::end_record(std::int64_t step) {
   wait();
-  m_uncommitted += 1;
-  if (m_file_options.kind != FileKind::append || m_file_options.commit_every < 1 || m_uncommitted < m_file_options.commit_every ||
-      !m_format->has_file()) {
-    return;
-  }
-  m_uncommitted = 0;
+  m_ended += 1;
+  if (!is_time_to_commit()) return;
+  m_committed = m_ended;
   check_complete();
   together(Phase::flush, [&] { m_format->flush(); });
-  const std::string copy = m_path + ".commit";
-  together(Phase::copy, [&] {
-    if (m_rank == 0) copy_file(m_temporary, copy);
-  });
-  commit(copy, step);
+  const std::string copy = m_path + commit_suffix;
+  Statistics copied;
+  try {
+    together(Phase::copy, [&] {
+      if (m_rank != 0) return;
+      copied[Phase::copy].bytes = static_cast<std::int64_t>(copy_file(m_temporary, copy));
+      copied.written_bytes = copied[Phase::copy].bytes;
+      copied.written_operations = 1;
+    });
+    m_statistics += copied;
+    m_total += copied;
+    commit(copy, step);
+  } catch (const Error&) { // on all ranks
+    if (m_rank == 0) std::remove(copy.c_str());
+    throw;
+  }
 }
 
 void File::sync() {

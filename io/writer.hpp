@@ -46,9 +46,11 @@ enum class FileKind {
 
 struct FileOptions {
   FileKind kind = FileKind::once;
-  /// append: after every so many records name.nc is replaced, in one rename, by a copy of what has been written so far, so that a
-  /// committed state can be opened at any time, checked against the manifest, and survives whatever comes later. Costs a copy
-  /// of the file. 0: only close() commits.
+  /// append: after so many records name.nc is replaced, in one rename, by a copy of what has been written so far, so that a
+  /// committed state can be opened at any time, checked against the manifest, and survives whatever comes later. Then again when
+  /// at least so many more records have come and the file has grown by at least a half: with 10 after 10, 20, 30, 45, 68, 102,
+  /// ... All copies together hold less than three times the records of the file. A crash loses the records since the last
+  /// commit: at most commit_every or a third of all (rounded up), whichever is more. 0: only close() commits.
   int commit_every = 0;
 };
 
@@ -82,7 +84,8 @@ public:
     put_all(variable, record, values.size(), reinterpret_cast<const std::byte*>(values.data()), type_of<T>());
   }
 
-  /// All values of the record (and of variables without records) have been put. Commits if commit_every says so.
+  /// All values of the record (and of variables without records) have been put. Commits if commit_every says so; if that fails,
+  /// the last commit stands and the copy is removed.
   void end_record(std::int64_t step = -1);
   /// What has been put can be read by another process, in name.nc.tmp. Not durable.
   void sync();
@@ -103,6 +106,7 @@ private:
   template <class F> void together(Phase phase, const F& f);
   template <class F> void keep_error(const F& f);
   void wait();
+  bool is_time_to_commit() const;
   void check_complete() const;
   void commit(const std::string& temporary, std::int64_t step);
   [[noreturn]] void fail(const std::string& what) const;
@@ -115,7 +119,8 @@ private:
   std::unique_ptr<Format> m_format;
   std::vector<std::int64_t> m_put; ///< elements of each variable that this rank has put
   std::int64_t m_records = 0;      ///< records begun, the same on all ranks
-  int m_uncommitted = 0;           ///< records ended since the last commit
+  std::int64_t m_ended = 0;        ///< records ended
+  std::int64_t m_committed = 0;    ///< records ended at the last commit
   std::string m_error;             ///< the first error of this rank that the others do not know yet
   bool m_closed = false;
   Written m_written;

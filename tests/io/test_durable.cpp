@@ -107,6 +107,39 @@ TEST_CASE("append: a committed state can be opened at any time and survives") {
   CHECK(io::verify_manifest(manifest).empty());
 }
 
+TEST_CASE("append: commits grow rarer with the file, so that all copies together stay below three times the file") {
+  const Scratch scratch;
+  io::Options options;
+  options.format = GENERATE("serial", "pnetcdf");
+  const auto writer = io::make_writer(MPI_COMM_WORLD, options);
+  const std::string path = scratch / "ts.nc", manifest = scratch / "manifest.jsonl";
+  io::Schema schema = series();
+  schema.dimensions[1].length = 1000; // records of 8008 bytes: the header, 8192 bytes, counts little
+  const auto file = writer->open(path, schema, {io::FileKind::append, 4});
+  for (std::size_t t = 0; t < 200; ++t) {
+    file->put_all("time", t, std::vector<double>{static_cast<double>(t)});
+    file->put_all("thk", t, std::vector<double>(1000, 0.5));
+    file->end_record();
+  }
+  std::vector<std::int64_t> records;
+  std::int64_t copied = 0;
+  for (const auto& line : lines_of(manifest)) {
+    if (line["state"] != "committed") continue;
+    records.push_back(line["records"]);
+    copied += line["size"].get<std::int64_t>();
+  }
+  // at least 4 more, and at least half as many again
+  CHECK(records == std::vector<std::int64_t>{4, 8, 12, 18, 27, 41, 62, 93, 140});
+  file->close();
+  const auto final_size = static_cast<std::int64_t>(std::filesystem::file_size(path));
+  const io::Summary s = io::summarize(MPI_COMM_WORLD, writer->statistics());
+  CHECK(s[io::Phase::copy].bytes == copied);
+  CHECK(copied < 3 * final_size);
+  CHECK(s[io::Phase::checksum].bytes == copied + final_size);
+  CHECK(s.written_bytes >= copied + 200 * 8008); // the values once, and the copies
+  CHECK(s.written_bytes < copied + 2 * final_size);
+}
+
 TEST_CASE("the manifest notices what changed after it was written") {
   const Scratch scratch;
   const std::string manifest = scratch / "manifest.jsonl", path = scratch / "ex.nc";
@@ -193,6 +226,6 @@ TEST_CASE("the checksum is zlib's CRC-32, as every tool computes it") {
   const auto entry = io::checksum_file(scratch / "digits");
   CHECK(entry.checksum == "crc32:cbf43926"); // the check value of the standard
   CHECK(entry.size == 9);
-  scratch.on_rank_0([&] { io::copy_file(scratch / "digits", scratch / "copy"); });
+  scratch.on_rank_0([&] { CHECK(io::copy_file(scratch / "digits", scratch / "copy") == 9); });
   CHECK(io::checksum_file(scratch / "copy").checksum == entry.checksum);
 }

@@ -1,4 +1,5 @@
 // Errors of the writer: on every rank, naming file and cause, without a hang and without a final name.
+#include "io/durable.hpp"
 #include "io/mpi_io.hpp"
 #include "io/writer.hpp"
 #include "tests/io/scratch.hpp"
@@ -161,4 +162,30 @@ TEST_CASE("a full disk is an error on every rank") {
   }
   CHECK_THAT(found, ContainsSubstring("ex.nc"));
   CHECK_FALSE(std::filesystem::exists(scratch / "ex.nc"));
+}
+
+TEST_CASE("a full disk while committing leaves the last commit and no half copy") {
+  const Scratch scratch;
+  const auto writer = writer_of(GENERATE("serial", "pnetcdf"));
+  constexpr std::size_t cells = 1 << 14;
+  const std::string path = scratch / "ts.nc";
+  const auto file = writer->open(path, schema_of(cells), {io::FileKind::append, 1});
+  const Share mine(cells);
+  const std::vector<double> thk(mine.count, 1.0);
+  const std::vector<std::int8_t> mask(mine.count, 1);
+  file->put("mask", mine.block(), mask.data());
+  file->put("thk", 0, mine.block(), thk.data());
+  file->end_record();
+  const auto committed = io::checksum_file(path);
+  file->put("thk", 1, mine.block(), thk.data());
+  file->sync(); // the record is there: what fails is the copy
+  std::string found;
+  {
+    const FullDisk full(1 << 17, true);
+    found = message([&] { file->end_record(); });
+  }
+  CHECK_THAT(found, ContainsSubstring("ts.nc.commit") && ContainsSubstring("File too large"));
+  CHECK_FALSE(std::filesystem::exists(path + ".commit"));
+  CHECK(io::checksum_file(path).checksum == committed.checksum);
+  CHECK(io::verify_manifest(scratch / "manifest.jsonl").empty());
 }
