@@ -137,6 +137,15 @@ std::uint64_t copy_file(const std::string& from, const std::string& to) {
   }
 }
 
+std::string cause_of_failed_write(int error, const std::string& path, std::int64_t bytes) {
+  if (error == ENOSPC || error == EDQUOT || error == EFBIG) return std::string(": ") + std::strerror(error);
+  std::error_code no_answer;
+  const auto space = std::filesystem::space(path, no_answer);
+  if (no_answer || space.available >= static_cast<std::uintmax_t>(bytes)) return "";
+  return ": no space left on device: expected room for " + std::to_string(bytes) + " bytes, found " +
+         std::to_string(space.available);
+}
+
 std::vector<std::string> verify_manifest(const std::string& manifest) {
   std::vector<std::string> complaints;
   std::map<std::string, std::vector<ManifestEntry>> valid; // for each name, what its file may be

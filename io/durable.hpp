@@ -33,6 +33,11 @@ void commit_file(const std::string& temporary, const std::string& path, Manifest
 /// Copy a file, by reference where the file system can; returns its bytes.
 std::uint64_t copy_file(const std::string& from, const std::string& to);
 
+/// Why a write of `bytes` to a file at `path` failed, to be put after what a library said, which may be "unknown": ": " and the
+/// text of `error` (errno after the write) if it is about space; else, if the file system has less than that free, ": no space
+/// left on device" and the numbers; else nothing.
+std::string cause_of_failed_write(int error, const std::string& path, std::int64_t bytes);
+
 /// manifest.jsonl in the folder of `path`.
 std::string manifest_of(const std::string& path);
 

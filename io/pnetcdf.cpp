@@ -3,6 +3,7 @@
 // post() packs a copy and queues it (ncmpi_iput_vara); wait() is one collective ncmpi_wait_all per record, in which MPI-IO
 // merges the blocks of all variables and ranks. Copies are bounded: what exceeds Options::buffer_bytes per rank (of a record, or
 // of one variable) is written in several waits, decided from sizes that all ranks know.
+#include "io/durable.hpp"
 #include "io/error.hpp"
 #include "io/format.hpp"
 #include "io/mpi_io.hpp"
@@ -11,6 +12,7 @@
 #include <pnetcdf.h>
 
 #include <algorithm>
+#include <cerrno>
 
 namespace nunatak::io {
 
@@ -122,10 +124,10 @@ private:
     if (status != NC_NOERR) throw Error("file '" + m_path + "': " + what + "; found: " + ncmpi_strerror(status));
   }
 
-  void keep(int status, const std::string& variable) {
+  void keep(int status, const std::string& variable, const std::string& cause = "") {
     if (status == NC_NOERR || !m_error.empty()) return;
     m_error = "file '" + m_path + "': " + (variable.empty() ? "" : "variable '" + variable + "': ") +
-              "expected to write; found: " + ncmpi_strerror(status);
+              "expected to write; found: " + ncmpi_strerror(status) + cause;
   }
 
   void put_attribute(int id, const std::string& variable, const std::string& name, const Attribute::Value& value) const {
@@ -182,9 +184,11 @@ private:
 
   void write_pending() {
     std::vector<int> statuses(m_requests.size(), NC_NOERR);
+    errno = 0;
     const int status = ncmpi_wait_all(m_ncid, static_cast<int>(m_requests.size()), m_requests.data(), statuses.data());
-    for (std::size_t n = 0; n < statuses.size(); ++n) keep(statuses[n], m_schema->variables[m_names[n]].name);
-    keep(status, "");
+    const std::string cause = cause_of_failed_write(errno, m_path, m_pending);
+    for (std::size_t n = 0; n < statuses.size(); ++n) keep(statuses[n], m_schema->variables[m_names[n]].name, cause);
+    keep(status, "", cause);
     m_requests.clear();
     m_names.clear();
     m_used = 0;

@@ -8,8 +8,10 @@
 #include <catch2/generators/catch_generators.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 
+#include <cerrno>
 #include <csignal>
 #include <fstream>
+#include <limits>
 #include <sys/resource.h>
 
 using namespace nunatak;
@@ -161,6 +163,7 @@ TEST_CASE("a full disk is an error on every rank") {
     });
   }
   CHECK_THAT(found, ContainsSubstring("ex.nc"));
+  if (size_of(MPI_COMM_WORLD) == 1) CHECK_THAT(found, ContainsSubstring("File too large")); // what the system said
   CHECK_FALSE(std::filesystem::exists(scratch / "ex.nc"));
 }
 
@@ -188,4 +191,16 @@ TEST_CASE("a full disk while committing leaves the last commit and no half copy"
   CHECK_FALSE(std::filesystem::exists(path + ".commit"));
   CHECK(io::checksum_file(path).checksum == committed.checksum);
   CHECK(io::verify_manifest(scratch / "manifest.jsonl").empty());
+}
+
+TEST_CASE("the cause of a failed write: what the system said, or else that the disk is full") {
+  const Scratch scratch;
+  constexpr auto too_much = std::numeric_limits<std::int64_t>::max(); // more than any disk has
+  CHECK(io::cause_of_failed_write(ENOSPC, scratch.path(), 0) == ": No space left on device");
+  CHECK(io::cause_of_failed_write(EFBIG, scratch.path(), 0) == ": File too large");
+  CHECK(io::cause_of_failed_write(ENOENT, scratch.path(), 0) == ""); // has nothing to do with writing
+  CHECK(io::cause_of_failed_write(0, scratch.path(), 0) == "");
+  CHECK_THAT(io::cause_of_failed_write(0, scratch.path(), too_much),
+             ContainsSubstring(": no space left on device: expected room for 9223372036854775807 bytes, found "));
+  CHECK(io::cause_of_failed_write(0, scratch / "no/such/folder", too_much) == "");
 }
