@@ -5,7 +5,10 @@
 #include "io/durable.hpp"
 
 #include <algorithm>
+#include <climits>
 #include <cstdio>
+#include <cstring>
+#include <filesystem>
 
 namespace nunatak::io {
 
@@ -64,11 +67,29 @@ File::File(MPI_Comm comm, std::string path, Schema schema, FileOptions file_opti
   } catch (const Error& e) {
     fail(e.what());
   }
+  agree(comm, [&] {
+    if (m_rank == 0) check_name();
+  });
   together(Phase::open, [&] { m_format = open(m_comm, m_temporary, options); });
   together(Phase::define, [&] { m_format->define(m_schema); });
 }
 
 void File::fail(const std::string& what) const { throw Error("file '" + m_path + "': " + what); }
+
+/// What rename would refuse at the end of the run is refused here.
+void File::check_name() const {
+  std::error_code none;
+  const auto status = std::filesystem::status(m_path, none);
+  if (std::filesystem::is_directory(status)) fail("expected the name of a file, found a folder");
+  if (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status)) {
+    fail("expected the name of a file, found something there that is not a regular file");
+  }
+  const std::size_t length = std::filesystem::path(m_path).filename().string().size(),
+                    longest = NAME_MAX - std::strlen(commit_suffix);
+  if (length > longest) {
+    fail("expected a file name of at most " + std::to_string(longest) + " characters, found " + std::to_string(length));
+  }
+}
 
 Piece File::make_piece(std::size_t v, std::size_t record, const Block& block, const std::byte* data, Type type) const {
   const Variable& variable = m_schema.variables[v];

@@ -107,6 +107,7 @@ private:
   template <class F> void keep_error(const F& f);
   void wait();
   bool is_time_to_commit() const;
+  void check_name() const;
   void check_complete() const;
   void commit(const std::string& temporary, std::int64_t step);
   [[noreturn]] void fail(const std::string& what) const;
@@ -134,7 +135,8 @@ public:
   Writer(MPI_Comm comm, Options options, OpenFormat open_format)
       : m_comm(comm), m_options(std::move(options)), m_open(open_format) {}
 
-  /// Create path.tmp and write its header. Error on every rank if that is not possible.
+  /// Create path.tmp and write its header. Error on every rank if that is not possible, or if `path` is a folder (or else not a
+  /// regular file) or longer than the file system takes with ".commit" after it.
   std::unique_ptr<File> open(const std::string& path, const Schema& schema, FileOptions file_options = {});
 
   const Options& options() const { return m_options; }

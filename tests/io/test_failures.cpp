@@ -9,6 +9,7 @@
 #include <catch2/matchers/catch_matchers_string.hpp>
 
 #include <cerrno>
+#include <climits>
 #include <csignal>
 #include <fstream>
 #include <limits>
@@ -96,6 +97,16 @@ TEST_CASE("a file that cannot be created is an error on every rank") {
   CHECK_THAT(message([&] { writer->open(missing, schema_of(10)); }), ContainsSubstring(missing));
   scratch.on_rank_0([&] { std::ofstream(scratch / "file"); });
   CHECK_THAT(message([&] { writer->open(scratch / "file/ex.nc", schema_of(10)); }), ContainsSubstring("file/ex.nc"));
+  // what rename would refuse at the end is refused at the beginning
+  scratch.on_rank_0([&] { std::filesystem::create_directory(scratch / "folder.nc"); });
+  CHECK_THAT(message([&] { writer->open(scratch / "folder.nc", schema_of(10)); }),
+             ContainsSubstring("folder.nc': expected the name of a file, found a folder"));
+  CHECK_THAT(message([&] { writer->open(scratch / "folder.nc/", schema_of(10)); }), ContainsSubstring("found a folder"));
+  CHECK_FALSE(std::filesystem::exists(scratch / "folder.nc.tmp"));
+  const std::string longest(NAME_MAX - 7, 'n'); // with ".commit"
+  CHECK_THAT(message([&] { writer->open(scratch / (longest + "n"), schema_of(10)); }),
+             ContainsSubstring("at most 248 characters, found 249"));
+  CHECK(message([&] { writer->open(scratch / longest, schema_of(10)); }) == "no error");
   io::Schema bad = schema_of(10);
   bad.variables[0].dimensions[1] = "lev";
   CHECK_THAT(message([&] { writer->open(scratch / "ex.nc", bad); }),
