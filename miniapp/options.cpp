@@ -113,7 +113,7 @@ const std::vector<Group>& table() {
          "native"},
         {"io_transport", &Options::io_transport, "", "when they are written", -infinity, infinity, "sync"},
         {"io_commit_every", &Options::io_commit_every, "",
-         "records after which a growing file is made durable (0: only at its end)", 0},
+         "a growing file is made durable after so many more records, and half as many again (0: at its end)", 0},
         {"report", &Options::report, "", "JSON report of times, iterations, bytes, versions"},
         {"progress", &Options::progress, "",
          "progress and an estimate of the end on standard error (auto: if that is a terminal)", -infinity, infinity,
