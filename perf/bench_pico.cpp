@@ -1,0 +1,215 @@
+// bench_pico: times a whole PICO update and its parts, checks what it computed, and prints one JSON object.
+//
+//   mpiexec -n 2 bench_pico -i antarctica.nc -refine 2        mpiexec -n 1 bench_pico -dx 16km
+//
+// The parts go through the code of the model (kernels/pico, kernels/labels.hpp, kernels/distance.hpp) on one patch per process.
+// All parts take turns within a repetition, so that a disturbance of the machine meets them all alike. A time is that of the
+// slowest rank, from a barrier on. The first repetition is the warm-up and is dropped. See perf/README.md for the JSON.
+#include "io/library_versions.hpp"
+#include "kernels/pico/pico.hpp"
+#include "miniapp/report.hpp"
+#include "perf/pico_parts.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+using namespace nunatak;
+using namespace nunatak::bench;
+
+namespace {
+
+/// Something that is timed; `prepare` is not.
+struct Timed {
+  const char* name;
+  std::function<void()> run, prepare = [] {};
+  std::vector<double> ms = {};
+  Traffic traffic = {}; // of one call
+
+  double median() const { return ms.size() % 2 == 1 ? ms[ms.size() / 2] : 0.5 * (ms[ms.size() / 2 - 1] + ms[ms.size() / 2]); }
+};
+
+void time_in_turns(std::vector<Timed>& all, int repeat, MpiRanks& ranks) {
+  for (int n = 0; n <= repeat; ++n) {
+    for (Timed& t : all) {
+      t.prepare();
+      const Traffic before = ranks.traffic();
+      MPI_Barrier(ranks.comm());
+      const double begin = MPI_Wtime();
+      t.run();
+      double ms = 1e3 * (MPI_Wtime() - begin);
+      MPI_Allreduce(MPI_IN_PLACE, &ms, 1, MPI_DOUBLE, MPI_MAX, ranks.comm());
+      t.traffic.collectives = ranks.traffic().collectives - before.collectives;
+      t.traffic.exchanges = ranks.traffic().exchanges - before.exchanges;
+      if (n > 0) t.ms.push_back(ms);
+    }
+  }
+  for (Timed& t : all) std::sort(t.ms.begin(), t.ms.end());
+}
+
+/// Owned cells in which two arrays differ in any bit, on this rank.
+template <class T> std::int64_t different(const Patch& p, const Array2<T>& a, const Array2<T>& b) {
+  std::int64_t cells = 0;
+  for (int j = 1; j <= p.ym; ++j) {
+    for (int i = 1; i <= p.xm; ++i) cells += std::memcmp(&a(j, i), &b(j, i), sizeof(T)) != 0;
+  }
+  return cells;
+}
+
+std::int64_t different(const Patch& p, const PicoFields& a, const PicoFields& b) {
+  return different(p, a.ice_rise_mask, b.ice_rise_mask) + different(p, a.ocean_mask, b.ocean_mask) +
+         different(p, a.lake_mask, b.lake_mask) + different(p, a.contshelf_mask, b.contshelf_mask) +
+         different(p, a.shelf_mask, b.shelf_mask) + different(p, a.distance_gl, b.distance_gl) +
+         different(p, a.distance_cf, b.distance_cf) + different(p, a.box_mask, b.box_mask) +
+         different(p, a.temperature, b.temperature) + different(p, a.salinity, b.salinity) +
+         different(p, a.temperature_box0, b.temperature_box0) + different(p, a.salinity_box0, b.salinity_box0) +
+         different(p, a.overturning, b.overturning) + different(p, a.melt, b.melt) +
+         different(p, a.base_temperature, b.base_temperature);
+}
+
+template <class T> T over_ranks(T value, MPI_Datatype type, MPI_Comm comm) {
+  MPI_Allreduce(MPI_IN_PLACE, &value, 1, type, MPI_SUM, comm);
+  return value;
+}
+
+/// `cells` is of this rank: none may be wrong on any.
+void require_none(std::int64_t cells, const std::string& what, MPI_Comm comm) {
+  cells = over_ranks(cells, MPI_INT64_T, comm);
+  if (cells != 0) throw Error("wrong result: " + what + " (" + std::to_string(cells) + " cells)");
+}
+
+void check_melt(const Problem& problem, const PicoFields& out, double total) {
+  const Patch p = problem.ranks->patch();
+  long double sum = 0.0L, size = 0.0L;
+  for (int j = 1; j <= p.ym; ++j) {
+    for (int i = 1; i <= p.xm; ++i) sum += out.melt(j, i), size += std::fabs(out.melt(j, i));
+  }
+  const long double to_mass = static_cast<long double>(problem.grid.dx) * problem.grid.dy * rho_ice;
+  sum = to_mass * over_ranks(sum, MPI_LONG_DOUBLE, problem.ranks->comm());
+  size = to_mass * over_ranks(size, MPI_LONG_DOUBLE, problem.ranks->comm());
+  if (!(std::fabs(sum - total) <= 1e-11L * size))
+    throw Error("wrong result: total melt is " + std::to_string(total) + " kg/s, the sum over cells is " + std::to_string(sum));
+}
+
+std::string kokkos_version() {
+  return std::to_string(KOKKOS_VERSION / 10000) + "." + std::to_string(KOKKOS_VERSION / 100 % 100) + "." +
+         std::to_string(KOKKOS_VERSION % 100);
+}
+
+std::string mpi_version() {
+  char text[MPI_MAX_LIBRARY_VERSION_STRING];
+  int length = 0;
+  MPI_Get_library_version(text, &length);
+  const std::string all(text, static_cast<std::size_t>(length));
+  return all.substr(0, all.find_first_of(",\n"));
+}
+
+nlohmann::json run(const Arguments& arguments, const Session& session) {
+  Problem problem = arguments.input.empty() ? synthetic_continent(arguments, session) : from_file(arguments, session);
+  MpiRanks& ranks = *problem.ranks;
+  const Grid& grid = problem.grid;
+  const Patch p = ranks.patch();
+  Pico pico(ranks, grid.dx, grid.dy);
+  pico::ShelfGeometry geometry(ranks, grid.dx, grid.dy, {});
+  pico::ShelfMelt melt(ranks, grid.dx, grid.dy, {});
+  std::vector<PicoFields> first{PicoFields(p)}, whole{PicoFields(p)}, in_two{PicoFields(p)};
+  PicoReport report = pico.update(problem.in, first), melt_report;
+  Parts parts(problem, first[0]);
+  const pico::Shelves* shelves = nullptr;
+
+  // a = b + s c on arrays far larger than any cache
+  const std::int64_t words = std::max<std::int64_t>((1 << 24) / session.size(), 1);
+  const Kokkos::View<double*, Mem> a("a", words), b("b", words), c("c", words);
+  Kokkos::deep_copy(b, 1.0);
+  Kokkos::deep_copy(c, 2.0);
+  const auto triad = [&] {
+    Kokkos::parallel_for("triad", Kokkos::RangePolicy<Exec>(0, words), [=](std::int64_t n) { a(n) = b(n) + 3.0 * c(n); });
+    Kokkos::fence("triad");
+  };
+  const auto reset = [&] { parts.reset(); };
+  std::vector<Timed> timed = {
+      {"update", [&] { report = pico.update(problem.in, whole); }},
+      {"geometry", [&] { shelves = &geometry.update(problem.in, in_two); }},
+      {"melt", [&] { melt.update(*shelves, problem.in, in_two, melt_report); }},
+      {"codes and segments", [&] { parts.cut(problem); }},
+      {"labels", [&] { parts.label(); }},
+      {"distances, bfs", [&] { parts.solve(DistanceSolver::bfs); }, reset},
+      {"distances, sweep", [&] { parts.solve(DistanceSolver::sweep); }, reset},
+  };
+  time_in_turns(timed, arguments.repeat, ranks);
+  std::vector<Timed> bandwidth = {{"triad", triad}}; // by itself: it leaves nothing of the parts in the caches
+  time_in_turns(bandwidth, arguments.repeat, ranks);
+
+  require_none(different(p, whole[0], first[0]), "a repeated update differs from the first", session.comm());
+  require_none(different(p, in_two[0], first[0]), "geometry and melt by themselves differ from the update", session.comm());
+  for (const DistanceSolver solver : {DistanceSolver::bfs, DistanceSolver::sweep}) {
+    parts.reset();
+    parts.solve(solver);
+    require_none(different(p, parts.distances[0][0], first[0].distance_gl) +
+                     different(p, parts.distances[1][0], first[0].distance_cf),
+                 std::string("distances of ") + (solver == DistanceSolver::bfs ? "bfs" : "sweep") + " differ from the update",
+                 session.comm());
+  }
+  std::int64_t open = 0;
+  for_each_cell("open ocean", p, [&](int j, int i) { open += first[0].ocean_mask(j, i) == 2; });
+  if (over_ranks(open, MPI_INT64_T, session.comm()) != parts.open_ocean) throw Error("wrong result: labels of the open ocean");
+  check_melt(problem, first[0], report.total_melt);
+
+  const double cells = static_cast<double>(grid.Mx()) * grid.My();
+  nlohmann::json json = {{"benchmark", "pico"}, {"started", utc_now()}, {"repetitions", arguments.repeat}};
+  json["input"] = arguments.input.empty() ? "synthetic continent" : arguments.input;
+  json["grid"] = {{"Mx", grid.Mx()}, {"My", grid.My()}, {"dx", grid.dx}, {"dy", grid.dy}, {"refine", arguments.refine}};
+  json["ranks"] = {
+      {"size", session.size()}, {"px", grid.decomposition.px}, {"py", grid.decomposition.py}, {"execution_space", Exec::name()}};
+  json["versions"] = {
+      {"nunatak", NUNATAK_VERSION}, {"compiler", __VERSION__}, {"Kokkos", kokkos_version()}, {"MPI", mpi_version()}};
+  for (const auto& [name, version] : io::library_versions()) json["versions"][name] = version;
+  json["result"] = {{"shelves", report.shelves},
+                    {"shelf_cells", report.shelf_cells},
+                    {"largest_distance", report.d_max},
+                    {"total_melt_Gt_per_year", report.total_melt * seconds_per_year / 1e12}};
+  for (const Timed& t : timed) {
+    json["parts"][t.name] = {{"median_ms", t.median()},
+                             {"min_ms", t.ms.front()},
+                             {"max_ms", t.ms.back()},
+                             {"ns_per_cell", t.median() * 1e6 / cells},
+                             {"collectives", t.traffic.collectives},
+                             {"exchanges", t.traffic.exchanges}};
+  }
+  json["parts"]["update"]["rounds"] = report.rounds;
+  json["parts"]["distances, bfs"]["rounds"] = parts.rounds[0];
+  json["parts"]["distances, sweep"]["rounds"] = parts.rounds[1];
+  const Timed& last = bandwidth[0];
+  const double doubles = static_cast<double>(words) * session.size();
+  json["triad"] = {{"doubles_per_array", doubles},
+                   {"GB_per_s", 24e-6 * doubles / last.median()},
+                   {"GB_per_s_min", 24e-6 * doubles / last.ms.back()},
+                   {"GB_per_s_max", 24e-6 * doubles / last.ms.front()},
+                   {"passes_per_update", timed[0].median() / cells / (last.median() / doubles)}};
+  return json;
+}
+
+} // namespace
+
+int main(int argc, char** argv) {
+  Session session(argc, argv);
+  const auto fail_together = [&](const std::exception& error) { // on all ranks: rank 0 speaks for them
+    if (session.rank() == 0) std::cerr << "bench_pico: error: " << error.what() << std::endl;
+    return 1;
+  };
+  try {
+    nlohmann::json json;
+    if (!session.help_wanted()) json = run(read_arguments(argc, argv), session);
+    if (session.rank() == 0) std::cout << (session.help_wanted() ? usage : json.dump(2) + "\n");
+    return 0;
+  } catch (const Error& error) {
+    return fail_together(error);
+  } catch (const io::Error& error) {
+    return fail_together(error);
+  } catch (const std::invalid_argument& error) {
+    return fail_together(error);
+  } catch (const std::exception& error) { // perhaps on this rank only: nobody may wait for it
+    std::cerr << "bench_pico: error: rank " << session.rank() << ": " << error.what() << std::endl;
+    MPI_Abort(session.comm(), 1);
+  }
+  return 1;
+}
