@@ -3,7 +3,7 @@
 //   mpiexec -n 2 bench_pico -i antarctica.nc -refine 2        mpiexec -n 1 bench_pico -dx 16km
 //
 // The parts go through the code of the model (kernels/pico, kernels/labels.hpp, kernels/distance.hpp) on one patch per process.
-// All parts take turns within a repetition, so that a disturbance of the machine meets them all alike. A time is that of the
+// Parts take turns within a repetition, so that a disturbance of the machine meets them all alike. A time is that of the
 // slowest rank, from a barrier on. The first repetition is the warm-up and is dropped. See perf/README.md for the JSON.
 #include "io/library_versions.hpp"
 #include "kernels/pico/pico.hpp"
@@ -133,11 +133,14 @@ nlohmann::json run(const Arguments& arguments, const Session& session) {
       {"codes and segments", [&] { parts.cut(problem); }},
       {"labels", [&] { parts.label(); }},
       {"distances, bfs", [&] { parts.solve(DistanceSolver::bfs); }, reset},
-      {"distances, sweep", [&] { parts.solve(DistanceSolver::sweep); }, reset},
   };
   time_in_turns(timed, arguments.repeat, ranks);
-  std::vector<Timed> bandwidth = {{"triad", triad}}; // by itself: it leaves nothing of the parts in the caches
+  // these two by themselves: they take long, and leave nothing of the others in the caches
+  std::vector<Timed> sweep = {{"distances, sweep", [&] { parts.solve(DistanceSolver::sweep); }, reset}},
+                     bandwidth = {{"triad", triad}};
+  time_in_turns(sweep, arguments.repeat, ranks);
   time_in_turns(bandwidth, arguments.repeat, ranks);
+  timed.push_back(sweep[0]);
 
   require_none(different(p, whole[0], first[0]), "a repeated update differs from the first", session.comm());
   require_none(different(p, in_two[0], first[0]), "geometry and melt by themselves differ from the update", session.comm());
@@ -184,7 +187,8 @@ nlohmann::json run(const Arguments& arguments, const Session& session) {
                    {"GB_per_s", 24e-6 * doubles / last.median()},
                    {"GB_per_s_min", 24e-6 * doubles / last.ms.back()},
                    {"GB_per_s_max", 24e-6 * doubles / last.ms.front()},
-                   {"passes_per_update", timed[0].median() / cells / (last.median() / doubles)}};
+                   {"passes_per_update", timed[0].median() / cells / (last.median() / doubles)},
+                   {"passes_per_update_best", timed[0].ms.front() / cells / (last.ms.front() / doubles)}};
   return json;
 }
 

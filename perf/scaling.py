@@ -81,7 +81,7 @@ def measure(arguments):
                 if same_work(report) != work:
                     fail(f"runs differ: expected {work}, found {same_work(report)} on {ranks} ranks")
                 reports[ranks].append(report)
-                print(f"run {n + 1} of {arguments.repeat}, {ranks} ranks: {report['wall_seconds']:.3f} s", file=sys.stderr)
+                print(f"run {n + 1} of {arguments.repeat}, {ranks} rank(s): {report['wall_seconds']:.3f} s", file=sys.stderr)
     return reports
 
 
@@ -157,12 +157,13 @@ def plot(result, path, least_share):
     axes.set_ylabel("time of the slowest rank (s)")
     grid = result["grid"]
     axes.set_title(
-        f"nunatak, {grid['Mx']} x {grid['My']} x {grid['Mz']} points, {result['steps']} steps; "
+        f"nunatak, {grid['Mx']} x {grid['My']} x {grid['Mz']} points, {result['steps']} step(s); "
         f"median, min and max of {result['repetitions']} runs",
         fontsize=10,
     )
     axes.grid(True, which="major", color="0.9")
-    axes.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), frameon=False, fontsize=9)
+    handles, labels = axes.get_legend_handles_labels()
+    axes.legend(handles[1:] + handles[:1], labels[1:] + labels[:1], loc="center left", bbox_to_anchor=(1.0, 0.5), frameon=False, fontsize=9)
     figure.savefig(path, dpi=160)
 
 
