@@ -7,6 +7,7 @@
 #include "io/error.hpp"
 #include "io/format.hpp"
 #include "io/mpi_io.hpp"
+#include "io/nc_type.hpp"
 #include "io/writer.hpp"
 
 #include <pnetcdf.h>
@@ -17,24 +18,6 @@
 namespace nunatak::io {
 
 namespace {
-
-nc_type nc_type_of(Type type) {
-  switch (type) {
-  case Type::int8:
-    return NC_BYTE;
-  case Type::int16:
-    return NC_SHORT;
-  case Type::int32:
-    return NC_INT;
-  case Type::int64:
-    return NC_INT64;
-  case Type::float32:
-    return NC_FLOAT;
-  case Type::float64:
-    return NC_DOUBLE;
-  }
-  return NC_NAT;
-}
 
 MPI_Datatype mpi_type_of(Type type) {
   switch (type) {

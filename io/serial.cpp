@@ -8,6 +8,7 @@
 //   |2|3|  gather                                  2 2 2 3 3
 #include "io/error.hpp"
 #include "io/format.hpp"
+#include "io/nc_type.hpp"
 #include "io/writer.hpp"
 
 #include <netcdf.h>
@@ -19,24 +20,6 @@
 namespace nunatak::io {
 
 namespace {
-
-nc_type nc_type_of(Type type) {
-  switch (type) {
-  case Type::int8:
-    return NC_BYTE;
-  case Type::int16:
-    return NC_SHORT;
-  case Type::int32:
-    return NC_INT;
-  case Type::int64:
-    return NC_INT64;
-  case Type::float32:
-    return NC_FLOAT;
-  case Type::float64:
-    return NC_DOUBLE;
-  }
-  return NC_NAT;
-}
 
 MPI_Datatype mpi_type_of_size(std::size_t bytes) {
   return bytes == 1 ? MPI_INT8_T : bytes == 2 ? MPI_INT16_T : bytes == 4 ? MPI_INT32_T : MPI_INT64_T;
