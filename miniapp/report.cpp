@@ -24,6 +24,8 @@ std::string mpi_version() {
   return all.substr(0, all.find_first_of(",\n"));
 }
 
+} // namespace
+
 nlohmann::json versions() {
   nlohmann::json json = {{"nunatak", NUNATAK_VERSION}, {"MPI", mpi_version()}};
   json["PETSc"] = std::to_string(PETSC_VERSION_MAJOR) + "." + std::to_string(PETSC_VERSION_MINOR) + "." +
@@ -33,8 +35,6 @@ nlohmann::json versions() {
   for (const auto& [name, version] : io::library_versions()) json[name] = version;
   return json;
 }
-
-} // namespace
 
 std::string utc_now() {
   const std::time_t now = std::time(nullptr);

@@ -15,6 +15,9 @@ namespace nunatak {
 /// Now, in ISO 8601.
 std::string utc_now();
 
+/// This program and every library that it runs with, name -> version.
+nlohmann::json versions();
+
 class Report {
 public:
   /// Throws Error naming the file if `options.report` cannot be written: at the start of the run, not at its end.

@@ -43,7 +43,7 @@ public:
   SsaAssembly(MpiRanks& ranks, double dx, double dy, const GlenLaw& glen, const TillLaw& till);
 
   /// Read the geometry: unknowns, load, coefficients. Collective; messages: a few rounds of ghosts (as many as a component
-  /// of ice crosses ranks), three reductions.
+  /// of ice crosses ranks) with a reduction each, one more exchange, one more reduction, one gather.
   void set_input(const SsaInput& input);
 
   std::int64_t first() const { return m_first; }       ///< number of the first owned unknown cell
@@ -103,7 +103,7 @@ private:
   Array2<std::int64_t> m_global; // number of an unknown cell, else -1
   Array2<double> m_BH;           // B H, Pa s^(1/n) m
   std::vector<Node> m_nodes;
-  std::vector<Element> m_elements;     // with at least two icy corners
+  std::vector<Element> m_elements;     // with at least one icy corner
   std::vector<double> m_load, m_yield; // m_yield: tau_c times grounded area, N
   std::int64_t m_first = 0, m_unknowns = 0, m_excluded = 0;
 };

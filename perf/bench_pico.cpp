@@ -5,7 +5,6 @@
 // The parts go through the code of the model (kernels/pico, kernels/labels.hpp, kernels/distance.hpp) on one patch per process.
 // Parts take turns within a repetition, so that a disturbance of the machine meets them all alike. A time is that of the
 // slowest rank, from a barrier on. The first repetition is the warm-up and is dropped. See perf/README.md for the JSON.
-#include "io/library_versions.hpp"
 #include "kernels/pico/pico.hpp"
 #include "miniapp/report.hpp"
 #include "perf/pico_parts.hpp"
@@ -90,19 +89,6 @@ void check_melt(const Problem& problem, const PicoFields& out, double total) {
     throw Error("wrong result: total melt is " + std::to_string(total) + " kg/s, the sum over cells is " + std::to_string(sum));
 }
 
-std::string kokkos_version() {
-  return std::to_string(KOKKOS_VERSION / 10000) + "." + std::to_string(KOKKOS_VERSION / 100 % 100) + "." +
-         std::to_string(KOKKOS_VERSION % 100);
-}
-
-std::string mpi_version() {
-  char text[MPI_MAX_LIBRARY_VERSION_STRING];
-  int length = 0;
-  MPI_Get_library_version(text, &length);
-  const std::string all(text, static_cast<std::size_t>(length));
-  return all.substr(0, all.find_first_of(",\n"));
-}
-
 nlohmann::json run(const Arguments& arguments, const Session& session) {
   Problem problem = arguments.input.empty() ? synthetic_continent(arguments, session) : from_file(arguments, session);
   MpiRanks& ranks = *problem.ranks;
@@ -163,9 +149,8 @@ nlohmann::json run(const Arguments& arguments, const Session& session) {
   json["grid"] = {{"Mx", grid.Mx()}, {"My", grid.My()}, {"dx", grid.dx}, {"dy", grid.dy}, {"refine", arguments.refine}};
   json["ranks"] = {
       {"size", session.size()}, {"px", grid.decomposition.px}, {"py", grid.decomposition.py}, {"execution_space", Exec::name()}};
-  json["versions"] = {
-      {"nunatak", NUNATAK_VERSION}, {"compiler", __VERSION__}, {"Kokkos", kokkos_version()}, {"MPI", mpi_version()}};
-  for (const auto& [name, version] : io::library_versions()) json["versions"][name] = version;
+  json["versions"] = versions();
+  json["versions"]["compiler"] = __VERSION__;
   json["result"] = {{"shelves", report.shelves},
                     {"shelf_cells", report.shelf_cells},
                     {"largest_distance", report.d_max},
