@@ -11,6 +11,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 namespace nunatak {
@@ -58,6 +59,12 @@ public:
   /// The contributions of all ranks, one after another in the order of ranks: the same on every rank. Two collectives
   /// (lengths, contents).
   virtual std::vector<std::int64_t> gather_all(const std::vector<std::vector<std::int64_t>>& contributions) = 0;
+  /// The same where every rank knows the length of every contribution: one collective.
+  virtual std::vector<std::int64_t> gather_all(const std::vector<std::vector<std::int64_t>>& contributions,
+                                               const std::vector<int>& lengths) = 0;
+
+  /// The same ranks over another grid, cut into as many patches. It counts its own traffic.
+  virtual std::unique_ptr<Ranks> over(const Decomposition& decomposition) const = 0;
 
 protected:
   Decomposition m_decomposition;

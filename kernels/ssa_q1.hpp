@@ -50,6 +50,7 @@ struct Q1Element {
   double area[16];    ///< of the icy quadrants, m2
   double weight;      ///< of a Gauss point, dx dy / 4, m2
 
+  Q1Element() = default;
   Q1Element(double dx, double dy) : weight(0.25 * dx * dy) {
     const double near = 0.5 - 0.5 / Kokkos::sqrt(3.0);
     for (int g = 0; g < 4; ++g) {
@@ -174,6 +175,7 @@ struct SsaElement {
   double nuH2;  ///< 2 nu H, Pa s m
   double slope; ///< its derivative with respect to e^2, divided by the area
 
+  SsaElement() = default;
   KOKKOS_INLINE_FUNCTION SsaElement(const Q1Element& q1, const GlenLaw& law, int ice, const double (&w)[8],
                                     const double (&BH)[4]) {
     // relative to one icy corner: the strain of fast, stiff ice would drown in the rounding of its velocity

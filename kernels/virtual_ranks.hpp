@@ -58,6 +58,21 @@ public:
     m_traffic.collectives += 2;
     return all;
   }
+  std::vector<std::int64_t> gather_all(const std::vector<std::vector<std::int64_t>>& contributions,
+                                       const std::vector<int>& lengths) override {
+    for (std::size_t r = 0; r < contributions.size(); ++r) {
+      if (contributions[r].size() != static_cast<std::size_t>(lengths[r]))
+        throw std::logic_error("gather over ranks: rank " + std::to_string(r) + " announced " + std::to_string(lengths[r]) +
+                               " values and has " + std::to_string(contributions[r].size()));
+    }
+    std::vector<std::int64_t> all = gather_all(contributions);
+    m_traffic.collectives -= 1;
+    return all;
+  }
+
+  std::unique_ptr<Ranks> over(const Decomposition& decomposition) const override {
+    return std::make_unique<VirtualRanks>(decomposition);
+  }
 
 private:
   template <class Op> void reduce(std::vector<std::vector<std::int64_t>>& values, Op op) {

@@ -81,13 +81,21 @@ void MpiRanks::max(std::vector<std::vector<std::int64_t>>& values) {
 
 std::vector<std::int64_t> MpiRanks::gather_all(const std::vector<std::vector<std::int64_t>>& contributions) {
   const int count = static_cast<int>(contributions[0].size());
-  std::vector<int> counts(static_cast<std::size_t>(m_decomposition.size())), starts(counts.size());
+  std::vector<int> counts(static_cast<std::size_t>(m_decomposition.size()));
   MPI_Allgather(&count, 1, MPI_INT, counts.data(), 1, MPI_INT, m_comm);
+  m_traffic.collectives += 1;
+  return gather_all(contributions, counts);
+}
+
+std::vector<std::int64_t> MpiRanks::gather_all(const std::vector<std::vector<std::int64_t>>& contributions,
+                                               const std::vector<int>& lengths) {
+  std::vector<int> starts(lengths.size());
   int total = 0;
-  for (std::size_t r = 0; r < counts.size(); ++r) starts[r] = total, total += counts[r];
+  for (std::size_t r = 0; r < lengths.size(); ++r) starts[r] = total, total += lengths[r];
   std::vector<std::int64_t> all(static_cast<std::size_t>(total));
-  MPI_Allgatherv(contributions[0].data(), count, MPI_INT64_T, all.data(), counts.data(), starts.data(), MPI_INT64_T, m_comm);
-  m_traffic.collectives += 2;
+  MPI_Allgatherv(contributions[0].data(), static_cast<int>(contributions[0].size()), MPI_INT64_T, all.data(), lengths.data(),
+                 starts.data(), MPI_INT64_T, m_comm);
+  m_traffic.collectives += 1;
   return all;
 }
 

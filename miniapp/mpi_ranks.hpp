@@ -21,6 +21,11 @@ public:
   void sum(std::vector<std::vector<std::int64_t>>& values) override;
   void max(std::vector<std::vector<std::int64_t>>& values) override;
   std::vector<std::int64_t> gather_all(const std::vector<std::vector<std::int64_t>>& contributions) override;
+  std::vector<std::int64_t> gather_all(const std::vector<std::vector<std::int64_t>>& contributions,
+                                       const std::vector<int>& lengths) override;
+  std::unique_ptr<Ranks> over(const Decomposition& decomposition) const override {
+    return std::make_unique<MpiRanks>(m_comm, decomposition);
+  }
 
   /// The same for the one local rank: `update_ghosts({H, b, mask})`, any mixture of types, one message per neighbour.
   void update_ghosts(const std::vector<Ghosted>& arrays) { update_ghosts(std::vector<std::vector<Ghosted>>{arrays}); }

@@ -23,7 +23,8 @@ public:
   Solver(MpiRanks& ranks, double dx, double dy, const SsaOptions& options)
       : m_ranks(ranks), m_options(options),
         m_assembly(ranks, dx, dy, GlenLaw{options.glen_n, options.epsilon * options.epsilon},
-                   TillLaw{options.till_q, options.till_delta * options.till_delta, options.till_u_threshold}) {}
+                   TillLaw{options.till_q, options.till_delta * options.till_delta, options.till_u_threshold}),
+        m_system(ranks, m_assembly, dx, dy, options.system) {}
   ~Solver() { destroy(); }
 
   SsaReport solve(const SsaInput& input, const Array2<double>& u, const Array2<double>& v);
@@ -36,85 +37,29 @@ private:
   [[noreturn]] void fail(SNESConvergedReason why) const;
 
   static PetscErrorCode residual(SNES, Vec x, Vec r, void* self);
-  static PetscErrorCode jacobian(SNES, Vec x, Mat, Mat matrix, void* self);
+  static PetscErrorCode jacobian(SNES, Vec x, Mat, Mat, void* self);
   static PetscErrorCode slope_search(SNESLineSearch search, void* self);
 
   MpiRanks& m_ranks;
   SsaOptions m_options;
   SsaAssembly m_assembly;
+  SsaSystem m_system;
   Array2<double> m_u, m_v;
   bool m_newton = false;
-  std::vector<double> m_blocks;
   SsaReport m_report;
   SNES m_snes = nullptr;
-  Mat m_matrix = nullptr;
   Vec m_x = nullptr, m_r = nullptr;
 };
 
 void Ssa::Solver::create() {
-  const int n = m_assembly.local_unknowns();
-  const MPI_Comm comm = m_ranks.comm();
-  NUNATAK_PETSC(MatCreate(comm, &m_matrix));
-  NUNATAK_PETSC(MatSetSizes(m_matrix, 2 * n, 2 * n, PETSC_DETERMINE, PETSC_DETERMINE));
-  NUNATAK_PETSC(MatSetBlockSize(m_matrix, 2));
-  NUNATAK_PETSC(MatSetType(m_matrix, MATAIJ));
-  NUNATAK_PETSC(MatSetOptionsPrefix(m_matrix, "ssa_"));
-  NUNATAK_PETSC(MatSetFromOptions(m_matrix));
-  NUNATAK_PETSC(MatCreateVecs(m_matrix, &m_x, &m_r));
-
-  std::vector<PetscInt> rows, columns; // in the order of SsaAssembly::jacobian; negative ones are ignored
-  rows.reserve(36 * static_cast<std::size_t>(n));
-  columns.reserve(rows.capacity());
-  for (int k = 0; k < n; ++k) {
-    for (int slot = 0; slot < 9; ++slot) {
-      const auto row = static_cast<PetscInt>(2 * (m_assembly.first() + k));
-      const auto column = static_cast<PetscInt>(2 * m_assembly.column(k, slot));
-      for (int m = 0; m < 4; ++m) {
-        rows.push_back(column < 0 ? -1 : row + m / 2);
-        columns.push_back(column < 0 ? -1 : column + m % 2);
-      }
-    }
-  }
-  NUNATAK_PETSC(MatSetPreallocationCOO(m_matrix, static_cast<PetscCount>(rows.size()), rows.data(), columns.data()));
-  NUNATAK_PETSC(MatSetOption(m_matrix, MAT_SPD, PETSC_TRUE));
-  m_blocks.resize(rows.size());
-
-  NUNATAK_PETSC(SNESCreate(comm, &m_snes));
+  m_system.create();
+  NUNATAK_PETSC(MatCreateVecs(m_system.matrix(), &m_x, &m_r));
+  NUNATAK_PETSC(SNESCreate(m_ranks.comm(), &m_snes));
   NUNATAK_PETSC(SNESSetOptionsPrefix(m_snes, "ssa_"));
   NUNATAK_PETSC(SNESSetFunction(m_snes, m_r, residual, this));
-  NUNATAK_PETSC(SNESSetJacobian(m_snes, m_matrix, m_matrix, jacobian, this));
+  NUNATAK_PETSC(SNESSetJacobian(m_snes, m_system.matrix(), m_system.matrix(), jacobian, this));
   configure();
 }
-
-namespace {
-
-// Algebraic multigrid, with what was fastest on Antarctica at 16 km: BoomerAMG with aggressive coarsening on the finest level
-// needs 31 linear iterations where its defaults need 18, and 0.6 of the time; without hypre, GAMG with SOR smoothing (Chebyshev's
-// estimate of the spectrum fails on these matrices). What the user sets stays.
-void choose_multigrid(PC pc) {
-  using Settings = std::vector<std::pair<const char*, const char*>>;
-  const Settings boomer = {{"-ssa_pc_hypre_boomeramg_coarsen_type", "HMIS"},
-                           {"-ssa_pc_hypre_boomeramg_interp_type", "ext+i"},
-                           {"-ssa_pc_hypre_boomeramg_P_max", "4"},
-                           {"-ssa_pc_hypre_boomeramg_agg_nl", "1"},
-                           {"-ssa_pc_hypre_boomeramg_strong_threshold", "0.5"}};
-  const Settings gamg = {{"-ssa_mg_levels_ksp_type", "richardson"},
-                         {"-ssa_mg_levels_pc_type", "sor"},
-                         {"-ssa_pc_gamg_reuse_interpolation", "false"}};
-  PetscBool has_hypre = PETSC_FALSE, chosen = PETSC_FALSE;
-  NUNATAK_PETSC(PetscHasExternalPackage("hypre", &has_hypre));
-  NUNATAK_PETSC(PCSetType(pc, has_hypre == PETSC_TRUE ? PCHYPRE : PCGAMG));
-  char type[64] = "";
-  NUNATAK_PETSC(PetscOptionsGetString(nullptr, "ssa_", "-pc_type", type, sizeof type, &chosen));
-  const std::string pc_type = chosen == PETSC_TRUE ? type : has_hypre == PETSC_TRUE ? PCHYPRE : PCGAMG;
-  for (const auto& [name, value] : pc_type == PCHYPRE ? boomer : pc_type == PCGAMG ? gamg : Settings{}) {
-    PetscBool is_set = PETSC_FALSE;
-    NUNATAK_PETSC(PetscOptionsHasName(nullptr, nullptr, name, &is_set));
-    if (is_set == PETSC_FALSE) NUNATAK_PETSC(PetscOptionsSetValue(nullptr, name, value));
-  }
-}
-
-} // namespace
 
 void Ssa::Solver::configure() {
   NUNATAK_PETSC(SNESSetType(m_snes, SNESNEWTONLS));
@@ -125,19 +70,17 @@ void Ssa::Solver::configure() {
   NUNATAK_PETSC(SNESLineSearchSetType(search, SNESLINESEARCHSHELL));
   NUNATAK_PETSC(SNESLineSearchShellSetUserFunc(search, slope_search, this));
   KSP ksp = nullptr;
-  PC pc = nullptr;
   NUNATAK_PETSC(SNESGetKSP(m_snes, &ksp));
   NUNATAK_PETSC(KSPSetType(ksp, KSPCG));
   NUNATAK_PETSC(KSPSetNormType(ksp, KSP_NORM_UNPRECONDITIONED));
   NUNATAK_PETSC(KSPSetTolerances(ksp, 5.0e-2, 0.0, PETSC_DEFAULT, 500));
-  NUNATAK_PETSC(KSPGetPC(ksp, &pc));
-  choose_multigrid(pc);
+  m_system.configure(ksp);
   NUNATAK_PETSC(SNESSetFromOptions(m_snes));
 }
 
 void Ssa::Solver::destroy() {
   SNESDestroy(&m_snes);
-  MatDestroy(&m_matrix);
+  m_system.destroy();
   VecDestroy(&m_x);
   VecDestroy(&m_r);
 }
@@ -157,15 +100,14 @@ PetscErrorCode Ssa::Solver::residual(SNES, Vec x, Vec r, void* self) {
   return 0;
 }
 
-PetscErrorCode Ssa::Solver::jacobian(SNES, Vec x, Mat, Mat matrix, void* self) {
+PetscErrorCode Ssa::Solver::jacobian(SNES, Vec x, Mat, Mat, void* self) {
   auto& s = *static_cast<Solver*>(self);
   const double start = MPI_Wtime();
   const PetscScalar* px = nullptr;
   PetscCall(VecGetArrayRead(x, &px));
   s.m_assembly.unpack(px, s.m_u, s.m_v);
   PetscCall(VecRestoreArrayRead(x, &px));
-  s.m_assembly.jacobian(s.m_u, s.m_v, s.m_newton ? 1.0 : 0.0, s.m_blocks.data());
-  PetscCall(MatSetValuesCOO(matrix, s.m_blocks.data(), INSERT_VALUES));
+  s.m_system.assemble(s.m_u, s.m_v, s.m_newton ? 1.0 : 0.0);
   s.m_report.seconds_jacobian += MPI_Wtime() - start;
   return 0;
 }

@@ -14,7 +14,7 @@
 // PETSc options have the prefix ssa_: -ssa_ksp_type, -ssa_pc_type, -ssa_snes_monitor, ...
 #pragma once
 
-#include "miniapp/ssa_assembly.hpp"
+#include "miniapp/ssa_system.hpp"
 
 #include <memory>
 #include <string>
@@ -30,6 +30,7 @@ struct SsaOptions {
   double tolerance = 1.0e-6;                          ///< |residual| <= tolerance |load|, 2-norms over unknowns (N)
   int picard_steps = 2;                               ///< before Newton takes over
   int max_newton_steps = 50;                          ///< of one solve
+  SsaSystemOptions system;
 };
 
 struct SsaReport {

@@ -11,7 +11,13 @@ namespace nunatak {
 SsaAssembly::SsaAssembly(MpiRanks& ranks, double dx, double dy, const GlenLaw& glen, const TillLaw& till)
     : m_ranks(ranks), m_patch(ranks.patch()), m_dx(dx), m_dy(dy), m_q1(dx, dy), m_glen(glen), m_till(till),
       m_ice(make_array<int>("ssa_ice", m_patch)), m_local(make_array<int>("ssa_local", m_patch)),
-      m_global(make_array<std::int64_t>("ssa_global", m_patch)), m_BH(make_array<double>("ssa_BH", m_patch)) {}
+      m_global(make_array<std::int64_t>("ssa_global", m_patch)), m_BH(make_array<double>("ssa_BH", m_patch)),
+      m_shape(Kokkos::view_alloc(std::string("ssa_shape"), Kokkos::WithoutInitializing)),
+      m_element_at(make_array<int>("ssa_element", m_patch)) {
+  const auto shape = Kokkos::create_mirror_view(m_shape);
+  shape() = m_q1;
+  Kokkos::deep_copy(m_shape, shape);
+}
 
 void SsaAssembly::set_input(const SsaInput& input) {
   m_input = input;
@@ -19,6 +25,7 @@ void SsaAssembly::set_input(const SsaInput& input) {
   find_elements();
   number_unknowns();
   compute_load(input);
+  copy_to_device();
 }
 
 // Flood from everything that is held, through icy neighbours; what is not reached is excluded.
@@ -189,71 +196,6 @@ void SsaAssembly::impose(const Array2<double>& u, const Array2<double>& v) const
         u(j, i) = v(j, i) = 0.0;
       } else if (m_input.fixed.size() > 0 && m_input.fixed(j, i) != 0) {
         u(j, i) = m_input.u_fixed(j, i), v(j, i) = m_input.v_fixed(j, i);
-      }
-    }
-  }
-}
-
-void SsaAssembly::pack(const Array2<double>& u, const Array2<double>& v, double* x) const {
-  for (std::size_t n = 0; n < m_nodes.size(); ++n) {
-    x[2 * n] = u(m_nodes[n].j, m_nodes[n].i);
-    x[2 * n + 1] = v(m_nodes[n].j, m_nodes[n].i);
-  }
-}
-
-void SsaAssembly::unpack(const double* x, const Array2<double>& u, const Array2<double>& v) const {
-  for (std::size_t n = 0; n < m_nodes.size(); ++n) {
-    u(m_nodes[n].j, m_nodes[n].i) = x[2 * n];
-    v(m_nodes[n].j, m_nodes[n].i) = x[2 * n + 1];
-  }
-  m_ranks.update_ghosts({u, v});
-}
-
-SsaElement SsaAssembly::state(const Element& e, const Array2<double>& u, const Array2<double>& v) const {
-  double w[8], BH[4];
-  for (int c = 0; c < 4; ++c) {
-    const int j = e.j + (c >> 1), i = e.i + (c & 1);
-    w[2 * c] = u(j, i), w[2 * c + 1] = v(j, i), BH[c] = m_BH(j, i);
-  }
-  return {m_q1, m_glen, e.ice, w, BH};
-}
-
-void SsaAssembly::residual(const Array2<double>& u, const Array2<double>& v, double* r) const {
-  for (std::size_t n = 0; n < m_nodes.size(); ++n) {
-    const double U = u(m_nodes[n].j, m_nodes[n].i), V = v(m_nodes[n].j, m_nodes[n].i);
-    const double beta = m_yield[n] > 0.0 ? m_yield[n] * m_till.drag(U * U + V * V) : 0.0;
-    r[2 * n] = beta * U - m_load[2 * n];
-    r[2 * n + 1] = beta * V - m_load[2 * n + 1];
-  }
-  for (const Element& e : m_elements) {
-    const SsaElement element = state(e, u, v);
-    for (int c = 0; c < 4; ++c) {
-      const int n = m_local(e.j + (c >> 1), e.i + (c & 1));
-      if (n >= 0) r[2 * n] += element.residual(2 * c), r[2 * n + 1] += element.residual(2 * c + 1);
-    }
-  }
-}
-
-void SsaAssembly::jacobian(const Array2<double>& u, const Array2<double>& v, double newton, double* blocks) const {
-  std::fill(blocks, blocks + 36 * m_nodes.size(), 0.0);
-  for (std::size_t n = 0; n < m_nodes.size(); ++n) {
-    if (!(m_yield[n] > 0.0)) continue;
-    const double U = u(m_nodes[n].j, m_nodes[n].i), V = v(m_nodes[n].j, m_nodes[n].i), speed2 = U * U + V * V;
-    const double beta = m_yield[n] * m_till.drag(speed2), slope = newton * beta * m_till.log_slope(speed2);
-    double* block = blocks + 36 * n + 4 * 4;
-    block[0] = beta + slope * U * U;
-    block[1] = block[2] = slope * U * V;
-    block[3] = beta + slope * V * V;
-  }
-  for (const Element& e : m_elements) {
-    const SsaElement element = state(e, u, v);
-    for (int c = 0; c < 4; ++c) {
-      const int n = m_local(e.j + (c >> 1), e.i + (c & 1));
-      if (n < 0) continue;
-      for (int d = 0; d < 4; ++d) {
-        const int slot = ((d >> 1) - (c >> 1) + 1) * 3 + (d & 1) - (c & 1) + 1;
-        double* block = blocks + 36 * static_cast<std::size_t>(n) + 4 * slot;
-        for (int m = 0; m < 4; ++m) block[m] += element.jacobian(m_q1, newton, e.ice, 2 * c + (m >> 1), 2 * d + (m & 1));
       }
     }
   }

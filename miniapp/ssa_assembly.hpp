@@ -17,6 +17,7 @@
 // The edge of a domain that is not periodic: floating ice ends there as at an open ocean, grounded ice without any force.
 #pragma once
 
+#include "kernels/nine_point.hpp"
 #include "kernels/ssa_q1.hpp"
 #include "miniapp/mpi_ranks.hpp"
 
@@ -61,16 +62,22 @@ public:
   /// r = membrane stresses + drag - load (N), pairs of owned unknowns. Needs ghosts of u, v.
   void residual(const Array2<double>& u, const Array2<double>& v, double* r) const;
 
-  /// Jacobian (newton = 1) or Picard operator (newton = 0): 9 blocks of 2 x 2 (row-major) per owned unknown cell; block
-  /// (dj + 1) * 3 + di + 1 multiplies the velocity of the neighbour in direction (di, dj):
-  ///
-  ///      6 7 8
-  ///      3 4 5      Neighbours that are no unknowns have blocks too, to be ignored: column() is negative there.
-  ///      0 1 2
-  void jacobian(const Array2<double>& u, const Array2<double>& v, double newton, double* blocks) const;
+  /// Jacobian (newton = 1) or Picard operator (newton = 0): the rows of owned unknowns, as in kernels/nine_point.hpp; 0 towards
+  /// cells that are no unknowns. Needs ghosts of u, v.
+  void jacobian(const Array2<double>& u, const Array2<double>& v, double newton, const Rows<double>& A) const;
+
+  /// What jacobian_product multiplies by: the operator at (u, v), kept element by element. Needs ghosts of u, v.
+  void linearise(const Array2<double>& u, const Array2<double>& v, double newton) const;
+  /// y = operator times x, without a matrix. Needs ghosts of x, which is 0 in cells that are no unknowns.
+  void jacobian_product(const Rows<double>& x, double* y) const;
 
   /// Number of the unknown cell that is the neighbour in direction `slot` of owned unknown cell n, -1 if there is none.
   std::int64_t column(int n, int slot) const;
+
+  /// 1 in unknown cells, owned ones and ghosts.
+  Array2<int> unknown_mask() const;
+  /// Places of owned unknowns in the arrays, in their order: j (xm + 2) + i.
+  const Kokkos::View<int*, Mem>& places() const { return m_places; }
 
 private:
   struct Node {
@@ -88,7 +95,8 @@ private:
   bool same_kind(int j, int i, int other_j, int other_i) const;
   double rise(int j, int i, int dj, int di) const;
   void compute_load(const SsaInput& input);
-  SsaElement state(const Element& e, const Array2<double>& u, const Array2<double>& v) const;
+  void copy_to_device();
+  void set_state(const Array2<double>& u, const Array2<double>& v) const;
 
   MpiRanks& m_ranks;
   Patch m_patch;
@@ -106,6 +114,17 @@ private:
   std::vector<Element> m_elements;     // with at least one icy corner
   std::vector<double> m_load, m_yield; // m_yield: tau_c times grounded area, N
   std::int64_t m_first = 0, m_unknowns = 0, m_excluded = 0;
+
+  // the same for the loops of ssa_loops.cpp
+  Kokkos::View<Q1Element, Mem> m_shape;
+  Kokkos::View<int*, Mem> m_places; // of owned unknowns in the arrays: j (xm + 2) + i
+  Kokkos::View<Element*, Mem> m_element_list;
+  Kokkos::View<SsaElement*, Mem> m_state;
+  Kokkos::View<double*, Mem> m_yield_list, m_load_list;
+  mutable Kokkos::View<SsaElement*, Mem> m_linear; // of linearise()
+  mutable Kokkos::View<double* [3], Mem> m_linear_drag;
+  mutable double m_linear_newton = 0.0;
+  Array2<int> m_element_at; // number of the element whose south-west corner is (j, i), else -1
 };
 
 } // namespace nunatak
