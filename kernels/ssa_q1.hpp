@@ -178,28 +178,36 @@ struct SsaElement {
   SsaElement() = default;
   KOKKOS_INLINE_FUNCTION SsaElement(const Q1Element& q1, const GlenLaw& law, int ice, const double (&w)[8],
                                     const double (&BH)[4]) {
-    // relative to one icy corner: the strain of fast, stiff ice would drown in the rounding of its velocity
-    const int corner = (ice & 1) != 0 ? 0 : (ice & 2) != 0 ? 1 : (ice & 4) != 0 ? 2 : 3;
-    double relative[8];
-    for (int a = 0; a < 8; ++a) relative[a] = w[a] - w[2 * corner + (a & 1)];
-    double wp = 0.0;
-    for (int a = 0; a < 8; ++a) {
-      p[a] = 0.0;
-      for (int b = 0; b < 8; ++b) p[a] += q1.K[ice][a][b] * relative[b];
-      wp += relative[a] * p[a];
-    }
-    const double e2 = 0.5 * wp / q1.area[ice];
+    const double e2 = strain2(q1, ice, w, p);
     nuH2 = dot(q1.mean[ice], BH) * law.viscosity(e2);
     slope = nuH2 * law.log_slope(e2) / q1.area[ice];
   }
 
+  /// Mean of e^2 over the element (s-2) for the velocities w, and K w.
+  KOKKOS_INLINE_FUNCTION static double strain2(const Q1Element& q1, int ice, const double (&w)[8], double (&Kw)[8]) {
+    // relative to one icy corner: the strain of fast, stiff ice would drown in the rounding of its velocity
+    const int corner = (ice & 1) != 0 ? 0 : (ice & 2) != 0 ? 1 : (ice & 4) != 0 ? 2 : 3;
+    double relative[8];
+    for (int a = 0; a < 8; ++a) relative[a] = w[a] - w[2 * corner + (a & 1)];
+    double product = 0.0;
+    for (int a = 0; a < 8; ++a) {
+      Kw[a] = 0.0;
+      for (int b = 0; b < 8; ++b) Kw[a] += q1.K[ice][a][b] * relative[b];
+      product += relative[a] * Kw[a];
+    }
+    return 0.5 * product / q1.area[ice];
+  }
+
+  /// Use only a part of Newton's term: 1 all, 0 none (Picard).
+  KOKKOS_INLINE_FUNCTION void weigh(double newton) { slope *= newton; }
+
   /// Membrane stresses (N): the force on unknown a.
   KOKKOS_INLINE_FUNCTION double residual(int a) const { return nuH2 * p[a]; }
 
-  /// Entry (a, b) of the Jacobian; newton = 0: with the viscosity frozen (Picard), 1: the true derivative. Both are symmetric
-  /// positive semidefinite: the Newton term takes at most 1 - 1/n of the Picard form (Cauchy-Schwarz).
-  KOKKOS_INLINE_FUNCTION double jacobian(const Q1Element& q1, double newton, int ice, int a, int b) const {
-    return nuH2 * q1.K[ice][a][b] + newton * slope * p[a] * p[b];
+  /// Entry (a, b) of the Jacobian, or, after weigh(0), with the viscosity frozen (Picard). Symmetric positive semidefinite for
+  /// all weights: the Newton term takes at most 1 - 1/n of the Picard form (Cauchy-Schwarz).
+  KOKKOS_INLINE_FUNCTION double jacobian(const Q1Element& q1, int ice, int a, int b) const {
+    return nuH2 * q1.K[ice][a][b] + slope * p[a] * p[b];
   }
 };
 

@@ -43,7 +43,7 @@ void run(const Session& session, const std::string& command) {
   const Levels levels = levels_at(grid.z);
 
   // 3. physics, output, report
-  StressBalance stress_balance(options, grid, levels, ranks, timers);
+  StressBalance stress_balance(options, grid, levels, ranks, timers, log);
   Ocean ocean(options, grid, ranks);
   Energy energy(options, grid, levels, ranks);
   MassTransport transport(grid, ranks);
@@ -67,7 +67,14 @@ void run(const Session& session, const std::string& command) {
       Timers::Scope scope(timers, "ocean");
       ocean.update(state, forcing);
     }
-    return stress_balance.update(state, forcing, ocean.melt());
+    try {
+      return stress_balance.update(state, forcing, ocean.melt());
+    } catch (const SsaError&) {
+      FieldList list = fields();
+      stress_balance.add_residual(list);
+      output.write_failed(clock.time(), clock.steps(), restart_fields(state, forcing), list);
+      throw;
+    }
   };
   while (!clock.finished()) {
     const Flow& flow = diagnose();

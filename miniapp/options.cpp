@@ -78,6 +78,20 @@ const std::vector<Group>& table() {
          "effective pressure of a thawed till as a share of overburden", 1e-4, 1},
         {"till_frozen_below", &Options::till_frozen_below, "K",
          "the till of high beds is frozen, and carries all overburden, if this much below the melting point", 1e-3}}},
+      {"Solver of the stress balance (SSA); PETSc's own options have the prefix ssa_, too: -ssa_ksp_type, -ssa_pc_type, ...",
+       {{"ssa_tolerance", &Options::ssa_tolerance, "", "norm of the residual over that of the load at which a solve ends", 1e-14,
+         0.1},
+        {"ssa_max_steps", &Options::ssa_max_steps, "", "nonlinear steps after which a solve has failed", 1},
+        {"ssa_operator", &Options::ssa_operator, "",
+         "matrix for the Krylov method: rows in the order of the grid, none, PETSc's (auto: stencil, aij with -ssa_pc_type)",
+         -infinity, infinity, "auto|stencil|elements|aij"},
+        {"ssa_multigrid_precision", &Options::ssa_multigrid_precision, "", "of the preconditioner's numbers", -infinity, infinity,
+         "single|double"},
+        {"ssa_multigrid_smoothing", &Options::ssa_multigrid_smoothing, "", "degree of the Chebyshev smoother", 1, 10},
+        {"ssa_multigrid_gather", &Options::ssa_multigrid_gather, "",
+         "a level with at most so many unknown cells is gathered to every rank", 0},
+        {"ssa_view", &Options::ssa_view, "", "print the solver in words after the first solve"},
+        {"ssa_failed_file", &Options::ssa_failed_file, "", "where the state goes if a solve fails (none: nowhere)"}}},
       {"Climate where the input has none",
        {{"climatic_mass_balance", &Options::climatic_mass_balance, "kg m-2 year-1", "surface mass balance at sea level"},
         {"climatic_mass_balance_halving", &Options::climatic_mass_balance_halving, "K",
@@ -267,7 +281,7 @@ Options read_options() {
   for (const Given& given : unused_options()) {
     const Entry* entry = find(given.name);
     if (entry == nullptr) {
-      if (given.name.compare(0, 4, "ssa_") == 0) continue;                        // the solver's, see check_solver_options
+      if (given.name.compare(0, 4, "ssa_") == 0) continue;                        // PETSc's, see check_solver_options
       if (given.name == "options_left" || given.name == "options_view") continue; // PETSc's own, looked at when it ends
       unknown(given.name);
     }

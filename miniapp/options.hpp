@@ -1,8 +1,9 @@
 // The options of the program: one struct of values, one table that names them (options.cpp).
 //
 // Options are PETSc's: on the command line, in PETSC_OPTIONS, or in a file (-options_file run.yaml, or PETSc's own format).
-// Numbers with a unit may be given in any unit that converts ("-grid_dx 16km", "-pico_gamma_T 1e-5"). Options that start with
-// ssa_ belong to the PETSc solver of the stress balance (-ssa_ksp_type, -ssa_pc_type, ...). Anything else is an error.
+// Numbers with a unit may be given in any unit that converts ("-grid_dx 16km", "-pico_gamma_T 1e-5"). Other options
+// that start with ssa_ belong to the PETSc solver of the stress balance (-ssa_ksp_type, -ssa_pc_type, ...). Anything else is an
+// error.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -34,6 +35,14 @@ struct Options {
   double softness = 3.1689e-24; // Pa-3 s-1
   double ssa_hardness = 0.0;    // Pa s^(1/3)
   double sia_enhancement = 2.0, ssa_enhancement = 0.6;
+  double ssa_tolerance = 1e-6;
+  int ssa_max_steps = 100;
+  std::string ssa_operator = "auto";
+  std::string ssa_multigrid_precision = "single";
+  int ssa_multigrid_smoothing = 2;
+  int ssa_multigrid_gather = 3000;
+  bool ssa_view = false;
+  std::string ssa_failed_file = "ssa_failed.nc";
   double sliding_q = 0.75;
   double sliding_u_threshold = 100.0;                     // m/a
   double till_phi_min = 5.0, till_phi_max = 15.0;         // degrees

@@ -179,6 +179,10 @@ void Output::write_scalars(const std::vector<Scalar>& scalars, const std::vector
   m_series->end_record(step);
 }
 
+void Output::write_failed(double time, std::int64_t step, const FieldList& restart, const FieldList& fields) {
+  if (m_options.ssa_failed_file != "none") write_state(m_options.ssa_failed_file, time, step, restart, fields);
+}
+
 void Output::finish(double time, std::int64_t step, const FieldList& restart, const std::function<FieldList()>& all) {
   if (m_series) {
     Timers::Scope scope(m_timers, "output: time series");

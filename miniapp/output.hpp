@@ -36,6 +36,9 @@ public:
   void write_scalars(const std::vector<Scalar>& scalars, const std::vector<double>& values, double begin, double end,
                      std::int64_t step);
 
+  /// Write the state whose stress balance could not be solved, for inspection (-ssa_failed_file). Collective.
+  void write_failed(double time, std::int64_t step, const FieldList& restart, const FieldList& fields);
+
   /// Write the result, close all files: durable on return. Collective.
   void finish(double time, std::int64_t step, const FieldList& restart, const std::function<FieldList()>& all);
 

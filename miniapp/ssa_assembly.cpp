@@ -4,7 +4,6 @@
 #include "kernels/geometry.hpp"
 
 #include <algorithm>
-#include <numeric>
 
 namespace nunatak {
 
@@ -13,10 +12,12 @@ SsaAssembly::SsaAssembly(MpiRanks& ranks, double dx, double dy, const GlenLaw& g
       m_ice(make_array<int>("ssa_ice", m_patch)), m_local(make_array<int>("ssa_local", m_patch)),
       m_global(make_array<std::int64_t>("ssa_global", m_patch)), m_BH(make_array<double>("ssa_BH", m_patch)),
       m_shape(Kokkos::view_alloc(std::string("ssa_shape"), Kokkos::WithoutInitializing)),
-      m_element_at(make_array<int>("ssa_element", m_patch)) {
+      m_element_at(make_array<int>("ssa_element", m_patch)), m_u_before(make_array<double>("ssa_u_before", m_patch)),
+      m_v_before(make_array<double>("ssa_v_before", m_patch)) {
   const auto shape = Kokkos::create_mirror_view(m_shape);
   shape() = m_q1;
   Kokkos::deep_copy(m_shape, shape);
+  Kokkos::deep_copy(m_local, -1);
 }
 
 void SsaAssembly::set_input(const SsaInput& input) {
@@ -100,17 +101,25 @@ void SsaAssembly::find_elements() {
 void SsaAssembly::number_unknowns() {
   const Patch& p = m_patch;
   m_nodes.clear();
-  Kokkos::deep_copy(m_local, -1);
+  std::int64_t changed = 0;
   for (int j = 1; j <= p.ym; ++j) {
     for (int i = 1; i <= p.xm; ++i) {
-      if (m_ice(j, i) == 0 || (m_input.fixed.size() > 0 && m_input.fixed(j, i) != 0)) continue;
-      m_local(j, i) = static_cast<int>(m_nodes.size());
-      m_nodes.push_back({j, i});
+      const bool unknown = m_ice(j, i) != 0 && !(m_input.fixed.size() > 0 && m_input.fixed(j, i) != 0);
+      const int number = unknown ? static_cast<int>(m_nodes.size()) : -1;
+      if (number != m_local(j, i)) changed = 1;
+      m_local(j, i) = number;
+      if (unknown) m_nodes.push_back({j, i});
     }
   }
-  const auto counts = m_ranks.gather_all({{static_cast<std::int64_t>(m_nodes.size())}});
-  m_first = std::accumulate(counts.begin(), counts.begin() + m_ranks.first(), std::int64_t{0});
-  m_unknowns = std::accumulate(counts.begin(), counts.end(), std::int64_t{0});
+  const auto all = m_ranks.gather_all({{static_cast<std::int64_t>(m_nodes.size()), changed}},
+                                      std::vector<int>(static_cast<std::size_t>(m_ranks.decomposition().size()), 2));
+  m_first = m_unknowns = 0;
+  m_changed = false;
+  for (std::size_t r = 0; r < all.size() / 2; ++r) {
+    if (static_cast<int>(r) < m_ranks.first()) m_first += all[2 * r];
+    m_unknowns += all[2 * r];
+    m_changed = m_changed || all[2 * r + 1] != 0;
+  }
   for (int j = 1; j <= p.ym; ++j) {
     for (int i = 1; i <= p.xm; ++i) m_global(j, i) = m_local(j, i) < 0 ? -1 : m_first + m_local(j, i);
   }

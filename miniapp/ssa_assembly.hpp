@@ -25,6 +25,8 @@
 
 namespace nunatak {
 
+constexpr double strain_rate_at_rest = 0.01 / seconds_per_year; ///< s-1, of ice streams and shelves: 1e-4 to 1e-1 a-1
+
 /// What a solve needs besides the first guess; all with valid ghosts.
 struct SsaInput {
   Array2<double> H;        ///< ice thickness, m
@@ -50,6 +52,8 @@ public:
   std::int64_t first() const { return m_first; }       ///< number of the first owned unknown cell
   std::int64_t unknowns() const { return m_unknowns; } ///< unknown cells on all ranks
   int local_unknowns() const { return static_cast<int>(m_nodes.size()); }
+  /// Are the unknowns others than before the last set_input?
+  bool unknowns_changed() const { return m_changed; }
   std::int64_t excluded() const { return m_excluded; }       ///< cells on all ranks without anything that holds them
   const std::vector<double>& load() const { return m_load; } ///< N, (x, y) of each owned unknown cell
 
@@ -62,13 +66,16 @@ public:
   /// r = membrane stresses + drag - load (N), pairs of owned unknowns. Needs ghosts of u, v.
   void residual(const Array2<double>& u, const Array2<double>& v, double* r) const;
 
-  /// Jacobian (newton = 1) or Picard operator (newton = 0): the rows of owned unknowns, as in kernels/nine_point.hpp; 0 towards
-  /// cells that are no unknowns. Needs ghosts of u, v.
-  void jacobian(const Array2<double>& u, const Array2<double>& v, double newton, const Rows<double>& A) const;
-
-  /// What jacobian_product multiplies by: the operator at (u, v), kept element by element. Needs ghosts of u, v.
-  void linearise(const Array2<double>& u, const Array2<double>& v, double newton) const;
-  /// y = operator times x, without a matrix. Needs ghosts of x, which is 0 in cells that are no unknowns.
+  /// The matrix of a step from (u, v): the rows of owned unknowns, as in kernels/nine_point.hpp; 0 towards cells that are no
+  /// unknowns. Symmetric positive definite. Needs ghosts of u, v.
+  ///   at_rest    viscosity of a strain rate typical of ice streams and shelves: (u, v) is 0 and says nothing about it
+  ///   picard     viscosity and drag of (u, v), frozen
+  ///   weighted   Newton's derivative, weighted by newton_weight with the change since the last call
+  enum class Linearisation { at_rest, picard, weighted };
+  void jacobian(const Array2<double>& u, const Array2<double>& v, Linearisation how, const Rows<double>& A) const;
+  /// y = the last matrix times x, element by element; call keep_elements() when it is new. Needs ghosts of x, which is 0 in cells
+  /// that are no unknowns.
+  void keep_elements() const;
   void jacobian_product(const Rows<double>& x, double* y) const;
 
   /// Number of the unknown cell that is the neighbour in direction `slot` of owned unknown cell n, -1 if there is none.
@@ -96,7 +103,8 @@ private:
   double rise(int j, int i, int dj, int di) const;
   void compute_load(const SsaInput& input);
   void copy_to_device();
-  void set_state(const Array2<double>& u, const Array2<double>& v) const;
+  void set_state(const Array2<double>& u, const Array2<double>& v, const GlenLaw& glen) const;
+  void weigh(const Array2<double>& u, const Array2<double>& v, Linearisation how) const;
 
   MpiRanks& m_ranks;
   Patch m_patch;
@@ -114,17 +122,18 @@ private:
   std::vector<Element> m_elements;     // with at least one icy corner
   std::vector<double> m_load, m_yield; // m_yield: tau_c times grounded area, N
   std::int64_t m_first = 0, m_unknowns = 0, m_excluded = 0;
+  bool m_changed = true;
 
   // the same for the loops of ssa_loops.cpp
   Kokkos::View<Q1Element, Mem> m_shape;
   Kokkos::View<int*, Mem> m_places; // of owned unknowns in the arrays: j (xm + 2) + i
   Kokkos::View<Element*, Mem> m_element_list;
   Kokkos::View<SsaElement*, Mem> m_state;
+  mutable Kokkos::View<SsaElement*, Mem> m_linear; // of keep_elements()
   Kokkos::View<double*, Mem> m_yield_list, m_load_list;
-  mutable Kokkos::View<SsaElement*, Mem> m_linear; // of linearise()
-  mutable Kokkos::View<double* [3], Mem> m_linear_drag;
-  mutable double m_linear_newton = 0.0;
-  Array2<int> m_element_at; // number of the element whose south-west corner is (j, i), else -1
+  Kokkos::View<double* [3], Mem> m_drag; // uu, uv, vv of the last matrix
+  Array2<int> m_element_at;              // number of the element whose south-west corner is (j, i), else -1
+  Array2<double> m_u_before, m_v_before; // where the last matrix was formed
 };
 
 } // namespace nunatak

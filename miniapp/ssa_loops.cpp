@@ -10,17 +10,6 @@ namespace nunatak {
 
 namespace {
 
-/// The derivative of the drag of one cell with respect to its velocity (newton = 0: with beta frozen), a symmetric block.
-struct TillBlock {
-  double uu = 0.0, uv = 0.0, vv = 0.0;
-
-  KOKKOS_INLINE_FUNCTION TillBlock(const TillLaw& till, double yield, double newton, double u, double v) {
-    if (!(yield > 0.0)) return;
-    const double speed2 = u * u + v * v, beta = yield * till.drag(speed2), slope = newton * beta * till.log_slope(speed2);
-    uu = beta + slope * u * u, uv = slope * u * v, vv = beta + slope * v * v;
-  }
-};
-
 template <class T> Kokkos::View<T*, Mem> on_device(const char* name, const std::vector<T>& values) {
   const Kokkos::View<const T*, Kokkos::HostSpace, Kokkos::MemoryTraits<Kokkos::Unmanaged>> host(values.data(), values.size());
   Kokkos::View<T*, Mem> view(Kokkos::view_alloc(std::string(name), Kokkos::WithoutInitializing), values.size());
@@ -40,7 +29,8 @@ void SsaAssembly::copy_to_device() {
   Kokkos::deep_copy(at, -1);
   for (std::size_t e = 0; e < m_elements.size(); ++e) at(m_elements[e].j, m_elements[e].i) = static_cast<int>(e);
   Kokkos::deep_copy(m_element_at, at);
-  m_state = Kokkos::View<SsaElement*, Mem>(Kokkos::view_alloc("ssa_state", Kokkos::WithoutInitializing), m_elements.size());
+  m_state = Kokkos::View<SsaElement*, Mem>("ssa_state", m_elements.size());
+  m_drag = Kokkos::View<double* [3], Mem>("ssa_drag", m_nodes.size());
 }
 
 void SsaAssembly::pack(const Array2<double>& u, const Array2<double>& v, double* x) const {
@@ -58,12 +48,11 @@ void SsaAssembly::unpack(const double* x, const Array2<double>& u, const Array2<
   m_ranks.update_ghosts({u, v});
 }
 
-void SsaAssembly::set_state(const Array2<double>& u, const Array2<double>& v) const {
+void SsaAssembly::set_state(const Array2<double>& u, const Array2<double>& v, const GlenLaw& glen) const {
   const auto elements = m_element_list;
   const auto state = m_state;
   const auto BH = m_BH;
   const auto shape = m_shape;
-  const GlenLaw glen = m_glen;
   Kokkos::parallel_for(
       "ssa: elements", Kokkos::RangePolicy<Exec>(0, static_cast<int>(m_elements.size())), KOKKOS_LAMBDA(int n) {
         const Element e = elements(n);
@@ -76,8 +65,31 @@ void SsaAssembly::set_state(const Array2<double>& u, const Array2<double>& v) co
       });
 }
 
+// How much of Newton's term: from the change of the strain rate since the last matrix.
+void SsaAssembly::weigh(const Array2<double>& u, const Array2<double>& v, Linearisation how) const {
+  const auto elements = m_element_list;
+  const auto state = m_state;
+  const auto shape = m_shape;
+  const auto u_before = m_u_before, v_before = m_v_before;
+  const bool picard = how != Linearisation::weighted;
+  const double eps2 = m_glen.eps2;
+  Kokkos::parallel_for(
+      "ssa: weights", Kokkos::RangePolicy<Exec>(0, static_cast<int>(m_elements.size())), KOKKOS_LAMBDA(int n) {
+        if (picard) return state(n).weigh(0.0);
+        const Element e = elements(n);
+        double w[8], change[8], Kw[8];
+        for (int c = 0; c < 4; ++c) {
+          const int j = e.j + (c >> 1), i = e.i + (c & 1);
+          w[2 * c] = u(j, i), w[2 * c + 1] = v(j, i);
+          change[2 * c] = u(j, i) - u_before(j, i), change[2 * c + 1] = v(j, i) - v_before(j, i);
+        }
+        const double change2 = SsaElement::strain2(shape(), e.ice, change, Kw), e2 = SsaElement::strain2(shape(), e.ice, w, Kw);
+        state(n).weigh(newton_weight(change2, e2 + eps2, strain_caution));
+      });
+}
+
 void SsaAssembly::residual(const Array2<double>& u, const Array2<double>& v, double* r) const {
-  set_state(u, v);
+  set_state(u, v, m_glen);
   const auto places = m_places;
   const auto yield = m_yield_list, load = m_load_list;
   const auto element_at = m_element_at;
@@ -100,33 +112,44 @@ void SsaAssembly::residual(const Array2<double>& u, const Array2<double>& v, dou
       });
 }
 
-void SsaAssembly::jacobian(const Array2<double>& u, const Array2<double>& v, double newton, const Rows<double>& A) const {
-  set_state(u, v);
+void SsaAssembly::jacobian(const Array2<double>& u, const Array2<double>& v, Linearisation how, const Rows<double>& A) const {
+  GlenLaw glen = m_glen;
+  if (how == Linearisation::at_rest) glen.eps2 = strain_rate_at_rest * strain_rate_at_rest;
+  set_state(u, v, glen);
+  weigh(u, v, how);
   const auto places = m_places;
   const auto yield = m_yield_list;
+  const auto drag = m_drag;
   const auto element_at = m_element_at;
   const auto elements = m_element_list;
   const auto state = m_state;
   const auto shape = m_shape;
   const auto number = m_global;
+  const auto u_before = m_u_before, v_before = m_v_before;
+  const bool picard = how != Linearisation::weighted;
   const TillLaw till = m_till;
   const int stride = m_patch.xm + 2;
   Kokkos::parallel_for(
       "ssa: Jacobian", Kokkos::RangePolicy<Exec>(0, local_unknowns()), KOKKOS_LAMBDA(int n) {
         const int j = places(n) / stride, i = places(n) % stride;
         double row[36] = {};
-        const TillBlock drag(till, yield(n), newton, u(j, i), v(j, i));
-        row[16] = drag.uu, row[17] = row[18] = drag.uv, row[19] = drag.vv;
+        if (yield(n) > 0.0) {
+          const double U = u(j, i), V = v(j, i), speed2 = U * U + V * V;
+          const double dU = U - u_before(j, i), dV = V - v_before(j, i);
+          const double weight = picard ? 0.0 : newton_weight(dU * dU + dV * dV, speed2 + till.delta2, drag_caution);
+          const double beta = yield(n) * till.drag(speed2), slope = weight * beta * till.log_slope(speed2);
+          row[16] = beta + slope * U * U;
+          row[17] = row[18] = slope * U * V;
+          row[19] = beta + slope * V * V;
+        }
+        drag(n, 0) = row[16], drag(n, 1) = row[17], drag(n, 2) = row[19];
         for (int c = 3; c >= 0; --c) {
           const int k = element_at(j - (c >> 1), i - (c & 1));
           const SsaElement& e = state(k);
-          const auto& K = shape().K[elements(k).ice];
           for (int d = 0; d < 4; ++d) {
             const int slot = ((d >> 1) - (c >> 1) + 1) * 3 + (d & 1) - (c & 1) + 1;
-            for (int m = 0; m < 4; ++m) {
-              const int a = 2 * c + (m >> 1), b = 2 * d + (m & 1);
-              row[4 * slot + m] += e.nuH2 * K[a][b] + newton * e.slope * e.p[a] * e.p[b];
-            }
+            for (int m = 0; m < 4; ++m)
+              row[4 * slot + m] += e.jacobian(shape(), elements(k).ice, 2 * c + (m >> 1), 2 * d + (m & 1));
           }
         }
         double* out = &A(j, i, 0);
@@ -135,25 +158,8 @@ void SsaAssembly::jacobian(const Array2<double>& u, const Array2<double>& v, dou
           for (int m = 0; m < 4; ++m) out[4 * slot + m] = unknown ? row[4 * slot + m] : 0.0;
         }
       });
-}
-
-void SsaAssembly::linearise(const Array2<double>& u, const Array2<double>& v, double newton) const {
-  set_state(u, v);
-  m_linear = Kokkos::View<SsaElement*, Mem>(Kokkos::view_alloc("ssa_linear", Kokkos::WithoutInitializing), m_state.extent(0));
-  Kokkos::deep_copy(m_linear, m_state);
-  m_linear_drag =
-      Kokkos::View<double* [3], Mem>(Kokkos::view_alloc("ssa_linear_drag", Kokkos::WithoutInitializing), m_places.extent(0));
-  m_linear_newton = newton;
-  const auto places = m_places;
-  const auto yield = m_yield_list;
-  const auto drag = m_linear_drag;
-  const TillLaw till = m_till;
-  Kokkos::parallel_for(
-      "ssa: drag", Kokkos::RangePolicy<Exec>(0, local_unknowns()), KOKKOS_LAMBDA(int n) {
-        const double U = u.data()[places(n)], V = v.data()[places(n)];
-        const TillBlock block(till, yield(n), newton, U, V);
-        drag(n, 0) = block.uu, drag(n, 1) = block.uv, drag(n, 2) = block.vv;
-      });
+  Kokkos::deep_copy(m_u_before, u);
+  Kokkos::deep_copy(m_v_before, v);
 }
 
 void SsaAssembly::jacobian_product(const Rows<double>& x, double* y) const {
@@ -161,9 +167,8 @@ void SsaAssembly::jacobian_product(const Rows<double>& x, double* y) const {
   const auto element_at = m_element_at;
   const auto elements = m_element_list;
   const auto state = m_linear;
-  const auto drag = m_linear_drag;
+  const auto drag = m_drag;
   const auto shape = m_shape;
-  const double newton = m_linear_newton;
   const int stride = m_patch.xm + 2;
   Kokkos::parallel_for(
       "ssa: Jacobian times vector", Kokkos::RangePolicy<Exec>(0, local_unknowns()), KOKKOS_LAMBDA(int n) {
@@ -182,12 +187,17 @@ void SsaAssembly::jacobian_product(const Rows<double>& x, double* y) const {
           for (int m = 0; m < 2; ++m) {
             double Kw = 0.0;
             for (int b = 0; b < 8; ++b) Kw += K[2 * c + m][b] * w[b];
-            sum[m] += e.nuH2 * Kw + newton * e.slope * e.p[2 * c + m] * pw;
+            sum[m] += e.nuH2 * Kw + e.slope * e.p[2 * c + m] * pw;
           }
         }
         y[2 * n] = sum[0];
         y[2 * n + 1] = sum[1];
       });
+}
+
+void SsaAssembly::keep_elements() const {
+  if (m_linear.extent(0) != m_state.extent(0)) m_linear = decltype(m_state)("ssa_linear", m_state.extent(0));
+  Kokkos::deep_copy(m_linear, m_state);
 }
 
 Array2<int> SsaAssembly::unknown_mask() const {

@@ -89,8 +89,8 @@ void SsaSystem::create_aij() {
   m_coo.resize(rows.size());
 }
 
-void SsaSystem::assemble(const Array2<double>& u, const Array2<double>& v, double newton) {
-  m_assembly.jacobian(u, v, newton, m_rows);
+void SsaSystem::assemble(const Array2<double>& u, const Array2<double>& v, SsaAssembly::Linearisation how) {
+  m_assembly.jacobian(u, v, how, m_rows);
   if (m_options.form == "aij") {
     const auto places = m_assembly.places();
     for (int n = 0; n < m_assembly.local_unknowns(); ++n) {
@@ -99,7 +99,7 @@ void SsaSystem::assemble(const Array2<double>& u, const Array2<double>& v, doubl
     }
     NUNATAK_PETSC(MatSetValuesCOO(m_matrix, m_coo.data(), INSERT_VALUES));
   } else {
-    if (m_options.form == "elements") m_assembly.linearise(u, v, newton);
+    if (m_options.form == "elements") m_assembly.keep_elements();
     NUNATAK_PETSC(MatAssemblyBegin(m_matrix, MAT_FINAL_ASSEMBLY)); // tells PETSc that it has changed
     NUNATAK_PETSC(MatAssemblyEnd(m_matrix, MAT_FINAL_ASSEMBLY));
   }

@@ -9,7 +9,6 @@
 //
 //   hypre      BoomerAMG. Aggressive coarsening on the finest level; best of its settings on Antarctica at 16 km
 //   gamg       PETSc's smoothed aggregation. SOR smoothing: Chebyshev's estimate of the spectrum fails on these matrices
-//   mg         PETSc's geometric multigrid with our hats and Galerkin coarse matrices (PCMG)
 //   bjacobi, asm, lu, none, ...
 #pragma once
 
@@ -43,8 +42,8 @@ public:
   void configure(KSP ksp);
 
   Mat matrix() const { return m_matrix; }
-  /// The Jacobian (newton = 1) or Picard operator (0) at (u, v), whose ghosts it needs.
-  void assemble(const Array2<double>& u, const Array2<double>& v, double newton);
+  /// The matrix of a step from (u, v), whose ghosts it needs.
+  void assemble(const Array2<double>& u, const Array2<double>& v, SsaAssembly::Linearisation how);
 
   /// "multigrid in single precision, ...": the preconditioner in words.
   std::string describe() const;
@@ -57,7 +56,6 @@ private:
   void create_shell();
   void create_aij();
   void configure_petsc(PC pc, const std::string& type);
-  void configure_mg(PC pc);
   template <class Real> void fill(Multigrid<Real>& multigrid);
   template <class Real> void cycle(Multigrid<Real>& multigrid, const double* b, double* x);
 

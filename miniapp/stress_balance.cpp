@@ -9,21 +9,53 @@
 
 namespace nunatak {
 
+namespace {
+
+nlohmann::json record(const SsaReport& r, double time) {
+  return {{"year", time / seconds_per_year},
+          {"unknown_cells", r.unknown_cells},
+          {"excluded_cells", r.excluded_cells},
+          {"steps", r.steps},
+          {"damped_steps", r.damped_steps},
+          {"linear_iterations", r.linear_iterations},
+          {"reductions", r.reductions},
+          {"load", r.load_norm},
+          {"initial_residual", r.initial_residual},
+          {"final_residual", r.final_residual},
+          {"reason", r.reason},
+          {"seconds", r.seconds_total},
+          {"seconds_setup", r.seconds_setup},
+          {"seconds_residual", r.seconds_residual},
+          {"seconds_jacobian", r.seconds_jacobian},
+          {"seconds_linear", r.seconds_linear}};
+}
+
+} // namespace
+
 SsaOptions ssa_options(const Options& options) {
   SsaOptions ssa;
+  ssa.tolerance = options.ssa_tolerance;
+  ssa.max_steps = options.ssa_max_steps;
+  ssa.system.form = options.ssa_operator;
+  ssa.system.single_precision = options.ssa_multigrid_precision == "single";
+  ssa.system.multigrid.smoothing = options.ssa_multigrid_smoothing;
+  ssa.system.multigrid.gather_below = options.ssa_multigrid_gather;
   ssa.till_q = options.sliding_q;
   ssa.till_u_threshold = options.sliding_u_threshold / seconds_per_year;
   return ssa;
 }
 
-StressBalance::StressBalance(const Options& options, const Grid& grid, const Levels& levels, MpiRanks& ranks, Timers& timers)
-    : m_grid(grid), m_levels(levels), m_ranks(ranks), m_timers(timers), m_slides(options.stress != "sia"),
+StressBalance::StressBalance(const Options& options, const Grid& grid, const Levels& levels, MpiRanks& ranks, Timers& timers,
+                             const Log& log)
+    : m_grid(grid), m_levels(levels), m_ranks(ranks), m_timers(timers), m_log(log), m_slides(options.stress != "sia"),
       m_shears(options.stress != "ssa"), m_isothermal(options.rheology == "isothermal"), m_softness(options.softness),
       m_sia_enhancement(options.sia_enhancement), m_ssa_enhancement(options.ssa_enhancement),
       m_ssa_hardness(make_array<double>("ssa_hardness", ranks.patch())),
       m_softness_field(make_array<double>("softness", ranks.patch())),
       m_speed_surface(make_array<double>("velsurf_mag", ranks.patch())),
-      m_speed_base(make_array<double>("velbase_mag", ranks.patch())) {
+      m_speed_base(make_array<double>("velbase_mag", ranks.patch())),
+      m_residual_x(make_array<double>("ssa_residual_x", ranks.patch())),
+      m_residual_y(make_array<double>("ssa_residual_y", ranks.patch())), m_view(options.ssa_view) {
   const Patch patch = ranks.patch();
   m_flow.q_x = make_array<double>("q_x", patch);
   m_flow.q_y = make_array<double>("q_y", patch);
@@ -86,10 +118,11 @@ const Flow& StressBalance::update(const State& state, const Forcing& forcing, co
     const SsaInput input{state.thk,  state.usurf,   state.topg,      m_flow.tauc,    m_ssa_hardness,
                          state.mask, forcing.fixed, forcing.u_fixed, forcing.v_fixed};
     m_last = m_ssa->solve(input, state.u_ssa, state.v_ssa);
-    if (m_solves++ == 0) check_solver_options();
-    m_picard_steps += m_last.picard_steps;
-    m_newton_steps += m_last.newton_steps;
-    m_linear_iterations += m_last.linear_iterations;
+    if (m_solves.empty()) {
+      check_solver_options();
+      if (m_view) m_log.line("SSA: " + m_ssa->describe());
+    }
+    m_solves.push_back(record(m_last, state.time));
   }
   double D_max = 0.0;
   {
@@ -127,19 +160,21 @@ void StressBalance::add_fields(const State& state, FieldList& fields) {
   for (const auto& field : {m_flow.velocity.u, m_flow.velocity.v, m_flow.w}) fields.add(field);
 }
 
+void StressBalance::add_residual(FieldList& fields) {
+  if (m_ssa) m_ssa->residual(m_residual_x, m_residual_y);
+  fields.add(m_residual_x);
+  fields.add(m_residual_y);
+}
+
 nlohmann::json StressBalance::report() const {
-  if (!m_ssa) return {{"solves", 0}};
-  return {{"solves", m_solves},
-          {"unknown_cells", m_last.unknown_cells},
-          {"excluded_cells", m_last.excluded_cells},
-          {"picard_steps", m_picard_steps},
-          {"newton_steps", m_newton_steps},
-          {"linear_iterations", m_linear_iterations},
-          {"last",
-           {{"load_norm", m_last.load_norm},
-            {"initial_residual", m_last.initial_residual},
-            {"final_residual", m_last.final_residual},
-            {"reason", m_last.reason}}}};
+  nlohmann::json json = {{"solves", m_solves.size()}, {"history", m_solves}};
+  if (!m_ssa) return json;
+  json["solver"] = m_ssa->describe();
+  for (const char* sum : {"steps", "linear_iterations", "reductions"}) {
+    json[sum] = 0;
+    for (const auto& solve : m_solves) json[sum] = json[sum].get<int>() + solve[sum].get<int>();
+  }
+  return json;
 }
 
 } // namespace nunatak

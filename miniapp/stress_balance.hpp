@@ -8,6 +8,7 @@
 #include "kernels/velocity3d.hpp"
 #include "miniapp/field.hpp"
 #include "miniapp/grid.hpp"
+#include "miniapp/log.hpp"
 #include "miniapp/mpi_ranks.hpp"
 #include "miniapp/options.hpp"
 #include "miniapp/ssa.hpp"
@@ -36,13 +37,14 @@ SsaOptions ssa_options(const Options& options);
 
 class StressBalance {
 public:
-  StressBalance(const Options& options, const Grid& grid, const Levels& levels, MpiRanks& ranks, Timers& timers);
+  StressBalance(const Options& options, const Grid& grid, const Levels& levels, MpiRanks& ranks, Timers& timers, const Log& log);
 
   /// The flow for the geometry and temperature of `state`, whose u_ssa and v_ssa are the first guess and become the solution.
-  /// `melt`: basal melt of floating ice, m s-1. Collective. Throws Error if the SSA does not converge.
+  /// `melt`: basal melt of floating ice, m s-1. Collective. Throws SsaError if the SSA does not converge.
   const Flow& update(const State& state, const Forcing& forcing, const Array2<double>& melt);
 
   void add_fields(const State& state, FieldList& fields); ///< diagnostics of the last update
+  void add_residual(FieldList& fields);                   ///< of the last solve
   nlohmann::json report() const;                          ///< solves and iterations so far
 
   const SsaReport& last_solve() const { return m_last; }
@@ -54,6 +56,7 @@ private:
   const Levels& m_levels;
   MpiRanks& m_ranks;
   Timers& m_timers;
+  const Log& m_log;
   bool m_slides, m_shears, m_isothermal;
   double m_softness, m_sia_enhancement, m_ssa_enhancement;
   TillParameters m_till;
@@ -61,9 +64,10 @@ private:
   Flow m_flow;
   Array2<double> m_ssa_hardness;   // B of the SSA, Pa s^(1/3)
   Array2<double> m_softness_field; // A of the SIA, Pa-3 s-1; 0 without shearing
-  Array2<double> m_speed_surface, m_speed_base;
+  Array2<double> m_speed_surface, m_speed_base, m_residual_x, m_residual_y;
   SsaReport m_last;
-  int m_solves = 0, m_picard_steps = 0, m_newton_steps = 0, m_linear_iterations = 0;
+  nlohmann::json m_solves = nlohmann::json::array(); // one entry per solve
+  bool m_view;
 };
 
 } // namespace nunatak

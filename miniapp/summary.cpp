@@ -124,12 +124,10 @@ std::vector<double> Summary::values() const {
 
 std::string Summary::line(const Clock& clock, double dt, const char* why, const SsaReport& ssa) const {
   char text[200];
-  std::snprintf(
-      text, sizeof text,
-      "step %5lld  year %10.4f  dt %8.4f a (%s)  volume %.6g km3  fastest %5.0f m/a  SSA: %d Picard, %d Newton, %d linear",
-      static_cast<long long>(clock.steps()), clock.time() / seconds_per_year, dt / seconds_per_year, why,
-      m_thickness.value() * m_cell_area / 1e9, m_fastest * seconds_per_year, ssa.picard_steps, ssa.newton_steps,
-      ssa.linear_iterations);
+  std::snprintf(text, sizeof text,
+                "step %5lld  year %10.4f  dt %8.4f a (%s)  volume %.6g km3  fastest %5.0f m/a  SSA: %d steps, %d linear",
+                static_cast<long long>(clock.steps()), clock.time() / seconds_per_year, dt / seconds_per_year, why,
+                m_thickness.value() * m_cell_area / 1e9, m_fastest * seconds_per_year, ssa.steps, ssa.linear_iterations);
   return text;
 }
 

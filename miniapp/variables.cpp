@@ -39,6 +39,8 @@ const std::vector<VariableInfo>& table() {
       {"velbase_mag", false, false, "m s-1", "m year-1", "", "magnitude of the sliding velocity", {}, "", true},
       {"u_ssa", false, false, "m s-1", "m s-1", "", "sliding (SSA) velocity, x component"},
       {"v_ssa", false, false, "m s-1", "m s-1", "", "sliding (SSA) velocity, y component"},
+      {"ssa_residual_x", false, false, "N", "N", "", "residual of the stress balance, x component, a force on the cell"},
+      {"ssa_residual_y", false, false, "N", "N", "", "residual of the stress balance, y component, a force on the cell"},
       {"uvel", true, false, "m s-1", "m year-1", "land_ice_x_velocity", "horizontal velocity, x component"},
       {"vvel", true, false, "m s-1", "m year-1", "land_ice_y_velocity", "horizontal velocity, y component"},
       {"wvel", true, false, "m s-1", "m year-1", "", "vertical velocity relative to the bed"},
