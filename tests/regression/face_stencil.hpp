@@ -1,8 +1,9 @@
-// Membrane stresses of the SSA by finite differences on cell faces: the other common discretisation, kept as a judge of everything
-// in nunatak's SSA that is not its elements (load, drag, fronts, material laws). Used by test_ssa_faces.cpp, on one rank.
+// Membrane stresses of the SSA by finite differences on cell faces: the other common discretisation, kept as a judge of
+// everything in nunatak's SSA that is not its elements (load, drag, fronts, material laws). Used by test_ssa_faces.cpp, on one
+// rank.
 //
-// After Bueler and Brown (2009, J. Geophys. Res. 114, F03008) and, at the margin, Winkelmann et al. (2011, The Cryosphere 5, 715):
-// velocities at cell centres; on the face between two icy cells the stresses
+// After Bueler and Brown (2009, J. Geophys. Res. 114, F03008) and, at the margin, Winkelmann et al. (2011, The Cryosphere 5,
+// 715): velocities at cell centres; on the face between two icy cells the stresses
 //
 //   normal      nu H (4 d_n w_n + 2 d_t w_t)        w_n, w_t: velocity across the face and along it,
 //   tangential  nu H (d_t w_n + d_n w_t)            d_n, d_t: their differences across the face and along it
@@ -38,8 +39,9 @@ public:
           const int J = j + axis, I = i + 1 - axis;
           if (unknown(j, i) == no_cell || unknown(J, I) == no_cell || (unknown(j, i) < 0 && unknown(J, I) < 0)) continue;
           const int tj = 1 - axis, ti = axis; // along the face
-          Face f{axis, {unknown(j, i), unknown(J, I), unknown(j + tj, i + ti), unknown(j - tj, i - ti), unknown(J + tj, I + ti),
-                        unknown(J - tj, I - ti)}};
+          Face f{axis,
+                 {unknown(j, i), unknown(J, I), unknown(j + tj, i + ti), unknown(j - tj, i - ti), unknown(J + tj, I + ti),
+                  unknown(J - tj, I - ti)}};
           f.normal[0] = -1.0 / spacing, f.normal[1] = 1.0 / spacing;
           int known = 0;
           for (int k = 2; k < 6; ++k) {
@@ -59,7 +61,7 @@ public:
   /// Add the operator, with the viscosity of the velocities w (pairs of unknowns, m s-1), to `matrix` (force on a cell, N).
   void add(const GlenLaw& law, const std::vector<double>& w, Mat matrix) const {
     for (const Face& f : m_faces) {
-      const int n = f.axis, t = 1 - f.axis; // components across the face and along it
+      const int n = f.axis, t = 1 - f.axis;          // components across the face and along it
       double nn = 0.0, nt = 0.0, tn = 0.0, tt = 0.0; // d_n w_n, d_n w_t, d_t w_n, d_t w_t
       for (int k = 0; k < 6; ++k) {
         if (f.cell[k] < 0) continue;

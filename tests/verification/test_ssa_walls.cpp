@@ -1,5 +1,5 @@
-// The SSA between staircase walls: plug flow in a channel that crosses the grid at an angle. The walls are then no line of cells but
-// steps, as the edge of a shelf mostly is, and the error is of first order. Errors of the speed in the middle, with bounds;
+// The SSA between staircase walls: plug flow in a channel that crosses the grid at an angle. The walls are then no line of cells
+// but steps, as the edge of a shelf mostly is, and the error is of first order. Errors of the speed in the middle, with bounds;
 // docs/ssa-reference.md compares them with those of a stencil on cell faces, and says what they mean for Antarctica.
 #include "kernels/exact_ssa.hpp"
 #include "kernels/geometry.hpp"
@@ -63,8 +63,8 @@ double channel_error(int a, int b, int width) {
   }
   MPI_Allreduce(MPI_IN_PLACE, &fastest, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
   const double error = fastest / PlugFlow::u(0.0) - 1.0;
-  PetscPrintf(MPI_COMM_WORLD, "channel (%d, %d), %.1f cells wide: relative error in the middle %+.4f; %d Newton steps, %.3f s\n", a,
-              b, width / slant, error, report.newton_steps, report.seconds_total);
+  PetscPrintf(MPI_COMM_WORLD, "channel (%d, %d), %.1f cells wide: relative error in the middle %+.4f; %d Newton steps, %.3f s\n",
+              a, b, width / slant, error, report.newton_steps, report.seconds_total);
   return std::abs(error);
 }
 
