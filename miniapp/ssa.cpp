@@ -19,7 +19,8 @@ public:
   Solver(MpiRanks& ranks, double dx, double dy, const SsaOptions& options)
       : m_ranks(ranks), m_options(options),
         m_assembly(ranks, dx, dy, GlenLaw{options.glen_n, options.epsilon * options.epsilon},
-                   TillLaw{options.till_q, options.till_delta * options.till_delta, options.till_u_threshold}),
+                   TillLaw{options.till_q, options.till_delta * options.till_delta, options.till_u_threshold},
+                   options.till_subgrid),
         m_system(ranks, m_assembly, dx, dy, options.system) {}
   ~Solver() { destroy(); }
 

@@ -27,6 +27,7 @@ struct SsaOptions {
   double till_q = 0.25;                               ///< exponent of the sliding law: 0 plastic, 1 linear
   double till_delta = 0.01 / seconds_per_year;        ///< regularising speed, m s-1
   double till_u_threshold = 100.0 / seconds_per_year; ///< speed at which the drag is tau_c, m s-1
+  bool till_subgrid = true;                           ///< drag on the grounded part of a cell; false: on cells of the mask
   double tolerance = 1.0e-6;                          ///< |residual| <= tolerance |load|, 2-norms over unknowns (N)
   double linear_tolerance = 0.05;                     ///< of a linear system, relative to its right-hand side
   int max_steps = 100;                                ///< of one solve

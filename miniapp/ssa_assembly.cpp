@@ -7,9 +7,9 @@
 
 namespace nunatak {
 
-SsaAssembly::SsaAssembly(MpiRanks& ranks, double dx, double dy, const GlenLaw& glen, const TillLaw& till)
+SsaAssembly::SsaAssembly(MpiRanks& ranks, double dx, double dy, const GlenLaw& glen, const TillLaw& till, bool till_subgrid)
     : m_ranks(ranks), m_patch(ranks.patch()), m_dx(dx), m_dy(dy), m_q1(dx, dy), m_glen(glen), m_till(till),
-      m_ice(make_array<int>("ssa_ice", m_patch)), m_local(make_array<int>("ssa_local", m_patch)),
+      m_till_subgrid(till_subgrid), m_ice(make_array<int>("ssa_ice", m_patch)), m_local(make_array<int>("ssa_local", m_patch)),
       m_global(make_array<std::int64_t>("ssa_global", m_patch)), m_BH(make_array<double>("ssa_BH", m_patch)),
       m_shape(Kokkos::view_alloc(std::string("ssa_shape"), Kokkos::WithoutInitializing)),
       m_element_at(make_array<int>("ssa_element", m_patch)), m_u_before(make_array<double>("ssa_u_before", m_patch)),
@@ -174,6 +174,8 @@ void SsaAssembly::compute_load(const SsaInput& input) {
       F[c] = input.b(j, i) + rho_ice / rho_water * input.H(j, i);
     }
     ssa_element_grounded(m_q1, e.ice, F, fraction);
+    for (int c = 0; c < 4 && !m_till_subgrid; ++c)
+      fraction[c] = input.mask(e.j + (c >> 1), e.i + (c & 1)) == grounded_ice ? 1.0 : 0.0;
     for (int c = 0; c < 4; ++c) {
       const int n = m_local(e.j + (c >> 1), e.i + (c & 1));
       if (n >= 0) m_yield[n] += fraction[c] * m_q1.weight;

@@ -9,7 +9,8 @@
 // without a fixed cell can drift freely, and its equations are singular; its velocity is set to 0, and its cells are counted.
 //
 // Cell by cell (lumped), which keeps the answer free of overshoots where drag changes by orders of magnitude between cells:
-//   drag      tau_c times the grounded area of the cell (sub-grid grounding line)
+//   drag      tau_c times the grounded area of the cell (sub-grid grounding line), or times its whole area where the mask says
+//             grounded (till_subgrid = false)
 //   driving   - rho g H h_x with the cell's own H; h_x from neighbours of the same kind, grounded or floating: one-sided at a
 //             grounding line; half a cell of level surface at a front, where the face carries the pressure instead
 //   front     pressure on each face towards a cell without ice (kernels/ssa_rheology.hpp)
@@ -43,7 +44,7 @@ struct SsaInput {
 
 class SsaAssembly {
 public:
-  SsaAssembly(MpiRanks& ranks, double dx, double dy, const GlenLaw& glen, const TillLaw& till);
+  SsaAssembly(MpiRanks& ranks, double dx, double dy, const GlenLaw& glen, const TillLaw& till, bool till_subgrid = true);
 
   /// Read the geometry: unknowns, load, coefficients. Collective; messages: a few rounds of ghosts (as many as a component
   /// of ice crosses ranks) with a reduction each, one more exchange, one more reduction, one gather.
@@ -112,6 +113,7 @@ private:
   Q1Element m_q1;
   GlenLaw m_glen;
   TillLaw m_till;
+  bool m_till_subgrid;
 
   SsaInput m_input;
   Array2<int> m_ice;             // 1: icy, inside the domain, not excluded

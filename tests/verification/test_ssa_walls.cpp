@@ -1,0 +1,86 @@
+// The SSA between staircase walls: plug flow in a channel that crosses the grid at an angle. The walls are then no line of cells
+// but steps, as the edge of a shelf mostly is, and the error is of first order. Errors of the speed in the middle, with bounds;
+// docs/ssa-reference.md compares them with those of a stencil on cell faces, and says what they mean for Antarctica.
+#include "kernels/exact_ssa.hpp"
+#include "kernels/geometry.hpp"
+#include "miniapp/ssa.hpp"
+
+#include <catch2/catch_test_macros.hpp>
+
+#include <petscsys.h>
+
+#include <algorithm>
+#include <cmath>
+
+using namespace nunatak;
+
+namespace {
+
+/// Relative error of the speed in the middle of a channel. The grid is periodic, the channel endless; the level a i + b j of a
+/// cell tells how far it is from the wall, here for (a, b) = (1, 1) and a width of 3 levels:
+///
+///    0 # # 1 2        #  wall, velocity 0; the exact walls run through the outermost wall cells
+///    # # 1 2 #
+///    # 1 2 # #        The surface is a plane that falls along the channel and jumps at the edges of the grid. It is not
+///    1 2 # # #        differenced there, since each edge lies between grounded and floating ice (no drag on either):
+///    2 # # # 1        the load is that of the plane everywhere.
+double channel_error(int a, int b, int width) {
+  using exact::PlugFlow;
+  const double slant = std::hypot(a, b), dx = 2.0 * PlugFlow::L * slant / width;
+  const int M = width + 2 * (a + b);
+  int size = 1;
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  Decomposition d = Decomposition::make(M, M, size);
+  d.periodic_x = d.periodic_y = true;
+  MpiRanks ranks(MPI_COMM_WORLD, d);
+  const Patch p = ranks.patch();
+  const auto array = [&p](const char* name) { return make_array<double>(name, p); };
+  const SsaInput in = {array("thk"),
+                       array("usurf"),
+                       array("topg"),
+                       array("tauc"),
+                       array("hardav"),
+                       make_array<int>("mask", p),
+                       make_array<int>("fixed", p),
+                       array("u_fixed"),
+                       array("v_fixed")};
+  const auto u = array("u"), v = array("v");
+  for (int j = 1; j <= p.ym; ++j) {
+    for (int i = 1; i <= p.xm; ++i) {
+      const int gi = p.global_i(i), gj = p.global_j(j), level = (a * gi + b * gj) % M;
+      in.H(j, i) = PlugFlow::h0, in.hardness(j, i) = PlugFlow::B, in.b(j, i) = -1e5;
+      in.h(j, i) = -PlugFlow::slope * (b * gi - a * gj) * dx / slant;
+      in.mask(j, i) = (2 * gi < M) == (2 * gj < M) ? grounded_ice : floating_ice;
+      in.fixed(j, i) = level == 0 || level >= width ? 1 : 0;
+    }
+  }
+  ranks.update_ghosts({in.H, in.h, in.b, in.tauc, in.hardness, in.mask, in.fixed, in.u_fixed, in.v_fixed});
+  const SsaReport report = Ssa(ranks, dx, dx, {}).solve(in, u, v);
+
+  double fastest = 0.0;
+  for (int j = 1; j <= p.ym; ++j) {
+    for (int i = 1; i <= p.xm; ++i) fastest = std::max(fastest, (b * u(j, i) - a * v(j, i)) / slant);
+  }
+  MPI_Allreduce(MPI_IN_PLACE, &fastest, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
+  const double error = fastest / PlugFlow::u(0.0) - 1.0;
+  PetscPrintf(MPI_COMM_WORLD, "channel (%d, %d), %.1f cells wide: relative error in the middle %+.4f; %d Newton steps, %.3f s\n",
+              a, b, width / slant, error, report.newton_steps, report.seconds_total);
+  return std::abs(error);
+}
+
+} // namespace
+
+TEST_CASE("plug flow along the grid: second order") {
+  CHECK(channel_error(0, 1, 8) < 0.0315);
+  CHECK(channel_error(0, 1, 16) < 0.0079);
+  CHECK(channel_error(0, 1, 32) < 0.0020);
+}
+
+TEST_CASE("plug flow between staircase walls: first order") {
+  CHECK(channel_error(1, 1, 12) < 0.175);
+  CHECK(channel_error(1, 1, 24) < 0.090);
+  CHECK(channel_error(1, 1, 48) < 0.045);
+  CHECK(channel_error(1, 2, 18) < 0.097);
+  CHECK(channel_error(1, 2, 36) < 0.047);
+  CHECK(channel_error(1, 2, 72) < 0.023);
+}
