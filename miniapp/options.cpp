@@ -76,6 +76,8 @@ const std::vector<Group>& table() {
         {"till_topg_max", &Options::till_topg_max, "m", "bed elevation of the largest friction angle"},
         {"till_overburden_fraction", &Options::till_overburden_fraction, "",
          "effective pressure of a thawed till as a share of overburden", 1e-4, 1},
+        {"till_subgrid", &Options::till_subgrid, "",
+         "drag on the grounded part of a cell at the grounding line; false: on the whole cell if the mask says grounded"},
         {"till_frozen_below", &Options::till_frozen_below, "K",
          "the till of high beds is frozen, and carries all overburden, if this much below the melting point", 1e-3}}},
       {"Solver of the stress balance (SSA); PETSc's own options have the prefix ssa_, too: -ssa_ksp_type, -ssa_pc_type, ...",

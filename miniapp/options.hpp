@@ -48,6 +48,7 @@ struct Options {
   double till_phi_min = 5.0, till_phi_max = 15.0;         // degrees
   double till_topg_min = -1000.0, till_topg_max = 1000.0; // m
   double till_overburden_fraction = 0.05;
+  bool till_subgrid = true;
   double till_frozen_below = 30.0; // K
   // climate where the input has none
   double climatic_mass_balance = 300.0;        // kg m-2 a-1, at sea level

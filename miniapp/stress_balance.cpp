@@ -34,6 +34,7 @@ nlohmann::json record(const SsaReport& r, double time) {
 
 SsaOptions ssa_options(const Options& options) {
   SsaOptions ssa;
+  ssa.till_subgrid = options.till_subgrid;
   ssa.tolerance = options.ssa_tolerance;
   ssa.max_steps = options.ssa_max_steps;
   ssa.system.form = options.ssa_operator;
