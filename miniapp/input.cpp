@@ -75,7 +75,8 @@ struct Input::FieldInfo {
   std::string variable, units; // "": not converted
   double min, max;             // in these units
   Method method = Method::bilinear;
-  bool whole = false; // whole numbers only
+  bool whole = false;  // whole numbers only
+  bool of_ice = false; // says nothing where the file has no ice: there the mean over all ice is taken
 };
 
 Input::Input(const std::string& path, MPI_Comm comm, const Log& log) : m_reader(path, comm), m_log(log) {
@@ -168,6 +169,29 @@ void Input::check_dimensions(const std::string& variable, bool columns) const {
   }
 }
 
+namespace {
+
+/// The mean of the numbers, none larger than `largest`, in place of NaN, in owned cells; 0 if there is no number.
+void fill_with_mean(MpiRanks& ranks, const Array2<double>& field, double largest) {
+  const Patch p = ranks.patch();
+  FixedSum sum;
+  std::int64_t numbers = 0;
+  for (int j = 1; j <= p.ym; ++j) {
+    for (int i = 1; i <= p.xm; ++i) {
+      if (!std::isnan(field(j, i))) sum.add(field(j, i) / largest), numbers += 1;
+    }
+  }
+  std::vector<std::vector<std::int64_t>> all{{numbers, sum.hi, sum.lo}};
+  ranks.sum(all);
+  sum.hi = all[0][1], sum.lo = all[0][2];
+  const double mean = all[0][0] > 0 ? largest * sum.value() / static_cast<double>(all[0][0]) : 0.0;
+  for (int j = 1; j <= p.ym; ++j) {
+    for (int i = 1; i <= p.xm; ++i) field(j, i) = std::isnan(field(j, i)) ? mean : field(j, i);
+  }
+}
+
+} // namespace
+
 void Input::read_field(const FieldInfo& info, const Grid& grid, MpiRanks& ranks, const Array2<double>& field) const {
   const std::string what = m_reader.path() + ": variable '" + info.variable + "'";
   check_dimensions(info.variable, false);
@@ -182,6 +206,7 @@ void Input::read_field(const FieldInfo& info, const Grid& grid, MpiRanks& ranks,
   const Source s = source(grid, patch);
   const std::vector<double> values = m_reader.read_record(info.variable, s.start, s.count);
   const bool thickness = info.method == Method::thickness;
+  const std::vector<double> ice = info.of_ice ? m_reader.read_record("thk", s.start, s.count) : std::vector<double>();
 
   // bad values: how many points they touch, and one of these points
   enum Fault { not_a_number, negative, out_of_range, n_faults };
@@ -192,6 +217,7 @@ void Input::read_field(const FieldInfo& info, const Grid& grid, MpiRanks& ranks,
       double sum = 0.0, weights = 0.0, nearest = 0.0, largest = -1.0;
       int fault = n_faults;
       s.for_each_corner(j, i, [&](std::size_t n, double weight) {
+        if (info.of_ice && ice[n] == 0.0) return;
         const double v = convert(values[n]);
         if (weight > largest) largest = weight, nearest = v;
         if (!std::isfinite(v)) {
@@ -207,9 +233,10 @@ void Input::read_field(const FieldInfo& info, const Grid& grid, MpiRanks& ranks,
       if (fault != n_faults) count[0][fault] += 1, where[0][fault] = std::max(where[0][fault], patch.cell(j, i));
       const bool as_nearest =
           largest == 1.0 || info.method == Method::nearest || (thickness && (nearest == 0.0 || weights == 0.0));
-      field(j, i) = as_nearest ? nearest : sum / weights;
+      field(j, i) = as_nearest ? nearest : weights > 0.0 ? sum / weights : std::nan("");
     }
   }
+  if (info.of_ice) fill_with_mean(ranks, field, info.max);
   ranks.sum(count);
   ranks.max(where);
   const auto range = [&] {
@@ -254,7 +281,8 @@ void Input::read(const Grid& grid, MpiRanks& ranks, State& state, Forcing& forci
   optional({"ice_surface_temp", "K", 150.0, 330.0}, forcing.ice_surface_temp);
   optional({"bheatflx", "W m-2", -1.0, 100.0}, forcing.bheatflx);
   forcing.has_tauc = optional({"tauc", "Pa", 0.0, 1e9}, forcing.tauc);
-  forcing.has_hardav = optional({"hardav", "", 1e6, 1e10}, forcing.hardav); // in Pa s^(1/3), which UDUNITS cannot parse
+  forcing.has_hardav = optional({"hardav", "", 1e6, 1e10, Method::bilinear, false, true},
+                                forcing.hardav); // in Pa s^(1/3), which UDUNITS cannot parse
   optional({"theta_ocean", "K", 260.0, 320.0}, forcing.theta_ocean);
   optional({"salinity_ocean", "g/kg", 0.0, 50.0}, forcing.salinity_ocean);
   const Array2<double> numbers = make_array<double>("basins", ranks.patch());
