@@ -6,7 +6,8 @@
 //
 // With an even number of points one coarse point lies beyond the end, (3) above, so that every fine point has its two neighbours.
 // A periodic axis closes: the last odd point has coarse point 0 on its right; with an odd number of points the first and the last
-// are both even, and they are neighbours on both grids.
+// are both even, and they are neighbours on both grids. It can be halved down to one point, which is its own neighbour on both
+// sides.
 //
 // In two dimensions a hat is the product of two; kernels/multigrid.hpp cuts it to the cells that exist. Hats of an axis that is
 // not halved are the points themselves.
@@ -39,6 +40,7 @@ struct HatAxis {
   /// Value of hat I + s, s = -1, 0, 1, at the point centre(I) + o, o = -2..2 (reached from points where hat I is not 0).
   KOKKOS_INLINE_FUNCTION double neighbour_value(int I, int o, int s) const {
     if (!halved || beyond_seam(I, o)) return o == s ? 1.0 : 0.0;
+    if (coarse_M == 1) return s == 0 ? 1.0 : 0.0; // all neighbours are the point itself
     const int distance = o > 2 * s ? o - 2 * s : 2 * s - o;
     return distance == 0 ? 1.0 : distance == 1 ? 0.5 : 0.0;
   }
