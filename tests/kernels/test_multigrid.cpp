@@ -80,7 +80,7 @@ template <class Real> int iterations(const Operator& A, double dx = 1.0, double 
   return solve(A, A.random_vector(3), M).iterations;
 }
 
-/// A continent with a ragged margin and holes; ice that is 1e4 times stiffer here than there; drag on its left half.
+/// A continent with a ragged margin and holes.
 Grid<int> continent(int n) {
   Grid<int> mask = random_mask(n, n, 0.95, 8);
   for (int j = 0; j < n; ++j) {
@@ -91,12 +91,13 @@ Grid<int> continent(int n) {
   }
   return mask;
 }
-Operator hard_ice(int n, double dx = 1.0, double dy = 1.0) {
-  const Grid<int> soft = random_mask(n + 1, n + 1, 0.5, 9);
-  return ssa_operator(
-      continent(n), false, false, dx, dy, [&](int j, int i) { return soft(j + 1, i + 1) != 0 ? 1.0 : 1e4; },
-      [&](int, int i) { return i < n / 2 ? 0.01 / (dx * dy) : 0.0; });
+using Field = std::function<double(int, int)>;
+
+Operator ice(const Grid<int>& mask, bool periodic_y, double dx, double dy, const Field& strength) {
+  return ssa_operator(mask, false, periodic_y, dx, dy, strength,
+                      [&](int, int i) { return i < mask.Mx / 2 ? 0.01 / (dx * dy) : 0.0; });
 }
+double uniform(int, int) { return 1.0; }
 
 } // namespace
 
@@ -192,23 +193,85 @@ TEST_CASE("scaling by powers of 2 scales the result, up to the numbers of an ice
   CHECK(Cycle<float>(large, A.decomposition(2, 2), {2, 0, 10})(load) == x);
 }
 
-TEST_CASE("explore", "[.explore]") {
-  for (int n : {33, 65, 129, 257}) {
-    const Operator A = hard_ice(n);
-    std::printf("random n %d: double %d float %d\n", n, iterations<double>(A), iterations<float>(A));
-    const Operator C = ssa_operator(
-        continent(n), false, false, 1.0, 1.0, [&](int j, int i) { return (8 * j / n + 8 * i / n) % 2 == 0 ? 1.0 : 1e4; },
-        [&](int, int i) { return i < n / 2 ? 0.01 : 0.0; });
-    std::printf("chess n %d: double %d float %d\n", n, iterations<double>(C), iterations<float>(C));
-    const Operator F = ssa_operator(
-        Grid<int>(n, n, 1), false, false, 1.0, 1.0, [&](int, int) { return 1.0; },
-        [&](int, int i) { return i < n / 2 ? 0.01 : 0.0; });
-    std::printf("plain n %d: double %d float %d\n", n, iterations<double>(F), iterations<float>(F));
-    if (n > 129) continue;
-    const Operator B = hard_ice(n, 60.0, 1.0);
-    std::printf("60: n %d: double %d   without %d\n", n, iterations<double>(B, 60.0, 1.0), iterations<double>(B, 1.0, 1.0));
-    const Operator D = hard_ice(n, 1.0, 60.0);
-    std::printf("1/60: n %d: double %d   without %d\n", n, iterations<double>(D, 1.0, 60.0), iterations<double>(D, 1.0, 1.0));
-    std::fflush(stdout);
+TEST_CASE("conjugate gradients need no more iterations on a finer grid") {
+  const Grid<int> hard = random_mask(130, 130, 0.5, 9);
+  int first_smooth = 0, first_noise = 0;
+  for (const int n : {33, 65, 129, 257}) {
+    INFO(n);
+    const Operator smooth = ice(continent(n), false, 1.0, 1.0, [n](int j, int i) { // from 0.01 to 100
+      return std::pow(10.0, 2.0 * std::sin(21.0 * i / n) * std::sin(14.0 * j / n + 7.0 * i / n));
+    });
+    const int found = iterations<float>(smooth);
+    if (n == 33) first_smooth = found;
+    CHECK(found <= 45);
+    CHECK(found < 1.5 * first_smooth);
+    if (n == 257) continue;
+    const Operator noise = ice(continent(n), false, 1.0, 1.0, [&](int j, int i) { return hard(j + 1, i + 1) != 0 ? 10.0 : 1.0; });
+    const int in_double = iterations<double>(noise);
+    if (n == 33) first_noise = in_double;
+    CHECK(in_double <= 30);
+    CHECK(in_double < 1.5 * first_noise);
+    CHECK(std::abs(iterations<float>(noise) - in_double) <= 2);
   }
+}
+
+TEST_CASE("long cells: the axis with the wider spacing waits") {
+  for (const double aspect : {10.0, 60.0, 0.1, 1.0 / 60.0}) {
+    INFO(aspect);
+    const Operator square = ice(Grid<int>(65, 65, 1), false, aspect, 1.0, uniform);
+    CHECK(iterations<double>(square, aspect, 1.0) <= 35);
+  }
+}
+
+TEST_CASE("strips: a short periodic axis is halved down to one point") {
+  for (const int width : {2, 3, 4, 5, 7}) {
+    for (const double aspect : {1.0, 60.0}) {
+      INFO(width << " " << aspect);
+      for (const int n : {65, 257})
+        CHECK(iterations<double>(ice(Grid<int>(n, width, 1), true, aspect, 1.0, uniform), aspect, 1.0) <= 15);
+    }
+  }
+}
+
+TEST_CASE("an iceberg that nothing holds: a load in balance is met in both precisions") {
+  Grid<int> bergs = continent(33);
+  for (int j = 0; j < 33; ++j) bergs(j, 15) = bergs(j, 16) = 0;
+  const Operator A = ssa_operator(bergs, false, false, 1.0, 1.0, uniform, [](int, int) { return 0.0; });
+  const Vector b = A * A.random_vector(5);
+  Cycle<double> in_double(A, A.decomposition(3, 2), {});
+  Cycle<float> in_single(A, A.decomposition(3, 2), {});
+  CHECK(solve(A, b, in_double).iterations <= 30);
+  CHECK(solve(A, b, in_single).iterations <= 30);
+}
+
+TEST_CASE("communication is what the header says") {
+  for (const int smoothing : {1, 2, 3}) {
+    const Operator A = held(Grid<int>(65, 50, 1), false, false, 1);
+    VirtualRanks ranks(A.decomposition(3, 2));
+    Multigrid<double> multigrid(ranks, 1.0, 1.0, active_cells(ranks, A.mask), {smoothing, 300, 60});
+    CHECK(multigrid.describe() == "65 x 50 (3250), 33 x 26 (858), 17 x 14 (238) gathered, 17 x 14 (238), 9 x 8 (72), 5 x 5 (25)");
+    Traffic before;
+    const auto sent = [&] {
+      Traffic now = multigrid.traffic();
+      now.exchanges += ranks.traffic().exchanges, now.collectives += ranks.traffic().collectives;
+      const std::pair<std::int64_t, std::int64_t> difference{now.exchanges - before.exchanges,
+                                                             now.collectives - before.collectives};
+      before = now;
+      return difference;
+    };
+    CHECK(sent() == std::pair<std::int64_t, std::int64_t>{1 + 2, 3 + 3}); // the first: ghosts of the mask
+    for (int n = 0; n < ranks.local_size(); ++n) A.fill(multigrid.finest(n));
+    multigrid.set_operator();
+    CHECK(sent() == std::pair<std::int64_t, std::int64_t>{2, 1});
+    multigrid.cycle();
+    CHECK(sent() == std::pair<std::int64_t, std::int64_t>{2 * (2 * smoothing + 2), 1});
+  }
+}
+
+TEST_CASE("few unknowns on a large grid: no process holds it whole") {
+  Grid<int> mask(400, 400);
+  mask(0, 0) = 1;
+  VirtualRanks ranks(Decomposition::make(400, 400, 2, 2));
+  const Multigrid<float> multigrid(ranks, 1.0, 1.0, active_cells(ranks, mask), {});
+  CHECK(multigrid.describe() == "400 x 400 (1), 201 x 201 (1) gathered, 201 x 201 (1)");
 }
