@@ -15,10 +15,9 @@ inline void clear_beyond_edges(const Decomposition& d, const Patch& p, const Arr
       });
 }
 
-/// Which axes of a grid are halved next: both, unless one is already much coarser than the other or has too few points.
+/// Which axes of a grid are halved next: both, unless one is already much coarser than the other or has one point.
 inline Halving next_halving(const Decomposition& d, double dx, double dy) {
-  const auto can = [](int M, bool periodic) { return M >= (periodic ? 2 : 3); };
-  Halving h{can(d.Mx, d.periodic_x), can(d.My, d.periodic_y)};
+  Halving h{d.Mx > 1, d.My > 1};
   if (h.x && h.y) h = {dx <= 1.5 * dy, dy <= 1.5 * dx};
   return h;
 }

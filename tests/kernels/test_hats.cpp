@@ -16,7 +16,7 @@ namespace {
 
 /// hats[g][C]: value of hat C at fine point g, by definition.
 std::vector<Vector> axis_hats(int M, bool periodic, bool halved) {
-  const int coarse = !halved ? M : periodic ? (M + 1) / 2 : M / 2 + 1;
+  const int coarse = !halved ? M : periodic ? (M + 1) / 2 : M == 2 ? 1 : M / 2 + 1;
   std::vector<Vector> hats(static_cast<std::size_t>(M), Vector(static_cast<std::size_t>(coarse), 0.0));
   for (int g = 0; g < M; ++g) {
     Vector& row = hats[static_cast<std::size_t>(g)];
@@ -43,7 +43,7 @@ std::vector<Axis> axes() {
   for (int M = 1; M <= 9; ++M) {
     for (const bool periodic : {false, true}) {
       all.push_back({M, periodic, false});
-      if (M >= (periodic ? 2 : 3)) all.push_back({M, periodic, true});
+      if (M > 1) all.push_back({M, periodic, true});
     }
   }
   return all;
@@ -162,7 +162,7 @@ TEST_CASE("hats seen from their centres are those of the definition") {
 
 TEST_CASE("linear functions are sums of hats, but across the seam of a periodic axis") {
   for (const Axis& axis : axes()) {
-    if (!axis.halved) continue;
+    if (!axis.halved || axis.M == 2) continue;
     const auto hats = axis_hats(axis.M, axis.periodic, true);
     for (int g = 0; g < axis.M; ++g) {
       if (axis.periodic && axis.M % 2 == 0 && g == axis.M - 1) continue;
@@ -183,7 +183,7 @@ TEST_CASE("the coarse points that exist are those whose hats reach an unknown; t
     for (const int kind : {0, 1, 2, 3}) {
       const bool px = (kind & 1) != 0, py = (kind & 2) != 0;
       const Operator A(random_mask(Mx, My, 0.3, ++seed), px, py);
-      const Halving halving{Mx >= (px ? 2 : 3), My >= (py ? 2 : 3)};
+      const Halving halving{Mx > 1, My > 1};
       const auto hx = axis_hats(Mx, px, halving.x), hy = axis_hats(My, py, halving.y);
       Grid<int> expected(static_cast<int>(hx[0].size()), static_cast<int>(hy[0].size()));
       for (int j = 0; j < My; ++j) {
