@@ -8,6 +8,8 @@
 // A periodic axis closes: the last odd point has coarse point 0 on its right; with an odd number of points the first and the last
 // are both even, and they are neighbours on both grids.
 //
+// Two points become one, whose hat is 1 on both; on a periodic axis it is its own neighbour on both sides.
+//
 // In two dimensions a hat is the product of two; kernels/multigrid.hpp cuts it to the cells that exist. Hats of an axis that is
 // not halved are the points themselves.
 #pragma once
@@ -27,18 +29,21 @@ struct HatAxis {
 
   /// Left coarse neighbour (view index, 0..coarse_m) of an owned fine point, and the weights of that one and of the next.
   KOKKOS_INLINE_FUNCTION int parent(int i) const { return halved ? (fine_s + i - 1) / 2 - coarse_s + 1 : i; }
-  KOKKOS_INLINE_FUNCTION double right_weight(int i) const { return halved && (fine_s + i - 1) % 2 == 1 ? 0.5 : 0.0; }
+  KOKKOS_INLINE_FUNCTION double right_weight(int i) const {
+    return halved && coarse_M > 1 && (fine_s + i - 1) % 2 == 1 ? 0.5 : 0.0;
+  }
 
   /// The fine point (view index) on which coarse point I lies, and the value of hat I at that point + o, o = -1, 0, 1.
   KOKKOS_INLINE_FUNCTION int centre(int I) const { return halved ? 2 * (coarse_s + I - 1) - fine_s + 1 : I; }
   /// (a coarse point beyond the end: 0 where there is no fine point, not even a ghost).
   KOKKOS_INLINE_FUNCTION double value(int I, int o) const {
-    if (o == 0) return 1.0;
+    if (o == 0 || (halved && coarse_M == 1 && !periodic)) return 1.0;
     return halved && !beyond_seam(I, o) && centre(I) + o <= fine_m + 1 ? 0.5 : 0.0;
   }
   /// Value of hat I + s, s = -1, 0, 1, at the point centre(I) + o, o = -2..2 (reached from points where hat I is not 0).
   KOKKOS_INLINE_FUNCTION double neighbour_value(int I, int o, int s) const {
     if (!halved || beyond_seam(I, o)) return o == s ? 1.0 : 0.0;
+    if (coarse_M == 1) return s == 0 ? 1.0 : 0.0; // all neighbours are the point itself
     const int distance = o > 2 * s ? o - 2 * s : 2 * s - o;
     return distance == 0 ? 1.0 : distance == 1 ? 0.5 : 0.0;
   }
@@ -61,7 +66,7 @@ struct Halving {
 /// the end to the last rank.
 inline Decomposition coarser(const Decomposition& fine, Halving halving) {
   Decomposition coarse = fine;
-  const auto halve = [](int M, bool periodic) { return periodic ? (M + 1) / 2 : M / 2 + 1; };
+  const auto halve = [](int M, bool periodic) { return periodic ? (M + 1) / 2 : M == 2 ? 1 : M / 2 + 1; };
   if (halving.x) coarse.Mx = halve(fine.Mx, fine.periodic_x);
   if (halving.y) coarse.My = halve(fine.My, fine.periodic_y);
   for (int& start : coarse.x) start = halving.x ? (start + 1) / 2 : start;

@@ -15,7 +15,8 @@
 //
 // In single precision (Real = float) it moves half the bytes; the Krylov method around it works in double.
 //
-// Communication of one cycle: per distributed level 2 k + 2 exchanges of ghosts (k: degree of the smoother), then one gather.
+// Communication of one cycle: per level that is smoothed on many ranks 2 k + 2 exchanges of ghosts (k: degree of the smoother),
+// then one gather.
 // All arithmetic is cell by cell in an order that does not depend on the decomposition: the result is bitwise the same for every
 // number of ranks (Trottenberg, Oosterlee and Schueller 2001, sections 2.3 and 5.4 for hats and semicoarsening).
 #pragma once
@@ -35,14 +36,15 @@ namespace nunatak {
 
 struct MultigridOptions {
   int smoothing = 2;                ///< degree of the smoother
-  std::int64_t gather_below = 3000; ///< unknown cells of a level that is gathered
+  std::int64_t gather_below = 3000; ///< unknown cells of a level that is gathered, if its grid is small, too
   std::int64_t bottom = 60;         ///< at most so many unknown cells on the last level, if there is a coarser grid
 };
 
 template <class Real> class Multigrid {
 public:
   /// `ranks` must outlive this object. dx, dy: grid spacing, for semicoarsening. active[local]: 1 where a cell is an unknown, in
-  /// owned cells and ghosts, 0 beyond the edges of the domain. Per level: one exchange, two collectives.
+  /// owned cells and ghosts, 0 beyond the edges of the domain. Per distributed level one exchange and one collective;
+  /// three more where levels are gathered.
   Multigrid(Ranks& ranks, double dx, double dy, const std::vector<Array2<int>>& active, const MultigridOptions& options);
 
   /// The finest level of local rank n: fill A in its unknowns, then call set_operator(); set b, call cycle(), read x.
@@ -56,6 +58,8 @@ public:
   std::int64_t unknown_cells(int level) const { return m_levels[static_cast<std::size_t>(level)].unknown_cells; }
   /// "381 x 381 (52925), 191 x 191 (13760), ...": points and unknown cells of each level.
   std::string describe() const;
+  /// What the coarser levels have sent so far; `ranks` counts what the finest one sends. Gathered levels send nothing.
+  Traffic traffic() const;
 
 private:
   enum class Next { coarser, gathered, none };

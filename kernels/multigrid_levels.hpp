@@ -15,13 +15,15 @@ inline void clear_beyond_edges(const Decomposition& d, const Patch& p, const Arr
       });
 }
 
-/// Which axes of a grid are halved next: both, unless one is already much coarser than the other or has too few points.
+/// Which axes of a grid are halved next: both, unless one is already much coarser than the other or has one point.
 inline Halving next_halving(const Decomposition& d, double dx, double dy) {
-  const auto can = [](int M, bool periodic) { return periodic ? M >= 5 : M >= 3; };
-  Halving h{can(d.Mx, d.periodic_x), can(d.My, d.periodic_y)};
+  Halving h{d.Mx > 1, d.My > 1};
   if (h.x && h.y) h = {dx <= 1.5 * dy, dy <= 1.5 * dx};
   return h;
 }
+
+/// A grid too large to be held whole by every process, however few its unknowns.
+inline bool is_large(const Decomposition& d) { return static_cast<std::int64_t>(d.Mx) * d.My > 50000; }
 
 /// Does every patch of the coarser grid have at least one point?
 inline bool all_ranks_have_points(const Decomposition& d) {
@@ -39,13 +41,14 @@ Multigrid<Real>::Multigrid(Ranks& ranks, double dx, double dy, const std::vector
                            const MultigridOptions& options)
     : m_options(options), m_polynomial{options.smoothing} {
   m_levels.push_back(make_level(ranks, nullptr, active));
-  while (m_levels.back().unknown_cells > options.bottom) {
+  while (m_levels.back().unknown_cells > options.bottom || is_large(m_levels.back().ranks->decomposition())) {
     Level& fine = m_levels.back();
     const Decomposition& d = fine.ranks->decomposition();
     const Halving halving = next_halving(d, dx, dy);
     if (!halving.x && !halving.y) break;
     const Decomposition next = coarser(d, halving);
-    if (d.size() > 1 && (fine.unknown_cells <= options.gather_below || !all_ranks_have_points(next))) {
+    const bool few = fine.unknown_cells <= options.gather_below && !is_large(d);
+    if (d.size() > 1 && (few || !all_ranks_have_points(next))) {
       m_levels.push_back(gathered(fine));
       continue;
     }
@@ -116,6 +119,16 @@ template <class Real> typename Multigrid<Real>::Level Multigrid<Real>::gathered(
   const Patch p = own->patch(0);
   clear_beyond_edges(whole, p, active);
   return make_level(ranks, std::move(own), {active});
+}
+
+template <class Real> Traffic Multigrid<Real>::traffic() const {
+  Traffic sum;
+  for (std::size_t l = 1; l < m_levels.size(); ++l) {
+    if (m_levels[l].ranks->decomposition().size() == 1) continue;
+    const Traffic& t = m_levels[l].ranks->traffic();
+    sum.exchanges += t.exchanges, sum.messages += t.messages, sum.bytes += t.bytes, sum.collectives += t.collectives;
+  }
+  return sum;
 }
 
 template <class Real> std::string Multigrid<Real>::describe() const {

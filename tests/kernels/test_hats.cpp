@@ -1,0 +1,263 @@
+// Hats on every second point: their values against the definition, on every cut of every short axis; which coarse points exist.
+// Cholesky's factors, with unknowns that depend on others.
+#include "multigrid_case.hpp"
+
+#include "kernels/cholesky.hpp"
+
+#include <catch2/catch_test_macros.hpp>
+
+#include <cmath>
+#include <random>
+#include <vector>
+
+using namespace nunatak;
+
+namespace {
+
+/// hats[g][C]: value of hat C at fine point g, by definition.
+std::vector<Vector> axis_hats(int M, bool periodic, bool halved) {
+  const int coarse = !halved ? M : periodic ? (M + 1) / 2 : M == 2 ? 1 : M / 2 + 1;
+  std::vector<Vector> hats(static_cast<std::size_t>(M), Vector(static_cast<std::size_t>(coarse), 0.0));
+  for (int g = 0; g < M; ++g) {
+    Vector& row = hats[static_cast<std::size_t>(g)];
+    if (!halved) {
+      row[static_cast<std::size_t>(g)] = 1.0;
+    } else if (g % 2 == 0) {
+      row[static_cast<std::size_t>(g / 2)] = 1.0;
+    } else {
+      row[static_cast<std::size_t>(g / 2)] += 0.5;
+      row[static_cast<std::size_t>((g / 2 + 1) % coarse)] += 0.5;
+    }
+  }
+  return hats;
+}
+
+struct Axis {
+  int M;
+  bool periodic, halved;
+};
+
+/// Every axis of up to 9 points that the multigrid may meet.
+std::vector<Axis> axes() {
+  std::vector<Axis> all;
+  for (int M = 1; M <= 9; ++M) {
+    for (const bool periodic : {false, true}) {
+      all.push_back({M, periodic, false});
+      if (M > 1) all.push_back({M, periodic, true});
+    }
+  }
+  return all;
+}
+
+/// f(decomposition) for every cut of a row of M cells into patches.
+template <class F> void for_each_cut(const Axis& axis, const F& f) {
+  for (int cuts = 0; cuts < 1 << (axis.M - 1); ++cuts) {
+    Decomposition d = Decomposition::make(axis.M, 1, 1, 1);
+    d.periodic_x = axis.periodic;
+    d.x = {0};
+    for (int s = 1; s < axis.M; ++s) {
+      if ((cuts >> (s - 1) & 1) != 0) d.x.push_back(s);
+    }
+    d.px = static_cast<int>(d.x.size());
+    d.x.push_back(axis.M);
+    f(d, coarser(d, {axis.halved, false}));
+  }
+}
+
+} // namespace
+
+TEST_CASE("every coarse point has one owner: that of its fine point") {
+  int wrong = 0;
+  for (const Axis& axis : axes()) {
+    for_each_cut(axis, [&](const Decomposition& fine, const Decomposition& coarse) {
+      wrong += coarse.x.front() != 0 || coarse.x.back() != coarse.Mx ||
+               coarse.Mx != static_cast<int>(axis_hats(axis.M, axis.periodic, axis.halved)[0].size());
+      for (int r = 0; r < fine.px; ++r) {
+        const Patch p = fine.patch(r), q = coarse.patch(r);
+        wrong += q.xm < 0;
+        for (int C = q.xs; C < q.xs + q.xm; ++C) {
+          const int g = axis.halved ? 2 * C : C;
+          const bool beyond = g == axis.M && !axis.periodic && r == fine.px - 1;
+          wrong += !beyond && !p.owns(0, g);
+        }
+      }
+    });
+  }
+  CHECK(wrong == 0);
+}
+
+TEST_CASE("parents and weights are those of the definition, on every cut, and within the ghosts") {
+  int wrong = 0;
+  for (const Axis& axis : axes()) {
+    const auto hats = axis_hats(axis.M, axis.periodic, axis.halved);
+    for_each_cut(axis, [&](const Decomposition& fine, const Decomposition& coarse) {
+      if (!all_ranks_have_points(coarse)) return;
+      for (int r = 0; r < fine.px; ++r) {
+        const Patch p = fine.patch(r), q = coarse.patch(r);
+        const HatAxis hat = x_axis(fine, p, q, {axis.halved, false});
+        for (int i = 1; i <= p.xm; ++i) {
+          Vector row(hats[0].size(), 0.0);
+          const double right = hat.right_weight(i);
+          const int I = hat.parent(i), last = right > 0.0 ? I + 1 : I;
+          wrong += I < 0 || last > q.xm + 1;
+          for (int n = I; n <= last; ++n) {
+            const int C = axis.periodic ? (q.global_i(n) + q.Mx) % q.Mx : q.global_i(n);
+            wrong += C < 0 || C >= q.Mx;
+            row[static_cast<std::size_t>((C + q.Mx) % q.Mx)] += n == I ? 1.0 - right : right;
+          }
+          wrong += row != hats[static_cast<std::size_t>(p.global_i(i))];
+        }
+      }
+    });
+  }
+  CHECK(wrong == 0);
+}
+
+TEST_CASE("hats seen from their centres are those of the definition") {
+  int wrong = 0;
+  for (const Axis& axis : axes()) {
+    const auto hats = axis_hats(axis.M, axis.periodic, axis.halved);
+    const auto fold = [](int n, int M, bool periodic) { return periodic ? (n + M) % M : n; };
+    for_each_cut(axis, [&](const Decomposition& fine, const Decomposition& coarse) {
+      if (!all_ranks_have_points(coarse)) return;
+      for (int r = 0; r < fine.px; ++r) {
+        const Patch p = fine.patch(r), q = coarse.patch(r);
+        const HatAxis hat = x_axis(fine, p, q, {axis.halved, false});
+        for (int I = 1; I <= q.xm; ++I) {
+          double mass = 0.0, expected = 0.0;
+          for (const Vector& row : hats) expected += row[static_cast<std::size_t>(q.global_i(I))];
+          for (int o = -1; o <= 1; ++o) {
+            const double value = hat.value(I, o);
+            if (value == 0.0) continue;
+            const int i = hat.centre(I) + o;
+            wrong += i < 0 || i > p.xm + 1; // not even a ghost
+            const int g = fold(p.global_i(i), p.Mx, axis.periodic);
+            if (g < 0 || g >= p.Mx) continue; // no unknown
+            mass += value;
+            if (q.Mx > 1) wrong += value != hats[static_cast<std::size_t>(g)][static_cast<std::size_t>(q.global_i(I))];
+            for (int near = o - 1; near <= o + 1; ++near) { // what a row of A at that point reaches
+              const int other = fold(p.global_i(hat.centre(I) + near), p.Mx, axis.periodic);
+              if (other < 0 || other >= p.Mx) continue;
+              double sum = 0.0;
+              for (int s = -1; s <= 1; ++s) {
+                const int C = fold(q.global_i(I) + s, q.Mx, axis.periodic);
+                const double v = hat.neighbour_value(I, near, s);
+                sum += v;
+                if (C < 0 || C >= q.Mx || (axis.periodic && q.Mx < 3)) {
+                  wrong += C < 0 && v != 0.0;
+                  continue;
+                }
+                wrong += v != hats[static_cast<std::size_t>(other)][static_cast<std::size_t>(C)];
+              }
+              wrong += sum != 1.0;
+            }
+          }
+          wrong += mass != expected;
+        }
+      }
+    });
+  }
+  CHECK(wrong == 0);
+}
+
+TEST_CASE("linear functions are sums of hats, but across the seam of a periodic axis") {
+  for (const Axis& axis : axes()) {
+    if (!axis.halved || axis.M == 2) continue;
+    const auto hats = axis_hats(axis.M, axis.periodic, true);
+    for (int g = 0; g < axis.M; ++g) {
+      if (axis.periodic && axis.M % 2 == 0 && g == axis.M - 1) continue;
+      double one = 0.0, x = 0.0;
+      for (std::size_t C = 0; C < hats[0].size(); ++C) {
+        one += hats[static_cast<std::size_t>(g)][C];
+        x += hats[static_cast<std::size_t>(g)][C] * 2.0 * static_cast<double>(C);
+      }
+      CHECK(one == 1.0);
+      CHECK(x == g);
+    }
+  }
+}
+
+TEST_CASE("the coarse points that exist are those whose hats reach an unknown; they sum to 1 on all unknowns") {
+  unsigned seed = 0;
+  for (const auto& [Mx, My] : {std::pair{2, 9}, {3, 3}, {8, 5}, {9, 6}, {7, 1}, {4, 2}}) {
+    for (const int kind : {0, 1, 2, 3}) {
+      const bool px = (kind & 1) != 0, py = (kind & 2) != 0;
+      const Operator A(random_mask(Mx, My, 0.3, ++seed), px, py);
+      const Halving halving{Mx > 1, My > 1};
+      const auto hx = axis_hats(Mx, px, halving.x), hy = axis_hats(My, py, halving.y);
+      Grid<int> expected(static_cast<int>(hx[0].size()), static_cast<int>(hy[0].size()));
+      for (int j = 0; j < My; ++j) {
+        for (int i = 0; i < Mx; ++i) {
+          double sum = 0.0;
+          for (int J = 0; J < expected.My; ++J) {
+            for (int I = 0; I < expected.Mx; ++I) {
+              const double hat = hy[static_cast<std::size_t>(j)][static_cast<std::size_t>(J)] *
+                                 hx[static_cast<std::size_t>(i)][static_cast<std::size_t>(I)];
+              if (A.mask(j, i) != 0 && hat > 0.0) expected(J, I) = 1, sum += hat;
+            }
+          }
+          if (A.mask(j, i) != 0) CHECK(sum == 1.0);
+        }
+      }
+      for (const auto& [rx, ry] : decompositions(Mx, My)) {
+        const Decomposition d = A.decomposition(rx, ry), coarse = coarser(d, halving);
+        if (!all_ranks_have_points(coarse)) continue;
+        VirtualRanks ranks(d), coarse_ranks(coarse);
+        const auto active = active_cells(ranks, A.mask);
+        std::vector<Array2<int>> cells;
+        for (int n = 0; n < ranks.local_size(); ++n) {
+          const Patch p = ranks.patch(n), q = coarse_ranks.patch(n);
+          cells.push_back(
+              coarse_cells(q, active[static_cast<std::size_t>(n)], x_axis(d, p, q, halving), y_axis(d, p, q, halving)));
+        }
+        CHECK(gather(coarse_ranks, cells) == expected);
+      }
+    }
+  }
+}
+
+TEST_CASE("Cholesky: exact where numbers are, nothing for no unknowns") {
+  // L = [2; 1 4; -2 1 1; 0 3 -1 2]
+  const Vector A = {4, 2, -4, 0, 2, 17, 2, 12, -4, 2, 6, 2, 0, 12, 2, 14};
+  Vector b = {4 * 1 + 2 * 2 - 4 * 3, 2 * 1 + 17 * 2 + 2 * 3 + 12 * 4, -4 * 1 + 2 * 2 + 6 * 3 + 2 * 4, 12 * 2 + 2 * 3 + 14 * 4};
+  Cholesky(4, A).solve(b);
+  CHECK(b == Vector{1, 2, 3, 4});
+  Vector nothing;
+  Cholesky(0, {}).solve(nothing);
+  Cholesky().solve(nothing);
+  CHECK(nothing.empty());
+}
+
+TEST_CASE("Cholesky: dependent unknowns are 0, and the others solve a system that has a solution") {
+  Vector free = {1, 1, 0, -2}; // a chain of springs that is held nowhere
+  Cholesky(4, {1, -1, 0, 0, -1, 2, -1, 0, 0, -1, 2, -1, 0, 0, -1, 1}).solve(free);
+  CHECK(free == Vector{5, 4, 2, 0});
+  Vector zeros = {0, 8, 0}; // first and last do not exist
+  Cholesky(3, {0, 0, 0, 0, 4, 0, 0, 0, 0}).solve(zeros);
+  CHECK(zeros == Vector{0, 2, 0});
+
+  for (const double scale : {1.0, 1e20, 1e-20}) {
+    for (std::size_t rank = 0; rank <= 12; rank += 3) {
+      const std::size_t n = 12;
+      std::mt19937 random(static_cast<unsigned>(rank));
+      Dense V(n, rank);
+      for (double& v : V.values) v = static_cast<double>(random()) / 2147483648.0 - 1.0;
+      Dense A = V * V.transposed();
+      for (double& a : A.values) a *= scale;
+      Vector y(n);
+      for (double& value : y) value = static_cast<double>(random()) / 2147483648.0 - 1.0;
+      const Vector b = A * y;
+      Vector x = b;
+      Cholesky(n, A.values).solve(x);
+      const Vector Ax = A * x;
+      double error = 0.0, largest = 0.0, zero = 0.0;
+      for (std::size_t k = 0; k < n; ++k) {
+        error = std::max(error, std::abs(Ax[k] - b[k]));
+        largest = std::max(largest, std::abs(b[k]));
+        zero += x[k] == 0.0;
+      }
+      CHECK(error <= 1e-9 * largest);
+      CHECK(zero == static_cast<double>(n - rank));
+    }
+  }
+}

@@ -1,0 +1,280 @@
+// The multigrid's cycle as a linear map: symmetric, positive, the same bits on every decomposition, and a good preconditioner for
+// the linear SSA, whatever the size, the margin, the viscosity and the shape of the cells.
+#include "multigrid_case.hpp"
+
+#include <catch2/catch_test_macros.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+#include <utility>
+#include <vector>
+
+using namespace nunatak;
+
+namespace {
+
+/// Unknowns that are held a little: nothing is singular.
+Operator held(const Grid<int>& mask, bool px, bool py, unsigned seed) {
+  Operator A = random_operator(mask, px, py, seed);
+  for (int cell = 0; cell < static_cast<int>(A.cells()); ++cell) {
+    if (A.mask.values[static_cast<std::size_t>(cell)] != 0) A.add_drag(cell, 0.125);
+  }
+  return A;
+}
+
+/// Two islands, one held by a tongue of one cell to a third, and cells on their own.
+Grid<int> islands() {
+  return draw({"111..1......1", //
+               "1111........1", //
+               "1111..11111..", //
+               ".11...1...1..", //
+               "......1.1.1..", //
+               "1.1...1...1..", //
+               "......11111..", //
+               "..........1..", //
+               "1111111...111", //
+               "......1....11", //
+               "......11111.."});
+}
+
+struct Domain {
+  std::string name;
+  Grid<int> mask;
+};
+std::vector<Domain> domains() {
+  std::vector<Domain> all;
+  for (const auto& [name, mask] : test_masks()) {
+    if (mask.Mx <= 33) all.push_back({name, mask});
+  }
+  all.push_back({"serpentine", serpentine(17, 14)});
+  all.push_back({"islands", islands()});
+  all.push_back({"ragged", random_mask(20, 23, 0.6, 3)});
+  return all;
+}
+
+struct Solution {
+  int iterations = 0;
+  Vector x;
+};
+
+/// Conjugate gradients from 0 until the residual is 1e-8 of b.
+template <class Preconditioner> Solution solve(const Operator& A, const Vector& b, Preconditioner& M, int most = 200) {
+  Solution s{0, Vector(b.size(), 0.0)};
+  Vector r = b, z = M(r), p = z;
+  const double goal = 1e-8 * std::sqrt(dot(b, b));
+  for (double rz = dot(r, z); std::sqrt(dot(r, r)) > goal && s.iterations < most; ++s.iterations) {
+    const Vector Ap = A * p;
+    const double alpha = rz / dot(p, Ap);
+    for (std::size_t n = 0; n < b.size(); ++n) s.x[n] += alpha * p[n], r[n] -= alpha * Ap[n];
+    z = M(r);
+    const double next = dot(r, z), beta = next / rz;
+    for (std::size_t n = 0; n < b.size(); ++n) p[n] = z[n] + beta * p[n];
+    rz = next;
+  }
+  return s;
+}
+
+template <class Real> int iterations(const Operator& A, double dx = 1.0, double dy = 1.0, const MultigridOptions& options = {}) {
+  Cycle<Real> M(A, A.decomposition(1, 1), options, dx, dy);
+  return solve(A, A.random_vector(3), M).iterations;
+}
+
+/// A continent with a ragged margin and holes.
+Grid<int> continent(int n) {
+  Grid<int> mask = random_mask(n, n, 0.95, 8);
+  for (int j = 0; j < n; ++j) {
+    for (int i = 0; i < n; ++i) {
+      const double x = 2.0 * i / (n - 1) - 1.0, y = 2.0 * j / (n - 1) - 1.0;
+      if (x * x + y * y > 0.9 + 0.1 * std::sin(20.0 * std::atan2(y, x))) mask(j, i) = 0;
+    }
+  }
+  return mask;
+}
+using Field = std::function<double(int, int)>;
+
+Operator ice(const Grid<int>& mask, bool periodic_y, double dx, double dy, const Field& strength) {
+  return ssa_operator(mask, false, periodic_y, dx, dy, strength,
+                      [&](int, int i) { return i < mask.Mx / 2 ? 0.01 / (dx * dy) : 0.0; });
+}
+double uniform(int, int) { return 1.0; }
+
+} // namespace
+
+TEST_CASE("one cycle is symmetric and positive on domains of every shape, periodic or not") {
+  unsigned seed = 0;
+  for (const Domain& domain : domains()) {
+    for (const int kind : {0, 1, 2, 3}) {
+      seed += 1;
+      const Operator A = held(domain.mask, (kind & 1) != 0, (kind & 2) != 0, seed);
+      for (const int smoothing : {1, 2, 3}) {
+        Cycle<double> M(A, A.decomposition(1, 1), {smoothing, 3000, 10});
+        const Vector b = A.random_vector(1), c = A.random_vector(2), Mb = M(b), Mc = M(c);
+        const double bMb = dot(b, Mb), cMc = dot(c, Mc);
+        INFO(domain.name << " " << kind << " " << M.multigrid.describe());
+        CHECK(std::abs(dot(b, Mc) - dot(c, Mb)) <= 1e-12 * std::sqrt(bMb * cMc));
+        CHECK((bMb > 0.0 || b == Mb));
+      }
+    }
+  }
+}
+
+TEST_CASE("the last level alone solves exactly") {
+  const Operator A = held(islands(), false, true, 4);
+  const Vector x = A.random_vector(1);
+  Cycle<double> M(A, A.decomposition(2, 3), {2, 3000, 1000000});
+  const Vector y = M(A * x);
+  double error = 0.0;
+  for (std::size_t n = 0; n < x.size(); ++n) error = std::max(error, std::abs(x[n] - y[n]));
+  CHECK(error < 1e-10);
+}
+
+TEST_CASE("one cycle gives the same bits on every decomposition, wherever levels are gathered") {
+  const auto check = [](const Operator& A, const Decomposition& d, const auto& expected, auto real) {
+    for (const std::int64_t gather_below : {0, 40, 1000000000}) {
+      Cycle<decltype(real)> M(A, d, {2, gather_below, 10});
+      INFO(d.px << " x " << d.py << ", gathered below " << gather_below << ": " << M.multigrid.describe());
+      CHECK(M(A.random_vector(1)) == expected);
+    }
+  };
+  unsigned seed = 0;
+  for (const Domain& domain :
+       {Domain{"islands", islands()}, {"serpentine", serpentine(13, 12)}, {"one patch", Grid<int>(6, 5, 1)}}) {
+    for (const int kind : {0, 1, 2, 3}) {
+      seed += 1;
+      const Operator A = held(domain.mask, (kind & 1) != 0, (kind & 2) != 0, seed);
+      const Vector in_double = Cycle<double>(A, A.decomposition(1, 1), {2, 3000, 10})(A.random_vector(1)),
+                   in_single = Cycle<float>(A, A.decomposition(1, 1), {2, 3000, 10})(A.random_vector(1));
+      for (int px = 1; px <= 6; ++px) {
+        for (int py = 1; py <= 5; ++py) {
+          check(A, A.decomposition(px, py), in_double, 0.0);
+          if (px + py >= 9 || px * py == 4) check(A, A.decomposition(px, py), in_single, 0.0f);
+        }
+      }
+      Decomposition uneven = A.decomposition(4, 3); // one cell wide here, all the rest there
+      uneven.x = {0, 1, 2, 5, A.mask.Mx}, uneven.y = {0, 3, 4, A.mask.My};
+      check(A, uneven, in_double, 0.0);
+      check(A, uneven, in_single, 0.0f);
+    }
+  }
+}
+
+TEST_CASE("no unknowns, one unknown, a cell that nothing holds") {
+  for (const std::int64_t gather_below : {0, 3000}) {
+    const Operator nothing(Grid<int>(9, 7), false, true);
+    Cycle<float> none(nothing, nothing.decomposition(3, 2), {2, gather_below, 10});
+    CHECK(none(Vector(126, 0.0)) == Vector(126, 0.0));
+
+    Operator one(Grid<int>(9, 7), true, false);
+    one.mask(3, 8) = 1;
+    const double block[4] = {2, 1, 1, 1};
+    std::copy(block, block + 4, one.block(3 * 9 + 8, 4));
+    Vector b(126, 0.0), x(126, 0.0);
+    b[70] = 5, b[71] = 3, x[70] = 2, x[71] = 1;
+    Cycle<double> M(one, one.decomposition(3, 2), {2, gather_below, 0});
+    const Vector y = solve(one, b, M, 20).x;
+    CHECK(std::abs(y[70] - 2.0) + std::abs(y[71] - 1.0) < 1e-7);
+
+    std::fill(one.rows.begin(), one.rows.end(), 0.0);
+    Cycle<float> alone(one, one.decomposition(3, 2), {2, gather_below, 0});
+    CHECK(alone(Vector(126, 0.0)) == Vector(126, 0.0));
+  }
+}
+
+TEST_CASE("scaling by powers of 2 scales the result, up to the numbers of an ice sheet in single precision") {
+  const Operator A = held(islands(), false, false, 7);
+  Operator large = A;
+  for (double& a : large.rows) a = std::ldexp(a, 64); // up to 1e21 and more
+  const Vector b = A.random_vector(1);
+  Vector load = b, x = Cycle<float>(A, A.decomposition(1, 1), {2, 3000, 10})(b);
+  for (double& v : load) v = std::ldexp(v, 54); // 1e16
+  for (double& v : x) v = std::ldexp(v, -10);
+  CHECK(*std::max_element(large.rows.begin(), large.rows.end()) > 1e21);
+  CHECK(Cycle<float>(large, A.decomposition(2, 2), {2, 0, 10})(load) == x);
+}
+
+TEST_CASE("conjugate gradients need no more iterations on a finer grid") {
+  const Grid<int> hard = random_mask(130, 130, 0.5, 9);
+  int first_smooth = 0, first_noise = 0;
+  for (const int n : {33, 65, 129, 257}) {
+    INFO(n);
+    const Operator smooth = ice(continent(n), false, 1.0, 1.0, [n](int j, int i) { // from 0.01 to 100
+      return std::pow(10.0, 2.0 * std::sin(21.0 * i / n) * std::sin(14.0 * j / n + 7.0 * i / n));
+    });
+    const int found = iterations<float>(smooth);
+    if (n == 33) first_smooth = found;
+    CHECK(found <= 45);
+    CHECK(found < 1.5 * first_smooth);
+    if (n == 257) continue;
+    const Operator noise = ice(continent(n), false, 1.0, 1.0, [&](int j, int i) { return hard(j + 1, i + 1) != 0 ? 10.0 : 1.0; });
+    const int in_double = iterations<double>(noise);
+    if (n == 33) first_noise = in_double;
+    CHECK(in_double <= 30);
+    CHECK(in_double < 1.5 * first_noise);
+    CHECK(std::abs(iterations<float>(noise) - in_double) <= 2);
+  }
+}
+
+TEST_CASE("long cells: the axis with the wider spacing waits") {
+  for (const double aspect : {10.0, 60.0, 0.1, 1.0 / 60.0}) {
+    INFO(aspect);
+    const Operator square = ice(Grid<int>(65, 65, 1), false, aspect, 1.0, uniform);
+    CHECK(iterations<double>(square, aspect, 1.0) <= 35);
+  }
+}
+
+TEST_CASE("strips: a short axis is halved down to one point") {
+  for (const int width : {2, 3, 4, 5, 7}) {
+    for (const double aspect : {1.0, 60.0}) {
+      for (const bool periodic : {false, true}) {
+        INFO(width << " " << aspect << " " << periodic);
+        for (const int n : {65, 257})
+          CHECK(iterations<double>(ice(Grid<int>(n, width, 1), periodic, aspect, 1.0, uniform), aspect, 1.0) <=
+                (periodic ? 15 : 32));
+      }
+    }
+  }
+}
+
+TEST_CASE("an iceberg that nothing holds: a load in balance is met in both precisions") {
+  Grid<int> bergs = continent(33);
+  for (int j = 0; j < 33; ++j) bergs(j, 15) = bergs(j, 16) = 0;
+  const Operator A = ssa_operator(bergs, false, false, 1.0, 1.0, uniform, [](int, int) { return 0.0; });
+  const Vector b = A * A.random_vector(5);
+  Cycle<double> in_double(A, A.decomposition(3, 2), {});
+  Cycle<float> in_single(A, A.decomposition(3, 2), {});
+  CHECK(solve(A, b, in_double).iterations <= 30);
+  CHECK(solve(A, b, in_single).iterations <= 30);
+}
+
+TEST_CASE("communication is what the header says") {
+  for (const int smoothing : {1, 2, 3}) {
+    const Operator A = held(Grid<int>(65, 50, 1), false, false, 1);
+    VirtualRanks ranks(A.decomposition(3, 2));
+    Multigrid<double> multigrid(ranks, 1.0, 1.0, active_cells(ranks, A.mask), {smoothing, 300, 60});
+    CHECK(multigrid.describe() == "65 x 50 (3250), 33 x 26 (858), 17 x 14 (238) gathered, 17 x 14 (238), 9 x 8 (72), 5 x 5 (25)");
+    Traffic before;
+    const auto sent = [&] {
+      Traffic now = multigrid.traffic();
+      now.exchanges += ranks.traffic().exchanges, now.collectives += ranks.traffic().collectives;
+      const std::pair<std::int64_t, std::int64_t> difference{now.exchanges - before.exchanges,
+                                                             now.collectives - before.collectives};
+      before = now;
+      return difference;
+    };
+    CHECK(sent() == std::pair<std::int64_t, std::int64_t>{1 + 2, 3 + 3}); // the first: ghosts of the mask
+    for (int n = 0; n < ranks.local_size(); ++n) A.fill(multigrid.finest(n));
+    multigrid.set_operator();
+    CHECK(sent() == std::pair<std::int64_t, std::int64_t>{2, 1});
+    multigrid.cycle();
+    CHECK(sent() == std::pair<std::int64_t, std::int64_t>{2 * (2 * smoothing + 2), 1});
+  }
+}
+
+TEST_CASE("few unknowns on a large grid: no process holds it whole") {
+  Grid<int> mask(400, 400);
+  mask(0, 0) = 1;
+  VirtualRanks ranks(Decomposition::make(400, 400, 2, 2));
+  const Multigrid<float> multigrid(ranks, 1.0, 1.0, active_cells(ranks, mask), {});
+  CHECK(multigrid.describe() == "400 x 400 (1), 201 x 201 (1) gathered, 201 x 201 (1)");
+}
