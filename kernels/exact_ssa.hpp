@@ -5,7 +5,7 @@
 //   van der Veen  (2013, section 5.4): an unconfined shelf of steady thickness with a calving front, n = 3
 //   plug flow     an ice stream without drag between two walls, n = 3
 //   linear drag   a shelf of constant nu H over linear till, pushed at one end
-// See tests/verification/test_ssa.cpp for the numbers that a scheme must reach.
+// The numbers that a scheme must reach: tests/verification/test_ssa_exact.cpp, test_ssa_shelf.cpp.
 #pragma once
 
 #include "kernels/constants.hpp"
@@ -76,12 +76,12 @@ struct PlugFlow {
   }
 };
 
-/// Linear drag: u = u0 exp(-a x), x >= 0, with a^2 = (tau_c/u_th)/(4 nu0 H0).
+/// Linear drag: u = u0 exp(-a (x - L)) on [-L, L], with a^2 = (tau_c/u_th)/(4 nu0 H0); 5920 m/a at the fast end.
 struct LinearDrag {
-  static constexpr double H0 = 500.0, nu0 = 30e6 * seconds_per_year, u0 = 100.0 / seconds_per_year, tauc = 1e4;
+  static constexpr double L = 50e3, H0 = 500.0, nu0 = 30e6 * seconds_per_year, u0 = 100.0 / seconds_per_year, tauc = 1e4;
   static constexpr double u_threshold = 100.0 / seconds_per_year;
 
-  static double u(double x) { return u0 * std::exp(-std::sqrt(tauc / u_threshold / (4.0 * nu0 * H0)) * x); }
+  static double u(double x) { return u0 * std::exp(-std::sqrt(tauc / u_threshold / (4.0 * nu0 * H0)) * (x - L)); }
 };
 
 } // namespace nunatak::exact

@@ -1,0 +1,125 @@
+// Van der Veen's shelf with a calving front (kernels/exact_ssa.hpp): against the exact solution, against the closed form of the
+// discrete one, and mirrored in x, in y and in the diagonal. The front lies on cell faces; the last row of cells is free of ice.
+// Neighbours: test_ssa_exact.cpp, test_ssa_symmetry.cpp.
+//
+// The discrete solution in closed form. Between points i and i + 1 the scheme has the load 1/2 rho' g H_i H_(i+1) (driving stress
+// with the cell's own H; the sum from the front telescopes) and the mean thickness (H_i + H_(i+1))/2, so that
+//
+//   u_(i+1) - u_i = dx C h^3,   1/h = (1/H_i + 1/H_(i+1))/2   (the harmonic mean),
+//
+// where the exact solution has the integral of C H^3. Taylor: h^3 exceeds the mean of H^3 by dx^2 (H^2 H''/4 - H H'^2), which is
+// dx^2 H H'^2/4 for this profile (H H'' = 5 H'^2). Summed from the grounding line, where H' is H0' and nearly all of it arises:
+//
+//   error = dx^2 C H0^2 |H0'|/28,  second order; the front adds none.
+#include "kernels/exact_ssa.hpp"
+#include "ssa_problem.hpp"
+#include "table.hpp"
+
+using namespace nunatak;
+using exact::VanDerVeen;
+
+namespace {
+
+constexpr double length = 500e3;
+enum Direction { plus_x, minus_x, plus_y, minus_y };
+
+/// The shelf of M cells along the flow and 4 across (periodic), flowing in one of four directions.
+struct Shelf {
+  Shelf(int M_along, Direction flow)
+      : M(M_along), direction(flow), dx(length / (M - 1)),
+        p(along_x() ? M : 4, along_x() ? 4 : M, dx, dx, !along_x(), along_x()) {
+    p.fill([&](int j, int i, int gj, int gi) {
+      const int n = index(gj, gi);
+      p.set(j, i, -2000.0, n == M - 1 ? 0.0 : VanDerVeen::H(n * dx));
+      p.in.hardness(j, i) = VanDerVeen::B;
+      const double u0 = sign() * VanDerVeen::u0;
+      if (n == 0) p.fix(j, i, along_x() ? u0 : 0.0, along_x() ? 0.0 : u0);
+    });
+  }
+  bool along_x() const { return direction == plus_x || direction == minus_x; }
+  double sign() const { return direction == plus_x || direction == plus_y ? 1.0 : -1.0; }
+  /// Number of a cell from the grounding line.
+  int index(int gj, int gi) const {
+    const int g = along_x() ? gi : gj;
+    return sign() > 0.0 ? g : M - 1 - g;
+  }
+  double speed(int j, int i) const { return sign() * (along_x() ? p.u(j, i) : p.v(j, i)); }
+  double across(int j, int i) const { return along_x() ? p.v(j, i) : p.u(j, i); }
+
+  void solve(double tolerance) {
+    SsaOptions options;
+    options.tolerance = tolerance;
+    options.epsilon *= 0.01; // the exact solution has none
+    p.solve(options);
+  }
+  double error(int j, int i, int gj, int gi) const {
+    const int n = index(gj, gi);
+    return n == M - 1 ? 0.0 : std::abs(speed(j, i) - VanDerVeen::u(n * dx));
+  }
+
+  int M;
+  Direction direction;
+  double dx;
+  SsaProblem p;
+};
+
+/// The discrete solution: speed at the icy points, m s-1.
+std::vector<double> discrete_speed(int M) {
+  const double dx = length / (M - 1);
+  std::vector<double> u{VanDerVeen::u0};
+  for (int n = 1; n < M - 1; ++n) {
+    const double H = VanDerVeen::H((n - 1) * dx), H1 = VanDerVeen::H(n * dx), harmonic = 2.0 * H * H1 / (H + H1);
+    u.push_back(u.back() + dx * VanDerVeen::C() * harmonic * harmonic * harmonic);
+  }
+  return u;
+}
+
+} // namespace
+
+TEST_CASE("van der Veen's shelf: a calving front") {
+  Table max_error("SSA, van der Veen's shelf with a calving front, n = 3", "max error of u, m/a"),
+      mean_error("SSA, van der Veen's shelf", "mean error of u, m/a"),
+      discrete("SSA, van der Veen's shelf beside the closed form of its discrete solution", "max difference of u, m/a");
+  int rank = 0;
+  for (const int M : grids<int>({201, 401, 801})) {
+    Shelf shelf(M, plus_x);
+    shelf.solve(1e-10);
+    const SsaProblem& p = shelf.p;
+    const auto error = [&](int j, int i, int gj, int gi) { return shelf.error(j, i, gj, gi); };
+    const double slope0 = VanDerVeen::C() * std::pow(VanDerVeen::H0, 4.0) / VanDerVeen::u0, // |H'| at the grounding line
+        predicted = year * shelf.dx * shelf.dx * VanDerVeen::C() * VanDerVeen::H0 * VanDerVeen::H0 * slope0 / 28.0;
+    max_error.add(M, shelf.dx / 1e3, year * p.maximum(error), 1.01 * predicted);
+    mean_error.add(M, shelf.dx / 1e3, year * p.sum(error) / (4.0 * (M - 1)), predicted);
+    const std::vector<double> u = discrete_speed(M);
+    discrete.add(M, shelf.dx / 1e3, year * p.maximum([&](int j, int i, int, int gi) {
+      return gi == M - 1 ? p.u(j, i) : p.u(j, i) - u[static_cast<std::size_t>(gi)];
+    }),
+                 1e-6);
+    CHECK(year * p.maximum([&](int j, int i, int, int) { return p.v(j, i); }) < 1e-7);
+    rank = p.rank();
+  }
+  max_error.check(rank, 1.9);
+  mean_error.check(rank, 1.9);
+  discrete.check(rank);
+}
+
+TEST_CASE("the shelf mirrored in x, in y and in the diagonal has the same speed") {
+  Table table("SSA, van der Veen's shelf flowing in -x, +y and -y beside +x: the same answer", "max difference of u, m/a");
+  int rank = 0;
+  for (const int M : {51, 101, 201}) {
+    Shelf reference(M, plus_x);
+    reference.solve(1e-11);
+    const std::vector<double> u = reference.p.gather(reference.p.u);
+    double difference = 0.0;
+    for (const Direction direction : {minus_x, plus_y, minus_y}) {
+      Shelf shelf(M, direction);
+      shelf.solve(1e-11);
+      difference = std::max(difference, shelf.p.maximum([&](int j, int i, int gj, int gi) {
+        return std::abs(shelf.speed(j, i) - u[static_cast<std::size_t>(shelf.index(gj, gi))]) + std::abs(shelf.across(j, i));
+      }));
+    }
+    table.add(M, reference.dx / 1e3, year * difference, 1e-8 * year * VanDerVeen::u(length));
+    rank = reference.p.rank();
+  }
+  table.check(rank);
+}
