@@ -35,8 +35,8 @@ public:
     return std::log(m_rows[n - 1].error / m_rows[n].error) / std::log(m_rows[n - 1].spacing_km / m_rows[n].spacing_km);
   }
 
-  /// Print on rank 0 (Markdown) and CHECK every error <= bound, and every order >= minimum_order. Without it the error is not one
-  /// of the grid (it is the solver's, say): no order is printed.
+  /// Print on rank 0 (Markdown; the script knows the lines by their ### and |) and CHECK every error <= bound, and every order >=
+  /// minimum_order. Without it the error is not one of the grid (it is the solver's, say): no order is printed.
   void check(int rank, std::optional<double> minimum_order = {}) const {
     if (rank == 0) print(minimum_order.has_value());
     INFO(m_title << ": " << m_quantity);
@@ -54,7 +54,7 @@ private:
   };
 
   void print(bool orders) const {
-    std::printf("\n%s\n\n| points | spacing, km | %s | bound | order |\n|---:|---:|---:|---:|---:|\n", m_title.c_str(),
+    std::printf("\n### %s\n\n| points | spacing, km | %s | bound | order |\n|---:|---:|---:|---:|---:|\n", m_title.c_str(),
                 m_quantity.c_str());
     for (std::size_t n = 0; n < m_rows.size(); ++n) {
       const Row& row = m_rows[n];

@@ -1,0 +1,137 @@
+// Test N: a marine ice sheet on a flat bed that slides over linear drag and calves at both ends (kernels/exact_marine.hpp).
+// First its velocity on the exact geometry, then its thickness, which the transport of the hybrid model must keep: carried for
+// 1000 years by that velocity, and for 200 years with the stress balance solved in every step. No shearing: q_SIA = 0.
+// Neighbours: test_ssa_shelf.cpp (a floating front), tests/kernels/test_transport.cpp (the exact velocity, bit for bit).
+#include "kernels/exact_marine.hpp"
+#include "kernels/time_step.hpp"
+#include "miniapp/mass_transport.hpp"
+#include "ssa_problem.hpp"
+#include "table.hpp"
+
+using namespace nunatak;
+
+namespace {
+
+const exact::MarineSheet N;
+
+/// The sheet in M cells from front to front, with one cell of ocean at either end; 4 cells across, periodic.
+struct Sheet {
+  explicit Sheet(int M)
+      : dx(2.0 * N.front() / M), p(M + 2, 4, dx, dx, false, true), state(p.patch), forcing(p.patch), grid(make_grid(p, dx)),
+        transport(grid, p.ranks), melt(p.array("melt")) {
+    p.fill([&](int j, int i, int, int gi) {
+      p.set(j, i, N.b(), ocean(gi) ? 0.0 : N.H(x(gi)));
+      if (ocean(gi)) return;
+      p.in.tauc(j, i) = N.tauc(x(gi));
+      p.in.hardness(j, i) = N.hardness(x(gi));
+      forcing.climatic_mass_balance(j, i) = rho_ice * N.M(x(gi));
+    });
+    p.ranks.update_ghosts({p.in.H, p.in.b, p.in.h, p.in.mask});
+    state.thk = p.in.H, state.topg = p.in.b, state.usurf = p.in.h, state.mask = p.in.mask;
+    flow.u_ssa = p.u, flow.v_ssa = p.v;
+    flow.q_x = p.array("q_x"), flow.q_y = p.array("q_y");
+  }
+  static Grid make_grid(const SsaProblem& p, double dx) {
+    Grid grid;
+    grid.decomposition = p.ranks.decomposition();
+    grid.dx = grid.dy = dx;
+    return grid;
+  }
+  bool ocean(int gi) const { return gi == 0 || gi == p.patch.Mx - 1; }
+  double x(int gi) const { return (gi - 0.5 * (p.patch.Mx - 1)) * dx; }
+
+  void solve(double tolerance) {
+    SsaOptions options;
+    options.till_q = 1.0, options.till_u_threshold = N.u_threshold;
+    options.tolerance = tolerance;
+    p.in.H = state.thk; // the step exchanges arrays
+    p.solve(options);
+  }
+  /// `years` of transport in steps of at most dt_max years; the velocity is computed anew in each step if `coupled`.
+  void run(double years, double dt_max, bool coupled) {
+    double t = 0.0;
+    while (t < years * year) {
+      if (coupled) solve(1e-6);
+      std::vector<std::vector<double>> rate{{advection_rate(p.patch, dx, dx, state.mask, p.u, p.v)}};
+      max_over_ranks(p.ranks, rate);
+      const double dt = std::min(time_step(dx, dx, 0.0, rate[0][0], dt_max * year).dt, years * year - t);
+      transport.step(state, flow, forcing, melt, dt);
+      t += dt;
+    }
+  }
+  double speed_error(int j, int i, int gi) const { return ocean(gi) ? 0.0 : p.u(j, i) - N.u(x(gi)); }
+  double thickness_error(int j, int i, int gi) const { return ocean(gi) ? 0.0 : state.thk(j, i) - N.H(x(gi)); }
+  double mean_thickness_error() const {
+    return p.sum([&](int j, int i, int, int gi) { return thickness_error(j, i, gi); }) / (4.0 * (p.patch.Mx - 2));
+  }
+
+  double dx;
+  SsaProblem p;
+  State state;
+  Forcing forcing;
+  Grid grid;
+  MassTransport transport;
+  Flow flow;
+  Array2<double> melt;
+};
+
+struct Row {
+  int M;
+  double bound;
+};
+
+} // namespace
+
+TEST_CASE("test N: the velocity of a marine ice sheet") {
+  Table table("SSA, test N (Bueler 2014): a marine ice sheet on the exact geometry, n = 3", "max error of u, m/a");
+  int rank = 0;
+  for (const auto& [M, bound] : grids<Row>({{61, 7.5}, {121, 2.4}, {241, 0.67}, {481, 0.18}})) {
+    Sheet sheet(M);
+    sheet.solve(1e-8);
+    const double error = sheet.p.maximum([&](int j, int i, int, int gi) { return sheet.speed_error(j, i, gi); });
+    table.add(M, sheet.dx / 1e3, year * error, bound);
+    CHECK(year * sheet.p.maximum([&](int j, int i, int, int) { return sheet.p.v(j, i); }) < 1e-6);
+    rank = sheet.p.rank();
+  }
+  table.check(rank, 1.65);
+}
+
+TEST_CASE("test N: its thickness after 1000 years") {
+  // Upwind fluxes add the diffusion |u| dx/2. With u = s x and H_x = -2 H0 x/L0^2 the error of H is e = x f(t),
+  //   f' + 2 s f = -2 s dx H0/L0^2,  so that  |e| = dx H0/L0^2 (1 - exp(-2 s t)) |x| + higher orders: its mean is the bound.
+  Table table("Transport, test N: 1000 years with the velocity of the first solve", "mean error of H, m");
+  int rank = 0;
+  for (const int M : grids<int>({61, 121, 241, 481})) {
+    Sheet sheet(M);
+    sheet.solve(1e-8);
+    sheet.run(1000.0, 1e9, false);
+    const double predicted =
+        sheet.dx * N.H0 / (N.L0 * N.L0) * (1.0 - std::exp(-2.0 * N.u(1.0) * 1000.0 * year)) * N.front() / 2.0;
+    const double error = sheet.mean_thickness_error();
+    table.add(M, sheet.dx / 1e3, error, predicted);
+    CHECK(error > 0.95 * predicted);
+    rank = sheet.p.rank();
+  }
+  table.check(rank, 0.9);
+}
+
+TEST_CASE("test N: thickness and velocity together") {
+  struct Bounds {
+    int M;
+    double thickness, speed;
+  };
+  Table thickness("Hybrid step, test N: 200 years, the stress balance solved in every step", "mean error of H, m"),
+      speed("Hybrid step, test N: 200 years, the stress balance solved in every step", "max error of u, m/a");
+  int rank = 0;
+  for (const auto& [M, bound_H, bound_u] :
+       grids<Bounds>({{31, 17.0, 38.0}, {61, 9.5, 22.3}, {121, 5.1, 12.4}, {241, 2.6, 6.6}})) {
+    Sheet sheet(M);
+    sheet.run(200.0, 0.5, true);
+    thickness.add(M, sheet.dx / 1e3, sheet.mean_thickness_error(), bound_H);
+    const double error = sheet.p.maximum([&](int j, int i, int, int gi) { return sheet.speed_error(j, i, gi); });
+    speed.add(M, sheet.dx / 1e3, year * error, bound_u);
+    rank = sheet.p.rank();
+  }
+  thickness.check(rank, 0.8);
+  speed.check(rank, 0.75);
+}
