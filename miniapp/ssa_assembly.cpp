@@ -7,10 +7,16 @@
 
 namespace nunatak {
 
+namespace {
+enum Side { east, west, north, south }; // side ^ 1 is the opposite one
+constexpr int neighbour_j[4] = {0, 0, 1, -1}, neighbour_i[4] = {1, -1, 0, 0};
+} // namespace
+
 SsaAssembly::SsaAssembly(MpiRanks& ranks, double dx, double dy, const GlenLaw& glen, const TillLaw& till, bool till_subgrid)
     : m_ranks(ranks), m_patch(ranks.patch()), m_dx(dx), m_dy(dy), m_q1(dx, dy), m_glen(glen), m_till(till),
       m_till_subgrid(till_subgrid), m_ice(make_array<int>("ssa_ice", m_patch)), m_local(make_array<int>("ssa_local", m_patch)),
       m_global(make_array<std::int64_t>("ssa_global", m_patch)), m_BH(make_array<double>("ssa_BH", m_patch)),
+      m_rise(make_columns<double>("ssa_rise", m_patch, 4)),
       m_shape(Kokkos::view_alloc(std::string("ssa_shape"), Kokkos::WithoutInitializing)),
       m_element_at(make_array<int>("ssa_element", m_patch)), m_u_before(make_array<double>("ssa_u_before", m_patch)),
       m_v_before(make_array<double>("ssa_v_before", m_patch)) {
@@ -25,6 +31,7 @@ void SsaAssembly::set_input(const SsaInput& input) {
   find_ice(input);
   find_elements();
   number_unknowns();
+  difference_surface();
   compute_load(input);
   copy_to_device();
 }
@@ -141,13 +148,40 @@ bool SsaAssembly::same_kind(int j, int i, int other_j, int other_i) const {
          !wall(j, i, other_j, other_i);
 }
 
-// Rise of the surface (m) from cell (j, i) to its neighbour in direction (dj, di).
-double SsaAssembly::rise(int j, int i, int dj, int di) const {
+// The rise of the surface (m) to each neighbour of the same kind; 0 where there is none. In owned cells and ghosts.
+void SsaAssembly::difference_surface() {
+  for (int j = 1; j <= m_patch.ym; ++j) {
+    for (int i = 1; i <= m_patch.xm; ++i) {
+      for (int side = 0; side < 4; ++side) {
+        const int nj = j + neighbour_j[side], ni = i + neighbour_i[side];
+        m_rise(j, i, side) = same_kind(j, i, nj, ni) ? m_input.h(nj, ni) - m_input.h(j, i) : 0.0;
+      }
+    }
+  }
+  m_ranks.update_ghosts({m_rise});
+}
+
+// Across a grounding line: the part of the half cell that is of the cell's own kind, by linear height above flotation F.
+//
+//      cell (F > 0)                   neighbour (G < 0)          The surface has a kink at the grounding line. Where drag ends
+//   |-------+-------:---x---|-------+-------|                    the steep slope that it balances must end, too: the drag of the
+//           |<- half cell ->|       x: F = 0                     cell is that of the same part.
+double SsaAssembly::own_part(int j, int i, int nj, int ni) const {
+  if (!m_till_subgrid) return 1.0;
+  const auto above_flotation = [this](int cj, int ci) { return m_input.b(cj, ci) + rho_ice / rho_water * m_input.H(cj, ci); };
+  const double F = above_flotation(j, i), G = above_flotation(nj, ni);
+  return (F > 0.0) == (G > 0.0) ? 1.0 : std::min(1.0, 2.0 * F / (F - G));
+}
+
+// Rise of the surface (m) from cell (j, i) to its neighbour on one side, as the half cell on that side feels it.
+double SsaAssembly::rise(int j, int i, int towards) const {
   const Array2<double>& h = m_input.h;
+  const int dj = neighbour_j[towards], di = neighbour_i[towards];
   // a front, a cliff or rock: the face carries the pressure; a wall: no part of the surface of the ice
   if (m_ice(j + dj, i + di) == 0 || wall(j, i, j + dj, i + di)) return 0.0;
-  if (!same_kind(j, i, j + dj, i + di)) { // a grounding line: the slope of the other side goes on
-    return same_kind(j, i, j - dj, i - di) ? h(j, i) - h(j - dj, i - di) : 0.0;
+  if (!same_kind(j, i, j + dj, i + di)) { // a grounding line: the slope of each kind, on its part of the half cell
+    const double part = own_part(j, i, j + dj, i + di), own = -m_rise(j, i, towards ^ 1), other = m_rise(j + dj, i + di, towards);
+    return part * own + (1.0 - part) * other;
   }
   constexpr double side = 0.125; // the mean of a bilinear surface over half a cell
   const double own = h(j + dj, i + di) - h(j, i);
@@ -193,8 +227,8 @@ void SsaAssembly::compute_load(const SsaInput& input) {
       return type == ice_free_ocean ? front_pressure(H, b, floats) : cliff_pressure(H, input.h(j, i), input.b(j + dj, i + di));
     };
     const double weight = -0.5 * rho_ice * gravity * H; // of the cell: thin ice is not pushed by the thickness of its neighbours
-    m_load[2 * n] = weight * m_dy * (rise(j, i, 0, 1) - rise(j, i, 0, -1));
-    m_load[2 * n + 1] = weight * m_dx * (rise(j, i, 1, 0) - rise(j, i, -1, 0));
+    m_load[2 * n] = weight * m_dy * (rise(j, i, east) - rise(j, i, west));
+    m_load[2 * n + 1] = weight * m_dx * (rise(j, i, north) - rise(j, i, south));
     m_load[2 * n] += m_dy * (pressure(0, 1) - pressure(0, -1));
     m_load[2 * n + 1] += m_dx * (pressure(1, 0) - pressure(-1, 0));
   }

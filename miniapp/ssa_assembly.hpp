@@ -11,8 +11,9 @@
 // Cell by cell (lumped), which keeps the answer free of overshoots where drag changes by orders of magnitude between cells:
 //   drag      tau_c times the grounded area of the cell (sub-grid grounding line), or times its whole area where the mask says
 //             grounded (till_subgrid = false)
-//   driving   - rho g H h_x with the cell's own H; h_x from neighbours of the same kind, grounded or floating: one-sided at a
-//             grounding line; half a cell of level surface at a front, where the face carries the pressure instead
+//   driving   - rho g H h_x with the cell's own H; h_x from neighbours of the same kind, grounded or floating: at a grounding
+//             line the slope of each kind on its part of the cell, the part that drag has; half a cell of level surface at a
+//             front, where the face carries the pressure instead
 //   front     pressure on each face towards a cell without ice (kernels/ssa_rheology.hpp)
 //
 // The edge of a domain that is not periodic: floating ice ends there as at an open ocean, grounded ice without any force.
@@ -47,7 +48,7 @@ public:
   SsaAssembly(MpiRanks& ranks, double dx, double dy, const GlenLaw& glen, const TillLaw& till, bool till_subgrid = true);
 
   /// Read the geometry: unknowns, load, coefficients. Collective; messages: a few rounds of ghosts (as many as a component
-  /// of ice crosses ranks) with a reduction each, one more exchange, one more reduction, one gather.
+  /// of ice crosses ranks) with a reduction each, two more exchanges, one more reduction, one gather.
   void set_input(const SsaInput& input);
 
   std::int64_t first() const { return m_first; }       ///< number of the first owned unknown cell
@@ -101,7 +102,9 @@ private:
   void number_unknowns();
   bool wall(int j, int i, int other_j, int other_i) const;
   bool same_kind(int j, int i, int other_j, int other_i) const;
-  double rise(int j, int i, int dj, int di) const;
+  void difference_surface();
+  double own_part(int j, int i, int nj, int ni) const;
+  double rise(int j, int i, int towards) const;
   void compute_load(const SsaInput& input);
   void copy_to_device();
   void set_state(const Array2<double>& u, const Array2<double>& v, const GlenLaw& glen) const;
@@ -120,6 +123,7 @@ private:
   Array2<int> m_local;           // index into m_nodes of an owned unknown cell, else -1
   Array2<std::int64_t> m_global; // number of an unknown cell, else -1
   Array2<double> m_BH;           // B H, Pa s^(1/n) m
+  Array3<double> m_rise;         // of the surface to the neighbours east, west, north, south, m
   std::vector<Node> m_nodes;
   std::vector<Element> m_elements;     // with at least one icy corner
   std::vector<double> m_load, m_yield; // m_yield: tau_c times grounded area, N

@@ -123,7 +123,7 @@ TEST_CASE("test N: thickness and velocity together") {
   Table thickness("Hybrid step, test N: 100 years, the stress balance solved in every step", "mean error of H, m"),
       speed("Hybrid step, test N: 100 years, the stress balance solved in every step", "max error of u, m/a");
   int rank = 0;
-  for (const auto& [M, bound_H, bound_u] : grids<Bounds>({{31, 17.0, 38.0}, {61, 9.5, 22.3}, {121, 5.1, 12.4}})) {
+  for (const auto& [M, bound_H, bound_u] : grids<Bounds>({{31, 9.5, 28.5}, {61, 5.5, 15.8}, {121, 3.0, 8.6}})) {
     Sheet sheet(M);
     sheet.run(100.0, 0.5, true);
     thickness.add(M, sheet.dx / 1e3, sheet.mean_thickness_error(), bound_H);
@@ -136,13 +136,14 @@ TEST_CASE("test N: thickness and velocity together") {
 }
 
 TEST_CASE("a marine ice sheet with a shelf: the velocity across a grounding line") {
-  // The grounding line is where it falls between the points; drag jumps there from 5.5e4 Pa to 0.
+  // The grounding line is where it falls between the points. There drag and driving stress, which balance each other, jump from
+  // 5.5e4 Pa to 0 and to 7e2 Pa: the scheme must let both end at the same place.
   const exact::MarineSheetAndShelf exact;
   const double front = exact.grounding_line() + 100e3;
   Table table("SSA, marine ice sheet with a shelf (Bueler 2014), n = 3", "max error of u, m/a"),
       mean("SSA, marine ice sheet with a shelf (Bueler 2014), n = 3", "mean error of u, m/a");
   int rank = 0;
-  for (const auto& [M, bound] : grids<Row>({{61, 50.0}, {121, 25.0}, {241, 13.0}, {481, 7.0}})) {
+  for (const auto& [M, bound] : grids<Row>({{61, 13.5}, {121, 5.1}, {241, 1.55}, {481, 0.42}})) {
     const double dx = 2.0 * front / M;
     SsaProblem p(M + 2, 4, dx, dx, false, true);
     const auto x = [&](int gi) { return (gi - 0.5 * (M + 1)) * dx; };
@@ -158,9 +159,9 @@ TEST_CASE("a marine ice sheet with a shelf: the velocity across a grounding line
     p.solve(options);
     const auto error = [&](int j, int i, int, int gi) { return ocean(gi) ? 0.0 : p.u(j, i) - exact.u(x(gi)); };
     table.add(M, dx / 1e3, year * p.maximum(error), bound);
-    mean.add(M, dx / 1e3, year * p.sum(error) / (4.0 * M), bound);
+    mean.add(M, dx / 1e3, year * p.sum(error) / (4.0 * M), 0.25 * bound);
     rank = p.rank();
   }
-  table.check(rank, 0.5);
-  mean.check(rank, 0.5);
+  table.check(rank, 1.4);
+  mean.check(rank, 1.4);
 }
