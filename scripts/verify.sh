@@ -22,7 +22,7 @@ if ctest --test-dir "$build" -R "$select" --no-tests=error -V 2>&1 | tee "$log" 
   echo "verify: every error is within its bound ($log)" >&2
 else
   sed -nE 's/^[0-9]+: //p' "$log" | grep -A 12 'FAILED:' >&2 || true
-  sed -n '/tests passed/,$p; /No tests were found/p' "$log" >&2
+  sed -n '/tests passed, /,$p; /No tests were found/p' "$log" >&2
   echo "verify: see $log" >&2
   exit 1
 fi

@@ -107,6 +107,7 @@ TEST_CASE("linear drag") {
     });
     SsaOptions options;
     options.glen_n = 1.0, options.till_q = 1.0, options.till_u_threshold = LinearDrag::u_threshold;
+    options.tolerance = 1e-9; // no load: it is relative to the first residual, which the jump at the fast end makes large
     p.solve(options);
     const double error = p.maximum([&](int j, int i, int, int gi) { return p.u(j, i) - LinearDrag::u(x(gi)); });
     table.add(M, p.dx / 1e3, year * error, bound);
