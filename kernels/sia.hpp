@@ -62,6 +62,11 @@ struct Differences {
     sum += h(j1, i1) - h(j0, i0);
     count += 1;
   }
+  KOKKOS_INLINE_FUNCTION Differences& operator+=(const Differences& other) {
+    sum += other.sum;
+    count += other.count;
+    return *this;
+  }
   KOKKOS_INLINE_FUNCTION double mean() const { return count > 0 ? sum / count : 0.0; }
 };
 
@@ -111,11 +116,12 @@ SiaResult sia_fluxes(const Patch& patch, double dx, double dy, const SiaParamete
           double q = 0.0;
           const bool empty = H(j, i) <= 0.0 && H(j1, i1) <= 0.0;
           if (!empty && shear_flux_allowed(mask(j, i), h(j, i), mask(j1, i1), h(j1, i1))) {
-            Differences along;
+            Differences along, beyond; // beside the two cells: added in pairs, a mirrored ice sheet gives the same bits
             along.add(h, mask, j, i, j + I, i + J);
             along.add(h, mask, j - I, i - J, j, i);
-            along.add(h, mask, j1, i1, j1 + I, i1 + J);
-            along.add(h, mask, j1 - I, i1 - J, j1, i1);
+            beyond.add(h, mask, j1, i1, j1 + I, i1 + J);
+            beyond.add(h, mask, j1 - I, i1 - J, j1, i1);
+            along += beyond;
             const double s = (h(j1, i1) - h(j, i)) / (axis == 0 ? dx : dy), t = along.mean() / (axis == 0 ? dy : dx);
             const double A_face = face_softness(mask(j, i), A(j, i), mask(j1, i1), A(j1, i1));
             SiaResult face{diffusivity(A_face, 0.5 * (H(j, i) + H(j1, i1)), s * s + t * t), 0};
