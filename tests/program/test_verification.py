@@ -1,6 +1,6 @@
 """The whole program against an exact solution and against its own books: Halfar's dome, and mass budgets of hybrid runs.
 
-Prints the tables of tests/verification (pytest -s shows them). The kernels by themselves: tests/verification/test_sia.cpp and
+Prints tables like those of tests/verification (scripts/verify.sh). The kernels by themselves: tests/verification/test_sia.cpp and
 test_transport.cpp.
 """
 import json
@@ -27,7 +27,18 @@ def read(path, name):
         return data[name][0]
 
 
-def test_halfar_on_one_and_three_ranks(nunatak, tmp_path):
+@pytest.fixture
+def show(capsys):
+    """show(title, columns, rows): print a Markdown table, also where pytest captures what tests print."""
+    def table(title, columns, rows):
+        with capsys.disabled():
+            print(f"\n### {title}\n")
+            for row in (columns, ["---:"] * len(columns), *rows):
+                print("| " + " | ".join(str(cell) for cell in row) + " |")
+    return table
+
+
+def test_halfar_on_one_and_three_ranks(nunatak, tmp_path, show):
     """25000 years of pure shearing: mean error, volume, equal bits."""
     rows = []
     #                  dx (km), bound of the mean error (m), published volume error (%)
@@ -45,18 +56,17 @@ def test_halfar_on_one_and_three_ranks(nunatak, tmp_path):
         exact = halfar(25000.0, np.hypot(*np.meshgrid(x, x)))
         rows.append((points, dx, np.abs(thk - exact).mean(), bound))
         assert abs(100 * abs(thk.sum() / exact.sum() - 1) - volume_error) <= 5.1e-6
-    print("\nTest B (Halfar 1983) after 25000 years, by the program on 1 and 3 ranks\n")
-    print("| points | spacing, km | mean error of thickness, m | bound | order |\n|---:|---:|---:|---:|---:|")
-    for n, (points, dx, error, bound) in enumerate(rows):
-        order = f"{math.log(rows[n - 1][2] / error) / math.log(rows[n - 1][1] / dx):.2f}" if n > 0 else "-"
-        print(f"| {points} | {dx} | {error:.4g} | {bound:.4g} | {order} |")
+    orders = ["-"] + [f"{math.log(a[2] / b[2]) / math.log(a[1] / b[1]):.2f}" for a, b in zip(rows, rows[1:])]
+    show("Test B (Halfar 1983) after 25000 years, by the program on 1 and 3 ranks",
+         ["points", "spacing, km", "mean error of thickness, m", "bound", "order"],
+         [[points, dx, f"{error:.4g}", f"{bound:.4g}", order] for (points, dx, error, bound), order in zip(rows, orders)])
     for _, _, error, bound in rows:
         assert error <= bound
     assert math.log(rows[0][2] / rows[-1][2]) / math.log(80 / 40) >= 0.9
 
 
 @pytest.mark.parametrize("case", ["marine", "Antarctica, 32 km", "Greenland, 16 km"])
-def test_the_volume_is_accounted_for(nunatak, tmp_path, request, case):
+def test_the_volume_is_accounted_for(nunatak, tmp_path, request, show, case):
     """Hybrid steps with calving, melt and surface balance: what the volume gains is what the terms say, to 1e-13."""
     if case == "marine":
         start = ["-init", "marine", "-grid_dx", "64km"]
@@ -74,9 +84,10 @@ def test_the_volume_is_accounted_for(nunatak, tmp_path, request, case):
     volume = {name: math.fsum(thk.ravel()) * cell for name, thk in thickness.items()}
     gained = budget["surface_km3"] - budget["basal_melt_km3"] - budget["calved_km3"] + budget["edge_km3"] + budget["clipped_km3"]
     closure = abs(volume["end"] - volume["start"] - gained) / volume["end"]
-    print(f"\nMass budget, {case}, {steps} hybrid steps: {volume['start']:.9g} to {volume['end']:.9g} km3; surface {budget['surface_km3']:.6g}, "
-          f"basal melt {budget['basal_melt_km3']:.6g}, calved {budget['calved_km3']:.6g}, clipped {budget['clipped_km3']:.6g} km3; "
-          f"not accounted for: {closure:.1e} of the volume (bound 1e-13)")
+    show(f"Mass budget, {case}: {steps} hybrid steps",
+         ["volume, km3", "surface", "basal melt", "calved", "clipped", "not accounted for, of the volume", "bound"],
+         [[f"{volume['end']:.9g}"] + [f"{budget[term]:.6g}" for term in ("surface_km3", "basal_melt_km3", "calved_km3", "clipped_km3")]
+          + [f"{closure:.1e}", "1e-13"]])
     assert closure <= 1e-13  # from the fields in the files
     assert abs(budget["closure"]) <= 1e-13  # what the program says
     assert thickness["end"].min() >= 0.0
