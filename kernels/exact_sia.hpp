@@ -1,4 +1,4 @@
-// Exact solutions of the shallow ice equation, for verification (tests/kernels/test_sia.cpp) and initial states
+// Exact solutions of the shallow ice equation, for verification (tests/verification/test_sia.cpp) and initial states
 // (kernels/synthetic.hpp). Bueler et al. 2005, J. Glaciol. 51(173), 291-306: tests A, B, C; Bodvardsson (1955): N.
 //
 // All take SI units and a flat bed: h = H. Glen's n = 3; Gamma = 2 A (rho g)^n / (n + 2).

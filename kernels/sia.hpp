@@ -62,6 +62,14 @@ struct Differences {
     sum += h(j1, i1) - h(j0, i0);
     count += 1;
   }
+  /// From one neighbour of a cell to the other, at (j -+ J, i -+ I). A pair is summed by itself: mirrored, the same bits.
+  KOKKOS_INLINE_FUNCTION void add_both(const Array2<double>& h, const Array2<int>& mask, int j, int i, int J, int I) {
+    const double before = sum;
+    sum = 0.0;
+    add(h, mask, j - J, i - I, j, i);
+    add(h, mask, j, i, j + J, i + I);
+    sum += before;
+  }
   KOKKOS_INLINE_FUNCTION double mean() const { return count > 0 ? sum / count : 0.0; }
 };
 
@@ -112,10 +120,8 @@ SiaResult sia_fluxes(const Patch& patch, double dx, double dy, const SiaParamete
           const bool empty = H(j, i) <= 0.0 && H(j1, i1) <= 0.0;
           if (!empty && shear_flux_allowed(mask(j, i), h(j, i), mask(j1, i1), h(j1, i1))) {
             Differences along;
-            along.add(h, mask, j, i, j + I, i + J);
-            along.add(h, mask, j - I, i - J, j, i);
-            along.add(h, mask, j1, i1, j1 + I, i1 + J);
-            along.add(h, mask, j1 - I, i1 - J, j1, i1);
+            along.add_both(h, mask, j, i, I, J);
+            along.add_both(h, mask, j1, i1, I, J);
             const double s = (h(j1, i1) - h(j, i)) / (axis == 0 ? dx : dy), t = along.mean() / (axis == 0 ? dy : dx);
             const double A_face = face_softness(mask(j, i), A(j, i), mask(j1, i1), A(j1, i1));
             SiaResult face{diffusivity(A_face, 0.5 * (H(j, i) + H(j1, i1)), s * s + t * t), 0};

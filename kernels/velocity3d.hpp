@@ -41,8 +41,7 @@ struct HorizontalVelocity {
 KOKKOS_INLINE_FUNCTION double cell_slope(const Array2<double>& h, const Array2<int>& mask, int j, int i, int J, int I,
                                          double spacing) {
   Differences d;
-  d.add(h, mask, j - J, i - I, j, i);
-  d.add(h, mask, j, i, j + J, i + I);
+  d.add_both(h, mask, j, i, J, I);
   return d.mean() / spacing;
 }
 

@@ -184,7 +184,7 @@ inline Operator ssa_operator(const Grid<int>& mask, bool px, bool py, double dx,
     const SsaElement e(q1, GlenLaw{1.0, 0.0}, ice, w, BH);
     ElementMatrix K;
     for (int a = 0; a < 8; ++a) {
-      for (int b = 0; b < 8; ++b) K[a][b] = e.jacobian(q1, 0.0, ice, a, b);
+      for (int b = 0; b < 8; ++b) K[a][b] = e.jacobian(q1, ice, a, b);
     }
     add(K);
   });

@@ -1,4 +1,5 @@
-// Temperature of columns: Robin's solution with its order, conservation of heat, melting, margins, hardness.
+// Temperature of columns: no new extremes, melting, margins, start, hardness. Robin's solution and conservation of heat:
+// tests/verification/test_columns.cpp.
 #include "kernels/columns.hpp"
 
 #include <catch2/catch_test_macros.hpp>
@@ -22,13 +23,6 @@ struct OneColumn {
   }
   int n() const { return levels_in_ice(levels.z, H); }
   void step(double dt) { solve_column(levels.z, n(), H, dt, T_s, floating, G, w.data(), T.data()); }
-
-  /// Heat (J m-2) in the control volumes of the levels, relative to 0 K.
-  double heat() const {
-    double sum = 0.0;
-    for (int k = 0; k < n(); ++k) sum += rho_ice * ice_c * T[k] * control_volume(levels.z, n(), H, k);
-    return sum;
-  }
 };
 
 /// A patch of columns with all fields of a temperature step, filled with constants.
@@ -53,43 +47,6 @@ struct Columns {
 };
 
 } // namespace
-
-TEST_CASE("Robin: steady columns converge with order 2, whatever the spacing and wherever the surface lies") {
-  const double a = 0.1 / year, G = 0.042, T_s = 223.15;
-  for (const LevelSpacing spacing : {LevelSpacing::equal, LevelSpacing::quadratic}) {
-    for (const double H : {3000.0, 2950.0}) {
-      double last = 0.0;
-      for (const int Mz : {21, 41, 81, 161}) {
-        OneColumn c(make_levels(4000.0, Mz, spacing), H, T_s, G);
-        for (std::size_t k = 0; k < c.w.size(); ++k) c.w[k] = -a * c.levels.z_host[k] / H;
-        for (int n = 0; n < 400; ++n) c.step(5000.0 * year);
-        double error = 0.0;
-        for (int k = 0; k < c.n(); ++k)
-          error = std::max(error, std::abs(c.T[k] - exact::robin(c.levels.z_host[k], H, a, T_s, G)));
-        CAPTURE(static_cast<int>(spacing), H, Mz, error, last / error);
-        if (Mz == 41) CHECK(error <= 0.0176);
-        if (Mz == 161) CHECK(error <= 0.00111);
-        if (Mz > 41) CHECK(last / error >= 3.85);
-        last = error;
-      }
-    }
-  }
-}
-
-TEST_CASE("heat: what a column gains came through its two ends") {
-  for (const double H : {1000.0, 1234.5, 130.0, 0.5}) {
-    OneColumn c(make_levels(2000.0, 15, LevelSpacing::quadratic), H, 250.0, 0.06);
-    for (std::size_t k = 0; k < c.T.size(); ++k) c.T[k] = 240.0 + 0.01 * static_cast<double>(k * k % 7);
-    for (int step = 0; step < 20; ++step) {
-      const double before = c.heat(), dt = 100.0 * year;
-      c.step(dt);
-      const int last = c.n() - 1;
-      const double last_bits = dt * ice_k * 1e-13 / (H - c.levels.z_host[last]); // of the temperatures
-      const double from_above = ice_k * (c.T_s - c.T[last]) / (H - c.levels.z_host[last]);
-      CHECK(std::abs(c.heat() - before - dt * (c.G + from_above)) <= 1e-12 * c.heat() + last_bits);
-    }
-  }
-}
 
 TEST_CASE("closed: no flux, one temperature, nothing happens") {
   OneColumn c(make_levels(2000.0, 15, LevelSpacing::quadratic), 1234.5, 250.0, 0.0);

@@ -1,0 +1,118 @@
+"""No direction is special: a mirrored, rotated or transposed marine ice sheet gives the mirrored, rotated or transposed answer.
+
+Whole steps of the program with PICO, temperature and transport. Without the SSA to the bit; with it to the tolerance of its
+solver. The kernels by themselves: tests/verification/test_symmetry.cpp.
+"""
+import json
+
+import netCDF4
+import numpy as np
+import pytest
+
+# The eight ways to lay a square on itself: (flip x, flip y, exchange x and y). The first is the identity.
+WAYS = [(bool(n & 1), bool(n & 2), bool(n & 4)) for n in range(8)]
+GIVEN = ["thk", "topg", "climatic_mass_balance", "ice_surface_temp", "bheatflx", "theta_ocean", "salinity_ocean", "basins"]
+SAME_BITS = ["thk", "usurf", "temp", "tauc", "hardav", "wvel", "velsurf_mag", "mask", "pico_distance_gl", "pico_distance_cf",
+             "pico_box_mask", "pico_lake_mask", "pico_ice_rise_mask", "pico_contshelf_mask", "pico_ocean_mask",
+             "pico_basal_melt_rate", "pico_temperature", "pico_salinity", "pico_overturning"]
+
+
+def turn(way, field):
+    """A field (y, x, ...) laid on itself in this way."""
+    flip_x, flip_y, transpose = way
+    field = field[:, ::-1] if flip_x else field
+    field = field[::-1] if flip_y else field
+    return np.swapaxes(field, 0, 1) if transpose else field
+
+
+def turn_back(way, field):
+    flip_x, flip_y, transpose = way
+    return turn((flip_x, flip_y, False), np.swapaxes(field, 0, 1) if transpose else field)
+
+
+def turn_vector_back(way, u, v):
+    """The components (u, v) in the frame before it was turned."""
+    flip_x, flip_y, transpose = way
+    u, v = turn_back(way, u), turn_back(way, v)
+    if transpose:
+        u, v = v, u
+    return (-u if flip_x else u), (-v if flip_y else v)
+
+
+@pytest.fixture
+def turned(nunatak, tmp_path):
+    """turned(way): the name of an input file with the synthetic marine ice sheet at 64 km, laid on itself in this way."""
+    run = nunatak("-init", "marine", "-seed", "3", "-grid_dx", "64km", "-grid_Mz", "11", "-o", "start.nc")
+    assert run.status == 0, run.text
+
+    def write(way):
+        name = f"turned{WAYS.index(way)}.nc"
+        with netCDF4.Dataset(tmp_path / "start.nc") as start, netCDF4.Dataset(tmp_path / name, "w") as data:
+            start.set_auto_mask(False)
+            for axis in ("y", "x"):
+                data.createDimension(axis, len(start[axis]))
+                data.createVariable(axis, "f8", (axis,))[:] = start[axis][:]
+                data[axis].units = "m"
+            for given in GIVEN:
+                v = data.createVariable(given, start[given].dtype, ("y", "x"))
+                v[:] = turn(way, start[given][0])
+                if "units" in start[given].ncattrs():
+                    v.units = start[given].units
+        return name
+    return write
+
+
+def result(path):
+    with netCDF4.Dataset(path) as data:
+        data.set_auto_mask(False)
+        return {name: data[name][0] for name in data.variables if data[name].dimensions[:3] == ("time", "y", "x")}
+
+
+def same_partition(a, b):
+    """Are the labels a and b the same sets of cells under other numbers?"""
+    pairs = set(zip(a.ravel().tolist(), b.ravel().tolist()))
+    return len(pairs) == len({p[0] for p in pairs}) == len({p[1] for p in pairs})
+
+
+def test_forty_steps_without_the_ssa_to_the_bit(nunatak, tmp_path, turned):
+    answers = []
+    for n, way in enumerate(WAYS):
+        run = nunatak("-i", turned(way), "-stress", "sia", "-grid_Mz", "11", "-run_steps", "40", "-dt_max", "100", "-o", "out.nc", "-report", "out.json",
+                      ranks=1 + n % 3)
+        assert run.status == 0, run.text
+        answers.append(result(tmp_path / "out.nc"))
+        budget = json.loads((tmp_path / "out.json").read_text())["mass_budget"]
+        assert abs(budget["closure"]) < 1e-13
+        if n == 0:
+            straight, straight_budget = answers[0], budget
+            assert straight["pico_shelf_mask"].max() > 5
+            assert straight["pico_box_mask"].max() > 2
+            assert budget["basal_melt_km3"] > 0 and budget["melted_inside_km3"] > 0
+        for name in SAME_BITS:
+            np.testing.assert_array_equal(turn_back(way, answers[n][name]), straight[name], err_msg=f"{name}, {way}")
+        for u, v in (("uvel", "vvel"), ("ubar", "vbar")):
+            turned_u, turned_v = turn_vector_back(way, answers[n][u], answers[n][v])
+            np.testing.assert_array_equal(turned_u, straight[u], err_msg=f"{u}, {way}")
+            np.testing.assert_array_equal(turned_v, straight[v], err_msg=f"{v}, {way}")
+        assert same_partition(turn_back(way, answers[n]["pico_shelf_mask"]), straight["pico_shelf_mask"]), way
+        assert budget == straight_budget, way
+
+
+@pytest.mark.parametrize("way", [WAYS[1], WAYS[2], WAYS[4], WAYS[5]], ids=["mirrored in x", "mirrored in y", "transposed", "rotated"])
+def test_hybrid_steps_to_the_tolerance_of_the_solver(nunatak, tmp_path, turned, way):
+    """Half a year of SSA and SIA, PICO, temperature and transport. The SSA stops at a residual of 1e-6 of the load."""
+    for name, w in (("straight", WAYS[0]), ("turned", way)):
+        run = nunatak("-i", turned(w), "-grid_Mz", "11", "-run_years", "0.5", "-o", f"{name}_out.nc")
+        assert run.status == 0, run.text
+    straight, other = result(tmp_path / "straight_out.nc"), result(tmp_path / "turned_out.nc")
+    u, v = turn_vector_back(way, other["u_ssa"], other["v_ssa"])
+    speed = np.hypot(straight["u_ssa"], straight["v_ssa"])
+    fast = speed * 31556926 > 1  # m/a
+    assert fast.sum() > 500
+    relative = np.hypot(u - straight["u_ssa"], v - straight["v_ssa"])[fast] / speed[fast]
+    assert np.median(relative) < 1e-6
+    assert np.percentile(relative, 99) < 1e-4
+    for name, bound in (("thk", 1e-3), ("temp", 1e-5)):  # m, K
+        assert np.abs(turn_back(way, other[name]) - straight[name]).max() < bound, name
+    for name in ("mask", "pico_box_mask"):
+        np.testing.assert_array_equal(turn_back(way, other[name]), straight[name], err_msg=name)
