@@ -58,15 +58,10 @@ template <class Real> struct NinePoint {
 
 /// (A x) of one cell. `a`: its row; `x`: its value in an array whose rows of cells are `stride` cells long.
 template <class Real> KOKKOS_INLINE_FUNCTION void row_product(const Real* a, const Real* x, int stride, Real& u, Real& v) {
-  Real sum[4] = {0, 0, 0, 0};
+  Four<Real> sum{};
   for (int dj = -1; dj <= 1; ++dj) {
     const Real* y = x + 2 * (dj * stride - 1);
-    for (int n = 0; n < 3; ++n, a += 4, y += 2) {
-      sum[0] += a[0] * y[0];
-      sum[1] += a[1] * y[1];
-      sum[2] += a[2] * y[0];
-      sum[3] += a[3] * y[1];
-    }
+    for (int n = 0; n < 3; ++n, a += 4, y += 2) sum += Four<Real>{a[0], a[1], a[2], a[3]} * Four<Real>{y[0], y[1], y[0], y[1]};
   }
   u = sum[0] + sum[1];
   v = sum[2] + sum[3];

@@ -181,11 +181,12 @@ struct SsaElement {
   double p[8];
   double nuH2;  ///< 2 nu H, Pa s m
   double slope; ///< its derivative with respect to e^2, divided by the area
+  double e2;    ///< mean of e^2, s-2
 
   SsaElement() = default;
   KOKKOS_INLINE_FUNCTION SsaElement(const Q1Element& q1, const GlenLaw& law, int ice, const double (&w)[8],
                                     const double (&BH)[4]) {
-    const double e2 = strain2(q1, ice, w, p);
+    e2 = strain2(q1, ice, w, p);
     nuH2 = dot(q1.mean[ice], BH) * law.viscosity(e2);
     slope = nuH2 * law.log_slope(e2) / q1.area[ice];
   }

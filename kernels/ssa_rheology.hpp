@@ -6,6 +6,8 @@
 
 #include <Kokkos_Core.hpp>
 
+#include <cmath>
+
 namespace nunatak {
 
 /// Glen's flow law in the vertical mean: 2 nu = B (e^2 + eps^2)^p, p = (1 - n)/(2 n), with the effective strain rate
@@ -28,14 +30,15 @@ struct GlenLaw {
 /// Pseudo-plastic till: drag = -beta u, beta = tau_c (|u|^2 + delta^2)^((q-1)/2) / u_th^q  (Schoof 2006; Bueler and van Pelt
 /// 2015, eq. 9). q = 0: plastic, |drag| = tau_c; q = 1: linear, beta = tau_c/u_th.
 struct TillLaw {
-  double q = 0.25;
-  double delta2 = 0.0; ///< delta^2, m2 s-2
-  double u_th = 1.0;   ///< threshold speed, m s-1
+  double q;
+  double delta2; ///< delta^2, m2 s-2
+  double scale;  ///< u_th^-q
+
+  /// u_th: threshold speed, m s-1
+  TillLaw(double exponent, double delta_squared, double u_th) : q(exponent), delta2(delta_squared), scale(std::pow(u_th, -q)) {}
 
   /// beta / tau_c, s m-1
-  KOKKOS_INLINE_FUNCTION double drag(double speed2) const {
-    return Kokkos::pow(speed2 + delta2, 0.5 * (q - 1.0)) * Kokkos::pow(u_th, -q);
-  }
+  KOKKOS_INLINE_FUNCTION double drag(double speed2) const { return scale * Kokkos::pow(speed2 + delta2, 0.5 * (q - 1.0)); }
   /// d beta / d(|u|^2/2) divided by beta
   KOKKOS_INLINE_FUNCTION double log_slope(double speed2) const { return (q - 1.0) / (speed2 + delta2); }
 };

@@ -205,6 +205,7 @@ void Ssa::Solver::iterate() {
   NUNATAK_PETSC(VecNorm(m_x, NORM_INFINITY, &speed));
   m_next = speed == 0.0 ? SsaAssembly::Linearisation::at_rest : SsaAssembly::Linearisation::picard;
   NUNATAK_PETSC(SNESComputeFunction(m_snes, m_x, m_r));
+  NUNATAK_PETSC(SNESSetInitialFunction(m_snes, m_r)); // not once more
   NUNATAK_PETSC(VecNorm(m_r, NORM_2, &m_report.initial_residual));
   if (m_report.load_norm == 0.0) m_report.load_norm = m_report.initial_residual; // driven by fixed values alone
   set_tolerance();

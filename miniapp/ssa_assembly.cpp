@@ -168,6 +168,7 @@ void SsaAssembly::difference_surface() {
 //           |<- half cell ->|       x: F = 0                     cell is that of the same part.
 double SsaAssembly::own_part(int j, int i, int nj, int ni) const {
   if (!m_till_subgrid) return 1.0;
+  if (m_input.mask(j, i) == floating_ice && !(m_input.tauc(j, i) > 0.0)) return 1.0; // no drag to balance the slope on land
   const auto above_flotation = [this](int cj, int ci) { return m_input.b(cj, ci) + rho_ice / rho_water * m_input.H(cj, ci); };
   const double F = above_flotation(j, i), G = above_flotation(nj, ni);
   return (F > 0.0) == (G > 0.0) ? 1.0 : std::min(1.0, 2.0 * F / (F - G));

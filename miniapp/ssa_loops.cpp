@@ -78,14 +78,13 @@ void SsaAssembly::weigh(const Array2<double>& u, const Array2<double>& v, Linear
       "ssa: weights", Kokkos::RangePolicy<Exec>(0, static_cast<int>(m_elements.size())), KOKKOS_LAMBDA(int n) {
         if (picard) return state(n).weigh(0.0);
         const Element e = elements(n);
-        double w[8], change[8], Kw[8];
+        double change[8], Kw[8];
         for (int c = 0; c < 4; ++c) {
           const int j = e.j + (c >> 1), i = e.i + (c & 1);
-          w[2 * c] = u(j, i), w[2 * c + 1] = v(j, i);
           change[2 * c] = u(j, i) - u_before(j, i), change[2 * c + 1] = v(j, i) - v_before(j, i);
         }
-        const double change2 = SsaElement::strain2(shape(), e.ice, change, Kw), e2 = SsaElement::strain2(shape(), e.ice, w, Kw);
-        state(n).weigh(newton_weight(change2, e2 + eps2, strain_caution));
+        const double change2 = SsaElement::strain2(shape(), e.ice, change, Kw);
+        state(n).weigh(newton_weight(change2, state(n).e2 + eps2, strain_caution));
       });
 }
 
