@@ -7,9 +7,10 @@
 DIR holds pism, pism_ssa_test_j and pism_ssa_test_plug. Two parts, each left out with a message if what it needs is not there:
 
   antarctica: five steps of 0.02 years of the hybrid model with PICO and temperature (pism_peer.py), part by part. PISM runs
-              with each of --picard-rtol. Before, both programs solve the first stress balance at their own tolerance and at a
-              tight one: the difference tells how converged a velocity is, and PISM's largest tolerance at which it is at
-              least as converged as nunatak is `equal` in the tables.
+              in three ways: `default`, finite differences as it comes; `fd equal`, finite differences with the largest of
+              --picard-rtol at which its first velocity is as close to its own tight solution as nunatak's is to nunatak's;
+              `fem equal`, finite elements until |residual| <= 1e-6 |load|, nunatak's own criterion. The two `equal` ways
+              have looser linear solves than PISM's default, which makes them faster.
   tests:      the SSA of tests J and plug, finite differences and finite elements of PISM against bench_ssa.
 
 No ratio is printed where a check fails: errors against exact solutions, volume, speed and total melt that should agree.
@@ -58,8 +59,8 @@ def read_arguments():
     parser.add_argument("--data", nargs="+", default=[], metavar="FILE",
                         help="thk, topg, basins, theta_ocean, salinity_ocean, perhaps tauc; each from the first file that has it")
     parser.add_argument("--refine", type=int, default=0, help="halve the spacing of the data so often (default 0)")
-    parser.add_argument("--picard-rtol", nargs="+", default=["1e-4", "1e-5", "1e-6", "1e-7"],
-                        help="tolerances to choose from; the first is the default of PISM")
+    parser.add_argument("--picard-rtol", nargs="+", default=["1e-6", "1e-7", "1e-8", "1e-9"],
+                        help="tolerances to choose from, largest first (default %(default)s)")
     parser.add_argument("--pism-option", nargs="*", default=[], help="more options for PISM, as 'name value' without dash")
     parser.add_argument("--tests", nargs="*", default=["J", "plug"], choices=sorted(EXACT), help="tests to run")
     parser.add_argument("--grids", type=int, nargs="+", default=[61, 121], help="points along a side of the tests")
@@ -108,8 +109,8 @@ class Antarctica:
         result = {"wall_s": wall, "cpu_s": cpu}
         if steps == 0:
             return result
-        result["nonlinear"], result["linear"] = [a + b for a, b in zip(peer.linear_iterations(text, "ssafd"),
-                                                                       peer.linear_iterations(text, "ssafem"))]
+        result["nonlinear"], result["linear"] = [a + b for a, b in zip(peer.linear_iterations(text, "ssafd_"),
+                                                                       peer.linear_iterations(text, ""))]
         result["parts"] = {part: sum(events[e][1] / events[e][0] for e in names) for part, (names, _) in PARTS.items()}
         result["parts"]["SSA, linear solves"] = sum(events[e][1] for e in LINEAR) / events["stress_balance.shallow"][0]
         if events["stress_balance.shallow"][0] != steps:
@@ -144,48 +145,64 @@ class Antarctica:
         thk, u, v = self.result("thk", "u_ssa", "v_ssa")
         return np.where(thk > 0, (u + 1j * v) * 31556926, 0.0)  # m/a
 
+    def first_velocity(self, options):
+        """PISM's solution of the first stress balance, from rest."""
+        self.pism(1, 1, options)
+        return self.velocity()
+
     def convergence(self):
-        """How far the first velocity is from the same program's tight one, 2-norm over the 2-norm of the tight one."""
-        self.pism(1, 1, ["-ssafd_picard_rtol", "1e-9", "-ssafd_ksp_rtol", "1e-9"])
-        tight = self.velocity()
-        error = {}
-        for tolerance in self.a.picard_rtol:
-            self.pism(1, 1, ["-ssafd_picard_rtol", tolerance])
-            error[tolerance] = np.linalg.norm(self.velocity() - tight) / np.linalg.norm(tight)
-            say(f"PISM, Picard to {tolerance}: velocity converged to {error[tolerance]:.2e}")
+        """The three ways to run PISM, and how far each first velocity is from the tight one of the same method (2-norms)."""
+
+        def distance(a, b):
+            return float(np.linalg.norm(a - b) / np.linalg.norm(b))
+
         load = self.nunatak(1, 1, [])["load_norm"]
         own = self.velocity()
         self.nunatak(1, 1, ["-ssa_snes_atol", repr(1e-11 * load)])
-        own_tight = self.velocity()
-        error["nunatak"] = np.linalg.norm(own - own_tight) / np.linalg.norm(own_tight)
-        say(f"nunatak: velocity converged to {error['nunatak']:.2e}")
-        difference = np.linalg.norm(tight - own_tight) / np.linalg.norm(tight)
-        say(f"difference between the tight velocities: {difference:.3f}")
-        equal = next((t for t in self.a.picard_rtol if error[t] <= error["nunatak"]), None)
-        return {"velocity_error": error, "tight_difference": difference, "equal": equal}
+        tight = {"nunatak": self.velocity()}
+        error = {"nunatak": distance(own, tight["nunatak"])}
+
+        fem = ["-ssa_method", "fem", "-snes_rtol", "1e-50", "-ksp_rtol", "1e-2", "-snes_atol"]
+        ways = {"default": ["-subgl"], "fd equal": None, "fem equal": fem + [repr(1e-6 * load)]}
+        tight["fem equal"] = self.first_velocity(fem + [repr(1e-10 * load)])
+        error["fem equal"] = distance(self.first_velocity(ways["fem equal"]), tight["fem equal"])
+        tight["fd equal"] = self.first_velocity(["-subgl", "-ssafd_picard_rtol", "1e-10", "-ssafd_ksp_rtol", "1e-4"])
+        error["default"] = distance(self.first_velocity(ways["default"]), tight["fd equal"])
+        for tolerance in self.a.picard_rtol:
+            options = ["-subgl", "-ssafd_ksp_rtol", "1e-3", "-ssafd_picard_rtol", tolerance]
+            error["fd equal"] = distance(self.first_velocity(options), tight["fd equal"])
+            say(f"PISM fd, Picard to {tolerance}: velocity converged to {error['fd equal']:.1e}")
+            if error["fd equal"] <= error["nunatak"]:
+                ways["fd equal"] = options
+                break
+        else:
+            raise RunFailed("no --picard-rtol makes PISM's finite differences as converged as nunatak")
+        for who, e in error.items():
+            say(f"{who}: velocity converged to {e:.1e}")
+        apart = {who: distance(v, tight["nunatak"]) for who, v in tight.items() if who != "nunatak"}
+        apart["fd and fem"] = distance(tight["fem equal"], tight["fd equal"])
+        say(f"distance between tight velocities: {apart}")
+        return {"velocity_error": error, "tight_difference": apart, "options": ways}
 
 
 def run_antarctica(a, folder):
     case = Antarctica(a, folder)
     converged = case.convergence()
-    if converged["equal"] is None:
-        raise RunFailed(f"no --picard-rtol makes PISM as converged as nunatak: {converged['velocity_error']}")
-    pism = {"default": a.picard_rtol[0], "equal": converged["equal"]}
+    pism = converged["options"]
     runs = {(who, n): [] for who in [*pism, "nunatak"] for n in a.ranks}
     for turn in range(a.repeat):
         for n in a.ranks:
             for who in [*pism, "nunatak"]:
-                run = (case.nunatak(n, STEPS, []) if who == "nunatak" else
-                       case.pism(n, STEPS, ["-ssafd_picard_rtol", pism[who]]))
+                run = case.nunatak(n, STEPS, []) if who == "nunatak" else case.pism(n, STEPS, pism[who])
                 run["load"] = os.getloadavg()[0]
                 runs[who, n].append(run)
                 say(f"turn {turn + 1}, {n} rank(s), {who}: SSA {run['parts']['SSA']:.3f} s, whole run {run['wall_s']:.1f} s "
                     f"(cpu {run['cpu_s']:.1f} s), {run['nonlinear']} nonlinear, {run['linear']} linear, load {run['load']:.1f}")
     first = {who: runs[who, a.ranks[0]][0] for who in [*pism, "nunatak"]}
     checks = {
-        "tight velocities agree to 15 %": converged["tight_difference"] < 0.15,
-        "volumes agree to 1e-4": abs(first["equal"]["volume_km3"] / first["nunatak"]["volume_km3"] - 1) < 1e-4,
-        "total melt agrees to 5 %": abs(first["equal"]["melt_Gt_a"] / first["nunatak"]["melt_Gt_a"] - 1) < 0.05,
+        "tight velocities agree to 20 %": all(converged["tight_difference"][w] < 0.20 for w in ("fd equal", "fem equal")),
+        "volumes agree to 1e-4": all(abs(first[w]["volume_km3"] / first["nunatak"]["volume_km3"] - 1) < 1e-4 for w in pism),
+        "total melt agrees to 5 %": all(abs(first[w]["melt_Gt_a"] / first["nunatak"]["melt_Gt_a"] - 1) < 0.05 for w in pism),
     }
     result = {"grid": case.shape, "dx": case.dx, "updates": STEPS, "convergence": converged, "checks": checks, "ranks": {},
               "versions": first["nunatak"]["versions"]}
@@ -208,13 +225,13 @@ def print_antarctica(result):
         say(f"{'ok    ' if passed else 'FAILED'} {check}")
     for n, table in result["ranks"].items():
         say(f"\n{result['grid'][0]} x {result['grid'][1]} x {peer.LEVELS}, {n} rank(s), seconds per update, median (min to max)")
-        say(f"{'':20s}" + "".join(f"{who:>26s}" for who in table) + "   default / ours  equal / ours")
+        say(f"{'':20s}" + "".join(f"{who:>26s}" for who in table) + "   ratios to nunatak")
 
         def line(name, pick, table=table):
             cells = [pick(table[who]) for who in table]
             text = "".join(f"{c['median']:10.4f} ({c['min']:.3f}-{c['max']:.3f})".rjust(26) for c in cells)
             ratios = [f"{c['median'] / cells[-1]['median']:.1f}" if good else "-" for c in cells[:-1]]
-            say(f"{name:20s}{text}{ratios[0]:>17s}{ratios[1]:>14s}")
+            say(f"{name:20s}{text}" + "".join(f"{r:>8s}" for r in ratios))
 
         for part in table["nunatak"]["parts"]:
             line(part, lambda t, part=part: t["parts"][part])
@@ -227,10 +244,11 @@ def print_antarctica(result):
 
 
 def pism_test(a, folder, test, points, method, ranks):
-    prefix = "ssafem" if method == "fem" else "ssafd"
-    tight = ["-ssafd_ksp_rtol", "1e-9", "-ssafd_picard_rtol", "1e-7", "-ssafem_snes_rtol", "1e-9"]
+    prefix = "" if method == "fem" else "ssafd_"
+    # J is one linear system; on plug the linear solves of finite differences stall below 1e-7
+    tight = ["-ssafd_picard_rtol", "1e-6", "-ssafd_ksp_rtol", "1e-8" if test == "J" else "1e-5"]
     command = [os.path.join(a.pism, f"pism_ssa_test_{test.lower()}"), "-Mx", points, "-My", points, "-ssa_method", method,
-               "-o_size", "none", f"-{prefix}_ksp_converged_reason", "-log_view", ":log.py:ascii_info_detail", *tight]
+               "-o_size", "none", f"-{prefix}ksp_converged_reason", "-log_view", ":log.py:ascii_info_detail", *tight]
     text, wall, cpu = peer.run(a.mpiexec, ranks, command, folder)
     error = float(re.search(r"maxvector.*\n\s*([-+.\deE]+)", text)[1])
     events = peer.logged(os.path.join(folder, "log.py"), "Main Stage")

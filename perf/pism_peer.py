@@ -57,10 +57,10 @@ def logged(path, stage):
 
 
 def linear_iterations(text, prefix):
-    """From -*_ksp_converged_reason: (linear solves, their iterations)."""
-    if re.search(rf"Linear {prefix}_ solve did not converge|re-trying", text):
+    """From -*ksp_converged_reason: (linear solves, their iterations)."""
+    if re.search(r"solve did not converge|re-trying", text):
         raise RunFailed("a linear solve of PISM did not converge")
-    found = re.findall(rf"Linear {prefix}_ solve converged due to \w+ iterations (\d+)", text)
+    found = re.findall(rf"Linear {prefix + ' ' if prefix else ''}solve converged due to \w+ iterations (\d+)", text)
     return len(found), sum(map(int, found))
 
 
@@ -148,7 +148,7 @@ def pism_command(pism, case, steps, output, options):
         -stress_balance ssa+sia -cfbc -kill_icebergs -pseudo_plastic -pseudo_plastic_q 0.25 -yield_stress constant
         -bed_smoother_range 0 -gradient mahaffy -energy cold -hydrology null -surface given -surface_given_file {case}
         -ocean pico -ocean_pico_file {case} -ocean.pico.exclude_ice_rises yes
-        -max_dt {STEP} -y {steps * STEP:.10g} -ssafd_ksp_converged_reason -ssafem_ksp_converged_reason
+        -max_dt {STEP} -y {steps * STEP:.10g} -ssafd_ksp_converged_reason -ksp_converged_reason
         -o {output} -o_size small -log_view :log.py:ascii_info_detail"""
     return [os.path.join(pism, "pism"), *words.split(), *options]
 
