@@ -67,10 +67,15 @@ def read_arguments():
     parser.add_argument("--ranks", type=int, nargs="+", default=[1, 2])
     parser.add_argument("--repeat", type=int, default=3, help="turns (default 3)")
     parser.add_argument("--mpiexec", default="mpiexec --oversubscribe -n", help="words before the rank count")
+    parser.add_argument("--clock", metavar="LIB", help="preload LIB: MPI_Wtime as processor time, see peer.md; one rank only")
     parser.add_argument("--json", metavar="FILE", help="write the JSON there")
     arguments = parser.parse_args()
     if min(arguments.ranks) < 1 or arguments.repeat < 1:
         fail("--ranks and --repeat: expected 1 or more")
+    if arguments.clock:
+        if arguments.ranks != [1] or not os.path.exists(arguments.clock):
+            fail("--clock: expected an existing library and --ranks 1 (a rank that waits for another one uses processor time)")
+        os.environ["LD_PRELOAD"] = os.path.abspath(arguments.clock)
     return arguments
 
 
@@ -259,9 +264,11 @@ def pism_test(a, folder, test, points, method, ranks):
 
 
 def own_test(a, folder, test, points, ranks):
-    """bench_ssa -test NAME -grid POINTS prints one JSON object with error_m_per_year, seconds, nonlinear and linear."""
+    """bench_ssa -test NAME -grid POINTS prints one JSON object: Mx, My, error_m_per_year, seconds, nonlinear, linear."""
     text, wall, cpu = peer.run(a.mpiexec, ranks, [a.bench_ssa, "-test", test, "-grid", points], folder)
     found = json.loads(text[text.index("{"):])
+    if (found["Mx"], found["My"]) != (points, points):  # plug does not vary along x: fewer points there would be less work
+        raise RunFailed(f"bench_ssa: expected {points} x {points} points as PISM has, found {found['Mx']} x {found['My']}")
     return {"error": found["error_m_per_year"], "seconds": found["seconds"], "wall_s": wall, "cpu_s": cpu,
             "nonlinear": found["nonlinear"], "linear": found["linear"]}
 
@@ -271,7 +278,8 @@ def run_tests(a, folder):
     if not ours:
         say("no --bench-ssa: tests of PISM alone, no ratios")
     results = []
-    say(f"\n{'test':6s}{'grid':>5s}{'ranks':>6s} {'program':10s}{'error m/a':>10s}{'seconds (min to max)':>28s}{'its':>12s}  PISM / ours")
+    head = f"{'test':6s}{'grid':>5s}{'ranks':>6s} {'program':10s}{'error m/a':>10s}{'seconds (min to max)':>28s}{'its':>12s}"
+    say(f"\n{head}  PISM / ours")
     for test in a.tests:
         for points in a.grids:
             for n in a.ranks:
@@ -299,7 +307,8 @@ def main():
     a = read_arguments()
     a.pism, a.nunatak, a.bench_ssa = [p and os.path.abspath(p) for p in (a.pism, a.nunatak, a.bench_ssa)]
     a.data = [os.path.abspath(p) for p in a.data]
-    result = {"load_at_start": os.getloadavg(), "cores": len(os.sched_getaffinity(0)), "repetitions": a.repeat}
+    result = {"load_at_start": os.getloadavg(), "cores": len(os.sched_getaffinity(0)), "repetitions": a.repeat,
+              "clock": "processor time" if a.clock else "wall time"}
     with tempfile.TemporaryDirectory() as folder:
         try:
             if missing_program(os.path.join(a.pism, "pism")) or missing_program(a.nunatak) or not a.data:
@@ -308,7 +317,7 @@ def main():
                 result["antarctica"] = run_antarctica(a, folder)
             absent = [t for t in a.tests if missing_program(os.path.join(a.pism, f"pism_ssa_test_{t.lower()}"))]
             if absent or not a.tests:
-                say(f"tests skipped: {'no pism_ssa_test_* of ' + ', '.join(absent) + ' in --pism' if absent else 'none asked for'}")
+                say("tests skipped: " + (f"no pism_ssa_test_* of {', '.join(absent)} in --pism" if absent else "none asked for"))
             else:
                 result["tests"] = run_tests(a, folder)
         except RunFailed as error:
