@@ -4,6 +4,7 @@ The Antarctic case is one problem for both programs: thickness, bed, till streng
 248 K, 300 kg m-2 year-1 of snow, 0.05 W m-2 from below; and the ice temperature with which PISM fills the ice when it
 bootstraps. PISM bootstraps in every run; nunatak reads the temperature that PISM wrote after a run of no length.
 """
+import json
 import os
 import re
 import shlex
@@ -15,6 +16,16 @@ import numpy as np
 
 STEP = 0.02  # years
 LEVELS, HEIGHT = 31, 5000.0
+LINEAR = ["KSPSolve", "PCSetUp"]  # events of linear solves in the logs of both programs
+# part: (events of PISM, timers of nunatak). PISM counts the averaging of hardness to the shallow stress balance.
+PARTS = {
+    "SSA": (["stress_balance.shallow"], ["stress balance: till, hardness", "stress balance: SSA"]),
+    "SIA, 3-D velocity": (["stress_balance.modifier", "stress_balance.strain_heat", "stress_balance.vertical_velocity"],
+                          ["stress balance: SIA", "stress balance: 3-D velocity"]),
+    "energy": (["energy"], ["energy"]),
+    "mass transport": (["mass_transport"], ["mass transport"]),
+    "PICO": (["ocean"], ["ocean"]),
+}
 UNITS = {"thk": "m", "topg": "m", "tauc": "Pa", "theta_ocean": "K", "salinity_ocean": "g/kg", "ice_surface_temp": "K",
          "climatic_mass_balance": "kg m-2 year-1", "bheatflx": "W m-2"}
 STANDARD_NAMES = {"thk": "land_ice_thickness", "topg": "bedrock_altitude", "x": "projection_x_coordinate",
@@ -160,3 +171,31 @@ def nunatak_command(nunatak, case, steps, output, options):
         -sliding_q 0.25 {length} -dt_max {STEP} -ocean pico -progress off -report report.json
         -o {output} -log_view :log.py:ascii_info_detail"""
     return [nunatak, *words.split(), *options]
+
+
+# --- tests J and plug ------------------------------------------------------------------------------------------------------
+
+
+def pism_test(a, folder, test, points, method, ranks):
+    prefix = "" if method == "fem" else "ssafd_"
+    # J is one linear system; on plug the linear solves of finite differences stall below 1e-7
+    tight = ["-ssafd_picard_rtol", "1e-6", "-ssafd_ksp_rtol", "1e-8" if test == "J" else "1e-5"]
+    command = [os.path.join(a.pism, f"pism_ssa_test_{test.lower()}"), "-Mx", points, "-My", points, "-ssa_method", method,
+               "-o_size", "none", f"-{prefix}ksp_converged_reason", "-log_view", ":log.py:ascii_info_detail", *tight]
+    text, wall, cpu = run(a.mpiexec, ranks, command, folder)
+    error = float(re.search(r"maxvector.*\n\s*([-+.\deE]+)", text)[1])
+    events = logged(os.path.join(folder, "log.py"), "Main Stage")
+    nonlinear, linear = linear_iterations(text, prefix)
+    # SNESSolve holds assembly and linear solves; for finite differences the linear solves alone are timed
+    seconds = events["SNESSolve"][1] if method == "fem" else sum(events[e][1] for e in LINEAR)
+    return {"error": error, "seconds": seconds, "wall_s": wall, "cpu_s": cpu, "nonlinear": nonlinear, "linear": linear}
+
+
+def own_test(a, folder, test, points, ranks):
+    """bench_ssa -test NAME -grid POINTS prints one JSON object: Mx, My, error_m_per_year, seconds, nonlinear, linear."""
+    text, wall, cpu = run(a.mpiexec, ranks, [a.bench_ssa, "-test", test, "-grid", points], folder)
+    found = json.loads(text[text.index("{"):])
+    if (found["Mx"], found["My"]) != (points, points):  # plug does not vary along x: fewer points there would be less work
+        raise RunFailed(f"bench_ssa: expected {points} x {points} points as PISM has, found {found['Mx']} x {found['My']}")
+    return {"error": found["error_m_per_year"], "seconds": found["seconds"], "wall_s": wall, "cpu_s": cpu,
+            "nonlinear": found["nonlinear"], "linear": found["linear"]}
