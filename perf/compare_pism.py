@@ -1,0 +1,304 @@
+#!/usr/bin/env python3
+"""Run PISM and nunatak on the same problems in turns, and print ratios of their times. PISM is built elsewhere; see peer.md.
+
+    perf/compare_pism.py --pism DIR --nunatak EXE --data antarctica.nc --ranks 1 2 --json compare.json
+    perf/compare_pism.py --pism DIR --bench-ssa EXE --tests J plug --grids 61 121 241
+
+DIR holds pism, pism_ssa_test_j and pism_ssa_test_plug. Two parts, each left out with a message if what it needs is not there:
+
+  antarctica: five steps of 0.02 years of the hybrid model with PICO and temperature (pism_peer.py), part by part. PISM runs
+              in three ways: `default`, finite differences as it comes; `fd equal`, finite differences with the largest of
+              --picard-rtol at which its first velocity is within 1e-4 of its own tight solution, as nunatak's must be;
+              `fem equal`, finite elements until |residual| <= 1e-6 |load|, nunatak's own criterion. The two `equal` ways
+              have looser linear solves than PISM's default, which makes them faster.
+  tests:      the SSA of tests J and plug, finite differences and finite elements of PISM against bench_ssa.
+
+No ratio is printed where a check fails: errors against exact solutions, volume, speed and total melt that should agree.
+One JSON object goes to standard output (or --json), tables to standard error.
+"""
+import argparse
+import json
+import os
+import statistics
+import sys
+import tempfile
+
+import numpy as np
+
+import pism_peer as peer
+from pism_peer import RunFailed
+
+EXACT = {"J": {61: 0.1608, 121: 0.0409, 241: 0.0103, 481: 0.0026}, "plug": {61: 0.051, 121: 0.0127, 241: 0.0031}}  # m/a
+CONVERGED = 1e-4  # how near a first velocity must be to the tight one of the same program, 2-norms
+STEPS = 6  # updates of the stress balance: one from rest and one after each of five steps
+
+
+def fail(message):
+    sys.exit(f"compare_pism.py: {message}")
+
+
+def say(message):
+    print(message, file=sys.stderr, flush=True)
+
+
+def read_arguments():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--pism", required=True, metavar="DIR", help="folder of PISM's programs")
+    parser.add_argument("--nunatak", metavar="EXE", help="our program, for antarctica")
+    parser.add_argument("--bench-ssa", metavar="EXE", help="our benchmark, for tests")
+    parser.add_argument("--data", nargs="+", default=[], metavar="FILE",
+                        help="thk, topg, basins, theta_ocean, salinity_ocean, perhaps tauc; each from the first file that has it")
+    parser.add_argument("--refine", type=int, default=0, help="halve the spacing of the data so often (default 0)")
+    parser.add_argument("--picard-rtol", nargs="+", default=["1e-6", "1e-7", "1e-8", "1e-9"],
+                        help="tolerances to choose from, largest first (default %(default)s)")
+    parser.add_argument("--pism-option", nargs="*", default=[], help="more options for PISM, as 'name value' without dash")
+    parser.add_argument("--tests", nargs="*", default=["J", "plug"], choices=sorted(EXACT), help="tests to run")
+    parser.add_argument("--grids", type=int, nargs="+", default=[61, 121], help="points along a side of the tests")
+    parser.add_argument("--ranks", type=int, nargs="+", default=[1, 2])
+    parser.add_argument("--repeat", type=int, default=3, help="turns (default 3)")
+    parser.add_argument("--mpiexec", default="mpiexec --oversubscribe -n", help="words before the rank count")
+    parser.add_argument("--clock", metavar="LIB", help="preload LIB: MPI_Wtime as processor time, see peer.md; one rank only")
+    parser.add_argument("--json", metavar="FILE", help="write the JSON there")
+    arguments = parser.parse_args()
+    if min(arguments.ranks) < 1 or arguments.repeat < 1:
+        fail("--ranks and --repeat: expected 1 or more")
+    if arguments.clock:
+        if arguments.ranks != [1] or not os.path.exists(arguments.clock):
+            fail("--clock: expected an existing library and --ranks 1 (a rank that waits for another one uses processor time)")
+        os.environ["LD_PRELOAD"] = os.path.abspath(arguments.clock)
+    return arguments
+
+
+def spread(values):
+    return {"median": statistics.median(values), "min": min(values), "max": max(values)}
+
+
+def missing_program(path):
+    return not path or not os.access(path, os.X_OK) or os.path.isdir(path)
+
+
+# --- antarctica ------------------------------------------------------------------------------------------------------------
+
+
+class Antarctica:
+    """The case in a folder of its own, and the two programs on it."""
+
+    def __init__(self, a, folder):
+        self.a, self.folder = a, folder
+        self.pism_options = [word for pair in a.pism_option for word in ("-" + pair).split()]
+        fields = peer.read_data(a.data)
+        for _ in range(a.refine):
+            fields = peer.refine(fields)
+        self.case = os.path.join(folder, "pism.nc")
+        peer.write_input(self.case, fields)
+        self.pism(1, 0, [])
+        z, temperature, thk = peer.read(os.path.join(folder, "end.nc"), "z", "temp", "thk")
+        self.own_case = os.path.join(folder, "nunatak.nc")
+        peer.write_input(self.own_case, dict(fields, thk=thk), (z, temperature))
+        self.shape, self.dx = thk.shape, fields["x"][1] - fields["x"][0]
+
+    def pism(self, ranks, steps, options):
+        command = peer.pism_command(self.a.pism, self.case, steps, "end.nc", self.pism_options + options)
+        text, wall, cpu = peer.run(self.a.mpiexec, ranks, command, self.folder)
+        events = peer.logged(os.path.join(self.folder, "log.py"), "time-stepping loop")
+        result = {"wall_s": wall, "cpu_s": cpu}
+        if steps == 0:
+            return result
+        result["nonlinear"], result["linear"] = [a + b for a, b in zip(peer.linear_iterations(text, "ssafd_"),
+                                                                       peer.linear_iterations(text, ""))]
+        result["parts"] = {part: sum(events[e][1] / events[e][0] for e in names) for part, (names, _) in peer.PARTS.items()}
+        result["parts"]["SSA, linear solves"] = sum(events[e][1] for e in peer.LINEAR) / events["stress_balance.shallow"][0]
+        if events["stress_balance.shallow"][0] != steps:
+            raise RunFailed(f"PISM: expected {steps} steps, found {events['stress_balance.shallow'][0]}")
+        thk, topg, melt = self.result("thk", "topg", "shelfbmassflux")
+        afloat = (thk > 0) & (topg + thk < (1 - 910 / 1028) * thk)
+        result["melt_Gt_a"] = float(np.sum(melt[afloat])) * self.dx**2 * 31556926 / 1e12
+        result["volume_km3"] = float(np.sum(thk)) * self.dx**2 / 1e9
+        return result
+
+    def nunatak(self, ranks, steps, options):
+        command = peer.nunatak_command(self.a.nunatak, self.own_case, steps, "end.nc", options)
+        _, wall, cpu = peer.run(self.a.mpiexec, ranks, command, self.folder)
+        with open(os.path.join(self.folder, "report.json"), encoding="utf-8") as file:
+            report = json.load(file)
+        timers, ssa = report["timers"], report["ssa"]
+        events = peer.logged(os.path.join(self.folder, "log.py"), "Main Stage")
+        result = {"wall_s": wall, "cpu_s": cpu, "nonlinear": ssa["steps"],
+                  "linear": ssa["linear_iterations"], "load_norm": ssa["history"][0]["load"], "versions": report["versions"]}
+        parts = {part: sum(timers[t]["max"] / timers[t]["calls"] for t in names) for part, (_, names) in peer.PARTS.items()
+                 if all(t in timers for t in names)}
+        parts["SSA, linear solves"] = sum(events[e][1] for e in peer.LINEAR if e in events) / ssa["solves"]
+        result["parts"] = parts
+        result["melt_Gt_a"] = report["ocean"]["total_melt_Gt_per_year"]
+        result["volume_km3"] = report["mass_budget"].get("volume_end_km3")
+        return result
+
+    def result(self, *names):
+        return peer.read(os.path.join(self.folder, "end.nc"), *names)
+
+    def velocity(self):
+        thk, u, v = self.result("thk", "u_ssa", "v_ssa")
+        return np.where(thk > 0, (u + 1j * v) * 31556926, 0.0)  # m/a
+
+    def first_velocity(self, options):
+        """PISM's solution of the first stress balance, from rest."""
+        self.pism(1, 1, options)
+        return self.velocity()
+
+    def convergence(self):
+        """The three ways to run PISM, and how far each first velocity is from the tight one of the same method (2-norms)."""
+
+        def distance(a, b):
+            return float(np.linalg.norm(a - b) / np.linalg.norm(b))
+
+        load = self.nunatak(1, 1, [])["load_norm"]
+        own = self.velocity()
+        self.nunatak(1, 1, ["-ssa_tolerance", "1e-11"])
+        tight = {"nunatak": self.velocity()}
+        error = {"nunatak": distance(own, tight["nunatak"])}
+
+        fem = ["-ssa_method", "fem", "-snes_rtol", "1e-50", "-ksp_rtol", "1e-2", "-snes_atol"]
+        ways = {"default": ["-subgl"], "fd equal": None, "fem equal": fem + [repr(1e-6 * load)]}
+        try:
+            limit = self.first_velocity(fem + [repr(1e-10 * load)])
+            tight["fem equal"], error["fem equal"] = limit, distance(self.first_velocity(ways["fem equal"]), limit)
+        except RunFailed as problem:
+            say(f"'fem equal' left out: PISM's finite elements fail here\n{problem}")
+            del ways["fem equal"]
+        tight["fd equal"] = self.first_velocity(["-subgl", "-ssafd_picard_rtol", "1e-10", "-ssafd_ksp_rtol", "1e-4"])
+        error["default"] = distance(self.first_velocity(ways["default"]), tight["fd equal"])
+        for tolerance in self.a.picard_rtol:
+            options = ["-subgl", "-ssafd_ksp_rtol", "1e-3", "-ssafd_picard_rtol", tolerance]
+            error["fd equal"] = distance(self.first_velocity(options), tight["fd equal"])
+            say(f"PISM fd, Picard to {tolerance}: velocity converged to {error['fd equal']:.1e}")
+            if error["fd equal"] <= CONVERGED:
+                ways["fd equal"] = options
+                break
+        else:
+            raise RunFailed(f"no --picard-rtol brings the velocity of PISM's finite differences within {CONVERGED} of its limit")
+        for who, e in error.items():
+            say(f"{who}: velocity converged to {e:.1e}")
+        apart = {who: distance(v, tight["nunatak"]) for who, v in tight.items() if who != "nunatak"}
+        say(f"distance between tight velocities: {apart}")
+        return {"velocity_error": error, "tight_difference": apart, "options": ways}
+
+
+def run_antarctica(a, folder):
+    case = Antarctica(a, folder)
+    converged = case.convergence()
+    pism = converged["options"]
+    runs = {(who, n): [] for who in [*pism, "nunatak"] for n in a.ranks}
+    for turn in range(a.repeat):
+        for n in a.ranks:
+            for who in [*pism, "nunatak"]:
+                run = case.nunatak(n, STEPS, []) if who == "nunatak" else case.pism(n, STEPS, pism[who])
+                run["load"] = os.getloadavg()[0]
+                runs[who, n].append(run)
+                say(f"turn {turn + 1}, {n} rank(s), {who}: SSA {run['parts']['SSA']:.3f} s, whole run {run['wall_s']:.1f} s "
+                    f"(cpu {run['cpu_s']:.1f} s), {run['nonlinear']} nonlinear, {run['linear']} linear, load {run['load']:.1f}")
+    first = {who: runs[who, a.ranks[0]][0] for who in [*pism, "nunatak"]}
+    checks = {
+        "velocities have converged": all(e <= CONVERGED for w, e in converged["velocity_error"].items() if w != "default"),
+        "tight velocities agree to 20 %": max(converged["tight_difference"].values()) < 0.20,
+        "volumes agree to 1e-4": all(abs(first[w]["volume_km3"] / first["nunatak"]["volume_km3"] - 1) < 1e-4 for w in pism),
+        "total melt agrees to 5 %": all(abs(first[w]["melt_Gt_a"] / first["nunatak"]["melt_Gt_a"] - 1) < 0.05 for w in pism),
+    }
+    result = {"grid": case.shape, "dx": case.dx, "updates": STEPS, "convergence": converged, "checks": checks, "ranks": {},
+              "versions": first["nunatak"]["versions"]}
+    for n in a.ranks:
+        table = {}
+        for who in [*pism, "nunatak"]:
+            kept = runs[who, n]
+            table[who] = {"parts": {p: spread([r["parts"][p] for r in kept]) for p in kept[0]["parts"]},
+                          "wall_s": spread([r["wall_s"] for r in kept]), "cpu_s": spread([r["cpu_s"] for r in kept]),
+                          "nonlinear": kept[0]["nonlinear"], "linear": kept[0]["linear"], "melt_Gt_a": kept[0]["melt_Gt_a"],
+                          "volume_km3": kept[0]["volume_km3"], "load": [r["load"] for r in kept]}
+        result["ranks"][n] = table
+    print_antarctica(result)
+    return result
+
+
+def print_antarctica(result):
+    good = all(result["checks"].values())
+    for check, passed in result["checks"].items():
+        say(f"{'ok    ' if passed else 'FAILED'} {check}")
+    for n, table in result["ranks"].items():
+        say(f"\n{result['grid'][0]} x {result['grid'][1]} x {peer.LEVELS}, {n} rank(s), seconds per update, median (min to max)")
+        say(f"{'':20s}" + "".join(f"{who:>26s}" for who in table) + "   ratios to nunatak")
+
+        def line(name, pick, table=table):
+            cells = [pick(table[who]) for who in table]
+            text = "".join(f"{c['median']:10.4f} ({c['min']:.3f}-{c['max']:.3f})".rjust(26) for c in cells)
+            ratios = [f"{c['median'] / cells[-1]['median']:.1f}" if good else "-" for c in cells[:-1]]
+            say(f"{name:20s}{text}" + "".join(f"{r:>8s}" for r in ratios))
+
+        for part in table["nunatak"]["parts"]:
+            line(part, lambda t, part=part: t["parts"][part])
+        line("whole run, wall", lambda t: t["wall_s"])
+        line("whole run, cpu", lambda t: t["cpu_s"])
+        say(f"{'iterations':20s}" + "".join(f"{str(t['nonlinear']) + ' / ' + str(t['linear']):>26s}" for t in table.values()))
+
+
+# --- tests J and plug ------------------------------------------------------------------------------------------------------
+
+
+def run_tests(a, folder):
+    ours = not missing_program(a.bench_ssa)
+    if not ours:
+        say("no --bench-ssa: tests of PISM alone, no ratios")
+    results = []
+    head = f"{'test':6s}{'grid':>5s}{'ranks':>6s} {'program':10s}{'error m/a':>10s}{'seconds (min to max)':>28s}{'its':>12s}"
+    say(f"\n{head}  PISM / ours")
+    for test in a.tests:
+        for points in a.grids:
+            for n in a.ranks:
+                runs = {who: [] for who in ["fd", "fem"] + ["nunatak"] * ours}
+                for _ in range(a.repeat):
+                    for who, kept in runs.items():
+                        kept.append(peer.own_test(a, folder, test, points, n) if who == "nunatak" else
+                                    peer.pism_test(a, folder, test, points, who, n))
+                bound = EXACT[test].get(points)
+                checked = bound is not None and all(r["error"] <= 1.05 * bound for who in runs if who != "fd" for r in runs[who])
+                seconds = {who: spread([r["seconds"] for r in kept]) for who, kept in runs.items()}
+                for who, kept in runs.items():
+                    s, first = seconds[who], kept[0]
+                    ratio = f"{s['median'] / seconds['nunatak']['median']:.1f}" if ours and checked and who != "nunatak" else "-"
+                    its = f"{first['nonlinear']} / {first['linear']}"
+                    say(f"{test:6s}{points:5d}{n:6d} {who:10s}{first['error']:10.4f}"
+                        f"{s['median']:13.3f} ({s['min']:.3f}-{s['max']:.3f})".ljust(66) + f"{its:>12s}  {ratio:>8s}")
+                    results.append({"test": test, "grid": points, "ranks": n, "program": who, "error_m_per_year": first["error"],
+                                    "bound": bound, "checked": checked, "seconds": s, "cpu_s": spread([r["cpu_s"] for r in kept]),
+                                    "nonlinear": first["nonlinear"], "linear": first["linear"]})
+    return results
+
+
+def main():
+    a = read_arguments()
+    a.pism, a.nunatak, a.bench_ssa = [p and os.path.abspath(p) for p in (a.pism, a.nunatak, a.bench_ssa)]
+    a.data = [os.path.abspath(p) for p in a.data]
+    result = {"load_at_start": os.getloadavg(), "cores": len(os.sched_getaffinity(0)), "repetitions": a.repeat,
+              "clock": "processor time" if a.clock else "wall time"}
+    with tempfile.TemporaryDirectory() as folder:
+        try:
+            if missing_program(os.path.join(a.pism, "pism")) or missing_program(a.nunatak) or not a.data:
+                say("antarctica skipped: it needs pism in --pism, --nunatak and --data")
+            else:
+                result["antarctica"] = run_antarctica(a, folder)
+            absent = [t for t in a.tests if missing_program(os.path.join(a.pism, f"pism_ssa_test_{t.lower()}"))]
+            if absent or not a.tests:
+                say("tests skipped: " + (f"no pism_ssa_test_* of {', '.join(absent)} in --pism" if absent else "none asked for"))
+            else:
+                result["tests"] = run_tests(a, folder)
+        except RunFailed as error:
+            fail(str(error))
+    result["load_at_end"] = os.getloadavg()
+    text = json.dumps(result, indent=2, default=float)
+    if a.json:
+        with open(a.json, "w", encoding="utf-8") as file:
+            file.write(text + "\n")
+    else:
+        print(text)
+
+
+if __name__ == "__main__":
+    main()
