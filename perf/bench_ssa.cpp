@@ -33,7 +33,7 @@ struct Arguments {
   std::string problem = "sheet";
   int M = 241, repeat = 5;
   bool help = false;
-  std::vector<char*> others; ///< for nunatak
+  std::vector<char*> others; ///< for nunatak; ends with a nullptr, as argv does
 };
 
 int whole_number(const std::string& name, const std::string& text, int least, int most) {
@@ -64,6 +64,7 @@ Arguments read_arguments(int argc, char** argv) {
   if (a.problem != "J" && a.problem != "plug" && a.problem != "sheet")
     throw Error("option -problem: expected J, plug or sheet, found '" + a.problem + "'");
   if (has_M && a.problem == "sheet") throw Error("option -M: expected with -problem J or plug; see -grid_dx for others");
+  a.others.push_back(nullptr);
   return a;
 }
 
@@ -209,7 +210,7 @@ int main(int argc, char** argv) {
       std::cout << usage;
       return 0;
     }
-    Session session(static_cast<int>(arguments.others.size()), arguments.others.data());
+    Session session(static_cast<int>(arguments.others.size()) - 1, arguments.others.data());
     rank = session.rank();
     try {
       session.read_options_files();

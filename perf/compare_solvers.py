@@ -97,8 +97,8 @@ def solve(arguments, problem, options):
     except subprocess.TimeoutExpired:
         return {"failed": f"stopped after {arguments.limit:g} s"}
     if done.returncode != 0:
-        lines = done.stderr.strip().splitlines() or [f"status {done.returncode}"]
-        return {"failed": lines[-1].replace("bench_ssa: error: ", "")}
+        told = [line for line in done.stderr.splitlines() if "error: " in line or "Signal: " in line]
+        return {"failed": (told or [f"status {done.returncode}"])[0].replace("bench_ssa: error: ", "")}
     return json.loads(done.stdout)
 
 
