@@ -1,0 +1,55 @@
+// The STREAM triad a = b + s c on arrays far larger than any cache: what the memory of this machine gives at this moment. Times
+// of bench_ssa and bench_step are told in passes of it.
+#pragma once
+
+#include "kernels/array.hpp"
+
+#include <mpi.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+namespace nunatak::bench {
+
+/// Of an even number of values the mean of the two in the middle.
+inline double median(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  const std::size_t n = values.size();
+  return n % 2 == 1 ? values[n / 2] : 0.5 * (values[n / 2 - 1] + values[n / 2]);
+}
+
+class Triad {
+public:
+  Triad(MPI_Comm comm, int ranks) : m_comm(comm), m_ranks(ranks), m_words(std::max((1 << 24) / ranks, 1)) {
+    m_a = View("a", m_words), m_b = View("b", m_words), m_c = View("c", m_words);
+    Kokkos::deep_copy(m_b, 1.0);
+    Kokkos::deep_copy(m_c, 2.0);
+    run();
+    m_GB_per_s.clear(); // the warm-up
+  }
+
+  /// One pass; keeps 24 bytes per element over the time of the slowest rank.
+  void run() {
+    const View a = m_a, b = m_b, c = m_c;
+    MPI_Barrier(m_comm);
+    double seconds = -MPI_Wtime();
+    Kokkos::parallel_for(
+        "triad", Kokkos::RangePolicy<Exec>(0, m_words), KOKKOS_LAMBDA(int n) { a(n) = b(n) + 3.0 * c(n); });
+    Kokkos::fence("triad");
+    seconds += MPI_Wtime();
+    MPI_Allreduce(MPI_IN_PLACE, &seconds, 1, MPI_DOUBLE, MPI_MAX, m_comm);
+    m_GB_per_s.push_back(24e-9 * m_words * m_ranks / seconds);
+  }
+  double GB_per_s() const { return median(m_GB_per_s); }
+  double best_GB_per_s() const { return *std::max_element(m_GB_per_s.begin(), m_GB_per_s.end()); }
+
+private:
+  using View = Kokkos::View<double*, Mem>;
+  MPI_Comm m_comm;
+  int m_ranks, m_words;
+  View m_a, m_b, m_c;
+  std::vector<double> m_GB_per_s;
+};
+
+} // namespace nunatak::bench

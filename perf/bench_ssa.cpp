@@ -1,0 +1,232 @@
+// bench_ssa: times solves of the shallow shelf approximation from rest, checks the velocity, and prints one JSON object.
+//
+//   mpiexec -n 1 bench_ssa -problem J -M 481            mpiexec -n 2 bench_ssa -problem plug -M 241
+//   bench_ssa -problem sheet -i antarctica.nc -grid_dx 8km -ssa_multigrid_smoothing 3
+//
+// Every solve begins with a new solver: its set-up counts. Solves and passes of the STREAM triad take turns. A time is that of
+// the slowest rank, from a barrier on. The first repetition is the warm-up and is dropped. See perf/README.md for the JSON.
+#include "miniapp/report.hpp"
+#include "miniapp/session.hpp"
+#include "perf/bandwidth.hpp"
+#include "perf/mpi_counts.hpp"
+#include "perf/ssa_problem.hpp"
+
+#include <petscsys.h>
+
+#include <cstring>
+#include <ctime>
+#include <iostream>
+
+using namespace nunatak;
+using namespace nunatak::bench;
+
+namespace {
+
+constexpr const char* usage = "bench_ssa: times the SSA; prints JSON\n"
+                              "  -problem NAME  J, plug (exact solutions), or sheet (default: from -i or -init as nunatak)\n"
+                              "  -M N           J and plug: N x N cells, 9 to 5000 (default 241)\n"
+                              "  -repeat N      repetitions that count (default 5)\n"
+                              "and the options of nunatak; of these only -i, -init, -seed, -grid_..., -ssa_..., and those of\n"
+                              "material and sliding matter here\n";
+
+struct Arguments {
+  std::string problem = "sheet";
+  int M = 241, repeat = 5;
+  bool help = false;
+  std::vector<char*> others; ///< for nunatak; ends with a nullptr, as argv does
+};
+
+int whole_number(const std::string& name, const std::string& text, int least, int most) {
+  const bool number = !text.empty() && text.size() <= 6 && text.find_first_not_of("0123456789") == std::string::npos;
+  if (!number || std::stoi(text) < least || std::stoi(text) > most) {
+    throw Error("option " + name + ": expected a number from " + std::to_string(least) + " to " + std::to_string(most) +
+                ", found '" + text + "'");
+  }
+  return std::stoi(text);
+}
+
+Arguments read_arguments(int argc, char** argv) {
+  Arguments a;
+  bool has_M = false;
+  for (int n = 0; n < argc; ++n) {
+    const std::string name = argv[n];
+    if (name == "-help") a.help = true;
+    if (name != "-problem" && name != "-M" && name != "-repeat") {
+      a.others.push_back(argv[n]);
+      continue;
+    }
+    if (n + 1 == argc) throw Error("option " + name + ": expected a value, found none");
+    const std::string value = argv[++n];
+    if (name == "-problem") a.problem = value;
+    if (name == "-M") a.M = whole_number(name, value, 9, 5000), has_M = true;
+    if (name == "-repeat") a.repeat = whole_number(name, value, 1, 1000);
+  }
+  if (a.problem != "J" && a.problem != "plug" && a.problem != "sheet")
+    throw Error("option -problem: expected J, plug or sheet, found '" + a.problem + "'");
+  if (has_M && a.problem == "sheet") throw Error("option -M: expected with -problem J or plug; see -grid_dx for others");
+  a.others.push_back(nullptr);
+  return a;
+}
+
+/// What was measured in the repetitions that count.
+struct Times {
+  std::vector<double> wall, cpu, setup, residual, jacobian, linear;
+  void add(const SsaReport& r, double wall_seconds, double cpu_seconds) {
+    wall.push_back(wall_seconds), cpu.push_back(cpu_seconds);
+    setup.push_back(r.seconds_setup), residual.push_back(r.seconds_residual);
+    jacobian.push_back(r.seconds_jacobian), linear.push_back(r.seconds_linear);
+  }
+};
+
+nlohmann::json in_words(const std::vector<double>& seconds) {
+  return {{"median", median(seconds)},
+          {"min", *std::min_element(seconds.begin(), seconds.end())},
+          {"max", *std::max_element(seconds.begin(), seconds.end())}};
+}
+
+double largest(double value, MPI_Comm comm) {
+  MPI_Allreduce(MPI_IN_PLACE, &value, 1, MPI_DOUBLE, MPI_MAX, comm);
+  return value;
+}
+std::int64_t total(std::int64_t value, MPI_Comm comm) {
+  MPI_Allreduce(MPI_IN_PLACE, &value, 1, MPI_INT64_T, MPI_SUM, comm);
+  return value;
+}
+
+/// Maximum of f(j, i) over the owned cells of all ranks, times the seconds of a year.
+template <class F> double largest_per_year(const MpiRanks& ranks, const F& f) {
+  const Patch p = ranks.patch();
+  double most = 0.0;
+  for (int j = 1; j <= p.ym; ++j) {
+    for (int i = 1; i <= p.xm; ++i) most = std::fmax(most, f(j, i));
+  }
+  return seconds_per_year * largest(most, ranks.comm());
+}
+
+void require(bool right, const std::string& what, double found, double expected) {
+  if (right) return;
+  char text[64];
+  std::snprintf(text, sizeof text, ": expected at most %g, found %g", expected, found);
+  throw Error("wrong result: " + what + text);
+}
+
+nlohmann::json run(const Arguments& arguments, const Session& session) {
+  Options options = read_options();
+  const MPI_Comm comm = session.comm();
+  const bool sheet = arguments.problem == "sheet";
+  SsaProblem problem = sheet ? ice_sheet(options, comm, session.size())
+                             : exact_problem(arguments.problem == "J", arguments.M, ssa_options(options), comm, session.size());
+  const Patch patch = problem.ranks->patch();
+  Triad triad(comm, session.size());
+  const auto u_first = make_array<double>("u_first", patch), v_first = make_array<double>("v_first", patch);
+  Times times;
+  SsaReport report;
+  MpiCounts sent;
+  std::string solver;
+  double differs = 0.0;
+  for (int n = 0; n <= arguments.repeat; ++n) {
+    problem.rest();
+    MPI_Barrier(comm);
+    const MpiCounts before = mpi_counts();
+    const double wall = MPI_Wtime();
+    const std::clock_t cpu = std::clock();
+    {
+      Ssa ssa(*problem.ranks, problem.dx, problem.dy, problem.options);
+      report = ssa.solve(problem.in, problem.u, problem.v);
+      solver = ssa.describe();
+    }
+    const double cpu_seconds = static_cast<double>(std::clock() - cpu) / CLOCKS_PER_SEC;
+    const double wall_seconds = MPI_Wtime() - wall;
+    const MpiCounts after = mpi_counts();
+    sent = {after.messages - before.messages, after.bytes - before.bytes, after.collectives - before.collectives};
+    if (n == 0) {
+      if (!sheet) check_solver_options();
+      Kokkos::deep_copy(u_first, problem.u);
+      Kokkos::deep_copy(v_first, problem.v);
+    } else {
+      times.add(report, largest(wall_seconds, comm), largest(cpu_seconds, comm));
+      differs = std::fmax(differs, largest_per_year(*problem.ranks, [&](int j, int i) {
+                            return std::hypot(problem.u(j, i) - u_first(j, i), problem.v(j, i) - v_first(j, i));
+                          }));
+    }
+    triad.run();
+  }
+
+  const double speed =
+      largest_per_year(*problem.ranks, [&](int j, int i) { return std::hypot(problem.u(j, i), problem.v(j, i)); });
+  const double error = problem.error();
+  require(differs <= 1e-6 * speed, "repetitions differ (m/a)", differs, 1e-6 * speed);
+  require(error <= (sheet ? problem.bound * speed : problem.bound),
+          sheet ? "difference from the program's velocity (m/a)" : "error (m/a)", error,
+          sheet ? problem.bound * speed : problem.bound);
+  // a new solver that starts from the solution finds nothing to do
+  const SsaReport again = Ssa(*problem.ranks, problem.dx, problem.dy, problem.options).solve(problem.in, problem.u, problem.v);
+  const double residual = again.initial_residual / again.load_norm;
+  require(residual <= problem.options.tolerance, "residual, computed again, relative to the load", residual,
+          problem.options.tolerance);
+
+  const double seconds = median(times.wall), unknowns = 2.0 * static_cast<double>(report.unknown_cells);
+  const double triad_pass = 24e-9 * unknowns / triad.GB_per_s(); // over as many doubles as there are unknowns
+  nlohmann::json json = {{"benchmark", "ssa"}, {"problem", arguments.problem}, {"started", utc_now()}};
+  json["repetitions"] = arguments.repeat;
+  json["solver"] = solver;
+  if (sheet) json["input"] = options.input.empty() ? "-init " + options.init : options.input;
+  json["grid"] = {{"Mx", patch.Mx}, {"My", patch.My}, {"dx", problem.dx}, {"dy", problem.dy}};
+  const Decomposition& d = problem.ranks->decomposition();
+  json["ranks"] = {{"size", session.size()}, {"px", d.px}, {"py", d.py}, {"execution_space", Exec::name()}};
+  json["versions"] = versions();
+  json["versions"]["compiler"] = __VERSION__;
+  json["work"] = {{"unknown_cells", report.unknown_cells},
+                  {"excluded_cells", report.excluded_cells},
+                  {"steps", report.steps},
+                  {"damped_steps", report.damped_steps},
+                  {"linear_iterations", report.linear_iterations}};
+  json["result"] = {{"largest_speed_m_per_year", speed},
+                    {sheet ? "difference_from_program_m_per_year" : "error_m_per_year", error},
+                    {"residual_per_load", residual},
+                    {"repetitions_differ_m_per_year", differs}};
+  if (!sheet) json["result"]["error_bound_m_per_year"] = problem.bound;
+  json["seconds"] = {{"wall", in_words(times.wall)},         {"cpu", in_words(times.cpu)},
+                     {"setup", in_words(times.setup)},       {"residual", in_words(times.residual)},
+                     {"jacobian", in_words(times.jacobian)}, {"linear", in_words(times.linear)}};
+  json["triad"] = {{"GB_per_s", triad.GB_per_s()},
+                   {"GB_per_s_max", triad.best_GB_per_s()},
+                   {"passes_per_solve", seconds / triad_pass},
+                   {"passes_per_linear_iteration", seconds / triad_pass / std::max(report.linear_iterations, 1)}};
+  json["sent"] = {{"messages", total(sent.messages, comm)},
+                  {"bytes", total(sent.bytes, comm)},
+                  {"collectives", sent.collectives},
+                  {"messages_of_busiest_rank", largest(static_cast<double>(sent.messages), comm)}};
+  return json;
+}
+
+} // namespace
+
+int main(int argc, char** argv) {
+  int rank = 0;
+  try {
+    Arguments arguments = read_arguments(argc, argv);
+    if (arguments.help) {
+      std::cout << usage;
+      return 0;
+    }
+    Session session(static_cast<int>(arguments.others.size()) - 1, arguments.others.data());
+    rank = session.rank();
+    try {
+      session.read_options_files();
+      const nlohmann::json json = run(arguments, session);
+      if (rank == 0) std::cout << json.dump(2) << std::endl;
+      return 0;
+    } catch (const Error& error) { // on all ranks: rank 0 speaks for them
+      if (rank == 0) std::cerr << "bench_ssa: error: " << error.what() << std::endl;
+    } catch (const io::Error& error) {
+      if (rank == 0) std::cerr << "bench_ssa: error: " << error.what() << std::endl;
+    } catch (const std::exception& error) { // perhaps on this rank only: nobody may wait for it
+      std::cerr << "bench_ssa: error: rank " << rank << ": " << error.what() << std::endl;
+      MPI_Abort(session.comm(), 1);
+    }
+  } catch (const Error& error) {
+    std::cerr << "bench_ssa: error: " << error.what() << std::endl;
+  }
+  return 1;
+}
