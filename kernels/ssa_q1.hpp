@@ -32,12 +32,17 @@
 //   2 diagonal:    their mean                    1: constant
 //
 // and the element contributes E^T r, E^T K E: the operator stays symmetric, the front lies on cell faces as the natural boundary.
+// Two icy corners resist a rotation, three and four would not: ice whose margin is a perfect staircase could spin around one
+// grounded cell, or around a corner at which it touches other ice, without any strain, and its equations would be singular. In an
+// element with three icy corners e^2 therefore has 1/4 s (u_y - v_x)^2 too, with a small s (spin_resistance).
 // Driving stress, front term and drag are added cell by cell (miniapp/ssa_assembly.cpp). Material laws: kernels/ssa_rheology.hpp.
 #pragma once
 
 #include "kernels/ssa_rheology.hpp"
 
 namespace nunatak {
+
+constexpr double spin_resistance = 0.01; ///< s above
 
 /// What depends on the shape of the element (dx x dy, m) and on which corners are icy (bit c of `ice`: corner c).
 struct Q1Element {
@@ -108,6 +113,8 @@ private:
   }
 
   void set_integrals(int ice) {
+    const bool three = ice == 7 || ice == 11 || ice == 13 || ice == 14;
+    const double spin = three ? spin_resistance : 0.0, same = 0.5 * (1.0 + spin), mixed = 0.5 * (1.0 - spin);
     int quadrants = 0;
     for (int c = 0; c < 4; ++c) mean[ice][c] = 0.0;
     for (auto& row : K[ice]) {
@@ -123,10 +130,10 @@ private:
         mean[ice][c] += n[c];
         if ((ice & (ice - 1)) == 0) continue; // one corner: no strain, exactly
         for (int d = 0; d < 4; ++d) {
-          K[ice][2 * c][2 * d] += weight * (2.0 * x[c] * x[d] + 0.5 * y[c] * y[d]);
-          K[ice][2 * c][2 * d + 1] += weight * (x[c] * y[d] + 0.5 * y[c] * x[d]);
-          K[ice][2 * c + 1][2 * d] += weight * (y[c] * x[d] + 0.5 * x[c] * y[d]);
-          K[ice][2 * c + 1][2 * d + 1] += weight * (2.0 * y[c] * y[d] + 0.5 * x[c] * x[d]);
+          K[ice][2 * c][2 * d] += weight * (2.0 * x[c] * x[d] + same * (y[c] * y[d]));
+          K[ice][2 * c][2 * d + 1] += weight * (x[c] * y[d] + mixed * (y[c] * x[d]));
+          K[ice][2 * c + 1][2 * d] += weight * (y[c] * x[d] + mixed * (x[c] * y[d]));
+          K[ice][2 * c + 1][2 * d + 1] += weight * (2.0 * y[c] * y[d] + same * (x[c] * x[d]));
         }
       }
     }
