@@ -52,6 +52,22 @@ KOKKOS_INLINE_FUNCTION double newton_weight(double change2, double now2, double 
 }
 constexpr double strain_caution = 0.3, drag_caution = 0.02; ///< fewest steps on Antarctica, Greenland and synthetic continents
 
+/// The direction in which ice slides, as Newton's method may use it: w, |w| <= 1, follows U/|U| from step to step.
+///
+/// The drag of a nearly plastic till is almost constant in size, and turns with the velocity. Its tangent does not resist a
+/// change of speed along U: right for ice that slides, far too soft for ice that is about to stop or to turn. Chan, Golub and
+/// Mulet (1999) meet the same |U| in total variation: with w as an unknown of its own, |U| w = U is linearised in both, the
+/// change of U is solved for, w follows, and is cut to length 1. w is small at first (Picard), and U/|U| where the iteration
+/// converges. `U`: now, m s-1; `change`: since w was valid; delta2: regularises |U|^2.
+KOKKOS_INLINE_FUNCTION void follow_direction(const double (&U)[2], const double (&change)[2], double delta2, double (&w)[2]) {
+  const double before[2] = {U[0] - change[0], U[1] - change[1]};
+  const double speed2 = before[0] * before[0] + before[1] * before[1] + delta2, speed = Kokkos::sqrt(speed2);
+  const double longer = (before[0] * change[0] + before[1] * change[1]) / speed2; // relative change of the speed
+  for (int m = 0; m < 2; ++m) w[m] = U[m] / speed - longer * w[m];
+  const double length = Kokkos::sqrt(w[0] * w[0] + w[1] * w[1]);
+  for (int m = 0; m < 2 && length > 1.0; ++m) w[m] /= length;
+}
+
 /// Pressure of ice on a vertical face, integrated over its height, less the pressure of sea water outside (N m-1; sea level 0):
 /// rho g H^2/2 - rho_w g d^2/2, with the depth d of the ice base, which is the bed if grounded, the draft rho/rho_w H if
 /// floating.

@@ -72,7 +72,8 @@ public:
   /// unknowns. Symmetric positive definite. Needs ghosts of u, v.
   ///   at_rest    viscosity of a strain rate typical of ice streams and shelves: (u, v) is 0 and says nothing about it
   ///   picard     viscosity and drag of (u, v), frozen
-  ///   weighted   Newton's derivative, weighted by newton_weight with the change since the last call
+  ///   weighted   Newton's derivative, weighted by newton_weight with the change since the last call; that of the drag with the
+  ///              direction of follow_direction
   enum class Linearisation { at_rest, picard, weighted };
   void jacobian(const Array2<double>& u, const Array2<double>& v, Linearisation how, const Rows<double>& A) const;
   /// y = the last matrix times x, element by element; call keep_elements() when it is new. Needs ghosts of x, which is 0 in cells
@@ -137,9 +138,10 @@ private:
   Kokkos::View<SsaElement*, Mem> m_state;
   mutable Kokkos::View<SsaElement*, Mem> m_linear; // of keep_elements()
   Kokkos::View<double*, Mem> m_yield_list, m_load_list;
-  Kokkos::View<double* [3], Mem> m_drag; // uu, uv, vv of the last matrix
-  Array2<int> m_element_at;              // number of the element whose south-west corner is (j, i), else -1
-  Array2<double> m_u_before, m_v_before; // where the last matrix was formed
+  Kokkos::View<double* [3], Mem> m_drag;      // uu, uv, vv of the last matrix
+  Kokkos::View<double* [2], Mem> m_direction; // of sliding, for the next one (follow_direction)
+  Array2<int> m_element_at;                   // number of the element whose south-west corner is (j, i), else -1
+  Array2<double> m_u_before, m_v_before;      // where the last matrix was formed
 };
 
 } // namespace nunatak

@@ -31,6 +31,7 @@ void SsaAssembly::copy_to_device() {
   Kokkos::deep_copy(m_element_at, at);
   m_state = Kokkos::View<SsaElement*, Mem>("ssa_state", m_elements.size());
   m_drag = Kokkos::View<double* [3], Mem>("ssa_drag", m_nodes.size());
+  m_direction = Kokkos::View<double* [2], Mem>("ssa_direction", m_nodes.size());
 }
 
 void SsaAssembly::pack(const Array2<double>& u, const Array2<double>& v, double* x) const {
@@ -120,6 +121,7 @@ void SsaAssembly::jacobian(const Array2<double>& u, const Array2<double>& v, Lin
   const auto places = m_places;
   const auto yield = m_yield_list;
   const auto drag = m_drag;
+  const auto direction = m_direction;
   const auto element_at = m_element_at;
   const auto elements = m_element_list;
   const auto state = m_state;
@@ -135,12 +137,17 @@ void SsaAssembly::jacobian(const Array2<double>& u, const Array2<double>& v, Lin
         double row[36] = {};
         if (yield(n) > 0.0) {
           const double U = u(j, i), V = v(j, i), speed2 = U * U + V * V;
-          const double dU = U - u_before(j, i), dV = V - v_before(j, i);
-          const double weight = picard ? 0.0 : newton_weight(dU * dU + dV * dV, speed2 + till.delta2, drag_caution);
-          const double beta = yield(n) * till.drag(speed2), slope = weight * beta * till.log_slope(speed2);
-          row[16] = beta + slope * U * U;
-          row[17] = row[18] = slope * U * V;
-          row[19] = beta + slope * V * V;
+          const double change[2] = {U - u_before(j, i), V - v_before(j, i)};
+          const double change2 = change[0] * change[0] + change[1] * change[1];
+          const double weight = picard ? 0.0 : newton_weight(change2, speed2 + till.delta2, drag_caution);
+          double w[2] = {direction(n, 0), direction(n, 1)};
+          if (!picard) follow_direction({U, V}, change, till.delta2, w);
+          for (int m = 0; m < 2; ++m) direction(n, m) = w[m] *= weight;
+          const double beta = yield(n) * till.drag(speed2);
+          const double slope = beta * till.log_slope(speed2) * Kokkos::sqrt(speed2 + till.delta2);
+          row[16] = beta + slope * U * w[0];
+          row[17] = row[18] = 0.5 * slope * (U * w[1] + V * w[0]);
+          row[19] = beta + slope * V * w[1];
         }
         drag(n, 0) = row[16], drag(n, 1) = row[17], drag(n, 2) = row[19];
         for (int c = 3; c >= 0; --c) {
