@@ -130,10 +130,10 @@ private:
         mean[ice][c] += n[c];
         if ((ice & (ice - 1)) == 0) continue; // one corner: no strain, exactly
         for (int d = 0; d < 4; ++d) {
-          K[ice][2 * c][2 * d] += weight * (2.0 * x[c] * x[d] + same * y[c] * y[d]);
-          K[ice][2 * c][2 * d + 1] += weight * (x[c] * y[d] + mixed * y[c] * x[d]);
-          K[ice][2 * c + 1][2 * d] += weight * (y[c] * x[d] + mixed * x[c] * y[d]);
-          K[ice][2 * c + 1][2 * d + 1] += weight * (2.0 * y[c] * y[d] + same * x[c] * x[d]);
+          K[ice][2 * c][2 * d] += weight * (2.0 * x[c] * x[d] + same * (y[c] * y[d]));
+          K[ice][2 * c][2 * d + 1] += weight * (x[c] * y[d] + mixed * (y[c] * x[d]));
+          K[ice][2 * c + 1][2 * d] += weight * (y[c] * x[d] + mixed * (x[c] * y[d]));
+          K[ice][2 * c + 1][2 * d + 1] += weight * (2.0 * y[c] * y[d] + same * (x[c] * x[d]));
         }
       }
     }

@@ -180,7 +180,12 @@ void Output::write_scalars(const std::vector<Scalar>& scalars, const std::vector
 }
 
 void Output::write_failed(double time, std::int64_t step, const FieldList& restart, const FieldList& fields) {
-  if (m_options.ssa_failed_file != "none") write_state(m_options.ssa_failed_file, time, step, restart, fields);
+  if (m_options.ssa_failed_file == "none") return;
+  try {
+    write_state(m_options.ssa_failed_file, time, step, restart, fields);
+  } catch (const io::Error& error) { // why the solve failed matters more, and is still to be told
+    m_log.line(std::string("-ssa_failed_file not written: ") + error.what());
+  }
 }
 
 void Output::finish(double time, std::int64_t step, const FieldList& restart, const std::function<FieldList()>& all) {

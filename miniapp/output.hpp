@@ -37,6 +37,7 @@ public:
                      std::int64_t step);
 
   /// Write the state whose stress balance could not be solved, for inspection (-ssa_failed_file). Collective.
+  /// Where that file cannot be written a line says so; nothing is thrown.
   void write_failed(double time, std::int64_t step, const FieldList& restart, const FieldList& fields);
 
   /// Write the result, close all files: durable on return. Collective.

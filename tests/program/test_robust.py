@@ -1,0 +1,221 @@
+"""The stress balance under hard inputs: every solve converges to the stated residual, or says why not and leaves its state."""
+import json
+import os
+import pathlib
+import subprocess
+import sys
+
+import netCDF4
+import numpy as np
+import pytest
+
+N = 41                     # points of the small domains
+J, I = np.indices((N, N))
+YEAR = 31556926.0
+QUIET = ("-rheology", "isothermal", "-energy", "off", "-ocean", "none", "-grid_Mz", "3", "-climatic_mass_balance", "0",
+         "-verbose", "false", "-report", "r.json", "-o", "o.nc", "-ssa_failed_file", "failed.nc")
+
+
+def diamond(j, i, radius):
+    return abs(J - j) + abs(I - i) <= radius
+
+
+def write(path, thk, topg, **more):
+    """A state on a grid of 5 km."""
+    with netCDF4.Dataset(path, "w", format="NETCDF3_CLASSIC") as data:
+        for name in ("y", "x"):
+            data.createDimension(name, N)
+            v = data.createVariable(name, "f8", (name,))
+            v[:] = 5e3 * np.arange(N)
+            v.units = "m"
+        units = {"thk": "m", "topg": "m", "tauc": "Pa"}
+        for name, values in {"thk": thk, "topg": topg, **more}.items():
+            v = data.createVariable(name, "f8", ("y", "x"))
+            v[:] = values
+            if name in units:
+                v.units = units[name]
+
+
+def rough(seed=7):
+    return 300.0 + 200.0 * np.random.default_rng(seed).random((N, N))
+
+
+def zoo():
+    """Grounded blocks in deep water, and at them, or free, what shelves do: the last value is the number of cells nothing holds."""
+    thk, topg, height = np.zeros((N, N)), np.full((N, N), -3000.0), rough()
+
+    def block(j, i, rows, columns):
+        thk[j:j + rows, i:i + columns], topg[j:j + rows, i:i + columns] = 900.0, -300.0
+
+    def float_on(where):
+        thk[where] = height[where]
+
+    block(1, 1, 6, 6)
+    float_on((J == 3) & (I >= 7) & (I < 20))                     # a tongue of width one along x
+    float_on((J - 6 == I - 6) & (J >= 7) & (J < 14))             # the same along the diagonal, from a corner
+    float_on((J == 0) & (I == 3))                                # a single cell, at the edge of the domain
+    block(20, 1, 6, 6)
+    float_on((J >= 26) & (J < 33) & (I >= 7) & (I < 14))         # an iceberg that touches grounded ice at a corner
+    block(1, 24, 5, 5)
+    float_on((I - 28 == J - 5) & (J >= 6) & (J < 9))
+    float_on(diamond(13, 32, 4) | ((J == 9) & (I == 32)))        # hangs on a diagonal of cells
+    float_on(diamond(24, 31, 5))
+    topg[26, 31] = -100.0                                        # held by one grounded cell
+    before = np.count_nonzero(thk)
+    float_on(diamond(35, 33, 3))                                 # icebergs
+    float_on((J == 37) & (I == 3))
+    float_on((J == 38) & (I == 4))
+    return thk, topg, int(np.count_nonzero(thk) - before)
+
+
+def solves(folder, tolerance=1e-6):
+    """The history of the report; every solve has reached its residual."""
+    history = json.loads((folder / "r.json").read_text())["ssa"]["history"]
+    for solve in history:
+        assert solve["final_residual"] <= tolerance * solve["load"], solve
+        assert solve["reason"].startswith("CONVERGED") or solve["unknown_cells"] == 0, solve
+    return history
+
+
+def velocity(path):
+    with netCDF4.Dataset(path) as data:
+        return YEAR * np.stack([data[name][0].filled(0.0) for name in ("u_ssa", "v_ssa")])
+
+
+def test_zoo_on_several_ranks(nunatak, tmp_path):
+    thk, topg, loose = zoo()
+    write(tmp_path / "zoo.nc", thk, topg)
+    first, steps = None, None
+    for ranks in (1, 2, 4):
+        run = nunatak("-i", "zoo.nc", *QUIET, ranks=ranks)
+        assert run.status == 0, run.text
+        solve, = solves(tmp_path)
+        assert solve["excluded_cells"] == loose
+        assert solve["unknown_cells"] == np.count_nonzero(thk) - loose
+        uv = velocity(tmp_path / "o.nc")
+        if first is None:
+            first, steps = uv, solve["steps"]
+            assert 100.0 < np.abs(uv).max() < 1e5
+        assert abs(solve["steps"] - steps) <= 1
+        assert np.abs(uv - first).max() <= 1e-6 * np.abs(first).max()
+
+
+@pytest.mark.parametrize("at", [(20, 20), (20, 25), (20, 28)], ids=["centre", "aside", "tip"])
+def test_diamond_held_by_one_cell(nunatak, tmp_path, at):
+    """Its margin has no straight piece: it could spin about the grounded cell without any strain."""
+    topg = np.full((N, N), -3000.0)
+    topg[at] = -100.0
+    write(tmp_path / "d.nc", np.where(diamond(20, 20, 8), rough(), 0.0), topg)
+    run = nunatak("-i", "d.nc", *QUIET)
+    assert run.status == 0, run.text
+    solve, = solves(tmp_path)
+    assert solve["excluded_cells"] == 0
+    assert np.abs(velocity(tmp_path / "o.nc")).max() < 1e5
+
+
+@pytest.mark.parametrize("thk, topg, loose", [
+    (np.zeros((N, N)), -3000.0, 0), (np.zeros((N, N)), 100.0, 0), (np.full((N, N), 400.0), -3000.0, N * N),
+    (np.where(diamond(20, 20, 8), 400.0, 0.0), -3000.0, 145)], ids=["ocean", "land", "all floats", "iceberg"])
+def test_nothing_to_solve(nunatak, tmp_path, thk, topg, loose):
+    write(tmp_path / "n.nc", thk, np.full((N, N), topg))
+    run = nunatak("-i", "n.nc", *QUIET, ranks=3)
+    assert run.status == 0, run.text
+    solve, = solves(tmp_path)
+    assert (solve["unknown_cells"], solve["excluded_cells"], solve["steps"]) == (0, loose, 0)
+    assert np.all(velocity(tmp_path / "o.nc") == 0.0)
+
+
+def contrasts():
+    random = np.random.default_rng(3)
+    chess = (J + I) % 2 == 0
+    island, land = diamond(20, 20, 14), np.full((N, N), 200.0)
+    shelf = np.where(diamond(20, 20, 8), -200.0, -3000.0)
+    return {
+        "hardness": (np.where(island, 800.0, 0.0), shelf, {"hardav": np.where(chess, 1e6, 1e10)}),
+        "no drag in parts": (np.where(island, 1500.0, 0.0), land, {"tauc": np.where(I > 20, 0.0, 5e4)}),
+        "drag in one cell": (np.where(island, 1500.0, 0.0), land, {"tauc": np.where((I == 20) & (J == 20), 5e4, 0.0)}),
+        "drag of 1 or 1e9": (np.where(island, 1500.0, 0.0), land, {"tauc": np.where(random.random((N, N)) < 0.3, 1e9, 1.0)}),
+        "thin beside thick": (np.where(island, np.where(chess, 0.02, 4000.0), 0.0), land, {}),
+        "up to the edges": (np.where(I < 14, 1500.0, 400.0), np.where(I < 14, -200.0, -3000.0), {}),
+        "nunataks": (np.where((I % 4 == 0) & (J % 5 == 0), 5.0, 1000.0), np.where((I % 4 == 0) & (J % 5 == 0), 3000.0, 200.0) +
+                     5.0 * I, {}),
+        "noise": (np.where(random.random((N, N)) < 0.5, 2000.0 * random.random((N, N)), 0.0),
+                  -1500.0 + 2500.0 * random.random((N, N)), {})}
+
+
+@pytest.mark.parametrize("name", contrasts())
+def test_contrasts(nunatak, tmp_path, name):
+    thk, topg, more = contrasts()[name]
+    write(tmp_path / "c.nc", thk, topg, **more)
+    run = nunatak("-i", "c.nc", *QUIET, ranks=2)
+    assert run.status == 0, run.text
+    solve, = solves(tmp_path)
+    assert 0 < solve["steps"] <= 25, solve
+    assert np.isfinite(velocity(tmp_path / "o.nc")).all()
+
+
+@pytest.mark.parametrize("options, most", [
+    (("-sliding_q", "0"), 40), (("-sliding_q", "0", "-seed", "5"), 40), (("-sliding_q", "1", "-ssa_e", "100"), 15),
+    (("-sliding_q", "0.25", "-ssa_e", "0.01"), 20), (("-till_overburden_fraction", "1e-4"), 15),
+    (("-sliding_u_threshold", "1e-3", "-till_phi_min", "0.1"), 15)], ids=lambda x: " ".join(x) if isinstance(x, tuple) else None)
+def test_legal_extremes(nunatak, tmp_path, options, most):
+    """Plastic till once took more than 50 steps, nearly all of them damped, or failed after 100."""
+    run = nunatak("-init", "marine", "-grid_dx", "64km", "-grid_Mz", "5", "-run_steps", "2", "-verbose", "false", "-report",
+                  "r.json", *options)
+    assert run.status == 0, run.text
+    assert all(solve["steps"] <= most for solve in solves(tmp_path)), [s["steps"] for s in solves(tmp_path)]
+
+
+@pytest.mark.parametrize("name, options", [("antarctica_32km.nc", ()), ("greenland_16km.nc", ("-sliding_q", "0.25"))])
+def test_real_ice_sheets(nunatak, shared, tmp_path, name, options):
+    run = nunatak("-i", shared / "data" / name, "-grid_Mz", "5", "-run_steps", "2", "-verbose", "false", "-report", "r.json",
+                  *options, ranks=2)
+    assert run.status == 0, run.text
+    history = solves(tmp_path)
+    assert len(history) == 3 and all(0 < s["steps"] <= 15 and s["linear_iterations"] <= 100 for s in history), history
+
+
+def test_failing_solve_leaves_its_state(nunatak, tmp_path):
+    """The second solve fails: the maps of the first are in their file, the state is in another, and -i goes on from it."""
+    marine = ("-grid_dx", "64km", "-grid_Mz", "5", "-report", "r.json")
+    assert nunatak("-init", "marine", *marine, "-run_years", "1", "-o", "start.nc").status == 0
+    run = nunatak("-i", "start.nc", *marine[2:], "-run_steps", "3", "-ssa_max_steps", "1", "-ssa_failed_file", "failed.nc",
+                  "-spatial_file", "maps.nc", "-spatial_vars", "thk", "-timeseries_file", "series.nc", "-io_commit_every", "1",
+                  ranks=3, timeout=60)
+    assert run.status == 1, run.text
+    assert run.text.count("nunatak: error:") == 1 and "DIVERGED_MAX_IT after 1 steps" in run.text, run.text
+    assert "PETSC ERROR" not in run.text
+    with netCDF4.Dataset(tmp_path / "failed.nc") as failed, netCDF4.Dataset(tmp_path / "start.nc") as start:
+        residual = np.hypot(failed["ssa_residual_x"][0], failed["ssa_residual_y"][0])
+        assert residual.max() > 0.0
+        assert not np.array_equal(failed["thk"][:], start["thk"][:])
+        assert failed.model_time_seconds > start.model_time_seconds
+    with netCDF4.Dataset(tmp_path / "maps.nc") as maps, netCDF4.Dataset(tmp_path / "start.nc") as start:
+        np.testing.assert_array_equal(maps["thk"][0], start["thk"][0])
+    with netCDF4.Dataset(tmp_path / "series.nc") as series:
+        assert len(series["time"]) == 1 and series["ice_volume"][0] > 0.0
+    run = nunatak("-i", "failed.nc", *marine[2:], "-run_steps", "1", ranks=2)
+    assert run.status == 0, run.text
+    solves(tmp_path)
+
+
+def test_failed_file_that_cannot_be_written(nunatak):
+    """The error is that of the solve all the same."""
+    run = nunatak("-init", "marine", "-grid_dx", "128km", "-grid_Mz", "5", "-run_steps", "1", "-ssa_max_steps", "1",
+                  "-ssa_failed_file", "nowhere/failed.nc", ranks=2)
+    assert run.status == 1 and run.text.count("nunatak: error:") == 1, run.text
+    assert "DIVERGED_MAX_IT" in run.err and "nowhere/failed.nc" in run.out, run.text
+
+
+def test_view_and_table_of_convergence(nunatak, tmp_path):
+    run = nunatak("-init", "marine", "-grid_dx", "64km", "-grid_Mz", "5", "-run_steps", "1", "-ssa_view", "-report", "r.json")
+    assert run.status == 0, run.text
+    assert "SSA: " in run.out and "multigrid" in run.out and "excluded" in run.out, run.out
+    script = pathlib.Path(__file__).resolve().parents[2] / "scripts" / "convergence.py"
+    table = subprocess.run([sys.executable, script, "r.json", "-n", "1"], cwd=tmp_path, capture_output=True, text=True,
+                           env=dict(os.environ))
+    assert table.returncode == 0, table.stderr
+    first = solves(tmp_path)[0]
+    words = table.stdout.splitlines()[1].split()
+    assert (int(words[1]), int(words[3]), words[-1]) == (first["steps"], first["linear_iterations"], first["reason"])
+    assert "... 1 more" in table.stdout
