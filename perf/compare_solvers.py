@@ -158,7 +158,7 @@ def print_sweep(result):
         grids = list(next(iter(solvers.values())))
         print("| solver | " + " | ".join(grids) + " |\n|---|" + "---|" * len(grids))
         for s, runs in solvers.items():
-            words = [r.get("failed") or f"{r['linear_iterations']} in {r['steps']}, {r['cpu_seconds']:.2f} s" for r in runs.values()]
+            words = [r.get("failed", "").split(";")[0] or f"{r['linear_iterations']} in {r['steps']}, {r['cpu_seconds']:.2f} s" for r in runs.values()]
             print(f"| {s} | " + " | ".join(words) + " |")
 
 
@@ -173,7 +173,7 @@ def plot(result, prefix):
         ("time", "processor time of a solve (s)", lambda r: r["cpu_seconds"]),
     ]
     for name, label, value in panels:
-        figure, axes = plt.subplots(1, len(result), figsize=(3.6 * len(result), 3.8), layout="constrained", sharey=True)
+        figure, axes = plt.subplots(1, len(result), figsize=(3.6 * len(result), 3.8), layout="constrained", sharex=True, sharey=True)
         for ax, (family, solvers) in zip(axes if len(result) > 1 else [axes], result.items()):
             for s, runs in solvers.items():
                 good = [r for r in runs.values() if "failed" not in r]
@@ -188,6 +188,7 @@ def plot(result, prefix):
             ax.set_yscale("log")
             ax.set_title(family, fontsize=10)
             ax.set_xlabel("unknowns N")
+            ax.xaxis.set_minor_formatter(matplotlib.ticker.NullFormatter())
             ax.grid(True, which="major", color="0.9")
             if name == "time" or ax is (axes[0] if len(result) > 1 else axes):
                 ax.legend(frameon=False, fontsize=7)
