@@ -5,8 +5,8 @@
 //
 //   levels         hats on every second point, cut to the unknowns (kernels/hats.hpp): a hat exists where it is not 0 on at least
 //                  one unknown. Whatever the margin, the hats sum to 1, so that translations, linear fields and with them the
-//                  rotation are represented exactly on all levels. An axis with less than half the points' density of the other
-//                  waits (semicoarsening).
+//                  rotation are represented exactly (not across the seam of a periodic axis with an odd number of points, nor on
+//                  an axis of one point). An axis with less than half the points' density of the other waits (semicoarsening).
 //   operators      Galerkin, A_coarse = P^T A P: 9 points again. Symmetric, positive semidefinite (hats cut to few cells may be
 //                  linearly dependent; the systems stay consistent).
 //   smoother       kernels/smoother.hpp, the same before and after the coarser level
