@@ -9,8 +9,6 @@
 #include <cmath>
 #include <sstream>
 #include <string>
-#include <utility>
-#include <vector>
 
 namespace nunatak {
 
@@ -32,7 +30,7 @@ private:
   void create();
   void destroy();
   void set_tolerance();
-  void iterate();
+  void iterate(double start);
   [[noreturn]] void fail(SNESConvergedReason why) const;
 
   static PetscErrorCode residual(SNES, Vec x, Vec r, void* self);
@@ -71,12 +69,19 @@ void Ssa::Solver::create() {
   const bool linear = m_options.glen_n == 1.0 && m_options.till_q == 1.0;
   NUNATAK_PETSC(KSPSetTolerances(ksp, linear ? 0.1 * m_options.tolerance : m_options.linear_tolerance, 0.0, PETSC_DEFAULT, 1000));
   m_system.configure(ksp);
+  NUNATAK_PETSC(SNESSetTolerances(m_snes, 0.0, 0.0, 0.0, m_options.max_steps, PETSC_MAX_INT));
   NUNATAK_PETSC(SNESSetFromOptions(m_snes));
 }
 
+// The absolute one follows the load, unless the user has set it; the others are those of create().
 void Ssa::Solver::set_tolerance() {
-  NUNATAK_PETSC(
-      SNESSetTolerances(m_snes, m_options.tolerance * m_report.load_norm, 0.0, 0.0, m_options.max_steps, PETSC_MAX_INT));
+  PetscBool set = PETSC_FALSE;
+  NUNATAK_PETSC(PetscOptionsHasName(nullptr, "ssa_", "-snes_atol", &set));
+  if (set == PETSC_TRUE) return;
+  PetscReal relative = 0.0, step = 0.0;
+  PetscInt steps = 0, evaluations = 0;
+  NUNATAK_PETSC(SNESGetTolerances(m_snes, nullptr, &relative, &step, &steps, &evaluations));
+  NUNATAK_PETSC(SNESSetTolerances(m_snes, m_options.tolerance * m_report.load_norm, relative, step, steps, evaluations));
 }
 
 void Ssa::Solver::destroy() {
@@ -189,7 +194,7 @@ SsaReport Ssa::Solver::solve(const SsaInput& input, const Array2<double>& u, con
     NUNATAK_PETSC(VecGetArrayWrite(m_x, &x));
     m_assembly.pack(u, v, x);
     NUNATAK_PETSC(VecRestoreArrayWrite(m_x, &x));
-    iterate();
+    iterate(start);
   }
   m_report.reductions =
       static_cast<int>(m_ranks.traffic().collectives - collectives) + static_cast<int>(petsc_allreduce_ct - petsc_reductions);
@@ -199,8 +204,7 @@ SsaReport Ssa::Solver::solve(const SsaInput& input, const Array2<double>& u, con
   return m_report;
 }
 
-void Ssa::Solver::iterate() {
-  const double start = MPI_Wtime();
+void Ssa::Solver::iterate(double start) {
   PetscReal speed = 0.0;
   NUNATAK_PETSC(VecNorm(m_x, NORM_INFINITY, &speed));
   m_next = speed == 0.0 ? SsaAssembly::Linearisation::at_rest : SsaAssembly::Linearisation::picard;
@@ -209,7 +213,7 @@ void Ssa::Solver::iterate() {
   NUNATAK_PETSC(VecNorm(m_r, NORM_2, &m_report.initial_residual));
   if (m_report.load_norm == 0.0) m_report.load_norm = m_report.initial_residual; // driven by fixed values alone
   set_tolerance();
-  m_report.seconds_setup = MPI_Wtime() - start;
+  m_report.seconds_setup = MPI_Wtime() - start - m_report.seconds_residual;
 
   NUNATAK_PETSC(SNESSolve(m_snes, nullptr, m_x));
   PetscInt steps = 0, linear = 0;
