@@ -43,6 +43,20 @@ struct SsaInput {
   Array2<double> u_fixed, v_fixed;
 };
 
+/// Arrays for all of it on a patch, filled with zeros.
+inline SsaInput make_ssa_input(const Patch& patch) {
+  const auto array = [&patch](const char* name) { return make_array<double>(name, patch); };
+  return {array("thk"),
+          array("usurf"),
+          array("topg"),
+          array("tauc"),
+          array("hardav"),
+          make_array<int>("mask", patch),
+          make_array<int>("fixed", patch),
+          array("u_fixed"),
+          array("v_fixed")};
+}
+
 class SsaAssembly {
 public:
   SsaAssembly(MpiRanks& ranks, double dx, double dy, const GlenLaw& glen, const TillLaw& till, bool till_subgrid = true);

@@ -28,17 +28,8 @@ struct SsaProblem {
 
   SsaProblem(MPI_Comm comm, const Decomposition& d) : ranks(std::make_unique<MpiRanks>(comm, d)) {
     const Patch p = ranks->patch();
-    const auto array = [&p](const char* name) { return make_array<double>(name, p); };
-    in = {array("thk"),
-          array("usurf"),
-          array("topg"),
-          array("tauc"),
-          array("hardav"),
-          make_array<int>("mask", p),
-          make_array<int>("fixed", p),
-          array("u_fixed"),
-          array("v_fixed")};
-    u = array("u"), v = array("v");
+    in = make_ssa_input(p);
+    u = make_array<double>("u", p), v = make_array<double>("v", p);
   }
   void rest() {
     Kokkos::deep_copy(u, 0.0);

@@ -29,15 +29,7 @@ template <class Grid> std::vector<Grid> grids(std::vector<Grid> all) {
 struct SsaProblem {
   SsaProblem(int Mx, int My, double spacing_x, double spacing_y, bool periodic_x, bool periodic_y)
       : dx(spacing_x), dy(spacing_y), ranks(MPI_COMM_WORLD, decomposition(Mx, My, periodic_x, periodic_y)), patch(ranks.patch()) {
-    in = {array("thk"),
-          array("usurf"),
-          array("topg"),
-          array("tauc"),
-          array("hardav"),
-          make_array<int>("mask", patch),
-          make_array<int>("fixed", patch),
-          array("u_fixed"),
-          array("v_fixed")};
+    in = make_ssa_input(patch);
     u = array("u"), v = array("v");
     Kokkos::deep_copy(in.mask, static_cast<int>(grounded_ice));
   }

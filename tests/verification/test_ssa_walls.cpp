@@ -2,8 +2,7 @@
 // but steps, as the edge of a shelf mostly is, and the error is of first order. Errors of the speed in the middle, with bounds;
 // docs/ssa-reference.md compares them with those of a stencil on cell faces, and says what they mean for Antarctica.
 #include "kernels/exact_ssa.hpp"
-#include "kernels/geometry.hpp"
-#include "miniapp/ssa.hpp"
+#include "ssa_problem.hpp"
 
 #include <catch2/catch_test_macros.hpp>
 
@@ -28,43 +27,20 @@ double channel_error(int a, int b, int width) {
   using exact::PlugFlow;
   const double slant = std::hypot(a, b), dx = 2.0 * PlugFlow::L * slant / width;
   const int M = width + 2 * (a + b);
-  int size = 1;
-  MPI_Comm_size(MPI_COMM_WORLD, &size);
-  Decomposition d = Decomposition::make(M, M, size);
-  d.periodic_x = d.periodic_y = true;
-  MpiRanks ranks(MPI_COMM_WORLD, d);
-  const Patch p = ranks.patch();
-  const auto array = [&p](const char* name) { return make_array<double>(name, p); };
-  const SsaInput in = {array("thk"),
-                       array("usurf"),
-                       array("topg"),
-                       array("tauc"),
-                       array("hardav"),
-                       make_array<int>("mask", p),
-                       make_array<int>("fixed", p),
-                       array("u_fixed"),
-                       array("v_fixed")};
-  const auto u = array("u"), v = array("v");
-  for (int j = 1; j <= p.ym; ++j) {
-    for (int i = 1; i <= p.xm; ++i) {
-      const int gi = p.global_i(i), gj = p.global_j(j), level = (a * gi + b * gj) % M;
-      in.H(j, i) = PlugFlow::h0, in.hardness(j, i) = PlugFlow::B, in.b(j, i) = -1e5;
-      in.h(j, i) = -PlugFlow::slope * (b * gi - a * gj) * dx / slant;
-      in.mask(j, i) = (2 * gi < M) == (2 * gj < M) ? grounded_ice : floating_ice;
-      in.fixed(j, i) = level == 0 || level >= width ? 1 : 0;
-    }
-  }
-  ranks.update_ghosts({in.H, in.h, in.b, in.tauc, in.hardness, in.mask, in.fixed, in.u_fixed, in.v_fixed});
-  const SsaReport report = Ssa(ranks, dx, dx, {}).solve(in, u, v);
-
-  double fastest = 0.0;
-  for (int j = 1; j <= p.ym; ++j) {
-    for (int i = 1; i <= p.xm; ++i) fastest = std::max(fastest, (b * u(j, i) - a * v(j, i)) / slant);
-  }
-  MPI_Allreduce(MPI_IN_PLACE, &fastest, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
+  SsaProblem p(M, M, dx, dx, true, true);
+  p.fill([&](int j, int i, int gj, int gi) {
+    const int level = (a * gi + b * gj) % M;
+    p.in.H(j, i) = PlugFlow::h0, p.in.hardness(j, i) = PlugFlow::B, p.in.b(j, i) = -1e5;
+    p.in.h(j, i) = -PlugFlow::slope * (b * gi - a * gj) * dx / slant;
+    p.in.mask(j, i) = (2 * gi < M) == (2 * gj < M) ? grounded_ice : floating_ice;
+    p.in.fixed(j, i) = level == 0 || level >= width ? 1 : 0;
+  });
+  const SsaReport& report = p.solve({});
+  const double fastest =
+      p.maximum([&](int j, int i, int, int) { return std::max(0.0, (b * p.u(j, i) - a * p.v(j, i)) / slant); });
   const double error = fastest / PlugFlow::u(0.0) - 1.0;
-  PetscPrintf(MPI_COMM_WORLD, "channel (%d, %d), %.1f cells wide: relative error in the middle %+.4f; %d steps, %.3f s\n",
-              a, b, width / slant, error, report.steps, report.seconds_total);
+  PetscPrintf(MPI_COMM_WORLD, "channel (%d, %d), %.1f cells wide: relative error in the middle %+.4f; %d steps, %.3f s\n", a, b,
+              width / slant, error, report.steps, report.seconds_total);
   return std::abs(error);
 }
 
