@@ -14,15 +14,30 @@
 
 namespace nunatak {
 
-/// Solve for the distances. Host memory; the grid must not be periodic. `seeds` may be empty: they are then looked for.
-/// Communicates: per round one ghost exchange; per check one maximum (sweep: every round; bfs: after 4, 8, 16, ... rounds).
-inline DistanceReport solve_distances(Ranks& ranks, DistanceSolver solver, const DistanceFields& fields,
-                                      const DistanceSeeds& seeds = {}, const DistanceMaxima& maxima = {}) {
-  if (ranks.decomposition().periodic_x || ranks.decomposition().periodic_y) {
-    throw std::invalid_argument("distances: expected a grid that is not periodic, found a periodic one");
+class Distances {
+public:
+  /// The grid must not be periodic. `ranks` must outlive this object, which keeps its work space between calls.
+  Distances(Ranks& ranks, DistanceSolver solver) : m_ranks(ranks), m_solver(solver) {
+    if (ranks.decomposition().periodic_x || ranks.decomposition().periodic_y) {
+      throw std::invalid_argument("distances: expected a grid that is not periodic, found a periodic one");
+    }
   }
-  if (solver == DistanceSolver::sweep) return sweep_distances(ranks, fields, maxima);
-  return bfs_distances(ranks, fields, seeds.empty() ? find_seeds(ranks, fields) : seeds, maxima);
-}
+
+  /// Host memory. Communicates: per round one ghost exchange; per check one maximum (sweep: every round; bfs: after 4, 8, 16, ...
+  /// rounds).
+  DistanceReport solve(const DistanceProblem& problem) {
+    DistanceReport report =
+        m_solver == DistanceSolver::sweep
+            ? sweep_distances(m_ranks, problem.fields, problem.maxima)
+            : bfs_distances(m_ranks, problem.fields, problem.seeds.empty() ? find_seeds(m_ranks, problem.fields) : problem.seeds,
+                            problem.maxima);
+    report.solver = m_solver;
+    return report;
+  }
+
+private:
+  Ranks& m_ranks;
+  DistanceSolver m_solver;
+};
 
 } // namespace nunatak

@@ -12,11 +12,28 @@ namespace nunatak {
 
 enum class DistanceSolver { sweep, bfs };
 
-/// "sweep", "bfs"; an invalid_argument for another name.
+/// All solvers and their names.
+inline const std::vector<std::pair<DistanceSolver, std::string>>& distance_solvers() {
+  static const std::vector<std::pair<DistanceSolver, std::string>> all = {{DistanceSolver::sweep, "sweep"},
+                                                                          {DistanceSolver::bfs, "bfs"}};
+  return all;
+}
+
+inline const std::string& name_of(DistanceSolver solver) {
+  for (const auto& [known, name] : distance_solvers()) {
+    if (known == solver) return name;
+  }
+  throw std::logic_error("distance solver without a name");
+}
+
+/// An invalid_argument for a name that is not there.
 inline DistanceSolver distance_solver(const std::string& name) {
-  if (name == "sweep") return DistanceSolver::sweep;
-  if (name == "bfs") return DistanceSolver::bfs;
-  throw std::invalid_argument("distance solver '" + name + "': expected sweep or bfs");
+  std::string expected;
+  for (const auto& [solver, known] : distance_solvers()) {
+    if (known == name) return solver;
+    expected += (expected.empty() ? "" : ", ") + known;
+  }
+  throw std::invalid_argument("distance solver '" + name + "': expected one of " + expected);
 }
 
 /// Distance fields to be solved, each over all local ranks: field[f][local].
@@ -31,9 +48,18 @@ using DistanceSeeds = std::vector<std::vector<std::vector<int>>>;
 /// that finds out that nothing changes any more. Equal sizes on all ranks.
 using DistanceMaxima = std::function<std::vector<std::int64_t>(int local)>;
 
+/// What is asked for.
+struct DistanceProblem {
+  DistanceFields fields;
+  DistanceSeeds seeds = {};       ///< may be empty: they are then looked for
+  DistanceMaxima maxima = {};     ///< may be empty
+  std::vector<char> members = {}; ///< of each rank: does it own cells of the domain? Empty if the caller does not know
+};
+
 struct DistanceReport {
-  int rounds = 0;                   ///< of ghost exchange
-  std::vector<std::int64_t> maxima; ///< of DistanceMaxima, over all ranks
+  DistanceSolver solver = DistanceSolver::sweep; ///< who found the answer
+  int rounds = 0;                                ///< of messages between neighbours
+  std::vector<std::int64_t> maxima;              ///< of DistanceMaxima, over all ranks
 };
 
 /// One collective: the maxima of [changed, what `more` gives]. True if anything changed on any rank.

@@ -2,6 +2,7 @@
 
 #include "kernels/halo_strips.hpp"
 
+#include <algorithm>
 #include <array>
 #include <stdexcept>
 
@@ -9,6 +10,7 @@ namespace nunatak {
 
 namespace {
 constexpr int halo_tag = 17; // plus the direction 0..8
+constexpr int exchange_tag = 31, group_tag = 32;
 
 int direction(int dx, int dy) { return (dy + 1) * 3 + dx + 1; }
 } // namespace
@@ -98,5 +100,102 @@ std::vector<std::int64_t> MpiRanks::gather_all(const std::vector<std::vector<std
   m_traffic.collectives += 1;
   return all;
 }
+
+void MpiRanks::exchange(const std::vector<std::vector<Packet>>& out, std::vector<std::vector<Packet>>& in) {
+  std::vector<Packet>& incoming = in[0];
+  std::vector<MPI_Request> requests(incoming.size() + out[0].size());
+  std::vector<MPI_Status> statuses(requests.size());
+  std::size_t n = 0;
+  for (Packet& packet : incoming) {
+    MPI_Irecv(packet.words.data(), static_cast<int>(packet.words.size()), MPI_INT, packet.rank, exchange_tag, m_comm,
+              &requests[n++]);
+  }
+  for (const Packet& packet : out[0]) {
+    MPI_Isend(packet.words.data(), static_cast<int>(packet.words.size()), MPI_INT, packet.rank, exchange_tag, m_comm,
+              &requests[n++]);
+    m_traffic.messages += 1, m_traffic.bytes += static_cast<std::int64_t>(packet.words.size() * sizeof(int));
+  }
+  MPI_Waitall(static_cast<int>(n), requests.data(), statuses.data());
+  for (std::size_t p = 0; p < incoming.size(); ++p) {
+    int words = 0;
+    MPI_Get_count(&statuses[p], MPI_INT, &words);
+    incoming[p].words.resize(static_cast<std::size_t>(words));
+  }
+  m_traffic.exchanges += 1;
+}
+
+class MpiRanks::MpiGroup final : public Group {
+public:
+  MpiGroup(MpiRanks& ranks, std::vector<int> ranks_in_it) : Group(std::move(ranks_in_it)), m_ranks(ranks) {
+    if (!std::binary_search(members().begin(), members().end(), ranks.m_rank)) return;
+    MPI_Group all = MPI_GROUP_NULL, some = MPI_GROUP_NULL;
+    MPI_Comm_group(ranks.m_comm, &all);
+    MPI_Group_incl(all, static_cast<int>(members().size()), members().data(), &some);
+    MPI_Comm_create_group(ranks.m_comm, some, group_tag, &m_comm);
+    MPI_Group_free(&some);
+    MPI_Group_free(&all);
+    MPI_Comm_rank(m_comm, &m_position);
+  }
+  ~MpiGroup() override {
+    if (m_comm != MPI_COMM_NULL) MPI_Comm_free(&m_comm);
+  }
+  MpiGroup(const MpiGroup&) = delete;
+  MpiGroup& operator=(const MpiGroup&) = delete;
+
+  void start_max(const std::vector<std::int64_t>& values) override {
+    m_mine = values[0];
+    MPI_Iallreduce(&m_mine, &m_maximum, 1, MPI_INT64_T, MPI_MAX, m_comm, &m_request);
+    m_ranks.m_traffic.lagged += 1;
+  }
+  std::int64_t finish_max() override {
+    MPI_Wait(&m_request, MPI_STATUS_IGNORE);
+    return m_maximum;
+  }
+
+  std::vector<std::vector<int>> gather(int root, const std::vector<std::vector<int>>& contributions) override {
+    const int mine = static_cast<int>(contributions[0].size());
+    std::vector<int> lengths(at_root(root) ? members().size() : 0);
+    MPI_Gather(&mine, 1, MPI_INT, lengths.data(), 1, MPI_INT, root, m_comm);
+    const std::vector<int> starts = starts_of(lengths);
+    std::vector<int> all(at_root(root) ? static_cast<std::size_t>(starts.back()) : 0);
+    MPI_Gatherv(contributions[0].data(), mine, MPI_INT, all.data(), lengths.data(), starts.data(), MPI_INT, root, m_comm);
+    m_ranks.m_traffic.collectives += 2;
+    std::vector<std::vector<int>> by_member;
+    for (std::size_t n = 0; n < lengths.size(); ++n) by_member.emplace_back(all.begin() + starts[n], all.begin() + starts[n + 1]);
+    return by_member;
+  }
+
+  std::vector<std::vector<int>> scatter(int root, const std::vector<std::vector<int>>& shares) override {
+    std::vector<int> lengths, all;
+    if (at_root(root)) {
+      for (const std::vector<int>& share : shares) {
+        lengths.push_back(static_cast<int>(share.size()));
+        all.insert(all.end(), share.begin(), share.end());
+      }
+    }
+    int length = 0;
+    MPI_Scatter(lengths.data(), 1, MPI_INT, &length, 1, MPI_INT, root, m_comm);
+    std::vector<std::vector<int>> mine{std::vector<int>(static_cast<std::size_t>(length))};
+    MPI_Scatterv(all.data(), lengths.data(), starts_of(lengths).data(), MPI_INT, mine[0].data(), length, MPI_INT, root, m_comm);
+    m_ranks.m_traffic.collectives += 2;
+    return mine;
+  }
+
+private:
+  bool at_root(int root) const { return m_position == root; }
+  static std::vector<int> starts_of(const std::vector<int>& lengths) { // and the end
+    std::vector<int> starts{0};
+    for (const int length : lengths) starts.push_back(starts.back() + length);
+    return starts;
+  }
+
+  MpiRanks& m_ranks;
+  MPI_Comm m_comm = MPI_COMM_NULL;
+  int m_position = -1;
+  MPI_Request m_request = MPI_REQUEST_NULL;
+  std::int64_t m_mine = 0, m_maximum = 0;
+};
+
+std::unique_ptr<Group> MpiRanks::group(std::vector<int> members) { return std::make_unique<MpiGroup>(*this, std::move(members)); }
 
 } // namespace nunatak

@@ -23,6 +23,8 @@ public:
   std::vector<std::int64_t> gather_all(const std::vector<std::vector<std::int64_t>>& contributions) override;
   std::vector<std::int64_t> gather_all(const std::vector<std::vector<std::int64_t>>& contributions,
                                        const std::vector<int>& lengths) override;
+  void exchange(const std::vector<std::vector<Packet>>& out, std::vector<std::vector<Packet>>& in) override;
+  std::unique_ptr<Group> group(std::vector<int> members) override;
   std::unique_ptr<Ranks> over(const Decomposition& decomposition) const override {
     return std::make_unique<MpiRanks>(m_comm, decomposition);
   }
@@ -31,6 +33,7 @@ public:
   void update_ghosts(const std::vector<Ghosted>& arrays) { update_ghosts(std::vector<std::vector<Ghosted>>{arrays}); }
 
 private:
+  class MpiGroup;
   MPI_Comm m_comm;
   int m_rank = 0;
 };

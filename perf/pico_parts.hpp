@@ -57,7 +57,7 @@ struct Parts {
     for (std::size_t f = 0; f < 2; ++f) Kokkos::deep_copy(distances[f][0], start[f]);
   }
   void solve(DistanceSolver solver) {
-    rounds[solver == DistanceSolver::sweep] = solve_distances(ranks, solver, distances, seeds).rounds;
+    rounds[solver == DistanceSolver::sweep] = Distances(ranks, solver).solve({distances, seeds}).rounds;
   }
 
   MpiRanks& ranks;

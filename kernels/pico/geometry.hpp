@@ -40,7 +40,7 @@ struct Shelves {
 class ShelfGeometry {
 public:
   ShelfGeometry(Ranks& ranks, double dx, double dy, PicoOptions options)
-      : m_ranks(ranks), m_labels(ranks), m_cell_area(dx * dy), m_options(options) {
+      : m_ranks(ranks), m_labels(ranks), m_distances(ranks, options.solver), m_cell_area(dx * dy), m_options(options) {
     options.check();
     if (!(dx > 0.0) || !(dy > 0.0)) throw std::invalid_argument("PICO: expected dx > 0 and dy > 0");
     const auto locals = static_cast<std::size_t>(ranks.local_size());
@@ -190,7 +190,7 @@ private:
       }
       return d;
     };
-    const DistanceReport report = solve_distances(m_ranks, m_options.solver, fields, m_seeds, farthest);
+    const DistanceReport report = m_distances.solve({fields, m_seeds, farthest});
     m_result.rounds = report.rounds;
     m_result.d_max = static_cast<int>(*std::max_element(report.maxima.begin(), report.maxima.end()));
     m_result.boxes.assign(1, 0);
@@ -300,6 +300,7 @@ private:
 
   Ranks& m_ranks;
   Labels m_labels;
+  Distances m_distances;
   double m_cell_area;
   PicoOptions m_options;
   std::vector<Array2<Code>> m_codes; // with valid ghosts after classify() and the exchange

@@ -40,7 +40,7 @@ Grid<int> with_seeds(const Grid<int>& mask, unsigned every, unsigned seed) {
 DistanceReport solve(VirtualRanks& ranks, DistanceSolver solver, std::vector<Grid<int>>& grids) {
   DistanceFields fields;
   for (const auto& grid : grids) fields.push_back(scatter(ranks, grid));
-  const DistanceReport report = solve_distances(ranks, solver, fields);
+  const DistanceReport report = Distances(ranks, solver).solve({fields});
   for (std::size_t f = 0; f < grids.size(); ++f) grids[f] = gather(ranks, fields[f]);
   return report;
 }
@@ -105,7 +105,7 @@ TEST_CASE("rounds and collectives: one rank needs no ghosts; few rounds are chec
   const auto maxima = [](int local) { return std::vector<std::int64_t>{local, 5}; };
   const auto run = [&](int px, int py, DistanceSolver solver, VirtualRanks& ranks) {
     DistanceFields fields{scatter(ranks, start)};
-    const DistanceReport report = solve_distances(ranks, solver, fields, {}, maxima);
+    const DistanceReport report = Distances(ranks, solver).solve({fields, {}, maxima});
     CHECK(report.maxima == std::vector<std::int64_t>{px * py - 1, 5});
     CHECK(gather(ranks, fields[0])(23, 23) == 47);
     return report.rounds;
@@ -129,6 +129,5 @@ TEST_CASE("names of solvers; periodic grids are refused") {
   Decomposition d = Decomposition::make(8, 8, 2);
   d.periodic_y = true;
   VirtualRanks ranks(d);
-  DistanceFields fields{scatter(ranks, Grid<int>(8, 8))};
-  CHECK_THROWS_WITH(solve_distances(ranks, DistanceSolver::bfs, fields), Catch::Matchers::ContainsSubstring("periodic"));
+  CHECK_THROWS_WITH(Distances(ranks, DistanceSolver::bfs), Catch::Matchers::ContainsSubstring("periodic"));
 }

@@ -2,8 +2,10 @@
 #include "kernels/fixed_sum.hpp"
 #include "kernels/virtual_ranks.hpp"
 #include "tests/kernels/ghost_checks.hpp"
+#include "tests/kernels/message_checks.hpp"
 
 #include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers_floating_point.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 
 #include <random>
@@ -48,6 +50,61 @@ TEST_CASE("one message per neighbour, whatever the number of arrays") {
   VirtualRanks ranks(Decomposition::make(12, 12, 3, 3));
   check_ghosts(ranks);
   CHECK(ranks.traffic().messages == 4 * 3 + 4 * 5 + 8);
+}
+
+TEST_CASE("messages between ranks, and groups of ranks") {
+  for (int px : {1, 2, 5}) {
+    for (int py : {1, 3}) {
+      VirtualRanks ranks(Decomposition::make(11, 9, px, py));
+      check_messages(ranks);
+      check_group(ranks);
+    }
+  }
+}
+
+TEST_CASE("a message that is not expected, or longer than expected, is an error that names the ranks") {
+  VirtualRanks ranks(Decomposition::make(4, 4, 2, 1));
+  const std::vector<std::vector<Packet>> out = {{{1, {7, 7}}}, {}};
+  std::vector<std::vector<Packet>> none(2), short_one = {{}, {{0, {0}}}}, another = {{{1, {0}}}, {{0, {0, 0}}}};
+  CHECK_THROWS_WITH(ranks.exchange(out, none), Catch::Matchers::ContainsSubstring("rank 1 expects none from rank 0"));
+  CHECK_THROWS_WITH(ranks.exchange(out, short_one), Catch::Matchers::ContainsSubstring("2 words to rank 1"));
+  CHECK_THROWS_WITH(ranks.exchange(out, another), Catch::Matchers::ContainsSubstring("2 expected, 1 sent"));
+}
+
+TEST_CASE("LogGP: work, a message, a collective, and the critical path through them") {
+  LogGP m;
+  m.L = 5.0, m.o = 1.0, m.g = 3.0, m.G = 0.5, m.visit = 2.0;
+  VirtualRanks ranks(Decomposition::make(4, 4, 4, 1), m);
+  ranks.work(0, 10); // 20 s on rank 0
+  std::vector<std::vector<Packet>> out(4), in(4);
+  out[0] = {{1, {1, 2}}, {2, {}}};
+  in[1] = {{0, {0, 0}}}, in[2] = {{0, {0}}};
+  ranks.exchange(out, in);
+  const auto& clock = *ranks.clock();
+  using Catch::Matchers::WithinAbs;
+  CHECK_THAT(clock.of(0).time, WithinAbs(22.0, 1e-12));                   // 20 + o + o
+  CHECK_THAT(clock.of(1).time, WithinAbs(21.0 + 3.5 + 5.0 + 1.0, 1e-12)); // 7 G more than the first byte, L, o
+  CHECK_THAT(clock.of(2).time, WithinAbs(24.5 + 5.0 + 1.0, 1e-12));       // the wire is free after 3.5 s > g
+  CHECK(clock.of(3).time == 0.0);
+  CHECK(clock.critical().messages == 1);
+  CHECK(clock.critical().work == 20.0);
+
+  std::vector<std::vector<std::int64_t>> values(4, {0});
+  ranks.max(values);
+  CHECK_THAT(clock.of(3).time, WithinAbs(30.5 + 2 * (2.0 + 5.0 + 3.5), 1e-12)); // two steps of 8 bytes
+  CHECK(clock.critical().collectives == 1);
+
+  // a reduction that does not block overlaps with work
+  ranks.restart_clock();
+  const auto group = ranks.group({1, 3});
+  group->start_max({0, 5, 0, 4});
+  ranks.work(1, 100);
+  CHECK(group->finish_max() == 5);
+  CHECK(ranks.clock()->of(1).time == 200.0);
+  CHECK_THAT(ranks.clock()->of(3).time, WithinAbs(10.5, 1e-12));
+  CHECK(ranks.clock()->of(0).time == 0.0);
+  CHECK(ranks.traffic().lagged == 1);
+  CHECK(ranks.work_of_ranks() == std::vector<std::int64_t>{0, 100, 0, 0});
 }
 
 TEST_CASE("fixed-point sums are the same in any order and accurate") {

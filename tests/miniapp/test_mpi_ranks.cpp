@@ -1,6 +1,7 @@
 // The MPI ghost exchange and collectives, against the same checks as the virtual ones.
 #include "miniapp/mpi_ranks.hpp"
 #include "tests/kernels/ghost_checks.hpp"
+#include "tests/kernels/message_checks.hpp"
 
 using namespace nunatak;
 
@@ -31,4 +32,12 @@ TEST_CASE("sum, max and gather over ranks") {
   std::vector<std::int64_t> expected;
   for (int r = 0; r < size; ++r) expected.insert(expected.end(), static_cast<std::size_t>(r), r);
   CHECK(all == expected);
+}
+
+TEST_CASE("messages between ranks, and groups of ranks") {
+  int size = 1;
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  MpiRanks ranks(MPI_COMM_WORLD, Decomposition::make(11, 9, size));
+  check_messages(ranks);
+  check_group(ranks);
 }

@@ -79,7 +79,7 @@ TEST_CASE("a serpentine across the ranks is 881 long") {
       }
       return std::vector<std::int64_t>{d};
     };
-    CHECK(solve_distances(ranks, solver, fields, {}, farthest).maxima[0] == 881);
+    CHECK(Distances(ranks, solver).solve({fields, {}, farthest}).maxima[0] == 881);
   }
 }
 

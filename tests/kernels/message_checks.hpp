@@ -1,0 +1,80 @@
+// One check of point-to-point messages and of groups for every kind of Ranks.
+#pragma once
+
+#include "kernels/ranks.hpp"
+
+#include <catch2/catch_test_macros.hpp>
+
+namespace nunatak {
+
+/// Rank r sends r + 1 numbers r to the next rank and its negative to the one before, and expects room for more.
+inline void check_messages(Ranks& ranks) {
+  const int size = ranks.decomposition().size(), longest = size + 3;
+  std::vector<std::vector<Packet>> out, in;
+  for (int local = 0; local < ranks.local_size(); ++local) {
+    const int r = ranks.first() + local;
+    out.emplace_back(), in.emplace_back();
+    if (r + 1 < size) {
+      out.back().push_back({r + 1, std::vector<int>(static_cast<std::size_t>(r + 1), r)});
+      in.back().push_back({r + 1, std::vector<int>(static_cast<std::size_t>(longest))});
+    }
+    if (r > 0) {
+      out.back().push_back({r - 1, {-r}});
+      in.back().push_back({r - 1, std::vector<int>(static_cast<std::size_t>(longest))});
+    }
+  }
+  ranks.exchange(out, in);
+  for (int local = 0; local < ranks.local_size(); ++local) {
+    const int r = ranks.first() + local;
+    for (const Packet& packet : in[local]) {
+      if (packet.rank > r) CHECK(packet.words == std::vector<int>{-(r + 1)});
+      if (packet.rank < r) CHECK(packet.words == std::vector<int>(static_cast<std::size_t>(r), r - 1));
+    }
+  }
+}
+
+/// The odd ranks, or all if there is one rank: maxima, gather and scatter among themselves.
+inline void check_group(Ranks& ranks) {
+  const int size = ranks.decomposition().size();
+  std::vector<int> members;
+  for (int r = size > 1 ? 1 : 0; r < size; r += 2) members.push_back(r);
+  const auto group = ranks.group(members);
+  CHECK(group->members() == members);
+  const auto member = [&](int local) { return size == 1 || (ranks.first() + local) % 2 == 1; };
+  bool any = false;
+  for (int local = 0; local < ranks.local_size(); ++local) any = any || member(local);
+  if (!any) return;
+
+  const auto locals = static_cast<std::size_t>(ranks.local_size());
+  std::vector<std::int64_t> values(locals, 1000); // of the others: not read
+  std::vector<std::vector<int>> contributions(locals);
+  for (std::size_t local = 0; local < locals; ++local) {
+    const int r = ranks.first() + static_cast<int>(local);
+    if (!member(static_cast<int>(local))) continue;
+    values[local] = 10 * r;
+    contributions[local].assign(static_cast<std::size_t>(r), r);
+  }
+  for (int turn = 0; turn < 2; ++turn) {
+    group->start_max(values);
+    CHECK(group->finish_max() == 10 * members.back());
+  }
+  const int root = static_cast<int>(members.size()) - 1;
+  std::vector<std::vector<int>> all = group->gather(root, contributions);
+  if (ranks.first() == members.back() || locals > 1) {
+    REQUIRE(all.size() == members.size());
+    for (std::size_t n = 0; n < all.size(); ++n) {
+      CHECK(all[n] == std::vector<int>(static_cast<std::size_t>(members[n]), members[n]));
+      all[n].push_back(-members[n]);
+    }
+  }
+  const std::vector<std::vector<int>> share = group->scatter(root, all);
+  for (std::size_t local = 0; local < locals; ++local) {
+    const int r = ranks.first() + static_cast<int>(local);
+    if (!member(static_cast<int>(local))) continue;
+    std::vector<int> expected(static_cast<std::size_t>(r), r);
+    expected.push_back(-r);
+    CHECK(share[local] == expected);
+  }
+}
+
+} // namespace nunatak
