@@ -9,7 +9,7 @@ say() { printf '\033[1m[setup]\033[0m %s\n' "$*"; }
 root() { if [ "$(id -u)" = 0 ]; then "$@"; else sudo "$@"; fi; }
 
 # --- distribution packages -------------------------------------------------------------------------------------------
-packages=(g++ cmake ninja-build git pkg-config python3-venv python3-pip
+packages=(g++ cmake ninja-build ccache git pkg-config python3-venv python3-pip
   libpetsc-real-dev libopenmpi-dev openmpi-bin libpnetcdf-dev pnetcdf-bin libnetcdf-mpi-dev
   libudunits2-dev zlib1g-dev nlohmann-json3-dev netcdf-bin cdo nco)
 missing() { for p in "$@"; do dpkg-query -W -f='${Status}' "$p" 2>/dev/null | grep -q 'ok installed' || echo "$p"; done; }
