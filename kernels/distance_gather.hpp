@@ -13,6 +13,9 @@
 //                . n = =      = left neighbour known      ^ lower neighbour known      . outside
 //                n = . ^
 //
+// Measured on Antarctica at 8 km: domain 0.07 bits per cell of the patches and distances 1.65 per cell of the domain on one rank,
+// 0.26 and 1.67 on 16 x 16.
+//
 // The search goes level by level and writes each cell once, so its bits are those of every other solver.
 #pragma once
 
@@ -47,60 +50,66 @@ struct FlatField {
 
   /// -1, 0, 1 of each cell.
   std::vector<int> encode_domain() const {
-    Trits trits;
-    trits.reserve(static_cast<std::size_t>(xm) * static_cast<std::size_t>(ym));
+    TritWriter trits;
     for (std::ptrdiff_t j = 1; j <= ym; ++j) {
-      for (int i = 1; i <= xm; ++i) trits.push_back(static_cast<signed char>(d[j * stride + i]));
+      const int *c = d + j * stride + 1, *end = c + xm;
+      while (c < end) {
+        const int *start = c, value = *c;
+        while (c < end && *c == value) ++c;
+        trits.put(value, c - start);
+      }
     }
     std::vector<int> words;
-    encode_trits(trits, words);
+    trits.append_to(words);
     return words;
   }
 
-  /// f(cell) for each seed.
+  /// All cells are -1 and get their values, f(cell) for each seed.
   template <class F> void decode_domain(const std::vector<int>& words, const F& f) const {
-    Trits trits;
-    decode_trits(words.data(), static_cast<std::size_t>(xm) * static_cast<std::size_t>(ym), trits);
-    const signed char* trit = trits.data();
+    TritReader trits(words.data());
+    TritRun run{-1, 0};
     for (std::ptrdiff_t j = 1; j <= ym; ++j) {
-      for (std::ptrdiff_t c = j * stride + 1; c <= j * stride + xm; ++c) {
-        d[c] = *trit++;
-        if (d[c] == 1) f(c);
+      for (std::int64_t i = 1; i <= xm;) {
+        if (run.length == 0) run = trits.run();
+        const std::int64_t end = std::min<std::int64_t>(xm + 1, i + run.length);
+        run.length -= end - i;
+        if (run.trit < 0) i = end;
+        for (; i < end; ++i) {
+          d[j * stride + i] = run.trit;
+          if (run.trit == 1) f(j * stride + i);
+        }
       }
     }
   }
 
   std::vector<int> encode_distances() const {
-    Trits steps;
+    TritWriter steps;
     ByteWriter told;
-    int last = 0;
+    std::int64_t last = 0;
     for_each_domain_cell([&](std::ptrdiff_t c, std::ptrdiff_t known) {
-      if (known >= 0) return steps.push_back(static_cast<signed char>(d[c] - d[known]));
-      const int change = d[c] - last;
-      told.put(change < 0 ? 2u * static_cast<std::uint32_t>(-change) - 1u : 2u * static_cast<std::uint32_t>(change));
+      if (known >= 0) return steps.put(d[c] - d[known]);
+      const std::int64_t change = d[c] - last; // 0, -1, 1, -2, 2, ... are told as 0, 1, 2, 3, 4, ...
+      told.put(static_cast<std::uint64_t>(change < 0 ? -2 * change - 1 : 2 * change));
       last = d[c];
     });
     std::vector<int> words;
-    encode_trits(steps, words);
+    steps.append_to(words);
     told.append_to(words);
     return words;
   }
 
   /// The domain is here, and becomes the distances.
   void decode_distances(const std::vector<int>& words) const {
-    std::size_t count = 0;
-    for_each_domain_cell([&](std::ptrdiff_t, std::ptrdiff_t known) { count += known >= 0; });
-    Trits steps;
-    ByteReader told(decode_trits(words.data(), count, steps));
-    const signed char* step = steps.data();
-    int last = 0;
+    TritReader steps(words.data());
+    ByteReader told(steps.end());
+    std::int64_t last = 0;
     for_each_domain_cell([&](std::ptrdiff_t c, std::ptrdiff_t known) {
       if (known >= 0) {
-        d[c] = d[known] + *step++;
+        d[c] = d[known] + steps.get();
       } else {
-        const std::uint32_t change = told.get();
-        last += change % 2 != 0 ? -static_cast<int>(change / 2 + 1) : static_cast<int>(change / 2);
-        d[c] = last;
+        const std::int64_t change = static_cast<std::int64_t>(told.get());
+        last += change % 2 != 0 ? -(change + 1) / 2 : change / 2;
+        d[c] = static_cast<int>(last);
       }
     });
   }

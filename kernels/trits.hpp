@@ -13,12 +13,10 @@
 
 namespace nunatak {
 
-using Trits = std::vector<signed char>; ///< of -1, 0, 1
-
 /// Numbers as bytes: 7 bits in each, low bits first; the highest bit says that more follow.
 class ByteWriter {
 public:
-  void put(std::uint32_t number) {
+  void put(std::uint64_t number) {
     for (; number >= 128; number >>= 7) m_bytes.push_back(static_cast<unsigned char>(number | 128));
     m_bytes.push_back(static_cast<unsigned char>(number));
   }
@@ -36,10 +34,10 @@ private:
 class ByteReader {
 public:
   explicit ByteReader(const int* words) : m_byte(reinterpret_cast<const unsigned char*>(words)) {}
-  std::uint32_t get() {
-    std::uint32_t number = 0;
+  std::uint64_t get() {
+    std::uint64_t number = 0;
     for (int shift = 0;; shift += 7) {
-      const std::uint32_t byte = *m_byte++;
+      const std::uint64_t byte = *m_byte++;
       number |= (byte & 127) << shift;
       if (byte < 128) return number;
     }
@@ -49,53 +47,83 @@ private:
   const unsigned char* m_byte;
 };
 
-/// Append `trits` to `words`: the number of words with runs, then these; or 0, then the packed words.
-inline void encode_trits(const Trits& trits, std::vector<int>& words) {
-  constexpr std::size_t per_word = 20;
-  const std::size_t packed_words = (trits.size() + per_word - 1) / per_word;
-  ByteWriter runs;
-  for (std::size_t n = 0; n < trits.size() && runs.size_in_words() < packed_words;) {
-    std::size_t end = n + 1;
-    while (end < trits.size() && trits[end] == trits[n]) ++end;
-    for (std::size_t length = end - n; length > 0;) { // a number of 32 bits holds runs of up to 2^30
-      const std::size_t part = length < (std::size_t{1} << 30) ? length : std::size_t{1} << 30;
-      runs.put(static_cast<std::uint32_t>(3 * (part - 1)) + static_cast<std::uint32_t>(trits[n] + 1));
-      length -= part;
-    }
-    n = end;
-  }
-  if (runs.size_in_words() < packed_words) {
-    words.push_back(static_cast<int>(runs.size_in_words()));
-    return runs.append_to(words);
-  }
-  words.push_back(0);
-  for (std::size_t n = 0; n < trits.size(); n += per_word) {
-    const std::size_t end = n + per_word < trits.size() ? n + per_word : trits.size();
-    std::uint32_t word = 0;
-    for (std::size_t digit = end; digit-- > n;) word = 3 * word + static_cast<std::uint32_t>(trits[digit] + 1);
-    words.push_back(static_cast<int>(word));
-  }
-}
+struct TritRun {
+  int trit; ///< -1, 0 or 1
+  std::int64_t length;
+};
 
-/// Read `count` of them; returns what follows in the message.
-inline const int* decode_trits(const int* words, std::size_t count, Trits& trits) {
-  trits.resize(count);
-  const std::size_t run_words = static_cast<std::size_t>(*words++);
-  if (run_words > 0) {
-    ByteReader runs(words);
-    for (std::size_t n = 0; n < count;) {
-      const std::uint32_t run = runs.get();
-      const std::size_t length = run / 3 + 1;
-      std::memset(trits.data() + n, static_cast<int>(run % 3) - 1, length);
-      n += length;
+class TritWriter {
+public:
+  void put(int trit, std::int64_t length = 1) {
+    if (trit != m_run.trit) end_run(), m_run.trit = trit;
+    m_run.length += length;
+    m_count += length;
+  }
+
+  /// The number of words of runs, then these; or minus the number of packed words, then these.
+  void append_to(std::vector<int>& words) {
+    end_run();
+    const std::int64_t run_words = static_cast<std::int64_t>(m_runs.size_in_words()), packed_words = (m_count + 19) / 20;
+    words.push_back(static_cast<int>(run_words < packed_words ? run_words : -packed_words));
+    if (run_words < packed_words) return m_runs.append_to(words);
+    std::vector<int> runs;
+    m_runs.append_to(runs);
+    ByteReader reader(runs.data());
+    std::uint32_t word = 0, digit = 1; // 3^n
+    for (std::int64_t n = 0, left = 0, value = 0; n < m_count; ++n, --left) {
+      if (left == 0) {
+        const std::int64_t run = static_cast<std::int64_t>(reader.get());
+        left = run / 3 + 1, value = run % 3;
+      }
+      word += digit * static_cast<std::uint32_t>(value);
+      digit *= 3;
+      if (n % 20 != 19 && n + 1 != m_count) continue;
+      words.push_back(static_cast<int>(word));
+      word = 0, digit = 1;
     }
-    return words + run_words;
   }
-  for (std::size_t n = 0; n < count; ++words) {
-    std::uint32_t word = static_cast<std::uint32_t>(*words);
-    for (int digit = 0; digit < 20 && n < count; ++digit, word /= 3) trits[n++] = static_cast<signed char>(word % 3) - 1;
+
+private:
+  void end_run() {
+    if (m_run.length > 0) m_runs.put(static_cast<std::uint64_t>(3 * (m_run.length - 1) + m_run.trit + 1));
+    m_run.length = 0;
   }
-  return words;
-}
+
+  TritRun m_run{0, 0};
+  std::int64_t m_count = 0;
+  ByteWriter m_runs;
+};
+
+/// The reader must know where to stop.
+class TritReader {
+public:
+  explicit TritReader(const int* words)
+      : m_packed(words[0] < 0), m_next(words + 1), m_end(m_next + (m_packed ? -words[0] : words[0])), m_runs(m_next) {}
+
+  TritRun run() {
+    if (!m_packed) {
+      const std::int64_t run = static_cast<std::int64_t>(m_runs.get());
+      return {static_cast<int>(run % 3) - 1, run / 3 + 1};
+    }
+    if (m_digits == 0) m_word = static_cast<std::uint32_t>(*m_next++), m_digits = 20;
+    const int trit = static_cast<int>(m_word % 3) - 1;
+    m_word /= 3, m_digits -= 1;
+    return {trit, 1};
+  }
+  int get() {
+    if (m_now.length == 0) m_now = run();
+    m_now.length -= 1;
+    return m_now.trit;
+  }
+  const int* end() const { return m_end; } ///< what follows in the message
+
+private:
+  bool m_packed;
+  const int *m_next, *m_end;
+  ByteReader m_runs;
+  std::uint32_t m_word = 0;
+  int m_digits = 0;
+  TritRun m_now{0, 0};
+};
 
 } // namespace nunatak

@@ -70,14 +70,19 @@ int wrong(int px, int py, const std::vector<Grid<int>>& start, const std::vector
   return differ;
 }
 
+using Trits = std::vector<int>;
+
 std::size_t words_of(const Trits& trits) {
+  TritWriter writer;
+  for (const int trit : trits) writer.put(trit);
   std::vector<int> words{7};
-  encode_trits(trits, words);
+  writer.append_to(words);
   words.push_back(42);
-  Trits back;
-  const int* end = decode_trits(words.data() + 1, trits.size(), back);
-  CHECK(back == trits);
-  CHECK(end == &words.back());
+  TritReader reader(words.data() + 1);
+  int wrong = 0;
+  for (const int trit : trits) wrong += reader.get() == trit ? 0 : 1;
+  CHECK(wrong == 0);
+  CHECK(reader.end() == &words.back());
   return words.size() - 2;
 }
 
@@ -91,13 +96,13 @@ TEST_CASE("trits: runs or digits of base 3, whichever is smaller") {
   CHECK(words_of(Trits(20, 1)) == 2);
   CHECK(words_of(Trits(1000, -1)) == 2); // one run
   Trits runs(42, 1);
-  for (const int value : {0, -1, 1}) runs.insert(runs.end(), 42, static_cast<signed char>(value));
+  for (const int value : {0, -1, 1}) runs.insert(runs.end(), 42, value);
   CHECK(words_of(runs) == 2); // four runs of one byte
   runs.push_back(0);
   CHECK(words_of(runs) == 3);
   Trits noise;
   std::mt19937 random(5);
-  for (int n = 0; n < 4001; ++n) noise.push_back(static_cast<signed char>(random() % 3) - 1);
+  for (int n = 0; n < 4001; ++n) noise.push_back(static_cast<int>(random() % 3) - 1);
   CHECK(words_of(noise) == 1 + 201); // 1.6 bits each
 }
 
