@@ -92,6 +92,11 @@ private:
       for (int r = 0; r < m_ranks.local_size(); ++r) mine.push_back({cells_of_domain(m_ranks.patch(r), problem.fields, r)});
       cells = m_ranks.gather_all(mine, std::vector<int>(static_cast<std::size_t>(m_ranks.decomposition().size()), 1));
     } else {
+      if (problem.members.size() != static_cast<std::size_t>(m_ranks.decomposition().size())) {
+        throw std::invalid_argument("distances: members: expected an entry for each of " +
+                                    std::to_string(m_ranks.decomposition().size()) + " ranks, found " +
+                                    std::to_string(problem.members.size()));
+      }
       for (int r = 0; r < m_ranks.decomposition().size(); ++r)
         cells.push_back(problem.members[r] ? m_ranks.decomposition().patch(r).cells() : 0);
     }
@@ -102,6 +107,7 @@ private:
     }
     if (problem.cells > 0) cost.cells = problem.cells;
     cost.members = static_cast<int>(members.size());
+    cost.patch = static_cast<double>(m_ranks.decomposition().Mx) * m_ranks.decomposition().My / m_ranks.decomposition().size();
     if (m_members && m_members->members() == members) return cost;
     m_takes_part = std::any_of(members.begin(), members.end(), [&](int rank) {
       return rank >= m_ranks.first() && rank < m_ranks.first() + m_ranks.local_size();

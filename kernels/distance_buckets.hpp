@@ -28,7 +28,7 @@ public:
   BucketDistances(Ranks& ranks, Group& members, int lag, int guard)
       : m_ranks(ranks), m_members(members), m_lag(lag), m_guard(guard) {}
 
-  /// False if it gave up, the same on all members: fields then hold numbers above the distances, or 0; seeds are 1 still.
+  /// False if it gave up, the same on all members: fields are then as before.
   bool solve(const DistanceFields& fields, const DistanceSeeds& seeds) {
     start(fields, seeds);
     if (m_members.members().size() == 1) return true;
@@ -39,7 +39,12 @@ public:
         if (m_members.finish_max() == 0) return true;
         maximum_of = 0;
       }
-      if (give_up) return false;
+      if (give_up) {
+        for (const Part& part : m_parts) {
+          for (const auto& field : fields) reset(m_ranks.patch(part.local), field[part.local]);
+        }
+        return false;
+      }
       if (maximum_of > 0) continue;
       m_members.start_max(m_news);
       maximum_of = m_rounds;
@@ -79,6 +84,12 @@ private:
         visits += part.seams.back().show(part.waves, m_out[r].back().words);
       }
       m_ranks.work(r, visits);
+    }
+  }
+
+  static void reset(const Patch& p, const Array2<int>& d) {
+    for (int j = 1; j <= p.ym; ++j) {
+      for (int i = 1; i <= p.xm; ++i) d(j, i) = d(j, i) > 1 ? 0 : d(j, i);
     }
   }
 
