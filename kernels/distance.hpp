@@ -4,40 +4,152 @@
 //   . . 4 5 6      Reese et al. (2018), The Cryosphere 12, 1969, section 2: distance to the grounding line, to the front.
 //   0 . . . .
 //
-// Two solvers, the same bits on any domain and decomposition: `sweep` (distance_sweep.hpp) goes over the grid once per level,
-// is twenty lines long, and tells right from wrong; `bfs` (distance_bfs.hpp) visits a cell once per round of ghosts.
+// Solvers, the same bits on any domain and decomposition:
+//   sweep     distance_sweep.hpp     over the grid once per level; twenty lines, tells right from wrong
+//   bfs       distance_bfs.hpp       a queue per patch, rounds of ghosts on all ranks, a reduction per round
+//   buckets   distance_buckets.hpp   messages only where the domain continues, of what has changed; nobody waits for reductions
+//   gather    distance_gather.hpp    the domain to few ranks, solved there
+//   auto      buckets or gather, or buckets until gather would have cost less (distance_cost.hpp)
 // Several fields are solved together: one message per neighbour and round, whatever their number.
 #pragma once
 
 #include "kernels/distance_bfs.hpp"
+#include "kernels/distance_buckets.hpp"
+#include "kernels/distance_gather.hpp"
 #include "kernels/distance_sweep.hpp"
 
 namespace nunatak {
 
+struct DistanceOptions {
+  static constexpr int by_model = -1;
+  LogGP machine = {};   ///< lags and `auto` are chosen for it
+  int guard = by_model; ///< `auto` gives up buckets after so many rounds; 0: never
+};
+
 class Distances {
 public:
-  /// The grid must not be periodic. `ranks` must outlive this object, which keeps its work space between calls.
-  Distances(Ranks& ranks, DistanceSolver solver) : m_ranks(ranks), m_solver(solver) {
+  /// The grid must not be periodic. `ranks` must outlive this object, which keeps the group of ranks between calls.
+  Distances(Ranks& ranks, DistanceSolver solver, const DistanceOptions& options = {})
+      : m_ranks(ranks), m_solver(solver), m_options(options) {
     if (ranks.decomposition().periodic_x || ranks.decomposition().periodic_y) {
       throw std::invalid_argument("distances: expected a grid that is not periodic, found a periodic one");
     }
+    if (options.guard < DistanceOptions::by_model) {
+      throw std::invalid_argument("distances: guard is " + std::to_string(options.guard) +
+                                  ", expected -1, 0, or a number of rounds");
+    }
   }
 
-  /// Host memory. Communicates: per round one ghost exchange; per check one maximum (sweep: every round; bfs: after 4, 8, 16, ...
-  /// rounds).
+  /// Host memory. Communicates: sweep, bfs: per round one ghost exchange and one maximum. buckets, gather, auto: see there; one
+  /// gather if the members are not known, and one maximum if there are maxima. The report is the same on all ranks if there are
+  /// maxima; else ranks without cells of the domain may know of no rounds.
   DistanceReport solve(const DistanceProblem& problem) {
-    DistanceReport report =
-        m_solver == DistanceSolver::sweep
-            ? sweep_distances(m_ranks, problem.fields, problem.maxima)
-            : bfs_distances(m_ranks, problem.fields, problem.seeds.empty() ? find_seeds(m_ranks, problem.fields) : problem.seeds,
-                            problem.maxima);
-    report.solver = m_solver;
+    DistanceReport report;
+    if (m_solver == DistanceSolver::sweep) {
+      report = sweep_distances(m_ranks, problem.fields, problem.maxima);
+      report.solver = m_solver;
+    } else {
+      const DistanceSeeds found = problem.seeds.empty() ? find_seeds(m_ranks, problem.fields) : DistanceSeeds{};
+      const DistanceSeeds& seeds = problem.seeds.empty() ? found : problem.seeds;
+      if (m_solver == DistanceSolver::bfs) {
+        report = bfs_distances(m_ranks, problem.fields, seeds, problem.maxima);
+        report.solver = m_solver;
+      } else {
+        report = among_members(problem, seeds);
+      }
+    }
     return report;
   }
 
 private:
+  DistanceReport among_members(const DistanceProblem& problem, const DistanceSeeds& seeds) {
+    const DistanceCost cost = find_members(problem);
+    const int fields = static_cast<int>(problem.fields.size());
+    const bool automatic = m_solver == DistanceSolver::automatic;
+    DistanceReport report;
+    report.solver = m_solver;
+    if (automatic) {
+      const bool gather = m_options.guard == DistanceOptions::by_model && cost.gather(fields) < cost.fewest_rounds(fields);
+      report.solver = gather ? DistanceSolver::gather : DistanceSolver::buckets;
+    }
+    if (m_takes_part && report.solver == DistanceSolver::buckets) {
+      const int guard = !automatic ? 0 : m_options.guard == DistanceOptions::by_model ? cost.guard(fields) : m_options.guard;
+      BucketDistances buckets(m_ranks, *m_members, cost.lag(), guard);
+      if (!buckets.solve(problem.fields, seeds)) report.solver = DistanceSolver::gather;
+      report.rounds = buckets.rounds();
+    }
+    if (m_takes_part && report.solver == DistanceSolver::gather) gather_distances(m_ranks, *m_members, problem);
+    if (problem.maxima) agree(problem.maxima, report);
+    return report;
+  }
+
+  /// Who owns cells of the domain: as told, or by one gather of their numbers.
+  DistanceCost find_members(const DistanceProblem& problem) {
+    DistanceCost cost{m_options.machine};
+    std::vector<std::int64_t> cells;
+    if (problem.members.empty()) {
+      std::vector<std::vector<std::int64_t>> mine;
+      for (int r = 0; r < m_ranks.local_size(); ++r) mine.push_back({cells_of_domain(m_ranks.patch(r), problem.fields, r)});
+      cells = m_ranks.gather_all(mine, std::vector<int>(static_cast<std::size_t>(m_ranks.decomposition().size()), 1));
+    } else {
+      if (problem.members.size() != static_cast<std::size_t>(m_ranks.decomposition().size())) {
+        throw std::invalid_argument("distances: members: expected an entry for each of " +
+                                    std::to_string(m_ranks.decomposition().size()) + " ranks, found " +
+                                    std::to_string(problem.members.size()));
+      }
+      for (int r = 0; r < m_ranks.decomposition().size(); ++r)
+        cells.push_back(problem.members[r] ? m_ranks.decomposition().patch(r).cells() : 0);
+    }
+    std::vector<int> members;
+    for (int r = 0; r < m_ranks.decomposition().size(); ++r) {
+      if (cells[r] > 0) members.push_back(r);
+      cost.cells += cells[r];
+    }
+    if (problem.cells > 0) cost.cells = problem.cells;
+    cost.members = static_cast<int>(members.size());
+    cost.patch = static_cast<double>(m_ranks.decomposition().Mx) * m_ranks.decomposition().My / m_ranks.decomposition().size();
+    if (m_members && m_members->members() == members) return cost;
+    m_takes_part = std::any_of(members.begin(), members.end(), [&](int rank) {
+      return rank >= m_ranks.first() && rank < m_ranks.first() + m_ranks.local_size();
+    });
+    m_members.reset();
+    if (m_takes_part) m_members = m_ranks.group(members);
+    return cost;
+  }
+
+  static std::int64_t cells_of_domain(const Patch& p, const DistanceFields& fields, int local) {
+    std::int64_t cells = 0;
+    for (int j = 1; j <= p.ym; ++j) {
+      for (int i = 1; i <= p.xm; ++i) {
+        int outside = -1;
+        for (const auto& field : fields) outside &= field[local](j, i);
+        cells += outside >= 0;
+      }
+    }
+    return cells;
+  }
+
+  /// One maximum over all ranks: what the caller wants, who solved, rounds.
+  void agree(const DistanceMaxima& maxima, DistanceReport& report) {
+    std::vector<std::vector<std::int64_t>> values;
+    for (int r = 0; r < m_ranks.local_size(); ++r) {
+      values.push_back(maxima(r));
+      values.back().push_back(report.rounds);
+      values.back().push_back(static_cast<std::int64_t>(report.solver));
+    }
+    m_ranks.max(values);
+    report.solver = static_cast<DistanceSolver>(values[0].back());
+    values[0].pop_back();
+    report.rounds = static_cast<int>(values[0].back());
+    values[0].pop_back();
+    report.maxima = std::move(values[0]);
+  }
+
   Ranks& m_ranks;
   DistanceSolver m_solver;
+  DistanceOptions m_options;
+  std::unique_ptr<Group> m_members; // of the last call; empty where no local rank is a member
+  bool m_takes_part = false;
 };
 
 } // namespace nunatak

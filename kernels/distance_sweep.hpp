@@ -23,6 +23,7 @@ inline DistanceReport sweep_distances(Ranks& ranks, const DistanceFields& fields
     for (int r = 0; r < locals; ++r) {
       const Patch p = ranks.patch(r);
       changed[r] = 0;
+      ranks.work(r, p.cells() * static_cast<std::int64_t>(fields.size()));
       for (const auto& field : fields) {
         const Array2<int>& d = field[r];
         for (int j = 1; j <= p.ym; ++j) {

@@ -1,4 +1,4 @@
-// Distances along the grid: what a problem is made of, for the two solvers (distance.hpp is the front door).
+// Distances along the grid: what a problem is made of, for all solvers (distance.hpp is the front door).
 #pragma once
 
 #include "kernels/ranks.hpp"
@@ -10,12 +10,15 @@
 
 namespace nunatak {
 
-enum class DistanceSolver { sweep, bfs };
+enum class DistanceSolver { sweep, bfs, buckets, gather, automatic };
 
 /// All solvers and their names.
 inline const std::vector<std::pair<DistanceSolver, std::string>>& distance_solvers() {
   static const std::vector<std::pair<DistanceSolver, std::string>> all = {{DistanceSolver::sweep, "sweep"},
-                                                                          {DistanceSolver::bfs, "bfs"}};
+                                                                          {DistanceSolver::bfs, "bfs"},
+                                                                          {DistanceSolver::buckets, "buckets"},
+                                                                          {DistanceSolver::gather, "gather"},
+                                                                          {DistanceSolver::automatic, "auto"}};
   return all;
 }
 
@@ -41,11 +44,11 @@ inline DistanceSolver distance_solver(const std::string& name) {
 /// its neighbour 2, ...), 0 where no seed reaches, -1 outside. Ghosts are work space.
 using DistanceFields = std::vector<std::vector<Array2<int>>>;
 
-/// Flat positions (j (xm + 2) + i) of the seeds: seeds[f][local]; what `bfs` starts from.
+/// Flat positions (j (xm + 2) + i) of the seeds: seeds[f][local]; what all solvers but `sweep` start from.
 using DistanceSeeds = std::vector<std::vector<std::vector<int>>>;
 
-/// Numbers of this local rank that are to be maximised over all ranks once the distances are final, in the same collective
-/// that finds out that nothing changes any more. Equal sizes on all ranks.
+/// Numbers of this local rank that are to be maximised over all ranks once the distances are final (sweep, bfs: in the same
+/// collective that finds out that nothing changes any more). Equal sizes on all ranks.
 using DistanceMaxima = std::function<std::vector<std::int64_t>(int local)>;
 
 /// What is asked for.
@@ -54,6 +57,7 @@ struct DistanceProblem {
   DistanceSeeds seeds = {};       ///< may be empty: they are then looked for
   DistanceMaxima maxima = {};     ///< may be empty
   std::vector<char> members = {}; ///< of each rank: does it own cells of the domain? Empty if the caller does not know
+  std::int64_t cells = 0;         ///< of the domain, over all ranks; 0 if the caller does not know
 };
 
 struct DistanceReport {
@@ -61,6 +65,23 @@ struct DistanceReport {
   int rounds = 0;                                ///< of messages between neighbours
   std::vector<std::int64_t> maxima;              ///< of DistanceMaxima, over all ranks
 };
+
+/// Positions of the cells of value 1.
+inline DistanceSeeds find_seeds(const Ranks& ranks, const DistanceFields& fields) {
+  DistanceSeeds seeds(fields.size());
+  for (std::size_t f = 0; f < fields.size(); ++f) {
+    for (int r = 0; r < ranks.local_size(); ++r) {
+      seeds[f].emplace_back();
+      const Patch p = ranks.patch(r);
+      for (int j = 1; j <= p.ym; ++j) {
+        for (int i = 1; i <= p.xm; ++i) {
+          if (fields[f][r](j, i) == 1) seeds[f].back().push_back(j * (p.xm + 2) + i);
+        }
+      }
+    }
+  }
+  return seeds;
+}
 
 /// One collective: the maxima of [changed, what `more` gives]. True if anything changed on any rank.
 inline bool anything_changed(Ranks& ranks, const std::vector<char>& changed, const DistanceMaxima& more, DistanceReport& report) {

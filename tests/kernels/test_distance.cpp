@@ -1,51 +1,10 @@
-// Distances: both solvers equal to a breadth-first search of the whole grid, bit for bit, on any decomposition.
-#include "kernels/distance.hpp"
-#include "tests/kernels/global_grid.hpp"
+// Distances: all solvers equal to a breadth-first search of the whole grid, bit for bit, on any decomposition.
+#include "tests/kernels/distance_case.hpp"
 
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 
-#include <algorithm>
-
 using namespace nunatak;
-
-namespace {
-
-Grid<int> search(Grid<int> d) {
-  std::vector<int> queue;
-  for (int n = 0; n < d.Mx * d.My; ++n) {
-    if (d.values[n] == 1) queue.push_back(n);
-  }
-  for (std::size_t head = 0; head < queue.size(); ++head) {
-    const int j = queue[head] / d.Mx, i = queue[head] % d.Mx;
-    for (const auto& [dj, di] : {std::pair{0, 1}, {0, -1}, {1, 0}, {-1, 0}}) {
-      if (!d.inside(j + dj, i + di) || d(j + dj, i + di) != 0) continue;
-      d(j + dj, i + di) = d(j, i) + 1;
-      queue.push_back((j + dj) * d.Mx + i + di);
-    }
-  }
-  return d;
-}
-
-/// A domain (0 and -1) with some seeds; `every`: about one domain cell in so many, none if 0.
-Grid<int> with_seeds(const Grid<int>& mask, unsigned every, unsigned seed) {
-  std::mt19937 random(seed);
-  Grid<int> d(mask.Mx, mask.My, -1);
-  for (std::size_t n = 0; n < d.values.size(); ++n) {
-    if (mask.values[n] == 1) d.values[n] = every != 0 && random() % every == 0 ? 1 : 0;
-  }
-  return d;
-}
-
-DistanceReport solve(VirtualRanks& ranks, DistanceSolver solver, std::vector<Grid<int>>& grids) {
-  DistanceFields fields;
-  for (const auto& grid : grids) fields.push_back(scatter(ranks, grid));
-  const DistanceReport report = Distances(ranks, solver).solve({fields});
-  for (std::size_t f = 0; f < grids.size(); ++f) grids[f] = gather(ranks, fields[f]);
-  return report;
-}
-
-} // namespace
 
 TEST_CASE("a drawn case: seeds, detours, cells that no seed reaches") {
   const Grid<int> start = draw({"1..-.", //
@@ -58,7 +17,7 @@ TEST_CASE("a drawn case: seeds, detours, cells that no seed reaches") {
                                    ".----"});
   for (const auto& [px, py] : decompositions(5, 4)) {
     VirtualRanks ranks(Decomposition::make(5, 4, px, py));
-    for (const DistanceSolver solver : {DistanceSolver::sweep, DistanceSolver::bfs}) {
+    for (const auto& [solver, name] : distance_solvers()) {
       std::vector<Grid<int>> found{start};
       solve(ranks, solver, found);
       CHECK(found[0] == expected);
@@ -66,7 +25,7 @@ TEST_CASE("a drawn case: seeds, detours, cells that no seed reaches") {
   }
 }
 
-TEST_CASE("both solvers equal a search of the whole grid, on any domain and decomposition") {
+TEST_CASE("all solvers equal a search of the whole grid, on any domain and decomposition") {
   for (const auto& [name, mask] : test_masks()) {
     const std::vector<Grid<int>> start = {with_seeds(mask, 50, 1), with_seeds(mask, 5, 2), with_seeds(mask, 0, 3)};
     std::vector<Grid<int>> expected;
@@ -74,7 +33,8 @@ TEST_CASE("both solvers equal a search of the whole grid, on any domain and deco
     for (const auto& [px, py] : decompositions(mask.Mx, mask.My)) {
       INFO(name << " on " << px << " x " << py);
       VirtualRanks ranks(Decomposition::make(mask.Mx, mask.My, px, py));
-      for (const DistanceSolver solver : {DistanceSolver::sweep, DistanceSolver::bfs}) {
+      for (const auto& [solver, solver_name] : distance_solvers()) {
+        INFO(solver_name);
         std::vector<Grid<int>> found = start;
         solve(ranks, solver, found);
         for (std::size_t f = 0; f < found.size(); ++f) CHECK(found[f] == expected[f]);
@@ -84,13 +44,10 @@ TEST_CASE("both solvers equal a search of the whole grid, on any domain and deco
 }
 
 TEST_CASE("a serpentine of 41 x 41 cells is 881 long") {
-  Grid<int> start(41, 41, -1);
-  const Grid<int> path = serpentine(41, 41);
-  for (std::size_t n = 0; n < path.values.size(); ++n) start.values[n] = path.values[n] - 1;
-  start(0, 0) = 1;
+  const Grid<int> start = with_seed_at_corner(serpentine(41, 41));
   for (const auto& [px, py] : decompositions(41, 41)) {
     VirtualRanks ranks(Decomposition::make(41, 41, px, py));
-    for (const DistanceSolver solver : {DistanceSolver::sweep, DistanceSolver::bfs}) {
+    for (const auto& [solver, name] : distance_solvers()) {
       std::vector<Grid<int>> found{start};
       solve(ranks, solver, found);
       CHECK(*std::max_element(found[0].values.begin(), found[0].values.end()) == 881);
@@ -99,27 +56,38 @@ TEST_CASE("a serpentine of 41 x 41 cells is 881 long") {
   }
 }
 
-TEST_CASE("rounds and collectives: one rank needs no ghosts; few rounds are checked once; maxima come along") {
+TEST_CASE("rounds, messages and collectives of a square cut in 2 x 2 and 6 x 6; maxima come along") {
   Grid<int> start(24, 24, 0);
   start(0, 0) = 1;
   const auto maxima = [](int local) { return std::vector<std::int64_t>{local, 5}; };
-  const auto run = [&](int px, int py, DistanceSolver solver, VirtualRanks& ranks) {
-    DistanceFields fields{scatter(ranks, start)};
-    const DistanceReport report = Distances(ranks, solver).solve({fields, {}, maxima});
-    CHECK(report.maxima == std::vector<std::int64_t>{px * py - 1, 5});
-    CHECK(gather(ranks, fields[0])(23, 23) == 47);
-    return report.rounds;
+  struct Expected {
+    int px, py;
+    DistanceSolver solver;
+    std::int64_t rounds, messages, collectives, lagged;
   };
-  VirtualRanks one(Decomposition::make(24, 24, 1, 1)), four(Decomposition::make(24, 24, 2, 2)),
-      many(Decomposition::make(24, 24, 6, 6)), slow(Decomposition::make(24, 24, 2, 1));
-  CHECK(run(1, 1, DistanceSolver::bfs, one) == 0);
-  CHECK(one.traffic().collectives == 1);
-  CHECK(run(2, 2, DistanceSolver::bfs, four) == 4); // two seams, one round to see that nothing changes, checked after 4
-  CHECK(four.traffic().collectives == 1);
-  CHECK(run(6, 6, DistanceSolver::bfs, many) == 16); // ten seams
-  CHECK(many.traffic().collectives == 3);
-  CHECK(run(2, 1, DistanceSolver::sweep, slow) == 47); // one per level
-  CHECK(slow.traffic().collectives == 47);
+  const std::vector<Expected> cases = {
+      {2, 1, DistanceSolver::sweep, 47, 2 * 47, 47, 0}, // one round per level
+      {1, 1, DistanceSolver::bfs, 0, 0, 1, 0},
+      {2, 2, DistanceSolver::bfs, 3, 12 * 3, 3, 0},     // two seams, one round to see that nothing changes
+      {6, 6, DistanceSolver::bfs, 11, 220 * 11, 11, 0}, // ten seams
+      {1, 1, DistanceSolver::buckets, 0, 0, 2, 0},      // a gather of the members, the maxima
+      {2, 2, DistanceSolver::buckets, 3, 8 * 3, 2, 2},
+      {6, 6, DistanceSolver::buckets, 13, 120 * 13, 2, 4}, // lag 3: looked at after rounds 4, 7, 10, 13
+  };
+  for (const Expected& e : cases) {
+    INFO(name_of(e.solver) << " on " << e.px << " x " << e.py);
+    VirtualRanks ranks(Decomposition::make(24, 24, e.px, e.py));
+    const DistanceFields fields{scatter(ranks, start)};
+    const DistanceReport report = Distances(ranks, e.solver).solve({fields, {}, maxima});
+    CHECK(report.solver == e.solver);
+    CHECK(report.maxima == std::vector<std::int64_t>{e.px * e.py - 1, 5});
+    CHECK(gather(ranks, fields[0])(23, 23) == 47);
+    CHECK(report.rounds == e.rounds);
+    CHECK(ranks.traffic().exchanges == e.rounds);
+    CHECK(ranks.traffic().messages == e.messages);
+    CHECK(ranks.traffic().collectives == e.collectives);
+    CHECK(ranks.traffic().lagged == e.lagged);
+  }
 }
 
 TEST_CASE("names of solvers; periodic grids are refused") {
