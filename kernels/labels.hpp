@@ -1,32 +1,25 @@
 // Connected components (4-connected) of several masks at once, the same on every decomposition.
 //
 // Input: one code (a byte) per cell, and per mask a rule that says which codes belong to it. Rows are cut into segments of
-// equal code (segments.hpp); runs of segments of one mask are joined to those of the row below by union-find; patches are
-// joined across their seams (label_merge.hpp). A batch of masks costs one ghost exchange and two collectives (one gather),
-// which carries the edges across seams, once each, and the components they join; nothing else is sent, except the components
-// of masks that ask for `all`.
+// equal code (segments.hpp), segments of one mask are joined within each patch (label_patch.hpp), and patches are joined across
+// their seams (label_merge.hpp). A component is known by its identity, the smallest global index of its cells (64 bits), and
+// where a mask asks for it by a number: 1, 2, ... in raster order of the first cell, what a serial program would find.
+//
+// Communicates, for a batch of masks: one ghost exchange (4 bytes per mask and cell) and one gather (two collectives) of the
+// components that touch a seam (two words each, and the largest of each rank), the edges between them (one word each), and of
+// numbered masks the number of other components per row (one word each). Nothing else is sent, except all components of masks
+// that ask for `all`. On one rank nothing touches a seam.
 //
 // Why a union-find over runs and not "the label of the run above": a run may touch several runs above it, and all of them are
 // then one component. Forgetting one splits the component, e.g. this one:      1 0 0 0 0 0 1
 //                                                                              1 0 1 1 1 0 1
 //                                                                              1 1 1 0 1 1 1
-// Method: run-based two-pass labelling, He, Chao & Suzuki (2008), IEEE Trans. Image Process. 17(5).
 #pragma once
 
 #include "kernels/label_merge.hpp"
 #include "kernels/ranks.hpp"
-#include "kernels/segments.hpp"
 
 namespace nunatak {
-
-/// Flag of components that have a cell on the edge of the grid; the other bits belong to the masks.
-constexpr std::int64_t touches_edge = 1;
-
-struct LabelMask {
-  bool (*contains)(Code code);                                        ///< is a cell of this code part of the mask?
-  std::int64_t (*flags)(Code) = [](Code) { return std::int64_t{0}; }; ///< flags that a cell of this code gives to its component
-  bool all = false; ///< gather all components on all ranks: `whole` is then complete, and numbers are consecutive
-};
 
 /// Components of one mask.
 struct MaskLabels {
@@ -34,10 +27,12 @@ struct MaskLabels {
   std::vector<std::vector<int>> component;
   /// parts[local][c]: the component of local number c: identity, area and flags of the whole component, on all ranks
   std::vector<std::vector<Component>> parts;
-  /// number[local][c]: 1 + position in `whole`, in the order of identities (raster order of the first cell); 0 if not there
+  /// number[local][c]: its number, from 1 in the order of identities among those that are numbered; 0 if it is not.
+  /// LabelMask::numbered says which are; all of them if LabelMask::all.
   std::vector<std::vector<int>> number;
-  /// whole components, in the order of identities: all of them if LabelMask::all, else those across seams and the largest of
-  /// each rank
+  int numbered = 0; ///< how many are numbered, on all ranks together
+  /// whole components, in the order of identities: all of them if LabelMask::all, else those that touch a seam and the largest
+  /// of each rank
   std::vector<Component> whole;
 
   /// The component with most cells (of several, the one of smallest identity); cells = 0 if the mask is empty.
@@ -61,101 +56,81 @@ public:
 
   /// Label all masks over the segments of each local rank (their codes may have been changed since they were found).
   /// `maxima[local]`: numbers that travel along; replaced by their maxima over all ranks (equal sizes on all ranks).
-  /// Communicates: one ghost exchange (8 bytes per mask and cell), one gather_all.
   const std::vector<MaskLabels>& update(const std::vector<Segments>& segments, const std::vector<LabelMask>& masks,
                                         std::vector<std::vector<std::int64_t>>& maxima) {
     const auto locals = static_cast<std::size_t>(m_ranks.local_size());
-    m_labels.resize(masks.size());
+    m_labels.resize(masks.size()), m_place.resize(masks.size()), m_merge.resize(masks.size());
     m_seam.resize(locals);
-    std::vector<std::vector<std::int64_t>> outgoing(locals);
     for (std::size_t m = 0; m < masks.size(); ++m) {
-      m_labels[m].component.resize(locals), m_labels[m].parts.resize(locals), m_labels[m].number.resize(locals);
-      for (std::size_t r = 0; r < locals; ++r) label_patch(patch(r), segments[r], masks[m], m_labels[m], r);
+      MaskLabels& labels = m_labels[m];
+      labels.component.resize(locals), labels.parts.resize(locals), labels.number.resize(locals), m_place[m].resize(locals);
+      for (std::size_t r = 0; r < locals; ++r) {
+        m_patch_labels.update(patch(r), segments[r], masks[m], labels.component[r], labels.parts[r]);
+        choose_parts(r, segments[r], masks[m].all, m);
+      }
     }
-    exchange_identities(segments, masks.size());
+    exchange_places(segments, masks.size());
+    std::vector<std::vector<std::int64_t>> outgoing = maxima;
     for (std::size_t r = 0; r < locals; ++r) {
-      outgoing[r] = maxima[r];
-      for (std::size_t m = 0; m < masks.size(); ++m) contribute(r, m, masks[m].all, segments[r], outgoing[r]);
+      for (std::size_t m = 0; m < masks.size(); ++m) contribute(r, m, numbered(masks[m]), segments[r], outgoing[r]);
     }
-    receive(m_ranks.gather_all(outgoing), masks.size(), maxima);
-    for (std::size_t m = 0; m < masks.size(); ++m) {
-      m_labels[m].whole = m_merge[m].whole();
-      for (std::size_t r = 0; r < locals; ++r) finish(m_merge[m], m_labels[m], r);
-    }
+    receive(m_ranks.gather_all(outgoing), masks, maxima);
     return m_labels;
   }
 
 private:
+  using Numbered = bool (*)(const Component&);
+
   Patch patch(std::size_t local) const { return m_ranks.patch(static_cast<int>(local)); }
 
-  /// Components within one patch.
-  void label_patch(const Patch& p, const Segments& s, const LabelMask& mask, MaskLabels& labels, std::size_t r) {
-    bool inside[256];
-    std::int64_t flags[256];
-    for (int c = 0; c < 256; ++c) {
-      inside[c] = mask.contains(static_cast<Code>(c));
-      flags[c] = inside[c] ? mask.flags(static_cast<Code>(c)) : 0;
-    }
-    std::vector<int>& run = labels.component[r]; // first the run of each segment, then its component
-    run.assign(s.list.size(), -1);
-    m_sets.reset(0);
-    for (int j = 1; j <= p.ym; ++j) {
-      const int begin = s.row[j], end = s.row[j + 1];
-      int below = j > 1 ? s.row[j - 1] : begin; // first segment of the row below that may touch
-      for (int n = begin; n < end; ++n) {
-        const Segment& here = s.list[n];
-        if (!inside[here.code]) continue;
-        run[n] = n > begin && run[n - 1] >= 0 ? run[n - 1] : m_sets.add();
-        for (; below < begin && s.list[below].i1 <= here.i0; ++below) {
-        }
-        for (int b = below; b < begin && s.list[b].i0 < here.i1; ++b) {
-          if (run[b] >= 0) m_sets.join(run[n], run[b]);
-        }
-      }
-    }
-    std::vector<Component>& parts = labels.parts[r];
-    parts.clear();
-    m_component.assign(static_cast<std::size_t>(m_sets.size()), -1);
-    for (int j = 1; j <= p.ym; ++j) {
-      const bool edge_row = p.global_j(j) == 0 || p.global_j(j) == p.My - 1;
-      for (int n = s.row[j]; n < s.row[j + 1]; ++n) {
-        if (run[n] < 0) continue;
-        const Segment& here = s.list[n];
-        int& component = m_component[static_cast<std::size_t>(m_sets.root(run[n]))];
-        if (component < 0) {
-          component = static_cast<int>(parts.size());
-          parts.push_back({p.cell(j, here.i0), 0, 0}); // raster order: the first cell met has the smallest index
-        }
-        run[n] = component;
-        Component& part = parts[static_cast<std::size_t>(component)];
-        part.cells += here.i1 - here.i0;
-        part.flags |= flags[here.code];
-        if (edge_row || p.global_i(here.i0) == 0 || p.global_i(here.i1 - 1) == p.Mx - 1) part.flags |= touches_edge;
-      }
+  static Numbered numbered(const LabelMask& mask) {
+    return mask.all ? [](const Component&) { return true; } : mask.numbered;
+  }
+
+  /// m_place[m][r][c]: place of component c among the parts that rank r sends, -1 if it is not sent.
+  void choose_parts(std::size_t r, const Segments& s, bool all, std::size_t m) {
+    const Patch p = patch(r);
+    const std::vector<int>& component = m_labels[m].component[r];
+    const std::vector<Component>& parts = m_labels[m].parts[r];
+    std::vector<int>& place = m_place[m][r];
+    place.assign(parts.size(), all ? 1 : -1);
+    const auto choose = [&](int segment) {
+      if (component[segment] >= 0) place[component[segment]] = 1;
+    };
+    const auto choose_row = [&](int j) {
+      for (int n = s.row[j]; n < s.row[j + 1]; ++n) choose(n);
+    };
+    if (p.ys > 0) choose_row(1);
+    if (p.ys + p.ym < p.My) choose_row(p.ym);
+    for (int j = 1; j <= p.ym && p.xs > 0; ++j) choose(s.row[j]);
+    for (int j = 1; j <= p.ym && p.xs + p.xm < p.Mx; ++j) choose(s.row[j + 1] - 1);
+    const auto smaller = [](const Component& a, const Component& b) { return a.cells < b.cells; };
+    const auto largest = std::max_element(parts.begin(), parts.end(), smaller); // the first of several
+    if (largest != parts.end()) place[static_cast<std::size_t>(largest - parts.begin())] = 1;
+    int chosen = 0;
+    for (int& of_part : place) {
+      if (of_part >= 0) of_part = chosen++;
     }
   }
 
-  /// Identities (plus one; 0 outside the mask) of the outermost owned cells go to the ghosts of the neighbours.
-  void exchange_identities(const std::vector<Segments>& segments, std::size_t masks) {
+  /// The places (plus one; 0 outside the mask) of what is in the easternmost column and the northernmost row of a patch go to
+  /// the ghosts of the neighbours there.
+  void exchange_places(const std::vector<Segments>& segments, std::size_t masks) {
     if (m_ranks.decomposition().size() == 1) return;
     std::vector<std::vector<Ghosted>> ghosted;
     for (std::size_t r = 0; r < m_seam.size(); ++r) {
       const Patch p = patch(r);
-      Array3<std::int64_t>& seam = m_seam[r];
-      if (seam.extent(2) != masks) seam = make_columns<std::int64_t>("seam identities", p, static_cast<int>(masks));
+      Array3<int>& seam = m_seam[r];
+      if (seam.extent(2) != masks) seam = make_columns<int>("seam", p, static_cast<int>(masks));
       for (std::size_t m = 0; m < masks; ++m) {
-        const auto write = [&](int j, int i, int n) {
-          const int c = m_labels[m].component[r][n];
-          seam(j, i, m) = c < 0 ? 0 : m_labels[m].parts[r][static_cast<std::size_t>(c)].identity + 1;
+        const auto place = [&](int segment) {
+          const int c = m_labels[m].component[r][segment];
+          return c < 0 ? 0 : m_place[m][r][c] + 1;
         };
         const Segments& s = segments[r];
-        for (int j = 1; j <= p.ym; ++j) {
-          write(j, 1, s.row[j]);
-          write(j, p.xm, s.row[j + 1] - 1);
-          if (j > 1 && j < p.ym) continue;
-          for (int n = s.row[j]; n < s.row[j + 1]; ++n) {
-            for (int i = s.list[n].i0; i < s.list[n].i1; ++i) write(j, i, n);
-          }
+        for (int j = 1; j <= p.ym; ++j) seam(j, p.xm, m) = place(s.row[j + 1] - 1);
+        for (int n = s.row[p.ym]; n < s.row[p.ym + 1]; ++n) {
+          for (int i = s.list[n].i0; i < s.list[n].i1; ++i) seam(p.ym, i, m) = place(n);
         }
       }
       ghosted.push_back({seam});
@@ -163,77 +138,117 @@ private:
     m_ranks.update_ghosts(ghosted);
   }
 
-  /// What one rank tells the others about one mask: [edges, components, pairs..., (identity, cells, flags)...].
-  void contribute(std::size_t r, std::size_t m, bool all, const Segments& segments, std::vector<std::int64_t>& out) {
+  /// What one rank tells the others about one mask.
+  void contribute(std::size_t r, std::size_t m, Numbered counted, const Segments& segments, std::vector<std::int64_t>& out) {
     const Patch p = patch(r);
     const std::vector<Component>& parts = m_labels[m].parts[r];
-    std::vector<SeamEdge> edges;
-    std::vector<char> send(parts.size(), all ? 1 : 0);
-    if (m_ranks.decomposition().size() > 1) {
-      const auto look = [&](int j, int i, int n, int jg, int ig, bool mine) {
-        const int c = m_labels[m].component[r][n];
-        if (c < 0 || m_seam[r](jg, ig, m) == 0) return;
-        send[static_cast<std::size_t>(c)] = 1;
-        const SeamEdge edge{m_seam[r](j, i, m) - 1, m_seam[r](jg, ig, m) - 1};
-        if (mine && (edges.empty() || !(edges.back() == edge))) edges.push_back(edge); // runs: one edge, not one per cell
-      };
-      const auto look_at_row = [&](int j, int jg, bool mine) {
-        for (int n = segments.row[j]; n < segments.row[j + 1]; ++n) {
-          for (int i = segments.list[n].i0; i < segments.list[n].i1; ++i) look(j, i, n, jg, i, mine);
-        }
-      };
-      // each seam is sent by the patch east or north of it
-      if (p.ys > 0) look_at_row(1, 0, true);
-      if (p.ys + p.ym < p.My) look_at_row(p.ym, p.ym + 1, false);
-      for (int j = 1; j <= p.ym && p.xs > 0; ++j) look(j, 1, segments.row[j], j, 0, true);
-      for (int j = 1; j <= p.ym && p.xs + p.xm < p.Mx; ++j) look(j, p.xm, segments.row[j + 1] - 1, j, p.xm + 1, false);
+    const std::vector<int>&component = m_labels[m].component[r], &place = m_place[m][r];
+    m_sent = {};
+    const auto look = [&](int segment, bool south, int j, int i) {
+      const int c = component[segment];
+      if (c < 0 || m_seam[r](j, i, m) == 0) return;
+      const std::int64_t edge = SeamParts::edge(place[c], south, m_seam[r](j, i, m) - 1);
+      if (m_sent.edges.empty() || m_sent.edges.back() != edge) m_sent.edges.push_back(edge); // one per run, not per cell
+    };
+    for (int j = 1; j <= p.ym && p.xs > 0; ++j) look(segments.row[j], false, j, 0);
+    for (int n = segments.row[1]; n < segments.row[2] && p.ys > 0; ++n) {
+      for (int i = segments.list[n].i0; i < segments.list[n].i1; ++i) look(n, true, 0, i);
     }
-    std::sort(edges.begin(), edges.end());
-    edges.erase(std::unique(edges.begin(), edges.end()), edges.end());
-    const auto larger = [](const Component& a, const Component& b) { return a.cells < b.cells; };
-    const auto largest = std::max_element(parts.begin(), parts.end(), larger); // the first of several
-    if (largest != parts.end()) send[static_cast<std::size_t>(largest - parts.begin())] = 1;
+    std::sort(m_sent.edges.begin(), m_sent.edges.end());
+    m_sent.edges.erase(std::unique(m_sent.edges.begin(), m_sent.edges.end()), m_sent.edges.end());
 
-    out.push_back(static_cast<std::int64_t>(edges.size()));
-    out.push_back(std::count(send.begin(), send.end(), 1));
-    for (const SeamEdge& e : edges) out.insert(out.end(), {e.a, e.b});
+    std::int64_t row_end = 0, row = -1;
+    int in_row = 0; // numbered others that begin in `row`
     for (std::size_t c = 0; c < parts.size(); ++c) {
-      if (send[c]) out.insert(out.end(), {parts[c].identity, parts[c].cells, parts[c].flags});
+      if (counted && parts[c].identity >= row_end) {
+        if (in_row > 0) m_sent.rows.push_back(row << 32 | in_row);
+        row = parts[c].identity / p.Mx, row_end = (row + 1) * p.Mx, in_row = 0;
+      }
+      if (place[c] >= 0)
+        m_sent.parts.push_back(parts[c]), m_sent.before.push_back(in_row);
+      else if (counted)
+        in_row += counted(parts[c]);
     }
+    if (in_row > 0) m_sent.rows.push_back(row << 32 | in_row);
+    m_sent.pack(counted != nullptr, out);
   }
 
-  void receive(const std::vector<std::int64_t>& in, std::size_t masks, std::vector<std::vector<std::int64_t>>& maxima) {
-    m_merge.resize(masks);
-    for (SeamMerge& merge : m_merge) merge.clear();
+  void receive(const std::vector<std::int64_t>& in, const std::vector<LabelMask>& masks,
+               std::vector<std::vector<std::int64_t>>& maxima) {
+    const Decomposition& d = m_ranks.decomposition();
+    for (std::size_t m = 0; m < masks.size(); ++m) m_merge[m].start(d, numbered(masks[m]));
     std::vector<std::int64_t> maximum = maxima[0];
-    for (auto at = in.begin(); at != in.end();) {
+    m_west.resize(masks.size(), std::vector<std::vector<int>>(m_seam.size()));
+    const std::int64_t* at = in.data();
+    for (int rank = 0; rank < d.size(); ++rank) {
       for (std::int64_t& value : maximum) value = std::max(value, *at++);
-      for (SeamMerge& merge : m_merge) {
-        const std::int64_t edges = *at++, components = *at++;
-        for (std::int64_t n = 0; n < edges; ++n, at += 2) merge.add(SeamEdge{at[0], at[1]});
-        for (std::int64_t n = 0; n < components; ++n, at += 3) merge.add(Component{at[0], at[1], at[2]});
-      }
+      const auto local = static_cast<std::size_t>(rank - m_ranks.first());
+      for (std::size_t m = 0; m < masks.size(); ++m)
+        at = m_merge[m].add(at, d.patch(rank), local < m_seam.size() ? &m_west[m][local] : nullptr);
     }
     for (auto& values : maxima) values = maximum;
-    for (SeamMerge& merge : m_merge) merge.merge();
+    for (std::size_t m = 0; m < masks.size(); ++m) {
+      m_merge[m].merge();
+      m_labels[m].whole = m_merge[m].whole();
+      m_labels[m].numbered = m_merge[m].numbered();
+      for (std::size_t r = 0; r < m_seam.size(); ++r) finish(r, m, numbered(masks[m]));
+    }
   }
 
-  static void finish(const SeamMerge& merge, MaskLabels& labels, std::size_t r) {
-    labels.number[r].assign(labels.parts[r].size(), 0);
-    for (std::size_t c = 0; c < labels.parts[r].size(); ++c) {
-      const int position = merge.position(labels.parts[r][c].identity);
-      if (position < 0) continue; // wholly inside this patch
-      labels.parts[r][c] = merge.whole()[static_cast<std::size_t>(position)];
-      labels.number[r][c] = position + 1;
+  /// The components of a patch become whole, and get their numbers.
+  void finish(std::size_t r, std::size_t m, Numbered counted) {
+    const Patch p = patch(r);
+    const SeamMerge& merge = m_merge[m];
+    const std::vector<Component>& whole = merge.whole();
+    std::vector<Component>& parts = m_labels[m].parts[r];
+    std::vector<int>& number = m_labels[m].number[r];
+    number.assign(parts.size(), 0);
+    std::int64_t row_end = 0;
+    int before = 0, next = 0; // others before this one; the next whole component
+    for (std::size_t c = 0; c < parts.size(); ++c) {
+      const std::int64_t identity = parts[c].identity;
+      if (counted && identity >= row_end) {
+        const auto row = identity / p.Mx;
+        row_end = (row + 1) * p.Mx;
+        before = merge.numbered_before_row(static_cast<int>(row)) + m_west[m][r][static_cast<std::size_t>(row - p.ys)];
+        const auto earlier = [](const Component& a, std::int64_t id) { return a.identity < id; };
+        next = static_cast<int>(std::lower_bound(whole.begin() + next, whole.end(), identity, earlier) - whole.begin());
+      }
+      if (m_place[m][r][c] >= 0) {
+        const int position = merge.position(m_ranks.first() + static_cast<int>(r), m_place[m][r][c]);
+        parts[c] = whole[position];
+        number[c] = merge.numbers()[position];
+      } else if (counted && counted(parts[c])) {
+        while (next < static_cast<int>(whole.size()) && whole[next].identity < identity) ++next;
+        number[c] = ++before + merge.numbered_wholes_before(next);
+      }
     }
   }
 
   Ranks& m_ranks;
+  PatchLabels m_patch_labels;
   std::vector<MaskLabels> m_labels;
-  std::vector<Array3<std::int64_t>> m_seam; // (j, i, mask); only the outermost owned cells and the ghosts are used
+  std::vector<std::vector<std::vector<int>>> m_place; // [mask][local][component]
+  std::vector<std::vector<std::vector<int>>> m_west;  // [mask][local][row]: numbered others that begin in this row in the west
+  std::vector<Array3<int>> m_seam; // (j, i, mask); only the easternmost column, the northernmost row and ghosts are used
   std::vector<SeamMerge> m_merge;
-  DisjointSets m_sets;          // of the runs of a patch
-  std::vector<int> m_component; // of a root
+  SeamParts m_sent;
 };
+
+/// The numbers of the components as an array over the owned cells: 0 outside the mask and where a component has no number.
+/// `local`: the local rank that `patch` and `segments` belong to. Ghosts are not written. Nothing is communicated.
+inline void write_numbers(const Patch& patch, const Segments& segments, const MaskLabels& labels, std::size_t local,
+                          const Array2<int>& numbers) {
+  constexpr int block = 4; // a segment is written in blocks, which may run over its end: the next segment comes after
+  const std::vector<int>&component = labels.component[local], &number = labels.number[local];
+  std::vector<int> row(static_cast<std::size_t>(patch.xm) + 1 + block);
+  for (int j = 1; j <= patch.ym; ++j) {
+    for (int n = segments.row[j]; n < segments.row[j + 1]; ++n) {
+      const int value = component[n] < 0 ? 0 : number[component[n]], end = segments.list[n].i1;
+      for (int i = segments.list[n].i0; i < end; i += block) std::fill_n(&row[i], block, value);
+    }
+    std::copy(row.begin() + 1, row.begin() + 1 + patch.xm, &numbers(j, 1));
+  }
+}
 
 } // namespace nunatak

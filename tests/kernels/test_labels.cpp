@@ -81,6 +81,16 @@ int wrong_cells(const Ranks& ranks, const std::vector<Segments>& segments, const
   return wrong;
 }
 
+/// The numbers as an array of the whole grid.
+Grid<int> numbers_of(const Ranks& ranks, const std::vector<Segments>& segments, const MaskLabels& labels) {
+  std::vector<Array2<int>> numbers;
+  for (int r = 0; r < ranks.local_size(); ++r) {
+    numbers.push_back(make_array<int>("numbers", ranks.patch(r)));
+    write_numbers(ranks.patch(r), segments[r], labels, static_cast<std::size_t>(r), numbers.back());
+  }
+  return gather(ranks, numbers);
+}
+
 } // namespace
 
 TEST_CASE("segments cover a row, each of one code") {
@@ -138,6 +148,46 @@ TEST_CASE("components equal a flood fill: numbers, areas, flags, on any decompos
         CHECK(found[0].largest().identity == largest.identity);
         CHECK(found[0].largest().cells == largest.cells);
       }
+    }
+  }
+}
+
+TEST_CASE("consecutive numbers of the components that are asked for, without gathering them") {
+  const auto not_alone = [](const Component& c) { return c.cells > 1; };
+  const auto marked = [](const Component& c) { return (c.flags & attached) != 0; };
+  std::vector<std::pair<std::string, Grid<int>>> masks = test_masks();
+  masks.emplace_back("large", random_mask(97, 71, 0.5, 5));
+  for (const auto& [name, mask] : masks) {
+    const Grid<int> marks = random_mask(mask.Mx, mask.My, 0.1, 8);
+    Grid<Code> codes(mask.Mx, mask.My);
+    for (std::size_t n = 0; n < codes.values.size(); ++n)
+      codes.values[n] = static_cast<Code>(mask.values[n] * in_mask + marks.values[n] * attaching);
+    const Fill fill = flood_fill(mask, codes);
+    Grid<int> expected[2] = {fill.number, fill.number};
+    int count[2] = {0, 0};
+    for (const int k : {0, 1}) {
+      std::vector<int> number(1, 0);
+      for (const Component& c : fill.components)
+        number.push_back((k == 0 ? c.cells > 1 : (c.flags & attached) != 0) ? ++count[k] : 0);
+      for (int& value : expected[k].values) value = number[static_cast<std::size_t>(value)];
+    }
+    std::vector<std::pair<int, int>> cuts = decompositions(mask.Mx, mask.My);
+    if (mask.Mx >= 32 && mask.My >= 32) cuts.emplace_back(32, 32);
+    for (const auto& [px, py] : cuts) {
+      VirtualRanks ranks(Decomposition::make(mask.Mx, mask.My, px, py));
+      const std::vector<Segments> segments = segments_of(ranks, codes);
+      Labels labels(ranks);
+      LabelMask first = mask_of(in_mask, false), second = first;
+      first.numbered = not_alone, second.numbered = marked;
+      std::vector<std::vector<std::int64_t>> nothing(static_cast<std::size_t>(ranks.local_size()));
+      const auto& found = labels.update(segments, {first, second, mask_of(in_mask, true)}, nothing);
+      INFO(name << " on " << px << " x " << py);
+      CHECK(numbers_of(ranks, segments, found[0]) == expected[0]);
+      CHECK(numbers_of(ranks, segments, found[1]) == expected[1]);
+      CHECK(numbers_of(ranks, segments, found[2]) == fill.number);
+      CHECK(found[0].numbered == count[0]);
+      CHECK(found[1].numbered == count[1]);
+      CHECK(found[2].numbered == static_cast<int>(fill.components.size()));
     }
   }
 }
