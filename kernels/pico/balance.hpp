@@ -13,8 +13,8 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <string>
 #include <stdexcept>
+#include <string>
 #include <vector>
 
 namespace nunatak {

@@ -69,9 +69,9 @@ struct PicoReport {
   int d_max = 0;  ///< largest distance to a grounding line of any shelf cell
   int rounds = 0; ///< of ghosts, in the distances when they were last computed
   std::int64_t shelf_cells = 0;
-  std::int64_t fallback_cells = 0; ///< melt by Beckmann & Goosse (2003): box 0, or the previous box is empty
-  std::int64_t warnings = 0;       ///< cells of box 1 with a negative discriminant
-  double total_melt = 0.0;         ///< kg s-1
+  std::int64_t fallback_cells = 0;                      ///< melt by Beckmann & Goosse (2003): box 0, or the previous box is empty
+  std::int64_t warnings = 0;                            ///< cells of box 1 with a negative discriminant
+  double total_melt = 0.0;                              ///< kg s-1
   double domain_imbalance = 1.0, shelf_imbalance = 1.0; ///< cells per rank, largest over mean: domain of the distances, shelves
   std::int64_t moved_cells = 0;                         ///< shelf cells that were computed by another rank than their owner
   std::int64_t collectives = 0, exchanges = 0;          ///< of this update; an exchange is one of ghosts

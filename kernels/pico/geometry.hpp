@@ -50,6 +50,8 @@ public:
     return answers;
   }
   const Shelves& result() const { return m_result; }
+  /// Of each rank: does it own cells of the domain of the distances? After update(), the same on all ranks.
+  const std::vector<char>& members() const { return m_members; }
 
   /// Needs ghosts of basins. Writes the masks, distances and boxes of `out`.
   /// runtime_error, the same on all ranks, if a cell type or a basin number makes no sense.
@@ -141,8 +143,9 @@ private:
     m_result.table.reset(shelves, basins);
     const std::size_t table_size = m_result.table.cells.size();
     const int ranks = m_ranks.decomposition().size();
-    const std::size_t adjacent_at = 2 * table_size, domain_at = adjacent_at + static_cast<std::size_t>((basins + 1) * (basins + 1)),
-                      members_at = domain_at + 1, words = (static_cast<std::size_t>(ranks) + 63) / 64;
+    const std::size_t adjacent_at = 2 * table_size,
+                      domain_at = adjacent_at + static_cast<std::size_t>((basins + 1) * (basins + 1)), members_at = domain_at + 1,
+                      words = (static_cast<std::size_t>(ranks) + 63) / 64;
     std::vector<std::vector<std::int64_t>> sums(m_codes.size());
     m_seeds.assign(2, std::vector<std::vector<int>>(m_codes.size()));
     for (std::size_t r = 0; r < m_codes.size(); ++r) {
@@ -155,7 +158,8 @@ private:
         const bool attached = sea >= 0 && labels[1].parts[r][static_cast<std::size_t>(sea)].flags & has_continent;
         write_masks(out[r], from, to, s.code, contshelf_mask(s.code, attached));
         if (contshelf_mask(s.code, attached) == 2) m_result.local[r].sea.emplace_back(from, to);
-        if (s.code & is_ocean) find_adjacent_basins(m_codes[r].data(), row(r), from, to, in[r].basins.data(), basins, &sums[r][adjacent_at]);
+        if (s.code & is_ocean)
+          find_adjacent_basins(m_codes[r].data(), row(r), from, to, in[r].basins.data(), basins, &sums[r][adjacent_at]);
         if (in_shelf_domain(s.code)) start_distances(r, from, to, out[r]);
         if (lake_ice(s.code)) {
           for (int c = from; c < to; ++c) m_result.local[r].lake.push_back(c);
@@ -179,9 +183,8 @@ private:
     m_result.table.front_cells.assign(table_end, table_end + static_cast<std::ptrdiff_t>(table_size));
     const ShelfTable before = m_result.table;
     m_result.shelf.total = std::accumulate(before.cells.begin(), before.cells.end(), std::int64_t{0});
-    const std::vector<int> shelf_of =
-        split_shelves(m_result.table, {sums[0].begin() + static_cast<std::ptrdiff_t>(adjacent_at),
-                                       sums[0].begin() + static_cast<std::ptrdiff_t>(domain_at)});
+    const std::vector<int> shelf_of = split_shelves(m_result.table, {sums[0].begin() + static_cast<std::ptrdiff_t>(adjacent_at),
+                                                                     sums[0].begin() + static_cast<std::ptrdiff_t>(domain_at)});
     for (std::size_t r = 0; r < m_codes.size(); ++r) {
       LocalShelves& local = m_result.local[r];
       const int* basin = in[r].basins.data();
@@ -285,8 +288,8 @@ private:
   PicoOptions m_options;
   std::vector<Array2<Code>> m_codes; // with valid ghosts after classify() and the exchange
   std::vector<Segments> m_segments;
-  DistanceSeeds m_seeds;       // of the grounding line, of the front
-  std::vector<char> m_members; // of each rank: does it own cells of the domain of the distances?
+  DistanceSeeds m_seeds; // of the grounding line, of the front
+  std::vector<char> m_members;
   std::vector<LastInput> m_last;
   Shelves m_result;
   bool m_valid = false;

@@ -240,7 +240,8 @@ private:
 
   template <class F> void for_each_melt(const ShelfCells& cells, const F& f) const {
     cells.for_each_run([&](int s, int k, std::size_t first, std::size_t end) {
-      melt_of_run(m_water[static_cast<std::size_t>(s)], k, m_options.gamma_T, m_options.overturning_coefficient, cells, first, end, f);
+      melt_of_run(m_water[static_cast<std::size_t>(s)], k, m_options.gamma_T, m_options.overturning_coefficient, cells, first,
+                  end, f);
     });
   }
 
