@@ -13,6 +13,8 @@ Ocean::Ocean(const Options& options, const Grid& grid, MpiRanks& ranks) : m_fiel
   pico.exclude_ice_rises = options.pico_exclude_ice_rises;
   pico.boxes = options.pico_boxes;
   pico.solver = distance_solver(options.pico_distance);
+  pico.skip_unchanged = options.pico_skip_unchanged;
+  pico.redistribute = redistribute(options.pico_redistribute);
   m_pico.emplace(ranks, grid.dx, grid.dy, pico);
 }
 
@@ -20,6 +22,9 @@ void Ocean::update(const State& state, const Forcing& forcing) {
   if (!m_pico) return;
   const PicoInput input{state.thk, state.topg, state.mask, forcing.basins, forcing.theta_ocean, forcing.salinity_ocean};
   m_report = m_pico->update(input, m_fields);
+  m_updates += 1;
+  m_kept += m_report.geometry_kept ? 1 : 0;
+  m_collectives += m_report.collectives;
 }
 
 void Ocean::add_fields(FieldList& fields) const {
@@ -43,6 +48,12 @@ nlohmann::json Ocean::report() const {
           {"largest_distance", m_report.d_max},
           {"distance_rounds", m_report.rounds},
           {"collectives", m_report.collectives},
+          {"updates", m_updates},
+          {"updates_with_kept_geometry", m_kept},
+          {"collectives_of_all_updates", m_collectives},
+          {"domain_cells_imbalance", m_report.domain_imbalance},
+          {"shelf_cells_imbalance", m_report.shelf_imbalance},
+          {"moved_shelf_cells", m_report.moved_cells},
           {"fallback_cells", m_report.fallback_cells},
           {"warnings", m_report.warnings}};
 }

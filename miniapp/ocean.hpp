@@ -24,12 +24,13 @@ public:
   const Array2<double>& melt() const { return m_fields.melt; } ///< m s-1 of ice; 0 where there is no shelf
 
   void add_fields(FieldList& fields) const; ///< nothing without PICO
-  nlohmann::json report() const;            ///< of the last update
+  nlohmann::json report() const;            ///< of the last update, and counts over all
 
 private:
   PicoFields m_fields;
   std::optional<Pico> m_pico;
-  PicoReport m_report;
+  PicoReport m_report; // of the last update
+  std::int64_t m_updates = 0, m_kept = 0, m_collectives = 0;
 };
 
 } // namespace nunatak

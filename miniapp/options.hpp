@@ -67,6 +67,8 @@ struct Options {
   bool pico_exclude_ice_rises = true;
   int pico_boxes = 5;
   std::string pico_distance = "bfs";
+  bool pico_skip_unchanged = true;
+  std::string pico_redistribute = "auto";
   // output
   std::string output; // -o
   std::string snapshot_file;

@@ -94,7 +94,9 @@ nlohmann::json run(const Arguments& arguments, const Session& session) {
   MpiRanks& ranks = *problem.ranks;
   const Grid& grid = problem.grid;
   const Patch p = ranks.patch();
-  Pico pico(ranks, grid.dx, grid.dy);
+  PicoOptions options;
+  options.skip_unchanged = false; // every update is a whole one
+  Pico pico(ranks, grid.dx, grid.dy, options);
   pico::ShelfGeometry geometry(ranks, grid.dx, grid.dy, {});
   pico::ShelfMelt melt(ranks, grid.dx, grid.dy, {});
   std::vector<PicoFields> first{PicoFields(p)}, whole{PicoFields(p)}, in_two{PicoFields(p)};

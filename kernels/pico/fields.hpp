@@ -43,21 +43,38 @@ struct PicoFields {
   Array2<double> base_temperature;                ///< in-situ pressure-melting point at the shelf base, K; 273.15 elsewhere
 
   /// Positions (j (xm + 2) + i) that hold something else than what is said above for "elsewhere": distances, then the rest.
-  /// The next update clears these cells, and no others, before it writes.
+  /// A new geometry clears these cells, and no others, before it writes.
   std::vector<int> written_domain, written_ice;
+
+  /// Forget the last geometry: cells that it wrote get the values that hold elsewhere.
+  void clear_written() {
+    for (const int c : written_domain) distance_gl.data()[c] = distance_cf.data()[c] = -1;
+    for (const int c : written_ice) {
+      shelf_mask.data()[c] = box_mask.data()[c] = 0;
+      for (double* a : {temperature.data(), salinity.data(), temperature_box0.data(), salinity_box0.data(), overturning.data(),
+                        melt.data()}) {
+        a[c] = 0.0;
+      }
+      base_temperature.data()[c] = T_melting;
+    }
+    written_domain.clear(), written_ice.clear();
+  }
 };
 
-/// What one update did; the same on all ranks, but `collectives` and `exchanges` which are of this process.
+/// What one update did; the same on all ranks, but `exchanges`, which are of this process.
 struct PicoReport {
+  bool geometry_kept = false; ///< nothing that it depends on has changed: only the melt was computed
   int shelves = 0;
   int basins = 0; ///< largest basin number
   int d_max = 0;  ///< largest distance to a grounding line of any shelf cell
-  int rounds = 0; ///< of ghosts, in the distances
+  int rounds = 0; ///< of ghosts, in the distances when they were last computed
   std::int64_t shelf_cells = 0;
-  std::int64_t fallback_cells = 0; ///< melt by Beckmann & Goosse (2003): box 0, or the previous box is empty
-  std::int64_t warnings = 0;       ///< cells of box 1 with a negative discriminant
-  double total_melt = 0.0;         ///< kg s-1
-  std::int64_t collectives = 0, exchanges = 0;
+  std::int64_t fallback_cells = 0;                      ///< melt by Beckmann & Goosse (2003): box 0, or the previous box is empty
+  std::int64_t warnings = 0;                            ///< cells of box 1 with a negative discriminant
+  double total_melt = 0.0;                              ///< kg s-1
+  double domain_imbalance = 1.0, shelf_imbalance = 1.0; ///< cells per rank, largest over mean: domain of the distances, shelves
+  std::int64_t moved_cells = 0;                         ///< shelf cells that were computed by another rank than their owner
+  std::int64_t collectives = 0, exchanges = 0;          ///< of this update; an exchange is one of ghosts
 };
 
 } // namespace nunatak

@@ -6,36 +6,23 @@
 //
 // Everything after the codes is done per segment or per shelf cell. Reese et al. (2018), The Cryosphere 12, 1969, section 2.
 // Communicates: two batches of labels (one ghost exchange, one gather each), one ghost exchange of codes, one sum, the distances.
-// Neighbours: codes.hpp (legends), split.hpp, boxes.hpp, ../labels.hpp, ../distance.hpp; melt.hpp uses the result.
+// Neighbours: codes.hpp (legends), split.hpp, boxes.hpp, last_input.hpp, ../labels.hpp, ../distance.hpp; the result: shelves.hpp.
 #pragma once
 
 #include "kernels/distance.hpp"
 #include "kernels/labels.hpp"
+#include "kernels/pico/adjacent.hpp"
 #include "kernels/pico/boxes.hpp"
 #include "kernels/pico/codes.hpp"
 #include "kernels/pico/fields.hpp"
+#include "kernels/pico/last_input.hpp"
 #include "kernels/pico/options.hpp"
-#include "kernels/pico/split.hpp"
+#include "kernels/pico/shelves.hpp"
 
 #include <algorithm>
+#include <numeric>
 
 namespace nunatak::pico {
-
-/// What the physics needs to know of one local rank. Positions are j (xm + 2) + i.
-struct LocalShelves {
-  std::vector<int> cell, shelf, box;    ///< of each shelf cell
-  std::vector<int> lake;                ///< positions of floating ice in lakes
-  std::vector<std::pair<int, int>> sea; ///< ranges of positions: continental shelf
-};
-
-/// The same on all ranks, but `local`.
-struct Shelves {
-  std::vector<LocalShelves> local;
-  ShelfTable table;
-  std::vector<int> boxes; ///< number of boxes of each shelf
-  int d_max = 0;          ///< largest distance to the grounding line of any shelf cell
-  int rounds = 0;         ///< of the distances
-};
 
 class ShelfGeometry {
 public:
@@ -46,13 +33,31 @@ public:
     const auto locals = static_cast<std::size_t>(ranks.local_size());
     for (int r = 0; r < ranks.local_size(); ++r) m_codes.push_back(make_array<Code>("pico_codes", ranks.patch(r)));
     m_segments.resize(locals);
+    m_last.resize(locals);
     m_result.local.resize(locals);
+    m_result.domain.ranks = m_result.shelf.ranks = ranks.decomposition().size();
   }
+
+  /// Is there a result, the same answer on all ranks, and per local rank: is it of another input than `in`, or not in `out`?
+  /// It holds if it is nowhere. The fields of `out` must be as the last update left them. Nothing is communicated.
+  bool valid() const { return m_valid; }
+  std::vector<char> changed(const std::vector<PicoInput>& in, const std::vector<PicoFields>& out) const {
+    std::vector<char> answers;
+    for (std::size_t r = 0; r < m_codes.size(); ++r) {
+      const Patch p = m_ranks.patch(static_cast<int>(r));
+      answers.push_back(m_last[r].changed(p, in[r], out[r], m_options.continental_shelf_depth, m_codes[r]));
+    }
+    return answers;
+  }
+  const Shelves& result() const { return m_result; }
+  /// Of each rank: does it own cells of the domain of the distances? After update(), the same on all ranks.
+  const std::vector<char>& members() const { return m_members; }
 
   /// Needs ghosts of basins. Writes the masks, distances and boxes of `out`.
   /// runtime_error, the same on all ranks, if a cell type or a basin number makes no sense.
   const Shelves& update(const std::vector<PicoInput>& in, std::vector<PicoFields>& out) {
     const std::size_t locals = m_codes.size();
+    m_valid = false; // until all went well
     std::vector<std::vector<std::int64_t>> maxima(locals);
     for (std::size_t r = 0; r < locals; ++r) maxima[r] = first_codes(r, in[r]);
     classify(maxima);
@@ -61,6 +66,8 @@ public:
     m_ranks.update_ghosts(ghosted);
     find_shelves(in, out);
     find_boxes(out);
+    for (std::size_t r = 0; r < locals && m_options.skip_unchanged; ++r) m_last[r].keep(in[r], out[r]);
+    m_valid = true;
     return m_result;
   }
 
@@ -135,18 +142,24 @@ private:
     const int basins = m_result.table.basins;
     m_result.table.reset(shelves, basins);
     const std::size_t table_size = m_result.table.cells.size();
+    const int ranks = m_ranks.decomposition().size();
+    const std::size_t adjacent_at = 2 * table_size,
+                      domain_at = adjacent_at + static_cast<std::size_t>((basins + 1) * (basins + 1)), members_at = domain_at + 1,
+                      words = (static_cast<std::size_t>(ranks) + 63) / 64;
     std::vector<std::vector<std::int64_t>> sums(m_codes.size());
     m_seeds.assign(2, std::vector<std::vector<int>>(m_codes.size()));
     for (std::size_t r = 0; r < m_codes.size(); ++r) {
-      sums[r].assign(2 * table_size + static_cast<std::size_t>((basins + 1) * (basins + 1)), 0);
-      clear(m_result.local[r], out[r]);
+      sums[r].assign(members_at + words, 0);
+      m_result.local[r].clear();
+      out[r].clear_written();
       for_each_segment(r, [&](int j, int n, Segment& s) {
         const int from = j * row(r) + s.i0, to = j * row(r) + s.i1;
         const int sea = labels[1].component[r][n];
         const bool attached = sea >= 0 && labels[1].parts[r][static_cast<std::size_t>(sea)].flags & has_continent;
         write_masks(out[r], from, to, s.code, contshelf_mask(s.code, attached));
         if (contshelf_mask(s.code, attached) == 2) m_result.local[r].sea.emplace_back(from, to);
-        if (s.code & is_ocean) find_adjacent_basins(r, from, to, in[r].basins.data(), &sums[r][2 * table_size]);
+        if (s.code & is_ocean)
+          find_adjacent_basins(m_codes[r].data(), row(r), from, to, in[r].basins.data(), basins, &sums[r][adjacent_at]);
         if (in_shelf_domain(s.code)) start_distances(r, from, to, out[r]);
         if (lake_ice(s.code)) {
           for (int c = from; c < to; ++c) m_result.local[r].lake.push_back(c);
@@ -156,14 +169,22 @@ private:
         const int shelf = number[static_cast<std::size_t>(component - 1)];
         add_shelf_cells(r, from, to, shelf, in[r].basins.data(), sums[r], table_size);
       });
+      const std::size_t domain = out[r].written_domain.size(), rank = static_cast<std::size_t>(m_ranks.first()) + r;
+      sums[r][domain_at] = static_cast<std::int64_t>(domain);
+      if (domain > 0) sums[r][members_at + rank / 64] = static_cast<std::int64_t>(std::uint64_t{1} << rank % 64);
     }
-    m_ranks.sum(sums);
+    m_ranks.sum(sums); // of bits that differ: a union
+    m_result.domain.total = sums[0][domain_at];
+    m_members.resize(static_cast<std::size_t>(ranks));
+    for (std::size_t rank = 0; rank < m_members.size(); ++rank)
+      m_members[rank] = static_cast<std::uint64_t>(sums[0][members_at + rank / 64]) >> rank % 64 & 1;
     const auto table_end = sums[0].begin() + static_cast<std::ptrdiff_t>(table_size);
     m_result.table.cells.assign(sums[0].begin(), table_end);
     m_result.table.front_cells.assign(table_end, table_end + static_cast<std::ptrdiff_t>(table_size));
     const ShelfTable before = m_result.table;
-    const std::vector<int> shelf_of =
-        split_shelves(m_result.table, {table_end + static_cast<std::ptrdiff_t>(table_size), sums[0].end()});
+    m_result.shelf.total = std::accumulate(before.cells.begin(), before.cells.end(), std::int64_t{0});
+    const std::vector<int> shelf_of = split_shelves(m_result.table, {sums[0].begin() + static_cast<std::ptrdiff_t>(adjacent_at),
+                                                                     sums[0].begin() + static_cast<std::ptrdiff_t>(domain_at)});
     for (std::size_t r = 0; r < m_codes.size(); ++r) {
       LocalShelves& local = m_result.local[r];
       const int* basin = in[r].basins.data();
@@ -181,18 +202,22 @@ private:
     for (const PicoFields& f : out) fields[0].push_back(f.distance_gl), fields[1].push_back(f.distance_cf);
     const int shelves = m_result.table.shelves;
     const auto farthest = [&](int r) {
-      std::vector<std::int64_t> d(static_cast<std::size_t>(shelves) + 1, 0);
       const LocalShelves& local = m_result.local[static_cast<std::size_t>(r)];
+      std::vector<std::int64_t> d(static_cast<std::size_t>(shelves) + 1, 0);
       const int* d_gl = out[static_cast<std::size_t>(r)].distance_gl.data();
       for (std::size_t n = 0; n < local.cell.size(); ++n) {
         std::int64_t& of_shelf = d[static_cast<std::size_t>(local.shelf[n])];
         of_shelf = std::max<std::int64_t>(of_shelf, d_gl[local.cell[n]]);
       }
+      d.push_back(static_cast<std::int64_t>(out[static_cast<std::size_t>(r)].written_domain.size()));
+      d.push_back(static_cast<std::int64_t>(local.cell.size()));
       return d;
     };
     const DistanceReport report = m_distances.solve({fields, m_seeds, farthest});
     m_result.rounds = report.rounds;
-    m_result.d_max = static_cast<int>(*std::max_element(report.maxima.begin(), report.maxima.end()));
+    m_result.domain.largest = report.maxima[static_cast<std::size_t>(shelves) + 1];
+    m_result.shelf.largest = report.maxima[static_cast<std::size_t>(shelves) + 2];
+    m_result.d_max = static_cast<int>(*std::max_element(report.maxima.begin(), report.maxima.end() - 2));
     m_result.boxes.assign(1, 0);
     for (int s = 1; s <= shelves; ++s) {
       const int d = static_cast<int>(report.maxima[static_cast<std::size_t>(s)]);
@@ -217,53 +242,11 @@ private:
     }
   }
 
-  /// Forget the last update: cells that it wrote get the values that hold elsewhere.
-  static void clear(LocalShelves& local, PicoFields& f) {
-    for (const int c : f.written_domain) f.distance_gl.data()[c] = f.distance_cf.data()[c] = -1;
-    for (const int c : f.written_ice) {
-      f.shelf_mask.data()[c] = f.box_mask.data()[c] = 0;
-      for (double* a : {f.temperature.data(), f.salinity.data(), f.temperature_box0.data(), f.salinity_box0.data(),
-                        f.overturning.data(), f.melt.data()}) {
-        a[c] = 0.0;
-      }
-      f.base_temperature.data()[c] = T_melting;
-    }
-    f.written_domain.clear(), f.written_ice.clear();
-    local.cell.clear(), local.shelf.clear(), local.lake.clear(), local.sea.clear();
-  }
-
   static void write_masks(PicoFields& f, int from, int to, Code c, int contshelf) {
     std::fill(f.ice_rise_mask.data() + from, f.ice_rise_mask.data() + to, ice_rise_mask(c));
     std::fill(f.ocean_mask.data() + from, f.ocean_mask.data() + to, ocean_mask(c));
     std::fill(f.lake_mask.data() + from, f.lake_mask.data() + to, lake_mask(c));
     std::fill(f.contshelf_mask.data() + from, f.contshelf_mask.data() + to, contshelf);
-  }
-
-  /// Ocean cells next to ice that have an ocean neighbour in another basin.
-  void find_adjacent_basins(std::size_t r, int from, int to, const int* basin, std::int64_t* adjacent) const {
-    const Code* code = m_codes[r].data();
-    const int up = row(r), basins = m_result.table.basins;
-    const auto check = [&](int c) {
-      const int neighbours[] = {c - 1, c + 1, c - up, c + up};
-      if (std::none_of(neighbours, neighbours + 4, [&](int n) { return has_ice(code[n]); })) return;
-      for (const int n : neighbours) {
-        if (!(code[n] & is_ocean) || basin[n] == basin[c]) continue;
-        adjacent[basin[c] * (basins + 1) + basin[n]] = adjacent[basin[n] * (basins + 1) + basin[c]] = 1;
-      }
-    };
-    constexpr std::uint64_t all_ocean = 0x0101010101010101ULL * is_ocean;
-    for (int c = from; c < to;) {
-      if (c > from && c + 8 < to) { // eight cells with ocean on all sides are not next to ice
-        std::uint64_t above, below;
-        std::memcpy(&above, code + c + up, 8);
-        std::memcpy(&below, code + c - up, 8);
-        if ((above & below & all_ocean) == all_ocean) {
-          c += 8;
-          continue;
-        }
-      }
-      check(c++);
-    }
   }
 
   /// Cells of the domain of the distances, and their seeds: a continental cell among 8 neighbours, open ocean among 4.
@@ -306,7 +289,10 @@ private:
   std::vector<Array2<Code>> m_codes; // with valid ghosts after classify() and the exchange
   std::vector<Segments> m_segments;
   DistanceSeeds m_seeds; // of the grounding line, of the front
+  std::vector<char> m_members;
+  std::vector<LastInput> m_last;
   Shelves m_result;
+  bool m_valid = false;
 };
 
 } // namespace nunatak::pico

@@ -14,41 +14,38 @@
 
 #include "kernels/fixed_sum.hpp"
 #include "kernels/pico/geometry.hpp"
-#include "kernels/pico/physics.hpp"
+#include "kernels/pico/guests.hpp"
 
 namespace nunatak::pico {
-
-/// Water below one shelf, box by box.
-struct ShelfWater {
-  double T0 = default_T0, S0 = default_S0; ///< before the clip
-  std::vector<std::int64_t> cells;         ///< of box 0, 1, ..., n_max
-  std::vector<double> mean_p;              ///< dbar
-  std::vector<double> T, S;                ///< means over the box
-  std::vector<NextBox> from;               ///< how box k follows from box k - 1
-  double q = 0.0;                          ///< mean overturning of box 1, m3 s-1
-
-  /// Box 0, a box after an empty one, and all boxes if there is no overturning: no box water.
-  bool fallback(int k) const {
-    if (k == 0) return true;
-    return k >= 2 && (cells[static_cast<std::size_t>(k - 1)] == 0 || cells[1] == 0);
-  }
-};
 
 class ShelfMelt {
 public:
   ShelfMelt(Ranks& ranks, double dx, double dy, PicoOptions options)
-      : m_ranks(ranks), m_cell_area(dx * dy), m_options(options), m_p(static_cast<std::size_t>(ranks.local_size())),
-        m_x(m_p.size()) {
+      : m_ranks(ranks), m_cell_area(dx * dy), m_options(options), m_own(static_cast<std::size_t>(ranks.local_size())),
+        m_guests(ranks) {
     options.check();
   }
 
-  /// Writes the fields of ice that floats: temperature ... base_temperature. Needs no ghosts. Communicates: two sums.
+  /// Writes the fields of ice that floats: temperature ... base_temperature. Needs no ghosts. Communicates: two sums, and
+  /// cells and results if they are redistributed (guests.hpp).
   /// runtime_error, the same on all ranks, if H, theta or salt are not numbers of a sensible size where they are used.
   void update(const Shelves& shelves, const std::vector<PicoInput>& in, std::vector<PicoFields>& out, PicoReport& report) {
-    first_sum(shelves, in);
-    second_sum(shelves, report);
+    start(shelves, in, true);
+    finish(shelves, in, out, report);
+  }
+
+  /// The same in two halves. The first ends with the first sum, which also tells whether the shelves still hold:
+  /// `changed[local]` is non-zero where they do not. False if so anywhere; nothing has then been done.
+  /// `new_shelves`: other ones than in the last update; the same on all ranks.
+  bool start(const Shelves& shelves, const std::vector<PicoInput>& in, bool new_shelves, const std::vector<char>& changed = {}) {
+    return first_sum(shelves, in, new_shelves && m_guests.wanted(m_options.redistribute, shelves.shelf), new_shelves, changed);
+  }
+  void finish(const Shelves& shelves, const std::vector<PicoInput>& in, std::vector<PicoFields>& out, PicoReport& report) {
+    m_guests.send(m_own, m_options.boxes + 1);
+    second_sum(report);
     follow_boxes(report);
-    for (std::size_t r = 0; r < in.size(); ++r) write(shelves.local[r], r, in[r], out[r]);
+    write(shelves, in, out);
+    report.moved_cells = m_guests.moved_cells();
   }
 
   /// Of each shelf (1..n; 0 is not used), after update().
@@ -63,50 +60,35 @@ private:
     return static_cast<std::size_t>(shelf) * static_cast<std::size_t>(m_options.boxes + 1) + static_cast<std::size_t>(box);
   }
 
-  /// [bad values; per basin: cells, T, T, S, S; per (shelf, box): cells, p, p]
-  void first_sum(const Shelves& shelves, const std::vector<PicoInput>& in) {
+  /// [bad values; changed ranks; per basin: cells, T, T, S, S; per (shelf, box): cells, p, p; if `plan`: cells of each rank]
+  bool first_sum(const Shelves& shelves, const std::vector<PicoInput>& in, bool plan, bool new_shelves,
+                 const std::vector<char>& changed) {
     const ShelfTable& table = shelves.table;
-    const std::size_t boxes_at = 1 + 5 * static_cast<std::size_t>(table.basins + 1);
-    const std::size_t slots = slot(table.shelves + 1, 0);
-    std::vector<std::vector<std::int64_t>> sums(in.size(), std::vector<std::int64_t>(boxes_at + 3 * slots, 0));
+    const std::size_t basins_at = 2, boxes_at = basins_at + 5 * static_cast<std::size_t>(table.basins + 1),
+                      counts_at = boxes_at + 3 * slot(table.shelves + 1, 0);
+    const auto ranks = static_cast<std::size_t>(plan ? m_ranks.decomposition().size() : 0);
+    std::vector<std::vector<std::int64_t>> sums(in.size(), std::vector<std::int64_t>(counts_at + ranks, 0));
     for (std::size_t r = 0; r < in.size(); ++r) {
       const LocalShelves& local = shelves.local[r];
-      std::int64_t& bad = sums[r][0];
-      const auto usable = [&bad](double value) {
-        const bool good = std::fabs(value) < largest_term; // false for NaN
-        if (!good) bad += 1;
-        return good ? value : 0.0;
-      };
-      const double *T = in[r].theta.data(), *S = in[r].salt.data(), *H = in[r].H.data();
-      const int* basin = in[r].basins.data();
-      for (const auto& [from, to] : local.sea) {
-        for (int c = from; c < to; ++c) {
-          if (basin[c] == 0) continue;
-          std::int64_t* at = &sums[r][1 + 5 * static_cast<std::size_t>(basin[c])];
-          FixedSum sum_T, sum_S;
-          sum_T.add(usable(T[c])), sum_S.add(usable(S[c]));
-          at[0] += 1, put(sum_T, at + 1), put(sum_S, at + 3);
-        }
+      if (plan) sums[r][counts_at + static_cast<std::size_t>(m_ranks.first()) + r] = static_cast<std::int64_t>(local.cell.size());
+      if (!changed.empty() && changed[r] != 0) {
+        sums[r][1] = 1;
+        continue;
       }
-      m_p[r].resize(local.cell.size());
-      for (std::size_t n = 0; n < local.cell.size(); ++n) {
-        m_p[r][n] = base_pressure(usable(H[local.cell[n]]));
-        std::int64_t* at = &sums[r][boxes_at + 3 * slot(local.shelf[n], local.box[n])];
-        FixedSum p;
-        p.add(m_p[r][n]);
-        at[0] += 1, put(p, at + 1);
-      }
+      sums[r][0] = add_sea(local, in[r], &sums[r][basins_at]) + add_pressures(local, in[r].H, m_own[r], &sums[r][boxes_at]);
     }
     m_ranks.sum(sums);
     const std::vector<std::int64_t>& sum = sums[0];
+    if (sum[1] != 0) return false;
     if (sum[0] != 0) {
       throw std::runtime_error("PICO: thk, theta_ocean, salinity_ocean: expected numbers below 1e5, found " +
                                std::to_string(sum[0]) + " values that are not, on shelves or on the continental shelf");
     }
+    if (new_shelves) m_guests.plan({sum.begin() + static_cast<std::ptrdiff_t>(counts_at), sum.end()});
     m_basin_T.assign(static_cast<std::size_t>(table.basins) + 1, default_T0);
     m_basin_S.assign(m_basin_T.size(), default_S0);
     for (std::size_t b = 1; b < m_basin_T.size(); ++b) {
-      const std::int64_t* at = &sum[1 + 5 * b];
+      const std::int64_t* at = &sum[basins_at + 5 * b];
       if (at[0] == 0) continue;
       m_basin_T[b] = get(at + 1) / static_cast<double>(at[0]);
       m_basin_S[b] = get(at + 3) / static_cast<double>(at[0]);
@@ -121,6 +103,51 @@ private:
         w.mean_p.push_back(at[0] > 0 ? get(at + 1) / static_cast<double>(at[0]) : 0.0);
       }
     }
+    return true;
+  }
+
+  /// Continental shelf, per basin: cells, T, S. Returns the number of values that cannot be used.
+  static std::int64_t add_sea(const LocalShelves& local, const PicoInput& in, std::int64_t* sums) {
+    const double *T = in.theta.data(), *S = in.salt.data();
+    const int* basin = in.basins.data();
+    std::int64_t bad = 0;
+    for (const auto& [from, to] : local.sea) {
+      for (int c = from; c < to;) {
+        const int here = basin[c];
+        FixedSum sum_T, sum_S;
+        const int first = c;
+        for (; c < to && basin[c] == here; ++c) {
+          if (here == 0) continue;
+          sum_T.add(usable(T[c], bad)), sum_S.add(usable(S[c], bad));
+        }
+        std::int64_t* at = sums + 5 * here;
+        at[0] += c - first, put(sum_T, at + 1), put(sum_S, at + 3);
+      }
+    }
+    return bad;
+  }
+
+  /// Shelf cells: pressures; per (shelf, box): cells, p. Returns the number of values that cannot be used.
+  std::int64_t add_pressures(const LocalShelves& local, const Array2<double>& H, ShelfCells& own, std::int64_t* sums) const {
+    std::int64_t bad = 0;
+    own.shelf = local.shelf.data(), own.box = local.box.data();
+    own.p.resize(local.cell.size());
+    own.for_each_run([&](int shelf, int box, std::size_t first, std::size_t end) {
+      FixedSum sum;
+      for (std::size_t n = first; n < end; ++n) {
+        own.p[n] = base_pressure(usable(H.data()[local.cell[n]], bad));
+        sum.add(own.p[n]);
+      }
+      std::int64_t* at = sums + 3 * slot(shelf, box);
+      at[0] += static_cast<std::int64_t>(end - first), put(sum, at + 1);
+    });
+    return bad;
+  }
+
+  static double usable(double value, std::int64_t& bad) {
+    const bool good = std::fabs(value) < largest_term; // false for NaN
+    if (!good) bad += 1;
+    return good ? value : 0.0;
   }
 
   /// T0, S0: mean over the basins in which the shelf has a front, weighted by its cells there; the default if there is none.
@@ -142,29 +169,11 @@ private:
   }
 
   /// [warnings; per (shelf, box): T, T; per shelf: x, x], then the means of box 1 and of fallback boxes.
-  void second_sum(const Shelves& shelves, PicoReport& report) {
+  void second_sum(PicoReport& report) {
     const std::size_t n_shelves = m_water.size(), x_at = 1 + 2 * slot(static_cast<int>(n_shelves), 0);
-    std::vector<std::vector<std::int64_t>> sums(m_p.size(), std::vector<std::int64_t>(x_at + 2 * n_shelves, 0));
-    for (std::size_t r = 0; r < m_p.size(); ++r) {
-      const LocalShelves& local = shelves.local[r];
-      m_x[r].assign(local.cell.size(), 0.0);
-      for (std::size_t n = 0; n < local.cell.size(); ++n) {
-        const int s = local.shelf[n], k = local.box[n];
-        const ShelfWater& w = m_water[static_cast<std::size_t>(s)];
-        if (k != 1 && !w.fallback(k)) continue;
-        const double T0 = clip_T0(w.T0, w.S0, m_p[r][n]);
-        if (k == 1) {
-          const BoxOne one = box_one(g1(w, 1), m_options.overturning_coefficient, T0, w.S0, m_p[r][n]);
-          m_x[r][n] = one.x;
-          if (one.warned) sums[r][0] += 1;
-          FixedSum x;
-          x.add(one.x);
-          put(x, &sums[r][x_at + 2 * static_cast<std::size_t>(s)]);
-        }
-        FixedSum T;
-        T.add(T0 - m_x[r][n]);
-        put(T, &sums[r][1 + 2 * slot(s, k)]);
-      }
+    std::vector<std::vector<std::int64_t>> sums(m_own.size(), std::vector<std::int64_t>(x_at + 2 * n_shelves, 0));
+    for (std::size_t r = 0; r < m_own.size(); ++r) {
+      for (ShelfCells* cells : {&m_own[r], &m_guests.cells(r)}) add_box_one(*cells, sums[r], x_at);
     }
     m_ranks.sum(sums);
     report.warnings = sums[0][0];
@@ -180,6 +189,31 @@ private:
       w.S[1] = box_one_S(w.S0, x);
       w.q = overturning(m_options.overturning_coefficient, w.S0, x);
     }
+  }
+
+  /// Cooling x in box 1; sums of x, of T in box 1 and in fallback boxes.
+  void add_box_one(ShelfCells& cells, std::vector<std::int64_t>& sums, std::size_t x_at) const {
+    cells.x.resize(cells.p.size());
+    cells.for_each_run([&](int s, int k, std::size_t first, std::size_t end) {
+      const ShelfWater& w = m_water[static_cast<std::size_t>(s)];
+      if (k != 1 && !w.fallback(k)) return;
+      const double *p = cells.p.data(), area_gamma = g1(w, 1), C = m_options.overturning_coefficient, T_in = w.T0, S0 = w.S0;
+      double* x = cells.x.data();
+      FixedSum sum_x, sum_T;
+      for (std::size_t n = first; n < end; ++n) {
+        const double T0 = clip_T0(T_in, S0, p[n]);
+        double T = T0;
+        if (k == 1) {
+          const BoxOne one = box_one(area_gamma, C, T0, S0, p[n]);
+          x[n] = one.x, T -= one.x;
+          sums[0] += one.warned;
+          sum_x.add(one.x);
+        }
+        sum_T.add(T);
+      }
+      put(sum_x, &sums[x_at + 2 * static_cast<std::size_t>(s)]);
+      put(sum_T, &sums[1 + 2 * slot(s, k)]);
+    });
   }
 
   /// Box k from box k - 1; the total melt from the means of all boxes.
@@ -204,34 +238,39 @@ private:
     }
   }
 
-  void write(const LocalShelves& local, std::size_t r, const PicoInput& in, PicoFields& out) const {
-    double *T_out = out.temperature.data(), *S_out = out.salinity.data(), *T0_out = out.temperature_box0.data(),
-           *S0_out = out.salinity_box0.data(), *q_out = out.overturning.data(), *melt_out = out.melt.data(),
-           *base_out = out.base_temperature.data();
-    for (std::size_t n = 0; n < local.cell.size(); ++n) {
-      const int c = local.cell[n], k = local.box[n];
-      const ShelfWater& w = m_water[static_cast<std::size_t>(local.shelf[n])];
-      const double p = m_p[r][n], T0 = clip_T0(w.T0, w.S0, p);
-      double T = T0, S = w.S0;
-      if (k == 1) {
-        T = T0 - m_x[r][n];
-        S = box_one_S(w.S0, m_x[r][n]);
-        q_out[c] = overturning(m_options.overturning_coefficient, w.S0, m_x[r][n]);
-      } else if (!w.fallback(k)) {
-        T = w.from[static_cast<std::size_t>(k)].T_k(p);
-        S = w.from[static_cast<std::size_t>(k)].S_k(T);
-      }
-      T_out[c] = T, S_out[c] = S, T0_out[c] = T0, S0_out[c] = w.S0;
-      melt_out[c] = w.fallback(k) ? fallback_melt_rate(m_options.gamma_T, T0, w.S0, p) : melt_rate(m_options.gamma_T, T, S, p);
-      base_out[c] = T_in_situ(S, p);
+  template <class F> void for_each_melt(const ShelfCells& cells, const F& f) const {
+    cells.for_each_run([&](int s, int k, std::size_t first, std::size_t end) {
+      melt_of_run(m_water[static_cast<std::size_t>(s)], k, m_options.gamma_T, m_options.overturning_coefficient, cells, first,
+                  end, f);
+    });
+  }
+
+  void write(const Shelves& shelves, const std::vector<PicoInput>& in, std::vector<PicoFields>& out) {
+    for (std::size_t r = 0; r < in.size(); ++r)
+      for_each_melt(m_guests.cells(r), [&](std::size_t n, const CellMelt& m) { m_guests.result(r, n) = m; });
+    m_guests.send_results();
+    for (std::size_t r = 0; r < in.size(); ++r) {
+      const LocalShelves& local = shelves.local[r];
+      const int *cell = local.cell.data(), *shelf = local.shelf.data();
+      double *T = out[r].temperature.data(), *S = out[r].salinity.data(), *T0 = out[r].temperature_box0.data(),
+             *S0 = out[r].salinity_box0.data(), *q = out[r].overturning.data(), *melt = out[r].melt.data(),
+             *base = out[r].base_temperature.data();
+      const auto store = [&](std::size_t n, const CellMelt& m) {
+        const int c = cell[n];
+        T[c] = m.T, S[c] = m.S, T0[c] = m.T0, S0[c] = m_water[static_cast<std::size_t>(shelf[n])].S0;
+        q[c] = m.q, melt[c] = m.melt, base[c] = m.base;
+      };
+      for_each_melt(m_own[r], store);
+      m_guests.for_each_result(r, store);
+      for (const int c : local.lake) base[c] = lake_temperature(in[r].H.data()[c]);
     }
-    for (const int c : local.lake) base_out[c] = lake_temperature(in.H.data()[c]);
   }
 
   Ranks& m_ranks;
   double m_cell_area;
   PicoOptions m_options;
-  std::vector<std::vector<double>> m_p, m_x; // per local rank and shelf cell: pressure, cooling T0 - T1 (0 outside box 1)
+  std::vector<ShelfCells> m_own; // per local rank: the cells that it owns and computes
+  Guests m_guests;               // and those that others own
   std::vector<double> m_basin_T, m_basin_S;
   std::vector<ShelfWater> m_water;
 };

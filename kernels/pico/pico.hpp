@@ -19,7 +19,8 @@ class Pico {
 public:
   /// dx, dy: size of a cell, m. `ranks` must outlive this object. invalid_argument if an option cannot be used.
   Pico(Ranks& ranks, double dx, double dy, const PicoOptions& options = {})
-      : m_ranks(ranks), m_geometry(ranks, dx, dy, options), m_melt(ranks, dx, dy, options) {}
+      : m_ranks(ranks), m_skip_unchanged(options.skip_unchanged), m_geometry(ranks, dx, dy, options),
+        m_melt(ranks, dx, dy, options) {}
 
   /// One entry of `in` and `out` per local rank. Ghosts of `basins` must be valid. Host memory.
   PicoReport update(const std::vector<PicoInput>& in, std::vector<PicoFields>& out) {
@@ -29,12 +30,20 @@ public:
     }
     const Traffic before = m_ranks.traffic();
     PicoReport report;
-    const pico::Shelves& shelves = m_geometry.update(in, out);
-    m_melt.update(shelves, in, out, report);
+    const pico::Shelves& shelves = m_geometry.result();
+    report.geometry_kept =
+        m_skip_unchanged && m_geometry.valid() && m_melt.start(shelves, in, false, m_geometry.changed(in, out));
+    if (!report.geometry_kept) {
+      m_geometry.update(in, out);
+      m_melt.start(shelves, in, true);
+    }
+    m_melt.finish(shelves, in, out, report);
     report.shelves = shelves.table.shelves;
     report.basins = shelves.table.basins;
     report.d_max = shelves.d_max;
     report.rounds = shelves.rounds;
+    report.domain_imbalance = shelves.domain.imbalance();
+    report.shelf_imbalance = shelves.shelf.imbalance();
     report.collectives = m_ranks.traffic().collectives - before.collectives;
     report.exchanges = m_ranks.traffic().exchanges - before.exchanges;
     return report;
@@ -53,6 +62,7 @@ public:
 
 private:
   Ranks& m_ranks;
+  bool m_skip_unchanged;
   pico::ShelfGeometry m_geometry;
   pico::ShelfMelt m_melt;
 };

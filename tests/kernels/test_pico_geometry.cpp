@@ -260,7 +260,7 @@ TEST_CASE("random coasts: the same bits on any decomposition, with both solvers,
       pico.update(pico_input(ranks, other), fields);
       const PicoReport report = pico.update(pico_input(ranks, c), fields);
       CHECK(pico_result(ranks, report, fields) == serial);
-      CHECK(report.collectives <= 10);
+      CHECK(report.collectives <= (report.rounds > 8 ? 11 : 10)); // bfs asks again after 8 rounds
     }
   }
 }

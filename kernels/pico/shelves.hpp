@@ -1,0 +1,31 @@
+// What the geometry of PICO hands on to the physics. Neighbours: geometry.hpp makes it, melt.hpp uses it.
+#pragma once
+
+#include "kernels/pico/balance.hpp"
+#include "kernels/pico/split.hpp"
+
+#include <utility>
+#include <vector>
+
+namespace nunatak::pico {
+
+/// The shelves of one local rank. Positions are j (xm + 2) + i.
+struct LocalShelves {
+  std::vector<int> cell, shelf, box;    ///< of each shelf cell
+  std::vector<int> lake;                ///< positions of floating ice in lakes
+  std::vector<std::pair<int, int>> sea; ///< ranges of positions: continental shelf
+
+  void clear() { cell.clear(), shelf.clear(), box.clear(), lake.clear(), sea.clear(); }
+};
+
+/// The same on all ranks, but `local`.
+struct Shelves {
+  std::vector<LocalShelves> local;
+  ShelfTable table;
+  std::vector<int> boxes; ///< number of boxes of each shelf
+  int d_max = 0;          ///< largest distance to the grounding line of any shelf cell
+  int rounds = 0;         ///< of the distances
+  Load domain, shelf;     ///< cells per rank: of the domain of the distances, of shelves
+};
+
+} // namespace nunatak::pico
