@@ -1,0 +1,38 @@
+// What a tool has found, in the cells of one process: compared with another answer, written to NetCDF, read again.
+#pragma once
+
+#include "kernels/ranks.hpp"
+#include "miniapp/tools/mask_source.hpp"
+
+#include <mpi.h>
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace nunatak::tools {
+
+struct Answer {
+  struct Field {
+    std::string name, long_name; ///< of the variable
+    std::vector<int> values;     ///< of the rectangle, in raster order
+  };
+  std::string who; ///< "bfs on 2 x 2 ranks", or the file that it comes from
+  Patch rectangle; ///< of this process
+  std::vector<Field> fields;
+};
+
+/// Values of all local ranks in the cells of `rectangle`.
+std::vector<int> collect(const Ranks& ranks, const Patch& rectangle, const std::vector<Array2<int>>& local);
+
+/// Where two answers first differ: the smallest cell in raster order, the first field in it, both values. The same on all ranks.
+/// Both have the same rectangle and the same fields. Collective.
+std::optional<std::string> first_difference(const Answer& expected, const Answer& found, MPI_Comm comm);
+
+/// NetCDF: x and y (numbers of columns and rows), mask, and the fields. Collective; an empty path is fine.
+void write_answer(const std::string& path, const Mask& mask, const Answer& answer, MPI_Comm comm);
+
+/// The fields of `like` from a file that write_answer has made. Collective. Error if the grid is another or a field is not there.
+Answer read_answer(const std::string& path, const Answer& like, MPI_Comm comm);
+
+} // namespace nunatak::tools

@@ -1,0 +1,159 @@
+#include "miniapp/tools/mask_fields.hpp"
+
+#include "kernels/noise.hpp"
+#include "miniapp/tools/words.hpp"
+
+#include <limits>
+#include <optional>
+#include <set>
+
+namespace nunatak::tools {
+
+namespace {
+
+constexpr int most = std::numeric_limits<int>::max();
+
+/// The cell of a throw: (row, column).
+std::pair<int, int> random_cell(std::uint64_t seed, std::uint64_t key, const Mask& mask) {
+  return {static_cast<int>(random01(seed, 2 * key) * mask.My), static_cast<int>(random01(seed, 2 * key + 1) * mask.Mx)};
+}
+
+} // namespace
+
+Domain::Domain(const std::string& text, const Mask& mask, const std::string& what) {
+  for (const std::string& word : split(!text.empty() ? text : mask.cell_types ? "3" : "1", '+')) {
+    m_values.push_back(static_cast<int>(whole_number(word, -most, most, what)));
+  }
+}
+
+class SeedRules::Values {
+public:
+  Values(const Patch& p, const Mask& mask, const Domain& domain) : m_patch(p), m_row(static_cast<std::size_t>(p.xm) + 2) {
+    m_values.resize(m_row * (static_cast<std::size_t>(p.ym) + 2));
+    m_inside.resize(m_values.size(), 0);
+    for (int j = 0; j <= p.ym + 1; ++j) {
+      for (int i = 0; i <= p.xm + 1; ++i) {
+        if (!in_grid(j, i)) continue;
+        m_values[at(j, i)] = mask.value(p.global_j(j), p.global_i(i));
+        m_inside[at(j, i)] = domain.contains(m_values[at(j, i)]);
+      }
+    }
+  }
+  const Patch& patch() const { return m_patch; }
+  bool in_grid(int j, int i) const {
+    const int gj = m_patch.global_j(j), gi = m_patch.global_i(i);
+    return gj >= 0 && gj < m_patch.My && gi >= 0 && gi < m_patch.Mx;
+  }
+  bool in_domain(int j, int i) const { return m_inside[at(j, i)] != 0; } // false outside of the grid
+  int operator()(int j, int i) const { return m_values[at(j, i)]; }      // of a cell of the grid
+
+private:
+  std::size_t at(int j, int i) const { return static_cast<std::size_t>(j) * m_row + static_cast<std::size_t>(i); }
+  Patch m_patch;
+  std::size_t m_row;
+  std::vector<int> m_values;
+  std::vector<char> m_inside;
+};
+
+SeedRules::SeedRules(const std::string& text, const std::string& domain, const Mask& mask)
+    : m_mask(mask), m_domain(domain, mask), m_names(split(!text.empty()     ? text
+                                                          : mask.cell_types ? "near:0+2,beside:4"
+                                                                            : "left",
+                                                          ',')) {
+  for (const std::string& name : m_names) m_rules.push_back(make_rule(name));
+}
+
+SeedRules::Rule SeedRules::make_rule(const std::string& name) const {
+  const std::vector<std::string> words = split(name, ':');
+  const std::string what = "option -seeds '" + name + "'";
+  const auto is = [&](const char* word, std::size_t numbers) {
+    if (words[0] != word) return false;
+    if (words.size() != 1 + numbers) {
+      throw Error(what + ": expected " + std::to_string(numbers) + " numbers after the name, found " +
+                  std::to_string(words.size() - 1));
+    }
+    return true;
+  };
+  // a rule says which cells of the domain are seeds
+  const auto seeds = [](auto is_seed) -> Rule {
+    return [is_seed](const Values& v, int j, int i) { return !v.in_domain(j, i) ? -1 : is_seed(v, j, i) ? 1 : 0; };
+  };
+  const auto cell = [&](int row, int column) {
+    return seeds([=](const Values& v, int j, int i) { return v.patch().global_j(j) == row && v.patch().global_i(i) == column; });
+  };
+  if (is("near", 1) || is("beside", 1)) {
+    const bool corners = words[0] == "near";
+    return seeds([corners, others = Domain(words[1], m_mask, what)](const Values& v, int j, int i) {
+      for (int dj = -1; dj <= 1; ++dj) {
+        for (int di = -1; di <= 1; ++di) {
+          const bool wanted = corners ? dj != 0 || di != 0 : (dj != 0) != (di != 0);
+          if (wanted && v.in_grid(j + dj, i + di) && others.contains(v(j + dj, i + di))) return true;
+        }
+      }
+      return false;
+    });
+  }
+  if (is("left", 0)) return seeds([](const Values& v, int, int i) { return v.patch().global_i(i) == 0; });
+  if (is("corner", 0)) return cell(0, 0);
+  if (is("at", 2)) {
+    return cell(static_cast<int>(whole_number(words[1], 0, m_mask.My - 1, what)),
+                static_cast<int>(whole_number(words[2], 0, m_mask.Mx - 1, what)));
+  }
+  if (is("boundary", 0)) {
+    return seeds([](const Values& v, int j, int i) {
+      return !(v.in_domain(j - 1, i) && v.in_domain(j + 1, i) && v.in_domain(j, i - 1) && v.in_domain(j, i + 1));
+    });
+  }
+  if (is("random", 2)) {
+    const auto seed = static_cast<std::uint64_t>(whole_number(words[1], 0, std::numeric_limits<std::int64_t>::max(), what));
+    const auto throws = static_cast<std::uint64_t>(whole_number(words[2], 0, 1000000, what));
+    std::set<std::pair<int, int>> cells;
+    for (std::uint64_t n = 0; n < throws; ++n) {
+      for (std::uint64_t again = 0; again < 1000; ++again) {
+        const std::pair<int, int> found = random_cell(seed, 1000 * n + again, m_mask);
+        if (!m_domain.contains(m_mask.value(found.first, found.second))) continue;
+        cells.insert(found);
+        break;
+      }
+    }
+    return seeds([cells](const Values& v, int j, int i) {
+      return cells.count({v.patch().global_j(j), v.patch().global_i(i)}) != 0;
+    });
+  }
+  if (is("given", 0)) {
+    return [](const Values& v, int j, int i) { return v(j, i) == 0 || v(j, i) == 1 ? v(j, i) : -1; };
+  }
+  throw Error(
+      "option -seeds: expected near:VALUES, beside:VALUES, left, corner, at:J:I, boundary, random:SEED:N or given, found '" +
+      name + "'");
+}
+
+DistanceFields SeedRules::fields(const Ranks& ranks) const {
+  DistanceFields fields(m_rules.size());
+  for (int r = 0; r < ranks.local_size(); ++r) {
+    const Patch p = ranks.patch(r);
+    const Values values(p, m_mask, m_domain);
+    for (std::size_t f = 0; f < m_rules.size(); ++f) {
+      const Array2<int> d = make_array<int>("distance", p);
+      for (int j = 1; j <= p.ym; ++j) {
+        for (int i = 1; i <= p.xm; ++i) d(j, i) = m_rules[f](values, j, i);
+      }
+      fields[f].push_back(d);
+    }
+  }
+  return fields;
+}
+
+std::vector<Array2<Code>> domain_codes(const Ranks& ranks, const Mask& mask, const Domain& domain) {
+  std::vector<Array2<Code>> codes;
+  for (int r = 0; r < ranks.local_size(); ++r) {
+    const Patch p = ranks.patch(r);
+    codes.push_back(make_array<Code>("in the domain", p));
+    for (int j = 1; j <= p.ym; ++j) {
+      for (int i = 1; i <= p.xm; ++i) codes.back()(j, i) = domain.contains(mask.value(p.global_j(j), p.global_i(i))) ? 1 : 0;
+    }
+  }
+  return codes;
+}
+
+} // namespace nunatak::tools

@@ -1,0 +1,44 @@
+// Where a tool's mask comes from: a formula, a picture or a NetCDF file. A mask is a function of the global cell.
+//
+//   -mask serpentine | spiral | comb | checkerboard | empty | full         0 or 1 (kernels/masks.hpp)
+//   -mask percolation:P[:SEED]                                             0 or 1
+//   -mask shelves[:SEED[:ROUGHNESS]]                                       2 grounded, 3 floating, 4 ocean
+//   -i picture.pbm, picture.pgm                                            values of the picture; its upper row is row 0
+//   (netpbm.hpp) -i file.nc [-variable NAME]                                            (y, x) or (time, y, x), of which the last
+//   record
+//
+// Without -variable a NetCDF file gives `mask`; if it has none, the cell types that follow from `thk` and `topg`: 0 ice-free
+// land, 2 grounded, 3 floating, 4 ocean, as in the model. Neighbours: mask_fields.hpp (the domain and the seeds in it),
+// nunatak_distance.cpp, nunatak_labels.cpp.
+#pragma once
+
+#include "miniapp/tools/option_table.hpp"
+
+#include <mpi.h>
+
+#include <functional>
+#include <string>
+
+namespace nunatak::tools {
+
+struct MaskOptions {
+  std::string file;     // -i
+  std::string variable; // -variable
+  std::string mask;     // -mask
+  int Mx = 201, My = 0; // of generated masks; My = 0: Mx
+  int refine = 1;       // each cell becomes refine x refine cells
+
+  void add_to(OptionTable& table);
+};
+
+struct Mask {
+  int Mx = 0, My = 0;
+  std::string name; ///< "percolation:0.6:1", "antarctica.nc mask"
+  std::function<int(int j, int i)> value;
+  bool cell_types = false; ///< values are cell types of an ice sheet, not 0 and 1
+};
+
+/// Collective; every process holds all values of a file. Throws Error or io::Error on all ranks.
+Mask read_mask(const MaskOptions& options, MPI_Comm comm);
+
+} // namespace nunatak::tools

@@ -1,0 +1,175 @@
+// nunatak-distance: distances on any mask, by several solvers, on real or virtual ranks: are they equal, and what do they cost?
+//
+//   nunatak-distance -mask serpentine -seeds corner -solvers sweep,bfs -virtual_ranks 1x1,4x4 -compare
+//
+// docs/tools.md has examples. Neighbours: tool.hpp (what it shares with nunatak-labels), kernels/distance.hpp (the solvers).
+#include "kernels/distance.hpp"
+#include "miniapp/tools/mask_fields.hpp"
+#include "miniapp/tools/results.hpp"
+#include "miniapp/tools/words.hpp"
+
+#include <algorithm>
+
+using namespace nunatak;
+using namespace nunatak::tools;
+
+namespace {
+
+struct Options : ToolOptions {
+  std::string seeds, solvers; // -seeds, -solvers
+};
+
+std::vector<DistanceSolver> chosen_solvers(const std::string& text) {
+  std::vector<DistanceSolver> solvers;
+  if (text.empty()) {
+    for (const auto& [solver, name] : distance_solvers()) solvers.push_back(solver);
+  } else {
+    for (const std::string& word : split(text, ',')) solvers.push_back(distance_solver(word));
+  }
+  return solvers;
+}
+
+DistanceFields copy_of(const DistanceFields& fields) {
+  DistanceFields copy(fields.size());
+  for (std::size_t f = 0; f < fields.size(); ++f) {
+    for (const Array2<int>& from : fields[f]) {
+      copy[f].push_back(Array2<int>(Kokkos::view_alloc(Kokkos::WithoutInitializing, "distance"), from.extent(0), from.extent(1)));
+    }
+  }
+  return copy;
+}
+
+void assign(const DistanceFields& to, const DistanceFields& from) {
+  for (std::size_t f = 0; f < from.size(); ++f) {
+    for (std::size_t r = 0; r < from[f].size(); ++r) Kokkos::deep_copy(to[f][r], from[f][r]);
+  }
+}
+
+/// Cells of the domain (those of all fields) on each local rank.
+std::vector<std::int64_t> domain_cells(const Ranks& ranks, const DistanceFields& fields) {
+  std::vector<std::int64_t> cells;
+  for (int r = 0; r < ranks.local_size(); ++r) {
+    const Patch p = ranks.patch(r);
+    cells.push_back(0);
+    for (int j = 1; j <= p.ym; ++j) {
+      for (int i = 1; i <= p.xm; ++i) {
+        const auto inside = [&](const auto& field) { return field[static_cast<std::size_t>(r)](j, i) >= 0; };
+        cells.back() += std::any_of(fields.begin(), fields.end(), inside);
+      }
+    }
+  }
+  return cells;
+}
+
+/// Which ranks own cells of the domain, as PICO knows it before it asks for distances.
+std::vector<char> members(Ranks& ranks, const std::vector<std::int64_t>& cells) {
+  std::vector<std::vector<std::int64_t>> mine;
+  for (const std::int64_t c : cells) mine.push_back({c});
+  std::vector<char> members;
+  for (const std::int64_t c :
+       ranks.gather_all(mine, std::vector<int>(static_cast<std::size_t>(ranks.decomposition().size()), 1))) {
+    members.push_back(c > 0);
+  }
+  return members;
+}
+
+/// A field in words: "distance_1, steps from the seeds near:0+2: 20 seeds, largest 12, 3 cells without a way to a seed".
+std::string describe(const Answer::Field& field, const RankSet& set) {
+  std::int64_t seeds = 0, lost = 0, largest = 0;
+  for (const int d : field.values) seeds += d == 1, lost += d == 0, largest = std::max<std::int64_t>(largest, d);
+  return field.name + ", " + field.long_name + ": " + std::to_string(spread_of(set, {seeds}).sum) + " seeds, largest distance " +
+         std::to_string(spread_of(set, {largest}).max) + ", " + std::to_string(spread_of(set, {lost}).sum) +
+         " cells without a way to a seed";
+}
+
+Answer answer_of(const RankSet& set, const DistanceFields& fields, const std::vector<std::string>& seeds,
+                 const std::string& who) {
+  Answer answer{who, set.rectangle(), {}};
+  for (std::size_t f = 0; f < fields.size(); ++f) {
+    const std::string name = fields.size() == 1 ? "distance" : "distance_" + std::to_string(f + 1);
+    answer.fields.push_back({name, "steps from the seeds " + seeds[f], collect(*set.ranks, answer.rectangle, fields[f])});
+  }
+  return answer;
+}
+
+const std::vector<Column> columns = {{"ranks", "ranks"},
+                                     {"px", "P"},
+                                     {"py", "Q"},
+                                     {"solver", "solver"},
+                                     {"found_by", "found by"},
+                                     {"rounds", "rounds"},
+                                     {"messages", "messages"},
+                                     {"bytes", "bytes"},
+                                     {"collectives", "collectives"},
+                                     {"lagged", "lagged"},
+                                     {"work_max", "visits"},
+                                     {"imbalance", "max/mean"},
+                                     {"path_messages", "path msgs"},
+                                     {"path_collectives", "path coll."},
+                                     {"loggp_work_s", "work us", 1e6},
+                                     {"loggp_s", "LogGP us", 1e6},
+                                     {"wall_s", "wall ms", 1e3},
+                                     {"wall_min_s", "min", 1e3},
+                                     {"wall_max_s", "max", 1e3}};
+
+void run(const Options& options, MPI_Comm comm) {
+  options.check(comm);
+  // 1. the problem
+  const std::vector<DistanceSolver> solvers = chosen_solvers(options.solvers);
+  const Mask mask = read_mask(options.mask, comm);
+  const SeedRules rules(options.seeds, options.domain, mask);
+
+  // 2. all solvers on all sets of ranks
+  Results results("nunatak-distance", options, mask, comm);
+  std::vector<std::string> heading;
+  for_each_rank_set(options, mask, comm, [&](RankSet& set) {
+    const DistanceFields start = rules.fields(*set.ranks);
+    const std::vector<std::int64_t> cells = domain_cells(*set.ranks, start);
+    const Spread spread = spread_of(set, cells);
+    const DistanceProblem problem{copy_of(start), {}, {}, members(*set.ranks, cells)};
+    for (const DistanceSolver solver : solvers) {
+      Distances distances(*set.ranks, solver);
+      DistanceReport report;
+      const auto prepare = [&] { assign(problem.fields, start); };
+      const Record measured = measure(set, options.repeat, prepare, [&] { report = distances.solve(problem); });
+      Record record;
+      record["domain_cells"] = spread.sum;
+      record["domain_imbalance"] = spread.imbalance();
+      record["solver"] = name_of(solver),
+      record["found_by"] = report.solver == solver ? Record() : Record(name_of(report.solver));
+      record["rounds"] = report.rounds;
+      record.update(measured);
+      const Answer answer = answer_of(set, problem.fields, rules.names(), name_of(solver) + " on " + set.name());
+      if (results.empty()) {
+        heading = {std::to_string(spread.sum) + " cells in the domain"};
+        for (const Answer::Field& field : answer.fields) heading.push_back(describe(field, set));
+      }
+      const bool first = results.empty();
+      results.add(record, answer);
+      if (first && options.compare) results.compare_with(answer);
+    }
+  });
+
+  // 3. what came out
+  results.tell(heading, columns);
+}
+
+} // namespace
+
+int main(int argc, char** argv) {
+  return run_tool(argc, argv, "nunatak-distance", [&](MPI_Comm comm) {
+    Options options;
+    OptionTable table("nunatak-distance: distances on any mask, by several solvers, on real or virtual ranks",
+                      "nunatak-distance -mask serpentine -seeds corner -solvers sweep,bfs -virtual_ranks 1x1,4x4 -compare");
+    options.add_to(table, "all answers with the first");
+    std::string names;
+    for (const auto& [solver, name] : distance_solvers()) names += (names.empty() ? "" : ",") + name;
+    table.group("Distances");
+    table.add("solvers", &options.solvers, "", "a list of " + names + " (none: all)");
+    table.add("seeds", &options.seeds, "",
+              "a list, one field for each: near:VALUES, beside:VALUES, left, corner, at:J:I, boundary, random:SEED:N, given");
+    table.read(argc, argv);
+    if (!table.help_wanted()) return run(options, comm);
+    print_help(table, comm);
+  });
+}

@@ -1,0 +1,206 @@
+// nunatak-labels: connected components of any mask on real or virtual ranks: how many, how large, and what does it cost?
+//
+//   nunatak-labels -mask percolation:0.593 -grid_Mx 1000 -virtual_ranks 1x1,8x8 -compare
+//
+// docs/tools.md has examples. Neighbours: tool.hpp (what it shares with nunatak-distance), kernels/labels.hpp (the labelling).
+#include "kernels/labels.hpp"
+#include "miniapp/tools/mask_fields.hpp"
+#include "miniapp/tools/results.hpp"
+
+#include <algorithm>
+
+using namespace nunatak;
+using namespace nunatak::tools;
+
+namespace {
+
+/// Ranks that also count the bytes of gathers.
+class GatherScale final : public Ranks {
+public:
+  explicit GatherScale(Ranks& ranks) : Ranks(ranks.decomposition()), m_ranks(ranks) {}
+  std::int64_t gathered() const { return m_gathered; } ///< bytes that come to every rank
+
+  int local_size() const override { return m_ranks.local_size(); }
+  int first() const override { return m_ranks.first(); }
+  void update_ghosts(const std::vector<std::vector<Ghosted>>& arrays) override { m_ranks.update_ghosts(arrays); }
+  void sum(std::vector<std::vector<std::int64_t>>& values) override { m_ranks.sum(values); }
+  void max(std::vector<std::vector<std::int64_t>>& values) override { m_ranks.max(values); }
+  std::vector<std::int64_t> gather_all(const std::vector<std::vector<std::int64_t>>& contributions) override {
+    return weigh(m_ranks.gather_all(contributions));
+  }
+  std::vector<std::int64_t> gather_all(const std::vector<std::vector<std::int64_t>>& contributions,
+                                       const std::vector<int>& lengths) override {
+    return weigh(m_ranks.gather_all(contributions, lengths));
+  }
+  void exchange(const std::vector<std::vector<Packet>>& out, std::vector<std::vector<Packet>>& in) override {
+    m_ranks.exchange(out, in);
+  }
+  std::unique_ptr<Group> group(std::vector<int> members) override { return m_ranks.group(std::move(members)); }
+  void work(int local, std::int64_t visits) override { m_ranks.work(local, visits); }
+  std::unique_ptr<Ranks> over(const Decomposition& decomposition) const override { return m_ranks.over(decomposition); }
+
+private:
+  std::vector<std::int64_t> weigh(std::vector<std::int64_t> all) {
+    m_gathered += static_cast<std::int64_t>(all.size() * sizeof(std::int64_t));
+    return all;
+  }
+  Ranks& m_ranks;
+  std::int64_t m_gathered = 0;
+};
+
+Answer answer_of(const Patch& rectangle, std::vector<int> numbers, const std::string& who) {
+  return {who, rectangle, {{"label", "number of the component, in raster order of first cells", std::move(numbers)}}};
+}
+
+/// The judge: a flood fill of the whole grid, on every process, without any of the code that is tried.
+Answer flood_fill(const Mask& mask, const Domain& domain, const Patch& rectangle) {
+  const std::int64_t Mx = mask.Mx, cells = Mx * mask.My;
+  std::vector<int> number(static_cast<std::size_t>(cells)); // -1: in the domain, without a number yet
+  const auto at = [&](std::int64_t cell) -> int& { return number[static_cast<std::size_t>(cell)]; };
+  for (std::int64_t n = 0; n < cells; ++n) {
+    at(n) = domain.contains(mask.value(static_cast<int>(n / Mx), static_cast<int>(n % Mx))) ? -1 : 0;
+  }
+  int components = 0;
+  std::vector<std::int64_t> stack;
+  const auto take = [&](std::int64_t cell) {
+    if (at(cell) != -1) return;
+    at(cell) = components;
+    stack.push_back(cell);
+  };
+  for (std::int64_t first = 0; first < cells; ++first) {
+    if (at(first) != -1) continue;
+    components += 1;
+    take(first);
+    while (!stack.empty()) {
+      const std::int64_t cell = stack.back(), i = cell % Mx;
+      stack.pop_back();
+      if (i > 0) take(cell - 1);
+      if (i < Mx - 1) take(cell + 1);
+      if (cell >= Mx) take(cell - Mx);
+      if (cell < cells - Mx) take(cell + Mx);
+    }
+  }
+  std::vector<int> mine;
+  for (int j = 0; j < rectangle.ym; ++j) {
+    const auto begin = number.begin() + static_cast<std::ptrdiff_t>((rectangle.ys + j) * Mx + rectangle.xs);
+    mine.insert(mine.end(), begin, begin + rectangle.xm);
+  }
+  return answer_of(rectangle, std::move(mine), "a flood fill");
+}
+
+/// Numbers of components, cell by cell.
+std::vector<Array2<int>> numbers_of(const Ranks& ranks, const std::vector<Segments>& segments, const MaskLabels& labels) {
+  std::vector<Array2<int>> numbers;
+  for (std::size_t r = 0; r < segments.size(); ++r) {
+    const Patch p = ranks.patch(static_cast<int>(r));
+    numbers.push_back(make_array<int>("label", p));
+    for (int j = 1; j <= p.ym; ++j) {
+      for (int n = segments[r].row[static_cast<std::size_t>(j)]; n < segments[r].row[static_cast<std::size_t>(j) + 1]; ++n) {
+        const Segment& s = segments[r].list[static_cast<std::size_t>(n)];
+        const int component = labels.component[r][static_cast<std::size_t>(n)];
+        if (component < 0) continue;
+        for (int i = s.i0; i < s.i1; ++i) numbers[r](j, i) = labels.number[r][static_cast<std::size_t>(component)];
+      }
+    }
+  }
+  return numbers;
+}
+
+/// Owned cells of code 1; the ghosts are 0.
+std::int64_t count_ones(const Array2<Code>& codes) { return std::count(codes.data(), codes.data() + codes.size(), 1); }
+
+/// Counts that the components have in common on all ranks, and in words.
+struct Census {
+  std::int64_t components, cells = 0, at_edge = 0;
+  Component largest;
+
+  explicit Census(const MaskLabels& labels)
+      : components(static_cast<std::int64_t>(labels.whole.size())), largest(labels.largest()) {
+    for (const Component& c : labels.whole) cells += c.cells, at_edge += (c.flags & touches_edge) != 0;
+  }
+  std::vector<std::string> words(const Mask& mask) const {
+    std::vector<std::string> lines = {std::to_string(cells) + " cells in the domain",
+                                      std::to_string(components) + " components, " + std::to_string(at_edge) +
+                                          " of them at the edge of the grid"};
+    if (components > 0) {
+      lines.push_back("the largest has " + std::to_string(largest.cells) + " cells; its first one is j = " +
+                      std::to_string(largest.identity / mask.Mx) + ", i = " + std::to_string(largest.identity % mask.Mx));
+    }
+    return lines;
+  }
+};
+
+const std::vector<Column> columns = {{"ranks", "ranks"},
+                                     {"px", "P"},
+                                     {"py", "Q"},
+                                     {"messages", "messages"},
+                                     {"bytes", "bytes"},
+                                     {"collectives", "collectives"},
+                                     {"gathered_bytes", "gathered bytes"},
+                                     {"domain_imbalance", "max/mean cells"},
+                                     {"path_messages", "path msgs"},
+                                     {"path_collectives", "path coll."},
+                                     {"loggp_work_s", "work us", 1e6},
+                                     {"loggp_s", "LogGP us", 1e6},
+                                     {"wall_s", "wall ms", 1e3},
+                                     {"wall_min_s", "min", 1e3},
+                                     {"wall_max_s", "max", 1e3}};
+
+void run(const ToolOptions& options, MPI_Comm comm) {
+  options.check(comm);
+  // 1. the problem: one mask, of which all components are wanted everywhere, so that numbers are consecutive
+  const Mask mask = read_mask(options.mask, comm);
+  const Domain domain(options.domain, mask);
+  LabelMask wanted;
+  wanted.contains = [](Code code) { return code == 1; };
+  wanted.all = true;
+
+  // 2. on all sets of ranks
+  Results results("nunatak-labels", options, mask, comm);
+  std::vector<std::string> heading;
+  for_each_rank_set(options, mask, comm, [&](RankSet& set) {
+    const std::vector<Array2<Code>> codes = domain_codes(*set.ranks, mask, domain);
+    std::vector<Segments> segments(codes.size());
+    std::vector<std::vector<std::int64_t>> nothing(codes.size());
+    GatherScale ranks(*set.ranks);
+    Labels labels(ranks);
+    const MaskLabels* found = nullptr;
+    std::int64_t gathered = 0;
+    const auto prepare = [&] { gathered = ranks.gathered(); };
+    const Record measured = measure(set, options.repeat, prepare, [&] {
+      for (std::size_t r = 0; r < codes.size(); ++r) find_segments(ranks.patch(static_cast<int>(r)), codes[r], segments[r]);
+      found = &labels.update(segments, {wanted}, nothing)[0];
+    });
+    if (options.compare && results.empty()) results.compare_with(flood_fill(mask, domain, set.rectangle()));
+    std::vector<std::int64_t> cells;
+    for (const Array2<Code>& code : codes) cells.push_back(count_ones(code));
+    const Census census(*found);
+    if (results.empty()) heading = census.words(mask);
+    Record record;
+    record["domain_cells"] = census.cells;
+    record["domain_imbalance"] = spread_of(set, cells).imbalance();
+    record["components"] = census.components, record["components_at_edge"] = census.at_edge;
+    record["largest_cells"] = census.largest.cells;
+    record["gathered_bytes"] = ranks.gathered() - gathered;
+    record.update(measured);
+    const std::vector<Array2<int>> numbers = numbers_of(ranks, segments, *found);
+    results.add(record, answer_of(set.rectangle(), collect(ranks, set.rectangle(), numbers), "the labels on " + set.name()));
+  });
+
+  // 3. what came out
+  results.tell(heading, columns);
+}
+
+} // namespace
+
+int main(int argc, char** argv) {
+  return run_tool(argc, argv, "nunatak-labels", [&](MPI_Comm comm) {
+    ToolOptions options;
+    OptionTable table("nunatak-labels: connected components of any mask, on real or virtual ranks",
+                      "nunatak-labels -mask percolation:0.593 -grid_Mx 1000 -virtual_ranks 1x1,8x8 -compare");
+    options.add_to(table, "all answers with a flood fill of the whole grid");
+    table.read(argc, argv);
+    if (!table.help_wanted()) return run(options, comm);
+    print_help(table, comm);
+  });
+}

@@ -1,0 +1,106 @@
+#include "miniapp/tools/records.hpp"
+
+#include "io/error.hpp"
+
+#include <algorithm>
+#include <fstream>
+#include <iomanip>
+#include <ostream>
+#include <sstream>
+
+namespace nunatak::tools {
+
+namespace {
+
+std::string cell_text(const nlohmann::ordered_json& value, double scale) {
+  if (value.is_null()) return "-";
+  if (value.is_string()) return value.get<std::string>();
+  if (!value.is_number_float()) return value.dump();
+  std::ostringstream s;
+  s << std::setprecision(4) << scale * value.get<double>();
+  return s.str();
+}
+
+/// Commas, quotes and line ends stand in quotes.
+std::string csv_text(const nlohmann::ordered_json& value) {
+  if (value.is_null()) return "";
+  const std::string text = value.is_string() ? value.get<std::string>() : value.dump();
+  if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
+  std::string quoted = "\"";
+  for (const char c : text) quoted += c == '"' ? "\"\"" : std::string(1, c);
+  return quoted + "\"";
+}
+
+template <class F> std::string csv_line(const Record& record, const F& text) {
+  std::string line;
+  for (const auto& [key, value] : record.items()) line += (line.empty() ? "" : ",") + text(key, value);
+  return line;
+}
+
+/// Rank 0 does it; the others learn whether it worked.
+void on_rank_0(MPI_Comm comm, const std::function<void()>& f) {
+  io::agree(comm, [&] {
+    int rank = 0;
+    MPI_Comm_rank(comm, &rank);
+    if (rank == 0) f();
+  });
+}
+
+void write(const std::string& path, const std::string& text, std::ios::openmode mode) {
+  std::ofstream out(path, mode);
+  out << text;
+  out.close();
+  if (!out) throw io::Error("file '" + path + "': cannot be written");
+}
+
+} // namespace
+
+void print_table(std::ostream& out, const std::vector<Record>& records, const std::vector<Column>& columns) {
+  std::vector<std::vector<std::string>> texts; // by column; the first is the title
+  for (const Column& column : columns) {
+    std::vector<std::string> text{column.title};
+    bool any = false;
+    for (const Record& record : records) {
+      const auto value = record.contains(column.key) ? record.at(column.key) : nlohmann::ordered_json();
+      any = any || !value.is_null();
+      text.push_back(cell_text(value, column.scale));
+    }
+    if (any) texts.push_back(text);
+  }
+  for (std::size_t line = 0; line <= records.size(); ++line) {
+    for (std::size_t c = 0; c < texts.size(); ++c) {
+      std::size_t width = 0;
+      for (const std::string& text : texts[c]) width = std::max(width, text.size());
+      const std::string gap(width - texts[c][line].size(), ' '), &text = texts[c][line];
+      out << (c == 0 ? text + gap : "  " + gap + text);
+    }
+    out << "\n";
+  }
+}
+
+void write_json(MPI_Comm comm, const std::string& path, const nlohmann::ordered_json& json) {
+  if (path.empty()) return;
+  on_rank_0(comm, [&] { write(path, json.dump(2) + "\n", std::ios::trunc); });
+}
+
+void write_csv(MPI_Comm comm, const std::string& path, const std::vector<Record>& records, bool append) {
+  if (path.empty() || records.empty()) return;
+  on_rank_0(comm, [&] {
+    const std::string names = csv_line(records[0], [](const std::string& key, const Record&) { return key; });
+    std::string text, first;
+    if (append) {
+      std::ifstream old(path);
+      std::getline(old, first);
+      if (!first.empty() && first != names) {
+        throw io::Error("file '" + path + "': expected the columns " + names + ", found " + first);
+      }
+    }
+    if (first.empty()) text = names + "\n";
+    for (const Record& record : records) {
+      text += csv_line(record, [](const std::string&, const Record& value) { return csv_text(value); }) + "\n";
+    }
+    write(path, text, append ? std::ios::app : std::ios::trunc);
+  });
+}
+
+} // namespace nunatak::tools

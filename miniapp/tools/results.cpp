@@ -1,0 +1,58 @@
+#include "miniapp/tools/results.hpp"
+
+#include "miniapp/error.hpp"
+
+#include <iostream>
+
+namespace nunatak::tools {
+
+void Results::add(const Record& measured, const Answer& answer) {
+  if (m_records.empty()) {
+    write_answer(m_options.output, m_mask, answer, m_comm);
+    if (!m_options.expect.empty()) compare_with(read_answer(m_options.expect, answer, m_comm));
+  }
+  for (const Answer& reference : m_references) {
+    const std::optional<std::string> difference = first_difference(reference, answer, m_comm);
+    m_compared += 1;
+    if (!m_difference) m_difference = difference;
+  }
+  Record record;
+  record["mask"] = m_mask.name;
+  record["Mx"] = m_mask.Mx, record["My"] = m_mask.My;
+  record.update(measured);
+  m_records.push_back(record);
+}
+
+void Results::tell(const std::vector<std::string>& heading, const std::vector<Column>& columns) const {
+  int rank = 0;
+  MPI_Comm_rank(m_comm, &rank);
+  const bool compares = m_options.compare || !m_options.expect.empty();
+  if (rank == 0) {
+    std::cout << m_mask.name << ": " << m_mask.Mx << " x " << m_mask.My << " cells\n";
+    for (const std::string& line : heading) std::cout << line << "\n";
+    std::cout << "\n";
+    print_table(std::cout, m_records, columns);
+    if (compares && !m_difference) std::cout << "\n" << m_compared << " comparisons: all equal\n";
+    std::cout << std::flush;
+  }
+  write_json(m_comm, m_options.json, to_json());
+  write_csv(m_comm, m_options.csv, m_records, m_options.csv_append);
+  if (m_difference) throw Error(*m_difference);
+  if (compares && m_compared == 0) {
+    throw Error("option -compare: expected two answers at least (-solvers, -virtual_ranks, -expect), found one");
+  }
+}
+
+nlohmann::ordered_json Results::to_json() const {
+  nlohmann::ordered_json json;
+  json["tool"] = m_tool, json["version"] = NUNATAK_VERSION;
+  const LogGP& machine = m_options.machine;
+  json["machine"] = {
+      {"L_s", machine.L}, {"o_s", machine.o}, {"g_s", machine.g}, {"G_s_per_byte", machine.G}, {"visit_s", machine.visit}};
+  json["comparisons"] = m_compared;
+  json["difference"] = m_difference ? nlohmann::ordered_json(*m_difference) : nlohmann::ordered_json();
+  json["runs"] = m_records;
+  return json;
+}
+
+} // namespace nunatak::tools

@@ -1,0 +1,39 @@
+// The runs of a tool: their records, and whether their answers are equal. Tells it at the end: table, files, status.
+#pragma once
+
+#include "miniapp/tools/answers.hpp"
+#include "miniapp/tools/tool.hpp"
+
+namespace nunatak::tools {
+
+class Results {
+public:
+  /// `options` and `mask` must outlive this object.
+  Results(std::string tool, const ToolOptions& options, const Mask& mask, MPI_Comm comm)
+      : m_tool(std::move(tool)), m_options(options), m_mask(mask), m_comm(comm) {}
+
+  /// Answers that come from now on are compared with this one.
+  void compare_with(Answer reference) { m_references.push_back(std::move(reference)); }
+
+  /// A run. The first answer is written to -o and opens -expect. Collective.
+  void add(const Record& measured, const Answer& answer);
+
+  bool empty() const { return m_records.empty(); }
+
+  /// Print `heading`, the table and what was compared; write -json and -csv. Throws Error if any answer differed. Collective.
+  void tell(const std::vector<std::string>& heading, const std::vector<Column>& columns) const;
+
+private:
+  nlohmann::ordered_json to_json() const;
+
+  std::string m_tool;
+  const ToolOptions& m_options;
+  const Mask& m_mask;
+  MPI_Comm m_comm;
+  std::vector<Record> m_records;
+  std::vector<Answer> m_references;
+  int m_compared = 0;
+  std::optional<std::string> m_difference; // the first
+};
+
+} // namespace nunatak::tools

@@ -1,0 +1,68 @@
+// What nunatak-distance and nunatak-labels share: their main(), the options beside the mask, the ranks they run on, and what is
+// measured of a run. Neighbours: records.hpp (table, JSON, CSV), answers.hpp (compares, NetCDF), mask_source.hpp.
+#pragma once
+
+#include "kernels/virtual_ranks.hpp"
+#include "miniapp/tools/mask_source.hpp"
+#include "miniapp/tools/records.hpp"
+
+#include <mpi.h>
+
+#include <functional>
+#include <memory>
+#include <string>
+
+namespace nunatak::tools {
+
+/// main() of a tool: MPI, Kokkos and the errors, as in miniapp/main.cpp. 0, or 1 after an error.
+int run_tool(int argc, char** argv, const std::string& name, const std::function<void(MPI_Comm comm)>& run);
+
+/// Rank 0 prints the table of options to standard output.
+void print_help(const OptionTable& table, MPI_Comm comm);
+
+struct ToolOptions {
+  MaskOptions mask;
+  std::string domain;        // -domain
+  std::string virtual_ranks; // -virtual_ranks
+  LogGP machine;
+  int repeat = 1;
+  bool compare = false;
+  std::string expect, json, csv, output;
+  bool csv_append = false;
+
+  /// The mask's and these; `compared_with`: what -compare does.
+  void add_to(OptionTable& table, const std::string& compared_with);
+  /// What does not fit together, or cannot be written, is an Error at once. Collective.
+  void check(MPI_Comm comm) const;
+};
+
+/// Ranks to run on: the processes of mpiexec, or virtual ones in one process.
+struct RankSet {
+  std::unique_ptr<Ranks> ranks;
+  VirtualRanks* machine = nullptr; ///< the same, if virtual: it has a clock
+  MPI_Comm comm = MPI_COMM_NULL;
+
+  std::string name() const; ///< "2 x 3 virtual ranks"
+  /// The rectangle whose cells this process has: its patch, or the whole grid.
+  Patch rectangle() const;
+};
+
+/// f for each set of -virtual_ranks in turn ("2x2,8x8"; "6": the cut into 6 patches with the shortest seams), or once for the
+/// processes. Throws Error if the grid cannot be cut so.
+void for_each_rank_set(const ToolOptions& options, const Mask& mask, MPI_Comm comm, const std::function<void(RankSet&)>& f);
+
+/// Runs `prepare` and `run` once to count, and -repeat times more, if that is more than 1, for the time. Collective.
+/// `traffic` of all ranks together: messages and bytes are sums, the others are those of the rank that has most.
+/// The record has: ranks, px, py, virtual, messages, bytes, collectives, lagged, work_max, work_mean, imbalance; of virtual ranks
+/// loggp_s, loggp_work_s, path_messages, path_collectives (of the critical path); wall_s, wall_min_s, wall_max_s.
+Record measure(RankSet& set, int repeat, const std::function<void()>& prepare, const std::function<void()>& run);
+
+/// Sum and maximum of a number over local ranks and processes.
+struct Spread {
+  std::int64_t sum = 0, max = 0;
+  int ranks = 1;
+  Record imbalance() const; ///< maximum over mean; null if all are 0
+};
+Spread spread_of(const RankSet& set, const std::vector<std::int64_t>& values);
+
+} // namespace nunatak::tools
