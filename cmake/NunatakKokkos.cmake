@@ -20,6 +20,7 @@ if(NOT Kokkos_FOUND)
   FetchContent_MakeAvailable(kokkos)
   if(NUNATAK_BACKEND STREQUAL "Cuda")
     target_compile_options(kokkoscore PUBLIC -include ${CMAKE_CURRENT_LIST_DIR}/kokkos_cuda13.hpp)
+    target_compile_options(nunatak_flags INTERFACE -fmad=false) # no fused multiply-add on the GPU either
   endif()
 else()
   message(STATUS "Kokkos ${Kokkos_VERSION}: ${Kokkos_DIR} (${Kokkos_DEVICES})")
