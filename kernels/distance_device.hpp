@@ -19,170 +19,112 @@
 #include "kernels/distance_types.hpp"
 
 #include <algorithm>
-#include <array>
 #include <utility>
 
 namespace nunatak {
 
 namespace device_distance {
 
-/// f(patch, n, cell, ghost) for border cell n of each patch; see FieldPatch.
+/// f(patch, n, cell, ghost) for border cell n of each patch, n as a place in its buffer.
 template <class F> void for_each_border_cell(const char* label, const Kokkos::View<FieldPatch*, Mem>& patches, const F& f) {
   const Kokkos::TeamPolicy<Exec> policy(static_cast<int>(patches.extent(0)), Kokkos::AUTO);
   Kokkos::parallel_for(
       label, policy, KOKKOS_LAMBDA(const Kokkos::TeamPolicy<Exec>::member_type& team) {
         const FieldPatch p = patches(team.league_rank());
-        Kokkos::parallel_for(Kokkos::TeamThreadRange(team, p.border()), [&](int n) {
+        Kokkos::parallel_for(Kokkos::TeamThreadRange(team, p.border.size()), [&](int n) {
           int cell = 0, ghost = 0;
-          p.border_cell(n, cell, ghost);
-          f(p, n, cell, ghost);
+          p.border.find(n, cell, ghost);
+          f(p, n * p.stride, cell, ghost);
         });
       });
 }
 
-/// The fields of all local ranks, their tiles and the buffer of their border cells.
-struct Problem {
-  Kokkos::View<FieldPatch*, Mem> patches; ///< (local rank, field), fields fastest
-  Kokkos::View<int*, Mem> patch_of_tile, border;
+/// The fields of all local ranks, and their tiles.
+struct Tiles {
+  Kokkos::View<FieldPatch*, Mem> patches;
+  Kokkos::View<int*, Mem> patch_of_tile;
   TileList now, next;
 };
 
-inline Problem make_problem(const Ranks& ranks, const DistanceFields& fields) {
-  Problem problem;
-  const int count = ranks.local_size() * static_cast<int>(fields.size());
-  problem.patches = Kokkos::View<FieldPatch*, Mem>("distances: patches", count);
-  int tiles = 0, border = 0, at = 0;
+inline Tiles make_tiles(const Ranks& ranks, const DistanceFields& fields, const BorderExchange<int>& border) {
+  Tiles tiles;
+  const auto count = static_cast<int>(fields.size());
+  tiles.patches = Kokkos::View<FieldPatch*, Mem>("distances: patches", ranks.local_size() * count);
+  int total = 0;
   std::vector<int> patch_of_tile;
   for (int r = 0; r < ranks.local_size(); ++r) {
     const Patch p = ranks.patch(r);
     const int tiles_x = (p.xm + tile - 1) / tile, tiles_y = (p.ym + tile - 1) / tile;
-    for (const auto& field : fields) {
-      problem.patches(at) = {field[r].data(), p.xm, p.ym, tiles_x, tiles, border};
-      border += problem.patches(at).border();
-      tiles += tiles_x * tiles_y;
-      patch_of_tile.resize(static_cast<std::size_t>(tiles), at++);
+    for (int f = 0; f < count; ++f) {
+      tiles.patches(r * count + f) = {fields[f][r].data(), {p.xm, p.ym}, tiles_x, total, border.data(r) + f, count};
+      total += tiles_x * tiles_y;
+      patch_of_tile.resize(static_cast<std::size_t>(total), r * count + f);
     }
   }
-  problem.border = Kokkos::View<int*, Mem>("distances: border cells", border);
-  problem.patch_of_tile = Kokkos::View<int*, Mem>("distances: patch of tile", tiles);
-  std::copy(patch_of_tile.begin(), patch_of_tile.end(), problem.patch_of_tile.data());
-  const Kokkos::View<int*, WorkMem> listed("distances: is a tile listed", tiles);
-  for (TileList* list : {&problem.now, &problem.next}) {
-    *list = {Kokkos::View<int*, WorkMem>("distances: tiles", tiles), listed, Kokkos::View<int, WorkMem>("distances: tiles")};
+  tiles.patch_of_tile = Kokkos::View<int*, Mem>("distances: patch of tile", total);
+  std::copy(patch_of_tile.begin(), patch_of_tile.end(), tiles.patch_of_tile.data());
+  const Kokkos::View<int*, WorkMem> listed("distances: is a tile listed", total);
+  for (TileList* list : {&tiles.now, &tiles.next}) {
+    *list = {Kokkos::View<int*, WorkMem>("distances: tiles", total), listed, Kokkos::View<int, WorkMem>("distances: tiles")};
   }
-  return problem;
+  return tiles;
 }
 
 /// List all tiles; no offers from ghosts.
-inline void start(const Problem& problem) {
-  const TileList list = problem.next;
-  const auto tiles = static_cast<int>(problem.patch_of_tile.extent(0));
+inline void start(const Tiles& tiles) {
+  const TileList list = tiles.next;
+  const auto total = static_cast<int>(tiles.patch_of_tile.extent(0));
   Kokkos::parallel_for(
-      "distances: all tiles", Kokkos::RangePolicy<Exec>(0, tiles), KOKKOS_LAMBDA(int t) { list.add(t); });
+      "distances: all tiles", Kokkos::RangePolicy<Exec>(0, total), KOKKOS_LAMBDA(int t) { list.add(t); });
   for_each_border_cell(
-      "distances: close ghosts", problem.patches, KOKKOS_LAMBDA(const FieldPatch& p, int, int, int ghost) { p.d[ghost] = -1; });
+      "distances: close ghosts", tiles.patches, KOKKOS_LAMBDA(const FieldPatch& p, int, int, int ghost) { p.d[ghost] = -1; });
 }
 
 /// Relax the listed tiles, and those that they list, until nothing changes within the patches. True if there was one.
-inline bool relax(Problem& problem) {
+inline bool relax(Tiles& tiles) {
   const auto bytes = Kokkos::PerTeam(static_cast<int>(RelaxTile::Scratch::shmem_size()));
   for (bool any = false;; any = true) {
     int listed = 0;
-    Kokkos::deep_copy(listed, problem.next.count);
+    Kokkos::deep_copy(listed, tiles.next.count);
     if (listed == 0) return any;
-    std::swap(problem.now, problem.next);
-    Kokkos::deep_copy(Exec(), problem.next.count, 0);
+    std::swap(tiles.now, tiles.next);
+    Kokkos::deep_copy(Exec(), tiles.next.count, 0);
     Kokkos::parallel_for("distances: tiles", RelaxTile::Policy(listed, threads).set_scratch_size(0, bytes),
-                         RelaxTile{problem.patches, problem.patch_of_tile, problem.now, problem.next});
+                         RelaxTile{tiles.patches, tiles.patch_of_tile, tiles.now, tiles.next});
   }
 }
 
-inline void pack_border(const Problem& problem) {
-  const auto border = problem.border;
+/// Exchange border cells, and list the tiles that get a better offer from beyond their patch. (A cell at the edge of the domain
+/// finds its own value in the buffer, which is no offer.)
+inline void exchange(const Tiles& tiles, BorderExchange<int>& border) {
   for_each_border_cell(
-      "distances: border cells", problem.patches,
-      KOKKOS_LAMBDA(const FieldPatch& p, int n, int cell, int) { border(p.first_border + n) = p.d[cell]; });
-  Kokkos::fence("distances: border cells");
-}
-
-/// The buffer holds the values of the ghosts (a cell at the edge of the domain finds its own there, which is no offer).
-inline void unpack_border(const Problem& problem) {
-  const auto border = problem.border;
-  const TileList list = problem.next;
+      "distances: border cells", tiles.patches,
+      KOKKOS_LAMBDA(const FieldPatch& p, int n, int cell, int) { p.buffer[n] = p.d[cell]; });
+  border.exchange();
+  const TileList list = tiles.next;
   for_each_border_cell(
-      "distances: offers", problem.patches, KOKKOS_LAMBDA(const FieldPatch& p, int n, int cell, int ghost) {
-        p.d[ghost] = border(p.first_border + n);
+      "distances: offers", tiles.patches, KOKKOS_LAMBDA(const FieldPatch& p, int n, int cell, int ghost) {
+        p.d[ghost] = p.buffer[n];
         if (accepts(p.d[cell], p.d[ghost])) list.add(p.tile_of(cell));
       });
 }
-
-/// Messages between neighbours: a side of a patch, all fields one after another.
-class Messages {
-public:
-  Messages(Ranks& ranks, std::size_t fields) : m_ranks(ranks), m_fields(fields) {
-    const auto locals = static_cast<std::size_t>(ranks.local_size());
-    m_out.resize(locals), m_in.resize(locals), m_sides.resize(locals);
-    for (std::size_t r = 0; r < locals; ++r) {
-      const Patch p = ranks.patch(static_cast<int>(r));
-      const int rank = ranks.first() + static_cast<int>(r);
-      const Decomposition& d = ranks.decomposition();
-      int start = 0;
-      for (const auto& [dx, dy, cells] : {std::array<int, 3>{-1, 0, p.ym}, {1, 0, p.ym}, {0, -1, p.xm}, {0, 1, p.xm}}) {
-        const int neighbour = d.neighbour(rank, dx, dy);
-        if (neighbour >= 0) {
-          m_sides[r].push_back({start, cells});
-          m_out[r].push_back({neighbour, std::vector<int>(fields * static_cast<std::size_t>(cells))});
-        }
-        start += cells;
-      }
-      m_in[r] = m_out[r];
-    }
-  }
-
-  /// Border cells become those of the neighbours.
-  void exchange(const Problem& problem) {
-    for_each_piece(problem, m_out, [](int* border, int* words, int cells) { std::copy_n(border, cells, words); });
-    m_ranks.exchange(m_out, m_in);
-    for_each_piece(problem, m_in, [](int* border, int* words, int cells) { std::copy_n(words, cells, border); });
-  }
-
-private:
-  template <class F> void for_each_piece(const Problem& problem, std::vector<std::vector<Packet>>& packets, const F& f) {
-    for (std::size_t r = 0; r < packets.size(); ++r) {
-      for (std::size_t m = 0; m < packets[r].size(); ++m) {
-        const auto [start, cells] = m_sides[r][m];
-        for (std::size_t k = 0; k < m_fields; ++k) {
-          f(problem.border.data() + problem.patches(r * m_fields + k).first_border + start,
-            packets[r][m].words.data() + k * static_cast<std::size_t>(cells), cells);
-        }
-      }
-    }
-  }
-
-  Ranks& m_ranks;
-  std::size_t m_fields;
-  std::vector<std::vector<Packet>> m_out, m_in;          // a packet for each neighbour on a side
-  std::vector<std::vector<std::pair<int, int>>> m_sides; // of each packet: first border cell, number of cells
-};
 
 } // namespace device_distance
 
 /// The distances. The grid must not be periodic. `fields` are in Mem and are read and written by loops only.
 /// Communicates: per round one message to each neighbour on a side; after 4, 8, 16, ... rounds one maximum.
 inline DistanceReport device_distances(Ranks& ranks, const DistanceFields& fields, const DistanceMaxima& maxima) {
-  device_distance::Problem problem = device_distance::make_problem(ranks, fields);
-  device_distance::Messages messages(ranks, fields.size());
-  device_distance::start(problem);
-  device_distance::relax(problem);
+  BorderExchange<int> border(ranks, static_cast<int>(fields.size()));
+  device_distance::Tiles tiles = device_distance::make_tiles(ranks, fields, border);
+  device_distance::start(tiles);
+  device_distance::relax(tiles);
   DistanceReport report;
   std::vector<char> changed(static_cast<std::size_t>(ranks.local_size()), 0);
   int until = ranks.decomposition().size() == 1 ? 0 : 4;
   do {
     for (; report.rounds < until; ++report.rounds) {
-      device_distance::pack_border(problem);
-      messages.exchange(problem);
-      device_distance::unpack_border(problem);
-      std::fill(changed.begin(), changed.end(), device_distance::relax(problem) ? 1 : 0);
+      device_distance::exchange(tiles, border);
+      std::fill(changed.begin(), changed.end(), device_distance::relax(tiles) ? 1 : 0);
     }
     until *= 2;
   } while (anything_changed(ranks, changed, maxima, report));

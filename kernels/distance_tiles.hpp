@@ -1,7 +1,7 @@
 // The loops of the distances by tiles (distance_device.hpp): what a patch is to them, the list of tiles, the work on one tile.
 #pragma once
 
-#include "kernels/array.hpp"
+#include "kernels/device_border.hpp"
 
 namespace nunatak {
 
@@ -14,28 +14,15 @@ constexpr int threads = loops_on_host ? 1 : tile;
 
 /// One field on one local rank.
 struct FieldPatch {
-  int* d;           ///< with ghosts
-  int xm, ym;       ///< owned cells
-  int tiles_x;      ///< tiles along x
-  int first_tile;   ///< their numbers go on from here, row by row
-  int first_border; ///< place of its border cells in a buffer: west, east (ym each), south, north (xm each)
+  int* d;             ///< with ghosts
+  BorderCells border; ///< its size, too
+  int tiles_x;        ///< tiles along x
+  int first_tile;     ///< their numbers go on from here, row by row
+  int* buffer;        ///< of border cells: cell n has place n * stride
+  int stride;
 
-  KOKKOS_INLINE_FUNCTION int border() const { return 2 * (xm + ym); }
-  /// Border cell n and the ghost beside it, as positions in `d`.
-  KOKKOS_INLINE_FUNCTION void border_cell(int n, int& cell, int& ghost) const {
-    const int row = xm + 2;
-    if (n < 2 * ym) {
-      const int east = n / ym, j = n % ym + 1;
-      cell = j * row + (east ? xm : 1);
-      ghost = cell + (east ? 1 : -1);
-    } else {
-      const int north = (n - 2 * ym) / xm, i = (n - 2 * ym) % xm + 1;
-      cell = (north ? ym : 1) * row + i;
-      ghost = cell + (north ? row : -row);
-    }
-  }
   KOKKOS_INLINE_FUNCTION int tile_of(int cell) const {
-    const int row = xm + 2;
+    const int row = border.xm + 2;
     return first_tile + (cell / row - 1) / tile * tiles_x + (cell % row - 1) / tile;
   }
 };
@@ -90,8 +77,9 @@ struct RelaxTile {
     Kokkos::single(Kokkos::PerTeam(team), [&] { now.take(n); });
     team.team_barrier();
     const FieldPatch p = patches(patch_of_tile(t));
-    const int row = p.xm + 2, tile_j = (t - p.first_tile) / p.tiles_x, tile_i = (t - p.first_tile) % p.tiles_x;
-    const int rows = Kokkos::min(tile, p.ym - tile_j * tile), columns = Kokkos::min(tile, p.xm - tile_i * tile);
+    const int xm = p.border.xm, ym = p.border.ym, row = xm + 2;
+    const int tile_j = (t - p.first_tile) / p.tiles_x, tile_i = (t - p.first_tile) % p.tiles_x;
+    const int rows = Kokkos::min(tile, ym - tile_j * tile), columns = Kokkos::min(tile, xm - tile_i * tile);
     int* const corner = p.d + static_cast<std::ptrdiff_t>(tile_j) * tile * row + tile_i * tile; // of the ring
     const Scratch s(team.team_scratch(0));
 
@@ -137,7 +125,7 @@ struct RelaxTile {
       if ((sides & 1) && tile_i > 0) next.add(t - 1);
       if ((sides & 2) && tile_i + 1 < p.tiles_x) next.add(t + 1);
       if ((sides & 4) && tile_j > 0) next.add(t - p.tiles_x);
-      if ((sides & 8) && (tile_j + 1) * tile < p.ym) next.add(t + p.tiles_x);
+      if ((sides & 8) && (tile_j + 1) * tile < ym) next.add(t + p.tiles_x);
     };
     Kokkos::single(Kokkos::PerTeam(team), list_neighbours);
   }
