@@ -1,8 +1,14 @@
-# Kokkos: an installed one (find_package), else its source (FetchContent; FETCHCONTENT_SOURCE_DIR_KOKKOS names a local copy).
-find_package(Kokkos 4.3 QUIET CONFIG)
+# Kokkos: the source that FETCHCONTENT_SOURCE_DIR_KOKKOS names, else an installed one (find_package), else the source downloaded.
+# A Kokkos for a GPU is built from source by the compiler of that GPU (preset cuda: nvcc_wrapper, which comes with the source).
+if(NOT FETCHCONTENT_SOURCE_DIR_KOKKOS)
+  find_package(Kokkos 4.3 QUIET CONFIG)
+endif()
 if(NOT Kokkos_FOUND)
-  message(STATUS "Kokkos >= 4.3 is not installed: building it from source")
+  message(STATUS "Kokkos is built from source: ${FETCHCONTENT_SOURCE_DIR_KOKKOS}")
   include(FetchContent)
+  if(POLICY CMP0135)
+    cmake_policy(SET CMP0135 NEW)
+  endif()
   set(Kokkos_ENABLE_SERIAL ON CACHE BOOL "")
   if(NUNATAK_BACKEND STREQUAL "OpenMP")
     set(Kokkos_ENABLE_OPENMP ON CACHE BOOL "")
@@ -12,6 +18,10 @@ if(NOT Kokkos_FOUND)
   FetchContent_Declare(kokkos
     URL https://github.com/kokkos/kokkos/releases/download/4.7.00/kokkos-4.7.00.tar.gz)
   FetchContent_MakeAvailable(kokkos)
+  if(NUNATAK_BACKEND STREQUAL "Cuda")
+    target_compile_options(kokkoscore PUBLIC -include ${CMAKE_CURRENT_LIST_DIR}/kokkos_cuda13.hpp)
+    target_compile_options(nunatak_flags INTERFACE -fmad=false) # no fused multiply-add on the GPU either
+  endif()
 else()
   message(STATUS "Kokkos ${Kokkos_VERSION}: ${Kokkos_DIR} (${Kokkos_DEVICES})")
   string(TOUPPER "${NUNATAK_BACKEND}" nunatak_backend_upper)

@@ -3,6 +3,13 @@
 // Shape and order: (j, i) = (y, x), columns (j, i, k) contiguous in z. An owned cell has view indices 1..ym, 1..xm; index 0
 // and ym + 1 (xm + 1) are ghosts. The label of a View is the name of the variable ("thk", "topg", ...): files, errors and
 // profilers use it. This is the only file that knows which Kokkos backend was chosen.
+//
+// Where arrays live: host code reads and writes some of them (the ghost exchange, labels, files), so their memory is one that
+// both sides can reach. On a CPU it is the memory; for a GPU it is memory that the driver moves to the side that touches it, page
+// by page. Two rules follow, and hold for every backend:
+//   - A loop returns before it is done. Host code that reads or writes an array fences first; Ranks::update_ghosts does it for
+//     its caller, and a reduction into a host variable has waited for all that came before it.
+//   - What only loops use (work space of an algorithm) is a View in WorkMem, which is never moved.
 #pragma once
 
 #include "kernels/patch.hpp"
@@ -10,11 +17,16 @@
 #include <Kokkos_Core.hpp>
 
 #include <string>
+#include <type_traits>
 
 namespace nunatak {
 
 using Exec = NUNATAK_EXEC_SPACE; // the execution space chosen at build time (CMake: NUNATAK_BACKEND)
-using Mem = Exec::memory_space;
+using WorkMem = Exec::memory_space;
+
+/// Do loops run in the host's memory? (A CPU: yes.)
+constexpr bool loops_on_host = Kokkos::SpaceAccessibility<Kokkos::HostSpace, WorkMem>::accessible;
+using Mem = std::conditional_t<loops_on_host, WorkMem, Kokkos::SharedSpace>; ///< see above
 
 template <class T> using Array2 = Kokkos::View<T**, Kokkos::LayoutRight, Mem>;  // (j, i)
 template <class T> using Array3 = Kokkos::View<T***, Kokkos::LayoutRight, Mem>; // (j, i, k)

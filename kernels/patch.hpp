@@ -21,15 +21,16 @@ struct Patch {
   int xs = 0, ys = 0; ///< first owned column and row (global indices)
   int xm = 0, ym = 0; ///< number of owned columns and rows
 
+  // constexpr: loops on a GPU call them, too
   /// Global column (row) of a view index: owned cells have view indices 1..xm (1..ym).
-  int global_i(int i) const { return xs + i - 1; }
-  int global_j(int j) const { return ys + j - 1; }
+  constexpr int global_i(int i) const { return xs + i - 1; }
+  constexpr int global_j(int j) const { return ys + j - 1; }
 
   /// Global index of the cell with view indices (j, i), in raster order; 64 bits: it never overflows.
-  std::int64_t cell(int j, int i) const { return static_cast<std::int64_t>(global_j(j)) * Mx + global_i(i); }
+  constexpr std::int64_t cell(int j, int i) const { return static_cast<std::int64_t>(global_j(j)) * Mx + global_i(i); }
 
-  bool owns(int gj, int gi) const { return gi >= xs && gi < xs + xm && gj >= ys && gj < ys + ym; }
-  std::int64_t cells() const { return static_cast<std::int64_t>(xm) * ym; }
+  constexpr bool owns(int gj, int gi) const { return gi >= xs && gi < xs + xm && gj >= ys && gj < ys + ym; }
+  constexpr std::int64_t cells() const { return static_cast<std::int64_t>(xm) * ym; }
 };
 
 /// The cut of the grid into patches. A value: every rank holds the same one.
