@@ -50,17 +50,17 @@ public:
         m_ghosts(2 * static_cast<std::size_t>(patch.xm + patch.ym), not_reached),
         m_range(static_cast<std::size_t>(patch.ym) + 2) {
     std::fill(m_u, m_u + m_state.size(), not_reached);
+    std::vector<std::pair<int, int>> seeds;
     for (int j = 1; j <= patch.ym; ++j) {
       for (int i = 1; i <= patch.xm; ++i) {
-        if (start[at(j, i)] == 0) m_state[static_cast<std::size_t>(at(j, i))] = clean;
+        const int what = start[at(j, i)];
+        if (what == 0) m_state[static_cast<std::size_t>(at(j, i))] = clean;
+        if (what == 1) seeds.emplace_back(j, i);
       }
     }
-    for (int j = 1; j <= patch.ym; ++j) {
-      for (int i = 1; i <= patch.xm; ++i) {
-        if (start[at(j, i)] != 1) continue;
-        m_u[at(j, i)] = 0.0;
-        mark_neighbours(j, i, 0.0);
-      }
+    for (const auto& [j, i] : seeds) {
+      m_u[at(j, i)] = 0.0;
+      mark_neighbours(j, i, 0.0);
     }
   }
 
