@@ -15,6 +15,12 @@
 // more than what upwind_distance() ensures: (1) the result is larger than every argument that it depends on; (2) an argument
 // that is not below the result does not change it. By the same two a wrong value comes from a smaller wrong one: each time
 // that all cells have been visited the smallest wrong value has grown, until there is none.
+//
+// Largest error on the unit square, in units of its side, and order (tests/kernels/test_eikonal.cpp holds it to this):
+//   cells             45^2       135^2           405^2
+//   from a point      0.0234     0.0105  0.73    0.0044  0.79      h log h: curved without bound at the point
+//   from a disc       0.0222     0.0074  1.00    0.0023  1.05      of cells whose centres lie in it
+//   around a corner   0.0423     0.0187  0.74    0.0079  0.78
 #pragma once
 
 #include "kernels/distance_types.hpp"

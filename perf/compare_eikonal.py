@@ -7,8 +7,8 @@
 Masks: a point, a disc and a wall with a gap on an open square; a random mask of which one cell in five is outside; with --input
 the ice shelves of a result of nunatak, with seeds at the grounding line. One more run on 4 x 4 virtual ranks must give the same bits.
 
-Both solve the same discrete equations: the largest difference is rounding. The script stops if it is more than --tolerance of
-the largest distance, or if they do not reach the same cells. Times are processor time of the solve only, in turns, medians;
+Both solve the same discrete equations: the largest difference is rounding (residual: how well each satisfies them). The script
+stops if it is more than --tolerance of the largest distance, or if they do not reach the same cells. Times are processor time of the solve only, in turns, medians;
 the first solve of each is dropped.
 """
 import argparse
@@ -81,6 +81,15 @@ def theirs(skfmm, start, dx, dy):
     return np.ma.filled(np.ma.asarray(distance, dtype=float), np.nan), seconds
 
 
+def residual(distance, start, dx, dy):
+    """Largest error of [max(u - a, 0) / dx]^2 + [max(u - b, 0) / dy]^2 = 1; a, b: smaller neighbour along x, along y."""
+    u = np.pad(np.where(np.isnan(distance), np.inf, distance).astype(np.longdouble), 1, constant_values=np.inf)
+    a, b, u = np.minimum(u[1:-1, :-2], u[1:-1, 2:]), np.minimum(u[:-2, 1:-1], u[2:, 1:-1]), u[1:-1, 1:-1]
+    reached = (start == 0) & np.isfinite(u)
+    a, b, u = a[reached], b[reached], u[reached]
+    return float(np.abs((np.maximum(u - a, 0) / dx) ** 2 + (np.maximum(u - b, 0) / dy) ** 2 - 1).max())
+
+
 def main():
     args = read_arguments()
     try:
@@ -88,7 +97,8 @@ def main():
     except ImportError:
         fail("expected the Python package scikit-fmm (pip install scikit-fmm), found none")
     table = []
-    print(f"{'':18}{'domain':>10}{'visits':>8}{'nunatak':>10}{'skfmm':>10}{'ratio':>7}{'difference':>12}")
+    print(f"{'':18}{'domain':>10}{'visits':>8}{'nunatak':>10}{'skfmm':>10}{'ratio':>7}{'difference':>12}"
+          f"{'residuals':>18}")
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
         for what, start, dx, dy in masks(args.size, args.input):
@@ -108,10 +118,11 @@ def main():
             domain = int((start >= 0).sum())
             row = {"mask": what, "cells": start.size, "domain": domain, "visits_per_cell": report["visits"] / domain,
                    "nunatak_ms": 1e3 * mine, "skfmm_ms": 1e3 * peer, "ratio": peer / mine, "largest_m": float(largest),
-                   "difference_m": float(difference)}
+                   "difference_m": float(difference), "nunatak_residual": residual(a, start, dx, dy),
+                   "skfmm_residual": residual(b, start, dx, dy)}
             table.append(row)
             print(f"{what:18}{domain:10}{row['visits_per_cell']:8.2f}{row['nunatak_ms']:10.1f}{row['skfmm_ms']:10.1f}"
-                  f"{row['ratio']:7.1f}{difference:12.1e}")
+                  f"{row['ratio']:7.1f}{difference:12.1e}{row['nunatak_residual']:9.1e}{row['skfmm_residual']:9.1e}")
     if args.json:
         pathlib.Path(args.json).write_text(json.dumps(table, indent=1) + "\n")
 

@@ -1,6 +1,5 @@
 // Distances gathered to one rank per field: equal to a search of the whole grid, bit for bit; the messages are small.
-#include "kernels/distance_gather.hpp"
-#include "tests/kernels/global_grid.hpp"
+#include "tests/kernels/distance_case.hpp"
 
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
@@ -10,32 +9,6 @@
 using namespace nunatak;
 
 namespace {
-
-Grid<int> search(Grid<int> d) {
-  std::vector<int> queue;
-  for (int n = 0; n < d.Mx * d.My; ++n) {
-    if (d.values[n] == 1) queue.push_back(n);
-  }
-  for (std::size_t head = 0; head < queue.size(); ++head) {
-    const int j = queue[head] / d.Mx, i = queue[head] % d.Mx;
-    for (const auto& [dj, di] : {std::pair{0, 1}, {0, -1}, {1, 0}, {-1, 0}}) {
-      if (!d.inside(j + dj, i + di) || d(j + dj, i + di) != 0) continue;
-      d(j + dj, i + di) = d(j, i) + 1;
-      queue.push_back((j + dj) * d.Mx + i + di);
-    }
-  }
-  return d;
-}
-
-/// A domain (0 and -1) with some seeds; `every`: about one domain cell in so many, none if 0.
-Grid<int> with_seeds(const Grid<int>& mask, unsigned every, unsigned seed) {
-  std::mt19937 random(seed);
-  Grid<int> d(mask.Mx, mask.My, -1);
-  for (std::size_t n = 0; n < d.values.size(); ++n) {
-    if (mask.values[n] == 1) d.values[n] = every != 0 && random() % every == 0 ? 1 : 0;
-  }
-  return d;
-}
 
 /// Ranks that own cells of the domain of any field.
 std::vector<int> members_of(const Ranks& ranks, const DistanceFields& fields) {
@@ -125,8 +98,7 @@ TEST_CASE("fields of different domains; patches of one cell; a serpentine throug
   CHECK(wrong(32, 32, start, expected) == 0);
   CHECK(wrong(67, 75, start, expected) == 0);
 
-  Grid<int> path = with_seeds(serpentine(101, 101), 0, 0);
-  path(0, 0) = 1;
+  const Grid<int> path = with_seed_at_corner(serpentine(101, 101));
   const Grid<int> solved = search(path);
   CHECK(solved(100, 100) == 51 * 101 + 50);
   CHECK(wrong(32, 32, {path}, {solved}) == 0);

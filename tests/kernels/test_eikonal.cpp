@@ -1,6 +1,6 @@
 // Distances in metres: one solution for every order and decomposition, and its convergence to exact distances.
 #include "kernels/eikonal.hpp"
-#include "tests/kernels/global_grid.hpp"
+#include "tests/kernels/distance_case.hpp"
 
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
@@ -12,7 +12,7 @@ using namespace nunatak;
 namespace {
 
 /// 1 seeds, 0 domain, -1 outside -> metres.
-Grid<double> solve(const Grid<int>& start, double dx, double dy, int px = 1, int py = 1) {
+Grid<double> metres_of(const Grid<int>& start, double dx, double dy, int px = 1, int py = 1) {
   VirtualRanks ranks(Decomposition::make(start.Mx, start.My, px, py));
   const MetreFields metres{scatter(ranks, Grid<double>(start.Mx, start.My, 7.0))};
   solve_eikonal(ranks, dx, dy, {scatter(ranks, start)}, metres);
@@ -44,15 +44,6 @@ Grid<double> in_order_of_value(const Grid<int>& start, double dx, double dy) {
   return u;
 }
 
-Grid<int> with_seeds(const Grid<int>& mask, unsigned every) {
-  std::mt19937 random(every);
-  Grid<int> d(mask.Mx, mask.My, -1);
-  for (std::size_t n = 0; n < d.values.size(); ++n) {
-    if (mask.values[n] == 1) d.values[n] = every != 0 && random() % every == 0 ? 1 : 0;
-  }
-  return d;
-}
-
 /// Largest error over the domain on n x n cells of a square of 1 m; exact(x, y) is 0 at seeds, negative outside.
 template <class Exact> double error(int n, const Exact& exact) {
   Grid<int> start(n, n);
@@ -61,7 +52,7 @@ template <class Exact> double error(int n, const Exact& exact) {
   for (int j = 0; j < n; ++j) {
     for (int i = 0; i < n; ++i) start(j, i) = at(j, i) < 0.0 ? -1 : at(j, i) == 0.0 ? 1 : 0;
   }
-  const Grid<double> u = solve(start, h, h);
+  const Grid<double> u = metres_of(start, h, h);
   double largest = 0.0;
   for (int j = 0; j < n; ++j) {
     for (int i = 0; i < n; ++i) {
@@ -96,29 +87,30 @@ TEST_CASE("the upwind value is larger than what it depends on, rounding included
 TEST_CASE("one solution: the same bits in order of values, by sweeps, on any domain and decomposition") {
   for (const auto& [name, mask] : test_masks()) {
     for (const auto& [dx, dy] : {std::pair{1000.0, 1000.0}, {700.0, 1900.0}}) {
-      const Grid<int> start = with_seeds(mask, dx == 1000.0 ? 60 : 9);
+      const Grid<int> start = with_seeds(mask, dx == 1000.0 ? 60 : 9, 1);
       const Grid<double> expected = in_order_of_value(start, dx, dy);
       for (const auto& [px, py] : decompositions(mask.Mx, mask.My)) {
         INFO(name << " on " << px << " x " << py);
-        CHECK(solve(start, dx, dy, px, py) == expected);
+        CHECK(metres_of(start, dx, dy, px, py) == expected);
       }
     }
   }
 }
 
 TEST_CASE("one solution on 32 x 32 ranks: open water, obstacles, a serpentine") {
-  Grid<int> open(80, 70), path = with_seeds(serpentine(65, 65), 0);
-  open(33, 41) = path(0, 0) = 1;
-  for (const Grid<int>& start : {open, with_seeds(random_mask(80, 70, 0.8, 5), 500), path}) {
-    CHECK(solve(start, 0.1, 0.1, 32, 32) == in_order_of_value(start, 0.1, 0.1));
+  const Grid<int> path = with_seed_at_corner(serpentine(65, 65));
+  Grid<int> open(80, 70);
+  open(33, 41) = 1;
+  for (const Grid<int>& start : {open, with_seeds(random_mask(80, 70, 0.8, 5), 500, 2), path}) {
+    CHECK(metres_of(start, 0.1, 0.1, 32, 32) == in_order_of_value(start, 0.1, 0.1));
   }
-  CHECK(solve(path, 1.0, 1.0, 32, 32)(64, 64) > 33 * 63 + 64); // corners are cut, walls are not
+  CHECK(metres_of(path, 1.0, 1.0, 32, 32)(64, 64) > 33 * 63 + 64); // corners are cut, walls are not
 }
 
 TEST_CASE("a straight front is exact; walls; cells that no seed reaches") {
   Grid<int> start(6, 5);
   for (int j = 0; j < 5; ++j) start(j, 0) = 1, start(j, 4) = -1;
-  const Grid<double> u = solve(start, 250.0, 40.0, 3, 2);
+  const Grid<double> u = metres_of(start, 250.0, 40.0, 3, 2);
   for (int j = 0; j < 5; ++j) {
     for (int i = 0; i < 4; ++i) CHECK(u(j, i) == 250.0 * i);
     CHECK(u(j, 4) == not_reached);

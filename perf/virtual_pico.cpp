@@ -1,0 +1,158 @@
+// virtual_pico: whole PICO updates on P virtual ranks in one process: what they send, and how long they would take on a machine
+// that is described by four numbers (kernels/loggp.hpp). Nothing here is timed: the seconds are modelled. Prints one JSON object.
+//
+//   virtual_pico -i antarctica_1km.nc -ranks 1,16,256,4096 -distance sweep          (perf/upsample.py makes such a file)
+//
+// Every number of ranks must give the same fields, bit for bit: the program fails otherwise.
+#include "kernels/pico/pico.hpp"
+#include "kernels/virtual_ranks.hpp"
+#include "miniapp/report.hpp"
+#include "perf/pico_problem.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include <cstring>
+#include <iostream>
+
+using namespace nunatak;
+using namespace nunatak::bench;
+
+namespace {
+
+constexpr const char* virtual_usage =
+    "virtual_pico: counts what PICO sends on virtual ranks, and models its time; prints JSON\n"
+    "  -i FILE          NetCDF file with thk, topg, basins, theta_ocean, salinity_ocean; one process only\n"
+    "  -dx LENGTH       without -i: spacing of the synthetic continent (default 16km)\n"
+    "  -ranks LIST      numbers of virtual ranks (default 1,4,16,64)\n"
+    "  -distance NAME   distance solver (default that of PICO)\n"
+    "  -redistribute W  off, on or auto (default that of PICO)\n";
+
+struct Wanted {
+  Arguments problem;
+  std::vector<int> ranks = {1, 4, 16, 64};
+  PicoOptions pico;
+};
+
+Wanted read_wanted(int argc, char** argv) {
+  Wanted wanted;
+  std::vector<char*> rest{argv[0]};
+  for (int n = 1; n < argc; n += 2) {
+    const std::string name = argv[n], value = n + 1 < argc ? argv[n + 1] : "";
+    if (name == "-distance") {
+      wanted.pico.solver = distance_solver(value);
+    } else if (name == "-redistribute") {
+      wanted.pico.redistribute = redistribute(value);
+    } else if (name == "-ranks") {
+      wanted.ranks.clear();
+      std::istringstream list(value);
+      for (std::string word; std::getline(list, word, ',');)
+        wanted.ranks.push_back(whole_number(name, word, "numbers such as 1,4,16"));
+    } else {
+      for (int m = n; m < std::min(n + 2, argc); ++m) rest.push_back(argv[m]);
+    }
+  }
+  if (wanted.ranks.empty()) throw Error("option -ranks: expected numbers such as 1,4,16, found none");
+  wanted.problem = read_arguments(static_cast<int>(rest.size()), rest.data());
+  wanted.pico.skip_unchanged = false;
+  return wanted;
+}
+
+/// The patch of a virtual rank, cut from the whole grid.
+template <class T> Array2<T> cut(const Array2<T>& whole, const Patch& p, bool ghosts) {
+  Array2<T> part = make_array<T>(whole.label(), p);
+  const int ring = ghosts ? 1 : 0;
+  for (int j = 1 - ring; j <= p.ym + ring; ++j) {
+    for (int i = 1 - ring; i <= p.xm + ring; ++i) part(j, i) = whole(p.global_j(j) + 1, p.global_i(i) + 1);
+  }
+  return part;
+}
+
+/// A number that depends on every bit of every field, whatever the decomposition.
+template <class T> std::uint64_t fingerprint(const Patch& p, const Array2<T>& field) {
+  std::uint64_t sum = 0;
+  for (int j = 1; j <= p.ym; ++j) {
+    for (int i = 1; i <= p.xm; ++i) {
+      std::uint64_t bits = 0;
+      std::memcpy(&bits, &field(j, i), sizeof(T));
+      bits = (bits ^ static_cast<std::uint64_t>(p.cell(j, i)) * 0x9E3779B97F4A7C15ULL) * 0xD6E8FEB86659FD93ULL;
+      sum += bits ^ (bits >> 32);
+    }
+  }
+  return sum;
+}
+
+std::uint64_t fingerprint(const Patch& p, const PicoFields& f) {
+  return fingerprint(p, f.shelf_mask) + 3 * fingerprint(p, f.distance_gl) + 5 * fingerprint(p, f.distance_cf) +
+         7 * fingerprint(p, f.box_mask) + 9 * fingerprint(p, f.melt) + 11 * fingerprint(p, f.base_temperature);
+}
+
+nlohmann::json run(const Wanted& wanted, const Session& session) {
+  if (session.size() != 1) throw Error("virtual_pico: expected one process, found " + std::to_string(session.size()));
+  const Problem problem =
+      wanted.problem.input.empty() ? synthetic_continent(wanted.problem, session) : from_file(wanted.problem, session);
+  const PicoInput& whole = problem.in[0];
+  const Grid& grid = problem.grid;
+  const LogGP machine;
+  nlohmann::json json = {
+      {"benchmark", "virtual_pico"},
+      {"grid", {{"Mx", grid.Mx()}, {"My", grid.My()}, {"dx", grid.dx}}},
+      {"distance", name_of(wanted.pico.solver)},
+      {"LogGP", {{"L", machine.L}, {"o", machine.o}, {"g", machine.g}, {"G", machine.G}, {"visit", machine.visit}}},
+      {"versions", versions()}};
+  std::uint64_t first = 0;
+  for (const int size : wanted.ranks) {
+    VirtualRanks ranks(Decomposition::make(grid.Mx(), grid.My(), size), machine);
+    std::vector<PicoInput> in;
+    std::vector<PicoFields> out;
+    for (int r = 0; r < size; ++r) {
+      const Patch p = ranks.patch(r);
+      in.push_back({cut(whole.H, p, false), cut(whole.b, p, false), cut(whole.mask, p, false), cut(whole.basins, p, true),
+                    cut(whole.theta, p, false), cut(whole.salt, p, false)});
+      out.emplace_back(p);
+    }
+    const PicoReport report = Pico(ranks, grid.dx, grid.dy, wanted.pico).update(in, out);
+    std::uint64_t print = 0;
+    for (int r = 0; r < size; ++r) print += fingerprint(ranks.patch(r), out[static_cast<std::size_t>(r)]);
+    if (size == wanted.ranks[0]) first = print;
+    if (print != first)
+      throw Error("wrong result: fields on " + std::to_string(size) + " ranks differ from those on " +
+                  std::to_string(wanted.ranks[0]));
+    const Traffic& sent = ranks.traffic();
+    const VirtualClock::Path path = ranks.clock()->critical();
+    json["runs"].push_back({{"ranks", size},
+                            {"px", ranks.decomposition().px},
+                            {"py", ranks.decomposition().py},
+                            {"shelves", report.shelves},
+                            {"shelf_cells", report.shelf_cells},
+                            {"rounds", report.rounds},
+                            {"exchanges", sent.exchanges},
+                            {"messages", sent.messages},
+                            {"bytes", sent.bytes},
+                            {"collectives", sent.collectives},
+                            {"lagged_reductions", sent.lagged},
+                            {"domain_imbalance", report.domain_imbalance},
+                            {"shelf_imbalance", report.shelf_imbalance},
+                            {"moved_cells", report.moved_cells},
+                            {"modelled_ms", 1e3 * path.time},
+                            {"modelled_work_ms", 1e3 * path.work},
+                            {"path_messages", path.messages},
+                            {"path_collectives", path.collectives}});
+  }
+  return json;
+}
+
+} // namespace
+
+int main(int argc, char** argv) {
+  Session session(argc, argv);
+  try {
+    if (session.help_wanted())
+      std::cout << virtual_usage;
+    else
+      std::cout << run(read_wanted(argc, argv), session).dump(2) << std::endl;
+    return 0;
+  } catch (const std::exception& error) { // one process: nobody waits
+    std::cerr << "virtual_pico: error: " << error.what() << std::endl;
+    return 1;
+  }
+}
