@@ -7,8 +7,8 @@
 // distances, boxes) and melt.hpp (water below each shelf). Both can be called by themselves.
 //
 // Communicates, per update: 3 exchanges of ghosts and those of the distances (rounds in the report); collectives: two gathers
-// (2 each), 3 sums, and 1 maximum, or 2 or 3 where a distance crosses many seams: 8 to 10. With the solver `sweep`: one per
-// level.
+// (2 each), 3 sums, and 1 maximum: 8. (Where distances go over to `gather`, 8 more; `bfs`: one more per round after the first,
+// `sweep`: one per level. Reductions that nobody waits for are not among them: Traffic::lagged.)
 #pragma once
 
 #include "kernels/pico/melt.hpp"
