@@ -9,14 +9,18 @@
 //   bfs       distance_bfs.hpp       a queue per patch, rounds of ghosts on all ranks, a reduction per round
 //   buckets   distance_buckets.hpp   messages only where the domain continues, of what has changed; nobody waits for reductions
 //   gather    distance_gather.hpp    the domain to few ranks, solved there
+//   device    distance_device.hpp    tiles on the execution space
 //   auto      buckets or gather, or buckets until gather would have cost less (distance_cost.hpp)
+// And one of another kind: fsm (eikonal.hpp), the straight distance in metres, given in cells.
 // Several fields are solved together: one message per neighbour and round, whatever their number.
 #pragma once
 
 #include "kernels/distance_bfs.hpp"
 #include "kernels/distance_buckets.hpp"
+#include "kernels/distance_device.hpp"
 #include "kernels/distance_gather.hpp"
 #include "kernels/distance_sweep.hpp"
+#include "kernels/eikonal.hpp"
 
 namespace nunatak {
 
@@ -24,6 +28,8 @@ struct DistanceOptions {
   static constexpr int by_model = -1;
   LogGP machine = {};   ///< lags and `auto` are chosen for it
   int guard = by_model; ///< `auto` gives up buckets after so many rounds; 0: never
+  double dx = 1.0;      ///< of a cell, m: for fsm
+  double dy = 1.0;
 };
 
 class Distances {
@@ -40,42 +46,53 @@ public:
     }
   }
 
-  /// Host memory. Communicates: sweep, bfs: per round one ghost exchange and one maximum. buckets, gather, auto: see there; one
-  /// gather if the members are not known, and one maximum if there are maxima. The report is the same on all ranks if there are
-  /// maxima; else ranks without cells of the domain may know of no rounds.
+  /// Host memory. Communicates: sweep, bfs: per round one ghost exchange and one maximum. device, fsm: see there. buckets,
+  /// gather, auto: see there; one gather if the members are not known, one maximum if there are maxima. The report is the same
+  /// on all ranks if there are maxima; else ranks without cells of the domain may know of no rounds.
   DistanceReport solve(const DistanceProblem& problem) {
     DistanceReport report;
-    if (m_solver == DistanceSolver::sweep) {
+    switch (m_solver) {
+    case DistanceSolver::sweep:
       report = sweep_distances(m_ranks, problem.fields, problem.maxima);
-      report.solver = m_solver;
-    } else {
-      const DistanceSeeds found = problem.seeds.empty() ? find_seeds(m_ranks, problem.fields) : DistanceSeeds{};
-      const DistanceSeeds& seeds = problem.seeds.empty() ? found : problem.seeds;
-      if (m_solver == DistanceSolver::bfs) {
-        report = bfs_distances(m_ranks, problem.fields, seeds, problem.maxima);
-        report.solver = m_solver;
-      } else {
-        report = among_members(problem, seeds);
-      }
+      break;
+    case DistanceSolver::bfs:
+      report = bfs_distances(m_ranks, problem.fields, seeds_of(problem), problem.maxima);
+      break;
+    case DistanceSolver::device:
+      report = device_distances(m_ranks, problem.fields, problem.maxima);
+      break;
+    case DistanceSolver::fsm:
+      report = eikonal_distances(m_ranks, m_options.dx, m_options.dy, problem);
+      break;
+    case DistanceSolver::buckets:
+    case DistanceSolver::gather:
+    case DistanceSolver::automatic:
+      return among_members(problem);
     }
+    report.solver = m_solver;
     return report;
   }
 
 private:
-  DistanceReport among_members(const DistanceProblem& problem, const DistanceSeeds& seeds) {
+  const DistanceSeeds& seeds_of(const DistanceProblem& problem) {
+    if (!problem.seeds.empty()) return problem.seeds;
+    return m_seeds = find_seeds(m_ranks, problem.fields);
+  }
+
+  DistanceReport among_members(const DistanceProblem& problem) {
     const DistanceCost cost = find_members(problem);
     const int fields = static_cast<int>(problem.fields.size());
-    const bool automatic = m_solver == DistanceSolver::automatic;
+    const bool automatic = m_solver == DistanceSolver::automatic, by_model = m_options.guard == DistanceOptions::by_model;
     DistanceReport report;
     report.solver = m_solver;
     if (automatic) {
-      const bool gather = m_options.guard == DistanceOptions::by_model && cost.gather(fields) < cost.fewest_rounds(fields);
+      const bool gather = by_model && cost.gather(fields) < cost.fewest_rounds(fields);
       report.solver = gather ? DistanceSolver::gather : DistanceSolver::buckets;
     }
     if (m_takes_part && report.solver == DistanceSolver::buckets) {
-      const int guard = !automatic ? 0 : m_options.guard == DistanceOptions::by_model ? cost.guard(fields) : m_options.guard;
+      const int guard = !automatic ? 0 : by_model ? cost.guard(fields) : m_options.guard;
       BucketDistances buckets(m_ranks, *m_members, cost.lag(), guard);
-      if (!buckets.solve(problem.fields, seeds)) report.solver = DistanceSolver::gather;
+      if (!buckets.solve(problem.fields, seeds_of(problem))) report.solver = DistanceSolver::gather;
       report.rounds = buckets.rounds();
     }
     if (m_takes_part && report.solver == DistanceSolver::gather) gather_distances(m_ranks, *m_members, problem);
@@ -150,6 +167,7 @@ private:
   DistanceOptions m_options;
   std::unique_ptr<Group> m_members; // of the last call; empty where no local rank is a member
   bool m_takes_part = false;
+  DistanceSeeds m_seeds; // where the caller does not know them
 };
 
 } // namespace nunatak

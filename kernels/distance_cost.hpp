@@ -30,7 +30,9 @@ struct DistanceCost {
   int lag() const { return std::max(1, static_cast<int>(std::ceil(machine.reduction(members, 16.0) / round()))); }
 
   /// Seconds of buckets: even shares of the visits, and the fewest rounds: a maximum is asked for after the first one.
-  double fewest_rounds(int fields) const { return visits(fields) / std::max(members, 1) + (1 + lag()) * round(); }
+  double fewest_rounds(int fields) const {
+    return members < 2 ? visits(fields) : visits(fields) / members + (1 + lag()) * round();
+  }
 
   /// Seconds of gather: per field, a patch is coded and decoded, lengths and contents go there and back; fields are searched at
   /// the same time, each on its root.

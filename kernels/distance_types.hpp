@@ -10,17 +10,19 @@
 
 namespace nunatak {
 
-enum class DistanceSolver { sweep, bfs, buckets, gather, automatic };
+enum class DistanceSolver { sweep, bfs, buckets, gather, device, automatic, fsm };
 
 /// All solvers and their names.
 inline const std::vector<std::pair<DistanceSolver, std::string>>& distance_solvers() {
-  static const std::vector<std::pair<DistanceSolver, std::string>> all = {{DistanceSolver::sweep, "sweep"},
-                                                                          {DistanceSolver::bfs, "bfs"},
-                                                                          {DistanceSolver::buckets, "buckets"},
-                                                                          {DistanceSolver::gather, "gather"},
-                                                                          {DistanceSolver::automatic, "auto"}};
+  using S = DistanceSolver;
+  static const std::vector<std::pair<S, std::string>> all = {
+      {S::sweep, "sweep"},   {S::bfs, "bfs"},        {S::buckets, "buckets"}, {S::gather, "gather"},
+      {S::device, "device"}, {S::automatic, "auto"}, {S::fsm, "fsm"}};
   return all;
 }
+
+/// All but one count steps along the grid, and agree in every bit; `fsm` measures straight lines.
+inline bool counts_steps(DistanceSolver solver) { return solver != DistanceSolver::fsm; }
 
 inline const std::string& name_of(DistanceSolver solver) {
   for (const auto& [known, name] : distance_solvers()) {

@@ -15,7 +15,7 @@
 namespace nunatak {
 
 /// Does `value` improve on the distance `d` (-1: outside of the domain, 0: none yet)?
-inline bool improves(int value, int d) { return (d == 0) | (d > value); }
+inline bool improves(int value, int d) { return d == 0 || d > value; }
 
 class PatchWave {
 public:
@@ -73,18 +73,23 @@ private:
     return visits;
   }
 
-  /// Fill m_next from m_bucket. A neighbour is written there in any case, and counted only if it is good: no branch to guess.
+  /// Fill m_next from m_bucket; returns how many cells that are.
   std::size_t spread(int value, std::size_t filled) {
-    if (m_next.size() < 4 * filled + 1) m_next.resize(8 * filled + 16);
-    int* out = m_next.data();
+    if (m_next.size() < 4 * filled) m_next.resize(8 * filled + 16);
+    const int* in = m_bucket.data();
+    int *out = m_next.data(), *d = m_d;
+    const int row = m_row;
+    const auto look_at = [&](int cell) {
+      if (!improves(value, d[cell])) return;
+      d[cell] = value;
+      *out++ = cell;
+    };
     for (std::size_t n = 0; n < filled; ++n) {
-      for (const int step : {-1, 1, -m_row, m_row}) {
-        const int cell = m_bucket[n] + step, d = m_d[cell];
-        const bool good = improves(value, d);
-        m_d[cell] = good ? value : d;
-        *out = cell;
-        out += good;
-      }
+      const int cell = in[n];
+      look_at(cell - 1);
+      look_at(cell + 1);
+      look_at(cell - row);
+      look_at(cell + row);
     }
     return static_cast<std::size_t>(out - m_next.data());
   }

@@ -27,7 +27,8 @@ namespace nunatak::pico {
 class ShelfGeometry {
 public:
   ShelfGeometry(Ranks& ranks, double dx, double dy, PicoOptions options)
-      : m_ranks(ranks), m_labels(ranks), m_distances(ranks, options.solver), m_cell_area(dx * dy), m_options(options) {
+      : m_ranks(ranks), m_labels(ranks), m_distances(ranks, options.solver, {{}, options.distance_guard, dx, dy}),
+        m_cell_area(dx * dy), m_options(options) {
     options.check();
     if (!(dx > 0.0) || !(dy > 0.0)) throw std::invalid_argument("PICO: expected dx > 0 and dy > 0");
     const auto locals = static_cast<std::size_t>(ranks.local_size());
@@ -213,7 +214,7 @@ private:
       d.push_back(static_cast<std::int64_t>(local.cell.size()));
       return d;
     };
-    const DistanceReport report = m_distances.solve({fields, m_seeds, farthest});
+    const DistanceReport report = m_distances.solve({fields, m_seeds, farthest, m_members, m_result.domain.total});
     m_result.rounds = report.rounds;
     m_result.domain.largest = report.maxima[static_cast<std::size_t>(shelves) + 1];
     m_result.shelf.largest = report.maxima[static_cast<std::size_t>(shelves) + 2];

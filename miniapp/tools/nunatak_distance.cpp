@@ -22,7 +22,9 @@ struct Options : ToolOptions {
 std::vector<DistanceSolver> chosen_solvers(const std::string& text) {
   std::vector<DistanceSolver> solvers;
   if (text.empty()) {
-    for (const auto& [solver, name] : distance_solvers()) solvers.push_back(solver);
+    for (const auto& [solver, name] : distance_solvers()) {
+      if (counts_steps(solver)) solvers.push_back(solver);
+    }
   } else {
     for (const std::string& word : split(text, ',')) solvers.push_back(distance_solver(word));
   }

@@ -1,4 +1,5 @@
 // Distances by buckets and by `auto`: many ranks, exact counts of small cases, the words of a message, the guard.
+#include "kernels/masks.hpp"
 #include "tests/kernels/distance_case.hpp"
 
 #include <catch2/catch_test_macros.hpp>
@@ -19,6 +20,24 @@ struct Row {
   DistanceReport report;
   Grid<int> found;
 };
+
+/// Floating cells of masks.hpp; seeds at the grounding line (8 neighbours) and at the front (4).
+std::vector<Grid<int>> shelves(int M, std::uint64_t seed) {
+  const masks::Shelves type(M, M, seed, 0.5);
+  std::vector<Grid<int>> start(2, Grid<int>(M, M, -1));
+  for (int j = 0; j < M; ++j) {
+    for (int i = 0; i < M; ++i) {
+      if (type(j, i) != masks::Shelves::floating) continue;
+      start[0](j, i) = start[1](j, i) = 0;
+      for (int n = 0; n < 9; ++n) {
+        const int beside = type(j + n / 3 - 1, i + n % 3 - 1);
+        if (beside == masks::Shelves::grounded) start[0](j, i) = 1;
+        if (beside == masks::Shelves::ocean && n % 2 == 1) start[1](j, i) = 1;
+      }
+    }
+  }
+  return start;
+}
 
 } // namespace
 
@@ -142,4 +161,105 @@ TEST_CASE("counts: a path that goes to and fro over a seam") {
   CHECK(ranks.traffic().lagged == 5);
   CHECK(ranks.traffic().messages == 12);
   CHECK(ranks.traffic().bytes == 4 * (2 * (1 + 9) + 4 * 3)); // strips with holes; then a header, a position and a value
+}
+
+TEST_CASE("the words of a message: runs, changes, the whole strip, nothing") {
+  const Patch p{2, 8, 0, 0, 1, 8}; // one column of 8 cells, the left of two
+  const auto shown = [&](const std::vector<int>& column) {
+    Array2<int> d = make_array<int>("d", p);
+    for (int j = 1; j <= 8; ++j) d(j, 1) = column[static_cast<std::size_t>(j - 1)];
+    std::vector<PatchWave> waves{{p, d.data()}};
+    std::vector<int> words, later;
+    DistanceSeam seam(p, 1, 0, 1, 1);
+    CHECK(seam.show(waves, words) == 8);
+    CHECK(words.size() <= seam.longest());
+    seam.tell(waves, later);
+    CHECK(later.empty()); // nothing is known of the other side
+    return words;
+  };
+  using W = std::vector<int>;
+  CHECK(shown({-1, -1, -1, -1, -1, -1, -1, -1}).empty());
+  CHECK(shown({5, 4, 3, 2, 1, 2, 3, 4}) == W{3 * 2 + 1, 0, 3 * 5, 5, 5, 3 * 3 + 2, 2});
+  CHECK(shown({0, 0, 0, 0, 0, 0, 0, -1}) == W{3 * 1 + 1, 0, 3 * 7 + 1, 0});
+  CHECK(shown({-1, 3, -1, -1, -1, -1, 8, -1}) == W{3 * 2, 1, 3, 6, 8});
+  CHECK(shown({1, -1, 3, -1, 5, -1, 9, 7}) == W{3 * 8 + 2, 1, -1, 3, -1, 5, -1, 9, 7});
+}
+
+TEST_CASE("a seam tells only what is of use to the other side, and tells it once") {
+  const Patch p{2, 4, 0, 0, 1, 4};
+  Array2<int> d = make_array<int>("d", p);
+  const std::vector<int> mine = {9, 6, 2, -1};
+  for (int j = 1; j <= 4; ++j) d(j, 1) = mine[static_cast<std::size_t>(j - 1)];
+  std::vector<PatchWave> waves{{p, d.data()}};
+  DistanceSeam seam(p, 1, 0, 1, 1);
+  std::vector<int> words;
+  seam.show(waves, words);
+  CHECK(seam.hear({3 * 4 + 2, 5, 6, 8, 7}, waves) == 4); // the case that is drawn in distance_seam.hpp
+  CHECK(seam.open(waves));
+  seam.tell(waves, words);
+  CHECK(words.empty()); // 2 was shown
+  CHECK(waves[0].from_offers() == 1);
+  CHECK(d(1, 1) == 6);
+  seam.tell(waves, words);
+  CHECK(words.empty()); // 6 + 1 is no use to 5
+  d(2, 1) = 4;
+  seam.tell(waves, words);
+  CHECK(words == std::vector<int>{3 * 1, 1, 4});
+  seam.tell(waves, words);
+  CHECK(words.empty());
+}
+
+TEST_CASE("auto: paths that cross many seams go over to gather, for twice its cost at most; shelves stay with buckets") {
+  struct Expected {
+    std::string name;
+    std::vector<Grid<int>> start;
+    int px;
+    DistanceSolver by;
+    int rounds;
+  };
+  const std::vector<Expected> cases = {
+      {"serpentine", {with_seed_at_corner(serpentine(64, 64))}, 2, DistanceSolver::gather, 7},
+      {"serpentine", {with_seed_at_corner(serpentine(64, 64))}, 8, DistanceSolver::gather, 14},
+      {"spiral", {with_seed_at_corner(spiral(65))}, 4, DistanceSolver::gather, 10},
+      {"shelves", shelves(128, 1), 2, DistanceSolver::buckets, 2},
+      {"shelves", shelves(128, 1), 8, DistanceSolver::buckets, 7},
+      {"shelves", shelves(128, 1), 16, DistanceSolver::buckets, 7},
+  };
+  for (const Expected& e : cases) {
+    INFO(e.name << " on " << e.px << " x " << e.px);
+    const auto run = [&](DistanceSolver solver, DistanceReport& report) {
+      VirtualRanks ranks(Decomposition::make(e.start[0].Mx, e.start[0].My, e.px, e.px), LogGP{});
+      std::vector<Grid<int>> found = e.start;
+      report = solve(ranks, solver, found);
+      for (std::size_t f = 0; f < found.size(); ++f) CHECK(found[f] == search(e.start[f]));
+      return ranks.clock()->critical().time;
+    };
+    DistanceReport report, other;
+    const double time = run(DistanceSolver::automatic, report);
+    CHECK(report.solver == e.by);
+    CHECK(report.rounds == e.rounds);
+    const double best = std::min(run(DistanceSolver::buckets, other), run(DistanceSolver::gather, other));
+    CHECK(time <= 2.05 * best);
+  }
+}
+
+TEST_CASE("auto: the guard given by hand") {
+  const std::vector<Grid<int>> start{with_seed_at_corner(Grid<int>(24, 24, 1))};
+  const auto run = [&](int guard) {
+    VirtualRanks ranks(Decomposition::make(24, 24, 6, 6));
+    std::vector<Grid<int>> found = start;
+    DistanceOptions options;
+    options.guard = guard;
+    const DistanceReport report = solve(ranks, DistanceSolver::automatic, found, options);
+    CHECK(found[0] == search(start[0]));
+    CHECK(ranks.traffic().lagged == std::min((report.rounds + 1) / 3, 4)); // after rounds 1, 4, 7, 10
+    return std::pair{name_of(report.solver), report.rounds};
+  };
+  CHECK(run(0) == std::pair{std::string("buckets"), 13});
+  CHECK(run(1) == std::pair{std::string("gather"), 1});
+  CHECK(run(5) == std::pair{std::string("gather"), 5});
+  CHECK(run(10) == std::pair{std::string("gather"), 10});  // done, but nobody knows
+  CHECK(run(11) == std::pair{std::string("buckets"), 11}); // the maximum of round 10 is waited for
+  CHECK(run(14) == std::pair{std::string("buckets"), 13});
+  CHECK_THROWS_WITH(run(-2), Catch::Matchers::ContainsSubstring("guard is -2"));
 }
