@@ -119,7 +119,7 @@ const std::vector<Group>& table() {
         {"pico_skip_unchanged", &Options::pico_skip_unchanged, "",
          "keep shelves, distances and boxes while cell types, continental shelf and basins do not change"},
         {"pico_redistribute", &Options::pico_redistribute, "", "let other ranks compute the melt of shelf cells (auto: if it pays)",
-         -infinity, infinity, "auto|on|off"}}},
+         -infinity, infinity, "off|on|auto"}}},
       {"Output",
        {{"o", &Options::output, "", "result: the model state at the end (a restart file)"},
         {"snapshot_file", &Options::snapshot_file, "", "snapshots: one file per time, <name>_<years>.nc (restart files)"},

@@ -68,7 +68,7 @@ struct Options {
   int pico_boxes = 5;
   std::string pico_distance = "bfs";
   bool pico_skip_unchanged = true;
-  std::string pico_redistribute = "auto";
+  std::string pico_redistribute = "off";
   // output
   std::string output; // -o
   std::string snapshot_file;

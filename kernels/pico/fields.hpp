@@ -74,7 +74,7 @@ struct PicoReport {
   double total_melt = 0.0;                              ///< kg s-1
   double domain_imbalance = 1.0, shelf_imbalance = 1.0; ///< cells per rank, largest over mean: domain of the distances, shelves
   std::int64_t moved_cells = 0;                         ///< shelf cells that were computed by another rank than their owner
-  std::int64_t collectives = 0, exchanges = 0;          ///< of this update; an exchange is one of ghosts
+  std::int64_t collectives = 0, exchanges = 0;          ///< of this update; exchanges: rounds of messages
 };
 
 } // namespace nunatak

@@ -18,8 +18,8 @@ struct PicoOptions {
   bool exclude_ice_rises = true;           ///< smaller ones are ice rises: part of the shelf's domain, not a grounding line
   int boxes = 5;                           ///< largest number of boxes, n_max
   DistanceSolver solver = DistanceSolver::bfs;
-  bool skip_unchanged = true;                          ///< keep the geometry while its input does not change
-  Redistribute redistribute = Redistribute::automatic; ///< shelf cells over ranks, for the physics (balance.hpp)
+  bool skip_unchanged = true;                    ///< keep the geometry while its input does not change
+  Redistribute redistribute = Redistribute::off; ///< shelf cells over ranks, for the physics (balance.hpp)
 
   /// invalid_argument with the name of the parameter, what was expected and what was found.
   void check() const {

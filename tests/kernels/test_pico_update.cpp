@@ -60,6 +60,7 @@ TEST_CASE("the geometry is kept while its input does not change, and the melt fo
       CHECK(again == first);
       CHECK(again.report.geometry_kept);
       CHECK(again.report.collectives == 2);
+      CHECK(again.report.exchanges == 0);
       CHECK(session.messages() == 0);
 
       PicoCase warmer = c; // thinner ice of the same type, other water, deeper where it was deep
@@ -104,6 +105,7 @@ TEST_CASE("a change on one rank of many is a new geometry on all") {
 
 TEST_CASE("nothing is kept without the option, for other fields, or after an error") {
   PicoCase c = coast(7);
+  c.options.redistribute = Redistribute::on;
   Session session(c, 3, 2);
   session.update(c);
   std::vector<PicoFields> others = pico_fields(session.ranks);
@@ -122,6 +124,14 @@ TEST_CASE("nothing is kept without the option, for other fields, or after an err
   PicoCase cold = c;
   cold.H.values[last_cell(c, floating_ice)] = std::numeric_limits<double>::infinity(); // its geometry is good
   CHECK_THROWS_WITH(session.update(cold), ContainsSubstring("thk"));
+  CHECK(session.update(c) == run_pico(c));
+  cold.mask.values[last_cell(c, ice_free_ocean)] = floating_ice; // the same with a new geometry
+  PicoCase warm = cold;
+  warm.H = c.H;
+  CHECK_THROWS_WITH(session.update(cold), ContainsSubstring("thk"));
+  const PicoResult recovered = session.update(warm);
+  CHECK(recovered.report.geometry_kept);
+  CHECK(recovered == run_pico(warm));
   CHECK(session.update(c) == run_pico(c));
 
   c.options.skip_unchanged = false;
@@ -235,6 +245,7 @@ TEST_CASE("automatic redistribution: by the load, and by what the messages cost"
   LogGP free;
   free.L = free.o = free.g = free.G = 0.0;
   CHECK(gain_of_moves({100000, 200000, 64}, free) > 0.0);
+  CHECK(gain_of_moves({100000, 200000, 64}) < 0.0); // 10 GB/s
   LogGP slow;
   slow.G = 1e-6;
   CHECK(gain_of_moves({100000, 200000, 64}, slow) < 0.0);
