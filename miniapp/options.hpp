@@ -66,7 +66,7 @@ struct Options {
   double pico_continental_shelf_depth = -800.0; // m
   bool pico_exclude_ice_rises = true;
   int pico_boxes = 5;
-  std::string pico_distance = "bfs";
+  std::string pico_distance = "buckets";
   bool pico_skip_unchanged = true;
   std::string pico_redistribute = "off";
   // output

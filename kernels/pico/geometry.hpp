@@ -213,7 +213,7 @@ private:
       d.push_back(static_cast<std::int64_t>(local.cell.size()));
       return d;
     };
-    const DistanceReport report = m_distances.solve({fields, m_seeds, farthest});
+    const DistanceReport report = m_distances.solve({fields, m_seeds, farthest, m_members, m_result.domain.total});
     m_result.rounds = report.rounds;
     m_result.domain.largest = report.maxima[static_cast<std::size_t>(shelves) + 1];
     m_result.shelf.largest = report.maxima[static_cast<std::size_t>(shelves) + 2];

@@ -17,7 +17,7 @@ struct PicoOptions {
   double continental_ice_area = 1e5 * 1e6; ///< grounded components larger than this are continental ice, m2
   bool exclude_ice_rises = true;           ///< smaller ones are ice rises: part of the shelf's domain, not a grounding line
   int boxes = 5;                           ///< largest number of boxes, n_max
-  DistanceSolver solver = DistanceSolver::bfs;
+  DistanceSolver solver = DistanceSolver::buckets;
   bool skip_unchanged = true;                    ///< keep the geometry while its input does not change
   Redistribute redistribute = Redistribute::off; ///< shelf cells over ranks, for the physics (balance.hpp)
 

@@ -11,8 +11,8 @@
 // whether any rank has seen a change. If not, the geometry is kept; the melt is always computed.
 //
 // Communicates, with a geometry that is kept: two sums. With a new one: 3 exchanges of ghosts and those of the distances (rounds
-// in the report); collectives: two gathers (2 each), 3 sums and those of the distances (`buckets`, `bfs`: 1 maximum, `bfs` one
-// more after 4, 8, 16, ... rounds; `sweep`: one per level), and one sum in vain if there was a geometry to compare with.
+// in the report); collectives: two gathers (2 each), 3 sums, those of the distances (`buckets`: 1 maximum; `gather` 4 more;
+// `bfs` and `sweep`: one per round), and one sum in vain if there was a geometry to compare with: 9 at most with `buckets`.
 #pragma once
 
 #include "kernels/pico/melt.hpp"
