@@ -61,7 +61,7 @@ struct PicoFields {
   }
 };
 
-/// What one update did; the same on all ranks, but `exchanges`, which are of this process.
+/// What one update did; the same on all ranks, but `collectives` and `exchanges`, which are of this process.
 struct PicoReport {
   bool geometry_kept = false; ///< nothing that it depends on has changed: only the melt was computed
   int shelves = 0;

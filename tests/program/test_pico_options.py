@@ -32,7 +32,7 @@ def test_options_and_ranks_give_the_same_file(nunatak, tmp_path):
         for name in expected:
             assert found[name] == expected[name], f"{name} on {ranks} ranks"
         kept = ocean["updates_with_kept_geometry"]
-        assert ocean["collectives"] in (2, 9)
+        assert 0 < kept < 3
         assert ocean["collectives_of_all_updates"] == 8 + 2 * kept + 9 * (3 - kept)
         assert (ocean["moved_shelf_cells"] > 0) == (ranks > 1)
         assert ocean["shelf_cells_imbalance"] >= 1
