@@ -135,9 +135,12 @@ public:
   const std::vector<int>& numbers() const { return m_numbers; }
   /// Position in whole() of the component that a part belongs to.
   int position(int rank, int part) const { return m_position[m_first[rank] + part]; }
-  int numbered_wholes_before(int position) const { return m_wholes_before[position]; }
-  /// Components that are no parts, are numbered and begin in the rows before `row`.
-  int numbered_before_row(int row) const { return m_row[row]; }
+  /// Of the first whole components, how many are numbered.
+  int numbered_before(int position) const { return m_wholes_before[position]; }
+  /// Numbered components that are no parts and begin before row j of a patch (view index), whose global row is `row`.
+  int counted_before(int row, const std::vector<int>& west, int j) const {
+    return m_numbered ? m_row[row] + west[static_cast<std::size_t>(j - 1)] : 0;
+  }
   /// Of all components: how many are numbered.
   int numbered() const { return m_count; }
 

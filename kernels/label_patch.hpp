@@ -39,9 +39,10 @@ struct LabelMask {
 class PatchLabels {
 public:
   /// component[n]: component of segment n, or -1. parts[c]: component c within the patch, in raster order of the first cell.
+  /// begin[j]..begin[j + 1]: the components that begin in row j (view index; begin[0] is not used).
   /// Host memory; nothing is communicated. invalid_argument if a flag does not fit.
   void update(const Patch& p, const Segments& s, const LabelMask& mask, std::vector<int>& component,
-              std::vector<Component>& parts) {
+              std::vector<Component>& parts, std::vector<int>& begin) {
     bool inside[256];
     std::int64_t flags[256];
     for (int c = 0; c < 256; ++c) {
@@ -52,16 +53,21 @@ public:
     }
     component.resize(s.list.size());
     find_runs(p, s, inside, component.data());
-    parts.assign(static_cast<std::size_t>(number_sets()), Component{});
+    const auto sets = static_cast<std::size_t>(number_sets());
+    parts.resize(sets + 1); // room for one that is never met
+    begin.resize(static_cast<std::size_t>(p.ym) + 2);
+    int met = 0; // components so far
     for (int j = 1; j <= p.ym; ++j) {
       const std::int64_t cell = p.cell(j, 0);
       const std::int64_t edge = p.global_j(j) == 0 || p.global_j(j) == p.My - 1 ? touches_edge : 0;
+      begin[j] = met;
       for (int n = s.row[j]; n < s.row[j + 1]; ++n) {
         if (component[n] < 0) continue;
         const Segment here = s.list[n];
-        component[n] = m_number[component[n]];
-        Component& part = parts[component[n]];
-        part.identity = part.cells == 0 ? cell + here.i0 : part.identity;
+        parts[met] = {cell + here.i0, 0, 0}; // stays if this cell begins a component
+        const int c = component[n] = m_number[component[n]];
+        met += c == met;
+        Component& part = parts[c];
         part.cells += here.i1 - here.i0;
         part.flags |= flags[here.code] | edge;
       }
@@ -70,6 +76,8 @@ public:
         if (c >= 0 && (east ? p.xs + p.xm == p.Mx : p.xs == 0)) parts[c].flags |= touches_edge;
       }
     }
+    begin[p.ym + 1] = met;
+    parts.resize(sets);
   }
 
 private:

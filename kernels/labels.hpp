@@ -59,20 +59,21 @@ public:
   const std::vector<MaskLabels>& update(const std::vector<Segments>& segments, const std::vector<LabelMask>& masks,
                                         std::vector<std::vector<std::int64_t>>& maxima) {
     const auto locals = static_cast<std::size_t>(m_ranks.local_size());
-    m_labels.resize(masks.size()), m_place.resize(masks.size()), m_merge.resize(masks.size());
+    m_labels.resize(masks.size()), m_place.resize(masks.size()), m_begin.resize(masks.size()), m_merge.resize(masks.size());
     m_seam.resize(locals);
     for (std::size_t m = 0; m < masks.size(); ++m) {
       MaskLabels& labels = m_labels[m];
-      labels.component.resize(locals), labels.parts.resize(locals), labels.number.resize(locals), m_place[m].resize(locals);
+      labels.component.resize(locals), labels.parts.resize(locals), labels.number.resize(locals), m_place[m].resize(locals),
+          m_begin[m].resize(locals);
       for (std::size_t r = 0; r < locals; ++r) {
-        m_patch_labels.update(patch(r), segments[r], masks[m], labels.component[r], labels.parts[r]);
-        choose_parts(r, segments[r], masks[m].all, m);
+        m_patch_labels.update(patch(r), segments[r], masks[m], labels.component[r], labels.parts[r], m_begin[m][r]);
+        choose_parts(r, segments[r], masks[m], m);
       }
     }
     exchange_places(segments, masks.size());
     std::vector<std::vector<std::int64_t>> outgoing = maxima;
     for (std::size_t r = 0; r < locals; ++r) {
-      for (std::size_t m = 0; m < masks.size(); ++m) contribute(r, m, numbered(masks[m]), segments[r], outgoing[r]);
+      for (std::size_t m = 0; m < masks.size(); ++m) contribute(r, m, numbered(masks[m]) != nullptr, segments[r], outgoing[r]);
     }
     receive(m_ranks.gather_all(outgoing), masks, maxima);
     return m_labels;
@@ -87,15 +88,15 @@ private:
     return mask.all ? [](const Component&) { return true; } : mask.numbered;
   }
 
-  /// m_place[m][r][c]: place of component c among the parts that rank r sends, -1 if it is not sent.
-  void choose_parts(std::size_t r, const Segments& s, bool all, std::size_t m) {
+  /// m_place[m][r][c]: place of component c among the parts that rank r sends; else whether it is `counted` or not.
+  void choose_parts(std::size_t r, const Segments& s, const LabelMask& mask, std::size_t m) {
     const Patch p = patch(r);
     const std::vector<int>& component = m_labels[m].component[r];
     const std::vector<Component>& parts = m_labels[m].parts[r];
     std::vector<int>& place = m_place[m][r];
-    place.assign(parts.size(), all ? 1 : -1);
+    place.assign(parts.size(), mask.all ? 0 : not_counted);
     const auto choose = [&](int segment) {
-      if (component[segment] >= 0) place[component[segment]] = 1;
+      if (component[segment] >= 0) place[component[segment]] = 0;
     };
     const auto choose_row = [&](int j) {
       for (int n = s.row[j]; n < s.row[j + 1]; ++n) choose(n);
@@ -104,9 +105,12 @@ private:
     if (p.ys + p.ym < p.My) choose_row(p.ym);
     for (int j = 1; j <= p.ym && p.xs > 0; ++j) choose(s.row[j]);
     for (int j = 1; j <= p.ym && p.xs + p.xm < p.Mx; ++j) choose(s.row[j + 1] - 1);
-    const auto smaller = [](const Component& a, const Component& b) { return a.cells < b.cells; };
-    const auto largest = std::max_element(parts.begin(), parts.end(), smaller); // the first of several
-    if (largest != parts.end()) place[static_cast<std::size_t>(largest - parts.begin())] = 1;
+    std::size_t largest = 0; // the first of several
+    for (std::size_t c = 0; c < parts.size(); ++c) {
+      if (parts[c].cells > parts[largest].cells) largest = c;
+      if (mask.numbered && place[c] < 0 && mask.numbered(parts[c])) place[c] = counted;
+    }
+    if (!parts.empty()) place[largest] = 0;
     int chosen = 0;
     for (int& of_part : place) {
       if (of_part >= 0) of_part = chosen++;
@@ -139,7 +143,7 @@ private:
   }
 
   /// What one rank tells the others about one mask.
-  void contribute(std::size_t r, std::size_t m, Numbered counted, const Segments& segments, std::vector<std::int64_t>& out) {
+  void contribute(std::size_t r, std::size_t m, bool with_rows, const Segments& segments, std::vector<std::int64_t>& out) {
     const Patch p = patch(r);
     const std::vector<Component>& parts = m_labels[m].parts[r];
     const std::vector<int>&component = m_labels[m].component[r], &place = m_place[m][r];
@@ -157,20 +161,15 @@ private:
     std::sort(m_sent.edges.begin(), m_sent.edges.end());
     m_sent.edges.erase(std::unique(m_sent.edges.begin(), m_sent.edges.end()), m_sent.edges.end());
 
-    std::int64_t row_end = 0, row = -1;
-    int in_row = 0; // numbered others that begin in `row`
-    for (std::size_t c = 0; c < parts.size(); ++c) {
-      if (counted && parts[c].identity >= row_end) {
-        if (in_row > 0) m_sent.rows.push_back(row << 32 | in_row);
-        row = parts[c].identity / p.Mx, row_end = (row + 1) * p.Mx, in_row = 0;
+    for (int j = 1; j <= p.ym; ++j) {
+      int in_row = 0; // counted, not sent
+      for (int c = m_begin[m][r][j]; c < m_begin[m][r][j + 1]; ++c) {
+        in_row += place[c] == counted;
+        if (place[c] >= 0) m_sent.parts.push_back(parts[c]), m_sent.before.push_back(in_row);
       }
-      if (place[c] >= 0)
-        m_sent.parts.push_back(parts[c]), m_sent.before.push_back(in_row);
-      else if (counted)
-        in_row += counted(parts[c]);
+      if (in_row > 0) m_sent.rows.push_back(static_cast<std::int64_t>(p.global_j(j)) << 32 | in_row);
     }
-    if (in_row > 0) m_sent.rows.push_back(row << 32 | in_row);
-    m_sent.pack(counted != nullptr, out);
+    m_sent.pack(with_rows, out);
   }
 
   void receive(const std::vector<std::int64_t>& in, const std::vector<LabelMask>& masks,
@@ -191,44 +190,46 @@ private:
       m_merge[m].merge();
       m_labels[m].whole = m_merge[m].whole();
       m_labels[m].numbered = m_merge[m].numbered();
-      for (std::size_t r = 0; r < m_seam.size(); ++r) finish(r, m, numbered(masks[m]));
+      for (std::size_t r = 0; r < m_seam.size(); ++r) finish(r, m);
     }
   }
 
   /// The components of a patch become whole, and get their numbers.
-  void finish(std::size_t r, std::size_t m, Numbered counted) {
+  void finish(std::size_t r, std::size_t m) {
     const Patch p = patch(r);
     const SeamMerge& merge = m_merge[m];
     const std::vector<Component>& whole = merge.whole();
+    const std::vector<int>&place = m_place[m][r], &begin = m_begin[m][r];
     std::vector<Component>& parts = m_labels[m].parts[r];
     std::vector<int>& number = m_labels[m].number[r];
     number.assign(parts.size(), 0);
-    std::int64_t row_end = 0;
-    int before = 0, next = 0; // others before this one; the next whole component
-    for (std::size_t c = 0; c < parts.size(); ++c) {
-      const std::int64_t identity = parts[c].identity;
-      if (counted && identity >= row_end) {
-        const auto row = identity / p.Mx;
-        row_end = (row + 1) * p.Mx;
-        before = merge.numbered_before_row(static_cast<int>(row)) + m_west[m][r][static_cast<std::size_t>(row - p.ys)];
-        const auto earlier = [](const Component& a, std::int64_t id) { return a.identity < id; };
-        next = static_cast<int>(std::lower_bound(whole.begin() + next, whole.end(), identity, earlier) - whole.begin());
-      }
-      if (m_place[m][r][c] >= 0) {
-        const int position = merge.position(m_ranks.first() + static_cast<int>(r), m_place[m][r][c]);
-        parts[c] = whole[position];
-        number[c] = merge.numbers()[position];
-      } else if (counted && counted(parts[c])) {
-        while (next < static_cast<int>(whole.size()) && whole[next].identity < identity) ++next;
-        number[c] = ++before + merge.numbered_wholes_before(next);
+    const auto earlier = [](const Component& a, std::int64_t identity) { return a.identity < identity; };
+    auto next = whole.begin(); // the next whole component
+    for (int j = 1; j <= p.ym; ++j) {
+      if (begin[j] == begin[j + 1]) continue;
+      int before = merge.counted_before(p.global_j(j), m_west[m][r], j); // others before this one
+      next = std::lower_bound(next, whole.end(), parts[begin[j]].identity, earlier);
+      const std::int64_t row_end = p.cell(j + 1, 1);
+      for (int c = begin[j]; c < begin[j + 1]; ++c) {
+        if (place[c] == counted) {
+          while (next != whole.end() && next->identity < row_end && next->identity < parts[c].identity) ++next;
+          number[c] = ++before + merge.numbered_before(static_cast<int>(next - whole.begin()));
+        } else if (place[c] >= 0) {
+          const int position = merge.position(m_ranks.first() + static_cast<int>(r), place[c]);
+          parts[c] = whole[position];
+          number[c] = merge.numbers()[position];
+        }
       }
     }
   }
+
+  enum Unsent { not_counted = -2, counted = -1 }; // in m_place
 
   Ranks& m_ranks;
   PatchLabels m_patch_labels;
   std::vector<MaskLabels> m_labels;
   std::vector<std::vector<std::vector<int>>> m_place; // [mask][local][component]
+  std::vector<std::vector<std::vector<int>>> m_begin; // [mask][local][row]: components that begin there (label_patch.hpp)
   std::vector<std::vector<std::vector<int>>> m_west;  // [mask][local][row]: numbered others that begin in this row in the west
   std::vector<Array3<int>> m_seam; // (j, i, mask); only the easternmost column, the northernmost row and ghosts are used
   std::vector<SeamMerge> m_merge;
