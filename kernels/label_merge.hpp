@@ -1,5 +1,5 @@
-// Second half of the labelling (labels.hpp): components that patches have found each for itself (label_patch.hpp) are joined
-// across the seams.
+// Second half of the labelling (labels.hpp): components that patches have found each for itself are joined across the seams,
+// from what label_seams.hpp has sent.
 //
 //   rank 0     | rank 1        Every rank numbers its components that touch a seam, its *parts*, and its neighbours see these
 //    . 0 0 0 0 | 0 0 .         numbers in their ghosts. Rank 1 sees that its part 0 touches part 0 in the west: an edge. Each
@@ -52,6 +52,9 @@ struct SeamParts {
   std::vector<std::int64_t> edges; ///< edge()
   std::vector<std::int64_t> rows;  ///< global row << 32 | numbered components that begin there and are no parts, if any
 
+  void clear() { parts.clear(), before.clear(), edges.clear(), rows.clear(); }
+
+  /// My part `mine` touches part `other` of the neighbour in the south, or in the west.
   static std::int64_t edge(int mine, bool south, int other) {
     return static_cast<std::int64_t>(mine) << 33 | static_cast<std::int64_t>(south) << 32 | other;
   }
