@@ -99,7 +99,7 @@ TEST_CASE("a run that touches several runs below joins them all; areas and ident
   for (const auto& values : maxima) CHECK(values == std::vector<std::int64_t>{3, 0});
   CHECK(ranks.traffic().exchanges == 1);
   CHECK(ranks.traffic().messages == 2);
-  CHECK(ranks.traffic().bytes == 2 * 3 * 2 * 8); // both ways, three cells, two masks
+  CHECK(ranks.traffic().bytes == 2 * 3 * 2 * 4); // both ways, three cells, two masks
   CHECK(ranks.traffic().collectives == 2);
 }
 
