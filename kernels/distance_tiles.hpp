@@ -43,6 +43,8 @@ struct TileList {
   }
 };
 
+KOKKOS_INLINE_FUNCTION int at_most_a_tile(int cells) { return cells < tile ? cells : tile; }
+
 /// Would a cell of value `d` take the offer of a neighbour of value `from`?
 KOKKOS_INLINE_FUNCTION bool accepts(int d, int from) { return from > 0 && (d == 0 || d > from + 1); }
 
@@ -79,7 +81,7 @@ struct RelaxTile {
     const FieldPatch p = patches(patch_of_tile(t));
     const int xm = p.border.xm, ym = p.border.ym, row = xm + 2;
     const int tile_j = (t - p.first_tile) / p.tiles_x, tile_i = (t - p.first_tile) % p.tiles_x;
-    const int rows = Kokkos::min(tile, ym - tile_j * tile), columns = Kokkos::min(tile, xm - tile_i * tile);
+    const int rows = at_most_a_tile(ym - tile_j * tile), columns = at_most_a_tile(xm - tile_i * tile);
     int* const corner = p.d + static_cast<std::ptrdiff_t>(tile_j) * tile * row + tile_i * tile; // of the ring
     const Scratch s(team.team_scratch(0));
 
