@@ -7,8 +7,8 @@
 //                                    root is the smallest cell of its component, whatever the order of the threads.
 //                                 3. Roots are numbered in raster order (a scan). 4. Cells find their root, areas and flags are
 //                                    added up: integers, the same in any order.
-//                                 5. Border cells get the identities of their neighbours beyond the seams; patches are joined by
-//                                    label_merge.hpp as in labels.hpp.
+//                                 5. Border cells show which component they belong to, and patches are joined across their
+//                                    seams by label_merge.hpp.
 //
 // The answer is that of labels.hpp on any decomposition. The host sees border cells and components, not the arrays.
 // Union-find with atomics: Jaiganesh & Burtscher (2018), HPDC '18, 92-104, section 3; on grids: Playne & Hawick (2018), IEEE
@@ -16,17 +16,19 @@
 #pragma once
 
 #include "kernels/label_pieces.hpp"
+#include "kernels/labels.hpp"
 
 #include <algorithm>
 
 namespace nunatak {
 
-/// Components of one mask.
+/// Components of one mask; see MaskLabels (labels.hpp).
 struct DeviceMaskLabels {
   std::vector<Array2<int>> component; ///< [local](j, i): local number of the component of an owned cell, -1: not in the mask
-  std::vector<std::vector<Component>> parts; ///< [local][c]: the component of local number c: of the whole, on all ranks
-  std::vector<std::vector<int>> number;      ///< [local][c]: 1 + position in `whole`; 0 if not there
-  std::vector<Component> whole;              ///< as in MaskLabels (labels.hpp)
+  std::vector<std::vector<Component>> parts; ///< [local][c]: the component of local number c, as a whole
+  std::vector<std::vector<int>> number;      ///< [local][c]: its number, as in MaskLabels
+  int numbered = 0;                          ///< how many have a number
+  std::vector<Component> whole; ///< in the order of identities: of a mask with numbers all, else those at seams and the largest
 };
 
 class DeviceLabels {
@@ -38,107 +40,136 @@ public:
     }
   }
 
-  /// Label all masks over the codes of the owned cells of each local rank. Masks and `maxima`: see Labels::update.
-  /// Communicates: one message to each neighbour on a side (8 bytes per mask and border cell), one gather_all.
+  /// Label all masks over the codes of the owned cells of each local rank. Masks and `maxima`: see Labels::update; of a mask with
+  /// numbers (`all` or `numbered`) all components are gathered.
+  /// Communicates: one message to each neighbour on a side (4 bytes per mask and border cell), one gather_all.
   const std::vector<DeviceMaskLabels>& update(const std::vector<Array2<Code>>& codes, const std::vector<LabelMask>& masks,
                                               std::vector<std::vector<std::int64_t>>& maxima) {
-    const auto locals = static_cast<std::size_t>(m_ranks.local_size());
-    const auto count = static_cast<int>(masks.size());
-    BorderExchange<std::int64_t> identities(m_ranks, count);
-    std::vector<Kokkos::View<int*, Mem>> numbers;
-    m_labels.assign(masks.size(), {});
-    for (std::size_t r = 0; r < locals; ++r) {
-      const Patch p = patch(r);
-      numbers.emplace_back("labels: border", BorderCells{p.xm, p.ym}.size() * count);
-      for (int m = 0; m < count; ++m) {
-        label(p, codes[r], masks[m], m_labels[m], count, numbers[r].data() + m, identities.data(static_cast<int>(r)) + m);
+    const std::size_t locals = codes.size(), count = masks.size();
+    m_labels.assign(count, {}), m_place.assign(count, {});
+    BorderExchange<int> border(m_ranks, static_cast<int>(count));
+    for (std::size_t m = 0; m < count; ++m) {
+      for (std::size_t r = 0; r < locals; ++r) {
+        label(patch(r), codes[r], masks[m], m_labels[m]);
+        device_labels::look_at_border(m_pieces, static_cast<int>(count), border.data(static_cast<int>(r)) + m);
       }
     }
-    identities.exchange();
+    Kokkos::fence("labels: border");
+    std::vector<std::vector<int>> mine(locals); // components of border cells, by their places among the parts: 0: not in the mask
+    for (std::size_t r = 0; r < locals; ++r) {
+      int* const data = border.data(static_cast<int>(r));
+      for (std::size_t m = 0; m < count; ++m) choose_parts(r, m, numbered(masks[m]) != nullptr, border);
+      const std::size_t size = static_cast<std::size_t>(BorderCells{patch(r).xm, patch(r).ym}.size()) * count;
+      for (std::size_t n = 0; n < size; ++n) {
+        const int component = data[n];
+        data[n] = component < 0 ? 0 : m_place[n % count][r][static_cast<std::size_t>(component)] + 1;
+      }
+      mine[r].assign(data, data + size);
+    }
+    border.exchange();
     std::vector<std::vector<std::int64_t>> outgoing = maxima;
     for (std::size_t r = 0; r < locals; ++r) {
-      for (int m = 0; m < count; ++m) contribute(r, m, masks[m].all, identities, numbers[r].data(), outgoing[r]);
+      for (std::size_t m = 0; m < count; ++m) contribute(r, m, numbered(masks[m]) != nullptr, mine[r], border, outgoing[r]);
     }
-    receive(m_ranks.gather_all(outgoing), maxima);
+    receive(m_ranks.gather_all(outgoing), masks, maxima);
     return m_labels;
   }
 
 private:
+  using Numbered = bool (*)(const Component&);
+
   Patch patch(std::size_t local) const { return m_ranks.patch(static_cast<int>(local)); }
 
+  static Numbered numbered(const LabelMask& mask) {
+    return mask.all ? [](const Component&) { return true; } : mask.numbered;
+  }
+
   /// Components within one patch.
-  void label(const Patch& p, const Array2<Code>& codes, const LabelMask& mask, DeviceMaskLabels& labels, int stride, int* numbers,
-             std::int64_t* identities) {
+  void label(const Patch& p, const Array2<Code>& codes, const LabelMask& mask, DeviceMaskLabels& labels) {
     const device_labels::CodeTable table("labels: codes");
-    for (int c = 0; c < 256; ++c) table(c) = mask.contains(static_cast<Code>(c)) ? mask.flags(static_cast<Code>(c)) : -1;
+    for (int c = 0; c < 256; ++c) {
+      table(c) = mask.contains(static_cast<Code>(c)) ? mask.flags(static_cast<Code>(c)) : -1;
+      if (table(c) >> flag_bits > 0) {
+        throw std::invalid_argument("labels: expected flags of 16 bits, found " + std::to_string(table(c)));
+      }
+    }
     labels.component.push_back(make_array<int>("component", p));
     const std::size_t cells = labels.component.back().size();
     if (m_parent.size() < cells)
       m_parent = Kokkos::View<int*, WorkMem>(Kokkos::view_alloc("labels: parents", Kokkos::WithoutInitializing), cells);
-    const device_labels::PatchPieces pieces{p, table, codes, labels.component.back(), m_parent};
-    device_labels::find_runs(pieces);
-    device_labels::join_runs(pieces);
-    const Kokkos::View<Component*, WorkMem> parts("labels: components", device_labels::number_roots(pieces));
-    device_labels::collect(pieces, parts);
-    device_labels::look_at_border(pieces, parts, stride, numbers, identities);
+    m_pieces = {p, table, codes, labels.component.back(), m_parent};
+    device_labels::find_runs(m_pieces);
+    device_labels::join_runs(m_pieces);
+    const Kokkos::View<Component*, WorkMem> parts("labels: components", device_labels::number_roots(m_pieces));
+    device_labels::collect(m_pieces, parts);
     labels.parts.emplace_back(parts.size());
     Kokkos::deep_copy(Kokkos::View<Component*, Kokkos::HostSpace>(labels.parts.back().data(), parts.size()), parts);
   }
 
-  /// What one rank tells the others about one mask: [edges, components, pairs..., (identity, cells, flags)...].
-  void contribute(std::size_t r, int m, bool all, const BorderExchange<std::int64_t>& identities, const int* numbers,
-                  std::vector<std::int64_t>& out) const {
+  /// m_place[m][r][c]: place of component c among the parts that rank r sends, -1 if it is not sent.
+  void choose_parts(std::size_t r, std::size_t m, bool all, const BorderExchange<int>& border) {
     const std::vector<Component>& parts = m_labels[m].parts[r];
-    const std::size_t masks = m_labels.size();
-    std::vector<SeamEdge> edges;
-    std::vector<char> send(parts.size(), all ? 1 : 0);
-    for (const auto& side : identities.sides(static_cast<int>(r))) {
+    std::vector<int> place(parts.size(), all ? 1 : -1);
+    for (const auto& side : border.sides(static_cast<int>(r))) {
       for (int n = side.first; n < side.first + side.cells; ++n) {
-        const std::size_t at = static_cast<std::size_t>(n) * masks + static_cast<std::size_t>(m);
-        const std::int64_t beyond = identities.data(static_cast<int>(r))[at];
-        if (numbers[at] < 0 || beyond < 0) continue;
-        const auto mine = static_cast<std::size_t>(numbers[at]);
-        send[mine] = 1;
-        if (side.dx + side.dy < 0) edges.push_back({parts[mine].identity, beyond}); // the patch east or north of a seam sends it
+        const int component = border.data(static_cast<int>(r))[static_cast<std::size_t>(n) * m_labels.size() + m];
+        if (component >= 0) place[static_cast<std::size_t>(component)] = 1;
       }
     }
-    std::sort(edges.begin(), edges.end());
-    edges.erase(std::unique(edges.begin(), edges.end()), edges.end());
     const auto fewer = [](const Component& a, const Component& b) { return a.cells < b.cells; };
     const auto largest = std::max_element(parts.begin(), parts.end(), fewer); // the first of several
-    if (largest != parts.end()) send[static_cast<std::size_t>(largest - parts.begin())] = 1;
-
-    out.push_back(static_cast<std::int64_t>(edges.size()));
-    out.push_back(std::count(send.begin(), send.end(), 1));
-    for (const SeamEdge& e : edges) out.insert(out.end(), {e.a, e.b});
-    for (std::size_t c = 0; c < parts.size(); ++c) {
-      if (send[c]) out.insert(out.end(), {parts[c].identity, parts[c].cells, parts[c].flags});
+    if (largest != parts.end()) place[static_cast<std::size_t>(largest - parts.begin())] = 1;
+    int chosen = 0;
+    for (int& of_part : place) {
+      if (of_part >= 0) of_part = chosen++;
     }
+    m_place[m].push_back(std::move(place));
   }
 
-  void receive(const std::vector<std::int64_t>& in, std::vector<std::vector<std::int64_t>>& maxima) {
-    std::vector<SeamMerge> merge(m_labels.size());
-    std::vector<std::int64_t> maximum = maxima[0];
-    for (auto at = in.begin(); at != in.end();) {
-      for (std::int64_t& value : maximum) value = std::max(value, *at++);
-      for (SeamMerge& seams : merge) {
-        const std::int64_t edges = *at++, components = *at++;
-        for (std::int64_t n = 0; n < edges; ++n, at += 2) seams.add(SeamEdge{at[0], at[1]});
-        for (std::int64_t n = 0; n < components; ++n, at += 3) seams.add(Component{at[0], at[1], at[2]});
+  /// What one rank tells the others about one mask. An edge is sent by the patch east or north of the seam.
+  void contribute(std::size_t r, std::size_t m, bool numbers, const std::vector<int>& mine, const BorderExchange<int>& border,
+                  std::vector<std::int64_t>& out) const {
+    SeamParts sent;
+    for (const auto& side : border.sides(static_cast<int>(r))) {
+      for (int n = side.first; n < side.first + side.cells && side.dx + side.dy < 0; ++n) {
+        const std::size_t at = static_cast<std::size_t>(n) * m_labels.size() + m;
+        const int other = border.data(static_cast<int>(r))[at];
+        if (mine[at] > 0 && other > 0) sent.edges.push_back(SeamParts::edge(mine[at] - 1, side.dy < 0, other - 1));
       }
     }
+    std::sort(sent.edges.begin(), sent.edges.end());
+    sent.edges.erase(std::unique(sent.edges.begin(), sent.edges.end()), sent.edges.end());
+    const std::vector<Component>& parts = m_labels[m].parts[r];
+    for (std::size_t c = 0; c < parts.size(); ++c) {
+      if (m_place[m][r][c] >= 0) sent.parts.push_back(parts[c]);
+    }
+    sent.before.assign(sent.parts.size(), 0); // with numbers, all are parts
+    sent.pack(numbers, out);
+  }
+
+  void receive(const std::vector<std::int64_t>& in, const std::vector<LabelMask>& masks,
+               std::vector<std::vector<std::int64_t>>& maxima) {
+    const Decomposition& d = m_ranks.decomposition();
+    std::vector<SeamMerge> merge(masks.size());
+    for (std::size_t m = 0; m < masks.size(); ++m) merge[m].start(d, numbered(masks[m]));
+    std::vector<std::int64_t> maximum = maxima[0];
+    const std::int64_t* at = in.data();
+    for (int rank = 0; rank < d.size(); ++rank) {
+      for (std::int64_t& value : maximum) value = std::max(value, *at++);
+      for (SeamMerge& seams : merge) at = seams.add(at, d.patch(rank), nullptr);
+    }
     for (auto& values : maxima) values = maximum;
-    for (std::size_t m = 0; m < merge.size(); ++m) {
+    for (std::size_t m = 0; m < masks.size(); ++m) {
       merge[m].merge();
       DeviceMaskLabels& labels = m_labels[m];
-      labels.whole = merge[m].whole();
-      for (std::vector<Component>& parts : labels.parts) {
-        labels.number.emplace_back(parts.size(), 0);
-        for (std::size_t c = 0; c < parts.size(); ++c) {
-          const int position = merge[m].position(parts[c].identity);
-          if (position < 0) continue; // wholly inside this patch
-          parts[c] = labels.whole[static_cast<std::size_t>(position)];
-          labels.number.back()[c] = position + 1;
+      labels.whole = merge[m].whole(), labels.numbered = merge[m].numbered();
+      for (std::size_t r = 0; r < labels.parts.size(); ++r) {
+        labels.number.emplace_back(labels.parts[r].size(), 0);
+        for (std::size_t c = 0; c < labels.parts[r].size(); ++c) {
+          if (m_place[m][r][c] < 0) continue; // wholly inside this patch
+          const int position = merge[m].position(m_ranks.first() + static_cast<int>(r), m_place[m][r][c]);
+          labels.parts[r][c] = labels.whole[static_cast<std::size_t>(position)];
+          labels.number[r][c] = merge[m].numbers()[static_cast<std::size_t>(position)];
         }
       }
     }
@@ -146,6 +177,8 @@ private:
 
   Ranks& m_ranks;
   std::vector<DeviceMaskLabels> m_labels;
+  std::vector<std::vector<std::vector<int>>> m_place; // [mask][local][component]
+  device_labels::PatchPieces m_pieces;                // of the patch and mask that were labelled last
   Kokkos::View<int*, WorkMem> m_parent;
 };
 
