@@ -2,7 +2,7 @@
 #pragma once
 
 #include "kernels/device_border.hpp"
-#include "kernels/labels.hpp"
+#include "kernels/label_patch.hpp"
 
 namespace nunatak {
 
