@@ -20,7 +20,6 @@ if(NOT Kokkos_FOUND)
   FetchContent_MakeAvailable(kokkos)
   if(NUNATAK_BACKEND STREQUAL "Cuda")
     target_compile_options(kokkoscore PUBLIC -include ${CMAKE_CURRENT_LIST_DIR}/kokkos_cuda13.hpp)
-    target_compile_options(nunatak_flags INTERFACE -fmad=false) # no fused multiply-add on the GPU either
   endif()
 else()
   message(STATUS "Kokkos ${Kokkos_VERSION}: ${Kokkos_DIR} (${Kokkos_DEVICES})")
@@ -28,4 +27,9 @@ else()
   if(NOT "${nunatak_backend_upper}" IN_LIST Kokkos_DEVICES)
     message(FATAL_ERROR "NUNATAK_BACKEND=${NUNATAK_BACKEND}, but this Kokkos was built for: ${Kokkos_DEVICES}")
   endif()
+endif()
+
+if(NUNATAK_BACKEND STREQUAL "Cuda")
+  # no fused multiply-add on the GPU either (NunatakTargets.cmake says why); constexpr functions may be called there
+  target_compile_options(nunatak_flags INTERFACE -fmad=false -expt-relaxed-constexpr)
 endif()

@@ -35,7 +35,7 @@ struct TileList {
   KOKKOS_INLINE_FUNCTION void add(int t) const {
     if (Kokkos::atomic_exchange(&listed(t), 1) == 0) tiles(Kokkos::atomic_fetch_add(&count(), 1)) = t;
   }
-  /// A tile is taken before its cells are loaded: who changes a cell later will find it not listed.
+  /// Take a tile before its cells are loaded: who changes a cell beside it later finds it not listed, and lists it again.
   KOKKOS_INLINE_FUNCTION int take(int n) const {
     Kokkos::atomic_exchange(&listed(tiles(n)), 0);
     Kokkos::memory_fence();
@@ -43,20 +43,26 @@ struct TileList {
   }
 };
 
+KOKKOS_INLINE_FUNCTION int at_most_a_tile(int cells) { return cells < tile ? cells : tile; }
+
 /// Would a cell of value `d` take the offer of a neighbour of value `from`?
 KOKKOS_INLINE_FUNCTION bool accepts(int d, int from) { return from > 0 && (d == 0 || d > from + 1); }
 
-/// Values of a line of `cells` cells (scratch, `step` apart) between the two cells of the ring; true if one changed.
-KOKKOS_INLINE_FUNCTION bool sweep_line(int* before, int step, int cells) {
-  bool changed = false;
-  for (int way = 0; way < 2; ++way, before += (cells + 1) * step, step = -step) {
-    int last = before[0] < 0 ? unreached : before[0];
-    int* here = before;
-    for (int k = 0; k < cells; ++k) {
-      here += step;
-      if (*here > last + 1) *here = last + 1, changed = true;
-      last = *here < 0 ? unreached : *here;
-    }
+/// Go to and fro through a line of `cells` cells (scratch, `step` apart), from the cell of the ring before it and from the one
+/// behind it. Returns which cells have changed, as bits.
+KOKKOS_INLINE_FUNCTION unsigned sweep_line(int* before, int step, int cells) {
+  unsigned changed = 0;
+  int last = before[0] < 0 ? unreached : before[0];
+  for (int k = 1; k <= cells; ++k) {
+    int& here = before[k * step];
+    if (here > last + 1) here = last + 1, changed |= 1u << (k - 1);
+    last = here < 0 ? unreached : here;
+  }
+  last = before[(cells + 1) * step] < 0 ? unreached : before[(cells + 1) * step];
+  for (int k = cells; k >= 1; --k) {
+    int& here = before[k * step];
+    if (here > last + 1) here = last + 1, changed |= 1u << (k - 1);
+    last = here < 0 ? unreached : here;
   }
   return changed;
 }
@@ -79,7 +85,7 @@ struct RelaxTile {
     const FieldPatch p = patches(patch_of_tile(t));
     const int xm = p.border.xm, ym = p.border.ym, row = xm + 2;
     const int tile_j = (t - p.first_tile) / p.tiles_x, tile_i = (t - p.first_tile) % p.tiles_x;
-    const int rows = Kokkos::min(tile, ym - tile_j * tile), columns = Kokkos::min(tile, xm - tile_i * tile);
+    const int rows = at_most_a_tile(ym - tile_j * tile), columns = at_most_a_tile(xm - tile_i * tile);
     int* const corner = p.d + static_cast<std::ptrdiff_t>(tile_j) * tile * row + tile_i * tile; // of the ring
     const Scratch s(team.team_scratch(0));
 
@@ -95,14 +101,17 @@ struct RelaxTile {
     team.team_barrier();
     if (any == 0) return;
 
-    int changed = 1;
-    for (int sweeps = 0; sweeps < 2 || changed != 0; ++sweeps) {
+    // all rows, all columns; then the rows where a column has changed something, the columns where a row has, ...
+    unsigned lines = 0;
+    for (int sweeps = 0; sweeps < 2 || lines != 0; ++sweeps) {
       const bool along_x = sweeps % 2 == 0;
-      const auto sweep = [&](int line, int& change) {
+      const unsigned wanted = sweeps < 2 ? ~0u : lines;
+      const auto sweep = [&](int line, unsigned& changed) {
+        if ((wanted >> line & 1u) == 0) return;
         int* before = along_x ? &s(line + 1, 0) : &s(0, line + 1);
-        change |= sweep_line(before, along_x ? 1 : scratch_row, along_x ? columns : rows);
+        changed |= sweep_line(before, along_x ? 1 : scratch_row, along_x ? columns : rows);
       };
-      Kokkos::parallel_reduce(Kokkos::TeamThreadRange(team, along_x ? rows : columns), sweep, Kokkos::BOr<int>(changed));
+      Kokkos::parallel_reduce(Kokkos::TeamThreadRange(team, along_x ? rows : columns), sweep, Kokkos::BOr<unsigned>(lines));
       team.team_barrier();
     }
 
@@ -118,10 +127,9 @@ struct RelaxTile {
               (j == 1 && s(0, i) > d + 1) * 4 | (j == rows && s(rows + 1, i) > d + 1) * 8;
     };
     Kokkos::parallel_reduce(Kokkos::TeamThreadRange(team, rows * tile), store, Kokkos::BOr<int>(sides));
-    Kokkos::memory_fence();
     team.team_barrier();
     const auto list_neighbours = [&] {
-      Kokkos::memory_fence();
+      Kokkos::memory_fence(); // who takes a tile that is listed here will see what this team has stored
       if ((sides & 1) && tile_i > 0) next.add(t - 1);
       if ((sides & 2) && tile_i + 1 < p.tiles_x) next.add(t + 1);
       if ((sides & 4) && tile_j > 0) next.add(t - p.tiles_x);

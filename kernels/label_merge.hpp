@@ -1,5 +1,5 @@
-// Second half of the labelling (labels.hpp): components that patches have found each for itself (label_patch.hpp) are joined
-// across the seams.
+// Second half of the labelling (labels.hpp): components that patches have found each for itself are joined across the seams,
+// from what label_seams.hpp has sent.
 //
 //   rank 0     | rank 1        Every rank numbers its components that touch a seam, its *parts*, and its neighbours see these
 //    . 0 0 0 0 | 0 0 .         numbers in their ghosts. Rank 1 sees that its part 0 touches part 0 in the west: an edge. Each
@@ -52,6 +52,9 @@ struct SeamParts {
   std::vector<std::int64_t> edges; ///< edge()
   std::vector<std::int64_t> rows;  ///< global row << 32 | numbered components that begin there and are no parts, if any
 
+  void clear() { parts.clear(), before.clear(), edges.clear(), rows.clear(); }
+
+  /// My part `mine` touches part `other` of the neighbour in the south, or in the west.
   static std::int64_t edge(int mine, bool south, int other) {
     return static_cast<std::int64_t>(mine) << 33 | static_cast<std::int64_t>(south) << 32 | other;
   }
@@ -135,9 +138,12 @@ public:
   const std::vector<int>& numbers() const { return m_numbers; }
   /// Position in whole() of the component that a part belongs to.
   int position(int rank, int part) const { return m_position[m_first[rank] + part]; }
-  int numbered_wholes_before(int position) const { return m_wholes_before[position]; }
-  /// Components that are no parts, are numbered and begin in the rows before `row`.
-  int numbered_before_row(int row) const { return m_row[row]; }
+  /// Of the first whole components, how many are numbered.
+  int numbered_before(int position) const { return m_wholes_before[position]; }
+  /// Numbered components that are no parts and begin before row j of a patch (view index), whose global row is `row`.
+  int counted_before(int row, const std::vector<int>& west, int j) const {
+    return m_numbered ? m_row[row] + west[static_cast<std::size_t>(j - 1)] : 0;
+  }
   /// Of all components: how many are numbered.
   int numbered() const { return m_count; }
 

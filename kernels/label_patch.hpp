@@ -35,33 +35,43 @@ struct LabelMask {
   bool (*numbered)(const Component&) = nullptr; ///< which components get consecutive numbers; sends counts, not components
 };
 
+/// The flags that a cell of this code gives to its component, -1 if the code is not part of the mask.
+/// invalid_argument if a flag does not fit.
+inline std::int64_t flags_of(const LabelMask& mask, int code) {
+  const auto c = static_cast<Code>(code);
+  const std::int64_t flags = mask.contains(c) ? mask.flags(c) : -1;
+  if (flags >= 1 << flag_bits) throw std::invalid_argument("labels: expected flags of 16 bits, found " + std::to_string(flags));
+  return flags;
+}
+
 /// Labels patches one after another; keeps its work space between calls.
 class PatchLabels {
 public:
   /// component[n]: component of segment n, or -1. parts[c]: component c within the patch, in raster order of the first cell.
-  /// Host memory; nothing is communicated. invalid_argument if a flag does not fit.
+  /// Host memory; nothing is communicated.
   void update(const Patch& p, const Segments& s, const LabelMask& mask, std::vector<int>& component,
               std::vector<Component>& parts) {
     bool inside[256];
     std::int64_t flags[256];
     for (int c = 0; c < 256; ++c) {
-      inside[c] = mask.contains(static_cast<Code>(c));
-      flags[c] = inside[c] ? mask.flags(static_cast<Code>(c)) : 0;
-      if (flags[c] >> flag_bits != 0)
-        throw std::invalid_argument("labels: expected flags of 16 bits, found " + std::to_string(flags[c]));
+      flags[c] = flags_of(mask, c);
+      inside[c] = flags[c] >= 0;
     }
     component.resize(s.list.size());
     find_runs(p, s, inside, component.data());
-    parts.assign(static_cast<std::size_t>(number_sets()), Component{});
+    const auto sets = static_cast<std::size_t>(number_sets());
+    parts.resize(sets + 1); // room for one that is never met
+    int met = 0;            // components so far
     for (int j = 1; j <= p.ym; ++j) {
       const std::int64_t cell = p.cell(j, 0);
       const std::int64_t edge = p.global_j(j) == 0 || p.global_j(j) == p.My - 1 ? touches_edge : 0;
       for (int n = s.row[j]; n < s.row[j + 1]; ++n) {
         if (component[n] < 0) continue;
         const Segment here = s.list[n];
-        component[n] = m_number[component[n]];
-        Component& part = parts[component[n]];
-        part.identity = part.cells == 0 ? cell + here.i0 : part.identity;
+        parts[met] = {cell + here.i0, 0, 0}; // stays if this cell begins a component
+        const int c = component[n] = m_number[component[n]];
+        met += c == met;
+        Component& part = parts[c];
         part.cells += here.i1 - here.i0;
         part.flags |= flags[here.code] | edge;
       }
@@ -70,6 +80,7 @@ public:
         if (c >= 0 && (east ? p.xs + p.xm == p.Mx : p.xs == 0)) parts[c].flags |= touches_edge;
       }
     }
+    parts.resize(sets);
   }
 
 private:

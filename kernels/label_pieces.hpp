@@ -2,7 +2,7 @@
 #pragma once
 
 #include "kernels/device_border.hpp"
-#include "kernels/labels.hpp"
+#include "kernels/label_patch.hpp"
 
 namespace nunatak {
 
@@ -143,17 +143,14 @@ inline void collect(const PatchPieces& p, const Kokkos::View<Component*, WorkMem
       });
 }
 
-/// Of border cells: local numbers of their components, and identities (-1: not in the mask), each with place n * stride.
-inline void look_at_border(const PatchPieces& p, const Kokkos::View<Component*, WorkMem>& parts, int stride, int* numbers,
-                           std::int64_t* identities) {
+/// Local numbers of the components of border cells (-1: not in the mask), `stride` apart.
+inline void look_at_border(const PatchPieces& p, int stride, int* numbers) {
   const BorderCells border{p.patch.xm, p.patch.ym};
   Kokkos::parallel_for(
       "labels: border", Kokkos::RangePolicy<Exec>(0, border.size()), KOKKOS_LAMBDA(int n) {
         int cell = 0, ghost = 0;
         border.find(n, cell, ghost);
-        const int number = (&p.component(0, 0))[cell];
-        numbers[n * stride] = number;
-        identities[n * stride] = number < 0 ? -1 : parts(number).identity;
+        numbers[n * stride] = (&p.component(0, 0))[cell];
       });
 }
 

@@ -2,237 +2,78 @@
 //
 // Input: one code (a byte) per cell, and per mask a rule that says which codes belong to it. Rows are cut into segments of
 // equal code (segments.hpp), segments of one mask are joined within each patch (label_patch.hpp), and patches are joined across
-// their seams (label_merge.hpp). A component is known by its identity, the smallest global index of its cells (64 bits), and
-// where a mask asks for it by a number: 1, 2, ... in raster order of the first cell, what a serial program would find.
+// their seams (label_seams.hpp, label_merge.hpp). A component is known by its identity, the smallest global index of its cells
+// (64 bits), and where a mask asks for it by a number: 1, 2, ... in raster order of the first cell, what a serial program finds.
 //
-// Communicates, for a batch of masks: one ghost exchange (4 bytes per mask and cell) and one gather (two collectives) of the
-// components that touch a seam (two words each, and the largest of each rank), the edges between them (one word each), and of
-// numbered masks the number of other components per row (one word each). Nothing else is sent, except all components of masks
-// that ask for `all`. On one rank nothing touches a seam.
+// Communicates, for a batch of masks: one message to each neighbour beyond a side (4 bytes per mask and border cell) and one
+// gather (two collectives) of the components that touch a seam and the largest of each rank (two words each), the edges between
+// them (one word each), and of numbered masks the number of other components per row (one word each). Nothing else is sent,
+// except all components of masks that ask for `all`. On one rank nothing touches a seam.
 //
 // Why a union-find over runs and not "the label of the run above": a run may touch several runs above it, and all of them are
 // then one component. Forgetting one splits the component, e.g. this one:      1 0 0 0 0 0 1
 //                                                                              1 0 1 1 1 0 1
 //                                                                              1 1 1 0 1 1 1
+// Neighbour: labels_device.hpp, the same answer by loops on the execution space.
 #pragma once
 
-#include "kernels/label_merge.hpp"
-#include "kernels/ranks.hpp"
+#include "kernels/label_seams.hpp"
 
 namespace nunatak {
 
 /// Components of one mask.
-struct MaskLabels {
+struct MaskLabels : Components {
   /// component[local][segment]: local number of the component that a segment belongs to, -1 if it is not in the mask
   std::vector<std::vector<int>> component;
-  /// parts[local][c]: the component of local number c: identity, area and flags of the whole component, on all ranks
-  std::vector<std::vector<Component>> parts;
-  /// number[local][c]: its number, from 1 in the order of identities among those that are numbered; 0 if it is not.
-  /// LabelMask::numbered says which are; all of them if LabelMask::all.
-  std::vector<std::vector<int>> number;
-  int numbered = 0; ///< how many are numbered, on all ranks together
-  /// whole components, in the order of identities: all of them if LabelMask::all, else those that touch a seam and the largest
-  /// of each rank
-  std::vector<Component> whole;
-
-  /// The component with most cells (of several, the one of smallest identity); cells = 0 if the mask is empty.
-  Component largest() const {
-    Component best;
-    for (const Component& c : whole) {
-      if (c.cells > best.cells) best = c;
-    }
-    return best;
-  }
 };
 
 class Labels {
 public:
   /// The decomposition must not be periodic. `ranks` must outlive this object, which keeps its work space between calls.
-  explicit Labels(Ranks& ranks) : m_ranks(ranks) {
-    if (ranks.decomposition().periodic_x || ranks.decomposition().periodic_y) {
-      throw std::invalid_argument("labels: expected a grid that is not periodic, found a periodic one");
-    }
-  }
+  explicit Labels(Ranks& ranks) : m_ranks(ranks), m_seams(ranks) {}
 
   /// Label all masks over the segments of each local rank (their codes may have been changed since they were found).
   /// `maxima[local]`: numbers that travel along; replaced by their maxima over all ranks (equal sizes on all ranks).
   const std::vector<MaskLabels>& update(const std::vector<Segments>& segments, const std::vector<LabelMask>& masks,
                                         std::vector<std::vector<std::int64_t>>& maxima) {
     const auto locals = static_cast<std::size_t>(m_ranks.local_size());
-    m_labels.resize(masks.size()), m_place.resize(masks.size()), m_merge.resize(masks.size());
-    m_seam.resize(locals);
+    const BorderExchange<int>& border = m_seams.border(masks.size());
+    m_labels.resize(masks.size());
+    std::vector<Components*> components;
     for (std::size_t m = 0; m < masks.size(); ++m) {
       MaskLabels& labels = m_labels[m];
-      labels.component.resize(locals), labels.parts.resize(locals), labels.number.resize(locals), m_place[m].resize(locals);
+      labels.component.resize(locals), labels.parts.resize(locals);
+      components.push_back(&labels);
       for (std::size_t r = 0; r < locals; ++r) {
-        m_patch_labels.update(patch(r), segments[r], masks[m], labels.component[r], labels.parts[r]);
-        choose_parts(r, segments[r], masks[m].all, m);
+        const Patch p = m_ranks.patch(static_cast<int>(r));
+        m_patch.update(p, segments[r], masks[m], labels.component[r], labels.parts[r]);
+        fill_border(p, segments[r], labels.component[r], masks.size(), border.data(static_cast<int>(r)) + m);
       }
     }
-    exchange_places(segments, masks.size());
-    std::vector<std::vector<std::int64_t>> outgoing = maxima;
-    for (std::size_t r = 0; r < locals; ++r) {
-      for (std::size_t m = 0; m < masks.size(); ++m) contribute(r, m, numbered(masks[m]), segments[r], outgoing[r]);
-    }
-    receive(m_ranks.gather_all(outgoing), masks, maxima);
+    m_seams.join(masks, components, maxima);
     return m_labels;
   }
 
 private:
-  using Numbered = bool (*)(const Component&);
-
-  Patch patch(std::size_t local) const { return m_ranks.patch(static_cast<int>(local)); }
-
-  static Numbered numbered(const LabelMask& mask) {
-    return mask.all ? [](const Component&) { return true; } : mask.numbered;
-  }
-
-  /// m_place[m][r][c]: place of component c among the parts that rank r sends, -1 if it is not sent.
-  void choose_parts(std::size_t r, const Segments& s, bool all, std::size_t m) {
-    const Patch p = patch(r);
-    const std::vector<int>& component = m_labels[m].component[r];
-    const std::vector<Component>& parts = m_labels[m].parts[r];
-    std::vector<int>& place = m_place[m][r];
-    place.assign(parts.size(), all ? 1 : -1);
-    const auto choose = [&](int segment) {
-      if (component[segment] >= 0) place[component[segment]] = 1;
+  /// Components of the border cells (BorderCells, device_border.hpp), `stride` numbers apart.
+  static void fill_border(const Patch& p, const Segments& s, const std::vector<int>& component, std::size_t stride, int* out) {
+    const auto put = [&](int c) {
+      *out = c;
+      out += stride;
     };
-    const auto choose_row = [&](int j) {
-      for (int n = s.row[j]; n < s.row[j + 1]; ++n) choose(n);
-    };
-    if (p.ys > 0) choose_row(1);
-    if (p.ys + p.ym < p.My) choose_row(p.ym);
-    for (int j = 1; j <= p.ym && p.xs > 0; ++j) choose(s.row[j]);
-    for (int j = 1; j <= p.ym && p.xs + p.xm < p.Mx; ++j) choose(s.row[j + 1] - 1);
-    const auto smaller = [](const Component& a, const Component& b) { return a.cells < b.cells; };
-    const auto largest = std::max_element(parts.begin(), parts.end(), smaller); // the first of several
-    if (largest != parts.end()) place[static_cast<std::size_t>(largest - parts.begin())] = 1;
-    int chosen = 0;
-    for (int& of_part : place) {
-      if (of_part >= 0) of_part = chosen++;
-    }
-  }
-
-  /// The places (plus one; 0 outside the mask) of what is in the easternmost column and the northernmost row of a patch go to
-  /// the ghosts of the neighbours there.
-  void exchange_places(const std::vector<Segments>& segments, std::size_t masks) {
-    if (m_ranks.decomposition().size() == 1) return;
-    std::vector<std::vector<Ghosted>> ghosted;
-    for (std::size_t r = 0; r < m_seam.size(); ++r) {
-      const Patch p = patch(r);
-      Array3<int>& seam = m_seam[r];
-      if (seam.extent(2) != masks) seam = make_columns<int>("seam", p, static_cast<int>(masks));
-      for (std::size_t m = 0; m < masks; ++m) {
-        const auto place = [&](int segment) {
-          const int c = m_labels[m].component[r][segment];
-          return c < 0 ? 0 : m_place[m][r][c] + 1;
-        };
-        const Segments& s = segments[r];
-        for (int j = 1; j <= p.ym; ++j) seam(j, p.xm, m) = place(s.row[j + 1] - 1);
-        for (int n = s.row[p.ym]; n < s.row[p.ym + 1]; ++n) {
-          for (int i = s.list[n].i0; i < s.list[n].i1; ++i) seam(p.ym, i, m) = place(n);
-        }
-      }
-      ghosted.push_back({seam});
-    }
-    m_ranks.update_ghosts(ghosted);
-  }
-
-  /// What one rank tells the others about one mask.
-  void contribute(std::size_t r, std::size_t m, Numbered counted, const Segments& segments, std::vector<std::int64_t>& out) {
-    const Patch p = patch(r);
-    const std::vector<Component>& parts = m_labels[m].parts[r];
-    const std::vector<int>&component = m_labels[m].component[r], &place = m_place[m][r];
-    m_sent = {};
-    const auto look = [&](int segment, bool south, int j, int i) {
-      const int c = component[segment];
-      if (c < 0 || m_seam[r](j, i, m) == 0) return;
-      const std::int64_t edge = SeamParts::edge(place[c], south, m_seam[r](j, i, m) - 1);
-      if (m_sent.edges.empty() || m_sent.edges.back() != edge) m_sent.edges.push_back(edge); // one per run, not per cell
-    };
-    for (int j = 1; j <= p.ym && p.xs > 0; ++j) look(segments.row[j], false, j, 0);
-    for (int n = segments.row[1]; n < segments.row[2] && p.ys > 0; ++n) {
-      for (int i = segments.list[n].i0; i < segments.list[n].i1; ++i) look(n, true, 0, i);
-    }
-    std::sort(m_sent.edges.begin(), m_sent.edges.end());
-    m_sent.edges.erase(std::unique(m_sent.edges.begin(), m_sent.edges.end()), m_sent.edges.end());
-
-    std::int64_t row_end = 0, row = -1;
-    int in_row = 0; // numbered others that begin in `row`
-    for (std::size_t c = 0; c < parts.size(); ++c) {
-      if (counted && parts[c].identity >= row_end) {
-        if (in_row > 0) m_sent.rows.push_back(row << 32 | in_row);
-        row = parts[c].identity / p.Mx, row_end = (row + 1) * p.Mx, in_row = 0;
-      }
-      if (place[c] >= 0)
-        m_sent.parts.push_back(parts[c]), m_sent.before.push_back(in_row);
-      else if (counted)
-        in_row += counted(parts[c]);
-    }
-    if (in_row > 0) m_sent.rows.push_back(row << 32 | in_row);
-    m_sent.pack(counted != nullptr, out);
-  }
-
-  void receive(const std::vector<std::int64_t>& in, const std::vector<LabelMask>& masks,
-               std::vector<std::vector<std::int64_t>>& maxima) {
-    const Decomposition& d = m_ranks.decomposition();
-    for (std::size_t m = 0; m < masks.size(); ++m) m_merge[m].start(d, numbered(masks[m]));
-    std::vector<std::int64_t> maximum = maxima[0];
-    m_west.resize(masks.size(), std::vector<std::vector<int>>(m_seam.size()));
-    const std::int64_t* at = in.data();
-    for (int rank = 0; rank < d.size(); ++rank) {
-      for (std::int64_t& value : maximum) value = std::max(value, *at++);
-      const auto local = static_cast<std::size_t>(rank - m_ranks.first());
-      for (std::size_t m = 0; m < masks.size(); ++m)
-        at = m_merge[m].add(at, d.patch(rank), local < m_seam.size() ? &m_west[m][local] : nullptr);
-    }
-    for (auto& values : maxima) values = maximum;
-    for (std::size_t m = 0; m < masks.size(); ++m) {
-      m_merge[m].merge();
-      m_labels[m].whole = m_merge[m].whole();
-      m_labels[m].numbered = m_merge[m].numbered();
-      for (std::size_t r = 0; r < m_seam.size(); ++r) finish(r, m, numbered(masks[m]));
-    }
-  }
-
-  /// The components of a patch become whole, and get their numbers.
-  void finish(std::size_t r, std::size_t m, Numbered counted) {
-    const Patch p = patch(r);
-    const SeamMerge& merge = m_merge[m];
-    const std::vector<Component>& whole = merge.whole();
-    std::vector<Component>& parts = m_labels[m].parts[r];
-    std::vector<int>& number = m_labels[m].number[r];
-    number.assign(parts.size(), 0);
-    std::int64_t row_end = 0;
-    int before = 0, next = 0; // others before this one; the next whole component
-    for (std::size_t c = 0; c < parts.size(); ++c) {
-      const std::int64_t identity = parts[c].identity;
-      if (counted && identity >= row_end) {
-        const auto row = identity / p.Mx;
-        row_end = (row + 1) * p.Mx;
-        before = merge.numbered_before_row(static_cast<int>(row)) + m_west[m][r][static_cast<std::size_t>(row - p.ys)];
-        const auto earlier = [](const Component& a, std::int64_t id) { return a.identity < id; };
-        next = static_cast<int>(std::lower_bound(whole.begin() + next, whole.end(), identity, earlier) - whole.begin());
-      }
-      if (m_place[m][r][c] >= 0) {
-        const int position = merge.position(m_ranks.first() + static_cast<int>(r), m_place[m][r][c]);
-        parts[c] = whole[position];
-        number[c] = merge.numbers()[position];
-      } else if (counted && counted(parts[c])) {
-        while (next < static_cast<int>(whole.size()) && whole[next].identity < identity) ++next;
-        number[c] = ++before + merge.numbered_wholes_before(next);
+    for (int j = 1; j <= p.ym; ++j) put(component[s.row[j]]);
+    for (int j = 1; j <= p.ym; ++j) put(component[s.row[j + 1] - 1]);
+    for (const int j : {1, p.ym}) {
+      for (int n = s.row[j]; n < s.row[j + 1]; ++n) {
+        for (int i = s.list[n].i0; i < s.list[n].i1; ++i) put(component[n]);
       }
     }
   }
 
   Ranks& m_ranks;
-  PatchLabels m_patch_labels;
+  LabelSeams m_seams;
+  PatchLabels m_patch;
   std::vector<MaskLabels> m_labels;
-  std::vector<std::vector<std::vector<int>>> m_place; // [mask][local][component]
-  std::vector<std::vector<std::vector<int>>> m_west;  // [mask][local][row]: numbered others that begin in this row in the west
-  std::vector<Array3<int>> m_seam; // (j, i, mask); only the easternmost column, the northernmost row and ghosts are used
-  std::vector<SeamMerge> m_merge;
-  SeamParts m_sent;
 };
 
 /// The numbers of the components as an array over the owned cells: 0 outside the mask and where a component has no number.
@@ -240,14 +81,19 @@ private:
 inline void write_numbers(const Patch& patch, const Segments& segments, const MaskLabels& labels, std::size_t local,
                           const Array2<int>& numbers) {
   constexpr int block = 4; // a segment is written in blocks, which may run over its end: the next segment comes after
-  const std::vector<int>&component = labels.component[local], &number = labels.number[local];
-  std::vector<int> row(static_cast<std::size_t>(patch.xm) + 1 + block);
+  const int *component = labels.component[local].data(), *number = labels.number[local].data();
+  std::vector<int> line(static_cast<std::size_t>(patch.xm) + 1 + block);
+  int* row = line.data();
   for (int j = 1; j <= patch.ym; ++j) {
     for (int n = segments.row[j]; n < segments.row[j + 1]; ++n) {
       const int value = component[n] < 0 ? 0 : number[component[n]], end = segments.list[n].i1;
-      for (int i = segments.list[n].i0; i < end; i += block) std::fill_n(&row[i], block, value);
+      int i = segments.list[n].i0;
+      do {
+        for (int k = 0; k < block; ++k) row[i + k] = value;
+        i += block;
+      } while (i < end);
     }
-    std::copy(row.begin() + 1, row.begin() + 1 + patch.xm, &numbers(j, 1));
+    std::copy(row + 1, row + 1 + patch.xm, &numbers(j, 1));
   }
 }
 

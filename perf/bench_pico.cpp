@@ -97,8 +97,8 @@ nlohmann::json run(const Arguments& arguments, const Session& session) {
   PicoOptions options;
   options.skip_unchanged = false; // every update is a whole one
   Pico pico(ranks, grid.dx, grid.dy, options);
-  pico::ShelfGeometry geometry(ranks, grid.dx, grid.dy, {});
-  pico::ShelfMelt melt(ranks, grid.dx, grid.dy, {});
+  pico::ShelfGeometry geometry(ranks, grid.dx, grid.dy, options);
+  pico::ShelfMelt melt(ranks, grid.dx, grid.dy, options);
   std::vector<PicoFields> first{PicoFields(p)}, whole{PicoFields(p)}, in_two{PicoFields(p)};
   PicoReport report = pico.update(problem.in, first), melt_report;
   Parts parts(problem, first[0]);

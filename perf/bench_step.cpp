@@ -94,6 +94,7 @@ nlohmann::json run(const Arguments& arguments, const Session& session) {
   Options options = read_options();
   if (options.run_years > 0.0 || options.run_steps > 0) throw Error("options -run_years, -run_steps: expected none, see -repeat");
   if (options.given.count("dt_max") == 0) options.dt_max = 0.02;
+  if (options.given.count("pico_skip_unchanged") == 0) options.pico_skip_unchanged = false; // every update is a whole one
   options.run_steps = arguments.repeat + 1;
   const MPI_Comm comm = session.comm();
   const Log silent(session.rank(), false);

@@ -69,13 +69,14 @@ inline std::vector<ShelfMove> plan_moves(const std::vector<std::int64_t>& cells)
   return moves;
 }
 
-/// What the physics costs, s per shelf cell: to compute it; to pack, unpack and store it if another rank does. Measured
-/// (docs/model.md).
-constexpr double seconds_per_cell = 12e-9, seconds_per_moved_cell = 8e-9;
+/// What the physics costs its owner, s per shelf cell: to compute and store it; to send it away and store what comes back. Most
+/// of both is storing seven numbers per cell. Measured on one core (docs/model.md).
+constexpr double seconds_per_cell = 20e-9, seconds_per_moved_cell = 17e-9;
 /// Bytes that travel for a moved cell, there and back.
 constexpr double bytes_per_moved_cell = 12.0 + 48.0;
 
-/// Seconds that the slowest rank gains by moving cells, by the model of `machine`; negative: loses.
+/// Seconds that the slowest rank gains by moving cells, by the model of `machine`; negative: loses. With 10 GB/s per rank a moved
+/// cell costs 6 ns on its way and saves 3: moving never pays. It would on a network of more than 20 GB/s per rank.
 ///   without   largest * cell
 ///   with      mean * cell (its own, while its helpers do as many each) + moved cells * (what moving costs + bytes G)
 ///             + two rounds of messages with helpers that take a mean share each

@@ -61,7 +61,7 @@ struct PicoFields {
   }
 };
 
-/// What one update did; the same on all ranks, but `exchanges`, which are of this process.
+/// What one update did; the same on all ranks, but `collectives` and `exchanges`, which are of this process.
 struct PicoReport {
   bool geometry_kept = false; ///< nothing that it depends on has changed: only the melt was computed
   int shelves = 0;
@@ -74,7 +74,7 @@ struct PicoReport {
   double total_melt = 0.0;                              ///< kg s-1
   double domain_imbalance = 1.0, shelf_imbalance = 1.0; ///< cells per rank, largest over mean: domain of the distances, shelves
   std::int64_t moved_cells = 0;                         ///< shelf cells that were computed by another rank than their owner
-  std::int64_t collectives = 0, exchanges = 0;          ///< of this update; an exchange is one of ghosts
+  std::int64_t collectives = 0, exchanges = 0;          ///< of this update; exchanges: rounds of messages
 };
 
 } // namespace nunatak

@@ -80,11 +80,11 @@ private:
     m_ranks.sum(sums);
     const std::vector<std::int64_t>& sum = sums[0];
     if (sum[1] != 0) return false;
+    if (new_shelves) m_guests.plan({sum.begin() + static_cast<std::ptrdiff_t>(counts_at), sum.end()});
     if (sum[0] != 0) {
       throw std::runtime_error("PICO: thk, theta_ocean, salinity_ocean: expected numbers below 1e5, found " +
                                std::to_string(sum[0]) + " values that are not, on shelves or on the continental shelf");
     }
-    if (new_shelves) m_guests.plan({sum.begin() + static_cast<std::ptrdiff_t>(counts_at), sum.end()});
     m_basin_T.assign(static_cast<std::size_t>(table.basins) + 1, default_T0);
     m_basin_S.assign(m_basin_T.size(), default_S0);
     for (std::size_t b = 1; b < m_basin_T.size(); ++b) {

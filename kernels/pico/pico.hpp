@@ -6,9 +6,13 @@
 // Reese et al. (2018), The Cryosphere 12, 1969-1985, doi:10.5194/tc-12-1969-2018. Two steps: geometry.hpp (masks, shelves,
 // distances, boxes) and melt.hpp (water below each shelf). Both can be called by themselves.
 //
-// Communicates, per update: 3 exchanges of ghosts and those of the distances (rounds in the report); collectives: two gathers
-// (2 each), 3 sums, and 1 maximum: 8. (Where distances go over to `gather`, 8 more; `bfs`: one more per round after the first,
-// `sweep`: one per level. Reductions that nobody waits for are not among them: Traffic::lagged.)
+// What the geometry reads are cell types, which cells have a bed above the depth of the continental shelf, and basins. Unless
+// PicoOptions::skip_unchanged is off, an update starts with the physics on the geometry of the last one, and its first sum tells
+// whether any rank has seen a change. If not, the geometry is kept; the melt is always computed.
+//
+// Communicates, with a geometry that is kept: two sums. With a new one: 3 exchanges of ghosts and those of the distances (rounds
+// in the report); collectives: two gathers (2 each), 3 sums, those of the distances (`buckets`: 1 maximum; `gather` 8 more;
+// `bfs` and `sweep`: one per round), and one sum in vain if there was a geometry to compare with: 9 at most with `buckets`.
 #pragma once
 
 #include "kernels/pico/melt.hpp"
@@ -22,7 +26,8 @@ public:
       : m_ranks(ranks), m_skip_unchanged(options.skip_unchanged), m_geometry(ranks, dx, dy, options),
         m_melt(ranks, dx, dy, options) {}
 
-  /// One entry of `in` and `out` per local rank. Ghosts of `basins` must be valid. Host memory.
+  /// One entry of `in` and `out` per local rank. Ghosts of `basins` must be valid. `out`: as the last update left it; other
+  /// fields than those are filled anew. Host memory.
   PicoReport update(const std::vector<PicoInput>& in, std::vector<PicoFields>& out) {
     if (in.size() != static_cast<std::size_t>(m_ranks.local_size()) || out.size() != in.size()) {
       throw std::invalid_argument("PICO: expected input and fields of " + std::to_string(m_ranks.local_size()) +
@@ -51,10 +56,13 @@ public:
 
   /// The same with one local rank (MPI).
   PicoReport update(const PicoInput& in, PicoFields& out) {
-    std::vector<PicoFields> fields{out};
-    const PicoReport report = update(std::vector<PicoInput>{in}, fields);
-    out = fields[0];
-    return report;
+    std::vector<PicoFields> fields;
+    fields.push_back(std::move(out));
+    const struct Lent { // given back even if the update throws
+      PicoFields &from, &to;
+      ~Lent() { to = std::move(from); }
+    } lent{fields[0], out};
+    return update(std::vector<PicoInput>{in}, fields);
   }
 
   /// Water below each shelf (1..n) after an update.

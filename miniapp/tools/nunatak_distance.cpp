@@ -16,7 +16,8 @@ using namespace nunatak::tools;
 namespace {
 
 struct Options : ToolOptions {
-  std::string seeds, solvers; // -seeds, -solvers
+  std::string seeds, solvers;            // -seeds, -solvers
+  int guard = DistanceOptions::by_model; // -guard
 };
 
 std::vector<DistanceSolver> chosen_solvers(const std::string& text) {
@@ -128,9 +129,11 @@ void run(const Options& options, MPI_Comm comm) {
     const DistanceFields start = rules.fields(*set.ranks);
     const std::vector<std::int64_t> cells = domain_cells(*set.ranks, start);
     const Spread spread = spread_of(set, cells);
-    const DistanceProblem problem{copy_of(start), {}, {}, members(*set.ranks, cells)};
+    // as PICO asks: it knows the seeds, the members and the number of cells; `maxima`: all ranks get the same report
+    DistanceProblem problem{copy_of(start), find_seeds(*set.ranks, start), {}, members(*set.ranks, cells), spread.sum};
+    problem.maxima = [](int) { return std::vector<std::int64_t>{}; };
     for (const DistanceSolver solver : solvers) {
-      Distances distances(*set.ranks, solver);
+      Distances distances(*set.ranks, solver, {options.machine, options.guard});
       DistanceReport report;
       const auto prepare = [&] { assign(problem.fields, start); };
       const Record measured = measure(set, options.repeat, prepare, [&] { report = distances.solve(problem); });
@@ -170,6 +173,7 @@ int main(int argc, char** argv) {
     table.add("solvers", &options.solvers, "", "a list of " + names + " (none: all)");
     table.add("seeds", &options.seeds, "",
               "a list, one field for each: near:VALUES, beside:VALUES, left, corner, at:J:I, boundary, random:SEED:N, given");
+    table.add("guard", &options.guard, "", "rounds after which auto gives up buckets; 0: never, -1: by its model", -1);
     table.read(argc, argv);
     if (!table.help_wanted()) return run(options, comm);
     print_help(table, comm);

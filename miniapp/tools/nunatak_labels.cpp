@@ -8,6 +8,7 @@
 #include "miniapp/tools/results.hpp"
 
 #include <algorithm>
+#include <set>
 
 using namespace nunatak;
 using namespace nunatak::tools;
@@ -109,15 +110,26 @@ std::vector<Array2<int>> numbers_of(const Ranks& ranks, const std::vector<Segmen
 /// Owned cells of code 1; the ghosts are 0.
 std::int64_t count_ones(const Array2<Code>& codes) { return std::count(codes.data(), codes.data() + codes.size(), 1); }
 
-/// Counts that the components have in common on all ranks, and in words.
+/// All components together. Each is counted by the rank that has its first cell.
 struct Census {
   std::int64_t components, cells = 0, at_edge = 0;
   Component largest;
 
-  explicit Census(const MaskLabels& labels)
-      : components(static_cast<std::int64_t>(labels.whole.size())), largest(labels.largest()) {
-    for (const Component& c : labels.whole) cells += c.cells, at_edge += (c.flags & touches_edge) != 0;
+  Census(const RankSet& set, const MaskLabels& labels) : components(labels.numbered), largest(labels.largest()) {
+    for (std::size_t r = 0; r < labels.parts.size(); ++r) {
+      const Patch p = set.ranks->patch(static_cast<int>(r));
+      std::set<std::int64_t> seen; // parts of a patch may be joined outside of it
+      for (const Component& c : labels.parts[r]) {
+        if (!p.owns(static_cast<int>(c.identity / p.Mx), static_cast<int>(c.identity % p.Mx))) continue;
+        if (!seen.insert(c.identity).second) continue;
+        cells += c.cells;
+        at_edge += (c.flags & touches_edge) != 0;
+      }
+    }
+    cells = spread_of(set, {cells}).sum;
+    at_edge = spread_of(set, {at_edge}).sum;
   }
+
   std::vector<std::string> words(const Mask& mask) const {
     std::vector<std::string> lines = {std::to_string(cells) + " cells in the domain",
                                       std::to_string(components) + " components, " + std::to_string(at_edge) +
@@ -148,12 +160,12 @@ const std::vector<Column> columns = {{"ranks", "ranks"},
 
 void run(const ToolOptions& options, MPI_Comm comm) {
   options.check(comm);
-  // 1. the problem: one mask, of which all components are wanted everywhere, so that numbers are consecutive
+  // 1. the problem: one mask, all components of which are numbered
   const Mask mask = read_mask(options.mask, comm);
   const Domain domain(options.domain, mask);
   LabelMask wanted;
   wanted.contains = [](Code code) { return code == 1; };
-  wanted.all = true;
+  wanted.numbered = [](const Component&) { return true; };
 
   // 2. on all sets of ranks
   Results results("nunatak-labels", options, mask, comm);
@@ -174,7 +186,7 @@ void run(const ToolOptions& options, MPI_Comm comm) {
     if (options.compare && results.empty()) results.compare_with(flood_fill(mask, domain, set.rectangle()));
     std::vector<std::int64_t> cells;
     for (const Array2<Code>& code : codes) cells.push_back(count_ones(code));
-    const Census census(*found);
+    const Census census(set, *found);
     if (results.empty()) heading = census.words(mask);
     Record record;
     record["domain_cells"] = census.cells;

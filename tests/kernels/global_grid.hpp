@@ -1,6 +1,7 @@
 // Grids drawn as text or held as global vectors, cut into patches of virtual ranks and put together again.
 #pragma once
 
+#include "kernels/masks.hpp"
 #include "kernels/virtual_ranks.hpp"
 
 #include <random>
@@ -70,7 +71,7 @@ inline std::vector<std::pair<int, int>> decompositions(int Mx, int My) {
   return fit;
 }
 
-/// Masks of 0 and 1 on which labellings and distances go wrong, if they go wrong.
+/// 1 with probability p.
 inline Grid<int> random_mask(int Mx, int My, double p, unsigned seed) {
   std::mt19937 random(seed);
   Grid<int> grid(Mx, My);
@@ -78,52 +79,31 @@ inline Grid<int> random_mask(int Mx, int My, double p, unsigned seed) {
   return grid;
 }
 
-/// One path, one cell wide, through the whole grid: rows 0, 2, 4, ... joined at their ends in turn.
+/// A grid of f(j, i).
+template <class F> Grid<int> grid_of(int Mx, int My, F f) {
+  Grid<int> grid(Mx, My);
+  for (int j = 0; j < My; ++j) {
+    for (int i = 0; i < Mx; ++i) grid(j, i) = f(j, i);
+  }
+  return grid;
+}
+
+/// The masks of kernels/masks.hpp.
 inline Grid<int> serpentine(int Mx, int My) {
-  Grid<int> grid(Mx, My);
-  for (int j = 0; j < My; ++j) {
-    for (int i = 0; i < Mx; ++i) grid(j, i) = j % 2 == 0 || i == (j % 4 == 1 ? Mx - 1 : 0) ? 1 : 0;
-  }
-  return grid;
+  return grid_of(Mx, My, [=](int j, int i) { return masks::serpentine(Mx, j, i); });
 }
-
-/// A spiral from the corner to the middle, one cell wide, with one cell between its turns.
-inline Grid<int> spiral(int n) {
-  Grid<int> grid(n, n);
-  int j = 0, i = 0, dj = 0, di = 1;
-  const auto taken = [&](int jj, int ii) { return grid.inside(jj, ii) && grid(jj, ii) == 1; };
-  const auto blocked = [&] { return !grid.inside(j + dj, i + di) || taken(j + dj, i + di) || taken(j + 2 * dj, i + 2 * di); };
-  for (grid(0, 0) = 1;;) {
-    if (blocked()) {
-      std::swap(dj, di);
-      di = -di; // from (0, 1) to (1, 0), (0, -1), (-1, 0)
-      if (blocked()) return grid;
-    }
-    j += dj, i += di;
-    grid(j, i) = 1;
-  }
+inline Grid<int> spiral(int Mx, int My) {
+  return grid_of(Mx, My, [=](int j, int i) { return masks::spiral(Mx, My, j, i); });
 }
-
-/// Teeth that are joined in the last row only.
 inline Grid<int> comb(int Mx, int My) {
-  Grid<int> grid(Mx, My);
-  for (int j = 0; j < My; ++j) {
-    for (int i = 0; i < Mx; ++i) grid(j, i) = i % 2 == 0 || j == My - 1 ? 1 : 0;
-  }
-  return grid;
+  return grid_of(Mx, My, [=](int j, int i) { return masks::comb(My, j, i); });
 }
+inline Grid<int> checkerboard(int Mx, int My) { return grid_of(Mx, My, masks::checkerboard); }
 
-inline Grid<int> checkerboard(int Mx, int My) {
-  Grid<int> grid(Mx, My);
-  for (int j = 0; j < My; ++j) {
-    for (int i = 0; i < Mx; ++i) grid(j, i) = (i + j) % 2;
-  }
-  return grid;
-}
-
+/// Masks of 0 and 1 on which labellings and distances go wrong, if they go wrong.
 inline std::vector<std::pair<std::string, Grid<int>>> test_masks() {
   std::vector<std::pair<std::string, Grid<int>>> masks = {{"serpentine", serpentine(41, 41)},
-                                                          {"spiral", spiral(33)},
+                                                          {"spiral", spiral(33, 33)},
                                                           {"comb", comb(23, 17)},
                                                           {"checkerboard", checkerboard(16, 19)},
                                                           {"empty", Grid<int>(12, 9)},

@@ -28,7 +28,13 @@ enum class By { levels, tiles };
 
 DistanceReport solve(VirtualRanks& ranks, By by, std::vector<Grid<int>>& grids, const DistanceMaxima& maxima = {}) {
   DistanceFields fields;
-  for (const auto& grid : grids) fields.push_back(scatter(ranks, grid));
+  for (const auto& grid : grids) {
+    fields.push_back(scatter(ranks, grid));
+    for (const Array2<int>& d : fields.back()) { // ghosts are work space: what they hold does not matter
+      for (std::size_t i = 0; i < d.extent(1); ++i) d(0, i) = d(d.extent(0) - 1, i) = 1;
+      for (std::size_t j = 0; j < d.extent(0); ++j) d(j, 0) = d(j, d.extent(1) - 1) = 1;
+    }
+  }
   const DistanceReport report =
       by == By::levels ? sweep_distances(ranks, fields, maxima) : device_distances(ranks, fields, maxima);
   for (std::size_t f = 0; f < grids.size(); ++f) grids[f] = gather(ranks, fields[f]);

@@ -12,9 +12,12 @@ namespace {
 constexpr Code in_mask = 1, in_other = 2, attaching = 4; // bits of the codes below
 constexpr std::int64_t attached = 2;                     // flag of components with an attaching cell
 
-std::vector<LabelMask> two_masks(bool all) {
+/// Two masks; of the second, components with an attaching cell are numbered or none.
+std::vector<LabelMask> two_masks(bool numbers) {
   const auto flags = [](Code c) { return c & attaching ? attached : std::int64_t{0}; };
-  return {{[](Code c) { return (c & in_mask) != 0; }, flags, all}, {[](Code c) { return (c & in_other) != 0; }, flags, false}};
+  bool (*const some)(const Component&) = [](const Component& c) { return (c.flags & attached) != 0; };
+  return {{[](Code c) { return (c & in_mask) != 0; }, flags, numbers},
+          {[](Code c) { return (c & in_other) != 0; }, flags, false, numbers ? some : nullptr}};
 }
 
 /// The mask, another one, and marks.
@@ -61,12 +64,13 @@ void check_against_labels(const std::string& name, const Grid<int>& mask) {
     for (int r = 0; r < ranks.local_size(); ++r) find_segments(ranks.patch(r), codes[r], segments[r]);
     Labels labels(ranks);
     DeviceLabels device(ranks);
-    for (const bool all : {true, false}) {
+    for (const bool numbers : {true, false}) {
       std::vector<std::vector<std::int64_t>> nothing(codes.size());
-      const auto& expected = labels.update(segments, two_masks(all), nothing);
-      const auto& found = device.update(codes, two_masks(all), nothing);
+      const auto& expected = labels.update(segments, two_masks(numbers), nothing);
+      const auto& found = device.update(codes, two_masks(numbers), nothing);
       for (int m = 0; m < 2; ++m) {
         CHECK(wrong_cells(ranks, segments, expected[m], found[m]) == 0);
+        CHECK(expected[m].numbered == found[m].numbered);
         CHECK(std::equal(expected[m].whole.begin(), expected[m].whole.end(), found[m].whole.begin(), found[m].whole.end(), same));
       }
     }
@@ -99,7 +103,7 @@ TEST_CASE("a run that touches several runs below joins them all; areas and ident
   for (const auto& values : maxima) CHECK(values == std::vector<std::int64_t>{3, 0});
   CHECK(ranks.traffic().exchanges == 1);
   CHECK(ranks.traffic().messages == 2);
-  CHECK(ranks.traffic().bytes == 2 * 3 * 2 * 8); // both ways, three cells, two masks
+  CHECK(ranks.traffic().bytes == 2 * 3 * 2 * 4); // both ways, three cells, two masks
   CHECK(ranks.traffic().collectives == 2);
 }
 

@@ -31,36 +31,60 @@ PicoInput input_of(MpiRanks& ranks, const PicoCase& c) {
   return in;
 }
 
+/// Owned cells of all fields that differ from those of one rank.
+int differences(const Patch& p, const PicoFields& f, const PicoResult& serial) {
+  return differences(p, f.ice_rise_mask, serial.ice_rise_mask) + differences(p, f.ocean_mask, serial.ocean_mask) +
+         differences(p, f.lake_mask, serial.lake_mask) + differences(p, f.contshelf_mask, serial.contshelf_mask) +
+         differences(p, f.shelf_mask, serial.shelf_mask) + differences(p, f.distance_gl, serial.distance_gl) +
+         differences(p, f.distance_cf, serial.distance_cf) + differences(p, f.box_mask, serial.box_mask) +
+         differences(p, f.temperature, serial.temperature) + differences(p, f.salinity, serial.salinity) +
+         differences(p, f.temperature_box0, serial.temperature_box0) + differences(p, f.salinity_box0, serial.salinity_box0) +
+         differences(p, f.overturning, serial.overturning) + differences(p, f.melt, serial.melt) +
+         differences(p, f.base_temperature, serial.base_temperature);
+}
+
 } // namespace
 
-TEST_CASE("random coasts: the same bits as on one rank") {
+TEST_CASE("random coasts: the same bits as on one rank, whoever computes the melt") {
   for (unsigned seed = 1; seed <= 5; ++seed) {
     PicoCase c = random_coast(37, 29, seed);
     if (seed == 4) c.options.solver = DistanceSolver::sweep;
     const PicoResult serial = run_pico(c);
     MpiRanks ranks(MPI_COMM_WORLD, Decomposition::make(37, 29, world_size()));
-    const Patch p = ranks.patch();
-    PicoFields f(p);
-    const PicoReport report = Pico(ranks, c.dx, c.dx, c.options).update(input_of(ranks, c), f);
-    INFO("seed " << seed);
-    CHECK(differences(p, f.ice_rise_mask, serial.ice_rise_mask) == 0);
-    CHECK(differences(p, f.ocean_mask, serial.ocean_mask) == 0);
-    CHECK(differences(p, f.lake_mask, serial.lake_mask) == 0);
-    CHECK(differences(p, f.contshelf_mask, serial.contshelf_mask) == 0);
-    CHECK(differences(p, f.shelf_mask, serial.shelf_mask) == 0);
-    CHECK(differences(p, f.distance_gl, serial.distance_gl) == 0);
-    CHECK(differences(p, f.distance_cf, serial.distance_cf) == 0);
-    CHECK(differences(p, f.box_mask, serial.box_mask) == 0);
-    CHECK(differences(p, f.temperature, serial.temperature) == 0);
-    CHECK(differences(p, f.salinity, serial.salinity) == 0);
-    CHECK(differences(p, f.temperature_box0, serial.temperature_box0) == 0);
-    CHECK(differences(p, f.salinity_box0, serial.salinity_box0) == 0);
-    CHECK(differences(p, f.overturning, serial.overturning) == 0);
-    CHECK(differences(p, f.melt, serial.melt) == 0);
-    CHECK(differences(p, f.base_temperature, serial.base_temperature) == 0);
-    CHECK(report.total_melt == serial.report.total_melt);
-    CHECK(report.shelves == serial.report.shelves);
-    if (seed != 4) CHECK(report.collectives <= 10);
+    for (const Redistribute mode : {Redistribute::off, Redistribute::on}) {
+      c.options.redistribute = mode;
+      PicoFields f(ranks.patch());
+      const PicoReport report = Pico(ranks, c.dx, c.dx, c.options).update(input_of(ranks, c), f);
+      INFO("seed " << seed);
+      CHECK(differences(ranks.patch(), f, serial) == 0);
+      CHECK(report.total_melt == serial.report.total_melt);
+      CHECK(report.shelves == serial.report.shelves);
+      CHECK((report.moved_cells > 0) == (mode == Redistribute::on && world_size() > 1));
+      if (seed != 4) CHECK(report.collectives <= 10);
+    }
+  }
+}
+
+TEST_CASE("the geometry is kept until something changes on one rank") {
+  PicoCase c = random_coast(37, 29, 6);
+  c.options.redistribute = Redistribute::on;
+  PicoCase other = c;
+  std::size_t n = c.mask.values.size() - 1;
+  while (c.mask.values[n] != floating_ice) --n;
+  other.mask.values[n] = ice_free_ocean;
+  MpiRanks ranks(MPI_COMM_WORLD, Decomposition::make(37, 29, world_size()));
+  Pico pico(ranks, c.dx, c.dx, c.options);
+  PicoFields f(ranks.patch());
+  const PicoResult expected[] = {run_pico(c), run_pico(other)};
+  int before = -1;
+  for (const int changed : {0, 0, 1, 1, 1, 0}) {
+    const PicoReport report = pico.update(input_of(ranks, changed == 1 ? other : c), f);
+    INFO(before << " then " << changed);
+    CHECK(report.geometry_kept == (changed == before));
+    if (changed == before) CHECK(report.collectives == 2);
+    CHECK(differences(ranks.patch(), f, expected[changed]) == 0);
+    CHECK(report.total_melt == expected[changed].report.total_melt);
+    before = changed;
   }
 }
 
@@ -89,6 +113,12 @@ TEST_CASE("a value that one rank cannot use is an error on all") {
   MpiRanks ranks(MPI_COMM_WORLD, Decomposition::make(6, 3, world_size()));
   PicoFields f(ranks.patch());
   Pico pico(ranks, c.dx, c.dx, c.options);
-  const PicoInput in = input_of(ranks, c);
-  CHECK_THROWS_WITH(pico.update(in, f), Catch::Matchers::ContainsSubstring("mask"));
+  CHECK_THROWS_WITH(pico.update(input_of(ranks, c), f), Catch::Matchers::ContainsSubstring("mask"));
+  c.mask(1, 5) = floating_ice;
+  c.H(1, 4) = 1e9; // found in the physics, after the geometry has been written
+  CHECK_THROWS_WITH(pico.update(input_of(ranks, c), f), Catch::Matchers::ContainsSubstring("thk"));
+  c.H(1, 4) = 500.0;
+  c.mask(1, 5) = ice_free_ocean;
+  pico.update(input_of(ranks, c), f);
+  CHECK(differences(ranks.patch(), f, run_pico(c)) == 0);
 }

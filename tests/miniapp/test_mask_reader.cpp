@@ -1,0 +1,324 @@
+// The reader of masks: exact on good files; on any other bytes an Error that names the file, never a crash, a hang or a mask
+// that is not what the header says.
+#include "io/error.hpp"
+#include "io/writer.hpp"
+#include "kernels/noise.hpp"
+#include "miniapp/error.hpp"
+#include "miniapp/tools/mask_source.hpp"
+#include "miniapp/tools/netpbm.hpp"
+
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <optional>
+#include <random>
+#include <sstream>
+#include <unistd.h>
+
+using namespace nunatak;
+using namespace nunatak::tools;
+using Catch::Matchers::ContainsSubstring;
+
+namespace {
+
+using Random = std::mt19937;
+int below(Random& random, int n) { return static_cast<int>(random() % static_cast<unsigned>(n)); }
+
+/// White space of a header, sometimes with a comment.
+std::string gap(Random& random) {
+  const char* const gaps[] = {" ", "\n", "\t", "  \r\n", "\n# a comment, 7 8 9\n", " #\n#\n"};
+  return gaps[random() % std::size(gaps)];
+}
+
+struct File {
+  std::string bytes;
+  Picture picture;
+};
+
+/// A correct file of one of the formats '1', '2', '4', '5'.
+File good_file(char format, int largest, Random& random) {
+  File file;
+  Picture& p = file.picture;
+  p.Mx = 1 + below(random, 19), p.My = 1 + below(random, 7);
+  const bool bitmap = format == '1' || format == '4';
+  for (int n = 0; n < p.Mx * p.My; ++n) p.values.push_back(static_cast<std::uint16_t>(below(random, bitmap ? 2 : largest + 1)));
+  std::string& out = file.bytes;
+  out = std::string("P") + format + gap(random) + std::to_string(p.Mx) + gap(random) + std::to_string(p.My);
+  if (!bitmap) out += gap(random) + std::to_string(largest);
+  out += format == '2' ? gap(random) : "\n";
+  for (int j = 0; j < p.My; ++j) {
+    unsigned bits = 0;
+    for (int i = 0; i < p.Mx; ++i) {
+      const unsigned v = p.values[static_cast<std::size_t>(j * p.Mx + i)];
+      if (format == '1') out += std::to_string(v) + (below(random, 3) == 0 ? gap(random) : "");
+      if (format == '2') out += std::to_string(v) + gap(random);
+      if (format == '5' && largest > 255) out += static_cast<char>(v >> 8);
+      if (format == '5') out += static_cast<char>(v & 255u);
+      bits |= v << (7 - i % 8);
+      if (format == '4' && (i % 8 == 7 || i == p.Mx - 1)) out += static_cast<char>(std::exchange(bits, 0u));
+    }
+  }
+  return file;
+}
+
+File good_file(Random& random) {
+  const int largest[] = {1, 2, 255, 256, 65535};
+  return good_file("1245"[random() % 4], largest[random() % 5], random);
+}
+
+/// Something happens to the bytes.
+std::string spoiled(std::string s, Random& random) {
+  const char* const words[] = {"0", "-1", "4294967297", "99999999999999999999999", "2147483647", "#", "P", "\n", "65536", "1e3"};
+  for (int n = 1 + below(random, 3); n > 0; --n) {
+    const auto at = static_cast<std::size_t>(below(random, static_cast<int>(s.size()) + 1)); // mostly in the header
+    const auto early = std::min(at, s.size() == 0 ? 0 : random() % (1 + std::min<std::size_t>(s.size(), 20)));
+    switch (below(random, 6)) {
+    case 0:
+      s = s.substr(0, at);
+      break;
+    case 1:
+      s.insert(early, words[random() % std::size(words)]);
+      break;
+    case 2:
+      s.insert(at, 1, static_cast<char>(random()));
+      break;
+    case 3:
+      s.erase(early, 1 + random() % 4);
+      break;
+    case 4:
+      s += s.substr(at);
+      break;
+    default:
+      if (at < s.size()) s[at] = static_cast<char>(random());
+    }
+  }
+  return s;
+}
+
+/// Width and height in a header, read by other means than the reader's.
+std::pair<long, long> size_in_header(const std::string& bytes) {
+  std::string text;
+  bool comment = false;
+  for (const char c : bytes.substr(2)) {
+    comment = c == '#' || (comment && c != '\n' && c != '\r');
+    text += comment ? ' ' : c;
+  }
+  std::istringstream in(text);
+  std::pair<long, long> size{0, 0};
+  in >> size.first >> size.second;
+  return size;
+}
+
+/// The picture, if there is one; what is thrown otherwise must be an Error that says enough.
+std::optional<Picture> parsed(const std::string& bytes) {
+  try {
+    return parse_netpbm(bytes, "fuzz.pgm");
+  } catch (const Error& error) {
+    const std::string what = error.what();
+    if (what.find("mask 'fuzz.pgm'") != 0 || what.find("expected") == std::string::npos ||
+        what.find("found") == std::string::npos) {
+      FAIL("an error that does not say enough: " << what);
+    }
+    return std::nullopt;
+  }
+}
+
+/// A folder for the files of a test case.
+class Folder {
+public:
+  Folder() : m_path(std::filesystem::temp_directory_path() / ("nunatak_mask_" + std::to_string(getpid()))) {
+    std::filesystem::create_directories(m_path);
+  }
+  ~Folder() { std::filesystem::remove_all(m_path); }
+  std::string operator/(const std::string& name) const { return (m_path / name).string(); }
+  std::string write(const std::string& name, const std::string& bytes) const {
+    std::ofstream(m_path / name, std::ios::binary) << bytes;
+    return *this / name;
+  }
+
+private:
+  std::filesystem::path m_path;
+};
+
+Mask read(const std::string& file, const std::string& variable = "") {
+  MaskOptions options;
+  options.file = file, options.variable = variable;
+  return read_mask(options, MPI_COMM_SELF);
+}
+
+/// 5 x 3 cells in `name` of these dimensions; "time" has no record yet.
+void write_netcdf(const std::string& path, const std::string& name, const std::vector<std::string>& dimensions,
+                  std::vector<double> values) {
+  io::Schema schema;
+  schema.dimensions = {{"y", 3}, {"x", 5}, {"z", 2}};
+  schema.variables = {{name, io::Type::float64, dimensions, {}}};
+  io::Options options;
+  options.format = "serial";
+  const auto writer = io::make_writer(MPI_COMM_SELF, options);
+  const auto file = writer->open(path, schema);
+  file->put_all(name, values);
+  file->close();
+}
+
+std::string bytes_of(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+} // namespace
+
+TEST_CASE("pictures as written") {
+  const Picture a = parse_netpbm("P1 # three by two\n3 2\n101\n0 1 1", "a");
+  CHECK(a.Mx == 3);
+  CHECK(a.My == 2);
+  CHECK(a.values == std::vector<std::uint16_t>{1, 0, 1, 0, 1, 1});
+  CHECK(parse_netpbm("P2\n2 2 65535 0 65535\n1 2\n", "b").values == std::vector<std::uint16_t>{0, 65535, 1, 2});
+  CHECK(parse_netpbm(std::string("P4 9 1\n\xA5\x80", 9), "c").values == std::vector<std::uint16_t>{1, 0, 1, 0, 0, 1, 0, 1, 1});
+  CHECK(parse_netpbm(std::string("P5 2 1 255\n\x07\xFF", 13), "d").values == std::vector<std::uint16_t>{7, 255});
+  CHECK(parse_netpbm(std::string("P5 1 1 256\n\x01\x00\n", 14), "e").values == std::vector<std::uint16_t>{256});
+}
+
+TEST_CASE("what is wrong with a picture is said") {
+  const std::pair<std::string, const char*> cases[] = {
+      {"", "expected a portable bitmap or graymap (P1, P2, P4 or P5)"},
+      {"P3 1 1 255 0 0 0", "expected a portable bitmap or graymap (P1, P2, P4 or P5)"},
+      {"P1", "width: expected a number, found the end of the file"},
+      {"P1 a", "width: expected a number, found 'a' at 3"},
+      {"P1 -1 1 0", "width: expected a number, found '-' at 3"},
+      {"P1 0 1 0", "width: expected a number from 1 to 2147483647, found 0"},
+      {"P1 1 4294967297 0", "height: expected a number from 1 to 2147483647, found 4294967297"},
+      {"P1 1 99999999999999999999999 0", "height: expected a number from 1 to 2147483647, found 99999999999999999999"},
+      {"P1 2 2\n11", "expected at least 4 bytes of values for 2 x 2 cells, found 3"},
+      {"P1 2 2 1 1 1      ", "value: expected 0 or 1, found the end of the file"},
+      {"P1 2 1 1 2", "value: expected 0 or 1, found '2' at 9"},
+      {"P2 1 1 65536 1", "largest value: expected a number from 1 to 65535, found 65536"},
+      {"P2 1 1 7 8", "value: expected a number from 0 to 7, found 8"},
+      {"P2 2147483647 2147483647 255 0", "expected at least 9223372028264841217 bytes of values"},
+      {"P4 2147483647 2147483647\n0", "expected at least 576460752034988032 bytes of values"},
+      {"P5 2147483647 2147483647 65535\n0", "expected at least 9223372028264841218 bytes of values"},
+      {"P5 1 1 255", "expected white space before the values, found the end of the file"},
+      {"P5 2 2 255\nabc", "expected at least 4 bytes of values for 2 x 2 cells, found 3"},
+      {"P5 1 1 9\nz", "value: expected a number from 0 to 9, found 122"},
+      {"P5 1 1 255\nabc", "expected the end of the file after the last value, found 2 more bytes"},
+      {"P1 1 1 1 1", "expected the end of the file after the last value, found 1 more bytes"}};
+  for (const auto& [bytes, message] : cases) {
+    INFO(bytes);
+    CHECK_THROWS_WITH(parse_netpbm(bytes, "p.pbm"), ContainsSubstring("mask 'p.pbm': ") && ContainsSubstring(message));
+  }
+}
+
+TEST_CASE("thousands of pictures, good ones and spoiled ones") {
+  Random random(1);
+  int good = 0, survived = 0, refused = 0;
+  for (int n = 0; n < 6000; ++n) {
+    const File file = good_file(random);
+    const auto same = parsed(file.bytes);
+    if (same && same->Mx == file.picture.Mx && same->My == file.picture.My && same->values == file.picture.values) good += 1;
+    const std::string bad = spoiled(file.bytes, random);
+    const auto found = parsed(bad);
+    if (!found) {
+      refused += 1;
+      continue;
+    }
+    survived += 1;
+    const auto [Mx, My] = size_in_header(bad);
+    if (found->Mx != Mx || found->My != My || found->values.size() != static_cast<std::size_t>(Mx * My) ||
+        found->values.size() > 8 * bad.size()) {
+      FAIL("a picture of " << found->Mx << " x " << found->My << " and " << found->values.size() << " values from " << bad);
+    }
+  }
+  CHECK(good == 6000);
+  CHECK(refused > 2000); // both happen often
+  CHECK(survived > 500);
+}
+
+TEST_CASE("thousands of random strings that start like a picture") {
+  Random random(2);
+  const std::string letters = "0123456789 \n#P-\xff";
+  int refused = 0;
+  for (int n = 0; n < 4000; ++n) {
+    std::string bytes = std::string("P") + "1245"[random() % 4];
+    for (int length = below(random, 40); length > 0; --length) bytes += letters[random() % letters.size()];
+    const auto found = parsed(bytes);
+    if (!found) {
+      refused += 1;
+    } else if (found->values.size() != static_cast<std::size_t>(found->Mx) * static_cast<std::size_t>(found->My)) {
+      FAIL("values: " << found->values.size());
+    }
+  }
+  CHECK(refused > 3000);
+}
+
+TEST_CASE("files: a picture, a NetCDF mask, cell types of thickness and bed") {
+  const Folder folder;
+  const Mask picture = read(folder.write("p.pgm", "P2 2 1 9 3 4"));
+  CHECK(picture.Mx == 2);
+  CHECK(picture.My == 1);
+  CHECK(picture.value(0, 1) == 4);
+  CHECK_FALSE(picture.cell_types);
+
+  std::vector<double> values(15, 3.0);
+  values[7] = 2.0;
+  write_netcdf(folder / "m.nc", "mask", {"y", "x"}, values);
+  const Mask mask = read(folder / "m.nc");
+  CHECK(mask.Mx == 5);
+  CHECK(mask.My == 3);
+  CHECK(mask.cell_types);
+  CHECK(mask.value(1, 2) == 2);
+  CHECK(mask.value(2, 1) == 3);
+}
+
+TEST_CASE("files that are no masks") {
+  const Folder folder;
+  const auto refused = [&](const std::string& file, const std::string& variable, const std::string& message) {
+    INFO(file);
+    CHECK_THROWS_WITH(read(file, variable),
+                      ContainsSubstring(message) && ContainsSubstring(file) && ContainsSubstring("expected"));
+  };
+  refused(folder / "nowhere.nc", "", "found none of the name");
+  refused(folder / "", "", "found something else of the name");
+  refused(folder.write("p.pbm", "P1 1 1 1"), "mask", "option -variable: expected a NetCDF file, found the picture");
+  const std::vector<double> threes(15, 3.0);
+  write_netcdf(folder / "row.nc", "mask", {"x"}, std::vector<double>(5, 3.0));
+  refused(folder / "row.nc", "", "expected the dimensions (y, x) or (time, y, x), found (x)");
+  write_netcdf(folder / "deep.nc", "mask", {"z", "y", "x"}, std::vector<double>(30, 3.0));
+  refused(folder / "deep.nc", "", "found (z, y, x)");
+  write_netcdf(folder / "thk.nc", "thk", {"y", "x"}, threes);
+  refused(folder / "thk.nc", "", "variable 'mask': expected such a variable, found thk");
+  write_netcdf(folder / "large.nc", "mask", {"y", "x"}, std::vector<double>(15, 3e10));
+  refused(folder / "large.nc", "", "expected 32-bit values, found 30000000000");
+  write_netcdf(folder / "half.nc", "mask", {"y", "x"}, std::vector<double>(15, 2.5));
+  CHECK_THROWS_AS(read(folder / "half.nc"), io::Error);
+}
+
+TEST_CASE("NetCDF files cut short or with a wrong byte: the mask of the header, or an error that names the file") {
+  const Folder folder;
+  write_netcdf(folder / "m.nc", "mask", {"y", "x"}, std::vector<double>(15, 3.0));
+  const std::string whole = bytes_of(folder / "m.nc");
+  Random random(3);
+  int refused = 0;
+  const auto attempt = [&](const std::string& bytes) {
+    try {
+      const Mask mask = read(folder.write("bad.nc", bytes));
+      CHECK((mask.Mx > 0 && mask.My > 0));
+      (void)mask.value(mask.My - 1, mask.Mx - 1);
+    } catch (const Error& error) {
+      CHECK_THAT(error.what(), ContainsSubstring("bad.nc"));
+      refused += 1;
+    } catch (const io::Error& error) {
+      CHECK_THAT(error.what(), ContainsSubstring("bad.nc"));
+      refused += 1;
+    }
+  };
+  for (int n = 0; n < 60; ++n) attempt(whole.substr(0, random() % whole.size()));
+  CHECK(refused == 60);
+  for (int n = 0; n < 200; ++n) {
+    std::string bytes = whole;
+    bytes[random() % 160] = static_cast<char>(random()); // the header: its sizes, names and offsets
+    attempt(bytes);
+  }
+  CHECK(refused > 120);
+}

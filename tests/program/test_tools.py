@@ -1,0 +1,211 @@
+"""nunatak-distance and nunatak-labels as a user meets them: equal answers and equal counts on processes and virtual ranks."""
+import csv
+import json
+import os
+import pathlib
+import shlex
+import subprocess
+
+import netCDF4
+import numpy as np
+import pytest
+from conftest import Run
+
+MASKS = ("percolation:0.65:3", "serpentine", "spiral", "comb", "checkerboard", "shelves:2:0.8", "empty", "full")
+ALONE = {"OMPI_MCA_ess_singleton_isolated": "1"}  # Open MPI without mpiexec starts no daemon, which takes long
+COUNTS = ("messages", "bytes", "exchanges", "collectives", "lagged", "work")
+
+
+@pytest.fixture
+def tool(tmp_path):
+    """tool("distance", *arguments, ranks=n): without `ranks` no mpiexec is used."""
+    def call(name, *arguments, ranks=None):
+        program = str(pathlib.Path(os.environ["NUNATAK"]).parent / f"nunatak-{name}")
+        start = [] if ranks is None else shlex.split(os.environ["NUNATAK_MPIEXEC"]) + [str(ranks)]
+        return Run(subprocess.run(start + [program] + [str(a) for a in arguments], cwd=tmp_path, timeout=120, capture_output=True,
+                                  text=True, env={**os.environ, **ALONE} if ranks is None else None))
+    return call
+
+
+def runs(path):
+    return json.loads(path.read_text())["runs"]
+
+
+@pytest.mark.parametrize("mask", MASKS)
+def test_every_mask_on_processes_and_virtual_ranks(tool, tmp_path, mask):
+    grid = ("-mask", mask, "-grid_Mx", 41, "-grid_My", 37, "-compare")
+    ranks = 1 + MASKS.index(mask) % 3
+    for name, first in (("distance", "d.nc"), ("labels", "l.nc")):
+        run = tool(name, *grid, "-virtual_ranks", "1,2,3,8x8", "-o", first)
+        assert run.status == 0 and "all equal" in run.out, run.text
+        if name == "distance" or ":" in mask:
+            run = tool(name, *grid, "-expect", first, ranks=ranks)
+            assert run.status == 0 and "all equal" in run.out, run.text
+
+
+@pytest.mark.parametrize("name", ["distance", "labels"])
+def test_virtual_ranks_send_what_processes_send(tool, tmp_path, name):
+    grid = ("-mask", "shelves:1", "-grid_Mx", 60, "-json")
+    assert tool(name, *grid, "virtual.json", "-virtual_ranks", "2,3,4").status == 0
+    virtual = runs(tmp_path / "virtual.json")
+    for ranks in (2, 3, 4):
+        assert tool(name, *grid, "real.json", ranks=ranks).status == 0
+        real = runs(tmp_path / "real.json")
+        expected = [r for r in virtual if r["ranks"] == ranks]
+        assert len(real) == len(expected) > 0
+        for a, b in zip(real, expected):
+            assert not a["virtual"] and b["virtual"] and a["loggp_s"] is None and b["loggp_s"] > 0.0
+            for key in COUNTS + (("rounds", "solver") if name == "distance" else ("gathered_bytes",)):
+                assert a[key] == b[key], (key, a, b)
+            assert b["messages"] > 0
+
+
+def test_distances_are_those_of_a_search(tool, tmp_path):
+    """Against a search written here: the two fields of a mask of cell types."""
+    assert tool("distance", "-mask", "shelves:4", "-grid_Mx", 50, "-solvers", "bfs", "-o", "d.nc").status == 0
+    with netCDF4.Dataset(tmp_path / "d.nc") as data:
+        mask, found = data["mask"][:].filled(), [data[f"distance_{n}"][:].filled() for n in (1, 2)]
+    near = [(j, i) for j in (-1, 0, 1) for i in (-1, 0, 1) if (j, i) != (0, 0)]
+    beside = [(0, 1), (0, -1), (1, 0), (-1, 0)]
+    inside = {(j, i) for j, i in np.argwhere(mask == 3)}
+    assert len(inside) > 50
+    for values, offsets, wanted in ((found[0], near, (0, 2)), (found[1], beside, (4,))):
+        expected = np.where(mask == 3, 0, -1)
+        front = [(j, i) for j, i in inside
+                 if any(0 <= j + a < 50 and 0 <= i + b < 50 and mask[j + a, i + b] in wanted for a, b in offsets)]
+        distance = 1
+        while front:
+            for cell in front:
+                expected[cell] = distance
+            distance += 1
+            front = {(j + a, i + b) for j, i in front for a, b in beside
+                     if (j + a, i + b) in inside and expected[j + a, i + b] == 0}
+        np.testing.assert_array_equal(values, expected)
+
+
+@pytest.mark.parametrize("seeds, cells", [
+    ("left", [(0, 0), (1, 0), (2, 0)]), ("corner", [(0, 0)]), ("at:2:3", [(2, 3)]),
+    ("boundary", [(j, i) for j in range(3) for i in range(4) if (j, i) not in ((1, 1), (1, 2))]),
+    ("beside:0", [(1, 1), (0, 2)]), ("near:0+7", [(1, 1), (0, 2), (1, 0), (1, 2), (1, 3), (0, 3), (2, 2), (2, 3)])])
+def test_seeds(tool, tmp_path, seeds, cells):
+    """A picture of 4 x 3 cells of value 1; some of value 0 and 7 for those rules that ask for them."""
+    values = np.ones((3, 4), int)
+    if ":0" in seeds:
+        values[0, 1] = 0
+        values[1, 3] = 7 if "7" in seeds else 1
+        cells = {"beside:0": [(0, 0), (0, 2), (1, 1)],
+                 "near:0+7": [(0, 0), (0, 2), (1, 0), (1, 1), (1, 2), (0, 3), (2, 2), (2, 3)]}[seeds]
+    (tmp_path / "m.pgm").write_text("P2 4 3 9\n" + "\n".join(" ".join(map(str, row)) for row in values))
+    run = tool("distance", "-i", "m.pgm", "-seeds", seeds, "-virtual_ranks", "1,2x3", "-compare", "-o", "d.nc")
+    assert run.status == 0, run.text
+    with netCDF4.Dataset(tmp_path / "d.nc") as data:
+        assert sorted(map(tuple, np.argwhere(data["distance"][:] == 1))) == sorted(cells)
+        np.testing.assert_array_equal(data["distance"][:] == -1, values != 1)
+
+
+def test_random_and_given_seeds(tool, tmp_path):
+    random = ("-mask", "percolation:0.5", "-grid_Mx", 40, "-seeds")
+    assert tool("distance", *random, "random:7:20", "-virtual_ranks", "1,5x5", "-compare", "-o", "a.nc").status == 0
+    with netCDF4.Dataset(tmp_path / "a.nc") as data:
+        start = np.where(data["distance"][:] > 1, 0, data["distance"][:])
+        assert 15 <= np.count_nonzero(start == 1) <= 20
+    with netCDF4.Dataset(tmp_path / "start.nc", "w") as data:
+        data.createDimension("y", 40), data.createDimension("x", 40)
+        data.createVariable("start", "i1", ("y", "x"))[:] = start
+    run = tool("distance", "-i", "start.nc", "-variable", "start", "-seeds", "given", "-expect", "a.nc", ranks=2)
+    assert run.status == 0 and "all equal" in run.out, run.text
+    assert tool("distance", *random, "random:8:20", "-expect", "a.nc").status == 1
+
+
+@pytest.mark.parametrize("name, variable, ranks", [("distance", "distance", 3), ("labels", "label", None)])
+def test_a_planted_difference_is_found(tool, tmp_path, name, variable, ranks):
+    grid = ("-mask", "spiral", "-grid_Mx", 30, "-grid_My", 20)
+    assert tool(name, *grid, "-o", "good.nc").status == 0
+    with netCDF4.Dataset(tmp_path / "good.nc", "a") as data:
+        true = int(data[variable][12, 4])
+        data[variable][12, 4] = 777
+        data[variable][15, 2] = 778
+    run = tool(name, *grid, "-expect", "good.nc", "-compare", "-json", "r.json", ranks=ranks)
+    assert run.status == 1, run.text
+    assert run.text.count("error:") == 1, run.text
+    assert f"differ first at j = 12, i = 4 in {variable}: found {true}, expected 777" in run.err, run.text
+    assert "j = 12" in json.loads((tmp_path / "r.json").read_text())["difference"]
+
+
+def test_csv_grows(tool, tmp_path):
+    grid = ("-mask", "full", "-grid_Mx", 12, "-solvers", "bfs", "-csv", "scan.csv")
+    for more in ((), ("-csv_append", "-virtual_ranks", "1,2x2"), ("-csv_append", "-repeat", "3")):
+        assert tool("distance", *grid, *more).status == 0
+    rows = list(csv.DictReader((tmp_path / "scan.csv").open()))
+    assert [r["ranks"] for r in rows] == ["1", "1", "4", "1"]
+    assert [r["virtual"] for r in rows] == ["false", "true", "true", "false"]
+    assert rows[0]["loggp_s"] == "" and float(rows[2]["loggp_s"]) > 0.0
+    run = tool("labels", "-mask", "full", "-csv", "scan.csv", "-csv_append")
+    assert run.status == 1 and "expected the columns" in run.err, run.text
+    assert tool("distance", *grid).status == 0
+    assert len(list(csv.DictReader((tmp_path / "scan.csv").open()))) == 1
+
+
+def test_the_machine_counts(tool, tmp_path):
+    """The time of a modelled machine is made of L, o, g, G and visits, in any unit."""
+    grid = ("-mask", "full", "-grid_Mx", 32, "-virtual_ranks", "2x2", "-solvers", "sweep", "-json", "r.json")
+    zero = ("-loggp_L", "0", "-loggp_o", "0", "-loggp_g", "0", "-loggp_G", "0", "-loggp_visit", "0")
+    assert tool("distance", *grid, *zero).status == 0
+    assert runs(tmp_path / "r.json")[0]["loggp_s"] == 0.0
+    assert tool("distance", *grid, *zero, "-loggp_L", "1.5us").status == 0
+    run = runs(tmp_path / "r.json")[0]
+    assert run["loggp_s"] == pytest.approx(1.5e-6 * (run["rounds"] + 2 * run["collectives"]), rel=1e-12)
+
+
+@pytest.mark.parametrize("name, arguments, message", [
+    ("distance", ("-mask", "full", "-sovlers", "bfs"), "unknown option -sovlers; did you mean -solvers?"),
+    ("labels", ("-mask", "full", "-solvers", "bfs"), "unknown option -solvers"),
+    ("distance", ("-mask", "full", "-solvers", "sweep,dfs"), "distance solver 'dfs': expected one of sweep, bfs"),
+    ("distance", ("-mask", "fool"), "option -mask: expected percolation"),
+    ("distance", ("-mask", "percolation:1.5"), "expected a number from 0 to 1, found '1.5'"),
+    ("distance", ("-mask", "shelves:x"), "expected a whole number"),
+    ("distance", ("-mask", "full", "-seeds", "top"), "option -seeds: expected near:VALUES"),
+    ("distance", ("-mask", "full", "-seeds", "at:3:201"), "expected a whole number from 0 to 200, found '201'"),
+    ("distance", ("-i", "nowhere.nc"), "nowhere.nc"),
+    ("distance", ("-i", "m.nc", "-variable", "mask"), "variable 'mask': expected such a variable, found topg"),
+    ("labels", (), "options -i and -mask: expected one of them, found none"),
+    ("labels", ("-i", "m.nc", "-mask", "full"), "found both"),
+    ("labels", ("-mask", "full", "full"), "'full' on the command line belongs to no option"),
+    ("labels", ("-mask", "full", "-grid_Mx", "0"), "option -grid_Mx: expected a whole number of at least 1, found '0'"),
+    ("labels", ("-mask", "full", "-loggp_L", "3m"), "option -loggp_L: units 'm' cannot be converted to 's'"),
+    ("labels", ("-mask", "full", "-domain", "one"), "option -domain: expected a whole number"),
+    ("labels", ("-mask", "full", "-json", "nowhere/r.json"), "option -json: cannot write 'nowhere/r.json'"),
+    ("labels", ("-mask", "full", "-refine", "2147483647"), "option -refine: expected at most"),
+    ("distance", ("-mask", "full", "-expect", "m.nc"), "expected a variable 'distance', found none"),
+    ("distance", ("-mask", "full", "-solvers", "bfs", "-compare"), "expected two answers at least")])
+def test_errors(tool, tmp_path, name, arguments, message):
+    with netCDF4.Dataset(tmp_path / "m.nc", "w") as data:
+        data.createDimension("y", 3), data.createDimension("x", 4)
+        data.createVariable("topg", "f8", ("y", "x"))[:] = 0.0
+    run = tool(name, *arguments, ranks=2 if "nowhere" in message else None)
+    assert run.status == 1, run.text
+    assert run.err.count("error:") == 1 and message in run.err, run.text
+
+
+def test_virtual_ranks_and_grids(tool):
+    run = tool("labels", "-mask", "full", "-grid_Mx", 4, "-virtual_ranks", "2x2", ranks=2)
+    assert run.status == 1 and "option -virtual_ranks: expected one process, found 2" in run.err, run.text
+    run = tool("labels", "-mask", "full", "-grid_Mx", 4, "-virtual_ranks", "2x2,5x1")
+    assert run.status == 1 and "4 x 4 cells cannot be cut into 5 x 1" in run.err, run.text
+    run = tool("labels", "-mask", "full", "-virtual_ranks", "2x")
+    assert run.status == 1 and "expected a whole number" in run.err, run.text
+
+
+@pytest.mark.parametrize("name", ["distance", "labels"])
+def test_help_lists_the_options(tool, name):
+    run = tool(name, "-help")
+    assert run.status == 0 and run.out.count("-virtual_ranks  ") == 1 and run.err == "", run.text
+
+
+def test_antarctica(tool, shared, tmp_path):
+    """Cell types that follow from thickness and bed, refined."""
+    data = shared / "data" / "antarctica_32km.nc"
+    run = tool("distance", "-i", data, "-refine", 2, "-virtual_ranks", "1,8x8", "-compare", "-json", "r.json")
+    assert run.status == 0, run.text
+    assert all(r["domain_cells"] > 1000 for r in runs(tmp_path / "r.json"))
+    assert tool("labels", "-i", data, "-domain", "0+2", "-compare", ranks=2).status == 0
