@@ -56,10 +56,12 @@ using DistanceMaxima = std::function<std::vector<std::int64_t>(int local)>;
 /// What is asked for.
 struct DistanceProblem {
   DistanceFields fields;
-  DistanceSeeds seeds = {};       ///< may be empty: they are then looked for
-  DistanceMaxima maxima = {};     ///< may be empty
-  std::vector<char> members = {}; ///< of each rank: does it own cells of the domain? Empty if the caller does not know
-  std::int64_t cells = 0;         ///< of the domain, over all ranks; 0 if the caller does not know
+  DistanceSeeds seeds = {};   ///< may be empty: they are then looked for
+  DistanceMaxima maxima = {}; ///< may be empty
+  /// Of each rank: does it own cells of the domain of any field? Empty if the caller does not know. The same on all ranks, as
+  /// `cells`.
+  std::vector<char> members = {};
+  std::int64_t cells = 0; ///< of the domain, over all ranks; 0 if the caller does not know
 };
 
 struct DistanceReport {

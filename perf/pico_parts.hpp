@@ -5,6 +5,9 @@
 #include "kernels/pico/geometry.hpp"
 #include "perf/pico_problem.hpp"
 
+#include <map>
+#include <numeric>
+
 namespace nunatak::bench {
 
 /// The two batches of labels and the two distances as PICO poses them, taken from the result of an update.
@@ -28,11 +31,16 @@ struct Parts {
       distances[f].push_back(make_array<int>("distance", p));
       for (int j = 1; j <= p.ym; ++j) {
         for (int i = 1; i <= p.xm; ++i) {
+          domain_cells += f == 0 && solved(j, i) >= 0;
           start[f](j, i) = std::min(solved(j, i), 0) + (solved(j, i) == 1);
           if (solved(j, i) == 1) seeds[f][0].push_back(j * (p.xm + 2) + i);
         }
       }
     }
+    const auto size = static_cast<std::size_t>(ranks.decomposition().size());
+    const std::vector<std::int64_t> cells = ranks.gather_all({{domain_cells}}, std::vector<int>(size, 1));
+    for (const std::int64_t n : cells) members.push_back(n > 0);
+    domain_cells = std::accumulate(cells.begin(), cells.end(), std::int64_t{0});
   }
 
   void cut(const Problem& problem) {
@@ -57,7 +65,8 @@ struct Parts {
     for (std::size_t f = 0; f < 2; ++f) Kokkos::deep_copy(distances[f][0], start[f]);
   }
   void solve(DistanceSolver solver) {
-    rounds[solver == DistanceSolver::sweep] = Distances(ranks, solver).solve({distances, seeds}).rounds;
+    Distances& solves = solvers.try_emplace(solver, ranks, solver).first->second;
+    rounds[solver] = solves.solve({distances, seeds, {}, members, domain_cells}).rounds;
   }
 
   MpiRanks& ranks;
@@ -69,7 +78,10 @@ struct Parts {
   std::vector<Array2<int>> start;
   DistanceSeeds seeds;
   std::int64_t open_ocean = 0;
-  int rounds[2] = {0, 0}; // bfs, sweep
+  std::vector<char> members; // ranks that own cells of the domain
+  std::int64_t domain_cells = 0;
+  std::map<DistanceSolver, Distances> solvers;
+  std::map<DistanceSolver, int> rounds;
 };
 
 } // namespace nunatak::bench

@@ -220,7 +220,7 @@ TEST_CASE("auto: paths that cross many seams go over to gather, for twice its co
   const std::vector<Expected> cases = {
       {"serpentine", {with_seed_at_corner(serpentine(64, 64))}, 2, DistanceSolver::gather, 7},
       {"serpentine", {with_seed_at_corner(serpentine(64, 64))}, 8, DistanceSolver::gather, 14},
-      {"spiral", {with_seed_at_corner(spiral(65))}, 4, DistanceSolver::gather, 10},
+      {"spiral", {with_seed_at_corner(spiral(65, 65))}, 4, DistanceSolver::gather, 10},
       {"shelves", shelves(128, 1), 2, DistanceSolver::buckets, 2},
       {"shelves", shelves(128, 1), 8, DistanceSolver::buckets, 7},
       {"shelves", shelves(128, 1), 16, DistanceSolver::buckets, 7},

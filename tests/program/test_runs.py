@@ -26,7 +26,7 @@ def succeeded(run):
     return run
 
 
-@pytest.mark.parametrize("distance", ["bfs", "sweep"])
+@pytest.mark.parametrize("distance", ["auto", "sweep"])
 def test_ten_steps_are_the_same_bits_on_any_number_of_ranks(nunatak, tmp_path, distance):
     """Ten SIA and PICO steps: thickness, temperature, masks, labels, distances, boxes bitwise; melt to 1e-12."""
     for ranks in (1, 2, 3, 4, 6):
@@ -41,13 +41,16 @@ def test_ten_steps_are_the_same_bits_on_any_number_of_ranks(nunatak, tmp_path, d
         np.testing.assert_allclose(other["pico_basal_melt_rate"], one["pico_basal_melt_rate"], rtol=1e-12, atol=0)
 
 
-def test_both_distance_solvers_agree(nunatak, tmp_path):
-    for solver in ("bfs", "sweep"):
-        succeeded(nunatak(*MARINE, "-stress", "sia", "-pico_distance", solver, "-o", f"{solver}.nc", ranks=2))
-    bfs, sweep = variables(tmp_path / "bfs.nc"), variables(tmp_path / "sweep.nc")
-    assert bfs["pico_distance_gl"].max() > 3
-    for name in bfs:
-        np.testing.assert_array_equal(bfs[name], sweep[name], err_msg=name)
+def test_distance_solvers_agree(nunatak, tmp_path):
+    others = {"bfs": [], "buckets": [], "gather": [], "device": [], "auto": ["-pico_distance_guard", "1"]}
+    for solver, guard in [("sweep", []), *others.items()]:
+        succeeded(nunatak(*MARINE, "-stress", "sia", "-pico_distance", solver, *guard, "-o", f"{solver}.nc", ranks=2))
+    sweep = variables(tmp_path / "sweep.nc")
+    assert sweep["pico_distance_gl"].max() > 3
+    for solver in others:
+        other = variables(tmp_path / f"{solver}.nc")
+        for name in sweep:
+            np.testing.assert_array_equal(other[name], sweep[name], err_msg=f"{name} by {solver}")
 
 
 def test_hybrid_run_conserves_and_agrees_over_ranks(nunatak, tmp_path):
