@@ -89,6 +89,8 @@ public:
     }
   }
 
+  const SeamMerge& merge(std::size_t m) const { return m_merge.at(m); }
+
 private:
   enum Unsent { not_counted = -2, counted = -1 }; // components that are no parts, in m_place
 

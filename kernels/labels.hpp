@@ -54,6 +54,9 @@ public:
     return m_labels;
   }
 
+  /// How mask m of the last update was joined across seams: counts for those who study it. More than one rank.
+  const SeamMerge& merge(std::size_t m) const { return m_seams.merge(m); }
+
 private:
   /// Components of the border cells (BorderCells, device_border.hpp), `stride` numbers apart.
   static void fill_border(const Patch& p, const Segments& s, const std::vector<int>& component, std::size_t stride, int* out) {
