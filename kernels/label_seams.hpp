@@ -6,8 +6,8 @@
 //   .  .  .  . | .  .      knows which of its parts touch which part of the one in the west (south). label_merge.hpp does the
 //   1  1  1  1 | 0  0      rest.
 //
-// Communicates, for a batch of masks: one message to each neighbour beyond a side (4 bytes per mask and border cell), and one
-// gather (two collectives).
+// On one rank nothing is sent. Communicates, for a batch of masks on more: one message to each neighbour beyond a side (4 bytes
+// per mask and border cell), and one gather (two collectives).
 #pragma once
 
 #include "kernels/device_border.hpp"
@@ -60,6 +60,10 @@ public:
   void join(const std::vector<LabelMask>& masks, const std::vector<Components*>& components,
             std::vector<std::vector<std::int64_t>>& maxima) {
     const std::size_t locals = m_border_numbers.size();
+    if (m_ranks.decomposition().size() == 1) {
+      for (std::size_t m = 0; m < masks.size(); ++m) keep(masks[m], *components[m]);
+      return;
+    }
     m_place.resize(masks.size()), m_merge.resize(masks.size());
     for (std::size_t r = 0; r < locals; ++r) {
       const Patch p = patch(r);
@@ -70,7 +74,7 @@ public:
         choose_parts(r, m, masks[m], components[m]->parts[r]);
       }
     }
-    if (m_ranks.decomposition().size() > 1) m_border->exchange();
+    m_border->exchange();
     std::vector<std::vector<std::int64_t>> outgoing = maxima;
     for (std::size_t r = 0; r < locals; ++r) {
       for (std::size_t m = 0; m < masks.size(); ++m) contribute(r, m, masks[m], components[m]->parts[r], outgoing[r]);
@@ -85,10 +89,29 @@ public:
     }
   }
 
+  const SeamMerge& merge(std::size_t m) const { return m_merge.at(m); }
+
 private:
   enum Unsent { not_counted = -2, counted = -1 }; // components that are no parts, in m_place
 
   Patch patch(std::size_t local) const { return m_ranks.patch(static_cast<int>(local)); }
+
+  /// One rank: the components of the patch are whole.
+  static void keep(const LabelMask& mask, Components& found) {
+    const std::vector<Component>& parts = found.parts[0];
+    found.number.resize(1);
+    found.number[0].resize(parts.size());
+    found.numbered = 0;
+    std::size_t largest = 0;
+    for (std::size_t c = 0; c < parts.size(); ++c) {
+      if (parts[c].cells > parts[largest].cells) largest = c;
+      const bool counts = mask.all || (mask.numbered && mask.numbered(parts[c]));
+      found.numbered += counts;
+      found.number[0][c] = counts ? found.numbered : 0;
+    }
+    found.whole.assign(parts.begin() + static_cast<std::ptrdiff_t>(mask.all ? 0 : largest),
+                       mask.all ? parts.end() : parts.begin() + static_cast<std::ptrdiff_t>(std::min(largest + 1, parts.size())));
+  }
 
   static bool is_numbered(const LabelMask& mask) { return mask.all || mask.numbered; }
   /// The components (in raster order) that begin in the rows before view row j.

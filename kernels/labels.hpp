@@ -8,7 +8,7 @@
 // Communicates, for a batch of masks: one message to each neighbour beyond a side (4 bytes per mask and border cell) and one
 // gather (two collectives) of the components that touch a seam and the largest of each rank (two words each), the edges between
 // them (one word each), and of numbered masks the number of other components per row (one word each). Nothing else is sent,
-// except all components of masks that ask for `all`. On one rank nothing touches a seam.
+// except all components of masks that ask for `all`. On one rank nothing is sent at all.
 //
 // Why a union-find over runs and not "the label of the run above": a run may touch several runs above it, and all of them are
 // then one component. Forgetting one splits the component, e.g. this one:      1 0 0 0 0 0 1
@@ -53,6 +53,9 @@ public:
     m_seams.join(masks, components, maxima);
     return m_labels;
   }
+
+  /// How mask m of the last update was joined across seams: counts for those who study it. More than one rank.
+  const SeamMerge& merge(std::size_t m) const { return m_seams.merge(m); }
 
 private:
   /// Components of the border cells (BorderCells, device_border.hpp), `stride` numbers apart.

@@ -17,6 +17,8 @@ using Code = std::uint8_t; ///< what a cell is, as bits; their meaning belongs t
 struct Segment {
   int i0, i1; ///< half-open range of view indices in x
   Code code;
+  Segment() {} // not zeroed: they are made by the million, then written
+  Segment(int begin, int end, Code c) : i0(begin), i1(end), code(c) {}
 };
 
 /// The segments of one patch, row by row.

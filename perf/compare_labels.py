@@ -1,0 +1,169 @@
+#!/usr/bin/env python3
+"""Label the same masks by nunatak, connected-components-3d (cc3d) and scipy.ndimage, in turns, and compare.
+
+    perf/compare_labels.py --input antarctica_32km.nc --json labels.json --plot labels.png
+
+Masks: full, checkerboard and percolation on --size^2 cells; grounded, floating and ocean of the ice sheet --input (thk, topg), each
+point made --refine x --refine points of the same values. All get the same bytes and give an array of labels of the whole grid,
+1, 2, ... in raster order, 4-connected; the arrays must be equal, cell by cell. Times are processor time (what others do on the
+machine counts for less than in wall time), nanoseconds per cell, the fastest of --repeat turns. One core each. nunatak keeps its
+work space from one call to the next, as it does in the model; its first call, which gets it, is in the last column.
+cc3d and scipy are not needed to build or test nunatak: pip install connected-components-3d scipy matplotlib.
+"""
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+
+import numpy as np
+
+RHO_ICE, RHO_SEA = 910.0, 1028.0
+COLOURS = {"nunatak": "#0072B2", "cc3d": "#E69F00", "scipy": "#999999"}  # Okabe and Ito
+HATCHES = {"nunatak": "", "cc3d": "//", "scipy": ".."}
+
+
+def fail(message):
+    sys.exit(f"compare_labels.py: {message}")
+
+
+def peers():
+    """Functions mask -> labels, of those that are installed."""
+    found = {}
+    try:
+        import cc3d
+
+        found["cc3d"] = lambda mask: cc3d.connected_components(mask, connectivity=4, out_dtype=np.uint32)
+    except ImportError:
+        print("compare_labels.py: no cc3d (pip install connected-components-3d): left out", file=sys.stderr)
+    try:
+        import scipy.ndimage
+
+        found["scipy"] = lambda mask: scipy.ndimage.label(mask)[0]
+    except ImportError:
+        print("compare_labels.py: no scipy: left out", file=sys.stderr)
+    return found
+
+
+def masks(arguments):
+    """(name, mask) one after another."""
+    n = arguments.size
+    yield "full", np.ones((n, n), np.uint8)
+    yield "checkerboard", (np.indices((n, n)).sum(axis=0) % 2).astype(np.uint8)
+    random = np.random.default_rng(1).random((n, n), np.float32)
+    for p in (0.4, 0.593, 0.8):
+        yield f"percolation {p}", (random < p).astype(np.uint8)
+    if not arguments.input:
+        return
+    import netCDF4
+
+    with netCDF4.Dataset(arguments.input) as data:
+        data.set_auto_mask(False)
+        thk, topg, x = np.squeeze(data["thk"][:]), np.squeeze(data["topg"][:]), data["x"][:]
+    grounded = (thk > 0) & (thk * RHO_ICE >= -topg * RHO_SEA)
+    kinds = {"grounded": grounded, "floating": (thk > 0) & ~grounded, "ocean": (thk <= 0) & (topg < 0)}
+    for refine in arguments.refine:
+        for name, mask in kinds.items():
+            fine = np.repeat(np.repeat(mask, refine, axis=0), refine, axis=1)
+            yield f"{name} {abs(x[1] - x[0]) / 1000 / refine:g} km", np.ascontiguousarray(fine, np.uint8)
+
+
+def nunatak(arguments, mask, folder):
+    raw, labels = os.path.join(folder, "mask"), os.path.join(folder, "labels")
+    mask.tofile(raw)
+    command = [arguments.program, "-mask", f"file:{raw}", "-Mx", str(mask.shape[1]), "-My", str(mask.shape[0])]
+    command += ["-repeat", "1", "-check", "none", "-save", labels]
+    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=False)
+    if done.returncode != 0:
+        fail(f"bench_labels failed with status {done.returncode}: {done.stderr.strip()}")
+    result = json.loads(done.stdout)
+    parts = {name: times["min"] for name, times in result["processor_ns_per_cell"].items()}
+    parts["first call"] = result["first_call_processor_ns_per_cell"]
+    return parts, np.fromfile(labels, np.int32).reshape(mask.shape)
+
+
+def measure(arguments):
+    found, rows = peers(), []
+    with tempfile.TemporaryDirectory() as folder:
+        for name, mask in masks(arguments):
+            row = {"mask": name, "Mx": mask.shape[1], "My": mask.shape[0], "ns_per_cell": {}}
+            for turn in range(arguments.repeat + 1):
+                parts, ours = nunatak(arguments, mask, folder)
+                times = {"nunatak": parts["total"]}
+                for peer, label in found.items():
+                    begin = time.process_time()
+                    theirs = label(mask)
+                    times[peer] = 1e9 * (time.process_time() - begin) / mask.size
+                    if turn == 0 and not np.array_equal(ours, theirs):
+                        fail(f"{name}: labels of nunatak and {peer} differ in {np.count_nonzero(ours != theirs)} cells")
+                if turn == 0:
+                    row["components"] = int(ours.max())
+                    continue  # the warm-up
+                for who, value in times.items():
+                    row["ns_per_cell"].setdefault(who, []).append(value)
+                row.setdefault("parts", []).append(parts)
+            row["best"] = {who: min(values) for who, values in row["ns_per_cell"].items()}
+            row["best_parts"] = {part: min(p[part] for p in row["parts"]) for part in parts if part != "total"}
+            rows.append(row)
+            print_row(row)
+    return rows
+
+
+def print_row(row):
+    best = row["best"]
+    ratios = "".join(f"{best[peer] / best['nunatak']:9.2f}" for peer in best if peer != "nunatak")
+    times = "".join(f"{best[who]:9.2f}" for who in best)
+    first = row["best_parts"]["first call"]
+    print(f"{row['mask']:18s}{row['Mx']:6d}{row['components']:10d}{times}   {ratios}{first:12.2f}", flush=True)
+
+
+def plot(rows, path):
+    import matplotlib
+
+    matplotlib.use("Agg")
+    import matplotlib.pyplot as plt
+
+    names = list(rows[0]["best"])
+    figure, axes = plt.subplots(figsize=(8, 0.8 + 0.38 * len(rows)), layout="constrained")
+    height = 0.8 / len(names)
+    for n, who in enumerate(names):
+        at = [k + (n - (len(names) - 1) / 2) * height for k in range(len(rows))]
+        axes.barh(at, [row["best"][who] for row in rows], height, color=COLOURS[who], hatch=HATCHES[who], edgecolor="white", label=who)
+    axes.set_yticks(range(len(rows)), [row["mask"] for row in rows])
+    axes.invert_yaxis()
+    axes.set_xscale("log")
+    axes.set_xlabel("processor time (ns per cell), one core, fastest of the turns")
+    axes.legend(frameon=False)
+    axes.grid(axis="x", color="0.9")
+    axes.set_axisbelow(True)
+    figure.savefig(path, dpi=160)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--program", default="build/release/perf/bench_labels", help="default %(default)s")
+    parser.add_argument("--input", metavar="FILE", help="ice sheet with thk and topg (NetCDF)")
+    parser.add_argument("--refine", type=int, nargs="+", default=[4, 8, 16, 32], help="points made of a point (default 4 8 16 32)")
+    parser.add_argument("--size", type=int, default=4096, help="of the other masks (default 4096)")
+    parser.add_argument("--repeat", type=int, default=5, help="turns that count (default 5)")
+    parser.add_argument("--json", metavar="FILE")
+    parser.add_argument("--plot", metavar="FILE")
+    arguments = parser.parse_args()
+    if not os.access(arguments.program, os.X_OK):
+        fail(f"--program: '{arguments.program}' cannot be executed")
+    who = "".join(f"{name:>9s}" for name in ("nunatak", *peers()))
+    ratio = "".join(f"{name + '/us':>9s}" for name in peers())
+    print(f"{'mask':18s}{'Mx':>6s}{'comps':>10s}{who}   {ratio}  first call   (ns per cell)")
+    rows = measure(arguments)
+    if arguments.json:
+        with open(arguments.json, "w", encoding="utf-8") as file:
+            json.dump({"unit": "ns per cell, processor time", "turns": arguments.repeat, "masks": rows}, file, indent=2)
+            file.write("\n")
+    if arguments.plot:
+        plot(rows, arguments.plot)
+
+
+if __name__ == "__main__":
+    main()
