@@ -14,6 +14,7 @@
 #pragma once
 
 #include "kernels/label_pieces.hpp"
+#include "kernels/labels.hpp"
 
 #include <algorithm>
 
