@@ -6,7 +6,8 @@
 //   |    |    | v  |         threads touch the same cell.
 //   +----+----+----+      2. What changed is written back. A tile beside it is put on the list if a better offer reaches it.
 //                         3. The listed tiles are next, until the list is empty. Then border cells are exchanged between patches,
-//                            in rounds as in distance_bfs.hpp; tiles that get a better offer are listed.
+//                            and tiles that get a better offer are listed. Whether anything has changed anywhere is asked
+//                            only after 4, 8, 16, ... of these rounds: rounds too many cost nothing but their messages.
 //
 // Every value is the length of a path and values only decrease, so that the order of tiles and threads does not matter: where no
 // offer is better the values are the distances, the same bits as those of the other solvers. All fields and all local ranks share

@@ -2,13 +2,11 @@
 //
 //   row j + 1   . [4 4 4|7]       1. A thread takes 64 cells of a row; the cells of a run have its first cell as parent.
 //   row j       [0 0] . [3]       2. A run is joined to the run that goes on to its left and to those below it, by atomic
-//               ^ a thread's end     compare-and-swap on the larger of two roots: a parent is never larger than its child, hence
-//               a
+//               ^ a thread's end     compare-and-swap on the larger of two roots. A parent is never larger than its child: a
 //                                    root is the smallest cell of its component, whatever the order of the threads.
-//                                 3. Roots are numbered in raster order (a scan). 4. Cells find their root, areas and flags are
-//                                    added up: integers, the same in any order.
-//                                 5. The host gets the components of border cells; patches are joined by
-//                                    label_seams.hpp as in labels.hpp.
+//                                 3. Roots are numbered in raster order (a scan).
+//                                 4. Cells find their root; areas and flags are added up: integers, the same in any order.
+//                                 5. The host gets the components of border cells; patches are joined by label_seams.hpp.
 //
 // The answer is that of labels.hpp on any decomposition. The host sees border cells and components, not the arrays.
 // Union-find with atomics: Jaiganesh & Burtscher (2018), HPDC '18, 92-104, section 3; on grids: Playne & Hawick (2018), IEEE
@@ -16,6 +14,7 @@
 #pragma once
 
 #include "kernels/label_pieces.hpp"
+#include "kernels/labels.hpp"
 
 #include <algorithm>
 
