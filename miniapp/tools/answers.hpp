@@ -29,7 +29,8 @@ std::vector<int> collect(const Ranks& ranks, const Patch& rectangle, const std::
 /// Both have the same rectangle and the same fields. Collective.
 std::optional<std::string> first_difference(const Answer& expected, const Answer& found, MPI_Comm comm);
 
-/// NetCDF: x and y (numbers of columns and rows), mask, and the fields. Collective; an empty path is fine.
+/// NetCDF: x and y (numbers of columns and rows), the mask (`mask` if it has cell types, else `values`), and the fields.
+/// Collective; an empty path is fine.
 void write_answer(const std::string& path, const Mask& mask, const Answer& answer, MPI_Comm comm);
 
 /// The fields of `like` from a file that write_answer has made. Collective. Error if the grid is another or a field is not there.

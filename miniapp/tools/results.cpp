@@ -32,7 +32,7 @@ void Results::tell(const std::vector<std::string>& heading, const std::vector<Co
     for (const std::string& line : heading) std::cout << line << "\n";
     std::cout << "\n";
     print_table(std::cout, m_records, columns);
-    if (compares && !m_difference) std::cout << "\n" << m_compared << " comparisons: all equal\n";
+    if (compares && !m_difference) std::cout << "\nall equal (comparisons: " << m_compared << ")\n";
     std::cout << std::flush;
   }
   write_json(m_comm, m_options.json, to_json());

@@ -57,7 +57,7 @@ def test_virtual_ranks_send_what_processes_send(tool, tmp_path, name):
             assert not a["virtual"] and b["virtual"] and a["loggp_s"] is None and b["loggp_s"] > 0.0
             for key in COUNTS + (("rounds", "solver") if name == "distance" else ("gathered_bytes",)):
                 assert a[key] == b[key], (key, a, b)
-            assert b["messages"] > 0
+        assert real[0]["messages"] > 0
 
 
 def test_distances_are_those_of_a_search(tool, tmp_path):
