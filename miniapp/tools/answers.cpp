@@ -94,7 +94,9 @@ void write_answer(const std::string& path, const Mask& mask, const Answer& answe
 Answer read_answer(const std::string& path, const Answer& like, MPI_Comm comm) {
   const io::Reader file(path, comm);
   const Patch& p = like.rectangle;
-  Answer answer{"the file '" + path + "'", p, {}};
+  Answer answer;
+  answer.who = "the file '" + path + "'";
+  answer.rectangle = p;
   for (const Answer::Field& field : like.fields) {
     if (!file.has(field.name)) throw io::Error("file '" + path + "': expected a variable '" + field.name + "', found none");
     const auto axes = file.dimensions(field.name);

@@ -17,8 +17,9 @@ struct Answer {
     std::string name, long_name; ///< of the variable
     std::vector<int> values;     ///< of the rectangle, in raster order
   };
-  std::string who; ///< "bfs on 2 x 2 ranks", or the file that it comes from
-  Patch rectangle; ///< of this process
+  std::string who;         ///< "bfs on 2 x 2 ranks", or the file that it comes from
+  std::string metric = ""; ///< answers of different metrics are not compared; "": with all
+  Patch rectangle;         ///< of this process
   std::vector<Field> fields;
 };
 

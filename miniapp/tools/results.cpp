@@ -12,6 +12,7 @@ void Results::add(const Record& measured, const Answer& answer) {
     if (!m_options.expect.empty()) compare_with(read_answer(m_options.expect, answer, m_comm));
   }
   for (const Answer& reference : m_references) {
+    if (!reference.metric.empty() && reference.metric != answer.metric) continue;
     const std::optional<std::string> difference = first_difference(reference, answer, m_comm);
     m_compared += 1;
     if (!m_difference) m_difference = difference;

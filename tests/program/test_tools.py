@@ -103,6 +103,16 @@ def test_seeds(tool, tmp_path, seeds, cells):
         np.testing.assert_array_equal(data["distance"][:] == -1, values != 1)
 
 
+def test_straight_distances_are_compared_among_themselves(tool, tmp_path):
+    """fsm gives other values than steps: not a difference. It is no part of the default."""
+    run = tool("distance", "-mask", "full", "-grid_Mx", 21, "-seeds", "at:10:10", "-solvers", "bfs,fsm", "-virtual_ranks", "1,3x3",
+               "-compare", "-json", "r.json")
+    assert run.status == 0 and "all equal (comparisons: 2)" in run.out, run.text
+    assert tool("distance", "-mask", "full", "-grid_Mx", 9, "-json", "r.json").status == 0
+    solvers = [r["solver"] for r in runs(tmp_path / "r.json")]
+    assert "fsm" not in solvers and solvers[:2] == ["sweep", "bfs"]
+
+
 def test_random_and_given_seeds(tool, tmp_path):
     random = ("-mask", "percolation:0.5", "-grid_Mx", 40, "-seeds")
     assert tool("distance", *random, "random:7:20", "-virtual_ranks", "1,5x5", "-compare", "-o", "a.nc").status == 0
