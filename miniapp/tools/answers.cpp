@@ -64,11 +64,12 @@ std::optional<std::string> first_difference(const Answer& expected, const Answer
 void write_answer(const std::string& path, const Mask& mask, const Answer& answer, MPI_Comm comm) {
   if (path.empty()) return;
   const Patch& p = answer.rectangle;
+  const std::string name = mask.cell_types ? "mask" : "values";
   io::Schema schema;
   schema.dimensions = {{"y", static_cast<std::size_t>(p.My)}, {"x", static_cast<std::size_t>(p.Mx)}};
   schema.variables = {{"y", io::Type::int32, {"y"}, {{"long_name", "row"}}},
                       {"x", io::Type::int32, {"x"}, {{"long_name", "column"}}},
-                      {"mask", io::Type::int32, {"y", "x"}, {{"long_name", mask.name}}}};
+                      {name, io::Type::int32, {"y", "x"}, {{"long_name", mask.name}}}};
   for (const Answer::Field& field : answer.fields) {
     schema.variables.push_back({field.name, io::Type::int32, {"y", "x"}, {{"long_name", field.long_name}}});
   }
@@ -85,7 +86,7 @@ void write_answer(const std::string& path, const Mask& mask, const Answer& answe
   for (int j = 0; j < p.ym; ++j) {
     for (int i = 0; i < p.xm; ++i) values.push_back(mask.value(p.ys + j, p.xs + i));
   }
-  file->put("mask", block, values.data());
+  file->put(name, block, values.data());
   for (const Answer::Field& field : answer.fields) file->put(field.name, block, field.values.data());
   file->close();
 }
@@ -93,7 +94,9 @@ void write_answer(const std::string& path, const Mask& mask, const Answer& answe
 Answer read_answer(const std::string& path, const Answer& like, MPI_Comm comm) {
   const io::Reader file(path, comm);
   const Patch& p = like.rectangle;
-  Answer answer{"the file '" + path + "'", p, {}};
+  Answer answer;
+  answer.who = "the file '" + path + "'";
+  answer.rectangle = p;
   for (const Answer::Field& field : like.fields) {
     if (!file.has(field.name)) throw io::Error("file '" + path + "': expected a variable '" + field.name + "', found none");
     const auto axes = file.dimensions(field.name);

@@ -17,8 +17,9 @@ struct Answer {
     std::string name, long_name; ///< of the variable
     std::vector<int> values;     ///< of the rectangle, in raster order
   };
-  std::string who; ///< "bfs on 2 x 2 ranks", or the file that it comes from
-  Patch rectangle; ///< of this process
+  std::string who;         ///< "bfs on 2 x 2 ranks", or the file that it comes from
+  std::string metric = ""; ///< answers of different metrics are not compared; "": with all
+  Patch rectangle;         ///< of this process
   std::vector<Field> fields;
 };
 
@@ -29,7 +30,8 @@ std::vector<int> collect(const Ranks& ranks, const Patch& rectangle, const std::
 /// Both have the same rectangle and the same fields. Collective.
 std::optional<std::string> first_difference(const Answer& expected, const Answer& found, MPI_Comm comm);
 
-/// NetCDF: x and y (numbers of columns and rows), mask, and the fields. Collective; an empty path is fine.
+/// NetCDF: x and y (numbers of columns and rows), the mask (`mask` if it has cell types, else `values`), and the fields.
+/// Collective; an empty path is fine.
 void write_answer(const std::string& path, const Mask& mask, const Answer& answer, MPI_Comm comm);
 
 /// The fields of `like` from a file that write_answer has made. Collective. Error if the grid is another or a field is not there.

@@ -9,6 +9,7 @@
 #include "miniapp/tools/words.hpp"
 
 #include <algorithm>
+#include <set>
 
 using namespace nunatak;
 using namespace nunatak::tools;
@@ -18,8 +19,10 @@ namespace {
 struct Options : ToolOptions {
   std::string seeds, solvers;            // -seeds, -solvers
   int guard = DistanceOptions::by_model; // -guard
+  double dx = 1.0, dy = 1.0;             // m, -grid_dx, -grid_dy
 };
 
+/// Without a list: all that count steps.
 std::vector<DistanceSolver> chosen_solvers(const std::string& text) {
   std::vector<DistanceSolver> solvers;
   if (text.empty()) {
@@ -85,12 +88,15 @@ std::string describe(const Answer::Field& field, const RankSet& set) {
          " cells without a way to a seed";
 }
 
-Answer answer_of(const RankSet& set, const DistanceFields& fields, const std::vector<std::string>& seeds,
-                 const std::string& who) {
-  Answer answer{who, set.rectangle(), {}};
+Answer answer_of(const RankSet& set, const DistanceFields& fields, const std::vector<std::string>& seeds, DistanceSolver solver) {
+  Answer answer;
+  answer.who = name_of(solver) + " on " + set.name();
+  answer.metric = counts_steps(solver) ? "steps" : name_of(solver);
+  answer.rectangle = set.rectangle();
   for (std::size_t f = 0; f < fields.size(); ++f) {
     const std::string name = fields.size() == 1 ? "distance" : "distance_" + std::to_string(f + 1);
-    answer.fields.push_back({name, "steps from the seeds " + seeds[f], collect(*set.ranks, answer.rectangle, fields[f])});
+    answer.fields.push_back(
+        {name, answer.metric + " from the seeds " + seeds[f], collect(*set.ranks, answer.rectangle, fields[f])});
   }
   return answer;
 }
@@ -125,6 +131,7 @@ void run(const Options& options, MPI_Comm comm) {
   // 2. all solvers on all sets of ranks
   Results results("nunatak-distance", options, mask, comm);
   std::vector<std::string> heading;
+  std::set<std::string> metrics; // seen so far
   for_each_rank_set(options, mask, comm, [&](RankSet& set) {
     const DistanceFields start = rules.fields(*set.ranks);
     const std::vector<std::int64_t> cells = domain_cells(*set.ranks, start);
@@ -133,7 +140,7 @@ void run(const Options& options, MPI_Comm comm) {
     DistanceProblem problem{copy_of(start), find_seeds(*set.ranks, start), {}, members(*set.ranks, cells), spread.sum};
     problem.maxima = [](int) { return std::vector<std::int64_t>{}; };
     for (const DistanceSolver solver : solvers) {
-      Distances distances(*set.ranks, solver, {options.machine, options.guard});
+      Distances distances(*set.ranks, solver, {options.machine, options.guard, options.dx, options.dy});
       DistanceReport report;
       const auto prepare = [&] { assign(problem.fields, start); };
       const Record measured = measure(set, options.repeat, prepare, [&] { report = distances.solve(problem); });
@@ -144,14 +151,13 @@ void run(const Options& options, MPI_Comm comm) {
       record["found_by"] = report.solver == solver ? Record() : Record(name_of(report.solver));
       record["rounds"] = report.rounds;
       record.update(measured);
-      const Answer answer = answer_of(set, problem.fields, rules.names(), name_of(solver) + " on " + set.name());
+      const Answer answer = answer_of(set, problem.fields, rules.names(), solver);
       if (results.empty()) {
         heading = {std::to_string(spread.sum) + " cells in the domain"};
         for (const Answer::Field& field : answer.fields) heading.push_back(describe(field, set));
       }
-      const bool first = results.empty();
       results.add(record, answer);
-      if (first && options.compare) results.compare_with(answer);
+      if (options.compare && metrics.insert(answer.metric).second) results.compare_with(answer);
     }
   });
 
@@ -166,14 +172,16 @@ int main(int argc, char** argv) {
     Options options;
     OptionTable table("nunatak-distance: distances on any mask, by several solvers, on real or virtual ranks",
                       "nunatak-distance -mask serpentine -seeds corner -solvers sweep,bfs -virtual_ranks 1x1,4x4 -compare");
-    options.add_to(table, "all answers with the first");
+    options.add_to(table, "all answers with the first of their kind");
     std::string names;
     for (const auto& [solver, name] : distance_solvers()) names += (names.empty() ? "" : ",") + name;
     table.group("Distances");
-    table.add("solvers", &options.solvers, "", "a list of " + names + " (none: all)");
+    table.add("solvers", &options.solvers, "", "a list of " + names + " (none: all but fsm, which gives straight distances)");
     table.add("seeds", &options.seeds, "",
               "a list, one field for each: near:VALUES, beside:VALUES, left, corner, at:J:I, boundary, random:SEED:N, given");
     table.add("guard", &options.guard, "", "rounds after which auto gives up buckets; 0: never, -1: by its model", -1);
+    table.add("grid_dx", &options.dx, "m", "width of a cell, for fsm", 1e-6);
+    table.add("grid_dy", &options.dy, "m", "height of a cell, for fsm", 1e-6);
     table.read(argc, argv);
     if (!table.help_wanted()) return run(options, comm);
     print_help(table, comm);

@@ -50,7 +50,11 @@ private:
 };
 
 Answer answer_of(const Patch& rectangle, std::vector<int> numbers, const std::string& who) {
-  return {who, rectangle, {{"label", "number of the component, in raster order of first cells", std::move(numbers)}}};
+  Answer answer;
+  answer.who = who;
+  answer.rectangle = rectangle;
+  answer.fields = {{"label", "number of the component, in raster order of first cells", std::move(numbers)}};
+  return answer;
 }
 
 /// The judge: a flood fill of the whole grid, on every process, without any of the code that is tried.

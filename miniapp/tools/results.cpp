@@ -12,6 +12,7 @@ void Results::add(const Record& measured, const Answer& answer) {
     if (!m_options.expect.empty()) compare_with(read_answer(m_options.expect, answer, m_comm));
   }
   for (const Answer& reference : m_references) {
+    if (!reference.metric.empty() && reference.metric != answer.metric) continue;
     const std::optional<std::string> difference = first_difference(reference, answer, m_comm);
     m_compared += 1;
     if (!m_difference) m_difference = difference;
@@ -32,7 +33,7 @@ void Results::tell(const std::vector<std::string>& heading, const std::vector<Co
     for (const std::string& line : heading) std::cout << line << "\n";
     std::cout << "\n";
     print_table(std::cout, m_records, columns);
-    if (compares && !m_difference) std::cout << "\n" << m_compared << " comparisons: all equal\n";
+    if (compares && !m_difference) std::cout << "\nall equal (comparisons: " << m_compared << ")\n";
     std::cout << std::flush;
   }
   write_json(m_comm, m_options.json, to_json());

@@ -196,7 +196,9 @@ Record measure(RankSet& set, int repeat, const std::function<void()>& prepare, c
   }
   std::sort(seconds.begin(), seconds.end());
   record["wall_s"] = 0.5 * (seconds[seconds.size() / 2] + seconds[(seconds.size() - 1) / 2]);
-  record["wall_min_s"] = seconds.front(), record["wall_max_s"] = seconds.back();
+  const bool several = seconds.size() > 1;
+  record["wall_min_s"] = several ? Record(seconds.front()) : Record();
+  record["wall_max_s"] = several ? Record(seconds.back()) : Record();
   return record;
 }
 

@@ -54,7 +54,7 @@ void for_each_rank_set(const ToolOptions& options, const Mask& mask, MPI_Comm co
 /// Runs `prepare` and `run` once to count, and -repeat times more, if that is more than 1, for the time. Collective.
 /// `traffic` of all ranks together: messages and bytes are sums, the others are those of the rank that has most.
 /// The record has: ranks, px, py, virtual, messages, bytes, collectives, lagged, work_max, work_mean, imbalance; of virtual ranks
-/// loggp_s, loggp_work_s, path_messages, path_collectives (of the critical path); wall_s, wall_min_s, wall_max_s.
+/// loggp_s, loggp_work_s, path_messages, path_collectives (of the critical path); wall_s (median), wall_min_s, wall_max_s.
 Record measure(RankSet& set, int repeat, const std::function<void()>& prepare, const std::function<void()>& run);
 
 /// Sum and maximum of a number over local ranks and processes.
