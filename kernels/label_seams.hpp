@@ -85,7 +85,10 @@ public:
       components[m]->whole = m_merge[m].whole();
       components[m]->numbered = m_merge[m].numbered();
       components[m]->number.resize(locals);
-      for (std::size_t r = 0; r < locals; ++r) finish(r, m, components[m]->parts[r], components[m]->number[r]);
+      for (std::size_t r = 0; r < locals; ++r) {
+        finish(r, m, components[m]->parts[r], components[m]->number[r]);
+        m_ranks.work(static_cast<int>(r), m_merge[m].parts() + m_merge[m].edges()); // every rank merges all of them
+      }
     }
   }
 

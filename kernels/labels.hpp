@@ -47,6 +47,7 @@ public:
       for (std::size_t r = 0; r < locals; ++r) {
         const Patch p = m_ranks.patch(static_cast<int>(r));
         m_patch.update(p, segments[r], masks[m], labels.component[r], labels.parts[r]);
+        m_ranks.work(static_cast<int>(r), segments[r].size());
         fill_border(p, segments[r], labels.component[r], masks.size(), border.data(static_cast<int>(r)) + m);
       }
     }

@@ -28,12 +28,13 @@ struct Ghosted {
 
 /// What an algorithm has sent so far, on this process.
 struct Traffic {
-  std::int64_t exchanges = 0;   ///< rounds of ghost exchange
-  std::int64_t messages = 0;    ///< point-to-point messages sent
-  std::int64_t bytes = 0;       ///< payload of these messages
-  std::int64_t collectives = 0; ///< reductions, gathers, scatters
-  std::int64_t lagged = 0;      ///< reductions that did not block (Group::start_max)
-  std::int64_t work = 0;        ///< what algorithms have said of their work (Ranks::work)
+  std::int64_t exchanges = 0;        ///< rounds of ghost exchange
+  std::int64_t messages = 0;         ///< point-to-point messages sent
+  std::int64_t bytes = 0;            ///< payload of these messages
+  std::int64_t collectives = 0;      ///< reductions, gathers, scatters
+  std::int64_t collective_bytes = 0; ///< what this process gives to them, or gets from a scatter
+  std::int64_t lagged = 0;           ///< reductions that did not block (Group::start_max)
+  std::int64_t work = 0;             ///< what algorithms have said of their work (Ranks::work)
 };
 
 /// Numbers for another rank, or from it.

@@ -122,7 +122,7 @@ private:
       if (m_maximum) throw std::logic_error("group of ranks: a maximum is under way already");
       m_maximum = values[static_cast<std::size_t>(members().at(0))];
       for (const int rank : members()) m_maximum = std::max(*m_maximum, values[static_cast<std::size_t>(rank)]);
-      m_ranks.m_traffic.lagged += 1;
+      m_ranks.m_traffic.lagged += 1, m_ranks.m_traffic.collective_bytes += 8 * size();
       if (auto& clock = m_ranks.m_clock) m_end = clock->collective(members(), clock->machine().reduction(size(), 8), false);
     }
     std::int64_t finish_max() override {
@@ -169,7 +169,7 @@ private:
   }
 
   void count_gather(const std::vector<int>& members, std::size_t bytes) {
-    m_traffic.collectives += 1;
+    m_traffic.collectives += 1, m_traffic.collective_bytes += static_cast<std::int64_t>(bytes);
     if (m_clock) {
       m_clock->collective(members, m_clock->machine().gather(static_cast<int>(members.size()), static_cast<double>(bytes)));
     }
@@ -203,6 +203,7 @@ private:
     }
     for (std::size_t r = 1; r < values.size(); ++r) values[r] = values[0];
     m_traffic.collectives += 1;
+    m_traffic.collective_bytes += static_cast<std::int64_t>(8 * values[0].size() * values.size());
     if (m_clock)
       m_clock->collective(m_all, m_clock->machine().reduction(local_size(), 8.0 * static_cast<double>(values[0].size())));
   }

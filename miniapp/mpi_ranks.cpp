@@ -73,19 +73,19 @@ void MpiRanks::update_ghosts(const std::vector<std::vector<Ghosted>>& arrays) {
 
 void MpiRanks::sum(std::vector<std::vector<std::int64_t>>& values) {
   MPI_Allreduce(MPI_IN_PLACE, values[0].data(), static_cast<int>(values[0].size()), MPI_INT64_T, MPI_SUM, m_comm);
-  m_traffic.collectives += 1;
+  count_collective(values[0].size() * sizeof(std::int64_t));
 }
 
 void MpiRanks::max(std::vector<std::vector<std::int64_t>>& values) {
   MPI_Allreduce(MPI_IN_PLACE, values[0].data(), static_cast<int>(values[0].size()), MPI_INT64_T, MPI_MAX, m_comm);
-  m_traffic.collectives += 1;
+  count_collective(values[0].size() * sizeof(std::int64_t));
 }
 
 std::vector<std::int64_t> MpiRanks::gather_all(const std::vector<std::vector<std::int64_t>>& contributions) {
   const int count = static_cast<int>(contributions[0].size());
   std::vector<int> counts(static_cast<std::size_t>(m_decomposition.size()));
   MPI_Allgather(&count, 1, MPI_INT, counts.data(), 1, MPI_INT, m_comm);
-  m_traffic.collectives += 1;
+  count_collective(sizeof(int));
   return gather_all(contributions, counts);
 }
 
@@ -97,7 +97,7 @@ std::vector<std::int64_t> MpiRanks::gather_all(const std::vector<std::vector<std
   std::vector<std::int64_t> all(static_cast<std::size_t>(total));
   MPI_Allgatherv(contributions[0].data(), static_cast<int>(contributions[0].size()), MPI_INT64_T, all.data(), lengths.data(),
                  starts.data(), MPI_INT64_T, m_comm);
-  m_traffic.collectives += 1;
+  count_collective(contributions[0].size() * sizeof(std::int64_t));
   return all;
 }
 
@@ -145,7 +145,7 @@ public:
   void start_max(const std::vector<std::int64_t>& values) override {
     m_mine = values[0];
     MPI_Iallreduce(&m_mine, &m_maximum, 1, MPI_INT64_T, MPI_MAX, m_comm, &m_request);
-    m_ranks.m_traffic.lagged += 1;
+    m_ranks.m_traffic.lagged += 1, m_ranks.m_traffic.collective_bytes += sizeof(std::int64_t);
   }
   std::int64_t finish_max() override {
     MPI_Wait(&m_request, MPI_STATUS_IGNORE);
@@ -159,7 +159,8 @@ public:
     const std::vector<int> starts = starts_of(lengths);
     std::vector<int> all(at_root(root) ? static_cast<std::size_t>(starts.back()) : 0);
     MPI_Gatherv(contributions[0].data(), mine, MPI_INT, all.data(), lengths.data(), starts.data(), MPI_INT, root, m_comm);
-    m_ranks.m_traffic.collectives += 2;
+    m_ranks.count_collective(sizeof(int));
+    m_ranks.count_collective(contributions[0].size() * sizeof(int));
     std::vector<std::vector<int>> by_member;
     for (std::size_t n = 0; n < lengths.size(); ++n) by_member.emplace_back(all.begin() + starts[n], all.begin() + starts[n + 1]);
     return by_member;
@@ -177,7 +178,8 @@ public:
     MPI_Scatter(lengths.data(), 1, MPI_INT, &length, 1, MPI_INT, root, m_comm);
     std::vector<std::vector<int>> mine{std::vector<int>(static_cast<std::size_t>(length))};
     MPI_Scatterv(all.data(), lengths.data(), starts_of(lengths).data(), MPI_INT, mine[0].data(), length, MPI_INT, root, m_comm);
-    m_ranks.m_traffic.collectives += 2;
+    m_ranks.count_collective(sizeof(int));
+    m_ranks.count_collective(mine[0].size() * sizeof(int));
     return mine;
   }
 

@@ -34,6 +34,9 @@ public:
 
 private:
   class MpiGroup;
+  void count_collective(std::size_t bytes) {
+    m_traffic.collectives += 1, m_traffic.collective_bytes += static_cast<std::int64_t>(bytes);
+  }
   MPI_Comm m_comm;
   int m_rank = 0;
 };

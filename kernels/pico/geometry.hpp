@@ -83,6 +83,7 @@ private:
     const Patch p = m_ranks.patch(static_cast<int>(r));
     set_first_codes(p, in.mask, in.b, m_options.continental_shelf_depth, m_options.exclude_ice_rises, m_codes[r]);
     find_segments(p, m_codes[r], m_segments[r]);
+    m_ranks.work(static_cast<int>(r), 3 * p.cells()); // with the masks that are written later
     int largest = 0, smallest = 0;
     const int* basins = in.basins.data();
     for (std::size_t n = 0; n < in.basins.size(); ++n) {

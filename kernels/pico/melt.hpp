@@ -75,6 +75,9 @@ private:
         sums[r][1] = 1;
         continue;
       }
+      std::int64_t visits = 4 * static_cast<std::int64_t>(local.cell.size()); // the physics included
+      for (const auto& [from, to] : local.sea) visits += 3 * (to - from);     // two exact sums
+      m_ranks.work(static_cast<int>(r), visits);
       sums[r][0] = add_sea(local, in[r], &sums[r][basins_at]) + add_pressures(local, in[r].H, m_own[r], &sums[r][boxes_at]);
     }
     m_ranks.sum(sums);

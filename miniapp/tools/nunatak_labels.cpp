@@ -15,40 +15,6 @@ using namespace nunatak::tools;
 
 namespace {
 
-/// Ranks that also count the bytes of gathers.
-class GatherScale final : public Ranks {
-public:
-  explicit GatherScale(Ranks& ranks) : Ranks(ranks.decomposition()), m_ranks(ranks) {}
-  std::int64_t gathered() const { return m_gathered; } ///< bytes that come to every rank
-
-  int local_size() const override { return m_ranks.local_size(); }
-  int first() const override { return m_ranks.first(); }
-  void update_ghosts(const std::vector<std::vector<Ghosted>>& arrays) override { m_ranks.update_ghosts(arrays); }
-  void sum(std::vector<std::vector<std::int64_t>>& values) override { m_ranks.sum(values); }
-  void max(std::vector<std::vector<std::int64_t>>& values) override { m_ranks.max(values); }
-  std::vector<std::int64_t> gather_all(const std::vector<std::vector<std::int64_t>>& contributions) override {
-    return weigh(m_ranks.gather_all(contributions));
-  }
-  std::vector<std::int64_t> gather_all(const std::vector<std::vector<std::int64_t>>& contributions,
-                                       const std::vector<int>& lengths) override {
-    return weigh(m_ranks.gather_all(contributions, lengths));
-  }
-  void exchange(const std::vector<std::vector<Packet>>& out, std::vector<std::vector<Packet>>& in) override {
-    m_ranks.exchange(out, in);
-  }
-  std::unique_ptr<Group> group(std::vector<int> members) override { return m_ranks.group(std::move(members)); }
-  void work(int local, std::int64_t visits) override { m_ranks.work(local, visits); }
-  std::unique_ptr<Ranks> over(const Decomposition& decomposition) const override { return m_ranks.over(decomposition); }
-
-private:
-  std::vector<std::int64_t> weigh(std::vector<std::int64_t> all) {
-    m_gathered += static_cast<std::int64_t>(all.size() * sizeof(std::int64_t));
-    return all;
-  }
-  Ranks& m_ranks;
-  std::int64_t m_gathered = 0;
-};
-
 Answer answer_of(const Patch& rectangle, std::vector<int> numbers, const std::string& who) {
   Answer answer;
   answer.who = who;
@@ -93,24 +59,6 @@ Answer flood_fill(const Mask& mask, const Domain& domain, const Patch& rectangle
   return answer_of(rectangle, std::move(mine), "a flood fill");
 }
 
-/// Numbers of components, cell by cell.
-std::vector<Array2<int>> numbers_of(const Ranks& ranks, const std::vector<Segments>& segments, const MaskLabels& labels) {
-  std::vector<Array2<int>> numbers;
-  for (std::size_t r = 0; r < segments.size(); ++r) {
-    const Patch p = ranks.patch(static_cast<int>(r));
-    numbers.push_back(make_array<int>("label", p));
-    for (int j = 1; j <= p.ym; ++j) {
-      for (int n = segments[r].row[static_cast<std::size_t>(j)]; n < segments[r].row[static_cast<std::size_t>(j) + 1]; ++n) {
-        const Segment& s = segments[r].list[static_cast<std::size_t>(n)];
-        const int component = labels.component[r][static_cast<std::size_t>(n)];
-        if (component < 0) continue;
-        for (int i = s.i0; i < s.i1; ++i) numbers[r](j, i) = labels.number[r][static_cast<std::size_t>(component)];
-      }
-    }
-  }
-  return numbers;
-}
-
 /// Owned cells of code 1; the ghosts are 0.
 std::int64_t count_ones(const Array2<Code>& codes) { return std::count(codes.data(), codes.data() + codes.size(), 1); }
 
@@ -152,7 +100,7 @@ const std::vector<Column> columns = {{"ranks", "ranks"},
                                      {"messages", "messages"},
                                      {"bytes", "bytes"},
                                      {"collectives", "collectives"},
-                                     {"gathered_bytes", "gathered bytes"},
+                                     {"collective_bytes", "coll. bytes"},
                                      {"domain_imbalance", "max/mean cells"},
                                      {"path_messages", "path msgs"},
                                      {"path_collectives", "path coll."},
@@ -178,15 +126,15 @@ void run(const ToolOptions& options, MPI_Comm comm) {
     const std::vector<Array2<Code>> codes = domain_codes(*set.ranks, mask, domain);
     std::vector<Segments> segments(codes.size());
     std::vector<std::vector<std::int64_t>> nothing(codes.size());
-    GatherScale ranks(*set.ranks);
+    Ranks& ranks = *set.ranks;
     Labels labels(ranks);
     const MaskLabels* found = nullptr;
-    std::int64_t gathered = 0;
-    const auto prepare = [&] { gathered = ranks.gathered(); };
-    const Record measured = measure(set, options.repeat, prepare, [&] {
-      for (std::size_t r = 0; r < codes.size(); ++r) find_segments(ranks.patch(static_cast<int>(r)), codes[r], segments[r]);
-      found = &labels.update(segments, {wanted}, nothing)[0];
-    });
+    const Record measured = measure(
+        set, options.repeat, [] {},
+        [&] {
+          for (std::size_t r = 0; r < codes.size(); ++r) find_segments(ranks.patch(static_cast<int>(r)), codes[r], segments[r]);
+          found = &labels.update(segments, {wanted}, nothing)[0];
+        });
     if (options.compare && results.empty()) results.compare_with(flood_fill(mask, domain, set.rectangle()));
     std::vector<std::int64_t> cells;
     for (const Array2<Code>& code : codes) cells.push_back(count_ones(code));
@@ -197,9 +145,13 @@ void run(const ToolOptions& options, MPI_Comm comm) {
     record["domain_imbalance"] = spread_of(set, cells).imbalance();
     record["components"] = census.components, record["components_at_edge"] = census.at_edge;
     record["largest_cells"] = census.largest.cells;
-    record["gathered_bytes"] = ranks.gathered() - gathered;
     record.update(measured);
-    const std::vector<Array2<int>> numbers = numbers_of(ranks, segments, *found);
+    std::vector<Array2<int>> numbers;
+    for (std::size_t r = 0; r < segments.size(); ++r) {
+      const Patch p = ranks.patch(static_cast<int>(r));
+      numbers.push_back(make_array<int>("label", p));
+      write_numbers(p, segments[r], *found, r, numbers.back());
+    }
     results.add(record, answer_of(set.rectangle(), collect(ranks, set.rectangle(), numbers), "the labels on " + set.name()));
   });
 

@@ -38,7 +38,7 @@ void require_small_patches(const Decomposition& d) {
 }
 
 std::vector<std::int64_t> numbers_of(const Traffic& t) {
-  return {t.messages, t.bytes, t.exchanges, t.collectives, t.lagged, t.work};
+  return {t.messages, t.bytes, t.exchanges, t.collectives, t.lagged, t.collective_bytes, t.work};
 }
 
 } // namespace
@@ -175,7 +175,7 @@ Record measure(RankSet& set, int repeat, const std::function<void()>& prepare, c
     std::vector<std::int64_t> counts = numbers_of(set.ranks->traffic());
     for (std::size_t k = 0; k < counts.size(); ++k) counts[k] -= before[k];
     const Spread work =
-        spread_of(set, set.machine != nullptr ? set.machine->work_of_ranks() : std::vector<std::int64_t>{counts[5]});
+        spread_of(set, set.machine != nullptr ? set.machine->work_of_ranks() : std::vector<std::int64_t>{counts[6]});
     record["ranks"] = d.size();
     record["px"] = d.px, record["py"] = d.py;
     record["virtual"] = set.machine != nullptr;
@@ -184,6 +184,7 @@ Record measure(RankSet& set, int repeat, const std::function<void()>& prepare, c
     record["exchanges"] = spread_of(set, {counts[2]}).max;
     record["collectives"] = spread_of(set, {counts[3]}).max;
     record["lagged"] = spread_of(set, {counts[4]}).max;
+    record["collective_bytes"] = spread_of(set, {counts[5]}).sum;
     record["work"] = work.sum, record["work_max"] = work.max;
     record["work_mean"] = static_cast<double>(work.sum) / d.size();
     record["imbalance"] = work.imbalance();
