@@ -129,6 +129,7 @@ nlohmann::json run(const Wanted& wanted, const Session& session) {
                             {"messages", sent.messages},
                             {"bytes", sent.bytes},
                             {"collectives", sent.collectives},
+                            {"collective_bytes", sent.collective_bytes},
                             {"lagged_reductions", sent.lagged},
                             {"domain_imbalance", report.domain_imbalance},
                             {"shelf_imbalance", report.shelf_imbalance},
