@@ -65,14 +65,14 @@ private:
 double merge_seconds(const Decomposition& d, const std::vector<LabelMask>& masks, const std::vector<std::int64_t>& words) {
   std::vector<SeamMerge> merge(masks.size());
   std::vector<int> west;
-  const double begin = now();
+  const double begin = processor_time();
   for (std::size_t m = 0; m < masks.size(); ++m) merge[m].start(d, masks[m].numbered);
   const std::int64_t* at = words.data();
   for (int rank = 0; rank < d.size(); ++rank) {
     for (SeamMerge& of_mask : merge) at = of_mask.add(at, d.patch(rank), rank == 0 ? &west : nullptr);
   }
   for (SeamMerge& of_mask : merge) of_mask.merge();
-  return now() - begin;
+  return processor_time() - begin;
 }
 
 json on_virtual_ranks(const LabelArguments& a, const std::vector<Code>& codes) {
