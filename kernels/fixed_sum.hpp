@@ -17,7 +17,9 @@ struct FixedSum {
   std::int64_t lo = 0; ///< in units of 2^-40, each term adds less than 2^32
 
   KOKKOS_INLINE_FUNCTION void add(double term) {
-    const auto n = static_cast<std::int64_t>(std::floor(term * 1099511627776.0 + 0.5)); // 2^40
+    const double t = term * 1099511627776.0 + 0.5; // 2^40
+    auto n = static_cast<std::int64_t>(t);
+    if (static_cast<double>(n) > t) n -= 1; // floor(t), without a call
     hi += n >> 32;
     lo += n & 0xffffffffLL;
   }

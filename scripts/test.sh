@@ -19,6 +19,6 @@ for preset in kernels asan ci; do
   say "preset $preset: test"
   select=()
   [ "$preset" = asan ] && select=(-L sanitized)
-  ctest --preset "$preset" "${select[@]}" --no-tests=error "$@" || status=1
+  ctest --preset "$preset" -j "$(nproc)" "${select[@]}" --no-tests=error "$@" || status=1
 done
 exit $status

@@ -35,20 +35,37 @@ KOKKOS_INLINE_FUNCTION Code first_code(int type, bool shallow) {
 }
 constexpr Code type_bits = is_grounded | is_bare | is_floating | is_ocean;
 
-/// First codes of the owned cells. Without ice rises every grounded cell is continental.
+/// First codes of all cell types: code[shallow][type], other types at the end. One load a cell instead of four comparisons.
+struct FirstCodes {
+  static constexpr int types = 5; // 0..4
+  Code code[2][types + 1];
+
+  /// Without ice rises every grounded cell is continental.
+  explicit FirstCodes(bool ice_rises) {
+    for (int shallow = 0; shallow < 2; ++shallow) {
+      for (int type = 0; type <= types; ++type) {
+        const Code c = first_code(type, shallow != 0);
+        code[shallow][type] = static_cast<Code>(c | ((c & is_grounded) != 0 && !ice_rises ? is_continent : 0));
+      }
+    }
+  }
+};
+
+/// First codes of the owned cells.
 inline void set_first_codes(const Patch& p, const Array2<int>& mask, const Array2<double>& b, double depth, bool ice_rises,
                             const Array2<Code>& codes) {
-  const int grounded_bits = ice_rises ? 0 : is_continent;
+  const FirstCodes first(ice_rises);
   Kokkos::parallel_for(
       "pico codes", Kokkos::RangePolicy<Exec>(1, p.ym + 1), KOKKOS_LAMBDA(int j) {
         const int* type = &mask(j, 0);
         const double* bed = &b(j, 0);
         Code* code = &codes(j, 0);
-        const int end = p.xm, extra = grounded_bits; // copies: a byte that is written may be part of anything
+        const int end = p.xm; // copies: a byte that is written may be part of anything
         const double limit = depth;
+        const FirstCodes table = first;
         for (int i = 1; i <= end; ++i) {
-          const int c = first_code(type[i], bed[i] > limit);
-          code[i] = static_cast<Code>(c | (c & is_grounded) * extra);
+          const auto t = static_cast<unsigned>(type[i]);
+          code[i] = table.code[bed[i] > limit][t < FirstCodes::types ? t : FirstCodes::types];
         }
       });
   Kokkos::fence("pico codes");

@@ -84,12 +84,14 @@ private:
     set_first_codes(p, in.mask, in.b, m_options.continental_shelf_depth, m_options.exclude_ice_rises, m_codes[r]);
     find_segments(p, m_codes[r], m_segments[r]);
     m_ranks.work(static_cast<int>(r), 3 * p.cells()); // with the masks that are written later
-    int largest = 0, smallest = 0;
+    int largest = 0, signs = 0;
     const int* basins = in.basins.data();
-    for (std::size_t n = 0; n < in.basins.size(); ++n) {
+    const std::size_t size = in.basins.size();
+    for (std::size_t n = 0; n < size; ++n) {
       largest = std::max(largest, basins[n]);
-      smallest = std::min(smallest, basins[n]);
+      signs |= basins[n];
     }
+    const int smallest = signs < 0 ? *std::min_element(basins, basins + size) : 0; // only wanted for the error
     const auto& list = m_segments[r].list;
     const bool unknown = std::any_of(list.begin(), list.end(), [](const Segment& s) { return (s.code & type_bits) == 0; });
     return {largest, -static_cast<std::int64_t>(smallest), unknown ? 1 : 0};
@@ -132,15 +134,14 @@ private:
   /// Shelves and the continental shelf: two labellings; what each shelf has in each basin; division over basins; seeds.
   void find_shelves(const std::vector<PicoInput>& in, std::vector<PicoFields>& out) {
     const std::vector<LabelMask> masks = {
-        {[](Code c) { return (c & is_floating) != 0 || ice_rise(c); }, [](Code c) { return shelf_ice(c) ? has_shelf : 0; }, true},
+        {[](Code c) { return (c & is_floating) != 0 || ice_rise(c); }, [](Code c) { return shelf_ice(c) ? has_shelf : 0; }, false,
+         [](const Component& c) { return (c.flags & has_shelf) != 0; }}, // the number of a component is that of the shelf
         {[](Code c) { return (c & is_shallow) != 0 || continent(c); }, [](Code c) { return continent(c) ? has_continent : 0; }},
     };
     std::vector<std::vector<std::int64_t>> nothing(m_codes.size());
     const std::vector<MaskLabels>& labels = m_labels.update(m_segments, masks, nothing);
 
-    std::vector<int> number; // of the shelf, of a component
-    int shelves = 0;
-    for (const Component& c : labels[0].whole) number.push_back(c.flags & has_shelf ? ++shelves : 0);
+    const int shelves = labels[0].numbered;
     const int basins = m_result.table.basins;
     m_result.table.reset(shelves, basins);
     const std::size_t table_size = m_result.table.cells.size();
@@ -167,8 +168,7 @@ private:
           for (int c = from; c < to; ++c) m_result.local[r].lake.push_back(c);
         }
         if (!shelf_ice(s.code)) return;
-        const int component = labels[0].number[r][static_cast<std::size_t>(labels[0].component[r][n])];
-        const int shelf = number[static_cast<std::size_t>(component - 1)];
+        const int shelf = labels[0].number[r][static_cast<std::size_t>(labels[0].component[r][n])];
         add_shelf_cells(r, from, to, shelf, in[r].basins.data(), sums[r], table_size);
       });
       const std::size_t domain = out[r].written_domain.size(), rank = static_cast<std::size_t>(m_ranks.first()) + r;

@@ -264,7 +264,7 @@ TEST_CASE("random coasts: the same bits on any decomposition, with all solvers t
       pico.update(pico_input(ranks, other), fields);
       const PicoReport report = pico.update(pico_input(ranks, c), fields);
       CHECK(pico_result(ranks, report, fields) == serial);
-      CHECK(report.collectives == 9);
+      CHECK(report.collectives == (px * py == 1 ? 5 : 9)); // on one rank labels are not gathered
     }
   }
 }

@@ -23,7 +23,7 @@ def test_options_and_ranks_give_the_same_file(nunatak, tmp_path):
     whole = run("whole", "-pico_skip_unchanged", "false", "-pico_redistribute", "off", ranks=1)
     assert whole["updates"] == 4
     assert whole["updates_with_kept_geometry"] == 0
-    assert whole["collectives"] == 8
+    assert whole["collectives"] == 4  # labels are gathered only where there is another rank
     expected = bits(tmp_path / "whole.nc")
     for ranks in (1, 2, 3, 4):
         ocean = run(f"r{ranks}", "-pico_redistribute", "on", ranks=ranks)
@@ -33,7 +33,8 @@ def test_options_and_ranks_give_the_same_file(nunatak, tmp_path):
             assert found[name] == expected[name], f"{name} on {ranks} ranks"
         kept = ocean["updates_with_kept_geometry"]
         assert 0 < kept < 3
-        assert ocean["collectives_of_all_updates"] == 8 + 2 * kept + 9 * (3 - kept)
+        first = 4 if ranks == 1 else 8
+        assert ocean["collectives_of_all_updates"] == first + 2 * kept + (first + 1) * (3 - kept)
         assert (ocean["moved_shelf_cells"] > 0) == (ranks > 1)
         assert ocean["shelf_cells_imbalance"] >= 1
         assert (ocean["domain_cells_imbalance"] > 1) == (ranks > 1)
