@@ -105,9 +105,10 @@ def plot(arguments):
     rounds.set_ylabel("rounds")
     ranks = [r["ranks"] for r in whole]
     update.plot(ranks, [r["modelled_ms"] for r in whole], color="#0072B2", marker="o", label="whole update")
-    update.plot(ranks, [r["modelled_work_ms"] for r in whole], color="#009E73", marker="^", label="of it work on the critical path")
-    several = [r for r in whole if r["ranks"] > 1]
-    update.plot([r["ranks"] for r in several], [r["modelled_ms"] - r["modelled_work_ms"] for r in several], color="#D55E00", marker="s", label="of it communication")
+    parts = (("masks and labels", lambda r: r["modelled_geometry_ms"] - r["modelled_distances_ms"], "#E69F00", "s"),
+             ("distances", lambda r: r["modelled_distances_ms"], "#009E73", "^"), ("physics", lambda r: r["modelled_melt_ms"], "#CC79A7", "D"))
+    for name, value, colour, marker in parts:
+        update.plot(ranks, [value(r) for r in whole], color=colour, marker=marker, label=name)
     update.plot(ranks, [whole[0]["modelled_ms"] * ranks[0] / n for n in ranks], color="0.6", ls=":", label="ideal")
     update.set_title("PICO update, geometry changed: modelled time")
     update.set_ylabel("time (ms)")

@@ -86,6 +86,45 @@ std::uint64_t fingerprint(const Patch& p, const PicoFields& f) {
          7 * fingerprint(p, f.box_mask) + 9 * fingerprint(p, f.melt) + 11 * fingerprint(p, f.base_temperature);
 }
 
+/// Modelled seconds of the parts, one after another, each with clocks that start at 0.
+struct PartTimes {
+  double geometry, distances, melt;
+};
+
+PartTimes time_parts(VirtualRanks& ranks, const Grid& grid, const PicoOptions& options, const std::vector<PicoInput>& in,
+                     std::vector<PicoFields>& out) {
+  const auto timed = [&](const auto& part) {
+    ranks.restart_clock();
+    part();
+    return ranks.clock()->critical().time;
+  };
+  PartTimes times;
+  pico::ShelfGeometry geometry(ranks, grid.dx, grid.dy, options);
+  pico::ShelfMelt melt(ranks, grid.dx, grid.dy, options);
+  PicoReport report;
+  const pico::Shelves* shelves = nullptr;
+  times.geometry = timed([&] { shelves = &geometry.update(in, out); });
+  times.melt = timed([&] { melt.update(*shelves, in, out, report); });
+  // the distances once more, by themselves: from the seeds that they have now
+  DistanceProblem problem{DistanceFields(2)};
+  problem.members = geometry.members();
+  problem.maxima = [](int) { return std::vector<std::int64_t>{}; };
+  for (std::size_t r = 0; r < out.size(); ++r) {
+    for (std::size_t f = 0; f < 2; ++f) {
+      const Array2<int>& d = f == 0 ? out[r].distance_gl : out[r].distance_cf;
+      for_each_cell("start", ranks.patch(static_cast<int>(r)), [&](int j, int i) {
+        problem.cells += f == 0 && d(j, i) >= 0;
+        d(j, i) = std::min(d(j, i), 0) + (d(j, i) == 1);
+      });
+      problem.fields[f].push_back(d);
+    }
+  }
+  problem.seeds = find_seeds(ranks, problem.fields);
+  Distances distances(ranks, options.solver);
+  times.distances = timed([&] { distances.solve(problem); });
+  return times;
+}
+
 nlohmann::json run(const Wanted& wanted, const Session& session) {
   if (session.size() != 1) throw Error("virtual_pico: expected one process, found " + std::to_string(session.size()));
   const Problem problem =
@@ -117,8 +156,9 @@ nlohmann::json run(const Wanted& wanted, const Session& session) {
     if (print != first)
       throw Error("wrong result: fields on " + std::to_string(size) + " ranks differ from those on " +
                   std::to_string(wanted.ranks[0]));
-    const Traffic& sent = ranks.traffic();
+    const Traffic sent = ranks.traffic();
     const VirtualClock::Path path = ranks.clock()->critical();
+    const PartTimes parts = time_parts(ranks, grid, wanted.pico, in, out);
     json["runs"].push_back({{"ranks", size},
                             {"px", ranks.decomposition().px},
                             {"py", ranks.decomposition().py},
@@ -136,6 +176,9 @@ nlohmann::json run(const Wanted& wanted, const Session& session) {
                             {"moved_cells", report.moved_cells},
                             {"modelled_ms", 1e3 * path.time},
                             {"modelled_work_ms", 1e3 * path.work},
+                            {"modelled_geometry_ms", 1e3 * parts.geometry},
+                            {"modelled_distances_ms", 1e3 * parts.distances},
+                            {"modelled_melt_ms", 1e3 * parts.melt},
                             {"path_messages", path.messages},
                             {"path_collectives", path.collectives}});
   }
