@@ -105,7 +105,7 @@ const std::vector<Group>& table() {
         {"theta_ocean", &Options::theta_ocean, "K", "ocean temperature for PICO", 200, 330},
         {"salinity_ocean", &Options::salinity_ocean, "g/kg", "ocean salinity for PICO", 0, 50},
         {"energy", &Options::energy, "", "compute the temperature of the ice (auto: on, or as the run that is continued)",
-         -infinity, infinity, "off|on|auto"}}},
+         -infinity, infinity, "auto|on|off"}}},
       {"Ocean",
        {{"ocean", &Options::ocean, "", "melt below ice shelves (auto: none for dome, shelf, stream)", -infinity, infinity,
          "auto|pico|none"},
