@@ -8,9 +8,9 @@
 //         # | 7
 //
 // A message holds, per field, one word 3 n + form and what follows. The shortest form is taken:
-//   form 0   n changes         position, value
-//   form 1   n runs            position, 3 length + slope + 1, first value       values change by slope = -1, 0, 1 from cell to
-//   cell form 2   n cells           the whole strip
+//   form 0   n changes   position, value
+//   form 1   n runs      position, 3 length + slope + 1, first value: from cell to cell values change by slope = -1, 0, 1
+//   form 2   n cells     the whole strip
 // A message that has nothing to tell is empty.
 #pragma once
 

@@ -1,5 +1,6 @@
 // virtual_pico: whole PICO updates on P virtual ranks in one process: what they send, and how long they would take on a machine
-// that is described by four numbers (kernels/loggp.hpp). Nothing here is timed: the seconds are modelled. Prints one JSON object.
+// that is described by a few numbers (kernels/loggp.hpp). Nothing here is timed: the seconds are modelled. Prints one JSON
+// object.
 //
 //   virtual_pico -i antarctica_1km.nc -ranks 1,16,256,4096 -distance sweep          (perf/upsample.py makes such a file)
 //
