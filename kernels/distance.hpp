@@ -106,7 +106,7 @@ private:
     std::vector<std::int64_t> cells;
     if (problem.members.empty()) {
       std::vector<std::vector<std::int64_t>> mine;
-      for (int r = 0; r < m_ranks.local_size(); ++r) mine.push_back({cells_of_domain(m_ranks.patch(r), problem.fields, r)});
+      for (int r = 0; r < m_ranks.local_size(); ++r) mine.push_back({cells_of_domain(m_ranks, problem.fields, r)});
       cells = m_ranks.gather_all(mine, std::vector<int>(static_cast<std::size_t>(m_ranks.decomposition().size()), 1));
     } else {
       if (problem.members.size() != static_cast<std::size_t>(m_ranks.decomposition().size())) {
@@ -132,18 +132,6 @@ private:
     m_members.reset();
     if (m_takes_part) m_members = m_ranks.group(members);
     return cost;
-  }
-
-  static std::int64_t cells_of_domain(const Patch& p, const DistanceFields& fields, int local) {
-    std::int64_t cells = 0;
-    for (int j = 1; j <= p.ym; ++j) {
-      for (int i = 1; i <= p.xm; ++i) {
-        int outside = -1;
-        for (const auto& field : fields) outside &= field[local](j, i);
-        cells += outside >= 0;
-      }
-    }
-    return cells;
   }
 
   /// One maximum over all ranks: what the caller wants, who solved, rounds.

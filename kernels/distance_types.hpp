@@ -70,6 +70,20 @@ struct DistanceReport {
   std::vector<std::int64_t> maxima;              ///< of DistanceMaxima, over all ranks
 };
 
+/// Cells of the domains of all fields together, on one local rank.
+inline std::int64_t cells_of_domain(const Ranks& ranks, const DistanceFields& fields, int local) {
+  const Patch p = ranks.patch(local);
+  std::int64_t cells = 0;
+  for (int j = 1; j <= p.ym; ++j) {
+    for (int i = 1; i <= p.xm; ++i) {
+      int outside = -1; // stays negative if it is in all fields
+      for (const auto& field : fields) outside &= field[local](j, i);
+      cells += outside >= 0;
+    }
+  }
+  return cells;
+}
+
 /// Positions of the cells of value 1.
 inline DistanceSeeds find_seeds(const Ranks& ranks, const DistanceFields& fields) {
   DistanceSeeds seeds(fields.size());

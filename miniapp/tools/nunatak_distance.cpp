@@ -51,19 +51,10 @@ void assign(const DistanceFields& to, const DistanceFields& from) {
   }
 }
 
-/// Cells of the domain (those of all fields) on each local rank.
+/// Cells of the domain on each local rank.
 std::vector<std::int64_t> domain_cells(const Ranks& ranks, const DistanceFields& fields) {
   std::vector<std::int64_t> cells;
-  for (int r = 0; r < ranks.local_size(); ++r) {
-    const Patch p = ranks.patch(r);
-    cells.push_back(0);
-    for (int j = 1; j <= p.ym; ++j) {
-      for (int i = 1; i <= p.xm; ++i) {
-        const auto inside = [&](const auto& field) { return field[static_cast<std::size_t>(r)](j, i) >= 0; };
-        cells.back() += std::any_of(fields.begin(), fields.end(), inside);
-      }
-    }
-  }
+  for (int r = 0; r < ranks.local_size(); ++r) cells.push_back(cells_of_domain(ranks, fields, r));
   return cells;
 }
 
