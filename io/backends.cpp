@@ -1,7 +1,6 @@
-// Which ways of writing exist in this build; the only file that knows. See format.hpp.
+// Which ways of writing exist in this build; the only file that knows. See format.hpp and options.hpp.
 #include "io/error.hpp"
 #include "io/format.hpp"
-#include "io/writer.hpp"
 
 namespace nunatak::io {
 
@@ -9,23 +8,21 @@ namespace {
 
 struct Entry {
   const char* name;
-  OpenFormat open;
+  std::unique_ptr<Format> (*open)(MPI_Comm comm, const std::string& path, const Options& options);
 };
 
 constexpr Entry formats[] = {{"null", open_null}, {"serial", open_serial}, {"pnetcdf", open_pnetcdf}};
 
-void expect_only(const char* what, const std::string& found, const char* existing) {
-  if (found != existing) throw Error(std::string("output ") + what + ": expected " + existing + ", found '" + found + "'");
-}
-
 } // namespace
 
-OpenFormat find_format(const Options& options) {
-  expect_only("layout", options.layout, "native");
-  expect_only("transport", options.transport, "sync");
+OpenFormat find_format(MPI_Comm comm, const Options& options, const Topology&) {
+  check(options);
+  if (parse_layout(options).name != "native") throw Error("output layout: expected native, found '" + options.layout + "'");
   std::string names;
   for (const Entry& entry : formats) {
-    if (options.format == entry.name) return entry.open;
+    if (options.format == entry.name) {
+      return [=](const std::string& path) { return entry.open(comm, path, options); };
+    }
     names += (names.empty() ? "" : ", ") + std::string(entry.name);
   }
   throw Error("output format: expected one of " + names + "; found '" + options.format + "'");

@@ -4,9 +4,11 @@
 #include "io/error.hpp"
 #include "io/reader.hpp"
 
+#include <libdeflate.h>
 #include <nlohmann/json.hpp>
 #include <zlib.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -54,17 +56,16 @@ void write_all(int fd, const std::string& path, const char* data, std::size_t si
   }
 }
 
-/// One line, in one write, on the disk afterwards. A line that an earlier crash cut off is ended first.
-void append_line(const std::string& manifest, std::string line) {
+/// Lines, in one write, on the disk afterwards. A line that an earlier crash cut off is ended first.
+void append_lines(const std::string& manifest, std::string lines) {
   const bool is_new = !std::filesystem::exists(manifest);
   if (!is_new && std::filesystem::file_size(manifest) > 0) {
     std::ifstream in(manifest, std::ios::binary);
     in.seekg(-1, std::ios::end);
-    if (in.get() != '\n') line.insert(0, "\n");
+    if (in.get() != '\n') lines.insert(0, "\n");
   }
-  line += '\n';
   const Descriptor fd(manifest, O_WRONLY | O_CREAT | O_APPEND, "expected to append to the manifest");
-  write_all(fd, manifest, line.data(), line.size());
+  write_all(fd, manifest, lines.data(), lines.size());
   if (::fsync(fd) != 0) fail(manifest, "fsync");
   if (is_new) fsync_path(folder_of(manifest));
 }
@@ -72,7 +73,8 @@ void append_line(const std::string& manifest, std::string line) {
 std::string line_of(const ManifestEntry& e, const char* state) {
   return nlohmann::ordered_json{{"name", e.name}, {"size", e.size},       {"checksum", e.checksum},
                                 {"step", e.step}, {"records", e.records}, {"state", state}}
-      .dump();
+             .dump() +
+         "\n";
 }
 
 } // namespace
@@ -82,23 +84,43 @@ void fsync_path(const std::string& path) {
   if (::fsync(fd) != 0) fail(path, "fsync");
 }
 
-ManifestEntry checksum_file(const std::string& path) {
+void start_writeback(const std::string& path) {
+  const Descriptor fd(path, O_WRONLY, "expected to open it to write it to the disk");
+  ::sync_file_range(fd, 0, 0, SYNC_FILE_RANGE_WRITE); // advice: where it fails, fsync does all
+}
+
+std::uint32_t checksum_range(const std::string& path, std::uint64_t begin, std::uint64_t end) {
   const Descriptor fd(path, O_RDONLY, "expected to read it for its checksum");
   std::vector<unsigned char> buffer(1 << 20);
-  ManifestEntry entry;
-  uLong crc = crc32(0, nullptr, 0);
-  while (true) {
-    const ssize_t n = ::read(fd, buffer.data(), buffer.size());
+  std::uint32_t crc = libdeflate_crc32(0, nullptr, 0);
+  while (begin < end) {
+    const ssize_t n = ::pread(fd, buffer.data(), std::min<std::uint64_t>(buffer.size(), end - begin), static_cast<off_t>(begin));
     if (n < 0 && errno == EINTR) continue;
     if (n < 0) fail(path, "expected to read it for its checksum");
-    if (n == 0) break;
-    crc = crc32(crc, buffer.data(), static_cast<uInt>(n));
-    entry.size += static_cast<std::uint64_t>(n);
+    if (n == 0) throw Error("file '" + path + "': expected " + std::to_string(end) + " bytes, found " + std::to_string(begin));
+    crc = libdeflate_crc32(crc, buffer.data(), static_cast<std::size_t>(n));
+    begin += static_cast<std::uint64_t>(n);
   }
+  return crc;
+}
+
+std::uint32_t combine_checksums(std::uint32_t first, std::uint32_t second, std::uint64_t bytes) {
+  return static_cast<std::uint32_t>(crc32_combine(first, second, static_cast<z_off_t>(bytes)));
+}
+
+std::string checksum_text(std::uint32_t checksum) {
   char text[32];
-  std::snprintf(text, sizeof text, "crc32:%08lx", crc);
-  entry.checksum = text;
+  std::snprintf(text, sizeof text, "crc32:%08x", static_cast<unsigned>(checksum));
+  return text;
+}
+
+ManifestEntry checksum_file(const std::string& path) {
+  ManifestEntry entry;
   entry.name = std::filesystem::path(path).filename().string();
+  std::error_code error;
+  entry.size = std::filesystem::file_size(path, error);
+  if (error) throw Error("file '" + path + "': expected to read it for its checksum; found: " + error.message());
+  entry.checksum = checksum_text(checksum_range(path, 0, entry.size));
   return entry;
 }
 
@@ -106,12 +128,23 @@ std::string manifest_of(const std::string& path) {
   return (std::filesystem::path(path).parent_path() / "manifest.jsonl").string();
 }
 
-void commit_file(const std::string& temporary, const std::string& path, ManifestEntry entry) {
-  entry.name = std::filesystem::path(path).filename().string();
-  if (std::filesystem::exists(path)) append_line(manifest_of(path), line_of(entry, "intent"));
-  if (std::rename(temporary.c_str(), path.c_str()) != 0) fail(path, "expected to rename '" + temporary + "' to it");
+void commit_files(const std::vector<Commit>& files) {
+  std::string intents, committed;
+  for (const Commit& file : files) {
+    ManifestEntry entry = file.entry;
+    entry.name = std::filesystem::path(file.path).filename().string();
+    if (std::filesystem::exists(file.path)) intents += line_of(entry, "intent");
+    committed += line_of(entry, "committed");
+  }
+  if (files.empty()) return;
+  const std::string& path = files.front().path;
+  if (!intents.empty()) append_lines(manifest_of(path), intents);
+  for (const Commit& file : files) {
+    if (std::rename(file.temporary.c_str(), file.path.c_str()) != 0)
+      fail(file.path, "expected to rename '" + file.temporary + "' to it");
+  }
   fsync_path(folder_of(path));
-  append_line(manifest_of(path), line_of(entry, "committed"));
+  append_lines(manifest_of(path), committed);
 }
 
 std::uint64_t copy_file(const std::string& from, const std::string& to) {

@@ -24,11 +24,25 @@ struct ManifestEntry {
 /// Flush a file or folder to the disk.
 void fsync_path(const std::string& path);
 
-/// zlib's CRC-32 of a whole file, streamed through a buffer of 1 MiB, and the size of the file.
+/// Ask the system to begin writing a file to the disk, without waiting.
+void start_writeback(const std::string& path);
+
+/// CRC-32 (zlib's polynomial) of the bytes begin <= n < end of a file, streamed through a buffer of 1 MiB.
+std::uint32_t checksum_range(const std::string& path, std::uint64_t begin, std::uint64_t end);
+/// Of two neighbouring ranges, the second of `bytes`.
+std::uint32_t combine_checksums(std::uint32_t first, std::uint32_t second, std::uint64_t bytes);
+/// "crc32:89abcdef"
+std::string checksum_text(std::uint32_t checksum);
+/// Of a whole file: name, size and checksum.
 ManifestEntry checksum_file(const std::string& path);
 
-/// Rename `temporary` to `path` durably and append `entry` to manifest.jsonl in the same folder, durably.
-void commit_file(const std::string& temporary, const std::string& path, ManifestEntry entry);
+/// A file that is complete under `temporary`, and is to be `path`.
+struct Commit {
+  std::string temporary, path;
+  ManifestEntry entry; ///< its name is not looked at
+};
+/// Rename all, durably, and append their lines to manifest.jsonl in the same folder, durably. One fsync of the folder.
+void commit_files(const std::vector<Commit>& files);
 
 /// Copy a file, by reference where the file system can; returns its bytes.
 std::uint64_t copy_file(const std::string& from, const std::string& to);

@@ -6,24 +6,41 @@
 // on the error afterwards.
 #pragma once
 
+#include "io/options.hpp"
 #include "io/pack.hpp"
 #include "io/schema.hpp"
+#include "io/topology.hpp"
 
 #include <mpi.h>
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
+#include <vector>
 
 namespace nunatak::io {
 
-struct Options; // writer.hpp
+/// What this rank has done so far.
+struct Work {
+  std::int64_t written_bytes = 0;      ///< handed to the file system
+  std::int64_t written_operations = 0; ///< library calls that did so
+  std::int64_t moved_bytes = 0;        ///< of values that the library moved within the file to make room for definitions (rank 0)
+  std::int64_t messages = 0;           ///< sent to other ranks by a layout
+  std::int64_t message_bytes = 0;
+  std::int64_t off_node_bytes = 0; ///< of them, to other (virtual) nodes
+  double exchange_seconds = 0.0;   ///< in which a layout moved values between ranks
+};
 
-/// What this rank has handed to the file system so far, and in how many library calls.
-struct Written {
-  std::int64_t bytes = 0;
-  std::int64_t operations = 0;
+Work& operator+=(Work& a, const Work& b);
+Work operator-(Work a, const Work& b);
+
+/// A file on disk: its name is the path followed by `suffix`.
+struct Part {
+  std::string suffix;
+  int owner = shared; ///< the rank that wrote it alone
+  static constexpr int shared = -1;
 };
 
 class Format {
@@ -41,21 +58,21 @@ public:
   virtual void flush() = 0;
   virtual void close() = 0;
 
-  virtual Written written() const = 0;
+  virtual Work work() const = 0;
   /// The MPI-IO hints in effect, as far as the libraries tell them, and "mpi_io": ROMIO or OMPIO. Empty without MPI-IO.
   virtual std::map<std::string, std::string> hints() const { return {}; }
-  /// False if nothing is written to disk: then there is nothing to rename or to list in the manifest.
-  virtual bool has_file() const { return true; }
+  /// The files on disk, the same list on every rank: one; none if nothing is written; or one per aggregator.
+  virtual std::vector<Part> parts() const { return {Part{}}; }
 };
 
 /// Create (or overwrite) a file.
-using OpenFormat = std::unique_ptr<Format> (*)(MPI_Comm comm, const std::string& path, const Options& options);
-
 std::unique_ptr<Format> open_null(MPI_Comm comm, const std::string& path, const Options& options);
 std::unique_ptr<Format> open_serial(MPI_Comm comm, const std::string& path, const Options& options);
 std::unique_ptr<Format> open_pnetcdf(MPI_Comm comm, const std::string& path, const Options& options);
 
-/// The format that `options` name. Error naming what exists if the format, layout or transport is not there. See backends.cpp.
-OpenFormat find_format(const Options& options);
+using OpenFormat = std::function<std::unique_ptr<Format>(const std::string& path)>;
+
+/// The way of writing that `options` name: a format, wrapped in a layout. See backends.cpp. `comm` must outlive what it returns.
+OpenFormat find_format(MPI_Comm comm, const Options& options, const Topology& topology);
 
 } // namespace nunatak::io

@@ -12,8 +12,8 @@ public:
   void wait() override {}
   void flush() override {}
   void close() override {}
-  Written written() const override { return {}; }
-  bool has_file() const override { return false; }
+  Work work() const override { return {}; }
+  std::vector<Part> parts() const override { return {}; }
 };
 
 } // namespace

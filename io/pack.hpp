@@ -19,6 +19,8 @@ struct Piece {
   const std::byte* data = nullptr;       ///< the value at `start`
   Type type = Type::float64;             ///< of the elements in memory
   bool empty = false;                    ///< this rank has nothing to write; start, count and stride may be absent
+  /// Contiguous, of the file's type and unchanged until wait(): a format need not copy it. The same on all ranks.
+  bool lasting = false;
 
   std::size_t elements() const;
 };

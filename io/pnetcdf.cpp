@@ -1,14 +1,14 @@
 // The format `pnetcdf`: every rank writes its own block with PnetCDF, CDF-5. See format.hpp.
 //
 // post() packs a copy and queues it (ncmpi_iput_vara); wait() is one collective ncmpi_wait_all per record, in which MPI-IO
-// merges the blocks of all variables and ranks. Copies are bounded: what exceeds Options::buffer_bytes per rank (of a record, or
+// merges the blocks of all variables and ranks. Copies are bounded: what exceeds Options::buffer per rank (of a record, or
 // of one variable) is written in several waits, decided from sizes that all ranks know.
 #include "io/durable.hpp"
 #include "io/error.hpp"
 #include "io/format.hpp"
 #include "io/mpi_io.hpp"
 #include "io/nc_type.hpp"
-#include "io/writer.hpp"
+#include "io/options.hpp"
 
 #include <pnetcdf.h>
 
@@ -42,7 +42,7 @@ public:
   Pnetcdf(MPI_Comm comm, const std::string& path, const Options& options) : m_path(path), m_options(options) {
     int size = 1;
     MPI_Comm_size(comm, &size);
-    m_limit = std::max<std::int64_t>(1, static_cast<std::int64_t>(options.buffer_bytes) * size);
+    m_limit = std::max<std::int64_t>(1, static_cast<std::int64_t>(options.buffer) * size);
     MPI_Info info = MPI_INFO_NULL;
     MPI_Info_create(&info);
     for (const auto& [key, value] : options.hints) MPI_Info_set(info, key.c_str(), value.c_str());
@@ -71,8 +71,8 @@ public:
       for (const auto& a : v.attributes) put_attribute(id, v.name, a.name, own_type(a, v));
     }
     for (const auto& a : schema.attributes) put_attribute(NC_GLOBAL, "", a.name, a.value);
-    const auto alignment = static_cast<MPI_Offset>(m_options.alignment);
-    check(ncmpi__enddef(m_ncid, static_cast<MPI_Offset>(m_options.header_bytes), alignment, 0, alignment), "header");
+    const auto alignment = static_cast<MPI_Offset>(m_options.align);
+    check(ncmpi__enddef(m_ncid, static_cast<MPI_Offset>(m_options.header), alignment, 0, alignment), "header");
     read_hints();
   }
 
@@ -94,7 +94,7 @@ public:
   }
   void flush() override { check(ncmpi_sync(m_ncid), "flush"); }
   void close() override { check(ncmpi_close(m_ncid), "close"); }
-  Written written() const override { return m_written; }
+  Work work() const override { return m_work; }
   std::map<std::string, std::string> hints() const override { return m_hints; }
 
 private:
@@ -177,8 +177,8 @@ private:
     m_used = 0;
     m_pending = 0;
     MPI_Offset size = 0;
-    if (ncmpi_inq_put_size(m_ncid, &size) == NC_NOERR) m_written.bytes = size;
-    m_written.operations += 1;
+    if (ncmpi_inq_put_size(m_ncid, &size) == NC_NOERR) m_work.written_bytes = size;
+    m_work.written_operations += 1;
   }
 
   /// What PnetCDF uses, and the MPI-IO hints as far as the MPI library tells (Open MPI: only those that were given).
@@ -209,7 +209,7 @@ private:
   std::int64_t m_pending = 0, m_limit = 0; ///< bytes posted since the last wait, over all ranks
   std::map<std::string, std::string> m_hints;
   std::string m_error;
-  Written m_written;
+  Work m_work;
 };
 
 } // namespace

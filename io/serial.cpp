@@ -1,7 +1,7 @@
 // The format `serial`: rank 0 gathers and writes with serial NetCDF-C, CDF-5. See format.hpp.
 //
 // Bounded memory: a variable is gathered in slabs along its slowest dimension, so that rank 0 never holds more than twice
-// Options::slab_bytes (at least one index of that dimension) beyond its own part.
+// Options::slab (at least one index of that dimension) beyond its own part.
 //
 //   ranks 0..3        staging (order of ranks)     slab (order of the file)     file
 //   |0|1|  pack ->    |0 0 0|1 1|2 2 2|3 3|   ->   0 0 0 1 1              ->    nc_put_vara
@@ -9,7 +9,7 @@
 #include "io/error.hpp"
 #include "io/format.hpp"
 #include "io/nc_type.hpp"
-#include "io/writer.hpp"
+#include "io/options.hpp"
 
 #include <netcdf.h>
 
@@ -77,7 +77,7 @@ public:
       for (const auto& a : v.attributes) put_attribute(id, v.name, a.name, own_type(a, v));
     }
     for (const auto& a : schema.attributes) put_attribute(NC_GLOBAL, "", a.name, a.value);
-    check(nc__enddef(m_ncid, m_options.header_bytes, m_options.alignment, 0, m_options.alignment), "header");
+    check(nc__enddef(m_ncid, m_options.header, m_options.align, 0, m_options.align), "header");
   }
 
   void post(std::size_t v, const Piece& piece) override {
@@ -88,7 +88,7 @@ public:
     if (shape.size() <= d) return write_slab(v, piece, pieces);
     std::size_t slice_bytes = bytes_of(variable.type);
     for (std::size_t n = d + 1; n < shape.size(); ++n) slice_bytes *= shape[n];
-    const std::size_t step = std::max<std::size_t>(1, m_options.slab_bytes / slice_bytes);
+    const std::size_t step = std::max<std::size_t>(1, m_options.slab / slice_bytes);
     for (std::size_t first = 0; first < shape[d]; first += step) {
       std::vector<Piece> parts;
       for (const Piece& p : pieces) parts.push_back(slice(p, d, first, first + step));
@@ -106,7 +106,7 @@ public:
     m_ncid = -1;
     check(nc_close(ncid), "close");
   }
-  Written written() const override { return m_written; }
+  Work work() const override { return m_work; }
 
 private:
   void check(int status, const std::string& what) const {
@@ -193,8 +193,8 @@ private:
 
   void write(std::size_t v, const Piece& part, const std::byte* data, std::size_t bytes) {
     const int status = nc_put_vara(m_ncid, m_ids[v], part.start.data(), part.count.data(), data);
-    m_written.bytes += static_cast<std::int64_t>(part.elements() * bytes);
-    m_written.operations += 1;
+    m_work.written_bytes += static_cast<std::int64_t>(part.elements() * bytes);
+    m_work.written_operations += 1;
     if (status != NC_NOERR && m_error.empty()) { // the other ranks still wait for the next slab: keep it
       m_error = "file '" + m_path + "': variable '" + m_schema->variables[v].name +
                 "': expected to write it; found: " + nc_strerror(status);
@@ -214,7 +214,7 @@ private:
   std::vector<int> m_ids;
   std::vector<std::byte> m_packed, m_staging, m_slab;
   std::string m_error;
-  Written m_written;
+  Work m_work;
 };
 
 } // namespace

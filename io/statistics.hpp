@@ -2,6 +2,8 @@
 // report.
 #pragma once
 
+#include "io/format.hpp"
+
 #include <mpi.h>
 
 #include <array>
@@ -14,16 +16,17 @@ enum class Phase {
   open,     ///< create the file
   define,   ///< write the header
   post,     ///< put: copy, send or write the values
+  exchange, ///< layouts: move the values to the ranks that write them
   wait,     ///< finish what was posted (one wait_all per record)
   flush,    ///< library buffers to the operating system
   close,    ///< close in the library
   copy,     ///< append-type files: copy of the file that is about to be committed
+  checksum, ///< read the file once more for the manifest, while the system writes it to the disk
   fsync,    ///< fsync of the file, rename, fsync of the folder: durable
-  checksum, ///< read the file once more for the manifest
 };
-constexpr std::size_t n_phases = 9;
-constexpr std::array<const char*, n_phases> phase_names = {"open",  "define", "post",  "wait",    "flush",
-                                                           "close", "copy",   "fsync", "checksum"};
+constexpr std::size_t n_phases = 10;
+constexpr std::array<const char*, n_phases> phase_names = {"open",  "define", "post", "exchange", "wait",
+                                                           "flush", "close",  "copy", "checksum", "fsync"};
 
 /// Sums on one rank.
 struct Statistics {
@@ -33,8 +36,7 @@ struct Statistics {
     std::int64_t operations = 0; ///< calls
   };
   std::array<Entry, n_phases> phases{};
-  std::int64_t written_bytes = 0;      ///< handed to the file system by this rank, copies included
-  std::int64_t written_operations = 0; ///< library calls that did so, and copies
+  Work work; ///< of the format and the layout; copies of files for a commit are among the written bytes
 
   Entry& operator[](Phase phase) { return phases[static_cast<std::size_t>(phase)]; }
   const Entry& operator[](Phase phase) const { return phases[static_cast<std::size_t>(phase)]; }
@@ -48,7 +50,7 @@ struct Summary {
     std::int64_t bytes = 0, operations = 0;
   };
   std::array<Entry, n_phases> phases{};
-  std::int64_t written_bytes = 0, written_operations = 0;
+  Work work; ///< the sum; exchange_seconds is not filled: see the phase
 
   const Entry& operator[](Phase phase) const { return phases[static_cast<std::size_t>(phase)]; }
 };

@@ -3,6 +3,7 @@
 
 #include "io/classic_header.hpp"
 #include "io/durable.hpp"
+#include "io/shared_checksums.hpp"
 
 #include <algorithm>
 #include <climits>
@@ -18,25 +19,27 @@ constexpr const char* commit_suffix = ".commit"; // of the copy that is about to
 
 } // namespace
 
-std::unique_ptr<Writer> make_writer(MPI_Comm comm, const Options& options) {
-  return std::make_unique<Writer>(comm, options, find_format(options));
-}
+std::unique_ptr<Writer> make_writer(MPI_Comm comm, const Options& options) { return std::make_unique<Writer>(comm, options); }
+
+Writer::Writer(MPI_Comm comm, Options options)
+    : m_comm(comm), m_options(std::move(options)), m_topology(make_topology(comm, m_options.ranks_per_node)),
+      m_open(find_format(comm, m_options, m_topology)) {}
 
 std::unique_ptr<File> Writer::open(const std::string& path, const Schema& schema, FileOptions file_options) {
-  return std::make_unique<File>(m_comm, path, schema, file_options, m_options, m_open, m_statistics);
+  return std::make_unique<File>(m_comm, path, schema, file_options, m_open, m_topology, m_statistics);
 }
 
 /// Run f, add its time to `phase`.
 template <class F> void File::timed(Phase phase, const F& f) {
   const double start = MPI_Wtime();
   f();
-  const Written before = m_written;
-  if (m_format) m_written = m_format->written();
+  const Work before = m_work;
+  if (m_format) m_work = m_format->work();
   Statistics step;
-  step[phase].seconds = MPI_Wtime() - start;
+  step.work = m_work - before;
+  step[phase].seconds = MPI_Wtime() - start - step.work.exchange_seconds;
   step[phase].operations = 1;
-  step.written_bytes = m_written.bytes - before.bytes;
-  step.written_operations = m_written.operations - before.operations;
+  if (step.work.exchange_seconds > 0.0) step[Phase::exchange] = {step.work.exchange_seconds, step.work.message_bytes, 1};
   m_statistics += step;
   m_total += step;
 }
@@ -57,10 +60,10 @@ template <class F> void File::keep_error(const F& f) {
   }
 }
 
-File::File(MPI_Comm comm, std::string path, Schema schema, FileOptions file_options, const Options& options, OpenFormat open,
-           Statistics& total)
+File::File(MPI_Comm comm, std::string path, Schema schema, FileOptions file_options, const OpenFormat& open,
+           const Topology& topology, Statistics& total)
     : m_comm(comm), m_path(std::move(path)), m_temporary(m_path + ".tmp"), m_schema(std::move(schema)),
-      m_file_options(file_options), m_put(m_schema.variables.size(), 0), m_total(total) {
+      m_file_options(file_options), m_put(m_schema.variables.size(), 0), m_total(total), m_topology(topology) {
   MPI_Comm_rank(comm, &m_rank);
   try {
     m_schema.validate();
@@ -70,7 +73,7 @@ File::File(MPI_Comm comm, std::string path, Schema schema, FileOptions file_opti
   agree(comm, [&] {
     if (m_rank == 0) check_name();
   });
-  together(Phase::open, [&] { m_format = open(m_comm, m_temporary, options); });
+  together(Phase::open, [&] { m_format = open(m_temporary); });
   together(Phase::define, [&] { m_format->define(m_schema); });
 }
 
@@ -171,7 +174,8 @@ void File::wait() {
 /// See FileOptions: so many more records, and half as many again as the last commit had.
 bool File::is_time_to_commit() const {
   const std::int64_t every = m_file_options.commit_every, more = m_ended - m_committed;
-  return m_file_options.kind == FileKind::append && every > 0 && more >= every && 2 * more >= m_committed && m_format->has_file();
+  return m_file_options.kind == FileKind::append && every > 0 && more >= every && 2 * more >= m_committed &&
+         !m_format->parts().empty();
 }
 
 void File::end_record(std::int64_t step) {
@@ -181,22 +185,36 @@ void File::end_record(std::int64_t step) {
   m_committed = m_ended;
   check_complete();
   together(Phase::flush, [&] { m_format->flush(); });
-  const std::string copy = m_path + commit_suffix;
-  Statistics copied;
+  const std::string copied = m_path + commit_suffix;
   try {
-    together(Phase::copy, [&] {
-      if (m_rank != 0) return;
-      copied[Phase::copy].bytes = static_cast<std::int64_t>(copy_file(m_temporary, copy));
-      copied.written_bytes = copied[Phase::copy].bytes;
-      copied.written_operations = 1;
-    });
-    m_statistics += copied;
-    m_total += copied;
-    commit(copy, step);
+    copy(copied);
+    commit(copied, step);
   } catch (const Error&) { // on all ranks
-    if (m_rank == 0) std::remove(copy.c_str());
+    for (const Part& part : my_parts()) std::remove((copied + part.suffix).c_str());
     throw;
   }
+}
+
+/// The files that this rank takes care of: its own, and on rank 0 those that are shared.
+std::vector<Part> File::my_parts() const {
+  std::vector<Part> mine;
+  for (const Part& part : m_format->parts()) {
+    if (m_rank == std::max(part.owner, 0)) mine.push_back(part);
+  }
+  return mine;
+}
+
+void File::copy(const std::string& to) {
+  Statistics copied;
+  together(Phase::copy, [&] {
+    for (const Part& part : my_parts()) {
+      copied.work.written_bytes += static_cast<std::int64_t>(copy_file(m_temporary + part.suffix, to + part.suffix));
+      copied.work.written_operations += 1;
+    }
+  });
+  copied[Phase::copy].bytes = copied.work.written_bytes;
+  m_statistics += copied;
+  m_total += copied;
 }
 
 void File::sync() {
@@ -207,30 +225,45 @@ void File::sync() {
 void File::close(std::int64_t step) {
   wait();
   check_complete();
-  together(Phase::flush, [&] { m_format->flush(); });
   together(Phase::close, [&] { m_format->close(); });
   m_closed = true;
-  if (!m_format->has_file()) return;
-  commit(m_temporary, step);
+  if (!m_format->parts().empty()) commit(m_temporary, step);
 }
 
-/// `temporary` is complete and closed: make it durable under its final name.
+/// `temporary` (and its suffixes) is complete and closed: make it durable under its final name. While the system writes it to
+/// the disk, all ranks read it once more, each its share, for the checksum. Then fsync on every node: on a parallel file system
+/// each has written data of its own that the others cannot flush.
 void File::commit(const std::string& temporary, std::int64_t step) {
+  const std::vector<Part> parts = m_format->parts();
+  SharedChecksums checksums(m_comm, temporary, parts);
+  together(Phase::checksum, [&] {
+    for (const Part& part : my_parts()) {
+      zero_padding(temporary + part.suffix);
+      start_writeback(temporary + part.suffix);
+    }
+    checksums.measure();
+  });
+  checksums.share_sizes();
+  Statistics read;
+  together(Phase::checksum, [&] { read[Phase::checksum].bytes = checksums.read(); });
+  m_statistics += read;
+  m_total += read;
+  const std::vector<ManifestEntry> entries = checksums.gather();
+  together(Phase::fsync, [&] {
+    for (const Part& part : parts) {
+      if (part.owner == m_rank || (part.owner == Part::shared && m_topology.is_first(m_rank)))
+        fsync_path(temporary + part.suffix);
+    }
+  });
   together(Phase::fsync, [&] {
     if (m_rank != 0) return;
-    zero_padding(temporary);
-    fsync_path(temporary);
-  });
-  ManifestEntry entry;
-  together(Phase::checksum, [&] {
-    if (m_rank == 0) entry = checksum_file(temporary);
-  });
-  m_statistics[Phase::checksum].bytes += static_cast<std::int64_t>(entry.size);
-  m_total[Phase::checksum].bytes += static_cast<std::int64_t>(entry.size);
-  entry.step = step;
-  entry.records = m_records;
-  together(Phase::fsync, [&] {
-    if (m_rank == 0) commit_file(temporary, m_path, entry);
+    std::vector<Commit> files;
+    for (std::size_t p = 0; p < parts.size(); ++p) {
+      files.push_back({temporary + parts[p].suffix, m_path + parts[p].suffix, entries[p]});
+      files.back().entry.step = step;
+      files.back().entry.records = m_records;
+    }
+    commit_files(files);
   });
 }
 

@@ -17,8 +17,10 @@
 
 #include "io/error.hpp"
 #include "io/format.hpp"
+#include "io/options.hpp"
 #include "io/schema.hpp"
 #include "io/statistics.hpp"
+#include "io/topology.hpp"
 
 #include <map>
 #include <memory>
@@ -26,18 +28,6 @@
 #include <vector>
 
 namespace nunatak::io {
-
-/// How files are written. The defaults suit a workstation.
-struct Options {
-  std::string format = "pnetcdf";           ///< null, serial, pnetcdf
-  std::string layout = "native";            ///< native: each rank's own box
-  std::string transport = "sync";           ///< sync: the compute ranks write
-  std::size_t slab_bytes = 16 << 20;        ///< serial: rank 0 gathers this much at a time
-  std::size_t buffer_bytes = 256 << 20;     ///< pnetcdf: mean bytes per rank of copies that wait for the end of the record
-  std::size_t header_bytes = 8192;          ///< space kept free in the header (h_minfree)
-  std::size_t alignment = 4;                ///< of the first value of fixed-size and of record data (bytes)
-  std::map<std::string, std::string> hints; ///< MPI-IO hints (pnetcdf)
-};
 
 enum class FileKind {
   once,   ///< one state, written and closed: snapshot, result
@@ -62,7 +52,7 @@ struct Block {
 
 class File {
 public:
-  File(MPI_Comm comm, std::string path, Schema schema, FileOptions file_options, const Options& options, OpenFormat open,
+  File(MPI_Comm comm, std::string path, Schema schema, FileOptions file_options, const OpenFormat& open, const Topology& topology,
        Statistics& total);
   File(const File&) = delete;
   File& operator=(const File&) = delete;
@@ -109,6 +99,8 @@ private:
   bool is_time_to_commit() const;
   void check_name() const;
   void check_complete() const;
+  std::vector<Part> my_parts() const;
+  void copy(const std::string& to);
   void commit(const std::string& temporary, std::int64_t step);
   [[noreturn]] void fail(const std::string& what) const;
 
@@ -124,16 +116,17 @@ private:
   std::int64_t m_committed = 0;    ///< records ended at the last commit
   std::string m_error;             ///< the first error of this rank that the others do not know yet
   bool m_closed = false;
-  Written m_written;
+  Work m_work;
   Statistics m_statistics;
   Statistics& m_total; ///< the writer's
+  const Topology& m_topology;
 };
 
 /// Opens files; sums their statistics. Must outlive its files.
 class Writer {
 public:
-  Writer(MPI_Comm comm, Options options, OpenFormat open_format)
-      : m_comm(comm), m_options(std::move(options)), m_open(open_format) {}
+  /// Collective. See make_writer.
+  Writer(MPI_Comm comm, Options options);
 
   /// Create path.tmp and write its header. Error on every rank if that is not possible, or if `path` is a folder (or else not a
   /// regular file) or longer than the file system takes with ".commit" after it.
@@ -146,11 +139,13 @@ public:
 private:
   MPI_Comm m_comm;
   Options m_options;
+  Topology m_topology;
   OpenFormat m_open;
   Statistics m_statistics;
 };
 
-/// `comm` must outlive the writer. Error if the format, layout or transport does not exist, naming those that do.
+/// Collective. `comm` must outlive the writer. Error if a choice does not exist, naming those that do, or if choices do not work
+/// together, saying why.
 std::unique_ptr<Writer> make_writer(MPI_Comm comm, const Options& options);
 
 } // namespace nunatak::io

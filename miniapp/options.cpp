@@ -21,10 +21,10 @@ namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
-using Member = std::variant<int Options::*, double Options::*, bool Options::*, std::string Options::*>;
+using Member = std::variant<int Options::*, double Options::*, bool Options::*, std::string Options::*, const io::Knob*>;
 
 struct Entry {
-  const char* name;
+  std::string name;
   Member member;
   const char* unit; ///< of numbers; "" if none
   const char* doc;
@@ -37,9 +37,18 @@ struct Group {
   std::vector<Entry> entries;
 };
 
+/// The knobs of the io room.
+Group knob_group() {
+  Group group{"How files are written: see docs/output.md", {}};
+  for (const io::Knob& knob : io::knobs()) {
+    group.entries.push_back({std::string("io_") + knob.name, &knob, "", knob.doc, -infinity, infinity, knob.words});
+  }
+  return group;
+}
+
 // The one table of options.
-const std::vector<Group>& table() {
-  static const std::vector<Group> groups = {
+std::vector<Group> make_table() {
+  return {
       {"Where the run starts",
        {{"i", &Options::input, "", "NetCDF file with thk and topg, or a file written by nunatak, which continues that run"},
         {"init", &Options::init, "", "initial state without a file", -infinity, infinity, "dome|shelf|stream|marine"},
@@ -131,32 +140,37 @@ const std::vector<Group>& table() {
         {"spatial_vars", &Options::spatial_vars, "", "variables of the spatial file, separated by commas"},
         {"spatial_every", &Options::spatial_every, "year", "time between maps", 0},
         {"timeseries_file", &Options::timeseries_file, "", "scalars at every time step"},
-        {"io_format", &Options::io_format, "", "who writes", -infinity, infinity, "null|serial|pnetcdf"},
-        {"io_layout", &Options::io_layout, "", "how data move between ranks before they are written", -infinity, infinity,
-         "native"},
-        {"io_transport", &Options::io_transport, "", "when they are written", -infinity, infinity, "sync"},
         {"io_commit_every", &Options::io_commit_every, "",
          "a growing file is made durable after so many more records, and half as many again (0: at its end)", 0},
         {"report", &Options::report, "", "JSON report of times, iterations, bytes, versions"},
         {"progress", &Options::progress, "",
          "progress and an estimate of the end on standard error (auto: if that is a terminal)", -infinity, infinity,
          "auto|on|off"},
-        {"verbose", &Options::verbose, "", "print one line per time step and the table of times"}}}};
+        {"verbose", &Options::verbose, "", "print one line per time step and the table of times"}}},
+      knob_group()};
+}
+
+const std::vector<Group>& table() {
+  static const std::vector<Group> groups = make_table();
   return groups;
 }
 
 std::string text_of(const Options& options, const Entry& entry) {
   return std::visit(
       [&](auto member) -> std::string {
-        using T = std::decay_t<decltype(options.*member)>;
-        if constexpr (std::is_same_v<T, bool>) {
-          return options.*member ? "true" : "false";
-        } else if constexpr (std::is_same_v<T, std::string>) {
-          return options.*member;
+        if constexpr (std::is_same_v<decltype(member), const io::Knob*>) {
+          return io::knob_text(options.io, *member);
         } else {
-          std::ostringstream s;
-          s << options.*member;
-          return s.str();
+          using T = std::decay_t<decltype(options.*member)>;
+          if constexpr (std::is_same_v<T, bool>) {
+            return options.*member ? "true" : "false";
+          } else if constexpr (std::is_same_v<T, std::string>) {
+            return options.*member;
+          } else {
+            std::ostringstream s;
+            s << options.*member;
+            return s.str();
+          }
         }
       },
       entry.member);
@@ -181,32 +195,40 @@ void set(Options& options, const Entry& entry, const std::string& value, bool ha
     if (!(number >= entry.min && number <= entry.max))
       throw Error(what + ": " + expected_range(entry) + ", found '" + value + "'");
   };
+  if (const auto* knob = std::get_if<const io::Knob*>(&entry.member)) {
+    if (!has_value && !std::holds_alternative<bool io::Options::*>((*knob)->member))
+      throw Error(what + ": expected a value, found none");
+    io::set_knob(options.io, **knob, has_value ? value : "yes", what);
+    return;
+  }
   std::visit(
       [&](auto member) {
-        using T = std::decay_t<decltype(options.*member)>;
-        if constexpr (std::is_same_v<T, bool>) {
-          if (!has_value || is_word_of(value, "true|yes|on|1")) {
-            options.*member = true;
-          } else if (is_word_of(value, "false|no|off|0")) {
-            options.*member = false;
+        if constexpr (!std::is_same_v<decltype(member), const io::Knob*>) {
+          using T = std::decay_t<decltype(options.*member)>;
+          if constexpr (std::is_same_v<T, bool>) {
+            if (!has_value || is_word_of(value, "true|yes|on|1")) {
+              options.*member = true;
+            } else if (is_word_of(value, "false|no|off|0")) {
+              options.*member = false;
+            } else {
+              throw Error(what + ": expected true or false, found '" + value + "'");
+            }
+          } else if constexpr (std::is_same_v<T, std::string>) {
+            if (!has_value || value.empty()) throw Error(what + ": expected a value, found none");
+            if (entry.words[0] != '\0' && !is_word_of(value, entry.words)) {
+              throw Error(what + ": expected one of " + entry.words + ", found '" + value + "'");
+            }
+            options.*member = value;
           } else {
-            throw Error(what + ": expected true or false, found '" + value + "'");
+            if (!has_value || value.empty()) throw Error(what + ": expected a number, found none");
+            const double number = parse_quantity(value, entry.unit, what);
+            in_range(number);
+            if constexpr (std::is_same_v<T, int>) {
+              if (number != std::floor(number) || std::fabs(number) > 2e9)
+                throw Error(what + ": expected a whole number, found '" + value + "'");
+            }
+            options.*member = static_cast<T>(number);
           }
-        } else if constexpr (std::is_same_v<T, std::string>) {
-          if (!has_value || value.empty()) throw Error(what + ": expected a value, found none");
-          if (entry.words[0] != '\0' && !is_word_of(value, entry.words)) {
-            throw Error(what + ": expected one of " + entry.words + ", found '" + value + "'");
-          }
-          options.*member = value;
-        } else {
-          if (!has_value || value.empty()) throw Error(what + ": expected a number, found none");
-          const double number = parse_quantity(value, entry.unit, what);
-          in_range(number);
-          if constexpr (std::is_same_v<T, int>) {
-            if (number != std::floor(number) || std::fabs(number) > 2e9)
-              throw Error(what + ": expected a whole number, found '" + value + "'");
-          }
-          options.*member = static_cast<T>(number);
         }
       },
       entry.member);
@@ -280,6 +302,7 @@ void check_together(const Options& o) {
       }
     }
   }
+  io::check(o.io);
   need(o.spatial_file.empty() || o.spatial_every > 0.0, "option -spatial_every: expected a positive time with -spatial_file");
 }
 
@@ -337,7 +360,17 @@ void print_help(std::ostream& out) {
 nlohmann::json to_json(const Options& options) {
   nlohmann::json json;
   for (const Group& group : table()) {
-    for (const Entry& entry : group.entries) std::visit([&](auto member) { json[entry.name] = options.*member; }, entry.member);
+    for (const Entry& entry : group.entries) {
+      std::visit(
+          [&](auto member) {
+            if constexpr (std::is_same_v<decltype(member), const io::Knob*>) {
+              json[entry.name] = io::knob_text(options.io, *member);
+            } else {
+              json[entry.name] = options.*member;
+            }
+          },
+          entry.member);
+    }
   }
   return json;
 }

@@ -6,6 +6,8 @@
 // error.
 #pragma once
 
+#include "io/options.hpp"
+
 #include <nlohmann/json.hpp>
 
 #include <iosfwd>
@@ -78,9 +80,7 @@ struct Options {
   std::string spatial_vars = "thk,usurf,mask,velsurf_mag";
   double spatial_every = 1.0; // a
   std::string timeseries_file;
-  std::string io_format = "pnetcdf";
-  std::string io_layout = "native";
-  std::string io_transport = "sync";
+  io::Options io; // -io_<knob>
   int io_commit_every = 10;
   std::string report;
   std::string progress = "auto";

@@ -62,11 +62,7 @@ Output::Output(const Options& options, const Grid& grid, MpiRanks& ranks, double
                   ")");
     }
   }
-  io::Options io_options;
-  io_options.format = options.io_format;
-  io_options.layout = options.io_layout;
-  io_options.transport = options.io_transport;
-  m_writer = io::make_writer(ranks.comm(), io_options);
+  m_writer = io::make_writer(ranks.comm(), options.io);
 
   Timers::Scope scope(m_timers, "output: open");
   if (!options.spatial_file.empty()) {
@@ -207,13 +203,11 @@ void Output::finish(double time, std::int64_t step, const FieldList& restart, co
 
 nlohmann::json Output::report() const {
   const io::Summary s = io::summarize(m_ranks.comm(), m_writer->statistics());
-  nlohmann::json json = {{"format", m_options.io_format},
-                         {"layout", m_options.io_layout},
-                         {"transport", m_options.io_transport},
-                         {"mpi_io", io::mpi_io_name()},
-                         {"files", m_files},
-                         {"written_bytes", s.written_bytes},
-                         {"written_operations", s.written_operations}};
+  nlohmann::json json = {{"mpi_io", io::mpi_io_name()},           {"files", m_files},
+                         {"written_bytes", s.work.written_bytes}, {"written_operations", s.work.written_operations},
+                         {"moved_bytes", s.work.moved_bytes},     {"messages", s.work.messages},
+                         {"message_bytes", s.work.message_bytes}, {"off_node_bytes", s.work.off_node_bytes}};
+  for (const io::Knob& knob : io::knobs()) json[knob.name] = io::knob_text(m_options.io, knob);
   for (std::size_t p = 0; p < io::n_phases; ++p) {
     const auto& e = s.phases[p];
     json["phases"][io::phase_names[p]] = {

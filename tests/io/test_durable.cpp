@@ -136,8 +136,8 @@ TEST_CASE("append: commits grow rarer with the file, so that all copies together
   CHECK(s[io::Phase::copy].bytes == copied);
   CHECK(copied < 3 * final_size);
   CHECK(s[io::Phase::checksum].bytes == copied + final_size);
-  CHECK(s.written_bytes >= copied + 200 * 8008); // the values once, and the copies
-  CHECK(s.written_bytes < copied + 2 * final_size);
+  CHECK(s.work.written_bytes >= copied + 200 * 8008); // the values once, and the copies
+  CHECK(s.work.written_bytes < copied + 2 * final_size);
 }
 
 TEST_CASE("the manifest notices what changed after it was written") {

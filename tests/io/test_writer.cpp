@@ -223,8 +223,8 @@ TEST_CASE("small buffers do not change what is written") {
   INFO(format);
   io::Options options;
   options.format = format;
-  options.slab_bytes = 2 * My * Mx * 8 + 1; // two levels at a time: the last slab has one
-  options.buffer_bytes = 100;
+  options.slab = 2 * My * Mx * 8 + 1; // two levels at a time: the last slab has one
+  options.buffer = 100;
   const auto writer = io::make_writer(MPI_COMM_WORLD, options);
   Example example(*writer, scratch / "ex.nc");
   example.fixed();
@@ -303,10 +303,10 @@ TEST_CASE("null writes nothing; statistics count what was put") {
   CHECK(s[io::Phase::wait].mean <= s[io::Phase::wait].max);
   CHECK(example.file->statistics()[io::Phase::post].bytes == writer->statistics()[io::Phase::post].bytes);
   if (format == "null") {
-    CHECK(s.written_bytes == 0);
+    CHECK(s.work.written_bytes == 0);
     CHECK(s[io::Phase::fsync].operations == 0);
   } else {
-    CHECK(s.written_bytes >= fixed + 2 * record);
+    CHECK(s.work.written_bytes >= fixed + 2 * record);
     CHECK(s[io::Phase::checksum].bytes == static_cast<std::int64_t>(std::filesystem::file_size(scratch / "ex.nc")));
   }
   CHECK(example.file->hints().empty() == (format != "pnetcdf"));

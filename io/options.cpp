@@ -1,0 +1,211 @@
+// The table of knobs, and what may be combined. See options.hpp.
+#include "io/options.hpp"
+
+#include "io/error.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+#include <set>
+
+namespace nunatak::io {
+
+namespace {
+
+std::vector<std::string> split(const std::string& text, char separator) {
+  std::vector<std::string> words;
+  for (std::size_t begin = 0;;) {
+    const std::size_t end = text.find(separator, begin);
+    words.push_back(text.substr(begin, end - begin));
+    if (end == std::string::npos) return words;
+    begin = end + 1;
+  }
+}
+
+/// A whole number and what follows it; -1 if there is none.
+std::pair<long long, std::string> leading_number(const std::string& text) {
+  if (text.empty() || text[0] < '0' || text[0] > '9') return {-1, text};
+  char* end = nullptr;
+  const long long number = std::strtoll(text.c_str(), &end, 10);
+  return {number, end};
+}
+
+int per_node_of(const std::string& digits) {
+  const auto [number, rest] = leading_number(digits);
+  return rest.empty() && number >= 1 && number <= 1000000 ? static_cast<int>(number) : -1;
+}
+
+/// "box:2" is allowed by "box:N".
+bool is_allowed(const std::string& word, const std::string& words) {
+  const std::size_t colon = word.find(':');
+  for (const std::string& allowed : split(words, '|')) {
+    if (word == allowed) return word.find(":N") == std::string::npos;
+    if (colon != std::string::npos && word.substr(0, colon) + ":N" == allowed) return per_node_of(word.substr(colon + 1)) > 0;
+  }
+  return false;
+}
+
+std::size_t parse_bytes(const std::string& text, const std::string& what) {
+  const auto [number, unit] = leading_number(text);
+  const std::pair<const char*, int> units[] = {{"", 0}, {"B", 0}, {"KiB", 10}, {"MiB", 20}, {"GiB", 30}};
+  for (const auto& [name, shift] : units) {
+    if (unit == name && number >= 0 && number <= (1LL << (50 - shift))) return static_cast<std::size_t>(number) << shift;
+  }
+  throw Error(what + ": expected a number of bytes (65536, 64KiB, 1MiB), found '" + text + "'");
+}
+
+std::string bytes_text(std::size_t bytes) {
+  const std::pair<const char*, int> units[] = {{"GiB", 30}, {"MiB", 20}, {"KiB", 10}};
+  for (const auto& [name, shift] : units) {
+    if (bytes > 0 && bytes % (std::size_t{1} << shift) == 0) return std::to_string(bytes >> shift) + name;
+  }
+  return std::to_string(bytes);
+}
+
+std::map<std::string, std::string> parse_hints(const std::string& text, const std::string& what) {
+  std::map<std::string, std::string> hints;
+  if (text.empty()) return hints;
+  for (const std::string& word : split(text, ',')) {
+    const std::size_t equal = word.find('=');
+    if (equal == 0 || equal == std::string::npos || equal + 1 == word.size())
+      throw Error(what + ": expected key=value,key=value, found '" + text + "'");
+    hints[word.substr(0, equal)] = word.substr(equal + 1);
+  }
+  return hints;
+}
+
+} // namespace
+
+const std::vector<Knob>& knobs() {
+  static const std::vector<Knob> table = {
+      {"format", &Options::format, "who writes: nobody, rank 0, or all ranks through HDF5, PnetCDF or plain files",
+       "null|serial|netcdf4|pnetcdf|hybrid|posix|mpiio"},
+      {"layout", &Options::layout, "how values move between ranks before they are written; N aggregators per node",
+       "native|zslab|zslab:N|box:N|morton:N|file-per-aggregator|file-per-aggregator:N"},
+      {"transport", &Options::transport, "when they are written", "sync"},
+      {"define", &Options::define, "variables are defined all before the first value, or each before its own",
+       "upfront|interleaved"},
+      {"access", &Options::access, "of MPI-IO", "collective|independent"},
+      {"chunk", &Options::chunk, "netcdf4: chunks: auto, record, or lengths by dimension (y=64,x=64)", ""},
+      {"deflate", &Options::deflate, "netcdf4: level of compression, 0 to 9", ""},
+      {"shuffle", &Options::shuffle, "netcdf4: sort bytes by significance before compression", "yes|no"},
+      {"fill", &Options::fill, "write fill values before the values", "yes|no"},
+      {"header", &Options::header, "classic files: bytes kept free in the header", ""},
+      {"align", &Options::align, "bytes: alignment of the first value of fixed-size and of record variables", ""},
+      {"stripe", &Options::stripe, "bytes: segment of the layout morton", ""},
+      {"slab", &Options::slab, "serial: bytes that rank 0 gathers at a time", ""},
+      {"buffer", &Options::buffer, "bytes of copies per writing rank that may wait for the end of the record", ""},
+      {"aggregators", &Options::aggregators, "per node: MPI-IO's (cb_nodes) and those of a layout without N (0: automatic)", ""},
+      {"ranks_per_node", &Options::ranks_per_node, "ranks of a virtual node (0: the machine's nodes)", ""},
+      {"hints", &Options::hints, "MPI-IO hints: key=value,key=value", ""}};
+  return table;
+}
+
+void set_knob(Options& options, const Knob& knob, const std::string& text, const std::string& what) {
+  if (knob.words[0] != '\0' && !is_allowed(text, knob.words)) {
+    throw Error(what + ": expected one of " + knob.words + ", found '" + text + "'");
+  }
+  std::visit(
+      [&](auto member) {
+        using T = std::decay_t<decltype(options.*member)>;
+        if constexpr (std::is_same_v<T, std::string>) {
+          options.*member = text;
+        } else if constexpr (std::is_same_v<T, bool>) {
+          options.*member = text == "yes";
+        } else if constexpr (std::is_same_v<T, int>) {
+          const auto [number, rest] = leading_number(text);
+          if (number < 0 || number > 1000000000 || !rest.empty())
+            throw Error(what + ": expected a whole number, at least 0, found '" + text + "'");
+          options.*member = static_cast<int>(number);
+        } else if constexpr (std::is_same_v<T, std::size_t>) {
+          options.*member = parse_bytes(text, what);
+        } else {
+          options.*member = parse_hints(text, what);
+        }
+      },
+      knob.member);
+}
+
+std::string knob_text(const Options& options, const Knob& knob) {
+  return std::visit(
+      [&](auto member) -> std::string {
+        const auto& value = options.*member;
+        using T = std::decay_t<decltype(value)>;
+        if constexpr (std::is_same_v<T, std::string>) {
+          return value;
+        } else if constexpr (std::is_same_v<T, bool>) {
+          return value ? "yes" : "no";
+        } else if constexpr (std::is_same_v<T, int>) {
+          return std::to_string(value);
+        } else if constexpr (std::is_same_v<T, std::size_t>) {
+          return bytes_text(value);
+        } else {
+          std::string text;
+          for (const auto& [key, hint] : value) text += (text.empty() ? "" : ",") + key + "=" + hint;
+          return text;
+        }
+      },
+      knob.member);
+}
+
+Options parse_way(const std::string& way, const Options& base) {
+  Options options = base;
+  const std::string what = "way of writing '" + way + "'";
+  int place = 0; // words without a name: format, layout
+  for (const std::string& word : split(way, '/')) {
+    const std::size_t equal = word.find('=');
+    const std::string name = equal != std::string::npos ? word.substr(0, equal) : place == 0 ? "format" : "layout";
+    const std::string value = equal != std::string::npos ? word.substr(equal + 1) : word;
+    if (equal == std::string::npos && ++place > 2) {
+      throw Error(what + ": expected format/layout/knob=value/..., found '" + word + "' after them");
+    }
+    const auto knob = std::find_if(knobs().begin(), knobs().end(), [&](const Knob& k) { return name == k.name; });
+    if (knob == knobs().end()) throw Error(what + ": expected a knob of -io_<knob>, found '" + name + "'");
+    set_knob(options, *knob, value, what + ", " + name);
+  }
+  check(options);
+  return options;
+}
+
+Layout parse_layout(const Options& options) {
+  const std::size_t colon = options.layout.find(':');
+  Layout layout{options.layout.substr(0, colon), std::max(1, options.aggregators), false};
+  if (colon != std::string::npos) layout.per_node = per_node_of(options.layout.substr(colon + 1));
+  layout.every_rank = layout.name == "zslab" && colon == std::string::npos && options.aggregators == 0;
+  return layout;
+}
+
+void check(const Options& o) {
+  for (const Knob& knob : knobs()) { // words given by a program, not by the command line
+    if (knob.words[0] != '\0' && !is_allowed(knob_text(o, knob), knob.words)) {
+      throw Error(std::string("output ") + knob.name + ": expected one of " + knob.words + ", found '" + knob_text(o, knob) + "'");
+    }
+  }
+  const std::string layout = parse_layout(o).name;
+  const auto refuse = [](bool wrong, const std::string& why) {
+    if (wrong) throw Error("output: " + why);
+  };
+  const auto is_one_of = [](const std::string& word, const std::set<std::string>& words) { return words.count(word) > 0; };
+  refuse(o.format == "serial" && !is_one_of(layout, {"native", "file-per-aggregator"}),
+         "format serial gathers to rank 0 by itself: expected layout native or file-per-aggregator, found " + o.layout);
+  refuse(layout == "file-per-aggregator" && is_one_of(o.format, {"hybrid", "posix", "mpiio"}),
+         "layout file-per-aggregator writes a NetCDF file per aggregator, to be joined: expected format serial, netcdf4, "
+         "pnetcdf or null, found " +
+             o.format);
+  refuse(o.define == "interleaved" && !is_one_of(o.format, {"pnetcdf", "serial", "null"}),
+         "define interleaved is there to show what classic files lose by it: expected format pnetcdf or serial, found " + o.format);
+  refuse(o.define == "interleaved" && layout != "native",
+         "define interleaved writes each variable at once, layouts move a record at a time: expected layout native, found " +
+             o.layout);
+  refuse(o.format != "netcdf4" && (o.deflate > 0 || o.shuffle || o.chunk != "auto"),
+         "chunk, deflate and shuffle are those of NetCDF-4: expected format netcdf4, found " + o.format);
+  refuse(o.deflate > 9, "deflate: expected a level of 0 to 9, found " + std::to_string(o.deflate));
+  refuse(o.deflate > 0 && o.access == "independent",
+         "deflate: HDF5 compresses in collective writes only: expected access collective, found independent");
+  refuse(o.access == "independent" && is_one_of(o.format, {"serial", "posix"}),
+         "access is a choice of MPI-IO: expected format netcdf4, pnetcdf, hybrid or mpiio, found " + o.format);
+  refuse(o.fill && is_one_of(o.format, {"posix", "mpiio"}), "fill: plain files have no fill values; found format " + o.format);
+  refuse(o.align == 0 || o.align % 4 != 0, "align: expected a multiple of 4, found " + std::to_string(o.align));
+  refuse(o.stripe == 0 || o.slab == 0 || o.buffer == 0, "stripe, slab, buffer: expected more than 0 bytes");
+}
+
+} // namespace nunatak::io

@@ -1,0 +1,68 @@
+// How files are written: every knob, its default, and the one table that names them.
+//
+// `nunatak` and `nunatak-io` offer every knob as an option -io_<name>; the reports repeat them all. A way of writing is a format
+// (who touches the file), a layout (how values move between ranks before) and a transport (when). What cannot work together is
+// refused by check(), with the reason. docs/output.md explains each choice.
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace nunatak::io {
+
+/// The defaults suit a workstation.
+struct Options {
+  std::string format = "pnetcdf";
+  std::string layout = "native";
+  std::string transport = "sync";
+  std::string define = "upfront";    ///< or interleaved: each variable just before its values (what PISM 0.5 did at first)
+  std::string access = "collective"; ///< or independent
+  std::string chunk = "auto";        ///< netcdf4: auto, record, or lengths by dimension "y=64,x=64"; others whole
+  int deflate = 0;                   ///< netcdf4: level of zlib, 0 is off
+  bool shuffle = false;              ///< netcdf4
+  bool fill = false;                 ///< write fill values before the values (the default of the libraries)
+  std::size_t header = 8192;         ///< bytes kept free in the header of a classic file (h_minfree)
+  std::size_t align = 4;             ///< bytes: of the first value of fixed-size and of record data; netcdf4: of large objects
+  std::size_t stripe = 1 << 20;      ///< bytes: segments of the layout morton
+  std::size_t slab = 16 << 20;       ///< bytes that rank 0 gathers at a time (serial)
+  std::size_t buffer = 256 << 20;    ///< mean bytes of copies per writing rank that wait for the end of the record
+  int aggregators = 0;               ///< per node: cb_nodes of MPI-IO, and N of layouts without one; 0: the library's choice, 1
+  int ranks_per_node = 0;            ///< virtual nodes of so many consecutive ranks; 0: the machine's
+  std::map<std::string, std::string> hints; ///< MPI-IO
+};
+
+struct Knob {
+  const char* name;
+  std::variant<std::string Options::*, bool Options::*, int Options::*, std::size_t Options::*,
+               std::map<std::string, std::string> Options::*>
+      member;
+  const char* doc;
+  const char* words; ///< what is allowed, separated by |; "" for any. "box:N" allows box:1, box:2, ...
+};
+
+/// All knobs, in the order of help and report.
+const std::vector<Knob>& knobs();
+
+/// Set a knob from text. Bytes take KiB, MiB, GiB ("4MiB"), switches yes and no, hints "key=value,key=value".
+/// Error that names the knob as `what` (an option of the command line), what was expected and what was found.
+void set_knob(Options& options, const Knob& knob, const std::string& text, const std::string& what);
+std::string knob_text(const Options& options, const Knob& knob);
+
+/// "pnetcdf/box:2/chunk=record/deflate=4": format, layout, then knobs by name; what is absent is as in `base`.
+Options parse_way(const std::string& way, const Options& base);
+
+/// A layout and its N, aggregators per node ("box:2"); `what` as above.
+struct Layout {
+  std::string name;        ///< native, zslab, box, morton, file-per-aggregator
+  int per_node = 0;        ///< aggregators per node
+  bool every_rank = false; ///< zslab without N: every rank is one
+};
+Layout parse_layout(const Options& options);
+
+/// Error, with the reason, if these choices do not work together.
+void check(const Options& options);
+
+} // namespace nunatak::io
