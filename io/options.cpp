@@ -177,7 +177,8 @@ Layout parse_layout(const Options& options) {
 void check(const Options& o) {
   for (const Knob& knob : knobs()) { // words given by a program, not by the command line
     if (knob.words[0] != '\0' && !is_allowed(knob_text(o, knob), knob.words)) {
-      throw Error(std::string("output ") + knob.name + ": expected one of " + knob.words + ", found '" + knob_text(o, knob) + "'");
+      throw Error(std::string("output ") + knob.name + ": expected one of " + knob.words + ", found '" + knob_text(o, knob) +
+                  "'");
     }
   }
   const std::string layout = parse_layout(o).name;
@@ -192,7 +193,8 @@ void check(const Options& o) {
          "pnetcdf or null, found " +
              o.format);
   refuse(o.define == "interleaved" && !is_one_of(o.format, {"pnetcdf", "serial", "null"}),
-         "define interleaved is there to show what classic files lose by it: expected format pnetcdf or serial, found " + o.format);
+         "define interleaved is there to show what classic files lose by it: expected format pnetcdf or serial, found " +
+             o.format);
   refuse(o.define == "interleaved" && layout != "native",
          "define interleaved writes each variable at once, layouts move a record at a time: expected layout native, found " +
              o.layout);

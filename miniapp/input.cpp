@@ -153,6 +153,11 @@ Input::Source Input::source(const Grid& grid, const Patch& patch) const {
   return s;
 }
 
+bool Input::levels_first(const std::string& variable) const {
+  const auto axes = m_reader.dimensions(variable);
+  return axes.size() > 2 && axes[axes.size() - 3].name == "z";
+}
+
 void Input::check_dimensions(const std::string& variable, bool columns) const {
   std::string found;
   std::vector<std::string> names;
@@ -161,11 +166,11 @@ void Input::check_dimensions(const std::string& variable, bool columns) const {
     found += (found.empty() ? "" : ", ") + axis.name;
   }
   if (names.size() > 2 && names[0] == "time") names.erase(names.begin());
-  const std::vector<std::string> expected =
-      columns ? std::vector<std::string>{"y", "x", "z"} : std::vector<std::string>{"y", "x"};
+  std::vector<std::string> expected{"y", "x"};
+  if (columns) expected.insert(levels_first(variable) ? expected.begin() : expected.end(), "z");
   if (names != expected) {
-    throw Error(m_reader.path() + ": variable '" + variable + "': expected dimensions " + (columns ? "(y, x, z)" : "(y, x)") +
-                " with or without time in front, found (" + found + ")");
+    throw Error(m_reader.path() + ": variable '" + variable + "': expected dimensions " +
+                (columns ? "(y, x, z) or (z, y, x)" : "(y, x)") + " with or without time in front, found (" + found + ")");
   }
 }
 
@@ -326,7 +331,13 @@ void Input::read_temperature(const Grid& grid, MpiRanks& ranks, Array3<double>& 
   const std::size_t nz = z.size();
   const Patch patch = ranks.patch();
   const Source s = source(grid, patch);
-  const std::vector<double> values = m_reader.read_record("temp", {s.start[0], s.start[1], 0}, {s.count[0], s.count[1], nz});
+  std::vector<std::size_t> start = s.start, count = s.count;
+  const bool first = levels_first("temp");
+  start.insert(first ? start.begin() : start.end(), 0);
+  count.insert(first ? count.begin() : count.end(), nz);
+  const std::vector<double> values = m_reader.read_record("temp", start, count);
+  const std::size_t points = s.count[0] * s.count[1];
+  const auto value = [&](std::size_t n, std::size_t k) { return values[first ? k * points + n : n * nz + k]; };
 
   std::vector<std::vector<std::int64_t>> bad{{0}};
   std::vector<double> column(nz);
@@ -334,7 +345,7 @@ void Input::read_temperature(const Grid& grid, MpiRanks& ranks, Array3<double>& 
     for (int i = 1; i <= patch.xm; ++i) {
       std::fill(column.begin(), column.end(), 0.0);
       s.for_each_corner(j, i, [&](std::size_t n, double weight) {
-        for (std::size_t k = 0; k < nz; ++k) column[k] += weight * convert(values[n * nz + k]);
+        for (std::size_t k = 0; k < nz; ++k) column[k] += weight * convert(value(n, k));
       });
       for (int k = 0; k < grid.Mz(); ++k) {
         const double height = std::min(grid.z[static_cast<std::size_t>(k)], z.back());

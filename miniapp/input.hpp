@@ -48,6 +48,7 @@ private:
   void check_surface(const Grid& grid, MpiRanks& ranks, const State& state) const;
   struct Source; // the block of the file that covers a rank's patch
   Source source(const Grid& grid, const Patch& patch) const;
+  bool levels_first(const std::string& variable) const; ///< (z, y, x), not (y, x, z)
   void check_dimensions(const std::string& variable, bool columns) const;
   void read_field(const FieldInfo& info, const Grid& grid, MpiRanks& ranks, const Array2<double>& field) const;
 

@@ -1,6 +1,7 @@
 // nunatak: a run, step by step.
 #include "kernels/time_step.hpp"
 #include "miniapp/clock.hpp"
+#include "miniapp/dump.hpp"
 #include "miniapp/energy.hpp"
 #include "miniapp/error.hpp"
 #include "miniapp/initial.hpp"
@@ -49,8 +50,10 @@ void run(const Session& session, const std::string& command) {
   MassTransport transport(grid, ranks);
   Clock clock(options, state.time);
   Output output(options, grid, ranks, state.time, initial.title(), command, timers, log);
+  Dumps dumps(options, grid, ranks.patch(), session.comm(), command);
   Report report(options, grid, session.comm());
   Summary summary(grid, ranks, state);
+  dumps.set_time(clock.time());
   init.reset();
   log.line(describe(grid));
 
@@ -95,6 +98,7 @@ void run(const Session& session, const std::string& command) {
     }
     clock.advance(dt, next_stop);
     state.time = clock.time();
+    dumps.set_time(clock.time());
 
     summary.add(state, flow, budget, melted, dt);
     output.write_scalars(Summary::scalars(), summary.values(), begin, clock.time(), clock.steps());
@@ -109,12 +113,13 @@ void run(const Session& session, const std::string& command) {
     output.write_due(clock.time(), clock.steps(), restart_fields(state, forcing), fields);
   }
   output.finish(clock.time(), clock.steps(), restart_fields(state, forcing), fields);
+  dumps.finish();
   report["steps"] = clock.steps();
   report["years"] = clock.years();
   report["mass_budget"] = summary.report();
   report["ssa"] = stress_balance.report();
   report["ocean"] = ocean.report();
-  report["output"] = output.report();
+  report["output"] = output.report(timers.elapsed());
   report["messages"] = traffic_report(ranks);
   report.finish(timers, log);
 }

@@ -82,6 +82,9 @@ struct Options {
   std::string timeseries_file;
   io::Options io; // -io_<knob>
   int io_commit_every = 10;
+  std::string io_order = "yxz";
+  double io_budget = 10.0; // percent
+  std::string dump;
   std::string report;
   std::string progress = "auto";
   bool verbose = true;

@@ -4,6 +4,7 @@
 #include "kernels/constants.hpp"
 #include "kernels/geometry.hpp"
 #include "miniapp/error.hpp"
+#include "miniapp/field_block.hpp"
 #include "miniapp/paths.hpp"
 #include "miniapp/units.hpp"
 #include "miniapp/variables.hpp"
@@ -66,32 +67,28 @@ Output::Output(const Options& options, const Grid& grid, MpiRanks& ranks, double
 
   Timers::Scope scope(m_timers, "output: open");
   if (!options.spatial_file.empty()) {
-    m_spatial = m_writer->open(options.spatial_file, map_schema(grid, m_spatial_vars, m_title, m_history),
-                               {io::FileKind::append, options.io_commit_every});
+    m_spatial =
+        m_writer->open(options.spatial_file, map_schema(grid, m_spatial_vars, m_title, m_history, m_options.io_order == "zyx"),
+                       {io::FileKind::append, options.io_commit_every});
     put_coordinates(*m_spatial, grid, ranks.patch());
   }
 }
 
 void Output::put_field(io::File& file, std::size_t record, const Field& field) {
   const Patch p = m_ranks.patch();
-  const auto size = [](int n) { return static_cast<std::size_t>(n); };
   std::visit(
       [&](const auto& array) {
         using Array = std::decay_t<decltype(array)>;
         const VariableInfo& info = variable_info(array.label());
-        const std::ptrdiff_t column = info.columns ? m_grid.Mz() : 1, row = column * (p.xm + 2); // strides in memory
-        io::Block block{{size(p.ys), size(p.xs)}, {size(p.ym), size(p.xm)}, {row, column}};
-        if (info.columns) {
-          block.start.push_back(0), block.count.push_back(size(m_grid.Mz())), block.stride.push_back(1);
-        }
-        const auto* first = array.data() + row + column; // the owned cell (1, 1)
+        const io::Block block = field_block(p, info.columns, levels_of(array), m_options.io_order == "zyx");
+        const auto* first = first_owned(array, p);
         if constexpr (std::is_same_v<typename Array::value_type, double>) {
           if (std::string(info.internal_units) != info.units) {
             const auto convert = unit_conversion(info.internal_units, info.units, array.label());
             const double factor = convert(1.0); // no variable's unit has an offset
             std::vector<double> scaled(array.data(), array.data() + array.span());
             for (double& v : scaled) v = v == fill_value ? v : v * factor;
-            file.put(info.name, record, block, scaled.data() + row + column);
+            file.put(info.name, record, block, scaled.data() + (first - array.data()));
             return;
           }
         }
@@ -118,7 +115,7 @@ void Output::write_state(const std::string& path, double time, std::int64_t step
     if (fields.find(name) != nullptr) names.push_back(name);
     if (restart.find(name) != nullptr) state_names += (state_names.empty() ? "" : " ") + name;
   }
-  io::Schema schema = map_schema(m_grid, names, m_title, m_history);
+  io::Schema schema = map_schema(m_grid, names, m_title, m_history, m_options.io_order == "zyx");
   schema.attributes.emplace_back("model_time_seconds", time);
   schema.attributes.emplace_back("model_state_variables", state_names);
   for (const auto& [name, value] : {std::pair{"init", m_options.init},
@@ -201,7 +198,25 @@ void Output::finish(double time, std::int64_t step, const FieldList& restart, co
   }
 }
 
-nlohmann::json Output::report() const {
+void Output::check_budget(const io::Summary& s, double elapsed, nlohmann::json& json) const {
+  double seconds = 0.0; // means over ranks
+  std::size_t longest = 0;
+  for (std::size_t p = 0; p < io::n_phases; ++p) {
+    seconds += s.phases[p].mean;
+    if (s.phases[p].mean > s.phases[longest].mean) longest = p;
+  }
+  const double percent = elapsed > 0.0 ? 100.0 * seconds / elapsed : 0.0;
+  json["percent_of_run"] = percent;
+  json["budget_percent"] = m_options.io_budget;
+  if (m_options.io_budget == 0.0 || percent <= m_options.io_budget) return;
+  char text[200];
+  std::snprintf(text, sizeof text,
+                "warning: output took %.2f s of %.2f s, %.0f %% of the run (budget -io_budget %g %%), most of it in %s (%.2f s)",
+                seconds, elapsed, percent, m_options.io_budget, io::phase_names[longest], s.phases[longest].mean);
+  m_log.line(text);
+}
+
+nlohmann::json Output::report(double elapsed) const {
   const io::Summary s = io::summarize(m_ranks.comm(), m_writer->statistics());
   nlohmann::json json = {{"mpi_io", io::mpi_io_name()},           {"files", m_files},
                          {"written_bytes", s.work.written_bytes}, {"written_operations", s.work.written_operations},
@@ -213,6 +228,7 @@ nlohmann::json Output::report() const {
     json["phases"][io::phase_names[p]] = {
         {"min", e.min}, {"mean", e.mean}, {"max", e.max}, {"bytes", e.bytes}, {"operations", e.operations}};
   }
+  check_budget(s, elapsed, json);
   return json;
 }
 

@@ -1,6 +1,6 @@
 // The files of a run, in four classes: time series (scalars at every step), spatial (chosen maps at intervals), snapshots
 // (restart files at intervals) and the result (state and all diagnostics at the end; a restart file too). How they are written is
-// chosen by -io_format, -io_layout, -io_transport: see io/writer.hpp.
+// chosen by the options -io_...: see io/options.hpp.
 #pragma once
 
 #include "io/writer.hpp"
@@ -43,12 +43,15 @@ public:
   /// Write the result, close all files: durable on return. Collective.
   void finish(double time, std::int64_t step, const FieldList& restart, const std::function<FieldList()>& all);
 
-  nlohmann::json report() const; ///< collective
+  /// Seconds, bytes and operations of every phase, and the knobs. A line says so if output took more of the `elapsed` seconds of
+  /// the run than -io_budget. Collective.
+  nlohmann::json report(double elapsed) const;
 
 private:
   void write_state(const std::string& path, double time, std::int64_t step, const FieldList& restart, const FieldList& fields);
   void put_record(io::File& file, std::size_t record, double time, const FieldList& fields);
   void put_field(io::File& file, std::size_t record, const Field& field);
+  void check_budget(const io::Summary& summary, double elapsed, nlohmann::json& json) const;
 
   const Options& m_options;
   const Grid& m_grid;

@@ -60,9 +60,9 @@ void add_projection(io::Schema& schema, const PolarStereographic& p) {
                               {{"standard_name", "longitude"}, {"long_name", "longitude"}, {"units", "degrees_east"}}});
 }
 
-io::Variable map_variable(const VariableInfo& info, bool projected) {
+io::Variable map_variable(const VariableInfo& info, bool projected, bool levels_first) {
   io::Variable v{info.name, info.integer ? Type::int32 : Type::float64, {"time", "y", "x"}, {}};
-  if (info.columns) v.dimensions.emplace_back("z");
+  if (info.columns) v.dimensions.insert(v.dimensions.begin() + (levels_first ? 1 : 3), "z");
   const auto text = [&](const char* name, const char* value) {
     if (value[0] != '\0') v.attributes.emplace_back(name, value);
   };
@@ -84,7 +84,7 @@ io::Variable map_variable(const VariableInfo& info, bool projected) {
 double calendar_days(double model_seconds) { return model_seconds / seconds_per_year * 365.0; }
 
 io::Schema map_schema(const Grid& grid, const std::vector<std::string>& variables, const std::string& title,
-                      const std::string& history) {
+                      const std::string& history, bool levels_first) {
   io::Schema schema;
   const auto size = [](int n) { return static_cast<std::size_t>(n); };
   const bool columns =
@@ -101,7 +101,7 @@ io::Schema map_schema(const Grid& grid, const std::vector<std::string>& variable
   }
   if (grid.projection) add_projection(schema, *grid.projection);
   for (const std::string& name : variables)
-    schema.variables.push_back(map_variable(variable_info(name), grid.projection.has_value()));
+    schema.variables.push_back(map_variable(variable_info(name), grid.projection.has_value(), levels_first));
   return schema;
 }
 

@@ -20,7 +20,7 @@ double calendar_days(double model_seconds);
 /// A file of maps: dimensions time (unlimited), y, x and, if a variable needs it, z. `model_time` (s) is stored exactly, for
 /// restarts.
 io::Schema map_schema(const Grid& grid, const std::vector<std::string>& variables, const std::string& title,
-                      const std::string& history);
+                      const std::string& history, bool levels_first);
 
 /// x, y, z, lat, lon of a file made with map_schema.
 void put_coordinates(io::File& file, const Grid& grid, const Patch& patch);
