@@ -62,7 +62,8 @@ void Dumps::append(const std::string& name, const Field& field) {
         }
         constexpr io::Type type = io::type_of<typename Array::value_type>();
         const auto known = m_dumps.find(name);
-        Dump& dump = known != m_dumps.end() ? known->second : m_dumps.emplace(name, open(name, levels, columns, type)).first->second;
+        Dump& dump =
+            known != m_dumps.end() ? known->second : m_dumps.emplace(name, open(name, levels, columns, type)).first->second;
         if (dump.levels != levels || dump.type != type) {
           throw Error(what + ": expected " + name_of(dump.type) + " with " + std::to_string(dump.levels) +
                       " values per cell, as in its first call, found " + name_of(type) + " with " + std::to_string(levels));
@@ -70,7 +71,8 @@ void Dumps::append(const std::string& name, const Field& field) {
         const std::size_t call = dump.calls++;
         dump.file->put_all("call", call, std::vector<std::int32_t>{static_cast<std::int32_t>(call)});
         dump.file->put_all("time", call, std::vector<double>{calendar_days(m_time)});
-        dump.file->put(name, call, field_block(m_patch, columns, levels, m_options.io_order == "zyx"), first_owned(array, m_patch));
+        dump.file->put(name, call, field_block(m_patch, columns, levels, m_options.io_order == "zyx"),
+                       first_owned(array, m_patch));
         dump.file->end_record();
       },
       field);

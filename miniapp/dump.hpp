@@ -4,7 +4,8 @@
 //   mpiexec -n 4 nunatak ... -dump look_ // look_nuH.nc, with one record per call; without -dump nothing happens
 //
 // The users of GCRM's output library asked for just this (Palmer et al. 2011). To be callable from everywhere it needs
-// what nothing else here has: a pointer to the current object, in dump.cpp, set while a Dumps lives. Collective: call it on all ranks.
+// what nothing else here has: a pointer to the current object, in dump.cpp, set while a Dumps lives. Collective: call it on all
+// ranks.
 #pragma once
 
 #include "io/writer.hpp"

@@ -17,8 +17,7 @@ constexpr double fill_value = -2e9;
 /// Days of the 365-day calendar of the files; a model year is one year of that calendar.
 double calendar_days(double model_seconds);
 
-/// A file of maps: dimensions time (unlimited), y, x and, if a variable needs it, z. `model_time` (s) is stored exactly, for
-/// restarts.
+/// A file of maps: dimensions time (unlimited), y, x and, if a variable needs it, z. `levels_first`: (z, y, x), not (y, x, z).
 io::Schema map_schema(const Grid& grid, const std::vector<std::string>& variables, const std::string& title,
                       const std::string& history, bool levels_first);
 

@@ -84,6 +84,31 @@ def test_formats_write_the_same(nunatak, tmp_path):
     assert not (tmp_path / "null.nc").exists()
 
 
+def test_order_of_dimensions(nunatak, tmp_path):
+    """-io_order zyx: the same values with the levels first, and a restart from either is the same."""
+    run = (*MARINE, "-stress", "sia")
+    for order in ("yxz", "zyx"):
+        succeeded(nunatak(*run, "-io_order", order, "-o", f"{order}.nc", ranks=2))
+        succeeded(nunatak("-i", f"{order}.nc", "-stress", "sia", "-run_steps", "2", "-o", f"next_{order}.nc", ranks=3))
+    with netCDF4.Dataset(tmp_path / "yxz.nc") as a, netCDF4.Dataset(tmp_path / "zyx.nc") as b:
+        assert a["temp"].dimensions == ("time", "y", "x", "z") and b["temp"].dimensions == ("time", "z", "y", "x")
+        np.testing.assert_array_equal(a["temp"][:].transpose(0, 3, 1, 2), b["temp"][:])
+    a, b = variables(tmp_path / "next_yxz.nc"), variables(tmp_path / "next_zyx.nc")
+    for name in a:
+        np.testing.assert_array_equal(a[name], b[name], err_msg=name)
+
+
+def test_output_budget(nunatak, tmp_path):
+    """A line warns if output takes more than its share of the run; the report has the share."""
+    run = (*MARINE, "-stress", "sia", "-o", "out.nc", "-report", "out.json")
+    tight = nunatak(*run, "-io_budget", "0.01%")
+    succeeded(tight)
+    assert "warning: output took" in tight.out and "budget -io_budget 0.01 %" in tight.out
+    report = json.loads((tmp_path / "out.json").read_text())["output"]
+    assert 0.01 < report["percent_of_run"] < 100 and report["budget_percent"] == 0.01
+    assert "warning: output" not in nunatak(*run, "-io_budget", "0").out
+
+
 def test_restart_continues_bit_for_bit(nunatak, tmp_path):
     """Six steps at once, and three and three with another number of ranks and another format."""
     run = (*MARINE[2:], "-stress", "sia")
