@@ -11,12 +11,23 @@ struct Entry {
   std::unique_ptr<Format> (*open)(MPI_Comm comm, const std::string& path, const Options& options);
 };
 
-constexpr Entry formats[] = {{"null", open_null}, {"serial", open_serial}, {"pnetcdf", open_pnetcdf}};
+constexpr Entry formats[] = {
+    {"null", open_null}, {"serial", open_serial}, {"netcdf4", open_netcdf4}, {"pnetcdf", open_pnetcdf}, {"hybrid", open_hybrid}};
+
+/// So many aggregators of MPI-IO per node, unless the user's hints say otherwise.
+Options with_aggregators(Options options, const Topology& topology) {
+  if (options.aggregators == 0 || options.format == "serial" || options.format == "posix") return options;
+  const std::string n = std::to_string(options.aggregators * topology.n_nodes);
+  options.hints.emplace("cb_nodes", n);
+  options.hints.emplace("cb_config_list", "*:" + n);
+  return options;
+}
 
 } // namespace
 
-OpenFormat find_format(MPI_Comm comm, const Options& options, const Topology&) {
-  check(options);
+OpenFormat find_format(MPI_Comm comm, const Options& chosen, const Topology& topology) {
+  check(chosen);
+  const Options options = with_aggregators(chosen, topology);
   if (parse_layout(options).name != "native") throw Error("output layout: expected native, found '" + options.layout + "'");
   std::string names;
   for (const Entry& entry : formats) {

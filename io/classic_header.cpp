@@ -45,18 +45,11 @@ std::uint64_t type_size(const Header& header, std::uint64_t type) {
   return sizes[type];
 }
 
-struct Extent {
-  std::uint64_t begin, size;
-};
-
-struct Layout {
-  std::uint64_t header_end = 0, records = 0, record_size = 0;
-  std::vector<Extent> fixed, record; // `record`: in the first record
-};
-
 std::uint64_t round_up(std::uint64_t bytes) { return (bytes + 3) / 4 * 4; }
 
-std::optional<Layout> read_layout(const std::string& path) {
+} // namespace
+
+std::optional<ClassicLayout> read_classic_layout(const std::string& path) {
   {
     char magic[4] = {};
     std::ifstream in(path, std::ios::binary);
@@ -77,7 +70,7 @@ std::optional<Layout> read_layout(const std::string& path) {
     }
   };
 
-  Layout layout;
+  ClassicLayout layout;
   layout.records = count();
   if (layout.records == (version == 5 ? ~0ULL : 0xffffffffULL)) layout.records = 0; // "streaming": their number is not stated
   in.integer(4);
@@ -104,29 +97,45 @@ std::optional<Layout> read_layout(const std::string& path) {
     const std::uint64_t begin = in.integer(offset_bytes);
     const bool is_record = !shape.empty() && shape[0] == 0;
     for (std::size_t d = is_record ? 1 : 0; d < shape.size(); ++d) size *= shape[d];
-    (is_record ? layout.record : layout.fixed).push_back({begin, size});
+    layout.variables.push_back({begin, size, is_record});
   }
   layout.header_end = in.position();
-  for (const auto& v : layout.record) layout.record_size += round_up(v.size);
-  if (layout.record.size() == 1) layout.record_size = layout.record[0].size; // a lone record variable is not padded
+  std::uint64_t n_record = 0, lone = 0;
+  for (const auto& v : layout.variables) {
+    if (!v.is_record) continue;
+    n_record += 1;
+    lone = v.size;
+    layout.record_size += round_up(v.size);
+  }
+  if (n_record == 1) layout.record_size = lone; // a lone record variable is not padded
   return layout;
 }
 
-} // namespace
+std::uint64_t bytes_moved(const ClassicLayout& before, const ClassicLayout& after) {
+  std::uint64_t bytes = 0;
+  for (std::size_t v = 0; v < before.variables.size(); ++v) {
+    const auto &old = before.variables[v], &now = after.variables[v];
+    const std::uint64_t n = old.is_record ? after.records : 1;
+    for (std::uint64_t r = 0; r < n; ++r) {
+      if (old.begin + r * before.record_size != now.begin + r * after.record_size) bytes += old.size;
+    }
+  }
+  return bytes;
+}
 
 std::optional<std::uint64_t> classic_file_size(const std::string& path) {
-  const auto layout = read_layout(path);
+  const auto layout = read_classic_layout(path);
   if (!layout) return std::nullopt;
   std::uint64_t end = 0;
-  for (const auto& v : layout->fixed) end = std::max(end, v.begin + v.size);
-  for (const auto& v : layout->record) {
-    if (layout->records > 0) end = std::max(end, v.begin + (layout->records - 1) * layout->record_size + v.size);
+  for (const auto& v : layout->variables) {
+    if (v.is_record && layout->records == 0) continue;
+    end = std::max(end, v.begin + (v.is_record ? (layout->records - 1) * layout->record_size : 0) + v.size);
   }
   return end;
 }
 
 void zero_padding(const std::string& path) {
-  auto layout = read_layout(path);
+  const auto layout = read_classic_layout(path);
   if (!layout) return;
   std::fstream file(path, std::ios::in | std::ios::out | std::ios::binary);
   std::uint64_t at = layout->header_end; // everything before is a value, or zero
@@ -136,22 +145,24 @@ void zero_padding(const std::string& path) {
     file.seekp(static_cast<std::streamoff>(at));
     file.write(zeros.data(), static_cast<std::streamsize>(zeros.size()));
   };
-  const auto by_place = [](const Extent& a, const Extent& b) { return a.begin < b.begin; };
-  std::sort(layout->fixed.begin(), layout->fixed.end(), by_place);
-  std::sort(layout->record.begin(), layout->record.end(), by_place);
-  for (const auto& v : layout->fixed) {
+  std::vector<ClassicLayout::Place> fixed, record;
+  for (const auto& v : layout->variables) (v.is_record ? record : fixed).push_back(v);
+  const auto by_place = [](const auto& a, const auto& b) { return a.begin < b.begin; };
+  std::sort(fixed.begin(), fixed.end(), by_place);
+  std::sort(record.begin(), record.end(), by_place);
+  for (const auto& v : fixed) {
     fill_up_to(v.begin);
     at = v.begin + v.size;
   }
-  if (layout->record.empty() || layout->records == 0) {
+  if (record.empty() || layout->records == 0) {
     fill_up_to(round_up(at));
   }
-  for (std::uint64_t r = 0; r < layout->records && !layout->record.empty(); ++r) {
-    for (const auto& v : layout->record) {
+  for (std::uint64_t r = 0; r < layout->records && !record.empty(); ++r) {
+    for (const auto& v : record) {
       fill_up_to(v.begin + r * layout->record_size);
       at = v.begin + r * layout->record_size + v.size;
     }
-    fill_up_to(layout->record[0].begin + (r + 1) * layout->record_size);
+    fill_up_to(record[0].begin + (r + 1) * layout->record_size);
   }
   file.flush();
   if (!file) throw Error("file '" + path + "': expected to write the padding between its variables");

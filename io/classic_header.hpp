@@ -2,15 +2,32 @@
 //
 // NetCDF-C reads zeros beyond the end of a truncated classic file and says nothing. The header states where the data of every
 // variable begin, so that a file which is too short can be refused. HDF5 does the same check by itself. Used by reader.cpp,
-// and by writer.cpp for the padding.
+// by writer.cpp for the padding, and by pnetcdf.cpp and serial.cpp to count what late definitions move.
 // Reference: NetCDF classic format specification, appendix B of the NetCDF Users Guide.
 #pragma once
 
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace nunatak::io {
+
+/// Where the values of a file lie.
+struct ClassicLayout {
+  struct Place {
+    std::uint64_t begin, size; ///< bytes, padding not counted; of a record variable in the first record
+    bool is_record;
+  };
+  std::uint64_t header_end = 0, records = 0, record_size = 0;
+  std::vector<Place> variables; ///< in the order of definition
+};
+
+/// nullopt if the file at `path` does not begin with a classic magic number. Throws Error if the header is cut off or nonsense.
+std::optional<ClassicLayout> read_classic_layout(const std::string& path);
+
+/// Bytes of values that changed their place when `before` became `after` by new definitions; `after` has the records of both.
+std::uint64_t bytes_moved(const ClassicLayout& before, const ClassicLayout& after);
 
 /// Bytes up to the end of the last value, padding after it not counted; nullopt if the file at `path` does not begin with a
 /// classic magic number. Throws Error if the header itself is cut off or nonsense.

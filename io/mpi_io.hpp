@@ -1,10 +1,13 @@
-// Which implementation of MPI-IO carries PnetCDF.
+// Which implementation of MPI-IO carries PnetCDF and HDF5; its hints.
 //
 // Open MPI has two, OMPIO (its default) and ROMIO, and chooses when MPI starts. OMPIO (4.1.4) hangs in a collective write that
 // fails on a rank: a full disk then stops the run without a word, where ROMIO returns the error. So: ROMIO, unless the user says
 // otherwise. With other MPI libraries, which have ROMIO only, nothing changes.
 #pragma once
 
+#include <mpi.h>
+
+#include <map>
 #include <string>
 
 namespace nunatak::io {
@@ -14,5 +17,9 @@ void prefer_romio();
 
 /// "ROMIO" or "OMPIO". Call after MPI_Init.
 std::string mpi_io_name();
+
+/// Hints as an MPI_Info, to be freed, and back.
+MPI_Info make_info(const std::map<std::string, std::string>& hints);
+std::map<std::string, std::string> read_info(MPI_Info info);
 
 } // namespace nunatak::io

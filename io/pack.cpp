@@ -122,4 +122,37 @@ Piece slice(const Piece& piece, std::size_t d, std::size_t first, std::size_t la
   return part;
 }
 
+Piece part_of(const Piece& piece, std::size_t part, std::size_t n_parts) {
+  if (n_parts == 1 || piece.elements() == 0 || piece.count.empty()) return piece;
+  const auto longest = std::max_element(piece.count.begin(), piece.count.end());
+  const auto d = static_cast<std::size_t>(longest - piece.count.begin());
+  return slice(piece, d, piece.start[d] + *longest * part / n_parts, piece.start[d] + *longest * (part + 1) / n_parts);
+}
+
+std::byte* Buffer::of_size(std::size_t bytes) {
+  if (m_size < bytes) {
+    m_data.reset(); // before the new one is allocated
+    m_data.reset(new std::byte[bytes]);
+    m_size = bytes;
+  }
+  return m_data.get();
+}
+
+bool is_packed(const Piece& piece, Type file_type) {
+  if (piece.type != file_type) return false;
+  std::ptrdiff_t contiguous = 1;
+  for (std::size_t d = piece.count.size(); d-- > 0;) {
+    if (piece.count[d] != 1 && piece.stride[d] != contiguous) return false;
+    contiguous *= static_cast<std::ptrdiff_t>(piece.count[d]);
+  }
+  return true;
+}
+
+const std::byte* packed(const Piece& piece, Type file_type, Buffer& buffer) {
+  if (piece.elements() == 0 || is_packed(piece, file_type)) return piece.data;
+  std::byte* target = buffer.of_size(piece.elements() * bytes_of(file_type));
+  pack(piece, file_type, target);
+  return target;
+}
+
 } // namespace nunatak::io

@@ -1,12 +1,13 @@
 // A rank's part of a variable in memory (strided, with ghosts around it) copied to a contiguous, row-major buffer.
 //
 // The order of the dimensions is the file's; strides say where the next value along each dimension lies in memory. So an array
-// (y,x,z) in memory goes to a file (z,y,x) with strides {1, row, Mz}. Used by the formats (serial.cpp, pnetcdf.cpp).
+// (y,x,z) in memory goes to a file (z,y,x) with strides {1, row, Mz}. Used by the formats (serial.cpp, netcdf4.cpp, ...).
 #pragma once
 
 #include "io/schema.hpp"
 
 #include <cstddef>
+#include <memory>
 #include <vector>
 
 namespace nunatak::io {
@@ -31,5 +32,23 @@ void pack(const Piece& piece, Type file_type, std::byte* target);
 
 /// The part of `piece` with first <= index < last along dimension d (indices of the file); empty if they do not meet.
 Piece slice(const Piece& piece, std::size_t d, std::size_t first, std::size_t last);
+
+/// One of `n_parts` nearly equal parts of a piece, cut along its longest dimension.
+Piece part_of(const Piece& piece, std::size_t part, std::size_t n_parts);
+
+/// Memory that is not initialised and is kept for the next use.
+class Buffer {
+public:
+  std::byte* of_size(std::size_t bytes);
+
+private:
+  std::unique_ptr<std::byte[]> m_data;
+  std::size_t m_size = 0;
+};
+
+/// The piece's values already lie in memory row-major and of type `file_type`.
+bool is_packed(const Piece& piece, Type file_type);
+/// The values row-major and of type `file_type`: where they are if is_packed(), else packed into `buffer`.
+const std::byte* packed(const Piece& piece, Type file_type, Buffer& buffer);
 
 } // namespace nunatak::io
