@@ -1,4 +1,5 @@
-"""Gates for the files of every format: the tools that users have open them and agree, and nothing in them breaks a convention.
+"""Gates for the files of every format: the tools that users have open them and agree, nothing in them breaks a convention, and
+they are read in every way.
 
 No network: the table of standard names comes with compliance-checker. Of area types and regions there is no copy; no file of
 nunatak names one (asserted), so the checker gets empty tables.
@@ -66,6 +67,11 @@ def kinds(written):
     return list(first.values())
 
 
+def checked(written):
+    """What the CF checkers look at: all files of the first format, of other kinds one with all variables. Path -> format."""
+    return {written[name] / file: name for name in kinds(written) for file in (FILES if name == FIRST else FILES[:1])}
+
+
 def attributes(thing):
     """Without the history, which tells the time and the options of the run."""
     return {name: np.asarray(thing.getncattr(name)).tolist() for name in thing.ncattrs() if name != "history"}
@@ -104,7 +110,8 @@ def test_same_in_every_format(written, tmp_path, name):
                 d: (len(b.dimensions[d]), b.dimensions[d].isunlimited()) for d in b.dimensions}
             for v in a.variables:
                 assert (a[v].dtype, attributes(a[v])) == (b[v].dtype, attributes(b[v])), v
-                assert ("zyx" in FORMATS[name] and "z" in a[v].dimensions) == (a[v].dimensions != b[v].dimensions), v
+                turned = "zyx" in FORMATS[name] and {"x", "z"} <= set(a[v].dimensions)
+                assert turned == (a[v].dimensions != b[v].dimensions), v
                 in_order = b[v][:].transpose([b[v].dimensions.index(d) for d in a[v].dimensions])
                 assert a[v][:].tobytes() == in_order.tobytes(), v
         status, text = tool("cdo", "-s", "diffn", one, other, cwd=tmp_path)
@@ -138,7 +145,7 @@ def test_cf_checker(written, tmp_path):
     tables = {"a": "area_type_table", "r": "standardized_region_list"}
     for option, root in tables.items():
         (tmp_path / f"{option}.xml").write_text(f'<?xml version="1.0"?>\n<{root}><version_number>0</version_number><date>none</date></{root}>\n')
-    paths = {written[name] / file: name for name in kinds(written) for file in FILES}
+    paths = checked(written)
     for path in paths:
         with netCDF4.Dataset(path) as data:
             for v in data.variables.values():
@@ -157,7 +164,7 @@ def test_cf_checker(written, tmp_path):
 
 
 def test_compliance_checker(written, tmp_path):
-    paths = {str(written[name] / file): name for name in kinds(written) for file in FILES}
+    paths = {str(path): name for path, name in checked(written).items()}
     _, text = tool("compliance-checker", "-t", "cf:1.8", "-f", "json_new", "-o", tmp_path / "report.json", *paths, cwd=tmp_path)
     reports = json.loads((tmp_path / "report.json").read_text())
     assert set(reports) == set(paths), text
@@ -170,8 +177,8 @@ def test_compliance_checker(written, tmp_path):
 
 
 def test_ways_to_read_give_the_same_run(written, tmp_path):
-    """A restart from a file of every kind; the report says who has read."""
-    for folder in (written[name] for name in kinds(written)):
+    """A restart from a classic file, and from NetCDF-4 if there is one; the report says who has read."""
+    for folder in (written[name] for name in kinds(written) if "zyx" not in FORMATS[name]):
         report = {}
         for way in ("each", "serial", "parallel"):
             run = run_nunatak("-i", folder / "result.nc", "-stress", "sia", "-run_steps", "1", "-verbose", "false", "-io_read", way,
