@@ -9,7 +9,8 @@
 #include <netcdf.h>
 
 #include <algorithm>
-#include <cstring>
+#include <filesystem>
+#include <fstream>
 
 using namespace nunatak;
 
@@ -192,6 +193,37 @@ TEST_CASE("the cost of a way to read is what it did") {
 
   CHECK(io::read_by("serial") == io::ReadBy::serial);
   CHECK_THROWS_AS(io::read_by("Serial"), io::Error);
+}
+
+TEST_CASE("a damaged chunk is an error on every rank, in every way, also if only one rank reads it") {
+  const auto by = GENERATE(io::ReadBy::each, io::ReadBy::serial, io::ReadBy::parallel);
+  const Scratch scratch;
+  const std::string path = scratch / "damaged.nc";
+  constexpr std::size_t M = 4096;
+  scratch.on_rank_0([&] { // two compressed chunks of noise; then a hole in the second
+    int nc = 0, dim = 0, id = 0;
+    const std::size_t chunk = M;
+    std::vector<int> noise(2 * M);
+    unsigned state = 1;
+    for (int& v : noise) v = static_cast<int>(state = state * 1664525U + 1013904223U);
+    NC(nc_create(path.c_str(), NC_NETCDF4 | NC_CLOBBER, &nc));
+    NC(nc_def_dim(nc, "x", 2 * M, &dim));
+    NC(nc_def_var(nc, "v", NC_INT, 1, &dim, &id));
+    NC(nc_def_var_chunking(nc, id, NC_CHUNKED, &chunk));
+    NC(nc_def_var_deflate(nc, id, 0, 1, 1));
+    NC(nc_put_var_int(nc, id, noise.data()));
+    NC(nc_close(nc));
+    std::fstream file(path, std::ios::in | std::ios::out | std::ios::binary);
+    file.seekp(static_cast<std::streamoff>(std::filesystem::file_size(path) - 2 * M));
+    file << std::string(M / 4, '\0');
+  });
+  io::ReadOptions options;
+  options.by = by;
+  const io::Reader in(path, MPI_COMM_WORLD, options);
+  const bool is_last = rank_of(MPI_COMM_WORLD) + 1 == size_of(MPI_COMM_WORLD);
+  CHECK_NOTHROW(in.read_block_int("v", {0}, {M}));
+  CHECK_THROWS_AS(in.read_block_int("v", {is_last ? M : 0}, {M}), io::Error);
+  CHECK_NOTHROW(in.read_block_int("v", {0}, {M}));
 }
 
 TEST_CASE("values far beyond 2 GiB and 2^31 elements are found") {
