@@ -1,15 +1,13 @@
-// Reads NetCDF files with serial NetCDF-C on every rank. See reader.hpp.
+// Values: checks, conversions and missing values of what the ways to read bring. See reader.hpp; metadata: reader_metadata.cpp.
 #include "io/reader.hpp"
 
-#include "io/classic_header.hpp"
+#include "io/read_source.hpp"
 
 #include <netcdf.h>
 
 #include <algorithm>
 #include <cmath>
-#include <filesystem>
 #include <limits>
-#include <numeric>
 
 namespace nunatak::io {
 
@@ -21,10 +19,34 @@ std::string in_words(const std::vector<std::size_t>& values) {
   return words + ")";
 }
 
-std::size_t product(const std::vector<std::size_t>& count) {
-  return std::accumulate(count.begin(), count.end(), std::size_t{1}, std::multiplies<>());
+/// f(a value of the C++ type that a NetCDF type of numbers stands for); false for other types.
+template <class F> bool with_type(nc_type type, const F& f) {
+  switch (type) {
+  case NC_BYTE:
+    return f(static_cast<signed char>(0)), true;
+  case NC_UBYTE:
+    return f(static_cast<unsigned char>(0)), true;
+  case NC_SHORT:
+    return f(short{0}), true;
+  case NC_USHORT:
+    return f(static_cast<unsigned short>(0)), true;
+  case NC_INT:
+    return f(int{0}), true;
+  case NC_UINT:
+    return f(0U), true;
+  case NC_INT64:
+    return f(std::int64_t{0}), true;
+  case NC_UINT64:
+    return f(std::uint64_t{0}), true;
+  case NC_FLOAT:
+    return f(0.0F), true;
+  case NC_DOUBLE:
+    return f(0.0), true;
+  }
+  return false;
 }
 
+/// A type of whole numbers that int64 holds.
 bool is_integer(nc_type type) {
   return type == NC_BYTE || type == NC_SHORT || type == NC_INT || type == NC_INT64 || type == NC_UBYTE || type == NC_USHORT ||
          type == NC_UINT;
@@ -45,248 +67,98 @@ std::optional<std::int64_t> default_fill_int(nc_type type) {
 
 } // namespace
 
-Reader::Reader(std::string path, MPI_Comm comm) : m_path(std::move(path)), m_comm(comm) {
-  try {
-    agree(m_comm, [&] {
-      std::error_code ignored;
-      if (!std::filesystem::exists(m_path, ignored)) fail("no such file");
-      if (!std::filesystem::is_regular_file(m_path, ignored)) fail("expected a NetCDF file, found something that is not a file");
-      const auto needed = classic_file_size(m_path);
-      const std::uint64_t found = std::filesystem::file_size(m_path);
-      if (needed && found < *needed) {
-        fail("truncated: its header promises " + std::to_string(*needed) + " bytes, found " + std::to_string(found));
-      }
-      const int status = nc_open(m_path.c_str(), NC_NOWRITE, &m_ncid);
-      if (status != NC_NOERR) m_ncid = -1;
-      check(status, "expected a complete NetCDF file (classic, CDF-2, CDF-5 or NetCDF-4/HDF5)");
-    });
-  } catch (...) {
-    if (m_ncid >= 0) nc_close(m_ncid);
-    throw;
-  }
+Reader::Reader(std::string path, MPI_Comm comm, ReadOptions options) : m_path(std::move(path)), m_comm(comm), m_by(options.by) {
+  const double begin = MPI_Wtime();
+  agree(m_comm, [&] {
+    m_source = m_by == ReadBy::each     ? read_each(m_path, options)
+               : m_by == ReadBy::serial ? read_serial(m_path, m_comm, options)
+                                        : read_parallel(m_path, m_comm, options);
+  });
+  m_open_seconds = MPI_Wtime() - begin;
 }
 
-Reader::~Reader() { nc_close(m_ncid); }
+Reader::~Reader() = default;
 
-void Reader::fail(const std::string& what) const { throw Error("file '" + m_path + "': " + what); }
-
-void Reader::check(int status, const std::string& what) const {
-  if (status != NC_NOERR) fail(what + "; found: " + nc_strerror(status));
+ReadStatistics Reader::statistics() const {
+  ReadStatistics statistics = m_source->statistics();
+  statistics.open_seconds = m_open_seconds;
+  return statistics;
 }
 
-int Reader::id(const std::string& variable) const {
-  if (variable.empty()) return NC_GLOBAL;
-  int varid = -1;
-  if (nc_inq_varid(m_ncid, variable.c_str(), &varid) == NC_NOERR) return varid;
-  std::string nearest;
-  std::size_t best = std::max<std::size_t>(2, variable.size() / 3) + 1;
-  for (const auto& name : variables()) {
-    const std::size_t distance = edit_distance(name, variable);
-    if (distance < best) best = distance, nearest = name;
-  }
-  fail("expected a variable '" + variable + "', found none of that name" +
-       (nearest.empty() ? "" : " (did you mean '" + nearest + "'?)"));
-}
+const Contents& Reader::contents() const { return m_source->contents(); }
 
-std::vector<std::string> Reader::variables() const {
-  int n = 0;
-  check(nc_inq_nvars(m_ncid, &n), "list of variables");
-  std::vector<std::string> names;
-  for (int varid = 0; varid < n; ++varid) {
-    char name[NC_MAX_NAME + 1] = {};
-    check(nc_inq_varname(m_ncid, varid, name), "name of a variable");
-    names.emplace_back(name);
-  }
-  return names;
-}
-
-bool Reader::has(const std::string& variable) const {
-  int varid = -1;
-  return nc_inq_varid(m_ncid, variable.c_str(), &varid) == NC_NOERR;
-}
-
-std::vector<Reader::Axis> Reader::dimensions(const std::string& variable) const {
-  const int varid = id(variable);
-  int rank = 0, n_unlimited = 0;
-  check(nc_inq_varndims(m_ncid, varid, &rank), "dimensions of '" + variable + "'");
-  std::vector<int> ids(static_cast<std::size_t>(rank));
-  check(nc_inq_vardimid(m_ncid, varid, ids.data()), "dimensions of '" + variable + "'");
-  check(nc_inq_unlimdims(m_ncid, &n_unlimited, nullptr), "unlimited dimensions");
-  std::vector<int> unlimited(static_cast<std::size_t>(n_unlimited));
-  check(nc_inq_unlimdims(m_ncid, &n_unlimited, unlimited.data()), "unlimited dimensions");
-  std::vector<Axis> axes;
-  for (const int dimid : ids) {
-    char name[NC_MAX_NAME + 1] = {};
-    std::size_t length = 0;
-    check(nc_inq_dim(m_ncid, dimid, name, &length), "a dimension of '" + variable + "'");
-    axes.push_back({name, length, std::find(unlimited.begin(), unlimited.end(), dimid) != unlimited.end()});
-  }
-  return axes;
-}
-
-std::string Reader::type(const std::string& variable) const {
-  nc_type type = NC_NAT;
-  char name[NC_MAX_NAME + 1] = {};
-  check(nc_inq_vartype(m_ncid, id(variable), &type), "type of '" + variable + "'");
-  check(nc_inq_type(m_ncid, type, name, nullptr), "type of '" + variable + "'");
-  return name;
-}
-
-bool Reader::has_dimension(const std::string& dimension) const {
-  int dimid = -1;
-  return nc_inq_dimid(m_ncid, dimension.c_str(), &dimid) == NC_NOERR;
-}
-
-std::size_t Reader::length(const std::string& dimension) const {
-  int dimid = -1;
-  std::size_t length = 0;
-  check(nc_inq_dimid(m_ncid, dimension.c_str(), &dimid), "expected a dimension '" + dimension + "'");
-  check(nc_inq_dimlen(m_ncid, dimid, &length), "length of dimension '" + dimension + "'");
-  return length;
-}
-
-std::size_t Reader::records() const {
-  int dimid = -1;
-  std::size_t length = 0;
-  check(nc_inq_unlimdim(m_ncid, &dimid), "unlimited dimension");
-  if (dimid >= 0) check(nc_inq_dimlen(m_ncid, dimid, &length), "length of the unlimited dimension");
-  return length;
-}
-
-std::vector<std::string> Reader::attributes(const std::string& variable) const {
-  const int varid = id(variable);
-  int n = 0;
-  check(variable.empty() ? nc_inq_natts(m_ncid, &n) : nc_inq_varnatts(m_ncid, varid, &n), "attributes of '" + variable + "'");
-  std::vector<std::string> names;
-  for (int number = 0; number < n; ++number) {
-    char name[NC_MAX_NAME + 1] = {};
-    check(nc_inq_attname(m_ncid, varid, number, name), "attributes of '" + variable + "'");
-    names.emplace_back(name);
-  }
-  return names;
-}
-
-std::optional<std::string> Reader::attribute_type(const std::string& variable, const std::string& attribute) const {
-  nc_type type = NC_NAT;
-  char name[NC_MAX_NAME + 1] = {};
-  if (nc_inq_atttype(m_ncid, id(variable), attribute.c_str(), &type) != NC_NOERR) return std::nullopt;
-  check(nc_inq_type(m_ncid, type, name, nullptr), "type of attribute '" + variable + ":" + attribute + "'");
-  return name;
-}
-
-std::optional<std::string> Reader::text(const std::string& variable, const std::string& attribute) const {
-  const int varid = id(variable);
-  const std::string what = "attribute '" + variable + ":" + attribute + "'";
-  nc_type type = NC_NAT;
-  std::size_t length = 0;
-  if (nc_inq_att(m_ncid, varid, attribute.c_str(), &type, &length) != NC_NOERR) return std::nullopt;
-  if (type == NC_STRING && length == 1) {
-    char* value = nullptr;
-    check(nc_get_att_string(m_ncid, varid, attribute.c_str(), &value), what);
-    std::string result = value ? value : "";
-    nc_free_string(1, &value);
-    return result;
-  }
-  if (type != NC_CHAR) fail(what + ": expected text, found " + std::to_string(length) + " number(s)");
-  std::string value(length, '\0');
-  check(nc_get_att_text(m_ncid, varid, attribute.c_str(), value.data()), what);
-  return value;
-}
-
-std::optional<std::vector<double>> Reader::numbers(const std::string& variable, const std::string& attribute) const {
-  const int varid = id(variable);
-  nc_type type = NC_NAT;
-  std::size_t length = 0;
-  if (nc_inq_att(m_ncid, varid, attribute.c_str(), &type, &length) != NC_NOERR) return std::nullopt;
-  std::vector<double> values(length);
-  check(nc_get_att_double(m_ncid, varid, attribute.c_str(), values.data()),
-        "attribute '" + variable + ":" + attribute + "': expected numbers");
-  return values;
-}
-
-std::optional<double> Reader::number(const std::string& variable, const std::string& attribute) const {
-  const auto values = numbers(variable, attribute);
-  if (!values) return std::nullopt;
-  if (values->size() != 1) {
-    fail("attribute '" + variable + ":" + attribute + "': expected one number, found " + std::to_string(values->size()));
-  }
-  return values->front();
-}
-
-void Reader::check_block(const std::string& variable, const std::vector<std::size_t>& start,
-                         const std::vector<std::size_t>& count) const {
+void Reader::check_block(const std::string& variable, const Box& box) const {
   const auto axes = dimensions(variable);
-  if (start.size() != axes.size() || count.size() != axes.size()) {
+  if (box.start.size() != axes.size() || box.count.size() != axes.size()) {
     std::string shape;
     for (const auto& a : axes) shape += (shape.empty() ? "" : ", ") + a.name + " = " + std::to_string(a.length);
-    fail("variable '" + variable + "': expected " + std::to_string(start.size()) + " dimensions, found " +
+    fail("variable '" + variable + "': expected " + std::to_string(box.start.size()) + " dimensions, found " +
          std::to_string(axes.size()) + " (" + shape + ")");
   }
   for (std::size_t d = 0; d < axes.size(); ++d) {
-    if (start[d] > axes[d].length || count[d] > axes[d].length - start[d]) {
+    if (box.start[d] > axes[d].length || box.count[d] > axes[d].length - box.start[d]) {
       fail("variable '" + variable + "', dimension '" + axes[d].name + "': expected at least " +
-           std::to_string(start[d] + count[d]) + " values, found " + std::to_string(axes[d].length) + " (block at " +
-           in_words(start) + " of " + in_words(count) + ")");
+           std::to_string(box.start[d] + box.count[d]) + " values, found " + std::to_string(axes[d].length) + " (block at " +
+           in_words(box.start) + " of " + in_words(box.count) + ")");
     }
   }
+  if (!with_type(contents().variables[id(variable)].nc_type, [](auto) {})) {
+    fail("variable '" + variable + "': expected numbers, found values of type " + type(variable));
+  }
+}
+
+/// The values of a box, as they are in the file but for their type. Collective; a failure may be this rank's alone.
+template <class T> std::vector<T> Reader::read_as(std::size_t variable, const Box& box) const {
+  std::vector<T> values(box.elements());
+  with_type(contents().variables[variable].nc_type, [&](auto zero) {
+    using Stored = decltype(zero);
+    if constexpr (std::is_same_v<Stored, T>) {
+      m_source->read(variable, box, sizeof(T), reinterpret_cast<std::byte*>(values.data()));
+    } else {
+      std::vector<Stored> stored(values.size());
+      m_source->read(variable, box, sizeof(Stored), reinterpret_cast<std::byte*>(stored.data()));
+      std::transform(stored.begin(), stored.end(), values.begin(), [](Stored v) { return static_cast<T>(v); });
+    }
+  });
+  return values;
 }
 
 /// _FillValue (else the default of the type) and missing_value, exact to 64 bits.
 std::vector<std::int64_t> Reader::fill_values_int(const std::string& variable) const {
-  const int varid = id(variable);
-  nc_type type = NC_NAT;
-  check(nc_inq_vartype(m_ncid, varid, &type), "type of '" + variable + "'");
   std::vector<std::int64_t> values;
-  for (const char* attribute : {"_FillValue", "missing_value"}) {
-    std::size_t length = 0;
-    if (nc_inq_attlen(m_ncid, varid, attribute, &length) != NC_NOERR) continue;
-    std::vector<long long> stored(length);
-    check(nc_get_att_longlong(m_ncid, varid, attribute, stored.data()), "attribute '" + variable + ":" + attribute + "'");
-    values.insert(values.end(), stored.begin(), stored.end());
+  for (const char* name : {"_FillValue", "missing_value"}) {
+    const auto* a = attribute(variable, name);
+    if (a != nullptr) values.insert(values.end(), a->integers.begin(), a->integers.end());
   }
-  const auto unwritten = default_fill_int(type);
-  if (unwritten && !numbers(variable, "_FillValue")) values.push_back(*unwritten);
+  const auto unwritten = default_fill_int(contents().variables[id(variable)].nc_type);
+  if (unwritten && !attribute(variable, "_FillValue")) values.push_back(*unwritten);
   return values;
 }
 
-std::vector<double> Reader::fill_values(const std::string& variable) const {
-  nc_type type = NC_NAT;
-  check(nc_inq_vartype(m_ncid, id(variable), &type), "type of '" + variable + "'");
-  std::vector<double> values;
+/// NaN for missing values.
+void Reader::mark_missing(const std::string& variable, std::vector<double>& values) const {
+  const nc_type type = contents().variables[id(variable)].nc_type;
+  std::vector<double> fills;
   if (is_integer(type)) {
-    for (const std::int64_t v : fill_values_int(variable)) values.push_back(static_cast<double>(v));
-    return values;
-  }
-  if (const auto fill = numbers(variable, "_FillValue")) {
-    values = *fill;
-  } else if (const auto unwritten = default_fill(type)) {
-    values.push_back(*unwritten);
-  }
-  if (const auto missing = numbers(variable, "missing_value")) values.insert(values.end(), missing->begin(), missing->end());
-  return values;
-}
-
-/// Values as stored, NaN where missing.
-std::vector<double> Reader::read_unpacked(const std::string& variable, const std::vector<std::size_t>& start,
-                                          const std::vector<std::size_t>& count) const {
-  check_block(variable, start, count);
-  std::vector<double> values(product(count));
-  if (values.empty()) return values;
-  check(nc_get_vara_double(m_ncid, id(variable), start.data(), count.data(), values.data()),
-        "variable '" + variable + "': expected numbers at " + in_words(start) + " of " + in_words(count));
-  for (const double fill : fill_values(variable)) {
-    for (double& v : values) {
-      if (v == fill) v = std::numeric_limits<double>::quiet_NaN();
+    for (const std::int64_t fill : fill_values_int(variable)) fills.push_back(static_cast<double>(fill));
+  } else {
+    for (const char* name : {"_FillValue", "missing_value"}) {
+      if (const auto found = numbers(variable, name)) fills.insert(fills.end(), found->begin(), found->end());
     }
+    const auto unwritten = default_fill(type);
+    if (unwritten && !attribute(variable, "_FillValue")) fills.push_back(*unwritten);
   }
-  return values;
+  for (const double fill : fills) std::replace(values.begin(), values.end(), fill, std::numeric_limits<double>::quiet_NaN());
 }
 
 std::vector<double> Reader::read_block(const std::string& variable, const std::vector<std::size_t>& start,
                                        const std::vector<std::size_t>& count) const {
+  const Box box{start, count};
   std::vector<double> values;
+  agree(m_comm, [&] { check_block(variable, box); });
   agree(m_comm, [&] {
-    values = read_unpacked(variable, start, count);
+    values = read_as<double>(id(variable), box);
+    mark_missing(variable, values);
     const auto scale = number(variable, "scale_factor"), offset = number(variable, "add_offset");
     if (scale || offset) {
       for (double& v : values) v = v * scale.value_or(1.0) + offset.value_or(0.0);
@@ -298,32 +170,31 @@ std::vector<double> Reader::read_block(const std::string& variable, const std::v
 std::vector<std::int64_t> Reader::read_block_int(const std::string& variable, const std::vector<std::size_t>& start,
                                                  const std::vector<std::size_t>& count,
                                                  std::optional<std::int64_t> missing) const {
+  const Box box{start, count};
+  const std::string what = "variable '" + variable + "': expected whole numbers";
   std::vector<std::int64_t> values;
   agree(m_comm, [&] {
-    const int varid = id(variable);
-    const std::string what = "variable '" + variable + "': expected whole numbers";
-    nc_type type = NC_NAT;
-    check(nc_inq_vartype(m_ncid, varid, &type), "type of '" + variable + "'");
     if (numbers(variable, "scale_factor") || numbers(variable, "add_offset")) fail(what + ", found a packed variable");
-    check_block(variable, start, count);
-    values.resize(product(count));
-    if (values.empty()) return;
-    if (is_integer(type)) {
-      std::vector<long long> stored(values.size());
-      check(nc_get_vara_longlong(m_ncid, varid, start.data(), count.data(), stored.data()), what);
-      std::copy(stored.begin(), stored.end(), values.begin());
+    check_block(variable, box);
+  });
+  agree(m_comm, [&] {
+    const std::size_t v = id(variable);
+    if (is_integer(contents().variables[v].nc_type)) {
+      values = read_as<std::int64_t>(v, box);
       if (!missing) return;
       for (const std::int64_t fill : fill_values_int(variable)) std::replace(values.begin(), values.end(), fill, *missing);
       return;
     }
-    const std::vector<double> stored = read_unpacked(variable, start, count);
-    for (std::size_t n = 0; n < stored.size(); ++n) {
-      if (std::isnan(stored[n]) && missing) {
+    std::vector<double> numbers = read_as<double>(v, box);
+    mark_missing(variable, numbers);
+    values.resize(numbers.size());
+    for (std::size_t n = 0; n < numbers.size(); ++n) {
+      if (std::isnan(numbers[n]) && missing) {
         values[n] = *missing;
-      } else if (std::abs(stored[n]) < 9007199254740992.0 && stored[n] == std::trunc(stored[n])) {
-        values[n] = static_cast<std::int64_t>(stored[n]);
+      } else if (std::abs(numbers[n]) < 9007199254740992.0 && numbers[n] == std::trunc(numbers[n])) {
+        values[n] = static_cast<std::int64_t>(numbers[n]);
       } else {
-        fail(what + ", found " + std::to_string(stored[n]));
+        fail(what + ", found " + std::to_string(numbers[n]));
       }
     }
   });

@@ -3,36 +3,48 @@
 //   io::Reader in("antarctica_32km.nc", comm);
 //   auto thk = in.read_block("thk", {ys, xs}, {ym, xm}); // row-major values of this rank's block
 //
-// Every rank opens the file by itself (serial NetCDF-C). All functions marked collective are called by every rank of `comm`;
-// an error on any rank is the same Error on all. Use MPI_COMM_SELF to read on one rank alone. Blocks may be empty (a count of
-// 0) and may differ between ranks. Neighbours: error.hpp (Error), classic_header.hpp (finds truncated files), writer.hpp.
+// By default every rank opens the file by itself (serial NetCDF-C). Two other ways give the same values, bit for bit: rank 0
+// reads and sends, or all ranks read together (read_options.hpp):
+//
+//   io::Reader in("antarctica_1km.nc", comm, {io::ReadBy::parallel});
+//
+// All functions marked collective are called by every rank of `comm`, in the same order; an error on any rank is the same Error
+// on all. Use MPI_COMM_SELF to read on one rank alone. Blocks may be empty (a count of 0), differ between ranks, and overlap.
+// Neighbours: error.hpp (Error), contents.hpp (the header), read_source.hpp (the ways), writer.hpp.
 #pragma once
 
+#include "io/contents.hpp"
 #include "io/error.hpp"
+#include "io/read_options.hpp"
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 namespace nunatak::io {
 
+class ReadSource;
+struct Box;
+
 class Reader {
 public:
-  struct Axis {
-    std::string name;
-    std::size_t length = 0;
-    bool unlimited = false;
-  };
+  using Axis = Contents::Dimension;
 
   /// Collective. Error if the file is missing, cannot be read, is not NetCDF or is shorter than its header says.
-  Reader(std::string path, MPI_Comm comm);
+  /// `comm` must outlive the reader.
+  Reader(std::string path, MPI_Comm comm, ReadOptions options = {});
+  /// With ReadBy::parallel collective.
   ~Reader();
   Reader(const Reader&) = delete;
   Reader& operator=(const Reader&) = delete;
 
   const std::string& path() const { return m_path; }
+  ReadBy by() const { return m_by; }
+  /// What it has cost this rank so far; see summarize().
+  ReadStatistics statistics() const;
 
   // --- What the file holds (local, the same on every rank) ---
 
@@ -50,12 +62,12 @@ public:
   /// Attributes; `variable` = "" means of the file. nullopt if absent. Error if it is a number (text) where text (numbers) was
   /// asked for.
   std::vector<std::string> attributes(const std::string& variable) const;
-  std::optional<std::string> text(const std::string& variable, const std::string& attribute) const;
-  std::optional<std::vector<double>> numbers(const std::string& variable, const std::string& attribute) const;
+  std::optional<std::string> text(const std::string& variable, const std::string& name) const;
+  std::optional<std::vector<double>> numbers(const std::string& variable, const std::string& name) const;
   /// "char", "byte", "double", ... of an attribute; nullopt if absent.
-  std::optional<std::string> attribute_type(const std::string& variable, const std::string& attribute) const;
+  std::optional<std::string> attribute_type(const std::string& variable, const std::string& name) const;
   /// The only value of an attribute; Error if it has several.
-  std::optional<double> number(const std::string& variable, const std::string& attribute) const;
+  std::optional<double> number(const std::string& variable, const std::string& name) const;
 
   // --- Values (collective) ---
 
@@ -81,19 +93,21 @@ public:
   std::vector<double> read_all(const std::string& variable) const;
 
 private:
-  int id(const std::string& variable) const;
-  void check(int status, const std::string& what) const;
-  void check_block(const std::string& variable, const std::vector<std::size_t>& start,
-                   const std::vector<std::size_t>& count) const;
-  std::vector<double> read_unpacked(const std::string& variable, const std::vector<std::size_t>& start,
-                                    const std::vector<std::size_t>& count) const;
-  std::vector<double> fill_values(const std::string& variable) const;
-  std::vector<std::int64_t> fill_values_int(const std::string& variable) const;
   [[noreturn]] void fail(const std::string& what) const;
+  const Contents& contents() const;
+  std::size_t id(const std::string& variable) const;
+  const std::vector<Contents::Attribute>& attributes_of(const std::string& variable) const;
+  const Contents::Attribute* attribute(const std::string& variable, const std::string& name) const;
+  void check_block(const std::string& variable, const Box& box) const;
+  template <class T> std::vector<T> read_as(std::size_t variable, const Box& box) const;
+  void mark_missing(const std::string& variable, std::vector<double>& values) const;
+  std::vector<std::int64_t> fill_values_int(const std::string& variable) const;
 
   std::string m_path;
   MPI_Comm m_comm;
-  int m_ncid = -1;
+  ReadBy m_by;
+  double m_open_seconds = 0.0;
+  std::unique_ptr<ReadSource> m_source;
 };
 
 } // namespace nunatak::io

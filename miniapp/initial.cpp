@@ -89,7 +89,13 @@ Levels levels_at(const std::vector<double>& z) {
 }
 
 InitialState::InitialState(Options& options, MPI_Comm comm, const Log& log) : m_options(options), m_log(log) {
-  if (!options.input.empty()) m_input = std::make_unique<Input>(options.input, comm, log);
+  if (!options.input.empty()) {
+    io::ReadOptions read_options;
+    read_options.by = io::read_by(options.io_read);
+    read_options.slab_bytes = options.io.slab;
+    read_options.hints = options.io.hints;
+    m_input = std::make_unique<Input>(options.input, comm, read_options, log);
+  }
   const bool continent = m_input || options.init == "marine";
   const auto choose = [&](std::string& option, const char* name, const char* value) {
     if (option == "auto") option = m_input ? m_input->choice(name).value_or(value) : value; // a restart goes on as it began
@@ -194,6 +200,8 @@ void InitialState::choose_levels(Grid& grid, MpiRanks& ranks, const State& state
                 " m, found " + std::to_string(grid.Lz()) + " m");
   }
 }
+
+nlohmann::json InitialState::report() const { return m_input ? m_input->report() : nlohmann::json{{"init", m_options.init}}; }
 
 std::string InitialState::title() const {
   return m_input ? "nunatak run from " + m_options.input.substr(m_options.input.rfind('/') + 1)

@@ -29,6 +29,9 @@ public:
 
   std::string title() const;
 
+  /// How the file was read; the generator otherwise. Collective.
+  nlohmann::json report() const;
+
 private:
   void choose_levels(Grid& grid, MpiRanks& ranks, const State& state) const;
 

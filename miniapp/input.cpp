@@ -79,12 +79,23 @@ struct Input::FieldInfo {
   bool of_ice = false; // says nothing where the file has no ice: there the mean over all ice is taken
 };
 
-Input::Input(const std::string& path, MPI_Comm comm, const Log& log) : m_reader(path, comm), m_log(log) {
+Input::Input(const std::string& path, MPI_Comm comm, io::ReadOptions read_options, const Log& log)
+    : m_reader(path, comm, std::move(read_options)), m_comm(comm), m_log(log) {
   m_x = read_axis(m_reader, "x", m_flip_x);
   m_y = read_axis(m_reader, "y", m_flip_y);
   for (const char* required : {"thk", "topg"}) {
     if (!m_reader.has(required)) throw Error(path + ": variable '" + required + "' is missing (thk and topg are required)");
   }
+}
+
+nlohmann::json Input::report() const {
+  const io::ReadSummary s = io::summarize(m_comm, m_reader.statistics());
+  const auto seconds = [](const io::ReadSummary::Seconds& t) {
+    return nlohmann::json{{"min", t.min}, {"mean", t.mean}, {"max", t.max}};
+  };
+  return {{"file", m_reader.path()},    {"read", io::word_of(m_reader.by())}, {"open", seconds(s.open)},
+          {"values", seconds(s.read)},  {"scatter", seconds(s.scatter)},      {"bytes", s.bytes},
+          {"operations", s.operations}, {"sent_bytes", s.sent_bytes}};
 }
 
 std::optional<PolarStereographic> Input::projection() const {

@@ -1,4 +1,4 @@
-// Reading the initial state and the forcing from a NetCDF file, every rank its own block, onto the grid of the run.
+// Reading the initial state and the forcing from a NetCDF file, for every rank its own block, onto the grid of the run.
 //
 // The file has coordinates x and y (equally spaced, in any unit of length) and variables of shape (y, x) or (time, y, x), of
 // which the last record is read; `temp` of shape (..., y, x, z). On another grid than the file's, fields are interpolated:
@@ -18,7 +18,10 @@ namespace nunatak {
 class Input {
 public:
   /// Collective. Throws Error (io::Error) if the file cannot be read, lacks thk, topg or a coordinate, or x or y is not regular.
-  Input(const std::string& path, MPI_Comm comm, const Log& log);
+  Input(const std::string& path, MPI_Comm comm, io::ReadOptions read_options, const Log& log);
+
+  /// Who has read, and what it has cost so far. Collective.
+  nlohmann::json report() const;
 
   const Axis& x() const { return m_x; }
   const Axis& y() const { return m_y; }
@@ -53,6 +56,7 @@ private:
   void read_field(const FieldInfo& info, const Grid& grid, MpiRanks& ranks, const Array2<double>& field) const;
 
   io::Reader m_reader;
+  MPI_Comm m_comm;
   const Log& m_log;
   Axis m_x, m_y;
   bool m_flip_x = false, m_flip_y = false; // coordinates that decrease

@@ -114,6 +114,7 @@ void run(const Session& session, const std::string& command) {
   }
   output.finish(clock.time(), clock.steps(), restart_fields(state, forcing), fields);
   dumps.finish();
+  report["input"] = initial.report();
   report["steps"] = clock.steps();
   report["years"] = clock.years();
   report["mass_budget"] = summary.report();

@@ -51,6 +51,8 @@ std::vector<Group> make_table() {
   return {
       {"Where the run starts",
        {{"i", &Options::input, "", "NetCDF file with thk and topg, or a file written by nunatak, which continues that run"},
+        {"io_read", &Options::io_read, "", "who reads it: every rank, rank 0 for all, or all together", -infinity, infinity,
+         "each|serial|parallel"},
         {"init", &Options::init, "", "initial state without a file", -infinity, infinity, "dome|shelf|stream|marine"},
         {"seed", &Options::seed, "", "seed of -init marine: another number, another continent", 0}}},
       {"Grid",

@@ -19,6 +19,7 @@ namespace nunatak {
 struct Options {
   // where the run starts
   std::string input; // -i
+  std::string io_read = "each";
   std::string init = "marine";
   int seed = 1;
   // grid

@@ -1,8 +1,10 @@
-// io/reader.hpp: values, attributes and errors, for every kind of NetCDF file and on every number of ranks.
+// io/reader.hpp: values, attributes and errors, for every kind of NetCDF file, on every number of ranks, in all three ways to
+// read (read_options.hpp; see also test_reader_ways.cpp).
 #include "io/reader.hpp"
 #include "tests/io/scratch.hpp"
 
 #include <catch2/catch_test_macros.hpp>
+#include <catch2/generators/catch_generators.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 #include <netcdf.h>
 
@@ -100,17 +102,25 @@ struct Kind {
   const char* name;
   int mode;
 };
+io::ReadOptions any_way() {
+  io::ReadOptions options;
+  options.by = GENERATE(io::ReadBy::each, io::ReadBy::serial, io::ReadBy::parallel);
+  return options;
+}
+
 const Kind kinds[] = {{"cdf1", 0}, {"cdf2", NC_64BIT_OFFSET}, {"cdf5", NC_64BIT_DATA}, {"netcdf4", NC_NETCDF4}};
 
 } // namespace
 
 TEST_CASE("every rank reads its block of every kind of file") {
+  const io::ReadOptions options = any_way();
+  INFO(io::word_of(options.by));
   const Scratch scratch;
   for (const Kind& kind : kinds) {
     INFO(kind.name);
     const std::string path = scratch / (std::string(kind.name) + ".nc");
     scratch.on_rank_0([&] { write_example(path, kind.mode); });
-    const io::Reader in(path, MPI_COMM_WORLD);
+    const io::Reader in(path, MPI_COMM_WORLD, options);
     const Rows rows = my_rows();
 
     CHECK(in.records() == Mt);
@@ -159,10 +169,12 @@ TEST_CASE("every rank reads its block of every kind of file") {
 }
 
 TEST_CASE("an error says what was expected and found, the same on every rank") {
+  const io::ReadOptions options = any_way();
+  INFO(io::word_of(options.by));
   const Scratch scratch;
   const std::string path = scratch / "example.nc";
   scratch.on_rank_0([&] { write_example(path, NC_64BIT_OFFSET); });
-  const io::Reader in(path, MPI_COMM_WORLD);
+  const io::Reader in(path, MPI_COMM_WORLD, options);
 
   CHECK_THAT(message([&] {
                in.read_block("thj", {0, 0, 0}, {1, 1, 1});
@@ -193,8 +205,10 @@ TEST_CASE("an error says what was expected and found, the same on every rank") {
 }
 
 TEST_CASE("files that are missing, foreign or truncated are refused") {
+  const io::ReadOptions options = any_way();
+  INFO(io::word_of(options.by));
   const Scratch scratch;
-  const auto open = [](const std::string& path) { return message([&] { io::Reader(path, MPI_COMM_WORLD); }); };
+  const auto open = [&](const std::string& path) { return message([&] { io::Reader(path, MPI_COMM_WORLD, options); }); };
   CHECK_THAT(open(scratch / "none.nc"), ContainsSubstring("none.nc': no such file"));
   CHECK_THAT(open(scratch.path()), ContainsSubstring("not a file"));
   scratch.on_rank_0([&] {
@@ -221,9 +235,11 @@ TEST_CASE("files that are missing, foreign or truncated are refused") {
 }
 
 TEST_CASE("the real input file of Antarctica") {
+  const io::ReadOptions options = any_way();
+  INFO(io::word_of(options.by));
   const std::string path = std::string(NUNATAK_SHARED_DATA) + "/data/bedmap2_schmidtko14_50km.nc";
   if (!std::filesystem::exists(path)) SKIP("no " << path);
-  const io::Reader in(path, MPI_COMM_WORLD);
+  const io::Reader in(path, MPI_COMM_WORLD, options);
   CHECK(in.length("x") == 120);
   const auto basins = in.read_block_int("basins", {0, 0}, {120, 120}, -1);
   CHECK(*std::max_element(basins.begin(), basins.end()) == 19);
