@@ -23,6 +23,8 @@ from conftest import run_nunatak
 FORMATS = {
     "serial": ("-io_format", "serial"),
     "pnetcdf": ("-io_format", "pnetcdf"),
+    "netcdf4": ("-io_format", "netcdf4"),
+    "hybrid": ("-io_format", "hybrid"),
     "zyx": ("-io_order", "zyx"),
 }
 FILES = ("result.nc", "snap_00002.000.nc", "spatial.nc", "series.nc")
