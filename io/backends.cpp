@@ -11,8 +11,9 @@ struct Entry {
   std::unique_ptr<Format> (*open)(MPI_Comm comm, const std::string& path, const Options& options);
 };
 
-constexpr Entry formats[] = {
-    {"null", open_null}, {"serial", open_serial}, {"netcdf4", open_netcdf4}, {"pnetcdf", open_pnetcdf}, {"hybrid", open_hybrid}};
+constexpr Entry formats[] = {{"null", open_null},       {"serial", open_serial}, {"netcdf4", open_netcdf4},
+                             {"pnetcdf", open_pnetcdf}, {"hybrid", open_hybrid}, {"posix", open_posix},
+                             {"mpiio", open_mpiio}};
 
 /// So many aggregators of MPI-IO per node, unless the user's hints say otherwise.
 Options with_aggregators(Options options, const Topology& topology) {

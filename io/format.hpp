@@ -69,8 +69,10 @@ public:
 std::unique_ptr<Format> open_null(MPI_Comm comm, const std::string& path, const Options& options);
 std::unique_ptr<Format> open_serial(MPI_Comm comm, const std::string& path, const Options& options);
 std::unique_ptr<Format> open_netcdf4(MPI_Comm comm, const std::string& path, const Options& options);
-std::unique_ptr<Format> open_hybrid(MPI_Comm comm, const std::string& path, const Options& options);
 std::unique_ptr<Format> open_pnetcdf(MPI_Comm comm, const std::string& path, const Options& options);
+std::unique_ptr<Format> open_hybrid(MPI_Comm comm, const std::string& path, const Options& options);
+std::unique_ptr<Format> open_posix(MPI_Comm comm, const std::string& path, const Options& options);
+std::unique_ptr<Format> open_mpiio(MPI_Comm comm, const std::string& path, const Options& options);
 
 using OpenFormat = std::function<std::unique_ptr<Format>(const std::string& path)>;
 

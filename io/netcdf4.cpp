@@ -22,6 +22,32 @@ namespace nunatak::io {
 
 namespace {
 
+/// An open file. HDF5 closes what was abandoned (an exception) when MPI ends, but after ROMIO has ended: it would crash. An
+/// attribute of MPI_COMM_SELF that was set later is deleted earlier, on all ranks in the same order, and closes the file.
+class OpenFile {
+public:
+  OpenFile() { MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, close_file, &m_key, nullptr); }
+  ~OpenFile() { MPI_Comm_free_keyval(&m_key); }
+  OpenFile(const OpenFile&) = delete;
+  OpenFile& operator=(const OpenFile&) = delete;
+
+  void opened(int ncid) { MPI_Comm_set_attr(MPI_COMM_SELF, m_key, reinterpret_cast<void*>(static_cast<std::intptr_t>(ncid))); }
+
+  /// The status of nc_close.
+  int close(int ncid) {
+    const int status = nc_close(ncid); // afterwards the callback finds it closed
+    MPI_Comm_delete_attr(MPI_COMM_SELF, m_key);
+    return status;
+  }
+
+private:
+  static int close_file(MPI_Comm, int, void* ncid, void*) {
+    nc_close(static_cast<int>(reinterpret_cast<std::intptr_t>(ncid)));
+    return MPI_SUCCESS;
+  }
+  int m_key = MPI_KEYVAL_INVALID;
+};
+
 class Netcdf4 final : public Format {
 public:
   Netcdf4(MPI_Comm comm, const std::string& path, const Options& options)
@@ -29,10 +55,12 @@ public:
     // of HDF5 objects at least that large; the setting stays until it is changed
     const int alignment = options.align > 4 ? static_cast<int>(options.align) : 1;
     check(nc_set_alignment(alignment, alignment), "alignment");
-    MPI_Info info = make_info(options.hints);
+    if (options.layout == "native") m_options.hints.emplace("romio_cb_write", "enable");
+    MPI_Info info = make_info(m_options.hints);
     const int status = nc_create_par(path.c_str(), NC_CLOBBER | NC_NETCDF4, comm, info, &m_ncid);
     MPI_Info_free(&info);
     check(status, "expected to create it");
+    m_file.opened(m_ncid);
   }
   // No close in the destructor: it is collective, and a rank that unwinds an exception of its own would wait for ever.
 
@@ -63,7 +91,7 @@ public:
     if (!m_error.empty()) throw Error(m_error);
   }
   void flush() override { check(nc_sync(m_ncid), "flush"); }
-  void close() override { check(nc_close(m_ncid), "close"); }
+  void close() override { check(m_file.close(m_ncid), "close"); }
   Work work() const override { return m_work; }
   /// Those that were given: what MPI-IO makes of them is not to be had through NetCDF-C.
   std::map<std::string, std::string> hints() const override {
@@ -130,6 +158,7 @@ private:
   Options m_options;
   const Schema* m_schema = nullptr;
   int m_ncid = -1;
+  OpenFile m_file;
   std::vector<int> m_ids;
   std::vector<std::int64_t> m_records; ///< of each variable, the same on all ranks; kept for independent access
   Quota m_quota;

@@ -1,29 +1,26 @@
 // The format `serial`: rank 0 gathers and writes with serial NetCDF-C, CDF-5. See format.hpp.
 //
-// Bounded memory: a variable is gathered in slabs along its slowest dimension, so that rank 0 never holds more than twice
-// Options::slab (at least one index of that dimension) beyond its own part.
+// Bounded memory: a variable is gathered in slabs along its slowest dimension (and, where one index of it is too much, along the
+// next), so that rank 0 never holds more than twice Options::slab beyond its own part.
+//
+// With `define interleaved` a variable is defined just before its first values: see pnetcdf.cpp.
 //
 //   ranks 0..3        staging (order of ranks)     slab (order of the file)     file
 //   |0|1|  pack ->    |0 0 0|1 1|2 2 2|3 3|   ->   0 0 0 1 1              ->    nc_put_vara
 //   |2|3|  gather                                  2 2 2 3 3
-#include "io/error.hpp"
+#include "io/classic_header.hpp"
+#include "io/define.hpp"
 #include "io/format.hpp"
-#include "io/nc_type.hpp"
-#include "io/options.hpp"
 
 #include <netcdf.h>
 
 #include <algorithm>
 #include <cstring>
-#include <limits>
+#include <optional>
 
 namespace nunatak::io {
 
 namespace {
-
-MPI_Datatype mpi_type_of_size(std::size_t bytes) {
-  return bytes == 1 ? MPI_INT8_T : bytes == 2 ? MPI_INT16_T : bytes == 4 ? MPI_INT32_T : MPI_INT64_T;
-}
 
 /// Copy the contiguous values of `part` to their place in the contiguous `box` that contains it.
 void place(const Piece& part, const std::byte* from, const Piece& box, std::byte* slab, std::size_t bytes) {
@@ -58,42 +55,27 @@ public:
 
   void define(const Schema& schema) override {
     m_schema = &schema;
+    m_ids.assign(schema.variables.size(), -1);
     if (m_rank != 0) return;
     int old_fill = 0;
-    check(nc_set_fill(m_ncid, NC_NOFILL, &old_fill), "fill mode");
-    std::vector<int> dims;
-    for (const auto& d : schema.dimensions) {
-      dims.push_back(-1);
-      check(nc_def_dim(m_ncid, d.name.c_str(), d.length == unlimited ? NC_UNLIMITED : d.length, &dims.back()),
-            "dimension '" + d.name + "'");
-    }
-    for (const auto& v : schema.variables) {
-      std::vector<int> of_v;
-      for (const auto& d : v.dimensions) of_v.push_back(dims[schema.dimension(d)]);
-      int id = -1;
-      check(nc_def_var(m_ncid, v.name.c_str(), nc_type_of(v.type), static_cast<int>(of_v.size()), of_v.data(), &id),
-            "variable '" + v.name + "'");
-      m_ids.push_back(id);
-      for (const auto& a : v.attributes) put_attribute(id, v.name, a.name, own_type(a, v));
-    }
-    for (const auto& a : schema.attributes) put_attribute(NC_GLOBAL, "", a.name, a.value);
-    check(nc__enddef(m_ncid, m_options.header, m_options.align, 0, m_options.align), "header");
+    check(nc_set_fill(m_ncid, m_options.fill ? NC_FILL : NC_NOFILL, &old_fill), "fill mode");
+    m_definition.emplace(m_ncid, m_path, schema);
+    m_definition->dimensions();
+    for (std::size_t v = 0; v < m_ids.size() && m_options.define == "upfront"; ++v) m_ids[v] = m_definition->variable(v);
+    m_definition->attributes();
+    end_define(m_options.header);
   }
 
   void post(std::size_t v, const Piece& piece) override {
-    const Variable& variable = m_schema->variables[v];
-    const std::vector<std::size_t> shape = m_schema->shape(variable);
-    const std::vector<Piece> pieces = gather_pieces(piece, shape.size());
-    const std::size_t d = m_schema->has_records(variable) ? 1 : 0; // slabs along this dimension
-    if (shape.size() <= d) return write_slab(v, piece, pieces);
-    std::size_t slice_bytes = bytes_of(variable.type);
-    for (std::size_t n = d + 1; n < shape.size(); ++n) slice_bytes *= shape[n];
-    const std::size_t step = std::max<std::size_t>(1, m_options.slab / slice_bytes);
-    for (std::size_t first = 0; first < shape[d]; first += step) {
-      std::vector<Piece> parts;
-      for (const Piece& p : pieces) parts.push_back(slice(p, d, first, first + step));
-      write_slab(v, slice(piece, d, first, first + step), parts);
+    if (m_rank == 0 && m_ids[v] < 0) {
+      try {
+        define_late(v);
+      } catch (const Error& e) { // the other ranks wait for the gather
+        keep(e.what());
+      }
     }
+    const std::size_t rank = m_schema->variables[v].dimensions.size();
+    post_slabs(v, piece, gather_pieces(piece, rank), m_schema->has_records(m_schema->variables[v]) ? 1 : 0);
   }
 
   void wait() override { throw_kept(); }
@@ -102,6 +84,9 @@ public:
   }
   void close() override {
     if (m_rank != 0) return;
+    for (std::size_t v = 0; v < m_ids.size(); ++v) {
+      if (m_ids[v] < 0) define_late(v);
+    }
     const int ncid = m_ncid;
     m_ncid = -1;
     check(nc_close(ncid), "close");
@@ -109,20 +94,36 @@ public:
   Work work() const override { return m_work; }
 
 private:
-  void check(int status, const std::string& what) const {
-    if (status != NC_NOERR) throw Error("file '" + m_path + "': " + what + "; found: " + nc_strerror(status));
+  void check(int status, const std::string& what) const { check_status<NetcdfC>(status, m_path, what); }
+
+  void end_define(std::size_t header) const { check(nc__enddef(m_ncid, header, m_options.align, 0, m_options.align), "header"); }
+
+  void define_late(std::size_t v) {
+    check(nc_redef(m_ncid), "expected to define more");
+    m_ids[v] = m_definition->variable(v);
+    end_define(0); // of the room left at the beginning as much as there still is
+    check(nc_sync(m_ncid), "flush");
+    auto places = *read_classic_layout(m_path);
+    m_work.moved_bytes += static_cast<std::int64_t>(bytes_moved(m_places, places));
+    m_places = std::move(places);
   }
 
-  void put_attribute(int id, const std::string& variable, const std::string& name, const Attribute::Value& value) const {
-    std::visit(
-        [&](const auto& values) {
-          nc_type type = NC_CHAR;
-          using Values = std::decay_t<decltype(values)>;
-          if constexpr (!std::is_same_v<Values, std::string>) type = nc_type_of(type_of<typename Values::value_type>());
-          check(nc_put_att(m_ncid, id, name.c_str(), type, values.size(), values.data()),
-                "attribute '" + variable + ":" + name + "'");
-        },
-        value);
+  /// In slabs along dimension `d`, or along later ones at each index of it.
+  void post_slabs(std::size_t v, const Piece& piece, const std::vector<Piece>& pieces, std::size_t d) {
+    const std::vector<std::size_t> shape = m_schema->shape(m_schema->variables[v]);
+    if (shape.size() <= d) return write_slab(v, piece, pieces);
+    std::size_t slice_bytes = bytes_of(m_schema->variables[v].type);
+    for (std::size_t n = d + 1; n < shape.size(); ++n) slice_bytes *= shape[n];
+    const std::size_t step = std::max<std::size_t>(1, m_options.slab / slice_bytes);
+    for (std::size_t first = 0; first < shape[d]; first += step) {
+      std::vector<Piece> parts;
+      for (const Piece& p : pieces) parts.push_back(slice(p, d, first, first + step));
+      if (slice_bytes > m_options.slab) {
+        post_slabs(v, slice(piece, d, first, first + step), parts, d + 1);
+      } else {
+        write_slab(v, slice(piece, d, first, first + step), parts);
+      }
+    }
   }
 
   /// On rank 0: start and count of the pieces of all ranks, without data. Elsewhere nothing.
@@ -150,8 +151,6 @@ private:
   void write_slab(std::size_t v, const Piece& mine, const std::vector<Piece>& parts) {
     const Type type = m_schema->variables[v].type;
     const std::size_t bytes = bytes_of(type), elements = mine.elements();
-    m_packed.resize(elements * bytes);
-    pack(mine, type, m_packed.data());
     std::vector<int> counts(parts.size()), starts(parts.size());
     std::size_t total = 0;
     for (std::size_t r = 0; r < parts.size(); ++r) {
@@ -159,9 +158,9 @@ private:
       starts[r] = static_cast<int>(total);
       total += parts[r].elements();
     }
-    m_staging.resize(total * bytes);
-    MPI_Gatherv(m_packed.data(), static_cast<int>(elements), mpi_type_of_size(bytes), m_staging.data(), counts.data(),
-                starts.data(), mpi_type_of_size(bytes), 0, m_comm);
+    std::byte* staging = m_staging.of_size(total * bytes);
+    MPI_Gatherv(packed(mine, type, m_packed), static_cast<int>(elements), mpi_type_of(type), staging, counts.data(),
+                starts.data(), mpi_type_of(type), 0, m_comm);
     if (m_rank != 0 || total == 0) return;
 
     Piece box; // that contains all parts
@@ -174,16 +173,16 @@ private:
         box.count[d] = end - box.start[d];
       }
     }
-    const auto staged = [&](std::size_t r) { return m_staging.data() + static_cast<std::size_t>(starts[r]) * bytes; };
+    const auto staged = [&](std::size_t r) { return staging + static_cast<std::size_t>(starts[r]) * bytes; };
     const auto only = std::find_if(parts.begin(), parts.end(), [](const Piece& p) { return p.elements() > 0; });
     if (only->elements() == total) {
-      write(v, *only, m_staging.data(), bytes);
+      write(v, *only, staging, bytes);
     } else if (box.elements() == total) {
-      m_slab.resize(total * bytes);
+      std::byte* slab = m_slab.of_size(total * bytes);
       for (std::size_t r = 0; r < parts.size(); ++r) {
-        if (parts[r].elements() > 0) place(parts[r], staged(r), box, m_slab.data(), bytes);
+        if (parts[r].elements() > 0) place(parts[r], staged(r), box, slab, bytes);
       }
-      write(v, box, m_slab.data(), bytes);
+      write(v, box, slab, bytes);
     } else { // there are gaps, which must keep what they hold
       for (std::size_t r = 0; r < parts.size(); ++r) {
         if (parts[r].elements() > 0) write(v, parts[r], staged(r), bytes);
@@ -192,15 +191,19 @@ private:
   }
 
   void write(std::size_t v, const Piece& part, const std::byte* data, std::size_t bytes) {
+    if (m_ids[v] < 0) return; // could not be defined; the error is kept
     const int status = nc_put_vara(m_ncid, m_ids[v], part.start.data(), part.count.data(), data);
     m_work.written_bytes += static_cast<std::int64_t>(part.elements() * bytes);
     m_work.written_operations += 1;
-    if (status != NC_NOERR && m_error.empty()) { // the other ranks still wait for the next slab: keep it
-      m_error = "file '" + m_path + "': variable '" + m_schema->variables[v].name +
-                "': expected to write it; found: " + nc_strerror(status);
+    if (status != NC_NOERR) { // the other ranks still wait for the next slab
+      keep("file '" + m_path + "': variable '" + m_schema->variables[v].name +
+           "': expected to write it; found: " + nc_strerror(status));
     }
   }
 
+  void keep(const std::string& error) {
+    if (m_error.empty()) m_error = error;
+  }
   void throw_kept() const {
     if (!m_error.empty()) throw Error(m_error);
   }
@@ -210,9 +213,11 @@ private:
   std::string m_path;
   Options m_options;
   const Schema* m_schema = nullptr;
-  int m_ncid = -1; ///< on rank 0
-  std::vector<int> m_ids;
-  std::vector<std::byte> m_packed, m_staging, m_slab;
+  int m_ncid = -1;        ///< on rank 0
+  std::vector<int> m_ids; ///< on rank 0; -1: not defined yet
+  std::optional<Definition<NetcdfC>> m_definition;
+  ClassicLayout m_places; ///< interleaved: after the last definition
+  Buffer m_packed, m_staging, m_slab;
   std::string m_error;
   Work m_work;
 };

@@ -91,7 +91,7 @@ TEST_CASE("ways of writing that do not exist are refused, naming those that do")
 
 TEST_CASE("a file that cannot be created is an error on every rank") {
   const Scratch scratch;
-  const auto writer = writer_of(GENERATE("serial", "pnetcdf"));
+  const auto writer = writer_of(GENERATE("serial", "netcdf4", "pnetcdf", "hybrid"));
   const std::string missing = scratch / "no/such/folder/ex.nc";
   CHECK_THAT(message([&] { writer->open(missing, schema_of(10)); }), ContainsSubstring(missing));
   scratch.on_rank_0([&] { std::ofstream(scratch / "file"); });
@@ -114,7 +114,7 @@ TEST_CASE("a file that cannot be created is an error on every rank") {
 
 TEST_CASE("wrong puts are refused") {
   const Scratch scratch;
-  const auto writer = writer_of(GENERATE("null", "serial", "pnetcdf"));
+  const auto writer = writer_of(GENERATE("null", "serial", "netcdf4", "pnetcdf", "hybrid"));
   const auto file = writer->open(scratch / "ex.nc", schema_of(10));
   const Share mine(10);
   const std::vector<double> thk(10, 1.0);
@@ -136,7 +136,7 @@ TEST_CASE("wrong puts are refused") {
 
 TEST_CASE("a file with values missing does not get its final name") {
   const Scratch scratch;
-  const auto writer = writer_of(GENERATE("serial", "pnetcdf"));
+  const auto writer = writer_of(GENERATE("serial", "netcdf4", "pnetcdf", "hybrid"));
   const auto file = writer->open(scratch / "ex.nc", schema_of(10));
   const Share mine(10);
   const std::vector<double> thk(10, 1.0);
@@ -150,7 +150,7 @@ TEST_CASE("a file with values missing does not get its final name") {
 
 TEST_CASE("a full disk is an error on every rank") {
   const Scratch scratch;
-  const std::string format = GENERATE("serial", "pnetcdf");
+  const std::string format = GENERATE("serial", "netcdf4", "pnetcdf", "hybrid");
   const bool one_rank_only = GENERATE(false, true);
   INFO(format << (one_rank_only ? ", one rank" : ", all ranks"));
   constexpr std::size_t cells = 1 << 20;
@@ -179,7 +179,7 @@ TEST_CASE("a full disk is an error on every rank") {
 
 TEST_CASE("a full disk while committing leaves the last commit and no half copy") {
   const Scratch scratch;
-  const auto writer = writer_of(GENERATE("serial", "pnetcdf"));
+  const auto writer = writer_of(GENERATE("serial", "netcdf4", "pnetcdf", "hybrid"));
   constexpr std::size_t cells = 1 << 14;
   const std::string path = scratch / "ts.nc";
   const auto file = writer->open(path, schema_of(cells), {io::FileKind::append, 1});

@@ -1,0 +1,63 @@
+// Plain files: values only, in native byte order, and a JSON file beside them that says where they lie. What the formats `posix`
+// (raw_posix.cpp) and `mpiio` (raw_mpiio.cpp) write; they bound every other format from above.
+//
+//   name.nc        | fixed variables | gap | record 0          | record 1          | ...
+//                                          ^ record_begin       ^ + record_stride
+//   name.nc.json   {"format": "nunatak raw 1", "byte_order": "little", "records": 2, "record_begin": 4096, "record_stride": 8192,
+//                   "dimensions": [{"name": "x", "length": 11}, ...],            length 0: the record dimension
+//                   "attributes": [{"name": "title", "value": "..."}, ...],      text, or numbers with their "type"
+//                   "variables": [{"name": "thk", "type": "float64", "dimensions": ["time", "x"], "offset": 4096,
+//                                  "attributes": [...]}, ...]}                   offset: of a record variable in record 0
+//
+// Values are row-major, slowest dimension first. Every variable begins at a multiple of 8 bytes, the first record and every
+// later one at a multiple of Options::align too. The length of the file is that of all its records.
+#pragma once
+
+#include "io/pack.hpp"
+#include "io/schema.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace nunatak::io {
+
+/// Where the values lie: a pure function of the schema.
+struct RawLayout {
+  std::vector<std::uint64_t> begin; ///< of each variable, in bytes; of record variables in record 0
+  std::uint64_t record_begin = 0, record_stride = 0;
+
+  std::uint64_t file_size(std::uint64_t records) const { return record_begin + records * record_stride; }
+};
+RawLayout raw_layout(const Schema& schema, std::size_t align);
+
+/// Bytes that lie together both in the file and in a packed piece.
+struct Run {
+  std::uint64_t begin; ///< in the file
+  std::size_t size;
+  const std::byte* data;
+};
+/// Append the runs of a piece of variable `v`, whose values lie row-major at `data`; ascending, neighbours merged.
+void append_runs(const Schema& schema, const RawLayout& layout, std::size_t v, const Piece& piece, const std::byte* data,
+                 std::vector<Run>& runs);
+
+/// Write the JSON file beside `path`. Error if that is not possible.
+void write_raw_json(const std::string& path, const Schema& schema, const RawLayout& layout, std::uint64_t records);
+
+/// A plain file as its JSON describes it.
+struct RawFile {
+  std::string path;
+  Schema schema;
+  RawLayout layout;
+  std::uint64_t records = 0;
+};
+/// Error if the JSON is missing or is not of this format and byte order, or if the file is shorter than it says.
+RawFile open_raw(const std::string& path);
+
+/// Read a block, row-major, into `target`; start and count as in Piece (for a record variable the record first). One pread per
+/// run. Error, naming the variable, if the block is not in the file.
+void read_raw(const RawFile& file, const std::string& variable, const std::vector<std::size_t>& start,
+              const std::vector<std::size_t>& count, std::byte* target);
+
+} // namespace nunatak::io
