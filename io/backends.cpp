@@ -1,6 +1,7 @@
 // Which ways of writing exist in this build; the only file that knows. See format.hpp and options.hpp.
 #include "io/error.hpp"
 #include "io/format.hpp"
+#include "io/layouts.hpp"
 
 namespace nunatak::io {
 
@@ -8,7 +9,7 @@ namespace {
 
 struct Entry {
   const char* name;
-  std::unique_ptr<Format> (*open)(MPI_Comm comm, const std::string& path, const Options& options);
+  OpenOn* open;
 };
 
 constexpr Entry formats[] = {{"null", open_null},       {"serial", open_serial}, {"netcdf4", open_netcdf4},
@@ -29,12 +30,9 @@ Options with_aggregators(Options options, const Topology& topology) {
 OpenFormat find_format(MPI_Comm comm, const Options& chosen, const Topology& topology) {
   check(chosen);
   const Options options = with_aggregators(chosen, topology);
-  if (parse_layout(options).name != "native") throw Error("output layout: expected native, found '" + options.layout + "'");
   std::string names;
   for (const Entry& entry : formats) {
-    if (options.format == entry.name) {
-      return [=](const std::string& path) { return entry.open(comm, path, options); };
-    }
+    if (options.format == entry.name) return in_layout(comm, options, topology, entry.open);
     names += (names.empty() ? "" : ", ") + std::string(entry.name);
   }
   throw Error("output format: expected one of " + names + "; found '" + options.format + "'");

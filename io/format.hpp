@@ -74,6 +74,9 @@ std::unique_ptr<Format> open_hybrid(MPI_Comm comm, const std::string& path, cons
 std::unique_ptr<Format> open_posix(MPI_Comm comm, const std::string& path, const Options& options);
 std::unique_ptr<Format> open_mpiio(MPI_Comm comm, const std::string& path, const Options& options);
 
+/// The open function of a format, such as those above.
+using OpenOn = std::unique_ptr<Format>(MPI_Comm comm, const std::string& path, const Options& options);
+
 using OpenFormat = std::function<std::unique_ptr<Format>(const std::string& path)>;
 
 /// The way of writing that `options` name: a format, wrapped in a layout. See backends.cpp. `comm` must outlive what it returns.

@@ -38,23 +38,31 @@ template <class From, class To> void copy_plane(const From* from, To* to, const 
   }
 }
 
-template <class From, class To> void copy_rows(const From* from, To* to, const Loop& row) {
-  if (row.from == 1) {
+template <class From, class To> void copy_row(const From* from, To* to, const Loop& row) {
+  if (row.from == 1 && row.to == 1) {
     std::copy(from, from + row.count, to);
   } else {
-    for (std::size_t n = 0; n < row.count; ++n) to[n] = static_cast<To>(from[static_cast<std::ptrdiff_t>(n) * row.from]);
+    for (std::size_t n = 0; n < row.count; ++n)
+      to[static_cast<std::ptrdiff_t>(n) * row.to] = static_cast<To>(from[static_cast<std::ptrdiff_t>(n) * row.from]);
   }
 }
 
-template <class From, class To> void pack_as(const Piece& piece, std::byte* target) {
+template <class From, class To>
+void pack_as(const Piece& piece, std::byte* target, const std::vector<std::ptrdiff_t>& target_stride) {
   const auto* from = reinterpret_cast<const From*>(piece.data);
   auto* to = reinterpret_cast<To*>(target);
   // Loops over the dimensions, slowest of the file first. Dimensions of one element do not matter.
+  // Neighbours that are one run in memory and in the target become one loop.
   std::vector<Loop> loops;
-  std::ptrdiff_t contiguous = 1;
-  for (std::size_t d = piece.count.size(); d-- > 0;) {
-    if (piece.count[d] != 1) loops.insert(loops.begin(), {piece.count[d], piece.stride[d], contiguous});
-    contiguous *= static_cast<std::ptrdiff_t>(piece.count[d]);
+  for (std::size_t d = 0; d < piece.count.size(); ++d) {
+    const Loop loop{piece.count[d], piece.stride[d], target_stride[d]};
+    const auto length = static_cast<std::ptrdiff_t>(loop.count);
+    if (loop.count == 1) continue;
+    if (!loops.empty() && loops.back().from == loop.from * length && loops.back().to == loop.to * length) {
+      loops.back() = {loops.back().count * loop.count, loop.from, loop.to};
+    } else {
+      loops.push_back(loop);
+    }
   }
   if (loops.empty()) loops.push_back({1, 1, 1});
   const Loop row = loops.back();
@@ -79,7 +87,7 @@ template <class From, class To> void pack_as(const Piece& piece, std::byte* targ
     if (transposed) {
       copy_plane(f, t, column, row);
     } else {
-      copy_rows(f, t, row);
+      copy_row(f, t, row);
     }
     std::size_t d = loops.size();
     while (d > 0 && ++index[d - 1] == loops[d - 1].count) index[--d] = 0;
@@ -89,22 +97,33 @@ template <class From, class To> void pack_as(const Piece& piece, std::byte* targ
 
 } // namespace
 
+std::vector<std::ptrdiff_t> contiguous_strides(const std::vector<std::size_t>& count) {
+  std::vector<std::ptrdiff_t> stride(count.size());
+  std::ptrdiff_t next = 1;
+  for (std::size_t d = count.size(); d-- > 0; next *= static_cast<std::ptrdiff_t>(count[d])) stride[d] = next;
+  return stride;
+}
+
 void pack(const Piece& piece, Type file_type, std::byte* target) {
+  pack(piece, file_type, target, contiguous_strides(piece.count));
+}
+
+void pack(const Piece& piece, Type file_type, std::byte* target, const std::vector<std::ptrdiff_t>& target_stride) {
   if (piece.elements() == 0) return;
   switch (piece.type) {
   case Type::int8:
-    return pack_as<std::int8_t, std::int8_t>(piece, target);
+    return pack_as<std::int8_t, std::int8_t>(piece, target, target_stride);
   case Type::int16:
-    return pack_as<std::int16_t, std::int16_t>(piece, target);
+    return pack_as<std::int16_t, std::int16_t>(piece, target, target_stride);
   case Type::int32:
-    return pack_as<std::int32_t, std::int32_t>(piece, target);
+    return pack_as<std::int32_t, std::int32_t>(piece, target, target_stride);
   case Type::int64:
-    return pack_as<std::int64_t, std::int64_t>(piece, target);
+    return pack_as<std::int64_t, std::int64_t>(piece, target, target_stride);
   case Type::float32:
-    return pack_as<float, float>(piece, target);
+    return pack_as<float, float>(piece, target, target_stride);
   case Type::float64:
-    if (file_type == Type::float32) return pack_as<double, float>(piece, target);
-    return pack_as<double, double>(piece, target);
+    if (file_type == Type::float32) return pack_as<double, float>(piece, target, target_stride);
+    return pack_as<double, double>(piece, target, target_stride);
   }
 }
 

@@ -30,6 +30,12 @@ struct Piece {
 /// Cost: one pass; reads and writes are tiled if the fastest dimensions of file and memory differ.
 void pack(const Piece& piece, Type file_type, std::byte* target);
 
+/// The same into a part of a larger array: `target_stride` in elements of file_type, one per dimension.
+void pack(const Piece& piece, Type file_type, std::byte* target, const std::vector<std::ptrdiff_t>& target_stride);
+
+/// Strides of a contiguous, row-major array.
+std::vector<std::ptrdiff_t> contiguous_strides(const std::vector<std::size_t>& count);
+
 /// The part of `piece` with first <= index < last along dimension d (indices of the file); empty if they do not meet.
 Piece slice(const Piece& piece, std::size_t d, std::size_t first, std::size_t last);
 

@@ -89,7 +89,7 @@ io::Schema map_schema(const Grid& grid, const std::vector<std::string>& variable
   const auto size = [](int n) { return static_cast<std::size_t>(n); };
   const bool columns =
       std::any_of(variables.begin(), variables.end(), [](const auto& name) { return variable_info(name).columns; });
-  schema.dimensions = {{"time", io::unlimited}, {"y", size(grid.My())}, {"x", size(grid.Mx())}};
+  schema.dimensions = {{"time", io::unlimited}, {"y", size(grid.My()), true}, {"x", size(grid.Mx()), true}};
   if (columns) schema.dimensions.push_back({"z", size(grid.Mz())});
   schema.attributes = global_attributes(title, history);
   schema.variables = {time_variable(false), coordinate("y", "Y", "projection_y_coordinate", "y coordinate of the projection"),

@@ -1,0 +1,271 @@
+// io/partition.hpp, io/exchange_plan.hpp: every element of every variable belongs to exactly one aggregator, whatever the
+// lengths; Morton order against interleaved bits; messages of a thousand ranks counted in one process. No MPI.
+#include "io/exchange_plan.hpp"
+#include "io/options.hpp"
+
+#include <catch2/catch_test_macros.hpp>
+
+#include <algorithm>
+#include <functional>
+#include <map>
+#include <string>
+
+using namespace nunatak::io;
+
+namespace {
+
+using BoxesBy = std::function<Boxes(const Schema&, std::size_t v, std::size_t aggregators)>;
+
+const std::map<std::string, BoxesBy> layouts = {
+    {"zslab", slab_boxes},
+    {"box", [](const Schema& s, std::size_t v, std::size_t n) { return Rectangles(s, n).boxes(v, false); }},
+    {"morton", [](const Schema& s, std::size_t v, std::size_t n) { return morton_boxes(s, v, n, 100); }}};
+
+/// A state of an ice sheet; y, x cut.
+Schema ice(std::size_t My, std::size_t Mx) {
+  Schema s;
+  s.dimensions = {{"time", unlimited}, {"y", My, true}, {"x", Mx, true}, {"z", 3}};
+  s.variables = {{"time", Type::float64, {"time"}, {}},
+                 {"y", Type::float64, {"y"}, {}},
+                 {"x", Type::float64, {"x"}, {}},
+                 {"z", Type::float64, {"z"}, {}},
+                 {"mapping", Type::int32, {}, {}},
+                 {"lat", Type::float64, {"y", "x"}, {}},
+                 {"mask", Type::int8, {"time", "y", "x"}, {}},
+                 {"temp", Type::float64, {"time", "z", "y", "x"}, {}},
+                 {"uvel", Type::float32, {"time", "y", "x", "z"}, {}}};
+  return s;
+}
+
+/// A geodesic grid: cells, edges and corners never meet.
+Schema geodesic(std::size_t cells) {
+  Schema s;
+  s.dimensions = {{"time", unlimited},
+                  {"cells", cells, true},
+                  {"edges", 3 * cells - 6, true},
+                  {"corners", 2 * cells - 4, true},
+                  {"layers", 4},
+                  {"six", 6}};
+  s.variables = {{"cell_corners", Type::int32, {"cells", "six"}, {}},
+                 {"temperature", Type::float32, {"time", "cells", "layers"}, {}},
+                 {"wind", Type::float32, {"time", "layers", "edges"}, {}},
+                 {"vorticity", Type::float64, {"time", "corners", "layers"}, {}},
+                 {"layers", Type::float64, {"layers"}, {}}};
+  return s;
+}
+
+/// A staggered grid, and a variable whose dimensions would want the same axis.
+Schema staggered() {
+  Schema s;
+  s.dimensions = {{"yt", 6, true}, {"xt", 10, true}, {"yu", 7, true}, {"xu", 11, true}, {"level", 2}, {"month", 3, true}};
+  s.variables = {{"t", Type::float64, {"level", "yt", "xt"}, {}},
+                 {"u", Type::float64, {"level", "yu", "xu"}, {}},
+                 {"flux", Type::float64, {"yt", "xu"}, {}},
+                 {"mixed", Type::int16, {"xt", "xu"}, {}},
+                 {"xu", Type::float64, {"xu"}, {}},
+                 {"season", Type::float64, {"month", "level"}, {}}};
+  return s;
+}
+
+std::vector<Schema> schemas() {
+  Schema none = ice(5, 4);
+  for (Dimension& d : none.dimensions) d.distributed = false;
+  Schema three = ice(4, 3);
+  three.dimensions[3].distributed = true;
+  return {ice(7, 11), ice(1, 1), ice(1, 9), ice(16, 2), geodesic(12), geodesic(42), staggered(), none, three};
+}
+
+/// How often each element of a variable is in a box.
+std::vector<int> owners(const Box& whole, const Boxes& boxes) {
+  std::vector<int> n(whole.elements(), 0);
+  for (const auto& of_a : boxes) {
+    for (const Box& box : of_a) {
+      for (std::size_t e = 0; e < box.elements(); ++e) {
+        std::size_t rest = e, at = 0, stride = 1;
+        for (std::size_t d = whole.count.size(); d-- > 0; stride *= whole.count[d]) {
+          at += (box.start[d] + rest % box.count[d]) * stride;
+          rest /= box.count[d];
+        }
+        n.at(at) += 1;
+      }
+    }
+  }
+  return n;
+}
+
+std::size_t interleaved(const std::vector<std::size_t>& index) {
+  std::size_t code = 0;
+  for (std::size_t bit = 12; bit-- > 0;) {
+    for (const std::size_t i : index) code = 2 * code + ((i >> bit) & 1);
+  }
+  return code;
+}
+
+Box box2(std::size_t j, std::size_t i, std::size_t nj, std::size_t ni) { return {{j, i}, {nj, ni}}; }
+
+} // namespace
+
+TEST_CASE("every element of every variable belongs to exactly one aggregator") {
+  for (const Schema& schema : schemas()) {
+    schema.validate();
+    for (const auto& [name, layout] : layouts) {
+      for (const std::size_t n : {1, 2, 3, 4, 5, 6, 7, 12, 16, 100}) {
+        for (std::size_t v = 0; v < schema.variables.size(); ++v) {
+          INFO(name << ", " << n << " aggregators, " << schema.variables[v].name);
+          const Box whole = whole_box(schema, v);
+          const Boxes boxes = layout(schema, v, n);
+          REQUIRE(boxes.size() == n);
+          const std::vector<int> found = owners(whole, boxes);
+          CHECK(std::count(found.begin(), found.end(), 1) == static_cast<std::ptrdiff_t>(found.size()));
+          for (const auto& of_a : boxes) {
+            for (const Box& box : of_a) CHECK(box.elements() > 0);
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("parts of a list of boxes cover it once") {
+  const std::vector<std::vector<Box>> lists = {{box2(0, 0, 7, 5)}, {box2(0, 0, 1, 1)}, {box2(0, 0, 2, 2), box2(2, 0, 3, 2)}, {}};
+  for (const auto& list : lists) {
+    std::size_t elements = 0;
+    for (const Box& box : list) elements += box.elements();
+    for (const std::size_t n : {1, 2, 3, 5, 8, 50}) {
+      Boxes parts;
+      for (std::size_t part = 0; part < n; ++part) parts.push_back(part_of(list, part, n));
+      const std::vector<int> found = owners({{0, 0}, {7, 5}}, parts);
+      CHECK(std::count(found.begin(), found.end(), 1) == static_cast<std::ptrdiff_t>(elements));
+      CHECK(*std::max_element(found.begin(), found.end()) <= 1);
+      if (n == 7) CHECK(parts[3].at(0).elements() == 5);
+    }
+  }
+  CHECK(part_of({Box{}}, 0, 3).size() + part_of({Box{}}, 1, 3).size() + part_of({Box{}}, 2, 3).size() == 1); // a scalar
+}
+
+TEST_CASE("Morton order is that of interleaved bits") {
+  for (const std::vector<std::size_t>& counts : std::vector<std::vector<std::size_t>>{{5, 7}, {1, 9}, {3, 4, 5}, {13}, {8, 8}}) {
+    std::vector<std::vector<std::size_t>> places{{}};
+    for (const std::size_t count : counts) {
+      std::vector<std::vector<std::size_t>> longer;
+      for (const auto& place : places) {
+        for (std::size_t i = 0; i < count; ++i) {
+          longer.push_back(place);
+          longer.back().push_back(i);
+        }
+      }
+      places = longer;
+    }
+    auto expected = places;
+    std::sort(expected.begin(), expected.end(), [](const auto& a, const auto& b) { return interleaved(a) < interleaved(b); });
+    std::sort(places.begin(), places.end(), morton_less);
+    CHECK(places == expected);
+  }
+}
+
+TEST_CASE("slabs, tiles and rectangles are where the papers put them") {
+  const Schema schema = ice(8, 16);
+  const auto v = [&](const char* name) { return schema.variable(name); };
+  CHECK(slab_boxes(schema, v("temp"), 3)[1] == std::vector<Box>{{{1, 0, 0}, {1, 8, 16}}}); // a level each
+  CHECK(slab_boxes(schema, v("uvel"), 4)[3] == std::vector<Box>{{{6, 0, 0}, {2, 16, 3}}}); // rows, where z is fastest
+  // the cut with the shortest seams: 8 x 16 in two squares, in four; in eight: 2 x 4 squares
+  CHECK(Rectangles(schema, 2).boxes(v("lat"), false)[1] == std::vector<Box>{box2(0, 8, 8, 8)});
+  CHECK(Rectangles(schema, 8).boxes(v("lat"), false)[5] == std::vector<Box>{box2(4, 4, 4, 4)});
+  CHECK(Rectangles(schema, 8).boxes(v("temp"), false)[5] == std::vector<Box>{{{0, 4, 4}, {3, 4, 4}}}); // all levels
+  CHECK(Rectangles(schema, 8).boxes(v("x"), false)[5].empty());                                        // of 0 to 3
+  CHECK(Rectangles(schema, 8).boxes(v("x"), true)[5] == std::vector<Box>{{{4}, {4}}});
+  CHECK(Rectangles(schema, 8).boxes(v("mapping"), false)[1].empty());
+  CHECK(Rectangles(schema, 8).boxes(v("mapping"), true)[1].size() == 1);
+  // 128 bytes hold 16 doubles, 4 x 4; 8 tiles along the Z curve, 4 to each of two; 5 columns of three doubles: 2 x 2
+  const Boxes tiles = morton_boxes(schema, v("lat"), 2, 128);
+  CHECK(tiles[0] == std::vector<Box>{box2(0, 0, 4, 4), box2(0, 4, 4, 4), box2(4, 0, 4, 4), box2(4, 4, 4, 4)});
+  CHECK(tiles[1].front() == box2(0, 8, 4, 4));
+  CHECK(morton_boxes(schema, v("temp"), 1, 128)[0][1] == Box{{0, 0, 2}, {3, 2, 2}});
+  CHECK(morton_boxes(schema, v("temp"), 1, 1)[0].size() == 128); // a column is more than a stripe
+}
+
+TEST_CASE("runs along the Morton curve are nearly equal") {
+  const Schema schema = ice(61, 83);
+  for (const std::size_t n : {2, 3, 8, 20}) {
+    const std::size_t v = schema.variable("temp"), tile = 4 * 4 * 3; // 384 bytes
+    for (const auto& of_a : morton_boxes(schema, v, n, 384)) {
+      std::size_t elements = 0;
+      for (const Box& box : of_a) elements += box.elements();
+      const std::size_t equal = whole_box(schema, v).elements() / n;
+      CHECK((elements + tile >= equal && elements <= equal + tile));
+    }
+  }
+}
+
+TEST_CASE("dimensions that never meet are cut among all aggregators, staggered ones alike") {
+  const Schema g = geodesic(42);
+  const Rectangles cells(g, 5);
+  for (const char* name : {"cells", "edges", "corners"}) {
+    const std::size_t d = g.dimension(name), length = g.dimensions[d].length;
+    CHECK(cells.range(d, 2).first == length * 2 / 5);
+    CHECK(cells.range(d, 2).count == length * 3 / 5 - length * 2 / 5);
+  }
+  CHECK_FALSE(cells.is_cut(g.dimension("layers")));
+  const Schema s = staggered();
+  const Rectangles r(s, 6); // 2 x 3
+  CHECK((r.range(s.dimension("yt"), 4).first == 3 && r.range(s.dimension("yu"), 4).first == 3));
+  CHECK((r.range(s.dimension("xt"), 4).first == 3 && r.range(s.dimension("xt"), 4).count == 3));
+  CHECK_FALSE(r.is_cut(s.dimension("xu"))); // because of (xt, xu)
+}
+
+TEST_CASE("the most aggregators that all have a cell") {
+  CHECK(Rectangles::most(ice(7, 11), 6) == 6);
+  CHECK(Rectangles::most(ice(3, 3), 8) == 6); // 2 x 3; 7 is 1 x 7
+  CHECK(Rectangles::most(ice(1, 1), 8) == 1);
+  CHECK(Rectangles::most(geodesic(12), 40) == 12);
+  CHECK(Rectangles::most(schemas()[7], 8) == 0);
+}
+
+TEST_CASE("the plans of 1024 ranks fit together, and every message is counted") {
+  // 32 x 32 ranks with 8 x 8 cells each; the first of each row of ranks aggregates
+  constexpr std::size_t P = 32, n = 8;
+  Schema schema;
+  schema.dimensions = {{"y", P * n, true}, {"x", P * n, true}};
+  schema.variables = {{"v", Type::float64, {"y", "x"}, {}}};
+  std::vector<int> aggregators;
+  Round round;
+  round.groups = {0};
+  round.types = {Type::float64};
+  for (std::size_t r = 0; r < P * P; ++r) {
+    if (r % P == 0) aggregators.push_back(static_cast<int>(r));
+    round.pieces.push_back({box2(r / P * n, r % P * n, n, n)});
+  }
+  const auto count = [&](const Boxes& boxes) { // messages; checks that both sides agree
+    round.boxes = {boxes};
+    std::map<std::pair<int, int>, std::size_t> bytes;
+    std::size_t elements = 0;
+    for (int rank = 0; rank < static_cast<int>(P * P); ++rank) {
+      const Plan plan = make_plan(rank, aggregators, round);
+      for (const Channel& c : plan.sends) bytes[{rank, c.rank}] += c.bytes;
+      for (const Channel& c : plan.receives) bytes[{c.rank, rank}] -= c.bytes;
+      for (const Target& t : plan.targets) elements += t.box.elements();
+    }
+    CHECK(std::all_of(bytes.begin(), bytes.end(), [](const auto& b) { return b.second == 0; }));
+    CHECK(elements == P * n * P * n);
+    return bytes.size();
+  };
+  CHECK(count(slab_boxes(schema, 0, P)) == P * P - P); // a slab is a row of ranks
+  // every rank lies in one rectangle: a message, unless it is the rank's own
+  const Boxes rectangles = Rectangles(schema, P).boxes(0, false);
+  std::size_t own = 0;
+  for (std::size_t a = 0; a < P; ++a) own += meet(rectangles[a].at(0), *round.pieces[a * P][0]).elements() > 0;
+  CHECK(count(rectangles) == P * P - own);
+}
+
+TEST_CASE("boxes that pieces leave gaps in are written piece by piece") {
+  Round round;
+  round.groups = {0, 0};
+  round.types = {Type::int8};
+  round.boxes = {{{box2(0, 0, 2, 4), box2(2, 0, 2, 4)}}};
+  round.pieces = {{box2(0, 0, 2, 2), std::nullopt}, {box2(0, 2, 2, 2), box2(3, 1, 1, 3)}};
+  const Plan plan = make_plan(0, {0}, round);
+  REQUIRE(plan.targets.size() == 2);
+  CHECK(plan.targets[0].box == box2(0, 0, 2, 4));
+  CHECK(plan.targets[1].box == box2(3, 1, 1, 3));
+  CHECK((plan.own.size() == 1 && plan.receives.size() == 1 && plan.receives[0].bytes == 8 + 8));
+}
