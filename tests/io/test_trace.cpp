@@ -164,6 +164,7 @@ TEST_CASE("what the libraries write covers the file; the replay does it again") 
   const Scratch scratch;
   io::Options options;
   options.format = GENERATE("serial", "pnetcdf");
+  options.header_bytes = 0; // space kept free, which PnetCDF leaves as a hole
   INFO(options.format);
   const auto rank = static_cast<std::size_t>(rank_of(MPI_COMM_WORLD)), size = static_cast<std::size_t>(size_of(MPI_COMM_WORLD));
   constexpr std::size_t cells = 9000;
@@ -198,8 +199,7 @@ TEST_CASE("what the libraries write covers the file; the replay does it again") 
     for (const std::string& name : table.files) {
       const Sums s = sums_of(table, name);
       INFO(name);
-      // the header keeps 8 KiB free, which NetCDF-C writes and PnetCDF leaves as a hole
-      if (options.format == "serial") CHECK(s.covered == bytes);
+      CHECK(s.covered == bytes);
       CHECK(s.written >= static_cast<std::int64_t>(2 * cells * sizeof(double)));
       writes += s.writes;
       written += s.written;
