@@ -92,15 +92,13 @@ def test_trace_of_a_run(nunatak, tmp_path):
 
 
 def test_trace_of_a_run_that_fails(nunatak, tmp_path):
-    run = nunatak("-init", "dome", "-grid_Mx", 31, "-grid_Lz", "1km", "-spatial_file", "sp.nc", "-io_trace", "t.csv", ranks=2)
-    assert run.status == 1 and run.text.count("nunatak: error:") == 1
-    run = nunatak("-init", "dome", "-grid_Mx", 31, "-spatial_file", "sp.nc", "-o", "no/ex.nc", "-io_trace", "t.csv", ranks=2)
-    assert run.status == 1
-    assert (tmp_path / "t.csv").read_text().splitlines()[2] == HEADER
+    """Its last file, with the state at which the solve failed, is in the trace."""
+    run = nunatak("-init", "shelf", "-grid_Mx", 31, "-ssa_max_steps", 1, "-ssa_failed_file", "bad.nc", "-io_trace", "t.csv", ranks=2)
+    assert run.status == 1 and run.err.count("nunatak: error:") == 1
+    ends = [int(r["offset"]) + int(r["bytes"]) for r in rows_of(tmp_path / "t.csv") if (r["file"], r["operation"]) == ("bad.nc.tmp", "write")]
+    assert max(ends) == (tmp_path / "bad.nc").stat().st_size
 
 
 def test_trace_that_cannot_be_written(nunatak):
     run = nunatak("-init", "dome", "-grid_Mx", 31, "-io_trace", "no/t.csv", ranks=2)
     assert run.status == 1 and "option -io_trace: cannot write 'no/t.csv'" in run.err
-    run = nunatak("-init", "dome", "-grid_Mx", 31, "-o", "t.csv", "-io_trace", "t.csv")
-    assert run.status == 1 and "expected different files, found 't.csv' twice" in run.err
