@@ -183,6 +183,7 @@ def plot(events, result, path, title):
     import matplotlib.pyplot as plt
     import numpy as np
     from matplotlib.collections import LineCollection
+    from matplotlib.ticker import MaxNLocator
 
     figure, ((time, place), (histogram, stripes)) = plt.subplots(2, 2, figsize=(12, 8.5), constrained_layout=True)
     figure.suptitle(title)
@@ -194,11 +195,13 @@ def plot(events, result, path, title):
         lane = [e.rank + 0.36 - 0.12 * number for e in chosen]
         colour = COLOURS[operation]
         time.add_collection(LineCollection([((e.start, y), (e.end, y)) for e, y in zip(chosen, lane)], colors=colour, linewidths=4))
-        time.plot([e.start for e in chosen], lane, "|", color=colour, ms=5, label=f"{operation} ({len(chosen)})")
+        time.plot([e.start for e in chosen], lane, "|", color=colour, ms=5)
+        time.plot([], [], "s", color=colour, ms=6, label=f"{operation} ({len(chosen)})")
     time.set_title("Who does what, when")
     time.set_xlabel("time (s)")
     time.set_ylabel("rank")
-    time.yaxis.get_major_locator().set_params(integer=True)
+    time.set_ylim(-0.55, max((e.rank for e in events), default=0) + 0.55)
+    time.yaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
     time.legend(frameon=False, fontsize=8, loc="upper center", bbox_to_anchor=(0.5, -0.12), ncol=len(OPERATIONS), handletextpad=0.1, columnspacing=0.8)
 
     moved = collections.Counter()
@@ -235,7 +238,7 @@ def plot(events, result, path, title):
     stripes.set_title(f"Stripes of {result['stripe_bytes']} bytes; {100 * result['writes_aligned']['both']['of_bytes']:.0f} % of bytes in aligned writes")
     stripes.set_xlabel("ranks that write to the stripe")
     stripes.set_ylabel("stripes")
-    stripes.yaxis.get_major_locator().set_params(integer=True)
+    stripes.yaxis.set_major_locator(MaxNLocator(integer=True))
     for axes in (time, place, histogram, stripes):
         axes.grid(alpha=0.3)
         axes.set_axisbelow(True)
