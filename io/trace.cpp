@@ -24,7 +24,7 @@ namespace trace {
 namespace {
 
 constexpr int most_descriptors = 1 << 16;          // descriptors above are not watched
-constexpr std::size_t most_events = 1 << 22;       // 40 bytes each; what comes later is counted, not kept
+constexpr std::size_t most_events = 1 << 22;       // 48 bytes each; what comes later is counted, not kept
 constexpr std::size_t chunk_bytes = 1 << 20;       // of text sent to rank 0 at a time
 std::atomic<std::int32_t> files[most_descriptors]; // the watched file of a descriptor and one; 0: none
 
@@ -106,7 +106,8 @@ void record(TraceOperation operation, int file, std::int64_t offset, std::int64_
   const int error = errno;
   State& s = state();
   const std::lock_guard<std::mutex> lock(s.mutex);
-  const bool is_on = recording.load(std::memory_order_relaxed); // a call may end after the trace has
+  // a call may end after its trace has
+  const bool is_on = recording.load(std::memory_order_relaxed) && static_cast<std::size_t>(file) < s.names.size();
   try {
     if (is_on && s.events.size() < most_events) {
       s.events.push_back({start, end, offset, bytes, file, 0, operation});
