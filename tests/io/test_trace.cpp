@@ -164,7 +164,7 @@ TEST_CASE("what the libraries write covers the file; the replay does it again") 
   const Scratch scratch;
   io::Options options;
   options.format = GENERATE("serial", "pnetcdf");
-  options.header_bytes = 0; // space kept free, which PnetCDF leaves as a hole
+  options.header = 0; // space kept free, which PnetCDF leaves as a hole
   INFO(options.format);
   const auto rank = static_cast<std::size_t>(rank_of(MPI_COMM_WORLD)), size = static_cast<std::size_t>(size_of(MPI_COMM_WORLD));
   constexpr std::size_t cells = 9000;
