@@ -4,6 +4,7 @@
 #include "io/classic_header.hpp"
 #include "io/durable.hpp"
 #include "io/shared_checksums.hpp"
+#include "io/trace.hpp"
 
 #include <algorithm>
 #include <climits>
@@ -73,6 +74,7 @@ File::File(MPI_Comm comm, std::string path, Schema schema, FileOptions file_opti
   agree(comm, [&] {
     if (m_rank == 0) check_name();
   });
+  trace_watch(m_path);
   together(Phase::open, [&] { m_format = open(m_temporary); });
   together(Phase::define, [&] { m_format->define(m_schema); });
 }

@@ -1,4 +1,5 @@
 // nunatak: a run, step by step.
+#include "io/trace.hpp"
 #include "kernels/time_step.hpp"
 #include "miniapp/clock.hpp"
 #include "miniapp/dump.hpp"
@@ -8,6 +9,7 @@
 #include "miniapp/mass_transport.hpp"
 #include "miniapp/ocean.hpp"
 #include "miniapp/output.hpp"
+#include "miniapp/paths.hpp"
 #include "miniapp/progress.hpp"
 #include "miniapp/report.hpp"
 #include "miniapp/session.hpp"
@@ -24,9 +26,11 @@ std::string command_line(int argc, char** argv) {
   return words;
 }
 
-void run(const Session& session, const std::string& command) {
+void run(const Session& session, const std::string& command, io::Trace& trace) {
   // 1. options, and the timers that account for all that follows
   Options options = read_options();
+  require_writable(session.comm(), "-io_trace", options.io_trace);
+  trace.start(options.io_trace);
   const Log log(session.rank(), options.verbose);
   Timers timers;
 
@@ -139,12 +143,13 @@ int main(int argc, char** argv) {
       if (session.rank() == 0) fail(error);
       status = 1;
     };
+    io::Trace trace(session.comm());
     try {
       if (session.help_wanted()) {
         if (session.rank() == 0) print_help(std::cout);
       } else {
         session.read_options_files();
-        run(session, command_line(argc, argv));
+        run(session, command_line(argc, argv), trace);
       }
     } catch (const Error& error) {
       fail_together(error);
@@ -155,6 +160,11 @@ int main(int argc, char** argv) {
     } catch (const std::exception& error) { // perhaps on this rank only: nobody may wait for it
       std::cerr << "nunatak: error: rank " << session.rank() << ": " << error.what() << std::endl;
       MPI_Abort(session.comm(), 1);
+    }
+    try {
+      trace.finish(); // of a run that failed, too
+    } catch (const io::Error& error) {
+      fail_together(error);
     }
   } catch (const Error& error) {
     fail(error);

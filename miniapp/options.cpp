@@ -148,6 +148,8 @@ std::vector<Group> make_table() {
          infinity, "yxz|zyx"},
         {"io_budget", &Options::io_budget, "%", "a line warns if output takes more of the time of the run (0: never)", 0, 100},
         {"dump", &Options::dump, "", "files of dump_buffer(name, array): <this><name>.nc (none: calls do nothing)"},
+        {"io_trace", &Options::io_trace, "",
+         "CSV of every call that the libraries make on the files written (perf/plot_trace.py)"},
         {"report", &Options::report, "", "JSON report of times, iterations, bytes, versions"},
         {"progress", &Options::progress, "",
          "progress and an estimate of the end on standard error (auto: if that is a terminal)", -infinity, infinity,
@@ -293,11 +295,9 @@ void check_together(const Options& o) {
   need(o.snapshot_file.empty() == (o.snapshot_every == 0.0), "options -snapshot_file and -snapshot_every: expected both or none");
   need(o.snapshot_every == 0.0 || o.snapshot_every >= 0.001,
        "option -snapshot_every: expected at least 0.001 year (files are named by thousandths of a year)");
-  const std::pair<const char*, const std::string&> files[] = {{"-o", o.output},
-                                                              {"-spatial_file", o.spatial_file},
-                                                              {"-timeseries_file", o.timeseries_file},
-                                                              {"-report", o.report},
-                                                              {"-i", o.input}};
+  const std::pair<const char*, const std::string&> files[] = {
+      {"-o", o.output},      {"-spatial_file", o.spatial_file}, {"-timeseries_file", o.timeseries_file},
+      {"-report", o.report}, {"-io_trace", o.io_trace},         {"-i", o.input}};
   for (const auto& a : files) {
     for (const auto& b : files) {
       const bool restart_in_place =
