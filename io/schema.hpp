@@ -59,6 +59,7 @@ constexpr std::size_t unlimited = 0;
 struct Dimension {
   std::string name;
   std::size_t length = unlimited;
+  bool distributed = false; ///< cut among the ranks
 };
 
 struct Variable {
