@@ -16,6 +16,7 @@
 #include "miniapp/tools/words.hpp"
 
 #include <algorithm>
+#include <array>
 #include <filesystem>
 #include <iostream>
 #include <memory>
@@ -194,13 +195,16 @@ void require_space(const BenchOptions& options, const Record& disk, std::uint64_
   }
 }
 
-Record workload_record(const Workload& workload, const BenchOptions& options) {
+Record workload_record(const Workload& workload, const BenchOptions& options, const State& state, MPI_Comm comm) {
+  std::array<std::int64_t, 2> most{static_cast<std::int64_t>(state.bytes()), -static_cast<std::int64_t>(state.bytes())};
+  MPI_Allreduce(MPI_IN_PLACE, most.data(), 2, MPI_INT64_T, MPI_MAX, comm);
   Record record;
   record["name"] = workload.name, record["scale"] = options.scale, record["text"] = workload.text;
   for (const WorkloadDimension& d : workload.dimensions) record["dimensions"][d.name] = d.length;
   record["variables"] = workload.variables.size() + 1; // and time
   record["records"] = options.records;
   record["bytes_per_record"] = workload.bytes_per_record(), record["fixed_bytes"] = workload.fixed_bytes();
+  record["memory_per_rank"] = {{"min", -most[1]}, {"max", most[0]}}; // bytes, ghosts included; 0: a rank without cells
   return record;
 }
 
@@ -258,7 +262,7 @@ void run(const BenchOptions& options, MPI_Comm comm) {
   // 3. what came out
   Record json;
   json["tool"] = "nunatak-io", json["version"] = NUNATAK_VERSION;
-  json["workload"] = workload_record(workload, options);
+  json["workload"] = workload_record(workload, options, state, comm);
   json["host"] = host, json["file_system"] = disk;
   json["turns"] = probe_seconds.size(), json["first_turn_dropped"] = turns > 1;
   json["read_cache"] = "dropped by POSIX_FADV_DONTNEED before each read, as far as the system does it";

@@ -22,7 +22,8 @@ Workload gcrm_workload(const std::string& detail, double scale, bool scale_level
   const auto size = [](std::int64_t n) { return static_cast<std::size_t>(n); };
   const std::size_t layers = scale_levels ? scaled(25, scale) : 25;
   Workload w;
-  w.text = std::to_string(sphere.cells()) + " cells x " + std::to_string(layers) + ", 9 arrays and 4 of the grid";
+  w.text = "R = " + std::to_string(R) + ", " + std::to_string(sphere.cells()) + " cells x " + std::to_string(layers) +
+           ", 9 arrays and 4 of the grid";
   w.dimensions = {{"cells", "", size(sphere.cells()), 0, false, 0.0},
                   {"corners", "", size(sphere.corners()), 0, false, 0.0},
                   {"edges", "", size(sphere.edges()), 0, false, 0.0},
