@@ -59,7 +59,7 @@ constexpr std::size_t unlimited = 0;
 struct Dimension {
   std::string name;
   std::size_t length = unlimited;
-  bool distributed = false; ///< cut among the ranks
+  bool distributed = false; ///< cut among the ranks of the model: layouts cut it among aggregators (partition.hpp)
 };
 
 struct Variable {
