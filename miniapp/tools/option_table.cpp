@@ -92,11 +92,15 @@ void OptionTable::set(const Entry& entry, const std::string& value) {
 
 void OptionTable::print_help(std::ostream& out) const {
   out << m_title << "\n\n  " << m_example << "\n\nNumbers with a unit may be given in any unit that converts: -loggp_L 1.5us.\n";
+  std::size_t width = 15;
+  for (const Group& g : m_groups) {
+    for (const Entry& entry : g.entries) width = std::max(width, entry.name.size() + 1);
+  }
   for (const Group& g : m_groups) {
     out << "\n" << g.title << "\n";
     for (const Entry& entry : g.entries) {
       const std::string value = entry.default_text.empty() ? "none" : entry.default_text;
-      out << "  -" << std::left << std::setw(15) << entry.name << std::setw(10)
+      out << "  -" << std::left << std::setw(static_cast<int>(width)) << entry.name << std::setw(10)
           << value + (entry.unit.empty() ? "" : " ") + entry.unit << "  " << entry.doc << "\n";
     }
   }

@@ -1,0 +1,35 @@
+// What nunatak-io tells: per way of writing the spread over turns, the share of the probe, phases and counts. Bytes and seconds.
+// Filled by nunatak_io.cpp; tables by records.hpp.
+#pragma once
+
+#include "miniapp/tools/io/turn.hpp"
+#include "miniapp/tools/records.hpp"
+
+#include <iosfwd>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace nunatak::tools {
+
+/// {"median", "q1", "q3", "min", "max", "all"}; quartiles by linear interpolation.
+Record spread_of_turns(const std::vector<double>& values);
+
+/// All that was measured of one way; the turns that count.
+struct WayResults {
+  std::string text, order; ///< as given; of the dimensions
+  io::Options options;
+  std::vector<WriteTurn> writes;
+  std::vector<std::int64_t> file_bytes;               ///< by turn
+  std::map<std::string, std::vector<ReadTurn>> reads; ///< by way of reading
+  std::int64_t verified = 0;                          ///< values compared, all right
+  std::string not_read;                               ///< the reason, if it was to be read
+};
+
+/// Of one way, beside the probe of the same turns.
+Record way_record(const WayResults& way, const std::vector<double>& probe_seconds);
+
+/// Tables of what way_record() gave: times, phases, counts, reads.
+void print_ways(std::ostream& out, const std::vector<Record>& ways, const Record& probe);
+
+} // namespace nunatak::tools

@@ -1,0 +1,129 @@
+// See turn.hpp.
+#include "miniapp/tools/io/turn.hpp"
+
+#include "io/reader.hpp"
+
+#include <array>
+
+namespace nunatak::tools {
+
+namespace {
+
+/// `n` multiplications and additions on eight independent numbers, which stay near 1.
+double multiply_add(double n) {
+  std::array<double, 8> x{1.0, 1.1, 1.2, 1.3, 1.4, 1.5, 1.6, 1.7};
+  for (double done = 0.0; done < n; done += 8.0) {
+    for (double& value : x) value = value * 0.999 + 0.001;
+  }
+  double sum = 0.0;
+  for (const double value : x) sum += value;
+  return sum;
+}
+
+/// Seconds, slowest rank.
+double slowest(MPI_Comm comm, double seconds) {
+  MPI_Allreduce(MPI_IN_PLACE, &seconds, 1, MPI_DOUBLE, MPI_MAX, comm);
+  return seconds;
+}
+
+} // namespace
+
+Compute::Compute(double seconds) {
+  if (seconds <= 0.0) return;
+  volatile double sink = 0.0; // the compiler must not drop what nobody reads
+  double trial = 1e6, time = 0.0;
+  for (; time < 0.02; trial *= 2.0) {
+    const double start = MPI_Wtime();
+    sink = sink + multiply_add(trial);
+    time = MPI_Wtime() - start;
+    m_operations = seconds * trial / time;
+  }
+}
+
+void Compute::run() const {
+  volatile double sink = 0.0;
+  sink = sink + multiply_add(m_operations);
+}
+
+WriteTurn write_turn(MPI_Comm comm, io::Writer& writer, State& state, const std::string& order, const std::string& path,
+                     std::size_t records, const Compute& compute) {
+  const io::Schema schema = schema_of(state.workload(), order);
+  WriteTurn turn;
+  state.fill(0);
+  MPI_Barrier(comm);
+  const double start = MPI_Wtime();
+  const auto file = writer.open(path, schema, {records > 1 ? io::FileKind::append : io::FileKind::once, 0});
+  for (std::size_t record = 0; record < records; ++record) {
+    if (record > 0) {
+      const double pause = MPI_Wtime();
+      compute.run();
+      state.fill(record);
+      MPI_Barrier(comm); // waiting for a slow rank is no output either
+      turn.compute_seconds += MPI_Wtime() - pause;
+    }
+    state.put(*file, record, order);
+    file->end_record(static_cast<std::int64_t>(record));
+  }
+  file->close(static_cast<std::int64_t>(records) - 1);
+  turn.seconds = slowest(comm, MPI_Wtime() - start - turn.compute_seconds);
+  turn.compute_seconds = slowest(comm, turn.compute_seconds);
+  turn.summary = io::summarize(comm, file->statistics());
+  turn.hints = file->hints();
+  return turn;
+}
+
+ReadTurn read_turn(MPI_Comm comm, const std::string& path, const std::string& by, const State& state, const std::string& order,
+                   std::size_t records, bool verify) {
+  const Workload& workload = state.workload();
+  ReadTurn turn;
+  std::string difference; // the first of this rank
+  double not_reading = 0.0;
+  MPI_Barrier(comm);
+  const double start = MPI_Wtime();
+  static_cast<void>(by);
+  const io::Reader reader(path, comm);
+  turn.open_seconds = slowest(comm, MPI_Wtime() - start);
+  for (std::size_t record = 0; record < records; ++record) {
+    for (std::size_t v = 0; v < workload.variables.size(); ++v) {
+      const WorkloadVariable& variable = workload.variables[v];
+      if (!variable.records && record > 0) continue;
+      const std::vector<State::FileBox> boxes = state.file_boxes(v, record, order);
+      for (std::size_t b = 0; b < boxes.size(); ++b) {
+        const std::vector<double> values = reader.read_block(variable.name, boxes[b].start, boxes[b].count);
+        turn.bytes += static_cast<std::int64_t>(values.size() * io::bytes_of(variable.type));
+        if (!verify) continue;
+        const double pause = MPI_Wtime();
+        if (difference.empty()) difference = state.first_difference(v, b, record, order, values).value_or("");
+        turn.compared += static_cast<std::int64_t>(values.size());
+        MPI_Barrier(comm);
+        not_reading += MPI_Wtime() - pause;
+      }
+    }
+  }
+  turn.seconds = slowest(comm, MPI_Wtime() - start - not_reading);
+  MPI_Allreduce(MPI_IN_PLACE, &turn.bytes, 1, MPI_INT64_T, MPI_SUM, comm);
+  MPI_Allreduce(MPI_IN_PLACE, &turn.compared, 1, MPI_INT64_T, MPI_SUM, comm);
+  if (verify) {
+    for (const WorkloadVariable& variable : workload.variables) {
+      if (variable.content != Content::coordinate) continue;
+      const std::vector<double> values = reader.read_all(variable.name);
+      if (difference.empty()) difference = state.coordinate_difference(variable, values).value_or("");
+    }
+  }
+  io::agree(comm, [&] {
+    if (!difference.empty()) throw io::Error("file '" + path + "': " + difference);
+  });
+  return turn;
+}
+
+std::string why_not_read(const io::Options& options) {
+  const std::string layout = io::parse_layout(options).name;
+  if (options.format == "null") return "there is no file";
+  if (layout == "file-per-aggregator") return "there is a file per aggregator: nunatak-join makes one of them";
+  if (options.format == "posix" || options.format == "mpiio") return "it is no NetCDF file";
+  return "";
+}
+
+std::vector<std::string> ways_of_reading() { return {"each"}; }
+
+} // namespace nunatak::tools

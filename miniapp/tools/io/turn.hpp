@@ -1,0 +1,54 @@
+// One turn of a way of writing: a file is written and made durable, and read again. Used by nunatak_io.cpp.
+//
+//   |open|define|coordinates, record 0|compute|record 1|compute|...|close: fsync, rename, fsync|
+//   |<------------------------- seconds, without those of compute --------------------------->|
+#pragma once
+
+#include "io/statistics.hpp"
+#include "io/writer.hpp"
+#include "miniapp/tools/io/state.hpp"
+
+#include <map>
+#include <string>
+
+namespace nunatak::tools {
+
+/// A model that computes between records: so many floating-point operations as one rank does in the given time when it is made.
+class Compute {
+public:
+  explicit Compute(double seconds);
+  void run() const;
+
+private:
+  double m_operations = 0.0;
+};
+
+struct WriteTurn {
+  double seconds = 0.0;         ///< of the slowest rank
+  double compute_seconds = 0.0; ///< the same: synthetic compute and new values, between records
+  io::Summary summary;
+  std::map<std::string, std::string> hints;
+};
+
+/// Write `records` records. `path` must not be there. Collective.
+WriteTurn write_turn(MPI_Comm comm, io::Writer& writer, State& state, const std::string& order, const std::string& path,
+                     std::size_t records, const Compute& compute);
+
+struct ReadTurn {
+  double open_seconds = 0.0, seconds = 0.0; ///< of the slowest rank; `seconds` is of everything, opening included
+  std::int64_t bytes = 0;                   ///< of all ranks, in the types of the file
+  std::int64_t compared = 0;                ///< values; 0 without `verify`
+};
+
+/// Read what write_turn() wrote, each rank its own boxes. With `verify` every value is compared (not timed): Error on all ranks
+/// if one is wrong. Collective.
+ReadTurn read_turn(MPI_Comm comm, const std::string& path, const std::string& by, const State& state, const std::string& order,
+                   std::size_t records, bool verify);
+
+/// Why files of this way of writing are not read here; empty if they are.
+std::string why_not_read(const io::Options& options);
+
+/// The ways of reading that exist; the words of `by`.
+std::vector<std::string> ways_of_reading();
+
+} // namespace nunatak::tools

@@ -1,0 +1,215 @@
+// What all workloads share: names, schema, who has what. See workload.hpp.
+#include "miniapp/tools/io/workload.hpp"
+
+#include "miniapp/error.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <iomanip>
+#include <numeric>
+#include <sstream>
+
+namespace nunatak::tools {
+
+namespace {
+
+/// Of `length`, part p of `parts`: begin and end.
+std::array<std::size_t, 2> part_of(std::size_t length, std::size_t p, std::size_t parts) {
+  return {length * p / parts, length * (p + 1) / parts};
+}
+
+/// The box of a rank by its place in the grid of ranks, land or not.
+Box plain_box(const Workload& workload, const WorkloadVariable& variable, std::size_t rank, std::size_t ranks) {
+  const std::vector<std::size_t> parts = workload.grid(ranks);
+  std::vector<std::size_t> at(parts.size());
+  for (std::size_t a = parts.size(), rest = rank; a-- > 0; rest /= parts[a]) at[a] = rest % parts[a];
+  std::vector<bool> met(parts.size(), false);
+  Box box;
+  for (const std::string& name : variable.dimensions) {
+    const WorkloadDimension& d = workload.dimension(name);
+    std::array<std::size_t, 2> range{0, d.length};
+    if (d.cut_along >= 0) {
+      const auto axis = static_cast<std::size_t>(d.cut_along);
+      range = part_of(d.length, at[axis], parts[axis]);
+      met[axis] = true;
+    }
+    box.start.push_back(range[0]);
+    box.count.push_back(range[1] - range[0]);
+  }
+  for (std::size_t a = 0; a < parts.size(); ++a) {
+    if (!met[a] && at[a] != 0) std::fill(box.count.begin(), box.count.end(), 0);
+  }
+  return box;
+}
+
+bool is_all_land(const Workload& workload, const Box& box) {
+  const std::size_t y = box.count.size() - 2, x = y + 1;
+  for (std::size_t j = box.start[y]; j < box.start[y] + box.count[y]; ++j) {
+    for (std::size_t i = box.start[x]; i < box.start[x] + box.count[x]; ++i) {
+      if (!workload.is_land(j, i)) return false;
+    }
+  }
+  return true;
+}
+
+} // namespace
+
+std::size_t Box::elements() const { return std::accumulate(count.begin(), count.end(), std::size_t{1}, std::multiplies<>()); }
+
+const WorkloadDimension& Workload::dimension(const std::string& name_) const {
+  const auto found = std::find_if(dimensions.begin(), dimensions.end(), [&](const auto& d) { return d.name == name_; });
+  if (found == dimensions.end()) throw Error("workload '" + name + "': no dimension '" + name_ + "'");
+  return *found;
+}
+
+std::vector<std::size_t> Workload::shape(const WorkloadVariable& variable) const {
+  std::vector<std::size_t> lengths;
+  for (const std::string& d : variable.dimensions) lengths.push_back(dimension(d).length);
+  return lengths;
+}
+
+bool Workload::is_cut(const WorkloadVariable& variable) const {
+  return variable.content != Content::coordinate &&
+         std::any_of(variable.dimensions.begin(), variable.dimensions.end(),
+                     [&](const std::string& d) { return dimension(d).cut_along >= 0; });
+}
+
+std::uint64_t Workload::bytes_per_record() const {
+  std::uint64_t bytes = io::bytes_of(io::Type::float64); // time
+  for (const WorkloadVariable& v : variables) {
+    if (v.records) bytes += Box{{}, shape(v)}.elements() * io::bytes_of(v.type);
+  }
+  return bytes;
+}
+
+std::uint64_t Workload::fixed_bytes() const {
+  std::uint64_t bytes = 0;
+  for (const WorkloadVariable& v : variables) {
+    if (!v.records) bytes += Box{{}, shape(v)}.elements() * io::bytes_of(v.type);
+  }
+  return bytes;
+}
+
+std::vector<std::size_t> file_order(const Workload& workload, const WorkloadVariable& variable, const std::string& order) {
+  std::vector<std::size_t> places(variable.dimensions.size());
+  std::iota(places.begin(), places.end(), std::size_t{0});
+  std::stable_partition(places.begin(), places.end(),
+                        [&](std::size_t d) { return workload.dimension(variable.dimensions[d]).vertical == (order == "zyx"); });
+  return places;
+}
+
+io::Schema schema_of(const Workload& workload, const std::string& order) {
+  io::Schema schema;
+  schema.dimensions = {{"time", io::unlimited}};
+  for (const WorkloadDimension& d : workload.dimensions) {
+    schema.dimensions.push_back({d.name, d.length});
+    schema.dimensions.back().distributed = d.cut_along >= 0;
+  }
+  schema.variables = {{"time", io::Type::float64, {"time"}, {{"units", "days since 1-1-1"}, {"calendar", "365_day"}}}};
+  for (const WorkloadVariable& v : workload.variables) {
+    io::Variable variable{v.name, v.type, {}, {}};
+    if (v.records) variable.dimensions.push_back("time");
+    for (const std::size_t d : file_order(workload, v, order)) variable.dimensions.push_back(v.dimensions[d]);
+    if (v.content == Content::coordinate) {
+      const std::string& units = workload.dimension(v.name).units;
+      if (!units.empty()) variable.attributes.emplace_back("units", units);
+    } else {
+      variable.attributes.emplace_back("long_name", "values that tell their place");
+    }
+    if (v.content == Content::ocean) variable.attributes.emplace_back("_FillValue", -1.0);
+    schema.variables.push_back(variable);
+  }
+  schema.attributes = {{"Conventions", "CF-1.8"}, {"title", "nunatak-io, workload " + workload.name}};
+  return schema;
+}
+
+std::vector<Box> boxes_of(const Workload& workload, const WorkloadVariable& variable, std::size_t rank, std::size_t ranks) {
+  if (variable.content != Content::ocean) return {plain_box(workload, variable, rank, ranks)};
+  std::vector<Box> plain;
+  std::vector<bool> land;
+  for (std::size_t r = 0; r < ranks; ++r) {
+    plain.push_back(plain_box(workload, variable, r, ranks));
+    land.push_back(is_all_land(workload, plain[r]));
+  }
+  std::vector<std::vector<Box>> boxes(ranks);
+  for (std::size_t r = 0; r < ranks; ++r) {
+    std::size_t owner = r;
+    while (land[owner] && (owner + ranks - 1) % ranks != r) owner = (owner + ranks - 1) % ranks;
+    if (land[owner]) owner = r; // there is no ocean
+    boxes[owner].insert(owner == r ? boxes[owner].begin() : boxes[owner].end(), plain[r]);
+  }
+  std::size_t most = 0;
+  for (const auto& of_rank : boxes) most = std::max(most, of_rank.size());
+  boxes[rank].resize(most, Box{std::vector<std::size_t>(variable.dimensions.size(), 0),
+                               std::vector<std::size_t>(variable.dimensions.size(), 0)});
+  return boxes[rank];
+}
+
+std::vector<std::size_t> square_patches(std::size_t ranks, std::size_t ly, std::size_t lx) {
+  std::size_t best = 1;
+  const auto seam = [&](std::size_t py) { // half the outline of a patch
+    return static_cast<double>(ly) / static_cast<double>(py) +
+           static_cast<double>(lx) * static_cast<double>(py) / static_cast<double>(ranks);
+  };
+  for (std::size_t py = 1; py <= ranks; ++py) {
+    if (ranks % py == 0 && seam(py) < seam(best)) best = py;
+  }
+  return {best, ranks / best};
+}
+
+std::vector<std::size_t> equal_factors(std::size_t ranks) {
+  std::size_t small = 1;
+  for (std::size_t f = 1; f * f <= ranks; ++f) {
+    if (ranks % f == 0) small = f;
+  }
+  return {ranks / small, small};
+}
+
+std::size_t scaled(std::size_t length, double scale) {
+  const double number = std::round(static_cast<double>(length) * scale);
+  std::size_t n = std::max<std::size_t>(2, static_cast<std::size_t>(number));
+  if (length % 2 == 1 && n % 2 == 0) n += 1;
+  return n;
+}
+
+Workload make_workload(const std::string& name, double scale, bool scale_levels) {
+  const std::size_t colon = name.find(':');
+  const std::string system = name.substr(0, colon), detail = colon == std::string::npos ? "" : name.substr(colon + 1);
+  if (!(scale > 0.0 && scale <= 100.0)) {
+    throw Error("option -scale: expected a number above 0 and at most 100, found " + std::to_string(scale));
+  }
+  Workload workload;
+  if (system == "pism") {
+    workload = pism_workload(detail, scale, scale_levels);
+  } else if (system == "cam") {
+    workload = cam_workload(detail, scale, scale_levels);
+  } else if (system == "mom") {
+    workload = mom_workload(detail, scale, scale_levels);
+  } else if (system == "gcrm") {
+    workload = gcrm_workload(detail, scale, scale_levels);
+  } else {
+    throw Error("option -workload: expected pism:, cam:, mom: or gcrm: and a size (-help lists them), found '" + name + "'");
+  }
+  workload.name = name;
+  std::vector<WorkloadVariable> coordinates; // first in the file
+  for (const WorkloadDimension& d : workload.dimensions) {
+    if (d.spacing != 0.0) coordinates.push_back({d.name, io::Type::float64, {d.name}, Content::coordinate, false, nullptr});
+  }
+  workload.variables.insert(workload.variables.begin(), coordinates.begin(), coordinates.end());
+  return workload;
+}
+
+std::vector<std::string> workload_table() {
+  std::vector<std::string> lines;
+  for (const char* name : {"pism:G5km", "pism:A10km", "pism:G1km", "cam:FV-B", "cam:FV-C", "cam:FV-D", "mom:0.25", "mom:0.1",
+                           "gcrm:6", "gcrm:9", "gcrm:11"}) {
+    const Workload workload = make_workload(name, 1.0, false);
+    std::ostringstream line;
+    line << std::left << std::setw(11) << name << std::right << std::setw(17) << workload.bytes_per_record()
+         << " bytes per record, " << workload.text;
+    lines.push_back(line.str());
+  }
+  return lines;
+}
+
+} // namespace nunatak::tools

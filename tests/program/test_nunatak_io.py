@@ -1,0 +1,160 @@
+"""nunatak-io as a user meets it: every workload, read back value by value; what its JSON promises; clear errors."""
+import json
+import os
+import pathlib
+import shlex
+import subprocess
+
+import netCDF4
+import numpy as np
+import pytest
+from conftest import Run
+
+ALONE = {"OMPI_MCA_ess_singleton_isolated": "1"}  # Open MPI without mpiexec starts no daemon, which takes long
+WAYS = ("pnetcdf", "serial", "pnetcdf/order=yxz", "pnetcdf/order=zyx/header=0/buffer=1KiB", "null")
+WORKLOADS = {
+    "pism:A10km": "-scale 0.03 -scale_levels",
+    "cam:FV-B": "-scale 0.06 -scale_levels",
+    "mom:0.25": "-scale 0.015 -scale_levels",
+    "gcrm:5": "-scale 0.125",
+}
+PHASES = ["open", "define", "post", "exchange", "wait", "flush", "close", "copy", "checksum", "fsync"]
+
+
+@pytest.fixture
+def bench(tmp_path):
+    """bench(*arguments, ranks=n): without `ranks` no mpiexec is used."""
+    def call(*arguments, ranks=None):
+        program = str(pathlib.Path(os.environ["NUNATAK"]).parent / "nunatak-io")
+        start = [] if ranks is None else shlex.split(os.environ["NUNATAK_MPIEXEC"]) + [str(ranks)]
+        return Run(subprocess.run(start + [program] + [str(a) for a in arguments], cwd=tmp_path, timeout=120, capture_output=True,
+                                  text=True, env={**os.environ, **ALONE} if ranks is None else None))
+    return call
+
+
+def report(folder, name="out.json"):
+    return json.loads((folder / name).read_text())
+
+
+@pytest.mark.parametrize("ranks", [None, 3, 6])
+@pytest.mark.parametrize("workload", WORKLOADS)
+def test_every_value_of_every_workload(bench, tmp_path, workload, ranks):
+    run = bench("-workload", workload, *WORKLOADS[workload].split(), "-ways", ",".join(WAYS), "-repeat", 1, "-records", 2,
+                "-json", "out.json", ranks=ranks)
+    assert run.status == 0, run.text
+    told = report(tmp_path)
+    written = told["workload"]["fixed_bytes"] + 2 * told["workload"]["bytes_per_record"]
+    assert written == told["probe"]["bytes"] > 1000
+    assert [way["way"] for way in told["ways"]] == list(WAYS)
+    values = {way["verified_values"] for way in told["ways"][:-1]}
+    assert len(values) == 1 and values.pop() * 8 > written / 2
+    for way in told["ways"]:
+        assert way["payload_bytes"] == written
+        if way["options"]["format"] == "null":
+            assert way["verified_values"] == way["file_bytes"] == 0 and way["not_read"] == "there is no file"
+        else:
+            assert written < way["file_bytes"] < written + 60000 and way["not_read"] is None
+    assert not (tmp_path / "nunatak-io.files").exists()
+    if ranks == 6:  # land is there to leave a rank without cells
+        assert (told["workload"]["memory_per_rank"]["min"] == 0) == (workload == "mom:0.25")
+        assert told["host"]["oversubscribed"] == ("for correctness, not for times" in run.out)
+
+
+def test_the_report(bench, tmp_path):
+    run = bench("-workload", "pism:G5km", "-scale", 0.05, "-scale_levels", "-ways", "serial,pnetcdf/hints=cb_nodes=1,cb_buffer_size=65536,null",
+                "-repeat", 3, "-records", 2, "-compute", "50ms", "-read", "each", "-io_header", "64KiB", "-json", "out.json", ranks=2)
+    assert run.status == 0, run.text
+    told = report(tmp_path)
+    assert told["workload"]["dimensions"] == {"y": 29, "x": 15, "z": 11}  # 561, 301 and 201 are odd
+    assert told["turns"] == 3 and told["first_turn_dropped"] is True
+    assert told["host"]["ranks"] == 2 and {"NetCDF-C", "PnetCDF"} <= set(told["host"]["libraries"])
+    assert told["file_system"]["free_bytes"] > 0 and told["file_system"]["type"]
+    probe = told["probe"]["seconds"]
+    assert probe["min"] <= probe["q1"] <= probe["median"] <= probe["q3"] <= probe["max"] and len(probe["all"]) == 3
+    serial, pnetcdf, null = told["ways"]
+    assert pnetcdf["options"]["hints"] == "cb_buffer_size=65536,cb_nodes=1" and serial["options"]["header"] == "64KiB"
+    assert pnetcdf["hints"]["mpi_io"] in ("ROMIO", "OMPIO")
+    for way in told["ways"]:
+        assert list(way["phases"]) == PHASES and all(way["phases"][p]["max_s"] >= 0 for p in PHASES)
+        assert way["share_of_probe"] == pytest.approx(probe["median"] / way["seconds"]["median"], rel=1e-12)
+        assert way["share_of_probe_paired"]["all"] == pytest.approx(
+            [a / b for a, b in zip(probe["all"], way["seconds"]["all"])], rel=1e-12)
+        assert way["compute_seconds"] > 0.02  # one pause of 50 ms, on a busy machine
+        for key in ("written_bytes", "written_operations", "moved_bytes", "messages", "message_bytes", "off_node_bytes"):
+            assert way[key] >= 0
+    assert serial["reads"]["each"]["bytes"] == pnetcdf["reads"]["each"]["bytes"] > 100000 and "reads" not in null
+    assert serial["phases"]["post"]["bytes"] == serial["payload_bytes"]
+
+
+def test_what_is_in_the_file(bench, tmp_path):
+    run = bench("-workload", "pism:G5km", "-scale", 0.03, "-scale_levels", "-ways", "serial,pnetcdf/order=zyx", "-repeat", 1,
+                "-records", 2, "-keep", "-verify", "no", ranks=3)
+    assert run.status == 0, run.text
+    folder = tmp_path / "nunatak-io.files"
+    assert sorted(p.name for p in folder.iterdir()) == ["manifest.jsonl", "way0.nc", "way1.nc"]
+    with netCDF4.Dataset(folder / "way0.nc") as a, netCDF4.Dataset(folder / "way1.nc") as b:
+        assert a["uvel"].dimensions == ("time", "y", "x", "z") and b["uvel"].dimensions == ("time", "z", "y", "x")
+        assert np.array_equal(a["uvel"][:].transpose(0, 3, 1, 2), b["uvel"][:])
+        number = list(a.variables).index("uvel") - 1  # time is no variable of the workload
+        place = np.arange(a["uvel"][0].size).reshape(a["uvel"][0].shape)
+        for record in (0, 1):
+            assert np.array_equal(a["uvel"][record].filled(), 2.0**43 * record + 2.0**33 * number + place)
+        assert a["mask"].dtype == np.int8 and len(np.unique(a["mask"][:])) > 50
+        assert a["x"][1] - a["x"][0] == 5000
+
+
+def test_the_geodesic_grid(bench, tmp_path):
+    run = bench("-workload", "gcrm:3", "-scale", 1, "-ways", "serial", "-repeat", 1, "-keep")
+    assert run.status == 0, run.text
+    with netCDF4.Dataset(tmp_path / "nunatak-io.files" / "way0.nc") as data:
+        neighbors, corners, edges, ends = (data[name][:].filled() for name in
+                                           ("cell_neighbors", "cell_corners", "cell_edges", "edge_corners"))
+    cells = len(neighbors)
+    assert cells == 10 * 4**3 + 2 and ends.shape == (30 * 4**3, 2)
+    sides = np.array([len(set(row)) for row in neighbors])
+    assert (sides == 5).sum() == 12 and (sides == 6).sum() == cells - 12
+    for around, number, each in ((corners, 20 * 4**3, 3), (edges, 30 * 4**3, 2)):
+        met = [[] for _ in range(number)]
+        for cell in range(cells):
+            assert len(set(around[cell])) == sides[cell]
+            for n in set(around[cell]):
+                met[n].append(cell)
+        assert all(len(by) == each for by in met)
+        for by in met:  # cells that share a corner or an edge are neighbours, both ways
+            assert all(a in neighbors[b] for a in by for b in by if a != b)
+    for cell in range(cells):
+        for k in range(6):
+            assert cell in neighbors[neighbors[cell][k]]
+            assert edges[cell][k] in edges[neighbors[cell][k]]
+            shared = set(corners[cell]) & set(corners[neighbors[cell][k]])
+            assert set(ends[edges[cell][k]]) == shared and len(shared) == 2
+
+
+@pytest.mark.parametrize("arguments, words", [
+    ("-workload pism:G2km", ["-workload", "pism:G5km, pism:A10km or pism:G1km", "'pism:G2km'"]),
+    ("-workload roms:1", ["-workload", "cam:", "'roms:1'"]),
+    ("-workload gcrm:x", ["gcrm:x", "whole number from 0 to 12"]),
+    ("-ways pnetcdf,hdf9", ["way of writing 'hdf9'", "expected one of null|serial", "found 'hdf9'"]),
+    ("-ways pnetcdf/slabs=2", ["pnetcdf/slabs=2", "'slabs'"]),
+    ("-ways serial/zslab", ["serial", "expected layout native"]),
+    ("-ways serial/order=xyz", ["order", "yxz or zyx", "'xyz'"]),
+    ("-read backwards", ["-read", "each", "'backwards'"]),
+    ("-verify yes", ["-verify", "first, all or no", "'yes'"]),
+    ("-workload pism:G1km -scale 100", ["bytes free, found", "-scale"]),
+    ("-scale 0", ["-scale", "above 0"]),
+    ("-io_formt null", ["unknown option", "did you mean -io_format?"]),
+    ("-json nowhere/out.json", ["-json", "nowhere/out.json"]),
+])
+def test_errors(bench, tmp_path, arguments, words):
+    run = bench(*arguments.split())
+    assert run.status == 1 and run.err.startswith("nunatak-io: error: "), run.text
+    for word in words:
+        assert word in run.err, (word, run.err)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_help(bench):
+    run = bench("-help")
+    assert run.status == 0
+    for word in ("-ways", "-io_header", "pism:G1km        81332202853 bytes per record", "cam:FV-D          4099666184", "mom:0.1", "gcrm:11"):
+        assert word in run.out, word
