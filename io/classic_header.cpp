@@ -111,13 +111,15 @@ std::optional<ClassicLayout> read_classic_layout(const std::string& path) {
   return layout;
 }
 
-std::uint64_t bytes_moved(const ClassicLayout& before, const ClassicLayout& after) {
+std::uint64_t bytes_moved(const ClassicLayout& before, const ClassicLayout& after, bool all_records) {
   std::uint64_t bytes = 0;
+  const bool grown = all_records && after.record_size > before.record_size;
   for (std::size_t v = 0; v < before.variables.size(); ++v) {
     const auto &old = before.variables[v], &now = after.variables[v];
     const std::uint64_t n = old.is_record ? after.records : 1;
     for (std::uint64_t r = 0; r < n; ++r) {
-      if (old.begin + r * before.record_size != now.begin + r * after.record_size) bytes += old.size;
+      const bool same_place = old.begin + r * before.record_size == now.begin + r * after.record_size;
+      if (!same_place || (old.is_record && grown)) bytes += old.size;
     }
   }
   return bytes;

@@ -26,8 +26,10 @@ struct ClassicLayout {
 /// nullopt if the file at `path` does not begin with a classic magic number. Throws Error if the header is cut off or nonsense.
 std::optional<ClassicLayout> read_classic_layout(const std::string& path);
 
-/// Bytes of values that changed their place when `before` became `after` by new definitions; `after` has the records of both.
-std::uint64_t bytes_moved(const ClassicLayout& before, const ClassicLayout& after);
+/// Bytes of values that a library moved when new definitions made `after` of `before`; `after` states the number of records.
+/// NetCDF-C moves what changes its place. PnetCDF (`all_records`) reads and writes every record as soon as one grows, also those
+/// that stay where they are.
+std::uint64_t bytes_moved(const ClassicLayout& before, const ClassicLayout& after, bool all_records);
 
 /// Bytes up to the end of the last value, padding after it not counted; nullopt if the file at `path` does not begin with a
 /// classic magic number. Throws Error if the header itself is cut off or nonsense.

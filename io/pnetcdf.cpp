@@ -1,8 +1,9 @@
 // The format `pnetcdf`: every rank defines the file and writes its own block with PnetCDF, CDF-5. See format.hpp.
 //
 // With `define interleaved` a variable is defined just before its first values, behind values of others: the file is opened for
-// definitions again, and what lies behind its header moves if the header outgrows its room or the records grow. The bytes moved
-// are counted from where the values lie before and after.
+// definitions again, and what lies behind its header moves if the header outgrows its room (Options::header, from the first
+// variable on) or if the records begin later. A new record variable makes every record longer: PnetCDF then reads and writes all
+// of them, even the only one, which stays where it is. The bytes moved are counted from where the values lie before and after.
 #include "io/classic_header.hpp"
 #include "io/define.hpp"
 #include "io/mpi_io.hpp"
@@ -61,15 +62,16 @@ private:
     begin_collective();
     check(ncmpi_redef(m_ncid), "expected to define more");
     m_ids[v] = m_definition->variable(v);
-    end_define(0); // of the room left at the beginning as much as there still is
+    end_define(m_n_late == 0 ? m_options.header : 0); // the first variable fixes where the header must end
     end_collective();
+    m_n_late += 1;
     if (m_rank != 0) return;
     auto places = *read_classic_layout(m_path);
-    m_work.moved_bytes += static_cast<std::int64_t>(bytes_moved(m_places, places));
+    m_work.moved_bytes += static_cast<std::int64_t>(bytes_moved(m_places, places, true));
     m_places = std::move(places);
   }
 
-  int m_rank = 0;
+  int m_rank = 0, m_n_late = 0; ///< m_n_late: late definitions so far
   std::optional<Definition<PnetcdfC>> m_definition;
   ClassicLayout m_places; ///< rank 0, interleaved: after the last definition
 };

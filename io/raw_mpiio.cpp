@@ -40,6 +40,7 @@ public:
     m_schema = &schema;
     m_quota.set_schema(schema);
     m_layout = raw_layout(schema, m_options.align);
+    grow();
     if (m_rank == 0) write_raw_json(m_path, schema, m_layout, 0);
   }
 
@@ -58,13 +59,8 @@ public:
     if (!m_error.empty()) throw Error(m_error);
   }
 
-  /// The length of the file and the number of records in the JSON.
   void flush() override {
-    std::uint64_t records = m_records; // a rank may have seen fewer
-    MPI_Allreduce(MPI_IN_PLACE, &records, 1, MPI_UINT64_T, MPI_MAX, m_comm);
-    const int resized = MPI_File_set_size(m_file, static_cast<MPI_Offset>(m_layout.file_size(records)));
-    if (m_rank == 0) write_raw_json(m_path, *m_schema, m_layout, records);
-    check(resized, "expected to set its length");
+    if (m_rank == 0) write_raw_json(m_path, *m_schema, m_layout, m_size_records);
   }
 
   void close() override {
@@ -105,7 +101,18 @@ private:
     append_runs(*m_schema, m_layout, v, piece, data, m_runs);
   }
 
+  /// The file has all its records before values are written: where MPI-IO writes gaps between runs, too, it reads zeros first.
+  void grow() {
+    std::uint64_t records = m_records; // a rank may have seen fewer
+    MPI_Allreduce(MPI_IN_PLACE, &records, 1, MPI_UINT64_T, MPI_MAX, m_comm);
+    const auto size = static_cast<MPI_Offset>(m_layout.file_size(records));
+    if (size > m_size) keep(MPI_File_set_size(m_file, size));
+    m_size = size;
+    m_size_records = records;
+  }
+
   void write_pending() {
+    grow();
     std::sort(m_runs.begin(), m_runs.end(), [](const Run& a, const Run& b) { return a.begin < b.begin; });
     std::vector<int> sizes; // no run is longer than what one part holds, 1 GiB
     std::vector<MPI_Aint> in_file, in_memory;
@@ -154,7 +161,9 @@ private:
   const Schema* m_schema = nullptr;
   RawLayout m_layout;
   Quota m_quota;
-  std::size_t m_records = 0; ///< that this rank has seen
+  std::size_t m_records = 0;        ///< that this rank has seen
+  std::uint64_t m_size_records = 0; ///< that the file has, and
+  MPI_Offset m_size = 0;            ///< its length
   std::vector<Run> m_runs;
   std::deque<Buffer> m_buffers; ///< puts come in the same order and sizes every record
   std::size_t m_used = 0;

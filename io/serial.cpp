@@ -3,7 +3,8 @@
 // Bounded memory: a variable is gathered in slabs along its slowest dimension (and, where one index of it is too much, along the
 // next), so that rank 0 never holds more than twice Options::slab beyond its own part.
 //
-// With `define interleaved` a variable is defined just before its first values: see pnetcdf.cpp.
+// With `define interleaved` a variable is defined just before its first values: see pnetcdf.cpp. NetCDF-C moves no record that
+// stays where it is.
 //
 //   ranks 0..3        staging (order of ranks)     slab (order of the file)     file
 //   |0|1|  pack ->    |0 0 0|1 1|2 2 2|3 3|   ->   0 0 0 1 1              ->    nc_put_vara
@@ -101,10 +102,10 @@ private:
   void define_late(std::size_t v) {
     check(nc_redef(m_ncid), "expected to define more");
     m_ids[v] = m_definition->variable(v);
-    end_define(0); // of the room left at the beginning as much as there still is
+    end_define(m_places.variables.empty() ? m_options.header : 0); // the first variable fixes where the header must end
     check(nc_sync(m_ncid), "flush");
     auto places = *read_classic_layout(m_path);
-    m_work.moved_bytes += static_cast<std::int64_t>(bytes_moved(m_places, places));
+    m_work.moved_bytes += static_cast<std::int64_t>(bytes_moved(m_places, places, false));
     m_places = std::move(places);
   }
 

@@ -1,0 +1,270 @@
+// What single formats promise beyond the values (test_writer.cpp): what late definitions move, what CDF-2 refuses, shapes of
+// chunks, hints, plain files, pieces that need no copy.
+#include "io/chunks.hpp"
+#include "io/quota.hpp"
+#include "io/raw.hpp"
+#include "io/reader.hpp"
+#include "io/writer.hpp"
+#include "tests/io/scratch.hpp"
+
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/generators/catch_generators.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+#include <nlohmann/json.hpp>
+
+#include <fstream>
+
+using namespace nunatak;
+using Catch::Matchers::ContainsSubstring;
+using io::Type;
+using Sizes = std::vector<std::size_t>;
+
+namespace {
+
+std::string message(const std::function<void()>& f) {
+  try {
+    f();
+  } catch (const io::Error& e) {
+    return e.what();
+  }
+  return "no error";
+}
+
+constexpr std::size_t cells = 200;
+
+enum class Kind { records, fixed, mixed };
+
+/// Write `n` variables of 1600 bytes (each record) in two records, in the order of the schema; the bytes moved.
+std::int64_t moved(const std::string& path, const std::string& way, Kind kind, int n) {
+  const auto writer = io::make_writer(MPI_COMM_WORLD, io::parse_way(way, {}));
+  io::Schema s;
+  s.dimensions = {{"time", io::unlimited}, {"x", cells}};
+  for (int v = 0; v < n; ++v) {
+    const bool has_records = kind == Kind::records || (kind == Kind::mixed && v % 2 == 0);
+    const auto dims = has_records ? std::vector<std::string>{"time", "x"} : std::vector<std::string>{"x"};
+    s.variables.push_back({"variable_" + std::to_string(v), Type::float64, dims, {{"units", "m"}}});
+  }
+  const auto file = writer->open(path, s);
+  const auto rank = static_cast<std::size_t>(rank_of(MPI_COMM_WORLD)), size = static_cast<std::size_t>(size_of(MPI_COMM_WORLD));
+  const std::size_t first = cells * rank / size, count = cells * (rank + 1) / size - first;
+  for (std::size_t t = 0; t < 2; ++t) {
+    for (std::size_t v = 0; v < s.variables.size(); ++v) {
+      const std::vector<double> values(count, static_cast<double>(100 * v + t));
+      if (s.has_records(s.variables[v])) {
+        file->put(s.variables[v].name, t, {{first}, {count}, {}}, values.data());
+      } else if (t == 0) {
+        file->put(s.variables[v].name, {{first}, {count}, {}}, values.data());
+      }
+    }
+    file->end_record();
+  }
+  file->close();
+  const io::Reader in(path, MPI_COMM_WORLD);
+  for (std::size_t v = 0; v < s.variables.size(); ++v) {
+    const bool has_records = s.has_records(s.variables[v]);
+    CHECK(in.read_all(s.variables[v].name).back() == static_cast<double>(100 * v + (has_records ? 1 : 0)));
+  }
+  return io::summarize(MPI_COMM_WORLD, writer->statistics()).work.moved_bytes;
+}
+
+} // namespace
+
+TEST_CASE("late definitions move what is there: the more variables, the more often") {
+  const Scratch scratch;
+  const std::string format = GENERATE("serial", "pnetcdf");
+  const std::string way = format + "/define=interleaved", path = scratch / "late.nc";
+  INFO(format);
+  constexpr std::int64_t one = cells * 8; // bytes of a variable (of a record of it)
+  CHECK(moved(path, format + "/header=0", Kind::records, 5) == 0);
+  for (const int n : {2, 5, 9}) {
+    INFO(n);
+    const std::int64_t all = n * (n - 1) / 2 * one; // each definition moves all variables before it: payload times (n - 1) / 4
+    CHECK(moved(path, way + "/header=0", Kind::records, n) == all);
+    CHECK(moved(path, way + "/header=0", Kind::fixed, n) == all);
+    // with room in the header fixed variables stay where they are; so do records, but PnetCDF writes them again all the same
+    CHECK(moved(path, way + "/header=64KiB", Kind::fixed, n) == 0);
+    CHECK(moved(path, way + "/header=64KiB", Kind::records, n) == (format == "serial" ? 0 : all));
+  }
+  // fixed variables after record variables: the records move for each of them, whatever room the header has. r f r f r: before
+  // the first f there is 1 record variable, before the second 2; PnetCDF rewrites 1 and 2 more for the second and third r
+  CHECK(moved(path, way + "/header=64KiB", Kind::mixed, 5) == (format == "serial" ? 3 : 6) * one);
+}
+
+TEST_CASE("hybrid refuses what CDF-2 cannot hold before anything is written") {
+  const Scratch scratch;
+  io::Options options;
+  options.format = "hybrid";
+  const auto writer = io::make_writer(MPI_COMM_WORLD, options);
+  const auto refused = [&](io::Schema s) {
+    std::string text = message([&] { writer->open(scratch / "ex.nc", s); });
+    CHECK_FALSE(std::filesystem::exists(scratch / "ex.nc.tmp"));
+    MPI_Barrier(MPI_COMM_WORLD);
+    return text;
+  };
+  io::Schema s;
+  s.dimensions = {{"time", io::unlimited}, {"y", 65536}, {"x", 8192}};
+  s.variables = {{"id", Type::int64, {"x"}, {}}};
+  CHECK_THAT(refused(s), ContainsSubstring("ex.nc.tmp': variable 'id': expected a type that CDF-2 has (format hybrid), found "
+                                           "int64: use format pnetcdf, serial or netcdf4"));
+  s.variables = {{"v", Type::int8, {"x"}, {{"n", std::int64_t{1}}}}};
+  CHECK_THAT(refused(s), ContainsSubstring("attribute 'v:n': expected a type"));
+  s.variables = {{"big", Type::float64, {"time", "y", "x"}, {}}, {"small", Type::int8, {"time", "x"}, {}}};
+  CHECK_THAT(refused(s), ContainsSubstring("variable 'big': expected at most 4294967292 bytes in a record of CDF-2 (format "
+                                           "hybrid) unless it is the last of the file, found 4294967296"));
+  std::swap(s.variables[0], s.variables[1]);
+  CHECK(message([&] { writer->open(scratch / "last.nc", s); }) == "no error"); // the last may be large
+  s.variables = {{"big", Type::float64, {"y", "x"}, {}}, {"t", Type::float64, {"time"}, {}}};
+  CHECK_THAT(refused(s), ContainsSubstring("variable 'big'")); // records follow
+  s.dimensions.push_back({"long", 2147483648});
+  s.variables = {{"v", Type::int8, {"long"}, {}}};
+  CHECK_THAT(refused(s), ContainsSubstring("dimension 'long': expected a length of at most 2147483647"));
+}
+
+TEST_CASE("shapes of chunks") {
+  io::Schema s;
+  s.dimensions = {{"time", io::unlimited}, {"y", 100}, {"x", 50}, {"long", 3000000000}};
+  s.variables = {{"t", Type::float64, {"time"}, {}},
+                 {"v", Type::float64, {"time", "y", "x"}, {}},
+                 {"f", Type::int32, {"y", "x"}, {}},
+                 {"s", Type::int32, {}, {}},
+                 {"large", Type::int16, {"time", "y", "long"}, {}}};
+  const auto chunk = [&](const std::string& variable, const std::string& way) {
+    return io::chunk_shape(s, s.variables[s.variable(variable)], io::parse_way("netcdf4" + way, {}));
+  };
+  CHECK(chunk("t", "") == Sizes{512}); // 4 KiB
+  CHECK(chunk("t", "/chunk=record") == Sizes{1});
+  CHECK(chunk("v", "") == Sizes{1, 100, 50});
+  CHECK(chunk("f", "").empty());
+  CHECK(chunk("f", "/deflate=1") == Sizes{100, 50});
+  CHECK(chunk("s", "/deflate=1").empty());
+  CHECK(chunk("large", "") == Sizes{1, 1, 2147483647});              // below 4 GiB
+  CHECK(chunk("large", "/deflate=1") == Sizes{1, 1, (1 << 20) / 2}); // many ranks compress
+  CHECK(chunk("v", "/chunk=y=64,x=1000") == Sizes{1, 64, 50});       // cut to the dimension
+  CHECK(chunk("v", "/chunk=x=7,time=4") == Sizes{4, 100, 7});
+  CHECK(chunk("f", "/chunk=x=7") == Sizes{100, 7});
+  CHECK(chunk("f", "/chunk=time=7").empty());
+  CHECK_THAT(message([&] { chunk("v", "/chunk=z=7"); }),
+             ContainsSubstring("expected a dimension of the file (time, y, x, long), found 'z'"));
+  for (const char* wrong : {"/chunk=y", "/chunk=y=0", "/chunk=y=-3", "/chunk=y=4k"}) {
+    CHECK_THAT(message([&] { chunk("v", wrong); }), ContainsSubstring("expected auto, record or lengths by dimension"));
+  }
+}
+
+TEST_CASE("aggregators per node become hints of MPI-IO, unless the user gives them") {
+  const Scratch scratch;
+  io::Schema s;
+  s.dimensions = {{"x", 4}};
+  const std::string nodes = std::to_string((size_of(MPI_COMM_WORLD) + 1) / 2); // of two ranks
+  const auto hints = [&](const std::string& way) {
+    const auto writer = io::make_writer(MPI_COMM_WORLD, io::parse_way(way + "/ranks_per_node=2/aggregators=1", {}));
+    const auto file = writer->open(scratch / "ex.nc", s);
+    auto found = file->hints();
+    file->close();
+    return found;
+  };
+  for (const char* format : {"netcdf4", "pnetcdf", "hybrid", "mpiio"}) {
+    INFO(format);
+    CHECK(hints(format).at("cb_nodes") == nodes);
+    CHECK(hints(format).at("cb_config_list") == "*:" + nodes);
+    CHECK(hints(std::string(format) + "/hints=cb_nodes=1").at("cb_nodes") == "1");
+  }
+  CHECK(hints("serial").empty());
+  CHECK(hints("posix").empty());
+}
+
+TEST_CASE("a plain file: fixed variables, then records; every section aligned; attributes in the JSON") {
+  const Scratch scratch;
+  io::Schema s;
+  s.dimensions = {{"time", io::unlimited}, {"x", 3}};
+  s.variables = {{"a", Type::int8, {"x"}, {{"valid_min", -1}, {"units", "m"}}}, // numbers of its own type
+                 {"r", Type::float32, {"time", "x"}, {}},
+                 {"b", Type::float64, {}, {}},
+                 {"t", Type::int16, {"time"}, {}}};
+  s.attributes = {{"title", "plain"}, {"factors", std::vector<double>{0.1, 2}}};
+  const io::RawLayout layout = io::raw_layout(s, 64);
+  CHECK(layout.begin == std::vector<std::uint64_t>{0, 64, 8, 80});
+  CHECK((layout.record_begin == 64 && layout.record_stride == 64 && layout.file_size(3) == 256));
+  CHECK(io::raw_layout(s, 4).record_begin == 16);
+  CHECK(io::raw_layout(s, 4).record_stride == 24);
+
+  const auto writer = io::make_writer(MPI_COMM_WORLD, io::parse_way("posix/align=64", {}));
+  const auto file = writer->open(scratch / "ex.nc", s);
+  file->put_all("a", std::vector<std::int8_t>{1, 2, 3});
+  file->put_all("b", std::vector<double>{0.5});
+  for (std::size_t t = 0; t < 2; ++t) {
+    file->put_all("r", t, std::vector<float>{1.0f, 2.0f, 3.0f});
+    file->put_all("t", t, std::vector<std::int16_t>{static_cast<std::int16_t>(t)});
+    file->end_record();
+  }
+  file->sync(); // readable now, under the temporary name
+  CHECK(io::open_raw(scratch / "ex.nc.tmp").records == 2);
+  MPI_Barrier(MPI_COMM_WORLD);
+  file->close();
+  const io::RawFile raw = io::open_raw(scratch / "ex.nc");
+  CHECK(raw.records == 2);
+  CHECK(raw.layout.begin == layout.begin);
+  CHECK(std::get<std::vector<std::int8_t>>(raw.schema.variables[0].attributes[0].value) == std::vector<std::int8_t>{-1});
+  CHECK(std::get<std::string>(raw.schema.variables[0].attributes[1].value) == "m");
+  CHECK(std::get<std::vector<double>>(raw.schema.attributes[1].value) == std::vector<double>{0.1, 2});
+  CHECK(std::filesystem::file_size(scratch / "ex.nc") == 192);
+  std::int16_t t[2] = {};
+  io::read_raw(raw, "t", {0}, {2}, reinterpret_cast<std::byte*>(t));
+  CHECK((t[0] == 0 && t[1] == 1));
+  CHECK_THAT(message([&] { io::read_raw(raw, "t", {1}, {2}, nullptr); }), ContainsSubstring("variable 't': expected a block"));
+  MPI_Barrier(MPI_COMM_WORLD);
+  scratch.on_rank_0([&] { std::filesystem::resize_file(scratch / "ex.nc", 191); });
+  CHECK_THAT(message([&] { io::open_raw(scratch / "ex.nc"); }), ContainsSubstring("expected 192 bytes; found 191"));
+}
+
+TEST_CASE("runs: what lies together is one") {
+  io::Schema s;
+  s.dimensions = {{"time", io::unlimited}, {"y", 4}, {"x", 5}};
+  s.variables = {{"f", Type::int16, {"y", "x"}, {}}, {"r", Type::int16, {"time", "y", "x"}, {}}};
+  const io::RawLayout layout = io::raw_layout(s, 4);
+  const std::byte data[200] = {};
+  const auto runs = [&](std::size_t v, const Sizes& start, const Sizes& count) {
+    io::Piece piece;
+    piece.start = start;
+    piece.count = count;
+    std::vector<io::Run> list;
+    io::append_runs(s, layout, v, piece, data, list);
+    std::vector<std::array<std::size_t, 3>> found; // in the file, bytes, in memory
+    for (const auto& run : list) found.push_back({run.begin, run.size, static_cast<std::size_t>(run.data - data)});
+    return found;
+  };
+  using Found = std::vector<std::array<std::size_t, 3>>;
+  CHECK(runs(0, {0, 0}, {4, 5}) == Found{{0, 40, 0}});
+  CHECK(runs(0, {1, 0}, {2, 5}) == Found{{10, 20, 0}});
+  CHECK(runs(0, {1, 2}, {2, 2}) == Found{{14, 4, 0}, {24, 4, 4}});
+  CHECK(runs(1, {3, 0, 0}, {1, 4, 5}) == Found{{40 + 3 * 40, 40, 0}});
+  CHECK(runs(1, {0, 1, 0}, {2, 1, 5}) == Found{{50, 10, 0}, {90, 10, 10}});
+}
+
+TEST_CASE("a quota is the same on all ranks: parts by the largest piece, full by the mean of the copies") {
+  io::Schema s;
+  s.dimensions = {{"x", 1000}, {"huge", std::size_t{5} << 30}};
+  s.variables = {{"small", Type::int8, {"x"}, {}}, {"huge", Type::int8, {"huge"}, {}}};
+  const auto size = static_cast<std::size_t>(size_of(MPI_COMM_WORLD));
+  io::Quota quota(MPI_COMM_WORLD, 1000);
+  quota.set_schema(s);
+  io::Piece piece;
+  piece.empty = true;
+  CHECK(quota.begin(0, piece) == 1);
+  for (std::size_t n = 0; n < size; ++n) {
+    CHECK_FALSE(quota.is_full());
+    quota.add();
+  }
+  CHECK(quota.is_full());
+  piece.lasting = true; // no copy
+  quota.begin(0, piece);
+  CHECK_FALSE(quota.is_full());
+  io::Quota large(MPI_COMM_WORLD, std::size_t{8} << 30);
+  large.set_schema(s);
+  piece = {};
+  piece.start = {0};
+  piece.count = {std::size_t{5} << 30};
+  piece.empty = rank_of(MPI_COMM_WORLD) != 0; // rank 0 has all: no call may write more than 1 GiB
+  CHECK(large.begin(1, piece) == 5);
+  large.add();
+  CHECK(large.is_full());
+}
