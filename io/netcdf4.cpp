@@ -17,6 +17,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdio>
 
 namespace nunatak::io {
 
@@ -56,6 +57,10 @@ public:
     const int alignment = options.align > 4 ? static_cast<int>(options.align) : 1;
     check(nc_set_alignment(alignment, alignment), "alignment");
     if (options.layout == "native") m_options.hints.emplace("romio_cb_write", "enable");
+    int rank = 0; // a file of that name that was abandoned is still open: it must not write into the new one
+    MPI_Comm_rank(comm, &rank);
+    if (rank == 0) std::remove(path.c_str());
+    MPI_Barrier(comm);
     MPI_Info info = make_info(m_options.hints);
     const int status = nc_create_par(path.c_str(), NC_CLOBBER | NC_NETCDF4, comm, info, &m_ncid);
     MPI_Info_free(&info);

@@ -1,0 +1,117 @@
+// Variables of more than 2^31 elements, more than 2 GiB and more than 4 GiB: only the pieces at both ends are written, so that
+// the file is a large hole and takes no room. Through the formats (io/format.hpp): a File would ask for all values.
+#include "io/format.hpp"
+#include "tests/io/any_reader.hpp"
+#include "tests/io/scratch.hpp"
+
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/generators/catch_generators.hpp>
+
+#include <sys/stat.h>
+
+using namespace nunatak;
+using io::Type;
+using Sizes = std::vector<std::size_t>;
+
+namespace {
+
+constexpr std::size_t n_long = 3000000000, My = 40000, Mx = 15000;
+
+io::Schema large_schema() {
+  io::Schema s;
+  s.dimensions = {{"time", io::unlimited}, {"long", n_long}, {"y", My}, {"x", Mx}};
+  s.variables = {{"bytes", Type::int8, {"long"}, {}},              // more than 2^31 elements, 2 GiB
+                 {"fixed", Type::float64, {"y", "x"}, {}},         // 4.8 GB
+                 {"after", Type::int32, {"x"}, {}},                // beyond 4 GiB
+                 {"field", Type::float64, {"time", "y", "x"}, {}}, // 4.8 GB in a record
+                 {"last", Type::float32, {"time", "y"}, {}}};
+  return s;
+}
+
+/// 2 elements along every dimension, at the beginning (rank 0) or the end (last rank) of the record.
+io::Piece corner(const io::Schema& schema, std::size_t v, std::size_t record, bool at_end) {
+  io::Piece piece;
+  piece.start = schema.shape(schema.variables[v]);
+  for (std::size_t& n : piece.start) n = n == io::unlimited ? record : at_end ? n - 2 : 0;
+  piece.count.assign(piece.start.size(), 2);
+  if (schema.has_records(schema.variables[v])) piece.count[0] = 1;
+  std::ptrdiff_t stride = 1;
+  piece.stride.assign(piece.start.size(), 0);
+  for (std::size_t d = piece.start.size(); d-- > 0;) {
+    piece.stride[d] = stride;
+    stride *= static_cast<std::ptrdiff_t>(piece.count[d]);
+  }
+  piece.type = schema.variables[v].type;
+  return piece;
+}
+
+template <class T> std::vector<std::byte> numbers(std::size_t n, int first) {
+  std::vector<std::byte> bytes(n * sizeof(T));
+  auto* values = reinterpret_cast<T*>(bytes.data());
+  for (std::size_t k = 0; k < n; ++k) values[k] = static_cast<T>(first + static_cast<int>(k));
+  return bytes;
+}
+
+std::vector<std::byte> numbers(Type type, std::size_t n, int first) {
+  switch (type) {
+  case Type::int8:
+    return numbers<std::int8_t>(n, first);
+  case Type::int32:
+    return numbers<std::int32_t>(n, first);
+  case Type::float32:
+    return numbers<float>(n, first);
+  default:
+    return numbers<double>(n, first);
+  }
+}
+
+} // namespace
+
+TEST_CASE("sizes beyond 32 bits") {
+  const Scratch scratch;
+  const std::string name = GENERATE("serial", "netcdf4", "pnetcdf", "posix", "mpiio"), path = scratch / "large.nc";
+  INFO(name);
+  io::Options options;
+  options.format = name;
+  const io::Topology topology = io::make_topology(MPI_COMM_WORLD, 0);
+  const io::Schema schema = large_schema();
+  const auto format = io::find_format(MPI_COMM_WORLD, options, topology)(path);
+  format->define(schema);
+  const int rank = rank_of(MPI_COMM_WORLD), last = size_of(MPI_COMM_WORLD) - 1;
+  const auto first_number = [](std::size_t v, std::size_t record, bool at_end) {
+    return static_cast<int>(20 * v + 10 * record) + (at_end ? 5 : 0);
+  };
+  for (std::size_t record = 0; record < 2; ++record) {
+    for (std::size_t v = 0; v < schema.variables.size(); ++v) {
+      if (record > 0 && !schema.has_records(schema.variables[v])) continue;
+      io::Piece piece = corner(schema, v, record, rank == last);
+      const auto values = numbers(piece.type, piece.elements(), first_number(v, record, rank == last));
+      piece.data = values.data();
+      piece.empty = rank != 0 && rank != last;
+      format->post(v, piece);
+    }
+    format->wait();
+  }
+  format->close();
+  MPI_Barrier(MPI_COMM_WORLD);
+  scratch.on_rank_0([&] {
+    struct stat status {};
+    REQUIRE(stat(path.c_str(), &status) == 0);
+    CHECK(status.st_size > 3 * 4800000000LL);
+    CHECK(status.st_blocks * 512 < 200000000); // a hole
+  });
+  const AnyReader in(path);
+  REQUIRE(in.records() == 2);
+  for (std::size_t v = 0; v < schema.variables.size(); ++v) {
+    const std::string& variable = schema.variables[v].name;
+    for (std::size_t record = 0; record < (schema.has_records(schema.variables[v]) ? 2u : 1u); ++record) {
+      for (const bool at_end : {false, true}) {
+        const io::Piece piece = corner(schema, v, record, at_end);
+        std::vector<double> expected(piece.elements());
+        for (std::size_t k = 0; k < expected.size(); ++k) expected[k] = first_number(v, record, at_end) + static_cast<int>(k);
+        INFO(variable << ", record " << record);
+        CHECK(in.read_block(variable, piece.start, piece.count) == expected);
+      }
+    }
+  }
+}
