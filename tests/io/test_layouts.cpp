@@ -77,6 +77,23 @@ TEST_CASE("formats that write together, after a layout") {
   }
 }
 
+TEST_CASE("plain files, after a layout") {
+  const Scratch scratch;
+  const Schema schema = pattern::ice();
+  const std::string format = GENERATE("posix", "mpiio");
+  io::Writer native(MPI_COMM_WORLD, options_of(format));
+  pattern::write(native, scratch / "native", schema, records);
+  for (const std::string& layout : three_layouts) {
+    INFO(format << ", " << layout);
+    io::Writer writer(MPI_COMM_WORLD, options_of(format + "/" + layout + "/ranks_per_node=2"));
+    pattern::write(writer, scratch / "ex", schema, records);
+    scratch.on_rank_0([&] {
+      CHECK(checksum(scratch / "ex") == checksum(scratch / "native"));
+      CHECK(checksum(scratch / "ex.json") == checksum(scratch / "native.json"));
+    });
+  }
+}
+
 TEST_CASE("pieces that change from record to record, and several puts of a variable") {
   const Scratch scratch;
   const Schema schema = pattern::ice();
