@@ -6,7 +6,6 @@
 #include "io/exchange_plan.hpp"
 
 #include <algorithm>
-#include <deque>
 
 namespace nunatak::io {
 
@@ -307,7 +306,7 @@ private:
   std::vector<std::int64_t> m_bytes;   ///< of a record of each variable, over all aggregators
   std::int64_t m_limit, m_waiting = 0; ///< bytes of copies over all ranks, as all ranks count them
   std::vector<Post> m_posts;           ///< since the last round
-  std::deque<Buffer> m_copies;         ///< of their values
+  std::vector<Buffer> m_copies;        ///< of their values
   std::map<std::vector<std::size_t>, Schedule> m_schedules;
   Buffer m_outgoing, m_incoming, m_assembled;
   std::string m_error;

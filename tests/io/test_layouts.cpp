@@ -65,6 +65,35 @@ TEST_CASE("every layout writes the same bytes, on nodes of 1, 2, 3 ranks and of 
   }
 }
 
+TEST_CASE("formats that write together, after a layout") {
+  const Scratch scratch;
+  const auto [format, schema] = GENERATE(table<std::string, Schema>(
+      {{"netcdf4", pattern::ice()}, {"netcdf4/chunk=record/deflate=1", pattern::ice()}, {"hybrid", pattern::geodesic()}}));
+  for (const std::string& layout : three_layouts) {
+    INFO(format << ", " << layout);
+    io::Writer writer(MPI_COMM_WORLD, options_of(format + "/layout=" + layout + "/ranks_per_node=2/buffer=2000"));
+    pattern::write(writer, scratch / "ex.nc", schema, records, pattern::changing_patches);
+    CHECK(pattern::wrong_values(scratch / "ex.nc", schema, records) == 0);
+  }
+}
+
+TEST_CASE("plain files, after a layout") {
+  const Scratch scratch;
+  const Schema schema = pattern::ice();
+  const std::string format = GENERATE("posix", "mpiio");
+  io::Writer native(MPI_COMM_WORLD, options_of(format));
+  pattern::write(native, scratch / "native", schema, records);
+  for (const std::string& layout : three_layouts) {
+    INFO(format << ", " << layout);
+    io::Writer writer(MPI_COMM_WORLD, options_of(format + "/" + layout + "/ranks_per_node=2"));
+    pattern::write(writer, scratch / "ex", schema, records);
+    scratch.on_rank_0([&] {
+      CHECK(checksum(scratch / "ex") == checksum(scratch / "native"));
+      CHECK(checksum(scratch / "ex.json") == checksum(scratch / "native.json"));
+    });
+  }
+}
+
 TEST_CASE("pieces that change from record to record, and several puts of a variable") {
   const Scratch scratch;
   const Schema schema = pattern::ice();
@@ -278,7 +307,7 @@ TEST_CASE("the inner format gets lasting pieces, equally many on all ranks, also
 
 TEST_CASE("file-per-aggregator: each file opens by itself and says where it belongs") {
   const Scratch scratch;
-  const std::string format = GENERATE("serial", "pnetcdf");
+  const std::string format = GENERATE("serial", "pnetcdf", "netcdf4");
   const int size = size_of(MPI_COMM_WORLD), n = std::min(2, size);
   io::Writer writer(MPI_COMM_WORLD, options_of(format + "/file-per-aggregator:2"));
   const Schema schema = pattern::ice();

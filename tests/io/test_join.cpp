@@ -1,0 +1,108 @@
+// io/join.hpp: the pieces of a layout file-per-aggregator become the file that was never in pieces, byte for byte; pieces that
+// are missing, damaged or of another set are refused by name.
+#include "io/durable.hpp"
+#include "io/join.hpp"
+#include "tests/io/pattern.hpp"
+
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/generators/catch_generators.hpp>
+#include <catch2/matchers/catch_matchers_exception.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+#include <netcdf.h>
+
+using namespace nunatak;
+using Catch::Matchers::ContainsSubstring;
+using Catch::Matchers::MessageMatches;
+using io::Schema;
+
+namespace {
+
+constexpr std::size_t records = 2;
+
+void write_pieces(const std::string& path, const std::string& format, const Schema& schema, int per_node = 6) {
+  io::Writer writer(MPI_COMM_WORLD, io::parse_way(format + "/file-per-aggregator:" + std::to_string(per_node), {}));
+  pattern::write(writer, path, schema, records);
+}
+
+std::string checksum(const std::string& path) { return io::checksum_file(path).checksum; }
+
+io::Options way(const std::string& text) { return io::parse_way(text, {}); }
+
+void check_refused(const Scratch& scratch, const std::vector<std::string>& words) {
+  for (const std::string& word : words)
+    CHECK_THROWS_MATCHES(io::join(MPI_COMM_WORLD, scratch / "ex.nc", scratch / "no.nc", {}), io::Error,
+                         MessageMatches(ContainsSubstring(word)));
+  CHECK_FALSE(std::filesystem::exists(scratch / "no.nc"));
+}
+
+} // namespace
+
+TEST_CASE("joined pieces have the bytes of the file that was never cut") {
+  const Scratch scratch;
+  const auto schema = GENERATE(values({pattern::ice(), pattern::geodesic()}));
+  const std::string format = GENERATE("serial", "pnetcdf", "netcdf4");
+  INFO(format);
+  scratch.on_rank_0([&] {
+    io::Writer alone(MPI_COMM_SELF, way("serial"));
+    pattern::write(alone, scratch / "alone.nc", schema, records, pattern::patches, MPI_COMM_SELF);
+  });
+  write_pieces(scratch / "ex.nc", format, schema);
+  const io::Joined joined = io::join(MPI_COMM_WORLD, scratch / "ex.nc", scratch / "joined.nc", way("pnetcdf/zslab"));
+  CHECK(joined.pieces == static_cast<std::size_t>(size_of(MPI_COMM_WORLD)));
+  CHECK(joined.records == records);
+  scratch.on_rank_0([&] {
+    CHECK(checksum(scratch / "joined.nc") == checksum(scratch / "alone.nc"));
+    io::join(MPI_COMM_SELF, scratch / "ex.nc", scratch / "small.nc", way("serial/buffer=100")); // all pieces, 100 bytes at a time
+    CHECK(checksum(scratch / "small.nc") == checksum(scratch / "alone.nc"));
+    CHECK(io::verify_manifest(scratch / "manifest.jsonl").empty());
+  });
+}
+
+TEST_CASE("pieces that are missing, damaged or strange are refused by name") {
+  const Scratch scratch;
+  const int size = size_of(MPI_COMM_WORLD);
+  const auto on_rank_0 = [&](const auto& f) { scratch.on_rank_0(f); };
+  const auto path = [&](const char* name) { return std::filesystem::path(scratch / name); };
+  check_refused(scratch, {"ex.nc.0000': no such file", "the first piece of"});
+
+  io::Writer writer(MPI_COMM_WORLD, way("pnetcdf"));
+  pattern::write(writer, scratch / "ex.nc.0000", pattern::ice(), records); // an ordinary file
+  check_refused(scratch, {"ex.nc.0000': expected the attribute NumFilesInSet"});
+  if (size == 1) return;
+
+  write_pieces(scratch / "ex.nc", "pnetcdf", pattern::ice(), 2);
+  write_pieces(scratch / "longer.nc", "pnetcdf", pattern::ice(7, 12), 2);
+  write_pieces(scratch / "other.nc", "pnetcdf", pattern::geodesic(), 2);
+  on_rank_0([&] { std::filesystem::rename(path("ex.nc.0001"), path("kept")); });
+  check_refused(scratch, {"ex.nc.0001': no such file", "pieces of"});
+
+  on_rank_0([&] { std::filesystem::copy_file(path("ex.nc.0000"), path("ex.nc.0001")); });
+  check_refused(scratch, {"expected 11 values", "variable 'x'", "found 5"});
+
+  on_rank_0([&] { std::filesystem::rename(path("longer.nc.0001"), path("ex.nc.0001")); });
+  check_refused(scratch, {"ex.nc.0001': dimension 'x': expected a part of 11, as in the first piece, found of 12"});
+
+  on_rank_0([&] { std::filesystem::rename(path("other.nc.0001"), path("ex.nc.0001")); });
+  check_refused(scratch, {"ex.nc.0001': number of dimensions: expected 5, as in the first piece, found 6"});
+
+  on_rank_0([&] {
+    std::filesystem::copy_file(path("kept"), path("ex.nc.0001"), std::filesystem::copy_options::overwrite_existing);
+    std::filesystem::resize_file(path("ex.nc.0001"), std::filesystem::file_size(path("ex.nc.0001")) - 8);
+  });
+  check_refused(scratch, {"ex.nc.0001': truncated"});
+
+  on_rank_0([&] {
+    std::filesystem::copy_file(path("kept"), path("ex.nc.0001"), std::filesystem::copy_options::overwrite_existing);
+    int nc = 0, x = 0;
+    const int shifted[] = {1, 11, 5, 10}; // one index too early
+    CHECK(nc_open(path("ex.nc.0001").c_str(), NC_WRITE, &nc) == NC_NOERR);
+    CHECK(nc_inq_varid(nc, "x", &x) == NC_NOERR);
+    CHECK(nc_put_att_int(nc, x, "domain_decomposition", NC_INT, 4, shifted) == NC_NOERR);
+    CHECK(nc_close(nc) == NC_NOERR);
+  });
+  check_refused(scratch, {"ex.nc.0001': variable 'x': expected a part that no other piece has", "ex.nc.0000'"});
+
+  on_rank_0([&] { std::filesystem::rename(path("kept"), path("ex.nc.0001")); });
+  io::join(MPI_COMM_WORLD, scratch / "ex.nc", scratch / "yes.nc", {});
+  CHECK(pattern::wrong_values(scratch / "yes.nc", pattern::ice(), records) == 0);
+}
