@@ -11,7 +11,8 @@ import pytest
 from conftest import Run
 
 ALONE = {"OMPI_MCA_ess_singleton_isolated": "1"}  # Open MPI without mpiexec starts no daemon, which takes long
-WAYS = ("pnetcdf", "serial", "pnetcdf/order=yxz", "pnetcdf/order=zyx/header=0/buffer=1KiB", "null")
+WAYS = ("pnetcdf", "serial", "pnetcdf/order=yxz", "pnetcdf/order=zyx/header=0/buffer=1KiB",
+        "netcdf4", "netcdf4/order=zyx/deflate=1/shuffle=yes", "hybrid", "null")
 WORKLOADS = {
     "pism:A10km": "-scale 0.03 -scale_levels",
     "cam:FV-B": "-scale 0.06 -scale_levels",
@@ -62,7 +63,7 @@ def test_every_value_of_every_workload(bench, tmp_path, workload, ranks):
 
 def test_the_report(bench, tmp_path):
     run = bench("-workload", "pism:G5km", "-scale", 0.05, "-scale_levels", "-ways", "serial,pnetcdf/hints=cb_nodes=1,cb_buffer_size=65536,null",
-                "-repeat", 3, "-records", 2, "-compute", "50ms", "-read", "each", "-io_header", "64KiB", "-json", "out.json", ranks=2)
+                "-repeat", 3, "-records", 2, "-compute", "50ms", "-read", "each,serial,parallel", "-io_header", "64KiB", "-json", "out.json", ranks=2)
     assert run.status == 0, run.text
     told = report(tmp_path)
     assert told["workload"]["dimensions"] == {"y": 29, "x": 15, "z": 11}  # 561, 301 and 201 are odd
@@ -82,7 +83,9 @@ def test_the_report(bench, tmp_path):
         assert way["compute_seconds"] > 0.02  # one pause of 50 ms, on a busy machine
         for key in ("written_bytes", "written_operations", "moved_bytes", "messages", "message_bytes", "off_node_bytes"):
             assert way[key] >= 0
-    assert serial["reads"]["each"]["bytes"] == pnetcdf["reads"]["each"]["bytes"] > 100000 and "reads" not in null
+    for by in ("each", "serial", "parallel"):
+        assert serial["reads"][by]["bytes"] == pnetcdf["reads"][by]["bytes"] > 100000 and serial["reads"][by]["seconds"]["min"] > 0
+    assert list(serial["reads"]) == ["each", "parallel", "serial"] and "reads" not in null
     assert serial["phases"]["post"]["bytes"] == serial["payload_bytes"]
 
 
@@ -138,7 +141,7 @@ def test_the_geodesic_grid(bench, tmp_path):
     ("-ways pnetcdf/slabs=2", ["pnetcdf/slabs=2", "'slabs'"]),
     ("-ways serial/zslab", ["serial", "expected layout native"]),
     ("-ways serial/order=xyz", ["order", "yxz or zyx", "'xyz'"]),
-    ("-read backwards", ["-read", "each", "'backwards'"]),
+    ("-read backwards", ["-read", "each, serial", "'backwards'"]),
     ("-verify yes", ["-verify", "first, all or no", "'yes'"]),
     ("-workload pism:G1km -scale 100", ["bytes free, found", "-scale"]),
     ("-scale 0", ["-scale", "above 0"]),

@@ -6,14 +6,12 @@
 #include "io/topology.hpp"
 #include "miniapp/error.hpp"
 
-#include <fcntl.h>
 #include <sys/statvfs.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cstdlib>
-#include <filesystem>
 #include <map>
 #include <sstream>
 
@@ -64,31 +62,6 @@ Record file_system_facts(const std::string& folder) {
   facts["type"] = found == names.end() ? number.str() : found->second;
   facts["free_bytes"] = static_cast<std::uint64_t>(space.f_bavail) * space.f_frsize;
   return facts;
-}
-
-std::vector<std::string> files_of(const std::string& folder, const std::string& name) {
-  std::vector<std::string> paths;
-  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
-    if (entry.path().filename().string().rfind(name, 0) == 0) paths.push_back(entry.path().string());
-  }
-  std::sort(paths.begin(), paths.end());
-  return paths;
-}
-
-std::int64_t bytes_of_files(const std::vector<std::string>& paths) {
-  std::int64_t sum = 0;
-  for (const std::string& path : paths) sum += static_cast<std::int64_t>(std::filesystem::file_size(path));
-  return sum;
-}
-
-void drop_from_cache(const std::vector<std::string>& paths) {
-  for (const std::string& path : paths) {
-    const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
-    if (fd < 0) continue;
-    fsync(fd);
-    posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED);
-    close(fd);
-  }
 }
 
 } // namespace nunatak::tools

@@ -1,8 +1,6 @@
 // See turn.hpp.
 #include "miniapp/tools/io/turn.hpp"
 
-#include "io/reader.hpp"
-
 #include <array>
 
 namespace nunatak::tools {
@@ -72,17 +70,15 @@ WriteTurn write_turn(MPI_Comm comm, io::Writer& writer, State& state, const std:
   return turn;
 }
 
-ReadTurn read_turn(MPI_Comm comm, const std::string& path, const std::string& by, const State& state, const std::string& order,
-                   std::size_t records, bool verify) {
+ReadTurn read_turn(MPI_Comm comm, const std::string& path, const io::ReadOptions& how, const State& state,
+                   const std::string& order, std::size_t records, bool verify) {
   const Workload& workload = state.workload();
   ReadTurn turn;
   std::string difference; // the first of this rank
   double not_reading = 0.0;
   MPI_Barrier(comm);
   const double start = MPI_Wtime();
-  static_cast<void>(by);
-  const io::Reader reader(path, comm);
-  turn.open_seconds = slowest(comm, MPI_Wtime() - start);
+  const io::Reader reader(path, comm, how);
   for (std::size_t record = 0; record < records; ++record) {
     for (std::size_t v = 0; v < workload.variables.size(); ++v) {
       const WorkloadVariable& variable = workload.variables[v];
@@ -101,6 +97,7 @@ ReadTurn read_turn(MPI_Comm comm, const std::string& path, const std::string& by
     }
   }
   turn.seconds = slowest(comm, MPI_Wtime() - start - not_reading);
+  turn.summary = io::summarize(comm, reader.statistics());
   MPI_Allreduce(MPI_IN_PLACE, &turn.bytes, 1, MPI_INT64_T, MPI_SUM, comm);
   MPI_Allreduce(MPI_IN_PLACE, &turn.compared, 1, MPI_INT64_T, MPI_SUM, comm);
   if (verify) {
@@ -123,7 +120,5 @@ std::string why_not_read(const io::Options& options) {
   if (options.format == "posix" || options.format == "mpiio") return "it is no NetCDF file";
   return "";
 }
-
-std::vector<std::string> ways_of_reading() { return {"each"}; }
 
 } // namespace nunatak::tools

@@ -4,6 +4,7 @@
 //   |<------------------------- seconds, without those of compute --------------------------->|
 #pragma once
 
+#include "io/reader.hpp"
 #include "io/statistics.hpp"
 #include "io/writer.hpp"
 #include "miniapp/tools/io/state.hpp"
@@ -35,20 +36,18 @@ WriteTurn write_turn(MPI_Comm comm, io::Writer& writer, State& state, const std:
                      std::size_t records, const Compute& compute);
 
 struct ReadTurn {
-  double open_seconds = 0.0, seconds = 0.0; ///< of the slowest rank; `seconds` is of everything, opening included
-  std::int64_t bytes = 0;                   ///< of all ranks, in the types of the file
-  std::int64_t compared = 0;                ///< values; 0 without `verify`
+  double seconds = 0.0; ///< of the slowest rank, opening included
+  io::ReadSummary summary;
+  std::int64_t bytes = 0;    ///< that the ranks asked for, in the types of the file
+  std::int64_t compared = 0; ///< values; 0 without `verify`
 };
 
 /// Read what write_turn() wrote, each rank its own boxes. With `verify` every value is compared (not timed): Error on all ranks
 /// if one is wrong. Collective.
-ReadTurn read_turn(MPI_Comm comm, const std::string& path, const std::string& by, const State& state, const std::string& order,
-                   std::size_t records, bool verify);
+ReadTurn read_turn(MPI_Comm comm, const std::string& path, const io::ReadOptions& how, const State& state,
+                   const std::string& order, std::size_t records, bool verify);
 
 /// Why files of this way of writing are not read here; empty if they are.
 std::string why_not_read(const io::Options& options);
-
-/// The ways of reading that exist; the words of `by`.
-std::vector<std::string> ways_of_reading();
 
 } // namespace nunatak::tools
