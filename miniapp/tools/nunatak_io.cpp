@@ -6,6 +6,8 @@
 // turn ends when its file is durable. docs/output.md has examples. Neighbours: io/workload.hpp (what is written), io/turn.hpp
 // (one turn), io/probe.hpp, io/io_report.hpp (what is told), tool.hpp (main of all tools).
 #include "io/error.hpp"
+#include "io/replay.hpp"
+#include "io/trace.hpp"
 #include "miniapp/error.hpp"
 #include "miniapp/paths.hpp"
 #include "miniapp/tools/io/bench_options.hpp"
@@ -44,12 +46,19 @@ std::vector<Way> make_ways(const std::vector<NamedWay>& named, MPI_Comm comm) {
   return ways;
 }
 
-void require_space(const BenchOptions& options, const Record& disk, std::uint64_t bytes, std::size_t ways) {
-  const std::uint64_t needed = bytes * (options.keep ? ways : 1) * 21 / 20, free = disk["free_bytes"].get<std::uint64_t>();
-  if (needed > free) {
-    throw Error("option -o '" + options.folder + "': expected " + std::to_string(needed) + " bytes free, found " +
-                std::to_string(free) + " (-scale makes the files smaller)");
-  }
+/// On the disk: all files that are there at a time. In memory: one record of the state, and half of it for what the formats copy.
+void require_space(const BenchOptions& options, const Workload& workload, const Record& host, const Record& disk,
+                   std::uint64_t bytes, std::size_t ways) {
+  const auto require = [&](const std::string& what, std::uint64_t needed, std::uint64_t found) {
+    if (needed <= found) return;
+    throw Error("workload '" + workload.name + "': expected " + std::to_string(needed) + " bytes " + what + ", found " +
+                std::to_string(found) + " (-scale makes it smaller)");
+  };
+  require("free on the disk of '" + options.folder + "'", bytes * (options.keep ? ways : 1) * 21 / 20,
+          disk["free_bytes"].get<std::uint64_t>());
+  const auto ranks = host["ranks"].get<std::uint64_t>(), fullest = host["ranks_per_node"].get<std::uint64_t>();
+  require("of memory on a node", (workload.bytes_per_record() + workload.fixed_bytes()) / ranks * fullest * 3 / 2,
+          host["available_memory"].get<std::uint64_t>());
 }
 
 Record workload_record(const Workload& workload, const BenchOptions& options, const State& state, MPI_Comm comm) {
@@ -78,14 +87,17 @@ void run(const BenchOptions& options, MPI_Comm comm) {
     throw Error("option -verify: expected first, all or no, found '" + options.verify + "'");
   }
   require_writable(comm, "-json", options.json);
+  require_writable(comm, "-io_trace", options.trace);
   const auto records = static_cast<std::size_t>(options.records);
   const std::uint64_t bytes = workload.fixed_bytes() + workload.bytes_per_record() * records;
   const Record host = host_facts(comm);
   const Scratch scratch(comm, options.folder, options.keep);
   const Record disk = file_system_facts(scratch.folder());
-  require_space(options, disk, bytes, ways.size());
+  require_space(options, workload, host, disk, bytes, ways.size());
   State state(workload, rank, ranks);
   const Compute compute(options.compute);
+  io::Trace trace(comm);
+  trace.start(options.trace);
 
   // 2. turns
   Probe probe(comm, scratch.path("probe"), bytes);
@@ -105,20 +117,22 @@ void run(const BenchOptions& options, MPI_Comm comm) {
       const bool verify = options.verify == "all" || (options.verify == "first" && turn == 0);
       std::vector<io::ReadBy> by = reads;
       if (by.empty() && verify) by = {io::ReadBy::each};
-      const std::string reason = why_not_read(way.results.named.options);
-      if (!by.empty()) way.results.not_read = reason;
-      for (std::size_t r = 0; r < by.size() && reason.empty(); ++r) {
+      for (const io::ReadBy each : by) {
+        way.results.not_read = why_not_read(way.results.named.options, each);
+        if (!way.results.not_read.empty()) continue;
         io::ReadOptions how;
-        how.by = by[r];
+        how.by = each;
         how.hints = way.results.named.options.hints;
         scratch.drop_from_cache(way.file);
-        const ReadTurn read = read_turn(comm, path, how, state, way.results.named.order, records, verify);
-        if (counts && !reads.empty()) way.results.reads[io::word_of(by[r])].push_back(read);
+        const ReadTurn read = read_turn(comm, path, way.results.named, how, state, records, verify);
+        if (counts && !reads.empty()) way.results.reads[io::word_of(each)].push_back(read);
         way.results.verified += read.compared;
       }
       if (!keep) scratch.remove(way.file), scratch.remove("manifest");
     }
   }
+
+  trace.finish();
 
   // 3. what came out
   Record json;
@@ -143,6 +157,28 @@ void run(const BenchOptions& options, MPI_Comm comm) {
   write_json(comm, options.json, json);
 }
 
+void replay(const BenchOptions& options, MPI_Comm comm) {
+  require_writable(comm, "-json", options.json);
+  const Scratch scratch(comm, options.folder, options.keep);
+  const io::ReplayStatistics done = io::replay(comm, options.replay, scratch.folder(), {options.think});
+  Record json;
+  json["tool"] = "nunatak-io", json["version"] = NUNATAK_VERSION, json["replay"] = options.replay, json["think"] = options.think;
+  json["host"] = host_facts(comm), json["file_system"] = file_system_facts(scratch.folder());
+  json["traced_ranks"] = done.traced_ranks;
+  json["seconds"] = done.seconds, json["traced_seconds"] = done.traced_seconds;
+  json["read_bytes"] = done.read_bytes, json["written_bytes"] = done.written_bytes, json["missing_bytes"] = done.missing_bytes;
+  for (std::size_t n = 0; n < done.operations.size(); ++n) json["operations"][io::trace_operation_names[n]] = done.operations[n];
+  int rank = 0;
+  MPI_Comm_rank(comm, &rank);
+  if (rank == 0) {
+    std::cout << options.replay << ": " << done.seconds << " s (the program that was traced: " << done.traced_seconds << " s), "
+              << done.written_bytes << " bytes written, " << done.read_bytes << " read\n";
+    for (const auto& [name, number] : json["operations"].items()) std::cout << "  " << name << " " << number << "\n";
+    std::cout << std::flush;
+  }
+  write_json(comm, options.json, json);
+}
+
 } // namespace
 
 int main(int argc, char** argv) {
@@ -152,6 +188,7 @@ int main(int argc, char** argv) {
                       "mpiexec -n 2 nunatak-io -workload pism:G5km -scale 0.3 -ways pnetcdf,serial -json out.json");
     options.add_to(table);
     table.read(argc, argv);
+    if (!table.help_wanted() && !options.replay.empty()) return replay(options, comm);
     if (!table.help_wanted()) return run(options, comm);
     print_help(table, comm);
     int rank = 0;

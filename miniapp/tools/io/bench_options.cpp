@@ -60,6 +60,10 @@ void BenchOptions::add_to(OptionTable& table) {
   table.add("o", &folder, "", "folder; the files are in its folder nunatak-io.files, which is removed");
   table.add("keep", &keep, "", "leave the files of the last turn there");
   table.add("json", &json, "", "JSON file of all that was measured");
+  table.group("Traces");
+  table.add("io_trace", &trace, "", "CSV of every call that the libraries make on the files written (perf/plot_trace.py)");
+  table.add("replay", &replay, "", "do what this trace says, instead of all else");
+  table.add("replay_think", &think, "", "with its pauses");
 }
 
 io::Options BenchOptions::base() const {

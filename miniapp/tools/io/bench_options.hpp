@@ -17,9 +17,9 @@ struct NamedWay {
 };
 
 struct BenchOptions {
-  std::string workload = "pism:G5km", ways, order, read = "no", verify = "first", folder = ".", json;
+  std::string workload = "pism:G5km", ways, order, read = "no", verify = "first", folder = ".", json, trace, replay;
   double scale = 0.1, compute = 0.0;
-  bool scale_levels = false, keep = false;
+  bool scale_levels = false, keep = false, think = false;
   int repeat = 7, records = 1, variables = 0;
   std::vector<std::string> knobs; ///< text of each of io::knobs()
 

@@ -12,10 +12,26 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <fstream>
+#include <limits>
 #include <map>
 #include <sstream>
 
 namespace nunatak::tools {
+
+namespace {
+
+/// Of this node, in bytes, as Linux estimates it: free, or can be freed. The largest number where it does not tell.
+std::uint64_t available_memory() {
+  std::ifstream in("/proc/meminfo");
+  std::string name, unit;
+  for (std::uint64_t kibibytes = 0; in >> name >> kibibytes; std::getline(in, unit)) {
+    if (name == "MemAvailable:") return kibibytes * 1024;
+  }
+  return std::numeric_limits<std::uint64_t>::max();
+}
+
+} // namespace
 
 Record host_facts(MPI_Comm comm) {
   int ranks = 1;
@@ -27,11 +43,14 @@ Record host_facts(MPI_Comm comm) {
   }
   auto cores = static_cast<int>(sysconf(_SC_NPROCESSORS_ONLN));
   MPI_Allreduce(MPI_IN_PLACE, &cores, 1, MPI_INT, MPI_MIN, comm);
+  std::uint64_t memory = available_memory();
+  MPI_Allreduce(MPI_IN_PLACE, &memory, 1, MPI_UINT64_T, MPI_MIN, comm);
   double load = 0.0;
   if (getloadavg(&load, 1) != 1) load = -1.0;
   MPI_Bcast(&load, 1, MPI_DOUBLE, 0, comm);
   Record facts;
   facts["ranks"] = ranks, facts["nodes"] = nodes.n_nodes, facts["ranks_per_node"] = fullest, facts["cores_per_node"] = cores;
+  facts["available_memory"] = memory;
   facts["oversubscribed"] = fullest > cores;
   facts["load_average"] = load < 0.0 ? Record() : Record(load);
   char version[MPI_MAX_LIBRARY_VERSION_STRING] = {};

@@ -7,6 +7,7 @@
 #include "io/reader.hpp"
 #include "io/statistics.hpp"
 #include "io/writer.hpp"
+#include "miniapp/tools/io/bench_options.hpp"
 #include "miniapp/tools/io/state.hpp"
 
 #include <map>
@@ -44,10 +45,10 @@ struct ReadTurn {
 
 /// Read what write_turn() wrote, each rank its own boxes. With `verify` every value is compared (not timed): Error on all ranks
 /// if one is wrong. Collective.
-ReadTurn read_turn(MPI_Comm comm, const std::string& path, const io::ReadOptions& how, const State& state,
-                   const std::string& order, std::size_t records, bool verify);
+ReadTurn read_turn(MPI_Comm comm, const std::string& path, const NamedWay& written, const io::ReadOptions& how,
+                   const State& state, std::size_t records, bool verify);
 
-/// Why files of this way of writing are not read here; empty if they are.
-std::string why_not_read(const io::Options& options);
+/// Why a file of this way of writing is not read so; empty if it is. Plain files (posix, mpiio) are read by each rank only.
+std::string why_not_read(const io::Options& written, io::ReadBy by);
 
 } // namespace nunatak::tools
