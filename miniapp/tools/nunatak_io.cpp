@@ -6,18 +6,19 @@
 // turn ends when its file is durable. docs/output.md has examples. Neighbours: io/workload.hpp (what is written), io/turn.hpp
 // (one turn), io/probe.hpp, io/io_report.hpp (what is told), tool.hpp (main of all tools).
 #include "io/error.hpp"
+#include "io/replay.hpp"
+#include "io/trace.hpp"
 #include "miniapp/error.hpp"
 #include "miniapp/paths.hpp"
+#include "miniapp/tools/io/bench_options.hpp"
 #include "miniapp/tools/io/host.hpp"
 #include "miniapp/tools/io/io_report.hpp"
 #include "miniapp/tools/io/probe.hpp"
+#include "miniapp/tools/io/scratch.hpp"
 #include "miniapp/tools/io/turn.hpp"
 #include "miniapp/tools/tool.hpp"
-#include "miniapp/tools/words.hpp"
 
-#include <algorithm>
 #include <array>
-#include <filesystem>
 #include <iostream>
 #include <memory>
 
@@ -26,73 +27,6 @@ using namespace nunatak::tools;
 
 namespace {
 
-struct BenchOptions {
-  std::string workload = "pism:G5km", ways, order, read = "no", verify = "first", folder = ".", json;
-  double scale = 0.1, compute = 0.0;
-  bool scale_levels = false, keep = false;
-  int repeat = 7, records = 1;
-  std::vector<std::string> knobs; ///< text of each of io::knobs()
-
-  BenchOptions() {
-    for (const io::Knob& knob : io::knobs()) knobs.push_back(io::knob_text(io::Options(), knob));
-  }
-
-  void add_to(OptionTable& table) {
-    table.group("What is written");
-    table.add("workload", &workload, "", "a model and a size, see below");
-    table.add("scale", &scale, "", "horizontal lengths times this; odd ones stay odd");
-    table.add("scale_levels", &scale_levels, "", "number of levels too");
-    table.add("records", &records, "", "records per file", 1);
-    table.add("compute", &compute, "s", "synthetic computation between records, not counted", 0.0);
-    table.group("How");
-    table.add("ways", &ways, "",
-              "ways of writing that take turns: format/layout/knob=value/..., a list, each beginning with its format; also "
-              "order=yxz|zyx "
-              "(none: one way, by the options -io_...)");
-    table.add("repeat", &repeat, "", "turns that count, after one that is dropped; 1: that one is not dropped", 1);
-    table.add("io_order", &order, "",
-              "of dimensions in the file: levels fastest (yxz) or slowest (zyx); none: the workload's own");
-    for (std::size_t k = 0; k < knobs.size(); ++k) {
-      const io::Knob& knob = io::knobs()[k];
-      const std::string words = knob.words;
-      table.add(std::string("io_") + knob.name, &knobs[k], "", knob.doc + (words.empty() ? "" : ": " + words));
-    }
-    table.group("Reading");
-    table.add("read", &read, "", "read each file again: no, or ways of reading, a list of " + reading_words("|"));
-    table.add("verify", &verify, "", "compare every value that is read: of the first turn, of all, or no: first|all|no");
-    table.group("Where");
-    table.add("o", &folder, "", "folder; the files are in its folder nunatak-io.files, which is removed");
-    table.add("keep", &keep, "", "leave the files of the last turn there");
-    table.add("json", &json, "", "JSON file of all that was measured");
-  }
-
-  static std::string reading_words(const std::string& between) {
-    std::string words;
-    for (const std::string& word : ways_of_reading()) words += (words.empty() ? "" : between) + word;
-    return words;
-  }
-
-  io::Options base() const {
-    io::Options options;
-    for (std::size_t k = 0; k < knobs.size(); ++k) {
-      const io::Knob& knob = io::knobs()[k];
-      if (!knobs[k].empty()) io::set_knob(options, knob, knobs[k], std::string("option -io_") + knob.name);
-    }
-    return options;
-  }
-
-  std::vector<std::string> reads() const {
-    if (read == "no") return {};
-    const std::vector<std::string> known = ways_of_reading();
-    for (const std::string& word : split(read, ',')) {
-      if (std::find(known.begin(), known.end(), word) == known.end()) {
-        throw Error("option -read: expected no or a list of " + reading_words(", ") + ", found '" + word + "'");
-      }
-    }
-    return split(read, ',');
-  }
-};
-
 /// A way of writing that takes its turns.
 struct Way {
   WayResults results;
@@ -100,99 +34,31 @@ struct Way {
   std::string file; ///< its name in the folder
 };
 
-/// "pnetcdf,netcdf4/chunk=y=8,x=8/order=zyx": a new way begins where a word begins with no "=", that is with a format.
-std::vector<std::string> list_of_ways(const std::string& text) {
-  std::vector<std::string> ways;
-  for (const std::string& word : split(text, ',')) {
-    const bool goes_on = word.substr(0, word.find('/')).find('=') != std::string::npos;
-    if (goes_on && !ways.empty()) {
-      ways.back() += "," + word;
-    } else {
-      ways.push_back(word);
-    }
-  }
-  return ways;
-}
-
-std::string known_order(const std::string& order, const std::string& what) {
-  if (order == "yxz" || order == "zyx") return order;
-  throw Error(what + ": expected yxz or zyx, found '" + order + "'");
-}
-
-std::vector<Way> make_ways(const BenchOptions& options, const Workload& workload, MPI_Comm comm) {
-  const io::Options base = options.base();
-  const std::string order = options.order.empty() ? workload.order : known_order(options.order, "option -io_order");
+std::vector<Way> make_ways(const std::vector<NamedWay>& named, MPI_Comm comm) {
   std::vector<Way> ways;
-  for (const std::string& text : list_of_ways(options.ways.empty() ? base.format + "/" + base.layout : options.ways)) {
+  for (const NamedWay& name : named) {
     Way way;
-    way.results.text = text;
-    way.results.order = order;
-    std::string of_writer;
-    for (const std::string& word : split(text, '/')) {
-      if (word.rfind("order=", 0) == 0) {
-        way.results.order = known_order(word.substr(6), "way of writing '" + text + "', order");
-      } else {
-        of_writer += (of_writer.empty() ? "" : "/") + word;
-      }
-    }
-    way.results.options = io::parse_way(of_writer, base);
-    way.writer = io::make_writer(comm, way.results.options);
+    way.results.named = name;
+    way.writer = io::make_writer(comm, name.options);
     way.file = "way" + std::to_string(ways.size()) + ".nc";
     ways.push_back(std::move(way));
   }
   return ways;
 }
 
-/// The folder nunatak-io.files; rank 0 makes and empties it. Never timed.
-class Scratch {
-public:
-  Scratch(MPI_Comm comm, const std::string& folder, bool keep)
-      : m_comm(comm), m_path(folder + "/nunatak-io.files"), m_keep(keep) {
-    MPI_Comm_rank(comm, &m_rank);
-    io::agree(comm, [&] {
-      if (m_rank != 0) return;
-      std::filesystem::create_directories(m_path);
-      for (const std::string& path : files_of(m_path, "")) std::filesystem::remove(path);
-    });
-  }
-  ~Scratch() {
-    std::error_code none; // nothing can be done here
-    if (m_rank == 0 && !m_keep) std::filesystem::remove_all(m_path, none);
-  }
-  Scratch(const Scratch&) = delete;
-  Scratch& operator=(const Scratch&) = delete;
-
-  std::string path(const std::string& name) const { return m_path + "/" + name; }
-  const std::string& folder() const { return m_path; }
-
-  void remove(const std::string& name) const {
-    io::agree(m_comm, [&] {
-      if (m_rank != 0) return;
-      for (const std::string& path : files_of(m_path, name)) std::filesystem::remove(path);
-    });
-  }
-  std::int64_t bytes(const std::string& name) const { // on all ranks
-    std::int64_t sum = 0;
-    io::agree(m_comm, [&] {
-      if (m_rank == 0) sum = bytes_of_files(files_of(m_path, name));
-    });
-    MPI_Bcast(&sum, 1, MPI_INT64_T, 0, m_comm);
-    return sum;
-  }
-
-private:
-  MPI_Comm m_comm;
-  int m_rank = 0;
-  std::string m_path;
-  bool m_keep;
-};
-
-void require_space(const BenchOptions& options, const Record& disk, std::uint64_t bytes, std::size_t ways) {
-  const std::uint64_t needed = bytes * (options.keep ? ways : 1) * 21 / 20, free = disk["free_bytes"].get<std::uint64_t>();
-  if (needed > free) {
-    throw Error("option -o '" + options.folder + "': expected " + std::to_string(needed) + " bytes free, found " +
-                std::to_string(free) + " (-scale makes the files smaller)");
-  }
+/// On the disk: all files that are there at a time. In memory: one record of the state, and half of it for what the formats copy.
+void require_space(const BenchOptions& options, const Workload& workload, const Record& host, const Record& disk,
+                   std::uint64_t bytes, std::size_t ways) {
+  const auto require = [&](const std::string& what, std::uint64_t needed, std::uint64_t found) {
+    if (needed <= found) return;
+    throw Error("workload '" + workload.name + "': expected " + std::to_string(needed) + " bytes " + what + ", found " +
+                std::to_string(found) + " (-scale makes it smaller)");
+  };
+  require("free on the disk of '" + options.folder + "'", bytes * (options.keep ? ways : 1) * 21 / 20,
+          disk["free_bytes"].get<std::uint64_t>());
+  const auto ranks = host["ranks"].get<std::uint64_t>(), fullest = host["ranks_per_node"].get<std::uint64_t>();
+  require("of memory on a node", (workload.bytes_per_record() + workload.fixed_bytes()) / ranks * fullest * 3 / 2,
+          host["available_memory"].get<std::uint64_t>());
 }
 
 Record workload_record(const Workload& workload, const BenchOptions& options, const State& state, MPI_Comm comm) {
@@ -213,21 +79,25 @@ void run(const BenchOptions& options, MPI_Comm comm) {
   MPI_Comm_rank(comm, &rank);
   MPI_Comm_size(comm, &ranks);
   // 1. what is written, how and where; what cannot be is an error before anything is written
-  const Workload workload = make_workload(options.workload, options.scale, options.scale_levels);
-  std::vector<Way> ways = make_ways(options, workload, comm);
-  const std::vector<std::string> reads = options.reads();
+  const Workload workload =
+      make_workload(options.workload, options.scale, options.scale_levels, static_cast<std::size_t>(options.variables));
+  std::vector<Way> ways = make_ways(options.named_ways(workload.order), comm);
+  const std::vector<io::ReadBy> reads = options.reads();
   if (options.verify != "first" && options.verify != "all" && options.verify != "no") {
     throw Error("option -verify: expected first, all or no, found '" + options.verify + "'");
   }
   require_writable(comm, "-json", options.json);
+  require_writable(comm, "-io_trace", options.trace);
   const auto records = static_cast<std::size_t>(options.records);
   const std::uint64_t bytes = workload.fixed_bytes() + workload.bytes_per_record() * records;
   const Record host = host_facts(comm);
   const Scratch scratch(comm, options.folder, options.keep);
   const Record disk = file_system_facts(scratch.folder());
-  require_space(options, disk, bytes, ways.size());
+  require_space(options, workload, host, disk, bytes, ways.size());
   State state(workload, rank, ranks);
   const Compute compute(options.compute);
+  io::Trace trace(comm);
+  trace.start(options.trace);
 
   // 2. turns
   Probe probe(comm, scratch.path("probe"), bytes);
@@ -240,24 +110,29 @@ void run(const BenchOptions& options, MPI_Comm comm) {
     scratch.remove("probe");
     for (Way& way : ways) {
       const std::string path = scratch.path(way.file);
-      const WriteTurn written = write_turn(comm, *way.writer, state, way.results.order, path, records, compute);
+      const WriteTurn written = write_turn(comm, *way.writer, state, way.results.named.order, path, records, compute);
       const std::int64_t size = scratch.bytes(way.file);
       if (counts) way.results.writes.push_back(written), way.results.file_bytes.push_back(size);
 
       const bool verify = options.verify == "all" || (options.verify == "first" && turn == 0);
-      std::vector<std::string> by = reads;
-      if (by.empty() && verify) by = {ways_of_reading()[0]};
-      const std::string reason = why_not_read(way.results.options);
-      if (!by.empty()) way.results.not_read = reason;
-      for (std::size_t r = 0; r < by.size() && reason.empty(); ++r) {
-        drop_from_cache({path});
-        const ReadTurn read = read_turn(comm, path, by[r], state, way.results.order, records, verify);
-        if (counts && !reads.empty()) way.results.reads[by[r]].push_back(read);
+      std::vector<io::ReadBy> by = reads;
+      if (by.empty() && verify) by = {io::ReadBy::each};
+      for (const io::ReadBy each : by) {
+        way.results.not_read = why_not_read(way.results.named.options, each);
+        if (!way.results.not_read.empty()) continue;
+        io::ReadOptions how;
+        how.by = each;
+        how.hints = way.results.named.options.hints;
+        scratch.drop_from_cache(way.file);
+        const ReadTurn read = read_turn(comm, path, way.results.named, how, state, records, verify);
+        if (counts && !reads.empty()) way.results.reads[io::word_of(each)].push_back(read);
         way.results.verified += read.compared;
       }
       if (!keep) scratch.remove(way.file), scratch.remove("manifest");
     }
   }
+
+  trace.finish();
 
   // 3. what came out
   Record json;
@@ -282,6 +157,28 @@ void run(const BenchOptions& options, MPI_Comm comm) {
   write_json(comm, options.json, json);
 }
 
+void replay(const BenchOptions& options, MPI_Comm comm) {
+  require_writable(comm, "-json", options.json);
+  const Scratch scratch(comm, options.folder, options.keep);
+  const io::ReplayStatistics done = io::replay(comm, options.replay, scratch.folder(), {options.think});
+  Record json;
+  json["tool"] = "nunatak-io", json["version"] = NUNATAK_VERSION, json["replay"] = options.replay, json["think"] = options.think;
+  json["host"] = host_facts(comm), json["file_system"] = file_system_facts(scratch.folder());
+  json["traced_ranks"] = done.traced_ranks;
+  json["seconds"] = done.seconds, json["traced_seconds"] = done.traced_seconds;
+  json["read_bytes"] = done.read_bytes, json["written_bytes"] = done.written_bytes, json["missing_bytes"] = done.missing_bytes;
+  for (std::size_t n = 0; n < done.operations.size(); ++n) json["operations"][io::trace_operation_names[n]] = done.operations[n];
+  int rank = 0;
+  MPI_Comm_rank(comm, &rank);
+  if (rank == 0) {
+    std::cout << options.replay << ": " << done.seconds << " s (the program that was traced: " << done.traced_seconds << " s), "
+              << done.written_bytes << " bytes written, " << done.read_bytes << " read\n";
+    for (const auto& [name, number] : json["operations"].items()) std::cout << "  " << name << " " << number << "\n";
+    std::cout << std::flush;
+  }
+  write_json(comm, options.json, json);
+}
+
 } // namespace
 
 int main(int argc, char** argv) {
@@ -291,6 +188,7 @@ int main(int argc, char** argv) {
                       "mpiexec -n 2 nunatak-io -workload pism:G5km -scale 0.3 -ways pnetcdf,serial -json out.json");
     options.add_to(table);
     table.read(argc, argv);
+    if (!table.help_wanted() && !options.replay.empty()) return replay(options, comm);
     if (!table.help_wanted()) return run(options, comm);
     print_help(table, comm);
     int rank = 0;

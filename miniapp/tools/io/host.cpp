@@ -6,18 +6,32 @@
 #include "io/topology.hpp"
 #include "miniapp/error.hpp"
 
-#include <fcntl.h>
 #include <sys/statvfs.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cstdlib>
-#include <filesystem>
+#include <fstream>
+#include <limits>
 #include <map>
 #include <sstream>
 
 namespace nunatak::tools {
+
+namespace {
+
+/// Of this node, in bytes, as Linux estimates it: free, or can be freed. The largest number where it does not tell.
+std::uint64_t available_memory() {
+  std::ifstream in("/proc/meminfo");
+  std::string name, unit;
+  for (std::uint64_t kibibytes = 0; in >> name >> kibibytes; std::getline(in, unit)) {
+    if (name == "MemAvailable:") return kibibytes * 1024;
+  }
+  return std::numeric_limits<std::uint64_t>::max();
+}
+
+} // namespace
 
 Record host_facts(MPI_Comm comm) {
   int ranks = 1;
@@ -29,11 +43,14 @@ Record host_facts(MPI_Comm comm) {
   }
   auto cores = static_cast<int>(sysconf(_SC_NPROCESSORS_ONLN));
   MPI_Allreduce(MPI_IN_PLACE, &cores, 1, MPI_INT, MPI_MIN, comm);
+  std::uint64_t memory = available_memory();
+  MPI_Allreduce(MPI_IN_PLACE, &memory, 1, MPI_UINT64_T, MPI_MIN, comm);
   double load = 0.0;
   if (getloadavg(&load, 1) != 1) load = -1.0;
   MPI_Bcast(&load, 1, MPI_DOUBLE, 0, comm);
   Record facts;
   facts["ranks"] = ranks, facts["nodes"] = nodes.n_nodes, facts["ranks_per_node"] = fullest, facts["cores_per_node"] = cores;
+  facts["available_memory"] = memory;
   facts["oversubscribed"] = fullest > cores;
   facts["load_average"] = load < 0.0 ? Record() : Record(load);
   char version[MPI_MAX_LIBRARY_VERSION_STRING] = {};
@@ -64,31 +81,6 @@ Record file_system_facts(const std::string& folder) {
   facts["type"] = found == names.end() ? number.str() : found->second;
   facts["free_bytes"] = static_cast<std::uint64_t>(space.f_bavail) * space.f_frsize;
   return facts;
-}
-
-std::vector<std::string> files_of(const std::string& folder, const std::string& name) {
-  std::vector<std::string> paths;
-  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
-    if (entry.path().filename().string().rfind(name, 0) == 0) paths.push_back(entry.path().string());
-  }
-  std::sort(paths.begin(), paths.end());
-  return paths;
-}
-
-std::int64_t bytes_of_files(const std::vector<std::string>& paths) {
-  std::int64_t sum = 0;
-  for (const std::string& path : paths) sum += static_cast<std::int64_t>(std::filesystem::file_size(path));
-  return sum;
-}
-
-void drop_from_cache(const std::vector<std::string>& paths) {
-  for (const std::string& path : paths) {
-    const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
-    if (fd < 0) continue;
-    fsync(fd);
-    posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED);
-    close(fd);
-  }
 }
 
 } // namespace nunatak::tools

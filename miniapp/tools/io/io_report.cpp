@@ -39,9 +39,9 @@ Record spread_of_turns(const std::vector<double>& values) {
 
 Record way_record(const WayResults& way, const std::vector<double>& probe_seconds) {
   Record record;
-  record["way"] = way.text;
-  record["order"] = way.order;
-  for (const io::Knob& knob : io::knobs()) record["options"][knob.name] = io::knob_text(way.options, knob);
+  record["way"] = way.named.text;
+  record["order"] = way.named.order;
+  for (const io::Knob& knob : io::knobs()) record["options"][knob.name] = io::knob_text(way.named.options, knob);
   record["hints"] = way.writes.back().hints;
 
   const std::vector<double> seconds = over_turns(way.writes, [](const WriteTurn& t) { return t.seconds; });
@@ -74,9 +74,14 @@ Record way_record(const WayResults& way, const std::vector<double>& probe_second
 
   for (const auto& [by, turns] : way.reads) {
     if (turns.empty()) continue;
-    record["reads"][by] = {{"seconds", spread_of_turns(over_turns(turns, [](const ReadTurn& t) { return t.seconds; }))},
-                           {"open_s", median(over_turns(turns, [](const ReadTurn& t) { return t.open_seconds; }))},
-                           {"bytes", turns.back().bytes}};
+    Record& read = record["reads"][by];
+    read["seconds"] = spread_of_turns(over_turns(turns, [](const ReadTurn& t) { return t.seconds; }));
+    read["open_s"] = median(over_turns(turns, [](const ReadTurn& t) { return t.summary.open.max; }));
+    read["read_s"] = median(over_turns(turns, [](const ReadTurn& t) { return t.summary.read.max; }));
+    read["scatter_s"] = median(over_turns(turns, [](const ReadTurn& t) { return t.summary.scatter.max; }));
+    const io::ReadSummary& summary = turns.back().summary;
+    read["bytes"] = turns.back().bytes, read["read_bytes"] = summary.bytes;
+    read["operations"] = summary.operations, read["sent_bytes"] = summary.sent_bytes;
   }
   record["verified_values"] = way.verified;
   record["not_read"] = way.not_read.empty() ? Record() : Record(way.not_read);
@@ -100,7 +105,8 @@ void print_ways(std::ostream& out, const std::vector<Record>& ways, const Record
     for (const auto& [by, read] : way["reads"].items()) {
       reads.push_back(read["seconds"]);
       reads.back()["way"] = way["way"], reads.back()["by"] = by;
-      reads.back()["bytes"] = read["bytes"], reads.back()["open"] = read["open_s"];
+      for (const char* key : {"open_s", "read_s", "scatter_s", "bytes", "read_bytes", "operations", "sent_bytes"})
+        reads.back()[key] = read[key];
     }
   }
   out << "Seconds from open to durable; share: time of the probe over it, of medians and as the median of pairs\n\n";
@@ -131,10 +137,20 @@ void print_ways(std::ostream& out, const std::vector<Record>& ways, const Record
                {"verified_values", "values right"},
                {"not_read", "not read:"}});
   if (reads.empty()) return;
-  out << "\nReading: seconds, and of them until the file is open\n\n";
-  print_table(
-      out, reads,
-      {{"way", "way"}, {"by", "by"}, {"bytes", "bytes"}, {"median", "median"}, {"min", "min"}, {"max", "max"}, {"open", "open"}});
+  out << "\nReading: seconds; opening, the library and messages on the slowest rank; bytes asked for, read and sent\n\n";
+  print_table(out, reads,
+              {{"way", "way"},
+               {"by", "by"},
+               {"median", "median"},
+               {"min", "min"},
+               {"max", "max"},
+               {"open_s", "open"},
+               {"read_s", "read"},
+               {"scatter_s", "messages"},
+               {"bytes", "bytes"},
+               {"read_bytes", "read"},
+               {"operations", "calls"},
+               {"sent_bytes", "sent"}});
 }
 
 } // namespace nunatak::tools

@@ -2,6 +2,7 @@
 // Filled by nunatak_io.cpp; tables by records.hpp.
 #pragma once
 
+#include "miniapp/tools/io/bench_options.hpp"
 #include "miniapp/tools/io/turn.hpp"
 #include "miniapp/tools/records.hpp"
 
@@ -17,8 +18,7 @@ Record spread_of_turns(const std::vector<double>& values);
 
 /// All that was measured of one way; the turns that count.
 struct WayResults {
-  std::string text, order; ///< as given; of the dimensions
-  io::Options options;
+  NamedWay named;
   std::vector<WriteTurn> writes;
   std::vector<std::int64_t> file_bytes;               ///< by turn
   std::map<std::string, std::vector<ReadTurn>> reads; ///< by way of reading

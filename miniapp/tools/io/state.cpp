@@ -76,23 +76,6 @@ void fill_box(const Workload& w, std::size_t v, std::size_t record, const Box& b
 
 } // namespace
 
-template <class F> void State::with_type(std::size_t v, const F& f) const {
-  switch (m_workload.variables[v].type) {
-  case io::Type::int8:
-    return f(std::int8_t{});
-  case io::Type::int16:
-    return f(std::int16_t{});
-  case io::Type::int32:
-    return f(std::int32_t{});
-  case io::Type::int64:
-    return f(std::int64_t{});
-  case io::Type::float32:
-    return f(float{});
-  case io::Type::float64:
-    return f(double{});
-  }
-}
-
 State::State(const Workload& workload, int rank, int ranks) : m_workload(workload) {
   for (const WorkloadVariable& v : workload.variables) {
     m_arrays.emplace_back();
@@ -131,7 +114,7 @@ void State::fill(std::size_t record) {
     if (!m_workload.variables[v].records && m_record) continue;
     for (Array& array : m_arrays[v]) {
       if (array.data.empty()) continue;
-      with_type(v, [&](auto type) {
+      with_type(m_workload.variables[v].type, [&](auto type) {
         fill_box(m_workload, v, record, array.box, array.stride,
                  reinterpret_cast<decltype(type)*>(array.data.data()) + array.first);
       });
@@ -162,7 +145,7 @@ void State::put(io::File& file, std::size_t record, const std::string& order) co
         block.count.push_back(array.box.count[d]);
         block.stride.push_back(array.stride[d]);
       }
-      with_type(v, [&](auto type) {
+      with_type(m_workload.variables[v].type, [&](auto type) {
         const auto* data =
             array.data.empty() ? nullptr : reinterpret_cast<const decltype(type)*>(array.data.data()) + array.first;
         if (variable.records) {
@@ -215,13 +198,13 @@ std::optional<std::string> State::first_difference(std::size_t v, std::size_t b,
     tell(std::to_string(box.elements()) + " values", std::to_string(found.size()));
     return difference;
   }
-  with_type(v, [&](auto type) {
+  with_type(m_workload.variables[v].type, [&](auto type) {
     std::vector<decltype(type)> expected(found.size());
     fill_box(m_workload, v, record, box, stride, expected.data());
     for (std::size_t n = 0; n < found.size() && !difference; ++n) {
       const auto value = static_cast<double>(expected[n]);
       const bool filled = variable.content == Content::ocean && value == land;
-      if (filled ? std::isnan(found[n]) : found[n] == value) continue;
+      if (found[n] == value || (filled && std::isnan(found[n]))) continue;
       std::ostringstream wanted, got;
       wanted.precision(17), got.precision(17);
       wanted << value << " at value " << n << " of this rank", got << found[n];

@@ -19,6 +19,24 @@
 
 namespace nunatak::tools {
 
+/// f(T{}) with the C++ type of a type of the file.
+template <class F> void with_type(io::Type type, const F& f) {
+  switch (type) {
+  case io::Type::int8:
+    return f(std::int8_t{});
+  case io::Type::int16:
+    return f(std::int16_t{});
+  case io::Type::int32:
+    return f(std::int32_t{});
+  case io::Type::int64:
+    return f(std::int64_t{});
+  case io::Type::float32:
+    return f(float{});
+  case io::Type::float64:
+    return f(double{});
+  }
+}
+
 class State {
 public:
   /// `workload` must outlive it. Holds one record of all variables, with ghosts.
@@ -54,7 +72,6 @@ private:
     std::vector<std::byte> data;
   };
 
-  template <class F> void with_type(std::size_t v, const F& f) const;
   Array make_array(const WorkloadVariable& variable, const Box& box) const;
   std::vector<double> coordinates(const WorkloadVariable& variable) const;
 

@@ -1,9 +1,11 @@
 // See turn.hpp.
 #include "miniapp/tools/io/turn.hpp"
 
-#include "io/reader.hpp"
+#include "io/raw.hpp"
 
+#include <algorithm>
 #include <array>
+#include <memory>
 
 namespace nunatak::tools {
 
@@ -25,6 +27,66 @@ double slowest(MPI_Comm comm, double seconds) {
   MPI_Allreduce(MPI_IN_PLACE, &seconds, 1, MPI_DOUBLE, MPI_MAX, comm);
   return seconds;
 }
+
+bool is_plain(const io::Options& options) { return options.format == "posix" || options.format == "mpiio"; }
+
+/// A file that is read again, whatever library it needs. Collective, as io::Reader is.
+class Source {
+public:
+  virtual ~Source() = default;
+  virtual std::vector<double> read(const std::string& variable, const std::vector<std::size_t>& start,
+                                   const std::vector<std::size_t>& count) = 0;
+  virtual io::ReadStatistics statistics() const = 0;
+};
+
+class NetcdfFile final : public Source {
+public:
+  NetcdfFile(const std::string& path, MPI_Comm comm, const io::ReadOptions& how) : m_reader(path, comm, how) {}
+  std::vector<double> read(const std::string& variable, const std::vector<std::size_t>& start,
+                           const std::vector<std::size_t>& count) override {
+    return m_reader.read_block(variable, start, count);
+  }
+  io::ReadStatistics statistics() const override { return m_reader.statistics(); }
+
+private:
+  io::Reader m_reader;
+};
+
+/// Flat binary, as its JSON describes it: every rank preads its own.
+class PlainFile final : public Source {
+public:
+  PlainFile(const std::string& path, MPI_Comm comm) : m_comm(comm) {
+    const double start = MPI_Wtime();
+    io::agree(comm, [&] { m_file = io::open_raw(path); });
+    m_statistics.open_seconds = MPI_Wtime() - start;
+  }
+  std::vector<double> read(const std::string& variable, const std::vector<std::size_t>& start,
+                           const std::vector<std::size_t>& count) override {
+    const io::Type type = m_file.schema.variables[m_file.schema.variable(variable)].type;
+    const std::size_t elements = Box{start, count}.elements();
+    m_bytes.resize(elements * io::bytes_of(type));
+    const double begin = MPI_Wtime();
+    io::agree(m_comm, [&] {
+      if (elements > 0) io::read_raw(m_file, variable, start, count, m_bytes.data());
+    });
+    m_statistics.read_seconds += MPI_Wtime() - begin;
+    m_statistics.bytes += static_cast<std::int64_t>(m_bytes.size());
+    m_statistics.operations += elements > 0 ? 1 : 0;
+    std::vector<double> values(elements);
+    with_type(type, [&](auto sample) {
+      const auto* from = reinterpret_cast<const decltype(sample)*>(m_bytes.data());
+      std::copy(from, from + elements, values.begin());
+    });
+    return values;
+  }
+  io::ReadStatistics statistics() const override { return m_statistics; }
+
+private:
+  MPI_Comm m_comm;
+  io::RawFile m_file;
+  std::vector<std::byte> m_bytes;
+  io::ReadStatistics m_statistics;
+};
 
 } // namespace
 
@@ -72,28 +134,27 @@ WriteTurn write_turn(MPI_Comm comm, io::Writer& writer, State& state, const std:
   return turn;
 }
 
-ReadTurn read_turn(MPI_Comm comm, const std::string& path, const std::string& by, const State& state, const std::string& order,
-                   std::size_t records, bool verify) {
+ReadTurn read_turn(MPI_Comm comm, const std::string& path, const NamedWay& written, const io::ReadOptions& how,
+                   const State& state, std::size_t records, bool verify) {
   const Workload& workload = state.workload();
   ReadTurn turn;
   std::string difference; // the first of this rank
   double not_reading = 0.0;
   MPI_Barrier(comm);
   const double start = MPI_Wtime();
-  static_cast<void>(by);
-  const io::Reader reader(path, comm);
-  turn.open_seconds = slowest(comm, MPI_Wtime() - start);
+  const auto source = is_plain(written.options) ? std::unique_ptr<Source>(new PlainFile(path, comm))
+                                                : std::make_unique<NetcdfFile>(path, comm, how);
   for (std::size_t record = 0; record < records; ++record) {
     for (std::size_t v = 0; v < workload.variables.size(); ++v) {
       const WorkloadVariable& variable = workload.variables[v];
       if (!variable.records && record > 0) continue;
-      const std::vector<State::FileBox> boxes = state.file_boxes(v, record, order);
+      const std::vector<State::FileBox> boxes = state.file_boxes(v, record, written.order);
       for (std::size_t b = 0; b < boxes.size(); ++b) {
-        const std::vector<double> values = reader.read_block(variable.name, boxes[b].start, boxes[b].count);
+        const std::vector<double> values = source->read(variable.name, boxes[b].start, boxes[b].count);
         turn.bytes += static_cast<std::int64_t>(values.size() * io::bytes_of(variable.type));
         if (!verify) continue;
         const double pause = MPI_Wtime();
-        if (difference.empty()) difference = state.first_difference(v, b, record, order, values).value_or("");
+        if (difference.empty()) difference = state.first_difference(v, b, record, written.order, values).value_or("");
         turn.compared += static_cast<std::int64_t>(values.size());
         MPI_Barrier(comm);
         not_reading += MPI_Wtime() - pause;
@@ -101,12 +162,14 @@ ReadTurn read_turn(MPI_Comm comm, const std::string& path, const std::string& by
     }
   }
   turn.seconds = slowest(comm, MPI_Wtime() - start - not_reading);
+  turn.summary = io::summarize(comm, source->statistics());
   MPI_Allreduce(MPI_IN_PLACE, &turn.bytes, 1, MPI_INT64_T, MPI_SUM, comm);
   MPI_Allreduce(MPI_IN_PLACE, &turn.compared, 1, MPI_INT64_T, MPI_SUM, comm);
   if (verify) {
     for (const WorkloadVariable& variable : workload.variables) {
       if (variable.content != Content::coordinate) continue;
-      const std::vector<double> values = reader.read_all(variable.name);
+      const std::size_t length = workload.dimension(variable.name).length;
+      const std::vector<double> values = source->read(variable.name, {0}, {length});
       if (difference.empty()) difference = state.coordinate_difference(variable, values).value_or("");
     }
   }
@@ -116,14 +179,11 @@ ReadTurn read_turn(MPI_Comm comm, const std::string& path, const std::string& by
   return turn;
 }
 
-std::string why_not_read(const io::Options& options) {
-  const std::string layout = io::parse_layout(options).name;
-  if (options.format == "null") return "there is no file";
-  if (layout == "file-per-aggregator") return "there is a file per aggregator: nunatak-join makes one of them";
-  if (options.format == "posix" || options.format == "mpiio") return "it is no NetCDF file";
+std::string why_not_read(const io::Options& written, io::ReadBy by) {
+  if (written.format == "null") return "there is no file";
+  if (io::parse_layout(written).name == "file-per-aggregator") return "a file per aggregator: nunatak-join makes one of them";
+  if (is_plain(written) && by != io::ReadBy::each) return "a plain file is read by each rank";
   return "";
 }
-
-std::vector<std::string> ways_of_reading() { return {"each"}; }
 
 } // namespace nunatak::tools

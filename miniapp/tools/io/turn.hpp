@@ -4,8 +4,10 @@
 //   |<------------------------- seconds, without those of compute --------------------------->|
 #pragma once
 
+#include "io/reader.hpp"
 #include "io/statistics.hpp"
 #include "io/writer.hpp"
+#include "miniapp/tools/io/bench_options.hpp"
 #include "miniapp/tools/io/state.hpp"
 
 #include <map>
@@ -35,20 +37,18 @@ WriteTurn write_turn(MPI_Comm comm, io::Writer& writer, State& state, const std:
                      std::size_t records, const Compute& compute);
 
 struct ReadTurn {
-  double open_seconds = 0.0, seconds = 0.0; ///< of the slowest rank; `seconds` is of everything, opening included
-  std::int64_t bytes = 0;                   ///< of all ranks, in the types of the file
-  std::int64_t compared = 0;                ///< values; 0 without `verify`
+  double seconds = 0.0; ///< of the slowest rank, opening included
+  io::ReadSummary summary;
+  std::int64_t bytes = 0;    ///< that the ranks asked for, in the types of the file
+  std::int64_t compared = 0; ///< values; 0 without `verify`
 };
 
 /// Read what write_turn() wrote, each rank its own boxes. With `verify` every value is compared (not timed): Error on all ranks
 /// if one is wrong. Collective.
-ReadTurn read_turn(MPI_Comm comm, const std::string& path, const std::string& by, const State& state, const std::string& order,
-                   std::size_t records, bool verify);
+ReadTurn read_turn(MPI_Comm comm, const std::string& path, const NamedWay& written, const io::ReadOptions& how,
+                   const State& state, std::size_t records, bool verify);
 
-/// Why files of this way of writing are not read here; empty if they are.
-std::string why_not_read(const io::Options& options);
-
-/// The ways of reading that exist; the words of `by`.
-std::vector<std::string> ways_of_reading();
+/// Why a file of this way of writing is not read so; empty if it is. Plain files (posix, mpiio) are read by each rank only.
+std::string why_not_read(const io::Options& written, io::ReadBy by);
 
 } // namespace nunatak::tools

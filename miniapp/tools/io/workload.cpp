@@ -172,7 +172,7 @@ std::size_t scaled(std::size_t length, double scale) {
   return n;
 }
 
-Workload make_workload(const std::string& name, double scale, bool scale_levels) {
+Workload make_workload(const std::string& name, double scale, bool scale_levels, std::size_t variables) {
   const std::size_t colon = name.find(':');
   const std::string system = name.substr(0, colon), detail = colon == std::string::npos ? "" : name.substr(colon + 1);
   if (!(scale > 0.0 && scale <= 100.0)) {
@@ -191,6 +191,10 @@ Workload make_workload(const std::string& name, double scale, bool scale_levels)
     throw Error("option -workload: expected pism:, cam:, mom: or gcrm: and a size (-help lists them), found '" + name + "'");
   }
   workload.name = name;
+  if (variables > 0 && variables < workload.variables.size()) {
+    workload.variables.erase(workload.variables.begin(), workload.variables.end() - static_cast<std::ptrdiff_t>(variables));
+    workload.text += "; the last " + std::to_string(variables) + " variables";
+  }
   std::vector<WorkloadVariable> coordinates; // first in the file
   for (const WorkloadDimension& d : workload.dimensions) {
     if (d.spacing != 0.0) coordinates.push_back({d.name, io::Type::float64, {d.name}, Content::coordinate, false, nullptr});
@@ -203,7 +207,7 @@ std::vector<std::string> workload_table() {
   std::vector<std::string> lines;
   for (const char* name : {"pism:G5km", "pism:A10km", "pism:G1km", "cam:FV-B", "cam:FV-C", "cam:FV-D", "mom:0.25", "mom:0.1",
                            "gcrm:6", "gcrm:9", "gcrm:11"}) {
-    const Workload workload = make_workload(name, 1.0, false);
+    const Workload workload = make_workload(name);
     std::ostringstream line;
     line << std::left << std::setw(11) << name << std::right << std::setw(17) << workload.bytes_per_record()
          << " bytes per record, " << workload.text;

@@ -1,0 +1,38 @@
+// The options of nunatak-io, and the ways of writing that they name. Used by nunatak_io.cpp.
+#pragma once
+
+#include "io/options.hpp"
+#include "io/read_options.hpp"
+#include "miniapp/tools/option_table.hpp"
+
+#include <string>
+#include <vector>
+
+namespace nunatak::tools {
+
+/// A way of writing as it was given: "netcdf4/zslab/order=zyx".
+struct NamedWay {
+  std::string text, order; ///< order of the dimensions in the file
+  io::Options options;
+};
+
+struct BenchOptions {
+  std::string workload = "pism:G5km", ways, order, read = "no", verify = "first", folder = ".", json, trace, replay;
+  double scale = 0.1, compute = 0.0;
+  bool scale_levels = false, keep = false, think = false;
+  int repeat = 7, records = 1, variables = 0;
+  std::vector<std::string> knobs; ///< text of each of io::knobs()
+
+  BenchOptions();
+  void add_to(OptionTable& table);
+
+  /// What the options -io_<knob> say.
+  io::Options base() const;
+  /// -ways, a list "pnetcdf,netcdf4/chunk=y=8,x=8/order=zyx": each way begins with its format (a word without "=" up to its first
+  /// "/"). Without -ways one, of -io_<knob>. `usual_order`: where neither way nor -io_order says one. Error for what is unknown.
+  std::vector<NamedWay> named_ways(const std::string& usual_order) const;
+  /// -read; empty: no. Error for an unknown word.
+  std::vector<io::ReadBy> reads() const;
+};
+
+} // namespace nunatak::tools
