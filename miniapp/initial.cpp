@@ -94,7 +94,7 @@ InitialState::InitialState(Options& options, MPI_Comm comm, const Log& log) : m_
     read_options.by = io::read_by(options.io_read);
     read_options.slab_bytes = options.io.slab;
     read_options.hints = options.io.hints;
-    m_input = std::make_unique<Input>(options.input, comm, read_options, log);
+    m_input = std::make_unique<Input>(options.input, comm, log, read_options);
   }
   const bool continent = m_input || options.init == "marine";
   const auto choose = [&](std::string& option, const char* name, const char* value) {

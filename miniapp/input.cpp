@@ -79,7 +79,7 @@ struct Input::FieldInfo {
   bool of_ice = false; // says nothing where the file has no ice: there the mean over all ice is taken
 };
 
-Input::Input(const std::string& path, MPI_Comm comm, io::ReadOptions read_options, const Log& log)
+Input::Input(const std::string& path, MPI_Comm comm, const Log& log, io::ReadOptions read_options)
     : m_reader(path, comm, std::move(read_options)), m_comm(comm), m_log(log) {
   m_x = read_axis(m_reader, "x", m_flip_x);
   m_y = read_axis(m_reader, "y", m_flip_y);
