@@ -2,6 +2,7 @@
 // many messages as it must.
 #include "io/durable.hpp"
 #include "io/exchange.hpp"
+#include "io/raw.hpp"
 #include "io/remap.hpp"
 #include "tests/io/pattern.hpp"
 
@@ -77,6 +78,21 @@ TEST_CASE("formats that write together, after a layout") {
   }
 }
 
+namespace {
+
+std::vector<std::byte> raw_values(const std::string& path, const io::Variable& variable) {
+  const io::RawFile file = io::open_raw(path);
+  std::vector<std::size_t> count = file.schema.shape(variable);
+  if (file.schema.has_records(variable)) count[0] = file.records;
+  std::size_t bytes = io::bytes_of(variable.type);
+  for (const std::size_t n : count) bytes *= n;
+  std::vector<std::byte> values(bytes);
+  io::read_raw(file, variable.name, std::vector<std::size_t>(count.size(), 0), count, values.data());
+  return values;
+}
+
+} // namespace
+
 TEST_CASE("plain files, after a layout") {
   const Scratch scratch;
   const Schema schema = pattern::ice();
@@ -88,8 +104,9 @@ TEST_CASE("plain files, after a layout") {
     io::Writer writer(MPI_COMM_WORLD, options_of(format + "/" + layout + "/ranks_per_node=2"));
     pattern::write(writer, scratch / "ex", schema, records);
     scratch.on_rank_0([&] {
-      CHECK(checksum(scratch / "ex") == checksum(scratch / "native"));
       CHECK(checksum(scratch / "ex.json") == checksum(scratch / "native.json"));
+      for (const io::Variable& v : schema.variables)
+        CHECK(raw_values(scratch / "ex", v) == raw_values(scratch / "native", v)); // in gaps there may be anything
     });
   }
 }
