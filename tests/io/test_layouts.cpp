@@ -241,6 +241,29 @@ TEST_CASE("messages are those that the cut asks for") {
   }
 }
 
+TEST_CASE("puts of one record and of two, between the same ends of records") {
+  const Scratch scratch;
+  const Schema schema = one_field();
+  for (const std::string& layout : three_layouts) {
+    INFO(layout);
+    io::Writer writer(MPI_COMM_WORLD, options_of("pnetcdf/" + layout));
+    const auto file = writer.open(scratch / "ex.nc", schema);
+    const auto put = [&](std::size_t record, std::size_t half) { // of this rank's rows
+      Box box = rows(schema, 0, rank_of(MPI_COMM_WORLD), size_of(MPI_COMM_WORLD), 0).at(0);
+      box.start[1] = 4 * half;
+      box.count[1] = 4;
+      pattern::put_as<double>(*file, 0, {record}, box, false);
+    };
+    const std::size_t order[][2][2] = {{{0, 0}, {0, 1}}, {{1, 0}, {2, 1}}, {{1, 1}, {2, 0}}};
+    for (const auto& round : order) {
+      for (const auto& [record, half] : round) put(record, half);
+      file->end_record();
+    }
+    file->close();
+    CHECK(pattern::wrong_values(scratch / "ex.nc", schema, 3) == 0);
+  }
+}
+
 TEST_CASE("the aggregators hand the format few large pieces") {
   const Scratch scratch;
   io::Writer writer(MPI_COMM_WORLD, options_of("pnetcdf/box:1"));
