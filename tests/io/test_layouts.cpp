@@ -64,14 +64,13 @@ TEST_CASE("every layout writes the same bytes, on nodes of 1, 2, 3 ranks and of 
 
 TEST_CASE("formats that write together, after a layout") {
   const Scratch scratch;
-  const auto [format, schema] = GENERATE(table<std::string, Schema>(
-      {{"netcdf4", pattern::ice()}, {"netcdf4/chunk=record/deflate=1", pattern::ice()}, {"hybrid", pattern::geodesic()}}));
-  for (const std::string& layout : three_layouts) {
-    INFO(format << ", " << layout);
-    io::Writer writer(MPI_COMM_WORLD, options_of(format + "/layout=" + layout + "/ranks_per_node=2/buffer=2000"));
-    pattern::write(writer, scratch / "ex.nc", schema, records, pattern::changing_patches);
-    CHECK(pattern::wrong_values(scratch / "ex.nc", schema, records) == 0);
-  }
+  const auto [way, schema] = GENERATE(table<std::string, Schema>({{"netcdf4/zslab", pattern::ice()},
+                                                                  {"netcdf4/morton:3/chunk=record/deflate=1", pattern::ice()},
+                                                                  {"hybrid/box:1", pattern::geodesic()}}));
+  INFO(way);
+  io::Writer writer(MPI_COMM_WORLD, options_of(way + "/ranks_per_node=2/buffer=2000"));
+  pattern::write(writer, scratch / "ex.nc", schema, records, pattern::changing_patches);
+  CHECK(pattern::wrong_values(scratch / "ex.nc", schema, records) == 0);
 }
 
 namespace {
@@ -95,7 +94,7 @@ TEST_CASE("plain files, after a layout") {
   const std::string format = GENERATE("posix", "mpiio");
   io::Writer native(MPI_COMM_WORLD, options_of(format));
   pattern::write(native, scratch / "native", schema, records);
-  for (const std::string& layout : three_layouts) {
+  for (const char* layout : {"zslab", "morton:3"}) {
     INFO(format << ", " << layout);
     io::Writer writer(MPI_COMM_WORLD, options_of(format + "/" + layout + "/ranks_per_node=2"));
     pattern::write(writer, scratch / "ex", schema, records);
