@@ -31,7 +31,6 @@ public:
       : m_comm(comm), m_topology(topology), m_aggregators(std::move(aggregators)), m_boxes_of(std::move(boxes_of)),
         m_inner(std::move(inner)), m_limit(static_cast<std::int64_t>(options.buffer * m_aggregators.size())) {
     MPI_Comm_rank(comm, &m_rank);
-    MPI_Comm_size(comm, &m_size);
   }
 
   void define(const Schema& schema) override {
@@ -157,7 +156,9 @@ private:
   void plan(Schedule& schedule, const std::vector<std::size_t>& variables, std::size_t n_parts) {
     Round round;
     round.groups = schedule.groups;
-    round.pieces = gather_pieces(schedule.mine, variables);
+    std::vector<std::size_t> ranks; // number of dimensions
+    for (const std::size_t v : variables) ranks.push_back(whole_box(*m_schema, v).count.size());
+    round.pieces = gather_boxes(m_comm, schedule.mine, ranks);
     std::vector<std::size_t> of_group; // variable
     for (std::size_t n = 0; n < variables.size(); ++n) {
       if (round.groups[n] == of_group.size()) of_group.push_back(variables[n]);
@@ -178,32 +179,6 @@ private:
     schedule.n.clear();
     for (auto n = n_targets.begin(); n != n_targets.end(); n += static_cast<std::ptrdiff_t>(of_group.size()))
       schedule.n.emplace_back(n, n + static_cast<std::ptrdiff_t>(of_group.size()));
-  }
-
-  std::vector<std::vector<std::optional<Box>>> gather_pieces(const std::vector<std::optional<Box>>& mine,
-                                                             const std::vector<std::size_t>& variables) const {
-    std::vector<std::int64_t> numbers; // of each post: 1 if there is a piece, start, count
-    std::vector<std::size_t> dims;
-    for (std::size_t n = 0; n < mine.size(); ++n) {
-      dims.push_back(whole_box(*m_schema, variables[n]).count.size());
-      numbers.push_back(mine[n] ? 1 : 0);
-      for (std::size_t d = 0; d < dims[n]; ++d) numbers.push_back(mine[n] ? static_cast<std::int64_t>(mine[n]->start[d]) : 0);
-      for (std::size_t d = 0; d < dims[n]; ++d) numbers.push_back(mine[n] ? static_cast<std::int64_t>(mine[n]->count[d]) : 0);
-    }
-    std::vector<std::int64_t> all(numbers.size() * static_cast<std::size_t>(m_size));
-    const int size = static_cast<int>(numbers.size());
-    MPI_Allgather(numbers.data(), size, MPI_INT64_T, all.data(), size, MPI_INT64_T, m_comm);
-    std::vector<std::vector<std::optional<Box>>> pieces(static_cast<std::size_t>(m_size));
-    auto next = all.cbegin();
-    for (auto& of_rank : pieces) {
-      for (const std::size_t d : dims) {
-        const auto start = next + 1, count = start + static_cast<std::ptrdiff_t>(d), end = count + static_cast<std::ptrdiff_t>(d);
-        of_rank.emplace_back();
-        if (*next == 1) of_rank.back() = Box{{start, count}, {count, end}};
-        next = end;
-      }
-    }
-    return pieces;
   }
 
   /// The part `box` of this rank's post.
@@ -296,7 +271,7 @@ private:
   int node_of(int rank) const { return m_topology.node_of[static_cast<std::size_t>(rank)]; }
 
   MPI_Comm m_comm;
-  int m_rank = 0, m_size = 1;
+  int m_rank = 0;
   Topology m_topology;
   std::vector<int> m_aggregators;
   BoxesOf m_boxes_of;
