@@ -23,7 +23,7 @@ def read_arguments():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     io_runs.add_arguments(parser, "pism:G5km", 0.1, 3, 2)
     parser.add_argument("--scales", default="0.05,0.1,0.2", help="records of growing size (default %(default)s)")
-    parser.add_argument("--variables", default="2,4,8,16", help="columns of levels only, more and more (default %(default)s)")
+    parser.add_argument("--variables", default="2,4,8,16", help="of cam:FV-B at half size, more and more (default %(default)s)")
     return parser.parse_args()
 
 
@@ -70,12 +70,12 @@ def main():
     for scale in arguments.scales.split(","):
         told, rows = measure(arguments, scale=scale)
         by_size += rows
-    for number in arguments.variables.split(","):  # the same arrays: only their number differs
+    for number in arguments.variables.split(","):  # maps and arrays with levels in the same proportion
         told, rows = measure(arguments, "-variables", number, workload="cam:FV-B", scale=0.5)
         by_number += rows
     print(f"{arguments.workload}, growing records")
     io_runs.table(by_size)
-    print("\ncam:FV-B at half size, growing numbers of equal variables")
+    print("\ncam:FV-B at half size, growing numbers of variables")
     io_runs.table(by_number)
     io_runs.save(arguments, {"host": told["host"], "file_system": told["file_system"], "by_size": by_size, "by_number": by_number})
     if arguments.plot:
