@@ -9,6 +9,9 @@ first moves all values that are there. Moved bytes are counted (offsets of the v
 pairs of turns of one run.
 
     | header | a | b |            | header... | a | b | c |       moved to make room for c: a and b
+
+With 64 KiB kept free in the header nothing moves on serial. PnetCDF still reads and writes all records whenever a record variable is
+added, because the records become longer: what helps there is upfront.
 """
 import argparse
 
@@ -50,7 +53,9 @@ def plot(path, told, by_size, by_number):
             axis = axes[row][column]
             for (f, kind), (colour, style) in lines.items():
                 of = [r for r in rows if r["format"] == f and r["definitions"] == kind]
-                axis.plot([r[key] * scale for r in of], [r[value] for r in of], style, color=colour, label=f"{f}, {kind}")
+                axis.plot([r[key] * scale for r in of], [r[value] for r in of], style, color=colour, label=f"{f}, {kind}",
+                          markersize=9 if f == "pnetcdf" else 5, fillstyle="none" if f == "pnetcdf" else "full",
+                          linewidth=2.5 if f == "pnetcdf" else 1)
             axis.set_ylim(bottom=0)
             if row == 1:
                 axis.set_xlabel(label)
