@@ -55,7 +55,7 @@ def test_every_value_of_every_workload(bench, tmp_path, workload, ranks):
         if way["options"]["format"] == "null":
             assert way["verified_values"] == way["file_bytes"] == 0 and way["not_read"] == "there is no file"
         elif "aggregator" in way["way"]:
-            assert way["verified_values"] == 0 and "nunatak-join" in way["not_read"]
+            assert way["verified_values"] > 0 and way["join_seconds"]["median"] > 0  # read from the joined file
         elif way["options"]["format"] in ("serial", "pnetcdf", "hybrid"):
             assert written < way["file_bytes"] < written + 60000
         else:
