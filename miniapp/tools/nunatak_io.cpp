@@ -18,6 +18,7 @@
 #include "miniapp/tools/io/turn.hpp"
 #include "miniapp/tools/tool.hpp"
 
+#include <algorithm>
 #include <array>
 #include <iostream>
 #include <memory>
@@ -48,14 +49,15 @@ std::vector<Way> make_ways(const std::vector<NamedWay>& named, MPI_Comm comm) {
 
 /// On the disk: all files that are there at a time. In memory: one record of the state, and half of it for what the formats copy.
 void require_space(const BenchOptions& options, const Workload& workload, const Record& host, const Record& disk,
-                   std::uint64_t bytes, std::size_t ways) {
+                   std::uint64_t bytes, const std::vector<Way>& ways) {
+  const bool joined = std::any_of(ways.begin(), ways.end(), [](const Way& w) { return is_in_pieces(w.results.named.options); });
+  const std::uint64_t files = (options.keep ? ways.size() : 1) + (joined ? 1 : 0);
   const auto require = [&](const std::string& what, std::uint64_t needed, std::uint64_t found) {
     if (needed <= found) return;
     throw Error("workload '" + workload.name + "': expected " + std::to_string(needed) + " bytes " + what + ", found " +
                 std::to_string(found) + " (-scale makes it smaller)");
   };
-  require("free on the disk of '" + options.folder + "'", bytes * (options.keep ? ways : 1) * 21 / 20,
-          disk["free_bytes"].get<std::uint64_t>());
+  require("free on the disk of '" + options.folder + "'", bytes * files * 21 / 20, disk["free_bytes"].get<std::uint64_t>());
   const auto ranks = host["ranks"].get<std::uint64_t>(), fullest = host["ranks_per_node"].get<std::uint64_t>();
   require("of memory on a node", (workload.bytes_per_record() + workload.fixed_bytes()) / ranks * fullest * 3 / 2,
           host["available_memory"].get<std::uint64_t>());
@@ -93,7 +95,7 @@ void run(const BenchOptions& options, MPI_Comm comm) {
   const Record host = host_facts(comm);
   const Scratch scratch(comm, options.folder, options.keep);
   const Record disk = file_system_facts(scratch.folder());
-  require_space(options, workload, host, disk, bytes, ways.size());
+  require_space(options, workload, host, disk, bytes, ways);
   State state(workload, rank, ranks);
   const Compute compute(options.compute);
   io::Trace trace(comm);
@@ -117,14 +119,20 @@ void run(const BenchOptions& options, MPI_Comm comm) {
       const bool verify = options.verify == "all" || (options.verify == "first" && turn == 0);
       std::vector<io::ReadBy> by = reads;
       if (by.empty() && verify) by = {io::ReadBy::each};
+      std::string to_read = way.file;
+      if (is_in_pieces(way.results.named.options) && !by.empty()) {
+        to_read += ".joined";
+        const double joining = join_turn(comm, path, scratch.path(to_read));
+        if (counts) way.results.joins.push_back(joining);
+      }
       for (const io::ReadBy each : by) {
         way.results.not_read = why_not_read(way.results.named.options, each);
         if (!way.results.not_read.empty()) continue;
         io::ReadOptions how;
         how.by = each;
         how.hints = way.results.named.options.hints;
-        scratch.drop_from_cache(way.file);
-        const ReadTurn read = read_turn(comm, path, way.results.named, how, state, records, verify);
+        scratch.drop_from_cache(to_read);
+        const ReadTurn read = read_turn(comm, scratch.path(to_read), way.results.named, how, state, records, verify);
         if (counts && !reads.empty()) way.results.reads[io::word_of(each)].push_back(read);
         way.results.verified += read.compared;
       }

@@ -16,7 +16,7 @@ WAYS = ("pnetcdf", "serial", "pnetcdf/order=yxz", "pnetcdf/order=zyx/header=0/bu
         "posix/morton:2/stripe=4KiB/ranks_per_node=2", "pnetcdf/file-per-aggregator:1/ranks_per_node=2", "null")
 WORKLOADS = {
     "pism:A10km": "-scale 0.03 -scale_levels",
-    "cam:FV-B": "-scale 0.06 -scale_levels",
+    "cam:FV-B": "-scale 0.06 -scale_levels -variables 9",
     "mom:0.25": "-scale 0.015 -scale_levels",
     "gcrm:5": "-scale 0.125",
 }
@@ -55,7 +55,7 @@ def test_every_value_of_every_workload(bench, tmp_path, workload, ranks):
         if way["options"]["format"] == "null":
             assert way["verified_values"] == way["file_bytes"] == 0 and way["not_read"] == "there is no file"
         elif "aggregator" in way["way"]:
-            assert way["verified_values"] == 0 and "nunatak-join" in way["not_read"]
+            assert way["verified_values"] > 0 and way["join_seconds"]["median"] > 0  # read from the joined file
         elif way["options"]["format"] in ("serial", "pnetcdf", "hybrid"):
             assert written < way["file_bytes"] < written + 60000
         else:

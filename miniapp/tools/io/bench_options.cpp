@@ -39,7 +39,7 @@ void BenchOptions::add_to(OptionTable& table) {
   table.add("workload", &workload, "", "a model and a size, see below");
   table.add("scale", &scale, "", "horizontal lengths times this; odd ones stay odd");
   table.add("scale_levels", &scale_levels, "", "number of levels too");
-  table.add("variables", &variables, "", "so many variables, the last ones (0: all)", 0);
+  table.add("variables", &variables, "", "so many variables, evenly from the list (0: all)", 0);
   table.add("records", &records, "", "records per file", 1);
   table.add("compute", &compute, "s", "synthetic computation between records, not counted", 0.0);
   table.group("How");

@@ -83,6 +83,7 @@ Record way_record(const WayResults& way, const std::vector<double>& probe_second
     read["bytes"] = turns.back().bytes, read["read_bytes"] = summary.bytes;
     read["operations"] = summary.operations, read["sent_bytes"] = summary.sent_bytes;
   }
+  record["join_seconds"] = way.joins.empty() ? Record() : spread_of_turns(way.joins);
   record["verified_values"] = way.verified;
   record["not_read"] = way.not_read.empty() ? Record() : Record(way.not_read);
   return record;
@@ -96,6 +97,7 @@ void print_ways(std::ostream& out, const std::vector<Record>& ways, const Record
     times.push_back(way["seconds"]);
     times.back()["way"] = way["way"], times.back()["share"] = way["share_of_probe"];
     times.back()["paired"] = way["share_of_probe_paired"]["median"];
+    if (!way["join_seconds"].is_null()) times.back()["join"] = way["join_seconds"]["median"];
     Record phase;
     phase["way"] = way["way"];
     for (const char* name : io::phase_names) phase[name] = way["phases"][name]["max_s"];
@@ -118,7 +120,8 @@ void print_ways(std::ostream& out, const std::vector<Record>& ways, const Record
                {"q3", "q3"},
                {"max", "max"},
                {"share", "share"},
-               {"paired", "paired"}});
+               {"paired", "paired"},
+               {"join", "then join"}});
   std::vector<Column> columns{{"way", "way"}};
   for (const char* name : io::phase_names) columns.push_back({name, name});
   out << "\nSeconds per phase, slowest rank, median over turns\n\n";

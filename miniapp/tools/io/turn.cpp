@@ -1,6 +1,7 @@
 // See turn.hpp.
 #include "miniapp/tools/io/turn.hpp"
 
+#include "io/join.hpp"
 #include "io/raw.hpp"
 
 #include <algorithm>
@@ -179,9 +180,19 @@ ReadTurn read_turn(MPI_Comm comm, const std::string& path, const NamedWay& writt
   return turn;
 }
 
+bool is_in_pieces(const io::Options& written) {
+  return written.format != "null" && io::parse_layout(written).name == "file-per-aggregator";
+}
+
+double join_turn(MPI_Comm comm, const std::string& path, const std::string& joined) {
+  MPI_Barrier(comm);
+  const double start = MPI_Wtime();
+  io::join(comm, path, joined, {});
+  return slowest(comm, MPI_Wtime() - start);
+}
+
 std::string why_not_read(const io::Options& written, io::ReadBy by) {
   if (written.format == "null") return "there is no file";
-  if (io::parse_layout(written).name == "file-per-aggregator") return "a file per aggregator: nunatak-join makes one of them";
   if (is_plain(written) && by != io::ReadBy::each) return "a plain file is read by each rank";
   return "";
 }

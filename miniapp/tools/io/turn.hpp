@@ -48,6 +48,11 @@ struct ReadTurn {
 ReadTurn read_turn(MPI_Comm comm, const std::string& path, const NamedWay& written, const io::ReadOptions& how,
                    const State& state, std::size_t records, bool verify);
 
+/// A way of writing with a file per aggregator: join_turn() makes one file of them, as nunatak-join does, and tells the seconds
+/// of the slowest rank. Collective.
+bool is_in_pieces(const io::Options& written);
+double join_turn(MPI_Comm comm, const std::string& path, const std::string& joined);
+
 /// Why a file of this way of writing is not read so; empty if it is. Plain files (posix, mpiio) are read by each rank only.
 std::string why_not_read(const io::Options& written, io::ReadBy by);
 

@@ -191,9 +191,14 @@ Workload make_workload(const std::string& name, double scale, bool scale_levels,
     throw Error("option -workload: expected pism:, cam:, mom: or gcrm: and a size (-help lists them), found '" + name + "'");
   }
   workload.name = name;
-  if (variables > 0 && variables < workload.variables.size()) {
-    workload.variables.erase(workload.variables.begin(), workload.variables.end() - static_cast<std::ptrdiff_t>(variables));
-    workload.text += "; the last " + std::to_string(variables) + " variables";
+  const std::size_t all = workload.variables.size();
+  if (variables > 0 && variables < all) {
+    std::vector<WorkloadVariable> kept;
+    for (std::size_t v = 0; v < all; ++v) {
+      if ((v + 1) * variables / all > v * variables / all) kept.push_back(workload.variables[v]);
+    }
+    workload.variables = kept;
+    workload.text += "; " + std::to_string(variables) + " of these variables";
   }
   std::vector<WorkloadVariable> coordinates; // first in the file
   for (const WorkloadDimension& d : workload.dimensions) {

@@ -68,7 +68,8 @@ struct Workload {
 };
 
 /// A workload by its name, with horizontal lengths (and levels, if asked) times `scale`: at least 2, odd ones stay odd.
-/// `variables`: only so many, the last ones, coordinates beside them; 0: all. Error for an unknown name, listing the known ones.
+/// `variables`: only so many, evenly from the list, coordinates beside them; 0: all. Error for an unknown name, listing the known
+/// ones.
 Workload make_workload(const std::string& name, double scale = 1.0, bool scale_levels = false, std::size_t variables = 0);
 /// One line per workload: name, sizes, bytes per record. For -help.
 std::vector<std::string> workload_table();
