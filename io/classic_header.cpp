@@ -29,7 +29,8 @@ public:
   }
 
   std::uint64_t position() { return static_cast<std::uint64_t>(m_in.tellg()); }
-  void skip(std::uint64_t bytes) { m_in.seekg(static_cast<std::streamoff>((bytes + 3) / 4 * 4), std::ios::cur); }
+  /// Through the stream's buffer: a seek would throw it away.
+  void skip(std::uint64_t bytes) { m_in.ignore(static_cast<std::streamsize>((bytes + 3) / 4 * 4)); }
 
   [[noreturn]] void fail(const std::string& what) const { throw Error("file '" + m_path + "': " + what); }
 

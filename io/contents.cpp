@@ -127,7 +127,11 @@ template <class M, class C> void pass_contents(M& message, C& contents) {
 NcFile::NcFile(const std::string& path) {
   const auto fail = [&](const std::string& what) { throw Error("file '" + path + "': " + what); };
   std::error_code ignored;
-  if (!std::filesystem::exists(path, ignored)) fail("no such file");
+  if (!std::filesystem::exists(path, ignored)) {
+    fail(std::filesystem::exists(path + ".0000", ignored)
+             ? "no such file; found pieces of a file per aggregator: join them with nunatak-join"
+             : "no such file");
+  }
   if (!std::filesystem::is_regular_file(path, ignored)) fail("expected a NetCDF file, found something that is not a file");
   const auto needed = classic_file_size(path);
   const std::uint64_t found = std::filesystem::file_size(path);
