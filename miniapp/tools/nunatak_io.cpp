@@ -2,7 +2,7 @@
 //
 //   mpiexec -n 2 nunatak-io -workload pism:G5km -scale 0.3 -ways pnetcdf,serial -repeat 7 -json out.json
 //
-// All ways take turns with a probe, which writes as many bytes with plain pwrite(), in one run: probe A B, probe A B, ... Each
+// All ways take turns with a probe P, which writes as many bytes with plain pwrite(), in one run: P A B, A B P, B P A, ... Each
 // turn ends when its file is durable. docs/output.md has examples. Neighbours: io/workload.hpp (what is written), io/turn.hpp
 // (one turn), io/probe.hpp, io/io_report.hpp (what is told), tool.hpp (main of all tools).
 #include "io/error.hpp"
@@ -76,6 +76,50 @@ Record workload_record(const Workload& workload, const BenchOptions& options, co
   return record;
 }
 
+/// What every turn needs.
+struct TurnsOf {
+  MPI_Comm comm;
+  const BenchOptions& options;
+  const std::vector<io::ReadBy>& reads;
+  const Scratch& scratch;
+  const Compute& compute;
+  State& state;
+
+  /// Write, read, remove. Turn 0 is the warm-up, if there are more.
+  void take(Way& way, std::size_t turn, std::size_t turns) const {
+    const NamedWay& named = way.results.named;
+    const auto records = static_cast<std::size_t>(options.records);
+    const bool counts = turn > 0 || turns == 1;
+    const WriteTurn written = write_turn(comm, *way.writer, state, named.order, scratch.path(way.file), records, compute);
+    const std::int64_t size = scratch.bytes(way.file);
+    if (counts) way.results.writes.push_back(written), way.results.file_bytes.push_back(size);
+
+    const bool verify = options.verify == "all" || (options.verify == "first" && turn == 0);
+    const std::vector<io::ReadBy> by = reads.empty() && verify ? std::vector{io::ReadBy::each} : reads;
+    std::string file = way.file;
+    if (is_in_pieces(named.options) && !by.empty()) {
+      file += ".joined";
+      const double seconds = join_turn(comm, scratch.path(way.file), scratch.path(file));
+      if (counts) way.results.joins.push_back(seconds);
+    }
+    for (const io::ReadBy each : by) {
+      const std::string reason = why_not_read(named.options, each);
+      if (!reason.empty()) {
+        way.results.not_read[io::word_of(each)] = reason;
+        continue;
+      }
+      io::ReadOptions how;
+      how.by = each;
+      how.hints = named.options.hints;
+      scratch.drop_from_cache(file);
+      const ReadTurn read = read_turn(comm, scratch.path(file), named, how, state, records, verify);
+      if (counts && !reads.empty()) way.results.reads[io::word_of(each)].push_back(read);
+      way.results.verified += read.compared;
+    }
+    if (!options.keep || turn + 1 < turns) scratch.remove(way.file), scratch.remove("manifest");
+  }
+};
+
 void run(const BenchOptions& options, MPI_Comm comm) {
   int rank = 0, ranks = 1;
   MPI_Comm_rank(comm, &rank);
@@ -101,45 +145,24 @@ void run(const BenchOptions& options, MPI_Comm comm) {
   io::Trace trace(comm);
   trace.start(options.trace);
 
-  // 2. turns
+  // 2. turns; each begins with another one of them, so that none has always the same neighbour
   Probe probe(comm, scratch.path("probe"), bytes);
+  const TurnsOf turns_of{comm, options, reads, scratch, compute, state};
   std::vector<double> probe_seconds;
-  const int turns = options.repeat > 1 ? options.repeat + 1 : 1;
-  for (int turn = 0; turn < turns; ++turn) {
-    const bool counts = turn > 0 || turns == 1, keep = options.keep && turn + 1 == turns;
-    const double seconds = probe.run();
-    if (counts) probe_seconds.push_back(seconds);
-    scratch.remove("probe");
-    for (Way& way : ways) {
-      const std::string path = scratch.path(way.file);
-      const WriteTurn written = write_turn(comm, *way.writer, state, way.results.named.order, path, records, compute);
-      const std::int64_t size = scratch.bytes(way.file);
-      if (counts) way.results.writes.push_back(written), way.results.file_bytes.push_back(size);
-
-      const bool verify = options.verify == "all" || (options.verify == "first" && turn == 0);
-      std::vector<io::ReadBy> by = reads;
-      if (by.empty() && verify) by = {io::ReadBy::each};
-      std::string to_read = way.file;
-      if (is_in_pieces(way.results.named.options) && !by.empty()) {
-        to_read += ".joined";
-        const double joining = join_turn(comm, path, scratch.path(to_read));
-        if (counts) way.results.joins.push_back(joining);
+  const std::size_t turns = options.repeat > 1 ? static_cast<std::size_t>(options.repeat) + 1 : 1, n = ways.size() + 1;
+  for (std::size_t turn = 0; turn < turns; ++turn) {
+    const bool counts = turn > 0 || turns == 1;
+    for (std::size_t k = 0; k < n; ++k) {
+      const std::size_t next = (turn + k) % n;
+      if (next > 0) {
+        turns_of.take(ways[next - 1], turn, turns);
+        continue;
       }
-      for (const io::ReadBy each : by) {
-        way.results.not_read = why_not_read(way.results.named.options, each);
-        if (!way.results.not_read.empty()) continue;
-        io::ReadOptions how;
-        how.by = each;
-        how.hints = way.results.named.options.hints;
-        scratch.drop_from_cache(to_read);
-        const ReadTurn read = read_turn(comm, scratch.path(to_read), way.results.named, how, state, records, verify);
-        if (counts && !reads.empty()) way.results.reads[io::word_of(each)].push_back(read);
-        way.results.verified += read.compared;
-      }
-      if (!keep) scratch.remove(way.file), scratch.remove("manifest");
+      const double seconds = probe.run();
+      if (counts) probe_seconds.push_back(seconds);
+      scratch.remove("probe");
     }
   }
-
   trace.finish();
 
   // 3. what came out

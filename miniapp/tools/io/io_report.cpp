@@ -85,7 +85,7 @@ Record way_record(const WayResults& way, const std::vector<double>& probe_second
   }
   record["join_seconds"] = way.joins.empty() ? Record() : spread_of_turns(way.joins);
   record["verified_values"] = way.verified;
-  record["not_read"] = way.not_read.empty() ? Record() : Record(way.not_read);
+  record["not_read"] = way.not_read;
   return record;
 }
 
@@ -137,8 +137,7 @@ void print_ways(std::ostream& out, const std::vector<Record>& ways, const Record
                {"messages", "messages"},
                {"message_bytes", "message bytes"},
                {"off_node_bytes", "off node"},
-               {"verified_values", "values right"},
-               {"not_read", "not read:"}});
+               {"verified_values", "values right"}});
   if (reads.empty()) return;
   out << "\nReading: seconds; opening, the library and messages on the slowest rank; bytes asked for, read and sent\n\n";
   print_table(out, reads,

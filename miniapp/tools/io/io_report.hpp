@@ -24,7 +24,7 @@ struct WayResults {
   std::map<std::string, std::vector<ReadTurn>> reads; ///< by way of reading
   std::vector<double> joins;                          ///< seconds; of files in pieces that are read
   std::int64_t verified = 0;                          ///< values compared, all right
-  std::string not_read;                               ///< the reason, if it was to be read
+  std::map<std::string, std::string> not_read;        ///< the reason, by way of reading
 };
 
 /// Of one way, beside the probe of the same turns.
