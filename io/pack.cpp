@@ -143,9 +143,10 @@ Piece slice(const Piece& piece, std::size_t d, std::size_t first, std::size_t la
 
 Piece part_of(const Piece& piece, std::size_t part, std::size_t n_parts) {
   if (n_parts == 1 || piece.elements() == 0 || piece.count.empty()) return piece;
-  const auto longest = std::max_element(piece.count.begin(), piece.count.end());
-  const auto d = static_cast<std::size_t>(longest - piece.count.begin());
-  return slice(piece, d, piece.start[d] + *longest * part / n_parts, piece.start[d] + *longest * (part + 1) / n_parts);
+  const auto enough = std::find_if(piece.count.begin(), piece.count.end(), [&](std::size_t c) { return c >= n_parts; });
+  const auto along = enough != piece.count.end() ? enough : std::max_element(piece.count.begin(), piece.count.end());
+  const auto d = static_cast<std::size_t>(along - piece.count.begin());
+  return slice(piece, d, piece.start[d] + *along * part / n_parts, piece.start[d] + *along * (part + 1) / n_parts);
 }
 
 std::byte* Buffer::of_size(std::size_t bytes) {

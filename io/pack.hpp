@@ -39,7 +39,8 @@ std::vector<std::ptrdiff_t> contiguous_strides(const std::vector<std::size_t>& c
 /// The part of `piece` with first <= index < last along dimension d (indices of the file); empty if they do not meet.
 Piece slice(const Piece& piece, std::size_t d, std::size_t first, std::size_t last);
 
-/// One of `n_parts` nearly equal parts of a piece, cut along its longest dimension.
+/// One of `n_parts` nearly equal parts of a piece, cut along the slowest dimension that is long enough: parts stay runs of the
+/// file.
 Piece part_of(const Piece& piece, std::size_t part, std::size_t n_parts);
 
 /// Memory that is not initialised and is kept for the next use.

@@ -159,7 +159,8 @@ TEST_CASE("a full disk is an error on every rank") {
   constexpr std::size_t cells = 1 << 20;
   const auto writer = writer_of(format);
   const auto file = writer->open(scratch / "ex.nc", schema_of(cells));
-  if (format != "serial" && format != "posix" && io::mpi_io_name() == "OMPIO") SKIP("OMPIO hangs in a collective write that fails");
+  if (format != "serial" && format != "posix" && io::mpi_io_name() == "OMPIO")
+    SKIP("OMPIO hangs in a collective write that fails");
   const Share mine(cells);
   const std::vector<double> thk(mine.count, 1.0);
   const std::vector<std::int8_t> mask(mine.count, 1);
