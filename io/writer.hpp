@@ -96,6 +96,7 @@ private:
   template <class F> void together(Phase phase, const F& f);
   template <class F> void keep_error(const F& f);
   void wait();
+  void write_behind(std::int64_t bytes);
   bool is_time_to_commit() const;
   void check_name() const;
   void check_complete() const;
@@ -111,6 +112,7 @@ private:
   FileOptions m_file_options;
   std::unique_ptr<Format> m_format;
   std::vector<std::int64_t> m_put; ///< elements of each variable that this rank has put
+  std::int64_t m_unwritten = 0;    ///< bytes put since the disk was last told to write
   std::int64_t m_records = 0;      ///< records begun, the same on all ranks
   std::int64_t m_ended = 0;        ///< records ended
   std::int64_t m_committed = 0;    ///< records ended at the last commit
