@@ -57,7 +57,7 @@ def rows_of(name, told):
 
 def plot(path, told, rows):
     plt = io_runs.pyplot()
-    from matplotlib.ticker import NullFormatter
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
     names = list(dict.fromkeys(row["way"] for row in rows))[::-1]
     figure, (left, right) = plt.subplots(1, 2, figsize=(10, 1.5 + 0.24 * len(names)), sharey=True, constrained_layout=True)
     for (name, marker, colour) in (("ROMIO", "o", BLUE), ("OMPIO", "D", ORANGE)):
@@ -77,6 +77,8 @@ def plot(path, told, rows):
     right.set_xlabel(f"reading the file that came out, seconds ({first})")
     right.legend(fontsize=8, title="read by", title_fontsize=8)
     for axis in (left, right):
+        axis.xaxis.set_major_locator(LogLocator(subs=(1, 2, 3, 5, 7)))
+        axis.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
         axis.xaxis.set_minor_formatter(NullFormatter())
     figure.suptitle(f"{told['workload']['name']}, {told['workload']['text']}: {told['probe']['bytes'] / 1e6:.3g} MB", fontsize=10)
     figure.get_layout_engine().set(rect=(0, 0.025, 1, 0.975))
