@@ -31,7 +31,7 @@ OpenFormat checked(const OpenFormat& open, const Options& options) {
 
 /// So many aggregators of MPI-IO per node, unless the user's hints say otherwise.
 Options with_aggregators(Options options, const Topology& topology) {
-  if (options.aggregators == 0 || !has_mpi_io(options)) return options;
+  if (options.aggregators == 0 || !has_mpi_io(options) || parse_layout(options).name == "file-per-aggregator") return options;
   const std::string n = std::to_string(options.aggregators * topology.n_nodes);
   options.hints.emplace("cb_nodes", n);
   options.hints.emplace("cb_config_list", "*:" + n);

@@ -1,7 +1,7 @@
 // Where the values of a classic NetCDF file (CDF-1, CDF-2, CDF-5) lie, from its header: how long the file must be, and its gaps.
 //
 // NetCDF-C reads zeros beyond the end of a truncated classic file and says nothing. The header states where the data of every
-// variable begin, so that a file which is too short can be refused. HDF5 does the same check by itself. Used by reader.cpp,
+// variable begin, so that a file which is too short can be refused. HDF5 does the same check by itself. Used by contents.cpp,
 // by writer.cpp for the padding, and by pnetcdf.cpp and serial.cpp to count what late definitions move.
 // Reference: NetCDF classic format specification, appendix B of the NetCDF Users Guide.
 #pragma once
@@ -37,7 +37,8 @@ std::optional<std::uint64_t> classic_file_size(const std::string& path);
 
 /// Write zeros to all bytes of a classic file that belong to no value: padding to four bytes and alignment. ROMIO leaves what it
 /// had in memory there, PnetCDF leaves the last padding out; afterwards all formats have written the same bytes. Other files
-/// stay as they are. Cost: one small write per gap and record; only variables of one and two bytes have gaps.
+/// stay as they are. Cost: one small write per gap and record; gaps are the room in the header, alignment, and padding of
+/// variables of one and two bytes.
 void zero_padding(const std::string& path);
 
 } // namespace nunatak::io

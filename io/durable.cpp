@@ -150,6 +150,14 @@ void commit_files(const std::vector<Commit>& files) {
   append_lines(manifest_of(path), committed);
 }
 
+bool is_utf8(const std::string& name) {
+  try {
+    return !nlohmann::json(name).dump().empty();
+  } catch (const nlohmann::json::exception&) {
+    return false;
+  }
+}
+
 std::uint64_t copy_file(const std::string& from, const std::string& to) {
   const Descriptor in(from, O_RDONLY, "expected to read it"), out(to, O_WRONLY | O_CREAT | O_TRUNC, "expected to create it");
   std::vector<char> buffer;

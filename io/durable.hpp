@@ -44,6 +44,9 @@ struct Commit {
 /// Rename all, durably, and append their lines to manifest.jsonl in the same folder, durably. One fsync of the folder.
 void commit_files(const std::vector<Commit>& files);
 
+/// A name of other bytes has no place in JSON.
+bool is_utf8(const std::string& name);
+
 /// Copy a file, by reference where the file system can; returns its bytes.
 std::uint64_t copy_file(const std::string& from, const std::string& to);
 

@@ -201,13 +201,16 @@ void check(const Options& o) {
   refuse(o.format != "netcdf4" && (o.deflate > 0 || o.shuffle || o.chunk != "auto"),
          "chunk, deflate and shuffle are those of NetCDF-4: expected format netcdf4, found " + o.format);
   refuse(o.deflate > 9, "deflate: expected a level of 0 to 9, found " + std::to_string(o.deflate));
-  refuse(o.deflate > 0 && o.access == "independent",
-         "deflate: HDF5 compresses in collective writes only: expected access collective, found independent");
+  refuse((o.deflate > 0 || o.shuffle) && o.access == "independent",
+         "deflate, shuffle: HDF5 filters in collective writes only: expected access collective, found independent");
   refuse(o.access == "independent" && is_one_of(o.format, {"serial", "posix"}),
          "access is a choice of MPI-IO: expected format netcdf4, pnetcdf, hybrid or mpiio, found " + o.format);
   refuse(o.fill && is_one_of(o.format, {"posix", "mpiio"}), "fill: plain files have no fill values; found format " + o.format);
   refuse(o.align == 0 || o.align % 4 != 0, "align: expected a multiple of 4, found " + std::to_string(o.align));
   refuse(o.stripe == 0 || o.slab == 0 || o.buffer == 0, "stripe, slab, buffer: expected more than 0 bytes");
+  constexpr std::size_t GiB = std::size_t{1} << 30;
+  refuse(o.slab > GiB || o.align > GiB || o.stripe > GiB, "slab, align, stripe: expected at most 1GiB");
+  refuse(o.buffer > 1024 * GiB, "buffer: expected at most 1024GiB");
 }
 
 } // namespace nunatak::io

@@ -6,6 +6,7 @@
 // of them, even the only one, which stays where it is. The bytes moved are counted from where the values lie before and after.
 #include "io/classic_header.hpp"
 #include "io/define.hpp"
+#include "io/error.hpp"
 #include "io/mpi_io.hpp"
 #include "io/pnetcdf_file.hpp"
 
@@ -35,7 +36,7 @@ public:
     m_definition->dimensions();
     for (std::size_t v = 0; v < m_ids.size() && m_options.define == "upfront"; ++v) m_ids[v] = m_definition->variable(v);
     m_definition->attributes();
-    end_define(m_options.header);
+    check(end_define(m_options.header), "header");
     begin_data();
   }
 
@@ -52,9 +53,9 @@ public:
   }
 
 private:
-  void end_define(std::size_t header) {
+  int end_define(std::size_t header) {
     const auto alignment = static_cast<MPI_Offset>(m_options.align);
-    check(ncmpi__enddef(m_ncid, static_cast<MPI_Offset>(header), alignment, 0, alignment), "header");
+    return ncmpi__enddef(m_ncid, static_cast<MPI_Offset>(header), alignment, 0, alignment);
   }
 
   void define_late(std::size_t v) {
@@ -62,13 +63,16 @@ private:
     begin_collective();
     check(ncmpi_redef(m_ncid), "expected to define more");
     m_ids[v] = m_definition->variable(v);
-    end_define(m_n_late == 0 ? m_options.header : 0); // the first variable fixes where the header must end
+    const int status = end_define(m_n_late == 0 ? m_options.header : 0); // the first variable fixes where the header must end
+    agree(m_comm, [&] { check(status, "header"); });                     // one rank writes it
     end_collective();
     m_n_late += 1;
-    if (m_rank != 0) return;
-    auto places = *read_classic_layout(m_path);
-    m_work.moved_bytes += static_cast<std::int64_t>(bytes_moved(m_places, places, true));
-    m_places = std::move(places);
+    agree(m_comm, [&] {
+      if (m_rank != 0) return;
+      auto places = read_classic_layout(m_path).value();
+      m_work.moved_bytes += static_cast<std::int64_t>(bytes_moved(m_places, places, true));
+      m_places = std::move(places);
+    });
   }
 
   int m_rank = 0, m_n_late = 0; ///< m_n_late: late definitions so far

@@ -47,7 +47,7 @@ protected:
   const Schema* m_schema = nullptr;
   int m_ncid = -1;
   std::vector<int> m_ids; ///< of each variable; -1: not defined yet
-  Quota m_quota;          ///< derived classes set the schema
+  Quota m_quota;          ///< begin_data() sets its schema
   Work m_work;
 
 private:

@@ -60,6 +60,7 @@ public:
   }
 
   void flush() override {
+    check(MPI_File_sync(m_file), "flush");
     if (m_rank == 0) write_raw_json(m_path, *m_schema, m_layout, m_size_records);
   }
 

@@ -148,7 +148,11 @@ void Reader::mark_missing(const std::string& variable, std::vector<double>& valu
     const auto unwritten = default_fill(type);
     if (unwritten && !attribute(variable, "_FillValue")) fills.push_back(*unwritten);
   }
-  for (const double fill : fills) std::replace(values.begin(), values.end(), fill, std::numeric_limits<double>::quiet_NaN());
+  for (double fill : fills) {
+    const bool fits = std::fabs(fill) <= static_cast<double>(std::numeric_limits<float>::max());
+    if (type == NC_FLOAT && fits) fill = static_cast<double>(static_cast<float>(fill)); // given as double, stored as float
+    std::replace(values.begin(), values.end(), fill, std::numeric_limits<double>::quiet_NaN());
+  }
 }
 
 std::vector<double> Reader::read_block(const std::string& variable, const std::vector<std::size_t>& start,

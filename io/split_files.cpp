@@ -57,7 +57,6 @@ public:
     int rank = 0;
     MPI_Comm_rank(comm, &rank);
     m_self = static_cast<std::size_t>(std::find(m_aggregators.begin(), m_aggregators.end(), rank) - m_aggregators.begin());
-    m_options.aggregators = 0; // of MPI-IO on one rank
   }
 
   void define(const Schema& schema) override {

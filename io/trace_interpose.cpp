@@ -263,8 +263,10 @@ int fsync(int fd) {
 int fdatasync(int fd) {
   return traced_sync(fd, 0, [&] { return next_fdatasync(fd); });
 }
+/// Advice that waits for nothing is not recorded: a replay would make an fsync of it.
 int sync_file_range(int fd, off64_t offset, off64_t n, unsigned int flags) {
-  return traced_sync(fd, offset, [&] { return next_sync_file_range(fd, offset, n, flags); });
+  const auto call = [&] { return next_sync_file_range(fd, offset, n, flags); };
+  return flags == SYNC_FILE_RANGE_WRITE ? call() : traced_sync(fd, offset, call);
 }
 
 int ftruncate(int fd, off_t length) noexcept {

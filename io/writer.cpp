@@ -23,11 +23,11 @@ constexpr const char* commit_suffix = ".commit"; // of the copy that is about to
 std::unique_ptr<Writer> make_writer(MPI_Comm comm, const Options& options) { return std::make_unique<Writer>(comm, options); }
 
 Writer::Writer(MPI_Comm comm, Options options)
-    : m_comm(comm), m_options(std::move(options)), m_topology(make_topology(comm, m_options.ranks_per_node)),
-      m_open(find_format(comm, m_options, m_topology)) {}
+    : m_comm(comm), m_options(std::move(options)), m_machine(make_topology(comm, 0)),
+      m_open(find_format(comm, m_options, make_topology(comm, m_options.ranks_per_node))) {}
 
 std::unique_ptr<File> Writer::open(const std::string& path, const Schema& schema, FileOptions file_options) {
-  return std::make_unique<File>(m_comm, path, schema, file_options, m_open, m_topology, m_statistics);
+  return std::make_unique<File>(m_comm, path, schema, file_options, m_open, m_machine, m_statistics);
 }
 
 /// Run f, add its time to `phase`.
@@ -62,9 +62,9 @@ template <class F> void File::keep_error(const F& f) {
 }
 
 File::File(MPI_Comm comm, std::string path, Schema schema, FileOptions file_options, const OpenFormat& open,
-           const Topology& topology, Statistics& total)
+           const Topology& machine, Statistics& total)
     : m_comm(comm), m_path(std::move(path)), m_temporary(m_path + ".tmp"), m_schema(std::move(schema)),
-      m_file_options(file_options), m_put(m_schema.variables.size(), 0), m_total(total), m_topology(topology) {
+      m_file_options(file_options), m_put(m_schema.variables.size(), 0), m_total(total), m_machine(machine) {
   MPI_Comm_rank(comm, &m_rank);
   try {
     m_schema.validate();
@@ -90,9 +90,20 @@ void File::check_name() const {
     fail("expected the name of a file, found something there that is not a regular file");
   }
   const std::size_t length = std::filesystem::path(m_path).filename().string().size(),
-                    longest = NAME_MAX - std::strlen(commit_suffix);
+                    longest = NAME_MAX - std::strlen(commit_suffix) - std::strlen(".json"); // or ".0000" after it
+  if (!is_utf8(std::filesystem::path(m_path).filename().string())) {                        // the manifest is JSON
+    fail("expected a file name in UTF-8, found other bytes");
+  }
   if (length > longest) {
     fail("expected a file name of at most " + std::to_string(longest) + " characters, found " + std::to_string(length));
+  }
+}
+
+std::size_t File::variable_number(const std::string& name) const {
+  try {
+    return m_schema.variable(name);
+  } catch (const Error& e) {
+    fail(e.what());
   }
 }
 
@@ -132,7 +143,7 @@ Piece File::make_piece(std::size_t v, std::size_t record, const Block& block, co
 }
 
 void File::put(const std::string& name, std::size_t record, const Block& block, const std::byte* data, Type type) {
-  const std::size_t v = m_schema.variable(name);
+  const std::size_t v = variable_number(name);
   const Variable& variable = m_schema.variables[v];
   const bool has_records = m_schema.has_records(variable);
   // what is wrong here is wrong on every rank
@@ -146,11 +157,13 @@ void File::put(const std::string& name, std::size_t record, const Block& block, 
   Piece piece;
   piece.empty = true;
   if (data != nullptr) keep_error([&] { piece = make_piece(v, record, block, data, type); });
-  timed(Phase::post, [&] { keep_error([&] { m_format->post(v, piece); }); });
   const auto elements = static_cast<std::int64_t>(piece.elements());
   const std::int64_t bytes = elements * static_cast<std::int64_t>(bytes_of(variable.type));
+  timed(Phase::post, [&] {
+    keep_error([&] { m_format->post(v, piece); });
+    write_behind(bytes);
+  });
   m_put[v] += elements;
-  write_behind(bytes);
   m_statistics[Phase::post].bytes += bytes;
   m_total[Phase::post].bytes += bytes;
   if (has_records) m_records = std::max(m_records, static_cast<std::int64_t>(record) + 1);
@@ -169,7 +182,7 @@ void File::write_behind(std::int64_t bytes) {
 }
 
 void File::put_all(const std::string& name, std::size_t record, std::size_t size, const std::byte* data, Type type) {
-  const Variable& variable = m_schema.variables[m_schema.variable(name)];
+  const Variable& variable = m_schema.variables[variable_number(name)];
   Block block;
   block.count = m_schema.shape(variable);
   if (m_schema.has_records(variable)) block.count.erase(block.count.begin());
@@ -190,7 +203,7 @@ void File::wait() {
 bool File::is_time_to_commit() const {
   const std::int64_t every = m_file_options.commit_every, more = m_ended - m_committed;
   return m_file_options.kind == FileKind::append && every > 0 && more >= every && 2 * more >= m_committed &&
-         !m_format->parts().empty();
+         !m_format->parts().empty() && m_format->parts().front().owner == Part::shared; // pieces cannot be replaced all at once
 }
 
 void File::end_record(std::int64_t step) {
@@ -266,8 +279,7 @@ void File::commit(const std::string& temporary, std::int64_t step) {
   const std::vector<ManifestEntry> entries = checksums.gather();
   together(Phase::fsync, [&] {
     for (const Part& part : parts) {
-      if (part.owner == m_rank || (part.owner == Part::shared && m_topology.is_first(m_rank)))
-        fsync_path(temporary + part.suffix);
+      if (part.owner == m_rank || (part.owner == Part::shared && m_machine.is_first(m_rank))) fsync_path(temporary + part.suffix);
     }
   });
   together(Phase::fsync, [&] {

@@ -40,7 +40,8 @@ struct FileOptions {
   /// committed state can be opened at any time, checked against the manifest, and survives whatever comes later. Then again when
   /// at least so many more records have come and the file has grown by at least a half: with 10 after 10, 20, 30, 45, 68, 102,
   /// ... All copies together hold less than three times the records of the file. A crash loses the records since the last
-  /// commit: at most commit_every or a third of all (rounded up), whichever is more. 0: only close() commits.
+  /// commit: at most commit_every or a third of all (rounded up), whichever is more. 0: only close() commits. So it is for a file
+  /// in pieces (layout file-per-aggregator): several files cannot be replaced at once.
   int commit_every = 0;
 };
 
@@ -52,7 +53,7 @@ struct Block {
 
 class File {
 public:
-  File(MPI_Comm comm, std::string path, Schema schema, FileOptions file_options, const OpenFormat& open, const Topology& topology,
+  File(MPI_Comm comm, std::string path, Schema schema, FileOptions file_options, const OpenFormat& open, const Topology& machine,
        Statistics& total);
   File(const File&) = delete;
   File& operator=(const File&) = delete;
@@ -91,6 +92,7 @@ private:
   static constexpr std::size_t no_record = static_cast<std::size_t>(-1);
   void put(const std::string& variable, std::size_t record, const Block& block, const std::byte* data, Type type);
   void put_all(const std::string& variable, std::size_t record, std::size_t size, const std::byte* data, Type type);
+  std::size_t variable_number(const std::string& name) const;
   Piece make_piece(std::size_t v, std::size_t record, const Block& block, const std::byte* data, Type type) const;
   template <class F> void timed(Phase phase, const F& f);
   template <class F> void together(Phase phase, const F& f);
@@ -120,8 +122,8 @@ private:
   bool m_closed = false;
   Work m_work;
   Statistics m_statistics;
-  Statistics& m_total; ///< the writer's
-  const Topology& m_topology;
+  Statistics& m_total;       ///< the writer's
+  const Topology& m_machine; ///< its real nodes
 };
 
 /// Opens files; sums their statistics. Must outlive its files.
@@ -141,7 +143,7 @@ public:
 private:
   MPI_Comm m_comm;
   Options m_options;
-  Topology m_topology;
+  Topology m_machine;
   OpenFormat m_open;
   Statistics m_statistics;
 };
