@@ -1,3 +1,4 @@
+#!/usr/bin/env python3
 """Who writes what, where: a map y x on six ranks in every layout, and where each writer's values lie in the file.
 
     build/perf/layout_map > layouts.json
