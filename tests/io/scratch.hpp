@@ -22,6 +22,16 @@ inline int size_of(MPI_Comm comm) {
   return size;
 }
 
+/// What f complains of.
+inline std::string message(const std::function<void()>& f) {
+  try {
+    f();
+  } catch (const nunatak::io::Error& e) {
+    return e.what();
+  }
+  return "no error";
+}
+
 class Scratch {
 public:
   Scratch() {

@@ -21,15 +21,6 @@ using io::Block;
 
 namespace {
 
-std::string message(const std::function<void()>& f) {
-  try {
-    f();
-  } catch (const io::Error& e) {
-    return e.what();
-  }
-  return "no error";
-}
-
 io::Schema schema_of(std::size_t cells) {
   io::Schema s;
   s.dimensions = {{"time", io::unlimited}, {"cell", cells}};

@@ -21,15 +21,6 @@ using Sizes = std::vector<std::size_t>;
 
 namespace {
 
-std::string message(const std::function<void()>& f) {
-  try {
-    f();
-  } catch (const io::Error& e) {
-    return e.what();
-  }
-  return "no error";
-}
-
 constexpr std::size_t cells = 200;
 
 enum class Kind { records, fixed, mixed };

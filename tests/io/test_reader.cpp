@@ -89,15 +89,6 @@ Rows my_rows() {
   return {first, last - first};
 }
 
-std::string message(const std::function<void()>& f) {
-  try {
-    f();
-  } catch (const io::Error& e) {
-    return e.what();
-  }
-  return "no error";
-}
-
 struct Kind {
   const char* name;
   int mode;
