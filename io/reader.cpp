@@ -1,7 +1,7 @@
-// Values: checks, conversions and missing values of what the ways to read bring. See reader.hpp; metadata: reader_metadata.cpp.
+// Values: checks, conversions and missing values of what the ways to read bring. See reader.hpp; metadata: read/metadata.cpp.
 #include "io/reader.hpp"
 
-#include "io/read_source.hpp"
+#include "io/read/source.hpp"
 
 #include <netcdf.h>
 

@@ -4,18 +4,18 @@
 //   auto thk = in.read_block("thk", {ys, xs}, {ym, xm}); // row-major values of this rank's block
 //
 // By default every rank opens the file by itself (serial NetCDF-C). Two other ways give the same values, bit for bit: rank 0
-// reads and sends, or all ranks read together (read_options.hpp):
+// reads and sends, or all ranks read together (read/options.hpp):
 //
 //   io::Reader in("antarctica_1km.nc", comm, {io::ReadBy::parallel});
 //
 // All functions marked collective are called by every rank of `comm`, in the same order; an error on any rank is the same Error
 // on all. Use MPI_COMM_SELF to read on one rank alone. Blocks may be empty (a count of 0), differ between ranks, and overlap.
-// Neighbours: error.hpp (Error), contents.hpp (the header), read_source.hpp (the ways), writer.hpp.
+// Neighbours: error.hpp (Error), contents.hpp (the header), read/source.hpp (the ways), writer.hpp.
 #pragma once
 
-#include "io/contents.hpp"
 #include "io/error.hpp"
-#include "io/read_options.hpp"
+#include "io/read/contents.hpp"
+#include "io/read/options.hpp"
 
 #include <cstddef>
 #include <cstdint>

@@ -2,7 +2,7 @@
 // report.
 #pragma once
 
-#include "io/format.hpp"
+#include "io/formats/format.hpp"
 
 #include <mpi.h>
 

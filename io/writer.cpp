@@ -1,10 +1,10 @@
 // Checks, times and counts; makes files durable. See writer.hpp; the work is done by the formats (format.hpp).
 #include "io/writer.hpp"
 
-#include "io/classic_header.hpp"
-#include "io/durable.hpp"
-#include "io/shared_checksums.hpp"
-#include "io/trace.hpp"
+#include "io/durable/durable.hpp"
+#include "io/durable/shared_checksums.hpp"
+#include "io/read/classic_header.hpp"
+#include "io/trace/trace.hpp"
 
 #include <algorithm>
 #include <climits>

@@ -16,11 +16,11 @@
 #pragma once
 
 #include "io/error.hpp"
-#include "io/format.hpp"
+#include "io/formats/format.hpp"
+#include "io/layouts/topology.hpp"
 #include "io/options.hpp"
 #include "io/schema.hpp"
 #include "io/statistics.hpp"
-#include "io/topology.hpp"
 
 #include <map>
 #include <memory>

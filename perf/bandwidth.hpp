@@ -2,7 +2,7 @@
 // of bench_ssa and bench_step are told in passes of it.
 #pragma once
 
-#include "kernels/array.hpp"
+#include "kernels/grid/array.hpp"
 
 #include <mpi.h>
 

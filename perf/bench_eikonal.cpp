@@ -1,12 +1,12 @@
-// Times the Eikonal equation (kernels/eikonal.hpp) on a mask from a file: compare_eikonal.py runs it beside scikit-fmm.
+// Times the Eikonal equation (kernels/distance/eikonal.hpp) on a mask from a file: compare_eikonal.py runs it beside scikit-fmm.
 //
 //   bench_eikonal MASK Mx My dx dy PX PY DISTANCE
 //
 // MASK: My rows of Mx bytes: 1 seed, 0 domain, 255 (or -1) outside. dx, dy in m. PX x PY virtual ranks. DISTANCE is written: rows
 // of doubles, m, infinity outside and where no seed reaches. Prints JSON: processor time of the second solve, visits of cells,
 // rounds.
-#include "kernels/eikonal.hpp"
-#include "kernels/virtual_ranks.hpp"
+#include "kernels/distance/eikonal.hpp"
+#include "kernels/grid/virtual_ranks.hpp"
 
 #include <Kokkos_Core.hpp>
 

@@ -6,10 +6,10 @@
 // a barrier on, and processor time beside it. With virtual ranks: what is sent and gathered, what the merge across seams holds,
 // and how long it takes, since every rank does all of it. One repetition before those that count is dropped.
 // Neighbours: labels_problem.hpp (input), compare_labels.py (beside cc3d and scipy). See perf/README.md for the JSON.
-#include "kernels/virtual_ranks.hpp"
-#include "miniapp/mpi_ranks.hpp"
-#include "miniapp/report.hpp"
-#include "miniapp/session.hpp"
+#include "kernels/grid/virtual_ranks.hpp"
+#include "miniapp/base/mpi_ranks.hpp"
+#include "miniapp/model/report.hpp"
+#include "miniapp/model/session.hpp"
 #include "perf/bandwidth.hpp"
 #include "perf/labels_problem.hpp"
 

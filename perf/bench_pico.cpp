@@ -2,11 +2,12 @@
 //
 //   mpiexec -n 2 bench_pico -i antarctica.nc -refine 2        mpiexec -n 1 bench_pico -dx 16km
 //
-// The parts go through the code of the model (kernels/pico, kernels/labels.hpp, kernels/distance.hpp) on one patch per process.
-// Parts take turns within a repetition, so that a disturbance of the machine meets them all alike. A time is that of the
-// slowest rank, from a barrier on. The first repetition is the warm-up and is dropped. See perf/README.md for the JSON.
+// The parts go through the code of the model (kernels/pico, kernels/labels/labels.hpp, kernels/distance/distance.hpp) on one
+// patch per process. Parts take turns within a repetition, so that a disturbance of the machine meets them all alike. A time is
+// that of the slowest rank, from a barrier on. The first repetition is the warm-up and is dropped. See perf/README.md for the
+// JSON.
 #include "kernels/pico/pico.hpp"
-#include "miniapp/report.hpp"
+#include "miniapp/model/report.hpp"
 #include "perf/pico_parts.hpp"
 
 #include <algorithm>

@@ -5,8 +5,8 @@
 //
 // Every solve begins with a new solver: its set-up counts. Solves and passes of the STREAM triad take turns. A time is that of
 // the slowest rank, from a barrier on. The first repetition is the warm-up and is dropped. See perf/README.md for the JSON.
-#include "miniapp/report.hpp"
-#include "miniapp/session.hpp"
+#include "miniapp/model/report.hpp"
+#include "miniapp/model/session.hpp"
 #include "perf/bandwidth.hpp"
 #include "perf/mpi_counts.hpp"
 #include "perf/ssa_problem.hpp"

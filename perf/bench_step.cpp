@@ -5,15 +5,15 @@
 // The loop is that of miniapp/main.cpp without output: PICO, stress balance, energy, mass transport, checks. The first step, with
 // the solve from rest, is told by itself; the others count. Passes of the STREAM triad stand between the steps, so that the share
 // of the bandwidth that a part reaches is of the same minute. See perf/README.md for the JSON and for how bytes are counted.
-#include "kernels/time_step.hpp"
-#include "miniapp/clock.hpp"
-#include "miniapp/energy.hpp"
-#include "miniapp/initial.hpp"
-#include "miniapp/mass_transport.hpp"
-#include "miniapp/ocean.hpp"
-#include "miniapp/report.hpp"
-#include "miniapp/session.hpp"
-#include "miniapp/summary.hpp"
+#include "kernels/ice/time_step.hpp"
+#include "miniapp/model/clock.hpp"
+#include "miniapp/model/energy.hpp"
+#include "miniapp/model/initial.hpp"
+#include "miniapp/model/mass_transport.hpp"
+#include "miniapp/model/ocean.hpp"
+#include "miniapp/model/report.hpp"
+#include "miniapp/model/session.hpp"
+#include "miniapp/model/summary.hpp"
 #include "perf/bandwidth.hpp"
 #include "perf/step_bytes.hpp"
 

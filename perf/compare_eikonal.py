@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Compare distances in metres (kernels/eikonal.hpp, by bench_eikonal) with scikit-fmm, first order, on the same masks.
+"""Compare distances in metres (kernels/distance/eikonal.hpp, by bench_eikonal) with scikit-fmm, first order, on the same masks.
 
     pip install scikit-fmm
     perf/compare_eikonal.py --size 1001 --input result.nc --json eikonal.json

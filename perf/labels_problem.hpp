@@ -2,10 +2,10 @@
 // Neighbour: bench_labels.cpp.
 #pragma once
 
-#include "kernels/labels.hpp"
-#include "kernels/masks.hpp"
+#include "kernels/cases/masks.hpp"
+#include "kernels/labels/labels.hpp"
 #include "kernels/pico/codes.hpp"
-#include "miniapp/error.hpp"
+#include "miniapp/base/error.hpp"
 
 #include <fstream>
 #include <sstream>

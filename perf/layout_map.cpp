@@ -3,9 +3,9 @@
 //   layout_map > layouts.json       a map of 12 x 18 doubles on 2 x 3 ranks, 3 per virtual node
 //
 // Per layout: the rank of each aggregator, its boxes (y, x, rows, columns), and what one record costs in messages.
-#include "io/exchange_plan.hpp"
+#include "io/layouts/exchange_plan.hpp"
+#include "io/layouts/topology.hpp"
 #include "io/options.hpp"
-#include "io/topology.hpp"
 
 #include <nlohmann/json.hpp>
 

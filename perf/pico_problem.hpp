@@ -1,14 +1,14 @@
 // What bench_pico works on: its arguments, and the input of PICO on one patch per process, from a file or from the synthetic
-// continent (kernels/continent.hpp). Neighbour: bench_pico.cpp.
+// continent (kernels/cases/continent.hpp). Neighbour: bench_pico.cpp.
 #pragma once
 
-#include "kernels/continent.hpp"
-#include "kernels/geometry.hpp"
+#include "kernels/cases/continent.hpp"
+#include "kernels/ice/geometry.hpp"
 #include "kernels/pico/fields.hpp"
-#include "miniapp/error.hpp"
-#include "miniapp/input.hpp"
-#include "miniapp/session.hpp"
-#include "miniapp/units.hpp"
+#include "miniapp/base/error.hpp"
+#include "miniapp/base/units.hpp"
+#include "miniapp/model/input.hpp"
+#include "miniapp/model/session.hpp"
 
 #include <memory>
 

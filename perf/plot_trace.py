@@ -4,7 +4,7 @@
     nunatak -init marine -o ex.nc -io_trace t.csv
     perf/plot_trace.py t.csv -stripe 1MiB -json t.json -plot t.png
 
-The CSV is that of -io_trace (io/trace_csv.hpp). Words of the JSON, for all files together or one (-file ex.nc.tmp):
+The CSV is that of -io_trace (io/trace/csv.hpp). Words of the JSON, for all files together or one (-file ex.nc.tmp):
   writes_aligned   share of the writes, by number and by bytes, that begin (end, do both) on a multiple of the stripe
   stripes          number of stripes of all files that 1, 2, 3 or more ranks have written to
   reads_while_writing  reads of a file between its first and its last write, by any rank

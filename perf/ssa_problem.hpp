@@ -1,11 +1,11 @@
-// What bench_ssa solves: test J and plug flow (kernels/exact_ssa.hpp) on M x M cells, or the first stress balance of an ice sheet
-// from a file or a generator, as the program would start with the same options.
+// What bench_ssa solves: test J and plug flow (kernels/cases/exact_ssa.hpp) on M x M cells, or the first stress balance of an ice
+// sheet from a file or a generator, as the program would start with the same options.
 #pragma once
 
-#include "kernels/exact_ssa.hpp"
-#include "kernels/geometry.hpp"
-#include "miniapp/initial.hpp"
-#include "miniapp/stress_balance.hpp"
+#include "kernels/cases/exact_ssa.hpp"
+#include "kernels/ice/geometry.hpp"
+#include "miniapp/model/initial.hpp"
+#include "miniapp/model/stress_balance.hpp"
 
 #include <algorithm>
 #include <cmath>

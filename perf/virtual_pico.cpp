@@ -1,13 +1,13 @@
 // virtual_pico: whole PICO updates on P virtual ranks in one process: what they send, and how long they would take on a machine
-// that is described by a few numbers (kernels/loggp.hpp). Nothing here is timed: the seconds are modelled. Prints one JSON
+// that is described by a few numbers (kernels/grid/loggp.hpp). Nothing here is timed: the seconds are modelled. Prints one JSON
 // object.
 //
 //   virtual_pico -i antarctica_1km.nc -ranks 1,16,256,4096 -distance sweep          (perf/upsample.py makes such a file)
 //
 // Every number of ranks must give the same fields, bit for bit: the program fails otherwise.
+#include "kernels/grid/virtual_ranks.hpp"
 #include "kernels/pico/pico.hpp"
-#include "kernels/virtual_ranks.hpp"
-#include "miniapp/report.hpp"
+#include "miniapp/model/report.hpp"
 #include "perf/pico_problem.hpp"
 
 #include <nlohmann/json.hpp>

@@ -103,7 +103,7 @@ class Faces:
 
 
 class Elements:
-    """nunatak's elements (kernels/ssa_q1.hpp): Gauss points of icy quadrants; viscosity per element, or per point."""
+    """nunatak's elements (kernels/ssa/element.hpp): Gauss points of icy quadrants; viscosity per element, or per point."""
 
     def __init__(self, grid, per_point=False):
         self.grid, self.groups, self.per_point = grid, [], per_point
@@ -181,7 +181,7 @@ def driving_force(mask, H, h, b, dx, across_lines=False, level_fronts=True, smoo
             free = ice & ~at(ice, *other)
             same = ice & at(ice, *other) & ((at(mask, *other) == mask) | across_lines)
             rise = own = s * (at(h, *other) - h)
-            if smooth:  # the mean of a bilinear surface over half a cell, as in miniapp/ssa_assembly.cpp
+            if smooth:  # the mean of a bilinear surface over half a cell, as in miniapp/model/ssa_assembly.cpp
                 rise = 0.75 * own
                 for q in (t, (-t[0], -t[1])):
                     known = same & ice & at(same, *q) & at(ice, *q) & (at(mask, *q) == mask)
@@ -195,7 +195,7 @@ def driving_force(mask, H, h, b, dx, across_lines=False, level_fronts=True, smoo
 
 
 def grounded_fraction(ice, F):
-    """Area of each cell where F, linear on eight triangles, is positive (kernels/ssa_q1.hpp); F = b + rho/rho_w H."""
+    """Area of each cell where F, linear on eight triangles, is positive (kernels/ssa/element.hpp); F = b + rho/rho_w H."""
     def positive(*f):
         a, b, c = np.sort(np.stack(f), axis=0)
         with np.errstate(divide="ignore", invalid="ignore"):

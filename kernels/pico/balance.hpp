@@ -9,7 +9,7 @@
 // Neighbours: melt.hpp sends the cells and gets the results; ../loggp.hpp has the model of the messages.
 #pragma once
 
-#include "kernels/loggp.hpp"
+#include "kernels/grid/loggp.hpp"
 
 #include <algorithm>
 #include <cstdint>

@@ -2,8 +2,8 @@
 // masks that PICO gives out. Neighbours: geometry.hpp sets the codes, fields.hpp holds the masks.
 #pragma once
 
-#include "kernels/geometry.hpp"
-#include "kernels/segments.hpp"
+#include "kernels/ice/geometry.hpp"
+#include "kernels/labels/segments.hpp"
 
 namespace nunatak::pico {
 

@@ -1,8 +1,8 @@
 // What goes into PICO and what comes out, for one local rank. Neighbours: pico.hpp (the front door), codes.hpp (legends).
 #pragma once
 
-#include "kernels/array.hpp"
-#include "kernels/constants.hpp"
+#include "kernels/grid/array.hpp"
+#include "kernels/grid/constants.hpp"
 
 #include <vector>
 

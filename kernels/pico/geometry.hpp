@@ -9,8 +9,8 @@
 // Neighbours: codes.hpp (legends), split.hpp, boxes.hpp, last_input.hpp, ../labels.hpp, ../distance.hpp; the result: shelves.hpp.
 #pragma once
 
-#include "kernels/distance.hpp"
-#include "kernels/labels.hpp"
+#include "kernels/distance/distance.hpp"
+#include "kernels/labels/labels.hpp"
 #include "kernels/pico/adjacent.hpp"
 #include "kernels/pico/boxes.hpp"
 #include "kernels/pico/codes.hpp"

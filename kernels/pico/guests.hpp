@@ -8,9 +8,9 @@
 // are no moves. Neighbours: melt.hpp.
 #pragma once
 
+#include "kernels/grid/ranks.hpp"
 #include "kernels/pico/shelf_water.hpp"
 #include "kernels/pico/shelves.hpp"
-#include "kernels/ranks.hpp"
 
 #include <cstring>
 

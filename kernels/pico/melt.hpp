@@ -12,7 +12,7 @@
 // Reese et al. (2018), The Cryosphere 12, 1969. Neighbours: physics.hpp (the formulas), geometry.hpp (shelves and boxes).
 #pragma once
 
-#include "kernels/fixed_sum.hpp"
+#include "kernels/grid/sums.hpp"
 #include "kernels/pico/geometry.hpp"
 #include "kernels/pico/guests.hpp"
 

@@ -1,7 +1,7 @@
 // Parameters of PICO: names, defaults, units, and what is wrong with a value that cannot be used.
 #pragma once
 
-#include "kernels/distance_types.hpp"
+#include "kernels/distance/types.hpp"
 #include "kernels/pico/balance.hpp"
 
 #include <sstream>
@@ -18,7 +18,7 @@ struct PicoOptions {
   bool exclude_ice_rises = true;           ///< smaller ones are ice rises: part of the shelf's domain, not a grounding line
   int boxes = 5;                           ///< largest number of boxes, n_max
   DistanceSolver solver = DistanceSolver::automatic;
-  int distance_guard = -1;    ///< `auto` gives up buckets after so many rounds; -1: by the model (distance_cost.hpp), 0: never
+  int distance_guard = -1;    ///< `auto` gives up buckets after so many rounds; -1: by the model (distance/cost.hpp), 0: never
   bool skip_unchanged = true; ///< keep the geometry while its input does not change
   Redistribute redistribute = Redistribute::off; ///< shelf cells over ranks, for the physics (balance.hpp)
 

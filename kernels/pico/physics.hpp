@@ -9,7 +9,7 @@
 // Neighbours: melt.hpp evaluates these on all shelves; boxes.hpp says which cell is in which box.
 #pragma once
 
-#include "kernels/constants.hpp"
+#include "kernels/grid/constants.hpp"
 
 #include <Kokkos_Core.hpp>
 

@@ -1,7 +1,7 @@
 // What a tool has found, in the cells of one process: compared with another answer, written to NetCDF, read again.
 #pragma once
 
-#include "kernels/ranks.hpp"
+#include "kernels/grid/ranks.hpp"
 #include "miniapp/tools/mask_source.hpp"
 
 #include <mpi.h>

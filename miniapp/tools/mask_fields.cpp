@@ -1,7 +1,7 @@
 #include "miniapp/tools/mask_fields.hpp"
 
-#include "kernels/noise.hpp"
-#include "miniapp/tools/words.hpp"
+#include "kernels/cases/noise.hpp"
+#include "miniapp/base/words.hpp"
 
 #include <limits>
 #include <optional>

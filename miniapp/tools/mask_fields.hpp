@@ -13,11 +13,11 @@
 //     given          the values are a field already: 1 seed, 0 other cells of the domain, anything else outside
 //
 // Defaults: for cell types -domain 3 -seeds near:0+2,beside:4; for others -domain 1 -seeds left.
-// Neighbours: mask_source.hpp (the mask), kernels/distance_types.hpp (what a field is).
+// Neighbours: mask_source.hpp (the mask), kernels/distance/types.hpp (what a field is).
 #pragma once
 
-#include "kernels/distance_types.hpp"
-#include "kernels/segments.hpp"
+#include "kernels/distance/types.hpp"
+#include "kernels/labels/segments.hpp"
 #include "miniapp/tools/mask_source.hpp"
 
 namespace nunatak::tools {

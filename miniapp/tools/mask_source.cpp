@@ -1,11 +1,11 @@
 #include "miniapp/tools/mask_source.hpp"
 
 #include "io/reader.hpp"
-#include "kernels/geometry.hpp"
-#include "kernels/masks.hpp"
+#include "kernels/cases/masks.hpp"
+#include "kernels/ice/geometry.hpp"
+#include "miniapp/base/units.hpp"
+#include "miniapp/base/words.hpp"
 #include "miniapp/tools/netpbm.hpp"
-#include "miniapp/tools/words.hpp"
-#include "miniapp/units.hpp"
 
 #include <algorithm>
 #include <cmath>

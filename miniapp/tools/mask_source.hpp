@@ -1,6 +1,6 @@
 // Where a tool's mask comes from: a formula, a picture or a NetCDF file. A mask is a function of the global cell.
 //
-//   -mask serpentine | spiral | comb | checkerboard | empty | full         0 or 1 (kernels/masks.hpp)
+//   -mask serpentine | spiral | comb | checkerboard | empty | full         0 or 1 (kernels/cases/masks.hpp)
 //   -mask percolation:P[:SEED]                                             0 or 1
 //   -mask shelves[:SEED[:ROUGHNESS]]                                       2 grounded, 3 floating, 4 ocean
 //   -i picture.pbm, picture.pgm                                            values of the picture; its upper row is row 0
@@ -12,7 +12,7 @@
 // nunatak_distance.cpp, nunatak_labels.cpp.
 #pragma once
 
-#include "miniapp/tools/option_table.hpp"
+#include "miniapp/base/option_table.hpp"
 
 #include <mpi.h>
 

@@ -1,6 +1,6 @@
 #include "miniapp/tools/netpbm.hpp"
 
-#include "miniapp/error.hpp"
+#include "miniapp/base/error.hpp"
 
 #include <algorithm>
 #include <limits>

@@ -2,11 +2,12 @@
 //
 //   nunatak-distance -mask serpentine -seeds corner -solvers sweep,bfs -virtual_ranks 1x1,4x4 -compare
 //
-// docs/tools.md has examples. Neighbours: tool.hpp (what it shares with nunatak-labels), kernels/distance.hpp (the solvers).
-#include "kernels/distance.hpp"
+// docs/tools.md has examples. Neighbours: tool.hpp (what it shares with nunatak-labels), kernels/distance/distance.hpp (the
+// solvers).
+#include "kernels/distance/distance.hpp"
+#include "miniapp/base/words.hpp"
 #include "miniapp/tools/mask_fields.hpp"
 #include "miniapp/tools/results.hpp"
-#include "miniapp/tools/words.hpp"
 
 #include <algorithm>
 #include <set>

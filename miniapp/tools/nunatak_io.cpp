@@ -6,10 +6,10 @@
 // turn ends when its file is durable. docs/output.md has examples. Neighbours: io/workload.hpp (what is written), io/turn.hpp
 // (one turn), io/probe.hpp, io/io_report.hpp (what is told), tool.hpp (main of all tools).
 #include "io/error.hpp"
-#include "io/replay.hpp"
-#include "io/trace.hpp"
-#include "miniapp/error.hpp"
-#include "miniapp/paths.hpp"
+#include "io/trace/replay.hpp"
+#include "io/trace/trace.hpp"
+#include "miniapp/base/error.hpp"
+#include "miniapp/base/paths.hpp"
 #include "miniapp/tools/io/bench_options.hpp"
 #include "miniapp/tools/io/host.hpp"
 #include "miniapp/tools/io/io_report.hpp"

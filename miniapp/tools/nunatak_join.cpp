@@ -3,11 +3,11 @@
 //   nunatak-join -i run.nc -o joined.nc          reads run.nc.0000, run.nc.0001, ...
 //   mpiexec -n 4 nunatak-join -i run.nc -o joined.nc -io_format netcdf4 -io_deflate 1
 //
-// Neighbours: io/join.hpp (what it does), tool.hpp (main of all tools).
+// Neighbours: io/layouts/join.hpp (what it does), tool.hpp (main of all tools).
 #include "io/error.hpp"
-#include "io/join.hpp"
-#include "miniapp/error.hpp"
-#include "miniapp/paths.hpp"
+#include "io/layouts/join.hpp"
+#include "miniapp/base/error.hpp"
+#include "miniapp/base/paths.hpp"
 #include "miniapp/tools/tool.hpp"
 
 #include <iostream>

@@ -2,8 +2,9 @@
 //
 //   nunatak-labels -mask percolation:0.593 -grid_Mx 1000 -virtual_ranks 1x1,8x8 -compare
 //
-// docs/tools.md has examples. Neighbours: tool.hpp (what it shares with nunatak-distance), kernels/labels.hpp (the labelling).
-#include "kernels/labels.hpp"
+// docs/tools.md has examples. Neighbours: tool.hpp (what it shares with nunatak-distance), kernels/labels/labels.hpp (the
+// labelling).
+#include "kernels/labels/labels.hpp"
 #include "miniapp/tools/mask_fields.hpp"
 #include "miniapp/tools/results.hpp"
 

@@ -1,6 +1,6 @@
 #include "miniapp/tools/results.hpp"
 
-#include "miniapp/error.hpp"
+#include "miniapp/base/error.hpp"
 
 #include <iostream>
 

@@ -1,11 +1,11 @@
 #include "miniapp/tools/tool.hpp"
 
 #include "io/error.hpp"
-#include "io/mpi_io.hpp"
-#include "miniapp/error.hpp"
-#include "miniapp/mpi_ranks.hpp"
-#include "miniapp/paths.hpp"
-#include "miniapp/tools/words.hpp"
+#include "io/formats/mpi_io.hpp"
+#include "miniapp/base/error.hpp"
+#include "miniapp/base/mpi_ranks.hpp"
+#include "miniapp/base/paths.hpp"
+#include "miniapp/base/words.hpp"
 
 #include <algorithm>
 #include <iostream>

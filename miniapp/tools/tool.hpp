@@ -2,7 +2,7 @@
 // measured of a run. Neighbours: records.hpp (table, JSON, CSV), answers.hpp (compares, NetCDF), mask_source.hpp.
 #pragma once
 
-#include "kernels/virtual_ranks.hpp"
+#include "kernels/grid/virtual_ranks.hpp"
 #include "miniapp/tools/mask_source.hpp"
 #include "miniapp/tools/records.hpp"
 

@@ -1,7 +1,7 @@
 // Reads the file of any format: NetCDF through io::Reader, plain files through their JSON.
 #pragma once
 
-#include "io/raw.hpp"
+#include "io/formats/raw.hpp"
 #include "io/reader.hpp"
 
 #include <filesystem>

@@ -2,7 +2,7 @@
 // layouts and of joining.
 #pragma once
 
-#include "io/partition.hpp"
+#include "io/layouts/partition.hpp"
 #include "io/reader.hpp"
 #include "io/writer.hpp"
 #include "tests/io/scratch.hpp"

@@ -1,5 +1,5 @@
-// io/durable.hpp and the commits of the writer: final names are complete files, the manifest tells the truth.
-#include "io/durable.hpp"
+// io/durable/durable.hpp and the commits of the writer: final names are complete files, the manifest tells the truth.
+#include "io/durable/durable.hpp"
 #include "io/reader.hpp"
 #include "io/writer.hpp"
 #include "tests/io/scratch.hpp"

@@ -1,6 +1,6 @@
 // Errors of the writer: on every rank, naming file and cause, without a hang and without a final name.
-#include "io/durable.hpp"
-#include "io/mpi_io.hpp"
+#include "io/durable/durable.hpp"
+#include "io/formats/mpi_io.hpp"
 #include "io/writer.hpp"
 #include "tests/io/scratch.hpp"
 

@@ -1,8 +1,8 @@
 // What single formats promise beyond the values (test_writer.cpp): what late definitions move, what CDF-2 refuses, shapes of
 // chunks, hints, plain files, pieces that need no copy.
-#include "io/chunks.hpp"
-#include "io/quota.hpp"
-#include "io/raw.hpp"
+#include "io/formats/chunks.hpp"
+#include "io/formats/quota.hpp"
+#include "io/formats/raw.hpp"
 #include "io/reader.hpp"
 #include "io/writer.hpp"
 #include "tests/io/scratch.hpp"

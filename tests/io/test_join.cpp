@@ -1,7 +1,7 @@
-// io/join.hpp: the pieces of a layout file-per-aggregator become the file that was never in pieces, byte for byte; pieces that
-// are missing, damaged or of another set are refused by name.
-#include "io/durable.hpp"
-#include "io/join.hpp"
+// io/layouts/join.hpp: the pieces of a layout file-per-aggregator become the file that was never in pieces, byte for byte; pieces
+// that are missing, damaged or of another set are refused by name.
+#include "io/durable/durable.hpp"
+#include "io/layouts/join.hpp"
 #include "tests/io/pattern.hpp"
 
 #include <catch2/catch_test_macros.hpp>

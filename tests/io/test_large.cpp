@@ -1,6 +1,6 @@
 // Variables of more than 2^31 elements, more than 2 GiB and more than 4 GiB: only the pieces at both ends are written, so that
-// the file is a large hole and takes no room. Through the formats (io/format.hpp): a File would ask for all values.
-#include "io/format.hpp"
+// the file is a large hole and takes no room. Through the formats (io/formats/format.hpp): a File would ask for all values.
+#include "io/formats/format.hpp"
 #include "tests/io/any_reader.hpp"
 #include "tests/io/scratch.hpp"
 

@@ -1,7 +1,7 @@
-// io/remap.hpp, io/exchange.hpp: a layout sends as many messages as it must, hands the inner format what it promises, and goes on
-// when that fails on one rank. Values: test_layouts.cpp.
-#include "io/exchange.hpp"
-#include "io/remap.hpp"
+// io/layouts/remap.hpp, io/layouts/exchange.hpp: a layout sends as many messages as it must, hands the inner format what it
+// promises, and goes on when that fails on one rank. Values: test_layouts.cpp.
+#include "io/layouts/exchange.hpp"
+#include "io/layouts/remap.hpp"
 #include "tests/io/pattern.hpp"
 
 #include <catch2/catch_test_macros.hpp>

@@ -1,6 +1,6 @@
-// io/layouts.hpp: every layout writes the file that one rank alone would write. Messages: test_layout_messages.cpp.
-#include "io/durable.hpp"
-#include "io/raw.hpp"
+// io/layouts/layouts.hpp: every layout writes the file that one rank alone would write. Messages: test_layout_messages.cpp.
+#include "io/durable/durable.hpp"
+#include "io/formats/raw.hpp"
 #include "tests/io/pattern.hpp"
 
 #include <catch2/catch_test_macros.hpp>

@@ -1,6 +1,6 @@
-// io/partition.hpp, io/exchange_plan.hpp: every element of every variable belongs to exactly one aggregator, whatever the
-// lengths; Morton order against interleaved bits; messages of a thousand ranks counted in one process. No MPI.
-#include "io/exchange_plan.hpp"
+// io/layouts/partition.hpp, io/layouts/exchange_plan.hpp: every element of every variable belongs to exactly one aggregator,
+// whatever the lengths; Morton order against interleaved bits; messages of a thousand ranks counted in one process. No MPI.
+#include "io/layouts/exchange_plan.hpp"
 #include "io/options.hpp"
 
 #include <catch2/catch_test_macros.hpp>

@@ -1,5 +1,5 @@
 // io/reader.hpp: values, attributes and errors, for every kind of NetCDF file, on every number of ranks, in all three ways to
-// read (read_options.hpp; see also test_reader_ways.cpp).
+// read (read/options.hpp; see also test_reader_ways.cpp).
 #include "io/reader.hpp"
 #include "tests/io/scratch.hpp"
 

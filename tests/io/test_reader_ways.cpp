@@ -1,6 +1,6 @@
-// The three ways to read (io/read_options.hpp) give the same values: all types and kinds of file, any decomposition, ranks
+// The three ways to read (io/read/options.hpp) give the same values: all types and kinds of file, any decomposition, ranks
 // without cells, calls and slabs of a few bytes; and they do as much as they say.
-#include "io/box.hpp"
+#include "io/layouts/box.hpp"
 #include "io/reader.hpp"
 #include "tests/io/scratch.hpp"
 

@@ -1,7 +1,8 @@
-// io/trace.hpp and io/replay.hpp: a trace has every call on the watched files, true to the byte, and can be done again.
-#include "io/mpi_io.hpp"
-#include "io/replay.hpp"
-#include "io/trace.hpp"
+// io/trace/trace.hpp and io/trace/replay.hpp: a trace has every call on the watched files, true to the byte, and can be done
+// again.
+#include "io/formats/mpi_io.hpp"
+#include "io/trace/replay.hpp"
+#include "io/trace/trace.hpp"
 #include "io/writer.hpp"
 #include "tests/io/scratch.hpp"
 

@@ -1,7 +1,7 @@
 // Problems for the tests of distances, and the search of the whole grid that judges all solvers.
 #pragma once
 
-#include "kernels/distance.hpp"
+#include "kernels/distance/distance.hpp"
 #include "tests/kernels/global_grid.hpp"
 
 #include <algorithm>

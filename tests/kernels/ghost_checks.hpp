@@ -2,7 +2,7 @@
 // ghost. Three arrays of different types travel together.
 #pragma once
 
-#include "kernels/ranks.hpp"
+#include "kernels/grid/ranks.hpp"
 
 #include <catch2/catch_test_macros.hpp>
 

@@ -1,8 +1,8 @@
 // Grids drawn as text or held as global vectors, cut into patches of virtual ranks and put together again.
 #pragma once
 
-#include "kernels/masks.hpp"
-#include "kernels/virtual_ranks.hpp"
+#include "kernels/cases/masks.hpp"
+#include "kernels/grid/virtual_ranks.hpp"
 
 #include <random>
 #include <string>
@@ -88,7 +88,7 @@ template <class F> Grid<int> grid_of(int Mx, int My, F f) {
   return grid;
 }
 
-/// The masks of kernels/masks.hpp.
+/// The masks of kernels/cases/masks.hpp.
 inline Grid<int> serpentine(int Mx, int My) {
   return grid_of(Mx, My, [=](int j, int i) { return masks::serpentine(Mx, j, i); });
 }

@@ -1,7 +1,7 @@
 // One check of point-to-point messages and of groups for every kind of Ranks.
 #pragma once
 
-#include "kernels/ranks.hpp"
+#include "kernels/grid/ranks.hpp"
 
 #include <catch2/catch_test_macros.hpp>
 

@@ -1,11 +1,11 @@
 // Ice that shears and slides with a given velocity, on virtual ranks: the kernels of one mass step in the order of the model,
-// without stress balance, ocean and temperature. For the tests of kernels/sia.hpp and kernels/transport.hpp.
+// without stress balance, ocean and temperature. For the tests of kernels/ice/sia.hpp and kernels/ice/transport.hpp.
 #pragma once
 
-#include "kernels/sia.hpp"
-#include "kernels/time_step.hpp"
-#include "kernels/transport.hpp"
-#include "kernels/virtual_ranks.hpp"
+#include "kernels/grid/virtual_ranks.hpp"
+#include "kernels/ice/sia.hpp"
+#include "kernels/ice/time_step.hpp"
+#include "kernels/ice/transport.hpp"
 
 #include <functional>
 #include <utility>

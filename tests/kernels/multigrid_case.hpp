@@ -6,8 +6,8 @@
 
 #include "global_grid.hpp"
 
-#include "kernels/multigrid.hpp"
-#include "kernels/ssa_q1.hpp"
+#include "kernels/multigrid/multigrid.hpp"
+#include "kernels/ssa/element.hpp"
 
 #include <cmath>
 #include <functional>
@@ -63,7 +63,7 @@ struct Dense {
 
 using ElementMatrix = double[8][8]; // unknown 2 c + m: component m at corner c; bit 0 of c: +x, bit 1: +y
 
-/// The global matrix, row by row as in kernels/nine_point.hpp.
+/// The global matrix, row by row as in kernels/multigrid/nine_point.hpp.
 struct Operator {
   Grid<int> mask;
   bool periodic_x = false, periodic_y = false;

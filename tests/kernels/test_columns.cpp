@@ -1,6 +1,6 @@
 // Temperature of columns: no new extremes, melting, margins, start, hardness. Robin's solution and conservation of heat:
 // tests/verification/test_columns.cpp.
-#include "kernels/columns.hpp"
+#include "kernels/ice/columns.hpp"
 
 #include <catch2/catch_test_macros.hpp>
 

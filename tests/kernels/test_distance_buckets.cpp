@@ -1,5 +1,5 @@
 // Distances by buckets and by `auto`: many ranks, exact counts of small cases, the words of a message, the guard.
-#include "kernels/masks.hpp"
+#include "kernels/cases/masks.hpp"
 #include "tests/kernels/distance_case.hpp"
 
 #include <catch2/catch_test_macros.hpp>
@@ -194,7 +194,7 @@ TEST_CASE("a seam tells only what is of use to the other side, and tells it once
   DistanceSeam seam(p, 1, 0, 1, 1);
   std::vector<int> words;
   seam.show(waves, words);
-  CHECK(seam.hear({3 * 4 + 2, 5, 6, 8, 7}, waves) == 4); // the case that is drawn in distance_seam.hpp
+  CHECK(seam.hear({3 * 4 + 2, 5, 6, 8, 7}, waves) == 4); // the case that is drawn in distance/seam.hpp
   CHECK(seam.open(waves));
   seam.tell(waves, words);
   CHECK(words.empty()); // 2 was shown

@@ -1,6 +1,6 @@
 // Distances by tiles: the bits of the level sweeps, on any domain and decomposition.
-#include "kernels/distance_device.hpp"
-#include "kernels/distance_sweep.hpp"
+#include "kernels/distance/device/distance.hpp"
+#include "kernels/distance/sweep.hpp"
 #include "tests/kernels/global_grid.hpp"
 
 #include <catch2/catch_test_macros.hpp>

@@ -1,5 +1,5 @@
 // Distances in metres: one solution for every order and decomposition, and its convergence to exact distances.
-#include "kernels/eikonal.hpp"
+#include "kernels/distance/eikonal.hpp"
 #include "tests/kernels/distance_case.hpp"
 
 #include <catch2/catch_test_macros.hpp>

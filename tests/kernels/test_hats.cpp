@@ -2,7 +2,7 @@
 // Cholesky's factors, with unknowns that depend on others.
 #include "multigrid_case.hpp"
 
-#include "kernels/cholesky.hpp"
+#include "kernels/multigrid/cholesky.hpp"
 
 #include <catch2/catch_test_macros.hpp>
 

@@ -1,5 +1,5 @@
 // Connected components: equal to a flood fill of the whole grid, on any decomposition.
-#include "kernels/labels.hpp"
+#include "kernels/labels/labels.hpp"
 #include "tests/kernels/global_grid.hpp"
 
 #include <catch2/catch_test_macros.hpp>

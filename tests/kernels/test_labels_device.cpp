@@ -1,5 +1,5 @@
 // Components labelled by loops with atomics: those of Labels, on any mask and decomposition.
-#include "kernels/labels_device.hpp"
+#include "kernels/labels/device/labels.hpp"
 #include "tests/kernels/global_grid.hpp"
 
 #include <catch2/catch_test_macros.hpp>

@@ -1,5 +1,5 @@
-// The masks of kernels/masks.hpp: what their names promise, at every size.
-#include "kernels/masks.hpp"
+// The masks of kernels/cases/masks.hpp: what their names promise, at every size.
+#include "kernels/cases/masks.hpp"
 #include "tests/kernels/global_grid.hpp"
 
 #include <catch2/catch_test_macros.hpp>

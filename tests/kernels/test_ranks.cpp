@@ -1,6 +1,6 @@
 // Decomposition, ghost exchange and collectives on virtual ranks; sums that do not depend on order.
-#include "kernels/fixed_sum.hpp"
-#include "kernels/virtual_ranks.hpp"
+#include "kernels/grid/sums.hpp"
+#include "kernels/grid/virtual_ranks.hpp"
 #include "tests/kernels/ghost_checks.hpp"
 #include "tests/kernels/message_checks.hpp"
 

@@ -1,6 +1,6 @@
 // Shallow ice flow on virtual ranks: constants of the exact solutions, the same bits on any decomposition. Errors against the
 // exact solutions: tests/verification/test_sia.cpp. Single faces: test_sia_faces.cpp.
-#include "kernels/exact_sia.hpp"
+#include "kernels/cases/exact_sia.hpp"
 #include "kernels/moving_ice.hpp"
 
 #include <catch2/catch_test_macros.hpp>

@@ -1,5 +1,5 @@
 // Shallow ice flux through single faces: where there is none, limits, symmetry of the axes. Whole ice sheets: test_sia.cpp.
-#include "kernels/sia.hpp"
+#include "kernels/ice/sia.hpp"
 
 #include <catch2/catch_test_macros.hpp>
 

@@ -1,6 +1,6 @@
 // One SSA element: extension at the margin, rigid motions, symmetry, the Jacobian against differences, grounded fractions,
 // fronts.
-#include "kernels/ssa_q1.hpp"
+#include "kernels/ssa/element.hpp"
 
 #include <catch2/catch_test_macros.hpp>
 

@@ -1,6 +1,6 @@
 // Initial states without files: the continent has what it promises, for any seed and resolution; dome, shelf, stream.
-#include "kernels/continent.hpp"
-#include "kernels/geometry.hpp"
+#include "kernels/cases/continent.hpp"
+#include "kernels/ice/geometry.hpp"
 
 #include <catch2/catch_test_macros.hpp>
 

@@ -1,6 +1,6 @@
 // Velocities at every level: the profile of shearing, its means, incompressibility, ice margins, any decomposition.
-#include "kernels/velocity3d.hpp"
-#include "kernels/virtual_ranks.hpp"
+#include "kernels/grid/virtual_ranks.hpp"
+#include "kernels/ice/velocity3d.hpp"
 
 #include <catch2/catch_test_macros.hpp>
 

@@ -1,5 +1,5 @@
 // Distances through MPI: the bits of a search of the whole grid, and the messages of as many virtual ranks, one for one.
-#include "miniapp/mpi_ranks.hpp"
+#include "miniapp/base/mpi_ranks.hpp"
 #include "tests/kernels/distance_case.hpp"
 
 #include <catch2/catch_test_macros.hpp>

@@ -1,7 +1,7 @@
-// miniapp/dump.hpp: a buffer goes into a file by one line, from a function that knows nothing of output.
+// miniapp/model/dump.hpp: a buffer goes into a file by one line, from a function that knows nothing of output.
 #include "io/reader.hpp"
-#include "miniapp/dump.hpp"
-#include "miniapp/error.hpp"
+#include "miniapp/base/error.hpp"
+#include "miniapp/model/dump.hpp"
 #include "tests/io/scratch.hpp"
 
 #include <catch2/catch_test_macros.hpp>

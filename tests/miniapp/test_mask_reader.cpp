@@ -2,8 +2,8 @@
 // that is not what the header says.
 #include "io/error.hpp"
 #include "io/writer.hpp"
-#include "kernels/noise.hpp"
-#include "miniapp/error.hpp"
+#include "kernels/cases/noise.hpp"
+#include "miniapp/base/error.hpp"
 #include "miniapp/tools/mask_source.hpp"
 #include "miniapp/tools/netpbm.hpp"
 

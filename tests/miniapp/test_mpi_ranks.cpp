@@ -1,5 +1,5 @@
 // The MPI ghost exchange and collectives, against the same checks as the virtual ones.
-#include "miniapp/mpi_ranks.hpp"
+#include "miniapp/base/mpi_ranks.hpp"
 #include "tests/kernels/ghost_checks.hpp"
 #include "tests/kernels/message_checks.hpp"
 

@@ -1,6 +1,6 @@
 // Polar stereographic coordinates against the worked example of IOGP Guidance Note 7-2 (method EPSG:9829), and the north as the
 // mirror image of the south.
-#include "miniapp/projection.hpp"
+#include "miniapp/model/projection.hpp"
 
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_floating_point.hpp>

@@ -1,8 +1,8 @@
 // The drag of the SSA's cells at a grounding line: tau_c times the grounded area, or times the whole cell by the mask. Exact
 // areas of a height above flotation that is linear in x. Neighbours: tests/kernels/test_ssa_q1.cpp,
 // tests/regression/test_ssa_faces.cpp.
-#include "kernels/geometry.hpp"
-#include "miniapp/ssa_assembly.hpp"
+#include "kernels/ice/geometry.hpp"
+#include "miniapp/model/ssa_assembly.hpp"
 
 #include <catch2/catch_test_macros.hpp>
 

@@ -1,6 +1,6 @@
 // Units of options and files.
-#include "miniapp/error.hpp"
-#include "miniapp/units.hpp"
+#include "miniapp/base/error.hpp"
+#include "miniapp/base/units.hpp"
 
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_floating_point.hpp>

@@ -17,9 +17,9 @@
 // A face towards a cell without ice carries no membrane stress; the load holds its pressure. The operator is not symmetric.
 #pragma once
 
-#include "kernels/geometry.hpp"
-#include "kernels/ssa_rheology.hpp"
-#include "miniapp/ssa_assembly.hpp"
+#include "kernels/ice/geometry.hpp"
+#include "kernels/ssa/rheology.hpp"
+#include "miniapp/model/ssa_assembly.hpp"
 
 #include <petscmat.h>
 

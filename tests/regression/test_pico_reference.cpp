@@ -2,7 +2,7 @@
 // golden values; total melt with default parameters. The same on any number of ranks.
 #include "io/reader.hpp"
 #include "kernels/pico/pico.hpp"
-#include "miniapp/mpi_ranks.hpp"
+#include "miniapp/base/mpi_ranks.hpp"
 
 #include <catch2/catch_test_macros.hpp>
 

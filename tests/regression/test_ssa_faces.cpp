@@ -4,7 +4,7 @@
 // with exact solutions (tests/verification/), nunatak as it is in test_ssa_reference.cpp; docs/ssa-reference.md tells the whole
 // comparison. One rank.
 #include "io/reader.hpp"
-#include "miniapp/ssa.hpp"
+#include "miniapp/model/ssa.hpp"
 #include "tests/regression/face_stencil.hpp"
 
 #include <catch2/catch_test_macros.hpp>

@@ -2,8 +2,8 @@
 // of the cell, solved, and looked at by maxima that are the same on all ranks. Neighbour: table.hpp.
 #pragma once
 
-#include "kernels/geometry.hpp"
-#include "miniapp/ssa.hpp"
+#include "kernels/ice/geometry.hpp"
+#include "miniapp/model/ssa.hpp"
 
 #include <algorithm>
 #include <cmath>

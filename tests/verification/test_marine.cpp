@@ -1,10 +1,10 @@
-// Test N: a marine ice sheet on a flat bed that slides over linear drag and calves at both ends (kernels/exact_marine.hpp).
+// Test N: a marine ice sheet on a flat bed that slides over linear drag and calves at both ends (kernels/cases/exact_marine.hpp).
 // First its velocity on the exact geometry, then its thickness, which the transport of the hybrid model must keep: carried for
 // 1000 years by that velocity, and for 100 years with the stress balance solved in every step. No shearing: q_SIA = 0.
 // Neighbours: test_ssa_shelf.cpp (a floating front), tests/kernels/test_transport.cpp (the exact velocity, bit for bit).
-#include "kernels/exact_marine.hpp"
-#include "kernels/time_step.hpp"
-#include "miniapp/mass_transport.hpp"
+#include "kernels/cases/exact_marine.hpp"
+#include "kernels/ice/time_step.hpp"
+#include "miniapp/model/mass_transport.hpp"
 #include "ssa_problem.hpp"
 #include "table.hpp"
 

@@ -1,9 +1,9 @@
-// Shallow ice flow against exact solutions (kernels/exact_sia.hpp): tests A, B and C of Bueler et al. (2005, J. Glaciol. 51), as
-// tables of grid spacing, error, bound and order. Units: tests/kernels/test_sia.cpp and test_sia_faces.cpp.
+// Shallow ice flow against exact solutions (kernels/cases/exact_sia.hpp): tests A, B and C of Bueler et al. (2005, J. Glaciol.
+// 51), as tables of grid spacing, error, bound and order. Units: tests/kernels/test_sia.cpp and test_sia_faces.cpp.
 //
 // The mean error is over all points of the grid. The largest error sits at the margin, where the exact slope is infinite, and
 // hardly converges: the gates are on the mean and on the volume.
-#include "kernels/exact_sia.hpp"
+#include "kernels/cases/exact_sia.hpp"
 #include "kernels/moving_ice.hpp"
 #include "verification/table.hpp"
 

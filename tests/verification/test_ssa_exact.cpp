@@ -1,8 +1,8 @@
-// The SSA against exact solutions (kernels/exact_ssa.hpp): tests I and J, plug flow, linear drag, and two of constant velocity.
-// Each prints a table. Bounds: the errors of PISM's finite elements on the same grids, as far as it was run (linear drag and plug
-// flow: to 241 points; half of its last printed digit is allowed for plug flow), a quarter of them on the grid after that.
-// Neighbours: test_ssa_shelf.cpp (a calving front), test_ssa_symmetry.cpp.
-#include "kernels/exact_ssa.hpp"
+// The SSA against exact solutions (kernels/cases/exact_ssa.hpp): tests I and J, plug flow, linear drag, and two of constant
+// velocity. Each prints a table. Bounds: the errors of PISM's finite elements on the same grids, as far as it was run (linear
+// drag and plug flow: to 241 points; half of its last printed digit is allowed for plug flow), a quarter of them on the grid
+// after that. Neighbours: test_ssa_shelf.cpp (a calving front), test_ssa_symmetry.cpp.
+#include "kernels/cases/exact_ssa.hpp"
 #include "ssa_problem.hpp"
 #include "table.hpp"
 

@@ -1,6 +1,6 @@
-// Van der Veen's shelf with a calving front (kernels/exact_ssa.hpp): against the exact solution, against the closed form of the
-// discrete one, and mirrored in x, in y and in the diagonal. The front lies on cell faces; the last row of cells is free of ice.
-// Neighbours: test_ssa_exact.cpp, test_ssa_symmetry.cpp.
+// Van der Veen's shelf with a calving front (kernels/cases/exact_ssa.hpp): against the exact solution, against the closed form of
+// the discrete one, and mirrored in x, in y and in the diagonal. The front lies on cell faces; the last row of cells is free of
+// ice. Neighbours: test_ssa_exact.cpp, test_ssa_symmetry.cpp.
 //
 // The discrete solution in closed form. Between points i and i + 1 the scheme has the load 1/2 rho' g H_i H_(i+1) (driving stress
 // with the cell's own H; the sum from the front telescopes) and the mean thickness (H_i + H_(i+1))/2, so that
@@ -11,7 +11,7 @@
 // dx^2 H H'^2/4 for this profile (H H'' = 5 H'^2). Summed from the grounding line, where H' is H0' and nearly all of it arises:
 //
 //   error = dx^2 C H0^2 |H0'|/28,  second order; the front adds none.
-#include "kernels/exact_ssa.hpp"
+#include "kernels/cases/exact_ssa.hpp"
 #include "ssa_problem.hpp"
 #include "table.hpp"
 

@@ -1,9 +1,9 @@
 // No direction is special: a mirrored, rotated or transposed ice sheet gives the mirrored, rotated or transposed answer, to the
 // bit. Shearing, sliding, transport, velocities of the column and temperature, on a coast drawn by lot. The whole program with
 // PICO and the SSA: tests/program/test_symmetry.py.
-#include "kernels/columns.hpp"
+#include "kernels/ice/columns.hpp"
+#include "kernels/ice/velocity3d.hpp"
 #include "kernels/moving_ice.hpp"
-#include "kernels/velocity3d.hpp"
 
 #include <catch2/catch_test_macros.hpp>
 

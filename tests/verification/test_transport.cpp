@@ -1,6 +1,6 @@
 // Mass transport: test N against its exact solution, budgets that close to rounding on coasts drawn by lot, positivity at any
 // velocity and any step. Single cells: tests/kernels/test_transport.cpp. The whole program: tests/program/test_verification.py.
-#include "kernels/exact_sia.hpp"
+#include "kernels/cases/exact_sia.hpp"
 #include "kernels/moving_ice.hpp"
 #include "verification/table.hpp"
 

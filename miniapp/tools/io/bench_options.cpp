@@ -2,8 +2,8 @@
 #include "miniapp/tools/io/bench_options.hpp"
 
 #include "io/error.hpp"
-#include "miniapp/error.hpp"
-#include "miniapp/tools/words.hpp"
+#include "miniapp/base/error.hpp"
+#include "miniapp/base/words.hpp"
 
 namespace nunatak::tools {
 

@@ -2,8 +2,8 @@
 #pragma once
 
 #include "io/options.hpp"
-#include "io/read_options.hpp"
-#include "miniapp/tools/option_table.hpp"
+#include "io/read/options.hpp"
+#include "miniapp/base/option_table.hpp"
 
 #include <string>
 #include <vector>

@@ -1,10 +1,10 @@
 // See host.hpp.
 #include "miniapp/tools/io/host.hpp"
 
+#include "io/formats/mpi_io.hpp"
+#include "io/layouts/topology.hpp"
 #include "io/library_versions.hpp"
-#include "io/mpi_io.hpp"
-#include "io/topology.hpp"
-#include "miniapp/error.hpp"
+#include "miniapp/base/error.hpp"
 
 #include <sys/statvfs.h>
 #include <sys/vfs.h>

@@ -1,7 +1,7 @@
 // See probe.hpp.
 #include "miniapp/tools/io/probe.hpp"
 
-#include "io/durable.hpp"
+#include "io/durable/durable.hpp"
 #include "io/error.hpp"
 
 #include <fcntl.h>

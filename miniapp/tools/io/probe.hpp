@@ -6,7 +6,7 @@
 // Every way of writing is told as a share of this (time of the probe over its own). Used by nunatak_io.cpp.
 #pragma once
 
-#include "io/topology.hpp"
+#include "io/layouts/topology.hpp"
 
 #include <mpi.h>
 

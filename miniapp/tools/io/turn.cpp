@@ -1,8 +1,8 @@
 // See turn.hpp.
 #include "miniapp/tools/io/turn.hpp"
 
-#include "io/join.hpp"
-#include "io/raw.hpp"
+#include "io/formats/raw.hpp"
+#include "io/layouts/join.hpp"
 
 #include <algorithm>
 #include <array>

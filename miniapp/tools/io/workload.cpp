@@ -1,7 +1,7 @@
 // What all workloads share: names, schema, who has what. See workload.hpp.
 #include "miniapp/tools/io/workload.hpp"
 
-#include "miniapp/error.hpp"
+#include "miniapp/base/error.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -4,7 +4,7 @@
 // Computing Applications 22: finite-volume grids FV-B (2 x 2.5 degrees), FV-C (1 x 1.25) and FV-D (0.5 x 0.625), poles included,
 // 26 levels; arrays are lon x lev x lat in memory (Fortran: lon fastest) and lon x lat x lev in the file; one history file of
 // FV-D holds 4.1 GB. How many arrays that were is not told: 186 with levels and 93 without, floats, make 4.0997 GB.
-#include "miniapp/error.hpp"
+#include "miniapp/base/error.hpp"
 #include "miniapp/tools/io/workload.hpp"
 
 namespace nunatak::tools {

@@ -5,10 +5,10 @@
 // (R = 11: 4 km, R = 12: 2 km), temperature, pressure and others at cells, vorticity at corners, wind at edges; the file holds
 // the grid as neighbours, corners and edges of each cell and corners of each edge. Levels: 25 layers and 26 interfaces, a choice
 // of ours; floats, indices as 32-bit integers. -scale halves or doubles: R + log2(scale), rounded.
-#include "miniapp/error.hpp"
+#include "miniapp/base/error.hpp"
+#include "miniapp/base/words.hpp"
 #include "miniapp/tools/io/geodesic.hpp"
 #include "miniapp/tools/io/workload.hpp"
-#include "miniapp/tools/words.hpp"
 
 #include <algorithm>
 #include <cmath>

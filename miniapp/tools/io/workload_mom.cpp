@@ -10,7 +10,7 @@
 //       |                     ####        |     and the rank before it puts the fill values, as MOM's I/O root does for the
 //       |#################################|     domains that its mask table leaves out.
 //   0.0 +---------------------------------+
-#include "miniapp/error.hpp"
+#include "miniapp/base/error.hpp"
 #include "miniapp/tools/io/workload.hpp"
 
 namespace nunatak::tools {

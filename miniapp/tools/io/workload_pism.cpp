@@ -4,7 +4,7 @@
 // z): Greenland at 5 and 1 km, Antarctica at 10 km. Their files hold the state of PISM 0.5; the list of variables here is ours
 // (what nunatak writes, in PISM's manner): 15 maps and 6 arrays of columns, doubles, and a mask of bytes. Arrays in memory are
 // (y,x,z) with one ring of ghosts, columns contiguous.
-#include "miniapp/error.hpp"
+#include "miniapp/base/error.hpp"
 #include "miniapp/tools/io/workload.hpp"
 
 namespace nunatak::tools {

@@ -1,0 +1,181 @@
+// The format `netcdf4`: every rank writes its own block with parallel NetCDF-4 (HDF5 over MPI-IO). See format.hpp.
+//
+// Each post is written at once, by one call that all ranks take part in (a rank without values with a count of 0). HDF5 has no
+// queue: unlike PnetCDF it cannot merge the variables of a record.
+//
+// Access `independent`: each rank writes by itself. A record variable must still grow collectively, so the first post of a new
+// record begins with a collective write of the first value of each rank.
+#include "io/durable/durable.hpp"
+#include "io/formats/chunks.hpp"
+#include "io/formats/define.hpp"
+#include "io/formats/format.hpp"
+#include "io/formats/mpi_io.hpp"
+#include "io/formats/quota.hpp"
+
+#include <netcdf.h>
+#include <netcdf_par.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+
+namespace nunatak::io {
+
+namespace {
+
+/// An open file. HDF5 closes what was abandoned (an exception) when MPI ends, but after ROMIO has ended: it would crash. An
+/// attribute of MPI_COMM_SELF that was set later is deleted earlier, on all ranks in the same order, and closes the file.
+class OpenFile {
+public:
+  OpenFile() { MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, close_file, &m_key, nullptr); }
+  ~OpenFile() { MPI_Comm_free_keyval(&m_key); }
+  OpenFile(const OpenFile&) = delete;
+  OpenFile& operator=(const OpenFile&) = delete;
+
+  void opened(int ncid) { MPI_Comm_set_attr(MPI_COMM_SELF, m_key, reinterpret_cast<void*>(static_cast<std::intptr_t>(ncid))); }
+
+  /// The status of nc_close.
+  int close(int ncid) {
+    const int status = nc_close(ncid); // afterwards the callback finds it closed
+    MPI_Comm_delete_attr(MPI_COMM_SELF, m_key);
+    return status;
+  }
+
+private:
+  static int close_file(MPI_Comm, int, void* ncid, void*) {
+    nc_close(static_cast<int>(reinterpret_cast<std::intptr_t>(ncid)));
+    return MPI_SUCCESS;
+  }
+  int m_key = MPI_KEYVAL_INVALID;
+};
+
+class Netcdf4 final : public Format {
+public:
+  Netcdf4(MPI_Comm comm, const std::string& path, const Options& options)
+      : m_comm(comm), m_path(path), m_options(options), m_quota(comm, options.buffer) {
+    // of HDF5 objects at least that large; the setting stays until it is changed
+    const int alignment = options.align > 4 ? static_cast<int>(options.align) : 1;
+    check(nc_set_alignment(alignment, alignment), "alignment");
+    if (options.layout == "native") m_options.hints.emplace("romio_cb_write", "enable");
+    int rank = 0; // a file of that name that was abandoned is still open: it must not write into the new one
+    MPI_Comm_rank(comm, &rank);
+    if (rank == 0) std::remove(path.c_str());
+    MPI_Barrier(comm);
+    MPI_Info info = make_info(m_options.hints);
+    const int status = nc_create_par(path.c_str(), NC_CLOBBER | NC_NETCDF4, comm, info, &m_ncid);
+    MPI_Info_free(&info);
+    check(status, "expected to create it");
+    m_file.opened(m_ncid);
+  }
+  // No close in the destructor: it is collective, and a rank that unwinds an exception of its own would wait for ever.
+
+  void define(const Schema& schema) override {
+    m_schema = &schema;
+    m_quota.set_schema(schema);
+    m_records.assign(schema.variables.size(), 0);
+    int old_fill = 0; // of the whole file: nc_def_var_fill would drop the attribute _FillValue
+    check(nc_set_fill(m_ncid, m_options.fill ? NC_FILL : NC_NOFILL, &old_fill), "fill mode");
+    Definition<NetcdfC> definition(m_ncid, m_path, schema);
+    definition.dimensions();
+    for (std::size_t v = 0; v < schema.variables.size(); ++v) {
+      m_ids.push_back(definition.variable(v));
+      define_storage(v);
+    }
+    definition.attributes();
+    check(nc_enddef(m_ncid), "header");
+    for (std::size_t v = 0; v < schema.variables.size(); ++v) set_access(v, m_options.access == "collective");
+  }
+
+  void post(std::size_t v, const Piece& piece) override {
+    grow(v, piece);
+    const std::size_t n_parts = m_quota.begin(v, piece);
+    for (std::size_t part = 0; part < n_parts; ++part) write(v, part_of(piece, part, n_parts), m_options.access == "collective");
+  }
+
+  void wait() override {
+    if (!m_error.empty()) throw Error(m_error);
+  }
+  void flush() override { check(nc_sync(m_ncid), "flush"); }
+  void close() override { check(m_file.close(m_ncid), "close"); }
+  Work work() const override { return m_work; }
+  /// Those that were given: what MPI-IO makes of them is not to be had through NetCDF-C.
+  std::map<std::string, std::string> hints() const override {
+    auto hints = m_options.hints;
+    hints["mpi_io"] = mpi_io_name();
+    return hints;
+  }
+
+private:
+  void check(int status, const std::string& what) const { check_status<NetcdfC>(status, m_path, what); }
+
+  void define_storage(std::size_t v) {
+    const Variable& variable = m_schema->variables[v];
+    const std::string what = "variable '" + variable.name + "'";
+    const std::vector<std::size_t> chunk = chunk_shape(*m_schema, variable, m_options);
+    if (variable.dimensions.empty()) return;
+    check(nc_def_var_chunking(m_ncid, m_ids[v], chunk.empty() ? NC_CONTIGUOUS : NC_CHUNKED, chunk.data()), what + ": chunks");
+    if (m_options.deflate > 0 || m_options.shuffle) {
+      const int level = m_options.deflate;
+      check(nc_def_var_deflate(m_ncid, m_ids[v], m_options.shuffle ? 1 : 0, level > 0 ? 1 : 0, level), what + ": compression");
+    }
+  }
+
+  /// A scalar has no count that could be 0: only the rank that has it calls, also in collective access.
+  void set_access(std::size_t v, bool collective) {
+    const bool is_scalar = m_schema->variables[v].dimensions.empty();
+    check(nc_var_par_access(m_ncid, m_ids[v], collective && !is_scalar ? NC_COLLECTIVE : NC_INDEPENDENT), "access");
+  }
+
+  void grow(std::size_t v, const Piece& piece) {
+    if (m_options.access == "collective" || !m_schema->has_records(m_schema->variables[v])) return;
+    std::int64_t records = piece.elements() == 0 ? 0 : static_cast<std::int64_t>(piece.start[0]) + 1;
+    MPI_Allreduce(MPI_IN_PLACE, &records, 1, MPI_INT64_T, MPI_MAX, m_comm);
+    if (records <= m_records[v]) return;
+    m_records[v] = records;
+    Piece first = piece;
+    std::fill(first.count.begin(), first.count.end(), 1);
+    set_access(v, true);
+    write(v, first, true);
+    set_access(v, false);
+  }
+
+  void write(std::size_t v, const Piece& piece, bool collective) {
+    const Variable& variable = m_schema->variables[v];
+    const std::size_t rank = variable.dimensions.size(), elements = piece.elements();
+    if (elements == 0 && (rank == 0 || !collective)) return;
+    std::vector<std::size_t> start(rank, 0), count(rank, 0);
+    if (elements > 0) start = piece.start, count = piece.count;
+    static const std::byte nothing[8] = {};
+    const std::byte* data = elements > 0 ? packed(piece, variable.type, m_buffer) : nothing;
+    errno = 0;
+    const int status = nc_put_vara(m_ncid, m_ids[v], start.data(), count.data(), data);
+    const int error = errno;
+    const auto bytes = static_cast<std::int64_t>(elements * bytes_of(variable.type));
+    if (elements > 0) m_work.written_operations += 1;
+    m_work.written_bytes += bytes;
+    if (status == NC_NOERR || !m_error.empty()) return; // the other ranks go on: keep the error
+    m_error = "file '" + m_path + "': variable '" + variable.name + "': expected to write it; found: " + nc_strerror(status) +
+              cause_of_failed_write(error, m_path, bytes);
+  }
+
+  MPI_Comm m_comm;
+  std::string m_path;
+  Options m_options;
+  const Schema* m_schema = nullptr;
+  int m_ncid = -1;
+  OpenFile m_file;
+  std::vector<int> m_ids;
+  std::vector<std::int64_t> m_records; ///< of each variable, the same on all ranks; kept for independent access
+  Quota m_quota;
+  Buffer m_buffer;
+  std::string m_error;
+  Work m_work;
+};
+
+} // namespace
+
+std::unique_ptr<Format> open_netcdf4(MPI_Comm comm, const std::string& path, const Options& options) {
+  return std::make_unique<Netcdf4>(comm, path, options);
+}
+
+} // namespace nunatak::io

@@ -1,0 +1,89 @@
+// The format `pnetcdf`: every rank defines the file and writes its own block with PnetCDF, CDF-5. See format.hpp.
+//
+// With `define interleaved` a variable is defined just before its first values, behind values of others: the file is opened for
+// definitions again, and what lies behind its header moves if the header outgrows its room (Options::header, from the first
+// variable on) or if the records begin later. A new record variable makes every record longer: PnetCDF then reads and writes all
+// of them, even the only one, which stays where it is. The bytes moved are counted from where the values lie before and after.
+#include "io/error.hpp"
+#include "io/formats/define.hpp"
+#include "io/formats/mpi_io.hpp"
+#include "io/formats/pnetcdf_file.hpp"
+#include "io/read/classic_header.hpp"
+
+#include <pnetcdf.h>
+
+#include <optional>
+
+namespace nunatak::io {
+
+namespace {
+
+class Pnetcdf final : public PnetcdfFile {
+public:
+  Pnetcdf(MPI_Comm comm, const std::string& path, const Options& options) : PnetcdfFile(comm, path, options) {
+    MPI_Comm_rank(comm, &m_rank);
+    MPI_Info info = make_info(options.hints);
+    const int status = ncmpi_create(comm, path.c_str(), NC_CLOBBER | NC_64BIT_DATA, info, &m_ncid);
+    MPI_Info_free(&info);
+    check(status, "expected to create it");
+  }
+
+  void define(const Schema& schema) override {
+    m_schema = &schema;
+    m_definition.emplace(m_ncid, m_path, schema);
+    m_ids.assign(schema.variables.size(), -1);
+    if (m_options.fill) check(ncmpi_set_fill(m_ncid, NC_FILL, nullptr), "fill mode");
+    m_definition->dimensions();
+    for (std::size_t v = 0; v < m_ids.size() && m_options.define == "upfront"; ++v) m_ids[v] = m_definition->variable(v);
+    m_definition->attributes();
+    check(end_define(m_options.header), "header");
+    begin_data();
+  }
+
+  void post(std::size_t v, const Piece& piece) override {
+    if (m_ids[v] < 0) define_late(v);
+    PnetcdfFile::post(v, piece);
+  }
+
+  void close() override {
+    for (std::size_t v = 0; v < m_ids.size(); ++v) {
+      if (m_ids[v] < 0) define_late(v);
+    }
+    PnetcdfFile::close();
+  }
+
+private:
+  int end_define(std::size_t header) {
+    const auto alignment = static_cast<MPI_Offset>(m_options.align);
+    return ncmpi__enddef(m_ncid, static_cast<MPI_Offset>(header), alignment, 0, alignment);
+  }
+
+  void define_late(std::size_t v) {
+    if (m_quota.waiting() > 0) write_pending();
+    begin_collective();
+    check(ncmpi_redef(m_ncid), "expected to define more");
+    m_ids[v] = m_definition->variable(v);
+    const int status = end_define(m_n_late == 0 ? m_options.header : 0); // the first variable fixes where the header must end
+    agree(m_comm, [&] { check(status, "header"); });                     // one rank writes it
+    end_collective();
+    m_n_late += 1;
+    agree(m_comm, [&] {
+      if (m_rank != 0) return;
+      auto places = read_classic_layout(m_path).value();
+      m_work.moved_bytes += static_cast<std::int64_t>(bytes_moved(m_places, places, true));
+      m_places = std::move(places);
+    });
+  }
+
+  int m_rank = 0, m_n_late = 0; ///< m_n_late: late definitions so far
+  std::optional<Definition<PnetcdfC>> m_definition;
+  ClassicLayout m_places; ///< rank 0, interleaved: after the last definition
+};
+
+} // namespace
+
+std::unique_ptr<Format> open_pnetcdf(MPI_Comm comm, const std::string& path, const Options& options) {
+  return std::make_unique<Pnetcdf>(comm, path, options);
+}
+
+} // namespace nunatak::io

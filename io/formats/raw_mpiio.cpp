@@ -1,0 +1,182 @@
+// The format `mpiio`: every rank's runs of all variables of a record in one collective MPI_File_write_at_all (or independent
+// MPI_File_write_at) into one plain file. See raw.hpp and format.hpp.
+//
+//   post: copy, append the runs            wait: sort the runs; one type for the file, one for the memory; one write
+//   Copies are bounded: see quota.hpp.
+#include "io/durable/durable.hpp"
+#include "io/error.hpp"
+#include "io/formats/format.hpp"
+#include "io/formats/mpi_io.hpp"
+#include "io/formats/quota.hpp"
+#include "io/formats/raw.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <deque>
+
+namespace nunatak::io {
+
+namespace {
+
+class MpiIo final : public Format {
+public:
+  MpiIo(MPI_Comm comm, const std::string& path, const Options& options)
+      : m_comm(comm), m_path(path), m_options(options), m_quota(comm, options.buffer) {
+    MPI_Comm_rank(comm, &m_rank);
+    MPI_Info info = make_info(options.hints);
+    int status = MPI_File_open(comm, path.c_str(), MPI_MODE_WRONLY | MPI_MODE_CREATE, info, &m_file);
+    MPI_Info_free(&info);
+    check(status, "expected to create it");
+    check(MPI_File_set_size(m_file, 0), "expected to empty it");
+    MPI_Info used = MPI_INFO_NULL;
+    check(MPI_File_get_info(m_file, &used), "hints");
+    m_hints = read_info(used);
+    m_hints["mpi_io"] = mpi_io_name();
+    MPI_Info_free(&used);
+  }
+  // No close in the destructor: it is collective, and a rank that unwinds an exception of its own would wait for ever.
+
+  void define(const Schema& schema) override {
+    m_schema = &schema;
+    m_quota.set_schema(schema);
+    m_layout = raw_layout(schema, m_options.align);
+    grow();
+    if (m_rank == 0) write_raw_json(m_path, schema, m_layout, 0);
+  }
+
+  void post(std::size_t v, const Piece& piece) override {
+    const Variable& variable = m_schema->variables[v];
+    const std::size_t n_parts = m_quota.begin(v, piece);
+    for (std::size_t p = 0; p < n_parts; ++p) {
+      if (m_quota.is_full()) write_pending();
+      queue(v, variable, part_of(piece, p, n_parts));
+      m_quota.add();
+    }
+  }
+
+  void wait() override {
+    if (m_quota.waiting() > 0) write_pending();
+    if (!m_error.empty()) throw Error(m_error);
+  }
+
+  void flush() override {
+    check(MPI_File_sync(m_file), "flush");
+    if (m_rank == 0) write_raw_json(m_path, *m_schema, m_layout, m_size_records);
+  }
+
+  void close() override {
+    std::string error;
+    try {
+      flush();
+    } catch (const Error& e) { // the others close: so must this rank
+      error = e.what();
+    }
+    check(MPI_File_close(&m_file), "close");
+    if (!error.empty()) throw Error(error);
+  }
+  Work work() const override { return m_work; }
+  std::map<std::string, std::string> hints() const override { return m_hints; }
+  std::vector<Part> parts() const override { return {Part{}, Part{".json", 0}}; }
+
+private:
+  static std::string message(int status) {
+    char text[MPI_MAX_ERROR_STRING] = {};
+    int length = 0;
+    MPI_Error_string(status, text, &length);
+    return text;
+  }
+  void check(int status, const std::string& what) const {
+    if (status != MPI_SUCCESS) throw Error("file '" + m_path + "': " + what + "; found: " + message(status));
+  }
+
+  void queue(std::size_t v, const Variable& variable, const Piece& piece) {
+    if (piece.elements() == 0) return;
+    if (m_schema->has_records(variable)) m_records = std::max(m_records, piece.start[0] + piece.count[0]);
+    const std::byte* data = piece.data;
+    if (!piece.lasting || !is_packed(piece, variable.type)) {
+      if (m_used == m_buffers.size()) m_buffers.emplace_back();
+      std::byte* copy = m_buffers[m_used++].of_size(piece.elements() * bytes_of(variable.type));
+      pack(piece, variable.type, copy);
+      data = copy;
+    }
+    append_runs(*m_schema, m_layout, v, piece, data, m_runs);
+  }
+
+  /// The file has all its records before values are written: where MPI-IO writes gaps between runs, too, it reads zeros first.
+  void grow() {
+    std::uint64_t records = m_records; // a rank may have seen fewer
+    MPI_Allreduce(MPI_IN_PLACE, &records, 1, MPI_UINT64_T, MPI_MAX, m_comm);
+    const auto size = static_cast<MPI_Offset>(m_layout.file_size(records));
+    if (size > m_size) keep(MPI_File_set_size(m_file, size));
+    m_size = size;
+    m_size_records = records;
+  }
+
+  void write_pending() {
+    grow();
+    std::sort(m_runs.begin(), m_runs.end(), [](const Run& a, const Run& b) { return a.begin < b.begin; });
+    std::vector<int> sizes; // no run is longer than what one part holds, 1 GiB
+    std::vector<MPI_Aint> in_file, in_memory;
+    for (const Run& run : m_runs) {
+      sizes.push_back(static_cast<int>(run.size));
+      in_file.push_back(static_cast<MPI_Aint>(run.begin));
+      in_memory.push_back(0);
+      MPI_Get_address(run.data, &in_memory.back());
+      m_work.written_bytes += static_cast<std::int64_t>(run.size);
+    }
+    MPI_Datatype file_type = MPI_BYTE, memory_type = MPI_BYTE;
+    const int n = static_cast<int>(m_runs.size());
+    if (n > 0) {
+      MPI_Type_create_hindexed(n, sizes.data(), in_file.data(), MPI_BYTE, &file_type);
+      MPI_Type_create_hindexed(n, sizes.data(), in_memory.data(), MPI_BYTE, &memory_type);
+      MPI_Type_commit(&file_type);
+      MPI_Type_commit(&memory_type);
+    }
+    keep(MPI_File_set_view(m_file, 0, MPI_BYTE, file_type, "native", MPI_INFO_NULL));
+    errno = 0;
+    const int count = n > 0 ? 1 : 0;
+    keep(m_options.access == "independent" ? MPI_File_write_at(m_file, 0, MPI_BOTTOM, count, memory_type, MPI_STATUS_IGNORE)
+                                           : MPI_File_write_at_all(m_file, 0, MPI_BOTTOM, count, memory_type, MPI_STATUS_IGNORE));
+    m_work.written_operations += 1;
+    if (n > 0) {
+      MPI_Type_free(&file_type);
+      MPI_Type_free(&memory_type);
+    }
+    m_runs.clear();
+    m_used = 0;
+    m_quota.clear();
+  }
+
+  /// The other ranks go on: so must this one.
+  void keep(int status) {
+    if (status == MPI_SUCCESS || !m_error.empty()) return;
+    m_error = "file '" + m_path + "': expected to write; found: " + message(status) +
+              cause_of_failed_write(errno, m_path, m_quota.waiting());
+  }
+
+  MPI_Comm m_comm;
+  int m_rank = 0;
+  std::string m_path;
+  Options m_options;
+  MPI_File m_file = MPI_FILE_NULL;
+  const Schema* m_schema = nullptr;
+  RawLayout m_layout;
+  Quota m_quota;
+  std::size_t m_records = 0;        ///< that this rank has seen
+  std::uint64_t m_size_records = 0; ///< that the file has, and
+  MPI_Offset m_size = 0;            ///< its length
+  std::vector<Run> m_runs;
+  std::deque<Buffer> m_buffers; ///< puts come in the same order and sizes every record
+  std::size_t m_used = 0;
+  std::map<std::string, std::string> m_hints;
+  std::string m_error;
+  Work m_work;
+};
+
+} // namespace
+
+std::unique_ptr<Format> open_mpiio(MPI_Comm comm, const std::string& path, const Options& options) {
+  return std::make_unique<MpiIo>(comm, path, options);
+}
+
+} // namespace nunatak::io

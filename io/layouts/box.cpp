@@ -1,0 +1,78 @@
+// Parts, intersections and copies of boxes. See box.hpp.
+#include "io/layouts/box.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <functional>
+#include <numeric>
+
+namespace nunatak::io {
+
+std::size_t Box::elements() const { return std::accumulate(count.begin(), count.end(), std::size_t{1}, std::multiplies<>()); }
+
+Box meet(const Box& a, const Box& b) {
+  Box both = a;
+  for (std::size_t d = 0; d < a.start.size(); ++d) {
+    both.start[d] = std::max(a.start[d], b.start[d]);
+    const std::size_t end = std::min(a.start[d] + a.count[d], b.start[d] + b.count[d]);
+    both.count[d] = end > both.start[d] ? end - both.start[d] : 0;
+  }
+  return both;
+}
+
+Box hull(const Box& a, const Box& b) {
+  if (a.elements() == 0) return b;
+  if (b.elements() == 0) return a;
+  Box box = a;
+  for (std::size_t d = 0; d < a.start.size(); ++d) {
+    box.start[d] = std::min(a.start[d], b.start[d]);
+    box.count[d] = std::max(a.start[d] + a.count[d], b.start[d] + b.count[d]) - box.start[d];
+  }
+  return box;
+}
+
+namespace {
+
+/// Cut along dimension d, and the slices along the next one if they are still too large.
+void cut_along(std::size_t d, const Box& box, std::size_t limit, std::vector<Box>& parts) {
+  const std::size_t elements = box.elements();
+  if (elements == 0) return;
+  if (elements <= limit || d == box.count.size()) return parts.push_back(box);
+  const std::size_t step = std::max<std::size_t>(1, limit / (elements / box.count[d]));
+  for (std::size_t first = 0; first < box.count[d]; first += step) {
+    Box part = box;
+    part.start[d] += first;
+    part.count[d] = std::min(step, box.count[d] - first);
+    cut_along(d + 1, part, limit, parts);
+  }
+}
+
+} // namespace
+
+std::vector<Box> cut(const Box& box, std::size_t limit) {
+  std::vector<Box> parts;
+  cut_along(0, box, limit, parts);
+  return parts;
+}
+
+void copy(const Box& region, const Box& from_box, const std::byte* from, const Box& to_box, std::byte* to,
+          std::size_t element_bytes) {
+  const std::size_t rank = region.count.size(), elements = region.elements();
+  if (elements == 0) return;
+  const std::size_t row = rank == 0 ? 1 : region.count[rank - 1];
+  std::vector<std::size_t> index = region.start;
+  const auto offset = [&](const Box& box) {
+    std::size_t n = 0;
+    for (std::size_t d = 0; d < rank; ++d) n = n * box.count[d] + index[d] - box.start[d];
+    return n * element_bytes;
+  };
+  for (std::size_t n = elements / row; n > 0; --n) {
+    std::memcpy(to + offset(to_box), from + offset(from_box), row * element_bytes);
+    for (std::size_t d = rank; d-- > 1;) { // the next row: carry from the last dimension but one
+      if (++index[d - 1] < region.start[d - 1] + region.count[d - 1]) break;
+      index[d - 1] = region.start[d - 1];
+    }
+  }
+}
+
+} // namespace nunatak::io

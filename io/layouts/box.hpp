@@ -1,0 +1,33 @@
+// Boxes of indices and their values in row-major order: parts, intersections, copies. For the ways to read (read/*.cpp).
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+namespace nunatak::io {
+
+/// start[d] <= index < start[d] + count[d], slowest dimension first. Without dimensions: one element, a scalar.
+struct Box {
+  std::vector<std::size_t> start, count;
+
+  std::size_t elements() const;
+  bool operator==(const Box& other) const { return start == other.start && count == other.count; }
+};
+
+/// The indices that both boxes have; a box without elements if there are none.
+Box meet(const Box& a, const Box& b);
+
+/// The smallest box that contains both; the other one if one has no elements.
+Box hull(const Box& a, const Box& b);
+
+/// `box` in parts of at most `limit` elements (at least one), in row-major order. The values of every part are contiguous within
+/// those of `box`. Nothing for a box without elements.
+///
+///   limit 8 of a box 2 x 3 x 5:    aaaaa bbbbb ccccc  ddddd eeeee fffff      limit 10:  aaaaa aaaaa bbbbb  ccccc ccccc ddddd
+std::vector<Box> cut(const Box& box, std::size_t limit);
+
+/// Copy the values of `region`, which lies in both boxes, from the values of one box to those of another.
+void copy(const Box& region, const Box& from_box, const std::byte* from, const Box& to_box, std::byte* to,
+          std::size_t element_bytes);
+
+} // namespace nunatak::io

@@ -1,0 +1,103 @@
+// See exchange_plan.hpp.
+#include "io/layouts/exchange_plan.hpp"
+
+#include <algorithm>
+
+namespace nunatak::io {
+
+namespace {
+
+constexpr std::size_t aligned(std::size_t bytes) { return (bytes + 7) / 8 * 8; } // of the largest element
+
+bool do_meet(const Box& a, const Box& b) {
+  for (std::size_t d = 0; d < a.start.size(); ++d) {
+    if (a.start[d] >= b.start[d] + b.count[d] || b.start[d] >= a.start[d] + a.count[d]) return false;
+  }
+  return true;
+}
+
+/// What `rank` sends to aggregator `a`. `first_target`: of each group, place of its first box among the targets of `a`.
+std::vector<Transfer> transfers_between(int rank, std::size_t a, const Round& round,
+                                        const std::vector<std::size_t>& first_target = {}) {
+  std::vector<Transfer> transfers;
+  const auto& pieces = round.pieces[static_cast<std::size_t>(rank)];
+  for (std::size_t n = 0; n < pieces.size(); ++n) {
+    if (!pieces[n]) continue;
+    const std::vector<Box>& boxes = round.boxes[round.groups[n]][a];
+    for (std::size_t b = 0; b < boxes.size(); ++b) {
+      if (!do_meet(*pieces[n], boxes[b])) continue;
+      const std::size_t target = first_target.empty() ? 0 : first_target[round.groups[n]] + b;
+      transfers.push_back({n, target, meet(*pieces[n], boxes[b]), 0});
+    }
+  }
+  return transfers;
+}
+
+Channel make_channel(int rank, std::vector<Transfer> transfers, const Round& round) {
+  Channel channel{rank, std::move(transfers), 0};
+  for (Transfer& t : channel.transfers) {
+    t.offset = channel.bytes;
+    channel.bytes += aligned(t.box.elements() * bytes_of(round.types[round.groups[t.post]]));
+  }
+  return channel;
+}
+
+/// Boxes with gaps are replaced by the parts that the pieces have; then all get their places in the buffer.
+void finish_targets(Plan& plan, const Round& round) {
+  std::vector<std::vector<Transfer*>> into(plan.targets.size());
+  for (Channel& channel : plan.receives) {
+    for (Transfer& t : channel.transfers) into[t.target].push_back(&t);
+  }
+  for (Transfer& t : plan.own) into[t.target].push_back(&t);
+  std::vector<Target> targets;
+  for (std::size_t n = 0; n < into.size(); ++n) {
+    const Target& target = plan.targets[n];
+    std::size_t filled = 0;
+    for (const Transfer* t : into[n]) filled += t->box.elements();
+    if (filled == target.box.elements()) {
+      for (Transfer* t : into[n]) t->target = targets.size();
+      targets.push_back(target);
+      continue;
+    }
+    for (Transfer* t : into[n]) {
+      t->target = targets.size();
+      targets.push_back({target.group, t->box, 0});
+    }
+  }
+  for (Target& target : targets) {
+    target.offset = plan.target_bytes;
+    plan.target_bytes += aligned(target.box.elements() * bytes_of(round.types[target.group]));
+  }
+  plan.targets = std::move(targets);
+}
+
+} // namespace
+
+Plan make_plan(int rank, const std::vector<int>& aggregators, const Round& round) {
+  Plan plan;
+  for (std::size_t a = 0; a < aggregators.size(); ++a) {
+    if (aggregators[a] == rank) continue;
+    Channel channel = make_channel(aggregators[a], transfers_between(rank, a, round), round);
+    if (channel.bytes > 0) plan.sends.push_back(std::move(channel));
+  }
+  const auto self = std::find(aggregators.begin(), aggregators.end(), rank);
+  if (self == aggregators.end()) return plan;
+  const auto a = static_cast<std::size_t>(self - aggregators.begin());
+  std::vector<std::size_t> first_target;
+  for (std::size_t g = 0; g < round.boxes.size(); ++g) {
+    first_target.push_back(plan.targets.size());
+    for (const Box& box : round.boxes[g][a]) plan.targets.push_back({g, box, 0});
+  }
+  for (int r = 0; r < static_cast<int>(round.pieces.size()); ++r) {
+    std::vector<Transfer> transfers = transfers_between(r, a, round, first_target);
+    if (r == rank) {
+      plan.own = std::move(transfers);
+    } else if (!transfers.empty()) {
+      plan.receives.push_back(make_channel(r, std::move(transfers), round));
+    }
+  }
+  finish_targets(plan, round);
+  return plan;
+}
+
+} // namespace nunatak::io

@@ -1,0 +1,126 @@
+// See split_files.hpp.
+#include "io/layouts/split_files.hpp"
+
+#include "io/error.hpp"
+#include "io/layouts/partition.hpp"
+
+#include <algorithm>
+#include <cstdio>
+
+namespace nunatak::io {
+
+std::string piece_suffix(std::size_t n) {
+  char text[32];
+  std::snprintf(text, sizeof text, ".%04zu", n);
+  return text;
+}
+
+Schema piece_schema(const Schema& whole, std::size_t a, std::size_t n) {
+  const Rectangles rectangles(whole, n);
+  Schema piece = whole;
+  piece.attributes.emplace_back(pieces_attribute, static_cast<std::int32_t>(n));
+  for (std::size_t d = 0; d < whole.dimensions.size(); ++d) {
+    if (!rectangles.is_cut(d)) continue;
+    const Dimension& dimension = whole.dimensions[d];
+    const auto range = rectangles.range(d, a);
+    piece.dimensions[d].length = range.count;
+    const std::vector<std::int64_t> numbers = {1, static_cast<std::int64_t>(dimension.length),
+                                               static_cast<std::int64_t>(range.first + 1),
+                                               static_cast<std::int64_t>(range.first + range.count)};
+    const std::vector<std::int32_t> as_fms(numbers.begin(), numbers.end());
+    const bool is_short = std::vector<std::int64_t>(as_fms.begin(), as_fms.end()) == numbers;
+    const auto add = [&](std::vector<Attribute>& attributes, const std::string& name) {
+      if (is_short) {
+        attributes.emplace_back(name, as_fms);
+      } else {
+        attributes.emplace_back(name, numbers);
+      }
+    };
+    const auto coordinate = std::find_if(piece.variables.begin(), piece.variables.end(), [&](const Variable& v) {
+      return v.name == dimension.name && v.dimensions == std::vector<std::string>{dimension.name};
+    });
+    if (coordinate != piece.variables.end()) {
+      add(coordinate->attributes, decomposition_attribute);
+    } else {
+      add(piece.attributes, std::string(decomposition_attribute) + "_" + dimension.name);
+    }
+  }
+  return piece;
+}
+
+namespace {
+
+class SplitFiles final : public Format {
+public:
+  SplitFiles(MPI_Comm comm, std::string path, const Options& options, const std::vector<int>& aggregators, OpenOn* open)
+      : m_path(std::move(path)), m_options(options), m_aggregators(aggregators), m_open(open) {
+    int rank = 0;
+    MPI_Comm_rank(comm, &rank);
+    m_self = static_cast<std::size_t>(std::find(m_aggregators.begin(), m_aggregators.end(), rank) - m_aggregators.begin());
+  }
+
+  void define(const Schema& schema) override {
+    const std::size_t n = m_aggregators.size(), most = Rectangles::most(schema, n);
+    if (most > 0 && most < n) {
+      throw Error("file '" + m_path + "': layout file-per-aggregator: expected at most " + std::to_string(most) +
+                  " aggregators, so that each has a cell of every dimension that is cut, found " + std::to_string(n));
+    }
+    m_is_split = most > 0;
+    if (!m_is_split) m_aggregators.resize(1);
+    if (m_self >= m_aggregators.size()) return;
+    m_schema = m_is_split ? piece_schema(schema, m_self, n) : schema;
+    const Rectangles rectangles(schema, n);
+    for (std::size_t d = 0; d < schema.dimensions.size(); ++d) m_first.push_back(rectangles.range(d, m_self).first);
+    m_format = m_open(MPI_COMM_SELF, m_path + (m_is_split ? piece_suffix(m_self) : ""), m_options);
+    m_format->define(m_schema);
+  }
+
+  void post(std::size_t v, const Piece& piece) override {
+    if (!m_format) return;
+    Piece local = piece;
+    const Variable& variable = m_schema.variables[v];
+    for (std::size_t n = 0; n < variable.dimensions.size() && piece.elements() > 0; ++n)
+      local.start[n] -= m_first[m_schema.dimension(variable.dimensions[n])];
+    m_format->post(v, local);
+  }
+
+  void wait() override {
+    if (m_format) m_format->wait();
+  }
+  void flush() override {
+    if (m_format) m_format->flush();
+  }
+  void close() override {
+    if (m_format) m_format->close();
+  }
+  Work work() const override { return m_format ? m_format->work() : Work{}; }
+  std::map<std::string, std::string> hints() const override {
+    return m_format ? m_format->hints() : std::map<std::string, std::string>{};
+  }
+  std::vector<Part> parts() const override {
+    std::vector<Part> parts;
+    if (m_options.format == "null") return parts;
+    for (std::size_t a = 0; a < m_aggregators.size(); ++a) parts.push_back({m_is_split ? piece_suffix(a) : "", m_aggregators[a]});
+    return parts;
+  }
+
+private:
+  std::string m_path;
+  Options m_options;
+  std::vector<int> m_aggregators; ///< ranks
+  OpenOn* m_open;
+  std::size_t m_self = 0; ///< place of this rank among the aggregators, or beyond the last
+  bool m_is_split = true;
+  Schema m_schema;                  ///< of this rank's file
+  std::vector<std::size_t> m_first; ///< of each dimension: index in the whole of the first one here
+  std::unique_ptr<Format> m_format; ///< on aggregators
+};
+
+} // namespace
+
+std::unique_ptr<Format> make_split_files(MPI_Comm comm, const std::string& path, const Options& options,
+                                         const std::vector<int>& aggregators, OpenOn* open) {
+  return std::make_unique<SplitFiles>(comm, path, options, aggregators, open);
+}
+
+} // namespace nunatak::io

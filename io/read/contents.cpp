@@ -1,0 +1,201 @@
+// Header of a NetCDF file, read with serial NetCDF-C and sent in one message. See contents.hpp.
+#include "io/read/contents.hpp"
+
+#include "io/error.hpp"
+#include "io/read/classic_header.hpp"
+
+#include <netcdf.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <filesystem>
+#include <type_traits>
+
+namespace nunatak::io {
+
+namespace {
+
+void check(int status, const std::string& path, const std::string& what) {
+  if (status != NC_NOERR) throw Error("file '" + path + "': " + what + "; found: " + nc_strerror(status));
+}
+
+bool is_number(nc_type type) { return type >= NC_BYTE && type <= NC_UINT64 && type != NC_CHAR; }
+
+Contents::Attribute attribute_of(int nc, int variable, int number, const std::string& path) {
+  char name[NC_MAX_NAME + 1] = {}, type_name[NC_MAX_NAME + 1] = {};
+  nc_type type = NC_NAT;
+  Contents::Attribute a;
+  check(nc_inq_attname(nc, variable, number, name), path, "name of an attribute");
+  const std::string what = std::string("attribute '") + name + "'";
+  check(nc_inq_att(nc, variable, name, &type, &a.length), path, what);
+  check(nc_inq_type(nc, type, type_name, nullptr), path, what);
+  a.name = name;
+  a.type = type_name;
+  a.is_text = type == NC_CHAR || (type == NC_STRING && a.length == 1);
+  a.is_number = is_number(type);
+  if (type == NC_CHAR) {
+    a.text.resize(a.length);
+    check(nc_get_att_text(nc, variable, name, a.text.data()), path, what);
+  } else if (a.is_text) {
+    char* value = nullptr;
+    check(nc_get_att_string(nc, variable, name, &value), path, what);
+    a.text = value != nullptr ? value : "";
+    nc_free_string(1, &value);
+  } else if (a.is_number) {
+    a.numbers.resize(a.length);
+    check(nc_get_att_double(nc, variable, name, a.numbers.data()), path, what);
+    if (type == NC_FLOAT || type == NC_DOUBLE) {
+      for (const double v : a.numbers) {
+        if (v == std::trunc(v) && std::fabs(v) < 0x1p63) a.integers.push_back(static_cast<std::int64_t>(v));
+      }
+    } else {
+      std::vector<long long> integers(a.length);
+      const int status = nc_get_att_longlong(nc, variable, name, integers.data());
+      if (status == NC_ERANGE) return a; // beyond 64 bits with a sign
+      check(status, path, what);
+      a.integers.assign(integers.begin(), integers.end());
+    }
+  }
+  return a;
+}
+
+std::vector<Contents::Attribute> attributes_of(int nc, int variable, const std::string& path) {
+  int n = 0;
+  check(variable == NC_GLOBAL ? nc_inq_natts(nc, &n) : nc_inq_varnatts(nc, variable, &n), path, "number of attributes");
+  std::vector<Contents::Attribute> attributes;
+  for (int number = 0; number < n; ++number) attributes.push_back(attribute_of(nc, variable, number, path));
+  return attributes;
+}
+
+// One description of what is in a message, for both directions: Out appends, In takes.
+struct Out {
+  std::vector<char> bytes;
+  template <class T> void number(const T& value) {
+    const char* first = reinterpret_cast<const char*>(&value);
+    bytes.insert(bytes.end(), first, first + sizeof value);
+  }
+  template <class V> void size(const V& values) { number(values.size()); }
+};
+struct In {
+  std::vector<char> bytes;
+  std::size_t at = 0;
+  template <class T> void number(T& value) {
+    std::memcpy(&value, bytes.data() + at, sizeof value);
+    at += sizeof value;
+  }
+  template <class V> void size(V& values) {
+    std::size_t n = 0;
+    number(n);
+    values.resize(n);
+  }
+};
+
+/// Numbers, texts, and lists of them.
+template <class M, class T> void pass(M& message, T& value) {
+  if constexpr (std::is_arithmetic_v<std::remove_const_t<T>>) {
+    message.number(value);
+  } else {
+    message.size(value);
+    for (auto& element : value) pass(message, element);
+  }
+}
+
+template <class M, class A> void pass_attributes(M& message, A& attributes) {
+  message.size(attributes);
+  for (auto& a : attributes) {
+    pass(message, a.name), pass(message, a.type), pass(message, a.length), pass(message, a.is_text), pass(message, a.is_number);
+    pass(message, a.text), pass(message, a.numbers), pass(message, a.integers);
+  }
+}
+
+template <class M, class C> void pass_contents(M& message, C& contents) {
+  message.size(contents.dimensions);
+  for (auto& d : contents.dimensions) pass(message, d.name), pass(message, d.length), pass(message, d.unlimited);
+  message.size(contents.variables);
+  for (auto& v : contents.variables) {
+    pass(message, v.name), pass(message, v.type), pass(message, v.nc_type), pass(message, v.axes);
+    pass_attributes(message, v.attributes);
+  }
+  pass_attributes(message, contents.attributes);
+  pass(message, contents.record_dimension);
+  pass(message, contents.is_hdf5);
+}
+
+} // namespace
+
+NcFile::NcFile(const std::string& path) {
+  const auto fail = [&](const std::string& what) { throw Error("file '" + path + "': " + what); };
+  std::error_code ignored;
+  if (!std::filesystem::exists(path, ignored)) {
+    fail(std::filesystem::exists(path + ".0000", ignored)
+             ? "no such file; found pieces of a file per aggregator: join them with nunatak-join"
+             : "no such file");
+  }
+  if (!std::filesystem::is_regular_file(path, ignored)) fail("expected a NetCDF file, found something that is not a file");
+  const auto needed = classic_file_size(path);
+  const std::uint64_t found = std::filesystem::file_size(path);
+  if (needed && found < *needed) {
+    fail("truncated: its header promises " + std::to_string(*needed) + " bytes, found " + std::to_string(found));
+  }
+  check(nc_open(path.c_str(), NC_NOWRITE, &m_id), path,
+        "expected a complete NetCDF file (classic, CDF-2, CDF-5 or NetCDF-4/HDF5)");
+}
+
+NcFile::~NcFile() { nc_close(m_id); }
+
+Contents contents_of(const NcFile& file, const std::string& path) {
+  const int nc = file.id();
+  Contents contents;
+  int n_dimensions = 0, n_variables = 0, n_unlimited = 0, format = 0;
+  char name[NC_MAX_NAME + 1] = {};
+  check(nc_inq_format(nc, &format), path, "format");
+  contents.is_hdf5 = format == NC_FORMAT_NETCDF4 || format == NC_FORMAT_NETCDF4_CLASSIC;
+  check(nc_inq_dimids(nc, &n_dimensions, nullptr, 0), path, "dimensions");
+  std::vector<int> ids(static_cast<std::size_t>(n_dimensions));
+  check(nc_inq_dimids(nc, &n_dimensions, ids.data(), 0), path, "dimensions");
+  check(nc_inq_unlimdims(nc, &n_unlimited, nullptr), path, "unlimited dimensions");
+  std::vector<int> unlimited(static_cast<std::size_t>(n_unlimited));
+  check(nc_inq_unlimdims(nc, &n_unlimited, unlimited.data()), path, "unlimited dimensions");
+  int record_id = -1;
+  check(nc_inq_unlimdim(nc, &record_id), path, "unlimited dimension");
+  for (const int id : ids) {
+    std::size_t length = 0;
+    check(nc_inq_dim(nc, id, name, &length), path, "a dimension");
+    if (id == record_id) contents.record_dimension = static_cast<int>(contents.dimensions.size());
+    contents.dimensions.push_back({name, length, std::find(unlimited.begin(), unlimited.end(), id) != unlimited.end()});
+  }
+  check(nc_inq_nvars(nc, &n_variables), path, "number of variables");
+  for (int id = 0; id < n_variables; ++id) {
+    Contents::Variable v;
+    int rank = 0;
+    check(nc_inq_varname(nc, id, name), path, "name of a variable");
+    v.name = name;
+    check(nc_inq_vartype(nc, id, &v.nc_type), path, "type of '" + v.name + "'");
+    check(nc_inq_type(nc, v.nc_type, name, nullptr), path, "type of '" + v.name + "'");
+    v.type = name;
+    check(nc_inq_varndims(nc, id, &rank), path, "dimensions of '" + v.name + "'");
+    std::vector<int> of_v(static_cast<std::size_t>(rank));
+    check(nc_inq_vardimid(nc, id, of_v.data()), path, "dimensions of '" + v.name + "'");
+    for (const int d : of_v) v.axes.push_back(static_cast<std::size_t>(std::find(ids.begin(), ids.end(), d) - ids.begin()));
+    v.attributes = attributes_of(nc, id, path);
+    contents.variables.push_back(std::move(v));
+  }
+  contents.attributes = attributes_of(nc, NC_GLOBAL, path);
+  return contents;
+}
+
+void broadcast(Contents& contents, MPI_Comm comm) {
+  int rank = 0;
+  MPI_Comm_rank(comm, &rank);
+  Out out;
+  if (rank == 0) pass_contents(out, static_cast<const Contents&>(contents));
+  In in{std::move(out.bytes)};
+  std::int64_t size = static_cast<std::int64_t>(in.bytes.size());
+  MPI_Bcast(&size, 1, MPI_INT64_T, 0, comm);
+  in.bytes.resize(static_cast<std::size_t>(size));
+  MPI_Bcast(in.bytes.data(), static_cast<int>(size), MPI_CHAR, 0, comm);
+  if (rank != 0) pass_contents(in, contents);
+}
+
+} // namespace nunatak::io

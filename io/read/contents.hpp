@@ -1,0 +1,66 @@
+// What a NetCDF file holds: dimensions, variables, attributes with their values; everything but the values of variables.
+//
+// Read once from an open file and kept, so that a rank that never opens the file can have it by a message. Used by reader.cpp and
+// the ways to read behind it (read/source.hpp).
+#pragma once
+
+#include <mpi.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace nunatak::io {
+
+/// A file that serial NetCDF-C has opened for reading on this rank alone.
+class NcFile {
+public:
+  /// Error if the file is missing, cannot be read, is not NetCDF or is shorter than its header says.
+  explicit NcFile(const std::string& path);
+  ~NcFile();
+  NcFile(const NcFile&) = delete;
+  NcFile& operator=(const NcFile&) = delete;
+
+  int id() const { return m_id; }
+
+private:
+  int m_id = -1;
+};
+
+struct Contents {
+  struct Dimension {
+    std::string name;
+    std::size_t length = 0;
+    bool unlimited = false;
+  };
+  struct Attribute {
+    std::string name;
+    std::string type;                   ///< "char", "double", ...
+    std::size_t length = 0;             ///< characters, numbers or strings
+    bool is_text = false;               ///< characters, or one string
+    bool is_number = false;             ///< one or more numbers
+    std::string text;                   ///< if text
+    std::vector<double> numbers;        ///< if numbers
+    std::vector<std::int64_t> integers; ///< the whole numbers among them that 64 bits hold, exact
+  };
+  struct Variable {
+    std::string name;
+    std::string type;                  ///< as of attributes
+    int nc_type = 0;                   ///< NetCDF's number of the type
+    std::vector<std::size_t> axes;     ///< indices of dimensions, slowest first
+    std::vector<Attribute> attributes; ///< in the order of the file
+  };
+  std::vector<Dimension> dimensions;
+  std::vector<Variable> variables; ///< the index is NetCDF-C's and PnetCDF's id
+  std::vector<Attribute> attributes;
+  int record_dimension = -1; ///< the (first) unlimited dimension
+  bool is_hdf5 = false;      ///< NetCDF-4; else classic
+};
+
+Contents contents_of(const NcFile& file, const std::string& path);
+
+/// Those of rank 0 on every rank. Collective: two broadcasts.
+void broadcast(Contents& contents, MPI_Comm comm);
+
+} // namespace nunatak::io

@@ -1,0 +1,135 @@
+// Reading, way `parallel`: all ranks open the file together and read their boxes in collective calls. See read/source.hpp.
+//
+// Classic files (CDF-1, 2, 5) by PnetCDF, NetCDF-4 by NetCDF-C over parallel HDF5. Rank 0 first reads the header with serial
+// NetCDF-C and tells it the others: so both libraries are asked for values only, and a file that cannot be read is refused before
+// anything collective begins. A box of more than ReadOptions::call_bytes is read in several calls; all ranks make as many as the
+// one that needs most. For PnetCDF a rank that needs nothing (more) has an empty box. HDF5 gets one value that nobody looks at:
+// of a variable that was never written, HDF5 1.10 gives fill values at once to ranks that ask for some, and keeps a rank that
+// asks for none waiting for them in a reduction.
+#include "io/error.hpp"
+#include "io/read/source.hpp"
+
+#include <netcdf.h>
+#include <netcdf_par.h>
+#include <pnetcdf.h>
+
+#include <algorithm>
+#include <exception>
+
+namespace nunatak::io {
+
+namespace {
+
+MPI_Datatype mpi_type_of(nc_type type) {
+  switch (type) {
+  case NC_BYTE:
+    return MPI_SIGNED_CHAR;
+  case NC_UBYTE:
+    return MPI_UNSIGNED_CHAR;
+  case NC_SHORT:
+    return MPI_SHORT;
+  case NC_USHORT:
+    return MPI_UNSIGNED_SHORT;
+  case NC_INT:
+    return MPI_INT;
+  case NC_UINT:
+    return MPI_UNSIGNED;
+  case NC_INT64:
+    return MPI_LONG_LONG_INT;
+  case NC_UINT64:
+    return MPI_UNSIGNED_LONG_LONG;
+  case NC_FLOAT:
+    return MPI_FLOAT;
+  case NC_DOUBLE:
+    return MPI_DOUBLE;
+  }
+  return MPI_DATATYPE_NULL;
+}
+
+class Parallel final : public ReadSource {
+public:
+  Parallel(const std::string& path, MPI_Comm comm, const ReadOptions& options)
+      : m_path(path), m_comm(comm), m_call_bytes(options.call_bytes), m_exceptions(std::uncaught_exceptions()) {
+    int rank = 0;
+    MPI_Comm_rank(comm, &rank);
+    agree(comm, [&] {
+      if (rank == 0) m_contents = contents_of(NcFile(path), path);
+    });
+    broadcast(m_contents, comm);
+    MPI_Info info = MPI_INFO_NULL;
+    MPI_Info_create(&info);
+    for (const auto& [key, value] : options.hints) MPI_Info_set(info, key.c_str(), value.c_str());
+    const int status = m_contents.is_hdf5 ? nc_open_par(path.c_str(), NC_NOWRITE, comm, info, &m_ncid)
+                                          : ncmpi_open(comm, path.c_str(), NC_NOWRITE, info, &m_ncid);
+    MPI_Info_free(&info);
+    agree(comm, [&] {
+      if (status != NC_NOERR) throw Error("file '" + path + "': expected to open it on all ranks; found: " + words(status));
+      if (!m_contents.is_hdf5) return;
+      for (std::size_t v = 0; v < m_contents.variables.size(); ++v) {
+        const int access = nc_var_par_access(m_ncid, static_cast<int>(v), NC_COLLECTIVE);
+        if (access != NC_NOERR) throw Error("file '" + path + "': expected collective access; found: " + words(access));
+      }
+    });
+  }
+
+  /// To close is collective. While an exception unwinds the stack, perhaps of this rank only, nobody else may come: the file
+  /// then stays open until the program ends.
+  ~Parallel() override {
+    if (std::uncaught_exceptions() > m_exceptions) return;
+    if (m_contents.is_hdf5) {
+      nc_close(m_ncid);
+    } else {
+      ncmpi_close(m_ncid);
+    }
+  }
+
+  void read(std::size_t v, const Box& box, std::size_t bytes, std::byte* values) override {
+    const double begin = MPI_Wtime();
+    const std::vector<Box> parts = cut(box, std::max<std::size_t>(1, m_call_bytes / bytes));
+    const std::size_t rank = box.start.size();
+    const Box nothing{std::vector<std::size_t>(rank, 0), std::vector<std::size_t>(rank, m_contents.is_hdf5 ? 1 : 0)};
+    std::uint64_t calls = parts.size();
+    MPI_Allreduce(MPI_IN_PLACE, &calls, 1, MPI_UINT64_T, MPI_MAX, m_comm);
+    std::string error;
+    for (std::size_t n = 0; n < calls; ++n) {
+      const bool needed = n < parts.size();
+      const Box& part = needed ? parts[n] : nothing;
+      const std::size_t size = needed ? part.elements() * bytes : 0;
+      std::byte unused[8];
+      const int status = get(static_cast<int>(v), part, needed ? values : unused);
+      if (status != NC_NOERR && error.empty()) {
+        error = read_failure(m_path, m_contents.variables[v].name, part, words(status));
+      }
+      values += size;
+      m_statistics.bytes += static_cast<std::int64_t>(size);
+      m_statistics.operations += 1;
+    }
+    m_statistics.read_seconds += MPI_Wtime() - begin;
+    if (!error.empty()) throw Error(error);
+  }
+
+private:
+  std::string words(int status) const { return m_contents.is_hdf5 ? nc_strerror(status) : ncmpi_strerror(status); }
+
+  /// Collective.
+  int get(int v, const Box& part, std::byte* values) const {
+    if (m_contents.is_hdf5) return nc_get_vara(m_ncid, v, part.start.data(), part.count.data(), values);
+    const std::vector<MPI_Offset> start(part.start.begin(), part.start.end()), count(part.count.begin(), part.count.end());
+    return ncmpi_get_vara_all(m_ncid, v, start.data(), count.data(), values, static_cast<MPI_Offset>(part.elements()),
+                              mpi_type_of(m_contents.variables[static_cast<std::size_t>(v)].nc_type));
+  }
+
+  std::string m_path;
+  MPI_Comm m_comm;
+  std::size_t m_call_bytes;
+  int m_exceptions; ///< under way when this object was made
+  int m_ncid = -1;
+};
+
+} // namespace
+
+std::unique_ptr<ReadSource> read_parallel(const std::string& path, MPI_Comm comm, const ReadOptions& options) {
+  return std::make_unique<Parallel>(path, comm, options);
+}
+
+} // namespace nunatak::io

@@ -1,0 +1,42 @@
+// The seam between a Reader (reader.hpp), which checks and converts, and the ways to read, which touch the file.
+//
+// One ReadSource object is one open file. To open and to read are collective. Both may throw on some ranks only, but have taken
+// part in their own collective calls first: the Reader lets the ranks agree on the error afterwards. One file per way:
+// read/each.cpp, read/serial.cpp, read/parallel.cpp.
+#pragma once
+
+#include "io/layouts/box.hpp"
+#include "io/read/contents.hpp"
+#include "io/read/options.hpp"
+
+#include <mpi.h>
+
+#include <memory>
+#include <string>
+
+namespace nunatak::io {
+
+class ReadSource {
+public:
+  virtual ~ReadSource() = default;
+
+  /// The values of a box of variable `v` (an index of contents().variables), row-major, as they are in the file: `bytes` of its
+  /// type each. The box lies within the variable, whose type is one of numbers. Boxes of ranks may differ, overlap, be empty.
+  virtual void read(std::size_t v, const Box& box, std::size_t bytes, std::byte* values) = 0;
+
+  const Contents& contents() const { return m_contents; }
+  const ReadStatistics& statistics() const { return m_statistics; }
+
+protected:
+  Contents m_contents;
+  ReadStatistics m_statistics; ///< but for the seconds of the opening, which the Reader knows
+};
+
+std::unique_ptr<ReadSource> read_each(const std::string& path, const ReadOptions& options);
+std::unique_ptr<ReadSource> read_serial(const std::string& path, MPI_Comm comm, const ReadOptions& options);
+std::unique_ptr<ReadSource> read_parallel(const std::string& path, MPI_Comm comm, const ReadOptions& options);
+
+/// "file 'thk.nc': variable 'thk': expected 3 values at (0, 2) of (1, 3); found: ..."
+std::string read_failure(const std::string& path, const std::string& variable, const Box& box, const std::string& found);
+
+} // namespace nunatak::io

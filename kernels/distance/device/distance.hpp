@@ -1,0 +1,135 @@
+// Distances by tiles, wholly on the execution space (see distance.hpp): the solver for a GPU.
+//
+//   +----+----+----+      1. A patch is cut into tiles of 32 x 32 cells. One team loads a tile and the ring of cells around it
+//   |    | <- | *  |         into its scratch memory and sweeps there, along rows and along columns in turn, until nothing
+//   +----+----+-|--+         changes: a thread has a row (column) to itself and goes through it to and fro, so that no two
+//   |    |    | v  |         threads touch the same cell.
+//   +----+----+----+      2. What changed is written back. A tile beside it is put on the list if a better offer reaches it.
+//                         3. The listed tiles are next, until the list is empty. Then border cells are exchanged between patches,
+//                            and tiles that get a better offer are listed. Whether anything has changed anywhere is asked
+//                            only after 4, 8, 16, ... of these rounds: rounds too many cost nothing but their messages.
+//
+// Every value is the length of a path and values only decrease, so that the order of tiles and threads does not matter: where no
+// offer is better the values are the distances, the same bits as those of the other solvers. All fields and all local ranks share
+// one list, hence the launches. A value travels one tile per launch: a path through n tiles needs n launches. (A launch for each
+// cell of the path, as in a search by levels, would be 32 times as many.) The host sees the length of the list and the border
+// cells, which have a buffer of their own; the fields are not touched by it.
+#pragma once
+
+#include "kernels/distance/device/tiles.hpp"
+#include "kernels/distance/types.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace nunatak {
+
+namespace device_distance {
+
+/// f(patch, n, cell, ghost) for border cell n of each patch, n as a place in its buffer.
+template <class F> void for_each_border_cell(const char* label, const Kokkos::View<FieldPatch*, Mem>& patches, const F& f) {
+  const Kokkos::TeamPolicy<Exec> policy(static_cast<int>(patches.extent(0)), Kokkos::AUTO);
+  Kokkos::parallel_for(
+      label, policy, KOKKOS_LAMBDA(const Kokkos::TeamPolicy<Exec>::member_type& team) {
+        const FieldPatch p = patches(team.league_rank());
+        Kokkos::parallel_for(Kokkos::TeamThreadRange(team, p.border.size()), [&](int n) {
+          int cell = 0, ghost = 0;
+          p.border.find(n, cell, ghost);
+          f(p, n * p.stride, cell, ghost);
+        });
+      });
+}
+
+/// The fields of all local ranks, and their tiles.
+struct Tiles {
+  Kokkos::View<FieldPatch*, Mem> patches;
+  Kokkos::View<int*, Mem> patch_of_tile;
+  TileList now, next;
+};
+
+inline Tiles make_tiles(const Ranks& ranks, const DistanceFields& fields, const BorderExchange<int>& border) {
+  Tiles tiles;
+  const auto count = static_cast<int>(fields.size());
+  tiles.patches = Kokkos::View<FieldPatch*, Mem>("distances: patches", ranks.local_size() * count);
+  int total = 0;
+  std::vector<int> patch_of_tile;
+  for (int r = 0; r < ranks.local_size(); ++r) {
+    const Patch p = ranks.patch(r);
+    const int tiles_x = (p.xm + tile - 1) / tile, tiles_y = (p.ym + tile - 1) / tile;
+    for (int f = 0; f < count; ++f) {
+      tiles.patches(r * count + f) = {fields[f][r].data(), {p.xm, p.ym}, tiles_x, total, border.data(r) + f, count};
+      total += tiles_x * tiles_y;
+      patch_of_tile.resize(static_cast<std::size_t>(total), r * count + f);
+    }
+  }
+  tiles.patch_of_tile = Kokkos::View<int*, Mem>("distances: patch of tile", total);
+  std::copy(patch_of_tile.begin(), patch_of_tile.end(), tiles.patch_of_tile.data());
+  const Kokkos::View<int*, WorkMem> listed("distances: is a tile listed", total);
+  for (TileList* list : {&tiles.now, &tiles.next}) {
+    *list = {Kokkos::View<int*, WorkMem>("distances: tiles", total), listed, Kokkos::View<int, WorkMem>("distances: tiles")};
+  }
+  return tiles;
+}
+
+/// List all tiles; no offers from ghosts.
+inline void start(const Tiles& tiles) {
+  const TileList list = tiles.next;
+  const auto total = static_cast<int>(tiles.patch_of_tile.extent(0));
+  Kokkos::parallel_for(
+      "distances: all tiles", Kokkos::RangePolicy<Exec>(0, total), KOKKOS_LAMBDA(int t) { list.add(t); });
+  for_each_border_cell(
+      "distances: close ghosts", tiles.patches, KOKKOS_LAMBDA(const FieldPatch& p, int, int, int ghost) { p.d[ghost] = -1; });
+}
+
+/// Relax the listed tiles, and those that they list, until nothing changes within the patches. True if there was one.
+inline bool relax(Tiles& tiles) {
+  const auto bytes = Kokkos::PerTeam(static_cast<int>(RelaxTile::Scratch::shmem_size()));
+  for (bool any = false;; any = true) {
+    int listed = 0;
+    Kokkos::deep_copy(listed, tiles.next.count);
+    if (listed == 0) return any;
+    std::swap(tiles.now, tiles.next);
+    Kokkos::deep_copy(Exec(), tiles.next.count, 0);
+    Kokkos::parallel_for("distances: tiles", RelaxTile::Policy(listed, threads).set_scratch_size(0, bytes),
+                         RelaxTile{tiles.patches, tiles.patch_of_tile, tiles.now, tiles.next});
+  }
+}
+
+/// Exchange border cells, and list the tiles that get a better offer from beyond their patch. (A cell at the edge of the domain
+/// finds its own value in the buffer, which is no offer.)
+inline void exchange(const Tiles& tiles, BorderExchange<int>& border) {
+  for_each_border_cell(
+      "distances: border cells", tiles.patches,
+      KOKKOS_LAMBDA(const FieldPatch& p, int n, int cell, int) { p.buffer[n] = p.d[cell]; });
+  border.exchange();
+  const TileList list = tiles.next;
+  for_each_border_cell(
+      "distances: offers", tiles.patches, KOKKOS_LAMBDA(const FieldPatch& p, int n, int cell, int ghost) {
+        p.d[ghost] = p.buffer[n];
+        if (accepts(p.d[cell], p.d[ghost])) list.add(p.tile_of(cell));
+      });
+}
+
+} // namespace device_distance
+
+/// The distances. The grid must not be periodic. `fields` are in Mem and are read and written by loops only.
+/// Communicates: per round one message to each neighbour on a side; after 4, 8, 16, ... rounds one maximum.
+inline DistanceReport device_distances(Ranks& ranks, const DistanceFields& fields, const DistanceMaxima& maxima) {
+  BorderExchange<int> border(ranks, static_cast<int>(fields.size()));
+  device_distance::Tiles tiles = device_distance::make_tiles(ranks, fields, border);
+  device_distance::start(tiles);
+  device_distance::relax(tiles);
+  DistanceReport report;
+  std::vector<char> changed(static_cast<std::size_t>(ranks.local_size()), 0);
+  int until = ranks.decomposition().size() == 1 ? 0 : 4;
+  do {
+    for (; report.rounds < until; ++report.rounds) {
+      device_distance::exchange(tiles, border);
+      std::fill(changed.begin(), changed.end(), device_distance::relax(tiles) ? 1 : 0);
+    }
+    until *= 2;
+  } while (anything_changed(ranks, changed, maxima, report));
+  return report;
+}
+
+} // namespace nunatak

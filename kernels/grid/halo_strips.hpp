@@ -1,0 +1,81 @@
+// Geometry of the ghost exchange: which cells go to which of the eight neighbours, as view indices.
+// Shared by the MPI and the virtual exchange, so that both move the same cells.
+//
+//        dx=-1  0  +1
+//   dy=+1   6   7   8      A message in direction d carries the owned strip (or corner cell) that touches that side; the
+//   dy= 0   3   .   5      receiver puts it into its ghosts on the opposite side.
+//   dy=-1   0   1   2
+#pragma once
+
+#include "kernels/grid/patch.hpp"
+
+#include <cstddef>
+#include <cstring>
+#include <vector>
+
+namespace nunatak {
+
+struct Strip {
+  int j0, j1, i0, i1; ///< half-open ranges of view indices
+  std::size_t cells() const { return static_cast<std::size_t>(j1 - j0) * static_cast<std::size_t>(i1 - i0); }
+};
+
+/// Owned cells of `p` that the neighbour in direction (dx, dy) needs.
+inline Strip owned_strip(const Patch& p, int dx, int dy) {
+  return {dy == 1 ? p.ym : 1, dy == -1 ? 2 : p.ym + 1, dx == 1 ? p.xm : 1, dx == -1 ? 2 : p.xm + 1};
+}
+
+/// Ghosts of `p` in direction (dx, dy).
+inline Strip ghost_strip(const Patch& p, int dx, int dy) {
+  return {dy == 1    ? p.ym + 1
+          : dy == -1 ? 0
+                     : 1,
+          dy == 1    ? p.ym + 2
+          : dy == -1 ? 1
+                     : p.ym + 1,
+          dx == 1    ? p.xm + 1
+          : dx == -1 ? 0
+                     : 1,
+          dx == 1    ? p.xm + 2
+          : dx == -1 ? 1
+                     : p.xm + 1};
+}
+
+/// Append the cells of a strip to a buffer / take them from it. `data`: a ghosted array of `cell_bytes` per cell.
+inline std::byte* pack(const Patch& p, const Strip& s, const std::byte* data, std::size_t cell_bytes, std::byte* out) {
+  const std::size_t row = static_cast<std::size_t>(p.xm + 2) * cell_bytes,
+                    bytes = static_cast<std::size_t>(s.i1 - s.i0) * cell_bytes;
+  for (int j = s.j0; j < s.j1; ++j, out += bytes) {
+    std::memcpy(out, data + static_cast<std::size_t>(j) * row + static_cast<std::size_t>(s.i0) * cell_bytes, bytes);
+  }
+  return out;
+}
+
+inline const std::byte* unpack(const Patch& p, const Strip& s, std::byte* data, std::size_t cell_bytes, const std::byte* in) {
+  const std::size_t row = static_cast<std::size_t>(p.xm + 2) * cell_bytes,
+                    bytes = static_cast<std::size_t>(s.i1 - s.i0) * cell_bytes;
+  for (int j = s.j0; j < s.j1; ++j, in += bytes) {
+    std::memcpy(data + static_cast<std::size_t>(j) * row + static_cast<std::size_t>(s.i0) * cell_bytes, in, bytes);
+  }
+  return in;
+}
+
+/// Fill the ghosts beyond the domain edges that are not periodic with the nearest owned cell (call it after the exchange:
+/// at the end of an edge it copies ghosts that the exchange has filled).
+inline void replicate_edges(const Decomposition& d, const Patch& p, std::byte* data, std::size_t cell_bytes) {
+  const std::size_t row = static_cast<std::size_t>(p.xm + 2) * cell_bytes;
+  const auto at = [&](int j, int i) {
+    return data + static_cast<std::size_t>(j) * row + static_cast<std::size_t>(i) * cell_bytes;
+  };
+  for (int side = 0; side < 2 && !d.periodic_x; ++side) {
+    if (side == 0 ? p.xs > 0 : p.xs + p.xm < p.Mx) continue;
+    const int ghost = side == 0 ? 0 : p.xm + 1, cell = side == 0 ? 1 : p.xm;
+    for (int j = 0; j < p.ym + 2; ++j) std::memcpy(at(j, ghost), at(j, cell), cell_bytes);
+  }
+  for (int side = 0; side < 2 && !d.periodic_y; ++side) {
+    if (side == 0 ? p.ys > 0 : p.ys + p.ym < p.My) continue;
+    std::memcpy(at(side == 0 ? 0 : p.ym + 1, 0), at(side == 0 ? 1 : p.ym, 0), row);
+  }
+}
+
+} // namespace nunatak

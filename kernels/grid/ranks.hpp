@@ -1,0 +1,119 @@
+// The one door through which a parallel algorithm talks to other ranks.
+//
+// An algorithm is written over the *local ranks* of this process and a `Ranks`: with MPI there is one local rank per process
+// (miniapp/base/mpi_ranks.hpp); VirtualRanks (kernels/grid/virtual_ranks.hpp) holds P x Q of them in one process, so that the
+// same code can be tested at 4096 ranks on a laptop. Everything that is sent is counted.
+//
+// Every function is collective: all ranks call it, in the same order.
+#pragma once
+
+#include "kernels/grid/array.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+namespace nunatak {
+
+/// A ghosted array of any type, seen by the ghost exchange as bytes.
+struct Ghosted {
+  std::byte* data = nullptr;
+  std::size_t cell_bytes = 0; ///< bytes per cell: sizeof(T), times Mz for columns
+
+  template <class T> Ghosted(const Array2<T>& a) : data(reinterpret_cast<std::byte*>(a.data())), cell_bytes(sizeof(T)) {}
+  template <class T>
+  Ghosted(const Array3<T>& a) : data(reinterpret_cast<std::byte*>(a.data())), cell_bytes(sizeof(T) * a.extent(2)) {}
+};
+
+/// What an algorithm has sent so far, on this process.
+struct Traffic {
+  std::int64_t exchanges = 0;        ///< rounds of ghost exchange
+  std::int64_t messages = 0;         ///< point-to-point messages sent
+  std::int64_t bytes = 0;            ///< payload of these messages
+  std::int64_t collectives = 0;      ///< reductions, gathers, scatters
+  std::int64_t collective_bytes = 0; ///< what this process gives to them, or gets from a scatter
+  std::int64_t lagged = 0;           ///< reductions that did not block (Group::start_max)
+  std::int64_t work = 0;             ///< what algorithms have said of their work (Ranks::work)
+};
+
+/// Numbers for another rank, or from it.
+struct Packet {
+  int rank = 0;
+  std::vector<int> words;
+};
+
+/// Some of the ranks, who talk among themselves: the others need not know. Its members all know who is a member.
+/// All functions are collective over the members. Arguments have an entry per local rank; those of others are not read.
+class Group {
+public:
+  explicit Group(std::vector<int> members) : m_members(std::move(members)) {}
+  virtual ~Group() = default;
+  const std::vector<int>& members() const { return m_members; } ///< global ranks, ascending
+
+  /// Start the maximum of `values[local]` over the members, and go on; the result comes later. One at a time.
+  virtual void start_max(const std::vector<std::int64_t>& values) = 0;
+  virtual std::int64_t finish_max() = 0;
+
+  /// What each member contributes, by position in members(), on the member of position `root` (empty on the others).
+  virtual std::vector<std::vector<int>> gather(int root, const std::vector<std::vector<int>>& contributions) = 0;
+  /// Each local rank's share of `shares`, which the member of position `root` has, by position in members().
+  virtual std::vector<std::vector<int>> scatter(int root, const std::vector<std::vector<int>>& shares) = 0;
+
+private:
+  std::vector<int> m_members;
+};
+
+class Ranks {
+public:
+  explicit Ranks(Decomposition decomposition) : m_decomposition(std::move(decomposition)) {}
+  virtual ~Ranks() = default;
+
+  const Decomposition& decomposition() const { return m_decomposition; }
+  const Traffic& traffic() const { return m_traffic; }
+
+  /// The local ranks: `local_size()` of them, the first being global rank `first()`. One under MPI.
+  virtual int local_size() const = 0;
+  virtual int first() const = 0;
+  Patch patch(int local) const { return m_decomposition.patch(first() + local); }
+
+  /// Fill the ghosts of `arrays[local]`, the same arrays in the same order on every rank: one message to each of up to eight
+  /// neighbours, whatever the number of arrays. Ghosts beyond a domain edge copy the nearest owned cell (zero gradient),
+  /// or the cell of the other side where the decomposition is periodic.
+  virtual void update_ghosts(const std::vector<std::vector<Ghosted>>& arrays) = 0;
+
+  /// Replace `values[local]` by the element-wise sum (maximum) over all ranks. Equal sizes on all ranks. One collective.
+  virtual void sum(std::vector<std::vector<std::int64_t>>& values) = 0;
+  virtual void max(std::vector<std::vector<std::int64_t>>& values) = 0;
+
+  /// The contributions of all ranks, one after another in the order of ranks: the same on every rank. Two collectives
+  /// (lengths, contents).
+  virtual std::vector<std::int64_t> gather_all(const std::vector<std::vector<std::int64_t>>& contributions) = 0;
+  /// The same where every rank knows the length of every contribution: one collective.
+  virtual std::vector<std::int64_t> gather_all(const std::vector<std::vector<std::int64_t>>& contributions,
+                                               const std::vector<int>& lengths) = 0;
+
+  /// Point-to-point messages: packets `out[local]` go to the ranks they name (each at most once), those of `in[local]` come from
+  /// the ranks they name. Both sides know that there is a message. Before, `in` holds room for the longest that may come
+  /// (size of `words`); after, what came. Not collective: a rank without packets may call it or not.
+  virtual void exchange(const std::vector<std::vector<Packet>>& out, std::vector<std::vector<Packet>>& in) = 0;
+
+  /// The ranks `members` (ascending, the same list on all of them) as a group. Collective over the members; others may call it
+  /// or not and get a group that they must not use. Its traffic is counted here; this object must outlive it.
+  virtual std::unique_ptr<Group> group(std::vector<int> members) = 0;
+
+  /// An algorithm says what it has done on a local rank, in visits of cells.
+  virtual void work(int local, std::int64_t visits) {
+    (void)local;
+    m_traffic.work += visits;
+  }
+
+  /// The same ranks over another grid, cut into as many patches. It counts its own traffic.
+  virtual std::unique_ptr<Ranks> over(const Decomposition& decomposition) const = 0;
+
+protected:
+  Decomposition m_decomposition;
+  Traffic m_traffic;
+};
+
+} // namespace nunatak

@@ -1,0 +1,216 @@
+// P x Q ranks in one process: the same messages as with MPI, moved by memcpy and counted.
+// For tests and for studies of algorithms at thousands of ranks: with a LogGP machine (loggp.hpp) every rank has a clock.
+#pragma once
+
+#include "kernels/grid/halo_strips.hpp"
+#include "kernels/grid/loggp.hpp"
+#include "kernels/grid/ranks.hpp"
+
+#include <algorithm>
+#include <numeric>
+#include <optional>
+#include <stdexcept>
+
+namespace nunatak {
+
+class VirtualRanks final : public Ranks {
+public:
+  explicit VirtualRanks(Decomposition decomposition, std::optional<LogGP> machine = std::nullopt)
+      : Ranks(std::move(decomposition)), m_all(static_cast<std::size_t>(m_decomposition.size())), m_work(m_all.size(), 0) {
+    std::iota(m_all.begin(), m_all.end(), 0);
+    if (machine) m_clock.emplace(*machine, m_decomposition.size());
+  }
+
+  int local_size() const override { return m_decomposition.size(); }
+  int first() const override { return 0; }
+
+  const std::optional<VirtualClock>& clock() const { return m_clock; }      ///< if there is a machine
+  const std::vector<std::int64_t>& work_of_ranks() const { return m_work; } ///< visits of cells
+  void restart_clock() {
+    if (m_clock) m_clock->restart();
+    std::fill(m_work.begin(), m_work.end(), 0);
+  }
+
+  void update_ghosts(const std::vector<std::vector<Ghosted>>& arrays) override {
+    Kokkos::fence("nunatak: before the ghost exchange");
+    std::vector<std::byte> buffer;
+    for (int rank = 0; rank < local_size(); ++rank) {
+      const Patch from = patch(rank);
+      for (int dy = -1; dy <= 1; ++dy) {
+        for (int dx = -1; dx <= 1; ++dx) {
+          const int to = m_decomposition.neighbour(rank, dx, dy);
+          if ((dx == 0 && dy == 0) || to < 0) continue;
+          const Strip send = owned_strip(from, dx, dy), receive = ghost_strip(patch(to), -dx, -dy);
+          std::size_t bytes = 0;
+          for (std::size_t a = 0; a < arrays[rank].size(); ++a) {
+            const Ghosted &source = arrays[rank][a], &target = arrays[to][a];
+            buffer.resize(send.cells() * source.cell_bytes);
+            pack(from, send, source.data, source.cell_bytes, buffer.data());
+            unpack(patch(to), receive, target.data, target.cell_bytes, buffer.data());
+            bytes += buffer.size();
+          }
+          if (to != rank) count_message(rank, to, bytes);
+        }
+      }
+    }
+    if (m_clock) m_clock->deliver();
+    for (int rank = 0; rank < local_size(); ++rank) {
+      for (const Ghosted& a : arrays[rank]) replicate_edges(m_decomposition, patch(rank), a.data, a.cell_bytes);
+    }
+    m_traffic.exchanges += 1;
+  }
+
+  void sum(std::vector<std::vector<std::int64_t>>& values) override {
+    reduce(values, [](std::int64_t a, std::int64_t b) { return a + b; });
+  }
+  void max(std::vector<std::vector<std::int64_t>>& values) override {
+    reduce(values, [](std::int64_t a, std::int64_t b) { return std::max(a, b); });
+  }
+
+  std::vector<std::int64_t> gather_all(const std::vector<std::vector<std::int64_t>>& contributions) override {
+    count_gather(m_all, m_all.size() * sizeof(int)); // the lengths
+    return concatenate(contributions);
+  }
+  std::vector<std::int64_t> gather_all(const std::vector<std::vector<std::int64_t>>& contributions,
+                                       const std::vector<int>& lengths) override {
+    for (std::size_t r = 0; r < contributions.size(); ++r) {
+      if (contributions[r].size() != static_cast<std::size_t>(lengths[r]))
+        throw std::logic_error("gather over ranks: rank " + std::to_string(r) + " announced " + std::to_string(lengths[r]) +
+                               " values and has " + std::to_string(contributions[r].size()));
+    }
+    return concatenate(contributions);
+  }
+
+  void exchange(const std::vector<std::vector<Packet>>& out, std::vector<std::vector<Packet>>& in) override {
+    std::size_t sent = 0, received = 0;
+    for (int rank = 0; rank < local_size(); ++rank) {
+      for (const Packet& packet : out[rank]) {
+        deliver(rank, packet, in[packet.rank]);
+        count_message(rank, packet.rank, packet.words.size() * sizeof(int));
+        sent += 1;
+      }
+      received += in[rank].size();
+    }
+    if (sent != received) {
+      throw std::logic_error("messages: " + std::to_string(received) + " expected, " + std::to_string(sent) + " sent");
+    }
+    if (m_clock) m_clock->deliver();
+    m_traffic.exchanges += 1;
+  }
+
+  std::unique_ptr<Group> group(std::vector<int> members) override {
+    return std::make_unique<VirtualGroup>(*this, std::move(members));
+  }
+
+  void work(int local, std::int64_t visits) override {
+    Ranks::work(local, visits);
+    m_work[static_cast<std::size_t>(local)] += visits;
+    if (m_clock) m_clock->work(local, visits);
+  }
+
+  std::unique_ptr<Ranks> over(const Decomposition& decomposition) const override {
+    return m_clock ? std::make_unique<VirtualRanks>(decomposition, m_clock->machine())
+                   : std::make_unique<VirtualRanks>(decomposition);
+  }
+
+private:
+  class VirtualGroup final : public Group {
+  public:
+    VirtualGroup(VirtualRanks& ranks, std::vector<int> members) : Group(std::move(members)), m_ranks(ranks) {}
+
+    void start_max(const std::vector<std::int64_t>& values) override {
+      if (m_maximum) throw std::logic_error("group of ranks: a maximum is under way already");
+      m_maximum = values[static_cast<std::size_t>(members().at(0))];
+      for (const int rank : members()) m_maximum = std::max(*m_maximum, values[static_cast<std::size_t>(rank)]);
+      m_ranks.m_traffic.lagged += 1, m_ranks.m_traffic.collective_bytes += 8 * size();
+      if (auto& clock = m_ranks.m_clock) m_end = clock->collective(members(), clock->machine().reduction(size(), 8), false);
+    }
+    std::int64_t finish_max() override {
+      const std::int64_t maximum = m_maximum.value();
+      m_maximum.reset();
+      if (auto& clock = m_ranks.m_clock) clock->reach(members(), m_end);
+      return maximum;
+    }
+    std::vector<std::vector<int>> gather(int root, const std::vector<std::vector<int>>& contributions) override {
+      (void)members().at(static_cast<std::size_t>(root));
+      std::vector<std::vector<int>> all;
+      std::size_t words = 0;
+      for (const int rank : members()) {
+        all.push_back(contributions[static_cast<std::size_t>(rank)]);
+        words += all.back().size();
+      }
+      m_ranks.count_gather(members(), members().size() * sizeof(int)); // the lengths
+      m_ranks.count_gather(members(), words * sizeof(int));
+      return all;
+    }
+    std::vector<std::vector<int>> scatter(int root, const std::vector<std::vector<int>>& shares) override {
+      (void)members().at(static_cast<std::size_t>(root));
+      std::vector<std::vector<int>> mine(m_ranks.m_all.size());
+      std::size_t words = 0;
+      for (std::size_t n = 0; n < members().size(); ++n) {
+        mine[static_cast<std::size_t>(members()[n])] = shares.at(n);
+        words += shares[n].size();
+      }
+      m_ranks.count_gather(members(), members().size() * sizeof(int)); // the lengths
+      m_ranks.count_gather(members(), words * sizeof(int));
+      return mine;
+    }
+
+  private:
+    int size() const { return static_cast<int>(members().size()); }
+    VirtualRanks& m_ranks;
+    std::optional<std::int64_t> m_maximum;
+    VirtualClock::Path m_end;
+  };
+
+  void count_message(int from, int to, std::size_t bytes) {
+    m_traffic.messages += 1, m_traffic.bytes += static_cast<std::int64_t>(bytes);
+    if (m_clock) m_clock->send(from, to, static_cast<std::int64_t>(bytes));
+  }
+
+  void count_gather(const std::vector<int>& members, std::size_t bytes) {
+    m_traffic.collectives += 1, m_traffic.collective_bytes += static_cast<std::int64_t>(bytes);
+    if (m_clock) {
+      m_clock->collective(members, m_clock->machine().gather(static_cast<int>(members.size()), static_cast<double>(bytes)));
+    }
+  }
+
+  static void deliver(int from, const Packet& packet, std::vector<Packet>& in) {
+    for (Packet& expected : in) {
+      if (expected.rank != from) continue;
+      if (expected.words.size() < packet.words.size()) {
+        throw std::logic_error("messages: rank " + std::to_string(from) + " sends " + std::to_string(packet.words.size()) +
+                               " words to rank " + std::to_string(packet.rank) + ", which has room for " +
+                               std::to_string(expected.words.size()));
+      }
+      expected.words = packet.words;
+      return;
+    }
+    throw std::logic_error("messages: rank " + std::to_string(packet.rank) + " expects none from rank " + std::to_string(from));
+  }
+
+  std::vector<std::int64_t> concatenate(const std::vector<std::vector<std::int64_t>>& contributions) {
+    std::vector<std::int64_t> all;
+    for (const auto& c : contributions) all.insert(all.end(), c.begin(), c.end());
+    count_gather(m_all, all.size() * sizeof(std::int64_t));
+    return all;
+  }
+
+  template <class Op> void reduce(std::vector<std::vector<std::int64_t>>& values, Op op) {
+    for (std::size_t r = 1; r < values.size(); ++r) {
+      if (values[r].size() != values[0].size()) throw std::logic_error("reduction over ranks: sizes differ");
+      for (std::size_t n = 0; n < values[0].size(); ++n) values[0][n] = op(values[0][n], values[r][n]);
+    }
+    for (std::size_t r = 1; r < values.size(); ++r) values[r] = values[0];
+    m_traffic.collectives += 1;
+    m_traffic.collective_bytes += static_cast<std::int64_t>(8 * values[0].size() * values.size());
+    if (m_clock)
+      m_clock->collective(m_all, m_clock->machine().reduction(local_size(), 8.0 * static_cast<double>(values[0].size())));
+  }
+
+  std::vector<int> m_all;           // 0, 1, ..., size - 1
+  std::vector<std::int64_t> m_work; // visits of cells
+  std::optional<VirtualClock> m_clock;
+};
+
+} // namespace nunatak

@@ -1,0 +1,74 @@
+// How long may a step be? Limits from the diffusivity of kernels/ice/sia.hpp and from velocities (kernels/ice/transport.hpp,
+// kernels/ice/velocity3d.hpp). A limit found on one rank becomes everyone's by a maximum, which is exact: the same step at any
+// number of ranks.
+#pragma once
+
+#include "kernels/grid/ranks.hpp"
+#include "kernels/ice/geometry.hpp"
+
+#include <cstring>
+
+namespace nunatak {
+
+/// The bits of a double that is not negative, as an integer: they have the same order.
+inline std::int64_t ordered_bits(double x) {
+  x += 0.0; // no negative zero
+  std::int64_t n = 0;
+  std::memcpy(&n, &x, sizeof n);
+  return n;
+}
+inline double from_ordered_bits(std::int64_t n) {
+  double x = 0.0;
+  std::memcpy(&x, &n, sizeof x);
+  return x;
+}
+
+/// Element-wise maximum over all ranks of numbers that are not negative: values[local], equal sizes. One collective.
+inline void max_over_ranks(Ranks& ranks, std::vector<std::vector<double>>& values) {
+  std::vector<std::vector<std::int64_t>> bits(values.size());
+  for (std::size_t r = 0; r < values.size(); ++r) {
+    for (double x : values[r]) bits[r].push_back(ordered_bits(x));
+  }
+  ranks.max(bits);
+  for (std::size_t r = 0; r < values.size(); ++r) {
+    for (std::size_t n = 0; n < values[r].size(); ++n) values[r][n] = from_ordered_bits(bits[r][n]);
+  }
+}
+
+/// Largest |u|/dx + |v|/dy (s-1) in the owned cells with ice; its inverse is the CFL limit. No ghosts needed.
+inline double advection_rate(const Patch& patch, double dx, double dy, const Array2<int>& mask, const Array2<double>& u,
+                             const Array2<double>& v) {
+  double rate = 0.0;
+  Kokkos::parallel_reduce(
+      "advection rate", Kokkos::MDRangePolicy<Exec, Kokkos::Rank<2>>({1, 1}, {patch.ym + 1, patch.xm + 1}),
+      KOKKOS_LAMBDA(int j, int i, double& local) {
+        if (!icy(mask(j, i))) return;
+        const double here = Kokkos::abs(u(j, i)) / dx + Kokkos::abs(v(j, i)) / dy;
+        if (here > local) local = here;
+      },
+      Kokkos::Max<double>(rate));
+  return rate > 0.0 ? rate : 0.0;
+}
+
+enum class StepLimit { dt_max, diffusion, advection };
+
+struct TimeStep {
+  double dt = 0.0; ///< s
+  StepLimit limit = StepLimit::dt_max;
+
+  const char* why() const {
+    return limit == StepLimit::diffusion ? "diffusion" : limit == StepLimit::advection ? "advection" : "dt_max";
+  }
+};
+
+/// dt = min{ 2 r/[D_max (dx^-2 + dy^-2)], 1/rate, dt_max }; r = 0.12, stable below 0.25 (explicit step, Bueler et al. 2005).
+/// D_max (m2 s-1) and rate (s-1, advection_rate) are maxima over all ranks. An open limit is 0: no ice moves.
+inline TimeStep time_step(double dx, double dy, double D_max, double rate, double dt_max, double r = 0.12) {
+  TimeStep step{dt_max, StepLimit::dt_max};
+  const double diffusion = D_max * (1.0 / (dx * dx) + 1.0 / (dy * dy));
+  if (2.0 * r < step.dt * diffusion) step = {2.0 * r / diffusion, StepLimit::diffusion};
+  if (1.0 < step.dt * rate) step = {1.0 / rate, StepLimit::advection};
+  return step;
+}
+
+} // namespace nunatak

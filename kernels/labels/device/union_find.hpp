@@ -1,0 +1,160 @@
+// The loops of the labelling on the execution space (labels/device/labels.hpp): one mask on one patch, by a union-find with
+// atomics.
+#pragma once
+
+#include "kernels/grid/border_exchange.hpp"
+#include "kernels/labels/patch.hpp"
+
+namespace nunatak {
+
+namespace device_labels {
+
+constexpr int piece = 64; ///< cells of a row that a thread goes through
+
+/// Of a code: the flags it gives to its component; -1 if it is not part of the mask.
+using CodeTable = Kokkos::View<std::int64_t[256], Mem>;
+
+/// One patch cut into pieces of rows, for one mask. Positions are j (xm + 2) + i.
+struct PatchPieces {
+  Patch patch;
+  CodeTable table;
+  Array2<Code> codes;
+  Array2<int> component;
+  Kokkos::View<int*, WorkMem> parent; ///< of owned cells; -1: not in the mask
+
+  int pieces() const { return (patch.xm + piece - 1) / piece * patch.ym; }
+  /// Piece n: cells i0..i1 - 1 of row j.
+  KOKKOS_INLINE_FUNCTION void find(int n, int& j, int& i0, int& i1) const {
+    const int per_row = (patch.xm + piece - 1) / piece;
+    j = n / per_row + 1;
+    i0 = n % per_row * piece + 1;
+    i1 = Kokkos::min(i0 + piece, patch.xm + 1);
+  }
+  KOKKOS_INLINE_FUNCTION int position(int j, int i) const { return j * (patch.xm + 2) + i; }
+
+  /// The root of a cell. Paths are halved on the way: parents are replaced by grandparents, which others may do at the same time.
+  KOKKOS_INLINE_FUNCTION int root(int c) const {
+    int up = Kokkos::atomic_load(&parent(c));
+    while (up != c) {
+      const int further = Kokkos::atomic_load(&parent(up));
+      if (further != up) Kokkos::atomic_store(&parent(c), further);
+      c = up;
+      up = further;
+    }
+    return c;
+  }
+  /// Only a root is given a new parent, and only if it is still one: else its new root is tried.
+  KOKKOS_INLINE_FUNCTION void join(int a, int b) const {
+    a = root(a), b = root(b);
+    while (a != b) {
+      const int larger = Kokkos::max(a, b), smaller = Kokkos::min(a, b);
+      const int found = Kokkos::atomic_compare_exchange(&parent(larger), larger, smaller);
+      if (found == larger) return;
+      a = root(found), b = smaller;
+    }
+  }
+};
+
+inline void find_runs(const PatchPieces& p) {
+  Kokkos::parallel_for(
+      "labels: runs", Kokkos::RangePolicy<Exec>(0, p.pieces()), KOKKOS_LAMBDA(int n) {
+        int j = 0, i0 = 0, i1 = 0;
+        p.find(n, j, i0, i1);
+        int run = -1;
+        for (int i = i0; i < i1; ++i) {
+          const int c = p.position(j, i);
+          run = p.table(p.codes(j, i)) < 0 ? -1 : run < 0 ? c : run;
+          p.parent(c) = run;
+        }
+      });
+}
+
+inline void join_runs(const PatchPieces& p) {
+  const int row = p.patch.xm + 2;
+  Kokkos::parallel_for(
+      "labels: join", Kokkos::RangePolicy<Exec>(0, p.pieces()), KOKKOS_LAMBDA(int n) {
+        int j = 0, i0 = 0, i1 = 0;
+        p.find(n, j, i0, i1);
+        const auto inside = [&](int c) { return Kokkos::atomic_load(&p.parent(c)) >= 0; };
+        bool left = i0 > 1 && inside(p.position(j, i0 - 1)), left_below = i0 > 1 && j > 1 && inside(p.position(j - 1, i0 - 1));
+        for (int i = i0; i < i1; ++i) {
+          const int c = p.position(j, i);
+          const bool here = inside(c), below = j > 1 && inside(c - row);
+          if (here && left && i == i0) p.join(c, c - 1);
+          if (here && below && !(left && left_below)) p.join(c, c - row); // else its left neighbour has joined them
+          left = here, left_below = below;
+        }
+      });
+}
+
+/// Numbers of the roots, in `component`. Returns how many there are.
+inline int number_roots(const PatchPieces& p) {
+  int roots = 0;
+  Kokkos::parallel_scan(
+      "labels: number", Kokkos::RangePolicy<Exec>(0, p.pieces()),
+      KOKKOS_LAMBDA(int n, int& number, bool last) {
+        int j = 0, i0 = 0, i1 = 0;
+        p.find(n, j, i0, i1);
+        for (int i = i0; i < i1; ++i) {
+          const int c = p.position(j, i);
+          if (p.parent(c) != c) continue;
+          if (last) p.component(j, i) = number;
+          number += 1;
+        }
+      },
+      roots);
+  return roots;
+}
+
+/// The component of each cell; identities, areas and flags of the components of this patch.
+inline void collect(const PatchPieces& p, const Kokkos::View<Component*, WorkMem>& parts) {
+  Kokkos::parallel_for(
+      "labels: collect", Kokkos::RangePolicy<Exec>(0, p.pieces()), KOKKOS_LAMBDA(int n) {
+        int j = 0, i0 = 0, i1 = 0;
+        p.find(n, j, i0, i1);
+        int* const component = &p.component(0, 0);
+        const bool edge_row = p.patch.global_j(j) == 0 || p.patch.global_j(j) == p.patch.My - 1;
+        int number = -1;
+        std::int64_t cells = 0, flags = 0;
+        const auto add = [&] {
+          if (number < 0) return;
+          Kokkos::atomic_add(&parts(number).cells, cells);
+          Kokkos::atomic_or(&parts(number).flags, flags);
+        };
+        for (int i = i0; i < i1; ++i) {
+          const int c = p.position(j, i);
+          if (p.parent(c) < 0) {
+            component[c] = -1;
+            continue;
+          }
+          const int root = p.root(c);
+          if (component[root] != number) {
+            add();
+            number = component[root], cells = flags = 0;
+          }
+          if (root == c)
+            parts(number).identity = p.patch.cell(j, i);
+          else
+            component[c] = number;
+          const bool edge = edge_row || p.patch.global_i(i) == 0 || p.patch.global_i(i) == p.patch.Mx - 1;
+          cells += 1;
+          flags |= p.table(p.codes(j, i)) | (edge ? touches_edge : 0);
+        }
+        add();
+      });
+}
+
+/// Local numbers of the components of border cells (-1: not in the mask), `stride` apart.
+inline void look_at_border(const PatchPieces& p, int stride, int* numbers) {
+  const BorderCells border{p.patch.xm, p.patch.ym};
+  Kokkos::parallel_for(
+      "labels: border", Kokkos::RangePolicy<Exec>(0, border.size()), KOKKOS_LAMBDA(int n) {
+        int cell = 0, ghost = 0;
+        border.find(n, cell, ghost);
+        numbers[n * stride] = (&p.component(0, 0))[cell];
+      });
+}
+
+} // namespace device_labels
+
+} // namespace nunatak

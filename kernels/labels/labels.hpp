@@ -1,0 +1,104 @@
+// Connected components (4-connected) of several masks at once, the same on every decomposition.
+//
+// Input: one code (a byte) per cell, and per mask a rule that says which codes belong to it. Rows are cut into segments of
+// equal code (segments.hpp), segments of one mask are joined within each patch (labels/patch.hpp), and patches are joined across
+// their seams (labels/seams.hpp, labels/merge.hpp). A component is known by its identity, the smallest global index of its cells
+// (64 bits), and where a mask asks for it by a number: 1, 2, ... in raster order of the first cell, what a serial program finds.
+//
+// Communicates, for a batch of masks: one message to each neighbour beyond a side (4 bytes per mask and border cell) and one
+// gather (two collectives) of the components that touch a seam and the largest of each rank (two words each), the edges between
+// them (one word each), and of numbered masks the number of other components per row (one word each). Nothing else is sent,
+// except all components of masks that ask for `all`. On one rank nothing is sent at all.
+//
+// Why a union-find over runs and not "the label of the run above": a run may touch several runs above it, and all of them are
+// then one component. Forgetting one splits the component, e.g. this one:      1 0 0 0 0 0 1
+//                                                                              1 0 1 1 1 0 1
+//                                                                              1 1 1 0 1 1 1
+// Neighbour: labels/device/labels.hpp, the same answer by loops on the execution space.
+#pragma once
+
+#include "kernels/labels/seams.hpp"
+
+namespace nunatak {
+
+/// Components of one mask.
+struct MaskLabels : Components {
+  /// component[local][segment]: local number of the component that a segment belongs to, -1 if it is not in the mask
+  std::vector<std::vector<int>> component;
+};
+
+class Labels {
+public:
+  /// The decomposition must not be periodic. `ranks` must outlive this object, which keeps its work space between calls.
+  explicit Labels(Ranks& ranks) : m_ranks(ranks), m_seams(ranks) {}
+
+  /// Label all masks over the segments of each local rank (their codes may have been changed since they were found).
+  /// `maxima[local]`: numbers that travel along; replaced by their maxima over all ranks (equal sizes on all ranks).
+  const std::vector<MaskLabels>& update(const std::vector<Segments>& segments, const std::vector<LabelMask>& masks,
+                                        std::vector<std::vector<std::int64_t>>& maxima) {
+    const auto locals = static_cast<std::size_t>(m_ranks.local_size());
+    const BorderExchange<int>& border = m_seams.border(masks.size());
+    m_labels.resize(masks.size());
+    std::vector<Components*> components;
+    for (std::size_t m = 0; m < masks.size(); ++m) {
+      MaskLabels& labels = m_labels[m];
+      labels.component.resize(locals), labels.parts.resize(locals);
+      components.push_back(&labels);
+      for (std::size_t r = 0; r < locals; ++r) {
+        const Patch p = m_ranks.patch(static_cast<int>(r));
+        m_patch.update(p, segments[r], masks[m], labels.component[r], labels.parts[r]);
+        m_ranks.work(static_cast<int>(r), segments[r].size());
+        fill_border(p, segments[r], labels.component[r], masks.size(), border.data(static_cast<int>(r)) + m);
+      }
+    }
+    m_seams.join(masks, components, maxima);
+    return m_labels;
+  }
+
+  /// How mask m of the last update was joined across seams: counts for those who study it. More than one rank.
+  const SeamMerge& merge(std::size_t m) const { return m_seams.merge(m); }
+
+private:
+  /// Components of the border cells (BorderCells, grid/border_exchange.hpp), `stride` numbers apart.
+  static void fill_border(const Patch& p, const Segments& s, const std::vector<int>& component, std::size_t stride, int* out) {
+    const auto put = [&](int c) {
+      *out = c;
+      out += stride;
+    };
+    for (int j = 1; j <= p.ym; ++j) put(component[s.row[j]]);
+    for (int j = 1; j <= p.ym; ++j) put(component[s.row[j + 1] - 1]);
+    for (const int j : {1, p.ym}) {
+      for (int n = s.row[j]; n < s.row[j + 1]; ++n) {
+        for (int i = s.list[n].i0; i < s.list[n].i1; ++i) put(component[n]);
+      }
+    }
+  }
+
+  Ranks& m_ranks;
+  LabelSeams m_seams;
+  PatchLabels m_patch;
+  std::vector<MaskLabels> m_labels;
+};
+
+/// The numbers of the components as an array over the owned cells: 0 outside the mask and where a component has no number.
+/// `local`: the local rank that `patch` and `segments` belong to. Ghosts are not written. Nothing is communicated.
+inline void write_numbers(const Patch& patch, const Segments& segments, const MaskLabels& labels, std::size_t local,
+                          const Array2<int>& numbers) {
+  constexpr int block = 4; // a segment is written in blocks, which may run over its end: the next segment comes after
+  const int *component = labels.component[local].data(), *number = labels.number[local].data();
+  std::vector<int> line(static_cast<std::size_t>(patch.xm) + 1 + block);
+  int* row = line.data();
+  for (int j = 1; j <= patch.ym; ++j) {
+    for (int n = segments.row[j]; n < segments.row[j + 1]; ++n) {
+      const int value = component[n] < 0 ? 0 : number[component[n]], end = segments.list[n].i1;
+      int i = segments.list[n].i0;
+      do {
+        for (int k = 0; k < block; ++k) row[i + k] = value;
+        i += block;
+      } while (i < end);
+    }
+    std::copy(row + 1, row + 1 + patch.xm, &numbers(j, 1));
+  }
+}
+
+} // namespace nunatak

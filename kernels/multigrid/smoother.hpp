@@ -1,0 +1,103 @@
+// The smoother of kernels/multigrid/multigrid.hpp: Chebyshev's polynomial in D^-1 A, D the 2 x 2 blocks on the diagonal.
+//
+// It needs a bound on the largest eigenvalue of D^-1 A, and has a sharp one for nothing: A is a sum over elements of symmetric
+// positive semidefinite matrices A_e, each between at most 4 cells, so that x.A_e x <= 4 sum_c x_c.A_cc x_c (Cauchy-Schwarz), and
+// the sum over elements gives x.A x <= 4 x.D x. The coarse matrices P^T A P are such sums, too. No estimate, no reduction, and
+// the same arithmetic in every cell whatever the decomposition.
+//
+// The polynomial of degree k damps the eigenvalues from 4 * 0.2/k to 4 (the lower end found best for the SSA of Antarctica):
+//
+//   theta = (high + low)/2, delta = (high - low)/2, rho_0 = delta/theta
+//   d_0 = D^-1 r/theta;   rho_k = 1/(2 theta/delta - rho_{k-1}),   d_k = rho_k rho_{k-1} d_{k-1} + 2 rho_k/delta D^-1 r;   x +=
+//   d_k
+//
+// Ghosts: each step needs those of the step before; x need not have any, except where `residual` is called.
+#pragma once
+
+#include "kernels/multigrid/nine_point.hpp"
+
+#include <utility>
+
+namespace nunatak {
+
+struct Chebyshev {
+  int degree = 2;
+
+  double high() const { return 4.0; }
+  double low() const { return high() * (degree > 1 ? 0.2 / degree : 0.3); }
+  double theta() const { return 0.5 * (high() + low()); }
+  double delta() const { return 0.5 * (high() - low()); }
+};
+
+/// x = 0, r = b, d = D^-1 r/theta.
+template <class Real> void start_from_zero(const NinePoint<Real>& p, const Chebyshev& polynomial) {
+  const auto inverse = p.inverse, b = p.b, x = p.x, r = p.r, d = p.d;
+  const auto scale = static_cast<Real>(1.0 / polynomial.theta());
+  for_each_unknown(
+      "multigrid: start", p, KOKKOS_LAMBDA(int c) {
+        const auto at = 2 * static_cast<std::ptrdiff_t>(c);
+        const Real *f = b.data() + at, *q = inverse.data() + 2 * at;
+        Real *px = x.data() + at, *pr = r.data() + at, *pd = d.data() + at;
+        px[0] = px[1] = 0;
+        pr[0] = f[0], pr[1] = f[1];
+        pd[0] = scale * (q[0] * f[0] + q[1] * f[1]);
+        pd[1] = scale * (q[2] * f[0] + q[3] * f[1]);
+      });
+}
+
+/// r = b - A x, d = D^-1 r/theta. Needs ghosts of x.
+template <class Real> void start(const NinePoint<Real>& p, const Chebyshev& polynomial) {
+  const auto A = p.A, inverse = p.inverse, b = p.b, x = p.x, r = p.r, d = p.d;
+  const int stride = p.patch.xm + 2;
+  const auto scale = static_cast<Real>(1.0 / polynomial.theta());
+  for_each_unknown(
+      "multigrid: residual", p, KOKKOS_LAMBDA(int c) {
+        const auto at = 2 * static_cast<std::ptrdiff_t>(c);
+        Real u = 0, v = 0;
+        row_product(A.data() + 18 * at, x.data() + at, stride, u, v);
+        const Real *f = b.data() + at, *q = inverse.data() + 2 * at;
+        Real *pr = r.data() + at, *pd = d.data() + at;
+        pr[0] = f[0] - u, pr[1] = f[1] - v;
+        pd[0] = scale * (q[0] * pr[0] + q[1] * pr[1]);
+        pd[1] = scale * (q[2] * pr[0] + q[3] * pr[1]);
+      });
+}
+
+/// x += d, r -= A d, and the next step: e = keep d + push D^-1 r; then d and e change names. Needs ghosts of d.
+template <class Real> void step(NinePoint<Real>& p, double keep_factor, double push_factor) {
+  const auto A = p.A, inverse = p.inverse, x = p.x, r = p.r, d = p.d, e = p.e;
+  const int stride = p.patch.xm + 2;
+  const auto keep = static_cast<Real>(keep_factor), push = static_cast<Real>(push_factor);
+  for_each_unknown(
+      "multigrid: step", p, KOKKOS_LAMBDA(int c) {
+        const auto at = 2 * static_cast<std::ptrdiff_t>(c);
+        Real u = 0, v = 0;
+        row_product(A.data() + 18 * at, d.data() + at, stride, u, v);
+        const Real *pd = d.data() + at, *q = inverse.data() + 2 * at;
+        Real *px = x.data() + at, *pr = r.data() + at, *pe = e.data() + at;
+        px[0] += pd[0], px[1] += pd[1];
+        pr[0] -= u, pr[1] -= v;
+        pe[0] = keep * pd[0] + push * (q[0] * pr[0] + q[1] * pr[1]);
+        pe[1] = keep * pd[1] + push * (q[2] * pr[0] + q[3] * pr[1]);
+      });
+  std::swap(p.d, p.e);
+}
+
+/// x += d, and r -= A d if wanted (needs ghosts of d).
+template <class Real> void finish(const NinePoint<Real>& p, bool with_residual) {
+  const auto A = p.A, x = p.x, r = p.r, d = p.d;
+  const int stride = p.patch.xm + 2;
+  for_each_unknown(
+      "multigrid: finish", p, KOKKOS_LAMBDA(int c) {
+        const auto at = 2 * static_cast<std::ptrdiff_t>(c);
+        const Real* pd = d.data() + at;
+        Real *px = x.data() + at, *pr = r.data() + at;
+        px[0] += pd[0], px[1] += pd[1];
+        if (!with_residual) return;
+        Real u = 0, v = 0;
+        row_product(A.data() + 18 * at, pd, stride, u, v);
+        pr[0] -= u, pr[1] -= v;
+      });
+}
+
+} // namespace nunatak

@@ -1,0 +1,118 @@
+// Between the operator on a grid and the one on the next coarser grid: P^T A P, P^T r, P x for hats cut to the unknowns
+// (kernels/multigrid/hats.hpp, kernels/multigrid/nine_point.hpp). P has the values of the hats at the unknowns of the fine grid.
+//
+//   u . . u . .     u: unknowns, H: coarse points whose hats are not 0 on all of them. A coarse point need not be an unknown of
+//   H   H   H       the fine grid: the hats beyond a margin are there, too, and the sum of all is 1 on every unknown.
+#pragma once
+
+#include "kernels/multigrid/hats.hpp"
+#include "kernels/multigrid/nine_point.hpp"
+
+namespace nunatak {
+
+/// 1 for each owned coarse point whose hat is not 0 on all unknowns. Needs ghosts of `active`.
+inline Array2<int> coarse_cells(const Patch& coarse_patch, const Array2<int>& active, const HatAxis& ax, const HatAxis& ay) {
+  const auto coarse = make_array<int>("active", coarse_patch);
+  for_each_cell(
+      "multigrid: coarse cells", coarse_patch, KOKKOS_LAMBDA(int J, int I) {
+        for (int dj = -1; dj <= 1; ++dj) {
+          for (int di = -1; di <= 1; ++di) {
+            const bool reached = ay.value(J, dj) * ax.value(I, di) > 0.0;
+            if (reached && active(ay.centre(J) + dj, ax.centre(I) + di) != 0) coarse(J, I) = 1;
+          }
+        }
+      });
+  return coarse;
+}
+
+/// coarse.A = P^T fine.A P: for each hat, over the rows of its (up to) nine points; first along x, then along y. Needs ghosts of
+/// fine.A.
+template <class Real>
+void galerkin(const NinePoint<Real>& fine, const NinePoint<Real>& coarse, const HatAxis& ax, const HatAxis& ay) {
+  const auto A = fine.A, B = coarse.A;
+  const auto active = fine.active;
+  const int stride = coarse.patch.xm + 2;
+  for_each_unknown(
+      "multigrid: Galerkin", coarse, KOKKOS_LAMBDA(int c) {
+        const int J = c / stride, I = c % stride;
+        Real wx[5][3], wy[5][3]; // hat I - 1, I, I + 1 at the points centre - 2 .. centre + 2
+        for (int o = 0; o < 5; ++o) {
+          for (int s = 0; s < 3; ++s) {
+            wx[o][s] = static_cast<Real>(ax.neighbour_value(I, o - 2, s - 1));
+            wy[o][s] = static_cast<Real>(ay.neighbour_value(J, o - 2, s - 1));
+          }
+        }
+        Real sum[36] = {};
+        for (int oj = 0; oj < 3; ++oj) {
+          const auto weight_y = static_cast<Real>(ay.value(J, oj - 1));
+          if (weight_y == 0) continue;
+          Real line[36] = {}; // slots: rows of the fine grid, hats along x
+          for (int oi = 0; oi < 3; ++oi) {
+            const auto weight = weight_y * static_cast<Real>(ax.value(I, oi - 1));
+            const int j = ay.centre(J) + oj - 1, i = ax.centre(I) + oi - 1;
+            if (weight == 0 || active(j, i) == 0) continue;
+            const Real* a = &A(j, i, 0);
+            for (int sj = 0; sj < 3; ++sj) {
+              for (int si = 0; si < 3; ++si, a += 4) {
+                for (int s = 0; s < 3; ++s) {
+                  const Real w = weight * wx[oi + si][s];
+                  for (int m = 0; m < 4; ++m) line[12 * sj + 4 * s + m] += w * a[m];
+                }
+              }
+            }
+          }
+          for (int sj = 0; sj < 3; ++sj) {
+            for (int s = 0; s < 3; ++s) {
+              const Real w = wy[oj + sj][s];
+              for (int m = 0; m < 12; ++m) sum[12 * s + m] += w * line[12 * sj + m];
+            }
+          }
+        }
+        Real* row = B.data() + 36 * static_cast<std::ptrdiff_t>(c);
+        for (int m = 0; m < 36; ++m) row[m] = sum[m];
+      });
+}
+
+/// coarse.b = P^T fine.r. Needs ghosts of fine.r.
+template <class Real>
+void restrict_residual(const NinePoint<Real>& fine, const NinePoint<Real>& coarse, const HatAxis& ax, const HatAxis& ay) {
+  const auto r = fine.r, b = coarse.b;
+  const auto active = fine.active;
+  const int stride = coarse.patch.xm + 2;
+  for_each_unknown(
+      "multigrid: restrict", coarse, KOKKOS_LAMBDA(int c) {
+        const int J = c / stride, I = c % stride;
+        Real u = 0, v = 0;
+        for (int oj = -1; oj <= 1; ++oj) {
+          for (int oi = -1; oi <= 1; ++oi) {
+            const auto w = static_cast<Real>(ay.value(J, oj) * ax.value(I, oi));
+            const int j = ay.centre(J) + oj, i = ax.centre(I) + oi;
+            if (w == 0 || active(j, i) == 0) continue;
+            u += w * r(j, i, 0);
+            v += w * r(j, i, 1);
+          }
+        }
+        b(J, I, 0) = u;
+        b(J, I, 1) = v;
+      });
+}
+
+/// fine.x += P coarse.x. Needs ghosts of coarse.x.
+template <class Real>
+void prolong(const NinePoint<Real>& fine, const NinePoint<Real>& coarse, const HatAxis& ax, const HatAxis& ay) {
+  const auto x = fine.x, y = coarse.x;
+  const int stride = fine.patch.xm + 2;
+  for_each_unknown(
+      "multigrid: prolong", fine, KOKKOS_LAMBDA(int c) {
+        const int j = c / stride, i = c % stride, J = ay.parent(j), I = ax.parent(i);
+        const auto right = static_cast<Real>(ax.right_weight(i)), up = static_cast<Real>(ay.right_weight(j));
+        const int di = right > 0 ? 1 : 0, dj = up > 0 ? 1 : 0;
+        for (int m = 0; m < 2; ++m) {
+          const Real low = (1 - right) * y(J, I, m) + right * y(J, I + di, m),
+                     high = (1 - right) * y(J + dj, I, m) + right * y(J + dj, I + di, m);
+          x(j, i, m) += (1 - up) * low + up * high;
+        }
+      });
+}
+
+} // namespace nunatak

@@ -1,0 +1,203 @@
+#include "miniapp/base/mpi_ranks.hpp"
+
+#include "kernels/grid/halo_strips.hpp"
+
+#include <algorithm>
+#include <array>
+#include <stdexcept>
+
+namespace nunatak {
+
+namespace {
+constexpr int halo_tag = 17; // plus the direction 0..8
+constexpr int exchange_tag = 31, group_tag = 32;
+
+int direction(int dx, int dy) { return (dy + 1) * 3 + dx + 1; }
+} // namespace
+
+MpiRanks::MpiRanks(MPI_Comm comm, Decomposition decomposition) : Ranks(std::move(decomposition)), m_comm(comm) {
+  int size = 0;
+  MPI_Comm_size(comm, &size);
+  MPI_Comm_rank(comm, &m_rank);
+  if (size != m_decomposition.size()) {
+    throw std::invalid_argument("decomposition into " + std::to_string(m_decomposition.size()) + " patches, but there are " +
+                                std::to_string(size) + " ranks");
+  }
+}
+
+void MpiRanks::update_ghosts(const std::vector<std::vector<Ghosted>>& arrays) {
+  Kokkos::fence("nunatak: before the ghost exchange");
+  const Patch p = patch();
+  const std::vector<Ghosted>& mine = arrays[0];
+  std::size_t cell_bytes = 0;
+  for (const Ghosted& a : mine) cell_bytes += a.cell_bytes;
+
+  std::array<std::vector<std::byte>, 9> outgoing, incoming;
+  std::array<MPI_Request, 18> requests;
+  int n_requests = 0;
+  const auto for_each_neighbour = [&](auto&& f) {
+    for (int dy = -1; dy <= 1; ++dy) {
+      for (int dx = -1; dx <= 1; ++dx) {
+        const int other = m_decomposition.neighbour(m_rank, dx, dy);
+        if ((dx != 0 || dy != 0) && other >= 0) f(dx, dy, other);
+      }
+    }
+  };
+
+  for_each_neighbour([&](int dx, int dy, int other) {
+    auto& buffer = incoming[static_cast<std::size_t>(direction(dx, dy))];
+    buffer.resize(ghost_strip(p, dx, dy).cells() * cell_bytes);
+    // the sender names the message by its own direction, which is opposite to ours
+    MPI_Irecv(buffer.data(), static_cast<int>(buffer.size()), MPI_BYTE, other, halo_tag + direction(-dx, -dy), m_comm,
+              &requests[static_cast<std::size_t>(n_requests++)]);
+  });
+  for_each_neighbour([&](int dx, int dy, int other) {
+    auto& buffer = outgoing[static_cast<std::size_t>(direction(dx, dy))];
+    const Strip strip = owned_strip(p, dx, dy);
+    buffer.resize(strip.cells() * cell_bytes);
+    std::byte* at = buffer.data();
+    for (const Ghosted& a : mine) at = pack(p, strip, a.data, a.cell_bytes, at);
+    MPI_Isend(buffer.data(), static_cast<int>(buffer.size()), MPI_BYTE, other, halo_tag + direction(dx, dy), m_comm,
+              &requests[static_cast<std::size_t>(n_requests++)]);
+    if (other != m_rank) m_traffic.messages += 1, m_traffic.bytes += static_cast<std::int64_t>(buffer.size());
+  });
+  MPI_Waitall(n_requests, requests.data(), MPI_STATUSES_IGNORE);
+  for_each_neighbour([&](int dx, int dy, int) {
+    const Strip strip = ghost_strip(p, dx, dy);
+    const std::byte* at = incoming[static_cast<std::size_t>(direction(dx, dy))].data();
+    for (const Ghosted& a : mine) at = unpack(p, strip, a.data, a.cell_bytes, at);
+  });
+  for (const Ghosted& a : mine) replicate_edges(m_decomposition, p, a.data, a.cell_bytes);
+  m_traffic.exchanges += 1;
+}
+
+void MpiRanks::sum(std::vector<std::vector<std::int64_t>>& values) {
+  MPI_Allreduce(MPI_IN_PLACE, values[0].data(), static_cast<int>(values[0].size()), MPI_INT64_T, MPI_SUM, m_comm);
+  count_collective(values[0].size() * sizeof(std::int64_t));
+}
+
+void MpiRanks::max(std::vector<std::vector<std::int64_t>>& values) {
+  MPI_Allreduce(MPI_IN_PLACE, values[0].data(), static_cast<int>(values[0].size()), MPI_INT64_T, MPI_MAX, m_comm);
+  count_collective(values[0].size() * sizeof(std::int64_t));
+}
+
+std::vector<std::int64_t> MpiRanks::gather_all(const std::vector<std::vector<std::int64_t>>& contributions) {
+  const int count = static_cast<int>(contributions[0].size());
+  std::vector<int> counts(static_cast<std::size_t>(m_decomposition.size()));
+  MPI_Allgather(&count, 1, MPI_INT, counts.data(), 1, MPI_INT, m_comm);
+  count_collective(sizeof(int));
+  return gather_all(contributions, counts);
+}
+
+std::vector<std::int64_t> MpiRanks::gather_all(const std::vector<std::vector<std::int64_t>>& contributions,
+                                               const std::vector<int>& lengths) {
+  std::vector<int> starts(lengths.size());
+  int total = 0;
+  for (std::size_t r = 0; r < lengths.size(); ++r) starts[r] = total, total += lengths[r];
+  std::vector<std::int64_t> all(static_cast<std::size_t>(total));
+  MPI_Allgatherv(contributions[0].data(), static_cast<int>(contributions[0].size()), MPI_INT64_T, all.data(), lengths.data(),
+                 starts.data(), MPI_INT64_T, m_comm);
+  count_collective(contributions[0].size() * sizeof(std::int64_t));
+  return all;
+}
+
+void MpiRanks::exchange(const std::vector<std::vector<Packet>>& out, std::vector<std::vector<Packet>>& in) {
+  std::vector<Packet>& incoming = in[0];
+  std::vector<MPI_Request> requests(incoming.size() + out[0].size());
+  std::vector<MPI_Status> statuses(requests.size());
+  std::size_t n = 0;
+  for (Packet& packet : incoming) {
+    MPI_Irecv(packet.words.data(), static_cast<int>(packet.words.size()), MPI_INT, packet.rank, exchange_tag, m_comm,
+              &requests[n++]);
+  }
+  for (const Packet& packet : out[0]) {
+    MPI_Isend(packet.words.data(), static_cast<int>(packet.words.size()), MPI_INT, packet.rank, exchange_tag, m_comm,
+              &requests[n++]);
+    m_traffic.messages += 1, m_traffic.bytes += static_cast<std::int64_t>(packet.words.size() * sizeof(int));
+  }
+  MPI_Waitall(static_cast<int>(n), requests.data(), statuses.data());
+  for (std::size_t p = 0; p < incoming.size(); ++p) {
+    int words = 0;
+    MPI_Get_count(&statuses[p], MPI_INT, &words);
+    incoming[p].words.resize(static_cast<std::size_t>(words));
+  }
+  m_traffic.exchanges += 1;
+}
+
+class MpiRanks::MpiGroup final : public Group {
+public:
+  MpiGroup(MpiRanks& ranks, std::vector<int> ranks_in_it) : Group(std::move(ranks_in_it)), m_ranks(ranks) {
+    if (!std::binary_search(members().begin(), members().end(), ranks.m_rank)) return;
+    MPI_Group all = MPI_GROUP_NULL, some = MPI_GROUP_NULL;
+    MPI_Comm_group(ranks.m_comm, &all);
+    MPI_Group_incl(all, static_cast<int>(members().size()), members().data(), &some);
+    MPI_Comm_create_group(ranks.m_comm, some, group_tag, &m_comm);
+    MPI_Group_free(&some);
+    MPI_Group_free(&all);
+    MPI_Comm_rank(m_comm, &m_position);
+  }
+  ~MpiGroup() override {
+    if (m_comm != MPI_COMM_NULL) MPI_Comm_free(&m_comm);
+  }
+  MpiGroup(const MpiGroup&) = delete;
+  MpiGroup& operator=(const MpiGroup&) = delete;
+
+  void start_max(const std::vector<std::int64_t>& values) override {
+    m_mine = values[0];
+    MPI_Iallreduce(&m_mine, &m_maximum, 1, MPI_INT64_T, MPI_MAX, m_comm, &m_request);
+    m_ranks.m_traffic.lagged += 1, m_ranks.m_traffic.collective_bytes += sizeof(std::int64_t);
+  }
+  std::int64_t finish_max() override {
+    MPI_Wait(&m_request, MPI_STATUS_IGNORE);
+    return m_maximum;
+  }
+
+  std::vector<std::vector<int>> gather(int root, const std::vector<std::vector<int>>& contributions) override {
+    const int mine = static_cast<int>(contributions[0].size());
+    std::vector<int> lengths(at_root(root) ? members().size() : 0);
+    MPI_Gather(&mine, 1, MPI_INT, lengths.data(), 1, MPI_INT, root, m_comm);
+    const std::vector<int> starts = starts_of(lengths);
+    std::vector<int> all(at_root(root) ? static_cast<std::size_t>(starts.back()) : 0);
+    MPI_Gatherv(contributions[0].data(), mine, MPI_INT, all.data(), lengths.data(), starts.data(), MPI_INT, root, m_comm);
+    m_ranks.count_collective(sizeof(int));
+    m_ranks.count_collective(contributions[0].size() * sizeof(int));
+    std::vector<std::vector<int>> by_member;
+    for (std::size_t n = 0; n < lengths.size(); ++n) by_member.emplace_back(all.begin() + starts[n], all.begin() + starts[n + 1]);
+    return by_member;
+  }
+
+  std::vector<std::vector<int>> scatter(int root, const std::vector<std::vector<int>>& shares) override {
+    std::vector<int> lengths, all;
+    if (at_root(root)) {
+      for (const std::vector<int>& share : shares) {
+        lengths.push_back(static_cast<int>(share.size()));
+        all.insert(all.end(), share.begin(), share.end());
+      }
+    }
+    int length = 0;
+    MPI_Scatter(lengths.data(), 1, MPI_INT, &length, 1, MPI_INT, root, m_comm);
+    std::vector<std::vector<int>> mine{std::vector<int>(static_cast<std::size_t>(length))};
+    MPI_Scatterv(all.data(), lengths.data(), starts_of(lengths).data(), MPI_INT, mine[0].data(), length, MPI_INT, root, m_comm);
+    m_ranks.count_collective(sizeof(int));
+    m_ranks.count_collective(mine[0].size() * sizeof(int));
+    return mine;
+  }
+
+private:
+  bool at_root(int root) const { return m_position == root; }
+  static std::vector<int> starts_of(const std::vector<int>& lengths) { // and the end
+    std::vector<int> starts{0};
+    for (const int length : lengths) starts.push_back(starts.back() + length);
+    return starts;
+  }
+
+  MpiRanks& m_ranks;
+  MPI_Comm m_comm = MPI_COMM_NULL;
+  int m_position = -1;
+  MPI_Request m_request = MPI_REQUEST_NULL;
+  std::int64_t m_mine = 0, m_maximum = 0;
+};
+
+std::unique_ptr<Group> MpiRanks::group(std::vector<int> members) { return std::make_unique<MpiGroup>(*this, std::move(members)); }
+
+} // namespace nunatak

@@ -1,0 +1,44 @@
+// The ghost exchange and the collectives of kernels/grid/ranks.hpp, through MPI: one local rank per process.
+#pragma once
+
+#include "kernels/grid/ranks.hpp"
+
+#include <mpi.h>
+
+namespace nunatak {
+
+class MpiRanks final : public Ranks {
+public:
+  /// `decomposition.size()` must be the size of `comm`, which must outlive this object.
+  MpiRanks(MPI_Comm comm, Decomposition decomposition);
+
+  int local_size() const override { return 1; }
+  int first() const override { return m_rank; }
+  MPI_Comm comm() const { return m_comm; }
+  Patch patch() const { return Ranks::patch(0); }
+
+  void update_ghosts(const std::vector<std::vector<Ghosted>>& arrays) override;
+  void sum(std::vector<std::vector<std::int64_t>>& values) override;
+  void max(std::vector<std::vector<std::int64_t>>& values) override;
+  std::vector<std::int64_t> gather_all(const std::vector<std::vector<std::int64_t>>& contributions) override;
+  std::vector<std::int64_t> gather_all(const std::vector<std::vector<std::int64_t>>& contributions,
+                                       const std::vector<int>& lengths) override;
+  void exchange(const std::vector<std::vector<Packet>>& out, std::vector<std::vector<Packet>>& in) override;
+  std::unique_ptr<Group> group(std::vector<int> members) override;
+  std::unique_ptr<Ranks> over(const Decomposition& decomposition) const override {
+    return std::make_unique<MpiRanks>(m_comm, decomposition);
+  }
+
+  /// The same for the one local rank: `update_ghosts({H, b, mask})`, any mixture of types, one message per neighbour.
+  void update_ghosts(const std::vector<Ghosted>& arrays) { update_ghosts(std::vector<std::vector<Ghosted>>{arrays}); }
+
+private:
+  class MpiGroup;
+  void count_collective(std::size_t bytes) {
+    m_traffic.collectives += 1, m_traffic.collective_bytes += static_cast<std::int64_t>(bytes);
+  }
+  MPI_Comm m_comm;
+  int m_rank = 0;
+};
+
+} // namespace nunatak

@@ -1,0 +1,61 @@
+#include "miniapp/base/units.hpp"
+
+#include "miniapp/base/error.hpp"
+
+#include <udunits2.h>
+
+#include <cmath>
+#include <cstdlib>
+#include <memory>
+
+namespace nunatak {
+
+namespace {
+
+struct System {
+  ut_system* system;
+  System() {
+    ut_set_error_message_handler(ut_ignore);
+    system = ut_read_xml(nullptr);
+    if (system == nullptr) throw Error("UDUNITS cannot read its unit database (UDUNITS2_XML_PATH)");
+  }
+  ~System() { ut_free_system(system); }
+};
+
+using Unit = std::unique_ptr<ut_unit, decltype(&ut_free)>;
+
+Unit parse(const System& units, const std::string& name, const std::string& what) {
+  Unit unit(ut_parse(units.system, name.c_str(), UT_UTF8), ut_free);
+  if (!unit) throw Error(what + ": '" + name + "' is not a unit");
+  return unit;
+}
+
+} // namespace
+
+UnitConversion unit_conversion(const std::string& from, const std::string& to, const std::string& what) {
+  if (from == to) return [](double x) { return x; };
+  static const System units; // read once: the database is large
+  // "g/kg" and "psu" of salinities, as they stand in files
+  const std::string known = from == "psu" || from == "PSU" ? "g/kg" : from == "degreesN" || from == "degreesE" ? "degree" : from;
+  const Unit a = parse(units, known, what), b = parse(units, to, what);
+  const std::shared_ptr<cv_converter> converter(ut_get_converter(a.get(), b.get()), [](cv_converter* c) {
+    if (c != nullptr) cv_free(c);
+  });
+  if (!converter) throw Error(what + ": units '" + from + "' cannot be converted to '" + to + "'");
+  return [converter](double x) { return cv_convert_double(converter.get(), x); };
+}
+
+double parse_quantity(const std::string& text, const std::string& unit, const std::string& what) {
+  char* end = nullptr;
+  const double number = std::strtod(text.c_str(), &end);
+  if (end == text.c_str() || !std::isfinite(number)) {
+    throw Error(what + ": expected a number" + (unit.empty() ? "" : " in " + unit) + ", found '" + text + "'");
+  }
+  std::string suffix = end;
+  suffix.erase(0, suffix.find_first_not_of(' '));
+  if (suffix.empty()) return number;
+  if (unit.empty()) throw Error(what + ": expected a number without unit, found '" + text + "'");
+  return unit_conversion(suffix, unit, what)(number);
+}
+
+} // namespace nunatak

@@ -1,0 +1,41 @@
+// Lists in options: "a:b:c" and "2x2,8x8" cut into words, and words into numbers.
+#pragma once
+
+#include "miniapp/base/error.hpp"
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace nunatak::tools {
+
+/// At least one word; words may be empty.
+inline std::vector<std::string> split(const std::string& text, char separator) {
+  std::vector<std::string> words{""};
+  for (const char c : text) {
+    if (c == separator) {
+      words.emplace_back();
+    } else {
+      words.back() += c;
+    }
+  }
+  return words;
+}
+
+/// A whole number from `min` to `max`. Throws Error that names `what`.
+inline std::int64_t whole_number(const std::string& word, std::int64_t min, std::int64_t max, const std::string& what) {
+  std::int64_t number = 0;
+  std::size_t used = 0;
+  try {
+    number = std::stoll(word, &used);
+  } catch (const std::logic_error&) { // no number, or beyond 64 bits
+    used = 0;
+  }
+  if (used == 0 || used != word.size() || number < min || number > max) {
+    throw Error(what + ": expected a whole number from " + std::to_string(min) + " to " + std::to_string(max) + ", found '" +
+                word + "'");
+  }
+  return number;
+}
+
+} // namespace nunatak::tools

@@ -1,0 +1,60 @@
+// How far the run has come and how long the next step may be.
+#pragma once
+
+#include "kernels/grid/constants.hpp"
+#include "miniapp/model/options.hpp"
+
+#include <cmath>
+#include <cstdint>
+
+namespace nunatak {
+
+class Clock {
+public:
+  /// `start`: model time at the start, s. Without -run_years and -run_steps the run is one step of length zero: every part of
+  /// the model is computed once for the initial state, which is then written.
+  Clock(const Options& options, double start)
+      : m_start(start), m_end(options.run_years > 0.0 ? start + options.run_years * seconds_per_year : HUGE_VAL),
+        m_max_steps(options.run_steps > 0     ? options.run_steps
+                    : options.run_years > 0.0 ? INT64_MAX
+                                              : 1),
+        m_zero_length(options.run_years == 0.0 && options.run_steps == 0), m_time(start) {
+    if (m_zero_length) m_end = start;
+  }
+
+  double time() const { return m_time; } ///< s
+  std::int64_t steps() const { return m_steps; }
+  bool zero_length() const { return m_zero_length; }
+  bool finished() const { return m_steps >= m_max_steps || (!m_zero_length && m_time >= m_end); }
+
+  /// The longest next step (s) that ends no later than the run and `next_stop`. If two steps will do, they are made equal.
+  double longest_step(double wanted, double next_stop) const {
+    if (m_zero_length) return 0.0;
+    const double left = std::fmin(m_end, next_stop) - m_time;
+    return wanted >= left ? left : wanted > 0.5 * left ? 0.5 * left : wanted;
+  }
+
+  /// End of a step of dt seconds that was asked to go as far as `next_stop` at most: lands on it exactly.
+  void advance(double dt, double next_stop) {
+    const double stop = std::fmin(m_end, next_stop);
+    m_time = m_time + dt >= stop * (1.0 - 1e-15) ? stop : m_time + dt;
+    m_steps += 1;
+  }
+
+  /// Share of the run that is done, 0 to 1.
+  double done() const {
+    const double by_steps = m_max_steps == INT64_MAX ? 0.0 : static_cast<double>(m_steps) / static_cast<double>(m_max_steps);
+    const double by_time = m_end < HUGE_VAL && m_end > m_start ? (m_time - m_start) / (m_end - m_start) : 0.0;
+    return std::fmax(by_steps, by_time);
+  }
+  double years() const { return (m_time - m_start) / seconds_per_year; }
+
+private:
+  double m_start, m_end;
+  std::int64_t m_max_steps;
+  bool m_zero_length;
+  double m_time;
+  std::int64_t m_steps = 0;
+};
+
+} // namespace nunatak

@@ -1,0 +1,42 @@
+#include "miniapp/model/energy.hpp"
+
+#include "kernels/grid/constants.hpp"
+#include "kernels/ice/transport.hpp"
+
+namespace nunatak {
+
+namespace {
+TillLaw till_law(const Options& options) {
+  const SsaOptions ssa = ssa_options(options);
+  return {ssa.till_q, ssa.till_delta * ssa.till_delta, ssa.till_u_threshold};
+}
+} // namespace
+
+Energy::Energy(const Options& options, const Grid& grid, const Levels& levels, MpiRanks& ranks)
+    : m_grid(grid), m_levels(levels), m_ranks(ranks), m_on(options.energy == "on"), m_till(till_law(options)),
+      m_temp(make_columns<double>("temp", ranks.patch(), levels.size())),
+      m_base_flux(make_array<double>("base_heat_flux", ranks.patch())),
+      m_melted(make_array<double>("melted_inside", ranks.patch())) {}
+
+FixedSum Energy::step(State& state, const Flow& flow, const Forcing& forcing, double dt) {
+  if (!m_on) return {};
+  const Patch patch = m_ranks.patch();
+  const auto flux = m_base_flux, tauc = flow.tauc, u = flow.u_ssa, v = flow.v_ssa, geothermal = forcing.bheatflx;
+  const auto mask = state.mask;
+  const TillLaw till = m_till;
+  for_each_cell(
+      "heat flux into the base", patch, KOKKOS_LAMBDA(int j, int i) {
+        const double speed2 = u(j, i) * u(j, i) + v(j, i) * v(j, i);
+        const double friction = mask(j, i) == grounded_ice ? tauc(j, i) * till.drag(speed2) * speed2 : 0.0; // beta |u|^2, W m-2
+        flux(j, i) = geothermal(j, i) + friction;
+      });
+  const HorizontalVelocity& velocity = flow.velocity;
+  const MeltedInside mine =
+      temperature_step(patch, m_grid.dx, m_grid.dy, dt, m_levels, state.thk, state.mask, forcing.ice_surface_temp, m_base_flux,
+                       velocity.u, velocity.v, flow.w, velocity.sigma, state.temp, m_temp, m_melted);
+  std::swap(state.temp, m_temp);
+  m_ranks.update_ghosts({state.temp});
+  return sum_over_ranks<FixedSum>(m_ranks, {mine.ice});
+}
+
+} // namespace nunatak

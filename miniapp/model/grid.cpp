@@ -1,0 +1,34 @@
+#include "miniapp/model/grid.hpp"
+
+#include "miniapp/base/error.hpp"
+
+#include <cmath>
+
+namespace nunatak {
+
+Axis choose_axis(const Axis& source, int points, double spacing) {
+  if (points == 0 && spacing == 0.0) return source;
+  Axis axis;
+  if (spacing == 0.0) {
+    if (points < 2) throw Error("grid: expected at least 2 points along x and y, found " + std::to_string(points));
+    axis.points = points;
+    axis.spacing = source.extent() / (points - 1);
+    axis.first = source.first;
+    return axis;
+  }
+  axis.spacing = spacing;
+  axis.points = points > 0 ? points : static_cast<int>(std::floor(source.extent() / spacing * (1.0 + 1e-12))) + 1;
+  if (axis.points < 2) {
+    throw Error("grid spacing of " + std::to_string(spacing) + " m (-grid_dx): the domain is only " +
+                std::to_string(source.extent()) + " m wide");
+  }
+  if (axis.extent() > source.extent() * (1.0 + 1e-9)) {
+    throw Error("grid of " + std::to_string(axis.points) + " points every " + std::to_string(spacing) +
+                " m (-grid_Mx, -grid_My, -grid_dx): expected at most " + std::to_string(source.extent()) +
+                " m from the first to the last, the width of the domain, found " + std::to_string(axis.extent()) + " m");
+  }
+  axis.first = source.first + (source.extent() - axis.extent()) / 2.0;
+  return axis;
+}
+
+} // namespace nunatak

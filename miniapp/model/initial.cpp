@@ -1,0 +1,211 @@
+#include "miniapp/model/initial.hpp"
+
+#include "kernels/grid/constants.hpp"
+#include "kernels/ice/columns.hpp"
+#include "kernels/ice/geometry.hpp"
+#include "kernels/ice/time_step.hpp"
+#include "miniapp/base/error.hpp"
+#include "miniapp/model/generate.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <sstream>
+
+namespace nunatak {
+
+namespace {
+
+void set_constants(const Options& options, Forcing& forcing) {
+  Kokkos::deep_copy(forcing.bheatflx, options.bheatflx);
+  Kokkos::deep_copy(forcing.basins, 1);
+  Kokkos::deep_copy(forcing.theta_ocean, options.theta_ocean);
+  Kokkos::deep_copy(forcing.salinity_ocean, options.salinity_ocean);
+}
+
+/// Climate where the input has none: the surface cools with its elevation at a constant rate, and colder air snows less
+/// (it holds about half as much water for every 10 K). Owned cells and ghosts.
+void set_climate(const Options& options, const Patch& patch, const State& state, Forcing& forcing, bool temperature,
+                 bool balance) {
+  const double T_0 = options.ice_surface_temp, lapse = options.ice_surface_lapse_rate / 1000.0;
+  const double M_0 = options.climatic_mass_balance / seconds_per_year, halving = options.climatic_mass_balance_halving;
+  const auto T = forcing.ice_surface_temp, M = forcing.climatic_mass_balance, h = state.usurf;
+  for_each_cell_and_ghost(
+      "climate", patch, KOKKOS_LAMBDA(int j, int i) {
+        const double cooling = lapse * Kokkos::fmax(h(j, i), 0.0);
+        if (temperature) T(j, i) = T_0 - cooling;
+        if (balance) M(j, i) = halving > 0.0 ? M_0 * Kokkos::exp2(-cooling / halving) : M_0;
+      });
+}
+
+/// What stands in for the variables that the input does not have.
+void log_substitutes(const Options& options, const Input& input, const Log& log) {
+  const auto say = [&](const char* variable, const std::string& instead) {
+    if (!input.gives(variable)) log.line("input: no " + std::string(variable) + " in " + options.input + ": " + instead);
+  };
+  const auto number = [](double value) {
+    std::ostringstream text;
+    text << value;
+    return text.str();
+  };
+  const auto ignored = [&](const char* variable, std::initializer_list<const char*> names) {
+    for (const char* name : names) {
+      if (input.gives(variable) && options.given.count(name) > 0) {
+        log.line("input: option -" + std::string(name) + " has no effect: " + options.input + " has " + variable);
+      }
+    }
+  };
+  ignored("climatic_mass_balance", {"climatic_mass_balance", "climatic_mass_balance_halving"});
+  ignored("ice_surface_temp", {"ice_surface_temp", "ice_surface_lapse_rate"});
+  ignored("bheatflx", {"bheatflx"});
+  ignored("theta_ocean", {"theta_ocean"});
+  ignored("salinity_ocean", {"salinity_ocean"});
+  ignored("tauc",
+          {"till_phi_min", "till_phi_max", "till_topg_min", "till_topg_max", "till_overburden_fraction", "till_frozen_below"});
+  ignored("hardav", {"softness", "rheology", "sia_e", "ssa_e"});
+  say("climatic_mass_balance", number(options.climatic_mass_balance) + " kg m-2 year-1 at sea level, half of it for every " +
+                                   number(options.climatic_mass_balance_halving) + " K of cooling");
+  say("ice_surface_temp",
+      number(options.ice_surface_temp) + " K at sea level, " + number(options.ice_surface_lapse_rate) + " K less per km");
+  say("bheatflx", number(options.bheatflx) + " W m-2");
+  say("tauc", "from the till model (-till_*)");
+  say("hardav", options.rheology == "isothermal" ? "softness " + number(options.softness) + " Pa-3 s-1"
+                                                 : "from the temperature of the ice");
+  if (options.ocean != "pico") return;
+  say("basins", "all of the grid is one basin");
+  say("theta_ocean", number(options.theta_ocean) + " K");
+  say("salinity_ocean", number(options.salinity_ocean) + " g/kg");
+}
+
+} // namespace
+
+Levels levels_at(const std::vector<double>& z) {
+  Levels levels;
+  levels.z = Column("z", z.size());
+  levels.z_host = z;
+  const auto host = Kokkos::create_mirror_view(levels.z);
+  std::copy(z.begin(), z.end(), host.data());
+  Kokkos::deep_copy(levels.z, host);
+  return levels;
+}
+
+InitialState::InitialState(Options& options, MPI_Comm comm, const Log& log) : m_options(options), m_log(log) {
+  if (!options.input.empty()) {
+    io::ReadOptions read_options;
+    read_options.by = io::read_by(options.io_read);
+    read_options.slab_bytes = options.io.slab;
+    read_options.hints = options.io.hints;
+    m_input = std::make_unique<Input>(options.input, comm, log, read_options);
+  }
+  const bool continent = m_input || options.init == "marine";
+  const auto choose = [&](std::string& option, const char* name, const char* value) {
+    if (option == "auto") option = m_input ? m_input->choice(name).value_or(value) : value; // a restart goes on as it began
+  };
+  choose(options.stress, "stress", continent ? "ssa+sia" : options.init == "dome" ? "sia" : "ssa");
+  choose(options.rheology, "rheology", continent ? "paterson_budd" : "isothermal");
+  choose(options.ocean, "ocean", continent ? "pico" : "none");
+  choose(options.energy, "energy", "on");
+  if (!m_input) return;
+  const std::string begun = m_input->choice("init").value_or("file");
+  options.init = begun;
+  if (begun == "shelf" || begun == "stream") {
+    throw Error(options.input + ": a run of -init " + begun +
+                " cannot be continued: its velocities at the edge are not in the file");
+  }
+}
+
+Grid InitialState::horizontal_grid(int ranks) const {
+  Grid grid;
+  const Options& o = m_options;
+  const GeneratedGrid source = m_input ? GeneratedGrid{m_input->x(), m_input->y(), true} : generated_grid(o);
+  Axis x = choose_axis(source.x, o.Mx, o.dx), y = choose_axis(source.y, o.My, o.dx);
+  if (source.square && o.dx == 0.0) { // the points along one direction set the spacing of the other
+    if (o.Mx > 0 && o.My == 0) y = choose_axis(source.y, 0, x.spacing);
+    if (o.My > 0 && o.Mx == 0) x = choose_axis(source.x, 0, y.spacing);
+  }
+  if (m_input) grid.projection = m_input->projection();
+  if (source.on_the_earth) grid.projection = PolarStereographic{};
+  grid.x0 = x.first, grid.dx = x.spacing;
+  grid.y0 = y.first, grid.dy = y.spacing;
+  grid.decomposition =
+      o.px > 0 ? Decomposition::make(x.points, y.points, o.px, o.py) : Decomposition::make(x.points, y.points, ranks);
+  grid.decomposition.periodic_y = source.periodic_y;
+  if (grid.decomposition.size() != ranks) {
+    throw Error("options -grid_px and -grid_py: expected a product of " + std::to_string(ranks) + " ranks, found " +
+                std::to_string(grid.decomposition.size()));
+  }
+  return grid;
+}
+
+void InitialState::read(Grid& grid, MpiRanks& ranks, State& state, Forcing& forcing) const {
+  const Patch patch = ranks.patch();
+  set_constants(m_options, forcing);
+  if (m_input) {
+    m_input->read(grid, ranks, state, forcing);
+    log_substitutes(m_options, *m_input, m_log);
+  } else {
+    generate(m_options, grid, patch, state, forcing);
+    for (const char* name : {"climatic_mass_balance", "climatic_mass_balance_halving", "ice_surface_temp",
+                             "ice_surface_lapse_rate", "bheatflx", "theta_ocean", "salinity_ocean"}) {
+      if (m_options.given.count(name) > 0)
+        m_log.line("init: option -" + std::string(name) + " has no effect: -init " + m_options.init + " has its own climate");
+    }
+  }
+  std::vector<Ghosted> all{
+      state.thk,        state.topg,   state.u_ssa,    state.v_ssa,    forcing.climatic_mass_balance, forcing.ice_surface_temp,
+      forcing.bheatflx, forcing.tauc, forcing.hardav, forcing.basins, forcing.theta_ocean,           forcing.salinity_ocean};
+  if (forcing.fixed.data() != nullptr) all.insert(all.end(), {forcing.fixed, forcing.u_fixed, forcing.v_fixed});
+  ranks.update_ghosts(all);
+  update_geometry(patch, state.topg, state.thk, state.usurf, state.mask);
+  if (m_input)
+    set_climate(m_options, patch, state, forcing, !m_input->gives("ice_surface_temp"), !m_input->gives("climatic_mass_balance"));
+
+  choose_levels(grid, ranks, state);
+  state.temp = make_columns<double>("temp", patch, grid.Mz());
+  if (m_input && m_input->has_temperature()) {
+    m_input->read_temperature(grid, ranks, state.temp);
+  } else {
+    const auto accumulation = make_array<double>("accumulation", patch);
+    const auto balance = forcing.climatic_mass_balance;
+    for_each_cell(
+        "accumulation in metres of ice", patch, KOKKOS_LAMBDA(int j, int i) { accumulation(j, i) = balance(j, i) / rho_ice; });
+    initial_temperature(patch, levels_at(grid.z), state.thk, state.mask, forcing.ice_surface_temp, accumulation, forcing.bheatflx,
+                        state.temp);
+  }
+  ranks.update_ghosts({state.temp});
+}
+
+void InitialState::choose_levels(Grid& grid, MpiRanks& ranks, const State& state) const {
+  const Patch patch = ranks.patch();
+  const auto H = state.thk;
+  double thickest = 0.0;
+  Kokkos::parallel_reduce(
+      "thickest ice", Kokkos::MDRangePolicy<Exec, Kokkos::Rank<2>>({1, 1}, {patch.ym + 1, patch.xm + 1}),
+      KOKKOS_LAMBDA(int j, int i, double& t) { t = H(j, i) > t ? H(j, i) : t; }, Kokkos::Max<double>(thickest));
+  std::vector<std::vector<double>> largest{{std::fmax(thickest, 0.0)}};
+  max_over_ranks(ranks, largest);
+  thickest = largest[0][0];
+
+  if (m_input && m_options.Mz == 0 && m_options.Lz == 0.0) grid.z = m_input->levels(); // a restart keeps its levels
+  if (grid.z.empty()) {
+    // room to grow: a quarter more than the thickest ice, in full 100 m
+    const double Lz = m_options.Lz > 0.0 ? m_options.Lz : std::fmax(1000.0, 100.0 * std::ceil(thickest * 1.25 / 100.0));
+    const LevelSpacing spacing = m_options.z_spacing == "equal" ? LevelSpacing::equal : LevelSpacing::quadratic;
+    const int Mz = m_options.Mz > 0 ? m_options.Mz : 31;
+    if (Mz > max_levels)
+      throw Error("option -grid_Mz: expected at most " + std::to_string(max_levels) + " levels, found " + std::to_string(Mz));
+    grid.z = make_levels(Lz, Mz, spacing).z_host;
+  }
+  if (thickest > grid.Lz()) {
+    throw Error("option -grid_Lz: expected at least the thickness of the thickest ice, " + std::to_string(thickest) +
+                " m, found " + std::to_string(grid.Lz()) + " m");
+  }
+}
+
+nlohmann::json InitialState::report() const { return m_input ? m_input->report() : nlohmann::json{{"init", m_options.init}}; }
+
+std::string InitialState::title() const {
+  return m_input ? "nunatak run from " + m_options.input.substr(m_options.input.rfind('/') + 1)
+                 : "nunatak run from the synthetic state '" + m_options.init + "'";
+}
+
+} // namespace nunatak

@@ -1,0 +1,44 @@
+// Where a run starts: a NetCDF file (-i, see input.hpp) or a state made without any file (-init, see
+// kernels/cases/synthetic.hpp).
+#pragma once
+
+#include "kernels/ice/levels.hpp"
+#include "miniapp/base/log.hpp"
+#include "miniapp/base/mpi_ranks.hpp"
+#include "miniapp/model/grid.hpp"
+#include "miniapp/model/input.hpp"
+#include "miniapp/model/options.hpp"
+#include "miniapp/model/state.hpp"
+
+#include <memory>
+
+namespace nunatak {
+
+/// Levels at the heights z (m), for the kernels.
+Levels levels_at(const std::vector<double>& z);
+
+class InitialState {
+public:
+  /// Opens the input. Collective. `options` gets the defaults that depend on where the run starts ("auto").
+  InitialState(Options& options, MPI_Comm comm, const Log& log);
+
+  /// The grid: that of the input or the generator, changed by -grid_*; without levels until read() has seen the ice.
+  Grid horizontal_grid(int ranks) const;
+
+  /// State and forcing with ghosts; sets the levels of `grid`. Collective. Throws Error, see input.hpp.
+  void read(Grid& grid, MpiRanks& ranks, State& state, Forcing& forcing) const;
+
+  std::string title() const;
+
+  /// How the file was read; the generator otherwise. Collective.
+  nlohmann::json report() const;
+
+private:
+  void choose_levels(Grid& grid, MpiRanks& ranks, const State& state) const;
+
+  const Options& m_options;
+  const Log& m_log;
+  std::unique_ptr<Input> m_input;
+};
+
+} // namespace nunatak

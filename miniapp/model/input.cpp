@@ -1,0 +1,378 @@
+#include "miniapp/model/input.hpp"
+
+#include "kernels/grid/constants.hpp"
+#include "kernels/grid/sums.hpp"
+#include "kernels/ice/geometry.hpp"
+#include "miniapp/base/error.hpp"
+#include "miniapp/base/units.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <sstream>
+
+namespace nunatak {
+
+namespace {
+
+constexpr double on_grid = 1e-6; // a point this close to a point of the file (in spacings) is that point
+
+Axis read_axis(const io::Reader& in, const std::string& name, bool& flip) {
+  const std::string what = in.path() + ": coordinate '" + name + "'";
+  if (!in.has(name)) throw Error(what + " is missing (expected a variable " + name + "(" + name + "))");
+  std::vector<double> c = in.read_all(name);
+  if (c.size() < 2) throw Error(what + ": expected at least 2 points, found " + std::to_string(c.size()));
+  const auto to_metres = unit_conversion(in.text(name, "units").value_or("m"), "m", what);
+  for (double& v : c) v = to_metres(v);
+  flip = c.back() < c.front();
+  if (flip) std::reverse(c.begin(), c.end());
+  Axis axis{c.front(), (c.back() - c.front()) / static_cast<double>(c.size() - 1), static_cast<int>(c.size())};
+  for (std::size_t n = 0; n < c.size(); ++n) {
+    if (!(std::fabs(c[n] - (axis.first + static_cast<double>(n) * axis.spacing)) < 1e-3 * axis.spacing)) {
+      throw Error(what + ": expected equally spaced points, found " + std::to_string(c[n]) + " m at index " + std::to_string(n));
+    }
+  }
+  return axis;
+}
+
+/// Where a point lies between the points of the file: index of the point before, and the weight of the one after.
+struct Place {
+  int before;
+  double weight;
+};
+
+Place place(double coordinate, const Axis& axis) {
+  double f = (coordinate - axis.first) / axis.spacing;
+  f = std::min(std::max(f, 0.0), static_cast<double>(axis.points - 1));
+  const double nearest = std::round(f);
+  if (std::fabs(f - nearest) < on_grid) f = nearest;
+  const int before = std::min(static_cast<int>(f), axis.points - 2);
+  return {before, f - before};
+}
+
+} // namespace
+
+// The block of the file that covers a patch, in the order of the file, and where every point of the patch lies in it.
+struct Input::Source {
+  std::vector<std::size_t> start, count; // rows, columns
+  std::vector<Place> x, y;               // per owned column and row; indices along increasing coordinates, within the block
+  bool flip_x, flip_y;
+
+  /// f(position in the block, weight) for the points of the file around the point with view indices (j, i).
+  template <class F> void for_each_corner(int j, int i, const F& f) const {
+    const Place &py = y[static_cast<std::size_t>(j - 1)], &px = x[static_cast<std::size_t>(i - 1)];
+    for (int corner = 0; corner < 4; ++corner) {
+      const int dj = corner / 2, di = corner % 2;
+      const double weight = (dj == 1 ? py.weight : 1.0 - py.weight) * (di == 1 ? px.weight : 1.0 - px.weight);
+      if (weight == 0.0) continue;
+      const std::size_t row = static_cast<std::size_t>(py.before + dj), column = static_cast<std::size_t>(px.before + di);
+      f((flip_y ? count[0] - 1 - row : row) * count[1] + (flip_x ? count[1] - 1 - column : column), weight);
+    }
+  }
+};
+
+struct Input::FieldInfo {
+  std::string variable, units; // "": not converted
+  double min, max;             // in these units
+  Method method = Method::bilinear;
+  bool whole = false;  // whole numbers only
+  bool of_ice = false; // says nothing where the file has no ice: there the mean over all ice is taken
+};
+
+Input::Input(const std::string& path, MPI_Comm comm, const Log& log, io::ReadOptions read_options)
+    : m_reader(path, comm, std::move(read_options)), m_comm(comm), m_log(log) {
+  m_x = read_axis(m_reader, "x", m_flip_x);
+  m_y = read_axis(m_reader, "y", m_flip_y);
+  for (const char* required : {"thk", "topg"}) {
+    if (!m_reader.has(required)) throw Error(path + ": variable '" + required + "' is missing (thk and topg are required)");
+  }
+}
+
+nlohmann::json Input::report() const {
+  const io::ReadSummary s = io::summarize(m_comm, m_reader.statistics());
+  const auto seconds = [](const io::ReadSummary::Seconds& t) {
+    return nlohmann::json{{"min", t.min}, {"mean", t.mean}, {"max", t.max}};
+  };
+  return {{"file", m_reader.path()},    {"read", io::word_of(m_reader.by())}, {"open", seconds(s.open)},
+          {"values", seconds(s.read)},  {"scatter", seconds(s.scatter)},      {"bytes", s.bytes},
+          {"operations", s.operations}, {"sent_bytes", s.sent_bytes}};
+}
+
+std::optional<PolarStereographic> Input::projection() const {
+  const auto name = m_reader.text("thk", "grid_mapping");
+  const std::string mapping = name.value_or("mapping");
+  if (!m_reader.has(mapping)) return std::nullopt;
+  if (m_reader.text(mapping, "grid_mapping_name").value_or("") != "polar_stereographic") {
+    m_log.line("input: " + m_reader.path() + ": grid mapping '" + mapping +
+               "' is not polar_stereographic: no lat and lon in the output");
+    return std::nullopt;
+  }
+  PolarStereographic p;
+  std::string missing;
+  const auto take = [&](double& value, const char* attribute, bool required) {
+    const auto found = m_reader.number(mapping, attribute);
+    if (!found && required) missing += std::string(" ") + attribute;
+    value = found.value_or(value);
+  };
+  take(p.latitude_of_projection_origin, "latitude_of_projection_origin", true);
+  take(p.standard_parallel, "standard_parallel", true);
+  take(p.straight_vertical_longitude_from_pole, "straight_vertical_longitude_from_pole", true);
+  take(p.false_easting, "false_easting", false);
+  take(p.false_northing, "false_northing", false);
+  take(p.semi_major_axis, "semi_major_axis", false);
+  take(p.inverse_flattening, "inverse_flattening", false);
+  if (!missing.empty() || !(p.semi_major_axis > 0.0) || !(p.inverse_flattening > 1.0)) {
+    m_log.line("input: " + m_reader.path() + ": grid mapping '" + mapping + "' lacks" +
+               (missing.empty() ? " an ellipsoid" : missing) + ": no lat and lon in the output");
+    return std::nullopt;
+  }
+  return p;
+}
+
+bool Input::gives(const std::string& variable) const {
+  const auto state = m_reader.text("", "model_state_variables");
+  return m_reader.has(variable) && (!state || (" " + *state + " ").find(" " + variable + " ") != std::string::npos);
+}
+
+std::vector<double> Input::levels() const {
+  if (!has_temperature()) return {};
+  const std::string what = m_reader.path() + ": coordinate 'z' of temp";
+  if (!m_reader.has("z")) throw Error(what + " is missing");
+  std::vector<double> z = m_reader.read_all("z");
+  const auto to_metres = unit_conversion(m_reader.text("z", "units").value_or("m"), "m", what);
+  for (double& height : z) height = to_metres(height);
+  bool upwards = z.size() >= 2 && z[0] == 0.0;
+  for (std::size_t k = 1; k < z.size(); ++k) upwards = upwards && z[k] > z[k - 1] && std::isfinite(z[k]);
+  if (!upwards) throw Error(what + ": expected at least 2 heights above the bed, from 0 upwards, found other ones");
+  return z;
+}
+
+double Input::time() const { return m_reader.number("", "model_time_seconds").value_or(0.0); }
+
+Input::Source Input::source(const Grid& grid, const Patch& patch) const {
+  Source s{{}, {}, {}, {}, m_flip_x, m_flip_y};
+  for (int i = 0; i < patch.xm; ++i) s.x.push_back(place(grid.x(patch.xs + i), m_x));
+  for (int j = 0; j < patch.ym; ++j) s.y.push_back(place(grid.y(patch.ys + j), m_y));
+  const auto cover = [&](std::vector<Place>& places, const Axis& axis, bool flip) {
+    const int first = places.front().before, points = places.back().before + 2 - first;
+    for (Place& p : places) p.before -= first;
+    s.start.push_back(static_cast<std::size_t>(flip ? axis.points - first - points : first));
+    s.count.push_back(static_cast<std::size_t>(points));
+  };
+  cover(s.y, m_y, m_flip_y);
+  cover(s.x, m_x, m_flip_x);
+  return s;
+}
+
+bool Input::levels_first(const std::string& variable) const {
+  const auto axes = m_reader.dimensions(variable);
+  return axes.size() > 2 && axes[axes.size() - 3].name == "z";
+}
+
+void Input::check_dimensions(const std::string& variable, bool columns) const {
+  std::string found;
+  std::vector<std::string> names;
+  for (const auto& axis : m_reader.dimensions(variable)) {
+    names.push_back(axis.name);
+    found += (found.empty() ? "" : ", ") + axis.name;
+  }
+  if (names.size() > 2 && names[0] == "time") names.erase(names.begin());
+  std::vector<std::string> expected{"y", "x"};
+  if (columns) expected.insert(levels_first(variable) ? expected.begin() : expected.end(), "z");
+  if (names != expected) {
+    throw Error(m_reader.path() + ": variable '" + variable + "': expected dimensions " +
+                (columns ? "(y, x, z) or (z, y, x)" : "(y, x)") + " with or without time in front, found (" + found + ")");
+  }
+}
+
+namespace {
+
+/// The mean of the numbers, none larger than `largest`, in place of NaN, in owned cells; 0 if there is no number.
+void fill_with_mean(MpiRanks& ranks, const Array2<double>& field, double largest) {
+  const Patch p = ranks.patch();
+  FixedSum sum;
+  std::int64_t numbers = 0;
+  for (int j = 1; j <= p.ym; ++j) {
+    for (int i = 1; i <= p.xm; ++i) {
+      if (!std::isnan(field(j, i))) sum.add(field(j, i) / largest), numbers += 1;
+    }
+  }
+  std::vector<std::vector<std::int64_t>> all{{numbers, sum.hi, sum.lo}};
+  ranks.sum(all);
+  sum.hi = all[0][1], sum.lo = all[0][2];
+  const double mean = all[0][0] > 0 ? largest * sum.value() / static_cast<double>(all[0][0]) : 0.0;
+  for (int j = 1; j <= p.ym; ++j) {
+    for (int i = 1; i <= p.xm; ++i) field(j, i) = std::isnan(field(j, i)) ? mean : field(j, i);
+  }
+}
+
+} // namespace
+
+void Input::read_field(const FieldInfo& info, const Grid& grid, MpiRanks& ranks, const Array2<double>& field) const {
+  const std::string what = m_reader.path() + ": variable '" + info.variable + "'";
+  check_dimensions(info.variable, false);
+  UnitConversion convert = [](double v) { return v; };
+  if (!info.units.empty()) {
+    const auto found = m_reader.text(info.variable, "units");
+    if (!found) m_log.line("input: " + what + " has no units: taken to be in " + info.units);
+    convert = unit_conversion(found.value_or(info.units), info.units, what);
+  }
+
+  const Patch patch = ranks.patch();
+  const Source s = source(grid, patch);
+  const std::vector<double> values = m_reader.read_record(info.variable, s.start, s.count);
+  const bool thickness = info.method == Method::thickness;
+  const std::vector<double> ice = info.of_ice ? m_reader.read_record("thk", s.start, s.count) : std::vector<double>();
+
+  // bad values: how many points they touch, and one of these points
+  enum Fault { not_a_number, negative, out_of_range, n_faults };
+  std::vector<std::vector<std::int64_t>> count{std::vector<std::int64_t>(n_faults, 0)},
+      where{std::vector<std::int64_t>(n_faults, -1)};
+  for (int j = 1; j <= patch.ym; ++j) {
+    for (int i = 1; i <= patch.xm; ++i) {
+      double sum = 0.0, weights = 0.0, nearest = 0.0, largest = -1.0;
+      int fault = n_faults;
+      s.for_each_corner(j, i, [&](std::size_t n, double weight) {
+        if (info.of_ice && ice[n] == 0.0) return;
+        const double v = convert(values[n]);
+        if (weight > largest) largest = weight, nearest = v;
+        if (!std::isfinite(v)) {
+          fault = not_a_number;
+        } else if (thickness && v < 0.0) {
+          fault = negative;
+        } else if (v < info.min || v > info.max || (info.whole && v != std::floor(v))) {
+          fault = out_of_range;
+        }
+        if (thickness && v == 0.0) return; // thickness is averaged over ice
+        sum += weight * v, weights += weight;
+      });
+      if (fault != n_faults) count[0][fault] += 1, where[0][fault] = std::max(where[0][fault], patch.cell(j, i));
+      const bool as_nearest =
+          largest == 1.0 || info.method == Method::nearest || (thickness && (nearest == 0.0 || weights == 0.0));
+      field(j, i) = as_nearest ? nearest : weights > 0.0 ? sum / weights : std::nan("");
+    }
+  }
+  if (info.of_ice) fill_with_mean(ranks, field, info.max);
+  ranks.sum(count);
+  ranks.max(where);
+  const auto range = [&] {
+    std::ostringstream text;
+    text << (info.whole ? "whole numbers" : "values") << " from " << info.min << " to " << info.max
+         << (info.units.empty() ? "" : " ") << info.units;
+    return text.str();
+  };
+  const std::string expected[n_faults] = {"numbers everywhere, found NaN or missing values",
+                                          "thickness of at least 0, found negative values", range() + ", found other values"};
+  for (int fault = 0; fault < n_faults; ++fault) {
+    if (count[0][fault] == 0) continue;
+    std::ostringstream text;
+    text << what << ": expected " << expected[fault] << " at " << count[0][fault]
+         << " points, one of them at x = " << grid.x(static_cast<int>(where[0][fault] % grid.Mx()))
+         << " m, y = " << grid.y(static_cast<int>(where[0][fault] / grid.Mx())) << " m";
+    throw Error(text.str());
+  }
+}
+
+void Input::read(const Grid& grid, MpiRanks& ranks, State& state, Forcing& forcing) const {
+  const auto optional = [&](const FieldInfo& info, const Array2<double>& field) {
+    if (!gives(info.variable)) return false;
+    read_field(info, grid, ranks, field);
+    return true;
+  };
+  read_field({"thk", "m", 0.0, 1e4, Method::thickness}, grid, ranks, state.thk);
+  read_field({"topg", "m", -12e3, 9e3}, grid, ranks, state.topg);
+  optional({"u_ssa", "m s-1", -1.0, 1.0}, state.u_ssa);
+  optional({"v_ssa", "m s-1", -1.0, 1.0}, state.v_ssa);
+  state.time = time();
+
+  const Array2<double>& balance = forcing.climatic_mass_balance;
+  const double largest_balance = 1e-2; // kg m-2 s-1: 300 m of water a year
+  if (gives("climatic_mass_balance") && m_reader.text("climatic_mass_balance", "units").value_or("").rfind("m ", 0) == 0) {
+    read_field({"climatic_mass_balance", "m s-1", -largest_balance / rho_ice, largest_balance / rho_ice}, grid, ranks, balance);
+    for_each_cell(
+        "metres of ice to kg m-2", ranks.patch(), KOKKOS_LAMBDA(int j, int i) { balance(j, i) *= rho_ice; });
+  } else {
+    optional({"climatic_mass_balance", "kg m-2 s-1", -largest_balance, largest_balance}, balance);
+  }
+  optional({"ice_surface_temp", "K", 150.0, 330.0}, forcing.ice_surface_temp);
+  optional({"bheatflx", "W m-2", -1.0, 100.0}, forcing.bheatflx);
+  forcing.has_tauc = optional({"tauc", "Pa", 0.0, 1e9}, forcing.tauc);
+  forcing.has_hardav = optional({"hardav", "", 1e6, 1e10, Method::bilinear, false, true},
+                                forcing.hardav); // in Pa s^(1/3), which UDUNITS cannot parse
+  optional({"theta_ocean", "K", 260.0, 320.0}, forcing.theta_ocean);
+  optional({"salinity_ocean", "g/kg", 0.0, 50.0}, forcing.salinity_ocean);
+  const Array2<double> numbers = make_array<double>("basins", ranks.patch());
+  if (optional({"basins", "", 0.0, 1e4, Method::nearest, true}, numbers)) {
+    const auto target = forcing.basins;
+    for_each_cell(
+        "basins", ranks.patch(), KOKKOS_LAMBDA(int j, int i) { target(j, i) = static_cast<int>(numbers(j, i)); });
+  }
+  if (gives("usurf")) check_surface(grid, ranks, state);
+}
+
+/// The model finds the surface by flotation; tell how far that is from the file's.
+void Input::check_surface(const Grid& grid, MpiRanks& ranks, const State& state) const {
+  const Array2<double> given = make_array<double>("usurf", ranks.patch());
+  read_field({"usurf", "m", -1e4, 2e4}, grid, ranks, given);
+  FixedSum difference;
+  std::int64_t cells = 0;
+  for (int j = 1; j <= ranks.patch().ym; ++j) {
+    for (int i = 1; i <= ranks.patch().xm; ++i) {
+      if (state.thk(j, i) <= ice_free_thickness) continue;
+      difference.add(std::fabs(given(j, i) - surface(state.topg(j, i), state.thk(j, i))));
+      cells += 1;
+    }
+  }
+  std::vector<std::vector<std::int64_t>> sums{{difference.hi, difference.lo, cells}};
+  ranks.sum(sums);
+  if (sums[0][2] == 0) return;
+  difference.hi = sums[0][0], difference.lo = sums[0][1];
+  char text[200];
+  std::snprintf(text, sizeof text,
+                "input: usurf follows from thk and topg by flotation; the file's differs from it by %.1f m on average (with ice)",
+                difference.value() / static_cast<double>(sums[0][2]));
+  m_log.line(text);
+}
+
+void Input::read_temperature(const Grid& grid, MpiRanks& ranks, Array3<double>& temp) const {
+  const std::string what = m_reader.path() + ": variable 'temp'";
+  check_dimensions("temp", true);
+  const auto convert = unit_conversion(m_reader.text("temp", "units").value_or("K"), "K", what);
+  const std::vector<double> z = levels();
+  const std::size_t nz = z.size();
+  const Patch patch = ranks.patch();
+  const Source s = source(grid, patch);
+  std::vector<std::size_t> start = s.start, count = s.count;
+  const bool first = levels_first("temp");
+  start.insert(first ? start.begin() : start.end(), 0);
+  count.insert(first ? count.begin() : count.end(), nz);
+  const std::vector<double> values = m_reader.read_record("temp", start, count);
+  const std::size_t points = s.count[0] * s.count[1];
+  const auto value = [&](std::size_t n, std::size_t k) { return values[first ? k * points + n : n * nz + k]; };
+
+  std::vector<std::vector<std::int64_t>> bad{{0}};
+  std::vector<double> column(nz);
+  for (int j = 1; j <= patch.ym; ++j) {
+    for (int i = 1; i <= patch.xm; ++i) {
+      std::fill(column.begin(), column.end(), 0.0);
+      s.for_each_corner(j, i, [&](std::size_t n, double weight) {
+        for (std::size_t k = 0; k < nz; ++k) column[k] += weight * convert(value(n, k));
+      });
+      for (int k = 0; k < grid.Mz(); ++k) {
+        const double height = std::min(grid.z[static_cast<std::size_t>(k)], z.back());
+        const auto above = static_cast<std::size_t>(std::lower_bound(z.begin(), z.end(), height) - z.begin());
+        const double weight = z[above] == height ? 1.0 : (height - z[above - 1]) / (z[above] - z[above - 1]);
+        const double T = weight == 1.0 ? column[above] : (1.0 - weight) * column[above - 1] + weight * column[above];
+        temp(j, i, k) = T;
+        if (!(T >= 150.0 && T <= 330.0)) bad[0][0] += 1;
+      }
+    }
+  }
+  ranks.sum(bad);
+  if (bad[0][0] > 0) {
+    throw Error(what + ": expected values from 150 to 330 K everywhere, found other or missing values at " +
+                std::to_string(bad[0][0]) + " points");
+  }
+}
+
+} // namespace nunatak

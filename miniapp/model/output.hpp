@@ -1,0 +1,70 @@
+// The files of a run, in four classes: time series (scalars at every step), spatial (chosen maps at intervals), snapshots
+// (restart files at intervals) and the result (state and all diagnostics at the end; a restart file too). How they are written is
+// chosen by the options -io_...: see io/options.hpp.
+#pragma once
+
+#include "io/writer.hpp"
+#include "miniapp/base/log.hpp"
+#include "miniapp/base/mpi_ranks.hpp"
+#include "miniapp/model/field.hpp"
+#include "miniapp/model/grid.hpp"
+#include "miniapp/model/options.hpp"
+#include "miniapp/model/output_schema.hpp"
+#include "miniapp/model/timers.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include <functional>
+#include <memory>
+
+namespace nunatak {
+
+class Output {
+public:
+  /// Collective. Throws Error naming option and file if a folder cannot be written or a spatial variable is not known.
+  Output(const Options& options, const Grid& grid, MpiRanks& ranks, double start_time, std::string title, std::string history,
+         Timers& timers, const Log& log);
+
+  /// Write the maps and snapshots that are due at `time` (s). `restart`: the state and the forcing; `all()`: them and the
+  /// diagnostics, asked for if a map is due. Collective.
+  void write_due(double time, std::int64_t step, const FieldList& restart, const std::function<FieldList()>& all);
+  /// The next time (s) at which write_due has something to do, later than `time`.
+  double next_due(double time) const;
+
+  /// One record of the time series, for the step from `begin` to `end` (s). Values in the order of `scalars`, which is the same
+  /// at every call. Collective.
+  void write_scalars(const std::vector<Scalar>& scalars, const std::vector<double>& values, double begin, double end,
+                     std::int64_t step);
+
+  /// Write the state whose stress balance could not be solved, for inspection (-ssa_failed_file). Collective.
+  /// Where that file cannot be written a line says so; nothing is thrown.
+  void write_failed(double time, std::int64_t step, const FieldList& restart, const FieldList& fields);
+
+  /// Write the result, close all files: durable on return. Collective.
+  void finish(double time, std::int64_t step, const FieldList& restart, const std::function<FieldList()>& all);
+
+  /// Seconds, bytes and operations of every phase, and the knobs. A line says so if output took more of the `elapsed` seconds of
+  /// the run than -io_budget. Collective.
+  nlohmann::json report(double elapsed) const;
+
+private:
+  void write_state(const std::string& path, double time, std::int64_t step, const FieldList& restart, const FieldList& fields);
+  void put_record(io::File& file, std::size_t record, double time, const FieldList& fields);
+  void put_field(io::File& file, std::size_t record, const Field& field);
+  void check_budget(const io::Summary& summary, double elapsed, nlohmann::json& json) const;
+
+  const Options& m_options;
+  const Grid& m_grid;
+  MpiRanks& m_ranks;
+  double m_start;
+  std::string m_title, m_history;
+  Timers& m_timers;
+  const Log& m_log;
+  std::unique_ptr<io::Writer> m_writer;
+  std::vector<std::string> m_spatial_vars;
+  std::unique_ptr<io::File> m_spatial, m_series;
+  std::size_t m_spatial_records = 0, m_series_records = 0;
+  nlohmann::json m_files = nlohmann::json::array();
+};
+
+} // namespace nunatak

@@ -1,0 +1,143 @@
+#include "miniapp/model/output_schema.hpp"
+
+#include "kernels/grid/constants.hpp"
+#include "miniapp/model/variables.hpp"
+
+#include <algorithm>
+
+namespace nunatak {
+
+namespace {
+
+using io::Attribute;
+using io::Type;
+
+std::vector<Attribute> global_attributes(const std::string& title, const std::string& history) {
+  return {{"Conventions", "CF-1.8"},
+          {"title", title},
+          {"source", std::string("nunatak ") + NUNATAK_VERSION + ", a mini-app of an ice sheet model"},
+          {"history", history},
+          {"comment", "model output, not observations; a model year of 31556926 s is one year of the 365_day calendar"}};
+}
+
+io::Variable time_variable(bool bounds) {
+  io::Variable v{"time", Type::float64, {"time"}, {}};
+  v.attributes = {{"standard_name", "time"},
+                  {"long_name", "time"},
+                  {"axis", "T"},
+                  {"units", "days since 0001-01-01 00:00:00"},
+                  {"calendar", "365_day"}};
+  if (bounds) v.attributes.emplace_back("bounds", "time_bnds");
+  return v;
+}
+
+io::Variable coordinate(const char* name, const char* axis, const char* standard_name, const char* long_name) {
+  io::Variable v{name, Type::float64, {name}, {}};
+  if (standard_name[0] != '\0') v.attributes.emplace_back("standard_name", standard_name);
+  v.attributes.emplace_back("long_name", long_name);
+  v.attributes.emplace_back("axis", axis);
+  v.attributes.emplace_back("units", "m");
+  return v;
+}
+
+void add_projection(io::Schema& schema, const PolarStereographic& p) {
+  io::Variable mapping{"mapping", Type::int32, {}, {}};
+  mapping.attributes = {{"grid_mapping_name", "polar_stereographic"},
+                        {"latitude_of_projection_origin", p.latitude_of_projection_origin},
+                        {"standard_parallel", p.standard_parallel},
+                        {"straight_vertical_longitude_from_pole", p.straight_vertical_longitude_from_pole},
+                        {"false_easting", p.false_easting},
+                        {"false_northing", p.false_northing},
+                        {"semi_major_axis", p.semi_major_axis},
+                        {"inverse_flattening", p.inverse_flattening},
+                        {"crs_wkt", p.wkt()}};
+  schema.variables.push_back(mapping);
+  schema.variables.push_back(
+      {"lat", Type::float64, {"y", "x"}, {{"standard_name", "latitude"}, {"long_name", "latitude"}, {"units", "degrees_north"}}});
+  schema.variables.push_back({"lon",
+                              Type::float64,
+                              {"y", "x"},
+                              {{"standard_name", "longitude"}, {"long_name", "longitude"}, {"units", "degrees_east"}}});
+}
+
+io::Variable map_variable(const VariableInfo& info, bool projected, bool levels_first) {
+  io::Variable v{info.name, info.integer ? Type::int32 : Type::float64, {"time", "y", "x"}, {}};
+  if (info.columns) v.dimensions.insert(v.dimensions.begin() + (levels_first ? 1 : 3), "z");
+  const auto text = [&](const char* name, const char* value) {
+    if (value[0] != '\0') v.attributes.emplace_back(name, value);
+  };
+  text("standard_name", info.standard_name);
+  text("long_name", info.long_name);
+  text("units", info.units);
+  if (!info.flag_values.empty()) v.attributes.emplace_back("flag_values", info.flag_values);
+  text("flag_meanings", info.flag_meanings);
+  if (info.ice_only) v.attributes.emplace_back("_FillValue", fill_value);
+  if (projected) {
+    v.attributes.emplace_back("grid_mapping", "mapping");
+    v.attributes.emplace_back("coordinates", "lat lon");
+  }
+  return v;
+}
+
+} // namespace
+
+double calendar_days(double model_seconds) { return model_seconds / seconds_per_year * 365.0; }
+
+io::Schema map_schema(const Grid& grid, const std::vector<std::string>& variables, const std::string& title,
+                      const std::string& history, bool levels_first) {
+  io::Schema schema;
+  const auto size = [](int n) { return static_cast<std::size_t>(n); };
+  const bool columns =
+      std::any_of(variables.begin(), variables.end(), [](const auto& name) { return variable_info(name).columns; });
+  schema.dimensions = {{"time", io::unlimited}, {"y", size(grid.My()), true}, {"x", size(grid.Mx()), true}};
+  if (columns) schema.dimensions.push_back({"z", size(grid.Mz())});
+  schema.attributes = global_attributes(title, history);
+  schema.variables = {time_variable(false), coordinate("y", "Y", "projection_y_coordinate", "y coordinate of the projection"),
+                      coordinate("x", "X", "projection_x_coordinate", "x coordinate of the projection")};
+  if (columns) {
+    io::Variable z = coordinate("z", "Z", "", "height above the base of the ice");
+    z.attributes.emplace_back("positive", "up");
+    schema.variables.push_back(z);
+  }
+  if (grid.projection) add_projection(schema, *grid.projection);
+  for (const std::string& name : variables)
+    schema.variables.push_back(map_variable(variable_info(name), grid.projection.has_value(), levels_first));
+  return schema;
+}
+
+void put_coordinates(io::File& file, const Grid& grid, const Patch& patch) {
+  std::vector<double> x, y;
+  for (int i = 0; i < grid.Mx(); ++i) x.push_back(grid.x(i));
+  for (int j = 0; j < grid.My(); ++j) y.push_back(grid.y(j));
+  file.put_all("x", x);
+  file.put_all("y", y);
+  const auto& dimensions = file.schema().dimensions;
+  if (std::any_of(dimensions.begin(), dimensions.end(), [](const auto& d) { return d.name == "z"; })) file.put_all("z", grid.z);
+  if (!grid.projection) return;
+  file.put_all("mapping", std::vector<int>{0});
+  std::vector<double> lat, lon;
+  for (int j = patch.ys; j < patch.ys + patch.ym; ++j) {
+    for (int i = patch.xs; i < patch.xs + patch.xm; ++i) {
+      const auto place = grid.projection->inverse(grid.x(i), grid.y(j));
+      lat.push_back(place.lat), lon.push_back(place.lon);
+    }
+  }
+  const auto size = [](int n) { return static_cast<std::size_t>(n); };
+  const io::Block block{{size(patch.ys), size(patch.xs)}, {size(patch.ym), size(patch.xm)}, {}};
+  file.put("lat", block, lat.data());
+  file.put("lon", block, lon.data());
+}
+
+io::Schema series_schema(const std::vector<Scalar>& scalars, const std::string& title, const std::string& history) {
+  io::Schema schema;
+  schema.dimensions = {{"time", io::unlimited}, {"bnds", 2}};
+  schema.attributes = global_attributes(title, history);
+  schema.variables = {time_variable(true), {"time_bnds", Type::float64, {"time", "bnds"}, {}}};
+  for (const Scalar& s : scalars) {
+    io::Variable v{s.name, Type::float64, {"time"}, {{"long_name", s.long_name}, {"units", s.units}}};
+    schema.variables.push_back(v);
+  }
+  return schema;
+}
+
+} // namespace nunatak

@@ -1,0 +1,37 @@
+// CF-1.8 metadata of the model's files: coordinates, projection, time, and the variables of variables.hpp.
+#pragma once
+
+#include "io/schema.hpp"
+#include "io/writer.hpp"
+#include "miniapp/base/mpi_ranks.hpp"
+#include "miniapp/model/grid.hpp"
+
+#include <string>
+#include <vector>
+
+namespace nunatak {
+
+/// _FillValue of floating-point variables where there is no ice.
+constexpr double fill_value = -2e9;
+
+/// Days of the 365-day calendar of the files; a model year is one year of that calendar.
+double calendar_days(double model_seconds);
+
+/// A file of maps: dimensions time (unlimited), y, x and, if a variable needs it, z. `levels_first`: (z, y, x), not (y, x, z).
+io::Schema map_schema(const Grid& grid, const std::vector<std::string>& variables, const std::string& title,
+                      const std::string& history, bool levels_first);
+
+/// x, y, z, lat, lon of a file made with map_schema.
+void put_coordinates(io::File& file, const Grid& grid, const Patch& patch);
+
+/// One scalar of the time series.
+struct Scalar {
+  const char* name;
+  const char* units;
+  const char* long_name;
+};
+
+/// A file of scalars along time, with time_bnds: each record covers the step that led to it.
+io::Schema series_schema(const std::vector<Scalar>& scalars, const std::string& title, const std::string& history);
+
+} // namespace nunatak

@@ -1,0 +1,91 @@
+#include "miniapp/model/report.hpp"
+
+#include "io/library_versions.hpp"
+#include "kernels/grid/array.hpp"
+#include "miniapp/base/error.hpp"
+#include "miniapp/base/paths.hpp"
+
+#include <petscversion.h>
+#include <sys/resource.h>
+
+#include <cstdio>
+#include <ctime>
+#include <fstream>
+
+namespace nunatak {
+
+namespace {
+
+std::string mpi_version() {
+  char text[MPI_MAX_LIBRARY_VERSION_STRING];
+  int length = 0;
+  MPI_Get_library_version(text, &length);
+  const std::string all(text, static_cast<std::size_t>(length));
+  return all.substr(0, all.find_first_of(",\n"));
+}
+
+} // namespace
+
+nlohmann::json versions() {
+  nlohmann::json json = {{"nunatak", NUNATAK_VERSION}, {"MPI", mpi_version()}};
+  json["PETSc"] = std::to_string(PETSC_VERSION_MAJOR) + "." + std::to_string(PETSC_VERSION_MINOR) + "." +
+                  std::to_string(PETSC_VERSION_SUBMINOR);
+  json["Kokkos"] = std::to_string(KOKKOS_VERSION / 10000) + "." + std::to_string(KOKKOS_VERSION / 100 % 100) + "." +
+                   std::to_string(KOKKOS_VERSION % 100);
+  for (const auto& [name, version] : io::library_versions()) json[name] = version;
+  return json;
+}
+
+std::string utc_now() {
+  const std::time_t now = std::time(nullptr);
+  char text[32];
+  std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", std::gmtime(&now));
+  return text;
+}
+
+Report::Report(const Options& options, const Grid& grid, MPI_Comm comm) : m_path(options.report), m_comm(comm) {
+  MPI_Comm_rank(comm, &m_rank);
+  require_writable(comm, "-report", m_path);
+
+  const Decomposition& d = grid.decomposition;
+  m_json["started"] = utc_now();
+  m_json["versions"] = versions();
+  m_json["ranks"] = {{"size", d.size()}, {"px", d.px}, {"py", d.py}, {"execution_space", Exec::name()}};
+  m_json["grid"] = {{"Mx", grid.Mx()}, {"My", grid.My()}, {"Mz", grid.Mz()}, {"dx", grid.dx}, {"dy", grid.dy}, {"Lz", grid.Lz()}};
+  m_json["options"] = to_json(options);
+}
+
+void Report::finish(const Timers& timers, const Log& log) {
+  double wall = timers.elapsed();
+  MPI_Allreduce(MPI_IN_PLACE, &wall, 1, MPI_DOUBLE, MPI_MAX, m_comm);
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  double memory = static_cast<double>(usage.ru_maxrss) / 1024.0; // kB on Linux
+  MPI_Allreduce(MPI_IN_PLACE, &memory, 1, MPI_DOUBLE, MPI_MAX, m_comm);
+  m_json["wall_seconds"] = wall;
+  m_json["peak_resident_MiB_per_rank"] = memory;
+
+  char text[160];
+  log.line("");
+  std::snprintf(text, sizeof text, "%-34s %8s %10s %10s %10s %7s", "seconds", "calls", "min", "mean", "max", "share");
+  log.line(text);
+  for (const Timers::Summary& s : timers.summarise(m_comm)) {
+    m_json["timers"][s.name] = {{"calls", s.calls}, {"min", s.min}, {"mean", s.mean}, {"max", s.max}};
+    std::snprintf(text, sizeof text, "%-34s %8ld %10.3f %10.3f %10.3f %6.1f%%", s.name.c_str(), s.calls, s.min, s.mean, s.max,
+                  100.0 * s.mean / wall);
+    log.line(text);
+  }
+  std::snprintf(text, sizeof text, "%-34s %8s %10s %10s %10.3f", "total", "", "", "", wall);
+  log.line(text);
+
+  int failed = 0;
+  if (m_rank == 0 && !m_path.empty()) {
+    const std::string temporary = m_path + ".tmp";
+    failed = std::ofstream(temporary) << m_json.dump(2) << "\n" ? 0 : 1;
+    if (failed == 0) failed = std::rename(temporary.c_str(), m_path.c_str()) != 0;
+  }
+  MPI_Bcast(&failed, 1, MPI_INT, 0, m_comm);
+  if (failed != 0) throw Error("option -report: cannot write '" + m_path + "'");
+}
+
+} // namespace nunatak

@@ -1,0 +1,277 @@
+// See ssa.hpp. SNES drives; the callbacks below hand it the residual and the matrix of ssa_assembly.cpp.
+#include "miniapp/model/ssa.hpp"
+
+#include "miniapp/base/error.hpp"
+
+#include <petscsnes.h>
+
+#include <algorithm>
+#include <cmath>
+#include <sstream>
+#include <string>
+
+namespace nunatak {
+
+class Ssa::Solver {
+public:
+  Solver(MpiRanks& ranks, double dx, double dy, const SsaOptions& options)
+      : m_ranks(ranks), m_options(options),
+        m_assembly(ranks, dx, dy, GlenLaw{options.glen_n, options.epsilon * options.epsilon},
+                   TillLaw{options.till_q, options.till_delta * options.till_delta, options.till_u_threshold},
+                   options.till_subgrid),
+        m_system(ranks, m_assembly, dx, dy, options.system) {}
+  ~Solver() { destroy(); }
+
+  SsaReport solve(const SsaInput& input, const Array2<double>& u, const Array2<double>& v);
+  void residual_field(const Array2<double>& r_x, const Array2<double>& r_y) const;
+  std::string describe() const;
+
+private:
+  void create();
+  void destroy();
+  void set_tolerance();
+  void iterate(double start);
+  [[noreturn]] void fail(SNESConvergedReason why) const;
+
+  static PetscErrorCode residual(SNES, Vec x, Vec r, void* self);
+  static PetscErrorCode jacobian(SNES, Vec x, Mat, Mat matrix, void* self);
+  static PetscErrorCode slope_search(SNESLineSearch search, void* self);
+
+  MpiRanks& m_ranks;
+  SsaOptions m_options;
+  SsaAssembly m_assembly;
+  SsaSystem m_system;
+  Array2<double> m_u, m_v;
+  SsaAssembly::Linearisation m_next = SsaAssembly::Linearisation::picard;
+  SsaReport m_report;
+  SNES m_snes = nullptr;
+  Vec m_x = nullptr, m_r = nullptr;
+};
+
+// Once for a set of unknowns. A linear problem needs one step if its system is solved well enough.
+void Ssa::Solver::create() {
+  destroy();
+  m_system.create();
+  NUNATAK_PETSC(MatCreateVecs(m_system.matrix(), &m_x, &m_r));
+  NUNATAK_PETSC(SNESCreate(m_ranks.comm(), &m_snes));
+  NUNATAK_PETSC(SNESSetOptionsPrefix(m_snes, "ssa_"));
+  NUNATAK_PETSC(SNESSetFunction(m_snes, m_r, residual, this));
+  NUNATAK_PETSC(SNESSetJacobian(m_snes, m_system.matrix(), m_system.matrix(), jacobian, this));
+  NUNATAK_PETSC(SNESSetType(m_snes, SNESNEWTONLS));
+  SNESLineSearch search = nullptr;
+  NUNATAK_PETSC(SNESGetLineSearch(m_snes, &search));
+  NUNATAK_PETSC(SNESLineSearchSetType(search, SNESLINESEARCHSHELL));
+  NUNATAK_PETSC(SNESLineSearchShellSetUserFunc(search, slope_search, this));
+  KSP ksp = nullptr;
+  NUNATAK_PETSC(SNESGetKSP(m_snes, &ksp));
+  NUNATAK_PETSC(KSPSetType(ksp, KSPCG));
+  NUNATAK_PETSC(KSPSetNormType(ksp, KSP_NORM_UNPRECONDITIONED));
+  const bool linear = m_options.glen_n == 1.0 && m_options.till_q == 1.0;
+  NUNATAK_PETSC(KSPSetTolerances(ksp, linear ? 0.1 * m_options.tolerance : m_options.linear_tolerance, 0.0, PETSC_DEFAULT, 1000));
+  m_system.configure(ksp);
+  NUNATAK_PETSC(SNESSetTolerances(m_snes, 0.0, 0.0, 0.0, m_options.max_steps, PETSC_MAX_INT));
+  NUNATAK_PETSC(SNESSetFromOptions(m_snes));
+}
+
+// The absolute one follows the load, unless the user has set it; the others are those of create().
+void Ssa::Solver::set_tolerance() {
+  PetscBool set = PETSC_FALSE;
+  NUNATAK_PETSC(PetscOptionsHasName(nullptr, "ssa_", "-snes_atol", &set));
+  if (set == PETSC_TRUE) return;
+  PetscReal relative = 0.0, step = 0.0;
+  PetscInt steps = 0, evaluations = 0;
+  NUNATAK_PETSC(SNESGetTolerances(m_snes, nullptr, &relative, &step, &steps, &evaluations));
+  NUNATAK_PETSC(SNESSetTolerances(m_snes, m_options.tolerance * m_report.load_norm, relative, step, steps, evaluations));
+}
+
+void Ssa::Solver::destroy() {
+  SNESDestroy(&m_snes);
+  VecDestroy(&m_x);
+  VecDestroy(&m_r);
+  m_system.destroy();
+}
+
+PetscErrorCode Ssa::Solver::residual(SNES, Vec x, Vec r, void* self) {
+  auto& s = *static_cast<Solver*>(self);
+  const double start = MPI_Wtime();
+  const PetscScalar* px = nullptr;
+  PetscScalar* pr = nullptr;
+  PetscCall(VecGetArrayRead(x, &px));
+  PetscCall(VecGetArrayWrite(r, &pr));
+  s.m_assembly.unpack(px, s.m_u, s.m_v);
+  s.m_assembly.residual(s.m_u, s.m_v, pr);
+  PetscCall(VecRestoreArrayWrite(r, &pr));
+  PetscCall(VecRestoreArrayRead(x, &px));
+  s.m_report.seconds_residual += MPI_Wtime() - start;
+  return 0;
+}
+
+PetscErrorCode Ssa::Solver::jacobian(SNES, Vec x, Mat, Mat, void* self) {
+  auto& s = *static_cast<Solver*>(self);
+  const double start = MPI_Wtime();
+  const PetscScalar* px = nullptr;
+  PetscCall(VecGetArrayRead(x, &px));
+  s.m_assembly.unpack(px, s.m_u, s.m_v);
+  PetscCall(VecRestoreArrayRead(x, &px));
+  s.m_system.assemble(s.m_u, s.m_v, s.m_next);
+  s.m_next = SsaAssembly::Linearisation::weighted;
+  s.m_report.seconds_jacobian += MPI_Wtime() - start;
+  return 0;
+}
+
+// The residual F is the gradient of a convex energy J, so that along x - t y (SNES subtracts) the slope s(t) = -F(x - t y).y
+// never falls, and s(0) < 0. The full step is taken if it does not overshoot much, s(1) <= |s(0)|/2; else the zero of s is
+// bracketed by [0, 1] and approached by regula falsi (Illinois) until |s(t)| <= |s(0)|/2.
+PetscErrorCode Ssa::Solver::slope_search(SNESLineSearch search, void* self) {
+  auto& s = *static_cast<Solver*>(self);
+  Vec x = nullptr, f = nullptr, y = nullptr, w = nullptr, g = nullptr;
+  SNES snes = nullptr;
+  PetscReal xnorm = 0.0, fnorm = 0.0, ynorm = 0.0;
+  PetscCall(SNESLineSearchGetVecs(search, &x, &f, &y, &w, &g));
+  PetscCall(SNESLineSearchGetSNES(search, &snes));
+  PetscScalar slope0 = 0.0, slope = 0.0;
+  PetscCall(VecDot(f, y, &slope0));
+  slope0 = -slope0;
+  double low = 0.0, slope_low = slope0, high = 1.0, slope_high = 0.0, t = 1.0;
+  for (int trial = 0; trial < 12; ++trial) {
+    PetscCall(VecWAXPY(w, -t, y, x));
+    PetscCall(SNESComputeFunction(snes, w, g));
+    PetscCall(VecDot(g, y, &slope));
+    slope = -slope;
+    if (std::abs(slope) <= 0.5 * std::abs(slope0) || (t == 1.0 && slope < 0.0)) break;
+    if (slope > 0.0) {
+      if (high < 1.0 || trial > 0) slope_low *= 0.5;
+      high = t, slope_high = slope;
+    } else {
+      low = t, slope_low = slope, slope_high *= 0.5;
+    }
+    t = low + (high - low) * std::min(0.9, std::max(0.1, -slope_low / (slope_high - slope_low)));
+  }
+  if (t < 1.0) s.m_report.damped_steps += 1;
+  PetscCall(VecCopy(w, x));
+  PetscCall(VecCopy(g, f));
+  PetscCall(SNESLineSearchSetLambda(search, t));
+  PetscCall(VecNorm(x, NORM_2, &xnorm));
+  PetscCall(VecNorm(f, NORM_2, &fnorm));
+  PetscCall(VecNorm(y, NORM_2, &ynorm));
+  PetscCall(SNESLineSearchSetNorms(search, xnorm, fnorm, ynorm));
+  return 0;
+}
+
+void Ssa::Solver::fail(SNESConvergedReason why) const {
+  std::ostringstream text;
+  text << "SSA: the stress balance did not converge: " << SNESConvergedReasons[why] << " after " << m_report.steps << " steps ("
+       << m_report.linear_iterations << " linear iterations); expected |residual| <= " << m_options.tolerance
+       << " |load|, found |residual| / |load| = " << m_report.final_residual / m_report.load_norm;
+  if (why == SNES_DIVERGED_LINEAR_SOLVE) {
+    KSP ksp = nullptr;
+    KSPConvergedReason reason = KSP_CONVERGED_ITERATING;
+    SNESGetKSP(m_snes, &ksp);
+    KSPGetConvergedReason(ksp, &reason);
+    text << "; linear solver: " << KSPConvergedReasons[reason];
+  }
+  throw SsaError(text.str());
+}
+
+SsaReport Ssa::Solver::solve(const SsaInput& input, const Array2<double>& u, const Array2<double>& v) {
+  const double start = MPI_Wtime();
+  const std::int64_t collectives = m_ranks.traffic().collectives;
+  const double petsc_reductions = petsc_allreduce_ct;
+  m_report = {};
+  m_u = u, m_v = v;
+  m_assembly.set_input(input);
+  m_assembly.impose(u, v);
+  m_report.unknown_cells = m_assembly.unknowns();
+  m_report.excluded_cells = m_assembly.excluded();
+  m_report.reason = "no unknowns";
+  if (m_report.unknown_cells > 0) {
+    if (m_snes == nullptr || m_assembly.unknowns_changed()) create();
+    PetscScalar* x = nullptr;
+    NUNATAK_PETSC(VecGetArrayWrite(m_r, &x));
+    std::copy(m_assembly.load().begin(), m_assembly.load().end(), x);
+    NUNATAK_PETSC(VecRestoreArrayWrite(m_r, &x));
+    NUNATAK_PETSC(VecNorm(m_r, NORM_2, &m_report.load_norm));
+    NUNATAK_PETSC(VecGetArrayWrite(m_x, &x));
+    m_assembly.pack(u, v, x);
+    NUNATAK_PETSC(VecRestoreArrayWrite(m_x, &x));
+    iterate(start);
+  }
+  m_report.reductions =
+      static_cast<int>(m_ranks.traffic().collectives - collectives) + static_cast<int>(petsc_allreduce_ct - petsc_reductions);
+  m_report.seconds_total = MPI_Wtime() - start;
+  m_report.seconds_linear =
+      m_report.seconds_total - m_report.seconds_setup - m_report.seconds_residual - m_report.seconds_jacobian;
+  return m_report;
+}
+
+void Ssa::Solver::iterate(double start) {
+  PetscReal speed = 0.0;
+  NUNATAK_PETSC(VecNorm(m_x, NORM_INFINITY, &speed));
+  m_next = speed == 0.0 ? SsaAssembly::Linearisation::at_rest : SsaAssembly::Linearisation::picard;
+  NUNATAK_PETSC(SNESComputeFunction(m_snes, m_x, m_r));
+  NUNATAK_PETSC(SNESSetInitialFunction(m_snes, m_r)); // not once more
+  NUNATAK_PETSC(VecNorm(m_r, NORM_2, &m_report.initial_residual));
+  if (m_report.load_norm == 0.0) m_report.load_norm = m_report.initial_residual; // driven by fixed values alone
+  set_tolerance();
+  m_report.seconds_setup = MPI_Wtime() - start - m_report.seconds_residual;
+
+  NUNATAK_PETSC(SNESSolve(m_snes, nullptr, m_x));
+  PetscInt steps = 0, linear = 0;
+  SNESConvergedReason why = SNES_CONVERGED_ITERATING;
+  NUNATAK_PETSC(SNESGetIterationNumber(m_snes, &steps));
+  NUNATAK_PETSC(SNESGetLinearSolveIterations(m_snes, &linear));
+  NUNATAK_PETSC(VecNorm(m_r, NORM_2, &m_report.final_residual));
+  NUNATAK_PETSC(SNESGetConvergedReason(m_snes, &why));
+  m_report.steps = static_cast<int>(steps);
+  m_report.linear_iterations = static_cast<int>(linear);
+  m_report.reason = SNESConvergedReasons[why];
+
+  const PetscScalar* solution = nullptr;
+  NUNATAK_PETSC(VecGetArrayRead(m_x, &solution));
+  m_assembly.unpack(solution, m_u, m_v);
+  NUNATAK_PETSC(VecRestoreArrayRead(m_x, &solution));
+  if (why < 0) fail(why);
+}
+
+void Ssa::Solver::residual_field(const Array2<double>& r_x, const Array2<double>& r_y) const {
+  Kokkos::deep_copy(r_x, 0.0);
+  Kokkos::deep_copy(r_y, 0.0);
+  if (m_r == nullptr) return;
+  const PetscScalar* r = nullptr;
+  NUNATAK_PETSC(VecGetArrayRead(m_r, &r));
+  const auto places = m_assembly.places();
+  for (int n = 0; n < m_assembly.local_unknowns(); ++n) {
+    r_x.data()[places(n)] = r[2 * n];
+    r_y.data()[places(n)] = r[2 * n + 1];
+  }
+  NUNATAK_PETSC(VecRestoreArrayRead(m_r, &r));
+}
+
+std::string Ssa::Solver::describe() const {
+  if (m_snes == nullptr) return "no unknowns";
+  KSP ksp = nullptr;
+  KSPType type = nullptr;
+  PetscReal tolerance = 0.0;
+  NUNATAK_PETSC(SNESGetKSP(m_snes, &ksp));
+  NUNATAK_PETSC(KSPGetType(ksp, &type));
+  NUNATAK_PETSC(KSPGetTolerances(ksp, &tolerance, nullptr, nullptr, nullptr));
+  std::ostringstream text;
+  text << m_report.unknown_cells << " cells with two unknowns, " << m_report.excluded_cells
+       << " excluded; Picard to Newton, weighted by element, until |residual| <= " << m_options.tolerance << " |load|; " << type
+       << " until " << tolerance << "; " << m_system.describe();
+  return text.str();
+}
+
+Ssa::Ssa(MpiRanks& ranks, double dx, double dy, const SsaOptions& options)
+    : m_solver(std::make_unique<Solver>(ranks, dx, dy, options)) {}
+Ssa::~Ssa() = default;
+
+SsaReport Ssa::solve(const SsaInput& input, const Array2<double>& u, const Array2<double>& v) {
+  return m_solver->solve(input, u, v);
+}
+
+void Ssa::residual(const Array2<double>& r_x, const Array2<double>& r_y) const { m_solver->residual_field(r_x, r_y); }
+
+std::string Ssa::describe() const { return m_solver->describe(); }
+
+} // namespace nunatak

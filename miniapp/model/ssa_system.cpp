@@ -1,0 +1,225 @@
+// See ssa_system.hpp.
+#include "miniapp/model/ssa_system.hpp"
+
+#include "miniapp/base/error.hpp"
+
+#include <utility>
+#include <vector>
+
+namespace nunatak {
+
+namespace {
+
+std::string given(const char* name) {
+  char value[64] = "";
+  PetscBool found = PETSC_FALSE;
+  NUNATAK_PETSC(PetscOptionsGetString(nullptr, "ssa_", name, value, sizeof value, &found));
+  return found == PETSC_TRUE ? value : "";
+}
+
+} // namespace
+
+SsaSystem::SsaSystem(MpiRanks& ranks, const SsaAssembly& assembly, double dx, double dy, const SsaSystemOptions& options)
+    : m_ranks(ranks), m_assembly(assembly), m_dx(dx), m_dy(dy), m_options(options), m_pc_type(given("-pc_type")) {
+  if (m_options.form == "auto") m_options.form = m_pc_type.empty() ? "stencil" : "aij";
+  if (!m_pc_type.empty() && m_pc_type != "none" && m_options.form != "aij") {
+    throw Error("options -ssa_operator " + m_options.form + " and -ssa_pc_type " + m_pc_type +
+                ": PETSc's preconditioners need -ssa_operator aij");
+  }
+}
+
+SsaSystem::~SsaSystem() { destroy(); }
+
+void SsaSystem::destroy() {
+  MatDestroy(&m_matrix);
+  m_single.reset();
+  m_double.reset();
+}
+
+void SsaSystem::create() {
+  destroy();
+  const Patch p = m_ranks.patch();
+  m_rows = Rows<double>(Kokkos::view_alloc("ssa_rows", Kokkos::WithoutInitializing), p.ym + 2, p.xm + 2, 36);
+  m_x = Rows<double>("ssa_x", p.ym + 2, p.xm + 2, 2);
+  if (m_options.form == "aij") {
+    create_aij();
+  } else {
+    create_shell();
+  }
+  if (!m_pc_type.empty()) return;
+  const std::vector<Array2<int>> cells{m_assembly.unknown_mask()};
+  if (m_options.single_precision) {
+    m_single = std::make_unique<Multigrid<float>>(m_ranks, m_dx, m_dy, cells, m_options.multigrid);
+  } else {
+    m_double = std::make_unique<Multigrid<double>>(m_ranks, m_dx, m_dy, cells, m_options.multigrid);
+  }
+}
+
+// --- the matrix -----------------------------------------------------------------------------------------------------------
+
+void SsaSystem::create_shell() {
+  const int n = 2 * m_assembly.local_unknowns();
+  NUNATAK_PETSC(MatCreateShell(m_ranks.comm(), n, n, PETSC_DETERMINE, PETSC_DETERMINE, this, &m_matrix));
+  NUNATAK_PETSC(MatShellSetOperation(m_matrix, MATOP_MULT, reinterpret_cast<void (*)()>(multiply)));
+}
+
+void SsaSystem::create_aij() {
+  const int n = m_assembly.local_unknowns();
+  NUNATAK_PETSC(MatCreate(m_ranks.comm(), &m_matrix));
+  NUNATAK_PETSC(MatSetSizes(m_matrix, 2 * n, 2 * n, PETSC_DETERMINE, PETSC_DETERMINE));
+  NUNATAK_PETSC(MatSetBlockSize(m_matrix, 2));
+  NUNATAK_PETSC(MatSetType(m_matrix, MATAIJ));
+  NUNATAK_PETSC(MatSetOptionsPrefix(m_matrix, "ssa_"));
+  NUNATAK_PETSC(MatSetFromOptions(m_matrix));
+  std::vector<PetscInt> rows, columns; // in the order of m_coo; negative ones are ignored
+  rows.reserve(36 * static_cast<std::size_t>(n));
+  columns.reserve(rows.capacity());
+  for (int k = 0; k < n; ++k) {
+    for (int slot = 0; slot < 9; ++slot) {
+      const auto row = static_cast<PetscInt>(2 * (m_assembly.first() + k));
+      const auto column = static_cast<PetscInt>(2 * m_assembly.column(k, slot));
+      for (int m = 0; m < 4; ++m) {
+        rows.push_back(column < 0 ? -1 : row + m / 2);
+        columns.push_back(column < 0 ? -1 : column + m % 2);
+      }
+    }
+  }
+  NUNATAK_PETSC(MatSetPreallocationCOO(m_matrix, static_cast<PetscCount>(rows.size()), rows.data(), columns.data()));
+  NUNATAK_PETSC(MatSetOption(m_matrix, MAT_SPD, PETSC_TRUE));
+  m_coo.resize(rows.size());
+}
+
+void SsaSystem::assemble(const Array2<double>& u, const Array2<double>& v, SsaAssembly::Linearisation how) {
+  m_assembly.jacobian(u, v, how, m_rows);
+  if (m_options.form == "aij") {
+    const auto places = m_assembly.places();
+    for (int n = 0; n < m_assembly.local_unknowns(); ++n) {
+      const double* row = m_rows.data() + 36 * static_cast<std::ptrdiff_t>(places(n));
+      std::copy(row, row + 36, m_coo.begin() + 36 * static_cast<std::ptrdiff_t>(n));
+    }
+    NUNATAK_PETSC(MatSetValuesCOO(m_matrix, m_coo.data(), INSERT_VALUES));
+  } else {
+    if (m_options.form == "elements") m_assembly.keep_elements();
+    NUNATAK_PETSC(MatAssemblyBegin(m_matrix, MAT_FINAL_ASSEMBLY)); // tells PETSc that it has changed
+    NUNATAK_PETSC(MatAssemblyEnd(m_matrix, MAT_FINAL_ASSEMBLY));
+  }
+}
+
+PetscErrorCode SsaSystem::multiply(Mat matrix, Vec x, Vec y) {
+  SsaSystem* s = nullptr;
+  PetscCall(MatShellGetContext(matrix, &s));
+  const PetscScalar* px = nullptr;
+  PetscScalar* py = nullptr;
+  PetscCall(VecGetArrayRead(x, &px));
+  PetscCall(VecGetArrayWrite(y, &py));
+  const auto places = s->m_assembly.places();
+  const int n = s->m_assembly.local_unknowns(), stride = s->m_ranks.patch().xm + 2;
+  const Rows<double> rows = s->m_rows, dense = s->m_x;
+  for (int k = 0; k < n; ++k) {
+    double* at = dense.data() + 2 * static_cast<std::ptrdiff_t>(places(k));
+    at[0] = px[2 * k], at[1] = px[2 * k + 1];
+  }
+  s->m_ranks.update_ghosts({dense});
+  if (s->m_options.form == "elements") {
+    s->m_assembly.jacobian_product(dense, py);
+  } else {
+    Kokkos::parallel_for(
+        "ssa: matrix times vector", Kokkos::RangePolicy<Exec>(0, n), KOKKOS_LAMBDA(int k) {
+          const auto c = static_cast<std::ptrdiff_t>(places(k));
+          row_product(rows.data() + 36 * c, dense.data() + 2 * c, stride, py[2 * k], py[2 * k + 1]);
+        });
+  }
+  PetscCall(VecRestoreArrayWrite(y, &py));
+  PetscCall(VecRestoreArrayRead(x, &px));
+  return 0;
+}
+
+// --- the preconditioner ---------------------------------------------------------------------------------------------------
+
+void SsaSystem::configure(KSP ksp) {
+  PC pc = nullptr;
+  NUNATAK_PETSC(KSPGetPC(ksp, &pc));
+  if (!m_pc_type.empty()) return configure_petsc(pc, m_pc_type);
+  NUNATAK_PETSC(PCSetType(pc, PCSHELL));
+  NUNATAK_PETSC(PCShellSetContext(pc, this));
+  NUNATAK_PETSC(PCShellSetName(pc, "multigrid of nunatak"));
+  NUNATAK_PETSC(PCShellSetSetUp(pc, set_up));
+  NUNATAK_PETSC(PCShellSetApply(pc, precondition));
+}
+
+PetscErrorCode SsaSystem::set_up(PC pc) {
+  SsaSystem* s = nullptr;
+  PetscCall(PCShellGetContext(pc, &s));
+  if (s->m_single) s->fill(*s->m_single);
+  if (s->m_double) s->fill(*s->m_double);
+  return 0;
+}
+
+PetscErrorCode SsaSystem::precondition(PC pc, Vec b, Vec x) {
+  SsaSystem* s = nullptr;
+  PetscCall(PCShellGetContext(pc, &s));
+  const PetscScalar* pb = nullptr;
+  PetscScalar* px = nullptr;
+  PetscCall(VecGetArrayRead(b, &pb));
+  PetscCall(VecGetArrayWrite(x, &px));
+  if (s->m_single) s->cycle(*s->m_single, pb, px);
+  if (s->m_double) s->cycle(*s->m_double, pb, px);
+  PetscCall(VecRestoreArrayWrite(x, &px));
+  PetscCall(VecRestoreArrayRead(b, &pb));
+  return 0;
+}
+
+template <class Real> void SsaSystem::fill(Multigrid<Real>& multigrid) {
+  const Rows<Real> A = multigrid.finest(0).A;
+  const Rows<double> rows = m_rows;
+  for_each_unknown(
+      "ssa: rows for the multigrid", multigrid.finest(0), KOKKOS_LAMBDA(int c) {
+        const double* from = rows.data() + 36 * static_cast<std::ptrdiff_t>(c);
+        Real* to = A.data() + 36 * static_cast<std::ptrdiff_t>(c);
+        for (int m = 0; m < 36; ++m) to[m] = static_cast<Real>(from[m]);
+      });
+  multigrid.set_operator();
+}
+
+template <class Real> void SsaSystem::cycle(Multigrid<Real>& multigrid, const double* b, double* x) {
+  const NinePoint<Real>& finest = multigrid.finest(0);
+  const auto places = m_assembly.places();
+  const int n = m_assembly.local_unknowns();
+  for (int k = 0; k < n; ++k) {
+    for (int m = 0; m < 2; ++m) finest.b.data()[2 * static_cast<std::ptrdiff_t>(places(k)) + m] = static_cast<Real>(b[2 * k + m]);
+  }
+  multigrid.cycle();
+  for (int k = 0; k < n; ++k) {
+    for (int m = 0; m < 2; ++m) x[2 * k + m] = finest.x.data()[2 * static_cast<std::ptrdiff_t>(places(k)) + m];
+  }
+}
+
+void SsaSystem::configure_petsc(PC pc, const std::string& type) {
+  using Settings = std::vector<std::pair<const char*, const char*>>;
+  const Settings boomer = {{"-ssa_pc_hypre_boomeramg_coarsen_type", "HMIS"},
+                           {"-ssa_pc_hypre_boomeramg_interp_type", "ext+i"},
+                           {"-ssa_pc_hypre_boomeramg_P_max", "4"},
+                           {"-ssa_pc_hypre_boomeramg_agg_nl", "1"},
+                           {"-ssa_pc_hypre_boomeramg_strong_threshold", "0.5"}};
+  const Settings gamg = {{"-ssa_mg_levels_ksp_type", "richardson"},
+                         {"-ssa_mg_levels_pc_type", "sor"},
+                         {"-ssa_pc_gamg_reuse_interpolation", "false"}};
+  NUNATAK_PETSC(PCSetType(pc, type.c_str()));
+  const std::string hypre = given("-pc_hypre_type");
+  const bool boomeramg = type == PCHYPRE && (hypre.empty() || hypre == "boomeramg");
+  for (const auto& [name, value] : boomeramg ? boomer : type == PCGAMG ? gamg : Settings{}) {
+    PetscBool is_set = PETSC_FALSE;
+    NUNATAK_PETSC(PetscOptionsHasName(nullptr, nullptr, name, &is_set));
+    if (is_set == PETSC_FALSE) NUNATAK_PETSC(PetscOptionsSetValue(nullptr, name, value));
+  }
+}
+
+std::string SsaSystem::describe() const {
+  if (!multigrid()) return "PETSc's " + m_pc_type;
+  const std::string precision = m_single ? "single" : "double";
+  return "multigrid in " + precision + " precision, V-cycle, Chebyshev smoothing of degree " +
+         std::to_string(m_options.multigrid.smoothing) +
+         ", levels (unknown cells): " + (m_single ? m_single->describe() : m_double->describe());
+}
+
+} // namespace nunatak

@@ -1,0 +1,75 @@
+// The linear systems of the SSA: the matrix in one of three forms, and the preconditioner. ssa.cpp drives; the rows come from
+// ssa_assembly.hpp.
+//
+//   -ssa_operator stencil    18 numbers a row in the order of the grid, times a vector (default)
+//                 elements   no matrix for the Krylov method: element by element
+//                 aij        PETSc's sparse matrix, assembled by MatSetValuesCOO; what PETSc's preconditioners need
+//
+// The preconditioner is the multigrid of kernels/multigrid/multigrid.hpp, unless -ssa_pc_type names one of PETSc's:
+//
+//   hypre      BoomerAMG. Aggressive coarsening on the finest level; best of its settings on Antarctica at 16 km
+//   gamg       PETSc's smoothed aggregation. SOR smoothing: Chebyshev's estimate of the spectrum fails on these matrices
+//   bjacobi, asm, lu, none, ...
+#pragma once
+
+#include "kernels/multigrid/multigrid.hpp"
+#include "miniapp/model/ssa_assembly.hpp"
+
+#include <petscsnes.h>
+
+#include <memory>
+#include <string>
+
+namespace nunatak {
+
+struct SsaSystemOptions {
+  std::string form = "auto";    ///< of the matrix: stencil, elements, aij; auto: stencil, or aij if PETSc preconditions
+  bool single_precision = true; ///< of the multigrid
+  MultigridOptions multigrid;
+};
+
+class SsaSystem {
+public:
+  SsaSystem(MpiRanks& ranks, const SsaAssembly& assembly, double dx, double dy, const SsaSystemOptions& options);
+  ~SsaSystem();
+  SsaSystem(const SsaSystem&) = delete;
+  SsaSystem& operator=(const SsaSystem&) = delete;
+
+  /// For the present unknowns of the assembly. Collective.
+  void create();
+  void destroy();
+  /// Its defaults, before KSPSetFromOptions.
+  void configure(KSP ksp);
+
+  Mat matrix() const { return m_matrix; }
+  /// The matrix of a step from (u, v), whose ghosts it needs.
+  void assemble(const Array2<double>& u, const Array2<double>& v, SsaAssembly::Linearisation how);
+
+  /// "multigrid in single precision, ...": the preconditioner in words.
+  std::string describe() const;
+  bool multigrid() const { return m_single != nullptr || m_double != nullptr; }
+
+private:
+  static PetscErrorCode multiply(Mat matrix, Vec x, Vec y);
+  static PetscErrorCode set_up(PC pc);
+  static PetscErrorCode precondition(PC pc, Vec b, Vec x);
+  void create_shell();
+  void create_aij();
+  void configure_petsc(PC pc, const std::string& type);
+  template <class Real> void fill(Multigrid<Real>& multigrid);
+  template <class Real> void cycle(Multigrid<Real>& multigrid, const double* b, double* x);
+
+  MpiRanks& m_ranks;
+  const SsaAssembly& m_assembly;
+  double m_dx, m_dy;
+  SsaSystemOptions m_options;
+  std::string m_pc_type; ///< PETSc's, "" for our multigrid
+
+  Mat m_matrix = nullptr;
+  Rows<double> m_rows, m_x;
+  std::vector<double> m_coo;
+  std::unique_ptr<Multigrid<float>> m_single;
+  std::unique_ptr<Multigrid<double>> m_double;
+};
+
+} // namespace nunatak

@@ -1,0 +1,58 @@
+#include "miniapp/model/timers.hpp"
+
+#include "kernels/grid/array.hpp"
+#include "miniapp/base/error.hpp"
+
+#include <algorithm>
+
+namespace nunatak {
+
+Timers::Timers() : m_start(MPI_Wtime()) { NUNATAK_PETSC(PetscClassIdRegister("nunatak", &m_class)); }
+
+std::size_t Timers::index(const std::string& name) {
+  const auto found = std::find_if(m_entries.begin(), m_entries.end(), [&](const Entry& e) { return e.name == name; });
+  if (found != m_entries.end()) return static_cast<std::size_t>(found - m_entries.begin());
+  Entry entry;
+  entry.name = name;
+  NUNATAK_PETSC(PetscLogEventRegister(name.c_str(), m_class, &entry.event));
+  m_entries.push_back(entry);
+  return m_entries.size() - 1;
+}
+
+Timers::Scope::Scope(Timers& timers, const std::string& name)
+    : m_timers(timers), m_index(timers.index(name)), m_start(MPI_Wtime()) {
+  PetscLogEventBegin(m_timers.m_entries[m_index].event, 0, 0, 0, 0);
+  Kokkos::Profiling::pushRegion(name);
+}
+
+Timers::Scope::~Scope() {
+  Exec().fence("nunatak: end of a timed scope");
+  Kokkos::Profiling::popRegion();
+  Entry& entry = m_timers.m_entries[m_index];
+  PetscLogEventEnd(entry.event, 0, 0, 0, 0);
+  entry.seconds += MPI_Wtime() - m_start;
+  entry.calls += 1;
+}
+
+double Timers::elapsed() const { return MPI_Wtime() - m_start; }
+
+std::vector<Timers::Summary> Timers::summarise(MPI_Comm comm) const {
+  const int n = static_cast<int>(m_entries.size());
+  int size = 1;
+  MPI_Comm_size(comm, &size);
+  std::vector<double> seconds, all(static_cast<std::size_t>(n) * static_cast<std::size_t>(size));
+  for (const Entry& e : m_entries) seconds.push_back(e.seconds);
+  MPI_Allgather(seconds.data(), n, MPI_DOUBLE, all.data(), n, MPI_DOUBLE, comm);
+  std::vector<Summary> summaries;
+  for (std::size_t e = 0; e < m_entries.size(); ++e) {
+    Summary s{m_entries[e].name, seconds[e], 0.0, seconds[e], m_entries[e].calls};
+    for (int r = 0; r < size; ++r) {
+      const double t = all[static_cast<std::size_t>(r) * m_entries.size() + e];
+      s.min = std::min(s.min, t), s.max = std::max(s.max, t), s.mean += t / size;
+    }
+    summaries.push_back(s);
+  }
+  return summaries;
+}
+
+} // namespace nunatak
