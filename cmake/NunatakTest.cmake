@@ -58,6 +58,10 @@ function(nunatak_test name)
   endif()
 endfunction()
 
+find_program(NUNATAK_PYTHON python3 HINTS ${PROJECT_SOURCE_DIR}/build/deps/python/bin NO_DEFAULT_PATH
+  DOC "Python with pytest, numpy, netCDF4 and xarray (scripts/requirements.txt)")
+find_program(NUNATAK_PYTHON python3)
+
 # nunatak_python_test(<name> <file> [RANKS <most>] [TIMEOUT <s>] [LABELS <labels>]): a pytest file that runs the program
 function(nunatak_python_test name file)
   cmake_parse_arguments(arg "" "TIMEOUT;RANKS" "LABELS" ${ARGN})
