@@ -195,15 +195,6 @@ def test_options_file(nunatak, tmp_path):
     assert variables(tmp_path / "from_yaml.nc")["thk"].shape == (1, 31, 31)
 
 
-@pytest.mark.parametrize("name", ["marine", "halfar", "stream"])
-def test_option_files_of_the_project(nunatak, tmp_path, name):
-    """Every option file without an input file is accepted; made small here."""
-    inputs = pathlib.Path(os.environ["NUNATAK_SOURCE"]) / "inputs"
-    small = {"marine": ("-grid_dx", "96km", "-run_years", "0.1"), "halfar": ("-run_years", "100"), "stream": ("-grid_My", "31")}[name]
-    succeeded(nunatak("-options_file", inputs / f"{name}.yaml", *small, ranks=2))
-    assert (tmp_path / f"{name}.nc").exists()
-
-
 def test_report_names_what_a_reader_needs(nunatak, tmp_path):
     run = succeeded(nunatak(*MARINE, "-run_steps", "1", "-o", "out.nc", "-report", "r.json", ranks=2))
     report = json.loads((tmp_path / "r.json").read_text())
