@@ -1,7 +1,6 @@
 """Runs of the program: the same answer on any number of ranks and in any format, restarts, files that the tools open, the report."""
 import json
 import os
-import pathlib
 import shutil
 import subprocess
 
