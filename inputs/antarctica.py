@@ -160,7 +160,8 @@ def read_basins(path, x, y, dx, sheet):
     basins = np.zeros(xx.shape, int)
     for basin in np.unique(number).astype(int):
         points = np.column_stack((px, py))[number == basin]
-        step = np.floor(np.cumsum(np.hypot(*np.diff(points, axis=0, prepend=points[:1]).T)) / (dx / 4))  # a point for every quarter of a cell
+        length = np.cumsum(np.hypot(*np.diff(points, axis=0, prepend=points[:1]).T))  # along the border
+        step = np.floor(length / (dx / 4))  # a point for every quarter of a cell
         points = points[np.diff(step, prepend=-1) > 0]
         near = (xx >= points[:, 0].min()) & (xx <= points[:, 0].max()) & (yy >= points[:, 1].min()) & (yy <= points[:, 1].max())
         if len(points) > 2 and near.any():
