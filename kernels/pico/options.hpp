@@ -2,7 +2,6 @@
 #pragma once
 
 #include "kernels/distance/types.hpp"
-#include "kernels/pico/balance.hpp"
 
 #include <sstream>
 #include <stdexcept>
@@ -20,7 +19,6 @@ struct PicoOptions {
   DistanceSolver solver = DistanceSolver::automatic;
   int distance_guard = -1;    ///< `auto` gives up buckets after so many rounds; -1: by the model (distance/cost.hpp), 0: never
   bool skip_unchanged = true; ///< keep the geometry while its input does not change
-  Redistribute redistribute = Redistribute::off; ///< shelf cells over ranks, for the physics (balance.hpp)
 
   /// invalid_argument with the name of the parameter, what was expected and what was found.
   void check() const {

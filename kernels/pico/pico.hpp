@@ -37,10 +37,10 @@ public:
     PicoReport report;
     const pico::Shelves& shelves = m_geometry.result();
     report.geometry_kept =
-        m_skip_unchanged && m_geometry.valid() && m_melt.start(shelves, in, false, m_geometry.changed(in, out));
+        m_skip_unchanged && m_geometry.valid() && m_melt.start(shelves, in, m_geometry.changed(in, out));
     if (!report.geometry_kept) {
       m_geometry.update(in, out);
-      m_melt.start(shelves, in, true);
+      m_melt.start(shelves, in);
     }
     m_melt.finish(shelves, in, out, report);
     report.shelves = shelves.table.shelves;
