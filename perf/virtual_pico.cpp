@@ -39,7 +39,7 @@ Wanted read_wanted(int argc, char** argv) {
   for (int n = 1; n < argc; n += 2) {
     const std::string name = argv[n], value = n + 1 < argc ? argv[n + 1] : "";
     if (name == "-distance") {
-      wanted.pico.solver = distance_solver(value);
+      wanted.pico.solver = value;
     } else if (name == "-ranks") {
       wanted.ranks.clear();
       std::istringstream list(value);
@@ -133,7 +133,7 @@ nlohmann::json run(const Wanted& wanted, const Session& session) {
   nlohmann::json json = {
       {"benchmark", "virtual_pico"},
       {"grid", {{"Mx", grid.Mx()}, {"My", grid.My()}, {"dx", grid.dx}}},
-      {"distance", name_of(wanted.pico.solver)},
+      {"distance", wanted.pico.solver},
       {"LogGP", {{"L", machine.L}, {"o", machine.o}, {"g", machine.g}, {"G", machine.G}, {"visit", machine.visit}}},
       {"versions", versions()}};
   std::uint64_t first = 0;

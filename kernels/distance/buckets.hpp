@@ -16,7 +16,7 @@
 // `lag` rounds one reduction that does not block. Nothing if there is one such rank, or none.
 #pragma once
 
-#include "kernels/distance/cost.hpp"
+#include "kernels/distance/members.hpp"
 #include "kernels/distance/seam.hpp"
 
 namespace nunatak {
@@ -140,5 +140,20 @@ private:
   std::vector<std::vector<Packet>> m_out, m_in; // per local rank
   std::vector<std::int64_t> m_news;             // per local rank: 1 if it has something to tell
 };
+
+inline SolveDistances make_buckets(Ranks& ranks, const DistanceOptions& options) {
+  return [&ranks, options, members = std::make_shared<DistanceMembers>(ranks)](const DistanceProblem& problem) {
+    const DistanceCost cost = members->find(problem, options.machine);
+    DistanceReport report;
+    if (Group* group = members->group()) {
+      DistanceSeeds found;
+      BucketDistances buckets(ranks, *group, cost.lag(), 0);
+      buckets.solve(problem.fields, seeds_of(ranks, problem, found));
+      report.rounds = buckets.rounds();
+    }
+    share_report(ranks, problem.maxima, report);
+    return report;
+  };
+}
 
 } // namespace nunatak

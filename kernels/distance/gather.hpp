@@ -21,8 +21,8 @@
 // The search goes level by level and writes each cell once, so its bits are those of every other solver.
 #pragma once
 
-#include "kernels/distance/trits.hpp"
-#include "kernels/distance/types.hpp"
+#include "kernels/distance/members.hpp"
+#include "kernels/distance/runs.hpp"
 
 #include <algorithm>
 #include <cstdint>
@@ -52,40 +52,40 @@ struct FlatField {
 
   /// -1, 0, 1 of each cell.
   std::vector<int> encode_domain() const {
-    TritWriter trits;
+    RunWriter runs;
     for (std::ptrdiff_t j = 1; j <= ym; ++j) {
       const int *c = d + j * stride + 1, *end = c + xm;
       while (c < end) {
         const int *start = c, value = *c;
         while (c < end && *c == value) ++c;
-        trits.put(value, c - start);
+        runs.put(value, c - start);
       }
     }
     std::vector<int> words;
-    trits.append_to(words);
+    runs.append_to(words);
     return words;
   }
 
   /// All cells are -1 and get their values, f(cell) for each seed.
   template <class F> void decode_domain(const std::vector<int>& words, const F& f) const {
-    TritReader trits(words.data());
-    TritRun run{-1, 0};
+    RunReader runs(words.data());
+    EncodedRun run{-1, 0};
     for (std::ptrdiff_t j = 1; j <= ym; ++j) {
       for (std::int64_t i = 1; i <= xm;) {
-        if (run.length == 0) run = trits.run();
+        if (run.length == 0) run = runs.run();
         const std::int64_t end = std::min<std::int64_t>(xm + 1, i + run.length);
         run.length -= end - i;
-        if (run.trit < 0) i = end;
+        if (run.value < 0) i = end;
         for (; i < end; ++i) {
-          d[j * stride + i] = run.trit;
-          if (run.trit == 1) f(j * stride + i);
+          d[j * stride + i] = run.value;
+          if (run.value == 1) f(j * stride + i);
         }
       }
     }
   }
 
   std::vector<int> encode_distances() const {
-    TritWriter steps;
+    RunWriter steps;
     ByteWriter told;
     std::int64_t last = 0;
     for_each_domain_cell([&](std::ptrdiff_t c, std::ptrdiff_t known) {
@@ -102,7 +102,7 @@ struct FlatField {
 
   /// The domain is here, and becomes the distances.
   void decode_distances(const std::vector<int>& words) const {
-    TritReader steps(words.data());
+    RunReader steps(words.data());
     ByteReader told(steps.end());
     std::int64_t last = 0;
     for_each_domain_cell([&](std::ptrdiff_t c, std::ptrdiff_t known) {
@@ -252,6 +252,16 @@ inline DistanceReport gather_distances(Ranks& ranks, Group& members, const Dista
     }
   }
   return {};
+}
+
+inline SolveDistances make_gather(Ranks& ranks, const DistanceOptions& options) {
+  return [&ranks, options, members = std::make_shared<DistanceMembers>(ranks)](const DistanceProblem& problem) {
+    members->find(problem, options.machine);
+    DistanceReport report;
+    if (Group* group = members->group()) report = gather_distances(ranks, *group, problem);
+    share_report(ranks, problem.maxima, report);
+    return report;
+  };
 }
 
 } // namespace nunatak

@@ -36,8 +36,7 @@ public:
     const Traffic before = m_ranks.traffic();
     PicoReport report;
     const pico::Shelves& shelves = m_geometry.result();
-    report.geometry_kept =
-        m_skip_unchanged && m_geometry.valid() && m_melt.start(shelves, in, m_geometry.changed(in, out));
+    report.geometry_kept = m_skip_unchanged && m_geometry.valid() && m_melt.start(shelves, in, m_geometry.changed(in, out));
     if (!report.geometry_kept) {
       m_geometry.update(in, out);
       m_melt.start(shelves, in);

@@ -14,9 +14,7 @@ struct Load {
   int ranks = 1;
 
   /// Largest over mean, 1 if there are no cells: the time of the slowest rank over that of a perfect balance.
-  double imbalance() const {
-    return total > 0 ? static_cast<double>(largest) / (static_cast<double>(total) / ranks) : 1.0;
-  }
+  double imbalance() const { return total > 0 ? static_cast<double>(largest) / (static_cast<double>(total) / ranks) : 1.0; }
 };
 
 /// The shelves of one local rank. Positions are j (xm + 2) + i.

@@ -12,7 +12,7 @@ Ocean::Ocean(const Options& options, const Grid& grid, MpiRanks& ranks) : m_fiel
   pico.continental_shelf_depth = options.pico_continental_shelf_depth;
   pico.exclude_ice_rises = options.pico_exclude_ice_rises;
   pico.boxes = options.pico_boxes;
-  pico.solver = distance_solver(options.pico_distance);
+  pico.solver = options.pico_distance;
   pico.distance_guard = options.pico_distance_guard;
   pico.skip_unchanged = options.pico_skip_unchanged;
   m_pico.emplace(ranks, grid.dx, grid.dy, pico);

@@ -1,6 +1,7 @@
 #include "miniapp/model/options.hpp"
 
 #include "io/error.hpp"
+#include "kernels/distance/distance.hpp"
 #include "miniapp/base/error.hpp"
 #include "miniapp/base/units.hpp"
 
@@ -48,6 +49,7 @@ Group knob_group() {
 
 // The one table of options.
 std::vector<Group> make_table() {
+  static const std::string distance_words = distance_solver_names("|");
   return {
       {"Where the run starts",
        {{"i", &Options::input, "", "NetCDF file with thk and topg, or a file written by nunatak, which continues that run"},
@@ -126,8 +128,7 @@ std::vector<Group> make_table() {
          "bed elevation that bounds the continental shelf", -infinity, 0},
         {"pico_exclude_ice_rises", &Options::pico_exclude_ice_rises, "", "ice rises have no grounding line"},
         {"pico_boxes", &Options::pico_boxes, "", "number of boxes of the largest shelf", 1, 100},
-        {"pico_distance", &Options::pico_distance, "", "distance solver", -infinity, infinity,
-         "auto|buckets|gather|bfs|sweep|device|fsm"},
+        {"pico_distance", &Options::pico_distance, "", "distance solver", -infinity, infinity, distance_words.c_str()},
         {"pico_distance_guard", &Options::pico_distance_guard, "",
          "auto: rounds of buckets before gather takes over (-1: as many as gather would cost, 0: never)", -1, 1e9},
         {"pico_skip_unchanged", &Options::pico_skip_unchanged, "",
