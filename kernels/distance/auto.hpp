@@ -6,8 +6,8 @@
 
 namespace nunatak {
 
-/// Buckets, unless even their fewest rounds cost more than gather; they give up for gather after so many rounds as
-/// DistanceOptions::guard says. Communicates what the two do; see distance/members.hpp, too.
+/// Buckets, unless even their fewest rounds cost more than gather; they give up for gather after DistanceOptions::guard
+/// rounds. Communicates what the two do; see distance/members.hpp, too.
 inline SolveDistances make_auto(Ranks& ranks, const DistanceOptions& options) {
   return [&ranks, options, members = std::make_shared<DistanceMembers>(ranks)](const DistanceProblem& problem) {
     const DistanceCost cost = members->find(problem, options.machine);

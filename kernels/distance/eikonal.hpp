@@ -184,7 +184,7 @@ inline DistanceReport solve_eikonal(Ranks& ranks, double dx, double dy, const Di
       patches[r].emplace_back(ranks.patch(r), dx, dy, start[f][r].data(), metres[f][r].data());
     }
     relax(r);
-    changed[r] = 0; // nobody has seen anything yet; without seams nobody will
+    changed[r] = 0; // no neighbour has seen it yet; without seams there is none
   }
   DistanceReport report;
   const bool seams = ranks.decomposition().size() > 1;

@@ -5,10 +5,10 @@
 //   runs              breadth-first search            steps         price is that the root searches alone.
 //
 // Only patches of the members travel and are held by the root. What travels, per field:
-//   domain      -1, 0, 1 of each cell of the patch (outside, domain, seed) as trits (trits.hpp): at most 1.6 bits per cell.
+//   domain      -1, 0, 1 of each cell of the patch (outside, domain, seed) as runs (runs.hpp).
 //   distances   of the cells of the domain only, in raster order. A cell whose left neighbour is in the domain differs from it
-//               by -1, 0 or 1, and by 0 where no seed reaches; so does a cell from its lower neighbour: one trit. Others (the
-//               cell n of the drawing) are told in bytes of 7 bits, as difference to the last that was told so.
+//               by -1, 0 or 1, and by 0 where no seed reaches; so does a cell from its lower neighbour: runs, too. Others (the
+//               cell n of the drawing) are encoded in bytes of 7 bits, as difference to the last such cell.
 //
 //                . n = =      = left neighbour known      ^ lower neighbour known      . outside
 //                n = . ^
@@ -86,30 +86,30 @@ struct FlatField {
 
   std::vector<int> encode_distances() const {
     RunWriter steps;
-    ByteWriter told;
+    ByteWriter others;
     std::int64_t last = 0;
     for_each_domain_cell([&](std::ptrdiff_t c, std::ptrdiff_t known) {
       if (known >= 0) return steps.put(d[c] - d[known]);
-      const std::int64_t change = d[c] - last; // 0, -1, 1, -2, 2, ... are told as 0, 1, 2, 3, 4, ...
-      told.put(static_cast<std::uint64_t>(change < 0 ? -2 * change - 1 : 2 * change));
+      const std::int64_t change = d[c] - last; // 0, -1, 1, -2, 2, ... become 0, 1, 2, 3, 4, ...
+      others.put(static_cast<std::uint64_t>(change < 0 ? -2 * change - 1 : 2 * change));
       last = d[c];
     });
     std::vector<int> words;
     steps.append_to(words);
-    told.append_to(words);
+    others.append_to(words);
     return words;
   }
 
   /// The domain is here, and becomes the distances.
   void decode_distances(const std::vector<int>& words) const {
     RunReader steps(words.data());
-    ByteReader told(steps.end());
+    ByteReader others(steps.end());
     std::int64_t last = 0;
     for_each_domain_cell([&](std::ptrdiff_t c, std::ptrdiff_t known) {
       if (known >= 0) {
         d[c] = d[known] + steps.get();
       } else {
-        const std::int64_t change = static_cast<std::int64_t>(told.get());
+        const std::int64_t change = static_cast<std::int64_t>(others.get());
         last += change % 2 != 0 ? -(change + 1) / 2 : change / 2;
         d[c] = static_cast<int>(last);
       }
@@ -145,7 +145,7 @@ public:
       const int start = place(n, 0, 0);
       block(n).decode_domain(gathered[n], [&](std::ptrdiff_t c) { m_front.push_back(start + static_cast<int>(c)); });
     }
-    for (std::size_t n = 0; n < m_members.size(); ++n) open_doors(n);
+    for (std::size_t n = 0; n < m_members.size(); ++n) link_ghosts(n);
   }
 
   /// Breadth-first search from the seeds. Returns the number of cells reached.
@@ -156,7 +156,7 @@ public:
       m_next.clear();
       for (const int c : m_front) {
         for (int neighbour : {c - 1, c + 1, c - m_stride, c + m_stride}) {
-          if (at(neighbour) < -1) neighbour = -2 - at(neighbour); // through the door
+          if (at(neighbour) < -1) neighbour = -2 - at(neighbour); // the cell that this ghost stands for
           if (at(neighbour) != 0) continue;
           at(neighbour) = value;
           m_next.push_back(neighbour);
@@ -182,7 +182,7 @@ private:
     return {&at(place(n, 0, 0)), m_stride, p.xm, p.ym};
   }
 
-  void open_doors(std::size_t n) {
+  void link_ghosts(std::size_t n) {
     const Patch p = m_decomposition.patch(m_members[n]);
     for (const auto& [dx, dy] : {std::pair{-1, 0}, {1, 0}, {0, -1}, {0, 1}}) {
       const int other = m_decomposition.neighbour(m_members[n], dx, dy);

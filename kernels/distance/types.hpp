@@ -44,7 +44,7 @@ struct DistanceReport {
 struct DistanceOptions {
   static constexpr int by_model = -1;
   LogGP machine = {};   ///< lags and `auto` are chosen for it
-  int guard = by_model; ///< `auto` gives up buckets after so many rounds; 0: never
+  int guard = by_model; ///< rounds after which `auto` gives up buckets; 0: never
   double dx = 1.0;      ///< of a cell, m: for fsm
   double dy = 1.0;
   double unit = 0.0; ///< of the distances of fsm, m; 0: dx

@@ -1,4 +1,4 @@
-// What goes into PICO and what comes out, for one local rank. Neighbours: pico.hpp (the front door), codes.hpp (legends).
+// What goes into PICO and what comes out, for one local rank. Neighbours: pico.hpp (the update), codes.hpp (legends).
 #pragma once
 
 #include "kernels/grid/array.hpp"

@@ -1,4 +1,4 @@
-// PICO, the Potsdam Ice-shelf Cavity mOdel: melt below ice shelves from the ocean in front of them. The front door.
+// PICO, the Potsdam Ice-shelf Cavity mOdel: melt below ice shelves from the ocean in front of them.
 //
 //   Pico pico(ranks, dx, dy, options);
 //   PicoReport report = pico.update(input, fields); // ranks.update_ghosts({basins}) before, once

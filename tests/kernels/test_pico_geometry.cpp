@@ -254,7 +254,7 @@ TEST_CASE("random coasts: the same bits on any decomposition, with all solvers t
       PicoCase solved_by = c;
       for (const DistanceSolver& solver : distance_solvers()) {
         if (!solver.counts_steps) continue;
-        INFO(name);
+        INFO(solver.name);
         solved_by.options.solver = solver.name;
         CHECK(run_pico(solved_by, px, py) == serial);
       }
