@@ -33,14 +33,14 @@ struct Entry {
   const char* words = ""; ///< allowed words, separated by |; "" for any
 };
 
-struct Group {
+struct Section {
   const char* title;
   std::vector<Entry> entries;
 };
 
 /// The knobs of the io room.
-Group knob_group() {
-  Group group{"How files are written: see docs/output.md", {}};
+Section knob_group() {
+  Section group{"How files are written: see docs/output.md", {}};
   for (const io::Knob& knob : io::knobs()) {
     group.entries.push_back({std::string("io_") + knob.name, &knob, "", knob.doc, -infinity, infinity, knob.words});
   }
@@ -48,7 +48,7 @@ Group knob_group() {
 }
 
 // The one table of options.
-std::vector<Group> make_table() {
+std::vector<Section> make_table() {
   static const std::string distance_words = distance_solver_names("|");
   return {
       {"Where the run starts",
@@ -157,8 +157,8 @@ std::vector<Group> make_table() {
       knob_group()};
 }
 
-const std::vector<Group>& table() {
-  static const std::vector<Group> groups = make_table();
+const std::vector<Section>& table() {
+  static const std::vector<Section> groups = make_table();
   return groups;
 }
 
@@ -242,7 +242,7 @@ void set(Options& options, const Entry& entry, const std::string& value, bool ha
 }
 
 const Entry* find(const std::string& name) {
-  for (const Group& group : table()) {
+  for (const Section& group : table()) {
     for (const Entry& entry : group.entries) {
       if (name == entry.name) return &entry;
     }
@@ -253,7 +253,7 @@ const Entry* find(const std::string& name) {
 std::string nearest(const std::string& name) {
   std::string best;
   std::size_t fewest = std::max<std::size_t>(3, name.size() / 3 + 1); // farther is no suggestion
-  for (const Group& group : table()) {
+  for (const Section& group : table()) {
     for (const Entry& entry : group.entries) {
       const std::size_t n = io::edit_distance(name, entry.name);
       if (n < fewest) fewest = n, best = entry.name;
@@ -349,7 +349,7 @@ void print_help(std::ostream& out) {
          "Numbers with a unit may be given in any unit that converts: -grid_dx 16km. -options_file reads options from a file\n"
          "(YAML if its name ends in .yaml or .yml). Options that start with ssa_ go to PETSc: -ssa_ksp_type cg -ssa_pc_type "
          "gamg.\n";
-  for (const Group& group : table()) {
+  for (const Section& group : table()) {
     out << "\n" << group.title << "\n";
     for (const Entry& entry : group.entries) {
       const std::string value = text_of(defaults, entry);
@@ -364,7 +364,7 @@ void print_help(std::ostream& out) {
 
 nlohmann::json to_json(const Options& options) {
   nlohmann::json json;
-  for (const Group& group : table()) {
+  for (const Section& group : table()) {
     for (const Entry& entry : group.entries) {
       std::visit(
           [&](auto member) {
