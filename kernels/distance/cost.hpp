@@ -21,7 +21,7 @@ struct DistanceCost {
 
   double patch = 0.0; ///< cells of a patch
 
-  static constexpr double bytes_per_cell = 0.2; ///< of the domain, each way: a trit (trits.hpp)
+  static constexpr double bytes_per_cell = 0.2; ///< of the domain, each way: runs (gather.hpp)
 
   /// Seconds of a round: short messages to and from four neighbours.
   double round() const { return 8.0 * machine.o + machine.L; }

@@ -1,5 +1,5 @@
 // Temperature of the ice, column by column, and the hardness that follows from it. Levels: kernels/ice/levels.hpp; velocities and
-// strain heating: kernels/ice/velocity3d.hpp; exact solution: kernels/cases/exact_robin.hpp.
+// strain heating: kernels/ice/velocity3d.hpp; exact solution: kernels/ice/robin.hpp.
 //
 //   T_t + u T_x + v T_y + w T_z = (k/(rho c)) T_zz + Sigma/(rho c),   w: velocity across the levels
 //
@@ -16,10 +16,10 @@
 // is counted (as metres of ice) and may be given to the mass balance by the caller.
 #pragma once
 
-#include "kernels/cases/exact_robin.hpp"
 #include "kernels/grid/sums.hpp"
 #include "kernels/ice/geometry.hpp"
 #include "kernels/ice/levels.hpp"
+#include "kernels/ice/robin.hpp"
 
 namespace nunatak {
 
