@@ -119,7 +119,7 @@ def print_row(row):
     print(f"{row['mask']:18s}{row['Mx']:6d}{row['components']:10d}{times}   {ratios}{first:12.2f}", flush=True)
 
 
-def plot(rows, path):
+def plot(rows, path, unit="ns per cell, wall time"):
     import matplotlib
 
     matplotlib.use("Agg")
@@ -133,7 +133,7 @@ def plot(rows, path):
     axes.invert_yaxis()
     axes.set_xscale("log")
     axes.set_xticks([0.5, 1, 2, 5, 10, 20], ["0.5", "1", "2", "5", "10", "20"])
-    axes.set_xlabel("wall time (ns per cell), one core, fastest run")
+    axes.set_xlabel(f"{unit}; one core, fastest run")
     axes.legend(frameon=False)
     axes.grid(color="0.9")
     axes.set_axisbelow(True)
