@@ -25,8 +25,7 @@ constexpr const char* virtual_usage =
     "  -i FILE          NetCDF file with thk, topg, basins, theta_ocean, salinity_ocean; one process only\n"
     "  -dx LENGTH       without -i: spacing of the synthetic continent (default 16km)\n"
     "  -ranks LIST      numbers of virtual ranks (default 1,4,16,64)\n"
-    "  -distance NAME   distance solver (default that of PICO)\n"
-    "  -redistribute W  off, on or auto (default that of PICO)\n";
+    "  -distance NAME   distance solver (default that of PICO)\n";
 
 struct Wanted {
   Arguments problem;
@@ -40,9 +39,7 @@ Wanted read_wanted(int argc, char** argv) {
   for (int n = 1; n < argc; n += 2) {
     const std::string name = argv[n], value = n + 1 < argc ? argv[n + 1] : "";
     if (name == "-distance") {
-      wanted.pico.solver = distance_solver(value);
-    } else if (name == "-redistribute") {
-      wanted.pico.redistribute = redistribute(value);
+      wanted.pico.solver = value;
     } else if (name == "-ranks") {
       wanted.ranks.clear();
       std::istringstream list(value);
@@ -136,7 +133,7 @@ nlohmann::json run(const Wanted& wanted, const Session& session) {
   nlohmann::json json = {
       {"benchmark", "virtual_pico"},
       {"grid", {{"Mx", grid.Mx()}, {"My", grid.My()}, {"dx", grid.dx}}},
-      {"distance", name_of(wanted.pico.solver)},
+      {"distance", wanted.pico.solver},
       {"LogGP", {{"L", machine.L}, {"o", machine.o}, {"g", machine.g}, {"G", machine.G}, {"visit", machine.visit}}},
       {"versions", versions()}};
   std::uint64_t first = 0;
@@ -174,7 +171,6 @@ nlohmann::json run(const Wanted& wanted, const Session& session) {
                             {"lagged_reductions", sent.lagged},
                             {"domain_imbalance", report.domain_imbalance},
                             {"shelf_imbalance", report.shelf_imbalance},
-                            {"moved_cells", report.moved_cells},
                             {"modelled_ms", 1e3 * path.time},
                             {"modelled_work_ms", 1e3 * path.work},
                             {"modelled_geometry_ms", 1e3 * parts.geometry},

@@ -1,6 +1,7 @@
 #include "miniapp/model/options.hpp"
 
 #include "io/error.hpp"
+#include "kernels/distance/distance.hpp"
 #include "miniapp/base/error.hpp"
 #include "miniapp/base/units.hpp"
 
@@ -32,14 +33,14 @@ struct Entry {
   const char* words = ""; ///< allowed words, separated by |; "" for any
 };
 
-struct Group {
+struct Section {
   const char* title;
   std::vector<Entry> entries;
 };
 
 /// The knobs of the io room.
-Group knob_group() {
-  Group group{"How files are written: see docs/output.md", {}};
+Section knob_group() {
+  Section group{"How files are written: see docs/output.md", {}};
   for (const io::Knob& knob : io::knobs()) {
     group.entries.push_back({std::string("io_") + knob.name, &knob, "", knob.doc, -infinity, infinity, knob.words});
   }
@@ -47,7 +48,8 @@ Group knob_group() {
 }
 
 // The one table of options.
-std::vector<Group> make_table() {
+std::vector<Section> make_table() {
+  static const std::string distance_words = distance_solver_names("|");
   return {
       {"Where the run starts",
        {{"i", &Options::input, "", "NetCDF file with thk and topg, or a file written by nunatak, which continues that run"},
@@ -126,14 +128,11 @@ std::vector<Group> make_table() {
          "bed elevation that bounds the continental shelf", -infinity, 0},
         {"pico_exclude_ice_rises", &Options::pico_exclude_ice_rises, "", "ice rises have no grounding line"},
         {"pico_boxes", &Options::pico_boxes, "", "number of boxes of the largest shelf", 1, 100},
-        {"pico_distance", &Options::pico_distance, "", "distance solver", -infinity, infinity,
-         "auto|buckets|gather|bfs|sweep|device|fsm"},
+        {"pico_distance", &Options::pico_distance, "", "distance solver", -infinity, infinity, distance_words.c_str()},
         {"pico_distance_guard", &Options::pico_distance_guard, "",
          "auto: rounds of buckets before gather takes over (-1: as many as gather would cost, 0: never)", -1, 1e9},
         {"pico_skip_unchanged", &Options::pico_skip_unchanged, "",
-         "keep shelves, distances and boxes while cell types, continental shelf and basins do not change"},
-        {"pico_redistribute", &Options::pico_redistribute, "",
-         "let other ranks compute the melt of shelf cells (auto: if it pays)", -infinity, infinity, "off|on|auto"}}},
+         "keep shelves, distances and boxes while cell types, continental shelf and basins do not change"}}},
       {"Output",
        {{"o", &Options::output, "", "result: the model state at the end (a restart file)"},
         {"snapshot_file", &Options::snapshot_file, "", "snapshots: one file per time, <name>_<years>.nc (restart files)"},
@@ -161,8 +160,8 @@ std::vector<Group> make_table() {
       knob_group()};
 }
 
-const std::vector<Group>& table() {
-  static const std::vector<Group> groups = make_table();
+const std::vector<Section>& table() {
+  static const std::vector<Section> groups = make_table();
   return groups;
 }
 
@@ -246,7 +245,7 @@ void set(Options& options, const Entry& entry, const std::string& value, bool ha
 }
 
 const Entry* find(const std::string& name) {
-  for (const Group& group : table()) {
+  for (const Section& group : table()) {
     for (const Entry& entry : group.entries) {
       if (name == entry.name) return &entry;
     }
@@ -257,7 +256,7 @@ const Entry* find(const std::string& name) {
 std::string nearest(const std::string& name) {
   std::string best;
   std::size_t fewest = std::max<std::size_t>(3, name.size() / 3 + 1); // farther is no suggestion
-  for (const Group& group : table()) {
+  for (const Section& group : table()) {
     for (const Entry& entry : group.entries) {
       const std::size_t n = io::edit_distance(name, entry.name);
       if (n < fewest) fewest = n, best = entry.name;
@@ -353,7 +352,7 @@ void print_help(std::ostream& out) {
          "Numbers with a unit may be given in any unit that converts: -grid_dx 16km. -options_file reads options from a file\n"
          "(YAML if its name ends in .yaml or .yml). Options that start with ssa_ go to PETSc: -ssa_ksp_type cg -ssa_pc_type "
          "gamg.\n";
-  for (const Group& group : table()) {
+  for (const Section& group : table()) {
     out << "\n" << group.title << "\n";
     for (const Entry& entry : group.entries) {
       const std::string value = text_of(defaults, entry);
@@ -368,7 +367,7 @@ void print_help(std::ostream& out) {
 
 nlohmann::json to_json(const Options& options) {
   nlohmann::json json;
-  for (const Group& group : table()) {
+  for (const Section& group : table()) {
     for (const Entry& entry : group.entries) {
       std::visit(
           [&](auto member) {
