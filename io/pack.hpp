@@ -14,7 +14,7 @@ namespace nunatak::io {
 
 /// Where a rank's part of a variable lies in the file, and in memory. For a record variable the first dimension is the record
 /// (count 1). Formats see this; users of a File give a Block (writer.hpp).
-struct Piece {
+struct Hyperslab {
   std::vector<std::size_t> start, count; ///< in the file, slowest dimension first
   std::vector<std::ptrdiff_t> stride;    ///< in memory, in elements, one per dimension
   const std::byte* data = nullptr;       ///< the value at `start`
@@ -24,24 +24,26 @@ struct Piece {
   bool lasting = false;
 
   std::size_t elements() const;
+  /// Put the dimension of the records before the others.
+  void insert_record(std::size_t record);
 };
 
-/// Copy `piece` to `target`, row-major, elements of type `file_type`: the piece's own, or float32 from float64.
+/// Copy `slab` to `target`, row-major, elements of type `file_type`: the slab's own, or float32 from float64.
 /// Cost: one pass; reads and writes are tiled if the fastest dimensions of file and memory differ.
-void pack(const Piece& piece, Type file_type, std::byte* target);
+void pack(const Hyperslab& slab, Type file_type, std::byte* target);
 
 /// The same into a part of a larger array: `target_stride` in elements of file_type, one per dimension.
-void pack(const Piece& piece, Type file_type, std::byte* target, const std::vector<std::ptrdiff_t>& target_stride);
+void pack(const Hyperslab& slab, Type file_type, std::byte* target, const std::vector<std::ptrdiff_t>& target_stride);
 
 /// Strides of a contiguous, row-major array.
 std::vector<std::ptrdiff_t> contiguous_strides(const std::vector<std::size_t>& count);
 
-/// The part of `piece` with first <= index < last along dimension d (indices of the file); empty if they do not meet.
-Piece slice(const Piece& piece, std::size_t d, std::size_t first, std::size_t last);
+/// The part of `slab` with first <= index < last along dimension d (indices of the file); empty if they do not meet.
+Hyperslab slice(const Hyperslab& slab, std::size_t d, std::size_t first, std::size_t last);
 
-/// One of `n_parts` nearly equal parts of a piece, cut along the slowest dimension that is long enough: parts stay runs of the
+/// One of `n_parts` nearly equal parts of a slab, cut along the slowest dimension that is long enough: parts stay runs of the
 /// file.
-Piece part_of(const Piece& piece, std::size_t part, std::size_t n_parts);
+Hyperslab part_of(const Hyperslab& slab, std::size_t part, std::size_t n_parts);
 
 /// Memory that is not initialised and is kept for the next use.
 class Buffer {
@@ -53,9 +55,9 @@ private:
   std::size_t m_size = 0;
 };
 
-/// The piece's values already lie in memory row-major and of type `file_type`.
-bool is_packed(const Piece& piece, Type file_type);
+/// The slab's values already lie in memory row-major and of type `file_type`.
+bool is_packed(const Hyperslab& slab, Type file_type);
 /// The values row-major and of type `file_type`: where they are if is_packed(), else packed into `buffer`.
-const std::byte* packed(const Piece& piece, Type file_type, Buffer& buffer);
+const std::byte* packed(const Hyperslab& slab, Type file_type, Buffer& buffer);
 
 } // namespace nunatak::io

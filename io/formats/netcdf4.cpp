@@ -86,10 +86,10 @@ public:
     for (std::size_t v = 0; v < schema.variables.size(); ++v) set_access(v, m_options.access == "collective");
   }
 
-  void post(std::size_t v, const Piece& piece) override {
-    grow(v, piece);
-    const std::size_t n_parts = m_quota.begin(v, piece);
-    for (std::size_t part = 0; part < n_parts; ++part) write(v, part_of(piece, part, n_parts), m_options.access == "collective");
+  void put(std::size_t v, const Hyperslab& slab) override {
+    grow(v, slab);
+    const std::size_t n_parts = m_quota.begin(v, slab);
+    for (std::size_t part = 0; part < n_parts; ++part) write(v, part_of(slab, part, n_parts), m_options.access == "collective");
   }
 
   void wait() override {
@@ -126,27 +126,27 @@ private:
     check(nc_var_par_access(m_ncid, m_ids[v], collective && !is_scalar ? NC_COLLECTIVE : NC_INDEPENDENT), "access");
   }
 
-  void grow(std::size_t v, const Piece& piece) {
+  void grow(std::size_t v, const Hyperslab& slab) {
     if (m_options.access == "collective" || !m_schema->has_records(m_schema->variables[v])) return;
-    std::int64_t records = piece.elements() == 0 ? 0 : static_cast<std::int64_t>(piece.start[0]) + 1;
+    std::int64_t records = slab.elements() == 0 ? 0 : static_cast<std::int64_t>(slab.start[0]) + 1;
     MPI_Allreduce(MPI_IN_PLACE, &records, 1, MPI_INT64_T, MPI_MAX, m_comm);
     if (records <= m_records[v]) return;
     m_records[v] = records;
-    Piece first = piece;
+    Hyperslab first = slab;
     std::fill(first.count.begin(), first.count.end(), 1);
     set_access(v, true);
     write(v, first, true);
     set_access(v, false);
   }
 
-  void write(std::size_t v, const Piece& piece, bool collective) {
+  void write(std::size_t v, const Hyperslab& slab, bool collective) {
     const Variable& variable = m_schema->variables[v];
-    const std::size_t rank = variable.dimensions.size(), elements = piece.elements();
+    const std::size_t rank = variable.dimensions.size(), elements = slab.elements();
     if (elements == 0 && (rank == 0 || !collective)) return;
     std::vector<std::size_t> start(rank, 0), count(rank, 0);
-    if (elements > 0) start = piece.start, count = piece.count;
+    if (elements > 0) start = slab.start, count = slab.count;
     static const std::byte nothing[8] = {};
-    const std::byte* data = elements > 0 ? packed(piece, variable.type, m_buffer) : nothing;
+    const std::byte* data = elements > 0 ? packed(slab, variable.type, m_buffer) : nothing;
     errno = 0;
     const int status = nc_put_vara(m_ncid, m_ids[v], start.data(), count.data(), data);
     const int error = errno;
@@ -173,6 +173,14 @@ private:
 };
 
 } // namespace
+
+void check_netcdf4(const Options& options) {
+  if (options.deflate > 9) throw Error("output: deflate: expected a level of 0 to 9, found " + std::to_string(options.deflate));
+  if ((options.deflate > 0 || options.shuffle) && options.access == "independent") {
+    throw Error(
+        "output: deflate, shuffle: HDF5 filters in collective writes only: expected access collective, found independent");
+  }
+}
 
 std::unique_ptr<Format> open_netcdf4(MPI_Comm comm, const std::string& path, const Options& options) {
   return std::make_unique<Netcdf4>(comm, path, options);

@@ -40,9 +40,9 @@ public:
     begin_data();
   }
 
-  void post(std::size_t v, const Piece& piece) override {
+  void put(std::size_t v, const Hyperslab& slab) override {
     if (m_ids[v] < 0) define_late(v);
-    PnetcdfFile::post(v, piece);
+    PnetcdfFile::put(v, slab);
   }
 
   void close() override {

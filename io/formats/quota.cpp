@@ -20,17 +20,17 @@ Quota::Quota(MPI_Comm comm, std::size_t buffer) : m_comm(comm) {
   m_limit = std::max<std::int64_t>(1, static_cast<std::int64_t>(buffer) * size);
 }
 
-std::size_t Quota::begin(std::size_t v, const Piece& piece) {
+std::size_t Quota::begin(std::size_t v, const Hyperslab& slab) {
   const Variable& variable = m_schema->variables[v];
   const auto bytes = static_cast<std::int64_t>(bytes_of(variable.type));
   std::int64_t whole = bytes; // of the record, over all ranks
   for (const std::size_t n : m_schema->shape(variable)) whole *= n == unlimited ? 1 : static_cast<std::int64_t>(n);
   std::int64_t most = whole; // at least what the rank with most has
   if (whole > small) {
-    most = static_cast<std::int64_t>(piece.elements()) * bytes;
+    most = static_cast<std::int64_t>(slab.elements()) * bytes;
     MPI_Allreduce(MPI_IN_PLACE, &most, 1, MPI_INT64_T, MPI_MAX, m_comm);
   }
-  const std::int64_t copied = piece.lasting ? 0 : whole;
+  const std::int64_t copied = slab.lasting ? 0 : whole;
   const std::int64_t n = std::max({std::int64_t{1}, divide_up(copied, m_limit), divide_up(most, largest_call)});
   m_part_copied = copied / n;
   m_part_most = most / n;

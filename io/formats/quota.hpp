@@ -4,10 +4,10 @@
 // and the libraries above it count in 32 bits. A post that is larger is cut into parts. Used by pnetcdf_file.cpp, netcdf4.cpp
 // and raw_mpiio.cpp:
 //
-//   const std::size_t n = quota.begin(v, piece);
+//   const std::size_t n = quota.begin(v, slab);
 //   for (part = 0; part < n; ++part) {
 //     if (quota.is_full()) write what waits, quota.clear();
-//     queue part_of(piece, part, n), quota.add();
+//     queue part_of(slab, part, n), quota.add();
 //   }
 #pragma once
 
@@ -25,9 +25,9 @@ public:
   Quota(MPI_Comm comm, std::size_t buffer);
   void set_schema(const Schema& schema) { m_schema = &schema; }
 
-  /// A post begins: into how many parts the piece must be cut. Collective: one reduction if the record of the variable is larger
+  /// A post begins: into how many parts the slab must be cut. Collective: one reduction if the record of the variable is larger
   /// than 1 MiB.
-  std::size_t begin(std::size_t v, const Piece& piece);
+  std::size_t begin(std::size_t v, const Hyperslab& slab);
   /// The next part does not fit beside what waits.
   bool is_full() const;
   void add();

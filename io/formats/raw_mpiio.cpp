@@ -44,12 +44,12 @@ public:
     if (m_rank == 0) write_raw_json(m_path, schema, m_layout, 0);
   }
 
-  void post(std::size_t v, const Piece& piece) override {
+  void put(std::size_t v, const Hyperslab& slab) override {
     const Variable& variable = m_schema->variables[v];
-    const std::size_t n_parts = m_quota.begin(v, piece);
+    const std::size_t n_parts = m_quota.begin(v, slab);
     for (std::size_t p = 0; p < n_parts; ++p) {
       if (m_quota.is_full()) write_pending();
-      queue(v, variable, part_of(piece, p, n_parts));
+      queue(v, variable, part_of(slab, p, n_parts));
       m_quota.add();
     }
   }
@@ -76,7 +76,7 @@ public:
   }
   Work work() const override { return m_work; }
   std::map<std::string, std::string> hints() const override { return m_hints; }
-  std::vector<Part> parts() const override { return {Part{}, Part{".json", 0}}; }
+  std::vector<OutputFile> files() const override { return {OutputFile{}, OutputFile{".json", 0}}; }
 
 private:
   static std::string message(int status) {
@@ -89,17 +89,17 @@ private:
     if (status != MPI_SUCCESS) throw Error("file '" + m_path + "': " + what + "; found: " + message(status));
   }
 
-  void queue(std::size_t v, const Variable& variable, const Piece& piece) {
-    if (piece.elements() == 0) return;
-    if (m_schema->has_records(variable)) m_records = std::max(m_records, piece.start[0] + piece.count[0]);
-    const std::byte* data = piece.data;
-    if (!piece.lasting || !is_packed(piece, variable.type)) {
+  void queue(std::size_t v, const Variable& variable, const Hyperslab& slab) {
+    if (slab.elements() == 0) return;
+    if (m_schema->has_records(variable)) m_records = std::max(m_records, slab.start[0] + slab.count[0]);
+    const std::byte* data = slab.data;
+    if (!slab.lasting || !is_packed(slab, variable.type)) {
       if (m_used == m_buffers.size()) m_buffers.emplace_back();
-      std::byte* copy = m_buffers[m_used++].of_size(piece.elements() * bytes_of(variable.type));
-      pack(piece, variable.type, copy);
+      std::byte* copy = m_buffers[m_used++].of_size(slab.elements() * bytes_of(variable.type));
+      pack(slab, variable.type, copy);
       data = copy;
     }
-    append_runs(*m_schema, m_layout, v, piece, data, m_runs);
+    append_runs(*m_schema, m_layout, v, slab, data, m_runs);
   }
 
   /// The file has all its records before values are written: where MPI-IO writes gaps between runs, too, it reads zeros first.

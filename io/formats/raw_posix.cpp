@@ -34,12 +34,12 @@ public:
     if (m_rank == 0) write_raw_json(m_path, schema, m_layout, 0);
   }
 
-  void post(std::size_t v, const Piece& piece) override {
-    if (piece.elements() == 0 || !m_error.empty()) return;
+  void put(std::size_t v, const Hyperslab& slab) override {
+    if (slab.elements() == 0 || !m_error.empty()) return;
     const Variable& variable = m_schema->variables[v];
-    if (m_schema->has_records(variable)) m_records = std::max(m_records, piece.start[0] + piece.count[0]);
+    if (m_schema->has_records(variable)) m_records = std::max(m_records, slab.start[0] + slab.count[0]);
     m_runs.clear();
-    append_runs(*m_schema, m_layout, v, piece, packed(piece, variable.type, m_buffer), m_runs);
+    append_runs(*m_schema, m_layout, v, slab, packed(slab, variable.type, m_buffer), m_runs);
     for (const Run& run : m_runs) write(run, variable.name);
   }
 
@@ -63,7 +63,7 @@ public:
     if (::close(fd) != 0) fail("close");
   }
   Work work() const override { return m_work; }
-  std::vector<Part> parts() const override { return {Part{}, Part{".json", 0}}; }
+  std::vector<OutputFile> files() const override { return {OutputFile{}, OutputFile{".json", 0}}; }
 
 private:
   [[noreturn]] void fail(const std::string& what) const {

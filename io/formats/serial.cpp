@@ -24,7 +24,7 @@ namespace nunatak::io {
 namespace {
 
 /// Copy the contiguous values of `part` to their place in the contiguous `box` that contains it.
-void place(const Piece& part, const std::byte* from, const Piece& box, std::byte* slab, std::size_t bytes) {
+void place(const Hyperslab& part, const std::byte* from, const Hyperslab& box, std::byte* slab, std::size_t bytes) {
   const std::size_t rank = part.count.size();
   const std::size_t row = rank == 0 ? bytes : part.count[rank - 1] * bytes;
   std::vector<std::size_t> index(rank, 0);
@@ -67,7 +67,7 @@ public:
     end_define(m_options.header);
   }
 
-  void post(std::size_t v, const Piece& piece) override {
+  void put(std::size_t v, const Hyperslab& slab) override {
     if (m_rank == 0 && m_ids[v] < 0) {
       try {
         define_late(v);
@@ -76,7 +76,7 @@ public:
       }
     }
     const std::size_t rank = m_schema->variables[v].dimensions.size();
-    post_slabs(v, piece, gather_pieces(piece, rank), m_schema->has_records(m_schema->variables[v]) ? 1 : 0);
+    post_slabs(v, slab, gather_slabs(slab, rank), m_schema->has_records(m_schema->variables[v]) ? 1 : 0);
   }
 
   void wait() override { throw_kept(); }
@@ -110,46 +110,46 @@ private:
   }
 
   /// In slabs along dimension `d`, or along later ones at each index of it.
-  void post_slabs(std::size_t v, const Piece& piece, const std::vector<Piece>& pieces, std::size_t d) {
+  void post_slabs(std::size_t v, const Hyperslab& slab, const std::vector<Hyperslab>& slabs, std::size_t d) {
     const std::vector<std::size_t> shape = m_schema->shape(m_schema->variables[v]);
-    if (shape.size() <= d) return write_slab(v, piece, pieces);
+    if (shape.size() <= d) return write_slab(v, slab, slabs);
     std::size_t slice_bytes = bytes_of(m_schema->variables[v].type);
     for (std::size_t n = d + 1; n < shape.size(); ++n) slice_bytes *= shape[n];
     const std::size_t step = std::max<std::size_t>(1, m_options.slab / slice_bytes);
     for (std::size_t first = 0; first < shape[d]; first += step) {
-      std::vector<Piece> parts;
-      for (const Piece& p : pieces) parts.push_back(slice(p, d, first, first + step));
+      std::vector<Hyperslab> parts;
+      for (const Hyperslab& p : slabs) parts.push_back(slice(p, d, first, first + step));
       if (slice_bytes > m_options.slab) {
-        post_slabs(v, slice(piece, d, first, first + step), parts, d + 1);
+        post_slabs(v, slice(slab, d, first, first + step), parts, d + 1);
       } else {
-        write_slab(v, slice(piece, d, first, first + step), parts);
+        write_slab(v, slice(slab, d, first, first + step), parts);
       }
     }
   }
 
-  /// On rank 0: start and count of the pieces of all ranks, without data. Elsewhere nothing.
-  std::vector<Piece> gather_pieces(const Piece& piece, std::size_t rank) const {
+  /// On rank 0: start and count of the slabs of all ranks, without data. Elsewhere nothing.
+  std::vector<Hyperslab> gather_slabs(const Hyperslab& slab, std::size_t rank) const {
     const std::size_t n = 2 * rank + 1;
     std::vector<std::int64_t> mine(n, 0), all(m_rank == 0 ? n * static_cast<std::size_t>(m_size) : 0);
-    mine[0] = piece.elements() == 0 ? 0 : 1;
+    mine[0] = slab.elements() == 0 ? 0 : 1;
     for (std::size_t d = 0; d < rank && mine[0] == 1; ++d) {
-      mine[1 + d] = static_cast<std::int64_t>(piece.start[d]);
-      mine[1 + rank + d] = static_cast<std::int64_t>(piece.count[d]);
+      mine[1 + d] = static_cast<std::int64_t>(slab.start[d]);
+      mine[1 + rank + d] = static_cast<std::int64_t>(slab.count[d]);
     }
     MPI_Gather(mine.data(), static_cast<int>(n), MPI_INT64_T, all.data(), static_cast<int>(n), MPI_INT64_T, 0, m_comm);
-    std::vector<Piece> pieces(m_rank == 0 ? static_cast<std::size_t>(m_size) : 0);
-    for (std::size_t r = 0; r < pieces.size(); ++r) {
+    std::vector<Hyperslab> slabs(m_rank == 0 ? static_cast<std::size_t>(m_size) : 0);
+    for (std::size_t r = 0; r < slabs.size(); ++r) {
       const std::int64_t* of_r = all.data() + r * n;
-      pieces[r].empty = of_r[0] == 0;
-      pieces[r].start.assign(of_r + 1, of_r + 1 + rank);
-      pieces[r].count.assign(of_r + 1 + rank, of_r + n);
-      pieces[r].stride.assign(rank, 0);
+      slabs[r].empty = of_r[0] == 0;
+      slabs[r].start.assign(of_r + 1, of_r + 1 + rank);
+      slabs[r].count.assign(of_r + 1 + rank, of_r + n);
+      slabs[r].stride.assign(rank, 0);
     }
-    return pieces;
+    return slabs;
   }
 
   /// Gather the parts of all ranks (known to rank 0 as `parts`) and write them.
-  void write_slab(std::size_t v, const Piece& mine, const std::vector<Piece>& parts) {
+  void write_slab(std::size_t v, const Hyperslab& mine, const std::vector<Hyperslab>& parts) {
     const Type type = m_schema->variables[v].type;
     const std::size_t bytes = bytes_of(type), elements = mine.elements();
     std::vector<int> counts(parts.size()), starts(parts.size());
@@ -164,8 +164,8 @@ private:
                 starts.data(), mpi_type_of(type), 0, m_comm);
     if (m_rank != 0 || total == 0) return;
 
-    Piece box; // that contains all parts
-    for (const Piece& p : parts) {
+    Hyperslab box; // that contains all parts
+    for (const Hyperslab& p : parts) {
       if (p.elements() == 0) continue;
       if (box.start.empty()) box.start = p.start, box.count = p.count;
       for (std::size_t d = 0; d < box.start.size(); ++d) {
@@ -175,7 +175,7 @@ private:
       }
     }
     const auto staged = [&](std::size_t r) { return staging + static_cast<std::size_t>(starts[r]) * bytes; };
-    const auto only = std::find_if(parts.begin(), parts.end(), [](const Piece& p) { return p.elements() > 0; });
+    const auto only = std::find_if(parts.begin(), parts.end(), [](const Hyperslab& p) { return p.elements() > 0; });
     if (only->elements() == total) {
       write(v, *only, staging, bytes);
     } else if (box.elements() == total) {
@@ -191,7 +191,7 @@ private:
     }
   }
 
-  void write(std::size_t v, const Piece& part, const std::byte* data, std::size_t bytes) {
+  void write(std::size_t v, const Hyperslab& part, const std::byte* data, std::size_t bytes) {
     if (m_ids[v] < 0) return; // could not be defined; the error is kept
     const int status = nc_put_vara(m_ncid, m_ids[v], part.start.data(), part.count.data(), data);
     m_work.written_bytes += static_cast<std::int64_t>(part.elements() * bytes);

@@ -13,10 +13,10 @@ namespace {
 
 struct Post {
   std::size_t v;
-  Piece piece; ///< the caller's, or in a buffer
+  Hyperslab slab; ///< the caller's, or in a buffer
 };
 
-/// How the posts of a sequence of variables are moved, from the pieces that they had when it was made.
+/// How the posts of a sequence of variables are moved, from the slabs that they had when it was made.
 struct Schedule {
   std::vector<std::optional<Box>> mine;
   std::vector<std::size_t> groups;
@@ -46,18 +46,18 @@ public:
     }
   }
 
-  void post(std::size_t v, const Piece& piece) override {
+  void put(std::size_t v, const Hyperslab& slab) override {
     const std::int64_t n_parts = (m_bytes[v] + m_limit - 1) / m_limit;
     if (m_waiting + m_bytes[v] > m_limit) move_pending();
-    if (n_parts > 1) return move({{v, piece}}, static_cast<std::size_t>(n_parts));
-    Post copy{v, piece};
+    if (n_parts > 1) return move({{v, slab}}, static_cast<std::size_t>(n_parts));
+    Post copy{v, slab};
     const Type type = m_schema->variables[v].type;
     if (m_posts.size() == m_copies.size()) m_copies.emplace_back();
-    std::byte* const data = m_copies[m_posts.size()].of_size(piece.elements() * bytes_of(type));
-    pack(piece, type, data);
-    copy.piece.data = data;
-    copy.piece.type = type;
-    copy.piece.stride = contiguous_strides(piece.count);
+    std::byte* const data = m_copies[m_posts.size()].of_size(slab.elements() * bytes_of(type));
+    pack(slab, type, data);
+    copy.slab.data = data;
+    copy.slab.type = type;
+    copy.slab.stride = contiguous_strides(slab.count);
     m_posts.push_back(copy);
     m_waiting += m_bytes[v];
   }
@@ -74,7 +74,7 @@ public:
     return sum += m_work;
   }
   std::map<std::string, std::string> hints() const override { return m_inner->hints(); }
-  std::vector<Part> parts() const override { return m_inner->parts(); }
+  std::vector<OutputFile> files() const override { return m_inner->files(); }
 
 private:
   /// A rank on which the inner format fails still takes part in the next rounds: others do not know.
@@ -112,13 +112,12 @@ private:
   }
 
   std::optional<Box> box_of(const Post& post) const {
-    if (post.piece.elements() == 0) return std::nullopt;
+    if (post.slab.elements() == 0) return std::nullopt;
     const std::ptrdiff_t lead = m_schema->has_records(m_schema->variables[post.v]) ? 1 : 0;
-    return Box{{post.piece.start.begin() + lead, post.piece.start.end()},
-               {post.piece.count.begin() + lead, post.piece.count.end()}};
+    return Box{{post.slab.start.begin() + lead, post.slab.start.end()}, {post.slab.count.begin() + lead, post.slab.count.end()}};
   }
 
-  /// The schedule that fits the posts of all ranks; `records` of the posts, which a rank with an empty piece does not know.
+  /// The schedule that fits the posts of all ranks; `records` of the posts, which a rank with an empty slab does not know.
   const Schedule& schedule_of(const std::vector<Post>& posts, std::size_t n_parts, std::vector<std::int64_t>& records) {
     std::vector<std::size_t> variables;
     std::vector<std::optional<Box>> mine;
@@ -131,7 +130,7 @@ private:
     std::vector<std::int64_t> most{schedule.plans.empty() || schedule.mine != mine ? 1 : 0};
     for (std::size_t n = 0; n < posts.size(); ++n) {
       const bool knows = mine[n] && m_schema->has_records(m_schema->variables[posts[n].v]);
-      most.push_back(knows ? static_cast<std::int64_t>(posts[n].piece.start[0]) : -1);
+      most.push_back(knows ? static_cast<std::int64_t>(posts[n].slab.start[0]) : -1);
     }
     MPI_Allreduce(MPI_IN_PLACE, most.data(), static_cast<int>(most.size()), MPI_INT64_T, MPI_MAX, m_comm);
     records.assign(most.begin() + 1, most.end());
@@ -152,13 +151,13 @@ private:
     return groups;
   }
 
-  /// From the pieces of all ranks: one gather to all, one reduction.
+  /// From the slabs of all ranks: one gather to all, one reduction.
   void plan(Schedule& schedule, const std::vector<std::size_t>& variables, std::size_t n_parts) {
     Round round;
     round.groups = schedule.groups;
     std::vector<std::size_t> ranks; // number of dimensions
     for (const std::size_t v : variables) ranks.push_back(whole_box(*m_schema, v).count.size());
-    round.pieces = gather_boxes(m_comm, schedule.mine, ranks);
+    round.slabs = gather_boxes(m_comm, schedule.mine, ranks);
     std::vector<std::size_t> of_group; // variable
     for (std::size_t n = 0; n < variables.size(); ++n) {
       if (round.groups[n] == of_group.size()) of_group.push_back(variables[n]);
@@ -182,8 +181,8 @@ private:
   }
 
   /// The part `box` of this rank's post.
-  Piece part_of_post(const Post& post, const Box& box) const {
-    Piece part = post.piece;
+  Hyperslab part_of_post(const Post& post, const Box& box) const {
+    Hyperslab part = post.slab;
     const std::size_t lead = part.count.size() - box.count.size();
     for (std::size_t d = 0; d < box.count.size(); ++d) part = slice(part, lead + d, box.start[d], box.start[d] + box.count[d]);
     return part;
@@ -211,7 +210,7 @@ private:
     }
     m_work.messages += exchange(m_comm, receives, sends);
 
-    const auto place = [&](const Transfer& t, Piece part) { // into its target
+    const auto place = [&](const Transfer& t, Hyperslab part) { // into its target
       const Target& target = plan.targets[t.target];
       const Type type = m_schema->variables[posts[t.post].v].type;
       const std::vector<std::ptrdiff_t> stride = contiguous_strides(target.box.count);
@@ -233,7 +232,7 @@ private:
     }
   }
 
-  /// Post the targets of this rank, and empty pieces where other ranks have more.
+  /// Post the targets of this rank, and empty slabs where other ranks have more.
   void write(const Plan& plan, const std::vector<std::int64_t>& n, const std::vector<Post>& posts,
              const std::vector<std::size_t>& groups, const std::vector<std::int64_t>& records) {
     std::byte* const assembled = m_assembled.of_size(plan.target_bytes);
@@ -244,26 +243,26 @@ private:
       const Variable& variable = m_schema->variables[v];
       for (std::int64_t k = 0; k < n[g]; ++k) {
         Box box = whole_box(*m_schema, v);
-        Piece piece;
-        piece.type = variable.type;
-        piece.lasting = true;
-        piece.empty = target == plan.targets.end() || target->group != g;
-        if (piece.empty) {
+        Hyperslab slab;
+        slab.type = variable.type;
+        slab.lasting = true;
+        slab.empty = target == plan.targets.end() || target->group != g;
+        if (slab.empty) {
           box.start.assign(box.start.size(), 0);
           box.count.assign(box.count.size(), 0);
         } else {
-          piece.data = assembled + target->offset;
+          slab.data = assembled + target->offset;
           box = (target++)->box;
         }
-        piece.stride = contiguous_strides(box.count);
-        piece.start = std::move(box.start);
-        piece.count = std::move(box.count);
+        slab.stride = contiguous_strides(box.count);
+        slab.start = std::move(box.start);
+        slab.count = std::move(box.count);
         if (m_schema->has_records(variable)) {
-          piece.start.insert(piece.start.begin(), static_cast<std::size_t>(records[post]));
-          piece.count.insert(piece.count.begin(), 1);
-          piece.stride.insert(piece.stride.begin(), 0);
+          slab.start.insert(slab.start.begin(), static_cast<std::size_t>(records[post]));
+          slab.count.insert(slab.count.begin(), 1);
+          slab.stride.insert(slab.stride.begin(), 0);
         }
-        inner([&] { m_inner->post(v, piece); });
+        inner([&] { m_inner->put(v, slab); });
       }
     }
   }

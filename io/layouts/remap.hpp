@@ -2,8 +2,8 @@
 //
 //   File -> Remap: post() copies;  wait(): ranks --one message per pair--> aggregators -> inner format: post(), wait()
 //
-// Which rank writes what: partition.hpp. Per record one small reduction (did any rank's pieces change?) and the messages. The
-// pieces of all ranks are gathered once, and again when they have changed.
+// Which rank writes what: partition.hpp. Per record one small reduction (did any rank's slabs change?) and the messages. The
+// slabs of all ranks are gathered once, and again when they have changed.
 //
 // Memory: at most Options::buffer per aggregator, in the mean, waits in copies on the ranks that posted; while it is moved it is
 // held once more in messages on both sides, and once more on the aggregators in the order of the file. Larger records go in
@@ -21,7 +21,7 @@ namespace nunatak::io {
 using BoxesOf = std::function<Boxes(const Schema& schema, std::size_t v)>;
 
 /// Wrap `inner`, which all ranks of `comm` have opened. `aggregators`: ranks, ascending; boxes_of tells their boxes in this
-/// order. Boxes of aggregators may overlap: what lies in both goes to both. The inner format gets lasting pieces, of a variable
+/// order. Boxes of aggregators may overlap: what lies in both goes to both. The inner format gets lasting slabs, of a variable
 /// and record equally many on every rank (empty ones included).
 std::unique_ptr<Format> make_remap(MPI_Comm comm, const Options& options, const Topology& topology, std::vector<int> aggregators,
                                    BoxesOf boxes_of, std::unique_ptr<Format> inner);
