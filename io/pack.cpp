@@ -134,6 +134,14 @@ Hyperslab slice(const Hyperslab& slab, std::size_t d, std::size_t first, std::si
   return part;
 }
 
+Hyperslab slice(const Hyperslab& slab, const Box& box) {
+  Hyperslab part = slab;
+  if (slab.elements() == 0) return part;
+  const std::size_t lead = part.count.size() - box.count.size();
+  for (std::size_t d = 0; d < box.count.size(); ++d) part = slice(part, lead + d, box.start[d], box.start[d] + box.count[d]);
+  return part;
+}
+
 Hyperslab part_of(const Hyperslab& slab, std::size_t part, std::size_t n_parts) {
   if (n_parts == 1 || slab.elements() == 0 || slab.count.empty()) return slab;
   const auto enough = std::find_if(slab.count.begin(), slab.count.end(), [&](std::size_t c) { return c >= n_parts; });
@@ -166,6 +174,14 @@ const std::byte* packed(const Hyperslab& slab, Type file_type, Buffer& buffer) {
   std::byte* target = buffer.of_size(slab.elements() * bytes_of(file_type));
   pack(slab, file_type, target);
   return target;
+}
+
+const std::byte* Copies::keep(const Hyperslab& slab, Type file_type) {
+  if (slab.lasting && is_packed(slab, file_type)) return slab.data;
+  if (m_used == m_buffers.size()) m_buffers.emplace_back();
+  std::byte* const copy = m_buffers[m_used++].of_size(slab.elements() * bytes_of(file_type));
+  pack(slab, file_type, copy);
+  return copy;
 }
 
 } // namespace nunatak::io

@@ -4,9 +4,11 @@
 // (y,x,z) in memory goes to a file (z,y,x) with strides {1, row, Mz}. Used by the formats (serial.cpp, netcdf4.cpp, ...).
 #pragma once
 
+#include "io/layouts/box.hpp"
 #include "io/schema.hpp"
 
 #include <cstddef>
+#include <deque>
 #include <memory>
 #include <vector>
 
@@ -41,6 +43,9 @@ std::vector<std::ptrdiff_t> contiguous_strides(const std::vector<std::size_t>& c
 /// The part of `slab` with first <= index < last along dimension d (indices of the file); empty if they do not meet.
 Hyperslab slice(const Hyperslab& slab, std::size_t d, std::size_t first, std::size_t last);
 
+/// The part of `slab` in a box of the variable, which lacks the dimension of the records.
+Hyperslab slice(const Hyperslab& slab, const Box& box);
+
 /// One of `n_parts` nearly equal parts of a slab, cut along the slowest dimension that is long enough: parts stay runs of the
 /// file.
 Hyperslab part_of(const Hyperslab& slab, std::size_t part, std::size_t n_parts);
@@ -49,6 +54,7 @@ Hyperslab part_of(const Hyperslab& slab, std::size_t part, std::size_t n_parts);
 class Buffer {
 public:
   std::byte* of_size(std::size_t bytes);
+  std::byte* data() { return m_data.get(); }
 
 private:
   std::unique_ptr<std::byte[]> m_data;
@@ -59,5 +65,18 @@ private:
 bool is_packed(const Hyperslab& slab, Type file_type);
 /// The values row-major and of type `file_type`: where they are if is_packed(), else packed into `buffer`.
 const std::byte* packed(const Hyperslab& slab, Type file_type, Buffer& buffer);
+
+/// Copies of hyperslabs that wait to be written. Memory is used again: most files put the same sizes in the same order every
+/// record.
+class Copies {
+public:
+  /// The values row-major and of type `file_type`: where they are if the slab lasts and is_packed(), else in a copy.
+  const std::byte* keep(const Hyperslab& slab, Type file_type);
+  void clear() { m_used = 0; }
+
+private:
+  std::deque<Buffer> m_buffers;
+  std::size_t m_used = 0;
+};
 
 } // namespace nunatak::io

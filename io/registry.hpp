@@ -19,7 +19,7 @@ namespace nunatak::io {
 /// What a format can do: the sum of these is FormatRow::features.
 enum Feature : unsigned {
   netcdf = 1,         ///< writes NetCDF, which a Reader reads
-  plain = 2,          ///< writes values and a JSON file beside them (raw.hpp); with neither of both nothing is written
+  plain = 2,          ///< writes values and a JSON file beside them (raw.hpp); nunatak reads back what is `netcdf` or `plain`
   mpi_io = 4,         ///< opens the file by MPI-IO: hints and aggregators act; no ':' in its path
   independent = 8,    ///< can write without collective calls (access)
   late_define = 16,   ///< takes definitions after values (define interleaved)

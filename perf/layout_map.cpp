@@ -36,7 +36,7 @@ int main() {
   for (std::size_t rank = 0; rank < P * Q; ++rank) {
     topology.node_of.push_back(static_cast<int>(rank / ranks_per_node));
     const Box patch{{rank / Q * (My / P), rank % Q * (Mx / Q)}, {My / P, Mx / Q}};
-    round.slabs.push_back({patch});
+    round.given.push_back({patch});
     native.push_back({json_of(patch)});
   }
   Json json = {{"My", My}, {"Mx", Mx}, {"node_of", topology.node_of}, {"native", native}, {"layouts", Json::array()}};

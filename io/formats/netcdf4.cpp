@@ -1,9 +1,9 @@
 // The format `netcdf4`: every rank writes its own block with parallel NetCDF-4 (HDF5 over MPI-IO). See format.hpp.
 //
-// Each post is written at once, by one call that all ranks take part in (a rank without values with a count of 0). HDF5 has no
+// Each put is written at once, by one call that all ranks take part in (a rank without values with a count of 0). HDF5 has no
 // queue: unlike PnetCDF it cannot merge the variables of a record.
 //
-// Access `independent`: each rank writes by itself. A record variable must still grow collectively, so the first post of a new
+// Access `independent`: each rank writes by itself. A record variable must still grow collectively, so the first put of a new
 // record begins with a collective write of the first value of each rank.
 #include "io/durable/durable.hpp"
 #include "io/formats/chunks.hpp"
@@ -92,9 +92,7 @@ public:
     for (std::size_t part = 0; part < n_parts; ++part) write(v, part_of(slab, part, n_parts), m_options.access == "collective");
   }
 
-  void wait() override {
-    if (!m_error.empty()) throw Error(m_error);
-  }
+  void wait() override { m_error.rethrow(); }
   void flush() override { check(nc_sync(m_ncid), "flush"); }
   void close() override { check(m_file.close(m_ncid), "close"); }
   Work work() const override { return m_work; }
@@ -153,9 +151,10 @@ private:
     const auto bytes = static_cast<std::int64_t>(elements * bytes_of(variable.type));
     if (elements > 0) m_work.written_operations += 1;
     m_work.written_bytes += bytes;
-    if (status == NC_NOERR || !m_error.empty()) return; // the other ranks go on: keep the error
-    m_error = "file '" + m_path + "': variable '" + variable.name + "': expected to write it; found: " + nc_strerror(status) +
-              cause_of_failed_write(error, m_path, bytes);
+    if (status == NC_NOERR) return;
+    m_error.set( // the other ranks go on
+        "file '" + m_path + "': variable '" + variable.name + "': expected to write it; found: " + nc_strerror(status) +
+        cause_of_failed_write(error, m_path, bytes));
   }
 
   MPI_Comm m_comm;
@@ -168,7 +167,7 @@ private:
   std::vector<std::int64_t> m_records; ///< of each variable, the same on all ranks; kept for independent access
   Quota m_quota;
   Buffer m_buffer;
-  std::string m_error;
+  KeptError m_error;
   Work m_work;
 };
 

@@ -30,9 +30,9 @@ PnetcdfFile::PnetcdfFile(MPI_Comm comm, const std::string& path, const Options& 
 void PnetcdfFile::check(int status, const std::string& what) const { check_status<PnetcdfC>(status, m_path, what); }
 
 void PnetcdfFile::keep(int status, const std::string& variable, const std::string& cause) {
-  if (status == NC_NOERR || !m_error.empty()) return;
-  m_error = "file '" + m_path + "': " + (variable.empty() ? "" : "variable '" + variable + "': ") +
-            "expected to write; found: " + ncmpi_strerror(status) + cause;
+  if (status == NC_NOERR) return;
+  m_error.set("file '" + m_path + "': " + (variable.empty() ? "" : "variable '" + variable + "': ") +
+              "expected to write; found: " + ncmpi_strerror(status) + cause);
 }
 
 void PnetcdfFile::begin_data() {
@@ -79,13 +79,7 @@ void PnetcdfFile::queue(std::size_t v, const Hyperslab& slab) {
   const Variable& variable = m_schema->variables[v];
   const std::size_t elements = slab.elements();
   if (elements == 0) return;
-  const std::byte* data = slab.data;
-  if (!slab.lasting || !is_packed(slab, variable.type)) {
-    if (m_used == m_buffers.size()) m_buffers.emplace_back();
-    std::byte* copy = m_buffers[m_used++].of_size(elements * bytes_of(variable.type));
-    pack(slab, variable.type, copy);
-    data = copy;
-  }
+  const std::byte* const data = m_copies.keep(slab, variable.type);
   const std::vector<MPI_Offset> start(slab.start.begin(), slab.start.end()), count(slab.count.begin(), slab.count.end());
   int request = NC_REQ_NULL;
   keep(ncmpi_iput_vara(m_ncid, m_ids[v], start.data(), count.data(), data, static_cast<MPI_Offset>(elements),
@@ -106,7 +100,7 @@ void PnetcdfFile::write_pending() {
   keep(status, "", cause);
   m_requests.clear();
   m_names.clear();
-  m_used = 0;
+  m_copies.clear();
   m_quota.clear();
   MPI_Offset size = 0;
   if (ncmpi_inq_put_size(m_ncid, &size) == NC_NOERR) m_work.written_bytes = size;
@@ -115,7 +109,7 @@ void PnetcdfFile::write_pending() {
 
 void PnetcdfFile::wait() {
   if (m_quota.waiting() > 0) write_pending();
-  if (!m_error.empty()) throw Error(m_error);
+  m_error.rethrow();
 }
 
 void PnetcdfFile::flush() {

@@ -1,14 +1,13 @@
 // A classic file to which all ranks write with PnetCDF: what `pnetcdf` (pnetcdf.cpp) and `hybrid` (hybrid.cpp) share. They differ
 // in how the file is created and defined.
 //
-// post() packs a copy (unless the slab lasts) and queues it (ncmpi_iput_vara); wait() is one collective ncmpi_wait_all per
+// put() packs a copy (unless the slab lasts) and queues it (ncmpi_iput_vara); wait() is one collective ncmpi_wait_all per
 // record, in which MPI-IO merges the blocks of all variables and ranks. Copies are bounded: see quota.hpp.
 #pragma once
 
+#include "io/error.hpp"
 #include "io/formats/format.hpp"
 #include "io/formats/quota.hpp"
-
-#include <deque>
 
 namespace nunatak::io {
 
@@ -58,10 +57,9 @@ private:
   std::vector<std::int64_t> m_filled; ///< records of each variable that have fill values
   std::vector<int> m_requests;
   std::vector<std::size_t> m_names; ///< the variable of each request
-  std::deque<Buffer> m_buffers;     ///< puts come in the same order and sizes every record
-  std::size_t m_used = 0;
+  Copies m_copies;
   std::map<std::string, std::string> m_hints;
-  std::string m_error;
+  KeptError m_error;
 };
 
 } // namespace nunatak::io

@@ -32,13 +32,13 @@ struct RawLayout {
 };
 RawLayout raw_layout(const Schema& schema, std::size_t align);
 
-/// Bytes that lie together both in the file and in a packed slab.
+/// Bytes that lie together both in the file and in a packed hyperslab.
 struct Run {
   std::uint64_t begin; ///< in the file
   std::size_t size;
   const std::byte* data;
 };
-/// Append the runs of a slab of variable `v`, whose values lie row-major at `data`; ascending, neighbours merged.
+/// Append the runs of a hyperslab of variable `v`, whose values lie row-major at `data`; ascending, neighbours merged.
 void append_runs(const Schema& schema, const RawLayout& layout, std::size_t v, const Hyperslab& slab, const std::byte* data,
                  std::vector<Run>& runs);
 
