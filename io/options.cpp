@@ -76,9 +76,10 @@ std::map<std::string, std::string> parse_hints(const std::string& text, const st
 } // namespace
 
 const std::vector<Knob>& knobs() {
-  static const std::string formats = format_words(), layouts = layout_words();
+  static const std::string formats = format_words(), layouts = layout_words(),
+                           format_doc = "format of output files, by who writes them (" + format_writers() + ")";
   static const std::vector<Knob> table = {
-      {"format", &Options::format, "format of output files, by who writes them", formats.c_str()},
+      {"format", &Options::format, format_doc.c_str(), formats.c_str()},
       {"layout", &Options::layout, "layout: where values move before they are written; N aggregators per node", layouts.c_str()},
       {"transport", &Options::transport, "time of writing: sync, by the ranks that compute", "sync"},
       {"define", &Options::define, "order of definitions: all before the first value, or each variable before its own",

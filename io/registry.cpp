@@ -92,6 +92,11 @@ const FormatRow& format_row(const std::string& name) { return row_of(formats(), 
 const LayoutRow& layout_row(const std::string& name) { return row_of(layouts(), name, "output layout"); }
 
 std::string format_words() { return listed(formats(), "|", "|"); }
+std::string format_writers() {
+  std::string text;
+  for (const FormatRow& row : formats()) text += (text.empty() ? "" : ", ") + std::string(row.name) + ": " + row.writer;
+  return text;
+}
 std::string reader_words() { return listed(readers(), "|", "|"); }
 std::string layout_words() {
   std::string words;

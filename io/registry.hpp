@@ -66,6 +66,8 @@ const LayoutRow& layout_row(const std::string& name);
 std::string format_words();
 std::string layout_words();
 std::string reader_words();
+/// "null: nobody, serial: rank 0, ..."
+std::string format_writers();
 
 /// Does the format of these options have all these features?
 bool has_features(const Options& options, unsigned features);
