@@ -1,4 +1,4 @@
-// The format that CONTRIBUTING.md shows, built from that text and registered by the row that it shows.
+// The format and the layout that CONTRIBUTING.md shows, built from that text and registered by the rows that it shows.
 #include "io/registry.hpp"
 #include "io/writer.hpp"
 #include "tests/io/scratch.hpp"
@@ -52,6 +52,20 @@ TEST_CASE("the format of CONTRIBUTING.md is in the words and writes, natively an
     }
     CHECK(text_of(scratch / "box.0000") == "thk 0 0 :" + all + "\n");
     CHECK_THAT(text_of(scratch / "manifest.jsonl"), ContainsSubstring("\"native.0000\""));
+  });
+}
+
+TEST_CASE("the layout of CONTRIBUTING.md is in the words and moves columns to aggregators") {
+  const Scratch scratch;
+  CHECK_THAT(io::layout_words(), ContainsSubstring("columns:N"));
+  const auto size = static_cast<std::size_t>(size_of(MPI_COMM_WORLD));
+  write("lines/columns:2", scratch / "columns"); // cut in the middle, whatever the ranks have put
+  scratch.on_rank_0([&] {
+    std::string all;
+    for (std::size_t r = 0; r < size; ++r) all += text_of(scratch / "columns.000" + std::to_string(r));
+    std::string first = "thk 0 0 :", second = "thk 0 " + std::to_string(size) + " :";
+    for (std::size_t x = 0; x < 2 * size; ++x) (size == 1 || x < size ? first : second) += " " + std::to_string(10 + x);
+    CHECK(all == first + "\n" + (size == 1 ? "" : second + "\n"));
   });
 }
 
