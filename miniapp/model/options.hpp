@@ -7,8 +7,7 @@
 #pragma once
 
 #include "io/options.hpp"
-
-#include <nlohmann/json.hpp>
+#include "miniapp/base/option_table.hpp"
 
 #include <iosfwd>
 #include <set>
@@ -94,8 +93,17 @@ struct Options {
   std::set<std::string> given; ///< names of the options that the user has set
 };
 
-/// The values set by the user, checked: type, unit, range, allowed words. Throws Error that names the option, what was expected
-/// and what was found; an unknown option is an error that suggests the nearest name. Call it after PetscInitialize.
+/// The table of the model's options, bound to `options`, which must outlive it. A benchmark adds rows of its own.
+OptionTable model_options(Options& options);
+
+/// Set the options of the table that the user has given, by PETSc's database. Throws Error for what the table refuses, and for an
+/// option that neither the table nor PETSc knows. Call it after PetscInitialize.
+void read_from_petsc(OptionTable& table);
+
+/// Throws Error if options do not fit together.
+void check(const Options& options);
+
+/// All of that: the model's options, as the user has given them, checked.
 Options read_options();
 
 /// Unknown options that start with ssa_ show only after the solver was set up: call this after the first solve. Throws Error.
@@ -105,6 +113,6 @@ void check_solver_options();
 void print_help(std::ostream& out);
 
 /// All options with their values, for the report.
-nlohmann::json to_json(const Options& options);
+nlohmann::json to_json(Options options);
 
 } // namespace nunatak

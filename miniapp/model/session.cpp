@@ -1,9 +1,10 @@
 #include "miniapp/model/session.hpp"
 
-#include "io/formats/mpi_io.hpp"
+#include "io/agree.hpp"
 #include "miniapp/base/error.hpp"
+#include "miniapp/base/option_table.hpp"
+#include "miniapp/model/petsc_error.hpp"
 
-#include <Kokkos_Core.hpp>
 #include <petscsys.h>
 
 #include <fstream>
@@ -14,25 +15,19 @@ namespace nunatak {
 
 namespace {
 
-bool is_option(const std::string& word) {
-  return word.size() > 1 && word[0] == '-' && std::isalpha(static_cast<unsigned char>(word[1]));
-}
-
 /// Read an options file into PETSc's database. PETSc reads it on rank 0 and lets the others wait for ever if that fails: so rank
-/// 0 tries first, and tells them.
-void insert_options_file(MPI_Comm comm, int rank, const std::string& file) {
-  int failed = 0;
-  if (rank == 0) {
+/// 0 tries first.
+void insert_options_file(MPI_Comm comm, const std::string& file) {
+  io::on_rank_0(comm, [&] {
     PetscOptions scratch = nullptr;
-    failed = !std::ifstream(file) || PetscOptionsCreate(&scratch) != 0 ||
-             PetscOptionsInsertFile(PETSC_COMM_SELF, scratch, file.c_str(), PETSC_TRUE) != 0;
+    const bool failed = !std::ifstream(file) || PetscOptionsCreate(&scratch) != 0 ||
+                        PetscOptionsInsertFile(PETSC_COMM_SELF, scratch, file.c_str(), PETSC_TRUE) != 0;
     PetscOptionsDestroy(&scratch);
-  }
-  MPI_Bcast(&failed, 1, MPI_INT, 0, comm);
-  if (failed != 0) {
-    throw Error("option -options_file: cannot read '" + file +
-                "' (expected YAML if its name ends in .yaml or .yml, else lines of '-option value')");
-  }
+    if (failed) {
+      throw Error("option -options_file: cannot read '" + file +
+                  "' (expected YAML if its name ends in .yaml or .yml, else lines of '-option value')");
+    }
+  });
   NUNATAK_PETSC(PetscOptionsInsertFile(comm, nullptr, file.c_str(), PETSC_TRUE));
 }
 
@@ -64,10 +59,7 @@ struct Session::CommandLine {
   }
 };
 
-Session::Session(int argc, char** argv) {
-  io::prefer_romio(); // before MPI starts
-  if (MPI_Init(&argc, &argv) != MPI_SUCCESS) throw Error("MPI did not start");
-  m_comm = MPI_COMM_WORLD;
+Session::Session(int argc, char** argv) : m_libraries(argc, argv) {
   MPI_Comm_rank(m_comm, &m_rank);
   MPI_Comm_size(m_comm, &m_size);
   m_command_line = std::make_unique<CommandLine>(argc, argv);
@@ -76,24 +68,21 @@ Session::Session(int argc, char** argv) {
   int petsc_argc = static_cast<int>(m_command_line->words.size()) - 1;
   char** petsc_argv = m_command_line->words.data();
   PETSC_COMM_WORLD = m_comm;
-  PetscPushErrorHandler(PetscReturnErrorHandler, nullptr); // errors are reported by exceptions, see error.hpp
+  PetscPushErrorHandler(PetscReturnErrorHandler, nullptr); // errors are reported by exceptions, see petsc_error.hpp
   if (PetscInitialize(&petsc_argc, &petsc_argv, nullptr, nullptr) != 0) MPI_Abort(m_comm, 1);
-  m_kokkos = std::make_unique<Kokkos::ScopeGuard>(Kokkos::InitializationSettings().set_disable_warnings(true));
 }
 
 void Session::read_options_files() {
   if (!m_command_line->error.empty()) throw Error(m_command_line->error);
-  for (const std::string& file : m_command_line->options_files) insert_options_file(m_comm, m_rank, file);
+  for (const std::string& file : m_command_line->options_files) insert_options_file(m_comm, file);
   int petsc_argc = static_cast<int>(m_command_line->words.size()) - 1;
   char** petsc_argv = m_command_line->words.data();
   NUNATAK_PETSC(PetscOptionsInsert(nullptr, &petsc_argc, &petsc_argv, nullptr)); // the command line has the last word
 }
 
 Session::~Session() {
-  m_kokkos.reset();
   PetscFinalize();
   PetscPopErrorHandler();
-  MPI_Finalize();
 }
 
 } // namespace nunatak

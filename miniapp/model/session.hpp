@@ -1,19 +1,17 @@
-// The life of the libraries: MPI, PETSc and Kokkos start with the Session and end with it.
+// The life of the libraries of the model: MPI, Kokkos and PETSc start with the Session and end with it.
 #pragma once
+
+#include "miniapp/base/world.hpp"
 
 #include <mpi.h>
 
 #include <memory>
 
-namespace Kokkos {
-class ScopeGuard;
-}
-
 namespace nunatak {
 
 class Session {
 public:
-  /// Starts MPI, then PETSc on the compute ranks (all of them: there are no output servers yet), then Kokkos.
+  /// Starts MPI and Kokkos, then PETSc on the compute ranks (all of them: there are no output servers yet).
   /// PETSc takes the command line, but for `-help` and `-options_file`.
   Session(int argc, char** argv);
   ~Session();
@@ -30,12 +28,12 @@ public:
   void read_options_files();
 
 private:
-  MPI_Comm m_comm = MPI_COMM_NULL;
+  Libraries m_libraries;
+  MPI_Comm m_comm = MPI_COMM_WORLD;
   int m_rank = 0, m_size = 1;
   bool m_help_wanted = false;
   struct CommandLine;
   std::unique_ptr<CommandLine> m_command_line;
-  std::unique_ptr<Kokkos::ScopeGuard> m_kokkos;
 };
 
 } // namespace nunatak

@@ -4,19 +4,18 @@
 //
 // All ways take turns with a probe P, which writes as many bytes with plain pwrite(), in one run: P A B, A B P, B P A, ... Each
 // turn ends when its file is durable. docs/output.md has examples. Neighbours: io/workload.hpp (what is written), io/turn.hpp
-// (one turn), io/probe.hpp, io/io_report.hpp (what is told), tool.hpp (main of all tools).
-#include "io/error.hpp"
+// (one turn), io/probe.hpp, io/io_report.hpp (what is told), miniapp/base/program.hpp.
 #include "io/trace/replay.hpp"
 #include "io/trace/trace.hpp"
 #include "miniapp/base/error.hpp"
 #include "miniapp/base/paths.hpp"
+#include "miniapp/base/program.hpp"
 #include "miniapp/tools/io/bench_options.hpp"
 #include "miniapp/tools/io/host.hpp"
 #include "miniapp/tools/io/io_report.hpp"
 #include "miniapp/tools/io/probe.hpp"
 #include "miniapp/tools/io/scratch.hpp"
 #include "miniapp/tools/io/turn.hpp"
-#include "miniapp/tools/tool.hpp"
 
 #include <algorithm>
 #include <array>
@@ -129,11 +128,10 @@ void run(const BenchOptions& options, MPI_Comm comm) {
       make_workload(options.workload, options.scale, options.scale_levels, static_cast<std::size_t>(options.variables));
   std::vector<Way> ways = make_ways(options.named_ways(workload.order), comm);
   const std::vector<io::ReadBy> reads = options.reads();
-  if (options.verify != "first" && options.verify != "all" && options.verify != "no") {
-    throw Error("option -verify: expected first, all or no, found '" + options.verify + "'");
-  }
-  require_writable(comm, "-json", options.json);
-  require_writable(comm, "-io_trace", options.trace);
+  World().on_rank_0([&] {
+    require_writable("-json", options.json);
+    require_writable("-io_trace", options.trace);
+  });
   const auto records = static_cast<std::size_t>(options.records);
   const std::uint64_t bytes = workload.fixed_bytes() + workload.bytes_per_record() * records;
   const Record host = host_facts(comm);
@@ -185,11 +183,11 @@ void run(const BenchOptions& options, MPI_Comm comm) {
     print_ways(std::cout, told, json["probe"]);
     std::cout << std::flush;
   }
-  write_json(comm, options.json, json);
+  write_json(options.json, json);
 }
 
 void replay(const BenchOptions& options, MPI_Comm comm) {
-  require_writable(comm, "-json", options.json);
+  World().on_rank_0([&] { require_writable("-json", options.json); });
   const Scratch scratch(comm, options.folder, options.keep);
   const io::ReplayStatistics done = io::replay(comm, options.replay, scratch.folder(), {options.think});
   Record json;
@@ -207,24 +205,22 @@ void replay(const BenchOptions& options, MPI_Comm comm) {
     for (const auto& [name, number] : json["operations"].items()) std::cout << "  " << name << " " << number << "\n";
     std::cout << std::flush;
   }
-  write_json(comm, options.json, json);
+  write_json(options.json, json);
 }
 
 } // namespace
 
 int main(int argc, char** argv) {
-  return run_tool(argc, argv, "nunatak-io", [&](MPI_Comm comm) {
+  return run_program(argc, argv, "nunatak-io", [&](Libraries&) {
     BenchOptions options;
     OptionTable table("nunatak-io: writes and reads the state of a model, in several ways that take turns",
                       "mpiexec -n 2 nunatak-io -workload pism:G5km -scale 0.3 -ways pnetcdf,serial -json out.json");
     options.add_to(table);
-    table.read(argc, argv);
-    if (!table.help_wanted() && !options.replay.empty()) return replay(options, comm);
-    if (!table.help_wanted()) return run(options, comm);
-    print_help(table, comm);
-    int rank = 0;
-    MPI_Comm_rank(comm, &rank);
-    if (rank != 0) return;
+    if (table.read(argc, argv)) {
+      if (!options.replay.empty()) return replay(options, MPI_COMM_WORLD);
+      return run(options, MPI_COMM_WORLD);
+    }
+    if (World().rank() != 0) return;
     std::cout << "\nWorkloads, with -scale 1\n";
     for (const std::string& line : workload_table()) std::cout << "  " << line << "\n";
     std::cout << "  gcrm:R with R from 0 to 12\n";

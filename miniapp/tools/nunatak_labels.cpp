@@ -5,6 +5,7 @@
 // docs/tools.md has examples. Neighbours: tool.hpp (what it shares with nunatak-distance), kernels/labels/labels.hpp (the
 // labelling).
 #include "kernels/labels/labels.hpp"
+#include "miniapp/base/program.hpp"
 #include "miniapp/tools/mask_fields.hpp"
 #include "miniapp/tools/results.hpp"
 
@@ -111,19 +112,19 @@ const std::vector<Column> columns = {{"ranks", "ranks"},
                                      {"wall_min_s", "min", 1e3},
                                      {"wall_max_s", "max", 1e3}};
 
-void run(const ToolOptions& options, MPI_Comm comm) {
-  options.check(comm);
+void run(const ToolOptions& options) {
+  options.check();
   // 1. the problem: one mask, all components of which are numbered
-  const Mask mask = read_mask(options.mask, comm);
+  const Mask mask = read_mask(options.mask);
   const Domain domain(options.domain, mask);
   LabelMask wanted;
   wanted.contains = [](Code code) { return code == 1; };
   wanted.numbered = [](const Component&) { return true; };
 
   // 2. on all sets of ranks
-  Results results("nunatak-labels", options, mask, comm);
+  Results results("nunatak-labels", options, mask);
   std::vector<std::string> heading;
-  for_each_rank_set(options, mask, comm, [&](RankSet& set) {
+  for_each_rank_set(options, mask, [&](RankSet& set) {
     const std::vector<Array2<Code>> codes = domain_codes(*set.ranks, mask, domain);
     std::vector<Segments> segments(codes.size());
     std::vector<std::vector<std::int64_t>> nothing(codes.size());
@@ -157,19 +158,17 @@ void run(const ToolOptions& options, MPI_Comm comm) {
   });
 
   // 3. what came out
-  results.tell(heading, columns);
+  results.report(heading, columns);
 }
 
 } // namespace
 
 int main(int argc, char** argv) {
-  return run_tool(argc, argv, "nunatak-labels", [&](MPI_Comm comm) {
+  return run_program(argc, argv, "nunatak-labels", [&](Libraries&) {
     ToolOptions options;
     OptionTable table("nunatak-labels: connected components of any mask, on real or virtual ranks",
                       "nunatak-labels -mask percolation:0.593 -grid_Mx 1000 -virtual_ranks 1x1,8x8 -compare");
     options.add_to(table, "all answers with a flood fill of the whole grid");
-    table.read(argc, argv);
-    if (!table.help_wanted()) return run(options, comm);
-    print_help(table, comm);
+    if (table.read(argc, argv)) run(options);
   });
 }

@@ -1,6 +1,7 @@
 // See turn.hpp.
 #include "miniapp/tools/io/turn.hpp"
 
+#include "io/agree.hpp"
 #include "io/formats/raw.hpp"
 #include "io/layouts/join.hpp"
 
