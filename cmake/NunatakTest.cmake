@@ -5,6 +5,11 @@ find_package(Catch2 3 REQUIRED)
 set(NUNATAK_MPIEXEC_FLAGS "--oversubscribe" CACHE STRING "Flags for mpiexec in the tests (Open MPI: --oversubscribe)")
 
 add_custom_target(sanitized_tests)
+# by the first label of a test: its precompiled headers
+set(precompiled_for_kernels kernels_tests)
+set(precompiled_for_io io_tests)
+set(precompiled_for_tools tools_tests)
+set(precompiled_for_model model_tests)
 
 # nunatak_mpi_command(<variable> <ranks> <command>...): the words that run a command on that many ranks
 function(nunatak_mpi_command variable ranks)
@@ -27,12 +32,13 @@ function(nunatak_test name)
     set(arg_TIMEOUT 300)
   endif()
   add_executable(test_${name} ${arg_SOURCES})
-  nunatak_target(test_${name})
+  list(GET arg_LABELS 0 room)
+  nunatak_target(test_${name} ${precompiled_for_${room}})
   target_link_libraries(test_${name} PRIVATE ${arg_LIBRARIES} Catch2::Catch2)
   target_include_directories(test_${name} PRIVATE ${PROJECT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/tests)
   target_compile_definitions(test_${name} PRIVATE NUNATAK_SHARED_DATA="${NUNATAK_SHARED_DATA}")
   # what the asan preset builds and runs: kernels, io and the model on one rank, without the long verification runs
-  if("kernels" IN_LIST arg_LABELS OR "io" IN_LIST arg_LABELS OR "model" IN_LIST arg_LABELS)
+  if("kernels" IN_LIST arg_LABELS OR "io" IN_LIST arg_LABELS OR "tools" IN_LIST arg_LABELS OR "model" IN_LIST arg_LABELS)
     add_dependencies(sanitized_tests test_${name})
     set(sanitized sanitized)
   endif()
@@ -53,6 +59,10 @@ function(nunatak_test name)
   endif()
 endfunction()
 
+find_program(NUNATAK_PYTHON python3 HINTS ${PROJECT_SOURCE_DIR}/build/deps/python/bin NO_DEFAULT_PATH
+  DOC "Python with pytest, numpy, netCDF4 and xarray (scripts/requirements.txt)")
+find_program(NUNATAK_PYTHON python3)
+
 # nunatak_python_test(<name> <file> [RANKS <most>] [TIMEOUT <s>] [LABELS <labels>]): a pytest file that runs the program
 function(nunatak_python_test name file)
   cmake_parse_arguments(arg "" "TIMEOUT;RANKS" "LABELS" ${ARGN})
@@ -60,7 +70,7 @@ function(nunatak_python_test name file)
   nunatak_test_environment(${name} ${arg_RANKS})
   separate_arguments(flags UNIX_COMMAND "${NUNATAK_MPIEXEC_FLAGS}")
   list(JOIN flags " " flags)
-  set_property(TEST ${name} APPEND PROPERTY ENVIRONMENT "NUNATAK=$<TARGET_FILE:nunatak>"
+  set_property(TEST ${name} APPEND PROPERTY ENVIRONMENT "NUNATAK=$<TARGET_FILE_DIR:nunatak-distance>/nunatak"
     "NUNATAK_MPIEXEC=${MPIEXEC_EXECUTABLE} ${flags} ${MPIEXEC_NUMPROC_FLAG}" "NUNATAK_SHARED_DATA=${NUNATAK_SHARED_DATA}"
     "NUNATAK_SOURCE=${PROJECT_SOURCE_DIR}" "PYTHONDONTWRITEBYTECODE=1")
   set_tests_properties(${name} PROPERTIES TIMEOUT ${arg_TIMEOUT} LABELS "${arg_LABELS}")
