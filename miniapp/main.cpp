@@ -17,8 +17,6 @@
 #include "miniapp/model/stress_balance.hpp"
 #include "miniapp/model/summary.hpp"
 
-#include <iostream>
-
 using namespace nunatak;
 
 namespace {
@@ -29,11 +27,8 @@ std::string command_line(int argc, char** argv) {
   return words;
 }
 
-void run(const Session& session, const std::string& command, io::Trace& trace) {
-  // 1. options, and the timers that account for all that follows
-  Options options = read_options();
-  io::on_rank_0(session.comm(), [&] { require_writable("-io_trace", options.io_trace); });
-  trace.start(options.io_trace);
+void run(const Session& session, Options& options, const std::string& command) {
+  // 1. the timers that account for all that follows
   const Log log(session.rank(), options.verbose);
   Timers timers;
 
@@ -136,14 +131,19 @@ void run(const Session& session, const std::string& command, io::Trace& trace) {
 
 int main(int argc, char** argv) {
   return run_program<Session>(argc, argv, "nunatak", [&](Session& session) {
-    if (session.help_wanted()) {
-      if (session.rank() == 0) print_help(std::cout);
-      return;
-    }
-    session.read_options_files();
+    Options options;
+    OptionTable table(
+        "nunatak: a mini-app of an ice sheet model (hybrid SSA/SIA step, PICO, parallel output)",
+        "mpiexec -n 4 nunatak -init marine -grid_dx 16km -run_years 10 -o result.nc\n\n"
+        "-options_file reads options from a file (YAML if its name ends in .yaml or .yml). Options that start with ssa_\n"
+        "go to PETSc: -ssa_ksp_type cg -ssa_pc_type gamg.");
+    add_model_options(table, options);
+    if (!read_options(session, table, options)) return;
+    io::on_rank_0(session.comm(), [&] { require_writable("-io_trace", options.io_trace); });
     io::Trace trace(session.comm());
+    trace.start(options.io_trace);
     try {
-      run(session, command_line(argc, argv), trace);
+      run(session, options, command_line(argc, argv));
     } catch (const Error&) {
       trace.finish(); // what led to the error
       throw;

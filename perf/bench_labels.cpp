@@ -194,7 +194,7 @@ json on_real_ranks(const LabelArguments& a, const std::vector<Code>& codes, cons
 int main(int argc, char** argv) {
   Session session(argc, argv);
   try {
-    if (session.help_wanted()) {
+    if (argc > 1 && std::string(argv[1]) == "-help") {
       if (session.rank() == 0) std::cout << labels_usage;
       return 0;
     }

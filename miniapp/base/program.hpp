@@ -18,7 +18,8 @@ namespace nunatak {
 /// Runs `run`. 0, or 1 after an error, which is printed to standard error under the name of the program.
 int status_of(const std::string& program, const std::function<void()>& run);
 
-/// Starts `LibrariesToUse` (MPI and Kokkos; in the model Session, which adds PETSc) and runs `run(libraries)` as status_of() does.
+/// Starts `LibrariesToUse` (MPI and Kokkos; in the model Session, which adds PETSc) and runs `run(libraries)` as status_of()
+/// does.
 template <class LibrariesToUse = Libraries, class Run>
 int run_program(int argc, char** argv, const std::string& name, const Run& run) {
   LibrariesToUse libraries(argc, argv);

@@ -2,7 +2,7 @@
 
 #include "miniapp/base/error.hpp"
 #include "miniapp/base/io_options.hpp"
-#include "miniapp/model/petsc_error.hpp"
+#include "miniapp/model/session.hpp"
 
 #include <cmath>
 #include <utility>
@@ -133,51 +133,13 @@ void add_output(OptionTable& table, Options& o) {
   add_io_options(table, o.io);
 }
 
-struct Given {
-  std::string name, value;
-  bool has_value;
-};
-
-/// All options of PETSc's database that nobody has asked for yet.
-std::vector<Given> unused_options() {
-  PetscInt n = 0;
-  char **names = nullptr, **values = nullptr;
-  NUNATAK_PETSC(PetscOptionsLeftGet(nullptr, &n, &names, &values));
-  std::vector<Given> all;
-  for (PetscInt k = 0; k < n; ++k) all.push_back({names[k], values[k] != nullptr ? values[k] : "", values[k] != nullptr});
-  NUNATAK_PETSC(PetscOptionsLeftRestore(nullptr, &n, &names, &values));
-  return all;
-}
-
-/// Options that PETSc asks for later: the solver's, and its own that it looks at when it ends.
-bool belongs_to_petsc(const std::string& name) {
-  return name.compare(0, 4, "ssa_") == 0 || name == "options_left" || name == "options_view";
-}
-
 } // namespace
 
-OptionTable model_options(Options& options) {
-  OptionTable table("nunatak: a mini-app of an ice sheet model (hybrid SSA/SIA step, PICO, parallel output)",
-                    "mpiexec -n 4 nunatak -init marine -grid_dx 16km -run_years 10 -o result.nc\n\n"
-                    "-options_file reads options from a file (YAML if its name ends in .yaml or .yml). Options that start with\n"
-                    "ssa_ go to PETSc: -ssa_ksp_type cg -ssa_pc_type gamg.");
+void add_model_options(OptionTable& table, Options& options) {
   add_start_and_grid(table, options);
   add_ice(table, options);
   add_forcing(table, options);
   add_output(table, options);
-  return table;
-}
-
-void read_from_petsc(OptionTable& table) {
-  for (const Given& given : unused_options()) {
-    if (!table.knows(given.name)) {
-      if (belongs_to_petsc(given.name)) continue; // see check_solver_options
-      table.fail_unknown(given.name);
-    }
-    PetscBool is_set = PETSC_FALSE;
-    NUNATAK_PETSC(PetscOptionsHasName(nullptr, nullptr, ("-" + given.name).c_str(), &is_set)); // marks it as used
-    table.set(given.name, given.has_value ? &given.value : nullptr);
-  }
 }
 
 void check(const Options& o) {
@@ -208,29 +170,17 @@ void check(const Options& o) {
   need(o.spatial_file.empty() || o.spatial_every > 0.0, "option -spatial_every: expected a positive time with -spatial_file");
 }
 
-Options read_options() {
-  Options options;
-  OptionTable table = model_options(options);
-  read_from_petsc(table);
+bool read_options(Session& session, OptionTable& table, Options& options) {
+  if (!session.read(table)) return false;
   options.given = table.names_set();
   check(options);
-  return options;
+  return true;
 }
 
-void check_solver_options() {
-  for (const Given& given : unused_options()) {
-    if (given.name.compare(0, 4, "ssa_") == 0) {
-      throw Error("unknown option -" + given.name +
-                  ": the solver of the stress balance does not use it (-help lists the model's options)");
-    }
-  }
+nlohmann::json to_json(Options options) {
+  OptionTable table("", "");
+  add_model_options(table, options);
+  return table.to_json();
 }
-
-void print_help(std::ostream& out) {
-  Options defaults;
-  model_options(defaults).print_help(out);
-}
-
-nlohmann::json to_json(Options options) { return model_options(options).to_json(); }
 
 } // namespace nunatak

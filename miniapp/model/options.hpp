@@ -9,11 +9,12 @@
 #include "io/options.hpp"
 #include "miniapp/base/option_table.hpp"
 
-#include <iosfwd>
 #include <set>
 #include <string>
 
 namespace nunatak {
+
+class Session;
 
 struct Options {
   // where the run starts
@@ -93,24 +94,12 @@ struct Options {
   std::set<std::string> given; ///< names of the options that the user has set
 };
 
-/// The table of the model's options, bound to `options`, which must outlive it. A benchmark adds rows of its own.
-OptionTable model_options(Options& options);
+/// Rows for all options, bound to `options`, which must outlive the table.
+void add_model_options(OptionTable& table, Options& options);
 
-/// Set the options of the table that the user has given, by PETSc's database. Throws Error for what the table refuses, and for an
-/// option that neither the table nor PETSc knows. Call it after PetscInitialize.
-void read_from_petsc(OptionTable& table);
-
-/// Throws Error if options do not fit together.
-void check(const Options& options);
-
-/// All of that: the model's options, as the user has given them, checked.
-Options read_options();
-
-/// Unknown options that start with ssa_ show only after the solver was set up: call this after the first solve. Throws Error.
-void check_solver_options();
-
-/// The table: name, default, unit, one line of documentation.
-void print_help(std::ostream& out);
+/// Set `options` (and the other rows of the table) as the user wants them, checked: each for itself and whether they fit
+/// together. False if the user asked for -help, which is printed. Throws Error.
+bool read_options(Session& session, OptionTable& table, Options& options);
 
 /// All options with their values, for the report.
 nlohmann::json to_json(Options options);

@@ -8,6 +8,7 @@
 #include <petscsys.h>
 
 #include <fstream>
+#include <iostream>
 #include <string>
 #include <vector>
 
@@ -29,6 +30,27 @@ void insert_options_file(MPI_Comm comm, const std::string& file) {
     }
   });
   NUNATAK_PETSC(PetscOptionsInsertFile(comm, nullptr, file.c_str(), PETSC_TRUE));
+}
+
+struct Given {
+  std::string name, value;
+  bool has_value;
+};
+
+/// All options of PETSc's database that nobody has asked for yet.
+std::vector<Given> unused_options() {
+  PetscInt n = 0;
+  char **names = nullptr, **values = nullptr;
+  NUNATAK_PETSC(PetscOptionsLeftGet(nullptr, &n, &names, &values));
+  std::vector<Given> all;
+  for (PetscInt k = 0; k < n; ++k) all.push_back({names[k], values[k] != nullptr ? values[k] : "", values[k] != nullptr});
+  NUNATAK_PETSC(PetscOptionsLeftRestore(nullptr, &n, &names, &values));
+  return all;
+}
+
+/// Options that PETSc asks for later: the solver's, and its own that it looks at when it ends.
+bool belongs_to_petsc(const std::string& name) {
+  return name.compare(0, 4, "ssa_") == 0 || name == "options_left" || name == "options_view";
 }
 
 } // namespace
@@ -63,7 +85,6 @@ Session::Session(int argc, char** argv) : m_libraries(argc, argv) {
   MPI_Comm_rank(m_comm, &m_rank);
   MPI_Comm_size(m_comm, &m_size);
   m_command_line = std::make_unique<CommandLine>(argc, argv);
-  m_help_wanted = m_command_line->help;
 
   int petsc_argc = static_cast<int>(m_command_line->words.size()) - 1;
   char** petsc_argv = m_command_line->words.data();
@@ -72,12 +93,35 @@ Session::Session(int argc, char** argv) : m_libraries(argc, argv) {
   if (PetscInitialize(&petsc_argc, &petsc_argv, nullptr, nullptr) != 0) MPI_Abort(m_comm, 1);
 }
 
-void Session::read_options_files() {
+bool Session::read(OptionTable& table) {
+  if (m_command_line->help) {
+    if (m_rank == 0) table.print_help(std::cout);
+    return false;
+  }
   if (!m_command_line->error.empty()) throw Error(m_command_line->error);
   for (const std::string& file : m_command_line->options_files) insert_options_file(m_comm, file);
   int petsc_argc = static_cast<int>(m_command_line->words.size()) - 1;
   char** petsc_argv = m_command_line->words.data();
-  NUNATAK_PETSC(PetscOptionsInsert(nullptr, &petsc_argc, &petsc_argv, nullptr)); // the command line has the last word
+  NUNATAK_PETSC(PetscOptionsInsert(nullptr, &petsc_argc, &petsc_argv, nullptr)); // the command line overrides the files
+  for (const Given& given : unused_options()) {
+    if (!table.knows(given.name)) {
+      if (belongs_to_petsc(given.name)) continue; // see check_solver_options
+      table.fail_unknown(given.name);
+    }
+    PetscBool is_set = PETSC_FALSE;
+    NUNATAK_PETSC(PetscOptionsHasName(nullptr, nullptr, ("-" + given.name).c_str(), &is_set)); // marks it as used
+    table.set(given.name, given.has_value ? &given.value : nullptr);
+  }
+  return true;
+}
+
+void check_solver_options() {
+  for (const Given& given : unused_options()) {
+    if (given.name.compare(0, 4, "ssa_") == 0) {
+      throw Error("unknown option -" + given.name +
+                  ": the solver of the stress balance does not use it (-help lists the model's options)");
+    }
+  }
 }
 
 Session::~Session() {

@@ -177,7 +177,7 @@ Answer read_answer(const std::string& path, const Answer& like) {
       std::string found;
       for (const auto& axis : axes) found += (found.empty() ? "" : " x ") + std::to_string(axis.length);
       throw Error("file '" + path + "', variable '" + field.name + "': expected " + std::to_string(p.My) + " x " +
-                      std::to_string(p.Mx) + " values, found " + found);
+                  std::to_string(p.Mx) + " values, found " + found);
     }
     const std::vector<std::int64_t> values = file.read_block_int(field.name, start_of(p), count_of(p));
     answer.fields.push_back({field.name, field.long_name, {}});

@@ -77,5 +77,6 @@ TEST_CASE("options: help has the defaults, JSON the values; the table knows what
   CHECK(table.to_json()["solver"] == "bfs");
   std::ostringstream help;
   table.print_help(help);
-  CHECK_THAT(help.str(), ContainsSubstring("-grid_Mx") && ContainsSubstring("201") && ContainsSubstring("distance solver: bfs|sweep"));
+  CHECK_THAT(help.str(),
+             ContainsSubstring("-grid_Mx") && ContainsSubstring("201") && ContainsSubstring("distance solver: bfs|sweep"));
 }
