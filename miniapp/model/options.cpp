@@ -122,8 +122,10 @@ void add_output(OptionTable& table, Options& o) {
   table.add(number("io_commit_every", o.io_commit_every, "",
                    "records after which a growing file is made durable, and half as many again each time (0: at its end)", 0));
   table.add(word("io_order", o.io_order, "yxz|zyx", "order of dimensions in files: as in memory, or levels before rows"));
-  table.add(number("io_budget", o.io_budget, "%",
-                   "share of the run's time that output may take without a warning (0: no warning)", 0, 100));
+  table.add(number(
+      "io_budget", o.io_budget, "%",
+      "share of the run's time above which a line warns of output (0: never; unless given, only in runs of a minute or more)", 0,
+      100));
   table.add(text("dump", o.dump, "files of dump_buffer(name, array): <this><name>.nc (none: calls do nothing)"));
   table.add(text("io_trace", o.io_trace, "CSV of every call that the libraries make on the files written (perf/plot_trace.py)"));
   table.add(text("report", o.report, "JSON report of times, iterations, bytes, versions"));
