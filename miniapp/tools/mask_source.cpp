@@ -11,6 +11,7 @@
 #include <filesystem>
 #include <fstream>
 #include <limits>
+#include <map>
 #include <memory>
 
 namespace nunatak::tools {
@@ -53,16 +54,17 @@ Mask generated(const std::string& text, int Mx, int My) {
     mask.cell_types = true;
     return mask;
   }
-  if (name == "serpentine") mask.value = [=](int j, int i) { return masks::serpentine(Mx, j, i) ? 1 : 0; };
-  if (name == "spiral") mask.value = [=](int j, int i) { return masks::spiral(Mx, My, j, i) ? 1 : 0; };
-  if (name == "comb") mask.value = [=](int j, int i) { return masks::comb(My, j, i) ? 1 : 0; };
-  if (name == "checkerboard") mask.value = [=](int j, int i) { return masks::checkerboard(j, i) ? 1 : 0; };
-  if (name == "empty") mask.value = [](int, int) { return 0; };
-  if (name == "full") mask.value = [](int, int) { return 1; };
-  if (!mask.value) {
-    throw Error(std::string("option -mask: expected ") + formulas + ", found '" + text + "'");
-  }
+  using Formula = std::function<bool(int j, int i)>;
+  const std::map<std::string, Formula> others = {{"serpentine", [=](int j, int i) { return masks::serpentine(Mx, j, i); }},
+                                                 {"spiral", [=](int j, int i) { return masks::spiral(Mx, My, j, i); }},
+                                                 {"comb", [=](int j, int i) { return masks::comb(My, j, i); }},
+                                                 {"checkerboard", [](int j, int i) { return masks::checkerboard(j, i); }},
+                                                 {"empty", [](int, int) { return false; }},
+                                                 {"full", [](int, int) { return true; }}};
+  const auto found = others.find(name);
+  if (found == others.end()) throw Error(std::string("option -mask: expected ") + formulas + ", found '" + text + "'");
   numbers(0, 0);
+  mask.value = [inside = found->second](int j, int i) { return inside(j, i) ? 1 : 0; };
   return mask;
 }
 

@@ -1,4 +1,4 @@
-// nunatak-io: what does it cost to write a model's state, in this way or in that? Output only, any size, no model.
+// nunatak-io: what does it cost to write a model's arrays, in this way or in that? Output only, any size, no model.
 //
 //   mpiexec -n 2 nunatak-io -workload pism:G5km -scale 0.3 -ways pnetcdf,serial -repeat 7 -json out.json
 //
@@ -46,7 +46,8 @@ std::vector<Way> make_ways(const std::vector<NamedWay>& named, MPI_Comm comm) {
   return ways;
 }
 
-/// On the disk: all files that are there at a time. In memory: one record of the state, and half of it for what the formats copy.
+/// On the disk: all files that are there at a time. In memory: one record of the arrays, and half of it for what the formats
+/// copy.
 void require_space(const BenchOptions& options, const Workload& workload, const Record& host, const Record& disk,
                    std::uint64_t bytes, const std::vector<Way>& ways) {
   const bool joined = std::any_of(ways.begin(), ways.end(), [](const Way& w) { return is_in_pieces(w.results.named.options); });
@@ -62,8 +63,8 @@ void require_space(const BenchOptions& options, const Workload& workload, const 
           host["available_memory"].get<std::uint64_t>());
 }
 
-Record workload_record(const Workload& workload, const BenchOptions& options, const State& state, MPI_Comm comm) {
-  std::array<std::int64_t, 2> most{static_cast<std::int64_t>(state.bytes()), -static_cast<std::int64_t>(state.bytes())};
+Record workload_record(const Workload& workload, const BenchOptions& options, const Arrays& arrays, MPI_Comm comm) {
+  std::array<std::int64_t, 2> most{static_cast<std::int64_t>(arrays.bytes()), -static_cast<std::int64_t>(arrays.bytes())};
   MPI_Allreduce(MPI_IN_PLACE, most.data(), 2, MPI_INT64_T, MPI_MAX, comm);
   Record record;
   record["name"] = workload.name, record["scale"] = options.scale, record["text"] = workload.text;
@@ -82,14 +83,14 @@ struct TurnsOf {
   const std::vector<io::ReadBy>& reads;
   const Scratch& scratch;
   const Compute& compute;
-  State& state;
+  Arrays& arrays;
 
   /// Write, read, remove. Turn 0 is the warm-up, if there are more.
   void take(Way& way, std::size_t turn, std::size_t turns) const {
     const NamedWay& named = way.results.named;
     const auto records = static_cast<std::size_t>(options.records);
     const bool counts = turn > 0 || turns == 1;
-    const WriteTurn written = write_turn(comm, *way.writer, state, named.order, scratch.path(way.file), records, compute);
+    const WriteTurn written = write_turn(comm, *way.writer, arrays, named.order, scratch.path(way.file), records, compute);
     const std::int64_t size = scratch.bytes(way.file);
     if (counts) way.results.writes.push_back(written), way.results.file_bytes.push_back(size);
 
@@ -111,7 +112,7 @@ struct TurnsOf {
       how.by = each;
       how.hints = named.options.hints;
       scratch.drop_from_cache(file);
-      const ReadTurn read = read_turn(comm, scratch.path(file), named, how, state, records, verify);
+      const ReadTurn read = read_turn(comm, scratch.path(file), named, how, arrays, records, verify);
       if (counts && !reads.empty()) way.results.reads[io::word_of(each)].push_back(read);
       way.results.verified += read.compared;
     }
@@ -138,7 +139,7 @@ void run(const BenchOptions& options, MPI_Comm comm) {
   const Scratch scratch(comm, options.folder, options.keep);
   const Record disk = file_system_facts(scratch.folder());
   require_space(options, workload, host, disk, bytes, ways);
-  State state(workload, rank, ranks);
+  Arrays arrays(workload, rank, ranks);
   const Compute compute(options.compute);
   io::Trace trace(comm);
   trace.start(options.trace);
@@ -166,7 +167,7 @@ void run(const BenchOptions& options, MPI_Comm comm) {
   // 3. what came out
   Record json;
   json["tool"] = "nunatak-io", json["version"] = NUNATAK_VERSION;
-  json["workload"] = workload_record(workload, options, state, comm);
+  json["workload"] = workload_record(workload, options, arrays, comm);
   json["host"] = host, json["file_system"] = disk;
   json["turns"] = probe_seconds.size(), json["first_turn_dropped"] = turns > 1;
   json["read_cache"] = "dropped by POSIX_FADV_DONTNEED before each read, as far as the system does it";

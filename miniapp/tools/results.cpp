@@ -26,7 +26,20 @@ void Results::add(const Record& measured, const Answer& answer) {
   m_records.push_back(record);
 }
 
-void Results::report(const std::vector<std::string>& heading, const std::vector<Column>& columns) const {
+void Results::report(const std::vector<std::string>& heading, const std::vector<Column>& of_method,
+                     const std::vector<Column>& of_work) const {
+  std::vector<Column> columns = {{"ranks", "ranks"}, {"px", "P"}, {"py", "Q"}};
+  const auto add = [&](const std::vector<Column>& more) { columns.insert(columns.end(), more.begin(), more.end()); };
+  add(of_method);
+  add({{"messages", "messages"}, {"bytes", "bytes"}, {"collectives", "collectives"}, {"collective_bytes", "coll. bytes"}});
+  add(of_work);
+  add({{"path_messages", "path msgs"},
+       {"path_collectives", "path coll."},
+       {"loggp_work_s", "work us", 1e6},
+       {"loggp_s", "LogGP us", 1e6},
+       {"wall_s", "wall ms", 1e3},
+       {"wall_min_s", "min", 1e3},
+       {"wall_max_s", "max", 1e3}});
   int rank = 0;
   MPI_Comm_rank(&rank);
   const bool compares = m_options.compare || !m_options.expect.empty();

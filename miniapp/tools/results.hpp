@@ -21,7 +21,9 @@ public:
   bool empty() const { return m_records.empty(); }
 
   /// Print `heading`, the table and what was compared; write -json and -csv. Throws Error if any answer differed. Collective.
-  void report(const std::vector<std::string>& heading, const std::vector<Column>& columns) const;
+  /// The table has the columns that all tools share: ranks, `of_method`, messages, `of_work`, the critical path, times.
+  void report(const std::vector<std::string>& heading, const std::vector<Column>& of_method,
+              const std::vector<Column>& of_work) const;
 
 private:
   nlohmann::ordered_json to_json() const;
