@@ -122,25 +122,24 @@ nlohmann::json run(const Arguments& arguments, const Session& session) {
       {"melt", [&] { melt.update(*shelves, problem.in, in_two, melt_report); }},
       {"codes and segments", [&] { parts.cut(problem); }},
       {"labels", [&] { parts.label(); }},
-      {"distances, buckets", [&] { parts.solve(DistanceSolver::buckets); }, reset},
-      {"distances, bfs", [&] { parts.solve(DistanceSolver::bfs); }, reset},
+      {"distances, buckets", [&] { parts.solve("buckets"); }, reset},
+      {"distances, bfs", [&] { parts.solve("bfs"); }, reset},
   };
   time_in_turns(timed, arguments.repeat, ranks);
   // these two by themselves: they take long, and leave nothing of the others in the caches
-  std::vector<Timed> sweep = {{"distances, sweep", [&] { parts.solve(DistanceSolver::sweep); }, reset}},
-                     bandwidth = {{"triad", triad}};
+  std::vector<Timed> sweep = {{"distances, sweep", [&] { parts.solve("sweep"); }, reset}}, bandwidth = {{"triad", triad}};
   time_in_turns(sweep, arguments.repeat, ranks);
   time_in_turns(bandwidth, arguments.repeat, ranks);
   timed.push_back(sweep[0]);
 
   require_none(different(p, whole[0], first[0]), "a repeated update differs from the first", session.comm());
   require_none(different(p, in_two[0], first[0]), "geometry and melt by themselves differ from the update", session.comm());
-  for (const DistanceSolver solver : {DistanceSolver::buckets, DistanceSolver::bfs, DistanceSolver::sweep}) {
+  for (const std::string solver : {"buckets", "bfs", "sweep"}) {
     parts.reset();
     parts.solve(solver);
     require_none(different(p, parts.distances[0][0], first[0].distance_gl) +
                      different(p, parts.distances[1][0], first[0].distance_cf),
-                 "distances of " + name_of(solver) + " differ from the update", session.comm());
+                 "distances of " + solver + " differ from the update", session.comm());
   }
   std::int64_t open = 0;
   for_each_cell("open ocean", p, [&](int j, int i) { open += first[0].ocean_mask(j, i) == 2; });
@@ -168,7 +167,7 @@ nlohmann::json run(const Arguments& arguments, const Session& session) {
                              {"exchanges", t.traffic.exchanges}};
   }
   json["parts"]["update"]["rounds"] = report.rounds;
-  for (const auto& [solver, rounds] : parts.rounds) json["parts"]["distances, " + name_of(solver)]["rounds"] = rounds;
+  for (const auto& [solver, rounds] : parts.rounds) json["parts"]["distances, " + solver]["rounds"] = rounds;
   const Timed& last = bandwidth[0];
   const double doubles = static_cast<double>(words) * session.size();
   json["triad"] = {{"doubles_per_array", doubles},

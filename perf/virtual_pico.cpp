@@ -105,7 +105,7 @@ nlohmann::json run(const Wanted& wanted, const Session& session) {
   nlohmann::json json = {
       {"benchmark", "virtual_pico"},
       {"grid", {{"Mx", grid.Mx()}, {"My", grid.My()}, {"dx", grid.dx}}},
-      {"distance", name_of(wanted.pico.solver)},
+      {"distance", wanted.pico.solver},
       {"LogGP", {{"L", machine.L}, {"o", machine.o}, {"g", machine.g}, {"G", machine.G}, {"visit", machine.visit}}},
       {"versions", versions()}};
   std::uint64_t first = 0;
@@ -143,7 +143,6 @@ nlohmann::json run(const Wanted& wanted, const Session& session) {
                             {"lagged_reductions", sent.lagged},
                             {"domain_imbalance", report.domain_imbalance},
                             {"shelf_imbalance", report.shelf_imbalance},
-                            {"moved_cells", report.moved_cells},
                             {"modelled_ms", 1e3 * path.time},
                             {"modelled_work_ms", 1e3 * path.work},
                             {"modelled_geometry_ms", 1e3 * parts.geometry},
@@ -160,21 +159,18 @@ nlohmann::json run(const Wanted& wanted, const Session& session) {
 int main(int argc, char** argv) {
   return run_program<Session>(argc, argv, "virtual_pico", [&](Session& session) {
     Wanted wanted;
-    std::string ranks = "1,4,16,64", distance = name_of(wanted.pico.solver), redistribution = "off";
+    std::string ranks = "1,4,16,64";
     OptionTable table("virtual_pico: counts what PICO sends on virtual ranks, and models its time; prints JSON",
                       "virtual_pico -dx 16km -ranks 1,16,256,4096 -distance sweep");
     wanted.problem.add_to(table);
     table.section("Virtual ranks; one process only");
     table.add(text("ranks", ranks, "numbers of virtual ranks, a list"));
-    table.add(text("distance", distance, "distance solver"));
-    table.add(word("redistribute", redistribution, "off|on|auto", "redistribution of shelf cells over ranks"));
+    table.add(word("distance", wanted.pico.solver, distance_solver_names("|"), "distance solver"));
     if (!table.read(argc, argv)) return;
     wanted.problem.check();
     for (const std::string& number_of_ranks : split(ranks, ',')) {
       wanted.ranks.push_back(static_cast<int>(whole_number(number_of_ranks, 1, 1000000, "option -ranks")));
     }
-    wanted.pico.solver = distance_solver(distance);
-    wanted.pico.redistribute = redistribute(redistribution);
     wanted.pico.skip_unchanged = false;
     std::cout << run(wanted, session).dump(2) << std::endl;
   });

@@ -1,5 +1,6 @@
 #include "miniapp/model/options.hpp"
 
+#include "kernels/distance/distance.hpp"
 #include "miniapp/base/error.hpp"
 #include "miniapp/base/io_options.hpp"
 #include "miniapp/model/session.hpp"
@@ -101,13 +102,11 @@ void add_forcing(OptionTable& table, Options& o) {
                    "bed elevation that bounds the continental shelf", -HUGE_VAL, 0));
   table.add(flag("pico_exclude_ice_rises", o.pico_exclude_ice_rises, "exclusion of ice rises: they have no grounding line"));
   table.add(number("pico_boxes", o.pico_boxes, "", "number of boxes of the largest shelf", 1, 100));
-  table.add(word("pico_distance", o.pico_distance, "auto|buckets|gather|bfs|sweep|device|fsm", "distance solver"));
+  table.add(word("pico_distance", o.pico_distance, distance_solver_names("|"), "distance solver"));
   table.add(number("pico_distance_guard", o.pico_distance_guard, "",
                    "rounds of buckets after which auto changes to gather (-1: as many as gather would cost, 0: never)", -1, 1e9));
   table.add(flag("pico_skip_unchanged", o.pico_skip_unchanged,
                  "reuse of shelves, distances and boxes while cell types, continental shelf and basins do not change"));
-  table.add(word("pico_redistribute", o.pico_redistribute, "off|on|auto",
-                 "redistribution of shelf cells over ranks for the melt (auto: if it pays)"));
 }
 
 void add_output(OptionTable& table, Options& o) {

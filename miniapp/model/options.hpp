@@ -72,7 +72,6 @@ struct Options {
   std::string pico_distance = "auto";
   int pico_distance_guard = -1; // rounds
   bool pico_skip_unchanged = true;
-  std::string pico_redistribute = "off";
   // output
   std::string output; // -o
   std::string snapshot_file;

@@ -70,10 +70,10 @@ struct Census {
   Component largest;
 
   Census(const RankSet& set, const MaskLabels& labels) : components(labels.numbered), largest(labels.largest()) {
-    for (std::size_t r = 0; r < labels.parts.size(); ++r) {
+    for (std::size_t r = 0; r < labels.fragments.size(); ++r) {
       const Patch p = set.ranks->patch(static_cast<int>(r));
-      std::set<std::int64_t> seen; // parts of a patch may be joined outside of it
-      for (const Component& c : labels.parts[r]) {
+      std::set<std::int64_t> seen; // fragments of a patch may be joined outside of it
+      for (const Component& c : labels.fragments[r]) {
         if (!p.owns(static_cast<int>(c.identity / p.Mx), static_cast<int>(c.identity % p.Mx))) continue;
         if (!seen.insert(c.identity).second) continue;
         cells += c.cells;
@@ -114,12 +114,16 @@ void run(const ToolOptions& options) {
     std::vector<std::vector<std::int64_t>> nothing(codes.size());
     Ranks& ranks = *set.ranks;
     Labels labels(ranks);
+    std::vector<Array2<int>> numbers;
+    for (int r = 0; r < ranks.local_size(); ++r) numbers.push_back(make_array<int>("label", ranks.patch(r)));
     const MaskLabels* found = nullptr;
     const Record measured = measure(
         set, options.repeat, [] {},
         [&] {
           for (std::size_t r = 0; r < codes.size(); ++r) find_segments(ranks.patch(static_cast<int>(r)), codes[r], segments[r]);
           found = &labels.update(segments, {wanted}, nothing)[0];
+          for (std::size_t r = 0; r < codes.size(); ++r)
+            write_numbers(ranks.patch(static_cast<int>(r)), segments[r], *found, r, numbers[r]);
         });
     if (options.compare && results.empty()) results.compare_with(flood_fill(mask, domain, set.rectangle()));
     std::vector<std::int64_t> cells;
@@ -132,12 +136,6 @@ void run(const ToolOptions& options) {
     record["components"] = census.components, record["components_at_edge"] = census.at_edge;
     record["largest_cells"] = census.largest.cells;
     record.update(measured);
-    std::vector<Array2<int>> numbers;
-    for (std::size_t r = 0; r < segments.size(); ++r) {
-      const Patch p = ranks.patch(static_cast<int>(r));
-      numbers.push_back(make_array<int>("label", p));
-      write_numbers(p, segments[r], *found, r, numbers.back());
-    }
     results.add(record, answer_of(set.rectangle(), collect(ranks, set.rectangle(), numbers), "the labels on " + set.name()));
   });
 
