@@ -114,7 +114,7 @@ nlohmann::json run(const Arguments& arguments, const Session& session) {
   Options options = read_options();
   const MPI_Comm comm = session.comm();
   const bool sheet = arguments.problem == "sheet";
-  SsaProblem problem = sheet ? ice_sheet(options, comm, session.size())
+  SsaProblem problem = sheet ? ice_sheet(options, comm)
                              : exact_problem(arguments.problem == "J", arguments.M, ssa_options(options), comm, session.size());
   const Patch patch = problem.ranks->patch();
   Triad triad(comm, session.size());

@@ -17,14 +17,6 @@ std::string describe(const Grid& grid) {
   return text;
 }
 
-nlohmann::json traffic_report(const MpiRanks& ranks) {
-  const Traffic& t = ranks.traffic();
-  std::int64_t sums[] = {t.messages, t.bytes};
-  MPI_Allreduce(MPI_IN_PLACE, sums, 2, MPI_INT64_T, MPI_SUM, ranks.comm());
-  return {
-      {"messages", sums[0]}, {"bytes", sums[1]}, {"exchanges_per_rank", t.exchanges}, {"collectives_per_rank", t.collectives}};
-}
-
 Summary::Summary(const Grid& grid, MpiRanks& ranks, const State& state)
     : m_grid(grid), m_ranks(ranks), m_cell_area(grid.dx * grid.dy) {
   measure(state);
@@ -61,12 +53,11 @@ void Summary::measure(const State& state) {
   m_thickest = largest[0][0];
 }
 
-void Summary::add(const State& state, const Flow& flow, const MassBudget& budget, const FixedSum& melted, double dt) {
+void Summary::add(const State& state, const Step& step) {
   measure(state);
-  m_dt = dt;
-  m_last = budget;
-  m_total += budget;
-  m_melted += melted;
+  m_last = step;
+  m_total += step.budget;
+  m_melted += step.melted_inside;
   if (m_broken_cells > 0) {
     throw Error("thickness or temperature of the ice: expected numbers, found NaN or infinity in " +
                 std::to_string(m_broken_cells) + " cells");
@@ -77,7 +68,7 @@ void Summary::add(const State& state, const Flow& flow, const MassBudget& budget
   }
   if (!(std::fabs(closure()) < 1e-9))
     throw Error("the mass budget does not close: the volume misses " + std::to_string(closure()) + " of itself");
-  const auto u = flow.u_ssa, v = flow.v_ssa;
+  const auto u = state.u_ssa, v = state.v_ssa;
   double fastest = 0.0;
   const Patch patch = m_ranks.patch();
   Kokkos::parallel_reduce(
@@ -92,49 +83,32 @@ void Summary::add(const State& state, const Flow& flow, const MassBudget& budget
   m_fastest = largest[0][0];
 }
 
-const std::vector<Scalar>& Summary::scalars() {
-  static const std::vector<Scalar> list = {
-      {"ice_volume", "m3", "volume of the ice"},
-      {"ice_area_grounded", "m2", "area of grounded ice"},
-      {"ice_area_floating", "m2", "area of floating ice"},
-      {"surface_mass_flux", "kg s-1", "mass gained at the surface (negative: lost)"},
-      {"basal_mass_flux", "kg s-1", "mass lost by melting below ice shelves (negative: gained by freezing)"},
-      {"calving_mass_flux", "kg s-1", "mass lost by calving"},
-      {"edge_mass_flux", "kg s-1", "mass gained through the edge of the domain (negative: lost)"},
-      {"clipped_mass_flux", "kg s-1", "mass that balance and melt asked for where there was no more ice (gained)"},
-      {"max_sliding_speed", "m year-1", "largest sliding speed"},
-      {"dt", "s", "length of the time step"},
+std::vector<Scalar> Summary::scalars() const {
+  const double dt = m_last.dt;
+  const auto flux = [&](const FixedSum& sum) { return dt > 0.0 ? sum.value() * m_cell_area * rho_ice / dt : 0.0; };
+  const auto area = [&](std::int64_t cells) { return static_cast<double>(cells) * m_cell_area; };
+  const MassBudget& b = m_last.budget;
+  return {
+      {"ice_volume", "m3", "volume of the ice", m_thickness.value() * m_cell_area},
+      {"ice_area_grounded", "m2", "area of grounded ice", area(m_grounded_cells)},
+      {"ice_area_floating", "m2", "area of floating ice", area(m_floating_cells)},
+      {"surface_mass_flux", "kg s-1", "mass gained at the surface (negative: lost)", flux(b.surface)},
+      {"basal_mass_flux", "kg s-1", "mass lost by melting below ice shelves (negative: gained by freezing)", flux(b.basal)},
+      {"calving_mass_flux", "kg s-1", "mass lost by calving", flux(b.calved)},
+      {"edge_mass_flux", "kg s-1", "mass gained through the edge of the domain (negative: lost)", flux(b.edge)},
+      {"clipped_mass_flux", "kg s-1", "mass that balance and melt asked for where there was no more ice (gained)",
+       flux(b.clipped)},
+      {"max_sliding_speed", "m year-1", "largest sliding speed", m_fastest * seconds_per_year},
+      {"dt", "s", "length of the time step", dt},
   };
-  return list;
 }
 
-std::vector<double> Summary::values() const {
-  const auto flux = [&](const FixedSum& sum) { return m_dt > 0.0 ? sum.value() * m_cell_area * rho_ice / m_dt : 0.0; };
-  return {m_thickness.value() * m_cell_area,
-          static_cast<double>(m_grounded_cells) * m_cell_area,
-          static_cast<double>(m_floating_cells) * m_cell_area,
-          flux(m_last.surface),
-          flux(m_last.basal),
-          flux(m_last.calved),
-          flux(m_last.edge),
-          flux(m_last.clipped),
-          m_fastest * seconds_per_year,
-          m_dt};
-}
-
-std::string Summary::line(const Clock& clock, double dt, const char* why, const SsaReport& ssa) const {
+std::string Summary::line(const Clock& clock, const char* why, const SsaReport& ssa) const {
   char text[200];
   std::snprintf(text, sizeof text,
                 "step %5lld  year %10.4f  dt %8.4f a (%s)  volume %.6g km3  fastest %5.0f m/a  SSA: %d steps, %d linear",
-                static_cast<long long>(clock.steps()), clock.time() / seconds_per_year, dt / seconds_per_year, why,
+                static_cast<long long>(clock.steps()), clock.time() / seconds_per_year, m_last.dt / seconds_per_year, why,
                 m_thickness.value() * m_cell_area / 1e9, m_fastest * seconds_per_year, ssa.steps, ssa.linear_iterations);
-  return text;
-}
-
-std::string Summary::progress(const Clock& clock) const {
-  char text[80];
-  std::snprintf(text, sizeof text, "step %lld, year %.3g", static_cast<long long>(clock.steps()),
-                clock.time() / seconds_per_year);
   return text;
 }
 
