@@ -63,24 +63,22 @@ std::optional<PolarStereographic> Input::projection() const {
   }
   PolarStereographic p;
   std::string missing;
-  const auto take = [&](double& value, const char* attribute, bool required) {
+  for (const auto& [attribute, value, required] :
+       {std::tuple{"latitude_of_projection_origin", &p.latitude_of_projection_origin, true},
+        {"standard_parallel", &p.standard_parallel, true},
+        {"straight_vertical_longitude_from_pole", &p.straight_vertical_longitude_from_pole, true},
+        {"false_easting", &p.false_easting, false},
+        {"false_northing", &p.false_northing, false},
+        {"semi_major_axis", &p.semi_major_axis, false},
+        {"inverse_flattening", &p.inverse_flattening, false}}) {
     const auto found = m_reader.number(mapping, attribute);
     if (!found && required) missing += std::string(" ") + attribute;
-    value = found.value_or(value);
-  };
-  take(p.latitude_of_projection_origin, "latitude_of_projection_origin", true);
-  take(p.standard_parallel, "standard_parallel", true);
-  take(p.straight_vertical_longitude_from_pole, "straight_vertical_longitude_from_pole", true);
-  take(p.false_easting, "false_easting", false);
-  take(p.false_northing, "false_northing", false);
-  take(p.semi_major_axis, "semi_major_axis", false);
-  take(p.inverse_flattening, "inverse_flattening", false);
-  if (!missing.empty() || !(p.semi_major_axis > 0.0) || !(p.inverse_flattening > 1.0)) {
-    m_log.line("input: " + m_reader.path() + ": grid mapping '" + mapping + "' lacks" +
-               (missing.empty() ? " an ellipsoid" : missing) + ": no lat and lon in the output");
-    return std::nullopt;
+    *value = found.value_or(*value);
   }
-  return p;
+  if (missing.empty() && p.semi_major_axis > 0.0 && p.inverse_flattening > 1.0) return p;
+  m_log.line("input: " + m_reader.path() + ": grid mapping '" + mapping + "' lacks" +
+             (missing.empty() ? " an ellipsoid" : missing) + ": no lat and lon in the output");
+  return std::nullopt;
 }
 
 bool Input::gives(const std::string& variable) const {

@@ -25,32 +25,33 @@ Summary::Summary(const Grid& grid, MpiRanks& ranks, const State& state)
 
 void Summary::measure(const State& state) {
   const Patch patch = m_ranks.patch();
-  const auto H = state.thk;
+  const auto H = state.thk, u = state.u_ssa, v = state.v_ssa;
   const auto mask = state.mask;
   const auto T = state.temp;
   const int Mz = m_grid.Mz();
-  const auto cells = Kokkos::MDRangePolicy<Exec, Kokkos::Rank<2>>({1, 1}, {patch.ym + 1, patch.xm + 1});
   std::int64_t grounded_cells = 0, floating_cells = 0, broken_cells = 0;
-  double thickest = 0.0;
+  double thickest = 0.0, fastest = 0.0;
   Kokkos::parallel_reduce(
-      "areas", cells,
-      KOKKOS_LAMBDA(int j, int i, std::int64_t& g, std::int64_t& f, std::int64_t& broken, double& t) {
+      "areas and maxima", Kokkos::MDRangePolicy<Exec, Kokkos::Rank<2>>({1, 1}, {patch.ym + 1, patch.xm + 1}),
+      KOKKOS_LAMBDA(int j, int i, std::int64_t& g, std::int64_t& f, std::int64_t& broken, double& t, double& s) {
         bool numbers = Kokkos::isfinite(H(j, i));
         for (int k = 0; k < Mz; ++k) numbers = numbers && Kokkos::isfinite(T(j, i, k));
         broken += !numbers;
         g += mask(j, i) == grounded_ice;
         f += mask(j, i) == floating_ice;
         t = H(j, i) > t ? H(j, i) : t;
+        const double speed = Kokkos::sqrt(u(j, i) * u(j, i) + v(j, i) * v(j, i));
+        s = speed > s ? speed : s;
       },
-      grounded_cells, floating_cells, broken_cells, Kokkos::Max<double>(thickest));
+      grounded_cells, floating_cells, broken_cells, Kokkos::Max<double>(thickest), Kokkos::Max<double>(fastest));
   const FixedSum thickness = sum_thickness(patch, H);
   std::vector<std::vector<std::int64_t>> sums{{thickness.hi, thickness.lo, grounded_cells, floating_cells, broken_cells}};
   m_ranks.sum(sums);
   m_thickness.hi = sums[0][0], m_thickness.lo = sums[0][1];
   m_grounded_cells = sums[0][2], m_floating_cells = sums[0][3], m_broken_cells = sums[0][4];
-  std::vector<std::vector<double>> largest{{std::fmax(thickest, 0.0)}};
+  std::vector<std::vector<double>> largest{{std::fmax(thickest, 0.0), std::fmax(fastest, 0.0)}};
   max_over_ranks(m_ranks, largest);
-  m_thickest = largest[0][0];
+  m_thickest = largest[0][0], m_fastest = largest[0][1];
 }
 
 void Summary::add(const State& state, const Step& step) {
@@ -68,19 +69,6 @@ void Summary::add(const State& state, const Step& step) {
   }
   if (!(std::fabs(closure()) < 1e-9))
     throw Error("the mass budget does not close: the volume misses " + std::to_string(closure()) + " of itself");
-  const auto u = state.u_ssa, v = state.v_ssa;
-  double fastest = 0.0;
-  const Patch patch = m_ranks.patch();
-  Kokkos::parallel_reduce(
-      "fastest sliding", Kokkos::MDRangePolicy<Exec, Kokkos::Rank<2>>({1, 1}, {patch.ym + 1, patch.xm + 1}),
-      KOKKOS_LAMBDA(int j, int i, double& s) {
-        const double speed = Kokkos::sqrt(u(j, i) * u(j, i) + v(j, i) * v(j, i));
-        s = speed > s ? speed : s;
-      },
-      Kokkos::Max<double>(fastest));
-  std::vector<std::vector<double>> largest{{std::fmax(fastest, 0.0)}};
-  max_over_ranks(m_ranks, largest);
-  m_fastest = largest[0][0];
 }
 
 std::vector<Scalar> Summary::scalars() const {

@@ -17,7 +17,7 @@ class Summary {
 public:
   Summary(const Grid& grid, MpiRanks& ranks, const State& state);
 
-  /// The state at the end of a step, and the step. Three reductions. Checks the run: throws Error if thickness or temperature is
+  /// The state at the end of a step, and the step. Two reductions. Checks the run: throws Error if thickness or temperature is
   /// no number, if ice reaches above the highest level, or if the mass budget of the run does not close.
   void add(const State& state, const Step& step);
 
