@@ -1,4 +1,4 @@
-// nunatak-io: what does it cost to write a model's arrays, in this way or in that? Output only, any size, no model.
+// nunatak-io: what does it cost to write the state of a model, in this way or in that? Output only, any size, no model.
 //
 //   mpiexec -n 2 nunatak-io -workload pism:G5km -scale 0.3 -ways pnetcdf,serial -repeat 7 -json out.json
 //
@@ -46,7 +46,7 @@ std::vector<Way> make_ways(const std::vector<NamedWay>& named, MPI_Comm comm) {
   return ways;
 }
 
-/// On the disk: all files that are there at a time. In memory: one record of the arrays, and half of it for what the formats
+/// On the disk: all files that are there at a time. In memory: one record of all arrays, and half of it for what the formats
 /// copy.
 void require_space(const BenchOptions& options, const Workload& workload, const Record& host, const Record& disk,
                    std::uint64_t bytes, const std::vector<Way>& ways) {
@@ -146,7 +146,7 @@ void run(const BenchOptions& options, MPI_Comm comm) {
 
   // 2. turns; each begins with another one of them, so that none has always the same neighbour
   Probe probe(comm, scratch.path("probe"), bytes);
-  const TurnsOf turns_of{comm, options, reads, scratch, compute, state};
+  const TurnsOf turns_of{comm, options, reads, scratch, compute, arrays};
   std::vector<double> probe_seconds;
   const std::size_t turns = options.repeat > 1 ? static_cast<std::size_t>(options.repeat) + 1 : 1, n = ways.size() + 1;
   for (std::size_t turn = 0; turn < turns; ++turn) {
