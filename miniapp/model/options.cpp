@@ -146,7 +146,10 @@ std::vector<Group> make_table() {
          "a growing file is made durable after so many more records, and half as many again (0: at its end)", 0},
         {"io_order", &Options::io_order, "", "of dimensions in files: that of memory, or the one that tools want", -infinity,
          infinity, "yxz|zyx"},
-        {"io_budget", &Options::io_budget, "%", "a line warns if output takes more of the time of the run (0: never)", 0, 100},
+        {"io_budget", &Options::io_budget, "%",
+         "share of the time of the run above which a line warns of output (0: never; unless given, only in runs of a minute or "
+         "more)",
+         0, 100},
         {"dump", &Options::dump, "", "files of dump_buffer(name, array): <this><name>.nc (none: calls do nothing)"},
         {"io_trace", &Options::io_trace, "",
          "CSV of every call that the libraries make on the files written (perf/plot_trace.py)"},
