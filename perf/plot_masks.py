@@ -52,8 +52,8 @@ with tempfile.TemporaryDirectory() as folder:
         if title.startswith("shelves"):
             panel.imshow(mask == 2, cmap=ListedColormap(["white", "0.75"]), interpolation="nearest")  # grounded ice is grey
         image = panel.imshow(values, cmap="viridis", norm="log" if run[0] == "labels" else "linear", interpolation="nearest")
-        figure.colorbar(image, ax=panel, shrink=0.85)
-        panel.set_title(title, fontsize=10)
+        figure.colorbar(image, ax=panel, shrink=0.72)
+        panel.set_title(title, fontsize=9)
         panel.set_xticks([])
         panel.set_yticks([])
 figure.savefig(arguments.plot, dpi=110)

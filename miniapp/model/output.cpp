@@ -20,7 +20,7 @@ namespace {
 
 /// The names in a list separated by commas, with or without blanks.
 std::vector<std::string> names_in(const std::string& list) {
-  std::vector<std::string> names = tools::split(list, ',');
+  std::vector<std::string> names = split(list, ',');
   for (std::string& name : names) {
     name.erase(0, name.find_first_not_of(' '));
     name.erase(name.find_last_not_of(' ') + 1);

@@ -1,4 +1,4 @@
-// nunatak-io: what does it cost to write a model's arrays, in this way or in that? Output only, any size, no model.
+// nunatak-io: what does it cost to write the state of a model, in this way or in that? Output only, any size, no model.
 //
 //   mpiexec -n 2 nunatak-io -workload pism:G5km -scale 0.3 -ways pnetcdf,serial -repeat 7 -json out.json
 //
@@ -46,11 +46,11 @@ std::vector<Way> make_ways(const std::vector<NamedWay>& named, MPI_Comm comm) {
   return ways;
 }
 
-/// On the disk: all files that are there at a time. In memory: one record of the arrays, and half of it for what the formats
+/// On the disk: all files that are there at a time. In memory: one record of all arrays, and half of it for what the formats
 /// copy.
 void require_space(const BenchOptions& options, const Workload& workload, const Record& host, const Record& disk,
                    std::uint64_t bytes, const std::vector<Way>& ways) {
-  const bool joined = std::any_of(ways.begin(), ways.end(), [](const Way& w) { return is_in_pieces(w.results.named.options); });
+  const bool joined = std::any_of(ways.begin(), ways.end(), [](const Way& w) { return is_in_subfiles(w.results.named.options); });
   const std::uint64_t files = (options.keep ? ways.size() : 1) + (joined ? 1 : 0);
   const auto require = [&](const std::string& what, std::uint64_t needed, std::uint64_t found) {
     if (needed <= found) return;
@@ -97,7 +97,7 @@ struct TurnsOf {
     const bool verify = options.verify == "all" || (options.verify == "first" && turn == 0);
     const std::vector<io::ReadBy> by = reads.empty() && verify ? std::vector{io::ReadBy::each} : reads;
     std::string file = way.file;
-    if (is_in_pieces(named.options) && !by.empty()) {
+    if (is_in_subfiles(named.options) && !by.empty()) {
       file += ".joined";
       const double seconds = join_turn(comm, scratch.path(way.file), scratch.path(file));
       if (counts) way.results.joins.push_back(seconds);
@@ -146,7 +146,7 @@ void run(const BenchOptions& options, MPI_Comm comm) {
 
   // 2. turns; each begins with another one of them, so that none has always the same neighbour
   Probe probe(comm, scratch.path("probe"), bytes);
-  const TurnsOf turns_of{comm, options, reads, scratch, compute, state};
+  const TurnsOf turns_of{comm, options, reads, scratch, compute, arrays};
   std::vector<double> probe_seconds;
   const std::size_t turns = options.repeat > 1 ? static_cast<std::size_t>(options.repeat) + 1 : 1, n = ways.size() + 1;
   for (std::size_t turn = 0; turn < turns; ++turn) {

@@ -40,8 +40,6 @@ void Results::report(const std::vector<std::string>& heading, const std::vector<
        {"wall_s", "wall ms", 1e3},
        {"wall_min_s", "min", 1e3},
        {"wall_max_s", "max", 1e3}});
-  int rank = 0;
-  MPI_Comm_rank(&rank);
   const bool compares = m_options.compare || !m_options.expect.empty();
   if (World().rank() == 0) {
     std::cout << m_mask.name << ": " << m_mask.Mx << " x " << m_mask.My << " cells\n";
