@@ -5,6 +5,7 @@
 #include "miniapp/base/paths.hpp"
 #include "miniapp/base/progress.hpp"
 #include "miniapp/model/clock.hpp"
+#include "miniapp/model/dmda_ranks.hpp"
 #include "miniapp/model/dump.hpp"
 #include "miniapp/model/energy.hpp"
 #include "miniapp/model/initial.hpp"
@@ -37,8 +38,9 @@ void run(const Session& session, const std::string& command, io::Trace& trace) {
   // 2. grid and state, from a file or a generator
   auto init = std::make_unique<Timers::Scope>(timers, "init");
   const InitialState initial(options, session.comm(), log);
-  Grid grid = initial.horizontal_grid(session.size());
-  MpiRanks ranks(session.comm(), grid.decomposition);
+  Grid grid = initial.horizontal_grid(session.comm());
+  const std::unique_ptr<MpiRanks> halo = make_ranks(session.comm(), *grid.dmda, options.halo);
+  MpiRanks& ranks = *halo;
   State state(ranks.patch());
   Forcing forcing(ranks.patch());
   {

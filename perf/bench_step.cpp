@@ -100,7 +100,7 @@ nlohmann::json run(const Arguments& arguments, const Session& session) {
   const Log silent(session.rank(), false);
   Timers timers;
   const InitialState initial(options, comm, silent);
-  Grid grid = initial.horizontal_grid(session.size());
+  Grid grid = initial.horizontal_grid(comm);
   MpiRanks ranks(comm, grid.decomposition);
   State state(ranks.patch());
   Forcing forcing(ranks.patch());

@@ -101,7 +101,7 @@ inline SsaProblem ice_sheet(Options& options, MPI_Comm comm, int size) {
   const Log silent(0, false);
   Timers timers;
   const InitialState initial(options, comm, silent);
-  Grid grid = initial.horizontal_grid(size);
+  Grid grid = initial.horizontal_grid(comm);
   SsaProblem problem(comm, grid.decomposition);
   const Patch p = problem.ranks->patch();
   State state(p);

@@ -55,7 +55,7 @@ std::vector<Group> make_table() {
          "each|serial|parallel"},
         {"init", &Options::init, "", "initial state without a file", -infinity, infinity, "dome|shelf|stream|marine"},
         {"seed", &Options::seed, "", "seed of -init marine: another number, another continent", 0}}},
-      {"Grid",
+      {"Grid; PETSc's options of a DMDA are heard, too: -da_processors_x, -da_grid_x, -da_refine, -dm_view, ...",
        {{"grid_Mx", &Options::Mx, "", "grid points along x (0: from the input, or 381)", 0},
         {"grid_My", &Options::My, "", "grid points along y (0: from the input, or as along x)", 0},
         {"grid_Mz", &Options::Mz, "", "vertical levels (0: from a restart file, or 31)", 0},
@@ -63,8 +63,11 @@ std::vector<Group> make_table() {
         {"grid_Lz", &Options::Lz, "m", "height of the column (0: from the thickest ice)", 0},
         {"grid_z_spacing", &Options::z_spacing, "", "levels finer near the bed, or equal", -infinity, infinity,
          "quadratic|equal"},
-        {"grid_px", &Options::px, "", "ranks along x (0: shortest seams)", 0},
-        {"grid_py", &Options::py, "", "ranks along y (0: shortest seams)", 0}}},
+        {"grid_px", &Options::px, "", "ranks along x (0: about square patches, by PETSc's DMDA)", 0},
+        {"grid_py", &Options::py, "", "ranks along y (0: the same)", 0},
+        {"halo", &Options::halo, "",
+         "ghost exchange: one message per neighbour for all arrays, or one array at a time through the DMDA's scatters",
+         -infinity, infinity, "packed|dmda"}}},
       {"Time",
        {{"run_years", &Options::run_years, "year", "length of the run; 0: one step, then write", 0},
         {"run_steps", &Options::run_steps, "", "at most this many steps (0: no limit); without -run_years exactly this many", 0},
@@ -263,6 +266,10 @@ std::string nearest(const std::string& name) {
   return best;
 }
 
+bool starts_with(const std::string& name, const std::vector<std::string>& prefixes) {
+  return std::any_of(prefixes.begin(), prefixes.end(), [&](const std::string& p) { return name.compare(0, p.size(), p) == 0; });
+}
+
 struct Given {
   std::string name, value;
   bool has_value;
@@ -291,7 +298,6 @@ void check_together(const Options& o) {
   };
   need(o.till_phi_max >= o.till_phi_min, "options -till_phi_min and -till_phi_max: expected min <= max");
   need(o.till_topg_max > o.till_topg_min, "options -till_topg_min and -till_topg_max: expected min < max");
-  need((o.px == 0) == (o.py == 0), "options -grid_px and -grid_py: expected both or none");
   need(o.snapshot_file.empty() == (o.snapshot_every == 0.0), "options -snapshot_file and -snapshot_every: expected both or none");
   need(o.snapshot_every == 0.0 || o.snapshot_every >= 0.001,
        "option -snapshot_every: expected at least 0.001 year (files are named by thousandths of a year)");
@@ -319,7 +325,7 @@ Options read_options() {
   for (const Given& given : unused_options()) {
     const Entry* entry = find(given.name);
     if (entry == nullptr) {
-      if (given.name.compare(0, 4, "ssa_") == 0) continue;                        // PETSc's, see check_solver_options
+      if (starts_with(given.name, {"ssa_", "da_", "dm_"})) continue;              // PETSc's, see check_petsc_options
       if (given.name == "options_left" || given.name == "options_view") continue; // PETSc's own, looked at when it ends
       unknown(given.name);
     }
@@ -334,12 +340,10 @@ Options read_options() {
   return options;
 }
 
-void check_solver_options() {
+void check_petsc_options(const std::vector<std::string>& prefixes, const std::string& user) {
   for (const Given& given : unused_options()) {
-    if (given.name.compare(0, 4, "ssa_") == 0) {
-      throw Error("unknown option -" + given.name +
-                  ": the solver of the stress balance does not use it (-help lists the model's options)");
-    }
+    if (starts_with(given.name, prefixes))
+      throw Error("unknown option -" + given.name + ": " + user + " does not use it (-help lists the model's options)");
   }
 }
 

@@ -2,8 +2,8 @@
 //
 // Options are PETSc's: on the command line, in PETSC_OPTIONS, or in a file (-options_file run.yaml, or PETSc's own format).
 // Numbers with a unit may be given in any unit that converts ("-grid_dx 16km", "-pico_gamma_T 1e-5"). Other options
-// that start with ssa_ belong to the PETSc solver of the stress balance (-ssa_ksp_type, -ssa_pc_type, ...). Anything else is an
-// error.
+// that start with ssa_ belong to the PETSc solver of the stress balance (-ssa_ksp_type, -ssa_pc_type, ...), those with da_ or dm_
+// to the DMDA of the grid (-da_grid_x, -dm_view). Anything else is an error.
 #pragma once
 
 #include "io/options.hpp"
@@ -13,6 +13,7 @@
 #include <iosfwd>
 #include <set>
 #include <string>
+#include <vector>
 
 namespace nunatak {
 
@@ -28,6 +29,7 @@ struct Options {
   double Lz = 0.0; // m
   std::string z_spacing = "quadratic";
   int px = 0, py = 0;
+  std::string halo = "packed";
   // time
   double run_years = 0.0; // a
   int run_steps = 0;
@@ -98,8 +100,10 @@ struct Options {
 /// and what was found; an unknown option is an error that suggests the nearest name. Call it after PetscInitialize.
 Options read_options();
 
-/// Unknown options that start with ssa_ show only after the solver was set up: call this after the first solve. Throws Error.
-void check_solver_options();
+/// Options that belong to PETSc are known when their object has been set up: call this after it. Throws Error if there is one
+/// that starts with one of `prefixes` and that nobody has used; `user`: who should have.
+void check_petsc_options(const std::vector<std::string>& prefixes, const std::string& user);
+inline void check_solver_options() { check_petsc_options({"ssa_"}, "the solver of the stress balance"); } // after a solve
 
 /// The table: name, default, unit, one line of documentation.
 void print_help(std::ostream& out);

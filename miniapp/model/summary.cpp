@@ -19,10 +19,17 @@ std::string describe(const Grid& grid) {
 
 nlohmann::json traffic_report(const MpiRanks& ranks) {
   const Traffic& t = ranks.traffic();
-  std::int64_t sums[] = {t.messages, t.bytes};
-  MPI_Allreduce(MPI_IN_PLACE, sums, 2, MPI_INT64_T, MPI_SUM, ranks.comm());
+  const MpiRanks::Halo& halo = ranks.halo();
+  std::int64_t sums[] = {t.messages, t.bytes, halo.messages, halo.bytes};
+  MPI_Allreduce(MPI_IN_PLACE, sums, 4, MPI_INT64_T, MPI_SUM, ranks.comm());
+  double seconds = halo.seconds;
+  MPI_Allreduce(MPI_IN_PLACE, &seconds, 1, MPI_DOUBLE, MPI_MAX, ranks.comm());
   return {
-      {"messages", sums[0]}, {"bytes", sums[1]}, {"exchanges_per_rank", t.exchanges}, {"collectives_per_rank", t.collectives}};
+      {"messages", sums[0]},
+      {"bytes", sums[1]},
+      {"exchanges_per_rank", t.exchanges},
+      {"collectives_per_rank", t.collectives},
+      {"halo", {{"messages", sums[2]}, {"bytes", sums[3]}, {"exchanges_per_rank", halo.exchanges}, {"max_seconds", seconds}}}};
 }
 
 Summary::Summary(const Grid& grid, MpiRanks& ranks, const State& state)

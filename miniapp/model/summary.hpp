@@ -17,7 +17,8 @@ namespace nunatak {
 /// "grid: 381 x 381 x 31 points, 16 x 16 km, up to 4500 m; ranks: 2 (1 x 2)"
 std::string describe(const Grid& grid);
 
-/// Messages, bytes and collectives of the model itself (PETSc's and MPI-IO's are not counted), summed over ranks. Collective.
+/// Messages, bytes and collectives of the model itself (PETSc's and MPI-IO's are not counted), summed over ranks; "halo": the
+/// part of the ghost exchanges, by whichever -halo, and the time of the slowest rank in them. Collective.
 nlohmann::json traffic_report(const MpiRanks& ranks);
 
 class Summary {
