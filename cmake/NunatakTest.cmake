@@ -5,6 +5,10 @@ find_package(Catch2 3 REQUIRED)
 set(NUNATAK_MPIEXEC_FLAGS "--oversubscribe" CACHE STRING "Flags for mpiexec in the tests (Open MPI: --oversubscribe)")
 
 add_custom_target(sanitized_tests)
+# by the first label of a test: its precompiled headers
+set(precompiled_for_kernels kernels_tests)
+set(precompiled_for_io io_tests)
+set(precompiled_for_model model_tests)
 
 # nunatak_mpi_command(<variable> <ranks> <command>...): the words that run a command on that many ranks
 function(nunatak_mpi_command variable ranks)
@@ -27,7 +31,8 @@ function(nunatak_test name)
     set(arg_TIMEOUT 300)
   endif()
   add_executable(test_${name} ${arg_SOURCES})
-  nunatak_target(test_${name})
+  list(GET arg_LABELS 0 room)
+  nunatak_target(test_${name} ${precompiled_for_${room}})
   target_link_libraries(test_${name} PRIVATE ${arg_LIBRARIES} Catch2::Catch2)
   target_include_directories(test_${name} PRIVATE ${PROJECT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/tests)
   target_compile_definitions(test_${name} PRIVATE NUNATAK_SHARED_DATA="${NUNATAK_SHARED_DATA}")
@@ -52,6 +57,10 @@ function(nunatak_test name)
     set_tests_properties(${name} PROPERTIES TIMEOUT ${arg_TIMEOUT} LABELS "${arg_LABELS};${sanitized}")
   endif()
 endfunction()
+
+find_program(NUNATAK_PYTHON python3 HINTS ${PROJECT_SOURCE_DIR}/build/deps/python/bin NO_DEFAULT_PATH
+  DOC "Python with pytest, numpy, netCDF4 and xarray (scripts/requirements.txt)")
+find_program(NUNATAK_PYTHON python3)
 
 # nunatak_python_test(<name> <file> [RANKS <most>] [TIMEOUT <s>] [LABELS <labels>]): a pytest file that runs the program
 function(nunatak_python_test name file)
