@@ -15,19 +15,25 @@ int size_of(MPI_Comm comm) {
   return size;
 }
 
-/// What DMSetUp would refuse, in our words: the pure rule throws where a patch would have no cell.
-void require_patches(DM dm, int size) {
+// What PETSc would refuse, in our words. px, py: at most 0 if PETSc chooses.
+void require_product(int px, int py, int size) {
+  if (px <= 0 && py <= 0) return;
+  if (px <= 0) px = size / py;
+  if (py <= 0) py = size / px;
+  if (px * py == size) return;
+  throw Error("options -grid_px and -grid_py: expected a product of " + std::to_string(size) + " ranks, found " +
+              std::to_string(px) + " x " + std::to_string(py));
+}
+void require_cells(DM dm, int size) {
   PetscInt Mx = 0, My = 0, px = 0, py = 0;
   NUNATAK_PETSC(
       DMDAGetInfo(dm, nullptr, &Mx, &My, nullptr, &px, &py, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr));
-  if (px <= 0 && py <= 0) return void(Decomposition::make(Mx, My, size));
-  if (px <= 0) px = size / py;
-  if (py <= 0) py = size / px;
-  if (px * py != size) {
-    throw Error("options -grid_px and -grid_py: expected a product of " + std::to_string(size) + " ranks, found " +
-                std::to_string(px) + " x " + std::to_string(py));
+  require_product(px, py, size);
+  if (px <= 0 && py <= 0) {
+    Decomposition::make(Mx, My, size); // throws where a patch would have no cell
+  } else {
+    Decomposition::make(Mx, My, px > 0 ? px : size / py, py > 0 ? py : size / px);
   }
-  Decomposition::make(Mx, My, px, py);
 }
 
 Decomposition decomposition_of(DM dm, int rank) {
@@ -61,13 +67,13 @@ Dmda::Dmda(MPI_Comm comm, const DmdaShape& shape) {
   const auto boundary = [](bool periodic) { return periodic ? DM_BOUNDARY_PERIODIC : DM_BOUNDARY_GHOSTED; };
   const auto patches = [](int n) { return n > 0 ? n : PETSC_DECIDE; };
   DM dm = nullptr;
+  require_product(shape.px, shape.py, size_of(comm));
   NUNATAK_PETSC(DMDACreate2d(comm, boundary(shape.periodic_x), boundary(shape.periodic_y), DMDA_STENCIL_BOX, shape.Mx, shape.My,
                              patches(shape.px), patches(shape.py), 1, 1, nullptr, nullptr, &dm));
   m_dms.emplace(1, dm);
   NUNATAK_PETSC(DMSetFromOptions(dm));
-  require_patches(dm, size_of(comm));
-  NUNATAK_PETSC(DMSetUp(dm));
-  NUNATAK_PETSC(DMViewFromOptions(dm, nullptr, "-dm_view"));
+  require_cells(dm, size_of(comm));
+  NUNATAK_PETSC(DMSetUp(dm)); // heeds -dm_view
   int rank = 0;
   MPI_Comm_rank(comm, &rank);
   m_decomposition = decomposition_of(dm, rank);
