@@ -1,6 +1,7 @@
 // Checks, times and counts; makes files durable. See writer.hpp; the work is done by the formats (format.hpp).
 #include "io/writer.hpp"
 
+#include "io/agree.hpp"
 #include "io/durable/durable.hpp"
 #include "io/durable/shared_checksums.hpp"
 #include "io/read/classic_header.hpp"

@@ -44,6 +44,7 @@ SETTINGS = {
 SOLVERS = ["default", "BoomerAMG", "GAMG", "block Jacobi, ILU(0)"]
 # Okabe & Ito (2008): colours that differ for all common kinds of colour vision
 COLOURS = {"default": "#0072B2", "BoomerAMG": "#D55E00", "GAMG": "#009E73", "block Jacobi, ILU(0)": "#CC79A7"}
+MARKERS = {"default": "o-", "BoomerAMG": "s--", "GAMG": "^-.", "block Jacobi, ILU(0)": "D:"}
 
 
 def fail(message):
@@ -183,10 +184,11 @@ def plot(result, prefix):
                     import numpy
 
                     words += f": N^{numpy.polyfit(numpy.log(x), numpy.log(y), 1)[0]:.2f}"
-                ax.plot(x, y, "o-", color=COLOURS[s], label="multigrid of nunatak" + words[7:] if s == "default" else words)
+                words = "multigrid of nunatak" + words[7:] if s == "default" else words
+                ax.plot(x, y, MARKERS[s], color=COLOURS[s], markersize=5, markerfacecolor="none", label=words)
             ax.set_xscale("log")
             ax.set_yscale("log")
-            ax.set_title(family, fontsize=10)
+            ax.set_title({"J": "test J"}.get(family, family), fontsize=10)
             ax.set_xlabel("unknowns N")
             ax.xaxis.set_minor_formatter(matplotlib.ticker.NullFormatter())
             ax.grid(True, which="major", color="0.9")

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Write a finer copy of an ice sheet, for studies of PICO at resolutions that no file here has.
 
+    inputs/antarctica.py BedMachineAntarctica-v3.nc -o antarctica_32km.nc     # --help: where the data are
     perf/upsample.py antarctica_32km.nc 1km antarctica_1km.nc
 
 thk and topg are interpolated (bilinear: smooth coasts and no detail that the source does not have), basins, theta_ocean and

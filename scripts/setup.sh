@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Install what nunatak needs on Debian 12/13 or Ubuntu 22.04/24.04: distribution packages (root or sudo), and below build/deps
-# Kokkos and a Python environment. Idempotent. On a supercomputer use its modules or spack.yaml instead (see README.md).
+# Install what nunatak needs on Debian 12 (the only system it has been tried on; others with apt-get may do): distribution packages
+# (root or sudo), and below build/deps Kokkos and a Python environment. Idempotent. On a supercomputer use its modules or
+# spack.yaml instead (see README.md).
 set -euo pipefail
 cd "$(dirname "$0")/.."
 deps=$PWD/build/deps

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """Two discretisations of the SSA side by side: cell faces (finite differences) and nunatak's Q1 elements, with a direct solver.
 
-    scripts/ssa_stencils.py hybrid_antarctica_16km.nc     which ingredient explains which difference from the file's velocities
-    scripts/ssa_stencils.py --channel                     plug flow between walls at an angle to the grid: error of both
+    scripts/ssa_stencils.py reference.nc     which ingredient explains which difference from the file's velocities
+    scripts/ssa_stencils.py --channel        plug flow between walls at an angle to the grid: error of both
 
-An independent implementation, small rather than fast; docs/ssa-reference.md holds its results and says what they mean. The file
-has thk, topg, tauc, hardav, uvelbase, vvelbase (m/a), with no ice at its edges. Plastic till. Arrays are periodic.
+An independent implementation, small rather than fast; docs/ssa-reference.md holds its results, says what they mean, and how such a
+file is made. It has thk, topg, tauc, hardav, uvelbase, vvelbase (m/a), with no ice at its edges. Plastic till. Arrays are periodic.
 """
 import argparse
 

@@ -1,6 +1,7 @@
 #include "miniapp/model/dmda.hpp"
 
 #include "miniapp/base/error.hpp"
+#include "miniapp/model/petsc_error.hpp"
 
 #include <algorithm>
 #include <string>

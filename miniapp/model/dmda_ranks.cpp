@@ -1,6 +1,7 @@
 #include "miniapp/model/dmda_ranks.hpp"
 
 #include "miniapp/base/error.hpp"
+#include "miniapp/model/petsc_error.hpp"
 
 #include <petscsf.h>
 

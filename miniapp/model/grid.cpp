@@ -1,7 +1,7 @@
 #include "miniapp/model/grid.hpp"
 
 #include "miniapp/base/error.hpp"
-#include "miniapp/model/options.hpp"
+#include "miniapp/model/session.hpp"
 
 #include <cmath>
 

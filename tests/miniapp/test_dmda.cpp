@@ -1,8 +1,8 @@
 // The DMDA of the grid: its cut is that of Decomposition, Vecs borrow arrays, and its scatters fill ghosts as the packed
 // exchange.
-#include "miniapp/base/error.hpp"
 #include "miniapp/model/dmda_ranks.hpp"
 #include "miniapp/model/grid.hpp"
+#include "miniapp/model/petsc_error.hpp"
 #include "tests/kernels/ghost_checks.hpp"
 
 #include <catch2/matchers/catch_matchers_floating_point.hpp>

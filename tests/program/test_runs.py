@@ -1,7 +1,6 @@
 """Runs of the program: the same answer on any number of ranks and in any format, restarts, files that the tools open, the report."""
 import json
 import os
-import pathlib
 import shutil
 import subprocess
 
@@ -216,15 +215,6 @@ def test_options_file(nunatak, tmp_path):
     (tmp_path / "run.yaml").write_text("init: dome\ngrid:\n  Mx: 31\nstress: sia\no: from_yaml.nc\n")
     succeeded(nunatak("-options_file", "run.yaml"))
     assert variables(tmp_path / "from_yaml.nc")["thk"].shape == (1, 31, 31)
-
-
-@pytest.mark.parametrize("name", ["marine", "halfar", "stream"])
-def test_option_files_of_the_project(nunatak, tmp_path, name):
-    """Every option file without an input file is accepted; made small here."""
-    inputs = pathlib.Path(os.environ["NUNATAK_SOURCE"]) / "inputs"
-    small = {"marine": ("-grid_dx", "96km", "-run_years", "0.1"), "halfar": ("-run_years", "100"), "stream": ("-grid_My", "31")}[name]
-    succeeded(nunatak("-options_file", inputs / f"{name}.yaml", *small, ranks=2))
-    assert (tmp_path / f"{name}.nc").exists()
 
 
 def test_report_names_what_a_reader_needs(nunatak, tmp_path):
