@@ -7,7 +7,8 @@
 //   +--> x (i)                     +-----+-----+-----+
 #pragma once
 
-#include <array>
+#include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <stdexcept>
 #include <string>
@@ -56,7 +57,9 @@ struct Decomposition {
     return (rx < 0 || rx >= px || ry < 0 || ry >= py) ? -1 : ry * px + rx;
   }
 
-  /// px x py patches of nearly equal size (they differ by at most one row or column).
+  /// px x py patches: all have Mx / px columns, the first Mx % px along x one more; rows alike. This is the cut of PETSc's
+  /// DMDACreate2d, for ranks that have no DMDA (virtual ones, tools); in the model the DMDA is asked (miniapp/model/dmda.hpp).
+  /// Throws std::invalid_argument if a patch would have no cell.
   static Decomposition make(int Mx, int My, int px, int py) {
     if (Mx < 1 || My < 1) {
       throw std::invalid_argument("grid of " + std::to_string(Mx) + " x " + std::to_string(My) +
@@ -70,9 +73,8 @@ struct Decomposition {
     Decomposition d;
     d.Mx = Mx, d.My = My, d.px = px, d.py = py;
     const auto cut = [](int cells, int parts) {
-      std::vector<int> start(static_cast<std::size_t>(parts) + 1);
-      for (int r = 0; r <= parts; ++r)
-        start[static_cast<std::size_t>(r)] = static_cast<int>(static_cast<std::int64_t>(cells) * r / parts);
+      std::vector<int> start{0};
+      for (int r = 0; r < parts; ++r) start.push_back(start.back() + cells / parts + (r < cells % parts ? 1 : 0));
       return start;
     };
     d.x = cut(Mx, px);
@@ -80,21 +82,16 @@ struct Decomposition {
     return d;
   }
 
-  /// The cut into `ranks` patches with the shortest seams.
+  /// The cut into `ranks` patches that PETSc's DMDACreate2d chooses: px is the largest divisor of `ranks` that is at most
+  /// sqrt(Mx ranks / My), rounded, so that patches are about square; where this makes a wide grid (Mx > My) have px < py, the two
+  /// are exchanged.
   static Decomposition make(int Mx, int My, int ranks) {
-    int best_px = 0;
-    double best = 0.0;
-    for (int px = 1; px <= ranks; ++px) {
-      if (ranks % px != 0 || px > Mx || ranks / px > My) continue;
-      const double seam = static_cast<double>(px - 1) * My + static_cast<double>(ranks / px - 1) * Mx;
-      if (best_px == 0 || seam < best) best_px = px, best = seam;
-    }
-    if (best_px == 0) {
-      throw std::invalid_argument("grid too small for the ranks: " + std::to_string(Mx) + " x " + std::to_string(My) +
-                                  " cells cannot be cut into " + std::to_string(ranks) +
-                                  " patches of at least one cell; use fewer ranks or a larger grid");
-    }
-    return make(Mx, My, best_px, ranks / best_px);
+    if (Mx < 1 || My < 1 || ranks < 1) return make(Mx, My, ranks, 1); // refused there
+    int px = std::max(1, static_cast<int>(0.5 + std::sqrt(static_cast<double>(Mx) * ranks / My)));
+    px = std::min(px, ranks);
+    while (ranks % px != 0) --px;
+    const int py = ranks / px;
+    return Mx > My && px < py ? make(Mx, My, py, px) : make(Mx, My, px, py);
   }
 };
 

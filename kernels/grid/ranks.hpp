@@ -13,6 +13,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <type_traits>
 #include <vector>
 
 namespace nunatak {
@@ -21,10 +22,15 @@ namespace nunatak {
 struct Ghosted {
   std::byte* data = nullptr;
   std::size_t cell_bytes = 0; ///< bytes per cell: sizeof(T), times Mz for columns
+  bool doubles = false;       ///< T is double
 
-  template <class T> Ghosted(const Array2<T>& a) : data(reinterpret_cast<std::byte*>(a.data())), cell_bytes(sizeof(T)) {}
+  template <class T> Ghosted(const Array2<T>& a) : Ghosted(a.data(), 1) {}
+  template <class T> Ghosted(const Array3<T>& a) : Ghosted(a.data(), a.extent(2)) {}
+
+private:
   template <class T>
-  Ghosted(const Array3<T>& a) : data(reinterpret_cast<std::byte*>(a.data())), cell_bytes(sizeof(T) * a.extent(2)) {}
+  Ghosted(T* first, std::size_t numbers)
+      : data(reinterpret_cast<std::byte*>(first)), cell_bytes(sizeof(T) * numbers), doubles(std::is_same_v<T, double>) {}
 };
 
 /// What an algorithm has sent so far, on this process.

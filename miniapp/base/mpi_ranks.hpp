@@ -7,8 +7,14 @@
 
 namespace nunatak {
 
-class MpiRanks final : public Ranks {
+class MpiRanks : public Ranks {
 public:
+  /// What the ghost exchanges of this process took: a part of traffic(). The time includes waiting for late ranks.
+  struct Halo {
+    std::int64_t exchanges = 0, messages = 0, bytes = 0;
+    double seconds = 0.0;
+  };
+
   /// `decomposition.size()` must be the size of `comm`, which must outlive this object.
   MpiRanks(MPI_Comm comm, Decomposition decomposition);
 
@@ -17,7 +23,9 @@ public:
   MPI_Comm comm() const { return m_comm; }
   Patch patch() const { return Ranks::patch(0); }
 
-  void update_ghosts(const std::vector<std::vector<Ghosted>>& arrays) override;
+  const Halo& halo() const { return m_halo; }
+
+  void update_ghosts(const std::vector<std::vector<Ghosted>>& arrays) final;
   void sum(std::vector<std::vector<std::int64_t>>& values) override;
   void max(std::vector<std::vector<std::int64_t>>& values) override;
   std::vector<std::int64_t> gather_all(const std::vector<std::vector<std::int64_t>>& contributions) override;
@@ -32,6 +40,10 @@ public:
   /// The same for the one local rank: `update_ghosts({H, b, mask})`, any mixture of types, one message per neighbour.
   void update_ghosts(const std::vector<Ghosted>& arrays) { update_ghosts(std::vector<std::vector<Ghosted>>{arrays}); }
 
+protected:
+  /// Fill the ghosts that are cells of neighbours, and count what is sent: here one message per neighbour for all arrays.
+  virtual void fill_ghosts(const std::vector<Ghosted>& arrays);
+
 private:
   class MpiGroup;
   void count_collective(std::size_t bytes) {
@@ -39,6 +51,7 @@ private:
   }
   MPI_Comm m_comm;
   int m_rank = 0;
+  Halo m_halo;
 };
 
 } // namespace nunatak

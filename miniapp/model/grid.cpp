@@ -1,10 +1,34 @@
 #include "miniapp/model/grid.hpp"
 
 #include "miniapp/base/error.hpp"
+#include "miniapp/model/session.hpp"
 
 #include <cmath>
 
 namespace nunatak {
+
+namespace {
+
+Axis with_points(Axis axis, int points) {
+  if (points == axis.points) return axis;
+  if (points < 2) throw Error("options -da_grid_x and -da_grid_y: expected at least 2 points, found " + std::to_string(points));
+  axis.spacing = axis.periodic ? axis.spacing * axis.points / points : axis.extent() / (points - 1);
+  axis.points = points;
+  return axis;
+}
+
+} // namespace
+
+Grid make_grid(MPI_Comm comm, const Axis& x, const Axis& y, int px, int py) {
+  Grid grid;
+  grid.dmda = std::make_shared<Dmda>(comm, DmdaShape{x.points, y.points, px, py, x.periodic, y.periodic});
+  check_petsc_options({"da_", "dm_"}, "the DMDA of the grid");
+  grid.decomposition = grid.dmda->decomposition();
+  const Axis columns = with_points(x, grid.Mx()), rows = with_points(y, grid.My());
+  grid.x0 = columns.first, grid.dx = columns.spacing;
+  grid.y0 = rows.first, grid.dy = rows.spacing;
+  return grid;
+}
 
 Axis choose_axis(const Axis& source, int points, double spacing) {
   if (points == 0 && spacing == 0.0) return source;

@@ -1,19 +1,29 @@
-// The grid of a run: points, vertical levels, projection, and its cut into patches.
+// The grid of a run: points, vertical levels, projection, and the DMDA that cuts it into patches.
 #pragma once
 
-#include "kernels/grid/patch.hpp"
+#include "miniapp/model/dmda.hpp"
 #include "miniapp/model/projection.hpp"
 
+#include <memory>
 #include <optional>
 #include <vector>
 
 namespace nunatak {
 
+/// Points along one direction of a regular grid.
+struct Axis {
+  double first = 0.0, spacing = 1.0; ///< m
+  int points = 1;
+  bool periodic = false;
+  double extent() const { return spacing * (points - 1); } ///< from the first point to the last
+};
+
 struct Grid {
-  Decomposition decomposition;
-  double x0 = 0.0, y0 = 0.0; ///< coordinates of point (0, 0), m
-  double dx = 1.0, dy = 1.0; ///< spacing, m
-  std::vector<double> z;     ///< levels above the bed, m; z[0] = 0
+  std::shared_ptr<Dmda> dmda;  ///< owns cells, patches and neighbours; none in tests and benchmarks that need no PETSc
+  Decomposition decomposition; ///< that of the DMDA
+  double x0 = 0.0, y0 = 0.0;   ///< coordinates of point (0, 0), m
+  double dx = 1.0, dy = 1.0;   ///< spacing, m
+  std::vector<double> z;       ///< levels above the bed, m; z[0] = 0
   std::optional<PolarStereographic> projection;
 
   int Mx() const { return decomposition.Mx; }
@@ -24,12 +34,10 @@ struct Grid {
   double y(int j) const { return y0 + j * dy; }
 };
 
-/// Points along one direction of a regular grid.
-struct Axis {
-  double first = 0.0, spacing = 1.0; ///< m
-  int points = 1;
-  double extent() const { return spacing * (points - 1); }
-};
+/// The grid over two axes, in px x py patches (0: as PETSc chooses), without levels. Where PETSc's options change the number of
+/// points (-da_grid_x, -da_refine), the domain keeps its size. Collective. Throws as Dmda does, and Error for an option that
+/// starts with da_ or dm_ and that nobody uses.
+Grid make_grid(MPI_Comm comm, const Axis& x, const Axis& y, int px = 0, int py = 0);
 
 /// The axis asked for by -grid_M* (points > 0) or -grid_dx (spacing > 0) over the extent of `source`; both: points of that
 /// spacing, centred on it; none: `source` itself.

@@ -113,8 +113,7 @@ InitialState::InitialState(Options& options, MPI_Comm comm, const Log& log) : m_
   }
 }
 
-Grid InitialState::horizontal_grid(int ranks) const {
-  Grid grid;
+Grid InitialState::horizontal_grid(MPI_Comm comm) const {
   const Options& o = m_options;
   const GeneratedGrid source = m_input ? GeneratedGrid{m_input->x(), m_input->y(), true} : generated_grid(o);
   Axis x = choose_axis(source.x, o.Mx, o.dx), y = choose_axis(source.y, o.My, o.dx);
@@ -122,17 +121,10 @@ Grid InitialState::horizontal_grid(int ranks) const {
     if (o.Mx > 0 && o.My == 0) y = choose_axis(source.y, 0, x.spacing);
     if (o.My > 0 && o.Mx == 0) x = choose_axis(source.x, 0, y.spacing);
   }
+  y.periodic = source.periodic_y;
+  Grid grid = make_grid(comm, x, y, o.px, o.py);
   if (m_input) grid.projection = m_input->projection();
   if (source.on_the_earth) grid.projection = PolarStereographic{};
-  grid.x0 = x.first, grid.dx = x.spacing;
-  grid.y0 = y.first, grid.dy = y.spacing;
-  grid.decomposition =
-      o.px > 0 ? Decomposition::make(x.points, y.points, o.px, o.py) : Decomposition::make(x.points, y.points, ranks);
-  grid.decomposition.periodic_y = source.periodic_y;
-  if (grid.decomposition.size() != ranks) {
-    throw Error("options -grid_px and -grid_py: expected a product of " + std::to_string(ranks) + " ranks, found " +
-                std::to_string(grid.decomposition.size()));
-  }
   return grid;
 }
 

@@ -22,8 +22,8 @@ public:
   /// Opens the input. Collective. `options` gets the defaults that depend on where the run starts ("auto").
   InitialState(Options& options, MPI_Comm comm, const Log& log);
 
-  /// The grid: that of the input or the generator, changed by -grid_*; without levels until read() has seen the ice.
-  Grid horizontal_grid(int ranks) const;
+  /// The grid: that of the input or the generator, changed by -grid_*; without levels until read() has seen the ice. Collective.
+  Grid horizontal_grid(MPI_Comm comm) const;
 
   /// State and forcing with ghosts; sets the levels of `grid`. Collective. Throws Error, see input.hpp.
   void read(Grid& grid, MpiRanks& ranks, State& state, Forcing& forcing) const;

@@ -1,24 +1,27 @@
 #include "miniapp/model/model.hpp"
 
 #include "kernels/grid/constants.hpp"
+#include "miniapp/model/dmda_ranks.hpp"
 
 namespace nunatak {
 
 namespace {
 
-int size_of(MPI_Comm comm) {
-  int size = 1;
-  MPI_Comm_size(comm, &size);
-  return size;
-}
-
-/// Messages, bytes and collectives of the model itself (PETSc's and MPI-IO's are not counted), summed over ranks. Collective.
+/// Messages, bytes and collectives of the model itself (PETSc's and MPI-IO's are not counted), summed over ranks; "halo": the
+/// part of the ghost exchanges, by whichever -halo, and the time of the slowest rank in them. Collective.
 nlohmann::json traffic_report(const MpiRanks& ranks) {
   const Traffic& t = ranks.traffic();
-  std::int64_t sums[] = {t.messages, t.bytes};
-  MPI_Allreduce(MPI_IN_PLACE, sums, 2, MPI_INT64_T, MPI_SUM, ranks.comm());
+  const MpiRanks::Halo& halo = ranks.halo();
+  std::int64_t sums[] = {t.messages, t.bytes, halo.messages, halo.bytes};
+  MPI_Allreduce(MPI_IN_PLACE, sums, 4, MPI_INT64_T, MPI_SUM, ranks.comm());
+  double seconds = halo.seconds;
+  MPI_Allreduce(MPI_IN_PLACE, &seconds, 1, MPI_DOUBLE, MPI_MAX, ranks.comm());
   return {
-      {"messages", sums[0]}, {"bytes", sums[1]}, {"exchanges_per_rank", t.exchanges}, {"collectives_per_rank", t.collectives}};
+      {"messages", sums[0]},
+      {"bytes", sums[1]},
+      {"exchanges_per_rank", t.exchanges},
+      {"collectives_per_rank", t.collectives},
+      {"halo", {{"messages", sums[2]}, {"bytes", sums[3]}, {"exchanges_per_rank", halo.exchanges}, {"max_seconds", seconds}}}};
 }
 
 } // namespace
@@ -26,8 +29,8 @@ nlohmann::json traffic_report(const MpiRanks& ranks) {
 // In this order: the grid without levels, arrays on it, the state, the levels that its ice needs, and physics on all of them.
 Model::Model(Options& options, MPI_Comm comm, Timers& timers, const Log& log)
     : m_timers(timers), m_dt_max(options.dt_max * seconds_per_year), m_initial(options, comm, log),
-      m_grid(m_initial.horizontal_grid(size_of(comm))), m_ranks(std::make_unique<MpiRanks>(comm, m_grid.decomposition)),
-      m_state(m_ranks->patch()), m_forcing(m_ranks->patch()), m_levels(levels_at(read_state())),
+      m_grid(m_initial.horizontal_grid(comm)), m_ranks(make_ranks(comm, *m_grid.dmda, options.halo)), m_state(m_ranks->patch()),
+      m_forcing(m_ranks->patch()), m_levels(levels_at(read_state())),
       m_stress_balance(options, m_grid, m_levels, *m_ranks, timers, log), m_ocean(options, m_grid, *m_ranks),
       m_energy(options, m_grid, m_levels, *m_ranks), m_transport(m_grid, *m_ranks) {}
 

@@ -21,15 +21,17 @@ void add_start_and_grid(OptionTable& table, Options& o) {
   table.add(word("init", o.init, "dome|shelf|stream|marine", "initial state without a file"));
   table.add(number("seed", o.seed, "", "seed of -init marine: another number, another continent", 0));
 
-  table.section("Grid");
+  table.section("Grid; PETSc's options of a DMDA are heard, too: -da_processors_x, -da_grid_x, -da_refine, -dm_view, ...");
   table.add(number("grid_Mx", o.Mx, "", "grid points along x (0: from the input, or 381)", 0));
   table.add(number("grid_My", o.My, "", "grid points along y (0: from the input, or as along x)", 0));
   table.add(number("grid_Mz", o.Mz, "", "vertical levels (0: from a restart file, or 31)", 0));
   table.add(number("grid_dx", o.dx, "m", "grid spacing (0: from the input, or from the number of points)", 0));
   table.add(number("grid_Lz", o.Lz, "m", "height of the column (0: from the thickest ice)", 0));
   table.add(word("grid_z_spacing", o.z_spacing, "quadratic|equal", "spacing of the levels: finer near the bed, or equal"));
-  table.add(number("grid_px", o.px, "", "ranks along x (0: shortest borders between patches)", 0));
-  table.add(number("grid_py", o.py, "", "ranks along y (0: shortest borders between patches)", 0));
+  table.add(number("grid_px", o.px, "", "ranks along x (0: as PETSc's DMDA chooses)", 0));
+  table.add(number("grid_py", o.py, "", "ranks along y (0: as PETSc's DMDA chooses)", 0));
+  table.add(word("halo", o.halo, "packed|dmda",
+                 "ghost exchange: one message per neighbour for all arrays, or array by array through the DMDA's scatters"));
 
   table.section("Time");
   table.add(number("run_years", o.run_years, "year", "length of the run (0: everything is evaluated once and written)", 0));
@@ -150,7 +152,6 @@ void check(const Options& o) {
   need(o.given.count("i") + o.given.count("init") < 2, "options -i and -init: expected one of them, found both");
   need(o.till_phi_max >= o.till_phi_min, "options -till_phi_min and -till_phi_max: expected min <= max");
   need(o.till_topg_max > o.till_topg_min, "options -till_topg_min and -till_topg_max: expected min < max");
-  need((o.px == 0) == (o.py == 0), "options -grid_px and -grid_py: expected both or none");
   need(o.snapshot_file.empty() == (o.snapshot_every == 0.0), "options -snapshot_file and -snapshot_every: expected both or none");
   need(o.snapshot_every == 0.0 || o.snapshot_every >= 0.001,
        "option -snapshot_every: expected at least 0.001 year (files are named by thousandths of a year)");

@@ -2,8 +2,8 @@
 //
 // Options are PETSc's: on the command line, in PETSC_OPTIONS, or in a file (-options_file run.yaml, or PETSc's own format).
 // Numbers with a unit may be given in any unit that converts ("-grid_dx 16km", "-pico_gamma_T 1e-5"). Other options
-// that start with ssa_ belong to the PETSc solver of the stress balance (-ssa_ksp_type, -ssa_pc_type, ...). Anything else is an
-// error.
+// that start with ssa_ belong to the PETSc solver of the stress balance (-ssa_ksp_type, -ssa_pc_type, ...), those with da_ or dm_
+// to the DMDA of the grid (-da_grid_x, -dm_view). Anything else is an error.
 #pragma once
 
 #include "io/options.hpp"
@@ -28,6 +28,7 @@ struct Options {
   double Lz = 0.0; // m
   std::string z_spacing = "quadratic";
   int px = 0, py = 0;
+  std::string halo = "packed";
   // time
   double run_years = 0.0; // a
   int run_steps = 0;

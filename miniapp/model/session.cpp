@@ -7,6 +7,7 @@
 
 #include <petscsys.h>
 
+#include <algorithm>
 #include <fstream>
 #include <iostream>
 #include <string>
@@ -48,9 +49,13 @@ std::vector<Given> unused_options() {
   return all;
 }
 
-/// Options that PETSc asks for later: the solver's, and its own that it looks at when it ends.
+bool starts_with(const std::string& name, const std::vector<std::string>& prefixes) {
+  return std::any_of(prefixes.begin(), prefixes.end(), [&](const std::string& p) { return name.compare(0, p.size(), p) == 0; });
+}
+
+/// Options that PETSc asks for later: the solver's, the DMDA's, and its own that it looks at when it ends.
 bool belongs_to_petsc(const std::string& name) {
-  return name.compare(0, 4, "ssa_") == 0 || name == "options_left" || name == "options_view";
+  return starts_with(name, {"ssa_", "da_", "dm_"}) || name == "options_left" || name == "options_view";
 }
 
 } // namespace
@@ -105,7 +110,7 @@ bool Session::read(OptionTable& table) {
   NUNATAK_PETSC(PetscOptionsInsert(nullptr, &petsc_argc, &petsc_argv, nullptr)); // the command line overrides the files
   for (const Given& given : unused_options()) {
     if (!table.knows(given.name)) {
-      if (belongs_to_petsc(given.name)) continue; // see check_solver_options
+      if (belongs_to_petsc(given.name)) continue; // see check_petsc_options
       table.fail_unknown(given.name);
     }
     PetscBool is_set = PETSC_FALSE;
@@ -115,14 +120,14 @@ bool Session::read(OptionTable& table) {
   return true;
 }
 
-void check_solver_options() {
+void check_petsc_options(const std::vector<std::string>& prefixes, const std::string& user) {
   for (const Given& given : unused_options()) {
-    if (given.name.compare(0, 4, "ssa_") == 0) {
-      throw Error("unknown option -" + given.name +
-                  ": the solver of the stress balance does not use it (-help lists the model's options)");
-    }
+    if (starts_with(given.name, prefixes))
+      throw Error("unknown option -" + given.name + ": " + user + " does not use it (-help lists the model's options)");
   }
 }
+
+void check_solver_options() { check_petsc_options({"ssa_"}, "the solver of the stress balance"); }
 
 Session::~Session() {
   PetscFinalize();

@@ -7,6 +7,8 @@
 #include <mpi.h>
 
 #include <memory>
+#include <string>
+#include <vector>
 
 namespace nunatak {
 
@@ -36,8 +38,9 @@ private:
   std::unique_ptr<CommandLine> m_command_line;
 };
 
-/// Options of the solver show only after it was set up whether anybody uses them: call this after the first solve. Throws Error
-/// for an unknown option that begins with ssa_.
-void check_solver_options();
+/// Options of a PETSc object show only after it was set up whether anybody uses them. Throws Error for one that begins with one
+/// of `prefixes` and that nobody has used; `user`: who should have.
+void check_petsc_options(const std::vector<std::string>& prefixes, const std::string& user);
+void check_solver_options(); ///< those that begin with ssa_; call it after the first solve
 
 } // namespace nunatak

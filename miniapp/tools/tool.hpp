@@ -38,7 +38,7 @@ struct RankSet {
   Patch rectangle() const;
 };
 
-/// f for each set of -virtual_ranks in turn ("2x2,8x8"; "6": the cut into 6 patches with the shortest seams), or once for the
+/// f for each set of -virtual_ranks in turn ("2x2,8x8"; "6": the cut into 6 patches of a DMDA), or once for the
 /// processes. Throws Error if the grid cannot be cut so.
 void for_each_rank_set(const ToolOptions& options, const Mask& mask, const std::function<void(RankSet&)>& f);
 

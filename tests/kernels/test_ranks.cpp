@@ -27,6 +27,30 @@ TEST_CASE("every cell is owned once") {
   }
 }
 
+TEST_CASE("the cut for many ranks is that of a DMDA") {
+  // The rule in integers: px <= 1/2 + sqrt(Mx size / My) is (2 px - 1)^2 My <= 4 Mx size. Real DMDAs: test_dmda.cpp.
+  for (const std::int64_t Mx : {64, 100, 191, 381, 761, 6080}) {
+    for (const std::int64_t My : {64, 97, 381, 1000, 6081}) {
+      for (const int size : {5, 8, 12, 16, 30, 64, 97, 256, 360, 1000, 1024, 4096}) {
+        int px = 1;
+        for (int n = 1; n <= size; ++n) {
+          if (size % n == 0 && (2 * n - 1) * (2 * n - 1) * My <= 4 * Mx * size) px = n;
+        }
+        int py = size / px;
+        if (Mx > My && px < py) std::swap(px, py);
+        if (px > Mx || py > My) continue;
+        const Decomposition d = Decomposition::make(static_cast<int>(Mx), static_cast<int>(My), size);
+        CAPTURE(Mx, My, size);
+        REQUIRE((d.px == px && d.py == py));
+        const int wide = static_cast<int>(Mx % px); // the first patches are one cell wider
+        for (int r = 0; r < px; ++r) REQUIRE(d.x[r + 1] - d.x[r] == Mx / px + (r < wide ? 1 : 0));
+        REQUIRE((d.x[px] == Mx && d.y[py] == My));
+        REQUIRE(d.y[1] - d.y[0] == (My + py - 1) / py);
+      }
+    }
+  }
+}
+
 TEST_CASE("a grid too small for the ranks is refused with both numbers") {
   REQUIRE_THROWS_WITH(Decomposition::make(2, 2, 5),
                       Catch::Matchers::ContainsSubstring("2 x 2") && Catch::Matchers::ContainsSubstring("5"));

@@ -120,6 +120,8 @@ def test_truncated_file(nunatak, island, file_format):
 
 
 def test_grid_too_small_for_the_ranks(nunatak):
+    refused(nunatak("-init", "dome", *QUICK, "-grid_px", "3", ranks=4), "-grid_px", "product of 4 ranks", "3 x 1")
+    refused(nunatak("-init", "dome", *QUICK, "-da_gird_x", "30"), "unknown option -da_gird_x", "DMDA")
     refused(nunatak("-init", "dome", "-grid_Mx", "3", "-grid_My", "3", *QUICK, "-grid_px", "4", "-grid_py", "1", ranks=4), "grid too small", "3 x 3")
 
 

@@ -25,6 +25,29 @@ def succeeded(run):
     return run
 
 
+def test_both_ghost_exchanges_give_the_same_bits(nunatak, tmp_path):
+    """Ten SIA and PICO steps, -halo packed and dmda: every variable, bit for bit; more messages, the same bytes."""
+    for ranks in (1, 2, 3, 4, 6):
+        for halo in ("packed", "dmda"):
+            succeeded(nunatak(*MARINE, "-stress", "sia", "-run_steps", "10", "-halo", halo, "-o", f"{halo}.nc",
+                              "-report", f"{halo}.json", ranks=ranks))
+        packed, dmda = variables(tmp_path / "packed.nc"), variables(tmp_path / "dmda.nc")
+        assert packed["pico_basal_melt_rate"].max() > 0
+        for name in packed:
+            assert packed[name].tobytes() == dmda[name].tobytes(), f"{name} on {ranks} ranks"
+        counts = [json.loads((tmp_path / f"{halo}.json").read_text())["messages"]["halo"] for halo in ("packed", "dmda")]
+        assert counts[0]["bytes"] == counts[1]["bytes"]
+        assert counts[0]["exchanges_per_rank"] < counts[1]["exchanges_per_rank"]
+        assert ranks == 1 or 0 < counts[0]["messages"] < counts[1]["messages"]
+
+
+def test_options_of_a_dmda_are_heard(nunatak):
+    text = succeeded(nunatak("-init", "dome", "-grid_Mx", "21", "-grid_Mz", "5", "-da_refine", "1", "-grid_px", "4", "-dm_view",
+                             ranks=4)).text
+    assert "41 x 41 x 5 points" in text and "(4 x 1)" in text
+    assert "DM Object" in text and "M 41 N 41 m 4 n 1" in text
+
+
 @pytest.mark.parametrize("distance", ["auto", "sweep"])
 def test_ten_steps_are_the_same_bits_on_any_number_of_ranks(nunatak, tmp_path, distance):
     """Ten SIA and PICO steps: thickness, temperature, masks, labels, distances, boxes bitwise; melt to 1e-12."""

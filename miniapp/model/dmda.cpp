@@ -1,0 +1,123 @@
+#include "miniapp/model/dmda.hpp"
+
+#include "miniapp/base/error.hpp"
+#include "miniapp/model/petsc_error.hpp"
+
+#include <algorithm>
+#include <string>
+
+namespace nunatak {
+
+namespace {
+
+int size_of(MPI_Comm comm) {
+  int size = 1;
+  MPI_Comm_size(comm, &size);
+  return size;
+}
+
+// What PETSc would refuse, in our words. px, py: at most 0 if PETSc chooses.
+void require_product(int px, int py, int size) {
+  if (px <= 0 && py <= 0) return;
+  if (px <= 0) px = size / py;
+  if (py <= 0) py = size / px;
+  if (px * py == size) return;
+  throw Error("options -grid_px and -grid_py: expected a product of " + std::to_string(size) + " ranks, found " +
+              std::to_string(px) + " x " + std::to_string(py));
+}
+void require_cells(DM dm, int size) {
+  PetscInt Mx = 0, My = 0, px = 0, py = 0;
+  NUNATAK_PETSC(
+      DMDAGetInfo(dm, nullptr, &Mx, &My, nullptr, &px, &py, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr));
+  require_product(px, py, size);
+  if (px <= 0 && py <= 0) {
+    Decomposition::make(Mx, My, size); // throws where a patch would have no cell
+  } else {
+    Decomposition::make(Mx, My, px > 0 ? px : size / py, py > 0 ? py : size / px);
+  }
+}
+
+Decomposition decomposition_of(DM dm, int rank) {
+  Decomposition d;
+  DMBoundaryType x = DM_BOUNDARY_NONE, y = DM_BOUNDARY_NONE;
+  NUNATAK_PETSC(
+      DMDAGetInfo(dm, nullptr, &d.Mx, &d.My, nullptr, &d.px, &d.py, nullptr, nullptr, nullptr, &x, &y, nullptr, nullptr));
+  d.periodic_x = x == DM_BOUNDARY_PERIODIC, d.periodic_y = y == DM_BOUNDARY_PERIODIC;
+  const PetscInt *columns = nullptr, *rows = nullptr;
+  NUNATAK_PETSC(DMDAGetOwnershipRanges(dm, &columns, &rows, nullptr));
+  d.x = d.y = {0};
+  for (int r = 0; r < d.px; ++r) d.x.push_back(d.x.back() + columns[r]);
+  for (int r = 0; r < d.py; ++r) d.y.push_back(d.y.back() + rows[r]);
+  const PetscMPIInt* neighbours = nullptr;
+  NUNATAK_PETSC(DMDAGetNeighbors(dm, &neighbours));
+  for (int n = 0; n < 9; ++n) {
+    if (n != 4 && std::max(neighbours[n], -1) != d.neighbour(rank, n % 3 - 1, n / 3 - 1))
+      throw std::logic_error("DMDA: rank " + std::to_string(rank) + " has another neighbour in direction " + std::to_string(n));
+  }
+  return d;
+}
+
+BorrowedVec no_shape(const char* vec, int ym, int xm, int dof) {
+  throw Error(std::string(vec) + " Vec: expected an array of " + std::to_string(ym) + " x " + std::to_string(xm) + " x " +
+              std::to_string(dof) + " numbers");
+}
+
+} // namespace
+
+Dmda::Dmda(MPI_Comm comm, const DmdaShape& shape) {
+  const auto boundary = [](bool periodic) { return periodic ? DM_BOUNDARY_PERIODIC : DM_BOUNDARY_GHOSTED; };
+  const auto patches = [](int n) { return n > 0 ? n : PETSC_DECIDE; };
+  DM dm = nullptr;
+  require_product(shape.px, shape.py, size_of(comm));
+  NUNATAK_PETSC(DMDACreate2d(comm, boundary(shape.periodic_x), boundary(shape.periodic_y), DMDA_STENCIL_BOX, shape.Mx, shape.My,
+                             patches(shape.px), patches(shape.py), 1, 1, nullptr, nullptr, &dm));
+  m_dms.emplace(1, dm);
+  NUNATAK_PETSC(DMSetFromOptions(dm));
+  require_cells(dm, size_of(comm));
+  NUNATAK_PETSC(DMSetUp(dm)); // heeds -dm_view
+  int rank = 0;
+  MPI_Comm_rank(comm, &rank);
+  m_decomposition = decomposition_of(dm, rank);
+}
+
+DM Dmda::dm(int dof) {
+  Handle& handle = m_dms[dof];
+  if (!handle) {
+    DM dm = nullptr;
+    NUNATAK_PETSC(DMDACreateCompatibleDMDA(m_dms.at(1).get(), dof, &dm));
+    handle.reset(dm);
+  }
+  return handle.get();
+}
+
+BorrowedVec BorrowedVec::local(Dmda& grid, int dof, double* data) {
+  PetscInt xm = 0, ym = 0;
+  NUNATAK_PETSC(DMDAGetGhostCorners(grid.dm(), nullptr, nullptr, nullptr, &xm, &ym, nullptr));
+  Vec vec = nullptr;
+  NUNATAK_PETSC(VecCreateSeqWithArray(PETSC_COMM_SELF, dof, dof * xm * ym, data, &vec));
+  return BorrowedVec(vec);
+}
+
+BorrowedVec BorrowedVec::local(Dmda& grid, const Array3<double>& field) {
+  PetscInt xm = 0, ym = 0;
+  NUNATAK_PETSC(DMDAGetGhostCorners(grid.dm(), nullptr, nullptr, nullptr, &xm, &ym, nullptr));
+  const int dof = static_cast<int>(field.extent(2));
+  if (field.extent_int(0) != ym || field.extent_int(1) != xm) return no_shape("local", ym, xm, dof);
+  return local(grid, dof, field.data());
+}
+
+BorrowedVec BorrowedVec::local(Dmda& grid, const Array2<double>& field) {
+  return local(grid, Array3<double>(field.data(), field.extent(0), field.extent(1), 1));
+}
+
+BorrowedVec BorrowedVec::global(Dmda& grid, const Array2<double>& owned) {
+  PetscInt xm = 0, ym = 0;
+  NUNATAK_PETSC(DMDAGetCorners(grid.dm(), nullptr, nullptr, nullptr, &xm, &ym, nullptr));
+  if (owned.extent_int(0) != ym || owned.extent_int(1) != xm) return no_shape("global", ym, xm, 1);
+  Vec vec = nullptr;
+  NUNATAK_PETSC(VecCreateMPIWithArray(PetscObjectComm(reinterpret_cast<PetscObject>(grid.dm())), 1, xm * ym, PETSC_DECIDE,
+                                      owned.data(), &vec));
+  return BorrowedVec(vec);
+}
+
+} // namespace nunatak
