@@ -4,7 +4,7 @@
 // compute write. See writer.hpp for how to use a File.
 #pragma once
 
-#include "io/error.hpp"
+#include "io/agree.hpp"
 #include "io/pack.hpp"
 #include "io/schema.hpp"
 #include "io/statistics.hpp"

@@ -1,6 +1,7 @@
 // Values: checks, conversions and missing values of what the ways to read bring. See reader.hpp; metadata: read/metadata.cpp.
 #include "io/reader.hpp"
 
+#include "io/agree.hpp"
 #include "io/registry.hpp"
 
 #include <netcdf.h>

@@ -1,8 +1,9 @@
 // nunatak: a run, step by step.
+#include "io/agree.hpp"
 #include "io/trace/trace.hpp"
 #include "kernels/ice/time_step.hpp"
-#include "miniapp/base/error.hpp"
 #include "miniapp/base/paths.hpp"
+#include "miniapp/base/program.hpp"
 #include "miniapp/base/progress.hpp"
 #include "miniapp/model/clock.hpp"
 #include "miniapp/model/dump.hpp"
@@ -26,11 +27,8 @@ std::string command_line(int argc, char** argv) {
   return words;
 }
 
-void run(const Session& session, const std::string& command, io::Trace& trace) {
-  // 1. options, and the timers that account for all that follows
-  Options options = read_options();
-  require_writable(session.comm(), "-io_trace", options.io_trace);
-  trace.start(options.io_trace);
+void run(const Session& session, Options& options, const std::string& command) {
+  // 1. the timers that account for all that follows
   const Log log(session.rank(), options.verbose);
   Timers timers;
 
@@ -132,42 +130,24 @@ void run(const Session& session, const std::string& command, io::Trace& trace) {
 } // namespace
 
 int main(int argc, char** argv) {
-  int status = 0;
-  const auto fail = [&status](const std::exception& error) {
-    std::cerr << "nunatak: error: " << error.what() << std::endl;
-    status = 1;
-  };
-  try {
-    Session session(argc, argv);
-    const auto fail_together = [&](const std::exception& error) { // on all ranks: rank 0 speaks for them
-      if (session.rank() == 0) fail(error);
-      status = 1;
-    };
+  return run_program<Session>(argc, argv, "nunatak", [&](Session& session) {
+    Options options;
+    OptionTable table(
+        "nunatak: a mini-app of an ice sheet model (hybrid SSA/SIA step, PICO, parallel output)",
+        "mpiexec -n 4 nunatak -init marine -grid_dx 16km -run_years 10 -o result.nc\n\n"
+        "-options_file reads options from a file (YAML if its name ends in .yaml or .yml). Options that start with ssa_\n"
+        "go to PETSc: -ssa_ksp_type cg -ssa_pc_type gamg.");
+    add_model_options(table, options);
+    if (!read_options(session, table, options)) return;
+    io::on_rank_0(session.comm(), [&] { require_writable("-io_trace", options.io_trace); });
     io::Trace trace(session.comm());
+    trace.start(options.io_trace);
     try {
-      if (session.help_wanted()) {
-        if (session.rank() == 0) print_help(std::cout);
-      } else {
-        session.read_options_files();
-        run(session, command_line(argc, argv), trace);
-      }
-    } catch (const Error& error) {
-      fail_together(error);
-    } catch (const io::Error& error) {
-      fail_together(error);
-    } catch (const std::invalid_argument& error) { // a parameter that the kernels refuse
-      fail_together(error);
-    } catch (const std::exception& error) { // perhaps on this rank only: nobody may wait for it
-      std::cerr << "nunatak: error: rank " << session.rank() << ": " << error.what() << std::endl;
-      MPI_Abort(session.comm(), 1);
+      run(session, options, command_line(argc, argv));
+    } catch (const Error&) {
+      trace.finish(); // what led to the error
+      throw;
     }
-    try {
-      trace.finish(); // of a run that failed, too
-    } catch (const io::Error& error) {
-      fail_together(error);
-    }
-  } catch (const Error& error) {
-    fail(error);
-  }
-  return status;
+    trace.finish();
+  });
 }

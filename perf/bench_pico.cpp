@@ -7,6 +7,7 @@
 // that of the slowest rank, from a barrier on. The first repetition is the warm-up and is dropped. See perf/README.md for the
 // JSON.
 #include "kernels/pico/pico.hpp"
+#include "miniapp/base/program.hpp"
 #include "miniapp/model/report.hpp"
 #include "perf/pico_parts.hpp"
 
@@ -121,25 +122,24 @@ nlohmann::json run(const Arguments& arguments, const Session& session) {
       {"melt", [&] { melt.update(*shelves, problem.in, in_two, melt_report); }},
       {"codes and segments", [&] { parts.cut(problem); }},
       {"labels", [&] { parts.label(); }},
-      {"distances, buckets", [&] { parts.solve(DistanceSolver::buckets); }, reset},
-      {"distances, bfs", [&] { parts.solve(DistanceSolver::bfs); }, reset},
+      {"distances, buckets", [&] { parts.solve("buckets"); }, reset},
+      {"distances, bfs", [&] { parts.solve("bfs"); }, reset},
   };
   time_in_turns(timed, arguments.repeat, ranks);
   // these two by themselves: they take long, and leave nothing of the others in the caches
-  std::vector<Timed> sweep = {{"distances, sweep", [&] { parts.solve(DistanceSolver::sweep); }, reset}},
-                     bandwidth = {{"triad", triad}};
+  std::vector<Timed> sweep = {{"distances, sweep", [&] { parts.solve("sweep"); }, reset}}, bandwidth = {{"triad", triad}};
   time_in_turns(sweep, arguments.repeat, ranks);
   time_in_turns(bandwidth, arguments.repeat, ranks);
   timed.push_back(sweep[0]);
 
   require_none(different(p, whole[0], first[0]), "a repeated update differs from the first", session.comm());
   require_none(different(p, in_two[0], first[0]), "geometry and melt by themselves differ from the update", session.comm());
-  for (const DistanceSolver solver : {DistanceSolver::buckets, DistanceSolver::bfs, DistanceSolver::sweep}) {
+  for (const std::string solver : {"buckets", "bfs", "sweep"}) {
     parts.reset();
     parts.solve(solver);
     require_none(different(p, parts.distances[0][0], first[0].distance_gl) +
                      different(p, parts.distances[1][0], first[0].distance_cf),
-                 "distances of " + name_of(solver) + " differ from the update", session.comm());
+                 "distances of " + solver + " differ from the update", session.comm());
   }
   std::int64_t open = 0;
   for_each_cell("open ocean", p, [&](int j, int i) { open += first[0].ocean_mask(j, i) == 2; });
@@ -167,7 +167,7 @@ nlohmann::json run(const Arguments& arguments, const Session& session) {
                              {"exchanges", t.traffic.exchanges}};
   }
   json["parts"]["update"]["rounds"] = report.rounds;
-  for (const auto& [solver, rounds] : parts.rounds) json["parts"]["distances, " + name_of(solver)]["rounds"] = rounds;
+  for (const auto& [solver, rounds] : parts.rounds) json["parts"]["distances, " + solver]["rounds"] = rounds;
   const Timed& last = bandwidth[0];
   const double doubles = static_cast<double>(words) * session.size();
   json["triad"] = {{"doubles_per_array", doubles},
@@ -182,25 +182,13 @@ nlohmann::json run(const Arguments& arguments, const Session& session) {
 } // namespace
 
 int main(int argc, char** argv) {
-  Session session(argc, argv);
-  const auto fail_together = [&](const std::exception& error) { // on all ranks: rank 0 speaks for them
-    if (session.rank() == 0) std::cerr << "bench_pico: error: " << error.what() << std::endl;
-    return 1;
-  };
-  try {
-    nlohmann::json json;
-    if (!session.help_wanted()) json = run(read_arguments(argc, argv), session);
-    if (session.rank() == 0) std::cout << (session.help_wanted() ? usage : json.dump(2) + "\n");
-    return 0;
-  } catch (const Error& error) {
-    return fail_together(error);
-  } catch (const io::Error& error) {
-    return fail_together(error);
-  } catch (const std::invalid_argument& error) {
-    return fail_together(error);
-  } catch (const std::exception& error) { // perhaps on this rank only: nobody may wait for it
-    std::cerr << "bench_pico: error: rank " << session.rank() << ": " << error.what() << std::endl;
-    MPI_Abort(session.comm(), 1);
-  }
-  return 1;
+  return run_program<Session>(argc, argv, "bench_pico", [&](Session& session) {
+    Arguments arguments;
+    OptionTable table("bench_pico: times PICO and its parts; prints JSON", "mpiexec -n 2 bench_pico -dx 16km");
+    arguments.add_to(table);
+    if (!table.read(argc, argv)) return;
+    arguments.check();
+    const nlohmann::json json = run(arguments, session);
+    if (session.rank() == 0) std::cout << json.dump(2) << std::endl;
+  });
 }

@@ -6,6 +6,7 @@
 // the solve from rest, is told by itself; the others count. Passes of the STREAM triad stand between the steps, so that the share
 // of the bandwidth that a part reaches is of the same minute. See perf/README.md for the JSON and for how bytes are counted.
 #include "kernels/ice/time_step.hpp"
+#include "miniapp/base/program.hpp"
 #include "miniapp/model/clock.hpp"
 #include "miniapp/model/energy.hpp"
 #include "miniapp/model/initial.hpp"
@@ -17,7 +18,6 @@
 #include "perf/bandwidth.hpp"
 #include "perf/step_bytes.hpp"
 
-#include <cstring>
 #include <iostream>
 #include <map>
 
@@ -25,35 +25,6 @@ using namespace nunatak;
 using namespace nunatak::bench;
 
 namespace {
-
-constexpr const char* usage =
-    "bench_step: times the parts of a model step; prints JSON\n"
-    "  -repeat N  steps that count, 3 to 1000 (default 5); the first one comes before them\n"
-    "and the options of nunatak but for -run_..., -o and other files; -dt_max is 0.02 years if not given\n";
-
-struct Arguments {
-  int repeat = 5;
-  bool help = false;
-  std::vector<char*> others; ///< for nunatak; ends with a nullptr, as argv does
-};
-
-Arguments read_arguments(int argc, char** argv) {
-  Arguments a;
-  for (int n = 0; n < argc; ++n) {
-    if (std::strcmp(argv[n], "-help") == 0) a.help = true;
-    if (std::strcmp(argv[n], "-repeat") != 0) {
-      a.others.push_back(argv[n]);
-      continue;
-    }
-    const std::string value = n + 1 < argc ? argv[++n] : "";
-    const bool number = !value.empty() && value.size() <= 4 && value.find_first_not_of("0123456789") == std::string::npos;
-    if (!number || std::stoi(value) < 3 || std::stoi(value) > 1000)
-      throw Error("option -repeat: expected a number from 3 to 1000, found '" + value + "'");
-    a.repeat = std::stoi(value);
-  }
-  a.others.push_back(nullptr);
-  return a;
-}
 
 /// Seconds of each part in one step, on its slowest rank.
 using Seconds = std::map<std::string, double>;
@@ -90,12 +61,11 @@ Sizes sizes_of(const Patch& p, const Levels& levels, const State& state, MPI_Com
   return {static_cast<double>(p.Mx) * p.My, static_cast<double>(sums[0]), static_cast<double>(sums[1]), levels.size()};
 }
 
-nlohmann::json run(const Arguments& arguments, const Session& session) {
-  Options options = read_options();
+nlohmann::json run(Options options, int repeat, const Session& session) {
   if (options.run_years > 0.0 || options.run_steps > 0) throw Error("options -run_years, -run_steps: expected none, see -repeat");
   if (options.given.count("dt_max") == 0) options.dt_max = 0.02;
   if (options.given.count("pico_skip_unchanged") == 0) options.pico_skip_unchanged = false; // every update is a whole one
-  options.run_steps = arguments.repeat + 1;
+  options.run_steps = repeat + 1;
   const MPI_Comm comm = session.comm();
   const Log silent(session.rank(), false);
   Timers timers;
@@ -147,7 +117,7 @@ nlohmann::json run(const Arguments& arguments, const Session& session) {
     for (int n = 0; n < 3; ++n) triad.run();
   }
 
-  nlohmann::json json = {{"benchmark", "step"}, {"started", utc_now()}, {"repetitions", arguments.repeat}};
+  nlohmann::json json = {{"benchmark", "step"}, {"started", utc_now()}, {"repetitions", repeat}};
   json["input"] = options.input.empty() ? "-init " + options.init : options.input;
   json["grid"] = {{"Mx", grid.Mx()}, {"My", grid.My()}, {"Mz", grid.Mz()}, {"dx", grid.dx}, {"dy", grid.dy}};
   json["sizes"] = {{"cells", sizes.cells}, {"icy_cells", sizes.icy_cells}, {"points_in_ice", sizes.points_in_ice}};
@@ -190,34 +160,16 @@ nlohmann::json run(const Arguments& arguments, const Session& session) {
 } // namespace
 
 int main(int argc, char** argv) {
-  try {
-    Arguments arguments = read_arguments(argc, argv);
-    if (arguments.help) {
-      std::cout << usage;
-      return 0;
-    }
-    Session session(static_cast<int>(arguments.others.size()) - 1, arguments.others.data());
-    const auto fail = [&](const std::exception& error) { // on all ranks: rank 0 speaks for them
-      if (session.rank() == 0) std::cerr << "bench_step: error: " << error.what() << std::endl;
-      return 1;
-    };
-    try {
-      session.read_options_files();
-      const nlohmann::json json = run(arguments, session);
-      if (session.rank() == 0) std::cout << json.dump(2) << std::endl;
-      return 0;
-    } catch (const Error& error) {
-      return fail(error);
-    } catch (const io::Error& error) {
-      return fail(error);
-    } catch (const std::invalid_argument& error) {
-      return fail(error);
-    } catch (const std::exception& error) { // perhaps on this rank only: nobody may wait for it
-      std::cerr << "bench_step: error: rank " << session.rank() << ": " << error.what() << std::endl;
-      MPI_Abort(session.comm(), 1);
-    }
-  } catch (const Error& error) {
-    std::cerr << "bench_step: error: " << error.what() << std::endl;
-  }
-  return 1;
+  return run_program<Session>(argc, argv, "bench_step", [](Session& session) {
+    Options options;
+    int repeat = 5;
+    OptionTable table("bench_step: times the parts of a model step; prints JSON",
+                      "mpiexec -n 1 bench_step -i antarctica.nc -grid_dx 16km");
+    table.section("Benchmark; of the other options -dt_max is 0.02 years if it is not given, -run_... and files are not used");
+    table.add(number("repeat", repeat, "", "steps that count, after a first one that does not", 3, 1000));
+    add_model_options(table, options);
+    if (!read_options(session, table, options)) return;
+    const nlohmann::json json = run(options, repeat, session);
+    if (session.rank() == 0) std::cout << json.dump(2) << std::endl;
+  });
 }

@@ -5,9 +5,9 @@
 
 Masks: full, checkerboard and percolation on --size^2 cells; grounded, floating and ocean of the ice sheet --input (thk, topg), each
 point made --refine x --refine points of the same values. All get the same bytes and give an array of labels of the whole grid,
-1, 2, ... in raster order, 4-connected; the arrays must be equal, cell by cell. Times are processor time (what others do on the
-machine counts for less than in wall time), nanoseconds per cell, the fastest of --repeat turns. One core each. nunatak keeps its
-work space from one call to the next, as it does in the model; its first call, which gets it, is in the last column.
+1, 2, ... in raster order, 4-connected; the arrays must be equal, cell by cell. Times are wall time, nanoseconds per cell, the
+fastest of --repeat; the programs run in turns, on one core each: measure on a quiet machine. nunatak-labels keeps its work space from
+one labelling to the next, as the model does; its first one, which gets it, is in the last column.
 cc3d and scipy are not needed to build or test nunatak: pip install connected-components-3d scipy matplotlib.
 """
 import argparse
@@ -21,8 +21,7 @@ import time
 import numpy as np
 
 RHO_ICE, RHO_SEA = 910.0, 1028.0
-COLOURS = {"nunatak": "#0072B2", "cc3d": "#E69F00", "scipy": "#999999"}  # Okabe and Ito
-HATCHES = {"nunatak": "", "cc3d": "//", "scipy": ".."}
+STYLE = {"nunatak": ("#0072B2", "o"), "cc3d": ("#E69F00", "s"), "scipy": ("#000000", "^")}  # Okabe and Ito
 
 
 def fail(message):
@@ -70,44 +69,45 @@ def masks(arguments):
             yield f"{name} {abs(x[1] - x[0]) / 1000 / refine:g} km", np.ascontiguousarray(fine, np.uint8)
 
 
-def nunatak(arguments, mask, folder):
-    raw, labels = os.path.join(folder, "mask"), os.path.join(folder, "labels")
-    mask.tofile(raw)
-    command = [arguments.program, "-mask", f"file:{raw}", "-Mx", str(mask.shape[1]), "-My", str(mask.shape[0])]
-    command += ["-repeat", "1", "-check", "none", "-save", labels]
-    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=False)
+def nunatak(arguments, mask, folder, repeat, save=False):
+    """Seconds of the fastest of `repeat` labellings after a first one (repeat=1: of the first one), and the labels if `save`."""
+    picture, answer, report = (os.path.join(folder, name) for name in ("mask.pgm", "labels.nc", "report.json"))
+    with open(picture, "wb") as file:
+        file.write(b"P5 %d %d 1\n" % mask.shape[::-1] + mask.tobytes())
+    command = [arguments.program, "-i", picture, "-domain", "1", "-repeat", str(repeat), "-json", report]
+    done = subprocess.run(command + (["-o", answer] if save else []), capture_output=True, text=True, check=False)
     if done.returncode != 0:
-        fail(f"bench_labels failed with status {done.returncode}: {done.stderr.strip()}")
-    result = json.loads(done.stdout)
-    parts = {name: times["min"] for name, times in result["processor_ns_per_cell"].items()}
-    parts["first call"] = result["first_call_processor_ns_per_cell"]
-    return parts, np.fromfile(labels, np.int32).reshape(mask.shape)
+        fail(f"nunatak-labels failed with status {done.returncode}: {done.stderr.strip()}")
+    with open(report, encoding="utf-8") as file:
+        seconds = json.load(file)["runs"][0]["wall_min_s"]
+    if not save:
+        return seconds, None
+    import netCDF4
+
+    with netCDF4.Dataset(answer) as data:
+        return seconds, data["label"][:].filled()
 
 
 def measure(arguments):
     found, rows = peers(), []
     with tempfile.TemporaryDirectory() as folder:
         for name, mask in masks(arguments):
-            row = {"mask": name, "Mx": mask.shape[1], "My": mask.shape[0], "ns_per_cell": {}}
-            for turn in range(arguments.repeat + 1):
-                parts, ours = nunatak(arguments, mask, folder)
-                times = {"nunatak": parts["total"]}
+            first, ours = nunatak(arguments, mask, folder, 1, save=True)
+            for peer, label in found.items():  # also their warm-up
+                differ = np.count_nonzero(ours != label(mask))
+                if differ:
+                    fail(f"{name}: labels of nunatak and {peer} differ in {differ} cells")
+            times = {who: [] for who in ("nunatak", *found)}
+            for _ in range(arguments.repeat):
+                times["nunatak"].append(nunatak(arguments, mask, folder, 2)[0])
                 for peer, label in found.items():
-                    begin = time.process_time()
-                    theirs = label(mask)
-                    times[peer] = 1e9 * (time.process_time() - begin) / mask.size
-                    if turn == 0 and not np.array_equal(ours, theirs):
-                        fail(f"{name}: labels of nunatak and {peer} differ in {np.count_nonzero(ours != theirs)} cells")
-                if turn == 0:
-                    row["components"] = int(ours.max())
-                    continue  # the warm-up
-                for who, value in times.items():
-                    row["ns_per_cell"].setdefault(who, []).append(value)
-                row.setdefault("parts", []).append(parts)
-            row["best"] = {who: min(values) for who, values in row["ns_per_cell"].items()}
-            row["best_parts"] = {part: min(p[part] for p in row["parts"]) for part in parts if part != "total"}
-            rows.append(row)
-            print_row(row)
+                    begin = time.perf_counter()
+                    label(mask)
+                    times[peer].append(time.perf_counter() - begin)
+            ns = {who: [1e9 * t / mask.size for t in values] for who, values in times.items()}
+            rows.append({"mask": name, "Mx": mask.shape[1], "My": mask.shape[0], "components": int(ours.max()), "ns_per_cell": ns,
+                         "best": {who: min(values) for who, values in ns.items()}, "first call": 1e9 * first / mask.size})
+            print_row(rows[-1])
     return rows
 
 
@@ -115,39 +115,38 @@ def print_row(row):
     best = row["best"]
     ratios = "".join(f"{best[peer] / best['nunatak']:9.2f}" for peer in best if peer != "nunatak")
     times = "".join(f"{best[who]:9.2f}" for who in best)
-    first = row["best_parts"]["first call"]
+    first = row["first call"]
     print(f"{row['mask']:18s}{row['Mx']:6d}{row['components']:10d}{times}   {ratios}{first:12.2f}", flush=True)
 
 
-def plot(rows, path):
+def plot(rows, path, unit="ns per cell, wall time"):
     import matplotlib
 
     matplotlib.use("Agg")
     import matplotlib.pyplot as plt
 
-    names = list(rows[0]["best"])
-    figure, axes = plt.subplots(figsize=(8, 0.8 + 0.38 * len(rows)), layout="constrained")
-    height = 0.8 / len(names)
-    for n, who in enumerate(names):
-        at = [k + (n - (len(names) - 1) / 2) * height for k in range(len(rows))]
-        axes.barh(at, [row["best"][who] for row in rows], height, color=COLOURS[who], hatch=HATCHES[who], edgecolor="white", label=who)
+    figure, axes = plt.subplots(figsize=(8, 0.8 + 0.25 * len(rows)), layout="constrained")
+    for who in rows[0]["best"]:
+        colour, marker = STYLE[who]
+        axes.plot([row["best"][who] for row in rows], range(len(rows)), ls="", color=colour, marker=marker, label=who)
     axes.set_yticks(range(len(rows)), [row["mask"] for row in rows])
     axes.invert_yaxis()
     axes.set_xscale("log")
-    axes.set_xlabel("processor time (ns per cell), one core, fastest of the turns")
+    axes.set_xticks([0.5, 1, 2, 5, 10, 20], ["0.5", "1", "2", "5", "10", "20"])
+    axes.set_xlabel(f"{unit}; one core, fastest run")
     axes.legend(frameon=False)
-    axes.grid(axis="x", color="0.9")
+    axes.grid(color="0.9")
     axes.set_axisbelow(True)
     figure.savefig(path, dpi=160)
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--program", default="build/release/perf/bench_labels", help="default %(default)s")
+    parser.add_argument("--program", default="build/release/miniapp/nunatak-labels", help="default %(default)s")
     parser.add_argument("--input", metavar="FILE", help="ice sheet with thk and topg (NetCDF)")
     parser.add_argument("--refine", type=int, nargs="+", default=[4, 8, 16, 32], help="points made of a point (default 4 8 16 32)")
     parser.add_argument("--size", type=int, default=4096, help="of the other masks (default 4096)")
-    parser.add_argument("--repeat", type=int, default=5, help="turns that count (default 5)")
+    parser.add_argument("--repeat", type=int, default=5, help="runs of each that count (default 5)")
     parser.add_argument("--json", metavar="FILE")
     parser.add_argument("--plot", metavar="FILE")
     arguments = parser.parse_args()
@@ -159,7 +158,7 @@ def main():
     rows = measure(arguments)
     if arguments.json:
         with open(arguments.json, "w", encoding="utf-8") as file:
-            json.dump({"unit": "ns per cell, processor time", "turns": arguments.repeat, "masks": rows}, file, indent=2)
+            json.dump({"unit": "ns per cell, wall time", "runs": arguments.repeat, "masks": rows}, file, indent=2)
             file.write("\n")
     if arguments.plot:
         plot(rows, arguments.plot)

@@ -64,7 +64,7 @@ struct Parts {
   void reset() {
     for (std::size_t f = 0; f < 2; ++f) Kokkos::deep_copy(distances[f][0], start[f]);
   }
-  void solve(DistanceSolver solver) {
+  void solve(const std::string& solver) {
     Distances& solves = solvers.try_emplace(solver, ranks, solver).first->second;
     rounds[solver] = solves.solve({distances, seeds, {}, members, domain_cells}).rounds;
   }
@@ -80,8 +80,8 @@ struct Parts {
   std::int64_t open_ocean = 0;
   std::vector<char> members; // ranks that own cells of the domain
   std::int64_t domain_cells = 0;
-  std::map<DistanceSolver, Distances> solvers;
-  std::map<DistanceSolver, int> rounds;
+  std::map<std::string, Distances> solvers;
+  std::map<std::string, int> rounds;
 };
 
 } // namespace nunatak::bench

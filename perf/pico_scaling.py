@@ -85,7 +85,8 @@ def plot(arguments):
     with open(arguments.distances) as file:
         runs = json.load(file)["runs"]
     with open(arguments.updates) as file:
-        whole = json.load(file)["runs"]
+        updates_json = json.load(file)
+    whole, machine = updates_json["runs"], updates_json["LogGP"]
     figure, ((time, rounds), (update, balance)) = plt.subplots(2, 2, figsize=(11, 8.5), constrained_layout=True)
     for solver, (colour, marker) in STYLE.items():
         of_solver = [r for r in runs if r["solver"] == solver]
@@ -122,6 +123,8 @@ def plot(arguments):
         axes.set_xlabel("ranks (virtual)")
         axes.grid(alpha=0.3, which="both")
         axes.legend(frameon=False, fontsize=9)
+    figure.supxlabel(f"modelled machine (LogGP): latency L = {1e6 * machine['L']:g} us, overhead o = {1e6 * machine['o']:g} us, gap g = "
+                     f"{1e6 * machine['g']:g} us, G = {1e9 * machine['G']:g} ns per byte; {1e9 * machine['visit']:g} ns per visit of a cell", fontsize=10)
     figure.savefig(arguments.plot, dpi=120)
     print(f"wrote {arguments.plot}")
     return {}

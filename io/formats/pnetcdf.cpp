@@ -4,7 +4,7 @@
 // definitions again, and what lies behind its header moves if the header outgrows its room (Options::header, from the first
 // variable on) or if the records begin later. A new record variable makes every record longer: PnetCDF then reads and writes all
 // of them, even the only one, which stays where it is. The bytes moved are counted from where the values lie before and after.
-#include "io/error.hpp"
+#include "io/agree.hpp"
 #include "io/formats/define.hpp"
 #include "io/formats/mpi_io.hpp"
 #include "io/formats/pnetcdf_file.hpp"

@@ -1,7 +1,7 @@
 // The format `posix`: every rank writes its runs with pwrite into one plain file. See raw.hpp and format.hpp.
 //
 // No library, no message: blocks that are narrow along the fastest dimension become many small writes.
-#include "io/error.hpp"
+#include "io/agree.hpp"
 #include "io/formats/format.hpp"
 #include "io/formats/raw.hpp"
 

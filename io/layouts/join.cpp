@@ -1,6 +1,7 @@
 // See join.hpp.
 #include "io/layouts/join.hpp"
 
+#include "io/agree.hpp"
 #include "io/layouts/subfile_set.hpp"
 #include "io/writer.hpp"
 

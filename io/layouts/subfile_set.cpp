@@ -1,7 +1,7 @@
 // See subfile_set.hpp.
 #include "io/layouts/subfile_set.hpp"
 
-#include "io/error.hpp"
+#include "io/agree.hpp"
 #include "io/layouts/split_files.hpp"
 
 #include <algorithm>

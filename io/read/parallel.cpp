@@ -6,7 +6,7 @@
 // one that needs most. For PnetCDF a rank that needs nothing (more) has an empty box. HDF5 gets one value that nobody looks at:
 // of a variable that was never written, HDF5 1.10 gives fill values at once to ranks that ask for some, and keeps a rank that
 // asks for none waiting for them in a reduction.
-#include "io/error.hpp"
+#include "io/agree.hpp"
 #include "io/formats/mpi_io.hpp"
 #include "io/read/source.hpp"
 

@@ -8,7 +8,7 @@
 // Memory of rank 0: one slab (ReadOptions::slab_bytes) and one message, at most as large, beyond its own part. Each byte is read
 // once however boxes overlap; what lies between the boxes of a slab is read, too. If all ranks ask for the same, slabs are
 // broadcast. A read that fails on rank 0 still sends all messages, so that nobody waits for ever.
-#include "io/error.hpp"
+#include "io/agree.hpp"
 #include "io/layouts/exchange.hpp"
 #include "io/read/source.hpp"
 

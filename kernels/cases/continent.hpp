@@ -149,7 +149,7 @@ private:
 
   void cut_bays() {
     struct Kind {
-      double room, half_width, depth, plain; // m: coast it takes, half-width at the sea, length, reach of the plain behind it
+      double coast, half_width, depth, plain; // m: length of coast, half-width at the sea, length, reach of the plain behind it
     };
     const Kind giant{900e3, 290e3, 640e3, 400e3}, valley{420e3, 75e3, 560e3, 250e3}, wide{420e3, 115e3, 250e3, 0.0},
         small{290e3, 55e3, 110e3, 0.0}, narrow{210e3, 24e3, 240e3, 0.0};
@@ -157,13 +157,13 @@ private:
                                  &small, &narrow, &giant, &small, &wide,   &narrow, &small,  &wide,   &narrow, &small,
                                  &wide,  &valley, &small, &wide,  &narrow, &small,  &wide,   &narrow, &small};
     double total = 0.0, along = 0.0;
-    for (const Kind* kind : order) total += kind->room;
+    for (const Kind* kind : order) total += kind->coast;
     std::uint64_t n = 1000;
     int wide_bays = 0;
     for (const Kind* kind : order) {
       n += 100;
-      const double size = 0.85 + 0.3 * random(n), middle = (along + (0.5 + 0.2 * (random(n + 1) - 0.5)) * kind->room) / total;
-      along += kind->room;
+      const double size = 0.85 + 0.3 * random(n), middle = (along + (0.5 + 0.2 * (random(n + 1) - 0.5)) * kind->coast) / total;
+      along += kind->coast;
       const double angle = 2.0 * pi * (middle + random(300)), R = coast_radius(angle), lean = angle + 0.5 * (random(n + 2) - 0.5);
       const double xb = (R + 60e3) * std::cos(angle), yb = (R + 60e3) * std::sin(angle), length = size * kind->depth + 60e3;
       const double rb = size * kind->half_width, ra = rb * (0.5 + 0.3 * random(n + 3));

@@ -64,4 +64,11 @@ inline DistanceReport bfs_distances(Ranks& ranks, const DistanceFields& fields, 
   return report;
 }
 
+inline SolveDistances make_bfs(Ranks& ranks, const DistanceOptions&) {
+  return [&ranks](const DistanceProblem& problem) {
+    DistanceSeeds found;
+    return bfs_distances(ranks, problem.fields, seeds_of(ranks, problem, found), problem.maxima);
+  };
+}
+
 } // namespace nunatak

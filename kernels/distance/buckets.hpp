@@ -1,14 +1,14 @@
-// Distances by bucket queues on patches that talk to few neighbours (see distance.hpp).
+// Distances by bucket queues on patches that send to few neighbours (see distance.hpp).
 //
 //   +------+------+------+    1. Each patch runs a wave from its own seeds (distance/wave.hpp).
-//   |  ....|......|      |    2. Patches show each other the cells along their common seam (distance/seam.hpp). From then on
-//   |  . * | *  ..|      |       only those talk whose domains touch (*), and only about what has become better.
+//   |  ....|......|      |    2. Patches send each other the cells along their common seam (distance/seam.hpp). From then on
+//   |  . * | *  ..|      |       only those exchange messages whose domains touch (*), and only of values that improved.
 //   +------+------+------+    3. Rounds: read the messages, run a wave from what they offer, write the next messages.
 //   |      |      |  ....|
-//   +------+------+------+    A patch without cells of the domain (.) takes no part. All fields go in one message.
+//   +------+------+------+    A patch without cells of the domain (.) takes no member. All fields go in one message.
 //
-// The end: after round s a maximum is started among the members (is there anything to tell?) and looked at after round
-// s + lag. If it is 0, nothing was under way then, and nothing has happened since. Nobody waits for it: the lag is about as
+// The end: after round s a maximum is started among the members (has any a message to send?) and looked at after round
+// s + lag. If it is 0, nothing was under way then, and nothing has changed since. No rank waits for it: the lag is about as
 // long as a reduction takes. Values only decrease, and where no offer is better they are the distances: the same bits for any
 // order of events.
 //
@@ -16,13 +16,13 @@
 // `lag` rounds one reduction that does not block. Nothing if there is one such rank, or none.
 #pragma once
 
-#include "kernels/distance/cost.hpp"
+#include "kernels/distance/members.hpp"
 #include "kernels/distance/seam.hpp"
 
 namespace nunatak {
 
 /// To be called on the members only: the ranks that own cells of the domain. lag: rounds from the start of a maximum until it is
-/// looked at, at least 1. guard: give up after so many rounds, 0: never. Maxima of `problem` are left to the caller.
+/// looked at, at least 1. guard: number of rounds after which it gives up, 0: never. Maxima of `problem` are left to the caller.
 class BucketDistances {
 public:
   BucketDistances(Ranks& ranks, Group& members, int lag, int guard)
@@ -40,13 +40,13 @@ public:
         maximum_of = 0;
       }
       if (give_up) {
-        for (const Part& part : m_parts) {
-          for (const auto& field : fields) reset(m_ranks.patch(part.local), field[part.local]);
+        for (const LocalMember& member : m_local) {
+          for (const auto& field : fields) reset(m_ranks.patch(member.local), field[member.local]);
         }
         return false;
       }
       if (maximum_of > 0) continue;
-      m_members.start_max(m_news);
+      m_members.start_max(m_sends);
       maximum_of = m_rounds;
     }
   }
@@ -55,33 +55,33 @@ public:
 
 private:
   /// A local rank that is a member. Its seams are in the order of its packets.
-  struct Part {
+  struct LocalMember {
     int local;
     std::vector<PatchWave> waves; // per field
     std::vector<DistanceSeam> seams;
   };
 
-  bool member(int rank) const { return std::binary_search(m_members.members().begin(), m_members.members().end(), rank); }
+  bool is_member(int rank) const { return std::binary_search(m_members.members().begin(), m_members.members().end(), rank); }
 
   void start(const DistanceFields& fields, const DistanceSeeds& seeds) {
     const auto locals = static_cast<std::size_t>(m_ranks.local_size());
-    m_out.resize(locals), m_in.resize(locals), m_news.resize(locals);
+    m_out.resize(locals), m_in.resize(locals), m_sends.resize(locals);
     for (int r = 0; r < m_ranks.local_size(); ++r) {
-      if (!member(m_ranks.first() + r)) continue;
-      m_parts.push_back({r, {}, {}});
-      Part& part = m_parts.back();
+      if (!is_member(m_ranks.first() + r)) continue;
+      m_local.push_back({r, {}, {}});
+      LocalMember& member = m_local.back();
       std::int64_t visits = 0;
       for (std::size_t f = 0; f < fields.size(); ++f) {
-        part.waves.emplace_back(m_ranks.patch(r), fields[f][r].data());
-        visits += part.waves[f].from_seeds(seeds[f][r]);
+        member.waves.emplace_back(m_ranks.patch(r), fields[f][r].data());
+        visits += member.waves[f].from_seeds(seeds[f][r]);
       }
       for (const auto& [dx, dy] : {std::pair{-1, 0}, {1, 0}, {0, -1}, {0, 1}}) {
         const int other = m_ranks.decomposition().neighbour(m_ranks.first() + r, dx, dy);
-        if (other < 0 || !member(other)) continue;
-        part.seams.emplace_back(m_ranks.patch(r), dx, dy, other, fields.size());
+        if (other < 0 || !is_member(other)) continue;
+        member.seams.emplace_back(m_ranks.patch(r), dx, dy, other, fields.size());
         m_out[r].push_back({other, {}});
         m_in[r].push_back({other, {}});
-        visits += part.seams.back().show(part.waves, m_out[r].back().words);
+        visits += member.seams.back().write_all(member.waves, m_out[r].back().words);
       }
       m_ranks.work(r, visits);
     }
@@ -95,50 +95,65 @@ private:
 
   /// A round.
   void advance() {
-    for (const Part& part : m_parts) {
-      for (std::size_t s = 0; s < part.seams.size(); ++s) m_in[part.local][s].words.resize(part.seams[s].longest());
+    for (const LocalMember& member : m_local) {
+      for (std::size_t s = 0; s < member.seams.size(); ++s) m_in[member.local][s].words.resize(member.seams[s].longest());
     }
     m_ranks.exchange(m_out, m_in);
     m_rounds += 1;
-    for (Part& part : m_parts) {
-      const int r = part.local;
+    for (LocalMember& member : m_local) {
+      const int r = member.local;
       std::int64_t visits = 0;
-      for (std::size_t s = 0; s < part.seams.size(); ++s) visits += part.seams[s].hear(m_in[r][s].words, part.waves);
-      if (m_rounds == 1) close_seams(part);
+      for (std::size_t s = 0; s < member.seams.size(); ++s) visits += member.seams[s].read(m_in[r][s].words, member.waves);
+      if (m_rounds == 1) close_seams(member);
       bool reached = false;
-      for (PatchWave& wave : part.waves) {
+      for (PatchWave& wave : member.waves) {
         if (!wave.has_offers()) continue;
         visits += wave.from_offers();
         reached = true;
       }
-      m_news[r] = 0;
-      for (std::size_t s = 0; s < part.seams.size(); ++s) {
+      m_sends[r] = 0;
+      for (std::size_t s = 0; s < member.seams.size(); ++s) {
         std::vector<int>& words = m_out[r][s].words;
         words.clear();
-        if (reached) visits += part.seams[s].tell(part.waves, words);
-        if (!words.empty()) m_news[r] = 1;
+        if (reached) visits += member.seams[s].write_better(member.waves, words);
+        if (!words.empty()) m_sends[r] = 1;
       }
       m_ranks.work(r, visits);
     }
   }
 
   /// No more messages where the domain does not continue.
-  void close_seams(Part& part) {
-    for (std::size_t s = part.seams.size(); s-- > 0;) {
-      if (part.seams[s].open(part.waves)) continue;
+  void close_seams(LocalMember& member) {
+    for (std::size_t s = member.seams.size(); s-- > 0;) {
+      if (member.seams[s].open(member.waves)) continue;
       const auto n = static_cast<std::ptrdiff_t>(s);
-      part.seams.erase(part.seams.begin() + n);
-      m_out[part.local].erase(m_out[part.local].begin() + n);
-      m_in[part.local].erase(m_in[part.local].begin() + n);
+      member.seams.erase(member.seams.begin() + n);
+      m_out[member.local].erase(m_out[member.local].begin() + n);
+      m_in[member.local].erase(m_in[member.local].begin() + n);
     }
   }
 
   Ranks& m_ranks;
   Group& m_members;
   int m_lag, m_guard, m_rounds = 0;
-  std::vector<Part> m_parts;
+  std::vector<LocalMember> m_local;
   std::vector<std::vector<Packet>> m_out, m_in; // per local rank
-  std::vector<std::int64_t> m_news;             // per local rank: 1 if it has something to tell
+  std::vector<std::int64_t> m_sends;            // per local rank: 1 if it has a message to send
 };
+
+inline SolveDistances make_buckets(Ranks& ranks, const DistanceOptions& options) {
+  return [&ranks, options, members = std::make_shared<DistanceMembers>(ranks)](const DistanceProblem& problem) {
+    const DistanceCost cost = members->find(problem, options.machine);
+    DistanceReport report;
+    if (Group* group = members->group()) {
+      DistanceSeeds found;
+      BucketDistances buckets(ranks, *group, cost.lag(), 0);
+      buckets.solve(problem.fields, seeds_of(ranks, problem, found));
+      report.rounds = buckets.rounds();
+    }
+    share_report(ranks, problem.maxima, report);
+    return report;
+  };
+}
 
 } // namespace nunatak

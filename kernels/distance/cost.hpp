@@ -1,7 +1,7 @@
-// What distances cost, by a model of the machine (LogGP, loggp.hpp): the basis on which `auto` chooses (distance.hpp).
+// What distances cost, by a model of the machine (LogGP, loggp.hpp): `auto` chooses by it (distance/auto.hpp).
 //
 //   buckets   visits of a patch + rounds * round            round  = 4 messages sent and received = 8 o + L
-//   gather    patches coded, all cells of a field visited   tree   = ceil(log2 members) (L + 2 o), and the bytes
+//   gather    patches encoded, all cells of a field visited   tree   = ceil(log2 members) (L + 2 o), and the bytes
 //             on its root + 4 trees per field
 //
 // How many rounds there will be is not known before: as many as a path crosses seams. So `auto` starts with buckets, and goes
@@ -21,12 +21,12 @@ struct DistanceCost {
 
   double patch = 0.0; ///< cells of a patch
 
-  static constexpr double bytes_per_cell = 0.2; ///< of the domain, each way: a trit (trits.hpp)
+  static constexpr double bytes_per_cell = 0.2; ///< of the domain, each way: runs (gather.hpp)
 
   /// Seconds of a round: short messages to and from four neighbours.
   double round() const { return 8.0 * machine.o + machine.L; }
 
-  /// A reduction that does not block takes about so many rounds (at least 1).
+  /// Rounds that a reduction which does not block takes, at least 1.
   int lag() const { return std::max(1, static_cast<int>(std::ceil(machine.reduction(members, 16.0) / round()))); }
 
   /// Seconds of buckets: even shares of the visits, and the fewest rounds: a maximum is asked for after the first one.
@@ -34,7 +34,7 @@ struct DistanceCost {
     return members < 2 ? visits(fields) : visits(fields) / members + (1 + lag()) * round();
   }
 
-  /// Seconds of gather: per field, a patch is coded and decoded, lengths and contents go there and back; fields are searched at
+  /// Seconds of gather: per field, a patch is encoded and decoded; lengths and contents travel twice; fields are searched at
   /// the same time, each on its root.
   double gather(int fields) const {
     const double lengths = machine.gather(members, 4.0 * members);
@@ -43,7 +43,7 @@ struct DistanceCost {
            visits(fields) / std::max(std::min(members, fields), 1);
   }
 
-  /// So many rounds cost as much as gather.
+  /// The number of rounds that cost as much as gather.
   int guard(int fields) const { return static_cast<int>(std::min(std::ceil(gather(fields) / round()), 1e9)); }
 
 private:

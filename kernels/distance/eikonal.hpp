@@ -184,7 +184,7 @@ inline DistanceReport solve_eikonal(Ranks& ranks, double dx, double dy, const Di
       patches[r].emplace_back(ranks.patch(r), dx, dy, start[f][r].data(), metres[f][r].data());
     }
     relax(r);
-    changed[r] = 0; // nobody has seen anything yet; without seams nobody will
+    changed[r] = 0; // no neighbour has seen it yet; without seams there is none
   }
   DistanceReport report;
   const bool seams = ranks.decomposition().size() > 1;
@@ -200,9 +200,10 @@ inline DistanceReport solve_eikonal(Ranks& ranks, double dx, double dy, const Di
   return report;
 }
 
-/// The same problem as of the other solvers, in place, with the distance in cells: 1 + round(d / dx), 0 where no seed reaches,
-/// -1 outside. (A cell that is no seed may have 1, if dy < dx / 2.)
-inline DistanceReport eikonal_distances(Ranks& ranks, double dx, double dy, const DistanceProblem& problem) {
+/// The same problem as of the other solvers, in place, with the distance in units of `unit` (m; 0: dx): 1 + round(d / unit), at
+/// most 2^31 - 1; 0 where no seed reaches, -1 outside. (A cell that is no seed may have 1, if unit > 2 dx or 2 dy.)
+inline DistanceReport eikonal_distances(Ranks& ranks, double dx, double dy, const DistanceProblem& problem, double unit = 0.0) {
+  const double scale = unit > 0.0 ? unit : dx, largest = std::numeric_limits<int>::max() - 1;
   MetreFields metres;
   for (std::size_t f = 0; f < problem.fields.size(); ++f) {
     metres.emplace_back();
@@ -215,13 +216,20 @@ inline DistanceReport eikonal_distances(Ranks& ranks, double dx, double dy, cons
       const Array2<int>& d = problem.fields[f][r];
       for (int j = 1; j <= p.ym; ++j) {
         for (int i = 1; i <= p.xm; ++i) {
-          if (d(j, i) >= 0) d(j, i) = u(j, i) == not_reached ? 0 : 1 + static_cast<int>(std::lround(u(j, i) / dx));
+          if (d(j, i) >= 0)
+            d(j, i) = u(j, i) == not_reached ? 0 : 1 + static_cast<int>(std::lround(std::min(u(j, i) / scale, largest)));
         }
       }
     }
     return problem.maxima ? problem.maxima(r) : std::vector<std::int64_t>{};
   };
   return solve_eikonal(ranks, dx, dy, problem.fields, metres, convert);
+}
+
+inline SolveDistances make_fsm(Ranks& ranks, const DistanceOptions& options) {
+  return [&ranks, options](const DistanceProblem& problem) {
+    return eikonal_distances(ranks, options.dx, options.dy, problem, options.unit);
+  };
 }
 
 } // namespace nunatak

@@ -5,24 +5,23 @@
 //   runs              breadth-first search            steps         price is that the root searches alone.
 //
 // Only patches of the members travel and are held by the root. What travels, per field:
-//   domain      -1, 0, 1 of each cell of the patch (outside, domain, seed) as trits (trits.hpp): at most 1.6 bits per cell.
+//   domain      -1, 0, 1 of each cell of the patch (outside, domain, seed) as runs (runs.hpp).
 //   distances   of the cells of the domain only, in raster order. A cell whose left neighbour is in the domain differs from it
-//               by -1, 0 or 1, and by 0 where no seed reaches; so does a cell from its lower neighbour: one trit. Others (the
-//               cell n of the drawing) are told in bytes of 7 bits, as difference to the last that was told so.
+//               by -1, 0 or 1, and by 0 where no seed reaches; so does a cell from its lower neighbour: runs, too. Others (the
+//               cell n of the drawing) are encoded in bytes of 7 bits, as difference to the last such cell.
 //
 //                . n = =      = left neighbour known      ^ lower neighbour known      . outside
 //                n = . ^
 //
-// Measured on Antarctica, both fields, bits per cell of the members' patches (domain) and per cell of the domain (distances):
-//               8 km, 1 rank     8 km, 16 x 16     1 km, 16 x 16     1 km, 64 x 64        (upsampled from 32 km: smooth fronts)
-//   domain          0.07             0.26              0.06              0.17
-//   distances       1.65             1.67              0.82              0.81
+// Counted on Antarctica at 8 km, both fields, bits per cell of the members' patches (domain), of the domain (distances):
+//   domain      0.07 on 1 rank, 0.30 on 16 x 16
+//   distances   1.81 on 1 rank, 2.14 on 16 x 16
 //
 // The search goes level by level and writes each cell once, so its bits are those of every other solver.
 #pragma once
 
-#include "kernels/distance/trits.hpp"
-#include "kernels/distance/types.hpp"
+#include "kernels/distance/members.hpp"
+#include "kernels/distance/runs.hpp"
 
 #include <algorithm>
 #include <cstdint>
@@ -52,64 +51,64 @@ struct FlatField {
 
   /// -1, 0, 1 of each cell.
   std::vector<int> encode_domain() const {
-    TritWriter trits;
+    RunWriter runs;
     for (std::ptrdiff_t j = 1; j <= ym; ++j) {
       const int *c = d + j * stride + 1, *end = c + xm;
       while (c < end) {
         const int *start = c, value = *c;
         while (c < end && *c == value) ++c;
-        trits.put(value, c - start);
+        runs.put(value, c - start);
       }
     }
     std::vector<int> words;
-    trits.append_to(words);
+    runs.append_to(words);
     return words;
   }
 
   /// All cells are -1 and get their values, f(cell) for each seed.
   template <class F> void decode_domain(const std::vector<int>& words, const F& f) const {
-    TritReader trits(words.data());
-    TritRun run{-1, 0};
+    RunReader runs(words.data());
+    EncodedRun run{-1, 0};
     for (std::ptrdiff_t j = 1; j <= ym; ++j) {
       for (std::int64_t i = 1; i <= xm;) {
-        if (run.length == 0) run = trits.run();
+        if (run.length == 0) run = runs.run();
         const std::int64_t end = std::min<std::int64_t>(xm + 1, i + run.length);
         run.length -= end - i;
-        if (run.trit < 0) i = end;
+        if (run.value < 0) i = end;
         for (; i < end; ++i) {
-          d[j * stride + i] = run.trit;
-          if (run.trit == 1) f(j * stride + i);
+          d[j * stride + i] = run.value;
+          if (run.value == 1) f(j * stride + i);
         }
       }
     }
   }
 
   std::vector<int> encode_distances() const {
-    TritWriter steps;
-    ByteWriter told;
+    RunWriter steps;
+    ByteWriter others;
     std::int64_t last = 0;
     for_each_domain_cell([&](std::ptrdiff_t c, std::ptrdiff_t known) {
       if (known >= 0) return steps.put(d[c] - d[known]);
-      const std::int64_t change = d[c] - last; // 0, -1, 1, -2, 2, ... are told as 0, 1, 2, 3, 4, ...
-      told.put(static_cast<std::uint64_t>(change < 0 ? -2 * change - 1 : 2 * change));
+      const std::int64_t change = d[c] - last; // 0, -1, 1, -2, 2, ... become 0, 1, 2, 3, 4, ...
+      others.put(static_cast<std::uint64_t>(change < 0 ? -2 * change - 1 : 2 * change));
       last = d[c];
     });
     std::vector<int> words;
     steps.append_to(words);
-    told.append_to(words);
+    others.append_to(words);
     return words;
   }
 
   /// The domain is here, and becomes the distances.
   void decode_distances(const std::vector<int>& words) const {
-    TritReader steps(words.data());
-    ByteReader told(steps.end());
+    RunReader steps(words.data());
+    ByteReader others(steps.end());
     std::int64_t last = 0;
     for_each_domain_cell([&](std::ptrdiff_t c, std::ptrdiff_t known) {
       if (known >= 0) {
         d[c] = d[known] + steps.get();
       } else {
-        const std::int64_t change = static_cast<std::int64_t>(told.get());
+        const std::int64_t change = static_cast<std::int64_t>(others.get());
         last += change % 2 != 0 ? -(change + 1) / 2 : change / 2;
         d[c] = static_cast<int>(last);
       }
@@ -145,7 +144,7 @@ public:
       const int start = place(n, 0, 0);
       block(n).decode_domain(gathered[n], [&](std::ptrdiff_t c) { m_front.push_back(start + static_cast<int>(c)); });
     }
-    for (std::size_t n = 0; n < m_members.size(); ++n) open_doors(n);
+    for (std::size_t n = 0; n < m_members.size(); ++n) link_ghosts(n);
   }
 
   /// Breadth-first search from the seeds. Returns the number of cells reached.
@@ -156,7 +155,7 @@ public:
       m_next.clear();
       for (const int c : m_front) {
         for (int neighbour : {c - 1, c + 1, c - m_stride, c + m_stride}) {
-          if (at(neighbour) < -1) neighbour = -2 - at(neighbour); // through the door
+          if (at(neighbour) < -1) neighbour = -2 - at(neighbour); // the cell that this ghost stands for
           if (at(neighbour) != 0) continue;
           at(neighbour) = value;
           m_next.push_back(neighbour);
@@ -182,7 +181,7 @@ private:
     return {&at(place(n, 0, 0)), m_stride, p.xm, p.ym};
   }
 
-  void open_doors(std::size_t n) {
+  void link_ghosts(std::size_t n) {
     const Patch p = m_decomposition.patch(m_members[n]);
     for (const auto& [dx, dy] : {std::pair{-1, 0}, {1, 0}, {0, -1}, {0, 1}}) {
       const int other = m_decomposition.neighbour(m_members[n], dx, dy);
@@ -252,6 +251,16 @@ inline DistanceReport gather_distances(Ranks& ranks, Group& members, const Dista
     }
   }
   return {};
+}
+
+inline SolveDistances make_gather(Ranks& ranks, const DistanceOptions& options) {
+  return [&ranks, options, members = std::make_shared<DistanceMembers>(ranks)](const DistanceProblem& problem) {
+    members->find(problem, options.machine);
+    DistanceReport report;
+    if (Group* group = members->group()) report = gather_distances(ranks, *group, problem);
+    share_report(ranks, problem.maxima, report);
+    return report;
+  };
 }
 
 } // namespace nunatak

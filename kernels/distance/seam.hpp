@@ -1,17 +1,17 @@
-// The seam between two patches, as distance/buckets.hpp sees it from one side: what the cells on the other side have, what must
-// be told to them, and how that is written into a message.
+// The seam between two patches, as distance/buckets.hpp sees it from one side: the values known of the cells on the other side,
+// which values improve on these, and how they are written into a message.
 //
-//      mine | theirs (known)       Mine are offered 5 + 1 and 6 + 1 by them; my 2 offers 3 to their 8, so it is told; my 9 and
-//         9 | 5                    6 are of no use to them. Once told, their cell has 3 at most: nothing is told twice.
+//      mine | theirs (known)       Mine are offered 5 + 1 and 6 + 1 by them; my 2 offers 3 to their 8, so it is sent; my 9 and
+//         9 | 5                    6 are of no use to them. Once it is sent, their cell has 3 at most: nothing is sent twice.
 //         6 | 6                    '#' is outside of the domain: nothing passes there. A seam where nothing passes at all is
-//         2 | 8                    closed: there are no messages after the first one, in which both sides show their cells.
+//         2 | 8                    closed: there are no messages after the first one, in which both sides send their cells.
 //         # | 7
 //
 // A message holds, per field, one word 3 n + form and what follows. The shortest form is taken:
 //   form 0   n changes   position, value
 //   form 1   n runs      position, 3 length + slope + 1, first value: from cell to cell values change by slope = -1, 0, 1
 //   form 2   n cells     the whole strip
-// A message that has nothing to tell is empty.
+// A message without changes is empty.
 #pragma once
 
 #include "kernels/distance/wave.hpp"
@@ -20,7 +20,7 @@ namespace nunatak {
 
 class DistanceSeam {
 public:
-  /// The side (dx, dy) of `patch`, one of four, next to the patch of `rank`, for so many fields.
+  /// The side (dx, dy) of `patch`, one of four, next to the patch of `rank`.
   DistanceSeam(const Patch& patch, int dx, int dy, int rank, std::size_t fields) : m_rank(rank) {
     const int row = patch.xm + 2;
     m_step = dx != 0 ? row : 1;
@@ -34,12 +34,12 @@ public:
   std::size_t longest() const { return m_known.size() + m_known.size() / static_cast<std::size_t>(m_length); }
 
   /// The first message: all cells of the domain with what they have. Returns the number of cells looked at, as all that follow.
-  std::int64_t show(const std::vector<PatchWave>& waves, std::vector<int>& words) {
+  std::int64_t write_all(const std::vector<PatchWave>& waves, std::vector<int>& words) {
     return write(waves, words, [](int d, int&) { return d >= 0; });
   }
 
-  /// Later messages: the cells that have something better to offer than what the other side is known to have.
-  std::int64_t tell(const std::vector<PatchWave>& waves, std::vector<int>& words) {
+  /// Later messages: the cells whose offers improve on what is known of the other side.
+  std::int64_t write_better(const std::vector<PatchWave>& waves, std::vector<int>& words) {
     return write(waves, words, [](int d, int& known) {
       if (d <= 0 || known < 0 || !improves(d + 1, known)) return false;
       known = d + 1;
@@ -48,7 +48,7 @@ public:
   }
 
   /// Read a message. Its values become known and are offered to the cells on this side.
-  std::int64_t hear(const std::vector<int>& words, std::vector<PatchWave>& waves) {
+  std::int64_t read(const std::vector<int>& words, std::vector<PatchWave>& waves) {
     std::int64_t cells = 0;
     std::size_t at = 0;
     for (std::size_t f = 0; f < waves.size() && at < words.size(); ++f) {
@@ -75,7 +75,7 @@ public:
     return cells;
   }
 
-  /// After both sides have shown their cells: does the domain continue across the seam? What was shown need not be told again.
+  /// After both sides have sent their cells: does the domain continue across the seam? What was sent is not sent again.
   bool open(const std::vector<PatchWave>& waves) {
     bool is_open = false;
     for (std::size_t f = 0; f < waves.size(); ++f) {

@@ -1,4 +1,4 @@
-// Distances by sweeps over levels (see distance.hpp): the simple solver, the other one's judge.
+// Distances by sweeps over levels (see distance.hpp): the reference solver.
 //
 //   level 1      level 2      level 3        Level n: every cell that has no distance yet and a neighbour of distance n
 //   1 0 0        1 2 0        1 2 3          gets n + 1. As many sweeps, ghost exchanges and collectives as the largest
@@ -39,6 +39,10 @@ inline DistanceReport sweep_distances(Ranks& ranks, const DistanceFields& fields
     }
   }
   return report;
+}
+
+inline SolveDistances make_sweep(Ranks& ranks, const DistanceOptions&) {
+  return [&ranks](const DistanceProblem& problem) { return sweep_distances(ranks, problem.fields, problem.maxima); };
 }
 
 } // namespace nunatak

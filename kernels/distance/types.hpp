@@ -1,6 +1,7 @@
-// Distances along the grid: what a problem is made of, for all solvers (distance.hpp is the front door).
+// Distances along the grid: what a problem, its answer and a solver are (distance.hpp has the table of the solvers).
 #pragma once
 
+#include "kernels/grid/loggp.hpp"
 #include "kernels/grid/ranks.hpp"
 
 #include <functional>
@@ -10,43 +11,13 @@
 
 namespace nunatak {
 
-enum class DistanceSolver { sweep, bfs, buckets, gather, device, automatic, fsm };
-
-/// All solvers and their names.
-inline const std::vector<std::pair<DistanceSolver, std::string>>& distance_solvers() {
-  using S = DistanceSolver;
-  static const std::vector<std::pair<S, std::string>> all = {
-      {S::sweep, "sweep"},   {S::bfs, "bfs"},        {S::buckets, "buckets"}, {S::gather, "gather"},
-      {S::device, "device"}, {S::automatic, "auto"}, {S::fsm, "fsm"}};
-  return all;
-}
-
-/// All but one count steps along the grid, and agree in every bit; `fsm` measures straight lines.
-inline bool counts_steps(DistanceSolver solver) { return solver != DistanceSolver::fsm; }
-
-inline const std::string& name_of(DistanceSolver solver) {
-  for (const auto& [known, name] : distance_solvers()) {
-    if (known == solver) return name;
-  }
-  throw std::logic_error("distance solver without a name");
-}
-
-/// An invalid_argument for a name that is not there.
-inline DistanceSolver distance_solver(const std::string& name) {
-  std::string expected;
-  for (const auto& [solver, known] : distance_solvers()) {
-    if (known == name) return solver;
-    expected += (expected.empty() ? "" : ", ") + known;
-  }
-  throw std::invalid_argument("distance solver '" + name + "': expected one of " + expected);
-}
-
 /// Distance fields to be solved, each over all local ranks: field[f][local].
 /// Before: seeds 1, other cells of the domain 0, cells outside -1, in owned cells. After: the distances in owned cells (seed 1,
 /// its neighbour 2, ...), 0 where no seed reaches, -1 outside. Ghosts are work space.
 using DistanceFields = std::vector<std::vector<Array2<int>>>;
 
-/// Flat positions (j (xm + 2) + i) of the seeds: seeds[f][local]; what all solvers but `sweep` start from.
+/// Flat positions (j (xm + 2) + i) of the seeds: seeds[f][local]. The queues start from them (bfs, buckets, auto);
+/// the other solvers read the fields.
 using DistanceSeeds = std::vector<std::vector<std::vector<int>>>;
 
 /// Numbers of this local rank that are to be maximised over all ranks once the distances are final (sweep, bfs: in the same
@@ -56,7 +27,7 @@ using DistanceMaxima = std::function<std::vector<std::int64_t>(int local)>;
 /// What is asked for.
 struct DistanceProblem {
   DistanceFields fields;
-  DistanceSeeds seeds = {};   ///< may be empty: they are then looked for
+  DistanceSeeds seeds = {};   ///< may be empty: a solver that needs them finds them in the fields
   DistanceMaxima maxima = {}; ///< may be empty
   /// Of each rank: does it own cells of the domain of any field? Empty if the caller does not know. The same on all ranks, as
   /// `cells`.
@@ -65,9 +36,29 @@ struct DistanceProblem {
 };
 
 struct DistanceReport {
-  DistanceSolver solver = DistanceSolver::sweep; ///< who found the answer
-  int rounds = 0;                                ///< of messages between neighbours
-  std::vector<std::int64_t> maxima;              ///< of DistanceMaxima, over all ranks
+  int rounds = 0;                   ///< of messages between neighbours
+  std::vector<std::int64_t> maxima; ///< of DistanceMaxima, over all ranks
+  std::string solver;               ///< the name of the solver that found the answer: `auto` hands over to another one
+};
+
+struct DistanceOptions {
+  static constexpr int by_model = -1;
+  LogGP machine = {};   ///< lags and `auto` are chosen for it
+  int guard = by_model; ///< rounds after which `auto` gives up buckets; 0: never
+  double dx = 1.0;      ///< of a cell, m: for fsm
+  double dy = 1.0;
+  double unit = 0.0; ///< of the distances of fsm, m; 0: dx
+};
+
+/// Solves one problem after another on the same ranks.
+using SolveDistances = std::function<DistanceReport(const DistanceProblem& problem)>;
+
+/// A solver: a row of the table in distance.hpp.
+struct DistanceSolver {
+  std::string name;
+  bool counts_steps;                                                    ///< along the grid: such solvers agree in every bit
+  std::string doc;                                                      ///< what it does, for -help: begins with a noun
+  SolveDistances (*make)(Ranks& ranks, const DistanceOptions& options); ///< `ranks` must outlive what it returns
 };
 
 /// Cells of the domains of all fields together, on one local rank.
@@ -99,6 +90,11 @@ inline DistanceSeeds find_seeds(const Ranks& ranks, const DistanceFields& fields
     }
   }
   return seeds;
+}
+
+/// The seeds of the problem if it has them, else those in its fields, kept in `found`.
+inline const DistanceSeeds& seeds_of(const Ranks& ranks, const DistanceProblem& problem, DistanceSeeds& found) {
+  return problem.seeds.empty() ? found = find_seeds(ranks, problem.fields) : problem.seeds;
 }
 
 /// One collective: the maxima of [changed, what `more` gives]. True if anything changed on any rank.

@@ -1,8 +1,8 @@
 // Arrays of the model: Kokkos Views over one rank's patch of the grid, with one ring of ghosts.
 //
 // Shape and order: (j, i) = (y, x), columns (j, i, k) contiguous in z. An owned cell has view indices 1..ym, 1..xm; index 0
-// and ym + 1 (xm + 1) are ghosts. The label of a View is the name of the variable ("thk", "topg", ...): files, errors and
-// profilers use it. This is the only file that knows which Kokkos backend was chosen.
+// and ym + 1 (xm + 1) are ghosts. The label of a View is for profilers and for errors of Kokkos only: names in files are given
+// with the View, never taken from it. This is the only file that knows which Kokkos backend was chosen.
 //
 // Where arrays live: host code reads and writes some of them (the ghost exchange, labels, files), so their memory is one that
 // both sides can reach. On a CPU it is the memory; for a GPU it is memory that the driver moves to the side that touches it, page
@@ -51,14 +51,14 @@ template <class Real> struct Four {
 };
 #endif
 
-/// A 2-D array over `patch` and its ghosts, filled with zeros.
-template <class T> Array2<T> make_array(const std::string& name, const Patch& patch) {
-  return Array2<T>(name, patch.ym + 2, patch.xm + 2);
+/// A 2-D array over `patch` and its ghosts, filled with zeros. `label`: for profilers.
+template <class T> Array2<T> make_array(const std::string& label, const Patch& patch) {
+  return Array2<T>(label, patch.ym + 2, patch.xm + 2);
 }
 
 /// A 3-D array over `patch` and its ghosts with `Mz` levels, filled with zeros.
-template <class T> Array3<T> make_columns(const std::string& name, const Patch& patch, int Mz) {
-  return Array3<T>(name, patch.ym + 2, patch.xm + 2, Mz);
+template <class T> Array3<T> make_columns(const std::string& label, const Patch& patch, int Mz) {
+  return Array3<T>(label, patch.ym + 2, patch.xm + 2, Mz);
 }
 
 /// Loop over the owned cells of a patch, f(j, i) with view indices. `label` names the loop in profiles.

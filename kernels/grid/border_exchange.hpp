@@ -35,7 +35,7 @@ struct BorderCells {
   }
 };
 
-/// Some numbers (T) per border cell, of all local ranks: data(local)[n * fields + f].
+/// `fields` numbers (T) per border cell, of all local ranks: data(local)[n * fields + f].
 template <class T> class BorderExchange {
 public:
   /// A side of a patch with a neighbour beyond it.

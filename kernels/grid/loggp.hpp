@@ -1,4 +1,4 @@
-// Time on a machine that is not here: the LogGP model, with a clock per rank (virtual_ranks.hpp drives it).
+// Time on a modelled machine: the LogGP model, with a clock per rank (virtual_ranks.hpp drives it).
 //
 //   rank 0  |o|. . .                    L: latency of the network    o: time a processor spends on a message, on either side
 //              \  L + (n - 1) G         g: least time between two messages of a rank
@@ -8,11 +8,11 @@
 //   maximum, sum:      ceil(log2 P) (L + 2 o + (n - 1) G)           n bytes, recursive doubling
 //   gather, scatter:   ceil(log2 P) (L + 2 o) + (N - 1) G           N bytes of all ranks together, binomial tree
 //   gather on all:     the same (recursive doubling)
-// Nobody leaves a collective before the last one has come. The clock that ends last is the critical path: how much of it was
-// work, and how many messages and collectives lie on it, travels along with the time.
+// No rank leaves a collective before the last one has entered it. The clock that ends last is the critical path: how much of it
+// was work, and how many messages and collectives lie on it, travels along with the time.
 //
 // Alexandrov, Ionescu, Schauser & Scheiman (1995), LogGP: incorporating long messages into the LogP model, SPAA.
-// The numbers are a statement about a machine, not a measurement: say which you took.
+// The numbers are assumptions about a machine, not measurements: state them with each result.
 #pragma once
 
 #include <algorithm>
@@ -38,7 +38,7 @@ struct LogGP {
 
 class VirtualClock {
 public:
-  /// How a rank came to where it is.
+  /// The chain of events that determines the clock of a rank.
   struct Path {
     double time = 0.0, work = 0.0; ///< s
     std::int64_t messages = 0, collectives = 0;
@@ -88,7 +88,7 @@ public:
     m_under_way.clear();
   }
 
-  /// A collective of `members` that takes `seconds` once all have come; returns when it ends, for those who do not wait.
+  /// A collective of `members` that takes `seconds` once all have entered it; returns its end, for those who do not wait.
   template <class Members> Path collective(const Members& members, double seconds, bool wait = true) {
     Path end;
     for (const int rank : members) end = std::max(end, at(rank));
@@ -98,7 +98,7 @@ public:
     return end;
   }
 
-  /// Nobody of `members` is earlier than `end`.
+  /// The clocks of `members` go on to `end` at least.
   template <class Members> void reach(const Members& members, const Path& end) {
     for (const int rank : members) at(rank) = std::max(at(rank), end);
   }

@@ -1,10 +1,11 @@
-// The one door through which a parallel algorithm talks to other ranks.
+// How a parallel algorithm communicates: the only interface of kernels to other ranks.
 //
 // An algorithm is written over the *local ranks* of this process and a `Ranks`: with MPI there is one local rank per process
 // (miniapp/base/mpi_ranks.hpp); VirtualRanks (kernels/grid/virtual_ranks.hpp) holds P x Q of them in one process, so that the
 // same code can be tested at 4096 ranks on a laptop. Everything that is sent is counted.
 //
-// Every function is collective: all ranks call it, in the same order.
+// Functions that communicate are collective over all ranks, in the same order on each, unless their comment says otherwise:
+// Ranks::exchange is between the ranks of its packets, a Group is collective over its members.
 #pragma once
 
 #include "kernels/grid/array.hpp"
@@ -34,7 +35,7 @@ struct Traffic {
   std::int64_t collectives = 0;      ///< reductions, gathers, scatters
   std::int64_t collective_bytes = 0; ///< what this process gives to them, or gets from a scatter
   std::int64_t lagged = 0;           ///< reductions that did not block (Group::start_max)
-  std::int64_t work = 0;             ///< what algorithms have said of their work (Ranks::work)
+  std::int64_t work = 0;             ///< visits of cells that algorithms have reported (Ranks::work)
 };
 
 /// Numbers for another rank, or from it.
@@ -43,7 +44,7 @@ struct Packet {
   std::vector<int> words;
 };
 
-/// Some of the ranks, who talk among themselves: the others need not know. Its members all know who is a member.
+/// A subset of the ranks. All of its members know who is a member; other ranks need not know that there is such a group.
 /// All functions are collective over the members. Arguments have an entry per local rank; those of others are not read.
 class Group {
 public:
@@ -94,15 +95,15 @@ public:
                                                const std::vector<int>& lengths) = 0;
 
   /// Point-to-point messages: packets `out[local]` go to the ranks they name (each at most once), those of `in[local]` come from
-  /// the ranks they name. Both sides know that there is a message. Before, `in` holds room for the longest that may come
-  /// (size of `words`); after, what came. Not collective: a rank without packets may call it or not.
+  /// the ranks they name. Both sides know that there is a message. Before, `words` in `in` have the size of the longest
+  /// message that may come; after, they are what came. Not collective: a rank without packets may call it or not.
   virtual void exchange(const std::vector<std::vector<Packet>>& out, std::vector<std::vector<Packet>>& in) = 0;
 
   /// The ranks `members` (ascending, the same list on all of them) as a group. Collective over the members; others may call it
   /// or not and get a group that they must not use. Its traffic is counted here; this object must outlive it.
   virtual std::unique_ptr<Group> group(std::vector<int> members) = 0;
 
-  /// An algorithm says what it has done on a local rank, in visits of cells.
+  /// An algorithm reports its work on a local rank, in visits of cells. Not collective.
   virtual void work(int local, std::int64_t visits) {
     (void)local;
     m_traffic.work += visits;

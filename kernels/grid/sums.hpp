@@ -1,4 +1,4 @@
-// Sums that do not depend on the order of the terms, hence not on the number of ranks or threads.
+// Exact sums, which do not depend on the order of the terms, hence not on the number of ranks or threads.
 //
 // Each term is rounded once to a multiple of 2^-40 (about 1e-12) and then added as an integer, exactly. A sum is two 64-bit
 // integers, high and low words of 32 bits: any MPI sum of int64 adds them, in any order, with the same result.
@@ -7,11 +7,11 @@
 
 #include <Kokkos_Core.hpp>
 
-#include <cmath>
 #include <cstdint>
 
 namespace nunatak {
 
+/// Also a result of parallel_reduce, which adds by +=.
 struct FixedSum {
   std::int64_t hi = 0; ///< in units of 2^-8
   std::int64_t lo = 0; ///< in units of 2^-40, each term adds less than 2^32
@@ -38,9 +38,3 @@ struct FixedSum {
 };
 
 } // namespace nunatak
-
-namespace Kokkos {
-template <> struct reduction_identity<nunatak::FixedSum> {
-  KOKKOS_FORCEINLINE_FUNCTION static nunatak::FixedSum sum() { return {}; }
-};
-} // namespace Kokkos

@@ -119,7 +119,7 @@ private:
     VirtualGroup(VirtualRanks& ranks, std::vector<int> members) : Group(std::move(members)), m_ranks(ranks) {}
 
     void start_max(const std::vector<std::int64_t>& values) override {
-      if (m_maximum) throw std::logic_error("group of ranks: a maximum is under way already");
+      if (m_maximum) throw std::logic_error("group of ranks: expected no maximum to be under way, found one");
       m_maximum = values[static_cast<std::size_t>(members().at(0))];
       for (const int rank : members()) m_maximum = std::max(*m_maximum, values[static_cast<std::size_t>(rank)]);
       m_ranks.m_traffic.lagged += 1, m_ranks.m_traffic.collective_bytes += 8 * size();

@@ -1,5 +1,5 @@
 // Temperature of the ice, column by column, and the hardness that follows from it. Levels: kernels/ice/levels.hpp; velocities and
-// strain heating: kernels/ice/velocity3d.hpp; exact solution: kernels/cases/exact_robin.hpp.
+// strain heating: kernels/ice/velocity3d.hpp; exact solution: kernels/ice/robin.hpp.
 //
 //   T_t + u T_x + v T_y + w T_z = (k/(rho c)) T_zz + Sigma/(rho c),   w: velocity across the levels
 //
@@ -16,10 +16,10 @@
 // is counted (as metres of ice) and may be given to the mass balance by the caller.
 #pragma once
 
-#include "kernels/cases/exact_robin.hpp"
 #include "kernels/grid/sums.hpp"
 #include "kernels/ice/geometry.hpp"
 #include "kernels/ice/levels.hpp"
+#include "kernels/ice/robin.hpp"
 
 namespace nunatak {
 
@@ -75,16 +75,6 @@ struct MeltedInside {
   }
 };
 
-} // namespace nunatak
-
-namespace Kokkos {
-template <> struct reduction_identity<nunatak::MeltedInside> {
-  KOKKOS_FORCEINLINE_FUNCTION static nunatak::MeltedInside sum() { return {}; }
-};
-} // namespace Kokkos
-
-namespace nunatak {
-
 /// T_new: temperature (K) after a step dt (s), in owned cells; melted: metres of ice melted inside each column in this step.
 /// Needs ghosts of T and mask. Of the owned cells: H (m), surface temperature T_s (K), heat flux into the base G (W m-2:
 /// geothermal, plus friction if the caller adds it), u, v, w (m s-1), sigma (W m-3).
@@ -124,7 +114,7 @@ inline MeltedInside temperature_step(const Patch& patch, double dx, double dy, d
         local.ice.add(melt);
         for (int k = n; k < Mz; ++k) T_new(j, i, k) = top;
       },
-      Kokkos::Sum<MeltedInside>(total));
+      total);
   return total;
 }
 

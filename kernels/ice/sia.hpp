@@ -87,16 +87,6 @@ struct SiaResult {
   }
 };
 
-} // namespace nunatak
-
-namespace Kokkos {
-template <> struct reduction_identity<nunatak::SiaResult> {
-  KOKKOS_FORCEINLINE_FUNCTION static nunatak::SiaResult sum() { return {}; }
-};
-} // namespace Kokkos
-
-namespace nunatak {
-
 /// Fluxes by shearing, q_x and q_y (m2 s-1), on all faces of the owned cells.
 /// Needs ghosts of the surface h (m), thickness H (m), mask and rate factor A (Pa-3 s-1; in ice-free cells it is not used
 /// next to ice). At an edge of the domain the ghosts repeat the edge: the surface has no slope there, the flux is zero.
@@ -133,7 +123,7 @@ SiaResult sia_fluxes(const Patch& patch, double dx, double dy, const SiaParamete
           (axis == 0 ? q_x : q_y)(j, i) = q;
         }
       },
-      Kokkos::Sum<SiaResult>(result));
+      result);
   return result;
 }
 

@@ -48,16 +48,6 @@ struct MassBudget {
   double change() const { return surface.value() - basal.value() - calved.value() + edge.value() + clipped.value(); }
 };
 
-} // namespace nunatak
-
-namespace Kokkos {
-template <> struct reduction_identity<nunatak::MassBudget> {
-  KOKKOS_FORCEINLINE_FUNCTION static nunatak::MassBudget sum() { return {}; }
-};
-} // namespace Kokkos
-
-namespace nunatak {
-
 /// The sum over all ranks of things made of nothing but FixedSums: parts[local] -> the total. One collective.
 template <class T> T sum_over_ranks(Ranks& ranks, const std::vector<T>& parts) {
   static_assert(sizeof(T) % sizeof(FixedSum) == 0 && std::is_trivially_copyable_v<T>, "T is made of FixedSums");
@@ -74,7 +64,7 @@ inline FixedSum sum_thickness(const Patch& patch, const Array2<double>& H) {
   FixedSum sum;
   Kokkos::parallel_reduce(
       "sum of thickness", Kokkos::MDRangePolicy<Exec, Kokkos::Rank<2>>({1, 1}, {patch.ym + 1, patch.xm + 1}),
-      KOKKOS_LAMBDA(int j, int i, FixedSum& local) { local.add(H(j, i)); }, Kokkos::Sum<FixedSum>(sum));
+      KOKKOS_LAMBDA(int j, int i, FixedSum& local) { local.add(H(j, i)); }, sum);
   return sum;
 }
 
@@ -155,7 +145,7 @@ inline MassBudget update_thickness(const Patch& patch, double dx, double dy, dou
         if (left < 0.0) local.clipped.add(-left);
         H_new(j, i) = left > 0.0 ? left : 0.0;
       },
-      Kokkos::Sum<MassBudget>(budget));
+      budget);
   return budget;
 }
 

@@ -1,19 +1,24 @@
 // Connected components (4-connected) of several masks at once, the same on every decomposition.
 //
 // Input: one code (a byte) per cell, and per mask a rule that says which codes belong to it. Rows are cut into segments of
-// equal code (segments.hpp), segments of one mask are joined within each patch (labels/patch.hpp), and patches are joined across
-// their seams (labels/seams.hpp, labels/merge.hpp). A component is known by its identity, the smallest global index of its cells
-// (64 bits), and where a mask asks for it by a number: 1, 2, ... in raster order of the first cell, what a serial program finds.
+// equal code (segments.hpp), segments of one mask are joined within each patch to fragments (labels/patch.hpp), and these are
+// joined across the seams (labels/seams.hpp, labels/merge.hpp). A component is known by its identity, the smallest global index
+// of its cells (64 bits), and where a mask asks for it by a number: 1, 2, ... in raster order of the first cell, what a serial
+// program finds.
 //
 // Communicates, for a batch of masks: one message to each neighbour beyond a side (4 bytes per mask and border cell) and one
-// gather (two collectives) of the components that touch a seam and the largest of each rank (two words each), the edges between
+// gather (two collectives) of the fragments that touch a seam and the largest of each rank (two words each), the edges between
 // them (one word each), and of numbered masks the number of other components per row (one word each). Nothing else is sent,
 // except all components of masks that ask for `all`. On one rank nothing is sent at all.
 //
 // Why a union-find over runs and not "the label of the run above": a run may touch several runs above it, and all of them are
-// then one component. Forgetting one splits the component, e.g. this one:      1 0 0 0 0 0 1
-//                                                                              1 0 1 1 1 0 1
-//                                                                              1 1 1 0 1 1 1
+// then one component. A program that joins only the first of them splits this one, unless the seams, which are complete, join it:
+//
+//   1 0 0 0 0 0 1      patches of the 7 x 3 cells   1 x 1  2 x 1  1 x 2  3 x 1  2 x 2  1 x 3  7 x 3
+//   1 0 1 1 1 0 1      components that it finds       3      3      3      2      3      1      1
+//   1 1 1 0 1 1 1
+//
+// So equal answers on two decompositions prove nothing; tests compare with a flood fill (tests/kernels/test_labels.cpp).
 // Neighbour: labels/device/labels.hpp, the same answer by loops on the execution space.
 #pragma once
 
@@ -23,8 +28,19 @@ namespace nunatak {
 
 /// Components of one mask.
 struct MaskLabels : Components {
-  /// component[local][segment]: local number of the component that a segment belongs to, -1 if it is not in the mask
+  /// component[local][segment]: the fragment that a segment belongs to, -1 if it is not in the mask
   std::vector<std::vector<int>> component;
+
+  /// The component of a segment of the mask, its number, and its flags (0 if the segment is not in the mask).
+  const Component& at(std::size_t local, int segment) const {
+    return fragments[local][static_cast<std::size_t>(component[local][static_cast<std::size_t>(segment)])];
+  }
+  int number_of(std::size_t local, int segment) const {
+    return number[local][static_cast<std::size_t>(component[local][static_cast<std::size_t>(segment)])];
+  }
+  std::int64_t flags(std::size_t local, int segment) const {
+    return component[local][static_cast<std::size_t>(segment)] < 0 ? 0 : at(local, segment).flags;
+  }
 };
 
 class Labels {
@@ -42,11 +58,11 @@ public:
     std::vector<Components*> components;
     for (std::size_t m = 0; m < masks.size(); ++m) {
       MaskLabels& labels = m_labels[m];
-      labels.component.resize(locals), labels.parts.resize(locals);
+      labels.component.resize(locals), labels.fragments.resize(locals);
       components.push_back(&labels);
       for (std::size_t r = 0; r < locals; ++r) {
         const Patch p = m_ranks.patch(static_cast<int>(r));
-        m_patch.update(p, segments[r], masks[m], labels.component[r], labels.parts[r]);
+        m_patch.update(p, segments[r], masks[m], labels.component[r], labels.fragments[r]);
         m_ranks.work(static_cast<int>(r), segments[r].size());
         fill_border(p, segments[r], labels.component[r], masks.size(), border.data(static_cast<int>(r)) + m);
       }

@@ -1,8 +1,8 @@
-// First half of the labelling (labels/labels.hpp): the components of one mask within one patch.
+// First half of the labelling (labels/labels.hpp): the fragments of one mask within one patch.
 //
 //   row j + 1    . [  2  ] . [3] . .      Runs are numbered in raster order, and a set of runs is known by its smallest: run 2
-//   row j        [0] . [  1  ] . . .      touches 0 and 1 and joins them. The first cell met of a component is then the one
-//                                         with the smallest index, and components come out in raster order.
+//   row j        [0] . [  1  ] . . .      touches 0 and 1 and joins them. The first cell met of a fragment is then the one
+//                                         with the smallest index, and fragments come out in raster order.
 //
 // Method: run-based two-pass labelling, He, Chao & Suzuki (2008), IEEE Trans. Image Process. 17(5). On rough masks the time goes
 // to branches that nobody can predict; the loops over runs have none but those of the walk along two rows.
@@ -18,6 +18,7 @@
 
 namespace nunatak {
 
+/// A component, or the fragment of one inside a patch.
 struct Component {
   std::int64_t identity = 0; ///< smallest global index of its cells
   std::int64_t cells = 0;    ///< area in cells
@@ -47,10 +48,10 @@ inline std::int64_t flags_of(const LabelMask& mask, int code) {
 /// Labels patches one after another; keeps its work space between calls.
 class PatchLabels {
 public:
-  /// component[n]: component of segment n, or -1. parts[c]: component c within the patch, in raster order of the first cell.
+  /// component[n]: fragment of segment n, or -1. fragments[c]: in raster order of the first cell.
   /// Host memory; nothing is communicated.
   void update(const Patch& p, const Segments& s, const LabelMask& mask, std::vector<int>& component,
-              std::vector<Component>& parts) {
+              std::vector<Component>& fragments) {
     bool inside[256];
     std::int64_t flags[256];
     for (int c = 0; c < 256; ++c) {
@@ -60,27 +61,27 @@ public:
     component.resize(s.list.size());
     find_runs(p, s, inside, component.data());
     const auto sets = static_cast<std::size_t>(number_sets());
-    parts.resize(sets + 1); // room for one that is never met
-    int met = 0;            // components so far
+    fragments.resize(sets + 1); // room for one that is never met
+    int met = 0;                // components so far
     for (int j = 1; j <= p.ym; ++j) {
       const std::int64_t cell = p.cell(j, 0);
       const std::int64_t edge = p.global_j(j) == 0 || p.global_j(j) == p.My - 1 ? touches_edge : 0;
       for (int n = s.row[j]; n < s.row[j + 1]; ++n) {
         if (component[n] < 0) continue;
         const Segment here = s.list[n];
-        parts[met] = {cell + here.i0, 0, 0}; // stays if this cell begins a component
+        fragments[met] = {cell + here.i0, 0, 0}; // stays if this cell begins a component
         const int c = component[n] = m_number[component[n]];
         met += c == met;
-        Component& part = parts[c];
-        part.cells += here.i1 - here.i0;
-        part.flags |= flags[here.code] | edge;
+        Component& fragment = fragments[c];
+        fragment.cells += here.i1 - here.i0;
+        fragment.flags |= flags[here.code] | edge;
       }
       for (const bool east : {false, true}) {
         const int c = component[east ? s.row[j + 1] - 1 : s.row[j]];
-        if (c >= 0 && (east ? p.xs + p.xm == p.Mx : p.xs == 0)) parts[c].flags |= touches_edge;
+        if (c >= 0 && (east ? p.xs + p.xm == p.Mx : p.xs == 0)) fragments[c].flags |= touches_edge;
       }
     }
-    parts.resize(sets);
+    fragments.resize(sets);
   }
 
 private:

@@ -1,4 +1,4 @@
-// What goes into PICO and what comes out, for one local rank. Neighbours: pico.hpp (the front door), codes.hpp (legends).
+// What goes into PICO and what comes out, for one local rank. Neighbours: pico.hpp (the update), codes.hpp (legends).
 #pragma once
 
 #include "kernels/grid/array.hpp"
@@ -73,7 +73,6 @@ struct PicoReport {
   std::int64_t warnings = 0;                            ///< cells of box 1 with a negative discriminant
   double total_melt = 0.0;                              ///< kg s-1
   double domain_imbalance = 1.0, shelf_imbalance = 1.0; ///< cells per rank, largest over mean: domain of the distances, shelves
-  std::int64_t moved_cells = 0;                         ///< shelf cells that were computed by another rank than their owner
   std::int64_t collectives = 0, exchanges = 0;          ///< of this update; exchanges: rounds of messages
 };
 

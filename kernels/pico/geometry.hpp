@@ -6,7 +6,7 @@
 //
 // Everything after the codes is done per segment or per shelf cell. Reese et al. (2018), The Cryosphere 12, 1969, section 2.
 // Communicates: two batches of labels (one ghost exchange, one gather each), one ghost exchange of codes, one sum, the distances.
-// Neighbours: codes.hpp (legends), split.hpp, boxes.hpp, last_input.hpp, ../labels.hpp, ../distance.hpp; the result: shelves.hpp.
+// Neighbours: codes.hpp (legends), split.hpp, boxes.hpp, last_input.hpp, shelf_sum.hpp; the result: shelves.hpp.
 #pragma once
 
 #include "kernels/distance/distance.hpp"
@@ -17,6 +17,7 @@
 #include "kernels/pico/fields.hpp"
 #include "kernels/pico/last_input.hpp"
 #include "kernels/pico/options.hpp"
+#include "kernels/pico/shelf_sum.hpp"
 #include "kernels/pico/shelves.hpp"
 
 #include <algorithm>
@@ -39,9 +40,10 @@ public:
     m_result.domain.ranks = m_result.shelf.ranks = ranks.decomposition().size();
   }
 
-  /// Is there a result, the same answer on all ranks, and per local rank: is it of another input than `in`, or not in `out`?
-  /// It holds if it is nowhere. The fields of `out` must be as the last update left them. Nothing is communicated.
+  /// Is there a result? The same on all ranks.
   bool valid() const { return m_valid; }
+  /// Of each local rank: has `in` changed since the result was found, or are the fields of `out` others? The result is still
+  /// valid if no rank reports a change. The fields of `out` must be as the last update left them. Nothing is communicated.
   std::vector<char> changed(const std::vector<PicoInput>& in, const std::vector<PicoFields>& out) const {
     std::vector<char> answers;
     for (std::size_t r = 0; r < m_codes.size(); ++r) {
@@ -114,15 +116,12 @@ private:
 
     const Component open = labels[1].largest();
     for (std::size_t r = 0; r < m_codes.size(); ++r) {
-      const auto part = [&](std::size_t m, int n) -> const Component& {
-        return labels[m].parts[r][static_cast<std::size_t>(labels[m].component[r][n])];
-      };
       for_each_segment(r, [&](int j, int n, Segment& s) {
         Code c = s.code;
-        if (ice_rise(c) && static_cast<double>(part(0, n).cells) * m_cell_area > m_options.continental_ice_area)
+        if (ice_rise(c) && static_cast<double>(labels[0].at(r, n).cells) * m_cell_area > m_options.continental_ice_area)
           c |= is_continent;
-        if (c & is_ocean && part(1, n).identity == open.identity) c |= is_open;
-        if (c & (is_floating | is_ocean) && !(part(2, n).flags & touches_edge)) c |= is_lake;
+        if (c & is_ocean && labels[1].at(r, n).identity == open.identity) c |= is_open;
+        if (c & (is_floating | is_ocean) && !(labels[2].at(r, n).flags & touches_edge)) c |= is_lake;
         if (c == s.code) return;
         s.code = c;
         Code* codes = m_codes[r].data() + j * row(r);
@@ -131,62 +130,61 @@ private:
     }
   }
 
-  /// Shelves and the continental shelf: two labellings; what each shelf has in each basin; division over basins; seeds.
+  /// Shelves, the continental shelf and the start of the distances; one sum over all ranks; shelves divided over basins.
   void find_shelves(const std::vector<PicoInput>& in, std::vector<PicoFields>& out) {
+    const std::vector<MaskLabels>& labels = label_shelves();
+    m_result.table.reset(labels[0].numbered, m_result.table.basins);
+    const ShelfSum sum(m_result.table, m_ranks.decomposition().size());
+    std::vector<std::vector<std::int64_t>> sums(m_codes.size(), std::vector<std::int64_t>(sum.size()));
+    m_seeds.assign(2, std::vector<std::vector<int>>(m_codes.size()));
+    for (std::size_t r = 0; r < m_codes.size(); ++r) {
+      m_result.local[r].clear();
+      out[r].clear_written();
+      visit_segments(r, labels, in[r], out[r], sum, sums[r]);
+      sum.set_domain(m_ranks.first() + static_cast<int>(r), static_cast<std::int64_t>(out[r].written_domain.size()), sums[r]);
+    }
+    m_ranks.sum(sums);
+    sum.read(sums[0], m_result.table);
+    m_members = sum.members(sums[0]);
+    m_result.domain.total = sums[0][sum.domain()];
+    m_result.shelf.total = std::accumulate(m_result.table.cells.begin(), m_result.table.cells.end(), std::int64_t{0});
+    renumber(in, out, sum.adjacent_basins(sums[0]));
+  }
+
+  /// Two labellings in one batch: shelves with ice rises (the number of a component is that of the shelf), shallow sea floor with
+  /// the continent.
+  const std::vector<MaskLabels>& label_shelves() {
     const std::vector<LabelMask> masks = {
         {[](Code c) { return (c & is_floating) != 0 || ice_rise(c); }, [](Code c) { return shelf_ice(c) ? has_shelf : 0; }, false,
-         [](const Component& c) { return (c.flags & has_shelf) != 0; }}, // the number of a component is that of the shelf
+         [](const Component& c) { return (c.flags & has_shelf) != 0; }},
         {[](Code c) { return (c & is_shallow) != 0 || continent(c); }, [](Code c) { return continent(c) ? has_continent : 0; }},
     };
     std::vector<std::vector<std::int64_t>> nothing(m_codes.size());
-    const std::vector<MaskLabels>& labels = m_labels.update(m_segments, masks, nothing);
+    return m_labels.update(m_segments, masks, nothing);
+  }
 
-    const int shelves = labels[0].numbered;
-    const int basins = m_result.table.basins;
-    m_result.table.reset(shelves, basins);
-    const std::size_t table_size = m_result.table.cells.size();
-    const int ranks = m_ranks.decomposition().size();
-    const std::size_t adjacent_at = 2 * table_size,
-                      domain_at = adjacent_at + static_cast<std::size_t>((basins + 1) * (basins + 1)), members_at = domain_at + 1,
-                      words = (static_cast<std::size_t>(ranks) + 63) / 64;
-    std::vector<std::vector<std::int64_t>> sums(m_codes.size());
-    m_seeds.assign(2, std::vector<std::vector<int>>(m_codes.size()));
-    for (std::size_t r = 0; r < m_codes.size(); ++r) {
-      sums[r].assign(members_at + words, 0);
-      m_result.local[r].clear();
-      out[r].clear_written();
-      for_each_segment(r, [&](int j, int n, Segment& s) {
-        const int from = j * row(r) + s.i0, to = j * row(r) + s.i1;
-        const int sea = labels[1].component[r][n];
-        const bool attached = sea >= 0 && labels[1].parts[r][static_cast<std::size_t>(sea)].flags & has_continent;
-        write_masks(out[r], from, to, s.code, contshelf_mask(s.code, attached));
-        if (contshelf_mask(s.code, attached) == 2) m_result.local[r].sea.emplace_back(from, to);
-        if (s.code & is_ocean)
-          find_adjacent_basins(m_codes[r].data(), row(r), from, to, in[r].basins.data(), basins, &sums[r][adjacent_at]);
-        if (in_shelf_domain(s.code)) start_distances(r, from, to, out[r]);
-        if (lake_ice(s.code)) {
-          for (int c = from; c < to; ++c) m_result.local[r].lake.push_back(c);
-        }
-        if (!shelf_ice(s.code)) return;
-        const int shelf = labels[0].number[r][static_cast<std::size_t>(labels[0].component[r][n])];
-        add_shelf_cells(r, from, to, shelf, in[r].basins.data(), sums[r], table_size);
-      });
-      const std::size_t domain = out[r].written_domain.size(), rank = static_cast<std::size_t>(m_ranks.first()) + r;
-      sums[r][domain_at] = static_cast<std::int64_t>(domain);
-      if (domain > 0) sums[r][members_at + rank / 64] = static_cast<std::int64_t>(std::uint64_t{1} << rank % 64);
-    }
-    m_ranks.sum(sums); // of bits that differ: a union
-    m_result.domain.total = sums[0][domain_at];
-    m_members.resize(static_cast<std::size_t>(ranks));
-    for (std::size_t rank = 0; rank < m_members.size(); ++rank)
-      m_members[rank] = static_cast<std::uint64_t>(sums[0][members_at + rank / 64]) >> rank % 64 & 1;
-    const auto table_end = sums[0].begin() + static_cast<std::ptrdiff_t>(table_size);
-    m_result.table.cells.assign(sums[0].begin(), table_end);
-    m_result.table.front_cells.assign(table_end, table_end + static_cast<std::ptrdiff_t>(table_size));
+  /// What local rank r knows of its cells: masks, continental shelf, shelf cells, seeds, and its numbers of the sum.
+  void visit_segments(std::size_t r, const std::vector<MaskLabels>& labels, const PicoInput& in, PicoFields& out,
+                      const ShelfSum& sum, std::vector<std::int64_t>& sums) {
+    LocalShelves& local = m_result.local[r];
+    const int* basin = in.basins.data();
+    for_each_segment(r, [&](int j, int n, const Segment& s) {
+      const int from = j * row(r) + s.i0, to = j * row(r) + s.i1;
+      const int contshelf = contshelf_mask(s.code, (labels[1].flags(r, n) & has_continent) != 0);
+      write_masks(out, from, to, s.code, contshelf);
+      if (contshelf == 2) local.sea.emplace_back(from, to);
+      if (s.code & is_ocean)
+        find_adjacent_basins(m_codes[r].data(), row(r), from, to, basin, m_result.table.basins, &sums[sum.adjacent()]);
+      if (in_shelf_domain(s.code)) start_distances(r, from, to, out);
+      for (int c = from; lake_ice(s.code) && c < to; ++c) local.lake.push_back(c);
+      if (shelf_ice(s.code)) add_shelf_cells(r, from, to, labels[0].number_of(r, n), basin, sum, sums);
+    });
+  }
+
+  /// Divides shelves over basins; shelf cells get their new numbers.
+  void renumber(const std::vector<PicoInput>& in, std::vector<PicoFields>& out, const std::vector<std::int64_t>& adjacent) {
     const ShelfTable before = m_result.table;
-    m_result.shelf.total = std::accumulate(before.cells.begin(), before.cells.end(), std::int64_t{0});
-    const std::vector<int> shelf_of = split_shelves(m_result.table, {sums[0].begin() + static_cast<std::ptrdiff_t>(adjacent_at),
-                                                                     sums[0].begin() + static_cast<std::ptrdiff_t>(domain_at)});
+    const std::vector<int> shelf_of = split_shelves(m_result.table, adjacent);
     for (std::size_t r = 0; r < m_codes.size(); ++r) {
       LocalShelves& local = m_result.local[r];
       const int* basin = in[r].basins.data();
@@ -200,31 +198,15 @@ private:
 
   /// Distances, number of boxes of each shelf, box of each cell.
   void find_boxes(std::vector<PicoFields>& out) {
-    DistanceFields fields(2);
-    for (const PicoFields& f : out) fields[0].push_back(f.distance_gl), fields[1].push_back(f.distance_cf);
-    const int shelves = m_result.table.shelves;
-    const auto farthest = [&](int r) {
-      const LocalShelves& local = m_result.local[static_cast<std::size_t>(r)];
-      std::vector<std::int64_t> d(static_cast<std::size_t>(shelves) + 1, 0);
-      const int* d_gl = out[static_cast<std::size_t>(r)].distance_gl.data();
-      for (std::size_t n = 0; n < local.cell.size(); ++n) {
-        std::int64_t& of_shelf = d[static_cast<std::size_t>(local.shelf[n])];
-        of_shelf = std::max<std::int64_t>(of_shelf, d_gl[local.cell[n]]);
-      }
-      d.push_back(static_cast<std::int64_t>(out[static_cast<std::size_t>(r)].written_domain.size()));
-      d.push_back(static_cast<std::int64_t>(local.cell.size()));
-      return d;
-    };
-    const DistanceReport report = m_distances.solve({fields, m_seeds, farthest, m_members, m_result.domain.total});
+    const DistanceReport report = solve_distances(out);
+    const auto shelves = static_cast<std::size_t>(m_result.table.shelves);
     m_result.rounds = report.rounds;
-    m_result.domain.largest = report.maxima[static_cast<std::size_t>(shelves) + 1];
-    m_result.shelf.largest = report.maxima[static_cast<std::size_t>(shelves) + 2];
+    m_result.domain.largest = report.maxima[shelves + 1];
+    m_result.shelf.largest = report.maxima[shelves + 2];
     m_result.d_max = static_cast<int>(*std::max_element(report.maxima.begin(), report.maxima.end() - 2));
     m_result.boxes.assign(1, 0);
-    for (int s = 1; s <= shelves; ++s) {
-      const int d = static_cast<int>(report.maxima[static_cast<std::size_t>(s)]);
-      m_result.boxes.push_back(number_of_boxes(d, m_result.d_max, m_options.boxes));
-    }
+    for (std::size_t s = 1; s <= shelves; ++s)
+      m_result.boxes.push_back(number_of_boxes(static_cast<int>(report.maxima[s]), m_result.d_max, m_options.boxes));
     for (std::size_t r = 0; r < out.size(); ++r) {
       LocalShelves& local = m_result.local[r];
       const int *d_gl = out[r].distance_gl.data(), *d_cf = out[r].distance_cf.data();
@@ -235,6 +217,25 @@ private:
         box_mask[c] = local.box[n] = box_of(d_gl[c], d_cf[c], m_result.boxes[static_cast<std::size_t>(local.shelf[n])]);
       }
     }
+  }
+
+  /// Both distances. Maxima: largest distance to the grounding line on each shelf (0 first); cells of the domain, of shelves.
+  DistanceReport solve_distances(std::vector<PicoFields>& out) {
+    DistanceProblem problem{DistanceFields(2), m_seeds, {}, m_members, m_result.domain.total};
+    for (const PicoFields& f : out) problem.fields[0].push_back(f.distance_gl), problem.fields[1].push_back(f.distance_cf);
+    problem.maxima = [&](int r) {
+      const LocalShelves& local = m_result.local[static_cast<std::size_t>(r)];
+      const PicoFields& f = out[static_cast<std::size_t>(r)];
+      std::vector<std::int64_t> d(static_cast<std::size_t>(m_result.table.shelves) + 1, 0);
+      for (std::size_t n = 0; n < local.cell.size(); ++n) {
+        std::int64_t& of_shelf = d[static_cast<std::size_t>(local.shelf[n])];
+        of_shelf = std::max<std::int64_t>(of_shelf, f.distance_gl.data()[local.cell[n]]);
+      }
+      d.push_back(static_cast<std::int64_t>(f.written_domain.size()));
+      d.push_back(static_cast<std::int64_t>(local.cell.size()));
+      return d;
+    };
+    return m_distances.solve(problem);
   }
 
   template <class F> void for_each_segment(std::size_t r, const F& f) {
@@ -269,8 +270,8 @@ private:
       f.written_ice.insert(f.written_ice.end(), f.written_domain.end() - (to - from), f.written_domain.end());
   }
 
-  void add_shelf_cells(std::size_t r, int from, int to, int shelf, const int* basin, std::vector<std::int64_t>& sums,
-                       std::size_t table_size) {
+  void add_shelf_cells(std::size_t r, int from, int to, int shelf, const int* basin, const ShelfSum& sum,
+                       std::vector<std::int64_t>& sums) {
     const Code* code = m_codes[r].data();
     const int up = row(r);
     LocalShelves& local = m_result.local[r];
@@ -279,7 +280,7 @@ private:
       local.shelf.push_back(shelf);
       const std::size_t entry = m_result.table.at(shelf, basin[c]);
       sums[entry] += 1;
-      if ((code[c - 1] | code[c + 1] | code[c - up] | code[c + up]) & is_ocean) sums[table_size + entry] += 1;
+      if ((code[c - 1] | code[c + 1] | code[c - up] | code[c + up]) & is_ocean) sums[sum.front_cells() + entry] += 1;
     }
   }
 

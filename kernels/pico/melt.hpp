@@ -14,38 +14,49 @@
 
 #include "kernels/grid/sums.hpp"
 #include "kernels/pico/geometry.hpp"
-#include "kernels/pico/guests.hpp"
+#include "kernels/pico/shelf_water.hpp"
 
 namespace nunatak::pico {
 
 class ShelfMelt {
 public:
   ShelfMelt(Ranks& ranks, double dx, double dy, PicoOptions options)
-      : m_ranks(ranks), m_cell_area(dx * dy), m_options(options), m_own(static_cast<std::size_t>(ranks.local_size())),
-        m_guests(ranks) {
+      : m_ranks(ranks), m_cell_area(dx * dy), m_options(options), m_cells(static_cast<std::size_t>(ranks.local_size())) {
     options.check();
   }
 
-  /// Writes the fields of ice that floats: temperature ... base_temperature. Needs no ghosts. Communicates: two sums, and
-  /// cells and results if they are redistributed (guests.hpp).
+  /// Writes the fields of ice that floats: temperature ... base_temperature. Needs no ghosts. Communicates: two sums.
   /// runtime_error, the same on all ranks, if H, theta or salt are not numbers of a sensible size where they are used.
   void update(const Shelves& shelves, const std::vector<PicoInput>& in, std::vector<PicoFields>& out, PicoReport& report) {
-    start(shelves, in, true);
+    start(shelves, in);
     finish(shelves, in, out, report);
   }
 
-  /// The same in two halves. The first ends with the first sum, which also tells whether the shelves still hold:
-  /// `changed[local]` is non-zero where they do not. False if so anywhere; nothing has then been done.
-  /// `new_shelves`: other ones than in the last update; the same on all ranks.
-  bool start(const Shelves& shelves, const std::vector<PicoInput>& in, bool new_shelves, const std::vector<char>& changed = {}) {
-    return first_sum(shelves, in, new_shelves && m_guests.wanted(m_options.redistribute, shelves.shelf), new_shelves, changed);
+  /// The same in two halves. The first ends with sum (i), which also says whether the shelves are still valid:
+  /// `changed[local]` is non-zero where they are not. False if so on any rank; nothing has then been done.
+  bool start(const Shelves& shelves, const std::vector<PicoInput>& in, const std::vector<char>& changed = {}) {
+    const FirstSum at{shelves.table.basins, slot(shelves.table.shelves + 1, 0)};
+    std::vector<std::vector<std::int64_t>> sums(in.size(), std::vector<std::int64_t>(at.size()));
+    for (std::size_t r = 0; r < in.size(); ++r) {
+      if (!changed.empty() && changed[r] != 0)
+        sums[r][FirstSum::changed_ranks] = 1;
+      else
+        add_local(r, shelves.local[r], in[r], at, sums[r]);
+    }
+    m_ranks.sum(sums);
+    if (sums[0][FirstSum::changed_ranks] != 0) return false;
+    if (const std::int64_t bad = sums[0][FirstSum::bad_values]; bad != 0) {
+      throw std::runtime_error("PICO: thk, theta_ocean, salinity_ocean: expected numbers below 1e5, found " +
+                               std::to_string(bad) + " values that are not, on shelves or on the continental shelf");
+    }
+    average_basins(shelves.table.basins, &sums[0][at.basins()]);
+    fill_shelves(shelves.table, &sums[0][at.boxes()]);
+    return true;
   }
   void finish(const Shelves& shelves, const std::vector<PicoInput>& in, std::vector<PicoFields>& out, PicoReport& report) {
-    m_guests.send(m_own, m_options.boxes + 1);
     second_sum(report);
     follow_boxes(report);
     write(shelves, in, out);
-    report.moved_cells = m_guests.moved_cells();
   }
 
   /// Of each shelf (1..n; 0 is not used), after update().
@@ -54,59 +65,56 @@ public:
 private:
   static constexpr double largest_term = 1e5; // of m, K, g kg-1; inside the range of FixedSum
 
+  /// Where the numbers of sum (i) are: bad values; changed ranks; per basin: cells, T, T, S, S; per (shelf, box): cells, p, p.
+  struct FirstSum {
+    static constexpr std::size_t bad_values = 0, changed_ranks = 1;
+    int largest_basin;
+    std::size_t slots; ///< (shelf, box)
+    static constexpr std::size_t basins() { return 2; }
+    std::size_t boxes() const { return basins() + 5 * static_cast<std::size_t>(largest_basin + 1); }
+    std::size_t size() const { return boxes() + 3 * slots; }
+  };
+
   static void put(const FixedSum& sum, std::int64_t* at) { at[0] += sum.hi, at[1] += sum.lo; }
   static double get(const std::int64_t* at) { return FixedSum{at[0], at[1]}.value(); }
   std::size_t slot(int shelf, int box) const {
     return static_cast<std::size_t>(shelf) * static_cast<std::size_t>(m_options.boxes + 1) + static_cast<std::size_t>(box);
   }
 
-  /// [bad values; changed ranks; per basin: cells, T, T, S, S; per (shelf, box): cells, p, p; if `plan`: cells of each rank]
-  bool first_sum(const Shelves& shelves, const std::vector<PicoInput>& in, bool plan, bool new_shelves,
-                 const std::vector<char>& changed) {
-    const ShelfTable& table = shelves.table;
-    const std::size_t basins_at = 2, boxes_at = basins_at + 5 * static_cast<std::size_t>(table.basins + 1),
-                      counts_at = boxes_at + 3 * slot(table.shelves + 1, 0);
-    const auto ranks = static_cast<std::size_t>(plan ? m_ranks.decomposition().size() : 0);
-    std::vector<std::vector<std::int64_t>> sums(in.size(), std::vector<std::int64_t>(counts_at + ranks, 0));
-    for (std::size_t r = 0; r < in.size(); ++r) {
-      const LocalShelves& local = shelves.local[r];
-      if (plan) sums[r][counts_at + static_cast<std::size_t>(m_ranks.first()) + r] = static_cast<std::int64_t>(local.cell.size());
-      if (!changed.empty() && changed[r] != 0) {
-        sums[r][1] = 1;
-        continue;
-      }
-      std::int64_t visits = 4 * static_cast<std::int64_t>(local.cell.size()); // the physics included
-      for (const auto& [from, to] : local.sea) visits += 3 * (to - from);     // two exact sums
-      m_ranks.work(static_cast<int>(r), visits);
-      sums[r][0] = add_sea(local, in[r], &sums[r][basins_at]) + add_pressures(local, in[r].H, m_own[r], &sums[r][boxes_at]);
-    }
-    m_ranks.sum(sums);
-    const std::vector<std::int64_t>& sum = sums[0];
-    if (sum[1] != 0) return false;
-    if (new_shelves) m_guests.plan({sum.begin() + static_cast<std::ptrdiff_t>(counts_at), sum.end()});
-    if (sum[0] != 0) {
-      throw std::runtime_error("PICO: thk, theta_ocean, salinity_ocean: expected numbers below 1e5, found " +
-                               std::to_string(sum[0]) + " values that are not, on shelves or on the continental shelf");
-    }
-    m_basin_T.assign(static_cast<std::size_t>(table.basins) + 1, default_T0);
+  /// What local rank r adds to sum (i).
+  void add_local(std::size_t r, const LocalShelves& local, const PicoInput& in, const FirstSum& at,
+                 std::vector<std::int64_t>& sums) {
+    std::int64_t visits = 4 * static_cast<std::int64_t>(local.cell.size()); // the physics included
+    for (const auto& [from, to] : local.sea) visits += 3 * (to - from);     // two exact sums
+    m_ranks.work(static_cast<int>(r), visits);
+    sums[FirstSum::bad_values] =
+        add_sea(local, in, &sums[at.basins()]) + add_pressures(local, in.H, m_cells[r], &sums[at.boxes()]);
+  }
+
+  /// Mean T and S on the continental shelf of each basin, from its part of sum (i).
+  void average_basins(int basins, const std::int64_t* sums) {
+    m_basin_T.assign(static_cast<std::size_t>(basins) + 1, default_T0);
     m_basin_S.assign(m_basin_T.size(), default_S0);
     for (std::size_t b = 1; b < m_basin_T.size(); ++b) {
-      const std::int64_t* at = &sum[basins_at + 5 * b];
+      const std::int64_t* at = sums + 5 * b;
       if (at[0] == 0) continue;
       m_basin_T[b] = get(at + 1) / static_cast<double>(at[0]);
       m_basin_S[b] = get(at + 3) / static_cast<double>(at[0]);
     }
+  }
+
+  /// The water that enters below each shelf; cells and mean pressure of its boxes, from their part of sum (i).
+  void fill_shelves(const ShelfTable& table, const std::int64_t* sums) {
     m_water.assign(static_cast<std::size_t>(table.shelves) + 1, ShelfWater{});
     for (int s = 1; s <= table.shelves; ++s) {
       ShelfWater& w = m_water[static_cast<std::size_t>(s)];
       mix_basins(table, s, w);
       for (int k = 0; k <= m_options.boxes; ++k) {
-        const std::int64_t* at = &sum[boxes_at + 3 * slot(s, k)];
+        const std::int64_t* at = sums + 3 * slot(s, k);
         w.cells.push_back(at[0]);
         w.mean_p.push_back(at[0] > 0 ? get(at + 1) / static_cast<double>(at[0]) : 0.0);
       }
     }
-    return true;
   }
 
   /// Continental shelf, per basin: cells, T, S. Returns the number of values that cannot be used.
@@ -131,15 +139,15 @@ private:
   }
 
   /// Shelf cells: pressures; per (shelf, box): cells, p. Returns the number of values that cannot be used.
-  std::int64_t add_pressures(const LocalShelves& local, const Array2<double>& H, ShelfCells& own, std::int64_t* sums) const {
+  std::int64_t add_pressures(const LocalShelves& local, const Array2<double>& H, ShelfCells& cells, std::int64_t* sums) const {
     std::int64_t bad = 0;
-    own.shelf = local.shelf.data(), own.box = local.box.data();
-    own.p.resize(local.cell.size());
-    own.for_each_run([&](int shelf, int box, std::size_t first, std::size_t end) {
+    cells.shelf = local.shelf.data(), cells.box = local.box.data();
+    cells.p.resize(local.cell.size());
+    cells.for_each_run([&](int shelf, int box, std::size_t first, std::size_t end) {
       FixedSum sum;
       for (std::size_t n = first; n < end; ++n) {
-        own.p[n] = base_pressure(usable(H.data()[local.cell[n]], bad));
-        sum.add(own.p[n]);
+        cells.p[n] = base_pressure(usable(H.data()[local.cell[n]], bad));
+        sum.add(cells.p[n]);
       }
       std::int64_t* at = sums + 3 * slot(shelf, box);
       at[0] += static_cast<std::int64_t>(end - first), put(sum, at + 1);
@@ -174,10 +182,8 @@ private:
   /// [warnings; per (shelf, box): T, T; per shelf: x, x], then the means of box 1 and of fallback boxes.
   void second_sum(PicoReport& report) {
     const std::size_t n_shelves = m_water.size(), x_at = 1 + 2 * slot(static_cast<int>(n_shelves), 0);
-    std::vector<std::vector<std::int64_t>> sums(m_own.size(), std::vector<std::int64_t>(x_at + 2 * n_shelves, 0));
-    for (std::size_t r = 0; r < m_own.size(); ++r) {
-      for (ShelfCells* cells : {&m_own[r], &m_guests.cells(r)}) add_box_one(*cells, sums[r], x_at);
-    }
+    std::vector<std::vector<std::int64_t>> sums(m_cells.size(), std::vector<std::int64_t>(x_at + 2 * n_shelves, 0));
+    for (std::size_t r = 0; r < m_cells.size(); ++r) add_box_one(m_cells[r], sums[r], x_at);
     m_ranks.sum(sums);
     report.warnings = sums[0][0];
     for (int s = 1; s < static_cast<int>(n_shelves); ++s) {
@@ -241,17 +247,7 @@ private:
     }
   }
 
-  template <class F> void for_each_melt(const ShelfCells& cells, const F& f) const {
-    cells.for_each_run([&](int s, int k, std::size_t first, std::size_t end) {
-      melt_of_run(m_water[static_cast<std::size_t>(s)], k, m_options.gamma_T, m_options.overturning_coefficient, cells, first,
-                  end, f);
-    });
-  }
-
-  void write(const Shelves& shelves, const std::vector<PicoInput>& in, std::vector<PicoFields>& out) {
-    for (std::size_t r = 0; r < in.size(); ++r)
-      for_each_melt(m_guests.cells(r), [&](std::size_t n, const CellMelt& m) { m_guests.result(r, n) = m; });
-    m_guests.send_results();
+  void write(const Shelves& shelves, const std::vector<PicoInput>& in, std::vector<PicoFields>& out) const {
     for (std::size_t r = 0; r < in.size(); ++r) {
       const LocalShelves& local = shelves.local[r];
       const int *cell = local.cell.data(), *shelf = local.shelf.data();
@@ -263,8 +259,10 @@ private:
         T[c] = m.T, S[c] = m.S, T0[c] = m.T0, S0[c] = m_water[static_cast<std::size_t>(shelf[n])].S0;
         q[c] = m.q, melt[c] = m.melt, base[c] = m.base;
       };
-      for_each_melt(m_own[r], store);
-      m_guests.for_each_result(r, store);
+      m_cells[r].for_each_run([&](int s, int k, std::size_t first, std::size_t end) {
+        melt_of_run(m_water[static_cast<std::size_t>(s)], k, m_options.gamma_T, m_options.overturning_coefficient, m_cells[r],
+                    first, end, store);
+      });
       for (const int c : local.lake) base[c] = lake_temperature(in[r].H.data()[c]);
     }
   }
@@ -272,8 +270,7 @@ private:
   Ranks& m_ranks;
   double m_cell_area;
   PicoOptions m_options;
-  std::vector<ShelfCells> m_own; // per local rank: the cells that it owns and computes
-  Guests m_guests;               // and those that others own
+  std::vector<ShelfCells> m_cells; // per local rank
   std::vector<double> m_basin_T, m_basin_S;
   std::vector<ShelfWater> m_water;
 };

@@ -2,7 +2,6 @@
 #pragma once
 
 #include "kernels/distance/types.hpp"
-#include "kernels/pico/balance.hpp"
 
 #include <sstream>
 #include <stdexcept>
@@ -17,10 +16,9 @@ struct PicoOptions {
   double continental_ice_area = 1e5 * 1e6; ///< grounded components larger than this are continental ice, m2
   bool exclude_ice_rises = true;           ///< smaller ones are ice rises: part of the shelf's domain, not a grounding line
   int boxes = 5;                           ///< largest number of boxes, n_max
-  DistanceSolver solver = DistanceSolver::automatic;
-  int distance_guard = -1;    ///< `auto` gives up buckets after so many rounds; -1: by the model (distance/cost.hpp), 0: never
+  std::string solver = "auto";             ///< of the distances (distance/distance.hpp)
+  int distance_guard = -1;    ///< rounds after which `auto` gives up buckets; -1: by the model (distance/cost.hpp), 0: never
   bool skip_unchanged = true; ///< keep the geometry while its input does not change
-  Redistribute redistribute = Redistribute::off; ///< shelf cells over ranks, for the physics (balance.hpp)
 
   /// invalid_argument with the name of the parameter, what was expected and what was found.
   void check() const {

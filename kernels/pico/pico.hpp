@@ -1,4 +1,4 @@
-// PICO, the Potsdam Ice-shelf Cavity mOdel: melt below ice shelves from the ocean in front of them. The front door.
+// PICO, the Potsdam Ice-shelf Cavity mOdel: melt below ice shelves from the ocean in front of them.
 //
 //   Pico pico(ranks, dx, dy, options);
 //   PicoReport report = pico.update(input, fields); // ranks.update_ghosts({basins}) before, once
@@ -36,11 +36,10 @@ public:
     const Traffic before = m_ranks.traffic();
     PicoReport report;
     const pico::Shelves& shelves = m_geometry.result();
-    report.geometry_kept =
-        m_skip_unchanged && m_geometry.valid() && m_melt.start(shelves, in, false, m_geometry.changed(in, out));
+    report.geometry_kept = m_skip_unchanged && m_geometry.valid() && m_melt.start(shelves, in, m_geometry.changed(in, out));
     if (!report.geometry_kept) {
       m_geometry.update(in, out);
-      m_melt.start(shelves, in, true);
+      m_melt.start(shelves, in);
     }
     m_melt.finish(shelves, in, out, report);
     report.shelves = shelves.table.shelves;

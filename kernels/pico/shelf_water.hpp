@@ -1,5 +1,5 @@
 // Shelf cells in a row, and the water below a shelf: what the loops of the physics go over. Nothing is communicated.
-// Neighbours: melt.hpp fills and sums them, physics.hpp has the formulas, balance.hpp says which cells are elsewhere.
+// Neighbours: melt.hpp fills and sums them, physics.hpp has the formulas.
 #pragma once
 
 #include "kernels/pico/physics.hpp"

@@ -1,13 +1,21 @@
 // What the geometry of PICO hands on to the physics. Neighbours: geometry.hpp makes it, melt.hpp uses it.
 #pragma once
 
-#include "kernels/pico/balance.hpp"
 #include "kernels/pico/split.hpp"
 
 #include <utility>
 #include <vector>
 
 namespace nunatak::pico {
+
+/// Cells per rank.
+struct Load {
+  std::int64_t largest = 0, total = 0;
+  int ranks = 1;
+
+  /// Largest over mean, 1 if there are no cells: the time of the slowest rank over that of a perfect balance.
+  double imbalance() const { return total > 0 ? static_cast<double>(largest) / (static_cast<double>(total) / ranks) : 1.0; }
+};
 
 /// The shelves of one local rank. Positions are j (xm + 2) + i.
 struct LocalShelves {

@@ -1,6 +1,7 @@
 // See dump.hpp.
 #include "miniapp/model/dump.hpp"
 
+#include "io/agree.hpp"
 #include "miniapp/base/error.hpp"
 #include "miniapp/base/paths.hpp"
 #include "miniapp/model/field_block.hpp"
@@ -21,7 +22,7 @@ void dump_buffer(const std::string& name, const Field& array) {
 Dumps::Dumps(const Options& options, const Grid& grid, const Patch& patch, MPI_Comm comm, std::string history)
     : m_options(options), m_grid(grid), m_patch(patch), m_history(std::move(history)) {
   if (options.dump.empty()) return;
-  require_writable(comm, "-dump", options.dump + "x.nc");
+  io::on_rank_0(comm, [&] { require_writable("-dump", options.dump + "x.nc"); });
   m_writer = io::make_writer(comm, options.io);
   current = this;
 }

@@ -12,10 +12,9 @@ Ocean::Ocean(const Options& options, const Grid& grid, MpiRanks& ranks) : m_fiel
   pico.continental_shelf_depth = options.pico_continental_shelf_depth;
   pico.exclude_ice_rises = options.pico_exclude_ice_rises;
   pico.boxes = options.pico_boxes;
-  pico.solver = distance_solver(options.pico_distance);
+  pico.solver = options.pico_distance;
   pico.distance_guard = options.pico_distance_guard;
   pico.skip_unchanged = options.pico_skip_unchanged;
-  pico.redistribute = redistribute(options.pico_redistribute);
   m_pico.emplace(ranks, grid.dx, grid.dy, pico);
 }
 
@@ -54,7 +53,6 @@ nlohmann::json Ocean::report() const {
           {"collectives_of_all_updates", m_collectives},
           {"domain_cells_imbalance", m_report.domain_imbalance},
           {"shelf_cells_imbalance", m_report.shelf_imbalance},
-          {"moved_shelf_cells", m_report.moved_cells},
           {"fallback_cells", m_report.fallback_cells},
           {"warnings", m_report.warnings}};
 }

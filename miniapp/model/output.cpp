@@ -1,5 +1,6 @@
 #include "miniapp/model/output.hpp"
 
+#include "io/agree.hpp"
 #include "io/formats/mpi_io.hpp"
 #include "kernels/grid/constants.hpp"
 #include "kernels/ice/geometry.hpp"
@@ -46,12 +47,12 @@ Output::Output(const Options& options, const Grid& grid, MpiRanks& ranks, double
                std::string history, Timers& timers, const Log& log)
     : m_options(options), m_grid(grid), m_ranks(ranks), m_start(start_time), m_title(std::move(title)),
       m_history(std::move(history)), m_timers(timers), m_log(log), m_spatial_vars(split(options.spatial_vars)) {
-  for (const auto& [option, path] : {std::pair{"-o", options.output},
-                                     {"-snapshot_file", options.snapshot_file},
-                                     {"-spatial_file", options.spatial_file},
-                                     {"-timeseries_file", options.timeseries_file}}) {
-    require_writable(ranks.comm(), option, path);
-  }
+  io::on_rank_0(ranks.comm(), [&] {
+    require_writable("-o", options.output);
+    require_writable("-snapshot_file", options.snapshot_file);
+    require_writable("-spatial_file", options.spatial_file);
+    require_writable("-timeseries_file", options.timeseries_file);
+  });
   for (const std::string& name : m_spatial_vars) {
     try {
       variable_info(name);

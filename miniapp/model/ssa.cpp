@@ -1,7 +1,7 @@
 // See ssa.hpp. SNES drives; the callbacks below hand it the residual and the matrix of ssa_assembly.cpp.
 #include "miniapp/model/ssa.hpp"
 
-#include "miniapp/base/error.hpp"
+#include "miniapp/model/petsc_error.hpp"
 
 #include <petscsnes.h>
 

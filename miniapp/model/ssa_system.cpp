@@ -2,6 +2,7 @@
 #include "miniapp/model/ssa_system.hpp"
 
 #include "miniapp/base/error.hpp"
+#include "miniapp/model/petsc_error.hpp"
 
 #include <utility>
 #include <vector>

@@ -4,6 +4,7 @@
 #include "kernels/ice/columns.hpp"
 #include "kernels/ice/time_step.hpp"
 #include "miniapp/model/output_schema.hpp"
+#include "miniapp/model/session.hpp"
 
 #include <cmath>
 

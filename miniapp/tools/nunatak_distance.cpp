@@ -5,6 +5,7 @@
 // docs/tools.md has examples. Neighbours: tool.hpp (what it shares with nunatak-labels), kernels/distance/distance.hpp (the
 // solvers).
 #include "kernels/distance/distance.hpp"
+#include "miniapp/base/program.hpp"
 #include "miniapp/base/words.hpp"
 #include "miniapp/tools/mask_fields.hpp"
 #include "miniapp/tools/results.hpp"
@@ -20,15 +21,15 @@ namespace {
 struct Options : ToolOptions {
   std::string seeds, solvers;            // -seeds, -solvers
   int guard = DistanceOptions::by_model; // -guard
-  double dx = 1.0, dy = 1.0;             // m, -grid_dx, -grid_dy
+  double dx = 1.0, dy = 1.0, unit = 0.0; // m, -grid_dx, -grid_dy, -fsm_unit
 };
 
 /// Without a list: all that count steps.
 std::vector<DistanceSolver> chosen_solvers(const std::string& text) {
   std::vector<DistanceSolver> solvers;
   if (text.empty()) {
-    for (const auto& [solver, name] : distance_solvers()) {
-      if (counts_steps(solver)) solvers.push_back(solver);
+    for (const DistanceSolver& solver : distance_solvers()) {
+      if (solver.counts_steps) solvers.push_back(solver);
     }
   } else {
     for (const std::string& word : split(text, ',')) solvers.push_back(distance_solver(word));
@@ -80,10 +81,11 @@ std::string describe(const Answer::Field& field, const RankSet& set) {
          " cells without a way to a seed";
 }
 
-Answer answer_of(const RankSet& set, const DistanceFields& fields, const std::vector<std::string>& seeds, DistanceSolver solver) {
+Answer answer_of(const RankSet& set, const DistanceFields& fields, const std::vector<std::string>& seeds,
+                 const DistanceSolver& solver) {
   Answer answer;
-  answer.who = name_of(solver) + " on " + set.name();
-  answer.metric = counts_steps(solver) ? "steps" : name_of(solver);
+  answer.who = solver.name + " on " + set.name();
+  answer.metric = solver.counts_steps ? "steps" : solver.name;
   answer.rectangle = set.rectangle();
   for (std::size_t f = 0; f < fields.size(); ++f) {
     const std::string name = fields.size() == 1 ? "distance" : "distance_" + std::to_string(f + 1);
@@ -93,55 +95,34 @@ Answer answer_of(const RankSet& set, const DistanceFields& fields, const std::ve
   return answer;
 }
 
-const std::vector<Column> columns = {{"ranks", "ranks"},
-                                     {"px", "P"},
-                                     {"py", "Q"},
-                                     {"solver", "solver"},
-                                     {"found_by", "found by"},
-                                     {"rounds", "rounds"},
-                                     {"messages", "messages"},
-                                     {"bytes", "bytes"},
-                                     {"collectives", "collectives"},
-                                     {"collective_bytes", "coll. bytes"},
-                                     {"lagged", "lagged"},
-                                     {"work_max", "visits"},
-                                     {"imbalance", "max/mean"},
-                                     {"path_messages", "path msgs"},
-                                     {"path_collectives", "path coll."},
-                                     {"loggp_work_s", "work us", 1e6},
-                                     {"loggp_s", "LogGP us", 1e6},
-                                     {"wall_s", "wall ms", 1e3},
-                                     {"wall_min_s", "min", 1e3},
-                                     {"wall_max_s", "max", 1e3}};
-
-void run(const Options& options, MPI_Comm comm) {
-  options.check(comm);
+void run(const Options& options) {
+  options.check();
   // 1. the problem
   const std::vector<DistanceSolver> solvers = chosen_solvers(options.solvers);
-  const Mask mask = read_mask(options.mask, comm);
+  const Mask mask = read_mask(options.mask);
   const SeedRules rules(options.seeds, options.domain, mask);
 
   // 2. all solvers on all sets of ranks
-  Results results("nunatak-distance", options, mask, comm);
+  Results results("nunatak-distance", options, mask);
   std::vector<std::string> heading;
   std::set<std::string> metrics; // seen so far
-  for_each_rank_set(options, mask, comm, [&](RankSet& set) {
+  for_each_rank_set(options, mask, [&](RankSet& set) {
     const DistanceFields start = rules.fields(*set.ranks);
     const std::vector<std::int64_t> cells = domain_cells(*set.ranks, start);
     const Spread spread = spread_of(set, cells);
     // as PICO asks: it knows the seeds, the members and the number of cells; `maxima`: all ranks get the same report
     DistanceProblem problem{copy_of(start), find_seeds(*set.ranks, start), {}, members(*set.ranks, cells), spread.sum};
     problem.maxima = [](int) { return std::vector<std::int64_t>{}; };
-    for (const DistanceSolver solver : solvers) {
-      Distances distances(*set.ranks, solver, {options.machine, options.guard, options.dx, options.dy});
+    for (const DistanceSolver& solver : solvers) {
+      Distances distances(*set.ranks, solver.name, {options.machine, options.guard, options.dx, options.dy, options.unit});
       DistanceReport report;
       const auto prepare = [&] { assign(problem.fields, start); };
       const Record measured = measure(set, options.repeat, prepare, [&] { report = distances.solve(problem); });
       Record record;
       record["domain_cells"] = spread.sum;
       record["domain_imbalance"] = spread.imbalance();
-      record["solver"] = name_of(solver),
-      record["found_by"] = report.solver == solver ? Record() : Record(name_of(report.solver));
+      record["solver"] = solver.name;
+      record["found_by"] = report.solver == solver.name ? Record() : Record(report.solver);
       record["rounds"] = report.rounds;
       record.update(measured);
       const Answer answer = answer_of(set, problem.fields, rules.names(), solver);
@@ -155,28 +136,26 @@ void run(const Options& options, MPI_Comm comm) {
   });
 
   // 3. what came out
-  results.tell(heading, columns);
+  results.report(heading, {{"solver", "solver"}, {"found_by", "found by"}, {"rounds", "rounds"}},
+                 {{"lagged", "lagged"}, {"work_max", "visits"}, {"imbalance", "max/mean"}});
 }
 
 } // namespace
 
 int main(int argc, char** argv) {
-  return run_tool(argc, argv, "nunatak-distance", [&](MPI_Comm comm) {
+  return run_program(argc, argv, "nunatak-distance", [&](Libraries&) {
     Options options;
     OptionTable table("nunatak-distance: distances on any mask, by several solvers, on real or virtual ranks",
                       "nunatak-distance -mask serpentine -seeds corner -solvers sweep,bfs -virtual_ranks 1x1,4x4 -compare");
     options.add_to(table, "all answers with the first of their kind");
-    std::string names;
-    for (const auto& [solver, name] : distance_solvers()) names += (names.empty() ? "" : ",") + name;
-    table.group("Distances");
-    table.add("solvers", &options.solvers, "", "a list of " + names + " (none: all but fsm, which gives straight distances)");
-    table.add("seeds", &options.seeds, "",
-              "a list, one field for each: near:VALUES, beside:VALUES, left, corner, at:J:I, boundary, random:SEED:N, given");
-    table.add("guard", &options.guard, "", "rounds after which auto gives up buckets; 0: never, -1: by its model", -1);
-    table.add("grid_dx", &options.dx, "m", "width of a cell, for fsm", 1e-6);
-    table.add("grid_dy", &options.dy, "m", "height of a cell, for fsm", 1e-6);
-    table.read(argc, argv);
-    if (!table.help_wanted()) return run(options, comm);
-    print_help(table, comm);
+    table.section("Distances");
+    table.add(text("solvers", options.solvers, "list (none: all that count steps) of " + distance_solver_docs()));
+    table.add(text("seeds", options.seeds,
+                   "list, one field for each: near:VALUES, beside:VALUES, left, corner, at:J:I, boundary, random:SEED:N, given"));
+    table.add(number("guard", options.guard, "", "rounds after which auto gives up buckets; 0: never, -1: by its model", -1));
+    table.add(number("grid_dx", options.dx, "m", "width of a cell, for fsm", 1e-6));
+    table.add(number("grid_dy", options.dy, "m", "height of a cell, for fsm", 1e-6));
+    table.add(number("fsm_unit", options.unit, "m", "unit of the distances of fsm, which are whole numbers (0: -grid_dx)", 0));
+    if (table.read(argc, argv)) run(options);
   });
 }

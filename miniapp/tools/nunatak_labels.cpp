@@ -5,6 +5,7 @@
 // docs/tools.md has examples. Neighbours: tool.hpp (what it shares with nunatak-distance), kernels/labels/labels.hpp (the
 // labelling).
 #include "kernels/labels/labels.hpp"
+#include "miniapp/base/program.hpp"
 #include "miniapp/tools/mask_fields.hpp"
 #include "miniapp/tools/results.hpp"
 
@@ -24,7 +25,7 @@ Answer answer_of(const Patch& rectangle, std::vector<int> numbers, const std::st
   return answer;
 }
 
-/// The judge: a flood fill of the whole grid, on every process, without any of the code that is tried.
+/// The reference: a flood fill of the whole grid, on every process, without any of the code that is tested.
 Answer flood_fill(const Mask& mask, const Domain& domain, const Patch& rectangle) {
   const std::int64_t Mx = mask.Mx, cells = Mx * mask.My;
   std::vector<int> number(static_cast<std::size_t>(cells)); // -1: in the domain, without a number yet
@@ -69,10 +70,10 @@ struct Census {
   Component largest;
 
   Census(const RankSet& set, const MaskLabels& labels) : components(labels.numbered), largest(labels.largest()) {
-    for (std::size_t r = 0; r < labels.parts.size(); ++r) {
+    for (std::size_t r = 0; r < labels.fragments.size(); ++r) {
       const Patch p = set.ranks->patch(static_cast<int>(r));
-      std::set<std::int64_t> seen; // parts of a patch may be joined outside of it
-      for (const Component& c : labels.parts[r]) {
+      std::set<std::int64_t> seen; // fragments of a patch may be joined outside of it
+      for (const Component& c : labels.fragments[r]) {
         if (!p.owns(static_cast<int>(c.identity / p.Mx), static_cast<int>(c.identity % p.Mx))) continue;
         if (!seen.insert(c.identity).second) continue;
         cells += c.cells;
@@ -95,46 +96,34 @@ struct Census {
   }
 };
 
-const std::vector<Column> columns = {{"ranks", "ranks"},
-                                     {"px", "P"},
-                                     {"py", "Q"},
-                                     {"messages", "messages"},
-                                     {"bytes", "bytes"},
-                                     {"collectives", "collectives"},
-                                     {"collective_bytes", "coll. bytes"},
-                                     {"domain_imbalance", "max/mean cells"},
-                                     {"path_messages", "path msgs"},
-                                     {"path_collectives", "path coll."},
-                                     {"loggp_work_s", "work us", 1e6},
-                                     {"loggp_s", "LogGP us", 1e6},
-                                     {"wall_s", "wall ms", 1e3},
-                                     {"wall_min_s", "min", 1e3},
-                                     {"wall_max_s", "max", 1e3}};
-
-void run(const ToolOptions& options, MPI_Comm comm) {
-  options.check(comm);
+void run(const ToolOptions& options) {
+  options.check();
   // 1. the problem: one mask, all components of which are numbered
-  const Mask mask = read_mask(options.mask, comm);
+  const Mask mask = read_mask(options.mask);
   const Domain domain(options.domain, mask);
   LabelMask wanted;
   wanted.contains = [](Code code) { return code == 1; };
   wanted.numbered = [](const Component&) { return true; };
 
   // 2. on all sets of ranks
-  Results results("nunatak-labels", options, mask, comm);
+  Results results("nunatak-labels", options, mask);
   std::vector<std::string> heading;
-  for_each_rank_set(options, mask, comm, [&](RankSet& set) {
+  for_each_rank_set(options, mask, [&](RankSet& set) {
     const std::vector<Array2<Code>> codes = domain_codes(*set.ranks, mask, domain);
     std::vector<Segments> segments(codes.size());
     std::vector<std::vector<std::int64_t>> nothing(codes.size());
     Ranks& ranks = *set.ranks;
     Labels labels(ranks);
+    std::vector<Array2<int>> numbers;
+    for (int r = 0; r < ranks.local_size(); ++r) numbers.push_back(make_array<int>("label", ranks.patch(r)));
     const MaskLabels* found = nullptr;
     const Record measured = measure(
         set, options.repeat, [] {},
         [&] {
           for (std::size_t r = 0; r < codes.size(); ++r) find_segments(ranks.patch(static_cast<int>(r)), codes[r], segments[r]);
           found = &labels.update(segments, {wanted}, nothing)[0];
+          for (std::size_t r = 0; r < codes.size(); ++r)
+            write_numbers(ranks.patch(static_cast<int>(r)), segments[r], *found, r, numbers[r]);
         });
     if (options.compare && results.empty()) results.compare_with(flood_fill(mask, domain, set.rectangle()));
     std::vector<std::int64_t> cells;
@@ -147,29 +136,21 @@ void run(const ToolOptions& options, MPI_Comm comm) {
     record["components"] = census.components, record["components_at_edge"] = census.at_edge;
     record["largest_cells"] = census.largest.cells;
     record.update(measured);
-    std::vector<Array2<int>> numbers;
-    for (std::size_t r = 0; r < segments.size(); ++r) {
-      const Patch p = ranks.patch(static_cast<int>(r));
-      numbers.push_back(make_array<int>("label", p));
-      write_numbers(p, segments[r], *found, r, numbers.back());
-    }
     results.add(record, answer_of(set.rectangle(), collect(ranks, set.rectangle(), numbers), "the labels on " + set.name()));
   });
 
   // 3. what came out
-  results.tell(heading, columns);
+  results.report(heading, {}, {{"domain_imbalance", "max/mean cells"}});
 }
 
 } // namespace
 
 int main(int argc, char** argv) {
-  return run_tool(argc, argv, "nunatak-labels", [&](MPI_Comm comm) {
+  return run_program(argc, argv, "nunatak-labels", [&](Libraries&) {
     ToolOptions options;
     OptionTable table("nunatak-labels: connected components of any mask, on real or virtual ranks",
                       "nunatak-labels -mask percolation:0.593 -grid_Mx 1000 -virtual_ranks 1x1,8x8 -compare");
     options.add_to(table, "all answers with a flood fill of the whole grid");
-    table.read(argc, argv);
-    if (!table.help_wanted()) return run(options, comm);
-    print_help(table, comm);
+    if (table.read(argc, argv)) run(options);
   });
 }

@@ -42,7 +42,7 @@ inline Grid<int> with_seed_at_corner(Grid<int> path) {
   return path;
 }
 
-inline DistanceReport solve(Ranks& ranks, DistanceSolver solver, std::vector<Grid<int>>& grids,
+inline DistanceReport solve(Ranks& ranks, const std::string& solver, std::vector<Grid<int>>& grids,
                             const DistanceOptions& options = {}) {
   DistanceFields fields;
   for (const auto& grid : grids) fields.push_back(scatter(ranks, grid));

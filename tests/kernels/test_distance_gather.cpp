@@ -43,17 +43,15 @@ int wrong(int px, int py, const std::vector<Grid<int>>& start, const std::vector
   return differ;
 }
 
-using Trits = std::vector<int>;
-
-std::size_t words_of(const Trits& trits) {
-  TritWriter writer;
-  for (const int trit : trits) writer.put(trit);
+std::size_t words_of(const std::vector<int>& numbers) {
+  RunWriter writer;
+  for (const int number : numbers) writer.put(number);
   std::vector<int> words{7};
   writer.append_to(words);
   words.push_back(42);
-  TritReader reader(words.data() + 1);
+  RunReader reader(words.data() + 1);
   int wrong = 0;
-  for (const int trit : trits) wrong += reader.get() == trit ? 0 : 1;
+  for (const int number : numbers) wrong += reader.get() == number ? 0 : 1;
   CHECK(wrong == 0);
   CHECK(reader.end() == &words.back());
   return words.size() - 2;
@@ -61,22 +59,25 @@ std::size_t words_of(const Trits& trits) {
 
 } // namespace
 
-TEST_CASE("trits: runs or digits of base 3, whichever is smaller") {
+TEST_CASE("run lengths: a byte for a run of up to 42 numbers") {
   CHECK(words_of({}) == 1);
   CHECK(words_of({1}) == 2);
-  CHECK(words_of({-1, 0, 1, -1, 0, 1, -1, 0, 1, 1, 0, -1, 1, 1, 1, 1, 1, 1, 1, 1}) == 2);     // 20 in a word
-  CHECK(words_of({-1, 0, 1, -1, 0, 1, -1, 0, 1, 1, 0, -1, 1, 1, 1, 1, 1, 1, 1, 1, -1}) == 3); // and one more
-  CHECK(words_of(Trits(20, 1)) == 2);
-  CHECK(words_of(Trits(1000, -1)) == 2); // one run
-  Trits runs(42, 1);
+  CHECK(words_of({-1, 0, 1, -1}) == 2);             // four runs of one byte
+  CHECK(words_of({-1, 0, 1, -1, 0}) == 3);          // and one more
+  CHECK(words_of(std::vector<int>(1000, -1)) == 2); // one run
+  std::vector<int> runs(42, 1);
   for (const int value : {0, -1, 1}) runs.insert(runs.end(), 42, value);
-  CHECK(words_of(runs) == 2); // four runs of one byte
-  runs.push_back(0);
+  CHECK(words_of(runs) == 2);
+  runs.push_back(1); // 43 numbers: two bytes
   CHECK(words_of(runs) == 3);
-  Trits noise;
+  std::vector<int> noise;
   std::mt19937 random(5);
-  for (int n = 0; n < 4001; ++n) noise.push_back(static_cast<int>(random() % 3) - 1);
-  CHECK(words_of(noise) == 1 + 201); // 1.6 bits each
+  std::size_t changes = 1;
+  for (int n = 0; n < 4001; ++n) {
+    noise.push_back(static_cast<int>(random() % 3) - 1);
+    if (n > 0) changes += noise[n] != noise[n - 1];
+  }
+  CHECK(words_of(noise) == 1 + (changes + 3) / 4); // a byte for each
 }
 
 TEST_CASE("gathered distances equal a search of the whole grid, on any domain and decomposition") {

@@ -69,7 +69,7 @@ int wrong_cells(const Ranks& ranks, const std::vector<Segments>& segments, const
           const int expected = fill.number(p.global_j(j), p.global_i(i)), component = labels.component[r][n];
           if ((component < 0) != (expected == 0)) wrong += 1;
           if (component < 0 || expected == 0) continue;
-          const Component &found = labels.parts[r][component], &c = fill.components[expected - 1];
+          const Component &found = labels.fragments[r][component], &c = fill.components[expected - 1];
           const bool same = found.identity == c.identity && found.cells == c.cells && found.flags == c.flags &&
                             (!all || labels.number[r][component] == expected);
           wrong += same ? 0 : 1;
@@ -203,7 +203,7 @@ TEST_CASE("a batch of labels is one exchange and one gather, and carries maxima 
   CHECK(ranks.traffic().exchanges == 1);
   CHECK(ranks.traffic().collectives == 2);
   for (const auto& values : maxima) CHECK(values == std::vector<std::int64_t>{7, 0});
-  CHECK(found[1].parts[5][0].cells == 256);
+  CHECK(found[1].fragments[5][0].cells == 256);
   // a second update with the same object does not remember the first
   for (Code& c : codes.values) c = 0;
   codes(3, 9) = in_mask;

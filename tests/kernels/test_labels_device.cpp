@@ -43,9 +43,9 @@ int wrong_cells(const Ranks& ranks, const std::vector<Segments>& segments, const
         const int c = expected.component[r][n];
         for (int i = segments[r].list[n].i0; i < segments[r].list[n].i1; ++i) {
           const int d = found.component[r](j, i);
-          const bool agree = c < 0 || d < 0
-                                 ? c == d
-                                 : same(expected.parts[r][c], found.parts[r][d]) && expected.number[r][c] == found.number[r][d];
+          const bool agree = c < 0 || d < 0 ? c == d
+                                            : same(expected.fragments[r][c], found.fragments[r][d]) &&
+                                                  expected.number[r][c] == found.number[r][d];
           wrong += agree ? 0 : 1;
         }
       }
@@ -83,7 +83,7 @@ TEST_CASE("components are those of Labels, on any mask and decomposition") {
   for (const auto& [name, mask] : test_masks()) check_against_labels(name, mask);
 }
 
-TEST_CASE("rows of several pieces, and of a piece and a bit") {
+TEST_CASE("rows of several blocks, and of a block and a bit") {
   for (const int Mx : {63, 64, 65, 200}) {
     for (const double p : {0.5, 0.6, 0.9}) check_against_labels(std::to_string(Mx), random_mask(Mx, 40, p, 3));
     check_against_labels("comb of " + std::to_string(Mx), comb(Mx, 20));

@@ -252,10 +252,10 @@ TEST_CASE("random coasts: the same bits on any decomposition, with all solvers t
       INFO("seed " << seed << " on " << px << " x " << py);
       CHECK(run_pico(c, px, py) == serial);
       PicoCase solved_by = c;
-      for (const auto& [solver, name] : distance_solvers()) {
-        if (!counts_steps(solver)) continue;
-        INFO(name);
-        solved_by.options.solver = solver;
+      for (const DistanceSolver& solver : distance_solvers()) {
+        if (!solver.counts_steps) continue;
+        INFO(solver.name);
+        solved_by.options.solver = solver.name;
         CHECK(run_pico(solved_by, px, py) == serial);
       }
       VirtualRanks ranks(Decomposition::make(40, 31, px, py));

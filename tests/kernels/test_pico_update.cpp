@@ -1,5 +1,5 @@
-// An update of PICO as a whole: geometry that is kept while its input does not change, what is communicated, loads of ranks, and
-// shelf cells that other ranks than their owner compute. Neighbours: test_pico_geometry.cpp, test_pico_physics.cpp.
+// An update of PICO as a whole: geometry that is kept while its input does not change, what is communicated, and the loads of
+// ranks. Neighbours: test_pico_geometry.cpp, test_pico_physics.cpp.
 #include "tests/kernels/pico_case.hpp"
 
 #include <catch2/catch_test_macros.hpp>
@@ -105,7 +105,6 @@ TEST_CASE("a change on one rank of many is a new geometry on all") {
 
 TEST_CASE("nothing is kept without the option, for other fields, or after an error") {
   PicoCase c = coast(7);
-  c.options.redistribute = Redistribute::on;
   Session session(c, 3, 2);
   session.update(c);
   std::vector<PicoFields> others = pico_fields(session.ranks);
@@ -181,78 +180,4 @@ TEST_CASE("ranks that own cells of the domain of the distances, and the loads of
   CHECK(run_pico(d, 2, 1).report.domain_imbalance == 2 * 5.0 / 9.0);
   CHECK(run_pico(d, 2, 1).report.shelf_imbalance == 2 * 2.0 / 3.0);
   CHECK(run_pico(PicoCase({"##", "##"}), 2, 1).report.shelf_imbalance == 1.0);
-}
-
-TEST_CASE("moves: every rank computes its quota, and only cells above it travel") {
-  std::mt19937 random(1);
-  for (int trial = 0; trial < 300; ++trial) {
-    const int ranks = 1 + static_cast<int>(random() % 40);
-    std::vector<std::int64_t> cells(static_cast<std::size_t>(ranks)), load;
-    for (std::int64_t& n : cells) n = random() % 3 == 0 ? random() % 1000 : random() % 4 == 0 ? random() % 5 : 0;
-    load = cells;
-    std::int64_t total = 0, above = 0;
-    for (const std::int64_t n : cells) total += n;
-    for (int r = 0; r < ranks; ++r) above += std::max<std::int64_t>(cells[r] - quota(total, ranks, r), 0);
-    ShelfMove last{-1, -1, 0, 0};
-    for (const ShelfMove& move : plan_moves(cells)) {
-      REQUIRE(move.cells > 0);
-      REQUIRE((move.from >= last.from && move.to >= last.to && (move.from > last.from || move.to > last.to)));
-      REQUIRE(move.first == (move.from == last.from ? last.first + last.cells : quota(total, ranks, move.from)));
-      load[static_cast<std::size_t>(move.from)] -= move.cells;
-      load[static_cast<std::size_t>(move.to)] += move.cells;
-      above -= move.cells;
-      last = move;
-    }
-    REQUIRE(above == 0);
-    for (int r = 0; r < ranks; ++r) REQUIRE(load[static_cast<std::size_t>(r)] == quota(total, ranks, r));
-  }
-  CHECK(plan_moves({}).empty());
-  CHECK(plan_moves({5, 5, 4}).empty());
-}
-
-TEST_CASE("redistributed shelf cells give the same bits") {
-  for (unsigned seed = 8; seed <= 11; ++seed) {
-    PicoCase c = coast(seed), other = coast(seed + 10);
-    c.options.redistribute = other.options.redistribute = Redistribute::off;
-    const PicoCase level(std::vector<std::string>(31, std::string(40, 'f'))); // on 2 x 1 ranks nothing has to move any more
-    const PicoResult alone = run_pico(c), alone_other = run_pico(other);
-    c.options.redistribute = other.options.redistribute = Redistribute::on;
-    for (const auto& [px, py] : decompositions(40, 31)) {
-      INFO("seed " << seed << " on " << px << " x " << py);
-      Session session(c, px, py);
-      const PicoResult first = session.update(c);
-      CHECK(first == alone);
-      CHECK((first.report.moved_cells > 0) == (px * py > 1));
-      const PicoResult again = session.update(c);
-      CHECK(again == alone);
-      CHECK(again.report.geometry_kept);
-      CHECK(again.report.moved_cells == first.report.moved_cells);
-      CHECK(session.messages() % 2 == 0); // there and back
-      CHECK((session.messages() > 0) == (px * py > 1));
-      PicoCase cooler = c;
-      for (double& T : cooler.T.values) T -= 0.3;
-      CHECK(session.update(cooler) == run_pico(cooler));
-      CHECK(session.update(other) == alone_other);
-      CHECK(session.update(level) == run_pico(level));
-    }
-  }
-}
-
-TEST_CASE("automatic redistribution: by the load, and by what the messages cost") {
-  CHECK(gain_of_moves({0, 0, 64}) == 0.0);
-  CHECK(gain_of_moves({1000, 1000, 1}) == 0.0);
-  CHECK(gain_of_moves({1000, 64000, 64}) < 0.0); // balanced: only costs
-  CHECK(gain_of_moves({10, 20, 64}) < 0.0);      // less work than a message
-  LogGP free;
-  free.L = free.o = free.g = free.G = 0.0;
-  CHECK(gain_of_moves({100000, 200000, 64}, free) > 0.0);
-  CHECK(gain_of_moves({100000, 200000, 64}) < 0.0); // 10 GB/s
-  LogGP slow;
-  slow.G = 1e-6;
-  CHECK(gain_of_moves({100000, 200000, 64}, slow) < 0.0);
-  CHECK(!Guests::wanted(Redistribute::on, {10, 10, 1}));
-  CHECK(!Guests::wanted(Redistribute::off, {100000, 200000, 64}));
-  CHECK(Guests::wanted(Redistribute::on, {10, 20, 64}));
-  CHECK_THROWS_WITH(redistribute("maybe"), ContainsSubstring("'maybe'"));
-  CHECK(redistribute("auto") == Redistribute::automatic);
 }

@@ -24,8 +24,8 @@ std::vector<std::int64_t> sent(const Traffic& t) {
 }
 
 /// The same problem on real and on virtual ranks; `start` has a field or more.
-void check(const std::vector<Grid<int>>& start, DistanceSolver solver) {
-  INFO(name_of(solver));
+void check(const std::vector<Grid<int>>& start, const std::string& solver) {
+  INFO(solver);
   MpiRanks ranks(MPI_COMM_WORLD, cut(start[0]));
   VirtualRanks virtual_ranks(cut(start[0]));
   DistanceProblem real, pretended;
@@ -53,15 +53,14 @@ void check(const std::vector<Grid<int>>& start, DistanceSolver solver) {
   }
 }
 
-const auto solvers = {DistanceSolver::sweep, DistanceSolver::bfs, DistanceSolver::buckets, DistanceSolver::gather,
-                      DistanceSolver::automatic};
+const auto solvers = {"sweep", "bfs", "buckets", "gather", "auto"};
 
 } // namespace
 
 TEST_CASE("random masks") {
   for (const double p : {0.1, 0.45, 0.6, 0.8, 1.0}) {
     const Grid<int> mask = random_mask(47, 38, p, 7);
-    for (const DistanceSolver solver : solvers) check({with_seeds(mask, 200, 1), with_seeds(mask, 10, 2)}, solver);
+    for (const char* solver : solvers) check({with_seeds(mask, 200, 1), with_seeds(mask, 10, 2)}, solver);
   }
 }
 
@@ -73,7 +72,7 @@ TEST_CASE("a serpentine, no domain, a domain on few ranks, no seeds") {
       if (j > 4) side(j, i) = 0;
     }
   }
-  for (const DistanceSolver solver : solvers) {
+  for (const char* solver : solvers) {
     check({with_seed_at_corner(serpentine(41, 41))}, solver);
     check({Grid<int>(30, 30, -1)}, solver);
     check({corner}, solver);
@@ -84,7 +83,7 @@ TEST_CASE("a serpentine, no domain, a domain on few ranks, no seeds") {
 
 TEST_CASE("one object, a domain that moves over the ranks") {
   MpiRanks ranks(MPI_COMM_WORLD, cut(Grid<int>(36, 36)));
-  Distances distances(ranks, DistanceSolver::buckets);
+  Distances distances(ranks, "buckets");
   for (int at = 0; at < 36; at += 3) {
     Grid<int> start(36, 36, -1);
     for (int j = at; j < std::min(at + 10, 36); ++j) {

@@ -1,4 +1,4 @@
-"""PICO in the program: kept geometry, redistributed shelf cells and the count of collectives, on any number of ranks."""
+"""PICO in the program: kept geometry and the count of collectives, on any number of ranks."""
 import json
 
 import netCDF4
@@ -14,19 +14,19 @@ def bits(path):
 
 
 def test_options_and_ranks_give_the_same_file(nunatak, tmp_path):
-    """Whole updates on one rank, and both options on: every variable, bit for bit."""
+    """Whole updates on one rank, and geometries that are kept on several: every variable, bit for bit."""
     def run(name, *options, ranks):
         done = nunatak(*RUN, *options, "-o", f"{name}.nc", "-report", f"{name}.json", ranks=ranks)
         assert done.status == 0, done.text
         return json.loads((tmp_path / f"{name}.json").read_text())["ocean"]
 
-    whole = run("whole", "-pico_skip_unchanged", "false", "-pico_redistribute", "off", ranks=1)
+    whole = run("whole", "-pico_skip_unchanged", "false", ranks=1)
     assert whole["updates"] == 4
     assert whole["updates_with_kept_geometry"] == 0
     assert whole["collectives"] == 4  # labels are gathered only where there is another rank
     expected = bits(tmp_path / "whole.nc")
     for ranks in (1, 2, 3, 4):
-        ocean = run(f"r{ranks}", "-pico_redistribute", "on", ranks=ranks)
+        ocean = run(f"r{ranks}", ranks=ranks)
         found = bits(tmp_path / f"r{ranks}.nc")
         assert found.keys() == expected.keys()
         for name in expected:
@@ -35,6 +35,5 @@ def test_options_and_ranks_give_the_same_file(nunatak, tmp_path):
         assert 0 < kept < 3
         first = 4 if ranks == 1 else 8
         assert ocean["collectives_of_all_updates"] == first + 2 * kept + (first + 1) * (3 - kept)
-        assert (ocean["moved_shelf_cells"] > 0) == (ranks > 1)
         assert ocean["shelf_cells_imbalance"] >= 1
         assert (ocean["domain_cells_imbalance"] > 1) == (ranks > 1)

@@ -109,7 +109,7 @@ bool same_partition(Case& c, const Array2<int>& ours, const std::vector<double>&
   return true;
 }
 
-void check_against_pism(const std::string& file, DistanceSolver solver) {
+void check_against_pism(const std::string& file, const std::string& solver) {
   if (!present(file)) SKIP("no " + file + " in " + shared);
   Case c(file);
   const PicoInput input = c.input(0.0);
@@ -120,7 +120,7 @@ void check_against_pism(const std::string& file, DistanceSolver solver) {
   const PicoReport report = pico.update(input, f);
   INFO(file);
   CHECK(report.warnings == 0);
-  if (solver == DistanceSolver::automatic) CHECK(report.collectives <= 10);
+  if (solver == "auto") CHECK(report.collectives <= 10);
 
   const auto same_integers = [&](const std::string& name, const Array2<int>& a) {
     const std::vector<double> theirs = c.block(name);
@@ -157,14 +157,14 @@ void check_against_pism(const std::string& file, DistanceSolver solver) {
 
 } // namespace
 
-TEST_CASE("Antarctica at 50 km is PISM's") { check_against_pism("reference/pico_antarctica_50km.nc", DistanceSolver::automatic); }
+TEST_CASE("Antarctica at 50 km is PISM's") { check_against_pism("reference/pico_antarctica_50km.nc", "auto"); }
 
 TEST_CASE("Antarctica at 50 km, one shelf over two basins, is PISM's") {
-  check_against_pism("reference/pico_antarctica_50km_merged.nc", DistanceSolver::automatic);
-  check_against_pism("reference/pico_antarctica_50km_merged.nc", DistanceSolver::sweep);
+  check_against_pism("reference/pico_antarctica_50km_merged.nc", "auto");
+  check_against_pism("reference/pico_antarctica_50km_merged.nc", "sweep");
 }
 
-TEST_CASE("Antarctica at 16 km is PISM's") { check_against_pism("reference/pico_antarctica_16km.nc", DistanceSolver::automatic); }
+TEST_CASE("Antarctica at 16 km is PISM's") { check_against_pism("reference/pico_antarctica_16km.nc", "auto"); }
 
 TEST_CASE("shelf input temperatures of three shelves") {
   const std::string file = "data/bedmap2_schmidtko14_50km.nc";

@@ -132,4 +132,8 @@ inline DistanceReport device_distances(Ranks& ranks, const DistanceFields& field
   return report;
 }
 
+inline SolveDistances make_device(Ranks& ranks, const DistanceOptions&) {
+  return [&ranks](const DistanceProblem& problem) { return device_distances(ranks, problem.fields, problem.maxima); };
+}
+
 } // namespace nunatak

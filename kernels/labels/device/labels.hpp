@@ -7,7 +7,7 @@
 //                                    root is the smallest cell of its component, whatever the order of the threads.
 //                                 3. Roots are numbered in raster order (a scan).
 //                                 4. Cells find their root; areas and flags are added up: integers, the same in any order.
-//                                 5. The host gets the components of border cells; patches are joined by labels/seams.hpp.
+//                                 5. The host gets the fragments of border cells; patches are joined by labels/seams.hpp.
 //
 // The answer is that of labels/labels.hpp on any decomposition. The host sees border cells and components, not the arrays.
 // Union-find with atomics: Jaiganesh & Burtscher (2018), HPDC '18, 92-104, section 3; on grids: Playne & Hawick (2018), IEEE
@@ -58,14 +58,14 @@ private:
     const std::size_t cells = labels.component.back().size();
     if (m_parent.size() < cells)
       m_parent = Kokkos::View<int*, WorkMem>(Kokkos::view_alloc("labels: parents", Kokkos::WithoutInitializing), cells);
-    const device_labels::PatchPieces pieces{p, table, codes, labels.component.back(), m_parent};
-    device_labels::find_runs(pieces);
-    device_labels::join_runs(pieces);
-    const Kokkos::View<Component*, WorkMem> parts("labels: components", device_labels::number_roots(pieces));
-    device_labels::collect(pieces, parts);
-    device_labels::look_at_border(pieces, stride, border);
-    labels.parts.emplace_back(parts.size());
-    Kokkos::deep_copy(Kokkos::View<Component*, Kokkos::HostSpace>(labels.parts.back().data(), parts.size()), parts);
+    const device_labels::PatchBlocks blocks{p, table, codes, labels.component.back(), m_parent};
+    device_labels::find_runs(blocks);
+    device_labels::join_runs(blocks);
+    const Kokkos::View<Component*, WorkMem> fragments("labels: components", device_labels::number_roots(blocks));
+    device_labels::collect(blocks, fragments);
+    device_labels::look_at_border(blocks, stride, border);
+    labels.fragments.emplace_back(fragments.size());
+    Kokkos::deep_copy(Kokkos::View<Component*, Kokkos::HostSpace>(labels.fragments.back().data(), fragments.size()), fragments);
   }
 
   Ranks& m_ranks;

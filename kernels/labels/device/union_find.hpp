@@ -9,26 +9,26 @@ namespace nunatak {
 
 namespace device_labels {
 
-constexpr int piece = 64; ///< cells of a row that a thread goes through
+constexpr int block = 64; ///< cells of a row that a thread goes through
 
 /// Of a code: the flags it gives to its component; -1 if it is not part of the mask.
 using CodeTable = Kokkos::View<std::int64_t[256], Mem>;
 
-/// One patch cut into pieces of rows, for one mask. Positions are j (xm + 2) + i.
-struct PatchPieces {
+/// One patch cut into blocks of rows, for one mask. Positions are j (xm + 2) + i.
+struct PatchBlocks {
   Patch patch;
   CodeTable table;
   Array2<Code> codes;
   Array2<int> component;
   Kokkos::View<int*, WorkMem> parent; ///< of owned cells; -1: not in the mask
 
-  int pieces() const { return (patch.xm + piece - 1) / piece * patch.ym; }
-  /// Piece n: cells i0..i1 - 1 of row j.
+  int blocks() const { return (patch.xm + block - 1) / block * patch.ym; }
+  /// Block n: cells i0..i1 - 1 of row j.
   KOKKOS_INLINE_FUNCTION void find(int n, int& j, int& i0, int& i1) const {
-    const int per_row = (patch.xm + piece - 1) / piece;
+    const int per_row = (patch.xm + block - 1) / block;
     j = n / per_row + 1;
-    i0 = n % per_row * piece + 1;
-    i1 = Kokkos::min(i0 + piece, patch.xm + 1);
+    i0 = n % per_row * block + 1;
+    i1 = Kokkos::min(i0 + block, patch.xm + 1);
   }
   KOKKOS_INLINE_FUNCTION int position(int j, int i) const { return j * (patch.xm + 2) + i; }
 
@@ -55,9 +55,9 @@ struct PatchPieces {
   }
 };
 
-inline void find_runs(const PatchPieces& p) {
+inline void find_runs(const PatchBlocks& p) {
   Kokkos::parallel_for(
-      "labels: runs", Kokkos::RangePolicy<Exec>(0, p.pieces()), KOKKOS_LAMBDA(int n) {
+      "labels: runs", Kokkos::RangePolicy<Exec>(0, p.blocks()), KOKKOS_LAMBDA(int n) {
         int j = 0, i0 = 0, i1 = 0;
         p.find(n, j, i0, i1);
         int run = -1;
@@ -69,10 +69,10 @@ inline void find_runs(const PatchPieces& p) {
       });
 }
 
-inline void join_runs(const PatchPieces& p) {
+inline void join_runs(const PatchBlocks& p) {
   const int row = p.patch.xm + 2;
   Kokkos::parallel_for(
-      "labels: join", Kokkos::RangePolicy<Exec>(0, p.pieces()), KOKKOS_LAMBDA(int n) {
+      "labels: join", Kokkos::RangePolicy<Exec>(0, p.blocks()), KOKKOS_LAMBDA(int n) {
         int j = 0, i0 = 0, i1 = 0;
         p.find(n, j, i0, i1);
         const auto inside = [&](int c) { return Kokkos::atomic_load(&p.parent(c)) >= 0; };
@@ -88,10 +88,10 @@ inline void join_runs(const PatchPieces& p) {
 }
 
 /// Numbers of the roots, in `component`. Returns how many there are.
-inline int number_roots(const PatchPieces& p) {
+inline int number_roots(const PatchBlocks& p) {
   int roots = 0;
   Kokkos::parallel_scan(
-      "labels: number", Kokkos::RangePolicy<Exec>(0, p.pieces()),
+      "labels: number", Kokkos::RangePolicy<Exec>(0, p.blocks()),
       KOKKOS_LAMBDA(int n, int& number, bool last) {
         int j = 0, i0 = 0, i1 = 0;
         p.find(n, j, i0, i1);
@@ -107,9 +107,9 @@ inline int number_roots(const PatchPieces& p) {
 }
 
 /// The component of each cell; identities, areas and flags of the components of this patch.
-inline void collect(const PatchPieces& p, const Kokkos::View<Component*, WorkMem>& parts) {
+inline void collect(const PatchBlocks& p, const Kokkos::View<Component*, WorkMem>& fragments) {
   Kokkos::parallel_for(
-      "labels: collect", Kokkos::RangePolicy<Exec>(0, p.pieces()), KOKKOS_LAMBDA(int n) {
+      "labels: collect", Kokkos::RangePolicy<Exec>(0, p.blocks()), KOKKOS_LAMBDA(int n) {
         int j = 0, i0 = 0, i1 = 0;
         p.find(n, j, i0, i1);
         int* const component = &p.component(0, 0);
@@ -118,8 +118,8 @@ inline void collect(const PatchPieces& p, const Kokkos::View<Component*, WorkMem
         std::int64_t cells = 0, flags = 0;
         const auto add = [&] {
           if (number < 0) return;
-          Kokkos::atomic_add(&parts(number).cells, cells);
-          Kokkos::atomic_or(&parts(number).flags, flags);
+          Kokkos::atomic_add(&fragments(number).cells, cells);
+          Kokkos::atomic_or(&fragments(number).flags, flags);
         };
         for (int i = i0; i < i1; ++i) {
           const int c = p.position(j, i);
@@ -133,7 +133,7 @@ inline void collect(const PatchPieces& p, const Kokkos::View<Component*, WorkMem
             number = component[root], cells = flags = 0;
           }
           if (root == c)
-            parts(number).identity = p.patch.cell(j, i);
+            fragments(number).identity = p.patch.cell(j, i);
           else
             component[c] = number;
           const bool edge = edge_row || p.patch.global_i(i) == 0 || p.patch.global_i(i) == p.patch.Mx - 1;
@@ -145,7 +145,7 @@ inline void collect(const PatchPieces& p, const Kokkos::View<Component*, WorkMem
 }
 
 /// Local numbers of the components of border cells (-1: not in the mask), `stride` apart.
-inline void look_at_border(const PatchPieces& p, int stride, int* numbers) {
+inline void look_at_border(const PatchBlocks& p, int stride, int* numbers) {
   const BorderCells border{p.patch.xm, p.patch.ym};
   Kokkos::parallel_for(
       "labels: border", Kokkos::RangePolicy<Exec>(0, border.size()), KOKKOS_LAMBDA(int n) {

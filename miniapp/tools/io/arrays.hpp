@@ -37,10 +37,10 @@ template <class F> void with_type(io::Type type, const F& f) {
   }
 }
 
-class State {
+class Arrays {
 public:
   /// `workload` must outlive it. Holds one record of all variables, with ghosts.
-  State(const Workload& workload, int rank, int ranks);
+  Arrays(const Workload& workload, int rank, int ranks);
 
   const Workload& workload() const { return m_workload; }
   /// Of this rank's arrays.

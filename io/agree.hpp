@@ -1,0 +1,24 @@
+// How ranks agree on an error.
+//
+// Some failures are seen by one rank only (rank 0 cannot create a file, one node has no space left). A rank that throws alone
+// leaves the others waiting for ever in the next collective call. agree() turns such a failure into the same exception on all
+// ranks. Used by reader.cpp, file.cpp and every format.
+#pragma once
+
+#include "io/error.hpp"
+
+#include <mpi.h>
+
+#include <functional>
+
+namespace nunatak::io {
+
+/// Run `f` on this rank. If it throws on any rank of `comm`, every rank throws an Error with the message of the lowest rank
+/// that failed. Collective: one reduction, and one broadcast of the message if there was a failure. `f` itself must not call
+/// collective functions that a failing rank would leave early.
+void agree(MPI_Comm comm, const std::function<void()>& f);
+
+/// Run `f` on rank 0 only. If it throws there, every rank throws. Collective, as agree().
+void on_rank_0(MPI_Comm comm, const std::function<void()>& f);
+
+} // namespace nunatak::io
