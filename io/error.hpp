@@ -1,4 +1,4 @@
-// Errors of the io room, and how ranks agree on them.
+// Errors of io/, and how ranks agree on them.
 //
 // Some failures are seen by one rank only (rank 0 cannot create a file, one node has no space left). A rank that throws alone
 // leaves the others waiting for ever in the next collective call. agree() turns such a failure into the same exception
