@@ -1,7 +1,6 @@
 #include "miniapp/model/options.hpp"
 
 #include "io/registry.hpp"
-
 #include "kernels/distance/distance.hpp"
 #include "miniapp/base/error.hpp"
 #include "miniapp/base/io_options.hpp"
