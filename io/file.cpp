@@ -1,5 +1,6 @@
 // Checks and times what is put. See file.hpp.
 #include "io/file.hpp"
+#include "io/agree.hpp"
 
 #include "io/durable/durable.hpp"
 

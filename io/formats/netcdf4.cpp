@@ -5,6 +5,7 @@
 //
 // Access `independent`: each rank writes by itself. A record variable must still grow collectively, so the first put of a new
 // record begins with a collective write of the first value of each rank.
+#include "io/agree.hpp"
 #include "io/durable/durable.hpp"
 #include "io/formats/chunks.hpp"
 #include "io/formats/define.hpp"

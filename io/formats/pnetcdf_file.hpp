@@ -5,7 +5,7 @@
 // record, in which MPI-IO merges the blocks of all variables and ranks. Copies are bounded: see quota.hpp.
 #pragma once
 
-#include "io/error.hpp"
+#include "io/agree.hpp"
 #include "io/formats/format.hpp"
 #include "io/formats/quota.hpp"
 

@@ -3,8 +3,8 @@
 //
 //   put: copy,  append the runs            wait: sort the runs; one type for the file, one for the memory; one write
 //   Copies are bounded: see quota.hpp.
+#include "io/agree.hpp"
 #include "io/durable/durable.hpp"
-#include "io/error.hpp"
 #include "io/formats/format.hpp"
 #include "io/formats/mpi_io.hpp"
 #include "io/formats/quota.hpp"

@@ -9,6 +9,7 @@
 //   ranks 0..3        staging (order of ranks)     slab (order of the file)     file
 //   |0|1|  pack ->    |0 0 0|1 1|2 2 2|3 3|   ->   0 0 0 1 1              ->    nc_put_vara
 //   |2|3|  gather                                  2 2 2 3 3
+#include "io/agree.hpp"
 #include "io/formats/define.hpp"
 #include "io/formats/format.hpp"
 #include "io/layouts/exchange.hpp"

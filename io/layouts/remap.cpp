@@ -1,7 +1,7 @@
 // See remap.hpp.
 #include "io/layouts/remap.hpp"
 
-#include "io/error.hpp"
+#include "io/agree.hpp"
 #include "io/formats/quota.hpp"
 #include "io/layouts/exchange.hpp"
 #include "io/layouts/exchange_plan.hpp"

@@ -76,7 +76,7 @@ public:
     m_statistics.bytes += static_cast<std::int64_t>(m_bytes.size());
     m_statistics.operations += elements > 0 ? 1 : 0;
     std::vector<double> values(elements);
-    with_type(type, [&](auto sample) {
+    io::with_type(type, [&](auto sample) {
       const auto* from = reinterpret_cast<const decltype(sample)*>(m_bytes.data());
       std::copy(from, from + elements, values.begin());
     });
@@ -182,7 +182,7 @@ ReadTurn read_turn(MPI_Comm comm, const std::string& path, const NamedWay& writt
   return turn;
 }
 
-bool is_in_pieces(const io::Options& written) {
+bool is_in_subfiles(const io::Options& written) {
   return io::has_features(written, io::subfiles | io::netcdf) && io::layout_row(io::parse_layout(written).name).subfiles;
 }
 
