@@ -1,5 +1,6 @@
 #include "miniapp/model/options.hpp"
 
+#include "io/registry.hpp"
 #include "kernels/distance/distance.hpp"
 #include "miniapp/base/error.hpp"
 #include "miniapp/base/io_options.hpp"
@@ -16,8 +17,7 @@ namespace {
 void add_start_and_grid(OptionTable& table, Options& o) {
   table.section("Where the run starts");
   table.add(text("i", o.input, "NetCDF file with thk and topg, or a file written by nunatak, which continues that run"));
-  table.add(
-      word("io_read", o.io_read, "each|serial|parallel", "readers of that file: every rank, rank 0 for all, or all together"));
+  table.add(word("io_read", o.io_read, io::reader_words(), "readers of that file: every rank, rank 0 for all, or all together"));
   table.add(word("init", o.init, "dome|shelf|stream|marine", "initial state without a file"));
   table.add(number("seed", o.seed, "", "seed of -init marine: another number, another continent", 0));
 
