@@ -8,6 +8,7 @@ add_custom_target(sanitized_tests)
 # by the first label of a test: its precompiled headers
 set(precompiled_for_kernels kernels_tests)
 set(precompiled_for_io io_tests)
+set(precompiled_for_tools tools_tests)
 set(precompiled_for_model model_tests)
 
 # nunatak_mpi_command(<variable> <ranks> <command>...): the words that run a command on that many ranks
@@ -37,7 +38,7 @@ function(nunatak_test name)
   target_include_directories(test_${name} PRIVATE ${PROJECT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/tests)
   target_compile_definitions(test_${name} PRIVATE NUNATAK_SHARED_DATA="${NUNATAK_SHARED_DATA}")
   # what the asan preset builds and runs: kernels, io and the model on one rank, without the long verification runs
-  if("kernels" IN_LIST arg_LABELS OR "io" IN_LIST arg_LABELS OR "model" IN_LIST arg_LABELS)
+  if("kernels" IN_LIST arg_LABELS OR "io" IN_LIST arg_LABELS OR "tools" IN_LIST arg_LABELS OR "model" IN_LIST arg_LABELS)
     add_dependencies(sanitized_tests test_${name})
     set(sanitized sanitized)
   endif()
@@ -69,7 +70,7 @@ function(nunatak_python_test name file)
   nunatak_test_environment(${name} ${arg_RANKS})
   separate_arguments(flags UNIX_COMMAND "${NUNATAK_MPIEXEC_FLAGS}")
   list(JOIN flags " " flags)
-  set_property(TEST ${name} APPEND PROPERTY ENVIRONMENT "NUNATAK=$<TARGET_FILE:nunatak>"
+  set_property(TEST ${name} APPEND PROPERTY ENVIRONMENT "NUNATAK=$<TARGET_FILE_DIR:nunatak-distance>/nunatak"
     "NUNATAK_MPIEXEC=${MPIEXEC_EXECUTABLE} ${flags} ${MPIEXEC_NUMPROC_FLAG}" "NUNATAK_SHARED_DATA=${NUNATAK_SHARED_DATA}"
     "NUNATAK_SOURCE=${PROJECT_SOURCE_DIR}" "PYTHONDONTWRITEBYTECODE=1")
   set_tests_properties(${name} PROPERTIES TIMEOUT ${arg_TIMEOUT} LABELS "${arg_LABELS}")

@@ -22,7 +22,7 @@ bed (beyond 60 S in Bedmap2) take the nearest one. A cell belongs to the basin i
 basin; --merge joins basins. As in PICO (Reese et al. 2018, doi:10.5194/tc-12-1969-2018, section 3) a basin has one temperature and
 one salinity: the mean over its shelf; a basin without shelf water takes the mean of its neighbours by number. Conservative
 temperature is taken for potential temperature (at these values they differ by less than 0.01 K), and practical salinity is
-35/35.16504 of absolute salinity (within 0.01 g/kg)."""
+35/35.16504 of absolute salinity (within 0.01 g/kg). BedMachine's 13333 x 13333 points take half a minute and 0.5 GB."""
 import argparse
 import pathlib
 import sys
@@ -160,11 +160,13 @@ def read_basins(path, x, y, dx, sheet):
     basins = np.zeros(xx.shape, int)
     for basin in np.unique(number).astype(int):
         points = np.column_stack((px, py))[number == basin]
-        step = np.floor(np.cumsum(np.hypot(*np.diff(points, axis=0, prepend=points[:1]).T)) / (dx / 10))  # a tenth of a cell
+        length = np.cumsum(np.hypot(*np.diff(points, axis=0, prepend=points[:1]).T))  # along the border
+        step = np.floor(length / (dx / 4))  # a point for every quarter of a cell
         points = points[np.diff(step, prepend=-1) > 0]
-        if len(points) > 2:
-            inside = matplotlib.path.Path(points).contains_points(np.column_stack((xx.ravel(), yy.ravel())))
-            basins[inside.reshape(xx.shape)] = basin
+        near = (xx >= points[:, 0].min()) & (xx <= points[:, 0].max()) & (yy >= points[:, 1].min()) & (yy <= points[:, 1].max())
+        if len(points) > 2 and near.any():
+            inside = matplotlib.path.Path(points).contains_points(np.column_stack((xx[near], yy[near])))
+            basins[near] = np.where(inside, basin, basins[near])
     if not basins.any():
         fail(f"{path}: no cell of the grid lies in a basin")
     return nearest(basins, basins > 0)

@@ -1,28 +1,18 @@
-// Errors of the io room, and how ranks agree on them.
-//
-// Some failures are seen by one rank only (rank 0 cannot create a file, one node has no space left). A rank that throws alone
-// leaves the others waiting for ever in the next collective call. agree() turns such a failure into the same exception
-// everywhere. Used by reader.cpp, writer.cpp and every format.
+// The error of the io room and of everything above it (miniapp/base/error.hpp gives it its short name). No MPI: see agree.hpp.
 #pragma once
 
-#include <mpi.h>
-
-#include <functional>
+#include <cstddef>
 #include <stdexcept>
 #include <string>
 
 namespace nunatak::io {
 
-/// What went wrong with a file: names the file, the variable (dimension, attribute), what was expected and what was found.
+/// What went wrong: names the file, the variable (dimension, attribute) or the option, what was expected and what was found. It
+/// is thrown on every rank of a communicator or turned into that by agree(): run_program() prints it once and ends with status 1.
 class Error : public std::runtime_error {
 public:
   using std::runtime_error::runtime_error;
 };
-
-/// Run `f` on this rank. If it throws on any rank of `comm`, every rank throws an Error with the message of the lowest rank
-/// that failed. Collective: one reduction, and one broadcast of the message if there was a failure. `f` itself must not call
-/// collective functions that a failing rank would leave early.
-void agree(MPI_Comm comm, const std::function<void()>& f);
 
 /// The number of single-character changes (insert, delete, replace) between two names; for "did you mean".
 std::size_t edit_distance(const std::string& a, const std::string& b);

@@ -7,6 +7,7 @@
 // that of the slowest rank, from a barrier on. The first repetition is the warm-up and is dropped. See perf/README.md for the
 // JSON.
 #include "kernels/pico/pico.hpp"
+#include "miniapp/base/program.hpp"
 #include "miniapp/model/report.hpp"
 #include "perf/pico_parts.hpp"
 
@@ -181,25 +182,13 @@ nlohmann::json run(const Arguments& arguments, const Session& session) {
 } // namespace
 
 int main(int argc, char** argv) {
-  Session session(argc, argv);
-  const auto fail_together = [&](const std::exception& error) { // on all ranks: rank 0 speaks for them
-    if (session.rank() == 0) std::cerr << "bench_pico: error: " << error.what() << std::endl;
-    return 1;
-  };
-  try {
-    nlohmann::json json;
-    if (!session.help_wanted()) json = run(read_arguments(argc, argv), session);
-    if (session.rank() == 0) std::cout << (session.help_wanted() ? usage : json.dump(2) + "\n");
-    return 0;
-  } catch (const Error& error) {
-    return fail_together(error);
-  } catch (const io::Error& error) {
-    return fail_together(error);
-  } catch (const std::invalid_argument& error) {
-    return fail_together(error);
-  } catch (const std::exception& error) { // perhaps on this rank only: nobody may wait for it
-    std::cerr << "bench_pico: error: rank " << session.rank() << ": " << error.what() << std::endl;
-    MPI_Abort(session.comm(), 1);
-  }
-  return 1;
+  return run_program<Session>(argc, argv, "bench_pico", [&](Session& session) {
+    Arguments arguments;
+    OptionTable table("bench_pico: times PICO and its parts; prints JSON", "mpiexec -n 2 bench_pico -dx 16km");
+    arguments.add_to(table);
+    if (!table.read(argc, argv)) return;
+    arguments.check();
+    const nlohmann::json json = run(arguments, session);
+    if (session.rank() == 0) std::cout << json.dump(2) << std::endl;
+  });
 }

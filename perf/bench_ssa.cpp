@@ -5,6 +5,8 @@
 //
 // Every solve begins with a new solver: its set-up counts. Solves and passes of the STREAM triad take turns. A time is that of
 // the slowest rank, from a barrier on. The first repetition is the warm-up and is dropped. See perf/README.md for the JSON.
+#include "miniapp/base/error.hpp"
+#include "miniapp/base/program.hpp"
 #include "miniapp/model/report.hpp"
 #include "miniapp/model/session.hpp"
 #include "perf/bandwidth.hpp"
@@ -13,7 +15,6 @@
 
 #include <petscsys.h>
 
-#include <cstring>
 #include <ctime>
 #include <iostream>
 
@@ -22,51 +23,10 @@ using namespace nunatak::bench;
 
 namespace {
 
-constexpr const char* usage = "bench_ssa: times the SSA; prints JSON\n"
-                              "  -problem NAME  J, plug (exact solutions), or sheet (default: from -i or -init as nunatak)\n"
-                              "  -M N           J and plug: N x N cells, 9 to 5000 (default 241)\n"
-                              "  -repeat N      repetitions that count (default 5)\n"
-                              "and the options of nunatak; of these only -i, -init, -seed, -grid_..., -ssa_..., and those of\n"
-                              "material and sliding matter here\n";
-
 struct Arguments {
   std::string problem = "sheet";
   int M = 241, repeat = 5;
-  bool help = false;
-  std::vector<char*> others; ///< for nunatak; ends with a nullptr, as argv does
 };
-
-int whole_number(const std::string& name, const std::string& text, int least, int most) {
-  const bool number = !text.empty() && text.size() <= 6 && text.find_first_not_of("0123456789") == std::string::npos;
-  if (!number || std::stoi(text) < least || std::stoi(text) > most) {
-    throw Error("option " + name + ": expected a number from " + std::to_string(least) + " to " + std::to_string(most) +
-                ", found '" + text + "'");
-  }
-  return std::stoi(text);
-}
-
-Arguments read_arguments(int argc, char** argv) {
-  Arguments a;
-  bool has_M = false;
-  for (int n = 0; n < argc; ++n) {
-    const std::string name = argv[n];
-    if (name == "-help") a.help = true;
-    if (name != "-problem" && name != "-M" && name != "-repeat") {
-      a.others.push_back(argv[n]);
-      continue;
-    }
-    if (n + 1 == argc) throw Error("option " + name + ": expected a value, found none");
-    const std::string value = argv[++n];
-    if (name == "-problem") a.problem = value;
-    if (name == "-M") a.M = whole_number(name, value, 9, 5000), has_M = true;
-    if (name == "-repeat") a.repeat = whole_number(name, value, 1, 1000);
-  }
-  if (a.problem != "J" && a.problem != "plug" && a.problem != "sheet")
-    throw Error("option -problem: expected J, plug or sheet, found '" + a.problem + "'");
-  if (has_M && a.problem == "sheet") throw Error("option -M: expected with -problem J or plug; see -grid_dx for others");
-  a.others.push_back(nullptr);
-  return a;
-}
 
 /// What was measured in the repetitions that count.
 struct Times {
@@ -110,11 +70,10 @@ void require(bool right, const std::string& what, double found, double expected)
   throw Error("wrong result: " + what + text);
 }
 
-nlohmann::json run(const Arguments& arguments, const Session& session) {
-  Options options = read_options();
+nlohmann::json run(const Arguments& arguments, Options options, const Session& session) {
   const MPI_Comm comm = session.comm();
   const bool sheet = arguments.problem == "sheet";
-  SsaProblem problem = sheet ? ice_sheet(options, comm, session.size())
+  SsaProblem problem = sheet ? ice_sheet(options, comm)
                              : exact_problem(arguments.problem == "J", arguments.M, ssa_options(options), comm, session.size());
   const Patch patch = problem.ranks->patch();
   Triad triad(comm, session.size());
@@ -203,30 +162,21 @@ nlohmann::json run(const Arguments& arguments, const Session& session) {
 } // namespace
 
 int main(int argc, char** argv) {
-  int rank = 0;
-  try {
-    Arguments arguments = read_arguments(argc, argv);
-    if (arguments.help) {
-      std::cout << usage;
-      return 0;
-    }
-    Session session(static_cast<int>(arguments.others.size()) - 1, arguments.others.data());
-    rank = session.rank();
-    try {
-      session.read_options_files();
-      const nlohmann::json json = run(arguments, session);
-      if (rank == 0) std::cout << json.dump(2) << std::endl;
-      return 0;
-    } catch (const Error& error) { // on all ranks: rank 0 speaks for them
-      if (rank == 0) std::cerr << "bench_ssa: error: " << error.what() << std::endl;
-    } catch (const io::Error& error) {
-      if (rank == 0) std::cerr << "bench_ssa: error: " << error.what() << std::endl;
-    } catch (const std::exception& error) { // perhaps on this rank only: nobody may wait for it
-      std::cerr << "bench_ssa: error: rank " << rank << ": " << error.what() << std::endl;
-      MPI_Abort(session.comm(), 1);
-    }
-  } catch (const Error& error) {
-    std::cerr << "bench_ssa: error: " << error.what() << std::endl;
-  }
-  return 1;
+  return run_program<Session>(argc, argv, "bench_ssa", [](Session& session) {
+    Options options;
+    Arguments arguments;
+    OptionTable table("bench_ssa: times solves of the shallow shelf approximation; prints JSON",
+                      "mpiexec -n 1 bench_ssa -problem J -M 481");
+    table.section(
+        "Benchmark; of the other options only -i, -init, -seed, -grid_..., -ssa_... and those of material and sliding are used");
+    table.add(word("problem", arguments.problem, "J|plug|sheet", "exact solutions, or an ice sheet by -i or -init"));
+    table.add(number("M", arguments.M, "", "J and plug: cells along x and y", 9, 5000));
+    table.add(number("repeat", arguments.repeat, "", "repetitions that count", 1, 1000));
+    add_model_options(table, options);
+    if (!read_options(session, table, options)) return;
+    if (options.given.count("M") > 0 && arguments.problem == "sheet")
+      throw Error("option -M: expected with -problem J or plug; see -grid_dx for others");
+    const nlohmann::json json = run(arguments, options, session);
+    if (session.rank() == 0) std::cout << json.dump(2) << std::endl;
+  });
 }

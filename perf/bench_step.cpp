@@ -2,22 +2,18 @@
 //
 //   mpiexec -n 1 bench_step -i antarctica.nc -grid_dx 16km
 //
-// The loop is that of miniapp/main.cpp without output: PICO, stress balance, energy, mass transport, checks. The first step, with
-// the solve from rest, is told by itself; the others count. Passes of the STREAM triad stand between the steps, so that the share
-// of the bandwidth that a part reaches is of the same minute. See perf/README.md for the JSON and for how bytes are counted.
-#include "kernels/ice/time_step.hpp"
+// The loop is that of miniapp/main.cpp without output: diagnose, advance, checks. The first step, with the solve from rest, is
+// reported separately; the others count. Passes of the STREAM triad stand between the steps, so that the share of the bandwidth
+// that a part reaches is of the same minute. See perf/README.md for the JSON and for how bytes are counted.
+#include "miniapp/base/program.hpp"
 #include "miniapp/model/clock.hpp"
-#include "miniapp/model/energy.hpp"
-#include "miniapp/model/initial.hpp"
-#include "miniapp/model/mass_transport.hpp"
-#include "miniapp/model/ocean.hpp"
+#include "miniapp/model/model.hpp"
 #include "miniapp/model/report.hpp"
 #include "miniapp/model/session.hpp"
 #include "miniapp/model/summary.hpp"
 #include "perf/bandwidth.hpp"
 #include "perf/step_bytes.hpp"
 
-#include <cstring>
 #include <iostream>
 #include <map>
 
@@ -26,41 +22,13 @@ using namespace nunatak::bench;
 
 namespace {
 
-constexpr const char* usage =
-    "bench_step: times the parts of a model step; prints JSON\n"
-    "  -repeat N  steps that count, 3 to 1000 (default 5); the first one comes before them\n"
-    "and the options of nunatak but for -run_..., -o and other files; -dt_max is 0.02 years if not given\n";
-
-struct Arguments {
-  int repeat = 5;
-  bool help = false;
-  std::vector<char*> others; ///< for nunatak; ends with a nullptr, as argv does
-};
-
-Arguments read_arguments(int argc, char** argv) {
-  Arguments a;
-  for (int n = 0; n < argc; ++n) {
-    if (std::strcmp(argv[n], "-help") == 0) a.help = true;
-    if (std::strcmp(argv[n], "-repeat") != 0) {
-      a.others.push_back(argv[n]);
-      continue;
-    }
-    const std::string value = n + 1 < argc ? argv[++n] : "";
-    const bool number = !value.empty() && value.size() <= 4 && value.find_first_not_of("0123456789") == std::string::npos;
-    if (!number || std::stoi(value) < 3 || std::stoi(value) > 1000)
-      throw Error("option -repeat: expected a number from 3 to 1000, found '" + value + "'");
-    a.repeat = std::stoi(value);
-  }
-  a.others.push_back(nullptr);
-  return a;
-}
-
 /// Seconds of each part in one step, on its slowest rank.
 using Seconds = std::map<std::string, double>;
 
 Seconds difference(const Timers& timers, const Seconds& before, MPI_Comm comm) {
   Seconds seconds;
   for (const Timers::Summary& s : timers.summarise(MPI_COMM_SELF)) {
+    if (s.name.rfind("init", 0) == 0) continue; // no part of a step
     const auto found = before.find(s.name);
     double part = s.mean - (found == before.end() ? 0.0 : found->second);
     MPI_Allreduce(MPI_IN_PLACE, &part, 1, MPI_DOUBLE, MPI_MAX, comm);
@@ -90,65 +58,39 @@ Sizes sizes_of(const Patch& p, const Levels& levels, const State& state, MPI_Com
   return {static_cast<double>(p.Mx) * p.My, static_cast<double>(sums[0]), static_cast<double>(sums[1]), levels.size()};
 }
 
-nlohmann::json run(const Arguments& arguments, const Session& session) {
-  Options options = read_options();
+nlohmann::json run(Options options, int repeat, const Session& session) {
   if (options.run_years > 0.0 || options.run_steps > 0) throw Error("options -run_years, -run_steps: expected none, see -repeat");
   if (options.given.count("dt_max") == 0) options.dt_max = 0.02;
   if (options.given.count("pico_skip_unchanged") == 0) options.pico_skip_unchanged = false; // every update is a whole one
-  options.run_steps = arguments.repeat + 1;
+  options.run_steps = repeat + 1;
   const MPI_Comm comm = session.comm();
   const Log silent(session.rank(), false);
   Timers timers;
-  const InitialState initial(options, comm, silent);
-  Grid grid = initial.horizontal_grid(session.size());
-  MpiRanks ranks(comm, grid.decomposition);
-  State state(ranks.patch());
-  Forcing forcing(ranks.patch());
-  initial.read(grid, ranks, state, forcing);
-  const Levels levels = levels_at(grid.z);
-  StressBalance stress_balance(options, grid, levels, ranks, timers, silent);
-  Ocean ocean(options, grid, ranks);
-  Energy energy(options, grid, levels, ranks);
-  MassTransport transport(grid, ranks);
-  Clock clock(options, state.time);
-  Summary summary(grid, ranks, state);
-  const Sizes sizes = sizes_of(ranks.patch(), levels, state, comm);
+  Model model(options, comm, timers, silent);
+  Clock clock(options, model.start_time());
+  Summary summary(model.grid(), model.ranks(), model.state());
+  const Sizes sizes = sizes_of(model.ranks().patch(), model.levels(), model.state(), comm);
   Triad triad(comm, session.size());
 
   std::vector<Seconds> steps;
   std::vector<double> lengths;
   while (!clock.finished()) {
     const Seconds before = so_far(timers);
-    {
-      Timers::Scope scope(timers, "ocean");
-      ocean.update(state, forcing);
-    }
-    const Flow& flow = stress_balance.update(state, forcing, ocean.melt());
-    const TimeStep limit = time_step(grid.dx, grid.dy, flow.D_max, flow.advection_rate, options.dt_max * seconds_per_year);
-    const double dt = clock.longest_step(limit.dt, HUGE_VAL);
-    FixedSum melted;
-    {
-      Timers::Scope scope(timers, "energy");
-      melted = energy.step(state, flow, forcing, dt);
-    }
-    MassBudget budget;
-    {
-      Timers::Scope scope(timers, "mass transport");
-      budget = transport.step(state, flow, forcing, ocean.melt(), dt);
-    }
-    clock.advance(dt, HUGE_VAL);
-    state.time = clock.time();
+    model.diagnose(clock.time());
+    const Step step = model.advance(clock.longest_step(model.stable_step().dt));
+    clock.advance(step.dt);
     {
       Timers::Scope scope(timers, "checks"); // throws if thickness, temperature or the mass budget are wrong
-      summary.add(state, flow, budget, melted, dt);
+      summary.add(model.state(), step);
     }
     steps.push_back(difference(timers, before, comm));
-    lengths.push_back(dt / seconds_per_year);
+    lengths.push_back(step.dt / seconds_per_year);
     for (int n = 0; n < 3; ++n) triad.run();
   }
 
-  nlohmann::json json = {{"benchmark", "step"}, {"started", utc_now()}, {"repetitions", arguments.repeat}};
+  nlohmann::json json = {{"benchmark", "step"}, {"started", utc_now()}, {"repetitions", repeat}};
   json["input"] = options.input.empty() ? "-init " + options.init : options.input;
+  const Grid& grid = model.grid();
   json["grid"] = {{"Mx", grid.Mx()}, {"My", grid.My()}, {"Mz", grid.Mz()}, {"dx", grid.dx}, {"dy", grid.dy}};
   json["sizes"] = {{"cells", sizes.cells}, {"icy_cells", sizes.icy_cells}, {"points_in_ice", sizes.points_in_ice}};
   json["ranks"] = {
@@ -157,7 +99,7 @@ nlohmann::json run(const Arguments& arguments, const Session& session) {
   json["versions"]["compiler"] = __VERSION__;
   json["years_per_step"] = lengths;
   json["triad"] = {{"GB_per_s", triad.GB_per_s()}, {"GB_per_s_max", triad.best_GB_per_s()}};
-  json["ssa"] = stress_balance.report();
+  json["ssa"] = model.report()["ssa"];
   json["mass_budget"] = summary.report();
 
   double rest = 0.0, best = 0.0, bytes_of_rest = 0.0;
@@ -190,34 +132,16 @@ nlohmann::json run(const Arguments& arguments, const Session& session) {
 } // namespace
 
 int main(int argc, char** argv) {
-  try {
-    Arguments arguments = read_arguments(argc, argv);
-    if (arguments.help) {
-      std::cout << usage;
-      return 0;
-    }
-    Session session(static_cast<int>(arguments.others.size()) - 1, arguments.others.data());
-    const auto fail = [&](const std::exception& error) { // on all ranks: rank 0 speaks for them
-      if (session.rank() == 0) std::cerr << "bench_step: error: " << error.what() << std::endl;
-      return 1;
-    };
-    try {
-      session.read_options_files();
-      const nlohmann::json json = run(arguments, session);
-      if (session.rank() == 0) std::cout << json.dump(2) << std::endl;
-      return 0;
-    } catch (const Error& error) {
-      return fail(error);
-    } catch (const io::Error& error) {
-      return fail(error);
-    } catch (const std::invalid_argument& error) {
-      return fail(error);
-    } catch (const std::exception& error) { // perhaps on this rank only: nobody may wait for it
-      std::cerr << "bench_step: error: rank " << session.rank() << ": " << error.what() << std::endl;
-      MPI_Abort(session.comm(), 1);
-    }
-  } catch (const Error& error) {
-    std::cerr << "bench_step: error: " << error.what() << std::endl;
-  }
-  return 1;
+  return run_program<Session>(argc, argv, "bench_step", [](Session& session) {
+    Options options;
+    int repeat = 5;
+    OptionTable table("bench_step: times the parts of a model step; prints JSON",
+                      "mpiexec -n 1 bench_step -i antarctica.nc -grid_dx 16km");
+    table.section("Benchmark; of the other options -dt_max is 0.02 years if it is not given, -run_... and files are not used");
+    table.add(number("repeat", repeat, "", "steps that count, after a first one that does not", 3, 1000));
+    add_model_options(table, options);
+    if (!read_options(session, table, options)) return;
+    const nlohmann::json json = run(options, repeat, session);
+    if (session.rank() == 0) std::cout << json.dump(2) << std::endl;
+  });
 }

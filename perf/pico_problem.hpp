@@ -6,7 +6,7 @@
 #include "kernels/ice/geometry.hpp"
 #include "kernels/pico/fields.hpp"
 #include "miniapp/base/error.hpp"
-#include "miniapp/base/units.hpp"
+#include "miniapp/base/option_table.hpp"
 #include "miniapp/model/input.hpp"
 #include "miniapp/model/session.hpp"
 
@@ -14,47 +14,26 @@
 
 namespace nunatak::bench {
 
-constexpr const char* usage = "bench_pico: times PICO and its parts; prints JSON\n"
-                              "  -i FILE       NetCDF file with thk, topg, basins, theta_ocean, salinity_ocean\n"
-                              "  -refine N     with -i: every point becomes N x N points of the same values; 1, 2 or 4\n"
-                              "  -dx LENGTH    without -i: spacing of the synthetic continent (default 16km)\n"
-                              "  -repeat N     repetitions that count, 7 or more (default 15)\n";
-
 struct Arguments {
   std::string input;
   int refine = 1, repeat = 15;
   double dx = 0.0; // m; 0: not given
-};
 
-inline int whole_number(const std::string& name, const std::string& text, const std::string& expected) {
-  if (text.empty() || text.size() > 6 || text.find_first_not_of("0123456789") != std::string::npos)
-    throw Error("option " + name + ": expected " + expected + ", found '" + text + "'");
-  return std::stoi(text);
-}
-
-inline Arguments read_arguments(int argc, char** argv) {
-  Arguments a;
-  for (int n = 1; n < argc; n += 2) {
-    const std::string name = argv[n];
-    if (name != "-i" && name != "-refine" && name != "-dx" && name != "-repeat")
-      throw Error("unknown argument '" + name + "' (expected -i, -refine, -dx, -repeat or -help)");
-    if (n + 1 == argc) throw Error("option " + name + ": expected a value, found none");
-    const std::string value = argv[n + 1];
-    if (name == "-i") a.input = value;
-    if (name == "-refine") a.refine = whole_number(name, value, "1, 2 or 4");
-    if (name == "-repeat") a.repeat = whole_number(name, value, "a number of 7 or more");
-    if (name == "-dx") {
-      a.dx = parse_quantity(value, "m", "option -dx");
-      if (!(a.dx >= 100.0 && a.dx <= 500e3)) throw Error("option -dx: expected 100 m to 500 km, found '" + value + "'");
-    }
+  void add_to(OptionTable& table) {
+    table.section("Problem");
+    table.add(text("i", input, "NetCDF file with thk, topg, basins, theta_ocean, salinity_ocean"));
+    table.add(number("refine", refine, "", "with -i: every point becomes so many by so many points of the same values; 1, 2 or 4",
+                     1, 4));
+    table.add(number("dx", dx, "m", "without -i: spacing of the synthetic continent (0: 16 km)", 0, 500e3));
+    table.add(number("repeat", repeat, "", "repetitions that count", 7));
   }
-  if (a.refine != 1 && a.refine != 2 && a.refine != 4)
-    throw Error("option -refine: expected 1, 2 or 4, found " + std::to_string(a.refine));
-  if (a.repeat < 7) throw Error("option -repeat: expected 7 or more, found " + std::to_string(a.repeat));
-  if (a.input.empty() && a.refine != 1) throw Error("option -refine needs a file (-i)");
-  if (!a.input.empty() && a.dx > 0.0) throw Error("options -i and -dx: expected one of them");
-  return a;
-}
+  void check() const {
+    if (refine == 3) throw Error("option -refine: expected 1, 2 or 4, found 3");
+    if (dx > 0.0 && dx < 100.0) throw Error("option -dx: expected 100 m to 500 km, found " + std::to_string(dx) + " m");
+    if (input.empty() && refine != 1) throw Error("option -refine needs a file (-i)");
+    if (!input.empty() && dx > 0.0) throw Error("options -i and -dx: expected one of them");
+  }
+};
 
 struct Problem {
   Grid grid;

@@ -7,12 +7,13 @@
 // Every number of ranks must give the same fields, bit for bit: the program fails otherwise.
 #include "kernels/grid/virtual_ranks.hpp"
 #include "kernels/pico/pico.hpp"
+#include "miniapp/base/program.hpp"
+#include "miniapp/base/words.hpp"
 #include "miniapp/model/report.hpp"
 #include "perf/pico_problem.hpp"
 
 #include <nlohmann/json.hpp>
 
-#include <cstring>
 #include <iostream>
 
 using namespace nunatak;
@@ -20,40 +21,11 @@ using namespace nunatak::bench;
 
 namespace {
 
-constexpr const char* virtual_usage =
-    "virtual_pico: counts what PICO sends on virtual ranks, and models its time; prints JSON\n"
-    "  -i FILE          NetCDF file with thk, topg, basins, theta_ocean, salinity_ocean; one process only\n"
-    "  -dx LENGTH       without -i: spacing of the synthetic continent (default 16km)\n"
-    "  -ranks LIST      numbers of virtual ranks (default 1,4,16,64)\n"
-    "  -distance NAME   distance solver (default that of PICO)\n";
-
 struct Wanted {
   Arguments problem;
-  std::vector<int> ranks = {1, 4, 16, 64};
+  std::vector<int> ranks;
   PicoOptions pico;
 };
-
-Wanted read_wanted(int argc, char** argv) {
-  Wanted wanted;
-  std::vector<char*> rest{argv[0]};
-  for (int n = 1; n < argc; n += 2) {
-    const std::string name = argv[n], value = n + 1 < argc ? argv[n + 1] : "";
-    if (name == "-distance") {
-      wanted.pico.solver = value;
-    } else if (name == "-ranks") {
-      wanted.ranks.clear();
-      std::istringstream list(value);
-      for (std::string word; std::getline(list, word, ',');)
-        wanted.ranks.push_back(whole_number(name, word, "numbers such as 1,4,16"));
-    } else {
-      for (int m = n; m < std::min(n + 2, argc); ++m) rest.push_back(argv[m]);
-    }
-  }
-  if (wanted.ranks.empty()) throw Error("option -ranks: expected numbers such as 1,4,16, found none");
-  wanted.problem = read_arguments(static_cast<int>(rest.size()), rest.data());
-  wanted.pico.skip_unchanged = false;
-  return wanted;
-}
 
 /// The patch of a virtual rank, cut from the whole grid.
 template <class T> Array2<T> cut(const Array2<T>& whole, const Patch& p, bool ghosts) {
@@ -185,15 +157,21 @@ nlohmann::json run(const Wanted& wanted, const Session& session) {
 } // namespace
 
 int main(int argc, char** argv) {
-  Session session(argc, argv);
-  try {
-    if (session.help_wanted())
-      std::cout << virtual_usage;
-    else
-      std::cout << run(read_wanted(argc, argv), session).dump(2) << std::endl;
-    return 0;
-  } catch (const std::exception& error) { // one process: nobody waits
-    std::cerr << "virtual_pico: error: " << error.what() << std::endl;
-    return 1;
-  }
+  return run_program<Session>(argc, argv, "virtual_pico", [&](Session& session) {
+    Wanted wanted;
+    std::string ranks = "1,4,16,64";
+    OptionTable table("virtual_pico: counts what PICO sends on virtual ranks, and models its time; prints JSON",
+                      "virtual_pico -dx 16km -ranks 1,16,256,4096 -distance sweep");
+    wanted.problem.add_to(table);
+    table.section("Virtual ranks; one process only");
+    table.add(text("ranks", ranks, "numbers of virtual ranks, a list"));
+    table.add(word("distance", wanted.pico.solver, distance_solver_names("|"), "distance solver"));
+    if (!table.read(argc, argv)) return;
+    wanted.problem.check();
+    for (const std::string& number_of_ranks : split(ranks, ',')) {
+      wanted.ranks.push_back(static_cast<int>(whole_number(number_of_ranks, 1, 1000000, "option -ranks")));
+    }
+    wanted.pico.skip_unchanged = false;
+    std::cout << run(wanted, session).dump(2) << std::endl;
+  });
 }

@@ -2,6 +2,7 @@
 // PISM 0.5 did. See format.hpp.
 //
 // CDF-2 (64-bit offsets) has no 64-bit integers, and 4 GiB of one variable (of one record) only at the end of the file.
+#include "io/agree.hpp"
 #include "io/formats/define.hpp"
 #include "io/formats/mpi_io.hpp"
 #include "io/formats/pnetcdf_file.hpp"

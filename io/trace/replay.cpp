@@ -1,7 +1,7 @@
 // See replay.hpp.
 #include "io/trace/replay.hpp"
 
-#include "io/error.hpp"
+#include "io/agree.hpp"
 
 #include <algorithm>
 #include <cerrno>

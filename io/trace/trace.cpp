@@ -5,7 +5,7 @@
 // libraries and threads still close files after main() has ended.
 #include "io/trace/trace.hpp"
 
-#include "io/error.hpp"
+#include "io/agree.hpp"
 #include "io/trace/record.hpp"
 
 #include <algorithm>

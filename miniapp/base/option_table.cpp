@@ -1,117 +1,171 @@
 #include "miniapp/base/option_table.hpp"
 
-#include "io/error.hpp"
 #include "miniapp/base/error.hpp"
 #include "miniapp/base/units.hpp"
+#include "miniapp/base/world.hpp"
 
 #include <algorithm>
 #include <cctype>
 #include <cmath>
 #include <iomanip>
-#include <ostream>
+#include <iostream>
 #include <sstream>
 
-namespace nunatak::tools {
+namespace nunatak {
 
 namespace {
+
+bool is_one_of(const std::string& word, const std::string& words) {
+  return ("|" + words + "|").find("|" + word + "|") != std::string::npos;
+}
+
+std::string text_of(const Option& option) {
+  std::ostringstream s;
+  s << std::boolalpha;
+  std::visit(
+      [&](const auto& target) {
+        if constexpr (std::is_same_v<std::decay_t<decltype(target)>, Option::Setting>) {
+          s << target.get();
+        } else {
+          s << *target;
+        }
+      },
+      option.target);
+  return s.str();
+}
+
+void assign(bool& target, const Option&, const std::string* value, const std::string& what) {
+  if (value == nullptr || is_one_of(*value, "true|yes|on|1")) {
+    target = true;
+  } else if (is_one_of(*value, "false|no|off|0")) {
+    target = false;
+  } else {
+    throw Error(what + ": expected true or false, found '" + *value + "'");
+  }
+}
+
+void assign(std::string& target, const Option& option, const std::string* value, const std::string& what) {
+  if (!option.words.empty() && !is_one_of(*value, option.words)) {
+    throw Error(what + ": expected one of " + option.words + ", found '" + *value + "'");
+  }
+  target = *value;
+}
+
+template <class T> void assign(T& target, const Option& option, const std::string* value, const std::string& what) {
+  const double number = parse_quantity(*value, option.unit, what);
+  const bool whole = std::is_same_v<T, int>, fits = !whole || (number == std::floor(number) && std::fabs(number) <= 2147483647.0);
+  if (!fits || !(number >= option.min && number <= option.max)) {
+    std::ostringstream s;
+    s << what << ": expected a " << (whole ? "whole number" : "value");
+    if (option.min > -HUGE_VAL) s << " of at least " << option.min;
+    if (option.max < HUGE_VAL) s << (option.min > -HUGE_VAL ? " and at most " : " of at most ") << option.max;
+    s << (option.unit.empty() ? "" : " ") << option.unit << ", found '" << *value << "'";
+    throw Error(s.str());
+  }
+  target = static_cast<T>(number);
+}
+
+} // namespace
 
 bool is_option(const std::string& word) {
   return word.size() > 1 && word[0] == '-' && std::isalpha(static_cast<unsigned char>(word[1])) != 0;
 }
 
-} // namespace
-
-void OptionTable::add(const std::string& name, Target target, const std::string& unit, const std::string& doc, double min) {
-  m_groups.back().entries.push_back({name, target, unit, doc, text_of(target), min});
+void OptionTable::add(Option option) {
+  const std::string default_text = text_of(option);
+  m_sections.back().rows.push_back({std::move(option), default_text});
 }
 
-void OptionTable::read(int argc, const char* const* argv) {
-  for (int a = 1; a < argc; ++a) {
-    const std::string word = argv[a];
-    if (word == "-help" || word == "--help" || word == "-h") {
-      m_help_wanted = true;
-      continue;
+const Option* OptionTable::find(const std::string& name) const {
+  for (const Section& section : m_sections) {
+    for (const Row& row : section.rows) {
+      if (row.option.name == name) return &row.option;
     }
-    if (!is_option(word)) throw Error("'" + word + "' on the command line belongs to no option (expected: -option value)");
-    const Entry& entry = find(word.substr(1));
-    if (std::holds_alternative<bool*>(entry.target)) {
-      *std::get<bool*>(entry.target) = true;
-      continue;
-    }
-    if (a + 1 == argc || is_option(argv[a + 1])) throw Error("option " + word + ": expected a value, found none");
-    set(entry, argv[++a]);
   }
+  return nullptr;
 }
 
-const OptionTable::Entry& OptionTable::find(const std::string& name) const {
+void OptionTable::fail_unknown(const std::string& name) const {
   std::string nearest;
   std::size_t fewest = std::max<std::size_t>(3, name.size() / 3 + 1); // farther is no suggestion
-  for (const Group& g : m_groups) {
-    for (const Entry& entry : g.entries) {
-      if (entry.name == name) return entry;
-      const std::size_t n = io::edit_distance(name, entry.name);
-      if (n < fewest) fewest = n, nearest = entry.name;
+  for (const Section& section : m_sections) {
+    for (const Row& row : section.rows) {
+      const std::size_t n = io::edit_distance(name, row.option.name);
+      if (n < fewest) fewest = n, nearest = row.option.name;
     }
   }
   throw Error("unknown option -" + name + (nearest.empty() ? "" : "; did you mean -" + nearest + "?") +
               " (-help lists all options)");
 }
 
-std::string OptionTable::text_of(const Target& target) {
-  return std::visit(
-      [](auto* value) -> std::string {
-        std::ostringstream s;
-        s << std::boolalpha << *value;
-        return s.str();
+void OptionTable::set(const std::string& name, const std::string* value) {
+  const Option* const option = find(name);
+  if (option == nullptr) fail_unknown(name);
+  const std::string what = "option -" + name;
+  const auto* const own = std::get_if<Option::Setting>(&option->target);
+  const bool is_flag = own != nullptr ? own->is_flag : std::holds_alternative<bool*>(option->target);
+  if (!is_flag && (value == nullptr || value->empty())) throw Error(what + ": expected a value, found none");
+  std::visit(
+      [&](const auto& target) {
+        if constexpr (std::is_same_v<std::decay_t<decltype(target)>, Option::Setting>) {
+          target.set(value != nullptr ? *value : "yes", what);
+        } else {
+          assign(*target, *option, value, what);
+        }
       },
-      target);
+      option->target);
+  m_set.insert(name);
 }
 
-void OptionTable::set(const Entry& entry, const std::string& value) {
-  const std::string what = "option -" + entry.name;
-  if (std::holds_alternative<std::string*>(entry.target)) {
-    if (value.empty()) throw Error(what + ": expected a value, found none");
-    *std::get<std::string*>(entry.target) = value;
-    return;
+bool OptionTable::read(int argc, const char* const* argv) {
+  for (int a = 1; a < argc; ++a) {
+    const std::string word = argv[a];
+    if (word == "-help" || word == "--help" || word == "-h") {
+      if (World().rank() == 0) print_help(std::cout);
+      return false;
+    }
+    if (!is_option(word)) throw Error("'" + word + "' on the command line belongs to no option (expected: -option value)");
+    const bool has_value = a + 1 < argc && !is_option(argv[a + 1]);
+    const std::string value = has_value ? argv[++a] : "";
+    set(word.substr(1), has_value ? &value : nullptr);
   }
-  const double number = parse_quantity(value, entry.unit, what);
-  const bool whole = std::holds_alternative<int*>(entry.target);
-  const double most = whole ? std::numeric_limits<int>::max() : std::numeric_limits<double>::infinity();
-  if (!(number >= entry.min && number <= most) || (whole && number != std::floor(number))) {
-    std::ostringstream s;
-    s << what << ": expected a " << (whole ? "whole number" : "value") << " of at least " << entry.min
-      << (entry.unit.empty() ? "" : " ") << entry.unit << ", found '" << value << "'";
-    throw Error(s.str());
-  }
-  if (whole) {
-    *std::get<int*>(entry.target) = static_cast<int>(number);
-  } else {
-    *std::get<double*>(entry.target) = number;
-  }
+  return true;
 }
 
 void OptionTable::print_help(std::ostream& out) const {
-  out << m_title << "\n\n  " << m_example << "\n\nNumbers with a unit may be given in any unit that converts: -loggp_L 1.5us.\n";
-  std::size_t width = 15;
-  for (const Group& g : m_groups) {
-    for (const Entry& entry : g.entries) width = std::max(width, entry.name.size() + 1);
+  out << m_title << "\n\n  " << m_example << "\n\nNumbers with a unit may be given in any unit that converts: 16km, 1.5us.\n";
+  std::size_t widest = 15;
+  for (const Section& section : m_sections) {
+    for (const Row& row : section.rows) widest = std::max(widest, row.option.name.size() + 1);
   }
-  for (const Group& g : m_groups) {
-    out << "\n" << g.title << "\n";
-    for (const Entry& entry : g.entries) {
-      const std::string value = entry.default_text.empty() ? "none" : entry.default_text;
-      out << "  -" << std::left << std::setw(static_cast<int>(width)) << entry.name << std::setw(10)
-          << value + (entry.unit.empty() ? "" : " ") + entry.unit << "  " << entry.doc << "\n";
+  const int width = static_cast<int>(widest);
+  for (const Section& section : m_sections) {
+    out << "\n" << section.title << "\n";
+    for (const Row& row : section.rows) {
+      const Option& o = row.option;
+      const std::string value = row.default_text.empty() ? "none" : row.default_text;
+      out << "  -" << std::left << std::setw(width) << o.name << std::setw(12) << value + (o.unit.empty() ? "" : " ") + o.unit
+          << "  " << o.doc << (o.words.empty() ? "" : ": ") << o.words << "\n";
     }
   }
 }
 
 nlohmann::json OptionTable::to_json() const {
   nlohmann::json json;
-  for (const Group& g : m_groups) {
-    for (const Entry& entry : g.entries) std::visit([&](auto* value) { json[entry.name] = *value; }, entry.target);
+  for (const Section& section : m_sections) {
+    for (const Row& row : section.rows) {
+      std::visit(
+          [&](const auto& target) {
+            if constexpr (std::is_same_v<std::decay_t<decltype(target)>, Option::Setting>) {
+              json[row.option.name] = target.get();
+            } else {
+              json[row.option.name] = *target;
+            }
+          },
+          row.option.target);
+    }
   }
   return json;
 }
 
-} // namespace nunatak::tools
+} // namespace nunatak

@@ -1,64 +1,97 @@
-// The options of a tool: each is bound to a variable, which holds its default until the command line is read.
+// The options of a program: one table of rows, each bound to a variable that holds its default until options are read.
 //
-//   OptionTable table("nunatak-x: does x", "nunatak-x -mask full");
-//   table.group("Grid");
-//   table.add("grid_Mx", options.Mx, "", "cells along x", 1);
+//   int columns = 201;
+//   bool compare = false;
+//   OptionTable table("nunatak-x: what it does", "nunatak-x -grid_Mx 101 -compare");
+//   table.section("Grid");
+//   table.add(number("grid_Mx", columns, "", "number of columns", 1));
+//   table.add(flag("compare", compare, "comparison with a reference solver"));
 //   table.read(argc, argv);
 //
-// The manners are those of the model's options (miniapp/model/options.hpp): numbers with a unit in any unit that converts, -help
-// prints the table, an unknown option is an error. PETSc has no part in it: its names do not tell -loggp_g from -loggp_G.
+// Numbers with a unit may be given in any unit that converts (-grid_dx 16km); a flag alone is true, or has a value (-compare
+// false). An unknown option is an Error that suggests the nearest name. tests/miniapp/test_option_table.cpp builds this example.
 #pragma once
 
 #include <nlohmann/json.hpp>
 
+#include <functional>
 #include <iosfwd>
 #include <limits>
+#include <set>
 #include <string>
 #include <variant>
 #include <vector>
 
-namespace nunatak::tools {
+namespace nunatak {
+
+/// A row: made by number(), word(), text(), flag() or setting() below. What it is bound to must outlive the table.
+struct Option {
+  /// A value that something else parses and prints (the knobs of the io room).
+  struct Setting {
+    std::function<void(const std::string& value, const std::string& what)> set;
+    std::function<std::string()> get;
+    bool is_flag;
+  };
+  std::string name;
+  std::variant<bool*, int*, double*, std::string*, Setting> target;
+  std::string unit, doc;
+  std::string words = ""; ///< allowed ones, separated by |; "" for any
+  double min = -std::numeric_limits<double>::infinity(), max = std::numeric_limits<double>::infinity();
+};
+
+/// `T`: int or double; `unit`: "" if it has none.
+template <class T>
+Option number(const std::string& name, T& target, const std::string& unit, const std::string& doc,
+              double min = -std::numeric_limits<double>::infinity(), double max = std::numeric_limits<double>::infinity()) {
+  return {name, &target, unit, doc, "", min, max};
+}
+inline Option word(const std::string& name, std::string& target, const std::string& words, const std::string& doc) {
+  return {name, &target, "", doc, words};
+}
+inline Option text(const std::string& name, std::string& target, const std::string& doc) { return {name, &target, "", doc}; }
+inline Option flag(const std::string& name, bool& target, const std::string& doc) { return {name, &target, "", doc}; }
+inline Option setting(const std::string& name, Option::Setting target, const std::string& words, const std::string& doc) {
+  return {name, std::move(target), "", doc, words};
+}
 
 class OptionTable {
 public:
-  using Target = std::variant<bool*, int*, double*, std::string*>;
-
   OptionTable(std::string title, std::string example) : m_title(std::move(title)), m_example(std::move(example)) {}
 
-  /// Those that are added from now on stand under this title.
-  void group(const std::string& title) { m_groups.push_back({title, {}}); }
+  /// Options that are added from now on stand under this title.
+  void section(const std::string& title) { m_sections.push_back({title, {}}); }
+  void add(Option option);
 
-  /// `target` must outlive the table. `unit`: of numbers, "" if none. A bool is true if the option is there.
-  void add(const std::string& name, Target target, const std::string& unit, const std::string& doc,
-           double min = -std::numeric_limits<double>::infinity());
+  /// The command line. Throws Error that names the option, what was expected and what was found. -help prints the table to
+  /// standard output of rank 0; then the result is false, and the program has nothing more to do.
+  [[nodiscard]] bool read(int argc, const char* const* argv);
 
-  /// Throws Error that names the option, what was expected and what was found; for an unknown name it suggests the nearest.
-  /// -help is understood: see help_wanted().
-  void read(int argc, const char* const* argv);
+  /// One option; `value` is nullptr for a flag that stands alone. The same errors.
+  void set(const std::string& name, const std::string* value);
+  bool knows(const std::string& name) const { return find(name) != nullptr; }
+  const std::set<std::string>& names_set() const { return m_set; } ///< of the options that were set
+  [[noreturn]] void fail_unknown(const std::string& name) const;
 
-  bool help_wanted() const { return m_help_wanted; }
   void print_help(std::ostream& out) const;
   nlohmann::json to_json() const; ///< all options with their values
 
 private:
-  struct Entry {
-    std::string name;
-    Target target;
-    std::string unit, doc, default_text;
-    double min;
+  struct Row {
+    Option option;
+    std::string default_text;
   };
-  struct Group {
+  struct Section {
     std::string title;
-    std::vector<Entry> entries;
+    std::vector<Row> rows;
   };
-
-  const Entry& find(const std::string& name) const;
-  static std::string text_of(const Target& target);
-  static void set(const Entry& entry, const std::string& value);
+  const Option* find(const std::string& name) const;
 
   std::string m_title, m_example;
-  std::vector<Group> m_groups;
-  bool m_help_wanted = false;
+  std::vector<Section> m_sections;
+  std::set<std::string> m_set;
 };
 
-} // namespace nunatak::tools
+/// Is this word of a command line the name of an option, and no value such as -3?
+bool is_option(const std::string& word);
+
+} // namespace nunatak

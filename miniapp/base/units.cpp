@@ -4,8 +4,6 @@
 
 #include <udunits2.h>
 
-#include <cmath>
-#include <cstdlib>
 #include <memory>
 
 namespace nunatak {
@@ -43,19 +41,6 @@ UnitConversion unit_conversion(const std::string& from, const std::string& to, c
   });
   if (!converter) throw Error(what + ": units '" + from + "' cannot be converted to '" + to + "'");
   return [converter](double x) { return cv_convert_double(converter.get(), x); };
-}
-
-double parse_quantity(const std::string& text, const std::string& unit, const std::string& what) {
-  char* end = nullptr;
-  const double number = std::strtod(text.c_str(), &end);
-  if (end == text.c_str() || !std::isfinite(number)) {
-    throw Error(what + ": expected a number" + (unit.empty() ? "" : " in " + unit) + ", found '" + text + "'");
-  }
-  std::string suffix = end;
-  suffix.erase(0, suffix.find_first_not_of(' '));
-  if (suffix.empty()) return number;
-  if (unit.empty()) throw Error(what + ": expected a number without unit, found '" + text + "'");
-  return unit_conversion(suffix, unit, what)(number);
 }
 
 } // namespace nunatak

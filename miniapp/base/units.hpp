@@ -1,4 +1,4 @@
-// Unit conversion by UDUNITS-2.
+// Numbers with units (quantity.cpp), converted by UDUNITS-2 (units.cpp) or refused (no_units.cpp: programs without UDUNITS).
 #pragma once
 
 #include <functional>

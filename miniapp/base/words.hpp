@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-namespace nunatak::tools {
+namespace nunatak {
 
 /// At least one word; words may be empty.
 inline std::vector<std::string> split(const std::string& text, char separator) {
@@ -38,4 +38,4 @@ inline std::int64_t whole_number(const std::string& word, std::int64_t min, std:
   return number;
 }
 
-} // namespace nunatak::tools
+} // namespace nunatak

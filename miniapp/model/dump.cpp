@@ -1,6 +1,7 @@
 // See dump.hpp.
 #include "miniapp/model/dump.hpp"
 
+#include "io/agree.hpp"
 #include "miniapp/base/error.hpp"
 #include "miniapp/base/paths.hpp"
 #include "miniapp/model/field_block.hpp"
@@ -14,14 +15,14 @@ Dumps* current = nullptr;
 
 } // namespace
 
-void dump_buffer(const std::string& name, const Field& array) {
+void dump_buffer(const std::string& name, const FieldArray& array) {
   if (current != nullptr) current->append(name, array);
 }
 
 Dumps::Dumps(const Options& options, const Grid& grid, const Patch& patch, MPI_Comm comm, std::string history)
     : m_options(options), m_grid(grid), m_patch(patch), m_history(std::move(history)) {
   if (options.dump.empty()) return;
-  require_writable(comm, "-dump", options.dump + "x.nc");
+  io::on_rank_0(comm, [&] { require_writable("-dump", options.dump + "x.nc"); });
   m_writer = io::make_writer(comm, options.io);
   current = this;
 }
@@ -47,7 +48,7 @@ Dumps::Dump Dumps::open(const std::string& name, int levels, bool columns, io::T
   return dump;
 }
 
-void Dumps::append(const std::string& name, const Field& field) {
+void Dumps::append(const std::string& name, const FieldArray& any) {
   std::visit(
       [&](const auto& array) {
         using Array = std::decay_t<decltype(array)>;
@@ -75,7 +76,7 @@ void Dumps::append(const std::string& name, const Field& field) {
                        first_owned(array, m_patch));
         dump.file->end_record();
       },
-      field);
+      any);
 }
 
 void Dumps::finish() {

@@ -7,14 +7,14 @@
 #pragma once
 
 #include "io/options.hpp"
+#include "miniapp/base/option_table.hpp"
 
-#include <nlohmann/json.hpp>
-
-#include <iosfwd>
 #include <set>
 #include <string>
 
 namespace nunatak {
+
+class Session;
 
 struct Options {
   // where the run starts
@@ -93,17 +93,14 @@ struct Options {
   std::set<std::string> given; ///< names of the options that the user has set
 };
 
-/// The values set by the user, checked: type, unit, range, allowed words. Throws Error that names the option, what was expected
-/// and what was found; an unknown option is an error that suggests the nearest name. Call it after PetscInitialize.
-Options read_options();
+/// Rows for all options, bound to `options`, which must outlive the table.
+void add_model_options(OptionTable& table, Options& options);
 
-/// Unknown options that start with ssa_ show only after the solver was set up: call this after the first solve. Throws Error.
-void check_solver_options();
-
-/// The table: name, default, unit, one line of documentation.
-void print_help(std::ostream& out);
+/// Set `options` (and the other rows of the table) as the user wants them, checked: each for itself and whether they fit
+/// together. False if the user asked for -help, which is printed. Throws Error.
+bool read_options(Session& session, OptionTable& table, Options& options);
 
 /// All options with their values, for the report.
-nlohmann::json to_json(const Options& options);
+nlohmann::json to_json(Options options);
 
 } // namespace nunatak

@@ -1,5 +1,6 @@
 #include "miniapp/model/report.hpp"
 
+#include "io/agree.hpp"
 #include "io/library_versions.hpp"
 #include "kernels/grid/array.hpp"
 #include "miniapp/base/error.hpp"
@@ -45,7 +46,7 @@ std::string utc_now() {
 
 Report::Report(const Options& options, const Grid& grid, MPI_Comm comm) : m_path(options.report), m_comm(comm) {
   MPI_Comm_rank(comm, &m_rank);
-  require_writable(comm, "-report", m_path);
+  io::on_rank_0(comm, [&] { require_writable("-report", m_path); });
 
   const Decomposition& d = grid.decomposition;
   m_json["started"] = utc_now();

@@ -1,12 +1,14 @@
 #include "miniapp/model/session.hpp"
 
-#include "io/formats/mpi_io.hpp"
+#include "io/agree.hpp"
 #include "miniapp/base/error.hpp"
+#include "miniapp/base/option_table.hpp"
+#include "miniapp/model/petsc_error.hpp"
 
-#include <Kokkos_Core.hpp>
 #include <petscsys.h>
 
 #include <fstream>
+#include <iostream>
 #include <string>
 #include <vector>
 
@@ -14,26 +16,41 @@ namespace nunatak {
 
 namespace {
 
-bool is_option(const std::string& word) {
-  return word.size() > 1 && word[0] == '-' && std::isalpha(static_cast<unsigned char>(word[1]));
+/// Read an options file into PETSc's database. PETSc reads it on rank 0 and lets the others wait for ever if that fails: so rank
+/// 0 tries first.
+void insert_options_file(MPI_Comm comm, const std::string& file) {
+  io::on_rank_0(comm, [&] {
+    PetscOptions scratch = nullptr;
+    const bool failed = !std::ifstream(file) || PetscOptionsCreate(&scratch) != 0 ||
+                        PetscOptionsInsertFile(PETSC_COMM_SELF, scratch, file.c_str(), PETSC_TRUE) != 0;
+    PetscOptionsDestroy(&scratch);
+    if (failed) {
+      throw Error("option -options_file: cannot read '" + file +
+                  "' (expected YAML if its name ends in .yaml or .yml, else lines of '-option value')");
+    }
+  });
+  NUNATAK_PETSC(PetscOptionsInsertFile(comm, nullptr, file.c_str(), PETSC_TRUE));
 }
 
-/// Read an options file into PETSc's database. PETSc reads it on rank 0 and lets the others wait for ever if that fails: so rank
-/// 0 tries first, and tells them.
-void insert_options_file(MPI_Comm comm, int rank, const std::string& file) {
-  int failed = 0;
-  if (rank == 0) {
-    PetscOptions scratch = nullptr;
-    failed = !std::ifstream(file) || PetscOptionsCreate(&scratch) != 0 ||
-             PetscOptionsInsertFile(PETSC_COMM_SELF, scratch, file.c_str(), PETSC_TRUE) != 0;
-    PetscOptionsDestroy(&scratch);
-  }
-  MPI_Bcast(&failed, 1, MPI_INT, 0, comm);
-  if (failed != 0) {
-    throw Error("option -options_file: cannot read '" + file +
-                "' (expected YAML if its name ends in .yaml or .yml, else lines of '-option value')");
-  }
-  NUNATAK_PETSC(PetscOptionsInsertFile(comm, nullptr, file.c_str(), PETSC_TRUE));
+struct Given {
+  std::string name, value;
+  bool has_value;
+};
+
+/// All options of PETSc's database that nobody has asked for yet.
+std::vector<Given> unused_options() {
+  PetscInt n = 0;
+  char **names = nullptr, **values = nullptr;
+  NUNATAK_PETSC(PetscOptionsLeftGet(nullptr, &n, &names, &values));
+  std::vector<Given> all;
+  for (PetscInt k = 0; k < n; ++k) all.push_back({names[k], values[k] != nullptr ? values[k] : "", values[k] != nullptr});
+  NUNATAK_PETSC(PetscOptionsLeftRestore(nullptr, &n, &names, &values));
+  return all;
+}
+
+/// Options that PETSc asks for later: the solver's, and its own that it looks at when it ends.
+bool belongs_to_petsc(const std::string& name) {
+  return name.compare(0, 4, "ssa_") == 0 || name == "options_left" || name == "options_view";
 }
 
 } // namespace
@@ -64,36 +81,52 @@ struct Session::CommandLine {
   }
 };
 
-Session::Session(int argc, char** argv) {
-  io::prefer_romio(); // before MPI starts
-  if (MPI_Init(&argc, &argv) != MPI_SUCCESS) throw Error("MPI did not start");
-  m_comm = MPI_COMM_WORLD;
+Session::Session(int argc, char** argv) : m_libraries(argc, argv) {
   MPI_Comm_rank(m_comm, &m_rank);
   MPI_Comm_size(m_comm, &m_size);
   m_command_line = std::make_unique<CommandLine>(argc, argv);
-  m_help_wanted = m_command_line->help;
 
   int petsc_argc = static_cast<int>(m_command_line->words.size()) - 1;
   char** petsc_argv = m_command_line->words.data();
   PETSC_COMM_WORLD = m_comm;
-  PetscPushErrorHandler(PetscReturnErrorHandler, nullptr); // errors are reported by exceptions, see error.hpp
+  PetscPushErrorHandler(PetscReturnErrorHandler, nullptr); // errors are reported by exceptions, see petsc_error.hpp
   if (PetscInitialize(&petsc_argc, &petsc_argv, nullptr, nullptr) != 0) MPI_Abort(m_comm, 1);
-  m_kokkos = std::make_unique<Kokkos::ScopeGuard>(Kokkos::InitializationSettings().set_disable_warnings(true));
 }
 
-void Session::read_options_files() {
+bool Session::read(OptionTable& table) {
+  if (m_command_line->help) {
+    if (m_rank == 0) table.print_help(std::cout);
+    return false;
+  }
   if (!m_command_line->error.empty()) throw Error(m_command_line->error);
-  for (const std::string& file : m_command_line->options_files) insert_options_file(m_comm, m_rank, file);
+  for (const std::string& file : m_command_line->options_files) insert_options_file(m_comm, file);
   int petsc_argc = static_cast<int>(m_command_line->words.size()) - 1;
   char** petsc_argv = m_command_line->words.data();
-  NUNATAK_PETSC(PetscOptionsInsert(nullptr, &petsc_argc, &petsc_argv, nullptr)); // the command line has the last word
+  NUNATAK_PETSC(PetscOptionsInsert(nullptr, &petsc_argc, &petsc_argv, nullptr)); // the command line overrides the files
+  for (const Given& given : unused_options()) {
+    if (!table.knows(given.name)) {
+      if (belongs_to_petsc(given.name)) continue; // see check_solver_options
+      table.fail_unknown(given.name);
+    }
+    PetscBool is_set = PETSC_FALSE;
+    NUNATAK_PETSC(PetscOptionsHasName(nullptr, nullptr, ("-" + given.name).c_str(), &is_set)); // marks it as used
+    table.set(given.name, given.has_value ? &given.value : nullptr);
+  }
+  return true;
+}
+
+void check_solver_options() {
+  for (const Given& given : unused_options()) {
+    if (given.name.compare(0, 4, "ssa_") == 0) {
+      throw Error("unknown option -" + given.name +
+                  ": the solver of the stress balance does not use it (-help lists the model's options)");
+    }
+  }
 }
 
 Session::~Session() {
-  m_kokkos.reset();
   PetscFinalize();
   PetscPopErrorHandler();
-  MPI_Finalize();
 }
 
 } // namespace nunatak

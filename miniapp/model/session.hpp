@@ -1,20 +1,19 @@
-// The life of the libraries: MPI, PETSc and Kokkos start with the Session and end with it.
+// The life of the libraries of the model: MPI, Kokkos and PETSc start with the Session and end with it.
 #pragma once
+
+#include "miniapp/base/option_table.hpp"
+#include "miniapp/base/world.hpp"
 
 #include <mpi.h>
 
 #include <memory>
 
-namespace Kokkos {
-class ScopeGuard;
-}
-
 namespace nunatak {
 
 class Session {
 public:
-  /// Starts MPI, then PETSc on the compute ranks (all of them: there are no output servers yet), then Kokkos.
-  /// PETSc takes the command line, but for `-help` and `-options_file`.
+  /// Starts MPI and Kokkos, then PETSc on the compute ranks (all of them: there are no output servers yet).
+  /// PETSc gets the command line but for `-help` and `-options_file`.
   Session(int argc, char** argv);
   ~Session();
   Session(const Session&) = delete;
@@ -23,19 +22,22 @@ public:
   MPI_Comm comm() const { return m_comm; }
   int rank() const { return m_rank; }
   int size() const { return m_size; }
-  bool help_wanted() const { return m_help_wanted; }
 
-  /// Put the options files into PETSc's database; the command line overrides them. Collective. Throws Error on all ranks: a file
-  /// that cannot be read, a word that belongs to no option.
-  void read_options_files();
+  /// Set the rows of the table by the options files, PETSC_OPTIONS and the command line, which overrides the others. False if the
+  /// user asked for -help: rank 0 has printed the table. Throws Error on all ranks: a file that cannot be read, a word that
+  /// belongs to no option, a value that the table refuses, an option that neither the table nor PETSc knows. Collective.
+  bool read(OptionTable& table);
 
 private:
-  MPI_Comm m_comm = MPI_COMM_NULL;
+  Libraries m_libraries;
+  MPI_Comm m_comm = MPI_COMM_WORLD;
   int m_rank = 0, m_size = 1;
-  bool m_help_wanted = false;
   struct CommandLine;
   std::unique_ptr<CommandLine> m_command_line;
-  std::unique_ptr<Kokkos::ScopeGuard> m_kokkos;
 };
+
+/// Options of the solver show only after it was set up whether anybody uses them: call this after the first solve. Throws Error
+/// for an unknown option that begins with ssa_.
+void check_solver_options();
 
 } // namespace nunatak

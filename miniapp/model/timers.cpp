@@ -1,7 +1,7 @@
 #include "miniapp/model/timers.hpp"
 
 #include "kernels/grid/array.hpp"
-#include "miniapp/base/error.hpp"
+#include "miniapp/model/petsc_error.hpp"
 
 #include <algorithm>
 

@@ -1,10 +1,7 @@
-// What a tool has found, in the cells of one process: compared with another answer, written to NetCDF, read again.
+// What a tool has found, in the cells of one process: compared with another answer. Files: netcdf.hpp.
 #pragma once
 
 #include "kernels/grid/ranks.hpp"
-#include "miniapp/tools/mask_source.hpp"
-
-#include <mpi.h>
 
 #include <optional>
 #include <string>
@@ -28,13 +25,6 @@ std::vector<int> collect(const Ranks& ranks, const Patch& rectangle, const std::
 
 /// Where two answers first differ: the smallest cell in raster order, the first field in it, both values. The same on all ranks.
 /// Both have the same rectangle and the same fields. Collective.
-std::optional<std::string> first_difference(const Answer& expected, const Answer& found, MPI_Comm comm);
-
-/// NetCDF: x and y (numbers of columns and rows), the mask (`mask` if it has cell types, else `values`), and the fields.
-/// Collective; an empty path is fine.
-void write_answer(const std::string& path, const Mask& mask, const Answer& answer, MPI_Comm comm);
-
-/// The fields of `like` from a file that write_answer has made. Collective. Error if the grid is another or a field is not there.
-Answer read_answer(const std::string& path, const Answer& like, MPI_Comm comm);
+std::optional<std::string> first_difference(const Answer& expected, const Answer& found);
 
 } // namespace nunatak::tools

@@ -1,17 +1,17 @@
 #include "miniapp/tools/mask_source.hpp"
 
-#include "io/reader.hpp"
 #include "kernels/cases/masks.hpp"
-#include "kernels/ice/geometry.hpp"
 #include "miniapp/base/units.hpp"
 #include "miniapp/base/words.hpp"
+#include "miniapp/base/world.hpp"
+#include "miniapp/tools/netcdf.hpp"
 #include "miniapp/tools/netpbm.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <filesystem>
 #include <fstream>
 #include <limits>
+#include <map>
 #include <memory>
 
 namespace nunatak::tools {
@@ -19,6 +19,8 @@ namespace nunatak::tools {
 namespace {
 
 constexpr int most = std::numeric_limits<int>::max();
+constexpr const char* formulas =
+    "percolation:P[:SEED], serpentine, spiral, comb, checkerboard, shelves[:SEED[:ROUGHNESS]], empty or full";
 
 /// One of the formulas; `words` are its name and its numbers.
 Mask generated(const std::string& text, int Mx, int My) {
@@ -52,19 +54,17 @@ Mask generated(const std::string& text, int Mx, int My) {
     mask.cell_types = true;
     return mask;
   }
-  if (name == "serpentine") mask.value = [=](int j, int i) { return masks::serpentine(Mx, j, i) ? 1 : 0; };
-  if (name == "spiral") mask.value = [=](int j, int i) { return masks::spiral(Mx, My, j, i) ? 1 : 0; };
-  if (name == "comb") mask.value = [=](int j, int i) { return masks::comb(My, j, i) ? 1 : 0; };
-  if (name == "checkerboard") mask.value = [=](int j, int i) { return masks::checkerboard(j, i) ? 1 : 0; };
-  if (name == "empty") mask.value = [](int, int) { return 0; };
-  if (name == "full") mask.value = [](int, int) { return 1; };
-  if (!mask.value) {
-    throw Error(
-        "option -mask: expected percolation:P[:SEED], serpentine, spiral, comb, checkerboard, shelves[:SEED[:ROUGHNESS]], "
-        "empty or full, found '" +
-        text + "'");
-  }
+  using Formula = std::function<bool(int j, int i)>;
+  const std::map<std::string, Formula> others = {{"serpentine", [=](int j, int i) { return masks::serpentine(Mx, j, i); }},
+                                                 {"spiral", [=](int j, int i) { return masks::spiral(Mx, My, j, i); }},
+                                                 {"comb", [=](int j, int i) { return masks::comb(My, j, i); }},
+                                                 {"checkerboard", [](int j, int i) { return masks::checkerboard(j, i); }},
+                                                 {"empty", [](int, int) { return false; }},
+                                                 {"full", [](int, int) { return true; }}};
+  const auto found = others.find(name);
+  if (found == others.end()) throw Error(std::string("option -mask: expected ") + formulas + ", found '" + text + "'");
   numbers(0, 0);
+  mask.value = [inside = found->second](int j, int i) { return inside(j, i) ? 1 : 0; };
   return mask;
 }
 
@@ -79,110 +79,9 @@ Mask from_picture(const std::string& path, const std::string& bytes) {
       false};
 }
 
-/// The variables of a NetCDF file that masks are made of: the last two dimensions are y and x.
-class Variables {
-public:
-  explicit Variables(const io::Reader& file) : m_file(file) {}
-  int Mx = 0, My = 0;
-
-  /// The same number of rows and columns as those before.
-  void require(const std::string& variable) {
-    if (!m_file.has(variable)) fail(variable, "expected such a variable, found " + list());
-    const auto axes = m_file.dimensions(variable);
-    if (axes.size() < 2 || axes.size() > 3 || (axes.size() == 3 && axes[0].name != "time" && !axes[0].unlimited)) {
-      std::string found;
-      for (const auto& axis : axes) found += (found.empty() ? "" : ", ") + axis.name;
-      fail(variable, "expected the dimensions (y, x) or (time, y, x), found (" + found + ")");
-    }
-    const std::size_t rows = axes[axes.size() - 2].length, columns = axes.back().length;
-    if (rows < 1 || columns < 1 || rows > most || columns > most || (axes.size() == 3 && axes[0].length == 0)) {
-      fail(variable, "expected at least one cell, found " + std::to_string(columns) + " x " + std::to_string(rows) +
-                         (axes.size() == 3 ? " cells and " + std::to_string(axes[0].length) + " records" : " cells"));
-    }
-    if (Mx != 0 && (Mx != static_cast<int>(columns) || My != static_cast<int>(rows))) {
-      fail(variable, "expected " + std::to_string(Mx) + " x " + std::to_string(My) + " cells, found " + std::to_string(columns) +
-                         " x " + std::to_string(rows));
-    }
-    Mx = static_cast<int>(columns), My = static_cast<int>(rows);
-  }
-
-  /// f(first cell, values) for slabs of rows of the last record: a file of any size needs little memory. T: double or integers.
-  template <class T, class F> void for_each_slab(const std::string& variable, const F& f) const {
-    const int step = std::max(1, (1 << 20) / Mx);
-    const auto axes = m_file.dimensions(variable);
-    for (int j = 0; j < My; j += step) {
-      const auto rows = static_cast<std::size_t>(std::min(step, My - j)), columns = static_cast<std::size_t>(Mx);
-      std::vector<std::size_t> start{static_cast<std::size_t>(j), 0}, count{rows, columns};
-      if (axes.size() == 3) start.insert(start.begin(), axes[0].length - 1), count.insert(count.begin(), 1);
-      const std::size_t first = static_cast<std::size_t>(j) * columns;
-      if constexpr (std::is_same_v<T, double>) {
-        f(first, m_file.read_block(variable, start, count));
-      } else {
-        f(first, m_file.read_block_int(variable, start, count));
-      }
-    }
-  }
-
-  /// f(cell, value in m)
-  template <class F> void for_each_metre(const std::string& variable, const F& f) const {
-    const std::string what = "mask '" + m_file.path() + "', variable '" + variable + "'";
-    const UnitConversion metres = unit_conversion(m_file.text(variable, "units").value_or("m"), "m", what);
-    for_each_slab<double>(variable, [&](std::size_t first, const std::vector<double>& slab) {
-      for (std::size_t n = 0; n < slab.size(); ++n) {
-        if (!std::isfinite(slab[n])) fail(variable, "expected a number in cell " + std::to_string(first + n) + ", found none");
-        f(first + n, metres(slab[n]));
-      }
-    });
-  }
-
-  [[noreturn]] void fail(const std::string& variable, const std::string& what) const {
-    throw Error("mask '" + m_file.path() + "', variable '" + variable + "': " + what);
-  }
-
-private:
-  std::string list() const {
-    std::string found;
-    for (const auto& name : m_file.variables()) found += (found.empty() ? "" : ", ") + name;
-    return found.empty() ? "none" : found;
-  }
-  const io::Reader& m_file;
-};
-
-Mask from_netcdf(const std::string& path, std::string variable, MPI_Comm comm) {
-  const io::Reader file(path, comm);
-  Variables variables(file);
-  const bool flotation = variable.empty() && !file.has("mask") && file.has("thk") && file.has("topg");
-  if (variable.empty()) variable = "mask";
-  if (flotation) {
-    variables.require("thk");
-    variables.require("topg");
-  } else {
-    variables.require(variable);
-  }
-  const std::size_t Mx = static_cast<std::size_t>(variables.Mx), cells = Mx * static_cast<std::size_t>(variables.My);
-  const auto values = std::make_shared<std::vector<int>>(cells);
-  if (flotation) {
-    std::vector<double> H(cells); // m
-    variables.for_each_metre("thk", [&](std::size_t n, double thickness) { H[n] = thickness; });
-    variables.for_each_metre("topg", [&](std::size_t n, double b) { (*values)[n] = cell_type(b, H[n]); });
-  } else {
-    variables.for_each_slab<std::int64_t>(variable, [&](std::size_t first, const std::vector<std::int64_t>& slab) {
-      for (std::size_t n = 0; n < slab.size(); ++n) {
-        if (slab[n] < -most || slab[n] > most)
-          variables.fail(variable, "expected 32-bit values, found " + std::to_string(slab[n]));
-        (*values)[first + n] = static_cast<int>(slab[n]);
-      }
-    });
-  }
-  const std::string name = path + (flotation ? " thk, topg" : " " + variable);
-  return {variables.Mx, variables.My, name,
-          [values, Mx](int j, int i) { return (*values)[static_cast<std::size_t>(j) * Mx + static_cast<std::size_t>(i)]; },
-          flotation || variable == "mask"};
-}
-
-Mask from_file(const MaskOptions& options, MPI_Comm comm) {
+Mask from_file(const MaskOptions& options) {
   std::string picture; // its bytes
-  io::agree(comm, [&] {
+  World().agree([&] {
     if (!std::filesystem::is_regular_file(options.file)) {
       throw Error("option -i: expected a file, found " +
                   std::string(std::filesystem::exists(options.file) ? "something else" : "none") + " of the name '" +
@@ -195,7 +94,7 @@ Mask from_file(const MaskOptions& options, MPI_Comm comm) {
     in.seekg(0);
     picture.assign(std::istreambuf_iterator<char>(in), {});
   });
-  if (picture.empty()) return from_netcdf(options.file, options.variable, comm);
+  if (picture.empty()) return mask_from_netcdf(options.file, options.variable);
   if (!options.variable.empty())
     throw Error("option -variable: expected a NetCDF file, found the picture '" + options.file + "'");
   return from_picture(options.file, picture);
@@ -204,22 +103,21 @@ Mask from_file(const MaskOptions& options, MPI_Comm comm) {
 } // namespace
 
 void MaskOptions::add_to(OptionTable& table) {
-  table.group("The mask: a file or a formula");
-  table.add("i", &file, "", "NetCDF file, or picture (PBM, PGM)");
-  table.add("variable", &variable, "", "variable of the NetCDF file (mask; or the cell types of thk and topg)");
-  table.add("mask", &mask, "",
-            "percolation:P[:SEED], serpentine, spiral, comb, checkerboard, shelves[:SEED[:ROUGHNESS]], empty, full");
-  table.add("grid_Mx", &Mx, "", "columns of -mask", 1);
-  table.add("grid_My", &My, "", "rows of -mask (0: as many as columns)", 0);
-  table.add("refine", &refine, "", "each cell becomes so many in either direction", 1);
+  table.section("The mask: a file or a formula");
+  table.add(text("i", file, "NetCDF file, or picture (PBM, PGM)"));
+  table.add(text("variable", variable, "variable of the NetCDF file (mask; or the cell types of thk and topg)"));
+  table.add(text("mask", mask, std::string("formula: ") + formulas));
+  table.add(number("grid_Mx", Mx, "", "columns of -mask", 1));
+  table.add(number("grid_My", My, "", "rows of -mask (0: as many as columns)", 0));
+  table.add(number("refine", refine, "", "cells along either side of a square that replace each cell", 1));
 }
 
-Mask read_mask(const MaskOptions& options, MPI_Comm comm) {
+Mask read_mask(const MaskOptions& options) {
   if (options.file.empty() == options.mask.empty()) {
     throw Error(std::string("options -i and -mask: expected one of them, found ") + (options.file.empty() ? "none" : "both"));
   }
-  Mask mask = options.file.empty() ? generated(options.mask, options.Mx, options.My == 0 ? options.Mx : options.My)
-                                   : from_file(options, comm);
+  Mask mask =
+      options.file.empty() ? generated(options.mask, options.Mx, options.My == 0 ? options.Mx : options.My) : from_file(options);
   const int n = options.refine;
   if (n > 1) {
     if (mask.Mx > most / n || mask.My > most / n) {

@@ -4,17 +4,15 @@
 //   -mask percolation:P[:SEED]                                             0 or 1
 //   -mask shelves[:SEED[:ROUGHNESS]]                                       2 grounded, 3 floating, 4 ocean
 //   -i picture.pbm, picture.pgm                                            values of the picture; its upper row is row 0
-//   (netpbm.hpp) -i file.nc [-variable NAME]                                            (y, x) or (time, y, x), of which the last
-//   record
+//   (netpbm.hpp)
+//   -i file.nc [-variable NAME]                                            (y, x) or (time, y, x), of which the last record
 //
 // Without -variable a NetCDF file gives `mask`; if it has none, the cell types that follow from `thk` and `topg`: 0 ice-free
-// land, 2 grounded, 3 floating, 4 ocean, as in the model. Neighbours: mask_fields.hpp (the domain and the seeds in it),
-// nunatak_distance.cpp, nunatak_labels.cpp.
+// land, 2 grounded, 3 floating, 4 ocean, as in the model. Neighbours: netcdf.hpp, mask_fields.hpp (the domain and the seeds in
+// it), nunatak_distance.cpp, nunatak_labels.cpp.
 #pragma once
 
 #include "miniapp/base/option_table.hpp"
-
-#include <mpi.h>
 
 #include <functional>
 #include <string>
@@ -38,7 +36,7 @@ struct Mask {
   bool cell_types = false; ///< values are cell types of an ice sheet, not 0 and 1
 };
 
-/// Collective; every process holds all values of a file. Throws Error or io::Error on all ranks.
-Mask read_mask(const MaskOptions& options, MPI_Comm comm);
+/// Collective; every process holds all values of a file. Throws Error on all ranks.
+Mask read_mask(const MaskOptions& options);
 
 } // namespace nunatak::tools

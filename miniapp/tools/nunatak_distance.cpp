@@ -5,6 +5,7 @@
 // docs/tools.md has examples. Neighbours: tool.hpp (what it shares with nunatak-labels), kernels/distance/distance.hpp (the
 // solvers).
 #include "kernels/distance/distance.hpp"
+#include "miniapp/base/program.hpp"
 #include "miniapp/base/words.hpp"
 #include "miniapp/tools/mask_fields.hpp"
 #include "miniapp/tools/results.hpp"
@@ -94,39 +95,18 @@ Answer answer_of(const RankSet& set, const DistanceFields& fields, const std::ve
   return answer;
 }
 
-const std::vector<Column> columns = {{"ranks", "ranks"},
-                                     {"px", "P"},
-                                     {"py", "Q"},
-                                     {"solver", "solver"},
-                                     {"found_by", "found by"},
-                                     {"rounds", "rounds"},
-                                     {"messages", "messages"},
-                                     {"bytes", "bytes"},
-                                     {"collectives", "collectives"},
-                                     {"collective_bytes", "coll. bytes"},
-                                     {"lagged", "lagged"},
-                                     {"work_max", "visits"},
-                                     {"imbalance", "max/mean"},
-                                     {"path_messages", "path msgs"},
-                                     {"path_collectives", "path coll."},
-                                     {"loggp_work_s", "work us", 1e6},
-                                     {"loggp_s", "LogGP us", 1e6},
-                                     {"wall_s", "wall ms", 1e3},
-                                     {"wall_min_s", "min", 1e3},
-                                     {"wall_max_s", "max", 1e3}};
-
-void run(const Options& options, MPI_Comm comm) {
-  options.check(comm);
+void run(const Options& options) {
+  options.check();
   // 1. the problem
   const std::vector<DistanceSolver> solvers = chosen_solvers(options.solvers);
-  const Mask mask = read_mask(options.mask, comm);
+  const Mask mask = read_mask(options.mask);
   const SeedRules rules(options.seeds, options.domain, mask);
 
   // 2. all solvers on all sets of ranks
-  Results results("nunatak-distance", options, mask, comm);
+  Results results("nunatak-distance", options, mask);
   std::vector<std::string> heading;
   std::set<std::string> metrics; // seen so far
-  for_each_rank_set(options, mask, comm, [&](RankSet& set) {
+  for_each_rank_set(options, mask, [&](RankSet& set) {
     const DistanceFields start = rules.fields(*set.ranks);
     const std::vector<std::int64_t> cells = domain_cells(*set.ranks, start);
     const Spread spread = spread_of(set, cells);
@@ -156,27 +136,26 @@ void run(const Options& options, MPI_Comm comm) {
   });
 
   // 3. what came out
-  results.tell(heading, columns);
+  results.report(heading, {{"solver", "solver"}, {"found_by", "found by"}, {"rounds", "rounds"}},
+                 {{"lagged", "lagged"}, {"work_max", "visits"}, {"imbalance", "max/mean"}});
 }
 
 } // namespace
 
 int main(int argc, char** argv) {
-  return run_tool(argc, argv, "nunatak-distance", [&](MPI_Comm comm) {
+  return run_program(argc, argv, "nunatak-distance", [&](Libraries&) {
     Options options;
     OptionTable table("nunatak-distance: distances on any mask, by several solvers, on real or virtual ranks",
                       "nunatak-distance -mask serpentine -seeds corner -solvers sweep,bfs -virtual_ranks 1x1,4x4 -compare");
     options.add_to(table, "all answers with the first of their kind");
-    table.group("Distances");
-    table.add("solvers", &options.solvers, "", "list (none: all that count steps) of " + distance_solver_docs());
-    table.add("seeds", &options.seeds, "",
-              "a list, one field for each: near:VALUES, beside:VALUES, left, corner, at:J:I, boundary, random:SEED:N, given");
-    table.add("guard", &options.guard, "", "rounds after which auto gives up buckets; 0: never, -1: by its model", -1);
-    table.add("grid_dx", &options.dx, "m", "width of a cell, for fsm", 1e-6);
-    table.add("grid_dy", &options.dy, "m", "height of a cell, for fsm", 1e-6);
-    table.add("fsm_unit", &options.unit, "m", "unit of the distances of fsm, which are whole numbers (0: -grid_dx)", 0);
-    table.read(argc, argv);
-    if (!table.help_wanted()) return run(options, comm);
-    print_help(table, comm);
+    table.section("Distances");
+    table.add(text("solvers", options.solvers, "list (none: all that count steps) of " + distance_solver_docs()));
+    table.add(text("seeds", options.seeds,
+                   "list, one field for each: near:VALUES, beside:VALUES, left, corner, at:J:I, boundary, random:SEED:N, given"));
+    table.add(number("guard", options.guard, "", "rounds after which auto gives up buckets; 0: never, -1: by its model", -1));
+    table.add(number("grid_dx", options.dx, "m", "width of a cell, for fsm", 1e-6));
+    table.add(number("grid_dy", options.dy, "m", "height of a cell, for fsm", 1e-6));
+    table.add(number("fsm_unit", options.unit, "m", "unit of the distances of fsm, which are whole numbers (0: -grid_dx)", 0));
+    if (table.read(argc, argv)) run(options);
   });
 }

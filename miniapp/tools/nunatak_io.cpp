@@ -1,22 +1,21 @@
-// nunatak-io: what does it cost to write a model's state, in this way or in that? Output only, any size, no model.
+// nunatak-io: what does it cost to write the state of a model, in this way or in that? Output only, any size, no model.
 //
 //   mpiexec -n 2 nunatak-io -workload pism:G5km -scale 0.3 -ways pnetcdf,serial -repeat 7 -json out.json
 //
 // All ways take turns with a probe P, which writes as many bytes with plain pwrite(), in one run: P A B, A B P, B P A, ... Each
 // turn ends when its file is durable. docs/output.md has examples. Neighbours: io/workload.hpp (what is written), io/turn.hpp
-// (one turn), io/probe.hpp, io/io_report.hpp (what is told), tool.hpp (main of all tools).
-#include "io/error.hpp"
+// (one turn), io/probe.hpp, io/io_report.hpp (what is told), miniapp/base/program.hpp.
 #include "io/trace/replay.hpp"
 #include "io/trace/trace.hpp"
 #include "miniapp/base/error.hpp"
 #include "miniapp/base/paths.hpp"
+#include "miniapp/base/program.hpp"
 #include "miniapp/tools/io/bench_options.hpp"
 #include "miniapp/tools/io/host.hpp"
 #include "miniapp/tools/io/io_report.hpp"
 #include "miniapp/tools/io/probe.hpp"
 #include "miniapp/tools/io/scratch.hpp"
 #include "miniapp/tools/io/turn.hpp"
-#include "miniapp/tools/tool.hpp"
 
 #include <algorithm>
 #include <array>
@@ -47,10 +46,11 @@ std::vector<Way> make_ways(const std::vector<NamedWay>& named, MPI_Comm comm) {
   return ways;
 }
 
-/// On the disk: all files that are there at a time. In memory: one record of the state, and half of it for what the formats copy.
+/// On the disk: all files that are there at a time. In memory: one record of all arrays, and half of it for what the formats
+/// copy.
 void require_space(const BenchOptions& options, const Workload& workload, const Record& host, const Record& disk,
                    std::uint64_t bytes, const std::vector<Way>& ways) {
-  const bool joined = std::any_of(ways.begin(), ways.end(), [](const Way& w) { return is_in_pieces(w.results.named.options); });
+  const bool joined = std::any_of(ways.begin(), ways.end(), [](const Way& w) { return is_in_subfiles(w.results.named.options); });
   const std::uint64_t files = (options.keep ? ways.size() : 1) + (joined ? 1 : 0);
   const auto require = [&](const std::string& what, std::uint64_t needed, std::uint64_t found) {
     if (needed <= found) return;
@@ -63,8 +63,8 @@ void require_space(const BenchOptions& options, const Workload& workload, const 
           host["available_memory"].get<std::uint64_t>());
 }
 
-Record workload_record(const Workload& workload, const BenchOptions& options, const State& state, MPI_Comm comm) {
-  std::array<std::int64_t, 2> most{static_cast<std::int64_t>(state.bytes()), -static_cast<std::int64_t>(state.bytes())};
+Record workload_record(const Workload& workload, const BenchOptions& options, const Arrays& arrays, MPI_Comm comm) {
+  std::array<std::int64_t, 2> most{static_cast<std::int64_t>(arrays.bytes()), -static_cast<std::int64_t>(arrays.bytes())};
   MPI_Allreduce(MPI_IN_PLACE, most.data(), 2, MPI_INT64_T, MPI_MAX, comm);
   Record record;
   record["name"] = workload.name, record["scale"] = options.scale, record["text"] = workload.text;
@@ -83,21 +83,21 @@ struct TurnsOf {
   const std::vector<io::ReadBy>& reads;
   const Scratch& scratch;
   const Compute& compute;
-  State& state;
+  Arrays& arrays;
 
   /// Write, read, remove. Turn 0 is the warm-up, if there are more.
   void take(Way& way, std::size_t turn, std::size_t turns) const {
     const NamedWay& named = way.results.named;
     const auto records = static_cast<std::size_t>(options.records);
     const bool counts = turn > 0 || turns == 1;
-    const WriteTurn written = write_turn(comm, *way.writer, state, named.order, scratch.path(way.file), records, compute);
+    const WriteTurn written = write_turn(comm, *way.writer, arrays, named.order, scratch.path(way.file), records, compute);
     const std::int64_t size = scratch.bytes(way.file);
     if (counts) way.results.writes.push_back(written), way.results.file_bytes.push_back(size);
 
     const bool verify = options.verify == "all" || (options.verify == "first" && turn == 0);
     const std::vector<io::ReadBy> by = reads.empty() && verify ? std::vector{io::ReadBy::each} : reads;
     std::string file = way.file;
-    if (is_in_pieces(named.options) && !by.empty()) {
+    if (is_in_subfiles(named.options) && !by.empty()) {
       file += ".joined";
       const double seconds = join_turn(comm, scratch.path(way.file), scratch.path(file));
       if (counts) way.results.joins.push_back(seconds);
@@ -112,7 +112,7 @@ struct TurnsOf {
       how.by = each;
       how.hints = named.options.hints;
       scratch.drop_from_cache(file);
-      const ReadTurn read = read_turn(comm, scratch.path(file), named, how, state, records, verify);
+      const ReadTurn read = read_turn(comm, scratch.path(file), named, how, arrays, records, verify);
       if (counts && !reads.empty()) way.results.reads[io::word_of(each)].push_back(read);
       way.results.verified += read.compared;
     }
@@ -129,25 +129,24 @@ void run(const BenchOptions& options, MPI_Comm comm) {
       make_workload(options.workload, options.scale, options.scale_levels, static_cast<std::size_t>(options.variables));
   std::vector<Way> ways = make_ways(options.named_ways(workload.order), comm);
   const std::vector<io::ReadBy> reads = options.reads();
-  if (options.verify != "first" && options.verify != "all" && options.verify != "no") {
-    throw Error("option -verify: expected first, all or no, found '" + options.verify + "'");
-  }
-  require_writable(comm, "-json", options.json);
-  require_writable(comm, "-io_trace", options.trace);
+  World().on_rank_0([&] {
+    require_writable("-json", options.json);
+    require_writable("-io_trace", options.trace);
+  });
   const auto records = static_cast<std::size_t>(options.records);
   const std::uint64_t bytes = workload.fixed_bytes() + workload.bytes_per_record() * records;
   const Record host = host_facts(comm);
   const Scratch scratch(comm, options.folder, options.keep);
   const Record disk = file_system_facts(scratch.folder());
   require_space(options, workload, host, disk, bytes, ways);
-  State state(workload, rank, ranks);
+  Arrays arrays(workload, rank, ranks);
   const Compute compute(options.compute);
   io::Trace trace(comm);
   trace.start(options.trace);
 
   // 2. turns; each begins with another one of them, so that none has always the same neighbour
   Probe probe(comm, scratch.path("probe"), bytes);
-  const TurnsOf turns_of{comm, options, reads, scratch, compute, state};
+  const TurnsOf turns_of{comm, options, reads, scratch, compute, arrays};
   std::vector<double> probe_seconds;
   const std::size_t turns = options.repeat > 1 ? static_cast<std::size_t>(options.repeat) + 1 : 1, n = ways.size() + 1;
   for (std::size_t turn = 0; turn < turns; ++turn) {
@@ -168,7 +167,7 @@ void run(const BenchOptions& options, MPI_Comm comm) {
   // 3. what came out
   Record json;
   json["tool"] = "nunatak-io", json["version"] = NUNATAK_VERSION;
-  json["workload"] = workload_record(workload, options, state, comm);
+  json["workload"] = workload_record(workload, options, arrays, comm);
   json["host"] = host, json["file_system"] = disk;
   json["turns"] = probe_seconds.size(), json["first_turn_dropped"] = turns > 1;
   json["read_cache"] = "dropped by POSIX_FADV_DONTNEED before each read, as far as the system does it";
@@ -185,11 +184,11 @@ void run(const BenchOptions& options, MPI_Comm comm) {
     print_ways(std::cout, told, json["probe"]);
     std::cout << std::flush;
   }
-  write_json(comm, options.json, json);
+  write_json(options.json, json);
 }
 
 void replay(const BenchOptions& options, MPI_Comm comm) {
-  require_writable(comm, "-json", options.json);
+  World().on_rank_0([&] { require_writable("-json", options.json); });
   const Scratch scratch(comm, options.folder, options.keep);
   const io::ReplayStatistics done = io::replay(comm, options.replay, scratch.folder(), {options.think});
   Record json;
@@ -207,24 +206,22 @@ void replay(const BenchOptions& options, MPI_Comm comm) {
     for (const auto& [name, number] : json["operations"].items()) std::cout << "  " << name << " " << number << "\n";
     std::cout << std::flush;
   }
-  write_json(comm, options.json, json);
+  write_json(options.json, json);
 }
 
 } // namespace
 
 int main(int argc, char** argv) {
-  return run_tool(argc, argv, "nunatak-io", [&](MPI_Comm comm) {
+  return run_program(argc, argv, "nunatak-io", [&](Libraries&) {
     BenchOptions options;
     OptionTable table("nunatak-io: writes and reads the state of a model, in several ways that take turns",
                       "mpiexec -n 2 nunatak-io -workload pism:G5km -scale 0.3 -ways pnetcdf,serial -json out.json");
     options.add_to(table);
-    table.read(argc, argv);
-    if (!table.help_wanted() && !options.replay.empty()) return replay(options, comm);
-    if (!table.help_wanted()) return run(options, comm);
-    print_help(table, comm);
-    int rank = 0;
-    MPI_Comm_rank(comm, &rank);
-    if (rank != 0) return;
+    if (table.read(argc, argv)) {
+      if (!options.replay.empty()) return replay(options, MPI_COMM_WORLD);
+      return run(options, MPI_COMM_WORLD);
+    }
+    if (World().rank() != 0) return;
     std::cout << "\nWorkloads, with -scale 1\n";
     for (const std::string& line : workload_table()) std::cout << "  " << line << "\n";
     std::cout << "  gcrm:R with R from 0 to 12\n";

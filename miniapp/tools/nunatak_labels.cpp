@@ -5,6 +5,7 @@
 // docs/tools.md has examples. Neighbours: tool.hpp (what it shares with nunatak-distance), kernels/labels/labels.hpp (the
 // labelling).
 #include "kernels/labels/labels.hpp"
+#include "miniapp/base/program.hpp"
 #include "miniapp/tools/mask_fields.hpp"
 #include "miniapp/tools/results.hpp"
 
@@ -24,7 +25,7 @@ Answer answer_of(const Patch& rectangle, std::vector<int> numbers, const std::st
   return answer;
 }
 
-/// The reference: a flood fill of the whole grid, on every process, without any of the code that is tried.
+/// The reference: a flood fill of the whole grid, on every process, without any of the code that is tested.
 Answer flood_fill(const Mask& mask, const Domain& domain, const Patch& rectangle) {
   const std::int64_t Mx = mask.Mx, cells = Mx * mask.My;
   std::vector<int> number(static_cast<std::size_t>(cells)); // -1: in the domain, without a number yet
@@ -95,35 +96,19 @@ struct Census {
   }
 };
 
-const std::vector<Column> columns = {{"ranks", "ranks"},
-                                     {"px", "P"},
-                                     {"py", "Q"},
-                                     {"messages", "messages"},
-                                     {"bytes", "bytes"},
-                                     {"collectives", "collectives"},
-                                     {"collective_bytes", "coll. bytes"},
-                                     {"domain_imbalance", "max/mean cells"},
-                                     {"path_messages", "path msgs"},
-                                     {"path_collectives", "path coll."},
-                                     {"loggp_work_s", "work us", 1e6},
-                                     {"loggp_s", "LogGP us", 1e6},
-                                     {"wall_s", "wall ms", 1e3},
-                                     {"wall_min_s", "min", 1e3},
-                                     {"wall_max_s", "max", 1e3}};
-
-void run(const ToolOptions& options, MPI_Comm comm) {
-  options.check(comm);
+void run(const ToolOptions& options) {
+  options.check();
   // 1. the problem: one mask, all components of which are numbered
-  const Mask mask = read_mask(options.mask, comm);
+  const Mask mask = read_mask(options.mask);
   const Domain domain(options.domain, mask);
   LabelMask wanted;
   wanted.contains = [](Code code) { return code == 1; };
   wanted.numbered = [](const Component&) { return true; };
 
   // 2. on all sets of ranks
-  Results results("nunatak-labels", options, mask, comm);
+  Results results("nunatak-labels", options, mask);
   std::vector<std::string> heading;
-  for_each_rank_set(options, mask, comm, [&](RankSet& set) {
+  for_each_rank_set(options, mask, [&](RankSet& set) {
     const std::vector<Array2<Code>> codes = domain_codes(*set.ranks, mask, domain);
     std::vector<Segments> segments(codes.size());
     std::vector<std::vector<std::int64_t>> nothing(codes.size());
@@ -155,19 +140,17 @@ void run(const ToolOptions& options, MPI_Comm comm) {
   });
 
   // 3. what came out
-  results.tell(heading, columns);
+  results.report(heading, {}, {{"domain_imbalance", "max/mean cells"}});
 }
 
 } // namespace
 
 int main(int argc, char** argv) {
-  return run_tool(argc, argv, "nunatak-labels", [&](MPI_Comm comm) {
+  return run_program(argc, argv, "nunatak-labels", [&](Libraries&) {
     ToolOptions options;
     OptionTable table("nunatak-labels: connected components of any mask, on real or virtual ranks",
                       "nunatak-labels -mask percolation:0.593 -grid_Mx 1000 -virtual_ranks 1x1,8x8 -compare");
     options.add_to(table, "all answers with a flood fill of the whole grid");
-    table.read(argc, argv);
-    if (!table.help_wanted()) return run(options, comm);
-    print_help(table, comm);
+    if (table.read(argc, argv)) run(options);
   });
 }

@@ -1,6 +1,7 @@
 #include "miniapp/tools/records.hpp"
 
-#include "io/error.hpp"
+#include "miniapp/base/error.hpp"
+#include "miniapp/base/world.hpp"
 
 #include <algorithm>
 #include <fstream>
@@ -37,20 +38,11 @@ template <class F> std::string csv_line(const Record& record, const F& text) {
   return line;
 }
 
-/// Rank 0 does it; the others learn whether it worked.
-void on_rank_0(MPI_Comm comm, const std::function<void()>& f) {
-  io::agree(comm, [&] {
-    int rank = 0;
-    MPI_Comm_rank(comm, &rank);
-    if (rank == 0) f();
-  });
-}
-
 void write(const std::string& path, const std::string& text, std::ios::openmode mode) {
   std::ofstream out(path, mode);
   out << text;
   out.close();
-  if (!out) throw io::Error("file '" + path + "': cannot be written");
+  if (!out) throw Error("file '" + path + "': cannot be written");
 }
 
 } // namespace
@@ -78,21 +70,21 @@ void print_table(std::ostream& out, const std::vector<Record>& records, const st
   }
 }
 
-void write_json(MPI_Comm comm, const std::string& path, const nlohmann::ordered_json& json) {
+void write_json(const std::string& path, const nlohmann::ordered_json& json) {
   if (path.empty()) return;
-  on_rank_0(comm, [&] { write(path, json.dump(2) + "\n", std::ios::trunc); });
+  World().on_rank_0([&] { write(path, json.dump(2) + "\n", std::ios::trunc); });
 }
 
-void write_csv(MPI_Comm comm, const std::string& path, const std::vector<Record>& records, bool append) {
+void write_csv(const std::string& path, const std::vector<Record>& records, bool append) {
   if (path.empty() || records.empty()) return;
-  on_rank_0(comm, [&] {
+  World().on_rank_0([&] {
     const std::string names = csv_line(records[0], [](const std::string& key, const Record&) { return key; });
     std::string text, first;
     if (append) {
       std::ifstream old(path);
       std::getline(old, first);
       if (!first.empty() && first != names) {
-        throw io::Error("file '" + path + "': expected the columns " + names + ", found " + first);
+        throw Error("file '" + path + "': expected the columns " + names + ", found " + first);
       }
     }
     if (first.empty()) text = names + "\n";

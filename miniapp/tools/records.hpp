@@ -1,9 +1,7 @@
-// What a tool tells: one record per run, as a table for people, as JSON and as CSV.
+// What a tool reports: one record per run, as a table for people, as JSON and as CSV.
 #pragma once
 
 #include <nlohmann/json.hpp>
-
-#include <mpi.h>
 
 #include <iosfwd>
 #include <string>
@@ -22,10 +20,10 @@ struct Column {
 /// A table of some columns. Columns that are null in all records are left out.
 void print_table(std::ostream& out, const std::vector<Record>& records, const std::vector<Column>& columns);
 
-/// Written by rank 0; an empty path is fine. Collective; throws io::Error on all ranks.
-void write_json(MPI_Comm comm, const std::string& path, const nlohmann::ordered_json& json);
+/// Written by rank 0; an empty path is fine. Collective; throws Error on all ranks.
+void write_json(const std::string& path, const nlohmann::ordered_json& json);
 
 /// One line per record under a line of names. `append`: goes on in a file that has these names; the Error says which it has.
-void write_csv(MPI_Comm comm, const std::string& path, const std::vector<Record>& records, bool append);
+void write_csv(const std::string& path, const std::vector<Record>& records, bool append);
 
 } // namespace nunatak::tools

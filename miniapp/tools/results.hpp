@@ -1,4 +1,4 @@
-// The runs of a tool: their records, and whether their answers are equal. Tells it at the end: table, files, status.
+// The runs of a tool: their records, and whether their answers are equal. Reported at the end: table, files, status.
 #pragma once
 
 #include "miniapp/tools/answers.hpp"
@@ -9,8 +9,8 @@ namespace nunatak::tools {
 class Results {
 public:
   /// `options` and `mask` must outlive this object.
-  Results(std::string tool, const ToolOptions& options, const Mask& mask, MPI_Comm comm)
-      : m_tool(std::move(tool)), m_options(options), m_mask(mask), m_comm(comm) {}
+  Results(std::string tool, const ToolOptions& options, const Mask& mask)
+      : m_tool(std::move(tool)), m_options(options), m_mask(mask) {}
 
   /// Answers that come from now on are compared with this one.
   void compare_with(Answer reference) { m_references.push_back(std::move(reference)); }
@@ -21,7 +21,9 @@ public:
   bool empty() const { return m_records.empty(); }
 
   /// Print `heading`, the table and what was compared; write -json and -csv. Throws Error if any answer differed. Collective.
-  void tell(const std::vector<std::string>& heading, const std::vector<Column>& columns) const;
+  /// The table has the columns that all tools share: ranks, `of_method`, messages, `of_work`, the critical path, times.
+  void report(const std::vector<std::string>& heading, const std::vector<Column>& of_method,
+              const std::vector<Column>& of_work) const;
 
 private:
   nlohmann::ordered_json to_json() const;
@@ -29,7 +31,6 @@ private:
   std::string m_tool;
   const ToolOptions& m_options;
   const Mask& m_mask;
-  MPI_Comm m_comm;
   std::vector<Record> m_records;
   std::vector<Answer> m_references;
   int m_compared = 0;

@@ -1,14 +1,13 @@
 #include "miniapp/tools/tool.hpp"
 
-#include "io/error.hpp"
-#include "io/formats/mpi_io.hpp"
 #include "miniapp/base/error.hpp"
-#include "miniapp/base/mpi_ranks.hpp"
 #include "miniapp/base/paths.hpp"
 #include "miniapp/base/words.hpp"
+#include "miniapp/base/world.hpp"
+#include "miniapp/tools/netcdf.hpp"
 
 #include <algorithm>
-#include <iostream>
+#include <chrono>
 #include <limits>
 
 namespace nunatak::tools {
@@ -43,73 +42,42 @@ std::vector<std::int64_t> numbers_of(const Traffic& t) {
 
 } // namespace
 
-int run_tool(int argc, char** argv, const std::string& name, const std::function<void(MPI_Comm comm)>& run) {
-  io::prefer_romio(); // before MPI starts
-  if (MPI_Init(&argc, &argv) != MPI_SUCCESS) return 1;
-  int rank = 0, status = 0;
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  {
-    const Kokkos::ScopeGuard kokkos(Kokkos::InitializationSettings().set_disable_warnings(true));
-    const auto fail_together = [&](const std::exception& error) { // on all ranks: rank 0 speaks for them
-      if (rank == 0) std::cerr << name << ": error: " << error.what() << std::endl;
-      status = 1;
-    };
-    try {
-      run(MPI_COMM_WORLD);
-    } catch (const Error& error) {
-      fail_together(error);
-    } catch (const io::Error& error) {
-      fail_together(error);
-    } catch (const std::invalid_argument& error) { // a parameter that the kernels refuse
-      fail_together(error);
-    } catch (const std::exception& error) { // perhaps on this rank only: nobody may wait for it
-      std::cerr << name << ": error: rank " << rank << ": " << error.what() << std::endl;
-      MPI_Abort(MPI_COMM_WORLD, 1);
-    }
-  }
-  MPI_Finalize();
-  return status;
-}
-
-void print_help(const OptionTable& table, MPI_Comm comm) {
-  int rank = 0;
-  MPI_Comm_rank(comm, &rank);
-  if (rank == 0) table.print_help(std::cout);
-}
-
 void ToolOptions::add_to(OptionTable& table, const std::string& compared_with) {
   mask.add_to(table);
-  table.add("domain", &domain, "", "values of the domain, e.g. 0+2 (3 for cell types, else 1)");
-  table.group("Ranks");
-  table.add("virtual_ranks", &virtual_ranks, "",
-            "P x Q ranks in one process, a list: 1x1,4x4,64 (none: the processes of mpiexec)");
-  table.add("loggp_L", &machine.L, "s", "latency of the network", 0);
-  table.add("loggp_o", &machine.o, "s", "time of a processor for a message, on either side", 0);
-  table.add("loggp_g", &machine.g, "s", "least time between two messages of a rank", 0);
-  table.add("loggp_G", &machine.G, "s", "time per byte", 0);
-  table.add("loggp_visit", &machine.visit, "s", "time per visit of a cell", 0);
-  table.group("Checks and output");
-  table.add("compare", &compare, "", compared_with + "; status 1 if they differ");
-  table.add("expect", &expect, "", "compare with this file of an earlier -o; status 1 if they differ");
-  table.add("repeat", &repeat, "", "timed runs, after one that is not timed if more than 1", 1);
-  table.add("o", &output, "", "NetCDF file of the mask and the answer");
-  table.add("json", &json, "", "JSON file of all that was counted");
-  table.add("csv", &csv, "", "the same as a table, one line per run");
-  table.add("csv_append", &csv_append, "", "go on in the file of -csv");
+  table.add(text("domain", domain, "values of the domain, e.g. 0+2 (3 for cell types, else 1)"));
+  table.section("Ranks");
+  table.add(
+      text("virtual_ranks", virtual_ranks, "P x Q ranks in one process, a list: 1x1,4x4,64 (none: the processes of mpiexec)"));
+  table.add(number("loggp_L", machine.L, "s", "latency of the network", 0));
+  table.add(number("loggp_o", machine.o, "s", "time of a processor for a message, on either side", 0));
+  table.add(number("loggp_g", machine.g, "s", "least time between two messages of a rank", 0));
+  table.add(number("loggp_G", machine.G, "s", "time per byte", 0));
+  table.add(number("loggp_visit", machine.visit, "s", "time per visit of a cell", 0));
+  table.section("Checks and output");
+  table.add(flag("compare", compare, "comparison of " + compared_with + "; status 1 if they differ"));
+  table.add(text("expect", expect, "file of an earlier -o to compare with; status 1 if the answers differ"));
+  table.add(number("repeat", repeat, "", "timed runs, after one that is not timed if more than 1", 1));
+  table.add(text("o", output, "NetCDF file of the mask and the answer"));
+  table.add(text("json", json, "JSON file of all counts and times"));
+  table.add(text("csv", csv, "the same as a table, one line per run"));
+  table.add(flag("csv_append", csv_append, "lines are appended to the file of -csv"));
 }
 
-void ToolOptions::check(MPI_Comm comm) const {
-  int size = 1;
-  MPI_Comm_size(comm, &size);
-  if (!virtual_ranks.empty() && size > 1) {
-    throw Error("option -virtual_ranks: expected one process, found " + std::to_string(size));
+void ToolOptions::check() const {
+  const World world;
+  if (!virtual_ranks.empty() && world.size() > 1) {
+    throw Error("option -virtual_ranks: expected one process, found " + std::to_string(world.size()));
   }
   if (csv_append && csv.empty()) throw Error("option -csv_append: expected a file by -csv, found none");
+  if (!output.empty()) require_netcdf("option -o");
+  if (!expect.empty()) require_netcdf("option -expect");
   if (!expect.empty() && expect == output)
     throw Error("options -expect and -o: expected different files, found '" + output + "' twice");
-  require_writable(comm, "-o", output);
-  require_writable(comm, "-json", json);
-  require_writable(comm, "-csv", csv);
+  world.on_rank_0([&] {
+    require_writable("-o", output);
+    require_writable("-json", json);
+    require_writable("-csv", csv);
+  });
 }
 
 std::string RankSet::name() const {
@@ -122,13 +90,11 @@ Patch RankSet::rectangle() const {
   return machine != nullptr ? Patch{d.Mx, d.My, 0, 0, d.Mx, d.My} : ranks->patch(0);
 }
 
-void for_each_rank_set(const ToolOptions& options, const Mask& mask, MPI_Comm comm, const std::function<void(RankSet&)>& f) {
+void for_each_rank_set(const ToolOptions& options, const Mask& mask, const std::function<void(RankSet&)>& f) {
   if (options.virtual_ranks.empty()) {
-    int size = 1;
-    MPI_Comm_size(comm, &size);
-    const Decomposition d = Decomposition::make(mask.Mx, mask.My, size);
+    const Decomposition d = Decomposition::make(mask.Mx, mask.My, World().size());
     require_small_patches(d);
-    RankSet set{std::make_unique<MpiRanks>(comm, d), nullptr, comm};
+    RankSet set{World().ranks(d), nullptr};
     return f(set);
   }
   std::vector<Decomposition> cuts; // all of them, before the first run
@@ -137,7 +103,7 @@ void for_each_rank_set(const ToolOptions& options, const Mask& mask, MPI_Comm co
   for (const Decomposition& d : cuts) {
     auto ranks = std::make_unique<VirtualRanks>(d, options.machine);
     VirtualRanks* const machine = ranks.get();
-    RankSet set{std::move(ranks), machine, comm};
+    RankSet set{std::move(ranks), machine};
     f(set);
   }
 }
@@ -146,8 +112,7 @@ Spread spread_of(const RankSet& set, const std::vector<std::int64_t>& values) {
   Spread spread;
   spread.ranks = set.ranks->decomposition().size();
   for (const std::int64_t v : values) spread.sum += v, spread.max = std::max(spread.max, v);
-  MPI_Allreduce(MPI_IN_PLACE, &spread.sum, 1, MPI_INT64_T, MPI_SUM, set.comm);
-  MPI_Allreduce(MPI_IN_PLACE, &spread.max, 1, MPI_INT64_T, MPI_MAX, set.comm);
+  spread.sum = World().sum(spread.sum), spread.max = World().max(spread.max);
   return spread;
 }
 
@@ -163,12 +128,12 @@ Record measure(RankSet& set, int repeat, const std::function<void()>& prepare, c
     prepare();
     if (set.machine != nullptr) set.machine->restart_clock();
     const std::vector<std::int64_t> before = numbers_of(set.ranks->traffic());
-    MPI_Barrier(set.comm);
-    const double begin = MPI_Wtime();
+    World().barrier();
+    const auto begin = std::chrono::steady_clock::now();
     run();
-    double time = MPI_Wtime() - begin;
-    MPI_Allreduce(MPI_IN_PLACE, &time, 1, MPI_DOUBLE, MPI_MAX, set.comm);
-    if (n > 0 || runs == 1) seconds.push_back(time);
+    const double time = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+    const double slowest = World().max(time);
+    if (n > 0 || runs == 1) seconds.push_back(slowest);
     if (n > 0) continue;
 
     const Decomposition& d = set.ranks->decomposition();

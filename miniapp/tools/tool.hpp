@@ -1,24 +1,16 @@
-// What nunatak-distance and nunatak-labels share: their main(), the options beside the mask, the ranks they run on, and what is
-// measured of a run. Neighbours: records.hpp (table, JSON, CSV), answers.hpp (compares, NetCDF), mask_source.hpp.
+// What nunatak-distance and nunatak-labels share: the options beside the mask, the ranks they run on, and what is measured of a
+// run. Neighbours: records.hpp (table, JSON, CSV), answers.hpp (compares, NetCDF), mask_source.hpp.
 #pragma once
 
 #include "kernels/grid/virtual_ranks.hpp"
 #include "miniapp/tools/mask_source.hpp"
 #include "miniapp/tools/records.hpp"
 
-#include <mpi.h>
-
 #include <functional>
 #include <memory>
 #include <string>
 
 namespace nunatak::tools {
-
-/// main() of a tool: MPI, Kokkos and the errors, as in miniapp/main.cpp. 0, or 1 after an error.
-int run_tool(int argc, char** argv, const std::string& name, const std::function<void(MPI_Comm comm)>& run);
-
-/// Rank 0 prints the table of options to standard output.
-void print_help(const OptionTable& table, MPI_Comm comm);
 
 struct ToolOptions {
   MaskOptions mask;
@@ -33,14 +25,13 @@ struct ToolOptions {
   /// The mask's and these; `compared_with`: what -compare does.
   void add_to(OptionTable& table, const std::string& compared_with);
   /// What does not fit together, or cannot be written, is an Error at once. Collective.
-  void check(MPI_Comm comm) const;
+  void check() const;
 };
 
 /// Ranks to run on: the processes of mpiexec, or virtual ones in one process.
 struct RankSet {
   std::unique_ptr<Ranks> ranks;
   VirtualRanks* machine = nullptr; ///< the same, if virtual: it has a clock
-  MPI_Comm comm = MPI_COMM_NULL;
 
   std::string name() const; ///< "2 x 3 virtual ranks"
   /// The rectangle whose cells this process has: its patch, or the whole grid.
@@ -49,7 +40,7 @@ struct RankSet {
 
 /// f for each set of -virtual_ranks in turn ("2x2,8x8"; "6": the cut into 6 patches with the shortest seams), or once for the
 /// processes. Throws Error if the grid cannot be cut so.
-void for_each_rank_set(const ToolOptions& options, const Mask& mask, MPI_Comm comm, const std::function<void(RankSet&)>& f);
+void for_each_rank_set(const ToolOptions& options, const Mask& mask, const std::function<void(RankSet&)>& f);
 
 /// Runs `prepare` and `run` once to count, and -repeat times more, if that is more than 1, for the time. Collective.
 /// `traffic` of all ranks together: messages and bytes are sums, the others are those of the rank that has most.
@@ -63,6 +54,6 @@ struct Spread {
   int ranks = 1;
   Record imbalance() const; ///< maximum over mean; null if all are 0
 };
-Spread spread_of(const RankSet& set, const std::vector<std::int64_t>& values);
+Spread spread_of(const RankSet& set, const std::vector<std::int64_t>& values); // collective
 
 } // namespace nunatak::tools

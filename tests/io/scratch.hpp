@@ -1,7 +1,7 @@
 // A folder of its own for one test case on all ranks, removed at the end; and small MPI helpers.
 #pragma once
 
-#include "io/error.hpp"
+#include "io/agree.hpp"
 
 #include <mpi.h>
 

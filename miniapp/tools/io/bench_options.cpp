@@ -1,8 +1,8 @@
 // See bench_options.hpp.
 #include "miniapp/tools/io/bench_options.hpp"
 
-#include "io/error.hpp"
 #include "miniapp/base/error.hpp"
+#include "miniapp/base/io_options.hpp"
 #include "miniapp/base/words.hpp"
 
 namespace nunatak::tools {
@@ -30,65 +30,49 @@ std::string known_order(const std::string& order, const std::string& what) {
 
 } // namespace
 
-BenchOptions::BenchOptions() {
-  for (const io::Knob& knob : io::knobs()) knobs.push_back(io::knob_text(io::Options(), knob));
-}
-
 void BenchOptions::add_to(OptionTable& table) {
-  table.group("What is written");
-  table.add("workload", &workload, "", "a model and a size, see below");
-  table.add("scale", &scale, "", "horizontal lengths times this; odd ones stay odd");
-  table.add("scale_levels", &scale_levels, "", "number of levels too");
-  table.add("variables", &variables, "", "so many variables, evenly from the list (0: all)", 0);
-  table.add("records", &records, "", "records per file", 1);
-  table.add("compute", &compute, "s", "synthetic computation between records, not counted", 0.0);
-  table.group("How");
-  table.add("ways", &ways, "",
-            "ways of writing that take turns: format/layout/knob=value/..., a list, each beginning with its format; "
-            "also order=yxz|zyx (none: one way, by the options -io_...)");
-  table.add("repeat", &repeat, "", "turns that count, after one that is dropped; 1: that one is not dropped", 1);
-  table.add("io_order", &order, "", "of dimensions in the file: levels fastest (yxz) or slowest (zyx); none: the workload's own");
-  for (std::size_t k = 0; k < knobs.size(); ++k) {
-    const io::Knob& knob = io::knobs()[k];
-    const std::string words = knob.words;
-    table.add(std::string("io_") + knob.name, &knobs[k], "", knob.doc + (words.empty() ? "" : ": " + words));
-  }
-  table.group("Reading");
-  table.add("read", &read, "", "read each file again: no, or ways of reading, a list of each, serial, parallel");
-  table.add("verify", &verify, "", "compare every value that is read: of the first turn, of all, or no: first|all|no");
-  table.group("Where");
-  table.add("o", &folder, "", "folder; the files are in its folder nunatak-io.files, which is removed");
-  table.add("keep", &keep, "", "leave the files of the last turn there");
-  table.add("json", &json, "", "JSON file of all that was measured");
-  table.group("Traces");
-  table.add("io_trace", &trace, "", "CSV of every call that the libraries make on the files written (perf/plot_trace.py)");
-  table.add("replay", &replay, "", "do what this trace says, instead of all else");
-  table.add("replay_think", &think, "", "with its pauses");
-}
-
-io::Options BenchOptions::base() const {
-  io::Options options;
-  for (std::size_t k = 0; k < knobs.size(); ++k) {
-    const io::Knob& knob = io::knobs()[k];
-    if (!knobs[k].empty()) io::set_knob(options, knob, knobs[k], std::string("option -io_") + knob.name);
-  }
-  return options;
+  table.section("What is written");
+  table.add(text("workload", workload, "model and size, see below"));
+  table.add(number("scale", scale, "", "factor of horizontal lengths; odd ones stay odd"));
+  table.add(flag("scale_levels", scale_levels, "the factor of -scale is applied to the number of levels, too"));
+  table.add(number("variables", variables, "", "number of variables, evenly from the list (0: all)", 0));
+  table.add(number("records", records, "", "records per file", 1));
+  table.add(number("compute", compute, "s", "synthetic computation between records, not counted", 0.0));
+  table.section("How");
+  table.add(text("ways", ways,
+                 "methods of output that take turns: format/layout/knob=value/..., a list, each beginning with its format; "
+                 "also order=yxz|zyx (none: one method, by the options -io_...)"));
+  table.add(number("repeat", repeat, "", "turns that count, after one that is dropped; 1: that one is not dropped", 1));
+  table.add(word("io_order", order, "yxz|zyx",
+                 "order of dimensions in the file, levels fastest or slowest (none: the workload's own)"));
+  add_io_options(table, io);
+  table.section("Reading");
+  table.add(text("read", read, "methods of reading each file again: no, or a list of each, serial, parallel"));
+  table.add(word("verify", verify, "first|all|no", "comparison of every value that is read: of the first turn, of all, or none"));
+  table.section("Where");
+  table.add(text("o", folder, "folder; the files are in its folder nunatak-io.files, which is removed"));
+  table.add(flag("keep", keep, "the files of the last turn stay there"));
+  table.add(text("json", json, "JSON file of all measurements"));
+  table.section("Traces");
+  table.add(text("io_trace", trace, "CSV of every call that the libraries make on the files written (perf/plot_trace.py)"));
+  table.add(text("replay", replay, "trace whose calls are repeated, instead of all else"));
+  table.add(flag("replay_think", think, "the pauses of the trace are repeated, too"));
 }
 
 std::vector<NamedWay> BenchOptions::named_ways(const std::string& usual_order) const {
-  const io::Options standard = base();
+  const io::Options& standard = io;
   std::vector<NamedWay> named;
-  for (const std::string& text : list_of_ways(ways.empty() ? standard.format + "/" + standard.layout : ways)) {
-    NamedWay way{text, order.empty() ? usual_order : known_order(order, "option -io_order"), standard};
+  for (const std::string& name : list_of_ways(ways.empty() ? standard.format + "/" + standard.layout : ways)) {
+    NamedWay way{name, order.empty() ? usual_order : known_order(order, "option -io_order"), standard};
     std::string of_writer;
-    for (const std::string& word : split(text, '/')) {
+    for (const std::string& word : split(name, '/')) {
       if (word.rfind("order=", 0) == 0) {
-        way.order = known_order(word.substr(6), "way of writing '" + text + "', order");
+        way.order = known_order(word.substr(6), "way of writing '" + name + "', order");
       } else {
         of_writer += (of_writer.empty() ? "" : "/") + word;
       }
     }
-    way.options = io::parse_way(of_writer, standard);
+    way.options = io::parse_method(of_writer, standard);
     named.push_back(way);
   }
   return named;
@@ -100,7 +84,7 @@ std::vector<io::ReadBy> BenchOptions::reads() const {
   for (const std::string& word : split(read, ',')) {
     try {
       ways_of_reading.push_back(io::read_by(word));
-    } catch (const io::Error& e) {
+    } catch (const Error& e) {
       throw Error(std::string("option -read: ") + e.what());
     }
   }

@@ -21,13 +21,10 @@ struct BenchOptions {
   double scale = 0.1, compute = 0.0;
   bool scale_levels = false, keep = false, think = false;
   int repeat = 7, records = 1, variables = 0;
-  std::vector<std::string> knobs; ///< text of each of io::knobs()
+  io::Options io; ///< -io_<knob>
 
-  BenchOptions();
   void add_to(OptionTable& table);
 
-  /// What the options -io_<knob> say.
-  io::Options base() const;
   /// -ways, a list "pnetcdf,netcdf4/chunk=y=8,x=8/order=zyx": each way begins with its format (a word without "=" up to its first
   /// "/"). Without -ways one, of -io_<knob>. `usual_order`: where neither way nor -io_order says one. Error for what is unknown.
   std::vector<NamedWay> named_ways(const std::string& usual_order) const;

@@ -1,8 +1,8 @@
 // See probe.hpp.
 #include "miniapp/tools/io/probe.hpp"
 
+#include "io/agree.hpp"
 #include "io/durable/durable.hpp"
-#include "io/error.hpp"
 
 #include <fcntl.h>
 #include <unistd.h>

@@ -1,7 +1,7 @@
 // See scratch.hpp.
 #include "miniapp/tools/io/scratch.hpp"
 
-#include "io/error.hpp"
+#include "io/agree.hpp"
 
 #include <fcntl.h>
 #include <unistd.h>

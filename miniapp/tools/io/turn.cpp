@@ -1,8 +1,10 @@
 // See turn.hpp.
 #include "miniapp/tools/io/turn.hpp"
 
+#include "io/agree.hpp"
 #include "io/formats/raw.hpp"
 #include "io/layouts/join.hpp"
+#include "io/registry.hpp"
 
 #include <algorithm>
 #include <array>
@@ -29,7 +31,7 @@ double slowest(MPI_Comm comm, double seconds) {
   return seconds;
 }
 
-bool is_plain(const io::Options& options) { return options.format == "posix" || options.format == "mpiio"; }
+bool is_plain(const io::Options& options) { return io::has_features(options, io::plain); }
 
 /// A file that is read again, whatever library it needs. Collective, as io::Reader is.
 class Source {
@@ -74,7 +76,7 @@ public:
     m_statistics.bytes += static_cast<std::int64_t>(m_bytes.size());
     m_statistics.operations += elements > 0 ? 1 : 0;
     std::vector<double> values(elements);
-    with_type(type, [&](auto sample) {
+    io::with_type(type, [&](auto sample) {
       const auto* from = reinterpret_cast<const decltype(sample)*>(m_bytes.data());
       std::copy(from, from + elements, values.begin());
     });
@@ -108,11 +110,11 @@ void Compute::run() const {
   sink = sink + multiply_add(m_operations);
 }
 
-WriteTurn write_turn(MPI_Comm comm, io::Writer& writer, State& state, const std::string& order, const std::string& path,
+WriteTurn write_turn(MPI_Comm comm, io::Writer& writer, Arrays& arrays, const std::string& order, const std::string& path,
                      std::size_t records, const Compute& compute) {
-  const io::Schema schema = schema_of(state.workload(), order);
+  const io::Schema schema = schema_of(arrays.workload(), order);
   WriteTurn turn;
-  state.fill(0);
+  arrays.fill(0);
   MPI_Barrier(comm);
   const double start = MPI_Wtime();
   const auto file = writer.open(path, schema, {records > 1 ? io::FileKind::append : io::FileKind::once, 0});
@@ -120,11 +122,11 @@ WriteTurn write_turn(MPI_Comm comm, io::Writer& writer, State& state, const std:
     if (record > 0) {
       const double pause = MPI_Wtime();
       compute.run();
-      state.fill(record);
+      arrays.fill(record);
       MPI_Barrier(comm); // waiting for a slow rank is no output either
       turn.compute_seconds += MPI_Wtime() - pause;
     }
-    state.put(*file, record, order);
+    arrays.put(*file, record, order);
     file->end_record(static_cast<std::int64_t>(record));
   }
   file->close(static_cast<std::int64_t>(records) - 1);
@@ -136,8 +138,8 @@ WriteTurn write_turn(MPI_Comm comm, io::Writer& writer, State& state, const std:
 }
 
 ReadTurn read_turn(MPI_Comm comm, const std::string& path, const NamedWay& written, const io::ReadOptions& how,
-                   const State& state, std::size_t records, bool verify) {
-  const Workload& workload = state.workload();
+                   const Arrays& arrays, std::size_t records, bool verify) {
+  const Workload& workload = arrays.workload();
   ReadTurn turn;
   std::string difference; // the first of this rank
   double not_reading = 0.0;
@@ -149,13 +151,13 @@ ReadTurn read_turn(MPI_Comm comm, const std::string& path, const NamedWay& writt
     for (std::size_t v = 0; v < workload.variables.size(); ++v) {
       const WorkloadVariable& variable = workload.variables[v];
       if (!variable.records && record > 0) continue;
-      const std::vector<State::FileBox> boxes = state.file_boxes(v, record, written.order);
+      const std::vector<Arrays::FileBox> boxes = arrays.file_boxes(v, record, written.order);
       for (std::size_t b = 0; b < boxes.size(); ++b) {
         const std::vector<double> values = source->read(variable.name, boxes[b].start, boxes[b].count);
         turn.bytes += static_cast<std::int64_t>(values.size() * io::bytes_of(variable.type));
         if (!verify) continue;
         const double pause = MPI_Wtime();
-        if (difference.empty()) difference = state.first_difference(v, b, record, written.order, values).value_or("");
+        if (difference.empty()) difference = arrays.first_difference(v, b, record, written.order, values).value_or("");
         turn.compared += static_cast<std::int64_t>(values.size());
         MPI_Barrier(comm);
         not_reading += MPI_Wtime() - pause;
@@ -171,7 +173,7 @@ ReadTurn read_turn(MPI_Comm comm, const std::string& path, const NamedWay& writt
       if (variable.content != Content::coordinate) continue;
       const std::size_t length = workload.dimension(variable.name).length;
       const std::vector<double> values = source->read(variable.name, {0}, {length});
-      if (difference.empty()) difference = state.coordinate_difference(variable, values).value_or("");
+      if (difference.empty()) difference = arrays.coordinate_difference(variable, values).value_or("");
     }
   }
   io::agree(comm, [&] {
@@ -180,8 +182,8 @@ ReadTurn read_turn(MPI_Comm comm, const std::string& path, const NamedWay& writt
   return turn;
 }
 
-bool is_in_pieces(const io::Options& written) {
-  return written.format != "null" && io::parse_layout(written).name == "file-per-aggregator";
+bool is_in_subfiles(const io::Options& written) {
+  return io::has_features(written, io::subfiles | io::netcdf) && io::layout_row(io::parse_layout(written).name).subfiles;
 }
 
 double join_turn(MPI_Comm comm, const std::string& path, const std::string& joined) {
@@ -192,7 +194,7 @@ double join_turn(MPI_Comm comm, const std::string& path, const std::string& join
 }
 
 std::string why_not_read(const io::Options& written, io::ReadBy by) {
-  if (written.format == "null") return "there is no file";
+  if (!io::has_features(written, io::netcdf) && !is_plain(written)) return "there is no file";
   if (is_plain(written) && by != io::ReadBy::each) return "a plain file is read by each rank";
   return "";
 }

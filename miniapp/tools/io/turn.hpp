@@ -7,8 +7,8 @@
 #include "io/reader.hpp"
 #include "io/statistics.hpp"
 #include "io/writer.hpp"
+#include "miniapp/tools/io/arrays.hpp"
 #include "miniapp/tools/io/bench_options.hpp"
-#include "miniapp/tools/io/state.hpp"
 
 #include <map>
 #include <string>
@@ -33,7 +33,7 @@ struct WriteTurn {
 };
 
 /// Write `records` records. `path` must not be there. Collective.
-WriteTurn write_turn(MPI_Comm comm, io::Writer& writer, State& state, const std::string& order, const std::string& path,
+WriteTurn write_turn(MPI_Comm comm, io::Writer& writer, Arrays& arrays, const std::string& order, const std::string& path,
                      std::size_t records, const Compute& compute);
 
 struct ReadTurn {
@@ -46,11 +46,11 @@ struct ReadTurn {
 /// Read what write_turn() wrote, each rank its own boxes. With `verify` every value is compared (not timed): Error on all ranks
 /// if one is wrong. Collective.
 ReadTurn read_turn(MPI_Comm comm, const std::string& path, const NamedWay& written, const io::ReadOptions& how,
-                   const State& state, std::size_t records, bool verify);
+                   const Arrays& arrays, std::size_t records, bool verify);
 
 /// A way of writing with a file per aggregator: join_turn() makes one file of them, as nunatak-join does, and tells the seconds
 /// of the slowest rank. Collective.
-bool is_in_pieces(const io::Options& written);
+bool is_in_subfiles(const io::Options& written);
 double join_turn(MPI_Comm comm, const std::string& path, const std::string& joined);
 
 /// Why a file of this way of writing is not read so; empty if it is. Plain files (posix, mpiio) are read by each rank only.

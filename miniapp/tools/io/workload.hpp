@@ -5,7 +5,7 @@
 //   |2|3|                                   |3|4|5|                          |2|33|3|                          (Morton order)
 //
 // The order of a variable's dimensions here is that in memory, slowest first; schema_of() puts them in the order of the file.
-// One file per system: workload_pism.cpp, workload_cam.cpp, workload_mom.cpp, workload_gcrm.cpp. Neighbours: values.hpp (what the
+// One file per system: workload_pism.cpp, workload_cam.cpp, workload_mom.cpp, workload_gcrm.cpp. Neighbours: arrays.hpp (what the
 // variables hold), turn.hpp (writes and reads them), docs/output.md.
 #pragma once
 
@@ -30,7 +30,7 @@ struct WorkloadDimension {
 
 enum class Content {
   coordinate, ///< multiples of the spacing; known to every rank
-  pattern,    ///< variable, record and place, see values.hpp
+  pattern,    ///< variable, record and place, see arrays.hpp
   ocean,      ///< the same, and the fill value on land
   given,      ///< WorkloadVariable::given
 };

@@ -1,5 +1,5 @@
-// See state.hpp.
-#include "miniapp/tools/io/state.hpp"
+// See arrays.hpp.
+#include "miniapp/tools/io/arrays.hpp"
 
 #include <cmath>
 #include <sstream>
@@ -76,7 +76,7 @@ void fill_box(const Workload& w, std::size_t v, std::size_t record, const Box& b
 
 } // namespace
 
-State::State(const Workload& workload, int rank, int ranks) : m_workload(workload) {
+Arrays::Arrays(const Workload& workload, int rank, int ranks) : m_workload(workload) {
   for (const WorkloadVariable& v : workload.variables) {
     m_arrays.emplace_back();
     if (v.content == Content::coordinate) continue;
@@ -87,7 +87,7 @@ State::State(const Workload& workload, int rank, int ranks) : m_workload(workloa
 }
 
 /// Contiguous in memory order, with a ring of ghosts around it along cut dimensions.
-State::Array State::make_array(const WorkloadVariable& variable, const Box& box) const {
+Arrays::Array Arrays::make_array(const WorkloadVariable& variable, const Box& box) const {
   Array array{box, std::vector<std::ptrdiff_t>(box.count.size()), 0, {}};
   std::size_t next = 1;
   for (std::size_t d = box.count.size(); d-- > 0;) {
@@ -100,7 +100,7 @@ State::Array State::make_array(const WorkloadVariable& variable, const Box& box)
   return array;
 }
 
-std::size_t State::bytes() const {
+std::size_t Arrays::bytes() const {
   std::size_t sum = 0;
   for (const auto& arrays : m_arrays) {
     for (const Array& array : arrays) sum += array.data.size();
@@ -108,13 +108,13 @@ std::size_t State::bytes() const {
   return sum;
 }
 
-void State::fill(std::size_t record) {
+void Arrays::fill(std::size_t record) {
   if (m_record == record) return;
   for (std::size_t v = 0; v < m_arrays.size(); ++v) {
     if (!m_workload.variables[v].records && m_record) continue;
     for (Array& array : m_arrays[v]) {
       if (array.data.empty()) continue;
-      with_type(m_workload.variables[v].type, [&](auto type) {
+      io::with_type(m_workload.variables[v].type, [&](auto type) {
         fill_box(m_workload, v, record, array.box, array.stride,
                  reinterpret_cast<decltype(type)*>(array.data.data()) + array.first);
       });
@@ -123,14 +123,14 @@ void State::fill(std::size_t record) {
   m_record = record;
 }
 
-std::vector<double> State::coordinates(const WorkloadVariable& variable) const {
+std::vector<double> Arrays::coordinates(const WorkloadVariable& variable) const {
   const WorkloadDimension& d = m_workload.dimension(variable.name);
   std::vector<double> values(d.length);
   for (std::size_t n = 0; n < d.length; ++n) values[n] = static_cast<double>(n) * d.spacing;
   return values;
 }
 
-void State::put(io::File& file, std::size_t record, const std::string& order) const {
+void Arrays::put(io::File& file, std::size_t record, const std::string& order) const {
   const auto put_variable = [&](std::size_t v) {
     const WorkloadVariable& variable = m_workload.variables[v];
     if (variable.content == Content::coordinate) {
@@ -145,7 +145,7 @@ void State::put(io::File& file, std::size_t record, const std::string& order) co
         block.count.push_back(array.box.count[d]);
         block.stride.push_back(array.stride[d]);
       }
-      with_type(m_workload.variables[v].type, [&](auto type) {
+      io::with_type(m_workload.variables[v].type, [&](auto type) {
         const auto* data =
             array.data.empty() ? nullptr : reinterpret_cast<const decltype(type)*>(array.data.data()) + array.first;
         if (variable.records) {
@@ -165,7 +165,7 @@ void State::put(io::File& file, std::size_t record, const std::string& order) co
   }
 }
 
-std::vector<State::FileBox> State::file_boxes(std::size_t v, std::size_t record, const std::string& order) const {
+std::vector<Arrays::FileBox> Arrays::file_boxes(std::size_t v, std::size_t record, const std::string& order) const {
   const WorkloadVariable& variable = m_workload.variables[v];
   std::vector<FileBox> boxes;
   for (const Array& array : m_arrays[v]) {
@@ -180,8 +180,8 @@ std::vector<State::FileBox> State::file_boxes(std::size_t v, std::size_t record,
   return boxes;
 }
 
-std::optional<std::string> State::first_difference(std::size_t v, std::size_t b, std::size_t record, const std::string& order,
-                                                   const std::vector<double>& found) const {
+std::optional<std::string> Arrays::first_difference(std::size_t v, std::size_t b, std::size_t record, const std::string& order,
+                                                    const std::vector<double>& found) const {
   const WorkloadVariable& variable = m_workload.variables[v];
   const Box& box = m_arrays[v][b].box;
   std::vector<std::ptrdiff_t> stride(box.count.size());
@@ -198,7 +198,7 @@ std::optional<std::string> State::first_difference(std::size_t v, std::size_t b,
     tell(std::to_string(box.elements()) + " values", std::to_string(found.size()));
     return difference;
   }
-  with_type(m_workload.variables[v].type, [&](auto type) {
+  io::with_type(m_workload.variables[v].type, [&](auto type) {
     std::vector<decltype(type)> expected(found.size());
     fill_box(m_workload, v, record, box, stride, expected.data());
     for (std::size_t n = 0; n < found.size() && !difference; ++n) {
@@ -214,8 +214,8 @@ std::optional<std::string> State::first_difference(std::size_t v, std::size_t b,
   return difference;
 }
 
-std::optional<std::string> State::coordinate_difference(const WorkloadVariable& variable,
-                                                        const std::vector<double>& found) const {
+std::optional<std::string> Arrays::coordinate_difference(const WorkloadVariable& variable,
+                                                         const std::vector<double>& found) const {
   if (found == coordinates(variable)) return std::nullopt;
   return "variable '" + variable.name + "': expected multiples of " + std::to_string(m_workload.dimension(variable.name).spacing);
 }

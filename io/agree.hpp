@@ -1,0 +1,48 @@
+// How ranks agree on an error.
+//
+// Some failures are seen by one rank only (rank 0 cannot create a file, one node has no space left). A rank that throws alone
+// leaves the others waiting for ever in the next collective call. agree() turns such a failure into the same exception on all
+// ranks. Used by reader.cpp, file.cpp and every format.
+#pragma once
+
+#include "io/error.hpp"
+
+#include <mpi.h>
+
+#include <functional>
+#include <string>
+
+namespace nunatak::io {
+
+/// Run `f` on this rank. If it throws on any rank of `comm`, every rank throws an Error with the message of the lowest rank
+/// that failed. Collective: one reduction, and one broadcast of the message if there was a failure. `f` itself must not call
+/// collective functions that a failing rank would leave early.
+void agree(MPI_Comm comm, const std::function<void()>& f);
+
+/// Run `f` on rank 0 only. If it throws there, every rank throws. Collective, as agree().
+void on_rank_0(MPI_Comm comm, const std::function<void()>& f);
+
+/// The first error of this rank, kept while it goes on: if it threw at once, it would leave the others in their next collective
+/// call. agree() on rethrow() makes it everybody's.
+class KeptError {
+public:
+  template <class F> void keep(const F& f) {
+    try {
+      f();
+    } catch (const std::exception& e) {
+      set(e.what());
+    }
+  }
+  void set(const std::string& what) {
+    if (m_what.empty()) m_what = what;
+  }
+  bool is_set() const { return !m_what.empty(); }
+  void rethrow() const {
+    if (is_set()) throw Error(m_what);
+  }
+
+private:
+  std::string m_what;
+};
+
+} // namespace nunatak::io

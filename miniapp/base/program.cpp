@@ -1,0 +1,28 @@
+#include "miniapp/base/program.hpp"
+
+#include "miniapp/base/error.hpp"
+
+#include <iostream>
+
+namespace nunatak {
+
+int status_of(const std::string& program, const std::function<void()>& run) {
+  const World world;
+  const auto report = [&](const std::exception& error) {
+    if (world.rank() == 0) std::cerr << program << ": error: " << error.what() << std::endl;
+    return 1;
+  };
+  try {
+    run();
+    return 0;
+  } catch (const Error& error) {
+    return report(error);
+  } catch (const std::invalid_argument& error) {
+    return report(error);
+  } catch (const std::exception& error) {
+    std::cerr << program << ": error: rank " << world.rank() << ": " << error.what() << std::endl;
+    world.abort();
+  }
+}
+
+} // namespace nunatak

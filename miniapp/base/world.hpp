@@ -1,0 +1,49 @@
+// The processes of a run, for programs that are built with MPI (world_mpi.cpp) or without it (world_serial.cpp: one process).
+#pragma once
+
+#include "kernels/grid/ranks.hpp"
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+
+namespace Kokkos {
+class ScopeGuard;
+}
+
+namespace nunatak {
+
+/// All processes: MPI_COMM_WORLD. All functions but rank() and size() are collective.
+class World {
+public:
+  int rank() const;
+  int size() const;
+  void barrier() const;
+  std::int64_t sum(std::int64_t value) const;
+  std::int64_t max(std::int64_t value) const;
+  double max(double value) const;
+  /// Run `f`; if it throws on any process, all of them throw an Error with the message of the lowest rank that failed.
+  void agree(const std::function<void()>& f) const;
+  void on_rank_0(const std::function<void()>& f) const { ///< the same, but only rank 0 runs `f`
+    agree([&] {
+      if (rank() == 0) f();
+    });
+  }
+  /// One patch of the grid per process.
+  std::unique_ptr<Ranks> ranks(const Decomposition& decomposition) const;
+  [[noreturn]] void abort() const; ///< end all processes
+};
+
+/// The life of the libraries that every program needs: MPI (if the program has it) and Kokkos start and end with it.
+class Libraries {
+public:
+  Libraries(int argc, char** argv);
+  ~Libraries();
+  Libraries(const Libraries&) = delete;
+  Libraries& operator=(const Libraries&) = delete;
+
+private:
+  std::unique_ptr<Kokkos::ScopeGuard> m_kokkos;
+};
+
+} // namespace nunatak

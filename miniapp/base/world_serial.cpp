@@ -1,0 +1,37 @@
+#include "kernels/grid/virtual_ranks.hpp"
+#include "miniapp/base/error.hpp"
+#include "miniapp/base/world.hpp"
+
+#include <Kokkos_Core.hpp>
+
+#include <cstdlib>
+
+namespace nunatak {
+
+int World::rank() const { return 0; }
+int World::size() const { return 1; }
+void World::barrier() const {}
+std::int64_t World::sum(std::int64_t value) const { return value; }
+std::int64_t World::max(std::int64_t value) const { return value; }
+double World::max(double value) const { return value; }
+
+void World::agree(const std::function<void()>& f) const {
+  try {
+    f();
+  } catch (const std::exception& error) {
+    throw Error(error.what());
+  }
+}
+
+std::unique_ptr<Ranks> World::ranks(const Decomposition& decomposition) const {
+  return std::make_unique<VirtualRanks>(decomposition);
+}
+
+void World::abort() const { std::exit(1); }
+
+Libraries::Libraries(int, char**)
+    : m_kokkos(std::make_unique<Kokkos::ScopeGuard>(Kokkos::InitializationSettings().set_disable_warnings(true))) {}
+
+Libraries::~Libraries() = default;
+
+} // namespace nunatak

@@ -1,0 +1,22 @@
+// Programs without NetCDF. See netcdf.hpp.
+#include "miniapp/base/error.hpp"
+#include "miniapp/tools/netcdf.hpp"
+
+namespace nunatak::tools {
+
+void require_netcdf(const std::string& what) { throw Error(what + ": this program was built without NetCDF"); }
+
+Mask mask_from_netcdf(const std::string& path, std::string) {
+  throw Error("mask '" + path + "': expected a picture (PBM, PGM), found something else: this program was built without NetCDF");
+}
+
+void write_answer(const std::string& path, const Mask&, const Answer&) {
+  if (!path.empty()) require_netcdf("file '" + path + "'");
+}
+
+Answer read_answer(const std::string& path, const Answer& like) {
+  require_netcdf("file '" + path + "'");
+  return like; // not reached
+}
+
+} // namespace nunatak::tools

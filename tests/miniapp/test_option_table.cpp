@@ -1,0 +1,82 @@
+// The table of options: the example of its header, values, errors, help.
+#include "miniapp/base/error.hpp"
+#include "miniapp/base/option_table.hpp"
+
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+
+#include <sstream>
+
+using namespace nunatak;
+using Catch::Matchers::ContainsSubstring;
+
+namespace {
+
+struct Values {
+  int columns = 201;
+  double dx = 1000.0;
+  bool compare = false, verbose = true;
+  std::string solver = "bfs", output;
+};
+
+OptionTable table_of(Values& v) {
+  OptionTable table("nunatak-x: what it does", "nunatak-x -grid_Mx 101 -compare");
+  table.section("Grid");
+  table.add(number("grid_Mx", v.columns, "", "number of columns", 1));
+  table.add(number("grid_dx", v.dx, "m", "width of a cell", 1e-6, 1e6));
+  table.section("Other");
+  table.add(flag("compare", v.compare, "comparison with a reference solver"));
+  table.add(flag("verbose", v.verbose, "one line per step"));
+  table.add(word("solver", v.solver, "bfs|sweep", "distance solver"));
+  table.add(text("o", v.output, "file of the result"));
+  return table;
+}
+
+Values read(std::vector<const char*> words) {
+  Values v;
+  words.insert(words.begin(), "nunatak-x");
+  CHECK(table_of(v).read(static_cast<int>(words.size()), words.data()));
+  return v;
+}
+
+} // namespace
+
+TEST_CASE("options: values of every kind, units converted") {
+  const Values v = read({"-grid_dx", "16km", "-compare", "-grid_Mx", "7", "-verbose", "no", "-solver", "sweep", "-o", "-3.nc"});
+  CHECK(v.columns == 7);
+  CHECK(v.dx == 16000.0);
+  CHECK(v.compare);
+  CHECK_FALSE(v.verbose);
+  CHECK(v.solver == "sweep");
+  CHECK(v.output == "-3.nc");
+}
+
+TEST_CASE("options: an error says what was expected and what was found") {
+  const auto refused = [](std::vector<const char*> words, const std::string& message) {
+    CHECK_THROWS_WITH(read(std::move(words)), ContainsSubstring(message));
+  };
+  refused({"-grid_Mx", "0"}, "option -grid_Mx: expected a whole number of at least 1, found '0'");
+  refused({"-grid_Mx", "2.5"}, "option -grid_Mx: expected a whole number of at least 1, found '2.5'");
+  refused({"-grid_Mx", "3e9"}, "expected a whole number");
+  refused({"-grid_dx", "2e6"}, "option -grid_dx: expected a value of at least 1e-06 and at most 1e+06 m, found '2e6'");
+  refused({"-grid_dx", "3s"}, "option -grid_dx: units 's' cannot be converted to 'm'");
+  refused({"-grid_Mx"}, "option -grid_Mx: expected a value, found none");
+  refused({"-compare", "perhaps"}, "option -compare: expected true or false, found 'perhaps'");
+  refused({"-solver", "dfs"}, "option -solver: expected one of bfs|sweep, found 'dfs'");
+  refused({"-sovler", "bfs"}, "unknown option -sovler; did you mean -solver?");
+  refused({"bfs"}, "'bfs' on the command line belongs to no option");
+}
+
+TEST_CASE("options: help has the defaults, JSON the values; the table knows what was set") {
+  Values v;
+  OptionTable table = table_of(v);
+  const std::string value = "5";
+  table.set("grid_Mx", &value);
+  CHECK(table.names_set() == std::set<std::string>{"grid_Mx"});
+  CHECK(table.to_json()["grid_Mx"] == 5);
+  CHECK(table.to_json()["solver"] == "bfs");
+  std::ostringstream help;
+  table.print_help(help);
+  CHECK_THAT(help.str(),
+             ContainsSubstring("-grid_Mx") && ContainsSubstring("201") && ContainsSubstring("distance solver: bfs|sweep"));
+}

@@ -1,0 +1,15 @@
+# nunatak-distance and nunatak-labels as a compiler and Kokkos alone make them: virtual ranks, masks by formulas and pictures.
+function(tool_test name program pattern)
+  add_test(NAME tools.${name} COMMAND ${program} ${ARGN})
+  nunatak_test_environment(tools.${name} 1)
+  set_tests_properties(tools.${name} PROPERTIES LABELS tools TIMEOUT 120 PASS_REGULAR_EXPRESSION "${pattern}")
+endfunction()
+
+file(WRITE ${CMAKE_CURRENT_BINARY_DIR}/picture.pbm "P1 5 3\n11111 10001 11101\n")
+tool_test(distance nunatak-distance "all equal" -mask spiral -grid_Mx 61 -virtual_ranks 1,2x3,8x8 -compare -json distance.json)
+tool_test(labels nunatak-labels "all equal" -mask percolation:0.593 -grid_Mx 101 -virtual_ranks 1,2x3,8x8 -compare -csv labels.csv)
+tool_test(picture nunatak-labels "1 components.*all equal" -i picture.pbm -domain 1 -virtual_ranks 1,2 -compare)
+file(WRITE ${CMAKE_CURRENT_BINARY_DIR}/picture.nc "no picture")
+tool_test(netcdf_refused nunatak-labels "mask 'picture.nc': expected a picture .* built without NetCDF" -i picture.nc)
+tool_test(output_refused nunatak-labels "option -o: this program was built without NetCDF" -mask full -o labels.nc)
+tool_test(unit_refused nunatak-distance "option -grid_dx: expected a number in m, found the unit 'km'" -mask full -grid_dx 1km)
