@@ -71,8 +71,9 @@ void add_ice(OptionTable& table, Options& o) {
                    1e-14, 0.1));
   table.add(number("ssa_max_steps", o.ssa_max_steps, "", "nonlinear steps after which a solve has failed", 1));
   table.add(
-      word("ssa_operator", o.ssa_operator, "auto|stencil|elements|aij",
-           "matrix for the Krylov method: rows in the order of the grid, none, PETSc's (auto: stencil, aij with -ssa_pc_type)"));
+      word("ssa_operator", o.ssa_operator, "auto|stencil|elements|aij|dm",
+           "matrix for the Krylov method: rows in the order of the grid, none, PETSc's, PETSc's on the DMDA (auto: stencil; with "
+           "-ssa_pc_type mg dm, with others aij)"));
   table.add(word("ssa_multigrid_precision", o.ssa_multigrid_precision, "single|double",
                  "floating-point precision of the preconditioner"));
   table.add(number("ssa_multigrid_smoothing", o.ssa_multigrid_smoothing, "", "degree of the Chebyshev smoother", 1, 10));
