@@ -35,8 +35,8 @@ OptionTable table_of(Values& v) {
 Values read(std::vector<const char*> words) {
   Values v;
   words.insert(words.begin(), "nunatak-x");
-  const bool runs = table_of(v).read(static_cast<int>(words.size()), words.data()); // an exception is the caller's
-  CHECK(runs);
+  const bool no_help = table_of(v).read(static_cast<int>(words.size()), words.data()); // outside of CHECK: may throw
+  CHECK(no_help);
   return v;
 }
 
