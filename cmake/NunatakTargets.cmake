@@ -7,6 +7,9 @@ target_compile_options(nunatak_flags INTERFACE
 if(NUNATAK_WERROR)
   target_compile_options(nunatak_flags INTERFACE $<$<COMPILE_LANG_AND_ID:CXX,GNU,Clang,AppleClang>:-Werror>)
 endif()
+if(NUNATAK_PCH)
+  target_compile_options(nunatak_flags INTERFACE $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-fpch-preprocess>) # ccache asks for it
+endif()
 if(NUNATAK_SANITIZE)
   # Checks of every pointer that the address sanitizer makes at every access are left out: they cost a third of the build.
   target_compile_options(nunatak_flags INTERFACE -fsanitize=address,undefined -fno-sanitize=null,alignment,object-size,vptr,pointer-overflow

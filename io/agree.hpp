@@ -2,7 +2,7 @@
 //
 // Some failures are seen by one rank only (rank 0 cannot create a file, one node has no space left). A rank that throws alone
 // leaves the others waiting for ever in the next collective call. agree() turns such a failure into the same exception on all
-// ranks. Used by reader.cpp, writer.cpp and every format.
+// ranks. Used by reader.cpp, file.cpp and every format.
 #pragma once
 
 #include "io/error.hpp"
@@ -10,6 +10,7 @@
 #include <mpi.h>
 
 #include <functional>
+#include <string>
 
 namespace nunatak::io {
 
@@ -20,5 +21,28 @@ void agree(MPI_Comm comm, const std::function<void()>& f);
 
 /// Run `f` on rank 0 only. If it throws there, every rank throws. Collective, as agree().
 void on_rank_0(MPI_Comm comm, const std::function<void()>& f);
+
+/// The first error of this rank, kept while it goes on: if it threw at once, it would leave the others in their next collective
+/// call. agree() on rethrow() makes it everybody's.
+class KeptError {
+public:
+  template <class F> void keep(const F& f) {
+    try {
+      f();
+    } catch (const std::exception& e) {
+      set(e.what());
+    }
+  }
+  void set(const std::string& what) {
+    if (m_what.empty()) m_what = what;
+  }
+  bool is_set() const { return !m_what.empty(); }
+  void rethrow() const {
+    if (is_set()) throw Error(m_what);
+  }
+
+private:
+  std::string m_what;
+};
 
 } // namespace nunatak::io

@@ -2,10 +2,10 @@
 #include "io/options.hpp"
 
 #include "io/error.hpp"
+#include "io/registry.hpp"
 
 #include <algorithm>
 #include <cstdlib>
-#include <set>
 
 namespace nunatak::io {
 
@@ -76,27 +76,28 @@ std::map<std::string, std::string> parse_hints(const std::string& text, const st
 } // namespace
 
 const std::vector<Knob>& knobs() {
+  static const std::string formats = format_words(), layouts = layout_words(),
+                           format_doc = "format of output files, by who writes them (" + format_writers() + ")";
   static const std::vector<Knob> table = {
-      {"format", &Options::format, "who writes: nobody, rank 0, or all ranks through HDF5, PnetCDF or plain files",
-       "null|serial|netcdf4|pnetcdf|hybrid|posix|mpiio"},
-      {"layout", &Options::layout, "how values move between ranks before they are written; N aggregators per node",
-       "native|zslab|zslab:N|box:N|morton:N|file-per-aggregator|file-per-aggregator:N"},
-      {"transport", &Options::transport, "when they are written", "sync"},
-      {"define", &Options::define, "variables are defined all before the first value, or each before its own",
+      {"format", &Options::format, format_doc.c_str(), formats.c_str()},
+      {"layout", &Options::layout, "layout: where values move before they are written; N aggregators per node", layouts.c_str()},
+      {"transport", &Options::transport, "time of writing: sync, by the ranks that compute", "sync"},
+      {"define", &Options::define, "order of definitions: all before the first value, or each variable before its own",
        "upfront|interleaved"},
-      {"access", &Options::access, "of MPI-IO", "collective|independent"},
-      {"chunk", &Options::chunk, "netcdf4: chunks: auto, record, or lengths by dimension (y=64,x=64)", ""},
-      {"deflate", &Options::deflate, "netcdf4: level of compression, 0 to 9", ""},
-      {"shuffle", &Options::shuffle, "netcdf4: sort bytes by significance before compression", "yes|no"},
-      {"fill", &Options::fill, "write fill values before the values", "yes|no"},
-      {"header", &Options::header, "classic files: bytes kept free in the header", ""},
-      {"align", &Options::align, "bytes: alignment of the first value of fixed-size and of record variables", ""},
-      {"stripe", &Options::stripe, "bytes: segment of the layout morton", ""},
-      {"slab", &Options::slab, "serial: bytes that rank 0 gathers at a time", ""},
+      {"access", &Options::access, "access mode of MPI-IO", "collective|independent"},
+      {"chunk", &Options::chunk, "chunks of netcdf4: auto, record, or lengths by dimension (y=64,x=64)", ""},
+      {"deflate", &Options::deflate, "compression level of netcdf4, 0 to 9", ""},
+      {"shuffle", &Options::shuffle, "shuffle filter of netcdf4: bytes are sorted by significance before compression", "yes|no"},
+      {"fill", &Options::fill, "fill values are written before the values", "yes|no"},
+      {"header", &Options::header, "bytes kept free in the header of a classic file", ""},
+      {"align", &Options::align, "alignment in bytes of the first value of fixed-size and of record variables", ""},
+      {"stripe", &Options::stripe, "segment of the layout morton, in bytes", ""},
+      {"slab", &Options::slab, "bytes that rank 0 gathers at a time (serial)", ""},
       {"buffer", &Options::buffer, "bytes of copies per writing rank that may wait for the end of the record", ""},
-      {"aggregators", &Options::aggregators, "per node: MPI-IO's (cb_nodes) and those of a layout without N (0: automatic)", ""},
+      {"aggregators", &Options::aggregators,
+       "aggregators per node: of MPI-IO (cb_nodes) and of a layout without N (0: automatic)", ""},
       {"ranks_per_node", &Options::ranks_per_node, "ranks of a virtual node (0: the machine's nodes)", ""},
-      {"hints", &Options::hints, "MPI-IO hints: key=value,key=value", ""}};
+      {"hints", &Options::hints, "hints for MPI-IO: key=value,key=value", ""}};
   return table;
 }
 
@@ -147,11 +148,11 @@ std::string knob_text(const Options& options, const Knob& knob) {
       knob.member);
 }
 
-Options parse_way(const std::string& way, const Options& base) {
+Options parse_method(const std::string& method, const Options& base) {
   Options options = base;
-  const std::string what = "way of writing '" + way + "'";
+  const std::string what = "method of output '" + method + "'";
   int place = 0; // words without a name: format, layout
-  for (const std::string& word : split(way, '/')) {
+  for (const std::string& word : split(method, '/')) {
     const std::size_t equal = word.find('=');
     const std::string name = equal != std::string::npos ? word.substr(0, equal) : place == 0 ? "format" : "layout";
     const std::string value = equal != std::string::npos ? word.substr(equal + 1) : word;
@@ -170,47 +171,59 @@ Layout parse_layout(const Options& options) {
   const std::size_t colon = options.layout.find(':');
   Layout layout{options.layout.substr(0, colon), std::max(1, options.aggregators), false};
   if (colon != std::string::npos) layout.per_node = per_node_of(options.layout.substr(colon + 1));
-  layout.every_rank = layout.name == "zslab" && colon == std::string::npos && options.aggregators == 0;
+  layout.every_rank = layout_row(layout.name).every_rank && colon == std::string::npos && options.aggregators == 0;
   return layout;
 }
 
-void check(const Options& o) {
-  for (const Knob& knob : knobs()) { // words given by a program, not by the command line
+namespace {
+
+void refuse(bool is_wrong, const std::string& why) {
+  if (is_wrong) throw Error("output: " + why);
+}
+
+/// Words given by a program, not by the command line.
+void check_words(const Options& o) {
+  for (const Knob& knob : knobs()) {
     if (knob.words[0] != '\0' && !is_allowed(knob_text(o, knob), knob.words)) {
       throw Error(std::string("output ") + knob.name + ": expected one of " + knob.words + ", found '" + knob_text(o, knob) +
                   "'");
     }
   }
-  const std::string layout = parse_layout(o).name;
-  const auto refuse = [](bool wrong, const std::string& why) {
-    if (wrong) throw Error("output: " + why);
+}
+
+/// What the rows of format and layout say about the other options.
+void check_rows(const Options& o) {
+  const LayoutRow& layout = layout_row(parse_layout(o).name);
+  const auto need = [&](bool is_asked, unsigned feature, const std::string& why) {
+    refuse(is_asked && !has_features(o, feature), why + ": expected format " + formats_with(feature) + ", found " + o.format);
   };
-  const auto is_one_of = [](const std::string& word, const std::set<std::string>& words) { return words.count(word) > 0; };
-  refuse(o.format == "serial" && !is_one_of(layout, {"native", "file-per-aggregator"}),
-         "format serial gathers to rank 0 by itself: expected layout native or file-per-aggregator, found " + o.layout);
-  refuse(layout == "file-per-aggregator" && is_one_of(o.format, {"hybrid", "posix", "mpiio"}),
-         "layout file-per-aggregator writes a NetCDF file per aggregator, to be joined: expected format serial, netcdf4, "
-         "pnetcdf or null, found " +
-             o.format);
-  refuse(o.define == "interleaved" && !is_one_of(o.format, {"pnetcdf", "serial", "null"}),
-         "define interleaved is there to show what classic files lose by it: expected format pnetcdf or serial, found " +
-             o.format);
-  refuse(o.define == "interleaved" && layout != "native",
+  refuse(layout.boxes != nullptr && !layout.subfiles && !has_features(o, many_writers),
+         "format " + o.format + " gathers to rank 0 by itself: expected layout native or file-per-aggregator, found " + o.layout);
+  need(layout.subfiles, subfiles, "layout " + o.layout + " writes a NetCDF file per aggregator, to be joined");
+  need(o.define == "interleaved", late_define, "define interleaved is there to show what classic files lose by it");
+  refuse(o.define == "interleaved" && layout.boxes != nullptr,
          "define interleaved writes each variable at once, layouts move a record at a time: expected layout native, found " +
              o.layout);
-  refuse(o.format != "netcdf4" && (o.deflate > 0 || o.shuffle || o.chunk != "auto"),
-         "chunk, deflate and shuffle are those of NetCDF-4: expected format netcdf4, found " + o.format);
-  refuse(o.deflate > 9, "deflate: expected a level of 0 to 9, found " + std::to_string(o.deflate));
-  refuse((o.deflate > 0 || o.shuffle) && o.access == "independent",
-         "deflate, shuffle: HDF5 filters in collective writes only: expected access collective, found independent");
-  refuse(o.access == "independent" && is_one_of(o.format, {"serial", "posix"}),
-         "access is a choice of MPI-IO: expected format netcdf4, pnetcdf, hybrid or mpiio, found " + o.format);
-  refuse(o.fill && is_one_of(o.format, {"posix", "mpiio"}), "fill: plain files have no fill values; found format " + o.format);
+  need(o.deflate > 0 || o.shuffle || o.chunk != "auto", storage, "chunk, deflate and shuffle are those of NetCDF-4");
+  need(o.access == "independent", independent, "access is a choice of MPI-IO");
+  need(o.fill, fill_values, "fill: plain files have no fill values");
+  if (const auto check_format = format_row(o.format).check) check_format(o);
+}
+
+void check_bytes(const Options& o) {
+  constexpr std::size_t GiB = std::size_t{1} << 30;
   refuse(o.align == 0 || o.align % 4 != 0, "align: expected a multiple of 4, found " + std::to_string(o.align));
   refuse(o.stripe == 0 || o.slab == 0 || o.buffer == 0, "stripe, slab, buffer: expected more than 0 bytes");
-  constexpr std::size_t GiB = std::size_t{1} << 30;
   refuse(o.slab > GiB || o.align > GiB || o.stripe > GiB, "slab, align, stripe: expected at most 1GiB");
   refuse(o.buffer > 1024 * GiB, "buffer: expected at most 1024GiB");
+}
+
+} // namespace
+
+void check(const Options& o) {
+  check_words(o);
+  check_rows(o);
+  check_bytes(o);
 }
 
 } // namespace nunatak::io

@@ -1,8 +1,8 @@
-// How files are written: every knob, its default, and the one table that names them.
+// How files are written: every knob with its default, and the table that names them.
 //
-// `nunatak` and `nunatak-io` offer every knob as an option -io_<name>; the reports repeat them all. A way of writing is a format
-// (who touches the file), a layout (how values move between ranks before) and a transport (when). What cannot work together is
-// refused by check(), with the reason. docs/output.md explains each choice.
+// `nunatak` and `nunatak-io` offer every knob as an option -io_<name>; the reports repeat them all. A method of output is a
+// format (who writes the file), a layout (which ranks the values move to before), a transport (when) and knobs. check() refuses
+// what does not go together, with the reason. Which formats and layouts exist: registry.hpp. docs/output.md explains each choice.
 #pragma once
 
 #include <cstddef>
@@ -51,14 +51,14 @@ const std::vector<Knob>& knobs();
 void set_knob(Options& options, const Knob& knob, const std::string& text, const std::string& what);
 std::string knob_text(const Options& options, const Knob& knob);
 
-/// "pnetcdf/box:2/chunk=record/deflate=4": format, layout, then knobs by name; what is absent is as in `base`.
-Options parse_way(const std::string& way, const Options& base);
+/// "pnetcdf/box:2/chunk=record/deflate=4": format, layout, then knobs by name; what is absent is as in `base`. Error as check().
+Options parse_method(const std::string& method, const Options& base);
 
-/// A layout and its N, aggregators per node ("box:2"); `what` as above.
+/// A layout and its N, aggregators per node ("box:2").
 struct Layout {
-  std::string name;        ///< native, zslab, box, morton, file-per-aggregator
+  std::string name;        ///< of a row of the registry
   int per_node = 0;        ///< aggregators per node
-  bool every_rank = false; ///< zslab without N: every rank is one
+  bool every_rank = false; ///< every rank is an aggregator (zslab without N)
 };
 Layout parse_layout(const Options& options);
 

@@ -6,11 +6,17 @@
 
 namespace nunatak::io {
 
-std::size_t Piece::elements() const {
+std::size_t Hyperslab::elements() const {
   if (empty) return 0;
   std::size_t n = 1;
   for (const std::size_t c : count) n *= c;
   return n;
+}
+
+void Hyperslab::insert_record(std::size_t record) {
+  start.insert(start.begin(), record);
+  count.insert(count.begin(), 1);
+  stride.insert(stride.begin(), 0);
 }
 
 namespace {
@@ -48,14 +54,14 @@ template <class From, class To> void copy_row(const From* from, To* to, const Lo
 }
 
 template <class From, class To>
-void pack_as(const Piece& piece, std::byte* target, const std::vector<std::ptrdiff_t>& target_stride) {
-  const auto* from = reinterpret_cast<const From*>(piece.data);
+void pack_as(const Hyperslab& slab, std::byte* target, const std::vector<std::ptrdiff_t>& target_stride) {
+  const auto* from = reinterpret_cast<const From*>(slab.data);
   auto* to = reinterpret_cast<To*>(target);
   // Loops over the dimensions, slowest of the file first. Dimensions of one element do not matter.
   // Neighbours that are one run in memory and in the target become one loop.
   std::vector<Loop> loops;
-  for (std::size_t d = 0; d < piece.count.size(); ++d) {
-    const Loop loop{piece.count[d], piece.stride[d], target_stride[d]};
+  for (std::size_t d = 0; d < slab.count.size(); ++d) {
+    const Loop loop{slab.count[d], slab.stride[d], target_stride[d]};
     const auto length = static_cast<std::ptrdiff_t>(loop.count);
     if (loop.count == 1) continue;
     if (!loops.empty() && loops.back().from == loop.from * length && loops.back().to == loop.to * length) {
@@ -104,49 +110,44 @@ std::vector<std::ptrdiff_t> contiguous_strides(const std::vector<std::size_t>& c
   return stride;
 }
 
-void pack(const Piece& piece, Type file_type, std::byte* target) {
-  pack(piece, file_type, target, contiguous_strides(piece.count));
+void pack(const Hyperslab& slab, Type file_type, std::byte* target) {
+  pack(slab, file_type, target, contiguous_strides(slab.count));
 }
 
-void pack(const Piece& piece, Type file_type, std::byte* target, const std::vector<std::ptrdiff_t>& target_stride) {
-  if (piece.elements() == 0) return;
-  switch (piece.type) {
-  case Type::int8:
-    return pack_as<std::int8_t, std::int8_t>(piece, target, target_stride);
-  case Type::int16:
-    return pack_as<std::int16_t, std::int16_t>(piece, target, target_stride);
-  case Type::int32:
-    return pack_as<std::int32_t, std::int32_t>(piece, target, target_stride);
-  case Type::int64:
-    return pack_as<std::int64_t, std::int64_t>(piece, target, target_stride);
-  case Type::float32:
-    return pack_as<float, float>(piece, target, target_stride);
-  case Type::float64:
-    if (file_type == Type::float32) return pack_as<double, float>(piece, target, target_stride);
-    return pack_as<double, double>(piece, target, target_stride);
-  }
+void pack(const Hyperslab& slab, Type file_type, std::byte* target, const std::vector<std::ptrdiff_t>& target_stride) {
+  if (slab.elements() == 0) return;
+  if (slab.type == Type::float64 && file_type == Type::float32) return pack_as<double, float>(slab, target, target_stride);
+  with_type(slab.type, [&](auto zero) { pack_as<decltype(zero), decltype(zero)>(slab, target, target_stride); });
 }
 
-Piece slice(const Piece& piece, std::size_t d, std::size_t first, std::size_t last) {
-  Piece part = piece;
-  part.empty = piece.elements() == 0;
+Hyperslab slice(const Hyperslab& slab, std::size_t d, std::size_t first, std::size_t last) {
+  Hyperslab part = slab;
+  part.empty = slab.elements() == 0;
   if (part.empty) return part;
-  const std::size_t begin = std::max(first, piece.start[d]), end = std::min(last, piece.start[d] + piece.count[d]);
+  const std::size_t begin = std::max(first, slab.start[d]), end = std::min(last, slab.start[d] + slab.count[d]);
   part.empty = begin >= end;
   if (part.empty) return part;
   part.start[d] = begin;
   part.count[d] = end - begin;
-  const auto skipped = static_cast<std::ptrdiff_t>(begin - piece.start[d]);
-  part.data += skipped * piece.stride[d] * static_cast<std::ptrdiff_t>(bytes_of(piece.type));
+  const auto skipped = static_cast<std::ptrdiff_t>(begin - slab.start[d]);
+  part.data += skipped * slab.stride[d] * static_cast<std::ptrdiff_t>(bytes_of(slab.type));
   return part;
 }
 
-Piece part_of(const Piece& piece, std::size_t part, std::size_t n_parts) {
-  if (n_parts == 1 || piece.elements() == 0 || piece.count.empty()) return piece;
-  const auto enough = std::find_if(piece.count.begin(), piece.count.end(), [&](std::size_t c) { return c >= n_parts; });
-  const auto along = enough != piece.count.end() ? enough : std::max_element(piece.count.begin(), piece.count.end());
-  const auto d = static_cast<std::size_t>(along - piece.count.begin());
-  return slice(piece, d, piece.start[d] + *along * part / n_parts, piece.start[d] + *along * (part + 1) / n_parts);
+Hyperslab slice(const Hyperslab& slab, const Box& box) {
+  Hyperslab part = slab;
+  if (slab.elements() == 0) return part;
+  const std::size_t lead = part.count.size() - box.count.size();
+  for (std::size_t d = 0; d < box.count.size(); ++d) part = slice(part, lead + d, box.start[d], box.start[d] + box.count[d]);
+  return part;
+}
+
+Hyperslab part_of(const Hyperslab& slab, std::size_t part, std::size_t n_parts) {
+  if (n_parts == 1 || slab.elements() == 0 || slab.count.empty()) return slab;
+  const auto enough = std::find_if(slab.count.begin(), slab.count.end(), [&](std::size_t c) { return c >= n_parts; });
+  const auto along = enough != slab.count.end() ? enough : std::max_element(slab.count.begin(), slab.count.end());
+  const auto d = static_cast<std::size_t>(along - slab.count.begin());
+  return slice(slab, d, slab.start[d] + *along * part / n_parts, slab.start[d] + *along * (part + 1) / n_parts);
 }
 
 std::byte* Buffer::of_size(std::size_t bytes) {
@@ -158,21 +159,29 @@ std::byte* Buffer::of_size(std::size_t bytes) {
   return m_data.get();
 }
 
-bool is_packed(const Piece& piece, Type file_type) {
-  if (piece.type != file_type) return false;
+bool is_packed(const Hyperslab& slab, Type file_type) {
+  if (slab.type != file_type) return false;
   std::ptrdiff_t contiguous = 1;
-  for (std::size_t d = piece.count.size(); d-- > 0;) {
-    if (piece.count[d] != 1 && piece.stride[d] != contiguous) return false;
-    contiguous *= static_cast<std::ptrdiff_t>(piece.count[d]);
+  for (std::size_t d = slab.count.size(); d-- > 0;) {
+    if (slab.count[d] != 1 && slab.stride[d] != contiguous) return false;
+    contiguous *= static_cast<std::ptrdiff_t>(slab.count[d]);
   }
   return true;
 }
 
-const std::byte* packed(const Piece& piece, Type file_type, Buffer& buffer) {
-  if (piece.elements() == 0 || is_packed(piece, file_type)) return piece.data;
-  std::byte* target = buffer.of_size(piece.elements() * bytes_of(file_type));
-  pack(piece, file_type, target);
+const std::byte* packed(const Hyperslab& slab, Type file_type, Buffer& buffer) {
+  if (slab.elements() == 0 || is_packed(slab, file_type)) return slab.data;
+  std::byte* target = buffer.of_size(slab.elements() * bytes_of(file_type));
+  pack(slab, file_type, target);
   return target;
+}
+
+const std::byte* Copies::keep(const Hyperslab& slab, Type file_type) {
+  if (slab.lasting && is_packed(slab, file_type)) return slab.data;
+  if (m_used == m_buffers.size()) m_buffers.emplace_back();
+  std::byte* const copy = m_buffers[m_used++].of_size(slab.elements() * bytes_of(file_type));
+  pack(slab, file_type, copy);
+  return copy;
 }
 
 } // namespace nunatak::io

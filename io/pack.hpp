@@ -4,9 +4,11 @@
 // (y,x,z) in memory goes to a file (z,y,x) with strides {1, row, Mz}. Used by the formats (serial.cpp, netcdf4.cpp, ...).
 #pragma once
 
+#include "io/layouts/box.hpp"
 #include "io/schema.hpp"
 
 #include <cstddef>
+#include <deque>
 #include <memory>
 #include <vector>
 
@@ -14,7 +16,7 @@ namespace nunatak::io {
 
 /// Where a rank's part of a variable lies in the file, and in memory. For a record variable the first dimension is the record
 /// (count 1). Formats see this; users of a File give a Block (writer.hpp).
-struct Piece {
+struct Hyperslab {
   std::vector<std::size_t> start, count; ///< in the file, slowest dimension first
   std::vector<std::ptrdiff_t> stride;    ///< in memory, in elements, one per dimension
   const std::byte* data = nullptr;       ///< the value at `start`
@@ -24,38 +26,57 @@ struct Piece {
   bool lasting = false;
 
   std::size_t elements() const;
+  /// Put the dimension of the records before the others.
+  void insert_record(std::size_t record);
 };
 
-/// Copy `piece` to `target`, row-major, elements of type `file_type`: the piece's own, or float32 from float64.
+/// Copy `slab` to `target`, row-major, elements of type `file_type`: the slab's own, or float32 from float64.
 /// Cost: one pass; reads and writes are tiled if the fastest dimensions of file and memory differ.
-void pack(const Piece& piece, Type file_type, std::byte* target);
+void pack(const Hyperslab& slab, Type file_type, std::byte* target);
 
 /// The same into a part of a larger array: `target_stride` in elements of file_type, one per dimension.
-void pack(const Piece& piece, Type file_type, std::byte* target, const std::vector<std::ptrdiff_t>& target_stride);
+void pack(const Hyperslab& slab, Type file_type, std::byte* target, const std::vector<std::ptrdiff_t>& target_stride);
 
 /// Strides of a contiguous, row-major array.
 std::vector<std::ptrdiff_t> contiguous_strides(const std::vector<std::size_t>& count);
 
-/// The part of `piece` with first <= index < last along dimension d (indices of the file); empty if they do not meet.
-Piece slice(const Piece& piece, std::size_t d, std::size_t first, std::size_t last);
+/// The part of `slab` with first <= index < last along dimension d (indices of the file); empty if they do not meet.
+Hyperslab slice(const Hyperslab& slab, std::size_t d, std::size_t first, std::size_t last);
 
-/// One of `n_parts` nearly equal parts of a piece, cut along the slowest dimension that is long enough: parts stay runs of the
+/// The part of `slab` in a box of the variable, which lacks the dimension of the records.
+Hyperslab slice(const Hyperslab& slab, const Box& box);
+
+/// One of `n_parts` nearly equal parts of a slab, cut along the slowest dimension that is long enough: parts stay runs of the
 /// file.
-Piece part_of(const Piece& piece, std::size_t part, std::size_t n_parts);
+Hyperslab part_of(const Hyperslab& slab, std::size_t part, std::size_t n_parts);
 
 /// Memory that is not initialised and is kept for the next use.
 class Buffer {
 public:
   std::byte* of_size(std::size_t bytes);
+  std::byte* data() { return m_data.get(); }
 
 private:
   std::unique_ptr<std::byte[]> m_data;
   std::size_t m_size = 0;
 };
 
-/// The piece's values already lie in memory row-major and of type `file_type`.
-bool is_packed(const Piece& piece, Type file_type);
+/// The slab's values already lie in memory row-major and of type `file_type`.
+bool is_packed(const Hyperslab& slab, Type file_type);
 /// The values row-major and of type `file_type`: where they are if is_packed(), else packed into `buffer`.
-const std::byte* packed(const Piece& piece, Type file_type, Buffer& buffer);
+const std::byte* packed(const Hyperslab& slab, Type file_type, Buffer& buffer);
+
+/// Copies of hyperslabs that wait to be written. Memory is used again: most files put the same sizes in the same order every
+/// record.
+class Copies {
+public:
+  /// The values row-major and of type `file_type`: where they are if the slab lasts and is_packed(), else in a copy.
+  const std::byte* keep(const Hyperslab& slab, Type file_type);
+  void clear() { m_used = 0; }
+
+private:
+  std::deque<Buffer> m_buffers;
+  std::size_t m_used = 0;
+};
 
 } // namespace nunatak::io

@@ -2,7 +2,7 @@
 #include "io/reader.hpp"
 
 #include "io/agree.hpp"
-#include "io/read/source.hpp"
+#include "io/registry.hpp"
 
 #include <netcdf.h>
 
@@ -70,11 +70,7 @@ std::optional<std::int64_t> default_fill_int(nc_type type) {
 
 Reader::Reader(std::string path, MPI_Comm comm, ReadOptions options) : m_path(std::move(path)), m_comm(comm), m_by(options.by) {
   const double begin = MPI_Wtime();
-  agree(m_comm, [&] {
-    m_source = m_by == ReadBy::each     ? read_each(m_path, options)
-               : m_by == ReadBy::serial ? read_serial(m_path, m_comm, options)
-                                        : read_parallel(m_path, m_comm, options);
-  });
+  agree(m_comm, [&] { m_source = readers()[static_cast<std::size_t>(m_by)].open(m_path, m_comm, options); });
   m_open_seconds = MPI_Wtime() - begin;
 }
 

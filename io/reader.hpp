@@ -16,6 +16,7 @@
 #include "io/error.hpp"
 #include "io/read/contents.hpp"
 #include "io/read/options.hpp"
+#include "io/statistics.hpp"
 
 #include <cstddef>
 #include <cstdint>

@@ -10,39 +10,12 @@
 namespace nunatak::io {
 
 std::size_t bytes_of(Type type) {
-  switch (type) {
-  case Type::int8:
-    return 1;
-  case Type::int16:
-    return 2;
-  case Type::int32:
-    return 4;
-  case Type::int64:
-    return 8;
-  case Type::float32:
-    return 4;
-  case Type::float64:
-    return 8;
-  }
-  return 0;
+  return with_type(type, [](auto zero) { return sizeof zero; });
 }
 
 const char* name_of(Type type) {
-  switch (type) {
-  case Type::int8:
-    return "int8";
-  case Type::int16:
-    return "int16";
-  case Type::int32:
-    return "int32";
-  case Type::int64:
-    return "int64";
-  case Type::float32:
-    return "float32";
-  case Type::float64:
-    return "float64";
-  }
-  return "";
+  constexpr std::array<const char*, all_types.size()> names = {"int8", "int16", "int32", "int64", "float32", "float64"};
+  return names[static_cast<std::size_t>(type)];
 }
 
 namespace {
@@ -108,21 +81,7 @@ bool wants_own_type(const std::string& attribute) {
 Attribute::Value own_type(const Attribute& attribute, const Variable& variable) {
   if (!wants_own_type(attribute.name)) return attribute.value;
   const std::string what = "attribute '" + variable.name + ":" + attribute.name + "'";
-  switch (variable.type) {
-  case Type::int8:
-    return converted_to<std::int8_t>(attribute, what);
-  case Type::int16:
-    return converted_to<std::int16_t>(attribute, what);
-  case Type::int32:
-    return converted_to<std::int32_t>(attribute, what);
-  case Type::int64:
-    return converted_to<std::int64_t>(attribute, what);
-  case Type::float32:
-    return converted_to<float>(attribute, what);
-  case Type::float64:
-    return converted_to<double>(attribute, what);
-  }
-  return attribute.value;
+  return with_type(variable.type, [&](auto zero) { return converted_to<decltype(zero)>(attribute, what); });
 }
 
 void Schema::validate() const {

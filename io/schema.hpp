@@ -5,10 +5,10 @@
 //   s.variables = {{"thk", Type::float64, {"time", "y", "x"}, {{"units", "m"}, {"_FillValue", -2e9}}}};
 //   s.attributes = {{"Conventions", "CF-1.8"}};
 //
-// Every rank holds the same schema. Neighbours: writer.hpp (File),
-// format.hpp (the formats that write it).
+// Every rank holds the same schema. Neighbours: file.hpp (File), formats/format.hpp (the formats that write it).
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
@@ -21,6 +21,8 @@ namespace nunatak::io {
 
 /// The element types that every format can store.
 enum class Type { int8, int16, int32, int64, float32, float64 };
+
+constexpr std::array<Type, 6> all_types = {Type::int8, Type::int16, Type::int32, Type::int64, Type::float32, Type::float64};
 
 std::size_t bytes_of(Type type);
 const char* name_of(Type type);
@@ -36,6 +38,25 @@ template <class T> constexpr Type type_of() {
                   "expected int8_t, int16_t, int32_t, int64_t, float or double");
     return sizeof(T) == 1 ? Type::int8 : sizeof(T) == 2 ? Type::int16 : sizeof(T) == 4 ? Type::int32 : Type::int64;
   }
+}
+
+/// f(T{}), where T is the C++ type that `type` stands for.
+template <class F> auto with_type(Type type, const F& f) {
+  switch (type) {
+  case Type::int8:
+    return f(std::int8_t{});
+  case Type::int16:
+    return f(std::int16_t{});
+  case Type::int32:
+    return f(std::int32_t{});
+  case Type::int64:
+    return f(std::int64_t{});
+  case Type::float32:
+    return f(float{});
+  case Type::float64:
+    break;
+  }
+  return f(double{});
 }
 
 struct Attribute {

@@ -32,30 +32,40 @@ Statistics& Statistics::operator+=(const Statistics& other) {
   return *this;
 }
 
-Summary summarize(MPI_Comm comm, const Statistics& statistics) {
-  constexpr int n = static_cast<int>(n_phases);
+std::vector<OverRanks> over_ranks(MPI_Comm comm, const std::vector<double>& numbers) {
   int size = 1;
   MPI_Comm_size(comm, &size);
-  std::array<double, n_phases> seconds{}, sum{};
-  std::array<double, 2 * n_phases> extremes{}; // -minimum and maximum in one reduction
+  std::vector<double> sums = numbers, extremes = numbers; // maxima, and of the negative numbers: minima
+  for (const double number : numbers) extremes.push_back(-number);
+  MPI_Allreduce(MPI_IN_PLACE, sums.data(), static_cast<int>(sums.size()), MPI_DOUBLE, MPI_SUM, comm);
+  MPI_Allreduce(MPI_IN_PLACE, extremes.data(), static_cast<int>(extremes.size()), MPI_DOUBLE, MPI_MAX, comm);
+  std::vector<OverRanks> result;
+  for (std::size_t n = 0; n < sums.size(); ++n) result.push_back({-extremes[sums.size() + n], sums[n] / size, extremes[n]});
+  return result;
+}
+
+Summary summarize(MPI_Comm comm, const Statistics& statistics) {
+  std::vector<double> seconds;
   std::array<std::int64_t, 2 * n_phases + std::size(counters)> counts{};
   for (std::size_t p = 0; p < n_phases; ++p) {
-    seconds[p] = statistics.phases[p].seconds;
-    extremes[p] = -seconds[p];
-    extremes[n_phases + p] = seconds[p];
+    seconds.push_back(statistics.phases[p].seconds);
     counts[p] = statistics.phases[p].bytes;
     counts[n_phases + p] = statistics.phases[p].operations;
   }
   for (std::size_t c = 0; c < std::size(counters); ++c) counts[2 * n_phases + c] = statistics.work.*counters[c];
-  MPI_Allreduce(seconds.data(), sum.data(), n, MPI_DOUBLE, MPI_SUM, comm);
-  MPI_Allreduce(MPI_IN_PLACE, extremes.data(), 2 * n, MPI_DOUBLE, MPI_MAX, comm);
+  const std::vector<OverRanks> reduced = over_ranks(comm, seconds);
   MPI_Allreduce(MPI_IN_PLACE, counts.data(), static_cast<int>(counts.size()), MPI_INT64_T, MPI_SUM, comm);
   Summary result;
-  for (std::size_t p = 0; p < n_phases; ++p) {
-    result.phases[p] = {-extremes[p], sum[p] / size, extremes[n_phases + p], counts[p], counts[n_phases + p]};
-  }
+  for (std::size_t p = 0; p < n_phases; ++p) result.phases[p] = {reduced[p], counts[p], counts[n_phases + p]};
   for (std::size_t c = 0; c < std::size(counters); ++c) result.work.*counters[c] = counts[2 * n_phases + c];
   return result;
+}
+
+ReadSummary summarize(MPI_Comm comm, const ReadStatistics& s) {
+  const std::vector<OverRanks> seconds = over_ranks(comm, {s.open_seconds, s.read_seconds, s.scatter_seconds});
+  std::array<std::int64_t, 3> counts = {s.bytes, s.operations, s.sent_bytes};
+  MPI_Allreduce(MPI_IN_PLACE, counts.data(), 3, MPI_INT64_T, MPI_SUM, comm);
+  return {seconds[0], seconds[1], seconds[2], counts[0], counts[1], counts[2]};
 }
 
 } // namespace nunatak::io

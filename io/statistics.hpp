@@ -1,5 +1,5 @@
-// Where a writer's time goes: seconds, bytes and operations per phase. Filled by File (writer.hpp), turned into JSON by the
-// report.
+// Where the time of a writer and of a reader goes: seconds, bytes and operations. Filled by File (file.hpp) per phase and by the
+// ways to read (read/source.hpp), turned into JSON by the report.
 #pragma once
 
 #include "io/formats/format.hpp"
@@ -8,6 +8,7 @@
 
 #include <array>
 #include <cstdint>
+#include <vector>
 
 namespace nunatak::io {
 
@@ -43,10 +44,16 @@ struct Statistics {
   Statistics& operator+=(const Statistics& other);
 };
 
-/// The same over all ranks: seconds as minimum, mean and maximum; bytes and operations summed.
+/// Of one number per rank.
+struct OverRanks {
+  double min = 0.0, mean = 0.0, max = 0.0;
+};
+/// Of each of `numbers`, as many on every rank. Collective: two reductions.
+std::vector<OverRanks> over_ranks(MPI_Comm comm, const std::vector<double>& numbers);
+
+/// The statistics of all ranks: bytes and operations are summed.
 struct Summary {
-  struct Entry {
-    double min = 0.0, mean = 0.0, max = 0.0; ///< seconds
+  struct Entry : OverRanks { ///< seconds
     std::int64_t bytes = 0, operations = 0;
   };
   std::array<Entry, n_phases> phases{};
@@ -57,5 +64,25 @@ struct Summary {
 
 /// Collective (three reductions); the result is on every rank.
 Summary summarize(MPI_Comm comm, const Statistics& statistics);
+
+/// Reading: sums on one rank.
+struct ReadStatistics {
+  double open_seconds = 0.0;    ///< open, header, its broadcast
+  double read_seconds = 0.0;    ///< in the library that reads values
+  double scatter_seconds = 0.0; ///< serial: messages, waiting for them included
+  std::int64_t bytes = 0;       ///< values that libraries have read for this rank, in the types of the file
+  std::int64_t operations = 0;  ///< library calls that read values
+  std::int64_t sent_bytes = 0;  ///< serial: values that rank 0 has sent
+};
+
+/// The same of all ranks: seconds, and sums.
+struct ReadSummary {
+  using Seconds = OverRanks;
+  Seconds open, read, scatter;
+  std::int64_t bytes = 0, operations = 0, sent_bytes = 0;
+};
+
+/// Collective (three reductions); the result is on every rank.
+ReadSummary summarize(MPI_Comm comm, const ReadStatistics& statistics);
 
 } // namespace nunatak::io

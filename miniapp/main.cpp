@@ -1,21 +1,15 @@
 // nunatak: a run, step by step.
 #include "io/agree.hpp"
 #include "io/trace/trace.hpp"
-#include "kernels/ice/time_step.hpp"
 #include "miniapp/base/paths.hpp"
 #include "miniapp/base/program.hpp"
 #include "miniapp/base/progress.hpp"
 #include "miniapp/model/clock.hpp"
-#include "miniapp/model/dmda_ranks.hpp"
 #include "miniapp/model/dump.hpp"
-#include "miniapp/model/energy.hpp"
-#include "miniapp/model/initial.hpp"
-#include "miniapp/model/mass_transport.hpp"
-#include "miniapp/model/ocean.hpp"
+#include "miniapp/model/model.hpp"
 #include "miniapp/model/output.hpp"
 #include "miniapp/model/report.hpp"
 #include "miniapp/model/session.hpp"
-#include "miniapp/model/stress_balance.hpp"
 #include "miniapp/model/summary.hpp"
 
 using namespace nunatak;
@@ -33,99 +27,55 @@ void run(const Session& session, Options& options, const std::string& command) {
   const Log log(session.rank(), options.verbose);
   Timers timers;
 
-  // 2. grid and state, from a file or a generator
+  // 2. the model, with its state from a file or a generator
   auto init = std::make_unique<Timers::Scope>(timers, "init");
-  const InitialState initial(options, session.comm(), log);
-  Grid grid = initial.horizontal_grid(session.comm());
-  const std::unique_ptr<MpiRanks> halo = make_ranks(session.comm(), *grid.dmda, options.halo);
-  MpiRanks& ranks = *halo;
-  State state(ranks.patch());
-  Forcing forcing(ranks.patch());
-  {
-    Timers::Scope scope(timers, "init: read or generate");
-    initial.read(grid, ranks, state, forcing);
-  }
-  const Levels levels = levels_at(grid.z);
+  Model model(options, session.comm(), timers, log);
 
-  // 3. physics, output, report
-  StressBalance stress_balance(options, grid, levels, ranks, timers, log);
-  Ocean ocean(options, grid, ranks);
-  Energy energy(options, grid, levels, ranks);
-  MassTransport transport(grid, ranks);
-  Clock clock(options, state.time);
-  Output output(options, grid, ranks, state.time, initial.title(), command, timers, log);
-  Dumps dumps(options, grid, ranks.patch(), session.comm(), command);
-  Report report(options, grid, session.comm());
-  Summary summary(grid, ranks, state);
-  dumps.set_time(clock.time());
-  init.reset();
-  log.line(describe(grid));
-
-  // 4. time steps: diagnose the flow and the melt, write what is due, move on
+  // 3. clock, output, report
+  Clock clock(options, model.start_time());
+  Output output(options, model.grid(), model.ranks(), clock.time(), model.title(), command, timers, log);
+  Dumps dumps(options, model.grid(), model.ranks().patch(), session.comm(), command);
+  Report report(options, model.grid(), session.comm());
+  Summary summary(model.grid(), model.ranks(), model.state());
   Progress progress(session.rank(), options.progress);
-  const auto fields = [&] {
-    FieldList list = restart_fields(state, forcing);
-    ocean.add_fields(list);
-    stress_balance.add_fields(state, list);
-    return list;
-  };
-  const auto diagnose = [&]() -> const Flow& {
-    {
-      Timers::Scope scope(timers, "ocean");
-      ocean.update(state, forcing);
-    }
+  init.reset();
+  log.line(describe(model.grid()));
+
+  // 4. time steps: diagnose flow and melt, write what is due, choose the length of the step, advance, write scalars
+  const auto fields = [&] { return model.fields(); };
+  const auto diagnose_and_write = [&] {
+    dumps.set_time(clock.time());
     try {
-      return stress_balance.update(state, forcing, ocean.melt());
+      model.diagnose(clock.time());
     } catch (const SsaError&) {
-      FieldList list = fields();
-      stress_balance.add_residual(list);
-      output.write_failed(clock.time(), clock.steps(), restart_fields(state, forcing), list);
+      output.write_failed(clock, model.failed_fields());
       throw;
     }
+    output.write_due(clock, fields);
   };
   while (!clock.finished()) {
-    const Flow& flow = diagnose();
-    output.write_due(clock.time(), clock.steps(), restart_fields(state, forcing), fields);
-
+    diagnose_and_write();
     const double next_stop = output.next_due(clock.time());
-    const TimeStep limit = time_step(grid.dx, grid.dy, flow.D_max, flow.advection_rate, options.dt_max * seconds_per_year);
-    const double begin = clock.time(), dt = clock.longest_step(limit.dt, next_stop);
-    FixedSum melted;
-    {
-      Timers::Scope scope(timers, "energy");
-      melted = energy.step(state, flow, forcing, dt);
-    }
-    MassBudget budget;
-    {
-      Timers::Scope scope(timers, "mass transport");
-      budget = transport.step(state, flow, forcing, ocean.melt(), dt);
-    }
-    clock.advance(dt, next_stop);
-    state.time = clock.time();
-    dumps.set_time(clock.time());
+    const TimeStep stable = model.stable_step();
+    const Step step = model.advance(clock.longest_step(stable.dt, next_stop));
+    clock.advance(step.dt, next_stop);
 
-    summary.add(state, flow, budget, melted, dt);
-    output.write_scalars(Summary::scalars(), summary.values(), begin, clock.time(), clock.steps());
+    summary.add(model.state(), step);
+    output.write_scalars(clock, summary.scalars());
     progress.hide();
-    log.line(summary.line(clock, dt, limit.why(), stress_balance.last_solve()));
-    progress.update(clock.done(), summary.progress(clock));
+    log.line(summary.line(clock, stable.why(), model.last_solve()));
+    progress.update(clock.done(), clock.text());
   }
 
-  // 5. the last state with its own flow and melt; write it, and tell how it went
-  if (!clock.zero_length()) {
-    diagnose();
-    output.write_due(clock.time(), clock.steps(), restart_fields(state, forcing), fields);
-  }
-  output.finish(clock.time(), clock.steps(), restart_fields(state, forcing), fields);
+  // 5. the last state, with its own flow and melt, into the result; all files are closed
+  if (!clock.zero_length()) diagnose_and_write();
+  output.finish(clock, fields);
   dumps.finish();
-  report["input"] = initial.report();
-  report["steps"] = clock.steps();
-  report["years"] = clock.years();
-  report["mass_budget"] = summary.report();
-  report["ssa"] = stress_balance.report();
-  report["ocean"] = ocean.report();
-  report["output"] = output.report(timers.elapsed());
-  report["messages"] = traffic_report(ranks);
+
+  // 6. report
+  report.add(model.report());
+  report.add({{"steps", clock.steps()}, {"years", clock.years()}, {"mass_budget", summary.report()}});
+  report.add({{"output", output.report(timers.elapsed())}});
   report.finish(timers, log);
 }
 

@@ -73,7 +73,7 @@ void require(bool right, const std::string& what, double found, double expected)
 nlohmann::json run(const Arguments& arguments, Options options, const Session& session) {
   const MPI_Comm comm = session.comm();
   const bool sheet = arguments.problem == "sheet";
-  SsaProblem problem = sheet ? ice_sheet(options, comm, session.size())
+  SsaProblem problem = sheet ? ice_sheet(options, comm)
                              : exact_problem(arguments.problem == "J", arguments.M, ssa_options(options), comm, session.size());
   const Patch patch = problem.ranks->patch();
   Triad triad(comm, session.size());

@@ -2,16 +2,12 @@
 //
 //   mpiexec -n 1 bench_step -i antarctica.nc -grid_dx 16km
 //
-// The loop is that of miniapp/main.cpp without output: PICO, stress balance, energy, mass transport, checks. The first step, with
-// the solve from rest, is told by itself; the others count. Passes of the STREAM triad stand between the steps, so that the share
-// of the bandwidth that a part reaches is of the same minute. See perf/README.md for the JSON and for how bytes are counted.
-#include "kernels/ice/time_step.hpp"
+// The loop is that of miniapp/main.cpp without output: diagnose, advance, checks. The first step, with the solve from rest, is
+// reported separately; the others count. Passes of the STREAM triad stand between the steps, so that the share of the bandwidth
+// that a part reaches is of the same minute. See perf/README.md for the JSON and for how bytes are counted.
 #include "miniapp/base/program.hpp"
 #include "miniapp/model/clock.hpp"
-#include "miniapp/model/energy.hpp"
-#include "miniapp/model/initial.hpp"
-#include "miniapp/model/mass_transport.hpp"
-#include "miniapp/model/ocean.hpp"
+#include "miniapp/model/model.hpp"
 #include "miniapp/model/report.hpp"
 #include "miniapp/model/session.hpp"
 #include "miniapp/model/summary.hpp"
@@ -32,6 +28,7 @@ using Seconds = std::map<std::string, double>;
 Seconds difference(const Timers& timers, const Seconds& before, MPI_Comm comm) {
   Seconds seconds;
   for (const Timers::Summary& s : timers.summarise(MPI_COMM_SELF)) {
+    if (s.name.rfind("init", 0) == 0) continue; // no part of a step
     const auto found = before.find(s.name);
     double part = s.mean - (found == before.end() ? 0.0 : found->second);
     MPI_Allreduce(MPI_IN_PLACE, &part, 1, MPI_DOUBLE, MPI_MAX, comm);
@@ -69,56 +66,31 @@ nlohmann::json run(Options options, int repeat, const Session& session) {
   const MPI_Comm comm = session.comm();
   const Log silent(session.rank(), false);
   Timers timers;
-  const InitialState initial(options, comm, silent);
-  Grid grid = initial.horizontal_grid(comm);
-  MpiRanks ranks(comm, grid.decomposition);
-  State state(ranks.patch());
-  Forcing forcing(ranks.patch());
-  initial.read(grid, ranks, state, forcing);
-  const Levels levels = levels_at(grid.z);
-  StressBalance stress_balance(options, grid, levels, ranks, timers, silent);
-  Ocean ocean(options, grid, ranks);
-  Energy energy(options, grid, levels, ranks);
-  MassTransport transport(grid, ranks);
-  Clock clock(options, state.time);
-  Summary summary(grid, ranks, state);
-  const Sizes sizes = sizes_of(ranks.patch(), levels, state, comm);
+  Model model(options, comm, timers, silent);
+  Clock clock(options, model.start_time());
+  Summary summary(model.grid(), model.ranks(), model.state());
+  const Sizes sizes = sizes_of(model.ranks().patch(), model.levels(), model.state(), comm);
   Triad triad(comm, session.size());
 
   std::vector<Seconds> steps;
   std::vector<double> lengths;
   while (!clock.finished()) {
     const Seconds before = so_far(timers);
-    {
-      Timers::Scope scope(timers, "ocean");
-      ocean.update(state, forcing);
-    }
-    const Flow& flow = stress_balance.update(state, forcing, ocean.melt());
-    const TimeStep limit = time_step(grid.dx, grid.dy, flow.D_max, flow.advection_rate, options.dt_max * seconds_per_year);
-    const double dt = clock.longest_step(limit.dt, HUGE_VAL);
-    FixedSum melted;
-    {
-      Timers::Scope scope(timers, "energy");
-      melted = energy.step(state, flow, forcing, dt);
-    }
-    MassBudget budget;
-    {
-      Timers::Scope scope(timers, "mass transport");
-      budget = transport.step(state, flow, forcing, ocean.melt(), dt);
-    }
-    clock.advance(dt, HUGE_VAL);
-    state.time = clock.time();
+    model.diagnose(clock.time());
+    const Step step = model.advance(clock.longest_step(model.stable_step().dt));
+    clock.advance(step.dt);
     {
       Timers::Scope scope(timers, "checks"); // throws if thickness, temperature or the mass budget are wrong
-      summary.add(state, flow, budget, melted, dt);
+      summary.add(model.state(), step);
     }
     steps.push_back(difference(timers, before, comm));
-    lengths.push_back(dt / seconds_per_year);
+    lengths.push_back(step.dt / seconds_per_year);
     for (int n = 0; n < 3; ++n) triad.run();
   }
 
   nlohmann::json json = {{"benchmark", "step"}, {"started", utc_now()}, {"repetitions", repeat}};
   json["input"] = options.input.empty() ? "-init " + options.init : options.input;
+  const Grid& grid = model.grid();
   json["grid"] = {{"Mx", grid.Mx()}, {"My", grid.My()}, {"Mz", grid.Mz()}, {"dx", grid.dx}, {"dy", grid.dy}};
   json["sizes"] = {{"cells", sizes.cells}, {"icy_cells", sizes.icy_cells}, {"points_in_ice", sizes.points_in_ice}};
   json["ranks"] = {
@@ -127,7 +99,7 @@ nlohmann::json run(Options options, int repeat, const Session& session) {
   json["versions"]["compiler"] = __VERSION__;
   json["years_per_step"] = lengths;
   json["triad"] = {{"GB_per_s", triad.GB_per_s()}, {"GB_per_s_max", triad.best_GB_per_s()}};
-  json["ssa"] = stress_balance.report();
+  json["ssa"] = model.report()["ssa"];
   json["mass_budget"] = summary.report();
 
   double rest = 0.0, best = 0.0, bytes_of_rest = 0.0;

@@ -16,7 +16,7 @@ import subprocess
 import time
 
 import io_runs
-from io_runs import BLUE, ORANGE, VERMILION
+from io_runs import BLUE, GREEN, ORANGE
 
 
 def read_arguments():
@@ -60,12 +60,14 @@ def plot(path, told, rows, ncpdq):
     figure, axis = plt.subplots(figsize=(8, 1.6 + 0.45 * len(names)), constrained_layout=True)
     for shift, order, colour in ((-0.18, "yxz", BLUE), (0.18, "zyx", ORANGE)):
         axis.barh([n + shift for n in range(len(names))], [row[f"{order}, s"] for row in rows], 0.34, color=colour, label=f"written {order}")
+        for n, way in enumerate(told["ways"][0 if order == "yxz" else 1::2]): # each run
+            axis.plot(way["seconds"]["all"], [n + shift] * len(way["seconds"]["all"]), "k|", markersize=7)
     if ncpdq:
         axis.barh([n - 0.18 for n in range(len(names))], [statistics.median(ncpdq["seconds"])] * len(names), 0.34,
-                  left=[row["yxz, s"] for row in rows], color=VERMILION, alpha=0.6, label="then ncpdq")
+                  left=[row["yxz, s"] for row in rows], color=GREEN, hatch="//", edgecolor="white", label="then ncpdq")
     axis.set_yticks(range(len(names)), names)
     axis.invert_yaxis()
-    axis.set_xlabel("seconds until durable, median")
+    axis.set_xlabel("seconds until durable: median (bar) and each run (line)")
     axis.legend(fontsize=8)
     axis.set_title(f"{told['workload']['name']}, {told['workload']['text']}: {told['probe']['bytes'] / 1e6:.3g} MB", fontsize=9)
     figure.get_layout_engine().set(rect=(0, 0.04, 1, 0.96))

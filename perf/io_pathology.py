@@ -51,11 +51,11 @@ def plot(path, told, by_size, by_number):
                                                         (by_number, "variables", 1, "variables in the file"))):
         for row, (value, text) in enumerate((("moved/payload", "bytes moved / payload"), ("time/upfront", "time / time of upfront"))):
             axis = axes[row][column]
-            for (f, kind), (colour, style) in lines.items():
+            for n, ((f, kind), (colour, style)) in enumerate(lines.items()):
                 of = [r for r in rows if r["format"] == f and r["definitions"] == kind]
-                axis.plot([r[key] * scale for r in of], [r[value] for r in of], style, color=colour, label=f"{f}, {kind}",
-                          markersize=9 if f == "pnetcdf" else 5, fillstyle="none" if f == "pnetcdf" else "full",
-                          linewidth=2.5 if f == "pnetcdf" else 1)
+                shift = 1 + 0.015 * (n - 1.5)  # equal values stay visible beside each other
+                axis.plot([r[key] * scale * shift for r in of], [r[value] for r in of], style, color=colour, label=f"{f}, {kind}",
+                          markersize=6, linewidth=1.2)
             axis.set_ylim(bottom=0)
             if row == 1:
                 axis.set_xlabel(label)

@@ -5,7 +5,7 @@
 // Per layout: the rank of each aggregator, its boxes (y, x, rows, columns), and what one record costs in messages.
 #include "io/layouts/exchange_plan.hpp"
 #include "io/layouts/topology.hpp"
-#include "io/options.hpp"
+#include "io/registry.hpp"
 
 #include <nlohmann/json.hpp>
 
@@ -20,12 +20,6 @@ constexpr std::size_t My = 12, Mx = 18, P = 2, Q = 3, ranks_per_node = 3;
 constexpr std::size_t stripe = 3 * 3 * sizeof(double); // of morton: tiles of 3 x 3 cells
 
 Json json_of(const Box& box) { return {box.start[0], box.start[1], box.count[0], box.count[1]}; }
-
-Boxes boxes_of(const std::string& layout, const Schema& schema, std::size_t aggregators) {
-  if (layout == "zslab") return slab_boxes(schema, 0, aggregators);
-  if (layout == "morton") return morton_boxes(schema, 0, aggregators, stripe);
-  return Rectangles(schema, aggregators).boxes(0, false);
-}
 
 } // namespace
 
@@ -42,7 +36,7 @@ int main() {
   for (std::size_t rank = 0; rank < P * Q; ++rank) {
     topology.node_of.push_back(static_cast<int>(rank / ranks_per_node));
     const Box patch{{rank / Q * (My / P), rank % Q * (Mx / Q)}, {My / P, Mx / Q}};
-    round.pieces.push_back({patch});
+    round.given.push_back({patch});
     native.push_back({json_of(patch)});
   }
   Json json = {{"My", My}, {"Mx", Mx}, {"node_of", topology.node_of}, {"native", native}, {"layouts", Json::array()}};
@@ -51,7 +45,7 @@ int main() {
     options.layout = text;
     const Layout layout = parse_layout(options);
     const std::vector<int> ranks = aggregators(topology, layout.every_rank ? static_cast<int>(P * Q) : layout.per_node);
-    round.boxes = {boxes_of(layout.name, schema, ranks.size())};
+    round.boxes = {layout_row(layout.name).boxes(schema, 0, ranks.size(), stripe)};
     std::size_t messages = 0, bytes = 0, off_node = 0;
     for (int rank = 0; rank < static_cast<int>(P * Q); ++rank) {
       for (const Channel& c : make_plan(rank, ranks, round).sends) {

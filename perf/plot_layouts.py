@@ -36,7 +36,7 @@ def runs(line):
 
 
 def draw_map(axes, owner, data, boxes, title):
-    axes.imshow(owner, cmap=COLOURS, vmin=0, vmax=5, origin="upper", extent=(0, data["Mx"], data["My"], 0))
+    axes.imshow(owner, cmap=COLOURS, vmin=0, vmax=5, origin="lower", extent=(0, data["Mx"], 0, data["My"]))
     for of_rank in boxes:
         for j, i, rows, columns in of_rank:
             axes.add_patch(Rectangle((i, j), columns, rows, fill=False, edgecolor="white", linewidth=0.8))
@@ -102,7 +102,7 @@ def main(source, target):
     if len(panels) < rows * columns:
         last = grid[-2, -1]
         last.text(0.0, 0.9, "number, colour: the rank that writes\nblack dots: the ranks' own patches\n"
-                  "    0 1 2   (node 0)\n    3 4 5   (node 1)\nwhite: what a writer posts at once\n"
+                  "    3 4 5   (node 1)\n    0 1 2   (node 0)\nwhite: what a writer writes at once\n"
                   "below: the file from its first\nto its last byte, x fastest", ha="left", va="top", fontsize=10,
                   transform=last.transAxes)
     figure.subplots_adjust(left=0.03, right=0.99, top=0.96, bottom=0.0, hspace=0.14, wspace=0.2)

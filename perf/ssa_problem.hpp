@@ -4,8 +4,7 @@
 
 #include "kernels/cases/exact_ssa.hpp"
 #include "kernels/ice/geometry.hpp"
-#include "miniapp/model/initial.hpp"
-#include "miniapp/model/stress_balance.hpp"
+#include "miniapp/model/model.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -95,22 +94,20 @@ inline SsaProblem exact_problem(bool is_J, int M, const SsaOptions& options, MPI
   return problem;
 }
 
-/// The first stress balance of the program. What is expected is the velocity that StressBalance finds.
-inline SsaProblem ice_sheet(Options& options, MPI_Comm comm, int size) {
+/// The first stress balance of the program. What is expected is the velocity that the model finds.
+inline SsaProblem ice_sheet(Options& options, MPI_Comm comm) {
   if (options.Mz == 0) options.Mz = 5; // the levels only matter for the hardness
   const Log silent(0, false);
   Timers timers;
-  const InitialState initial(options, comm, silent);
-  Grid grid = initial.horizontal_grid(comm);
+  Model model(options, comm, timers, silent);
+  model.diagnose(model.start_time());
+  const Grid& grid = model.grid();
+  const State& state = model.state();
+  const Forcing& forcing = model.forcing();
+  const Flow& flow = model.flow();
+
   SsaProblem problem(comm, grid.decomposition);
   const Patch p = problem.ranks->patch();
-  State state(p);
-  Forcing forcing(p);
-  initial.read(grid, *problem.ranks, state, forcing);
-  const Levels levels = levels_at(grid.z);
-  StressBalance balance(options, grid, levels, *problem.ranks, timers, silent);
-  const Flow& flow = balance.update(state, forcing, make_array<double>("melt", p));
-
   problem.dx = grid.dx, problem.dy = grid.dy;
   problem.options = ssa_options(options);
   problem.in = {state.thk,  state.usurf,   state.topg,      flow.tauc,      problem.in.hardness,

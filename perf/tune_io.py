@@ -6,8 +6,8 @@
 
 Swept: aggregators per (virtual) node x stripe, as the buffer of collective writes (cb_buffer_size) and as the segment of the layout
 morton x chunk shape of NetCDF-4 x the two MPI-IO of Open MPI (OMPIO, ROMIO; each is one run, in which all ways take turns), and
-each file is read by every rank, by rank 0 and by all together. Each way is told as a ratio to `serial` of the same turn: above 1
-it is faster than one rank that gathers and writes.
+each file is read by every rank, by rank 0 and by all together. Each method is reported as a ratio to `serial` of the same turn: above
+1 it is faster than one rank that gathers and writes.
 """
 import argparse
 
@@ -59,14 +59,14 @@ def plot(path, told, rows):
     plt = io_runs.pyplot()
     from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
     names = list(dict.fromkeys(row["way"] for row in rows))[::-1]
-    figure, (left, right) = plt.subplots(1, 2, figsize=(10, 1.5 + 0.24 * len(names)), sharey=True, constrained_layout=True)
+    figure, (left, right) = plt.subplots(1, 2, figsize=(12, 1.5 + 0.3 * len(names)), sharey=True, constrained_layout=True)
     for (name, marker, colour) in (("ROMIO", "o", BLUE), ("OMPIO", "D", ORANGE)):
         of = [row for row in rows if row["MPI-IO"] == name]
         left.plot([row["serial/way"] for row in of], [names.index(row["way"]) for row in of], marker, color=colour, label=name,
                   fillstyle="full" if name == "ROMIO" else "none")
     left.axvline(1, color="0.5", linewidth=0.8)
     left.set_xscale("log")
-    left.set_yticks(range(len(names)), names, fontsize=7)
+    left.set_yticks(range(len(names)), names, fontsize=9)
     left.set_xlabel("writing: time of serial / time (right is faster)")
     left.legend(fontsize=8)
     first = rows[0]["MPI-IO"]

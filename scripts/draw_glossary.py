@@ -62,7 +62,7 @@ def draw_ice(path):
 
 
 def draw_grid(path):
-    fig, (left, right) = plt.subplots(1, 2, figsize=(10.5, 4.2), layout="constrained")
+    fig, (left, right) = plt.subplots(1, 2, figsize=(10.5, 4.7), layout="constrained")
     # left: 12 x 8 cells on 2 x 2 ranks; rank 0 is at the bottom, as in kernels/grid/patch.hpp
     colors = ["#f3dcc0", "#d5e8d0", "#d6ddf0", "#efd3dc"]
     for j in range(8):

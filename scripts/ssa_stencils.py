@@ -181,7 +181,7 @@ def driving_force(mask, H, h, b, dx, across_lines=False, level_fronts=True, smoo
             free = ice & ~at(ice, *other)
             same = ice & at(ice, *other) & ((at(mask, *other) == mask) | across_lines)
             rise = own = s * (at(h, *other) - h)
-            if smooth:  # the mean of a bilinear surface over half a cell, as in miniapp/model/ssa_assembly.cpp
+            if smooth:  # the mean of a bilinear surface over half a cell, as in kernels/ssa/load.hpp
                 rise = 0.75 * own
                 for q in (t, (-t[0], -t[1])):
                     known = same & ice & at(same, *q) & at(ice, *q) & (at(mask, *q) == mask)

@@ -16,7 +16,7 @@ namespace nunatak::io {
 class SharedChecksums {
 public:
   /// The files are `path` + suffix of each part.
-  SharedChecksums(MPI_Comm comm, std::string path, std::vector<Part> parts);
+  SharedChecksums(MPI_Comm comm, std::string path, std::vector<OutputFile> parts);
 
   /// Sizes of the parts of this rank (rank 0: the shared ones too). Local; Error if a file cannot be looked at.
   void measure();
@@ -34,7 +34,7 @@ private:
   MPI_Comm m_comm;
   int m_rank = 0, m_size = 1;
   std::string m_path;
-  std::vector<Part> m_parts;
+  std::vector<OutputFile> m_files;
   std::vector<std::uint64_t> m_sizes;
   std::vector<std::uint32_t> m_checksums; ///< of this rank's range of each part
 };

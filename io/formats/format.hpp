@@ -1,9 +1,11 @@
-// The seam between a File (writer.hpp), which checks and times, and the formats, which touch the disk.
+// A Format is an open file that takes hyperslabs: what stands between a File (file.hpp), which checks and times, and the disk.
 //
-// To add a format: write one file like serial.cpp or pnetcdf.cpp, declare its open function below, and list it in backends.cpp.
-// One Format object is one open file. Every function is called by all ranks of the communicator, in the same order. A function
-// may throw on some ranks only, but then must have taken part in its own collective calls first: the File lets the ranks agree
-// on the error afterwards.
+// To add a format: write one file like serial.cpp or raw_posix.cpp with a function open_<name>, list the file in
+// io/CMakeLists.txt, and declare the function and add its row in io/registry.cpp. The row says what the format can do; options,
+// help and refusals follow from it. CONTRIBUTING.md shows a whole one, which the tests build and run.
+//
+// Every function is called by all ranks of the communicator, in the same order. A function may throw on some ranks only, but then
+// must have taken part in its own collective calls first: the File lets the ranks agree on the error afterwards.
 #pragma once
 
 #include "io/layouts/topology.hpp"
@@ -37,9 +39,9 @@ Work& operator+=(Work& a, const Work& b);
 Work operator-(Work a, const Work& b);
 
 /// A file on disk: its name is the path followed by `suffix`.
-struct Part {
+struct OutputFile {
   std::string suffix;
-  int owner = shared; ///< the rank that wrote it alone
+  int owner = shared; ///< the rank that wrote it alone, or `shared`
   static constexpr int shared = -1;
 };
 
@@ -49,37 +51,25 @@ public:
 
   /// Declare all dimensions, variables and attributes; afterwards the file takes values. `schema` outlives this object.
   virtual void define(const Schema& schema) = 0;
-  /// Take a copy of (send, write) the piece of variable `v`: the caller changes the array afterwards. Pieces of one variable and
+  /// Copy, send or write a hyperslab of variable `v`: the caller may change the array afterwards. Hyperslabs of one variable and
   /// record do not overlap.
-  virtual void post(std::size_t v, const Piece& piece) = 0;
-  /// Everything posted is in the file as far as the library goes.
+  virtual void put(std::size_t v, const Hyperslab& slab) = 0;
+  /// Everything that was put has been handed to the file system.
   virtual void wait() = 0;
   /// Everything in the file, the number of records included, is with the operating system: another process can read it.
   virtual void flush() = 0;
   virtual void close() = 0;
 
   virtual Work work() const = 0;
-  /// The MPI-IO hints in effect, as far as the libraries tell them, and "mpi_io": ROMIO or OMPIO. Empty without MPI-IO.
+  /// The MPI-IO hints in effect, as far as the libraries report them, and "mpi_io": ROMIO or OMPIO. Empty without MPI-IO.
   virtual std::map<std::string, std::string> hints() const { return {}; }
   /// The files on disk, the same list on every rank: one; none if nothing is written; or one per aggregator.
-  virtual std::vector<Part> parts() const { return {Part{}}; }
+  virtual std::vector<OutputFile> files() const { return {OutputFile{}}; }
 };
 
-/// Create (or overwrite) a file.
-std::unique_ptr<Format> open_null(MPI_Comm comm, const std::string& path, const Options& options);
-std::unique_ptr<Format> open_serial(MPI_Comm comm, const std::string& path, const Options& options);
-std::unique_ptr<Format> open_netcdf4(MPI_Comm comm, const std::string& path, const Options& options);
-std::unique_ptr<Format> open_pnetcdf(MPI_Comm comm, const std::string& path, const Options& options);
-std::unique_ptr<Format> open_hybrid(MPI_Comm comm, const std::string& path, const Options& options);
-std::unique_ptr<Format> open_posix(MPI_Comm comm, const std::string& path, const Options& options);
-std::unique_ptr<Format> open_mpiio(MPI_Comm comm, const std::string& path, const Options& options);
-
-/// The open function of a format, such as those above.
-using OpenOn = std::unique_ptr<Format>(MPI_Comm comm, const std::string& path, const Options& options);
+/// Creates (or overwrites) a file; collective. Each format has one, and registry.cpp names it.
+using OpenFunction = std::unique_ptr<Format>(MPI_Comm comm, const std::string& path, const Options& options);
 
 using OpenFormat = std::function<std::unique_ptr<Format>(const std::string& path)>;
-
-/// The way of writing that `options` name: a format, wrapped in a layout. See backends.cpp. `comm` must outlive what it returns.
-OpenFormat find_format(MPI_Comm comm, const Options& options, const Topology& topology);
 
 } // namespace nunatak::io

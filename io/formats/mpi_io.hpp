@@ -1,8 +1,9 @@
 // Which implementation of MPI-IO carries PnetCDF and HDF5; its hints.
 //
 // Open MPI has two, OMPIO (its default) and ROMIO, and chooses when MPI starts. OMPIO (4.1.4) hangs in a collective write that
-// fails on a rank: a full disk then stops the run without a word, where ROMIO returns the error. So: ROMIO, unless the user says
-// otherwise. With other MPI libraries, which have ROMIO only, nothing changes.
+// fails on a rank: a full disk then stops the run without a message. ROMIO returns the error in many cases, and is therefore
+// chosen unless the user says otherwise; but it can hang, too, where ranks write two-dimensional patches. Other MPI libraries
+// have ROMIO only, and nothing changes.
 #pragma once
 
 #include <mpi.h>

@@ -9,39 +9,13 @@
 namespace nunatak::io {
 
 inline nc_type nc_type_of(Type type) {
-  switch (type) {
-  case Type::int8:
-    return NC_BYTE;
-  case Type::int16:
-    return NC_SHORT;
-  case Type::int32:
-    return NC_INT;
-  case Type::int64:
-    return NC_INT64;
-  case Type::float32:
-    return NC_FLOAT;
-  case Type::float64:
-    return NC_DOUBLE;
-  }
-  return NC_NAT;
+  constexpr nc_type types[] = {NC_BYTE, NC_SHORT, NC_INT, NC_INT64, NC_FLOAT, NC_DOUBLE};
+  return types[static_cast<std::size_t>(type)];
 }
 
 inline MPI_Datatype mpi_type_of(Type type) {
-  switch (type) {
-  case Type::int8:
-    return MPI_SIGNED_CHAR;
-  case Type::int16:
-    return MPI_SHORT;
-  case Type::int32:
-    return MPI_INT;
-  case Type::int64:
-    return MPI_LONG_LONG_INT;
-  case Type::float32:
-    return MPI_FLOAT;
-  case Type::float64:
-    return MPI_DOUBLE;
-  }
-  return MPI_DATATYPE_NULL;
+  const MPI_Datatype types[] = {MPI_SIGNED_CHAR, MPI_SHORT, MPI_INT, MPI_LONG_LONG_INT, MPI_FLOAT, MPI_DOUBLE};
+  return types[static_cast<std::size_t>(type)];
 }
 
 } // namespace nunatak::io

@@ -1,10 +1,11 @@
 // The format `netcdf4`: every rank writes its own block with parallel NetCDF-4 (HDF5 over MPI-IO). See format.hpp.
 //
-// Each post is written at once, by one call that all ranks take part in (a rank without values with a count of 0). HDF5 has no
+// Each put is written at once, by one call that all ranks take part in (a rank without values with a count of 0). HDF5 has no
 // queue: unlike PnetCDF it cannot merge the variables of a record.
 //
-// Access `independent`: each rank writes by itself. A record variable must still grow collectively, so the first post of a new
+// Access `independent`: each rank writes by itself. A record variable must still grow collectively, so the first put of a new
 // record begins with a collective write of the first value of each rank.
+#include "io/agree.hpp"
 #include "io/durable/durable.hpp"
 #include "io/formats/chunks.hpp"
 #include "io/formats/define.hpp"
@@ -86,15 +87,13 @@ public:
     for (std::size_t v = 0; v < schema.variables.size(); ++v) set_access(v, m_options.access == "collective");
   }
 
-  void post(std::size_t v, const Piece& piece) override {
-    grow(v, piece);
-    const std::size_t n_parts = m_quota.begin(v, piece);
-    for (std::size_t part = 0; part < n_parts; ++part) write(v, part_of(piece, part, n_parts), m_options.access == "collective");
+  void put(std::size_t v, const Hyperslab& slab) override {
+    grow(v, slab);
+    const std::size_t n_parts = m_quota.begin(v, slab);
+    for (std::size_t part = 0; part < n_parts; ++part) write(v, part_of(slab, part, n_parts), m_options.access == "collective");
   }
 
-  void wait() override {
-    if (!m_error.empty()) throw Error(m_error);
-  }
+  void wait() override { m_error.rethrow(); }
   void flush() override { check(nc_sync(m_ncid), "flush"); }
   void close() override { check(m_file.close(m_ncid), "close"); }
   Work work() const override { return m_work; }
@@ -126,36 +125,37 @@ private:
     check(nc_var_par_access(m_ncid, m_ids[v], collective && !is_scalar ? NC_COLLECTIVE : NC_INDEPENDENT), "access");
   }
 
-  void grow(std::size_t v, const Piece& piece) {
+  void grow(std::size_t v, const Hyperslab& slab) {
     if (m_options.access == "collective" || !m_schema->has_records(m_schema->variables[v])) return;
-    std::int64_t records = piece.elements() == 0 ? 0 : static_cast<std::int64_t>(piece.start[0]) + 1;
+    std::int64_t records = slab.elements() == 0 ? 0 : static_cast<std::int64_t>(slab.start[0]) + 1;
     MPI_Allreduce(MPI_IN_PLACE, &records, 1, MPI_INT64_T, MPI_MAX, m_comm);
     if (records <= m_records[v]) return;
     m_records[v] = records;
-    Piece first = piece;
+    Hyperslab first = slab;
     std::fill(first.count.begin(), first.count.end(), 1);
     set_access(v, true);
     write(v, first, true);
     set_access(v, false);
   }
 
-  void write(std::size_t v, const Piece& piece, bool collective) {
+  void write(std::size_t v, const Hyperslab& slab, bool collective) {
     const Variable& variable = m_schema->variables[v];
-    const std::size_t rank = variable.dimensions.size(), elements = piece.elements();
+    const std::size_t rank = variable.dimensions.size(), elements = slab.elements();
     if (elements == 0 && (rank == 0 || !collective)) return;
     std::vector<std::size_t> start(rank, 0), count(rank, 0);
-    if (elements > 0) start = piece.start, count = piece.count;
+    if (elements > 0) start = slab.start, count = slab.count;
     static const std::byte nothing[8] = {};
-    const std::byte* data = elements > 0 ? packed(piece, variable.type, m_buffer) : nothing;
+    const std::byte* data = elements > 0 ? packed(slab, variable.type, m_buffer) : nothing;
     errno = 0;
     const int status = nc_put_vara(m_ncid, m_ids[v], start.data(), count.data(), data);
     const int error = errno;
     const auto bytes = static_cast<std::int64_t>(elements * bytes_of(variable.type));
     if (elements > 0) m_work.written_operations += 1;
     m_work.written_bytes += bytes;
-    if (status == NC_NOERR || !m_error.empty()) return; // the other ranks go on: keep the error
-    m_error = "file '" + m_path + "': variable '" + variable.name + "': expected to write it; found: " + nc_strerror(status) +
-              cause_of_failed_write(error, m_path, bytes);
+    if (status == NC_NOERR) return;
+    m_error.set( // the other ranks go on
+        "file '" + m_path + "': variable '" + variable.name + "': expected to write it; found: " + nc_strerror(status) +
+        cause_of_failed_write(error, m_path, bytes));
   }
 
   MPI_Comm m_comm;
@@ -168,11 +168,19 @@ private:
   std::vector<std::int64_t> m_records; ///< of each variable, the same on all ranks; kept for independent access
   Quota m_quota;
   Buffer m_buffer;
-  std::string m_error;
+  KeptError m_error;
   Work m_work;
 };
 
 } // namespace
+
+void check_netcdf4(const Options& options) {
+  if (options.deflate > 9) throw Error("output: deflate: expected a level of 0 to 9, found " + std::to_string(options.deflate));
+  if ((options.deflate > 0 || options.shuffle) && options.access == "independent") {
+    throw Error(
+        "output: deflate, shuffle: HDF5 filters in collective writes only: expected access collective, found independent");
+  }
+}
 
 std::unique_ptr<Format> open_netcdf4(MPI_Comm comm, const std::string& path, const Options& options) {
   return std::make_unique<Netcdf4>(comm, path, options);

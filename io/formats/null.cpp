@@ -8,12 +8,12 @@ namespace {
 class Null final : public Format {
 public:
   void define(const Schema&) override {}
-  void post(std::size_t, const Piece&) override {}
+  void put(std::size_t, const Hyperslab&) override {}
   void wait() override {}
   void flush() override {}
   void close() override {}
   Work work() const override { return {}; }
-  std::vector<Part> parts() const override { return {}; }
+  std::vector<OutputFile> files() const override { return {}; }
 };
 
 } // namespace

@@ -40,9 +40,9 @@ public:
     begin_data();
   }
 
-  void post(std::size_t v, const Piece& piece) override {
+  void put(std::size_t v, const Hyperslab& slab) override {
     if (m_ids[v] < 0) define_late(v);
-    PnetcdfFile::post(v, piece);
+    PnetcdfFile::put(v, slab);
   }
 
   void close() override {
@@ -68,16 +68,13 @@ private:
     end_collective();
     m_n_late += 1;
     agree(m_comm, [&] {
-      if (m_rank != 0) return;
-      auto places = read_classic_layout(m_path).value();
-      m_work.moved_bytes += static_cast<std::int64_t>(bytes_moved(m_places, places, true));
-      m_places = std::move(places);
+      if (m_rank == 0) m_work.moved_bytes += m_moved.count(m_path, true);
     });
   }
 
   int m_rank = 0, m_n_late = 0; ///< m_n_late: late definitions so far
   std::optional<Definition<PnetcdfC>> m_definition;
-  ClassicLayout m_places; ///< rank 0, interleaved: after the last definition
+  MovedBytes m_moved; ///< on rank 0
 };
 
 } // namespace

@@ -30,9 +30,9 @@ PnetcdfFile::PnetcdfFile(MPI_Comm comm, const std::string& path, const Options& 
 void PnetcdfFile::check(int status, const std::string& what) const { check_status<PnetcdfC>(status, m_path, what); }
 
 void PnetcdfFile::keep(int status, const std::string& variable, const std::string& cause) {
-  if (status == NC_NOERR || !m_error.empty()) return;
-  m_error = "file '" + m_path + "': " + (variable.empty() ? "" : "variable '" + variable + "': ") +
-            "expected to write; found: " + ncmpi_strerror(status) + cause;
+  if (status == NC_NOERR) return;
+  m_error.set("file '" + m_path + "': " + (variable.empty() ? "" : "variable '" + variable + "': ") +
+              "expected to write; found: " + ncmpi_strerror(status) + cause);
 }
 
 void PnetcdfFile::begin_data() {
@@ -54,19 +54,19 @@ void PnetcdfFile::end_collective() {
   if (m_options.access == "independent") check(ncmpi_begin_indep_data(m_ncid), "independent access");
 }
 
-void PnetcdfFile::post(std::size_t v, const Piece& piece) {
-  if (m_options.fill && m_schema->has_records(m_schema->variables[v])) fill(v, piece);
-  const std::size_t n_parts = m_quota.begin(v, piece);
+void PnetcdfFile::put(std::size_t v, const Hyperslab& slab) {
+  if (m_options.fill && m_schema->has_records(m_schema->variables[v])) fill(v, slab);
+  const std::size_t n_parts = m_quota.begin(v, slab);
   for (std::size_t part = 0; part < n_parts; ++part) {
     if (m_quota.is_full()) write_pending();
-    queue(v, part_of(piece, part, n_parts));
+    queue(v, part_of(slab, part, n_parts));
     m_quota.add();
   }
 }
 
 /// PnetCDF fills variables without records when they are defined; records must be filled one by one, before their values.
-void PnetcdfFile::fill(std::size_t v, const Piece& piece) {
-  std::int64_t records = piece.elements() == 0 ? 0 : static_cast<std::int64_t>(piece.start[0]) + 1;
+void PnetcdfFile::fill(std::size_t v, const Hyperslab& slab) {
+  std::int64_t records = slab.elements() == 0 ? 0 : static_cast<std::int64_t>(slab.start[0]) + 1;
   MPI_Allreduce(MPI_IN_PLACE, &records, 1, MPI_INT64_T, MPI_MAX, m_comm);
   if (records <= m_filled[v]) return;
   begin_collective();
@@ -75,18 +75,12 @@ void PnetcdfFile::fill(std::size_t v, const Piece& piece) {
   end_collective();
 }
 
-void PnetcdfFile::queue(std::size_t v, const Piece& piece) {
+void PnetcdfFile::queue(std::size_t v, const Hyperslab& slab) {
   const Variable& variable = m_schema->variables[v];
-  const std::size_t elements = piece.elements();
+  const std::size_t elements = slab.elements();
   if (elements == 0) return;
-  const std::byte* data = piece.data;
-  if (!piece.lasting || !is_packed(piece, variable.type)) {
-    if (m_used == m_buffers.size()) m_buffers.emplace_back();
-    std::byte* copy = m_buffers[m_used++].of_size(elements * bytes_of(variable.type));
-    pack(piece, variable.type, copy);
-    data = copy;
-  }
-  const std::vector<MPI_Offset> start(piece.start.begin(), piece.start.end()), count(piece.count.begin(), piece.count.end());
+  const std::byte* const data = m_copies.keep(slab, variable.type);
+  const std::vector<MPI_Offset> start(slab.start.begin(), slab.start.end()), count(slab.count.begin(), slab.count.end());
   int request = NC_REQ_NULL;
   keep(ncmpi_iput_vara(m_ncid, m_ids[v], start.data(), count.data(), data, static_cast<MPI_Offset>(elements),
                        mpi_type_of(variable.type), &request),
@@ -106,7 +100,7 @@ void PnetcdfFile::write_pending() {
   keep(status, "", cause);
   m_requests.clear();
   m_names.clear();
-  m_used = 0;
+  m_copies.clear();
   m_quota.clear();
   MPI_Offset size = 0;
   if (ncmpi_inq_put_size(m_ncid, &size) == NC_NOERR) m_work.written_bytes = size;
@@ -115,7 +109,7 @@ void PnetcdfFile::write_pending() {
 
 void PnetcdfFile::wait() {
   if (m_quota.waiting() > 0) write_pending();
-  if (!m_error.empty()) throw Error(m_error);
+  m_error.rethrow();
 }
 
 void PnetcdfFile::flush() {

@@ -1,14 +1,13 @@
 // A classic file to which all ranks write with PnetCDF: what `pnetcdf` (pnetcdf.cpp) and `hybrid` (hybrid.cpp) share. They differ
 // in how the file is created and defined.
 //
-// post() packs a copy (unless the piece lasts) and queues it (ncmpi_iput_vara); wait() is one collective ncmpi_wait_all per
+// put() packs a copy (unless the slab lasts) and queues it (ncmpi_iput_vara); wait() is one collective ncmpi_wait_all per
 // record, in which MPI-IO merges the blocks of all variables and ranks. Copies are bounded: see quota.hpp.
 #pragma once
 
+#include "io/agree.hpp"
 #include "io/formats/format.hpp"
 #include "io/formats/quota.hpp"
-
-#include <deque>
 
 namespace nunatak::io {
 
@@ -25,7 +24,7 @@ public:
   PnetcdfFile(MPI_Comm comm, const std::string& path, const Options& options);
   // No close in the destructor: it is collective, and a rank that unwinds an exception of its own would wait for ever.
 
-  void post(std::size_t v, const Piece& piece) override;
+  void put(std::size_t v, const Hyperslab& slab) override;
   void wait() override;
   void flush() override;
   void close() override;
@@ -51,17 +50,16 @@ protected:
   Work m_work;
 
 private:
-  void queue(std::size_t v, const Piece& piece);
-  void fill(std::size_t v, const Piece& piece);
+  void queue(std::size_t v, const Hyperslab& slab);
+  void fill(std::size_t v, const Hyperslab& slab);
   void keep(int status, const std::string& variable, const std::string& cause = "");
 
   std::vector<std::int64_t> m_filled; ///< records of each variable that have fill values
   std::vector<int> m_requests;
   std::vector<std::size_t> m_names; ///< the variable of each request
-  std::deque<Buffer> m_buffers;     ///< puts come in the same order and sizes every record
-  std::size_t m_used = 0;
+  Copies m_copies;
   std::map<std::string, std::string> m_hints;
-  std::string m_error;
+  KeptError m_error;
 };
 
 } // namespace nunatak::io

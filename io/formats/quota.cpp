@@ -10,39 +10,37 @@ namespace {
 constexpr std::int64_t largest_call = std::int64_t{1} << 30; // bytes of one rank
 constexpr std::int64_t small = std::int64_t{1} << 20;        // not worth a reduction
 
-std::int64_t divide_up(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
-
 } // namespace
 
-Quota::Quota(MPI_Comm comm, std::size_t buffer) : m_comm(comm) {
+Quota::Quota(MPI_Comm comm, std::size_t buffer) : m_comm(comm), m_copied{1}, m_most{largest_call} {
   int size = 1;
   MPI_Comm_size(comm, &size);
-  m_limit = std::max<std::int64_t>(1, static_cast<std::int64_t>(buffer) * size);
+  m_copied.limit = std::max<std::int64_t>(1, static_cast<std::int64_t>(buffer) * size);
 }
 
-std::size_t Quota::begin(std::size_t v, const Piece& piece) {
+std::size_t Quota::begin(std::size_t v, const Hyperslab& slab) {
   const Variable& variable = m_schema->variables[v];
   const auto bytes = static_cast<std::int64_t>(bytes_of(variable.type));
   std::int64_t whole = bytes; // of the record, over all ranks
   for (const std::size_t n : m_schema->shape(variable)) whole *= n == unlimited ? 1 : static_cast<std::int64_t>(n);
   std::int64_t most = whole; // at least what the rank with most has
   if (whole > small) {
-    most = static_cast<std::int64_t>(piece.elements()) * bytes;
+    most = static_cast<std::int64_t>(slab.elements()) * bytes;
     MPI_Allreduce(MPI_IN_PLACE, &most, 1, MPI_INT64_T, MPI_MAX, m_comm);
   }
-  const std::int64_t copied = piece.lasting ? 0 : whole;
-  const std::int64_t n = std::max({std::int64_t{1}, divide_up(copied, m_limit), divide_up(most, largest_call)});
+  const std::int64_t copied = slab.lasting ? 0 : whole;
+  const std::int64_t n = std::max(m_copied.parts(copied), m_most.parts(most));
   m_part_copied = copied / n;
   m_part_most = most / n;
-  m_part_whole = divide_up(whole, n);
+  m_part_whole = (whole + n - 1) / n;
   return static_cast<std::size_t>(n);
 }
 
-bool Quota::is_full() const { return m_whole > 0 && (m_copied + m_part_copied > m_limit || m_most + m_part_most > largest_call); }
+bool Quota::is_full() const { return m_whole > 0 && !(m_copied.has_room(m_part_copied) && m_most.has_room(m_part_most)); }
 
 void Quota::add() {
-  m_copied += m_part_copied;
-  m_most += m_part_most;
+  m_copied.bytes += m_part_copied;
+  m_most.bytes += m_part_most;
   m_whole += m_part_whole;
 }
 

@@ -1,13 +1,13 @@
-// How much of what was posted may wait in memory, and how much one call of a library may write; the same decision on all ranks.
+// How much of what was put may wait in memory, and how much one call of a library may write; the same decision on all ranks.
 //
 // Two limits: copies take Options::buffer per rank in the mean, and no rank hands over more than 1 GiB at a time, because MPI-IO
-// and the libraries above it count in 32 bits. A post that is larger is cut into parts. Used by pnetcdf_file.cpp, netcdf4.cpp
-// and raw_mpiio.cpp:
+// and the libraries above it count in 32 bits. What is larger is cut into parts. Used by pnetcdf_file.cpp, netcdf4.cpp and
+// raw_mpiio.cpp (and Waiting by remap.cpp):
 //
-//   const std::size_t n = quota.begin(v, piece);
+//   const std::size_t n = quota.begin(v, slab);
 //   for (part = 0; part < n; ++part) {
 //     if (quota.is_full()) write what waits, quota.clear();
-//     queue part_of(piece, part, n), quota.add();
+//     queue part_of(slab, part, n), quota.add();
 //   }
 #pragma once
 
@@ -20,27 +20,37 @@
 
 namespace nunatak::io {
 
+/// Bytes that wait, and how many may.
+struct Waiting {
+  std::int64_t limit;
+  std::int64_t bytes = 0;
+
+  /// Parts of `more` bytes that are each within the limit.
+  std::int64_t parts(std::int64_t more) const { return more <= limit ? 1 : (more + limit - 1) / limit; }
+  bool has_room(std::int64_t more) const { return bytes + more <= limit; }
+};
+
 class Quota {
 public:
   Quota(MPI_Comm comm, std::size_t buffer);
   void set_schema(const Schema& schema) { m_schema = &schema; }
 
-  /// A post begins: into how many parts the piece must be cut. Collective: one reduction if the record of the variable is larger
-  /// than 1 MiB.
-  std::size_t begin(std::size_t v, const Piece& piece);
+  /// A put begins: into how many parts the hyperslab must be cut. Collective: one reduction if the record of the variable is
+  /// larger than 1 MiB.
+  std::size_t begin(std::size_t v, const Hyperslab& slab);
   /// The next part does not fit beside what waits.
   bool is_full() const;
   void add();
-  void clear() { m_copied = m_most = m_whole = 0; }
+  void clear() { m_copied.bytes = m_most.bytes = m_whole = 0; }
 
   std::int64_t waiting() const { return m_whole; } ///< bytes, over all ranks
 
 private:
   MPI_Comm m_comm;
   const Schema* m_schema = nullptr;
-  std::int64_t m_limit;                               ///< of copies, over all ranks
-  std::int64_t m_copied = 0, m_most = 0, m_whole = 0; ///< what waits: copies, on the rank with most (or more), over all
-  std::int64_t m_part_copied = 0, m_part_most = 0, m_part_whole = 0; ///< the same, of one part
+  Waiting m_copied, m_most; ///< copies, over all ranks; what is handed over on the rank with most (or more)
+  std::int64_t m_whole = 0; ///< bytes that wait, over all ranks
+  std::int64_t m_part_copied = 0, m_part_most = 0, m_part_whole = 0; ///< of one part
 };
 
 } // namespace nunatak::io

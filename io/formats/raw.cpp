@@ -53,7 +53,7 @@ template <class Own> Json attributes_json(const std::vector<Attribute>& attribut
 }
 
 Type type_named(const std::string& name) {
-  for (const Type type : {Type::int8, Type::int16, Type::int32, Type::int64, Type::float32, Type::float64}) {
+  for (const Type type : all_types) {
     if (name == name_of(type)) return type;
   }
   throw Error("expected a type (int8 ... float64), found '" + name + "'");
@@ -68,26 +68,8 @@ std::vector<Attribute> attributes_of(const Json& list) {
       attributes.emplace_back(name, value.get<std::string>());
       continue;
     }
-    switch (type_named(entry.at("type"))) {
-    case Type::int8:
-      attributes.emplace_back(name, value.get<std::vector<std::int8_t>>());
-      break;
-    case Type::int16:
-      attributes.emplace_back(name, value.get<std::vector<std::int16_t>>());
-      break;
-    case Type::int32:
-      attributes.emplace_back(name, value.get<std::vector<std::int32_t>>());
-      break;
-    case Type::int64:
-      attributes.emplace_back(name, value.get<std::vector<std::int64_t>>());
-      break;
-    case Type::float32:
-      attributes.emplace_back(name, value.get<std::vector<float>>());
-      break;
-    case Type::float64:
-      attributes.emplace_back(name, value.get<std::vector<double>>());
-      break;
-    }
+    with_type(type_named(entry.at("type")),
+              [&](auto zero) { attributes.emplace_back(name, value.get<std::vector<decltype(zero)>>()); });
   }
   return attributes;
 }
@@ -113,9 +95,9 @@ RawLayout raw_layout(const Schema& schema, std::size_t align) {
   return layout;
 }
 
-void append_runs(const Schema& schema, const RawLayout& layout, std::size_t v, const Piece& piece, const std::byte* data,
+void append_runs(const Schema& schema, const RawLayout& layout, std::size_t v, const Hyperslab& slab, const std::byte* data,
                  std::vector<Run>& runs) {
-  if (piece.elements() == 0) return;
+  if (slab.elements() == 0) return;
   const Variable& variable = schema.variables[v];
   const bool has_records = schema.has_records(variable);
   const std::vector<std::size_t> shape = schema.shape(variable);
@@ -128,21 +110,21 @@ void append_runs(const Schema& schema, const RawLayout& layout, std::size_t v, c
   }
   if (has_records) stride[0] = layout.record_stride;
   std::vector<std::size_t> index(rank, 0);
-  const std::size_t size = bytes_of(variable.type) * (rank == 0 ? 1 : piece.count[rank - 1]);
+  const std::size_t size = bytes_of(variable.type) * (rank == 0 ? 1 : slab.count[rank - 1]);
   const bool is_row = !(has_records && rank == 1); // else the last dimension is that of the records
   const std::size_t run_size = is_row ? size : bytes_of(variable.type);
   const std::size_t inner = is_row && rank > 0 ? rank - 1 : rank; // dimensions that are stepped through
   const std::size_t first = runs.size();
-  for (std::size_t n = piece.elements() * bytes_of(variable.type) / run_size; n > 0; --n, data += run_size) {
+  for (std::size_t n = slab.elements() * bytes_of(variable.type) / run_size; n > 0; --n, data += run_size) {
     std::uint64_t begin = layout.begin[v];
-    for (std::size_t d = 0; d < rank; ++d) begin += (piece.start[d] + index[d]) * stride[d];
+    for (std::size_t d = 0; d < rank; ++d) begin += (slab.start[d] + index[d]) * stride[d];
     if (runs.size() > first && runs.back().begin + runs.back().size == begin) {
       runs.back().size += run_size;
     } else {
       runs.push_back({begin, run_size, data});
     }
     for (std::size_t d = inner; d-- > 0;) {
-      if (++index[d] < piece.count[d]) break;
+      if (++index[d] < slab.count[d]) break;
       index[d] = 0;
     }
   }
@@ -218,11 +200,11 @@ void read_raw(const RawFile& file, const std::string& variable, const std::vecto
   bool fits = start.size() == shape.size() && count.size() == shape.size();
   for (std::size_t d = 0; fits && d < shape.size(); ++d) fits = start[d] <= shape[d] && count[d] <= shape[d] - start[d];
   if (!fits) fail("expected a block within its " + std::to_string(shape.size()) + " dimensions, found another");
-  Piece piece;
-  piece.start = start;
-  piece.count = count;
+  Hyperslab slab;
+  slab.start = start;
+  slab.count = count;
   std::vector<Run> runs;
-  append_runs(file.schema, file.layout, v, piece, target, runs);
+  append_runs(file.schema, file.layout, v, slab, target, runs);
   const int fd = ::open(file.path.c_str(), O_RDONLY);
   if (fd < 0) fail(std::string("expected to open it; found: ") + std::strerror(errno));
   std::string cause;

@@ -32,14 +32,14 @@ struct RawLayout {
 };
 RawLayout raw_layout(const Schema& schema, std::size_t align);
 
-/// Bytes that lie together both in the file and in a packed piece.
+/// Bytes that lie together both in the file and in a packed hyperslab.
 struct Run {
   std::uint64_t begin; ///< in the file
   std::size_t size;
   const std::byte* data;
 };
-/// Append the runs of a piece of variable `v`, whose values lie row-major at `data`; ascending, neighbours merged.
-void append_runs(const Schema& schema, const RawLayout& layout, std::size_t v, const Piece& piece, const std::byte* data,
+/// Append the runs of a hyperslab of variable `v`, whose values lie row-major at `data`; ascending, neighbours merged.
+void append_runs(const Schema& schema, const RawLayout& layout, std::size_t v, const Hyperslab& slab, const std::byte* data,
                  std::vector<Run>& runs);
 
 /// Write the JSON file beside `path`. Error if that is not possible.
@@ -55,8 +55,8 @@ struct RawFile {
 /// Error if the JSON is missing or is not of this format and byte order, or if the file is shorter than it says.
 RawFile open_raw(const std::string& path);
 
-/// Read a block, row-major, into `target`; start and count as in Piece (for a record variable the record first). One pread per
-/// run. Error, naming the variable, if the block is not in the file.
+/// Read a block, row-major, into `target`; start and count as in Hyperslab (for a record variable the record first). One pread
+/// per run. Error, naming the variable, if the block is not in the file.
 void read_raw(const RawFile& file, const std::string& variable, const std::vector<std::size_t>& start,
               const std::vector<std::size_t>& count, std::byte* target);
 

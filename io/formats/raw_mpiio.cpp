@@ -1,10 +1,10 @@
 // The format `mpiio`: every rank's runs of all variables of a record in one collective MPI_File_write_at_all (or independent
 // MPI_File_write_at) into one plain file. See raw.hpp and format.hpp.
 //
-//   post: copy, append the runs            wait: sort the runs; one type for the file, one for the memory; one write
+//   put: copy,  append the runs            wait: sort the runs; one type for the file, one for the memory; one write
 //   Copies are bounded: see quota.hpp.
+#include "io/agree.hpp"
 #include "io/durable/durable.hpp"
-#include "io/error.hpp"
 #include "io/formats/format.hpp"
 #include "io/formats/mpi_io.hpp"
 #include "io/formats/quota.hpp"
@@ -12,7 +12,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <deque>
 
 namespace nunatak::io {
 
@@ -44,19 +43,19 @@ public:
     if (m_rank == 0) write_raw_json(m_path, schema, m_layout, 0);
   }
 
-  void post(std::size_t v, const Piece& piece) override {
+  void put(std::size_t v, const Hyperslab& slab) override {
     const Variable& variable = m_schema->variables[v];
-    const std::size_t n_parts = m_quota.begin(v, piece);
+    const std::size_t n_parts = m_quota.begin(v, slab);
     for (std::size_t p = 0; p < n_parts; ++p) {
       if (m_quota.is_full()) write_pending();
-      queue(v, variable, part_of(piece, p, n_parts));
+      queue(v, variable, part_of(slab, p, n_parts));
       m_quota.add();
     }
   }
 
   void wait() override {
     if (m_quota.waiting() > 0) write_pending();
-    if (!m_error.empty()) throw Error(m_error);
+    m_error.rethrow();
   }
 
   void flush() override {
@@ -65,18 +64,13 @@ public:
   }
 
   void close() override {
-    std::string error;
-    try {
-      flush();
-    } catch (const Error& e) { // the others close: so must this rank
-      error = e.what();
-    }
+    m_error.keep([&] { flush(); }); // the others close: so must this rank
     check(MPI_File_close(&m_file), "close");
-    if (!error.empty()) throw Error(error);
+    m_error.rethrow();
   }
   Work work() const override { return m_work; }
   std::map<std::string, std::string> hints() const override { return m_hints; }
-  std::vector<Part> parts() const override { return {Part{}, Part{".json", 0}}; }
+  std::vector<OutputFile> files() const override { return {OutputFile{}, OutputFile{".json", 0}}; }
 
 private:
   static std::string message(int status) {
@@ -89,17 +83,10 @@ private:
     if (status != MPI_SUCCESS) throw Error("file '" + m_path + "': " + what + "; found: " + message(status));
   }
 
-  void queue(std::size_t v, const Variable& variable, const Piece& piece) {
-    if (piece.elements() == 0) return;
-    if (m_schema->has_records(variable)) m_records = std::max(m_records, piece.start[0] + piece.count[0]);
-    const std::byte* data = piece.data;
-    if (!piece.lasting || !is_packed(piece, variable.type)) {
-      if (m_used == m_buffers.size()) m_buffers.emplace_back();
-      std::byte* copy = m_buffers[m_used++].of_size(piece.elements() * bytes_of(variable.type));
-      pack(piece, variable.type, copy);
-      data = copy;
-    }
-    append_runs(*m_schema, m_layout, v, piece, data, m_runs);
+  void queue(std::size_t v, const Variable& variable, const Hyperslab& slab) {
+    if (slab.elements() == 0) return;
+    if (m_schema->has_records(variable)) m_records = std::max(m_records, slab.start[0] + slab.count[0]);
+    append_runs(*m_schema, m_layout, v, slab, m_copies.keep(slab, variable.type), m_runs);
   }
 
   /// The file has all its records before values are written: where MPI-IO writes gaps between runs, too, it reads zeros first.
@@ -143,15 +130,15 @@ private:
       MPI_Type_free(&memory_type);
     }
     m_runs.clear();
-    m_used = 0;
+    m_copies.clear();
     m_quota.clear();
   }
 
   /// The other ranks go on: so must this one.
   void keep(int status) {
-    if (status == MPI_SUCCESS || !m_error.empty()) return;
-    m_error = "file '" + m_path + "': expected to write; found: " + message(status) +
-              cause_of_failed_write(errno, m_path, m_quota.waiting());
+    if (status == MPI_SUCCESS) return;
+    m_error.set("file '" + m_path + "': expected to write; found: " + message(status) +
+                cause_of_failed_write(errno, m_path, m_quota.waiting()));
   }
 
   MPI_Comm m_comm;
@@ -166,10 +153,9 @@ private:
   std::uint64_t m_size_records = 0; ///< that the file has, and
   MPI_Offset m_size = 0;            ///< its length
   std::vector<Run> m_runs;
-  std::deque<Buffer> m_buffers; ///< puts come in the same order and sizes every record
-  std::size_t m_used = 0;
+  Copies m_copies;
   std::map<std::string, std::string> m_hints;
-  std::string m_error;
+  KeptError m_error;
   Work m_work;
 };
 

@@ -34,18 +34,16 @@ public:
     if (m_rank == 0) write_raw_json(m_path, schema, m_layout, 0);
   }
 
-  void post(std::size_t v, const Piece& piece) override {
-    if (piece.elements() == 0 || !m_error.empty()) return;
+  void put(std::size_t v, const Hyperslab& slab) override {
+    if (slab.elements() == 0 || m_error.is_set()) return;
     const Variable& variable = m_schema->variables[v];
-    if (m_schema->has_records(variable)) m_records = std::max(m_records, piece.start[0] + piece.count[0]);
+    if (m_schema->has_records(variable)) m_records = std::max(m_records, slab.start[0] + slab.count[0]);
     m_runs.clear();
-    append_runs(*m_schema, m_layout, v, piece, packed(piece, variable.type, m_buffer), m_runs);
+    append_runs(*m_schema, m_layout, v, slab, packed(slab, variable.type, m_buffer), m_runs);
     for (const Run& run : m_runs) write(run, variable.name);
   }
 
-  void wait() override {
-    if (!m_error.empty()) throw Error(m_error);
-  }
+  void wait() override { m_error.rethrow(); }
 
   /// The length of the file and the number of records in the JSON.
   void flush() override {
@@ -63,7 +61,7 @@ public:
     if (::close(fd) != 0) fail("close");
   }
   Work work() const override { return m_work; }
-  std::vector<Part> parts() const override { return {Part{}, Part{".json", 0}}; }
+  std::vector<OutputFile> files() const override { return {OutputFile{}, OutputFile{".json", 0}}; }
 
 private:
   [[noreturn]] void fail(const std::string& what) const {
@@ -76,11 +74,11 @@ private:
   }
 
   void write(const Run& run, const std::string& variable) {
-    for (std::size_t done = 0; done < run.size && m_error.empty();) {
+    for (std::size_t done = 0; done < run.size && !m_error.is_set();) {
       const ssize_t n = ::pwrite(m_fd, run.data + done, run.size - done, static_cast<off_t>(run.begin + done));
       if (n < 0 && errno == EINTR) continue;
       if (n < 0) {
-        m_error = "file '" + m_path + "': variable '" + variable + "': expected to write it; found: " + std::strerror(errno);
+        m_error.set("file '" + m_path + "': variable '" + variable + "': expected to write it; found: " + std::strerror(errno));
         return;
       }
       done += static_cast<std::size_t>(n);
@@ -98,7 +96,7 @@ private:
   std::size_t m_records = 0; ///< that this rank has seen
   std::vector<Run> m_runs;
   Buffer m_buffer;
-  std::string m_error;
+  KeptError m_error;
   Work m_work;
 };
 

@@ -9,41 +9,45 @@
 //   ranks 0..3        staging (order of ranks)     slab (order of the file)     file
 //   |0|1|  pack ->    |0 0 0|1 1|2 2 2|3 3|   ->   0 0 0 1 1              ->    nc_put_vara
 //   |2|3|  gather                                  2 2 2 3 3
+#include "io/agree.hpp"
 #include "io/formats/define.hpp"
 #include "io/formats/format.hpp"
+#include "io/layouts/exchange.hpp"
+#include "io/layouts/partition.hpp"
 #include "io/read/classic_header.hpp"
 
 #include <netcdf.h>
 
 #include <algorithm>
-#include <cstring>
 #include <optional>
 
 namespace nunatak::io {
 
 namespace {
 
-/// Copy the contiguous values of `part` to their place in the contiguous `box` that contains it.
-void place(const Piece& part, const std::byte* from, const Piece& box, std::byte* slab, std::size_t bytes) {
-  const std::size_t rank = part.count.size();
-  const std::size_t row = rank == 0 ? bytes : part.count[rank - 1] * bytes;
-  std::vector<std::size_t> index(rank, 0);
-  for (std::size_t n = part.elements() * bytes / row; n > 0; --n, from += row) {
-    std::size_t offset = 0;
-    for (std::size_t d = 0; d < rank; ++d) offset = offset * box.count[d] + part.start[d] + index[d] - box.start[d];
-    std::memcpy(slab + offset * bytes, from, row);
-    for (std::size_t d = rank; d-- > 1;) { // the next row: carry from the last dimension but one
-      if (++index[d - 1] < part.count[d - 1]) break;
-      index[d - 1] = 0;
+using RankBoxes = std::vector<std::optional<Box>>; // by rank; nothing where a rank has no values
+
+/// What lies in a slab of the variable; boxes have the dimension of the records, too, if the variable has it.
+RankBoxes parts_in(const Box& slab, const RankBoxes& boxes) {
+  RankBoxes parts;
+  for (const std::optional<Box>& box : boxes) {
+    parts.emplace_back();
+    if (!box) continue;
+    Box region = slab;
+    if (box->count.size() > slab.count.size()) { // of the record that the box has
+      region.start.insert(region.start.begin(), box->start[0]);
+      region.count.insert(region.count.begin(), 1);
     }
+    region = meet(region, *box);
+    if (region.elements() > 0) parts.back() = region;
   }
+  return parts;
 }
 
 class Serial final : public Format {
 public:
   Serial(MPI_Comm comm, const std::string& path, const Options& options) : m_comm(comm), m_path(path), m_options(options) {
     MPI_Comm_rank(comm, &m_rank);
-    MPI_Comm_size(comm, &m_size);
     if (m_rank != 0) return;
     std::size_t buffer = 1 << 20; // NetCDF-C's own buffer; by default as small as a disk block
     const int status = nc__create(path.c_str(), NC_CLOBBER | NC_64BIT_DATA, 0, &buffer, &m_ncid);
@@ -67,19 +71,18 @@ public:
     end_define(m_options.header);
   }
 
-  void post(std::size_t v, const Piece& piece) override {
-    if (m_rank == 0 && m_ids[v] < 0) {
-      try {
-        define_late(v);
-      } catch (const Error& e) { // the other ranks wait for the gather
-        keep(e.what());
-      }
-    }
-    const std::size_t rank = m_schema->variables[v].dimensions.size();
-    post_slabs(v, piece, gather_pieces(piece, rank), m_schema->has_records(m_schema->variables[v]) ? 1 : 0);
+  void put(std::size_t v, const Hyperslab& slab) override {
+    if (m_rank == 0 && m_ids[v] < 0) m_error.keep([&] { define_late(v); }); // the other ranks wait for the gather
+    const Variable& variable = m_schema->variables[v];
+    std::optional<Box> mine;
+    if (slab.elements() > 0) mine = Box{slab.start, slab.count};
+    RankBoxes boxes; // of all ranks, on rank 0
+    for (const auto& of_rank : gather_boxes(m_comm, {mine}, {variable.dimensions.size()}, 0)) boxes.push_back(of_rank.front());
+    for (const Box& part : cut(whole_box(*m_schema, v), std::max<std::size_t>(1, m_options.slab / bytes_of(variable.type))))
+      write_slab(v, slice(slab, part), parts_in(part, boxes));
   }
 
-  void wait() override { throw_kept(); }
+  void wait() override { m_error.rethrow(); }
   void flush() override {
     if (m_rank == 0) check(nc_sync(m_ncid), "flush");
   }
@@ -102,124 +105,66 @@ private:
   void define_late(std::size_t v) {
     check(nc_redef(m_ncid), "expected to define more");
     m_ids[v] = m_definition->variable(v);
-    end_define(m_places.variables.empty() ? m_options.header : 0); // the first variable fixes where the header must end
+    end_define(m_n_late++ == 0 ? m_options.header : 0); // the first variable fixes where the header must end
     check(nc_sync(m_ncid), "flush");
-    auto places = *read_classic_layout(m_path);
-    m_work.moved_bytes += static_cast<std::int64_t>(bytes_moved(m_places, places, false));
-    m_places = std::move(places);
-  }
-
-  /// In slabs along dimension `d`, or along later ones at each index of it.
-  void post_slabs(std::size_t v, const Piece& piece, const std::vector<Piece>& pieces, std::size_t d) {
-    const std::vector<std::size_t> shape = m_schema->shape(m_schema->variables[v]);
-    if (shape.size() <= d) return write_slab(v, piece, pieces);
-    std::size_t slice_bytes = bytes_of(m_schema->variables[v].type);
-    for (std::size_t n = d + 1; n < shape.size(); ++n) slice_bytes *= shape[n];
-    const std::size_t step = std::max<std::size_t>(1, m_options.slab / slice_bytes);
-    for (std::size_t first = 0; first < shape[d]; first += step) {
-      std::vector<Piece> parts;
-      for (const Piece& p : pieces) parts.push_back(slice(p, d, first, first + step));
-      if (slice_bytes > m_options.slab) {
-        post_slabs(v, slice(piece, d, first, first + step), parts, d + 1);
-      } else {
-        write_slab(v, slice(piece, d, first, first + step), parts);
-      }
-    }
-  }
-
-  /// On rank 0: start and count of the pieces of all ranks, without data. Elsewhere nothing.
-  std::vector<Piece> gather_pieces(const Piece& piece, std::size_t rank) const {
-    const std::size_t n = 2 * rank + 1;
-    std::vector<std::int64_t> mine(n, 0), all(m_rank == 0 ? n * static_cast<std::size_t>(m_size) : 0);
-    mine[0] = piece.elements() == 0 ? 0 : 1;
-    for (std::size_t d = 0; d < rank && mine[0] == 1; ++d) {
-      mine[1 + d] = static_cast<std::int64_t>(piece.start[d]);
-      mine[1 + rank + d] = static_cast<std::int64_t>(piece.count[d]);
-    }
-    MPI_Gather(mine.data(), static_cast<int>(n), MPI_INT64_T, all.data(), static_cast<int>(n), MPI_INT64_T, 0, m_comm);
-    std::vector<Piece> pieces(m_rank == 0 ? static_cast<std::size_t>(m_size) : 0);
-    for (std::size_t r = 0; r < pieces.size(); ++r) {
-      const std::int64_t* of_r = all.data() + r * n;
-      pieces[r].empty = of_r[0] == 0;
-      pieces[r].start.assign(of_r + 1, of_r + 1 + rank);
-      pieces[r].count.assign(of_r + 1 + rank, of_r + n);
-      pieces[r].stride.assign(rank, 0);
-    }
-    return pieces;
+    m_work.moved_bytes += m_moved.count(m_path, false);
   }
 
   /// Gather the parts of all ranks (known to rank 0 as `parts`) and write them.
-  void write_slab(std::size_t v, const Piece& mine, const std::vector<Piece>& parts) {
+  void write_slab(std::size_t v, const Hyperslab& mine, const RankBoxes& parts) {
     const Type type = m_schema->variables[v].type;
-    const std::size_t bytes = bytes_of(type), elements = mine.elements();
-    std::vector<int> counts(parts.size()), starts(parts.size());
-    std::size_t total = 0;
-    for (std::size_t r = 0; r < parts.size(); ++r) {
-      counts[r] = static_cast<int>(parts[r].elements());
-      starts[r] = static_cast<int>(total);
-      total += parts[r].elements();
+    const std::size_t bytes = bytes_of(type);
+    std::vector<int> counts, starts;
+    std::size_t total = 0, n_parts = 0;
+    Box box; // that contains all parts
+    for (const std::optional<Box>& part : parts) {
+      const std::size_t elements = part ? part->elements() : 0;
+      counts.push_back(static_cast<int>(elements));
+      starts.push_back(static_cast<int>(total));
+      total += elements;
+      if (part) box = n_parts++ == 0 ? *part : hull(box, *part);
     }
-    std::byte* staging = m_staging.of_size(total * bytes);
-    MPI_Gatherv(packed(mine, type, m_packed), static_cast<int>(elements), mpi_type_of(type), staging, counts.data(),
+    std::byte* const staging = m_staging.of_size(total * bytes);
+    MPI_Gatherv(packed(mine, type, m_packed), static_cast<int>(mine.elements()), mpi_type_of(type), staging, counts.data(),
                 starts.data(), mpi_type_of(type), 0, m_comm);
     if (m_rank != 0 || total == 0) return;
-
-    Piece box; // that contains all parts
-    for (const Piece& p : parts) {
-      if (p.elements() == 0) continue;
-      if (box.start.empty()) box.start = p.start, box.count = p.count;
-      for (std::size_t d = 0; d < box.start.size(); ++d) {
-        const std::size_t end = std::max(box.start[d] + box.count[d], p.start[d] + p.count[d]);
-        box.start[d] = std::min(box.start[d], p.start[d]);
-        box.count[d] = end - box.start[d];
+    const bool is_assembled = n_parts > 1 && box.elements() == total; // else there are gaps, which must keep what they hold
+    std::byte* const assembled = m_slab.of_size(is_assembled ? total * bytes : 0);
+    for (std::size_t r = 0; r < parts.size(); ++r) {
+      if (!parts[r]) continue;
+      const std::byte* const values = staging + static_cast<std::size_t>(starts[r]) * bytes;
+      if (is_assembled) {
+        copy(*parts[r], *parts[r], values, box, assembled, bytes);
+      } else {
+        write(v, *parts[r], values, bytes);
       }
     }
-    const auto staged = [&](std::size_t r) { return staging + static_cast<std::size_t>(starts[r]) * bytes; };
-    const auto only = std::find_if(parts.begin(), parts.end(), [](const Piece& p) { return p.elements() > 0; });
-    if (only->elements() == total) {
-      write(v, *only, staging, bytes);
-    } else if (box.elements() == total) {
-      std::byte* slab = m_slab.of_size(total * bytes);
-      for (std::size_t r = 0; r < parts.size(); ++r) {
-        if (parts[r].elements() > 0) place(parts[r], staged(r), box, slab, bytes);
-      }
-      write(v, box, slab, bytes);
-    } else { // there are gaps, which must keep what they hold
-      for (std::size_t r = 0; r < parts.size(); ++r) {
-        if (parts[r].elements() > 0) write(v, parts[r], staged(r), bytes);
-      }
-    }
+    if (is_assembled) write(v, box, assembled, bytes);
   }
 
-  void write(std::size_t v, const Piece& part, const std::byte* data, std::size_t bytes) {
+  void write(std::size_t v, const Box& part, const std::byte* data, std::size_t bytes) {
     if (m_ids[v] < 0) return; // could not be defined; the error is kept
     const int status = nc_put_vara(m_ncid, m_ids[v], part.start.data(), part.count.data(), data);
     m_work.written_bytes += static_cast<std::int64_t>(part.elements() * bytes);
     m_work.written_operations += 1;
     if (status != NC_NOERR) { // the other ranks still wait for the next slab
-      keep("file '" + m_path + "': variable '" + m_schema->variables[v].name +
-           "': expected to write it; found: " + nc_strerror(status));
+      m_error.set("file '" + m_path + "': variable '" + m_schema->variables[v].name +
+                  "': expected to write it; found: " + nc_strerror(status));
     }
   }
 
-  void keep(const std::string& error) {
-    if (m_error.empty()) m_error = error;
-  }
-  void throw_kept() const {
-    if (!m_error.empty()) throw Error(m_error);
-  }
-
   MPI_Comm m_comm;
-  int m_rank = 0, m_size = 1;
+  int m_rank = 0;
   std::string m_path;
   Options m_options;
   const Schema* m_schema = nullptr;
   int m_ncid = -1;        ///< on rank 0
   std::vector<int> m_ids; ///< on rank 0; -1: not defined yet
   std::optional<Definition<NetcdfC>> m_definition;
-  ClassicLayout m_places; ///< interleaved: after the last definition
+  int m_n_late = 0; ///< late definitions so far
+  MovedBytes m_moved;
   Buffer m_packed, m_staging, m_slab;
-  std::string m_error;
+  KeptError m_error;
   Work m_work;
 };
 

@@ -1,4 +1,4 @@
-// Boxes of indices and their values in row-major order: parts, intersections, copies. For the ways to read (read/*.cpp).
+// Boxes of indices and their values in row-major order: parts, intersections, copies. Used by layouts, formats and readers.
 #pragma once
 
 #include <cstddef>

@@ -29,19 +29,25 @@ std::int64_t exchange(MPI_Comm comm, const std::vector<Message>& receives, const
 }
 
 std::vector<std::vector<std::optional<Box>>> gather_boxes(MPI_Comm comm, const std::vector<std::optional<Box>>& mine,
-                                                          const std::vector<std::size_t>& dimensions) {
-  int n_ranks = 1;
+                                                          const std::vector<std::size_t>& dimensions, int root) {
+  int rank = 0, n_ranks = 1;
+  MPI_Comm_rank(comm, &rank);
   MPI_Comm_size(comm, &n_ranks);
+  const bool gets_all = root < 0 || rank == root;
   std::vector<std::int64_t> numbers; // of each box: 1 if it is there, start, count
   for (std::size_t n = 0; n < mine.size(); ++n) {
     numbers.push_back(mine[n] ? 1 : 0);
     for (std::size_t d = 0; d < dimensions[n]; ++d) numbers.push_back(mine[n] ? static_cast<std::int64_t>(mine[n]->start[d]) : 0);
     for (std::size_t d = 0; d < dimensions[n]; ++d) numbers.push_back(mine[n] ? static_cast<std::int64_t>(mine[n]->count[d]) : 0);
   }
-  std::vector<std::int64_t> all(numbers.size() * static_cast<std::size_t>(n_ranks));
+  std::vector<std::vector<std::optional<Box>>> boxes(gets_all ? static_cast<std::size_t>(n_ranks) : 0);
+  std::vector<std::int64_t> all(numbers.size() * boxes.size());
   const int size = static_cast<int>(numbers.size());
-  MPI_Allgather(numbers.data(), size, MPI_INT64_T, all.data(), size, MPI_INT64_T, comm);
-  std::vector<std::vector<std::optional<Box>>> boxes(static_cast<std::size_t>(n_ranks));
+  if (root < 0) {
+    MPI_Allgather(numbers.data(), size, MPI_INT64_T, all.data(), size, MPI_INT64_T, comm);
+  } else {
+    MPI_Gather(numbers.data(), size, MPI_INT64_T, all.data(), size, MPI_INT64_T, root, comm);
+  }
   auto next = all.cbegin();
   for (auto& of_rank : boxes) {
     for (const std::size_t d : dimensions) {

@@ -1,4 +1,4 @@
-// What remap.cpp needs of MPI: messages whose sizes both sides know, and everybody's boxes.
+// Messages whose sizes both sides know (remap.cpp), and the boxes of all ranks (also formats/serial.cpp and read/serial.cpp).
 #pragma once
 
 #include "io/layouts/box.hpp"
@@ -24,8 +24,8 @@ std::int64_t exchange(MPI_Comm comm, const std::vector<Message>& receives, const
                       std::size_t largest = std::size_t{1} << 30);
 
 /// The boxes of all ranks, by rank. `mine`: of this rank, or nothing; `dimensions` of each, also of those that are not there: as
-/// many, and the same, on every rank. Collective: one gather to all.
+/// many, and the same, on every rank. Collective: one gather, to `root` alone (then the result is empty elsewhere) or to all.
 std::vector<std::vector<std::optional<Box>>> gather_boxes(MPI_Comm comm, const std::vector<std::optional<Box>>& mine,
-                                                          const std::vector<std::size_t>& dimensions);
+                                                          const std::vector<std::size_t>& dimensions, int root = -1);
 
 } // namespace nunatak::io

@@ -20,14 +20,14 @@ bool do_meet(const Box& a, const Box& b) {
 std::vector<Transfer> transfers_between(int rank, std::size_t a, const Round& round,
                                         const std::vector<std::size_t>& first_target = {}) {
   std::vector<Transfer> transfers;
-  const auto& pieces = round.pieces[static_cast<std::size_t>(rank)];
-  for (std::size_t n = 0; n < pieces.size(); ++n) {
-    if (!pieces[n]) continue;
+  const auto& given = round.given[static_cast<std::size_t>(rank)];
+  for (std::size_t n = 0; n < given.size(); ++n) {
+    if (!given[n]) continue;
     const std::vector<Box>& boxes = round.boxes[round.groups[n]][a];
     for (std::size_t b = 0; b < boxes.size(); ++b) {
-      if (!do_meet(*pieces[n], boxes[b])) continue;
+      if (!do_meet(*given[n], boxes[b])) continue;
       const std::size_t target = first_target.empty() ? 0 : first_target[round.groups[n]] + b;
-      transfers.push_back({n, target, meet(*pieces[n], boxes[b]), 0});
+      transfers.push_back({n, target, meet(*given[n], boxes[b]), 0});
     }
   }
   return transfers;
@@ -37,12 +37,12 @@ Channel make_channel(int rank, std::vector<Transfer> transfers, const Round& rou
   Channel channel{rank, std::move(transfers), 0};
   for (Transfer& t : channel.transfers) {
     t.offset = channel.bytes;
-    channel.bytes += aligned(t.box.elements() * bytes_of(round.types[round.groups[t.post]]));
+    channel.bytes += aligned(t.box.elements() * bytes_of(round.types[round.groups[t.put]]));
   }
   return channel;
 }
 
-/// Boxes with gaps are replaced by the parts that the pieces have; then all get their places in the buffer.
+/// Boxes with gaps are replaced by the parts that were given; then all get their places in the buffer.
 void finish_targets(Plan& plan, const Round& round) {
   std::vector<std::vector<Transfer*>> into(plan.targets.size());
   for (Channel& channel : plan.receives) {
@@ -88,7 +88,7 @@ Plan make_plan(int rank, const std::vector<int>& aggregators, const Round& round
     first_target.push_back(plan.targets.size());
     for (const Box& box : round.boxes[g][a]) plan.targets.push_back({g, box, 0});
   }
-  for (int r = 0; r < static_cast<int>(round.pieces.size()); ++r) {
+  for (int r = 0; r < static_cast<int>(round.given.size()); ++r) {
     std::vector<Transfer> transfers = transfers_between(r, a, round, first_target);
     if (r == rank) {
       plan.own = std::move(transfers);

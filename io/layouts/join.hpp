@@ -1,4 +1,4 @@
-// One file of the pieces that the layout file-per-aggregator has written (split_files.hpp).
+// One file of the subfiles that the layout file-per-aggregator has written (split_files.hpp).
 #pragma once
 
 #include "io/options.hpp"
@@ -11,15 +11,15 @@
 namespace nunatak::io {
 
 struct Joined {
-  std::size_t pieces = 0, records = 0;
+  std::size_t subfiles = 0, records = 0;
 };
 
 /// Join path.0000, path.0001, ... to `output`, written as `options` say and durable like any file. Values, types and attributes
-/// are those of the pieces; the attributes of the decomposition are gone. Written in the same way, the file has the bytes of one
-/// that was never in pieces.
+/// are those of the subfiles; the attributes of the decomposition are gone. Written in the same way, the file has the bytes of
+/// one that was never in subfiles.
 ///
-/// Collective. Every rank reads its share of the pieces, record by record, at most Options::buffer bytes at a time. Errors: see
-/// PieceSet (piece_set.hpp) and File (writer.hpp).
+/// Collective. Every rank reads its share of the subfiles, record by record, at most Options::buffer bytes at a time. Errors: see
+/// SubfileSet (subfile_set.hpp) and File (writer.hpp).
 Joined join(MPI_Comm comm, const std::string& path, const std::string& output, const Options& options);
 
 } // namespace nunatak::io

@@ -266,20 +266,19 @@ std::size_t Rectangles::most(const Schema& schema, std::size_t aggregators) {
 
 std::vector<Box> part_of(const std::vector<Box>& boxes, std::size_t part, std::size_t n_parts) {
   if (n_parts == 1 || boxes.empty()) return boxes;
-  const std::size_t pieces = (n_parts + boxes.size() - 1) / boxes.size(); // of each box
-  const std::size_t first = first_of(boxes.size() * pieces, part, n_parts),
-                    last = first_of(boxes.size() * pieces, part + 1, n_parts);
+  const std::size_t cuts = (n_parts + boxes.size() - 1) / boxes.size(); // parts of each box
+  const std::size_t first = first_of(boxes.size() * cuts, part, n_parts), last = first_of(boxes.size() * cuts, part + 1, n_parts);
   std::vector<Box> result;
   for (std::size_t n = first; n < last; ++n) {
-    Box box = boxes[n / pieces];
+    Box box = boxes[n / cuts];
     if (box.count.empty()) { // a scalar cannot be cut
-      if (n % pieces == 0) result.push_back(box);
+      if (n % cuts == 0) result.push_back(box);
       continue;
     }
-    const auto enough = std::find_if(box.count.begin(), box.count.end(), [&](std::size_t c) { return c >= pieces; });
+    const auto enough = std::find_if(box.count.begin(), box.count.end(), [&](std::size_t c) { return c >= cuts; });
     const auto along = enough != box.count.end() ? enough : std::max_element(box.count.begin(), box.count.end());
     const auto d = static_cast<std::size_t>(along - box.count.begin());
-    const std::size_t begin = first_of(box.count[d], n % pieces, pieces), end = first_of(box.count[d], n % pieces + 1, pieces);
+    const std::size_t begin = first_of(box.count[d], n % cuts, cuts), end = first_of(box.count[d], n % cuts + 1, cuts);
     box.start[d] += begin;
     box.count[d] = end - begin;
     if (end > begin) result.push_back(box);

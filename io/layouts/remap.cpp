@@ -1,7 +1,8 @@
 // See remap.hpp.
 #include "io/layouts/remap.hpp"
 
-#include "io/error.hpp"
+#include "io/agree.hpp"
+#include "io/formats/quota.hpp"
 #include "io/layouts/exchange.hpp"
 #include "io/layouts/exchange_plan.hpp"
 
@@ -11,17 +12,17 @@ namespace nunatak::io {
 
 namespace {
 
-struct Post {
+struct Put {
   std::size_t v;
-  Piece piece; ///< the caller's, or in a buffer
+  Hyperslab slab; ///< the caller's, or a copy
 };
 
-/// How the posts of a sequence of variables are moved, from the pieces that they had when it was made.
+/// How the puts of a sequence of variables are moved, made from the boxes of their hyperslabs.
 struct Schedule {
   std::vector<std::optional<Box>> mine;
   std::vector<std::size_t> groups;
   std::vector<Plan> plans;                  ///< of the parts
-  std::vector<std::vector<std::int64_t>> n; ///< posts to the inner format, by part and group: the same on all ranks
+  std::vector<std::vector<std::int64_t>> n; ///< puts to the inner format, by part and group: the same on all ranks
 };
 
 class Remap final : public Format {
@@ -29,7 +30,7 @@ public:
   Remap(MPI_Comm comm, const Options& options, const Topology& topology, std::vector<int> aggregators, BoxesOf boxes_of,
         std::unique_ptr<Format> inner)
       : m_comm(comm), m_topology(topology), m_aggregators(std::move(aggregators)), m_boxes_of(std::move(boxes_of)),
-        m_inner(std::move(inner)), m_limit(static_cast<std::int64_t>(options.buffer * m_aggregators.size())) {
+        m_inner(std::move(inner)), m_waiting{static_cast<std::int64_t>(options.buffer * m_aggregators.size())} {
     MPI_Comm_rank(comm, &m_rank);
   }
 
@@ -46,26 +47,23 @@ public:
     }
   }
 
-  void post(std::size_t v, const Piece& piece) override {
-    const std::int64_t n_parts = (m_bytes[v] + m_limit - 1) / m_limit;
-    if (m_waiting + m_bytes[v] > m_limit) move_pending();
-    if (n_parts > 1) return move({{v, piece}}, static_cast<std::size_t>(n_parts));
-    Post copy{v, piece};
+  void put(std::size_t v, const Hyperslab& slab) override {
+    if (!m_waiting.has_room(m_bytes[v])) move_pending();
+    const auto n_parts = static_cast<std::size_t>(m_waiting.parts(m_bytes[v]));
+    if (n_parts > 1) return move({{v, slab}}, n_parts);
+    Put copy{v, slab};
     const Type type = m_schema->variables[v].type;
-    if (m_posts.size() == m_copies.size()) m_copies.emplace_back();
-    std::byte* const data = m_copies[m_posts.size()].of_size(piece.elements() * bytes_of(type));
-    pack(piece, type, data);
-    copy.piece.data = data;
-    copy.piece.type = type;
-    copy.piece.stride = contiguous_strides(piece.count);
-    m_posts.push_back(copy);
-    m_waiting += m_bytes[v];
+    copy.slab.data = m_copies.keep(slab, type);
+    copy.slab.type = type;
+    copy.slab.stride = contiguous_strides(slab.count);
+    m_puts.push_back(copy);
+    m_waiting.bytes += m_bytes[v];
   }
 
   void wait() override {
     move_pending();
     inner([&] { m_inner->wait(); });
-    if (!m_error.empty()) throw Error(m_error);
+    m_error.rethrow();
   }
   void flush() override { m_inner->flush(); }
   void close() override { m_inner->close(); }
@@ -74,17 +72,11 @@ public:
     return sum += m_work;
   }
   std::map<std::string, std::string> hints() const override { return m_inner->hints(); }
-  std::vector<Part> parts() const override { return m_inner->parts(); }
+  std::vector<OutputFile> files() const override { return m_inner->files(); }
 
 private:
   /// A rank on which the inner format fails still takes part in the next rounds: others do not know.
-  template <class F> void inner(const F& f) {
-    try {
-      f();
-    } catch (const std::exception& e) {
-      if (m_error.empty()) m_error = e.what();
-    }
-  }
+  template <class F> void inner(const F& f) { m_error.keep(f); }
 
   /// Add the time of f to the exchange.
   template <class F> void timed(const F& f) {
@@ -94,44 +86,44 @@ private:
   }
 
   void move_pending() {
-    if (!m_posts.empty()) move(m_posts, 1);
-    m_posts.clear();
-    m_waiting = 0;
+    if (!m_puts.empty()) move(m_puts, 1);
+    m_puts.clear();
+    m_copies.clear();
+    m_waiting.bytes = 0;
   }
 
-  /// Move the posts to the aggregators and have them written, in `n_parts` steps.
-  void move(const std::vector<Post>& posts, std::size_t n_parts) {
+  /// Move the puts to the aggregators and have them written, in `n_parts` steps.
+  void move(const std::vector<Put>& puts, std::size_t n_parts) {
     std::vector<std::int64_t> records;
     const Schedule* schedule = nullptr;
-    timed([&] { schedule = &schedule_of(posts, n_parts, records); });
+    timed([&] { schedule = &schedule_of(puts, n_parts, records); });
     for (std::size_t part = 0; part < n_parts; ++part) {
-      timed([&] { move_values(schedule->plans[part], posts); });
-      write(schedule->plans[part], schedule->n[part], posts, schedule->groups, records);
+      timed([&] { move_values(schedule->plans[part], puts); });
+      write(schedule->plans[part], schedule->n[part], puts, schedule->groups, records);
       inner([&] { m_inner->wait(); });
     }
   }
 
-  std::optional<Box> box_of(const Post& post) const {
-    if (post.piece.elements() == 0) return std::nullopt;
-    const std::ptrdiff_t lead = m_schema->has_records(m_schema->variables[post.v]) ? 1 : 0;
-    return Box{{post.piece.start.begin() + lead, post.piece.start.end()},
-               {post.piece.count.begin() + lead, post.piece.count.end()}};
+  std::optional<Box> box_of(const Put& put) const {
+    if (put.slab.elements() == 0) return std::nullopt;
+    const std::ptrdiff_t lead = m_schema->has_records(m_schema->variables[put.v]) ? 1 : 0;
+    return Box{{put.slab.start.begin() + lead, put.slab.start.end()}, {put.slab.count.begin() + lead, put.slab.count.end()}};
   }
 
-  /// The schedule that fits the posts of all ranks; `records` of the posts, which a rank with an empty piece does not know.
-  const Schedule& schedule_of(const std::vector<Post>& posts, std::size_t n_parts, std::vector<std::int64_t>& records) {
+  /// The schedule that fits the puts of all ranks; `records` of the puts, which a rank with an empty slab does not know.
+  const Schedule& schedule_of(const std::vector<Put>& puts, std::size_t n_parts, std::vector<std::int64_t>& records) {
     std::vector<std::size_t> variables;
     std::vector<std::optional<Box>> mine;
-    for (const Post& post : posts) {
-      variables.push_back(post.v);
-      mine.push_back(box_of(post));
+    for (const Put& put : puts) {
+      variables.push_back(put.v);
+      mine.push_back(box_of(put));
     }
     if (m_schedules.size() >= 32 && m_schedules.count(variables) == 0) m_schedules.clear(); // a file has two or three
     Schedule& schedule = m_schedules[variables];
     std::vector<std::int64_t> most{schedule.plans.empty() || schedule.mine != mine ? 1 : 0};
-    for (std::size_t n = 0; n < posts.size(); ++n) {
-      const bool knows = mine[n] && m_schema->has_records(m_schema->variables[posts[n].v]);
-      most.push_back(knows ? static_cast<std::int64_t>(posts[n].piece.start[0]) : -1);
+    for (std::size_t n = 0; n < puts.size(); ++n) {
+      const bool knows = mine[n] && m_schema->has_records(m_schema->variables[puts[n].v]);
+      most.push_back(knows ? static_cast<std::int64_t>(puts[n].slab.start[0]) : -1);
     }
     MPI_Allreduce(MPI_IN_PLACE, most.data(), static_cast<int>(most.size()), MPI_INT64_T, MPI_MAX, m_comm);
     records.assign(most.begin() + 1, most.end());
@@ -143,7 +135,7 @@ private:
     return schedule;
   }
 
-  /// Posts of the same variable and record have the same number.
+  /// Puts of the same variable and record have the same number.
   static std::vector<std::size_t> groups_of(const std::vector<std::size_t>& variables, const std::vector<std::int64_t>& records) {
     std::map<std::pair<std::size_t, std::int64_t>, std::size_t> number;
     std::vector<std::size_t> groups;
@@ -152,13 +144,13 @@ private:
     return groups;
   }
 
-  /// From the pieces of all ranks: one gather to all, one reduction.
+  /// From the boxes of all ranks: one gather to all, one reduction.
   void plan(Schedule& schedule, const std::vector<std::size_t>& variables, std::size_t n_parts) {
     Round round;
     round.groups = schedule.groups;
     std::vector<std::size_t> ranks; // number of dimensions
     for (const std::size_t v : variables) ranks.push_back(whole_box(*m_schema, v).count.size());
-    round.pieces = gather_boxes(m_comm, schedule.mine, ranks);
+    round.given = gather_boxes(m_comm, schedule.mine, ranks);
     std::vector<std::size_t> of_group; // variable
     for (std::size_t n = 0; n < variables.size(); ++n) {
       if (round.groups[n] == of_group.size()) of_group.push_back(variables[n]);
@@ -181,93 +173,94 @@ private:
       schedule.n.emplace_back(n, n + static_cast<std::ptrdiff_t>(of_group.size()));
   }
 
-  /// The part `box` of this rank's post.
-  Piece part_of_post(const Post& post, const Box& box) const {
-    Piece part = post.piece;
-    const std::size_t lead = part.count.size() - box.count.size();
-    for (std::size_t d = 0; d < box.count.size(); ++d) part = slice(part, lead + d, box.start[d], box.start[d] + box.count[d]);
-    return part;
+  /// After it the targets are complete in m_assembled.
+  void move_values(const Plan& plan, const std::vector<Put>& puts) {
+    m_assembled.of_size(plan.target_bytes);
+    const std::vector<Message> receives = make_receives(plan), sends = make_sends(plan, puts);
+    m_work.messages += exchange(m_comm, receives, sends);
+    for (const Transfer& t : plan.own) place(plan, t, type_of_put(puts[t.put]), slice(puts[t.put].slab, t.box));
+    for (std::size_t c = 0; c < plan.receives.size(); ++c) {
+      for (const Transfer& t : plan.receives[c].transfers) {
+        const Type type = type_of_put(puts[t.put]);
+        place(plan, t, type,
+              {t.box.start, t.box.count, contiguous_strides(t.box.count), receives[c].data + t.offset, type, false, false});
+      }
+    }
   }
 
-  /// After it the targets are complete in m_assembled.
-  void move_values(const Plan& plan, const std::vector<Post>& posts) {
-    std::size_t outgoing = 0, incoming = 0;
-    for (const Channel& c : plan.sends) outgoing += c.bytes;
-    for (const Channel& c : plan.receives) incoming += c.bytes;
-    std::byte *out = m_outgoing.of_size(outgoing), *in = m_incoming.of_size(incoming),
-              *assembled = m_assembled.of_size(plan.target_bytes);
-    std::vector<Message> sends, receives;
+  std::vector<Message> make_receives(const Plan& plan) {
+    std::size_t bytes = 0;
+    for (const Channel& c : plan.receives) bytes += c.bytes;
+    std::byte* in = m_incoming.of_size(bytes);
+    std::vector<Message> receives;
     for (const Channel& c : plan.receives) {
       receives.push_back({c.rank, in, c.bytes});
       in += c.bytes;
     }
+    return receives;
+  }
+
+  std::vector<Message> make_sends(const Plan& plan, const std::vector<Put>& puts) {
+    std::size_t bytes = 0;
+    for (const Channel& c : plan.sends) bytes += c.bytes;
+    std::byte* out = m_outgoing.of_size(bytes);
+    std::vector<Message> sends;
     for (const Channel& c : plan.sends) {
-      for (const Transfer& t : c.transfers)
-        pack(part_of_post(posts[t.post], t.box), m_schema->variables[posts[t.post].v].type, out + t.offset);
+      for (const Transfer& t : c.transfers) pack(slice(puts[t.put].slab, t.box), type_of_put(puts[t.put]), out + t.offset);
       sends.push_back({c.rank, out, c.bytes});
       out += c.bytes;
       m_work.message_bytes += static_cast<std::int64_t>(c.bytes);
       if (node_of(c.rank) != node_of(m_rank)) m_work.off_node_bytes += static_cast<std::int64_t>(c.bytes);
     }
-    m_work.messages += exchange(m_comm, receives, sends);
-
-    const auto place = [&](const Transfer& t, Piece part) { // into its target
-      const Target& target = plan.targets[t.target];
-      const Type type = m_schema->variables[posts[t.post].v].type;
-      const std::vector<std::ptrdiff_t> stride = contiguous_strides(target.box.count);
-      std::ptrdiff_t at = 0;
-      for (std::size_t d = 0; d < stride.size(); ++d)
-        at += stride[d] * static_cast<std::ptrdiff_t>(t.box.start[d] - target.box.start[d]);
-      const std::size_t lead = part.count.size() - stride.size();
-      part.start.erase(part.start.begin(), part.start.begin() + static_cast<std::ptrdiff_t>(lead));
-      part.count.erase(part.count.begin(), part.count.begin() + static_cast<std::ptrdiff_t>(lead));
-      part.stride.erase(part.stride.begin(), part.stride.begin() + static_cast<std::ptrdiff_t>(lead));
-      pack(part, type, assembled + target.offset + at * static_cast<std::ptrdiff_t>(bytes_of(type)), stride);
-    };
-    for (const Transfer& t : plan.own) place(t, part_of_post(posts[t.post], t.box));
-    for (std::size_t c = 0; c < plan.receives.size(); ++c) {
-      for (const Transfer& t : plan.receives[c].transfers) {
-        place(t, {t.box.start, t.box.count, contiguous_strides(t.box.count), receives[c].data + t.offset,
-                  m_schema->variables[posts[t.post].v].type, false, false});
-      }
-    }
+    return sends;
   }
 
-  /// Post the targets of this rank, and empty pieces where other ranks have more.
-  void write(const Plan& plan, const std::vector<std::int64_t>& n, const std::vector<Post>& posts,
+  /// Copy the values of a transfer into its target.
+  void place(const Plan& plan, const Transfer& t, Type type, Hyperslab part) {
+    const Target& target = plan.targets[t.target];
+    const std::vector<std::ptrdiff_t> stride = contiguous_strides(target.box.count);
+    std::ptrdiff_t at = 0;
+    for (std::size_t d = 0; d < stride.size(); ++d)
+      at += stride[d] * static_cast<std::ptrdiff_t>(t.box.start[d] - target.box.start[d]);
+    const auto lead = static_cast<std::ptrdiff_t>(part.count.size() - stride.size()); // 1: drop the record
+    part.start.erase(part.start.begin(), part.start.begin() + lead);
+    part.count.erase(part.count.begin(), part.count.begin() + lead);
+    part.stride.erase(part.stride.begin(), part.stride.begin() + lead);
+    pack(part, type, m_assembled.data() + target.offset + at * static_cast<std::ptrdiff_t>(bytes_of(type)), stride);
+  }
+
+  /// Put the targets of this rank, and empty slabs where other ranks have more.
+  void write(const Plan& plan, const std::vector<std::int64_t>& n, const std::vector<Put>& puts,
              const std::vector<std::size_t>& groups, const std::vector<std::int64_t>& records) {
     std::byte* const assembled = m_assembled.of_size(plan.target_bytes);
     auto target = plan.targets.begin();
     for (std::size_t g = 0; g < n.size(); ++g) {
-      const auto post = static_cast<std::size_t>(std::find(groups.begin(), groups.end(), g) - groups.begin());
-      const std::size_t v = posts[post].v;
+      const auto put = static_cast<std::size_t>(std::find(groups.begin(), groups.end(), g) - groups.begin());
+      const std::size_t v = puts[put].v;
       const Variable& variable = m_schema->variables[v];
       for (std::int64_t k = 0; k < n[g]; ++k) {
         Box box = whole_box(*m_schema, v);
-        Piece piece;
-        piece.type = variable.type;
-        piece.lasting = true;
-        piece.empty = target == plan.targets.end() || target->group != g;
-        if (piece.empty) {
+        Hyperslab slab;
+        slab.type = variable.type;
+        slab.lasting = true;
+        slab.empty = target == plan.targets.end() || target->group != g;
+        if (slab.empty) {
           box.start.assign(box.start.size(), 0);
           box.count.assign(box.count.size(), 0);
         } else {
-          piece.data = assembled + target->offset;
+          slab.data = assembled + target->offset;
           box = (target++)->box;
         }
-        piece.stride = contiguous_strides(box.count);
-        piece.start = std::move(box.start);
-        piece.count = std::move(box.count);
-        if (m_schema->has_records(variable)) {
-          piece.start.insert(piece.start.begin(), static_cast<std::size_t>(records[post]));
-          piece.count.insert(piece.count.begin(), 1);
-          piece.stride.insert(piece.stride.begin(), 0);
-        }
-        inner([&] { m_inner->post(v, piece); });
+        slab.stride = contiguous_strides(box.count);
+        slab.start = std::move(box.start);
+        slab.count = std::move(box.count);
+        if (m_schema->has_records(variable)) slab.insert_record(static_cast<std::size_t>(records[put]));
+        inner([&] { m_inner->put(v, slab); });
       }
     }
   }
 
+  Type type_of_put(const Put& put) const { return m_schema->variables[put.v].type; }
   int node_of(int rank) const { return m_topology.node_of[static_cast<std::size_t>(rank)]; }
 
   MPI_Comm m_comm;
@@ -277,14 +270,14 @@ private:
   BoxesOf m_boxes_of;
   std::unique_ptr<Format> m_inner;
   const Schema* m_schema = nullptr;
-  std::vector<Boxes> m_boxes;          ///< of each variable
-  std::vector<std::int64_t> m_bytes;   ///< of a record of each variable, over all aggregators
-  std::int64_t m_limit, m_waiting = 0; ///< bytes of copies over all ranks, as all ranks count them
-  std::vector<Post> m_posts;           ///< since the last round
-  std::vector<Buffer> m_copies;        ///< of their values
+  std::vector<Boxes> m_boxes;        ///< of each variable
+  std::vector<std::int64_t> m_bytes; ///< of a record of each variable, over all aggregators
+  Waiting m_waiting;                 ///< copies over all ranks, as all ranks count them
+  std::vector<Put> m_puts;           ///< since the last round
+  Copies m_copies;                   ///< of their values
   std::map<std::vector<std::size_t>, Schedule> m_schedules;
   Buffer m_outgoing, m_incoming, m_assembled;
-  std::string m_error;
+  KeptError m_error;
   Work m_work;
 };
 

@@ -3,27 +3,28 @@
 
 #include "io/error.hpp"
 #include "io/layouts/partition.hpp"
+#include "io/registry.hpp"
 
 #include <algorithm>
 #include <cstdio>
 
 namespace nunatak::io {
 
-std::string piece_suffix(std::size_t n) {
+std::string subfile_suffix(std::size_t n) {
   char text[32];
   std::snprintf(text, sizeof text, ".%04zu", n);
   return text;
 }
 
-Schema piece_schema(const Schema& whole, std::size_t a, std::size_t n) {
+Schema subfile_schema(const Schema& whole, std::size_t a, std::size_t n) {
   const Rectangles rectangles(whole, n);
-  Schema piece = whole;
-  piece.attributes.emplace_back(pieces_attribute, static_cast<std::int32_t>(n));
+  Schema subfile = whole;
+  subfile.attributes.emplace_back(subfiles_attribute, static_cast<std::int32_t>(n));
   for (std::size_t d = 0; d < whole.dimensions.size(); ++d) {
     if (!rectangles.is_cut(d)) continue;
     const Dimension& dimension = whole.dimensions[d];
     const auto range = rectangles.range(d, a);
-    piece.dimensions[d].length = range.count;
+    subfile.dimensions[d].length = range.count;
     const std::vector<std::int64_t> numbers = {1, static_cast<std::int64_t>(dimension.length),
                                                static_cast<std::int64_t>(range.first + 1),
                                                static_cast<std::int64_t>(range.first + range.count)};
@@ -36,23 +37,23 @@ Schema piece_schema(const Schema& whole, std::size_t a, std::size_t n) {
         attributes.emplace_back(name, numbers);
       }
     };
-    const auto coordinate = std::find_if(piece.variables.begin(), piece.variables.end(), [&](const Variable& v) {
+    const auto coordinate = std::find_if(subfile.variables.begin(), subfile.variables.end(), [&](const Variable& v) {
       return v.name == dimension.name && v.dimensions == std::vector<std::string>{dimension.name};
     });
-    if (coordinate != piece.variables.end()) {
+    if (coordinate != subfile.variables.end()) {
       add(coordinate->attributes, decomposition_attribute);
     } else {
-      add(piece.attributes, std::string(decomposition_attribute) + "_" + dimension.name);
+      add(subfile.attributes, std::string(decomposition_attribute) + "_" + dimension.name);
     }
   }
-  return piece;
+  return subfile;
 }
 
 namespace {
 
 class SplitFiles final : public Format {
 public:
-  SplitFiles(MPI_Comm comm, std::string path, const Options& options, const std::vector<int>& aggregators, OpenOn* open)
+  SplitFiles(MPI_Comm comm, std::string path, const Options& options, const std::vector<int>& aggregators, OpenFunction* open)
       : m_path(std::move(path)), m_options(options), m_aggregators(aggregators), m_open(open) {
     int rank = 0;
     MPI_Comm_rank(comm, &rank);
@@ -68,20 +69,20 @@ public:
     m_is_split = most > 0;
     if (!m_is_split) m_aggregators.resize(1);
     if (m_self >= m_aggregators.size()) return;
-    m_schema = m_is_split ? piece_schema(schema, m_self, n) : schema;
+    m_schema = m_is_split ? subfile_schema(schema, m_self, n) : schema;
     const Rectangles rectangles(schema, n);
     for (std::size_t d = 0; d < schema.dimensions.size(); ++d) m_first.push_back(rectangles.range(d, m_self).first);
-    m_format = m_open(MPI_COMM_SELF, m_path + (m_is_split ? piece_suffix(m_self) : ""), m_options);
+    m_format = m_open(MPI_COMM_SELF, m_path + (m_is_split ? subfile_suffix(m_self) : ""), m_options);
     m_format->define(m_schema);
   }
 
-  void post(std::size_t v, const Piece& piece) override {
+  void put(std::size_t v, const Hyperslab& slab) override {
     if (!m_format) return;
-    Piece local = piece;
+    Hyperslab local = slab;
     const Variable& variable = m_schema.variables[v];
-    for (std::size_t n = 0; n < variable.dimensions.size() && piece.elements() > 0; ++n)
+    for (std::size_t n = 0; n < variable.dimensions.size() && slab.elements() > 0; ++n)
       local.start[n] -= m_first[m_schema.dimension(variable.dimensions[n])];
-    m_format->post(v, local);
+    m_format->put(v, local);
   }
 
   void wait() override {
@@ -97,18 +98,19 @@ public:
   std::map<std::string, std::string> hints() const override {
     return m_format ? m_format->hints() : std::map<std::string, std::string>{};
   }
-  std::vector<Part> parts() const override {
-    std::vector<Part> parts;
-    if (m_options.format == "null") return parts;
-    for (std::size_t a = 0; a < m_aggregators.size(); ++a) parts.push_back({m_is_split ? piece_suffix(a) : "", m_aggregators[a]});
-    return parts;
+  std::vector<OutputFile> files() const override {
+    std::vector<OutputFile> files;
+    if (!has_features(m_options, netcdf)) return files; // nothing is written
+    for (std::size_t a = 0; a < m_aggregators.size(); ++a)
+      files.push_back({m_is_split ? subfile_suffix(a) : "", m_aggregators[a]});
+    return files;
   }
 
 private:
   std::string m_path;
   Options m_options;
   std::vector<int> m_aggregators; ///< ranks
-  OpenOn* m_open;
+  OpenFunction* m_open;
   std::size_t m_self = 0; ///< place of this rank among the aggregators, or beyond the last
   bool m_is_split = true;
   Schema m_schema;                  ///< of this rank's file
@@ -119,7 +121,7 @@ private:
 } // namespace
 
 std::unique_ptr<Format> make_split_files(MPI_Comm comm, const std::string& path, const Options& options,
-                                         const std::vector<int>& aggregators, OpenOn* open) {
+                                         const std::vector<int>& aggregators, OpenFunction* open) {
   return std::make_unique<SplitFiles>(comm, path, options, aggregators, open);
 }
 

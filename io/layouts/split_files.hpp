@@ -17,19 +17,19 @@
 
 namespace nunatak::io {
 
-constexpr const char* pieces_attribute = "NumFilesInSet";
+constexpr const char* subfiles_attribute = "NumFilesInSet";
 constexpr const char* decomposition_attribute = "domain_decomposition";
 
-/// Of piece n: ".0000".
-std::string piece_suffix(std::size_t n);
+/// Of subfile n: ".0000".
+std::string subfile_suffix(std::size_t n);
 
-/// Opens with `open` on one rank each. It takes pieces in the indices of the whole, each within the rectangle of its aggregator.
-/// A file without distributed dimensions is one ordinary file of the first aggregator. define() is an Error if there are more
-/// aggregators than can have a cell each, which says how many can.
+/// Opens with `open` on one rank each. It takes subfiles in the indices of the whole, each within the rectangle of its
+/// aggregator. A file without distributed dimensions is one ordinary file of the first aggregator. define() is an Error if there
+/// are more aggregators than can have a cell each, which says how many can.
 std::unique_ptr<Format> make_split_files(MPI_Comm comm, const std::string& path, const Options& options,
-                                         const std::vector<int>& aggregators, OpenOn* open);
+                                         const std::vector<int>& aggregators, OpenFunction* open);
 
 /// What aggregator `a` of `n` writes: local lengths, attributes added.
-Schema piece_schema(const Schema& whole, std::size_t a, std::size_t n);
+Schema subfile_schema(const Schema& whole, std::size_t a, std::size_t n);
 
 } // namespace nunatak::io

@@ -1,8 +1,8 @@
 // Where the values of a classic NetCDF file (CDF-1, CDF-2, CDF-5) lie, from its header: how long the file must be, and its gaps.
 //
 // NetCDF-C reads zeros beyond the end of a truncated classic file and says nothing. The header states where the data of every
-// variable begin, so that a file which is too short can be refused. HDF5 does the same check by itself. Used by contents.cpp,
-// by writer.cpp for the padding, and by pnetcdf.cpp and serial.cpp to count what late definitions move.
+// variable begin, so that a file which is too short can be refused. HDF5 does the same check by itself. Used by contents.cpp, and
+// by durable/sync_file.cpp for the padding.
 // Reference: NetCDF classic format specification, appendix B of the NetCDF Users Guide.
 #pragma once
 
@@ -26,10 +26,17 @@ struct ClassicLayout {
 /// nullopt if the file at `path` does not begin with a classic magic number. Throws Error if the header is cut off or nonsense.
 std::optional<ClassicLayout> read_classic_layout(const std::string& path);
 
-/// Bytes of values that a library moved when new definitions made `after` of `before`; `after` states the number of records.
-/// NetCDF-C moves what changes its place. PnetCDF (`all_records`) reads and writes every record as soon as one grows, also those
-/// that stay where they are.
-std::uint64_t bytes_moved(const ClassicLayout& before, const ClassicLayout& after, bool all_records);
+/// Counts the bytes of values that a library moves when it makes room for new definitions. Used by serial.cpp and pnetcdf.cpp.
+class MovedBytes {
+public:
+  /// The file at `path` has just got a definition: bytes moved since the last call. NetCDF-C moves what changes its place.
+  /// PnetCDF
+  /// (`all_records`) reads and writes every record as soon as one grows, also those that stay where they are.
+  std::int64_t count(const std::string& path, bool all_records);
+
+private:
+  ClassicLayout m_before;
+};
 
 /// Bytes up to the end of the last value, padding after it not counted; nullopt if the file at `path` does not begin with a
 /// classic magic number. Throws Error if the header itself is cut off or nonsense.

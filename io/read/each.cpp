@@ -36,7 +36,7 @@ private:
 
 } // namespace
 
-std::unique_ptr<ReadSource> read_each(const std::string& path, const ReadOptions& options) {
+std::unique_ptr<ReadSource> read_each(const std::string& path, MPI_Comm, const ReadOptions& options) {
   return std::make_unique<Each>(path, options);
 }
 

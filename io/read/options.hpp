@@ -1,4 +1,4 @@
-// Three ways to read a file, and what a way has cost. For users of reader.hpp and for the read/*.cpp behind it.
+// The three ways to read a file. For users of reader.hpp and for the read/*.cpp behind it.
 //
 //   each       every rank opens the file by itself       serial       rank 0 opens; others get    parallel     all open together
 //                                                                     theirs by messages
@@ -7,13 +7,9 @@
 //     [    file   ]                                        [    file   ]                                 [    file   ]
 #pragma once
 
-#include <mpi.h>
-
 #include <cstddef>
-#include <cstdint>
 #include <map>
 #include <string>
-#include <vector>
 
 namespace nunatak::io {
 
@@ -30,31 +26,9 @@ struct ReadOptions {
   std::map<std::string, std::string> hints; ///< MPI-IO hints (parallel), also what to do about data sieving (romio_ds_read)
 };
 
-/// "each", "serial", "parallel".
+/// "each", "serial", "parallel" (registry.cpp).
 std::string word_of(ReadBy by);
-/// The way that a word names. Error naming the words if there is none.
+/// Error, naming the words, if there is no such way.
 ReadBy read_by(const std::string& word);
-
-/// Sums on one rank.
-struct ReadStatistics {
-  double open_seconds = 0.0;    ///< open, header, its broadcast
-  double read_seconds = 0.0;    ///< in the library that reads values
-  double scatter_seconds = 0.0; ///< serial: messages, waiting for them included
-  std::int64_t bytes = 0;       ///< values that libraries have read for this rank, in the types of the file
-  std::int64_t operations = 0;  ///< library calls that read values
-  std::int64_t sent_bytes = 0;  ///< serial: values that rank 0 has sent
-};
-
-/// The same over all ranks: seconds as minimum, mean and maximum; the rest summed.
-struct ReadSummary {
-  struct Seconds {
-    double min = 0.0, mean = 0.0, max = 0.0;
-  };
-  Seconds open, read, scatter;
-  std::int64_t bytes = 0, operations = 0, sent_bytes = 0;
-};
-
-/// Collective (three reductions); the result is on every rank.
-ReadSummary summarize(MPI_Comm comm, const ReadStatistics& statistics);
 
 } // namespace nunatak::io

@@ -7,6 +7,7 @@
 // of a variable that was never written, HDF5 1.10 gives fill values at once to ranks that ask for some, and keeps a rank that
 // asks for none waiting for them in a reduction.
 #include "io/agree.hpp"
+#include "io/formats/mpi_io.hpp"
 #include "io/read/source.hpp"
 
 #include <netcdf.h>
@@ -20,30 +21,11 @@ namespace nunatak::io {
 
 namespace {
 
-MPI_Datatype mpi_type_of(nc_type type) {
-  switch (type) {
-  case NC_BYTE:
-    return MPI_SIGNED_CHAR;
-  case NC_UBYTE:
-    return MPI_UNSIGNED_CHAR;
-  case NC_SHORT:
-    return MPI_SHORT;
-  case NC_USHORT:
-    return MPI_UNSIGNED_SHORT;
-  case NC_INT:
-    return MPI_INT;
-  case NC_UINT:
-    return MPI_UNSIGNED;
-  case NC_INT64:
-    return MPI_LONG_LONG_INT;
-  case NC_UINT64:
-    return MPI_UNSIGNED_LONG_LONG;
-  case NC_FLOAT:
-    return MPI_FLOAT;
-  case NC_DOUBLE:
-    return MPI_DOUBLE;
-  }
-  return MPI_DATATYPE_NULL;
+MPI_Datatype mpi_type_of(nc_type type) { // NetCDF numbers its types from 1
+  const MPI_Datatype types[] = {
+      MPI_DATATYPE_NULL, MPI_SIGNED_CHAR,   MPI_CHAR,           MPI_SHORT,    MPI_INT,           MPI_FLOAT,
+      MPI_DOUBLE,        MPI_UNSIGNED_CHAR, MPI_UNSIGNED_SHORT, MPI_UNSIGNED, MPI_LONG_LONG_INT, MPI_UNSIGNED_LONG_LONG};
+  return type < NC_BYTE || type > NC_UINT64 ? MPI_DATATYPE_NULL : types[type];
 }
 
 class Parallel final : public ReadSource {
@@ -56,9 +38,7 @@ public:
       if (rank == 0) m_contents = contents_of(NcFile(path), path);
     });
     broadcast(m_contents, comm);
-    MPI_Info info = MPI_INFO_NULL;
-    MPI_Info_create(&info);
-    for (const auto& [key, value] : options.hints) MPI_Info_set(info, key.c_str(), value.c_str());
+    MPI_Info info = make_info(options.hints);
     const int status = m_contents.is_hdf5 ? nc_open_par(path.c_str(), NC_NOWRITE, comm, info, &m_ncid)
                                           : ncmpi_open(comm, path.c_str(), NC_NOWRITE, info, &m_ncid);
     MPI_Info_free(&info);

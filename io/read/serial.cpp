@@ -9,6 +9,7 @@
 // once however boxes overlap; what lies between the boxes of a slab is read, too. If all ranks ask for the same, slabs are
 // broadcast. A read that fails on rank 0 still sends all messages, so that nobody waits for ever.
 #include "io/agree.hpp"
+#include "io/layouts/exchange.hpp"
 #include "io/read/source.hpp"
 
 #include <netcdf.h>
@@ -64,17 +65,8 @@ public:
 private:
   /// On rank 0 the boxes of all ranks; elsewhere nothing.
   std::vector<Box> gather(const Box& box) const {
-    const std::size_t rank = box.start.size(), n = 2 * rank;
-    std::vector<std::uint64_t> mine(box.start.begin(), box.start.end()),
-        all(m_rank == 0 ? n * static_cast<std::size_t>(m_size) : 0);
-    mine.insert(mine.end(), box.count.begin(), box.count.end());
-    MPI_Gather(mine.data(), static_cast<int>(n), MPI_UINT64_T, all.data(), static_cast<int>(n), MPI_UINT64_T, 0, m_comm);
-    std::vector<Box> boxes(m_rank == 0 ? static_cast<std::size_t>(m_size) : 0);
-    for (std::size_t r = 0; r < boxes.size(); ++r) {
-      const std::uint64_t* of_r = all.data() + r * n;
-      boxes[r].start.assign(of_r, of_r + rank);
-      boxes[r].count.assign(of_r + rank, of_r + n);
-    }
+    std::vector<Box> boxes;
+    for (const auto& of_rank : gather_boxes(m_comm, {box}, {box.start.size()}, 0)) boxes.push_back(*of_rank.front());
     return boxes;
   }
 
@@ -82,7 +74,7 @@ private:
     Box around; ///< all boxes
     bool all_ask_the_same;
   };
-  /// What rank 0 makes of the boxes, on every rank.
+  /// From the boxes, which rank 0 knows; the same on every rank.
   Plan plan(const std::vector<Box>& boxes, const Box& mine) const {
     Plan plan{mine, true};
     for (const Box& box : boxes) {

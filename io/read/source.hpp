@@ -1,13 +1,15 @@
-// The seam between a Reader (reader.hpp), which checks and converts, and the ways to read, which touch the file.
+// A ReadSource is an open file that gives boxes of values: what stands between a Reader (reader.hpp), which checks and converts,
+// and the disk. There is one for each way to read: read/each.cpp, read/serial.cpp, read/parallel.cpp; their rows are in
+// registry.cpp.
 //
-// One ReadSource object is one open file. To open and to read are collective. Both may throw on some ranks only, but have taken
-// part in their own collective calls first: the Reader lets the ranks agree on the error afterwards. One file per way:
-// read/each.cpp, read/serial.cpp, read/parallel.cpp.
+// Opening and reading are collective. Both may throw on some ranks only, but must have taken part in their own collective calls
+// first: the Reader lets the ranks agree on the error afterwards.
 #pragma once
 
 #include "io/layouts/box.hpp"
 #include "io/read/contents.hpp"
 #include "io/read/options.hpp"
+#include "io/statistics.hpp"
 
 #include <mpi.h>
 
@@ -32,7 +34,7 @@ protected:
   ReadStatistics m_statistics; ///< but for the seconds of the opening, which the Reader knows
 };
 
-std::unique_ptr<ReadSource> read_each(const std::string& path, const ReadOptions& options);
+std::unique_ptr<ReadSource> read_each(const std::string& path, MPI_Comm comm, const ReadOptions& options);
 std::unique_ptr<ReadSource> read_serial(const std::string& path, MPI_Comm comm, const ReadOptions& options);
 std::unique_ptr<ReadSource> read_parallel(const std::string& path, MPI_Comm comm, const ReadOptions& options);
 

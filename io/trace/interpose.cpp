@@ -35,42 +35,8 @@ template <class F> struct Next {
   }
 };
 
-using Open = int(const char*, int, ...);
-using OpenAt = int(int, const char*, int, ...);
-using Create = int(const char*, mode_t);
-using Read = ssize_t(int, void*, size_t);
-using Write = ssize_t(int, const void*, size_t);
-using ReadAt = ssize_t(int, void*, size_t, off_t);
-using WriteAt = ssize_t(int, const void*, size_t, off_t);
-using Vector = ssize_t(int, const iovec*, int);
-using VectorAt = ssize_t(int, const iovec*, int, off_t);
-using Seek = off_t(int, off_t, int);
-using Truncate = int(int, off_t);
-using TruncatePath = int(const char*, off_t);
-using OneFile = int(int);
-using SyncRange = int(int, off64_t, off64_t, unsigned int);
-using CopyRange = ssize_t(int, off64_t*, int, off64_t*, size_t, unsigned int);
-using OpenStream = FILE*(const char*, const char*);
-using CloseStream = int(FILE*);
+Next<off_t(int, off_t, int)> next_lseek{"lseek"};
 static_assert(sizeof(off_t) == sizeof(off64_t), "the names that end in 64 are assumed to be the same functions");
-
-Next<Open> next_open{"open"}, next_open64{"open64"};
-Next<OpenAt> next_openat{"openat"}, next_openat64{"openat64"};
-Next<Create> next_creat{"creat"}, next_creat64{"creat64"};
-Next<Read> next_read{"read"};
-Next<Write> next_write{"write"};
-Next<ReadAt> next_pread{"pread"}, next_pread64{"pread64"};
-Next<WriteAt> next_pwrite{"pwrite"}, next_pwrite64{"pwrite64"};
-Next<Vector> next_readv{"readv"}, next_writev{"writev"};
-Next<VectorAt> next_preadv{"preadv"}, next_preadv64{"preadv64"}, next_pwritev{"pwritev"}, next_pwritev64{"pwritev64"};
-Next<Seek> next_lseek{"lseek"}, next_lseek64{"lseek64"};
-Next<Truncate> next_ftruncate{"ftruncate"}, next_ftruncate64{"ftruncate64"};
-Next<TruncatePath> next_truncate{"truncate"}, next_truncate64{"truncate64"};
-Next<OneFile> next_fsync{"fsync"}, next_fdatasync{"fdatasync"}, next_close{"close"};
-Next<SyncRange> next_sync_file_range{"sync_file_range"};
-Next<CopyRange> next_copy_file_range{"copy_file_range"};
-Next<OpenStream> next_fopen{"fopen"}, next_fopen64{"fopen64"};
-Next<CloseStream> next_fclose{"fclose"};
 
 [[maybe_unused]] const bool is_here = trace::is_interposed = true;
 
@@ -163,129 +129,76 @@ mode_t mode_after(int flags, va_list rest) {
 
 } // namespace
 
-// The parameters are named as in the manual; NUNATAK_MODE reads the permissions of a variadic open.
-#define NUNATAK_MODE                                                                                                             \
-  va_list rest;                                                                                                                  \
-  va_start(rest, flags);                                                                                                         \
-  const mode_t mode = mode_after(flags, rest);                                                                                   \
-  va_end(rest)
+// Defines a function of the C library: `traced_call` makes the call, `call`, and records it. _64 defines the name that ends in
+// 64, too. The parameters are named as in the manual.
+#define NUNATAK_TRACED(result, name, parameters, arguments, qualifier, traced_call)                                              \
+  result name parameters qualifier {                                                                                             \
+    static Next<result parameters> next{#name};                                                                                  \
+    const auto call = [&] { return next arguments; };                                                                            \
+    return traced_call;                                                                                                          \
+  }
+#define NUNATAK_TRACED_64(result, name, parameters, arguments, qualifier, traced_call)                                           \
+  NUNATAK_TRACED(result, name, parameters, arguments, qualifier, traced_call)                                                    \
+  NUNATAK_TRACED(result, name##64, parameters, arguments, qualifier, traced_call)
+
+#define NUNATAK_OPEN(name, parameters, folder, ...)                                                                              \
+  int name parameters {                                                                                                          \
+    static Next<int parameters> next{#name};                                                                                     \
+    va_list rest;                                                                                                                \
+    va_start(rest, flags);                                                                                                       \
+    const mode_t mode = mode_after(flags, rest);                                                                                 \
+    va_end(rest);                                                                                                                \
+    return traced_open(folder, path, flags, [&] { return next(__VA_ARGS__, mode); });                                            \
+  }
 
 extern "C" {
 
-int open(const char* path, int flags, ...) {
-  NUNATAK_MODE;
-  return traced_open(AT_FDCWD, path, flags, [&] { return next_open(path, flags, mode); });
-}
-int open64(const char* path, int flags, ...) {
-  NUNATAK_MODE;
-  return traced_open(AT_FDCWD, path, flags, [&] { return next_open64(path, flags, mode); });
-}
-int openat(int folder, const char* path, int flags, ...) {
-  NUNATAK_MODE;
-  return traced_open(folder, path, flags, [&] { return next_openat(folder, path, flags, mode); });
-}
-int openat64(int folder, const char* path, int flags, ...) {
-  NUNATAK_MODE;
-  return traced_open(folder, path, flags, [&] { return next_openat64(folder, path, flags, mode); });
-}
-int creat(const char* path, mode_t mode) {
-  return traced_open(AT_FDCWD, path, O_TRUNC, [&] { return next_creat(path, mode); });
-}
-int creat64(const char* path, mode_t mode) {
-  return traced_open(AT_FDCWD, path, O_TRUNC, [&] { return next_creat64(path, mode); });
-}
-FILE* fopen(const char* path, const char* mode) {
-  return traced_stream(path, mode, [&] { return next_fopen(path, mode); });
-}
-FILE* fopen64(const char* path, const char* mode) {
-  return traced_stream(path, mode, [&] { return next_fopen64(path, mode); });
-}
+NUNATAK_OPEN(open, (const char* path, int flags, ...), AT_FDCWD, path, flags)
+NUNATAK_OPEN(open64, (const char* path, int flags, ...), AT_FDCWD, path, flags)
+NUNATAK_OPEN(openat, (int folder, const char* path, int flags, ...), folder, folder, path, flags)
+NUNATAK_OPEN(openat64, (int folder, const char* path, int flags, ...), folder, folder, path, flags)
+NUNATAK_TRACED_64(int, creat, (const char* path, mode_t mode), (path, mode), , traced_open(AT_FDCWD, path, O_TRUNC, call))
+NUNATAK_TRACED_64(FILE*, fopen, (const char* path, const char* mode), (path, mode), , traced_stream(path, mode, call))
 
-ssize_t read(int fd, void* data, size_t n) {
-  return traced_here(TraceOperation::read, fd, [&] { return next_read(fd, data, n); });
-}
-ssize_t write(int fd, const void* data, size_t n) {
-  return traced_here(TraceOperation::write, fd, [&] { return next_write(fd, data, n); });
-}
-ssize_t readv(int fd, const iovec* parts, int n) {
-  return traced_here(TraceOperation::read, fd, [&] { return next_readv(fd, parts, n); });
-}
-ssize_t writev(int fd, const iovec* parts, int n) {
-  return traced_here(TraceOperation::write, fd, [&] { return next_writev(fd, parts, n); });
-}
-ssize_t pread(int fd, void* data, size_t n, off_t offset) {
-  return traced_at(TraceOperation::read, fd, offset, [&] { return next_pread(fd, data, n, offset); });
-}
-ssize_t pread64(int fd, void* data, size_t n, off64_t offset) {
-  return traced_at(TraceOperation::read, fd, offset, [&] { return next_pread64(fd, data, n, offset); });
-}
-ssize_t pwrite(int fd, const void* data, size_t n, off_t offset) {
-  return traced_at(TraceOperation::write, fd, offset, [&] { return next_pwrite(fd, data, n, offset); });
-}
-ssize_t pwrite64(int fd, const void* data, size_t n, off64_t offset) {
-  return traced_at(TraceOperation::write, fd, offset, [&] { return next_pwrite64(fd, data, n, offset); });
-}
-ssize_t preadv(int fd, const iovec* parts, int n, off_t offset) {
-  return traced_at(TraceOperation::read, fd, offset, [&] { return next_preadv(fd, parts, n, offset); });
-}
-ssize_t preadv64(int fd, const iovec* parts, int n, off64_t offset) {
-  return traced_at(TraceOperation::read, fd, offset, [&] { return next_preadv64(fd, parts, n, offset); });
-}
-ssize_t pwritev(int fd, const iovec* parts, int n, off_t offset) {
-  return traced_at(TraceOperation::write, fd, offset, [&] { return next_pwritev(fd, parts, n, offset); });
-}
-ssize_t pwritev64(int fd, const iovec* parts, int n, off64_t offset) {
-  return traced_at(TraceOperation::write, fd, offset, [&] { return next_pwritev64(fd, parts, n, offset); });
-}
+NUNATAK_TRACED(ssize_t, read, (int fd, void* data, size_t n), (fd, data, n), , traced_here(TraceOperation::read, fd, call))
+NUNATAK_TRACED(ssize_t, write, (int fd, const void* data, size_t n), (fd, data, n), ,
+               traced_here(TraceOperation::write, fd, call))
+NUNATAK_TRACED(ssize_t, readv, (int fd, const iovec* parts, int n), (fd, parts, n), , traced_here(TraceOperation::read, fd, call))
+NUNATAK_TRACED(ssize_t, writev, (int fd, const iovec* parts, int n), (fd, parts, n), ,
+               traced_here(TraceOperation::write, fd, call))
+NUNATAK_TRACED_64(ssize_t, pread, (int fd, void* data, size_t n, off_t offset), (fd, data, n, offset), ,
+                  traced_at(TraceOperation::read, fd, offset, call))
+NUNATAK_TRACED_64(ssize_t, pwrite, (int fd, const void* data, size_t n, off_t offset), (fd, data, n, offset), ,
+                  traced_at(TraceOperation::write, fd, offset, call))
+NUNATAK_TRACED_64(ssize_t, preadv, (int fd, const iovec* parts, int n, off_t offset), (fd, parts, n, offset), ,
+                  traced_at(TraceOperation::read, fd, offset, call))
+NUNATAK_TRACED_64(ssize_t, pwritev, (int fd, const iovec* parts, int n, off_t offset), (fd, parts, n, offset), ,
+                  traced_at(TraceOperation::write, fd, offset, call))
 
 /// A read of one file and a write of another, as watched; the kernel moves the bytes.
 ssize_t copy_file_range(int in, off64_t* in_offset, int out, off64_t* out_offset, size_t n, unsigned int flags) {
+  static Next<ssize_t(int, off64_t*, int, off64_t*, size_t, unsigned int)> next{"copy_file_range"};
   const auto begin = [](int fd, const off64_t* offset, ssize_t moved) {
     return (offset != nullptr ? std::int64_t{*offset} : position(fd)) - (moved < 0 ? 0 : moved); // both have moved on
   };
-  const auto copy = [&] { return next_copy_file_range(in, in_offset, out, out_offset, n, flags); };
-  const auto copy_and_tell = [&] {
+  const auto copy = [&] { return next(in, in_offset, out, out_offset, n, flags); };
+  const auto read_and_write = [&] {
     return traced(TraceOperation::read, in, true, copy, [&](ssize_t moved) { return begin(in, in_offset, moved); });
   };
-  return traced(TraceOperation::write, out, true, copy_and_tell, [&](ssize_t moved) { return begin(out, out_offset, moved); });
+  return traced(TraceOperation::write, out, true, read_and_write, [&](ssize_t moved) { return begin(out, out_offset, moved); });
 }
 
-off_t lseek(int fd, off_t offset, int whence) noexcept {
-  return traced_seek(fd, [&] { return next_lseek(fd, offset, whence); });
-}
-off64_t lseek64(int fd, off64_t offset, int whence) noexcept {
-  return traced_seek(fd, [&] { return next_lseek64(fd, offset, whence); });
-}
+NUNATAK_TRACED_64(off_t, lseek, (int fd, off_t offset, int whence), (fd, offset, whence), noexcept, traced_seek(fd, call))
+NUNATAK_TRACED_64(int, ftruncate, (int fd, off_t length), (fd, length), noexcept, traced_truncate(fd, length, call))
+NUNATAK_TRACED_64(int, truncate, (const char* path, off_t length), (path, length), noexcept,
+                  traced_truncate_path(path, length, call))
 
-int fsync(int fd) {
-  return traced_sync(fd, 0, [&] { return next_fsync(fd); });
-}
-int fdatasync(int fd) {
-  return traced_sync(fd, 0, [&] { return next_fdatasync(fd); });
-}
-/// Advice that waits for nothing is not recorded: a replay would make an fsync of it.
-int sync_file_range(int fd, off64_t offset, off64_t n, unsigned int flags) {
-  const auto call = [&] { return next_sync_file_range(fd, offset, n, flags); };
-  return flags == SYNC_FILE_RANGE_WRITE ? call() : traced_sync(fd, offset, call);
-}
+NUNATAK_TRACED(int, fsync, (int fd), (fd), , traced_sync(fd, 0, call))
+NUNATAK_TRACED(int, fdatasync, (int fd), (fd), , traced_sync(fd, 0, call))
+// Advice that waits for nothing is not recorded: a replay would make an fsync of it.
+NUNATAK_TRACED(int, sync_file_range, (int fd, off64_t offset, off64_t n, unsigned int flags), (fd, offset, n, flags), ,
+               flags == SYNC_FILE_RANGE_WRITE ? call() : traced_sync(fd, offset, call))
 
-int ftruncate(int fd, off_t length) noexcept {
-  return traced_truncate(fd, length, [&] { return next_ftruncate(fd, length); });
-}
-int ftruncate64(int fd, off64_t length) noexcept {
-  return traced_truncate(fd, length, [&] { return next_ftruncate64(fd, length); });
-}
-int truncate(const char* path, off_t length) noexcept {
-  return traced_truncate_path(path, length, [&] { return next_truncate(path, length); });
-}
-int truncate64(const char* path, off64_t length) noexcept {
-  return traced_truncate_path(path, length, [&] { return next_truncate64(path, length); });
-}
-
-int close(int fd) {
-  return traced_close(fd, [&] { return next_close(fd); });
-}
-int fclose(FILE* stream) {
-  return traced_close(fileno(stream), [&] { return next_fclose(stream); });
-}
+NUNATAK_TRACED(int, close, (int fd), (fd), , traced_close(fd, call))
+NUNATAK_TRACED(int, fclose, (FILE * stream), (stream), , traced_close(fileno(stream), call))
 }

@@ -1,4 +1,4 @@
-// Between a grid and the next coarser one, along one axis: linear hat functions on every second point.
+// Linear hat functions on every second point of a grid: the basis of the next coarser grid, along one axis.
 //
 //   fine     0   1   2   3   4   5     a coarse point lies on every even fine point;
 //            |   .   |   .   |   .     an odd fine point is the mean of its two coarse neighbours
@@ -33,9 +33,9 @@ struct HatAxis {
     return halved && coarse_M > 1 && (fine_s + i - 1) % 2 == 1 ? 0.5 : 0.0;
   }
 
-  /// The fine point (view index) on which coarse point I lies, and the value of hat I at that point + o, o = -1, 0, 1.
+  /// The fine point (view index) on which coarse point I lies.
   KOKKOS_INLINE_FUNCTION int centre(int I) const { return halved ? 2 * (coarse_s + I - 1) - fine_s + 1 : I; }
-  /// (a coarse point beyond the end: 0 where there is no fine point, not even a ghost).
+  /// The value of hat I at that point + o, o = -1, 0, 1; 0 where there is no fine point, not even a ghost (I beyond the end).
   KOKKOS_INLINE_FUNCTION double value(int I, int o) const {
     if (o == 0 || (halved && coarse_M == 1 && !periodic)) return 1.0;
     return halved && !beyond_seam(I, o) && centre(I) + o <= fine_m + 1 ? 0.5 : 0.0;

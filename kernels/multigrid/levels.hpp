@@ -1,4 +1,4 @@
-// The levels of kernels/multigrid/multigrid.hpp: which hats exist, who holds them, where few unknowns are gathered.
+// The levels of kernels/multigrid/multigrid.hpp: which hats exist, which rank owns them, and where few unknowns are gathered.
 #pragma once
 
 #include "kernels/multigrid/multigrid.hpp"

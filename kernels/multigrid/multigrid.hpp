@@ -3,15 +3,15 @@
 // Made for the SSA on an ice sheet: unknowns only where there is ice, margins of any shape, islands and tongues one cell wide,
 // viscosity and drag that jump by orders of magnitude.
 //
-//   levels         hats on every second point, cut to the unknowns (kernels/multigrid/hats.hpp): a hat exists where it is not 0
-//   on at least
-//                  one unknown. Whatever the margin, the hats sum to 1, so that translations, linear fields and with them the
-//                  rotation are represented exactly (not across the seam of a periodic axis with an odd number of points, nor on
-//                  an axis of one point). An axis with less than half the points' density of the other waits (semicoarsening).
+//   levels         hats on every second point, cut to the unknowns (kernels/multigrid/hats.hpp): a hat exists where it is not
+//                  0 on at least one unknown. Whatever the margin, the hats sum to 1, so that translations, linear fields and
+//                  with them the rotation are represented exactly (not where a periodic axis with an odd number of points
+//                  closes, nor on an axis of one point). An axis whose spacing is more than 1.5 times that of the other keeps
+//                  its points (semicoarsening).
 //   operators      Galerkin, A_coarse = P^T A P: 9 points again. Symmetric, positive semidefinite (hats cut to few cells may be
 //                  linearly dependent; the systems stay consistent).
 //   smoother       kernels/multigrid/smoother.hpp, the same before and after the coarser level
-//   few unknowns   are gathered: every rank then goes on by itself, with the same numbers
+//   few unknowns   are gathered: every rank then solves the coarser levels by itself, with the same numbers
 //   last level     Cholesky, in double; dependent unknowns (a pivot that is 0 to rounding) stay 0
 //
 // In single precision (Real = float) it moves half the bytes; the Krylov method around it works in double.
@@ -36,23 +36,24 @@
 namespace nunatak {
 
 struct MultigridOptions {
-  int smoothing = 2;                ///< degree of the smoother
+  int smoothing = 2;                ///< degree of the smoother, 1 or more
   std::int64_t gather_below = 3000; ///< unknown cells of a level that is gathered, if its grid is small, too
-  std::int64_t bottom = 60;         ///< at most so many unknown cells on the last level, if there is a coarser grid
+  std::int64_t bottom = 60;         ///< at most N unknown cells on the last level, if a coarser grid exists
 };
 
 template <class Real> class Multigrid {
 public:
-  /// `ranks` must outlive this object. dx, dy: grid spacing, for semicoarsening. active[local]: 1 where a cell is an unknown, in
-  /// owned cells and ghosts, 0 beyond the edges of the domain. Per distributed level one exchange and one collective;
-  /// three more where levels are gathered.
+  /// `ranks` must outlive this object. dx, dy: grid spacing (m; only the ratio matters), for semicoarsening. active[local]: 1
+  /// where a cell is an unknown, in owned cells and ghosts, 0 beyond the edges of the domain. Collective: one exchange and one
+  /// reduction per distributed level, three collectives more where a level is gathered.
   Multigrid(Ranks& ranks, double dx, double dy, const std::vector<Array2<int>>& active, const MultigridOptions& options);
 
   /// The finest level of local rank n: fill A in its unknowns, then call set_operator(); set b, call cycle(), read x.
   NinePoint<Real>& finest(int n) { return m_levels[0].parts[static_cast<std::size_t>(n)]; }
-  /// Coarse operators. Per distributed level one exchange; one gather.
+  /// Coarse operators and the factors of the last one. Collective: one exchange per level that is coarsened on its ranks, one
+  /// gather.
   void set_operator();
-  /// x = (approximate inverse of A) b
+  /// x = (approximate inverse of A) b on the finest level. Collective, see above.
   void cycle() { cycle(0); }
 
   int levels() const { return static_cast<int>(m_levels.size()); }

@@ -15,7 +15,7 @@ namespace nunatak {
 
 template <class Real> using Rows = Kokkos::View<Real***, Kokkos::LayoutRight, Mem>; // (j, i, n), as above
 
-/// What one rank knows of an operator and of the system A x = b.
+/// What one rank has of an operator and of the system A x = b.
 template <class Real> struct NinePoint {
   Patch patch;
   Array2<int> active;               ///< 1: unknown; owned cells and ghosts (0 beyond the edge of the domain)
@@ -30,8 +30,8 @@ template <class Real> struct NinePoint {
   NinePoint(const Patch& p, const Array2<int>& is_active) : patch(p), active(is_active) {
     A = Rows<Real>(Kokkos::view_alloc("matrix", Kokkos::WithoutInitializing), p.ym + 2, p.xm + 2, 36);
     inverse = Rows<Real>(Kokkos::view_alloc("inverse", Kokkos::WithoutInitializing), p.ym + 2, p.xm + 2, 4);
-    // one piece of memory, each vector a little further into its page: loads and stores at the same place of several pages would
-    // wait for each other
+    // One block of memory, each vector at another offset into its page: loads and stores at the same offset of several pages
+    // would wait for each other (4 K aliasing).
     const std::size_t page = 4096 / sizeof(Real), shift = 576 / sizeof(Real);
     const std::size_t length =
         ((2 * static_cast<std::size_t>(p.ym + 2) * static_cast<std::size_t>(p.xm + 2)) / page + 1) * page + shift;
@@ -74,7 +74,8 @@ template <class Real, class F> void for_each_unknown(const char* label, const Ni
       label, Kokkos::RangePolicy<Exec>(0, p.size()), KOKKOS_LAMBDA(int n) { f(cells(n)); });
 }
 
-/// The inverses of the diagonal blocks. A block that is singular to rounding counts as its trace times 1, which is not smaller.
+/// The inverses of the diagonal blocks. A block that is singular to rounding is replaced by its trace times the identity, which is
+/// not smaller.
 template <class Real> void invert_diagonal(const NinePoint<Real>& p) {
   const auto A = p.A, inverse = p.inverse;
   for_each_unknown(

@@ -1,17 +1,16 @@
 // The smoother of kernels/multigrid/multigrid.hpp: Chebyshev's polynomial in D^-1 A, D the 2 x 2 blocks on the diagonal.
 //
-// It needs a bound on the largest eigenvalue of D^-1 A, and has a sharp one for nothing: A is a sum over elements of symmetric
-// positive semidefinite matrices A_e, each between at most 4 cells, so that x.A_e x <= 4 sum_c x_c.A_cc x_c (Cauchy-Schwarz), and
-// the sum over elements gives x.A x <= 4 x.D x. The coarse matrices P^T A P are such sums, too. No estimate, no reduction, and
-// the same arithmetic in every cell whatever the decomposition.
+// It needs a bound on the largest eigenvalue of D^-1 A. A sharp one is known without any estimate: A is a sum over elements of
+// symmetric positive semidefinite matrices A_e, each between at most 4 cells, so that x.A_e x <= 4 sum_c x_c.A_cc x_c (Cauchy-Schwarz), and
+// the sum over elements gives x.A x <= 4 x.D x. The coarse matrices P^T A P are such sums, too. No reduction is
+// needed, and the arithmetic in a cell is the same for every decomposition.
 //
 // The polynomial of degree k damps the eigenvalues from 4 * 0.2/k to 4 (the lower end found best for the SSA of Antarctica):
 //
-//   theta = (high + low)/2, delta = (high - low)/2, rho_0 = delta/theta
-//   d_0 = D^-1 r/theta;   rho_k = 1/(2 theta/delta - rho_{k-1}),   d_k = rho_k rho_{k-1} d_{k-1} + 2 rho_k/delta D^-1 r;   x +=
-//   d_k
+//   theta = (high + low)/2,   delta = (high - low)/2,   rho_0 = delta/theta,   d_0 = D^-1 r/theta
+//   rho_k = 1/(2 theta/delta - rho_{k-1}),   d_k = rho_k rho_{k-1} d_{k-1} + 2 rho_k/delta D^-1 r,   x += d_k
 //
-// Ghosts: each step needs those of the step before; x need not have any, except where `residual` is called.
+// Each function does one loop over the owned unknowns and communicates nothing; the caller updates the ghosts that it names.
 #pragma once
 
 #include "kernels/multigrid/nine_point.hpp"
@@ -20,6 +19,8 @@
 
 namespace nunatak {
 
+/// The polynomial (Saad 2003, algorithm 12.1): its degree, the interval of eigenvalues that it damps, and the interval's centre
+/// and half length.
 struct Chebyshev {
   int degree = 2;
 
@@ -63,7 +64,7 @@ template <class Real> void start(const NinePoint<Real>& p, const Chebyshev& poly
       });
 }
 
-/// x += d, r -= A d, and the next step: e = keep d + push D^-1 r; then d and e change names. Needs ghosts of d.
+/// x += d, r -= A d, and the next step e = keep d + push D^-1 r; then d and e are swapped. Needs ghosts of d.
 template <class Real> void step(NinePoint<Real>& p, double keep_factor, double push_factor) {
   const auto A = p.A, inverse = p.inverse, x = p.x, r = p.r, d = p.d, e = p.e;
   const int stride = p.patch.xm + 2;

@@ -1,5 +1,5 @@
-// Between the operator on a grid and the one on the next coarser grid: P^T A P, P^T r, P x for hats cut to the unknowns
-// (kernels/multigrid/hats.hpp, kernels/multigrid/nine_point.hpp). P has the values of the hats at the unknowns of the fine grid.
+// The transfer between a grid and the next coarser one: P^T A P, P^T r and P x for hats cut to the unknowns. P has the values of
+// the hats (kernels/multigrid/hats.hpp) at the unknowns of the fine grid. Nothing is communicated.
 //
 //   u . . u . .     u: unknowns, H: coarse points whose hats are not 0 on all of them. A coarse point need not be an unknown of
 //   H   H   H       the fine grid: the hats beyond a margin are there, too, and the sum of all is 1 on every unknown.
@@ -10,17 +10,24 @@
 
 namespace nunatak {
 
-/// 1 for each owned coarse point whose hat is not 0 on all unknowns. Needs ghosts of `active`.
+/// f(j, i, w) for each fine point (view indices) at which the hat of coarse point (J, I) has a value w > 0.
+template <class F> KOKKOS_INLINE_FUNCTION void for_each_point(const HatAxis& ax, const HatAxis& ay, int J, int I, const F& f) {
+  for (int dj = -1; dj <= 1; ++dj) {
+    for (int di = -1; di <= 1; ++di) {
+      const double w = ay.value(J, dj) * ax.value(I, di);
+      if (w > 0.0) f(ay.centre(J) + dj, ax.centre(I) + di, w);
+    }
+  }
+}
+
+/// 1 for each owned coarse point whose hat is not 0 on all unknowns, 0 elsewhere. Needs ghosts of `active`.
 inline Array2<int> coarse_cells(const Patch& coarse_patch, const Array2<int>& active, const HatAxis& ax, const HatAxis& ay) {
   const auto coarse = make_array<int>("active", coarse_patch);
   for_each_cell(
       "multigrid: coarse cells", coarse_patch, KOKKOS_LAMBDA(int J, int I) {
-        for (int dj = -1; dj <= 1; ++dj) {
-          for (int di = -1; di <= 1; ++di) {
-            const bool reached = ay.value(J, dj) * ax.value(I, di) > 0.0;
-            if (reached && active(ay.centre(J) + dj, ax.centre(I) + di) != 0) coarse(J, I) = 1;
-          }
-        }
+        for_each_point(ax, ay, J, I, [&](int j, int i, double) {
+          if (active(j, i) != 0) coarse(J, I) = 1;
+        });
       });
   return coarse;
 }
@@ -83,15 +90,12 @@ void restrict_residual(const NinePoint<Real>& fine, const NinePoint<Real>& coars
       "multigrid: restrict", coarse, KOKKOS_LAMBDA(int c) {
         const int J = c / stride, I = c % stride;
         Real u = 0, v = 0;
-        for (int oj = -1; oj <= 1; ++oj) {
-          for (int oi = -1; oi <= 1; ++oi) {
-            const auto w = static_cast<Real>(ay.value(J, oj) * ax.value(I, oi));
-            const int j = ay.centre(J) + oj, i = ax.centre(I) + oi;
-            if (w == 0 || active(j, i) == 0) continue;
-            u += w * r(j, i, 0);
-            v += w * r(j, i, 1);
-          }
-        }
+        for_each_point(ax, ay, J, I, [&](int j, int i, double weight) {
+          if (active(j, i) == 0) return;
+          const auto w = static_cast<Real>(weight);
+          u += w * r(j, i, 0);
+          v += w * r(j, i, 1);
+        });
         b(J, I, 0) = u;
         b(J, I, 1) = v;
       });

@@ -35,7 +35,7 @@
 // Two icy corners resist a rotation, three and four would not: ice whose margin is a perfect staircase could spin around one
 // grounded cell, or around a corner at which it touches other ice, without any strain, and its equations would be singular. In an
 // element with three icy corners e^2 therefore has 1/4 s (u_y - v_x)^2 too, with a small s (spin_resistance).
-// Driving stress, front term and drag are added cell by cell (miniapp/model/ssa_assembly.cpp). Material laws:
+// Driving stress, front term and drag are added cell by cell (kernels/ssa/load.hpp). Material laws:
 // kernels/ssa/rheology.hpp.
 #pragma once
 
@@ -176,7 +176,7 @@ KOKKOS_INLINE_FUNCTION void ssa_element_grounded(const Q1Element& q1, int ice, d
   }
 }
 
-/// The state of one element: p = K w and 2 nu H. w (m s-1): velocities as in Q1Element::K; BH = B H (Pa s^(1/n) m) at the
+/// One element at given velocities: p = K w and 2 nu H. w (m s-1): velocities as in Q1Element::K; BH = B H (Pa s^(1/n) m) at the
 /// corners. Both must be finite in ice-free corners, where they do not count.
 struct SsaElement {
   double p[8];

@@ -1,5 +1,5 @@
 // Material laws of the shallow shelf approximation (SSA): Glen's viscosity, the pseudo-plastic till, the pressure at a front.
-// Functions of scalars, SI units; used by kernels/ssa/element.hpp (elements) and miniapp/model/ssa_assembly.cpp (loops).
+// Functions of scalars, SI units; used by kernels/ssa/element.hpp (elements) and kernels/ssa/loops.hpp.
 #pragma once
 
 #include "kernels/grid/constants.hpp"

@@ -6,6 +6,8 @@
 
 #include <cmath>
 #include <cstdint>
+#include <cstdio>
+#include <string>
 
 namespace nunatak {
 
@@ -18,25 +20,27 @@ public:
         m_max_steps(options.run_steps > 0     ? options.run_steps
                     : options.run_years > 0.0 ? INT64_MAX
                                               : 1),
-        m_zero_length(options.run_years == 0.0 && options.run_steps == 0), m_time(start) {
+        m_zero_length(options.run_years == 0.0 && options.run_steps == 0), m_time(start), m_step_begin(start) {
     if (m_zero_length) m_end = start;
   }
 
-  double time() const { return m_time; } ///< s
+  double time() const { return m_time; }             ///< s
+  double step_begin() const { return m_step_begin; } ///< where the last step began, s
   std::int64_t steps() const { return m_steps; }
   bool zero_length() const { return m_zero_length; }
   bool finished() const { return m_steps >= m_max_steps || (!m_zero_length && m_time >= m_end); }
 
   /// The longest next step (s) that ends no later than the run and `next_stop`. If two steps will do, they are made equal.
-  double longest_step(double wanted, double next_stop) const {
+  double longest_step(double wanted, double next_stop = HUGE_VAL) const {
     if (m_zero_length) return 0.0;
     const double left = std::fmin(m_end, next_stop) - m_time;
     return wanted >= left ? left : wanted > 0.5 * left ? 0.5 * left : wanted;
   }
 
   /// End of a step of dt seconds that was asked to go as far as `next_stop` at most: lands on it exactly.
-  void advance(double dt, double next_stop) {
+  void advance(double dt, double next_stop = HUGE_VAL) {
     const double stop = std::fmin(m_end, next_stop);
+    m_step_begin = m_time;
     m_time = m_time + dt >= stop * (1.0 - 1e-15) ? stop : m_time + dt;
     m_steps += 1;
   }
@@ -47,13 +51,19 @@ public:
     const double by_time = m_end < HUGE_VAL && m_end > m_start ? (m_time - m_start) / (m_end - m_start) : 0.0;
     return std::fmax(by_steps, by_time);
   }
+  /// "step 12, year 3.2"
+  std::string text() const {
+    char words[80];
+    std::snprintf(words, sizeof words, "step %lld, year %.3g", static_cast<long long>(m_steps), m_time / seconds_per_year);
+    return words;
+  }
   double years() const { return (m_time - m_start) / seconds_per_year; }
 
 private:
   double m_start, m_end;
   std::int64_t m_max_steps;
   bool m_zero_length;
-  double m_time;
+  double m_time, m_step_begin;
   std::int64_t m_steps = 0;
 };
 

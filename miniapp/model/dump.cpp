@@ -15,7 +15,7 @@ Dumps* current = nullptr;
 
 } // namespace
 
-void dump_buffer(const std::string& name, const Field& array) {
+void dump_buffer(const std::string& name, const FieldArray& array) {
   if (current != nullptr) current->append(name, array);
 }
 
@@ -48,7 +48,7 @@ Dumps::Dump Dumps::open(const std::string& name, int levels, bool columns, io::T
   return dump;
 }
 
-void Dumps::append(const std::string& name, const Field& field) {
+void Dumps::append(const std::string& name, const FieldArray& any) {
   std::visit(
       [&](const auto& array) {
         using Array = std::decay_t<decltype(array)>;
@@ -76,7 +76,7 @@ void Dumps::append(const std::string& name, const Field& field) {
                        first_owned(array, m_patch));
         dump.file->end_record();
       },
-      field);
+      any);
 }
 
 void Dumps::finish() {

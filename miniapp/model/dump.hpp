@@ -21,7 +21,7 @@ namespace nunatak {
 
 /// Append the owned cells of `array` to the file of that name. The name is that of a NetCDF variable. Throws Error if a later
 /// call of the same name brings another type or number of levels, or if the array is not one of the grid.
-void dump_buffer(const std::string& name, const Field& array);
+void dump_buffer(const std::string& name, const FieldArray& array);
 
 /// main has one. Every file has the dimensions call, y, x (and level), and for each call the model time.
 class Dumps {
@@ -32,7 +32,7 @@ public:
   Dumps& operator=(const Dumps&) = delete;
 
   void set_time(double time) { m_time = time; } ///< s
-  void append(const std::string& name, const Field& array);
+  void append(const std::string& name, const FieldArray& array);
   /// Close all files: durable on return. Collective.
   void finish();
 

@@ -14,14 +14,14 @@ TillLaw till_law(const Options& options) {
 
 Energy::Energy(const Options& options, const Grid& grid, const Levels& levels, MpiRanks& ranks)
     : m_grid(grid), m_levels(levels), m_ranks(ranks), m_on(options.energy == "on"), m_till(till_law(options)),
-      m_temp(make_columns<double>("temp", ranks.patch(), levels.size())),
+      m_temp(make_columns<double>("temp_next", ranks.patch(), levels.size())),
       m_base_flux(make_array<double>("base_heat_flux", ranks.patch())),
       m_melted(make_array<double>("melted_inside", ranks.patch())) {}
 
 FixedSum Energy::step(State& state, const Flow& flow, const Forcing& forcing, double dt) {
   if (!m_on) return {};
   const Patch patch = m_ranks.patch();
-  const auto flux = m_base_flux, tauc = flow.tauc, u = flow.u_ssa, v = flow.v_ssa, geothermal = forcing.bheatflx;
+  const auto flux = m_base_flux, tauc = flow.tauc, u = state.u_ssa, v = state.v_ssa, geothermal = forcing.bheatflx;
   const auto mask = state.mask;
   const TillLaw till = m_till;
   for_each_cell(

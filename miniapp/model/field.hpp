@@ -1,31 +1,30 @@
-// Any array of the model as the output sees it: its name is the label of the View.
+// A field of the model as output sees it: an array and its name in files. The label of the View is for profilers only.
 #pragma once
 
 #include "kernels/grid/array.hpp"
 
+#include <algorithm>
+#include <string>
 #include <variant>
 #include <vector>
 
 namespace nunatak {
 
-using Field = std::variant<Array2<double>, Array2<int>, Array3<double>>;
+using FieldArray = std::variant<Array2<double>, Array2<int>, Array3<double>>;
 
-/// Fields by name; a later one of the same name takes the place of an earlier one.
-class FieldList {
-public:
-  template <class Array> void add(const Array& array) { m_fields.emplace_back(array); }
-  void add(const FieldList& other) { m_fields.insert(m_fields.end(), other.m_fields.begin(), other.m_fields.end()); }
-
-  /// nullptr if there is none of that name.
-  const Field* find(const std::string& name) const {
-    for (auto f = m_fields.rbegin(); f != m_fields.rend(); ++f) {
-      if (std::visit([](const auto& array) { return array.label(); }, *f) == name) return &*f;
-    }
-    return nullptr;
-  }
-
-private:
-  std::vector<Field> m_fields;
+struct Field {
+  std::string name; ///< a variable of variables.hpp
+  FieldArray array;
+  bool restart = false; ///< a restart reads it: state, or forcing that was given; else a diagnostic
 };
+
+/// Names are unique, but for diagnostics that repeat forcing: the first field of a name counts.
+using FieldList = std::vector<Field>;
+
+/// nullptr if there is none of that name.
+inline const Field* find(const FieldList& fields, const std::string& name) {
+  const auto found = std::find_if(fields.begin(), fields.end(), [&](const Field& f) { return f.name == name; });
+  return found == fields.end() ? nullptr : &*found;
+}
 
 } // namespace nunatak

@@ -13,7 +13,7 @@ namespace {
 
 Axis centred(double half_width, int points) { return {-half_width, 2.0 * half_width / (points - 1), points}; }
 
-void fix(const Forcing& forcing, int j, int i, double u) {
+void fix(Forcing& forcing, int j, int i, double u) {
   forcing.fixed(j, i) = 1;
   forcing.u_fixed(j, i) = u;
 }

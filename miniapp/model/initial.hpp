@@ -28,6 +28,7 @@ public:
   /// State and forcing with ghosts; sets the levels of `grid`. Collective. Throws Error, see input.hpp.
   void read(Grid& grid, MpiRanks& ranks, State& state, Forcing& forcing) const;
 
+  double time() const { return m_input ? m_input->time() : 0.0; } ///< s
   std::string title() const;
 
   /// How the file was read; the generator otherwise. Collective.

@@ -4,18 +4,14 @@
 #include "kernels/grid/sums.hpp"
 #include "kernels/ice/geometry.hpp"
 #include "miniapp/base/error.hpp"
-#include "miniapp/base/units.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
-#include <sstream>
 
 namespace nunatak {
 
 namespace {
-
-constexpr double on_grid = 1e-6; // a point this close to a point of the file (in spacings) is that point
 
 Axis read_axis(const io::Reader& in, const std::string& name, bool& flip) {
   const std::string what = in.path() + ": coordinate '" + name + "'";
@@ -35,49 +31,7 @@ Axis read_axis(const io::Reader& in, const std::string& name, bool& flip) {
   return axis;
 }
 
-/// Where a point lies between the points of the file: index of the point before, and the weight of the one after.
-struct Place {
-  int before;
-  double weight;
-};
-
-Place place(double coordinate, const Axis& axis) {
-  double f = (coordinate - axis.first) / axis.spacing;
-  f = std::min(std::max(f, 0.0), static_cast<double>(axis.points - 1));
-  const double nearest = std::round(f);
-  if (std::fabs(f - nearest) < on_grid) f = nearest;
-  const int before = std::min(static_cast<int>(f), axis.points - 2);
-  return {before, f - before};
-}
-
 } // namespace
-
-// The block of the file that covers a patch, in the order of the file, and where every point of the patch lies in it.
-struct Input::Source {
-  std::vector<std::size_t> start, count; // rows, columns
-  std::vector<Place> x, y;               // per owned column and row; indices along increasing coordinates, within the block
-  bool flip_x, flip_y;
-
-  /// f(position in the block, weight) for the points of the file around the point with view indices (j, i).
-  template <class F> void for_each_corner(int j, int i, const F& f) const {
-    const Place &py = y[static_cast<std::size_t>(j - 1)], &px = x[static_cast<std::size_t>(i - 1)];
-    for (int corner = 0; corner < 4; ++corner) {
-      const int dj = corner / 2, di = corner % 2;
-      const double weight = (dj == 1 ? py.weight : 1.0 - py.weight) * (di == 1 ? px.weight : 1.0 - px.weight);
-      if (weight == 0.0) continue;
-      const std::size_t row = static_cast<std::size_t>(py.before + dj), column = static_cast<std::size_t>(px.before + di);
-      f((flip_y ? count[0] - 1 - row : row) * count[1] + (flip_x ? count[1] - 1 - column : column), weight);
-    }
-  }
-};
-
-struct Input::FieldInfo {
-  std::string variable, units; // "": not converted
-  double min, max;             // in these units
-  Method method = Method::bilinear;
-  bool whole = false;  // whole numbers only
-  bool of_ice = false; // says nothing where the file has no ice: there the mean over all ice is taken
-};
 
 Input::Input(const std::string& path, MPI_Comm comm, const Log& log, io::ReadOptions read_options)
     : m_reader(path, comm, std::move(read_options)), m_comm(comm), m_log(log) {
@@ -109,24 +63,22 @@ std::optional<PolarStereographic> Input::projection() const {
   }
   PolarStereographic p;
   std::string missing;
-  const auto take = [&](double& value, const char* attribute, bool required) {
+  for (const auto& [attribute, value, required] :
+       {std::tuple{"latitude_of_projection_origin", &p.latitude_of_projection_origin, true},
+        {"standard_parallel", &p.standard_parallel, true},
+        {"straight_vertical_longitude_from_pole", &p.straight_vertical_longitude_from_pole, true},
+        {"false_easting", &p.false_easting, false},
+        {"false_northing", &p.false_northing, false},
+        {"semi_major_axis", &p.semi_major_axis, false},
+        {"inverse_flattening", &p.inverse_flattening, false}}) {
     const auto found = m_reader.number(mapping, attribute);
     if (!found && required) missing += std::string(" ") + attribute;
-    value = found.value_or(value);
-  };
-  take(p.latitude_of_projection_origin, "latitude_of_projection_origin", true);
-  take(p.standard_parallel, "standard_parallel", true);
-  take(p.straight_vertical_longitude_from_pole, "straight_vertical_longitude_from_pole", true);
-  take(p.false_easting, "false_easting", false);
-  take(p.false_northing, "false_northing", false);
-  take(p.semi_major_axis, "semi_major_axis", false);
-  take(p.inverse_flattening, "inverse_flattening", false);
-  if (!missing.empty() || !(p.semi_major_axis > 0.0) || !(p.inverse_flattening > 1.0)) {
-    m_log.line("input: " + m_reader.path() + ": grid mapping '" + mapping + "' lacks" +
-               (missing.empty() ? " an ellipsoid" : missing) + ": no lat and lon in the output");
-    return std::nullopt;
+    *value = found.value_or(*value);
   }
-  return p;
+  if (missing.empty() && p.semi_major_axis > 0.0 && p.inverse_flattening > 1.0) return p;
+  m_log.line("input: " + m_reader.path() + ": grid mapping '" + mapping + "' lacks" +
+             (missing.empty() ? " an ellipsoid" : missing) + ": no lat and lon in the output");
+  return std::nullopt;
 }
 
 bool Input::gives(const std::string& variable) const {
@@ -149,20 +101,7 @@ std::vector<double> Input::levels() const {
 
 double Input::time() const { return m_reader.number("", "model_time_seconds").value_or(0.0); }
 
-Input::Source Input::source(const Grid& grid, const Patch& patch) const {
-  Source s{{}, {}, {}, {}, m_flip_x, m_flip_y};
-  for (int i = 0; i < patch.xm; ++i) s.x.push_back(place(grid.x(patch.xs + i), m_x));
-  for (int j = 0; j < patch.ym; ++j) s.y.push_back(place(grid.y(patch.ys + j), m_y));
-  const auto cover = [&](std::vector<Place>& places, const Axis& axis, bool flip) {
-    const int first = places.front().before, points = places.back().before + 2 - first;
-    for (Place& p : places) p.before -= first;
-    s.start.push_back(static_cast<std::size_t>(flip ? axis.points - first - points : first));
-    s.count.push_back(static_cast<std::size_t>(points));
-  };
-  cover(s.y, m_y, m_flip_y);
-  cover(s.x, m_x, m_flip_x);
-  return s;
-}
+FileBlock Input::block(const Grid& grid, const Patch& patch) const { return {m_x, m_y, m_flip_x, m_flip_y, grid, patch}; }
 
 bool Input::levels_first(const std::string& variable) const {
   const auto axes = m_reader.dimensions(variable);
@@ -185,92 +124,33 @@ void Input::check_dimensions(const std::string& variable, bool columns) const {
   }
 }
 
-namespace {
-
-/// The mean of the numbers, none larger than `largest`, in place of NaN, in owned cells; 0 if there is no number.
-void fill_with_mean(MpiRanks& ranks, const Array2<double>& field, double largest) {
-  const Patch p = ranks.patch();
-  FixedSum sum;
-  std::int64_t numbers = 0;
-  for (int j = 1; j <= p.ym; ++j) {
-    for (int i = 1; i <= p.xm; ++i) {
-      if (!std::isnan(field(j, i))) sum.add(field(j, i) / largest), numbers += 1;
-    }
-  }
-  std::vector<std::vector<std::int64_t>> all{{numbers, sum.hi, sum.lo}};
-  ranks.sum(all);
-  sum.hi = all[0][1], sum.lo = all[0][2];
-  const double mean = all[0][0] > 0 ? largest * sum.value() / static_cast<double>(all[0][0]) : 0.0;
-  for (int j = 1; j <= p.ym; ++j) {
-    for (int i = 1; i <= p.xm; ++i) field(j, i) = std::isnan(field(j, i)) ? mean : field(j, i);
-  }
+UnitConversion Input::conversion(const std::string& variable, const std::string& to) const {
+  if (to.empty()) return [](double v) { return v; };
+  const std::string what = m_reader.path() + ": variable '" + variable + "'";
+  const auto units = m_reader.text(variable, "units");
+  if (!units) m_log.line("input: " + what + " has no units: taken to be in " + to);
+  return unit_conversion(units.value_or(to), to, what);
 }
 
-} // namespace
-
 void Input::read_field(const FieldInfo& info, const Grid& grid, MpiRanks& ranks, const Array2<double>& field) const {
-  const std::string what = m_reader.path() + ": variable '" + info.variable + "'";
   check_dimensions(info.variable, false);
-  UnitConversion convert = [](double v) { return v; };
-  if (!info.units.empty()) {
-    const auto found = m_reader.text(info.variable, "units");
-    if (!found) m_log.line("input: " + what + " has no units: taken to be in " + info.units);
-    convert = unit_conversion(found.value_or(info.units), info.units, what);
-  }
-
+  const UnitConversion convert = conversion(info.variable, info.units);
   const Patch patch = ranks.patch();
-  const Source s = source(grid, patch);
-  const std::vector<double> values = m_reader.read_record(info.variable, s.start, s.count);
-  const bool thickness = info.method == Method::thickness;
-  const std::vector<double> ice = info.of_ice ? m_reader.read_record("thk", s.start, s.count) : std::vector<double>();
+  const FileBlock points = block(grid, patch);
+  std::vector<double> values = m_reader.read_record(info.variable, points.start, points.count), ice;
+  for (double& v : values) v = convert(v);
+  if (info.of_ice) ice = m_reader.read_record("thk", points.start, points.count);
 
-  // bad values: how many points they touch, and one of these points
-  enum Fault { not_a_number, negative, out_of_range, n_faults };
-  std::vector<std::vector<std::int64_t>> count{std::vector<std::int64_t>(n_faults, 0)},
-      where{std::vector<std::int64_t>(n_faults, -1)};
+  Faults faults;
   for (int j = 1; j <= patch.ym; ++j) {
     for (int i = 1; i <= patch.xm; ++i) {
-      double sum = 0.0, weights = 0.0, nearest = 0.0, largest = -1.0;
-      int fault = n_faults;
-      s.for_each_corner(j, i, [&](std::size_t n, double weight) {
-        if (info.of_ice && ice[n] == 0.0) return;
-        const double v = convert(values[n]);
-        if (weight > largest) largest = weight, nearest = v;
-        if (!std::isfinite(v)) {
-          fault = not_a_number;
-        } else if (thickness && v < 0.0) {
-          fault = negative;
-        } else if (v < info.min || v > info.max || (info.whole && v != std::floor(v))) {
-          fault = out_of_range;
-        }
-        if (thickness && v == 0.0) return; // thickness is averaged over ice
-        sum += weight * v, weights += weight;
-      });
-      if (fault != n_faults) count[0][fault] += 1, where[0][fault] = std::max(where[0][fault], patch.cell(j, i));
-      const bool as_nearest =
-          largest == 1.0 || info.method == Method::nearest || (thickness && (nearest == 0.0 || weights == 0.0));
-      field(j, i) = as_nearest ? nearest : weights > 0.0 ? sum / weights : std::nan("");
+      Fault fault = n_faults;
+      field(j, i) = interpolate(info, points, j, i, values, ice, fault);
+      faults.add(fault, patch.cell(j, i));
     }
   }
   if (info.of_ice) fill_with_mean(ranks, field, info.max);
-  ranks.sum(count);
-  ranks.max(where);
-  const auto range = [&] {
-    std::ostringstream text;
-    text << (info.whole ? "whole numbers" : "values") << " from " << info.min << " to " << info.max
-         << (info.units.empty() ? "" : " ") << info.units;
-    return text.str();
-  };
-  const std::string expected[n_faults] = {"numbers everywhere, found NaN or missing values",
-                                          "thickness of at least 0, found negative values", range() + ", found other values"};
-  for (int fault = 0; fault < n_faults; ++fault) {
-    if (count[0][fault] == 0) continue;
-    std::ostringstream text;
-    text << what << ": expected " << expected[fault] << " at " << count[0][fault]
-         << " points, one of them at x = " << grid.x(static_cast<int>(where[0][fault] % grid.Mx()))
-         << " m, y = " << grid.y(static_cast<int>(where[0][fault] / grid.Mx())) << " m";
-    throw Error(text.str());
-  }
+  faults.check(ranks, grid, info, m_reader.path() + ": variable '" + info.variable + "'");
 }
 
 void Input::read(const Grid& grid, MpiRanks& ranks, State& state, Forcing& forcing) const {
@@ -279,11 +159,10 @@ void Input::read(const Grid& grid, MpiRanks& ranks, State& state, Forcing& forci
     read_field(info, grid, ranks, field);
     return true;
   };
-  read_field({"thk", "m", 0.0, 1e4, Method::thickness}, grid, ranks, state.thk);
+  read_field({"thk", "m", 0.0, 1e4, Interpolation::thickness}, grid, ranks, state.thk);
   read_field({"topg", "m", -12e3, 9e3}, grid, ranks, state.topg);
   optional({"u_ssa", "m s-1", -1.0, 1.0}, state.u_ssa);
   optional({"v_ssa", "m s-1", -1.0, 1.0}, state.v_ssa);
-  state.time = time();
 
   const Array2<double>& balance = forcing.climatic_mass_balance;
   const double largest_balance = 1e-2; // kg m-2 s-1: 300 m of water a year
@@ -297,12 +176,12 @@ void Input::read(const Grid& grid, MpiRanks& ranks, State& state, Forcing& forci
   optional({"ice_surface_temp", "K", 150.0, 330.0}, forcing.ice_surface_temp);
   optional({"bheatflx", "W m-2", -1.0, 100.0}, forcing.bheatflx);
   forcing.has_tauc = optional({"tauc", "Pa", 0.0, 1e9}, forcing.tauc);
-  forcing.has_hardav = optional({"hardav", "", 1e6, 1e10, Method::bilinear, false, true},
+  forcing.has_hardav = optional({"hardav", "", 1e6, 1e10, Interpolation::bilinear, false, true},
                                 forcing.hardav); // in Pa s^(1/3), which UDUNITS cannot parse
   optional({"theta_ocean", "K", 260.0, 320.0}, forcing.theta_ocean);
   optional({"salinity_ocean", "g/kg", 0.0, 50.0}, forcing.salinity_ocean);
   const Array2<double> numbers = make_array<double>("basins", ranks.patch());
-  if (optional({"basins", "", 0.0, 1e4, Method::nearest, true}, numbers)) {
+  if (optional({"basins", "", 0.0, 1e4, Interpolation::nearest, true}, numbers)) {
     const auto target = forcing.basins;
     for_each_cell(
         "basins", ranks.patch(), KOKKOS_LAMBDA(int j, int i) { target(j, i) = static_cast<int>(numbers(j, i)); });
@@ -310,7 +189,7 @@ void Input::read(const Grid& grid, MpiRanks& ranks, State& state, Forcing& forci
   if (gives("usurf")) check_surface(grid, ranks, state);
 }
 
-/// The model finds the surface by flotation; tell how far that is from the file's.
+/// The model finds the surface by flotation: a line says how far that is from the file's.
 void Input::check_surface(const Grid& grid, MpiRanks& ranks, const State& state) const {
   const Array2<double> given = make_array<double>("usurf", ranks.patch());
   read_field({"usurf", "m", -1e4, 2e4}, grid, ranks, given);
@@ -335,34 +214,29 @@ void Input::check_surface(const Grid& grid, MpiRanks& ranks, const State& state)
 }
 
 void Input::read_temperature(const Grid& grid, MpiRanks& ranks, Array3<double>& temp) const {
-  const std::string what = m_reader.path() + ": variable 'temp'";
   check_dimensions("temp", true);
-  const auto convert = unit_conversion(m_reader.text("temp", "units").value_or("K"), "K", what);
+  const UnitConversion convert = conversion("temp", "K");
   const std::vector<double> z = levels();
   const std::size_t nz = z.size();
   const Patch patch = ranks.patch();
-  const Source s = source(grid, patch);
-  std::vector<std::size_t> start = s.start, count = s.count;
+  const FileBlock points = block(grid, patch);
+  std::vector<std::size_t> start = points.start, count = points.count;
   const bool first = levels_first("temp");
   start.insert(first ? start.begin() : start.end(), 0);
   count.insert(first ? count.begin() : count.end(), nz);
   const std::vector<double> values = m_reader.read_record("temp", start, count);
-  const std::size_t points = s.count[0] * s.count[1];
-  const auto value = [&](std::size_t n, std::size_t k) { return values[first ? k * points + n : n * nz + k]; };
+  const std::size_t n_points = points.count[0] * points.count[1];
 
   std::vector<std::vector<std::int64_t>> bad{{0}};
   std::vector<double> column(nz);
   for (int j = 1; j <= patch.ym; ++j) {
     for (int i = 1; i <= patch.xm; ++i) {
       std::fill(column.begin(), column.end(), 0.0);
-      s.for_each_corner(j, i, [&](std::size_t n, double weight) {
-        for (std::size_t k = 0; k < nz; ++k) column[k] += weight * convert(value(n, k));
+      points.for_each_corner(j, i, [&](std::size_t n, double weight) {
+        for (std::size_t k = 0; k < nz; ++k) column[k] += weight * convert(values[first ? k * n_points + n : n * nz + k]);
       });
       for (int k = 0; k < grid.Mz(); ++k) {
-        const double height = std::min(grid.z[static_cast<std::size_t>(k)], z.back());
-        const auto above = static_cast<std::size_t>(std::lower_bound(z.begin(), z.end(), height) - z.begin());
-        const double weight = z[above] == height ? 1.0 : (height - z[above - 1]) / (z[above] - z[above - 1]);
-        const double T = weight == 1.0 ? column[above] : (1.0 - weight) * column[above - 1] + weight * column[above];
+        const double T = at_height(column, z, grid.z[static_cast<std::size_t>(k)]);
         temp(j, i, k) = T;
         if (!(T >= 150.0 && T <= 330.0)) bad[0][0] += 1;
       }
@@ -370,8 +244,8 @@ void Input::read_temperature(const Grid& grid, MpiRanks& ranks, Array3<double>& 
   }
   ranks.sum(bad);
   if (bad[0][0] > 0) {
-    throw Error(what + ": expected values from 150 to 330 K everywhere, found other or missing values at " +
-                std::to_string(bad[0][0]) + " points");
+    throw Error(m_reader.path() + ": variable 'temp': expected values from 150 to 330 K everywhere, found other or missing " +
+                "values at " + std::to_string(bad[0][0]) + " points");
   }
 }
 

@@ -8,8 +8,8 @@
 
 #include "io/reader.hpp"
 #include "miniapp/base/log.hpp"
-#include "miniapp/base/mpi_ranks.hpp"
-#include "miniapp/model/grid.hpp"
+#include "miniapp/base/units.hpp"
+#include "miniapp/model/input_field.hpp"
 #include "miniapp/model/options.hpp"
 #include "miniapp/model/state.hpp"
 
@@ -46,13 +46,11 @@ public:
   bool gives(const std::string& variable) const;
 
 private:
-  enum class Method { bilinear, nearest, thickness };
-  struct FieldInfo; // units, allowed range and interpolation of a variable
   void check_surface(const Grid& grid, MpiRanks& ranks, const State& state) const;
-  struct Source; // the block of the file that covers a rank's patch
-  Source source(const Grid& grid, const Patch& patch) const;
+  FileBlock block(const Grid& grid, const Patch& patch) const;
   bool levels_first(const std::string& variable) const; ///< (z, y, x), not (y, x, z)
   void check_dimensions(const std::string& variable, bool columns) const;
+  UnitConversion conversion(const std::string& variable, const std::string& to) const; ///< from the units of the file
   void read_field(const FieldInfo& info, const Grid& grid, MpiRanks& ranks, const Array2<double>& field) const;
 
   io::Reader m_reader;

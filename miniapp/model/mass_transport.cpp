@@ -7,12 +7,12 @@ namespace nunatak {
 MassTransport::MassTransport(const Grid& grid, MpiRanks& ranks)
     : m_grid(grid), m_ranks(ranks), m_q_x(make_array<double>("q_x", ranks.patch())),
       m_q_y(make_array<double>("q_y", ranks.patch())), m_outflow(make_array<double>("outflow_factor", ranks.patch())),
-      m_balance(make_array<double>("surface_balance", ranks.patch())), m_thk(make_array<double>("thk", ranks.patch())) {}
+      m_balance(make_array<double>("surface_balance", ranks.patch())), m_thk(make_array<double>("thk_next", ranks.patch())) {}
 
 MassBudget MassTransport::step(State& state, const Flow& flow, const Forcing& forcing, const Array2<double>& melt, double dt) {
   const Patch patch = m_ranks.patch();
   const double dx = m_grid.dx, dy = m_grid.dy;
-  total_flux(patch, state.usurf, state.thk, state.mask, flow.u_ssa, flow.v_ssa, flow.q_x, flow.q_y, m_q_x, m_q_y);
+  total_flux(patch, state.usurf, state.thk, state.mask, state.u_ssa, state.v_ssa, flow.q_x, flow.q_y, m_q_x, m_q_y);
   outflow_factor(patch, dx, dy, dt, state.thk, m_q_x, m_q_y, m_outflow);
   m_ranks.update_ghosts({m_outflow});
 

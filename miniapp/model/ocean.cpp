@@ -29,14 +29,20 @@ void Ocean::update(const State& state, const Forcing& forcing) {
 
 void Ocean::add_fields(FieldList& fields) const {
   if (!m_pico) return;
-  for (const auto& mask : {m_fields.ice_rise_mask, m_fields.ocean_mask, m_fields.lake_mask, m_fields.contshelf_mask,
-                           m_fields.shelf_mask, m_fields.distance_gl, m_fields.distance_cf, m_fields.box_mask}) {
-    fields.add(mask);
-  }
-  for (const auto& field : {m_fields.temperature, m_fields.salinity, m_fields.temperature_box0, m_fields.salinity_box0,
-                            m_fields.overturning, m_fields.melt}) {
-    fields.add(field);
-  }
+  fields.insert(fields.end(), {{"pico_shelf_mask", m_fields.shelf_mask},
+                               {"pico_box_mask", m_fields.box_mask},
+                               {"pico_distance_gl", m_fields.distance_gl},
+                               {"pico_distance_cf", m_fields.distance_cf},
+                               {"pico_ice_rise_mask", m_fields.ice_rise_mask},
+                               {"pico_ocean_mask", m_fields.ocean_mask},
+                               {"pico_lake_mask", m_fields.lake_mask},
+                               {"pico_contshelf_mask", m_fields.contshelf_mask},
+                               {"pico_temperature", m_fields.temperature},
+                               {"pico_salinity", m_fields.salinity},
+                               {"pico_temperature_box0", m_fields.temperature_box0},
+                               {"pico_salinity_box0", m_fields.salinity_box0},
+                               {"pico_overturning", m_fields.overturning},
+                               {"pico_basal_melt_rate", m_fields.melt}});
 }
 
 nlohmann::json Ocean::report() const {

@@ -7,27 +7,25 @@
 #include "miniapp/base/error.hpp"
 #include "miniapp/base/paths.hpp"
 #include "miniapp/base/units.hpp"
+#include "miniapp/base/words.hpp"
 #include "miniapp/model/field_block.hpp"
 #include "miniapp/model/variables.hpp"
 
 #include <cmath>
 #include <cstdio>
-#include <sstream>
 
 namespace nunatak {
 
 namespace {
 
 /// The names in a list separated by commas, with or without blanks.
-std::vector<std::string> split(const std::string& words) {
-  std::vector<std::string> list;
-  std::istringstream in(words + ",");
-  for (std::string word; std::getline(in, word, ',');) {
-    word.erase(0, word.find_first_not_of(' '));
-    word.erase(word.find_last_not_of(' ') + 1);
-    list.push_back(word);
+std::vector<std::string> names_in(const std::string& list) {
+  std::vector<std::string> names = split(list, ',');
+  for (std::string& name : names) {
+    name.erase(0, name.find_first_not_of(' '));
+    name.erase(name.find_last_not_of(' ') + 1);
   }
-  return list;
+  return names;
 }
 
 /// The first multiple of `every` years later than `time` (s).
@@ -46,7 +44,7 @@ bool is_multiple(double time, double every_years) {
 Output::Output(const Options& options, const Grid& grid, MpiRanks& ranks, double start_time, std::string title,
                std::string history, Timers& timers, const Log& log)
     : m_options(options), m_grid(grid), m_ranks(ranks), m_start(start_time), m_title(std::move(title)),
-      m_history(std::move(history)), m_timers(timers), m_log(log), m_spatial_vars(split(options.spatial_vars)) {
+      m_history(std::move(history)), m_timers(timers), m_log(log), m_spatial_vars(names_in(options.spatial_vars)) {
   io::on_rank_0(ranks.comm(), [&] {
     require_writable("-o", options.output);
     require_writable("-snapshot_file", options.snapshot_file);
@@ -77,47 +75,50 @@ Output::Output(const Options& options, const Grid& grid, MpiRanks& ranks, double
 
 void Output::put_field(io::File& file, std::size_t record, const Field& field) {
   const Patch p = m_ranks.patch();
+  const VariableInfo& info = variable_info(field.name);
   std::visit(
       [&](const auto& array) {
         using Array = std::decay_t<decltype(array)>;
-        const VariableInfo& info = variable_info(array.label());
-        const io::Block block = field_block(p, info.columns, levels_of(array), m_options.io_order == "zyx");
+        const io::Block block = field_block(p, info.kind == Kind::columns, levels_of(array), m_options.io_order == "zyx");
         const auto* first = first_owned(array, p);
         if constexpr (std::is_same_v<typename Array::value_type, double>) {
           if (std::string(info.internal_units) != info.units) {
-            const auto convert = unit_conversion(info.internal_units, info.units, array.label());
+            const auto convert = unit_conversion(info.internal_units, info.units, field.name);
             const double factor = convert(1.0); // no variable's unit has an offset
             std::vector<double> scaled(array.data(), array.data() + array.span());
             for (double& v : scaled) v = v == fill_value ? v : v * factor;
-            file.put(info.name, record, block, scaled.data() + (first - array.data()));
+            file.put(field.name, record, block, scaled.data() + (first - array.data()));
             return;
           }
         }
-        file.put(info.name, record, block, first);
+        file.put(field.name, record, block, first);
       },
-      field);
+      field.array);
 }
 
 void Output::put_record(io::File& file, std::size_t record, double time, const FieldList& fields) {
   file.put_all("time", record, std::vector<double>{calendar_days(time)});
   for (const io::Variable& v : file.schema().variables) {
     if (v.dimensions.size() < 3) continue; // coordinates
-    const Field* field = fields.find(v.name);
+    const Field* field = find(fields, v.name);
     if (field == nullptr) throw Error(file.path() + ": variable '" + v.name + "' is not computed in this run");
     put_field(file, record, *field);
   }
 }
 
-void Output::write_state(const std::string& path, double time, std::int64_t step, const FieldList& restart,
-                         const FieldList& fields) {
+void Output::write_state(const std::string& path, const Clock& clock, const FieldList& fields, bool diagnostics) {
   std::vector<std::string> names;
   std::string state_names; // what a restart reads; the rest is diagnosed again
-  for (const std::string& name : variable_names()) {
-    if (fields.find(name) != nullptr) names.push_back(name);
-    if (restart.find(name) != nullptr) state_names += (state_names.empty() ? "" : " ") + name;
+  for (const VariableInfo& variable : variables()) {
+    const Field* field = find(fields, variable.name);
+    const bool restart = field != nullptr && field->restart;
+    if (variable.role == Role::restart && !restart)
+      throw Error(path + ": variable '" + variable.name + "' is missing (expected in every file that a run can start from)");
+    if (restart) state_names += (state_names.empty() ? "" : " ") + std::string(variable.name);
+    if (restart || (diagnostics && field != nullptr)) names.emplace_back(variable.name);
   }
   io::Schema schema = map_schema(m_grid, names, m_title, m_history, m_options.io_order == "zyx");
-  schema.attributes.emplace_back("model_time_seconds", time);
+  schema.attributes.emplace_back("model_time_seconds", clock.time());
   schema.attributes.emplace_back("model_state_variables", state_names);
   for (const auto& [name, value] : {std::pair{"init", m_options.init},
                                     {"stress", m_options.stress},
@@ -128,18 +129,19 @@ void Output::write_state(const std::string& path, double time, std::int64_t step
   }
   const auto file = m_writer->open(path, schema, {io::FileKind::once, 0});
   put_coordinates(*file, m_grid, m_ranks.patch());
-  put_record(*file, 0, time, fields);
-  file->end_record(step);
-  file->close(step);
+  put_record(*file, 0, clock.time(), fields);
+  file->end_record(clock.steps());
+  file->close(clock.steps());
   m_files.push_back(path);
   m_log.line("wrote " + path);
 }
 
-void Output::write_due(double time, std::int64_t step, const FieldList& restart, const std::function<FieldList()>& all) {
+void Output::write_due(const Clock& clock, const std::function<FieldList()>& fields) {
+  const double time = clock.time();
   if (m_spatial && is_multiple(time, m_options.spatial_every)) {
     Timers::Scope scope(m_timers, "output: spatial");
-    put_record(*m_spatial, m_spatial_records++, time, all());
-    m_spatial->end_record(step);
+    put_record(*m_spatial, m_spatial_records++, time, fields());
+    m_spatial->end_record(clock.steps());
   }
   if (!m_options.snapshot_file.empty() && time > m_start && is_multiple(time, m_options.snapshot_every)) {
     Timers::Scope scope(m_timers, "output: snapshot");
@@ -147,7 +149,7 @@ void Output::write_due(double time, std::int64_t step, const FieldList& restart,
     if (stem.size() > 3 && stem.compare(stem.size() - 3, 3, ".nc") == 0) stem.resize(stem.size() - 3);
     char years[32];
     std::snprintf(years, sizeof years, "_%09.3f.nc", time / seconds_per_year);
-    write_state(stem + years, time, step, restart, restart);
+    write_state(stem + years, clock, fields(), false);
   }
 }
 
@@ -158,8 +160,7 @@ double Output::next_due(double time) const {
   return next;
 }
 
-void Output::write_scalars(const std::vector<Scalar>& scalars, const std::vector<double>& values, double begin, double end,
-                           std::int64_t step) {
+void Output::write_scalars(const Clock& clock, const std::vector<Scalar>& scalars) {
   if (m_options.timeseries_file.empty()) return;
   Timers::Scope scope(m_timers, "output: time series");
   if (!m_series) {
@@ -167,36 +168,34 @@ void Output::write_scalars(const std::vector<Scalar>& scalars, const std::vector
                               {io::FileKind::append, m_options.io_commit_every});
   }
   const std::size_t record = m_series_records++;
-  m_series->put_all("time", record, std::vector<double>{calendar_days(end)});
-  m_series->put_all("time_bnds", record, std::vector<double>{calendar_days(begin), calendar_days(end)});
-  for (std::size_t n = 0; n < scalars.size(); ++n) m_series->put_all(scalars[n].name, record, std::vector<double>{values[n]});
-  m_series->end_record(step);
+  const double begin = calendar_days(clock.step_begin()), end = calendar_days(clock.time());
+  m_series->put_all("time", record, std::vector<double>{end});
+  m_series->put_all("time_bnds", record, std::vector<double>{begin, end});
+  for (const Scalar& scalar : scalars) m_series->put_all(scalar.name, record, std::vector<double>{scalar.value});
+  m_series->end_record(clock.steps());
 }
 
-void Output::write_failed(double time, std::int64_t step, const FieldList& restart, const FieldList& fields) {
+void Output::write_failed(const Clock& clock, const FieldList& fields) {
   if (m_options.ssa_failed_file == "none") return;
   try {
-    write_state(m_options.ssa_failed_file, time, step, restart, fields);
-  } catch (const io::Error& error) { // why the solve failed matters more, and is still to be told
+    write_state(m_options.ssa_failed_file, clock, fields, true);
+  } catch (const io::Error& error) { // why the solve failed matters more, and is still to be reported
     m_log.line(std::string("-ssa_failed_file not written: ") + error.what());
   }
 }
 
-void Output::finish(double time, std::int64_t step, const FieldList& restart, const std::function<FieldList()>& all) {
-  if (m_series) {
-    Timers::Scope scope(m_timers, "output: time series");
-    m_series->close(step);
-    m_files.push_back(m_series->path());
-  }
-  if (m_spatial) {
-    Timers::Scope scope(m_timers, "output: spatial");
-    m_spatial->close(step);
-    m_files.push_back(m_spatial->path());
-  }
-  if (!m_options.output.empty()) {
-    Timers::Scope scope(m_timers, "output: result");
-    write_state(m_options.output, time, step, restart, all());
-  }
+void Output::finish(const Clock& clock, const std::function<FieldList()>& fields) {
+  const auto close = [&](const char* timer, io::File* file) {
+    if (file == nullptr) return;
+    Timers::Scope scope(m_timers, timer);
+    file->close(clock.steps());
+    m_files.push_back(file->path());
+  };
+  close("output: time series", m_series.get());
+  close("output: spatial", m_spatial.get());
+  if (m_options.output.empty()) return;
+  Timers::Scope scope(m_timers, "output: result");
+  write_state(m_options.output, clock, fields(), true);
 }
 
 void Output::check_budget(const io::Summary& s, double elapsed, nlohmann::json& json) const {

@@ -6,6 +6,7 @@
 #include "io/writer.hpp"
 #include "miniapp/base/log.hpp"
 #include "miniapp/base/mpi_ranks.hpp"
+#include "miniapp/model/clock.hpp"
 #include "miniapp/model/field.hpp"
 #include "miniapp/model/grid.hpp"
 #include "miniapp/model/options.hpp"
@@ -25,30 +26,29 @@ public:
   Output(const Options& options, const Grid& grid, MpiRanks& ranks, double start_time, std::string title, std::string history,
          Timers& timers, const Log& log);
 
-  /// Write the maps and snapshots that are due at `time` (s). `restart`: the state and the forcing; `all()`: them and the
-  /// diagnostics, asked for if a map is due. Collective.
-  void write_due(double time, std::int64_t step, const FieldList& restart, const std::function<FieldList()>& all);
+  /// Write the maps and snapshots that are due at the time of `clock`. `fields()`: restart fields and diagnostics, asked for if
+  /// something is due. Collective. Throws Error naming file and variable if a variable of the spatial file is not among them, or,
+  /// for a snapshot, one without which there is no restart.
+  void write_due(const Clock& clock, const std::function<FieldList()>& fields);
   /// The next time (s) at which write_due has something to do, later than `time`.
   double next_due(double time) const;
 
-  /// One record of the time series, for the step from `begin` to `end` (s). Values in the order of `scalars`, which is the same
-  /// at every call. Collective.
-  void write_scalars(const std::vector<Scalar>& scalars, const std::vector<double>& values, double begin, double end,
-                     std::int64_t step);
+  /// One record of the time series, for the last step of `clock`; the same scalars at every call. Collective.
+  void write_scalars(const Clock& clock, const std::vector<Scalar>& scalars);
 
   /// Write the state whose stress balance could not be solved, for inspection (-ssa_failed_file). Collective.
   /// Where that file cannot be written a line says so; nothing is thrown.
-  void write_failed(double time, std::int64_t step, const FieldList& restart, const FieldList& fields);
+  void write_failed(const Clock& clock, const FieldList& fields);
 
-  /// Write the result, close all files: durable on return. Collective.
-  void finish(double time, std::int64_t step, const FieldList& restart, const std::function<FieldList()>& all);
+  /// Write the result, close all files: durable on return. Collective. Throws as write_due does for a snapshot.
+  void finish(const Clock& clock, const std::function<FieldList()>& fields);
 
   /// Seconds, bytes and operations of every phase, and the knobs. A line says so if output took more of the `elapsed` seconds of
   /// the run than -io_budget. Collective.
   nlohmann::json report(double elapsed) const;
 
 private:
-  void write_state(const std::string& path, double time, std::int64_t step, const FieldList& restart, const FieldList& fields);
+  void write_state(const std::string& path, const Clock& clock, const FieldList& fields, bool diagnostics);
   void put_record(io::File& file, std::size_t record, double time, const FieldList& fields);
   void put_field(io::File& file, std::size_t record, const Field& field);
   void check_budget(const io::Summary& summary, double elapsed, nlohmann::json& json) const;

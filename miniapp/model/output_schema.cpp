@@ -61,17 +61,17 @@ void add_projection(io::Schema& schema, const PolarStereographic& p) {
 }
 
 io::Variable map_variable(const VariableInfo& info, bool projected, bool levels_first) {
-  io::Variable v{info.name, info.integer ? Type::int32 : Type::float64, {"time", "y", "x"}, {}};
-  if (info.columns) v.dimensions.insert(v.dimensions.begin() + (levels_first ? 1 : 3), "z");
+  io::Variable v{info.name, info.kind == Kind::integers ? Type::int32 : Type::float64, {"time", "y", "x"}, {}};
+  if (info.kind == Kind::columns) v.dimensions.insert(v.dimensions.begin() + (levels_first ? 1 : 3), "z");
   const auto text = [&](const char* name, const char* value) {
     if (value[0] != '\0') v.attributes.emplace_back(name, value);
   };
   text("standard_name", info.standard_name);
   text("long_name", info.long_name);
   text("units", info.units);
-  if (!info.flag_values.empty()) v.attributes.emplace_back("flag_values", info.flag_values);
-  text("flag_meanings", info.flag_meanings);
-  if (info.ice_only) v.attributes.emplace_back("_FillValue", fill_value);
+  if (!info.flags.values.empty()) v.attributes.emplace_back("flag_values", info.flags.values);
+  text("flag_meanings", info.flags.meanings);
+  if (info.kind == Kind::ice_map) v.attributes.emplace_back("_FillValue", fill_value);
   if (projected) {
     v.attributes.emplace_back("grid_mapping", "mapping");
     v.attributes.emplace_back("coordinates", "lat lon");
@@ -88,7 +88,7 @@ io::Schema map_schema(const Grid& grid, const std::vector<std::string>& variable
   io::Schema schema;
   const auto size = [](int n) { return static_cast<std::size_t>(n); };
   const bool columns =
-      std::any_of(variables.begin(), variables.end(), [](const auto& name) { return variable_info(name).columns; });
+      std::any_of(variables.begin(), variables.end(), [](const auto& name) { return variable_info(name).kind == Kind::columns; });
   schema.dimensions = {{"time", io::unlimited}, {"y", size(grid.My()), true}, {"x", size(grid.Mx()), true}};
   if (columns) schema.dimensions.push_back({"z", size(grid.Mz())});
   schema.attributes = global_attributes(title, history);

@@ -29,6 +29,7 @@ struct Scalar {
   const char* name;
   const char* units;
   const char* long_name;
+  double value;
 };
 
 /// A file of scalars along time, with time_bnds: each record covers the step that led to it.

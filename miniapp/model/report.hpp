@@ -23,8 +23,8 @@ public:
   /// Throws Error naming the file if `options.report` cannot be written: at the start of the run, not at its end.
   Report(const Options& options, const Grid& grid, MPI_Comm comm);
 
-  /// Facts of the parts of the model, under a key of their own: report["ssa"] = ...
-  nlohmann::json& operator[](const std::string& key) { return m_json[key]; }
+  /// Facts of a part of the run, under a key of their own: report.add({{"ssa", ...}}).
+  void add(const nlohmann::json& facts) { m_json.update(facts); }
 
   /// Reduce the timers over ranks, print the table to the log and write the file. Collective.
   void finish(const Timers& timers, const Log& log);

@@ -1,4 +1,4 @@
-// See ssa.hpp. SNES drives; the callbacks below hand it the residual and the matrix of ssa_assembly.cpp.
+// See ssa.hpp. SNES drives; the callbacks below hand it the residual and the matrix of kernels/ssa/loops.hpp.
 #include "miniapp/model/ssa.hpp"
 
 #include "miniapp/model/petsc_error.hpp"
@@ -31,6 +31,7 @@ private:
   void destroy();
   void set_tolerance();
   void iterate(double start);
+  void set_velocity(const double* x);
   [[noreturn]] void fail(SNESConvergedReason why) const;
 
   static PetscErrorCode residual(SNES, Vec x, Vec r, void* self);
@@ -42,7 +43,7 @@ private:
   SsaAssembly m_assembly;
   SsaSystem m_system;
   Array2<double> m_u, m_v;
-  SsaAssembly::Linearisation m_next = SsaAssembly::Linearisation::picard;
+  ssa::Linearisation m_next = ssa::Linearisation::picard;
   SsaReport m_report;
   SNES m_snes = nullptr;
   Vec m_x = nullptr, m_r = nullptr;
@@ -91,6 +92,12 @@ void Ssa::Solver::destroy() {
   m_system.destroy();
 }
 
+// (u, v) with ghosts from the values of the unknowns.
+void Ssa::Solver::set_velocity(const double* x) {
+  ssa::unpack(m_assembly.patch(0), x, m_u, m_v);
+  m_ranks.update_ghosts({m_u, m_v});
+}
+
 PetscErrorCode Ssa::Solver::residual(SNES, Vec x, Vec r, void* self) {
   auto& s = *static_cast<Solver*>(self);
   const double start = MPI_Wtime();
@@ -98,8 +105,8 @@ PetscErrorCode Ssa::Solver::residual(SNES, Vec x, Vec r, void* self) {
   PetscScalar* pr = nullptr;
   PetscCall(VecGetArrayRead(x, &px));
   PetscCall(VecGetArrayWrite(r, &pr));
-  s.m_assembly.unpack(px, s.m_u, s.m_v);
-  s.m_assembly.residual(s.m_u, s.m_v, pr);
+  s.set_velocity(px);
+  ssa::residual(s.m_assembly.patch(0), s.m_u, s.m_v, pr);
   PetscCall(VecRestoreArrayWrite(r, &pr));
   PetscCall(VecRestoreArrayRead(x, &px));
   s.m_report.seconds_residual += MPI_Wtime() - start;
@@ -111,10 +118,10 @@ PetscErrorCode Ssa::Solver::jacobian(SNES, Vec x, Mat, Mat, void* self) {
   const double start = MPI_Wtime();
   const PetscScalar* px = nullptr;
   PetscCall(VecGetArrayRead(x, &px));
-  s.m_assembly.unpack(px, s.m_u, s.m_v);
+  s.set_velocity(px);
   PetscCall(VecRestoreArrayRead(x, &px));
   s.m_system.assemble(s.m_u, s.m_v, s.m_next);
-  s.m_next = SsaAssembly::Linearisation::weighted;
+  s.m_next = ssa::Linearisation::weighted;
   s.m_report.seconds_jacobian += MPI_Wtime() - start;
   return 0;
 }
@@ -179,8 +186,8 @@ SsaReport Ssa::Solver::solve(const SsaInput& input, const Array2<double>& u, con
   const double petsc_reductions = petsc_allreduce_ct;
   m_report = {};
   m_u = u, m_v = v;
-  m_assembly.set_input(input);
-  m_assembly.impose(u, v);
+  m_assembly.set_input({input});
+  ssa::impose(m_assembly.patch(0), u, v);
   m_report.unknown_cells = m_assembly.unknowns();
   m_report.excluded_cells = m_assembly.excluded();
   m_report.reason = "no unknowns";
@@ -188,11 +195,12 @@ SsaReport Ssa::Solver::solve(const SsaInput& input, const Array2<double>& u, con
     if (m_snes == nullptr || m_assembly.unknowns_changed()) create();
     PetscScalar* x = nullptr;
     NUNATAK_PETSC(VecGetArrayWrite(m_r, &x));
-    std::copy(m_assembly.load().begin(), m_assembly.load().end(), x);
+    const auto load = m_assembly.patch(0).load;
+    std::copy(load.data(), load.data() + load.size(), x);
     NUNATAK_PETSC(VecRestoreArrayWrite(m_r, &x));
     NUNATAK_PETSC(VecNorm(m_r, NORM_2, &m_report.load_norm));
     NUNATAK_PETSC(VecGetArrayWrite(m_x, &x));
-    m_assembly.pack(u, v, x);
+    ssa::pack(m_assembly.patch(0), u, v, x);
     NUNATAK_PETSC(VecRestoreArrayWrite(m_x, &x));
     iterate(start);
   }
@@ -207,7 +215,7 @@ SsaReport Ssa::Solver::solve(const SsaInput& input, const Array2<double>& u, con
 void Ssa::Solver::iterate(double start) {
   PetscReal speed = 0.0;
   NUNATAK_PETSC(VecNorm(m_x, NORM_INFINITY, &speed));
-  m_next = speed == 0.0 ? SsaAssembly::Linearisation::at_rest : SsaAssembly::Linearisation::picard;
+  m_next = speed == 0.0 ? ssa::Linearisation::at_rest : ssa::Linearisation::picard;
   NUNATAK_PETSC(SNESComputeFunction(m_snes, m_x, m_r));
   NUNATAK_PETSC(SNESSetInitialFunction(m_snes, m_r)); // not once more
   NUNATAK_PETSC(VecNorm(m_r, NORM_2, &m_report.initial_residual));
@@ -228,7 +236,7 @@ void Ssa::Solver::iterate(double start) {
 
   const PetscScalar* solution = nullptr;
   NUNATAK_PETSC(VecGetArrayRead(m_x, &solution));
-  m_assembly.unpack(solution, m_u, m_v);
+  set_velocity(solution);
   NUNATAK_PETSC(VecRestoreArrayRead(m_x, &solution));
   if (why < 0) fail(why);
 }
@@ -239,11 +247,7 @@ void Ssa::Solver::residual_field(const Array2<double>& r_x, const Array2<double>
   if (m_r == nullptr) return;
   const PetscScalar* r = nullptr;
   NUNATAK_PETSC(VecGetArrayRead(m_r, &r));
-  const auto places = m_assembly.places();
-  for (int n = 0; n < m_assembly.local_unknowns(); ++n) {
-    r_x.data()[places(n)] = r[2 * n];
-    r_y.data()[places(n)] = r[2 * n + 1];
-  }
+  ssa::unpack(m_assembly.patch(0), r, r_x, r_y);
   NUNATAK_PETSC(VecRestoreArrayRead(m_r, &r));
 }
 

@@ -2,7 +2,7 @@
 //
 //   d/dx [2 nu H (2 u_x + v_y)] + d/dy [nu H (u_y + v_x)] - beta u = rho g H h_x, and the same with x and y exchanged
 //   (MacAyeal 1989, eqs 14 and 15; till as in Schoof 2006). Weak form, margin, fronts: kernels/ssa/element.hpp; unknowns,
-//   icebergs, domain edges: miniapp/model/ssa_assembly.hpp; linear systems: miniapp/model/ssa_system.hpp.
+//   icebergs, domain edges: kernels/ssa/assembly.hpp; linear systems: miniapp/model/ssa_system.hpp.
 //
 // Method. Every step solves with a symmetric positive definite matrix between Picard's and Newton's: each element takes as much
 // of Newton's derivative as it may (newton_weight in kernels/ssa/rheology.hpp). The first matrix is Picard's, from rest with the

@@ -20,7 +20,7 @@ std::string given(const char* name) {
 
 } // namespace
 
-SsaSystem::SsaSystem(MpiRanks& ranks, const SsaAssembly& assembly, double dx, double dy, const SsaSystemOptions& options)
+SsaSystem::SsaSystem(MpiRanks& ranks, SsaAssembly& assembly, double dx, double dy, const SsaSystemOptions& options)
     : m_ranks(ranks), m_assembly(assembly), m_dx(dx), m_dy(dy), m_options(options), m_pc_type(given("-pc_type")) {
   if (m_options.form == "auto") m_options.form = m_pc_type.empty() ? "stencil" : "aij";
   if (!m_pc_type.empty() && m_pc_type != "none" && m_options.form != "aij") {
@@ -48,7 +48,7 @@ void SsaSystem::create() {
     create_shell();
   }
   if (!m_pc_type.empty()) return;
-  const std::vector<Array2<int>> cells{m_assembly.unknown_mask()};
+  const std::vector<Array2<int>> cells{patch().unknown};
   if (m_options.single_precision) {
     m_single = std::make_unique<Multigrid<float>>(m_ranks, m_dx, m_dy, cells, m_options.multigrid);
   } else {
@@ -59,13 +59,13 @@ void SsaSystem::create() {
 // --- the matrix -----------------------------------------------------------------------------------------------------------
 
 void SsaSystem::create_shell() {
-  const int n = 2 * m_assembly.local_unknowns();
+  const int n = 2 * patch().unknowns();
   NUNATAK_PETSC(MatCreateShell(m_ranks.comm(), n, n, PETSC_DETERMINE, PETSC_DETERMINE, this, &m_matrix));
   NUNATAK_PETSC(MatShellSetOperation(m_matrix, MATOP_MULT, reinterpret_cast<void (*)()>(multiply)));
 }
 
 void SsaSystem::create_aij() {
-  const int n = m_assembly.local_unknowns();
+  const int n = patch().unknowns();
   NUNATAK_PETSC(MatCreate(m_ranks.comm(), &m_matrix));
   NUNATAK_PETSC(MatSetSizes(m_matrix, 2 * n, 2 * n, PETSC_DETERMINE, PETSC_DETERMINE));
   NUNATAK_PETSC(MatSetBlockSize(m_matrix, 2));
@@ -77,8 +77,8 @@ void SsaSystem::create_aij() {
   columns.reserve(rows.capacity());
   for (int k = 0; k < n; ++k) {
     for (int slot = 0; slot < 9; ++slot) {
-      const auto row = static_cast<PetscInt>(2 * (m_assembly.first() + k));
-      const auto column = static_cast<PetscInt>(2 * m_assembly.column(k, slot));
+      const auto row = static_cast<PetscInt>(2 * (patch().first + k));
+      const auto column = static_cast<PetscInt>(2 * patch().column(k, slot));
       for (int m = 0; m < 4; ++m) {
         rows.push_back(column < 0 ? -1 : row + m / 2);
         columns.push_back(column < 0 ? -1 : column + m % 2);
@@ -90,17 +90,17 @@ void SsaSystem::create_aij() {
   m_coo.resize(rows.size());
 }
 
-void SsaSystem::assemble(const Array2<double>& u, const Array2<double>& v, SsaAssembly::Linearisation how) {
-  m_assembly.jacobian(u, v, how, m_rows);
+void SsaSystem::assemble(const Array2<double>& u, const Array2<double>& v, ssa::Linearisation how) {
+  ssa::jacobian(patch(), u, v, how, m_rows);
   if (m_options.form == "aij") {
-    const auto places = m_assembly.places();
-    for (int n = 0; n < m_assembly.local_unknowns(); ++n) {
+    const auto places = patch().places;
+    for (int n = 0; n < patch().unknowns(); ++n) {
       const double* row = m_rows.data() + 36 * static_cast<std::ptrdiff_t>(places(n));
       std::copy(row, row + 36, m_coo.begin() + 36 * static_cast<std::ptrdiff_t>(n));
     }
     NUNATAK_PETSC(MatSetValuesCOO(m_matrix, m_coo.data(), INSERT_VALUES));
   } else {
-    if (m_options.form == "elements") m_assembly.keep_elements();
+    if (m_options.form == "elements") ssa::keep_elements(m_assembly.patch(0));
     NUNATAK_PETSC(MatAssemblyBegin(m_matrix, MAT_FINAL_ASSEMBLY)); // tells PETSc that it has changed
     NUNATAK_PETSC(MatAssemblyEnd(m_matrix, MAT_FINAL_ASSEMBLY));
   }
@@ -113,8 +113,8 @@ PetscErrorCode SsaSystem::multiply(Mat matrix, Vec x, Vec y) {
   PetscScalar* py = nullptr;
   PetscCall(VecGetArrayRead(x, &px));
   PetscCall(VecGetArrayWrite(y, &py));
-  const auto places = s->m_assembly.places();
-  const int n = s->m_assembly.local_unknowns(), stride = s->m_ranks.patch().xm + 2;
+  const auto places = s->patch().places;
+  const int n = s->patch().unknowns(), stride = s->m_ranks.patch().xm + 2;
   const Rows<double> rows = s->m_rows, dense = s->m_x;
   for (int k = 0; k < n; ++k) {
     double* at = dense.data() + 2 * static_cast<std::ptrdiff_t>(places(k));
@@ -122,7 +122,7 @@ PetscErrorCode SsaSystem::multiply(Mat matrix, Vec x, Vec y) {
   }
   s->m_ranks.update_ghosts({dense});
   if (s->m_options.form == "elements") {
-    s->m_assembly.jacobian_product(dense, py);
+    ssa::multiply(s->patch(), dense, py);
   } else {
     Kokkos::parallel_for(
         "ssa: matrix times vector", Kokkos::RangePolicy<Exec>(0, n), KOKKOS_LAMBDA(int k) {
@@ -184,8 +184,8 @@ template <class Real> void SsaSystem::fill(Multigrid<Real>& multigrid) {
 
 template <class Real> void SsaSystem::cycle(Multigrid<Real>& multigrid, const double* b, double* x) {
   const NinePoint<Real>& finest = multigrid.finest(0);
-  const auto places = m_assembly.places();
-  const int n = m_assembly.local_unknowns();
+  const auto places = patch().places;
+  const int n = patch().unknowns();
   for (int k = 0; k < n; ++k) {
     for (int m = 0; m < 2; ++m) finest.b.data()[2 * static_cast<std::ptrdiff_t>(places(k)) + m] = static_cast<Real>(b[2 * k + m]);
   }

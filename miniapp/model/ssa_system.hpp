@@ -1,5 +1,5 @@
 // The linear systems of the SSA: the matrix in one of three forms, and the preconditioner. ssa.cpp drives; the rows come from
-// ssa_assembly.hpp.
+// kernels/ssa/assembly.hpp.
 //
 //   -ssa_operator stencil    18 numbers a row in the order of the grid, times a vector (default)
 //                 elements   no matrix for the Krylov method: element by element
@@ -13,7 +13,8 @@
 #pragma once
 
 #include "kernels/multigrid/multigrid.hpp"
-#include "miniapp/model/ssa_assembly.hpp"
+#include "kernels/ssa/assembly.hpp"
+#include "miniapp/base/mpi_ranks.hpp"
 
 #include <petscsnes.h>
 
@@ -30,7 +31,7 @@ struct SsaSystemOptions {
 
 class SsaSystem {
 public:
-  SsaSystem(MpiRanks& ranks, const SsaAssembly& assembly, double dx, double dy, const SsaSystemOptions& options);
+  SsaSystem(MpiRanks& ranks, SsaAssembly& assembly, double dx, double dy, const SsaSystemOptions& options);
   ~SsaSystem();
   SsaSystem(const SsaSystem&) = delete;
   SsaSystem& operator=(const SsaSystem&) = delete;
@@ -43,7 +44,7 @@ public:
 
   Mat matrix() const { return m_matrix; }
   /// The matrix of a step from (u, v), whose ghosts it needs.
-  void assemble(const Array2<double>& u, const Array2<double>& v, SsaAssembly::Linearisation how);
+  void assemble(const Array2<double>& u, const Array2<double>& v, ssa::Linearisation how);
 
   /// "multigrid in single precision, ...": the preconditioner in words.
   std::string describe() const;
@@ -59,8 +60,10 @@ private:
   template <class Real> void fill(Multigrid<Real>& multigrid);
   template <class Real> void cycle(Multigrid<Real>& multigrid, const double* b, double* x);
 
+  const SsaPatch& patch() const { return m_assembly.patch(0); }
+
   MpiRanks& m_ranks;
-  const SsaAssembly& m_assembly;
+  SsaAssembly& m_assembly;
   double m_dx, m_dy;
   SsaSystemOptions m_options;
   std::string m_pc_type; ///< PETSc's, "" for our multigrid

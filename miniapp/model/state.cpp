@@ -15,16 +15,22 @@ Forcing::Forcing(const Patch& patch)
       salinity_ocean(make_array<double>("salinity_ocean", patch)) {}
 
 FieldList restart_fields(const State& state, const Forcing& forcing) {
-  FieldList fields;
-  for (const auto& field : {state.thk, state.topg, state.usurf, state.u_ssa, state.v_ssa, forcing.climatic_mass_balance,
-                            forcing.ice_surface_temp, forcing.bheatflx, forcing.theta_ocean, forcing.salinity_ocean}) {
-    fields.add(field);
-  }
-  fields.add(state.mask);
-  fields.add(forcing.basins);
-  fields.add(state.temp);
-  if (forcing.has_tauc) fields.add(forcing.tauc);
-  if (forcing.has_hardav) fields.add(forcing.hardav);
+  FieldList fields = {{"thk", state.thk},
+                      {"topg", state.topg},
+                      {"usurf", state.usurf},
+                      {"mask", state.mask},
+                      {"temp", state.temp},
+                      {"u_ssa", state.u_ssa},
+                      {"v_ssa", state.v_ssa},
+                      {"climatic_mass_balance", forcing.climatic_mass_balance},
+                      {"ice_surface_temp", forcing.ice_surface_temp},
+                      {"bheatflx", forcing.bheatflx},
+                      {"basins", forcing.basins},
+                      {"theta_ocean", forcing.theta_ocean},
+                      {"salinity_ocean", forcing.salinity_ocean}};
+  if (forcing.has_tauc) fields.push_back({"tauc", forcing.tauc});
+  if (forcing.has_hardav) fields.push_back({"hardav", forcing.hardav});
+  for (Field& field : fields) field.restart = true;
   return fields;
 }
 

@@ -10,13 +10,12 @@ namespace nunatak {
 struct State {
   explicit State(const Patch& patch); ///< zeros; temp once the levels are known
 
-  double time = 0.0;           ///< s
   Array2<double> thk;          ///< H, ice thickness, m
   Array2<double> topg;         ///< b, bed elevation, m
   Array2<double> usurf;        ///< h, surface elevation, m (from thk and topg)
   Array2<int> mask;            ///< cell type, see kernels/ice/geometry.hpp (from thk and topg)
   Array3<double> temp;         ///< T, ice temperature, K; levels above the bed
-  Array2<double> u_ssa, v_ssa; ///< sliding velocity, m s-1: the first guess of the next solve
+  Array2<double> u_ssa, v_ssa; ///< sliding velocity, m s-1: of the last solve, and the first guess of the next
 };
 
 /// What drives the model; constant in time.
@@ -36,7 +35,7 @@ struct Forcing {
   bool has_tauc = false, has_hardav = false;
 };
 
-/// What a restart file holds: the state, and the forcing that was given.
+/// What a restart file holds, each marked so: the state, and the forcing that was given.
 FieldList restart_fields(const State& state, const Forcing& forcing);
 
 } // namespace nunatak

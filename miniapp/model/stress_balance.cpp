@@ -106,11 +106,9 @@ void StressBalance::material(const State& state, const Forcing& forcing) {
       });
 }
 
-const Flow& StressBalance::update(const State& state, const Forcing& forcing, const Array2<double>& melt) {
+const Flow& StressBalance::update(State& state, const Forcing& forcing, const Array2<double>& melt, double time) {
   const Patch patch = m_ranks.patch();
   const double dx = m_grid.dx, dy = m_grid.dy;
-  m_flow.u_ssa = state.u_ssa;
-  m_flow.v_ssa = state.v_ssa;
   {
     Timers::Scope scope(m_timers, "stress balance: till, hardness");
     material(state, forcing);
@@ -124,7 +122,7 @@ const Flow& StressBalance::update(const State& state, const Forcing& forcing, co
       check_solver_options();
       if (m_view) m_log.line("SSA: " + m_ssa->describe());
     }
-    m_solves.push_back(record(m_last, state.time));
+    m_solves.push_back(record(m_last, time));
   }
   double D_max = 0.0;
   {
@@ -150,22 +148,28 @@ const Flow& StressBalance::update(const State& state, const Forcing& forcing, co
 void StressBalance::add_fields(const State& state, FieldList& fields) {
   const auto surface = m_speed_surface, base = m_speed_base;
   const auto mask = state.mask;
-  const auto us = m_flow.velocity.u_surface, vs = m_flow.velocity.v_surface, ub = m_flow.u_ssa, vb = m_flow.v_ssa;
+  const auto us = m_flow.velocity.u_surface, vs = m_flow.velocity.v_surface, ub = state.u_ssa, vb = state.v_ssa;
   for_each_cell(
       "speeds", m_ranks.patch(), KOKKOS_LAMBDA(int j, int i) {
         const bool ice = icy(mask(j, i));
         surface(j, i) = ice ? Kokkos::sqrt(us(j, i) * us(j, i) + vs(j, i) * vs(j, i)) : fill_value;
         base(j, i) = ice ? Kokkos::sqrt(ub(j, i) * ub(j, i) + vb(j, i) * vb(j, i)) : fill_value;
       });
-  for (const auto& field : {m_flow.velocity.u_mean, m_flow.velocity.v_mean, surface, base, m_flow.tauc, m_flow.hardav})
-    fields.add(field);
-  for (const auto& field : {m_flow.velocity.u, m_flow.velocity.v, m_flow.w}) fields.add(field);
+  const HorizontalVelocity& velocity = m_flow.velocity;
+  fields.insert(fields.end(), {{"ubar", velocity.u_mean},
+                               {"vbar", velocity.v_mean},
+                               {"velsurf_mag", surface},
+                               {"velbase_mag", base},
+                               {"tauc", m_flow.tauc},
+                               {"hardav", m_flow.hardav},
+                               {"uvel", velocity.u},
+                               {"vvel", velocity.v},
+                               {"wvel", m_flow.w}});
 }
 
 void StressBalance::add_residual(FieldList& fields) {
   if (m_ssa) m_ssa->residual(m_residual_x, m_residual_y);
-  fields.add(m_residual_x);
-  fields.add(m_residual_y);
+  fields.insert(fields.end(), {{"ssa_residual_x", m_residual_x}, {"ssa_residual_y", m_residual_y}});
 }
 
 nlohmann::json StressBalance::report() const {

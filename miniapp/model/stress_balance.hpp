@@ -21,9 +21,9 @@
 
 namespace nunatak {
 
-/// How the ice moves, for one geometry. Arrays are valid in owned cells; u_ssa, v_ssa, velocity.u, velocity.v in ghosts too.
+/// How the ice moves over its base, for one geometry; how the base moves is in the State (u_ssa, v_ssa). Arrays are valid in
+/// owned cells; velocity.u, velocity.v in ghosts too.
 struct Flow {
-  Array2<double> u_ssa, v_ssa; ///< sliding velocity, m s-1
   Array2<double> q_x, q_y;     ///< flux by shearing through faces, m2 s-1 (kernels/ice/sia.hpp)
   HorizontalVelocity velocity; ///< at the levels, at the surface, mean over depth; strain heating
   Array3<double> w;            ///< vertical velocity across the levels, m s-1
@@ -39,13 +39,15 @@ class StressBalance {
 public:
   StressBalance(const Options& options, const Grid& grid, const Levels& levels, MpiRanks& ranks, Timers& timers, const Log& log);
 
-  /// The flow for the geometry and temperature of `state`, whose u_ssa and v_ssa are the first guess and become the solution.
-  /// `melt`: basal melt of floating ice, m s-1. Collective. Throws SsaError if the SSA does not converge.
-  const Flow& update(const State& state, const Forcing& forcing, const Array2<double>& melt);
+  /// The flow for the geometry and temperature of `state` (with ghosts) at `time` (s), and its sliding velocity: state.u_ssa and
+  /// state.v_ssa are the first guess and become the solution, ghosts included; nothing else of `state` changes. `melt`: basal
+  /// melt of floating ice, m s-1. Collective. Throws SsaError if the SSA does not converge.
+  const Flow& update(State& state, const Forcing& forcing, const Array2<double>& melt, double time);
 
   void add_fields(const State& state, FieldList& fields); ///< diagnostics of the last update
   void add_residual(FieldList& fields);                   ///< of the last solve
   nlohmann::json report() const;                          ///< solves and iterations so far
+  const Flow& flow() const { return m_flow; }             ///< of the last update
 
   const SsaReport& last_solve() const { return m_last; }
 

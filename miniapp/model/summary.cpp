@@ -17,21 +17,6 @@ std::string describe(const Grid& grid) {
   return text;
 }
 
-nlohmann::json traffic_report(const MpiRanks& ranks) {
-  const Traffic& t = ranks.traffic();
-  const MpiRanks::Halo& halo = ranks.halo();
-  std::int64_t sums[] = {t.messages, t.bytes, halo.messages, halo.bytes};
-  MPI_Allreduce(MPI_IN_PLACE, sums, 4, MPI_INT64_T, MPI_SUM, ranks.comm());
-  double seconds = halo.seconds;
-  MPI_Allreduce(MPI_IN_PLACE, &seconds, 1, MPI_DOUBLE, MPI_MAX, ranks.comm());
-  return {
-      {"messages", sums[0]},
-      {"bytes", sums[1]},
-      {"exchanges_per_rank", t.exchanges},
-      {"collectives_per_rank", t.collectives},
-      {"halo", {{"messages", sums[2]}, {"bytes", sums[3]}, {"exchanges_per_rank", halo.exchanges}, {"max_seconds", seconds}}}};
-}
-
 Summary::Summary(const Grid& grid, MpiRanks& ranks, const State& state)
     : m_grid(grid), m_ranks(ranks), m_cell_area(grid.dx * grid.dy) {
   measure(state);
@@ -40,40 +25,40 @@ Summary::Summary(const Grid& grid, MpiRanks& ranks, const State& state)
 
 void Summary::measure(const State& state) {
   const Patch patch = m_ranks.patch();
-  const auto H = state.thk;
+  const auto H = state.thk, u = state.u_ssa, v = state.v_ssa;
   const auto mask = state.mask;
   const auto T = state.temp;
   const int Mz = m_grid.Mz();
-  const auto cells = Kokkos::MDRangePolicy<Exec, Kokkos::Rank<2>>({1, 1}, {patch.ym + 1, patch.xm + 1});
   std::int64_t grounded_cells = 0, floating_cells = 0, broken_cells = 0;
-  double thickest = 0.0;
+  double thickest = 0.0, fastest = 0.0;
   Kokkos::parallel_reduce(
-      "areas", cells,
-      KOKKOS_LAMBDA(int j, int i, std::int64_t& g, std::int64_t& f, std::int64_t& broken, double& t) {
+      "areas and maxima", Kokkos::MDRangePolicy<Exec, Kokkos::Rank<2>>({1, 1}, {patch.ym + 1, patch.xm + 1}),
+      KOKKOS_LAMBDA(int j, int i, std::int64_t& g, std::int64_t& f, std::int64_t& broken, double& t, double& s) {
         bool numbers = Kokkos::isfinite(H(j, i));
         for (int k = 0; k < Mz; ++k) numbers = numbers && Kokkos::isfinite(T(j, i, k));
         broken += !numbers;
         g += mask(j, i) == grounded_ice;
         f += mask(j, i) == floating_ice;
         t = H(j, i) > t ? H(j, i) : t;
+        const double speed = Kokkos::sqrt(u(j, i) * u(j, i) + v(j, i) * v(j, i));
+        s = speed > s ? speed : s;
       },
-      grounded_cells, floating_cells, broken_cells, Kokkos::Max<double>(thickest));
+      grounded_cells, floating_cells, broken_cells, Kokkos::Max<double>(thickest), Kokkos::Max<double>(fastest));
   const FixedSum thickness = sum_thickness(patch, H);
   std::vector<std::vector<std::int64_t>> sums{{thickness.hi, thickness.lo, grounded_cells, floating_cells, broken_cells}};
   m_ranks.sum(sums);
   m_thickness.hi = sums[0][0], m_thickness.lo = sums[0][1];
   m_grounded_cells = sums[0][2], m_floating_cells = sums[0][3], m_broken_cells = sums[0][4];
-  std::vector<std::vector<double>> largest{{std::fmax(thickest, 0.0)}};
+  std::vector<std::vector<double>> largest{{std::fmax(thickest, 0.0), std::fmax(fastest, 0.0)}};
   max_over_ranks(m_ranks, largest);
-  m_thickest = largest[0][0];
+  m_thickest = largest[0][0], m_fastest = largest[0][1];
 }
 
-void Summary::add(const State& state, const Flow& flow, const MassBudget& budget, const FixedSum& melted, double dt) {
+void Summary::add(const State& state, const Step& step) {
   measure(state);
-  m_dt = dt;
-  m_last = budget;
-  m_total += budget;
-  m_melted += melted;
+  m_last = step;
+  m_total += step.budget;
+  m_melted += step.melted_inside;
   if (m_broken_cells > 0) {
     throw Error("thickness or temperature of the ice: expected numbers, found NaN or infinity in " +
                 std::to_string(m_broken_cells) + " cells");
@@ -84,64 +69,34 @@ void Summary::add(const State& state, const Flow& flow, const MassBudget& budget
   }
   if (!(std::fabs(closure()) < 1e-9))
     throw Error("the mass budget does not close: the volume misses " + std::to_string(closure()) + " of itself");
-  const auto u = flow.u_ssa, v = flow.v_ssa;
-  double fastest = 0.0;
-  const Patch patch = m_ranks.patch();
-  Kokkos::parallel_reduce(
-      "fastest sliding", Kokkos::MDRangePolicy<Exec, Kokkos::Rank<2>>({1, 1}, {patch.ym + 1, patch.xm + 1}),
-      KOKKOS_LAMBDA(int j, int i, double& s) {
-        const double speed = Kokkos::sqrt(u(j, i) * u(j, i) + v(j, i) * v(j, i));
-        s = speed > s ? speed : s;
-      },
-      Kokkos::Max<double>(fastest));
-  std::vector<std::vector<double>> largest{{std::fmax(fastest, 0.0)}};
-  max_over_ranks(m_ranks, largest);
-  m_fastest = largest[0][0];
 }
 
-const std::vector<Scalar>& Summary::scalars() {
-  static const std::vector<Scalar> list = {
-      {"ice_volume", "m3", "volume of the ice"},
-      {"ice_area_grounded", "m2", "area of grounded ice"},
-      {"ice_area_floating", "m2", "area of floating ice"},
-      {"surface_mass_flux", "kg s-1", "mass gained at the surface (negative: lost)"},
-      {"basal_mass_flux", "kg s-1", "mass lost by melting below ice shelves (negative: gained by freezing)"},
-      {"calving_mass_flux", "kg s-1", "mass lost by calving"},
-      {"edge_mass_flux", "kg s-1", "mass gained through the edge of the domain (negative: lost)"},
-      {"clipped_mass_flux", "kg s-1", "mass that balance and melt asked for where there was no more ice (gained)"},
-      {"max_sliding_speed", "m year-1", "largest sliding speed"},
-      {"dt", "s", "length of the time step"},
+std::vector<Scalar> Summary::scalars() const {
+  const double dt = m_last.dt;
+  const auto flux = [&](const FixedSum& sum) { return dt > 0.0 ? sum.value() * m_cell_area * rho_ice / dt : 0.0; };
+  const auto area = [&](std::int64_t cells) { return static_cast<double>(cells) * m_cell_area; };
+  const MassBudget& b = m_last.budget;
+  return {
+      {"ice_volume", "m3", "volume of the ice", m_thickness.value() * m_cell_area},
+      {"ice_area_grounded", "m2", "area of grounded ice", area(m_grounded_cells)},
+      {"ice_area_floating", "m2", "area of floating ice", area(m_floating_cells)},
+      {"surface_mass_flux", "kg s-1", "mass gained at the surface (negative: lost)", flux(b.surface)},
+      {"basal_mass_flux", "kg s-1", "mass lost by melting below ice shelves (negative: gained by freezing)", flux(b.basal)},
+      {"calving_mass_flux", "kg s-1", "mass lost by calving", flux(b.calved)},
+      {"edge_mass_flux", "kg s-1", "mass gained through the edge of the domain (negative: lost)", flux(b.edge)},
+      {"clipped_mass_flux", "kg s-1", "mass that balance and melt asked for where there was no more ice (gained)",
+       flux(b.clipped)},
+      {"max_sliding_speed", "m year-1", "largest sliding speed", m_fastest * seconds_per_year},
+      {"dt", "s", "length of the time step", dt},
   };
-  return list;
 }
 
-std::vector<double> Summary::values() const {
-  const auto flux = [&](const FixedSum& sum) { return m_dt > 0.0 ? sum.value() * m_cell_area * rho_ice / m_dt : 0.0; };
-  return {m_thickness.value() * m_cell_area,
-          static_cast<double>(m_grounded_cells) * m_cell_area,
-          static_cast<double>(m_floating_cells) * m_cell_area,
-          flux(m_last.surface),
-          flux(m_last.basal),
-          flux(m_last.calved),
-          flux(m_last.edge),
-          flux(m_last.clipped),
-          m_fastest * seconds_per_year,
-          m_dt};
-}
-
-std::string Summary::line(const Clock& clock, double dt, const char* why, const SsaReport& ssa) const {
+std::string Summary::line(const Clock& clock, const char* why, const SsaReport& ssa) const {
   char text[200];
   std::snprintf(text, sizeof text,
                 "step %5lld  year %10.4f  dt %8.4f a (%s)  volume %.6g km3  fastest %5.0f m/a  SSA: %d steps, %d linear",
-                static_cast<long long>(clock.steps()), clock.time() / seconds_per_year, dt / seconds_per_year, why,
+                static_cast<long long>(clock.steps()), clock.time() / seconds_per_year, m_last.dt / seconds_per_year, why,
                 m_thickness.value() * m_cell_area / 1e9, m_fastest * seconds_per_year, ssa.steps, ssa.linear_iterations);
-  return text;
-}
-
-std::string Summary::progress(const Clock& clock) const {
-  char text[80];
-  std::snprintf(text, sizeof text, "step %lld, year %.3g", static_cast<long long>(clock.steps()),
-                clock.time() / seconds_per_year);
   return text;
 }
 

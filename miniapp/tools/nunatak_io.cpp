@@ -50,7 +50,7 @@ std::vector<Way> make_ways(const std::vector<NamedWay>& named, MPI_Comm comm) {
 /// copy.
 void require_space(const BenchOptions& options, const Workload& workload, const Record& host, const Record& disk,
                    std::uint64_t bytes, const std::vector<Way>& ways) {
-  const bool joined = std::any_of(ways.begin(), ways.end(), [](const Way& w) { return is_in_pieces(w.results.named.options); });
+  const bool joined = std::any_of(ways.begin(), ways.end(), [](const Way& w) { return is_in_subfiles(w.results.named.options); });
   const std::uint64_t files = (options.keep ? ways.size() : 1) + (joined ? 1 : 0);
   const auto require = [&](const std::string& what, std::uint64_t needed, std::uint64_t found) {
     if (needed <= found) return;
@@ -97,7 +97,7 @@ struct TurnsOf {
     const bool verify = options.verify == "all" || (options.verify == "first" && turn == 0);
     const std::vector<io::ReadBy> by = reads.empty() && verify ? std::vector{io::ReadBy::each} : reads;
     std::string file = way.file;
-    if (is_in_pieces(named.options) && !by.empty()) {
+    if (is_in_subfiles(named.options) && !by.empty()) {
       file += ".joined";
       const double seconds = join_turn(comm, scratch.path(way.file), scratch.path(file));
       if (counts) way.results.joins.push_back(seconds);

@@ -1,4 +1,4 @@
-// nunatak-join: one file of the pieces that -io_layout file-per-aggregator has written.
+// nunatak-join: one file of the subfiles that -io_layout file-per-aggregator has written.
 //
 //   nunatak-join -i run.nc -o joined.nc          reads run.nc.0000, run.nc.0001, ...
 //   mpiexec -n 4 nunatak-join -i run.nc -o joined.nc -io_format netcdf4 -io_deflate 1
@@ -23,11 +23,11 @@ struct JoinOptions {
 
 void run(const JoinOptions& options) {
   if (options.input.empty() || options.output.empty())
-    throw Error("options -i and -o: expected the name of the pieces and of the file to write, found none");
+    throw Error("options -i and -o: expected the name of the subfiles and of the file to write, found none");
   World().on_rank_0([&] { require_writable("-o", options.output); });
   const io::Joined joined = io::join(MPI_COMM_WORLD, options.input, options.output, options.how);
   if (World().rank() == 0) {
-    std::cout << "joined " << joined.pieces << " pieces of " << options.input << ", " << joined.records
+    std::cout << "joined " << joined.subfiles << " subfiles of " << options.input << ", " << joined.records
               << " record(s): " << options.output << std::endl;
   }
 }
@@ -37,7 +37,7 @@ void run(const JoinOptions& options) {
 int main(int argc, char** argv) {
   return run_program(argc, argv, "nunatak-join", [&](Libraries&) {
     JoinOptions options;
-    OptionTable table("nunatak-join: one file of the pieces of a layout file-per-aggregator",
+    OptionTable table("nunatak-join: one file of the subfiles of a layout file-per-aggregator",
                       "nunatak-join -i run.nc -o joined.nc");
     table.section("Files");
     table.add(text("i", options.input, "name without its number: run.nc for run.nc.0000, run.nc.0001, ..."));

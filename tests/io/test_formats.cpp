@@ -1,5 +1,5 @@
 // What single formats promise beyond the values (test_writer.cpp): what late definitions move, what CDF-2 refuses, shapes of
-// chunks, hints, plain files, pieces that need no copy.
+// chunks, hints, plain files, slabs that need no copy.
 #include "io/formats/chunks.hpp"
 #include "io/formats/quota.hpp"
 #include "io/formats/raw.hpp"
@@ -27,7 +27,7 @@ enum class Kind { records, fixed, mixed };
 
 /// Write `n` variables of 1600 bytes (each record) in two records, in the order of the schema; the bytes moved.
 std::int64_t moved(const std::string& path, const std::string& way, Kind kind, int n) {
-  const auto writer = io::make_writer(MPI_COMM_WORLD, io::parse_way(way, {}));
+  const auto writer = io::make_writer(MPI_COMM_WORLD, io::parse_method(way, {}));
   io::Schema s;
   s.dimensions = {{"time", io::unlimited}, {"x", cells}};
   for (int v = 0; v < n; ++v) {
@@ -120,7 +120,7 @@ TEST_CASE("shapes of chunks") {
                  {"s", Type::int32, {}, {}},
                  {"large", Type::int16, {"time", "y", "long"}, {}}};
   const auto chunk = [&](const std::string& variable, const std::string& way) {
-    return io::chunk_shape(s, s.variables[s.variable(variable)], io::parse_way("netcdf4" + way, {}));
+    return io::chunk_shape(s, s.variables[s.variable(variable)], io::parse_method("netcdf4" + way, {}));
   };
   CHECK(chunk("t", "") == Sizes{512}); // 4 KiB
   CHECK(chunk("t", "/chunk=record") == Sizes{1});
@@ -147,7 +147,7 @@ TEST_CASE("aggregators per node become hints of MPI-IO, unless the user gives th
   s.dimensions = {{"x", 4}};
   const std::string nodes = std::to_string((size_of(MPI_COMM_WORLD) + 1) / 2); // of two ranks
   const auto hints = [&](const std::string& way) {
-    const auto writer = io::make_writer(MPI_COMM_WORLD, io::parse_way(way + "/ranks_per_node=2/aggregators=1", {}));
+    const auto writer = io::make_writer(MPI_COMM_WORLD, io::parse_method(way + "/ranks_per_node=2/aggregators=1", {}));
     const auto file = writer->open(scratch / "ex.nc", s);
     auto found = file->hints();
     file->close();
@@ -178,7 +178,7 @@ TEST_CASE("a plain file: fixed variables, then records; every section aligned; a
   CHECK(io::raw_layout(s, 4).record_begin == 16);
   CHECK(io::raw_layout(s, 4).record_stride == 24);
 
-  const auto writer = io::make_writer(MPI_COMM_WORLD, io::parse_way("posix/align=64", {}));
+  const auto writer = io::make_writer(MPI_COMM_WORLD, io::parse_method("posix/align=64", {}));
   const auto file = writer->open(scratch / "ex.nc", s);
   file->put_all("a", std::vector<std::int8_t>{1, 2, 3});
   file->put_all("b", std::vector<double>{0.5});
@@ -214,11 +214,11 @@ TEST_CASE("runs: what lies together is one") {
   const io::RawLayout layout = io::raw_layout(s, 4);
   const std::byte data[200] = {};
   const auto runs = [&](std::size_t v, const Sizes& start, const Sizes& count) {
-    io::Piece piece;
-    piece.start = start;
-    piece.count = count;
+    io::Hyperslab slab;
+    slab.start = start;
+    slab.count = count;
     std::vector<io::Run> list;
-    io::append_runs(s, layout, v, piece, data, list);
+    io::append_runs(s, layout, v, slab, data, list);
     std::vector<std::array<std::size_t, 3>> found; // in the file, bytes, in memory
     for (const auto& run : list) found.push_back({run.begin, run.size, static_cast<std::size_t>(run.data - data)});
     return found;
@@ -238,24 +238,24 @@ TEST_CASE("a quota is the same on all ranks: parts by the largest piece, full by
   const auto size = static_cast<std::size_t>(size_of(MPI_COMM_WORLD));
   io::Quota quota(MPI_COMM_WORLD, 1000);
   quota.set_schema(s);
-  io::Piece piece;
-  piece.empty = true;
-  CHECK(quota.begin(0, piece) == 1);
+  io::Hyperslab slab;
+  slab.empty = true;
+  CHECK(quota.begin(0, slab) == 1);
   for (std::size_t n = 0; n < size; ++n) {
     CHECK_FALSE(quota.is_full());
     quota.add();
   }
   CHECK(quota.is_full());
-  piece.lasting = true; // no copy
-  quota.begin(0, piece);
+  slab.lasting = true; // no copy
+  quota.begin(0, slab);
   CHECK_FALSE(quota.is_full());
   io::Quota large(MPI_COMM_WORLD, std::size_t{8} << 30);
   large.set_schema(s);
-  piece = {};
-  piece.start = {0};
-  piece.count = {std::size_t{5} << 30};
-  piece.empty = rank_of(MPI_COMM_WORLD) != 0; // rank 0 has all: no call may write more than 1 GiB
-  CHECK(large.begin(1, piece) == 5);
+  slab = {};
+  slab.start = {0};
+  slab.count = {std::size_t{5} << 30};
+  slab.empty = rank_of(MPI_COMM_WORLD) != 0; // rank 0 has all: no call may write more than 1 GiB
+  CHECK(large.begin(1, slab) == 5);
   large.add();
   CHECK(large.is_full());
 }

@@ -1,5 +1,5 @@
-// io/layouts/join.hpp: the pieces of a layout file-per-aggregator become the file that was never in pieces, byte for byte; pieces
-// that are missing, damaged or of another set are refused by name.
+// io/layouts/join.hpp: the subfiles of a layout file-per-aggregator become the file that was never in subfiles, byte for byte;
+// subfiles that are missing, damaged or of another set are refused by name.
 #include "io/durable/durable.hpp"
 #include "io/layouts/join.hpp"
 #include "tests/io/pattern.hpp"
@@ -20,13 +20,13 @@ namespace {
 constexpr std::size_t records = 2;
 
 void write_pieces(const std::string& path, const std::string& format, const Schema& schema, int per_node = 6) {
-  io::Writer writer(MPI_COMM_WORLD, io::parse_way(format + "/file-per-aggregator:" + std::to_string(per_node), {}));
+  io::Writer writer(MPI_COMM_WORLD, io::parse_method(format + "/file-per-aggregator:" + std::to_string(per_node), {}));
   pattern::write(writer, path, schema, records);
 }
 
 std::string checksum(const std::string& path) { return io::checksum_file(path).checksum; }
 
-io::Options way(const std::string& text) { return io::parse_way(text, {}); }
+io::Options way(const std::string& text) { return io::parse_method(text, {}); }
 
 void check_refused(const Scratch& scratch, const std::vector<std::string>& words) {
   for (const std::string& word : words)
@@ -48,11 +48,12 @@ TEST_CASE("joined pieces have the bytes of the file that was never cut") {
   });
   write_pieces(scratch / "ex.nc", format, schema);
   const io::Joined joined = io::join(MPI_COMM_WORLD, scratch / "ex.nc", scratch / "joined.nc", way("pnetcdf/zslab"));
-  CHECK(joined.pieces == static_cast<std::size_t>(size_of(MPI_COMM_WORLD)));
+  CHECK(joined.subfiles == static_cast<std::size_t>(size_of(MPI_COMM_WORLD)));
   CHECK(joined.records == records);
   scratch.on_rank_0([&] {
     CHECK(checksum(scratch / "joined.nc") == checksum(scratch / "alone.nc"));
-    io::join(MPI_COMM_SELF, scratch / "ex.nc", scratch / "small.nc", way("serial/buffer=100")); // all pieces, 100 bytes at a time
+    io::join(MPI_COMM_SELF, scratch / "ex.nc", scratch / "small.nc",
+             way("serial/buffer=100")); // all subfiles, 100 bytes at a time
     CHECK(checksum(scratch / "small.nc") == checksum(scratch / "alone.nc"));
     CHECK(io::verify_manifest(scratch / "manifest.jsonl").empty());
   });

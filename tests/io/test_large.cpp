@@ -1,6 +1,6 @@
-// Variables of more than 2^31 elements, more than 2 GiB and more than 4 GiB: only the pieces at both ends are written, so that
+// Variables of more than 2^31 elements, more than 2 GiB and more than 4 GiB: only the slabs at both ends are written, so that
 // the file is a large hole and takes no room. Through the formats (io/formats/format.hpp): a File would ask for all values.
-#include "io/formats/format.hpp"
+#include "io/registry.hpp"
 #include "tests/io/any_reader.hpp"
 #include "tests/io/scratch.hpp"
 
@@ -29,20 +29,20 @@ io::Schema large_schema() {
 }
 
 /// 2 elements along every dimension, at the beginning (rank 0) or the end (last rank) of the record.
-io::Piece corner(const io::Schema& schema, std::size_t v, std::size_t record, bool at_end) {
-  io::Piece piece;
-  piece.start = schema.shape(schema.variables[v]);
-  for (std::size_t& n : piece.start) n = n == io::unlimited ? record : at_end ? n - 2 : 0;
-  piece.count.assign(piece.start.size(), 2);
-  if (schema.has_records(schema.variables[v])) piece.count[0] = 1;
+io::Hyperslab corner(const io::Schema& schema, std::size_t v, std::size_t record, bool at_end) {
+  io::Hyperslab slab;
+  slab.start = schema.shape(schema.variables[v]);
+  for (std::size_t& n : slab.start) n = n == io::unlimited ? record : at_end ? n - 2 : 0;
+  slab.count.assign(slab.start.size(), 2);
+  if (schema.has_records(schema.variables[v])) slab.count[0] = 1;
   std::ptrdiff_t stride = 1;
-  piece.stride.assign(piece.start.size(), 0);
-  for (std::size_t d = piece.start.size(); d-- > 0;) {
-    piece.stride[d] = stride;
-    stride *= static_cast<std::ptrdiff_t>(piece.count[d]);
+  slab.stride.assign(slab.start.size(), 0);
+  for (std::size_t d = slab.start.size(); d-- > 0;) {
+    slab.stride[d] = stride;
+    stride *= static_cast<std::ptrdiff_t>(slab.count[d]);
   }
-  piece.type = schema.variables[v].type;
-  return piece;
+  slab.type = schema.variables[v].type;
+  return slab;
 }
 
 template <class T> std::vector<std::byte> numbers(std::size_t n, int first) {
@@ -84,11 +84,11 @@ TEST_CASE("sizes beyond 32 bits") {
   for (std::size_t record = 0; record < 2; ++record) {
     for (std::size_t v = 0; v < schema.variables.size(); ++v) {
       if (record > 0 && !schema.has_records(schema.variables[v])) continue;
-      io::Piece piece = corner(schema, v, record, rank == last);
-      const auto values = numbers(piece.type, piece.elements(), first_number(v, record, rank == last));
-      piece.data = values.data();
-      piece.empty = rank != 0 && rank != last;
-      format->post(v, piece);
+      io::Hyperslab slab = corner(schema, v, record, rank == last);
+      const auto values = numbers(slab.type, slab.elements(), first_number(v, record, rank == last));
+      slab.data = values.data();
+      slab.empty = rank != 0 && rank != last;
+      format->put(v, slab);
     }
     format->wait();
   }
@@ -106,11 +106,11 @@ TEST_CASE("sizes beyond 32 bits") {
     const std::string& variable = schema.variables[v].name;
     for (std::size_t record = 0; record < (schema.has_records(schema.variables[v]) ? 2u : 1u); ++record) {
       for (const bool at_end : {false, true}) {
-        const io::Piece piece = corner(schema, v, record, at_end);
-        std::vector<double> expected(piece.elements());
+        const io::Hyperslab slab = corner(schema, v, record, at_end);
+        std::vector<double> expected(slab.elements());
         for (std::size_t k = 0; k < expected.size(); ++k) expected[k] = first_number(v, record, at_end) + static_cast<int>(k);
         INFO(variable << ", record " << record);
-        CHECK(in.read_block(variable, piece.start, piece.count) == expected);
+        CHECK(in.read_block(variable, slab.start, slab.count) == expected);
       }
     }
   }

@@ -14,7 +14,7 @@ using io::Type;
 
 namespace {
 
-io::Options options_of(const std::string& way) { return io::parse_way(way, {}); }
+io::Options options_of(const std::string& way) { return io::parse_method(way, {}); }
 
 /// One field of 12 x 8 doubles, three records.
 Schema one_field() {
@@ -154,10 +154,10 @@ public:
   };
   Notes(Seen& seen, int fails_on) : m_seen(seen), m_fails_on(fails_on) {}
   void define(const Schema&) override {}
-  void post(std::size_t, const io::Piece& piece) override {
+  void put(std::size_t, const io::Hyperslab& slab) override {
     m_seen.posts += 1;
-    m_seen.elements += piece.elements();
-    m_seen.all_lasting = m_seen.all_lasting && piece.lasting && piece.start.size() == piece.stride.size() && piece.start[0] == 8;
+    m_seen.elements += slab.elements();
+    m_seen.all_lasting = m_seen.all_lasting && slab.lasting && slab.start.size() == slab.stride.size() && slab.start[0] == 8;
     if (rank_of(MPI_COMM_WORLD) == m_fails_on) throw io::Error("no");
   }
   void wait() override { m_seen.waits += 1; }
@@ -186,8 +186,8 @@ TEST_CASE("the inner format gets lasting pieces, equally many on all ranks, also
   format->define(schema);
   const Box mine = rows(schema, 0, rank, size, 0).at(0);
   const std::vector<double> values(mine.elements());
-  io::Piece piece{{8, mine.start[0], 0}, {1, mine.count[0], 8}, {0, 8, 1}, reinterpret_cast<const std::byte*>(values.data())};
-  format->post(0, piece);
+  io::Hyperslab slab{{8, mine.start[0], 0}, {1, mine.count[0], 8}, {0, 8, 1}, reinterpret_cast<const std::byte*>(values.data())};
+  format->put(0, slab);
   if (rank == size - 1) {
     CHECK_THROWS_AS(format->wait(), io::Error);
   } else {

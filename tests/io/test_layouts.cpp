@@ -21,7 +21,7 @@ constexpr std::size_t records = 3;
 io::Options options_of(const std::string& way) {
   io::Options base;
   base.stripe = 100;
-  return io::parse_way(way, base);
+  return io::parse_method(way, base);
 }
 
 std::string checksum(const std::string& path) { return io::checksum_file(path).checksum; }

@@ -11,8 +11,8 @@ using namespace nunatak::io;
 
 namespace {
 
-/// Values of the piece in the order of the file, one by one.
-template <class T> std::vector<T> expected(const Piece& p) {
+/// Values of the slab in the order of the file, one by one.
+template <class T> std::vector<T> expected(const Hyperslab& p) {
   std::vector<T> out;
   const T* data = reinterpret_cast<const T*>(p.data);
   for (std::size_t a = 0; a < p.count[0]; ++a) {
@@ -36,7 +36,7 @@ template <class T> void check_all_orders() {
     const std::array<std::ptrdiff_t, 3> stride = {static_cast<std::ptrdiff_t>(n1 * n2), static_cast<std::ptrdiff_t>(n2), 1};
     std::array<std::size_t, 3> order = {0, 1, 2};
     do {
-      Piece p;
+      Hyperslab p;
       p.type = type_of<T>();
       p.data = reinterpret_cast<const std::byte*>(memory.data() + n1 * n2 + n2 + 1);
       for (const std::size_t d : order) p.start.push_back(10), p.count.push_back(size[d]), p.stride.push_back(stride[d]);
@@ -61,7 +61,7 @@ TEST_CASE("strided arrays are packed in the order of the file") {
 TEST_CASE("doubles are rounded to floats, also when transposed") {
   std::vector<double> memory(12 * 17);
   for (std::size_t n = 0; n < memory.size(); ++n) memory[n] = 0.1 * static_cast<double>(n);
-  const Piece p{{0, 0}, {17, 12}, {1, 17}, reinterpret_cast<const std::byte*>(memory.data()), Type::float64, false};
+  const Hyperslab p{{0, 0}, {17, 12}, {1, 17}, reinterpret_cast<const std::byte*>(memory.data()), Type::float64, false};
   std::vector<float> packed(p.elements());
   pack(p, Type::float32, reinterpret_cast<std::byte*>(packed.data()));
   for (std::size_t a = 0; a < 17; ++a) {
@@ -72,13 +72,13 @@ TEST_CASE("doubles are rounded to floats, also when transposed") {
 TEST_CASE("a slice is the part of a piece within a range") {
   std::vector<std::int32_t> memory(40);
   std::iota(memory.begin(), memory.end(), 0);
-  const Piece p{{4, 0}, {5, 8}, {8, 1}, reinterpret_cast<const std::byte*>(memory.data()), Type::int32, false};
-  const Piece s = slice(p, 0, 6, 100);
+  const Hyperslab p{{4, 0}, {5, 8}, {8, 1}, reinterpret_cast<const std::byte*>(memory.data()), Type::int32, false};
+  const Hyperslab s = slice(p, 0, 6, 100);
   CHECK(s.start == std::vector<std::size_t>{6, 0});
   CHECK(s.count == std::vector<std::size_t>{3, 8});
   CHECK(*reinterpret_cast<const std::int32_t*>(s.data) == 16);
   CHECK(slice(p, 0, 0, 4).elements() == 0);
   CHECK(slice(p, 0, 9, 12).elements() == 0);
-  CHECK(slice(Piece{{}, {}, {}, nullptr, Type::int32, true}, 0, 0, 4).elements() == 0);
-  CHECK(Piece{}.elements() == 1); // a scalar
+  CHECK(slice(Hyperslab{{}, {}, {}, nullptr, Type::int32, true}, 0, 0, 4).elements() == 0);
+  CHECK(Hyperslab{}.elements() == 1); // a scalar
 }

@@ -233,7 +233,7 @@ TEST_CASE("the plans of 1024 ranks fit together, and every message is counted") 
   round.types = {Type::float64};
   for (std::size_t r = 0; r < P * P; ++r) {
     if (r % P == 0) aggregators.push_back(static_cast<int>(r));
-    round.pieces.push_back({box2(r / P * n, r % P * n, n, n)});
+    round.given.push_back({box2(r / P * n, r % P * n, n, n)});
   }
   const auto count = [&](const Boxes& boxes) { // messages; checks that both sides agree
     round.boxes = {boxes};
@@ -253,7 +253,7 @@ TEST_CASE("the plans of 1024 ranks fit together, and every message is counted") 
   // every rank lies in one rectangle: a message, unless it is the rank's own
   const Boxes rectangles = Rectangles(schema, P).boxes(0, false);
   std::size_t own = 0;
-  for (std::size_t a = 0; a < P; ++a) own += meet(rectangles[a].at(0), *round.pieces[a * P][0]).elements() > 0;
+  for (std::size_t a = 0; a < P; ++a) own += meet(rectangles[a].at(0), *round.given[a * P][0]).elements() > 0;
   CHECK(count(rectangles) == P * P - own);
 }
 
@@ -262,7 +262,7 @@ TEST_CASE("boxes that pieces leave gaps in are written piece by piece") {
   round.groups = {0, 0};
   round.types = {Type::int8};
   round.boxes = {{{box2(0, 0, 2, 4), box2(2, 0, 2, 4)}}};
-  round.pieces = {{box2(0, 0, 2, 2), std::nullopt}, {box2(0, 2, 2, 2), box2(3, 1, 1, 3)}};
+  round.given = {{box2(0, 0, 2, 2), std::nullopt}, {box2(0, 2, 2, 2), box2(3, 1, 1, 3)}};
   const Plan plan = make_plan(0, {0}, round);
   REQUIRE(plan.targets.size() == 2);
   CHECK(plan.targets[0].box == box2(0, 0, 2, 4));

@@ -211,7 +211,7 @@ TEST_CASE("every way of writing writes the same values and metadata") {
                "netcdf4/chunk=y=3,x=4,time=2/deflate=4/shuffle=yes", "netcdf4/access=independent/shuffle=no", "posix/align=4KiB",
                "mpiio/access=independent/align=12", "mpiio/buffer=100");
   INFO(way);
-  const io::Options options = io::parse_way(way, {});
+  const io::Options options = io::parse_method(way, {});
   const bool is_plain = options.format == "posix" || options.format == "mpiio", interleaved = options.define == "interleaved";
   {
     const auto writer = io::make_writer(MPI_COMM_WORLD, options);

@@ -1,4 +1,4 @@
-"""nunatak-join as a user meets it: a run in pieces, joined, is the run in one file; and can be continued."""
+"""nunatak-join as a user meets it: a run in subfiles, joined, is the run in one file; and can be continued."""
 import os
 import pathlib
 import shlex
@@ -18,7 +18,7 @@ def join(folder, *arguments, ranks=1):
     return Run(subprocess.run(command, cwd=folder, timeout=120, capture_output=True, text=True))
 
 
-def test_a_run_in_pieces(nunatak, tmp_path):
+def test_a_run_in_subfiles(nunatak, tmp_path):
     assert nunatak(*MODEL, "-o", "one.nc", ranks=2).status == 0
     run = nunatak(*MODEL, "-o", "run.nc", "-timeseries_file", "series.nc", "-io_layout", "file-per-aggregator:2", ranks=3)
     assert run.status == 0, run.text
@@ -32,7 +32,7 @@ def test_a_run_in_pieces(nunatak, tmp_path):
         np.testing.assert_array_equal(piece.thk, part.thk)
 
     run = join(tmp_path, "-i", "run.nc", "-o", "joined.nc", ranks=2)
-    assert run.status == 0 and "joined 2 pieces of run.nc, 1 record(s): joined.nc" in run.out, run.text
+    assert run.status == 0 and "joined 2 subfiles of run.nc, 1 record(s): joined.nc" in run.out, run.text
     with netCDF4.Dataset(tmp_path / "one.nc") as one, netCDF4.Dataset(tmp_path / "joined.nc") as joined:
         assert list(one.variables) == list(joined.variables)
         assert one.ncattrs() == joined.ncattrs()

@@ -19,7 +19,7 @@
 
 #include "kernels/ice/geometry.hpp"
 #include "kernels/ssa/rheology.hpp"
-#include "miniapp/model/ssa_assembly.hpp"
+#include "kernels/ssa/unknowns.hpp"
 
 #include <petscmat.h>
 

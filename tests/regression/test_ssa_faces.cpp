@@ -149,21 +149,19 @@ Array2<double> with_faces(Antarctica& a, double tolerance) {
   SsaInput input = a.input; // without membrane stresses
   input.hardness = make_array<double>("zero", a.p);
   SsaAssembly assembly(a.ranks, a.dx, a.dx, glen, plastic);
-  assembly.set_input(input);
-  const std::vector<double>& load = assembly.load();
-  const auto cells = static_cast<std::size_t>(assembly.local_unknowns());
+  assembly.set_input({input});
+  const SsaPatch& patch = assembly.patch(0);
+  const std::vector<double> load(patch.load.data(), patch.load.data() + patch.load.size());
+  const auto cells = static_cast<std::size_t>(patch.unknowns());
 
   // the number of each unknown cell; ice that has none is fixed, or an iceberg
   std::vector<double> w(2 * cells);
-  for (std::size_t n = 0; n < cells; ++n) w[2 * n] = static_cast<double>(n) + 1.0;
-  const auto number = make_array<double>("number", a.p), other = make_array<double>("other", a.p);
-  assembly.unpack(w.data(), number, other);
   const auto unknown = make_array<int>("unknown", a.p);
   Kokkos::deep_copy(unknown, static_cast<int>(FaceStencil::no_cell));
   for (int j = 1; j <= a.p.ym; ++j) {
     for (int i = 1; i <= a.p.xm; ++i) {
-      if (number(j, i) > 0.0)
-        unknown(j, i) = static_cast<int>(number(j, i)) - 1;
+      if (patch.number(j, i) >= 0)
+        unknown(j, i) = static_cast<int>(patch.number(j, i));
       else if (icy(a.input.mask(j, i)) && a.input.fixed(j, i) != 0)
         unknown(j, i) = FaceStencil::fixed_cell;
     }
@@ -174,13 +172,14 @@ Array2<double> with_faces(Antarctica& a, double tolerance) {
   const auto drag = [&](const std::vector<double>& velocity) {
     std::vector<double> along_x(2 * cells, 0.0), force(2 * cells), beta(cells);
     for (std::size_t n = 0; n < cells; ++n) along_x[2 * n] = std::hypot(velocity[2 * n], velocity[2 * n + 1]) + 1e-20;
-    assembly.unpack(along_x.data(), u, v);
-    assembly.residual(u, v, force.data());
+    ssa::unpack(patch, along_x.data(), u, v);
+    a.ranks.update_ghosts({u, v});
+    ssa::residual(patch, u, v, force.data());
     for (std::size_t n = 0; n < cells; ++n) beta[n] = std::max((force[2 * n] + load[2 * n]) / along_x[2 * n], 0.0);
     return beta;
   };
 
-  assembly.pack(a.u, a.v, w.data());
+  ssa::pack(patch, a.u, a.v, w.data());
   for (double& value : w) value /= seconds_per_year;
   iterate(FaceStencil(a.p, a.dx, a.input, unknown), drag, load, w, tolerance);
   const auto speed = make_array<double>("speed", a.p);

@@ -28,7 +28,7 @@ struct Sheet {
     });
     p.ranks.update_ghosts({p.in.H, p.in.b, p.in.h, p.in.mask});
     state.thk = p.in.H, state.topg = p.in.b, state.usurf = p.in.h, state.mask = p.in.mask;
-    flow.u_ssa = p.u, flow.v_ssa = p.v;
+    state.u_ssa = p.u, state.v_ssa = p.v;
     flow.q_x = p.array("q_x"), flow.q_y = p.array("q_y");
   }
   static Grid make_grid(const SsaProblem& p, double dx) {

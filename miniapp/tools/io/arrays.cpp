@@ -114,7 +114,7 @@ void Arrays::fill(std::size_t record) {
     if (!m_workload.variables[v].records && m_record) continue;
     for (Array& array : m_arrays[v]) {
       if (array.data.empty()) continue;
-      with_type(m_workload.variables[v].type, [&](auto type) {
+      io::with_type(m_workload.variables[v].type, [&](auto type) {
         fill_box(m_workload, v, record, array.box, array.stride,
                  reinterpret_cast<decltype(type)*>(array.data.data()) + array.first);
       });
@@ -145,7 +145,7 @@ void Arrays::put(io::File& file, std::size_t record, const std::string& order) c
         block.count.push_back(array.box.count[d]);
         block.stride.push_back(array.stride[d]);
       }
-      with_type(m_workload.variables[v].type, [&](auto type) {
+      io::with_type(m_workload.variables[v].type, [&](auto type) {
         const auto* data =
             array.data.empty() ? nullptr : reinterpret_cast<const decltype(type)*>(array.data.data()) + array.first;
         if (variable.records) {
@@ -198,7 +198,7 @@ std::optional<std::string> Arrays::first_difference(std::size_t v, std::size_t b
     tell(std::to_string(box.elements()) + " values", std::to_string(found.size()));
     return difference;
   }
-  with_type(m_workload.variables[v].type, [&](auto type) {
+  io::with_type(m_workload.variables[v].type, [&](auto type) {
     std::vector<decltype(type)> expected(found.size());
     fill_box(m_workload, v, record, box, stride, expected.data());
     for (std::size_t n = 0; n < found.size() && !difference; ++n) {

@@ -19,24 +19,6 @@
 
 namespace nunatak::tools {
 
-/// f(T{}) with the C++ type of a type of the file.
-template <class F> void with_type(io::Type type, const F& f) {
-  switch (type) {
-  case io::Type::int8:
-    return f(std::int8_t{});
-  case io::Type::int16:
-    return f(std::int16_t{});
-  case io::Type::int32:
-    return f(std::int32_t{});
-  case io::Type::int64:
-    return f(std::int64_t{});
-  case io::Type::float32:
-    return f(float{});
-  case io::Type::float64:
-    return f(double{});
-  }
-}
-
 class Arrays {
 public:
   /// `workload` must outlive it. Holds one record of all variables, with ghosts.

@@ -72,7 +72,7 @@ std::vector<NamedWay> BenchOptions::named_ways(const std::string& usual_order) c
         of_writer += (of_writer.empty() ? "" : "/") + word;
       }
     }
-    way.options = io::parse_way(of_writer, standard);
+    way.options = io::parse_method(of_writer, standard);
     named.push_back(way);
   }
   return named;

@@ -22,7 +22,7 @@ struct WayResults {
   std::vector<WriteTurn> writes;
   std::vector<std::int64_t> file_bytes;               ///< by turn
   std::map<std::string, std::vector<ReadTurn>> reads; ///< by way of reading
-  std::vector<double> joins;                          ///< seconds; of files in pieces that are read
+  std::vector<double> joins;                          ///< seconds; of subfiles that are read
   std::int64_t verified = 0;                          ///< values compared, all right
   std::map<std::string, std::string> not_read;        ///< the reason, by way of reading
 };

@@ -4,6 +4,7 @@
 #include "io/agree.hpp"
 #include "io/formats/raw.hpp"
 #include "io/layouts/join.hpp"
+#include "io/registry.hpp"
 
 #include <algorithm>
 #include <array>
@@ -30,7 +31,7 @@ double slowest(MPI_Comm comm, double seconds) {
   return seconds;
 }
 
-bool is_plain(const io::Options& options) { return options.format == "posix" || options.format == "mpiio"; }
+bool is_plain(const io::Options& options) { return io::has_features(options, io::plain); }
 
 /// A file that is read again, whatever library it needs. Collective, as io::Reader is.
 class Source {
@@ -75,7 +76,7 @@ public:
     m_statistics.bytes += static_cast<std::int64_t>(m_bytes.size());
     m_statistics.operations += elements > 0 ? 1 : 0;
     std::vector<double> values(elements);
-    with_type(type, [&](auto sample) {
+    io::with_type(type, [&](auto sample) {
       const auto* from = reinterpret_cast<const decltype(sample)*>(m_bytes.data());
       std::copy(from, from + elements, values.begin());
     });
@@ -181,8 +182,8 @@ ReadTurn read_turn(MPI_Comm comm, const std::string& path, const NamedWay& writt
   return turn;
 }
 
-bool is_in_pieces(const io::Options& written) {
-  return written.format != "null" && io::parse_layout(written).name == "file-per-aggregator";
+bool is_in_subfiles(const io::Options& written) {
+  return io::has_features(written, io::subfiles | io::netcdf) && io::layout_row(io::parse_layout(written).name).subfiles;
 }
 
 double join_turn(MPI_Comm comm, const std::string& path, const std::string& joined) {
@@ -193,7 +194,7 @@ double join_turn(MPI_Comm comm, const std::string& path, const std::string& join
 }
 
 std::string why_not_read(const io::Options& written, io::ReadBy by) {
-  if (written.format == "null") return "there is no file";
+  if (!io::has_features(written, io::netcdf) && !is_plain(written)) return "there is no file";
   if (is_plain(written) && by != io::ReadBy::each) return "a plain file is read by each rank";
   return "";
 }

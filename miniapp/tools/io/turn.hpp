@@ -50,7 +50,7 @@ ReadTurn read_turn(MPI_Comm comm, const std::string& path, const NamedWay& writt
 
 /// A way of writing with a file per aggregator: join_turn() makes one file of them, as nunatak-join does, and tells the seconds
 /// of the slowest rank. Collective.
-bool is_in_pieces(const io::Options& written);
+bool is_in_subfiles(const io::Options& written);
 double join_turn(MPI_Comm comm, const std::string& path, const std::string& joined);
 
 /// Why a file of this way of writing is not read so; empty if it is. Plain files (posix, mpiio) are read by each rank only.

@@ -1,5 +1,5 @@
-// See piece_set.hpp.
-#include "io/layouts/piece_set.hpp"
+// See subfile_set.hpp.
+#include "io/layouts/subfile_set.hpp"
 
 #include "io/agree.hpp"
 #include "io/layouts/split_files.hpp"
@@ -16,7 +16,7 @@ namespace {
 constexpr std::size_t most_open = 256; // files of one rank; systems allow 1024 or more
 
 bool is_of_decomposition(const std::string& attribute) {
-  return attribute == pieces_attribute || attribute.rfind(decomposition_attribute, 0) == 0;
+  return attribute == subfiles_attribute || attribute.rfind(decomposition_attribute, 0) == 0;
 }
 
 const Contents::Attribute* find(const std::vector<Contents::Attribute>& attributes, const std::string& name) {
@@ -45,10 +45,6 @@ Type type_of_word(const std::string& word, const std::string& what) {
   throw Error(what + ": expected byte, short, int, int64, float or double, found " + word);
 }
 
-template <class T, class From> std::vector<T> as(const std::vector<From>& numbers) {
-  return std::vector<T>(numbers.begin(), numbers.end());
-}
-
 std::vector<Attribute> attributes_of(const std::vector<Contents::Attribute>& given, const std::string& owner) {
   std::vector<Attribute> attributes;
   for (const Contents::Attribute& a : given) {
@@ -57,26 +53,14 @@ std::vector<Attribute> attributes_of(const std::vector<Contents::Attribute>& giv
       attributes.emplace_back(a.name, a.text);
       continue;
     }
-    switch (type_of_word(a.type, "attribute '" + owner + ":" + a.name + "'")) {
-    case Type::int8:
-      attributes.emplace_back(a.name, as<std::int8_t>(a.integers));
-      break;
-    case Type::int16:
-      attributes.emplace_back(a.name, as<std::int16_t>(a.integers));
-      break;
-    case Type::int32:
-      attributes.emplace_back(a.name, as<std::int32_t>(a.integers));
-      break;
-    case Type::int64:
-      attributes.emplace_back(a.name, a.integers);
-      break;
-    case Type::float32:
-      attributes.emplace_back(a.name, as<float>(a.numbers));
-      break;
-    case Type::float64:
-      attributes.emplace_back(a.name, a.numbers);
-      break;
-    }
+    with_type(type_of_word(a.type, "attribute '" + owner + ":" + a.name + "'"), [&](auto zero) {
+      using T = decltype(zero);
+      if constexpr (std::is_integral_v<T>) {
+        attributes.emplace_back(a.name, std::vector<T>(a.integers.begin(), a.integers.end()));
+      } else {
+        attributes.emplace_back(a.name, std::vector<T>(a.numbers.begin(), a.numbers.end()));
+      }
+    });
   }
   return attributes;
 }
@@ -95,7 +79,7 @@ std::string in_words(const std::vector<Contents::Attribute>& attributes) {
 
 } // namespace
 
-PieceSet::PieceSet(MPI_Comm comm, const std::string& path) : m_comm(comm), m_path(path) {
+SubfileSet::SubfileSet(MPI_Comm comm, const std::string& path) : m_comm(comm), m_path(path) {
   int rank = 0, n_ranks = 1;
   MPI_Comm_rank(comm, &rank);
   MPI_Comm_size(comm, &n_ranks);
@@ -103,9 +87,9 @@ PieceSet::PieceSet(MPI_Comm comm, const std::string& path) : m_comm(comm), m_pat
     if (rank == 0) m_first = source(0).contents();
   });
   broadcast(m_first, comm);
-  const Contents::Attribute* number = find(m_first.attributes, pieces_attribute);
+  const Contents::Attribute* number = find(m_first.attributes, subfiles_attribute);
   if (number == nullptr || number->integers.size() != 1 || number->integers[0] < 1) {
-    fail(0, std::string("expected the attribute ") + pieces_attribute + ", the number of pieces, found " +
+    fail(0, std::string("expected the attribute ") + subfiles_attribute + ", the number of pieces, found " +
                 (number == nullptr ? "none" : std::to_string(number->integers.size()) + " numbers"));
   }
   m_size = static_cast<std::size_t>(number->integers[0]);
@@ -140,47 +124,49 @@ PieceSet::PieceSet(MPI_Comm comm, const std::string& path) : m_comm(comm), m_pat
   find_parts();
 }
 
-std::string PieceSet::path_of(std::size_t piece) const { return m_path + piece_suffix(piece); }
+std::string SubfileSet::path_of(std::size_t subfile) const { return m_path + subfile_suffix(subfile); }
 
-void PieceSet::fail(std::size_t piece, const std::string& what) const { throw Error("file '" + path_of(piece) + "': " + what); }
+void SubfileSet::fail(std::size_t subfile, const std::string& what) const {
+  throw Error("file '" + path_of(subfile) + "': " + what);
+}
 
-ReadSource& PieceSet::source(std::size_t piece) {
-  const auto found = m_open.find(piece);
+ReadSource& SubfileSet::source(std::size_t subfile) {
+  const auto found = m_open.find(subfile);
   if (found != m_open.end()) return *found->second;
   if (m_open.size() >= most_open) m_open.clear();
   try {
-    return *(m_open[piece] = read_each(path_of(piece), {}));
+    return *(m_open[subfile] = read_each(path_of(subfile), MPI_COMM_SELF, {}));
   } catch (const Error& e) {
-    m_open.erase(piece);
+    m_open.erase(subfile);
     const std::string which = m_size == 0 ? "the first piece" : "one of " + std::to_string(m_size) + " pieces";
     throw Error(std::string(e.what()) + " (" + which + " of '" + m_path + "')");
   }
 }
 
-PieceSet::Range PieceSet::range_of(std::size_t piece, const Contents& contents, std::size_t dimension) const {
+SubfileSet::Range SubfileSet::range_of(std::size_t subfile, const Contents& contents, std::size_t dimension) const {
   const Contents::Dimension& d = contents.dimensions[dimension];
   const std::string what = std::string(decomposition_attribute) + " of dimension '" + d.name + "'";
   const Contents::Attribute* const a = decomposition_of(contents, dimension);
-  if (a == nullptr || a->integers.size() != 4) fail(piece, "expected " + what + ", four whole numbers, found none");
+  if (a == nullptr || a->integers.size() != 4) fail(subfile, "expected " + what + ", four whole numbers, found none");
   const std::vector<std::int64_t>& n = a->integers;
   const auto length = static_cast<std::int64_t>(d.length);
   if (n[0] != 1 || n[2] < 1 || n[3] > n[1] || n[3] - n[2] + 1 != length) {
     std::string found;
     for (const std::int64_t number : n) found += " " + std::to_string(number);
-    fail(piece, what + ": expected 1, its whole length, and first and last index of the " + std::to_string(length) +
-                    " in this file, found" + found);
+    fail(subfile, what + ": expected 1, its whole length, and first and last index of the " + std::to_string(length) +
+                      " in this file, found" + found);
   }
   return {n[1], n[2] - 1, n[3] - 1};
 }
 
-/// Everything but the place is as in the first piece.
-void PieceSet::compare(std::size_t piece, const Contents& contents) const {
+/// Everything but the place is as in the first subfile.
+void SubfileSet::compare(std::size_t subfile, const Contents& contents) const {
   const auto expect = [&](const std::string& what, const std::string& expected, const std::string& found) {
-    if (expected != found) fail(piece, what + ": expected " + expected + ", as in the first piece, found " + found);
+    if (expected != found) fail(subfile, what + ": expected " + expected + ", as in the first piece, found " + found);
   };
   const auto count = [](const auto& list) { return std::to_string(list.size()); };
-  const Contents::Attribute* number = find(contents.attributes, pieces_attribute);
-  expect(pieces_attribute, std::to_string(m_size),
+  const Contents::Attribute* number = find(contents.attributes, subfiles_attribute);
+  expect(subfiles_attribute, std::to_string(m_size),
          number != nullptr && number->integers.size() == 1 ? std::to_string(number->integers[0]) : "none");
   expect("number of dimensions", count(m_first.dimensions), count(contents.dimensions));
   for (std::size_t d = 0; d < m_first.dimensions.size(); ++d) {
@@ -195,13 +181,13 @@ void PieceSet::compare(std::size_t piece, const Contents& contents) const {
     expect("variable", first.name, other.name);
     expect("type of '" + first.name + "'", first.type, other.type);
     if (first.axes != other.axes)
-      fail(piece, "variable '" + first.name + "': expected the dimensions of the first piece, found others");
+      fail(subfile, "variable '" + first.name + "': expected the dimensions of the first piece, found others");
     expect("attributes of '" + first.name + "'", in_words(first.attributes), in_words(other.attributes));
   }
   expect("attributes", in_words(m_first.attributes), in_words(contents.attributes));
 }
 
-void PieceSet::make_schema() {
+void SubfileSet::make_schema() {
   for (std::size_t d = 0; d < m_first.dimensions.size(); ++d) {
     const Contents::Dimension& dimension = m_first.dimensions[d];
     m_schema.dimensions.push_back({dimension.name, dimension.unlimited ? unlimited : dimension.length});
@@ -218,7 +204,7 @@ void PieceSet::make_schema() {
   m_schema.attributes = attributes_of(m_first.attributes, "");
 }
 
-void PieceSet::find_parts() {
+void SubfileSet::find_parts() {
   std::set<std::vector<std::size_t>> checked; // combinations of cut dimensions
   for (std::size_t v = 0; v < m_schema.variables.size(); ++v) {
     const std::vector<std::size_t>& axes = m_first.variables[v].axes;
@@ -242,7 +228,7 @@ void PieceSet::find_parts() {
       }
       std::vector<std::size_t> key = part.box.start;
       key.insert(key.end(), part.box.count.begin(), part.box.count.end());
-      if (starts.insert(key).second) parts.push_back(part); // else an earlier piece has it, too
+      if (starts.insert(key).second) parts.push_back(part); // else an earlier subfile has it, too
     }
     m_parts.push_back(std::move(parts));
     if (checked.insert(cut_axes).second) check_cover(v);
@@ -250,16 +236,17 @@ void PieceSet::find_parts() {
 }
 
 /// The parts of a variable do not overlap, and together have every element.
-void PieceSet::check_cover(std::size_t v) const {
+void SubfileSet::check_cover(std::size_t v) const {
   const std::vector<Part>& parts = m_parts[v];
   const std::string what = "variable '" + m_schema.variables[v].name + "'";
   std::size_t found = 0, expected = 1;
   for (const Part& part : parts) {
     found += part.box.elements();
     for (const Part& other : parts) {
-      if (other.piece >= part.piece) break;
+      if (other.subfile >= part.subfile) break;
       if (meet(part.box, other.box).elements() == 0) continue;
-      fail(part.piece, what + ": expected a part that no other piece has, found some of it in '" + path_of(other.piece) + "'");
+      fail(part.subfile,
+           what + ": expected a part that no other piece has, found some of it in '" + path_of(other.subfile) + "'");
     }
   }
   for (const std::size_t n : m_schema.shape(m_schema.variables[v])) expected *= n == unlimited ? 1 : n;
@@ -269,19 +256,19 @@ void PieceSet::check_cover(std::size_t v) const {
   }
 }
 
-void PieceSet::read(std::size_t v, std::size_t record, std::size_t piece, const Box& box, std::byte* values) {
+void SubfileSet::read(std::size_t v, std::size_t record, std::size_t subfile, const Box& box, std::byte* values) {
   Box local = box;
   const std::vector<std::size_t>& axes = m_first.variables[v].axes;
   const std::size_t lead = axes.size() - box.count.size();
   for (std::size_t a = lead; a < axes.size(); ++a) {
     const auto c = static_cast<std::size_t>(std::find(m_cut.begin(), m_cut.end(), axes[a]) - m_cut.begin());
-    if (c < m_cut.size()) local.start[a - lead] -= static_cast<std::size_t>(m_ranges[piece * m_cut.size() + c].first);
+    if (c < m_cut.size()) local.start[a - lead] -= static_cast<std::size_t>(m_ranges[subfile * m_cut.size() + c].first);
   }
   if (lead == 1) {
     local.start.insert(local.start.begin(), record);
     local.count.insert(local.count.begin(), 1);
   }
-  source(piece).read(v, local, bytes_of(m_schema.variables[v].type), values);
+  source(subfile).read(v, local, bytes_of(m_schema.variables[v].type), values);
 }
 
 } // namespace nunatak::io

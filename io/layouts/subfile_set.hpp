@@ -19,12 +19,12 @@
 
 namespace nunatak::io {
 
-class PieceSet {
+class SubfileSet {
 public:
-  /// Collective: the pieces are opened by turns, piece n by rank n modulo the number of ranks. Error on every rank, naming the
-  /// file, what was expected and what was found, if a piece is missing, differs from the first in anything but its place, or if
-  /// they overlap or leave gaps.
-  PieceSet(MPI_Comm comm, const std::string& path);
+  /// Collective: the subfiles are opened by turns, subfile n by rank n modulo the number of ranks. Error on every rank, naming
+  /// the file, what was expected and what was found, if a subfile is missing, differs from the first in anything but its place,
+  /// or if they overlap or leave gaps.
+  SubfileSet(MPI_Comm comm, const std::string& path);
 
   std::size_t size() const { return m_size; }
   std::size_t records() const { return m_records; }
@@ -32,24 +32,24 @@ public:
   const Schema& schema() const { return m_schema; }
 
   struct Part {
-    std::size_t piece;
+    std::size_t subfile;
     Box box; ///< in the whole, without records
   };
-  /// Where the values of variable v are, each once, in the order of the pieces.
+  /// Where the values of variable v are, each once, in the order of the subfiles.
   const std::vector<Part>& parts(std::size_t v) const { return m_parts[v]; }
 
-  /// Values of a box (of the whole, within a part of v) from a piece, row-major, as they are in the file. Local, on any rank.
-  void read(std::size_t v, std::size_t record, std::size_t piece, const Box& box, std::byte* values);
+  /// Values of a box (of the whole, within a part of v) from a subfile, row-major, as they are in the file. Local, on any rank.
+  void read(std::size_t v, std::size_t record, std::size_t subfile, const Box& box, std::byte* values);
 
 private:
   struct Range {
     std::int64_t whole = 0, first = 0, last = -1; ///< from 0
   };
-  std::string path_of(std::size_t piece) const;
-  [[noreturn]] void fail(std::size_t piece, const std::string& what) const;
-  ReadSource& source(std::size_t piece);
-  Range range_of(std::size_t piece, const Contents& contents, std::size_t dimension) const;
-  void compare(std::size_t piece, const Contents& contents) const;
+  std::string path_of(std::size_t subfile) const;
+  [[noreturn]] void fail(std::size_t subfile, const std::string& what) const;
+  ReadSource& source(std::size_t subfile);
+  Range range_of(std::size_t subfile, const Contents& contents, std::size_t dimension) const;
+  void compare(std::size_t subfile, const Contents& contents) const;
   void make_schema();
   void find_parts();
   void check_cover(std::size_t v) const;
@@ -57,9 +57,9 @@ private:
   MPI_Comm m_comm;
   std::string m_path;
   std::size_t m_size = 0, m_records = 0;
-  Contents m_first;               ///< of piece 0
+  Contents m_first;               ///< of subfile 0
   std::vector<std::size_t> m_cut; ///< dimensions that are cut
-  std::vector<Range> m_ranges;    ///< by piece and place in m_cut
+  std::vector<Range> m_ranges;    ///< by subfile and place in m_cut
   Schema m_schema;
   std::vector<std::vector<Part>> m_parts;
   std::map<std::size_t, std::unique_ptr<ReadSource>> m_open;

@@ -1,8 +1,8 @@
 // The drag of the SSA's cells at a grounding line: tau_c times the grounded area, or times the whole cell by the mask. Exact
-// areas of a height above flotation that is linear in x. Neighbours: tests/kernels/test_ssa_q1.cpp,
+// areas of a height above flotation that is linear in x. Neighbours: tests/kernels/test_ssa_assembly.cpp,
 // tests/regression/test_ssa_faces.cpp.
-#include "kernels/ice/geometry.hpp"
-#include "miniapp/model/ssa_assembly.hpp"
+#include "kernels/grid/virtual_ranks.hpp"
+#include "kernels/ssa/assembly.hpp"
 
 #include <catch2/catch_test_macros.hpp>
 
@@ -19,8 +19,8 @@ std::vector<double> drag(const std::vector<double>& F, bool till_subgrid) {
   const int M = static_cast<int>(F.size());
   Decomposition d = Decomposition::make(M, 4, 1);
   d.periodic_y = true;
-  MpiRanks ranks(MPI_COMM_SELF, d);
-  const Patch p = ranks.patch();
+  VirtualRanks ranks(d);
+  const Patch p = ranks.patch(0);
   const auto array = [&p](const char* name) { return make_array<double>(name, p); };
   SsaInput in;
   in.H = array("thk"), in.h = array("usurf"), in.b = array("topg"), in.tauc = array("tauc"), in.hardness = array("hardav");
@@ -30,16 +30,19 @@ std::vector<double> drag(const std::vector<double>& F, bool till_subgrid) {
   for (int j = 1; j <= p.ym; ++j) {
     for (int i = 1; i <= p.xm; ++i) in.b(j, i) = F[static_cast<std::size_t>(p.global_i(i))] - rho_ice / rho_water * H;
   }
-  ranks.update_ghosts({in.b});
+  ranks.update_ghosts({{in.b}});
   update_geometry(p, in.b, in.H, in.h, in.mask);
 
   SsaAssembly assembly(ranks, dx, dx, GlenLaw{3.0, 1e-24}, TillLaw{0.0, 0.0, 1.0}, till_subgrid); // plastic: the drag is tau_c
-  assembly.set_input(in);
+  assembly.set_input({in});
+  const SsaPatch& patch = assembly.patch(0);
   const auto u = array("u"), v = array("v");
   Kokkos::deep_copy(u, u0);
-  std::vector<double> force(2 * static_cast<std::size_t>(assembly.local_unknowns())), result;
-  assembly.residual(u, v, force.data());
-  for (std::size_t n = 0; n < F.size(); ++n) result.push_back((force[2 * n] + assembly.load()[2 * n]) / (tauc * dx * dx));
+  const Kokkos::View<double*, Mem> force("force", patch.load.size());
+  ssa::residual(patch, u, v, force.data());
+  Kokkos::fence();
+  std::vector<double> result;
+  for (int n = 0; n < M; ++n) result.push_back((force(2 * n) + patch.load(2 * n)) / (tauc * dx * dx));
   return result;
 }
 

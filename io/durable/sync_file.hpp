@@ -1,0 +1,44 @@
+// The transport `sync`: the ranks that compute write, and wait until it is done.
+//
+//   put -> Format           end_record: Format::wait          close: Format::close, then commit (durable.hpp)
+//
+// Writes name.nc.tmp (and what the format adds to the name), renames it when it is complete.
+#pragma once
+
+#include "io/durable/durable.hpp"
+#include "io/file.hpp"
+#include "io/formats/format.hpp"
+#include "io/layouts/topology.hpp"
+
+namespace nunatak::io {
+
+class SyncFile final : public File {
+public:
+  /// Collective. Creates path.tmp with `open` and writes its header. `machine`: its real nodes; must outlive the file.
+  SyncFile(MPI_Comm comm, std::string path, Schema schema, FileOptions options, const OpenFormat& open, const Topology& machine,
+           Statistics& total);
+
+  std::map<std::string, std::string> hints() const override { return m_format->hints(); }
+
+private:
+  void write_slab(std::size_t v, const Hyperslab& slab) override;
+  void finish_writes() override;
+  void flush() override;
+  bool can_commit_records() const override;
+  void commit_copy(std::int64_t step) override;
+  void close_and_commit(std::int64_t step) override;
+  Work work() const override { return m_format ? m_format->work() : Work{}; }
+
+  void start_writeback_of_enough(std::int64_t bytes);
+  std::vector<OutputFile> my_files() const;
+  void copy(const std::string& to);
+  void commit(const std::string& temporary, std::int64_t step);
+  std::vector<ManifestEntry> checksums_of(const std::string& temporary);
+
+  std::string m_temporary;
+  std::unique_ptr<Format> m_format;
+  std::int64_t m_unwritten = 0; ///< bytes put since the system was last asked to write to the disk
+  const Topology& m_machine;
+};
+
+} // namespace nunatak::io

@@ -1,0 +1,182 @@
+// Checks and times what is put. See file.hpp.
+#include "io/file.hpp"
+#include "io/agree.hpp"
+
+#include "io/durable/durable.hpp"
+
+#include <algorithm>
+#include <climits>
+#include <cstring>
+#include <filesystem>
+
+namespace nunatak::io {
+
+File::File(MPI_Comm comm, std::string path, Schema schema, FileOptions options, Statistics& total)
+    : m_comm(comm), m_path(std::move(path)), m_schema(std::move(schema)), m_options(options), m_put(m_schema.variables.size(), 0),
+      m_total(total) {
+  MPI_Comm_rank(comm, &m_rank);
+  try {
+    m_schema.validate();
+  } catch (const Error& e) {
+    fail(e.what());
+  }
+  agree(comm, [&] {
+    if (m_rank == 0) check_name();
+  });
+}
+
+void File::fail(const std::string& what) const { throw Error("file '" + m_path + "': " + what); }
+
+void File::add(const Statistics& step) {
+  m_statistics += step;
+  m_total += step;
+}
+
+/// The time since `start`, but for the share that a layout has spent in its exchange, and the work that was done in it.
+void File::add_time(Phase phase, double start) {
+  const Work before = m_work;
+  m_work = work();
+  Statistics step;
+  step.work = m_work - before;
+  step[phase].seconds = MPI_Wtime() - start - step.work.exchange_seconds;
+  step[phase].operations = 1;
+  if (step.work.exchange_seconds > 0.0) step[Phase::exchange] = {step.work.exchange_seconds, step.work.message_bytes, 1};
+  add(step);
+}
+
+/// What rename would refuse at the end of the run is refused here.
+void File::check_name() const {
+  std::error_code none;
+  const auto status = std::filesystem::status(m_path, none);
+  if (std::filesystem::is_directory(status)) fail("expected the name of a file, found a folder");
+  if (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status)) {
+    fail("expected the name of a file, found something there that is not a regular file");
+  }
+  const std::string name = std::filesystem::path(m_path).filename().string();
+  const std::size_t longest = NAME_MAX - std::strlen(commit_suffix) - std::strlen(".json"); // or ".0000" after it
+  if (!is_utf8(name)) fail("expected a file name in UTF-8, found other bytes");             // the manifest is JSON
+  if (name.size() > longest) {
+    fail("expected a file name of at most " + std::to_string(longest) + " characters, found " + std::to_string(name.size()));
+  }
+}
+
+std::size_t File::variable_number(const std::string& name) const {
+  try {
+    return m_schema.variable(name);
+  } catch (const Error& e) {
+    fail(e.what());
+  }
+}
+
+/// What is wrong here is wrong on every rank.
+void File::check_put(const Variable& variable, std::size_t record, Type type) const {
+  const std::string what = "variable '" + variable.name + "': expected ";
+  if (m_closed) fail(what + "an open file, found it closed");
+  if (type != variable.type && !(type == Type::float64 && variable.type == Type::float32)) {
+    fail(what + "values of type " + name_of(variable.type) + ", found " + name_of(type));
+  }
+  const bool has_records = m_schema.has_records(variable);
+  if (has_records != (record != no_record)) {
+    fail(what + (has_records ? "a record number, found none" : "no record number, found one"));
+  }
+}
+
+Hyperslab File::make_slab(std::size_t v, std::size_t record, const Block& block, const std::byte* data, Type type) const {
+  const Variable& variable = m_schema.variables[v];
+  const std::vector<std::size_t> shape = m_schema.shape(variable);
+  const std::size_t lead = m_schema.has_records(variable) ? 1 : 0;
+  Hyperslab slab{block.start, block.count, block.stride, data, type, false};
+  if (block.start.size() + lead != shape.size() || block.count.size() != block.start.size() ||
+      (!block.stride.empty() && block.stride.size() != block.start.size())) {
+    fail("variable '" + variable.name + "': expected a block with start, count and stride of " +
+         std::to_string(shape.size() - lead) + " dimensions, found " + std::to_string(block.start.size()) + ", " +
+         std::to_string(block.count.size()) + " and " + std::to_string(block.stride.size()));
+  }
+  slab.empty = std::find(block.count.begin(), block.count.end(), 0) != block.count.end();
+  for (std::size_t d = 0; d < block.count.size() && !slab.empty; ++d) {
+    const std::size_t length = shape[d + lead];
+    if (block.start[d] > length || block.count[d] > length - block.start[d]) {
+      fail("variable '" + variable.name + "', dimension '" + variable.dimensions[d + lead] + "': expected a block within 0.." +
+           std::to_string(length) + ", found " + std::to_string(block.start[d]) + ".." +
+           std::to_string(block.start[d] + block.count[d]));
+    }
+  }
+  if (slab.stride.empty()) slab.stride = contiguous_strides(block.count);
+  if (lead == 1) slab.insert_record(record);
+  return slab;
+}
+
+void File::put(const std::string& name, std::size_t record, const Block& block, const std::byte* data, Type type) {
+  const std::size_t v = variable_number(name);
+  const Variable& variable = m_schema.variables[v];
+  check_put(variable, record, type);
+  Hyperslab slab;
+  slab.empty = true;
+  if (data != nullptr) m_error.keep([&] { slab = make_slab(v, record, block, data, type); });
+  timed(Phase::post, [&] { m_error.keep([&] { write_slab(v, slab); }); });
+  const auto elements = static_cast<std::int64_t>(slab.elements());
+  Statistics payload;
+  payload[Phase::post].bytes = elements * static_cast<std::int64_t>(bytes_of(variable.type));
+  add(payload);
+  m_put[v] += elements;
+  if (record != no_record) m_records = std::max(m_records, static_cast<std::int64_t>(record) + 1);
+}
+
+void File::put_all(const std::string& name, std::size_t record, std::size_t size, const std::byte* data, Type type) {
+  const Variable& variable = m_schema.variables[variable_number(name)];
+  Block block;
+  block.count = m_schema.shape(variable);
+  if (m_schema.has_records(variable)) block.count.erase(block.count.begin());
+  block.start.assign(block.count.size(), 0);
+  std::size_t expected = 1;
+  for (const std::size_t c : block.count) expected *= c;
+  if (size != expected) {
+    fail("variable '" + name + "': expected " + std::to_string(expected) + " values, found " + std::to_string(size));
+  }
+  put(name, record, block, m_rank == 0 ? data : nullptr, type);
+}
+
+/// See FileOptions: commit_every more records, and half as many again as the last commit had.
+bool File::is_time_to_commit() const {
+  const std::int64_t every = m_options.commit_every, more = m_ended - m_committed;
+  return m_options.kind == FileKind::append && every > 0 && more >= every && 2 * more >= m_committed && can_commit_records();
+}
+
+void File::end_record(std::int64_t step) {
+  finish_writes();
+  m_ended += 1;
+  if (!is_time_to_commit()) return;
+  m_committed = m_ended;
+  check_complete();
+  flush();
+  commit_copy(step);
+}
+
+void File::sync() {
+  finish_writes();
+  flush();
+}
+
+void File::close(std::int64_t step) {
+  finish_writes();
+  check_complete();
+  m_closed = true;
+  close_and_commit(step);
+}
+
+void File::check_complete() const {
+  std::vector<std::int64_t> put = m_put;
+  MPI_Allreduce(MPI_IN_PLACE, put.data(), static_cast<int>(put.size()), MPI_INT64_T, MPI_SUM, m_comm);
+  for (std::size_t v = 0; v < put.size(); ++v) {
+    const Variable& variable = m_schema.variables[v];
+    std::int64_t expected = 1;
+    for (const std::size_t length : m_schema.shape(variable))
+      expected *= length == unlimited ? m_records : static_cast<std::int64_t>(length);
+    if (put[v] != expected) {
+      fail("variable '" + variable.name + "': expected " + std::to_string(expected) + " values in " + std::to_string(m_records) +
+           " record(s), found that " + std::to_string(put[v]) + " have been put");
+    }
+  }
+}
+
+} // namespace nunatak::io

@@ -1,0 +1,137 @@
+// A file that is being written: checks what the model puts, times it, and lets the ranks agree on errors.
+//
+// A transport is a File: it writes what was put, and commits. There is one, SyncFile (durable/sync_file.hpp): the ranks that
+// compute write. See writer.hpp for how to use a File.
+#pragma once
+
+#include "io/agree.hpp"
+#include "io/pack.hpp"
+#include "io/schema.hpp"
+#include "io/statistics.hpp"
+
+#include <map>
+#include <string>
+#include <vector>
+
+namespace nunatak::io {
+
+enum class FileKind {
+  once,   ///< one state, written and closed: snapshot, result
+  append, ///< grows by records: time series, spatial series
+};
+
+struct FileOptions {
+  FileKind kind = FileKind::once;
+  /// append: after this many records name.nc is replaced, in one rename, by a copy of what has been written so far, so that a
+  /// committed state can be opened at any time, checked against the manifest, and survives whatever comes later. Then again when
+  /// at least as many more records have come and the file has grown by at least a half: with 10 after 10, 20, 30, 45, 68, 102,
+  /// ... All copies together hold less than three times the records of the file. A crash loses the records since the last
+  /// commit: at most commit_every or a third of all (rounded up), whichever is more. 0: only close() commits, as it always does
+  /// for subfiles (layout file-per-aggregator): several files cannot be replaced at once.
+  int commit_every = 0;
+};
+
+/// This rank's part of a variable, in the order of the file's dimensions, slowest first, without the record dimension.
+struct Block {
+  std::vector<std::size_t> start, count;
+  std::vector<std::ptrdiff_t> stride; ///< distance in memory, in elements; empty: contiguous, row-major
+};
+
+class File {
+public:
+  virtual ~File() = default;
+  File(const File&) = delete;
+  File& operator=(const File&) = delete;
+
+  /// Write this rank's block; nullptr or a count of 0: nothing. `data` points at the value at block.start; T is the type of the
+  /// variable, or double for float32.
+  template <class T> void put(const std::string& variable, const Block& block, const T* data) {
+    put(variable, no_record, block, reinterpret_cast<const std::byte*>(data), type_of<T>());
+  }
+  template <class T> void put(const std::string& variable, std::size_t record, const Block& block, const T* data) {
+    put(variable, record, block, reinterpret_cast<const std::byte*>(data), type_of<T>());
+  }
+
+  /// Write a whole variable (a whole record of it) that every rank knows: coordinates, time, scalars. Rank 0 writes.
+  template <class T> void put_all(const std::string& variable, const std::vector<T>& values) {
+    put_all(variable, no_record, values.size(), reinterpret_cast<const std::byte*>(values.data()), type_of<T>());
+  }
+  template <class T> void put_all(const std::string& variable, std::size_t record, const std::vector<T>& values) {
+    put_all(variable, record, values.size(), reinterpret_cast<const std::byte*>(values.data()), type_of<T>());
+  }
+
+  /// All values of the record (and of variables without records) have been put. Commits if commit_every says so; if that fails,
+  /// the last commit stands and the copy is removed.
+  void end_record(std::int64_t step = -1);
+  /// What has been put can be read by another process, in name.nc.tmp. Not durable.
+  void sync();
+  /// Every value of every variable must have been put. Durable when it returns: fsync, rename, fsync, manifest.
+  void close(std::int64_t step = -1);
+
+  const std::string& path() const { return m_path; }
+  const Schema& schema() const { return m_schema; }
+  const Statistics& statistics() const { return m_statistics; }
+  /// Of MPI-IO, see Format::hints().
+  virtual std::map<std::string, std::string> hints() const = 0;
+
+protected:
+  /// Checks schema and path; collective. `total` gets all statistics, too. `comm` and `total` must outlive the file.
+  File(MPI_Comm comm, std::string path, Schema schema, FileOptions options, Statistics& total);
+
+  /// Run f on all ranks and add its time to `phase`; an error of one rank, or one kept since an earlier put, is an error of all.
+  template <class F> void together(Phase phase, const F& f) {
+    timed(phase, [&] { m_error.keep(f); });
+    agree(m_comm, [&] { m_error.rethrow(); });
+  }
+  void add(const Statistics& step);
+
+  MPI_Comm comm() const { return m_comm; }
+  int rank() const { return m_rank; }
+  std::int64_t records() const { return m_records; } ///< begun, the same on all ranks
+
+  static constexpr const char* commit_suffix = ".commit"; ///< of the copy that is about to be committed
+
+private:
+  // What a transport does. All but write_slab and work are collective and throw on all ranks or on none.
+  virtual void write_slab(std::size_t v, const Hyperslab& slab) = 0; ///< may throw on some ranks
+  virtual void finish_writes() = 0;                                  ///< what was put is with the file system
+  virtual void flush() = 0;                                          ///< and can be read by other processes
+  virtual bool can_commit_records() const = 0;                       ///< before close()
+  virtual void commit_copy(std::int64_t step) = 0;                   ///< of what has been flushed
+  virtual void close_and_commit(std::int64_t step) = 0;
+  virtual Work work() const = 0; ///< of this rank so far
+
+  static constexpr std::size_t no_record = static_cast<std::size_t>(-1);
+  void put(const std::string& variable, std::size_t record, const Block& block, const std::byte* data, Type type);
+  void put_all(const std::string& variable, std::size_t record, std::size_t size, const std::byte* data, Type type);
+  void check_name() const;
+  std::size_t variable_number(const std::string& name) const;
+  void check_put(const Variable& variable, std::size_t record, Type type) const;
+  Hyperslab make_slab(std::size_t v, std::size_t record, const Block& block, const std::byte* data, Type type) const;
+  void check_complete() const;
+  bool is_time_to_commit() const;
+  [[noreturn]] void fail(const std::string& what) const;
+  template <class F> void timed(Phase phase, const F& f);
+  void add_time(Phase phase, double start);
+
+  MPI_Comm m_comm;
+  int m_rank = 0;
+  std::string m_path;
+  Schema m_schema;
+  FileOptions m_options;
+  std::vector<std::int64_t> m_put;                          ///< elements of each variable that this rank has put
+  std::int64_t m_records = 0, m_ended = 0, m_committed = 0; ///< records begun, ended, and ended at the last commit
+  KeptError m_error;                                        ///< the first one of this rank that the others do not know yet
+  bool m_closed = false;
+  Work m_work; ///< at the end of the last step
+  Statistics m_statistics;
+  Statistics& m_total; ///< the writer's
+};
+
+template <class F> void File::timed(Phase phase, const F& f) {
+  const double start = MPI_Wtime();
+  f();
+  add_time(phase, start);
+}
+
+} // namespace nunatak::io

@@ -1,0 +1,139 @@
+// The rows of the registry, and what is opened from them. See registry.hpp.
+#include "io/registry.hpp"
+
+#include "io/error.hpp"
+#include "io/layouts/remap.hpp"
+#include "io/layouts/split_files.hpp"
+
+#include <algorithm>
+
+namespace nunatak::io {
+
+// Functions that the rows name, each in a file of its own.
+OpenFunction open_null, open_serial, open_netcdf4, open_pnetcdf, open_hybrid, open_posix, open_mpiio;
+void check_netcdf4(const Options& options);
+
+const std::vector<FormatRow>& formats() {
+  static const std::vector<FormatRow> rows = {
+      {"null", "nobody", open_null, independent | late_define | fill_values | many_writers | subfiles},
+      {"serial", "rank 0", open_serial, netcdf | late_define | fill_values | subfiles},
+      {"netcdf4", "all ranks through HDF5", open_netcdf4,
+       netcdf | mpi_io | independent | storage | fill_values | many_writers | subfiles, check_netcdf4},
+      {"pnetcdf", "all ranks through PnetCDF", open_pnetcdf,
+       netcdf | mpi_io | independent | late_define | fill_values | many_writers | subfiles},
+      {"hybrid", "rank 0 the header, all ranks the values", open_hybrid,
+       netcdf | mpi_io | independent | fill_values | many_writers},
+      {"posix", "all ranks a plain file", open_posix, plain | many_writers},
+      {"mpiio", "all ranks a plain file", open_mpiio, plain | mpi_io | independent | many_writers},
+  };
+  return rows;
+}
+
+const std::vector<LayoutRow>& layouts() {
+  static const std::vector<LayoutRow> rows = {
+      {"native", PerNode::never, nullptr},
+      {"zslab", PerNode::optional, [](auto& schema, auto v, auto n, auto) { return slab_boxes(schema, v, n); }, true},
+      {"box", PerNode::always, [](auto& schema, auto v, auto n, auto) { return Rectangles(schema, n).boxes(v, false); }},
+      {"morton", PerNode::always, morton_boxes},
+      {"file-per-aggregator", PerNode::optional, // what several files need is in all of them
+       [](auto& schema, auto v, auto n, auto) { return Rectangles(schema, n).boxes(v, true); }, false, true},
+  };
+  return rows;
+}
+
+const std::vector<ReaderRow>& readers() {
+  static const std::vector<ReaderRow> rows = {{"each", read_each}, {"serial", read_serial}, {"parallel", read_parallel}};
+  return rows;
+}
+
+namespace {
+
+template <class Row> std::string listed(const std::vector<Row>& rows, const char* separator, const char* last) {
+  std::string names;
+  for (const Row& row : rows) names += (names.empty() ? "" : &row == &rows.back() ? last : separator) + std::string(row.name);
+  return names;
+}
+
+template <class Row> const Row& row_of(const std::vector<Row>& rows, const std::string& name, const char* what) {
+  const auto found = std::find_if(rows.begin(), rows.end(), [&](const Row& row) { return name == row.name; });
+  if (found != rows.end()) return *found;
+  throw Error(std::string(what) + ": expected " + listed(rows, ", ", " or ") + ", found '" + name + "'");
+}
+
+/// MPI-IO gets N aggregators per node (Options::aggregators), unless the user's hints say otherwise.
+Options with_aggregators(Options options, const Topology& topology) {
+  if (options.aggregators == 0 || !has_features(options, mpi_io) || layout_row(parse_layout(options).name).subfiles)
+    return options;
+  const std::string n = std::to_string(options.aggregators * topology.n_nodes);
+  options.hints.emplace("cb_nodes", n);
+  options.hints.emplace("cb_config_list", "*:" + n);
+  return options;
+}
+
+/// The layout around the format.
+OpenFormat in_layout(MPI_Comm comm, const Options& options, const Topology& topology, OpenFunction* open) {
+  const Layout layout = parse_layout(options);
+  const LayoutRow& row = layout_row(layout.name);
+  if (row.boxes == nullptr) return [=](const std::string& path) { return open(comm, path, options); };
+  const int per_node = layout.every_rank ? static_cast<int>(topology.node_of.size()) : layout.per_node;
+  const std::vector<int> ranks = aggregators(topology, per_node);
+  const BoxesOf boxes = [=, &row](const Schema& schema, std::size_t v) {
+    return row.boxes(schema, v, ranks.size(), options.stripe);
+  };
+  return [=, &row](const std::string& path) {
+    auto inner = row.subfiles ? make_split_files(comm, path, options, ranks, open) : open(comm, path, options);
+    return make_remap(comm, options, topology, ranks, boxes, std::move(inner));
+  };
+}
+
+} // namespace
+
+const FormatRow& format_row(const std::string& name) { return row_of(formats(), name, "output format"); }
+const LayoutRow& layout_row(const std::string& name) { return row_of(layouts(), name, "output layout"); }
+
+std::string format_words() { return listed(formats(), "|", "|"); }
+std::string format_writers() {
+  std::string text;
+  for (const FormatRow& row : formats()) text += (text.empty() ? "" : ", ") + std::string(row.name) + ": " + row.writer;
+  return text;
+}
+std::string reader_words() { return listed(readers(), "|", "|"); }
+std::string layout_words() {
+  std::string words;
+  for (const LayoutRow& row : layouts()) {
+    if (row.per_node != PerNode::always) words += (words.empty() ? "" : "|") + std::string(row.name);
+    if (row.per_node != PerNode::never) words += "|" + std::string(row.name) + ":N";
+  }
+  return words;
+}
+
+bool has_features(const Options& options, unsigned features) {
+  return (format_row(options.format).features & features) == features;
+}
+
+std::string formats_with(unsigned features) {
+  std::vector<FormatRow> rows;
+  for (const FormatRow& row : formats()) {
+    if ((row.features & features) == features) rows.push_back(row);
+  }
+  return listed(rows, ", ", " or ");
+}
+
+std::string word_of(ReadBy by) { return readers()[static_cast<std::size_t>(by)].name; }
+
+ReadBy read_by(const std::string& word) {
+  return static_cast<ReadBy>(&row_of(readers(), word, "way to read") - readers().data());
+}
+
+OpenFormat find_format(MPI_Comm comm, const Options& chosen, const Topology& topology) {
+  check(chosen);
+  const Options options = with_aggregators(chosen, topology);
+  const OpenFormat open = in_layout(comm, options, topology, format_row(options.format).open);
+  if (!has_features(options, mpi_io)) return open;
+  return [open](const std::string& path) { // ROMIO takes what stands before a colon for a file system, and cuts it off
+    if (path.find(':') != std::string::npos) throw Error("file '" + path + "': expected a path without ':' (MPI-IO), found one");
+    return open(path);
+  };
+}
+
+} // namespace nunatak::io

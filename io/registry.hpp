@@ -1,0 +1,81 @@
+// The registry: one row for each format, layout and way to read. The word lists of options and help, what is refused, and what is
+// opened all come from the rows; no other file knows which exist.
+//
+//   new format    io/formats/<name>.cpp (see format.hpp), its declaration and its row in registry.cpp
+//   new layout    io/layouts/<name>.cpp with a function that cuts a variable into boxes (see partition.hpp), then likewise
+//
+// Both files go into io/CMakeLists.txt, and the row makes the rest. Used by options.cpp, writer.cpp and reader.cpp.
+#pragma once
+
+#include "io/formats/format.hpp"
+#include "io/layouts/partition.hpp"
+#include "io/read/source.hpp"
+
+#include <string>
+#include <vector>
+
+namespace nunatak::io {
+
+/// What a format can do: the sum of these is FormatRow::features.
+enum Feature : unsigned {
+  netcdf = 1,         ///< writes NetCDF, which a Reader reads
+  plain = 2,          ///< writes values and a JSON file beside them (raw.hpp); nunatak reads back what is `netcdf` or `plain`
+  mpi_io = 4,         ///< opens the file by MPI-IO: hints and aggregators act; no ':' in its path
+  independent = 8,    ///< can write without collective calls (access)
+  late_define = 16,   ///< takes definitions after values (define interleaved)
+  storage = 32,       ///< has chunks, compression and shuffle
+  fill_values = 64,   ///< can write fill values before the values
+  many_writers = 128, ///< any rank can write: a layout may choose which do
+  subfiles = 256,     ///< can be opened on one rank alone, and its files can be joined (layout file-per-aggregator)
+};
+
+struct FormatRow {
+  const char* name;
+  const char* writer; ///< who writes, for the help
+  OpenFunction* open;
+  unsigned features;
+  void (*check)(const Options& options) = nullptr; ///< Error, with the reason, if the format cannot do what they say
+};
+
+/// Do the words of a layout end in ":N", the number of aggregators per node?
+enum class PerNode { never, optional, always };
+
+struct LayoutRow {
+  const char* name;
+  PerNode per_node;
+  /// What each aggregator writes of variable v; nullptr: values stay on the ranks that have them.
+  Boxes (*boxes)(const Schema& schema, std::size_t v, std::size_t aggregators, std::size_t stripe);
+  bool every_rank = false; ///< without N, and if Options::aggregators is 0, every rank is an aggregator
+  bool subfiles = false;   ///< each aggregator writes a file of its own (split_files.hpp)
+};
+
+struct ReaderRow {
+  const char* name;
+  std::unique_ptr<ReadSource> (*open)(const std::string& path, MPI_Comm comm, const ReadOptions& options);
+};
+
+const std::vector<FormatRow>& formats();
+const std::vector<LayoutRow>& layouts();
+const std::vector<ReaderRow>& readers(); ///< in the order of ReadBy
+
+/// The row of that name; Error, naming all, if there is none.
+const FormatRow& format_row(const std::string& name);
+const LayoutRow& layout_row(const std::string& name);
+
+/// "null|serial|...", "native|zslab|zslab:N|...", "each|serial|parallel"
+std::string format_words();
+std::string layout_words();
+std::string reader_words();
+/// "null: nobody, serial: rank 0, ..."
+std::string format_writers();
+
+/// Does the format of these options have all these features?
+bool has_features(const Options& options, unsigned features);
+/// The names of all formats that have these features, "netcdf4, pnetcdf or mpiio".
+std::string formats_with(unsigned features);
+
+/// The format and layout that `options` name. `comm` must outlive what it returns. Error, with the reason, if the options do not
+/// go together.
+OpenFormat find_format(MPI_Comm comm, const Options& options, const Topology& topology);
+
+} // namespace nunatak::io

@@ -1,0 +1,226 @@
+// The loops of the SSA over the elements and the unknowns of one rank's patch: residual, Jacobian, Jacobian times a vector. First
+// the coefficients of each element, then, per unknown, the sum over its four elements in raster order.
+//
+//   element (j-1, i-1) | (j-1, i)        unknown (j, i) is corner 3 of the first, 2, 1, 0 of the others
+//   -------------------+---------
+//           (j, i-1)   |  (j, i)
+//
+// Elements that touch an owned cell are computed by every rank that needs them: nothing is summed across ranks, and all results
+// are bitwise the same for every decomposition. Nothing is communicated. Velocities u, v are in m s-1, forces in N. Pointers to
+// doubles are lists of pairs (x, y) per owned unknown, in memory that loops reach.
+#pragma once
+
+#include "kernels/multigrid/nine_point.hpp"
+#include "kernels/ssa/unknowns.hpp"
+
+namespace nunatak::ssa {
+
+/// How the equations are linearised about (u, v):
+///   at_rest    viscosity of a strain rate typical of ice streams and shelves: (u, v) is 0 and says nothing about it
+///   picard     viscosity and drag of (u, v), frozen
+///   weighted   Newton's derivative, weighted by newton_weight with the change since the last Jacobian; that of the drag with the
+///              direction of follow_direction
+enum class Linearisation { at_rest, picard, weighted };
+
+constexpr double strain_rate_at_rest = 0.01 / seconds_per_year; ///< s-1, of ice streams and shelves: 1e-4 to 1e-1 a-1
+
+/// f(n, j, i) for each owned unknown: its position in the lists and its view indices.
+template <class F> void for_each_unknown(const char* label, const SsaPatch& p, const F& f) {
+  const auto places = p.places;
+  const int stride = p.patch.xm + 2;
+  Kokkos::parallel_for(
+      label, Kokkos::RangePolicy<Exec>(0, p.unknowns()), KOKKOS_LAMBDA(int n) { f(n, places(n) / stride, places(n) % stride); });
+}
+
+/// f(k, element) for each element.
+template <class F> void for_each_element(const char* label, const SsaPatch& p, const F& f) {
+  const auto elements = p.elements;
+  Kokkos::parallel_for(
+      label, Kokkos::RangePolicy<Exec>(0, static_cast<int>(elements.extent(0))), KOKKOS_LAMBDA(int k) { f(k, elements(k)); });
+}
+
+/// 0 in cells without ice and in excluded ones, the fixed velocity in fixed cells: in owned cells and ghosts.
+inline void impose(const SsaPatch& p, const Array2<double>& u, const Array2<double>& v) {
+  const auto ice = p.ice, fixed = p.input.fixed;
+  const auto u_fixed = p.input.u_fixed, v_fixed = p.input.v_fixed;
+  const bool some_fixed = fixed.size() > 0;
+  for_each_cell_and_ghost(
+      "ssa: fixed velocity", p.patch, KOKKOS_LAMBDA(int j, int i) {
+        if (ice(j, i) == 0) {
+          u(j, i) = v(j, i) = 0.0;
+        } else if (some_fixed && fixed(j, i) != 0) {
+          u(j, i) = u_fixed(j, i), v(j, i) = v_fixed(j, i);
+        }
+      });
+}
+
+/// The owned unknowns from arrays into a list, and back (the ghosts of the arrays are left as they are).
+inline void pack(const SsaPatch& p, const Array2<double>& u, const Array2<double>& v, double* x) {
+  for_each_unknown(
+      "ssa: pack", p, KOKKOS_LAMBDA(int n, int j, int i) { x[2 * n] = u(j, i), x[2 * n + 1] = v(j, i); });
+  Kokkos::fence("ssa: packed");
+}
+inline void unpack(const SsaPatch& p, const double* x, const Array2<double>& u, const Array2<double>& v) {
+  for_each_unknown(
+      "ssa: unpack", p, KOKKOS_LAMBDA(int n, int j, int i) { u(j, i) = x[2 * n], v(j, i) = x[2 * n + 1]; });
+}
+
+/// The coefficients of the elements at (u, v). Needs ghosts of u, v.
+inline void set_elements(const SsaPatch& p, const Array2<double>& u, const Array2<double>& v, const GlenLaw& glen) {
+  const auto coefficients = p.coefficients;
+  const auto BH = p.BH;
+  const auto q1 = p.q1;
+  for_each_element(
+      "ssa: elements", p, KOKKOS_LAMBDA(int k, const Element& e) {
+        double w[8], strength[4];
+        for (int c = 0; c < 4; ++c) {
+          const int j = e.j + (c >> 1), i = e.i + (c & 1);
+          w[2 * c] = u(j, i), w[2 * c + 1] = v(j, i), strength[c] = BH(j, i);
+        }
+        coefficients(k) = SsaElement(q1(), glen, e.ice, w, strength);
+      });
+}
+
+/// How much of Newton's term each element uses: from the change of the strain rate since the last Jacobian.
+inline void weigh_elements(const SsaPatch& p, const Array2<double>& u, const Array2<double>& v, Linearisation how) {
+  const auto coefficients = p.coefficients;
+  const auto q1 = p.q1;
+  const auto u_before = p.u_before, v_before = p.v_before;
+  const bool picard = how != Linearisation::weighted;
+  const double eps2 = p.glen.eps2;
+  for_each_element(
+      "ssa: weights", p, KOKKOS_LAMBDA(int k, const Element& e) {
+        if (picard) return coefficients(k).weigh(0.0);
+        double change[8], Kw[8];
+        for (int c = 0; c < 4; ++c) {
+          const int j = e.j + (c >> 1), i = e.i + (c & 1);
+          change[2 * c] = u(j, i) - u_before(j, i), change[2 * c + 1] = v(j, i) - v_before(j, i);
+        }
+        const double change2 = SsaElement::strain2(q1(), e.ice, change, Kw);
+        coefficients(k).weigh(newton_weight(change2, coefficients(k).e2 + eps2, strain_caution));
+      });
+}
+
+/// r = membrane stresses + drag - load. Needs ghosts of u, v.
+inline void residual(const SsaPatch& p, const Array2<double>& u, const Array2<double>& v, double* r) {
+  set_elements(p, u, v, p.glen);
+  const auto yield = p.yield, load = p.load;
+  const auto element_at = p.element_at;
+  const auto coefficients = p.coefficients;
+  const TillLaw till = p.till;
+  for_each_unknown(
+      "ssa: residual", p, KOKKOS_LAMBDA(int n, int j, int i) {
+        const double U = u(j, i), V = v(j, i);
+        const double beta = yield(n) > 0.0 ? yield(n) * till.drag(U * U + V * V) : 0.0;
+        double x = beta * U - load(2 * n), y = beta * V - load(2 * n + 1);
+        for (int c = 3; c >= 0; --c) {
+          const SsaElement& e = coefficients(element_at(j - (c >> 1), i - (c & 1)));
+          x += e.residual(2 * c);
+          y += e.residual(2 * c + 1);
+        }
+        r[2 * n] = x;
+        r[2 * n + 1] = y;
+      });
+}
+
+/// The derivative of the drag at (u, v): `drag` of the patch, and `direction` for the next Jacobian.
+inline void set_drag(const SsaPatch& p, const Array2<double>& u, const Array2<double>& v, Linearisation how) {
+  const auto yield = p.yield;
+  const auto drag = p.drag;
+  const auto direction = p.direction;
+  const auto u_before = p.u_before, v_before = p.v_before;
+  const bool picard = how != Linearisation::weighted;
+  const TillLaw till = p.till;
+  for_each_unknown(
+      "ssa: drag", p, KOKKOS_LAMBDA(int n, int j, int i) {
+        if (!(yield(n) > 0.0)) return; // the lists begin with zeros
+        const double U = u(j, i), V = v(j, i), speed2 = U * U + V * V;
+        const double change[2] = {U - u_before(j, i), V - v_before(j, i)};
+        const double change2 = change[0] * change[0] + change[1] * change[1];
+        const double weight = picard ? 0.0 : newton_weight(change2, speed2 + till.delta2, drag_caution);
+        double w[2] = {direction(n, 0), direction(n, 1)};
+        if (!picard) follow_direction({U, V}, change, till.delta2, w);
+        for (int m = 0; m < 2; ++m) direction(n, m) = w[m] *= weight;
+        const double beta = yield(n) * till.drag(speed2);
+        const double slope = beta * till.log_slope(speed2) * Kokkos::sqrt(speed2 + till.delta2);
+        drag(n, 0) = beta + slope * U * w[0];
+        drag(n, 1) = 0.5 * slope * (U * w[1] + V * w[0]);
+        drag(n, 2) = beta + slope * V * w[1];
+      });
+}
+
+/// The matrix of a step from (u, v): the rows of the owned unknowns into A (j, i, 36), as in kernels/multigrid/nine_point.hpp;
+/// entries towards cells that are no unknowns are 0. Symmetric positive definite. Needs ghosts of u, v.
+inline void jacobian(const SsaPatch& p, const Array2<double>& u, const Array2<double>& v, Linearisation how,
+                     const Rows<double>& A) {
+  GlenLaw glen = p.glen;
+  if (how == Linearisation::at_rest) glen.eps2 = strain_rate_at_rest * strain_rate_at_rest;
+  set_elements(p, u, v, glen);
+  weigh_elements(p, u, v, how);
+  set_drag(p, u, v, how);
+  const auto drag = p.drag;
+  const auto element_at = p.element_at, unknown = p.unknown;
+  const auto elements = p.elements;
+  const auto coefficients = p.coefficients;
+  const auto q1 = p.q1;
+  for_each_unknown(
+      "ssa: Jacobian", p, KOKKOS_LAMBDA(int n, int j, int i) {
+        double row[36] = {};
+        row[16] = drag(n, 0), row[17] = row[18] = drag(n, 1), row[19] = drag(n, 2);
+        for (int c = 3; c >= 0; --c) {
+          const int k = element_at(j - (c >> 1), i - (c & 1));
+          const SsaElement& e = coefficients(k);
+          for (int d = 0; d < 4; ++d) {
+            const int slot = ((d >> 1) - (c >> 1) + 1) * 3 + (d & 1) - (c & 1) + 1;
+            for (int m = 0; m < 4; ++m) row[4 * slot + m] += e.jacobian(q1(), elements(k).ice, 2 * c + (m >> 1), 2 * d + (m & 1));
+          }
+        }
+        double* out = &A(j, i, 0);
+        for (int slot = 0; slot < 9; ++slot) {
+          const bool into = unknown(j + slot / 3 - 1, i + slot % 3 - 1) != 0;
+          for (int m = 0; m < 4; ++m) out[4 * slot + m] = into ? row[4 * slot + m] : 0.0;
+        }
+      });
+  Kokkos::deep_copy(p.u_before, u);
+  Kokkos::deep_copy(p.v_before, v);
+}
+
+/// Keeps the elements of the last Jacobian for multiply(): a residual overwrites those that it was formed with.
+inline void keep_elements(SsaPatch& p) {
+  if (p.kept.extent(0) != p.coefficients.extent(0)) p.kept = decltype(p.kept)("ssa_kept", p.coefficients.extent(0));
+  Kokkos::deep_copy(p.kept, p.coefficients);
+}
+
+/// y = the Jacobian of keep_elements() times x (j, i, 2), element by element. Needs ghosts of x, which is 0 in cells that are no
+/// unknowns.
+inline void multiply(const SsaPatch& p, const Rows<double>& x, double* y) {
+  const auto element_at = p.element_at;
+  const auto elements = p.elements;
+  const auto kept = p.kept;
+  const auto drag = p.drag;
+  const auto q1 = p.q1;
+  for_each_unknown(
+      "ssa: Jacobian times vector", p, KOKKOS_LAMBDA(int n, int j, int i) {
+        const double U = x(j, i, 0), V = x(j, i, 1);
+        double sum[2] = {drag(n, 0) * U + drag(n, 1) * V, drag(n, 1) * U + drag(n, 2) * V};
+        for (int c = 3; c >= 0; --c) {
+          const int cj = j - (c >> 1), ci = i - (c & 1), k = element_at(cj, ci);
+          const SsaElement& e = kept(k);
+          const auto& K = q1().K[elements(k).ice];
+          double w[8], pw = 0.0;
+          for (int b = 0; b < 8; ++b) {
+            w[b] = x(cj + (b >> 2), ci + (b >> 1 & 1), b & 1);
+            pw += e.p[b] * w[b];
+          }
+          for (int m = 0; m < 2; ++m) {
+            double Kw = 0.0;
+            for (int b = 0; b < 8; ++b) Kw += K[2 * c + m][b] * w[b];
+            sum[m] += e.nuH2 * Kw + e.slope * e.p[2 * c + m] * pw;
+          }
+        }
+        y[2 * n] = sum[0];
+        y[2 * n + 1] = sum[1];
+      });
+}
+
+} // namespace nunatak::ssa

@@ -1,0 +1,304 @@
+// The discrete SSA on virtual ranks: load, residual, rows of the Jacobian and their product are the same bits for every cut of
+// the grid; the matrix is symmetric positive definite, it is the derivative of the residual, and the two ways to multiply with it
+// agree. Neighbours: test_ssa_q1.cpp (one element), test_ssa_drag.cpp, multigrid_case.hpp.
+#include "kernels/ssa/assembly.hpp"
+#include "multigrid_case.hpp"
+
+#include <catch2/catch_test_macros.hpp>
+
+using namespace nunatak;
+
+namespace {
+
+constexpr int Mx = 19, My = 14;
+constexpr double dx = 8000.0, dy = 9000.0;
+const GlenLaw glen{3.0, 1e-27};
+const TillLaw till{0.25, 1e-19, 3e-6};
+
+/// Grounded ice and shelves with a ragged margin, two fixed cells, two icebergs of which a third one that is fixed is none, rock
+/// above the ice around it, and a velocity. Each value depends on the cell alone.
+struct Case {
+  Grid<double> H{Mx, My}, h{Mx, My}, b{Mx, My}, tauc{Mx, My}, hardness{Mx, My}, u{Mx, My}, v{Mx, My}, zero{Mx, My};
+  Grid<int> mask{Mx, My}, fixed{Mx, My};
+
+  Case() {
+    const std::vector<std::string> ice = {
+        "...................", ".11111111....11....", ".111111111...11....", "111111111111.......", "1111111111111..1...",
+        "11111111111111.....", "1111111111111111...", "111111111111.1111..", "11111111111...111..", ".111111111.........",
+        ".1111111........1..", "..11111....1.......", "....1..............", "..................."};
+    std::mt19937 random(3);
+    const auto number = [&random](double low, double high) {
+      return low + (high - low) * static_cast<double>(random()) / 4294967296.0;
+    };
+    for (int j = 0; j < My; ++j) {
+      for (int i = 0; i < Mx; ++i) {
+        b(j, i) = 200.0 - 90.0 * i + number(-400.0, 400.0);
+        H(j, i) = ice[static_cast<std::size_t>(j)][static_cast<std::size_t>(i)] == '1' ? number(300.0, 700.0) : 0.0;
+        tauc(j, i) = number(0.0, 1.0) < 0.2 ? 0.0 : number(1e4, 1e5);
+        hardness(j, i) = number(1e8, 3e8);
+        u(j, i) = number(-1e-5, 1e-5), v(j, i) = number(-1e-5, 1e-5);
+      }
+    }
+    b(6, 3) = b(7, 3) = 1500.0, H(6, 3) = 20.0; // a wall
+    for (int j = 0; j < My; ++j) {
+      for (int i = 0; i < Mx; ++i) h(j, i) = surface(b(j, i), H(j, i)), mask(j, i) = cell_type(b(j, i), H(j, i));
+    }
+    fixed(5, 5) = fixed(8, 15) = 1;
+  }
+};
+
+Decomposition cut(int px, int py, bool periodic) {
+  Decomposition d = Decomposition::make(Mx, My, px, py);
+  d.periodic_x = d.periodic_y = periodic;
+  return d;
+}
+
+/// The case on virtual ranks.
+struct Discrete {
+  using Velocity = std::vector<Array2<double>>;
+
+  Discrete(const Case& c, const Decomposition& d) : ranks(d), assembly(ranks, dx, dy, glen, till) {
+    const auto H = field(c.H), h = field(c.h), b = field(c.b), tauc = field(c.tauc), B = field(c.hardness), zero = field(c.zero);
+    const auto mask = field(c.mask), fixed = field(c.fixed);
+    std::vector<SsaInput> inputs;
+    for (std::size_t n = 0; n < H.size(); ++n)
+      inputs.push_back({H[n], h[n], b[n], tauc[n], B[n], mask[n], fixed[n], zero[n], zero[n]});
+    before = ranks.traffic();
+    assembly.set_input(inputs);
+    after = ranks.traffic();
+    u = field(c.u), v = field(c.v);
+    for (int n = 0; n < ranks.local_size(); ++n) ssa::impose(assembly.patch(n), u[at(n)], v[at(n)]);
+  }
+  static std::size_t at(int n) { return static_cast<std::size_t>(n); }
+
+  template <class T> std::vector<Array2<T>> field(const Grid<T>& grid) {
+    const std::vector<Array2<T>> arrays = scatter(ranks, grid);
+    std::vector<std::vector<Ghosted>> ghosted;
+    for (const auto& a : arrays) ghosted.push_back({a});
+    ranks.update_ghosts(ghosted);
+    return arrays;
+  }
+
+  /// A global vector (multigrid_case.hpp) from what `fill` writes into the list of each rank's unknowns.
+  template <class F> Vector global(const F& fill) {
+    Vector all(2 * at(Mx * My), 0.0);
+    for (int r = 0; r < ranks.local_size(); ++r) {
+      const SsaPatch& p = assembly.patch(r);
+      const Kokkos::View<double*, Mem> values("values", p.load.size());
+      fill(r, p, values.data());
+      Kokkos::fence();
+      for (int n = 0; n < p.unknowns(); ++n) {
+        const auto cell = static_cast<std::size_t>(p.patch.cell(p.cell(n).j, p.cell(n).i));
+        all[2 * cell] = values(2 * n), all[2 * cell + 1] = values(2 * n + 1);
+      }
+    }
+    return all;
+  }
+  Vector load() {
+    return global([](int, const SsaPatch& p, double* x) { std::copy(p.load.data(), p.load.data() + p.load.size(), x); });
+  }
+  Vector residual() {
+    return global([&](int r, const SsaPatch& p, double* x) { ssa::residual(p, u[at(r)], v[at(r)], x); });
+  }
+  Vector residual(const Vector& w) { // of the velocity w
+    Grid<double> U{Mx, My}, V{Mx, My};
+    for (std::size_t n = 0; n < U.values.size(); ++n) U.values[n] = w[2 * n], V.values[n] = w[2 * n + 1];
+    const auto u_w = field(U), v_w = field(V);
+    for (int r = 0; r < ranks.local_size(); ++r) ssa::impose(assembly.patch(r), u_w[at(r)], v_w[at(r)]);
+    return global([&](int r, const SsaPatch& p, double* x) { ssa::residual(p, u_w[at(r)], v_w[at(r)], x); });
+  }
+  Vector velocity() {
+    return global([&](int r, const SsaPatch& p, double* x) { ssa::pack(p, u[at(r)], v[at(r)], x); });
+  }
+
+  /// The matrix, whose elements are kept for product().
+  Operator jacobian(ssa::Linearisation how) {
+    Operator A(Grid<int>(Mx, My), ranks.decomposition().periodic_x, ranks.decomposition().periodic_y);
+    for (int r = 0; r < ranks.local_size(); ++r) {
+      SsaPatch& p = assembly.patch(r);
+      const Rows<double> rows("rows", p.patch.ym + 2, p.patch.xm + 2, 36);
+      ssa::jacobian(p, u[at(r)], v[at(r)], how, rows);
+      ssa::keep_elements(p);
+      for (int n = 0; n < p.unknowns(); ++n) {
+        const int j = p.cell(n).j, i = p.cell(n).i, cell = static_cast<int>(p.patch.cell(j, i));
+        A.mask.values[at(cell)] = 1;
+        for (int m = 0; m < 36; ++m) A.block(cell, 0)[m] = rows(j, i, m);
+      }
+    }
+    return A;
+  }
+  Vector product(const Vector& x) {
+    std::vector<Rows<double>> local;
+    std::vector<std::vector<Ghosted>> ghosted;
+    for (int r = 0; r < ranks.local_size(); ++r) {
+      const SsaPatch& p = assembly.patch(r);
+      local.emplace_back("x", p.patch.ym + 2, p.patch.xm + 2, 2);
+      for (int n = 0; n < p.unknowns(); ++n) {
+        const auto cell = static_cast<std::size_t>(p.patch.cell(p.cell(n).j, p.cell(n).i));
+        for (std::size_t m = 0; m < 2; ++m) local.back()(p.cell(n).j, p.cell(n).i, m) = x[2 * cell + m];
+      }
+      ghosted.push_back({local.back()});
+    }
+    ranks.update_ghosts(ghosted);
+    for (int r = 0; r < ranks.local_size(); ++r) { // beyond the edges there are no unknowns
+      const auto unknown = assembly.patch(r).unknown;
+      const Rows<double> values = local[at(r)];
+      for_each_cell_and_ghost(
+          "clear", assembly.patch(r).patch, KOKKOS_LAMBDA(int j, int i) {
+            if (unknown(j, i) == 0) values(j, i, 0) = values(j, i, 1) = 0.0;
+          });
+    }
+    return global([&](int r, const SsaPatch& p, double* y) { ssa::multiply(p, local[at(r)], y); });
+  }
+
+  VirtualRanks ranks;
+  SsaAssembly assembly;
+  Velocity u, v;
+  Traffic before, after;
+};
+
+double largest(const Vector& x) {
+  double most = 0.0;
+  for (const double value : x) most = std::max(most, std::abs(value));
+  return most;
+}
+Vector difference(Vector a, const Vector& b) {
+  for (std::size_t n = 0; n < a.size(); ++n) a[n] -= b[n];
+  return a;
+}
+
+/// Are all pivots of the elimination positive? Rows and columns of zeros belong to no unknowns.
+bool positive_definite(Dense A) {
+  for (std::size_t k = 0; k < A.rows; ++k) {
+    if (A(k, k) < 0.0) return false;
+    bool empty = A(k, k) == 0.0;
+    for (std::size_t c = 0; c < A.columns && A(k, k) == 0.0; ++c) empty = empty && A(k, c) == 0.0;
+    if (A(k, k) == 0.0 && !empty) return false;
+    for (std::size_t r = k + 1; r < A.rows && !empty; ++r) {
+      const double factor = A(r, k) / A(k, k);
+      for (std::size_t c = k; c < A.columns && factor != 0.0; ++c) A(r, c) -= factor * A(k, c);
+    }
+  }
+  return true;
+}
+
+constexpr ssa::Linearisation all_linearisations[] = {ssa::Linearisation::at_rest, ssa::Linearisation::picard,
+                                                     ssa::Linearisation::weighted};
+
+} // namespace
+
+TEST_CASE("load, residual, Jacobian and product are the same bits on every decomposition") {
+  const Case c;
+  for (const bool periodic : {false, true}) {
+    Discrete one(c, cut(1, 1, periodic));
+    REQUIRE(one.assembly.unknowns() > 90);
+    CHECK(one.assembly.excluded() > 0);
+    std::vector<Decomposition> cuts = {cut(2, 2, periodic), cut(4, 1, periodic), cut(3, 2, periodic), cut(1, 6, periodic),
+                                       cut(Mx, My, periodic)};
+    cuts.push_back(cut(4, 3, periodic)); // one cell wide here, all the rest there
+    cuts.back().x = {0, 1, 2, 5, Mx}, cuts.back().y = {0, 3, 4, My};
+    for (const Decomposition& d : cuts) {
+      INFO(d.px << " x " << d.py << (periodic ? ", periodic" : ""));
+      Discrete alone(c, cut(1, 1, periodic)), many(c, d);
+      CHECK(many.assembly.unknowns() == alone.assembly.unknowns());
+      CHECK(many.assembly.excluded() == alone.assembly.excluded());
+      CHECK(many.load() == alone.load());
+      CHECK(many.residual() == alone.residual());
+      for (const ssa::Linearisation how : all_linearisations) {
+        const Operator A = alone.jacobian(how), B = many.jacobian(how);
+        CHECK(B.mask == A.mask);
+        CHECK(B.rows == A.rows);
+        const Vector x = A.random_vector(5);
+        CHECK(many.product(x) == alone.product(x));
+        const auto move = [](Discrete& p) { // the next one is weighted by the change
+          for (auto& w : p.u) Kokkos::deep_copy(w, 0.0);
+        };
+        move(alone), move(many);
+      }
+    }
+  }
+}
+
+TEST_CASE("numbers of unknowns: rank after rank, in raster order; neighbours have them") {
+  const Case c;
+  Discrete p(c, cut(3, 2, false));
+  std::int64_t next = 0;
+  for (int r = 0; r < p.ranks.local_size(); ++r) {
+    const SsaPatch& patch = p.assembly.patch(r);
+    CHECK(patch.first == next);
+    for (int n = 0; n < patch.unknowns(); ++n) CHECK(patch.column(n, 4) == next++);
+  }
+  CHECK(next == p.assembly.unknowns());
+  const Grid<std::int64_t> numbers = [&] {
+    std::vector<Array2<std::int64_t>> local;
+    for (int r = 0; r < p.ranks.local_size(); ++r) local.push_back(p.assembly.patch(r).number);
+    return gather(p.ranks, local);
+  }();
+  for (int r = 0; r < p.ranks.local_size(); ++r) {
+    const SsaPatch& patch = p.assembly.patch(r);
+    for (int n = 0; n < patch.unknowns(); ++n) {
+      for (int slot = 0; slot < 9; ++slot) {
+        const int j = patch.patch.global_j(patch.cell(n).j) + slot / 3 - 1,
+                  i = patch.patch.global_i(patch.cell(n).i) + slot % 3 - 1;
+        CHECK(patch.column(n, slot) == (numbers.inside(j, i) ? numbers(j, i) : -1));
+      }
+    }
+  }
+}
+
+TEST_CASE("every Jacobian is symmetric and positive definite, and element by element it is the same") {
+  const Case c;
+  for (const bool periodic : {false, true}) {
+    Discrete p(c, cut(3, 2, periodic));
+    for (const ssa::Linearisation how : all_linearisations) {
+      const Operator A = p.jacobian(how);
+      const Dense dense = A.dense(), transposed = dense.transposed();
+      CHECK(largest(difference(dense.values, transposed.values)) <= 1e-14 * largest(dense.values));
+      CHECK(positive_definite(dense));
+      const Vector x = A.random_vector(7), y = A * x;
+      CHECK(largest(difference(y, p.product(x))) <= 1e-13 * largest(y));
+      for (auto& w : p.u) Kokkos::deep_copy(w, 1e-6);
+    }
+  }
+}
+
+TEST_CASE("where nothing changes any more the Jacobian is the derivative of the residual") {
+  const Case c;
+  Discrete p(c, cut(2, 2, false));
+  p.jacobian(ssa::Linearisation::picard);
+  const Operator A = p.jacobian(ssa::Linearisation::weighted);
+  const Vector x = A.random_vector(9), w = p.velocity(), slope = A * x;
+  const auto along = [&](double step) {
+    Vector moved = w;
+    for (std::size_t n = 0; n < w.size(); ++n) moved[n] += step * x[n];
+    return p.residual(moved);
+  };
+  const double step = 1e-11; // velocities are around 1e-5
+  Vector quotient = difference(along(step), along(-step));
+  for (double& value : quotient) value /= 2.0 * step;
+  CHECK(largest(difference(quotient, slope)) <= 1e-5 * largest(slope));
+  CHECK(p.residual(w) == p.residual());
+}
+
+TEST_CASE("icebergs are excluded, unless something holds them; changes are seen; traffic is what the header says") {
+  Case c;
+  Discrete p(c, cut(3, 2, false));
+  CHECK(p.assembly.unknowns_changed());
+  const std::int64_t rounds = p.after.collectives - p.before.collectives - 2;
+  CHECK(rounds >= 2);
+  CHECK(p.after.exchanges - p.before.exchanges == rounds + 2);
+  // (1..2, 13..14), (4, 15), (10, 16) and (11, 11) touch no other ice
+  const std::int64_t bergs = p.assembly.excluded();
+  CHECK(bergs == 7);
+  c.fixed(1, 13) = 1;
+  const Discrete held(c, cut(3, 2, false));
+  CHECK(held.assembly.excluded() == bergs - 4);
+  CHECK(held.assembly.unknowns() == p.assembly.unknowns() + 3);
+
+  std::vector<SsaInput> inputs;
+  for (int n = 0; n < 6; ++n) inputs.push_back(p.assembly.patch(n).input);
+  p.assembly.set_input(inputs);
+  CHECK_FALSE(p.assembly.unknowns_changed());
+  inputs.pop_back();
+  CHECK_THROWS_AS(p.assembly.set_input(inputs), std::invalid_argument);
+}
