@@ -1,4 +1,4 @@
-// The error of the io room and of everything above it (miniapp/base/error.hpp gives it its short name). No MPI: see agree.hpp.
+// The error of io/ and of everything above it (miniapp/base/error.hpp gives it its short name). No MPI: see agree.hpp.
 #pragma once
 
 #include <cstddef>

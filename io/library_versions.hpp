@@ -7,7 +7,7 @@
 
 namespace nunatak::io {
 
-/// Name and version of every library of the io room, for reports.
+/// Name and version of every library of io/, for reports.
 std::vector<std::pair<std::string, std::string>> library_versions();
 
 } // namespace nunatak::io

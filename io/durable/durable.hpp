@@ -5,7 +5,8 @@
 // A line of the manifest: {"name":"ex.nc","size":1234,"checksum":"crc32:89abcdef","step":10,"records":3,"state":"committed"}.
 // If a file of that name exists already (append-type files, a second run), a line with the state "intent" goes before the
 // rename, so that whatever instant the run dies at, the file under the final name matches a line. The last committed line of a
-// name and the intents after it count; a line cut off by a crash does not. All functions are local. Used by writer.cpp.
+// name and the intents after it count; a line cut off by a crash does not. All functions are local. Used by file.cpp and
+// sync_file.cpp.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // Checksums of a file's parts, computed by all ranks together: of a shared file each rank reads an equal range, of a file that
-// one rank wrote it reads all. Used by writer.cpp, in the order of the functions.
+// one rank wrote it reads all. Used by sync_file.cpp, in the order of the functions.
 #pragma once
 
 #include "io/durable/durable.hpp"

@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::size_t smallest = 4096, compressed = 1 << 20, largest = (std::size_t{4} << 30) - 1; // bytes
 
-/// Cut a chunk to at most so many bytes, along its slowest dimensions.
+/// Cut a chunk to at most `bytes` bytes, along its slowest dimensions.
 void cut(std::vector<std::size_t>& chunk, std::size_t element, std::size_t bytes) {
   for (std::size_t d = 0; d < chunk.size(); ++d) {
     std::size_t row = element; // bytes of one index of this dimension; faster ones are still whole

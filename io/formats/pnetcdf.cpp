@@ -1,7 +1,7 @@
 // The format `pnetcdf`: every rank defines the file and writes its own block with PnetCDF, CDF-5. See format.hpp.
 //
 // With `define interleaved` a variable is defined just before its first values, behind values of others: the file is opened for
-// definitions again, and what lies behind its header moves if the header outgrows its room (Options::header, from the first
+// definitions again, and what lies behind its header moves if the header outgrows its space (Options::header, from the first
 // variable on) or if the records begin later. A new record variable makes every record longer: PnetCDF then reads and writes all
 // of them, even the only one, which stays where it is. The bytes moved are counted from where the values lie before and after.
 #include "io/agree.hpp"

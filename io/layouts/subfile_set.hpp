@@ -21,7 +21,7 @@ namespace nunatak::io {
 
 class SubfileSet {
 public:
-  /// Collective: the subfiles are opened by turns, subfile n by rank n modulo the number of ranks. Error on every rank, naming
+  /// Collective: the subfiles are dealt out, subfile n to rank n modulo the number of ranks. Error on every rank, naming
   /// the file, what was expected and what was found, if a subfile is missing, differs from the first in anything but its place,
   /// or if they overlap or leave gaps.
   SubfileSet(MPI_Comm comm, const std::string& path);

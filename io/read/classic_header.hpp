@@ -44,7 +44,7 @@ std::optional<std::uint64_t> classic_file_size(const std::string& path);
 
 /// Write zeros to all bytes of a classic file that belong to no value: padding to four bytes and alignment. ROMIO leaves what it
 /// had in memory there, PnetCDF leaves the last padding out; afterwards all formats have written the same bytes. Other files
-/// stay as they are. Cost: one small write per gap and record; gaps are the room in the header, alignment, and padding of
+/// stay as they are. Cost: one small write per gap and record; gaps are the free bytes of the header, alignment, and padding of
 /// variables of one and two bytes.
 void zero_padding(const std::string& path);
 

@@ -5,12 +5,11 @@
 #include "io/read/classic_header.hpp"
 
 #include <netcdf.h>
+#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <filesystem>
-#include <type_traits>
 
 namespace nunatak::io {
 
@@ -66,60 +65,6 @@ std::vector<Contents::Attribute> attributes_of(int nc, int variable, const std::
   std::vector<Contents::Attribute> attributes;
   for (int number = 0; number < n; ++number) attributes.push_back(attribute_of(nc, variable, number, path));
   return attributes;
-}
-
-// One description of what is in a message, for both directions: Out appends, In takes.
-struct Out {
-  std::vector<char> bytes;
-  template <class T> void number(const T& value) {
-    const char* first = reinterpret_cast<const char*>(&value);
-    bytes.insert(bytes.end(), first, first + sizeof value);
-  }
-  template <class V> void size(const V& values) { number(values.size()); }
-};
-struct In {
-  std::vector<char> bytes;
-  std::size_t at = 0;
-  template <class T> void number(T& value) {
-    std::memcpy(&value, bytes.data() + at, sizeof value);
-    at += sizeof value;
-  }
-  template <class V> void size(V& values) {
-    std::size_t n = 0;
-    number(n);
-    values.resize(n);
-  }
-};
-
-/// Numbers, texts, and lists of them.
-template <class M, class T> void pass(M& message, T& value) {
-  if constexpr (std::is_arithmetic_v<std::remove_const_t<T>>) {
-    message.number(value);
-  } else {
-    message.size(value);
-    for (auto& element : value) pass(message, element);
-  }
-}
-
-template <class M, class A> void pass_attributes(M& message, A& attributes) {
-  message.size(attributes);
-  for (auto& a : attributes) {
-    pass(message, a.name), pass(message, a.type), pass(message, a.length), pass(message, a.is_text), pass(message, a.is_number);
-    pass(message, a.text), pass(message, a.numbers), pass(message, a.integers);
-  }
-}
-
-template <class M, class C> void pass_contents(M& message, C& contents) {
-  message.size(contents.dimensions);
-  for (auto& d : contents.dimensions) pass(message, d.name), pass(message, d.length), pass(message, d.unlimited);
-  message.size(contents.variables);
-  for (auto& v : contents.variables) {
-    pass(message, v.name), pass(message, v.type), pass(message, v.nc_type), pass(message, v.axes);
-    pass_attributes(message, v.attributes);
-  }
-  pass_attributes(message, contents.attributes);
-  pass(message, contents.record_dimension);
-  pass(message, contents.is_hdf5);
 }
 
 } // namespace
@@ -185,17 +130,22 @@ Contents contents_of(const NcFile& file, const std::string& path) {
   return contents;
 }
 
+// What a message holds, for both directions.
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Contents::Dimension, name, length, unlimited)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Contents::Attribute, name, type, length, is_text, is_number, text, numbers, integers)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Contents::Variable, name, type, nc_type, axes, attributes)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Contents, dimensions, variables, attributes, record_dimension, is_hdf5)
+
 void broadcast(Contents& contents, MPI_Comm comm) {
   int rank = 0;
   MPI_Comm_rank(comm, &rank);
-  Out out;
-  if (rank == 0) pass_contents(out, static_cast<const Contents&>(contents));
-  In in{std::move(out.bytes)};
-  std::int64_t size = static_cast<std::int64_t>(in.bytes.size());
+  std::vector<std::uint8_t> message;
+  if (rank == 0) message = nlohmann::json::to_cbor(contents); // binary: numbers stay exact
+  std::int64_t size = static_cast<std::int64_t>(message.size());
   MPI_Bcast(&size, 1, MPI_INT64_T, 0, comm);
-  in.bytes.resize(static_cast<std::size_t>(size));
-  MPI_Bcast(in.bytes.data(), static_cast<int>(size), MPI_CHAR, 0, comm);
-  if (rank != 0) pass_contents(in, contents);
+  message.resize(static_cast<std::size_t>(size));
+  MPI_Bcast(message.data(), static_cast<int>(size), MPI_BYTE, 0, comm);
+  if (rank != 0) contents = nlohmann::json::from_cbor(message).get<Contents>();
 }
 
 } // namespace nunatak::io

@@ -21,7 +21,7 @@ enum class ReadBy {
 
 struct ReadOptions {
   ReadBy by = ReadBy::each;
-  std::size_t call_bytes = 512 << 20;       ///< each, parallel: at most so much per call of a library (and rank)
+  std::size_t call_bytes = 512 << 20;       ///< each, parallel: at most this much per call of a library (and rank)
   std::size_t slab_bytes = 16 << 20;        ///< serial: rank 0 reads this much at a time; at most 1 GiB
   std::map<std::string, std::string> hints; ///< MPI-IO hints (parallel), also what to do about data sieving (romio_ds_read)
 };

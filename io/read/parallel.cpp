@@ -1,11 +1,11 @@
-// Reading, way `parallel`: all ranks open the file together and read their boxes in collective calls. See read/source.hpp.
+// The reader `parallel`: all ranks open the file together and read their boxes in collective calls. See read/source.hpp.
 //
 // Classic files (CDF-1, 2, 5) by PnetCDF, NetCDF-4 by NetCDF-C over parallel HDF5. Rank 0 first reads the header with serial
-// NetCDF-C and tells it the others: so both libraries are asked for values only, and a file that cannot be read is refused before
-// anything collective begins. A box of more than ReadOptions::call_bytes is read in several calls; all ranks make as many as the
-// one that needs most. For PnetCDF a rank that needs nothing (more) has an empty box. HDF5 gets one value that nobody looks at:
-// of a variable that was never written, HDF5 1.10 gives fill values at once to ranks that ask for some, and keeps a rank that
-// asks for none waiting for them in a reduction.
+// NetCDF-C and sends it to the others: so both libraries are asked for values only, and a file that cannot be read is refused
+// before anything collective begins. A box of more than ReadOptions::call_bytes is read in several calls; all ranks make as many
+// as the one that needs most. For PnetCDF a rank that needs nothing (more) has an empty box. HDF5 gets one value that is not
+// used: of a variable that was never written, HDF5 1.10 gives fill values at once to ranks that ask for some, and keeps a rank
+// that asks for none waiting for them in a reduction.
 #include "io/agree.hpp"
 #include "io/formats/mpi_io.hpp"
 #include "io/read/source.hpp"

@@ -1,4 +1,4 @@
-// Reading, way `serial`: rank 0 alone opens the file, reads it in slabs and sends every rank its part. See read/source.hpp.
+// The reader `serial`: rank 0 alone opens the file, reads it in slabs and sends every rank its part. See read/source.hpp.
 //
 //   what ranks ask for       slabs of the box around it, in the order of the file       messages from rank 0
 //     0 0 1 1                  0 0 1 1   one nc_get_vara                                  rank 1: 1 1, then 1 1

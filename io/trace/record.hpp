@@ -1,4 +1,5 @@
-// The seam between the functions that stand before the C library (trace/interpose.cpp) and the memory of a trace (trace.cpp).
+// Between the functions that stand before the C library (trace/interpose.cpp) and the memory of a trace (trace.cpp): what they
+// call.
 //
 // These functions are called from any thread, inside any library, before MPI starts and after it has ended: they do not throw,
 // keep errno, and take a lock only for watched files (and for opens while a trace runs).

@@ -1,4 +1,4 @@
-// A trace (trace/csv.hpp) done again: the same opens, reads, writes, seeks, syncs, truncations and closes, by the same ranks,
+// Replays a trace (trace/csv.hpp): the same opens, reads, writes, seeks, syncs, truncations and closes, by the same ranks,
 // with nothing between them but the file system. What it takes then is the cost of the pattern; the rest of the first run was the
 // library's, or the program's.
 //

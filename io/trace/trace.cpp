@@ -1,6 +1,6 @@
 // What a trace remembers, and how it leaves the program. See trace.hpp.
 //
-// This is the one place of process-wide state in the room. It cannot be otherwise: a library that writes knows a descriptor, not
+// This is the only process-wide state of io/. It cannot be otherwise: a library that writes knows a descriptor, not
 // us, and there is one table of descriptors in a process. The state is made when first used and never destroyed, because
 // libraries and threads still close files after main() has ended.
 #include "io/trace/trace.hpp"
@@ -89,7 +89,7 @@ int find(int folder, const char* path) noexcept {
       found = static_cast<int>(at - s.names.begin());
       if (at == s.names.end()) s.names.push_back(name);
     }
-  } catch (...) { // no memory, or a folder that cannot be told: this file is not traced
+  } catch (...) { // no memory, or a folder whose path is unknown: this file is not traced
     found = -1;
   }
   errno = error;
@@ -168,7 +168,7 @@ void Trace::start(const std::string& csv) {
 
 namespace {
 
-/// Lines of this rank's events from `next` on, about `trace::chunk_bytes` of them; none when all are told.
+/// Lines of this rank's events from `next` on, about `trace::chunk_bytes` of them; none when all are written.
 std::string next_lines(std::size_t& next, int rank) {
   std::string text;
   const auto& s = state();
@@ -201,7 +201,7 @@ void Trace::finish() {
       for (std::string text(1, ' '); !text.empty();) {
         MPI_Status status;
         int length = 0;
-        MPI_Send(nullptr, 0, MPI_CHAR, from, 0, m_comm); // one rank at a time, when rank 0 has room
+        MPI_Send(nullptr, 0, MPI_CHAR, from, 0, m_comm); // one rank at a time, when rank 0 is ready
         MPI_Probe(from, 0, m_comm, &status);
         MPI_Get_count(&status, MPI_CHAR, &length);
         text.resize(static_cast<std::size_t>(length));

@@ -1,5 +1,4 @@
 // The geometry of PICO: masks, shelves, distances and boxes from bed, cell types and basins.
-//
 //   bed, mask -> codes (one byte a cell) -> segments -> labels of {grounded, ocean, floating + ocean}   -> continent, open, lake
 //                                                    -> labels of {floating + rises, shallow + continent} -> shelves, shelf sea
 //   -> split over basins -> distances to the grounding line and to the front -> boxes

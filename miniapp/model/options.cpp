@@ -1,5 +1,6 @@
 #include "miniapp/model/options.hpp"
 
+#include "io/registry.hpp"
 #include "kernels/distance/distance.hpp"
 #include "miniapp/base/error.hpp"
 #include "miniapp/base/io_options.hpp"
@@ -16,8 +17,7 @@ namespace {
 void add_start_and_grid(OptionTable& table, Options& o) {
   table.section("Where the run starts");
   table.add(text("i", o.input, "NetCDF file with thk and topg, or a file written by nunatak, which continues that run"));
-  table.add(
-      word("io_read", o.io_read, "each|serial|parallel", "readers of that file: every rank, rank 0 for all, or all together"));
+  table.add(word("io_read", o.io_read, io::reader_words(), "readers of that file: every rank, rank 0 for all, or all together"));
   table.add(word("init", o.init, "dome|shelf|stream|marine", "initial state without a file"));
   table.add(number("seed", o.seed, "", "seed of -init marine: another number, another continent", 0));
 
@@ -71,8 +71,9 @@ void add_ice(OptionTable& table, Options& o) {
                    1e-14, 0.1));
   table.add(number("ssa_max_steps", o.ssa_max_steps, "", "nonlinear steps after which a solve has failed", 1));
   table.add(
-      word("ssa_operator", o.ssa_operator, "auto|stencil|elements|aij",
-           "matrix for the Krylov method: rows in the order of the grid, none, PETSc's (auto: stencil, aij with -ssa_pc_type)"));
+      word("ssa_operator", o.ssa_operator, "auto|stencil|elements|aij|dm",
+           "matrix for the Krylov method: rows in the order of the grid, none, PETSc's, PETSc's on the DMDA (auto: stencil; with "
+           "-ssa_pc_type mg dm, with others aij)"));
   table.add(word("ssa_multigrid_precision", o.ssa_multigrid_precision, "single|double",
                  "floating-point precision of the preconditioner"));
   table.add(number("ssa_multigrid_smoothing", o.ssa_multigrid_smoothing, "", "degree of the Chebyshev smoother", 1, 10));

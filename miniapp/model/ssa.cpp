@@ -23,7 +23,7 @@ public:
   ~Solver() { destroy(); }
 
   SsaReport solve(const SsaInput& input, const Array2<double>& u, const Array2<double>& v);
-  void residual_field(const Array2<double>& r_x, const Array2<double>& r_y) const;
+  void residual_field(const Array2<double>& r_x, const Array2<double>& r_y);
   std::string describe() const;
 
 private:
@@ -56,6 +56,7 @@ void Ssa::Solver::create() {
   NUNATAK_PETSC(MatCreateVecs(m_system.matrix(), &m_x, &m_r));
   NUNATAK_PETSC(SNESCreate(m_ranks.comm(), &m_snes));
   NUNATAK_PETSC(SNESSetOptionsPrefix(m_snes, "ssa_"));
+  if (m_system.dm() != nullptr) NUNATAK_PETSC(SNESSetDM(m_snes, m_system.dm()));
   NUNATAK_PETSC(SNESSetFunction(m_snes, m_r, residual, this));
   NUNATAK_PETSC(SNESSetJacobian(m_snes, m_system.matrix(), m_system.matrix(), jacobian, this));
   NUNATAK_PETSC(SNESSetType(m_snes, SNESNEWTONLS));
@@ -92,9 +93,9 @@ void Ssa::Solver::destroy() {
   m_system.destroy();
 }
 
-// (u, v) with ghosts from the values of the unknowns.
+// (u, v) with ghosts from the array of a Vec.
 void Ssa::Solver::set_velocity(const double* x) {
-  ssa::unpack(m_assembly.patch(0), x, m_u, m_v);
+  ssa::unpack(m_assembly.patch(0), m_system.unknowns_in(x), m_u, m_v);
   m_ranks.update_ghosts({m_u, m_v});
 }
 
@@ -106,7 +107,7 @@ PetscErrorCode Ssa::Solver::residual(SNES, Vec x, Vec r, void* self) {
   PetscCall(VecGetArrayRead(x, &px));
   PetscCall(VecGetArrayWrite(r, &pr));
   s.set_velocity(px);
-  ssa::residual(s.m_assembly.patch(0), s.m_u, s.m_v, pr);
+  s.m_system.set_vec(pr, [&](double* unknowns) { ssa::residual(s.m_assembly.patch(0), s.m_u, s.m_v, unknowns); });
   PetscCall(VecRestoreArrayWrite(r, &pr));
   PetscCall(VecRestoreArrayRead(x, &px));
   s.m_report.seconds_residual += MPI_Wtime() - start;
@@ -196,11 +197,11 @@ SsaReport Ssa::Solver::solve(const SsaInput& input, const Array2<double>& u, con
     PetscScalar* x = nullptr;
     NUNATAK_PETSC(VecGetArrayWrite(m_r, &x));
     const auto load = m_assembly.patch(0).load;
-    std::copy(load.data(), load.data() + load.size(), x);
+    m_system.set_vec(x, [&](double* unknowns) { std::copy(load.data(), load.data() + load.size(), unknowns); });
     NUNATAK_PETSC(VecRestoreArrayWrite(m_r, &x));
     NUNATAK_PETSC(VecNorm(m_r, NORM_2, &m_report.load_norm));
     NUNATAK_PETSC(VecGetArrayWrite(m_x, &x));
-    ssa::pack(m_assembly.patch(0), u, v, x);
+    m_system.set_vec(x, [&](double* unknowns) { ssa::pack(m_assembly.patch(0), u, v, unknowns); });
     NUNATAK_PETSC(VecRestoreArrayWrite(m_x, &x));
     iterate(start);
   }
@@ -241,13 +242,13 @@ void Ssa::Solver::iterate(double start) {
   if (why < 0) fail(why);
 }
 
-void Ssa::Solver::residual_field(const Array2<double>& r_x, const Array2<double>& r_y) const {
+void Ssa::Solver::residual_field(const Array2<double>& r_x, const Array2<double>& r_y) {
   Kokkos::deep_copy(r_x, 0.0);
   Kokkos::deep_copy(r_y, 0.0);
   if (m_r == nullptr) return;
   const PetscScalar* r = nullptr;
   NUNATAK_PETSC(VecGetArrayRead(m_r, &r));
-  ssa::unpack(m_assembly.patch(0), r, r_x, r_y);
+  ssa::unpack(m_assembly.patch(0), m_system.unknowns_in(r), r_x, r_y);
   NUNATAK_PETSC(VecRestoreArrayRead(m_r, &r));
 }
 

@@ -22,11 +22,18 @@ std::string given(const char* name) {
 
 SsaSystem::SsaSystem(MpiRanks& ranks, SsaAssembly& assembly, double dx, double dy, const SsaSystemOptions& options)
     : m_ranks(ranks), m_assembly(assembly), m_dx(dx), m_dy(dy), m_options(options), m_pc_type(given("-pc_type")) {
-  if (m_options.form == "auto") m_options.form = m_pc_type.empty() ? "stencil" : "aij";
-  if (!m_pc_type.empty() && m_pc_type != "none" && m_options.form != "aij") {
-    throw Error("options -ssa_operator " + m_options.form + " and -ssa_pc_type " + m_pc_type +
-                ": PETSc's preconditioners need -ssa_operator aij");
+  if (m_options.form == "auto") m_options.form = m_pc_type.empty() ? "stencil" : m_pc_type == PCMG ? "dm" : "aij";
+  const auto refuse = [&](const char* why) {
+    throw Error("options -ssa_operator " + m_options.form + " and -ssa_pc_type " + m_pc_type + ": " + why);
+  };
+  const bool assembled = m_options.form == "aij" || m_options.form == "dm";
+  if (!m_pc_type.empty() && m_pc_type != PCNONE && !assembled) refuse("PETSc's preconditioners need -ssa_operator aij or dm");
+  if (m_pc_type == PCMG && m_options.form != "dm") refuse("PETSc's geometric multigrid needs -ssa_operator dm");
+  if (!given("-da_refine").empty()) {
+    throw Error("option -ssa_da_refine: the SSA is solved at the points of the fields it is given; expected -da_refine, which "
+                "refines the grid of the whole model, or -grid_dx");
   }
+  if (m_options.form == "dm") m_dm = std::make_unique<SsaDm>(ranks, m_options.grid);
 }
 
 SsaSystem::~SsaSystem() { destroy(); }
@@ -42,7 +49,11 @@ void SsaSystem::create() {
   const Patch p = m_ranks.patch();
   m_rows = Rows<double>(Kokkos::view_alloc("ssa_rows", Kokkos::WithoutInitializing), p.ym + 2, p.xm + 2, 36);
   m_x = Rows<double>("ssa_x", p.ym + 2, p.xm + 2, 2);
-  if (m_options.form == "aij") {
+  if (m_dm) {
+    m_matrix = m_dm->create_matrix();
+    m_in.resize(2 * static_cast<std::size_t>(patch().unknowns()));
+    m_out.resize(m_in.size());
+  } else if (m_options.form == "aij") {
     create_aij();
   } else {
     create_shell();
@@ -92,7 +103,9 @@ void SsaSystem::create_aij() {
 
 void SsaSystem::assemble(const Array2<double>& u, const Array2<double>& v, ssa::Linearisation how) {
   ssa::jacobian(patch(), u, v, how, m_rows);
-  if (m_options.form == "aij") {
+  if (m_dm) {
+    m_dm->assemble(patch(), m_rows, m_matrix);
+  } else if (m_options.form == "aij") {
     const auto places = patch().places;
     for (int n = 0; n < patch().unknowns(); ++n) {
       const double* row = m_rows.data() + 36 * static_cast<std::ptrdiff_t>(places(n));
@@ -104,6 +117,12 @@ void SsaSystem::assemble(const Array2<double>& u, const Array2<double>& v, ssa::
     NUNATAK_PETSC(MatAssemblyBegin(m_matrix, MAT_FINAL_ASSEMBLY)); // tells PETSc that it has changed
     NUNATAK_PETSC(MatAssemblyEnd(m_matrix, MAT_FINAL_ASSEMBLY));
   }
+}
+
+const double* SsaSystem::unknowns_in(const double* vec) {
+  if (!m_dm) return vec;
+  m_dm->gather(patch(), vec, m_in.data());
+  return m_in.data();
 }
 
 PetscErrorCode SsaSystem::multiply(Mat matrix, Vec x, Vec y) {
@@ -163,8 +182,11 @@ PetscErrorCode SsaSystem::precondition(PC pc, Vec b, Vec x) {
   PetscScalar* px = nullptr;
   PetscCall(VecGetArrayRead(b, &pb));
   PetscCall(VecGetArrayWrite(x, &px));
-  if (s->m_single) s->cycle(*s->m_single, pb, px);
-  if (s->m_double) s->cycle(*s->m_double, pb, px);
+  const double* b_unknowns = s->unknowns_in(pb);
+  s->set_vec(px, [&](double* x_unknowns) {
+    if (s->m_single) s->cycle(*s->m_single, b_unknowns, x_unknowns);
+    if (s->m_double) s->cycle(*s->m_double, b_unknowns, x_unknowns);
+  });
   PetscCall(VecRestoreArrayWrite(x, &px));
   PetscCall(VecRestoreArrayRead(b, &pb));
   return 0;
@@ -205,10 +227,14 @@ void SsaSystem::configure_petsc(PC pc, const std::string& type) {
   const Settings gamg = {{"-ssa_mg_levels_ksp_type", "richardson"},
                          {"-ssa_mg_levels_pc_type", "sor"},
                          {"-ssa_pc_gamg_reuse_interpolation", "false"}};
+  const Settings mg = {
+      {"-ssa_pc_mg_galerkin", "both"}, {"-ssa_mg_levels_ksp_type", "richardson"}, {"-ssa_mg_levels_pc_type", "sor"}};
   NUNATAK_PETSC(PCSetType(pc, type.c_str()));
+  const std::string levels = given("-pc_mg_levels");
+  if (type == PCMG && !levels.empty()) m_dm->require_levels(std::stoi(levels));
   const std::string hypre = given("-pc_hypre_type");
   const bool boomeramg = type == PCHYPRE && (hypre.empty() || hypre == "boomeramg");
-  for (const auto& [name, value] : boomeramg ? boomer : type == PCGAMG ? gamg : Settings{}) {
+  for (const auto& [name, value] : boomeramg ? boomer : type == PCGAMG ? gamg : type == PCMG ? mg : Settings{}) {
     PetscBool is_set = PETSC_FALSE;
     NUNATAK_PETSC(PetscOptionsHasName(nullptr, nullptr, name, &is_set));
     if (is_set == PETSC_FALSE) NUNATAK_PETSC(PetscOptionsSetValue(nullptr, name, value));

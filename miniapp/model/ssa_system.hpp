@@ -1,20 +1,23 @@
-// The linear systems of the SSA: the matrix in one of three forms, and the preconditioner. ssa.cpp drives; the rows come from
+// The linear systems of the SSA: the matrix in one of four forms, and the preconditioner. ssa.cpp drives; the rows come from
 // kernels/ssa/assembly.hpp.
 //
 //   -ssa_operator stencil    18 numbers a row in the order of the grid, times a vector (default)
 //                 elements   no matrix for the Krylov method: element by element
 //                 aij        PETSc's sparse matrix, assembled by MatSetValuesCOO; what PETSc's preconditioners need
+//                 dm         PETSc's sparse matrix on the DMDA of the grid, cells without ice included (ssa_dm.hpp)
 //
 // The preconditioner is the multigrid of kernels/multigrid/multigrid.hpp, unless -ssa_pc_type names one of PETSc's:
 //
 //   hypre      BoomerAMG. Aggressive coarsening on the finest level; best of its settings on Antarctica at 16 km
 //   gamg       PETSc's smoothed aggregation. SOR smoothing: Chebyshev's estimate of the spectrum fails on these matrices
+//   mg         PETSc's geometric multigrid on the DMDA; Galerkin operators, SOR smoothing
 //   bjacobi, asm, lu, none, ...
 #pragma once
 
 #include "kernels/multigrid/multigrid.hpp"
 #include "kernels/ssa/assembly.hpp"
 #include "miniapp/base/mpi_ranks.hpp"
+#include "miniapp/model/ssa_dm.hpp"
 
 #include <petscsnes.h>
 
@@ -24,9 +27,10 @@
 namespace nunatak {
 
 struct SsaSystemOptions {
-  std::string form = "auto";    ///< of the matrix: stencil, elements, aij; auto: stencil, or aij if PETSc preconditions
+  std::string form = "auto";    ///< of the matrix: stencil, elements, aij, dm; auto: stencil, dm for mg, aij for others of PETSc
   bool single_precision = true; ///< of the multigrid
   MultigridOptions multigrid;
+  Dmda* grid = nullptr; ///< for dm: that of the model; nullptr: one like it is made
 };
 
 class SsaSystem {
@@ -43,6 +47,17 @@ public:
   void configure(KSP ksp);
 
   Mat matrix() const { return m_matrix; }
+  DM dm() const { return m_dm ? m_dm->dm() : nullptr; } ///< only of dm
+
+  /// The values of the unknowns in an array of a Vec: itself, or a copy that is good until the next call.
+  const double* unknowns_in(const double* vec);
+  /// An array of a Vec from the values of the unknowns, which f(double*) sets.
+  template <class F> void set_vec(double* vec, const F& f) {
+    if (!m_dm) return f(vec);
+    f(m_out.data());
+    m_dm->scatter(patch(), m_out.data(), vec);
+  }
+
   /// The matrix of a step from (u, v), whose ghosts it needs.
   void assemble(const Array2<double>& u, const Array2<double>& v, ssa::Linearisation how);
 
@@ -71,6 +86,8 @@ private:
   Mat m_matrix = nullptr;
   Rows<double> m_rows, m_x;
   std::vector<double> m_coo;
+  std::unique_ptr<SsaDm> m_dm;
+  std::vector<double> m_in, m_out; // of dm: values of the unknowns
   std::unique_ptr<Multigrid<float>> m_single;
   std::unique_ptr<Multigrid<double>> m_double;
 };

@@ -73,7 +73,11 @@ StressBalance::StressBalance(const Options& options, const Grid& grid, const Lev
             options.till_overburden_fraction,
             options.till_frozen_below};
   if (!m_slides) check_solver_options();
-  if (m_slides) m_ssa = std::make_unique<Ssa>(ranks, grid.dx, grid.dy, ssa_options(options));
+  if (m_slides) {
+    SsaOptions ssa = ssa_options(options);
+    ssa.system.grid = grid.dmda.get();
+    m_ssa = std::make_unique<Ssa>(ranks, grid.dx, grid.dy, ssa);
+  }
 }
 
 /// Till, hardness and softness, in owned cells and ghosts.

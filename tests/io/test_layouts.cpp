@@ -1,4 +1,4 @@
-// io/layouts/layouts.hpp: every layout writes the file that one rank alone would write. Messages: test_layout_messages.cpp.
+// io/registry.hpp: every layout writes the file that one rank alone would write. Messages: test_layout_messages.cpp.
 #include "io/durable/durable.hpp"
 #include "io/formats/raw.hpp"
 #include "tests/io/pattern.hpp"

@@ -67,7 +67,7 @@ std::vector<NamedWay> BenchOptions::named_ways(const std::string& usual_order) c
     std::string of_writer;
     for (const std::string& word : split(name, '/')) {
       if (word.rfind("order=", 0) == 0) {
-        way.order = known_order(word.substr(6), "way of writing '" + name + "', order");
+        way.order = known_order(word.substr(6), "method of output '" + name + "', order");
       } else {
         of_writer += (of_writer.empty() ? "" : "/") + word;
       }
