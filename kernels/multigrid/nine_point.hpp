@@ -74,8 +74,8 @@ template <class Real, class F> void for_each_unknown(const char* label, const Ni
       label, Kokkos::RangePolicy<Exec>(0, p.size()), KOKKOS_LAMBDA(int n) { f(cells(n)); });
 }
 
-/// The inverses of the diagonal blocks. A block that is singular to rounding is replaced by its trace times the identity, which is
-/// not smaller.
+/// The inverses of the diagonal blocks. A block that is singular to rounding is replaced by its trace times the identity, which
+/// is not smaller.
 template <class Real> void invert_diagonal(const NinePoint<Real>& p) {
   const auto A = p.A, inverse = p.inverse;
   for_each_unknown(

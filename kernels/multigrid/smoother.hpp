@@ -1,9 +1,9 @@
 // The smoother of kernels/multigrid/multigrid.hpp: Chebyshev's polynomial in D^-1 A, D the 2 x 2 blocks on the diagonal.
 //
 // It needs a bound on the largest eigenvalue of D^-1 A. A sharp one is known without any estimate: A is a sum over elements of
-// symmetric positive semidefinite matrices A_e, each between at most 4 cells, so that x.A_e x <= 4 sum_c x_c.A_cc x_c (Cauchy-Schwarz), and
-// the sum over elements gives x.A x <= 4 x.D x. The coarse matrices P^T A P are such sums, too. No reduction is
-// needed, and the arithmetic in a cell is the same for every decomposition.
+// symmetric positive semidefinite matrices A_e, each between at most 4 cells, so that x.A_e x <= 4 sum_c x_c.A_cc x_c
+// (Cauchy-Schwarz), and the sum over elements gives x.A x <= 4 x.D x. The coarse matrices P^T A P are such sums, too. No
+// reduction is needed, and the arithmetic in a cell is the same for every decomposition.
 //
 // The polynomial of degree k damps the eigenvalues from 4 * 0.2/k to 4 (the lower end found best for the SSA of Antarctica):
 //

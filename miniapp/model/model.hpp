@@ -38,8 +38,8 @@ public:
   /// The longest stable step for the flow of the last diagnose(), and what limits it.
   TimeStep stable_step() const;
 
-  /// Temperature and then thickness, surface and mask after `dt` seconds (0: of the present state), ghosts included, with the flow
-  /// and melt of the last diagnose().
+  /// Temperature and then thickness, surface and mask after `dt` seconds (0: of the present state), ghosts included, with the
+  /// flow and melt of the last diagnose().
   Step advance(double dt);
 
   const Grid& grid() const { return m_grid; }
@@ -50,11 +50,11 @@ public:
   const Flow& flow() const { return m_stress_balance.flow(); }
   const SsaReport& last_solve() const { return m_stress_balance.last_solve(); }
 
-  double start_time() const { return m_initial.time(); }      ///< of the initial state, s
-  std::string title() const { return m_initial.title(); }     ///< "nunatak run from ..."
-  FieldList fields();                                         ///< state, forcing, and the diagnostics of the last diagnose()
-  FieldList failed_fields();                                  ///< the same and the residual, after an SsaError
-  nlohmann::json report() const;                              ///< input, ssa, ocean, messages
+  double start_time() const { return m_initial.time(); }  ///< of the initial state, s
+  std::string title() const { return m_initial.title(); } ///< "nunatak run from ..."
+  FieldList fields();                                     ///< state, forcing, and the diagnostics of the last diagnose()
+  FieldList failed_fields();                              ///< the same and the residual, after an SsaError
+  nlohmann::json report() const;                          ///< input, ssa, ocean, messages
 
 private:
   std::vector<double> read_state();
