@@ -3,10 +3,10 @@
 #   tests/portability/debian13.sh            a temporary folder, removed at the end
 #   tests/portability/debian13.sh FOLDER     this one, kept; a second call goes on with it
 # As root on Debian (or Ubuntu: debootstrap and debian-archive-keyring), by hand or weekly: 8 GB of disk, half an hour on two cores.
-# Environment: SUITE (default trixie), MIRROR (default: apt's own), LIMIT (of each step, default 60m), TESTS (regular expression for
-# ctest -R), KOKKOS_SOURCE (a copy of Kokkos, else from PyPI). It tests HEAD. docs/platforms.md has its last result.
+# Environment: SUITE (default trixie), MIRROR (default: apt's own), LIMIT (of each step, default 60m), TARGETS (to build, default all),
+# TESTS (regular expression for ctest -R), JOBS, KOKKOS_SOURCE (a copy, else from PyPI). It tests HEAD. Last result: docs/platforms.md.
 set -euo pipefail
-suite=${SUITE:-trixie} limit=${LIMIT:-60m} keep=${1:-}
+suite=${SUITE:-trixie} limit=${LIMIT:-60m} targets=${TARGETS:-all} keep=${1:-}
 tests=${TESTS:-'^(io\.|house|tools|model\.|program\.(runs|formats|join|nunatak_io))'}
 source=$(cd "$(dirname "$0")/../.." && pwd)
 [ "$(id -u)" = 0 ] || { echo "debian13: expected root (debootstrap, chroot, mount)" >&2; exit 1; }
@@ -17,14 +17,15 @@ root=${keep:-$(mktemp -d)}
 mkdir -p "$root"
 root=$(cd "$root" && pwd)
 cleanup() {
-  umount "$root/proc" "$root/dev/shm" 2>/dev/null || true
+  umount "$root/proc" "$root/sys" "$root/dev/shm" 2>/dev/null || true
   [ -n "$keep" ] || rm -rf --one-file-system "$root"
 }
 trap cleanup EXIT
 say() { printf '\033[1m[debian13]\033[0m %s\n' "$*"; }
 inside() { # inside <words of bash>: in the chroot, in the source, bounded in time
   env -i HOME=/root PATH=/usr/sbin:/usr/bin:/sbin:/bin LC_ALL=C.UTF-8 http_proxy="${http_proxy:-}" https_proxy="${https_proxy:-}" \
-    PIP_INDEX_URL="${PIP_INDEX_URL:-}" timeout --kill-after=1m "$limit" chroot "$root" bash -euo pipefail -c "cd /nunatak; $1"
+    ${PIP_INDEX_URL:+PIP_INDEX_URL="$PIP_INDEX_URL"} OMPI_MCA_btl=^tcp ${JOBS:+CMAKE_BUILD_PARALLEL_LEVEL=$JOBS} \
+    timeout --kill-after=1m "$limit" chroot "$root" bash -euo pipefail -c "cd /nunatak; $1"
 }
 
 if [ ! -e "$root/etc/debian_version" ]; then
@@ -35,6 +36,7 @@ if [ ! -e "$root/etc/debian_version" ]; then
   mv "$root.log" "$root/var/log/debootstrap.log"
 fi
 mount -t proc proc "$root/proc"
+mount -t sysfs -o ro sysfs "$root/sys"
 mkdir -p "$root/dev/shm" "$root/nunatak"
 mount -t tmpfs tmpfs "$root/dev/shm"
 cp -L /etc/resolv.conf "$root/etc/resolv.conf"
@@ -49,7 +51,7 @@ fi
 say "scripts/demo.sh"
 inside 'scripts/demo.sh && test -s build/demo/result.png'
 say "release build"
-inside '. scripts/environment.sh; cmake --build --preset release' >"$root/var/log/build.log" 2>&1 || { tail -n 40 "$root/var/log/build.log"; exit 1; }
+inside ". scripts/environment.sh; cmake --build --preset release --target $targets" >"$root/var/log/build.log" 2>&1 || { tail -n 40 "$root/var/log/build.log"; exit 1; }
 warnings=$(cat "$root/var/log/build.log" "$root/nunatak/build/release-build.log" | grep -c 'warning:' || true)
 say "$warnings warnings"
 say "ctest -R '$tests'"
