@@ -1,5 +1,6 @@
 #include "miniapp/model/initial.hpp"
 
+#include "io/durable/verify.hpp"
 #include "kernels/grid/constants.hpp"
 #include "kernels/ice/columns.hpp"
 #include "kernels/ice/geometry.hpp"
@@ -94,6 +95,13 @@ InitialState::InitialState(Options& options, MPI_Comm comm, const Log& log) : m_
     read_options.by = io::read_by(options.io_read);
     read_options.slab_bytes = options.io.slab;
     read_options.hints = options.io.hints;
+    if (options.i_verify) {
+      try {
+        io::require_intact(comm, options.input);
+      } catch (const Error& error) {
+        throw Error(std::string(error.what()) + "; -i_verify false reads it all the same");
+      }
+    }
     m_input = std::make_unique<Input>(options.input, comm, log, read_options);
   }
   const bool continent = m_input || options.init == "marine";
