@@ -98,6 +98,8 @@ Session::Session(int argc, char** argv) : m_libraries(argc, argv) {
   if (PetscInitialize(&petsc_argc, &petsc_argv, nullptr, nullptr) != 0) MPI_Abort(m_comm, 1);
 }
 
+const std::vector<std::string>& Session::options_files() const { return m_command_line->options_files; }
+
 bool Session::read(OptionTable& table) {
   if (m_command_line->help) {
     if (m_rank == 0) table.print_help(std::cout);
