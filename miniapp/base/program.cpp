@@ -6,15 +6,14 @@
 
 namespace nunatak {
 
-int status_of(const std::string& program, const std::function<void()>& run) {
+int status_of(const std::string& program, const std::function<int()>& run) {
   const World world;
   const auto report = [&](const std::exception& error) {
     if (world.rank() == 0) std::cerr << program << ": error: " << error.what() << std::endl;
     return 1;
   };
   try {
-    run();
-    return 0;
+    return run();
   } catch (const Error& error) {
     return report(error);
   } catch (const std::invalid_argument& error) {

@@ -32,6 +32,8 @@ Grid make_grid(MPI_Comm comm, const Axis& x, const Axis& y, int px, int py) {
 
 Axis choose_axis(const Axis& source, int points, double spacing) {
   if (points == 0 && spacing == 0.0) return source;
+  if (spacing > 0.0 && spacing < 1.0)
+    throw Error("option -grid_dx: expected 0 or a spacing of at least 1 m, found " + std::to_string(spacing) + " m");
   Axis axis;
   if (spacing == 0.0) {
     if (points < 2) throw Error("grid: expected at least 2 points along x and y, found " + std::to_string(points));

@@ -88,13 +88,17 @@ Levels levels_at(const std::vector<double>& z) {
   return levels;
 }
 
+io::ReadOptions ways_to_read(const Options& options) {
+  io::ReadOptions ways;
+  ways.by = io::read_by(options.io_read);
+  ways.slab_bytes = options.io.slab;
+  ways.hints = options.io.hints;
+  return ways;
+}
+
 InitialState::InitialState(Options& options, MPI_Comm comm, const Log& log) : m_options(options), m_log(log) {
   if (!options.input.empty()) {
-    io::ReadOptions read_options;
-    read_options.by = io::read_by(options.io_read);
-    read_options.slab_bytes = options.io.slab;
-    read_options.hints = options.io.hints;
-    m_input = std::make_unique<Input>(options.input, comm, log, read_options);
+    m_input = std::make_unique<Input>(options.input, comm, log, ways_to_read(options));
   }
   const bool continent = m_input || options.init == "marine";
   const auto choose = [&](std::string& option, const char* name, const char* value) {
