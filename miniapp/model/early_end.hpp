@@ -26,9 +26,9 @@ public:
   /// `limit`: seconds since the program began, 0 for none. Steps are timed from here on.
   EarlyEnd(int rank, double limit);
 
-  /// At the end of a step: what this rank wants, the more urgent the larger, 0 for nothing. Any rank's signal counts; rank 0 looks
-  /// at the clock, and wants to end if what is left of the limit is less than two of the longest steps so far (one more, and
-  /// the diagnosis of the last state), the longest output so far (`longest_output`, s) and a hundredth of the limit.
+  /// At the end of a step: what this rank wants, the more urgent the larger, 0 for nothing. Any rank's signal counts; rank 0
+  /// looks at the clock, and wants to end if what is left of the limit is less than two of the longest steps so far (one more,
+  /// and the diagnosis of the last state), the longest output so far (`longest_output`, s) and a hundredth of the limit.
   double wish(double longest_output);
   /// The largest wish of all ranks: the same on all.
   void agree(double wish) { m_reason = static_cast<int>(wish); }

@@ -24,8 +24,8 @@ public:
   OldSeries(const std::string& path, const io::Schema& schema, const Grid& grid, double start, double longest_gap, MPI_Comm comm,
             io::ReadOptions read_options);
 
-  std::size_t records() const { return m_kept; }                    ///< up to the start
-  std::size_t later() const { return m_times.size() - m_kept; }     ///< the others: the run computes them again
+  std::size_t records() const { return m_kept; }                                ///< up to the start
+  std::size_t later() const { return m_times.size() - m_kept; }                 ///< the others: the run computes them again
   double last() const { return m_kept == 0 ? -HUGE_VAL : m_times[m_kept - 1]; } ///< time of the last of records(), days
   std::string history() const { return m_reader.text("", "history").value_or(""); }
 

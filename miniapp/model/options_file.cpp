@@ -57,8 +57,7 @@ public:
     name.erase(std::remove_if(name.begin(), name.end(), [](char c) { return c == '"' || c == '\''; }), name.end());
     if (!m_parents.empty()) name = m_parents.back().name + "_" + name;
     const auto [first, is_new] = m_lines.emplace(name, number);
-    if (!is_new)
-      fail(number, "expected option " + name + " once, found it in line " + std::to_string(first->second) + ", too");
+    if (!is_new) fail(number, "expected option " + name + " once, found it in line " + std::to_string(first->second) + ", too");
     m_parents.push_back({indent, name, number});
     const std::string value = trimmed(text.substr(colon + 1));
     m_open = value.empty();
@@ -77,7 +76,7 @@ private:
   };
   void pass() { m_open = false; }
   [[noreturn]] void fail(int line, const std::string& what) const {
-    throw Error("options file '" + m_path + "', line " + std::to_string(line) + ": " + what);
+    throw Error("option -options_file: '" + m_path + "', line " + std::to_string(line) + ": " + what);
   }
   [[noreturn]] void fail_without_value() const {
     fail(m_parents.back().line, "expected a value of option " + m_parents.back().name + " (true for a flag), found none");
@@ -92,7 +91,7 @@ private:
 } // namespace
 
 void check_options_file(const std::string& path) {
-  const std::string what = "options file '" + path + "': ";
+  const std::string what = "option -options_file: '" + path + "': ";
   std::error_code none;
   if (std::filesystem::exists(path, none) && !std::filesystem::is_regular_file(path, none))
     throw Error(what + "expected a regular file, found a folder, a pipe or a device");
@@ -102,7 +101,8 @@ void check_options_file(const std::string& path) {
   all << file.rdbuf();
   const std::string text = all.str();
   const auto is_control = [](unsigned char c) { return (c < ' ' && c != '\t' && c != '\n' && c != '\r') || c == 127; };
-  if (!io::is_utf8(text) || std::any_of(text.begin(), text.end(), is_control)) throw Error(what + "expected text, found other bytes");
+  if (!io::is_utf8(text) || std::any_of(text.begin(), text.end(), is_control))
+    throw Error(what + "expected text, found other bytes");
 
   std::istringstream lines(text);
   std::string line;
@@ -124,7 +124,8 @@ std::vector<std::string> unasked_options_files() {
   std::vector<std::string> files{".petscrc", "petscrc"};
   const char* home = std::getenv("HOME");
   std::error_code none;
-  if (home != nullptr && !std::filesystem::equivalent(home, ".", none)) files.insert(files.begin(), std::string(home) + "/.petscrc");
+  if (home != nullptr && !std::filesystem::equivalent(home, ".", none))
+    files.insert(files.begin(), std::string(home) + "/.petscrc");
   files.erase(std::remove_if(files.begin(), files.end(), [&](const auto& file) { return !std::filesystem::exists(file, none); }),
               files.end());
   return files;
