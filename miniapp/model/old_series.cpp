@@ -1,8 +1,10 @@
 #include "miniapp/model/old_series.hpp"
 
+#include "io/agree.hpp"
 #include "miniapp/base/error.hpp"
 
 #include <algorithm>
+#include <filesystem>
 #include <sstream>
 
 namespace nunatak {
@@ -28,6 +30,13 @@ std::string in_years(double days) {
 }
 
 } // namespace
+
+bool OldSeries::exists(const std::string& path, MPI_Comm comm) {
+  int found = 0;
+  io::on_rank_0(comm, [&] { found = std::filesystem::exists(path) || std::filesystem::exists(path + ".0000") ? 1 : 0; });
+  MPI_Bcast(&found, 1, MPI_INT, 0, comm);
+  return found != 0;
+}
 
 OldSeries::OldSeries(const std::string& path, const io::Schema& schema, const Grid& grid, double start, double longest_gap,
                      MPI_Comm comm, io::ReadOptions read_options)

@@ -18,6 +18,9 @@ namespace nunatak {
 
 class OldSeries {
 public:
+  /// Is there a file of that name, whole or in pieces? Collective, the same on all ranks.
+  static bool exists(const std::string& path, MPI_Comm comm);
+
   /// Collective. `start`: time at which the run starts; `longest_gap`: largest time from one record to the next that belongs to
   /// the series; both in days, the unit of the files. Throws Error if the file cannot be read, has other variables, dimensions,
   /// units or coordinates than `schema` and `grid`, begins after the start, or ends too early before it.

@@ -14,8 +14,8 @@
 
 #include <cmath>
 #include <cstdio>
-#include <filesystem>
 #include <optional>
+#include <utility>
 
 namespace nunatak {
 
@@ -35,14 +35,6 @@ std::vector<std::string> names_in(const std::string& list) {
 double next_multiple(double time, double every_years) {
   const double every = every_years * seconds_per_year;
   return (std::floor(time / every * (1.0 + 1e-14) + 1e-9) + 1.0) * every;
-}
-
-/// Is there a file, whole or in pieces? The same on all ranks.
-bool exists(const std::string& path, MPI_Comm comm) {
-  int found = 0;
-  io::on_rank_0(comm, [&] { found = std::filesystem::exists(path) || std::filesystem::exists(path + ".0000") ? 1 : 0; });
-  MPI_Bcast(&found, 1, MPI_INT, 0, comm);
-  return found != 0;
 }
 
 bool is_multiple(double time, double every_years) {
@@ -89,7 +81,7 @@ Output::Series Output::open_series(const std::string& option, const std::string&
   Series series;
   if (path.empty()) return series;
   std::optional<OldSeries> old;
-  if (m_continues && !m_options.overwrite && m_options.io.format != "null" && exists(path, m_ranks.comm())) {
+  if (m_continues && !m_options.overwrite && m_options.io.format != "null" && OldSeries::exists(path, m_ranks.comm())) {
     try {
       old.emplace(path, schema, m_grid, calendar_days(m_start), longest_gap, m_ranks.comm(), ways_to_read(m_options));
     } catch (const Error& error) {
@@ -104,8 +96,7 @@ Output::Series Output::open_series(const std::string& option, const std::string&
     m_log.line(path + ": " + std::to_string(old->records()) + " records are kept, " + std::to_string(old->later()) +
                " later ones are computed again");
   }
-  series.file =
-      m_writer->open(path, schema, {io::FileKind::append, m_options.io_commit_every, static_cast<std::int64_t>(series.records)});
+  series.file = open(path, schema, {io::FileKind::append, m_options.io_commit_every, static_cast<std::int64_t>(series.records)});
   if (series.records > 0) old->copy(*series.file, m_ranks.patch());
   return series;
 }
@@ -116,6 +107,15 @@ bool Output::begin_record(Series& series, double time) const {
   series.last = time;
   series.records += 1;
   return true;
+}
+
+std::unique_ptr<io::File> Output::open(const std::string& path, const io::Schema& schema, io::FileOptions options) {
+  auto file = m_writer->open(path, schema, options);
+  const auto hints = file->hints();
+  const auto ignored = hints.find("ignored");
+  if (ignored != hints.end() && std::exchange(m_ignored_hints, ignored->second) != ignored->second)
+    m_log.line("hints for MPI-IO (" + hints.at("mpi_io") + ") that have no effect: " + ignored->second);
+  return file;
 }
 
 void Output::put_field(io::File& file, std::size_t record, const Field& field) {
@@ -174,7 +174,7 @@ void Output::write_state(const std::string& path, const Clock& clock, const Fiel
     schema.attributes.emplace_back(std::string("option_") + name, value); // "auto" of the run that continues this one
   }
   const double begin = m_timers.elapsed();
-  const auto file = m_writer->open(path, schema, {io::FileKind::once});
+  const auto file = open(path, schema, {io::FileKind::once});
   put_coordinates(*file, m_grid, m_ranks.patch());
   put_record(*file, 0, clock.time(), fields);
   file->end_record(clock.steps());

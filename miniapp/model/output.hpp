@@ -65,6 +65,8 @@ private:
   Series open_series(const std::string& option, const std::string& path, io::Schema schema, double longest_gap);
   bool begin_record(Series& series, double time) const;
   void write_snapshot(const Clock& clock, const FieldList& fields);
+  /// Through the writer. A line says which hints have no effect, once for the same ones.
+  std::unique_ptr<io::File> open(const std::string& path, const io::Schema& schema, io::FileOptions options);
   void write_state(const std::string& path, const Clock& clock, const FieldList& fields, bool diagnostics);
   void put_record(io::File& file, std::size_t record, double time, const FieldList& fields);
   void put_field(io::File& file, std::size_t record, const Field& field);
@@ -83,6 +85,7 @@ private:
   Series m_spatial, m_series;
   std::string m_last_state;                                    // its name
   double m_last_state_time = -HUGE_VAL, m_longest_write = 0.0; // s
+  std::string m_ignored_hints;
   nlohmann::json m_files = nlohmann::json::array();
 };
 
