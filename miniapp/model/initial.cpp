@@ -108,6 +108,8 @@ InitialState::InitialState(Options& options, MPI_Comm comm, const Log& log) : m_
   choose(options.rheology, "rheology", continent ? "paterson_budd" : "isothermal");
   choose(options.ocean, "ocean", continent ? "pico" : "none");
   choose(options.energy, "energy", "on");
+  if (!m_input && options.ocean == "pico" && generated_grid(options).periodic_y)
+    throw Error("options -init " + options.init + " and -ocean pico: PICO needs a grid that is not periodic");
   if (!m_input) return;
   const std::string begun = m_input->choice("init").value_or("file");
   options.init = begun;
