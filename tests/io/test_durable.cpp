@@ -113,6 +113,24 @@ TEST_CASE("append: a committed state can be opened at any time and survives") {
   CHECK(io::verify_manifest(manifest).empty());
 }
 
+TEST_CASE("append: kept records are committed with the next one at the earliest, and any record on demand") {
+  const Scratch scratch;
+  io::Options options;
+  options.format = GENERATE("serial", "pnetcdf");
+  const auto writer = io::make_writer(MPI_COMM_WORLD, options);
+  const std::string path = scratch / "ts.nc";
+  const auto file = writer->open(path, series(), {io::FileKind::append, 1, 3});
+  for (std::size_t t = 0; t < 3; ++t) put_record(*file, t);
+  file->commit(); // nothing is new
+  CHECK_FALSE(std::filesystem::exists(path));
+  put_record(*file, 3); // one more, but not half as many again
+  CHECK_FALSE(std::filesystem::exists(path));
+  file->commit();
+  CHECK(complete_records(path) == 4);
+  file->close();
+  CHECK(complete_records(path) == 4);
+}
+
 TEST_CASE("append: commits grow rarer with the file, so that all copies together stay below three times the file") {
   const Scratch scratch;
   io::Options options;
