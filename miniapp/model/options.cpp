@@ -31,7 +31,9 @@ constexpr double longest_run = 1e7;  // years
 void add_start_and_grid(OptionTable& table, Options& o) {
   table.section("Where the run starts");
   table.add(text("i", o.input, "NetCDF file with thk and topg, or a file written by nunatak, which continues that run"));
-  table.add(flag("i_verify", o.i_verify, "comparison of that file with its checksum in manifest.jsonl beside it, if it has one"));
+  table.add(
+      flag("i_verify", o.i_verify,
+           "comparison of that file, and of those that are continued, with their checksums in manifest.jsonl, if they have any"));
   table.add(word("io_read", o.io_read, io::reader_words(), "readers of that file: every rank, rank 0 for all, or all together"));
   table.add(word("init", o.init, "dome|shelf|stream|marine", "initial state without a file"));
   table.add(number("seed", o.seed, "", "seed of -init marine: another number, another continent", 0));

@@ -84,3 +84,14 @@ def test_an_input_that_was_changed_is_refused(nunatak, files):
         assert f"{name}': expected" in run.err and "crc32:" in run.err.split("found")[1] and "-i_verify false" in run.err, run.text
     run = nunatak("-i", "o.nc", "-i_verify", "false", "-run_steps", "1", ranks=2)
     assert "manifest" not in run.text  # it may fail of the value, but not of the checksum
+
+
+def test_a_series_that_was_changed_is_not_continued(nunatak, tmp_path):
+    """Its records would be copied, and have a new checksum that agrees with them."""
+    assert nunatak(*DOME, "-o", "o.nc", "-timeseries_file", "t.nc").status == 0
+    flip(tmp_path / "t.nc", -1)
+    before = (tmp_path / "t.nc").read_bytes()
+    run = nunatak("-i", "o.nc", "-run_steps", "1", "-timeseries_file", "t.nc", ranks=2)
+    assert run.status == 1 and "option -timeseries_file: " in run.err and "crc32:" in run.err, run.text
+    assert (tmp_path / "t.nc").read_bytes() == before
+    assert nunatak("-i", "o.nc", "-run_steps", "1", "-timeseries_file", "t.nc", "-overwrite").status == 0
