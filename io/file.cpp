@@ -53,6 +53,9 @@ void File::check_name() const {
     fail("expected the name of a file, found something there that is not a regular file");
   }
   const std::string name = std::filesystem::path(m_path).filename().string();
+  const std::string ending = std::filesystem::path(name).extension().string();
+  if (name == "manifest.jsonl" || ending == ".tmp" || ending == commit_suffix || ending == ".lock")
+    fail("expected a name that is not manifest.jsonl and does not end in .tmp, .commit or .lock: those are taken");
   const std::size_t longest = NAME_MAX - std::strlen(commit_suffix) - std::strlen(".json"); // or ".0000" after it
   if (!is_utf8(name)) fail("expected a file name in UTF-8, found other bytes");             // the manifest is JSON
   if (name.size() > longest) {

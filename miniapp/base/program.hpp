@@ -13,6 +13,7 @@
 
 #include "miniapp/base/world.hpp"
 
+#include <csignal>
 #include <functional>
 #include <string>
 #include <type_traits>
@@ -22,10 +23,12 @@ namespace nunatak {
 /// Runs `run`. Its status, or 1 after an error, which is printed to standard error under the name of the program.
 int status_of(const std::string& program, const std::function<int()>& run);
 
+/// A file that would grow beyond a limit (ulimit -f) is then an error of its write, not the end of the process without a word.
 /// Starts `LibrariesToUse` (MPI and Kokkos; in the model Session, which adds PETSc) and runs `run(libraries)` as status_of()
 /// does.
 template <class LibrariesToUse = Libraries, class Run>
 int run_program(int argc, char** argv, const std::string& name, const Run& run) {
+  std::signal(SIGXFSZ, SIG_IGN);
   LibrariesToUse libraries(argc, argv);
   return status_of(name, [&] {
     if constexpr (std::is_void_v<decltype(run(libraries))>) {

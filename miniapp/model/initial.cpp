@@ -1,5 +1,6 @@
 #include "miniapp/model/initial.hpp"
 
+#include "io/durable/verify.hpp"
 #include "kernels/grid/constants.hpp"
 #include "kernels/ice/columns.hpp"
 #include "kernels/ice/geometry.hpp"
@@ -98,6 +99,13 @@ io::ReadOptions ways_to_read(const Options& options) {
 
 InitialState::InitialState(Options& options, MPI_Comm comm, const Log& log) : m_options(options), m_log(log) {
   if (!options.input.empty()) {
+    if (options.i_verify) {
+      try {
+        io::require_intact(comm, options.input);
+      } catch (const Error& error) {
+        throw Error(std::string(error.what()) + "; -i_verify false reads it all the same");
+      }
+    }
     m_input = std::make_unique<Input>(options.input, comm, log, ways_to_read(options));
   }
   const bool continent = m_input || options.init == "marine";

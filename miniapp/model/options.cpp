@@ -1,15 +1,17 @@
 #include "miniapp/model/options.hpp"
 
+#include "io/agree.hpp"
+#include "io/durable/manifest.hpp"
 #include "io/registry.hpp"
 #include "kernels/distance/distance.hpp"
 #include "kernels/ice/levels.hpp"
 #include "miniapp/base/error.hpp"
 #include "miniapp/base/io_options.hpp"
+#include "miniapp/base/paths.hpp"
 #include "miniapp/base/units.hpp"
 #include "miniapp/model/session.hpp"
 
 #include <cmath>
-#include <utility>
 #include <vector>
 
 namespace nunatak {
@@ -29,6 +31,9 @@ constexpr double longest_run = 1e7;  // years
 void add_start_and_grid(OptionTable& table, Options& o) {
   table.section("Where the run starts");
   table.add(text("i", o.input, "NetCDF file with thk and topg, or a file written by nunatak, which continues that run"));
+  table.add(
+      flag("i_verify", o.i_verify,
+           "comparison of that file, and of those that are continued, with their checksums in manifest.jsonl, if they have any"));
   table.add(word("io_read", o.io_read, io::reader_words(), "readers of that file: every rank, rank 0 for all, or all together"));
   table.add(word("init", o.init, "dome|shelf|stream|marine", "initial state without a file"));
   table.add(number("seed", o.seed, "", "seed of -init marine: another number, another continent", 0));
@@ -182,27 +187,34 @@ void check(const Options& o) {
   need(o.snapshot_file.empty() == (o.snapshot_every == 0.0), "options -snapshot_file and -snapshot_every: expected both or none");
   need(o.snapshot_every == 0.0 || o.snapshot_every >= 0.001,
        "option -snapshot_every: expected at least 0.001 year (files are named by thousandths of a year)");
-  const std::pair<const char*, const std::string&> files[] = {
-      {"-o", o.output},      {"-spatial_file", o.spatial_file}, {"-timeseries_file", o.timeseries_file},
-      {"-report", o.report}, {"-io_trace", o.io_trace},         {"-i", o.input}};
-  for (const auto& a : files) {
-    for (const auto& b : files) {
-      const bool restart_in_place =
-          std::string(a.first) == "-o" && std::string(b.first) == "-i"; // written when all has been read
-      if (&a < &b && !a.second.empty() && a.second == b.second && !restart_in_place) {
-        throw Error(std::string("options ") + a.first + " and " + b.first + ": expected different files, found '" + a.second +
-                    "' twice");
-      }
-    }
-  }
   io::check(o.io);
   need(o.spatial_file.empty() || o.spatial_every > 0.0, "option -spatial_every: expected a positive time with -spatial_file");
+}
+
+/// All that the run reads and writes. On rank 0.
+void check_files(const Options& o, const std::vector<std::string>& options_files) {
+  const std::string failed = o.ssa_failed_file == "none" ? "" : o.ssa_failed_file;
+  std::vector<NamedFile> files = {{"-i", o.input, FileUse::read},
+                                  {"-o", o.output, FileUse::netcdf, "-i"},
+                                  {"-spatial_file", o.spatial_file, FileUse::netcdf},
+                                  {"-timeseries_file", o.timeseries_file, FileUse::netcdf},
+                                  {"-ssa_failed_file", failed, FileUse::netcdf},
+                                  {"-snapshot_file", o.snapshot_file, FileUse::snapshots},
+                                  {"-dump", o.dump, FileUse::dumps},
+                                  {"-report", o.report},
+                                  {"-io_trace", o.io_trace}};
+  for (const std::string& file : options_files) files.push_back({"-options_file", file, FileUse::read});
+  check_files(files);
+  for (const std::string& path : {o.output, o.spatial_file, o.timeseries_file, o.snapshot_file, o.dump}) {
+    if (!path.empty()) io::require_manifest(path);
+  }
 }
 
 bool read_options(Session& session, OptionTable& table, Options& options) {
   if (!session.read(table)) return false;
   options.given = table.names_set();
   check(options);
+  io::on_rank_0(session.comm(), [&] { check_files(options, session.options_files()); });
   return true;
 }
 

@@ -19,6 +19,7 @@ class Session;
 struct Options {
   // where the run starts
   std::string input; // -i
+  bool i_verify = true;
   std::string io_read = "each";
   std::string init = "marine";
   int seed = 1;

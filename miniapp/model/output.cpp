@@ -1,6 +1,7 @@
 #include "miniapp/model/output.hpp"
 
 #include "io/agree.hpp"
+#include "io/durable/verify.hpp"
 #include "io/formats/mpi_io.hpp"
 #include "kernels/grid/constants.hpp"
 #include "kernels/ice/geometry.hpp"
@@ -83,6 +84,7 @@ Output::Series Output::open_series(const std::string& option, const std::string&
   std::optional<OldSeries> old;
   if (m_continues && !m_options.overwrite && m_options.io.format != "null" && OldSeries::exists(path, m_ranks.comm())) {
     try {
+      if (m_options.i_verify) io::require_intact(m_ranks.comm(), path); // else a flipped bit is copied, and has a new checksum
       old.emplace(path, schema, m_grid, calendar_days(m_start), longest_gap, m_ranks.comm(), ways_to_read(m_options));
     } catch (const Error& error) {
       throw Error("option " + option + ": this run continues another one, but not its file '" + path +

@@ -101,6 +101,8 @@ Session::Session(int argc, char** argv) : m_libraries(argc, argv) {
   std::signal(SIGPIPE, SIG_IGN); // nobody reads what the run prints (| head): its files are written all the same
 }
 
+const std::vector<std::string>& Session::options_files() const { return m_command_line->options_files; }
+
 bool Session::read(OptionTable& table) {
   if (m_command_line->help) {
     if (m_rank == 0) table.print_help(std::cout);

@@ -71,9 +71,12 @@ void ToolOptions::check() const {
   if (csv_append && csv.empty()) throw Error("option -csv_append: expected a file by -csv, found none");
   if (!output.empty()) require_netcdf("option -o");
   if (!expect.empty()) require_netcdf("option -expect");
-  if (!expect.empty() && expect == output)
-    throw Error("options -expect and -o: expected different files, found '" + output + "' twice");
   world.on_rank_0([&] {
+    check_files({{"-i", mask.file, FileUse::read},
+                 {"-expect", expect, FileUse::read},
+                 {"-o", output, FileUse::netcdf},
+                 {"-json", json},
+                 {"-csv", csv}});
     require_writable("-o", output);
     require_writable("-json", json);
     require_writable("-csv", csv);

@@ -3,6 +3,7 @@
 //   kill_victim run <folder> <format> <rank> <microseconds>    SIGKILL hits that rank so long after writing began
 //   kill_victim check <folder>                                 prints the number of files that have their final names
 #include "io/durable/durable.hpp"
+#include "io/durable/verify.hpp"
 #include "io/formats/mpi_io.hpp"
 #include "io/reader.hpp"
 #include "io/writer.hpp"
