@@ -25,7 +25,8 @@ say() { printf '\033[1m[debian13]\033[0m %s\n' "$*"; }
 inside() { # inside <words of bash>: in the chroot, in the source, bounded in time
   env -i HOME=/root PATH=/usr/sbin:/usr/bin:/sbin:/bin LC_ALL=C.UTF-8 http_proxy="${http_proxy:-}" https_proxy="${https_proxy:-}" \
     ${PIP_INDEX_URL:+PIP_INDEX_URL="$PIP_INDEX_URL"} OMPI_MCA_btl=^tcp ${JOBS:+CMAKE_BUILD_PARALLEL_LEVEL=$JOBS} \
-    timeout --kill-after=1m "$limit" chroot "$root" bash -euo pipefail -c "cd /nunatak; $1"
+    timeout --kill-after=1m "$limit" chroot "$root" bash -euo pipefail -c "cd /nunatak; $1" ||
+    { status=$?; [ $status != 124 ] || echo "debian13: a step took longer than $limit (LIMIT)" >&2; return $status; }
 }
 
 if [ ! -e "$root/etc/debian_version" ]; then
