@@ -1,6 +1,7 @@
 // fsync, rename, checksums and the manifest. See durable.hpp.
 #include "io/durable/durable.hpp"
 
+#include "io/durable/descriptor.hpp"
 #include "io/error.hpp"
 #include "io/formats/raw.hpp"
 #include "io/reader.hpp"
@@ -26,21 +27,6 @@ namespace {
 [[noreturn]] void fail(const std::string& path, const std::string& what) {
   throw Error("file '" + path + "': " + what + "; found: " + std::strerror(errno));
 }
-
-/// A file descriptor that closes itself.
-class Descriptor {
-public:
-  Descriptor(const std::string& path, int flags, const std::string& what) : m_fd(::open(path.c_str(), flags, 0666)) {
-    if (m_fd < 0) fail(path, what);
-  }
-  ~Descriptor() { ::close(m_fd); }
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  operator int() const { return m_fd; }
-
-private:
-  int m_fd;
-};
 
 std::string folder_of(const std::string& path) {
   const auto folder = std::filesystem::path(path).parent_path().string();

@@ -96,6 +96,14 @@ public:
   void wait() override { m_error.rethrow(); }
   void flush() override { check(nc_sync(m_ncid), "flush"); }
   void close() override { check(m_file.close(m_ncid), "close"); }
+  /// The chunks, and something for HDF5's own; what compression leaves of them cannot be known.
+  std::uint64_t expected_size(std::uint64_t records) const override {
+    constexpr std::uint64_t metadata = 128 << 10;
+    std::uint64_t bytes = metadata;
+    if (m_options.deflate > 0) return 0;
+    for (const Variable& variable : m_schema->variables) bytes += bytes_of_chunks(*m_schema, variable, m_options, records);
+    return bytes;
+  }
   Work work() const override { return m_work; }
   /// Those that were given: what MPI-IO makes of them is not to be had through NetCDF-C.
   std::map<std::string, std::string> hints() const override {

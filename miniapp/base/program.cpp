@@ -3,6 +3,7 @@
 #include "miniapp/base/error.hpp"
 
 #include <iostream>
+#include <new>
 
 namespace nunatak {
 
@@ -19,6 +20,9 @@ int status_of(const std::string& program, const std::function<void()>& run) {
     return report(error);
   } catch (const std::invalid_argument& error) {
     return report(error);
+  } catch (const std::bad_alloc&) {
+    std::cerr << program << ": error: rank " << world.rank() << ": expected memory, found none" << std::endl;
+    world.abort();
   } catch (const std::exception& error) {
     std::cerr << program << ": error: rank " << world.rank() << ": " << error.what() << std::endl;
     world.abort();
