@@ -1,13 +1,18 @@
-# NetCDF::NetCDFPar: NetCDF-C with parallel NetCDF-4 (netcdf_par.h). Hint: NETCDF_DIR.
-# Debian and Ubuntu keep it beside the serial one, in <libdir>/netcdf/mpi, with the library named netcdf_mpi.
-set(netcdf_par_suffixes "")
-if(CMAKE_LIBRARY_ARCHITECTURE)
-  list(APPEND netcdf_par_suffixes "lib/${CMAKE_LIBRARY_ARCHITECTURE}/netcdf/mpi")
-endif()
-find_path(NETCDF_PAR_INCLUDE_DIR netcdf_par.h HINTS ENV NETCDF_DIR
-  PATHS /usr PATH_SUFFIXES "lib/${CMAKE_LIBRARY_ARCHITECTURE}/netcdf/mpi/include" include NO_DEFAULT_PATH)
+# NetCDF::NetCDFPar: NetCDF-C with parallel NetCDF-4 (netcdf_par.h). Hint: NETCDF_DIR, or a prefix (CMAKE_PREFIX_PATH).
+# What is pointed at comes first, then Debian's and Ubuntu's, which lies beside the serial one in <libdir>/netcdf/mpi with the library
+# named netcdf_mpi, then the system. The library is the one beside the header: two of them differ in what they were built with.
+set(netcdf_par_debian "lib/${CMAKE_LIBRARY_ARCHITECTURE}/netcdf/mpi/include")
+find_path(NETCDF_PAR_INCLUDE_DIR netcdf_par.h PATHS ENV NETCDF_DIR PATH_SUFFIXES include "${netcdf_par_debian}" NO_DEFAULT_PATH)
+find_path(NETCDF_PAR_INCLUDE_DIR netcdf_par.h PATH_SUFFIXES include "${netcdf_par_debian}" NO_SYSTEM_ENVIRONMENT_PATH NO_CMAKE_SYSTEM_PATH)
+find_path(NETCDF_PAR_INCLUDE_DIR netcdf_par.h PATHS /usr PATH_SUFFIXES "${netcdf_par_debian}" NO_DEFAULT_PATH)
 find_path(NETCDF_PAR_INCLUDE_DIR netcdf_par.h)
-find_library(NETCDF_PAR_LIBRARY NAMES netcdf_mpi netcdf HINTS ENV NETCDF_DIR PATH_SUFFIXES ${netcdf_par_suffixes} lib lib64)
+if(NETCDF_PAR_INCLUDE_DIR MATCHES "/netcdf/mpi/include$")
+  find_library(NETCDF_PAR_LIBRARY netcdf_mpi PATHS "${NETCDF_PAR_INCLUDE_DIR}/../../.." NO_DEFAULT_PATH)
+elseif(NETCDF_PAR_INCLUDE_DIR)
+  find_library(NETCDF_PAR_LIBRARY netcdf PATHS "${NETCDF_PAR_INCLUDE_DIR}/.."
+    PATH_SUFFIXES "lib/${CMAKE_LIBRARY_ARCHITECTURE}" lib lib64 NO_DEFAULT_PATH)
+  find_library(NETCDF_PAR_LIBRARY netcdf)
+endif()
 include(FindPackageHandleStandardArgs)
 find_package_handle_standard_args(NetCDFPar REQUIRED_VARS NETCDF_PAR_LIBRARY NETCDF_PAR_INCLUDE_DIR)
 mark_as_advanced(NETCDF_PAR_INCLUDE_DIR NETCDF_PAR_LIBRARY)

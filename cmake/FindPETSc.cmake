@@ -1,4 +1,5 @@
-# PETSc::PETSc, from pkg-config (PETSc.pc): set PETSC_DIR and PETSC_ARCH, or PKG_CONFIG_PATH.
+# PETSc::PETSc, from pkg-config (PETSc.pc): set PETSC_DIR and PETSC_ARCH, or PKG_CONFIG_PATH. A version that is asked for is the
+# oldest allowed: every newer one will do.
 find_package(PkgConfig REQUIRED)
 if(DEFINED ENV{PETSC_DIR})
   set(ENV{PKG_CONFIG_PATH} "$ENV{PETSC_DIR}/$ENV{PETSC_ARCH}/lib/pkgconfig:$ENV{PETSC_DIR}/lib/pkgconfig:$ENV{PKG_CONFIG_PATH}")

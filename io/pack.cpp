@@ -2,6 +2,7 @@
 #include "io/pack.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdlib>
 
 namespace nunatak::io {

@@ -25,6 +25,7 @@ import tempfile
 
 import numpy as np
 
+import launcher
 import pism_peer as peer
 from pism_peer import RunFailed
 
@@ -56,7 +57,7 @@ def read_arguments():
     parser.add_argument("--grids", type=int, nargs="+", default=[61, 121], help="points along a side of the tests")
     parser.add_argument("--ranks", type=int, nargs="+", default=[1, 2])
     parser.add_argument("--repeat", type=int, default=3, help="turns (default 3)")
-    parser.add_argument("--mpiexec", default="mpiexec --oversubscribe -n", help="words before the rank count")
+    parser.add_argument("--mpiexec", default=launcher.MPIEXEC, help="words before the rank count")
     parser.add_argument("--clock", metavar="LIB", help="preload LIB: MPI_Wtime as processor time, see peer.md; one rank only")
     parser.add_argument("--json", metavar="FILE", help="write the JSON there")
     arguments = parser.parse_args()

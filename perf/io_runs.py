@@ -9,6 +9,8 @@ import subprocess
 import sys
 import tempfile
 
+import launcher
+
 # Okabe and Ito: can be told apart by colour-blind people
 BLUE, ORANGE, GREEN, VERMILION, SKY, PURPLE, YELLOW, BLACK = (
     "#0072B2", "#E69F00", "#009E73", "#D55E00", "#56B4E9", "#CC79A7", "#F0E442", "#000000")
@@ -20,7 +22,7 @@ def fail(message):
 
 def add_arguments(parser, workload, scale, repeat, ranks):
     parser.add_argument("--program", default="build/release/miniapp/nunatak-io", help="nunatak-io (default %(default)s)")
-    parser.add_argument("--mpiexec", default="mpiexec --oversubscribe -n", help="to it the number of ranks is added (default %(default)s)")
+    parser.add_argument("--mpiexec", default=launcher.MPIEXEC, help="to it the number of ranks is added (default %(default)s)")
     parser.add_argument("--ranks", type=int, default=ranks, help="default %(default)s")
     parser.add_argument("--workload", default=workload, help="see nunatak-io -help (default %(default)s)")
     parser.add_argument("--scale", type=float, default=scale, help="default %(default)s")

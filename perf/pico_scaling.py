@@ -19,6 +19,8 @@ import subprocess
 import sys
 import tempfile
 
+import launcher
+
 COUNTS = ("rounds", "messages", "bytes", "collectives", "collective_bytes", "lagged", "work")
 # Okabe & Ito (2008): colours that differ for all common kinds of colour vision
 STYLE = {"sweep": ("#000000", "o"), "bfs": ("#D55E00", "s"), "gather": ("#0072B2", "D"), "buckets": ("#009E73", "^"), "auto": ("#CC79A7", "v")}
@@ -140,7 +142,7 @@ def main():
         mode.add_argument("--ranks", default="2,3,4" if name == "check" else "1,4,16,64,256")
         mode.add_argument("--solvers", default="sweep,bfs,buckets,gather,auto")
         mode.add_argument("--build", default="build/release", help="build folder (default %(default)s)")
-        mode.add_argument("--mpiexec", default="mpiexec --oversubscribe -n", help="words before the rank count (default '%(default)s')")
+        mode.add_argument("--mpiexec", default=launcher.MPIEXEC, help="words before the rank count (default '%(default)s')")
         mode.add_argument("--json", metavar="FILE")
     mode = modes.add_parser("plot")
     mode.set_defaults(function=plot, json=None)

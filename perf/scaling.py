@@ -18,6 +18,8 @@ import subprocess
 import sys
 import tempfile
 
+import launcher
+
 TOTAL = "total"
 # Okabe & Ito (2008): colours that differ for all common kinds of colour vision
 COLOURS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#F0E442"]
@@ -33,7 +35,7 @@ def read_arguments():
     parser.add_argument("--ranks", type=int, nargs="+", default=[1, 2], help="rank counts (default 1 2)")
     parser.add_argument("--repeat", type=int, default=3, help="runs per rank count that are kept (default 3)")
     parser.add_argument("--program", default="build/release/miniapp/nunatak", help="the program (default %(default)s)")
-    parser.add_argument("--mpiexec", default="mpiexec --oversubscribe -n", help="words before the rank count (default '%(default)s')")
+    parser.add_argument("--mpiexec", default=launcher.MPIEXEC, help="words before the rank count (default '%(default)s')")
     parser.add_argument("--json", metavar="FILE", help="write times and speed-ups there")
     parser.add_argument("--plot", metavar="FILE", help="draw time against ranks there (.png, .pdf)")
     parser.add_argument("--least-share", type=float, default=0.01, help="draw parts of at least this share (default 0.01)")

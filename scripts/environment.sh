@@ -1,6 +1,7 @@
 # Sourced by the other scripts: how MPI programs run on a small machine (a laptop, CI), more ranks than cores included.
 export OMP_NUM_THREADS=${OMP_NUM_THREADS:-1} OMP_PROC_BIND=${OMP_PROC_BIND:-false}
-export OMPI_MCA_rmaps_base_oversubscribe=1 # Open MPI: ranks may outnumber cores
+# ranks may outnumber cores: for Open MPI 4, for Open MPI 5; MPICH does not ask
+export OMPI_MCA_rmaps_base_oversubscribe=1 PRTE_MCA_rmaps_default_mapping_policy=${PRTE_MCA_rmaps_default_mapping_policy:-:oversubscribe}
 if [ "$(id -u)" = 0 ]; then export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1; fi
 # the presets share many files: compile each once
 if command -v ccache >/dev/null; then

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Install what nunatak needs on Debian 12 (the only system it has been tried on; others with apt-get may do): distribution packages
-# (root or sudo), and below build/deps Kokkos and a Python environment. Idempotent. On a supercomputer use its modules or
-# spack.yaml instead (see README.md).
+# Install what nunatak needs on Debian 12 or 13 (docs/platforms.md says what was tried): distribution packages (root or sudo), and
+# below build/deps Kokkos and a Python environment. Idempotent. On a supercomputer use its modules or spack.yaml instead (README.md).
 set -euo pipefail
+export LC_ALL=C # what apt and dpkg say is read below: in English
 cd "$(dirname "$0")/.."
 deps=$PWD/build/deps
 mkdir -p "$deps"
@@ -13,7 +13,7 @@ root() { if [ "$(id -u)" = 0 ]; then "$@"; else sudo "$@"; fi; }
 packages=(g++ cmake ninja-build ccache git pkg-config python3-venv python3-pip
   libpetsc-real-dev libopenmpi-dev openmpi-bin libpnetcdf-dev pnetcdf-bin libnetcdf-mpi-dev
   libudunits2-dev zlib1g-dev libdeflate-dev nlohmann-json3-dev netcdf-bin cdo nco)
-missing() { for p in "$@"; do dpkg-query -W -f='${Status}' "$p" 2>/dev/null | grep -q 'ok installed' || echo "$p"; done; }
+missing() { for p in "$@"; do [[ $(dpkg-query -W -f='${Status}' "$p" 2>/dev/null || true) == *'ok installed'* ]] || echo "$p"; done; }
 install() { root env DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends "$@" >"$deps/apt.log" 2>&1 ||
   { tail -n 20 "$deps/apt.log" >&2; echo "setup: apt-get install failed for: $*" >&2; exit 1; }; }
 command -v apt-get >/dev/null || { echo "setup: expected Debian or Ubuntu (apt-get); elsewhere see README.md, 'On a supercomputer'" >&2; exit 1; }
@@ -25,15 +25,17 @@ if [ -n "$need" ]; then
 fi
 
 # --- Catch2 v3: in the distribution, or (Debian 12) in its backports -----------------------------------------------------
-if ! find /usr/lib /usr/share /usr/local -name Catch2ConfigVersion.cmake -exec grep -q 'PACKAGE_VERSION "3' {} \; -print 2>/dev/null | grep -q .; then
+# (No pipe ends in "grep -q" or in another command that stops reading: what writes to it would die of SIGPIPE, and pipefail ends this.)
+catch2=$(find /usr/lib /usr/share /usr/local -name Catch2ConfigVersion.cmake -exec grep -q 'PACKAGE_VERSION "3' {} \; -print 2>/dev/null || true)
+if [ -z "$catch2" ]; then
   say "installing Catch2 v3"
   . /etc/os-release
   [ -n "$(apt-cache policy catch2 2>/dev/null)" ] || root apt-get update -q >"$deps/apt.log" 2>&1
-  if apt-cache policy catch2 | grep -q 'Candidate: 3'; then
+  if [[ $(apt-cache policy catch2) == *'Candidate: 3'* ]]; then
     install catch2
   else
     # the mirror that apt itself uses for this release, with the suite <codename>-backports
-    mirror=$(apt-get indextargets --format '$(REPO_URI) $(CODENAME)' 'Created-By: Packages' | awk -v c="$VERSION_CODENAME" '$2 == c {print $1; exit}')
+    mirror=$(apt-get indextargets --format '$(REPO_URI) $(CODENAME)' 'Created-By: Packages' | awk -v c="$VERSION_CODENAME" '$2 == c && !n++ {print $1}')
     [ -n "$mirror" ] || { echo "setup: no mirror for $VERSION_CODENAME in apt's configuration; install Catch2 >= 3 by hand" >&2; exit 1; }
     lists=$deps/apt-backports
     mkdir -p "$lists/partial"

@@ -64,7 +64,8 @@ public:
   virtual void close() = 0;
 
   virtual Work work() const = 0;
-  /// The MPI-IO hints in effect, as far as the libraries report them, and "mpi_io": ROMIO or OMPIO. Empty without MPI-IO.
+  /// The MPI-IO hints in effect, as far as the libraries report them, those "ignored", and "mpi_io": ROMIO or OMPIO
+  /// (used_hints() in mpi_io.hpp). Empty without MPI-IO.
   virtual std::map<std::string, std::string> hints() const { return {}; }
   /// The files on disk, the same list on every rank: one; none if nothing is written; or one per aggregator.
   virtual std::vector<OutputFile> files() const { return {OutputFile{}}; }

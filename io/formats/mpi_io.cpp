@@ -1,32 +1,72 @@
-// ROMIO or OMPIO. See mpi_io.hpp.
+// ROMIO or OMPIO, and their hints. See mpi_io.hpp.
 #include "io/formats/mpi_io.hpp"
 
 #include <cstdlib>
+#include <cstring>
+#include <dlfcn.h>
+#include <link.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 namespace nunatak::io {
 
-void prefer_romio() { ::setenv("OMPI_MCA_io", "^ompio", 0); }
+namespace {
 
-std::string mpi_io_name() {
-  char version[MPI_MAX_LIBRARY_VERSION_STRING] = {};
+using Hints = std::map<std::string, std::string>;
+
+/// 4 for Open MPI 4.1.4; 0 for other libraries.
+int open_mpi_version() {
+  char text[MPI_MAX_LIBRARY_VERSION_STRING] = {};
   int length = 0;
-  MPI_Get_library_version(version, &length);
-  if (std::string(version).find("Open MPI") == std::string::npos) return "ROMIO";
-  const char* chosen = std::getenv("OMPI_MCA_io");
-  const std::string components = chosen != nullptr ? chosen : "ompio";
-  const bool listed = components.find("ompio") != std::string::npos, excludes = components[0] == '^';
-  return listed != excludes ? "OMPIO" : "ROMIO";
+  MPI_Get_library_version(text, &length);
+  const char* const found = std::strstr(text, "Open MPI v");
+  return found != nullptr ? std::atoi(found + std::strlen("Open MPI v")) : 0;
 }
 
-MPI_Info make_info(const std::map<std::string, std::string>& hints) {
-  MPI_Info info = MPI_INFO_NULL;
-  MPI_Info_create(&info);
-  for (const auto& [key, value] : hints) MPI_Info_set(info, key.c_str(), value.c_str());
-  return info;
+/// Is it among what Open MPI was built with and has found? A component is a library of its own, or part of libmpi.
+bool open_mpi_has_romio() {
+  MPI_File_delete("/nowhere/nothing", MPI_INFO_NULL); // loads the components of MPI-IO, which are loaded late
+  for (const char* component : {"mca_io_romio321_component", "mca_io_romio341_component"}) {
+    if (dlsym(RTLD_DEFAULT, component) != nullptr) return true;
+  }
+  const auto is_romio = [](dl_phdr_info* library, std::size_t, void*) {
+    return std::strstr(library->dlpi_name, "/mca_io_romio") != nullptr ? 1 : 0;
+  };
+  return dl_iterate_phdr(is_romio, nullptr) != 0;
 }
 
-std::map<std::string, std::string> read_info(MPI_Info info) {
-  std::map<std::string, std::string> hints;
+/// Does OMPI_MCA_io, a list of what to use or after ^ of what not to use, allow this?
+bool is_allowed(const std::string& component) {
+  const char* const text = std::getenv("OMPI_MCA_io");
+  const std::string list = text != nullptr ? text : "^";
+  return (list.find(component) != std::string::npos) != (list[0] == '^');
+}
+
+std::string find_mpi_io_name() {
+  if (open_mpi_version() == 0) return "ROMIO";
+  return is_allowed("romio") && open_mpi_has_romio() ? "ROMIO" : "OMPIO";
+}
+
+/// Open MPI 5 keeps the hints of MPI_File_open from ROMIO, and most from OMPIO.
+bool drops_hints() { return open_mpi_version() >= 5; }
+
+/// The hints that ROMIO takes from the file that ROMIO_HINTS names, for all files: it reads that once, when the first file is
+/// opened, whose hints they are. The file is one in memory, of this rank alone.
+const Hints& leave_for_romio(const Hints& hints) {
+  static const Hints left = [&]() -> Hints {
+    std::string text;
+    for (const auto& [key, value] : hints) text += key + " " + value + "\n";
+    if (text.empty() || std::getenv("ROMIO_HINTS") != nullptr) return {}; // the user has a file of his own
+    const int file = memfd_create("romio_hints", 0);
+    if (file < 0 || ::write(file, text.data(), text.size()) != static_cast<ssize_t>(text.size())) return {};
+    ::setenv("ROMIO_HINTS", ("/proc/self/fd/" + std::to_string(file)).c_str(), 0);
+    return hints;
+  }();
+  return left;
+}
+
+Hints read_info(MPI_Info info) {
+  Hints hints;
   int n = 0;
   MPI_Info_get_nkeys(info, &n);
   for (int k = 0; k < n; ++k) {
@@ -37,6 +77,47 @@ std::map<std::string, std::string> read_info(MPI_Info info) {
     if (found != 0) hints[key] = value;
   }
   return hints;
+}
+
+} // namespace
+
+void prefer_romio() { ::setenv("OMPI_MCA_io_ompio_priority", "1", 0); } // ROMIO has 10
+
+std::string mpi_io_name() {
+  static const std::string name = find_mpi_io_name();
+  return name;
+}
+
+MPI_Info make_info(const Hints& hints) {
+  const bool by_file = drops_hints() && mpi_io_name() == "ROMIO" && !leave_for_romio(hints).empty();
+  MPI_Info info = MPI_INFO_NULL;
+  MPI_Info_create(&info);
+  for (const auto& [key, value] : hints) {
+    const bool pnetcdfs_own = key.rfind("nc_", 0) == 0 || key.rfind("pnetcdf_", 0) == 0;
+    if (!by_file || pnetcdfs_own) MPI_Info_set(info, key.c_str(), value.c_str()); // a hint in both is lost in Open MPI 5
+  }
+  return info;
+}
+
+Hints used_hints(const Hints& asked, MPI_Info reported) {
+  const std::string name = mpi_io_name();
+  Hints used;
+  if (reported != MPI_INFO_NULL) used = read_info(reported);
+  if (reported == MPI_INFO_NULL && !drops_hints()) used = asked;
+  if (drops_hints() && name == "ROMIO") {
+    const Hints& left = leave_for_romio(asked);
+    used.insert(left.begin(), left.end());
+  }
+  std::string ignored;
+  for (const auto& [key, value] : asked) {
+    if (name == "OMPIO" && key.rfind("romio_", 0) == 0) used.erase(key); // Open MPI 4 reports what was given, known or not
+    const auto found = used.find(key);
+    if (found == used.end() || (drops_hints() && found->second != value))
+      ignored += (ignored.empty() ? "" : ",") + key + "=" + value;
+  }
+  if (!ignored.empty()) used["ignored"] = ignored;
+  used["mpi_io"] = name;
+  return used;
 }
 
 } // namespace nunatak::io

@@ -105,12 +105,8 @@ public:
     return bytes;
   }
   Work work() const override { return m_work; }
-  /// Those that were given: what MPI-IO makes of them is not to be had through NetCDF-C.
-  std::map<std::string, std::string> hints() const override {
-    auto hints = m_options.hints;
-    hints["mpi_io"] = mpi_io_name();
-    return hints;
-  }
+  /// What the MPI library reports of them is not to be had through NetCDF-C.
+  std::map<std::string, std::string> hints() const override { return used_hints(m_options.hints); }
 
 private:
   void check(int status, const std::string& what) const { check_status<NetcdfC>(status, m_path, what); }

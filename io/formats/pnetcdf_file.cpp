@@ -41,8 +41,8 @@ void PnetcdfFile::begin_data() {
   m_quota.set_schema(*m_schema);
   MPI_Info info = MPI_INFO_NULL;
   check(ncmpi_inq_file_info(m_ncid, &info), "hints");
-  m_hints = read_info(info); // what PnetCDF uses, and of MPI-IO what the MPI library reports (Open MPI: only what was given)
-  m_hints["mpi_io"] = mpi_io_name();
+  m_hints =
+      used_hints(m_options.hints, info); // what PnetCDF uses, and of MPI-IO what the MPI library reports (Open MPI 4: as given)
   MPI_Info_free(&info);
   end_collective();
 }

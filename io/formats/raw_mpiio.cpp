@@ -29,8 +29,7 @@ public:
     check(MPI_File_set_size(m_file, 0), "expected to empty it");
     MPI_Info used = MPI_INFO_NULL;
     check(MPI_File_get_info(m_file, &used), "hints");
-    m_hints = read_info(used);
-    m_hints["mpi_io"] = mpi_io_name();
+    m_hints = used_hints(options.hints, used);
     MPI_Info_free(&used);
   }
   // No close in the destructor: it is collective, and a rank that unwinds an exception of its own would wait for ever.

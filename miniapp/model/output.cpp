@@ -13,6 +13,7 @@
 
 #include <cmath>
 #include <cstdio>
+#include <utility>
 
 namespace nunatak {
 
@@ -66,11 +67,19 @@ Output::Output(const Options& options, const Grid& grid, MpiRanks& ranks, double
 
   Timers::Scope scope(m_timers, "output: open");
   if (!options.spatial_file.empty()) {
-    m_spatial =
-        m_writer->open(options.spatial_file, map_schema(grid, m_spatial_vars, m_title, m_history, m_options.io_order == "zyx"),
-                       {io::FileKind::append, options.io_commit_every});
+    m_spatial = open(options.spatial_file, map_schema(grid, m_spatial_vars, m_title, m_history, m_options.io_order == "zyx"),
+                     {io::FileKind::append, options.io_commit_every});
     put_coordinates(*m_spatial, grid, ranks.patch());
   }
+}
+
+std::unique_ptr<io::File> Output::open(const std::string& path, const io::Schema& schema, io::FileOptions options) {
+  auto file = m_writer->open(path, schema, options);
+  const auto hints = file->hints();
+  const auto ignored = hints.find("ignored");
+  if (ignored != hints.end() && std::exchange(m_ignored_hints, ignored->second) != ignored->second)
+    m_log.line("hints for MPI-IO (" + hints.at("mpi_io") + ") that have no effect: " + ignored->second);
+  return file;
 }
 
 void Output::put_field(io::File& file, std::size_t record, const Field& field) {
@@ -127,7 +136,7 @@ void Output::write_state(const std::string& path, const Clock& clock, const Fiel
                                     {"energy", m_options.energy}}) {
     schema.attributes.emplace_back(std::string("option_") + name, value); // "auto" of the run that continues this one
   }
-  const auto file = m_writer->open(path, schema, {io::FileKind::once, 0});
+  const auto file = open(path, schema, {io::FileKind::once, 0});
   put_coordinates(*file, m_grid, m_ranks.patch());
   put_record(*file, 0, clock.time(), fields);
   file->end_record(clock.steps());
@@ -164,8 +173,8 @@ void Output::write_scalars(const Clock& clock, const std::vector<Scalar>& scalar
   if (m_options.timeseries_file.empty()) return;
   Timers::Scope scope(m_timers, "output: time series");
   if (!m_series) {
-    m_series = m_writer->open(m_options.timeseries_file, series_schema(scalars, m_title, m_history),
-                              {io::FileKind::append, m_options.io_commit_every});
+    m_series = open(m_options.timeseries_file, series_schema(scalars, m_title, m_history),
+                    {io::FileKind::append, m_options.io_commit_every});
   }
   const std::size_t record = m_series_records++;
   const double begin = calendar_days(clock.step_begin()), end = calendar_days(clock.time());

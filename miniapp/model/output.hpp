@@ -48,6 +48,8 @@ public:
   nlohmann::json report(double elapsed) const;
 
 private:
+  /// Through the writer. A line says which hints have no effect, once for the same ones.
+  std::unique_ptr<io::File> open(const std::string& path, const io::Schema& schema, io::FileOptions options);
   void write_state(const std::string& path, const Clock& clock, const FieldList& fields, bool diagnostics);
   void put_record(io::File& file, std::size_t record, double time, const FieldList& fields);
   void put_field(io::File& file, std::size_t record, const Field& field);
@@ -64,6 +66,7 @@ private:
   std::vector<std::string> m_spatial_vars;
   std::unique_ptr<io::File> m_spatial, m_series;
   std::size_t m_spatial_records = 0, m_series_records = 0;
+  std::string m_ignored_hints;
   nlohmann::json m_files = nlohmann::json::array();
 };
 

@@ -62,7 +62,8 @@ void add_projection(io::Schema& schema, const PolarStereographic& p) {
 
 io::Variable map_variable(const VariableInfo& info, bool projected, bool levels_first) {
   io::Variable v{info.name, info.kind == Kind::integers ? Type::int32 : Type::float64, {"time", "y", "x"}, {}};
-  if (info.kind == Kind::columns) v.dimensions.insert(v.dimensions.begin() + (levels_first ? 1 : 3), "z");
+  if (info.kind == Kind::columns && levels_first) v.dimensions = {"time", "z", "y", "x"};
+  if (info.kind == Kind::columns && !levels_first) v.dimensions = {"time", "y", "x", "z"};
   const auto text = [&](const char* name, const char* value) {
     if (value[0] != '\0') v.attributes.emplace_back(name, value);
   };

@@ -4,6 +4,9 @@
 #include "miniapp/model/petsc_error.hpp"
 
 #include <petscsnes.h>
+#if PETSC_VERSION_LT(3, 21, 0)
+#define SNESLineSearchShellSetApply SNESLineSearchShellSetUserFunc // its name until then
+#endif
 
 #include <algorithm>
 #include <cmath>
@@ -63,7 +66,7 @@ void Ssa::Solver::create() {
   SNESLineSearch search = nullptr;
   NUNATAK_PETSC(SNESGetLineSearch(m_snes, &search));
   NUNATAK_PETSC(SNESLineSearchSetType(search, SNESLINESEARCHSHELL));
-  NUNATAK_PETSC(SNESLineSearchShellSetUserFunc(search, slope_search, this));
+  NUNATAK_PETSC(SNESLineSearchShellSetApply(search, slope_search, this));
   KSP ksp = nullptr;
   NUNATAK_PETSC(SNESGetKSP(m_snes, &ksp));
   NUNATAK_PETSC(KSPSetType(ksp, KSPCG));

@@ -146,21 +146,31 @@ TEST_CASE("aggregators per node become hints of MPI-IO, unless the user gives th
   io::Schema s;
   s.dimensions = {{"x", 4}};
   const std::string nodes = std::to_string((size_of(MPI_COMM_WORLD) + 1) / 2); // of two ranks
-  const auto hints = [&](const std::string& way) {
+  const auto open_and_close = [&](const std::string& way) {
     const auto writer = io::make_writer(MPI_COMM_WORLD, io::parse_method(way + "/ranks_per_node=2/aggregators=1", {}));
     const auto file = writer->open(scratch / "ex.nc", s);
     auto found = file->hints();
     file->close();
     return found;
   };
+  // asked for, and used or (Open MPI 5, all files but the first) said to be ignored
+  const auto hints = [&](const std::string& way, const std::string& key) {
+    const auto found = open_and_close(way);
+    const auto ignored = found.find("ignored");
+    const std::string list = ignored != found.end() ? "," + ignored->second + "," : "";
+    const std::size_t at = list.find("," + key + "=");
+    if (at == std::string::npos) return found.at(key);
+    const std::size_t begin = at + key.size() + 2;
+    return list.substr(begin, list.find(',', begin) - begin);
+  };
   for (const char* format : {"netcdf4", "pnetcdf", "hybrid", "mpiio"}) {
     INFO(format);
-    CHECK(hints(format).at("cb_nodes") == nodes);
-    CHECK(hints(format).at("cb_config_list") == "*:" + nodes);
-    CHECK(hints(std::string(format) + "/hints=cb_nodes=1").at("cb_nodes") == "1");
+    CHECK(hints(format, "cb_nodes") == nodes);
+    CHECK(hints(format, "cb_config_list") == "*:" + nodes);
+    CHECK(hints(std::string(format) + "/hints=cb_nodes=1", "cb_nodes") == "1");
   }
-  CHECK(hints("serial").empty());
-  CHECK(hints("posix").empty());
+  CHECK(open_and_close("serial").empty());
+  CHECK(open_and_close("posix").empty());
 }
 
 TEST_CASE("a plain file: fixed variables, then records; every section aligned; attributes in the JSON") {

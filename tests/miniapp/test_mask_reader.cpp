@@ -9,6 +9,7 @@
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -16,6 +17,7 @@
 #include <random>
 #include <sstream>
 #include <unistd.h>
+#include <utility>
 
 using namespace nunatak;
 using namespace nunatak::tools;

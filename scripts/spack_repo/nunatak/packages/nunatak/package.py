@@ -1,0 +1,42 @@
+"""nunatak for Spack (1.0 or later). There is no release to download: Spack builds a source tree that is there already.
+
+    spack repo add scripts/spack_repo/nunatak
+    spack install --add nunatak@main   # in an environment, after: spack develop --path . nunatak@main
+"""
+from spack_repo.builtin.build_systems.cmake import CMakePackage
+
+from spack.package import *
+
+
+class Nunatak(CMakePackage):
+    """A mini-app of an ice sheet model: a hybrid SSA/SIA time step on a PETSc DMDA, PICO, and pluggable parallel NetCDF output."""
+
+    version("main")
+    license("BSD-3-Clause")
+
+    variant("openmp", default=False, description="Kernels with OpenMP threads")
+    variant("tests", default=False, description="Build the tests")
+
+    depends_on("c", type="build")
+    depends_on("cxx", type="build")
+    depends_on("cmake@3.22:", type="build")
+    depends_on("pkgconfig", type="build")
+    depends_on("mpi")
+    depends_on("petsc@3.18:+mpi+hypre~complex")
+    depends_on("netcdf-c@4.9:+mpi")
+    depends_on("parallel-netcdf@1.12:")
+    depends_on("kokkos@4.3:+serial")
+    depends_on("kokkos+openmp", when="+openmp")
+    depends_on("udunits")
+    depends_on("nlohmann-json@3:")
+    depends_on("libdeflate")
+    depends_on("zlib-api")
+    depends_on("catch2@3:", when="+tests")
+    conflicts("^openmpi@5:~romio", msg="without ROMIO nunatak writes through OMPIO, which hangs in writes that fail: openmpi+romio")
+
+    def cmake_args(self):
+        return [
+            self.define("NUNATAK_BACKEND", "OpenMP" if self.spec.satisfies("+openmp") else "Serial"),
+            self.define_from_variant("NUNATAK_TESTS", "tests"),
+            self.define("NUNATAK_PERF", False),
+        ]

@@ -1,0 +1,68 @@
+"""Hints for MPI-IO: they reach ROMIO, also where the MPI library keeps them from it (Open MPI 5); a line says which do not count; and
+OMPIO, which loses errors, is refused unless it is accepted."""
+import json
+import pathlib
+import shutil
+import subprocess
+
+import pytest
+
+RUN = ("-init", "marine", "-grid_dx", "96km", "-grid_Mz", "4", "-stress", "sia", "-o", "result.nc", "-report", "report.json")
+IGNORED = "hints for MPI-IO (OMPIO) that have no effect: "
+
+
+@pytest.fixture
+def run(nunatak, tmp_path):
+    """run(mpi_io, *options, environment): the output of a run; skipped where the MPI library has no such MPI-IO."""
+    def call(mpi_io, *options, environment=None):
+        done = nunatak(*RUN, *options, ranks=2, environment=environment or {})
+        assert done.status == 0, done.text
+        found = json.loads((tmp_path / "report.json").read_text())["output"]["mpi_io"]
+        if found != mpi_io:
+            pytest.skip(f"this MPI library writes through {found}")
+        return done.out
+    return call
+
+
+def hint(text, key):
+    """What ROMIO says that it uses: the values of all files."""
+    lines = (line.split() for line in text.splitlines() if line.startswith("key ="))
+    return {words[5] for words in lines if words[2] == key}
+
+
+@pytest.mark.parametrize("io_format", ["pnetcdf", "netcdf4", "mpiio"])
+def test_hints_reach_romio(run, io_format):
+    text = run("ROMIO", "-io_format", io_format, "-io_hints", "cb_buffer_size=65536", "-io_aggregators", 1,
+               environment={"ROMIO_PRINT_HINTS": "1"})
+    assert hint(text, "cb_buffer_size") == {"65536"}, text
+    assert hint(text, "cb_config_list") == {"*:1"}, text
+    if io_format == "netcdf4":  # so that an error of one rank is known to all
+        assert hint(text, "romio_cb_write") == {"enable"}, text
+    assert "have no effect" not in text
+
+
+def test_a_line_says_what_ompio_ignores(run):
+    text = run("OMPIO", "-io_format", "netcdf4", "-io_ompio", "yes", environment={"OMPI_MCA_io": "ompio"})
+    assert text.count(IGNORED + "romio_cb_write=enable\n") == 1, text
+    text = run("OMPIO", "-io_format", "pnetcdf", "-io_ompio", "yes", environment={"OMPI_MCA_io": "ompio"})
+    assert "have no effect" not in text
+
+
+def test_ompio_is_refused_unless_accepted(run, nunatak):
+    run("OMPIO", "-io_ompio", "yes", environment={"OMPI_MCA_io": "ompio"})  # skips where there is none
+    refused = nunatak(*RUN, ranks=2, environment={"OMPI_MCA_io": "ompio"})
+    assert refused.status != 0
+    assert refused.err.count("expected ROMIO to carry MPI-IO, found OMPIO") == 1, refused.text
+
+
+def test_an_open_mpi_without_romio_writes_through_ompio(run, tmp_path):
+    asked = subprocess.run(["ompi_info", "--parsable", "--path", "pkglibdir"], capture_output=True, text=True) if shutil.which("ompi_info") else None
+    folder = pathlib.Path(asked.stdout.strip().split(":")[-1]) if asked else pathlib.Path("/nowhere")
+    if not list(folder.glob("mca_io_romio*.so")):
+        pytest.skip("expected Open MPI with ROMIO as a component of its own")
+    (tmp_path / "components").mkdir()
+    for path in folder.glob("*.so"):
+        if not path.name.startswith("mca_io_romio"):
+            (tmp_path / "components" / path.name).symlink_to(path)
+    run("OMPIO", "-io_ompio", "yes", environment={"OMPI_MCA_mca_base_component_path": str(tmp_path / "components")})
+    assert (tmp_path / "result.nc").exists()
