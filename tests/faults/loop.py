@@ -5,9 +5,9 @@ Every run must end within 30 s. With status 0 all files must be there, whole, as
 be an error that names a file of the run and a cause, the same on all ranks or from one rank only; what was committed before must
 be whole and verify.
 
-  loop.py VICTIM FAULTS MPIEXEC... [--ranks 2,3] [--methods M,...] [--calls C,...] [--every]
+  loop.py VICTIM FAULTS "MPIEXEC -n" [--ranks 2,3] [--methods M,...] [--calls C,...] [--every]
 
-By default a short form: one layout, k = 1, 3, 9, ... --every takes all k and all methods. Prints the trials by method.
+By default a short form: three methods, k = 1, 3, 9, ... --every takes all methods and all k up to 40. Prints the trials by method.
 """
 import argparse
 import errno
@@ -22,9 +22,10 @@ import sys
 import tempfile
 import time
 
-METHODS = ["serial", "pnetcdf", "hybrid", "netcdf4", "posix", "mpiio"]
-LAYOUTS = ["pnetcdf/zslab", "pnetcdf/box:1", "netcdf4/morton:1", "posix/box:1", "serial/file-per-aggregator:2",
-           "pnetcdf/access=independent", "netcdf4/access=independent", "pnetcdf/define=interleaved"]
+SHORT = ["serial", "pnetcdf", "netcdf4"]
+METHODS = ["serial", "pnetcdf", "hybrid", "netcdf4", "posix", "mpiio", "pnetcdf/zslab", "pnetcdf/box:1", "netcdf4/morton:1",
+           "posix/box:1", "serial/file-per-aggregator:2", "pnetcdf/access=independent", "netcdf4/access=independent",
+           "pnetcdf/define=interleaved"]
 FAULTS = [("open", errno.EIO), ("write", errno.EIO), ("write", errno.ENOSPC), ("write", "short"), ("write", "kill"),
           ("fsync", errno.EIO), ("fsync", "kill"), ("close", errno.EIO), ("rename", errno.EIO), ("rename", "kill"),
           ("fallocate", errno.ENOSPC), ("ftruncate", errno.EIO), ("new", errno.ENOMEM)]
@@ -33,11 +34,11 @@ LONGEST = 30
 
 
 def strides(every):
-    """1, 2, 3, 4, ... or, for the short form, 1, 3, 9, 27, ..."""
+    """1, 2, 3, ..., 40, 80, 160, ... (posix writes row by row), or, for the short form, 1, 3, 9, 27, 81, ..."""
     k = 1
     while True:
         yield k
-        k = k + 1 if every else 3 * k
+        k = 3 * k if not every else k + 1 if k < 40 else 2 * k
 
 
 def complaints(run, method, folder, seconds, victim, faults_hit):
@@ -104,7 +105,7 @@ def main():
     parser.add_argument("--calls", default="")
     parser.add_argument("--every", action="store_true")
     options = parser.parse_args()
-    methods = options.methods.split(",") if options.methods else METHODS + (LAYOUTS if options.every else [])
+    methods = options.methods.split(",") if options.methods else METHODS if options.every else SHORT
     total = bad = watched = 0
     for ranks, method in itertools.product(map(int, options.ranks.split(",")), methods):
         begin, trials, ended = time.time(), 0, 0

@@ -22,7 +22,7 @@ constexpr std::size_t ny = 40, nx = 36, nz = 3, records = 3;
 
 io::Schema schema() {
   io::Schema s;
-  s.dimensions = {{"time", io::unlimited}, {"y", ny}, {"x", nx}, {"z", nz}};
+  s.dimensions = {{"time", io::unlimited}, {"y", ny, true}, {"x", nx, true}, {"z", nz}};
   s.variables = {{"time", io::Type::float64, {"time"}, {}},
                  {"topg", io::Type::float64, {"y", "x"}, {}},
                  {"thk", io::Type::float64, {"time", "y", "x"}, {}},
