@@ -15,7 +15,7 @@ namespace nunatak::io {
 
 File::File(MPI_Comm comm, std::string path, Schema schema, FileOptions options, Statistics& total, Watchdog& watchdog)
     : m_comm(comm), m_path(std::move(path)), m_schema(std::move(schema)), m_options(options), m_put(m_schema.variables.size(), 0),
-      m_total(total), m_watchdog(watchdog) {
+      m_committed(options.kept_records), m_total(total), m_watchdog(watchdog) {
   MPI_Comm_rank(comm, &m_rank);
   try {
     m_schema.validate();
@@ -55,6 +55,9 @@ void File::check_name() const {
     fail("expected the name of a file, found something there that is not a regular file");
   }
   const std::string name = std::filesystem::path(m_path).filename().string();
+  const std::string ending = std::filesystem::path(name).extension().string();
+  if (name == "manifest.jsonl" || ending == ".tmp" || ending == commit_suffix || ending == ".lock")
+    fail("expected a name that is not manifest.jsonl and does not end in .tmp, .commit or .lock: those are taken");
   const std::size_t longest = NAME_MAX - std::strlen(commit_suffix) - std::strlen(".json"); // or ".0000" after it
   if (!is_utf8(name)) fail("expected a file name in UTF-8, found other bytes");             // the manifest is JSON
   if (name.size() > longest) {
@@ -150,13 +153,18 @@ void File::put_all(const std::string& name, std::size_t record, std::size_t size
 /// See FileOptions: commit_every more records, and half as many again as the last commit had.
 bool File::is_time_to_commit() const {
   const std::int64_t every = m_options.commit_every, more = m_ended - m_committed;
-  return m_options.kind == FileKind::append && every > 0 && more >= every && 2 * more >= m_committed && can_commit_records();
+  return more >= every && 2 * more >= m_committed;
 }
 
 void File::end_record(std::int64_t step) {
   finish_writes();
   m_ended += 1;
-  if (!is_time_to_commit()) return;
+  if (is_time_to_commit()) commit(step);
+}
+
+void File::commit(std::int64_t step) {
+  const bool grows = m_options.kind == FileKind::append && m_options.commit_every > 0 && can_commit_records();
+  if (!grows || m_ended <= m_committed) return;
   m_committed = m_ended;
   check_complete();
   flush();

@@ -30,6 +30,8 @@ struct FileOptions {
   /// commit: at most commit_every or a third of all (rounded up), whichever is more. 0: only close() commits, as it always does
   /// for subfiles (layout file-per-aggregator): several files cannot be replaced at once.
   int commit_every = 0;
+  /// append: the first so many records are those of the file that this one will replace: no commit before one more has come.
+  std::int64_t kept_records = 0;
 };
 
 /// This rank's part of a variable, in the order of the file's dimensions, slowest first, without the record dimension.
@@ -64,6 +66,9 @@ public:
   /// All values of the record (and of variables without records) have been put. Commits if commit_every says so; if that fails,
   /// the last commit stands and the copy is removed.
   void end_record(std::int64_t step = -1);
+  /// The same, now, of all records that have ended, whatever their number: before a state is written from which a run may be
+  /// continued. Nothing where commit_every is 0, and for subfiles.
+  void commit(std::int64_t step = -1);
   /// What has been put can be read by another process, in name.nc.tmp. Not durable.
   void sync();
   /// Every value of every variable must have been put. Durable when it returns: fsync, rename, fsync, manifest.
@@ -125,9 +130,9 @@ private:
   std::string m_path;
   Schema m_schema;
   FileOptions m_options;
-  std::vector<std::int64_t> m_put;                          ///< elements of each variable that this rank has put
-  std::int64_t m_records = 0, m_ended = 0, m_committed = 0; ///< records begun, ended, and ended at the last commit
-  KeptError m_error;                                        ///< the first one of this rank that the others do not know yet
+  std::vector<std::int64_t> m_put;                      ///< elements of each variable that this rank has put
+  std::int64_t m_records = 0, m_ended = 0, m_committed; ///< records begun, ended, and ended at the last commit
+  KeptError m_error;                                    ///< the first one of this rank that the others do not know yet
   bool m_closed = false;
   Work m_work; ///< at the end of the last step
   Statistics m_statistics;

@@ -161,6 +161,10 @@ std::vector<double> Reader::read_block(const std::string& variable, const std::v
     values = read_as<double>(id(variable), box);
     mark_missing(variable, values);
     const auto scale = number(variable, "scale_factor"), offset = number(variable, "add_offset");
+    if (!std::isfinite(scale.value_or(1.0)) || scale.value_or(1.0) == 0.0 || !std::isfinite(offset.value_or(0.0))) {
+      fail("variable '" + variable + "': expected a finite scale_factor other than 0 and a finite add_offset, found " +
+           std::to_string(scale.value_or(1.0)) + " and " + std::to_string(offset.value_or(0.0)));
+    }
     if (scale || offset) {
       for (double& v : values) v = v * scale.value_or(1.0) + offset.value_or(0.0);
     }

@@ -27,8 +27,8 @@ enum class Phase {
   fsync,    ///< fsync of the file, rename, fsync of the folder: durable
 };
 constexpr std::size_t n_phases = 11;
-constexpr std::array<const char*, n_phases> phase_names = {
-    "open", "define", "reserve", "post", "exchange", "wait", "flush", "close", "copy", "checksum", "fsync"};
+constexpr std::array<const char*, n_phases> phase_names = {"open",  "define", "reserve", "post",     "exchange", "wait",
+                                                           "flush", "close",  "copy",    "checksum", "fsync"};
 
 /// Sums on one rank.
 struct Statistics {

@@ -38,10 +38,11 @@ void Watchdog::sleep_and_look() {
 
 /// The other ranks get a moment to say where they are.
 void Watchdog::end_run() {
-  std::fprintf(stderr,
-               "error: file '%s': rank %d has been in phase '%s' of the output for more than %lld s (-io_patience): a rank or the "
-               "file system has failed in it, and the run ends. Files that were committed are whole.\n",
-               m_path->c_str(), m_rank, m_phase, static_cast<long long>(m_patience.count()));
+  std::fprintf(
+      stderr,
+      "error: file '%s': rank %d has been in phase '%s' of the output for more than %lld s (-io_patience): a rank or the "
+      "file system has failed in it, and the run ends. Files that were committed are whole.\n",
+      m_path->c_str(), m_rank, m_phase, static_cast<long long>(m_patience.count()));
   std::fflush(stderr);
   std::this_thread::sleep_for(std::chrono::milliseconds(m_patience) / 8 + std::chrono::milliseconds(200));
   MPI_Abort(m_comm, 1);

@@ -6,6 +6,7 @@
 #include "miniapp/base/progress.hpp"
 #include "miniapp/model/clock.hpp"
 #include "miniapp/model/dump.hpp"
+#include "miniapp/model/early_end.hpp"
 #include "miniapp/model/model.hpp"
 #include "miniapp/model/output.hpp"
 #include "miniapp/model/report.hpp"
@@ -22,7 +23,8 @@ std::string command_line(int argc, char** argv) {
   return words;
 }
 
-void run(const Session& session, Options& options, const std::string& command) {
+/// The exit status.
+int run(const Session& session, Options& options, const std::string& command) {
   // 1. the timers that account for all that follows
   const Log log(session.rank(), options.verbose);
   Timers timers;
@@ -33,10 +35,10 @@ void run(const Session& session, Options& options, const std::string& command) {
 
   // 3. clock, output, report
   Clock clock(options, model.start_time());
-  Output output(options, model.grid(), model.ranks(), clock.time(), model.title(), command, timers, log);
+  Summary summary(model.grid(), model.ranks(), model.state());
+  Output output(options, model, summary.scalars(), command, timers, log);
   Dumps dumps(options, model.grid(), model.ranks().patch(), session.comm(), command);
   Report report(options, model.grid(), session.comm());
-  Summary summary(model.grid(), model.ranks(), model.state());
   Progress progress(session.rank(), options.progress);
   init.reset();
   log.line(describe(model.grid()));
@@ -53,14 +55,14 @@ void run(const Session& session, Options& options, const std::string& command) {
     }
     output.write_due(clock, fields);
   };
-  while (!clock.finished()) {
+  EarlyEnd early(session.rank(), options.run_wall);
+  while (!clock.finished() && !early) {
     diagnose_and_write();
     const double next_stop = output.next_due(clock.time());
     const TimeStep stable = model.stable_step();
     const Step step = model.advance(clock.longest_step(stable.dt, next_stop));
     clock.advance(step.dt, next_stop);
-
-    summary.add(model.state(), step);
+    early.agree(summary.add(model.state(), model.flow(), step, early.wish(output.longest_write())));
     output.write_scalars(clock, summary.scalars());
     progress.hide();
     log.line(summary.line(clock, stable.why(), model.last_solve()));
@@ -69,14 +71,16 @@ void run(const Session& session, Options& options, const std::string& command) {
 
   // 5. the last state, with its own flow and melt, into the result; all files are closed
   if (!clock.zero_length()) diagnose_and_write();
-  output.finish(clock, fields);
+  const std::string state = output.finish(clock, fields);
   dumps.finish();
 
   // 6. report
+  summary.warn(log);
   report.add(model.report());
   report.add({{"steps", clock.steps()}, {"years", clock.years()}, {"mass_budget", summary.report()}});
-  report.add({{"output", output.report(timers.elapsed())}});
+  report.add({{"output", output.report(timers.elapsed())}, {"ended_early", early.reason()}});
   report.finish(timers, log);
+  return clock.finished() ? 0 : early.tell(clock.text(), state);
 }
 
 } // namespace
@@ -90,16 +94,19 @@ int main(int argc, char** argv) {
         "-options_file reads options from a file (YAML if its name ends in .yaml or .yml). Options that start with ssa_\n"
         "go to PETSc: -ssa_ksp_type cg -ssa_pc_type gamg.");
     add_model_options(table, options);
-    if (!read_options(session, table, options)) return;
+    if (!read_options(session, table, options)) return 0;
     io::on_rank_0(session.comm(), [&] { require_writable("-io_trace", options.io_trace); });
     io::Trace trace(session.comm());
     trace.start(options.io_trace);
+    remember_signals();
+    int status = 0;
     try {
-      run(session, options, command_line(argc, argv));
+      status = run(session, options, command_line(argc, argv));
     } catch (const Error&) {
       trace.finish(); // what led to the error
       throw;
     }
     trace.finish();
+    return status;
   });
 }

@@ -81,7 +81,7 @@ nlohmann::json run(Options options, int repeat, const Session& session) {
     clock.advance(step.dt);
     {
       Timers::Scope scope(timers, "checks"); // throws if thickness, temperature or the mass budget are wrong
-      summary.add(model.state(), step);
+      summary.add(model.state(), model.flow(), step);
     }
     steps.push_back(difference(timers, before, comm));
     lengths.push_back(step.dt / seconds_per_year);

@@ -1,13 +1,10 @@
-// fsync, rename, checksums and the manifest. See durable.hpp.
+// fsync, rename and checksums. See durable.hpp.
 #include "io/durable/durable.hpp"
 
 #include "io/durable/descriptor.hpp"
 #include "io/error.hpp"
-#include "io/formats/raw.hpp"
-#include "io/reader.hpp"
 
 #include <libdeflate.h>
-#include <nlohmann/json.hpp>
 #include <zlib.h>
 
 #include <algorithm>
@@ -16,8 +13,6 @@
 #include <cstring>
 #include <fcntl.h>
 #include <filesystem>
-#include <fstream>
-#include <map>
 #include <unistd.h>
 
 namespace nunatak::io {
@@ -33,6 +28,18 @@ std::string folder_of(const std::string& path) {
   return folder.empty() ? "." : folder;
 }
 
+void rename_file(const std::string& from, const std::string& to) {
+  if (std::rename(from.c_str(), to.c_str()) != 0) fail(to, "expected to rename '" + from + "' to it");
+}
+
+/// The bytes of a file are those of an entry.
+bool is_file(const std::string& path, const ManifestEntry& entry) {
+  std::error_code none;
+  return std::filesystem::file_size(path, none) == entry.size && !none && same_bytes(checksum_file(path), entry);
+}
+
+} // namespace
+
 void write_all(int fd, const std::string& path, const char* data, std::size_t size) {
   while (size > 0) {
     const ssize_t n = ::write(fd, data, size);
@@ -42,29 +49,6 @@ void write_all(int fd, const std::string& path, const char* data, std::size_t si
     size -= static_cast<std::size_t>(n);
   }
 }
-
-/// Lines, in one write, on the disk afterwards. A line that an earlier crash cut off is ended first.
-void append_lines(const std::string& manifest, std::string lines) {
-  const bool is_new = !std::filesystem::exists(manifest);
-  if (!is_new && std::filesystem::file_size(manifest) > 0) {
-    std::ifstream in(manifest, std::ios::binary);
-    in.seekg(-1, std::ios::end);
-    if (in.get() != '\n') lines.insert(0, "\n");
-  }
-  const Descriptor fd(manifest, O_WRONLY | O_CREAT | O_APPEND, "expected to append to the manifest");
-  write_all(fd, manifest, lines.data(), lines.size());
-  if (::fsync(fd) != 0) fail(manifest, "fsync");
-  if (is_new) fsync_path(folder_of(manifest));
-}
-
-std::string line_of(const ManifestEntry& e, const char* state) {
-  return nlohmann::ordered_json{{"name", e.name}, {"size", e.size},       {"checksum", e.checksum},
-                                {"step", e.step}, {"records", e.records}, {"state", state}}
-             .dump() +
-         "\n";
-}
-
-} // namespace
 
 void fsync_path(const std::string& path) {
   const Descriptor fd(path, O_RDONLY, "expected to open it for fsync");
@@ -113,35 +97,41 @@ ManifestEntry checksum_file(const std::string& path) {
   return entry;
 }
 
-std::string manifest_of(const std::string& path) {
-  return (std::filesystem::path(path).parent_path() / "manifest.jsonl").string();
-}
-
-void commit_files(const std::vector<Commit>& files) {
-  std::string intents, committed;
+void commit_files(const std::string& path, const std::vector<Commit>& files) {
+  std::vector<ManifestEntry> entries;
   for (const Commit& file : files) {
-    ManifestEntry entry = file.entry;
-    entry.name = std::filesystem::path(file.path).filename().string();
-    if (std::filesystem::exists(file.path)) intents += line_of(entry, "intent");
-    committed += line_of(entry, "committed");
+    entries.push_back(file.entry);
+    entries.back().name = std::filesystem::path(file.path).filename().string();
   }
   if (files.empty()) return;
-  const std::string& path = files.front().path;
-  if (!intents.empty()) append_lines(manifest_of(path), intents);
-  for (const Commit& file : files) {
-    if (std::rename(file.temporary.c_str(), file.path.c_str()) != 0)
-      fail(file.path, "expected to rename '" + file.temporary + "' to it");
-  }
+  make_set(path, entries);
+  append_to_manifest(manifest_of(path), entries, "intent");
+  for (const Commit& file : files) rename_file(file.temporary, file.path);
   fsync_path(folder_of(path));
-  append_lines(manifest_of(path), committed);
+  append_to_manifest(manifest_of(path), entries, "committed");
 }
 
-bool is_utf8(const std::string& name) {
-  try {
-    return !nlohmann::json(name).dump().empty();
-  } catch (const nlohmann::json::exception&) {
-    return false;
+void finish_commit(const std::string& path) {
+  const std::string manifest = manifest_of(path), name = std::filesystem::path(path).filename().string();
+  std::vector<ManifestEntry> intended; // the last set of that name
+  for (const auto& [file, expected] : parse_manifest(read_manifest(manifest)).files) {
+    const ManifestEntry& last = expected.entries.back();
+    const bool is_intent = !expected.committed || expected.entries.size() > 1;
+    if (is_intent && last.files > 1 && last.of == name) intended.push_back(last);
   }
+  std::vector<std::pair<std::string, std::string>> renames;
+  for (const ManifestEntry& entry : intended) {
+    const std::string final_name = beside(manifest, entry.name), suffix = entry.name.substr(name.size());
+    if (entry.set != intended.front().set || intended.size() < entry.files) return;
+    if (is_file(final_name, entry)) continue;
+    const std::string temporary = path + ".tmp" + suffix, copy = path + ".commit" + suffix;
+    if (!is_file(temporary, entry) && !is_file(copy, entry)) return;
+    renames.emplace_back(is_file(temporary, entry) ? temporary : copy, final_name);
+  }
+  if (renames.empty() || renames.size() == intended.size()) return;
+  for (const auto& [from, to] : renames) rename_file(from, to);
+  fsync_path(folder_of(path));
+  append_to_manifest(manifest, intended, "committed");
 }
 
 std::uint64_t copy_file(const std::string& from, const std::string& to) {
@@ -174,46 +164,6 @@ std::string cause_of_failed_write(int error, const std::string& path, std::int64
   if (no_answer || space.available >= static_cast<std::uintmax_t>(bytes)) return "";
   return ": no space left on device: expected room for " + std::to_string(bytes) + " bytes, found " +
          std::to_string(space.available);
-}
-
-std::vector<std::string> verify_manifest(const std::string& manifest) {
-  std::vector<std::string> complaints;
-  std::map<std::string, std::vector<ManifestEntry>> valid; // for each name, what its file may be
-  std::ifstream in(manifest, std::ios::binary);
-  if (!in) return {"file '" + manifest + "': no such manifest"};
-  std::string line;
-  while (std::getline(in, line) && !in.eof()) { // eof: no newline after it, cut off by a crash
-    const auto json = nlohmann::json::parse(line, nullptr, false);
-    if (json.is_discarded()) continue; // cut off by a crash, and ended by a later run
-    try {
-      const ManifestEntry entry{json.at("name"), json.at("size"), json.at("checksum"), json.at("step"), json.at("records")};
-      auto& entries = valid[entry.name];
-      if (json.at("state") == "committed") entries.clear();
-      entries.push_back(entry);
-    } catch (const nlohmann::json::exception& e) {
-      complaints.push_back("file '" + manifest + "': expected name, size, checksum, step, records and state, found: " + line);
-    }
-  }
-  for (const auto& [name, entries] : valid) {
-    const auto path = (std::filesystem::path(manifest).parent_path() / name).string();
-    try {
-      const ManifestEntry found = checksum_file(path);
-      bool matches = false;
-      for (const auto& e : entries) matches = matches || (e.size == found.size && e.checksum == found.checksum);
-      if (!matches) {
-        complaints.push_back("file '" + path + "': expected " + std::to_string(entries.back().size) + " bytes, " +
-                             entries.back().checksum + "; found " + std::to_string(found.size) + " bytes, " + found.checksum);
-      }
-      if (valid.count(name + ".json") > 0) {
-        open_raw(path);
-      } else if (std::filesystem::path(path).extension() != ".json") {
-        const Reader opens(path, MPI_COMM_SELF);
-      }
-    } catch (const Error& e) {
-      complaints.push_back(e.what());
-    }
-  }
-  return complaints;
 }
 
 } // namespace nunatak::io

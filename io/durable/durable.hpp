@@ -1,26 +1,17 @@
 // Files that survive: what to do on rank 0 between closing name.nc.tmp and telling the world that name.nc exists.
 //
-//   write name.nc.tmp, close -> fsync(name.nc.tmp) -> rename -> fsync(folder) -> one line in manifest.jsonl
+//   write name.nc.tmp, close -> fsync(name.nc.tmp) -> intent -> rename -> fsync(folder) -> committed
 //
-// A line of the manifest: {"name":"ex.nc","size":1234,"checksum":"crc32:89abcdef","step":10,"records":3,"state":"committed"}.
-// If a file of that name exists already (append-type files, a second run), a line with the state "intent" goes before the
-// rename, so that whatever instant the run dies at, the file under the final name matches a line. The last committed line of a
-// name and the intents after it count; a line cut off by a crash does not. All functions are local. Used by file.cpp and
-// sync_file.cpp.
+// Intent and committed are lines of manifest.jsonl (manifest.hpp). All functions are local. Used by file.cpp and sync_file.cpp.
 #pragma once
+
+#include "io/durable/manifest.hpp"
 
 #include <cstdint>
 #include <string>
 #include <vector>
 
 namespace nunatak::io {
-
-struct ManifestEntry {
-  std::string name; ///< without folder
-  std::uint64_t size = 0;
-  std::string checksum; ///< "crc32:" and eight hexadecimal digits (zlib's crc32)
-  std::int64_t step = -1, records = 0;
-};
 
 /// Flush a file or folder to the disk.
 void fsync_path(const std::string& path);
@@ -40,13 +31,18 @@ ManifestEntry checksum_file(const std::string& path);
 /// A file that is complete under `temporary`, and is to be `path`.
 struct Commit {
   std::string temporary, path;
-  ManifestEntry entry; ///< its name is not looked at
+  ManifestEntry entry; ///< name and set are not looked at
 };
-/// Rename all, durably, and append their lines to manifest.jsonl in the same folder, durably. One fsync of the folder.
-void commit_files(const std::vector<Commit>& files);
+/// The files of one write under the name `path`, on the disk: rename all, durably, with their lines in the manifest of the
+/// folder. One fsync of the folder.
+void commit_files(const std::string& path, const std::vector<Commit>& files);
 
-/// A name of other bytes has no place in JSON.
-bool is_utf8(const std::string& name);
+/// A run that was killed while it renamed the files of one write has left some new and some old ones under the name `path`:
+/// rename the others, too, if they are all there. Nothing to do if none was renamed: the old ones stand.
+void finish_commit(const std::string& path);
+
+/// Write all of it to a descriptor of the file `path`. Error, naming it, if that is not possible.
+void write_all(int fd, const std::string& path, const char* data, std::size_t size);
 
 /// Copy a file, by reference where the file system can; returns its bytes.
 std::uint64_t copy_file(const std::string& from, const std::string& to);
@@ -55,11 +51,5 @@ std::uint64_t copy_file(const std::string& from, const std::string& to);
 /// text of `error` (errno after the write) if it is about space; else, if the file system has less than that free, ": no space
 /// left on device" and the numbers; else nothing.
 std::string cause_of_failed_write(int error, const std::string& path, std::int64_t bytes);
-
-/// manifest.jsonl in the folder of `path`.
-std::string manifest_of(const std::string& path);
-
-/// Check every name of a manifest: the file exists, has size and checksum, and opens. The complaints; none if all is well.
-std::vector<std::string> verify_manifest(const std::string& manifest);
 
 } // namespace nunatak::io

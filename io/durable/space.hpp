@@ -1,8 +1,8 @@
 // Room on the disk for what will be written, asked for before it is sent.
 //
 // MPI-IO cannot report an error of one rank without hanging the others: ROMIO's collective writes leave the rank that fails, and
-// the rest waits for it. So a full disk must be found earlier: rank 0 allocates the next record, and all ranks agree on the error.
-// Used by sync_file.cpp.
+// the rest waits for it. So a full disk must be found earlier: rank 0 allocates the next record, and all ranks agree on the
+// error. Used by sync_file.cpp.
 #pragma once
 
 #include <cstdint>

@@ -13,7 +13,9 @@ namespace nunatak::io {
 
 SyncFile::SyncFile(MPI_Comm comm, std::string path, Schema schema, FileOptions options, const OpenFormat& open,
                    const Topology& machine, Statistics& total, Watchdog& watchdog)
-    : File(comm, std::move(path), std::move(schema), options, total, watchdog), m_temporary(this->path() + ".tmp"), m_machine(machine) {
+    : File(comm, std::move(path), std::move(schema), options, total, watchdog), m_temporary(this->path() + ".tmp"),
+      m_machine(machine) {
+  on_rank_0(comm, [&] { take_name(); });
   trace_watch(this->path());
   together(Phase::open, [&] { m_format = open(m_temporary); });
   together(Phase::define, [&] { m_format->define(this->schema()); });
@@ -29,6 +31,13 @@ void SyncFile::reserve(std::int64_t records) {
     reserve_space(m_temporary + mine.front().suffix, m_reserved, expected);
     m_reserved = expected;
   });
+}
+
+/// Before anything is written: nobody else writes this name, and the manifest will take its line.
+void SyncFile::take_name() {
+  m_lock.emplace(path());
+  require_manifest(path());
+  if (m_lock->was_left()) finish_commit(path());
 }
 
 void SyncFile::write_slab(std::size_t v, const Hyperslab& slab) {
@@ -62,6 +71,7 @@ void SyncFile::close_and_commit(std::int64_t step) {
     if (m_reserved > 0) release_space(m_temporary + my_files().front().suffix);
   });
   if (!m_format->files().empty()) commit(m_temporary, step);
+  m_lock.reset();
 }
 
 /// Subfiles cannot be replaced all at once.
@@ -139,7 +149,7 @@ void SyncFile::commit(const std::string& temporary, std::int64_t step) {
       commits.back().entry.step = step;
       commits.back().entry.records = records();
     }
-    commit_files(commits);
+    commit_files(path(), commits);
   });
 }
 

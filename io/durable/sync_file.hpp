@@ -6,9 +6,12 @@
 #pragma once
 
 #include "io/durable/durable.hpp"
+#include "io/durable/lock.hpp"
 #include "io/file.hpp"
 #include "io/formats/format.hpp"
 #include "io/layouts/topology.hpp"
+
+#include <optional>
 
 namespace nunatak::io {
 
@@ -30,6 +33,7 @@ private:
   void close_and_commit(std::int64_t step) override;
   Work work() const override { return m_format ? m_format->work() : Work{}; }
 
+  void take_name();
   void start_writeback_of_enough(std::int64_t bytes);
   std::vector<OutputFile> my_files() const;
   void copy(const std::string& to);
@@ -37,6 +41,7 @@ private:
   std::vector<ManifestEntry> checksums_of(const std::string& temporary);
 
   std::string m_temporary;
+  std::optional<Lock> m_lock; ///< on rank 0, until it is closed
   std::unique_ptr<Format> m_format;
   std::uint64_t m_reserved = 0; ///< bytes of this rank's file that are allocated
   std::int64_t m_unwritten = 0; ///< bytes put since the system was last asked to write to the disk

@@ -7,6 +7,7 @@
 // record begins with a collective write of the first value of each rank.
 #include "io/agree.hpp"
 #include "io/durable/durable.hpp"
+#include "io/durable/space.hpp"
 #include "io/formats/chunks.hpp"
 #include "io/formats/define.hpp"
 #include "io/formats/format.hpp"
@@ -74,6 +75,7 @@ public:
     m_schema = &schema;
     m_quota.set_schema(schema);
     m_records.assign(schema.variables.size(), 0);
+    on_rank_0(m_comm, [&] { reserve_space(m_path, 0, expected_size(0)); }); // HDF5 allocates when it defines
     int old_fill = 0; // of the whole file: nc_def_var_fill would drop the attribute _FillValue
     check(nc_set_fill(m_ncid, m_options.fill ? NC_FILL : NC_NOFILL, &old_fill), "fill mode");
     Definition<NetcdfC> definition(m_ncid, m_path, schema);

@@ -22,7 +22,7 @@ std::size_t Quota::begin(std::size_t v, const Hyperslab& slab) {
   const Variable& variable = m_schema->variables[v];
   const auto bytes = static_cast<std::int64_t>(bytes_of(variable.type));
   const auto whole = static_cast<std::int64_t>(m_schema->bytes(variable)); // of the record, over all ranks
-  std::int64_t most = whole; // at least what the rank with most has
+  std::int64_t most = whole;                                               // at least what the rank with most has
   if (whole > small) {
     most = static_cast<std::int64_t>(slab.elements()) * bytes;
     MPI_Allreduce(MPI_IN_PLACE, &most, 1, MPI_INT64_T, MPI_MAX, m_comm);

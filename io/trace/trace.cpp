@@ -78,7 +78,8 @@ int find(int folder, const char* path) noexcept {
     State& s = state();
     const std::lock_guard<std::mutex> lock(s.mutex);
     const Watch* watch = nullptr;
-    const std::string absolute = path == nullptr || s.watches.empty() ? "" : absolute_path(folder, path);
+    std::string absolute = path == nullptr || s.watches.empty() ? "" : absolute_path(folder, path);
+    if (std::filesystem::path(absolute).extension() == ".lock") absolute.clear(); // says who writes, and is no output
     for (const Watch& w : s.watches) {
       const bool longer = watch == nullptr || w.absolute.size() > watch->absolute.size();
       if (longer && absolute.compare(0, w.absolute.size(), w.absolute) == 0) watch = &w;
@@ -193,11 +194,15 @@ void Trace::finish() {
   std::int64_t counts[2] = {static_cast<std::int64_t>(state().events.size()), state().dropped};
   MPI_Allreduce(MPI_IN_PLACE, counts, 2, MPI_INT64_T, MPI_SUM, m_comm);
   std::size_t next = 0;
+  int error = 0; // the first
+  const auto check = [&] {
+    if (!m_out && error == 0) error = errno;
+  };
   if (rank == 0) {
     m_out << "# calls on watched files; bytes -1: the call failed; start and end in s since the ranks began to record together\n"
           << "# ranks: " << size << ", events: " << counts[0] << ", not kept for lack of memory: " << counts[1] << "\n"
           << trace_header << "\n";
-    for (std::string text = next_lines(next, 0); !text.empty(); text = next_lines(next, 0)) m_out << text;
+    for (std::string text = next_lines(next, 0); !text.empty(); text = next_lines(next, 0)) m_out << text, check();
     for (int from = 1; from < size; ++from) {
       for (std::string text(1, ' '); !text.empty();) {
         MPI_Status status;
@@ -207,10 +212,10 @@ void Trace::finish() {
         MPI_Get_count(&status, MPI_CHAR, &length);
         text.resize(static_cast<std::size_t>(length));
         MPI_Recv(text.data(), length, MPI_CHAR, from, 0, m_comm, MPI_STATUS_IGNORE);
-        m_out << text;
+        m_out << text, check();
       }
     }
-    m_out.close();
+    m_out.close(), check();
   } else {
     for (std::string text(1, ' '); !text.empty();) {
       MPI_Recv(nullptr, 0, MPI_CHAR, 0, 0, m_comm, MPI_STATUS_IGNORE);
@@ -221,7 +226,7 @@ void Trace::finish() {
   state().forget();
   const std::string csv = std::exchange(m_csv, "");
   agree(m_comm, [&] {
-    if (rank == 0 && !m_out) throw Error("trace '" + csv + "': expected to write the file; found: " + std::strerror(errno));
+    if (rank == 0 && !m_out) throw Error("trace '" + csv + "': expected to write the file; found: " + std::strerror(error));
   });
 }
 

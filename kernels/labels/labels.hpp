@@ -24,6 +24,9 @@
 
 #include "kernels/labels/seams.hpp"
 
+#include <functional>
+#include <utility>
+
 namespace nunatak {
 
 /// Components of one mask.
@@ -43,10 +46,20 @@ struct MaskLabels : Components {
   }
 };
 
+/// What finds the fragments of one mask within one patch, as PatchLabels::update() does.
+using LabelPatch = std::function<void(const Patch&, const Segments&, const LabelMask&, std::vector<int>& component,
+                                      std::vector<Component>& fragments)>;
+
 class Labels {
 public:
   /// The decomposition must not be periodic. `ranks` must outlive this object, which keeps its work space between calls.
-  explicit Labels(Ranks& ranks) : m_ranks(ranks), m_seams(ranks) {}
+  /// `label_patch`: instead of PatchLabels, to study another method.
+  explicit Labels(Ranks& ranks, LabelPatch label_patch = {})
+      : m_ranks(ranks), m_seams(ranks), m_label_patch(std::move(label_patch)) {
+    if (m_label_patch) return;
+    m_label_patch = [patch = PatchLabels()](const Patch& p, const Segments& s, const LabelMask& mask, auto& component,
+                                            auto& fragments) mutable { patch.update(p, s, mask, component, fragments); };
+  }
 
   /// Label all masks over the segments of each local rank (their codes may have been changed since they were found).
   /// `maxima[local]`: numbers that travel along; replaced by their maxima over all ranks (equal sizes on all ranks).
@@ -62,7 +75,7 @@ public:
       components.push_back(&labels);
       for (std::size_t r = 0; r < locals; ++r) {
         const Patch p = m_ranks.patch(static_cast<int>(r));
-        m_patch.update(p, segments[r], masks[m], labels.component[r], labels.fragments[r]);
+        m_label_patch(p, segments[r], masks[m], labels.component[r], labels.fragments[r]);
         m_ranks.work(static_cast<int>(r), segments[r].size());
         fill_border(p, segments[r], labels.component[r], masks.size(), border.data(static_cast<int>(r)) + m);
       }
@@ -92,7 +105,7 @@ private:
 
   Ranks& m_ranks;
   LabelSeams m_seams;
-  PatchLabels m_patch;
+  LabelPatch m_label_patch;
   std::vector<MaskLabels> m_labels;
 };
 

@@ -117,12 +117,16 @@ void OptionTable::set(const std::string& name, const std::string* value) {
   m_set.insert(name);
 }
 
-bool OptionTable::read(int argc, const char* const* argv) {
+bool OptionTable::read(int argc, const char* const* argv, std::vector<std::string>* words) {
   for (int a = 1; a < argc; ++a) {
     const std::string word = argv[a];
     if (word == "-help" || word == "--help" || word == "-h") {
       if (World().rank() == 0) print_help(std::cout);
       return false;
+    }
+    if (!is_option(word) && words != nullptr) {
+      words->push_back(word);
+      continue;
     }
     if (!is_option(word)) throw Error("'" + word + "' on the command line belongs to no option (expected: -option value)");
     const bool has_value = a + 1 < argc && !is_option(argv[a + 1]);

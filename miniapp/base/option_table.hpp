@@ -63,8 +63,9 @@ public:
   void add(Option option);
 
   /// The command line. Throws Error that names the option, what was expected and what was found. -help prints the table to
-  /// standard output of rank 0; then the result is false, and the program has nothing more to do.
-  [[nodiscard]] bool read(int argc, const char* const* argv);
+  /// standard output of rank 0; then the result is false, and the program has nothing more to do. `words`: takes those that
+  /// belong to no option; without it they are an error.
+  [[nodiscard]] bool read(int argc, const char* const* argv, std::vector<std::string>* words = nullptr);
 
   /// One option; `value` is nullptr for a flag that stands alone. The same errors.
   void set(const std::string& name, const std::string* value);

@@ -5,7 +5,133 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <cctype>
+#include <filesystem>
+#include <iterator>
+#include <optional>
+#include <utility>
+
 namespace nunatak {
+
+namespace {
+
+using Identity = std::pair<dev_t, ino_t>;
+
+std::optional<Identity> identity(const std::filesystem::path& path) {
+  struct stat status {};
+  if (stat(path.c_str(), &status) != 0) return std::nullopt;
+  return Identity(status.st_dev, status.st_ino);
+}
+
+bool ends_with(const std::string& text, const std::string& end) {
+  return text.size() >= end.size() && text.compare(text.size() - end.size(), end.size(), end) == 0;
+}
+
+bool has_number(const std::string& suffix) { // .0000
+  return suffix.size() > 4 && suffix[0] == '.' &&
+         std::all_of(suffix.begin() + 1, suffix.end(), [](unsigned char c) { return std::isdigit(c); });
+}
+
+/// A file where it is.
+struct Place {
+  std::optional<Identity> file, folder;
+  std::string name;       ///< in the folder
+  bool is_regular = true; ///< or is not there yet
+
+  explicit Place(std::filesystem::path path) : file(identity(path)), name(path.filename().string()) {
+    std::error_code none;
+    const auto parent = [](const std::filesystem::path& p) { return p.has_parent_path() ? p.parent_path() : "."; };
+    folder = identity(parent(path));
+    if (file) is_regular = std::filesystem::is_regular_file(path, none);
+    for (int links = 0; !file && links < 40 && std::filesystem::is_symlink(path, none); ++links) { // to what is not there yet
+      path = parent(path) / std::filesystem::read_symlink(path, none);
+      folder = identity(parent(path)), name = path.filename().string();
+    }
+  }
+};
+
+bool is_prefix(FileUse use) { return use == FileUse::snapshots || use == FileUse::dumps || use == FileUse::pieces; }
+
+bool is_same(const NamedFile& a, const NamedFile& b) {
+  const Place place_a(a.path), place_b(b.path);
+  if (!place_a.is_regular || !place_b.is_regular) return false; // both may be /dev/null
+  if (place_a.file && place_a.file == place_b.file) return true;
+  return place_a.folder && place_a.folder == place_b.folder && place_a.name == place_b.name;
+}
+
+/// A file with this name, in the folder of `of`, is one that `of` reads or writes beside its own.
+bool goes_with(const NamedFile& of, const std::string& name) {
+  std::string own = std::filesystem::path(of.path).filename().string();
+  if (of.use == FileUse::snapshots && ends_with(own, ".nc")) own.resize(own.size() - 3);
+  if (name.compare(0, own.size(), own) != 0) return false;
+  const std::string suffix = name.substr(own.size());
+  switch (of.use) {
+  case FileUse::read:
+    return false;
+  case FileUse::text:
+    return suffix == ".tmp";
+  case FileUse::netcdf:
+    return suffix.rfind(".tmp", 0) == 0 || suffix.rfind(".commit", 0) == 0 || suffix == ".lock" || suffix == ".json" ||
+           has_number(suffix);
+  case FileUse::snapshots: // _00010.000.nc
+    return suffix.size() >= 13 && suffix[0] == '_' && ends_with(suffix, ".nc") &&
+           suffix.find_first_not_of("0123456789.", 1) == suffix.size() - 2;
+  case FileUse::dumps:
+    return ends_with(suffix, ".nc");
+  case FileUse::pieces:
+    return has_number(suffix);
+  }
+  return false;
+}
+
+bool belongs_to(const NamedFile& of, const NamedFile& other) {
+  const std::filesystem::path path = of.path, other_path = other.path;
+  const auto folder = [](const std::filesystem::path& p) { return identity(p.has_parent_path() ? p.parent_path() : "."); };
+  return !is_prefix(other.use) && folder(path) && folder(path) == folder(other_path) &&
+         goes_with(of, other_path.filename().string());
+}
+
+void check_pair(const NamedFile& a, const NamedFile& b) {
+  const std::string what = "options " + a.option + " '" + a.path + "' and " + b.option + " '" + b.path + "': expected ";
+  const bool both_read =
+      (a.use == FileUse::read || a.use == FileUse::pieces) && (b.use == FileUse::read || b.use == FileUse::pieces);
+  if (both_read) return;
+  const bool may_replace = a.may_replace == b.option || b.may_replace == a.option;
+  if (!is_prefix(a.use) && !is_prefix(b.use) && is_same(a, b)) {
+    if (may_replace) return;
+    throw Error(what + "different files, found the same one twice");
+  }
+  // the snapshots of a run that goes on from one are later ones
+  const bool goes_on =
+      (a.use == FileUse::snapshots && b.use == FileUse::read) || (b.use == FileUse::snapshots && a.use == FileUse::read);
+  if (!goes_on && (belongs_to(a, b) || belongs_to(b, a)))
+    throw Error(what + "names of which none belongs to the other, found one that the other takes for itself");
+}
+
+/// Names that io takes for itself, and what rename would refuse at the end.
+void check_name(const NamedFile& file) {
+  const std::filesystem::path path = file.path;
+  const std::string name = path.filename().string(), ending = path.extension().string(),
+                    what = "option " + file.option + ": '" + file.path + "': ";
+  if (name == "manifest.jsonl" || ending == ".tmp" || ending == ".commit" || ending == ".lock")
+    throw Error(what + "expected a name that is not manifest.jsonl and does not end in .tmp, .commit or .lock: those are taken");
+  if (file.use == FileUse::netcdf && !Place(path).is_regular)
+    throw Error(what + "expected a file, found something that is not a regular one");
+}
+
+} // namespace
+
+void check_files(const std::vector<NamedFile>& all) {
+  std::vector<NamedFile> files;
+  std::copy_if(all.begin(), all.end(), std::back_inserter(files), [](const NamedFile& f) { return !f.path.empty(); });
+  for (const NamedFile& file : files) {
+    if (file.use == FileUse::text || file.use == FileUse::netcdf) check_name(file);
+  }
+  for (auto a = files.begin(); a != files.end(); ++a) {
+    for (auto b = a + 1; b != files.end(); ++b) check_pair(*a, *b);
+  }
+}
 
 void require_writable(const std::string& option, const std::string& path) {
   if (path.empty()) return;

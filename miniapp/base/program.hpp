@@ -4,6 +4,8 @@
 //     return run_program(argc, argv, "nunatak-x", [&](Libraries&) { ... });
 //   }
 //
+// `run` may return the exit status of the program; if it returns nothing that is 0.
+//
 // An Error, or a parameter that a kernel refuses (std::invalid_argument), is thrown on all ranks alike: rank 0 prints it and the
 // program ends with status 1. Anything else may have happened on one rank only: that rank prints it and aborts the run, so that
 // the others do not wait for it.
@@ -11,19 +13,31 @@
 
 #include "miniapp/base/world.hpp"
 
+#include <csignal>
+#include <functional>
 #include <string>
+#include <type_traits>
 
 namespace nunatak {
 
-/// Runs `run`. 0, or 1 after an error, which is printed to standard error under the name of the program.
-int status_of(const std::string& program, const std::function<void()>& run);
+/// Runs `run`. Its status, or 1 after an error, which is printed to standard error under the name of the program.
+int status_of(const std::string& program, const std::function<int()>& run);
 
+/// A file that would grow beyond a limit (ulimit -f) is then an error of its write, not the end of the process without a word.
 /// Starts `LibrariesToUse` (MPI and Kokkos; in the model Session, which adds PETSc) and runs `run(libraries)` as status_of()
 /// does.
 template <class LibrariesToUse = Libraries, class Run>
 int run_program(int argc, char** argv, const std::string& name, const Run& run) {
+  std::signal(SIGXFSZ, SIG_IGN);
   LibrariesToUse libraries(argc, argv);
-  return status_of(name, [&] { run(libraries); });
+  return status_of(name, [&] {
+    if constexpr (std::is_void_v<decltype(run(libraries))>) {
+      run(libraries);
+      return 0;
+    } else {
+      return run(libraries);
+    }
+  });
 }
 
 } // namespace nunatak

@@ -15,4 +15,8 @@ UnitConversion unit_conversion(const std::string& from, const std::string& to, c
 /// "16km" in "m" is 16000; a number without unit is in `unit` already. Throws Error naming `what` if malformed.
 double parse_quantity(const std::string& text, const std::string& unit, const std::string& what);
 
+/// Seconds, from "3h50m" (d, h, m or min, s), as Slurm writes it ("90" minutes, "50:00", "3:50:00", "1-12", "1-12:30"), or a
+/// number with a unit of time. Throws Error naming `what` if malformed or not positive.
+double parse_duration(const std::string& text, const std::string& what);
+
 } // namespace nunatak

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "kernels/grid/constants.hpp"
+#include "miniapp/base/error.hpp"
 #include "miniapp/model/options.hpp"
 
 #include <cmath>
@@ -13,15 +14,19 @@ namespace nunatak {
 
 class Clock {
 public:
-  /// `start`: model time at the start, s. Without -run_years and -run_steps the run is one step of length zero: every part of
-  /// the model is computed once for the initial state, which is then written.
+  /// `start`: model time at the start, s. Without -run_years, -run_until and -run_steps the run is one step of length zero: every
+  /// part of the model is computed once for the initial state, which is then written. Throws Error if -run_until is in the past.
   Clock(const Options& options, double start)
-      : m_start(start), m_end(options.run_years > 0.0 ? start + options.run_years * seconds_per_year : HUGE_VAL),
-        m_max_steps(options.run_steps > 0     ? options.run_steps
-                    : options.run_years > 0.0 ? INT64_MAX
-                                              : 1),
-        m_zero_length(options.run_years == 0.0 && options.run_steps == 0), m_time(start), m_step_begin(start) {
+      : m_start(start), m_end(end_of_run(options, start)), m_zero_length(m_end == HUGE_VAL && options.run_steps == 0),
+        m_max_steps(options.run_steps > 0 ? options.run_steps
+                    : m_zero_length       ? 1
+                                          : INT64_MAX),
+        m_time(start), m_step_begin(start) {
     if (m_zero_length) m_end = start;
+    if (m_end < start) {
+      throw Error("option -run_until: expected a year of at least that in which the run starts, " +
+                  std::to_string(start / seconds_per_year) + ", found " + std::to_string(options.run_until));
+    }
   }
 
   double time() const { return m_time; }             ///< s
@@ -60,9 +65,14 @@ public:
   double years() const { return (m_time - m_start) / seconds_per_year; }
 
 private:
+  static double end_of_run(const Options& options, double start) {
+    if (options.given.count("run_until") > 0) return options.run_until * seconds_per_year;
+    return options.run_years > 0.0 ? start + options.run_years * seconds_per_year : HUGE_VAL;
+  }
+
   double m_start, m_end;
-  std::int64_t m_max_steps;
   bool m_zero_length;
+  std::int64_t m_max_steps;
   double m_time, m_step_begin;
   std::int64_t m_steps = 0;
 };

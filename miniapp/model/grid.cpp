@@ -4,10 +4,13 @@
 #include "miniapp/model/session.hpp"
 
 #include <cmath>
+#include <cstdint>
 
 namespace nunatak {
 
 namespace {
+
+constexpr std::int64_t most_cells = 1 << 30;
 
 Axis with_points(Axis axis, int points) {
   if (points == axis.points) return axis;
@@ -20,6 +23,10 @@ Axis with_points(Axis axis, int points) {
 } // namespace
 
 Grid make_grid(MPI_Comm comm, const Axis& x, const Axis& y, int px, int py) {
+  if (std::int64_t{x.points} * y.points > most_cells) {
+    throw Error("grid of " + std::to_string(x.points) + " x " + std::to_string(y.points) + " points: expected at most " +
+                std::to_string(most_cells) + " (PETSc counts two unknowns of each in 32 bits)");
+  }
   Grid grid;
   grid.dmda = std::make_shared<Dmda>(comm, DmdaShape{x.points, y.points, px, py, x.periodic, y.periodic});
   check_petsc_options({"da_", "dm_"}, "the DMDA of the grid");
@@ -32,6 +39,8 @@ Grid make_grid(MPI_Comm comm, const Axis& x, const Axis& y, int px, int py) {
 
 Axis choose_axis(const Axis& source, int points, double spacing) {
   if (points == 0 && spacing == 0.0) return source;
+  if (spacing > 0.0 && spacing < 1.0)
+    throw Error("option -grid_dx: expected 0 or a spacing of at least 1 m, found " + std::to_string(spacing) + " m");
   Axis axis;
   if (spacing == 0.0) {
     if (points < 2) throw Error("grid: expected at least 2 points along x and y, found " + std::to_string(points));

@@ -1,5 +1,6 @@
 #include "miniapp/model/initial.hpp"
 
+#include "io/durable/verify.hpp"
 #include "kernels/grid/constants.hpp"
 #include "kernels/ice/columns.hpp"
 #include "kernels/ice/geometry.hpp"
@@ -88,13 +89,24 @@ Levels levels_at(const std::vector<double>& z) {
   return levels;
 }
 
+io::ReadOptions ways_to_read(const Options& options) {
+  io::ReadOptions ways;
+  ways.by = io::read_by(options.io_read);
+  ways.slab_bytes = options.io.slab;
+  ways.hints = options.io.hints;
+  return ways;
+}
+
 InitialState::InitialState(Options& options, MPI_Comm comm, const Log& log) : m_options(options), m_log(log) {
   if (!options.input.empty()) {
-    io::ReadOptions read_options;
-    read_options.by = io::read_by(options.io_read);
-    read_options.slab_bytes = options.io.slab;
-    read_options.hints = options.io.hints;
-    m_input = std::make_unique<Input>(options.input, comm, log, read_options);
+    if (options.i_verify) {
+      try {
+        io::require_intact(comm, options.input);
+      } catch (const Error& error) {
+        throw Error(std::string(error.what()) + "; -i_verify false reads it all the same");
+      }
+    }
+    m_input = std::make_unique<Input>(options.input, comm, log, ways_to_read(options));
   }
   const bool continent = m_input || options.init == "marine";
   const auto choose = [&](std::string& option, const char* name, const char* value) {
@@ -104,6 +116,8 @@ InitialState::InitialState(Options& options, MPI_Comm comm, const Log& log) : m_
   choose(options.rheology, "rheology", continent ? "paterson_budd" : "isothermal");
   choose(options.ocean, "ocean", continent ? "pico" : "none");
   choose(options.energy, "energy", "on");
+  if (!m_input && options.ocean == "pico" && generated_grid(options).periodic_y)
+    throw Error("options -init " + options.init + " and -ocean pico: PICO needs a grid that is not periodic");
   if (!m_input) return;
   const std::string begun = m_input->choice("init").value_or("file");
   options.init = begun;

@@ -17,6 +17,9 @@ namespace nunatak {
 /// Levels at the heights z (m), for the kernels.
 Levels levels_at(const std::vector<double>& z);
 
+/// Who reads files, and how: -io_read and others.
+io::ReadOptions ways_to_read(const Options& options);
+
 class InitialState {
 public:
   /// Opens the input. Collective. `options` gets the defaults that depend on where the run starts ("auto").
@@ -28,7 +31,8 @@ public:
   /// State and forcing with ghosts; sets the levels of `grid`. Collective. Throws Error, see input.hpp.
   void read(Grid& grid, MpiRanks& ranks, State& state, Forcing& forcing) const;
 
-  double time() const { return m_input ? m_input->time() : 0.0; } ///< s
+  double time() const { return m_input ? m_input->time().value_or(0.0) : 0.0; } ///< s
+  bool continues() const { return m_input && m_input->time(); }                 ///< a run that had come to that time
   std::string title() const;
 
   /// How the file was read; the generator otherwise. Collective.

@@ -4,39 +4,25 @@
 #include "kernels/grid/sums.hpp"
 #include "kernels/ice/geometry.hpp"
 #include "miniapp/base/error.hpp"
+#include "miniapp/model/input_checks.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <sstream>
+#include <utility>
 
 namespace nunatak {
-
-namespace {
-
-Axis read_axis(const io::Reader& in, const std::string& name, bool& flip) {
-  const std::string what = in.path() + ": coordinate '" + name + "'";
-  if (!in.has(name)) throw Error(what + " is missing (expected a variable " + name + "(" + name + "))");
-  std::vector<double> c = in.read_all(name);
-  if (c.size() < 2) throw Error(what + ": expected at least 2 points, found " + std::to_string(c.size()));
-  const auto to_metres = unit_conversion(in.text(name, "units").value_or("m"), "m", what);
-  for (double& v : c) v = to_metres(v);
-  flip = c.back() < c.front();
-  if (flip) std::reverse(c.begin(), c.end());
-  Axis axis{c.front(), (c.back() - c.front()) / static_cast<double>(c.size() - 1), static_cast<int>(c.size())};
-  for (std::size_t n = 0; n < c.size(); ++n) {
-    if (!(std::fabs(c[n] - (axis.first + static_cast<double>(n) * axis.spacing)) < 1e-3 * axis.spacing)) {
-      throw Error(what + ": expected equally spaced points, found " + std::to_string(c[n]) + " m at index " + std::to_string(n));
-    }
-  }
-  return axis;
-}
-
-} // namespace
 
 Input::Input(const std::string& path, MPI_Comm comm, const Log& log, io::ReadOptions read_options)
     : m_reader(path, comm, std::move(read_options)), m_comm(comm), m_log(log) {
   m_x = read_axis(m_reader, "x", m_flip_x);
   m_y = read_axis(m_reader, "y", m_flip_y);
+  if (const auto spacing = m_reader.numbers("", "model_grid_spacing"); spacing && spacing->size() == 2) {
+    // what the run computed with, which the coordinates give back only to rounding
+    for (const auto& [axis, value] : {std::pair{&m_x, (*spacing)[0]}, std::pair{&m_y, (*spacing)[1]}})
+      if (std::fabs(value - axis->spacing) <= 1e-12 * axis->spacing) axis->spacing = value;
+  }
   for (const char* required : {"thk", "topg"}) {
     if (!m_reader.has(required)) throw Error(path + ": variable '" + required + "' is missing (thk and topg are required)");
   }
@@ -73,6 +59,10 @@ std::optional<PolarStereographic> Input::projection() const {
         {"inverse_flattening", &p.inverse_flattening, false}}) {
     const auto found = m_reader.number(mapping, attribute);
     if (!found && required) missing += std::string(" ") + attribute;
+    if (found && !std::isfinite(*found)) {
+      throw Error(m_reader.path() + ": attribute '" + mapping + ":" + attribute + "': expected a finite number, found " +
+                  std::to_string(*found));
+    }
     *value = found.value_or(*value);
   }
   if (missing.empty() && p.semi_major_axis > 0.0 && p.inverse_flattening > 1.0) return p;
@@ -90,6 +80,7 @@ std::vector<double> Input::levels() const {
   if (!has_temperature()) return {};
   const std::string what = m_reader.path() + ": coordinate 'z' of temp";
   if (!m_reader.has("z")) throw Error(what + " is missing");
+  check_own_dimension(m_reader, "z", what);
   std::vector<double> z = m_reader.read_all("z");
   const auto to_metres = unit_conversion(m_reader.text("z", "units").value_or("m"), "m", what);
   for (double& height : z) height = to_metres(height);
@@ -99,7 +90,17 @@ std::vector<double> Input::levels() const {
   return z;
 }
 
-double Input::time() const { return m_reader.number("", "model_time_seconds").value_or(0.0); }
+std::optional<double> Input::time() const {
+  const auto time = m_reader.number("", "model_time_seconds");
+  constexpr double longest = 1e15; // s, 30 million years: above, seconds are lost in rounding
+  if (time && !(std::fabs(*time) <= longest)) {
+    std::ostringstream text;
+    text << m_reader.path() << ": attribute 'model_time_seconds': expected a time of at most " << longest << " s, found "
+         << *time;
+    throw Error(text.str());
+  }
+  return time;
+}
 
 FileBlock Input::block(const Grid& grid, const Patch& patch) const { return {m_x, m_y, m_flip_x, m_flip_y, grid, patch}; }
 
@@ -138,6 +139,7 @@ void Input::read_field(const FieldInfo& info, const Grid& grid, MpiRanks& ranks,
   const Patch patch = ranks.patch();
   const FileBlock points = block(grid, patch);
   std::vector<double> values = m_reader.read_record(info.variable, points.start, points.count), ice;
+  check_valid(m_reader, info.variable, values, ranks);
   for (double& v : values) v = convert(v);
   if (info.of_ice) ice = m_reader.read_record("thk", points.start, points.count);
 
@@ -226,6 +228,7 @@ void Input::read_temperature(const Grid& grid, MpiRanks& ranks, Array3<double>& 
   count.insert(first ? count.begin() : count.end(), nz);
   const std::vector<double> values = m_reader.read_record("temp", start, count);
   const std::size_t n_points = points.count[0] * points.count[1];
+  check_valid(m_reader, "temp", values, ranks);
 
   std::vector<std::vector<std::int64_t>> bad{{0}};
   std::vector<double> column(nz);

@@ -28,9 +28,9 @@ public:
   /// nullopt (and a line in the log) if there is no polar stereographic mapping, or not all of it.
   std::optional<PolarStereographic> projection() const;
 
-  /// Levels and time of a file that nunatak wrote; empty and 0 otherwise.
+  /// Levels and time of a file that nunatak wrote; empty otherwise.
   std::vector<double> levels() const; ///< m, from 0 upwards
-  double time() const;
+  std::optional<double> time() const; ///< s
   /// What the run that wrote the file had chosen for an option that can be "auto"; nullopt for other files.
   std::optional<std::string> choice(const std::string& option) const { return m_reader.text("", "option_" + option); }
 

@@ -50,11 +50,12 @@ public:
   const Flow& flow() const { return m_stress_balance.flow(); }
   const SsaReport& last_solve() const { return m_stress_balance.last_solve(); }
 
-  double start_time() const { return m_initial.time(); }  ///< of the initial state, s
-  std::string title() const { return m_initial.title(); } ///< "nunatak run from ..."
-  FieldList fields();                                     ///< state, forcing, and the diagnostics of the last diagnose()
-  FieldList failed_fields();                              ///< the same and the residual, after an SsaError
-  nlohmann::json report() const;                          ///< input, ssa, ocean, messages
+  double start_time() const { return m_initial.time(); }   ///< of the initial state, s
+  bool continues() const { return m_initial.continues(); } ///< a run that had come to start_time()
+  std::string title() const { return m_initial.title(); }  ///< "nunatak run from ..."
+  FieldList fields();                                      ///< state, forcing, and the diagnostics of the last diagnose()
+  FieldList failed_fields();                               ///< the same and the residual, after an SsaError
+  nlohmann::json report() const;                           ///< input, ssa, ocean, messages
 
 private:
   std::vector<double> read_state();

@@ -1,32 +1,49 @@
 #include "miniapp/model/options.hpp"
 
+#include "io/agree.hpp"
+#include "io/durable/manifest.hpp"
 #include "io/registry.hpp"
 #include "kernels/distance/distance.hpp"
+#include "kernels/ice/levels.hpp"
 #include "miniapp/base/error.hpp"
 #include "miniapp/base/io_options.hpp"
+#include "miniapp/base/paths.hpp"
+#include "miniapp/base/units.hpp"
 #include "miniapp/model/session.hpp"
 
 #include <cmath>
-#include <utility>
 #include <vector>
 
 namespace nunatak {
 
 namespace {
 
+/// A row for a time on the wall, in seconds; 0 is none.
+Option duration(const std::string& name, double& seconds, const std::string& doc) {
+  const auto set = [&seconds](const std::string& value, const std::string& what) { seconds = parse_duration(value, what); };
+  const auto get = [&seconds] { return seconds == 0.0 ? std::string() : std::to_string(std::lround(seconds)) + " s"; };
+  return setting(name, {set, get, false}, "", doc);
+}
+
+constexpr int most_points = 1000000; // along one direction
+constexpr double longest_run = 1e7;  // years
+
 void add_start_and_grid(OptionTable& table, Options& o) {
   table.section("Where the run starts");
   table.add(text("i", o.input, "NetCDF file with thk and topg, or a file written by nunatak, which continues that run"));
+  table.add(
+      flag("i_verify", o.i_verify,
+           "comparison of that file, and of those that are continued, with their checksums in manifest.jsonl, if they have any"));
   table.add(word("io_read", o.io_read, io::reader_words(), "readers of that file: every rank, rank 0 for all, or all together"));
   table.add(word("init", o.init, "dome|shelf|stream|marine", "initial state without a file"));
   table.add(number("seed", o.seed, "", "seed of -init marine: another number, another continent", 0));
 
   table.section("Grid; PETSc's options of a DMDA are heard, too: -da_processors_x, -da_grid_x, -da_refine, -dm_view, ...");
-  table.add(number("grid_Mx", o.Mx, "", "grid points along x (0: from the input, or 381)", 0));
-  table.add(number("grid_My", o.My, "", "grid points along y (0: from the input, or as along x)", 0));
-  table.add(number("grid_Mz", o.Mz, "", "vertical levels (0: from a restart file, or 31)", 0));
-  table.add(number("grid_dx", o.dx, "m", "grid spacing (0: from the input, or from the number of points)", 0));
-  table.add(number("grid_Lz", o.Lz, "m", "height of the column (0: from the thickest ice)", 0));
+  table.add(number("grid_Mx", o.Mx, "", "grid points along x (0: from the input, or 381)", 0, most_points));
+  table.add(number("grid_My", o.My, "", "grid points along y (0: from the input, or as along x)", 0, most_points));
+  table.add(number("grid_Mz", o.Mz, "", "vertical levels (0: from a restart file, or 31)", 0, max_levels));
+  table.add(number("grid_dx", o.dx, "m", "grid spacing (0: from the input, or from the number of points)", 0, 1e7));
+  table.add(number("grid_Lz", o.Lz, "m", "height of the column (0: from the thickest ice)", 0, 1e5));
   table.add(word("grid_z_spacing", o.z_spacing, "quadratic|equal", "spacing of the levels: finer near the bed, or equal"));
   table.add(number("grid_px", o.px, "", "ranks along x (0: as PETSc's DMDA chooses)", 0));
   table.add(number("grid_py", o.py, "", "ranks along y (0: as PETSc's DMDA chooses)", 0));
@@ -34,10 +51,16 @@ void add_start_and_grid(OptionTable& table, Options& o) {
                  "ghost exchange: one message per neighbour for all arrays, or array by array through the DMDA's scatters"));
 
   table.section("Time");
-  table.add(number("run_years", o.run_years, "year", "length of the run (0: everything is evaluated once and written)", 0));
+  table.add(number("run_years", o.run_years, "year", "length of the run (0: everything is evaluated once and written)", 0,
+                   longest_run));
+  table.add(number("run_until", o.run_until, "year", "model time at which the run ends, in place of -run_years", -longest_run,
+                   longest_run));
   table.add(
       number("run_steps", o.run_steps, "", "largest number of steps (0: no limit); without -run_years the number of steps", 0));
-  table.add(number("dt_max", o.dt_max, "year", "longest time step", 1e-6));
+  table.add(number("dt_max", o.dt_max, "year", "longest time step", 1e-6, longest_run));
+  table.add(duration("run_wall", o.run_wall,
+                     "limit on the wall (3h50m, 90min, 3:50:00): the run ends before it, leaves its state, and has status 85; so "
+                     "it does after SIGTERM or SIGUSR1"));
 }
 
 void add_ice(OptionTable& table, Options& o) {
@@ -46,13 +69,13 @@ void add_ice(OptionTable& table, Options& o) {
                  "stress balance (auto: sia for dome, ssa for shelf and stream, else ssa+sia)"));
   table.add(word("rheology", o.rheology, "auto|isothermal|paterson_budd",
                  "ice softness: constant, or a function of temperature (auto: isothermal for dome, shelf, stream)"));
-  table.add(number("softness", o.softness, "Pa-3 s-1", "softness A of isothermal ice", 1e-30));
+  table.add(number("softness", o.softness, "Pa-3 s-1", "softness A of isothermal ice", 1e-30, 1e-15));
   table.add(number("sia_e", o.sia_enhancement, "",
                    "enhancement factor of the softness in the SIA, if it follows from temperature", 0.01, 100));
   table.add(number("ssa_e", o.ssa_enhancement, "",
                    "enhancement factor of the softness in the SSA, if it follows from temperature", 0.01, 100));
   table.add(number("sliding_q", o.sliding_q, "", "exponent of the pseudo-plastic sliding law (0: plastic)", 0, 1));
-  table.add(number("sliding_u_threshold", o.sliding_u_threshold, "m year-1", "threshold speed of the sliding law", 1e-3));
+  table.add(number("sliding_u_threshold", o.sliding_u_threshold, "m year-1", "threshold speed of the sliding law", 1e-3, 1e9));
   table.add(number("till_phi_min", o.till_phi_min, "degree", "till friction angle at and below till_topg_min", 0.1, 89));
   table.add(number("till_phi_max", o.till_phi_max, "degree", "till friction angle at and above till_topg_max", 0.1, 89));
   table.add(number("till_topg_min", o.till_topg_min, "m", "bed elevation of the smallest friction angle"));
@@ -85,13 +108,14 @@ void add_ice(OptionTable& table, Options& o) {
 
 void add_forcing(OptionTable& table, Options& o) {
   table.section("Climate where the input has none");
-  table.add(number("climatic_mass_balance", o.climatic_mass_balance, "kg m-2 year-1", "surface mass balance at sea level"));
+  table.add(
+      number("climatic_mass_balance", o.climatic_mass_balance, "kg m-2 year-1", "surface mass balance at sea level", -3e5, 3e5));
   table.add(number("climatic_mass_balance_halving", o.climatic_mass_balance_halving, "K",
                    "cooling of the surface with its elevation that halves snowfall (0: snowfall does not change)", 0));
   table.add(number("ice_surface_temp", o.ice_surface_temp, "K", "temperature at the ice surface at sea level", 150, 273.15));
   table.add(number("ice_surface_lapse_rate", o.ice_surface_lapse_rate, "K km-1", "cooling of the ice surface with its elevation",
                    0, 20));
-  table.add(number("bheatflx", o.bheatflx, "W m-2", "geothermal heat flux", 0));
+  table.add(number("bheatflx", o.bheatflx, "W m-2", "geothermal heat flux", 0, 100));
   table.add(number("theta_ocean", o.theta_ocean, "K", "ocean temperature for PICO", 200, 330));
   table.add(number("salinity_ocean", o.salinity_ocean, "g/kg", "ocean salinity for PICO", 0, 50));
   table.add(word("energy", o.energy, "auto|on|off",
@@ -99,8 +123,8 @@ void add_forcing(OptionTable& table, Options& o) {
 
   table.section("Ocean");
   table.add(word("ocean", o.ocean, "auto|pico|none", "melt below ice shelves (auto: none for dome, shelf, stream)"));
-  table.add(number("pico_gamma_T", o.pico_gamma_T, "m s-1", "turbulent heat exchange coefficient", 1e-12, 1));
-  table.add(number("pico_overturning", o.pico_overturning, "", "overturning coefficient C, m6 s-1 kg-1", 1e-6, 1e12));
+  table.add(number("pico_gamma_T", o.pico_gamma_T, "m s-1", "turbulent heat exchange coefficient", 1e-12, 0.1));
+  table.add(number("pico_overturning", o.pico_overturning, "", "overturning coefficient C, m6 s-1 kg-1", 1e-6, 1e11));
   table.add(number("pico_continental_shelf_depth", o.pico_continental_shelf_depth, "m",
                    "bed elevation that bounds the continental shelf", -HUGE_VAL, 0));
   table.add(flag("pico_exclude_ice_rises", o.pico_exclude_ice_rises, "exclusion of ice rises: they have no grounding line"));
@@ -116,11 +140,13 @@ void add_output(OptionTable& table, Options& o) {
   table.section("Output");
   table.add(text("o", o.output, "result: the model state at the end (a restart file)"));
   table.add(text("snapshot_file", o.snapshot_file, "snapshots: one file per time, <name>_<years>.nc (restart files)"));
-  table.add(number("snapshot_every", o.snapshot_every, "year", "time between snapshots", 0));
+  table.add(number("snapshot_every", o.snapshot_every, "year", "time between snapshots", 0, longest_run));
   table.add(text("spatial_file", o.spatial_file, "maps, appended to one file"));
   table.add(text("spatial_vars", o.spatial_vars, "variables of the spatial file, separated by commas"));
-  table.add(number("spatial_every", o.spatial_every, "year", "time between maps", 0));
+  table.add(number("spatial_every", o.spatial_every, "year", "time between maps", 0, longest_run));
   table.add(text("timeseries_file", o.timeseries_file, "scalars at every time step"));
+  table.add(flag("overwrite", o.overwrite,
+                 "a restarted run replaces the files of maps and scalars; else it continues them, or refuses to start"));
   table.add(number("io_commit_every", o.io_commit_every, "",
                    "records after which a growing file is made durable, and half as many again each time (0: at its end)", 0));
   table.add(word("io_order", o.io_order, "yxz|zyx", "order of dimensions in files: as in memory, or levels before rows"));
@@ -151,32 +177,44 @@ void check(const Options& o) {
     if (!ok) throw Error(message);
   };
   need(o.given.count("i") + o.given.count("init") < 2, "options -i and -init: expected one of them, found both");
+  need(o.given.count("run_years") + o.given.count("run_until") < 2,
+       "options -run_years and -run_until: expected one of them, found both");
+  need(o.run_wall == 0.0 || !o.output.empty() || !o.snapshot_file.empty(),
+       "option -run_wall: expected -o or -snapshot_file, too, for the state in which the run ends");
+  need(o.Mx != 1 && o.My != 1 && o.Mz != 1, "options -grid_Mx, -grid_My, -grid_Mz: expected 0 or at least 2, found 1");
   need(o.till_phi_max >= o.till_phi_min, "options -till_phi_min and -till_phi_max: expected min <= max");
   need(o.till_topg_max > o.till_topg_min, "options -till_topg_min and -till_topg_max: expected min < max");
   need(o.snapshot_file.empty() == (o.snapshot_every == 0.0), "options -snapshot_file and -snapshot_every: expected both or none");
   need(o.snapshot_every == 0.0 || o.snapshot_every >= 0.001,
        "option -snapshot_every: expected at least 0.001 year (files are named by thousandths of a year)");
-  const std::pair<const char*, const std::string&> files[] = {
-      {"-o", o.output},      {"-spatial_file", o.spatial_file}, {"-timeseries_file", o.timeseries_file},
-      {"-report", o.report}, {"-io_trace", o.io_trace},         {"-i", o.input}};
-  for (const auto& a : files) {
-    for (const auto& b : files) {
-      const bool restart_in_place =
-          std::string(a.first) == "-o" && std::string(b.first) == "-i"; // written when all has been read
-      if (&a < &b && !a.second.empty() && a.second == b.second && !restart_in_place) {
-        throw Error(std::string("options ") + a.first + " and " + b.first + ": expected different files, found '" + a.second +
-                    "' twice");
-      }
-    }
-  }
   io::check(o.io);
   need(o.spatial_file.empty() || o.spatial_every > 0.0, "option -spatial_every: expected a positive time with -spatial_file");
+}
+
+/// All that the run reads and writes. On rank 0.
+void check_files(const Options& o, const std::vector<std::string>& options_files) {
+  const std::string failed = o.ssa_failed_file == "none" ? "" : o.ssa_failed_file;
+  std::vector<NamedFile> files = {{"-i", o.input, FileUse::read},
+                                  {"-o", o.output, FileUse::netcdf, "-i"},
+                                  {"-spatial_file", o.spatial_file, FileUse::netcdf},
+                                  {"-timeseries_file", o.timeseries_file, FileUse::netcdf},
+                                  {"-ssa_failed_file", failed, FileUse::netcdf},
+                                  {"-snapshot_file", o.snapshot_file, FileUse::snapshots},
+                                  {"-dump", o.dump, FileUse::dumps},
+                                  {"-report", o.report},
+                                  {"-io_trace", o.io_trace}};
+  for (const std::string& file : options_files) files.push_back({"-options_file", file, FileUse::read});
+  check_files(files);
+  for (const std::string& path : {o.output, o.spatial_file, o.timeseries_file, o.snapshot_file, o.dump}) {
+    if (!path.empty()) io::require_manifest(path);
+  }
 }
 
 bool read_options(Session& session, OptionTable& table, Options& options) {
   if (!session.read(table)) return false;
   options.given = table.names_set();
   check(options);
+  io::on_rank_0(session.comm(), [&] { check_files(options, session.options_files()); });
   return true;
 }
 

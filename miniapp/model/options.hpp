@@ -19,6 +19,7 @@ class Session;
 struct Options {
   // where the run starts
   std::string input; // -i
+  bool i_verify = true;
   std::string io_read = "each";
   std::string init = "marine";
   int seed = 1;
@@ -31,8 +32,10 @@ struct Options {
   std::string halo = "packed";
   // time
   double run_years = 0.0; // a
+  double run_until = 0.0; // a; the end of the run if it is given
   int run_steps = 0;
-  double dt_max = 1.0; // a
+  double run_wall = 0.0; // s; 0: no limit
+  double dt_max = 1.0;   // a
   // stress balance
   std::string stress = "auto";
   std::string rheology = "auto";
@@ -82,6 +85,7 @@ struct Options {
   double spatial_every = 1.0; // a
   std::string timeseries_file;
   io::Options io; // -io_<knob>
+  bool overwrite = false;
   int io_commit_every = 10;
   std::string io_order = "yxz";
   double io_budget = 10.0; // percent

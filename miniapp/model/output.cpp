@@ -1,6 +1,7 @@
 #include "miniapp/model/output.hpp"
 
 #include "io/agree.hpp"
+#include "io/durable/verify.hpp"
 #include "io/formats/mpi_io.hpp"
 #include "kernels/grid/constants.hpp"
 #include "kernels/ice/geometry.hpp"
@@ -9,10 +10,12 @@
 #include "miniapp/base/units.hpp"
 #include "miniapp/base/words.hpp"
 #include "miniapp/model/field_block.hpp"
+#include "miniapp/model/old_series.hpp"
 #include "miniapp/model/variables.hpp"
 
 #include <cmath>
 #include <cstdio>
+#include <optional>
 #include <utility>
 
 namespace nunatak {
@@ -42,11 +45,12 @@ bool is_multiple(double time, double every_years) {
 
 } // namespace
 
-Output::Output(const Options& options, const Grid& grid, MpiRanks& ranks, double start_time, std::string title,
-               std::string history, Timers& timers, const Log& log)
-    : m_options(options), m_grid(grid), m_ranks(ranks), m_start(start_time), m_title(std::move(title)),
-      m_history(std::move(history)), m_timers(timers), m_log(log), m_spatial_vars(names_in(options.spatial_vars)) {
-  io::on_rank_0(ranks.comm(), [&] {
+Output::Output(const Options& options, Model& model, const std::vector<Scalar>& scalars, std::string history, Timers& timers,
+               const Log& log)
+    : m_options(options), m_grid(model.grid()), m_ranks(model.ranks()), m_start(model.start_time()),
+      m_continues(model.continues()), m_title(model.title()), m_history(std::move(history)), m_timers(timers), m_log(log),
+      m_spatial_vars(names_in(options.spatial_vars)) {
+  io::on_rank_0(m_ranks.comm(), [&] {
     require_writable("-o", options.output);
     require_writable("-snapshot_file", options.snapshot_file);
     require_writable("-spatial_file", options.spatial_file);
@@ -63,14 +67,48 @@ Output::Output(const Options& options, const Grid& grid, MpiRanks& ranks, double
                   ")");
     }
   }
-  m_writer = io::make_writer(ranks.comm(), options.io);
+  m_writer = io::make_writer(m_ranks.comm(), options.io);
 
   Timers::Scope scope(m_timers, "output: open");
-  if (!options.spatial_file.empty()) {
-    m_spatial = open(options.spatial_file, map_schema(grid, m_spatial_vars, m_title, m_history, m_options.io_order == "zyx"),
-                     {io::FileKind::append, options.io_commit_every});
-    put_coordinates(*m_spatial, grid, ranks.patch());
+  m_spatial = open_series("-spatial_file", options.spatial_file,
+                          map_schema(m_grid, m_spatial_vars, m_title, m_history, options.io_order == "zyx"),
+                          calendar_days(options.spatial_every * seconds_per_year));
+  if (m_spatial.file && m_spatial.records == 0) put_coordinates(*m_spatial.file, m_grid, m_ranks.patch());
+  m_series = open_series("-timeseries_file", options.timeseries_file, series_schema(scalars, m_title, m_history), 0.0);
+}
+
+/// `longest_gap`: days between records that belong to the same series.
+Output::Series Output::open_series(const std::string& option, const std::string& path, io::Schema schema, double longest_gap) {
+  Series series;
+  if (path.empty()) return series;
+  std::optional<OldSeries> old;
+  if (m_continues && !m_options.overwrite && m_options.io.format != "null" && OldSeries::exists(path, m_ranks.comm())) {
+    try {
+      if (m_options.i_verify) io::require_intact(m_ranks.comm(), path); // else a flipped bit is copied, and has a new checksum
+      old.emplace(path, schema, m_grid, calendar_days(m_start), longest_gap, m_ranks.comm(), ways_to_read(m_options));
+    } catch (const Error& error) {
+      throw Error("option " + option + ": this run continues another one, but not its file '" + path +
+                  "' (-overwrite replaces it): " + error.what());
+    }
+    series.records = old->records();
+    series.last = old->last();
+    for (io::Attribute& attribute : schema.attributes) {
+      if (attribute.name == "history") attribute = {"history", m_history + "\n" + old->history()};
+    }
+    m_log.line(path + ": " + std::to_string(old->records()) + " records are kept, " + std::to_string(old->later()) +
+               " later ones are computed again");
   }
+  series.file = open(path, schema, {io::FileKind::append, m_options.io_commit_every, static_cast<std::int64_t>(series.records)});
+  if (series.records > 0) old->copy(*series.file, m_ranks.patch());
+  return series;
+}
+
+/// Is there a record at this time (days) to write? What a restarted run computes at its start may be in the file already.
+bool Output::begin_record(Series& series, double time) const {
+  if (!series.file || time <= series.last + same_time) return false;
+  series.last = time;
+  series.records += 1;
+  return true;
 }
 
 std::unique_ptr<io::File> Output::open(const std::string& path, const io::Schema& schema, io::FileOptions options) {
@@ -128,6 +166,7 @@ void Output::write_state(const std::string& path, const Clock& clock, const Fiel
   }
   io::Schema schema = map_schema(m_grid, names, m_title, m_history, m_options.io_order == "zyx");
   schema.attributes.emplace_back("model_time_seconds", clock.time());
+  schema.attributes.emplace_back("model_grid_spacing", std::vector<double>{m_grid.dx, m_grid.dy});
   schema.attributes.emplace_back("model_state_variables", state_names);
   for (const auto& [name, value] : {std::pair{"init", m_options.init},
                                     {"stress", m_options.stress},
@@ -136,52 +175,59 @@ void Output::write_state(const std::string& path, const Clock& clock, const Fiel
                                     {"energy", m_options.energy}}) {
     schema.attributes.emplace_back(std::string("option_") + name, value); // "auto" of the run that continues this one
   }
-  const auto file = open(path, schema, {io::FileKind::once, 0});
+  const double begin = m_timers.elapsed();
+  const auto file = open(path, schema, {io::FileKind::once});
   put_coordinates(*file, m_grid, m_ranks.patch());
   put_record(*file, 0, clock.time(), fields);
   file->end_record(clock.steps());
   file->close(clock.steps());
+  m_longest_write = std::fmax(m_longest_write, m_timers.elapsed() - begin);
   m_files.push_back(path);
   m_log.line("wrote " + path);
 }
 
-void Output::write_due(const Clock& clock, const std::function<FieldList()>& fields) {
+void Output::write_snapshot(const Clock& clock, const FieldList& fields) {
+  Timers::Scope scope(m_timers, "output: snapshot");
+  std::string stem = m_options.snapshot_file;
+  if (stem.size() > 3 && stem.compare(stem.size() - 3, 3, ".nc") == 0) stem.resize(stem.size() - 3);
+  char years[32];
+  std::snprintf(years, sizeof years, "_%09.3f.nc", clock.time() / seconds_per_year);
+  m_last_state = stem + years;
+  m_last_state_time = clock.time();
+  if (m_series.file) m_series.file->commit(clock.steps()); // so that a run can be continued from here with its series
+  if (m_spatial.file) m_spatial.file->commit(clock.steps());
+  write_state(m_last_state, clock, fields, false);
+}
+
+void Output::write_due(const Clock& clock, const Fields& fields) {
   const double time = clock.time();
-  if (m_spatial && is_multiple(time, m_options.spatial_every)) {
+  if (m_spatial.file && is_multiple(time, m_options.spatial_every) && begin_record(m_spatial, calendar_days(time))) {
     Timers::Scope scope(m_timers, "output: spatial");
-    put_record(*m_spatial, m_spatial_records++, time, fields());
-    m_spatial->end_record(clock.steps());
+    put_record(*m_spatial.file, m_spatial.records - 1, time, fields());
+    m_spatial.file->end_record(clock.steps());
   }
-  if (!m_options.snapshot_file.empty() && time > m_start && is_multiple(time, m_options.snapshot_every)) {
-    Timers::Scope scope(m_timers, "output: snapshot");
-    std::string stem = m_options.snapshot_file;
-    if (stem.size() > 3 && stem.compare(stem.size() - 3, 3, ".nc") == 0) stem.resize(stem.size() - 3);
-    char years[32];
-    std::snprintf(years, sizeof years, "_%09.3f.nc", time / seconds_per_year);
-    write_state(stem + years, clock, fields(), false);
+  if (!m_options.snapshot_file.empty() && time > m_start && m_options.snapshot_every > 0.0 &&
+      is_multiple(time, m_options.snapshot_every)) {
+    write_snapshot(clock, fields());
   }
 }
 
 double Output::next_due(double time) const {
   double next = HUGE_VAL;
-  if (m_spatial) next = std::fmin(next, next_multiple(time, m_options.spatial_every));
+  if (m_spatial.file) next = std::fmin(next, next_multiple(time, m_options.spatial_every));
   if (!m_options.snapshot_file.empty()) next = std::fmin(next, next_multiple(time, m_options.snapshot_every));
   return next;
 }
 
 void Output::write_scalars(const Clock& clock, const std::vector<Scalar>& scalars) {
-  if (m_options.timeseries_file.empty()) return;
-  Timers::Scope scope(m_timers, "output: time series");
-  if (!m_series) {
-    m_series = open(m_options.timeseries_file, series_schema(scalars, m_title, m_history),
-                    {io::FileKind::append, m_options.io_commit_every});
-  }
-  const std::size_t record = m_series_records++;
   const double begin = calendar_days(clock.step_begin()), end = calendar_days(clock.time());
-  m_series->put_all("time", record, std::vector<double>{end});
-  m_series->put_all("time_bnds", record, std::vector<double>{begin, end});
-  for (const Scalar& scalar : scalars) m_series->put_all(scalar.name, record, std::vector<double>{scalar.value});
-  m_series->end_record(clock.steps());
+  if (!begin_record(m_series, end)) return;
+  Timers::Scope scope(m_timers, "output: time series");
+  const std::size_t record = m_series.records - 1;
+  m_series.file->put_all("time", record, std::vector<double>{end});
+  m_series.file->put_all("time_bnds", record, std::vector<double>{begin, end});
+  for (const Scalar& scalar : scalars) m_series.file->put_all(scalar.name, record, std::vector<double>{scalar.value});
+  m_series.file->end_record(clock.steps());
 }
 
 void Output::write_failed(const Clock& clock, const FieldList& fields) {
@@ -193,18 +239,25 @@ void Output::write_failed(const Clock& clock, const FieldList& fields) {
   }
 }
 
-void Output::finish(const Clock& clock, const std::function<FieldList()>& fields) {
+std::string Output::finish(const Clock& clock, const Fields& fields) {
   const auto close = [&](const char* timer, io::File* file) {
     if (file == nullptr) return;
     Timers::Scope scope(m_timers, timer);
     file->close(clock.steps());
     m_files.push_back(file->path());
   };
-  close("output: time series", m_series.get());
-  close("output: spatial", m_spatial.get());
-  if (m_options.output.empty()) return;
-  Timers::Scope scope(m_timers, "output: result");
-  write_state(m_options.output, clock, fields(), true);
+  // The series first: a run that is killed in between is continued from an older state, and its series from there.
+  close("output: time series", m_series.file.get());
+  close("output: spatial", m_spatial.file.get());
+  if (!m_options.output.empty()) {
+    Timers::Scope scope(m_timers, "output: result");
+    m_last_state = m_options.output;
+    m_last_state_time = clock.time();
+    write_state(m_options.output, clock, fields(), true);
+  } else if (!m_options.snapshot_file.empty() && !clock.finished() && m_last_state_time != clock.time()) {
+    write_snapshot(clock, fields());
+  }
+  return m_last_state;
 }
 
 void Output::check_budget(const io::Summary& s, double elapsed, nlohmann::json& json) const {

@@ -5,13 +5,13 @@
 #include "kernels/grid/array.hpp"
 #include "miniapp/base/error.hpp"
 #include "miniapp/base/paths.hpp"
+#include "miniapp/base/text_file.hpp"
 
 #include <petscversion.h>
 #include <sys/resource.h>
 
 #include <cstdio>
 #include <ctime>
-#include <fstream>
 
 namespace nunatak {
 
@@ -79,14 +79,9 @@ void Report::finish(const Timers& timers, const Log& log) {
   std::snprintf(text, sizeof text, "%-34s %8s %10s %10s %10.3f", "total", "", "", "", wall);
   log.line(text);
 
-  int failed = 0;
-  if (m_rank == 0 && !m_path.empty()) {
-    const std::string temporary = m_path + ".tmp";
-    failed = std::ofstream(temporary) << m_json.dump(2) << "\n" ? 0 : 1;
-    if (failed == 0) failed = std::rename(temporary.c_str(), m_path.c_str()) != 0;
-  }
-  MPI_Bcast(&failed, 1, MPI_INT, 0, m_comm);
-  if (failed != 0) throw Error("option -report: cannot write '" + m_path + "'");
+  io::on_rank_0(m_comm, [&] {
+    if (!m_path.empty()) write_text_file(m_path, m_json.dump(2) + "\n");
+  });
 }
 
 } // namespace nunatak

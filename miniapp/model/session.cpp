@@ -3,12 +3,13 @@
 #include "io/agree.hpp"
 #include "miniapp/base/error.hpp"
 #include "miniapp/base/option_table.hpp"
+#include "miniapp/model/options_file.hpp"
 #include "miniapp/model/petsc_error.hpp"
 
 #include <petscsys.h>
 
 #include <algorithm>
-#include <fstream>
+#include <csignal>
 #include <iostream>
 #include <string>
 #include <vector>
@@ -21,9 +22,10 @@ namespace {
 /// 0 tries first.
 void insert_options_file(MPI_Comm comm, const std::string& file) {
   io::on_rank_0(comm, [&] {
+    check_options_file(file);
     PetscOptions scratch = nullptr;
-    const bool failed = !std::ifstream(file) || PetscOptionsCreate(&scratch) != 0 ||
-                        PetscOptionsInsertFile(PETSC_COMM_SELF, scratch, file.c_str(), PETSC_TRUE) != 0;
+    const bool failed =
+        PetscOptionsCreate(&scratch) != 0 || PetscOptionsInsertFile(PETSC_COMM_SELF, scratch, file.c_str(), PETSC_TRUE) != 0;
     PetscOptionsDestroy(&scratch);
     if (failed) {
       throw Error("option -options_file: cannot read '" + file +
@@ -55,7 +57,7 @@ bool starts_with(const std::string& name, const std::vector<std::string>& prefix
 
 /// Options that PETSc asks for later: the solver's, the DMDA's, and its own that it looks at when it ends.
 bool belongs_to_petsc(const std::string& name) {
-  return starts_with(name, {"ssa_", "da_", "dm_"}) || name == "options_left" || name == "options_view";
+  return starts_with(name, {"ssa_", "da_", "dm_"}) || name == "options_left" || name == "options_view" || name == "skip_petscrc";
 }
 
 } // namespace
@@ -96,7 +98,10 @@ Session::Session(int argc, char** argv) : m_libraries(argc, argv) {
   PETSC_COMM_WORLD = m_comm;
   PetscPushErrorHandler(PetscReturnErrorHandler, nullptr); // errors are reported by exceptions, see petsc_error.hpp
   if (PetscInitialize(&petsc_argc, &petsc_argv, nullptr, nullptr) != 0) MPI_Abort(m_comm, 1);
+  std::signal(SIGPIPE, SIG_IGN); // nobody reads what the run prints (| head): its files are written all the same
 }
+
+const std::vector<std::string>& Session::options_files() const { return m_command_line->options_files; }
 
 bool Session::read(OptionTable& table) {
   if (m_command_line->help) {
@@ -104,6 +109,12 @@ bool Session::read(OptionTable& table) {
     return false;
   }
   if (!m_command_line->error.empty()) throw Error(m_command_line->error);
+  PetscBool skipped = PETSC_FALSE;
+  NUNATAK_PETSC(PetscOptionsHasName(nullptr, nullptr, "-skip_petscrc", &skipped));
+  if (m_rank == 0 && skipped == PETSC_FALSE) {
+    for (const std::string& file : unasked_options_files())
+      std::cout << "options: read " << file << ", as PETSc does" << std::endl;
+  }
   for (const std::string& file : m_command_line->options_files) insert_options_file(m_comm, file);
   int petsc_argc = static_cast<int>(m_command_line->words.size()) - 1;
   char** petsc_argv = m_command_line->words.data();

@@ -29,6 +29,7 @@ public:
   /// user asked for -help: rank 0 has printed the table. Throws Error on all ranks: a file that cannot be read, a word that
   /// belongs to no option, a value that the table refuses, an option that neither the table nor PETSc knows. Collective.
   bool read(OptionTable& table);
+  const std::vector<std::string>& options_files() const; ///< of the command line
 
 private:
   Libraries m_libraries;

@@ -33,6 +33,11 @@ SsaSystem::SsaSystem(MpiRanks& ranks, SsaAssembly& assembly, double dx, double d
     throw Error("option -ssa_da_refine: the SSA is solved at the points of the fields it is given; expected -da_refine, which "
                 "refines the grid of the whole model, or -grid_dx");
   }
+  if (!given("-snes_grid_sequence").empty()) {
+    throw Error(
+        "option -ssa_snes_grid_sequence: the SSA is solved at the points of the fields it is given, on one grid; expected "
+        "-da_refine, which refines the grid of the whole model, or -grid_dx");
+  }
   if (m_options.form == "dm") m_dm = std::make_unique<SsaDm>(ranks, m_options.grid);
 }
 

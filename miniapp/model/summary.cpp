@@ -4,10 +4,25 @@
 #include "kernels/ice/time_step.hpp"
 #include "miniapp/base/error.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 
 namespace nunatak {
+
+namespace {
+constexpr double believed_speed = 100e3 / seconds_per_year; // m s-1; the fastest glaciers move 20 km a year
+
+std::int64_t cells_faster_than(double speed, const Patch& patch, const HorizontalVelocity& velocity) {
+  const auto u = velocity.u_surface, v = velocity.v_surface;
+  std::int64_t cells = 0;
+  Kokkos::parallel_reduce(
+      "cells that race", Kokkos::MDRangePolicy<Exec, Kokkos::Rank<2>>({1, 1}, {patch.ym + 1, patch.xm + 1}),
+      KOKKOS_LAMBDA(int j, int i, std::int64_t& n) { n += u(j, i) * u(j, i) + v(j, i) * v(j, i) > speed * speed; }, cells);
+  return cells;
+}
+
+} // namespace
 
 std::string describe(const Grid& grid) {
   const Decomposition& d = grid.decomposition;
@@ -19,11 +34,11 @@ std::string describe(const Grid& grid) {
 
 Summary::Summary(const Grid& grid, MpiRanks& ranks, const State& state)
     : m_grid(grid), m_ranks(ranks), m_cell_area(grid.dx * grid.dy) {
-  measure(state);
+  measure(state, nullptr, 0.0);
   m_start_thickness = m_thickness;
 }
 
-void Summary::measure(const State& state) {
+double Summary::measure(const State& state, const Flow* flow, double wish) {
   const Patch patch = m_ranks.patch();
   const auto H = state.thk, u = state.u_ssa, v = state.v_ssa;
   const auto mask = state.mask;
@@ -44,21 +59,28 @@ void Summary::measure(const State& state) {
         s = speed > s ? speed : s;
       },
       grounded_cells, floating_cells, broken_cells, Kokkos::Max<double>(thickest), Kokkos::Max<double>(fastest));
+  const std::int64_t racing_cells = flow != nullptr ? cells_faster_than(believed_speed, patch, flow->velocity) : 0;
   const FixedSum thickness = sum_thickness(patch, H);
-  std::vector<std::vector<std::int64_t>> sums{{thickness.hi, thickness.lo, grounded_cells, floating_cells, broken_cells}};
+  std::vector<std::vector<std::int64_t>> sums{
+      {thickness.hi, thickness.lo, grounded_cells, floating_cells, broken_cells, racing_cells}};
   m_ranks.sum(sums);
   m_thickness.hi = sums[0][0], m_thickness.lo = sums[0][1];
   m_grounded_cells = sums[0][2], m_floating_cells = sums[0][3], m_broken_cells = sums[0][4];
-  std::vector<std::vector<double>> largest{{std::fmax(thickest, 0.0), std::fmax(fastest, 0.0)}};
+  m_racing_cells = sums[0][5];
+  std::vector<std::vector<double>> largest{{std::fmax(thickest, 0.0), std::fmax(fastest, 0.0), wish}};
   max_over_ranks(m_ranks, largest);
   m_thickest = largest[0][0], m_fastest = largest[0][1];
+  return largest[0][2];
 }
 
-void Summary::add(const State& state, const Step& step) {
-  measure(state);
+double Summary::add(const State& state, const Flow& flow, const Step& step, double wish) {
+  const double largest_wish = measure(state, &flow, wish);
   m_last = step;
   m_total += step.budget;
   m_melted += step.melted_inside;
+  m_racing_steps += m_racing_cells > 0;
+  m_most_racing_cells = std::max(m_most_racing_cells, m_racing_cells);
+  m_clipped_steps += step.budget.clipped.value() > 0.0;
   if (m_broken_cells > 0) {
     throw Error("thickness or temperature of the ice: expected numbers, found NaN or infinity in " +
                 std::to_string(m_broken_cells) + " cells");
@@ -69,6 +91,24 @@ void Summary::add(const State& state, const Step& step) {
   }
   if (!(std::fabs(closure()) < 1e-9))
     throw Error("the mass budget does not close: the volume misses " + std::to_string(closure()) + " of itself");
+  return largest_wish;
+}
+
+void Summary::warn(const Log& log) const {
+  char text[200];
+  if (m_racing_steps > 0) {
+    std::snprintf(text, sizeof text,
+                  "warning: the surface of the ice moves faster than 100 km/a in up to %lld cells, in %lld step(s)",
+                  static_cast<long long>(m_most_racing_cells), static_cast<long long>(m_racing_steps));
+    log.line(text);
+  }
+  const double asked = m_total.clipped.value() * m_cell_area / 1e9;
+  if (asked > 0.0) {
+    std::snprintf(text, sizeof text,
+                  "warning: mass balance and melt asked for %.3g km3 of ice where there was no more, in %lld step(s)", asked,
+                  static_cast<long long>(m_clipped_steps));
+    log.line(text);
+  }
 }
 
 std::vector<Scalar> Summary::scalars() const {

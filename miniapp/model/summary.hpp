@@ -17,26 +17,33 @@ class Summary {
 public:
   Summary(const Grid& grid, MpiRanks& ranks, const State& state);
 
-  /// The state at the end of a step, and the step. Two reductions. Checks the run: throws Error if thickness or temperature is
-  /// no number, if ice reaches above the highest level, or if the mass budget of the run does not close.
-  void add(const State& state, const Step& step);
+  /// The state at the end of a step, the step, and its flow. Two reductions. Checks the run: throws Error if thickness or
+  /// temperature is no number, if ice reaches above the highest level, or if the mass budget of the run does not close. A number
+  /// that each rank has, 0 or more, travels along (early_end.hpp): the result is the largest.
+  double add(const State& state, const Flow& flow, const Step& step, double wish = 0.0);
 
   std::vector<Scalar> scalars() const; ///< of the last step
 
   std::string line(const Clock& clock, const char* why, const SsaReport& ssa) const;
   nlohmann::json report() const; ///< the mass budget of the run; closure: see above
 
+  /// A line for what hardly anybody can have meant: ice faster than 100 km/a; negative mass balance and melt for which there was
+  /// no ice. At the end of the run.
+  void warn(const Log& log) const;
+
 private:
   double closure() const; ///< what the budget misses, relative to its largest term
-  void measure(const State& state);
+  double measure(const State& state, const Flow* flow, double wish);
 
   const Grid& m_grid;
   MpiRanks& m_ranks;
   double m_cell_area;                      // m2
   FixedSum m_thickness, m_start_thickness; // m, summed over cells
   std::int64_t m_grounded_cells = 0, m_floating_cells = 0, m_broken_cells = 0;
-  double m_thickest = 0.0; // m
-  double m_fastest = 0.0;  // sliding, m s-1
+  double m_thickest = 0.0;                             // m
+  double m_fastest = 0.0;                              // sliding, m s-1
+  std::int64_t m_racing_cells = 0, m_racing_steps = 0; // faster than anybody believes: of this step; steps that had any
+  std::int64_t m_most_racing_cells = 0, m_clipped_steps = 0;
   Step m_last;
   MassBudget m_total;
   FixedSum m_melted; // inside the ice, m summed over cells; not taken from it

@@ -130,6 +130,7 @@ void run(const BenchOptions& options, MPI_Comm comm) {
   std::vector<Way> ways = make_ways(options.named_ways(workload.order), comm);
   const std::vector<io::ReadBy> reads = options.reads();
   World().on_rank_0([&] {
+    check_files({{"-json", options.json}, {"-io_trace", options.trace}});
     require_writable("-json", options.json);
     require_writable("-io_trace", options.trace);
   });
@@ -188,7 +189,10 @@ void run(const BenchOptions& options, MPI_Comm comm) {
 }
 
 void replay(const BenchOptions& options, MPI_Comm comm) {
-  World().on_rank_0([&] { require_writable("-json", options.json); });
+  World().on_rank_0([&] {
+    check_files({{"-replay", options.replay, FileUse::read}, {"-json", options.json}});
+    require_writable("-json", options.json);
+  });
   const Scratch scratch(comm, options.folder, options.keep);
   const io::ReplayStatistics done = io::replay(comm, options.replay, scratch.folder(), {options.think});
   Record json;

@@ -24,7 +24,10 @@ struct JoinOptions {
 void run(const JoinOptions& options) {
   if (options.input.empty() || options.output.empty())
     throw Error("options -i and -o: expected the name of the subfiles and of the file to write, found none");
-  World().on_rank_0([&] { require_writable("-o", options.output); });
+  World().on_rank_0([&] {
+    check_files({{"-i", options.input, FileUse::pieces}, {"-o", options.output, FileUse::netcdf}});
+    require_writable("-o", options.output);
+  });
   const io::Joined joined = io::join(MPI_COMM_WORLD, options.input, options.output, options.how);
   if (World().rank() == 0) {
     std::cout << "joined " << joined.subfiles << " subfiles of " << options.input << ", " << joined.records

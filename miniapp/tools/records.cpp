@@ -1,6 +1,7 @@
 #include "miniapp/tools/records.hpp"
 
 #include "miniapp/base/error.hpp"
+#include "miniapp/base/text_file.hpp"
 #include "miniapp/base/world.hpp"
 
 #include <algorithm>
@@ -38,13 +39,6 @@ template <class F> std::string csv_line(const Record& record, const F& text) {
   return line;
 }
 
-void write(const std::string& path, const std::string& text, std::ios::openmode mode) {
-  std::ofstream out(path, mode);
-  out << text;
-  out.close();
-  if (!out) throw Error("file '" + path + "': cannot be written");
-}
-
 } // namespace
 
 void print_table(std::ostream& out, const std::vector<Record>& records, const std::vector<Column>& columns) {
@@ -72,7 +66,7 @@ void print_table(std::ostream& out, const std::vector<Record>& records, const st
 
 void write_json(const std::string& path, const nlohmann::ordered_json& json) {
   if (path.empty()) return;
-  World().on_rank_0([&] { write(path, json.dump(2) + "\n", std::ios::trunc); });
+  World().on_rank_0([&] { write_text_file(path, json.dump(2) + "\n"); });
 }
 
 void write_csv(const std::string& path, const std::vector<Record>& records, bool append) {
@@ -91,7 +85,7 @@ void write_csv(const std::string& path, const std::vector<Record>& records, bool
     for (const Record& record : records) {
       text += csv_line(record, [](const std::string&, const Record& value) { return csv_text(value); }) + "\n";
     }
-    write(path, text, append ? std::ios::app : std::ios::trunc);
+    write_text_file(path, text, append);
   });
 }
 

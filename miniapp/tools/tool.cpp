@@ -16,15 +16,6 @@ namespace {
 
 constexpr int most = std::numeric_limits<int>::max();
 
-Decomposition decomposition_of(const std::string& text, int Mx, int My) {
-  const std::vector<std::string> words = split(text, 'x');
-  const std::string what = "option -virtual_ranks '" + text + "'";
-  if (words.size() > 2) throw Error(what + ": expected PxQ or a number of ranks");
-  const int first = static_cast<int>(whole_number(words[0], 1, most, what));
-  return words.size() == 1 ? Decomposition::make(Mx, My, first)
-                           : Decomposition::make(Mx, My, first, static_cast<int>(whole_number(words[1], 1, most, what)));
-}
-
 /// Positions in a patch are numbered by ints.
 void require_small_patches(const Decomposition& d) {
   for (int rank = 0; rank < d.size(); ++rank) {
@@ -41,6 +32,15 @@ std::vector<std::int64_t> numbers_of(const Traffic& t) {
 }
 
 } // namespace
+
+Decomposition decomposition_of(const std::string& text, int Mx, int My) {
+  const std::vector<std::string> words = split(text, 'x');
+  const std::string what = "option -virtual_ranks '" + text + "'";
+  if (words.size() > 2) throw Error(what + ": expected PxQ or a number of ranks");
+  const int first = static_cast<int>(whole_number(words[0], 1, most, what));
+  return words.size() == 1 ? Decomposition::make(Mx, My, first)
+                           : Decomposition::make(Mx, My, first, static_cast<int>(whole_number(words[1], 1, most, what)));
+}
 
 void ToolOptions::add_to(OptionTable& table, const std::string& compared_with) {
   mask.add_to(table);
@@ -71,9 +71,12 @@ void ToolOptions::check() const {
   if (csv_append && csv.empty()) throw Error("option -csv_append: expected a file by -csv, found none");
   if (!output.empty()) require_netcdf("option -o");
   if (!expect.empty()) require_netcdf("option -expect");
-  if (!expect.empty() && expect == output)
-    throw Error("options -expect and -o: expected different files, found '" + output + "' twice");
   world.on_rank_0([&] {
+    check_files({{"-i", mask.file, FileUse::read},
+                 {"-expect", expect, FileUse::read},
+                 {"-o", output, FileUse::netcdf},
+                 {"-json", json},
+                 {"-csv", csv}});
     require_writable("-o", output);
     require_writable("-json", json);
     require_writable("-csv", csv);

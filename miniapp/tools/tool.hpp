@@ -38,6 +38,9 @@ struct RankSet {
   Patch rectangle() const;
 };
 
+/// The cut that a word of -virtual_ranks asks for. Throws Error if it is none, or the grid cannot be cut so.
+Decomposition decomposition_of(const std::string& text, int Mx, int My);
+
 /// f for each set of -virtual_ranks in turn ("2x2,8x8"; "6": the cut into 6 patches of a DMDA), or once for the
 /// processes. Throws Error if the grid cannot be cut so.
 void for_each_rank_set(const ToolOptions& options, const Mask& mask, const std::function<void(RankSet&)>& f);

@@ -31,7 +31,8 @@ void sleep_until(double when) {
   timespec t{};
   t.tv_sec = static_cast<time_t>(when);
   t.tv_nsec = static_cast<long>((when - static_cast<double>(t.tv_sec)) * 1e9);
-  while (when > now() && clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &t, nullptr) == EINTR) {}
+  while (when > now() && clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &t, nullptr) == EINTR) {
+  }
 }
 
 /// One disk, which serves one request after the other; a second queue for metadata.

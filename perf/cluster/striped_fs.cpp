@@ -4,8 +4,8 @@
 //
 // The *content* is a folder that all nodes of the emulated cluster share: names, sizes, data and locks are the kernel's, and so
 // coherent. The *time* is that of a striped file system: every write and read moves as many bytes to or from the storage servers
-// that hold those stripes, and waits for them; every metadata call asks server 0; fsync asks all. Stripe s of file f lies on server
-// (f + s) mod n. Nothing is cached.
+// that hold those stripes, and waits for them; every metadata call asks server 0; fsync asks all. Stripe s of file f lies on
+// server (f + s) mod n. Nothing is cached.
 #define FUSE_USE_VERSION 31
 #include "protocol.hpp"
 
@@ -281,7 +281,9 @@ fuse_operations operations() {
   };
   o.statfs = [](const char* path, struct statvfs* status) { return result(::statvfs(file_system.path(path).c_str(), status)); };
   o.open = [](const char* path, fuse_file_info* file) { return open_content(path, file->flags, 0, file); };
-  o.create = [](const char* path, mode_t mode, fuse_file_info* file) { return open_content(path, file->flags | O_CREAT, mode, file); };
+  o.create = [](const char* path, mode_t mode, fuse_file_info* file) {
+    return open_content(path, file->flags | O_CREAT, mode, file);
+  };
   o.release = [](const char*, fuse_file_info* file) { return result(::close(fd_of(file))); };
   o.read = read_content;
   o.write = write_content;

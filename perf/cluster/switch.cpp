@@ -1,6 +1,7 @@
 // A network switch in user space, with a latency and a rate per port towards the host.
 //
-//   switch LATENCY_US PORTS READY      PORTS: a line per port, "number mac rate" (rate as tc writes it: 50mbit); READY: a file that
+//   switch LATENCY_US PORTS READY      PORTS: a line per port, "number mac rate" (rate as tc writes it: 50mbit); READY: a file
+//   that
 //                                      appears when the TAP devices tap1, tap2, ... exist
 //
 // A frame that is read at time t leaves port j at
@@ -35,8 +36,8 @@ using Nanoseconds = std::int64_t;
 using Mac = std::array<unsigned char, 6>;
 
 constexpr std::size_t longest_frame = 9216, longest_queue = 8192;
-constexpr int overhead = 24;          // bytes on the wire beside the frame: preamble, check sum, gap
-constexpr Nanoseconds early = 5000;   // a timer is not exact
+constexpr int overhead = 24;        // bytes on the wire beside the frame: preamble, check sum, gap
+constexpr Nanoseconds early = 5000; // a timer is not exact
 
 Nanoseconds now() {
   timespec t{};
@@ -97,7 +98,8 @@ std::vector<Port> read_ports(const char* path) {
 
 class Switch {
 public:
-  Switch(Nanoseconds latency, std::vector<Port> ports) : m_latency(latency), m_ports(std::move(ports)), m_epoll(epoll_create1(0)) {
+  Switch(Nanoseconds latency, std::vector<Port> ports)
+      : m_latency(latency), m_ports(std::move(ports)), m_epoll(epoll_create1(0)) {
     m_timer = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK);
     listen(m_timer, m_ports.size());
     for (std::size_t p = 0; p < m_ports.size(); ++p) listen(m_ports[p].fd, p);

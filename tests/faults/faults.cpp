@@ -1,10 +1,11 @@
-// Preloaded into one program of a run: the k-th call of a kind on one rank fails, stops short, or is the last thing the rank does.
+// Preloaded into one program of a run: the k-th call of a kind on one rank fails, stops short, or is the last thing the rank
+// does.
 //
 //   LD_PRELOAD=libfaults.so NUNATAK_FAULT="<rank> <call> <k> <action> <folder> <file>" program
 //
-// call: open, write (pwrite and writev, too), fsync, close, rename, fallocate, ftruncate on files below `folder`, or new (memory of
-// at least 4 KiB, asked for by the program's C++). action: a number of errno; short (half of a write); kill. When it strikes, the
-// empty `file` appears. Other calls pass. loop.py counts k up until a run never gets that far.
+// call: open, write (pwrite and writev, too), fsync, close, rename, fallocate, ftruncate on files below `folder`, or new (memory
+// of at least 4 KiB, asked for by the program's C++). action: a number of errno; short (half of a write); kill. When it strikes,
+// the empty `file` appears. Other calls pass. loop.py counts k up until a run never gets that far.
 #include <atomic>
 #include <cerrno>
 #include <climits>
@@ -111,7 +112,8 @@ ssize_t write(int fd, const void* data, size_t size) {
   return write_some(fd, size, [&](size_t n) { return real<ssize_t(int, const void*, size_t)>("write")(fd, data, n); });
 }
 ssize_t pwrite(int fd, const void* data, size_t size, off_t at) {
-  return write_some(fd, size, [&](size_t n) { return real<ssize_t(int, const void*, size_t, off_t)>("pwrite")(fd, data, n, at); });
+  return write_some(fd, size,
+                    [&](size_t n) { return real<ssize_t(int, const void*, size_t, off_t)>("pwrite")(fd, data, n, at); });
 }
 ssize_t pwrite64(int fd, const void* data, size_t size, off64_t at) { return pwrite(fd, data, size, at); }
 ssize_t writev(int fd, const iovec* parts, int n) {
@@ -135,7 +137,8 @@ int fallocate(int fd, int mode, off_t begin, off_t size) {
 }
 int fallocate64(int fd, int mode, off64_t begin, off64_t size) { return fallocate(fd, mode, begin, size); }
 int ftruncate(int fd, off_t size) {
-  return fail_or("ftruncate", fault().is_on && fault().is_below(fd), [&] { return real<int(int, off_t)>("ftruncate")(fd, size); });
+  return fail_or("ftruncate", fault().is_on && fault().is_below(fd),
+                 [&] { return real<int(int, off_t)>("ftruncate")(fd, size); });
 }
 int ftruncate64(int fd, off64_t size) { return ftruncate(fd, size); }
 

@@ -64,8 +64,8 @@ def test_a_full_disk_is_an_error_of_the_model(small_disk, output_format):
     """Patches that interleave in the file, as in a run; the first two disks hold part of the result only."""
     for size, fits in (("600k", False), ("1500k", False), ("30M", True)):
         folder = small_disk(size)
-        command = mpiexec(2) + [os.environ["NUNATAK"], "-init", "marine", "-grid_dx", "32km", "-stress", "sia", "-run_steps", "1",
-                                "-io_format", output_format, "-io_patience", "20", "-o", str(folder / "f.nc")]
+        command = mpiexec(2) + [os.environ["NUNATAK"], "-init", "marine", "-grid_dx", "32km", "-grid_Mz", "11", "-stress", "sia",
+                                "-run_steps", "1", "-io_format", output_format, "-io_patience", "20", "-o", str(folder / "f.nc")]
         run = subprocess.run(command, capture_output=True, text=True, timeout=60)
         if fits:
             assert run.returncode == 0, run.stderr
@@ -80,13 +80,15 @@ def test_a_full_disk_is_an_error_of_the_model(small_disk, output_format):
 @pytest.mark.parametrize("output_format", FORMATS)
 def test_a_disk_that_fills_up_keeps_what_was_committed(small_disk, output_format):
     kept = 0
-    for size in ("200k", "400k", "800k"):
+    for size in ("100k", "160k", "220k", "280k", "340k"):
         folder = small_disk(size)
         run = subprocess.run(mpiexec(2) + [os.environ["NUNATAK_VICTIM"], "run", str(folder), output_format, "20"],
                              capture_output=True, text=True, timeout=60)
-        assert run.returncode != 0, size
         assert "-io_patience" not in run.stderr, run.stderr
-        kept += check(folder)
+        found = check(folder)
+        if run.returncode != 0:
+            assert str(folder) in run.stderr, run.stderr
+            kept += found
     assert kept > 0
 
 
@@ -100,11 +102,11 @@ def cut_power(folder):
 
 @pytest.mark.parametrize("output_format", ["pnetcdf", "serial", "netcdf4"])
 def test_power_loss_on_ext4_leaves_what_was_committed(tmp_path, output_format):
-    """The file system stops at an instant of the run, without its journal; then it is mounted again."""
+    """The file system stops soon after the first commit, without its journal; then it is mounted again."""
     image, folder = tmp_path / "image", tmp_path / "disk"
     folder.mkdir()
     kept = 0
-    for delay in (0.02, 0.05, 0.1, 0.2):
+    for delay in (0.0, 0.01, 0.03, 0.1):
         with open(image, "wb") as file:
             file.truncate(64 << 20)
         subprocess.run(["mkfs.ext4", "-q", "-F", str(image)], check=True)
@@ -113,7 +115,7 @@ def test_power_loss_on_ext4_leaves_what_was_committed(tmp_path, output_format):
             run = subprocess.Popen(mpiexec(2) + [os.environ["NUNATAK_VICTIM"], "run", str(folder), output_format, "5"],
                                    stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
             begin = time.time()
-            while not any(folder.glob("*.tmp")) and time.time() - begin < 20:
+            while not any(folder.glob("*.nc")) and time.time() - begin < 20:
                 time.sleep(0.002)
             time.sleep(delay)
             try:

@@ -1,5 +1,6 @@
 // io/durable/durable.hpp and the commits of the writer: final names are complete files, the manifest tells the truth.
 #include "io/durable/durable.hpp"
+#include "io/durable/verify.hpp"
 #include "io/reader.hpp"
 #include "io/writer.hpp"
 #include "tests/io/scratch.hpp"
@@ -68,12 +69,17 @@ TEST_CASE("close: final name, no temporary name, a line in the manifest") {
   CHECK(complete_records(path) == 1);
   CHECK(io::verify_manifest(manifest).empty());
   const auto lines = lines_of(manifest);
-  REQUIRE(lines.size() == 1);
-  CHECK(lines[0]["name"] == "ex.nc");
-  CHECK(lines[0]["size"] == std::filesystem::file_size(path));
-  CHECK(lines[0]["step"] == 42);
-  CHECK(lines[0]["records"] == 1);
-  CHECK(lines[0]["state"] == "committed");
+  REQUIRE(lines.size() == 2);
+  CHECK(lines[0]["state"] == "intent");
+  CHECK(lines[1]["state"] == "committed");
+  for (const auto& line : lines) {
+    CHECK(line["name"] == "ex.nc");
+    CHECK(line["size"] == std::filesystem::file_size(path));
+    CHECK(line["step"] == 42);
+    CHECK(line["records"] == 1);
+  }
+  MPI_Barrier(MPI_COMM_WORLD); // rank 0 has let the name go
+  CHECK_FALSE(std::filesystem::exists(path + ".lock"));
 }
 
 TEST_CASE("append: a committed state can be opened at any time and survives") {
@@ -105,6 +111,24 @@ TEST_CASE("append: a committed state can be opened at any time and survives") {
   file->close();
   CHECK(complete_records(path) == 1);
   CHECK(io::verify_manifest(manifest).empty());
+}
+
+TEST_CASE("append: kept records are committed with the next one at the earliest, and any record on demand") {
+  const Scratch scratch;
+  io::Options options;
+  options.format = GENERATE("serial", "pnetcdf");
+  const auto writer = io::make_writer(MPI_COMM_WORLD, options);
+  const std::string path = scratch / "ts.nc";
+  const auto file = writer->open(path, series(), {io::FileKind::append, 1, 3});
+  for (std::size_t t = 0; t < 3; ++t) put_record(*file, t);
+  file->commit(); // nothing is new
+  CHECK_FALSE(std::filesystem::exists(path));
+  put_record(*file, 3); // one more, but not half as many again
+  CHECK_FALSE(std::filesystem::exists(path));
+  file->commit();
+  CHECK(complete_records(path) == 4);
+  file->close();
+  CHECK(complete_records(path) == 4);
 }
 
 TEST_CASE("append: commits grow rarer with the file, so that all copies together stay below three times the file") {
@@ -205,18 +229,26 @@ TEST_CASE("killed between the rename and the last line: the intent before it vou
     write(1);
     std::filesystem::copy_file(path, scratch / "first.nc");
     write(2);
-    // before: first line; then intent, rename, second line. Take the last line away: as if killed just before it
+    // twice: intent, rename, committed. Take the last line away: as if killed just before it
     const auto lines = lines_of(manifest);
-    REQUIRE(lines.size() == 3);
-    CHECK(lines[1]["state"] == "intent");
-    std::ofstream(manifest) << lines[0] << '\n' << lines[1] << '\n';
+    REQUIRE(lines.size() == 4);
+    CHECK(lines[2]["state"] == "intent");
+    std::ofstream(manifest) << lines[0] << '\n' << lines[1] << '\n' << lines[2] << '\n';
     CHECK(io::verify_manifest(manifest).empty());
     // killed before the rename: the old file is there, and still vouched for
     std::filesystem::rename(scratch / "first.nc", path);
     CHECK(io::verify_manifest(manifest).empty());
     // after the last line, the old file is no longer right
-    std::ofstream(manifest, std::ios::app) << lines[2] << '\n';
+    std::ofstream(manifest, std::ios::app) << lines[3] << '\n';
     CHECK(io::verify_manifest(manifest).size() == 1);
+    // a new name: killed before the rename there is no file, after it there is one; both are right, another one is not
+    std::ofstream(manifest) << lines[0] << '\n';
+    CHECK(io::verify_manifest(manifest).empty());
+    std::filesystem::rename(path, scratch / "second.nc");
+    CHECK(io::verify_manifest(manifest).empty());
+    std::filesystem::rename(scratch / "second.nc", path);
+    std::filesystem::resize_file(path, 100);
+    CHECK_FALSE(io::verify_manifest(manifest).empty());
   });
 }
 

@@ -1,5 +1,6 @@
 // Errors of the writer: on every rank, naming file and cause, without a hang and without a final name.
 #include "io/durable/durable.hpp"
+#include "io/durable/verify.hpp"
 #include "io/formats/mpi_io.hpp"
 #include "io/writer.hpp"
 #include "tests/io/scratch.hpp"

@@ -1,6 +1,7 @@
 // io/layouts/join.hpp: the subfiles of a layout file-per-aggregator become the file that was never in subfiles, byte for byte;
 // subfiles that are missing, damaged or of another set are refused by name.
 #include "io/durable/durable.hpp"
+#include "io/durable/verify.hpp"
 #include "io/layouts/join.hpp"
 #include "tests/io/pattern.hpp"
 

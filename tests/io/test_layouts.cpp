@@ -1,5 +1,6 @@
 // io/registry.hpp: every layout writes the file that one rank alone would write. Messages: test_layout_messages.cpp.
 #include "io/durable/durable.hpp"
+#include "io/durable/verify.hpp"
 #include "io/formats/raw.hpp"
 #include "tests/io/pattern.hpp"
 

@@ -1,5 +1,6 @@
 // io/writer.hpp: patterns that encode their place, written by every format on every number of ranks, read back and compared.
 #include "io/durable/durable.hpp"
+#include "io/durable/verify.hpp"
 #include "io/formats/mpi_io.hpp"
 #include "io/reader.hpp"
 #include "io/writer.hpp"

@@ -32,13 +32,13 @@ Options marine(const std::string& output) {
 struct Run {
   explicit Run(Options wanted)
       : options(std::move(wanted)), model(options, MPI_COMM_WORLD, timers, silent), clock(options, model.start_time()),
-        output(options, model.grid(), model.ranks(), clock.time(), "a test", "now", timers, silent) {
+        output(options, model, {}, "now", timers, silent) {
     Summary summary(model.grid(), model.ranks(), model.state());
     while (!clock.finished()) {
       model.diagnose(clock.time());
       const Step step = model.advance(clock.longest_step(model.stable_step().dt));
       clock.advance(step.dt);
-      summary.add(model.state(), step); // throws if the mass budget does not close
+      summary.add(model.state(), model.flow(), step); // throws if the mass budget does not close
     }
     model.diagnose(clock.time());
   }

@@ -1,5 +1,6 @@
 """Bad input and bad options: a message that names the culprit, a non-zero status, no hang, no file left under a final name."""
 import os
+import subprocess
 
 import numpy as np
 import pytest
@@ -35,6 +36,18 @@ OPTIONS = [
     (("-snapshot_file", "s"), ("-snapshot_every",)),
     (("-spatial_file", "s.nc", "-spatial_vars", "thk,speed"), ("speed", "unknown variable")),
     (("-i", "a.nc", "-init", "dome"), ("-i and -init",)),
+    (("-init", "shelf", "-ocean", "pico"), ("-init shelf and -ocean pico", "not periodic")),
+    (("-pico_gamma_T", "1"), ("option -pico_gamma_T", "at most 0.1")),
+    (("-pico_overturning", "1e12"), ("option -pico_overturning", "at most")),
+    (("-grid_Mz", "1"), ("-grid_Mz",)),
+    (("-grid_Mz", "513"), ("-grid_Mz", "at most 512")),
+    (("-grid_Lz", "1e300"), ("option -grid_Lz", "at most")),
+    (("-grid_dx", "1e-8"), ("option -grid_dx", "at least 1 m")),
+    (("-grid_Mx", "2000000000"), ("option -grid_Mx", "at most")),
+    (("-grid_Mx", "1000000"), ("1000000 x 1000000 points", "expected at most")),
+    (("-run_years", "1e300"), ("option -run_years", "at most")),
+    (("-run_until", "5"), ("-run_years and -run_until",)),
+    (("-climatic_mass_balance", "1e9"), ("option -climatic_mass_balance", "at most")),
 ]
 
 
@@ -144,3 +157,110 @@ def test_help_lists_every_option_once(nunatak):
     assert len(names) == len(set(names)) and len(names) > 40
     for name in ("-i", "-grid_dx", "-pico_gamma_T", "-io_format", "-report"):
         assert name in names
+
+
+def test_help_into_a_pipe_that_closes(tmp_path):
+    """PETSc's handler of SIGPIPE once took that for a crash."""
+    done = subprocess.run(["bash", "-c", f"set -o pipefail; {os.environ['NUNATAK']} -help | head -1"], cwd=tmp_path,
+                          capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0 and done.stderr == "" and done.stdout.startswith("nunatak:"), done
+
+
+def test_coordinate_of_another_length(nunatak, island):
+    """x(15) beside thk(y, x=30) once made an ice sheet of half the size."""
+    def change(data):
+        data.renameVariable("x", "old_x")
+        data.createDimension("half", 11)
+        data.createVariable("x", "f8", ("half",))[:] = np.linspace(-200e3, 200e3, 11)
+    island(change)
+    refused(nunatak("-i", "island.nc", ranks=2), "island.nc", "coordinate 'x'", "expected x(x)", "x(half = 11)")
+
+
+@pytest.mark.parametrize("spacing", [1e-8, 1e30])
+def test_spacing_that_no_ice_sheet_has(nunatak, island, spacing):
+    def change(data):
+        data["x"][:] = spacing * np.arange(21)
+    island(change)
+    refused(nunatak("-i", "island.nc", ranks=2), "island.nc", "coordinate 'x'", "unit")
+
+
+@pytest.mark.parametrize("name, value", [("scale_factor", 0.0), ("scale_factor", np.nan), ("add_offset", np.inf)])
+def test_packing_that_loses_the_values(nunatak, island, name, value):
+    island(lambda d: d["thk"].setncattr(name, value))
+    refused(nunatak("-i", "island.nc", ranks=2), "island.nc", "'thk'", name)
+
+
+@pytest.mark.parametrize("attributes, found", [({"valid_min": 500.0}, "0"), ({"valid_max": 700.0}, "1500"),
+                                               ({"valid_range": [0.0, 700.0]}, "1500"),
+                                               ({"valid_range": [0.0, 350.0], "scale_factor": 2.0}, "3000")], ids=str)
+def test_values_outside_of_their_valid_range(nunatak, island, attributes, found):
+    def change(data):
+        data["thk"].setncatts(attributes)
+        data["thk"].set_auto_maskandscale(False)
+    island(change)
+    refused(nunatak("-i", "island.nc", ranks=3), "island.nc", "'thk'", "valid range", f"found {found}")
+
+
+def test_values_within_their_valid_range(nunatak, island):
+    island(lambda d: (d["thk"].setncatts({"valid_range": [0.0, 1500.0]}), d["topg"].setncatts({"valid_min": -5000.0})))
+    assert nunatak("-i", "island.nc", "-grid_Mz", "5", *QUICK, ranks=2).status == 0
+
+
+@pytest.mark.parametrize("attribute", ["standard_parallel", "semi_major_axis", "latitude_of_projection_origin"])
+def test_projection_that_is_no_number(nunatak, island, attribute):
+    def change(data):
+        data.createVariable("mapping", "i4", ()).setncatts({
+            "grid_mapping_name": "polar_stereographic", "latitude_of_projection_origin": -90.0, "standard_parallel": -71.0,
+            "straight_vertical_longitude_from_pole": 0.0, attribute: np.nan})
+    island(change)
+    refused(nunatak("-i", "island.nc", ranks=2), "island.nc", f"mapping:{attribute}", "finite")
+
+
+@pytest.mark.parametrize("time", [1e300, np.nan, -np.inf])
+def test_time_that_is_none(nunatak, island, time):
+    island(lambda d: d.setncattr("model_time_seconds", time))
+    refused(nunatak("-i", "island.nc", ranks=2), "island.nc", "model_time_seconds")
+
+
+@pytest.mark.parametrize("content, words", [
+    ("", ("found none",)), ("# nothing\n\n", ("found none",)), (b"\x7fELF\x02\x00\x00", ("expected text",)),
+    (b"init: d\xf6me\n", ("expected text",)), ("init: dome\ngrid:\n  Mx: 21\ninit: dome\n", ("line 4", "option init", "line 1")),
+    ("grid:\n  Mx: 21\ngrid_Mx: 31 # again\n", ("line 3", "option grid_Mx", "line 2")), ("init:\nstress: sia\n", ("line 1", "option init")),
+    ("stress: sia\ngrid:\n  Mx: ~\n", ("line 3", "option grid_Mx")), ("stress: sia\ninit: # dome\n", ("line 2", "option init"))],
+    ids=["empty", "comments", "binary", "latin 1", "twice", "twice, nested", "no value", "null", "no value at the end"])
+def test_options_file_of_no_sense(nunatak, tmp_path, content, words):
+    (tmp_path / "run.yaml").write_bytes(content if isinstance(content, bytes) else content.encode())
+    refused(nunatak("-options_file", "run.yaml", ranks=2, timeout=20), "run.yaml", *words)
+
+
+def test_options_file_that_is_a_pipe(nunatak, tmp_path):
+    os.mkfifo(tmp_path / "run.yaml")
+    refused(nunatak("-options_file", "run.yaml", ranks=2, timeout=20), "run.yaml", "regular file")
+
+
+def test_options_file_with_all_that_is_allowed(nunatak, tmp_path):
+    (tmp_path / "run.yaml").write_text("---\n# a run\ninit: dome # round\ngrid:\n    Mx: 21\n    Mz: '5'\nstress: \"sia\"\n"
+                                       "o: a#b.nc\nssa: {view: false}\nrun_years: 0\n")
+    assert nunatak("-options_file", "run.yaml", ranks=2).status == 0
+    assert (tmp_path / "a#b.nc").exists()
+
+
+def test_petscrc_is_named(nunatak, tmp_path):
+    (tmp_path / ".petscrc").write_text("-grid_Mx 21\n-grid_Mz 5\n")
+    run = nunatak("-init", "dome", *QUICK, "-verbose", "false", ranks=2)
+    assert run.status == 0 and run.out.count("options: read .petscrc") == 1, run.text
+
+
+def test_warnings_of_what_nobody_meant(nunatak, island):
+    """Ice that races, and melt of what is not there: a line each, at the end."""
+    def change(data):
+        data["thk"][10, 10] = 5000.0
+    island(change)
+    sia = ("-i", "island.nc", "-stress", "sia", "-ocean", "none", "-grid_Mz", "5", "-sia_e")
+    racing = nunatak(*sia, "100", "-run_steps", "2", ranks=2)
+    assert racing.status == 0 and racing.out.count("faster than 100 km/a in up to") == 1, racing.text
+    melting = nunatak(*sia, "0.01", "-run_years", "6", "-climatic_mass_balance", "-300000", "-climatic_mass_balance_halving", "0",
+                      ranks=2)
+    assert melting.status == 0 and melting.out.count("of ice where there was no more") == 1, melting.text
+    calm = nunatak(*sia, "0.01", "-run_steps", "1")
+    assert "warning: mass" not in calm.out and "faster than" not in calm.out, calm.text

@@ -3,12 +3,12 @@
 #include "io/reader.hpp"
 #include "kernels/pico/pico.hpp"
 #include "miniapp/base/mpi_ranks.hpp"
+#include "miniapp/tools/check/differences.hpp"
 
 #include <catch2/catch_test_macros.hpp>
 
 #include <cmath>
 #include <filesystem>
-#include <functional>
 #include <map>
 #include <memory>
 
@@ -91,68 +91,29 @@ PicoOptions reference_options() {
   return options;
 }
 
-/// Shelf numbers are one labelling of many: the partitions are equal if pairs of numbers are a one-to-one map. On all ranks.
-bool same_partition(Case& c, const Array2<int>& ours, const std::vector<double>& theirs) {
-  std::vector<std::vector<std::int64_t>> pairs(1);
-  for (int j = 1; j <= c.p.ym; ++j) {
-    for (int i = 1; i <= c.p.xm; ++i) {
-      pairs[0].push_back(ours(j, i));
-      pairs[0].push_back(std::llround(theirs[static_cast<std::size_t>((j - 1) * c.p.xm + i - 1)]));
-    }
-  }
-  const std::vector<std::int64_t> all = c.ranks->gather_all(pairs);
-  std::map<std::int64_t, std::int64_t> forth{{0, 0}}, back{{0, 0}};
-  for (std::size_t n = 0; n < all.size(); n += 2) {
-    if (forth.emplace(all[n], all[n + 1]).first->second != all[n + 1]) return false;
-    if (back.emplace(all[n + 1], all[n]).first->second != all[n]) return false;
-  }
-  return true;
-}
-
 void check_against_pism(const std::string& file, const std::string& solver) {
   if (!present(file)) SKIP("no " + file + " in " + shared);
-  Case c(file);
-  const PicoInput input = c.input(0.0);
-  PicoFields f(c.p);
+  const tools::PicoFile in(shared + "/" + file);
+  const Case c(file);
+  const std::vector<PicoInput> input = in.input(*c.ranks);
+  std::vector<PicoFields> fields(1, PicoFields(c.p));
   PicoOptions options = reference_options();
   options.solver = solver;
-  Pico pico(*c.ranks, c.dx, c.dy, options);
-  const PicoReport report = pico.update(input, f);
+  Pico pico(*c.ranks, in.dx, in.dy, options);
+  const PicoReport report = pico.update(input, fields);
   INFO(file);
   CHECK(report.warnings == 0);
   if (solver == "auto") CHECK(report.collectives <= 10);
 
-  const auto same_integers = [&](const std::string& name, const Array2<int>& a) {
-    const std::vector<double> theirs = c.block(name);
-    INFO(name);
-    CHECK(c.count([&](int j, int i, std::size_t n) { return a(j, i) != static_cast<int>(theirs[n]); }) == 0);
-  };
-  same_integers("mask", input.mask);
-  same_integers("pico_ice_rise_mask", f.ice_rise_mask);
-  same_integers("pico_ocean_mask", f.ocean_mask);
-  same_integers("pico_lake_mask", f.lake_mask);
-  same_integers("pico_contshelf_mask", f.contshelf_mask);
-  same_integers("pico_distance_gl", f.distance_gl);
-  same_integers("pico_distance_cf", f.distance_cf);
-  same_integers("pico_box_mask", f.box_mask);
-  CHECK(same_partition(c, f.shelf_mask, c.block("pico_shelf_mask")));
-
-  // the melt is gamma / (nu lambda) times a difference of two temperatures near 271 K: 1e-9 of the mean where that is small
-  const auto close = [&](const std::string& name, const Array2<double>& a, double scale, double small, bool lakes) {
-    const std::vector<double> theirs = c.block(name);
-    INFO(name);
-    CHECK(c.count([&](int j, int i, std::size_t n) {
-      const bool compared = f.shelf_mask(j, i) > 0 || (lakes && f.lake_mask(j, i) > 0);
-      return compared && !(std::fabs(scale * a(j, i) - theirs[n]) <= 1e-9 * (std::fabs(theirs[n]) + small));
-    }) == 0);
-  };
-  close("pico_temperature", f.temperature, 1.0, 0.0, true);
-  close("pico_salinity", f.salinity, 1.0, 0.0, true);
-  close("pico_temperature_box0", f.temperature_box0, 1.0, 0.0, true);
-  close("pico_salinity_box0", f.salinity_box0, 1.0, 0.0, true);
-  close("pico_overturning", f.overturning, 1.0, 0.0, true);
-  close("shelfbtemp", f.base_temperature, 1.0, 0.0, true);
-  close("shelfbmassflux", f.melt, rho_ice, 1e-5, true); // kg m-2 s-1, about 1e-5 on average
+  tools::CellValues marks = tools::no_marks(*c.ranks);
+  CHECK(tools::compare_types(*c.ranks, in, input, marks).different == 0);
+  for (const tools::PicoField& field : tools::pico_fields()) {
+    const tools::FieldDifference result = tools::compare_field(*c.ranks, in, field, fields, 1e-9, marks);
+    INFO(field.name << " at j = " << result.j << ", i = " << result.i << ": " << result.expected << ", in the file "
+                    << result.found);
+    CHECK(result.compared > 0);
+    CHECK(result.different == 0);
+  }
 }
 
 } // namespace

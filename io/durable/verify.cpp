@@ -1,0 +1,218 @@
+// See verify.hpp.
+#include "io/durable/verify.hpp"
+
+#include "io/agree.hpp"
+#include "io/durable/durable.hpp"
+#include "io/formats/raw.hpp"
+#include "io/reader.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <map>
+#include <set>
+#include <utility>
+
+namespace nunatak::io {
+
+namespace {
+
+int rank_in(MPI_Comm comm) {
+  int rank = 0;
+  MPI_Comm_rank(comm, &rank);
+  return rank;
+}
+
+void broadcast(std::string& text, MPI_Comm comm) {
+  std::uint64_t size = text.size();
+  MPI_Bcast(&size, 1, MPI_UINT64_T, 0, comm);
+  text.resize(size);
+  for (std::uint64_t begin = 0; begin < size; begin += 1 << 30) // MPI counts by int
+    MPI_Bcast(text.data() + begin, static_cast<int>(std::min<std::uint64_t>(1 << 30, size - begin)), MPI_CHAR, 0, comm);
+}
+
+std::string in_words(std::uint64_t size, const std::string& checksum) { return std::to_string(size) + " bytes, " + checksum; }
+
+std::string mismatch(const std::string& path, const ManifestEntry& expected, const FoundFile& found) {
+  return "file '" + path + "': expected " + in_words(expected.size, expected.checksum) + "; found " +
+         (found.error.empty() ? in_words(found.size, found.checksum) : found.error);
+}
+
+bool is_same(const ManifestEntry& expected, const FoundFile& found) {
+  return found.error.empty() && expected.size == found.size && expected.checksum == found.checksum;
+}
+
+/// The part of a manifest that is asked for.
+Manifest select(const Manifest& all, const std::string& name) {
+  if (name.empty()) return all;
+  Manifest some{{}, all.sets, {}};
+  for (const auto& [file, expected] : all.files) {
+    const bool is_piece = expected.entries.back().of == name;
+    if (file == name || is_piece) some.files.insert({file, expected});
+  }
+  std::set<std::string> with; // what was written with them
+  for (const auto& [file, expected] : some.files) {
+    for (const ManifestEntry& e : expected.entries) {
+      if (e.files > 1) with.insert(all.sets.at(e.set).begin(), all.sets.at(e.set).end());
+    }
+  }
+  for (const std::string& file : with) some.files.insert({file, all.files.at(file)});
+  return some;
+}
+
+/// The files of a manifest beside what is there.
+class Comparison {
+public:
+  Comparison(const std::string& path, const Manifest& manifest, const std::vector<FoundFile>& found)
+      : m_path(path), m_manifest(manifest) {
+    std::size_t n = 0;
+    for (const auto& file : manifest.files) m_found[file.first] = found[n++];
+  }
+
+  std::vector<std::string> complaints() {
+    for (const std::string& line : m_manifest.bad_lines)
+      complain("file '" + m_path + "': expected name, size, checksum, step, records and state, found: " + line);
+    for (const auto& [name, expected] : m_manifest.files) {
+      if (is_absent(name) && !expected.committed) continue;
+      const auto& entries = expected.entries;
+      const auto fits = [&](const ManifestEntry& e) { return is_same(e, m_found.at(name)); };
+      const auto is_whole = [&](const ManifestEntry& e) { return fits(e) && set_is_whole(e); };
+      if (std::none_of(entries.begin(), entries.end(), fits)) {
+        complain(mismatch(beside(m_path, name), entries.back(), m_found.at(name)));
+      } else if (std::none_of(entries.begin(), entries.end(), is_whole)) {
+        complain("file '" + beside(m_path, name) + "': expected the files that were written with it, found others beside it");
+      }
+      if (!is_absent(name)) open(name, entries.back());
+    }
+    return std::move(m_complaints);
+  }
+
+private:
+  void complain(const std::string& what) { m_complaints.push_back(what); }
+  bool is_absent(const std::string& name) const {
+    std::error_code none;
+    return !std::filesystem::exists(beside(m_path, name), none) && !none;
+  }
+  bool set_is_whole(const ManifestEntry& entry) const {
+    if (entry.files == 1) return true;
+    const auto& names = m_manifest.sets.at(entry.set);
+    return std::all_of(names.begin(), names.end(), [&](const std::string& name) {
+      const auto& entries = m_manifest.files.at(name).entries;
+      return std::any_of(entries.begin(), entries.end(),
+                         [&](const ManifestEntry& e) { return e.set == entry.set && is_same(e, m_found.at(name)); });
+    });
+  }
+  void open(const std::string& name, const ManifestEntry& entry) {
+    const std::string path = beside(m_path, name);
+    try {
+      const bool is_raw = entry.files > 1 && m_manifest.files.count(name + ".json") > 0;
+      if (is_raw) {
+        open_raw(path);
+      } else if (std::filesystem::path(path).extension() != ".json") {
+        const Reader opens(path, MPI_COMM_SELF);
+      }
+    } catch (const Error& e) {
+      complain(e.what());
+    }
+  }
+
+  const std::string& m_path;
+  const Manifest& m_manifest;
+  std::map<std::string, FoundFile> m_found;
+  std::vector<std::string> m_complaints;
+};
+
+} // namespace
+
+std::vector<FoundFile> read_files(MPI_Comm comm, const std::vector<std::string>& paths) {
+  constexpr std::uint64_t piece = 16 << 20;
+  int rank = 0, ranks = 1;
+  MPI_Comm_rank(comm, &rank);
+  MPI_Comm_size(comm, &ranks);
+  std::vector<FoundFile> files(paths.size());
+  std::vector<std::uint64_t> sizes(paths.size(), 0);
+  std::vector<int> errors(paths.size(), 0); // errno
+  const auto error_of = [](const std::error_code& code) { return code ? code.value() : 0; };
+  for (std::size_t f = 0; rank == 0 && f < paths.size(); ++f) {
+    std::error_code error;
+    const std::uint64_t size = std::filesystem::file_size(paths[f], error);
+    errors[f] = error_of(error), sizes[f] = error ? 0 : size;
+  }
+  MPI_Bcast(sizes.data(), static_cast<int>(sizes.size()), MPI_UINT64_T, 0, comm);
+
+  std::vector<std::uint32_t> checksums; // of all pieces of all files
+  std::size_t n = 0;
+  const auto for_each_piece = [&](std::size_t f, const auto& use) {
+    for (std::uint64_t begin = 0; begin < sizes[f]; begin += piece) use(begin, std::min(sizes[f], begin + piece));
+  };
+  for (std::size_t f = 0; f < paths.size(); ++f) {
+    for_each_piece(f, [&](std::uint64_t begin, std::uint64_t end) {
+      checksums.push_back(0);
+      if (n++ % static_cast<std::size_t>(ranks) != static_cast<std::size_t>(rank)) return;
+      errno = 0;
+      try {
+        checksums.back() = checksum_range(paths[f], begin, end);
+      } catch (const Error&) {
+        errors[f] = errno != 0 ? errno : EIO;
+      }
+    });
+  }
+  MPI_Allreduce(MPI_IN_PLACE, checksums.data(), static_cast<int>(checksums.size()), MPI_UINT32_T, MPI_BOR, comm);
+  MPI_Allreduce(MPI_IN_PLACE, errors.data(), static_cast<int>(errors.size()), MPI_INT, MPI_MAX, comm);
+
+  n = 0;
+  for (std::size_t f = 0; f < paths.size(); ++f) {
+    std::uint32_t checksum = 0; // of no bytes
+    for_each_piece(
+        f, [&](std::uint64_t begin, std::uint64_t end) { checksum = combine_checksums(checksum, checksums[n++], end - begin); });
+    files[f] = {sizes[f], checksum_text(checksum), errors[f] != 0 ? std::strerror(errors[f]) : ""};
+  }
+  return files;
+}
+
+Verification verify(MPI_Comm comm, const std::string& manifest, const std::string& name) {
+  std::string text;
+  on_rank_0(comm, [&] {
+    if (!std::filesystem::exists(manifest)) throw Error("file '" + manifest + "': no such manifest");
+    text = read_manifest(manifest);
+  });
+  broadcast(text, comm);
+  const Manifest expected = select(parse_manifest(text), name);
+  std::vector<std::string> paths;
+  for (const auto& file : expected.files) paths.push_back(beside(manifest, file.first));
+  const std::vector<FoundFile> found = read_files(comm, paths);
+  Verification result;
+  result.files = paths.size();
+  for (const FoundFile& file : found) result.bytes += file.size;
+  if (rank_in(comm) == 0) result.complaints = Comparison(manifest, expected, found).complaints();
+  return result;
+}
+
+std::vector<std::string> verify_manifest(const std::string& manifest) {
+  try {
+    return verify(MPI_COMM_SELF, manifest).complaints;
+  } catch (const Error& e) {
+    return {e.what()};
+  }
+}
+
+void require_intact(MPI_Comm comm, const std::string& path) {
+  std::string text, real;
+  on_rank_0(comm, [&] {
+    std::error_code none;
+    real = std::filesystem::canonical(path, none).string(); // of links: where the file is
+    if (!none) text = read_manifest(manifest_of(real));
+  });
+  broadcast(text, comm);
+  broadcast(real, comm);
+  const Manifest manifest = parse_manifest(text);
+  const auto expected = manifest.files.find(std::filesystem::path(real).filename().string());
+  if (expected == manifest.files.end()) return;
+  const FoundFile found = read_files(comm, {path}).front();
+  const auto& entries = expected->second.entries;
+  if (std::any_of(entries.begin(), entries.end(), [&](const ManifestEntry& e) { return is_same(e, found); })) return;
+  throw Error(mismatch(path, entries.back(), found) + ": it was changed after it was written, says '" + manifest_of(real) + "'");
+}
+
+} // namespace nunatak::io

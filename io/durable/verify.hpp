@@ -1,0 +1,42 @@
+// Do files hold what was written? They are compared with their manifest (manifest.hpp), read by all ranks together.
+// Used by nunatak-verify, and for the input of a run.
+#pragma once
+
+#include <mpi.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace nunatak::io {
+
+/// A file as it is now.
+struct FoundFile {
+  std::uint64_t size = 0;
+  std::string checksum;
+  std::string error; ///< why it cannot be read; "" if it can
+};
+
+/// Sizes and checksums of files. They are cut into pieces of 16 MiB, dealt to the ranks in turn. Collective; `paths` and the
+/// result are the same on all ranks.
+std::vector<FoundFile> read_files(MPI_Comm comm, const std::vector<std::string>& paths);
+
+struct Verification {
+  std::size_t files = 0;
+  std::uint64_t bytes = 0;             ///< read
+  std::vector<std::string> complaints; ///< none: all is well
+};
+
+/// Check the files of a manifest: each is there, is as its lines say, belongs to those that were written with it, and opens.
+/// `name`: only that file, or those that were written as its pieces; "": all. Collective; the complaints on rank 0 only. Error on
+/// all ranks if there is no such manifest.
+Verification verify(MPI_Comm comm, const std::string& manifest, const std::string& name = "");
+
+/// The complaints of all files of a manifest; local.
+std::vector<std::string> verify_manifest(const std::string& manifest);
+
+/// Error on all ranks, saying what was expected and what was found, if the manifest beside a file has lines of it and none of
+/// them fits. A file without lines, or that is not there, passes. Collective.
+void require_intact(MPI_Comm comm, const std::string& path);
+
+} // namespace nunatak::io

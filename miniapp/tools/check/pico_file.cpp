@@ -1,0 +1,185 @@
+#include "miniapp/tools/check/pico_file.hpp"
+
+#include "kernels/ice/geometry.hpp"
+#include "miniapp/base/error.hpp"
+#include "miniapp/base/units.hpp"
+#include "miniapp/base/world.hpp"
+
+#include <cmath>
+#include <sstream>
+
+namespace nunatak::tools {
+
+namespace {
+
+std::string place(const io::Reader& file, const std::string& variable) {
+  return "file '" + file.path() + "', variable '" + variable + "'";
+}
+
+/// A coordinate with equal steps, m.
+std::vector<double> coordinate(const io::Reader& file, const std::string& name) {
+  if (!file.has(name)) throw Error("file '" + file.path() + "': expected a variable '" + name + "' (m), found none");
+  std::vector<double> values = file.read_all(name);
+  const std::string what = place(file, name);
+  if (file.dimensions(name).size() != 1 || values.size() < 2)
+    throw Error(what + ": expected two or more values of one dimension");
+  const UnitConversion metres = unit_conversion(file.text(name, "units").value_or("m"), "m", what);
+  for (double& v : values) v = metres(v);
+  const double step = (values.back() - values.front()) / static_cast<double>(values.size() - 1);
+  for (std::size_t n = 1; n < values.size(); ++n) {
+    if (!(std::fabs(values[n] - values[n - 1] - step) <= 1e-3 * std::fabs(step)) || step == 0.0)
+      throw Error(what + ": expected equal steps, found another one after value " + std::to_string(n - 1));
+  }
+  return values;
+}
+
+template <class T> Array2<T> array_of(const std::string& name, const Patch& p, const std::vector<double>& values) {
+  Array2<T> a = make_array<T>(name, p);
+  auto value = values.begin();
+  for (int j = 1; j <= p.ym; ++j) {
+    for (int i = 1; i <= p.xm; ++i) a(j, i) = static_cast<T>(*value++);
+  }
+  return a;
+}
+
+/// Values that must be there, and whole numbers that an int can hold if `whole`. Collective.
+void require_numbers(const std::string& what, const CellValues& values, bool whole) {
+  World().agree([&] {
+    for (const std::vector<double>& local : values) {
+      for (const double v : local) {
+        const bool good = std::isfinite(v) && (!whole || (v == std::rint(v) && std::fabs(v) < 1e9));
+        if (good) continue;
+        std::ostringstream found;
+        found << v;
+        throw Error(what + ": expected " + (whole ? "whole numbers" : "numbers") + " in all cells, found " + found.str());
+      }
+    }
+  });
+}
+
+struct Parameter {
+  const char *option, *pism; ///< names
+  double factor;             ///< from PISM's unit to that of the option
+  const char* unit;          ///< of the option
+  double* number;            ///< one of these
+  int* whole;
+  bool* flag;
+};
+
+} // namespace
+
+PicoFile::PicoFile(const std::string& path, const std::string& forcing) : m_file(path, MPI_COMM_WORLD) {
+  x = coordinate(m_file, "x"), y = coordinate(m_file, "y");
+  dx = std::fabs(x.back() - x.front()) / static_cast<double>(x.size() - 1);
+  dy = std::fabs(y.back() - y.front()) / static_cast<double>(y.size() - 1);
+  if (!forcing.empty()) m_forcing = std::make_unique<io::Reader>(forcing, MPI_COMM_WORLD);
+}
+
+const io::Reader& PicoFile::holder(const std::string& variable) const {
+  const bool of_ocean = variable == "basins" || variable == "theta_ocean" || variable == "salinity_ocean";
+  return m_forcing && of_ocean && m_forcing->has(variable) ? *m_forcing : m_file;
+}
+
+CellValues PicoFile::read(const Ranks& ranks, const std::string& variable, const std::string& unit,
+                          const std::string& needed_for) const {
+  const io::Reader& file = holder(variable);
+  if (!file.has(variable))
+    throw Error("file '" + path() + "': expected a variable '" + variable + "' (needed for " + needed_for + "), found none");
+  const std::string what = place(file, variable);
+  const auto axes = file.dimensions(variable);
+  const bool records = axes.size() == 3 && (axes[0].unlimited || axes[0].name == "time");
+  if (!(axes.size() == 2 || records) || axes.back().length != x.size() || axes[axes.size() - 2].length != y.size()) {
+    std::string found;
+    for (const auto& axis : axes) found += (found.empty() ? "" : ", ") + axis.name + " = " + std::to_string(axis.length);
+    throw Error(what + ": expected (y = " + std::to_string(y.size()) + ", x = " + std::to_string(x.size()) +
+                "), alone or after time, found (" + found + ")");
+  }
+  CellValues values;
+  for (int r = 0; r < ranks.local_size(); ++r) {
+    const Patch p = ranks.patch(r);
+    const auto u = [](int n) { return static_cast<std::size_t>(n); };
+    values.push_back(file.read_record(variable, {u(p.ys), u(p.xs)}, {u(p.ym), u(p.xm)}));
+    const std::string own = file.text(variable, "units").value_or(unit);
+    if (unit.empty() || own == unit) continue;
+    const UnitConversion convert = unit_conversion(own, unit, what);
+    for (double& v : values.back()) v = convert(v);
+  }
+  return values;
+}
+
+std::vector<PicoInput> PicoFile::input(Ranks& ranks) const {
+  const auto numbers = [&](const std::string& name, const std::string& unit, bool whole, const std::string& needed_for) {
+    CellValues values = read(ranks, name, unit, needed_for);
+    require_numbers(place(holder(name), name), values, whole);
+    return values;
+  };
+  const bool flotation = !has("mask"), ocean = ocean_source() == OceanSource::fields;
+  const CellValues H = numbers("thk", "m", false, "all of PICO"), b = numbers("topg", "m", false, "pico_contshelf_mask");
+  const CellValues basins = numbers("basins", "", true, "pico_shelf_mask, pico_box_mask and the water");
+  const CellValues mask = flotation ? H : numbers("mask", "", true, "all of PICO");
+  const CellValues theta = ocean ? read(ranks, "theta_ocean", "kelvin", "the water") : H;
+  const CellValues salt = ocean ? read(ranks, "salinity_ocean", "g/kg", "the water") : H;
+  std::vector<PicoInput> input;
+  std::vector<std::vector<Ghosted>> ghosted;
+  for (int r = 0; r < ranks.local_size(); ++r) {
+    const Patch p = ranks.patch(r);
+    const auto n = static_cast<std::size_t>(r);
+    input.push_back({array_of<double>("thk", p, H[n]), array_of<double>("topg", p, b[n]), array_of<int>("mask", p, mask[n]),
+                     array_of<int>("basins", p, basins[n]), array_of<double>("theta_ocean", p, theta[n]),
+                     array_of<double>("salinity_ocean", p, salt[n])});
+    const PicoInput& in = input.back();
+    for (int j = 1; flotation && j <= p.ym; ++j) {
+      for (int i = 1; i <= p.xm; ++i) in.mask(j, i) = cell_type(in.b(j, i), in.H(j, i));
+    }
+    ghosted.push_back({in.basins});
+  }
+  ranks.update_ghosts(ghosted);
+  return input;
+}
+
+OceanSource PicoFile::ocean_source() const {
+  const auto found = [&](const std::string& name) { return holder(name).has(name); };
+  if (found("theta_ocean") && found("salinity_ocean")) return OceanSource::fields;
+  return found("pico_temperature_box0") && found("pico_salinity_box0") ? OceanSource::box0 : OceanSource::none;
+}
+
+std::vector<std::string> PicoFile::parameters(PicoOptions& o, const std::set<std::string>& kept) const {
+  const std::string pico = "ocean.pico.";
+  const Parameter parameters[] = {
+      {"pico_gamma_T", "heat_exchange_coefficent", 1.0, "m s-1", &o.gamma_T, nullptr, nullptr},
+      {"pico_overturning", "overturning_coefficent", 1.0, "m6 s-1 kg-1", &o.overturning_coefficient, nullptr, nullptr},
+      {"pico_continental_shelf_depth", "continental_shelf_depth", 1.0, "m", &o.continental_shelf_depth, nullptr, nullptr},
+      {"pico_continental_ice_area", "maximum_ice_rise_area", 1e6, "m2", &o.continental_ice_area, nullptr, nullptr}, // km2
+      {"pico_boxes", "number_of_boxes", 1.0, "", nullptr, &o.boxes, nullptr},
+      {"pico_exclude_ice_rises", "exclude_ice_rises", 1.0, "", nullptr, nullptr, &o.exclude_ice_rises},
+  };
+  std::vector<std::string> lines;
+  for (const Parameter& p : parameters) {
+    std::string source = kept.count(p.option) != 0 ? "option" : "default";
+    for (const std::string holder : {"pism_overrides", "pism_config", ""}) {
+      if (source != "default" || (!holder.empty() && !has(holder))) continue;
+      const std::string name = pico + p.pism;
+      if (!m_file.attribute_type(holder, name)) continue;
+      source = holder.empty() ? "attribute of the file" : holder;
+      const std::string type = *m_file.attribute_type(holder, name);
+      if (p.flag != nullptr && (type == "char" || type == "string")) {
+        const std::string word = *m_file.text(holder, name);
+        *p.flag = word == "yes" || word == "true" || word == "on";
+        continue;
+      }
+      const double value = p.factor * *m_file.number(holder, name);
+      if (p.number != nullptr) *p.number = value;
+      if (p.whole != nullptr) *p.whole = static_cast<int>(std::lround(value));
+      if (p.flag != nullptr) *p.flag = value != 0.0;
+    }
+    std::ostringstream line;
+    line << p.option << " = ";
+    if (p.number != nullptr) line << *p.number << " " << p.unit;
+    if (p.whole != nullptr) line << *p.whole;
+    if (p.flag != nullptr) line << (*p.flag ? "true" : "false");
+    lines.push_back(line.str() + " (" + source + ")");
+  }
+  return lines;
+}
+
+} // namespace nunatak::tools

@@ -1,0 +1,78 @@
+// nunatak-verify: do files hold what was written? Compares them with manifest.jsonl beside them.
+//
+//   nunatak-verify                              all files of this folder
+//   mpiexec -n 4 nunatak-verify /scratch/run result.nc      of that folder, and one file, or the pieces of one
+//
+// Neighbours: io/durable/verify.hpp (what it does), io/durable/manifest.hpp (what the lines mean), miniapp/base/program.hpp.
+#include "io/durable/manifest.hpp"
+#include "io/durable/verify.hpp"
+#include "miniapp/base/error.hpp"
+#include "miniapp/base/option_table.hpp"
+#include "miniapp/base/paths.hpp"
+#include "miniapp/base/program.hpp"
+#include "miniapp/tools/records.hpp"
+
+#include <mpi.h>
+
+#include <filesystem>
+#include <iostream>
+
+using namespace nunatak;
+using namespace nunatak::tools;
+
+namespace {
+
+/// What is asked for by one word of the command line: a folder, or one name in it.
+io::Verification verify(const std::string& word) {
+  std::error_code none;
+  const bool is_folder = World().max(std::int64_t{World().rank() == 0 && std::filesystem::is_directory(word, none)}) > 0;
+  if (is_folder) return io::verify(MPI_COMM_WORLD, word + "/manifest.jsonl");
+  const std::string manifest = io::manifest_of(word);
+  io::Verification result = io::verify(MPI_COMM_WORLD, manifest, std::filesystem::path(word).filename().string());
+  if (result.files == 0) throw Error("file '" + word + "': expected a line of it in '" + manifest + "', found none");
+  return result;
+}
+
+void run(const std::vector<std::string>& words, const std::string& json) {
+  World().on_rank_0([&] {
+    check_files({{"-json", json}});
+    require_writable("-json", json);
+  });
+  io::Verification all;
+  for (const std::string& word : words) {
+    io::Verification one;
+    try {
+      one = verify(word);
+    } catch (const Error& error) { // of all ranks: a complaint like others
+      if (World().rank() == 0) one.complaints.emplace_back(error.what());
+    }
+    all.files += one.files, all.bytes += one.bytes;
+    for (const std::string& complaint : one.complaints) std::cout << complaint << std::endl;
+    all.complaints.insert(all.complaints.end(), one.complaints.begin(), one.complaints.end());
+  }
+  Record record;
+  record["tool"] = "nunatak-verify", record["version"] = NUNATAK_VERSION;
+  record["files"] = all.files, record["bytes"] = all.bytes, record["complaints"] = all.complaints;
+  write_json(json, record);
+  World().on_rank_0([&] {
+    const std::string what = std::to_string(all.files) + " file(s), " + std::to_string(all.bytes) + " bytes: ";
+    if (!all.complaints.empty()) throw Error(what + std::to_string(all.complaints.size()) + " complaint(s)");
+    std::cout << what << "as they were written" << std::endl;
+  });
+}
+
+} // namespace
+
+int main(int argc, char** argv) {
+  return run_program(argc, argv, "nunatak-verify", [&](Libraries&) {
+    std::vector<std::string> words;
+    std::string json;
+    OptionTable table("nunatak-verify: compares files with the sizes and checksums in manifest.jsonl beside them",
+                      "mpiexec -n 4 nunatak-verify [FOLDER|FILE ...]      (none: this folder); status 1 if anything differs");
+    table.section("Output");
+    table.add(text("json", json, "JSON file of the complaints"));
+    if (!table.read(argc, argv, &words)) return;
+    if (words.empty()) words.emplace_back(".");
+    run(words, json);
+  });
+}

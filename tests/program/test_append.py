@@ -1,0 +1,124 @@
+"""A restarted run continues its series: what a run wrote in parts has the bits of the run that was not interrupted."""
+import os
+import subprocess
+import time
+
+import netCDF4
+import pytest
+
+START = ("-init", "marine", "-grid_dx", "96km", "-grid_Mz", "5", "-stress", "sia")
+SERIES = ("-timeseries_file", "series.nc", "-spatial_file", "maps.nc", "-spatial_every", "0.5", "-spatial_vars",
+          "thk,mask,velsurf_mag,pico_basal_melt_rate")
+GO_ON = ("-i", "part.nc", "-stress", "sia")
+
+
+def bits(path):
+    with netCDF4.Dataset(path) as data:
+        data.set_auto_mask(False)
+        return {name: (data[name].dimensions, data[name][:].tobytes()) for name in data.variables}
+
+
+def times(path):
+    with netCDF4.Dataset(path) as data:
+        return list(data["time"][:])
+
+
+def ok(run):
+    assert run.status == 0, run.text
+    return run
+
+
+def refused(run, *words):
+    assert run.status == 1 and run.text.count("nunatak: error:") == 1, run.text
+    for word in (*words, "-overwrite"):
+        assert word in run.text, f"expected {word!r} in:\n{run.text}"
+
+
+@pytest.mark.parametrize("io_format", ["pnetcdf", "serial"])
+@pytest.mark.parametrize("ranks", [1, 3])
+def test_parts_are_the_whole(nunatak, tmp_path, ranks, io_format):
+    """Three years at once; and one and a half, half a year too many that is dropped, and the rest: all files, bit for bit."""
+    (tmp_path / "whole").mkdir()
+    (tmp_path / "parts").mkdir()
+    form = ("-io_format", io_format, "-io_commit_every", "1")
+
+    def run(folder, *options, n=ranks):
+        return ok(nunatak(*options, *SERIES, *form, ranks=n, cwd=tmp_path / folder))
+    run("whole", *START, "-run_until", "3", "-o", "end.nc")
+    run("parts", *START, "-run_until", "1.5", "-o", "part.nc")
+    run("parts", *GO_ON, "-run_until", "2", "-o", "too_far.nc")
+    text = run("parts", *GO_ON, "-run_until", "3", "-o", "end.nc", n=4 - ranks).out
+    assert "maps.nc: 4 records are kept, 1 later ones are computed again" in text
+    for name in ("series.nc", "maps.nc", "end.nc"):
+        whole, parts = bits(tmp_path / "whole" / name), bits(tmp_path / "parts" / name)
+        assert whole.keys() == parts.keys()
+        for variable in whole:
+            assert whole[variable] == parts[variable], f"{variable} of {name}"
+    assert times(tmp_path / "parts" / "maps.nc") == pytest.approx([182.5 * n for n in range(7)])
+    with netCDF4.Dataset(tmp_path / "parts" / "maps.nc") as data:
+        assert len(data.history.splitlines()) == 3
+
+
+@pytest.fixture
+def part(nunatak, tmp_path):
+    """A run of half a year with its series."""
+    ok(nunatak(*START, "-run_until", "0.5", "-o", "part.nc", *SERIES))
+    return tmp_path
+
+
+def test_a_run_that_starts_anew_replaces(nunatak, part):
+    ok(nunatak(*START, "-run_years", "0.5", *SERIES))
+    assert times(part / "maps.nc") == [0, 182.5]
+    ok(nunatak(*GO_ON, "-run_until", "1", *SERIES, "-overwrite"))
+    assert times(part / "maps.nc") == [182.5, 365]
+
+
+def test_what_cannot_be_continued_is_refused(nunatak, part):
+    go_on = (*GO_ON, "-run_years", "0.5")
+    before = {name: (part / name).read_bytes() for name in ("maps.nc", "series.nc")}
+    refused(nunatak(*go_on, "-grid_dx", "192km", *SERIES, ranks=2), "-spatial_file", "maps.nc")
+    refused(nunatak(*go_on, *SERIES[:-1], "thk,mask", ranks=2), "maps.nc", "'velsurf_mag'")
+    refused(nunatak(*go_on, *SERIES[:-1], "thk,usurf", ranks=2), "maps.nc", "no variable 'usurf'")
+    refused(nunatak(*go_on, *SERIES, "-io_order", "zyx", "-spatial_vars", "thk,temp"), "maps.nc", "no variable 'z'")
+    assert {name: (part / name).read_bytes() for name in before} == before
+
+    (part / "series.nc").write_text("no NetCDF\n" * 100)
+    refused(nunatak(*go_on, *SERIES, ranks=2), "-timeseries_file", "series.nc")
+    (part / "series.nc").unlink()
+    ok(nunatak(*go_on, *SERIES))  # a series that is not there begins
+    assert min(times(part / "series.nc")) > 182.5 and times(part / "maps.nc") == [0, 182.5, 365]
+
+
+def test_a_series_with_a_gap_is_refused(nunatak, part):
+    """One that ends before the restart, and one that begins after it."""
+    ok(nunatak(*GO_ON, "-run_years", "0.5", "-o", "year1.nc"))
+    refused(nunatak("-i", "year1.nc", "-stress", "sia", "-run_years", "0.5", "-timeseries_file", "series.nc"), "it ends in year 0.5")
+    ok(nunatak("-i", "year1.nc", "-stress", "sia", "-run_years", "0.5", "-timeseries_file", "late.nc"))
+    refused(nunatak(*GO_ON, "-run_years", "0.5", "-timeseries_file", "late.nc"), "it begins in year 1.5")
+
+
+def test_a_run_that_is_killed_goes_on_from_its_snapshot(nunatak, tmp_path):
+    """Series are committed before each snapshot, however seldom else."""
+    run = (*START, "-dt_max", "0.1", *SERIES, "-snapshot_file", "snap.nc", "-snapshot_every", "0.5", "-io_commit_every", "1000")
+    ok(nunatak(*run, "-run_until", "2", "-o", "end.nc"))
+    whole = bits(tmp_path / "series.nc")
+    for name in tmp_path.glob("*.nc"):
+        name.unlink()
+    process = subprocess.Popen([os.environ["NUNATAK"], *run, "-run_until", "10000"], cwd=tmp_path, stdout=subprocess.DEVNULL)
+    for _ in range(600):
+        time.sleep(0.1)
+        if (tmp_path / "snap_00001.000.nc").exists():
+            break
+    process.kill()
+    process.wait()
+    ok(nunatak("-i", "snap_00001.000.nc", "-stress", "sia", "-dt_max", "0.1", *SERIES, "-run_until", "2"))
+    assert bits(tmp_path / "series.nc") == whole
+
+
+def test_subfiles_are_not_continued(nunatak, tmp_path):
+    pieces = ("-io_layout", "file-per-aggregator", "-io_format", "serial")
+    ok(nunatak(*START, "-run_until", "0.5", "-o", "part.nc", ranks=2))
+    run = nunatak(*GO_ON, "-run_years", "0.5", *SERIES, *pieces, ranks=2)
+    ok(run)
+    assert (tmp_path / "maps.nc.0000").exists()
+    refused(nunatak(*GO_ON, "-run_years", "0.5", *SERIES, *pieces, ranks=2), "maps.nc")

@@ -1,0 +1,274 @@
+"""nunatak-check as a user meets it: the references of PISM are equal, a changed cell is named, the defects of PISM 2.3 are told."""
+import json
+import os
+import pathlib
+import shlex
+import shutil
+import subprocess
+
+import netCDF4
+import numpy as np
+import pytest
+from conftest import Run
+
+REFERENCE = ("-pico_gamma_T", 1e-5, "-pico_overturning", 0.8e6, "-pico_continental_shelf_depth", -2500)
+ALONE = {"OMPI_MCA_ess_singleton_isolated": "1"}  # Open MPI without mpiexec starts no daemon, which takes long
+EXACT = ("mask", "pico_ice_rise_mask", "pico_ocean_mask", "pico_lake_mask", "pico_contshelf_mask", "pico_shelf_mask",
+         "pico_distance_gl", "pico_distance_cf", "pico_box_mask")
+WATER = ("pico_temperature_box0", "pico_salinity_box0", "pico_temperature", "pico_salinity", "pico_overturning",
+         "pico_basal_melt_rate", "shelfbmassflux", "shelfbtemp")
+SMALL = ("1000001", "1011101", "1110111")  # one component, which PISM 2.3 splits in two
+
+
+def check(*arguments, folder, ranks=None):
+    program = str(pathlib.Path(os.environ["NUNATAK"]).parent / "nunatak-check")
+    start = [] if ranks is None else shlex.split(os.environ["NUNATAK_MPIEXEC"]) + [str(ranks)]
+    return Run(subprocess.run(start + [program] + [str(a) for a in arguments], cwd=folder, timeout=120, capture_output=True,
+                              text=True, env={**os.environ, **ALONE} if ranks is None else None))
+
+
+@pytest.fixture
+def reference(shared, tmp_path):
+    """reference(change): a copy of the 50 km file, changed, that a test may check."""
+    def make(change=None, name="50km"):
+        path = tmp_path / f"{name}.nc"
+        shutil.copy(shared / "reference" / f"pico_antarctica_{name}.nc", path)
+        path.chmod(0o644)
+        if change:
+            with netCDF4.Dataset(path, "a") as data:
+                data.set_auto_mask(False)
+                change(data)
+        return path
+    return make
+
+
+def write(path, mask, shelves=None, d_gl=None, basins=None):
+    """A file by PISM's names with cells of 10 km; `mask` has its cell types."""
+    rows, columns = np.shape(mask)
+    with netCDF4.Dataset(path, "w") as data:
+        data.createDimension("time", None)
+        for name, n in (("y", rows), ("x", columns)):
+            data.createDimension(name, n)
+            data.createVariable(name, "f8", (name,))[:] = 10e3 * np.arange(n)
+            data[name].units = "m"
+        fields = {"thk": np.where(np.isin(mask, (2, 3)), 100.0, 0.0), "topg": np.select([mask == 2, mask == 0], [0.0, 10.0], -500.0),
+                  "mask": mask, "basins": np.ones_like(mask) if basins is None else basins, "pico_shelf_mask": shelves,
+                  "pico_distance_gl": d_gl}
+        for name, values in fields.items():
+            if values is not None:
+                data.createVariable(name, "f8", ("time", "y", "x"))[0] = values
+        data.createVariable("pism_config", "i1").setncatts({
+            "ocean.pico.heat_exchange_coefficent": 3e-5, "ocean.pico.maximum_ice_rise_area": 50.0,
+            "ocean.pico.exclude_ice_rises": "yes", "ocean.pico.number_of_boxes": 4})
+        data.createVariable("pism_overrides", "i1").setncattr("ocean.pico.number_of_boxes", 3.0)
+    return path
+
+
+def changed(run_json):
+    return {f["field"]: f for f in json.loads(run_json.read_text())["fields"] if f["different"]}
+
+
+@pytest.mark.parametrize("name", ["50km", "50km_merged", "16km"])
+def test_references_are_equal_on_any_ranks(shared, tmp_path, name):
+    path = shared / "reference" / f"pico_antarctica_{name}.nc"
+    reports = [check(path, *REFERENCE, folder=tmp_path, ranks=ranks) for ranks in (1, 2, 3)]
+    assert all(r.status == 0 and "all equal (fields: 17)" in r.out for r in reports), reports[0].text
+    assert reports[0].out == reports[1].out == reports[2].out
+
+
+@pytest.mark.parametrize("name", EXACT + WATER)
+def test_a_changed_cell_is_named(reference, tmp_path, name):
+    cell = []
+
+    def change(data):
+        cell.extend(map(int, np.argwhere((data["pico_shelf_mask"][:] > 0) & (data["pico_overturning"][:] > 0))[17]))
+        values = data[name][:]
+        values[tuple(cell)] += 1 if name in EXACT else 1e-7 * abs(values[tuple(cell)])
+        data[name][:] = values
+
+    path = reference(change)
+    ranks = (None, None, None, 3)[(EXACT + WATER).index(name) % 4]
+    run = check(path, *REFERENCE, "-json", "r.json", "-picture", "d.ppm", "-fields", name, folder=tmp_path, ranks=ranks)
+    assert run.status == 1 and "different: 1 of 1 fields" in run.out, run.text
+    different = changed(tmp_path / "r.json")[name]
+    assert (different["different"], different["j"], different["i"]) == (1, *cell)
+    with netCDF4.Dataset(path) as data:
+        assert (different["x_m"], different["y_m"]) == (data["x"][cell[1]], data["y"][cell[0]])
+        assert different["found"] != different["expected"]
+        if name not in ("pico_basal_melt_rate",):
+            assert different["found"] == pytest.approx(data[name][tuple(cell)], rel=1e-12)
+    header, pixels = (tmp_path / "d.ppm").read_bytes().split(b"255\n", 1)
+    assert header == b"P6\n120 120\n"
+    image = np.frombuffer(pixels, np.uint8).reshape(120, 120, 3)[::-1]  # north is up
+    assert np.argwhere((image == (255, 0, 0)).all(axis=2)).tolist() == [cell]
+
+
+def test_numbers_of_shelves_do_not_matter(reference, tmp_path):
+    def renumber(data):
+        data["pico_shelf_mask"][:] = np.where(data["pico_shelf_mask"][:] > 0, 1000 - data["pico_shelf_mask"][:], 0)
+    run = check(reference(renumber), *REFERENCE, folder=tmp_path)
+    assert run.status == 0, run.text
+
+    def join(data):  # two shelves become one: the cells of the smaller one differ
+        numbers = data["pico_shelf_mask"][:]
+        sizes = sorted((np.sum(numbers == s), s) for s in np.unique(numbers[numbers > 0]))
+        data["pico_shelf_mask"][:] = np.where(numbers == sizes[-2][1], sizes[-1][1], numbers)
+        data.cells = sizes[-2][0]
+    path = reference(join)
+    for ranks in (None, 3):
+        assert check(path, *REFERENCE, "-json", "r.json", folder=tmp_path, ranks=ranks).status == 1
+        with netCDF4.Dataset(path) as data:
+            assert changed(tmp_path / "r.json")["pico_shelf_mask"]["different"] == data.cells
+
+
+def test_a_value_that_is_missing_or_no_whole_number_differs(reference, tmp_path):
+    def change(data):
+        data.renameVariable("pico_box_mask", "old")
+        values = data["old"][:].astype(float)
+        values[60, 34], values[3, 5] = np.nan, 0.25
+        data.createVariable("pico_box_mask", "f8", ("y", "x"))[:] = values
+    run = check(reference(change), *REFERENCE, "-json", "r.json", folder=tmp_path)
+    assert run.status == 1, run.text
+    different = changed(tmp_path / "r.json")
+    assert list(different) == ["pico_box_mask"] and different["pico_box_mask"]["different"] == 2
+    assert different["pico_box_mask"]["largest"] == "none"
+
+
+def test_water_from_box0_alone(reference, tmp_path):
+    """PISM's output has no theta_ocean: what enters a shelf is taken from the file, the rest is checked."""
+    def drop(data):
+        for name in ("theta_ocean", "salinity_ocean"):
+            data.renameVariable(name, "no_" + name)
+    path = reference(drop)
+    for ranks in (None, 2):
+        run = check(path, *REFERENCE, folder=tmp_path, ranks=ranks)
+        assert run.status == 0 and "water of box 0 is the file's" in run.out and "all equal (fields: 17)" in run.out, run.text
+    assert check(path, *REFERENCE[2:], folder=tmp_path).status == 1  # another gamma_T
+
+    def drop_more(data):
+        drop(data)
+        data.renameVariable("pico_temperature_box0", "no_box0")
+    path = reference(drop_more)
+    run = check(path, *REFERENCE, folder=tmp_path)
+    assert run.status == 0 and "all equal (fields: 9)" in run.out, run.text
+    assert "not in the file: pico_temperature_box0\n" in run.out and "nor pico_..._box0: pico_salinity_box0, " in run.out
+
+
+def test_forcing_in_another_file(reference, shared, tmp_path):
+    def drop(data):
+        for name in ("theta_ocean", "salinity_ocean", "basins"):
+            data.renameVariable(name, "no_" + name)
+    path = reference(drop)
+    run = check(path, *REFERENCE, folder=tmp_path)
+    assert run.status == 2 and "expected a variable 'basins' (needed for pico_shelf_mask" in run.err, run.text
+    run = check(path, *REFERENCE, "-forcing", shared / "reference/pico_antarctica_50km.nc", folder=tmp_path, ranks=2)
+    assert run.status == 0 and "water of box 0" not in run.out, run.text
+
+
+def serpentine(n):
+    """1 on a path one cell wide: rows 0, 2, 4, ... joined at alternating ends."""
+    path = np.zeros((n, n), int)
+    path[::2] = 1
+    path[1::4, -1] = path[3::4, 0] = 1
+    return path
+
+
+def distance_along(inside, start):
+    distance = np.where(inside, 0, -1)
+    front, d = [start], 1
+    while front:
+        for cell in front:
+            distance[cell] = d
+        d += 1
+        front = [(j + b, i + a) for j, i in front for a, b in ((1, 0), (-1, 0), (0, 1), (0, -1))
+                 if 0 <= j + b < len(distance) and 0 <= i + a < len(distance[0]) and distance[j + b, i + a] == 0]
+    return distance
+
+
+def test_distances_that_saturate(tmp_path):
+    """A shelf one cell wide in open ocean, of 798 cells in a row; PISM 2.3 counts to 83 on 41 x 41 cells."""
+    mask = np.full((41, 41), 4)
+    mask[1:-1, 1:-1] = np.where(serpentine(39) == 1, 3, 4)
+    mask[1, 1] = 2  # the grounding line
+    true = distance_along(mask == 3, (1, 2))
+    assert true.max() == 798
+    run = check(write(tmp_path / "true.nc", mask, d_gl=true), folder=tmp_path)
+    assert run.status == 0 and "all equal (fields: 2)" in run.out, run.text
+    for parameter in ("pico_gamma_T = 3e-05 m s-1 (pism_config)", "pico_continental_ice_area = 5e+07 m2 (pism_config)",
+                      "pico_boxes = 3 (pism_overrides)", "pico_exclude_ice_rises = true (pism_config)", "-800 m (default)"):
+        assert parameter in run.out, run.text
+    file = write(tmp_path / "pism.nc", mask, d_gl=np.minimum(true, 83))
+    for ranks in (None, 3):
+        run = check(file, "-json", "r.json", folder=tmp_path, ranks=ranks)
+        assert run.status == 1 and "saturate explain all of it; with -pism_2.3 all fields are equal" in run.out, run.text
+        different = changed(tmp_path / "r.json")["pico_distance_gl"]
+        first = np.argwhere(true > 83)[0]
+        assert different["different"] == np.sum(true > 83) and [different["j"], different["i"]] == first.tolist()
+        assert different["found"] == 83 and different["expected"] == true[tuple(first)] and different["largest"] == 798 - 83
+        assert check(file, "-pism_2.3", folder=tmp_path, ranks=ranks).status == 0
+
+
+def test_labels_that_split(tmp_path):
+    """One shelf in the form of SMALL, of which PISM 2.3 makes two. In open ocean, with land in a corner."""
+    mask = np.full((7, 11), 4)
+    mask[2:5, 2:9] = [[3 if c == "1" else 4 for c in row] for row in SMALL]
+    mask[0, 0] = 2
+    whole, split = np.where(mask == 3, 1, 0), np.where(mask == 3, 2, 0)
+    split[2:4, 2] = 1
+    assert check(write(tmp_path / "whole.nc", mask, whole), folder=tmp_path).status == 0
+    file = write(tmp_path / "split.nc", mask, split)
+    run = check(file, "-json", "r.json", folder=tmp_path)
+    assert run.status == 1 and "labels that split explain all of it" in run.out, run.text
+    assert changed(tmp_path / "r.json")["pico_shelf_mask"]["different"] == np.sum(split == 1)
+    assert check(file, "-pism_2.3", folder=tmp_path).status == 0
+    assert check(tmp_path / "whole.nc", "-pism_2.3", folder=tmp_path).status == 1
+    # with one rank for each cell nothing is lost; virtual ranks lose what processes lose
+    assert check(tmp_path / "whole.nc", "-pism_2.3", "-virtual_ranks", "11x7", folder=tmp_path).status == 0
+    for ranks in (2, 3):
+        virtual = check(file, "-pism_2.3", "-virtual_ranks", ranks, folder=tmp_path)
+        assert check(file, "-pism_2.3", folder=tmp_path, ranks=ranks).out == virtual.out
+
+
+def test_labels_that_split_antarctica(shared, tmp_path):
+    """The references come from a PISM whose labels were mended: -pism_2.3 differs, and on other ranks otherwise."""
+    path = shared / "reference/pico_antarctica_16km.nc"
+    outputs = set()
+    for ranks in (1, 3, 4):
+        run = check(path, *REFERENCE, "-pism_2.3", "-virtual_ranks", ranks, folder=tmp_path)
+        assert run.status == 1 and "explain" not in run.out, run.text
+        outputs.add(run.out)
+    assert len(outputs) == 3
+
+
+@pytest.mark.parametrize("arguments, message", [
+    ((), "expected a file: nunatak-check FILE.nc, found none"),
+    (("none.nc",), "none.nc"),
+    (("f.nc", "-fields", "pico_box"), "'pico_box' is not a field of PICO"),
+    (("f.nc", "-fields", "pico_box_mask"), "expected fields of PICO"),
+    (("f.nc", "-picture", "no/d.ppm"), "-picture"),
+    (("f.nc", "-virtual_ranks", "99x99"), "99"),
+    (("f.nc", "-pico_gamma_T", "2"), "gamma_T"),
+    (("no_thk.nc",), "file 'no_thk.nc': expected a variable 'thk' (needed for all of PICO), found none"),
+    (("half.nc",), "file 'half.nc', variable 'basins': expected whole numbers in all cells, found 0.5"),
+    (("wide.nc",), "variable 'topg': expected (y = 3, x = 7), alone or after time, found (time = 1, y = 3, wide = 8)")])
+def test_errors_have_status_2(tmp_path, arguments, message):
+    mask = np.array([[3 if c == "1" else 4 for c in row] for row in SMALL])
+    write(tmp_path / "f.nc", mask, d_gl=np.where(mask == 3, 0, -1))
+    write(tmp_path / "half.nc", mask, basins=mask / 6)
+    for name, variable in (("no_thk.nc", "thk"), ("wide.nc", "topg")):
+        with netCDF4.Dataset(write(tmp_path / name, mask), "a") as data:
+            data.renameVariable(variable, "old")
+            if name == "wide.nc":
+                data.createDimension("wide", 8)
+                data.createVariable(variable, "f8", ("time", "y", "wide"))[0] = np.zeros((3, 8))
+    run = check(*arguments, folder=tmp_path)
+    assert run.status == 2 and message in run.err, run.text
+
+
+@pytest.mark.skipif(not pathlib.Path(os.environ["NUNATAK"]).exists(), reason="no model in this build")
+def test_a_run_of_nunatak(nunatak, tmp_path):
+    """What the model writes of one moment is what the tool finds."""
+    run = nunatak("-init", "marine", "-grid_dx", "32km", "-stress", "sia", "-o", "o.nc", ranks=2)
+    assert run.status == 0, run.text
+    run = check("o.nc", folder=tmp_path)
+    assert run.status == 0, run.text

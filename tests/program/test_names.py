@@ -1,0 +1,172 @@
+"""Names of files: no option destroys what another one names, under whatever alias; two runs do not write one file; nothing is lost."""
+import os
+import pathlib
+import resource
+import signal
+import subprocess
+import time
+
+import netCDF4
+import pytest
+from conftest import Run
+
+RUN = ("-grid_Mz", "3", "-stress", "sia", "-run_steps", "1", "-verbose", "false")
+DOME = ("-init", "dome", "-grid_Mx", "11", *RUN)
+OUTPUTS = ("-spatial_file", "-timeseries_file", "-ssa_failed_file", "-report", "-io_trace")
+
+
+def refused(run, *words, program="nunatak"):
+    assert run.status == 1, run.text
+    assert run.err.count(f"{program}: error:") == 1, run.text
+    for word in words:
+        assert word in run.err, f"expected {word!r} in:\n{run.err}"
+
+
+def tool(name, folder, *arguments):
+    program = str(pathlib.Path(os.environ["NUNATAK"]).parent / name)
+    return Run(subprocess.run([program, *map(str, arguments)], cwd=folder, timeout=60, capture_output=True, text=True))
+
+
+def aliases(folder, name):
+    """Other names of folder/name; those of links are made."""
+    os.symlink(name, folder / "symbolic.nc")
+    os.symlink(".", folder / "again")
+    yield from (name, f"./{name}", f"again/{name}", f"../{folder.name}/{name}", str(folder / name), "symbolic.nc")
+    if (folder / name).exists():
+        os.link(folder / name, folder / "hard.nc")
+        yield "hard.nc"
+
+
+def test_every_alias_of_the_input(nunatak, island, tmp_path):
+    path = island(name="x.nc")
+    before = path.read_bytes()
+    for number, alias in enumerate(aliases(tmp_path, "x.nc")):
+        for option in OUTPUTS if number < 2 else (OUTPUTS[number % len(OUTPUTS)],):
+            refused(nunatak("-i", "x.nc", *RUN, option, alias), f"-i 'x.nc' and {option} '{alias}'", "the same one twice")
+            assert path.read_bytes() == before and not (tmp_path / "x.nc.tmp").exists()
+    (tmp_path / "run.yaml").write_text("init: dome\n")
+    refused(nunatak("-options_file", "run.yaml", "-report", "./run.yaml"), "-report './run.yaml' and -options_file 'run.yaml'")
+    os.symlink("/dev/null", tmp_path / "nowhere")
+    run = nunatak("-i", "x.nc", *RUN, "-o", "./x.nc", "-report", "nowhere", "-io_trace", "./nowhere")
+    assert run.status == 0 or "sanitizer" in run.err, run.text  # a restart in place; and two outputs may go nowhere
+    assert (tmp_path / "nowhere").is_symlink()
+
+
+def test_every_alias_of_an_output_that_is_not_there_yet(nunatak, tmp_path):
+    for alias in aliases(tmp_path, "x.nc"):
+        refused(nunatak(*DOME, "-o", "x.nc", "-spatial_file", alias), f"-o 'x.nc' and -spatial_file '{alias}'")
+    outputs = ("-o", *OUTPUTS)
+    for n, a in enumerate(outputs):
+        b = outputs[(n + 1) % len(outputs)]
+        refused(nunatak(*DOME, a, "y", b, "./y"), a + " ", b + " ", "'y'", "'./y'", "the same one twice")
+
+
+@pytest.mark.parametrize("option, other, name", [
+    ("-o", "-io_trace", "x.nc.json"), ("-o", "-report", "x.nc.0001"), ("-spatial_file", "-o", "x.nc.0000"),
+    ("-snapshot_file", "-o", "x_00010.000.nc"), ("-dump", "-o", "x.nc_thk.nc")])
+def test_names_that_an_output_takes_for_itself(nunatak, tmp_path, option, other, name):
+    every = ("-snapshot_every", "1") if option == "-snapshot_file" else ()
+    refused(nunatak(*DOME, option, "x.nc", *every, other, f"./{name}"), f"{option} 'x.nc'", f"{other} './{name}'", "belongs to the other")
+    assert not any(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("option", ["-o", *OUTPUTS])
+@pytest.mark.parametrize("name", ["manifest.jsonl", "x.nc.tmp", "x.nc.lock", "x.nc.commit"])
+def test_reserved_names(nunatak, tmp_path, option, name):
+    (tmp_path / name).write_text("of another run\n")
+    refused(nunatak(*DOME, option, name), f"option {option}: '{name}'", "those are taken")
+    assert (tmp_path / name).read_text() == "of another run\n"
+
+
+def test_input_that_an_output_would_overwrite(nunatak, island, tmp_path):
+    island(name="x.nc.tmp")
+    refused(nunatak("-i", "x.nc.tmp", *RUN, "-o", "x.nc"), "-i 'x.nc.tmp' and -o 'x.nc'")
+    assert nunatak("-i", "x.nc.tmp", *RUN, "-o", "y.nc").status == 0
+    assert nunatak("-i", "y.nc", *RUN, "-snapshot_file", "y", "-snapshot_every", "1").status == 0
+    (tmp_path / "manifest.jsonl").unlink()
+    (tmp_path / "manifest.jsonl").mkdir()
+    run = nunatak("-i", "y.nc", "-i_verify", "false", *RUN, "-o", "z.nc")
+    refused(run, "manifest.jsonl': expected to append to the manifest")
+    assert not (tmp_path / "z.nc.tmp").exists()
+
+
+def test_tools(tmp_path):
+    mask = ("-mask", "comb", "-grid_Mx", "20", "-virtual_ranks", "1")
+    assert tool("nunatak-labels", tmp_path, *mask, "-o", "x.nc").status == 0
+    before = (tmp_path / "x.nc").read_bytes()
+    for program, a, b in (("nunatak-labels", "-i", "-o"), ("nunatak-distance", "-i", "-json"), ("nunatak-labels", "-i", "-csv"),
+                          ("nunatak-distance", "-expect", "-csv")):
+        more = mask if a == "-expect" else ("-virtual_ranks", "1")
+        refused(tool(program, tmp_path, *more, a, "x.nc", b, "./x.nc"), f"{a} 'x.nc' and {b} './x.nc'", program=program)
+    refused(tool("nunatak-join", tmp_path, "-i", "x.nc", "-o", "./x.nc.0001"), "-i 'x.nc' and -o './x.nc.0001'",
+            program="nunatak-join")
+    refused(tool("nunatak-io", tmp_path, "-replay", "x.nc", "-json", "./x.nc"), "-replay 'x.nc' and -json", program="nunatak-io")
+    assert (tmp_path / "x.nc").read_bytes() == before
+
+
+@pytest.mark.parametrize("option", ["-report", "-io_trace"])
+def test_a_full_disk_for_text(nunatak, tmp_path, option):
+    """/dev/full takes no byte; through a link, so that nobody can replace it."""
+    os.symlink("/dev/full", tmp_path / "full")
+    run = nunatak(*DOME, "-o", "x.nc", option, "full", ranks=2)
+    if "sanitizer" in run.err:
+        pytest.skip("this build cannot trace")
+    refused(run, "'full'", "No space left on device")
+    assert (tmp_path / "full").is_symlink() and not (tmp_path / "full.tmp").exists()
+
+
+@pytest.mark.parametrize("option", ["-json", "-csv"])
+def test_a_full_disk_for_the_tables_of_tools(tmp_path, option):
+    os.symlink("/dev/full", tmp_path / "full")
+    refused(tool("nunatak-labels", tmp_path, "-mask", "comb", "-virtual_ranks", "1", option, "full"), "'full'",
+            "No space left on device", program="nunatak-labels")
+    assert (tmp_path / "full").is_symlink()
+
+
+LABELS = ("nunatak-labels", "-mask", "full", "-virtual_ranks", "1")
+
+
+@pytest.mark.parametrize("command, name", [
+    (("nunatak", "-init", "dome", "-grid_Mx", "111", "-grid_Mz", "31", *RUN[2:], "-io_format", "serial", "-o", "x.nc"), "x.nc"),
+    ((*LABELS, "-grid_Mx", "1200", "-o", "x.nc"), "x.nc"), ((*LABELS, "-csv", "x.csv", "-csv_append"), "x.csv")])
+def test_a_limit_of_the_size_of_files(tmp_path, command, name):
+    """ulimit -f: SIGXFSZ ended the run without a word."""
+    limit = 5000000  # MPI itself needs some
+    if name == "x.csv":
+        assert tool(*command[:1], tmp_path, *command[1:]).status == 0
+        with open(tmp_path / name, "a") as table:
+            table.write("\n" * limit)
+    program = pathlib.Path(os.environ["NUNATAK"]).parent / command[0]
+    run = Run(subprocess.run([program, *command[1:]], cwd=tmp_path, timeout=60, capture_output=True, text=True,
+                             preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))))
+    refused(run, name, "File too large", program=command[0])
+    assert name == "x.csv" or not (tmp_path / name).exists()
+
+
+# A run of many steps, which holds s.nc.
+LONG = ("-init", "dome", "-grid_Mx", "61", "-grid_Mz", "5", "-stress", "sia", "-run_steps", "1000000", "-verbose", "false",
+        "-timeseries_file", "s.nc", "-io_commit_every", "1000")
+
+
+@pytest.fixture
+def long_run(tmp_path):
+    process = subprocess.Popen([os.environ["NUNATAK"], *LONG], cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    end = time.time() + 30
+    while not (tmp_path / "s.nc.tmp").exists() and time.time() < end:
+        time.sleep(0.05)
+    yield process
+    process.kill()
+    process.wait()
+
+
+def test_two_runs_of_one_name(nunatak, tmp_path, long_run):
+    """Their records were mixed in one s.nc.tmp, and the manifest agreed."""
+    run = nunatak(*DOME, "-timeseries_file", "./s.nc", ranks=2)
+    refused(run, "s.nc': expected to be its only writer", f"process {long_run.pid}", "s.nc.lock")
+    assert long_run.poll() is None and not (tmp_path / "s.nc").exists()
+    long_run.send_signal(signal.SIGKILL)
+    run = nunatak(*DOME, "-timeseries_file", "s.nc", ranks=2)  # not waited for yet: what is left of it is no writer
+    assert run.status == 0, run.text
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["manifest.jsonl", "s.nc"]
+    with netCDF4.Dataset(tmp_path / "s.nc") as series:
+        assert len(series["time"]) == 1

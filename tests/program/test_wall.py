@@ -1,0 +1,154 @@
+"""The limit on the wall and the signals of a batch system: the run ends in order, with status 85, and goes on bit for bit."""
+import json
+import os
+import shlex
+import signal
+import subprocess
+import time
+
+import netCDF4
+import pytest
+
+MARINE = ("-init", "marine", "-grid_dx", "96km", "-grid_Mz", "5", "-stress", "sia", "-dt_max", "0.2")
+SERIES = ("-timeseries_file", "series.nc", "-spatial_file", "maps.nc", "-spatial_every", "1", "-spatial_vars", "thk,mask")
+ENDED_EARLY = 85
+
+
+def bits(path):
+    with netCDF4.Dataset(path) as data:
+        data.set_auto_mask(False)
+        return {name: data[name][:].tobytes() for name in data.variables}
+
+
+def year(path):
+    with netCDF4.Dataset(path) as data:
+        return data.model_time_seconds / 31556926.0
+
+
+def start(folder, *options, ranks=1):
+    command = [*shlex.split(os.environ["NUNATAK_MPIEXEC"]), str(ranks), os.environ["NUNATAK"], *options]
+    if ranks == 1:
+        command = [os.environ["NUNATAK"], *options]
+    return subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+
+
+def wait_for_steps(process, steps):
+    """Read lines until some steps are done; all that was read."""
+    lines = []
+    for line in process.stdout:
+        lines.append(line)
+        if line.startswith("step"):
+            steps -= 1
+        if steps == 0:
+            break
+    assert steps == 0, "".join(lines)
+    return lines
+
+
+def ranks_of(process):
+    """The processes of the program under mpiexec."""
+    children = subprocess.run(["pgrep", "-P", str(process.pid)], capture_output=True, text=True).stdout.split()
+    return [int(pid) for pid in children if os.path.realpath(f"/proc/{pid}/exe") == os.path.realpath(os.environ["NUNATAK"])]
+
+
+def continued(nunatak, folder, until, *options, ranks):
+    run = nunatak("-i", "state.nc", "-stress", "sia", "-dt_max", "0.2", "-run_until", until, *SERIES, "-o", "end.nc", *options,
+                  ranks=ranks, cwd=folder)
+    assert run.status == 0, run.text
+
+
+def assert_same(one, other, names=("series.nc", "maps.nc", "end.nc")):
+    for name in names:
+        a, b = bits(one / name), bits(other / name)
+        assert a.keys() == b.keys()
+        for variable in a:
+            assert a[variable] == b[variable], f"{variable} of {name}"
+
+
+@pytest.mark.parametrize("ranks, later", [(1, 2), (2, 4), (4, 1)])
+@pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGUSR1], ids=["SIGTERM", "SIGUSR1"])
+def test_signal(nunatak, tmp_path, ranks, later, how):
+    """One rank alone is told (the last one): all end, and the rest of the run has the bits of the run that was not told."""
+    whole, parts = tmp_path / "whole", tmp_path / "parts"
+    whole.mkdir(), parts.mkdir()
+    process = start(parts, *MARINE, "-run_until", "100000", *SERIES, "-o", "state.nc", "-report", "r.json", ranks=ranks)
+    lines = wait_for_steps(process, 3)
+    os.kill(process.pid if ranks == 1 else ranks_of(process)[-1], how)
+    text = "".join(lines) + process.communicate(timeout=60)[0]
+    assert process.returncode == ENDED_EARLY, text
+    assert text.count("nunatak: ended early") == 1 and f"({how.name}): -i state.nc continues" in text, text
+    assert json.loads((parts / "r.json").read_text())["ended_early"] == how.name
+    assert not list(parts.glob("*.tmp")) and not list(parts.glob("*.commit"))
+    at = year(parts / "state.nc")
+    assert 0.3 < at < 1000
+    until = str(round(at + 1.5))
+    run = nunatak(*MARINE, "-run_until", until, *SERIES, "-o", "end.nc", ranks=ranks, cwd=whole)
+    assert run.status == 0, run.text
+    continued(nunatak, parts, until, ranks=later)
+    assert_same(whole, parts)
+
+
+def test_limit(nunatak, tmp_path):
+    """In time, with a state; the rest of a chain of runs comes to the end of the first."""
+    begin = time.time()
+    run = nunatak(*MARINE, "-run_until", "100000", "-run_wall", "6s", *SERIES, "-o", "state.nc", ranks=2)
+    assert time.time() - begin < 30
+    assert run.status == ENDED_EARLY, run.text
+    assert "(the limit -run_wall): -i state.nc continues" in run.err, run.text
+    assert 0.2 <= year(tmp_path / "state.nc") < 100000
+
+
+def test_limit_leaves_time_for_a_snapshot_without_a_result(nunatak, tmp_path):
+    run = nunatak(*MARINE, "-run_until", "100000", "-run_wall", "1s", "-snapshot_file", "s.nc", "-snapshot_every", "50000")
+    assert run.status == ENDED_EARLY, run.text
+    state, = tmp_path.glob("s_*.nc")
+    assert f"-i {state.name} continues" in run.err
+
+
+def test_signal_without_a_place_for_the_state(tmp_path):
+    process = start(tmp_path, *MARINE, "-run_until", "100000")
+    wait_for_steps(process, 1)
+    process.terminate()
+    assert "no file to continue from" in process.communicate(timeout=60)[0]
+    assert process.returncode == 1
+
+
+def test_a_run_that_is_done_has_status_0(nunatak, tmp_path):
+    """-run_until of a run that has come there already: its result is written again."""
+    assert nunatak(*MARINE, "-run_until", "0.4", "-run_wall", "1h", "-o", "state.nc").status == 0
+    run = nunatak("-i", "state.nc", "-stress", "sia", "-run_until", "0.4", "-run_wall", "1h", "-o", "state.nc")
+    assert run.status == 0, run.text
+    run = nunatak("-i", "state.nc", "-stress", "sia", "-run_until", "0.2", "-o", "state.nc")
+    assert run.status == 1 and "-run_until" in run.err
+
+
+@pytest.mark.parametrize("spacing", [12345.67, 98765.4321])
+def test_spacing_survives_the_coordinates(nunatak, tmp_path, island, spacing):
+    """x and y give back the spacing of the grid only to rounding: the file holds it, so that the run goes on with the same one."""
+    run = ("-stress", "sia", "-dt_max", "1")
+    start_at = ("-i", "island.nc", "-grid_dx", str(spacing), "-grid_Mz", "5")
+    island()
+    for steps, name in ((2, "two.nc"), (4, "four.nc")):
+        assert nunatak(*start_at, *run, "-run_steps", str(steps), "-o", name).status == 0
+    assert nunatak("-i", "two.nc", *run, "-run_steps", "2", "-o", "rest.nc").status == 0
+    assert bits(tmp_path / "rest.nc") == bits(tmp_path / "four.nc")
+
+
+@pytest.mark.parametrize("text, seconds", [("3h50m", 13800), ("90min", 5400), ("3:50:00", 13800), ("50:30", 3030), ("90", 5400),
+                                           ("1-12", 129600), ("1-12:30", 131400), ("1.5 h", 5400), ("2d 1h", 176400),
+                                           ("0.5 hour", 1800), ("1e3 s", 1000)])
+def test_ways_to_write_a_time(nunatak, tmp_path, text, seconds):
+    run = nunatak("-init", "dome", "-grid_Mx", "11", "-grid_Mz", "5", "-run_wall", text, "-o", "o.nc", "-report", "r.json")
+    assert run.status == 0, run.text
+    assert json.loads((tmp_path / "r.json").read_text())["options"]["run_wall"] == f"{seconds} s"
+
+
+@pytest.mark.parametrize("text", ["0", "soon", "-5h", "3h50", "1:2:3:4", "5 kg", "nan", "1e400 s"])
+def test_times_that_are_none(nunatak, text):
+    run = nunatak("-init", "dome", "-grid_Mx", "11", "-run_wall", text, "-o", "o.nc")
+    assert run.status == 1 and "option -run_wall" in run.err, run.text
+
+
+def test_limit_needs_a_file(nunatak):
+    run = nunatak("-init", "dome", "-grid_Mx", "11", "-run_wall", "1h")
+    assert run.status == 1 and "-run_wall" in run.err and "-snapshot_file" in run.err, run.text
