@@ -195,7 +195,8 @@ void check_words(const Options& o) {
 
 /// What the rows of format and layout say about the other options.
 void check_rows(const Options& o) {
-  const LayoutRow& layout = layout_row(parse_layout(o).name);
+  const std::string name = parse_layout(o).name;
+  const LayoutRow& layout = layout_row(name);
   const auto need = [&](bool is_asked, unsigned feature, const std::string& why) {
     refuse(is_asked && !has_features(o, feature), why + ": expected format " + formats_with(feature) + ", found " + o.format);
   };

@@ -58,7 +58,7 @@ say "ctest -R '$tests'"
 status=0
 inside ". scripts/environment.sh; ctest --preset release -j 2 --no-tests=error -R '$tests'" || status=1
 say "versions"
-inside 'g++ -dumpfullversion; cmake --version | head -1; dpkg-query -W -f "\${Package} \${Version}\n" libopenmpi-dev libpetsc-real-dev libnetcdf-mpi-dev libpnetcdf-dev libhdf5-openmpi-dev catch2
+inside 'g++ -dumpfullversion; cmake --version | sed -n 1p; dpkg-query -W -f "\${Package} \${Version}\n" libopenmpi-dev libpetsc-real-dev libnetcdf-mpi-dev libpnetcdf-dev libhdf5-openmpi-dev catch2
   sed -n "s/^set(PACKAGE_VERSION \(.*\))/Kokkos \1/p" build/deps/lib/cmake/Kokkos/KokkosConfigVersion.cmake; git --version >/dev/null; date -u +%F'
 [ "$status" = 0 ] && [ "$warnings" = 0 ] || { say "failed"; exit 1; }
 say "passed"
