@@ -9,6 +9,7 @@
 #define FUSE_USE_VERSION 31
 #include "protocol.hpp"
 
+#include <algorithm>
 #include <arpa/inet.h>
 #include <cerrno>
 #include <condition_variable>

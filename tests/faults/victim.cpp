@@ -5,7 +5,8 @@
 //                                               prints how many files there are
 //
 // Patches are columns of the grid, so that the parts of the ranks interleave in the file.
-#include "io/durable/durable.hpp"
+#include "io/durable/manifest.hpp"
+#include "io/durable/verify.hpp"
 #include "io/writer.hpp"
 #include "miniapp/base/error.hpp"
 #include "miniapp/base/program.hpp"
