@@ -7,7 +7,7 @@ be whole and verify.
 
   loop.py VICTIM FAULTS "MPIEXEC -n" [--ranks 2,3] [--methods M,...] [--calls C,...] [--every]
 
-By default a short form: three methods, k = 1, 3, 9, ... --every takes all methods and all k up to 40. Prints the trials by method.
+By default a short form: two methods, k = 1, 4, 16, ... --every takes all methods and all k up to 40. Prints the trials by method.
 """
 import argparse
 import errno
@@ -22,7 +22,7 @@ import sys
 import tempfile
 import time
 
-SHORT = ["serial", "pnetcdf", "netcdf4"]
+SHORT = ["pnetcdf", "netcdf4"]
 METHODS = ["serial", "pnetcdf", "hybrid", "netcdf4", "posix", "mpiio", "pnetcdf/zslab", "pnetcdf/box:1", "netcdf4/morton:1",
            "posix/box:1", "serial/file-per-aggregator:2", "pnetcdf/access=independent", "netcdf4/access=independent",
            "pnetcdf/define=interleaved"]
@@ -34,11 +34,11 @@ LONGEST = 30
 
 
 def strides(every):
-    """1, 2, 3, ..., 40, 80, 160, ... (posix writes row by row), or, for the short form, 1, 3, 9, 27, 81, ..."""
+    """1, 2, 3, ..., 40, 80, 160, ... (posix writes row by row), or, for the short form, 1, 4, 16, 64, ..."""
     k = 1
     while True:
         yield k
-        k = 3 * k if not every else k + 1 if k < 40 else 2 * k
+        k = 4 * k if not every else k + 1 if k < 40 else 2 * k
 
 
 def complaints(run, method, folder, seconds, victim, faults_hit):
