@@ -1,5 +1,7 @@
 #include "io/agree.hpp"
 
+#include <new>
+
 namespace nunatak::io {
 
 void agree(MPI_Comm comm, const std::function<void()>& f) {
@@ -10,6 +12,9 @@ void agree(MPI_Comm comm, const std::function<void()>& f) {
   int failed = size; // the lowest rank that failed; size means none
   try {
     f();
+  } catch (const std::bad_alloc&) {
+    message = "rank " + std::to_string(rank) + ": expected memory, found none";
+    failed = rank;
   } catch (const std::exception& e) {
     message = e.what();
     failed = rank;

@@ -23,13 +23,14 @@ void agree(MPI_Comm comm, const std::function<void()>& f);
 void on_rank_0(MPI_Comm comm, const std::function<void()>& f);
 
 /// The first error of this rank, kept while it goes on: if it threw at once, it would leave the others in their next collective
-/// call. agree() on rethrow() makes it everybody's.
+/// call. agree() on rethrow() makes it everybody's. Exceptions other than Error (no memory) pass: they may have come in the
+/// middle of a collective call, after which this rank cannot go on with the others; they end the run.
 class KeptError {
 public:
   template <class F> void keep(const F& f) {
     try {
       f();
-    } catch (const std::exception& e) {
+    } catch (const Error& e) {
       set(e.what());
     }
   }

@@ -8,12 +8,14 @@
 #include <climits>
 #include <cstring>
 #include <filesystem>
+#include <new>
+#include <stdexcept>
 
 namespace nunatak::io {
 
-File::File(MPI_Comm comm, std::string path, Schema schema, FileOptions options, Statistics& total)
+File::File(MPI_Comm comm, std::string path, Schema schema, FileOptions options, Statistics& total, Watchdog& watchdog)
     : m_comm(comm), m_path(std::move(path)), m_schema(std::move(schema)), m_options(options), m_put(m_schema.variables.size(), 0),
-      m_committed(options.kept_records), m_total(total) {
+      m_committed(options.kept_records), m_total(total), m_watchdog(watchdog) {
   MPI_Comm_rank(comm, &m_rank);
   try {
     m_schema.validate();
@@ -113,16 +115,25 @@ void File::put(const std::string& name, std::size_t record, const Block& block, 
   const std::size_t v = variable_number(name);
   const Variable& variable = m_schema.variables[v];
   check_put(variable, record, type);
+  if (record != no_record && static_cast<std::int64_t>(record) >= m_records) {
+    m_records = static_cast<std::int64_t>(record) + 1;
+    reserve(m_records);
+  }
   Hyperslab slab;
   slab.empty = true;
   if (data != nullptr) m_error.keep([&] { slab = make_slab(v, record, block, data, type); });
-  timed(Phase::post, [&] { m_error.keep([&] { write_slab(v, slab); }); });
+  timed(Phase::post, [&] {
+    try {
+      m_error.keep([&] { write_slab(v, slab); });
+    } catch (const std::bad_alloc&) { // perhaps between two collective calls: not an Error, so that the run ends
+      throw std::runtime_error("file '" + m_path + "': variable '" + name + "': expected memory for its values, found none");
+    }
+  });
   const auto elements = static_cast<std::int64_t>(slab.elements());
   Statistics payload;
   payload[Phase::post].bytes = elements * static_cast<std::int64_t>(bytes_of(variable.type));
   add(payload);
   m_put[v] += elements;
-  if (record != no_record) m_records = std::max(m_records, static_cast<std::int64_t>(record) + 1);
 }
 
 void File::put_all(const std::string& name, std::size_t record, std::size_t size, const std::byte* data, Type type) {

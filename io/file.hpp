@@ -8,6 +8,7 @@
 #include "io/pack.hpp"
 #include "io/schema.hpp"
 #include "io/statistics.hpp"
+#include "io/watchdog.hpp"
 
 #include <map>
 #include <string>
@@ -80,13 +81,17 @@ public:
   virtual std::map<std::string, std::string> hints() const = 0;
 
 protected:
-  /// Checks schema and path; collective. `total` gets all statistics, too. `comm` and `total` must outlive the file.
-  File(MPI_Comm comm, std::string path, Schema schema, FileOptions options, Statistics& total);
+  /// Checks schema and path; collective. `total` gets all statistics, too. `comm`, `total` and `watchdog` must outlive the file.
+  File(MPI_Comm comm, std::string path, Schema schema, FileOptions options, Statistics& total, Watchdog& watchdog);
 
   /// Run f on all ranks and add its time to `phase`; an error of one rank, or one kept since an earlier put, is an error of all.
   template <class F> void together(Phase phase, const F& f) {
     timed(phase, [&] { m_error.keep(f); });
-    agree(m_comm, [&] { m_error.rethrow(); });
+    watched(phase, [&] { agree(m_comm, [&] { m_error.rethrow(); }); });
+  }
+  /// Run f, which communicates in this phase, under the eyes of the watchdog.
+  template <class F> void watched(Phase phase, const F& f) {
+    m_watchdog.watch(m_path, phase_names[static_cast<std::size_t>(phase)], f);
   }
   void add(const Statistics& step);
 
@@ -98,6 +103,7 @@ protected:
 
 private:
   // What a transport does. All but write_slab and work are collective and throw on all ranks or on none.
+  virtual void reserve(std::int64_t records) = 0;                    ///< room for so many records is there, or an error of all
   virtual void write_slab(std::size_t v, const Hyperslab& slab) = 0; ///< may throw on some ranks
   virtual void finish_writes() = 0;                                  ///< what was put is with the file system
   virtual void flush() = 0;                                          ///< and can be read by other processes
@@ -131,11 +137,12 @@ private:
   Work m_work; ///< at the end of the last step
   Statistics m_statistics;
   Statistics& m_total; ///< the writer's
+  Watchdog& m_watchdog;
 };
 
 template <class F> void File::timed(Phase phase, const F& f) {
   const double start = MPI_Wtime();
-  f();
+  watched(phase, f);
   add_time(phase, start);
 }
 

@@ -97,7 +97,9 @@ const std::vector<Knob>& knobs() {
       {"aggregators", &Options::aggregators,
        "aggregators per node: of MPI-IO (cb_nodes) and of a layout without N (0: automatic)", ""},
       {"ranks_per_node", &Options::ranks_per_node, "ranks of a virtual node (0: the machine's nodes)", ""},
-      {"hints", &Options::hints, "hints for MPI-IO: key=value,key=value", ""}};
+      {"hints", &Options::hints, "hints for MPI-IO: key=value,key=value", ""},
+      {"ompio", &Options::ompio, "MPI-IO through OMPIO is accepted, although it reports success of writes that failed", "yes|no"},
+      {"patience", &Options::patience, "seconds that an output call may take before the run is ended (0: for ever)", ""}};
   return table;
 }
 

@@ -32,6 +32,8 @@ struct Options {
   int aggregators = 0;               ///< per node: cb_nodes of MPI-IO, and N of layouts without one; 0: the library's choice, 1
   int ranks_per_node = 0;            ///< virtual nodes of that many consecutive ranks; 0: the machine's
   std::map<std::string, std::string> hints; ///< MPI-IO
+  bool ompio = false;                       ///< MPI-IO through OMPIO, too, which loses errors
+  int patience = 600;                       ///< seconds that a collective call may take before the run is ended; 0: for ever
 };
 
 struct Knob {

@@ -2,6 +2,7 @@
 #include "io/registry.hpp"
 
 #include "io/error.hpp"
+#include "io/formats/mpi_io.hpp"
 #include "io/layouts/remap.hpp"
 #include "io/layouts/split_files.hpp"
 
@@ -130,6 +131,12 @@ OpenFormat find_format(MPI_Comm comm, const Options& chosen, const Topology& top
   const Options options = with_aggregators(chosen, topology);
   const OpenFormat open = in_layout(comm, options, topology, format_row(options.format).open);
   if (!has_features(options, mpi_io)) return open;
+  if (mpi_io_name() == "OMPIO" && !options.ompio) {
+    throw Error(
+        "output format " + options.format + ": expected ROMIO to carry MPI-IO, found OMPIO, which reports success of writes " +
+        "that failed: take an Open MPI with ROMIO and leave OMPI_MCA_io unset, choose format serial or posix, or accept " +
+        "that errors are lost (-io_ompio yes)");
+  }
   return [open](const std::string& path) { // ROMIO takes what stands before a colon for a file system, and cuts it off
     if (path.find(':') != std::string::npos) throw Error("file '" + path + "': expected a path without ':' (MPI-IO), found one");
     return open(path);

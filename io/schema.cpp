@@ -133,4 +133,10 @@ bool Schema::has_records(const Variable& v) const {
   return !v.dimensions.empty() && dimensions[dimension(v.dimensions[0])].length == unlimited;
 }
 
+std::size_t Schema::bytes(const Variable& v) const {
+  std::size_t bytes = bytes_of(v.type);
+  for (const std::size_t n : shape(v)) bytes *= n == unlimited ? 1 : n;
+  return bytes;
+}
+
 } // namespace nunatak::io

@@ -104,6 +104,7 @@ struct Schema {
   /// Lengths of the dimensions of a variable; the unlimited one is 0.
   std::vector<std::size_t> shape(const Variable& variable) const;
   bool has_records(const Variable& variable) const;
+  std::size_t bytes(const Variable& variable) const; ///< of the values of a variable, or of one record of it
 };
 
 /// The attributes that CF and the NetCDF library want in the type of their variable: _FillValue, missing_value, valid_min,

@@ -16,6 +16,7 @@ namespace nunatak::io {
 enum class Phase {
   open,     ///< create the file
   define,   ///< write the header
+  reserve,  ///< room on the disk for the next record
   post,     ///< put: copy, send or write the values
   exchange, ///< layouts: move the values to the ranks that write them
   wait,     ///< finish what was posted (one wait_all per record)
@@ -25,9 +26,9 @@ enum class Phase {
   checksum, ///< read the file once more for the manifest, while the system writes it to the disk
   fsync,    ///< fsync of the file, rename, fsync of the folder: durable
 };
-constexpr std::size_t n_phases = 10;
-constexpr std::array<const char*, n_phases> phase_names = {"open",  "define", "post", "exchange", "wait",
-                                                           "flush", "close",  "copy", "checksum", "fsync"};
+constexpr std::size_t n_phases = 11;
+constexpr std::array<const char*, n_phases> phase_names = {"open",  "define", "reserve", "post",     "exchange", "wait",
+                                                           "flush", "close",  "copy",    "checksum", "fsync"};
 
 /// Sums on one rank.
 struct Statistics {

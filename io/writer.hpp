@@ -20,6 +20,7 @@
 #include "io/formats/format.hpp"
 #include "io/layouts/topology.hpp"
 #include "io/options.hpp"
+#include "io/watchdog.hpp"
 
 #include <memory>
 #include <string>
@@ -47,6 +48,7 @@ private:
   Topology m_machine;
   OpenFormat m_open;
   Statistics m_statistics;
+  Watchdog m_watchdog;
 };
 
 /// The same.

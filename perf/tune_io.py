@@ -95,7 +95,7 @@ def main():
         if name not in MPI_IO:
             io_runs.fail(f"--mpi-io: expected {' or '.join(MPI_IO)}, found '{name}'")
         told[name] = io_runs.run(arguments, ways_to_try(arguments.full), "-read", ",".join(READS), "-io_ranks_per_node",
-                                 arguments.ranks_per_node, environment={"OMPI_MCA_io": MPI_IO[name]})
+                                 arguments.ranks_per_node, "-io_ompio", "yes", environment={"OMPI_MCA_io": MPI_IO[name]})
         rows += rows_of(name, told[name])
     io_runs.table(rows)
     io_runs.save(arguments, {"rows": rows, "runs": told})

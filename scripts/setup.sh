@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Install what nunatak needs on Debian 12 or 13 (docs/platforms.md says what was tried): distribution packages (root or sudo), and
-# below build/deps Kokkos and a Python environment. Idempotent. On a supercomputer use its modules or spack.yaml instead (README.md).
+# below build/deps Kokkos and a Python environment. With the word "cluster" also what the emulated cluster needs (docs/cluster.md):
+# FUSE 3 and Slurm. Idempotent. On a supercomputer use its modules or spack.yaml instead (README.md).
 set -euo pipefail
 export LC_ALL=C # what apt and dpkg say is read below: in English
 cd "$(dirname "$0")/.."
@@ -13,6 +14,7 @@ root() { if [ "$(id -u)" = 0 ]; then "$@"; else sudo "$@"; fi; }
 packages=(g++ cmake ninja-build ccache git pkg-config python3-venv python3-pip
   libpetsc-real-dev libopenmpi-dev openmpi-bin libpnetcdf-dev pnetcdf-bin libnetcdf-mpi-dev
   libudunits2-dev zlib1g-dev libdeflate-dev nlohmann-json3-dev netcdf-bin cdo nco)
+if [ "${1:-}" = cluster ]; then packages+=(iproute2 libfuse3-dev fuse3 slurm-wlm); fi
 missing() { for p in "$@"; do [[ $(dpkg-query -W -f='${Status}' "$p" 2>/dev/null || true) == *'ok installed'* ]] || echo "$p"; done; }
 install() { root env DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends "$@" >"$deps/apt.log" 2>&1 ||
   { tail -n 20 "$deps/apt.log" >&2; echo "setup: apt-get install failed for: $*" >&2; exit 1; }; }

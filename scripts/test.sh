@@ -23,7 +23,7 @@ run_tests() { # run_tests <preset> <arguments of ctest>...
   return $status
 }
 
-timed "setup" scripts/setup.sh
+timed "setup" scripts/setup.sh cluster
 for preset in kernels asan ci; do
   say "preset $preset: configure and build"
   configure "$preset"

@@ -2,6 +2,7 @@
 #include "io/durable/sync_file.hpp"
 
 #include "io/durable/shared_checksums.hpp"
+#include "io/durable/space.hpp"
 #include "io/read/classic_header.hpp"
 #include "io/trace/trace.hpp"
 
@@ -11,12 +12,25 @@
 namespace nunatak::io {
 
 SyncFile::SyncFile(MPI_Comm comm, std::string path, Schema schema, FileOptions options, const OpenFormat& open,
-                   const Topology& machine, Statistics& total)
-    : File(comm, std::move(path), std::move(schema), options, total), m_temporary(this->path() + ".tmp"), m_machine(machine) {
+                   const Topology& machine, Statistics& total, Watchdog& watchdog)
+    : File(comm, std::move(path), std::move(schema), options, total, watchdog), m_temporary(this->path() + ".tmp"),
+      m_machine(machine) {
   on_rank_0(comm, [&] { take_name(); });
   trace_watch(this->path());
   together(Phase::open, [&] { m_format = open(m_temporary); });
   together(Phase::define, [&] { m_format->define(this->schema()); });
+  reserve(0);
+}
+
+/// The rank that takes care of a file allocates what it is going to hold, as far as its format can tell.
+void SyncFile::reserve(std::int64_t records) {
+  const std::uint64_t expected = m_format->expected_size(static_cast<std::uint64_t>(records));
+  together(Phase::reserve, [&] {
+    const std::vector<OutputFile> mine = my_files();
+    if (mine.empty() || expected <= m_reserved) return;
+    reserve_space(m_temporary + mine.front().suffix, m_reserved, expected);
+    m_reserved = expected;
+  });
 }
 
 /// Before anything is written: nobody else writes this name, and the manifest will take its line.
@@ -53,6 +67,9 @@ void SyncFile::flush() {
 
 void SyncFile::close_and_commit(std::int64_t step) {
   together(Phase::close, [&] { m_format->close(); });
+  together(Phase::close, [&] {
+    if (m_reserved > 0) release_space(m_temporary + my_files().front().suffix);
+  });
   if (!m_format->files().empty()) commit(m_temporary, step);
   m_lock.reset();
 }
@@ -104,11 +121,13 @@ std::vector<ManifestEntry> SyncFile::checksums_of(const std::string& temporary) 
     }
     checksums.measure();
   });
-  checksums.share_sizes();
+  watched(Phase::checksum, [&] { checksums.share_sizes(); });
   Statistics read;
   together(Phase::checksum, [&] { read[Phase::checksum].bytes = checksums.read(); });
   add(read);
-  return checksums.gather();
+  std::vector<ManifestEntry> entries;
+  watched(Phase::checksum, [&] { entries = checksums.gather(); });
+  return entries;
 }
 
 /// `temporary` (and its suffixes) is complete and closed: make it durable under its final name. Every node does its fsync: on a

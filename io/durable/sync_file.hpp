@@ -19,11 +19,12 @@ class SyncFile final : public File {
 public:
   /// Collective. Creates path.tmp with `open` and writes its header. `machine`: its real nodes; must outlive the file.
   SyncFile(MPI_Comm comm, std::string path, Schema schema, FileOptions options, const OpenFormat& open, const Topology& machine,
-           Statistics& total);
+           Statistics& total, Watchdog& watchdog);
 
   std::map<std::string, std::string> hints() const override { return m_format->hints(); }
 
 private:
+  void reserve(std::int64_t records) override;
   void write_slab(std::size_t v, const Hyperslab& slab) override;
   void finish_writes() override;
   void flush() override;
@@ -42,6 +43,7 @@ private:
   std::string m_temporary;
   std::optional<Lock> m_lock; ///< on rank 0, until it is closed
   std::unique_ptr<Format> m_format;
+  std::uint64_t m_reserved = 0; ///< bytes of this rank's file that are allocated
   std::int64_t m_unwritten = 0; ///< bytes put since the system was last asked to write to the disk
   const Topology& m_machine;
 };

@@ -72,4 +72,14 @@ std::vector<std::size_t> chunk_shape(const Schema& schema, const Variable& varia
   return chunk;
 }
 
+std::uint64_t bytes_of_chunks(const Schema& schema, const Variable& variable, const Options& options, std::uint64_t records) {
+  const std::vector<std::size_t> chunk = chunk_shape(schema, variable, options), shape = schema.shape(variable);
+  std::uint64_t bytes = bytes_of(variable.type);
+  for (std::size_t d = 0; d < shape.size(); ++d) {
+    const std::uint64_t length = shape[d] == unlimited ? records : shape[d], multiple = chunk.empty() ? 1 : chunk[d];
+    bytes *= (length + multiple - 1) / multiple * multiple;
+  }
+  return bytes;
+}
+
 } // namespace nunatak::io

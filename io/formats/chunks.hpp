@@ -5,6 +5,7 @@
 #include "io/schema.hpp"
 
 #include <cstddef>
+#include <cstdint>
 #include <vector>
 
 namespace nunatak::io {
@@ -19,5 +20,8 @@ namespace nunatak::io {
 ///
 /// Error, naming the dimensions of the file, if one of `options.chunk` is not among them; or if a length is not a number > 0.
 std::vector<std::size_t> chunk_shape(const Schema& schema, const Variable& variable, const Options& options);
+
+/// Bytes of all chunks of a variable with so many records, before compression.
+std::uint64_t bytes_of_chunks(const Schema& schema, const Variable& variable, const Options& options, std::uint64_t records);
 
 } // namespace nunatak::io

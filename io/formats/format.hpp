@@ -52,8 +52,11 @@ public:
   /// Declare all dimensions, variables and attributes; afterwards the file takes values. `schema` outlives this object.
   virtual void define(const Schema& schema) = 0;
   /// Copy, send or write a hyperslab of variable `v`: the caller may change the array afterwards. Hyperslabs of one variable and
-  /// record do not overlap.
+  /// record do not overlap. An exception that is no Error (no memory) ends the run.
   virtual void put(std::size_t v, const Hyperslab& slab) = 0;
+  /// Bytes that the file of this rank (the shared one, or that of which it is the owner) will have with so many records; 0: not
+  /// known. Afterwards that much may be allocated. Local.
+  virtual std::uint64_t expected_size(std::uint64_t /*records*/) const { return 0; }
   /// Everything that was put has been handed to the file system.
   virtual void wait() = 0;
   /// Everything in the file, the number of records included, is with the operating system: another process can read it.

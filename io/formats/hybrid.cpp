@@ -43,8 +43,7 @@ void check_cdf2(const std::string& path, const Schema& schema) {
     for (std::size_t m = n + 1; m < schema.variables.size(); ++m) {
       is_last = is_last && schema.has_records(schema.variables[m]) != schema.has_records(v);
     }
-    std::size_t bytes = bytes_of(v.type);
-    for (const std::size_t length : schema.shape(v)) bytes *= length == unlimited ? 1 : length;
+    const std::size_t bytes = schema.bytes(v);
     if (bytes > largest_variable && !is_last) {
       fail(what + (any_records ? "at most 4294967292 bytes in a record" : "at most 4294967292 bytes") +
            " of CDF-2 (format hybrid) unless it is the last of the file, found " + std::to_string(bytes));

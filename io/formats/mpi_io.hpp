@@ -1,9 +1,9 @@
 // Which implementation of MPI-IO carries PnetCDF and HDF5; its hints.
 //
-// Open MPI has two, OMPIO (its default) and ROMIO, and chooses when the first file is opened. OMPIO (4.1.4) hangs in a collective
-// write that fails on a rank: a full disk then stops the run without a message. ROMIO returns the error in many cases, and is
-// therefore preferred unless the user says otherwise; but it can hang, too, where ranks write two-dimensional patches. An Open
-// MPI that was built without ROMIO writes through OMPIO. Other MPI libraries have ROMIO only, and nothing changes.
+// Open MPI has two, OMPIO (its default) and ROMIO, and chooses when the first file is opened. OMPIO (4.1.4) reports success of a
+// write that failed, or hangs in it; ROMIO reports the error, or hangs. So ROMIO is preferred, OMPIO is refused unless the user
+// accepts it (Options::ompio), space is reserved before anything is written (durable/space.hpp), and a watchdog ends what hangs
+// (watchdog.hpp). Other MPI libraries have ROMIO only, and nothing changes.
 //
 // Open MPI 5 keeps hints from ROMIO. They reach it by a file that the environment variable ROMIO_HINTS names, which ROMIO reads
 // when it opens the first file of the process: those of later files that differ are ignored. Hence used_hints(), which says so.

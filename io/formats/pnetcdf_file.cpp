@@ -7,6 +7,7 @@
 
 #include <pnetcdf.h>
 
+#include <algorithm>
 #include <cerrno>
 
 namespace nunatak::io {
@@ -44,6 +45,26 @@ void PnetcdfFile::begin_data() {
       used_hints(m_options.hints, info); // what PnetCDF uses, and of MPI-IO what the MPI library reports (Open MPI 4: as given)
   MPI_Info_free(&info);
   end_collective();
+}
+
+/// What is defined, as the library has placed it; what is not defined yet, as if it came last.
+std::uint64_t PnetcdfFile::expected_size(std::uint64_t records) const {
+  MPI_Offset header = 0;
+  check(ncmpi_inq_header_extent(m_ncid, &header), "header");
+  auto fixed = static_cast<std::uint64_t>(header), first_record = std::uint64_t{0}, record = std::uint64_t{0};
+  for (std::size_t v = 0; v < m_ids.size(); ++v) {
+    const Variable& variable = m_schema->variables[v];
+    const std::uint64_t bytes = (m_schema->bytes(variable) + 3) / 4 * 4;
+    MPI_Offset begin = -1;
+    if (m_ids[v] >= 0) check(ncmpi_inq_varoffset(m_ncid, m_ids[v], &begin), "variable '" + variable.name + "'");
+    if (m_schema->has_records(variable)) {
+      if (begin >= 0 && record == 0) first_record = static_cast<std::uint64_t>(begin);
+      record += bytes;
+    } else {
+      fixed = begin >= 0 ? std::max(fixed, static_cast<std::uint64_t>(begin) + bytes) : fixed + bytes;
+    }
+  }
+  return record == 0 ? fixed : std::max(fixed, first_record) + records * record;
 }
 
 void PnetcdfFile::begin_collective() {
@@ -112,10 +133,12 @@ void PnetcdfFile::wait() {
   m_error.rethrow();
 }
 
+/// The number of records. Values are with the system as soon as they are written.
 void PnetcdfFile::flush() {
-  begin_collective(); // also writes the number of records
-  check(ncmpi_sync(m_ncid), "flush");
+  begin_collective();
+  const int status = ncmpi_sync_numrecs(m_ncid);
   end_collective();
+  check(status, "flush");
 }
 
 void PnetcdfFile::close() { check(ncmpi_close(m_ncid), "close"); }

@@ -28,6 +28,7 @@ public:
   void wait() override;
   void flush() override;
   void close() override;
+  std::uint64_t expected_size(std::uint64_t records) const override;
   Work work() const override { return m_work; }
   std::map<std::string, std::string> hints() const override { return m_hints; }
 

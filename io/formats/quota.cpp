@@ -21,9 +21,8 @@ Quota::Quota(MPI_Comm comm, std::size_t buffer) : m_comm(comm), m_copied{1}, m_m
 std::size_t Quota::begin(std::size_t v, const Hyperslab& slab) {
   const Variable& variable = m_schema->variables[v];
   const auto bytes = static_cast<std::int64_t>(bytes_of(variable.type));
-  std::int64_t whole = bytes; // of the record, over all ranks
-  for (const std::size_t n : m_schema->shape(variable)) whole *= n == unlimited ? 1 : static_cast<std::int64_t>(n);
-  std::int64_t most = whole; // at least what the rank with most has
+  const auto whole = static_cast<std::int64_t>(m_schema->bytes(variable)); // of the record, over all ranks
+  std::int64_t most = whole;                                               // at least what the rank with most has
   if (whole > small) {
     most = static_cast<std::int64_t>(slab.elements()) * bytes;
     MPI_Allreduce(MPI_IN_PLACE, &most, 1, MPI_INT64_T, MPI_MAX, m_comm);

@@ -29,12 +29,6 @@ const char* byte_order() {
   return *reinterpret_cast<const unsigned char*>(&one) == 1 ? "little" : "big";
 }
 
-std::uint64_t bytes_of_record(const Schema& schema, const Variable& v) {
-  std::uint64_t bytes = bytes_of(v.type);
-  for (const std::size_t n : schema.shape(v)) bytes *= n == unlimited ? 1 : n;
-  return bytes;
-}
-
 /// `own`: gives the value that is written.
 template <class Own> Json attributes_json(const std::vector<Attribute>& attributes, const Own& own) {
   Json list = Json::array();
@@ -84,7 +78,7 @@ RawLayout raw_layout(const Schema& schema, std::size_t align) {
     for (std::size_t v = 0; v < layout.begin.size(); ++v) {
       if (schema.has_records(schema.variables[v]) != records) continue;
       layout.begin[v] = end;
-      end = round_up(end + bytes_of_record(schema, schema.variables[v]), 8);
+      end = round_up(end + schema.bytes(schema.variables[v]), 8);
     }
   };
   const std::uint64_t multiple = std::lcm<std::uint64_t>(align, 8);

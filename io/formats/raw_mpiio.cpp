@@ -58,7 +58,6 @@ public:
   }
 
   void flush() override {
-    check(MPI_File_sync(m_file), "flush");
     if (m_rank == 0) write_raw_json(m_path, *m_schema, m_layout, m_size_records);
   }
 
@@ -67,6 +66,7 @@ public:
     check(MPI_File_close(&m_file), "close");
     m_error.rethrow();
   }
+  std::uint64_t expected_size(std::uint64_t records) const override { return m_layout.file_size(records); }
   Work work() const override { return m_work; }
   std::map<std::string, std::string> hints() const override { return m_hints; }
   std::vector<OutputFile> files() const override { return {OutputFile{}, OutputFile{".json", 0}}; }

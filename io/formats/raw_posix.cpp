@@ -60,6 +60,7 @@ public:
     m_fd = -1;
     if (::close(fd) != 0) fail("close");
   }
+  std::uint64_t expected_size(std::uint64_t records) const override { return m_layout.file_size(records); }
   Work work() const override { return m_work; }
   std::vector<OutputFile> files() const override { return {OutputFile{}, OutputFile{".json", 0}}; }
 

@@ -94,6 +94,7 @@ public:
   void close() override {
     if (m_format) m_format->close();
   }
+  std::uint64_t expected_size(std::uint64_t records) const override { return m_format ? m_format->expected_size(records) : 0; }
   Work work() const override { return m_format ? m_format->work() : Work{}; }
   std::map<std::string, std::string> hints() const override {
     return m_format ? m_format->hints() : std::map<std::string, std::string>{};

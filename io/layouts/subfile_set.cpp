@@ -239,7 +239,8 @@ void SubfileSet::find_parts() {
 void SubfileSet::check_cover(std::size_t v) const {
   const std::vector<Part>& parts = m_parts[v];
   const std::string what = "variable '" + m_schema.variables[v].name + "'";
-  std::size_t found = 0, expected = 1;
+  const std::size_t expected = m_schema.bytes(m_schema.variables[v]) / bytes_of(m_schema.variables[v].type);
+  std::size_t found = 0;
   for (const Part& part : parts) {
     found += part.box.elements();
     for (const Part& other : parts) {
@@ -249,7 +250,6 @@ void SubfileSet::check_cover(std::size_t v) const {
            what + ": expected a part that no other piece has, found some of it in '" + path_of(other.subfile) + "'");
     }
   }
-  for (const std::size_t n : m_schema.shape(m_schema.variables[v])) expected *= n == unlimited ? 1 : n;
   if (found != expected) {
     throw Error("file '" + m_path + "': " + what + ": expected " + std::to_string(expected) + " values in " +
                 std::to_string(m_size) + " pieces, found " + std::to_string(found));

@@ -22,21 +22,25 @@ using io::Block;
 
 namespace {
 
+constexpr std::size_t rows = 2;
+
 io::Schema schema_of(std::size_t cells) {
   io::Schema s;
-  s.dimensions = {{"time", io::unlimited}, {"cell", cells}};
-  s.variables = {{"thk", io::Type::float64, {"time", "cell"}, {}}, {"mask", io::Type::int8, {"cell"}, {}}};
+  s.dimensions = {{"time", io::unlimited}, {"y", rows}, {"x", cells / rows}};
+  s.variables = {{"thk", io::Type::float64, {"time", "y", "x"}, {}}, {"mask", io::Type::int8, {"y", "x"}, {}}};
   return s;
 }
 
+/// Columns of the grid: what two ranks write interleaves in the file.
 struct Share {
-  std::size_t start, count;
+  std::size_t start, columns, count;
   explicit Share(std::size_t cells) {
     const auto rank = static_cast<std::size_t>(rank_of(MPI_COMM_WORLD)), size = static_cast<std::size_t>(size_of(MPI_COMM_WORLD));
-    start = cells * rank / size;
-    count = cells * (rank + 1) / size - start;
+    start = cells / rows * rank / size;
+    columns = cells / rows * (rank + 1) / size - start;
+    count = rows * columns;
   }
-  Block block() const { return {{start}, {count}, {}}; }
+  Block block() const { return {{0, start}, {rows, columns}, {}}; }
 };
 
 std::unique_ptr<io::Writer> writer_of(const std::string& format) {
@@ -142,9 +146,9 @@ TEST_CASE("wrong puts are refused") {
   // the last rank alone puts beyond the grid: all ranks learn of it at the end of the record
   Block block = mine.block();
   const bool is_last = rank_of(MPI_COMM_WORLD) == size_of(MPI_COMM_WORLD) - 1;
-  if (is_last) block.count[0] += 1;
+  if (is_last) block.count[1] += 1;
   file->put("thk", 0, block, thk.data());
-  CHECK_THAT(message([&] { file->end_record(); }), ContainsSubstring("dimension 'cell': expected a block within 0..10, found"));
+  CHECK_THAT(message([&] { file->end_record(); }), ContainsSubstring("dimension 'x': expected a block within 0..5, found"));
 }
 
 TEST_CASE("a file with values missing does not get its final name") {

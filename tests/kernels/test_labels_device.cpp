@@ -1,6 +1,7 @@
 // Components labelled by loops with atomics: those of Labels, on any mask and decomposition.
 #include "kernels/labels/device/labels.hpp"
 #include "tests/kernels/global_grid.hpp"
+#include "tests/kernels/label_codes.hpp"
 
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
@@ -8,9 +9,6 @@
 using namespace nunatak;
 
 namespace {
-
-constexpr Code in_mask = 1, in_other = 2, attaching = 4; // bits of the codes below
-constexpr std::int64_t attached = 2;                     // flag of components with an attaching cell
 
 /// Two masks; of the second, components with an attaching cell are numbered or none.
 std::vector<LabelMask> two_masks(bool numbers) {

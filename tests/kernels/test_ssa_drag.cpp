@@ -15,7 +15,7 @@ namespace {
 
 /// Drag of each cell of a row, relative to tau_c times its area, for heights above flotation `F` (m) of its cells.
 std::vector<double> drag(const std::vector<double>& F, bool till_subgrid) {
-  constexpr double dx = 1000.0, H = 500.0, tauc = 1e5, u0 = 1e-6;
+  constexpr double spacing = 1000.0, H = 500.0, tauc = 1e5, u0 = 1e-6;
   const int M = static_cast<int>(F.size());
   Decomposition d = Decomposition::make(M, 4, 1);
   d.periodic_y = true;
@@ -33,7 +33,8 @@ std::vector<double> drag(const std::vector<double>& F, bool till_subgrid) {
   ranks.update_ghosts({{in.b}});
   update_geometry(p, in.b, in.H, in.h, in.mask);
 
-  SsaAssembly assembly(ranks, dx, dx, GlenLaw{3.0, 1e-24}, TillLaw{0.0, 0.0, 1.0}, till_subgrid); // plastic: the drag is tau_c
+  SsaAssembly assembly(ranks, spacing, spacing, GlenLaw{3.0, 1e-24}, TillLaw{0.0, 0.0, 1.0},
+                       till_subgrid); // plastic: the drag is tau_c
   assembly.set_input({in});
   const SsaPatch& patch = assembly.patch(0);
   const auto u = array("u"), v = array("v");
@@ -42,7 +43,7 @@ std::vector<double> drag(const std::vector<double>& F, bool till_subgrid) {
   ssa::residual(patch, u, v, force.data());
   Kokkos::fence();
   std::vector<double> result;
-  for (int n = 0; n < M; ++n) result.push_back((force(2 * n) + patch.load(2 * n)) / (tauc * dx * dx));
+  for (int n = 0; n < M; ++n) result.push_back((force(2 * n) + patch.load(2 * n)) / (tauc * spacing * spacing));
   return result;
 }
 

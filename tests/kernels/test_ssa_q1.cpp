@@ -10,8 +10,8 @@
 using namespace nunatak;
 
 namespace {
-const double dx = 1000.0, dy = 1500.0;
-const GlenLaw glen{3.0, 1e-27};
+const double lx = 1000.0, ly = 1500.0;
+const GlenLaw soft_ice{3.0, 1e-27};
 const double BH[4] = {2e11, 3e11, 1.5e11, 2.5e11};
 
 double at(const double (&f)[4][2], int ice, const Q1Element& q1, int c, int component) {
@@ -23,7 +23,7 @@ double at(const double (&f)[4][2], int ice, const Q1Element& q1, int c, int comp
 } // namespace
 
 TEST_CASE("the extension keeps icy values and follows its rules") {
-  const Q1Element q1(dx, dy);
+  const Q1Element q1(lx, ly);
   const double plane[4][2] = {{1.0, 0.0}, {3.0, 0.0}, {6.0, 0.0}, {8.0, 0.0}}; // 1 + 2 x + 5 y
   for (int ice = 1; ice < 16; ++ice) {
     for (int c = 0; c < 4; ++c) {
@@ -41,14 +41,14 @@ TEST_CASE("the extension keeps icy values and follows its rules") {
 }
 
 TEST_CASE("translations cost nothing in any element, the rotation nothing in a full one; the matrix is symmetric") {
-  const Q1Element q1(dx, dy);
+  const Q1Element q1(lx, ly);
   for (int ice = 1; ice < 16; ++ice) {
     double norm = 0.0;
     for (int a = 0; a < 8; ++a) {
       double along_x = 0.0, along_y = 0.0, rotation = 0.0;
       for (int c = 0; c < 4; ++c) {
         along_x += q1.K[ice][a][2 * c], along_y += q1.K[ice][a][2 * c + 1];
-        rotation += -dy * (c >> 1) * q1.K[ice][a][2 * c] + dx * (c & 1) * q1.K[ice][a][2 * c + 1];
+        rotation += -ly * (c >> 1) * q1.K[ice][a][2 * c] + lx * (c & 1) * q1.K[ice][a][2 * c + 1];
       }
       CHECK(std::abs(along_x) < 1e-14);
       CHECK(std::abs(along_y) < 1e-14);
@@ -64,27 +64,27 @@ TEST_CASE("translations cost nothing in any element, the rotation nothing in a f
 }
 
 TEST_CASE("a uniform strain rate is found exactly: 2 nu H and the nodal forces") {
-  const Q1Element q1(dx, dy);
+  const Q1Element q1(lx, ly);
   const double u_x = 1e-10, u_y = 3e-10, v_x = -1e-10, v_y = 2e-10;
   double w[8];
   for (int c = 0; c < 4; ++c) {
-    const double x = dx * (c & 1), y = dy * (c >> 1);
+    const double x = lx * (c & 1), y = ly * (c >> 1);
     w[2 * c] = 1e-5 + u_x * x + u_y * y, w[2 * c + 1] = v_x * x + v_y * y;
   }
-  const SsaElement e(q1, glen, 15, w, BH);
+  const SsaElement e(q1, soft_ice, 15, w, BH);
   const double e2 = u_x * u_x + v_y * v_y + u_x * v_y + 0.25 * (u_y + v_x) * (u_y + v_x);
   const double nuH2 = 2.25e11 * std::pow(e2 + 1e-27, -1.0 / 3.0);
   CHECK(std::abs(e.nuH2 / nuH2 - 1.0) < 1e-6); // rounding of w
-  // corner 3: phi_x = 1/(2 dx) and phi_y = 1/(2 dy) in the mean
-  const double force = nuH2 * dx * dy * ((2 * u_x + v_y) / (2 * dx) + 0.5 * (u_y + v_x) / (2 * dy));
+  // corner 3: phi_x = 1/(2 lx) and phi_y = 1/(2 ly) in the mean
+  const double force = nuH2 * lx * ly * ((2 * u_x + v_y) / (2 * lx) + 0.5 * (u_y + v_x) / (2 * ly));
   CHECK(std::abs(e.residual(6) / force - 1.0) < 1e-6);
 }
 
 TEST_CASE("the Jacobian is the derivative of the residual and positive, in elements of every pattern") {
-  const Q1Element q1(dx, dy);
+  const Q1Element q1(lx, ly);
   const double w0[8] = {1e-6, 3e-6, -2e-6, 4e-6, 5e-6, -1e-6, 2.5e-6, -3e-6}, step = 1e-10;
   for (int ice = 1; ice < 16; ++ice) {
-    const SsaElement e(q1, glen, ice, w0, BH);
+    const SsaElement e(q1, soft_ice, ice, w0, BH);
     SsaElement frozen = e;
     frozen.weigh(0.0);
     double scale = 1.0;
@@ -93,7 +93,7 @@ TEST_CASE("the Jacobian is the derivative of the residual and positive, in eleme
       double up[8], down[8];
       for (int a = 0; a < 8; ++a) up[a] = down[a] = w0[a];
       up[b] += step, down[b] -= step;
-      const SsaElement plus(q1, glen, ice, up, BH), minus(q1, glen, ice, down, BH);
+      const SsaElement plus(q1, soft_ice, ice, up, BH), minus(q1, soft_ice, ice, down, BH);
       for (int a = 0; a < 8; ++a) {
         const double difference = (plus.residual(a) - minus.residual(a)) / (2.0 * step);
         CHECK(std::abs(e.jacobian(q1, ice, a, b) - difference) <= 1e-6 * scale);
@@ -117,8 +117,8 @@ TEST_CASE("the grounded fraction") {
   CHECK(positive_fraction(1.0, -1.0, -1.0) == 0.25);
   CHECK(positive_fraction(-1.0, 1.0, 1.0) == 0.75);
   CHECK(positive_fraction(-1.0, 3.0, 1.0) == 0.875);
-  const Q1Element q1(dx, dy);
-  double F[4] = {1.0, -3.0, 1.0, -3.0}, fraction[4]; // the line x = dx/4
+  const Q1Element q1(lx, ly);
+  double F[4] = {1.0, -3.0, 1.0, -3.0}, fraction[4]; // the line x = lx/4
   ssa_element_grounded(q1, 15, F, fraction);
   CHECK(fraction[0] == 0.5);
   CHECK(fraction[2] == 0.5);

@@ -1,5 +1,5 @@
 """Hints for MPI-IO: they reach ROMIO, also where the MPI library keeps them from it (Open MPI 5); a line says which do not count; and
-an Open MPI without ROMIO writes through OMPIO."""
+OMPIO, which loses errors, is refused unless it is accepted."""
 import json
 import pathlib
 import shutil
@@ -42,10 +42,17 @@ def test_hints_reach_romio(run, io_format):
 
 
 def test_a_line_says_what_ompio_ignores(run):
-    text = run("OMPIO", "-io_format", "netcdf4", environment={"OMPI_MCA_io": "ompio"})
+    text = run("OMPIO", "-io_format", "netcdf4", "-io_ompio", "yes", environment={"OMPI_MCA_io": "ompio"})
     assert text.count(IGNORED + "romio_cb_write=enable\n") == 1, text
-    text = run("OMPIO", "-io_format", "pnetcdf", environment={"OMPI_MCA_io": "ompio"})
+    text = run("OMPIO", "-io_format", "pnetcdf", "-io_ompio", "yes", environment={"OMPI_MCA_io": "ompio"})
     assert "have no effect" not in text
+
+
+def test_ompio_is_refused_unless_accepted(run, nunatak):
+    run("OMPIO", "-io_ompio", "yes", environment={"OMPI_MCA_io": "ompio"})  # skips where there is none
+    refused = nunatak(*RUN, ranks=2, environment={"OMPI_MCA_io": "ompio"})
+    assert refused.status != 0
+    assert refused.err.count("expected ROMIO to carry MPI-IO, found OMPIO") == 1, refused.text
 
 
 def test_an_open_mpi_without_romio_writes_through_ompio(run, tmp_path):
@@ -57,5 +64,5 @@ def test_an_open_mpi_without_romio_writes_through_ompio(run, tmp_path):
     for path in folder.glob("*.so"):
         if not path.name.startswith("mca_io_romio"):
             (tmp_path / "components" / path.name).symlink_to(path)
-    run("OMPIO", environment={"OMPI_MCA_mca_base_component_path": str(tmp_path / "components")})
+    run("OMPIO", "-io_ompio", "yes", environment={"OMPI_MCA_mca_base_component_path": str(tmp_path / "components")})
     assert (tmp_path / "result.nc").exists()

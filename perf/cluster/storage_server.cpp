@@ -1,0 +1,104 @@
+// A storage server of the emulated parallel file system. It keeps no data: it takes the bytes from the network, or sends as many,
+// and answers when its disk would have done it.
+//
+//   storage_server RATE SEEK_MS      bytes per second of the disk (0: the network is the limit), milliseconds lost at every jump
+#include "protocol.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <ctime>
+#include <mutex>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/prctl.h>
+#include <thread>
+#include <unistd.h>
+#include <vector>
+
+using namespace cluster;
+
+namespace {
+
+double now() {
+  timespec t{};
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return static_cast<double>(t.tv_sec) + 1e-9 * static_cast<double>(t.tv_nsec);
+}
+
+void sleep_until(double when) {
+  timespec t{};
+  t.tv_sec = static_cast<time_t>(when);
+  t.tv_nsec = static_cast<long>((when - static_cast<double>(t.tv_sec)) * 1e9);
+  while (when > now() && clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &t, nullptr) == EINTR) {
+  }
+}
+
+/// One disk, which serves one request after the other; a second queue for metadata.
+class Disk {
+public:
+  Disk(double rate, double seek) : m_rate(rate), m_seek(seek) {}
+
+  /// When this request is done.
+  double done(const Request& request) {
+    constexpr double metadata_time = 1e-4;
+    const std::lock_guard lock(m_mutex);
+    const double t = now();
+    if (request.operation == Operation::metadata) return m_metadata_free = std::max(m_metadata_free, t) + metadata_time;
+    if (request.operation == Operation::sync) return m_free;
+    if (request.file != m_file || request.offset != m_position) m_free = std::max(m_free, t) + m_seek;
+    m_file = request.file;
+    m_position = request.offset + request.size;
+    return m_free = std::max(m_free, t) + (m_rate > 0 ? request.size / m_rate : 0.0);
+  }
+
+private:
+  std::mutex m_mutex;
+  double m_rate, m_seek, m_free = 0.0, m_metadata_free = 0.0;
+  std::uint64_t m_file = 0, m_position = 0;
+};
+
+/// Take or send `size` bytes that mean nothing.
+template <class Move> bool move_bytes(std::size_t size, std::vector<char>& buffer, const Move& move) {
+  for (; size > 0; size -= std::min(size, buffer.size())) {
+    if (!move(buffer.data(), std::min(size, buffer.size()))) return false;
+  }
+  return true;
+}
+
+void serve(int fd, Disk& disk) {
+  std::vector<char> buffer(buffer_size);
+  Request request{};
+  while (receive_all(fd, &request, sizeof request)) {
+    const bool writes = request.operation == Operation::write, reads = request.operation == Operation::read;
+    if (writes && !move_bytes(request.size, buffer, [&](char* to, std::size_t n) { return receive_all(fd, to, n); })) break;
+    sleep_until(disk.done(request));
+    const Reply reply{request.operation, reads ? request.size : 0};
+    if (!send_all(fd, &reply, sizeof reply)) break;
+    if (!move_bytes(reply.size, buffer, [&](const char* from, std::size_t n) { return send_all(fd, from, n); })) break;
+  }
+  ::close(fd);
+}
+
+} // namespace
+
+int main(int argc, char** argv) {
+  prctl(PR_SET_TIMERSLACK, 1000UL, 0, 0, 0);
+  Disk disk(argc > 1 ? std::atof(argv[1]) : 0.0, argc > 2 ? std::atof(argv[2]) / 1e3 : 0.0);
+  const int listener = ::socket(AF_INET, SOCK_STREAM, 0), yes = 1;
+  setsockopt(listener, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_port = htons(port);
+  if (::bind(listener, reinterpret_cast<sockaddr*>(&address), sizeof address) != 0 || ::listen(listener, 128) != 0) {
+    std::perror("storage_server");
+    return 1;
+  }
+  while (true) {
+    const int fd = ::accept(listener, nullptr, nullptr);
+    if (fd < 0) continue;
+    setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
+    std::thread([fd, &disk] { serve(fd, disk); }).detach();
+  }
+}

@@ -1,0 +1,156 @@
+// Preloaded into one program of a run: the k-th call of a kind on one rank fails, stops short, or is the last thing the rank
+// does.
+//
+//   LD_PRELOAD=libfaults.so NUNATAK_FAULT="<rank> <call> <k> <action> <folder> <file>" program
+//
+// call: open, write (pwrite and writev, too), fsync, close, rename, fallocate, ftruncate on files below `folder`, or new (memory
+// of at least 4 KiB, asked for by the program's C++). action: a number of errno; short (half of a write); kill. When it strikes,
+// the empty `file` appears. Other calls pass. loop.py counts k up until a run never gets that far.
+#include <atomic>
+#include <cerrno>
+#include <climits>
+#include <csignal>
+#include <cstdarg>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <new>
+#include <string>
+#include <sys/uio.h>
+#include <unistd.h>
+
+namespace {
+
+template <class F> F* real(const char* name) { return reinterpret_cast<F*>(dlsym(RTLD_NEXT, name)); }
+
+int rank_of_process() {
+  for (const char* name : {"OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID"}) {
+    if (const char* text = std::getenv(name)) return std::atoi(text);
+  }
+  return 0;
+}
+
+struct Fault {
+  bool is_on = false;
+  long at = 0;
+  char call[32] = "", action[32] = "", folder[PATH_MAX] = "", file[PATH_MAX] = "";
+  std::atomic<long> count{0};
+
+  Fault() {
+    int rank = -1;
+    const char* const text = std::getenv("NUNATAK_FAULT");
+    is_on = text != nullptr && std::sscanf(text, "%d %31s %ld %31s %4095s %4095s", &rank, call, &at, action, folder, file) == 6 &&
+            rank == rank_of_process();
+  }
+  bool is(const char* name) const { return is_on && std::strcmp(call, name) == 0; }
+  bool does(const char* what) const { return std::strcmp(action, what) == 0; }
+  bool is_below(const char* path) const {
+    char whole[PATH_MAX];
+    const std::string name = path == nullptr ? "" : path;
+    const auto slash = name.rfind('/');
+    if (realpath(slash == std::string::npos ? "." : name.substr(0, slash + 1).c_str(), whole) == nullptr) return false;
+    return std::strncmp(whole, folder, std::strlen(folder)) == 0;
+  }
+  bool is_below(int fd) const {
+    char link[64], path[PATH_MAX] = {};
+    std::snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+    return readlink(link, path, sizeof path - 1) > 0 && std::strncmp(path, folder, std::strlen(folder)) == 0;
+  }
+  /// One more such call: is it the one?
+  bool strikes() {
+    if (++count != at) return false;
+    const int fd = real<int(const char*, int, ...)>("open")(file, O_WRONLY | O_CREAT, 0666);
+    real<int(int)>("close")(fd);
+    if (does("kill")) std::raise(SIGKILL);
+    errno = std::atoi(action);
+    return true;
+  }
+};
+
+Fault& fault() {
+  static Fault the_fault;
+  return the_fault;
+}
+
+template <class Call> ssize_t write_some(int fd, std::size_t size, const Call& call) {
+  if (!fault().is("write") || !fault().is_below(fd) || !fault().strikes()) return call(size);
+  return fault().does("short") ? call((size + 1) / 2) : -1;
+}
+
+int open_any(const char* name, const char* path, int flags, mode_t mode) {
+  if (fault().is("open") && fault().is_below(path) && fault().strikes()) return -1;
+  return real<int(const char*, int, ...)>(name)(path, flags, mode);
+}
+
+template <class Call> int fail_or(const char* name, bool counts, const Call& call) {
+  return fault().is(name) && counts && fault().strikes() ? -1 : call();
+}
+
+mode_t mode_of(int flags, va_list arguments) { return (flags & O_CREAT) != 0 ? va_arg(arguments, mode_t) : 0; }
+
+} // namespace
+
+extern "C" {
+
+int open(const char* path, int flags, ...) {
+  va_list arguments;
+  va_start(arguments, flags);
+  const mode_t mode = mode_of(flags, arguments);
+  va_end(arguments);
+  return open_any("open", path, flags, mode);
+}
+int open64(const char* path, int flags, ...) {
+  va_list arguments;
+  va_start(arguments, flags);
+  const mode_t mode = mode_of(flags, arguments);
+  va_end(arguments);
+  return open_any("open64", path, flags, mode);
+}
+ssize_t write(int fd, const void* data, size_t size) {
+  return write_some(fd, size, [&](size_t n) { return real<ssize_t(int, const void*, size_t)>("write")(fd, data, n); });
+}
+ssize_t pwrite(int fd, const void* data, size_t size, off_t at) {
+  return write_some(fd, size,
+                    [&](size_t n) { return real<ssize_t(int, const void*, size_t, off_t)>("pwrite")(fd, data, n, at); });
+}
+ssize_t pwrite64(int fd, const void* data, size_t size, off64_t at) { return pwrite(fd, data, size, at); }
+ssize_t writev(int fd, const iovec* parts, int n) {
+  return write_some(fd, 1, [&](size_t) { return real<ssize_t(int, const iovec*, int)>("writev")(fd, parts, n); });
+}
+int fsync(int fd) {
+  return fail_or("fsync", fault().is_on && fault().is_below(fd), [&] { return real<int(int)>("fsync")(fd); });
+}
+int close(int fd) {
+  const bool counts = fault().is("close") && fault().is_below(fd);
+  const int status = real<int(int)>("close")(fd); // it is closed whatever it returns
+  return fail_or("close", counts, [&] { return status; });
+}
+int rename(const char* from, const char* to) {
+  return fail_or("rename", fault().is_on && fault().is_below(to),
+                 [&] { return real<int(const char*, const char*)>("rename")(from, to); });
+}
+int fallocate(int fd, int mode, off_t begin, off_t size) {
+  return fail_or("fallocate", fault().is_on && fault().is_below(fd),
+                 [&] { return real<int(int, int, off_t, off_t)>("fallocate")(fd, mode, begin, size); });
+}
+int fallocate64(int fd, int mode, off64_t begin, off64_t size) { return fallocate(fd, mode, begin, size); }
+int ftruncate(int fd, off_t size) {
+  return fail_or("ftruncate", fault().is_on && fault().is_below(fd),
+                 [&] { return real<int(int, off_t)>("ftruncate")(fd, size); });
+}
+int ftruncate64(int fd, off64_t size) { return ftruncate(fd, size); }
+
+} // extern "C"
+
+void* operator new(std::size_t size) {
+  if (size >= 4096 && fault().is("new") && fault().strikes()) throw std::bad_alloc();
+  if (void* const memory = std::malloc(size == 0 ? 1 : size)) return memory;
+  throw std::bad_alloc();
+}
+void* operator new[](std::size_t size) { return operator new(size); }
+void operator delete(void* memory) noexcept { std::free(memory); }
+void operator delete[](void* memory) noexcept { std::free(memory); }
+void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
+void operator delete[](void* memory, std::size_t) noexcept { std::free(memory); }

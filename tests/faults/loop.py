@@ -1,0 +1,133 @@
+#!/usr/bin/env python3
+"""Lets the k-th system call of one rank fail, for k = 1, 2, ... until a run never gets that far.
+
+Every run must end within 30 s. With status 0 all files must be there, whole, as the manifest says. With another status there must
+be an error that names a file of the run and a cause, the same on all ranks or from one rank only; what was committed before must
+be whole and verify.
+
+  loop.py VICTIM FAULTS "MPIEXEC -n" [--ranks 2,3] [--methods M,...] [--calls C,...] [--every]
+
+By default a short form: two methods, k = 1, 4, 16, ... --every takes all methods and all k up to 40. Prints the trials by method.
+"""
+import argparse
+import errno
+import itertools
+import os
+import pathlib
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+
+SHORT = ["pnetcdf", "netcdf4"]
+METHODS = ["serial", "pnetcdf", "hybrid", "netcdf4", "posix", "mpiio", "pnetcdf/zslab", "pnetcdf/box:1", "netcdf4/morton:1",
+           "posix/box:1", "serial/file-per-aggregator:2", "pnetcdf/access=independent", "netcdf4/access=independent",
+           "pnetcdf/define=interleaved"]
+FAULTS = [("open", errno.EIO), ("write", errno.EIO), ("write", errno.ENOSPC), ("write", "short"), ("write", "kill"),
+          ("fsync", errno.EIO), ("fsync", "kill"), ("close", errno.EIO), ("rename", errno.EIO), ("rename", "kill"),
+          ("fallocate", errno.ENOSPC), ("ftruncate", errno.EIO), ("new", errno.ENOMEM)]
+PATIENCE = 3  # seconds
+LONGEST = 30
+
+
+def strides(every):
+    """1, 2, 3, ..., 40, 80, 160, ... (posix writes row by row), or, for the short form, 1, 4, 16, 64, ..."""
+    k = 1
+    while True:
+        yield k
+        k = 4 * k if not every else k + 1 if k < 40 else 2 * k
+
+
+def complaints(run, method, folder, seconds, victim, faults_hit):
+    """What is wrong with a run that was hit."""
+    wrong = []
+    if seconds > LONGEST:
+        wrong.append(f"took {seconds:.0f} s")
+    check = subprocess.run([victim, "check", folder], capture_output=True, text=True, timeout=60)
+    if check.returncode != 0:
+        wrong.append("left behind: " + check.stderr.strip())
+    errors = {line for line in run.stderr.splitlines() if "error: " in line}
+    if run.returncode == 0:
+        n_files = 0 if "per-aggregator" in method else 3
+        if check.stdout.strip() != str(n_files):
+            wrong.append(f"status 0, but {check.stdout.strip()} complete files of {n_files}")
+        if errors:
+            wrong.append("status 0 with an error: " + " ".join(errors))
+    elif faults_hit != "kill":
+        causes = {re.sub(r"rank \d+|phase '\w+'", "", line) for line in errors}
+        if not errors:
+            wrong.append("no message: " + run.stderr[-600:])
+        elif len(causes) > 1 and not any("-io_patience" in line for line in errors):
+            wrong.append("several messages: " + " | ".join(sorted(errors)))
+        elif not any(str(folder) in line or "memory" in line for line in errors):
+            wrong.append("a message that names no file: " + " | ".join(sorted(errors)))
+    return wrong
+
+
+def trial(options, method, ranks, rank, call, action, k):
+    """None if the run never came to the k-th call; else (ended by the watchdog, complaints)."""
+    folder = pathlib.Path(tempfile.mkdtemp(prefix="nunatak_faults_"))
+    hit = folder.with_suffix(".hit")
+    fault = f"{rank} {call} {k} {action} {folder} {hit}"
+    command = shlex.split(options.mpiexec) + [str(ranks), "env", f"LD_PRELOAD={options.faults}", f"NUNATAK_FAULT={fault}",
+                                              options.victim, "run", str(folder), method, str(PATIENCE)]
+    begin = time.time()
+    try:
+        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True)
+        try:
+            out, err = process.communicate(timeout=2 * LONGEST)
+            run = subprocess.CompletedProcess(command, process.returncode, out, err)
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, 9)
+            process.communicate()
+            return False, ["hangs"]
+        if not hit.exists():
+            if run.returncode != 0:
+                return False, ["fails without a fault: " + run.stderr[-600:]]
+            return None
+        wrong = complaints(run, method, folder, time.time() - begin, options.victim, action)
+        return "-io_patience" in run.stderr, wrong
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+        hit.unlink(missing_ok=True)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("victim")
+    parser.add_argument("faults")
+    parser.add_argument("mpiexec", help="mpiexec with its flags, the number of ranks to follow")
+    parser.add_argument("--ranks", default="2")
+    parser.add_argument("--methods", default="")
+    parser.add_argument("--calls", default="")
+    parser.add_argument("--every", action="store_true")
+    options = parser.parse_args()
+    methods = options.methods.split(",") if options.methods else METHODS if options.every else SHORT
+    total = bad = watched = 0
+    for ranks, method in itertools.product(map(int, options.ranks.split(",")), methods):
+        begin, trials, ended = time.time(), 0, 0
+        for (call, action), rank in itertools.product(FAULTS, (0, ranks - 1)):
+            if options.calls and call not in options.calls.split(","):
+                continue
+            for k in strides(options.every):
+                result = trial(options, method, ranks, rank, call, action, k)
+                if result is None:
+                    break
+                trials += 1
+                ended += result[0]
+                for complaint in result[1]:
+                    bad += 1
+                    print(f"WRONG {method}, {ranks} ranks: {call} number {k} of rank {rank}: {action}: {complaint}", flush=True)
+                if not result[1] and result[0]:
+                    print(f"watchdog {method}, {ranks} ranks: {call} number {k} of rank {rank}: {action}", flush=True)
+        print(f"{method}, {ranks} ranks: {trials} trials, {ended} ended by the watchdog, {time.time() - begin:.0f} s", flush=True)
+        total, watched = total + trials, watched + ended
+    print(f"{total} trials, {watched} ended by the watchdog, {bad} wrong")
+    return 1 if bad or total == 0 else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,128 @@
+// The program that loop.py lets fail: it writes two files by one method of output, and can check what it left.
+//
+//   victim run <folder> <method> [<patience>]   a series of three records, each committed, and a snapshot per record
+//   victim check <folder>                       each file that has its final name is whole, and the manifest agrees;
+//                                               prints how many files there are
+//
+// Patches are columns of the grid, so that the parts of the ranks interleave in the file.
+#include "io/durable/manifest.hpp"
+#include "io/durable/verify.hpp"
+#include "io/writer.hpp"
+#include "miniapp/base/error.hpp"
+#include "miniapp/base/program.hpp"
+#include "tests/io/any_reader.hpp"
+
+#include <cstdio>
+#include <filesystem>
+
+using namespace nunatak;
+
+namespace {
+
+constexpr std::size_t ny = 40, nx = 36, nz = 3, records = 3;
+
+io::Schema schema() {
+  io::Schema s;
+  s.dimensions = {{"time", io::unlimited}, {"y", ny, true}, {"x", nx, true}, {"z", nz}};
+  s.variables = {{"time", io::Type::float64, {"time"}, {}},
+                 {"topg", io::Type::float64, {"y", "x"}, {}},
+                 {"thk", io::Type::float64, {"time", "y", "x"}, {}},
+                 {"mask", io::Type::int8, {"time", "y", "x"}, {}},
+                 {"temp", io::Type::float32, {"time", "y", "x", "z"}, {}}};
+  return s;
+}
+
+double value(std::size_t record, std::size_t j, std::size_t i) { return static_cast<double>(record * 10000 + j * 100 + i) + 0.5; }
+std::int8_t mask(std::size_t record, std::size_t j) { return static_cast<std::int8_t>((record + j) % 100); }
+
+class Fields {
+public:
+  Fields() {
+    const auto rank = static_cast<std::size_t>(World().rank()), size = static_cast<std::size_t>(World().size());
+    m_first = nx * rank / size, m_columns = nx * (rank + 1) / size - m_first;
+  }
+  void put_topg(io::File& file) const { file.put("topg", block(), values(0, 1).data()); }
+  void put(io::File& file, std::size_t in_file, std::size_t record) const {
+    file.put_all("time", in_file, std::vector<double>{static_cast<double>(record)});
+    file.put("thk", in_file, block(), values(record, 1).data());
+    std::vector<std::int8_t> masks;
+    for (std::size_t n = 0; n < ny * m_columns; ++n) masks.push_back(mask(record, n / m_columns));
+    file.put("mask", in_file, block(), masks.data());
+    io::Block columns = block();
+    columns.start.push_back(0), columns.count.push_back(nz);
+    file.put("temp", in_file, columns, values(record, nz).data());
+    file.end_record(static_cast<std::int64_t>(record));
+  }
+
+private:
+  io::Block block() const { return {{0, m_first}, {ny, m_columns}, {}}; }
+  std::vector<double> values(std::size_t record, std::size_t levels) const {
+    std::vector<double> all;
+    for (std::size_t j = 0; j < ny; ++j) {
+      for (std::size_t i = 0; i < m_columns; ++i) all.insert(all.end(), levels, value(record, j, m_first + i));
+    }
+    return all;
+  }
+  std::size_t m_first, m_columns;
+};
+
+void run(const std::string& folder, const std::string& method, int patience) {
+  io::Options options;
+  options.patience = patience;
+  const auto writer = io::make_writer(MPI_COMM_WORLD, io::parse_method(method, options));
+  const Fields fields;
+  const auto series = writer->open(folder + "/series.nc", schema(), {io::FileKind::append, 1});
+  fields.put_topg(*series);
+  for (std::size_t t = 0; t < records; ++t) {
+    fields.put(*series, t, t);
+    const auto snapshot = writer->open(folder + "/snapshot" + std::to_string(t % 2) + ".nc", schema());
+    fields.put_topg(*snapshot);
+    fields.put(*snapshot, 0, t);
+    snapshot->close(static_cast<std::int64_t>(t));
+  }
+  series->close(records);
+}
+
+void expect(bool is_right, const std::string& path, const std::string& what) {
+  if (!is_right) throw Error("file '" + path + "': wrong values of " + what);
+}
+
+void check_file(const std::string& path) {
+  const AnyReader in(path);
+  expect(in.records() > 0, path, "no record");
+  for (std::size_t t = 0; t < in.records(); ++t) {
+    const auto record = static_cast<std::size_t>(in.read_block("time", {t}, {1})[0]);
+    const auto thk = in.read_block("thk", {t, 0, 0}, {1, ny, nx}), temp = in.read_block("temp", {t, 0, 0, 0}, {1, ny, nx, nz});
+    const auto masks = in.read_block_int("mask", {t, 0, 0}, {1, ny, nx});
+    for (std::size_t n = 0; n < ny * nx; ++n) {
+      expect(thk[n] == value(record, n / nx, n % nx), path, "thk");
+      expect(masks[n] == mask(record, n / nx), path, "mask");
+      for (std::size_t k = 0; k < nz; ++k)
+        expect(temp[n * nz + k] == static_cast<float>(value(record, n / nx, n % nx)), path, "temp");
+    }
+  }
+}
+
+int check(const std::string& folder) {
+  int files = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+    if (entry.path().extension() != ".nc") continue;
+    check_file(entry.path().string());
+    files += 1;
+  }
+  const std::string manifest = io::manifest_of(folder + "/any.nc");
+  if (std::filesystem::exists(manifest)) {
+    for (const auto& complaint : io::verify_manifest(manifest)) throw Error(complaint);
+  }
+  return files;
+}
+
+} // namespace
+
+int main(int argc, char** argv) {
+  return run_program(argc, argv, "victim", [&](Libraries&) {
+    const std::vector<std::string> words(argv, argv + argc);
+    if (words.at(1) == "run") return run(words.at(2), words.at(3), words.size() > 4 ? std::stoi(words[4]) : 600);
+    std::printf("%d\n", check(words.at(2)));
+  });
+}

@@ -1,0 +1,170 @@
+"""The emulated cluster (perf/cluster): what it was told is what its hosts meet. Skipped where namespaces are not allowed.
+
+Ranges are wide: the machine may be busy. Every command has a time limit.
+"""
+import json
+import os
+import pathlib
+import shutil
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+SOURCE = pathlib.Path(os.environ["NUNATAK_SOURCE"])
+CLUSTER = SOURCE / "perf" / "cluster" / "cluster"
+PROGRAMS = pathlib.Path(os.environ.get("NUNATAK_CLUSTER_PROGRAMS", "/nonexistent"))
+HAS_FILE_SYSTEM = (PROGRAMS / "striped_fs").exists() and os.path.exists("/dev/fuse")
+
+PING = """
+import socket, sys, time, fcntl, struct, termios
+if sys.argv[1] == "serve":
+    server = socket.create_server(("0.0.0.0", 9000))
+    print("ready", flush=True)
+    one, _ = server.accept()
+    one.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    while data := one.recv(65536):
+        if len(data) < 100:
+            one.send(data)
+else:
+    one = socket.create_connection((sys.argv[1], 9000))
+    one.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    times = []
+    for _ in range(100):
+        begin = time.perf_counter()
+        one.send(b"x")
+        one.recv(1)
+        times.append(time.perf_counter() - begin)
+    size, begin = 0, time.perf_counter()
+    while size < 4000000:
+        one.sendall(bytes(100000))
+        size += 100000
+    while struct.unpack("i", fcntl.ioctl(one, termios.TIOCOUTQ, bytes(4)))[0] > 0:
+        time.sleep(0.001)
+    print(min(times), size / (time.perf_counter() - begin), flush=True)
+"""
+
+
+def call(environment, *words, check=True, timeout=60):
+    done = subprocess.run([sys.executable, CLUSTER, *map(str, words)], capture_output=True, text=True, timeout=timeout, env=environment)
+    assert not check or done.returncode == 0, done.stderr
+    return done
+
+
+@pytest.fixture
+def cluster(tmp_path):
+    """cluster("up", ...), cluster("run", ...): ended after the test."""
+    for tool in ("unshare", "nsenter", "ip", "tc"):
+        if shutil.which(tool) is None and not os.path.exists(f"/usr/sbin/{tool}"):
+            pytest.skip(f"no {tool}")
+    if not (PROGRAMS / "switch").exists():
+        pytest.skip("perf/cluster was not built")
+    if subprocess.run(["unshare", "--net", "--mount", "--pid", "--fork", *([] if os.geteuid() == 0 else ["-r"]), "true"],
+                      capture_output=True).returncode != 0:
+        pytest.skip("this machine does not allow namespaces")
+    folder = f"/tmp/nunatak-test-{os.getpid()}"  # short: Open MPI makes sockets below it
+    environment = {**os.environ, "NUNATAK_CLUSTER": folder, "PATH": os.environ["PATH"] + ":/usr/sbin:/sbin"}
+    environment.pop("LD_PRELOAD", None)
+
+    def command(*words, **keywords):
+        return call(environment, *words, **keywords)
+    command.folder, command.environment = pathlib.Path(folder), environment
+    yield command
+    command("down")
+    assert not os.path.exists(folder)
+
+
+def ping(cluster):
+    """Least time there and back, and bytes per second, between two nodes."""
+    server = subprocess.Popen([sys.executable, CLUSTER, "run", "node2", sys.executable, "-c", PING, "serve"], text=True,
+                              stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=cluster.environment)
+    assert server.stdout.readline().strip() == "ready"
+    seconds, rate = map(float, cluster("run", "node1", sys.executable, "-c", PING, "node2").stdout.split())
+    server.kill()
+    server.wait()
+    return seconds, rate
+
+
+def test_hosts_have_names_and_cards_of_the_given_rate_and_latency(cluster):
+    cluster("up", "-n", 3, "-r", "40mbit", "-l", "2ms")
+    assert cluster("run", "node2", "hostname").stdout == "node2\n"
+    seconds, rate = ping(cluster)
+    assert 0.004 <= seconds < 0.012
+    assert 0.5 * 40e6 / 8 < rate < 1.05 * 40e6 / 8
+
+
+def test_without_latency_a_bridge_is_fast(cluster):
+    cluster("up", "-n", 2, "-r", "40mbit")
+    seconds, rate = ping(cluster)
+    assert seconds < 0.002
+    assert 0.5 * 40e6 / 8 < rate < 1.05 * 40e6 / 8
+
+
+def test_ranks_see_the_nodes_and_send_what_they_send_elsewhere(cluster, tmp_path):
+    """The program meets real nodes; what it counts does not depend on them."""
+    cluster("up", "-n", 2)
+    program = pathlib.Path(os.environ["NUNATAK"]).parent / "nunatak-labels"
+    arguments = ["-mask", "percolation:0.593", "-grid_Mx", "61", "-grid_My", "43", "-compare", "-json"]
+    cluster("mpirun", "-n", 2, program, *arguments, tmp_path / "nodes.json", timeout=90)
+    words = os.environ["NUNATAK_MPIEXEC"].split() + ["2", str(program), *arguments, str(tmp_path / "here.json")]
+    subprocess.run(words, check=True, capture_output=True, timeout=60)
+    reports = [json.loads((tmp_path / name).read_text()) for name in ("nodes.json", "here.json")]
+    assert counts(reports[0]) == counts(reports[1]) != {}
+    names = cluster("mpirun", "--slots", 2, "-n", 4, "hostname", timeout=90).stdout.split()
+    assert sorted(names) == ["node1", "node1", "node2", "node2"]
+
+
+def counts(report, path=""):
+    """All counts of messages, collectives and bytes, by their place in the report."""
+    found = {}
+    for key, value in (report.items() if isinstance(report, dict) else enumerate(report)):
+        if isinstance(value, (dict, list)):
+            found.update(counts(value, f"{path}/{key}"))
+        elif any(word in str(key) for word in ("messages", "collectives", "bytes")):
+            found[f"{path}/{key}"] = value
+    return found
+
+
+@pytest.mark.skipif(not HAS_FILE_SYSTEM, reason="no FUSE 3")
+def test_the_file_system_is_shared_striped_and_as_fast_as_its_cards(cluster):
+    cluster("up", "-n", 2, "-s", 2, "-r", "80mbit", "-S", "40mbit", "--stripe", 65536)
+    megabytes, begin = 4, time.time()
+    cluster("run", "node1", "dd", "if=/dev/urandom", "of=/mnt/pfs/x", "bs=1M", f"count={megabytes}", "conv=fsync")
+    seconds = time.time() - begin
+    assert seconds > 0.9 * megabytes * 2**20 / (2 * 40e6 / 8)  # two servers
+    assert seconds < 5 * megabytes * 2**20 / (2 * 40e6 / 8) + 5
+    sums = {cluster("run", node, "md5sum", "/mnt/pfs/x").stdout for node in ("node1", "node2")}
+    assert len(sums) == 1
+    cluster("run", "node2", "mv", "/mnt/pfs/x", "/mnt/pfs/y")
+    assert cluster("run", "node1", "ls", "/mnt/pfs").stdout == "y\n"
+
+
+@pytest.mark.skipif(shutil.which("slurmctld") is None and not os.path.exists("/usr/sbin/slurmctld"), reason="no Slurm")
+@pytest.mark.skipif(os.geteuid() != 0, reason="Slurm was tried as root only")
+def test_slurm_runs_a_batch_job(cluster, tmp_path):
+    cluster("up", "-n", 2)
+    cluster("slurm")
+    job = tmp_path / "job.sh"
+    job.write_text(f"#!/bin/sh\n#SBATCH -N 2 -o {tmp_path}/log\nsrun hostname > {tmp_path}/out\n")
+    cluster("run", "node1", "sbatch", "-W", job)
+    assert sorted((tmp_path / "out").read_text().split()) == ["node1", "node2"]
+
+
+def test_nothing_is_left_when_a_part_is_killed(cluster):
+    cluster("up", "-n", 2)
+    inside = subprocess.Popen([sys.executable, CLUSTER, "run", "node1", "sleep", "1000"], env=cluster.environment)
+    time.sleep(0.3)
+    os.kill(int((cluster.folder / "room.pid").read_text()), signal.SIGKILL)
+    assert inside.wait(timeout=10) != 0
+    assert "no cluster runs" in cluster("status", check=False).stderr
+    cluster("up", "-n", 2)  # over what the killed one left
+
+
+def test_mistakes_are_refused(cluster):
+    assert "no cluster runs" in cluster("run", "node1", "true", check=False).stderr
+    assert "expected a time" in cluster("up", "-l", "fast", check=False).stderr
+    cluster("up", "-n", 2)
+    assert "runs already" in cluster("up", "-n", 2, check=False).stderr
+    assert "found 'node7'" in cluster("run", "node7", "true", check=False).stderr
