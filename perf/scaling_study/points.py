@@ -54,11 +54,6 @@ def points_of(study):
     return found
 
 
-def words(options):
-    """The options as the program reads them."""
-    return [word for name, value in options.items() for word in ([f"-{name}"] if value is None else [f"-{name}", value])]
-
-
 def runs_of(study):
     """All runs in their order: repetition 0 of all points, then repetition 1, so that a slow hour meets every point alike."""
     points = points_of(study)

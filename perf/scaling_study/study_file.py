@@ -167,7 +167,7 @@ def load(path):
 
 
 def read(path, full=False):
-    """The study as a mapping with all keys, and with the overrides of `full` where they are asked for."""
+    """The study with all its keys, and the text that it was made from: with the overrides of `full`, if they are asked for."""
     top = Check(path, "", load(path))
     if not isinstance(top.value, dict) or not top.value:
         raise StudyError(f"file '{path}': expected the keys of a study ({', '.join(KEYS)}), found {describe(top.value)}")
@@ -179,7 +179,16 @@ def read(path, full=False):
         raw = overlay(raw, top.at("full", overrides).mapping(KEYS))
     elif overrides is not None:
         top.at("full", overrides).mapping(KEYS)
-    return checked(path, raw)
+    return checked(path, raw), yaml.safe_dump(plain(raw), sort_keys=False, allow_unicode=True)
+
+
+def plain(value):
+    """Numbers as numbers, for a file that people read."""
+    if isinstance(value, dict):
+        return {key: plain(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [plain(item) for item in value]
+    return int(value) if re.fullmatch(r"[1-9][0-9]*|0", value) else value
 
 
 def checked(path, raw):
