@@ -1,0 +1,1 @@
+"""The modules of perf/study: `run` (study_file, points, machine, jobs, emulated) and `report`."""
