@@ -16,6 +16,8 @@ SOURCE = HERE.parents[1]
 REPORT_OPTIONS = {"nunatak": "-report", "nunatak-io": "-json"}
 OUTPUT_OPTIONS = {"nunatak": {"o": "result.nc", "verbose": "false", "progress": "off"}, "nunatak-io": {"o": "."}}
 
+INPUT_OPTIONS = {"i", "options_file", "replay"}
+
 
 def find_program(name, given):
     """The one that was given, else that of the PATH, else the newest of build/."""
@@ -32,8 +34,13 @@ def find_program(name, given):
     return str(path)
 
 
-def words(study, run):
+def words(study, run, home):
+    """The options as the program reads them; input files are named from the folder of the study file."""
     options = {**OUTPUT_OPTIONS[study["program"]], **run["options"]}
+    for name in INPUT_OPTIONS & options.keys():
+        options[name] = os.path.join(home, options[name])
+        if not os.path.exists(options[name]):
+            raise StudyError(f"option -{name}: file '{options[name]}': expected an input, found none")
     return [word for name, value in options.items() for word in ([f"-{name}"] if value is None else [f"-{name}", value])]
 
 
@@ -51,8 +58,9 @@ def scratch_folder(given, system, results, cluster_folder, study):
 def plan_of(arguments, study, system, results, runs):
     cluster_folder = machine.own_cluster(system, results.folder)
     nodes = max(run["nodes"] for run in runs)
+    home = os.path.dirname(os.path.abspath(arguments.file))
     planned = [{**run, "name": f"{run['point']}.{run['repetition']}", "report": f"reports/{run['point']}.{run['repetition']}.json",
-                "words": words(study, run)} for run in runs]
+                "words": words(study, run, home)} for run in runs]
     on_cluster = [sys.executable, str(HERE.parent / "cluster" / "cluster"), "run", "node1"]
     return {"runs": planned, "program": find_program(study["program"], arguments.program), "report_option": REPORT_OPTIONS[study["program"]],
             "results": str(results.folder), "folder": str(results.work), "session_report": str(results.work / "session.json"),
@@ -105,7 +113,7 @@ def why_not(plan, number):
     folder = pathlib.Path(plan["folder"])
     try:
         cases = json.loads(pathlib.Path(plan["session_report"]).read_text(encoding="utf-8"))["runs"][0]["testcases"]
-        reasons = [case["fail_reason"] for case in cases if case["check_vars" if "check_vars" in case else "number"] == number]
+        reasons = [case["fail_reason"] for case in cases if case["number"] == number]
     except (OSError, ValueError, LookupError):
         reasons = []
     lines = [line for line in (folder / "log").read_text(encoding="utf-8", errors="replace").splitlines() if line.strip()]
