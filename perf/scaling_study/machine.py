@@ -37,10 +37,9 @@ class System:
         return POLLS.get(self.name, "0.5")
 
 
-def cluster_words(study, nodes, arguments):
-    """What `cluster up` is told: the file's rates, or those of the command line."""
-    rates = {**study["cluster"], **{name: value for name in ("rate", "latency", "servers") if (value := getattr(arguments, name))}}
-    return ["-n", str(nodes), *[word for name, value in rates.items() for word in (f"--{name.replace('_', '-')}", value)]]
+def cluster_words(study, nodes):
+    """What `cluster up` is told."""
+    return ["-n", str(nodes), *[word for name, value in study["cluster"].items() for word in (f"--{name.replace('_', '-')}", value)]]
 
 
 def cluster_folder(output):

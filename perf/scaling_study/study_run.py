@@ -23,6 +23,12 @@ def tell(record):
     os.write(PLAN["pipe"], (json.dumps(record) + "\n").encode())
 
 
+def emulated_cluster():
+    """What cluster.json says of it; null elsewhere."""
+    description = pathlib.Path(PLAN["cluster_folder"] or "/nonexistent") / "cluster.json"
+    return json.loads(description.read_text(encoding="utf-8")) if description.exists() else None
+
+
 def on_node(script):
     """The line of a job that runs `script` where the nodes' files are."""
     return shlex.join([*PLAN["on_node"], "sh", "-c", script])
@@ -68,7 +74,7 @@ class StudyRun(rfm.RunOnlyRegressionTest):
 
     @sanity_function
     def record(self):
-        tell({**self.one, "facts": self.read("facts").splitlines(), **self.outcome()})
+        tell({**self.one, "facts": self.read("facts").splitlines(), "cluster": emulated_cluster(), **self.outcome()})
         return True
 
     def read(self, name):

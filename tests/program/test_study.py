@@ -117,7 +117,7 @@ def test_points_keep_their_cells_per_rank_and_repetitions_take_turns(tmp_path):
 
 
 def test_what_goes_wrong_is_a_line_and_loses_nothing(study, tmp_path):
-    text = "strong: {ranks: [2]}\nvary: {case: [crash, good, silent, slow]}\nrepetitions: 1\ntime_limit: 1s\n"
+    text = "strong: {ranks: [2]}\nvary: {case: [crash, good, silent, slow]}\nrepetitions: 1\ntime_limit: 2s\n"
     done = study(text)
     assert done.returncode == 1, done.err
     found = {record["vary"]["case"]: record for record in records(tmp_path / "out")}
@@ -126,7 +126,7 @@ def test_what_goes_wrong_is_a_line_and_loses_nothing(study, tmp_path):
     assert found["crash"]["reason"] == "exit status 1\nno memory left" and found["crash"]["report"] is None
     assert "strong-2-case=crash, repetition 0: failed: exit status 1" in done.err
     assert "3 of 4 runs did not end well" in done.err
-    assert "time limit of 1 s" in found["slow"]["reason"] and "Traceback" not in done.err
+    assert "time limit of 2 s" in found["slow"]["reason"] and "Traceback" not in done.err
     assert found["good"]["cells"] == 12 and found["good"]["seconds"] == 0.5
     assert json.loads((tmp_path / "out" / found["good"]["report"]).read_text())["wall_seconds"] == 0.5
     assert json.loads((tmp_path / "out" / "machine.json").read_text())["mpi"] == "none"
