@@ -15,6 +15,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 SOURCE = HERE.parents[1]
 REPORT_OPTIONS = {"nunatak": "-report", "nunatak-io": "-json"}
 OUTPUT_OPTIONS = {"nunatak": {"o": "result.nc", "verbose": "false", "progress": "off"}, "nunatak-io": {"o": "."}}
+INPUT_OPTIONS = {"i", "options_file", "replay"}  # files
 
 
 def find_program(name, given):
@@ -32,8 +33,13 @@ def find_program(name, given):
     return str(path)
 
 
-def words(study, run):
+def words(study, run, home):
+    """The options as the program reads them; input files are named from the folder of the study file."""
     options = {**OUTPUT_OPTIONS[study["program"]], **run["options"]}
+    for name in INPUT_OPTIONS & options.keys():
+        options[name] = os.path.join(home, options[name])
+        if not os.path.exists(options[name]):
+            raise StudyError(f"option -{name}: file '{options[name]}': expected an input, found none")
     return [word for name, value in options.items() for word in ([f"-{name}"] if value is None else [f"-{name}", value])]
 
 
@@ -48,19 +54,22 @@ def scratch_folder(given, system, results, cluster_folder, study):
     return os.path.join(os.path.abspath(shared), os.path.basename(machine.cluster_folder(results.folder)))
 
 
-def plan_of(arguments, study, system, results, runs):
+def plan_of(arguments, study, system, results, runs, nodes):
+    """All that the session needs to know: `runs` on a machine (or a part of one) of so many nodes."""
     cluster_folder = machine.own_cluster(system, results.folder)
-    nodes = max(run["nodes"] for run in runs)
+    home = os.path.dirname(os.path.abspath(arguments.file))
     planned = [{**run, "name": f"{run['point']}.{run['repetition']}", "report": f"reports/{run['point']}.{run['repetition']}.json",
-                "words": words(study, run)} for run in runs]
+                "words": words(study, run, home)} for run in runs]
     on_cluster = [sys.executable, str(HERE.parent / "cluster" / "cluster"), "run", "node1"]
-    return {"runs": planned, "program": find_program(study["program"], arguments.program), "report_option": REPORT_OPTIONS[study["program"]],
-            "results": str(results.folder), "folder": str(results.work), "session_report": str(results.work / "session.json"),
+    return {"runs": planned, "program": find_program(study["program"], arguments.program),
+            "report_option": REPORT_OPTIONS[study["program"]], "results": str(results.folder), "folder": str(results.work),
+            "session_report": str(results.work / "session.json"),
             "scratch": scratch_folder(arguments.scratch, system, results, cluster_folder, study), "time_limit": study["time_limit"],
             "timeout_options": ["--foreground"] if system.local else [], "on_node": on_cluster if system.cluster else [],
             "site": str(system.site), "system": system.place, "job_options": arguments.job_option,
             "policy": "serial" if system.one_at_a_time or arguments.at_once == 1 else "async",
-            "cluster_up": machine.cluster_words(study, nodes, arguments) if system.cluster else [], "cluster_folder": cluster_folder}
+            "nodes": nodes, "cluster_folder": cluster_folder,
+            "cluster_up": machine.cluster_words(study, nodes) if system.cluster else []}
 
 
 def environment(plan, system, at_once):
@@ -85,9 +94,9 @@ def run_all(plan, system, at_once):
     plan["pipe"] = writing
     (folder / "plan.json").write_text(json.dumps(plan), encoding="utf-8")
     with open(folder / "log", "w", encoding="utf-8") as log:
-        session = subprocess.Popen([sys.executable, str(HERE / "session.py"), str(folder / "plan.json")], cwd=folder, stdin=subprocess.DEVNULL,
-                                   stdout=log, stderr=log, pass_fds=[writing], start_new_session=True, preexec_fn=ends_with_parent,
-                                   env=environment(plan, system, at_once))
+        session = subprocess.Popen([sys.executable, str(HERE / "session.py"), str(folder / "plan.json")], cwd=folder,
+                                   stdin=subprocess.DEVNULL, stdout=log, stderr=log, pass_fds=[writing], start_new_session=True,
+                                   preexec_fn=ends_with_parent, env=environment(plan, system, at_once))
     os.close(writing)
     try:
         with open(reading, encoding="utf-8") as pipe:
@@ -105,7 +114,7 @@ def why_not(plan, number):
     folder = pathlib.Path(plan["folder"])
     try:
         cases = json.loads(pathlib.Path(plan["session_report"]).read_text(encoding="utf-8"))["runs"][0]["testcases"]
-        reasons = [case["fail_reason"] for case in cases if case["check_vars" if "check_vars" in case else "number"] == number]
+        reasons = [case["fail_reason"] for case in cases if case["number"] == number]
     except (OSError, ValueError, LookupError):
         reasons = []
     lines = [line for line in (folder / "log").read_text(encoding="utf-8", errors="replace").splitlines() if line.strip()]

@@ -37,10 +37,9 @@ class System:
         return POLLS.get(self.name, "0.5")
 
 
-def cluster_words(study, nodes, arguments):
-    """What `cluster up` is told: the file's rates, or those of the command line."""
-    rates = {**study["cluster"], **{name: value for name in ("rate", "latency", "servers") if (value := getattr(arguments, name))}}
-    return ["-n", str(nodes), *[word for name, value in rates.items() for word in (f"--{name.replace('_', '-')}", value)]]
+def cluster_words(study, nodes):
+    """What `cluster up` is told."""
+    return ["-n", str(nodes), *[word for name, value in study["cluster"].items() for word in (f"--{name.replace('_', '-')}", value)]]
 
 
 def cluster_folder(output):
@@ -67,7 +66,7 @@ def facts_of(system, nodes, cluster, facts):
     machine = {"system": system.name, "nodes": nodes, "cores_per_node": cores, "cpu": cpu.partition(":")[2].strip(),
                "file_system": file_system, "network": None, "emulated": cluster is not None}
     if cluster:
-        servers = f"{cluster['servers']} servers of {rate(cluster['server_rate'])}, stripes of {cluster['stripe']} bytes"
+        servers = f"{cluster['servers']} servers of {rate(cluster['server_rate'])}, stripes of {cluster['stripe'] / 2**20:g} MiB"
         machine.update(cores_per_node=1, physical_cores=cores, network=f"{rate(cluster['rate'])}, {cluster['latency_us']:g} us",
                        file_system=f"emulated, {servers}" if cluster["servers"] else file_system)
     return machine

@@ -36,6 +36,8 @@ class Results:
             raise StudyError(f"folder '{folder}': expected results of the system {system}, found those of {self.machine['system']}; "
                              "choose an --output")
         replace(self.study, text)
+        if not self.machine_file.exists():
+            replace(self.machine_file, json.dumps(self.machine) + "\n")
         self.records = self.read_records()
         self.keep_finished()
 

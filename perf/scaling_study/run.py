@@ -1,4 +1,5 @@
 """`perf/study run`: reads the study, runs what is missing, and writes the results folder."""
+import contextlib
 import pathlib
 import shutil
 import signal
@@ -25,7 +26,8 @@ def interrupt(*_):
 
 
 def run(arguments):
-    study, text = study_file.read(arguments.file, arguments.full)
+    rates = {name: value for name in ("rate", "latency", "servers") if (value := getattr(arguments, name)) is not None}
+    study, text = study_file.read(arguments.file, arguments.full, rates)
     system = machine.System(arguments.system)
     if arguments.at_once < 1:
         raise study_file.StudyError(f"--at-once: expected 1 or more, found {arguments.at_once}")
@@ -37,7 +39,10 @@ def run(arguments):
     missing = [one for one in all_runs if not results.has(one)]
     if len(missing) < len(all_runs):
         print(f"{len(all_runs) - len(missing)} of {len(all_runs)} runs are there from before")
-    bad = run_missing(arguments, study, system, results, missing) if missing else 0
+    bad = 0
+    if missing:
+        nodes = max(one["nodes"] for one in all_runs)
+        bad = run_missing(jobs.plan_of(arguments, study, system, results, missing, nodes), system, results, arguments.at_once)
     shutil.rmtree(results.work, ignore_errors=True)
     if bad:
         print(f"study: {bad} of {len(all_runs)} runs did not end well; the same command tries them again", file=sys.stderr)
@@ -45,17 +50,17 @@ def run(arguments):
     return 1 if bad else 0
 
 
-def run_missing(arguments, study, system, results, missing):
+def run_missing(plan, system, results, at_once):
     """How many runs did not end well."""
-    plan = jobs.plan_of(arguments, study, system, results, missing)
-    meter = Meter(len(missing))
+    meter = Meter(len(plan["runs"]))
     bad, seen = 0, set()
     try:
-        for found in jobs.run_all(plan, system, arguments.at_once):
-            seen.add(found["name"])
-            bad += keep(results, system, plan, meter, found)
+        with contextlib.closing(jobs.run_all(plan, system, at_once)) as records:
+            for found in records:
+                seen.add(found["name"])
+                bad += keep(results, system, plan, meter, found)
     except KeyboardInterrupt:
-        print(f"\nstudy: interrupted, {len(missing) - len(seen)} runs are missing; the same command goes on", file=sys.stderr)
+        print(f"\nstudy: interrupted, {meter.total - meter.done} runs are missing; the same command goes on", file=sys.stderr)
         sys.exit(130)
     lost = [(number, one) for number, one in enumerate(plan["runs"]) if one["name"] not in seen]
     if lost and not seen:
@@ -69,8 +74,7 @@ def keep(results, system, plan, meter, found):
     """Writes the record of a run and its line; 1 if it did not end well."""
     ok = found["status"] == "ok"
     report = results.report_of(found) if ok else {}
-    place = machine.facts_of(system, max(one["nodes"] for one in plan["runs"]),
-                             plan["cluster_folder"] and machine.emulated_description(plan["cluster_folder"]), found.get("facts", []))
+    place = machine.facts_of(system, plan["nodes"], found.get("cluster"), found.get("facts", []))
     if "cpu" not in results.machine and ok:
         results.know_machine(place, report)
     if not found["cells"] and "grid" in report:

@@ -9,6 +9,7 @@ import pathlib
 import signal
 import subprocess
 import sys
+import tempfile
 
 from reframe.frontend import cli
 
@@ -22,6 +23,7 @@ def end(signum, _):
 
 
 def reframe(plan):
+    tempfile.tempdir = plan["folder"]  # its log
     sys.argv = ["reframe", "-C", plan["site"], "-c", str(HERE / "study_run.py"), "-r", f"--exec-policy={plan['policy']}", "--nocolor",
                 "--prefix", plan["folder"], "--report-file", plan["session_report"],
                 *(["--system", plan["system"]] if plan["system"] else []), *[f"-J{option}" for option in plan["job_options"]]]

@@ -166,8 +166,9 @@ def load(path):
         raise StudyError(f"file '{path}': expected YAML, found: {' '.join(str(error).split())}") from None
 
 
-def read(path, full=False):
-    """The study with all its keys, and the text that it was made from: with the overrides of `full`, if they are asked for."""
+def read(path, full=False, cluster=None):
+    """The study with all its keys, and the text that it was made from: with the overrides of `full`, if they are asked for, and
+    with those of the emulated cluster."""
     top = Check(path, "", load(path))
     if not isinstance(top.value, dict) or not top.value:
         raise StudyError(f"file '{path}': expected the keys of a study ({', '.join(KEYS)}), found {describe(top.value)}")
@@ -179,6 +180,8 @@ def read(path, full=False):
         raw = overlay(raw, top.at("full", overrides).mapping(KEYS))
     elif overrides is not None:
         top.at("full", overrides).mapping(KEYS)
+    checked(path, raw)
+    raw = overlay(raw, {"cluster": cluster} if cluster else {})
     return checked(path, raw), yaml.safe_dump(plain(raw), sort_keys=False, allow_unicode=True)
 
 

@@ -23,6 +23,17 @@ def tell(record):
     os.write(PLAN["pipe"], (json.dumps(record) + "\n").encode())
 
 
+def emulated_cluster():
+    """What cluster.json says of it; null elsewhere."""
+    description = pathlib.Path(PLAN["cluster_folder"] or "/nonexistent") / "cluster.json"
+    return json.loads(description.read_text(encoding="utf-8")) if description.exists() else None
+
+
+def on_node(script):
+    """The line of a job that runs `script` where the nodes' files are."""
+    return shlex.join([*PLAN["on_node"], "sh", "-c", script])
+
+
 @rfm.simple_test
 class StudyRun(rfm.RunOnlyRegressionTest):
     number = parameter(range(len(PLAN["runs"])))
@@ -45,16 +56,17 @@ class StudyRun(rfm.RunOnlyRegressionTest):
         self.exclusive_access = True
         self.time_limit = PLAN["time_limit"] + GRACE
         self.env_vars = {"OMP_NUM_THREADS": str(one["threads"])}
-        files = f"{PLAN['scratch']}/{one['name']}"  # what the run writes
-        on_node = shlex.join(PLAN["on_node"])
-        # the machine as a node of the job sees it, for machine.json
-        facts = f"uname -n; env -u OMP_NUM_THREADS nproc; grep -m1 'model name' /proc/cpuinfo; df --output=fstype {shlex.quote(files)} | tail -n 1"
-        self.prerun_cmds = [f"{on_node} mkdir -p {shlex.quote(files)}", f"{on_node} sh -c {shlex.quote(facts)} > facts",
-                            "date +%s.%N > begin"]
+        folder = shlex.quote(PLAN["scratch"])
+        files = f"{folder}/{one['name']}"  # what the run writes
+        # an empty folder; the machine as a node of the job sees it, for machine.json
+        before = (f"rm -rf {files} && mkdir -p {files}; uname -n; env -u OMP_NUM_THREADS nproc; grep -m1 'model name' /proc/cpuinfo; "
+                  f"df --output=fstype {files} | tail -n 1")
+        self.prerun_cmds = [f"{on_node(before)} > facts", "date +%s.%N > begin"]
         self.executable = "env"
-        words = ["-C", files, PLAN["program"], *one["words"], PLAN["report_option"], str(here / "report.json")]
+        words = ["-C", f"{PLAN['scratch']}/{one['name']}", PLAN["program"], *one["words"], PLAN["report_option"], str(here / "report.json")]
         self.executable_opts = [shlex.quote(word) for word in words]
-        self.postrun_cmds = ["echo $? > status", "date +%s.%N > end", f"{on_node} rm -rf {shlex.quote(files)}"]
+        after = f"rm -rf {files}; rmdir --ignore-fail-on-non-empty {folder}"
+        self.postrun_cmds = ["echo $? > status", "date +%s.%N > end", on_node(after)]
 
     @run_before("run")
     def limit_time(self):
@@ -62,7 +74,7 @@ class StudyRun(rfm.RunOnlyRegressionTest):
 
     @sanity_function
     def record(self):
-        tell({**self.one, "facts": self.read("facts").splitlines(), **self.outcome()})
+        tell({**self.one, "facts": self.read("facts").splitlines(), "cluster": emulated_cluster(), **self.outcome()})
         return True
 
     def read(self, name):

@@ -10,10 +10,15 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2]))
 import launcher  # noqa: E402
 
 
+# Open MPI 4 and 5 bind a rank to one core, and with it all its threads
+UNBOUND = ["OMPI_MCA_hwloc_base_binding_policy=none", "PRTE_MCA_hwloc_default_binding_policy=none"]
+
+
 @register_launcher("nunatak_mpiexec")
 class Mpiexec(JobLauncher):
     def command(self, job):
-        return [*shlex.split(launcher.MPIEXEC), str(job.num_tasks)]
+        unbound = ["env", *UNBOUND] if job.num_cpus_per_task > 1 else []
+        return [*unbound, *shlex.split(launcher.MPIEXEC), str(job.num_tasks)]
 
 
 site_configuration = {
