@@ -105,6 +105,12 @@ def crossing(cores, shares, budget):
     return None
 
 
+def passes(output):
+    """`crossing` of the points of a curve's output; of those with enough cores, if there are any."""
+    fair = output[~output.oversubscribed] if not output.oversubscribed.all() else output
+    return crossing(fair.cores, 100 * fair.share, output.budget.max())
+
+
 def all_curves(runs, least_share=0.01):
     """A fit for each sum and each part of at least this share of some run, on each curve: [{machine, mode, curve, part, ...}]."""
     fits = []

@@ -69,9 +69,9 @@ def findings(points, laws, unit):
 
 
 def share_text(output, unit):
-    budget = output.budget.max()
+    budget, passes = output.budget.max(), fits.passes(output)
+    output = output if output.oversubscribed.all() else output[~output.oversubscribed]
     shares = 100 * output.share
-    passes = fits.crossing(output.cores, shares, budget)
     text = f"Output takes {shares.iloc[0]:.0f} % of it at {output.cores.iloc[0]}"
     text += f" and {shares.iloc[-1]:.0f} % at {output.cores.iloc[-1]}" if len(output) > 1 else ""
     if passes is None:
@@ -131,6 +131,19 @@ def time_table(of_curve, unit):
     return {"head": head, "rows": rows}
 
 
+def scaling_table(of_curve, unit):
+    """Of the run and its sums, at every point."""
+    total = of_curve[of_curve.part == parts.TOTAL]
+    rows = []
+    for part in parts.SUMS:
+        row = of_curve[of_curve.part == part]
+        if len(row) == len(total) > 1:
+            show = [("speed-up", "speed_up", number), ("efficiency", "efficiency", percent), ("serial fraction", "serial_fraction", number)]
+            rows += [{"style": "sum" if key == "speed_up" else "", "cells": [f"{part}: {title}", *[text(v) for v in row[key]]]}
+                     for title, key, text in show]
+    return {"head": [f"on {unit}:", *[cores_text(row) for row in total.itertuples()]], "rows": rows}
+
+
 def count_table(counts, total, unit):
     rows = []
     for what, of_count in counts.groupby("count", sort=False):
@@ -138,6 +151,21 @@ def count_table(counts, total, unit):
             by_point = of_count.set_index(["cores", "nodes"])["median"].reindex(pandas.MultiIndex.from_frame(total[["cores", "nodes"]]))
             rows.append({"style": "", "cells": [what, *[f"{v:,.0f}".replace(",", " ") if v >= 10 else number(v) for v in by_point]]})
     return {"head": [f"counted, on {unit}:", *[cores_text(row) for row in total.itertuples()]], "rows": rows}
+
+
+def beside_table(points, unit):
+    """Several machines: seconds of each at the same points, and how often the first one's time goes into them."""
+    machines = list(dict.fromkeys(points.machine))
+    rows = []
+    for (mode, curve, cores, part), same in points[points.part.isin(["total", "compute", "output"])].groupby(
+            ["mode", "curve", "cores", "part"], sort=False):
+        seconds = same.groupby("machine")["median"].first()
+        if len(seconds) > 1:
+            times = [seconds.get(m) for m in machines]
+            ratios = [times[0] / t if times[0] and t else None for t in times[1:]]
+            rows.append({"style": "sum" if part == parts.TOTAL else "", "cells": [
+                f"{mode}{', ' + curve.replace('=', ' ') if curve else ''}: {part}", cores, *map(number, times), *map(number, ratios)]})
+    return {"head": ["seconds", unit, *machines, *[f"{machines[0]} / {m}" for m in machines[1:]]], "rows": rows}
 
 
 def machine_facts(study):
@@ -155,12 +183,13 @@ def write(folder, studies, points, counts, laws, figures, title, subtitle, compl
         of_curve = select(points, curve)
         total = of_curve[of_curve.part == parts.TOTAL]
         tables.append({"title": ", ".join(t for t in (f"{curve[0]} scaling", name(points, *curve[1:])) if t),
-                       "times": time_table(of_curve, unit), "counts": count_table(select(counts, curve), total, unit)})
+                       "tables": [time_table(of_curve, unit), scaling_table(of_curve, unit),
+                                  count_table(select(counts, curve), total, unit)]})
     templates = jinja2.Environment(loader=jinja2.FileSystemLoader(pathlib.Path(__file__).parent), autoescape=True,
                                    undefined=jinja2.StrictUndefined, trim_blocks=True)
     text = templates.get_template("page.html").render(
         title=title, subtitle=subtitle, complaints=complaints, notes=notes, findings=findings(points, laws, unit), figures=figures,
-        laws=law_table(points, laws, unit), not_fitted=not_fitted(points, laws), tables=tables,
+        laws=law_table(points, laws, unit), not_fitted=not_fitted(points, laws), beside=beside_table(points, unit), tables=tables,
         machines=[machine_facts(s) for s in studies], unit=unit, one_unit="rank" if unit == "ranks" else "core",
         output_rest=parts.OUTPUT_REST,
         studies=[yaml.safe_dump(s.settings, sort_keys=False, width=120) for s in studies if s.settings])

@@ -14,8 +14,9 @@ from . import fits, parts  # noqa: E402
 BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY, YELLOW = "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#F0E442"
 COLOURS = (BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY, "0.25")
 LINES = [(c, m, dashes) for marks, dashes in (("os^Dv<P", "-"), ("*X>hp8d", "--"), ("os^Dv<P", "-.")) for c, m in zip(COLOURS, marks)]
-BARS = {"init": [("0.45", ""), ("0.7", "")], "compute": [(BLUE, ""), (SKY, ""), (GREEN, ""), ("#b9dcc9", "")],
+BARS = {"init": [("0.45", ""), ("0.7", "")], "compute": [(BLUE, ""), (SKY, ""), (GREEN, "--"), ("#b9dcc9", "")],
         "output": [(VERMILION, "////"), (ORANGE, "\\\\\\\\"), (YELLOW, "...."), ("#f3d9c6", "xx")], "other": [("white", "")]}
+ABREAST = 4  # panels of one figure
 SHOWN = 0.01  # parts of less than this share of every run have no line and no bar of their own
 STYLE = {"font.size": 10, "axes.grid": True, "grid.color": "0.9", "axes.axisbelow": True, "axes.spines.top": False,
          "axes.spines.right": False, "legend.frameon": False, "savefig.dpi": 160, "figure.constrained_layout.use": True,
@@ -36,13 +37,18 @@ class Figures:
         """[(name of the file, caption), ...]"""
         self.time()
         self.efficiency()
-        for mode in self.modes:
-            self.stack(mode)
+        self.of_each_mode(self.stack)
         self.share()
-        for mode in self.modes:
-            self.each_part(mode)
+        self.of_each_mode(self.each_part)
         self.throughput()
         return self.made
+
+    def of_each_mode(self, draw):
+        """Some panels to a figure, the others in further ones."""
+        for mode in self.modes:
+            series = [s for s in self.series if len(self.select(mode, s, parts.TOTAL))]
+            for first in range(0, len(series), ABREAST):
+                draw(mode, series[first:first + ABREAST], f"_{first // ABREAST + 1}" if first else "")
 
     # -- what figures share
 
@@ -148,8 +154,7 @@ class Figures:
                 pieces.append((f"{kind}: the rest" if kind != "other" else "other", rest, styles[min(len(own), len(styles) - 1)]))
         return pieces
 
-    def stack(self, mode):
-        series = [s for s in self.series if len(self.select(mode, s, parts.TOTAL))]
+    def stack(self, mode, series, number):
         figure, grid = self.panels(len(series), 2, width=3.4, height=2.9, sharey="row")
         pieces = self.pieces(mode)
         for column, one in enumerate(series):
@@ -166,6 +171,7 @@ class Figures:
                 bottom += share
             for axes in grid[:, column]:
                 axes.set_xticks(x, ticks)
+                axes.set_xlim(-0.6, max(len(x), 3) - 0.4)
                 axes.grid(axis="x", visible=False)
             budget = total.budget.max()
             if budget == budget:
@@ -175,8 +181,9 @@ class Figures:
         grid[0][0].set_ylabel("time (s)")
         grid[1][0].set_ylabel("share of the run (%)")
         grid[1][0].set_ylim(0, 100)
-        self.save(figure, f"stack_{mode}.png", f"Compute and output in one bar, {mode} scaling: means over ranks, hatched what is output; "
-                  "\"other\" is waiting for the slowest rank and what no timer sees.", grid[1][0].get_legend_handles_labels())
+        self.save(figure, f"stack_{mode}{number}.png", f"Compute and output in one bar, {mode} scaling: means over ranks; output is at the "
+                  "bottom, in slanted, dotted and crossed hatches; \"other\" is waiting for the slowest rank and what no timer sees.",
+                  grid[1][0].get_legend_handles_labels())
 
     def share(self):
         if self.points.budget.isna().all():
@@ -187,9 +194,11 @@ class Figures:
                 rows = self.select(mode, series, "output")
                 if rows.empty:
                     continue
-                rows = rows.assign(percent=100 * rows.share)
+                whole = self.select(mode, series, parts.TOTAL)  # a share is of the whole run
+                fair = rows.cores.map(dict(zip(whole.cores, whole.comparable)))
+                rows = rows.assign(percent=100 * rows.share, comparable=fair.astype(bool))
                 self.line(axes, rows, style, self.label(series), "percent")
-                passes = fits.crossing(rows.cores, rows.percent, rows.budget.max())
+                passes = fits.passes(rows)
                 if passes and passes["between"]:
                     axes.plot(passes["between"], rows.budget.max(), marker="x", ms=11, mew=2.2, color=style[0], ls="", zorder=5)
             axes.axhline(self.points.budget.max(), color="black", ls="--", lw=1.2, label="budget")
@@ -200,11 +209,10 @@ class Figures:
         self.save(figure, "share.png", "The share of output in the run, and the budget (-io_budget); a cross is where it is passed, "
                   "between the points on a logarithmic axis.", grid[0][0].get_legend_handles_labels())
 
-    def each_part(self, mode):
+    def each_part(self, mode, series, number):
         p = self.points[(self.points["mode"] == mode) & ~self.points.kind.isin(["sum", "within", "other"])]
         sizes = p.groupby("part").share.max().sort_values(ascending=False)
         shown = list(sizes[sizes >= SHOWN].index[: len(LINES)])
-        series = [s for s in self.series if len(self.select(mode, s, parts.TOTAL))]
         figure, grid = self.panels(len(series), width=3.9, height=4.0, sharey=True)
         for axes, one in zip(grid[0], series):
             for part, style in zip(shown, LINES):
@@ -216,7 +224,7 @@ class Figures:
             axes.set_title(self.label(one), fontsize=10)
         grid[0][0].set_ylabel("time of the slowest rank (s)")
         handles = {label: h for axes in grid[0] for h, label in zip(*axes.get_legend_handles_labels())}
-        self.save(figure, f"parts_{mode}.png", f"Each part of the run, {mode} scaling: time of the slowest rank.",
+        self.save(figure, f"parts_{mode}{number}.png", f"Each part of the run, {mode} scaling: time of the slowest rank.",
                   (list(handles.values()), list(handles)))
 
     def throughput(self):
@@ -242,7 +250,8 @@ class Figures:
             self.cores_axis(axes, self.points[self.points["mode"] == mode])
             self.times_axis(axes)
             axes.set_title(f"{mode} scaling: {'whole run' if part == parts.TOTAL else part}")
-            axes.legend(fontsize=8, loc="upper left")
+            axes.margins(y=0.15)
+            axes.legend(fontsize=8)
         grid[0][0].set_ylabel("cells per second")
         self.save(figure, "usl.png", "Throughput of every run and the Universal Scalability Law fitted to it; dotted beyond what was "
                   "measured.")

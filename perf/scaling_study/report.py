@@ -42,7 +42,8 @@ def make(folder, studies, complaints):
     title = " | ".join(dict.fromkeys(str(s.settings.get("title", s.folder.name)) for s in studies))
     subtitle = describe(studies, runs)
     figures = plots.Figures(folder, points, runs, laws, "MPI ranks" if unit == "ranks" else unit, subtitle).draw()
-    page.write(folder, studies, points, counts, laws, figures, title, subtitle, complaints, notes(runs), unit)
+    page.write(folder, studies, points, counts, laws, figures, title, subtitle, complaints,
+               notes(runs) + work.differ(studies), unit)
     write_table(folder, points, counts)
     write_json(folder, studies, points, counts, laws, complaints)
     print_table(points, laws, unit)
@@ -66,7 +67,8 @@ def notes(runs):
         sentences.append("Points marked * had more ranks than cores: they show that the program runs, not how fast; none is fitted.")
     if runs.shared_cores.any():
         sentences.append("These nodes are emulated: their network and disks have the rates that were set, but nodes share the cores of one "
-                         "machine. Times of computing at hollow points are too long and are not fitted; times of output are.")
+                         "machine. At hollow points computing takes too long and is not fitted, and the share of output is too small; "
+                         "times of output are fitted.")
     single = runs[runs.part == parts.TOTAL].groupby(parts.POINT, dropna=False).size().min() == 1
     if single:
         sentences.append("Some points have one repetition: their spread is unknown.")
@@ -101,7 +103,7 @@ def write_json(folder, studies, points, counts, laws, complaints):
         rows = rows[rows.part == "output"]
         if len(rows.budget.dropna()):
             passes.append(dict(zip(("mode", "machine", "curve"), curve), budget_percent=rows.budget.max(),
-                               passed=fits.crossing(rows.cores, 100 * rows.share, rows.budget.max())))
+                               passed=fits.passes(rows)))
     studies = [{"name": s.name, "folder": str(s.folder), "study": s.settings, "machine": s.machine} for s in studies]
     result = {"studies": studies, "complaints": complaints, "points": points.to_dict("records"), "counts": counts.to_dict("records"),
               "laws": laws, "output_passes_budget": passes}

@@ -31,6 +31,24 @@ def same(study):
     study.runs = [run for run in study.runs if id(run) not in wrong]
 
 
+def differ(studies):
+    """Of several folders: the curves on which they solved other problems, a sentence each."""
+    problems = defaultdict(dict)
+    for study in studies:
+        for run in study.runs:
+            report = run["report"]
+            problem = f"{run['cells']} cells, {report.get('steps', report.get('workload', {}).get('scale'))} " + \
+                ("steps" if "steps" in report else "of the workload")
+            problems[run["mode"], run["curve"], run["cores"]].setdefault(problem, study.name)
+    sentences = {}
+    for (mode, curve, cores), names in problems.items():
+        if len(names) > 1:
+            told = ", ".join(f"{problem} ({name})" for problem, name in names.items())
+            where = f"{mode} {curve}".strip()
+            sentences.setdefault((mode, curve), f"Not the same problem in all folders, compare with care: {where} on {cores}: {told}.")
+    return list(sentences.values())
+
+
 def odd(values):
     """Of [(name, value, run), ...] those that are not what most are."""
     by_name = defaultdict(list)

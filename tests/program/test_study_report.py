@@ -240,7 +240,11 @@ def test_two_machines_side_by_side(tmp_path, made):
     result = made(one, other)
     assert result.status == 0
     assert {p["machine"] for p in result.results["points"]} == {"cluster 50 Mbit/s, 200 us", "cluster 10 Mbit/s, 1 ms"}
-    assert "The machines" in result.page
+    assert "The machines" in result.page and "Side by side" in result.page and "Not the same problem" not in result.page
+    smaller = Folder(tmp_path / "c", {"system": "local"})
+    smaller.add("strong", 2, 0, model_report(2, 96), {"io_format": "pnetcdf"})
+    result = made(one, smaller)
+    assert result.status == 0 and "36864 cells, 3 steps (cluster), 9216 cells, 3 steps (local)" in result.page
 
 
 def test_output_alone(tmp_path, made):
