@@ -16,7 +16,7 @@ from clusters import CLUSTER, cluster, counts, needs_file_system, needs_slurm, s
 SOURCE = pathlib.Path(os.environ["NUNATAK_SOURCE"])
 STUDY = [sys.executable, str(SOURCE / "perf" / "study")]
 sys.path.insert(0, str(SOURCE / "perf"))
-from scaling_study import points, study_file  # noqa: E402
+from scaling_study import machine, points, study_file  # noqa: E402
 
 PROGRAM = """#!/bin/sh
 # `-case X ... -report FILE`, in the place of nunatak
@@ -210,6 +210,22 @@ def test_counts_are_those_of_one_machine(tmp_path):
     machine = json.loads((tmp_path / "cluster" / "machine.json").read_text())
     assert machine["emulated"] and machine["nodes"] == 2 and machine["network"] == "400 Mbit/s, 0 us"
     assert not processes_of(tmp_path)
+
+
+@needs_file_system
+def test_a_killed_study_takes_its_cluster_along(study, tmp_path):
+    skip_without_cluster()
+    process = study.start("strong: {nodes: [1]}\noptions: -case slow\n", "--system", "cluster", "--servers", "0")
+    state = pathlib.Path(machine.cluster_folder(tmp_path / "out"))
+    begin = time.time()
+    while len(processes_of(tmp_path / "program")) < 2:  # the study, and what it has started
+        assert time.time() - begin < 40
+        time.sleep(0.2)
+    process.kill()
+    process.communicate(timeout=20)
+    while state.exists() or processes_of(tmp_path):
+        assert time.time() - begin < 60
+        time.sleep(0.1)
 
 
 @needs_slurm
