@@ -11,7 +11,7 @@ SUMS = ["total", "init", "compute", "output"]
 TOTAL = "total"
 OTHER = "other"
 OUTPUT_REST = "output: between phases"  # waiting for the rank that writes, and making the fields
-COMPUTING_PHASES = ("output: copy", "output: checksum")
+COMPUTING_PHASE = "output: copy"  # the only one: the checksum reads the file back
 HALO = "ghost exchange, in the parts above"
 COUNTS = {"messages": ("messages", "messages"), "message bytes": ("messages", "bytes"),
           "collectives per rank": ("messages", "collectives_per_rank"), "stress balance steps": ("ssa", "steps"),
@@ -100,7 +100,7 @@ def table(studies):
 
 def without_cores(row):
     """Are the network and the file system what this part waits for? On emulated nodes that share cores only these rates are real."""
-    return row.part == "output" or (row.kind == "output" and row.part not in (*COMPUTING_PHASES, OUTPUT_REST))
+    return row.part == "output" or (row.kind == "output" and row.part not in (COMPUTING_PHASE, OUTPUT_REST))
 
 
 def points(runs):
