@@ -38,7 +38,7 @@ def study(tmp_path):
     """study(text of the file, *arguments): one `perf/study run` on this machine with the script above."""
     write(tmp_path / "mpiexec", '#!/bin/sh\nshift\nexec "$@"\n')
     write(tmp_path / "program", PROGRAM)
-    environment = {**os.environ, "NUNATAK_MPIEXEC": str(tmp_path / "mpiexec")}
+    environment = {**os.environ, "NUNATAK_MPIEXEC": str(tmp_path / "mpiexec"), "HOME": str(tmp_path)}  # ReFrame keeps notes there
 
     def start(text, *arguments):
         (tmp_path / "study.yaml").write_text(text)
