@@ -19,6 +19,8 @@ def main(arguments):
         return run(arguments)
     except study_file.StudyError as error:
         sys.exit(f"study: error: {error}")
+    except KeyboardInterrupt:
+        sys.exit(130)
 
 
 def interrupt(*_):
@@ -61,7 +63,7 @@ def run_missing(plan, system, results, at_once):
                 bad += keep(results, system, plan, meter, found)
     except KeyboardInterrupt:
         print(f"\nstudy: interrupted, {meter.total - meter.done} runs are missing; the same command goes on", file=sys.stderr)
-        sys.exit(130)
+        raise
     lost = {number: one for number, one in enumerate(plan["runs"]) if one["name"] not in seen}
     reasons = {number: jobs.why_not(plan, number) for number in lost}
     if not all(reasons.values()):
