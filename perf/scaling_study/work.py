@@ -14,7 +14,7 @@ from . import parts
 NOT_WORK = {"o", "report", "spatial_file", "snapshot_file", "timeseries_file", "ssa_failed_file", "dump", "overwrite", "verbose",
             "progress", "run_wall", "i_verify"}
 GRID = {"grid_Mx", "grid_My", "grid_dx"}  # follows the ranks in weak scaling, and is looked at itself
-CELLS_PER_CORE = 0.1  # how far a run's may be from the median of its curve
+CELLS_PER_CORE = 0.2  # how far a run may be from the median of its curve: small grids have few sizes to choose from
 VOLUME = 1e-6
 
 
