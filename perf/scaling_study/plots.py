@@ -146,9 +146,9 @@ class Figures:
         self.save(figure, "efficiency.png", "Efficiency: cells per second and core, against the point with the fewest cores. Hollow points "
                   "share cores and say nothing of a machine that has them.", grid[0][0].get_legend_handles_labels())
 
-    def pieces(self, mode):
+    def pieces(self):
         """What has a bar of its own, bottom to top: output first, so that its share reads from the axis against the budget."""
-        p = self.points[(self.points["mode"] == mode) & self.points.kind.isin(list(BARS))]
+        p = self.points[self.points.kind.isin(list(BARS))]
         pieces = []
         for kind in ("output", "init", "compute", "other"):
             styles = BARS[kind]
@@ -162,7 +162,7 @@ class Figures:
 
     def stack(self, mode, series, number):
         figure, grid = self.panels(len(series), 2, width=3.4, height=2.9, sharey="row")
-        pieces = self.pieces(mode)
+        pieces = self.pieces()
         for column, one in enumerate(series):
             p = self.points
             rows = p[(p["mode"] == mode) & (p.machine == one[0]) & (p.curve == one[1])]
@@ -216,7 +216,7 @@ class Figures:
                   "between the points on a logarithmic axis.", grid[0][0].get_legend_handles_labels())
 
     def each_part(self, mode, series, number):
-        p = self.points[(self.points["mode"] == mode) & ~self.points.kind.isin(["sum", "within", "other"])]
+        p = self.points[~self.points.kind.isin(["sum", "within", "other"])]
         sizes = p.groupby("part").share.max().sort_values(ascending=False)
         shown = list(sizes[sizes >= SHOWN].index[: len(LINES)])
         figure, grid = self.panels(len(series), width=3.9, height=4.0, sharey=True)
@@ -226,7 +226,7 @@ class Figures:
                 if rows.share.max() > SHOWN / 10:  # a phase that this way of writing hardly has
                     self.line(axes, rows, style, part)
             self.times_axis(axes)
-            self.cores_axis(axes, p)
+            self.cores_axis(axes, p[p["mode"] == mode])
             axes.set_title(self.label(one), fontsize=10)
         grid[0][0].set_ylabel("time of the slowest rank (s)")
         handles = {label: h for axes in grid[0] for h, label in zip(*axes.get_legend_handles_labels())}
