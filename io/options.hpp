@@ -20,6 +20,7 @@ struct Options {
   std::string transport = "sync";
   std::string define = "upfront";    ///< or interleaved: each variable just before its values (what PISM 0.5 did at first)
   std::string access = "collective"; ///< or independent
+  std::string classic = "auto";      ///< kind of a classic file: auto, cdf2 or cdf5 (formats/classic.hpp)
   std::string chunk = "auto";        ///< netcdf4: auto, record, or lengths by dimension "y=64,x=64"; others whole
   int deflate = 0;                   ///< netcdf4: level of zlib, 0 is off
   bool shuffle = false;              ///< netcdf4

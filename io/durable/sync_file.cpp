@@ -17,9 +17,9 @@ SyncFile::SyncFile(MPI_Comm comm, std::string path, Schema schema, FileOptions o
       m_machine(machine) {
   on_rank_0(comm, [&] { take_name(); });
   trace_watch(this->path());
-  together(Phase::open, [&] { m_format = open(m_temporary); });
-  reserve_bytes(m_format->defined_size(this->schema()));
-  together(Phase::define, [&] { m_format->define(this->schema()); });
+  together(Phase::open, [&] { m_format = open(m_temporary, this->schema()); });
+  reserve_bytes(m_format->defined_size());
+  together(Phase::define, [&] { m_format->define(); });
   reserve(0);
 }
 

@@ -50,9 +50,9 @@ public:
   virtual ~Format() = default;
 
   /// Bytes that define() will allocate in the file of this rank; 0: none, or not known. Local.
-  virtual std::uint64_t defined_size(const Schema& /*schema*/) const { return 0; }
-  /// Declare all dimensions, variables and attributes; afterwards the file takes values. `schema` outlives this object.
-  virtual void define(const Schema& schema) = 0;
+  virtual std::uint64_t defined_size() const { return 0; }
+  /// Declare all dimensions, variables and attributes; afterwards the file takes values.
+  virtual void define() = 0;
   /// Copy, send or write a hyperslab of variable `v`: the caller may change the array afterwards. Hyperslabs of one variable and
   /// record do not overlap. No memory (std::bad_alloc) ends the run.
   virtual void put(std::size_t v, const Hyperslab& slab) = 0;
@@ -73,9 +73,10 @@ public:
   virtual std::vector<OutputFile> files() const { return {OutputFile{}}; }
 };
 
-/// Creates (or overwrites) a file; collective. Each format has one, and registry.cpp names it.
-using OpenFunction = std::unique_ptr<Format>(MPI_Comm comm, const std::string& path, const Options& options);
+/// Creates (or overwrites) a file; collective. `schema` outlives the format. Each format has one, and registry.cpp names it.
+using OpenFunction = std::unique_ptr<Format>(MPI_Comm comm, const std::string& path, const Schema& schema,
+                                             const Options& options);
 
-using OpenFormat = std::function<std::unique_ptr<Format>(const std::string& path)>;
+using OpenFormat = std::function<std::unique_ptr<Format>(const std::string& path, const Schema& schema)>;
 
 } // namespace nunatak::io

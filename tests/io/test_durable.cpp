@@ -55,7 +55,7 @@ std::vector<nlohmann::json> lines_of(const std::string& manifest) {
 TEST_CASE("close: final name, no temporary name, a line in the manifest") {
   const Scratch scratch;
   io::Options options;
-  options.format = GENERATE("serial", "netcdf4", "pnetcdf", "hybrid");
+  options.format = GENERATE("serial", "netcdf4", "pnetcdf", "hybrid", "direct");
   const auto writer = io::make_writer(MPI_COMM_WORLD, options);
   const std::string path = scratch / "ex.nc", manifest = scratch / "manifest.jsonl";
   CHECK(io::manifest_of(path) == manifest);
@@ -85,7 +85,7 @@ TEST_CASE("close: final name, no temporary name, a line in the manifest") {
 TEST_CASE("append: a committed state can be opened at any time and survives") {
   const Scratch scratch;
   io::Options options;
-  options.format = GENERATE("serial", "netcdf4", "pnetcdf", "hybrid");
+  options.format = GENERATE("serial", "netcdf4", "pnetcdf", "hybrid", "direct");
   const auto writer = io::make_writer(MPI_COMM_WORLD, options);
   const std::string path = scratch / "ts.nc", manifest = scratch / "manifest.jsonl";
   {
@@ -134,7 +134,7 @@ TEST_CASE("append: kept records are committed with the next one at the earliest,
 TEST_CASE("append: commits grow rarer with the file, so that all copies together stay below three times the file") {
   const Scratch scratch;
   io::Options options;
-  options.format = GENERATE("serial", "netcdf4", "pnetcdf", "hybrid");
+  options.format = GENERATE("serial", "netcdf4", "pnetcdf", "hybrid", "direct");
   const auto writer = io::make_writer(MPI_COMM_WORLD, options);
   const std::string path = scratch / "ts.nc", manifest = scratch / "manifest.jsonl";
   io::Schema schema = series();
