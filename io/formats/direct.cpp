@@ -1,10 +1,11 @@
-// The format `direct`: a classic NetCDF file whose header rank 0 writes by NetCDF-C, and whose values every rank writes by pwrite at
-// the offsets that the header gives. See run_file.hpp and format.hpp.
+// The format `direct`: a classic NetCDF file whose header rank 0 writes by NetCDF-C, and whose values every rank writes by pwrite
+// at the offsets that the header gives. See run_file.hpp and format.hpp.
 //
 //   rank 0: create_classic, read_classic_layout          all ranks: broadcast of the layout
 //   put:    pack, big-endian, pwrite                     flush, close: rank 0 writes the number of records and sets the length
 //
 // The bytes are those of `serial` and `pnetcdf`. Neither MPI-IO nor a message stands between a rank and the file system.
+#include "io/durable/durable.hpp"
 #include "io/formats/classic.hpp"
 #include "io/formats/run_file.hpp"
 #include "io/read/classic_header.hpp"
@@ -30,7 +31,7 @@ std::vector<std::byte> bytes_of_integer(std::uint64_t value, std::size_t n) {
 class Direct final : public RunFile {
 public:
   Direct(MPI_Comm comm, const std::string& path, const Schema& schema, const Options& options)
-      : RunFile(comm, path, schema), m_comm(comm), m_options(options) {
+      : RunFile(comm, path, schema, options), m_comm(comm), m_options(options) {
     m_is_swapped = !memory_is_big_endian();
   }
 
@@ -39,7 +40,7 @@ public:
     on_rank_0(m_comm, [&] {
       create_classic(path(), schema(), m_options);
       const ClassicLayout layout = read_classic_layout(path()).value();
-      m_count_bytes = layout.count_bytes;
+      m_count_bytes = layout.count_bytes, m_header_end = layout.header_end;
       places = flat(layout);
     });
     MPI_Bcast(places.data(), static_cast<int>(places.size()), MPI_UINT64_T, 0, m_comm);
@@ -47,6 +48,13 @@ public:
     m_layout.record_stride = places.back(), places.pop_back();
     m_layout.record_begin = places.back(), places.pop_back();
     m_layout.begin = std::move(places);
+  }
+
+  /// The header, too, as it is now.
+  std::optional<SparseChecksum> written() const override {
+    std::optional<SparseChecksum> all = RunFile::written();
+    if (all && rank() == 0) all->add_checksum(0, m_header_end, checksum_range(path(), 0, m_header_end));
+    return all;
   }
 
 private:
@@ -73,7 +81,8 @@ private:
 
   MPI_Comm m_comm;
   Options m_options;
-  std::size_t m_count_bytes = 0; ///< on rank 0
+  std::size_t m_count_bytes = 0;  ///< of the number of records, on rank 0
+  std::uint64_t m_header_end = 0; ///< on rank 0
 };
 
 } // namespace

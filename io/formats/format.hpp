@@ -8,6 +8,7 @@
 // must have taken part in its own collective calls first: the File lets the ranks agree on the error afterwards.
 #pragma once
 
+#include "io/durable/sparse_checksum.hpp"
 #include "io/layouts/topology.hpp"
 #include "io/options.hpp"
 #include "io/pack.hpp"
@@ -19,6 +20,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -64,6 +66,10 @@ public:
   /// Everything in the file, the number of records included, is with the operating system: another process can read it.
   virtual void flush() = 0;
   virtual void close() = 0;
+
+  /// What this rank has put into the first of files() that is shared or its own, if the format knows every byte of it: then the
+  /// file need not be read for its checksum. Local.
+  virtual std::optional<SparseChecksum> written() const { return std::nullopt; }
 
   virtual Work work() const = 0;
   /// The MPI-IO hints in effect, as far as the libraries report them, those "ignored", and "mpi_io": ROMIO or OMPIO

@@ -8,7 +8,7 @@ namespace {
 class Posix final : public RunFile {
 public:
   Posix(MPI_Comm comm, const std::string& path, const Schema& schema, const Options& options)
-      : RunFile(comm, path, schema), m_align(options.align) {}
+      : RunFile(comm, path, schema, options), m_align(options.align) {}
 
   void define() override {
     m_layout = raw_layout(schema(), m_align);

@@ -31,7 +31,9 @@ void swap_bytes(std::byte* values, std::size_t n, std::size_t size) {
 
 } // namespace
 
-RunFile::RunFile(MPI_Comm comm, const std::string& path, const Schema& schema) : m_comm(comm), m_path(path), m_schema(schema) {
+RunFile::RunFile(MPI_Comm comm, const std::string& path, const Schema& schema, const Options& options)
+    : m_comm(comm), m_path(path), m_schema(schema) {
+  if (options.checksum == "memory") m_written.emplace();
   MPI_Comm_rank(comm, &m_rank);
   const auto open = [&](int flags, const char* what) {
     m_fd = ::open(m_path.c_str(), flags, 0666);
@@ -68,7 +70,10 @@ void RunFile::put(std::size_t v, const Hyperslab& slab) {
       const Hyperslab part = part_of(slab, p, n_parts);
       m_runs.clear();
       append_runs(m_schema, m_layout, v, part, in_order_of_file(part, variable.type), m_runs);
-      for (const Run& run : m_runs) write(run, "variable '" + variable.name + "'");
+      for (const Run& run : m_runs) {
+        if (m_written) m_written->add(run.begin, run.data, run.size);
+        write(run, "variable '" + variable.name + "'");
+      }
     }
   });
 }

@@ -1,9 +1,10 @@
 // A file to which every rank writes its runs by pwrite: what `posix` (raw_posix.cpp) and `direct` (direct.cpp) share. They differ
 // in what says where the values lie, and in the order of bytes.
 //
-// No library stands between the values and the system, and no rank waits for another: an error of one rank is kept until all agree
-// on it at the end of the record. Blocks that are narrow along the fastest dimension become many small writes; a layout that
-// aggregates makes them long. Values are packed in parts of 4 MiB, which a cache holds until they are written: no other memory.
+// No library stands between the values and the system, and no rank waits for another: an error of one rank is kept until all
+// agree on it at the end of the record. Blocks that are narrow along the fastest dimension become many small writes; a layout
+// that aggregates makes them long. Values are packed in parts of 4 MiB, which a cache holds until they are written: no other
+// memory.
 #pragma once
 
 #include "io/agree.hpp"
@@ -15,7 +16,7 @@ namespace nunatak::io {
 class RunFile : public Format {
 public:
   /// Collective: rank 0 creates the file, then all open it.
-  RunFile(MPI_Comm comm, const std::string& path, const Schema& schema);
+  RunFile(MPI_Comm comm, const std::string& path, const Schema& schema, const Options& options);
   ~RunFile() override;
 
   void put(std::size_t v, const Hyperslab& slab) override;
@@ -24,6 +25,7 @@ public:
   void flush() override;
   void close() override;
   std::uint64_t expected_size(std::uint64_t records) const override { return m_layout.file_size(records); }
+  std::optional<SparseChecksum> written() const override { return m_written; } ///< the values
   Work work() const override { return m_work; }
 
 protected:
@@ -48,6 +50,7 @@ private:
   const Schema& m_schema;
   std::size_t m_records = 0; ///< that this rank has seen
   std::vector<Run> m_runs;
+  std::optional<SparseChecksum> m_written;
   Buffer m_buffer;
   KeptError m_error;
   Work m_work;

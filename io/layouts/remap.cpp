@@ -69,6 +69,7 @@ public:
   void close() override { m_inner->close(); }
   std::uint64_t defined_size() const override { return m_inner->defined_size(); }
   std::uint64_t expected_size(std::uint64_t records) const override { return m_inner->expected_size(records); }
+  std::optional<SparseChecksum> written() const override { return m_inner->written(); }
   Work work() const override {
     Work sum = m_inner->work();
     return sum += m_work;

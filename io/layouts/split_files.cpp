@@ -96,6 +96,7 @@ public:
     if (m_format) m_format->close();
   }
   std::uint64_t expected_size(std::uint64_t records) const override { return m_format ? m_format->expected_size(records) : 0; }
+  std::optional<SparseChecksum> written() const override { return m_format ? m_format->written() : std::nullopt; }
   Work work() const override { return m_format ? m_format->work() : Work{}; }
   std::map<std::string, std::string> hints() const override {
     return m_format ? m_format->hints() : std::map<std::string, std::string>{};

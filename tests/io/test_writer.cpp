@@ -206,7 +206,7 @@ TEST_CASE("every way of writing writes the same values and metadata") {
   const std::string way = GENERATE(
       as<std::string>(), "serial", "pnetcdf", "netcdf4", "hybrid", "direct", "posix", "mpiio", // and then the knobs:
       "serial/classic=cdf2", "pnetcdf/classic=cdf2", "hybrid/classic=cdf2", "direct/classic=cdf2", "direct/classic=cdf5",
-      "direct/align=4KiB/header=0", "direct/zslab", "direct/box:1", "direct/morton:2", "serial/slab=617/buffer=100",
+      "direct/align=4KiB/header=0/checksum=file", "direct/zslab", "direct/box:1", "direct/morton:2", "serial/slab=617/buffer=100",
       "serial/define=interleaved/header=0/fill=yes", "pnetcdf/buffer=100", "pnetcdf/define=interleaved/header=0",
       "pnetcdf/define=interleaved/access=independent/fill=yes", "pnetcdf/access=independent/fill=yes/align=4KiB/header=0",
       "pnetcdf/aggregators=2/hints=cb_buffer_size=65536", "hybrid/fill=yes/align=1KiB/header=64KiB", "netcdf4/buffer=100",
@@ -317,14 +317,15 @@ TEST_CASE("null writes nothing; statistics count what was put") {
     CHECK(s.work.written_bytes == 0);
     CHECK(s[io::Phase::fsync].operations == 0);
   } else {
-    std::int64_t bytes_on_disk = 0; // a plain file has its JSON beside it
-    for (const char* name : {"ex.nc", "ex.nc.json"}) {
+    const bool is_known = format == "direct" || format == "posix"; // to the format: not read once more
+    std::int64_t read = 0;
+    for (const char* name : {"ex.nc", "ex.nc.json"}) { // a plain file has its JSON beside it
       std::error_code none;
       const auto size = std::filesystem::file_size(scratch / name, none);
-      if (!none) bytes_on_disk += static_cast<std::int64_t>(size);
+      if (!none && !(is_known && std::string(name) == "ex.nc")) read += static_cast<std::int64_t>(size);
     }
     CHECK(s.work.written_bytes >= fixed + 2 * record);
-    CHECK(s[io::Phase::checksum].bytes == bytes_on_disk);
+    CHECK(s[io::Phase::checksum].bytes == read);
   }
   CHECK(example.file->hints().empty() == (format == "null" || format == "serial" || format == "direct" || format == "posix"));
   if (!example.file->hints().empty()) CHECK(example.file->hints().at("mpi_io") == io::mpi_io_name());
