@@ -82,10 +82,10 @@ def interval(best, excess):
 
 def misfit(cores, rates, residual):
     """The chance of a misfit as large as this if the law holds; None if no point was repeated or each has a parameter of its own."""
-    groups = [np.log(rates[cores == n]) for n in sorted(set(cores))]
-    scatter = sum(np.sum((g - g.mean()) ** 2) for g in groups)
+    groups = [rates[cores == n] for n in sorted(set(cores))]
+    scatter = sum(len(g) - np.sum(g) ** 2 / np.sum(g**2) for g in groups)  # what is left if each number of cores has a rate of its own
     points, runs = len(groups), len(cores)
-    if points <= 3 or runs <= points or scatter <= 0:
+    if points <= 3 or runs <= points or scatter <= 1e-12 * runs:
         return None
     excess = max(residual - scatter, 0.0) / (points - 3)
     return float(f_distribution.sf(excess / (scatter / (runs - points)), points - 3, runs - points))

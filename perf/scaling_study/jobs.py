@@ -110,12 +110,14 @@ def run_all(plan, system, at_once):
 
 
 def why_not(plan, number):
-    """Why ReFrame has no record of this run: what it says of it, else the end of its log."""
-    folder = pathlib.Path(plan["folder"])
+    """What ReFrame says of a run that it could not start or lost; nothing if it ended itself before."""
     try:
         cases = json.loads(pathlib.Path(plan["session_report"]).read_text(encoding="utf-8"))["runs"][0]["testcases"]
-        reasons = [case["fail_reason"] for case in cases if case["number"] == number]
     except (OSError, ValueError, LookupError):
-        reasons = []
-    lines = [line for line in (folder / "log").read_text(encoding="utf-8", errors="replace").splitlines() if line.strip()]
-    return next(filter(None, reasons), None) or "\n".join(lines[-6:])
+        return None
+    return next((case["fail_reason"] for case in cases if case["number"] == number), None)
+
+
+def last_words(plan):
+    lines = (pathlib.Path(plan["folder"]) / "log").read_text(encoding="utf-8", errors="replace").splitlines()
+    return "\n".join([line for line in lines if line.strip()][-6:])

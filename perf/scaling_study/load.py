@@ -10,7 +10,8 @@ import yaml
 
 from . import parts
 
-NEEDED = {"point": str, "mode": str, "nodes": int, "ranks": int, "repetition": int, "status": str}
+KINDS = {"point": str, "mode": str, "nodes": int, "ranks": int, "repetition": int, "status": str, "vary": dict, "threads": int,
+         "oversubscribed": bool, "reason": str, "cells": int, "shared_cores": bool}
 DEFAULTS = {"vary": {}, "threads": 1, "oversubscribed": False, "reason": "", "cells": None, "shared_cores": None}
 
 
@@ -85,14 +86,15 @@ def read_lines(study):
 def checked(run):
     if not isinstance(run, dict):
         raise ValueError(f"expected a run, found {type(run).__name__}")
-    for name, kind in NEEDED.items():
-        if not isinstance(run.get(name), kind):
+    run = {**DEFAULTS, **run}
+    for name, kind in KINDS.items():
+        if not isinstance(run.get(name), kind) and not (run.get(name) is None and DEFAULTS.get(name, 0) is None):
             raise ValueError(f"expected {name} ({kind.__name__}), found {run.get(name)!r}")
     if run["mode"] not in ("strong", "weak"):
         raise ValueError(f"expected mode strong or weak, found {run['mode']!r}")
-    run = {**DEFAULTS, **run}
-    if run["nodes"] < 1 or run["ranks"] < 1 or run["threads"] < 1:
-        raise ValueError(f"expected nodes, ranks and threads of 1 or more, found {run['nodes']}, {run['ranks']}, {run['threads']}")
+    for name in ("nodes", "ranks", "threads", "cells"):
+        if run[name] is not None and run[name] < 1:
+            raise ValueError(f"expected {name} of 1 or more, found {run[name]}")
     return run
 
 
@@ -114,8 +116,11 @@ def add_run(study, run):
         return
     try:
         samples = parts.samples(report)
-    except (KeyError, TypeError, AttributeError) as error:
-        study.complain(f"{who}: {run['report']}: expected a report of nunatak or nunatak-io, found none of its part {one_line(error)}")
+    except KeyError as error:
+        study.complain(f"{who}: {run['report']}: expected a report of nunatak or nunatak-io, found none of its part {error}")
+        return
+    except (TypeError, AttributeError, ValueError) as error:
+        study.complain(f"{who}: {run['report']}: expected a report of nunatak or nunatak-io: {one_line(error)}")
         return
     study.runs.append({**run, "who": who, "cores": run["ranks"] * run["threads"], "report": report, "samples": samples,
                        "shared_cores": shares_cores(study.machine, run), "curve": curve(run["vary"])})
@@ -125,7 +130,8 @@ def shares_cores(machine, run):
     """Emulated nodes have cores of their own only as long as the machine beneath has as many."""
     if run["shared_cores"] is not None:
         return bool(run["shared_cores"])
-    return bool(machine.get("emulated")) and run["ranks"] * run["threads"] > machine.get("physical_cores", 1)
+    cores = machine.get("physical_cores")
+    return bool(machine.get("emulated")) and run["ranks"] * run["threads"] > (cores if isinstance(cores, int) else 1)
 
 
 def curve(vary):
@@ -134,13 +140,13 @@ def curve(vary):
 
 def name_apart(studies):
     """Short names that tell the machines of several folders apart: the system, then what else differs, then the folder."""
-    for names in ([s.machine.get("name") or s.machine.get("system") or s.folder.name for s in studies],
+    for names in ([str(s.machine.get("name") or s.machine.get("system") or s.folder.name) for s in studies],
                   [" ".join(str(s.machine[k]) for k in ("system", "network") if s.machine.get(k)) or s.name for s in studies],
                   [s.folder.name for s in studies], [str(s.folder) for s in studies]):
         if len(set(names)) == len(names):
             break
     for study, name in zip(studies, names):
-        study.name = str(name)
+        study.name = name
 
 
 def one_line(text):

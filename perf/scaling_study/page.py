@@ -39,7 +39,7 @@ def select(points, curve):
 
 
 def cores_text(row):
-    return f"{row.cores}*" if row.oversubscribed else str(row.cores)
+    return f"{row.cores}{'*' if row.oversubscribed else '†' if row.shared_cores else ''}"
 
 
 def findings(points, laws, unit):
@@ -55,9 +55,13 @@ def findings(points, laws, unit):
             text = f"One point only, {first.cores} {unit}: {number(first['median'])} s; nothing to compare it with"
         else:
             caution = "" if last.comparable else " (cores are shared: this says nothing of computing)"
-            text = (f"From {first.cores} to {cores_text(last)} {unit} the run goes from {number(first['median'])} s to "
-                    f"{number(last['median'])} s, efficiency {percent(last.efficiency)}{caution}")
-        if len(output) and len(output.budget.dropna()):
+            text = f"From {first.cores} to {cores_text(last)} {unit} the run goes {change(first, last)}{caution}"
+        output = output if output.oversubscribed.all() else output[~output.oversubscribed]
+        if len(output) > 1 and len(of_curve[of_curve.part == "compute"]):
+            start, end = output.iloc[0], output.iloc[-1]
+            text += ", its output" if end.cores == last.cores else f"; from {start.cores} to {end.cores} its output goes"
+            text += f" {change(start, end)}"
+        if len(output.budget.dropna()):
             text += ". " + share_text(output, unit)
         law = next((f for f in laws if (f["mode"], f["machine"], f["curve"], f["part"]) == (*curve, parts.TOTAL)), {})
         if law.get("most_cores") and (law.get("misfit") or 1) >= 0.01:
@@ -65,14 +69,33 @@ def findings(points, laws, unit):
             text += f". By the Universal Scalability Law most is done per second at {number(law['most_cores'])} {unit}"
             text += f", far beyond the {last.cores} measured" if far else ""
         sentences.append((title, text + "."))
+    return comparisons(points, unit) + sentences
+
+
+def change(first, last):
+    return f"from {number(first['median'])} s to {number(last['median'])} s (efficiency {percent(last.efficiency)})"
+
+
+def comparisons(points, unit):
+    """What varies, where most cores are: the whole run, or its output where only that is compared."""
+    sentences = []
+    for (mode, machine), rows in points[~points.oversubscribed].groupby(["mode", "machine"], sort=True):
+        at = rows[rows.cores == rows.cores.max()]
+        part = parts.TOTAL if at[at.part == parts.TOTAL].comparable.all() else "output"
+        times = at[at.part == part].sort_values("median")
+        if len(times) > 1 and times["median"].min() > 0:
+            fastest = times.iloc[0]
+            others = [f"{number(t['median'])} s with {name(points, '', t.curve)} ({t['median'] / fastest['median']:.1f} times)"
+                      for _, t in times.iloc[1:].iterrows()]
+            where = f"{mode} scaling" + (f", {machine}" if points.machine.nunique() > 1 else "")
+            sentences.append(("Compared", f"On {fastest.cores} {unit} ({where}) {'output' if part == 'output' else 'the run'} takes "
+                              f"{number(fastest['median'])} s with {name(points, '', fastest.curve)}, {', '.join(others)}."))
     return sentences
 
 
 def share_text(output, unit):
-    budget, passes = output.budget.max(), fits.passes(output)
-    output = output if output.oversubscribed.all() else output[~output.oversubscribed]
-    shares = 100 * output.share
-    text = f"Output takes {shares.iloc[0]:.0f} % of it at {output.cores.iloc[0]}"
+    budget, passes, shares = output.budget.max(), fits.passes(output), 100 * output.share
+    text = f"It takes {shares.iloc[0]:.0f} % of the run at {output.cores.iloc[0]}"
     text += f" and {shares.iloc[-1]:.0f} % at {output.cores.iloc[-1]}" if len(output) > 1 else ""
     if passes is None:
         return text + f", within the budget of {budget:g} % throughout"

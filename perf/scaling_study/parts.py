@@ -5,13 +5,14 @@ and only means can be stacked and added: the maxima of different ranks make more
 "init" contains "init: ..." and "output: open"; the timers "output: ..." contain the phases of the output and the waiting between them.
 What remains of the run is "other": what no timer sees, and waiting for the rank that ended last.
 """
+import math
+
 import pandas
 
 SUMS = ["total", "init", "compute", "output"]
 TOTAL = "total"
 OTHER = "other"
 OUTPUT_REST = "output: between phases"  # waiting for the rank that writes, and making the fields
-COMPUTING_PHASES = ("output: copy", "output: checksum")
 HALO = "ghost exchange, in the parts above"
 COUNTS = {"messages": ("messages", "messages"), "message bytes": ("messages", "bytes"),
           "collectives per rank": ("messages", "collectives_per_rank"), "stress balance steps": ("ssa", "steps"),
@@ -25,12 +26,20 @@ class Sample:
     """One run, or one way of a run of nunatak-io: times = [(part, kind, slowest, mean), ...], counts = {name: number}."""
 
     def __init__(self, way, total, times, counts, budget=None):
-        self.way, self.total, self.counts, self.budget = way, total, counts, budget
-        self.times = [(part, kind, max(slowest, 0.0), max(mean, 0.0)) for part, kind, slowest, mean in times]
+        self.way, self.total, self.budget = way, total, budget if is_number(budget) else None
+        self.counts = {name: value for name, value in counts.items() if is_number(value)}
+        wrong = [part for part, _, *seconds in times if not all(map(is_number, seconds))]
+        if wrong or not is_number(total) or total <= 0:
+            raise ValueError(f"expected seconds, found none in {', '.join(wrong) or 'the time of the run'}")
+        self.times = [(part, kind, max(float(slowest), 0.0), max(float(mean), 0.0)) for part, kind, slowest, mean in times]
         self.times.append((OTHER, "other", *2 * [max(total - sum(mean for _, kind, _, mean in self.times if kind != "within"), 0.0)]))
         sums = {kind: sum(mean for _, k, _, mean in self.times if k == kind) for kind in SUMS[1:]}
         self.times += [(TOTAL, "sum", total, total)]
         self.times += [(kind, "sum", seconds, seconds) for kind, seconds in sums.items() if seconds > 0.0]
+
+
+def is_number(value):
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
 
 
 def samples(report):
@@ -53,12 +62,12 @@ def of_model(report):
     times += [(f"output: {name}", "output", t["max"], t["mean"]) for name, t in phases.items()]
     rest = total(outputs, "mean") - sum(t["mean"] for t in phases.values())
     times.append((OUTPUT_REST, "output", rest, rest))
-    halo = report.get("messages", {}).get("halo", {}).get("max_seconds")
+    halo = look_up(report, ("messages", "halo", "max_seconds"))
     if halo is not None:
         times.append((HALO, "within", halo, 0.0))
     counts = {name: look_up(report, keys) for name, keys in COUNTS.items()}
-    counts["percent of run in phases"] = report["output"].get("percent_of_run")
-    return Sample(None, float(report["wall_seconds"]), times, counts, report["output"].get("budget_percent"))
+    counts["percent of run in phases"] = look_up(report, ("output", "percent_of_run"))
+    return Sample(None, report["wall_seconds"], times, counts, report["output"].get("budget_percent"))
 
 
 def of_way(way):
@@ -100,7 +109,7 @@ def table(studies):
 
 def without_cores(row):
     """Are the network and the file system what this part waits for? On emulated nodes that share cores only these rates are real."""
-    return row.part == "output" or (row.kind == "output" and row.part not in (*COMPUTING_PHASES, OUTPUT_REST))
+    return row.part == "output" or (row.kind == "output" and row.part != OUTPUT_REST)
 
 
 def points(runs):
@@ -114,7 +123,7 @@ def points(runs):
     points = points.sort_values(["machine", "mode", "curve", "cores", "nodes"], kind="stable").reset_index(drop=True)
     first = points.groupby(["machine", "mode", "curve", "part"])[["median", "cores", "cells"]].transform("first")
     work = (points.cells / first.cells).fillna(1.0)
-    points["speed_up"] = (work * first["median"] / points["median"]).where(points["median"] > 0)
+    points["speed_up"] = (work * first["median"] / points["median"]).where((points["median"] > 0) & (first["median"] > 0))
     points["times_cores"] = points.cores / first.cores
     points["efficiency"] = points.speed_up / points.times_cores
     n, s = points.times_cores, points.speed_up
@@ -130,7 +139,7 @@ def counts(studies):
             for sample in run["samples"]:
                 curve = ", ".join(text for text in (run["curve"], sample.way and f"way={sample.way}") if text)
                 where = {**{key: run[key] for key in POINT if key in run}, "machine": study.name, "curve": curve}
-                rows += [{**where, "count": name, "value": float(v)} for name, v in sample.counts.items() if v is not None]
+                rows += [{**where, "count": name, "value": float(v)} for name, v in sample.counts.items()]
     if not rows:
         return pandas.DataFrame(columns=[*POINT, "count", "median", "min", "max"])
     groups = pandas.DataFrame(rows).groupby([*POINT, "count"], sort=False, dropna=False)

@@ -1,6 +1,8 @@
 """The figures of the report. They can be told apart without colour: markers and line styles for curves, hatches for bars; hollow
 markers are points that are not compared (cores are shared). A bar over a point spans all repetitions.
 """
+import textwrap
+
 import matplotlib
 
 matplotlib.use("Agg")
@@ -8,7 +10,7 @@ import matplotlib.pyplot as plt  # noqa: E402
 import numpy as np  # noqa: E402
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter  # noqa: E402
 
-from . import fits, parts  # noqa: E402
+from . import fits, page, parts  # noqa: E402
 
 # Okabe and Ito (2008): told apart with all common kinds of colour vision; yellow is for areas only
 BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY, YELLOW = "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#F0E442"
@@ -65,13 +67,16 @@ class Figures:
         return plt.subplots(rows, columns, figsize=(max(width * columns, 5.6), height * rows + 0.7), squeeze=False, **keywords)
 
     def cores_axis(self, axes, rows):
-        """Doubling is a step; points that share cores or have more ranks than cores carry a star."""
+        """Doubling is a step; points without enough cores carry a mark."""
         axes.set_xscale("log", base=2)
-        stars = set(rows.cores[rows.oversubscribed])
-        ticks = sorted(set(rows.cores))
-        axes.set_xticks(ticks, [f"{n}*" if n in stars else str(n) for n in ticks])
+        marks = {row.cores: page.cores_text(row) for row in rows.itertuples()}
+        axes.set_xticks(list(marks), list(marks.values()))
         axes.minorticks_off()
-        axes.set_xlabel(self.unit + ("   (* more ranks than cores)" if stars else ""))
+        axes.set_xlabel(self.cores_label(rows))
+
+    def cores_label(self, rows):
+        return (self.unit + ("   (* more ranks than cores)" if rows.oversubscribed.any() else "") +
+                ("   († cores are shared)" if rows.shared_cores.any() else ""))
 
     def times_axis(self, axes):
         """Logarithmic, with numbers that one reads: 2, 5, 10."""
@@ -96,7 +101,8 @@ class Figures:
     def save(self, figure, name, caption, handles=None):
         if handles:
             figure.legend(*handles, loc="outside upper center", ncols=min(len(handles[0]), 3), fontsize=9)
-        figure.supxlabel(self.footnote, fontsize=7, color="0.35", ha="left", x=0.01)
+        footnote = textwrap.fill(self.footnote, int(figure.get_figwidth() * 18))  # about 18 of these letters to an inch
+        figure.supxlabel(footnote, fontsize=7, color="0.35", ha="left", x=0.01)
         figure.savefig(self.folder / name)
         plt.close(figure)
         self.made.append((name, caption))
@@ -140,9 +146,9 @@ class Figures:
         self.save(figure, "efficiency.png", "Efficiency: cells per second and core, against the point with the fewest cores. Hollow points "
                   "share cores and say nothing of a machine that has them.", grid[0][0].get_legend_handles_labels())
 
-    def pieces(self, mode):
+    def pieces(self):
         """What has a bar of its own, bottom to top: output first, so that its share reads from the axis against the budget."""
-        p = self.points[(self.points["mode"] == mode) & self.points.kind.isin(list(BARS))]
+        p = self.points[self.points.kind.isin(list(BARS))]
         pieces = []
         for kind in ("output", "init", "compute", "other"):
             styles = BARS[kind]
@@ -156,12 +162,12 @@ class Figures:
 
     def stack(self, mode, series, number):
         figure, grid = self.panels(len(series), 2, width=3.4, height=2.9, sharey="row")
-        pieces = self.pieces(mode)
+        pieces = self.pieces()
         for column, one in enumerate(series):
             p = self.points
             rows = p[(p["mode"] == mode) & (p.machine == one[0]) & (p.curve == one[1])]
             total = self.select(mode, one, parts.TOTAL)
-            x, ticks = np.arange(len(total)), [f"{n}*" if o else str(n) for n, o in zip(total.cores, total.oversubscribed)]
+            x, ticks = np.arange(len(total)), [page.cores_text(row) for row in total.itertuples()]
             whole = rows[rows.kind.isin(list(BARS))].groupby("cores").share.sum().reindex(total.cores).to_numpy()  # of medians: nearly 1
             bottom = np.zeros(len(total))
             for name, members, (colour, hatch) in pieces:
@@ -177,7 +183,7 @@ class Figures:
             if budget == budget:
                 grid[1][column].axhline(budget, color="black", ls="--", lw=1.4, label=f"budget of output ({budget:g} %)")
             grid[0][column].set_title(self.label(one), fontsize=10)
-            grid[1][column].set_xlabel(self.unit)
+            grid[1][column].set_xlabel(self.cores_label(total))
         grid[0][0].set_ylabel("time (s)")
         grid[1][0].set_ylabel("share of the run (%)")
         grid[1][0].set_ylim(0, 100)
@@ -210,7 +216,7 @@ class Figures:
                   "between the points on a logarithmic axis.", grid[0][0].get_legend_handles_labels())
 
     def each_part(self, mode, series, number):
-        p = self.points[(self.points["mode"] == mode) & ~self.points.kind.isin(["sum", "within", "other"])]
+        p = self.points[~self.points.kind.isin(["sum", "within", "other"])]
         sizes = p.groupby("part").share.max().sort_values(ascending=False)
         shown = list(sizes[sizes >= SHOWN].index[: len(LINES)])
         figure, grid = self.panels(len(series), width=3.9, height=4.0, sharey=True)
@@ -220,7 +226,7 @@ class Figures:
                 if rows.share.max() > SHOWN / 10:  # a phase that this way of writing hardly has
                     self.line(axes, rows, style, part)
             self.times_axis(axes)
-            self.cores_axis(axes, p)
+            self.cores_axis(axes, p[p["mode"] == mode])
             axes.set_title(self.label(one), fontsize=10)
         grid[0][0].set_ylabel("time of the slowest rank (s)")
         handles = {label: h for axes in grid[0] for h, label in zip(*axes.get_legend_handles_labels())}

@@ -66,9 +66,9 @@ def notes(runs):
     if runs.oversubscribed.any():
         sentences.append("Points marked * had more ranks than cores: they show that the program runs, not how fast; none is fitted.")
     if runs.shared_cores.any():
-        sentences.append("These nodes are emulated: their network and disks have the rates that were set, but nodes share the cores of one "
-                         "machine. At hollow points computing takes too long and is not fitted, and the share of output is too small; "
-                         "times of output are fitted.")
+        sentences.append("These nodes are emulated: their network and disks have the rates that were set, but they share the cores of "
+                         "one machine. At the points marked † (hollow) computing takes too long and is not fitted, and the share of "
+                         "output is too small; times of output are fitted.")
     single = runs[runs.part == parts.TOTAL].groupby(parts.POINT, dropna=False).size().min() == 1
     if single:
         sentences.append("Some points have one repetition: their spread is unknown.")
@@ -119,7 +119,7 @@ def print_table(points, laws, unit):
         output = rows[rows.part == "output"].set_index("cores").share
         for row in rows[rows.part == parts.TOTAL].itertuples():
             share = page.percent(output[row.cores]) if row.cores in output.index and row.budget == row.budget else "-"
-            print(f"{title:36s} {page.cores_text(row):>8s} {row.median:9.3f} {row.min:9.3f} {row.max:9.3f} "
+            print(f"{title:36s} {page.cores_text(row).replace('†', '*'):>8s} {row.median:9.3f} {row.min:9.3f} {row.max:9.3f} "
                   f"{page.percent(row.efficiency):>11s} {share:>7s}")
             title = ""
         law = next((f for f in laws if (f["mode"], f["machine"], f["curve"], f["part"]) == (*curve, parts.TOTAL)), {})

@@ -19,6 +19,8 @@ def main(arguments):
         return run(arguments)
     except study_file.StudyError as error:
         sys.exit(f"study: error: {error}")
+    except KeyboardInterrupt:
+        sys.exit(130)
 
 
 def interrupt(*_):
@@ -61,12 +63,13 @@ def run_missing(plan, system, results, at_once):
                 bad += keep(results, system, plan, meter, found)
     except KeyboardInterrupt:
         print(f"\nstudy: interrupted, {meter.total - meter.done} runs are missing; the same command goes on", file=sys.stderr)
-        sys.exit(130)
-    lost = [(number, one) for number, one in enumerate(plan["runs"]) if one["name"] not in seen]
-    if lost and not seen:
-        raise study_file.StudyError(f"no run could be started: {jobs.why_not(plan, 0)}")
-    for number, one in lost:
-        bad += keep(results, system, plan, meter, {**one, "status": "failed", "seconds": None, "reason": jobs.why_not(plan, number)})
+        raise
+    lost = {number: one for number, one in enumerate(plan["runs"]) if one["name"] not in seen}
+    reasons = {number: jobs.why_not(plan, number) for number in lost}
+    if not all(reasons.values()):
+        raise study_file.StudyError(f"the session ended before all runs ({len(lost)} missing); its last words:\n{jobs.last_words(plan)}")
+    for number, one in lost.items():
+        bad += keep(results, system, plan, meter, {**one, "status": "failed", "seconds": None, "reason": reasons[number]})
     return bad
 
 

@@ -37,7 +37,8 @@ class Check:
 
     def fail(self, expected, found=None):
         found = describe(self.value) if found is None else found
-        raise StudyError(f"file '{self.path}': key '{self.key}': expected {expected}, found {found}")
+        where = f"key '{self.key}': " if self.key else ""
+        raise StudyError(f"file '{self.path}': {where}expected {expected}, found {found}")
 
     def at(self, name, value):
         return Check(self.path, f"{self.key}.{name}" if self.key else name, value)

@@ -8,11 +8,13 @@ where there are as many of one as of the other, what the first did.
 import math
 from collections import Counter, defaultdict
 
+from . import parts
+
 # What an option may change without changing the work: names of files, talk, the cut of the grid, the way of output.
 NOT_WORK = {"o", "report", "spatial_file", "snapshot_file", "timeseries_file", "ssa_failed_file", "dump", "overwrite", "verbose",
             "progress", "run_wall", "i_verify"}
 GRID = {"grid_Mx", "grid_My", "grid_dx"}  # follows the ranks in weak scaling, and is looked at itself
-CELLS_PER_CORE = 0.1  # how far a run's may be from the median of its curve
+CELLS_PER_CORE = 0.2  # how far a run may be from the median of its curve: small grids have few sizes to choose from
 VOLUME = 1e-6
 
 
@@ -37,7 +39,7 @@ def differ(studies):
     for study in studies:
         for run in study.runs:
             report = run["report"]
-            problem = f"{run['cells']} cells, {report.get('steps', report.get('workload', {}).get('scale'))} " + \
+            problem = f"{run['cells']} cells, {report.get('steps', section(report, 'workload').get('scale'))} " + \
                 ("steps" if "steps" in report else "of the workload")
             problems[run["mode"], run["curve"], run["cores"]].setdefault(problem, study.name)
     sentences = {}
@@ -53,14 +55,14 @@ def odd(values):
     """Of [(name, value, run), ...] those that are not what most are."""
     by_name = defaultdict(list)
     for name, value, run in values:
-        by_name[name].append((value, run))
+        by_name[name].append((value if isinstance(value, (int, str)) else repr(value), run))
     for name, all_values in by_name.items():
         usual = Counter(value for value, _ in all_values).most_common(1)[0][0]  # the first of those that are equally many
         yield from ((name, usual, value, run) for value, run in all_values if value != usual)
 
 
-def text(value):
-    return value if isinstance(value, (int, str, bool)) else repr(value)
+def section(report, name):
+    return report[name] if isinstance(report.get(name), dict) else {}
 
 
 def look_at_model(mode, runs):
@@ -72,18 +74,18 @@ def look_at_model(mode, runs):
             continue
         yield "steps", report.get("steps"), run
         yield "ended_early", report.get("ended_early", ""), run
-        grid = report.get("grid", {})
+        grid = section(report, "grid")
         yield from ((f"grid {m}", grid.get(m), run) for m in (["Mx", "My", "Mz"] if mode == "strong" else ["Mz"]))
         left_out = NOT_WORK | (GRID if mode == "weak" else set())
-        for name, value in report.get("options", {}).items():
+        for name, value in section(report, "options").items():
             if name not in left_out and not name.startswith(("io_", "grid_p")):
-                yield f"option {name}", text(value), run
+                yield f"option {name}", value, run
 
 
 def look_at_output(mode, runs):
     """nunatak-io: workload and bytes."""
     for run in runs:
-        workload = run["report"].get("workload", {})
+        workload = section(run["report"], "workload")
         for name in ("name", "scale", "records", "text") if mode == "strong" else ("name", "records"):
             yield f"workload {name}", workload.get(name), run
         for way in run["report"].get("ways", []):
@@ -95,17 +97,18 @@ def look_at_fields(mode, runs):
     """What came out."""
     if mode != "strong":
         return
-    volumes = sorted(run["report"].get("mass_budget", {}).get("volume_end_km3", math.nan) for run in runs)
-    for run in runs:
-        report = run["report"]
-        budget, ocean = report.get("mass_budget", {}), report.get("ocean", {})
-        if "volume_end_km3" not in budget:
+    budgets = [section(run["report"], "mass_budget") for run in runs]
+    volumes = sorted(b["volume_end_km3"] for b in budgets if parts.is_number(b.get("volume_end_km3")))
+    for run, budget in zip(runs, budgets):
+        report, volume = run["report"], budget.get("volume_end_km3")
+        ocean = section(report, "ocean")
+        if not parts.is_number(volume):
             continue
-        if "ssa" not in str(report.get("options", {}).get("stress")):
+        if "ssa" not in str(section(report, "options").get("stress")):
             yield from ((name, value, run) for name, value in budget.items() if name != "closure")
             yield from ((name, ocean[name], run) for name in ("shelf_cells", "shelves", "total_melt_Gt_per_year") if name in ocean)
             continue
-        volume, middle = budget["volume_end_km3"], volumes[len(volumes) // 2]
+        middle = volumes[len(volumes) // 2]
         yield "volume_end_km3", middle if math.isclose(volume, middle, rel_tol=VOLUME) else volume, run
 
 
@@ -113,8 +116,9 @@ def look_at_cells(mode, runs):
     """What the line of the run says against what the report says; cells per core in weak scaling."""
     per_core = {}
     for run in runs:
-        grid = run["report"].get("grid")
-        done = grid["Mx"] * grid["My"] if grid else run["cells"]
+        grid = section(run["report"], "grid")
+        points = [grid.get(m) for m in ("Mx", "My")]
+        done = math.prod(points) if all(isinstance(n, int) for n in points) else run["cells"]
         if run["cells"] is None:
             run["cells"] = done
         yield "cells as planned", "yes" if done == run["cells"] else f"{done} instead of {run['cells']}", run

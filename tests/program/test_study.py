@@ -16,7 +16,7 @@ from clusters import CLUSTER, cluster, counts, needs_file_system, needs_slurm, s
 SOURCE = pathlib.Path(os.environ["NUNATAK_SOURCE"])
 STUDY = [sys.executable, str(SOURCE / "perf" / "study")]
 sys.path.insert(0, str(SOURCE / "perf"))
-from scaling_study import points, study_file  # noqa: E402
+from scaling_study import machine, points, study_file  # noqa: E402
 
 PROGRAM = """#!/bin/sh
 # `-case X ... -report FILE`, in the place of nunatak
@@ -38,7 +38,7 @@ def study(tmp_path):
     """study(text of the file, *arguments): one `perf/study run` on this machine with the script above."""
     write(tmp_path / "mpiexec", '#!/bin/sh\nshift\nexec "$@"\n')
     write(tmp_path / "program", PROGRAM)
-    environment = {**os.environ, "NUNATAK_MPIEXEC": str(tmp_path / "mpiexec")}
+    environment = {**os.environ, "NUNATAK_MPIEXEC": str(tmp_path / "mpiexec"), "HOME": str(tmp_path)}  # ReFrame keeps notes there
 
     def start(text, *arguments):
         (tmp_path / "study.yaml").write_text(text)
@@ -72,7 +72,7 @@ def fails(tmp_path, text, full=False):
     ("strong: [", "expected YAML, found: while parsing"),
     ("strong: {nodes: [1]}\nstrong: {nodes: [2]}", "expected YAML, found: the key 'strong' comes twice"),
     ("title: x", "key 'strong': expected the key strong, weak, or both, found neither"),
-    ("strong: {nodes: [1]}\nrepeat: 3", "key '': expected one of the keys title, program"),
+    ("strong: {nodes: [1]}\nrepeat: 3", "expected one of the keys title, program, options, vary"),
     ("strong: {nodes: []}", "key 'strong.nodes': expected a list of different whole numbers of 1 or more, found the list []"),
     ("strong: {nodes: [1, many]}", "key 'strong.nodes.1': expected a whole number of 1 or more, found 'many'"),
     ("strong: {nodes: [0]}", "key 'strong.nodes.0': expected a whole number of 1 or more, found '0'"),
@@ -114,6 +114,16 @@ def test_points_keep_their_cells_per_rank_and_repetitions_take_turns(tmp_path):
         side = int(run["options"]["grid_Mx"])
         assert run["options"]["grid_My"] == str(side) and side % 4 == 1 and side * side == run["cells"]
         assert run["options"]["seed"] == "7" and run["options"]["init"] == "marine"
+
+
+@pytest.mark.parametrize("path", sorted((SOURCE / "perf" / "studies").glob("*.yaml")), ids=lambda path: path.stem)
+def test_studies_that_ship_can_be_read_in_both_sizes(path):
+    scaled = points.runs_of(study_file.read(path)[0])
+    if "full" in study_file.load(path):
+        full, text = study_file.read(path, full=True)
+        assert len(points.runs_of(full)) > len(scaled) and "full:" not in text
+        path = path.with_name("none")
+        assert study_file.checked(path, study_file.yaml.load(text, study_file.Loader)) == full  # study.yaml is a study, too
 
 
 def test_what_goes_wrong_is_a_line_and_loses_nothing(study, tmp_path):
@@ -200,7 +210,8 @@ def test_counts_are_those_of_one_machine(tmp_path):
                                        "cluster: {servers: 1, rate: 400mbit, latency: 0}\n")
     found = []
     for system in ("local", "cluster"):
-        words = [*STUDY, "run", tmp_path / "two.yaml", "--system", system, "--program", os.environ["NUNATAK"], "--output", tmp_path / system]
+        words = [*STUDY, "run", tmp_path / "two.yaml", "--system", system, "--program", os.environ["NUNATAK"], "--output",
+                 tmp_path / system]
         done = subprocess.run(words, capture_output=True, text=True, timeout=100)
         assert done.returncode == 0, done.stdout + done.stderr
         found.append(counts(json.loads((tmp_path / system / "reports" / "strong-2.0.json").read_text())))
@@ -210,6 +221,22 @@ def test_counts_are_those_of_one_machine(tmp_path):
     machine = json.loads((tmp_path / "cluster" / "machine.json").read_text())
     assert machine["emulated"] and machine["nodes"] == 2 and machine["network"] == "400 Mbit/s, 0 us"
     assert not processes_of(tmp_path)
+
+
+@needs_file_system
+def test_a_killed_study_takes_its_cluster_along(study, tmp_path):
+    skip_without_cluster()
+    process = study.start("strong: {nodes: [1]}\noptions: -case slow\n", "--system", "cluster", "--servers", "0")
+    state = pathlib.Path(machine.cluster_folder(tmp_path / "out"))
+    begin = time.time()
+    while len(processes_of(tmp_path / "program")) < 2:  # the study, and what it has started
+        assert time.time() - begin < 40
+        time.sleep(0.2)
+    process.kill()
+    process.communicate(timeout=20)
+    while state.exists() or processes_of(tmp_path):
+        assert time.time() - begin < 60
+        time.sleep(0.1)
 
 
 @needs_slurm

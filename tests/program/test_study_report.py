@@ -231,7 +231,8 @@ def test_emulated_nodes_fit_output_only(tmp_path, made):
     result = made(Folder(tmp_path / "a", {"emulated": True, "physical_cores": 1}).fill(modes=["strong"]))
     assert "share" in law(result.results, "stress balance: SSA")["why_not"]
     assert law(result.results, "output")["runs"] == 12 and law(result.results, "output: wait")["runs"] == 12
-    assert "why_not" in law(result.results, "output: checksum", curve="io_format=serial") and "are emulated" in result.page
+    assert "why_not" in law(result.results, parts.OUTPUT_REST) and "are emulated" in result.page and "8†" in result.page
+    assert "(strong scaling) output takes 1.47 s with io_format pnetcdf, 4.41 s with io_format serial (3.0 times)." in result.page
 
 
 def test_two_machines_side_by_side(tmp_path, made):

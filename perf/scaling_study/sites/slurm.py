@@ -13,9 +13,14 @@ def has_accounting():
         return False
 
 
+# why a job waits that would wait for ever: it is cancelled, and the run has failed
+HOPELESS = ["ReqNodeNotAvail", "PartitionNodeLimit", "PartitionTimeLimit", "PartitionConfig", "BadConstraints", "AssocMaxNodePerJobLimit",
+            "QOSMaxNodePerJobLimit", "AccountNotAllowed"]
+
 site_configuration = {
     "systems": [{"name": "slurm", "descr": "Slurm", "hostnames": [".*"], "partitions": [
         {"name": "nodes", "scheduler": "slurm" if has_accounting() else "squeue", "launcher": "srun", "environs": ["builtin"],
-         "sched_options": {"use_nodes_option": True}, "max_jobs": int(os.environ["NUNATAK_STUDY_AT_ONCE"])}]}],
+         "sched_options": {"use_nodes_option": True, "slurm_job_cancel_reasons": HOPELESS},
+         "max_jobs": int(os.environ["NUNATAK_STUDY_AT_ONCE"])}]}],
     "environments": [{"name": "builtin"}],
 }
