@@ -1,9 +1,9 @@
 // The CRC-32 of a file from pieces of it, in any order and on any ranks; what no piece holds is zero.
 //
 // Without its constants at begin and end CRC-32 is linear: of a file of n bytes, as a polynomial over two elements, it is the sum
-// of those of its pieces, each times x^8 for every byte behind it. So a rank adds what it writes while that lies in the cache, the
-// sums of all ranks are combined by exclusive or, and nobody reads the file once more.
-// Reference: Peterson & Brown (1961), Cyclic codes for error detection, Proc. IRE 49. The powers of x are zlib's (crc32_combine).
+// of those of its pieces, each times x^8 for every byte behind it. So a rank adds what it writes while that lies in the cache,
+// the sums of all ranks are combined by exclusive or, and nobody reads the file once more. Reference: Peterson & Brown (1961),
+// Cyclic codes for error detection, Proc. IRE 49. The powers of x are zlib's (crc32_combine).
 #pragma once
 
 #include <cstddef>
@@ -24,8 +24,8 @@ public:
 private:
   void add_linear(std::uint64_t end, std::uint32_t sum);
 
-  std::uint64_t m_end = 0;   ///< of the piece that ends last, and
-  std::uint32_t m_sum = 0;   ///< the sum for a file that ends there
+  std::uint64_t m_end = 0; ///< of the piece that ends last, and
+  std::uint32_t m_sum = 0; ///< the sum for a file that ends there
 };
 
 /// The CRC-32 (zlib's) of a file of `size` bytes whose parts have this sum.
