@@ -3,9 +3,9 @@
 //
 //   mpiexec -n 8 calibrate > machine.json
 //
-// Everything is measured in long rows of the same operation, and is the mean of the ranks: a rank that is late at the beginning of
-// one operation finds its messages waiting, so that the time of the slowest rank in a single one counts some waits twice.
-// The constants are medians over the repetitions. Nothing here knows what the solvers of distances do.
+// Everything is measured in long rows of the same operation, and is the mean of the ranks: a rank that is late at the beginning
+// of one operation finds its messages waiting, so that the time of the slowest rank in a single one counts some waits twice. The
+// constants are medians over the repetitions. Nothing here knows what the solvers of distances do.
 #include "miniapp/base/error.hpp"
 #include "miniapp/base/machine.hpp"
 #include "miniapp/base/option_table.hpp"
@@ -25,7 +25,8 @@ using Json = nlohmann::ordered_json;
 
 namespace {
 
-constexpr int row = 10; // operations one after another
+constexpr int row = 10;       // operations one after another
+constexpr double busy = 1e-4; // s, before each: a rank that has done something sleeps shorter on the emulated cluster (idle.cpp)
 
 double median(std::vector<double> values) {
   std::sort(values.begin(), values.end());
@@ -45,9 +46,15 @@ public:
     std::vector<double> seconds;
     for (int n = 0; n <= m_repeat; ++n) {
       MPI_Barrier(MPI_COMM_WORLD);
-      const double begin = MPI_Wtime();
-      for (int k = 0; k < row; ++k) operation();
-      double mine = (MPI_Wtime() - begin) / row, sum = 0.0;
+      double mine = 0.0, sum = 0.0;
+      for (int k = 0; k < row; ++k) {
+        const double pause = MPI_Wtime();
+        while (MPI_Wtime() - pause < busy) {
+        }
+        const double begin = MPI_Wtime();
+        operation();
+        mine += (MPI_Wtime() - begin) / row;
+      }
       MPI_Allreduce(&mine, &sum, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
       if (n > 0) seconds.push_back(sum / m_size); // the first one opens connections
     }
@@ -92,9 +99,7 @@ public:
     MPI_Iallreduce(&mine, &all, 1, MPI_INT64_T, MPI_MAX, MPI_COMM_WORLD, &request);
     MPI_Wait(&request, MPI_STATUS_IGNORE);
   }
-  void gather_all() {
-    MPI_Allgather(&m_rank, 1, MPI_INT, m_buffer.data(), 1, MPI_INT, MPI_COMM_WORLD);
-  }
+  void gather_all() { MPI_Allgather(&m_rank, 1, MPI_INT, m_buffer.data(), 1, MPI_INT, MPI_COMM_WORLD); }
   /// To rank 0 and back: two of them.
   void rooted() {
     int back = 0;
@@ -105,9 +110,7 @@ public:
 
 private:
   void send(int to, int bytes) { MPI_Send(m_buffer.data(), bytes, MPI_BYTE, to, 0, MPI_COMM_WORLD); }
-  void receive(int from, int bytes) {
-    MPI_Recv(m_buffer.data(), bytes, MPI_BYTE, from, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-  }
+  void receive(int from, int bytes) { MPI_Recv(m_buffer.data(), bytes, MPI_BYTE, from, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE); }
 
   int m_repeat, m_rank = 0, m_size = 1;
   std::vector<char> m_buffer;
@@ -145,7 +148,8 @@ Json run(int ranks, int repeat) {
 int main(int argc, char** argv) {
   return run_program(argc, argv, "calibrate", [&](Libraries&) {
     int repeat = 9;
-    OptionTable table("calibrate: the constants of a LogGP machine, measured; prints JSON", "mpiexec -n 8 calibrate > machine.json");
+    OptionTable table("calibrate: the constants of a LogGP machine, measured; prints JSON",
+                      "mpiexec -n 8 calibrate > machine.json");
     table.section("Measurement");
     table.add(number("repeat", repeat, "", "rows that count, of each operation", 1));
     if (!table.read(argc, argv)) return;

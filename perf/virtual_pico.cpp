@@ -104,12 +104,11 @@ nlohmann::json run(const Wanted& wanted, const Session& session) {
   const PicoInput& whole = problem.in[0];
   const Grid& grid = problem.grid;
   const LogGP machine = wanted.machine.machine();
-  nlohmann::json json = {
-      {"benchmark", "virtual_pico"},
-      {"grid", {{"Mx", grid.Mx()}, {"My", grid.My()}, {"dx", grid.dx}}},
-      {"distance", wanted.pico.solver},
-      {"machine", to_json(machine)},
-      {"versions", versions()}};
+  nlohmann::json json = {{"benchmark", "virtual_pico"},
+                         {"grid", {{"Mx", grid.Mx()}, {"My", grid.My()}, {"dx", grid.dx}}},
+                         {"distance", wanted.pico.solver},
+                         {"machine", to_json(machine)},
+                         {"versions", versions()}};
   std::uint64_t first = 0;
   for (const int size : wanted.ranks) {
     VirtualRanks ranks(Decomposition::make(grid.Mx(), grid.My(), size), machine);

@@ -4,8 +4,8 @@
 //   buckets   visits of a patch + rounds
 //   gather    patches encoded and decoded, all cells of a field visited on its root + 2 trees
 //
-// Two numbers turn all of it into rounds: a step of a tree, in which a rank has one message instead of four, is half a round, and a
-// round takes as long as 1500 visits of cells. Such are fast networks (5 us beside 3 ns). No network is asked: numbers of
+// Two numbers turn all of it into rounds: a step of a tree, in which a rank has one message instead of four, is half a round, and
+// a round takes as long as 1500 visits of cells. Such are fast networks (5 us beside 3 ns). No network is asked: numbers of
 // rounds, and with them messages and collectives, are the same everywhere. Where messages are dearer beside a visit, a round is
 // worth more visits; `auto` then stays with buckets for longer than it should, by `guard` rounds at most.
 //
@@ -32,12 +32,10 @@ struct DistanceCost {
   int lag() const { return std::max(1, static_cast<int>(std::ceil(tree()))); }
 
   /// Rounds that buckets are worth: even shares of the visits, and the fewest rounds: a maximum is asked for after the first one.
-  double fewest_rounds(int fields) const {
-    return members < 2 ? visits(fields) : visits(fields) / members + 1.0 + lag();
-  }
+  double fewest_rounds(int fields) const { return members < 2 ? visits(fields) : visits(fields) / members + 1.0 + lag(); }
 
-  /// Rounds that gather is worth: a patch of every field is encoded and decoded; all travels to the roots and back, on trees at the
-  /// same time, since only roots wait; each root searches its field meanwhile.
+  /// Rounds that gather is worth: a patch of every field is encoded and decoded; all travels to the roots and back, on trees at
+  /// the same time, since only roots wait; each root searches its field meanwhile.
   double gather(int fields) const {
     return fields * 2.0 * patch / visits_per_round + 2.0 * tree() + visits(fields) / std::max(std::min(members, fields), 1);
   }

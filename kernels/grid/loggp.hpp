@@ -10,8 +10,8 @@
 //   gather on all:     the steps, and once (N - 1) G                          N bytes of all ranks together
 //   gather, scatter:   the same, binomial tree
 // No rank leaves a maximum, a sum or a gather on all before the last one has entered it. In a gather only the root waits, in a
-// scatter the others wait for the root. A maximum that does not block goes on only while its ranks do not work: MPI libraries move
-// it when they are called. The clock that ends last is the critical path: how much of it was work, and how many messages and
+// scatter the others wait for the root. A maximum that does not block goes on only while its ranks do not work: MPI libraries
+// move it when they are called. The clock that ends last is the critical path: how much of it was work, and how many messages and
 // collectives lie on it, travels along with the time.
 //
 // Ranks may share a few cores (`cores`): work then takes the core that is free first.

@@ -44,7 +44,9 @@ LogGP MachineOptions::machine() const {
       constants.at(key).get_to(value);
       if (!(value >= 0)) throw Error(std::string(key) + ": expected 0 or more");
     });
-  } catch (const std::exception& e) { throw Error("file '" + file + "': expected the constants of a machine, found: " + e.what()); }
+  } catch (const std::exception& e) {
+    throw Error("file '" + file + "': expected the constants of a machine, found: " + e.what());
+  }
   return machine;
 }
 

@@ -19,9 +19,9 @@ using namespace nunatak::tools;
 namespace {
 
 struct Options : ToolOptions {
-  std::string seeds, solvers;            // -seeds, -solvers
+  std::string seeds, solvers;             // -seeds, -solvers
   int guard = DistanceOptions::by_counts; // -guard
-  double dx = 1.0, dy = 1.0, unit = 0.0; // m, -grid_dx, -grid_dy, -fsm_unit
+  double dx = 1.0, dy = 1.0, unit = 0.0;  // m, -grid_dx, -grid_dy, -fsm_unit
 };
 
 /// Without a list: all that count steps.
