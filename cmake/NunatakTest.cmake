@@ -17,7 +17,7 @@ function(nunatak_mpi_command variable ranks)
   set(${variable} ${MPIEXEC_EXECUTABLE} ${flags} ${MPIEXEC_NUMPROC_FLAG} ${ranks} ${ARGN} PARENT_SCOPE)
 endfunction()
 
-# nunatak_test_environment(<test> <ranks>): what every test runs under
+# nunatak_test_environment(<test> <ranks>): what every test runs under; `ctest -j N` starts tests of N ranks in all
 # (CUDA_LAUNCH_BLOCKING: tests read arrays after a loop without a fence, so that on a GPU a loop must be done when it returns. OMPI_...
 # and PRTE_...: Open MPI 4 and 5 may run as root, and more ranks than there are cores, of which those that wait must give theirs away;
 # other MPI libraries do not read them.)
@@ -65,15 +65,19 @@ find_program(NUNATAK_PYTHON python3 HINTS ${PROJECT_SOURCE_DIR}/build/deps/pytho
   DOC "Python with pytest, numpy, netCDF4 and xarray (scripts/requirements.txt)")
 find_program(NUNATAK_PYTHON python3)
 
-# nunatak_python_test(<name> <file> [RANKS <most>] [TIMEOUT <s>] [LABELS <labels>]): a pytest file that runs the program
+# nunatak_python_test(<name> <file> [RANKS <n>] [TIMEOUT <s>] [LABELS <labels>]): a pytest file that runs the program. RANKS: cores
+# that it keeps busy (1: it starts many small runs, and most of its time is their start). The longest begin first.
 function(nunatak_python_test name file)
   cmake_parse_arguments(arg "" "TIMEOUT;RANKS" "LABELS" ${ARGN})
   add_test(NAME ${name} COMMAND ${NUNATAK_PYTHON} -m pytest -q -p no:cacheprovider ${CMAKE_CURRENT_SOURCE_DIR}/${file})
+  if(NOT arg_RANKS)
+    set(arg_RANKS 1)
+  endif()
   nunatak_test_environment(${name} ${arg_RANKS})
   separate_arguments(flags UNIX_COMMAND "${NUNATAK_MPIEXEC_FLAGS}")
   list(JOIN flags " " flags)
   set_property(TEST ${name} APPEND PROPERTY ENVIRONMENT "NUNATAK=$<TARGET_FILE_DIR:nunatak-distance>/nunatak"
     "NUNATAK_MPIEXEC=${MPIEXEC_EXECUTABLE} ${flags} ${MPIEXEC_NUMPROC_FLAG}" "NUNATAK_SHARED_DATA=${NUNATAK_SHARED_DATA}"
     "NUNATAK_SOURCE=${PROJECT_SOURCE_DIR}" "PYTHONDONTWRITEBYTECODE=1")
-  set_tests_properties(${name} PROPERTIES TIMEOUT ${arg_TIMEOUT} LABELS "${arg_LABELS}")
+  set_tests_properties(${name} PROPERTIES TIMEOUT ${arg_TIMEOUT} COST ${arg_TIMEOUT} LABELS "${arg_LABELS}")
 endfunction()

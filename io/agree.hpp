@@ -9,7 +9,9 @@
 
 #include <mpi.h>
 
+#include <exception>
 #include <functional>
+#include <new>
 #include <string>
 
 namespace nunatak::io {
@@ -23,14 +25,16 @@ void agree(MPI_Comm comm, const std::function<void()>& f);
 void on_rank_0(MPI_Comm comm, const std::function<void()>& f);
 
 /// The first error of this rank, kept while it goes on: if it threw at once, it would leave the others in their next collective
-/// call. agree() on rethrow() makes it everybody's. Exceptions other than Error (no memory) pass: they may have come in the
-/// middle of a collective call, after which this rank cannot go on with the others; they end the run.
+/// call. agree() on rethrow() makes it everybody's. No memory (std::bad_alloc) passes and ends the run: it may have come in the
+/// middle of a collective call, after which this rank cannot go on with the others.
 class KeptError {
 public:
   template <class F> void keep(const F& f) {
     try {
       f();
-    } catch (const Error& e) {
+    } catch (const std::bad_alloc&) {
+      throw;
+    } catch (const std::exception& e) {
       set(e.what());
     }
   }

@@ -23,11 +23,6 @@ namespace {
   throw Error("file '" + path + "': " + what + "; found: " + std::strerror(errno));
 }
 
-std::string folder_of(const std::string& path) {
-  const auto folder = std::filesystem::path(path).parent_path().string();
-  return folder.empty() ? "." : folder;
-}
-
 void rename_file(const std::string& from, const std::string& to) {
   if (std::rename(from.c_str(), to.c_str()) != 0) fail(to, "expected to rename '" + from + "' to it");
 }
@@ -53,6 +48,11 @@ void write_all(int fd, const std::string& path, const char* data, std::size_t si
 void fsync_path(const std::string& path) {
   const Descriptor fd(path, O_RDONLY, "expected to open it for fsync");
   if (::fsync(fd) != 0) fail(path, "fsync");
+}
+
+void fsync_folder_of(const std::string& path) {
+  const std::string folder = std::filesystem::path(path).parent_path().string();
+  fsync_path(folder.empty() ? "." : folder);
 }
 
 void start_writeback(const std::string& path) {
@@ -107,7 +107,7 @@ void commit_files(const std::string& path, const std::vector<Commit>& files) {
   make_set(path, entries);
   append_to_manifest(manifest_of(path), entries, "intent");
   for (const Commit& file : files) rename_file(file.temporary, file.path);
-  fsync_path(folder_of(path));
+  fsync_folder_of(path);
   append_to_manifest(manifest_of(path), entries, "committed");
 }
 
@@ -130,7 +130,7 @@ void finish_commit(const std::string& path) {
   }
   if (renames.empty() || renames.size() == intended.size()) return;
   for (const auto& [from, to] : renames) rename_file(from, to);
-  fsync_path(folder_of(path));
+  fsync_folder_of(path);
   append_to_manifest(manifest, intended, "committed");
 }
 

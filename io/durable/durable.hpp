@@ -16,6 +16,9 @@ namespace nunatak::io {
 /// Flush a file or folder to the disk.
 void fsync_path(const std::string& path);
 
+/// Flush the folder of a file to the disk: afterwards its name is there.
+void fsync_folder_of(const std::string& path);
+
 /// Ask the system to begin writing a file to the disk, without waiting.
 void start_writeback(const std::string& path);
 

@@ -99,8 +99,7 @@ void append_to_manifest(const std::string& manifest, const std::vector<ManifestE
   const Descriptor fd(manifest, O_WRONLY | O_CREAT | O_APPEND, appending);
   write_all(fd, manifest, lines.data(), lines.size());
   if (::fsync(fd) != 0) throw Error("file '" + manifest + "': fsync; found: " + std::strerror(errno));
-  const std::string folder = std::filesystem::path(manifest).parent_path().string();
-  if (is_new) fsync_path(folder.empty() ? "." : folder);
+  if (is_new) fsync_folder_of(manifest);
 }
 
 void require_manifest(const std::string& path) {

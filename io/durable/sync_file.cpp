@@ -18,13 +18,15 @@ SyncFile::SyncFile(MPI_Comm comm, std::string path, Schema schema, FileOptions o
   on_rank_0(comm, [&] { take_name(); });
   trace_watch(this->path());
   together(Phase::open, [&] { m_format = open(m_temporary); });
+  reserve_bytes(m_format->defined_size(this->schema()));
   together(Phase::define, [&] { m_format->define(this->schema()); });
   reserve(0);
 }
 
+void SyncFile::reserve(std::int64_t records) { reserve_bytes(m_format->expected_size(static_cast<std::uint64_t>(records))); }
+
 /// The rank that takes care of a file allocates what it is going to hold, as far as its format can tell.
-void SyncFile::reserve(std::int64_t records) {
-  const std::uint64_t expected = m_format->expected_size(static_cast<std::uint64_t>(records));
+void SyncFile::reserve_bytes(std::uint64_t expected) {
   together(Phase::reserve, [&] {
     const std::vector<OutputFile> mine = my_files();
     if (mine.empty() || expected <= m_reserved) return;

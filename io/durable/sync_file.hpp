@@ -34,6 +34,7 @@ private:
   Work work() const override { return m_format ? m_format->work() : Work{}; }
 
   void take_name();
+  void reserve_bytes(std::uint64_t expected);
   void start_writeback_of_enough(std::int64_t bytes);
   std::vector<OutputFile> my_files() const;
   void copy(const std::string& to);

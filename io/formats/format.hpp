@@ -49,10 +49,12 @@ class Format {
 public:
   virtual ~Format() = default;
 
+  /// Bytes that define() will allocate in the file of this rank; 0: none, or not known. Local.
+  virtual std::uint64_t defined_size(const Schema& /*schema*/) const { return 0; }
   /// Declare all dimensions, variables and attributes; afterwards the file takes values. `schema` outlives this object.
   virtual void define(const Schema& schema) = 0;
   /// Copy, send or write a hyperslab of variable `v`: the caller may change the array afterwards. Hyperslabs of one variable and
-  /// record do not overlap. An exception that is no Error (no memory) ends the run.
+  /// record do not overlap. No memory (std::bad_alloc) ends the run.
   virtual void put(std::size_t v, const Hyperslab& slab) = 0;
   /// Bytes that the file of this rank (the shared one, or that of which it is the owner) will have with so many records; 0: not
   /// known. Afterwards that much may be allocated. Local.

@@ -7,7 +7,6 @@
 // record begins with a collective write of the first value of each rank.
 #include "io/agree.hpp"
 #include "io/durable/durable.hpp"
-#include "io/durable/space.hpp"
 #include "io/formats/chunks.hpp"
 #include "io/formats/define.hpp"
 #include "io/formats/format.hpp"
@@ -75,7 +74,6 @@ public:
     m_schema = &schema;
     m_quota.set_schema(schema);
     m_records.assign(schema.variables.size(), 0);
-    on_rank_0(m_comm, [&] { reserve_space(m_path, 0, expected_size(0)); }); // HDF5 allocates when it defines
     int old_fill = 0; // of the whole file: nc_def_var_fill would drop the attribute _FillValue
     check(nc_set_fill(m_ncid, m_options.fill ? NC_FILL : NC_NOFILL, &old_fill), "fill mode");
     Definition<NetcdfC> definition(m_ncid, m_path, schema);
@@ -98,20 +96,23 @@ public:
   void wait() override { m_error.rethrow(); }
   void flush() override { check(nc_sync(m_ncid), "flush"); }
   void close() override { check(m_file.close(m_ncid), "close"); }
-  /// The chunks, and something for HDF5's own; what compression leaves of them cannot be known.
-  std::uint64_t expected_size(std::uint64_t records) const override {
-    constexpr std::uint64_t metadata = 128 << 10;
-    std::uint64_t bytes = metadata;
-    if (m_options.deflate > 0) return 0;
-    for (const Variable& variable : m_schema->variables) bytes += bytes_of_chunks(*m_schema, variable, m_options, records);
-    return bytes;
-  }
+  std::uint64_t defined_size(const Schema& schema) const override { return size_of(schema, 0); }
+  std::uint64_t expected_size(std::uint64_t records) const override { return size_of(*m_schema, records); }
   Work work() const override { return m_work; }
   /// What the MPI library reports of them is not to be had through NetCDF-C.
   std::map<std::string, std::string> hints() const override { return used_hints(m_options.hints); }
 
 private:
   void check(int status, const std::string& what) const { check_status<NetcdfC>(status, m_path, what); }
+
+  /// The chunks, and something for HDF5's own; what compression leaves of them cannot be known.
+  std::uint64_t size_of(const Schema& schema, std::uint64_t records) const {
+    constexpr std::uint64_t metadata = 128 << 10;
+    std::uint64_t bytes = metadata;
+    if (m_options.deflate > 0) return 0;
+    for (const Variable& variable : schema.variables) bytes += bytes_of_chunks(schema, variable, m_options, records);
+    return bytes;
+  }
 
   void define_storage(std::size_t v) {
     const Variable& variable = m_schema->variables[v];

@@ -67,6 +67,7 @@ public:
   }
   void flush() override { m_inner->flush(); }
   void close() override { m_inner->close(); }
+  std::uint64_t defined_size(const Schema& schema) const override { return m_inner->defined_size(schema); }
   std::uint64_t expected_size(std::uint64_t records) const override { return m_inner->expected_size(records); }
   Work work() const override {
     Work sum = m_inner->work();

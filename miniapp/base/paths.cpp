@@ -1,6 +1,7 @@
 #include "miniapp/base/paths.hpp"
 
 #include "miniapp/base/error.hpp"
+#include "miniapp/base/words.hpp"
 
 #include <sys/stat.h>
 #include <unistd.h>
@@ -24,9 +25,11 @@ std::optional<Identity> identity(const std::filesystem::path& path) {
   return Identity(status.st_dev, status.st_ino);
 }
 
-bool ends_with(const std::string& text, const std::string& end) {
-  return text.size() >= end.size() && text.compare(text.size() - end.size(), end.size(), end) == 0;
+std::filesystem::path folder_of(const std::filesystem::path& path) {
+  return path.has_parent_path() ? path.parent_path() : std::filesystem::path(".");
 }
+
+std::optional<Identity> folder_identity(const std::filesystem::path& path) { return identity(folder_of(path)); }
 
 bool has_number(const std::string& suffix) { // .0000
   return suffix.size() > 4 && suffix[0] == '.' &&
@@ -41,12 +44,11 @@ struct Place {
 
   explicit Place(std::filesystem::path path) : file(identity(path)), name(path.filename().string()) {
     std::error_code none;
-    const auto parent = [](const std::filesystem::path& p) { return p.has_parent_path() ? p.parent_path() : "."; };
-    folder = identity(parent(path));
+    folder = folder_identity(path);
     if (file) is_regular = std::filesystem::is_regular_file(path, none);
     for (int links = 0; !file && links < 40 && std::filesystem::is_symlink(path, none); ++links) { // to what is not there yet
-      path = parent(path) / std::filesystem::read_symlink(path, none);
-      folder = identity(parent(path)), name = path.filename().string();
+      path = folder_of(path) / std::filesystem::read_symlink(path, none);
+      folder = folder_identity(path), name = path.filename().string();
     }
   }
 };
@@ -87,8 +89,8 @@ bool goes_with(const NamedFile& of, const std::string& name) {
 
 bool belongs_to(const NamedFile& of, const NamedFile& other) {
   const std::filesystem::path path = of.path, other_path = other.path;
-  const auto folder = [](const std::filesystem::path& p) { return identity(p.has_parent_path() ? p.parent_path() : "."); };
-  return !is_prefix(other.use) && folder(path) && folder(path) == folder(other_path) &&
+  const std::optional<Identity> folder = folder_identity(path);
+  return !is_prefix(other.use) && folder && folder == folder_identity(other_path) &&
          goes_with(of, other_path.filename().string());
 }
 
@@ -138,8 +140,7 @@ void require_writable(const std::string& option, const std::string& path) {
   const std::string what = "option " + option + ": cannot write '" + path + "': ";
   struct stat status {};
   if (stat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode)) throw Error(what + "expected a file, found a folder");
-  const auto slash = path.rfind('/');
-  const std::string folder = slash == std::string::npos ? "." : slash == 0 ? "/" : path.substr(0, slash);
+  const std::string folder = folder_of(path).string();
   if (access(folder.c_str(), W_OK | X_OK) != 0)
     throw Error(what + "no such folder, or no permission to write in '" + folder + "'");
 }

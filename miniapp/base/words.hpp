@@ -1,4 +1,4 @@
-// Lists in options: "a:b:c" and "2x2,8x8" cut into words, and words into numbers.
+// Words of options: lists like "a:b:c" and "2x2,8x8" cut into words, words into numbers, and how a word ends.
 #pragma once
 
 #include "miniapp/base/error.hpp"
@@ -20,6 +20,10 @@ inline std::vector<std::string> split(const std::string& text, char separator) {
     }
   }
   return words;
+}
+
+inline bool ends_with(const std::string& text, const std::string& end) {
+  return text.size() >= end.size() && text.compare(text.size() - end.size(), end.size(), end) == 0;
 }
 
 /// A whole number from `min` to `max`. Throws Error that names `what`.

@@ -2,6 +2,7 @@
 
 #include "io/durable/durable.hpp"
 #include "miniapp/base/error.hpp"
+#include "miniapp/base/words.hpp"
 
 #include <algorithm>
 #include <cstdlib>
@@ -13,10 +14,6 @@
 namespace nunatak {
 
 namespace {
-
-bool ends_in(const std::string& text, const std::string& end) {
-  return text.size() >= end.size() && text.compare(text.size() - end.size(), end.size(), end) == 0;
-}
 
 std::string trimmed(std::string text) {
   text.erase(0, text.find_first_not_of(" \t\r"));
@@ -107,7 +104,7 @@ void check_options_file(const std::string& path) {
   std::istringstream lines(text);
   std::string line;
   YamlKeys keys(path);
-  const bool yaml = ends_in(path, ".yaml") || ends_in(path, ".yml");
+  const bool yaml = ends_with(path, ".yaml") || ends_with(path, ".yml");
   int number = 0, filled = 0;
   while (std::getline(lines, line)) {
     number += 1;

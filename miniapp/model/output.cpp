@@ -189,7 +189,7 @@ void Output::write_state(const std::string& path, const Clock& clock, const Fiel
 void Output::write_snapshot(const Clock& clock, const FieldList& fields) {
   Timers::Scope scope(m_timers, "output: snapshot");
   std::string stem = m_options.snapshot_file;
-  if (stem.size() > 3 && stem.compare(stem.size() - 3, 3, ".nc") == 0) stem.resize(stem.size() - 3);
+  if (ends_with(stem, ".nc")) stem.resize(stem.size() - 3);
   char years[32];
   std::snprintf(years, sizeof years, "_%09.3f.nc", clock.time() / seconds_per_year);
   m_last_state = stem + years;

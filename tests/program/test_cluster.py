@@ -6,18 +6,12 @@ import json
 import os
 import pathlib
 import shlex
-import shutil
 import signal
 import subprocess
 import sys
 import time
 
-import pytest
-
-SOURCE = pathlib.Path(os.environ["NUNATAK_SOURCE"])
-CLUSTER = SOURCE / "perf" / "cluster" / "cluster"
-PROGRAMS = pathlib.Path(os.environ.get("NUNATAK_CLUSTER_PROGRAMS", "/nonexistent"))
-HAS_FILE_SYSTEM = (PROGRAMS / "striped_fs").exists() and os.path.exists("/dev/fuse")
+from clusters import CLUSTER, cluster, counts, needs_file_system, needs_slurm  # noqa: F401 (cluster is a fixture)
 
 PING = """
 import socket, sys, time, fcntl, struct, termios
@@ -46,35 +40,6 @@ else:
         time.sleep(0.001)
     print(min(times), size / (time.perf_counter() - begin), flush=True)
 """
-
-
-def call(environment, *words, check=True, timeout=60):
-    done = subprocess.run([sys.executable, CLUSTER, *map(str, words)], capture_output=True, text=True, timeout=timeout, env=environment)
-    assert not check or done.returncode == 0, done.stderr
-    return done
-
-
-@pytest.fixture
-def cluster(tmp_path):
-    """cluster("up", ...), cluster("run", ...): ended after the test."""
-    for tool in ("unshare", "nsenter", "ip", "tc"):
-        if shutil.which(tool) is None and not os.path.exists(f"/usr/sbin/{tool}"):
-            pytest.skip(f"no {tool}")
-    if not (PROGRAMS / "switch").exists():
-        pytest.skip("perf/cluster was not built")
-    if subprocess.run(["unshare", "--net", "--mount", "--pid", "--fork", *([] if os.geteuid() == 0 else ["-r"]), "true"],
-                      capture_output=True).returncode != 0:
-        pytest.skip("this machine does not allow namespaces")
-    folder = f"/tmp/nunatak-test-{os.getpid()}"  # short: Open MPI makes sockets below it
-    environment = {**os.environ, "NUNATAK_CLUSTER": folder, "PATH": os.environ["PATH"] + ":/usr/sbin:/sbin"}
-    environment.pop("LD_PRELOAD", None)
-
-    def command(*words, **keywords):
-        return call(environment, *words, **keywords)
-    command.folder, command.environment = pathlib.Path(folder), environment
-    yield command
-    command("down")
-    assert not os.path.exists(folder)
 
 
 def ping(cluster):
@@ -132,18 +97,7 @@ def test_ranks_see_the_nodes_and_send_what_they_send_elsewhere(cluster, tmp_path
     assert sum(found[0].values()) > 100
 
 
-def counts(report, path=""):
-    """All counts of messages, rounds, collectives and bytes, by their place in the report."""
-    found = {}
-    for key, value in (report.items() if isinstance(report, dict) else enumerate(report)):
-        if isinstance(value, (dict, list)):
-            found.update(counts(value, f"{path}/{key}"))
-        elif isinstance(value, int) and not str(key).startswith("path_") and any(word in str(key) for word in ("messages", "rounds", "collectives", "lagged", "bytes")):
-            found[f"{path}/{key}"] = value
-    return found
-
-
-@pytest.mark.skipif(not HAS_FILE_SYSTEM, reason="no FUSE 3")
+@needs_file_system
 def test_the_file_system_is_shared_striped_and_as_fast_as_its_cards(cluster):
     cluster("up", "-n", 2, "-s", 2, "-r", "80mbit", "-S", "40mbit", "--stripe", 65536)
     megabytes, begin = 4, time.time()
@@ -157,8 +111,7 @@ def test_the_file_system_is_shared_striped_and_as_fast_as_its_cards(cluster):
     assert cluster("run", "node1", "ls", "/mnt/pfs").stdout == "y\n"
 
 
-@pytest.mark.skipif(shutil.which("slurmctld") is None and not os.path.exists("/usr/sbin/slurmctld"), reason="no Slurm")
-@pytest.mark.skipif(os.geteuid() != 0, reason="Slurm was tried as root only")
+@needs_slurm
 def test_slurm_runs_a_batch_job(cluster, tmp_path):
     cluster("up", "-n", 2)
     cluster("slurm")

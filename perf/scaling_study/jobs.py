@@ -1,0 +1,123 @@
+"""Starts the session of ReFrame (session.py) that makes the runs of a study, and yields their records as they end."""
+import ctypes
+import json
+import os
+import pathlib
+import shutil
+import signal
+import subprocess
+import sys
+
+from . import machine
+from .study_file import StudyError
+
+HERE = pathlib.Path(__file__).resolve().parent
+SOURCE = HERE.parents[1]
+REPORT_OPTIONS = {"nunatak": "-report", "nunatak-io": "-json"}
+OUTPUT_OPTIONS = {"nunatak": {"o": "result.nc", "verbose": "false", "progress": "off"}, "nunatak-io": {"o": "."}}
+INPUT_OPTIONS = {"i", "options_file", "replay"}  # files
+
+
+def find_program(name, given):
+    """The one that was given, else that of the PATH, else the newest of build/."""
+    if given:
+        path = pathlib.Path(given).resolve()
+    elif shutil.which(name):
+        path = pathlib.Path(shutil.which(name)).resolve()
+    else:
+        built = sorted(SOURCE.glob(f"build/*/miniapp/{name}"), key=lambda found: found.stat().st_mtime)
+        path = built[-1] if built else None
+    if path is None or not path.is_file() or not os.access(path, os.X_OK):
+        raise StudyError(f"program '{given or name}': expected one that can be executed, found none (cmake --build --preset release, "
+                         "or --program PATH)")
+    return str(path)
+
+
+def words(study, run, home):
+    """The options as the program reads them; input files are named from the folder of the study file."""
+    options = {**OUTPUT_OPTIONS[study["program"]], **run["options"]}
+    for name in INPUT_OPTIONS & options.keys():
+        options[name] = os.path.join(home, options[name])
+        if not os.path.exists(options[name]):
+            raise StudyError(f"option -{name}: file '{options[name]}': expected an input, found none")
+    return [word for name, value in options.items() for word in ([f"-{name}"] if value is None else [f"-{name}", value])]
+
+
+def scratch_folder(given, system, results, cluster_folder, study):
+    """Where runs write; one folder per study below what others may share."""
+    shared = given or (None if system.local else os.environ.get("SCRATCH"))
+    emulated = machine.emulated_description(cluster_folder) if cluster_folder else None
+    if not given and (system.cluster and study["cluster"]["servers"] != "0" or emulated and emulated["servers"]):
+        shared = "/mnt/pfs"
+    if shared is None:
+        return str(results.work / "files")
+    return os.path.join(os.path.abspath(shared), os.path.basename(machine.cluster_folder(results.folder)))
+
+
+def plan_of(arguments, study, system, results, runs, nodes):
+    """All that the session needs to know: `runs` on a machine (or a part of one) of so many nodes."""
+    cluster_folder = machine.own_cluster(system, results.folder)
+    home = os.path.dirname(os.path.abspath(arguments.file))
+    planned = [{**run, "name": f"{run['point']}.{run['repetition']}", "report": f"reports/{run['point']}.{run['repetition']}.json",
+                "words": words(study, run, home)} for run in runs]
+    on_cluster = [sys.executable, str(HERE.parent / "cluster" / "cluster"), "run", "node1"]
+    return {"runs": planned, "program": find_program(study["program"], arguments.program),
+            "report_option": REPORT_OPTIONS[study["program"]], "results": str(results.folder), "folder": str(results.work),
+            "session_report": str(results.work / "session.json"),
+            "scratch": scratch_folder(arguments.scratch, system, results, cluster_folder, study), "time_limit": study["time_limit"],
+            "timeout_options": ["--foreground"] if system.local else [], "on_node": on_cluster if system.cluster else [],
+            "site": str(system.site), "system": system.place, "job_options": arguments.job_option,
+            "policy": "serial" if system.one_at_a_time or arguments.at_once == 1 else "async",
+            "nodes": nodes, "cluster_folder": cluster_folder,
+            "cluster_up": machine.cluster_words(study, nodes) if system.cluster else []}
+
+
+def environment(plan, system, at_once):
+    result = {**os.environ, "NUNATAK_STUDY_AT_ONCE": str(at_once), "RFM_ENABLE_RESULTS_STORAGE": "0", "RFM_POLL_RATE_MIN": system.polls}
+    if plan["cluster_up"]:
+        result.update(NUNATAK_CLUSTER=plan["cluster_folder"], PATH=os.environ["PATH"] + ":/usr/sbin:/sbin")
+        result.pop("LD_PRELOAD", None)
+    return result
+
+
+def ends_with_parent():
+    """The kernel tells the session when `perf/study` is gone, even by SIGKILL (prctl(2), PR_SET_PDEATHSIG)."""
+    ctypes.CDLL(None).prctl(1, signal.SIGTERM)
+
+
+def run_all(plan, system, at_once):
+    """Yields the records. Whatever ends this generator early ends the session in order."""
+    folder = pathlib.Path(plan["folder"])
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir()
+    reading, writing = os.pipe()
+    plan["pipe"] = writing
+    (folder / "plan.json").write_text(json.dumps(plan), encoding="utf-8")
+    with open(folder / "log", "w", encoding="utf-8") as log:
+        session = subprocess.Popen([sys.executable, str(HERE / "session.py"), str(folder / "plan.json")], cwd=folder,
+                                   stdin=subprocess.DEVNULL, stdout=log, stderr=log, pass_fds=[writing], start_new_session=True,
+                                   preexec_fn=ends_with_parent, env=environment(plan, system, at_once))
+    os.close(writing)
+    try:
+        with open(reading, encoding="utf-8") as pipe:
+            for line in pipe:
+                yield json.loads(line)
+        session.wait()
+    finally:
+        if session.poll() is None:
+            session.terminate()
+            session.wait()
+
+
+def why_not(plan, number):
+    """What ReFrame says of a run that it could not start or lost; nothing if it ended itself before."""
+    try:
+        cases = json.loads(pathlib.Path(plan["session_report"]).read_text(encoding="utf-8"))["runs"][0]["testcases"]
+    except (OSError, ValueError, LookupError):
+        return None
+    return next((case["fail_reason"] for case in cases if case["number"] == number), None)
+
+
+def last_words(plan):
+    lines = (pathlib.Path(plan["folder"]) / "log").read_text(encoding="utf-8", errors="replace").splitlines()
+    return "\n".join([line for line in lines if line.strip()][-6:])

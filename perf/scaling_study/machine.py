@@ -1,0 +1,88 @@
+"""Where a study runs: the systems that `perf/study run --system` knows, and what machine.json says of them."""
+import hashlib
+import json
+import os
+import pathlib
+import re
+
+from .study_file import StudyError
+
+HERE = pathlib.Path(__file__).resolve().parent
+OWN = ("local", "cluster", "slurm")
+POLLS = {"local": "5", "cluster": "5"}  # least looks per second at a job that runs; of batch systems ReFrame's own
+
+
+class System:
+    """What --system names: a site file of ReFrame, and how jobs are started there."""
+
+    def __init__(self, words):
+        self.name, _, self.place = words.partition(":")
+        if self.name in OWN and not self.place:
+            self.site = HERE / "sites" / f"{self.name}.py"
+        elif self.name.endswith(".py"):
+            self.site = pathlib.Path(self.name).resolve()
+            if not self.site.is_file():
+                raise StudyError(f"--system: file '{self.name}': expected a site file of ReFrame, found none")
+            self.name = self.site.stem
+        else:
+            raise StudyError(f"--system: expected local, cluster, slurm or a site file of ReFrame (SITE.py), found '{words}'")
+        self.local, self.cluster = self.name == "local", self.name == "cluster"
+
+    @property
+    def one_at_a_time(self):
+        return self.local or self.cluster
+
+    @property
+    def polls(self):
+        return POLLS.get(self.name, "0.5")
+
+
+def cluster_words(study, nodes):
+    """What `cluster up` is told."""
+    return ["-n", str(nodes), *[word for name, value in study["cluster"].items() for word in (f"--{name.replace('_', '-')}", value)]]
+
+
+def cluster_folder(output):
+    """The state of the study's own cluster. Short, for sockets lie below it; the same when the study goes on."""
+    return f"/tmp/nunatak-study-{hashlib.sha1(str(output).encode()).hexdigest()[:8]}"
+
+
+def emulated_description(folder):
+    """Of the emulated cluster whose state is in `folder`; nothing elsewhere."""
+    try:
+        return json.loads((pathlib.Path(folder) / "cluster.json").read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+
+
+def rate(text):
+    return re.sub(r"^([0-9.]+)\s*([kmg])bit$", lambda m: f"{m[1]} {m[2].upper() if m[2] != 'k' else 'k'}bit/s", text)
+
+
+def facts_of(system, nodes, cluster, facts):
+    """machine.json but for the versions, which the first report has. `facts`: the four lines that a job wrote of its node."""
+    _, cores, cpu, file_system = (facts + [""] * 4)[:4]
+    cores = int(cores) if cores.isdigit() else None
+    machine = {"system": system.name, "nodes": nodes, "cores_per_node": cores, "cpu": cpu.partition(":")[2].strip(),
+               "file_system": file_system, "network": None, "emulated": cluster is not None}
+    if cluster:
+        servers = f"{cluster['servers']} servers of {rate(cluster['server_rate'])}, stripes of {cluster['stripe'] / 2**20:g} MiB"
+        machine.update(cores_per_node=1, physical_cores=cores, network=f"{rate(cluster['rate'])}, {cluster['latency_us']:g} us",
+                       file_system=f"emulated, {servers}" if cluster["servers"] else file_system)
+    return machine
+
+
+def shares(machine, run):
+    """Marks of a run whose ranks do not have a core each."""
+    if machine["emulated"]:
+        busy = run["ranks"] * run["threads"]
+        return {"oversubscribed": False, "shared_cores": machine["physical_cores"] is None or busy > machine["physical_cores"]}
+    cores = machine["cores_per_node"]
+    return {"oversubscribed": cores is not None and run["ranks_per_node"] * run["threads"] > cores, "shared_cores": False}
+
+
+def own_cluster(system, output):
+    """The folder of state of the emulated cluster, if runs happen on one: the study's own, or that whose Slurm runs them."""
+    if system.cluster:
+        return cluster_folder(output)
+    return None if system.local else os.environ.get("NUNATAK_CLUSTER")

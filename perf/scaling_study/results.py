@@ -1,0 +1,83 @@
+"""The results folder of a study: what was run, where, and one line per finished run. What is there is never lost."""
+import fcntl
+import json
+import os
+import pathlib
+
+import yaml
+
+from .study_file import StudyError
+
+MAY_CHANGE = ("title", "repetitions", "time_limit")  # between two goes of one study
+
+
+def same_study(one, other):
+    def core(text):
+        return {key: value for key, value in (yaml.safe_load(text) or {}).items() if key not in MAY_CHANGE}
+
+    return core(one) == core(other)
+
+
+class Results:
+    def __init__(self, folder, text, system):
+        self.folder = pathlib.Path(folder).resolve()
+        self.work = self.folder / ".reframe"  # ReFrame's own, removed at the end
+        (self.folder / "reports").mkdir(parents=True, exist_ok=True)
+        self.lock = open(self.folder / ".lock", "w", encoding="utf-8")
+        try:
+            fcntl.flock(self.lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise StudyError(f"folder '{folder}': expected no other study there, found one that runs") from None
+        self.study, self.runs, self.machine_file = self.folder / "study.yaml", self.folder / "runs.jsonl", self.folder / "machine.json"
+        self.machine = json.loads(self.machine_file.read_text()) if self.machine_file.exists() else {"system": system}
+        if self.study.exists() and not same_study(self.study.read_text(encoding="utf-8"), text):
+            raise StudyError(f"folder '{folder}': expected results of this study, found those of another (study.yaml); choose an --output")
+        if self.machine["system"] != system:
+            raise StudyError(f"folder '{folder}': expected results of the system {system}, found those of {self.machine['system']}; "
+                             "choose an --output")
+        replace(self.study, text)
+        if not self.machine_file.exists():
+            replace(self.machine_file, json.dumps(self.machine) + "\n")
+        self.records = self.read_records()
+        self.keep_finished()
+
+    def read_records(self):
+        """All lines that are whole; the last one may have been cut when the study was killed."""
+        records = []
+        for line in self.runs.read_text(encoding="utf-8").splitlines() if self.runs.exists() else []:
+            try:
+                records.append(json.loads(line))
+            except ValueError:
+                continue
+        return records
+
+    def keep_finished(self):
+        """One line per run: those that did not end well are to be run again."""
+        self.records = [record for record in self.records if record["status"] == "ok"]
+        replace(self.runs, "".join(json.dumps(record) + "\n" for record in self.records))
+
+    def has(self, run):
+        return any(record["point"] == run["point"] and record["repetition"] == run["repetition"] for record in self.records)
+
+    def report_of(self, record):
+        return json.loads((self.folder / record["report"]).read_text(encoding="utf-8"))
+
+    def know_machine(self, machine, report):
+        """Once, after the first run that has a report."""
+        versions = report.get("versions", {})
+        self.machine = {**machine, "mpi": versions.get("MPI"), "versions": versions}
+        replace(self.machine_file, json.dumps(self.machine, indent=1) + "\n")
+
+    def add(self, record):
+        self.records.append(record)
+        with open(self.runs, "a", encoding="utf-8") as file:
+            file.write(json.dumps(record) + "\n")
+            file.flush()
+            os.fsync(file.fileno())
+
+
+def replace(path, text):
+    """All or nothing, whenever the process ends."""
+    new = path.with_name(path.name + ".new")
+    new.write_text(text, encoding="utf-8")
+    os.replace(new, path)

@@ -1,0 +1,51 @@
+"""The process of a study that holds its cluster, if it has one, and ReFrame: `session.py PLAN`. Started by jobs.py.
+
+It ends in order when it is told to (SIGTERM, which the kernel sends when `perf/study` is killed): ReFrame cancels its jobs, the cluster
+goes down.
+"""
+import json
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+import tempfile
+
+from reframe.frontend import cli
+
+HERE = pathlib.Path(__file__).resolve().parent
+CLUSTER = [sys.executable, str(HERE.parent / "cluster" / "cluster")]
+
+
+def end(signum, _):
+    signal.signal(signum, signal.SIG_IGN)
+    raise SystemExit(128 + signum)
+
+
+def reframe(plan):
+    tempfile.tempdir = plan["folder"]  # its log
+    sys.argv = ["reframe", "-C", plan["site"], "-c", str(HERE / "study_run.py"), "-r", f"--exec-policy={plan['policy']}", "--nocolor",
+                "--prefix", plan["folder"], "--report-file", plan["session_report"],
+                *(["--system", plan["system"]] if plan["system"] else []), *[f"-J{option}" for option in plan["job_options"]]]
+    return cli.main()
+
+
+def main():
+    path = sys.argv[1]
+    plan = json.loads(pathlib.Path(path).read_text(encoding="utf-8"))
+    signal.signal(signal.SIGTERM, end)
+    os.environ["NUNATAK_STUDY_PLAN"] = path
+    up = plan["cluster_up"]
+    try:
+        if up:
+            subprocess.run([*CLUSTER, "down"], check=True)  # of a study that could not end in order
+            if subprocess.run([*CLUSTER, "up", *up], check=False).returncode != 0:
+                sys.exit(3)
+        sys.exit(reframe(plan))
+    finally:
+        if up:
+            signal.signal(signal.SIGTERM, signal.SIG_IGN)
+            subprocess.run([*CLUSTER, "down"], check=False)
+
+
+main()

@@ -1,0 +1,21 @@
+"""ReFrame's description of the emulated cluster (perf/cluster): jobs start at once, by Open MPI over its nodes."""
+import pathlib
+
+from reframe.core.backends import register_launcher
+from reframe.core.launchers import JobLauncher
+
+CLUSTER = pathlib.Path(__file__).resolve().parents[2] / "cluster" / "cluster"
+
+
+@register_launcher("nunatak_cluster")
+class ClusterMpirun(JobLauncher):
+    def command(self, job):
+        words = [str(CLUSTER), "mpirun", "--slots", str(job.num_tasks_per_node), "-n", str(job.num_tasks)]
+        return [*words, "-x", f"OMP_NUM_THREADS={job.num_cpus_per_task}"]
+
+
+site_configuration = {
+    "systems": [{"name": "cluster", "descr": "the emulated cluster", "hostnames": [".*"], "partitions": [
+        {"name": "nodes", "scheduler": "local", "launcher": "nunatak_cluster", "environs": ["builtin"]}]}],
+    "environments": [{"name": "builtin"}],
+}

@@ -1,0 +1,225 @@
+"""Reads a study file (YAML) strictly: an unknown key, a wrong type or nothing where something is needed is an error that says where.
+
+All scalars are read as text, so that `io_fill: no` stays "no"; numbers are made where a number is expected.
+"""
+import copy
+import pathlib
+import re
+import shlex
+
+import yaml
+
+PROGRAMS = ("nunatak", "nunatak-io")
+OURS = ("report", "json", "verbose", "progress")  # options that the study itself gives
+UNITS = {"s": 1, "m": 60, "min": 60, "h": 3600}
+
+
+class StudyError(Exception):
+    """Something that the user can mend; the text is all that is printed."""
+
+
+class Loader(yaml.BaseLoader):
+    """Scalars are text; a key that comes twice is an error."""
+
+    def construct_mapping(self, node, deep=False):
+        keys = [self.construct_object(key, deep=True) for key, _ in node.value]
+        for key in keys:
+            if keys.count(key) > 1:
+                raise yaml.constructor.ConstructorError(None, None, f"the key '{key}' comes twice", node.start_mark)
+        return super().construct_mapping(node, deep)
+
+
+class Check:
+    """One value of the file and the path of its key; each method returns the value as what it should be, or says what it is not."""
+
+    def __init__(self, path, key, value):
+        self.path, self.key, self.value = path, key, value
+
+    def fail(self, expected, found=None):
+        found = describe(self.value) if found is None else found
+        where = f"key '{self.key}': " if self.key else ""
+        raise StudyError(f"file '{self.path}': {where}expected {expected}, found {found}")
+
+    def at(self, name, value):
+        return Check(self.path, f"{self.key}.{name}" if self.key else name, value)
+
+    def text(self, expected="a text"):
+        if not isinstance(self.value, str) or not self.value.strip():
+            self.fail(expected)
+        return self.value.strip()
+
+    def one_of(self, words):
+        if self.value not in words:
+            self.fail("one of " + ", ".join(words))
+        return self.value
+
+    def whole(self, expected="a whole number of 1 or more"):
+        if not isinstance(self.value, str) or not re.fullmatch(r"[0-9]+", self.value) or int(self.value) < 1:
+            self.fail(expected)
+        return int(self.value)
+
+    def wholes(self):
+        expected = "a list of different whole numbers of 1 or more"
+        if not isinstance(self.value, list) or not self.value:
+            self.fail(expected)
+        numbers = [self.at(str(n), item).whole() for n, item in enumerate(self.value)]
+        if len(set(numbers)) < len(numbers):
+            self.fail(expected)
+        return sorted(numbers)
+
+    def seconds(self):
+        match = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?)\s*([a-z]*)", self.value) if isinstance(self.value, str) else None
+        if not match or match[2] not in UNITS or float(match[1]) <= 0:
+            self.fail("a time like 90s, 2m or 1h")
+        return float(match[1]) * UNITS[match[2]]
+
+    def mapping(self, known=None, expected="keys with values"):
+        if not isinstance(self.value, dict) or not self.value:
+            self.fail(expected)
+        for key in self.value:
+            if known is not None and key not in known:
+                self.fail(f"one of the keys {', '.join(known)}", f"'{key}'")
+        return self.value
+
+    def options(self):
+        """Options of the program as {name: value}; the value of one without any is None."""
+        if isinstance(self.value, str):
+            found = self.options_of_words()
+        else:
+            found = {}
+            for name, value in self.mapping(expected="options, as -name value or as keys with values").items():
+                if not isinstance(value, str):
+                    self.at(name, value).fail("one value")
+                found[name.lstrip("-")] = value or None
+        for name in OURS:
+            if name in found:
+                self.fail(f"no option -{name}, which the study gives itself", f"-{name}")
+        return found
+
+    def options_of_words(self):
+        found, name = {}, None
+        for word in shlex.split(self.text("options, as -name value or as keys with values")):
+            if re.match(r"-[A-Za-z]", word):
+                name = word[1:]
+                found[name] = None
+            elif name is None or found[name] is not None:
+                self.fail("options, each -name value", f"'{word}'")
+            else:
+                found[name] = word
+        return found
+
+    def ways(self):
+        """What one key of `vary` goes through: {label: value} where values are options or single words."""
+        if isinstance(self.value, dict):
+            return {label: self.at(label, options).options() for label, options in self.mapping().items()}
+        expected = "a list of different values, or labels with options"
+        if not isinstance(self.value, list) or not self.value or not all(isinstance(item, str) and item for item in self.value):
+            self.fail(expected)
+        if len(set(self.value)) < len(self.value):
+            self.fail(expected)
+        return {item: item for item in self.value}
+
+
+def describe(value):
+    if isinstance(value, dict):
+        return "keys with values" if value else "nothing"
+    if isinstance(value, list):
+        return f"the list [{', '.join(str(item) for item in value)}]"
+    return f"'{value}'" if value else "nothing"
+
+
+SERIES = ("nodes", "ranks", "options")
+CLUSTER = ("servers", "rate", "server_rate", "latency", "stripe", "disk", "seek")
+KEYS = ("title", "program", "options", "vary", "strong", "weak", "ranks_per_node", "threads", "repetitions", "time_limit", "cluster")
+
+
+def overlay(below, above):
+    """`above` over `below`; mappings key by key."""
+    result = copy.deepcopy(below)
+    for key, value in above.items():
+        both = isinstance(value, dict) and isinstance(result.get(key), dict)
+        result[key] = overlay(result[key], value) if both else value
+    return result
+
+
+def series(check, known):
+    found = check.mapping(known)
+    if ("nodes" in found) == ("ranks" in found):
+        check.fail("either nodes or ranks", "both" if "nodes" in found else "neither")
+    result = {"options": check.at("options", found["options"]).options() if "options" in found else {}}
+    name = "nodes" if "nodes" in found else "ranks"
+    result[name] = check.at(name, found[name]).wholes()
+    if "cells_per_rank" in known:
+        if "cells_per_rank" not in found:
+            check.fail("the key cells_per_rank", "none")
+        result["cells_per_rank"] = check.at("cells_per_rank", found["cells_per_rank"]).whole()
+    return result
+
+
+def load(path):
+    try:
+        text = pathlib.Path(path).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise StudyError(f"file '{path}': expected a study, found none: {getattr(error, 'strerror', None) or error}") from None
+    try:
+        return yaml.load(text, Loader)
+    except yaml.YAMLError as error:
+        raise StudyError(f"file '{path}': expected YAML, found: {' '.join(str(error).split())}") from None
+
+
+def read(path, full=False, cluster=None):
+    """The study with all its keys, and the text that it was made from: with the overrides of `full`, if they are asked for, and
+    with those of the emulated cluster."""
+    top = Check(path, "", load(path))
+    if not isinstance(top.value, dict) or not top.value:
+        raise StudyError(f"file '{path}': expected the keys of a study ({', '.join(KEYS)}), found {describe(top.value)}")
+    raw = dict(top.mapping((*KEYS, "full")))
+    overrides = raw.pop("full", None)
+    if full:
+        if overrides is None:
+            top.fail("the key full, for --full", "none")
+        raw = overlay(raw, top.at("full", overrides).mapping(KEYS))
+    elif overrides is not None:
+        top.at("full", overrides).mapping(KEYS)
+    checked(path, raw)
+    raw = overlay(raw, {"cluster": cluster} if cluster else {})
+    return checked(path, raw), yaml.safe_dump(plain(raw), sort_keys=False, allow_unicode=True)
+
+
+def plain(value):
+    """Numbers as numbers, for a file that people read."""
+    if isinstance(value, dict):
+        return {key: plain(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [plain(item) for item in value]
+    return int(value) if re.fullmatch(r"[1-9][0-9]*|0", value) else value
+
+
+def checked(path, raw):
+    def at(key):
+        return Check(path, key, raw.get(key, ""))
+
+    if "strong" not in raw and "weak" not in raw:
+        Check(path, "strong", "").fail("the key strong, weak, or both", "neither")
+    program = at("program").one_of(PROGRAMS) if "program" in raw else PROGRAMS[0]
+    study = {"title": at("title").text() if "title" in raw else pathlib.Path(path).stem, "program": program,
+             "options": at("options").options() if "options" in raw else {}, "vary": {}}
+    if "vary" in raw:
+        study["vary"] = {name: at("vary").at(name, value).ways() for name, value in at("vary").mapping().items()}
+    for name in ("ranks_per_node", "threads"):
+        for value in study["vary"].get(name, ()):
+            Check(path, f"vary.{name}", value).whole()
+        study[name] = at(name).whole() if name in raw else 1
+    if "strong" in raw:
+        study["strong"] = series(at("strong"), SERIES)
+    if "weak" in raw:
+        if program != "nunatak":
+            at("weak").fail("weak scaling of nunatak", program)
+        study["weak"] = series(at("weak"), (*SERIES, "cells_per_rank"))
+    study["repetitions"] = at("repetitions").whole() if "repetitions" in raw else 3
+    study["time_limit"] = at("time_limit").seconds() if "time_limit" in raw else 600.0
+    study["cluster"] = {"servers": "4", "rate": "200mbit", "latency": "200us"}
+    if "cluster" in raw:
+        values = at("cluster").mapping(CLUSTER).items()
+        study["cluster"].update({name: at("cluster").at(name, value).text() for name, value in values})
+    return study

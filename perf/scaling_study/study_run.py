@@ -1,0 +1,106 @@
+"""The runs of a study as one parametrised test of ReFrame, which makes, submits and awaits the jobs.
+
+The plan (jobs.py) comes in the file NUNATAK_STUDY_PLAN. A run that fails is a result, not a failure of the test: it is recorded like the
+others, and the next one starts. Each record goes down a pipe, one JSON line, as soon as its job has ended.
+"""
+import json
+import os
+import pathlib
+import shlex
+import shutil
+
+import reframe as rfm
+from reframe.core.builtins import parameter, run_after, run_before, sanity_function
+
+PLAN = json.loads(pathlib.Path(os.environ["NUNATAK_STUDY_PLAN"]).read_text(encoding="utf-8"))
+GRACE = 60.0  # seconds of a job beyond the limit of its run
+LAST_LINES = 12
+TIMED_OUT = (124, 137)  # statuses of `timeout`
+
+
+def tell(record):
+    """Hands a finished run to `perf/study run`."""
+    os.write(PLAN["pipe"], (json.dumps(record) + "\n").encode())
+
+
+def emulated_cluster():
+    """What cluster.json says of it; null elsewhere."""
+    description = pathlib.Path(PLAN["cluster_folder"] or "/nonexistent") / "cluster.json"
+    return json.loads(description.read_text(encoding="utf-8")) if description.exists() else None
+
+
+def on_node(script):
+    """The line of a job that runs `script` where the nodes' files are."""
+    return shlex.join([*PLAN["on_node"], "sh", "-c", script])
+
+
+@rfm.simple_test
+class StudyRun(rfm.RunOnlyRegressionTest):
+    number = parameter(range(len(PLAN["runs"])))
+    descr = "one run of a study"
+
+    @run_after("init")
+    def choose_place(self):
+        """The first partition of the system, with its first environment: a study runs in one place."""
+        system = self.current_system
+        partition = system.partitions[0]
+        self.valid_systems = [f"{system.name}:{partition.name}"]
+        self.valid_prog_environs = [partition.environs[0].name] if partition.environs else ["*"]
+        self.one = PLAN["runs"][self.number]
+
+    @run_before("run")
+    def prepare(self):
+        one, here = self.one, pathlib.Path(self.stagedir)
+        self.num_tasks, self.num_tasks_per_node = one["ranks"], one["ranks_per_node"]
+        self.num_cpus_per_task = one["threads"]
+        self.exclusive_access = True
+        self.time_limit = PLAN["time_limit"] + GRACE
+        self.env_vars = {"OMP_NUM_THREADS": str(one["threads"])}
+        folder = shlex.quote(PLAN["scratch"])
+        files = f"{folder}/{one['name']}"  # what the run writes
+        # an empty folder; the machine as a node of the job sees it, for machine.json
+        before = (f"rm -rf {files} && mkdir -p {files}; uname -n; env -u OMP_NUM_THREADS nproc; grep -m1 'model name' /proc/cpuinfo; "
+                  f"df --output=fstype {files} | tail -n 1")
+        self.prerun_cmds = [f"{on_node(before)} > facts", "date +%s.%N > begin"]
+        self.executable = "env"
+        words = ["-C", f"{PLAN['scratch']}/{one['name']}", PLAN["program"], *one["words"], PLAN["report_option"], str(here / "report.json")]
+        self.executable_opts = [shlex.quote(word) for word in words]
+        after = f"rm -rf {files}; rmdir --ignore-fail-on-non-empty {folder}"
+        self.postrun_cmds = ["echo $? > status", "date +%s.%N > end", on_node(after)]
+
+    @run_before("run")
+    def limit_time(self):
+        self.job.launcher.modifier = " ".join(["timeout", *PLAN["timeout_options"], "-k", "5", str(PLAN["time_limit"])])
+
+    @sanity_function
+    def record(self):
+        tell({**self.one, "facts": self.read("facts").splitlines(), "cluster": emulated_cluster(), **self.outcome()})
+        return True
+
+    def read(self, name):
+        path = pathlib.Path(self.stagedir) / name
+        return path.read_text(errors="replace").strip() if path.exists() else ""
+
+    def outcome(self):
+        """Status, reason and seconds; the report, if there is one, goes to the results."""
+        status, begin, end = self.read("status"), self.read("begin"), self.read("end")
+        seconds = round(float(end) - float(begin), 3) if begin and end else None
+        if not status:
+            timed_out = self.job.state == "TIMEOUT"
+            return {"status": "timeout" if timed_out else "failed", "seconds": seconds,
+                    "reason": self.last_lines(f"the job ended before its program (state {self.job.state})")}
+        if int(status) in TIMED_OUT and seconds >= PLAN["time_limit"]:
+            return {"status": "timeout", "seconds": seconds, "reason": self.last_lines(f"time limit of {PLAN['time_limit']:g} s")}
+        if int(status) != 0:
+            return {"status": "failed", "seconds": seconds, "reason": self.last_lines(f"exit status {status}")}
+        report = pathlib.Path(self.stagedir) / "report.json"
+        try:
+            wall = json.loads(report.read_text()).get("wall_seconds", seconds)
+        except (OSError, ValueError, AttributeError) as error:
+            return {"status": "no report", "seconds": seconds, "reason": self.last_lines(f"expected a report, found none ({error})")}
+        shutil.copyfile(report, pathlib.Path(PLAN["results"]) / self.one["report"])
+        return {"status": "ok", "seconds": wall, "elapsed": seconds}
+
+    def last_lines(self, what):
+        text = "\n".join(filter(None, [self.read(self.job.stdout), self.read(self.job.stderr)]))
+        return "\n".join([what, *text.splitlines()[-LAST_LINES:]])

@@ -1,0 +1,254 @@
+"""perf/study run: study files are read strictly, and what goes wrong in a run is a line and loses nothing.
+
+Most runs here are those of a shell script, started by another one in the place of mpiexec: no second is spent on MPI.
+"""
+import json
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+from clusters import CLUSTER, cluster, counts, needs_file_system, needs_slurm, skip_without_cluster  # noqa: F401 (cluster is a fixture)
+
+SOURCE = pathlib.Path(os.environ["NUNATAK_SOURCE"])
+STUDY = [sys.executable, str(SOURCE / "perf" / "study")]
+sys.path.insert(0, str(SOURCE / "perf"))
+from scaling_study import machine, points, study_file  # noqa: E402
+
+PROGRAM = """#!/bin/sh
+# `-case X ... -report FILE`, in the place of nunatak
+case "$*" in *crash*) echo "no memory left" >&2; exit 1;; *silent*) exit 0;; *slow*) sleep 60;; *brief*) sleep 0.4;; esac
+while [ "$1" != -report ]; do shift; done
+echo '{"wall_seconds": 0.5, "grid": {"Mx": 3, "My": 4}, "versions": {"MPI": "none"}}' > "$2"
+touch result.nc
+"""
+
+
+def write(path, text):
+    path.write_text(text)
+    path.chmod(0o755)
+    return path
+
+
+@pytest.fixture
+def study(tmp_path):
+    """study(text of the file, *arguments): one `perf/study run` on this machine with the script above."""
+    write(tmp_path / "mpiexec", '#!/bin/sh\nshift\nexec "$@"\n')
+    write(tmp_path / "program", PROGRAM)
+    environment = {**os.environ, "NUNATAK_MPIEXEC": str(tmp_path / "mpiexec"), "HOME": str(tmp_path)}  # ReFrame keeps notes there
+
+    def start(text, *arguments):
+        (tmp_path / "study.yaml").write_text(text)
+        words = [*STUDY, "run", str(tmp_path / "study.yaml"), "--system", "local", "--program", str(tmp_path / "program"),
+                 "--output", str(tmp_path / "out"), *arguments]
+        return subprocess.Popen(words, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment, cwd=tmp_path)
+
+    def call(*arguments):
+        process = start(*arguments)
+        process.out, process.err = process.communicate(timeout=60)
+        return process
+    call.start = start
+    return call
+
+
+def records(folder):
+    return [json.loads(line) for line in (folder / "runs.jsonl").read_text().splitlines()]
+
+
+def fails(tmp_path, text, full=False):
+    path = tmp_path / "wrong.yaml"
+    path.write_text(text)
+    with pytest.raises(study_file.StudyError) as error:
+        study_file.read(path, full)
+    assert str(error.value).startswith(f"file '{path}': ")
+    return str(error.value)[len(f"file '{path}': "):]
+
+
+@pytest.mark.parametrize("text, complaint", [
+    ("", "expected the keys of a study"),
+    ("strong: [", "expected YAML, found: while parsing"),
+    ("strong: {nodes: [1]}\nstrong: {nodes: [2]}", "expected YAML, found: the key 'strong' comes twice"),
+    ("title: x", "key 'strong': expected the key strong, weak, or both, found neither"),
+    ("strong: {nodes: [1]}\nrepeat: 3", "expected one of the keys title, program, options, vary"),
+    ("strong: {nodes: []}", "key 'strong.nodes': expected a list of different whole numbers of 1 or more, found the list []"),
+    ("strong: {nodes: [1, many]}", "key 'strong.nodes.1': expected a whole number of 1 or more, found 'many'"),
+    ("strong: {nodes: [0]}", "key 'strong.nodes.0': expected a whole number of 1 or more, found '0'"),
+    ("strong: {nodes: [1], ranks: [1]}", "key 'strong': expected either nodes or ranks, found both"),
+    ("strong: 8", "key 'strong': expected keys with values, found '8'"),
+    ("weak: {nodes: [1]}", "key 'weak': expected the key cells_per_rank, found none"),
+    ("strong: {nodes: [1]}\nrepetitions: few", "key 'repetitions': expected a whole number of 1 or more, found 'few'"),
+    ("strong: {nodes: [1]}\ntime_limit: 2 fortnights", "key 'time_limit': expected a time like 90s, 2m or 1h, found '2 fortnights'"),
+    ("strong: {nodes: [1]}\nvary: {io_format: }", "key 'vary.io_format': expected a list of different values, or labels"),
+    ("strong: {nodes: [1]}\nvary: {threads: [1, two]}", "key 'vary.threads': expected a whole number of 1 or more, found 'two'"),
+    ("strong: {nodes: [1]}\noptions: -run_steps 3 4", "key 'options': expected options, each -name value, found '4'"),
+    ("strong: {nodes: [1]}\noptions: -report x", "key 'options': expected no option -report"),
+    ("strong: {nodes: [1]}\nprogram: pism", "key 'program': expected one of nunatak, nunatak-io, found 'pism'"),
+    ("strong: {nodes: [1]}\nfull: {nodes: [4]}", "key 'full': expected one of the keys"),
+    ("strong: {nodes: [1]}\ncluster: {speed: 9}", "key 'cluster': expected one of the keys servers, rate"),
+])
+def test_mistakes_in_a_study_are_named(tmp_path, text, complaint):
+    assert complaint in fails(tmp_path, text)
+
+
+def test_mistakes_of_the_command_are_named(study, tmp_path):
+    for arguments, complaint in ((["--full"], "expected the key full, for --full"), (["--at-once", "0"], "expected 1 or more"),
+                                 (["--system", "moon"], "expected local, cluster, slurm or a site file"),
+                                 (["--program", "/none"], "program '/none': expected one that can be executed")):
+        done = study("strong: {nodes: [1]}", *arguments)
+        assert done.returncode == 1 and done.err.startswith("study: error: ") and complaint in done.err, done.err
+        assert "Traceback" not in done.err
+
+
+def test_points_keep_their_cells_per_rank_and_repetitions_take_turns(tmp_path):
+    (tmp_path / "x.yaml").write_text("vary: {io_fill: [no, yes]}\nthreads: 2\nranks_per_node: 3\nrepetitions: 2\noptions: {seed: 7}\n"
+                                     "weak: {nodes: [1, 4], cells_per_rank: 10000, options: -init marine}")
+    runs = points.runs_of(study_file.read(tmp_path / "x.yaml")[0])
+    assert [(run["point"], run["repetition"]) for run in runs] == [
+        (f"weak-{nodes}-io_fill={fill}", n) for n in (0, 1) for nodes in (1, 4) for fill in ("no", "yes")]
+    for run in runs:
+        assert run["ranks"] == 3 * run["nodes"] and run["threads"] == 2
+        assert abs(run["cells"] / run["ranks"] - 10000) < 300
+        side = int(run["options"]["grid_Mx"])
+        assert run["options"]["grid_My"] == str(side) and side % 4 == 1 and side * side == run["cells"]
+        assert run["options"]["seed"] == "7" and run["options"]["init"] == "marine"
+
+
+@pytest.mark.parametrize("path", sorted((SOURCE / "perf" / "studies").glob("*.yaml")), ids=lambda path: path.stem)
+def test_studies_that_ship_can_be_read_in_both_sizes(path):
+    scaled = points.runs_of(study_file.read(path)[0])
+    if "full" in study_file.load(path):
+        full, text = study_file.read(path, full=True)
+        assert len(points.runs_of(full)) > len(scaled) and "full:" not in text
+        path = path.with_name("none")
+        assert study_file.checked(path, study_file.yaml.load(text, study_file.Loader)) == full  # study.yaml is a study, too
+
+
+def test_what_goes_wrong_is_a_line_and_loses_nothing(study, tmp_path):
+    text = "strong: {ranks: [2]}\nvary: {case: [crash, good, silent, slow]}\nrepetitions: 1\ntime_limit: 2s\n"
+    done = study(text)
+    assert done.returncode == 1, done.err
+    found = {record["vary"]["case"]: record for record in records(tmp_path / "out")}
+    assert {case: record["status"] for case, record in found.items()} == {
+        "crash": "failed", "good": "ok", "silent": "no report", "slow": "timeout"}
+    assert found["crash"]["reason"] == "exit status 1\nno memory left" and found["crash"]["report"] is None
+    assert "strong-2-case=crash, repetition 0: failed: exit status 1" in done.err
+    assert "3 of 4 runs did not end well" in done.err
+    assert "time limit of 2 s" in found["slow"]["reason"] and "Traceback" not in done.err
+    assert found["good"]["cells"] == 12 and found["good"]["seconds"] == 0.5
+    assert json.loads((tmp_path / "out" / found["good"]["report"]).read_text())["wall_seconds"] == 0.5
+    assert json.loads((tmp_path / "out" / "machine.json").read_text())["mpi"] == "none"
+    assert not (tmp_path / "out" / ".reframe").exists()  # files that runs wrote, too
+
+    write(tmp_path / "program", PROGRAM.replace("case", "# case", 1).replace("case \"", "# "))  # mended
+    done = study(text)
+    assert done.returncode == 0, done.err
+    assert "1 of 4 runs are there from before" in done.out and "/3  " in done.out
+    assert [record["status"] for record in records(tmp_path / "out")] == ["ok"] * 4
+    assert "found those of another" in study(text.replace("[2]", "[4]")).err
+
+
+def processes_of(folder):
+    """Those that have the folder among their words."""
+    found = []
+    for path in pathlib.Path("/proc").glob("[0-9]*/cmdline"):
+        try:
+            if str(folder).encode() in path.read_bytes():
+                found.append(path.parent.name)
+        except OSError:
+            continue
+    return found
+
+
+@pytest.mark.parametrize("how, status", [(signal.SIGKILL, -9), (signal.SIGINT, 130)])
+def test_a_study_that_was_ended_goes_on(study, tmp_path, how, status):
+    text = "strong: {ranks: [1, 2, 3, 4]}\noptions: -case brief\nrepetitions: 1\n"
+    process = study.start(text)
+    for _ in range(2):
+        assert "repetition 0" in process.stdout.readline()
+    process.send_signal(how)
+    _, err = process.communicate(timeout=20)
+    assert process.returncode == status
+    assert how != signal.SIGINT or "the same command goes on" in err
+    begin = time.time()
+    while processes_of(tmp_path):  # ReFrame and the job it had started
+        assert time.time() - begin < 10
+        time.sleep(0.1)
+    before = records(tmp_path / "out")
+    assert 2 <= len(before) <= 3
+    with open(tmp_path / "out" / "runs.jsonl", "a") as file:
+        file.write('{"point": "strong-3", "rep')  # cut in the middle
+    done = study(text)
+    assert done.returncode == 0, done.err
+    after = records(tmp_path / "out")
+    assert after[:len(before)] == before and [record["ranks"] for record in after] == [1, 2, 3, 4]
+
+
+SITE = """
+site_configuration = {"systems": [{"name": "here", "descr": "", "hostnames": [".*"], "partitions": [
+    {"name": "%s", "scheduler": "local", "launcher": "local", "environs": ["builtin"], "env_vars": [["OF_SITE", "%s"]]}
+    for part in ("one", "two")]}], "environments": [{"name": "builtin"}]}
+""".replace('"%s"', "part")
+
+
+def test_a_site_file_of_reframe_describes_the_machine(study, tmp_path):
+    (tmp_path / "there.py").write_text(SITE)
+    write(tmp_path / "program", PROGRAM.replace("case \"", "echo $OF_SITE > ../../../place; case \""))
+    done = study("strong: {ranks: [1]}\nrepetitions: 1\n", "--system", f"{tmp_path}/there.py:here:two")
+    assert done.returncode == 0, done.err
+    assert json.loads((tmp_path / "out" / "machine.json").read_text())["system"] == "there"
+    assert (tmp_path / "out" / "place").read_text() == "two\n"
+
+
+@needs_file_system
+def test_counts_are_those_of_one_machine(tmp_path):
+    """Messages, bytes and collectives of two ranks do not depend on where they run; the study's cluster is gone afterwards."""
+    skip_without_cluster()
+    (tmp_path / "two.yaml").write_text("options: -init marine -grid_dx 64km -run_steps 1\nstrong: {nodes: [2]}\nrepetitions: 1\n"
+                                       "cluster: {servers: 1, rate: 400mbit, latency: 0}\n")
+    found = []
+    for system in ("local", "cluster"):
+        words = [*STUDY, "run", tmp_path / "two.yaml", "--system", system, "--program", os.environ["NUNATAK"], "--output",
+                 tmp_path / system]
+        done = subprocess.run(words, capture_output=True, text=True, timeout=100)
+        assert done.returncode == 0, done.stdout + done.stderr
+        found.append(counts(json.loads((tmp_path / system / "reports" / "strong-2.0.json").read_text())))
+    for name in ("/output/written_bytes", "/output/phases/checksum/bytes"):  # files hold the command by which they were made
+        assert abs(found[0].pop(name) - found[1].pop(name)) < 100
+    assert found[0] == found[1] and found[0]["/messages/collectives_per_rank"] > 0
+    machine = json.loads((tmp_path / "cluster" / "machine.json").read_text())
+    assert machine["emulated"] and machine["nodes"] == 2 and machine["network"] == "400 Mbit/s, 0 us"
+    assert not processes_of(tmp_path)
+
+
+@needs_file_system
+def test_a_killed_study_takes_its_cluster_along(study, tmp_path):
+    skip_without_cluster()
+    process = study.start("strong: {nodes: [1]}\noptions: -case slow\n", "--system", "cluster", "--servers", "0")
+    state = pathlib.Path(machine.cluster_folder(tmp_path / "out"))
+    begin = time.time()
+    while len(processes_of(tmp_path / "program")) < 2:  # the study, and what it has started
+        assert time.time() - begin < 40
+        time.sleep(0.2)
+    process.kill()
+    process.communicate(timeout=20)
+    while state.exists() or processes_of(tmp_path):
+        assert time.time() - begin < 60
+        time.sleep(0.1)
+
+
+@needs_slurm
+@needs_file_system
+def test_the_smallest_study_runs_through_slurm(cluster, tmp_path):  # noqa: F811
+    cluster("up", "-n", 4, "-s", 2, "-r", "200mbit", "-l", "200us")
+    cluster("slurm")
+    done = cluster("run", "node1", *STUDY, "run", SOURCE / "perf" / "studies" / "smallest.yaml", "--system", "slurm", "--program",
+                   os.environ["NUNATAK"], "--output", tmp_path / "out", check=False, timeout=120)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert [(record["nodes"], record["ranks"], record["status"]) for record in records(tmp_path / "out")] == [
+        (1, 1, "ok"), (2, 2, "ok"), (4, 4, "ok")]
+    machine = json.loads((tmp_path / "out" / "machine.json").read_text())
+    assert machine["system"] == "slurm" and machine["emulated"] and machine["nodes"] == 4
+    assert cluster("run", "node1", "ls", "/mnt/pfs").stdout == ""  # what the runs wrote
