@@ -1,5 +1,5 @@
-// output_plan: what one record of a workload (nunatak-io) sends and writes on so many ranks, one per node, from the functions that
-// the writers use: JSON for output_model.py. Nothing is sent or written.
+// output_plan: what one record of a workload (nunatak-io) sends and writes on so many ranks, one per node, from the functions
+// that the writers use: JSON for output_model.py. Nothing is sent or written.
 //
 //   output_plan -workload pism:G5km -scale 0.3 -ranks 8 -layouts native,zslab,box:1 > plan.json
 //
@@ -45,7 +45,8 @@ io::Box given_box(const t::Workload& w, const t::WorkloadVariable& v, std::size_
 
 class Record {
 public:
-  Record(const Wanted& wanted) : m_workload(t::make_workload(wanted.workload, wanted.scale, false, static_cast<std::size_t>(wanted.variables))),
+  Record(const Wanted& wanted)
+      : m_workload(t::make_workload(wanted.workload, wanted.scale, false, static_cast<std::size_t>(wanted.variables))),
         m_schema(t::schema_of(m_workload, m_workload.order)), m_ranks(static_cast<std::size_t>(wanted.ranks)) {
     m_layout = io::raw_layout(m_schema, io::Options{}.align);
     for (const t::WorkloadVariable& v : m_workload.variables) {
