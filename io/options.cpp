@@ -85,10 +85,15 @@ const std::vector<Knob>& knobs() {
       {"define", &Options::define, "order of definitions: all before the first value, or each variable before its own",
        "upfront|interleaved"},
       {"access", &Options::access, "access mode of MPI-IO", "collective|independent"},
+      {"classic", &Options::classic, "kind of a classic file: auto is cdf2 (which GDAL reads, too) where it can hold the data",
+       "auto|cdf2|cdf5"},
       {"chunk", &Options::chunk, "chunks of netcdf4: auto, record, or lengths by dimension (y=64,x=64)", ""},
       {"deflate", &Options::deflate, "compression level of netcdf4, 0 to 9", ""},
       {"shuffle", &Options::shuffle, "shuffle filter of netcdf4: bytes are sorted by significance before compression", "yes|no"},
       {"fill", &Options::fill, "fill values are written before the values", "yes|no"},
+      {"checksum", &Options::checksum,
+       "checksums of files: from memory, where the format knows its bytes (direct, posix), or by reading the file once more",
+       "memory|file"},
       {"header", &Options::header, "bytes kept free in the header of a classic file", ""},
       {"align", &Options::align, "alignment in bytes of the first value of fixed-size and of record variables", ""},
       {"stripe", &Options::stripe, "segment of the layout morton, in bytes", ""},
@@ -208,6 +213,7 @@ void check_rows(const Options& o) {
          "define interleaved writes each variable at once, layouts move a record at a time: expected layout native, found " +
              o.layout);
   need(o.deflate > 0 || o.shuffle || o.chunk != "auto", storage, "chunk, deflate and shuffle are those of NetCDF-4");
+  need(o.classic != "auto", classic, "classic is the kind of a classic file");
   need(o.access == "independent", independent, "access is a choice of MPI-IO");
   need(o.fill, fill_values, "fill: plain files have no fill values");
   if (const auto check_format = format_row(o.format).check) check_format(o);

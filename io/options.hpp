@@ -20,10 +20,12 @@ struct Options {
   std::string transport = "sync";
   std::string define = "upfront";    ///< or interleaved: each variable just before its values (what PISM 0.5 did at first)
   std::string access = "collective"; ///< or independent
+  std::string classic = "auto";      ///< kind of a classic file: auto, cdf2 or cdf5 (formats/classic.hpp)
   std::string chunk = "auto";        ///< netcdf4: auto, record, or lengths by dimension "y=64,x=64"; others whole
   int deflate = 0;                   ///< netcdf4: level of zlib, 0 is off
   bool shuffle = false;              ///< netcdf4
   bool fill = false;                 ///< write fill values before the values (the default of the libraries)
+  std::string checksum = "memory";   ///< of files: from memory where the format knows its bytes (direct, posix), or from the file
   std::size_t header = 8192;         ///< bytes kept free in the header of a classic file (h_minfree)
   std::size_t align = 4;             ///< bytes: of the first value of fixed-size and of record data; netcdf4: of large objects
   std::size_t stripe = 1 << 20;      ///< bytes: segments of the layout morton

@@ -11,19 +11,21 @@
 namespace nunatak::io {
 
 // Functions that the rows name, each in a file of its own.
-OpenFunction open_null, open_serial, open_netcdf4, open_pnetcdf, open_hybrid, open_posix, open_mpiio;
+OpenFunction open_null, open_serial, open_netcdf4, open_pnetcdf, open_hybrid, open_direct, open_posix, open_mpiio;
 void check_netcdf4(const Options& options);
 
 const std::vector<FormatRow>& formats() {
   static const std::vector<FormatRow> rows = {
       {"null", "nobody", open_null, independent | late_define | fill_values | many_writers | subfiles},
-      {"serial", "rank 0", open_serial, netcdf | late_define | fill_values | subfiles},
+      {"serial", "rank 0", open_serial, netcdf | classic | late_define | fill_values | subfiles},
       {"netcdf4", "all ranks through HDF5", open_netcdf4,
        netcdf | mpi_io | independent | storage | fill_values | many_writers | subfiles, check_netcdf4},
       {"pnetcdf", "all ranks through PnetCDF", open_pnetcdf,
-       netcdf | mpi_io | independent | late_define | fill_values | many_writers | subfiles},
+       netcdf | classic | mpi_io | independent | late_define | fill_values | many_writers | subfiles},
       {"hybrid", "rank 0 the header, all ranks the values", open_hybrid,
-       netcdf | mpi_io | independent | fill_values | many_writers},
+       netcdf | classic | mpi_io | independent | fill_values | many_writers},
+      {"direct", "rank 0 the header, all ranks the values without MPI-IO", open_direct,
+       netcdf | classic | many_writers | subfiles},
       {"posix", "all ranks a plain file", open_posix, plain | many_writers},
       {"mpiio", "all ranks a plain file", open_mpiio, plain | mpi_io | independent | many_writers},
   };
@@ -75,15 +77,16 @@ Options with_aggregators(Options options, const Topology& topology) {
 OpenFormat in_layout(MPI_Comm comm, const Options& options, const Topology& topology, OpenFunction* open) {
   const Layout layout = parse_layout(options);
   const LayoutRow& row = layout_row(layout.name);
-  if (row.boxes == nullptr) return [=](const std::string& path) { return open(comm, path, options); };
+  if (row.boxes == nullptr)
+    return [=](const std::string& path, const Schema& schema) { return open(comm, path, schema, options); };
   const int per_node = layout.every_rank ? static_cast<int>(topology.node_of.size()) : layout.per_node;
   const std::vector<int> ranks = aggregators(topology, per_node);
   const BoxesOf boxes = [=, &row](const Schema& schema, std::size_t v) {
     return row.boxes(schema, v, ranks.size(), options.stripe);
   };
-  return [=, &row](const std::string& path) {
-    auto inner = row.subfiles ? make_split_files(comm, path, options, ranks, open) : open(comm, path, options);
-    return make_remap(comm, options, topology, ranks, boxes, std::move(inner));
+  return [=, &row](const std::string& path, const Schema& schema) {
+    auto inner = row.subfiles ? make_split_files(comm, path, schema, options, ranks, open) : open(comm, path, schema, options);
+    return make_remap(comm, schema, options, topology, ranks, boxes, std::move(inner));
   };
 }
 
@@ -137,9 +140,10 @@ OpenFormat find_format(MPI_Comm comm, const Options& chosen, const Topology& top
         "that failed: take an Open MPI with ROMIO and leave OMPI_MCA_io unset, choose format serial or posix, or accept " +
         "that errors are lost (-io_ompio yes)");
   }
-  return [open](const std::string& path) { // ROMIO takes what stands before a colon for a file system, and cuts it off
+  return [open](const std::string& path,
+                const Schema& schema) { // ROMIO takes what stands before a colon for a file system, and cuts it off
     if (path.find(':') != std::string::npos) throw Error("file '" + path + "': expected a path without ':' (MPI-IO), found one");
-    return open(path);
+    return open(path, schema);
   };
 }
 

@@ -26,6 +26,7 @@ enum Feature : unsigned {
   storage = 32,       ///< has chunks, compression and shuffle
   fill_values = 64,   ///< can write fill values before the values
   many_writers = 128, ///< any rank can write: a layout may choose which do
+  classic = 512,      ///< a classic file, of the kind that Options::classic says
   subfiles = 256,     ///< can be opened on one rank alone, and its files can be joined (layout file-per-aggregator)
 };
 

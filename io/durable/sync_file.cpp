@@ -17,9 +17,9 @@ SyncFile::SyncFile(MPI_Comm comm, std::string path, Schema schema, FileOptions o
       m_machine(machine) {
   on_rank_0(comm, [&] { take_name(); });
   trace_watch(this->path());
-  together(Phase::open, [&] { m_format = open(m_temporary); });
-  reserve_bytes(m_format->defined_size(this->schema()));
-  together(Phase::define, [&] { m_format->define(this->schema()); });
+  together(Phase::open, [&] { m_format = open(m_temporary, this->schema()); });
+  reserve_bytes(m_format->defined_size());
+  together(Phase::define, [&] { m_format->define(); });
   reserve(0);
 }
 
@@ -113,12 +113,15 @@ void SyncFile::copy(const std::string& to) {
   add(copied);
 }
 
-/// While the system writes the files to the disk, all ranks read them once more, each its share, for the checksums.
+/// Where the format does not know what it has written, all ranks read the files once more, each its share, for the checksums,
+/// while the system writes them to the disk.
 std::vector<ManifestEntry> SyncFile::checksums_of(const std::string& temporary) {
-  SharedChecksums checksums(comm(), temporary, m_format->files());
+  std::optional<SparseChecksum> written;
+  together(Phase::checksum, [&] { written = m_format->written(); });
+  SharedChecksums checksums(comm(), temporary, m_format->files(), written);
   together(Phase::checksum, [&] {
     for (const OutputFile& file : my_files()) {
-      zero_padding(temporary + file.suffix);
+      if (!written) zero_padding(temporary + file.suffix);
       start_writeback(temporary + file.suffix);
     }
     checksums.measure();

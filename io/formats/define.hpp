@@ -1,7 +1,7 @@
 // One walk over a schema that declares it to NetCDF-C or PnetCDF: dimensions, variables with their attributes, global attributes.
 //
 // The two libraries have the same functions under other names; a small struct (NetcdfC here, PnetcdfC in pnetcdf_file.hpp) says
-// which. Used by serial.cpp, netcdf4.cpp, hybrid.cpp and pnetcdf.cpp. Neighbours: schema.hpp, nc_type.hpp.
+// which. Used by serial.cpp, netcdf4.cpp, classic.cpp and pnetcdf.cpp. Neighbours: schema.hpp, nc_type.hpp.
 #pragma once
 
 #include "io/error.hpp"

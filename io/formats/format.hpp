@@ -8,6 +8,7 @@
 // must have taken part in its own collective calls first: the File lets the ranks agree on the error afterwards.
 #pragma once
 
+#include "io/durable/sparse_checksum.hpp"
 #include "io/layouts/topology.hpp"
 #include "io/options.hpp"
 #include "io/pack.hpp"
@@ -19,6 +20,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -50,9 +52,9 @@ public:
   virtual ~Format() = default;
 
   /// Bytes that define() will allocate in the file of this rank; 0: none, or not known. Local.
-  virtual std::uint64_t defined_size(const Schema& /*schema*/) const { return 0; }
-  /// Declare all dimensions, variables and attributes; afterwards the file takes values. `schema` outlives this object.
-  virtual void define(const Schema& schema) = 0;
+  virtual std::uint64_t defined_size() const { return 0; }
+  /// Declare all dimensions, variables and attributes; afterwards the file takes values.
+  virtual void define() = 0;
   /// Copy, send or write a hyperslab of variable `v`: the caller may change the array afterwards. Hyperslabs of one variable and
   /// record do not overlap. No memory (std::bad_alloc) ends the run.
   virtual void put(std::size_t v, const Hyperslab& slab) = 0;
@@ -65,6 +67,10 @@ public:
   virtual void flush() = 0;
   virtual void close() = 0;
 
+  /// What this rank has put into the first of files() that is shared or its own, if the format knows every byte of it: then the
+  /// file need not be read for its checksum. Local.
+  virtual std::optional<SparseChecksum> written() const { return std::nullopt; }
+
   virtual Work work() const = 0;
   /// The MPI-IO hints in effect, as far as the libraries report them, those "ignored", and "mpi_io": ROMIO or OMPIO
   /// (used_hints() in mpi_io.hpp). Empty without MPI-IO.
@@ -73,9 +79,10 @@ public:
   virtual std::vector<OutputFile> files() const { return {OutputFile{}}; }
 };
 
-/// Creates (or overwrites) a file; collective. Each format has one, and registry.cpp names it.
-using OpenFunction = std::unique_ptr<Format>(MPI_Comm comm, const std::string& path, const Options& options);
+/// Creates (or overwrites) a file; collective. `schema` outlives the format. Each format has one, and registry.cpp names it.
+using OpenFunction = std::unique_ptr<Format>(MPI_Comm comm, const std::string& path, const Schema& schema,
+                                             const Options& options);
 
-using OpenFormat = std::function<std::unique_ptr<Format>(const std::string& path)>;
+using OpenFormat = std::function<std::unique_ptr<Format>(const std::string& path, const Schema& schema)>;
 
 } // namespace nunatak::io

@@ -52,8 +52,8 @@ private:
 
 class Netcdf4 final : public Format {
 public:
-  Netcdf4(MPI_Comm comm, const std::string& path, const Options& options)
-      : m_comm(comm), m_path(path), m_options(options), m_quota(comm, options.buffer) {
+  Netcdf4(MPI_Comm comm, const std::string& path, const Schema& schema, const Options& options)
+      : m_comm(comm), m_path(path), m_schema(schema), m_options(options), m_quota(comm, schema, options.buffer) {
     // of HDF5 objects at least that large; the setting stays until it is changed
     const int alignment = options.align > 4 ? static_cast<int>(options.align) : 1;
     check(nc_set_alignment(alignment, alignment), "alignment");
@@ -70,21 +70,19 @@ public:
   }
   // No close in the destructor: it is collective, and a rank that unwinds an exception of its own would wait for ever.
 
-  void define(const Schema& schema) override {
-    m_schema = &schema;
-    m_quota.set_schema(schema);
-    m_records.assign(schema.variables.size(), 0);
+  void define() override {
+    m_records.assign(m_schema.variables.size(), 0);
     int old_fill = 0; // of the whole file: nc_def_var_fill would drop the attribute _FillValue
     check(nc_set_fill(m_ncid, m_options.fill ? NC_FILL : NC_NOFILL, &old_fill), "fill mode");
-    Definition<NetcdfC> definition(m_ncid, m_path, schema);
+    Definition<NetcdfC> definition(m_ncid, m_path, m_schema);
     definition.dimensions();
-    for (std::size_t v = 0; v < schema.variables.size(); ++v) {
+    for (std::size_t v = 0; v < m_schema.variables.size(); ++v) {
       m_ids.push_back(definition.variable(v));
       define_storage(v);
     }
     definition.attributes();
     check(nc_enddef(m_ncid), "header");
-    for (std::size_t v = 0; v < schema.variables.size(); ++v) set_access(v, m_options.access == "collective");
+    for (std::size_t v = 0; v < m_schema.variables.size(); ++v) set_access(v, m_options.access == "collective");
   }
 
   void put(std::size_t v, const Hyperslab& slab) override {
@@ -96,8 +94,15 @@ public:
   void wait() override { m_error.rethrow(); }
   void flush() override { check(nc_sync(m_ncid), "flush"); }
   void close() override { check(m_file.close(m_ncid), "close"); }
-  std::uint64_t defined_size(const Schema& schema) const override { return size_of(schema, 0); }
-  std::uint64_t expected_size(std::uint64_t records) const override { return size_of(*m_schema, records); }
+  std::uint64_t defined_size() const override { return expected_size(0); }
+  /// The chunks, and something for HDF5's own; what compression leaves of them cannot be known.
+  std::uint64_t expected_size(std::uint64_t records) const override {
+    constexpr std::uint64_t metadata = 128 << 10;
+    std::uint64_t bytes = metadata;
+    if (m_options.deflate > 0) return 0;
+    for (const Variable& variable : m_schema.variables) bytes += bytes_of_chunks(m_schema, variable, m_options, records);
+    return bytes;
+  }
   Work work() const override { return m_work; }
   /// What the MPI library reports of them is not to be had through NetCDF-C.
   std::map<std::string, std::string> hints() const override { return used_hints(m_options.hints); }
@@ -105,19 +110,10 @@ public:
 private:
   void check(int status, const std::string& what) const { check_status<NetcdfC>(status, m_path, what); }
 
-  /// The chunks, and something for HDF5's own; what compression leaves of them cannot be known.
-  std::uint64_t size_of(const Schema& schema, std::uint64_t records) const {
-    constexpr std::uint64_t metadata = 128 << 10;
-    std::uint64_t bytes = metadata;
-    if (m_options.deflate > 0) return 0;
-    for (const Variable& variable : schema.variables) bytes += bytes_of_chunks(schema, variable, m_options, records);
-    return bytes;
-  }
-
   void define_storage(std::size_t v) {
-    const Variable& variable = m_schema->variables[v];
+    const Variable& variable = m_schema.variables[v];
     const std::string what = "variable '" + variable.name + "'";
-    const std::vector<std::size_t> chunk = chunk_shape(*m_schema, variable, m_options);
+    const std::vector<std::size_t> chunk = chunk_shape(m_schema, variable, m_options);
     if (variable.dimensions.empty()) return;
     check(nc_def_var_chunking(m_ncid, m_ids[v], chunk.empty() ? NC_CONTIGUOUS : NC_CHUNKED, chunk.data()), what + ": chunks");
     if (m_options.deflate > 0 || m_options.shuffle) {
@@ -128,12 +124,12 @@ private:
 
   /// A scalar has no count that could be 0: only the rank that has it calls, also in collective access.
   void set_access(std::size_t v, bool collective) {
-    const bool is_scalar = m_schema->variables[v].dimensions.empty();
+    const bool is_scalar = m_schema.variables[v].dimensions.empty();
     check(nc_var_par_access(m_ncid, m_ids[v], collective && !is_scalar ? NC_COLLECTIVE : NC_INDEPENDENT), "access");
   }
 
   void grow(std::size_t v, const Hyperslab& slab) {
-    if (m_options.access == "collective" || !m_schema->has_records(m_schema->variables[v])) return;
+    if (m_options.access == "collective" || !m_schema.has_records(m_schema.variables[v])) return;
     std::int64_t records = slab.elements() == 0 ? 0 : static_cast<std::int64_t>(slab.start[0]) + 1;
     MPI_Allreduce(MPI_IN_PLACE, &records, 1, MPI_INT64_T, MPI_MAX, m_comm);
     if (records <= m_records[v]) return;
@@ -146,7 +142,7 @@ private:
   }
 
   void write(std::size_t v, const Hyperslab& slab, bool collective) {
-    const Variable& variable = m_schema->variables[v];
+    const Variable& variable = m_schema.variables[v];
     const std::size_t rank = variable.dimensions.size(), elements = slab.elements();
     if (elements == 0 && (rank == 0 || !collective)) return;
     std::vector<std::size_t> start(rank, 0), count(rank, 0);
@@ -167,8 +163,8 @@ private:
 
   MPI_Comm m_comm;
   std::string m_path;
+  const Schema& m_schema;
   Options m_options;
-  const Schema* m_schema = nullptr;
   int m_ncid = -1;
   OpenFile m_file;
   std::vector<int> m_ids;
@@ -189,8 +185,8 @@ void check_netcdf4(const Options& options) {
   }
 }
 
-std::unique_ptr<Format> open_netcdf4(MPI_Comm comm, const std::string& path, const Options& options) {
-  return std::make_unique<Netcdf4>(comm, path, options);
+std::unique_ptr<Format> open_netcdf4(MPI_Comm comm, const std::string& path, const Schema& schema, const Options& options) {
+  return std::make_unique<Netcdf4>(comm, path, schema, options);
 }
 
 } // namespace nunatak::io

@@ -7,7 +7,7 @@ namespace {
 
 class Null final : public Format {
 public:
-  void define(const Schema&) override {}
+  void define() override {}
   void put(std::size_t, const Hyperslab&) override {}
   void wait() override {}
   void flush() override {}
@@ -18,6 +18,8 @@ public:
 
 } // namespace
 
-std::unique_ptr<Format> open_null(MPI_Comm, const std::string&, const Options&) { return std::make_unique<Null>(); }
+std::unique_ptr<Format> open_null(MPI_Comm, const std::string&, const Schema&, const Options&) {
+  return std::make_unique<Null>();
+}
 
 } // namespace nunatak::io

@@ -1,10 +1,11 @@
-// The format `pnetcdf`: every rank defines the file and writes its own block with PnetCDF, CDF-5. See format.hpp.
+// The format `pnetcdf`: every rank defines the file and writes its own block with PnetCDF. See format.hpp.
 //
 // With `define interleaved` a variable is defined just before its first values, behind values of others: the file is opened for
 // definitions again, and what lies behind its header moves if the header outgrows its space (Options::header, from the first
 // variable on) or if the records begin later. A new record variable makes every record longer: PnetCDF then reads and writes all
 // of them, even the only one, which stays where it is. The bytes moved are counted from where the values lie before and after.
 #include "io/agree.hpp"
+#include "io/formats/classic.hpp"
 #include "io/formats/define.hpp"
 #include "io/formats/mpi_io.hpp"
 #include "io/formats/pnetcdf_file.hpp"
@@ -20,18 +21,18 @@ namespace {
 
 class Pnetcdf final : public PnetcdfFile {
 public:
-  Pnetcdf(MPI_Comm comm, const std::string& path, const Options& options) : PnetcdfFile(comm, path, options) {
+  Pnetcdf(MPI_Comm comm, const std::string& path, const Schema& schema, const Options& options)
+      : PnetcdfFile(comm, path, schema, options) {
     MPI_Comm_rank(comm, &m_rank);
     MPI_Info info = make_info(options.hints);
-    const int status = ncmpi_create(comm, path.c_str(), NC_CLOBBER | NC_64BIT_DATA, info, &m_ncid);
+    const int status = ncmpi_create(comm, path.c_str(), NC_CLOBBER | classic_mode(path, schema, options), info, &m_ncid);
     MPI_Info_free(&info);
     check(status, "expected to create it");
   }
 
-  void define(const Schema& schema) override {
-    m_schema = &schema;
-    m_definition.emplace(m_ncid, m_path, schema);
-    m_ids.assign(schema.variables.size(), -1);
+  void define() override {
+    m_definition.emplace(m_ncid, m_path, m_schema);
+    m_ids.assign(m_schema.variables.size(), -1);
     if (m_options.fill) check(ncmpi_set_fill(m_ncid, NC_FILL, nullptr), "fill mode");
     m_definition->dimensions();
     for (std::size_t v = 0; v < m_ids.size() && m_options.define == "upfront"; ++v) m_ids[v] = m_definition->variable(v);
@@ -79,8 +80,8 @@ private:
 
 } // namespace
 
-std::unique_ptr<Format> open_pnetcdf(MPI_Comm comm, const std::string& path, const Options& options) {
-  return std::make_unique<Pnetcdf>(comm, path, options);
+std::unique_ptr<Format> open_pnetcdf(MPI_Comm comm, const std::string& path, const Schema& schema, const Options& options) {
+  return std::make_unique<Pnetcdf>(comm, path, schema, options);
 }
 
 } // namespace nunatak::io

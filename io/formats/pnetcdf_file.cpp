@@ -25,8 +25,8 @@ int PnetcdfC::put_att(int ncid, int id, const char* name, int type, std::size_t 
 }
 const char* PnetcdfC::message(int status) { return ncmpi_strerror(status); }
 
-PnetcdfFile::PnetcdfFile(MPI_Comm comm, const std::string& path, const Options& options)
-    : m_comm(comm), m_path(path), m_options(options), m_quota(comm, options.buffer) {}
+PnetcdfFile::PnetcdfFile(MPI_Comm comm, const std::string& path, const Schema& schema, const Options& options)
+    : m_comm(comm), m_path(path), m_schema(schema), m_options(options), m_quota(comm, schema, options.buffer) {}
 
 void PnetcdfFile::check(int status, const std::string& what) const { check_status<PnetcdfC>(status, m_path, what); }
 
@@ -37,8 +37,7 @@ void PnetcdfFile::keep(int status, const std::string& variable, const std::strin
 }
 
 void PnetcdfFile::begin_data() {
-  m_filled.assign(m_schema->variables.size(), 0);
-  m_quota.set_schema(*m_schema);
+  m_filled.assign(m_schema.variables.size(), 0);
   MPI_Info info = MPI_INFO_NULL;
   check(ncmpi_inq_file_info(m_ncid, &info), "hints");
   m_hints =
@@ -53,11 +52,11 @@ std::uint64_t PnetcdfFile::expected_size(std::uint64_t records) const {
   check(ncmpi_inq_header_extent(m_ncid, &header), "header");
   auto fixed = static_cast<std::uint64_t>(header), first_record = std::uint64_t{0}, record = std::uint64_t{0};
   for (std::size_t v = 0; v < m_ids.size(); ++v) {
-    const Variable& variable = m_schema->variables[v];
-    const std::uint64_t bytes = (m_schema->bytes(variable) + 3) / 4 * 4;
+    const Variable& variable = m_schema.variables[v];
+    const std::uint64_t bytes = (m_schema.bytes(variable) + 3) / 4 * 4;
     MPI_Offset begin = -1;
     if (m_ids[v] >= 0) check(ncmpi_inq_varoffset(m_ncid, m_ids[v], &begin), "variable '" + variable.name + "'");
-    if (m_schema->has_records(variable)) {
+    if (m_schema.has_records(variable)) {
       if (begin >= 0 && record == 0) first_record = static_cast<std::uint64_t>(begin);
       record += bytes;
     } else {
@@ -76,7 +75,7 @@ void PnetcdfFile::end_collective() {
 }
 
 void PnetcdfFile::put(std::size_t v, const Hyperslab& slab) {
-  if (m_options.fill && m_schema->has_records(m_schema->variables[v])) fill(v, slab);
+  if (m_options.fill && m_schema.has_records(m_schema.variables[v])) fill(v, slab);
   const std::size_t n_parts = m_quota.begin(v, slab);
   for (std::size_t part = 0; part < n_parts; ++part) {
     if (m_quota.is_full()) write_pending();
@@ -92,12 +91,12 @@ void PnetcdfFile::fill(std::size_t v, const Hyperslab& slab) {
   if (records <= m_filled[v]) return;
   begin_collective();
   for (; m_filled[v] < records; ++m_filled[v])
-    keep(ncmpi_fill_var_rec(m_ncid, m_ids[v], m_filled[v]), m_schema->variables[v].name);
+    keep(ncmpi_fill_var_rec(m_ncid, m_ids[v], m_filled[v]), m_schema.variables[v].name);
   end_collective();
 }
 
 void PnetcdfFile::queue(std::size_t v, const Hyperslab& slab) {
-  const Variable& variable = m_schema->variables[v];
+  const Variable& variable = m_schema.variables[v];
   const std::size_t elements = slab.elements();
   if (elements == 0) return;
   const std::byte* const data = m_copies.keep(slab, variable.type);
@@ -117,7 +116,7 @@ void PnetcdfFile::write_pending() {
   const int status = m_options.access == "independent" ? ncmpi_wait(m_ncid, n, m_requests.data(), statuses.data())
                                                        : ncmpi_wait_all(m_ncid, n, m_requests.data(), statuses.data());
   const std::string cause = cause_of_failed_write(errno, m_path, m_quota.waiting());
-  for (std::size_t r = 0; r < statuses.size(); ++r) keep(statuses[r], m_schema->variables[m_names[r]].name, cause);
+  for (std::size_t r = 0; r < statuses.size(); ++r) keep(statuses[r], m_schema.variables[m_names[r]].name, cause);
   keep(status, "", cause);
   m_requests.clear();
   m_names.clear();

@@ -21,7 +21,7 @@ struct PnetcdfC {
 
 class PnetcdfFile : public Format {
 public:
-  PnetcdfFile(MPI_Comm comm, const std::string& path, const Options& options);
+  PnetcdfFile(MPI_Comm comm, const std::string& path, const Schema& schema, const Options& options);
   // No close in the destructor: it is collective, and a rank that unwinds an exception of its own would wait for ever.
 
   void put(std::size_t v, const Hyperslab& slab) override;
@@ -43,11 +43,11 @@ protected:
 
   MPI_Comm m_comm;
   std::string m_path;
+  const Schema& m_schema;
   Options m_options;
-  const Schema* m_schema = nullptr;
   int m_ncid = -1;
   std::vector<int> m_ids; ///< of each variable; -1: not defined yet
-  Quota m_quota;          ///< begin_data() sets its schema
+  Quota m_quota;
   Work m_work;
 
 private:

@@ -12,17 +12,18 @@ constexpr std::int64_t small = std::int64_t{1} << 20;        // not worth a redu
 
 } // namespace
 
-Quota::Quota(MPI_Comm comm, std::size_t buffer) : m_comm(comm), m_copied{1}, m_most{largest_call} {
+Quota::Quota(MPI_Comm comm, const Schema& schema, std::size_t buffer)
+    : m_comm(comm), m_schema(schema), m_copied{1}, m_most{largest_call} {
   int size = 1;
   MPI_Comm_size(comm, &size);
   m_copied.limit = std::max<std::int64_t>(1, static_cast<std::int64_t>(buffer) * size);
 }
 
 std::size_t Quota::begin(std::size_t v, const Hyperslab& slab) {
-  const Variable& variable = m_schema->variables[v];
+  const Variable& variable = m_schema.variables[v];
   const auto bytes = static_cast<std::int64_t>(bytes_of(variable.type));
-  const auto whole = static_cast<std::int64_t>(m_schema->bytes(variable)); // of the record, over all ranks
-  std::int64_t most = whole;                                               // at least what the rank with most has
+  const auto whole = static_cast<std::int64_t>(m_schema.bytes(variable)); // of the record, over all ranks
+  std::int64_t most = whole;                                              // at least what the rank with most has
   if (whole > small) {
     most = static_cast<std::int64_t>(slab.elements()) * bytes;
     MPI_Allreduce(MPI_IN_PLACE, &most, 1, MPI_INT64_T, MPI_MAX, m_comm);

@@ -32,8 +32,7 @@ struct Waiting {
 
 class Quota {
 public:
-  Quota(MPI_Comm comm, std::size_t buffer);
-  void set_schema(const Schema& schema) { m_schema = &schema; }
+  Quota(MPI_Comm comm, const Schema& schema, std::size_t buffer);
 
   /// A put begins: into how many parts the hyperslab must be cut. Collective: one reduction if the record of the variable is
   /// larger than 1 MiB.
@@ -47,7 +46,7 @@ public:
 
 private:
   MPI_Comm m_comm;
-  const Schema* m_schema = nullptr;
+  const Schema& m_schema;
   Waiting m_copied, m_most; ///< copies, over all ranks; what is handed over on the rank with most (or more)
   std::int64_t m_whole = 0; ///< bytes that wait, over all ranks
   std::int64_t m_part_copied = 0, m_part_most = 0, m_part_whole = 0; ///< of one part

@@ -83,7 +83,7 @@ RawLayout raw_layout(const Schema& schema, std::size_t align) {
   };
   const std::uint64_t multiple = std::lcm<std::uint64_t>(align, 8);
   place(false);
-  layout.record_begin = end = round_up(end, multiple);
+  layout.end_of_fixed = layout.record_begin = end = round_up(end, multiple);
   place(true);
   layout.record_stride = round_up(end - layout.record_begin, multiple);
   return layout;
@@ -161,7 +161,7 @@ RawFile open_raw(const std::string& path) {
       throw Error(json.at("format").dump() + ", byte order " + json.at("byte_order").dump());
     }
     file.records = json.at("records");
-    file.layout.record_begin = json.at("record_begin");
+    file.layout.end_of_fixed = file.layout.record_begin = json.at("record_begin");
     file.layout.record_stride = json.at("record_stride");
     for (const Json& d : json.at("dimensions")) file.schema.dimensions.push_back({d.at("name"), d.at("length")});
     file.schema.attributes = attributes_of(json.at("attributes"));

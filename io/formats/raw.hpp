@@ -1,5 +1,6 @@
 // Plain files: values only, in native byte order, and a JSON file beside them that says where they lie. What the formats `posix`
-// (raw_posix.cpp) and `mpiio` (raw_mpiio.cpp) write; they bound every other format from above.
+// (raw_posix.cpp) and `mpiio` (raw_mpiio.cpp) write; they bound every other format from above. The layout and its runs are also
+// those of `direct` (direct.cpp).
 //
 //   name.nc        | fixed variables | gap | record 0          | record 1          | ...
 //                                          ^ record_begin       ^ + record_stride
@@ -26,9 +27,11 @@ namespace nunatak::io {
 /// Where the values lie: a pure function of the schema.
 struct RawLayout {
   std::vector<std::uint64_t> begin; ///< of each variable, in bytes; of record variables in record 0
-  std::uint64_t record_begin = 0, record_stride = 0;
+  std::uint64_t end_of_fixed = 0, record_begin = 0, record_stride = 0;
 
-  std::uint64_t file_size(std::uint64_t records) const { return record_begin + records * record_stride; }
+  std::uint64_t file_size(std::uint64_t records) const {
+    return records * record_stride == 0 ? end_of_fixed : record_begin + records * record_stride;
+  }
 };
 RawLayout raw_layout(const Schema& schema, std::size_t align);
 

@@ -19,8 +19,8 @@ namespace {
 
 class MpiIo final : public Format {
 public:
-  MpiIo(MPI_Comm comm, const std::string& path, const Options& options)
-      : m_comm(comm), m_path(path), m_options(options), m_quota(comm, options.buffer) {
+  MpiIo(MPI_Comm comm, const std::string& path, const Schema& schema, const Options& options)
+      : m_comm(comm), m_path(path), m_schema(schema), m_options(options), m_quota(comm, schema, options.buffer) {
     MPI_Comm_rank(comm, &m_rank);
     MPI_Info info = make_info(options.hints);
     int status = MPI_File_open(comm, path.c_str(), MPI_MODE_WRONLY | MPI_MODE_CREATE, info, &m_file);
@@ -34,16 +34,14 @@ public:
   }
   // No close in the destructor: it is collective, and a rank that unwinds an exception of its own would wait for ever.
 
-  void define(const Schema& schema) override {
-    m_schema = &schema;
-    m_quota.set_schema(schema);
-    m_layout = raw_layout(schema, m_options.align);
+  void define() override {
+    m_layout = raw_layout(m_schema, m_options.align);
     grow();
-    if (m_rank == 0) write_raw_json(m_path, schema, m_layout, 0);
+    if (m_rank == 0) write_raw_json(m_path, m_schema, m_layout, 0);
   }
 
   void put(std::size_t v, const Hyperslab& slab) override {
-    const Variable& variable = m_schema->variables[v];
+    const Variable& variable = m_schema.variables[v];
     const std::size_t n_parts = m_quota.begin(v, slab);
     for (std::size_t p = 0; p < n_parts; ++p) {
       if (m_quota.is_full()) write_pending();
@@ -58,7 +56,7 @@ public:
   }
 
   void flush() override {
-    if (m_rank == 0) write_raw_json(m_path, *m_schema, m_layout, m_size_records);
+    if (m_rank == 0) write_raw_json(m_path, m_schema, m_layout, m_size_records);
   }
 
   void close() override {
@@ -84,8 +82,8 @@ private:
 
   void queue(std::size_t v, const Variable& variable, const Hyperslab& slab) {
     if (slab.elements() == 0) return;
-    if (m_schema->has_records(variable)) m_records = std::max(m_records, slab.start[0] + slab.count[0]);
-    append_runs(*m_schema, m_layout, v, slab, m_copies.keep(slab, variable.type), m_runs);
+    if (m_schema.has_records(variable)) m_records = std::max(m_records, slab.start[0] + slab.count[0]);
+    append_runs(m_schema, m_layout, v, slab, m_copies.keep(slab, variable.type), m_runs);
   }
 
   /// The file has all its records before values are written: where MPI-IO writes gaps between runs, too, it reads zeros first.
@@ -143,9 +141,9 @@ private:
   MPI_Comm m_comm;
   int m_rank = 0;
   std::string m_path;
+  const Schema& m_schema;
   Options m_options;
   MPI_File m_file = MPI_FILE_NULL;
-  const Schema* m_schema = nullptr;
   RawLayout m_layout;
   Quota m_quota;
   std::size_t m_records = 0;        ///< that this rank has seen
@@ -160,8 +158,8 @@ private:
 
 } // namespace
 
-std::unique_ptr<Format> open_mpiio(MPI_Comm comm, const std::string& path, const Options& options) {
-  return std::make_unique<MpiIo>(comm, path, options);
+std::unique_ptr<Format> open_mpiio(MPI_Comm comm, const std::string& path, const Schema& schema, const Options& options) {
+  return std::make_unique<MpiIo>(comm, path, schema, options);
 }
 
 } // namespace nunatak::io

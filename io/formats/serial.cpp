@@ -1,4 +1,4 @@
-// The format `serial`: rank 0 gathers and writes with serial NetCDF-C, CDF-5. See format.hpp.
+// The format `serial`: rank 0 gathers and writes with serial NetCDF-C. See format.hpp.
 //
 // Bounded memory: a variable is gathered in slabs along its slowest dimension (and, where one index of it is too much, along the
 // next), so that rank 0 never holds more than twice Options::slab beyond its own part.
@@ -10,6 +10,7 @@
 //   |0|1|  pack ->    |0 0 0|1 1|2 2 2|3 3|   ->   0 0 0 1 1              ->    nc_put_vara
 //   |2|3|  gather                                  2 2 2 3 3
 #include "io/agree.hpp"
+#include "io/formats/classic.hpp"
 #include "io/formats/define.hpp"
 #include "io/formats/format.hpp"
 #include "io/layouts/exchange.hpp"
@@ -46,11 +47,12 @@ RankBoxes parts_in(const Box& slab, const RankBoxes& boxes) {
 
 class Serial final : public Format {
 public:
-  Serial(MPI_Comm comm, const std::string& path, const Options& options) : m_comm(comm), m_path(path), m_options(options) {
+  Serial(MPI_Comm comm, const std::string& path, const Schema& schema, const Options& options)
+      : m_comm(comm), m_path(path), m_schema(schema), m_options(options) {
     MPI_Comm_rank(comm, &m_rank);
     if (m_rank != 0) return;
     std::size_t buffer = 1 << 20; // NetCDF-C's own buffer; by default as small as a disk block
-    const int status = nc__create(path.c_str(), NC_CLOBBER | NC_64BIT_DATA, 0, &buffer, &m_ncid);
+    const int status = nc__create(path.c_str(), NC_CLOBBER | classic_mode(path, schema, options), 0, &buffer, &m_ncid);
     if (status != NC_NOERR) m_ncid = -1;
     check(status, "expected to create it");
   }
@@ -58,13 +60,12 @@ public:
     if (m_ncid >= 0) nc_close(m_ncid);
   }
 
-  void define(const Schema& schema) override {
-    m_schema = &schema;
-    m_ids.assign(schema.variables.size(), -1);
+  void define() override {
+    m_ids.assign(m_schema.variables.size(), -1);
     if (m_rank != 0) return;
     int old_fill = 0;
     check(nc_set_fill(m_ncid, m_options.fill ? NC_FILL : NC_NOFILL, &old_fill), "fill mode");
-    m_definition.emplace(m_ncid, m_path, schema);
+    m_definition.emplace(m_ncid, m_path, m_schema);
     m_definition->dimensions();
     for (std::size_t v = 0; v < m_ids.size() && m_options.define == "upfront"; ++v) m_ids[v] = m_definition->variable(v);
     m_definition->attributes();
@@ -73,12 +74,12 @@ public:
 
   void put(std::size_t v, const Hyperslab& slab) override {
     if (m_rank == 0 && m_ids[v] < 0) m_error.keep([&] { define_late(v); }); // the other ranks wait for the gather
-    const Variable& variable = m_schema->variables[v];
+    const Variable& variable = m_schema.variables[v];
     std::optional<Box> mine;
     if (slab.elements() > 0) mine = Box{slab.start, slab.count};
     RankBoxes boxes; // of all ranks, on rank 0
     for (const auto& of_rank : gather_boxes(m_comm, {mine}, {variable.dimensions.size()}, 0)) boxes.push_back(of_rank.front());
-    for (const Box& part : cut(whole_box(*m_schema, v), std::max<std::size_t>(1, m_options.slab / bytes_of(variable.type))))
+    for (const Box& part : cut(whole_box(m_schema, v), std::max<std::size_t>(1, m_options.slab / bytes_of(variable.type))))
       write_slab(v, slice(slab, part), parts_in(part, boxes));
   }
 
@@ -112,7 +113,7 @@ private:
 
   /// Gather the parts of all ranks (known to rank 0 as `parts`) and write them.
   void write_slab(std::size_t v, const Hyperslab& mine, const RankBoxes& parts) {
-    const Type type = m_schema->variables[v].type;
+    const Type type = m_schema.variables[v].type;
     const std::size_t bytes = bytes_of(type);
     std::vector<int> counts, starts;
     std::size_t total = 0, n_parts = 0;
@@ -148,7 +149,7 @@ private:
     m_work.written_bytes += static_cast<std::int64_t>(part.elements() * bytes);
     m_work.written_operations += 1;
     if (status != NC_NOERR) { // the other ranks still wait for the next slab
-      m_error.set("file '" + m_path + "': variable '" + m_schema->variables[v].name +
+      m_error.set("file '" + m_path + "': variable '" + m_schema.variables[v].name +
                   "': expected to write it; found: " + nc_strerror(status));
     }
   }
@@ -156,8 +157,8 @@ private:
   MPI_Comm m_comm;
   int m_rank = 0;
   std::string m_path;
+  const Schema& m_schema;
   Options m_options;
-  const Schema* m_schema = nullptr;
   int m_ncid = -1;        ///< on rank 0
   std::vector<int> m_ids; ///< on rank 0; -1: not defined yet
   std::optional<Definition<NetcdfC>> m_definition;
@@ -170,8 +171,8 @@ private:
 
 } // namespace
 
-std::unique_ptr<Format> open_serial(MPI_Comm comm, const std::string& path, const Options& options) {
-  return std::make_unique<Serial>(comm, path, options);
+std::unique_ptr<Format> open_serial(MPI_Comm comm, const std::string& path, const Schema& schema, const Options& options) {
+  return std::make_unique<Serial>(comm, path, schema, options);
 }
 
 } // namespace nunatak::io

@@ -27,21 +27,21 @@ struct Schedule {
 
 class Remap final : public Format {
 public:
-  Remap(MPI_Comm comm, const Options& options, const Topology& topology, std::vector<int> aggregators, BoxesOf boxes_of,
-        std::unique_ptr<Format> inner)
-      : m_comm(comm), m_topology(topology), m_aggregators(std::move(aggregators)), m_boxes_of(std::move(boxes_of)),
+  Remap(MPI_Comm comm, const Schema& schema, const Options& options, const Topology& topology, std::vector<int> aggregators,
+        BoxesOf boxes_of, std::unique_ptr<Format> inner)
+      : m_comm(comm), m_schema(schema), m_topology(topology), m_aggregators(std::move(aggregators)),
+        m_boxes_of(std::move(boxes_of)),
         m_inner(std::move(inner)), m_waiting{static_cast<std::int64_t>(options.buffer * m_aggregators.size())} {
     MPI_Comm_rank(comm, &m_rank);
   }
 
-  void define(const Schema& schema) override {
-    m_schema = &schema;
-    m_inner->define(schema);
-    for (std::size_t v = 0; v < schema.variables.size(); ++v) {
-      m_boxes.push_back(m_boxes_of(schema, v));
+  void define() override {
+    m_inner->define();
+    for (std::size_t v = 0; v < m_schema.variables.size(); ++v) {
+      m_boxes.push_back(m_boxes_of(m_schema, v));
       std::int64_t bytes = 0;
       for (const auto& boxes : m_boxes.back()) {
-        for (const Box& box : boxes) bytes += static_cast<std::int64_t>(box.elements() * bytes_of(schema.variables[v].type));
+        for (const Box& box : boxes) bytes += static_cast<std::int64_t>(box.elements() * bytes_of(m_schema.variables[v].type));
       }
       m_bytes.push_back(bytes);
     }
@@ -52,7 +52,7 @@ public:
     const auto n_parts = static_cast<std::size_t>(m_waiting.parts(m_bytes[v]));
     if (n_parts > 1) return move({{v, slab}}, n_parts);
     Put copy{v, slab};
-    const Type type = m_schema->variables[v].type;
+    const Type type = m_schema.variables[v].type;
     copy.slab.data = m_copies.keep(slab, type);
     copy.slab.type = type;
     copy.slab.stride = contiguous_strides(slab.count);
@@ -67,8 +67,9 @@ public:
   }
   void flush() override { m_inner->flush(); }
   void close() override { m_inner->close(); }
-  std::uint64_t defined_size(const Schema& schema) const override { return m_inner->defined_size(schema); }
+  std::uint64_t defined_size() const override { return m_inner->defined_size(); }
   std::uint64_t expected_size(std::uint64_t records) const override { return m_inner->expected_size(records); }
+  std::optional<SparseChecksum> written() const override { return m_inner->written(); }
   Work work() const override {
     Work sum = m_inner->work();
     return sum += m_work;
@@ -108,7 +109,7 @@ private:
 
   std::optional<Box> box_of(const Put& put) const {
     if (put.slab.elements() == 0) return std::nullopt;
-    const std::ptrdiff_t lead = m_schema->has_records(m_schema->variables[put.v]) ? 1 : 0;
+    const std::ptrdiff_t lead = m_schema.has_records(m_schema.variables[put.v]) ? 1 : 0;
     return Box{{put.slab.start.begin() + lead, put.slab.start.end()}, {put.slab.count.begin() + lead, put.slab.count.end()}};
   }
 
@@ -124,7 +125,7 @@ private:
     Schedule& schedule = m_schedules[variables];
     std::vector<std::int64_t> most{schedule.plans.empty() || schedule.mine != mine ? 1 : 0};
     for (std::size_t n = 0; n < puts.size(); ++n) {
-      const bool knows = mine[n] && m_schema->has_records(m_schema->variables[puts[n].v]);
+      const bool knows = mine[n] && m_schema.has_records(m_schema.variables[puts[n].v]);
       most.push_back(knows ? static_cast<std::int64_t>(puts[n].slab.start[0]) : -1);
     }
     MPI_Allreduce(MPI_IN_PLACE, most.data(), static_cast<int>(most.size()), MPI_INT64_T, MPI_MAX, m_comm);
@@ -151,13 +152,13 @@ private:
     Round round;
     round.groups = schedule.groups;
     std::vector<std::size_t> ranks; // number of dimensions
-    for (const std::size_t v : variables) ranks.push_back(whole_box(*m_schema, v).count.size());
+    for (const std::size_t v : variables) ranks.push_back(whole_box(m_schema, v).count.size());
     round.given = gather_boxes(m_comm, schedule.mine, ranks);
     std::vector<std::size_t> of_group; // variable
     for (std::size_t n = 0; n < variables.size(); ++n) {
       if (round.groups[n] == of_group.size()) of_group.push_back(variables[n]);
     }
-    for (const std::size_t v : of_group) round.types.push_back(m_schema->variables[v].type);
+    for (const std::size_t v : of_group) round.types.push_back(m_schema.variables[v].type);
     schedule.plans.clear();
     std::vector<std::int64_t> n_targets(n_parts * of_group.size(), 0);
     for (std::size_t part = 0; part < n_parts; ++part) {
@@ -239,9 +240,9 @@ private:
     for (std::size_t g = 0; g < n.size(); ++g) {
       const auto put = static_cast<std::size_t>(std::find(groups.begin(), groups.end(), g) - groups.begin());
       const std::size_t v = puts[put].v;
-      const Variable& variable = m_schema->variables[v];
+      const Variable& variable = m_schema.variables[v];
       for (std::int64_t k = 0; k < n[g]; ++k) {
-        Box box = whole_box(*m_schema, v);
+        Box box = whole_box(m_schema, v);
         Hyperslab slab;
         slab.type = variable.type;
         slab.lasting = true;
@@ -256,22 +257,22 @@ private:
         slab.stride = contiguous_strides(box.count);
         slab.start = std::move(box.start);
         slab.count = std::move(box.count);
-        if (m_schema->has_records(variable)) slab.insert_record(static_cast<std::size_t>(records[put]));
+        if (m_schema.has_records(variable)) slab.insert_record(static_cast<std::size_t>(records[put]));
         inner([&] { m_inner->put(v, slab); });
       }
     }
   }
 
-  Type type_of_put(const Put& put) const { return m_schema->variables[put.v].type; }
+  Type type_of_put(const Put& put) const { return m_schema.variables[put.v].type; }
   int node_of(int rank) const { return m_topology.node_of[static_cast<std::size_t>(rank)]; }
 
   MPI_Comm m_comm;
+  const Schema& m_schema;
   int m_rank = 0;
   Topology m_topology;
   std::vector<int> m_aggregators;
   BoxesOf m_boxes_of;
   std::unique_ptr<Format> m_inner;
-  const Schema* m_schema = nullptr;
   std::vector<Boxes> m_boxes;        ///< of each variable
   std::vector<std::int64_t> m_bytes; ///< of a record of each variable, over all aggregators
   Waiting m_waiting;                 ///< copies over all ranks, as all ranks count them
@@ -285,9 +286,9 @@ private:
 
 } // namespace
 
-std::unique_ptr<Format> make_remap(MPI_Comm comm, const Options& options, const Topology& topology, std::vector<int> aggregators,
-                                   BoxesOf boxes_of, std::unique_ptr<Format> inner) {
-  return std::make_unique<Remap>(comm, options, topology, std::move(aggregators), std::move(boxes_of), std::move(inner));
+std::unique_ptr<Format> make_remap(MPI_Comm comm, const Schema& schema, const Options& options, const Topology& topology,
+                                   std::vector<int> aggregators, BoxesOf boxes_of, std::unique_ptr<Format> inner) {
+  return std::make_unique<Remap>(comm, schema, options, topology, std::move(aggregators), std::move(boxes_of), std::move(inner));
 }
 
 } // namespace nunatak::io

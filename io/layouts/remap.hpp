@@ -23,7 +23,7 @@ using BoxesOf = std::function<Boxes(const Schema& schema, std::size_t v)>;
 /// Wrap `inner`, which all ranks of `comm` have opened. `aggregators`: ranks, ascending; boxes_of gives their boxes in this
 /// order. Boxes of aggregators may overlap: what lies in both goes to both. The inner format gets lasting slabs, of a variable
 /// and record equally many on every rank (empty ones included).
-std::unique_ptr<Format> make_remap(MPI_Comm comm, const Options& options, const Topology& topology, std::vector<int> aggregators,
-                                   BoxesOf boxes_of, std::unique_ptr<Format> inner);
+std::unique_ptr<Format> make_remap(MPI_Comm comm, const Schema& schema, const Options& options, const Topology& topology,
+                                   std::vector<int> aggregators, BoxesOf boxes_of, std::unique_ptr<Format> inner);
 
 } // namespace nunatak::io

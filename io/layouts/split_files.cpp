@@ -53,15 +53,16 @@ namespace {
 
 class SplitFiles final : public Format {
 public:
-  SplitFiles(MPI_Comm comm, std::string path, const Options& options, const std::vector<int>& aggregators, OpenFunction* open)
-      : m_path(std::move(path)), m_options(options), m_aggregators(aggregators), m_open(open) {
+  SplitFiles(MPI_Comm comm, std::string path, const Schema& schema, const Options& options, const std::vector<int>& aggregators,
+             OpenFunction* open)
+      : m_path(std::move(path)), m_whole(schema), m_options(options), m_aggregators(aggregators), m_open(open) {
     int rank = 0;
     MPI_Comm_rank(comm, &rank);
     m_self = static_cast<std::size_t>(std::find(m_aggregators.begin(), m_aggregators.end(), rank) - m_aggregators.begin());
   }
 
-  void define(const Schema& schema) override {
-    const std::size_t n = m_aggregators.size(), most = Rectangles::most(schema, n);
+  void define() override {
+    const std::size_t n = m_aggregators.size(), most = Rectangles::most(m_whole, n);
     if (most > 0 && most < n) {
       throw Error("file '" + m_path + "': layout file-per-aggregator: expected at most " + std::to_string(most) +
                   " aggregators, so that each has a cell of every dimension that is cut, found " + std::to_string(n));
@@ -69,11 +70,11 @@ public:
     m_is_split = most > 0;
     if (!m_is_split) m_aggregators.resize(1);
     if (m_self >= m_aggregators.size()) return;
-    m_schema = m_is_split ? subfile_schema(schema, m_self, n) : schema;
-    const Rectangles rectangles(schema, n);
-    for (std::size_t d = 0; d < schema.dimensions.size(); ++d) m_first.push_back(rectangles.range(d, m_self).first);
-    m_format = m_open(MPI_COMM_SELF, m_path + (m_is_split ? subfile_suffix(m_self) : ""), m_options);
-    m_format->define(m_schema);
+    m_schema = m_is_split ? subfile_schema(m_whole, m_self, n) : m_whole;
+    const Rectangles rectangles(m_whole, n);
+    for (std::size_t d = 0; d < m_whole.dimensions.size(); ++d) m_first.push_back(rectangles.range(d, m_self).first);
+    m_format = m_open(MPI_COMM_SELF, m_path + (m_is_split ? subfile_suffix(m_self) : ""), m_schema, m_options);
+    m_format->define();
   }
 
   void put(std::size_t v, const Hyperslab& slab) override {
@@ -95,6 +96,7 @@ public:
     if (m_format) m_format->close();
   }
   std::uint64_t expected_size(std::uint64_t records) const override { return m_format ? m_format->expected_size(records) : 0; }
+  std::optional<SparseChecksum> written() const override { return m_format ? m_format->written() : std::nullopt; }
   Work work() const override { return m_format ? m_format->work() : Work{}; }
   std::map<std::string, std::string> hints() const override {
     return m_format ? m_format->hints() : std::map<std::string, std::string>{};
@@ -109,6 +111,7 @@ public:
 
 private:
   std::string m_path;
+  const Schema& m_whole;
   Options m_options;
   std::vector<int> m_aggregators; ///< ranks
   OpenFunction* m_open;
@@ -121,9 +124,9 @@ private:
 
 } // namespace
 
-std::unique_ptr<Format> make_split_files(MPI_Comm comm, const std::string& path, const Options& options,
+std::unique_ptr<Format> make_split_files(MPI_Comm comm, const std::string& path, const Schema& schema, const Options& options,
                                          const std::vector<int>& aggregators, OpenFunction* open) {
-  return std::make_unique<SplitFiles>(comm, path, options, aggregators, open);
+  return std::make_unique<SplitFiles>(comm, path, schema, options, aggregators, open);
 }
 
 } // namespace nunatak::io

@@ -26,7 +26,7 @@ std::string subfile_suffix(std::size_t n);
 /// Opens with `open` on one rank each. It takes subfiles in the indices of the whole, each within the rectangle of its
 /// aggregator. A file without distributed dimensions is one ordinary file of the first aggregator. define() is an Error if there
 /// are more aggregators than can have a cell each, which says how many can.
-std::unique_ptr<Format> make_split_files(MPI_Comm comm, const std::string& path, const Options& options,
+std::unique_ptr<Format> make_split_files(MPI_Comm comm, const std::string& path, const Schema& schema, const Options& options,
                                          const std::vector<int>& aggregators, OpenFunction* open);
 
 /// What aggregator `a` of `n` writes: local lengths, attributes added.

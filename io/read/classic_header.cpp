@@ -72,6 +72,7 @@ std::optional<ClassicLayout> read_classic_layout(const std::string& path) {
   };
 
   ClassicLayout layout;
+  layout.count_bytes = static_cast<std::size_t>(count_bytes);
   layout.records = count();
   if (layout.records == (version == 5 ? ~0ULL : 0xffffffffULL)) layout.records = 0; // "streaming": their number is not stated
   in.integer(4);

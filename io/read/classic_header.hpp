@@ -20,6 +20,7 @@ struct ClassicLayout {
     bool is_record;
   };
   std::uint64_t header_end = 0, records = 0, record_size = 0;
+  std::size_t count_bytes = 4;  ///< of the number of records, which stands behind the magic number
   std::vector<Place> variables; ///< in the order of definition
 };
 

@@ -7,6 +7,7 @@ import json
 import math
 import pathlib
 import sys
+from collections import Counter
 
 from . import fits, load, page, parts, plots, work
 
@@ -43,7 +44,7 @@ def make(folder, studies, complaints):
     subtitle = describe(studies, runs)
     figures = plots.Figures(folder, points, runs, laws, "MPI ranks" if unit == "ranks" else unit, subtitle).draw()
     page.write(folder, studies, points, counts, laws, figures, title, subtitle, complaints,
-               notes(runs) + work.differ(studies), unit)
+               notes(studies, runs) + work.differ(studies), unit)
     write_table(folder, points, counts)
     write_json(folder, studies, points, counts, laws, complaints)
     print_table(points, laws, unit)
@@ -61,7 +62,7 @@ def describe(studies, runs):
     return "; ".join(texts) + (f"; median of {most} repetitions" if most > 1 else "")
 
 
-def notes(runs):
+def notes(studies, runs):
     sentences = []
     if runs.oversubscribed.any():
         sentences.append("Points marked * had more ranks than cores: they show that the program runs, not how fast; none is fitted.")
@@ -69,6 +70,12 @@ def notes(runs):
         sentences.append("These nodes are emulated: their network and disks have the rates that were set, but they share the cores of "
                          "one machine. At the points marked † (hollow) computing takes too long and is not fitted, and the share of "
                          "output is too small; times of output are fitted.")
+    for study in studies:
+        wanted, done = study.settings.get("repetitions"), Counter(run["point"] for run in study.runs)
+        fewer = sum(n < wanted for n in done.values()) if isinstance(wanted, int) else 0
+        if fewer:
+            sentences.append(f"{study.name}: {fewer} of {len(done)} points have less than the {wanted} repetitions of the study; the same "
+                             "`perf/study run` again adds what is missing.")
     single = runs[runs.part == parts.TOTAL].groupby(parts.POINT, dropna=False).size().min() == 1
     if single:
         sentences.append("Some points have one repetition: their spread is unknown.")
@@ -113,6 +120,8 @@ def write_json(folder, studies, points, counts, laws, complaints):
 def print_table(points, laws, unit):
     """A line for each point, and the law of each curve."""
     print(f"{'':36s} {unit:>8s} {'seconds':>9s} {'min':>9s} {'max':>9s} {'efficiency':>11s} {'output':>7s}")
+    if not points.comparable.all():
+        print("* cores are shared, or fewer than ranks: computing takes too long there")
     for curve in page.curves(points):
         rows = page.select(points, curve)
         title = ", ".join(t for t in (curve[0], page.name(points, *curve[1:])) if t)

@@ -75,7 +75,7 @@ TEST_CASE("ways of writing that do not exist are refused, naming those that do")
   io::Options options;
   options.format = "netcdf5";
   CHECK_THAT(message([&] { io::make_writer(MPI_COMM_WORLD, options); }),
-             ContainsSubstring("null|serial|netcdf4|pnetcdf|hybrid|posix|mpiio, found 'netcdf5'"));
+             ContainsSubstring("null|serial|netcdf4|pnetcdf|hybrid|direct|posix|mpiio, found 'netcdf5'"));
   options = {};
   options.layout = "box";
   CHECK_THAT(message([&] { io::make_writer(MPI_COMM_WORLD, options); }), ContainsSubstring("file-per-aggregator:N, found 'box'"));
@@ -107,7 +107,7 @@ TEST_CASE("names that cannot be kept are refused before anything is written") {
 
 TEST_CASE("a file that cannot be created is an error on every rank") {
   const Scratch scratch;
-  const std::string format = GENERATE("serial", "netcdf4", "pnetcdf", "hybrid", "posix", "mpiio");
+  const std::string format = GENERATE("serial", "netcdf4", "pnetcdf", "hybrid", "direct", "posix", "mpiio");
   const auto writer = writer_of(format);
   const std::string missing = scratch / "no/such/folder/ex.nc";
   CHECK_THAT(message([&] { writer->open(missing, schema_of(10)); }), ContainsSubstring(missing));
@@ -131,7 +131,7 @@ TEST_CASE("a file that cannot be created is an error on every rank") {
 
 TEST_CASE("wrong puts are refused") {
   const Scratch scratch;
-  const auto writer = writer_of(GENERATE("null", "serial", "netcdf4", "pnetcdf", "hybrid", "posix", "mpiio"));
+  const auto writer = writer_of(GENERATE("null", "serial", "netcdf4", "pnetcdf", "hybrid", "direct", "posix", "mpiio"));
   const auto file = writer->open(scratch / "ex.nc", schema_of(10));
   const Share mine(10);
   const std::vector<double> thk(10, 1.0);
@@ -153,7 +153,7 @@ TEST_CASE("wrong puts are refused") {
 
 TEST_CASE("a file with values missing does not get its final name") {
   const Scratch scratch;
-  const auto writer = writer_of(GENERATE("serial", "netcdf4", "pnetcdf", "hybrid", "posix", "mpiio"));
+  const auto writer = writer_of(GENERATE("serial", "netcdf4", "pnetcdf", "hybrid", "direct", "posix", "mpiio"));
   const auto file = writer->open(scratch / "ex.nc", schema_of(10));
   const Share mine(10);
   const std::vector<double> thk(10, 1.0);
@@ -167,7 +167,7 @@ TEST_CASE("a file with values missing does not get its final name") {
 
 TEST_CASE("a full disk is an error on every rank") {
   const Scratch scratch;
-  const std::string format = GENERATE("serial", "netcdf4", "pnetcdf", "hybrid", "posix", "mpiio");
+  const std::string format = GENERATE("serial", "netcdf4", "pnetcdf", "hybrid", "direct", "posix", "mpiio");
   const bool one_rank_only = GENERATE(false, true);
   INFO(format << (one_rank_only ? ", one rank" : ", all ranks"));
   constexpr std::size_t cells = 1 << 20;
@@ -197,7 +197,7 @@ TEST_CASE("a full disk is an error on every rank") {
 
 TEST_CASE("a full disk while committing leaves the last commit and no half copy") {
   const Scratch scratch;
-  const auto writer = writer_of(GENERATE("serial", "netcdf4", "pnetcdf", "hybrid", "posix", "mpiio"));
+  const auto writer = writer_of(GENERATE("serial", "netcdf4", "pnetcdf", "hybrid", "direct", "posix", "mpiio"));
   constexpr std::size_t cells = 1 << 14;
   const std::string path = scratch / "ts.nc";
   const auto file = writer->open(path, schema_of(cells), {io::FileKind::append, 1});

@@ -12,6 +12,7 @@
 #include <catch2/matchers/catch_matchers_string.hpp>
 #include <nlohmann/json.hpp>
 
+#include <filesystem>
 #include <fstream>
 
 using namespace nunatak;
@@ -81,34 +82,42 @@ TEST_CASE("late definitions move what is there: the more variables, the more oft
   CHECK(moved(path, way + "/header=64KiB", Kind::mixed, 5) == (format == "serial" ? 3 : 6) * one);
 }
 
-TEST_CASE("hybrid refuses what CDF-2 cannot hold before anything is written") {
+TEST_CASE("a classic file is CDF-2 where that can hold it; what was asked to be CDF-2 and cannot is refused") {
   const Scratch scratch;
+  const std::string format = GENERATE("serial", "pnetcdf", "hybrid", "direct");
+  INFO(format);
   io::Options options;
-  options.format = "hybrid";
-  const auto writer = io::make_writer(MPI_COMM_WORLD, options);
-  const auto refused = [&](io::Schema s) {
-    std::string text = message([&] { writer->open(scratch / "ex.nc", s); });
-    CHECK_FALSE(std::filesystem::exists(scratch / "ex.nc.tmp"));
+  options.format = format;
+  const auto kind = [&](const io::Schema& s, const std::string& classic) {
+    options.classic = classic;
+    const auto writer = io::make_writer(MPI_COMM_WORLD, options);
+    const std::string text = message([&] { writer->open(scratch / "ex.nc", s); });
+    CHECK(std::filesystem::exists(scratch / "ex.nc.tmp") == (text == "no error"));
+    char magic[4] = {};
+    std::ifstream(scratch / "ex.nc.tmp", std::ios::binary).read(magic, 4);
     MPI_Barrier(MPI_COMM_WORLD);
-    return text;
+    scratch.on_rank_0([&] { std::filesystem::remove(scratch / "ex.nc.tmp"); });
+    return text == "no error" ? "CDF-" + std::to_string(magic[3]) : text;
   };
   io::Schema s;
-  s.dimensions = {{"time", io::unlimited}, {"y", 65536}, {"x", 8192}};
+  s.dimensions = {{"time", io::unlimited}, {"y", 65536}, {"x", 8192}, {"long", 2147483648}};
+  const auto beyond_cdf2 = [&](const std::string& what) {
+    CHECK(kind(s, "auto") == "CDF-5");
+    CHECK(kind(s, "cdf5") == "CDF-5");
+    CHECK_THAT(kind(s, "cdf2"), ContainsSubstring("ex.nc.tmp': " + what) && ContainsSubstring("take classic auto or cdf5"));
+  };
+  s.variables = {{"v", Type::int8, {"x"}, {}}};
+  beyond_cdf2("dimension 'long': expected a length of at most 2147483647 in CDF-2, found 2147483648");
+  s.dimensions.pop_back();
+  CHECK(kind(s, "auto") == "CDF-2");
+  CHECK(kind(s, "cdf2") == "CDF-2");
+  CHECK(kind(s, "cdf5") == "CDF-5");
   s.variables = {{"id", Type::int64, {"x"}, {}}};
-  CHECK_THAT(refused(s), ContainsSubstring("ex.nc.tmp': variable 'id': expected a type that CDF-2 has (format hybrid), found "
-                                           "int64: use format pnetcdf, serial or netcdf4"));
+  beyond_cdf2("variable 'id': expected a type that CDF-2 has, found int64");
   s.variables = {{"v", Type::int8, {"x"}, {{"n", std::int64_t{1}}}}};
-  CHECK_THAT(refused(s), ContainsSubstring("attribute 'v:n': expected a type"));
-  s.variables = {{"big", Type::float64, {"time", "y", "x"}, {}}, {"small", Type::int8, {"time", "x"}, {}}};
-  CHECK_THAT(refused(s), ContainsSubstring("variable 'big': expected at most 4294967292 bytes in a record of CDF-2 (format "
-                                           "hybrid) unless it is the last of the file, found 4294967296"));
-  std::swap(s.variables[0], s.variables[1]);
-  CHECK(message([&] { writer->open(scratch / "last.nc", s); }) == "no error"); // the last may be large
-  s.variables = {{"big", Type::float64, {"y", "x"}, {}}, {"t", Type::float64, {"time"}, {}}};
-  CHECK_THAT(refused(s), ContainsSubstring("variable 'big'")); // records follow
-  s.dimensions.push_back({"long", 2147483648});
-  s.variables = {{"v", Type::int8, {"long"}, {}}};
-  CHECK_THAT(refused(s), ContainsSubstring("dimension 'long': expected a length of at most 2147483647"));
+  beyond_cdf2("attribute 'v:n': expected a type");
+  s.variables = {{"big", Type::float64, {"time", "y", "x"}, {}}};
+  beyond_cdf2("variable 'big': expected at most 4294967292 bytes in a record of CDF-2, found 4294967296");
 }
 
 TEST_CASE("shapes of chunks") {
@@ -171,6 +180,7 @@ TEST_CASE("aggregators per node become hints of MPI-IO, unless the user gives th
   }
   CHECK(open_and_close("serial").empty());
   CHECK(open_and_close("posix").empty());
+  CHECK(open_and_close("direct").empty());
 }
 
 TEST_CASE("a plain file: fixed variables, then records; every section aligned; attributes in the JSON") {
@@ -246,8 +256,7 @@ TEST_CASE("a quota is the same on all ranks: parts by the largest piece, full by
   s.dimensions = {{"x", 1000}, {"huge", std::size_t{5} << 30}};
   s.variables = {{"small", Type::int8, {"x"}, {}}, {"huge", Type::int8, {"huge"}, {}}};
   const auto size = static_cast<std::size_t>(size_of(MPI_COMM_WORLD));
-  io::Quota quota(MPI_COMM_WORLD, 1000);
-  quota.set_schema(s);
+  io::Quota quota(MPI_COMM_WORLD, s, 1000);
   io::Hyperslab slab;
   slab.empty = true;
   CHECK(quota.begin(0, slab) == 1);
@@ -259,8 +268,7 @@ TEST_CASE("a quota is the same on all ranks: parts by the largest piece, full by
   slab.lasting = true; // no copy
   quota.begin(0, slab);
   CHECK_FALSE(quota.is_full());
-  io::Quota large(MPI_COMM_WORLD, std::size_t{8} << 30);
-  large.set_schema(s);
+  io::Quota large(MPI_COMM_WORLD, s, std::size_t{8} << 30);
   slab = {};
   slab.start = {0};
   slab.count = {std::size_t{5} << 30};

@@ -69,14 +69,14 @@ std::vector<std::byte> numbers(Type type, std::size_t n, int first) {
 
 TEST_CASE("sizes beyond 32 bits") {
   const Scratch scratch;
-  const std::string name = GENERATE("serial", "netcdf4", "pnetcdf", "posix", "mpiio"), path = scratch / "large.nc";
+  const std::string name = GENERATE("serial", "netcdf4", "pnetcdf", "direct", "posix", "mpiio"), path = scratch / "large.nc";
   INFO(name);
   io::Options options;
   options.format = name;
   const io::Topology topology = io::make_topology(MPI_COMM_WORLD, 0);
   const io::Schema schema = large_schema();
-  const auto format = io::find_format(MPI_COMM_WORLD, options, topology)(path);
-  format->define(schema);
+  const auto format = io::find_format(MPI_COMM_WORLD, options, topology)(path, schema);
+  format->define();
   const int rank = rank_of(MPI_COMM_WORLD), last = size_of(MPI_COMM_WORLD) - 1;
   const auto first_number = [](std::size_t v, std::size_t record, bool at_end) {
     return static_cast<int>(20 * v + 10 * record) + (at_end ? 5 : 0);

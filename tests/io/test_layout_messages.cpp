@@ -153,7 +153,7 @@ public:
     bool all_lasting = true;
   };
   Notes(Seen& seen, int fails_on) : m_seen(seen), m_fails_on(fails_on) {}
-  void define(const Schema&) override {}
+  void define() override {}
   void put(std::size_t, const io::Hyperslab& slab) override {
     m_seen.posts += 1;
     m_seen.elements += slab.elements();
@@ -182,8 +182,8 @@ TEST_CASE("the inner format gets lasting pieces, equally many on all ranks, also
   const auto boxes_of = [&](const Schema& s, std::size_t v) { return io::morton_boxes(s, v, aggregators.size(), 400); };
   Notes::Seen seen;
   const auto format =
-      io::make_remap(MPI_COMM_WORLD, options, topology, aggregators, boxes_of, std::make_unique<Notes>(seen, size - 1));
-  format->define(schema);
+      io::make_remap(MPI_COMM_WORLD, schema, options, topology, aggregators, boxes_of, std::make_unique<Notes>(seen, size - 1));
+  format->define();
   const Box mine = rows(schema, 0, rank, size, 0).at(0);
   const std::vector<double> values(mine.elements());
   io::Hyperslab slab{{8, mine.start[0], 0}, {1, mine.count[0], 8}, {0, 8, 1}, reinterpret_cast<const std::byte*>(values.data())};

@@ -12,7 +12,7 @@ from conftest import Run
 
 ALONE = {"OMPI_MCA_ess_singleton_isolated": "1"}  # Open MPI without mpiexec starts no daemon, which takes long
 WAYS = ("pnetcdf", "serial", "pnetcdf/order=yxz", "pnetcdf/order=zyx/header=0/buffer=1KiB", "netcdf4",
-        "netcdf4/order=zyx/deflate=1/shuffle=yes", "hybrid", "posix", "mpiio", "pnetcdf/zslab", "netcdf4/box:1",
+        "netcdf4/order=zyx/deflate=1/shuffle=yes", "hybrid", "direct", "direct/box:1", "posix", "mpiio", "pnetcdf/zslab", "netcdf4/box:1",
         "posix/morton:2/stripe=4KiB/ranks_per_node=2", "pnetcdf/file-per-aggregator:1/ranks_per_node=2", "null")
 WORKLOADS = {
     "pism:A10km": "-scale 0.03 -scale_levels",
@@ -56,7 +56,7 @@ def test_every_value_of_every_workload(bench, tmp_path, workload, ranks):
             assert way["verified_values"] == way["file_bytes"] == 0 and way["not_read"] == {"each": "there is no file"}
         elif "aggregator" in way["way"]:
             assert way["verified_values"] > 0 and way["join_seconds"]["median"] > 0  # read from the joined file
-        elif way["options"]["format"] in ("serial", "pnetcdf", "hybrid"):
+        elif way["options"]["format"] in ("serial", "pnetcdf", "hybrid", "direct"):
             assert written < way["file_bytes"] < written + 60000
         else:
             assert way["file_bytes"] > 1000

@@ -213,6 +213,13 @@ def test_a_folder_without_descriptions(tmp_path, made):
     assert "Strong" in result.page
 
 
+def test_an_unfinished_study(tmp_path, made):
+    folder = Folder(tmp_path / "a").fill(modes=["strong"], ranks=(1, 2), ways=["pnetcdf"])  # 3 repetitions
+    folder.add("strong", 4, 0, model_report(4, 192), {"io_format": "pnetcdf"})
+    result = made(folder)
+    assert result.status == 0 and "1 of 3 points have less than the 3 repetitions" in result.page
+
+
 def test_one_point_only(tmp_path, made):
     folder = Folder(tmp_path / "a")
     folder.add("strong", 4, 0, model_report(4, 192))

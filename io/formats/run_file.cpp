@@ -1,0 +1,107 @@
+// See run_file.hpp.
+#include "io/formats/run_file.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <fcntl.h>
+#include <unistd.h>
+
+namespace nunatak::io {
+
+namespace {
+
+constexpr std::size_t part_bytes = std::size_t{4} << 20;
+
+/// Reverse the bytes of every value.
+template <class Word, class Swap> void swap_all(std::byte* values, std::size_t n, const Swap& swap) {
+  for (std::size_t k = 0; k < n; ++k) {
+    Word word;
+    std::memcpy(&word, values + k * sizeof word, sizeof word);
+    word = swap(word);
+    std::memcpy(values + k * sizeof word, &word, sizeof word);
+  }
+}
+
+void swap_bytes(std::byte* values, std::size_t n, std::size_t size) {
+  if (size == 2) swap_all<std::uint16_t>(values, n, [](std::uint16_t w) { return __builtin_bswap16(w); });
+  if (size == 4) swap_all<std::uint32_t>(values, n, [](std::uint32_t w) { return __builtin_bswap32(w); });
+  if (size == 8) swap_all<std::uint64_t>(values, n, [](std::uint64_t w) { return __builtin_bswap64(w); });
+}
+
+} // namespace
+
+RunFile::RunFile(MPI_Comm comm, const std::string& path, const Schema& schema, const Options& options)
+    : m_comm(comm), m_path(path), m_schema(schema) {
+  if (options.checksum == "memory") m_written.emplace();
+  MPI_Comm_rank(comm, &m_rank);
+  const auto open = [&](int flags, const char* what) {
+    m_fd = ::open(m_path.c_str(), flags, 0666);
+    if (m_fd < 0) fail(what);
+  };
+  on_rank_0(comm, [&] { open(O_WRONLY | O_CREAT | O_TRUNC, "expected to create it"); });
+  if (m_rank != 0) open(O_WRONLY, "expected to open it");
+}
+
+RunFile::~RunFile() {
+  if (m_fd >= 0) ::close(m_fd);
+}
+
+void RunFile::fail(const std::string& what) const {
+  throw Error("file '" + m_path + "': " + what + "; found: " + std::strerror(errno));
+}
+
+/// Row-major, of the type and in the order of bytes that the file has.
+const std::byte* RunFile::in_order_of_file(const Hyperslab& part, Type type) {
+  if (!m_is_swapped) return packed(part, type, m_buffer);
+  std::byte* const values = m_buffer.of_size(part.elements() * bytes_of(type));
+  pack(part, type, values);
+  swap_bytes(values, part.elements(), bytes_of(type));
+  return values;
+}
+
+void RunFile::put(std::size_t v, const Hyperslab& slab) {
+  if (slab.elements() == 0 || m_error.is_set()) return;
+  const Variable& variable = m_schema.variables[v];
+  if (m_schema.has_records(variable)) m_records = std::max(m_records, slab.start[0] + slab.count[0]);
+  const std::size_t n_parts = (slab.elements() * bytes_of(variable.type) + part_bytes - 1) / part_bytes;
+  m_error.keep([&] {
+    for (std::size_t p = 0; p < n_parts; ++p) {
+      const Hyperslab part = part_of(slab, p, n_parts);
+      m_runs.clear();
+      append_runs(m_schema, m_layout, v, part, in_order_of_file(part, variable.type), m_runs);
+      for (const Run& run : m_runs) {
+        if (m_written) m_written->add(run.begin, run.data, run.size);
+        write(run, "variable '" + variable.name + "'");
+      }
+    }
+  });
+}
+
+void RunFile::write(const Run& run, const std::string& what) {
+  for (std::size_t done = 0; done < run.size;) {
+    const ssize_t n = ::pwrite(m_fd, run.data + done, run.size - done, static_cast<off_t>(run.begin + done));
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) fail(what + ": expected to write it");
+    done += static_cast<std::size_t>(n);
+    m_work.written_bytes += n;
+    m_work.written_operations += 1;
+  }
+}
+
+void RunFile::flush() {
+  std::uint64_t records = m_records; // a rank may have seen fewer
+  MPI_Allreduce(MPI_IN_PLACE, &records, 1, MPI_UINT64_T, MPI_MAX, m_comm);
+  if (m_rank != 0) return;
+  if (::ftruncate(m_fd, static_cast<off_t>(m_layout.file_size(records))) != 0) fail("expected to set its length");
+  write_records(records);
+}
+
+void RunFile::close() {
+  flush();
+  const int fd = m_fd;
+  m_fd = -1;
+  if (::close(fd) != 0) fail("close");
+}
+
+} // namespace nunatak::io

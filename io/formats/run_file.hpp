@@ -1,0 +1,59 @@
+// A file to which every rank writes its runs by pwrite: what `posix` (raw_posix.cpp) and `direct` (direct.cpp) share. They differ
+// in what says where the values lie, and in the order of bytes.
+//
+// No library stands between the values and the system, and no rank waits for another: an error of one rank is kept until all
+// agree on it at the end of the record. Blocks that are narrow along the fastest dimension become many small writes; a layout
+// that aggregates makes them long. Values are packed in parts of 4 MiB, which a cache holds until they are written: no other
+// memory.
+#pragma once
+
+#include "io/agree.hpp"
+#include "io/formats/format.hpp"
+#include "io/formats/raw.hpp"
+
+namespace nunatak::io {
+
+class RunFile : public Format {
+public:
+  /// Collective: rank 0 creates the file, then all open it.
+  RunFile(MPI_Comm comm, const std::string& path, const Schema& schema, const Options& options);
+  ~RunFile() override;
+
+  void put(std::size_t v, const Hyperslab& slab) override;
+  void wait() override { m_error.rethrow(); }
+  /// The length of the file, and the number of records where the format keeps it.
+  void flush() override;
+  void close() override;
+  std::uint64_t expected_size(std::uint64_t records) const override { return m_layout.file_size(records); }
+  std::optional<SparseChecksum> written() const override { return m_written; } ///< the values
+  Work work() const override { return m_work; }
+
+protected:
+  int rank() const { return m_rank; }
+  const std::string& path() const { return m_path; }
+  const Schema& schema() const { return m_schema; }
+  [[noreturn]] void fail(const std::string& what) const;
+  /// Error, naming `what`.
+  void write(const Run& run, const std::string& what);
+
+  RawLayout m_layout;        ///< define() makes it, the same on all ranks
+  bool m_is_swapped = false; ///< the order of bytes in the file is not that of memory
+
+private:
+  virtual void write_records(std::uint64_t records) = 0; ///< on rank 0
+
+  const std::byte* in_order_of_file(const Hyperslab& part, Type type);
+
+  MPI_Comm m_comm;
+  int m_rank = 0, m_fd = -1;
+  std::string m_path;
+  const Schema& m_schema;
+  std::size_t m_records = 0; ///< that this rank has seen
+  std::vector<Run> m_runs;
+  std::optional<SparseChecksum> m_written;
+  Buffer m_buffer;
+  KeptError m_error;
+  Work m_work;
+};
+
+} // namespace nunatak::io
