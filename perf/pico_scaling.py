@@ -88,7 +88,7 @@ def plot(arguments):
         runs = json.load(file)["runs"]
     with open(arguments.updates) as file:
         updates_json = json.load(file)
-    whole, machine = updates_json["runs"], updates_json["LogGP"]
+    whole, machine = updates_json["runs"], updates_json["machine"]
     figure, ((time, rounds), (update, balance)) = plt.subplots(2, 2, figsize=(11, 8.5), constrained_layout=True)
     for solver, (colour, marker) in STYLE.items():
         of_solver = [r for r in runs if r["solver"] == solver]
@@ -125,8 +125,8 @@ def plot(arguments):
         axes.set_xlabel("ranks (virtual)")
         axes.grid(alpha=0.3, which="both")
         axes.legend(frameon=False, fontsize=9)
-    figure.supxlabel(f"modelled machine (LogGP): latency L = {1e6 * machine['L']:g} us, overhead o = {1e6 * machine['o']:g} us, gap g = "
-                     f"{1e6 * machine['g']:g} us, G = {1e9 * machine['G']:g} ns per byte; {1e9 * machine['visit']:g} ns per visit of a cell", fontsize=10)
+    figure.supxlabel(f"modelled machine (LogGP): latency L = {1e6 * machine['L_s']:g} us, overhead o = {1e6 * machine['o_s']:g} us, gap g = "
+                     f"{1e6 * machine['g_s']:g} us, G = {1e9 * machine['G_s_per_byte']:g} ns per byte; {1e9 * machine['visit_s']:g} ns per visit of a cell", fontsize=10)
     figure.savefig(arguments.plot, dpi=120)
     print(f"wrote {arguments.plot}")
     return {}

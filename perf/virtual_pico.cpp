@@ -7,6 +7,7 @@
 // Every number of ranks must give the same fields, bit for bit: the program fails otherwise.
 #include "kernels/grid/virtual_ranks.hpp"
 #include "kernels/pico/pico.hpp"
+#include "miniapp/base/machine.hpp"
 #include "miniapp/base/program.hpp"
 #include "miniapp/base/words.hpp"
 #include "miniapp/model/report.hpp"
@@ -25,6 +26,7 @@ struct Wanted {
   Arguments problem;
   std::vector<int> ranks;
   PicoOptions pico;
+  MachineOptions machine;
 };
 
 /// The patch of a virtual rank, cut from the whole grid.
@@ -101,13 +103,12 @@ nlohmann::json run(const Wanted& wanted, const Session& session) {
       wanted.problem.input.empty() ? synthetic_continent(wanted.problem, session) : from_file(wanted.problem, session);
   const PicoInput& whole = problem.in[0];
   const Grid& grid = problem.grid;
-  const LogGP machine;
-  nlohmann::json json = {
-      {"benchmark", "virtual_pico"},
-      {"grid", {{"Mx", grid.Mx()}, {"My", grid.My()}, {"dx", grid.dx}}},
-      {"distance", wanted.pico.solver},
-      {"LogGP", {{"L", machine.L}, {"o", machine.o}, {"g", machine.g}, {"G", machine.G}, {"visit", machine.visit}}},
-      {"versions", versions()}};
+  const LogGP machine = wanted.machine.machine();
+  nlohmann::json json = {{"benchmark", "virtual_pico"},
+                         {"grid", {{"Mx", grid.Mx()}, {"My", grid.My()}, {"dx", grid.dx}}},
+                         {"distance", wanted.pico.solver},
+                         {"machine", to_json(machine)},
+                         {"versions", versions()}};
   std::uint64_t first = 0;
   for (const int size : wanted.ranks) {
     VirtualRanks ranks(Decomposition::make(grid.Mx(), grid.My(), size), machine);
@@ -143,6 +144,7 @@ nlohmann::json run(const Wanted& wanted, const Session& session) {
                             {"lagged_reductions", sent.lagged},
                             {"domain_imbalance", report.domain_imbalance},
                             {"shelf_imbalance", report.shelf_imbalance},
+                            {"work", sent.work},
                             {"modelled_ms", 1e3 * path.time},
                             {"modelled_work_ms", 1e3 * path.work},
                             {"modelled_geometry_ms", 1e3 * parts.geometry},
@@ -166,6 +168,7 @@ int main(int argc, char** argv) {
     table.section("Virtual ranks; one process only");
     table.add(text("ranks", ranks, "numbers of virtual ranks, a list"));
     table.add(word("distance", wanted.pico.solver, distance_solver_names("|"), "distance solver"));
+    wanted.machine.add_to(table);
     if (!table.read(argc, argv)) return;
     wanted.problem.check();
     for (const std::string& number_of_ranks : split(ranks, ',')) {

@@ -1,4 +1,4 @@
-// Distances by buckets or by gather, whichever costs less by the model of distance/cost.hpp: solver `auto` (see distance.hpp).
+// Distances by buckets or by gather, whichever costs less by the counts of distance/cost.hpp: solver `auto` (see distance.hpp).
 #pragma once
 
 #include "kernels/distance/buckets.hpp"
@@ -10,16 +10,16 @@ namespace nunatak {
 /// rounds. Communicates what the two do; see distance/members.hpp, too.
 inline SolveDistances make_auto(Ranks& ranks, const DistanceOptions& options) {
   return [&ranks, options, members = std::make_shared<DistanceMembers>(ranks)](const DistanceProblem& problem) {
-    const DistanceCost cost = members->find(problem, options.machine);
+    const DistanceCost cost = members->find(problem);
     const int fields = static_cast<int>(problem.fields.size());
-    const bool by_model = options.guard == DistanceOptions::by_model;
-    bool gather = by_model && cost.gather(fields) < cost.fewest_rounds(fields);
+    const bool by_counts = options.guard == DistanceOptions::by_counts;
+    bool gather = by_counts && cost.gather(fields) < cost.fewest_rounds(fields);
     DistanceReport report;
     report.solver = "buckets";
     if (Group* group = members->group()) {
       if (!gather) {
         DistanceSeeds found;
-        BucketDistances buckets(ranks, *group, cost.lag(), by_model ? cost.guard(fields) : options.guard);
+        BucketDistances buckets(ranks, *group, cost.lag(), by_counts ? cost.guard(fields) : options.guard);
         gather = !buckets.solve(problem.fields, seeds_of(ranks, problem, found));
         report.rounds = buckets.rounds();
       }

@@ -143,7 +143,7 @@ private:
 
 inline SolveDistances make_buckets(Ranks& ranks, const DistanceOptions& options) {
   return [&ranks, options, members = std::make_shared<DistanceMembers>(ranks)](const DistanceProblem& problem) {
-    const DistanceCost cost = members->find(problem, options.machine);
+    const DistanceCost cost = members->find(problem);
     DistanceReport report;
     if (Group* group = members->group()) {
       DistanceSeeds found;

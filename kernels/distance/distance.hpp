@@ -62,7 +62,7 @@ public:
     if (ranks.decomposition().periodic_x || ranks.decomposition().periodic_y) {
       throw std::invalid_argument("distances: expected a grid that is not periodic, found a periodic one");
     }
-    if (options.guard < DistanceOptions::by_model) {
+    if (options.guard < DistanceOptions::by_counts) {
       throw std::invalid_argument("distances: guard is " + std::to_string(options.guard) +
                                   ", expected -1, 0, or a number of rounds");
     }

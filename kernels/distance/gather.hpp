@@ -255,7 +255,7 @@ inline DistanceReport gather_distances(Ranks& ranks, Group& members, const Dista
 
 inline SolveDistances make_gather(Ranks& ranks, const DistanceOptions& options) {
   return [&ranks, options, members = std::make_shared<DistanceMembers>(ranks)](const DistanceProblem& problem) {
-    members->find(problem, options.machine);
+    members->find(problem);
     DistanceReport report;
     if (Group* group = members->group()) report = gather_distances(ranks, *group, problem);
     share_report(ranks, problem.maxima, report);

@@ -19,14 +19,14 @@ public:
   /// `ranks` must outlive this object, which keeps the group of ranks between calls.
   explicit DistanceMembers(Ranks& ranks) : m_ranks(ranks) {}
 
-  /// Finds the members of a problem; returns what the model of the cost knows of it (machine: of the options).
+  /// Finds the members of a problem; returns what the cost is made of.
   /// Communicates: one gather of the cells of the domain of each rank, if the problem has no members; and what Ranks::group needs
   /// if they are other ranks than those of the last call. invalid_argument if `members` has not an entry for each rank.
-  DistanceCost find(const DistanceProblem& problem, const LogGP& machine) {
+  DistanceCost find(const DistanceProblem& problem) {
     const Decomposition& d = m_ranks.decomposition();
     const std::vector<std::int64_t> cells = problem.members.empty() ? gather_cells(problem) : cells_of_patches(problem);
     std::vector<int> members;
-    DistanceCost cost{machine};
+    DistanceCost cost;
     for (int r = 0; r < d.size(); ++r) {
       if (cells[r] > 0) members.push_back(r);
       cost.cells += cells[r];

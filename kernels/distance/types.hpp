@@ -1,7 +1,6 @@
 // Distances along the grid: what a problem, its answer and a solver are (distance.hpp has the table of the solvers).
 #pragma once
 
-#include "kernels/grid/loggp.hpp"
 #include "kernels/grid/ranks.hpp"
 
 #include <functional>
@@ -42,10 +41,9 @@ struct DistanceReport {
 };
 
 struct DistanceOptions {
-  static constexpr int by_model = -1;
-  LogGP machine = {};   ///< lags and `auto` are chosen for it
-  int guard = by_model; ///< rounds after which `auto` gives up buckets; 0: never
-  double dx = 1.0;      ///< of a cell, m: for fsm
+  static constexpr int by_counts = -1;
+  int guard = by_counts; ///< rounds after which `auto` gives up buckets; 0: never
+  double dx = 1.0;       ///< of a cell, m: for fsm
   double dy = 1.0;
   double unit = 0.0; ///< of the distances of fsm, m; 0: dx
 };

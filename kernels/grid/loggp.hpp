@@ -4,15 +4,21 @@
 //              \  L + (n - 1) G         g: least time between two messages of a rank
 //   rank 1      \. . |o|                G: time per byte of a long message
 //
-// A rank's clock moves when it works and when it sends or receives; receiving waits for the message. Collectives are trees:
-//   maximum, sum:      ceil(log2 P) (L + 2 o + (n - 1) G)           n bytes, recursive doubling
-//   gather, scatter:   ceil(log2 P) (L + 2 o) + (N - 1) G           N bytes of all ranks together, binomial tree
-//   gather on all:     the same (recursive doubling)
-// No rank leaves a collective before the last one has entered it. The clock that ends last is the critical path: how much of it
-// was work, and how many messages and collectives lie on it, travels along with the time.
+// A rank's clock moves when it works and when it sends or receives; receiving waits for the message. Collectives are trees of
+// ceil(log2 P) steps. A step takes L + 2 o, or what perf/calibrate has measured of that kind of collective (`Steps`):
+//   maximum, sum:      a step, and (n - 1) G, as often as there are steps     n bytes, recursive doubling
+//   gather on all:     the steps, and once (N - 1) G                          N bytes of all ranks together
+//   gather, scatter:   the same, binomial tree
+// No rank leaves a maximum, a sum or a gather on all before the last one has entered it. In a gather only the root waits, in a
+// scatter the others wait for the root. A maximum that does not block goes on only while its ranks do not work: MPI libraries
+// move it when they are called. The clock that ends last is the critical path: how much of it was work, and how many messages and
+// collectives lie on it, travels along with the time.
+//
+// Ranks may share a few cores (`cores`): work then takes the core that is free first.
 //
 // Alexandrov, Ionescu, Schauser & Scheiman (1995), LogGP: incorporating long messages into the LogP model, SPAA.
-// The numbers are assumptions about a machine, not measurements: state them with each result.
+// The default numbers are assumptions about a machine, not measurements: state them with each result. Those of perf/calibrate are
+// measured; docs/cluster.md says how far the model is then from the time of an emulated cluster.
 #pragma once
 
 #include <algorithm>
@@ -27,12 +33,24 @@ struct LogGP {
   double L = 1.5e-6, o = 0.4e-6, g = 0.3e-6;
   double G = 0.1e-9;   ///< per byte: 10 GB/s
   double visit = 3e-9; ///< per visit of a cell (Ranks::work)
+  int cores = 0;       ///< that all ranks share; 0: each has its own
+
+  /// Seconds of a step of each kind of collective; 0: L + 2 o.
+  struct Steps {
+    double reduction = 0.0, lagged = 0.0, gather_all = 0.0, rooted = 0.0;
+  } step = {};
 
   static double steps(int ranks) { return ranks > 1 ? std::ceil(std::log2(ranks)) : 0.0; }
-  double message(double bytes) const { return 2.0 * o + L + std::max(bytes - 1.0, 0.0) * G; }
-  double reduction(int ranks, double bytes) const { return steps(ranks) * message(bytes); }
-  double gather(int ranks, double bytes_of_all) const {
-    return ranks > 1 ? steps(ranks) * (L + 2.0 * o) + std::max(bytes_of_all - 1.0, 0.0) * G : 0.0;
+  double stream(double bytes) const { return std::max(bytes - 1.0, 0.0) * G; }
+  double reduction(int ranks, double bytes) const { return steps(ranks) * (step_of(step.reduction) + stream(bytes)); }
+  double lagged(int ranks, double bytes) const { return steps(ranks) * (step_of(step.lagged) + stream(bytes)); }
+  double gather_all(int ranks, double bytes_of_all) const { return tree(ranks, step.gather_all, bytes_of_all); }
+  double rooted(int ranks, double bytes_of_all) const { return tree(ranks, step.rooted, bytes_of_all); }
+
+private:
+  double step_of(double measured) const { return measured > 0.0 ? measured : L + 2.0 * o; }
+  double tree(int ranks, double measured, double bytes) const {
+    return ranks > 1 ? steps(ranks) * step_of(measured) + stream(bytes) : 0.0;
   }
 };
 
@@ -46,7 +64,8 @@ public:
   };
 
   VirtualClock(const LogGP& machine, int ranks)
-      : m_machine(machine), m_rank(static_cast<std::size_t>(ranks)), m_wire(m_rank.size(), 0.0) {}
+      : m_machine(machine), m_rank(static_cast<std::size_t>(ranks)), m_wire(m_rank.size(), 0.0),
+        m_core(static_cast<std::size_t>(machine.cores), 0.0) {}
 
   const LogGP& machine() const { return m_machine; }
   const Path& of(int rank) const { return m_rank[static_cast<std::size_t>(rank)]; }
@@ -56,11 +75,15 @@ public:
   void restart() {
     std::fill(m_rank.begin(), m_rank.end(), Path{});
     std::fill(m_wire.begin(), m_wire.end(), 0.0);
+    std::fill(m_core.begin(), m_core.end(), 0.0);
   }
 
   void work(int rank, std::int64_t visits) {
     const double seconds = m_machine.visit * static_cast<double>(visits);
+    const auto core = std::min_element(m_core.begin(), m_core.end());
+    if (core != m_core.end()) at(rank).time = std::max(at(rank).time, *core);
     at(rank).time += seconds, at(rank).work += seconds;
+    if (core != m_core.end()) *core = at(rank).time;
   }
 
   /// A message leaves; it arrives with deliver().
@@ -69,7 +92,7 @@ public:
     double& wire = m_wire[static_cast<std::size_t>(from)]; // free again from then on
     sender.time += m_machine.o;
     Path arrival = sender;
-    const double stream = std::max(static_cast<double>(bytes) - 1.0, 0.0) * m_machine.G;
+    const double stream = m_machine.stream(static_cast<double>(bytes));
     arrival.time = std::max(sender.time, wire);
     wire = arrival.time + std::max(m_machine.g, stream);
     arrival.time += m_machine.L + stream;
@@ -98,6 +121,30 @@ public:
     return end;
   }
 
+  /// A gather: the root waits for the last of the others, which go on.
+  template <class Members> void gather(const Members& members, int root, double seconds) {
+    Path end;
+    for (const int rank : members) {
+      if (rank == root) continue;
+      end = std::max(end, at(rank));
+      at(rank).time += m_machine.o;
+    }
+    end.time += seconds;
+    end.collectives += 1;
+    if (members.size() > 1) at(root) = std::max(at(root), end);
+  }
+
+  /// A scatter: the others wait for the root, which goes on.
+  template <class Members> void scatter(const Members& members, int root, double seconds) {
+    Path end = at(root);
+    end.time += seconds;
+    end.collectives += 1;
+    if (members.size() > 1) at(root).time += m_machine.o;
+    for (const int rank : members) {
+      if (rank != root) at(rank) = std::max(at(rank), end);
+    }
+  }
+
   /// The clocks of `members` go on to `end` at least.
   template <class Members> void reach(const Members& members, const Path& end) {
     for (const int rank : members) at(rank) = std::max(at(rank), end);
@@ -113,6 +160,7 @@ private:
   LogGP m_machine;
   std::vector<Path> m_rank;
   std::vector<double> m_wire; // when a rank may send again
+  std::vector<double> m_core; // when a shared core is free
   std::vector<Letter> m_under_way;
 };
 

@@ -68,7 +68,7 @@ public:
   }
 
   std::vector<std::int64_t> gather_all(const std::vector<std::vector<std::int64_t>>& contributions) override {
-    count_gather(m_all, m_all.size() * sizeof(int)); // the lengths
+    count_gather_all(m_all.size() * sizeof(int)); // the lengths
     return concatenate(contributions);
   }
   std::vector<std::int64_t> gather_all(const std::vector<std::vector<std::int64_t>>& contributions,
@@ -123,36 +123,49 @@ private:
       m_maximum = values[static_cast<std::size_t>(members().at(0))];
       for (const int rank : members()) m_maximum = std::max(*m_maximum, values[static_cast<std::size_t>(rank)]);
       m_ranks.m_traffic.lagged += 1, m_ranks.m_traffic.collective_bytes += 8 * size();
-      if (auto& clock = m_ranks.m_clock) m_end = clock->collective(members(), clock->machine().reduction(size(), 8), false);
+      m_work = m_ranks.m_work;
+      if (auto& clock = m_ranks.m_clock) m_end = clock->collective(members(), clock->machine().lagged(size(), 8), false);
     }
     std::int64_t finish_max() override {
       const std::int64_t maximum = m_maximum.value();
       m_maximum.reset();
-      if (auto& clock = m_ranks.m_clock) clock->reach(members(), m_end);
+      if (auto& clock = m_ranks.m_clock) {
+        std::int64_t visits = 0; // since the start, of the member that has most: meanwhile nothing has moved
+        for (const int rank : members()) {
+          const auto r = static_cast<std::size_t>(rank);
+          visits = std::max(visits, m_ranks.m_work[r] - m_work[r]);
+        }
+        m_end.time += clock->machine().visit * static_cast<double>(visits);
+        clock->reach(members(), m_end);
+      }
       return maximum;
     }
     std::vector<std::vector<int>> gather(int root, const std::vector<std::vector<int>>& contributions) override {
-      (void)members().at(static_cast<std::size_t>(root));
+      const int rank_of_root = members().at(static_cast<std::size_t>(root));
       std::vector<std::vector<int>> all;
       std::size_t words = 0;
       for (const int rank : members()) {
         all.push_back(contributions[static_cast<std::size_t>(rank)]);
         words += all.back().size();
       }
-      m_ranks.count_gather(members(), members().size() * sizeof(int)); // the lengths
-      m_ranks.count_gather(members(), words * sizeof(int));
+      for (const std::size_t n : {members().size(), words}) { // the lengths, the contents
+        const double seconds = m_ranks.count_rooted(members(), n * sizeof(int));
+        if (auto& clock = m_ranks.m_clock) clock->gather(members(), rank_of_root, seconds);
+      }
       return all;
     }
     std::vector<std::vector<int>> scatter(int root, const std::vector<std::vector<int>>& shares) override {
-      (void)members().at(static_cast<std::size_t>(root));
+      const int rank_of_root = members().at(static_cast<std::size_t>(root));
       std::vector<std::vector<int>> mine(m_ranks.m_all.size());
       std::size_t words = 0;
       for (std::size_t n = 0; n < members().size(); ++n) {
         mine[static_cast<std::size_t>(members()[n])] = shares.at(n);
         words += shares[n].size();
       }
-      m_ranks.count_gather(members(), members().size() * sizeof(int)); // the lengths
-      m_ranks.count_gather(members(), words * sizeof(int));
+      for (const std::size_t n : {members().size(), words}) { // the lengths, the contents
+        const double seconds = m_ranks.count_rooted(members(), n * sizeof(int));
+        if (auto& clock = m_ranks.m_clock) clock->scatter(members(), rank_of_root, seconds);
+      }
       return mine;
     }
 
@@ -161,6 +174,7 @@ private:
     VirtualRanks& m_ranks;
     std::optional<std::int64_t> m_maximum;
     VirtualClock::Path m_end;
+    std::vector<std::int64_t> m_work; // visits of all ranks when the maximum was started
   };
 
   void count_message(int from, int to, std::size_t bytes) {
@@ -168,11 +182,15 @@ private:
     if (m_clock) m_clock->send(from, to, static_cast<std::int64_t>(bytes));
   }
 
-  void count_gather(const std::vector<int>& members, std::size_t bytes) {
+  void count_gather_all(std::size_t bytes) {
     m_traffic.collectives += 1, m_traffic.collective_bytes += static_cast<std::int64_t>(bytes);
-    if (m_clock) {
-      m_clock->collective(members, m_clock->machine().gather(static_cast<int>(members.size()), static_cast<double>(bytes)));
-    }
+    if (m_clock) m_clock->collective(m_all, m_clock->machine().gather_all(local_size(), static_cast<double>(bytes)));
+  }
+
+  /// Returns what a gather to one rank, or a scatter, takes on the machine, if there is one.
+  double count_rooted(const std::vector<int>& members, std::size_t bytes) {
+    m_traffic.collectives += 1, m_traffic.collective_bytes += static_cast<std::int64_t>(bytes);
+    return m_clock ? m_clock->machine().rooted(static_cast<int>(members.size()), static_cast<double>(bytes)) : 0.0;
   }
 
   static void deliver(int from, const Packet& packet, std::vector<Packet>& in) {
@@ -192,7 +210,7 @@ private:
   std::vector<std::int64_t> concatenate(const std::vector<std::vector<std::int64_t>>& contributions) {
     std::vector<std::int64_t> all;
     for (const auto& c : contributions) all.insert(all.end(), c.begin(), c.end());
-    count_gather(m_all, all.size() * sizeof(std::int64_t));
+    count_gather_all(all.size() * sizeof(std::int64_t));
     return all;
   }
 

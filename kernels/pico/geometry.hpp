@@ -28,7 +28,7 @@ class ShelfGeometry {
 public:
   ShelfGeometry(Ranks& ranks, double dx, double dy, PicoOptions options, LabelPatch label_patch = {})
       : m_ranks(ranks), m_labels(ranks, std::move(label_patch)),
-        m_distances(ranks, options.solver, {{}, options.distance_guard, dx, dy}), m_cell_area(dx * dy), m_options(options) {
+        m_distances(ranks, options.solver, {options.distance_guard, dx, dy}), m_cell_area(dx * dy), m_options(options) {
     options.check();
     if (!(dx > 0.0) || !(dy > 0.0)) throw std::invalid_argument("PICO: expected dx > 0 and dy > 0");
     const auto locals = static_cast<std::size_t>(ranks.local_size());

@@ -17,7 +17,7 @@ struct PicoOptions {
   bool exclude_ice_rises = true;           ///< smaller ones are ice rises: part of the shelf's domain, not a grounding line
   int boxes = 5;                           ///< largest number of boxes, n_max
   std::string solver = "auto";             ///< of the distances (distance/distance.hpp)
-  int distance_guard = -1;    ///< rounds after which `auto` gives up buckets; -1: by the model (distance/cost.hpp), 0: never
+  int distance_guard = -1;    ///< rounds after which `auto` gives up buckets; -1: by counts (distance/cost.hpp), 0: never
   bool skip_unchanged = true; ///< keep the geometry while its input does not change
 
   /// invalid_argument with the name of the parameter, what was expected and what was found.

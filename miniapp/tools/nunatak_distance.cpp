@@ -19,9 +19,9 @@ using namespace nunatak::tools;
 namespace {
 
 struct Options : ToolOptions {
-  std::string seeds, solvers;            // -seeds, -solvers
-  int guard = DistanceOptions::by_model; // -guard
-  double dx = 1.0, dy = 1.0, unit = 0.0; // m, -grid_dx, -grid_dy, -fsm_unit
+  std::string seeds, solvers;             // -seeds, -solvers
+  int guard = DistanceOptions::by_counts; // -guard
+  double dx = 1.0, dy = 1.0, unit = 0.0;  // m, -grid_dx, -grid_dy, -fsm_unit
 };
 
 /// Without a list: all that count steps.
@@ -114,7 +114,7 @@ void run(const Options& options) {
     DistanceProblem problem{copy_of(start), find_seeds(*set.ranks, start), {}, members(*set.ranks, cells), spread.sum};
     problem.maxima = [](int) { return std::vector<std::int64_t>{}; };
     for (const DistanceSolver& solver : solvers) {
-      Distances distances(*set.ranks, solver.name, {options.machine, options.guard, options.dx, options.dy, options.unit});
+      Distances distances(*set.ranks, solver.name, {options.guard, options.dx, options.dy, options.unit});
       DistanceReport report;
       const auto prepare = [&] { assign(problem.fields, start); };
       const Record measured = measure(set, options.repeat, prepare, [&] { report = distances.solve(problem); });
@@ -152,7 +152,7 @@ int main(int argc, char** argv) {
     table.add(text("solvers", options.solvers, "list (none: all that count steps) of " + distance_solver_docs()));
     table.add(text("seeds", options.seeds,
                    "list, one field for each: near:VALUES, beside:VALUES, left, corner, at:J:I, boundary, random:SEED:N, given"));
-    table.add(number("guard", options.guard, "", "rounds after which auto gives up buckets; 0: never, -1: by its model", -1));
+    table.add(number("guard", options.guard, "", "rounds after which auto gives up buckets; 0: never, -1: by counts", -1));
     table.add(number("grid_dx", options.dx, "m", "width of a cell, for fsm", 1e-6));
     table.add(number("grid_dy", options.dy, "m", "height of a cell, for fsm", 1e-6));
     table.add(number("fsm_unit", options.unit, "m", "unit of the distances of fsm, which are whole numbers (0: -grid_dx)", 0));

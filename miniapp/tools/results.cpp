@@ -60,9 +60,7 @@ void Results::report(const std::vector<std::string>& heading, const std::vector<
 nlohmann::ordered_json Results::to_json() const {
   nlohmann::ordered_json json;
   json["tool"] = m_tool, json["version"] = NUNATAK_VERSION;
-  const LogGP& machine = m_options.machine;
-  json["machine"] = {
-      {"L_s", machine.L}, {"o_s", machine.o}, {"g_s", machine.g}, {"G_s_per_byte", machine.G}, {"visit_s", machine.visit}};
+  json["machine"] = nunatak::to_json(m_options.machine.machine());
   json["comparisons"] = m_compared;
   json["difference"] = m_difference ? nlohmann::ordered_json(*m_difference) : nlohmann::ordered_json();
   json["runs"] = m_records;

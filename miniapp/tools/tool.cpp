@@ -48,11 +48,7 @@ void ToolOptions::add_to(OptionTable& table, const std::string& compared_with) {
   table.section("Ranks");
   table.add(
       text("virtual_ranks", virtual_ranks, "P x Q ranks in one process, a list: 1x1,4x4,64 (none: the processes of mpiexec)"));
-  table.add(number("loggp_L", machine.L, "s", "latency of the network", 0));
-  table.add(number("loggp_o", machine.o, "s", "time of a processor for a message, on either side", 0));
-  table.add(number("loggp_g", machine.g, "s", "least time between two messages of a rank", 0));
-  table.add(number("loggp_G", machine.G, "s", "time per byte", 0));
-  table.add(number("loggp_visit", machine.visit, "s", "time per visit of a cell", 0));
+  machine.add_to(table);
   table.section("Checks and output");
   table.add(flag("compare", compare, "comparison of " + compared_with + "; status 1 if they differ"));
   table.add(text("expect", expect, "file of an earlier -o to compare with; status 1 if the answers differ"));
@@ -103,10 +99,11 @@ void for_each_rank_set(const ToolOptions& options, const Mask& mask, const std::
   std::vector<Decomposition> cuts; // all of them, before the first run
   for (const std::string& word : split(options.virtual_ranks, ',')) cuts.push_back(decomposition_of(word, mask.Mx, mask.My));
   for (const Decomposition& d : cuts) require_small_patches(d);
+  const LogGP machine = options.machine.machine();
   for (const Decomposition& d : cuts) {
-    auto ranks = std::make_unique<VirtualRanks>(d, options.machine);
-    VirtualRanks* const machine = ranks.get();
-    RankSet set{std::move(ranks), machine};
+    auto ranks = std::make_unique<VirtualRanks>(d, machine);
+    VirtualRanks* const with_clock = ranks.get();
+    RankSet set{std::move(ranks), with_clock};
     f(set);
   }
 }
@@ -125,7 +122,7 @@ Record Spread::imbalance() const {
 
 Record measure(RankSet& set, int repeat, const std::function<void()>& prepare, const std::function<void()>& run) {
   Record record;
-  std::vector<double> seconds;
+  std::vector<double> seconds, means;
   const int runs = repeat > 1 ? repeat + 1 : 1;
   for (int n = 0; n < runs; ++n) {
     prepare();
@@ -136,7 +133,8 @@ Record measure(RankSet& set, int repeat, const std::function<void()>& prepare, c
     run();
     const double time = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
     const double slowest = World().max(time);
-    if (n > 0 || runs == 1) seconds.push_back(slowest);
+    const auto nanoseconds = World().sum(static_cast<std::int64_t>(1e9 * time));
+    if (n > 0 || runs == 1) seconds.push_back(slowest), means.push_back(1e-9 * static_cast<double>(nanoseconds) / World().size());
     if (n > 0) continue;
 
     const Decomposition& d = set.ranks->decomposition();
@@ -163,8 +161,11 @@ Record measure(RankSet& set, int repeat, const std::function<void()>& prepare, c
       record["path_messages"] = path.messages, record["path_collectives"] = path.collectives;
     }
   }
-  std::sort(seconds.begin(), seconds.end());
-  record["wall_s"] = 0.5 * (seconds[seconds.size() / 2] + seconds[(seconds.size() - 1) / 2]);
+  const auto median = [](std::vector<double>& values) {
+    std::sort(values.begin(), values.end());
+    return 0.5 * (values[values.size() / 2] + values[(values.size() - 1) / 2]);
+  };
+  record["wall_s"] = median(seconds), record["wall_mean_s"] = median(means);
   const bool several = seconds.size() > 1;
   record["wall_min_s"] = several ? Record(seconds.front()) : Record();
   record["wall_max_s"] = several ? Record(seconds.back()) : Record();

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "kernels/grid/virtual_ranks.hpp"
+#include "miniapp/base/machine.hpp"
 #include "miniapp/tools/mask_source.hpp"
 #include "miniapp/tools/records.hpp"
 
@@ -16,7 +17,7 @@ struct ToolOptions {
   MaskOptions mask;
   std::string domain;        // -domain
   std::string virtual_ranks; // -virtual_ranks
-  LogGP machine;
+  MachineOptions machine;
   int repeat = 1;
   bool compare = false;
   std::string expect, json, csv, output;
@@ -48,7 +49,8 @@ void for_each_rank_set(const ToolOptions& options, const Mask& mask, const std::
 /// Runs `prepare` and `run` once to count, and -repeat times more, if that is more than 1, for the time. Collective.
 /// `traffic` of all ranks together: messages and bytes are sums, the others are those of the rank that has most.
 /// The record has: ranks, px, py, virtual, messages, bytes, collectives, lagged, work_max, work_mean, imbalance; of virtual ranks
-/// loggp_s, loggp_work_s, path_messages, path_collectives (of the critical path); wall_s (median), wall_min_s, wall_max_s.
+/// loggp_s, loggp_work_s, path_messages, path_collectives (of the critical path); wall_s (median; of each run the slowest rank),
+/// wall_min_s, wall_max_s, wall_mean_s (median; of each run the mean of the ranks).
 Record measure(RankSet& set, int repeat, const std::function<void()>& prepare, const std::function<void()>& run);
 
 /// Sum and maximum of a number over local ranks and processes.

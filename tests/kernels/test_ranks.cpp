@@ -118,17 +118,58 @@ TEST_CASE("LogGP: work, a message, a collective, and the critical path through t
   CHECK_THAT(clock.of(3).time, WithinAbs(30.5 + 2 * (2.0 + 5.0 + 3.5), 1e-12)); // two steps of 8 bytes
   CHECK(clock.critical().collectives == 1);
 
-  // a reduction that does not block overlaps with work
+  // a reduction that does not block
   ranks.restart_clock();
   const auto group = ranks.group({1, 3});
   group->start_max({0, 5, 0, 4});
   ranks.work(1, 100);
   CHECK(group->finish_max() == 5);
-  CHECK(ranks.clock()->of(1).time == 200.0);
-  CHECK_THAT(ranks.clock()->of(3).time, WithinAbs(10.5, 1e-12));
+  CHECK_THAT(ranks.clock()->of(1).time, WithinAbs(210.5, 1e-12)); // it has moved only when rank 1 had done its work
+  CHECK_THAT(ranks.clock()->of(3).time, WithinAbs(210.5, 1e-12));
   CHECK(ranks.clock()->of(0).time == 0.0);
   CHECK(ranks.traffic().lagged == 1);
   CHECK(ranks.work_of_ranks() == std::vector<std::int64_t>{0, 100, 0, 0});
+}
+
+TEST_CASE("LogGP: whom a gather and a scatter keep waiting") {
+  LogGP m;
+  m.L = 5.0, m.o = 1.0, m.g = 0.0, m.G = 0.0, m.visit = 1.0;
+  m.step.rooted = 4.0;
+  VirtualRanks ranks(Decomposition::make(4, 4, 4, 1), m);
+  const auto clock = [&](int rank) { return ranks.clock()->of(rank).time; };
+  const auto group = ranks.group({0, 1, 3});
+  ranks.work(1, 10);
+  group->gather(0, {{1}, {2}, {}, {3}});
+  CHECK(clock(0) == 10.0 + 1.0 + 2 * 4.0); // two steps after the second message (contents) of the last of the others
+  CHECK(clock(1) == 12.0);
+  CHECK(clock(3) == 2.0);
+  ranks.restart_clock();
+  ranks.work(1, 30);
+  group->scatter(0, {{1}, {2}, {3}});
+  CHECK(clock(0) == 2.0);
+  CHECK(clock(1) == 30.0); // it was there already
+  CHECK(clock(3) == 1.0 + 8.0);
+  CHECK(clock(2) == 0.0);
+}
+
+TEST_CASE("LogGP: what does not block rests while its ranks work, and has a step of its own; shared cores") {
+  LogGP m;
+  m.visit = 1.0;
+  m.step.lagged = 50.0;
+  VirtualRanks ranks(Decomposition::make(4, 4, 4, 1), m);
+  const auto group = ranks.group({0, 1});
+  group->start_max({1, 2, 0, 0});
+  ranks.work(0, 20);
+  group->finish_max();
+  CHECK_THAT(ranks.clock()->of(1).time, Catch::Matchers::WithinAbs(70.0, 1e-6));
+
+  m.cores = 2;
+  VirtualRanks four(Decomposition::make(4, 4, 4, 1), m);
+  for (int rank = 0; rank < 4; ++rank) four.work(rank, 10 + rank);
+  CHECK(four.clock()->of(1).time == 11.0);
+  CHECK(four.clock()->of(2).time == 22.0); // after rank 0
+  CHECK(four.clock()->of(3).time == 24.0); // after rank 1
+  CHECK(four.clock()->of(3).work == 13.0);
 }
 
 TEST_CASE("fixed-point sums are the same in any order and accurate") {

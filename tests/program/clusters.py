@@ -54,11 +54,11 @@ def cluster():
 
 
 def counts(report, path=""):
-    """All counts of messages, collectives and bytes, by their place in the report."""
+    """All counts of messages, rounds, collectives and bytes, by their place in the report; not those of the modelled path."""
     found = {}
     for key, value in (report.items() if isinstance(report, dict) else enumerate(report)):
         if isinstance(value, (dict, list)):
             found.update(counts(value, f"{path}/{key}"))
-        elif any(word in str(key) for word in ("messages", "collectives", "bytes")):
+        elif any(word in str(key) for word in ("messages", "rounds", "collectives", "lagged", "bytes")) and not str(key).startswith("path_"):
             found[f"{path}/{key}"] = value
     return found

@@ -5,6 +5,7 @@ Ranges are wide: the machine may be busy. Every command has a time limit.
 import json
 import os
 import pathlib
+import shlex
 import signal
 import subprocess
 import sys
@@ -68,17 +69,32 @@ def test_without_latency_a_bridge_is_fast(cluster):
 
 
 def test_ranks_see_the_nodes_and_send_what_they_send_elsewhere(cluster, tmp_path):
-    """The program meets real nodes; what it counts does not depend on them."""
-    cluster("up", "-n", 2)
-    program = pathlib.Path(os.environ["NUNATAK"]).parent / "nunatak-labels"
-    arguments = ["-mask", "percolation:0.593", "-grid_Mx", "61", "-grid_My", "43", "-compare", "-json"]
-    cluster("mpirun", "-n", 2, program, *arguments, tmp_path / "nodes.json", timeout=90)
-    words = os.environ["NUNATAK_MPIEXEC"].split() + ["2", str(program), *arguments, str(tmp_path / "here.json")]
-    subprocess.run(words, check=True, capture_output=True, timeout=60)
-    reports = [json.loads((tmp_path / name).read_text()) for name in ("nodes.json", "here.json")]
-    assert counts(reports[0]) == counts(reports[1]) != {}
-    names = cluster("mpirun", "--slots", 2, "-n", 4, "hostname", timeout=90).stdout.split()
-    assert sorted(names) == ["node1", "node1", "node2", "node2"]
+    """The program meets real nodes; what it counts does not depend on them: nodes, processes of one node, virtual ranks."""
+    cluster("up", "-n", 4, "-l", "1ms")
+    names = cluster("mpirun", "--slots", 2, "-n", 8, "hostname", timeout=90).stdout.split()
+    assert sorted(names) == [f"node{1 + n // 2}" for n in range(8)]
+
+    def report(program, *arguments, where):
+        path = tmp_path / "report.json"
+        words = [str(pathlib.Path(os.environ["NUNATAK"]).parent / program), *arguments, path]
+        if where == "nodes":
+            cluster("mpirun", "-n", 4, *words, timeout=90)
+        else:
+            start = [*shlex.split(os.environ["NUNATAK_MPIEXEC"]), "4"] if where == "processes" else []
+            alone = {"OMPI_MCA_ess_singleton_isolated": "1"} if where == "virtual" else {}
+            words += ["-virtual_ranks", "4"] if where == "virtual" else []
+            subprocess.run([str(word) for word in start + words], check=True, capture_output=True, timeout=60, env={**os.environ, **alone})
+        return counts(json.loads(path.read_text()))
+
+    for words in (("nunatak-distance", "-mask", "shelves:1", "-grid_Mx", "61", "-grid_My", "43", "-compare", "-json"),
+                  ("nunatak-labels", "-mask", "percolation:0.593", "-grid_Mx", "61", "-grid_My", "43", "-json")):
+        found = [report(*words, where=where) for where in ("virtual", "processes", "nodes")]
+        assert found[0] == found[1] == found[2]
+        assert sum(found[0].values()) > 100
+    words = ("nunatak", "-init", "marine", "-grid_dx", "64km", "-stress", "sia", "-run_steps", "1", "-io_format", "null", "-report")
+    found = [report(*words, where=where) for where in ("processes", "nodes")]
+    assert found[0] == found[1]
+    assert sum(found[0].values()) > 100
 
 
 @needs_file_system

@@ -1,0 +1,161 @@
+// calibrate: the constants of a LogGP machine (kernels/grid/loggp.hpp), measured on the ranks that it runs on. Prints one JSON
+// object, which nunatak-distance, nunatak-labels and virtual_pico read (-machine).
+//
+//   mpiexec -n 8 calibrate > machine.json
+//
+// Everything is measured in long rows of the same operation, and is the mean of the ranks: a rank that is late at the beginning
+// of one operation finds its messages waiting, so that the time of the slowest rank in a single one counts some waits twice. The
+// constants are medians over the repetitions. Nothing here knows what the solvers of distances do.
+#include "miniapp/base/error.hpp"
+#include "miniapp/base/machine.hpp"
+#include "miniapp/base/option_table.hpp"
+#include "miniapp/base/program.hpp"
+
+#include <mpi.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <functional>
+#include <iostream>
+
+using namespace nunatak;
+using Json = nlohmann::ordered_json;
+
+namespace {
+
+constexpr int row = 10;       // operations one after another
+constexpr double busy = 1e-4; // s, before each: a rank that has done something sleeps shorter on the emulated cluster (idle.cpp)
+
+double median(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  return 0.5 * (values[values.size() / 2] + values[(values.size() - 1) / 2]);
+}
+
+class Calibration {
+public:
+  explicit Calibration(int repeat) : m_repeat(repeat) {
+    MPI_Comm_rank(MPI_COMM_WORLD, &m_rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &m_size);
+    m_buffer.resize(1 << 20);
+  }
+
+  /// Seconds of one operation in a row of them.
+  double time(const std::function<void()>& operation) const {
+    std::vector<double> seconds;
+    for (int n = 0; n <= m_repeat; ++n) {
+      MPI_Barrier(MPI_COMM_WORLD);
+      double mine = 0.0, sum = 0.0;
+      for (int k = 0; k < row; ++k) {
+        const double pause = MPI_Wtime();
+        while (MPI_Wtime() - pause < busy) {
+        }
+        const double begin = MPI_Wtime();
+        operation();
+        mine += (MPI_Wtime() - begin) / row;
+      }
+      MPI_Allreduce(&mine, &sum, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+      if (n > 0) seconds.push_back(sum / m_size); // the first one opens connections
+    }
+    return median(seconds);
+  }
+
+  /// One way, between the first rank and the last.
+  double ping_pong(int bytes) {
+    const int last = m_size - 1;
+    const double both = time([&] {
+      if (m_rank == 0) send(last, bytes), receive(last, bytes);
+      if (m_rank == last) receive(0, bytes), send(0, bytes);
+    });
+    // the others did nothing meanwhile
+    return 0.5 * both * m_size / std::min(m_size, 2);
+  }
+
+  /// Every rank sends to and receives from its two neighbours in a ring.
+  void round() {
+    const int left = (m_rank + m_size - 1) % m_size, right = (m_rank + 1) % m_size;
+    std::array<MPI_Request, 4> requests;
+    std::array<char, 16> in{};
+    MPI_Irecv(in.data(), 8, MPI_BYTE, left, 0, MPI_COMM_WORLD, &requests[0]);
+    MPI_Irecv(in.data() + 8, 8, MPI_BYTE, right, 1, MPI_COMM_WORLD, &requests[1]);
+    const double begin = MPI_Wtime();
+    MPI_Isend(m_buffer.data(), 8, MPI_BYTE, right, 0, MPI_COMM_WORLD, &requests[2]);
+    MPI_Isend(m_buffer.data(), 8, MPI_BYTE, left, 1, MPI_COMM_WORLD, &requests[3]);
+    m_sending.push_back(0.5 * (MPI_Wtime() - begin));
+    MPI_Waitall(4, requests.data(), MPI_STATUSES_IGNORE);
+  }
+
+  /// What rank 0 has spent in a call that sends, by the median.
+  double overhead() const { return median(m_sending); }
+
+  void reduction() const {
+    std::int64_t mine = 1, all = 0;
+    MPI_Allreduce(&mine, &all, 1, MPI_INT64_T, MPI_MAX, MPI_COMM_WORLD);
+  }
+  void lagged() const {
+    std::int64_t mine = 1, all = 0;
+    MPI_Request request;
+    MPI_Iallreduce(&mine, &all, 1, MPI_INT64_T, MPI_MAX, MPI_COMM_WORLD, &request);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+  }
+  void gather_all() { MPI_Allgather(&m_rank, 1, MPI_INT, m_buffer.data(), 1, MPI_INT, MPI_COMM_WORLD); }
+  /// To rank 0 and back: two of them.
+  void rooted() {
+    int back = 0;
+    auto* all = reinterpret_cast<int*>(m_buffer.data());
+    MPI_Gather(&m_rank, 1, MPI_INT, all, 1, MPI_INT, 0, MPI_COMM_WORLD);
+    MPI_Scatter(all, 1, MPI_INT, &back, 1, MPI_INT, 0, MPI_COMM_WORLD);
+  }
+
+private:
+  void send(int to, int bytes) { MPI_Send(m_buffer.data(), bytes, MPI_BYTE, to, 0, MPI_COMM_WORLD); }
+  void receive(int from, int bytes) { MPI_Recv(m_buffer.data(), bytes, MPI_BYTE, from, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE); }
+
+  int m_repeat, m_rank = 0, m_size = 1;
+  std::vector<char> m_buffer;
+  std::vector<double> m_sending;
+};
+
+Json run(int ranks, int repeat) {
+  Calibration c(repeat);
+  Json json = {{"ranks", ranks}};
+  for (const int bytes : {8, 4096, 32768}) { // Open MPI sends longer ones in two parts
+    json["ping_pong"].push_back({{"bytes", bytes}, {"seconds", c.ping_pong(bytes)}});
+  }
+  const double round = c.time([&] { c.round(); });
+  LogGP m;
+  m.o = m.g = c.overhead();
+  m.L = std::max(round - 4.0 * m.o, 0.0);
+  const Json &shortest = json["ping_pong"].front(), &longest = json["ping_pong"].back();
+  m.G = (longest["seconds"].get<double>() - shortest["seconds"].get<double>()) / (longest["bytes"].get<double>() - 8.0);
+  const double steps = LogGP::steps(ranks);
+  m.step.reduction = c.time([&] { c.reduction(); }) / steps;
+  // what it adds to a reduction: one that blocks always comes after it (distance/members.hpp)
+  const double both = c.time([&] {
+    c.lagged();
+    c.reduction();
+  });
+  m.step.lagged = std::max(both / steps - m.step.reduction, 0.0);
+  m.step.gather_all = c.time([&] { c.gather_all(); }) / steps;
+  m.step.rooted = 0.5 * c.time([&] { c.rooted(); }) / steps;
+  json["machine"] = to_json(m);
+  return json;
+}
+
+} // namespace
+
+int main(int argc, char** argv) {
+  return run_program(argc, argv, "calibrate", [&](Libraries&) {
+    int repeat = 9;
+    OptionTable table("calibrate: the constants of a LogGP machine, measured; prints JSON",
+                      "mpiexec -n 8 calibrate > machine.json");
+    table.section("Measurement");
+    table.add(number("repeat", repeat, "", "rows that count, of each operation", 1));
+    if (!table.read(argc, argv)) return;
+    const World world;
+    if (world.size() < 2) throw Error("calibrate: expected 2 processes at least, found 1");
+    const Json json = run(world.size(), repeat);
+    if (world.rank() == 0) std::cout << json.dump(1) << std::endl;
+  });
+}

@@ -1,0 +1,136 @@
+// output_plan: what one record of a workload (nunatak-io) sends and writes on so many ranks, one per node, from the functions
+// that the writers use: JSON for output_model.py. Nothing is sent or written.
+//
+//   output_plan -workload pism:G5km -scale 0.3 -ranks 8 -layouts native,zslab,box:1 > plan.json
+//
+// Per layout and rank: messages (to, bytes), and the calls of the format `posix` in their order (offset, bytes).
+#include "io/formats/raw.hpp"
+#include "io/layouts/exchange_plan.hpp"
+#include "io/layouts/topology.hpp"
+#include "io/registry.hpp"
+#include "miniapp/base/error.hpp"
+#include "miniapp/base/option_table.hpp"
+#include "miniapp/base/program.hpp"
+#include "miniapp/base/words.hpp"
+#include "miniapp/tools/io/workload.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include <iostream>
+#include <numeric>
+
+using namespace nunatak;
+using Json = nlohmann::ordered_json;
+namespace t = nunatak::tools;
+
+namespace {
+
+struct Wanted {
+  std::string workload = "pism:G5km", layouts = "native,zslab";
+  double scale = 1.0;
+  int ranks = 8, variables = 0;
+};
+
+/// What a rank gives of a variable, in the order of the file.
+io::Box given_box(const t::Workload& w, const t::WorkloadVariable& v, std::size_t rank, std::size_t ranks) {
+  const std::vector<t::Box> boxes = t::boxes_of(w, v, rank, ranks);
+  if (boxes.size() != 1) throw Error("output_plan: expected a workload with one box on every rank (pism, cam)");
+  io::Box box;
+  for (const std::size_t d : t::file_order(w, v, w.order)) {
+    box.start.push_back(boxes[0].start[d]);
+    box.count.push_back(boxes[0].count[d]);
+  }
+  return box;
+}
+
+class Record {
+public:
+  Record(const Wanted& wanted)
+      : m_workload(t::make_workload(wanted.workload, wanted.scale, false, static_cast<std::size_t>(wanted.variables))),
+        m_schema(t::schema_of(m_workload, m_workload.order)), m_ranks(static_cast<std::size_t>(wanted.ranks)) {
+    m_layout = io::raw_layout(m_schema, io::Options{}.align);
+    for (const t::WorkloadVariable& v : m_workload.variables) {
+      if (v.records) m_variables.push_back(&v);
+    }
+  }
+
+  Json layout(const std::string& text) const {
+    io::Options options;
+    options.layout = text;
+    const io::Layout layout = io::parse_layout(options);
+    const auto boxes_of = io::layout_row(layout.name).boxes;
+    io::Topology topology;
+    topology.n_nodes = static_cast<int>(m_ranks);
+    topology.node_of.resize(m_ranks);
+    std::iota(topology.node_of.begin(), topology.node_of.end(), 0);
+    const std::vector<int> writers = io::aggregators(topology, layout.every_rank ? 1 : layout.per_node);
+    io::Round round;
+    for (std::size_t n = 0; n < m_variables.size(); ++n) {
+      const std::size_t v = m_schema.variable(m_variables[n]->name);
+      round.groups.push_back(n);
+      round.types.push_back(m_schema.variables[v].type);
+      if (boxes_of != nullptr) round.boxes.push_back(boxes_of(m_schema, v, writers.size(), options.stripe));
+    }
+    for (std::size_t rank = 0; rank < m_ranks; ++rank) {
+      round.given.emplace_back();
+      for (const t::WorkloadVariable* v : m_variables) {
+        const io::Box box = given_box(m_workload, *v, rank, m_ranks);
+        round.given.back().push_back(box.elements() > 0 ? std::optional(box) : std::nullopt);
+      }
+    }
+    Json json = {{"name", text}, {"ranks", Json::array()}};
+    for (std::size_t rank = 0; rank < m_ranks; ++rank) {
+      Json messages = Json::array(), calls = Json::array();
+      if (boxes_of == nullptr) {
+        for (std::size_t n = 0; n < m_variables.size(); ++n) {
+          if (round.given[rank][n]) add_calls(n, *round.given[rank][n], calls);
+        }
+      } else {
+        const io::Plan plan = io::make_plan(static_cast<int>(rank), writers, round);
+        for (const io::Channel& c : plan.sends) messages.push_back({c.rank, c.bytes});
+        for (const io::Target& target : plan.targets) add_calls(target.group, target.box, calls);
+      }
+      json["ranks"].push_back({{"messages", messages}, {"calls", calls}});
+    }
+    return json;
+  }
+
+  std::uint64_t bytes() const { return m_workload.bytes_per_record(); }
+
+private:
+  void add_calls(std::size_t n, const io::Box& box, Json& calls) const {
+    io::Hyperslab slab;
+    slab.start = box.start, slab.count = box.count;
+    slab.insert_record(0);
+    std::vector<io::Run> runs;
+    io::append_runs(m_schema, m_layout, m_schema.variable(m_variables[n]->name), slab, nullptr, runs);
+    for (const io::Run& run : runs) calls.push_back({run.begin, run.size});
+  }
+
+  t::Workload m_workload;
+  io::Schema m_schema;
+  std::size_t m_ranks;
+  io::RawLayout m_layout;
+  std::vector<const t::WorkloadVariable*> m_variables;
+};
+
+} // namespace
+
+int main(int argc, char** argv) {
+  return run_program(argc, argv, "output_plan", [&](Libraries&) {
+    Wanted wanted;
+    OptionTable table("output_plan: what a record of output sends and writes, from the plans of the writers; prints JSON",
+                      "output_plan -workload pism:G5km -scale 0.3 -ranks 8 -layouts native,zslab,box:1");
+    table.section("Record");
+    table.add(text("workload", wanted.workload, "model and size, as nunatak-io knows them"));
+    table.add(number("scale", wanted.scale, "", "factor of horizontal lengths", 0.0));
+    table.add(number("variables", wanted.variables, "", "number of variables (0: all)", 0));
+    table.add(number("ranks", wanted.ranks, "", "ranks, one per node", 1));
+    table.add(text("layouts", wanted.layouts, "list of layouts"));
+    if (!table.read(argc, argv)) return;
+    const Record record(wanted);
+    Json json = {{"bytes", record.bytes()}, {"layouts", Json::array()}};
+    for (const std::string& name : split(wanted.layouts, ',')) json["layouts"].push_back(record.layout(name));
+    std::cout << json.dump() << std::endl;
+  });
+}
