@@ -2,7 +2,7 @@
 // neighbours.
 //
 //   buckets   visits of a patch + rounds
-//   gather    patches encoded and decoded, all cells of a field visited on its root + 2 trees
+//   gather    patches encoded and decoded, all cells of a field visited on its root + 2 trees per field
 //
 // Two numbers turn all of it into rounds: a step of a tree, in which a rank has one message instead of four, is half a round, and
 // a round takes as long as 1500 visits of cells. Such are fast networks (5 us beside 3 ns). No network is asked: numbers of
@@ -34,10 +34,10 @@ struct DistanceCost {
   /// Rounds that buckets are worth: even shares of the visits, and the fewest rounds: a maximum is asked for after the first one.
   double fewest_rounds(int fields) const { return members < 2 ? visits(fields) : visits(fields) / members + 1.0 + lag(); }
 
-  /// Rounds that gather is worth: a patch of every field is encoded and decoded; all travels to the roots and back, on trees at
-  /// the same time, since only roots wait; each root searches its field meanwhile.
+  /// Rounds that gather is worth: a patch of every field is encoded and decoded; it travels to the root and back, where only the
+  /// root waits; fields are searched at the same time, each on its root.
   double gather(int fields) const {
-    return fields * 2.0 * patch / visits_per_round + 2.0 * tree() + visits(fields) / std::max(std::min(members, fields), 1);
+    return fields * (2.0 * patch / visits_per_round + 2.0 * tree()) + visits(fields) / std::max(std::min(members, fields), 1);
   }
 
   /// As a whole number.
