@@ -89,18 +89,23 @@ def look_up(report, keys):
     return report
 
 
-def table(studies):
-    """All runs: a row for each part of each."""
-    rows = []
+def samples_of(studies):
+    """Each sample of each run, with the run and the columns that say at which point it is."""
     for study in studies:
         for run in study.runs:
             for sample in run["samples"]:
                 curve = ", ".join(text for text in (run["curve"], sample.way and f"way={sample.way}") if text)
-                where = {**{key: run[key] for key in POINT if key in run}, "machine": study.name, "curve": curve,
-                         "repetition": run["repetition"], "oversubscribed": run["oversubscribed"], "shared_cores": run["shared_cores"],
-                         "budget": sample.budget}
-                for part, kind, slowest, mean in sample.times:
-                    rows.append({**where, "part": part, "kind": kind, "slowest": slowest, "mean": mean, "share": mean / sample.total})
+                yield sample, run, {**{key: run[key] for key in POINT if key in run}, "machine": study.name, "curve": curve}
+
+
+def table(studies):
+    """All runs: a row for each part of each."""
+    rows = []
+    for sample, run, point in samples_of(studies):
+        where = {**point, "repetition": run["repetition"], "oversubscribed": run["oversubscribed"], "shared_cores": run["shared_cores"],
+                 "budget": sample.budget}
+        for part, kind, slowest, mean in sample.times:
+            rows.append({**where, "part": part, "kind": kind, "slowest": slowest, "mean": mean, "share": mean / sample.total})
     runs = pandas.DataFrame(rows)
     runs["comparable"] = ~runs.oversubscribed & ~(runs.shared_cores & ~runs.apply(without_cores, axis=1))
     most = runs.groupby(["machine", "mode", "curve", "part"]).slowest.transform("max")
@@ -133,13 +138,8 @@ def points(runs):
 
 
 def counts(studies):
-    rows = []
-    for study in studies:
-        for run in study.runs:
-            for sample in run["samples"]:
-                curve = ", ".join(text for text in (run["curve"], sample.way and f"way={sample.way}") if text)
-                where = {**{key: run[key] for key in POINT if key in run}, "machine": study.name, "curve": curve}
-                rows += [{**where, "count": name, "value": float(v)} for name, v in sample.counts.items()]
+    rows = [{**point, "count": name, "value": float(v)}
+            for sample, _, point in samples_of(studies) for name, v in sample.counts.items()]
     if not rows:
         return pandas.DataFrame(columns=[*POINT, "count", "median", "min", "max"])
     groups = pandas.DataFrame(rows).groupby([*POINT, "count"], sort=False, dropna=False)
