@@ -5,7 +5,6 @@
 #include "io/error.hpp"
 
 #include <libdeflate.h>
-#include <zlib.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -75,10 +74,6 @@ std::uint32_t checksum_range(const std::string& path, std::uint64_t begin, std::
     begin += static_cast<std::uint64_t>(n);
   }
   return crc;
-}
-
-std::uint32_t combine_checksums(std::uint32_t first, std::uint32_t second, std::uint64_t bytes) {
-  return static_cast<std::uint32_t>(crc32_combine(first, second, static_cast<z_off_t>(bytes)));
 }
 
 std::string checksum_text(std::uint32_t checksum) {

@@ -24,8 +24,6 @@ void start_writeback(const std::string& path);
 
 /// CRC-32 (zlib's polynomial) of the bytes begin <= n < end of a file, streamed through a buffer of 1 MiB.
 std::uint32_t checksum_range(const std::string& path, std::uint64_t begin, std::uint64_t end);
-/// Of two neighbouring ranges, the second of `bytes`.
-std::uint32_t combine_checksums(std::uint32_t first, std::uint32_t second, std::uint64_t bytes);
 /// "crc32:89abcdef"
 std::string checksum_text(std::uint32_t checksum);
 /// Of a whole file: name, size and checksum.

@@ -3,6 +3,7 @@
 
 #include "io/agree.hpp"
 #include "io/durable/durable.hpp"
+#include "io/durable/sparse_checksum.hpp"
 #include "io/formats/raw.hpp"
 #include "io/reader.hpp"
 
@@ -141,33 +142,27 @@ std::vector<FoundFile> read_files(MPI_Comm comm, const std::vector<std::string>&
   }
   MPI_Bcast(sizes.data(), static_cast<int>(sizes.size()), MPI_UINT64_T, 0, comm);
 
-  std::vector<std::uint32_t> checksums; // of all pieces of all files
-  std::size_t n = 0;
-  const auto for_each_piece = [&](std::size_t f, const auto& use) {
-    for (std::uint64_t begin = 0; begin < sizes[f]; begin += piece) use(begin, std::min(sizes[f], begin + piece));
-  };
+  std::vector<std::uint32_t> sums; // of each file: this rank's part of its checksum
+  std::size_t n = 0;               // pieces so far, of all files: ranks take them in turn
   for (std::size_t f = 0; f < paths.size(); ++f) {
-    for_each_piece(f, [&](std::uint64_t begin, std::uint64_t end) {
-      checksums.push_back(0);
-      if (n++ % static_cast<std::size_t>(ranks) != static_cast<std::size_t>(rank)) return;
+    SparseChecksum found;
+    for (std::uint64_t begin = 0; begin < sizes[f]; begin += piece) {
+      if (n++ % static_cast<std::size_t>(ranks) != static_cast<std::size_t>(rank)) continue;
+      const std::uint64_t end = std::min(sizes[f], begin + piece);
       errno = 0;
       try {
-        checksums.back() = checksum_range(paths[f], begin, end);
+        found.add_checksum(begin, end - begin, checksum_range(paths[f], begin, end));
       } catch (const Error&) {
         errors[f] = errno != 0 ? errno : EIO;
       }
-    });
+    }
+    sums.push_back(found.part_of_file(sizes[f]));
   }
-  MPI_Allreduce(MPI_IN_PLACE, checksums.data(), static_cast<int>(checksums.size()), MPI_UINT32_T, MPI_BOR, comm);
+  MPI_Allreduce(MPI_IN_PLACE, sums.data(), static_cast<int>(sums.size()), MPI_UINT32_T, MPI_BXOR, comm);
   MPI_Allreduce(MPI_IN_PLACE, errors.data(), static_cast<int>(errors.size()), MPI_INT, MPI_MAX, comm);
 
-  n = 0;
-  for (std::size_t f = 0; f < paths.size(); ++f) {
-    std::uint32_t checksum = 0; // of no bytes
-    for_each_piece(
-        f, [&](std::uint64_t begin, std::uint64_t end) { checksum = combine_checksums(checksum, checksums[n++], end - begin); });
-    files[f] = {sizes[f], checksum_text(checksum), errors[f] != 0 ? std::strerror(errors[f]) : ""};
-  }
+  for (std::size_t f = 0; f < paths.size(); ++f)
+    files[f] = {sizes[f], checksum_text(checksum_of_parts(sums[f], sizes[f])), errors[f] != 0 ? std::strerror(errors[f]) : ""};
   return files;
 }
 
