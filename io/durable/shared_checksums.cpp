@@ -8,17 +8,16 @@
 
 namespace nunatak::io {
 
-SharedChecksums::SharedChecksums(MPI_Comm comm, std::string path, std::vector<OutputFile> parts,
-                                 std::optional<SparseChecksum> written)
-    : m_comm(comm), m_path(std::move(path)), m_files(std::move(parts)), m_sizes(m_files.size(), 0), m_written(std::move(written)),
-      m_sums(m_files.size(), 0) {
+SharedChecksums::SharedChecksums(MPI_Comm comm, std::string path, std::vector<OutputFile> parts)
+    : m_comm(comm), m_path(std::move(path)), m_files(std::move(parts)), m_sizes(m_files.size(), 0), m_sums(m_files.size(), 0) {
   MPI_Comm_rank(comm, &m_rank);
   MPI_Comm_size(comm, &m_size);
   const auto is_mine = [&](const OutputFile& file) { return file.owner == OutputFile::shared || file.owner == m_rank; };
   m_written_part = static_cast<std::size_t>(std::find_if(m_files.begin(), m_files.end(), is_mine) - m_files.begin());
 }
 
-void SharedChecksums::measure() {
+void SharedChecksums::measure(const std::optional<SparseChecksum>& written) {
+  m_written = written;
   for (std::size_t p = 0; p < m_files.size(); ++p) {
     if (m_rank != std::max(m_files[p].owner, 0)) continue;
     const std::string path = m_path + m_files[p].suffix;

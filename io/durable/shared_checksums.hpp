@@ -18,12 +18,12 @@ namespace nunatak::io {
 
 class SharedChecksums {
 public:
-  /// The files are `path` + suffix of each part. `written`: what this rank has written of the first that is shared or its own
-  /// (Format::written()); then that part is not read.
-  SharedChecksums(MPI_Comm comm, std::string path, std::vector<OutputFile> parts, std::optional<SparseChecksum> written);
+  /// The files are `path` + suffix of each part.
+  SharedChecksums(MPI_Comm comm, std::string path, std::vector<OutputFile> parts);
 
-  /// Sizes of the parts of this rank (rank 0: the shared ones too). Local; Error if a file cannot be looked at.
-  void measure();
+  /// Sizes of the parts of this rank (rank 0: the shared ones too). `written`: what this rank has written of the first part that
+  /// is shared or its own (Format::written()); then that part is not read. Local; Error if a file cannot be looked at.
+  void measure(const std::optional<SparseChecksum>& written);
   /// Collective: one reduction.
   void share_sizes();
   /// Read this rank's ranges; the bytes read. Local; Error if a file cannot be read.

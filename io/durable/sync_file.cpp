@@ -18,7 +18,7 @@ SyncFile::SyncFile(MPI_Comm comm, std::string path, Schema schema, FileOptions o
   on_rank_0(comm, [&] { take_name(); });
   trace_watch(this->path());
   together(Phase::open, [&] { m_format = open(m_temporary, this->schema()); });
-  reserve_bytes(m_format->defined_size());
+  if (m_format->defined_size() > 0) reserve_bytes(m_format->defined_size());
   together(Phase::define, [&] { m_format->define(); });
   reserve(0);
 }
@@ -116,15 +116,14 @@ void SyncFile::copy(const std::string& to) {
 /// Where the format does not know what it has written, all ranks read the files once more, each its share, for the checksums,
 /// while the system writes them to the disk.
 std::vector<ManifestEntry> SyncFile::checksums_of(const std::string& temporary) {
-  std::optional<SparseChecksum> written;
-  together(Phase::checksum, [&] { written = m_format->written(); });
-  SharedChecksums checksums(comm(), temporary, m_format->files(), written);
+  SharedChecksums checksums(comm(), temporary, m_format->files());
   together(Phase::checksum, [&] {
+    const std::optional<SparseChecksum> written = m_format->written();
     for (const OutputFile& file : my_files()) {
       if (!written) zero_padding(temporary + file.suffix);
       start_writeback(temporary + file.suffix);
     }
-    checksums.measure();
+    checksums.measure(written);
   });
   watched(Phase::checksum, [&] { checksums.share_sizes(); });
   Statistics read;

@@ -31,19 +31,19 @@ std::vector<std::byte> bytes_of_integer(std::uint64_t value, std::size_t n) {
 class Direct final : public RunFile {
 public:
   Direct(MPI_Comm comm, const std::string& path, const Schema& schema, const Options& options)
-      : RunFile(comm, path, schema, options), m_comm(comm), m_options(options) {
+      : RunFile(comm, path, schema, options), m_options(options) {
     m_is_swapped = !memory_is_big_endian();
   }
 
   void define() override {
     std::vector<std::uint64_t> places(schema().variables.size() + 3); // of the variables, of the records, the end of the others
-    on_rank_0(m_comm, [&] {
+    on_rank_0(comm(), [&] {
       create_classic(path(), schema(), m_options);
       const ClassicLayout layout = read_classic_layout(path()).value();
       m_count_bytes = layout.count_bytes, m_header_end = layout.header_end;
       places = flat(layout);
     });
-    MPI_Bcast(places.data(), static_cast<int>(places.size()), MPI_UINT64_T, 0, m_comm);
+    MPI_Bcast(places.data(), static_cast<int>(places.size()), MPI_UINT64_T, 0, comm());
     m_layout.end_of_fixed = places.back(), places.pop_back();
     m_layout.record_stride = places.back(), places.pop_back();
     m_layout.record_begin = places.back(), places.pop_back();
@@ -79,7 +79,6 @@ private:
     write({4, bytes.size(), bytes.data()}, "the number of records");
   }
 
-  MPI_Comm m_comm;
   Options m_options;
   std::size_t m_count_bytes = 0;  ///< of the number of records, on rank 0
   std::uint64_t m_header_end = 0; ///< on rank 0

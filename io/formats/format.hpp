@@ -51,7 +51,7 @@ class Format {
 public:
   virtual ~Format() = default;
 
-  /// Bytes that define() will allocate in the file of this rank; 0: none, or not known. Local.
+  /// Bytes that define() will allocate in the file, the same on all ranks; 0: none, or not known. Local.
   virtual std::uint64_t defined_size() const { return 0; }
   /// Declare all dimensions, variables and attributes; afterwards the file takes values.
   virtual void define() = 0;

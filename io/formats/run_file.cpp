@@ -64,6 +64,7 @@ void RunFile::put(std::size_t v, const Hyperslab& slab) {
   if (slab.elements() == 0 || m_error.is_set()) return;
   const Variable& variable = m_schema.variables[v];
   if (m_schema.has_records(variable)) m_records = std::max(m_records, slab.start[0] + slab.count[0]);
+  const std::string what = "variable '" + variable.name + "'";
   const std::size_t n_parts = (slab.elements() * bytes_of(variable.type) + part_bytes - 1) / part_bytes;
   m_error.keep([&] {
     for (std::size_t p = 0; p < n_parts; ++p) {
@@ -72,7 +73,7 @@ void RunFile::put(std::size_t v, const Hyperslab& slab) {
       append_runs(m_schema, m_layout, v, part, in_order_of_file(part, variable.type), m_runs);
       for (const Run& run : m_runs) {
         if (m_written) m_written->add(run.begin, run.data, run.size);
-        write(run, "variable '" + variable.name + "'");
+        write(run, what);
       }
     }
   });

@@ -29,6 +29,7 @@ public:
   Work work() const override { return m_work; }
 
 protected:
+  MPI_Comm comm() const { return m_comm; }
   int rank() const { return m_rank; }
   const std::string& path() const { return m_path; }
   const Schema& schema() const { return m_schema; }
