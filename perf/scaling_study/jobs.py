@@ -75,7 +75,7 @@ def plan_of(arguments, study, system, results, runs, nodes):
 def environment(plan, system, at_once):
     result = {**os.environ, "NUNATAK_STUDY_AT_ONCE": str(at_once), "RFM_ENABLE_RESULTS_STORAGE": "0", "RFM_POLL_RATE_MIN": system.polls}
     if plan["cluster_up"]:
-        result.update(NUNATAK_CLUSTER=plan["cluster_folder"], PATH=os.environ["PATH"] + ":/usr/sbin:/sbin")
+        result["NUNATAK_CLUSTER"] = plan["cluster_folder"]
         result.pop("LD_PRELOAD", None)
     return result
 
