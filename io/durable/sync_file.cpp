@@ -37,12 +37,13 @@ void SyncFile::reserve_bytes(std::uint64_t expected) {
 
 /// Before anything is written: nobody else writes this name, and the manifest will take its line.
 void SyncFile::take_name() {
+  check_name();
   m_lock.emplace(path());
   require_manifest(path());
   if (m_lock->was_left()) finish_commit(path());
 }
 
-void SyncFile::write_slab(std::size_t v, const Hyperslab& slab) {
+void SyncFile::write_slab(std::size_t v, std::size_t /*record*/, const Hyperslab& slab) {
   m_format->put(v, slab);
   start_writeback_of_enough(static_cast<std::int64_t>(slab.elements() * bytes_of(schema().variables[v].type)));
 }
@@ -67,7 +68,14 @@ void SyncFile::flush() {
   together(Phase::flush, [&] { m_format->flush(); });
 }
 
+void SyncFile::make_readable() {
+  finish_writes();
+  flush();
+}
+
 void SyncFile::close_and_commit(std::int64_t step) {
+  finish_writes();
+  check_complete();
   together(Phase::close, [&] { m_format->close(); });
   together(Phase::close, [&] {
     if (m_reserved > 0) release_space(m_temporary + my_files().front().suffix);
@@ -79,6 +87,12 @@ void SyncFile::close_and_commit(std::int64_t step) {
 /// Subfiles cannot be replaced all at once.
 bool SyncFile::can_commit_records() const {
   return !m_format->files().empty() && m_format->files().front().owner == OutputFile::shared;
+}
+
+void SyncFile::commit_records(std::int64_t step) {
+  check_complete();
+  flush();
+  commit_copy(step);
 }
 
 void SyncFile::commit_copy(std::int64_t step) {
