@@ -22,9 +22,6 @@ File::File(MPI_Comm comm, std::string path, Schema schema, FileOptions options, 
   } catch (const Error& e) {
     fail(e.what());
   }
-  agree(comm, [&] {
-    if (m_rank == 0) check_name();
-  });
 }
 
 void File::fail(const std::string& what) const { throw Error("file '" + m_path + "': " + what); }
@@ -46,7 +43,6 @@ void File::add_time(Phase phase, double start) {
   add(step);
 }
 
-/// What rename would refuse at the end of the run is refused here.
 void File::check_name() const {
   std::error_code none;
   const auto status = std::filesystem::status(m_path, none);
@@ -124,7 +120,7 @@ void File::put(const std::string& name, std::size_t record, const Block& block, 
   if (data != nullptr) m_error.keep([&] { slab = make_slab(v, record, block, data, type); });
   timed(Phase::post, [&] {
     try {
-      m_error.keep([&] { write_slab(v, slab); });
+      m_error.keep([&] { write_slab(v, record, slab); });
     } catch (const std::bad_alloc&) { // perhaps between two collective calls: not an Error, so that the run ends
       throw std::runtime_error("file '" + m_path + "': variable '" + name + "': expected memory for its values, found none");
     }
@@ -157,7 +153,7 @@ bool File::is_time_to_commit() const {
 }
 
 void File::end_record(std::int64_t step) {
-  finish_writes();
+  finish_record(step);
   m_ended += 1;
   if (is_time_to_commit()) commit(step);
 }
@@ -166,18 +162,12 @@ void File::commit(std::int64_t step) {
   const bool grows = m_options.kind == FileKind::append && m_options.commit_every > 0 && can_commit_records();
   if (!grows || m_ended <= m_committed) return;
   m_committed = m_ended;
-  check_complete();
   commit_records(step);
 }
 
-void File::sync() {
-  finish_writes();
-  flush();
-}
+void File::sync() { make_readable(); }
 
 void File::close(std::int64_t step) {
-  finish_writes();
-  check_complete();
   m_closed = true;
   close_and_commit(step);
 }

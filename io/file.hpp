@@ -83,7 +83,8 @@ public:
   virtual std::map<std::string, std::string> hints() const = 0;
 
 protected:
-  /// Checks schema and path; collective. `total` gets all statistics, too. `comm`, `total` and `watchdog` must outlive the file.
+  /// Checks the schema; the transport checks the name, where it writes. `total` gets all statistics, too. `comm`, `total` and
+  /// `watchdog` must outlive the file.
   File(MPI_Comm comm, std::string path, Schema schema, FileOptions options, Statistics& total, Watchdog& watchdog);
 
   /// Run f on all ranks and add its time to `phase`; an error of one rank, or one kept since an earlier put, is an error of all.
@@ -101,28 +102,30 @@ protected:
   int rank() const { return m_rank; }
   std::int64_t records() const { return m_records; } ///< begun, the same on all ranks
 
-  static constexpr const char* commit_suffix = ".commit"; ///< of the copy that is about to be committed
+  static constexpr std::size_t no_record = static_cast<std::size_t>(-1); ///< of a variable without records
+  static constexpr const char* commit_suffix = ".commit";                ///< of the copy that is about to be committed
+
+  void check_name() const;     ///< what rename would refuse at the end of the run is an error now
+  void check_complete() const; ///< every value of every variable has been put; collective
 
 private:
   // What a transport does. All but write_slab and work are collective and throw on all ranks or on none.
-  virtual void reserve(std::int64_t records) = 0;                    ///< room for so many records is there, or an error of all
-  virtual void write_slab(std::size_t v, const Hyperslab& slab) = 0; ///< may throw on some ranks
-  virtual void finish_writes() = 0;                                  ///< what was put is with the file system
-  virtual void flush() = 0;                                          ///< and can be read by other processes
-  virtual bool can_commit_records() const = 0;                       ///< before close()
-  virtual bool commits_in_place() const = 0;                         ///< without a copy, that is: as often as one likes
-  virtual void commit_records(std::int64_t step) = 0;                ///< what has been put, all of it whole records
+  virtual void reserve(std::int64_t records) = 0; ///< room for so many records is there, or an error of all
+  /// The record is that of the put, of which a rank with an empty slab knows nothing else. May throw on some ranks.
+  virtual void write_slab(std::size_t v, std::size_t record, const Hyperslab& slab) = 0;
+  virtual void finish_record(std::int64_t step) = 0;      ///< all values of a record have been put
+  virtual void make_readable() = 0;                       ///< what was put, for other processes
+  virtual bool can_commit_records() const = 0;            ///< before close()
+  virtual bool commits_in_place() const { return false; } ///< without a copy: as often as one likes
+  virtual void commit_records(std::int64_t step) = 0;     ///< all that have ended
   virtual void close_and_commit(std::int64_t step) = 0;
   virtual Work work() const = 0; ///< of this rank so far
 
-  static constexpr std::size_t no_record = static_cast<std::size_t>(-1);
   void put(const std::string& variable, std::size_t record, const Block& block, const std::byte* data, Type type);
   void put_all(const std::string& variable, std::size_t record, std::size_t size, const std::byte* data, Type type);
-  void check_name() const;
   std::size_t variable_number(const std::string& name) const;
   void check_put(const Variable& variable, std::size_t record, Type type) const;
   Hyperslab make_slab(std::size_t v, std::size_t record, const Block& block, const std::byte* data, Type type) const;
-  void check_complete() const;
   bool is_time_to_commit() const;
   [[noreturn]] void fail(const std::string& what) const;
   template <class F> void timed(Phase phase, const F& f);

@@ -37,12 +37,13 @@ void SyncFile::reserve_bytes(std::uint64_t expected) {
 
 /// Before anything is written: nobody else writes this name, and the manifest will take its line.
 void SyncFile::take_name() {
+  check_name();
   m_lock.emplace(path());
   require_manifest(path());
   if (m_lock->was_left()) finish_commit(path());
 }
 
-void SyncFile::write_slab(std::size_t v, const Hyperslab& slab) {
+void SyncFile::write_slab(std::size_t v, std::size_t /*record*/, const Hyperslab& slab) {
   m_format->put(v, slab);
   start_writeback_of_enough(static_cast<std::int64_t>(slab.elements() * bytes_of(schema().variables[v].type)));
 }
@@ -68,7 +69,14 @@ void SyncFile::flush() {
   together(Phase::flush, [&] { has_its_name() ? m_format->flush_values() : m_format->flush(); });
 }
 
+void SyncFile::make_readable() {
+  finish_writes();
+  flush();
+}
+
 void SyncFile::close_and_commit(std::int64_t step) {
+  finish_writes();
+  check_complete();
   if (has_its_name()) {
     flush();
     release_reserved();
@@ -94,6 +102,7 @@ bool SyncFile::can_commit_records() const {
 }
 
 void SyncFile::commit_records(std::int64_t step) {
+  check_complete();
   flush();
   if (!commits_in_place()) return commit_copy(step);
   commit(m_written, step, true);

@@ -26,9 +26,9 @@ public:
 
 private:
   void reserve(std::int64_t records) override;
-  void write_slab(std::size_t v, const Hyperslab& slab) override;
-  void finish_writes() override;
-  void flush() override;
+  void write_slab(std::size_t v, std::size_t record, const Hyperslab& slab) override;
+  void finish_record(std::int64_t /*step*/) override { finish_writes(); }
+  void make_readable() override;
   bool can_commit_records() const override;
   bool commits_in_place() const override { return m_format->grows_in_place(); }
   void commit_records(std::int64_t step) override;
@@ -36,6 +36,9 @@ private:
   Work work() const override { return m_format ? m_format->work() : Work{}; }
 
   void take_name();
+  void finish_writes(); ///< what was put is with the file system
+  void flush();         ///< and can be read by other processes
+  void commit_copy(std::int64_t step);
   void reserve_bytes(std::uint64_t expected);
   void start_writeback_of_enough(std::int64_t bytes);
   std::vector<OutputFile> my_files() const;

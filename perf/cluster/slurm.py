@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """Starts the distribution's Slurm in the machine room: slurmctld on node1, a slurmd on every node. Called by `cluster slurm`.
 
-No munge: the room trusts itself (auth/none). Then `cluster run node1 srun -N 4 --mpi=pmix PROGRAM`, and sbatch, squeue, scancel as
+No munge: the room trusts itself (auth/none). Without root the daemons are told that they have no groups (nogroups.cpp). Then `cluster run node1 srun -N 4 --mpi=pmix PROGRAM`, and sbatch, squeue, scancel as
 anywhere; SLURM_CONF is set by `cluster run`.
 """
 import json
+import os
 import pathlib
 import subprocess
 import sys
@@ -45,6 +46,10 @@ MinJobAge=60
 """
 
 
+def may_set_groups():
+    return pathlib.Path("/proc/self/setgroups").read_text().strip() == "allow"
+
+
 def on(host, *words):
     pid = (state / f"{host}.pid").read_text().strip()
     return ["nsenter", "-t", pid, "-n", "-u", "-i", "-m", "--wd=/", "--", *[str(word) for word in words]]
@@ -65,6 +70,8 @@ def main():
     # slurmd wants a cgroup plugin even if nothing uses it: v1, on an empty folder and not on the machine's
     (folder / "cgroup.conf").write_text("CgroupPlugin=cgroup/v1\nCgroupAutomount=no\n"
                                         f"CgroupMountpoint={folder}/cgroup\nConstrainCores=no\n")
+    if not may_set_groups():
+        os.environ["LD_PRELOAD"] = str(pathlib.Path(cluster["programs"]) / "libnogroups.so")
     subprocess.run(on("node1", "slurmctld", "-f", folder / "slurm.conf"), check=True)
     for host in nodes:
         for name in ("spool", "tmp"):

@@ -12,16 +12,16 @@ CLUSTER = SOURCE / "perf" / "cluster" / "cluster"
 PROGRAMS = pathlib.Path(os.environ.get("NUNATAK_CLUSTER_PROGRAMS", "/nonexistent"))
 HAS_FILE_SYSTEM = (PROGRAMS / "striped_fs").exists() and os.path.exists("/dev/fuse")
 needs_file_system = pytest.mark.skipif(not HAS_FILE_SYSTEM, reason="no FUSE 3")
-needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="Slurm was tried as root only")
+HAS_SLURM = shutil.which("slurmctld") is not None or os.path.exists("/usr/sbin/slurmctld")
+needs_slurm = pytest.mark.skipif(not HAS_SLURM, reason="no Slurm")
+needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="all tests of clusters are those of an ordinary user here")
+NOBODY = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
 
 
-def needs_slurm(test):
-    missing = shutil.which("slurmctld") is None and not os.path.exists("/usr/sbin/slurmctld")
-    return pytest.mark.skipif(missing, reason="no Slurm")(needs_root(test))
-
-
-def call(environment, *words, check=True, timeout=60):
-    done = subprocess.run([sys.executable, CLUSTER, *map(str, words)], capture_output=True, text=True, timeout=timeout, env=environment)
+def call(environment, *words, check=True, timeout=60, user=()):
+    python = "/usr/bin/python3" if user else sys.executable  # that of the tests may lie in a home
+    done = subprocess.run([*user, python, CLUSTER, *map(str, words)], capture_output=True, text=True, timeout=timeout,
+                          env=environment)
     assert not check or done.returncode == 0, done.stderr
     return done
 

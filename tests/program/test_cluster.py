@@ -11,7 +11,8 @@ import subprocess
 import sys
 import time
 
-from clusters import CLUSTER, cluster, counts, needs_file_system, needs_slurm  # noqa: F401 (cluster is a fixture)
+import pytest
+from clusters import CLUSTER, NOBODY, cluster, counts, needs_file_system, needs_root, needs_slurm  # noqa: F401 (cluster is a fixture)
 
 PING = """
 import socket, sys, time, fcntl, struct, termios
@@ -97,6 +98,22 @@ def test_ranks_see_the_nodes_and_send_what_they_send_elsewhere(cluster, tmp_path
     assert sum(found[0].values()) > 100
 
 
+@pytest.mark.parametrize("version, expected, absent", [
+    ("mpirun (Open MPI) 4.1.4", ["--mca plm_rsh_agent", "--oversubscribe", "--host node1:3,node2:3", "-x OMP_NUM_THREADS=2"], "prte"),
+    ("mpirun (Open MPI) 5.0.7", ["--prtemca plm_ssh_agent", "--map-by :OVERSUBSCRIBE", "--host node1:3,node2:3"], "orte"),
+    ("HYDRA build details:", ["-launcher-exec", "-hosts node1:3,node2:3", "-genv OMP_NUM_THREADS 2"], "mca")])
+def test_each_mpi_library_is_started_by_its_own_names(cluster, tmp_path, version, expected, absent):
+    """What `mpirun` is told; ranks are started by the installed library in other tests."""
+    mpirun = tmp_path / "mpirun"
+    mpirun.write_text(f'#!/bin/sh\nif [ "$1" = --version ]; then echo "{version}"; else echo "$@"; fi\n')
+    mpirun.chmod(0o755)
+    cluster.environment.update(PATH=f"{tmp_path}:{cluster.environment['PATH']}", OMP_NUM_THREADS="2")
+    cluster("up", "-n", 2)
+    line = cluster("mpirun", "--slots", 3, "-n", 6, "program", "-option").stdout
+    assert all(words in line for words in expected) and absent not in line
+    assert line.endswith(" -n 6 program -option\n")
+
+
 @needs_file_system
 def test_the_file_system_is_shared_striped_and_as_fast_as_its_cards(cluster):
     cluster("up", "-n", 2, "-s", 2, "-r", "80mbit", "-S", "40mbit", "--stripe", 65536)
@@ -119,6 +136,24 @@ def test_slurm_runs_a_batch_job(cluster, tmp_path):
     job.write_text(f"#!/bin/sh\n#SBATCH -N 2 -o {tmp_path}/log\nsrun hostname > {tmp_path}/out\n")
     cluster("run", "node1", "sbatch", "-W", job)
     assert sorted((tmp_path / "out").read_text().split()) == ["node1", "node2"]
+
+
+@needs_root
+def test_an_ordinary_user_has_a_cluster_or_a_sentence(cluster):
+    """Without root: a user namespace; devices that the user may not open are named, with the option that needs them."""
+    allowed = subprocess.run([*NOBODY, "unshare", "-r", "--net", "/usr/bin/python3", "-c", f"open({str(CLUSTER)!r})"], capture_output=True)
+    if allowed.returncode != 0:
+        pytest.skip("an ordinary user may not make namespaces here, or not read the source")
+    for device, option, value in (("/dev/net/tun", "-l", "1ms"), ("/dev/fuse", "-s", "1")):
+        if subprocess.run([*NOBODY, "test", "-w", device]).returncode != 0:
+            refused = cluster("up", "-n", 2, option, value, user=NOBODY, check=False)
+            assert refused.returncode == 1 and f"{option}: expected '{device}'" in refused.stderr
+    cluster("up", "-n", 2, "-r", "40mbit", user=NOBODY)
+    assert cluster("run", "node2", "hostname", user=NOBODY).stdout == "node2\n"
+    assert sorted(cluster("mpirun", "-n", 2, "hostname", user=NOBODY).stdout.split()) == ["node1", "node2"]
+    owner = os.stat(cluster.folder / "room.pid").st_uid
+    cluster("down", user=NOBODY)
+    assert owner == 65534 and not cluster.folder.exists()
 
 
 def test_nothing_is_left_when_a_part_is_killed(cluster):
