@@ -44,7 +44,6 @@ private:
   std::vector<OutputFile> my_files() const;
   void release_reserved();
   void copy(const std::string& to);
-  void commit_copy(std::int64_t step);
   void commit(const std::string& name, std::int64_t step, bool grows = false);
   std::vector<ManifestEntry> checksums_of(const std::string& name);
   bool has_its_name() const { return m_written == path(); }
