@@ -96,7 +96,7 @@ const std::vector<Knob>& knobs() {
        "memory|file"},
       {"header", &Options::header, "bytes kept free in the header of a classic file", ""},
       {"align", &Options::align, "alignment in bytes of the first value of fixed-size and of record variables", ""},
-      {"stripe", &Options::stripe, "segment of the layout morton, in bytes", ""},
+      {"stripe", &Options::stripe, "segment of the layout morton, and borders of the layout auto, in bytes", ""},
       {"slab", &Options::slab, "bytes that rank 0 gathers at a time (serial)", ""},
       {"buffer", &Options::buffer, "bytes of copies per writing rank that may wait for the end of the record", ""},
       {"aggregators", &Options::aggregators,

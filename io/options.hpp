@@ -28,7 +28,7 @@ struct Options {
   std::string checksum = "memory";   ///< of files: from memory where the format knows its bytes (direct, posix), or from the file
   std::size_t header = 8192;         ///< bytes kept free in the header of a classic file (h_minfree)
   std::size_t align = 4;             ///< bytes: of the first value of fixed-size and of record data; netcdf4: of large objects
-  std::size_t stripe = 1 << 20;      ///< bytes: segments of the layout morton
+  std::size_t stripe = 1 << 20;      ///< bytes: segments of the layout morton, borders of auto
   std::size_t slab = 16 << 20;       ///< bytes that rank 0 gathers at a time (serial)
   std::size_t buffer = 64 << 20;     ///< mean bytes of copies per writing rank that wait for the end of the record
   int aggregators = 0;               ///< per node: cb_nodes of MPI-IO, and N of layouts without one; 0: the library's choice, 1

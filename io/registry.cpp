@@ -3,6 +3,7 @@
 
 #include "io/error.hpp"
 #include "io/formats/mpi_io.hpp"
+#include "io/layouts/auto.hpp"
 #include "io/layouts/remap.hpp"
 #include "io/layouts/split_files.hpp"
 
@@ -35,6 +36,8 @@ const std::vector<FormatRow>& formats() {
 const std::vector<LayoutRow>& layouts() {
   static const std::vector<LayoutRow> rows = {
       {"native", PerNode::never, nullptr},
+      {"auto", PerNode::optional, [](auto& schema, auto v, auto n, auto stripe) { return run_boxes(schema, v, n, stripe, 0); },
+       true, false, true},
       {"zslab", PerNode::optional, [](auto& schema, auto v, auto n, auto) { return slab_boxes(schema, v, n); }, true},
       {"box", PerNode::always, [](auto& schema, auto v, auto n, auto) { return Rectangles(schema, n).boxes(v, false); }},
       {"morton", PerNode::always, morton_boxes},
@@ -86,6 +89,7 @@ OpenFormat in_layout(MPI_Comm comm, const Options& options, const Topology& topo
   };
   return [=, &row](const std::string& path, const Schema& schema) {
     auto inner = row.subfiles ? make_split_files(comm, path, schema, options, ranks, open) : open(comm, path, schema, options);
+    if (row.chooses) return make_auto(comm, schema, options, topology, ranks, std::move(inner));
     return make_remap(comm, schema, options, topology, ranks, boxes, std::move(inner));
   };
 }

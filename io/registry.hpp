@@ -48,6 +48,7 @@ struct LayoutRow {
   Boxes (*boxes)(const Schema& schema, std::size_t v, std::size_t aggregators, std::size_t stripe);
   bool every_rank = false; ///< without N, and if Options::aggregators is 0, every rank is an aggregator
   bool subfiles = false;   ///< each aggregator writes a file of its own (split_files.hpp)
+  bool chooses = false;    ///< values may stay where they are (auto.hpp)
 };
 
 struct ReaderRow {

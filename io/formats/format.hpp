@@ -61,6 +61,8 @@ public:
   /// Bytes that the file of this rank (the shared one, or that of which it is the owner) will have with so many records; 0: not
   /// known. Afterwards that much may be allocated. Local.
   virtual std::uint64_t expected_size(std::uint64_t /*records*/) const { return 0; }
+  /// Where the values of a variable (in the first record) begin, after define(); 0: not known. Local, the same on all ranks.
+  virtual std::uint64_t first_byte(std::size_t /*v*/) const { return 0; }
   /// Everything that was put has been handed to the file system.
   virtual void wait() = 0;
   /// Everything in the file, the number of records included, is with the operating system: another process can read it.
@@ -80,7 +82,7 @@ public:
 
   virtual Work work() const = 0;
   /// The MPI-IO hints in effect, as far as the libraries report them, those "ignored", and "mpi_io": ROMIO or OMPIO
-  /// (used_hints() in mpi_io.hpp). Empty without MPI-IO.
+  /// (used_hints() in mpi_io.hpp); with the layout auto its choice, "layout". Else empty without MPI-IO.
   virtual std::map<std::string, std::string> hints() const { return {}; }
   /// The files on disk, the same list on every rank: one; none if nothing is written; or one per aggregator.
   virtual std::vector<OutputFile> files() const { return {OutputFile{}}; }

@@ -184,6 +184,12 @@ void Output::write_state(const std::string& path, const Clock& clock, const Fiel
   m_longest_write = std::fmax(m_longest_write, m_timers.elapsed() - begin);
   m_files.push_back(path);
   m_log.line("wrote " + path);
+  log_layout(*file);
+}
+
+void Output::log_layout(const io::File& file) const {
+  const auto hints = file.hints();
+  if (hints.count("layout") > 0) m_log.line(file.path() + ": " + hints.at("layout"));
 }
 
 void Output::write_snapshot(const Clock& clock, const FieldList& fields) {
@@ -245,6 +251,7 @@ std::string Output::finish(const Clock& clock, const Fields& fields) {
     Timers::Scope scope(m_timers, timer);
     file->close(clock.steps());
     m_files.push_back(file->path());
+    log_layout(*file);
   };
   // The series first: a run that is killed in between is continued from an older state, and its series from there.
   close("output: time series", m_series.file.get());

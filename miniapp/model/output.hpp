@@ -68,6 +68,7 @@ private:
   /// Through the writer. A line says which hints have no effect, once for the same ones.
   std::unique_ptr<io::File> open(const std::string& path, const io::Schema& schema, io::FileOptions options);
   void write_state(const std::string& path, const Clock& clock, const FieldList& fields, bool diagnostics);
+  void log_layout(const io::File& file) const; ///< what the layout auto has chosen
   void put_record(io::File& file, std::size_t record, double time, const FieldList& fields);
   void put_field(io::File& file, std::size_t record, const Field& field);
   void check_budget(const io::Summary& summary, nlohmann::json& json) const;

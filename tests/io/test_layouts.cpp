@@ -40,8 +40,9 @@ void check_same(const Scratch& scratch, const std::string& path, const Schema& s
   scratch.on_rank_0([&] { CHECK(checksum(path) == checksum(scratch / "alone.nc")); });
 }
 
-const std::vector<std::string> layouts = {"zslab", "zslab:1", "box:1", "box:2", "morton:1", "morton:3"};
-const std::vector<std::string> three_layouts = {"zslab", "box:1", "morton:3"};
+const std::vector<std::string> layouts = {"zslab",    "zslab:1",  "box:1", "box:2",
+                                          "morton:1", "morton:3", "auto",  "auto:1/stripe=64"};
+const std::vector<std::string> three_layouts = {"zslab", "box:1", "morton:3", "auto"};
 
 } // namespace
 
@@ -61,6 +62,34 @@ TEST_CASE("every layout writes the same bytes, on nodes of 1, 2, 3 ranks and of 
       check_same(scratch, scratch / "ex.nc", schema);
     }
   }
+}
+
+TEST_CASE("auto: long runs stay, short ones move, and the choice is told") {
+  const Scratch scratch;
+  const auto rank = static_cast<std::size_t>(rank_of(MPI_COMM_WORLD)), size = static_cast<std::size_t>(size_of(MPI_COMM_WORLD));
+  constexpr std::size_t length = 120;
+  Schema schema;
+  schema.dimensions = {{"y", length, true}, {"x", length, true}};
+  schema.variables = {{"rows", Type::float64, {"y", "x"}, {}}, {"columns", Type::float64, {"y", "x"}, {}}};
+  const std::size_t first = length * rank / size, count = length * (rank + 1) / size - first;
+  const std::vector<double> values(length * count, static_cast<double>(rank));
+  io::Writer writer(MPI_COMM_WORLD, options_of("direct/auto"));
+  const auto put = [&](const char* variable, const io::Block& block) {
+    const auto file = writer.open(scratch / variable, {schema.dimensions, {schema.variables[schema.variable(variable)]}, {}});
+    file->put(variable, block, values.data());
+    file->close();
+    return std::pair{io::summarize(MPI_COMM_WORLD, file->statistics()).work, file->hints().at("layout")};
+  };
+  const auto [rows, of_rows] = put("rows", {{first, 0}, {count, length}, {}});
+  CHECK(rows.messages == 0);
+  CHECK_THAT(of_rows, ContainsSubstring("1 variable(s) stay: " + std::to_string(size) + " calls and no byte sent, or ") &&
+                          ContainsSubstring("; no variable moves"));
+  const auto [columns, of_columns] = put("columns", {{0, first}, {length, count}, {}});
+  CHECK((columns.messages > 0) == (size > 1));
+  if (size > 1)
+    CHECK_THAT(of_columns,
+               ContainsSubstring("no variable stays; 1 variable(s) move: " + std::to_string(size * length) + " calls") &&
+                   ContainsSubstring(std::to_string(columns.message_bytes) + " bytes sent"));
 }
 
 TEST_CASE("formats that write together, after a layout") {

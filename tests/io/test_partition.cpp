@@ -1,5 +1,6 @@
 // io/layouts/partition.hpp, io/layouts/exchange_plan.hpp: every element of every variable belongs to exactly one aggregator,
 // whatever the lengths; Morton order against interleaved bits; messages of a thousand ranks counted in one process. No MPI.
+#include "io/layouts/auto.hpp"
 #include "io/layouts/exchange_plan.hpp"
 #include "io/options.hpp"
 
@@ -19,7 +20,8 @@ using BoxesBy = std::function<Boxes(const Schema&, std::size_t v, std::size_t ag
 const std::map<std::string, BoxesBy> layouts = {
     {"zslab", slab_boxes},
     {"box", [](const Schema& s, std::size_t v, std::size_t n) { return Rectangles(s, n).boxes(v, false); }},
-    {"morton", [](const Schema& s, std::size_t v, std::size_t n) { return morton_boxes(s, v, n, 100); }}};
+    {"morton", [](const Schema& s, std::size_t v, std::size_t n) { return morton_boxes(s, v, n, 100); }},
+    {"auto", [](const Schema& s, std::size_t v, std::size_t n) { return run_boxes(s, v, n, 100, 60); }}};
 
 /// A state of an ice sheet; y, x cut.
 Schema ice(std::size_t My, std::size_t Mx) {
@@ -182,6 +184,30 @@ TEST_CASE("slabs, tiles and rectangles are where the papers put them") {
   CHECK(tiles[1].front() == box2(0, 8, 4, 4));
   CHECK(morton_boxes(schema, v("temp"), 1, 128)[0][1] == Box{{0, 0, 2}, {3, 2, 2}});
   CHECK(morton_boxes(schema, v("temp"), 1, 1)[0].size() == 128); // a column is more than a stripe
+}
+
+TEST_CASE("runs end at the borders of stripes in the file, and are counted") {
+  const Schema schema = ice(20, 30);
+  const std::size_t v = schema.variable("temp"), row = 30, level = 20 * row; // 3 levels; 14400 bytes
+  constexpr std::uint64_t begin = 400, stripe = 1000;
+  std::size_t before = 0;
+  for (const auto& run : run_boxes(schema, v, 4, stripe, begin)) {
+    std::size_t at = before;
+    for (const Box& box : run) { // in their order they are one run
+      CHECK(box.start[0] * level + box.start[1] * row + box.start[2] == at);
+      CHECK(runs_in(box, whole_box(schema, v)) == 1);
+      at += box.elements();
+    }
+    CHECK((at == 3 * level || (begin + 8 * at) % stripe == 0));
+    CHECK(at - before > 3 * level / 4 - stripe / 8 - 1);
+    before = at;
+  }
+  CHECK(before == 3 * level);
+  const Box whole = whole_box(schema, v);
+  CHECK(runs_in(whole, whole) == 1);
+  CHECK(runs_in({{0, 5, 0}, {3, 10, 30}}, whole) == 3);  // rows
+  CHECK(runs_in({{0, 0, 5}, {3, 20, 10}}, whole) == 60); // columns
+  CHECK(runs_in({{1, 0, 0}, {2, 20, 30}}, whole) == 1);  // levels
 }
 
 TEST_CASE("runs along the Morton curve are nearly equal") {
