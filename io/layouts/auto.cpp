@@ -4,7 +4,6 @@
 #include "io/layouts/remap.hpp"
 
 #include <algorithm>
-#include <array>
 #include <optional>
 
 namespace nunatak::io {
@@ -12,6 +11,7 @@ namespace nunatak::io {
 namespace {
 
 constexpr std::int64_t bytes_of_call = 64 << 10; ///< what could be sent in the time of a call
+constexpr std::size_t page = 4096;
 
 /// The elements first <= n < last of a box in row-major order, as boxes: part of a row, whole rows, part of a row.
 void append_run(const Box& box, std::size_t first, std::size_t last, std::vector<Box>& boxes, std::size_t d = 0) {
@@ -33,11 +33,11 @@ void append_run(const Box& box, std::size_t first, std::size_t last, std::vector
   if (last % row != 0) part(end, 0, last % row);
 }
 
-/// What all ranks add up, and the most that one rank has.
+/// What a record of a variable costs in both ways; of this rank, or of all together.
 struct Counts {
-  enum { native_calls, moved_calls, messages, sent, received, n };
-  std::array<std::int64_t, n> sum{}, most{};
+  std::int64_t native_calls = 0, moved_calls = 0, messages = 0, sent = 0; ///< sent: bytes
 };
+constexpr int n_counts = sizeof(Counts) / sizeof(std::int64_t);
 
 class Auto final : public Format {
 public:
@@ -75,56 +75,55 @@ public:
   }
 
 private:
-  /// Of the variables that stay, or of those that move: what a record of each costs all ranks, in both ways.
+  /// Of the variables that stay, or of those that move.
   struct Chosen {
     std::int64_t variables = 0;
     Counts counts;
+    void add(const Counts& more) {
+      variables += 1;
+      counts.native_calls += more.native_calls, counts.moved_calls += more.moved_calls, counts.sent += more.sent;
+    }
     std::string text(const std::string& verb) const {
       if (variables == 0) return "no variable " + verb + "s";
       const auto n = [](std::int64_t number) { return std::to_string(number); };
-      return n(variables) + " variable(s) " + verb + ": " + n(counts.sum[Counts::native_calls]) + " calls and no byte sent, or " +
-             n(counts.sum[Counts::moved_calls]) + " calls and " + n(counts.sum[Counts::sent]) + " bytes sent";
+      return n(variables) + " variable(s) " + verb + ": " + n(counts.native_calls) + " calls and no byte sent, or " +
+             n(counts.moved_calls) + " calls and " + n(counts.sent) + " bytes sent";
     }
   };
 
   Boxes boxes_of(std::size_t v) const { return run_boxes(m_schema, v, m_aggregators.size(), m_stripe, m_inner->first_byte(v)); }
 
   /// Of this rank.
-  std::array<std::int64_t, Counts::n> count(std::size_t v, const Hyperslab& slab) const {
-    std::array<std::int64_t, Counts::n> counts{};
+  Counts count(std::size_t v, const Hyperslab& slab) const {
+    Counts counts;
     const std::ptrdiff_t lead = m_schema.has_records(m_schema.variables[v]) ? 1 : 0;
-    const auto bytes = static_cast<std::int64_t>(bytes_of(m_schema.variables[v].type));
-    const Boxes boxes = boxes_of(v);
+    const bool has_values = slab.elements() > 0;
     Box mine;
-    if (slab.elements() > 0) {
+    if (has_values) {
       mine = {{slab.start.begin() + lead, slab.start.end()}, {slab.count.begin() + lead, slab.count.end()}};
-      counts[Counts::native_calls] = static_cast<std::int64_t>(runs_in(mine, whole_box(m_schema, v)));
+      counts.native_calls = static_cast<std::int64_t>(runs_in(mine, whole_box(m_schema, v)));
     }
+    const Boxes boxes = boxes_of(v);
     for (std::size_t a = 0; a < boxes.size(); ++a) {
-      const bool is_here = m_aggregators[a] == m_rank;
-      std::int64_t common = 0;
-      for (const Box& box : boxes[a]) {
-        if (slab.elements() > 0) common += static_cast<std::int64_t>(meet(mine, box).elements()) * bytes;
-        if (is_here) counts[Counts::received] += static_cast<std::int64_t>(box.elements()) * bytes;
+      if (m_aggregators[a] == m_rank) {
+        counts.moved_calls += static_cast<std::int64_t>(boxes[a].size());
+        continue;
       }
-      if (is_here) counts[Counts::moved_calls] = static_cast<std::int64_t>(boxes[a].size()), counts[Counts::received] -= common;
-      if (!is_here) counts[Counts::sent] += common, counts[Counts::messages] += common > 0 ? 1 : 0;
+      std::size_t elements = 0;
+      for (const Box& box : boxes[a]) elements += has_values ? meet(mine, box).elements() : 0;
+      counts.sent += static_cast<std::int64_t>(elements * bytes_of(m_schema.variables[v].type));
+      counts.messages += elements > 0 ? 1 : 0;
     }
     return counts;
   }
 
   /// Does it pay to move the values of this variable?
   bool decide(std::size_t v, const Hyperslab& slab) {
-    Counts c;
-    c.sum = c.most = count(v, slab);
-    MPI_Allreduce(MPI_IN_PLACE, c.sum.data(), Counts::n, MPI_INT64_T, MPI_SUM, m_comm);
-    MPI_Allreduce(MPI_IN_PLACE, c.most.data(), Counts::n, MPI_INT64_T, MPI_MAX, m_comm);
-    const std::int64_t native = c.most[Counts::native_calls] * bytes_of_call;
-    const std::int64_t moved = std::max(c.most[Counts::sent], c.most[Counts::received]) +
-                               (c.most[Counts::messages] + c.most[Counts::moved_calls]) * bytes_of_call;
-    Chosen& chosen = moved < native ? m_go : m_stay;
-    chosen.variables += 1;
-    for (std::size_t n = 0; n < Counts::n; ++n) chosen.counts.sum[n] += c.sum[n];
+    Counts all = count(v, slab);
+    MPI_Allreduce(MPI_IN_PLACE, &all, n_counts, MPI_INT64_T, MPI_SUM, m_comm);
+    const std::int64_t native = all.native_calls * bytes_of_call;
+    const std::int64_t moved = all.sent + (all.messages + all.moved_calls) * bytes_of_call;
+    (moved < native ? m_go : m_stay).add(all);
     return moved < native;
   }
 
@@ -144,6 +143,8 @@ private:
 Boxes run_boxes(const Schema& schema, std::size_t v, std::size_t aggregators, std::size_t stripe, std::uint64_t begin) {
   const Box whole = whole_box(schema, v);
   const std::size_t size = bytes_of(schema.variables[v].type), total = whole.elements();
+  const bool is_short = total * size < stripe;
+  while (!is_short && stripe > page && stripe > total * size / aggregators / 8) stripe /= 2;
   const auto border = [&](std::size_t a) { // the element at which run `a` begins
     if (a == 0 || a == aggregators) return a == 0 ? std::size_t{0} : total;
     const std::uint64_t ideal = begin + total * size * a / aggregators, nearest = (ideal + stripe / 2) / stripe * stripe;
@@ -151,7 +152,7 @@ Boxes run_boxes(const Schema& schema, std::size_t v, std::size_t aggregators, st
   };
   Boxes boxes(aggregators);
   for (std::size_t a = 0; a < aggregators; ++a) {
-    auto& run = boxes[total * size < stripe ? (a + v) % aggregators : a];
+    auto& run = boxes[is_short ? (a + v) % aggregators : a];
     if (whole.count.empty()) {
       if (a == 0) run.push_back(whole);
     } else {

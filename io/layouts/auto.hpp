@@ -1,19 +1,20 @@
 // The layout `auto`: for each variable, from the parts that the ranks really have, whether values move before they are written.
 //
 // A rank whose part of a variable is one long run of the file writes it by itself; one that has many short runs sends them to
-// ranks that write long ones. The model: a call costs as much as 64 KiB sent. Of the slowest rank,
+// ranks that write long ones. The model: a call costs as much as 64 KiB sent. Of all ranks together,
 //
 //   native   calls (one for each run of the file) x 64 KiB
-//   moved    bytes sent or received, whichever is more, + (messages + calls) x 64 KiB
+//   moved    bytes sent + (messages + calls) x 64 KiB
 //
 // and the cheaper way is taken; of equal ones, native. Bytes written are the same in both, and do not count. So runs of more than
 // 64 KiB stay where they are. Moved values go to every rank (or N per node): each writes one run of the variable, which ends at
-// a multiple of Options::stripe in the file (of the first record; later ones are shifted by the length of a record).
+// a multiple of Options::stripe in the file (of the first record; later ones are shifted by the length of a record). Where a run
+// has fewer than eight stripes, it ends at a half of one, a quarter, ..., at least 4 KiB: else ranks would have unequal shares.
 //
 //   file   |....|....|....|....|....|....|      stripes
 //          |aaaaaaaaa|bbbbbbbbb|ccccccccc|      runs of three ranks
 //
-// Decided when a variable is put for the first time, by two small reductions, the same on all ranks. Used by registry.cpp.
+// Decided when a variable is put for the first time, by one small reduction, the same on all ranks. Used by registry.cpp.
 #pragma once
 
 #include "io/formats/format.hpp"
