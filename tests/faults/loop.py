@@ -7,7 +7,7 @@ be whole and verify.
 
   loop.py VICTIM FAULTS "MPIEXEC -n" [--ranks 2,3] [--methods M,...] [--calls C,...] [--every]
 
-By default a short form: two methods, k = 1, 4, 16, ... --every takes all methods and all k up to 40. Prints the trials by method.
+By default a short form: three methods, k = 1, 4, 16, ... --every takes all methods and all k up to 40. Prints the trials by method.
 """
 import argparse
 import errno
@@ -22,10 +22,10 @@ import sys
 import tempfile
 import time
 
-SHORT = ["pnetcdf", "netcdf4"]
+SHORT = ["pnetcdf", "netcdf4", "direct/transport=async:1"]
 METHODS = ["serial", "pnetcdf", "hybrid", "direct", "netcdf4", "posix", "mpiio", "pnetcdf/zslab", "pnetcdf/box:1", "netcdf4/morton:1",
            "posix/box:1", "serial/file-per-aggregator:2", "pnetcdf/access=independent", "netcdf4/access=independent",
-           "pnetcdf/define=interleaved"]
+           "pnetcdf/define=interleaved", "direct/transport=async:1", "pnetcdf/transport=async:1"]
 FAULTS = [("open", errno.EIO), ("write", errno.EIO), ("write", errno.ENOSPC), ("write", "short"), ("write", "kill"),
           ("fsync", errno.EIO), ("fsync", "kill"), ("close", errno.EIO), ("rename", errno.EIO), ("rename", "kill"),
           ("fallocate", errno.ENOSPC), ("ftruncate", errno.EIO), ("new", errno.ENOMEM)]
@@ -74,6 +74,8 @@ def trial(options, method, ranks, rank, call, action, k):
     fault = f"{rank} {call} {k} {action} {folder} {hit}"
     command = shlex.split(options.mpiexec) + [str(ranks), "env", f"LD_PRELOAD={options.faults}", f"NUNATAK_FAULT={fault}",
                                               options.victim, "run", str(folder), method, str(PATIENCE)]
+    if "transport=" in method:  # servers are set apart before the program reads anything else
+        command += ["-io_transport", re.search(r"transport=([^/]*)", method)[1]]
     begin = time.time()
     try:
         process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True)
