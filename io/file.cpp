@@ -147,10 +147,10 @@ void File::put_all(const std::string& name, std::size_t record, std::size_t size
   put(name, record, block, m_rank == 0 ? data : nullptr, type);
 }
 
-/// See FileOptions: commit_every more records, and half as many again as the last commit had.
+/// See FileOptions: commit_every more records, and of copies half as many again as the last commit had.
 bool File::is_time_to_commit() const {
   const std::int64_t every = m_options.commit_every, more = m_ended - m_committed;
-  return more >= every && 2 * more >= m_committed;
+  return more >= every && (2 * more >= m_committed || commits_in_place());
 }
 
 void File::end_record(std::int64_t step) {

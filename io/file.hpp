@@ -23,12 +23,13 @@ enum class FileKind {
 
 struct FileOptions {
   FileKind kind = FileKind::once;
-  /// append: after this many records name.nc is replaced, in one rename, by a copy of what has been written so far, so that a
-  /// committed state can be opened at any time, checked against the manifest, and survives whatever comes later. Then again when
-  /// at least as many more records have come and the file has grown by at least a half: with 10 after 10, 20, 30, 45, 68, 102,
-  /// ... All copies together hold less than three times the records of the file. A crash loses the records since the last
-  /// commit: at most commit_every or a third of all (rounded up), whichever is more. 0: only close() commits, as it always does
-  /// for subfiles (layout file-per-aggregator): several files cannot be replaced at once.
+  /// append: after this many records the file is committed, and again after as many more: name.nc can then be opened at any
+  /// time, checked against the manifest, and survives whatever comes later. `direct` commits in place: from the first commit on
+  /// the file has its final name, and its header counts the records that are committed. Other formats replace name.nc, in one
+  /// rename, by a copy of what has been written so far, and only when the file has also grown by at least a half: with 10 after
+  /// 10, 20, 30, 45, 68, 102, ... All copies together hold less than three times the records of the file. A crash loses the
+  /// records since the last commit: at most commit_every or (of copies) a third of all (rounded up), whichever is more. 0: only
+  /// close() commits, as it always does for subfiles (layout file-per-aggregator): several files cannot be replaced at once.
   int commit_every = 0;
   /// append: the first so many records are those of the file that this one will replace: no commit before one more has come.
   std::int64_t kept_records = 0;
@@ -64,12 +65,13 @@ public:
   }
 
   /// All values of the record (and of variables without records) have been put. Commits if commit_every says so; if that fails,
-  /// the last commit stands and the copy is removed.
+  /// the last commit stands, and a copy is removed.
   void end_record(std::int64_t step = -1);
   /// The same, now, of all records that have ended, whatever their number: before a state is written from which a run may be
   /// continued. Nothing where commit_every is 0, and for subfiles.
   void commit(std::int64_t step = -1);
-  /// What has been put can be read by another process, in name.nc.tmp. Not durable.
+  /// What has been put can be read by another process, in name.nc.tmp. Not durable. Of a file that has been committed in place
+  /// (see FileOptions) others see, in name.nc, what is committed.
   void sync();
   /// Every value of every variable must have been put. Durable when it returns: fsync, rename, fsync, manifest.
   void close(std::int64_t step = -1);
@@ -114,10 +116,11 @@ private:
   virtual void reserve(std::int64_t records) = 0; ///< room for so many records is there, or an error of all
   /// The record is that of the put, of which a rank with an empty slab knows nothing else. May throw on some ranks.
   virtual void write_slab(std::size_t v, std::size_t record, const Hyperslab& slab) = 0;
-  virtual void finish_record(std::int64_t step) = 0;  ///< all values of a record have been put
-  virtual void make_readable() = 0;                   ///< what was put, for other processes
-  virtual bool can_commit_records() const = 0;        ///< before close()
-  virtual void commit_records(std::int64_t step) = 0; ///< all that have ended
+  virtual void finish_record(std::int64_t step) = 0;      ///< all values of a record have been put
+  virtual void make_readable() = 0;                       ///< what was put, for other processes
+  virtual bool can_commit_records() const = 0;            ///< before close()
+  virtual bool commits_in_place() const { return false; } ///< without a copy: as often as one likes
+  virtual void commit_records(std::int64_t step) = 0;     ///< all that have ended
   virtual void close_and_commit(std::int64_t step) = 0;
   virtual Work work() const = 0; ///< of this rank so far
 

@@ -78,7 +78,7 @@ int run(const Session& session, Options& options, const std::string& command) {
   summary.warn(log);
   report.add(model.report());
   report.add({{"steps", clock.steps()}, {"years", clock.years()}, {"mass_budget", summary.report()}});
-  report.add({{"output", output.report(timers.elapsed())}, {"ended_early", early.reason()}});
+  report.add({{"output", output.report()}, {"ended_early", early.reason()}});
   report.finish(timers, log);
   return clock.finished() ? 0 : early.tell(clock.text(), state);
 }

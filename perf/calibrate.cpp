@@ -20,6 +20,7 @@
 #include <cmath>
 #include <functional>
 #include <iostream>
+#include <numeric>
 
 using namespace nunatak;
 using Json = nlohmann::ordered_json;
@@ -27,6 +28,7 @@ using Json = nlohmann::ordered_json;
 namespace {
 
 constexpr int row = 10;       // operations one after another
+constexpr int table = 16384;  // bytes of a long sum: that of a table of a hundred shelves has so many
 constexpr double busy = 1e-4; // s, before each: a rank that has done something sleeps shorter on the emulated cluster (idle.cpp)
 
 double median(std::vector<double> values) {
@@ -90,9 +92,9 @@ public:
   /// What rank 0 has spent in a call that sends, by the median.
   double overhead() const { return median(m_sending); }
 
-  void reduction() const {
-    std::int64_t mine = 1, all = 0;
-    MPI_Allreduce(&mine, &all, 1, MPI_INT64_T, MPI_MAX, world_comm());
+  void reduction(int numbers = 1) const {
+    std::vector<std::int64_t> mine(static_cast<std::size_t>(numbers)), all(mine);
+    MPI_Allreduce(mine.data(), all.data(), numbers, MPI_INT64_T, MPI_SUM, world_comm());
   }
   void lagged() const {
     std::int64_t mine = 1, all = 0;
@@ -100,7 +102,15 @@ public:
     MPI_Iallreduce(&mine, &all, 1, MPI_INT64_T, MPI_MAX, world_comm(), &request);
     MPI_Wait(&request, MPI_STATUS_IGNORE);
   }
-  void gather_all() { MPI_Allgather(&m_rank, 1, MPI_INT, m_buffer.data(), 1, MPI_INT, world_comm()); }
+  /// Lengths, then contents, for which libraries take another way: two of them.
+  void gather_all() {
+    std::vector<int> lengths(static_cast<std::size_t>(m_size)), starts(lengths);
+    auto* all = reinterpret_cast<int*>(m_buffer.data());
+    const int one = 1;
+    MPI_Allgather(&one, 1, MPI_INT, lengths.data(), 1, MPI_INT, world_comm());
+    std::iota(starts.begin(), starts.end(), 0);
+    MPI_Allgatherv(&m_rank, 1, MPI_INT, all, lengths.data(), starts.data(), MPI_INT, world_comm());
+  }
   /// To rank 0 and back: two of them.
   void rooted() {
     int back = 0;
@@ -132,14 +142,16 @@ Json run(int ranks, int repeat) {
   m.G = (longest["seconds"].get<double>() - shortest["seconds"].get<double>()) / (longest["bytes"].get<double>() - 8.0);
   const double steps = LogGP::steps(ranks);
   m.step.reduction = c.time([&] { c.reduction(); }) / steps;
+  const double longer = c.time([&] { c.reduction(table / 8); }) / steps;
+  m.step.reduction_byte = std::max(longer - m.step.reduction, 0.0) / table;
   // what it adds to a reduction: one that blocks always comes after it (distance/members.hpp)
   const double both = c.time([&] {
     c.lagged();
     c.reduction();
   });
   m.step.lagged = std::max(both / steps - m.step.reduction, 0.0);
-  m.step.gather_all = c.time([&] { c.gather_all(); }) / steps;
-  m.step.rooted = 0.5 * c.time([&] { c.rooted(); }) / steps;
+  m.step.gather_all = 0.5 * c.time([&] { c.gather_all(); }) / steps;
+  m.step.rooted = 0.5 * c.time([&] { c.rooted(); }) / LogGP::edges(ranks);
   json["machine"] = to_json(m);
   return json;
 }

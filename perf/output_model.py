@@ -4,21 +4,28 @@
     perf/output_model.py --nodes 2,4,8 --rate 50mbit --servers 8 --json output.json
 
 output_plan (the functions that the writers use) says who sends what to whom and which calls each rank makes on the file. Every node
-has a card, every server too; what is under way at a time shares them fairly. The exchange: all messages at once. The writing: each
-rank makes one call after the other, in requests of 1 MiB (FUSE), which go to the servers that hold their stripes; a request waits
-for the last of them, and a latency there and back. Nothing is fitted: rates and latency are those that the cluster was told.
+has a card, every server too; what is under way at a time shares them fairly.
+
+The exchange: all messages at once. What two ranks send each other goes over one connection, which may carry both ways at once, or take
+turns: two predictions, for both were seen. The writing: each rank makes one call after the other, in requests of 1 MiB (FUSE), which
+go to the servers that hold their stripes; a request waits for the last of them, and a latency there and back. Ranks that begin at the
+same instant would meet on the same servers for ever: they begin at random within the time that a stripe takes, and the time is the
+mean of some draws. Nothing is fitted: rates and latency are those that the cluster was told.
 
 Then nunatak-io writes the same record on the nodes; compared are its phases 'exchange' and 'wait' or 'post', of the slowest rank.
 """
 import argparse
 import json
 import pathlib
+import random
+import statistics
 import sys
 import tempfile
 
 from check_model import ALONE, CLUSTER, run
 
-REQUEST = 1 << 20  # bytes
+REQUEST = STRIPE = 1 << 20  # bytes
+DRAWS = 8
 
 
 def bytes_per_second(text):
@@ -26,81 +33,86 @@ def bytes_per_second(text):
 
 
 class Queues:
-    """Flows between cards, which share them fairly (max-min): the card with least for each of its flows is shared out first."""
+    """Flows over cards and connections, which share them fairly (max-min): that with least for each of its flows is shared out first."""
 
     def __init__(self, rate):
         self.rate, self.flows, self.time = rate, {}, 0.0
 
-    def start(self, key, source, target, size):
-        self.flows[key] = [("out", source), ("in", target), size]
+    def start(self, key, over, size):
+        self.flows[key] = [over, size]
 
     def rates(self):
-        cards = {}
-        for key, (out, into, _) in self.flows.items():
-            cards.setdefault(out, set()).add(key)
-            cards.setdefault(into, set()).add(key)
-        left, rates = dict.fromkeys(cards, self.rate), {}
+        sharers = {}
+        for key, (over, _) in self.flows.items():
+            for one in over:
+                sharers.setdefault(one, set()).add(key)
+        left, rates = dict.fromkeys(sharers, self.rate), {}
         while len(rates) < len(self.flows):
-            card = min((c for c in cards if cards[c]), key=lambda c: left[c] / len(cards[c]))
-            share = left[card] / len(cards[card])
-            for key in list(cards[card]):
+            tight = min((one for one in sharers if sharers[one]), key=lambda one: left[one] / len(sharers[one]))
+            share = left[tight] / len(sharers[tight])
+            for key in list(sharers[tight]):
                 rates[key] = share
-                for end in self.flows[key][:2]:
-                    cards[end].discard(key)
-                    left[end] -= share
+                for one in self.flows[key][0]:
+                    sharers[one].discard(key)
+                    left[one] -= share
         return rates
 
     def step(self, until):
         """Goes on to the next end of a flow, or to `until`; returns the flows that have ended."""
         rates = self.rates()
-        end = min([self.time + flow[2] / rates[key] for key, flow in self.flows.items()] + [until])
+        end = min([self.time + flow[1] / rates[key] for key, flow in self.flows.items()] + [until])
         ended = []
         for key, flow in list(self.flows.items()):
-            flow[2] -= rates[key] * (end - self.time)
-            if flow[2] < 1e-6:
+            flow[1] -= rates[key] * (end - self.time)
+            if flow[1] < 1e-6:
                 ended.append(key)
                 del self.flows[key]
         self.time = end
         return ended
 
 
-def exchange_time(ranks, rate, latency):
+def exchange_time(ranks, rate, latency, in_turns):
     queues = Queues(rate)
     for k, rank in enumerate(ranks):
         for to, size in rank["messages"]:
-            queues.start((k, to), k, to, size)
+            queues.start((k, to), [("out", k), ("in", to), *([frozenset((k, to))] if in_turns else [])], size)
     while queues.flows:
         queues.step(float("inf"))
     return queues.time + 3 * latency if queues.time > 0 else 0.0  # a long message asks first whether it may come
 
 
-def requests_of(calls, stripe, servers):
+def requests_of(calls, servers):
     """What a rank asks of which servers, one request after the other: [(server, bytes), ...]."""
     for begin, size in calls:
         while size > 0:
             left = min(size, REQUEST)
             size, parts = size - left, []
             while left > 0:
-                part = min(left, stripe - begin % stripe)
-                parts.append((begin // stripe % servers, part))
+                part = min(left, STRIPE - begin % STRIPE)
+                parts.append((begin // STRIPE % servers, part))
                 begin, left = begin + part, left - part
             yield parts
 
 
-def write_time(ranks, rate, latency, stripe, servers):
+def write_time(ranks, rate, latency, servers):
+    return statistics.mean(one_write(ranks, rate, latency, servers, random.Random(draw)) for draw in range(DRAWS))
+
+
+def one_write(ranks, rate, latency, servers, draw):
     queues = Queues(rate)
-    waiting = {k: requests_of(rank["calls"], stripe, servers) for k, rank in enumerate(ranks)}
-    begins, open_parts, last = {k: 0.0 for k in waiting}, {}, 0.0
+    waiting = {k: requests_of(rank["calls"], servers) for k, rank in enumerate(ranks)}
+    first = {k: draw.random() * STRIPE / rate for k in waiting}
+    begins, open_parts, last = dict(first), {}, 0.0
     while begins or queues.flows:
         for k in [k for k, when in begins.items() if when <= queues.time + 1e-12]:
             del begins[k]
             parts = next(waiting[k], None)
             if parts is None:
-                last = max(last, queues.time)
+                last = max(last, queues.time - first[k])  # of the slowest rank, by its own clock
                 continue
             open_parts[k] = len(parts)
             for n, (server, size) in enumerate(parts):
-                queues.start((k, n), k, f"server{server}", size)
+                queues.start((k, n), [("out", k), ("server", server)], size)
         for k, _ in queues.step(min(begins.values(), default=float("inf"))):
             open_parts[k] -= 1
             if open_parts[k] == 0:
@@ -142,7 +154,7 @@ def main():
     arguments = parser.parse_args()
     rate, latency, layouts = bytes_per_second(arguments.rate), 1e-6 * float(arguments.latency.removesuffix("us")), arguments.layouts.split(",")
     result = {"rate": arguments.rate, "latency": arguments.latency, "servers": arguments.servers, "runs": []}
-    print(f"{'nodes':>5} {'layout':>10} {'what':>10} {'modelled s':>10} {'measured s':>10} {'ratio':>6}")
+    print(f"{'nodes':>5} {'layout':>10} {'what':>18} {'modelled s':>10} {'measured s':>10} {'ratio':>6}")
     for nodes in map(int, arguments.nodes.split(",")):
         plan = json.loads(run([pathlib.Path(arguments.build) / "perf" / "output_plan", *workload(arguments), "-ranks", nodes, "-layouts",
                                arguments.layouts], ALONE))
@@ -150,14 +162,15 @@ def main():
             ways = measured(arguments, nodes, folder, layouts)["ways"]
         for layout, way in zip(plan["layouts"], ways):
             phases = {name: phase["max_s"] for name, phase in way["phases"].items()}
-            writes = write_time(layout["ranks"], rate, latency, 1 << 20, arguments.servers)
-            for what, model, real in (("exchange", exchange_time(layout["ranks"], rate, latency), phases["exchange"]),
-                                      ("write", writes, phases["post"] + phases["wait"])):
-                if model == 0.0 or sum(size for rank in layout["ranks"] for _, size in rank["messages"]) < 1 << 16 and what == "exchange":
-                    continue  # nothing to speak of
+            ranks = layout["ranks"]
+            pairs = [("write", write_time(ranks, rate, latency, arguments.servers), phases["post"] + phases["wait"])]
+            if sum(size for rank in ranks for _, size in rank["messages"]) >= 1 << 16:  # something to speak of
+                pairs += [(what, exchange_time(ranks, rate, latency, what.endswith("turns")), phases["exchange"])
+                          for what in ("exchange", "exchange, in turns")]
+            for what, model, real in pairs:
                 result["runs"].append({"nodes": nodes, "layout": layout["name"], "what": what, "modelled_s": model, "measured_s": real,
                                        "ratio": model / real})
-                print(f"{nodes:5d} {layout['name']:>10} {what:>10} {model:10.3f} {real:10.3f} {model / real:6.2f}", flush=True)
+                print(f"{nodes:5d} {layout['name']:>10} {what:>18} {model:10.3f} {real:10.3f} {model / real:6.2f}", flush=True)
     if arguments.json:
         with open(arguments.json, "w") as file:
             json.dump(result, file, indent=1)

@@ -3,6 +3,7 @@
 
 #include "io/registry.hpp"
 
+#include <algorithm>
 #include <exception>
 #include <limits>
 

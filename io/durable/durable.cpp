@@ -34,6 +34,12 @@ bool is_file(const std::string& path, const ManifestEntry& entry) {
 
 } // namespace
 
+ManifestEntry Commit::named_entry() const {
+  ManifestEntry named = entry;
+  named.name = std::filesystem::path(path).filename().string();
+  return named;
+}
+
 void write_all(int fd, const std::string& path, const char* data, std::size_t size) {
   while (size > 0) {
     const ssize_t n = ::write(fd, data, size);
@@ -94,16 +100,21 @@ ManifestEntry checksum_file(const std::string& path) {
 
 void commit_files(const std::string& path, const std::vector<Commit>& files) {
   std::vector<ManifestEntry> entries;
-  for (const Commit& file : files) {
-    entries.push_back(file.entry);
-    entries.back().name = std::filesystem::path(file.path).filename().string();
-  }
+  for (const Commit& file : files) entries.push_back(file.named_entry());
   if (files.empty()) return;
   make_set(path, entries);
   append_to_manifest(manifest_of(path), entries, "intent");
   for (const Commit& file : files) rename_file(file.temporary, file.path);
   fsync_folder_of(path);
   append_to_manifest(manifest_of(path), entries, "committed");
+}
+
+void commit_in_place(const Commit& file, const std::function<void()>& count) {
+  const std::string manifest = manifest_of(file.path);
+  append_to_manifest(manifest, {file.named_entry()}, "intent");
+  count();
+  fsync_path(file.path);
+  append_to_manifest(manifest, {file.named_entry()}, "committed");
 }
 
 void finish_commit(const std::string& path) {

@@ -1,6 +1,7 @@
 // Files that survive: what to do on rank 0 between closing name.nc.tmp and telling the world that name.nc exists.
 //
-//   write name.nc.tmp, close -> fsync(name.nc.tmp) -> intent -> rename -> fsync(folder) -> committed
+//   write name.nc.tmp, close       -> fsync(name.nc.tmp) -> intent -> rename            -> fsync(folder)  -> committed
+//   write more records to name.nc  -> fsync(name.nc)     -> intent -> number of records -> fsync(name.nc) -> committed
 //
 // Intent and committed are lines of manifest.jsonl (manifest.hpp). All functions are local. Used by file.cpp and sync_file.cpp.
 #pragma once
@@ -8,6 +9,7 @@
 #include "io/durable/manifest.hpp"
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -32,11 +34,16 @@ ManifestEntry checksum_file(const std::string& path);
 /// A file that is complete under `temporary`, and is to be `path`.
 struct Commit {
   std::string temporary, path;
-  ManifestEntry entry; ///< name and set are not looked at
+  ManifestEntry entry;               ///< name and set are not looked at
+  ManifestEntry named_entry() const; ///< with the name of `path`
 };
 /// The files of one write under the name `path`, on the disk: rename all, durably, with their lines in the manifest of the
 /// folder. One fsync of the folder.
 void commit_files(const std::string& path, const std::vector<Commit>& files);
+
+/// More of a file that has its final name is on the disk: `count` makes it a part of the file, by one write that is done or not
+/// done at whatever instant the run dies. With lines in the manifest before and after it.
+void commit_in_place(const Commit& file, const std::function<void()>& count);
 
 /// A run that was killed while it renamed the files of one write has left some new and some old ones under the name `path`:
 /// rename the others, too, if they are all there. Nothing to do if none was renamed: the old ones stand.

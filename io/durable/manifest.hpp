@@ -2,11 +2,14 @@
 //
 //   {"name":"ex.nc","size":1234,"checksum":"crc32:89abcdef","step":10,"records":3,"state":"committed"}
 //   {"name":"ex.nc.0001",...,"of":"ex.nc","files":2,"set":"crc32:01234567","state":"committed"}   of several files of one write
+//   {"name":"ts.nc","size":9000,...,"records":4,"grows":true,"state":"committed"}                  in place: more may follow
 //
-// Before files get their final names, each gets a line with the state "intent"; afterwards one with "committed". So whatever
-// instant a run dies at, a file is what its last committed line says or an intent after it. A name that has only intents may have
-// no file: nothing was committed. A line that a crash cut off does not count. `set` is a checksum of the lines of all files of a
-// write: those of a set belong together. Local functions. Used by durable.cpp (writes) and verify.cpp (reads).
+// Before files get their final names, or one in place the number of its records, each gets a line with the state "intent";
+// afterwards one with "committed". So whatever instant a run dies at, a file is what its last committed line says or an intent
+// after it. A name that has only intents may have no file: nothing was committed. A line that a crash cut off does not count.
+// Of a file that grows, size and checksum are those of its first bytes, up to the end of the last record that is committed.
+// `set` is a checksum of the lines of all files of a write: those of a set belong together. Local functions. Used by durable.cpp
+// (writes) and verify.cpp (reads).
 #pragma once
 
 #include <cstdint>
@@ -23,6 +26,7 @@ struct ManifestEntry {
   std::int64_t step = -1, records = 0;
   std::string of = "", set = ""; ///< of several files: the name that they share, and a checksum of all of them
   std::size_t files = 1;         ///< written together
+  bool grows = false;            ///< the file may be longer than `size`
 };
 
 /// The same bytes.

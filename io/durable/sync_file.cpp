@@ -13,11 +13,11 @@ namespace nunatak::io {
 
 SyncFile::SyncFile(MPI_Comm comm, std::string path, Schema schema, FileOptions options, const OpenFormat& open,
                    const Topology& machine, Statistics& total, Watchdog& watchdog)
-    : File(comm, std::move(path), std::move(schema), options, total, watchdog), m_temporary(this->path() + ".tmp"),
+    : File(comm, std::move(path), std::move(schema), options, total, watchdog), m_written(this->path() + ".tmp"),
       m_machine(machine) {
   on_rank_0(comm, [&] { take_name(); });
   trace_watch(this->path());
-  together(Phase::open, [&] { m_format = open(m_temporary, this->schema()); });
+  together(Phase::open, [&] { m_format = open(m_written, this->schema()); });
   if (m_format->defined_size() > 0) reserve_bytes(m_format->defined_size());
   together(Phase::define, [&] { m_format->define(); });
   reserve(0);
@@ -30,7 +30,7 @@ void SyncFile::reserve_bytes(std::uint64_t expected) {
   together(Phase::reserve, [&] {
     const std::vector<OutputFile> mine = my_files();
     if (mine.empty() || expected <= m_reserved) return;
-    reserve_space(m_temporary + mine.front().suffix, m_reserved, expected);
+    reserve_space(m_written + mine.front().suffix, m_reserved, expected);
     m_reserved = expected;
   });
 }
@@ -56,7 +56,7 @@ void SyncFile::start_writeback_of_enough(std::int64_t bytes) {
   if (m_unwritten < enough) return;
   m_unwritten = 0;
   for (const OutputFile& file : m_format->files()) {
-    if (file.owner == OutputFile::shared || file.owner == rank()) start_writeback(m_temporary + file.suffix);
+    if (file.owner == OutputFile::shared || file.owner == rank()) start_writeback(m_written + file.suffix);
   }
 }
 
@@ -64,8 +64,9 @@ void SyncFile::finish_writes() {
   together(Phase::wait, [&] { m_format->wait(); });
 }
 
+/// Nobody sees more of a file under its final name than what is committed.
 void SyncFile::flush() {
-  together(Phase::flush, [&] { m_format->flush(); });
+  together(Phase::flush, [&] { has_its_name() ? m_format->flush_values() : m_format->flush(); });
 }
 
 void SyncFile::make_readable() {
@@ -76,12 +77,23 @@ void SyncFile::make_readable() {
 void SyncFile::close_and_commit(std::int64_t step) {
   finish_writes();
   check_complete();
-  together(Phase::close, [&] { m_format->close(); });
-  together(Phase::close, [&] {
-    if (m_reserved > 0) release_space(m_temporary + my_files().front().suffix);
-  });
-  if (!m_format->files().empty()) commit(m_temporary, step);
+  if (has_its_name()) {
+    flush();
+    release_reserved();
+    commit(m_written, step);
+    together(Phase::close, [&] { m_format->close(); });
+  } else {
+    together(Phase::close, [&] { m_format->close(); });
+    release_reserved();
+    if (!m_format->files().empty()) commit(m_written, step);
+  }
   m_lock.reset();
+}
+
+void SyncFile::release_reserved() {
+  together(Phase::close, [&] {
+    if (m_reserved > 0) release_space(m_written + my_files().front().suffix);
+  });
 }
 
 /// Subfiles cannot be replaced all at once.
@@ -92,7 +104,9 @@ bool SyncFile::can_commit_records() const {
 void SyncFile::commit_records(std::int64_t step) {
   check_complete();
   flush();
-  commit_copy(step);
+  if (!commits_in_place()) return commit_copy(step);
+  commit(m_written, step, true);
+  m_written = path();
 }
 
 void SyncFile::commit_copy(std::int64_t step) {
@@ -119,7 +133,7 @@ void SyncFile::copy(const std::string& to) {
   Statistics copied;
   together(Phase::copy, [&] {
     for (const OutputFile& file : my_files()) {
-      copied.work.written_bytes += static_cast<std::int64_t>(copy_file(m_temporary + file.suffix, to + file.suffix));
+      copied.work.written_bytes += static_cast<std::int64_t>(copy_file(m_written + file.suffix, to + file.suffix));
       copied.work.written_operations += 1;
     }
   });
@@ -129,13 +143,13 @@ void SyncFile::copy(const std::string& to) {
 
 /// Where the format does not know what it has written, all ranks read the files once more, each its share, for the checksums,
 /// while the system writes them to the disk.
-std::vector<ManifestEntry> SyncFile::checksums_of(const std::string& temporary) {
-  SharedChecksums checksums(comm(), temporary, m_format->files());
+std::vector<ManifestEntry> SyncFile::checksums_of(const std::string& name) {
+  SharedChecksums checksums(comm(), name, m_format->files());
   together(Phase::checksum, [&] {
     const std::optional<SparseChecksum> written = m_format->written();
     for (const OutputFile& file : my_files()) {
-      if (!written) zero_padding(temporary + file.suffix);
-      start_writeback(temporary + file.suffix);
+      if (!written) zero_padding(name + file.suffix);
+      start_writeback(name + file.suffix);
     }
     checksums.measure(written);
   });
@@ -148,26 +162,28 @@ std::vector<ManifestEntry> SyncFile::checksums_of(const std::string& temporary) 
   return entries;
 }
 
-/// `temporary` (and its suffixes) is complete and closed: make it durable under its final name. Every node does its fsync: on a
-/// parallel file system each has written data of its own that the others cannot flush.
-void SyncFile::commit(const std::string& temporary, std::int64_t step) {
-  const std::vector<ManifestEntry> entries = checksums_of(temporary);
+/// The file `name` (and its suffixes) is complete: make it durable under its final name, or in place if that is its name. Every
+/// node does its fsync: on a parallel file system each has written data of its own that the others cannot flush.
+void SyncFile::commit(const std::string& name, std::int64_t step, bool grows) {
+  const std::vector<ManifestEntry> entries = checksums_of(name);
   const std::vector<OutputFile> files = m_format->files();
   together(Phase::fsync, [&] {
     for (const OutputFile& file : files) {
       const bool shared_here = file.owner == OutputFile::shared && m_machine.is_first(rank());
-      if (file.owner == rank() || shared_here) fsync_path(temporary + file.suffix);
+      if (file.owner == rank() || shared_here) fsync_path(name + file.suffix);
     }
   });
   together(Phase::fsync, [&] {
     if (rank() != 0) return;
     std::vector<Commit> commits;
     for (std::size_t f = 0; f < files.size(); ++f) {
-      commits.push_back({temporary + files[f].suffix, path() + files[f].suffix, entries[f]});
+      commits.push_back({name + files[f].suffix, path() + files[f].suffix, entries[f]});
       commits.back().entry.step = step;
       commits.back().entry.records = records();
+      commits.back().entry.grows = grows;
     }
-    commit_files(path(), commits);
+    if (name != path()) return commit_files(path(), commits);
+    commit_in_place(commits.front(), [&] { m_format->count_records(); });
   });
 }
 

@@ -2,7 +2,8 @@
 //
 //   put -> Format           end_record: Format::wait          close: Format::close, then commit (durable.hpp)
 //
-// Writes name.nc.tmp (and what the format adds to the name), renames it when it is complete.
+// Writes name.nc.tmp (and what the format adds to the name), renames it when it is complete; or, if it grows in place
+// (Format::grows_in_place), at its first commit.
 #pragma once
 
 #include "io/durable/durable.hpp"
@@ -29,6 +30,7 @@ private:
   void finish_record(std::int64_t /*step*/) override { finish_writes(); }
   void make_readable() override;
   bool can_commit_records() const override;
+  bool commits_in_place() const override { return m_format->grows_in_place(); }
   void commit_records(std::int64_t step) override;
   void close_and_commit(std::int64_t step) override;
   Work work() const override { return m_format ? m_format->work() : Work{}; }
@@ -40,11 +42,13 @@ private:
   void reserve_bytes(std::uint64_t expected);
   void start_writeback_of_enough(std::int64_t bytes);
   std::vector<OutputFile> my_files() const;
+  void release_reserved();
   void copy(const std::string& to);
-  void commit(const std::string& temporary, std::int64_t step);
-  std::vector<ManifestEntry> checksums_of(const std::string& temporary);
+  void commit(const std::string& name, std::int64_t step, bool grows = false);
+  std::vector<ManifestEntry> checksums_of(const std::string& name);
+  bool has_its_name() const { return m_written == path(); }
 
-  std::string m_temporary;
+  std::string m_written;      ///< the name under which it is written: name.nc.tmp; in place from the first commit on: name.nc
   std::optional<Lock> m_lock; ///< on rank 0, until it is closed
   std::unique_ptr<Format> m_format;
   std::uint64_t m_reserved = 0; ///< bytes of this rank's file that are allocated

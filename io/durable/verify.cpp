@@ -44,6 +44,24 @@ bool is_same(const ManifestEntry& expected, const FoundFile& found) {
   return found.error.empty() && expected.size == found.size && expected.checksum == found.checksum;
 }
 
+/// What must be read to know whether a file is what an entry says.
+Look look_at(const std::string& path, const ManifestEntry& entry) { return entry.grows ? Look{path, entry.size} : Look{path}; }
+
+/// Of files: by their names and the bytes that were looked at.
+using Found = std::map<std::pair<std::string, std::uint64_t>, FoundFile>;
+
+Found read_all(MPI_Comm comm, const std::string& manifest, const std::map<std::string, Expected>& files) {
+  Found found;
+  for (const auto& [name, expected] : files) {
+    for (const ManifestEntry& entry : expected.entries) found[{name, look_at(name, entry).most}] = {};
+  }
+  std::vector<Look> looks;
+  for (const auto& [key, none] : found) looks.push_back({beside(manifest, key.first), key.second});
+  auto file = found.begin();
+  for (FoundFile& read : read_files(comm, looks)) (file++)->second = std::move(read);
+  return found;
+}
+
 /// The part of a manifest that is asked for.
 Manifest select(const Manifest& all, const std::string& name) {
   if (name.empty()) return all;
@@ -65,11 +83,8 @@ Manifest select(const Manifest& all, const std::string& name) {
 /// The files of a manifest beside what is there.
 class Comparison {
 public:
-  Comparison(const std::string& path, const Manifest& manifest, const std::vector<FoundFile>& found)
-      : m_path(path), m_manifest(manifest) {
-    std::size_t n = 0;
-    for (const auto& file : manifest.files) m_found[file.first] = found[n++];
-  }
+  Comparison(const std::string& path, const Manifest& manifest, const Found& found)
+      : m_path(path), m_manifest(manifest), m_found(found) {}
 
   std::vector<std::string> complaints() {
     for (const std::string& line : m_manifest.bad_lines)
@@ -77,10 +92,10 @@ public:
     for (const auto& [name, expected] : m_manifest.files) {
       if (is_absent(name) && !expected.committed) continue;
       const auto& entries = expected.entries;
-      const auto fits = [&](const ManifestEntry& e) { return is_same(e, m_found.at(name)); };
+      const auto fits = [&](const ManifestEntry& e) { return is_same(e, found(name, e)); };
       const auto is_whole = [&](const ManifestEntry& e) { return fits(e) && set_is_whole(e); };
       if (std::none_of(entries.begin(), entries.end(), fits)) {
-        complain(mismatch(beside(m_path, name), entries.back(), m_found.at(name)));
+        complain(mismatch(beside(m_path, name), entries.back(), found(name, entries.back())));
       } else if (std::none_of(entries.begin(), entries.end(), is_whole)) {
         complain("file '" + beside(m_path, name) + "': expected the files that were written with it, found others beside it");
       }
@@ -91,6 +106,9 @@ public:
 
 private:
   void complain(const std::string& what) { m_complaints.push_back(what); }
+  const FoundFile& found(const std::string& name, const ManifestEntry& e) const {
+    return m_found.at({name, look_at(name, e).most});
+  }
   bool is_absent(const std::string& name) const {
     std::error_code none;
     return !std::filesystem::exists(beside(m_path, name), none) && !none;
@@ -101,7 +119,7 @@ private:
     return std::all_of(names.begin(), names.end(), [&](const std::string& name) {
       const auto& entries = m_manifest.files.at(name).entries;
       return std::any_of(entries.begin(), entries.end(),
-                         [&](const ManifestEntry& e) { return e.set == entry.set && is_same(e, m_found.at(name)); });
+                         [&](const ManifestEntry& e) { return e.set == entry.set && is_same(e, found(name, e)); });
     });
   }
   void open(const std::string& name, const ManifestEntry& entry) {
@@ -120,38 +138,38 @@ private:
 
   const std::string& m_path;
   const Manifest& m_manifest;
-  std::map<std::string, FoundFile> m_found;
+  const Found& m_found;
   std::vector<std::string> m_complaints;
 };
 
 } // namespace
 
-std::vector<FoundFile> read_files(MPI_Comm comm, const std::vector<std::string>& paths) {
+std::vector<FoundFile> read_files(MPI_Comm comm, const std::vector<Look>& looks) {
   constexpr std::uint64_t piece = 16 << 20;
   int rank = 0, ranks = 1;
   MPI_Comm_rank(comm, &rank);
   MPI_Comm_size(comm, &ranks);
-  std::vector<FoundFile> files(paths.size());
-  std::vector<std::uint64_t> sizes(paths.size(), 0);
-  std::vector<int> errors(paths.size(), 0); // errno
+  std::vector<FoundFile> files(looks.size());
+  std::vector<std::uint64_t> sizes(looks.size(), 0);
+  std::vector<int> errors(looks.size(), 0); // errno
   const auto error_of = [](const std::error_code& code) { return code ? code.value() : 0; };
-  for (std::size_t f = 0; rank == 0 && f < paths.size(); ++f) {
+  for (std::size_t f = 0; rank == 0 && f < looks.size(); ++f) {
     std::error_code error;
-    const std::uint64_t size = std::filesystem::file_size(paths[f], error);
-    errors[f] = error_of(error), sizes[f] = error ? 0 : size;
+    const std::uint64_t size = std::filesystem::file_size(looks[f].path, error);
+    errors[f] = error_of(error), sizes[f] = error ? 0 : std::min<std::uint64_t>(size, looks[f].most);
   }
   MPI_Bcast(sizes.data(), static_cast<int>(sizes.size()), MPI_UINT64_T, 0, comm);
 
   std::vector<std::uint32_t> sums; // of each file: this rank's part of its checksum
   std::size_t n = 0;               // pieces so far, of all files: ranks take them in turn
-  for (std::size_t f = 0; f < paths.size(); ++f) {
+  for (std::size_t f = 0; f < looks.size(); ++f) {
     SparseChecksum found;
     for (std::uint64_t begin = 0; begin < sizes[f]; begin += piece) {
       if (n++ % static_cast<std::size_t>(ranks) != static_cast<std::size_t>(rank)) continue;
       const std::uint64_t end = std::min(sizes[f], begin + piece);
       errno = 0;
       try {
-        found.add_checksum(begin, end - begin, checksum_range(paths[f], begin, end));
+        found.add_checksum(begin, end - begin, checksum_range(looks[f].path, begin, end));
       } catch (const Error&) {
         errors[f] = errno != 0 ? errno : EIO;
       }
@@ -161,7 +179,7 @@ std::vector<FoundFile> read_files(MPI_Comm comm, const std::vector<std::string>&
   MPI_Allreduce(MPI_IN_PLACE, sums.data(), static_cast<int>(sums.size()), MPI_UINT32_T, MPI_BXOR, comm);
   MPI_Allreduce(MPI_IN_PLACE, errors.data(), static_cast<int>(errors.size()), MPI_INT, MPI_MAX, comm);
 
-  for (std::size_t f = 0; f < paths.size(); ++f)
+  for (std::size_t f = 0; f < looks.size(); ++f)
     files[f] = {sizes[f], checksum_text(checksum_of_parts(sums[f], sizes[f])), errors[f] != 0 ? std::strerror(errors[f]) : ""};
   return files;
 }
@@ -174,12 +192,10 @@ Verification verify(MPI_Comm comm, const std::string& manifest, const std::strin
   });
   broadcast(text, comm);
   const Manifest expected = select(parse_manifest(text), name);
-  std::vector<std::string> paths;
-  for (const auto& file : expected.files) paths.push_back(beside(manifest, file.first));
-  const std::vector<FoundFile> found = read_files(comm, paths);
+  const Found found = read_all(comm, manifest, expected.files);
   Verification result;
-  result.files = paths.size();
-  for (const FoundFile& file : found) result.bytes += file.size;
+  result.files = expected.files.size();
+  for (const auto& file : found) result.bytes += file.second.size;
   if (rank_in(comm) == 0) result.complaints = Comparison(manifest, expected, found).complaints();
   return result;
 }
@@ -202,12 +218,15 @@ void require_intact(MPI_Comm comm, const std::string& path) {
   broadcast(text, comm);
   broadcast(real, comm);
   const Manifest manifest = parse_manifest(text);
-  const auto expected = manifest.files.find(std::filesystem::path(real).filename().string());
+  const std::string name = std::filesystem::path(real).filename().string();
+  const auto expected = manifest.files.find(name);
   if (expected == manifest.files.end()) return;
-  const FoundFile found = read_files(comm, {path}).front();
+  const Found all = read_all(comm, manifest_of(real), {*expected});
+  const auto found = [&](const ManifestEntry& e) { return all.at({name, look_at(name, e).most}); };
   const auto& entries = expected->second.entries;
-  if (std::any_of(entries.begin(), entries.end(), [&](const ManifestEntry& e) { return is_same(e, found); })) return;
-  throw Error(mismatch(path, entries.back(), found) + ": it was changed after it was written, says '" + manifest_of(real) + "'");
+  if (std::any_of(entries.begin(), entries.end(), [&](const ManifestEntry& e) { return is_same(e, found(e)); })) return;
+  throw Error(mismatch(path, entries.back(), found(entries.back())) + ": it was changed after it was written, says '" +
+              manifest_of(real) + "'");
 }
 
 } // namespace nunatak::io

@@ -17,9 +17,15 @@ struct FoundFile {
   std::string error; ///< why it cannot be read; "" if it can
 };
 
-/// Sizes and checksums of files. They are cut into pieces of 16 MiB, dealt to the ranks in turn. Collective; `paths` and the
+/// A file, of which nothing beyond so many bytes is looked at.
+struct Look {
+  std::string path;
+  std::uint64_t most = static_cast<std::uint64_t>(-1);
+};
+
+/// Sizes and checksums of files. They are cut into pieces of 16 MiB, dealt to the ranks in turn. Collective; `looks` and the
 /// result are the same on all ranks.
-std::vector<FoundFile> read_files(MPI_Comm comm, const std::vector<std::string>& paths);
+std::vector<FoundFile> read_files(MPI_Comm comm, const std::vector<Look>& looks);
 
 struct Verification {
   std::size_t files = 0;

@@ -2,15 +2,17 @@
 // at the offsets that the header gives. See run_file.hpp and format.hpp.
 //
 //   rank 0: create_classic, read_classic_layout          all ranks: broadcast of the layout
-//   put:    pack, big-endian, pwrite                     flush, close: rank 0 writes the number of records and sets the length
+//   put:    pack, big-endian, pwrite                     flush, close: rank 0 sets the length, writes the number of records
 //
-// The bytes are those of `serial` and `pnetcdf`. Neither MPI-IO nor a message stands between a rank and the file system.
-#include "io/durable/durable.hpp"
+// The bytes are those of `serial` and `pnetcdf`. Neither MPI-IO nor a message stands between a rank and the file system. The
+// header does not change but for that number, so that the file grows in place where its checksum is known from memory.
 #include "io/formats/classic.hpp"
 #include "io/formats/run_file.hpp"
 #include "io/read/classic_header.hpp"
 
 #include <algorithm>
+#include <cstring>
+#include <fstream>
 
 namespace nunatak::io {
 
@@ -40,7 +42,10 @@ public:
     on_rank_0(comm(), [&] {
       create_classic(path(), schema(), m_options);
       const ClassicLayout layout = read_classic_layout(path()).value();
-      m_count_bytes = layout.count_bytes, m_header_end = layout.header_end;
+      m_count_bytes = layout.count_bytes;
+      m_header.resize(layout.header_end);
+      if (!std::ifstream(path(), std::ios::binary).read(m_header.data(), static_cast<std::streamsize>(m_header.size())))
+        fail("expected to read its header");
       places = flat(layout);
     });
     MPI_Bcast(places.data(), static_cast<int>(places.size()), MPI_UINT64_T, 0, comm());
@@ -50,10 +55,16 @@ public:
     m_layout.begin = std::move(places);
   }
 
-  /// The header, too, as it is now.
+  bool grows_in_place() const override { return RunFile::written().has_value(); }
+
+  /// The header, too.
   std::optional<SparseChecksum> written() const override {
     std::optional<SparseChecksum> all = RunFile::written();
-    if (all && rank() == 0) all->add_checksum(0, m_header_end, checksum_range(path(), 0, m_header_end));
+    if (!all || rank() != 0) return all;
+    std::string header = m_header;
+    const auto count = bytes_of_integer(records(), m_count_bytes);
+    std::memcpy(header.data() + count_begin, count.data(), count.size());
+    all->add(0, header.data(), header.size());
     return all;
   }
 
@@ -73,15 +84,16 @@ private:
     return places;
   }
 
-  /// After the four bytes of the magic number.
   void write_records(std::uint64_t records) override {
     const auto bytes = bytes_of_integer(records, m_count_bytes);
-    write({4, bytes.size(), bytes.data()}, "the number of records");
+    write({count_begin, bytes.size(), bytes.data()}, "the number of records");
   }
 
+  static constexpr std::size_t count_begin = 4; ///< of the number of records, behind the magic number
+
   Options m_options;
-  std::size_t m_count_bytes = 0;  ///< of the number of records, on rank 0
-  std::uint64_t m_header_end = 0; ///< on rank 0
+  std::size_t m_count_bytes = 0; ///< of that number, on rank 0
+  std::string m_header;          ///< as it was defined, on rank 0
 };
 
 } // namespace

@@ -68,6 +68,13 @@ public:
   virtual void flush() = 0;
   virtual void close() = 0;
 
+  /// A file that can grow in place needs no copy to be committed: what lies beyond the records that its header counts is no part
+  /// of it yet. Then flush() is flush_values(), which leaves the header as it is, and count_records(), which makes these records
+  /// part of the file by one write of a few bytes; and written() is known as if that had been done.
+  virtual bool grows_in_place() const { return false; }
+  virtual void flush_values() {}
+  virtual void count_records() {} ///< local, rank 0 only
+
   /// What this rank has put into the first of files() that is shared or its own, if the format knows every byte of it: then the
   /// file need not be read for its checksum. Local.
   virtual std::optional<SparseChecksum> written() const { return std::nullopt; }

@@ -90,12 +90,17 @@ void RunFile::write(const Run& run, const std::string& what) {
   }
 }
 
-void RunFile::flush() {
+void RunFile::flush_values() {
   std::uint64_t records = m_records; // a rank may have seen fewer
   MPI_Allreduce(MPI_IN_PLACE, &records, 1, MPI_UINT64_T, MPI_MAX, m_comm);
+  m_records = records;
   if (m_rank != 0) return;
   if (::ftruncate(m_fd, static_cast<off_t>(m_layout.file_size(records))) != 0) fail("expected to set its length");
-  write_records(records);
+}
+
+void RunFile::flush() {
+  flush_values();
+  if (m_rank == 0) count_records();
 }
 
 void RunFile::close() {

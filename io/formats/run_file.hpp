@@ -21,8 +21,9 @@ public:
 
   void put(std::size_t v, const Hyperslab& slab) override;
   void wait() override { m_error.rethrow(); }
-  /// The length of the file, and the number of records where the format keeps it.
   void flush() override;
+  void flush_values() override; ///< the length of the file
+  void count_records() override { write_records(m_records); }
   void close() override;
   std::uint64_t expected_size(std::uint64_t records) const override { return m_layout.file_size(records); }
   std::optional<SparseChecksum> written() const override { return m_written; } ///< the values
@@ -36,6 +37,7 @@ protected:
   [[noreturn]] void fail(const std::string& what) const;
   /// Error, naming `what`.
   void write(const Run& run, const std::string& what);
+  std::size_t records() const { return m_records; } ///< that this rank has seen; after flush_values(): any rank
 
   RawLayout m_layout;        ///< define() makes it, the same on all ranks
   bool m_is_swapped = false; ///< the order of bytes in the file is not that of memory
@@ -49,7 +51,7 @@ private:
   int m_rank = 0, m_fd = -1;
   std::string m_path;
   const Schema& m_schema;
-  std::size_t m_records = 0; ///< that this rank has seen
+  std::size_t m_records = 0;
   std::vector<Run> m_runs;
   std::optional<SparseChecksum> m_written;
   Buffer m_buffer;

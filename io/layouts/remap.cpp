@@ -67,6 +67,9 @@ public:
   }
   void flush() override { m_inner->flush(); }
   void close() override { m_inner->close(); }
+  bool grows_in_place() const override { return m_inner->grows_in_place(); }
+  void flush_values() override { m_inner->flush_values(); }
+  void count_records() override { m_inner->count_records(); }
   std::uint64_t defined_size() const override { return m_inner->defined_size(); }
   std::uint64_t expected_size(std::uint64_t records) const override { return m_inner->expected_size(records); }
   std::optional<SparseChecksum> written() const override { return m_inner->written(); }

@@ -141,7 +141,6 @@ private:
       return maximum;
     }
     std::vector<std::vector<int>> gather(int root, const std::vector<std::vector<int>>& contributions) override {
-      const int rank_of_root = members().at(static_cast<std::size_t>(root));
       std::vector<std::vector<int>> all;
       std::size_t words = 0;
       for (const int rank : members()) {
@@ -149,13 +148,12 @@ private:
         words += all.back().size();
       }
       for (const std::size_t n : {members().size(), words}) { // the lengths, the contents
-        const double seconds = m_ranks.count_rooted(members(), n * sizeof(int));
-        if (auto& clock = m_ranks.m_clock) clock->gather(members(), rank_of_root, seconds);
+        m_ranks.count_collective(n * sizeof(int));
+        if (auto& clock = m_ranks.m_clock) clock->gather(members(), root, static_cast<double>(n * sizeof(int)));
       }
       return all;
     }
     std::vector<std::vector<int>> scatter(int root, const std::vector<std::vector<int>>& shares) override {
-      const int rank_of_root = members().at(static_cast<std::size_t>(root));
       std::vector<std::vector<int>> mine(m_ranks.m_all.size());
       std::size_t words = 0;
       for (std::size_t n = 0; n < members().size(); ++n) {
@@ -163,8 +161,8 @@ private:
         words += shares[n].size();
       }
       for (const std::size_t n : {members().size(), words}) { // the lengths, the contents
-        const double seconds = m_ranks.count_rooted(members(), n * sizeof(int));
-        if (auto& clock = m_ranks.m_clock) clock->scatter(members(), rank_of_root, seconds);
+        m_ranks.count_collective(n * sizeof(int));
+        if (auto& clock = m_ranks.m_clock) clock->scatter(members(), root, static_cast<double>(n * sizeof(int)));
       }
       return mine;
     }
@@ -182,15 +180,13 @@ private:
     if (m_clock) m_clock->send(from, to, static_cast<std::int64_t>(bytes));
   }
 
-  void count_gather_all(std::size_t bytes) {
+  void count_collective(std::size_t bytes) {
     m_traffic.collectives += 1, m_traffic.collective_bytes += static_cast<std::int64_t>(bytes);
-    if (m_clock) m_clock->collective(m_all, m_clock->machine().gather_all(local_size(), static_cast<double>(bytes)));
   }
 
-  /// Returns what a gather to one rank, or a scatter, takes on the machine, if there is one.
-  double count_rooted(const std::vector<int>& members, std::size_t bytes) {
-    m_traffic.collectives += 1, m_traffic.collective_bytes += static_cast<std::int64_t>(bytes);
-    return m_clock ? m_clock->machine().rooted(static_cast<int>(members.size()), static_cast<double>(bytes)) : 0.0;
+  void count_gather_all(std::size_t bytes) {
+    count_collective(bytes);
+    if (m_clock) m_clock->collective(m_all, m_clock->machine().gather_all(local_size(), static_cast<double>(bytes)));
   }
 
   static void deliver(int from, const Packet& packet, std::vector<Packet>& in) {

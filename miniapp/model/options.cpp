@@ -147,8 +147,9 @@ void add_output(OptionTable& table, Options& o) {
   table.add(text("timeseries_file", o.timeseries_file, "scalars at every time step"));
   table.add(flag("overwrite", o.overwrite,
                  "a restarted run replaces the files of maps and scalars; else it continues them, or refuses to start"));
-  table.add(number("io_commit_every", o.io_commit_every, "",
-                   "records after which a growing file is made durable, and half as many again each time (0: at its end)", 0));
+  table.add(number(
+      "io_commit_every", o.io_commit_every, "",
+      "records after which a growing file is made durable; where that takes a copy, ever more of them (0: at its end)", 0));
   table.add(word("io_order", o.io_order, "yxz|zyx", "order of dimensions in files: as in memory, or levels before rows"));
   table.add(number(
       "io_budget", o.io_budget, "%",

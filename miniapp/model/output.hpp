@@ -51,9 +51,9 @@ public:
   /// Seconds of the longest write of a state so far.
   double longest_write() const { return m_longest_write; }
 
-  /// Seconds, bytes and operations of every phase, and the knobs. A line says so if output took more of the `elapsed` seconds of
-  /// the run than -io_budget. Collective.
-  nlohmann::json report(double elapsed) const;
+  /// Seconds, bytes and operations of every phase, and the knobs. A line says so if output, with the waiting between its phases,
+  /// took more of the run than -io_budget. Collective.
+  nlohmann::json report() const;
 
 private:
   /// A file that grows.
@@ -72,7 +72,7 @@ private:
   void put_field(io::File& file, std::size_t record, const Field& field);
   void tell_committed();
   void finish_writing();
-  void check_budget(const io::Summary& summary, double elapsed, nlohmann::json& json) const;
+  void check_budget(const io::Summary& summary, nlohmann::json& json) const;
 
   const Options& m_options;
   const Grid& m_grid;

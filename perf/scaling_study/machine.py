@@ -60,11 +60,12 @@ def rate(text):
 
 
 def facts_of(system, nodes, cluster, facts):
-    """machine.json but for the versions, which the first report has. `facts`: the four lines that a job wrote of its node."""
-    _, cores, cpu, file_system = (facts + [""] * 4)[:4]
+    """machine.json but for the topology and the versions, which come with the first report. `facts`: the four lines that a job wrote of its
+    node."""
+    kernel, cores, cpu, file_system = (facts + [""] * 4)[:4]
     cores = int(cores) if cores.isdigit() else None
     machine = {"system": system.name, "nodes": nodes, "cores_per_node": cores, "cpu": cpu.partition(":")[2].strip(),
-               "file_system": file_system, "network": None, "emulated": cluster is not None}
+               "kernel": kernel, "file_system": file_system, "network": None, "emulated": cluster is not None}
     if cluster:
         servers = f"{cluster['servers']} servers of {rate(cluster['server_rate'])}, stripes of {cluster['stripe'] / 2**20:g} MiB"
         machine.update(cores_per_node=1, physical_cores=cores, network=f"{rate(cluster['rate'])}, {cluster['latency_us']:g} us",

@@ -66,7 +66,7 @@ def of_model(report):
     if halo is not None:
         times.append((HALO, "within", halo, 0.0))
     counts = {name: look_up(report, keys) for name, keys in COUNTS.items()}
-    counts["percent of run in phases"] = look_up(report, ("output", "percent_of_run"))
+    counts["output, percent of run"] = look_up(report, ("output", "percent_of_run"))
     return Sample(None, report["wall_seconds"], times, counts, report["output"].get("budget_percent"))
 
 

@@ -6,6 +6,7 @@ import pathlib
 
 import yaml
 
+from . import topology
 from .study_file import StudyError
 
 MAY_CHANGE = ("title", "repetitions", "time_limit")  # between two goes of one study
@@ -65,7 +66,9 @@ class Results:
     def know_machine(self, machine, report):
         """Once, after the first run that has a report."""
         versions = report.get("versions", {})
-        self.machine = {**machine, "mpi": versions.get("MPI"), "versions": versions}
+        mpi_io = report.get("output", {}).get("mpi_io")
+        self.machine = {**machine, "topology": topology.describe(self.folder / "topology.xml"), "mpi": versions.get("MPI"),
+                        "mpi_io": mpi_io, "versions": versions}
         replace(self.machine_file, json.dumps(self.machine, indent=1) + "\n")
 
     def add(self, record):

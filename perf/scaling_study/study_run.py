@@ -59,9 +59,9 @@ class StudyRun(rfm.RunOnlyRegressionTest):
         folder = shlex.quote(PLAN["scratch"])
         files = f"{folder}/{one['name']}"  # what the run writes
         # an empty folder; the machine as a node of the job sees it, for machine.json
-        before = (f"rm -rf {files} && mkdir -p {files}; uname -n; env -u OMP_NUM_THREADS nproc; grep -m1 'model name' /proc/cpuinfo; "
-                  f"df --output=fstype {files} | tail -n 1")
-        self.prerun_cmds = [f"{on_node(before)} > facts", "date +%s.%N > begin"]
+        before = (f"rm -rf {files} && mkdir -p {files}; uname -sr; env -u OMP_NUM_THREADS nproc; grep -m1 'model name' /proc/cpuinfo; "
+                  f"df -h --output=fstype,source,size {files} | tail -n 1 | tr -s ' '")
+        self.prerun_cmds = [f"{on_node(before)} > facts", f"{on_node(PLAN['topology'])} > topology.xml", "date +%s.%N > begin"]
         self.executable = "env"
         words = ["-C", f"{PLAN['scratch']}/{one['name']}", PLAN["program"], *one["words"], PLAN["report_option"], str(here / "report.json")]
         self.executable_opts = [shlex.quote(word) for word in words]
@@ -99,6 +99,8 @@ class StudyRun(rfm.RunOnlyRegressionTest):
         except (OSError, ValueError, AttributeError) as error:
             return {"status": "no report", "seconds": seconds, "reason": self.last_lines(f"expected a report, found none ({error})")}
         shutil.copyfile(report, pathlib.Path(PLAN["results"]) / self.one["report"])
+        if self.read("topology.xml"):
+            shutil.copyfile(pathlib.Path(self.stagedir) / "topology.xml", pathlib.Path(PLAN["results"]) / "topology.xml")
         return {"status": "ok", "seconds": wall, "elapsed": seconds}
 
     def last_lines(self, what):

@@ -3,11 +3,12 @@
 
 Every run must end within 30 s. With status 0 all files must be there, whole, as the manifest says. With another status there must
 be an error that names a file of the run and a cause, the same on all ranks or from one rank only; what was committed before must
-be whole and verify.
+be there, be whole and verify.
 
-  loop.py VICTIM FAULTS "MPIEXEC -n" [--ranks 2,3] [--methods M,...] [--calls C,...] [--every]
+  loop.py VICTIM FAULTS "MPIEXEC -n" [--ranks 2,3] [--methods M,...] [--calls C,...] [--actions kill,...] [--every [K]]
 
-By default a short form: three methods, k = 1, 4, 16, ... --every takes all methods and all k up to 40. Prints the trials by method.
+By default a short form: four methods, k = 1, 4, 16, ... --every takes all methods, all k up to K (40), and ranks that die at any
+call. Prints the trials by method.
 """
 import argparse
 import errno
@@ -22,23 +23,23 @@ import sys
 import tempfile
 import time
 
-SHORT = ["pnetcdf", "netcdf4", "direct/transport=async:1"]
+SHORT = ["pnetcdf", "netcdf4", "direct", "direct/transport=async:1"]
 METHODS = ["serial", "pnetcdf", "hybrid", "direct", "netcdf4", "posix", "mpiio", "pnetcdf/zslab", "pnetcdf/box:1", "netcdf4/morton:1",
            "posix/box:1", "serial/file-per-aggregator:2", "pnetcdf/access=independent", "netcdf4/access=independent",
            "pnetcdf/define=interleaved", "direct/transport=async:1", "pnetcdf/transport=async:1"]
-FAULTS = [("open", errno.EIO), ("write", errno.EIO), ("write", errno.ENOSPC), ("write", "short"), ("write", "kill"),
-          ("fsync", errno.EIO), ("fsync", "kill"), ("close", errno.EIO), ("rename", errno.EIO), ("rename", "kill"),
-          ("fallocate", errno.ENOSPC), ("ftruncate", errno.EIO), ("new", errno.ENOMEM)]
+FAULTS = [("open", errno.EIO), ("write", errno.EIO), ("write", errno.ENOSPC), ("write", "short"), ("fsync", errno.EIO),
+          ("close", errno.EIO), ("rename", errno.EIO), ("fallocate", errno.ENOSPC), ("ftruncate", errno.EIO), ("new", errno.ENOMEM)]
+KILLS = [(call, "kill") for call in ("open", "write", "fsync", "close", "rename", "fallocate", "ftruncate")]
 PATIENCE = 3  # seconds
 LONGEST = 30
 
 
 def strides(every):
-    """1, 2, 3, ..., 40, 80, 160, ... (posix writes row by row), or, for the short form, 1, 4, 16, 64, ..."""
+    """1, 2, 3, ..., every, and then twice as many each time (posix writes row by row), or, for the short form, 1, 4, 16, 64, ..."""
     k = 1
     while True:
         yield k
-        k = 4 * k if not every else k + 1 if k < 40 else 2 * k
+        k = 4 * k if not every else k + 1 if k < every else 2 * k
 
 
 def complaints(run, method, folder, seconds, victim, faults_hit):
@@ -50,10 +51,14 @@ def complaints(run, method, folder, seconds, victim, faults_hit):
     if check.returncode != 0:
         wrong.append("left behind: " + check.stderr.strip())
     errors = {line for line in run.stderr.splitlines() if "error: " in line}
+    files, records = map(int, check.stdout.split() or (0, 0))
+    committed = 0 if "per-aggregator" in method else max(map(int, run.stdout.split()), default=0)
+    if records < committed:
+        wrong.append(f"{committed} records had been committed, found {records}")
     if run.returncode == 0:
         n_files = 0 if "per-aggregator" in method else 3
-        if check.stdout.strip() != str(n_files):
-            wrong.append(f"status 0, but {check.stdout.strip()} complete files of {n_files}")
+        if files != n_files:
+            wrong.append(f"status 0, but {files} complete files of {n_files}")
         if errors:
             wrong.append("status 0 with an error: " + " ".join(errors))
     elif faults_hit != "kill":
@@ -105,14 +110,16 @@ def main():
     parser.add_argument("--ranks", default="2")
     parser.add_argument("--methods", default="")
     parser.add_argument("--calls", default="")
-    parser.add_argument("--every", action="store_true")
+    parser.add_argument("--actions", default="")
+    parser.add_argument("--every", type=int, nargs="?", const=40, default=0)
     options = parser.parse_args()
     methods = options.methods.split(",") if options.methods else METHODS if options.every else SHORT
+    faults = FAULTS + (KILLS if options.every else [kill for kill in KILLS if kill[0] in ("write", "fsync", "rename")])
     total = bad = watched = 0
     for ranks, method in itertools.product(map(int, options.ranks.split(",")), methods):
         begin, trials, ended = time.time(), 0, 0
-        for (call, action), rank in itertools.product(FAULTS, (0, ranks - 1)):
-            if options.calls and call not in options.calls.split(","):
+        for (call, action), rank in itertools.product(faults, (0, ranks - 1)):
+            if options.calls and call not in options.calls.split(",") or options.actions and action not in options.actions.split(","):
                 continue
             for k in strides(options.every):
                 result = trial(options, method, ranks, rank, call, action, k)

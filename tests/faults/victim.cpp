@@ -1,9 +1,10 @@
 // The program that loop.py lets fail: it writes two files by one method of output, and can check what it left.
 //
 //   victim run <folder> <method> [<patience>] [-io_transport <word>]
-//                                               a series of three records, each committed, and a snapshot per record
-//   victim check <folder>                       each file that has its final name is whole, and the manifest agrees;
-//                                               prints how many files there are
+//                                               a series of three records, each committed, and a snapshot per record; prints the
+//                                               number of records after each commit (transport sync)
+//   victim check <folder>                       each file that has its final name is whole, and the manifest agrees; prints how
+//                                               many files there are, and how many records the series has
 //
 // Patches are columns of the grid, so that the parts of the ranks interleave in the file.
 #include "io/durable/manifest.hpp"
@@ -77,6 +78,7 @@ void run(const std::string& folder, const std::string& method, int patience) {
   fields.put_topg(*series);
   for (std::size_t t = 0; t < records; ++t) {
     fields.put(*series, t, t);
+    if (World().rank() == 0 && writer->options().transport == "sync") std::printf("%zu\n", t + 1), std::fflush(stdout);
     const auto snapshot = writer->open(folder + "/snapshot" + std::to_string(t % 2) + ".nc", schema());
     fields.put_topg(*snapshot);
     fields.put(*snapshot, 0, t);
@@ -90,7 +92,8 @@ void expect(bool is_right, const std::string& path, const std::string& what) {
   if (!is_right) throw Error("file '" + path + "': wrong values of " + what);
 }
 
-void check_file(const std::string& path) {
+/// The number of its records.
+std::size_t check_file(const std::string& path) {
   const AnyReader in(path);
   expect(in.records() > 0, path, "no record");
   for (std::size_t t = 0; t < in.records(); ++t) {
@@ -104,20 +107,22 @@ void check_file(const std::string& path) {
         expect(temp[n * nz + k] == static_cast<float>(value(record, n / nx, n % nx)), path, "temp");
     }
   }
+  return in.records();
 }
 
-int check(const std::string& folder) {
-  int files = 0;
+void check(const std::string& folder) {
+  std::size_t files = 0, of_series = 0;
   for (const auto& entry : std::filesystem::directory_iterator(folder)) {
     if (entry.path().extension() != ".nc") continue;
-    check_file(entry.path().string());
+    const std::size_t n = check_file(entry.path().string());
+    if (entry.path().filename() == "series.nc") of_series = n;
     files += 1;
   }
   const std::string manifest = io::manifest_of(folder + "/any.nc");
   if (std::filesystem::exists(manifest)) {
     for (const auto& complaint : io::verify_manifest(manifest)) throw Error(complaint);
   }
-  return files;
+  std::printf("%zu %zu\n", files, of_series);
 }
 
 } // namespace
@@ -126,6 +131,6 @@ int main(int argc, char** argv) {
   return run_program(argc, argv, "victim", [&](Libraries&) {
     const std::vector<std::string> words(argv, argv + argc);
     if (words.at(1) == "run") return run(words.at(2), words.at(3), words.size() > 4 ? std::stoi(words[4]) : 600);
-    std::printf("%d\n", check(words.at(2)));
+    check(words.at(2));
   });
 }

@@ -2,14 +2,12 @@
 #include "io/durable/durable.hpp"
 #include "io/durable/sparse_checksum.hpp"
 #include "io/durable/verify.hpp"
-#include "io/reader.hpp"
 #include "io/writer.hpp"
-#include "tests/io/scratch.hpp"
+#include "tests/io/series.hpp"
 
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/generators/catch_generators.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <fstream>
@@ -17,43 +15,6 @@
 
 using namespace nunatak;
 using Catch::Matchers::ContainsSubstring;
-
-namespace {
-
-io::Schema series() {
-  io::Schema s;
-  s.dimensions = {{"time", io::unlimited}, {"cell", 100}};
-  s.variables = {{"time", io::Type::float64, {"time"}, {}}, {"thk", io::Type::float64, {"time", "cell"}, {}}};
-  return s;
-}
-
-void put_record(io::File& file, std::size_t t) {
-  const auto rank = static_cast<std::size_t>(rank_of(MPI_COMM_WORLD)), size = static_cast<std::size_t>(size_of(MPI_COMM_WORLD));
-  const std::size_t first = 100 * rank / size, last = 100 * (rank + 1) / size;
-  const std::vector<double> thk(last - first, static_cast<double>(t) + 0.25);
-  file.put_all("time", t, std::vector<double>{static_cast<double>(t)});
-  file.put("thk", t, io::Block{{first}, {last - first}, {}}, thk.data());
-  file.end_record(static_cast<std::int64_t>(t));
-}
-
-/// Number of records of the file under its final name; every value is checked.
-std::size_t complete_records(const std::string& path) {
-  const io::Reader in(path, MPI_COMM_WORLD);
-  for (std::size_t t = 0; t < in.records(); ++t) {
-    const auto thk = in.read_block("thk", {t, 0}, {1, 100});
-    CHECK(thk == std::vector<double>(100, static_cast<double>(t) + 0.25));
-  }
-  return in.records();
-}
-
-std::vector<nlohmann::json> lines_of(const std::string& manifest) {
-  std::vector<nlohmann::json> lines;
-  std::ifstream in(manifest);
-  for (std::string line; std::getline(in, line);) lines.push_back(nlohmann::json::parse(line));
-  return lines;
-}
-
-} // namespace
 
 TEST_CASE("close: final name, no temporary name, a line in the manifest") {
   const Scratch scratch;
@@ -83,88 +44,6 @@ TEST_CASE("close: final name, no temporary name, a line in the manifest") {
   }
   MPI_Barrier(MPI_COMM_WORLD); // rank 0 has let the name go
   CHECK_FALSE(std::filesystem::exists(path + ".lock"));
-}
-
-TEST_CASE("append: a committed state can be opened at any time and survives") {
-  const Scratch scratch;
-  io::Options options;
-  options.format = GENERATE("serial", "netcdf4", "pnetcdf", "hybrid", "direct");
-  const auto writer = io::make_writer(MPI_COMM_WORLD, options);
-  const std::string path = scratch / "ts.nc", manifest = scratch / "manifest.jsonl";
-  {
-    const auto file = writer->open(path, series(), {io::FileKind::append, 2});
-    put_record(*file, 0);
-    CHECK_FALSE(std::filesystem::exists(path));
-    put_record(*file, 1);
-    CHECK(complete_records(path) == 2);
-    put_record(*file, 2);
-    CHECK(complete_records(path) == 2);
-    CHECK(io::verify_manifest(manifest).empty());
-    put_record(*file, 3);
-    CHECK(complete_records(path) == 4);
-    CHECK(io::verify_manifest(manifest).empty());
-    put_record(*file, 4);
-  } // never closed
-  CHECK(complete_records(path) == 4);
-  CHECK(io::verify_manifest(manifest).empty());
-  // the next run overwrites it; until it commits, the old state stands
-  const auto file = writer->open(path, series(), {io::FileKind::append, 2});
-  put_record(*file, 0);
-  CHECK(complete_records(path) == 4);
-  file->close();
-  CHECK(complete_records(path) == 1);
-  CHECK(io::verify_manifest(manifest).empty());
-}
-
-TEST_CASE("append: kept records are committed with the next one at the earliest, and any record on demand") {
-  const Scratch scratch;
-  io::Options options;
-  options.format = GENERATE("serial", "pnetcdf");
-  const auto writer = io::make_writer(MPI_COMM_WORLD, options);
-  const std::string path = scratch / "ts.nc";
-  const auto file = writer->open(path, series(), {io::FileKind::append, 1, 3});
-  for (std::size_t t = 0; t < 3; ++t) put_record(*file, t);
-  file->commit(); // nothing is new
-  CHECK_FALSE(std::filesystem::exists(path));
-  put_record(*file, 3); // one more, but not half as many again
-  CHECK_FALSE(std::filesystem::exists(path));
-  file->commit();
-  CHECK(complete_records(path) == 4);
-  file->close();
-  CHECK(complete_records(path) == 4);
-}
-
-TEST_CASE("append: commits grow rarer with the file, so that all copies together stay below three times the file") {
-  const Scratch scratch;
-  io::Options options;
-  options.format = GENERATE("serial", "netcdf4", "pnetcdf", "hybrid", "direct");
-  const auto writer = io::make_writer(MPI_COMM_WORLD, options);
-  const std::string path = scratch / "ts.nc", manifest = scratch / "manifest.jsonl";
-  io::Schema schema = series();
-  schema.dimensions[1].length = 1000; // records of 8008 bytes: the header, 8192 bytes, counts little
-  const auto file = writer->open(path, schema, {io::FileKind::append, 4});
-  for (std::size_t t = 0; t < 200; ++t) {
-    file->put_all("time", t, std::vector<double>{static_cast<double>(t)});
-    file->put_all("thk", t, std::vector<double>(1000, 0.5));
-    file->end_record();
-  }
-  std::vector<std::int64_t> records;
-  std::int64_t copied = 0;
-  for (const auto& line : lines_of(manifest)) {
-    if (line["state"] != "committed") continue;
-    records.push_back(line["records"]);
-    copied += line["size"].get<std::int64_t>();
-  }
-  // at least 4 more, and at least half as many again
-  CHECK(records == std::vector<std::int64_t>{4, 8, 12, 18, 27, 41, 62, 93, 140});
-  file->close();
-  const auto final_size = static_cast<std::int64_t>(std::filesystem::file_size(path));
-  const io::Summary s = io::summarize(MPI_COMM_WORLD, writer->statistics());
-  CHECK(s[io::Phase::copy].bytes == copied);
-  CHECK(copied < 3 * final_size);
-  CHECK(s[io::Phase::checksum].bytes == (options.format == "direct" ? 0 : copied + final_size)); // direct knows its bytes
-  CHECK(s.work.written_bytes >= copied + 200 * 8008); // the values once, and the copies
-  CHECK(s.work.written_bytes < copied + 2 * final_size);
 }
 
 TEST_CASE("the manifest notices what changed after it was written") {

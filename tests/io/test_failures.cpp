@@ -194,7 +194,8 @@ TEST_CASE("a full disk is an error on every rank") {
 
 TEST_CASE("a full disk while committing leaves the last commit and no half copy") {
   const Scratch scratch;
-  const auto writer = writer_of(GENERATE("serial", "netcdf4", "pnetcdf", "hybrid", "direct", "posix", "mpiio"));
+  const std::string format = GENERATE("serial", "netcdf4", "pnetcdf", "hybrid", "direct", "posix", "mpiio");
+  const auto writer = writer_of(format);
   constexpr std::size_t cells = 1 << 14;
   const std::string path = scratch / "ts.nc";
   const auto file = writer->open(path, schema_of(cells), {io::FileKind::append, 1});
@@ -211,6 +212,11 @@ TEST_CASE("a full disk while committing leaves the last commit and no half copy"
   {
     const FullDisk full(1 << 17, true);
     found = message([&] { file->end_record(); });
+  }
+  if (format == "direct") { // needs no room for a commit
+    CHECK(found == "no error");
+    CHECK(io::verify_manifest(scratch / "manifest.jsonl").empty());
+    return;
   }
   CHECK_THAT(found, ContainsSubstring("ts.nc.commit") && ContainsSubstring("File too large"));
   CHECK_FALSE(std::filesystem::exists(path + ".commit"));

@@ -205,7 +205,7 @@ TEST_CASE("all ranks together find what each piece of a file is, and what was ch
     std::ofstream out(large, std::ios::binary);
     for (int n = 0; n < 9 << 20; ++n) out.write("1234", 4); // three pieces
   });
-  const auto found = io::read_files(MPI_COMM_WORLD, {path, large, scratch / "none"});
+  const auto found = io::read_files(MPI_COMM_WORLD, {{path}, {large}, {scratch / "none"}});
   CHECK(found[1].size == 36 << 20);
   CHECK(found[1].checksum == io::checksum_file(large).checksum);
   CHECK(found[2].error == "No such file or directory");

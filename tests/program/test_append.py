@@ -34,7 +34,7 @@ def refused(run, *words):
         assert word in run.text, f"expected {word!r} in:\n{run.text}"
 
 
-@pytest.mark.parametrize("io_format", ["pnetcdf", "serial"])
+@pytest.mark.parametrize("io_format", ["pnetcdf", "serial", "direct"])
 @pytest.mark.parametrize("ranks", [1, 3])
 def test_parts_are_the_whole(nunatak, tmp_path, ranks, io_format):
     """Three years at once; and one and a half, half a year too many that is dropped, and the rest: all files, bit for bit."""
@@ -97,9 +97,11 @@ def test_a_series_with_a_gap_is_refused(nunatak, part):
     refused(nunatak(*GO_ON, "-run_years", "0.5", "-timeseries_file", "late.nc"), "it begins in year 1.5")
 
 
-def test_a_run_that_is_killed_goes_on_from_its_snapshot(nunatak, tmp_path):
+@pytest.mark.parametrize("io_format", ["pnetcdf", "direct"])
+def test_a_run_that_is_killed_goes_on_from_its_snapshot(nunatak, tmp_path, io_format):
     """Series are committed before each snapshot, however seldom else."""
-    run = (*START, "-dt_max", "0.1", *SERIES, "-snapshot_file", "snap.nc", "-snapshot_every", "0.5", "-io_commit_every", "1000")
+    run = (*START, "-dt_max", "0.1", *SERIES, "-snapshot_file", "snap.nc", "-snapshot_every", "0.5", "-io_commit_every", "1000",
+           "-io_format", io_format)
     ok(nunatak(*run, "-run_until", "2", "-o", "end.nc"))
     whole = bits(tmp_path / "series.nc")
     for name in tmp_path.glob("*.nc"):

@@ -98,6 +98,22 @@ def test_ranks_see_the_nodes_and_send_what_they_send_elsewhere(cluster, tmp_path
     assert sum(found[0].values()) > 100
 
 
+@pytest.mark.parametrize("version, expected, absent", [
+    ("mpirun (Open MPI) 4.1.4", ["--mca plm_rsh_agent", "--oversubscribe", "--host node1:3,node2:3", "-x OMP_NUM_THREADS=2"], "prte"),
+    ("mpirun (Open MPI) 5.0.7", ["--prtemca plm_ssh_agent", "--map-by :OVERSUBSCRIBE", "--host node1:3,node2:3"], "orte"),
+    ("HYDRA build details:", ["-launcher-exec", "-hosts node1:3,node2:3", "-genv OMP_NUM_THREADS 2"], "mca")])
+def test_each_mpi_library_is_started_by_its_own_names(cluster, tmp_path, version, expected, absent):
+    """What `mpirun` is told; ranks are started by the installed library in other tests."""
+    mpirun = tmp_path / "mpirun"
+    mpirun.write_text(f'#!/bin/sh\nif [ "$1" = --version ]; then echo "{version}"; else echo "$@"; fi\n')
+    mpirun.chmod(0o755)
+    cluster.environment.update(PATH=f"{tmp_path}:{cluster.environment['PATH']}", OMP_NUM_THREADS="2")
+    cluster("up", "-n", 2)
+    line = cluster("mpirun", "--slots", 3, "-n", 6, "program", "-option").stdout
+    assert all(words in line for words in expected) and absent not in line
+    assert line.endswith(" -n 6 program -option\n")
+
+
 @needs_file_system
 def test_the_file_system_is_shared_striped_and_as_fast_as_its_cards(cluster):
     cluster("up", "-n", 2, "-s", 2, "-r", "80mbit", "-S", "40mbit", "--stripe", 65536)

@@ -95,6 +95,25 @@ def test_opened_by_tools(written, name):
 
 
 @each_format
+def test_opened_by_gdal(written, name):
+    """Hence by QGIS and rasterio: size, place, projection and values of a map; GDAL does not know CDF-5."""
+    rasterio = pytest.importorskip("rasterio", reason="no rasterio (scripts/setup.sh installs it)")
+    path = written[name] / "spatial.nc"
+    if name == "cdf5":
+        with pytest.raises(rasterio.errors.RasterioIOError):
+            rasterio.open(f"netcdf:{path}:thk")
+        return
+    with rasterio.open(f"netcdf:{path}:thk") as image, netCDF4.Dataset(path) as data:
+        x, y = data["x"][:], data["y"][:]
+        assert (image.width, image.height, image.count) == (len(x), len(y), len(data["time"]))
+        assert image.bounds == (x[0] - 48e3, y[0] - 48e3, x[-1] + 48e3, y[-1] + 48e3)
+        projection = {"proj": "stere", "lat_0": -90, "lat_ts": -71, "lon_0": 0, "x_0": 0, "y_0": 0, "ellps": "WGS84", "units": "m"}
+        assert image.crs.to_dict() == {**projection, "no_defs": True}
+        for record in range(image.count):
+            assert np.array_equal(image.read(record + 1), data["thk"][record][::-1])  # images begin in the north
+
+
+@each_format
 def test_valid(written, name):
     """The header and the size of a classic file are what its format's specification says."""
     for file in FILES:

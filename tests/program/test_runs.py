@@ -121,12 +121,15 @@ def test_order_of_dimensions(nunatak, tmp_path):
 
 
 def test_output_budget(nunatak, tmp_path):
-    """A line warns if output takes more than its share of the run; the report has the share."""
+    """A line warns if output takes more than its share of the run; the report has the share, waiting between the phases included."""
     run = (*MARINE, "-stress", "sia", "-o", "out.nc", "-report", "out.json")
     tight = nunatak(*run, "-io_budget", "0.01%")
     succeeded(tight)
     assert "warning: output took" in tight.out and "budget -io_budget 0.01 %" in tight.out
-    report = json.loads((tmp_path / "out.json").read_text())["output"]
+    whole = json.loads((tmp_path / "out.json").read_text())
+    report, seen = whole["output"], sum(timer["mean"] for name, timer in whole["timers"].items() if name.startswith("output: "))
+    assert report["seconds"] == pytest.approx(seen) and seen > sum(phase["mean"] for phase in report["phases"].values())
+    assert 100 * seen / whole["wall_seconds"] <= report["percent_of_run"]
     assert 0.01 < report["percent_of_run"] < 100 and report["budget_percent"] == 0.01
     assert "warning: output" not in nunatak(*run, "-io_budget", "0").out
 

@@ -16,7 +16,7 @@ from clusters import CLUSTER, cluster, counts, needs_file_system, needs_slurm, s
 SOURCE = pathlib.Path(os.environ["NUNATAK_SOURCE"])
 STUDY = [sys.executable, str(SOURCE / "perf" / "study")]
 sys.path.insert(0, str(SOURCE / "perf"))
-from scaling_study import machine, points, study_file  # noqa: E402
+from scaling_study import machine, points, study_file, topology  # noqa: E402
 
 PROGRAM = """#!/bin/sh
 # `-case X ... -report FILE`, in the place of nunatak
@@ -139,7 +139,8 @@ def test_what_goes_wrong_is_a_line_and_loses_nothing(study, tmp_path):
     assert "time limit of 2 s" in found["slow"]["reason"] and "Traceback" not in done.err
     assert found["good"]["cells"] == 12 and found["good"]["seconds"] == 0.5
     assert json.loads((tmp_path / "out" / found["good"]["report"]).read_text())["wall_seconds"] == 0.5
-    assert json.loads((tmp_path / "out" / "machine.json").read_text())["mpi"] == "none"
+    known = json.loads((tmp_path / "out" / "machine.json").read_text())
+    assert known["mpi"] == "none" and known["kernel"].startswith("Linux") and len(known["file_system"].split()) == 3
     assert not (tmp_path / "out" / ".reframe").exists()  # files that runs wrote, too
 
     write(tmp_path / "program", PROGRAM.replace("case", "# case", 1).replace("case \"", "# "))  # mended
@@ -200,6 +201,21 @@ def test_a_site_file_of_reframe_describes_the_machine(study, tmp_path):
     assert done.returncode == 0, done.err
     assert json.loads((tmp_path / "out" / "machine.json").read_text())["system"] == "there"
     assert (tmp_path / "out" / "place").read_text() == "two\n"
+
+
+def test_topology_of_a_node(tmp_path):
+    """What lstopo writes of two packages with two cores each; a sentence where there is no lstopo."""
+    core = '<object type="L2Cache" cache_size="524288"><object type="Core"><object type="PU"/><object type="PU"/></object></object>'
+    cores = f'<object type="L3Cache" cache_size="{2**25}">{2 * core}</object>'
+    package = f'<object type="Package"><object type="NUMANode" local_memory="{2**32}"/>{cores}</object>'
+    (tmp_path / "topology.xml").write_text('<topology version="2.0"><object type="Machine"><info name="hwlocVersion" value="2.9.0"/>'
+                                           f"{2 * package}</object></topology>")
+    assert topology.describe(tmp_path / "topology.xml") == {
+        "packages": 2, "numa_nodes": 2, "cores": 4, "hardware_threads": 8, "memory_GiB": 8.0,
+        "caches": "2 x L3 of 32 MiB, 4 x L2 of 512 KiB", "hwloc": "2.9.0"}
+    assert topology.describe(tmp_path / "absent.xml") == "not known: no lstopo (hwloc) on the nodes"
+    (tmp_path / "empty.xml").touch()
+    assert "no lstopo" in topology.describe(tmp_path / "empty.xml")
 
 
 @needs_file_system

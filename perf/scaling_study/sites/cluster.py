@@ -1,4 +1,4 @@
-"""ReFrame's description of the emulated cluster (perf/cluster): jobs start at once, by Open MPI over its nodes."""
+"""ReFrame's description of the emulated cluster (perf/cluster): jobs start at once, by the MPI of the PATH over its nodes."""
 import pathlib
 
 from reframe.core.backends import register_launcher
@@ -10,8 +10,7 @@ CLUSTER = pathlib.Path(__file__).resolve().parents[2] / "cluster" / "cluster"
 @register_launcher("nunatak_cluster")
 class ClusterMpirun(JobLauncher):
     def command(self, job):
-        words = [str(CLUSTER), "mpirun", "--slots", str(job.num_tasks_per_node), "-n", str(job.num_tasks)]
-        return [*words, "-x", f"OMP_NUM_THREADS={job.num_cpus_per_task}"]
+        return [str(CLUSTER), "mpirun", "--slots", str(job.num_tasks_per_node), "-n", str(job.num_tasks)]
 
 
 site_configuration = {
