@@ -33,12 +33,6 @@ AsyncFile::~AsyncFile() {
 
 void AsyncFile::act(const Packer& action) { m_client.servers().act(m_group, action); }
 
-Work AsyncFile::work() const {
-  Work work = m_work;
-  work.stall_seconds = m_client.ring().stall_seconds();
-  return work;
-}
-
 /// A batch ends before a server would get more than -io_buffer; but what belongs to a variable and record stays together.
 void AsyncFile::join_batch(std::size_t v, std::size_t record) {
   if (std::find(m_keys.begin(), m_keys.end(), Key{v, record}) != m_keys.end()) return;
@@ -71,6 +65,7 @@ void AsyncFile::end_batch() {
 void AsyncFile::write_slab(std::size_t v, std::size_t record, const Hyperslab& slab) {
   join_batch(v, record);
   if (slab.elements() == 0) return;
+  const double stalled = m_client.ring().stall_seconds();
   for (std::size_t s = 0; s < m_boxes[v].size(); ++s) {
     for (std::size_t b = 0; b < m_boxes[v][s].size(); ++b) {
       const Hyperslab part = slice(slab, m_boxes[v][s][b]);
@@ -81,6 +76,7 @@ void AsyncFile::write_slab(std::size_t v, std::size_t record, const Hyperslab& s
       m_work.messages += sent;
     }
   }
+  m_work.stall_seconds += m_client.ring().stall_seconds() - stalled;
 }
 
 void AsyncFile::finish_record(std::int64_t step) {

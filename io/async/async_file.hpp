@@ -26,9 +26,10 @@ private:
   void finish_record(std::int64_t step) override;
   void make_readable() override;
   bool can_commit_records() const override { return true; } ///< the servers know
+  bool commits_in_place() const override { return false; }  ///< and when
   void commit_records(std::int64_t step) override;
   void close_and_commit(std::int64_t step) override;
-  Work work() const override;
+  Work work() const override { return m_work; }
 
   void join_batch(std::size_t v, std::size_t record);
   void end_batch();

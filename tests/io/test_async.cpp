@@ -151,6 +151,8 @@ TEST_CASE("files that are in the middle of a record at once, in any order, throu
       next[f] += 1;
     }
     writer.finish();
+    for (const auto& phase : writer.statistics().phases) CHECK(phase.seconds >= 0.0);
+    CHECK(writer.statistics()[io::Phase::stall].seconds < 100.0);
   });
   for (const char* name : {"0.nc", "1.nc", "2.nc", "3.nc"}) check_equal(scratch, name, "alone.nc");
 }
