@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""One record of output on the emulated cluster: how long the real exchange plan takes by queues of cards and storage servers.
+r"""One record of output on the emulated cluster: how long the real exchange plan takes by queues of cards and storage servers.
 
     perf/output_model.py --nodes 2,4,8 --rate 50mbit --servers 8 --json output.json
 
@@ -13,6 +13,12 @@ same instant would meet on the same servers for ever: they begin at random withi
 mean of some draws. Nothing is fitted: rates and latency are those that the cluster was told.
 
 Then nunatak-io writes the same record on the nodes; compared are its phases 'exchange' and 'wait' or 'post', of the slowest rank.
+
+    perf/output_model.py --count 64,1024 --ranks-per-node 64 --rate 100000mbit --latency 50us --workload pism:G1km --scale 1 \
+        --variables 0
+
+For thousands of ranks: nothing is run; the plan is counted, and the least times are those of the card of a node, of all servers
+together, and of the rank with most calls, each of which waits for a latency there and back.
 """
 import argparse
 import json
@@ -138,22 +144,32 @@ def workload(arguments):
     return ["-workload", arguments.workload, "-scale", arguments.scale, "-variables", arguments.variables]
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--nodes", default="2,4,8", help="a list (default %(default)s)")
-    parser.add_argument("--rate", default="50mbit", help="of all cards (default %(default)s)")
-    parser.add_argument("--latency", default="200us", help="one way, in us (default %(default)s)")
-    parser.add_argument("--servers", type=int, default=8)
-    parser.add_argument("--workload", default="pism:G5km")
-    parser.add_argument("--scale", default="0.2")
-    parser.add_argument("--variables", default="8")
-    parser.add_argument("--layouts", default="native,zslab,box:1", help="a list (default %(default)s)")
-    parser.add_argument("--repeat", type=int, default=3)
-    parser.add_argument("--build", default="build/release", help="build folder (default %(default)s)")
-    parser.add_argument("--json", metavar="FILE")
-    arguments = parser.parse_args()
-    rate, latency, layouts = bytes_per_second(arguments.rate), 1e-6 * float(arguments.latency.removesuffix("us")), arguments.layouts.split(",")
-    result = {"rate": arguments.rate, "latency": arguments.latency, "servers": arguments.servers, "runs": []}
+def least_times(layout, nodes, rate, latency, servers):
+    """Of exchange and write, as if all that is exchanged left its node."""
+    sent, calls = layout["messages"], layout["calls"]
+    of_node = max(calls["bytes"] / nodes, calls["most_bytes"])
+    return sent["bytes"] / nodes / rate, max(calls["bytes"] / (servers * rate), of_node / rate, 2 * latency * calls["most"])
+
+
+def count(arguments, rate, latency):
+    runs = []
+    print(f"{'ranks':>6} {'layout':>8} {'writers':>7} {'messages':>8} {'GB':>7} {'calls':>9} {'bytes each':>11} {'most calls':>10} "
+          f"{'exchange s':>10} {'write s':>8}")
+    for ranks in map(int, arguments.count.split(",")):
+        plan = json.loads(run([pathlib.Path(arguments.build) / "perf" / "output_plan", *workload(arguments), "-ranks", ranks, "-counts",
+                               "-ranks_per_node", arguments.ranks_per_node, "-layouts", arguments.layouts], ALONE))
+        for layout in plan["layouts"]:
+            times = least_times(layout, -(-ranks // arguments.ranks_per_node), rate, latency, arguments.servers)
+            runs.append({"ranks": ranks, **layout, "exchange_s": times[0], "write_s": times[1]})
+            sent, calls = layout["messages"], layout["calls"]
+            print(f"{ranks:6d} {layout['name']:>8} {layout['writers']:7d} {sent['number']:8d} {1e-9 * sent['bytes']:7.2f} "
+                  f"{calls['number']:9d} {calls['bytes'] / calls['number']:11.0f} {calls['most']:10d} {times[0]:10.3f} {times[1]:8.3f}",
+                  flush=True)
+    return runs
+
+
+def compare(arguments, rate, latency, layouts):
+    runs = []
     print(f"{'nodes':>5} {'layout':>10} {'what':>18} {'modelled s':>10} {'measured s':>10} {'ratio':>6}")
     for nodes in map(int, arguments.nodes.split(",")):
         plan = json.loads(run([pathlib.Path(arguments.build) / "perf" / "output_plan", *workload(arguments), "-ranks", nodes, "-layouts",
@@ -168,9 +184,31 @@ def main():
                 pairs += [(what, exchange_time(ranks, rate, latency, what.endswith("turns")), phases["exchange"])
                           for what in ("exchange", "exchange, in turns")]
             for what, model, real in pairs:
-                result["runs"].append({"nodes": nodes, "layout": layout["name"], "what": what, "modelled_s": model, "measured_s": real,
-                                       "ratio": model / real})
+                runs.append({"nodes": nodes, "layout": layout["name"], "what": what, "modelled_s": model, "measured_s": real,
+                             "ratio": model / real})
                 print(f"{nodes:5d} {layout['name']:>10} {what:>18} {model:10.3f} {real:10.3f} {model / real:6.2f}", flush=True)
+    return runs
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--nodes", default="2,4,8", help="a list (default %(default)s)")
+    parser.add_argument("--rate", default="50mbit", help="of all cards (default %(default)s)")
+    parser.add_argument("--latency", default="200us", help="one way, in us (default %(default)s)")
+    parser.add_argument("--servers", type=int, default=8)
+    parser.add_argument("--workload", default="pism:G5km")
+    parser.add_argument("--scale", default="0.2")
+    parser.add_argument("--variables", default="8")
+    parser.add_argument("--layouts", default="native,zslab,box:1", help="a list (default %(default)s)")
+    parser.add_argument("--repeat", type=int, default=3)
+    parser.add_argument("--build", default="build/release", help="build folder (default %(default)s)")
+    parser.add_argument("--count", metavar="RANKS", help="count the plan on so many ranks, a list; run nothing")
+    parser.add_argument("--ranks-per-node", type=int, default=1, help="with --count (default 1)")
+    parser.add_argument("--json", metavar="FILE")
+    arguments = parser.parse_args()
+    rate, latency, layouts = bytes_per_second(arguments.rate), 1e-6 * float(arguments.latency.removesuffix("us")), arguments.layouts.split(",")
+    result = {"rate": arguments.rate, "latency": arguments.latency, "servers": arguments.servers}
+    result["runs"] = count(arguments, rate, latency) if arguments.count else compare(arguments, rate, latency, layouts)
     if arguments.json:
         with open(arguments.json, "w") as file:
             json.dump(result, file, indent=1)

@@ -1,9 +1,10 @@
-// output_plan: what one record of a workload (nunatak-io) sends and writes on so many ranks, one per node, from the functions
-// that the writers use: JSON for output_model.py. Nothing is sent or written.
+// output_plan: what one record of a workload (nunatak-io) sends and writes on so many ranks, from the functions that the writers
+// use: JSON for output_model.py. Nothing is sent or written.
 //
 //   output_plan -workload pism:G5km -scale 0.3 -ranks 8 -layouts native,zslab,box:1 > plan.json
 //
-// Per layout and rank: messages (to, bytes), and the calls of the format `posix` in their order (offset, bytes).
+// Per layout and rank: messages (to, bytes), and the calls of the format `posix` in their order (offset, bytes). With -counts per
+// layout only how many of both there are, and the most that a rank has: for thousands of ranks.
 #include "io/formats/raw.hpp"
 #include "io/layouts/exchange_plan.hpp"
 #include "io/layouts/topology.hpp"
@@ -16,8 +17,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <iostream>
-#include <numeric>
 
 using namespace nunatak;
 using Json = nlohmann::ordered_json;
@@ -28,7 +29,22 @@ namespace {
 struct Wanted {
   std::string workload = "pism:G5km", layouts = "native,zslab";
   double scale = 1.0;
-  int ranks = 8, variables = 0;
+  int ranks = 8, ranks_per_node = 1, variables = 0;
+  bool counts = false;
+};
+
+/// Messages or calls of all ranks together: how many, their bytes, and the rank that has most.
+struct Count {
+  std::uint64_t number = 0, bytes = 0, most = 0, most_bytes = 0;
+
+  /// What one rank has: pairs of which the second are bytes.
+  void add(const Json& of_rank) {
+    std::uint64_t sum = 0;
+    for (const Json& one : of_rank) sum += one[1].get<std::uint64_t>();
+    number += of_rank.size(), bytes += sum;
+    most = std::max<std::uint64_t>(most, of_rank.size()), most_bytes = std::max(most_bytes, sum);
+  }
+  Json json() const { return {{"number", number}, {"bytes", bytes}, {"most", most}, {"most_bytes", most_bytes}}; }
 };
 
 /// What a rank gives of a variable, in the order of the file.
@@ -47,7 +63,8 @@ class Record {
 public:
   Record(const Wanted& wanted)
       : m_workload(t::make_workload(wanted.workload, wanted.scale, false, static_cast<std::size_t>(wanted.variables))),
-        m_schema(t::schema_of(m_workload, m_workload.order)), m_ranks(static_cast<std::size_t>(wanted.ranks)) {
+        m_schema(t::schema_of(m_workload, m_workload.order)), m_ranks(static_cast<std::size_t>(wanted.ranks)),
+        m_per_node(wanted.ranks_per_node), m_counts(wanted.counts) {
     m_layout = io::raw_layout(m_schema, io::Options{}.align);
     for (const t::WorkloadVariable& v : m_workload.variables) {
       if (v.records) m_variables.push_back(&v);
@@ -60,9 +77,8 @@ public:
     const io::Layout layout = io::parse_layout(options);
     const auto boxes_of = io::layout_row(layout.name).boxes;
     io::Topology topology;
-    topology.n_nodes = static_cast<int>(m_ranks);
-    topology.node_of.resize(m_ranks);
-    std::iota(topology.node_of.begin(), topology.node_of.end(), 0);
+    for (std::size_t rank = 0; rank < m_ranks; ++rank) topology.node_of.push_back(static_cast<int>(rank) / m_per_node);
+    topology.n_nodes = topology.node_of.back() + 1;
     const std::vector<int> writers = io::aggregators(topology, layout.every_rank ? 1 : layout.per_node);
     io::Round round;
     for (std::size_t n = 0; n < m_variables.size(); ++n) {
@@ -78,7 +94,8 @@ public:
         round.given.back().push_back(box.elements() > 0 ? std::optional(box) : std::nullopt);
       }
     }
-    Json json = {{"name", text}, {"ranks", Json::array()}};
+    Json json = {{"name", text}, {"writers", boxes_of == nullptr ? m_ranks : writers.size()}};
+    Count sent, written;
     for (std::size_t rank = 0; rank < m_ranks; ++rank) {
       Json messages = Json::array(), calls = Json::array();
       if (boxes_of == nullptr) {
@@ -90,8 +107,13 @@ public:
         for (const io::Channel& c : plan.sends) messages.push_back({c.rank, c.bytes});
         for (const io::Target& target : plan.targets) add_calls(target.group, target.box, calls);
       }
-      json["ranks"].push_back({{"messages", messages}, {"calls", calls}});
+      if (m_counts) {
+        sent.add(messages), written.add(calls);
+      } else {
+        json["ranks"].push_back({{"messages", messages}, {"calls", calls}});
+      }
     }
+    if (m_counts) json["messages"] = sent.json(), json["calls"] = written.json();
     return json;
   }
 
@@ -110,6 +132,8 @@ private:
   t::Workload m_workload;
   io::Schema m_schema;
   std::size_t m_ranks;
+  int m_per_node;
+  bool m_counts;
   io::RawLayout m_layout;
   std::vector<const t::WorkloadVariable*> m_variables;
 };
@@ -125,7 +149,9 @@ int main(int argc, char** argv) {
     table.add(text("workload", wanted.workload, "model and size, as nunatak-io knows them"));
     table.add(number("scale", wanted.scale, "", "factor of horizontal lengths", 0.0));
     table.add(number("variables", wanted.variables, "", "number of variables (0: all)", 0));
-    table.add(number("ranks", wanted.ranks, "", "ranks, one per node", 1));
+    table.add(number("ranks", wanted.ranks, "", "ranks", 1));
+    table.add(number("ranks_per_node", wanted.ranks_per_node, "", "of a node: layouts choose writers on each", 1));
+    table.add(flag("counts", wanted.counts, "numbers and sums only"));
     table.add(text("layouts", wanted.layouts, "list of layouts"));
     if (!table.read(argc, argv)) return;
     const Record record(wanted);

@@ -73,6 +73,15 @@ def facts_of(system, nodes, cluster, facts):
     return machine
 
 
+def software_of(report):
+    """MPI, its MPI-IO and the versions of all libraries, as nunatak or nunatak-io reports them."""
+    if "versions" in report:
+        return {"mpi": report["versions"].get("MPI"), "mpi_io": report.get("output", {}).get("mpi_io"), "versions": report["versions"]}
+    host = report.get("host", {})
+    return {"mpi": host.get("mpi"), "mpi_io": host.get("mpi_io"),
+            "versions": {"nunatak": report.get("version"), "MPI": host.get("mpi"), **host.get("libraries", {})}}
+
+
 def shares(machine, run):
     """Marks of a run whose ranks do not have a core each."""
     if machine["emulated"]:

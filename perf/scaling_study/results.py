@@ -7,6 +7,7 @@ import pathlib
 import yaml
 
 from . import topology
+from .machine import software_of
 from .study_file import StudyError
 
 MAY_CHANGE = ("title", "repetitions", "time_limit")  # between two goes of one study
@@ -65,10 +66,8 @@ class Results:
 
     def know_machine(self, machine, report):
         """Once, after the first run that has a report."""
-        versions = report.get("versions", {})
-        mpi_io = report.get("output", {}).get("mpi_io")
-        self.machine = {**machine, "topology": topology.describe(self.folder / "topology.xml"), "mpi": versions.get("MPI"),
-                        "mpi_io": mpi_io, "versions": versions}
+        topology_file = self.folder / "topology.xml"
+        self.machine = {**machine, "topology": topology.describe(topology_file), **software_of(report)}
         replace(self.machine_file, json.dumps(self.machine, indent=1) + "\n")
 
     def add(self, record):

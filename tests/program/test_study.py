@@ -218,6 +218,14 @@ def test_topology_of_a_node(tmp_path):
     assert "no lstopo" in topology.describe(tmp_path / "empty.xml")
 
 
+def test_software_of_either_program():
+    model = {"versions": {"MPI": "Open MPI v4.1.4", "PETSc": "3.18.1"}, "output": {"mpi_io": "ROMIO"}}
+    output = {"version": "0.1.0", "host": {"mpi": "Open MPI v4.1.4", "mpi_io": "ROMIO", "libraries": {"PnetCDF": "1.12.3"}}}
+    assert machine.software_of(model) == {"mpi": "Open MPI v4.1.4", "mpi_io": "ROMIO", "versions": model["versions"]}
+    assert machine.software_of(output)["versions"] == {"nunatak": "0.1.0", "MPI": "Open MPI v4.1.4", "PnetCDF": "1.12.3"}
+    assert machine.software_of(output)["mpi_io"] == "ROMIO"
+
+
 @needs_file_system
 def test_counts_are_those_of_one_machine(tmp_path):
     """Messages, bytes and collectives of two ranks do not depend on where they run; the study's cluster is gone afterwards."""
