@@ -42,6 +42,7 @@ public:
     if (m_what.empty()) m_what = what;
   }
   bool is_set() const { return !m_what.empty(); }
+  const std::string& what() const { return m_what; } ///< "": none
   void rethrow() const {
     if (is_set()) throw Error(m_what);
   }

@@ -37,9 +37,10 @@ void File::add_time(Phase phase, double start) {
   m_work = work();
   Statistics step;
   step.work = m_work - before;
-  step[phase].seconds = MPI_Wtime() - start - step.work.exchange_seconds;
+  step[phase].seconds = MPI_Wtime() - start - step.work.exchange_seconds - step.work.stall_seconds;
   step[phase].operations = 1;
   if (step.work.exchange_seconds > 0.0) step[Phase::exchange] = {step.work.exchange_seconds, step.work.message_bytes, 1};
+  if (step.work.stall_seconds > 0.0) step[Phase::stall] = {step.work.stall_seconds, 0, 1};
   add(step);
 }
 

@@ -1,7 +1,7 @@
 // A file that is being written: checks what the model puts, times it, and lets the ranks agree on errors.
 //
-// A transport is a File: it writes what was put, and commits. There is one, SyncFile (durable/sync_file.hpp): the ranks that
-// compute write. See writer.hpp for how to use a File.
+// A transport is a File: it writes what was put, and commits. SyncFile (durable/sync_file.hpp): the ranks that compute write.
+// AsyncFile (async/async_file.hpp): they send to servers. See writer.hpp for how to use a File.
 #pragma once
 
 #include "io/agree.hpp"
@@ -96,6 +96,9 @@ protected:
   template <class F> void watched(Phase phase, const F& f) {
     m_watchdog.watch(m_path, phase_names[static_cast<std::size_t>(phase)], f);
   }
+  /// The same without agreement: what another rank does is not waited for.
+  template <class F> void timed(Phase phase, const F& f);
+  const KeptError& error() const { return m_error; }
   void add(const Statistics& step);
 
   MPI_Comm comm() const { return m_comm; }
@@ -128,7 +131,6 @@ private:
   Hyperslab make_slab(std::size_t v, std::size_t record, const Block& block, const std::byte* data, Type type) const;
   bool is_time_to_commit() const;
   [[noreturn]] void fail(const std::string& what) const;
-  template <class F> void timed(Phase phase, const F& f);
   void add_time(Phase phase, double start);
 
   MPI_Comm m_comm;

@@ -29,19 +29,18 @@ std::pair<long long, std::string> leading_number(const std::string& text) {
   return {number, end};
 }
 
-int per_node_of(const std::string& digits) {
-  const auto [number, rest] = leading_number(digits);
-  return rest.empty() && number >= 1 && number <= 1000000 ? static_cast<int>(number) : -1;
+/// "box:2" fits "box:N", "async:2+1" fits "async:N+N".
+bool fits(const std::string& word, const std::string& form) {
+  const std::size_t n = form.find('N');
+  if (n == std::string::npos) return word == form;
+  if (word.substr(0, n) != form.substr(0, n)) return false;
+  const auto [number, rest] = leading_number(word.substr(std::min(n, word.size())));
+  return number >= 1 && number <= 1000000 && fits(rest, form.substr(n + 1));
 }
 
-/// "box:2" is allowed by "box:N".
 bool is_allowed(const std::string& word, const std::string& words) {
-  const std::size_t colon = word.find(':');
-  for (const std::string& allowed : split(words, '|')) {
-    if (word == allowed) return word.find(":N") == std::string::npos;
-    if (colon != std::string::npos && word.substr(0, colon) + ":N" == allowed) return per_node_of(word.substr(colon + 1)) > 0;
-  }
-  return false;
+  const std::vector<std::string> forms = split(words, '|');
+  return std::any_of(forms.begin(), forms.end(), [&](const std::string& form) { return fits(word, form); });
 }
 
 std::size_t parse_bytes(const std::string& text, const std::string& what) {
@@ -81,7 +80,10 @@ const std::vector<Knob>& knobs() {
   static const std::vector<Knob> table = {
       {"format", &Options::format, format_doc.c_str(), formats.c_str()},
       {"layout", &Options::layout, "layout: where values move before they are written; N aggregators per node", layouts.c_str()},
-      {"transport", &Options::transport, "time of writing: sync, by the ranks that compute", "sync"},
+      {"transport", &Options::transport,
+       "time of writing: sync, by the ranks that compute, or later by N ranks that do nothing else (N+N: others for files that "
+       "grow)",
+       "sync|async:N|async:N+N"},
       {"define", &Options::define, "order of definitions: all before the first value, or each variable before its own",
        "upfront|interleaved"},
       {"access", &Options::access, "access mode of MPI-IO", "collective|independent"},
@@ -99,6 +101,7 @@ const std::vector<Knob>& knobs() {
       {"stripe", &Options::stripe, "segment of the layout morton, in bytes", ""},
       {"slab", &Options::slab, "bytes that rank 0 gathers at a time (serial)", ""},
       {"buffer", &Options::buffer, "bytes of copies per writing rank that may wait for the end of the record", ""},
+      {"pool", &Options::pool, "bytes that may be on their way to the servers, per rank (async)", ""},
       {"aggregators", &Options::aggregators,
        "aggregators per node: of MPI-IO (cb_nodes) and of a layout without N (0: automatic)", ""},
       {"ranks_per_node", &Options::ranks_per_node, "ranks of a virtual node (0: the machine's nodes)", ""},
@@ -177,7 +180,7 @@ Options parse_method(const std::string& method, const Options& base) {
 Layout parse_layout(const Options& options) {
   const std::size_t colon = options.layout.find(':');
   Layout layout{options.layout.substr(0, colon), std::max(1, options.aggregators), false};
-  if (colon != std::string::npos) layout.per_node = per_node_of(options.layout.substr(colon + 1));
+  if (colon != std::string::npos) layout.per_node = static_cast<int>(leading_number(options.layout.substr(colon + 1)).first);
   layout.every_rank = layout_row(layout.name).every_rank && colon == std::string::npos && options.aggregators == 0;
   return layout;
 }
@@ -196,6 +199,17 @@ void check_words(const Options& o) {
                   "'");
     }
   }
+}
+
+void check_async(const Options& o) {
+  if (o.transport == "sync") return;
+  const std::string found = ", found transport " + o.transport + " with ";
+  refuse(o.layout.find(':') != std::string::npos,
+         "the servers are the aggregators: expected a layout without a number" + found + "layout " + o.layout);
+  refuse(o.define == "interleaved",
+         "the servers define a file before its first value comes: expected define upfront" + found + "define interleaved");
+  refuse(o.pool < (std::size_t{1} << 20) || o.pool > (std::size_t{1} << 31),
+         "pool: expected 1MiB to 2GiB" + found + "pool " + bytes_text(o.pool));
 }
 
 /// What the rows of format and layout say about the other options.
@@ -232,6 +246,7 @@ void check_bytes(const Options& o) {
 void check(const Options& o) {
   check_words(o);
   check_rows(o);
+  check_async(o);
   check_bytes(o);
 }
 

@@ -36,8 +36,8 @@ const std::vector<LayoutRow>& layouts() {
   static const std::vector<LayoutRow> rows = {
       {"native", PerNode::never, nullptr},
       {"zslab", PerNode::optional, [](auto& schema, auto v, auto n, auto) { return slab_boxes(schema, v, n); }, true},
-      {"box", PerNode::always, [](auto& schema, auto v, auto n, auto) { return Rectangles(schema, n).boxes(v, false); }},
-      {"morton", PerNode::always, morton_boxes},
+      {"box", PerNode::optional, [](auto& schema, auto v, auto n, auto) { return Rectangles(schema, n).boxes(v, false); }},
+      {"morton", PerNode::optional, morton_boxes},
       {"file-per-aggregator", PerNode::optional, // what several files need is in all of them
        [](auto& schema, auto v, auto n, auto) { return Rectangles(schema, n).boxes(v, true); }, false, true},
   };

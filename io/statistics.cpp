@@ -13,12 +13,14 @@ constexpr std::int64_t Work::*counters[] = {&Work::written_bytes, &Work::written
 Work& operator+=(Work& a, const Work& b) {
   for (const auto counter : counters) a.*counter += b.*counter;
   a.exchange_seconds += b.exchange_seconds;
+  a.stall_seconds += b.stall_seconds;
   return a;
 }
 
 Work operator-(Work a, const Work& b) {
   for (const auto counter : counters) a.*counter -= b.*counter;
   a.exchange_seconds -= b.exchange_seconds;
+  a.stall_seconds -= b.stall_seconds;
   return a;
 }
 

@@ -19,6 +19,7 @@ enum class Phase {
   reserve,  ///< room on the disk for the next record
   post,     ///< put: copy, send or write the values
   exchange, ///< layouts: move the values to the ranks that write them
+  stall,    ///< async: wait for room in the ring
   wait,     ///< finish what was posted (one wait_all per record)
   flush,    ///< library buffers to the operating system
   close,    ///< close in the library
@@ -26,9 +27,9 @@ enum class Phase {
   checksum, ///< read the file once more for the manifest, while the system writes it to the disk
   fsync,    ///< fsync of the file, rename, fsync of the folder: durable
 };
-constexpr std::size_t n_phases = 11;
-constexpr std::array<const char*, n_phases> phase_names = {"open",  "define", "reserve", "post",     "exchange", "wait",
-                                                           "flush", "close",  "copy",    "checksum", "fsync"};
+constexpr std::size_t n_phases = 12;
+constexpr std::array<const char*, n_phases> phase_names = {"open", "define", "reserve", "post", "exchange", "stall",
+                                                           "wait", "flush",  "close",   "copy", "checksum", "fsync"};
 
 /// Sums on one rank.
 struct Statistics {

@@ -1,6 +1,8 @@
 // Opens files by the registry. See writer.hpp.
 #include "io/writer.hpp"
 
+#include "io/async/async_file.hpp"
+#include "io/async/client.hpp"
 #include "io/durable/sync_file.hpp"
 #include "io/registry.hpp"
 
@@ -8,11 +10,23 @@ namespace nunatak::io {
 
 Writer::Writer(MPI_Comm comm, Options options)
     : m_comm(comm), m_options(std::move(options)), m_machine(make_topology(comm, 0)),
-      m_open(find_format(comm, m_options, make_topology(comm, m_options.ranks_per_node))), m_watchdog(comm, m_options.patience) {}
+      m_open(find_format(comm, m_options, make_topology(comm, m_options.ranks_per_node))), m_watchdog(comm, m_options.patience) {
+  if (m_options.transport != "sync") m_client = std::make_unique<Client>(comm, m_options);
+}
+
+Writer::~Writer() = default;
 
 std::unique_ptr<File> Writer::open(const std::string& path, const Schema& schema, FileOptions file_options) {
+  if (m_client) return std::make_unique<AsyncFile>(m_comm, path, schema, file_options, *m_client, m_statistics, m_watchdog);
   return std::make_unique<SyncFile>(m_comm, path, schema, file_options, m_open, m_machine, m_statistics, m_watchdog);
 }
+
+void Writer::finish() {
+  static const std::string all = "(all)";
+  if (m_client) m_watchdog.watch(all, "finish", [&] { m_server_reports = m_client->finish(); });
+}
+
+std::vector<std::string> Writer::take_committed() { return m_client ? m_client->take_committed() : std::vector<std::string>(); }
 
 std::unique_ptr<Writer> make_writer(MPI_Comm comm, const Options& options) { return std::make_unique<Writer>(comm, options); }
 

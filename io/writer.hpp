@@ -12,8 +12,10 @@
 // empty. An array may be changed as soon as put() returns. Errors of one rank are errors of all, thrown at the latest by the next
 // end_record(), sync() or close(). A File destroyed without close() leaves name.nc.tmp and no final name.
 //
+// With transport async (async/servers.hpp) close() hands over, and writer->finish() makes durable.
+//
 // A File (file.hpp) checks, times and counts; SyncFile (durable/sync_file.hpp) writes through a Format (formats/format.hpp) and
-// makes it durable. Reading: reader.hpp.
+// makes it durable, AsyncFile (async/async_file.hpp) lets servers do it. Reading: reader.hpp.
 #pragma once
 
 #include "io/file.hpp"
@@ -24,8 +26,12 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 namespace nunatak::io {
+
+class Client;
+struct ServerReport;
 
 /// Opens files; sums their statistics. Must outlive its files.
 class Writer {
@@ -33,14 +39,23 @@ public:
   /// Collective. `comm` must outlive the writer. Error if a choice does not exist, naming those that do, or if choices do not go
   /// together, saying why.
   Writer(MPI_Comm comm, Options options);
+  ~Writer();
 
   /// Create path.tmp and write its header. Error on every rank if that is not possible, or if `path` is a folder (or else not a
   /// regular file) or longer than the file system takes with ".commit" after it.
   std::unique_ptr<File> open(const std::string& path, const Schema& schema, FileOptions file_options = {});
 
+  /// All files that were closed are durable when it returns. transport sync: they are already. Collective; throws what went
+  /// wrong on the servers.
+  void finish();
+  /// async: names of the files that were committed since the last call, on rank 0.
+  std::vector<std::string> take_committed();
+
   const Options& options() const { return m_options; }
   /// Of all files so far, on this rank; see summarize().
   const Statistics& statistics() const { return m_statistics; }
+  /// Of the servers, by group, on rank 0, at the last finish(); none with transport sync.
+  const std::vector<ServerReport>& server_reports() const { return m_server_reports; }
 
 private:
   MPI_Comm m_comm;
@@ -49,6 +64,8 @@ private:
   OpenFormat m_open;
   Statistics m_statistics;
   Watchdog m_watchdog;
+  std::unique_ptr<Client> m_client; ///< async
+  std::vector<ServerReport> m_server_reports;
 };
 
 /// The same.

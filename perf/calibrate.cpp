@@ -10,6 +10,7 @@
 #include "miniapp/base/machine.hpp"
 #include "miniapp/base/option_table.hpp"
 #include "miniapp/base/program.hpp"
+#include "miniapp/base/world_comm.hpp"
 
 #include <mpi.h>
 #include <nlohmann/json.hpp>
@@ -38,8 +39,8 @@ double median(std::vector<double> values) {
 class Calibration {
 public:
   explicit Calibration(int repeat) : m_repeat(repeat) {
-    MPI_Comm_rank(MPI_COMM_WORLD, &m_rank);
-    MPI_Comm_size(MPI_COMM_WORLD, &m_size);
+    MPI_Comm_rank(world_comm(), &m_rank);
+    MPI_Comm_size(world_comm(), &m_size);
     m_buffer.resize(1 << 20);
   }
 
@@ -47,7 +48,7 @@ public:
   double time(const std::function<void()>& operation) const {
     std::vector<double> seconds;
     for (int n = 0; n <= m_repeat; ++n) {
-      MPI_Barrier(MPI_COMM_WORLD);
+      MPI_Barrier(world_comm());
       double mine = 0.0, sum = 0.0;
       for (int k = 0; k < row; ++k) {
         const double pause = MPI_Wtime();
@@ -57,7 +58,7 @@ public:
         operation();
         mine += (MPI_Wtime() - begin) / row;
       }
-      MPI_Allreduce(&mine, &sum, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+      MPI_Allreduce(&mine, &sum, 1, MPI_DOUBLE, MPI_SUM, world_comm());
       if (n > 0) seconds.push_back(sum / m_size); // the first one opens connections
     }
     return median(seconds);
@@ -79,11 +80,11 @@ public:
     const int left = (m_rank + m_size - 1) % m_size, right = (m_rank + 1) % m_size;
     std::array<MPI_Request, 4> requests;
     std::array<char, 16> in{};
-    MPI_Irecv(in.data(), 8, MPI_BYTE, left, 0, MPI_COMM_WORLD, &requests[0]);
-    MPI_Irecv(in.data() + 8, 8, MPI_BYTE, right, 1, MPI_COMM_WORLD, &requests[1]);
+    MPI_Irecv(in.data(), 8, MPI_BYTE, left, 0, world_comm(), &requests[0]);
+    MPI_Irecv(in.data() + 8, 8, MPI_BYTE, right, 1, world_comm(), &requests[1]);
     const double begin = MPI_Wtime();
-    MPI_Isend(m_buffer.data(), 8, MPI_BYTE, right, 0, MPI_COMM_WORLD, &requests[2]);
-    MPI_Isend(m_buffer.data(), 8, MPI_BYTE, left, 1, MPI_COMM_WORLD, &requests[3]);
+    MPI_Isend(m_buffer.data(), 8, MPI_BYTE, right, 0, world_comm(), &requests[2]);
+    MPI_Isend(m_buffer.data(), 8, MPI_BYTE, left, 1, world_comm(), &requests[3]);
     m_sending.push_back(0.5 * (MPI_Wtime() - begin));
     MPI_Waitall(4, requests.data(), MPI_STATUSES_IGNORE);
   }
@@ -93,12 +94,12 @@ public:
 
   void reduction(int numbers = 1) const {
     std::vector<std::int64_t> mine(static_cast<std::size_t>(numbers)), all(mine);
-    MPI_Allreduce(mine.data(), all.data(), numbers, MPI_INT64_T, MPI_SUM, MPI_COMM_WORLD);
+    MPI_Allreduce(mine.data(), all.data(), numbers, MPI_INT64_T, MPI_SUM, world_comm());
   }
   void lagged() const {
     std::int64_t mine = 1, all = 0;
     MPI_Request request;
-    MPI_Iallreduce(&mine, &all, 1, MPI_INT64_T, MPI_MAX, MPI_COMM_WORLD, &request);
+    MPI_Iallreduce(&mine, &all, 1, MPI_INT64_T, MPI_MAX, world_comm(), &request);
     MPI_Wait(&request, MPI_STATUS_IGNORE);
   }
   /// Lengths, then contents, for which libraries take another way: two of them.
@@ -106,21 +107,21 @@ public:
     std::vector<int> lengths(static_cast<std::size_t>(m_size)), starts(lengths);
     auto* all = reinterpret_cast<int*>(m_buffer.data());
     const int one = 1;
-    MPI_Allgather(&one, 1, MPI_INT, lengths.data(), 1, MPI_INT, MPI_COMM_WORLD);
+    MPI_Allgather(&one, 1, MPI_INT, lengths.data(), 1, MPI_INT, world_comm());
     std::iota(starts.begin(), starts.end(), 0);
-    MPI_Allgatherv(&m_rank, 1, MPI_INT, all, lengths.data(), starts.data(), MPI_INT, MPI_COMM_WORLD);
+    MPI_Allgatherv(&m_rank, 1, MPI_INT, all, lengths.data(), starts.data(), MPI_INT, world_comm());
   }
   /// To rank 0 and back: two of them.
   void rooted() {
     int back = 0;
     auto* all = reinterpret_cast<int*>(m_buffer.data());
-    MPI_Gather(&m_rank, 1, MPI_INT, all, 1, MPI_INT, 0, MPI_COMM_WORLD);
-    MPI_Scatter(all, 1, MPI_INT, &back, 1, MPI_INT, 0, MPI_COMM_WORLD);
+    MPI_Gather(&m_rank, 1, MPI_INT, all, 1, MPI_INT, 0, world_comm());
+    MPI_Scatter(all, 1, MPI_INT, &back, 1, MPI_INT, 0, world_comm());
   }
 
 private:
-  void send(int to, int bytes) { MPI_Send(m_buffer.data(), bytes, MPI_BYTE, to, 0, MPI_COMM_WORLD); }
-  void receive(int from, int bytes) { MPI_Recv(m_buffer.data(), bytes, MPI_BYTE, from, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE); }
+  void send(int to, int bytes) { MPI_Send(m_buffer.data(), bytes, MPI_BYTE, to, 0, world_comm()); }
+  void receive(int from, int bytes) { MPI_Recv(m_buffer.data(), bytes, MPI_BYTE, from, 0, world_comm(), MPI_STATUS_IGNORE); }
 
   int m_repeat, m_rank = 0, m_size = 1;
   std::vector<char> m_buffer;

@@ -35,6 +35,7 @@ struct Work {
   std::int64_t message_bytes = 0;
   std::int64_t off_node_bytes = 0; ///< of them, to other (virtual) nodes
   double exchange_seconds = 0.0;   ///< in which a layout moved values between ranks
+  double stall_seconds = 0.0;      ///< in which there was no room for what goes to the servers
 };
 
 Work& operator+=(Work& a, const Work& b);

@@ -24,13 +24,20 @@ namespace nunatak {
 int status_of(const std::string& program, const std::function<int()>& run);
 
 /// A file that would grow beyond a limit (ulimit -f) is then an error of its write, not the end of the process without a word.
-/// Starts `LibrariesToUse` (MPI and Kokkos; in the model Session, which adds PETSc) and runs `run(libraries)` as status_of()
-/// does.
+/// Starts MPI, sets output servers apart, which serve, and elsewhere `LibrariesToUse` (Kokkos; in the model Session, which adds
+/// PETSc), and runs `run(libraries)` as status_of() does.
 template <class LibrariesToUse = Libraries, class Run>
 int run_program(int argc, char** argv, const std::string& name, const Run& run) {
   std::signal(SIGXFSZ, SIG_IGN);
+  Processes processes(argc, argv);
+  const int divided = status_of(name, [&] {
+    processes.divide();
+    return 0;
+  });
+  if (divided != 0) return divided;
+  if (processes.is_server()) return status_of(name, [&] { return processes.serve(); });
   LibrariesToUse libraries(argc, argv);
-  return status_of(name, [&] {
+  const int status = status_of(name, [&] {
     if constexpr (std::is_void_v<decltype(run(libraries))>) {
       run(libraries);
       return 0;
@@ -38,6 +45,8 @@ int run_program(int argc, char** argv, const std::string& name, const Run& run) 
       return run(libraries);
     }
   });
+  processes.stop(status);
+  return status;
 }
 
 } // namespace nunatak

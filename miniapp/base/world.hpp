@@ -13,7 +13,7 @@ class ScopeGuard;
 
 namespace nunatak {
 
-/// All processes: MPI_COMM_WORLD. All functions but rank() and size() are collective.
+/// All processes that compute: MPI_COMM_WORLD but for output servers. All functions but rank() and size() are collective.
 class World {
 public:
   int rank() const;
@@ -31,10 +31,30 @@ public:
   }
   /// One patch of the grid per process.
   std::unique_ptr<Ranks> ranks(const Decomposition& decomposition) const;
-  [[noreturn]] void abort() const; ///< end all processes
+  [[noreturn]] void abort() const; ///< end all processes, servers, too
 };
 
-/// The life of the libraries that every program needs: MPI (if the program has it) and Kokkos start and end with it.
+/// The life of MPI (if the program has it), and who serves: with -io_transport async:S on the command line S processes write what
+/// the others compute. They start no other library.
+class Processes {
+public:
+  Processes(int argc, char** argv);
+  ~Processes();
+  Processes(const Processes&) = delete;
+  Processes& operator=(const Processes&) = delete;
+
+  /// Set the servers apart. Throws Error if no process is left to compute. Collective.
+  void divide();
+  bool is_server() const;
+  int serve();           ///< on a server, until stop(): its exit status
+  void stop(int status); ///< on those that compute, at the end
+
+private:
+  struct Parts;
+  std::unique_ptr<Parts> m_parts;
+};
+
+/// The life of the library that every program needs where it computes: Kokkos.
 class Libraries {
 public:
   Libraries(int argc, char** argv);

@@ -1,7 +1,10 @@
+// The processes of a program with MPI. See world.hpp.
 #include "io/agree.hpp"
+#include "io/async/servers.hpp"
 #include "io/formats/mpi_io.hpp"
 #include "miniapp/base/mpi_ranks.hpp"
 #include "miniapp/base/world.hpp"
+#include "miniapp/base/world_comm.hpp"
 
 #include <Kokkos_Core.hpp>
 
@@ -11,33 +14,37 @@ namespace nunatak {
 
 namespace {
 
+MPI_Comm computing = MPI_COMM_WORLD; // World is wherever a program looks: there is one
+
 template <class T> T reduce(T value, MPI_Datatype type, MPI_Op op) {
-  MPI_Allreduce(MPI_IN_PLACE, &value, 1, type, op, MPI_COMM_WORLD);
+  MPI_Allreduce(MPI_IN_PLACE, &value, 1, type, op, computing);
   return value;
 }
 
 } // namespace
 
+MPI_Comm world_comm() { return computing; }
+
 int World::rank() const {
   int rank = 0;
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_rank(computing, &rank);
   return rank;
 }
 
 int World::size() const {
   int size = 1;
-  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  MPI_Comm_size(computing, &size);
   return size;
 }
 
-void World::barrier() const { MPI_Barrier(MPI_COMM_WORLD); }
+void World::barrier() const { MPI_Barrier(computing); }
 std::int64_t World::sum(std::int64_t value) const { return reduce(value, MPI_INT64_T, MPI_SUM); }
 std::int64_t World::max(std::int64_t value) const { return reduce(value, MPI_INT64_T, MPI_MAX); }
 double World::max(double value) const { return reduce(value, MPI_DOUBLE, MPI_MAX); }
-void World::agree(const std::function<void()>& f) const { io::agree(MPI_COMM_WORLD, f); }
+void World::agree(const std::function<void()>& f) const { io::agree(computing, f); }
 
 std::unique_ptr<Ranks> World::ranks(const Decomposition& decomposition) const {
-  return std::make_unique<MpiRanks>(MPI_COMM_WORLD, decomposition);
+  return std::make_unique<MpiRanks>(computing, decomposition);
 }
 
 void World::abort() const {
@@ -45,15 +52,35 @@ void World::abort() const {
   std::abort(); // not reached
 }
 
-Libraries::Libraries(int argc, char** argv) {
+struct Processes::Parts {
+  std::string transport;
+  std::unique_ptr<io::Servers> servers;
+};
+
+Processes::Processes(int argc, char** argv) : m_parts(std::make_unique<Parts>()) {
   io::prefer_romio(); // before MPI starts
   MPI_Init(&argc, &argv);
-  m_kokkos = std::make_unique<Kokkos::ScopeGuard>(Kokkos::InitializationSettings().set_disable_warnings(true));
+  m_parts->transport = io::transport_of(argc, argv);
 }
 
-Libraries::~Libraries() {
-  m_kokkos.reset();
+Processes::~Processes() {
+  computing = MPI_COMM_WORLD;
+  m_parts.reset();
   MPI_Finalize();
 }
+
+void Processes::divide() {
+  m_parts->servers = std::make_unique<io::Servers>(MPI_COMM_WORLD, m_parts->transport);
+  computing = m_parts->servers->comm();
+}
+
+bool Processes::is_server() const { return m_parts->servers->is_server(); }
+int Processes::serve() { return m_parts->servers->serve(); }
+void Processes::stop(int status) { m_parts->servers->stop(status); }
+
+Libraries::Libraries(int, char**)
+    : m_kokkos(std::make_unique<Kokkos::ScopeGuard>(Kokkos::InitializationSettings().set_disable_warnings(true))) {}
+
+Libraries::~Libraries() = default;
 
 } // namespace nunatak

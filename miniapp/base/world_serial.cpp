@@ -29,6 +29,14 @@ std::unique_ptr<Ranks> World::ranks(const Decomposition& decomposition) const {
 
 void World::abort() const { std::exit(1); }
 
+struct Processes::Parts {};
+Processes::Processes(int, char**) {}
+Processes::~Processes() = default;
+void Processes::divide() {}
+bool Processes::is_server() const { return false; }
+int Processes::serve() { return 0; }
+void Processes::stop(int) {}
+
 Libraries::Libraries(int, char**)
     : m_kokkos(std::make_unique<Kokkos::ScopeGuard>(Kokkos::InitializationSettings().set_disable_warnings(true))) {}
 

@@ -81,6 +81,7 @@ void Dumps::append(const std::string& name, const FieldArray& any) {
 
 void Dumps::finish() {
   for (auto& [name, dump] : m_dumps) dump.file->close();
+  if (m_writer) m_writer->finish();
   m_dumps.clear();
 }
 

@@ -7,6 +7,7 @@
 #include "kernels/ice/geometry.hpp"
 #include "miniapp/base/error.hpp"
 #include "miniapp/base/paths.hpp"
+#include "miniapp/base/server_report.hpp"
 #include "miniapp/base/units.hpp"
 #include "miniapp/base/words.hpp"
 #include "miniapp/model/field_block.hpp"
@@ -183,7 +184,13 @@ void Output::write_state(const std::string& path, const Clock& clock, const Fiel
   file->close(clock.steps());
   m_longest_write = std::fmax(m_longest_write, m_timers.elapsed() - begin);
   m_files.push_back(path);
-  m_log.line("wrote " + path);
+  if (m_options.io.transport == "sync") m_log.line("wrote " + path);
+  tell_committed();
+}
+
+/// With servers: what they have made durable by now.
+void Output::tell_committed() {
+  for (const std::string& path : m_writer->take_committed()) m_log.line("wrote " + path);
 }
 
 void Output::write_snapshot(const Clock& clock, const FieldList& fields) {
@@ -234,6 +241,7 @@ void Output::write_failed(const Clock& clock, const FieldList& fields) {
   if (m_options.ssa_failed_file == "none") return;
   try {
     write_state(m_options.ssa_failed_file, clock, fields, true);
+    finish_writing();
   } catch (const io::Error& error) { // why the solve failed matters more, and is still to be reported
     m_log.line(std::string("-ssa_failed_file not written: ") + error.what());
   }
@@ -257,7 +265,17 @@ std::string Output::finish(const Clock& clock, const Fields& fields) {
   } else if (!m_options.snapshot_file.empty() && !clock.finished() && m_last_state_time != clock.time()) {
     write_snapshot(clock, fields());
   }
+  finish_writing();
   return m_last_state;
+}
+
+/// All that was written is durable.
+void Output::finish_writing() {
+  Timers::Scope scope(m_timers, "output: drain");
+  const double begin = m_timers.elapsed();
+  m_writer->finish();
+  m_drain = m_timers.elapsed() - begin;
+  tell_committed();
 }
 
 void Output::check_budget(const io::Summary& s, nlohmann::json& json) const {
@@ -296,6 +314,8 @@ nlohmann::json Output::report() const {
     json["phases"][io::phase_names[p]] = {
         {"min", e.min}, {"mean", e.mean}, {"max", e.max}, {"bytes", e.bytes}, {"operations", e.operations}};
   }
+  json["drain_seconds"] = m_drain;
+  json["servers"] = servers_record(m_writer->server_reports());
   check_budget(s, json);
   return json;
 }

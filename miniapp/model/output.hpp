@@ -70,6 +70,8 @@ private:
   void write_state(const std::string& path, const Clock& clock, const FieldList& fields, bool diagnostics);
   void put_record(io::File& file, std::size_t record, double time, const FieldList& fields);
   void put_field(io::File& file, std::size_t record, const Field& field);
+  void tell_committed();
+  void finish_writing();
   void check_budget(const io::Summary& summary, nlohmann::json& json) const;
 
   const Options& m_options;
@@ -83,8 +85,8 @@ private:
   std::unique_ptr<io::Writer> m_writer;
   std::vector<std::string> m_spatial_vars;
   Series m_spatial, m_series;
-  std::string m_last_state;                                    // its name
-  double m_last_state_time = -HUGE_VAL, m_longest_write = 0.0; // s
+  std::string m_last_state;                                                   // its name
+  double m_last_state_time = -HUGE_VAL, m_longest_write = 0.0, m_drain = 0.0; // s
   std::string m_ignored_hints;
   nlohmann::json m_files = nlohmann::json::array();
 };

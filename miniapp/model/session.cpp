@@ -3,6 +3,7 @@
 #include "io/agree.hpp"
 #include "miniapp/base/error.hpp"
 #include "miniapp/base/option_table.hpp"
+#include "miniapp/base/world_comm.hpp"
 #include "miniapp/model/options_file.hpp"
 #include "miniapp/model/petsc_error.hpp"
 
@@ -88,7 +89,7 @@ struct Session::CommandLine {
   }
 };
 
-Session::Session(int argc, char** argv) : m_libraries(argc, argv) {
+Session::Session(int argc, char** argv) : m_libraries(argc, argv), m_comm(world_comm()) {
   MPI_Comm_rank(m_comm, &m_rank);
   MPI_Comm_size(m_comm, &m_size);
   m_command_line = std::make_unique<CommandLine>(argc, argv);

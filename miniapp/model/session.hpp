@@ -1,4 +1,4 @@
-// The life of the libraries of the model: MPI, Kokkos and PETSc start with the Session and end with it.
+// The life of the libraries of the model: Kokkos and PETSc start with the Session and end with it. MPI: Processes (world.hpp).
 #pragma once
 
 #include "miniapp/base/option_table.hpp"
@@ -14,7 +14,7 @@ namespace nunatak {
 
 class Session {
 public:
-  /// Starts MPI and Kokkos, then PETSc on the compute ranks (all of them: there are no output servers yet).
+  /// On the ranks that compute, after MPI: starts Kokkos, then PETSc.
   /// PETSc gets the command line but for `-help` and `-options_file`.
   Session(int argc, char** argv);
   ~Session();
@@ -33,7 +33,7 @@ public:
 
 private:
   Libraries m_libraries;
-  MPI_Comm m_comm = MPI_COMM_WORLD;
+  MPI_Comm m_comm;
   int m_rank = 0, m_size = 1;
   struct CommandLine;
   std::unique_ptr<CommandLine> m_command_line;

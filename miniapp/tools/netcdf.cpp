@@ -6,6 +6,7 @@
 #include "kernels/ice/geometry.hpp"
 #include "miniapp/base/error.hpp"
 #include "miniapp/base/units.hpp"
+#include "miniapp/base/world_comm.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -102,7 +103,7 @@ std::vector<std::size_t> count_of(const Patch& p) { return {static_cast<std::siz
 void require_netcdf(const std::string&) {}
 
 Mask mask_from_netcdf(const std::string& path, std::string variable) {
-  const io::Reader file(path, MPI_COMM_WORLD);
+  const io::Reader file(path, world_comm());
   Variables variables(file);
   const bool flotation = variable.empty() && !file.has("mask") && file.has("thk") && file.has("topg");
   if (variable.empty()) variable = "mask";
@@ -149,7 +150,7 @@ void write_answer(const std::string& path, const Mask& mask, const Answer& answe
 
   io::Options options;
   options.format = "serial";
-  const auto writer = io::make_writer(MPI_COMM_WORLD, options);
+  const auto writer = io::make_writer(world_comm(), options);
   const auto file = writer->open(path, schema);
   file->put_all("y", count_from_zero(p.My));
   file->put_all("x", count_from_zero(p.Mx));
@@ -164,7 +165,7 @@ void write_answer(const std::string& path, const Mask& mask, const Answer& answe
 }
 
 Answer read_answer(const std::string& path, const Answer& like) {
-  const io::Reader file(path, MPI_COMM_WORLD);
+  const io::Reader file(path, world_comm());
   const Patch& p = like.rectangle;
   Answer answer;
   answer.who = "the file '" + path + "'";

@@ -10,6 +10,7 @@
 #include "miniapp/base/error.hpp"
 #include "miniapp/base/paths.hpp"
 #include "miniapp/base/program.hpp"
+#include "miniapp/base/world_comm.hpp"
 #include "miniapp/tools/io/bench_options.hpp"
 #include "miniapp/tools/io/host.hpp"
 #include "miniapp/tools/io/io_report.hpp"
@@ -222,8 +223,8 @@ int main(int argc, char** argv) {
                       "mpiexec -n 2 nunatak-io -workload pism:G5km -scale 0.3 -ways pnetcdf,serial -json out.json");
     options.add_to(table);
     if (table.read(argc, argv)) {
-      if (!options.replay.empty()) return replay(options, MPI_COMM_WORLD);
-      return run(options, MPI_COMM_WORLD);
+      if (!options.replay.empty()) return replay(options, world_comm());
+      return run(options, world_comm());
     }
     if (World().rank() != 0) return;
     std::cout << "\nWorkloads, with -scale 1\n";

@@ -9,6 +9,7 @@
 #include "miniapp/base/io_options.hpp"
 #include "miniapp/base/paths.hpp"
 #include "miniapp/base/program.hpp"
+#include "miniapp/base/world_comm.hpp"
 
 #include <iostream>
 
@@ -28,7 +29,7 @@ void run(const JoinOptions& options) {
     check_files({{"-i", options.input, FileUse::pieces}, {"-o", options.output, FileUse::netcdf}});
     require_writable("-o", options.output);
   });
-  const io::Joined joined = io::join(MPI_COMM_WORLD, options.input, options.output, options.how);
+  const io::Joined joined = io::join(world_comm(), options.input, options.output, options.how);
   if (World().rank() == 0) {
     std::cout << "joined " << joined.subfiles << " subfiles of " << options.input << ", " << joined.records
               << " record(s): " << options.output << std::endl;

@@ -10,6 +10,7 @@
 #include "miniapp/base/option_table.hpp"
 #include "miniapp/base/paths.hpp"
 #include "miniapp/base/program.hpp"
+#include "miniapp/base/world_comm.hpp"
 #include "miniapp/tools/records.hpp"
 
 #include <mpi.h>
@@ -26,9 +27,9 @@ namespace {
 io::Verification verify(const std::string& word) {
   std::error_code none;
   const bool is_folder = World().max(std::int64_t{World().rank() == 0 && std::filesystem::is_directory(word, none)}) > 0;
-  if (is_folder) return io::verify(MPI_COMM_WORLD, word + "/manifest.jsonl");
+  if (is_folder) return io::verify(world_comm(), word + "/manifest.jsonl");
   const std::string manifest = io::manifest_of(word);
-  io::Verification result = io::verify(MPI_COMM_WORLD, manifest, std::filesystem::path(word).filename().string());
+  io::Verification result = io::verify(world_comm(), manifest, std::filesystem::path(word).filename().string());
   if (result.files == 0) throw Error("file '" + word + "': expected a line of it in '" + manifest + "', found none");
   return result;
 }

@@ -7,7 +7,7 @@ be there, be whole and verify.
 
   loop.py VICTIM FAULTS "MPIEXEC -n" [--ranks 2,3] [--methods M,...] [--calls C,...] [--actions kill,...] [--every [K]]
 
-By default a short form: three methods, k = 1, 4, 16, ... --every takes all methods, all k up to K (40), and ranks that die at any
+By default a short form: four methods, k = 1, 4, 16, ... --every takes all methods, all k up to K (40), and ranks that die at any
 call. Prints the trials by method.
 """
 import argparse
@@ -23,10 +23,10 @@ import sys
 import tempfile
 import time
 
-SHORT = ["pnetcdf", "netcdf4", "direct"]
+SHORT = ["pnetcdf", "netcdf4", "direct", "direct/transport=async:1"]
 METHODS = ["serial", "pnetcdf", "hybrid", "direct", "netcdf4", "posix", "mpiio", "pnetcdf/zslab", "pnetcdf/box:1", "netcdf4/morton:1",
            "posix/box:1", "serial/file-per-aggregator:2", "pnetcdf/access=independent", "netcdf4/access=independent",
-           "pnetcdf/define=interleaved"]
+           "pnetcdf/define=interleaved", "direct/transport=async:1", "pnetcdf/transport=async:1"]
 FAULTS = [("open", errno.EIO), ("write", errno.EIO), ("write", errno.ENOSPC), ("write", "short"), ("fsync", errno.EIO),
           ("close", errno.EIO), ("rename", errno.EIO), ("fallocate", errno.ENOSPC), ("ftruncate", errno.EIO), ("new", errno.ENOMEM)]
 KILLS = [(call, "kill") for call in ("open", "write", "fsync", "close", "rename", "fallocate", "ftruncate")]
@@ -79,6 +79,8 @@ def trial(options, method, ranks, rank, call, action, k):
     fault = f"{rank} {call} {k} {action} {folder} {hit}"
     command = shlex.split(options.mpiexec) + [str(ranks), "env", f"LD_PRELOAD={options.faults}", f"NUNATAK_FAULT={fault}",
                                               options.victim, "run", str(folder), method, str(PATIENCE)]
+    if "transport=" in method:  # servers are set apart before the program reads anything else
+        command += ["-io_transport", re.search(r"transport=([^/]*)", method)[1]]
     begin = time.time()
     try:
         process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True)

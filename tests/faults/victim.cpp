@@ -1,7 +1,8 @@
 // The program that loop.py lets fail: it writes two files by one method of output, and can check what it left.
 //
-//   victim run <folder> <method> [<patience>]   a series of three records, each committed, and a snapshot per record; prints the
-//                                               number of records after each commit
+//   victim run <folder> <method> [<patience>] [-io_transport <word>]
+//                                               a series of three records, each committed, and a snapshot per record; prints the
+//                                               number of records after each commit (transport sync)
 //   victim check <folder>                       each file that has its final name is whole, and the manifest agrees; prints how
 //                                               many files there are, and how many records the series has
 //
@@ -11,6 +12,7 @@
 #include "io/writer.hpp"
 #include "miniapp/base/error.hpp"
 #include "miniapp/base/program.hpp"
+#include "miniapp/base/world_comm.hpp"
 #include "tests/io/any_reader.hpp"
 
 #include <cstdio>
@@ -70,19 +72,20 @@ private:
 void run(const std::string& folder, const std::string& method, int patience) {
   io::Options options;
   options.patience = patience;
-  const auto writer = io::make_writer(MPI_COMM_WORLD, io::parse_method(method, options));
+  const auto writer = io::make_writer(world_comm(), io::parse_method(method, options));
   const Fields fields;
   const auto series = writer->open(folder + "/series.nc", schema(), {io::FileKind::append, 1});
   fields.put_topg(*series);
   for (std::size_t t = 0; t < records; ++t) {
     fields.put(*series, t, t);
-    if (World().rank() == 0) std::printf("%zu\n", t + 1), std::fflush(stdout);
+    if (World().rank() == 0 && writer->options().transport == "sync") std::printf("%zu\n", t + 1), std::fflush(stdout);
     const auto snapshot = writer->open(folder + "/snapshot" + std::to_string(t % 2) + ".nc", schema());
     fields.put_topg(*snapshot);
     fields.put(*snapshot, 0, t);
     snapshot->close(static_cast<std::int64_t>(t));
   }
   series->close(records);
+  writer->finish();
 }
 
 void expect(bool is_right, const std::string& path, const std::string& what) {

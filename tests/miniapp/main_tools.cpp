@@ -4,6 +4,7 @@
 #include <catch2/catch_session.hpp>
 
 int main(int argc, char** argv) {
+  const nunatak::Processes processes(argc, argv);
   const nunatak::Libraries libraries(argc, argv);
   return static_cast<int>(nunatak::World().max(std::int64_t{Catch::Session().run(argc, argv)}));
 }

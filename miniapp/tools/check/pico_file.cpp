@@ -4,6 +4,7 @@
 #include "miniapp/base/error.hpp"
 #include "miniapp/base/units.hpp"
 #include "miniapp/base/world.hpp"
+#include "miniapp/base/world_comm.hpp"
 
 #include <cmath>
 #include <sstream>
@@ -68,11 +69,11 @@ struct Parameter {
 
 } // namespace
 
-PicoFile::PicoFile(const std::string& path, const std::string& forcing) : m_file(path, MPI_COMM_WORLD) {
+PicoFile::PicoFile(const std::string& path, const std::string& forcing) : m_file(path, world_comm()) {
   x = coordinate(m_file, "x"), y = coordinate(m_file, "y");
   dx = std::fabs(x.back() - x.front()) / static_cast<double>(x.size() - 1);
   dy = std::fabs(y.back() - y.front()) / static_cast<double>(y.size() - 1);
-  if (!forcing.empty()) m_forcing = std::make_unique<io::Reader>(forcing, MPI_COMM_WORLD);
+  if (!forcing.empty()) m_forcing = std::make_unique<io::Reader>(forcing, world_comm());
 }
 
 const io::Reader& PicoFile::holder(const std::string& variable) const {

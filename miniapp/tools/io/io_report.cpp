@@ -1,6 +1,8 @@
 // See io_report.hpp.
 #include "miniapp/tools/io/io_report.hpp"
 
+#include "miniapp/base/server_report.hpp"
+
 #include <algorithm>
 #include <cmath>
 #include <ostream>
@@ -49,6 +51,10 @@ Record way_record(const WayResults& way, const std::vector<double>& probe_second
   for (std::size_t n = 0; n < seconds.size(); ++n) paired.push_back(probe_seconds[n] / seconds[n]);
   record["seconds"] = spread_of_turns(seconds);
   record["compute_seconds"] = median(over_turns(way.writes, [](const WriteTurn& t) { return t.compute_seconds; }));
+  record["visible_seconds"] = spread_of_turns(over_turns(way.writes, [](const WriteTurn& t) { return t.visible_seconds; }));
+  record["drain_seconds"] =
+      spread_of_turns(over_turns(way.writes, [](const WriteTurn& t) { return t.seconds - t.visible_seconds; }));
+  record["servers"] = servers_record(way.writes.back().servers);
   record["share_of_probe"] = median(probe_seconds) / median(seconds);
   record["share_of_probe_paired"] = spread_of_turns(paired);
 

@@ -130,10 +130,14 @@ WriteTurn write_turn(MPI_Comm comm, io::Writer& writer, Arrays& arrays, const st
     file->end_record(static_cast<std::int64_t>(record));
   }
   file->close(static_cast<std::int64_t>(records) - 1);
+  const double visible = MPI_Wtime() - start - turn.compute_seconds;
+  writer.finish();
   turn.seconds = slowest(comm, MPI_Wtime() - start - turn.compute_seconds);
+  turn.visible_seconds = slowest(comm, visible);
   turn.compute_seconds = slowest(comm, turn.compute_seconds);
   turn.summary = io::summarize(comm, file->statistics());
   turn.hints = file->hints();
+  turn.servers = writer.server_reports();
   return turn;
 }
 

@@ -4,6 +4,7 @@
 //   |<------------------------- seconds, without those of compute --------------------------->|
 #pragma once
 
+#include "io/async/servers.hpp"
 #include "io/reader.hpp"
 #include "io/statistics.hpp"
 #include "io/writer.hpp"
@@ -26,10 +27,12 @@ private:
 };
 
 struct WriteTurn {
-  double seconds = 0.0;         ///< of the slowest rank
+  double seconds = 0.0;         ///< of the slowest rank, until the file is durable
+  double visible_seconds = 0.0; ///< the same, until close() returns
   double compute_seconds = 0.0; ///< the same: synthetic compute and new values, between records
   io::Summary summary;
   std::map<std::string, std::string> hints;
+  std::vector<io::ServerReport> servers; ///< of all turns so far, on rank 0
 };
 
 /// Write `records` records. `path` must not be there. Collective.

@@ -1,0 +1,110 @@
+// See async_file.hpp.
+#include "io/async/async_file.hpp"
+
+#include "io/async/serve.hpp"
+
+#include <algorithm>
+
+namespace nunatak::io {
+
+AsyncFile::AsyncFile(MPI_Comm comm, const std::string& path, const Schema& schema, FileOptions options, Client& client,
+                     Statistics& total, Watchdog& watchdog)
+    : File(comm, path, schema, options, total, watchdog), m_client(client), m_group(client.servers().group_of(options.kind)),
+      m_number(client.servers().next_number()) {
+  const std::size_t n = client.servers().group(m_group).size();
+  for (std::size_t v = 0; v < schema.variables.size(); ++v) {
+    m_boxes.push_back(server_boxes(client.options(), schema, v, n));
+    std::vector<std::size_t> bytes(n, 0);
+    for (std::size_t s = 0; s < n; ++s) {
+      for (const Box& box : m_boxes.back()[s]) bytes[s] += box.elements() * bytes_of(schema.variables[v].type);
+    }
+    m_bytes.push_back(bytes);
+  }
+  m_share.assign(n, 0);
+  m_messages.assign(n, 0);
+  act(Packer().add(Action::open).add(m_number).add(client.number()).add(path).add(options).add(schema));
+}
+
+AsyncFile::~AsyncFile() {
+  if (m_is_closed) return;
+  end_batch();
+  act(Packer().add(Action::abandon).add(m_number));
+}
+
+void AsyncFile::act(const Packer& action) { m_client.servers().act(m_group, action); }
+
+/// A batch ends before a server would get more than -io_buffer; but what belongs to a variable and record stays together.
+void AsyncFile::join_batch(std::size_t v, std::size_t record) {
+  if (std::find(m_keys.begin(), m_keys.end(), Key{v, record}) != m_keys.end()) return;
+  for (std::size_t s = 0; s < m_share.size(); ++s) {
+    if (m_share[s] > 0 && m_share[s] + m_bytes[v][s] > m_client.options().buffer) {
+      end_batch();
+      break;
+    }
+  }
+  if (m_batch < 0) {
+    m_batch = m_client.servers().next_number();
+    act(Packer().add(Action::begin_batch).add(m_batch).add(m_number));
+  }
+  m_keys.push_back({v, record});
+  for (std::size_t s = 0; s < m_share.size(); ++s) m_share[s] += m_bytes[v][s];
+}
+
+void AsyncFile::end_batch() {
+  if (m_batch < 0) return;
+  m_client.end_batch(m_group, m_batch, m_messages);
+  Packer action;
+  action.add(Action::end_batch).add(m_batch).add(m_keys);
+  act(action);
+  m_batch = -1;
+  m_keys.clear();
+  std::fill(m_share.begin(), m_share.end(), 0);
+  std::fill(m_messages.begin(), m_messages.end(), 0);
+}
+
+void AsyncFile::write_slab(std::size_t v, std::size_t record, const Hyperslab& slab) {
+  join_batch(v, record);
+  if (slab.elements() == 0) return;
+  const double stalled = m_client.ring().stall_seconds();
+  for (std::size_t s = 0; s < m_boxes[v].size(); ++s) {
+    for (std::size_t b = 0; b < m_boxes[v][s].size(); ++b) {
+      const Hyperslab part = slice(slab, m_boxes[v][s][b]);
+      if (part.elements() == 0) continue;
+      const std::int64_t sent = m_client.send(m_group, static_cast<int>(s), m_batch, v, record, b, part,
+                                              schema().variables[v].type, m_work.message_bytes);
+      m_messages[s] += sent;
+      m_work.messages += sent;
+    }
+  }
+  m_work.stall_seconds += m_client.ring().stall_seconds() - stalled;
+}
+
+void AsyncFile::finish_record(std::int64_t step) {
+  timed(Phase::wait, [&] {
+    end_batch();
+    act(Packer().add(Action::end_record).add(m_number).add(step));
+    m_client.agree_late(error());
+  });
+}
+
+void AsyncFile::commit_records(std::int64_t step) { act(Packer().add(Action::commit).add(m_number).add(step)); }
+
+void AsyncFile::make_readable() {
+  timed(Phase::flush, [&] {
+    end_batch();
+    act(Packer().add(Action::sync).add(m_number).add(std::int64_t{-1}));
+    m_client.agree_late(error());
+    m_client.finish();
+  });
+}
+
+void AsyncFile::close_and_commit(std::int64_t step) {
+  timed(Phase::close, [&] {
+    end_batch();
+    m_client.agree_late(error());
+    act(Packer().add(Action::close).add(m_number).add(time_of_day()).add(step));
+  });
+  m_is_closed = true;
+}
+
+} // namespace nunatak::io

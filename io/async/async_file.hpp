@@ -1,0 +1,50 @@
+// The transport `async:S`: values leave for the servers, and the rank goes on. A File of the ranks that compute.
+//
+//   put: pack -> ring -> the servers that own the values      end_record, commit, close: said to the servers, not waited for
+//
+// What the servers do with them: serve.hpp. When it is done, and whether: Writer::finish().
+#pragma once
+
+#include "io/async/client.hpp"
+#include "io/file.hpp"
+#include "io/layouts/partition.hpp"
+
+namespace nunatak::io {
+
+class AsyncFile final : public File {
+public:
+  /// Collective, but nobody waits.
+  AsyncFile(MPI_Comm comm, const std::string& path, const Schema& schema, FileOptions options, Client& client, Statistics& total,
+            Watchdog& watchdog);
+  ~AsyncFile() override;
+
+  std::map<std::string, std::string> hints() const override { return {}; }
+
+private:
+  void reserve(std::int64_t /*records*/) override {}
+  void write_slab(std::size_t v, std::size_t record, const Hyperslab& slab) override;
+  void finish_record(std::int64_t step) override;
+  void make_readable() override;
+  bool can_commit_records() const override { return true; } ///< the servers know
+  bool commits_in_place() const override { return false; }  ///< and when
+  void commit_records(std::int64_t step) override;
+  void close_and_commit(std::int64_t step) override;
+  Work work() const override { return m_work; }
+
+  void join_batch(std::size_t v, std::size_t record);
+  void end_batch();
+  void act(const Packer& action);
+
+  Client& m_client;
+  int m_group, m_number;
+  std::vector<Boxes> m_boxes;                    ///< of each variable, by server
+  std::vector<std::vector<std::size_t>> m_bytes; ///< of each variable, that come to each server
+  int m_batch = -1;                              ///< none
+  std::vector<Key> m_keys;                       ///< of the batch
+  std::vector<std::size_t> m_share;              ///< bytes of the batch, by server
+  std::vector<std::int64_t> m_messages;          ///< of the batch, from this rank, by server
+  bool m_is_closed = false;
+  Work m_work;
+};
+
+} // namespace nunatak::io

@@ -1,0 +1,108 @@
+// See client.hpp.
+#include "io/async/client.hpp"
+
+#include "io/registry.hpp"
+
+#include <algorithm>
+#include <exception>
+#include <limits>
+
+namespace nunatak::io {
+
+namespace {
+
+/// The servers of `comm`; Error, with the reason, if there are none or if the options do not go together with them.
+Servers& require_servers(MPI_Comm comm, const Options& o) {
+  Servers* const servers = Servers::of(comm);
+  if (servers == nullptr || servers->transport() != o.transport) {
+    throw Error("output: transport " + o.transport + ": expected servers that were set apart when the program began " +
+                "(-io_transport " + o.transport + " on the command line), found " +
+                (servers == nullptr ? "none" : "those of " + servers->transport()));
+  }
+  return *servers;
+}
+
+} // namespace
+
+Client::Client(MPI_Comm comm, const Options& options)
+    : m_servers(require_servers(comm, options)), m_number(m_servers.next_number()), m_options(options), m_ring(options.pool) {
+  MPI_Comm_dup(comm, &m_comm);
+  MPI_Comm_rank(comm, &m_rank);
+  MPI_Comm_size(comm, &m_size);
+  Packer action;
+  action.add(Action::writer).add(m_number).add(knobs().size());
+  for (const Knob& knob : knobs()) action.add(knob_text(m_options, knob));
+  for (int g = 0; g < m_servers.n_groups(); ++g) m_servers.act(g, action);
+}
+
+/// While another error ends the run, servers may wait for values that will never come.
+Client::~Client() {
+  const bool is_bounded = std::uncaught_exceptions() > 0 && m_options.patience > 0;
+  m_ring.drain(is_bounded ? m_options.patience : std::numeric_limits<double>::max());
+  if (is_bounded) return;
+  if (m_agreement != MPI_REQUEST_NULL) MPI_Wait(&m_agreement, MPI_STATUS_IGNORE);
+  MPI_Comm_free(&m_comm);
+}
+
+std::int64_t Client::send(int group, int server, int batch, std::size_t v, std::size_t record, std::size_t b,
+                          const Hyperslab& slab, Type type, std::int64_t& bytes) {
+  const std::size_t most = m_ring.size() / 4 - 4096, size = slab.elements() * bytes_of(type); // 4096: more than any head
+  const std::size_t n_parts = (size + most - 1) / most;
+  const int rank = m_servers.group(group)[static_cast<std::size_t>(server)];
+  for (std::size_t p = 0; p < n_parts; ++p) {
+    const Hyperslab part = part_of(slab, p, n_parts);
+    const std::ptrdiff_t lead = record == static_cast<std::size_t>(-1) ? 0 : 1;
+    const Box box{{part.start.begin() + lead, part.start.end()}, {part.count.begin() + lead, part.count.end()}};
+    const Bytes head = Packer().add(v).add(record).add(b).add(box).bytes(); // a multiple of 8 bytes
+    const std::size_t length = head.size() + part.elements() * bytes_of(type);
+    std::byte* const message = m_ring.take(length);
+    std::copy(head.begin(), head.end(), message);
+    pack(part, type, message + head.size());
+    m_ring.send(rank, tag_of_batch(batch), m_servers.all());
+    bytes += static_cast<std::int64_t>(length);
+  }
+  return static_cast<std::int64_t>(n_parts);
+}
+
+void Client::end_batch(int group, int batch, const std::vector<std::int64_t>& messages) {
+  const std::vector<int>& servers = m_servers.group(group);
+  m_servers.send(servers[static_cast<std::size_t>(m_rank) % servers.size()], count_tag,
+                 Packer().add(batch).add(messages).bytes());
+}
+
+void Client::wait_for_agreement() {
+  MPI_Wait(&m_agreement, MPI_STATUS_IGNORE);
+  if (m_failed == m_size) return;
+  agree(m_comm, [&] {
+    if (m_rank == m_failed) throw Error(m_error);
+  });
+}
+
+void Client::agree_late(const KeptError& mine) {
+  if (m_agreement != MPI_REQUEST_NULL) wait_for_agreement();
+  m_error = mine.is_set() ? "rank " + std::to_string(m_rank) + ": " + mine.what() : "";
+  if (m_rank == 0 && m_error.empty()) {
+    m_servers.hear();
+    m_error = m_servers.error();
+  }
+  m_mine = m_error.empty() ? m_size : m_rank;
+  MPI_Iallreduce(&m_mine, &m_failed, 1, MPI_INT, MPI_MIN, m_comm, &m_agreement);
+}
+
+std::vector<ServerReport> Client::finish() {
+  if (m_agreement != MPI_REQUEST_NULL) wait_for_agreement();
+  std::vector<ServerReport> reports;
+  for (int g = 0; g < m_servers.n_groups(); ++g) m_servers.act(g, Packer().add(Action::finish).add(m_number));
+  agree(m_comm, [&] {
+    for (int g = 0; m_rank == 0 && g < m_servers.n_groups(); ++g) {
+      auto& said = m_servers.reports(m_number, g);
+      for (Nap nap; said.empty(); nap.sleep()) m_servers.hear();
+      reports.push_back(said.front());
+      said.pop_front();
+    }
+    if (!m_servers.error().empty()) throw Error(m_servers.error());
+  });
+  return reports;
+}
+
+} // namespace nunatak::io

@@ -1,0 +1,58 @@
+// What a Writer of the ranks that compute has to do with its servers: one memory for all that is on its way, one order, one way
+// for errors to come back.
+//
+//   end of record k:  [wait for the agreement of k-1: an Error of anybody is thrown here, on all ranks]
+//                     [rank 0 hears its servers; whoever has an error says so in the agreement of k, which nobody waits for]
+#pragma once
+
+#include "io/agree.hpp"
+#include "io/async/ring.hpp"
+#include "io/async/servers.hpp"
+#include "io/options.hpp"
+#include "io/pack.hpp"
+
+namespace nunatak::io {
+
+class Client {
+public:
+  /// Collective on `comm`, of ranks that compute. Error if the program has set no such servers apart, or if the options do not
+  /// go together with them.
+  Client(MPI_Comm comm, const Options& options);
+  ~Client();
+  Client(const Client&) = delete;
+  Client& operator=(const Client&) = delete;
+
+  Servers& servers() { return m_servers; }
+  int number() const { return m_number; } ///< of the writer
+  const Options& options() const { return m_options; }
+  const Ring& ring() const { return m_ring; }
+
+  /// Send `slab`, packed as `type`, which lies in box `b` of a server (its number in the group), in messages of at most a
+  /// quarter of the ring. Returns how many; their bytes are added to `bytes`.
+  std::int64_t send(int group, int server, int batch, std::size_t v, std::size_t record, std::size_t b, const Hyperslab& slab,
+                    Type type, std::int64_t& bytes);
+  /// All of this rank's part of a batch has been sent: so many messages to each server.
+  void end_batch(int group, int batch, const std::vector<std::int64_t>& messages);
+
+  /// See above. `mine`: of this rank. Collective, but nobody waits for who is late.
+  void agree_late(const KeptError& mine);
+  /// Wait until the servers have done all that was asked, and no error is left. Collective. On rank 0 what they report.
+  std::vector<ServerReport> finish();
+  /// Names of files that were committed since the last call, on rank 0.
+  std::vector<std::string> take_committed() { return m_servers.take_committed(); }
+
+private:
+  void wait_for_agreement();
+
+  MPI_Comm m_comm = MPI_COMM_NULL;
+  int m_rank = 0, m_size = 1;
+  Servers& m_servers;
+  int m_number;
+  Options m_options;
+  Ring m_ring;
+  std::string m_error; ///< of this rank, or on rank 0 of a server
+  int m_mine = 0, m_failed = 0;
+  MPI_Request m_agreement = MPI_REQUEST_NULL;
+};
+
+} // namespace nunatak::io

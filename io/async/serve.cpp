@@ -1,0 +1,343 @@
+// See serve.hpp.
+#include "io/async/serve.hpp"
+
+#include "io/async/ring.hpp"
+#include "io/registry.hpp"
+
+#include <algorithm>
+#include <csignal>
+#include <sys/resource.h>
+
+namespace nunatak::io {
+
+namespace {
+
+constexpr std::size_t most_incoming = std::size_t{16} << 20; ///< bytes of messages that are taken at a time, or one
+
+Bytes receive(MPI_Message& message, MPI_Status& status) {
+  int size = 0;
+  MPI_Get_count(&status, MPI_BYTE, &size);
+  Bytes bytes(static_cast<std::size_t>(size));
+  MPI_Mrecv(bytes.data(), size, MPI_BYTE, &message, &status);
+  return bytes;
+}
+
+std::int64_t peak_bytes() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  return static_cast<std::int64_t>(usage.ru_maxrss) * 1024;
+}
+
+} // namespace
+
+Boxes server_boxes(const Options& options, const Schema& schema, std::size_t v, std::size_t n) {
+  const LayoutRow& chosen = layout_row(parse_layout(options).name);
+  const LayoutRow& row = chosen.subfiles ? layout_row("box") : chosen; // what several files need, the servers tell each other
+  return row.boxes == nullptr ? slab_boxes(schema, v, n) : row.boxes(schema, v, n, options.stripe);
+}
+
+Options server_options(Options options) {
+  options.transport = "sync";
+  const bool has_subfiles = layout_row(parse_layout(options).name).subfiles;
+  options.layout = has_subfiles ? "file-per-aggregator" : "native";
+  if (has_subfiles) options.ranks_per_node = options.aggregators = 1; // each server writes one
+  return options;
+}
+
+Server::Server(Servers& servers, int group) : m_servers(servers), m_group(group), m_comm(MPI_COMM_NULL), m_began(MPI_Wtime()) {
+  MPI_Comm_dup(servers.comm(), &m_comm);
+  MPI_Comm_rank(m_comm, &m_rank);
+  MPI_Comm_size(m_comm, &m_size);
+  const auto n = static_cast<int>(servers.compute().size());
+  m_home_clients = n / m_size + (m_rank < n % m_size ? 1 : 0);
+}
+
+int Server::run() {
+  for (const int signal : {SIGTERM, SIGUSR1}) std::signal(signal, SIG_IGN); // the ranks that compute decide when the run ends
+  Nap nap;
+  while (!m_status) {
+    bool has_done = poll();
+    if (!m_actions.empty() && is_ready(m_actions.front())) {
+      const Bytes action = std::move(m_actions.front());
+      m_actions.pop_front();
+      execute(action);
+      has_done = true;
+    }
+    if (has_done) {
+      nap.wake();
+    } else {
+      const double start = MPI_Wtime();
+      nap.sleep();
+      m_idle += MPI_Wtime() - start;
+    }
+  }
+  MPI_Comm_free(&m_comm);
+  return m_has_failed ? 1 : *m_status;
+}
+
+bool Server::poll() {
+  const bool actions = take_actions(), counts = take_counts(), values = take_values();
+  return actions || counts || values;
+}
+
+bool Server::take_actions() {
+  int is_there = 0;
+  MPI_Message message = MPI_MESSAGE_NULL;
+  MPI_Status status;
+  MPI_Improbe(m_servers.compute().front(), action_tag, m_servers.all(), &is_there, &message, &status);
+  if (is_there != 0) m_actions.push_back(receive(message, status));
+  return is_there != 0;
+}
+
+bool Server::take_counts() {
+  int is_there = 0;
+  MPI_Message message = MPI_MESSAGE_NULL;
+  MPI_Status status;
+  MPI_Improbe(MPI_ANY_SOURCE, count_tag, m_servers.all(), &is_there, &message, &status);
+  if (is_there == 0) return false;
+  const Bytes bytes = receive(message, status);
+  Unpacker from(bytes.data());
+  Counts& counts = m_counts[from.take<int>()];
+  const auto messages = from.take<std::vector<std::int64_t>>();
+  counts.clients += 1;
+  counts.messages.resize(messages.size(), 0);
+  for (std::size_t s = 0; s < messages.size(); ++s) counts.messages[s] += messages[s];
+  return true;
+}
+
+/// Begin to take what belongs to open batches, and put in place what has come.
+bool Server::take_values() {
+  bool has_done = false;
+  for (auto& [number, batch] : m_batches) {
+    if (m_incoming_bytes >= most_incoming) break;
+    int is_there = 0;
+    MPI_Message message = MPI_MESSAGE_NULL;
+    MPI_Status status;
+    MPI_Improbe(MPI_ANY_SOURCE, tag_of_batch(number), m_servers.all(), &is_there, &message, &status);
+    if (is_there == 0) continue;
+    int size = 0;
+    MPI_Get_count(&status, MPI_BYTE, &size);
+    if (m_free.empty()) m_free.push_back(std::make_unique<Buffer>());
+    m_incoming.push_back({number, std::move(m_free.back()), MPI_REQUEST_NULL, static_cast<std::size_t>(size)});
+    m_free.pop_back();
+    Incoming& in = m_incoming.back();
+    MPI_Imrecv(in.buffer->of_size(in.size), size, MPI_BYTE, &message, &in.request);
+    m_incoming_bytes += in.size;
+    has_done = true;
+  }
+  for (auto in = m_incoming.begin(); in != m_incoming.end();) {
+    int has_come = 0;
+    MPI_Test(&in->request, &has_come, MPI_STATUS_IGNORE);
+    if (has_come == 0) {
+      ++in;
+      continue;
+    }
+    Batch& batch = m_batches.at(in->batch);
+    batch.taken += 1;
+    m_messages += 1;
+    m_message_bytes += static_cast<std::int64_t>(in->size);
+    if (!m_has_failed) place(batch, in->buffer->data());
+    m_incoming_bytes -= in->size;
+    m_free.push_back(std::move(in->buffer));
+    in = m_incoming.erase(in);
+    has_done = true;
+  }
+  return has_done;
+}
+
+Server::Assembled& Server::part_of_batch(Batch& batch, const Key& key) {
+  const auto [found, is_new] = batch.parts.try_emplace(key);
+  if (!is_new) return found->second;
+  OpenFile& file = m_files.at(batch.file);
+  std::size_t elements = 0;
+  for (const Box& box : file.boxes[key.v][me()]) elements += box.elements();
+  if (file.used_buffers == file.buffers.size()) file.buffers.emplace_back();
+  found->second.values = file.buffers[file.used_buffers++].of_size(elements * bytes_of(file.schema.variables[key.v].type));
+  return found->second;
+}
+
+/// Copy the values of a message to where they belong.
+void Server::place(Batch& batch, const std::byte* message) {
+  Unpacker from(message);
+  const auto v = from.take<std::size_t>(), record = from.take<std::size_t>(), b = from.take<std::size_t>();
+  const auto region = from.take<Box>();
+  const OpenFile& file = m_files.at(batch.file);
+  const std::size_t bytes = bytes_of(file.schema.variables[v].type);
+  const std::vector<Box>& boxes = file.boxes[v][me()];
+  std::size_t before = 0; // elements of the boxes before this one
+  for (std::size_t k = 0; k < b; ++k) before += boxes[k].elements();
+  Assembled& part = part_of_batch(batch, {v, record});
+  copy(region, region, from.rest(), boxes[b], part.values + before * bytes, bytes);
+  part.elements += region.elements();
+}
+
+bool Server::is_ready(const Bytes& action) {
+  Unpacker from(action.data());
+  if (from.take<Action>() != Action::end_batch) return true;
+  const int number = from.take<int>();
+  if (!m_is_summing) {
+    const Counts& mine = m_counts[number];
+    if (mine.clients < m_home_clients) return false;
+    m_expected = mine.messages;
+    m_expected.resize(static_cast<std::size_t>(m_size), 0); // no client is at home here
+    m_counts.erase(number);
+    MPI_Iallreduce(MPI_IN_PLACE, m_expected.data(), m_size, MPI_INT64_T, MPI_SUM, m_comm, &m_sum);
+    m_is_summing = true;
+  }
+  int is_summed = 1;
+  if (m_sum != MPI_REQUEST_NULL) MPI_Test(&m_sum, &is_summed, MPI_STATUS_IGNORE);
+  if (is_summed == 0 || m_batches.at(number).taken < m_expected[me()]) return false;
+  m_is_summing = false;
+  return true;
+}
+
+void Server::execute(const Bytes& action) {
+  Unpacker from(action.data());
+  const auto what = from.take<Action>();
+  try {
+    switch (what) {
+    case Action::writer:
+      return make_writer(from);
+    case Action::open:
+      return open(from);
+    case Action::begin_batch: {
+      const int number = from.take<int>();
+      m_batches[number].file = from.take<int>();
+      return;
+    }
+    case Action::end_batch:
+      return end_batch(from);
+    case Action::end_record:
+    case Action::commit:
+    case Action::sync: {
+      File* const open_file = file(from).file.get();
+      const auto step = from.take<std::int64_t>();
+      if (open_file == nullptr) return;
+      if (what == Action::end_record) open_file->end_record(step);
+      if (what == Action::commit) open_file->commit(step);
+      if (what == Action::sync) open_file->sync();
+      return;
+    }
+    case Action::close: {
+      const int number = from.take<int>();
+      m_files.at(number).closed_at = from.take<double>();
+      return close(number, from.take<std::int64_t>());
+    }
+    case Action::abandon:
+      m_files.erase(from.take<int>());
+      return;
+    case Action::finish:
+      return report(from.take<int>());
+    case Action::stop:
+      m_status = from.take<int>();
+      tell(Packer().add(News::stopped));
+    }
+  } catch (const Error& error) { // of all servers of the group
+    fail(error.what());
+  }
+}
+
+void Server::make_writer(Unpacker& from) {
+  Writing& writing = m_writers[from.take<int>()];
+  if (from.take<std::size_t>() != knobs().size()) throw Error("output: expected servers of the same version as the program");
+  for (const Knob& knob : knobs()) set_knob(writing.options, knob, from.take<std::string>(), std::string("output ") + knob.name);
+  writing.writer = std::make_unique<Writer>(m_servers.comm(), server_options(writing.options));
+}
+
+void Server::open(Unpacker& from) {
+  OpenFile& opened = m_files[from.take<int>()];
+  opened.writer = from.take<int>();
+  const auto path = from.take<std::string>();
+  const auto options = from.take<FileOptions>();
+  opened.schema = from.take<Schema>();
+  const Writing& writing = m_writers.at(opened.writer);
+  for (std::size_t v = 0; v < opened.schema.variables.size(); ++v)
+    opened.boxes.push_back(server_boxes(writing.options, opened.schema, v, static_cast<std::size_t>(m_size)));
+  if (!m_has_failed) opened.file = writing.writer->open(path, opened.schema, options);
+}
+
+void Server::end_batch(Unpacker& from) {
+  const int number = from.take<int>();
+  const auto keys = from.take<std::vector<Key>>();
+  Batch batch = std::move(m_batches.at(number));
+  m_batches.erase(number);
+  OpenFile& its_file = m_files.at(batch.file);
+  const bool is_written = its_file.file != nullptr && !m_has_failed;
+  if (is_written) {
+    agree(m_comm, [&] {
+      for (const Key& key : keys) {
+        std::size_t expected = 0;
+        for (const Box& box : its_file.boxes[key.v][me()]) expected += box.elements();
+        const std::size_t found = part_of_batch(batch, key).elements;
+        if (found == expected) continue;
+        throw Error("file '" + its_file.file->path() + "': variable '" + its_file.schema.variables[key.v].name + "': expected " +
+                    std::to_string(expected) + " values for server " + std::to_string(m_rank) + ", found " +
+                    std::to_string(found) + " at the end of what the ranks have put together");
+      }
+    });
+    for (const Key& key : keys) write(its_file, key, batch.parts.at(key));
+  }
+  its_file.used_buffers = 0;
+}
+
+/// Box by box; servers that have fewer take part with nothing.
+void Server::write(OpenFile& its_file, const Key& key, const Assembled& part) {
+  const auto [v, record] = key;
+  const Variable& variable = its_file.schema.variables[v];
+  std::size_t most = 0;
+  for (const auto& boxes : its_file.boxes[v]) most = std::max(most, boxes.size());
+  const std::vector<Box>& mine = its_file.boxes[v][me()];
+  with_type(variable.type, [&](auto zero) {
+    const auto* values = reinterpret_cast<const decltype(zero)*>(part.values);
+    for (std::size_t b = 0; b < most; ++b) {
+      const bool is_mine = b < mine.size();
+      const Block block = is_mine ? Block{mine[b].start, mine[b].count, {}} : Block{};
+      if (its_file.schema.has_records(variable)) {
+        its_file.file->put(variable.name, record, block, is_mine ? values : nullptr);
+      } else {
+        its_file.file->put(variable.name, block, is_mine ? values : nullptr);
+      }
+      if (is_mine) values += mine[b].elements();
+    }
+  });
+}
+
+void Server::close(int number, std::int64_t step) {
+  OpenFile& its_file = m_files.at(number);
+  if (its_file.file != nullptr) {
+    its_file.file->close(step);
+    tell(Packer().add(News::committed).add(its_file.file->path()));
+    double& longest = m_writers.at(its_file.writer).longest_handover;
+    longest = std::max(longest, time_of_day() - its_file.closed_at);
+  }
+  m_files.erase(number);
+}
+
+void Server::report(int number) {
+  const auto found = m_writers.find(number);
+  ServerReport report;
+  report.servers = m_size;
+  if (found != m_writers.end() && found->second.writer != nullptr) {
+    report.summary = summarize(m_comm, found->second.writer->statistics());
+    report.handover_seconds = found->second.longest_handover;
+  }
+  report.idle_share = over_ranks(m_comm, {m_idle / (MPI_Wtime() - m_began)}).front().mean;
+  report.peak_bytes = static_cast<std::int64_t>(over_ranks(m_comm, {static_cast<double>(peak_bytes())}).front().max);
+  std::int64_t taken[2] = {m_messages, m_message_bytes};
+  MPI_Allreduce(MPI_IN_PLACE, taken, 2, MPI_INT64_T, MPI_SUM, m_comm);
+  report.messages = taken[0], report.message_bytes = taken[1];
+  tell(Packer().add(News::finished).add(number).add(m_group).add(report));
+}
+
+/// The files stay as they were last committed. Their errors are the same as the first.
+void Server::fail(const std::string& what) {
+  m_has_failed = true;
+  for (auto& [number, its_file] : m_files) its_file.file.reset();
+  tell(Packer().add(News::error).add(what));
+}
+
+void Server::tell(const Packer& news) {
+  if (m_rank == 0) m_servers.send(m_servers.compute().front(), news_tag, news.bytes());
+}
+
+} // namespace nunatak::io

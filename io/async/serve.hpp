@@ -1,0 +1,111 @@
+// A server: takes values from the ranks that compute, and writes them with a Writer of its own on the servers of its group.
+//
+//   actions of compute rank 0, in their order      values of open batches, from anybody     counts: how many to expect
+//     open a.nc | begin 7 | end 7 | end of record      7: thk, 7: temp, ...                   7: 12 messages
+//
+// A batch is what is put into a file until its record ends or -io_buffer bytes have come to a server. Its values are put together
+// in memory, in runs as long as the file has them, and written when it ends. What belongs to batches that are not open yet stays
+// with the clients. After an error everything is taken and dropped, so that nobody waits.
+#pragma once
+
+#include "io/async/servers.hpp"
+#include "io/layouts/partition.hpp"
+#include "io/writer.hpp"
+
+#include <deque>
+#include <list>
+#include <map>
+#include <memory>
+#include <optional>
+
+namespace nunatak::io {
+
+/// What server `server` of `n` writes of variable v, by server. The same on clients and servers.
+Boxes server_boxes(const Options& options, const Schema& schema, std::size_t v, std::size_t n);
+
+/// The options of the Writer of the servers: values already lie where the layout wants them.
+Options server_options(Options options);
+
+class Server {
+public:
+  Server(Servers& servers, int group);
+  int run(); ///< until Action::stop; the exit status
+
+private:
+  /// A variable (and record) of a batch, as far as it is this server's: its boxes, one after the other.
+  struct Assembled {
+    std::byte* values = nullptr;
+    std::size_t elements = 0; ///< that have come
+  };
+  struct Batch {
+    int file = 0;
+    std::map<Key, Assembled> parts;
+    std::int64_t taken = 0; ///< messages
+  };
+  struct OpenFile {
+    int writer = 0;
+    std::unique_ptr<File> file; ///< nullptr after an error
+    Schema schema;
+    std::vector<Boxes> boxes;   ///< of each variable, by server
+    std::deque<Buffer> buffers; ///< for `parts`, used again by each batch
+    std::size_t used_buffers = 0;
+    double closed_at = 0.0;
+  };
+  struct Counts {
+    int clients = 0;                    ///< at home here, that have told
+    std::vector<std::int64_t> messages; ///< to each server
+  };
+  struct Incoming {
+    int batch = 0;
+    std::unique_ptr<Buffer> buffer;
+    MPI_Request request = MPI_REQUEST_NULL;
+    std::size_t size = 0;
+  };
+  struct Writing { ///< for a Writer of the clients
+    std::unique_ptr<Writer> writer;
+    Options options;
+    double longest_handover = 0.0;
+  };
+
+  bool poll();
+  bool take_actions();
+  bool take_counts();
+  bool take_values();
+  void place(Batch& batch, const std::byte* message);
+  Assembled& part_of_batch(Batch& batch, const Key& key);
+
+  bool is_ready(const Bytes& action); ///< a batch ends when all of its values have come
+  void execute(const Bytes& action);
+  void make_writer(Unpacker& from);
+  void open(Unpacker& from);
+  void end_batch(Unpacker& from);
+  void write(OpenFile& file, const Key& key, const Assembled& part);
+  void close(int number, std::int64_t step);
+  void report(int writer);
+  void fail(const std::string& what);
+  void tell(const Packer& news);
+  OpenFile& file(Unpacker& from) { return m_files.at(from.take<int>()); }
+  std::size_t me() const { return static_cast<std::size_t>(m_rank); }
+
+  Servers& m_servers;
+  int m_group, m_rank = 0, m_size = 1;
+  int m_home_clients = 0;
+  MPI_Comm m_comm; ///< of the sums
+  std::deque<Bytes> m_actions;
+  std::map<int, Writing> m_writers;
+  std::map<int, OpenFile> m_files;
+  std::map<int, Batch> m_batches; ///< open
+  std::map<int, Counts> m_counts;
+  std::vector<std::int64_t> m_expected; ///< messages of the batch that is about to end, by server
+  MPI_Request m_sum = MPI_REQUEST_NULL;
+  bool m_is_summing = false;
+  std::list<Incoming> m_incoming;
+  std::vector<std::unique_ptr<Buffer>> m_free; ///< for messages
+  std::size_t m_incoming_bytes = 0;
+  bool m_has_failed = false;
+  std::optional<int> m_status; ///< of stop
+  double m_began, m_idle = 0.0;
+  std::int64_t m_messages = 0, m_message_bytes = 0;
+};
+
+} // namespace nunatak::io

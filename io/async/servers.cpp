@@ -1,0 +1,177 @@
+// See servers.hpp.
+#include "io/async/servers.hpp"
+
+#include "io/async/ring.hpp"
+#include "io/async/serve.hpp"
+#include "io/error.hpp"
+#include "io/layouts/topology.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+
+namespace nunatak::io {
+
+namespace {
+
+/// Under which a communicator of compute ranks, and every copy of it, keeps its Servers.
+int keyval() {
+  static const int key = [] {
+    int made = MPI_KEYVAL_INVALID;
+    MPI_Comm_create_keyval(MPI_COMM_DUP_FN, MPI_COMM_NULL_DELETE_FN, &made, nullptr);
+    return made;
+  }();
+  return key;
+}
+
+/// The last ranks of evenly chosen nodes, the last node among them.
+std::vector<int> choose_servers(const Topology& machine, int n) {
+  std::vector<std::vector<int>> free(static_cast<std::size_t>(machine.n_nodes));
+  for (std::size_t r = 0; r < machine.node_of.size(); ++r)
+    free[static_cast<std::size_t>(machine.node_of[r])].push_back(static_cast<int>(r));
+  std::vector<int> servers;
+  for (int k = 0; k < n; ++k) {
+    auto node =
+        static_cast<std::size_t>(static_cast<std::int64_t>(k + 1) * machine.n_nodes / n + machine.n_nodes - 1) % free.size();
+    while (free[node].empty()) node = (node + 1) % free.size();
+    servers.push_back(free[node].back());
+    free[node].pop_back();
+  }
+  return servers;
+}
+
+} // namespace
+
+ServerCounts parse_transport(const std::string& transport) {
+  for (const char* form : {"async:%d%n+%d%n", "async:%d%n"}) {
+    ServerCounts counts;
+    int end = 0, last = 0;
+    const int n = std::sscanf(transport.c_str(), form, &counts.once, &end, &counts.append, &last);
+    if (n > 0 && static_cast<std::size_t>(n == 2 ? last : end) == transport.size()) return counts;
+  }
+  return {};
+}
+
+double time_of_day() { return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count(); }
+
+std::string transport_of(int argc, char** argv) {
+  std::string word = "sync";
+  for (int a = 1; a + 1 < argc; ++a) {
+    if (std::string(argv[a]) == "-io_transport") word = argv[a + 1];
+  }
+  return word;
+}
+
+Servers::Servers(MPI_Comm all, const std::string& transport) : m_transport(transport) {
+  int rank = 0, size = 1;
+  MPI_Comm_rank(all, &rank);
+  MPI_Comm_size(all, &size);
+  const ServerCounts counts = parse_transport(transport);
+  const int n = counts.once + counts.append;
+  if (n >= size) {
+    throw Error("transport " + transport + ": expected at least one rank that computes beside " + std::to_string(n) +
+                " server(s), found " + std::to_string(size) + " rank(s)");
+  }
+  if (n == 0) {
+    MPI_Comm_dup(all, &m_comm);
+    return;
+  }
+  MPI_Comm_dup(all, &m_all);
+  const std::vector<int> servers = choose_servers(make_topology(all, 0), n);
+  m_groups.emplace_back(servers.begin(), servers.begin() + counts.once);
+  if (counts.append > 0) m_groups.emplace_back(servers.begin() + counts.once, servers.end());
+  for (int r = 0; r < size; ++r) {
+    if (std::find(servers.begin(), servers.end(), r) == servers.end()) m_compute.push_back(r);
+  }
+  int place = rank; // in its communicator
+  for (int g = 0; g < n_groups(); ++g) {
+    const auto found = std::find(group(g).begin(), group(g).end(), rank);
+    if (found == group(g).end()) continue;
+    m_group = g;
+    place = static_cast<int>(found - group(g).begin());
+  }
+  MPI_Comm_split(all, m_group + 1, place, &m_comm);
+  if (!is_server()) MPI_Comm_set_attr(m_comm, keyval(), this);
+}
+
+Servers::~Servers() {
+  MPI_Comm_free(&m_comm);
+  if (m_all != MPI_COMM_NULL) MPI_Comm_free(&m_all);
+}
+
+Servers* Servers::of(MPI_Comm comm) {
+  void* servers = nullptr;
+  int found = 0;
+  MPI_Comm_get_attr(comm, keyval(), static_cast<void*>(&servers), &found);
+  return found != 0 ? static_cast<Servers*>(servers) : nullptr;
+}
+
+int Servers::serve() { return Server(*this, m_group).run(); }
+
+void Servers::send(int rank, int tag, const Bytes& bytes) {
+  forget_taken();
+  m_sent.emplace_back(bytes, MPI_REQUEST_NULL);
+  auto& [kept, request] = m_sent.back();
+  MPI_Isend(kept.data(), static_cast<int>(kept.size()), MPI_BYTE, rank, tag, m_all, &request);
+}
+
+void Servers::forget_taken() {
+  while (!m_sent.empty()) {
+    int is_sent = 0;
+    MPI_Test(&m_sent.front().second, &is_sent, MPI_STATUS_IGNORE);
+    if (is_sent == 0) return;
+    m_sent.pop_front();
+  }
+}
+
+void Servers::act(int g, const Packer& action) {
+  int rank = 0;
+  MPI_Comm_rank(m_comm, &rank);
+  if (rank != 0) return;
+  for (const int server : group(g)) send(server, action_tag, action.bytes());
+}
+
+void Servers::hear() {
+  for (int is_there = 1; is_there != 0;) {
+    MPI_Message message = MPI_MESSAGE_NULL;
+    MPI_Status status;
+    MPI_Improbe(MPI_ANY_SOURCE, news_tag, m_all, &is_there, &message, &status);
+    if (is_there == 0) break;
+    int size = 0;
+    MPI_Get_count(&status, MPI_BYTE, &size);
+    Bytes bytes(static_cast<std::size_t>(size));
+    MPI_Mrecv(bytes.data(), size, MPI_BYTE, &message, &status);
+    Unpacker from(bytes.data());
+    switch (from.take<News>()) {
+    case News::error:
+      if (m_error.empty()) m_error = from.take<std::string>();
+      break;
+    case News::committed:
+      m_committed.push_back(from.take<std::string>());
+      break;
+    case News::finished: {
+      const int writer = from.take<int>(), its_group = from.take<int>();
+      reports(writer, its_group).push_back(from.take<ServerReport>());
+      break;
+    }
+    case News::stopped:
+      m_stopped += 1;
+    }
+  }
+}
+
+std::vector<std::string> Servers::take_committed() { return std::exchange(m_committed, {}); }
+
+std::deque<ServerReport>& Servers::reports(int writer, int group) { return m_reports[{writer, group}]; }
+
+void Servers::stop(int status) {
+  if (m_groups.empty()) return;
+  for (int g = 0; g < n_groups(); ++g) act(g, Packer().add(Action::stop).add(status));
+  int rank = 0;
+  MPI_Comm_rank(m_comm, &rank);
+  for (Nap nap; rank == 0 && m_stopped < n_groups(); nap.sleep()) hear();
+  for (auto& [bytes, request] : m_sent) MPI_Wait(&request, MPI_STATUS_IGNORE);
+  m_sent.clear();
+}
+
+} // namespace nunatak::io

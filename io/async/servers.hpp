@@ -1,0 +1,115 @@
+// Ranks that write while the others compute: who they are, and how the two sides reach each other.
+//
+//   Servers servers(MPI_COMM_WORLD, "async:2");   // before PETSc and Kokkos; collective
+//   if (servers.is_server()) return servers.serve();
+//   ... servers.comm() is the communicator of the ranks that compute; a Writer on it finds its servers ...
+//   servers.stop(status);
+//
+//   nodes      [0 1 2 3] [4 5 6 7]  [8 9 10 11]  [12 13 14 15]          async:2: 7 and 15 serve
+//
+// "async:S+T": S servers for files that are written once, T others for those that grow. The protocol: docs/async.md. Neighbours:
+// client.hpp (what a Writer says to its servers), serve.hpp (what they do), ring.hpp (bounded memory).
+#pragma once
+
+#include "io/async/wire.hpp"
+#include "io/file.hpp"
+
+#include <mpi.h>
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace nunatak::io {
+
+/// Numbers of servers that a word of -io_transport asks for: those of files that are written once, and others for files that
+/// grow (0: the same ones do both).
+struct ServerCounts {
+  int once = 0, append = 0;
+};
+ServerCounts parse_transport(const std::string& transport);
+
+/// The word after -io_transport on the command line, "sync" if there is none: servers are set apart before any option is read.
+std::string transport_of(int argc, char** argv);
+
+/// What is said to the servers, in the order of compute rank 0.
+enum class Action { writer, open, begin_batch, end_batch, end_record, commit, sync, close, abandon, finish, stop };
+
+/// What the first server of a group says to compute rank 0.
+enum class News { error, committed, finished, stopped };
+
+/// Tags on Servers::all(). Values travel under the number of their batch.
+enum Tag { action_tag = 1, count_tag = 2, news_tag = 3, first_batch_tag = 16 };
+constexpr int n_batch_tags = 16384;
+inline int tag_of_batch(int batch) { return first_batch_tag + batch % n_batch_tags; }
+
+/// Seconds, the same on all nodes as far as their clocks are.
+double time_of_day();
+
+/// What the servers of a group did for a Writer.
+struct ServerReport {
+  int servers = 0;
+  Summary summary;
+  double idle_share = 0.0;                      ///< mean over servers, of the time since they began
+  double handover_seconds = 0;                  ///< longest time from close() to the commit
+  std::int64_t peak_bytes = 0;                  ///< resident memory, of the server that had most
+  std::int64_t messages = 0, message_bytes = 0; ///< taken
+};
+
+class Servers {
+public:
+  /// Collective on `all`. Error if no rank would be left to compute.
+  Servers(MPI_Comm all, const std::string& transport);
+  ~Servers();
+  Servers(const Servers&) = delete;
+  Servers& operator=(const Servers&) = delete;
+
+  bool is_server() const { return m_group >= 0; }
+  MPI_Comm comm() const { return m_comm; } ///< of the ranks that compute, or of the servers of this one's group
+  /// On a server: write until stop(). Returns its exit status.
+  int serve();
+  /// On the ranks that compute, collective: let the servers end. Nothing where there are none.
+  void stop(int status);
+
+  /// Those that belong to a communicator of compute ranks; nullptr if there are none.
+  static Servers* of(MPI_Comm comm);
+
+  const std::string& transport() const { return m_transport; }
+  MPI_Comm all() const { return m_all; }
+  int n_groups() const { return static_cast<int>(m_groups.size()); }
+  int group_of(FileKind kind) const { return kind == FileKind::append ? n_groups() - 1 : 0; }
+  const std::vector<int>& group(int g) const { return m_groups[static_cast<std::size_t>(g)]; } ///< ranks of all()
+  const std::vector<int>& compute() const { return m_compute; }                                ///< ranks of all()
+
+  int next_number() { return m_next_number++; } ///< of a writer, a file, a batch: the same on all compute ranks
+
+  /// Send what is short. Its memory is kept until it was taken. Local.
+  void send(int rank, int tag, const Bytes& bytes);
+  /// On compute rank 0: to all servers of a group, in order. Nothing elsewhere.
+  void act(int group, const Packer& action);
+  /// On compute rank 0: what the servers have said so far.
+  void hear();
+  const std::string& error() const { return m_error; } ///< the first of a server; "": none
+  std::vector<std::string> take_committed();           ///< paths, since the last call
+  /// Of a Writer, by group: those that have come since the last call.
+  std::deque<ServerReport>& reports(int writer, int group);
+
+private:
+  void forget_taken();
+
+  std::string m_transport;
+  MPI_Comm m_all = MPI_COMM_NULL, m_comm = MPI_COMM_NULL;
+  int m_group = -1; ///< of this server
+  std::vector<std::vector<int>> m_groups;
+  std::vector<int> m_compute;
+  int m_next_number = 0, m_stopped = 0;
+  std::deque<std::pair<Bytes, MPI_Request>> m_sent;
+  std::string m_error;
+  std::vector<std::string> m_committed;
+  std::map<std::pair<int, int>, std::deque<ServerReport>> m_reports;
+};
+
+} // namespace nunatak::io

@@ -1,0 +1,80 @@
+// How what is said to the servers becomes bytes, and back: numbers, texts, lists, a schema.
+#pragma once
+
+#include "io/layouts/box.hpp"
+#include "io/schema.hpp"
+
+#include <cstddef>
+#include <cstring>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+namespace nunatak::io {
+
+using Bytes = std::vector<std::byte>;
+
+/// A variable (its number) and one of its records.
+struct Key {
+  std::size_t v, record;
+  bool operator==(const Key& other) const { return v == other.v && record == other.record; }
+  bool operator<(const Key& other) const { return v != other.v ? v < other.v : record < other.record; }
+};
+
+class Packer {
+public:
+  template <class T> Packer& add(const T& value) {
+    static_assert(std::is_trivially_copyable_v<T>);
+    return add(&value, sizeof value);
+  }
+  Packer& add(const std::string& text) { return add(text.size()).add(text.data(), text.size()); }
+  template <class T> Packer& add(const std::vector<T>& values) {
+    add(values.size());
+    for (const T& value : values) add(value);
+    return *this;
+  }
+  Packer& add(const Box& box) { return add(box.start).add(box.count); }
+  Packer& add(const Schema& schema);
+
+  const Bytes& bytes() const { return m_bytes; }
+
+private:
+  Packer& add(const void* from, std::size_t size) {
+    const std::size_t before = m_bytes.size();
+    m_bytes.resize(before + size);
+    if (size > 0) std::memcpy(m_bytes.data() + before, from, size);
+    return *this;
+  }
+  Bytes m_bytes;
+};
+
+/// Takes what a Packer has added, in the same order.
+class Unpacker {
+public:
+  explicit Unpacker(const std::byte* bytes) : m_next(bytes) {}
+
+  template <class T> T take() {
+    T value{};
+    if constexpr (std::is_trivially_copyable_v<T>) {
+      std::memcpy(static_cast<void*>(&value), m_next, sizeof value);
+      m_next += sizeof value;
+    } else {
+      take(value);
+    }
+    return value;
+  }
+  const std::byte* rest() const { return m_next; }
+
+private:
+  void take(std::string& text);
+  void take(Box& box);
+  void take(Schema& schema);
+  template <class T> void take(std::vector<T>& values) {
+    values.resize(take<std::size_t>());
+    for (T& value : values) value = take<T>();
+  }
+  std::vector<Attribute> take_attributes();
+  const std::byte* m_next;
+};
+
+} // namespace nunatak::io

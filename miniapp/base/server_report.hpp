@@ -1,0 +1,30 @@
+// What the output servers of a run did, as JSON: of the report of nunatak and of nunatak-io.
+#pragma once
+
+#include "io/async/servers.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include <vector>
+
+namespace nunatak {
+
+/// One object for each group of servers; seconds are means over its servers.
+inline nlohmann::json servers_record(const std::vector<io::ServerReport>& reports) {
+  nlohmann::json groups = nlohmann::json::array();
+  for (const io::ServerReport& r : reports) {
+    nlohmann::json group = {{"servers", r.servers},
+                            {"idle_share", r.idle_share},
+                            {"close_to_committed_s", r.handover_seconds},
+                            {"peak_bytes", r.peak_bytes},
+                            {"messages", r.messages},
+                            {"message_bytes", r.message_bytes},
+                            {"written_bytes", r.summary.work.written_bytes},
+                            {"written_operations", r.summary.work.written_operations}};
+    for (std::size_t p = 0; p < io::n_phases; ++p) group["phases"][io::phase_names[p]] = r.summary.phases[p].mean;
+    groups.push_back(group);
+  }
+  return groups;
+}
+
+} // namespace nunatak

@@ -1,0 +1,265 @@
+// The transport async: the same files as sync, errors that come back, and nobody who waits for ever.
+#include "io/async/client.hpp"
+#include "io/async/servers.hpp"
+#include "tests/io/pattern.hpp"
+
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/generators/catch_generators.hpp>
+#include <catch2/generators/catch_generators_range.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <random>
+#include <thread>
+
+namespace io = nunatak::io;
+using Catch::Matchers::ContainsSubstring;
+using io::Schema;
+
+namespace {
+
+constexpr std::size_t records = 3;
+
+/// f(comm) on the ranks that compute, while the others serve. The status of the servers on them, else 0.
+int with_servers(const std::string& transport, const std::function<void(MPI_Comm)>& f) {
+  io::Servers servers(MPI_COMM_WORLD, transport);
+  if (servers.is_server()) return servers.serve();
+  f(servers.comm());
+  servers.stop(0);
+  return 0;
+}
+
+bool has_room_for(const std::string& transport) {
+  const io::ServerCounts counts = io::parse_transport(transport);
+  return counts.once + counts.append < size_of(MPI_COMM_WORLD);
+}
+
+io::Options options_of(const std::string& method) { return io::parse_method(method, {}); }
+
+std::string bytes_of_file(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+void check_equal(const Scratch& scratch, const std::string& a, const std::string& b) {
+  scratch.on_rank_0([&] {
+    INFO(a << " and " << b);
+    const std::string of_a = bytes_of_file(scratch / a);
+    CHECK(!of_a.empty());
+    CHECK((of_a == bytes_of_file(scratch / b)));
+  });
+}
+
+} // namespace
+
+TEST_CASE("words of the transport") {
+  for (const auto& [word, once, append] :
+       {std::tuple{"async:2", 2, 0}, {"async:2+1", 2, 1}, {"async:12+3", 12, 3}, {"sync", 0, 0}}) {
+    const io::ServerCounts counts = io::parse_transport(word);
+    CHECK(counts.once == once);
+    CHECK(counts.append == append);
+  }
+  for (const std::string word : {"async:0", "async", "async:", "async:1+", "async:1+0", "async:-1", "async:1x", "later"}) {
+    INFO(word);
+    CHECK_THAT(message([&] { options_of("direct/transport=" + word); }),
+               ContainsSubstring("sync|async:N|async:N+N, found '" + word));
+  }
+}
+
+TEST_CASE("what does not go together with servers is refused, with the reason") {
+  CHECK_THAT(message([&] { options_of("direct/box:2/transport=async:1"); }),
+             ContainsSubstring("expected a layout without a number"));
+  CHECK_THAT(message([&] { options_of("serial/define=interleaved/transport=async:1"); }),
+             ContainsSubstring("expected define upfront"));
+  CHECK_THAT(message([&] { options_of("direct/pool=64KiB/transport=async:1"); }),
+             ContainsSubstring("pool: expected 1MiB to 2GiB"));
+  CHECK_THAT(
+      message([&] { io::make_writer(MPI_COMM_WORLD, options_of("direct/transport=async:1")); }),
+      ContainsSubstring("expected servers that were set apart when the program began (-io_transport async:1 on the command "
+                        "line), found none"));
+  CHECK_THAT(message([&] { io::Servers(MPI_COMM_WORLD, "async:" + std::to_string(size_of(MPI_COMM_WORLD))); }),
+             ContainsSubstring("expected at least one rank that computes"));
+}
+
+TEST_CASE("a schema survives its way to the servers") {
+  for (const Schema& schema : {pattern::ice(), pattern::geodesic()}) {
+    const io::Bytes bytes = io::Packer().add(schema).add(7).bytes();
+    io::Unpacker from(bytes.data());
+    const auto found = from.take<Schema>();
+    CHECK(from.take<int>() == 7);
+    CHECK((io::Packer().add(found).bytes() == io::Packer().add(schema).bytes()));
+  }
+}
+
+TEST_CASE("servers write what the ranks would have written") {
+  const std::string transport = GENERATE("async:1", "async:2", "async:3", "async:2+1");
+  if (!has_room_for(transport)) return;
+  const Scratch scratch;
+  const Schema schema = GENERATE(pattern::ice(), pattern::geodesic());
+  struct Case {
+    std::string way;
+    pattern::Cut cut;
+    bool has_same_bytes;
+  };
+  for (const auto& [way, cut, has_same_bytes] :
+       {Case{"direct", pattern::patches, true}, Case{"serial", pattern::halves, true},
+        Case{"pnetcdf/box", pattern::patches, true}, Case{"direct/morton/stripe=64", pattern::changing_patches, true},
+        Case{"hybrid/zslab", pattern::changing_patches, true}, Case{"direct/buffer=100", pattern::patches, true},
+        Case{"netcdf4", pattern::patches, false}}) {
+    INFO(transport << ", " << way);
+    io::Writer alone(MPI_COMM_WORLD, options_of("serial"));
+    pattern::write(alone, scratch / "alone.nc", schema, records);
+    with_servers(transport, [&, &way = way, &cut = cut](MPI_Comm comm) {
+      io::Writer writer(comm, options_of(way + "/transport=" + transport));
+      pattern::write(writer, scratch / "ex.nc", schema, records, cut, comm);
+      writer.finish();
+      const auto committed = writer.take_committed();
+      if (rank_of(comm) == 0) CHECK((committed == std::vector<std::string>{scratch / "ex.nc"}));
+    });
+    if (has_same_bytes) check_equal(scratch, "ex.nc", "alone.nc");
+    CHECK(pattern::wrong_values(scratch / "ex.nc", schema, records) == 0);
+  }
+}
+
+TEST_CASE("files that are in the middle of a record at once, in any order, through a small ring") {
+  const std::string transport = GENERATE("async:1", "async:2", "async:1+1");
+  if (!has_room_for(transport)) return;
+  const Scratch scratch;
+  const Schema schema = pattern::ice(61, 83); // 700 kB a record
+  io::Writer alone(MPI_COMM_WORLD, options_of("serial"));
+  pattern::write(alone, scratch / "alone.nc", schema, 6);
+  const int seed = GENERATE(range(0, 3));
+  with_servers(transport, [&](MPI_Comm comm) {
+    io::Writer writer(comm, options_of("direct/buffer=200000/pool=1MiB/transport=" + transport));
+    std::mt19937 lot(static_cast<unsigned>(seed)); // the same on all ranks
+    std::vector<std::unique_ptr<io::File>> files(4);
+    std::vector<std::size_t> next(4, 0); // record
+    while (std::any_of(next.begin(), next.end(), [](std::size_t n) { return n <= 6; })) {
+      const std::size_t f = lot() % 4;
+      if (next[f] > 6) continue;
+      if (!files[f]) {
+        const bool grows = f % 2 == 1;
+        files[f] = writer.open(scratch / (std::to_string(f) + ".nc"), schema,
+                               {grows ? io::FileKind::append : io::FileKind::once, grows});
+        pattern::put(*files[f], {}, pattern::patches, comm);
+      }
+      if (next[f] < 6) pattern::put(*files[f], {next[f]}, pattern::patches, comm);
+      if (next[f] == 6) files[f]->close();
+      next[f] += 1;
+    }
+    writer.finish();
+    for (const auto& phase : writer.statistics().phases) CHECK(phase.seconds >= 0.0);
+    CHECK(writer.statistics()[io::Phase::stall].seconds < 100.0);
+  });
+  for (const char* name : {"0.nc", "1.nc", "2.nc", "3.nc"}) check_equal(scratch, name, "alone.nc");
+}
+
+TEST_CASE("a ring never holds more than it has, in whatever sizes messages come") {
+  if (size_of(MPI_COMM_WORLD) < 2) return;
+  io::Ring ring(1 << 16);
+  std::mt19937 lot(1);
+  const int n = 300;
+  const auto size_of_message = [&] { return 8 + lot() % (1 << 14); };
+  if (rank_of(MPI_COMM_WORLD) == 0) {
+    for (int k = 0; k < n; ++k) {
+      const std::size_t size = size_of_message();
+      std::byte* const to = ring.take(size);
+      std::fill(to, to + size, std::byte(k));
+      ring.send(1, 0, MPI_COMM_WORLD);
+    }
+    CHECK(ring.drain(100.0));
+    CHECK(ring.most_bytes() <= ring.size());
+    CHECK(ring.most_bytes() > ring.size() / 2);
+  } else if (rank_of(MPI_COMM_WORLD) == 1) {
+    int wrong = 0;
+    std::this_thread::sleep_for(std::chrono::milliseconds(500)); // meanwhile the ring fills
+    for (int k = 0; k < n; ++k) {
+      std::vector<std::byte> message(1 << 16);
+      MPI_Recv(message.data(), 1 << 16, MPI_BYTE, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+      const std::size_t size = size_of_message();
+      for (std::size_t b = 0; b < size; ++b) wrong += message[b] != std::byte(k);
+    }
+    CHECK(wrong == 0);
+  }
+  MPI_Barrier(MPI_COMM_WORLD);
+}
+
+TEST_CASE("an error of a server reaches all ranks, and what was committed stays") {
+  const std::string transport = GENERATE("async:1", "async:2");
+  if (!has_room_for(transport)) return;
+  const Scratch scratch;
+  const Schema schema = pattern::ice();
+  const int status = with_servers(transport, [&](MPI_Comm comm) {
+    io::Writer writer(comm, options_of("direct/transport=" + transport));
+    pattern::write(writer, scratch / "good.nc", schema, records, pattern::patches, comm);
+    const std::string found = message([&] {
+      for (int n = 0; n < 100; ++n) pattern::write(writer, scratch / "none/bad.nc", schema, records, pattern::patches, comm);
+      writer.finish();
+    });
+    CHECK_THAT(found, ContainsSubstring("none/bad.nc"));
+    CHECK_THAT(message([&] { writer.finish(); }), ContainsSubstring("none/bad.nc")); // still
+  });
+  const bool serves = status != 0;
+  int servers = serves ? 1 : 0;
+  MPI_Allreduce(MPI_IN_PLACE, &servers, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+  CHECK(servers == io::parse_transport(transport).once);
+  CHECK(pattern::wrong_values(scratch / "good.nc", schema, records) == 0);
+}
+
+TEST_CASE("a mistake of one rank is everybody's by the next record") {
+  const std::string transport = GENERATE("async:1", "async:2");
+  if (!has_room_for(transport)) return;
+  const Scratch scratch;
+  Schema schema;
+  schema.dimensions = {{"time", io::unlimited}, {"y", 4, true}};
+  schema.variables = {{"v", io::Type::float64, {"time", "y"}, {}}};
+  const bool is_missing = GENERATE(true, false);
+  with_servers(transport, [&](MPI_Comm comm) {
+    io::Writer writer(comm, options_of("direct/transport=" + transport));
+    const bool is_last = rank_of(comm) + 1 == size_of(comm);
+    const std::string found = message([&] {
+      const auto file = writer.open(scratch / "ex.nc", schema, {io::FileKind::append, 0});
+      for (std::size_t t = 0; t < 50; ++t) {
+        const io::Block block{{is_missing ? 0u : 3u}, {is_last ? 3u : 0u}, {}};
+        const std::vector<double> values(4, 1.0);
+        file->put("v", t, block, values.data());
+        file->end_record();
+        if (!is_missing) CHECK(t < 2); // thrown by the call after the next
+      }
+      file->close();
+      writer.finish();
+    });
+    CHECK_THAT(found, ContainsSubstring("ex.nc") && ContainsSubstring("variable 'v'"));
+    if (is_missing) {
+      CHECK_THAT(found, ContainsSubstring("at the end of what the ranks have put together"));
+    } else {
+      CHECK_THAT(found, ContainsSubstring("rank " + std::to_string(size_of(comm) - 1) + ": "));
+      CHECK_THAT(found, ContainsSubstring("expected a block within 0..4, found 3..6"));
+    }
+  });
+  CHECK(!std::filesystem::exists(scratch / "ex.nc"));
+}
+
+TEST_CASE("a file that is given up leaves no final name, and the servers go on") {
+  if (!has_room_for("async:1")) return;
+  const Scratch scratch;
+  const Schema schema = pattern::ice();
+  with_servers("async:1", [&](MPI_Comm comm) {
+    io::Writer writer(comm, options_of("direct/transport=async:1"));
+    {
+      const auto file = writer.open(scratch / "no.nc", schema);
+      pattern::put(*file, {}, pattern::patches, comm);
+    }
+    pattern::write(writer, scratch / "yes.nc", schema, records, pattern::patches, comm);
+    writer.finish();
+    if (rank_of(comm) == 0) {
+      CHECK(writer.server_reports().size() == 1);
+      CHECK(writer.server_reports()[0].summary.work.written_bytes > 0);
+    }
+  });
+  CHECK(!std::filesystem::exists(scratch / "no.nc"));
+  CHECK(pattern::wrong_values(scratch / "yes.nc", schema, records) == 0);
+}

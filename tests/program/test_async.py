@@ -1,0 +1,103 @@
+"""Runs with output servers: the files of a run without, errors that come back, and an end in every case."""
+import os
+import pathlib
+import shlex
+import signal
+import subprocess
+import time
+
+import netCDF4
+
+MARINE = ("-init", "marine", "-grid_dx", "96km", "-grid_Mz", "5", "-stress", "sia", "-dt_max", "0.5")
+FILES = ("-timeseries_file", "series.nc", "-spatial_file", "maps.nc", "-spatial_every", "1", "-spatial_vars", "thk,mask",
+         "-io_commit_every", "1", "-snapshot_file", "s.nc", "-snapshot_every", "2", "-o", "end.nc")
+WRITTEN = ("series.nc", "maps.nc", "s_00002.000.nc", "end.nc")
+
+
+def bits(path):
+    with netCDF4.Dataset(path) as data:
+        data.set_auto_mask(False)
+        return {name: data[name][:].tobytes() for name in data.variables}
+
+
+def verify(folder):
+    program = pathlib.Path(os.environ["NUNATAK"]).with_name("nunatak-verify")
+    done = subprocess.run([program, folder], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def test_the_files_of_a_run_with_servers_are_those_of_a_run_without(nunatak, tmp_path):
+    runs = {"sync": (2, ()), "async:1": (3, ()), "async:2": (3, ("-io_order", "yxz")), "async:1+1": (4, ("-io_pool", "1MiB")),
+            "pnetcdf": (2, ("-io_transport", "async:1", "-io_format", "pnetcdf"))}
+    for name, (ranks, options) in runs.items():
+        (tmp_path / name).mkdir()
+        transport = () if name in ("sync", "pnetcdf") else ("-io_transport", name)
+        run = nunatak(*MARINE, "-run_years", 3, "-io_format", "direct", *FILES, *transport, *options, ranks=ranks, cwd=tmp_path / name)
+        assert run.status == 0, run.text
+        for written in WRITTEN:
+            assert bits(tmp_path / name / written) == bits(tmp_path / "sync" / written), (name, written)
+            if written in ("s_00002.000.nc", "end.nc"):
+                assert f"wrote {written}\n" in run.out
+        verify(tmp_path / name)
+
+
+def test_a_run_goes_on_from_what_servers_wrote(nunatak, tmp_path):
+    servers = ("-io_transport", "async:1", "-io_format", "direct")
+    for folder, years in (("whole", 4), ("parts", 2)):
+        (tmp_path / folder).mkdir()
+        run = nunatak(*MARINE, "-run_years", years, *FILES, *servers, ranks=3, cwd=tmp_path / folder)
+        assert run.status == 0, run.text
+    run = nunatak("-i", "s_00002.000.nc", "-stress", "sia", "-dt_max", "0.5", "-run_years", 2, *FILES, *servers, ranks=2,
+                  cwd=tmp_path / "parts")
+    assert run.status == 0, run.text
+    for written in ("series.nc", "maps.nc", "end.nc"):
+        assert bits(tmp_path / "parts" / written) == bits(tmp_path / "whole" / written), written
+
+
+def test_what_cannot_be_is_refused_before_anything_is_written(nunatak, tmp_path):
+    (tmp_path / "options.yaml").write_text("io_transport: async:1\n")
+    for options, ranks, message in (
+            (("-io_transport", "async:0"), 2, "expected one of sync|async:N|async:N+N, found 'async:0'"),
+            (("-io_transport", "async:2"), 2, "expected at least one rank that computes beside 2 server(s), found 2 rank(s)"),
+            (("-options_file", "options.yaml"), 2, "on the command line), found none"),
+            (("-io_transport", "async:1", "-io_format", "direct", "-io_layout", "box:2"), 2, "expected a layout without a number"),
+            (("-io_transport", "async:1", "-io_pool", "1KiB"), 2, "pool: expected 1MiB to 2GiB"),
+            (("-io_transport", "async:1", "-no_such_option"), 2, "unknown option -no_such_option")):
+        run = nunatak(*MARINE, "-run_years", 1, "-o", "end.nc", *options, ranks=ranks, timeout=60)
+        assert run.status != 0
+        assert message in run.text, run.text
+        assert run.text.count("error:") == 1, run.text
+        assert not list(tmp_path.glob("*.nc*"))
+
+
+def test_a_server_whose_disk_is_full_ends_the_run_with_its_error(tmp_path):
+    command = " ".join([os.environ["NUNATAK_MPIEXEC"], "3", "bash", "-c",
+                        shlex.quote("ulimit -f 200; exec " + shlex.join([os.environ["NUNATAK"], *MARINE, "-run_years", "50", *FILES,
+                                                                       "-io_transport", "async:1", "-io_format", "direct"]))])
+    begin = time.time()
+    done = subprocess.run(command, shell=True, cwd=tmp_path, capture_output=True, text=True, timeout=60)
+    assert done.returncode != 0
+    errors = [line for line in done.stderr.splitlines() if "error:" in line]
+    assert len(errors) == 1 and "File too large" in errors[0] and ".nc" in errors[0], done.stderr
+    assert time.time() - begin < 30
+    verify(tmp_path)
+
+
+def test_a_server_that_is_killed_ends_the_run_and_committed_files_stay(tmp_path):
+    command = [*shlex.split(os.environ["NUNATAK_MPIEXEC"]), "3", os.environ["NUNATAK"], *MARINE, "-run_years", "2000", *FILES,
+               "-io_transport", "async:1", "-io_format", "direct"]
+    with subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as process:
+        for line in process.stdout:
+            if line.startswith("wrote s_00002"):
+                break
+        children = subprocess.run(["pgrep", "-P", str(process.pid)], capture_output=True, text=True).stdout.split()
+        ranks = {int(pathlib.Path(f"/proc/{pid}/environ").read_text().split("OMPI_COMM_WORLD_RANK=")[1].split("\0")[0]): int(pid)
+                 for pid in children if "OMPI_COMM_WORLD_RANK=" in pathlib.Path(f"/proc/{pid}/environ").read_text()}
+        begin = time.time()
+        os.kill(ranks[2], signal.SIGKILL)
+        process.stdout.read()
+        assert process.wait(timeout=30) != 0
+        assert time.time() - begin < 30
+    assert "s_00002.000.nc" in verify(tmp_path) or (tmp_path / "s_00002.000.nc").exists()
+    bits(tmp_path / "s_00002.000.nc")
