@@ -261,7 +261,6 @@ TEST_CASE("what cannot work with a layout is refused with the reason") {
                                                          {"hybrid/file-per-aggregator", "writes a NetCDF file per aggregator"},
                                                          {"posix/file-per-aggregator:2", "writes a NetCDF file per aggregator"},
                                                          {"pnetcdf/zslab/define=interleaved", "layouts move a record at a time"},
-                                                         {"pnetcdf/box", "expected one of"},
                                                          {"pnetcdf/box:0", "expected one of"},
                                                          {"pnetcdf/morton:-1", "expected one of"},
                                                          {"pnetcdf/diagonal", "expected one of"}};
