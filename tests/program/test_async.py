@@ -111,7 +111,7 @@ def test_memory_is_bounded_where_the_disk_is_slow(tmp_path):
     for way in ("null", "direct"):
         command = [*shlex.split(os.environ["NUNATAK_MPIEXEC"]), "2", "env", f"LD_PRELOAD={os.environ['NUNATAK_SLOW_DISK']}",
                    f"NUNATAK_DISK=20e6 {tmp_path} {tmp_path / 'disk'}", str(program), "-workload", "pism:G5km", "-scale", "0.15",
-                   "-records", "1", "-ways", way, "-io_transport", "async:1", "-io_pool", "3MiB", "-io_buffer", "4MiB", "-verify", "no",
+                   "-repeat", "1", "-ways", way, "-io_transport", "async:1", "-io_pool", "3MiB", "-io_buffer", "4MiB", "-verify", "no",
                    "-o", str(tmp_path), "-json", str(tmp_path / f"{way}.json")]
         done = subprocess.run(command, capture_output=True, text=True, timeout=120)
         assert done.returncode == 0, done.stderr
