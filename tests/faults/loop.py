@@ -52,7 +52,7 @@ def complaints(run, method, folder, seconds, victim, faults_hit):
         wrong.append("left behind: " + check.stderr.strip())
     errors = {line for line in run.stderr.splitlines() if "error: " in line}
     files, records = map(int, check.stdout.split() or (0, 0))
-    committed = 0 if "per-aggregator" in method else max(map(int, run.stdout.split()), default=0)
+    committed = 0 if "per-aggregator" in method else max(map(int, filter(str.isdigit, run.stdout.split())), default=0)
     if records < committed:
         wrong.append(f"{committed} records had been committed, found {records}")
     if run.returncode == 0:

@@ -1,4 +1,5 @@
 """Runs with output servers: the files of a run without, errors that come back, and an end in every case."""
+import json
 import os
 import pathlib
 import shlex
@@ -101,3 +102,21 @@ def test_a_server_that_is_killed_ends_the_run_and_committed_files_stay(tmp_path)
         assert time.time() - begin < 30
     assert "s_00002.000.nc" in verify(tmp_path) or (tmp_path / "s_00002.000.nc").exists()
     bits(tmp_path / "s_00002.000.nc")
+
+
+def test_memory_is_bounded_where_the_disk_is_slow(tmp_path):
+    """Eleven rings are handed over to a disk of 20 MB/s: the client stalls, and the server holds what it may, not what comes."""
+    program, mebibyte = pathlib.Path(os.environ["NUNATAK"]).with_name("nunatak-io"), 1 << 20
+    peaks = {}
+    for way in ("null", "direct"):
+        command = [*shlex.split(os.environ["NUNATAK_MPIEXEC"]), "2", "env", f"LD_PRELOAD={os.environ['NUNATAK_SLOW_DISK']}",
+                   f"NUNATAK_DISK=20e6 {tmp_path} {tmp_path / 'disk'}", str(program), "-workload", "pism:G5km", "-scale", "0.15",
+                   "-repeat", "1", "-ways", way, "-io_transport", "async:1", "-io_pool", "3MiB", "-io_buffer", "4MiB", "-verify", "no",
+                   "-o", str(tmp_path), "-json", str(tmp_path / f"{way}.json")]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+        assert done.returncode == 0, done.stderr
+        written = json.loads((tmp_path / f"{way}.json").read_text())["ways"][0]
+        peaks[way] = written["servers"][0]["peak_bytes"]
+    assert written["payload_bytes"] > 11 * 3 * mebibyte
+    assert written["phases"]["stall"]["max_s"] > 0.5 * (written["payload_bytes"] - 16 * mebibyte) / 20e6
+    assert peaks["direct"] - peaks["null"] < (2 * 8 + 32) * mebibyte, peaks  # the largest variable has more than -io_buffer: 8 MB

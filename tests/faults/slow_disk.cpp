@@ -1,0 +1,84 @@
+// Preloaded into all programs of a run: one slow disk without a cache for all of them. A write to a file below `folder` returns
+// when the disk would have written it, after all writes that were there before, of any process.
+//
+//   LD_PRELOAD=libslow_disk.so NUNATAK_DISK="<bytes per second> <folder> <file>" program
+//
+// `file` is shared memory: the time at which the disk will be free. It must not be there before, or be that of the run.
+#include <atomic>
+#include <climits>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <ctime>
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+namespace {
+
+template <class F> F* real(const char* name) { return reinterpret_cast<F*>(dlsym(RTLD_NEXT, name)); }
+
+std::int64_t now() {
+  timespec t{};
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+struct Disk {
+  double rate = 0.0;
+  char folder[PATH_MAX] = "";
+  std::atomic<std::int64_t>* free_at = nullptr; // nanoseconds
+
+  Disk() {
+    const char* const text = std::getenv("NUNATAK_DISK");
+    char file[PATH_MAX] = "";
+    if (text == nullptr || std::sscanf(text, "%lf %4095s %4095s", &rate, folder, file) != 3) return;
+    const int fd = real<int(const char*, int, ...)>("open")(file, O_RDWR | O_CREAT, 0666);
+    if (fd < 0 || ftruncate(fd, sizeof *free_at) != 0) std::abort();
+    free_at = static_cast<std::atomic<std::int64_t>*>(mmap(nullptr, sizeof *free_at, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0));
+  }
+  bool has(int fd) const {
+    if (free_at == nullptr) return false;
+    char link[64], path[PATH_MAX] = {};
+    std::snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+    return readlink(link, path, sizeof path - 1) > 0 && std::strncmp(path, folder, std::strlen(folder)) == 0;
+  }
+  /// Wait for so many bytes.
+  void write(ssize_t bytes) const {
+    const auto needed = static_cast<std::int64_t>(1e9 * static_cast<double>(bytes) / rate);
+    std::int64_t begin = free_at->load(), end = 0;
+    do {
+      end = (begin > now() ? begin : now()) + needed;
+    } while (!free_at->compare_exchange_weak(begin, end));
+    const timespec until{end / 1000000000, end % 1000000000};
+    clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, nullptr);
+  }
+};
+
+ssize_t slowly(int fd, ssize_t written) {
+  static const Disk disk;
+  if (written > 0 && disk.has(fd)) disk.write(written);
+  return written;
+}
+
+} // namespace
+
+extern "C" {
+
+ssize_t write(int fd, const void* data, size_t size) {
+  return slowly(fd, real<ssize_t(int, const void*, size_t)>("write")(fd, data, size));
+}
+ssize_t pwrite(int fd, const void* data, size_t size, off_t at) {
+  return slowly(fd, real<ssize_t(int, const void*, size_t, off_t)>("pwrite")(fd, data, size, at));
+}
+ssize_t pwrite64(int fd, const void* data, size_t size, off64_t at) { return pwrite(fd, data, size, at); }
+ssize_t writev(int fd, const iovec* parts, int n) {
+  return slowly(fd, real<ssize_t(int, const iovec*, int)>("writev")(fd, parts, n));
+}
+ssize_t pwritev(int fd, const iovec* parts, int n, off_t at) {
+  return slowly(fd, real<ssize_t(int, const iovec*, int, off_t)>("pwritev")(fd, parts, n, at));
+}
+}
