@@ -107,8 +107,8 @@ TEST_CASE("servers write what the ranks would have written") {
   for (const auto& [way, cut, has_same_bytes] :
        {Case{"direct", pattern::patches, true}, Case{"serial", pattern::halves, true},
         Case{"pnetcdf/box", pattern::patches, true}, Case{"direct/morton/stripe=64", pattern::changing_patches, true},
-        Case{"hybrid/zslab", pattern::changing_patches, true}, Case{"direct/buffer=100", pattern::patches, true}, Case{"direct/auto/stripe=64", pattern::halves, true},
-        Case{"netcdf4", pattern::patches, false}}) {
+        Case{"hybrid/zslab", pattern::changing_patches, true}, Case{"direct/buffer=100", pattern::patches, true},
+        Case{"direct/auto/stripe=64", pattern::halves, true}, Case{"netcdf4", pattern::patches, false}}) {
     INFO(transport << ", " << way);
     io::Writer alone(MPI_COMM_WORLD, options_of("serial"));
     pattern::write(alone, scratch / "alone.nc", schema, records);
