@@ -32,7 +32,7 @@ Client::Client(MPI_Comm comm, const Options& options)
   Packer action;
   action.add(Action::writer).add(m_number).add(knobs().size());
   for (const Knob& knob : knobs()) action.add(knob_text(m_options, knob));
-  for (int g = 0; g < m_servers.n_groups(); ++g) m_servers.act(g, action);
+  m_servers.act_on_all(action);
 }
 
 /// While another error ends the run, servers may wait for values that will never come.
@@ -92,7 +92,7 @@ void Client::agree_late(const KeptError& mine) {
 std::vector<ServerReport> Client::finish() {
   if (m_agreement != MPI_REQUEST_NULL) wait_for_agreement();
   std::vector<ServerReport> reports;
-  for (int g = 0; g < m_servers.n_groups(); ++g) m_servers.act(g, Packer().add(Action::finish).add(m_number));
+  m_servers.act_on_all(Packer().add(Action::finish).add(m_number));
   agree(m_comm, [&] {
     for (int g = 0; m_rank == 0 && g < m_servers.n_groups(); ++g) {
       auto& said = m_servers.reports(m_number, g);

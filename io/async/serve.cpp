@@ -12,14 +12,10 @@ namespace nunatak::io {
 
 namespace {
 
-constexpr std::size_t most_incoming = std::size_t{16} << 20; ///< bytes of messages that are taken at a time, or one
-
-Bytes receive(MPI_Message& message, MPI_Status& status) {
-  int size = 0;
-  MPI_Get_count(&status, MPI_BYTE, &size);
-  Bytes bytes(static_cast<std::size_t>(size));
-  MPI_Mrecv(bytes.data(), size, MPI_BYTE, &message, &status);
-  return bytes;
+MPI_Comm copy_of(MPI_Comm comm) {
+  MPI_Comm copy = MPI_COMM_NULL;
+  MPI_Comm_dup(comm, &copy);
+  return copy;
 }
 
 std::int64_t peak_bytes() {
@@ -44,23 +40,21 @@ Options server_options(Options options) {
   return options;
 }
 
-Server::Server(Servers& servers, int group) : m_servers(servers), m_group(group), m_comm(MPI_COMM_NULL), m_began(MPI_Wtime()) {
-  MPI_Comm_dup(servers.comm(), &m_comm);
+Server::Server(Servers& servers, int group)
+    : m_servers(servers), m_group(group), m_comm(copy_of(servers.comm())), m_inbox(servers, m_comm), m_began(MPI_Wtime()) {
   MPI_Comm_rank(m_comm, &m_rank);
   MPI_Comm_size(m_comm, &m_size);
-  const auto n = static_cast<int>(servers.compute().size());
-  m_home_clients = n / m_size + (m_rank < n % m_size ? 1 : 0);
 }
 
 int Server::run() {
   for (const int signal : {SIGTERM, SIGUSR1}) std::signal(signal, SIG_IGN); // the ranks that compute decide when the run ends
   Nap nap;
   while (!m_status) {
-    bool has_done = poll();
-    if (!m_actions.empty() && is_ready(m_actions.front())) {
-      const Bytes action = std::move(m_actions.front());
-      m_actions.pop_front();
-      execute(action);
+    bool has_done = m_inbox.poll([this](int number, const std::byte* message) {
+      if (!m_has_failed) place(m_batches.at(number), message);
+    });
+    if (!m_inbox.actions().empty() && is_ready(m_inbox.actions().front())) {
+      execute(m_inbox.pop_action());
       has_done = true;
     }
     if (has_done) {
@@ -75,74 +69,10 @@ int Server::run() {
   return m_has_failed ? 1 : *m_status;
 }
 
-bool Server::poll() {
-  const bool actions = take_actions(), counts = take_counts(), values = take_values();
-  return actions || counts || values;
-}
-
-bool Server::take_actions() {
-  int is_there = 0;
-  MPI_Message message = MPI_MESSAGE_NULL;
-  MPI_Status status;
-  MPI_Improbe(m_servers.compute().front(), action_tag, m_servers.all(), &is_there, &message, &status);
-  if (is_there != 0) m_actions.push_back(receive(message, status));
-  return is_there != 0;
-}
-
-bool Server::take_counts() {
-  int is_there = 0;
-  MPI_Message message = MPI_MESSAGE_NULL;
-  MPI_Status status;
-  MPI_Improbe(MPI_ANY_SOURCE, count_tag, m_servers.all(), &is_there, &message, &status);
-  if (is_there == 0) return false;
-  const Bytes bytes = receive(message, status);
-  Unpacker from(bytes.data());
-  Counts& counts = m_counts[from.take<int>()];
-  const auto messages = from.take<std::vector<std::int64_t>>();
-  counts.clients += 1;
-  counts.messages.resize(messages.size(), 0);
-  for (std::size_t s = 0; s < messages.size(); ++s) counts.messages[s] += messages[s];
-  return true;
-}
-
-/// Begin to take what belongs to open batches, and put in place what has come.
-bool Server::take_values() {
-  bool has_done = false;
-  for (auto& [number, batch] : m_batches) {
-    if (m_incoming_bytes >= most_incoming) break;
-    int is_there = 0;
-    MPI_Message message = MPI_MESSAGE_NULL;
-    MPI_Status status;
-    MPI_Improbe(MPI_ANY_SOURCE, tag_of_batch(number), m_servers.all(), &is_there, &message, &status);
-    if (is_there == 0) continue;
-    int size = 0;
-    MPI_Get_count(&status, MPI_BYTE, &size);
-    if (m_free.empty()) m_free.push_back(std::make_unique<Buffer>());
-    m_incoming.push_back({number, std::move(m_free.back()), MPI_REQUEST_NULL, static_cast<std::size_t>(size)});
-    m_free.pop_back();
-    Incoming& in = m_incoming.back();
-    MPI_Imrecv(in.buffer->of_size(in.size), size, MPI_BYTE, &message, &in.request);
-    m_incoming_bytes += in.size;
-    has_done = true;
-  }
-  for (auto in = m_incoming.begin(); in != m_incoming.end();) {
-    int has_come = 0;
-    MPI_Test(&in->request, &has_come, MPI_STATUS_IGNORE);
-    if (has_come == 0) {
-      ++in;
-      continue;
-    }
-    Batch& batch = m_batches.at(in->batch);
-    batch.taken += 1;
-    m_messages += 1;
-    m_message_bytes += static_cast<std::int64_t>(in->size);
-    if (!m_has_failed) place(batch, in->buffer->data());
-    m_incoming_bytes -= in->size;
-    m_free.push_back(std::move(in->buffer));
-    in = m_incoming.erase(in);
-    has_done = true;
-  }
-  return has_done;
+/// A batch ends when all of its values have come.
+bool Server::is_ready(const Bytes& action) {
+  Unpacker from(action.data());
+  return from.take<Action>() != Action::end_batch || m_inbox.is_complete(from.take<int>());
 }
 
 Server::Assembled& Server::part_of_batch(Batch& batch, const Key& key) {
@@ -171,26 +101,6 @@ void Server::place(Batch& batch, const std::byte* message) {
   part.elements += region.elements();
 }
 
-bool Server::is_ready(const Bytes& action) {
-  Unpacker from(action.data());
-  if (from.take<Action>() != Action::end_batch) return true;
-  const int number = from.take<int>();
-  if (!m_is_summing) {
-    const Counts& mine = m_counts[number];
-    if (mine.clients < m_home_clients) return false;
-    m_expected = mine.messages;
-    m_expected.resize(static_cast<std::size_t>(m_size), 0); // no client is at home here
-    m_counts.erase(number);
-    MPI_Iallreduce(MPI_IN_PLACE, m_expected.data(), m_size, MPI_INT64_T, MPI_SUM, m_comm, &m_sum);
-    m_is_summing = true;
-  }
-  int is_summed = 1;
-  if (m_sum != MPI_REQUEST_NULL) MPI_Test(&m_sum, &is_summed, MPI_STATUS_IGNORE);
-  if (is_summed == 0 || m_batches.at(number).taken < m_expected[me()]) return false;
-  m_is_summing = false;
-  return true;
-}
-
 void Server::execute(const Bytes& action) {
   Unpacker from(action.data());
   const auto what = from.take<Action>();
@@ -203,7 +113,7 @@ void Server::execute(const Bytes& action) {
     case Action::begin_batch: {
       const int number = from.take<int>();
       m_batches[number].file = from.take<int>();
-      return;
+      return m_inbox.open_batch(number);
     }
     case Action::end_batch:
       return end_batch(from);
@@ -228,6 +138,11 @@ void Server::execute(const Bytes& action) {
       return;
     case Action::finish:
       return report(from.take<int>());
+    case Action::start_trace:
+      m_trace = std::make_unique<Trace>(m_servers.all());
+      return m_trace->start(from.take<std::string>());
+    case Action::finish_trace:
+      return m_trace->finish();
     case Action::stop:
       m_status = from.take<int>();
       tell(Packer().add(News::stopped));
@@ -261,6 +176,7 @@ void Server::end_batch(Unpacker& from) {
   const auto keys = from.take<std::vector<Key>>();
   Batch batch = std::move(m_batches.at(number));
   m_batches.erase(number);
+  m_inbox.close_batch(number);
   OpenFile& its_file = m_files.at(batch.file);
   const bool is_written = its_file.file != nullptr && !m_has_failed;
   if (is_written) {
@@ -323,7 +239,7 @@ void Server::report(int number) {
   }
   report.idle_share = over_ranks(m_comm, {m_idle / (MPI_Wtime() - m_began)}).front().mean;
   report.peak_bytes = static_cast<std::int64_t>(over_ranks(m_comm, {static_cast<double>(peak_bytes())}).front().max);
-  std::int64_t taken[2] = {m_messages, m_message_bytes};
+  std::int64_t taken[2] = {m_inbox.messages(), m_inbox.message_bytes()};
   MPI_Allreduce(MPI_IN_PLACE, taken, 2, MPI_INT64_T, MPI_SUM, m_comm);
   report.messages = taken[0], report.message_bytes = taken[1];
   tell(Packer().add(News::finished).add(number).add(m_group).add(report));

@@ -8,12 +8,13 @@
 // with the clients. After an error everything is taken and dropped, so that nobody waits.
 #pragma once
 
+#include "io/async/inbox.hpp"
 #include "io/async/servers.hpp"
 #include "io/layouts/partition.hpp"
+#include "io/trace/trace.hpp"
 #include "io/writer.hpp"
 
 #include <deque>
-#include <list>
 #include <map>
 #include <memory>
 #include <optional>
@@ -40,7 +41,6 @@ private:
   struct Batch {
     int file = 0;
     std::map<Key, Assembled> parts;
-    std::int64_t taken = 0; ///< messages
   };
   struct OpenFile {
     int writer = 0;
@@ -51,30 +51,16 @@ private:
     std::size_t used_buffers = 0;
     double closed_at = 0.0;
   };
-  struct Counts {
-    int clients = 0;                    ///< at home here, that have told
-    std::vector<std::int64_t> messages; ///< to each server
-  };
-  struct Incoming {
-    int batch = 0;
-    std::unique_ptr<Buffer> buffer;
-    MPI_Request request = MPI_REQUEST_NULL;
-    std::size_t size = 0;
-  };
   struct Writing { ///< for a Writer of the clients
     std::unique_ptr<Writer> writer;
     Options options;
     double longest_handover = 0.0;
   };
 
-  bool poll();
-  bool take_actions();
-  bool take_counts();
-  bool take_values();
   void place(Batch& batch, const std::byte* message);
   Assembled& part_of_batch(Batch& batch, const Key& key);
 
-  bool is_ready(const Bytes& action); ///< a batch ends when all of its values have come
+  bool is_ready(const Bytes& action);
   void execute(const Bytes& action);
   void make_writer(Unpacker& from);
   void open(Unpacker& from);
@@ -89,23 +75,15 @@ private:
 
   Servers& m_servers;
   int m_group, m_rank = 0, m_size = 1;
-  int m_home_clients = 0;
   MPI_Comm m_comm; ///< of the sums
-  std::deque<Bytes> m_actions;
+  Inbox m_inbox;
   std::map<int, Writing> m_writers;
   std::map<int, OpenFile> m_files;
   std::map<int, Batch> m_batches; ///< open
-  std::map<int, Counts> m_counts;
-  std::vector<std::int64_t> m_expected; ///< messages of the batch that is about to end, by server
-  MPI_Request m_sum = MPI_REQUEST_NULL;
-  bool m_is_summing = false;
-  std::list<Incoming> m_incoming;
-  std::vector<std::unique_ptr<Buffer>> m_free; ///< for messages
-  std::size_t m_incoming_bytes = 0;
   bool m_has_failed = false;
+  std::unique_ptr<Trace> m_trace;
   std::optional<int> m_status; ///< of stop
   double m_began, m_idle = 0.0;
-  std::int64_t m_messages = 0, m_message_bytes = 0;
 };
 
 } // namespace nunatak::io

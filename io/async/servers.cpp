@@ -131,6 +131,10 @@ void Servers::act(int g, const Packer& action) {
   for (const int server : group(g)) send(server, action_tag, action.bytes());
 }
 
+void Servers::act_on_all(const Packer& action) {
+  for (int g = 0; g < n_groups(); ++g) act(g, action);
+}
+
 void Servers::hear() {
   for (int is_there = 1; is_there != 0;) {
     MPI_Message message = MPI_MESSAGE_NULL;
@@ -166,7 +170,7 @@ std::deque<ServerReport>& Servers::reports(int writer, int group) { return m_rep
 
 void Servers::stop(int status) {
   if (m_groups.empty()) return;
-  for (int g = 0; g < n_groups(); ++g) act(g, Packer().add(Action::stop).add(status));
+  act_on_all(Packer().add(Action::stop).add(status));
   int rank = 0;
   MPI_Comm_rank(m_comm, &rank);
   for (Nap nap; rank == 0 && m_stopped < n_groups(); nap.sleep()) hear();

@@ -36,7 +36,21 @@ ServerCounts parse_transport(const std::string& transport);
 std::string transport_of(int argc, char** argv);
 
 /// What is said to the servers, in the order of compute rank 0.
-enum class Action { writer, open, begin_batch, end_batch, end_record, commit, sync, close, abandon, finish, stop };
+enum class Action {
+  writer,
+  open,
+  begin_batch,
+  end_batch,
+  end_record,
+  commit,
+  sync,
+  close,
+  abandon,
+  finish,
+  start_trace,
+  finish_trace,
+  stop
+};
 
 /// What the first server of a group says to compute rank 0.
 enum class News { error, committed, finished, stopped };
@@ -90,6 +104,7 @@ public:
   void send(int rank, int tag, const Bytes& bytes);
   /// On compute rank 0: to all servers of a group, in order. Nothing elsewhere.
   void act(int group, const Packer& action);
+  void act_on_all(const Packer& action);
   /// On compute rank 0: what the servers have said so far.
   void hear();
   const std::string& error() const { return m_error; } ///< the first of a server; "": none

@@ -6,6 +6,7 @@
 #include "io/trace/trace.hpp"
 
 #include "io/agree.hpp"
+#include "io/async/servers.hpp"
 #include "io/trace/record.hpp"
 
 #include <algorithm>
@@ -148,6 +149,10 @@ Trace::~Trace() {
   state().forget();
 }
 
+Trace::Trace(MPI_Comm comm) : m_comm(comm), m_servers(Servers::of(comm)) {
+  if (m_servers != nullptr) m_comm = m_servers->all();
+}
+
 void Trace::start(const std::string& csv) {
   if (csv.empty()) return;
   const std::string what = "trace '" + csv + "': ";
@@ -155,6 +160,7 @@ void Trace::start(const std::string& csv) {
     throw Error(what + "this program cannot record one (it was built with sanitizers, or without nunatak_io_trace)");
   }
   if (trace::recording) throw Error(what + "expected no trace to run, found one");
+  if (m_servers != nullptr) m_servers->act_on_all(Packer().add(Action::start_trace).add(csv));
   agree(m_comm, [&] {
     int rank = 0;
     MPI_Comm_rank(m_comm, &rank);
@@ -186,6 +192,7 @@ std::string next_lines(std::size_t& next, int rank) {
 
 void Trace::finish() {
   if (m_csv.empty()) return;
+  if (m_servers != nullptr) m_servers->act_on_all(Packer().add(Action::finish_trace));
   trace::recording = false;
   const std::lock_guard<std::mutex> lock(state().mutex);
   int rank = 0, size = 1;

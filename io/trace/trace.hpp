@@ -24,6 +24,8 @@
 
 namespace nunatak::io {
 
+class Servers;
+
 /// True if this program can trace: it links nunatak_io_trace, and no sanitizer, which has functions of its own in that place.
 bool trace_available();
 
@@ -35,7 +37,8 @@ void trace_watch(const std::string& path);
 /// The trace of a program: there is one at a time.
 class Trace {
 public:
-  explicit Trace(MPI_Comm comm) : m_comm(comm) {}
+  /// Of the ranks that compute and, if there are some, of their output servers, which then take part in start() and finish().
+  explicit Trace(MPI_Comm comm);
   ~Trace(); ///< not collective: stops, and forgets what was not written
   Trace(const Trace&) = delete;
   Trace& operator=(const Trace&) = delete;
@@ -49,6 +52,7 @@ public:
 
 private:
   MPI_Comm m_comm;
+  Servers* m_servers;  ///< nullptr: none, or this is one
   std::string m_csv;   ///< empty: not started
   std::ofstream m_out; ///< on rank 0
 };

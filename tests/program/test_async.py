@@ -104,6 +104,17 @@ def test_a_server_that_is_killed_ends_the_run_and_committed_files_stay(tmp_path)
     bits(tmp_path / "s_00002.000.nc")
 
 
+def test_a_trace_covers_the_servers(nunatak, tmp_path):
+    run = nunatak(*MARINE, "-run_years", 1, "-o", "end.nc", "-io_transport", "async:1", "-io_format", "direct", "-io_trace", "t.csv", ranks=3)
+    if "cannot record one" in run.text:
+        return  # sanitizers
+    assert run.status == 0, run.text
+    lines = [line.split(",") for line in (tmp_path / "t.csv").read_text().splitlines() if line[0].isdigit()]
+    written = [(rank, int(size)) for rank, operation, _, _, size, *_ in lines if operation == "write"]
+    assert {rank for rank, _ in written} == {"2"}
+    assert sum(size for _, size in written) >= (tmp_path / "end.nc").stat().st_size - 8192  # but for room in the header
+
+
 def test_memory_is_bounded_where_the_disk_is_slow(tmp_path):
     """Eleven rings are handed over to a disk of 20 MB/s: the client stalls, and the server holds what it may, not what comes."""
     program, mebibyte = pathlib.Path(os.environ["NUNATAK"]).with_name("nunatak-io"), 1 << 20

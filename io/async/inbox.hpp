@@ -1,0 +1,71 @@
+// What comes to a server: actions of compute rank 0, counts of its home clients, and the values of batches that are open.
+//
+// Nothing else is taken from the network: values of later batches stay with their clients, and of open ones 16 MiB (or one
+// message) are on their way at a time.
+#pragma once
+
+#include "io/async/servers.hpp"
+#include "io/pack.hpp"
+
+#include <deque>
+#include <functional>
+#include <list>
+#include <map>
+#include <memory>
+#include <vector>
+
+namespace nunatak::io {
+
+class Inbox {
+public:
+  /// `comm`: of the servers of the group; must outlive it.
+  Inbox(Servers& servers, MPI_Comm comm);
+
+  /// What to do with the values of a batch: see Client::send for the message.
+  using Place = std::function<void(int batch, const std::byte* message)>;
+  /// Take what is there. False if there was nothing.
+  bool poll(const Place& place);
+
+  const std::deque<Bytes>& actions() const { return m_actions; } ///< in their order
+  Bytes pop_action();
+
+  void open_batch(int number) { m_taken[number] = 0; }
+  /// All messages of a batch, which is the next to be closed on all servers, have come: their number is summed over the servers.
+  bool is_complete(int number);
+  void close_batch(int number) { m_taken.erase(number); }
+
+  std::int64_t messages() const { return m_messages; } ///< of values, so far
+  std::int64_t message_bytes() const { return m_message_bytes; }
+
+private:
+  struct Counts {
+    int clients = 0;                    ///< at home here, that have told
+    std::vector<std::int64_t> messages; ///< to each server
+  };
+  struct Incoming {
+    int batch = 0;
+    std::unique_ptr<Buffer> buffer;
+    MPI_Request request = MPI_REQUEST_NULL;
+    std::size_t size = 0;
+  };
+  bool take_actions();
+  bool take_counts();
+  bool begin_values();
+  bool finish_values(const Place& place);
+
+  Servers& m_servers;
+  MPI_Comm m_comm;
+  int m_rank = 0, m_size = 1, m_home_clients = 0;
+  std::deque<Bytes> m_actions;
+  std::map<int, std::int64_t> m_taken; ///< messages of each open batch
+  std::map<int, Counts> m_counts;
+  std::vector<std::int64_t> m_expected; ///< messages of the next batch to be closed, by server
+  MPI_Request m_sum = MPI_REQUEST_NULL;
+  bool m_is_summing = false;
+  std::list<Incoming> m_incoming;
+  std::vector<std::unique_ptr<Buffer>> m_free;
+  std::size_t m_incoming_bytes = 0;
+  std::int64_t m_messages = 0, m_message_bytes = 0;
+};
+
+} // namespace nunatak::io
