@@ -47,8 +47,8 @@ public:
   File(const File&) = delete;
   File& operator=(const File&) = delete;
 
-  /// Write this rank's block; nullptr or a count of 0: nothing. `data` points at the value at block.start; T is the type of the
-  /// variable, or double for float32.
+  /// Write this rank's block; nullptr or a count of 0: nothing. With servers the puts of a variable and record follow one
+  /// another. `data` points at the value at block.start; T is the type of the variable, or double for float32.
   template <class T> void put(const std::string& variable, const Block& block, const T* data) {
     put(variable, no_record, block, reinterpret_cast<const std::byte*>(data), type_of<T>());
   }
@@ -120,6 +120,7 @@ private:
   virtual void make_readable() = 0;                       ///< what was put, for other processes
   virtual bool can_commit_records() const = 0;            ///< before close()
   virtual bool commits_in_place() const { return false; } ///< without a copy: as often as one likes
+  virtual bool is_time_to_commit() const;                 ///< when a record has ended: see FileOptions
   virtual void commit_records(std::int64_t step) = 0;     ///< all that have ended
   virtual void close_and_commit(std::int64_t step) = 0;
   virtual Work work() const = 0; ///< of this rank so far
@@ -129,7 +130,6 @@ private:
   std::size_t variable_number(const std::string& name) const;
   void check_put(const Variable& variable, std::size_t record, Type type) const;
   Hyperslab make_slab(std::size_t v, std::size_t record, const Block& block, const std::byte* data, Type type) const;
-  bool is_time_to_commit() const;
   [[noreturn]] void fail(const std::string& what) const;
   void add_time(Phase phase, double start);
 

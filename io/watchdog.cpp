@@ -45,8 +45,8 @@ void Watchdog::end_run() {
       m_path->c_str(), m_rank, m_phase, static_cast<long long>(m_patience.count()));
   std::fflush(stderr);
   std::this_thread::sleep_for(std::chrono::milliseconds(m_patience) / 8 + std::chrono::milliseconds(200));
-  MPI_Abort(m_comm, 1);
-  std::_Exit(1); // not reached
+  MPI_Abort(MPI_COMM_WORLD, 1); // output servers, too
+  std::_Exit(1);                // not reached
 }
 
 } // namespace nunatak::io

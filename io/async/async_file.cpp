@@ -20,6 +20,7 @@ AsyncFile::AsyncFile(MPI_Comm comm, const std::string& path, const Schema& schem
     }
     m_bytes.push_back(bytes);
   }
+  m_last.resize(schema.variables.size());
   m_share.assign(n, 0);
   m_messages.assign(n, 0);
   act(Packer().add(Action::open).add(m_number).add(client.number()).add(path).add(options).add(schema));
@@ -36,6 +37,11 @@ void AsyncFile::act(const Packer& action) { m_client.servers().act(m_group, acti
 /// A batch ends before a server would get more than -io_buffer; but what belongs to a variable and record stays together.
 void AsyncFile::join_batch(std::size_t v, std::size_t record) {
   if (std::find(m_keys.begin(), m_keys.end(), Key{v, record}) != m_keys.end()) return;
+  if (m_last[v] == record) {
+    throw Error("file '" + path() + "': variable '" + schema().variables[v].name +
+                "': expected all puts of its values one after " + "the other (transport " + m_client.options().transport +
+                "), found one more after others had been sent");
+  }
   for (std::size_t s = 0; s < m_share.size(); ++s) {
     if (m_share[s] > 0 && m_share[s] + m_bytes[v][s] > m_client.options().buffer) {
       end_batch();
@@ -43,7 +49,7 @@ void AsyncFile::join_batch(std::size_t v, std::size_t record) {
     }
   }
   if (m_batch < 0) {
-    m_batch = m_client.servers().next_number();
+    m_batch = m_client.servers().next_batch();
     act(Packer().add(Action::begin_batch).add(m_batch).add(m_number));
   }
   m_keys.push_back({v, record});
@@ -56,6 +62,7 @@ void AsyncFile::end_batch() {
   Packer action;
   action.add(Action::end_batch).add(m_batch).add(m_keys);
   act(action);
+  for (const Key& key : m_keys) m_last[key.v] = key.record;
   m_batch = -1;
   m_keys.clear();
   std::fill(m_share.begin(), m_share.end(), 0);

@@ -9,6 +9,8 @@
 #include "io/file.hpp"
 #include "io/layouts/partition.hpp"
 
+#include <optional>
+
 namespace nunatak::io {
 
 class AsyncFile final : public File {
@@ -25,8 +27,8 @@ private:
   void write_slab(std::size_t v, std::size_t record, const Hyperslab& slab) override;
   void finish_record(std::int64_t step) override;
   void make_readable() override;
-  bool can_commit_records() const override { return true; } ///< the servers know
-  bool commits_in_place() const override { return false; }  ///< and when
+  bool can_commit_records() const override { return true; } ///< the servers know,
+  bool is_time_to_commit() const override { return false; } ///< and when, too
   void commit_records(std::int64_t step) override;
   void close_and_commit(std::int64_t step) override;
   Work work() const override { return m_work; }
@@ -37,12 +39,13 @@ private:
 
   Client& m_client;
   int m_group, m_number;
-  std::vector<Boxes> m_boxes;                    ///< of each variable, by server
-  std::vector<std::vector<std::size_t>> m_bytes; ///< of each variable, that come to each server
-  int m_batch = -1;                              ///< none
-  std::vector<Key> m_keys;                       ///< of the batch
-  std::vector<std::size_t> m_share;              ///< bytes of the batch, by server
-  std::vector<std::int64_t> m_messages;          ///< of the batch, from this rank, by server
+  std::vector<Boxes> m_boxes;                     ///< of each variable, by server
+  std::vector<std::vector<std::size_t>> m_bytes;  ///< of each variable, that come to each server
+  std::vector<std::optional<std::size_t>> m_last; ///< of each variable: the record (or none) whose batch was the last to end
+  int m_batch = -1;                               ///< none
+  std::vector<Key> m_keys;                        ///< of the batch
+  std::vector<std::size_t> m_share;               ///< bytes of the batch, by server
+  std::vector<std::int64_t> m_messages;           ///< of the batch, from this rank, by server
   bool m_is_closed = false;
   Work m_work;
 };

@@ -11,6 +11,8 @@ namespace nunatak::io {
 
 namespace {
 
+constexpr std::size_t most_message = std::size_t{4} << 20, most_head = 4096; ///< bytes
+
 /// The servers of `comm`; Error, with the reason, if there are none or if the options do not go together with them.
 Servers& require_servers(MPI_Comm comm, const Options& o) {
   Servers* const servers = Servers::of(comm);
@@ -35,33 +37,38 @@ Client::Client(MPI_Comm comm, const Options& options)
   m_servers.act_on_all(action);
 }
 
-/// While another error ends the run, servers may wait for values that will never come.
+/// While an error ends the run, perhaps on this rank alone, servers may wait for values that will never come, and others may
+/// never agree: what is still under way then keeps its memory.
 Client::~Client() {
-  const bool is_bounded = std::uncaught_exceptions() > 0 && m_options.patience > 0;
-  m_ring.drain(is_bounded ? m_options.patience : std::numeric_limits<double>::max());
-  if (is_bounded) return;
-  if (m_agreement != MPI_REQUEST_NULL) MPI_Wait(&m_agreement, MPI_STATUS_IGNORE);
-  MPI_Comm_free(&m_comm);
+  if (std::uncaught_exceptions() == 0) {
+    m_ring.drain(std::numeric_limits<double>::max());
+    MPI_Wait(&m_agreement->request, MPI_STATUS_IGNORE);
+    MPI_Comm_free(&m_comm);
+    return;
+  }
+  m_ring.drain(5.0);
+  int is_agreed = 0;
+  MPI_Test(&m_agreement->request, &is_agreed, MPI_STATUS_IGNORE);
+  if (is_agreed == 0) m_agreement.release();
 }
 
 std::int64_t Client::send(int group, int server, int batch, std::size_t v, std::size_t record, std::size_t b,
                           const Hyperslab& slab, Type type, std::int64_t& bytes) {
-  const std::size_t most = m_ring.size() / 4 - 4096, size = slab.elements() * bytes_of(type); // 4096: more than any head
-  const std::size_t n_parts = (size + most - 1) / most;
+  const std::ptrdiff_t lead = record == static_cast<std::size_t>(-1) ? 0 : 1;
+  const Box whole{{slab.start.begin() + lead, slab.start.end()}, {slab.count.begin() + lead, slab.count.end()}};
+  const std::vector<Box> boxes = cut(whole, std::min(m_ring.size() / 4 - most_head, most_message) / bytes_of(type));
   const int rank = m_servers.group(group)[static_cast<std::size_t>(server)];
-  for (std::size_t p = 0; p < n_parts; ++p) {
-    const Hyperslab part = part_of(slab, p, n_parts);
-    const std::ptrdiff_t lead = record == static_cast<std::size_t>(-1) ? 0 : 1;
-    const Box box{{part.start.begin() + lead, part.start.end()}, {part.count.begin() + lead, part.count.end()}};
-    const Bytes head = Packer().add(v).add(record).add(b).add(box).bytes(); // a multiple of 8 bytes
+  for (const Box& box : boxes) {
+    const Hyperslab part = slice(slab, box);
+    const Bytes head = Packer().add(batch).add(0).add(v).add(record).add(b).add(box).bytes(); // a multiple of 8 bytes
     const std::size_t length = head.size() + part.elements() * bytes_of(type);
     std::byte* const message = m_ring.take(length);
     std::copy(head.begin(), head.end(), message);
     pack(part, type, message + head.size());
-    m_ring.send(rank, tag_of_batch(batch), m_servers.all());
+    m_ring.send(rank, m_servers.tag_of_batch(batch), m_servers.all());
     bytes += static_cast<std::int64_t>(length);
   }
-  return static_cast<std::int64_t>(n_parts);
+  return static_cast<std::int64_t>(boxes.size());
 }
 
 void Client::end_batch(int group, int batch, const std::vector<std::int64_t>& messages) {
@@ -71,26 +78,27 @@ void Client::end_batch(int group, int batch, const std::vector<std::int64_t>& me
 }
 
 void Client::wait_for_agreement() {
-  MPI_Wait(&m_agreement, MPI_STATUS_IGNORE);
-  if (m_failed == m_size) return;
+  if (m_agreement->request == MPI_REQUEST_NULL) return;
+  MPI_Wait(&m_agreement->request, MPI_STATUS_IGNORE);
+  if (m_agreement->failed == m_size) return;
   agree(m_comm, [&] {
-    if (m_rank == m_failed) throw Error(m_error);
+    if (m_rank == m_agreement->failed) throw Error(m_error);
   });
 }
 
 void Client::agree_late(const KeptError& mine) {
-  if (m_agreement != MPI_REQUEST_NULL) wait_for_agreement();
+  wait_for_agreement();
   m_error = mine.is_set() ? "rank " + std::to_string(m_rank) + ": " + mine.what() : "";
   if (m_rank == 0 && m_error.empty()) {
     m_servers.hear();
     m_error = m_servers.error();
   }
-  m_mine = m_error.empty() ? m_size : m_rank;
-  MPI_Iallreduce(&m_mine, &m_failed, 1, MPI_INT, MPI_MIN, m_comm, &m_agreement);
+  m_agreement->mine = m_error.empty() ? m_size : m_rank;
+  MPI_Iallreduce(&m_agreement->mine, &m_agreement->failed, 1, MPI_INT, MPI_MIN, m_comm, &m_agreement->request);
 }
 
 std::vector<ServerReport> Client::finish() {
-  if (m_agreement != MPI_REQUEST_NULL) wait_for_agreement();
+  wait_for_agreement();
   std::vector<ServerReport> reports;
   m_servers.act_on_all(Packer().add(Action::finish).add(m_number));
   agree(m_comm, [&] {

@@ -11,6 +11,8 @@
 #include "io/options.hpp"
 #include "io/pack.hpp"
 
+#include <memory>
+
 namespace nunatak::io {
 
 class Client {
@@ -28,7 +30,7 @@ public:
   const Ring& ring() const { return m_ring; }
 
   /// Send `slab`, packed as `type`, which lies in box `b` of a server (its number in the group), in messages of at most a
-  /// quarter of the ring. Returns how many; their bytes are added to `bytes`.
+  /// quarter of the ring and 4 MiB. Returns how many; their bytes are added to `bytes`.
   std::int64_t send(int group, int server, int batch, std::size_t v, std::size_t record, std::size_t b, const Hyperslab& slab,
                     Type type, std::int64_t& bytes);
   /// All of this rank's part of a batch has been sent: so many messages to each server.
@@ -50,9 +52,12 @@ private:
   int m_number;
   Options m_options;
   Ring m_ring;
-  std::string m_error; ///< of this rank, or on rank 0 of a server
-  int m_mine = 0, m_failed = 0;
-  MPI_Request m_agreement = MPI_REQUEST_NULL;
+  std::string m_error;        ///< of this rank, or on rank 0 of a server
+  struct Agreement {          ///< MPI writes into it until it is done
+    int mine = 0, failed = 0; ///< the lowest rank with an error; the number of ranks: none
+    MPI_Request request = MPI_REQUEST_NULL;
+  };
+  std::unique_ptr<Agreement> m_agreement = std::make_unique<Agreement>();
 };
 
 } // namespace nunatak::io

@@ -1,13 +1,15 @@
 // See inbox.hpp.
 #include "io/async/inbox.hpp"
 
+#include <stdexcept>
+#include <string>
 #include <utility>
 
 namespace nunatak::io {
 
 namespace {
 
-constexpr std::size_t most_incoming = std::size_t{16} << 20; ///< bytes of messages that are taken at a time, or one
+constexpr std::size_t most_incoming = std::size_t{16} << 20; ///< bytes of messages: no more is begun to be taken
 
 Bytes receive(MPI_Message& message, MPI_Status& status) {
   int size = 0;
@@ -69,7 +71,7 @@ bool Inbox::begin_values() {
     int is_there = 0;
     MPI_Message message = MPI_MESSAGE_NULL;
     MPI_Status status;
-    MPI_Improbe(MPI_ANY_SOURCE, tag_of_batch(number), m_servers.all(), &is_there, &message, &status);
+    MPI_Improbe(MPI_ANY_SOURCE, m_servers.tag_of_batch(number), m_servers.all(), &is_there, &message, &status);
     if (is_there == 0) continue;
     int size = 0;
     MPI_Get_count(&status, MPI_BYTE, &size);
@@ -96,9 +98,13 @@ bool Inbox::finish_values(const Place& place) {
     m_taken.at(in->batch) += 1;
     m_messages += 1;
     m_message_bytes += static_cast<std::int64_t>(in->size);
-    place(in->batch, in->buffer->data());
+    Unpacker message(in->buffer->data());
+    if (const int batch = message.take<int>(); batch != in->batch)
+      throw std::runtime_error("output servers: expected values of batch " + std::to_string(in->batch) +
+                               ", found those of batch " + std::to_string(batch) + ": this MPI has too few tags");
+    place(in->batch, message.rest());
     m_incoming_bytes -= in->size;
-    m_free.push_back(std::move(in->buffer));
+    if (m_free.size() < 2) m_free.push_back(std::move(in->buffer));
     in = m_incoming.erase(in);
     has_finished = true;
   }

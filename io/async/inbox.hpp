@@ -34,8 +34,9 @@ public:
   bool is_complete(int number);
   void close_batch(int number) { m_taken.erase(number); }
 
-  std::int64_t messages() const { return m_messages; } ///< of values, so far
+  std::int64_t messages() const { return m_messages; } ///< of values, since restart_counts()
   std::int64_t message_bytes() const { return m_message_bytes; }
+  void restart_counts() { m_messages = m_message_bytes = 0; }
 
 private:
   struct Counts {

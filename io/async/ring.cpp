@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <chrono>
+#include <stdexcept>
+#include <string>
 #include <thread>
 
 namespace nunatak::io {
@@ -40,6 +42,7 @@ bool Ring::release_oldest() {
 
 std::byte* Ring::take(std::size_t bytes) {
   const std::size_t rounded = (bytes + 7) / 8 * 8;
+  if (rounded > m_size) throw std::logic_error("Ring: expected a message of at most " + std::to_string(m_size) + " bytes");
   while (release_oldest()) {
   }
   if (!find_room(rounded)) {

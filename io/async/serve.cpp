@@ -79,16 +79,21 @@ Server::Assembled& Server::part_of_batch(Batch& batch, const Key& key) {
   const auto [found, is_new] = batch.parts.try_emplace(key);
   if (!is_new) return found->second;
   OpenFile& file = m_files.at(batch.file);
+  const auto n =
+      static_cast<std::size_t>(std::distance(batch.parts.lower_bound({key.v, 0}), batch.parts.lower_bound({key.v + 1, 0})));
   std::size_t elements = 0;
   for (const Box& box : file.boxes[key.v][me()]) elements += box.elements();
-  if (file.used_buffers == file.buffers.size()) file.buffers.emplace_back();
-  found->second.values = file.buffers[file.used_buffers++].of_size(elements * bytes_of(file.schema.variables[key.v].type));
+  const std::size_t bytes = elements * bytes_of(file.schema.variables[key.v].type);
+  const auto [buffer, is_first] = file.buffers.try_emplace({key.v, n});
+  if (is_first) file.buffer_bytes += bytes;
+  found->second.values = buffer->second.of_size(bytes);
   return found->second;
 }
 
 /// Copy the values of a message to where they belong.
 void Server::place(Batch& batch, const std::byte* message) {
   Unpacker from(message);
+  from.take<int>(); // so that the rest lies at multiples of 8 bytes
   const auto v = from.take<std::size_t>(), record = from.take<std::size_t>(), b = from.take<std::size_t>();
   const auto region = from.take<Box>();
   const OpenFile& file = m_files.at(batch.file);
@@ -193,7 +198,7 @@ void Server::end_batch(Unpacker& from) {
     });
     for (const Key& key : keys) write(its_file, key, batch.parts.at(key));
   }
-  its_file.used_buffers = 0;
+  if (its_file.buffer_bytes > m_writers.at(its_file.writer).options.buffer) its_file.buffers.clear(), its_file.buffer_bytes = 0;
 }
 
 /// Box by box; servers that have fewer take part with nothing.
@@ -242,6 +247,8 @@ void Server::report(int number) {
   std::int64_t taken[2] = {m_inbox.messages(), m_inbox.message_bytes()};
   MPI_Allreduce(MPI_IN_PLACE, taken, 2, MPI_INT64_T, MPI_SUM, m_comm);
   report.messages = taken[0], report.message_bytes = taken[1];
+  m_inbox.restart_counts();
+  m_idle = 0.0, m_began = MPI_Wtime();
   tell(Packer().add(News::finished).add(number).add(m_group).add(report));
 }
 

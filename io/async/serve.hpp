@@ -14,7 +14,6 @@
 #include "io/trace/trace.hpp"
 #include "io/writer.hpp"
 
-#include <deque>
 #include <map>
 #include <memory>
 #include <optional>
@@ -46,9 +45,9 @@ private:
     int writer = 0;
     std::unique_ptr<File> file; ///< nullptr after an error
     Schema schema;
-    std::vector<Boxes> boxes;   ///< of each variable, by server
-    std::deque<Buffer> buffers; ///< for `parts`, used again by each batch
-    std::size_t used_buffers = 0;
+    std::vector<Boxes> boxes;      ///< of each variable, by server
+    std::map<Key, Buffer> buffers; ///< for `parts`, used again: of the n-th record of a variable in a batch
+    std::size_t buffer_bytes = 0;  ///< in all buffers, which are given back beyond -io_buffer
     double closed_at = 0.0;
   };
   struct Writing { ///< for a Writer of the clients

@@ -47,7 +47,9 @@ ServerCounts parse_transport(const std::string& transport) {
     ServerCounts counts;
     int end = 0, last = 0;
     const int n = std::sscanf(transport.c_str(), form, &counts.once, &end, &counts.append, &last);
-    if (n > 0 && static_cast<std::size_t>(n == 2 ? last : end) == transport.size()) return counts;
+    if (n < 1 || static_cast<std::size_t>(n == 2 ? last : end) != transport.size()) continue;
+    const auto is_number = [](int count) { return count >= 1 && count <= 1000000; };
+    if (is_number(counts.once) && (n == 1 || is_number(counts.append))) return counts;
   }
   return {};
 }
@@ -77,6 +79,10 @@ Servers::Servers(MPI_Comm all, const std::string& transport) : m_transport(trans
     return;
   }
   MPI_Comm_dup(all, &m_all);
+  int* most_tag = nullptr;
+  int is_known = 0;
+  MPI_Comm_get_attr(m_all, MPI_TAG_UB, static_cast<void*>(&most_tag), &is_known);
+  if (is_known != 0) m_most_tag = *most_tag;
   const std::vector<int> servers = choose_servers(make_topology(all, 0), n);
   m_groups.emplace_back(servers.begin(), servers.begin() + counts.once);
   if (counts.append > 0) m_groups.emplace_back(servers.begin() + counts.once, servers.end());
@@ -106,7 +112,11 @@ Servers* Servers::of(MPI_Comm comm) {
   return found != 0 ? static_cast<Servers*>(servers) : nullptr;
 }
 
-int Servers::serve() { return Server(*this, m_group).run(); }
+int Servers::serve() {
+  const int status = Server(*this, m_group).run();
+  wait_for_sent();
+  return status;
+}
 
 void Servers::send(int rank, int tag, const Bytes& bytes) {
   forget_taken();
@@ -173,7 +183,18 @@ void Servers::stop(int status) {
   act_on_all(Packer().add(Action::stop).add(status));
   int rank = 0;
   MPI_Comm_rank(m_comm, &rank);
-  for (Nap nap; rank == 0 && m_stopped < n_groups(); nap.sleep()) hear();
+  constexpr double longest = 600.0; // s
+  const double begin = MPI_Wtime();
+  for (Nap nap; rank == 0 && m_stopped < n_groups(); nap.sleep()) {
+    hear();
+    if (MPI_Wtime() - begin < longest) continue;
+    std::fprintf(stderr, "error: output servers have not ended %g s after they were asked to\n", longest);
+    MPI_Abort(MPI_COMM_WORLD, 1);
+  }
+  wait_for_sent();
+}
+
+void Servers::wait_for_sent() {
   for (auto& [bytes, request] : m_sent) MPI_Wait(&request, MPI_STATUS_IGNORE);
   m_sent.clear();
 }

@@ -57,8 +57,6 @@ enum class News { error, committed, finished, stopped };
 
 /// Tags on Servers::all(). Values travel under the number of their batch.
 enum Tag { action_tag = 1, count_tag = 2, news_tag = 3, first_batch_tag = 16 };
-constexpr int n_batch_tags = 16384;
-inline int tag_of_batch(int batch) { return first_batch_tag + batch % n_batch_tags; }
 
 /// Seconds, the same on all nodes as far as their clocks are.
 double time_of_day();
@@ -66,11 +64,11 @@ double time_of_day();
 /// What the servers of a group did for a Writer.
 struct ServerReport {
   int servers = 0;
-  Summary summary;
-  double idle_share = 0.0;                      ///< mean over servers, of the time since they began
+  Summary summary;                              ///< of the Writer, all its files so far
+  double idle_share = 0.0;                      ///< mean over servers, of the time since the last report of any Writer
   double handover_seconds = 0;                  ///< longest time from close() to the commit
   std::int64_t peak_bytes = 0;                  ///< resident memory, of the server that had most
-  std::int64_t messages = 0, message_bytes = 0; ///< taken
+  std::int64_t messages = 0, message_bytes = 0; ///< taken since that report
 };
 
 class Servers {
@@ -98,7 +96,10 @@ public:
   const std::vector<int>& group(int g) const { return m_groups[static_cast<std::size_t>(g)]; } ///< ranks of all()
   const std::vector<int>& compute() const { return m_compute; }                                ///< ranks of all()
 
-  int next_number() { return m_next_number++; } ///< of a writer, a file, a batch: the same on all compute ranks
+  int next_number() { return m_next_number++; } ///< of a writer or a file: the same on all compute ranks
+  int next_batch() { return m_next_batch++; }   ///< the same
+  /// MPI has 2^15 tags at least, and mostly 2^28 or more: where they begin again, the number in the message tells (Inbox).
+  int tag_of_batch(int batch) const { return first_batch_tag + batch % (m_most_tag - first_batch_tag + 1); }
 
   /// Send what is short. Its memory is kept until it was taken. Local.
   void send(int rank, int tag, const Bytes& bytes);
@@ -114,13 +115,14 @@ public:
 
 private:
   void forget_taken();
+  void wait_for_sent();
 
   std::string m_transport;
   MPI_Comm m_all = MPI_COMM_NULL, m_comm = MPI_COMM_NULL;
   int m_group = -1; ///< of this server
   std::vector<std::vector<int>> m_groups;
   std::vector<int> m_compute;
-  int m_next_number = 0, m_stopped = 0;
+  int m_next_number = 0, m_next_batch = 0, m_most_tag = 32767, m_stopped = 0;
   std::deque<std::pair<Bytes, MPI_Request>> m_sent;
   std::string m_error;
   std::vector<std::string> m_committed;

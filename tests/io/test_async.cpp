@@ -62,8 +62,10 @@ TEST_CASE("words of the transport") {
     CHECK(counts.once == once);
     CHECK(counts.append == append);
   }
-  for (const std::string word : {"async:0", "async", "async:", "async:1+", "async:1+0", "async:-1", "async:1x", "later"}) {
+  for (const std::string word : {"async:0", "async", "async:", "async:1+", "async:1+0", "async:-1", "async:0+1", "async:3+-1",
+                                 "async:1+1+1", "async:1x", "later"}) {
     INFO(word);
+    CHECK(io::parse_transport(word).once == 0);
     CHECK_THAT(message([&] { options_of("direct/transport=" + word); }),
                ContainsSubstring("sync|async:N|async:N+N, found '" + word));
   }
@@ -241,6 +243,31 @@ TEST_CASE("a mistake of one rank is everybody's by the next record") {
     }
   });
   CHECK(!std::filesystem::exists(scratch / "ex.nc"));
+}
+
+TEST_CASE("blocks of many short rows through the smallest ring, and a put that comes too late") {
+  if (!has_room_for("async:1")) return;
+  const Scratch scratch;
+  Schema schema;
+  schema.dimensions = {{"z", 3}, {"y", 2, true}, {"x", 200000}};
+  schema.variables = {{"v", io::Type::float64, {"z", "y", "x"}, {}}, {"w", io::Type::float64, {"y"}, {}}};
+  with_servers("async:1", [&](MPI_Comm comm) {
+    io::Writer writer(comm, options_of("direct/pool=1MiB/buffer=1000/transport=async:1")); // a row is larger than the ring
+    pattern::write(writer, scratch / "ex.nc", schema, 0, pattern::patches, comm);
+    writer.finish();
+    const auto file = writer.open(scratch / "no.nc", schema);
+    const std::vector<double> values(200000, 1.0);
+    const io::Block row{{0, 0, 0}, {1, 1, rank_of(comm) == 0 ? 200000u : 0u}, {}};
+    const std::string found = message([&] {
+      file->put("v", row, values.data());
+      file->put_all("w", std::vector<double>{1.0, 2.0});
+      file->put("v", row, values.data());
+      file->close();
+      writer.finish();
+    });
+    CHECK_THAT(found, ContainsSubstring("no.nc': variable 'v': expected"));
+  });
+  CHECK(pattern::wrong_values(scratch / "ex.nc", schema, 0) == 0);
 }
 
 TEST_CASE("a file that is given up leaves no final name, and the servers go on") {
