@@ -7,7 +7,7 @@ be there, be whole and verify.
 
   loop.py VICTIM FAULTS "MPIEXEC -n" [--ranks 2,3] [--methods M,...] [--calls C,...] [--actions kill,...] [--every [K]]
 
-By default a short form: four methods, k = 1, 4, 16, ... --every takes all methods, all k up to K (40), and ranks that die at any
+By default a short form: four methods, k = 1, 6, 36, ... --every takes all methods, all k up to K (40), and ranks that die at any
 call. Prints the trials by method.
 """
 import argparse
@@ -35,11 +35,11 @@ LONGEST = 30
 
 
 def strides(every):
-    """1, 2, 3, ..., every, and then twice as many each time (posix writes row by row), or, for the short form, 1, 4, 16, 64, ..."""
+    """1, 2, 3, ..., every, and then twice as many each time (posix writes row by row), or, for the short form, 1, 6, 36, ..."""
     k = 1
     while True:
         yield k
-        k = 4 * k if not every else k + 1 if k < every else 2 * k
+        k = 6 * k if not every else k + 1 if k < every else 2 * k
 
 
 def complaints(run, method, folder, seconds, victim, faults_hit):
