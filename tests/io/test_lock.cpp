@@ -54,11 +54,13 @@ TEST_CASE("one writer per name, until it closes the file or lets it go") {
   }                            // never closed
   MPI_Barrier(MPI_COMM_WORLD); // rank 0 has let it go
   CHECK_FALSE(std::filesystem::exists(path + ".lock"));
+  MPI_Barrier(MPI_COMM_WORLD); // before rank 0 takes it again
   const auto file = writer->open(path, numbers());
   file->put_all("v", std::vector<double>(12, 1.0));
   file->close();
   MPI_Barrier(MPI_COMM_WORLD);
   CHECK_FALSE(std::filesystem::exists(path + ".lock"));
+  MPI_Barrier(MPI_COMM_WORLD); // before rank 0 takes it again
   CHECK(message([&] { writer->open(path, numbers()); }) == "no error");
 }
 
