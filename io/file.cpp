@@ -13,10 +13,12 @@
 
 namespace nunatak::io {
 
-File::File(MPI_Comm comm, std::string path, Schema schema, FileOptions options, Statistics& total, Watchdog& watchdog)
+File::File(MPI_Comm comm, std::string path, Schema schema, FileOptions options, bool makes_sums, Statistics& total,
+           Watchdog& watchdog)
     : m_comm(comm), m_path(std::move(path)), m_schema(std::move(schema)), m_options(options), m_put(m_schema.variables.size(), 0),
       m_committed(options.kept_records), m_total(total), m_watchdog(watchdog) {
   MPI_Comm_rank(comm, &m_rank);
+  if (makes_sums) m_sums.emplace(m_schema);
   try {
     m_schema.validate();
   } catch (const Error& e) {
@@ -121,6 +123,7 @@ void File::put(const std::string& name, std::size_t record, const Block& block, 
   if (data != nullptr) m_error.keep([&] { slab = make_slab(v, record, block, data, type); });
   timed(Phase::post, [&] {
     try {
+      if (m_sums && !m_options.sums_are_given) add_sum(v, record, sum_of(slab, variable.type, lengths_of_record(variable)));
       m_error.keep([&] { write_slab(v, record, slab); });
     } catch (const std::bad_alloc&) { // perhaps between two collective calls: not an Error, so that the run ends
       throw std::runtime_error("file '" + m_path + "': variable '" + name + "': expected memory for its values, found none");
@@ -131,6 +134,17 @@ void File::put(const std::string& name, std::size_t record, const Block& block, 
   payload[Phase::post].bytes = elements * static_cast<std::int64_t>(bytes_of(variable.type));
   add(payload);
   m_put[v] += elements;
+}
+
+/// Of its dimensions, but for that of the records.
+std::vector<std::size_t> File::lengths_of_record(const Variable& variable) const {
+  std::vector<std::size_t> lengths = m_schema.shape(variable);
+  if (m_schema.has_records(variable)) lengths.erase(lengths.begin());
+  return lengths;
+}
+
+void File::add_sum(std::size_t v, std::size_t record, std::uint64_t sum) {
+  if (m_sums && sum != 0) m_sums->add(v, record == no_record ? 0 : record, sum);
 }
 
 void File::put_all(const std::string& name, std::size_t record, std::size_t size, const std::byte* data, Type type) {

@@ -5,12 +5,14 @@
 #pragma once
 
 #include "io/agree.hpp"
+#include "io/durable/value_sums.hpp"
 #include "io/pack.hpp"
 #include "io/schema.hpp"
 #include "io/statistics.hpp"
 #include "io/watchdog.hpp"
 
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -33,6 +35,8 @@ struct FileOptions {
   int commit_every = 0;
   /// append: the first so many records are those of the file that this one will replace: no commit before one more has come.
   std::int64_t kept_records = 0;
+  /// Sums of the values come by add_sum(), from whoever had them first: on a server.
+  bool sums_are_given = false;
 };
 
 /// This rank's part of a variable, in the order of the file's dimensions, slowest first, without the record dimension.
@@ -64,6 +68,9 @@ public:
     put_all(variable, record, values.size(), reinterpret_cast<const std::byte*>(values.data()), type_of<T>());
   }
 
+  /// A share of the sum of variable `v`: FileOptions::sums_are_given. Local.
+  void add_sum(std::size_t v, std::size_t record, std::uint64_t sum);
+
   /// All values of the record (and of variables without records) have been put. Commits if commit_every says so; if that fails,
   /// the last commit stands, and a copy is removed.
   void end_record(std::int64_t step = -1);
@@ -84,8 +91,9 @@ public:
 
 protected:
   /// Checks the schema; the transport checks the name, where it writes. `total` gets all statistics, too. `comm`, `total` and
-  /// `watchdog` must outlive the file.
-  File(MPI_Comm comm, std::string path, Schema schema, FileOptions options, Statistics& total, Watchdog& watchdog);
+  /// `watchdog` must outlive the file. `makes_sums`: of the values that are put.
+  File(MPI_Comm comm, std::string path, Schema schema, FileOptions options, bool makes_sums, Statistics& total,
+       Watchdog& watchdog);
 
   /// Run f on all ranks and add its time to `phase`; an error of one rank, or one kept since an earlier put, is an error of all.
   template <class F> void together(Phase phase, const F& f) {
@@ -108,6 +116,8 @@ protected:
   static constexpr std::size_t no_record = static_cast<std::size_t>(-1); ///< of a variable without records
   static constexpr const char* commit_suffix = ".commit";                ///< of the copy that is about to be committed
 
+  std::optional<ValueSums>& sums() { return m_sums; } ///< of this rank; none if nobody wants them
+
   void check_name() const;     ///< what rename would refuse at the end of the run is an error now
   void check_complete() const; ///< every value of every variable has been put; collective
 
@@ -128,6 +138,7 @@ private:
   void put(const std::string& variable, std::size_t record, const Block& block, const std::byte* data, Type type);
   void put_all(const std::string& variable, std::size_t record, std::size_t size, const std::byte* data, Type type);
   std::size_t variable_number(const std::string& name) const;
+  std::vector<std::size_t> lengths_of_record(const Variable& variable) const;
   void check_put(const Variable& variable, std::size_t record, Type type) const;
   Hyperslab make_slab(std::size_t v, std::size_t record, const Block& block, const std::byte* data, Type type) const;
   [[noreturn]] void fail(const std::string& what) const;
@@ -138,6 +149,7 @@ private:
   std::string m_path;
   Schema m_schema;
   FileOptions m_options;
+  std::optional<ValueSums> m_sums;
   std::vector<std::int64_t> m_put;                      ///< elements of each variable that this rank has put
   std::int64_t m_records = 0, m_ended = 0, m_committed; ///< records begun, ended, and ended at the last commit
   KeptError m_error;                                    ///< the first one of this rank that the others do not know yet

@@ -94,8 +94,9 @@ const std::vector<Knob>& knobs() {
       {"shuffle", &Options::shuffle, "shuffle filter of netcdf4: bytes are sorted by significance before compression", "yes|no"},
       {"fill", &Options::fill, "fill values are written before the values", "yes|no"},
       {"checksum", &Options::checksum,
-       "checksums of files: from memory, where the format knows its bytes (direct, posix), or by reading the file once more",
-       "memory|file"},
+       "checksums in the manifest: values (a sum for each variable and record, made from what is put), or CRC-32 of the bytes of "
+       "files, from memory, where the format knows them (direct, posix), or by reading the file once more",
+       "values|memory|file|none"},
       {"header", &Options::header, "bytes kept free in the header of a classic file", ""},
       {"align", &Options::align, "alignment in bytes of the first value of fixed-size and of record variables", ""},
       {"stripe", &Options::stripe, "segment of the layout morton, and borders of the layout auto, in bytes", ""},

@@ -119,6 +119,13 @@ bool has_features(const Options& options, unsigned features) {
   return (format_row(options.format).features & features) == features;
 }
 
+Checksum checksum_of(const Options& options) {
+  if (options.checksum == "none") return Checksum::none;
+  if (options.checksum == "file") return Checksum::file;
+  const bool is_one_file = has_features(options, netcdf) && !layout_row(parse_layout(options).name).subfiles;
+  return options.checksum == "values" && is_one_file ? Checksum::values : Checksum::memory;
+}
+
 std::string formats_with(unsigned features) {
   std::vector<FormatRow> rows;
   for (const FormatRow& row : formats()) {

@@ -7,10 +7,10 @@
 
 namespace nunatak::io {
 
-AsyncFile::AsyncFile(MPI_Comm comm, const std::string& path, const Schema& schema, FileOptions options, Client& client,
-                     Statistics& total, Watchdog& watchdog)
-    : File(comm, path, schema, options, total, watchdog), m_client(client), m_group(client.servers().group_of(options.kind)),
-      m_number(client.servers().next_number()) {
+AsyncFile::AsyncFile(MPI_Comm comm, const std::string& path, const Schema& schema, FileOptions options, Checksum checksum,
+                     Client& client, Statistics& total, Watchdog& watchdog)
+    : File(comm, path, schema, options, checksum == Checksum::values, total, watchdog), m_client(client),
+      m_group(client.servers().group_of(options.kind)), m_number(client.servers().next_number()) {
   const std::size_t n = client.servers().group(m_group).size();
   for (std::size_t v = 0; v < schema.variables.size(); ++v) {
     m_boxes.push_back(server_boxes(client.options(), schema, v, n));
@@ -58,7 +58,10 @@ void AsyncFile::join_batch(std::size_t v, std::size_t record) {
 
 void AsyncFile::end_batch() {
   if (m_batch < 0) return;
-  m_client.end_batch(m_group, m_batch, m_messages);
+  std::vector<std::uint64_t> of_keys(sums() ? m_keys.size() : 0);
+  for (std::size_t k = 0; k < of_keys.size(); ++k)
+    of_keys[k] = sums()->take(m_keys[k].v, m_keys[k].record == no_record ? 0 : m_keys[k].record);
+  m_client.end_batch(m_group, m_batch, m_messages, of_keys);
   Packer action;
   action.add(Action::end_batch).add(m_batch).add(m_keys);
   act(action);

@@ -8,6 +8,7 @@
 #include "io/async/client.hpp"
 #include "io/file.hpp"
 #include "io/layouts/partition.hpp"
+#include "io/registry.hpp"
 
 #include <optional>
 
@@ -16,8 +17,8 @@ namespace nunatak::io {
 class AsyncFile final : public File {
 public:
   /// Collective, but nobody waits.
-  AsyncFile(MPI_Comm comm, const std::string& path, const Schema& schema, FileOptions options, Client& client, Statistics& total,
-            Watchdog& watchdog);
+  AsyncFile(MPI_Comm comm, const std::string& path, const Schema& schema, FileOptions options, Checksum checksum, Client& client,
+            Statistics& total, Watchdog& watchdog);
   ~AsyncFile() override;
 
   std::map<std::string, std::string> hints() const override { return {}; }

@@ -71,10 +71,10 @@ std::int64_t Client::send(int group, int server, int batch, std::size_t v, std::
   return static_cast<std::int64_t>(boxes.size());
 }
 
-void Client::end_batch(int group, int batch, const std::vector<std::int64_t>& messages) {
+void Client::end_batch(int group, int batch, const std::vector<std::int64_t>& messages, const std::vector<std::uint64_t>& sums) {
   const std::vector<int>& servers = m_servers.group(group);
   m_servers.send(servers[static_cast<std::size_t>(m_rank) % servers.size()], count_tag,
-                 Packer().add(batch).add(messages).bytes());
+                 Packer().add(batch).add(messages).add(sums).bytes());
 }
 
 void Client::wait_for_agreement() {

@@ -33,8 +33,8 @@ public:
   /// quarter of the ring and 4 MiB. Returns how many; their bytes are added to `bytes`.
   std::int64_t send(int group, int server, int batch, std::size_t v, std::size_t record, std::size_t b, const Hyperslab& slab,
                     Type type, std::int64_t& bytes);
-  /// All of this rank's part of a batch has been sent: so many messages to each server.
-  void end_batch(int group, int batch, const std::vector<std::int64_t>& messages);
+  /// All of this rank's part of a batch has been sent: so many messages to each server. `sums`: of its keys, or empty.
+  void end_batch(int group, int batch, const std::vector<std::int64_t>& messages, const std::vector<std::uint64_t>& sums);
 
   /// See above. `mine`: of this rank. Collective, but nobody waits for who is late.
   void agree_late(const KeptError& mine);

@@ -1,6 +1,7 @@
 // See inbox.hpp.
 #include "io/async/inbox.hpp"
 
+#include <algorithm>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -17,6 +18,11 @@ Bytes receive(MPI_Message& message, MPI_Status& status) {
   Bytes bytes(static_cast<std::size_t>(size));
   MPI_Mrecv(bytes.data(), size, MPI_BYTE, &message, &status);
   return bytes;
+}
+
+template <class T> void add_each(const std::vector<T>& more, std::vector<T>& to) {
+  to.resize(std::max(to.size(), more.size()), 0);
+  for (std::size_t n = 0; n < more.size(); ++n) to[n] += more[n];
 }
 
 } // namespace
@@ -57,10 +63,9 @@ bool Inbox::take_counts() {
   const Bytes bytes = receive(message, status);
   Unpacker from(bytes.data());
   Counts& counts = m_counts[from.take<int>()];
-  const auto messages = from.take<std::vector<std::int64_t>>();
   counts.clients += 1;
-  counts.messages.resize(messages.size(), 0);
-  for (std::size_t s = 0; s < messages.size(); ++s) counts.messages[s] += messages[s];
+  add_each(from.take<std::vector<std::int64_t>>(), counts.messages);
+  add_each(from.take<std::vector<std::uint64_t>>(), counts.sums);
   return true;
 }
 
@@ -113,10 +118,11 @@ bool Inbox::finish_values(const Place& place) {
 
 bool Inbox::is_complete(int number) {
   if (!m_is_summing) {
-    const Counts& mine = m_counts[number];
+    Counts& mine = m_counts[number];
     if (mine.clients < m_home_clients) return false;
     m_expected = mine.messages;
     m_expected.resize(static_cast<std::size_t>(m_size), 0); // no client is at home here
+    m_sums = std::move(mine.sums);
     m_counts.erase(number);
     MPI_Iallreduce(MPI_IN_PLACE, m_expected.data(), m_size, MPI_INT64_T, MPI_SUM, m_comm, &m_sum);
     m_is_summing = true;

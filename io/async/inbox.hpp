@@ -32,6 +32,8 @@ public:
   void open_batch(int number) { m_taken[number] = 0; }
   /// All messages of a batch, which is the next to be closed on all servers, have come: their number is summed over the servers.
   bool is_complete(int number);
+  /// Of the keys of that batch: the sums of the values of its home clients; empty if nobody makes them.
+  const std::vector<std::uint64_t>& sums() const { return m_sums; }
   void close_batch(int number) { m_taken.erase(number); }
 
   std::int64_t messages() const { return m_messages; } ///< of values, since restart_counts()
@@ -42,6 +44,7 @@ private:
   struct Counts {
     int clients = 0;                    ///< at home here, that have told
     std::vector<std::int64_t> messages; ///< to each server
+    std::vector<std::uint64_t> sums;    ///< of each key
   };
   struct Incoming {
     int batch = 0;
@@ -61,6 +64,7 @@ private:
   std::map<int, std::int64_t> m_taken; ///< messages of each open batch
   std::map<int, Counts> m_counts;
   std::vector<std::int64_t> m_expected; ///< messages of the next batch to be closed, by server
+  std::vector<std::uint64_t> m_sums;    ///< of the batch that was complete last
   MPI_Request m_sum = MPI_REQUEST_NULL;
   bool m_is_summing = false;
   std::list<Incoming> m_incoming;

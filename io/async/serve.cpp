@@ -168,7 +168,8 @@ void Server::open(Unpacker& from) {
   OpenFile& opened = m_files[from.take<int>()];
   opened.writer = from.take<int>();
   const auto path = from.take<std::string>();
-  const auto options = from.take<FileOptions>();
+  auto options = from.take<FileOptions>();
+  options.sums_are_given = true;
   opened.schema = from.take<Schema>();
   const Writing& writing = m_writers.at(opened.writer);
   for (std::size_t v = 0; v < opened.schema.variables.size(); ++v)
@@ -197,6 +198,8 @@ void Server::end_batch(Unpacker& from) {
       }
     });
     for (const Key& key : keys) write(its_file, key, batch.parts.at(key));
+    const std::vector<std::uint64_t>& sums = m_inbox.sums();
+    for (std::size_t k = 0; k < sums.size(); ++k) its_file.file->add_sum(keys[k].v, keys[k].record, sums[k]);
   }
   if (its_file.buffer_bytes > m_writers.at(its_file.writer).options.buffer) its_file.buffers.clear(), its_file.buffer_bytes = 0;
 }

@@ -30,6 +30,14 @@ std::string line_of(const ManifestEntry& e, const std::string& state) {
   Json line = {{"name", e.name}, {"size", e.size}, {"checksum", e.checksum}, {"step", e.step}, {"records", e.records}};
   if (e.files > 1) line["of"] = e.of, line["files"] = e.files, line["set"] = e.set;
   if (e.grows) line["grows"] = true;
+  if (e.sums) {
+    if (e.first_record > 0) line["first_record"] = e.first_record;
+    Json& sums = line["sums"] = Json::object();
+    for (const auto& [variable, of_records] : *e.sums) {
+      for (const std::uint64_t sum : of_records) sums[variable].push_back(sum_text(sum));
+    }
+    line["metadata"] = e.metadata;
+  }
   line["state"] = state;
   return line.dump() + "\n";
 }
@@ -38,7 +46,28 @@ ManifestEntry entry_of(const Json& line) {
   ManifestEntry e{line.at("name"), line.at("size"), line.at("checksum"), line.at("step"), line.at("records")};
   e.of = line.value("of", ""), e.set = line.value("set", ""), e.files = line.value("files", std::size_t{1});
   e.grows = line.value("grows", false);
+  if (!line.contains("sums")) return e;
+  e.first_record = line.value("first_record", std::size_t{0}), e.metadata = line.at("metadata");
+  e.sums.emplace();
+  for (const auto& [variable, texts] : line.at("sums").items()) {
+    for (const std::string text : texts) (*e.sums)[variable].push_back(std::stoull(text, nullptr, 16));
+  }
   return e;
+}
+
+/// The sums of earlier records before those of this line. False if they are not there.
+bool complete_sums(ManifestEntry& entry, const Expected& earlier) {
+  if (!entry.sums || entry.first_record == 0) return true;
+  if (!earlier.committed || !earlier.entries.front().sums) return false;
+  Sums all = *earlier.entries.front().sums;
+  for (const auto& [variable, sums] : *entry.sums) {
+    auto& of_all = all[variable];
+    if (of_all.size() < entry.first_record) return false;
+    of_all.resize(entry.first_record);
+    of_all.insert(of_all.end(), sums.begin(), sums.end());
+  }
+  entry.sums = std::move(all), entry.first_record = 0;
+  return true;
 }
 
 /// Files of a set of which another was replaced since are not expected to be anything.
@@ -129,11 +158,12 @@ Manifest parse_manifest(const std::string& text) {
     const auto json = Json::parse(line, nullptr, false);
     if (json.is_discarded()) continue; // cut off by a crash, and ended by a later run
     try {
-      const ManifestEntry entry = entry_of(json);
+      ManifestEntry entry = entry_of(json);
       Expected& expected = manifest.files[entry.name];
+      if (!complete_sums(entry, expected)) throw Error("sums of earlier records are missing");
       if (json.at("state") == "committed") expected.entries.clear(), expected.committed = true;
       expected.entries.push_back(entry);
-    } catch (const Json::exception&) {
+    } catch (const std::exception&) {
       manifest.bad_lines.push_back(line);
     }
   }

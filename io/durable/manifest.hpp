@@ -3,6 +3,11 @@
 //   {"name":"ex.nc","size":1234,"checksum":"crc32:89abcdef","step":10,"records":3,"state":"committed"}
 //   {"name":"ex.nc.0001",...,"of":"ex.nc","files":2,"set":"crc32:01234567","state":"committed"}   of several files of one write
 //   {"name":"ts.nc","size":9000,...,"records":4,"grows":true,"state":"committed"}                  in place: more may follow
+//   {"name":"ts.nc",...,"records":4,...,"first_record":3,"sums":{"ice_area":["0123456789abcdef"],...},"metadata":"crc32:..."}
+//
+// `sums` are those of the values of each variable (value_sums.hpp), by record from `first_record` on; those before it are in the
+// lines before, of which the last that is committed counts. `metadata` is a checksum of dimensions, variables and attributes. A
+// line with sums has no checksum of bytes.
 //
 // Before files get their final names, or one in place the number of its records, each gets a line with the state "intent";
 // afterwards one with "committed". So whatever instant a run dies at, a file is what its last committed line says or an intent
@@ -12,8 +17,11 @@
 // (writes) and verify.cpp (reads).
 #pragma once
 
+#include "io/durable/value_sums.hpp"
+
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -22,11 +30,14 @@ namespace nunatak::io {
 struct ManifestEntry {
   std::string name; ///< without folder
   std::uint64_t size = 0;
-  std::string checksum; ///< "crc32:" and eight hexadecimal digits (zlib's crc32)
+  std::string checksum; ///< "crc32:" and eight hexadecimal digits (zlib's crc32) of the bytes; "" if it has sums, or nothing
   std::int64_t step = -1, records = 0;
   std::string of = "", set = ""; ///< of several files: the name that they share, and a checksum of all of them
   std::size_t files = 1;         ///< written together
   bool grows = false;            ///< the file may be longer than `size`
+  std::size_t first_record = 0;  ///< of `sums`; as it is parsed 0: the sums of earlier lines stand before
+  std::optional<Sums> sums = {}; ///< of the values
+  std::string metadata = "";     ///< with sums
 };
 
 /// The same bytes.

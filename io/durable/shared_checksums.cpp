@@ -27,6 +27,12 @@ void SharedChecksums::measure(const std::optional<SparseChecksum>& written) {
   }
 }
 
+std::vector<ManifestEntry> SharedChecksums::sizes() const {
+  std::vector<ManifestEntry> entries(m_rank == 0 ? m_files.size() : 0);
+  for (std::size_t p = 0; p < entries.size(); ++p) entries[p].size = m_sizes[p];
+  return entries;
+}
+
 void SharedChecksums::share_sizes() {
   MPI_Allreduce(MPI_IN_PLACE, m_sizes.data(), static_cast<int>(m_sizes.size()), MPI_UINT64_T, MPI_SUM, m_comm);
 }

@@ -24,6 +24,8 @@ public:
   /// Sizes of the parts of this rank (rank 0: the shared ones too). `written`: what this rank has written of the first part that
   /// is shared or its own (Format::written()); then that part is not read. Local; Error if a file cannot be looked at.
   void measure(const std::optional<SparseChecksum>& written);
+  /// The sizes alone, on rank 0 those of shared files. Local.
+  std::vector<ManifestEntry> sizes() const;
   /// Collective: one reduction.
   void share_sizes();
   /// Read this rank's ranges; the bytes read. Local; Error if a file cannot be read.

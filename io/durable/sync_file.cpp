@@ -1,6 +1,7 @@
 // Writes through a format and makes the file durable. See sync_file.hpp.
 #include "io/durable/sync_file.hpp"
 
+#include "io/durable/found_sums.hpp"
 #include "io/durable/shared_checksums.hpp"
 #include "io/durable/space.hpp"
 #include "io/read/classic_header.hpp"
@@ -11,10 +12,10 @@
 
 namespace nunatak::io {
 
-SyncFile::SyncFile(MPI_Comm comm, std::string path, Schema schema, FileOptions options, const OpenFormat& open,
-                   const Topology& machine, Statistics& total, Watchdog& watchdog)
-    : File(comm, std::move(path), std::move(schema), options, total, watchdog), m_written(this->path() + ".tmp"),
-      m_machine(machine) {
+SyncFile::SyncFile(MPI_Comm comm, std::string path, Schema schema, FileOptions options, Checksum checksum,
+                   const OpenFormat& open, const Topology& machine, Statistics& total, Watchdog& watchdog)
+    : File(comm, std::move(path), std::move(schema), options, checksum == Checksum::values, total, watchdog),
+      m_written(this->path() + ".tmp"), m_checksum(checksum), m_machine(machine) {
   on_rank_0(comm, [&] { take_name(); });
   trace_watch(this->path());
   together(Phase::open, [&] { m_format = open(m_written, this->schema()); });
@@ -143,7 +144,7 @@ void SyncFile::copy(const std::string& to) {
 
 /// Where the format does not know what it has written, all ranks read the files once more, each its share, for the checksums,
 /// while the system writes them to the disk.
-std::vector<ManifestEntry> SyncFile::checksums_of(const std::string& name) {
+std::vector<ManifestEntry> SyncFile::entries_of(const std::string& name) {
   SharedChecksums checksums(comm(), name, m_format->files());
   together(Phase::checksum, [&] {
     const std::optional<SparseChecksum> written = m_format->written();
@@ -153,19 +154,37 @@ std::vector<ManifestEntry> SyncFile::checksums_of(const std::string& name) {
     }
     checksums.measure(written);
   });
-  watched(Phase::checksum, [&] { checksums.share_sizes(); });
-  Statistics read;
-  together(Phase::checksum, [&] { read[Phase::checksum].bytes = checksums.read(); });
-  add(read);
   std::vector<ManifestEntry> entries;
-  watched(Phase::checksum, [&] { entries = checksums.gather(); });
+  if (m_checksum == Checksum::memory || m_checksum == Checksum::file) {
+    watched(Phase::checksum, [&] { checksums.share_sizes(); });
+    Statistics read;
+    together(Phase::checksum, [&] { read[Phase::checksum].bytes = checksums.read(); });
+    add(read);
+    watched(Phase::checksum, [&] { entries = checksums.gather(); });
+  } else {
+    entries = checksums.sizes();
+  }
+  if (sums()) add_sums(name, entries);
   return entries;
+}
+
+/// Of the values, and of what describes them: a file has the same metadata from its first commit on.
+void SyncFile::add_sums(const std::string& name, std::vector<ManifestEntry>& entries) {
+  Sums found;
+  watched(Phase::checksum, [&] { found = sums()->reduce(comm(), schema(), static_cast<std::size_t>(records())); });
+  together(Phase::checksum, [&] {
+    if (rank() != 0) return;
+    if (m_metadata.empty()) m_metadata = metadata_checksum(contents_of(NcFile(name), name));
+    entries.front().first_record = sums()->first_record();
+    entries.front().sums = std::move(found);
+    entries.front().metadata = m_metadata;
+  });
 }
 
 /// The file `name` (and its suffixes) is complete: make it durable under its final name, or in place if that is its name. Every
 /// node does its fsync: on a parallel file system each has written data of its own that the others cannot flush.
 void SyncFile::commit(const std::string& name, std::int64_t step, bool grows) {
-  const std::vector<ManifestEntry> entries = checksums_of(name);
+  const std::vector<ManifestEntry> entries = entries_of(name);
   const std::vector<OutputFile> files = m_format->files();
   together(Phase::fsync, [&] {
     for (const OutputFile& file : files) {
@@ -185,6 +204,7 @@ void SyncFile::commit(const std::string& name, std::int64_t step, bool grows) {
     if (name != path()) return commit_files(path(), commits);
     commit_in_place(commits.front(), [&] { m_format->count_records(); });
   });
+  if (sums()) sums()->forget(static_cast<std::size_t>(records()));
 }
 
 } // namespace nunatak::io

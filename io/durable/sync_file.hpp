@@ -11,6 +11,7 @@
 #include "io/file.hpp"
 #include "io/formats/format.hpp"
 #include "io/layouts/topology.hpp"
+#include "io/registry.hpp"
 
 #include <optional>
 
@@ -19,8 +20,8 @@ namespace nunatak::io {
 class SyncFile final : public File {
 public:
   /// Collective. Creates path.tmp with `open` and writes its header. `machine`: its real nodes; must outlive the file.
-  SyncFile(MPI_Comm comm, std::string path, Schema schema, FileOptions options, const OpenFormat& open, const Topology& machine,
-           Statistics& total, Watchdog& watchdog);
+  SyncFile(MPI_Comm comm, std::string path, Schema schema, FileOptions options, Checksum checksum, const OpenFormat& open,
+           const Topology& machine, Statistics& total, Watchdog& watchdog);
 
   std::map<std::string, std::string> hints() const override { return m_format->hints(); }
 
@@ -45,10 +46,13 @@ private:
   void release_reserved();
   void copy(const std::string& to);
   void commit(const std::string& name, std::int64_t step, bool grows = false);
-  std::vector<ManifestEntry> checksums_of(const std::string& name);
+  std::vector<ManifestEntry> entries_of(const std::string& name);
+  void add_sums(const std::string& name, std::vector<ManifestEntry>& entries);
   bool has_its_name() const { return m_written == path(); }
 
   std::string m_written;      ///< the name under which it is written: name.nc.tmp; in place from the first commit on: name.nc
+  Checksum m_checksum;
+  std::string m_metadata;     ///< their checksum, on rank 0, from the first commit on
   std::optional<Lock> m_lock; ///< on rank 0, until it is closed
   std::unique_ptr<Format> m_format;
   std::uint64_t m_reserved = 0; ///< bytes of this rank's file that are allocated

@@ -33,30 +33,64 @@ void broadcast(std::string& text, MPI_Comm comm) {
     MPI_Bcast(text.data() + begin, static_cast<int>(std::min<std::uint64_t>(1 << 30, size - begin)), MPI_CHAR, 0, comm);
 }
 
-std::string in_words(std::uint64_t size, const std::string& checksum) { return std::to_string(size) + " bytes, " + checksum; }
+std::string in_words(std::uint64_t size, const std::string& checksum) {
+  return std::to_string(size) + " bytes" + (checksum.empty() ? "" : ", " + checksum);
+}
+
+/// The first sum that is not as expected, in words; "" if all are.
+std::string different_sum(const Sums& expected, const Sums& found) {
+  for (const auto& [variable, sums] : expected) {
+    const auto there = found.find(variable);
+    if (there == found.end() || there->second.size() < sums.size()) return "variable '" + variable + "': expected it, found less";
+    const auto [one, other] = std::mismatch(sums.begin(), sums.end(), there->second.begin());
+    if (one == sums.end()) continue;
+    return "variable '" + variable + "'" + (sums.size() > 1 ? ", record " + std::to_string(one - sums.begin()) : "") +
+           ": expected values with the sum " + sum_text(*one) + "; found: " + sum_text(*other);
+  }
+  return "";
+}
+
+/// What is not as it was written, first of all; "" if nothing is.
+std::string difference(const ManifestEntry& expected, const FoundFile& found) {
+  const std::string all = "expected " + in_words(expected.size, expected.checksum) + "; found ";
+  if (!found.error.empty()) return all + found.error;
+  const bool is_same = expected.size == found.size && (expected.checksum.empty() || expected.checksum == found.checksum);
+  if (!is_same) return all + in_words(found.size, expected.checksum.empty() ? "" : found.checksum);
+  if (!expected.sums) return "";
+  const std::string sum = different_sum(*expected.sums, found.values->sums);
+  if (!sum.empty() || expected.metadata == found.values->metadata) return sum;
+  return "expected dimensions, variables and attributes with the checksum " + expected.metadata + "; found " +
+         found.values->metadata;
+}
 
 std::string mismatch(const std::string& path, const ManifestEntry& expected, const FoundFile& found) {
-  return "file '" + path + "': expected " + in_words(expected.size, expected.checksum) + "; found " +
-         (found.error.empty() ? in_words(found.size, found.checksum) : found.error);
+  return "file '" + path + "': " + difference(expected, found);
 }
 
-bool is_same(const ManifestEntry& expected, const FoundFile& found) {
-  return found.error.empty() && expected.size == found.size && expected.checksum == found.checksum;
-}
+bool is_same(const ManifestEntry& expected, const FoundFile& found) { return difference(expected, found).empty(); }
 
 /// What must be read to know whether a file is what an entry says.
-Look look_at(const std::string& path, const ManifestEntry& entry) { return entry.grows ? Look{path, entry.size} : Look{path}; }
+Look look_at(const std::string& path, const ManifestEntry& entry) {
+  Look look{path};
+  if (entry.grows) look.most = entry.size;
+  look.bytes = !entry.checksum.empty();
+  if (entry.sums) look.records = static_cast<std::size_t>(entry.records);
+  return look;
+}
 
-/// Of files: by their names and the bytes that were looked at.
-using Found = std::map<std::pair<std::string, std::uint64_t>, FoundFile>;
+/// Of files, by what was looked at; paths are names.
+using Found = std::map<Look, FoundFile>;
 
 Found read_all(MPI_Comm comm, const std::string& manifest, const std::map<std::string, Expected>& files) {
   Found found;
   for (const auto& [name, expected] : files) {
-    for (const ManifestEntry& entry : expected.entries) found[{name, look_at(name, entry).most}] = {};
+    for (const ManifestEntry& entry : expected.entries) found[look_at(name, entry)] = {};
   }
   std::vector<Look> looks;
-  for (const auto& [key, none] : found) looks.push_back({beside(manifest, key.first), key.second});
+  for (const auto& [look, none] : found) {
+    looks.push_back(look);
+    looks.back().path = beside(manifest, look.path);
+  }
   auto file = found.begin();
   for (FoundFile& read : read_files(comm, looks)) (file++)->second = std::move(read);
   return found;
@@ -107,7 +141,7 @@ public:
 private:
   void complain(const std::string& what) { m_complaints.push_back(what); }
   const FoundFile& found(const std::string& name, const ManifestEntry& e) const {
-    return m_found.at({name, look_at(name, e).most});
+    return m_found.at(look_at(name, e));
   }
   bool is_absent(const std::string& name) const {
     std::error_code none;
@@ -159,12 +193,13 @@ std::vector<FoundFile> read_files(MPI_Comm comm, const std::vector<Look>& looks)
     errors[f] = error_of(error), sizes[f] = error ? 0 : std::min<std::uint64_t>(size, looks[f].most);
   }
   MPI_Bcast(sizes.data(), static_cast<int>(sizes.size()), MPI_UINT64_T, 0, comm);
+  MPI_Bcast(errors.data(), static_cast<int>(errors.size()), MPI_INT, 0, comm);
 
   std::vector<std::uint32_t> sums; // of each file: this rank's part of its checksum
   std::size_t n = 0;               // pieces so far, of all files: ranks take them in turn
   for (std::size_t f = 0; f < looks.size(); ++f) {
     SparseChecksum found;
-    for (std::uint64_t begin = 0; begin < sizes[f]; begin += piece) {
+    for (std::uint64_t begin = 0; looks[f].bytes && begin < sizes[f]; begin += piece) {
       if (n++ % static_cast<std::size_t>(ranks) != static_cast<std::size_t>(rank)) continue;
       const std::uint64_t end = std::min(sizes[f], begin + piece);
       errno = 0;
@@ -179,8 +214,16 @@ std::vector<FoundFile> read_files(MPI_Comm comm, const std::vector<Look>& looks)
   MPI_Allreduce(MPI_IN_PLACE, sums.data(), static_cast<int>(sums.size()), MPI_UINT32_T, MPI_BXOR, comm);
   MPI_Allreduce(MPI_IN_PLACE, errors.data(), static_cast<int>(errors.size()), MPI_INT, MPI_MAX, comm);
 
-  for (std::size_t f = 0; f < looks.size(); ++f)
-    files[f] = {sizes[f], checksum_text(checksum_of_parts(sums[f], sizes[f])), errors[f] != 0 ? std::strerror(errors[f]) : ""};
+  for (std::size_t f = 0; f < looks.size(); ++f) {
+    files[f] = {sizes[f], checksum_text(checksum_of_parts(sums[f], sizes[f]))};
+    if (errors[f] != 0) files[f].error = std::strerror(errors[f]);
+    if (errors[f] != 0 || !looks[f].records) continue;
+    try {
+      files[f].values = find_sums(comm, looks[f].path, *looks[f].records);
+    } catch (const Error& e) { // of all ranks
+      files[f].error = e.what();
+    }
+  }
   return files;
 }
 
@@ -222,7 +265,7 @@ void require_intact(MPI_Comm comm, const std::string& path) {
   const auto expected = manifest.files.find(name);
   if (expected == manifest.files.end()) return;
   const Found all = read_all(comm, manifest_of(real), {*expected});
-  const auto found = [&](const ManifestEntry& e) { return all.at({name, look_at(name, e).most}); };
+  const auto found = [&](const ManifestEntry& e) { return all.at(look_at(name, e)); };
   const auto& entries = expected->second.entries;
   if (std::any_of(entries.begin(), entries.end(), [&](const ManifestEntry& e) { return is_same(e, found(e)); })) return;
   throw Error(mismatch(path, entries.back(), found(entries.back())) + ": it was changed after it was written, says '" +

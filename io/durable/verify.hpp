@@ -2,28 +2,39 @@
 // Used by nunatak-verify, and for the input of a run.
 #pragma once
 
+#include "io/durable/found_sums.hpp"
+
 #include <mpi.h>
 
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <tuple>
 #include <vector>
 
 namespace nunatak::io {
+
+/// A file, of which nothing beyond so many bytes, or records, is looked at.
+struct Look {
+  std::string path;
+  std::uint64_t most = static_cast<std::uint64_t>(-1);
+  bool bytes = true;                         ///< is their checksum asked for?
+  std::optional<std::size_t> records = {}; ///< are the sums of values asked for, and of how many?
+
+  bool operator<(const Look& other) const {
+    return std::tie(path, most, bytes, records) < std::tie(other.path, other.most, other.bytes, other.records);
+  }
+};
 
 /// A file as it is now.
 struct FoundFile {
   std::uint64_t size = 0;
   std::string checksum;
-  std::string error; ///< why it cannot be read; "" if it can
+  std::optional<FoundSums> values = {};
+  std::string error = ""; ///< why it cannot be read; "" if it can
 };
 
-/// A file, of which nothing beyond so many bytes is looked at.
-struct Look {
-  std::string path;
-  std::uint64_t most = static_cast<std::uint64_t>(-1);
-};
-
-/// Sizes and checksums of files. They are cut into pieces of 16 MiB, dealt to the ranks in turn. Collective; `looks` and the
+/// Sizes, checksums and sums of files. They are cut into pieces of 16 MiB, dealt to the ranks in turn. Collective; `looks` and the
 /// result are the same on all ranks.
 std::vector<FoundFile> read_files(MPI_Comm comm, const std::vector<Look>& looks);
 

@@ -5,7 +5,7 @@
 //   put:    pack, big-endian, pwrite                     flush, close: rank 0 sets the length, writes the number of records
 //
 // The bytes are those of `serial` and `pnetcdf`. Neither MPI-IO nor a message stands between a rank and the file system. The
-// header does not change but for that number, so that the file grows in place where its checksum is known from memory.
+// header does not change but for that number, so that the file grows in place, unless it must be read for its checksum.
 #include "io/formats/classic.hpp"
 #include "io/formats/run_file.hpp"
 #include "io/read/classic_header.hpp"
@@ -55,7 +55,7 @@ public:
     m_layout.begin = std::move(places);
   }
 
-  bool grows_in_place() const override { return RunFile::written().has_value(); }
+  bool grows_in_place() const override { return m_options.checksum != "file"; }
 
   /// The header, too.
   std::optional<SparseChecksum> written() const override {

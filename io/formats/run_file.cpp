@@ -1,6 +1,8 @@
 // See run_file.hpp.
 #include "io/formats/run_file.hpp"
 
+#include "io/registry.hpp"
+
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
@@ -33,7 +35,7 @@ void swap_bytes(std::byte* values, std::size_t n, std::size_t size) {
 
 RunFile::RunFile(MPI_Comm comm, const std::string& path, const Schema& schema, const Options& options)
     : m_comm(comm), m_path(path), m_schema(schema) {
-  if (options.checksum == "memory") m_written.emplace();
+  if (checksum_of(options) == Checksum::memory) m_written.emplace();
   MPI_Comm_rank(comm, &m_rank);
   const auto open = [&](int flags, const char* what) {
     m_fd = ::open(m_path.c_str(), flags, 0666);

@@ -136,11 +136,13 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Contents::Attribute, name, type, length, is_t
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Contents::Variable, name, type, nc_type, axes, attributes)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Contents, dimensions, variables, attributes, record_dimension, is_hdf5)
 
+std::vector<std::uint8_t> message_of(const Contents& contents) { return nlohmann::json::to_cbor(contents); }
+
 void broadcast(Contents& contents, MPI_Comm comm) {
   int rank = 0;
   MPI_Comm_rank(comm, &rank);
   std::vector<std::uint8_t> message;
-  if (rank == 0) message = nlohmann::json::to_cbor(contents); // binary: numbers stay exact
+  if (rank == 0) message = message_of(contents);
   std::int64_t size = static_cast<std::int64_t>(message.size());
   MPI_Bcast(&size, 1, MPI_INT64_T, 0, comm);
   message.resize(static_cast<std::size_t>(size));

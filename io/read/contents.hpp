@@ -60,6 +60,9 @@ struct Contents {
 
 Contents contents_of(const NcFile& file, const std::string& path);
 
+/// As bytes, in which numbers stay exact.
+std::vector<std::uint8_t> message_of(const Contents& contents);
+
 /// Those of rank 0 on every rank. Collective: two broadcasts.
 void broadcast(Contents& contents, MPI_Comm comm);
 

@@ -88,7 +88,7 @@ TEST_CASE("append: commits grow rarer with the file, so that all copies together
   const io::Summary s = io::summarize(MPI_COMM_WORLD, writer->statistics());
   CHECK(s[io::Phase::copy].bytes == copied);
   CHECK(copied < 3 * final_size);
-  CHECK(s[io::Phase::checksum].bytes == copied + final_size);
+  CHECK(s[io::Phase::checksum].bytes == (method == "direct/checksum=file" ? copied + final_size : 0));
   CHECK(s.work.written_bytes >= copied + 200 * 8008); // the values once, and the copies
   CHECK(s.work.written_bytes < copied + 2 * final_size);
 }

@@ -1,0 +1,182 @@
+// io/durable/value_sums.hpp: the sum of values is that of its definition, however they are cut and lie; every format on every number
+// of ranks has the same sums in the manifest, which find a changed bit and say where it is.
+#include "io/durable/value_sums.hpp"
+#include "io/durable/durable.hpp"
+#include "io/durable/found_sums.hpp"
+#include "io/durable/verify.hpp"
+#include "io/read/classic_header.hpp"
+#include "io/writer.hpp"
+#include "tests/io/pattern.hpp"
+
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/generators/catch_generators.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+
+#include <cstring>
+#include <fstream>
+#include <random>
+
+using namespace nunatak;
+using Catch::Matchers::ContainsSubstring;
+using io::Type;
+
+namespace {
+
+/// The definition, value by value.
+std::uint64_t expected_sum(const std::vector<double>& values) {
+  std::uint64_t sum = 0;
+  for (std::size_t n = 0; n < values.size(); ++n) {
+    std::uint64_t bits;
+    std::memcpy(&bits, &values[n], sizeof bits);
+    const std::uint64_t u = bits + (n + 1) * 0x9e3779b97f4a7c15, w = u ^ (u >> 32);
+    sum += w * (2 * w + 1);
+  }
+  return sum;
+}
+
+io::Hyperslab slab_of(const std::vector<double>& values, const io::Box& box) {
+  return {box.start, box.count, io::contiguous_strides(box.count), reinterpret_cast<const std::byte*>(values.data()), Type::float64};
+}
+
+void flip(const std::string& path, std::uint64_t at) {
+  std::fstream f(path, std::ios::in | std::ios::out | std::ios::binary);
+  f.seekg(static_cast<std::streamoff>(at));
+  const int byte = f.get();
+  f.seekp(static_cast<std::streamoff>(at));
+  f.put(static_cast<char>(byte ^ 1));
+}
+
+} // namespace
+
+TEST_CASE("a sum of values is that of its definition, in any parts, orders of memory and with a record before them") {
+  std::mt19937_64 random(7);
+  const std::vector<std::size_t> shape = {5, 7, 11};
+  std::vector<double> values(5 * 7 * 11);
+  for (double& value : values) value = std::normal_distribution<double>(0, 1e3)(random);
+  const std::uint64_t whole = expected_sum(values);
+  CHECK(io::sum_of(slab_of(values, {{0, 0, 0}, shape}), Type::float64, shape) == whole);
+
+  std::vector<double> turned(values.size()); // slowest dimension of the file fastest in memory
+  for (std::size_t n = 0; n < values.size(); ++n) turned[(n % 11) * 35 + (n / 11) % 7 * 5 + n / 77] = values[n];
+  io::Hyperslab slab{{0, 0, 0}, shape, {1, 5, 35}, reinterpret_cast<const std::byte*>(turned.data()), Type::float64};
+  std::uint64_t sum = 0;
+  for (std::size_t a = 0; a < 2; ++a) {
+    for (std::size_t b = 0; b < 3; ++b)
+      sum += io::sum_of(io::slice(io::slice(slab, 0, a * 3, a * 3 + 3), 2, b * 4, b * 4 + 4), Type::float64, shape);
+  }
+  CHECK(sum == whole);
+  slab.insert_record(12);
+  CHECK(io::sum_of(slab, Type::float64, shape) == whole);
+
+  const double value = 0.1; // as the file has it
+  const auto as_float = static_cast<float>(value);
+  const io::Hyperslab one{{0}, {1}, {1}, reinterpret_cast<const std::byte*>(&value), Type::float64};
+  const io::Hyperslab other{{0}, {1}, {1}, reinterpret_cast<const std::byte*>(&as_float), Type::float32};
+  CHECK(io::sum_of(one, Type::float32, {1}) == io::sum_of(other, Type::float32, {1}));
+  CHECK(io::sum_of(one, Type::float64, {1}) != io::sum_of(other, Type::float32, {1}));
+}
+
+TEST_CASE("every changed bit changes the sum, and so does every exchange of two values") {
+  std::vector<double> values(40);
+  for (std::size_t n = 0; n < values.size(); ++n) values[n] = static_cast<double>(n / 2); // most of their bits are equal
+  const auto sum = [&] { return io::sum_of(slab_of(values, {{0}, {40}}), Type::float64, {40}); };
+  const std::uint64_t right = sum();
+  int unseen = 0;
+  for (double& value : values) {
+    for (int bit = 0; bit < 64; ++bit) {
+      const double kept = value;
+      std::uint64_t bits;
+      std::memcpy(&bits, &value, sizeof bits);
+      bits ^= std::uint64_t{1} << bit;
+      std::memcpy(&value, &bits, sizeof bits);
+      unseen += sum() == right;
+      value = kept;
+    }
+  }
+  for (std::size_t a = 0; a < 40; ++a) {
+    for (std::size_t b = 0; b < a; ++b) {
+      if (values[a] == values[b]) continue;
+      std::swap(values[a], values[b]);
+      unseen += sum() == right;
+      std::swap(values[a], values[b]);
+    }
+  }
+  CHECK(unseen == 0);
+}
+
+TEST_CASE("the sums in the manifest are the same from every format, layout and number of ranks, and those of the file") {
+  const Scratch scratch;
+  const std::string method =
+      GENERATE("serial", "netcdf4", "netcdf4/deflate=1/shuffle=yes", "pnetcdf", "pnetcdf/box:1", "hybrid", "direct", "direct/zslab:2");
+  INFO(method);
+  const io::Schema schema = pattern::ice();
+  const std::string path = scratch / "ex.nc";
+  pattern::write(*io::make_writer(MPI_COMM_WORLD, io::parse_method(method, {})), path, schema, 3,
+                 GENERATE(pattern::changing_patches, pattern::halves));
+  const io::FoundSums found = io::find_sums(MPI_COMM_WORLD, path, 3);
+  scratch.on_rank_0([&] {
+    const auto entry = io::parse_manifest(io::read_manifest(scratch / "manifest.jsonl")).files.at("ex.nc").entries.back();
+    REQUIRE(entry.sums);
+    CHECK(entry.checksum.empty());
+    CHECK(*entry.sums == found.sums);
+    CHECK(entry.metadata == found.metadata);
+    CHECK(found.sums.size() == schema.variables.size());
+    CHECK(found.sums.at("thk").size() == 3);
+    io::Options alone;
+    alone.format = "serial";
+    pattern::write(*io::make_writer(MPI_COMM_SELF, alone), scratch / "one.nc", schema, 3, pattern::patches, MPI_COMM_SELF);
+    CHECK(io::find_sums(MPI_COMM_SELF, scratch / "one.nc", 3).sums == found.sums);
+    CHECK(io::verify_manifest(scratch / "manifest.jsonl").empty());
+  });
+}
+
+TEST_CASE("a changed bit is found, and named by file, variable and record") {
+  const Scratch scratch;
+  const std::string path = scratch / "ex.nc", manifest = scratch / "manifest.jsonl";
+  const io::Schema schema = pattern::ice();
+  pattern::write(*io::make_writer(MPI_COMM_WORLD, io::parse_method("direct", {})), path, schema, 3);
+  const auto layout = io::read_classic_layout(path).value();
+  for (std::size_t v = 0; v < schema.variables.size(); ++v) {
+    const auto& place = layout.variables[v];
+    const std::string name = "variable '" + schema.variables[v].name + "'";
+    const std::uint64_t last = place.begin + schema.bytes(schema.variables[v]) - 1 + (place.is_record ? 2 * layout.record_size : 0);
+    scratch.on_rank_0([&] { flip(path, last); });
+    const auto complaints = io::verify(MPI_COMM_WORLD, manifest).complaints;
+    CHECK_THAT(message([&] { io::require_intact(MPI_COMM_WORLD, path); }),
+               ContainsSubstring(name) && ContainsSubstring("was changed after it was written"));
+    MPI_Barrier(MPI_COMM_WORLD);
+    scratch.on_rank_0([&] {
+      REQUIRE(complaints.size() == 1);
+      CHECK_THAT(complaints[0], ContainsSubstring("ex.nc") && ContainsSubstring(name) && ContainsSubstring("with the sum"));
+      if (place.is_record) CHECK_THAT(complaints[0], ContainsSubstring("record 2"));
+      flip(path, last);
+    });
+  }
+  scratch.on_rank_0([&] { // an attribute
+    std::string bytes(layout.header_end, '\0');
+    std::ifstream(path, std::ios::binary).read(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+    flip(path, bytes.find("polar_stereographic"));
+    const auto complaints = io::verify_manifest(manifest);
+    REQUIRE(complaints.size() == 1);
+    CHECK_THAT(complaints[0], ContainsSubstring("expected dimensions, variables and attributes with the checksum crc32:"));
+  });
+}
+
+TEST_CASE("what the manifest has with each choice of -io_checksum") {
+  const Scratch scratch;
+  const std::string choice = GENERATE("values", "memory", "file", "none"), format = GENERATE("direct", "pnetcdf", "posix");
+  INFO(choice << ", " << format);
+  const auto writer = io::make_writer(MPI_COMM_WORLD, io::parse_method(format + "/checksum=" + choice, {}));
+  pattern::write(*writer, scratch / "ex.nc", pattern::ice(), 2);
+  const auto read = io::summarize(MPI_COMM_WORLD, writer->statistics())[io::Phase::checksum].bytes;
+  scratch.on_rank_0([&] {
+    const auto entry = io::parse_manifest(io::read_manifest(scratch / "manifest.jsonl")).files.at("ex.nc").entries.back();
+    const bool has_sums = choice == "values" && format != "posix"; // a plain file is no NetCDF file, whose values a Reader reads
+    CHECK(entry.sums.has_value() == has_sums);
+    CHECK(entry.checksum.empty() == (has_sums || choice == "none"));
+    CHECK((read > 0) == (choice == "file" || (choice != "none" && format == "posix") || (choice == "memory" && format == "pnetcdf")));
+    CHECK(io::verify_manifest(scratch / "manifest.jsonl").empty());
+    std::ofstream(scratch / "ex.nc", std::ios::app) << "more";
+    CHECK(io::verify_manifest(scratch / "manifest.jsonl").size() == 1); // its size is always there
+  });
+}
