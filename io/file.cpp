@@ -118,17 +118,19 @@ void File::put(const std::string& name, std::size_t record, const Block& block, 
     m_records = static_cast<std::int64_t>(record) + 1;
     reserve(m_records);
   }
+  ValueSum sum(lengths_of_record(variable));
   Hyperslab slab;
   slab.empty = true;
   if (data != nullptr) m_error.keep([&] { slab = make_slab(v, record, block, data, type); });
+  if (m_sums && !m_options.sums_are_given) slab.sum = &sum;
   timed(Phase::post, [&] {
     try {
-      if (m_sums && !m_options.sums_are_given) add_sum(v, record, sum_of(slab, variable.type, lengths_of_record(variable)));
       m_error.keep([&] { write_slab(v, record, slab); });
     } catch (const std::bad_alloc&) { // perhaps between two collective calls: not an Error, so that the run ends
       throw std::runtime_error("file '" + m_path + "': variable '" + name + "': expected memory for its values, found none");
     }
   });
+  add_sum(v, record, sum.value());
   const auto elements = static_cast<std::int64_t>(slab.elements());
   Statistics payload;
   payload[Phase::post].bytes = elements * static_cast<std::int64_t>(bytes_of(variable.type));

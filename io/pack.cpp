@@ -25,10 +25,21 @@ namespace {
 struct Loop {
   std::size_t count;
   std::ptrdiff_t from, to; // strides in memory and in the buffer
+  std::uint64_t key;       // and of what goes with a value in their sum
+};
+
+/// Nobody asks for the sum of the values (else ValueSum).
+struct NoSum {
+  template <class T> void add(T /*value*/, std::uint64_t /*key*/) {}
+  template <class From, class To>
+  void copy(const From* from, To* to, std::size_t size, std::uint64_t /*key*/, std::uint64_t /*step*/) {
+    std::copy(from, from + size, to);
+  }
 };
 
 /// Two nested loops, in tiles that keep the lines of both sides in cache.
-template <class From, class To> void copy_plane(const From* from, To* to, const Loop& a, const Loop& b) {
+template <class From, class To, class Sum>
+void copy_plane(const From* from, To* to, const Loop& a, const Loop& b, std::uint64_t key, Sum& sum) {
   constexpr std::size_t tile = 32;
   for (std::size_t m0 = 0; m0 < a.count; m0 += tile) {
     const std::size_t m1 = std::min(a.count, m0 + tile);
@@ -38,47 +49,67 @@ template <class From, class To> void copy_plane(const From* from, To* to, const 
         const From* f = from + static_cast<std::ptrdiff_t>(m) * a.from;
         To* t = to + static_cast<std::ptrdiff_t>(m) * a.to;
         for (std::size_t n = n0; n < n1; ++n) {
-          t[static_cast<std::ptrdiff_t>(n) * b.to] = static_cast<To>(f[static_cast<std::ptrdiff_t>(n) * b.from]);
+          const To value = static_cast<To>(f[static_cast<std::ptrdiff_t>(n) * b.from]);
+          t[static_cast<std::ptrdiff_t>(n) * b.to] = value;
+          sum.add(value, key + m * a.key + n * b.key);
         }
       }
     }
   }
 }
 
-template <class From, class To> void copy_row(const From* from, To* to, const Loop& row) {
-  if (row.from == 1 && row.to == 1) {
-    std::copy(from, from + row.count, to);
-  } else {
-    for (std::size_t n = 0; n < row.count; ++n)
-      to[static_cast<std::ptrdiff_t>(n) * row.to] = static_cast<To>(from[static_cast<std::ptrdiff_t>(n) * row.from]);
+template <class From, class To, class Sum> void copy_row(const From* from, To* to, const Loop& row, std::uint64_t key, Sum& sum) {
+  if (row.from == 1 && row.to == 1) return sum.copy(from, to, row.count, key, row.key);
+  for (std::size_t n = 0; n < row.count; ++n) {
+    const To value = static_cast<To>(from[static_cast<std::ptrdiff_t>(n) * row.from]);
+    to[static_cast<std::ptrdiff_t>(n) * row.to] = value;
+    sum.add(value, key + n * row.key);
   }
 }
 
-template <class From, class To>
-void pack_as(const Hyperslab& slab, std::byte* target, const std::vector<std::ptrdiff_t>& target_stride) {
+/// Of the first value of a slab, and of the steps along its dimensions.
+std::uint64_t keys_of(const Hyperslab& slab, std::vector<std::uint64_t>& steps) {
+  steps.assign(slab.count.size(), 0);
+  std::uint64_t key = ValueSum::K, step = ValueSum::K;
+  if (slab.sum == nullptr) return 0;
+  const std::vector<std::size_t>& shape = slab.sum->shape();
+  for (std::size_t n = 1; n <= shape.size(); ++n) {
+    const std::size_t d = slab.count.size() - n;
+    steps[d] = step;
+    key += slab.start[d] * step;
+    step *= shape[shape.size() - n];
+  }
+  return key;
+}
+
+template <class From, class To, class Sum>
+void pack_as(const Hyperslab& slab, std::byte* target, const std::vector<std::ptrdiff_t>& target_stride, Sum& sum) {
   const auto* from = reinterpret_cast<const From*>(slab.data);
   auto* to = reinterpret_cast<To*>(target);
+  std::vector<std::uint64_t> steps;
+  const std::uint64_t first_key = keys_of(slab, steps);
   // Loops over the dimensions, slowest of the file first. Dimensions of one element do not matter.
-  // Neighbours that are one run in memory and in the target become one loop.
+  // Neighbours that are one run in memory, in the target and in the file become one loop.
   std::vector<Loop> loops;
   for (std::size_t d = 0; d < slab.count.size(); ++d) {
-    const Loop loop{slab.count[d], slab.stride[d], target_stride[d]};
+    const Loop loop{slab.count[d], slab.stride[d], target_stride[d], steps[d]};
     const auto length = static_cast<std::ptrdiff_t>(loop.count);
     if (loop.count == 1) continue;
-    if (!loops.empty() && loops.back().from == loop.from * length && loops.back().to == loop.to * length) {
-      loops.back() = {loops.back().count * loop.count, loop.from, loop.to};
+    if (!loops.empty() && loops.back().from == loop.from * length && loops.back().to == loop.to * length &&
+        loops.back().key == loop.key * loop.count) {
+      loops.back() = {loops.back().count * loop.count, loop.from, loop.to, loop.key};
     } else {
       loops.push_back(loop);
     }
   }
-  if (loops.empty()) loops.push_back({1, 1, 1});
+  if (loops.empty()) loops.push_back({1, 1, 1, 0});
   const Loop row = loops.back();
   loops.pop_back();
   // A plane: the file's fastest dimension and, if it is another one, memory's fastest.
   const auto fastest = std::min_element(loops.begin(), loops.end(),
                                         [](const Loop& a, const Loop& b) { return std::abs(a.from) < std::abs(b.from); });
   const bool transposed = fastest != loops.end() && std::abs(fastest->from) < std::abs(row.from);
-  Loop column{1, 0, 0};
+  Loop column{1, 0, 0, 0};
   if (transposed) {
     column = *fastest;
     loops.erase(fastest);
@@ -87,19 +118,28 @@ void pack_as(const Hyperslab& slab, std::byte* target, const std::vector<std::pt
   while (true) {
     const From* f = from;
     To* t = to;
+    std::uint64_t key = first_key;
     for (std::size_t d = 0; d < loops.size(); ++d) {
       f += static_cast<std::ptrdiff_t>(index[d]) * loops[d].from;
       t += static_cast<std::ptrdiff_t>(index[d]) * loops[d].to;
+      key += index[d] * loops[d].key;
     }
     if (transposed) {
-      copy_plane(f, t, column, row);
+      copy_plane(f, t, column, row, key, sum);
     } else {
-      copy_row(f, t, row);
+      copy_row(f, t, row, key, sum);
     }
     std::size_t d = loops.size();
     while (d > 0 && ++index[d - 1] == loops[d - 1].count) index[--d] = 0;
     if (d == 0) return;
   }
+}
+
+template <class From, class To>
+void pack_as(const Hyperslab& slab, std::byte* target, const std::vector<std::ptrdiff_t>& target_stride) {
+  if (slab.sum != nullptr) return pack_as<From, To>(slab, target, target_stride, *slab.sum);
+  NoSum none;
+  pack_as<From, To>(slab, target, target_stride, none);
 }
 
 } // namespace
@@ -119,6 +159,12 @@ void pack(const Hyperslab& slab, Type file_type, std::byte* target, const std::v
   if (slab.elements() == 0) return;
   if (slab.type == Type::float64 && file_type == Type::float32) return pack_as<double, float>(slab, target, target_stride);
   with_type(slab.type, [&](auto zero) { pack_as<decltype(zero), decltype(zero)>(slab, target, target_stride); });
+}
+
+void add_to_sum(const Hyperslab& slab) {
+  if (slab.sum == nullptr) return;
+  alignas(double) std::byte nowhere[sizeof(double)];
+  pack(slab, slab.type, nowhere, std::vector<std::ptrdiff_t>(slab.count.size(), 0));
 }
 
 Hyperslab slice(const Hyperslab& slab, std::size_t d, std::size_t first, std::size_t last) {
@@ -171,14 +217,20 @@ bool is_packed(const Hyperslab& slab, Type file_type) {
 }
 
 const std::byte* packed(const Hyperslab& slab, Type file_type, Buffer& buffer) {
-  if (slab.elements() == 0 || is_packed(slab, file_type)) return slab.data;
+  if (slab.elements() == 0 || is_packed(slab, file_type)) {
+    add_to_sum(slab);
+    return slab.data;
+  }
   std::byte* target = buffer.of_size(slab.elements() * bytes_of(file_type));
   pack(slab, file_type, target);
   return target;
 }
 
 const std::byte* Copies::keep(const Hyperslab& slab, Type file_type) {
-  if (slab.lasting && is_packed(slab, file_type)) return slab.data;
+  if (slab.lasting && is_packed(slab, file_type)) {
+    add_to_sum(slab);
+    return slab.data;
+  }
   if (m_used == m_buffers.size()) m_buffers.emplace_back();
   std::byte* const copy = m_buffers[m_used++].of_size(slab.elements() * bytes_of(file_type));
   pack(slab, file_type, copy);

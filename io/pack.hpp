@@ -4,6 +4,7 @@
 // (y,x,z) in memory goes to a file (z,y,x) with strides {1, row, Mz}. Used by the formats (serial.cpp, netcdf4.cpp, ...).
 #pragma once
 
+#include "io/durable/value_sum.hpp"
 #include "io/layouts/box.hpp"
 #include "io/schema.hpp"
 
@@ -24,6 +25,8 @@ struct Hyperslab {
   bool empty = false;                    ///< this rank has nothing to write; start, count and stride may be absent
   /// Contiguous, of the file's type and unchanged until wait(): a format need not copy it. The same on all ranks.
   bool lasting = false;
+  /// Whoever packs the values, which happens once, adds them to it; nullptr: nobody asks.
+  ValueSum* sum = nullptr;
 
   std::size_t elements() const;
   /// Put the dimension of the records before the others.
@@ -36,6 +39,9 @@ void pack(const Hyperslab& slab, Type file_type, std::byte* target);
 
 /// The same into a part of a larger array: `target_stride` in elements of file_type, one per dimension.
 void pack(const Hyperslab& slab, Type file_type, std::byte* target, const std::vector<std::ptrdiff_t>& target_stride);
+
+/// The sum of values that are not packed: they lie as they should.
+void add_to_sum(const Hyperslab& slab);
 
 /// Strides of a contiguous, row-major array.
 std::vector<std::ptrdiff_t> contiguous_strides(const std::vector<std::size_t>& count);

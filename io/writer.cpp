@@ -17,8 +17,11 @@ Writer::Writer(MPI_Comm comm, Options options)
 Writer::~Writer() = default;
 
 std::unique_ptr<File> Writer::open(const std::string& path, const Schema& schema, FileOptions file_options) {
-  if (m_client) return std::make_unique<AsyncFile>(m_comm, path, schema, file_options, checksum_of(m_options), *m_client, m_statistics, m_watchdog);
-  return std::make_unique<SyncFile>(m_comm, path, schema, file_options, checksum_of(m_options), m_open, m_machine, m_statistics, m_watchdog);
+  if (m_client)
+    return std::make_unique<AsyncFile>(m_comm, path, schema, file_options, checksum_of(m_options), *m_client, m_statistics,
+                                       m_watchdog);
+  return std::make_unique<SyncFile>(m_comm, path, schema, file_options, checksum_of(m_options), m_open, m_machine, m_statistics,
+                                    m_watchdog);
 }
 
 void Writer::finish() {

@@ -4,7 +4,7 @@
 #include "io/agree.hpp"
 #include "io/durable/durable.hpp"
 #include "io/formats/nc_type.hpp"
-#include "io/layouts/box.hpp"
+#include "io/pack.hpp"
 #include "io/read/source.hpp"
 
 #include <zlib.h>
@@ -71,7 +71,9 @@ std::uint64_t sum_of_piece(ReadSource& source, const Summed& variable, std::size
   if (variable.has_records) piece.start.insert(piece.start.begin(), record), piece.count.insert(piece.count.begin(), 1);
   std::byte* const values = buffer.of_size(piece.elements() * bytes_of(variable.type));
   source.read(variable.v, piece, bytes_of(variable.type), values);
-  return sum_of({piece.start, piece.count, contiguous_strides(piece.count), values, variable.type}, variable.type, variable.shape);
+  ValueSum sum(variable.shape);
+  add_to_sum({piece.start, piece.count, contiguous_strides(piece.count), values, variable.type, false, false, &sum});
+  return sum.value();
 }
 
 } // namespace

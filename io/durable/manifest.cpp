@@ -27,7 +27,9 @@ using Json = nlohmann::ordered_json;
 constexpr const char* appending = "expected to append to the manifest";
 
 std::string line_of(const ManifestEntry& e, const std::string& state) {
-  Json line = {{"name", e.name}, {"size", e.size}, {"checksum", e.checksum}, {"step", e.step}, {"records", e.records}};
+  Json line = {{"name", e.name}, {"size", e.size}};
+  if (!e.checksum.empty()) line["checksum"] = e.checksum;
+  line["step"] = e.step, line["records"] = e.records;
   if (e.files > 1) line["of"] = e.of, line["files"] = e.files, line["set"] = e.set;
   if (e.grows) line["grows"] = true;
   if (e.sums) {
@@ -43,7 +45,7 @@ std::string line_of(const ManifestEntry& e, const std::string& state) {
 }
 
 ManifestEntry entry_of(const Json& line) {
-  ManifestEntry e{line.at("name"), line.at("size"), line.at("checksum"), line.at("step"), line.at("records")};
+  ManifestEntry e{line.at("name"), line.at("size"), line.value("checksum", ""), line.at("step"), line.at("records")};
   e.of = line.value("of", ""), e.set = line.value("set", ""), e.files = line.value("files", std::size_t{1});
   e.grows = line.value("grows", false);
   if (!line.contains("sums")) return e;

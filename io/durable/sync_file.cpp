@@ -12,8 +12,8 @@
 
 namespace nunatak::io {
 
-SyncFile::SyncFile(MPI_Comm comm, std::string path, Schema schema, FileOptions options, Checksum checksum,
-                   const OpenFormat& open, const Topology& machine, Statistics& total, Watchdog& watchdog)
+SyncFile::SyncFile(MPI_Comm comm, std::string path, Schema schema, FileOptions options, Checksum checksum, const OpenFormat& open,
+                   const Topology& machine, Statistics& total, Watchdog& watchdog)
     : File(comm, std::move(path), std::move(schema), options, checksum == Checksum::values, total, watchdog),
       m_written(this->path() + ".tmp"), m_checksum(checksum), m_machine(machine) {
   on_rank_0(comm, [&] { take_name(); });
@@ -149,7 +149,7 @@ std::vector<ManifestEntry> SyncFile::entries_of(const std::string& name) {
   together(Phase::checksum, [&] {
     const std::optional<SparseChecksum> written = m_format->written();
     for (const OutputFile& file : my_files()) {
-      if (!written) zero_padding(name + file.suffix);
+      if (!written && !m_format->grows_in_place()) zero_padding(name + file.suffix); // else nobody wrote there
       start_writeback(name + file.suffix);
     }
     checksums.measure(written);

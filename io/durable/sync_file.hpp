@@ -50,7 +50,7 @@ private:
   void add_sums(const std::string& name, std::vector<ManifestEntry>& entries);
   bool has_its_name() const { return m_written == path(); }
 
-  std::string m_written;      ///< the name under which it is written: name.nc.tmp; in place from the first commit on: name.nc
+  std::string m_written; ///< the name under which it is written: name.nc.tmp; in place from the first commit on: name.nc
   Checksum m_checksum;
   std::string m_metadata;     ///< their checksum, on rank 0, from the first commit on
   std::optional<Lock> m_lock; ///< on rank 0, until it is closed

@@ -1,16 +1,7 @@
-// Sums that tell whether a variable has the values that were put, whatever wrote them and wherever they lie.
-//
-//   sum = sum over the elements of f(b + (n + 1) K)  mod 2^64        f(u) = w (2 w + 1),  w = u xor (u >> 32)
-//
-// n: the element's place in the variable (in one record of it), row-major; b: the bits of the value in the type of the file, as a
-// number; K: 2^64 over the golden ratio, odd. f is a permutation of the numbers of 64 bits, so that one changed value always
-// changes the sum, whatever its place; of two or more that change, about one pair in 2^60 is not seen. Order, ranks, layout,
-// format and compression do not matter. So the ranks that compute make it from what the model puts, and what messages,
-// libraries, file system and disk did to the values later is seen by whoever reads them. Used by file.cpp, sync_file.cpp,
-// async_file.cpp (writing) and found_sums.cpp (reading).
+// Sums of the values of all variables and records (value_sum.hpp) on their way to the manifest. Used by file.cpp, sync_file.cpp
+// and async_file.cpp (writing); found_sums.cpp has those of a file that is there.
 #pragma once
 
-#include "io/pack.hpp"
 #include "io/schema.hpp"
 
 #include <mpi.h>
@@ -25,10 +16,6 @@ namespace nunatak::io {
 
 /// By name of the variable: a sum for each record, or one if it has no records.
 using Sums = std::map<std::string, std::vector<std::uint64_t>>;
-
-/// This slab's share of the sum of its variable. `shape`: of the variable in the file, without the dimension of the records, which
-/// the slab may have before it; `type`: in the file. Cost: one pass over the slab, in the order of memory.
-std::uint64_t sum_of(const Hyperslab& slab, Type type, const std::vector<std::size_t>& shape);
 
 /// "0123456789abcdef"
 std::string sum_text(std::uint64_t sum);

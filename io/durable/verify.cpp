@@ -140,9 +140,7 @@ public:
 
 private:
   void complain(const std::string& what) { m_complaints.push_back(what); }
-  const FoundFile& found(const std::string& name, const ManifestEntry& e) const {
-    return m_found.at(look_at(name, e));
-  }
+  const FoundFile& found(const std::string& name, const ManifestEntry& e) const { return m_found.at(look_at(name, e)); }
   bool is_absent(const std::string& name) const {
     std::error_code none;
     return !std::filesystem::exists(beside(m_path, name), none) && !none;

@@ -18,7 +18,7 @@ namespace nunatak::io {
 struct Look {
   std::string path;
   std::uint64_t most = static_cast<std::uint64_t>(-1);
-  bool bytes = true;                         ///< is their checksum asked for?
+  bool bytes = true;                       ///< is their checksum asked for?
   std::optional<std::size_t> records = {}; ///< are the sums of values asked for, and of how many?
 
   bool operator<(const Look& other) const {
@@ -34,8 +34,8 @@ struct FoundFile {
   std::string error = ""; ///< why it cannot be read; "" if it can
 };
 
-/// Sizes, checksums and sums of files. They are cut into pieces of 16 MiB, dealt to the ranks in turn. Collective; `looks` and the
-/// result are the same on all ranks.
+/// Sizes, checksums and sums of files. They are cut into pieces of 16 MiB, dealt to the ranks in turn. Collective; `looks` and
+/// the result are the same on all ranks.
 std::vector<FoundFile> read_files(MPI_Comm comm, const std::vector<Look>& looks);
 
 struct Verification {

@@ -136,6 +136,7 @@ private:
     m_records[v] = records;
     Hyperslab first = slab;
     std::fill(first.count.begin(), first.count.end(), 1);
+    first.sum = nullptr; // it is written once more
     set_access(v, true);
     write(v, first, true);
     set_access(v, false);

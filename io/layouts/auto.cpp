@@ -1,6 +1,7 @@
 // See auto.hpp.
 #include "io/layouts/auto.hpp"
 
+#include "io/layouts/around.hpp"
 #include "io/layouts/remap.hpp"
 
 #include <algorithm>
@@ -39,42 +40,36 @@ struct Counts {
 };
 constexpr int n_counts = sizeof(Counts) / sizeof(std::int64_t);
 
-class Auto final : public Format {
+/// Around a Remap, whose inner format gets what stays.
+class Auto final : public Around {
 public:
   Auto(MPI_Comm comm, const Schema& schema, const Options& options, const Topology& topology, const std::vector<int>& aggregators,
        std::unique_ptr<Format> inner)
-      : m_comm(comm), m_schema(schema), m_aggregators(aggregators), m_stripe(options.stripe), m_inner(inner.get()),
-        m_moves(schema.variables.size()) {
-    MPI_Comm_rank(comm, &m_rank);
-    const auto boxes = [this](const Schema&, std::size_t v) { return boxes_of(v); };
-    m_remap = make_remap(comm, schema, options, topology, aggregators, boxes, std::move(inner));
-  }
+      : Auto(comm, schema, options, topology, aggregators, *inner.get(), std::move(inner)) {}
 
-  void define() override { m_remap->define(); }
   void put(std::size_t v, const Hyperslab& slab) override {
     if (!m_moves[v]) m_moves[v] = decide(v, slab);
-    (*m_moves[v] ? m_remap.get() : m_inner)->put(v, slab);
+    (*m_moves[v] ? *m_inner : m_native).put(v, slab);
   }
-  void wait() override { m_remap->wait(); }
-  void flush() override { m_remap->flush(); }
-  void close() override { m_remap->close(); }
-  bool grows_in_place() const override { return m_remap->grows_in_place(); }
-  void flush_values() override { m_remap->flush_values(); }
-  void count_records() override { m_remap->count_records(); }
-  std::uint64_t defined_size() const override { return m_remap->defined_size(); }
-  std::uint64_t expected_size(std::uint64_t records) const override { return m_remap->expected_size(records); }
-  std::optional<SparseChecksum> written() const override { return m_remap->written(); }
-  Work work() const override { return m_remap->work(); }
-  std::vector<OutputFile> files() const override { return m_remap->files(); }
 
   /// And, as "layout", what was chosen.
   std::map<std::string, std::string> hints() const override {
-    std::map<std::string, std::string> hints = m_remap->hints();
+    std::map<std::string, std::string> hints = Around::hints();
     hints["layout"] = m_stay.text("stay") + "; " + m_go.text("move");
     return hints;
   }
 
 private:
+  Auto(MPI_Comm comm, const Schema& schema, const Options& options, const Topology& topology, const std::vector<int>& aggregators,
+       Format& native, std::unique_ptr<Format>&& inner)
+      : Around(make_remap(
+            comm, schema, options, topology, aggregators, [this](const Schema&, std::size_t v) { return boxes_of(v); },
+            std::move(inner))),
+        m_comm(comm), m_schema(schema), m_aggregators(aggregators), m_stripe(options.stripe), m_native(native),
+        m_moves(schema.variables.size()) {
+    MPI_Comm_rank(comm, &m_rank);
+  }
+
   /// Of the variables that stay, or of those that move.
   struct Chosen {
     std::int64_t variables = 0;
@@ -91,7 +86,7 @@ private:
     }
   };
 
-  Boxes boxes_of(std::size_t v) const { return run_boxes(m_schema, v, m_aggregators.size(), m_stripe, m_inner->first_byte(v)); }
+  Boxes boxes_of(std::size_t v) const { return run_boxes(m_schema, v, m_aggregators.size(), m_stripe, m_native.first_byte(v)); }
 
   /// Of this rank.
   Counts count(std::size_t v, const Hyperslab& slab) const {
@@ -132,8 +127,7 @@ private:
   const Schema& m_schema;
   std::vector<int> m_aggregators;
   std::size_t m_stripe;
-  Format* m_inner; ///< the remap's
-  std::unique_ptr<Format> m_remap;
+  Format& m_native;                         ///< the remap's inner one
   std::vector<std::optional<bool>> m_moves; ///< of each variable, once it was put
   Chosen m_stay, m_go;
 };

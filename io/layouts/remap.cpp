@@ -3,6 +3,7 @@
 
 #include "io/agree.hpp"
 #include "io/formats/quota.hpp"
+#include "io/layouts/around.hpp"
 #include "io/layouts/exchange.hpp"
 #include "io/layouts/exchange_plan.hpp"
 
@@ -25,13 +26,12 @@ struct Schedule {
   std::vector<std::vector<std::int64_t>> n; ///< puts to the inner format, by part and group: the same on all ranks
 };
 
-class Remap final : public Format {
+class Remap final : public Around {
 public:
   Remap(MPI_Comm comm, const Schema& schema, const Options& options, const Topology& topology, std::vector<int> aggregators,
         BoxesOf boxes_of, std::unique_ptr<Format> inner)
-      : m_comm(comm), m_schema(schema), m_topology(topology), m_aggregators(std::move(aggregators)),
-        m_boxes_of(std::move(boxes_of)),
-        m_inner(std::move(inner)), m_waiting{static_cast<std::int64_t>(options.buffer * m_aggregators.size())} {
+      : Around(std::move(inner)), m_comm(comm), m_schema(schema), m_topology(topology), m_aggregators(std::move(aggregators)),
+        m_boxes_of(std::move(boxes_of)), m_waiting{static_cast<std::int64_t>(options.buffer * m_aggregators.size())} {
     MPI_Comm_rank(comm, &m_rank);
   }
 
@@ -55,6 +55,7 @@ public:
     const Type type = m_schema.variables[v].type;
     copy.slab.data = m_copies.keep(slab, type);
     copy.slab.type = type;
+    copy.slab.sum = nullptr;
     copy.slab.stride = contiguous_strides(slab.count);
     m_puts.push_back(copy);
     m_waiting.bytes += m_bytes[v];
@@ -65,20 +66,10 @@ public:
     inner([&] { m_inner->wait(); });
     m_error.rethrow();
   }
-  void flush() override { m_inner->flush(); }
-  void close() override { m_inner->close(); }
-  bool grows_in_place() const override { return m_inner->grows_in_place(); }
-  void flush_values() override { m_inner->flush_values(); }
-  void count_records() override { m_inner->count_records(); }
-  std::uint64_t defined_size() const override { return m_inner->defined_size(); }
-  std::uint64_t expected_size(std::uint64_t records) const override { return m_inner->expected_size(records); }
-  std::optional<SparseChecksum> written() const override { return m_inner->written(); }
   Work work() const override {
     Work sum = m_inner->work();
     return sum += m_work;
   }
-  std::map<std::string, std::string> hints() const override { return m_inner->hints(); }
-  std::vector<OutputFile> files() const override { return m_inner->files(); }
 
 private:
   /// A rank on which the inner format fails still takes part in the next rounds: others do not know.
@@ -275,7 +266,6 @@ private:
   Topology m_topology;
   std::vector<int> m_aggregators;
   BoxesOf m_boxes_of;
-  std::unique_ptr<Format> m_inner;
   std::vector<Boxes> m_boxes;        ///< of each variable
   std::vector<std::int64_t> m_bytes; ///< of a record of each variable, over all aggregators
   Waiting m_waiting;                 ///< copies over all ranks, as all ranks count them

@@ -1,6 +1,7 @@
 // The transport async: the same files as sync, errors that come back, and nobody who waits for ever.
 #include "io/async/client.hpp"
 #include "io/async/servers.hpp"
+#include "io/durable/verify.hpp"
 #include "tests/io/pattern.hpp"
 
 #include <catch2/catch_test_macros.hpp>
@@ -123,6 +124,7 @@ TEST_CASE("servers write what the ranks would have written") {
     });
     if (has_same_bytes) check_equal(scratch, "ex.nc", "alone.nc");
     CHECK(pattern::wrong_values(scratch / "ex.nc", schema, records) == 0);
+    CHECK(io::verify(MPI_COMM_WORLD, scratch / "manifest.jsonl").complaints.empty()); // the sums of the ranks that compute
   }
 }
 
@@ -157,6 +159,7 @@ TEST_CASE("files that are in the middle of a record at once, in any order, throu
     CHECK(writer.statistics()[io::Phase::stall].seconds < 100.0);
   });
   for (const char* name : {"0.nc", "1.nc", "2.nc", "3.nc"}) check_equal(scratch, name, "alone.nc");
+  CHECK(io::verify(MPI_COMM_WORLD, scratch / "manifest.jsonl").complaints.empty());
 }
 
 TEST_CASE("a ring never holds more than it has, in whatever sizes messages come") {

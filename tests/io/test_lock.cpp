@@ -224,8 +224,7 @@ TEST_CASE("all ranks together find what each piece of a file is, and what was ch
   });
   for (const char* name : {"ex.nc", "link.nc"}) {
     CHECK_THAT(message([&] { io::require_intact(MPI_COMM_WORLD, scratch / name); }),
-               ContainsSubstring(std::string(name) + "': expected ") && ContainsSubstring("; found ") &&
-                   ContainsSubstring("crc32:"));
+               ContainsSubstring(std::string(name) + "': ") && ContainsSubstring("expected values with the sum"));
   }
   const io::Verification result = io::verify(MPI_COMM_WORLD, manifest, "ex.nc");
   CHECK(result.complaints.size() == (rank_of(MPI_COMM_WORLD) == 0 ? 1 : 0));

@@ -1,8 +1,8 @@
-// io/durable/value_sums.hpp: the sum of values is that of its definition, however they are cut and lie; every format on every number
-// of ranks has the same sums in the manifest, which find a changed bit and say where it is.
-#include "io/durable/value_sums.hpp"
+// io/durable/value_sum.hpp: the sum of values is that of its definition, however they are cut and lie; every format on every
+// number of ranks has the same sums in the manifest, which find a changed bit and say where it is.
 #include "io/durable/durable.hpp"
 #include "io/durable/found_sums.hpp"
+#include "io/durable/value_sums.hpp"
 #include "io/durable/verify.hpp"
 #include "io/read/classic_header.hpp"
 #include "io/writer.hpp"
@@ -28,14 +28,28 @@ std::uint64_t expected_sum(const std::vector<double>& values) {
   for (std::size_t n = 0; n < values.size(); ++n) {
     std::uint64_t bits;
     std::memcpy(&bits, &values[n], sizeof bits);
-    const std::uint64_t u = bits + (n + 1) * 0x9e3779b97f4a7c15, w = u ^ (u >> 32);
-    sum += w * (2 * w + 1);
+    const std::uint64_t u = bits ^ ((n + 1) * 0x9e3779b97f4a7c15);
+    sum += u * 0xd1342542de82ef95 + (u % 0x100000000) * (u / 0x100000000);
   }
   return sum;
 }
 
+/// As it is made while the values are packed, and where they need not be.
+std::uint64_t sum_of(io::Hyperslab slab, Type type, const std::vector<std::size_t>& shape) {
+  io::ValueSum sum(shape), once_more(shape);
+  io::Buffer packed;
+  slab.sum = &sum;
+  io::pack(slab, type, packed.of_size(8 * slab.elements()));
+  const io::Hyperslab there{slab.start, slab.count, io::contiguous_strides(slab.count), packed.data(), type, false,
+                            false,      &once_more};
+  io::add_to_sum(there);
+  CHECK(sum.value() == once_more.value());
+  return sum.value();
+}
+
 io::Hyperslab slab_of(const std::vector<double>& values, const io::Box& box) {
-  return {box.start, box.count, io::contiguous_strides(box.count), reinterpret_cast<const std::byte*>(values.data()), Type::float64};
+  return {box.start, box.count, io::contiguous_strides(box.count), reinterpret_cast<const std::byte*>(values.data()),
+          Type::float64};
 }
 
 void flip(const std::string& path, std::uint64_t at) {
@@ -54,7 +68,7 @@ TEST_CASE("a sum of values is that of its definition, in any parts, orders of me
   std::vector<double> values(5 * 7 * 11);
   for (double& value : values) value = std::normal_distribution<double>(0, 1e3)(random);
   const std::uint64_t whole = expected_sum(values);
-  CHECK(io::sum_of(slab_of(values, {{0, 0, 0}, shape}), Type::float64, shape) == whole);
+  CHECK(sum_of(slab_of(values, {{0, 0, 0}, shape}), Type::float64, shape) == whole);
 
   std::vector<double> turned(values.size()); // slowest dimension of the file fastest in memory
   for (std::size_t n = 0; n < values.size(); ++n) turned[(n % 11) * 35 + (n / 11) % 7 * 5 + n / 77] = values[n];
@@ -62,26 +76,26 @@ TEST_CASE("a sum of values is that of its definition, in any parts, orders of me
   std::uint64_t sum = 0;
   for (std::size_t a = 0; a < 2; ++a) {
     for (std::size_t b = 0; b < 3; ++b)
-      sum += io::sum_of(io::slice(io::slice(slab, 0, a * 3, a * 3 + 3), 2, b * 4, b * 4 + 4), Type::float64, shape);
+      sum += sum_of(io::slice(io::slice(slab, 0, a * 3, a * 3 + 3), 2, b * 4, b * 4 + 4), Type::float64, shape);
   }
   CHECK(sum == whole);
   slab.insert_record(12);
-  CHECK(io::sum_of(slab, Type::float64, shape) == whole);
+  CHECK(sum_of(slab, Type::float64, shape) == whole);
 
   const double value = 0.1; // as the file has it
   const auto as_float = static_cast<float>(value);
   const io::Hyperslab one{{0}, {1}, {1}, reinterpret_cast<const std::byte*>(&value), Type::float64};
   const io::Hyperslab other{{0}, {1}, {1}, reinterpret_cast<const std::byte*>(&as_float), Type::float32};
-  CHECK(io::sum_of(one, Type::float32, {1}) == io::sum_of(other, Type::float32, {1}));
-  CHECK(io::sum_of(one, Type::float64, {1}) != io::sum_of(other, Type::float32, {1}));
+  CHECK(sum_of(one, Type::float32, {1}) == sum_of(other, Type::float32, {1}));
+  CHECK(sum_of(one, Type::float64, {1}) != sum_of(other, Type::float32, {1}));
 }
 
 TEST_CASE("every changed bit changes the sum, and so does every exchange of two values") {
   std::vector<double> values(40);
   for (std::size_t n = 0; n < values.size(); ++n) values[n] = static_cast<double>(n / 2); // most of their bits are equal
-  const auto sum = [&] { return io::sum_of(slab_of(values, {{0}, {40}}), Type::float64, {40}); };
+  const auto sum = [&] { return sum_of(slab_of(values, {{0}, {40}}), Type::float64, {40}); };
   const std::uint64_t right = sum();
-  int unseen = 0;
+  int unseen = 0, exchanged = 0;
   for (double& value : values) {
     for (int bit = 0; bit < 64; ++bit) {
       const double kept = value;
@@ -97,17 +111,18 @@ TEST_CASE("every changed bit changes the sum, and so does every exchange of two 
     for (std::size_t b = 0; b < a; ++b) {
       if (values[a] == values[b]) continue;
       std::swap(values[a], values[b]);
-      unseen += sum() == right;
+      unseen += sum() == right, exchanged += 1;
       std::swap(values[a], values[b]);
     }
   }
   CHECK(unseen == 0);
+  CHECK(exchanged == 760);
 }
 
 TEST_CASE("the sums in the manifest are the same from every format, layout and number of ranks, and those of the file") {
   const Scratch scratch;
-  const std::string method =
-      GENERATE("serial", "netcdf4", "netcdf4/deflate=1/shuffle=yes", "pnetcdf", "pnetcdf/box:1", "hybrid", "direct", "direct/zslab:2");
+  const std::string method = GENERATE("serial", "netcdf4", "netcdf4/deflate=1/shuffle=yes", "pnetcdf", "pnetcdf/box:1", "hybrid",
+                                      "direct", "direct/zslab:2");
   INFO(method);
   const io::Schema schema = pattern::ice();
   const std::string path = scratch / "ex.nc";
@@ -139,7 +154,8 @@ TEST_CASE("a changed bit is found, and named by file, variable and record") {
   for (std::size_t v = 0; v < schema.variables.size(); ++v) {
     const auto& place = layout.variables[v];
     const std::string name = "variable '" + schema.variables[v].name + "'";
-    const std::uint64_t last = place.begin + schema.bytes(schema.variables[v]) - 1 + (place.is_record ? 2 * layout.record_size : 0);
+    const std::uint64_t last =
+        place.begin + schema.bytes(schema.variables[v]) - 1 + (place.is_record ? 2 * layout.record_size : 0);
     scratch.on_rank_0([&] { flip(path, last); });
     const auto complaints = io::verify(MPI_COMM_WORLD, manifest).complaints;
     CHECK_THAT(message([&] { io::require_intact(MPI_COMM_WORLD, path); }),
@@ -174,9 +190,10 @@ TEST_CASE("what the manifest has with each choice of -io_checksum") {
     const bool has_sums = choice == "values" && format != "posix"; // a plain file is no NetCDF file, whose values a Reader reads
     CHECK(entry.sums.has_value() == has_sums);
     CHECK(entry.checksum.empty() == (has_sums || choice == "none"));
-    CHECK((read > 0) == (choice == "file" || (choice != "none" && format == "posix") || (choice == "memory" && format == "pnetcdf")));
+    CHECK((read > 0) ==
+          (choice == "file" || (choice != "none" && format == "posix") || (choice == "memory" && format == "pnetcdf")));
     CHECK(io::verify_manifest(scratch / "manifest.jsonl").empty());
     std::ofstream(scratch / "ex.nc", std::ios::app) << "more";
-    CHECK(io::verify_manifest(scratch / "manifest.jsonl").size() == 1); // its size is always there
+    CHECK_FALSE(io::verify_manifest(scratch / "manifest.jsonl").empty()); // its size is always there
   });
 }

@@ -1,0 +1,37 @@
+// A format around a format, which is what a layout is: everything goes to the inner one, but for what the layout does otherwise.
+#pragma once
+
+#include "io/formats/format.hpp"
+
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace nunatak::io {
+
+class Around : public Format {
+public:
+  std::uint64_t defined_size() const override { return m_inner->defined_size(); }
+  void define() override { m_inner->define(); }
+  void put(std::size_t v, const Hyperslab& slab) override { m_inner->put(v, slab); }
+  std::uint64_t expected_size(std::uint64_t records) const override { return m_inner->expected_size(records); }
+  std::uint64_t first_byte(std::size_t v) const override { return m_inner->first_byte(v); }
+  void wait() override { m_inner->wait(); }
+  void flush() override { m_inner->flush(); }
+  void close() override { m_inner->close(); }
+  bool grows_in_place() const override { return m_inner->grows_in_place(); }
+  void flush_values() override { m_inner->flush_values(); }
+  void count_records() override { m_inner->count_records(); }
+  std::optional<SparseChecksum> written() const override { return m_inner->written(); }
+  Work work() const override { return m_inner->work(); }
+  std::map<std::string, std::string> hints() const override { return m_inner->hints(); }
+  std::vector<OutputFile> files() const override { return m_inner->files(); }
+
+protected:
+  explicit Around(std::unique_ptr<Format> inner) : m_inner(std::move(inner)) {}
+  const std::unique_ptr<Format> m_inner;
+};
+
+} // namespace nunatak::io
