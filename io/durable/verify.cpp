@@ -122,7 +122,7 @@ public:
 
   std::vector<std::string> complaints() {
     for (const std::string& line : m_manifest.bad_lines)
-      complain("file '" + m_path + "': expected name, size, checksum, step, records and state, found: " + line);
+      complain("file '" + m_path + "': expected name, size, step, records and state, found: " + line);
     for (const auto& [name, expected] : m_manifest.files) {
       if (is_absent(name) && !expected.committed) continue;
       const auto& entries = expected.entries;
