@@ -213,11 +213,7 @@ void Server::write(OpenFile& its_file, const Key& key, const Assembled& part) {
     for (std::size_t b = 0; b < most; ++b) {
       const bool is_mine = b < mine.size();
       const Block block = is_mine ? Block{mine[b].start, mine[b].count, {}} : Block{};
-      if (its_file.schema.has_records(variable)) {
-        its_file.file->put(variable.name, record, block, is_mine ? values : nullptr);
-      } else {
-        its_file.file->put(variable.name, block, is_mine ? values : nullptr);
-      }
+      its_file.file->put(variable.name, record, block, is_mine ? values : nullptr);
       if (is_mine) values += mine[b].elements();
     }
   });
