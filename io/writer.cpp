@@ -8,9 +8,9 @@
 
 namespace nunatak::io {
 
-Writer::Writer(MPI_Comm comm, Options options)
+Writer::Writer(MPI_Comm comm, Options options, const std::string& who)
     : m_comm(comm), m_options(std::move(options)), m_machine(make_topology(comm, 0)),
-      m_open(find_format(comm, m_options, make_topology(comm, m_options.ranks_per_node))), m_watchdog(comm, m_options.patience) {
+      m_open(find_format(comm, m_options, make_topology(comm, m_options.ranks_per_node))), m_watchdog(comm, m_options.patience, who, m_options.transport != "sync") {
   if (m_options.transport != "sync") m_client = std::make_unique<Client>(comm, m_options);
 }
 

@@ -38,7 +38,8 @@ class Writer {
 public:
   /// Collective. `comm` must outlive the writer. Error if a choice does not exist, naming those that do, or if choices do not go
   /// together, saying why.
-  Writer(MPI_Comm comm, Options options);
+  /// `who`: this rank, in messages of the watchdog; "" is its number.
+  Writer(MPI_Comm comm, Options options, const std::string& who = "");
   ~Writer();
 
   /// Create path.tmp and write its header. Error on every rank if that is not possible, or if `path` is a folder (or else not a

@@ -171,7 +171,8 @@ void Server::make_writer(Unpacker& from) {
   Writing& writing = m_writers[from.take<int>()];
   if (from.take<std::size_t>() != knobs().size()) throw Error("output: expected servers of the same version as the program");
   for (const Knob& knob : knobs()) set_knob(writing.options, knob, from.take<std::string>(), std::string("output ") + knob.name);
-  writing.writer = std::make_unique<Writer>(m_servers.comm(), server_options(writing.options));
+  writing.writer = std::make_unique<Writer>(m_servers.comm(), server_options(writing.options),
+                                            "output server (rank " + std::to_string(m_servers.group(m_group)[me()]) + ")");
 }
 
 void Server::open(Unpacker& from) {
