@@ -26,6 +26,14 @@ Servers& require_servers(MPI_Comm comm, const Options& o) {
 
 } // namespace
 
+std::vector<Box> message_boxes(const Box& whole, Type type, std::size_t pool) {
+  return cut(whole, std::min(pool / 4 - most_head, most_message) / bytes_of(type));
+}
+
+Bytes message_head(int batch, std::size_t v, std::size_t record, std::size_t b, const Box& box) {
+  return Packer().add(batch).add(0).add(v).add(record).add(b).add(box).bytes();
+}
+
 Client::Client(MPI_Comm comm, const Options& options)
     : m_servers(require_servers(comm, options)), m_number(m_servers.next_number()), m_options(options), m_ring(options.pool) {
   MPI_Comm_dup(comm, &m_comm);
@@ -56,11 +64,11 @@ std::int64_t Client::send(int group, int server, int batch, std::size_t v, std::
                           const Hyperslab& slab, Type type, std::int64_t& bytes) {
   const std::ptrdiff_t lead = record == no_record ? 0 : 1;
   const Box whole{{slab.start.begin() + lead, slab.start.end()}, {slab.count.begin() + lead, slab.count.end()}};
-  const std::vector<Box> boxes = cut(whole, std::min(m_ring.size() / 4 - most_head, most_message) / bytes_of(type));
+  const std::vector<Box> boxes = message_boxes(whole, type, m_ring.size());
   const int rank = m_servers.group(group)[static_cast<std::size_t>(server)];
   for (const Box& box : boxes) {
     const Hyperslab part = slice(slab, box);
-    const Bytes head = Packer().add(batch).add(0).add(v).add(record).add(b).add(box).bytes(); // a multiple of 8 bytes
+    const Bytes head = message_head(batch, v, record, b, box);
     const std::size_t length = head.size() + part.elements() * bytes_of(type);
     std::byte* const message = m_ring.take(length);
     std::copy(head.begin(), head.end(), message);

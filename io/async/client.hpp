@@ -15,6 +15,12 @@
 
 namespace nunatak::io {
 
+/// What `whole`, of a server's part of a variable, is sent in where rings have `pool` bytes: messages of at most a quarter of it
+/// and 4 MiB.
+std::vector<Box> message_boxes(const Box& whole, Type type, std::size_t pool);
+/// What stands before the values of a message: a multiple of 8 bytes.
+Bytes message_head(int batch, std::size_t v, std::size_t record, std::size_t b, const Box& box);
+
 class Client {
 public:
   /// Collective on `comm`, of ranks that compute. Error if the program has set no such servers apart, or if the options do not
@@ -29,8 +35,8 @@ public:
   const Options& options() const { return m_options; }
   const Ring& ring() const { return m_ring; }
 
-  /// Send `slab`, packed as `type`, which lies in box `b` of a server (its number in the group), in messages of at most a
-  /// quarter of the ring and 4 MiB. Returns how many; their bytes are added to `bytes`.
+  /// Send `slab`, packed as `type`, which lies in box `b` of a server (its number in the group). Returns in how many messages;
+  /// their bytes are added to `bytes`.
   std::int64_t send(int group, int server, int batch, std::size_t v, std::size_t record, std::size_t b, const Hyperslab& slab,
                     Type type, std::int64_t& bytes);
   /// All of this rank's part of a batch has been sent: so many messages to each server.

@@ -4,7 +4,6 @@
 #include "io/async/ring.hpp"
 #include "io/async/serve.hpp"
 #include "io/error.hpp"
-#include "io/layouts/topology.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -24,7 +23,8 @@ int keyval() {
   return key;
 }
 
-/// The last ranks of evenly chosen nodes, the last node among them.
+} // namespace
+
 std::vector<int> choose_servers(const Topology& machine, int n) {
   std::vector<std::vector<int>> free = machine.ranks_by_node();
   std::vector<int> servers;
@@ -37,8 +37,6 @@ std::vector<int> choose_servers(const Topology& machine, int n) {
   }
   return servers;
 }
-
-} // namespace
 
 ServerCounts parse_transport(const std::string& transport) {
   for (const char* form : {"async:%d%n+%d%n", "async:%d%n"}) {

@@ -5,10 +5,13 @@ Every run must end within 30 s. With status 0 all files must be there, whole, as
 be an error that names a file of the run and a cause, the same on all ranks or from one rank only; what was committed before must
 be there, be whole and verify.
 
-  loop.py VICTIM FAULTS "MPIEXEC -n" [--ranks 2,3] [--methods M,...] [--calls C,...] [--actions kill,...] [--every [K]]
+  loop.py VICTIM FAULTS "MPIEXEC -n" [--ranks 2,3] [--struck R,...] [--methods M,...] [--calls C,...] [--actions kill,...]
+          [--every [K]]
 
-By default a short form: four methods, k = 1, 6, 36, ... --every takes all methods, all k up to K (40), and ranks that die at any
-call. Prints the trials by method.
+By default a short form: four methods, k = 1, 6, 36, ..., the first and the last rank. --every takes all methods, all k up to K
+(40), and ranks that die at any call. Prints the trials by method. With servers:
+
+  loop.py ... --ranks 3 --struck 1,2 --methods direct/transport=async:2 --every 1000         both servers, every counted call
 """
 import argparse
 import errno
@@ -23,7 +26,7 @@ import sys
 import tempfile
 import time
 
-SHORT = ["pnetcdf", "netcdf4", "direct", "direct/transport=async:1"]
+SHORT = ["pnetcdf", "netcdf4", "direct", "direct/transport=async:1"]  # on 2 ranks
 METHODS = ["serial", "pnetcdf", "hybrid", "direct", "netcdf4", "posix", "mpiio", "pnetcdf/zslab", "pnetcdf/box:1", "netcdf4/morton:1",
            "posix/box:1", "serial/file-per-aggregator:2", "pnetcdf/access=independent", "netcdf4/access=independent",
            "pnetcdf/define=interleaved", "direct/transport=async:1", "pnetcdf/transport=async:1"]
@@ -42,7 +45,7 @@ def strides(every):
         k = 6 * k if not every else k + 1 if k < every else 2 * k
 
 
-def complaints(run, method, folder, seconds, victim, faults_hit):
+def complaints(run, method, folder, seconds, victim, call, faults_hit):
     """What is wrong with a run that was hit."""
     wrong = []
     if seconds > LONGEST:
@@ -61,6 +64,8 @@ def complaints(run, method, folder, seconds, victim, faults_hit):
             wrong.append(f"status 0, but {files} complete files of {n_files}")
         if errors:
             wrong.append("status 0 with an error: " + " ".join(errors))
+        if call == "fsync":
+            wrong.append("status 0 after a failed fsync: tried again, or not looked at")
     elif faults_hit != "kill":
         causes = {re.sub(r"rank \d+|phase '\w+'", "", line) for line in errors}
         if not errors:
@@ -95,7 +100,7 @@ def trial(options, method, ranks, rank, call, action, k):
             if run.returncode != 0:
                 return False, ["fails without a fault: " + run.stderr[-600:]]
             return None
-        wrong = complaints(run, method, folder, time.time() - begin, options.victim, action)
+        wrong = complaints(run, method, folder, time.time() - begin, options.victim, call, action)
         return "-io_patience" in run.stderr, wrong
     finally:
         shutil.rmtree(folder, ignore_errors=True)
@@ -108,6 +113,7 @@ def main():
     parser.add_argument("faults")
     parser.add_argument("mpiexec", help="mpiexec with its flags, the number of ranks to follow")
     parser.add_argument("--ranks", default="2")
+    parser.add_argument("--struck", default="", help="ranks, a list (default: the first and the last)")
     parser.add_argument("--methods", default="")
     parser.add_argument("--calls", default="")
     parser.add_argument("--actions", default="")
@@ -118,8 +124,8 @@ def main():
     total = bad = watched = 0
     for ranks, method in itertools.product(map(int, options.ranks.split(",")), methods):
         begin, trials, ended = time.time(), 0, 0
-        for (call, action), rank in itertools.product(faults, (0, ranks - 1)):
-            if options.calls and call not in options.calls.split(",") or options.actions and action not in options.actions.split(","):
+        for (call, action), rank in itertools.product(faults, map(int, options.struck.split(",")) if options.struck else (0, ranks - 1)):
+            if options.calls and call not in options.calls.split(",") or options.actions and str(action) not in options.actions.split(","):
                 continue
             for k in strides(options.every):
                 result = trial(options, method, ranks, rank, call, action, k)

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <memory>
 
 namespace nunatak::tools {
@@ -95,6 +96,7 @@ private:
 
 Compute::Compute(double seconds) {
   if (seconds <= 0.0) return;
+  m_parts = static_cast<int>(std::ceil(1e3 * seconds));
   volatile double sink = 0.0; // the compiler must not drop what nobody reads
   double trial = 1e6, time = 0.0;
   for (; time < 0.02; trial *= 2.0) {
@@ -107,7 +109,11 @@ Compute::Compute(double seconds) {
 
 void Compute::run() const {
   volatile double sink = 0.0;
-  sink = sink + multiply_add(m_operations);
+  for (int k = 0; k < m_parts; ++k) {
+    sink = sink + multiply_add(m_operations / m_parts);
+    int is_there = 0;
+    MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_SELF, &is_there, MPI_STATUS_IGNORE);
+  }
 }
 
 WriteTurn write_turn(MPI_Comm comm, io::Writer& writer, Arrays& arrays, const std::string& order, const std::string& path,

@@ -17,6 +17,7 @@
 namespace nunatak::tools {
 
 /// A model that computes between records: so many floating-point operations as one rank does in the given time when it is made.
+/// It enters MPI every millisecond, as the exchange of ghosts does.
 class Compute {
 public:
   explicit Compute(double seconds);
@@ -24,6 +25,7 @@ public:
 
 private:
   double m_operations = 0.0;
+  int m_parts = 0;
 };
 
 struct WriteTurn {
