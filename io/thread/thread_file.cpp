@@ -65,7 +65,8 @@ std::vector<ServerReport> Backlog::finish() {
   return {report()};
 }
 
-/// As of a group of servers, one on each rank. What the files behind call `post` is copying here: the thread's time stands for it.
+/// As of a group of servers, one on each rank. What the files behind call `post` is copying here: the thread's time stands for
+/// it.
 ServerReport Backlog::report() {
   const double busy = m_thread.busy_seconds(), now = MPI_Wtime();
   Statistics written = m_statistics;
@@ -100,8 +101,7 @@ ThreadFile::ThreadFile(MPI_Comm comm, const std::string& path, const Schema& sch
   together(Phase::open, [&] {
     backlog.settle_of(path); // one of the same name, perhaps
     backlog.settle_done();
-    m_behind =
-        std::make_shared<SyncFile>(comm, path, schema, told_when(options), open, machine, backlog.statistics(), watchdog);
+    m_behind = std::make_shared<SyncFile>(comm, path, schema, told_when(options), open, machine, backlog.statistics(), watchdog);
   });
 }
 

@@ -30,9 +30,9 @@ public:
   /// `file` is to be closed, or to be committed, when the jobs so far are done. Local; the same on all ranks.
   void add(std::shared_ptr<File> file, std::int64_t step, bool closes);
   // All that follow are collective, and throw on all ranks or on none.
-  void settle_done();                     ///< what is written on all ranks
+  void settle_done();                      ///< what is written on all ranks
   void settle_of(const std::string& path); ///< all of this file, and what was handed over before it
-  std::vector<ServerReport> finish();     ///< all
+  std::vector<ServerReport> finish();      ///< all
   std::vector<std::string> take_committed() { return std::exchange(m_committed, {}); }
   double stall_seconds() const { return m_stall; } ///< waited for the thread
 

@@ -1,4 +1,5 @@
-// The transport thread: what a thread finds wrong is the error of all ranks. That it writes the files of the others: test_async.cpp.
+// The transport thread: what a thread finds wrong is the error of all ranks. That it writes the files of the others:
+// test_async.cpp.
 #include "io/async/servers.hpp"
 #include "tests/io/pattern.hpp"
 
@@ -88,7 +89,8 @@ TEST_CASE("close hands over, and finish makes durable, in the order of the calls
   }
   writer.finish();
   std::vector<std::string> expected;
-  for (int n = 0; n < 2; ++n) expected.insert(expected.end(), {scratch / "snapshot.nc", scratch / "snapshot.nc", scratch / "series.nc"});
+  for (int n = 0; n < 2; ++n)
+    expected.insert(expected.end(), {scratch / "snapshot.nc", scratch / "snapshot.nc", scratch / "series.nc"});
   CHECK((writer.take_committed() == expected));
   CHECK(pattern::wrong_values(scratch / "snapshot.nc", schema, 2) == 0);
   CHECK(pattern::wrong_values(scratch / "series.nc", schema, 1) == 0);
@@ -102,8 +104,8 @@ TEST_CASE("layouts move values in put, and their aggregators' threads write them
   const Schema schema = pattern::ice();
   io::Writer alone(MPI_COMM_WORLD, io::parse_method("serial", {}));
   pattern::write(alone, scratch / "alone.nc", schema, 3);
-  for (const std::string way : {"direct/box:1", "direct/zslab:2", "direct/morton:2/stripe=64/buffer=100", "direct/auto:1/stripe=64",
-                                "direct/checksum=file"}) {
+  for (const std::string way : {"direct/box:1", "direct/zslab:2", "direct/morton:2/stripe=64/buffer=100",
+                                "direct/auto:1/stripe=64", "direct/checksum=file"}) {
     INFO(way);
     io::Writer writer(MPI_COMM_WORLD, options_of(way));
     const auto file = writer.open(scratch / "ex.nc", schema, {io::FileKind::append, 1});
