@@ -2,6 +2,7 @@
 #include "io/reader.hpp"
 
 #include "io/agree.hpp"
+#include "io/layouts/topology.hpp"
 #include "io/registry.hpp"
 
 #include <netcdf.h>
@@ -66,10 +67,17 @@ std::optional<std::int64_t> default_fill_int(nc_type type) {
   return std::nullopt;
 }
 
+/// What `automatic` stands for. Collective.
+ReadBy chosen(ReadBy by, MPI_Comm comm, const ReadOptions& options) {
+  if (by != ReadBy::automatic) return by;
+  return make_topology(comm, options.ranks_per_node).n_nodes == 1 ? ReadBy::each : ReadBy::direct;
+}
+
 } // namespace
 
-Reader::Reader(std::string path, MPI_Comm comm, ReadOptions options) : m_path(std::move(path)), m_comm(comm), m_by(options.by) {
+Reader::Reader(std::string path, MPI_Comm comm, ReadOptions options) : m_path(std::move(path)), m_comm(comm) {
   const double begin = MPI_Wtime();
+  m_by = chosen(options.by, comm, options);
   agree(m_comm, [&] { m_source = readers()[static_cast<std::size_t>(m_by)].open(m_path, m_comm, options); });
   m_open_seconds = MPI_Wtime() - begin;
 }

@@ -3,8 +3,8 @@
 //   io::Reader in("antarctica_32km.nc", comm);
 //   auto thk = in.read_block("thk", {ys, xs}, {ym, xm}); // row-major values of this rank's block
 //
-// By default every rank opens the file by itself (serial NetCDF-C). Two other ways give the same values, bit for bit: rank 0
-// reads and sends, or all ranks read together (read/options.hpp):
+// By default every rank of a single node opens the file by itself (serial NetCDF-C), and one rank of each node where there are
+// several. All ways give the same values, bit for bit (read/options.hpp):
 //
 //   io::Reader in("antarctica_1km.nc", comm, {io::ReadBy::parallel});
 //
@@ -43,7 +43,7 @@ public:
   Reader& operator=(const Reader&) = delete;
 
   const std::string& path() const { return m_path; }
-  ReadBy by() const { return m_by; }
+  ReadBy by() const { return m_by; } ///< not automatic: what it stands for
   /// What it has cost this rank so far; see summarize().
   ReadStatistics statistics() const;
 
@@ -106,7 +106,7 @@ private:
 
   std::string m_path;
   MPI_Comm m_comm;
-  ReadBy m_by;
+  ReadBy m_by = ReadBy::automatic;
   double m_open_seconds = 0.0;
   std::unique_ptr<ReadSource> m_source;
 };

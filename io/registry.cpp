@@ -48,7 +48,8 @@ const std::vector<LayoutRow>& layouts() {
 }
 
 const std::vector<ReaderRow>& readers() {
-  static const std::vector<ReaderRow> rows = {{"each", read_each}, {"serial", read_serial}, {"parallel", read_parallel}};
+  static const std::vector<ReaderRow> rows = {
+      {"auto", nullptr}, {"each", read_each}, {"serial", read_serial}, {"parallel", read_parallel}, {"direct", read_direct}};
   return rows;
 }
 

@@ -56,7 +56,8 @@ struct LayoutRow {
 
 struct ReaderRow {
   const char* name;
-  std::unique_ptr<ReadSource> (*open)(const std::string& path, MPI_Comm comm, const ReadOptions& options);
+  std::unique_ptr<ReadSource> (*open)(const std::string& path, MPI_Comm comm,
+                                      const ReadOptions& options); ///< nullptr: the Reader chooses
 };
 
 const std::vector<FormatRow>& formats();
@@ -67,7 +68,7 @@ const std::vector<ReaderRow>& readers(); ///< in the order of ReadBy
 const FormatRow& format_row(const std::string& name);
 const LayoutRow& layout_row(const std::string& name);
 
-/// "null|serial|...", "native|zslab|zslab:N|...", "each|serial|parallel"
+/// "null|serial|...", "native|zslab|zslab:N|...", "auto|each|serial|parallel|direct"
 std::string format_words();
 std::string layout_words();
 std::string reader_words();

@@ -65,9 +65,9 @@ Summary summarize(MPI_Comm comm, const Statistics& statistics) {
 
 ReadSummary summarize(MPI_Comm comm, const ReadStatistics& s) {
   const std::vector<OverRanks> seconds = over_ranks(comm, {s.open_seconds, s.read_seconds, s.scatter_seconds});
-  std::array<std::int64_t, 3> counts = {s.bytes, s.operations, s.sent_bytes};
-  MPI_Allreduce(MPI_IN_PLACE, counts.data(), 3, MPI_INT64_T, MPI_SUM, comm);
-  return {seconds[0], seconds[1], seconds[2], counts[0], counts[1], counts[2]};
+  std::array<std::int64_t, 4> counts = {s.bytes, s.operations, s.sent_bytes, s.openers};
+  MPI_Allreduce(MPI_IN_PLACE, counts.data(), 4, MPI_INT64_T, MPI_SUM, comm);
+  return {seconds[0], seconds[1], seconds[2], counts[0], counts[1], counts[2], counts[3]};
 }
 
 } // namespace nunatak::io

@@ -71,17 +71,18 @@ Summary summarize(MPI_Comm comm, const Statistics& statistics);
 struct ReadStatistics {
   double open_seconds = 0.0;    ///< open, header, its broadcast
   double read_seconds = 0.0;    ///< in the library that reads values
-  double scatter_seconds = 0.0; ///< serial: messages, waiting for them included
+  double scatter_seconds = 0.0; ///< serial, direct: messages, waiting for them included
   std::int64_t bytes = 0;       ///< values that libraries have read for this rank, in the types of the file
   std::int64_t operations = 0;  ///< library calls that read values
-  std::int64_t sent_bytes = 0;  ///< serial: values that rank 0 has sent
+  std::int64_t sent_bytes = 0;  ///< serial, direct: values that this rank has sent
+  std::int64_t openers = 0;     ///< 1 if this rank opens the file, for its header or for values
 };
 
 /// The same of all ranks: seconds, and sums.
 struct ReadSummary {
   using Seconds = OverRanks;
   Seconds open, read, scatter;
-  std::int64_t bytes = 0, operations = 0, sent_bytes = 0;
+  std::int64_t bytes = 0, operations = 0, sent_bytes = 0, openers = 0;
 };
 
 /// Collective (three reductions); the result is on every rank.

@@ -6,6 +6,7 @@
 //
 // The bytes are those of `serial` and `pnetcdf`. Neither MPI-IO nor a message stands between a rank and the file system. The
 // header does not change but for that number, so that the file grows in place where its checksum is known from memory.
+#include "io/formats/byte_order.hpp"
 #include "io/formats/classic.hpp"
 #include "io/formats/run_file.hpp"
 #include "io/read/classic_header.hpp"
@@ -17,11 +18,6 @@
 namespace nunatak::io {
 
 namespace {
-
-bool memory_is_big_endian() {
-  const std::uint16_t one = 1;
-  return *reinterpret_cast<const unsigned char*>(&one) == 0;
-}
 
 /// Big-endian.
 std::vector<std::byte> bytes_of_integer(std::uint64_t value, std::size_t n) {

@@ -89,39 +89,52 @@ RawLayout raw_layout(const Schema& schema, std::size_t align) {
   return layout;
 }
 
-void append_runs(const Schema& schema, const RawLayout& layout, std::size_t v, const Hyperslab& slab, const std::byte* data,
-                 std::vector<Run>& runs) {
-  if (slab.elements() == 0) return;
-  const Variable& variable = schema.variables[v];
-  const bool has_records = schema.has_records(variable);
-  const std::vector<std::size_t> shape = schema.shape(variable);
-  const std::size_t rank = shape.size();
-  std::vector<std::uint64_t> stride(rank); // of the file, in bytes
-  std::uint64_t row = bytes_of(variable.type);
-  for (std::size_t d = rank; d-- > 0;) {
-    stride[d] = row;
-    row *= shape[d];
-  }
-  if (has_records) stride[0] = layout.record_stride;
+void append_runs(const Placement& placement, const std::vector<std::size_t>& start, const std::vector<std::size_t>& count,
+                 const std::byte* data, std::vector<Run>& runs) {
+  const std::size_t rank = count.size();
+  std::size_t elements = 1;
+  for (const std::size_t n : count) elements *= n;
+  if (elements == 0) return;
   std::vector<std::size_t> index(rank, 0);
-  const std::size_t size = bytes_of(variable.type) * (rank == 0 ? 1 : slab.count[rank - 1]);
-  const bool is_row = !(has_records && rank == 1); // else the last dimension is that of the records
-  const std::size_t run_size = is_row ? size : bytes_of(variable.type);
-  const std::size_t inner = is_row && rank > 0 ? rank - 1 : rank; // dimensions that are stepped through
+  const bool is_row =
+      rank > 0 && placement.stride[rank - 1] == placement.element; // else the last dimension is that of the records
+  const std::size_t in_run = is_row ? count[rank - 1] : 1, run_size = placement.element * in_run;
+  const std::size_t inner = is_row ? rank - 1 : rank; // dimensions that are stepped through
   const std::size_t first = runs.size();
-  for (std::size_t n = slab.elements() * bytes_of(variable.type) / run_size; n > 0; --n, data += run_size) {
-    std::uint64_t begin = layout.begin[v];
-    for (std::size_t d = 0; d < rank; ++d) begin += (slab.start[d] + index[d]) * stride[d];
+  for (std::size_t n = elements / in_run; n > 0; --n, data += run_size) {
+    std::uint64_t begin = placement.begin;
+    for (std::size_t d = 0; d < rank; ++d) begin += (start[d] + index[d]) * placement.stride[d];
     if (runs.size() > first && runs.back().begin + runs.back().size == begin) {
       runs.back().size += run_size;
     } else {
       runs.push_back({begin, run_size, data});
     }
     for (std::size_t d = inner; d-- > 0;) {
-      if (++index[d] < slab.count[d]) break;
+      if (++index[d] < count[d]) break;
       index[d] = 0;
     }
   }
+}
+
+Placement placement_of(std::uint64_t begin, std::size_t element, const std::vector<std::size_t>& shape,
+                       std::optional<std::uint64_t> record_stride) {
+  Placement placement{begin, element, std::vector<std::uint64_t>(shape.size())};
+  std::uint64_t row = element;
+  for (std::size_t d = shape.size(); d-- > 0;) {
+    placement.stride[d] = row;
+    row *= shape[d];
+  }
+  if (record_stride) placement.stride[0] = *record_stride;
+  return placement;
+}
+
+void append_runs(const Schema& schema, const RawLayout& layout, std::size_t v, const Hyperslab& slab, const std::byte* data,
+                 std::vector<Run>& runs) {
+  const Variable& variable = schema.variables[v];
+  std::optional<std::uint64_t> record_stride;
+  if (schema.has_records(variable)) record_stride = layout.record_stride;
+  const Placement placement = placement_of(layout.begin[v], bytes_of(variable.type), schema.shape(variable), record_stride);
+  append_runs(placement, slab.start, slab.count, data, runs);
 }
 
 void write_raw_json(const std::string& path, const Schema& schema, const RawLayout& layout, std::uint64_t records) {

@@ -19,6 +19,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -41,7 +42,21 @@ struct Run {
   std::size_t size;
   const std::byte* data;
 };
-/// Append the runs of a hyperslab of variable `v`, whose values lie row-major at `data`; ascending, neighbours merged.
+
+/// Where the values of one variable lie.
+struct Placement {
+  std::uint64_t begin;               ///< of the first one
+  std::size_t element;               ///< bytes of one
+  std::vector<std::uint64_t> stride; ///< bytes from one index to the next, by dimension
+};
+/// Row-major; a variable with records steps by `record_stride` along its first dimension.
+Placement placement_of(std::uint64_t begin, std::size_t element, const std::vector<std::size_t>& shape,
+                       std::optional<std::uint64_t> record_stride);
+
+/// Append the runs of a block whose values lie row-major at `data`; ascending, neighbours merged.
+void append_runs(const Placement& placement, const std::vector<std::size_t>& start, const std::vector<std::size_t>& count,
+                 const std::byte* data, std::vector<Run>& runs);
+/// Append the runs of a hyperslab of variable `v`, likewise.
 void append_runs(const Schema& schema, const RawLayout& layout, std::size_t v, const Hyperslab& slab, const std::byte* data,
                  std::vector<Run>& runs);
 

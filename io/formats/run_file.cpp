@@ -1,6 +1,8 @@
 // See run_file.hpp.
 #include "io/formats/run_file.hpp"
 
+#include "io/formats/byte_order.hpp"
+
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
@@ -12,22 +14,6 @@ namespace nunatak::io {
 namespace {
 
 constexpr std::size_t part_bytes = std::size_t{4} << 20;
-
-/// Reverse the bytes of every value.
-template <class Word, class Swap> void swap_all(std::byte* values, std::size_t n, const Swap& swap) {
-  for (std::size_t k = 0; k < n; ++k) {
-    Word word;
-    std::memcpy(&word, values + k * sizeof word, sizeof word);
-    word = swap(word);
-    std::memcpy(values + k * sizeof word, &word, sizeof word);
-  }
-}
-
-void swap_bytes(std::byte* values, std::size_t n, std::size_t size) {
-  if (size == 2) swap_all<std::uint16_t>(values, n, [](std::uint16_t w) { return __builtin_bswap16(w); });
-  if (size == 4) swap_all<std::uint32_t>(values, n, [](std::uint32_t w) { return __builtin_bswap32(w); });
-  if (size == 8) swap_all<std::uint64_t>(values, n, [](std::uint64_t w) { return __builtin_bswap64(w); });
-}
 
 } // namespace
 

@@ -55,6 +55,12 @@ std::vector<Box> cut(const Box& box, std::size_t limit) {
   return parts;
 }
 
+std::size_t place_in(const Box& box, const Box& part) {
+  std::size_t place = 0;
+  for (std::size_t d = 0; d < box.start.size(); ++d) place = place * box.count[d] + part.start[d] - box.start[d];
+  return place;
+}
+
 void copy(const Box& region, const Box& from_box, const std::byte* from, const Box& to_box, std::byte* to,
           std::size_t element_bytes) {
   const std::size_t rank = region.count.size(), elements = region.elements();

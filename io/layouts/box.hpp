@@ -26,6 +26,9 @@ Box hull(const Box& a, const Box& b);
 ///   limit 8 of a box 2 x 3 x 5:    aaaaa bbbbb ccccc  ddddd eeeee fffff      limit 10:  aaaaa aaaaa bbbbb  ccccc ccccc ddddd
 std::vector<Box> cut(const Box& box, std::size_t limit);
 
+/// The place of the first value of `part`, which lies in `box`, among those of `box`.
+std::size_t place_in(const Box& box, const Box& part);
+
 /// Copy the values of `region`, which lies in both boxes, from the values of one box to those of another.
 void copy(const Box& region, const Box& from_box, const std::byte* from, const Box& to_box, std::byte* to,
           std::size_t element_bytes);

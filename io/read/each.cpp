@@ -14,6 +14,7 @@ class Each final : public ReadSource {
 public:
   Each(const std::string& path, const ReadOptions& options) : m_path(path), m_call_bytes(options.call_bytes), m_file(path) {
     m_contents = contents_of(m_file, path);
+    m_statistics.openers = 1;
   }
 
   void read(std::size_t v, const Box& box, std::size_t bytes, std::byte* values) override {

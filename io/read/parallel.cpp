@@ -38,6 +38,7 @@ public:
       if (rank == 0) m_contents = contents_of(NcFile(path), path);
     });
     broadcast(m_contents, comm);
+    m_statistics.openers = 1;
     MPI_Info info = make_info(options.hints);
     const int status = m_contents.is_hdf5 ? nc_open_par(path.c_str(), NC_NOWRITE, comm, info, &m_ncid)
                                           : ncmpi_open(comm, path.c_str(), NC_NOWRITE, info, &m_ncid);

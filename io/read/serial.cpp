@@ -33,6 +33,7 @@ public:
       if (m_rank != 0) return;
       m_file.emplace(path);
       m_contents = contents_of(*m_file, path);
+      m_statistics.openers = 1;
     });
     broadcast(m_contents, comm);
   }

@@ -1,6 +1,6 @@
 // A ReadSource is an open file that gives boxes of values: what stands between a Reader (reader.hpp), which checks and converts,
-// and the disk. There is one for each way to read: read/each.cpp, read/serial.cpp, read/parallel.cpp; their rows are in
-// registry.cpp.
+// and the disk. There is one for each way to read: read/each.cpp, read/serial.cpp, read/parallel.cpp, read/direct.cpp; their rows
+// are in registry.cpp.
 //
 // Opening and reading are collective. Both may throw on some ranks only, but must have taken part in their own collective calls
 // first: the Reader lets the ranks agree on the error afterwards.
@@ -37,6 +37,7 @@ protected:
 std::unique_ptr<ReadSource> read_each(const std::string& path, MPI_Comm comm, const ReadOptions& options);
 std::unique_ptr<ReadSource> read_serial(const std::string& path, MPI_Comm comm, const ReadOptions& options);
 std::unique_ptr<ReadSource> read_parallel(const std::string& path, MPI_Comm comm, const ReadOptions& options);
+std::unique_ptr<ReadSource> read_direct(const std::string& path, MPI_Comm comm, const ReadOptions& options);
 
 /// "file 'thk.nc': variable 'thk': expected 3 values at (0, 2) of (1, 3); found: ..."
 std::string read_failure(const std::string& path, const std::string& variable, const Box& box, const std::string& found);

@@ -93,6 +93,7 @@ io::ReadOptions ways_to_read(const Options& options) {
   io::ReadOptions ways;
   ways.by = io::read_by(options.io_read);
   ways.slab_bytes = options.io.slab;
+  ways.ranks_per_node = options.io.ranks_per_node;
   ways.hints = options.io.hints;
   return ways;
 }

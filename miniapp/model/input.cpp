@@ -35,7 +35,7 @@ nlohmann::json Input::report() const {
   };
   return {{"file", m_reader.path()},    {"read", io::word_of(m_reader.by())}, {"open", seconds(s.open)},
           {"values", seconds(s.read)},  {"scatter", seconds(s.scatter)},      {"bytes", s.bytes},
-          {"operations", s.operations}, {"sent_bytes", s.sent_bytes}};
+          {"operations", s.operations}, {"sent_bytes", s.sent_bytes},         {"opening_ranks", s.openers}};
 }
 
 std::optional<PolarStereographic> Input::projection() const {

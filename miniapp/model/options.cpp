@@ -34,7 +34,9 @@ void add_start_and_grid(OptionTable& table, Options& o) {
   table.add(
       flag("i_verify", o.i_verify,
            "comparison of that file, and of those that are continued, with their checksums in manifest.jsonl, if they have any"));
-  table.add(word("io_read", o.io_read, io::reader_words(), "readers of that file: every rank, rank 0 for all, or all together"));
+  table.add(word("io_read", o.io_read, io::reader_words(),
+                 "readers of that file: every rank, rank 0 for all, all together, or a rank of each node (auto: each on one "
+                 "node, else direct)"));
   table.add(word("init", o.init, "dome|shelf|stream|marine", "initial state without a file"));
   table.add(number("seed", o.seed, "", "seed of -init marine: another number, another continent", 0));
 

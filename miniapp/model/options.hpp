@@ -20,7 +20,7 @@ struct Options {
   // where the run starts
   std::string input; // -i
   bool i_verify = true;
-  std::string io_read = "each";
+  std::string io_read = "auto";
   std::string init = "marine";
   int seed = 1;
   // grid

@@ -112,6 +112,7 @@ struct TurnsOf {
       io::ReadOptions how;
       how.by = each;
       how.hints = named.options.hints;
+      how.ranks_per_node = named.options.ranks_per_node;
       scratch.drop_from_cache(file);
       const ReadTurn read = read_turn(comm, scratch.path(file), named, how, arrays, records, verify);
       if (counts && !reads.empty()) way.results.reads[io::word_of(each)].push_back(read);

@@ -1,5 +1,5 @@
-// io/reader.hpp: values, attributes and errors, for every kind of NetCDF file, on every number of ranks, in all three ways to
-// read (read/options.hpp; see also test_reader_ways.cpp).
+// io/reader.hpp: values, attributes and errors, for every kind of NetCDF file, on every number of ranks, in all ways to read
+// (read/options.hpp; see also test_reader_ways.cpp).
 #include "io/reader.hpp"
 #include "tests/io/scratch.hpp"
 
@@ -96,7 +96,8 @@ struct Kind {
 };
 io::ReadOptions any_way() {
   io::ReadOptions options;
-  options.by = GENERATE(io::ReadBy::each, io::ReadBy::serial, io::ReadBy::parallel);
+  options.ranks_per_node = 2;
+  options.by = GENERATE(io::ReadBy::each, io::ReadBy::serial, io::ReadBy::parallel, io::ReadBy::direct);
   return options;
 }
 

@@ -1,7 +1,9 @@
-// The three ways to read (io/read/options.hpp) give the same values: all types and kinds of file, any decomposition, ranks
+// The ways to read (io/read/options.hpp) give the same values: all types and kinds of file, any decomposition, ranks
 // without cells, calls and slabs of a few bytes; and they do as much as they say.
 #include "io/layouts/box.hpp"
 #include "io/reader.hpp"
+#include "io/trace/csv.hpp"
+#include "io/trace/trace.hpp"
 #include "tests/io/scratch.hpp"
 
 #include <catch2/catch_test_macros.hpp>
@@ -134,8 +136,8 @@ TEST_CASE("a box is cut into contiguous parts, in order, none too large") {
   CHECK(io::hull({{0, 2}, {1, 2}}, {{2, 1}, {5, 2}}) == io::Box{{0, 1}, {7, 3}});
 }
 
-TEST_CASE("three ways to read give the same values") {
-  const auto by = GENERATE(io::ReadBy::each, io::ReadBy::serial, io::ReadBy::parallel);
+TEST_CASE("all ways to read give the same values") {
+  const auto by = GENERATE(io::ReadBy::each, io::ReadBy::serial, io::ReadBy::parallel, io::ReadBy::direct);
   const Scratch scratch;
   for (const Kind& kind : kinds) {
     const std::string path = scratch / (std::string(kind.name) + ".nc");
@@ -146,6 +148,7 @@ TEST_CASE("three ways to read give the same values") {
       io::ReadOptions options;
       options.by = by;
       options.call_bytes = options.slab_bytes = bytes;
+      options.ranks_per_node = 2;
       const io::Reader in(path, MPI_COMM_WORLD, options);
       for (const auto& [name, box] : decompositions()) {
         const std::string which = name;
@@ -174,6 +177,7 @@ TEST_CASE("the cost of a way to read is what it did") {
   const auto cost = [&](io::ReadBy by, std::size_t bytes) {
     io::ReadOptions options;
     options.by = by;
+    options.ranks_per_node = 2;
     options.call_bytes = options.slab_bytes = bytes;
     const io::Reader in(path, MPI_COMM_WORLD, options);
     CHECK(in.by() == by);
@@ -194,12 +198,19 @@ TEST_CASE("the cost of a way to read is what it did") {
   CHECK(serial.operations == (My + 1) / 2);
   CHECK(serial.sent_bytes == static_cast<std::int64_t>((My - rows_of_0) * row));
 
+  CHECK(serial.openers == 1);
+  CHECK(cost(io::ReadBy::each, 1 << 20).openers == size);
+  const io::ReadSummary direct = cost(io::ReadBy::direct, 2 * row);
+  CHECK(direct.operations == (My + 1) / 2);
+  CHECK(direct.openers == (size + 1) / 2);
+  CHECK(cost(io::ReadBy::direct, 1 << 20).operations == 1);
+
   CHECK(io::read_by("serial") == io::ReadBy::serial);
   CHECK_THROWS_AS(io::read_by("Serial"), io::Error);
 }
 
 TEST_CASE("a damaged chunk is an error on every rank, in every way, also if only one rank reads it") {
-  const auto by = GENERATE(io::ReadBy::each, io::ReadBy::serial, io::ReadBy::parallel);
+  const auto by = GENERATE(io::ReadBy::each, io::ReadBy::serial, io::ReadBy::parallel, io::ReadBy::direct);
   const Scratch scratch;
   const std::string path = scratch / "damaged.nc";
   constexpr std::size_t M = 4096;
@@ -248,11 +259,41 @@ TEST_CASE("values far beyond 2 GiB and 2^31 elements are found") {
     }
     NC(nc_close(nc));
   });
-  const auto by = GENERATE(io::ReadBy::each, io::ReadBy::serial, io::ReadBy::parallel);
+  const auto by = GENERATE(io::ReadBy::each, io::ReadBy::serial, io::ReadBy::parallel, io::ReadBy::direct);
   io::ReadOptions options;
   options.by = by;
   const io::Reader in(path, MPI_COMM_WORLD, options);
   const std::size_t rows = rank_of(MPI_COMM_WORLD) == 0 ? 2 : 1;
   const auto found = in.read_block_int("v", {M - rows, M - 3}, {rows, 3});
   CHECK(found == (rows == 2 ? std::vector<std::int64_t>{0, 1, 2, 3, 4, 5} : std::vector<std::int64_t>{3, 4, 5}));
+}
+
+TEST_CASE("a classic file is opened on one rank of each node, and the library opens it on rank 0 alone") {
+  if (!io::trace_available()) SKIP("this build cannot trace");
+  const Scratch scratch;
+  const std::string path = scratch / "opens.nc", csv = scratch / "opens.csv";
+  scratch.on_rank_0([&] { write_all_types(path, kinds[2]); });
+  const int size = size_of(MPI_COMM_WORLD), per_node = GENERATE(1, 2, 3, 6);
+  io::Trace trace(MPI_COMM_WORLD);
+  trace.start(csv);
+  io::trace_watch(path);
+  io::ReadOptions options;
+  options.ranks_per_node = per_node;
+  options.slab_bytes = 100; // all readers have a part
+  {
+    const io::Reader in(path, MPI_COMM_WORLD, options);
+    CHECK(in.by() == (size <= per_node ? io::ReadBy::each : io::ReadBy::direct));
+    for (const auto& [name, box] : decompositions()) in.read_block("v4", box.start, box.count);
+  }
+  trace.finish();
+  if (size <= per_node || rank_of(MPI_COMM_WORLD) != 0) return; // one node: every rank
+  std::vector<int> opens(static_cast<std::size_t>(size), 0);
+  for (const io::TraceEvent& e : io::read_trace(csv).events) {
+    if (e.operation == io::TraceOperation::open) opens[static_cast<std::size_t>(e.rank)] += 1;
+  }
+  for (int r = 0; r < size; ++r) {
+    INFO("rank " << r << " of " << size << ", " << per_node << " on a node");
+    if (r == 0) CHECK(opens[0] <= 8); // the magic number, the header, its lengths, values
+    if (r > 0) CHECK(opens[static_cast<std::size_t>(r)] == (r % per_node == 0 ? 1 : 0));
+  }
 }

@@ -205,9 +205,9 @@ def test_ways_to_read_give_the_same_run(written, tmp_path):
     """A restart from a classic file, and from NetCDF-4 if there is one; the report says who has read."""
     for folder in (written[name] for name in kinds(written) if "zyx" not in FORMATS[name]):
         report = {}
-        for way in ("each", "serial", "parallel"):
+        for way in ("each", "serial", "parallel", "direct"):
             run = run_nunatak("-i", folder / "result.nc", "-stress", "sia", "-run_steps", "1", "-verbose", "false", "-io_read", way,
-                              "-o", f"{way}.nc", "-report", f"{way}.json", ranks=3, cwd=tmp_path)
+                              "-io_ranks_per_node", "2", "-o", f"{way}.nc", "-report", f"{way}.json", ranks=3, cwd=tmp_path)
             assert run.status == 0, run.text
             report[way] = json.loads((tmp_path / f"{way}.json").read_text())["input"]
             assert report[way]["read"] == way and report[way]["file"] == str(folder / "result.nc")
@@ -217,4 +217,5 @@ def test_ways_to_read_give_the_same_run(written, tmp_path):
                     assert a[v][:].tobytes() == b[v][:].tobytes(), v
         # boxes of ranks overlap; rank 0 reads what two of them want once
         assert report["each"]["bytes"] == report["parallel"]["bytes"] > report["serial"]["bytes"] > 0
-        assert [report[way]["sent_bytes"] > 0 for way in report] == [False, True, False]
+        assert [report[way]["sent_bytes"] > 0 for way in report] == [False, True, False, True]
+        assert [report[way]["opening_ranks"] for way in report] == [3, 1, 3, 2]

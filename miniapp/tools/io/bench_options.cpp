@@ -1,6 +1,7 @@
 // See bench_options.hpp.
 #include "miniapp/tools/io/bench_options.hpp"
 
+#include "io/registry.hpp"
 #include "miniapp/base/error.hpp"
 #include "miniapp/base/io_options.hpp"
 #include "miniapp/base/words.hpp"
@@ -47,7 +48,7 @@ void BenchOptions::add_to(OptionTable& table) {
                  "order of dimensions in the file, levels fastest or slowest (none: the workload's own)"));
   add_io_options(table, io);
   table.section("Reading");
-  table.add(text("read", read, "methods of reading each file again: no, or a list of each, serial, parallel"));
+  table.add(text("read", read, "methods of reading each file again: no, or a list of " + io::reader_words()));
   table.add(word("verify", verify, "first|all|no", "comparison of every value that is read: of the first turn, of all, or none"));
   table.section("Where");
   table.add(text("o", folder, "folder; the files are in its folder nunatak-io.files, which is removed"));

@@ -88,6 +88,7 @@ Record way_record(const WayResults& way, const std::vector<double>& probe_second
     const io::ReadSummary& summary = turns.back().summary;
     read["bytes"] = turns.back().bytes, read["read_bytes"] = summary.bytes;
     read["operations"] = summary.operations, read["sent_bytes"] = summary.sent_bytes;
+    read["opening_ranks"] = summary.openers;
   }
   record["join_seconds"] = way.joins.empty() ? Record() : spread_of_turns(way.joins);
   record["verified_values"] = way.verified;
@@ -158,7 +159,8 @@ void print_ways(std::ostream& out, const std::vector<Record>& ways, const Record
                {"bytes", "bytes"},
                {"read_bytes", "read"},
                {"operations", "calls"},
-               {"sent_bytes", "sent"}});
+               {"sent_bytes", "sent"},
+               {"opening_ranks", "openers"}});
 }
 
 } // namespace nunatak::tools

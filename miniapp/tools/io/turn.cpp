@@ -205,7 +205,7 @@ double join_turn(MPI_Comm comm, const std::string& path, const std::string& join
 
 std::string why_not_read(const io::Options& written, io::ReadBy by) {
   if (!io::has_features(written, io::netcdf) && !is_plain(written)) return "there is no file";
-  if (is_plain(written) && by != io::ReadBy::each) return "a plain file is read by each rank";
+  if (is_plain(written) && by != io::ReadBy::each && by != io::ReadBy::automatic) return "a plain file is read by each rank";
   return "";
 }
 

@@ -1,0 +1,203 @@
+// The reader `direct`: one rank of each node opens the file; these readers read it in slabs, all at once, and send every rank its
+// part. See read/source.hpp.
+//
+//   what ranks ask for      slabs of the box around it, in the order of the file       rounds: a slab of each reader, an exchange
+//     0 0 1 1                 0 0 1 1   reader 0, first round                            0 -> 1, 2 -> 3
+//     0 0 1 1                 0 0 1 1   reader 0, second round                           ...
+//     2 2 3 3                 2 2 3 3   reader 2, first round
+//     2 2 3 3                 2 2 3 3   reader 2, second round
+//
+// Rank 0 alone reads the header, and tells where the values of a classic file lie (classic_file.hpp); NetCDF-4 is read by
+// NetCDF-C on each reader. Each byte is read once, however boxes overlap and however thin they are: what is short in the file is
+// sorted by the exchange. Memory of a reader: a slab (ReadOptions::slab_bytes) and about as much in messages. If all ranks ask
+// for the same, rank 0 reads and broadcasts. A read that fails still sends all messages, so that nobody waits for ever.
+#include "io/agree.hpp"
+#include "io/formats/byte_order.hpp"
+#include "io/layouts/exchange.hpp"
+#include "io/layouts/topology.hpp"
+#include "io/read/classic_file.hpp"
+#include "io/read/source.hpp"
+
+#include <netcdf.h>
+
+#include <algorithm>
+#include <optional>
+
+namespace nunatak::io {
+
+namespace {
+
+constexpr std::size_t smallest_slab = 1 << 20; // less is not worth another reader
+
+/// What a read is about, the same on every rank.
+struct Request {
+  std::size_t v = 0, bytes = 0; ///< of a value
+  std::vector<Box> boxes;       ///< of the ranks
+  std::vector<Box> slabs;       ///< of the box around them, in the order of the file
+
+  bool all_ask_the_same() const {
+    return std::all_of(boxes.begin(), boxes.end(), [&](const Box& box) { return box == boxes[0]; });
+  }
+};
+
+class Direct final : public ReadSource {
+public:
+  Direct(const std::string& path, MPI_Comm comm, const ReadOptions& options)
+      : m_path(path), m_comm(comm), m_slab_bytes(std::min<std::size_t>(options.slab_bytes, 1 << 30)) {
+    MPI_Comm_rank(comm, &m_rank);
+    m_readers = aggregators(make_topology(comm, options.ranks_per_node), 1); // rank 0 among them
+    ClassicLayout layout;
+    on_rank_0(comm, [&] {
+      m_netcdf.emplace(path);
+      m_contents = contents_of(*m_netcdf, path);
+      if (m_contents.is_hdf5) return;
+      m_netcdf.reset();
+      layout = read_classic_layout(path).value();
+    });
+    broadcast(m_contents, comm);
+    std::vector<Placement> placements;
+    if (!m_contents.is_hdf5) placements = broadcast_placements(layout, m_contents, comm);
+    if (!std::binary_search(m_readers.begin(), m_readers.end(), m_rank)) return;
+    m_statistics.openers = 1;
+    if (!m_contents.is_hdf5) {
+      m_classic.emplace(path, std::move(placements));
+    } else if (!m_netcdf) {
+      m_netcdf.emplace(path);
+    }
+  }
+
+  void read(std::size_t v, const Box& box, std::size_t bytes, std::byte* values) override {
+    const double begin = MPI_Wtime(), read_before = m_statistics.read_seconds;
+    const Request request = make_request(v, box, bytes);
+    KeptError error;
+    if (request.all_ask_the_same()) {
+      read_for_all(request, values, error);
+    } else {
+      const std::size_t n_readers = m_readers.size(), rounds = (request.slabs.size() + n_readers - 1) / n_readers;
+      for (std::size_t round = 0; round < rounds; ++round) read_round(request, round, values, error);
+    }
+    if (!m_contents.is_hdf5 && !memory_is_big_endian()) swap_bytes(values, box.elements(), bytes);
+    m_statistics.scatter_seconds += MPI_Wtime() - begin - (m_statistics.read_seconds - read_before);
+    error.rethrow();
+  }
+
+private:
+  Request make_request(std::size_t v, const Box& mine, std::size_t bytes) const {
+    Request request{v, bytes, {}, {}};
+    Box around;
+    std::size_t wanted = 0;
+    for (const auto& of_rank : gather_boxes(m_comm, {mine}, {mine.start.size()})) {
+      request.boxes.push_back(*of_rank.front());
+      around = request.boxes.size() == 1 ? request.boxes[0] : hull(around, request.boxes.back());
+      wanted += request.boxes.back().elements();
+    }
+    const std::size_t all = std::max<std::size_t>(1, around.elements()), copies = std::max<std::size_t>(1, wanted / all);
+    const std::size_t share = (all + m_readers.size() - 1) / m_readers.size();
+    const std::size_t most = m_slab_bytes / bytes / (request.all_ask_the_same() ? 1 : copies);
+    request.slabs = cut(around, std::max<std::size_t>(1, std::min(most, std::max(share, smallest_slab / bytes))));
+    return request;
+  }
+
+  /// The slab of a reader in a round; nullptr if it has none. Each reader has slabs that follow each other.
+  const Box* slab_of(const Request& request, std::size_t reader, std::size_t round) const {
+    const std::size_t n = request.slabs.size(), n_readers = m_readers.size();
+    const auto first = [&](std::size_t k) { return (k * n + n_readers - 1) / n_readers; };
+    const std::size_t slab = first(reader) + round;
+    return slab < first(reader + 1) ? &request.slabs[slab] : nullptr;
+  }
+
+  void read_for_all(const Request& request, std::byte* values, KeptError& error) {
+    for (const Box& slab : request.slabs) {
+      const std::size_t size = slab.elements() * request.bytes;
+      if (m_rank == 0) read_slab(request, slab, values, error);
+      MPI_Bcast(values, static_cast<int>(size), MPI_BYTE, 0, m_comm);
+      if (m_rank == 0) m_statistics.sent_bytes += static_cast<std::int64_t>(size * (request.boxes.size() - 1));
+      values += size;
+    }
+  }
+
+  void read_round(const Request& request, std::size_t round, std::byte* values, KeptError& error) {
+    const Box& mine = request.boxes[static_cast<std::size_t>(m_rank)];
+    std::vector<Message> receives, sends;
+    for (std::size_t k = 0; k < m_readers.size(); ++k) {
+      const Box* const slab = slab_of(request, k, round);
+      if (slab == nullptr) continue;
+      if (m_readers[k] == m_rank) {
+        sends = messages_of(request, *slab, error);
+        const Box own = meet(*slab, mine);
+        copy(own, *slab, m_slab.data(), mine, values, request.bytes);
+        continue;
+      }
+      const Box part = meet(*slab, mine);
+      if (part.elements() == 0) continue;
+      receives.push_back({m_readers[k], values + place_in(mine, part) * request.bytes, part.elements() * request.bytes});
+    }
+    exchange(m_comm, receives, sends);
+  }
+
+  /// Reads a slab into m_slab, and packs what the other ranks want of it.
+  std::vector<Message> messages_of(const Request& request, const Box& slab, KeptError& error) {
+    std::vector<Message> messages;
+    std::vector<Box> parts;
+    std::size_t total = 0;
+    bool is_wanted = false;
+    for (std::size_t r = 0; r < request.boxes.size(); ++r) {
+      Box part = meet(slab, request.boxes[r]);
+      const std::size_t size = part.elements() * request.bytes;
+      is_wanted = is_wanted || size > 0;
+      if (size == 0 || static_cast<int>(r) == m_rank) continue;
+      messages.push_back({static_cast<int>(r), nullptr, size});
+      parts.push_back(std::move(part));
+      total += size;
+    }
+    m_slab.resize(slab.elements() * request.bytes);
+    if (is_wanted) read_slab(request, slab, m_slab.data(), error);
+    m_messages.resize(total);
+    std::byte* at = m_messages.data();
+    for (std::size_t n = 0; n < parts.size(); ++n) {
+      copy(parts[n], slab, m_slab.data(), parts[n], at, request.bytes);
+      messages[n].data = at;
+      at += messages[n].size;
+    }
+    m_statistics.sent_bytes += static_cast<std::int64_t>(total);
+    return messages;
+  }
+
+  void read_slab(const Request& request, const Box& slab, std::byte* values, KeptError& error) {
+    if (error.is_set()) return;
+    const double begin = MPI_Wtime();
+    const auto complain = [&](const std::string& found) {
+      error.set(read_failure(m_path, m_contents.variables[request.v].name, slab, found));
+    };
+    if (m_classic) {
+      try {
+        m_classic->read(request.v, slab, values, m_statistics);
+      } catch (const Error& e) {
+        complain(e.what());
+      }
+    } else {
+      const int status = nc_get_vara(m_netcdf->id(), static_cast<int>(request.v), slab.start.data(), slab.count.data(), values);
+      if (status != NC_NOERR) complain(nc_strerror(status));
+      m_statistics.bytes += static_cast<std::int64_t>(slab.elements() * request.bytes);
+      m_statistics.operations += 1;
+    }
+    m_statistics.read_seconds += MPI_Wtime() - begin;
+  }
+
+  std::string m_path;
+  MPI_Comm m_comm;
+  int m_rank = 0;
+  std::size_t m_slab_bytes;
+  std::vector<int> m_readers;           ///< their ranks, ascending
+  std::optional<ClassicFile> m_classic; ///< on readers: this one or the other
+  std::optional<NcFile> m_netcdf;
+  std::vector<std::byte> m_slab, m_messages;
+};
+
+} // namespace
+
+std::unique_ptr<ReadSource> read_direct(const std::string& path, MPI_Comm comm, const ReadOptions& options) {
+  return std::make_unique<Direct>(path, comm, options);
+}
+
+} // namespace nunatak::io
