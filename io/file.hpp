@@ -105,8 +105,7 @@ protected:
   int rank() const { return m_rank; }
   std::int64_t records() const { return m_records; } ///< begun, the same on all ranks
 
-  static constexpr std::size_t no_record = static_cast<std::size_t>(-1); ///< of a variable without records
-  static constexpr const char* commit_suffix = ".commit";                ///< of the copy that is about to be committed
+  static constexpr const char* commit_suffix = ".commit"; ///< of the copy that is about to be committed
 
   void check_name() const;     ///< what rename would refuse at the end of the run is an error now
   void check_complete() const; ///< every value of every variable has been put; collective
