@@ -1,8 +1,17 @@
 #include "io/agree.hpp"
 
+#include <atomic>
 #include <new>
 
 namespace nunatak::io {
+
+namespace {
+
+std::atomic<bool> agreeing{false};
+
+} // namespace
+
+bool is_agreeing() { return agreeing; }
 
 void agree(MPI_Comm comm, const std::function<void()>& f) {
   int rank = 0, size = 1;
@@ -19,7 +28,9 @@ void agree(MPI_Comm comm, const std::function<void()>& f) {
     message = e.what();
     failed = rank;
   }
+  agreeing = true;
   MPI_Allreduce(MPI_IN_PLACE, &failed, 1, MPI_INT, MPI_MIN, comm);
+  agreeing = false;
   if (failed == size) return;
   int length = static_cast<int>(message.size());
   MPI_Bcast(&length, 1, MPI_INT, failed, comm);

@@ -21,6 +21,9 @@ namespace nunatak::io {
 /// collective functions that a failing rank would leave early.
 void agree(MPI_Comm comm, const std::function<void()>& f);
 
+/// This process waits for others in agree(). For other threads (watchdog.hpp).
+bool is_agreeing();
+
 /// Run `f` on rank 0 only. If it throws there, every rank throws. Collective, as agree().
 void on_rank_0(MPI_Comm comm, const std::function<void()>& f);
 

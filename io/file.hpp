@@ -113,8 +113,7 @@ protected:
   int rank() const { return m_rank; }
   std::int64_t records() const { return m_records; } ///< begun, the same on all ranks
 
-  static constexpr std::size_t no_record = static_cast<std::size_t>(-1); ///< of a variable without records
-  static constexpr const char* commit_suffix = ".commit";                ///< of the copy that is about to be committed
+  static constexpr const char* commit_suffix = ".commit"; ///< of the copy that is about to be committed
 
   std::optional<ValueSums>& sums() { return m_sums; } ///< of this rank; none if nobody wants them
 

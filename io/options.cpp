@@ -81,9 +81,9 @@ const std::vector<Knob>& knobs() {
       {"format", &Options::format, format_doc.c_str(), formats.c_str()},
       {"layout", &Options::layout, "layout: where values move before they are written; N aggregators per node", layouts.c_str()},
       {"transport", &Options::transport,
-       "time of writing: sync, by the ranks that compute, or later by N ranks that do nothing else (N+N: others for files that "
-       "grow)",
-       "sync|async:N|async:N+N"},
+       "time of writing: sync, by the ranks that compute; later by N ranks that do nothing else (N+N: others for files that "
+       "grow); or later by a thread of each rank (direct)",
+       "sync|async:N|async:N+N|thread"},
       {"define", &Options::define, "order of definitions: all before the first value, or each variable before its own",
        "upfront|interleaved"},
       {"access", &Options::access, "access mode of MPI-IO", "collective|independent"},
@@ -102,7 +102,7 @@ const std::vector<Knob>& knobs() {
       {"stripe", &Options::stripe, "segment of the layout morton, and borders of the layout auto, in bytes", ""},
       {"slab", &Options::slab, "bytes that rank 0 gathers at a time (serial)", ""},
       {"buffer", &Options::buffer, "bytes of copies per writing rank that may wait for the end of the record", ""},
-      {"pool", &Options::pool, "bytes that may be on their way to the servers, per rank (async)", ""},
+      {"pool", &Options::pool, "bytes that may be on their way to the servers or the thread, per rank (async, thread)", ""},
       {"aggregators", &Options::aggregators,
        "aggregators per node: of MPI-IO (cb_nodes) and of a layout without N (0: automatic)", ""},
       {"ranks_per_node", &Options::ranks_per_node, "ranks of a virtual node (0: the machine's nodes)", ""},
@@ -202,15 +202,19 @@ void check_words(const Options& o) {
   }
 }
 
-void check_async(const Options& o) {
+void check_transport(const Options& o) {
   if (o.transport == "sync") return;
   const std::string found = ", found transport " + o.transport + " with ";
+  refuse(o.pool < (std::size_t{1} << 20) || o.pool > (std::size_t{1} << 31),
+         "pool: expected 1MiB to 2GiB" + found + "pool " + bytes_text(o.pool));
+  refuse(o.transport == "thread" && !has_features(o, without_mpi),
+         "a thread writes beside the rank's calls of MPI: expected a format that writes values without MPI, " +
+             formats_with(without_mpi) + found + "format " + o.format);
+  if (o.transport == "thread") return;
   refuse(o.layout.find(':') != std::string::npos,
          "the servers are the aggregators: expected a layout without a number" + found + "layout " + o.layout);
   refuse(o.define == "interleaved",
          "the servers define a file before its first value comes: expected define upfront" + found + "define interleaved");
-  refuse(o.pool < (std::size_t{1} << 20) || o.pool > (std::size_t{1} << 31),
-         "pool: expected 1MiB to 2GiB" + found + "pool " + bytes_text(o.pool));
 }
 
 /// What the rows of format and layout say about the other options.
@@ -247,7 +251,7 @@ void check_bytes(const Options& o) {
 void check(const Options& o) {
   check_words(o);
   check_rows(o);
-  check_async(o);
+  check_transport(o);
   check_bytes(o);
 }
 

@@ -26,7 +26,7 @@ const std::vector<FormatRow>& formats() {
       {"hybrid", "rank 0 the header, all ranks the values", open_hybrid,
        netcdf | classic | mpi_io | independent | fill_values | many_writers},
       {"direct", "rank 0 the header, all ranks the values without MPI-IO", open_direct,
-       netcdf | classic | many_writers | subfiles},
+       netcdf | classic | many_writers | subfiles | without_mpi},
       {"posix", "all ranks a plain file", open_posix, plain | many_writers},
       {"mpiio", "all ranks a plain file", open_mpiio, plain | mpi_io | independent | many_writers},
   };
@@ -77,12 +77,15 @@ Options with_aggregators(Options options, const Topology& topology) {
   return options;
 }
 
-/// The layout around the format.
-OpenFormat in_layout(MPI_Comm comm, const Options& options, const Topology& topology, OpenFunction* open) {
+/// The layout around the format, and `around` between them.
+OpenFormat in_layout(MPI_Comm comm, const Options& options, const Topology& topology, OpenFunction* open, const Around& around) {
   const Layout layout = parse_layout(options);
   const LayoutRow& row = layout_row(layout.name);
+  const auto wrapped = [around](const Schema& schema, std::unique_ptr<Format> format) {
+    return around ? around(schema, std::move(format)) : std::move(format);
+  };
   if (row.boxes == nullptr)
-    return [=](const std::string& path, const Schema& schema) { return open(comm, path, schema, options); };
+    return [=](const std::string& path, const Schema& schema) { return wrapped(schema, open(comm, path, schema, options)); };
   const int per_node = layout.every_rank ? static_cast<int>(topology.node_of.size()) : layout.per_node;
   const std::vector<int> ranks = aggregators(topology, per_node);
   const BoxesOf boxes = [=, &row](const Schema& schema, std::size_t v) {
@@ -90,6 +93,7 @@ OpenFormat in_layout(MPI_Comm comm, const Options& options, const Topology& topo
   };
   return [=, &row](const std::string& path, const Schema& schema) {
     auto inner = row.subfiles ? make_split_files(comm, path, schema, options, ranks, open) : open(comm, path, schema, options);
+    inner = wrapped(schema, std::move(inner));
     if (row.chooses) return make_auto(comm, schema, options, topology, ranks, std::move(inner));
     return make_remap(comm, schema, options, topology, ranks, boxes, std::move(inner));
   };
@@ -141,10 +145,10 @@ ReadBy read_by(const std::string& word) {
   return static_cast<ReadBy>(&row_of(readers(), word, "way to read") - readers().data());
 }
 
-OpenFormat find_format(MPI_Comm comm, const Options& chosen, const Topology& topology) {
+OpenFormat find_format(MPI_Comm comm, const Options& chosen, const Topology& topology, const Around& around) {
   check(chosen);
   const Options options = with_aggregators(chosen, topology);
-  const OpenFormat open = in_layout(comm, options, topology, format_row(options.format).open);
+  const OpenFormat open = in_layout(comm, options, topology, format_row(options.format).open, around);
   if (!has_features(options, mpi_io)) return open;
   if (mpi_io_name() == "OMPIO" && !options.ompio) {
     throw Error(

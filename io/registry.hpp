@@ -11,6 +11,8 @@
 #include "io/layouts/partition.hpp"
 #include "io/read/source.hpp"
 
+#include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -27,6 +29,7 @@ enum Feature : unsigned {
   fill_values = 64,   ///< can write fill values before the values
   many_writers = 128, ///< any rank can write: a layout may choose which do
   classic = 512,      ///< a classic file, of the kind that Options::classic says
+  without_mpi = 1024, ///< values are written without a call of MPI: a thread may do it (transport thread)
   subfiles = 256,     ///< can be opened on one rank alone, and its files can be joined (layout file-per-aggregator)
 };
 
@@ -80,8 +83,11 @@ Checksum checksum_of(const Options& options);
 /// The names of all formats that have these features, "netcdf4, pnetcdf or mpiio".
 std::string formats_with(unsigned features);
 
-/// The format and layout that `options` name. `comm` must outlive what it returns. Error, with the reason, if the options do not
-/// go together.
-OpenFormat find_format(MPI_Comm comm, const Options& options, const Topology& topology);
+/// What stands between a layout and the format.
+using Around = std::function<std::unique_ptr<Format>(const Schema& schema, std::unique_ptr<Format> format)>;
+
+/// The format and layout that `options` name, with `around` between them. `comm` must outlive what it returns. Error, with the
+/// reason, if the options do not go together.
+OpenFormat find_format(MPI_Comm comm, const Options& options, const Topology& topology, const Around& around = nullptr);
 
 } // namespace nunatak::io

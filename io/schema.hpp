@@ -77,6 +77,9 @@ struct Attribute {
 /// The length of the one dimension that grows, record by record.
 constexpr std::size_t unlimited = 0;
 
+/// The record of a variable that has none.
+constexpr std::size_t no_record = static_cast<std::size_t>(-1);
+
 struct Dimension {
   std::string name;
   std::size_t length = unlimited;

@@ -19,7 +19,7 @@ enum class Phase {
   reserve,  ///< room on the disk for the next record
   post,     ///< put: copy, send or write the values
   exchange, ///< layouts: move the values to the ranks that write them
-  stall,    ///< async: wait for room in the ring
+  stall,    ///< async, thread: wait for room in the ring; thread: for what was handed over, too
   wait,     ///< finish what was posted (one wait_all per record)
   flush,    ///< library buffers to the operating system
   close,    ///< close in the library

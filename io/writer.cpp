@@ -5,31 +5,54 @@
 #include "io/async/client.hpp"
 #include "io/durable/sync_file.hpp"
 #include "io/registry.hpp"
+#include "io/thread/queued.hpp"
+#include "io/thread/thread_file.hpp"
 
 namespace nunatak::io {
 
-Writer::Writer(MPI_Comm comm, Options options)
+namespace {
+
+bool has_servers(const Options& options) { return options.transport != "sync" && options.transport != "thread"; }
+
+} // namespace
+
+Writer::Writer(MPI_Comm comm, Options options, const std::string& who)
     : m_comm(comm), m_options(std::move(options)), m_machine(make_topology(comm, 0)),
-      m_open(find_format(comm, m_options, make_topology(comm, m_options.ranks_per_node))), m_watchdog(comm, m_options.patience) {
-  if (m_options.transport != "sync") m_client = std::make_unique<Client>(comm, m_options);
+      m_watchdog(comm, m_options.patience, who, has_servers(m_options)) {
+  check(m_options);
+  Around around;
+  if (m_options.transport == "thread") {
+    m_backlog = std::make_unique<Backlog>(comm, m_options.pool, m_machine);
+    around = [this](const Schema& schema, auto format) { return make_queued(m_backlog->thread(), schema, std::move(format)); };
+  }
+  m_open = find_format(comm, m_options, make_topology(comm, m_options.ranks_per_node), around);
+  if (has_servers(m_options)) m_client = std::make_unique<Client>(comm, m_options);
 }
 
 Writer::~Writer() = default;
 
 std::unique_ptr<File> Writer::open(const std::string& path, const Schema& schema, FileOptions file_options) {
+  const Checksum checksum = checksum_of(m_options);
   if (m_client)
-    return std::make_unique<AsyncFile>(m_comm, path, schema, file_options, checksum_of(m_options), *m_client, m_statistics,
-                                       m_watchdog);
-  return std::make_unique<SyncFile>(m_comm, path, schema, file_options, checksum_of(m_options), m_open, m_machine, m_statistics,
-                                    m_watchdog);
+    return std::make_unique<AsyncFile>(m_comm, path, schema, file_options, checksum, *m_client, m_statistics, m_watchdog);
+  if (m_backlog) {
+    return std::make_unique<ThreadFile>(m_comm, path, schema, file_options, checksum, m_open, m_machine, *m_backlog, m_statistics,
+                                        m_watchdog);
+  }
+  return std::make_unique<SyncFile>(m_comm, path, schema, file_options, checksum, m_open, m_machine, m_statistics, m_watchdog);
 }
 
 void Writer::finish() {
   static const std::string all = "(all)";
-  if (m_client) m_watchdog.watch(all, "finish", [&] { m_server_reports = m_client->finish(); });
+  m_watchdog.watch(all, "finish", [&] {
+    if (m_client) m_server_reports = m_client->finish();
+    if (m_backlog) m_server_reports = m_backlog->finish();
+  });
 }
 
-std::vector<std::string> Writer::take_committed() { return m_client ? m_client->take_committed() : std::vector<std::string>(); }
+std::vector<std::string> Writer::take_committed() {
+  return m_client ? m_client->take_committed() : m_backlog ? m_backlog->take_committed() : std::vector<std::string>();
+}
 
 std::unique_ptr<Writer> make_writer(MPI_Comm comm, const Options& options) { return std::make_unique<Writer>(comm, options); }
 

@@ -12,14 +12,6 @@ namespace {
 
 constexpr std::size_t most_incoming = std::size_t{16} << 20; ///< bytes of messages: no more is begun to be taken
 
-Bytes receive(MPI_Message& message, MPI_Status& status) {
-  int size = 0;
-  MPI_Get_count(&status, MPI_BYTE, &size);
-  Bytes bytes(static_cast<std::size_t>(size));
-  MPI_Mrecv(bytes.data(), size, MPI_BYTE, &message, &status);
-  return bytes;
-}
-
 template <class T> void add_each(const std::vector<T>& more, std::vector<T>& to) {
   to.resize(std::max(to.size(), more.size()), 0);
   for (std::size_t n = 0; n < more.size(); ++n) to[n] += more[n];
@@ -46,22 +38,16 @@ Bytes Inbox::pop_action() {
 }
 
 bool Inbox::take_actions() {
-  int is_there = 0;
-  MPI_Message message = MPI_MESSAGE_NULL;
-  MPI_Status status;
-  MPI_Improbe(m_servers.compute().front(), action_tag, m_servers.all(), &is_there, &message, &status);
-  if (is_there != 0) m_actions.push_back(receive(message, status));
-  return is_there != 0;
+  std::optional<Bytes> action = m_servers.receive(m_servers.compute().front(), action_tag);
+  if (!action) return false;
+  m_actions.push_back(std::move(*action));
+  return true;
 }
 
 bool Inbox::take_counts() {
-  int is_there = 0;
-  MPI_Message message = MPI_MESSAGE_NULL;
-  MPI_Status status;
-  MPI_Improbe(MPI_ANY_SOURCE, count_tag, m_servers.all(), &is_there, &message, &status);
-  if (is_there == 0) return false;
-  const Bytes bytes = receive(message, status);
-  Unpacker from(bytes.data());
+  const std::optional<Bytes> bytes = m_servers.receive(MPI_ANY_SOURCE, count_tag);
+  if (!bytes) return false;
+  Unpacker from(bytes->data());
   Counts& counts = m_counts[from.take<int>()];
   counts.clients += 1;
   add_each(from.take<std::vector<std::int64_t>>(), counts.messages);

@@ -1,9 +1,9 @@
-// The memory of a client: messages on their way to the servers, in a ring that is never larger than -io_pool.
+// The memory of what is on its way, to the servers or to the thread that writes: a ring that is never larger than -io_pool.
 //
 //   |........|oldest ............... newest|........|     take(): room behind the newest; waits while there is none
 //
-// Messages are sent by MPI_Issend: that one is complete says that its server has taken it, and is the credit for a new one. No
-// server is asked, and none keeps what it has no room for.
+// Messages to servers are sent by MPI_Issend: that one is complete says that its server has taken it, and is the credit for a new
+// one. No server is asked, and none keeps what it has no room for.
 #pragma once
 
 #include <mpi.h>
@@ -21,9 +21,10 @@ public:
   ~Ring(); ///< what is still on its way needs its memory: it is then not given back
 
   std::size_t size() const { return m_size; }
-  /// Room for a message of at most size() bytes, to be sent next. Waits for older ones to be taken.
+  /// Room for a message of at most size() bytes, to be sent or kept next. Waits for older ones to be taken.
   std::byte* take(std::size_t bytes);
   void send(int rank, int tag, MPI_Comm comm);
+  void keep(std::function<bool()> is_taken); ///< until it says so
   /// Wait until all is taken, or for so many seconds. True if all is.
   bool drain(double seconds);
 
@@ -33,7 +34,7 @@ public:
 private:
   struct Message {
     std::size_t begin, end;
-    MPI_Request request;
+    std::function<bool()> is_taken;
   };
   bool find_room(std::size_t bytes);
   bool release_oldest(); ///< if it was taken
@@ -41,7 +42,7 @@ private:
   std::unique_ptr<std::byte[]> m_memory;
   std::size_t m_size;
   std::deque<Message> m_messages; ///< on their way, oldest first
-  Message m_next{0, 0, MPI_REQUEST_NULL};
+  Message m_next{0, 0, {}};
   double m_stall = 0.0;
   std::size_t m_on_its_way = 0, m_most = 0;
 };

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <csignal>
+#include <malloc.h>
 #include <sys/resource.h>
 
 namespace nunatak::io {
@@ -22,6 +23,14 @@ std::int64_t peak_bytes() {
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);
   return static_cast<std::int64_t>(usage.ru_maxrss) * 1024;
+}
+
+/// Memory is used again: pages that go back to the system after every file, and come again, cost as much as copying the values.
+void keep_memory() {
+#ifdef __GLIBC__
+  if (mallopt(M_MMAP_THRESHOLD, 1 << 30) == 0) mallopt(M_MMAP_THRESHOLD, 32 << 20); // the most that older ones take
+  mallopt(M_TRIM_THRESHOLD, 1 << 30);
+#endif
 }
 
 } // namespace
@@ -48,6 +57,7 @@ Server::Server(Servers& servers, int group)
 
 int Server::run() {
   for (const int signal : {SIGTERM, SIGUSR1}) std::signal(signal, SIG_IGN); // the ranks that compute decide when the run ends
+  keep_memory();
   Nap nap;
   while (!m_status) {
     bool has_done = m_inbox.poll([this](int number, const std::byte* message) {
@@ -161,7 +171,8 @@ void Server::make_writer(Unpacker& from) {
   Writing& writing = m_writers[from.take<int>()];
   if (from.take<std::size_t>() != knobs().size()) throw Error("output: expected servers of the same version as the program");
   for (const Knob& knob : knobs()) set_knob(writing.options, knob, from.take<std::string>(), std::string("output ") + knob.name);
-  writing.writer = std::make_unique<Writer>(m_servers.comm(), server_options(writing.options));
+  writing.writer = std::make_unique<Writer>(m_servers.comm(), server_options(writing.options),
+                                            "output server (rank " + std::to_string(m_servers.group(m_group)[me()]) + ")");
 }
 
 void Server::open(Unpacker& from) {
@@ -216,11 +227,7 @@ void Server::write(OpenFile& its_file, const Key& key, const Assembled& part) {
     for (std::size_t b = 0; b < most; ++b) {
       const bool is_mine = b < mine.size();
       const Block block = is_mine ? Block{mine[b].start, mine[b].count, {}} : Block{};
-      if (its_file.schema.has_records(variable)) {
-        its_file.file->put(variable.name, record, block, is_mine ? values : nullptr);
-      } else {
-        its_file.file->put(variable.name, block, is_mine ? values : nullptr);
-      }
+      its_file.file->put(variable.name, record, block, is_mine ? values : nullptr);
       if (is_mine) values += mine[b].elements();
     }
   });

@@ -26,9 +26,7 @@ int keyval() {
 } // namespace
 
 std::vector<int> choose_servers(const Topology& machine, int n) {
-  std::vector<std::vector<int>> free(static_cast<std::size_t>(machine.n_nodes));
-  for (std::size_t r = 0; r < machine.node_of.size(); ++r)
-    free[static_cast<std::size_t>(machine.node_of[r])].push_back(static_cast<int>(r));
+  std::vector<std::vector<int>> free = machine.ranks_by_node();
   std::vector<int> servers;
   for (int k = 0; k < n; ++k) {
     auto node =
@@ -62,7 +60,7 @@ std::string transport_of(int argc, char** argv) {
   return word;
 }
 
-Servers::Servers(MPI_Comm all, const std::string& transport) : m_transport(transport) {
+Servers::Servers(MPI_Comm all, const std::string& transport) : m_transport(transport), m_comm(all) {
   int rank = 0, size = 1;
   MPI_Comm_rank(all, &rank);
   MPI_Comm_size(all, &size);
@@ -72,10 +70,7 @@ Servers::Servers(MPI_Comm all, const std::string& transport) : m_transport(trans
     throw Error("transport " + transport + ": expected at least one rank that computes beside " + std::to_string(n) +
                 " server(s), found " + std::to_string(size) + " rank(s)");
   }
-  if (n == 0) {
-    MPI_Comm_dup(all, &m_comm);
-    return;
-  }
+  if (n == 0) return;
   MPI_Comm_dup(all, &m_all);
   int* most_tag = nullptr;
   int is_known = 0;
@@ -99,8 +94,9 @@ Servers::Servers(MPI_Comm all, const std::string& transport) : m_transport(trans
 }
 
 Servers::~Servers() {
+  if (m_all == MPI_COMM_NULL) return;
   MPI_Comm_free(&m_comm);
-  if (m_all != MPI_COMM_NULL) MPI_Comm_free(&m_all);
+  MPI_Comm_free(&m_all);
 }
 
 Servers* Servers::of(MPI_Comm comm) {
@@ -121,6 +117,18 @@ void Servers::send(int rank, int tag, const Bytes& bytes) {
   m_sent.emplace_back(bytes, MPI_REQUEST_NULL);
   auto& [kept, request] = m_sent.back();
   MPI_Isend(kept.data(), static_cast<int>(kept.size()), MPI_BYTE, rank, tag, m_all, &request);
+}
+
+std::optional<Bytes> Servers::receive(int source, int tag) {
+  int is_there = 0, size = 0;
+  MPI_Message message = MPI_MESSAGE_NULL;
+  MPI_Status status;
+  MPI_Improbe(source, tag, m_all, &is_there, &message, &status);
+  if (is_there == 0) return std::nullopt;
+  MPI_Get_count(&status, MPI_BYTE, &size);
+  Bytes bytes(static_cast<std::size_t>(size));
+  MPI_Mrecv(bytes.data(), size, MPI_BYTE, &message, &status);
+  return bytes;
 }
 
 void Servers::forget_taken() {
@@ -144,16 +152,8 @@ void Servers::act_on_all(const Packer& action) {
 }
 
 void Servers::hear() {
-  for (int is_there = 1; is_there != 0;) {
-    MPI_Message message = MPI_MESSAGE_NULL;
-    MPI_Status status;
-    MPI_Improbe(MPI_ANY_SOURCE, news_tag, m_all, &is_there, &message, &status);
-    if (is_there == 0) break;
-    int size = 0;
-    MPI_Get_count(&status, MPI_BYTE, &size);
-    Bytes bytes(static_cast<std::size_t>(size));
-    MPI_Mrecv(bytes.data(), size, MPI_BYTE, &message, &status);
-    Unpacker from(bytes.data());
+  while (const std::optional<Bytes> bytes = receive(MPI_ANY_SOURCE, news_tag)) {
+    Unpacker from(bytes->data());
     switch (from.take<News>()) {
     case News::error:
       if (m_error.empty()) m_error = from.take<std::string>();

@@ -20,6 +20,7 @@
 #include <cstdint>
 #include <deque>
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -77,7 +78,7 @@ struct ServerReport {
 
 class Servers {
 public:
-  /// Collective on `all`. Error if no rank would be left to compute.
+  /// Collective on `all`, which must outlive it. Error if no rank would be left to compute.
   Servers(MPI_Comm all, const std::string& transport);
   ~Servers();
   Servers(const Servers&) = delete;
@@ -107,6 +108,8 @@ public:
 
   /// Send what is short. Its memory is kept until it was taken. Local.
   void send(int rank, int tag, const Bytes& bytes);
+  /// What is short, if it has come.
+  std::optional<Bytes> receive(int source, int tag);
   /// On compute rank 0: to all servers of a group, in order. Nothing elsewhere.
   void act(int group, const Packer& action);
   void act_on_all(const Packer& action);

@@ -130,6 +130,7 @@ Placement placement_of(std::uint64_t begin, std::size_t element, const std::vect
 
 void append_runs(const Schema& schema, const RawLayout& layout, std::size_t v, const Hyperslab& slab, const std::byte* data,
                  std::vector<Run>& runs) {
+  if (slab.elements() == 0) return; // then it may lack start and count
   const Variable& variable = schema.variables[v];
   std::optional<std::uint64_t> record_stride;
   if (schema.has_records(variable)) record_stride = layout.record_stride;

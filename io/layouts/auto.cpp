@@ -1,7 +1,7 @@
 // See auto.hpp.
 #include "io/layouts/auto.hpp"
 
-#include "io/layouts/around.hpp"
+#include "io/layouts/format_around.hpp"
 #include "io/layouts/remap.hpp"
 
 #include <algorithm>
@@ -40,8 +40,8 @@ struct Counts {
 };
 constexpr int n_counts = sizeof(Counts) / sizeof(std::int64_t);
 
-/// Around a Remap, whose inner format gets what stays.
-class Auto final : public Around {
+/// FormatAround a Remap, whose inner format gets what stays.
+class Auto final : public FormatAround {
 public:
   Auto(MPI_Comm comm, const Schema& schema, const Options& options, const Topology& topology, const std::vector<int>& aggregators,
        std::unique_ptr<Format> inner)
@@ -54,7 +54,7 @@ public:
 
   /// And, as "layout", what was chosen.
   std::map<std::string, std::string> hints() const override {
-    std::map<std::string, std::string> hints = Around::hints();
+    std::map<std::string, std::string> hints = FormatAround::hints();
     hints["layout"] = m_stay.text("stay") + "; " + m_go.text("move");
     return hints;
   }
@@ -62,7 +62,7 @@ public:
 private:
   Auto(MPI_Comm comm, const Schema& schema, const Options& options, const Topology& topology, const std::vector<int>& aggregators,
        Format& native, std::unique_ptr<Format>&& inner)
-      : Around(make_remap(
+      : FormatAround(make_remap(
             comm, schema, options, topology, aggregators, [this](const Schema&, std::size_t v) { return boxes_of(v); },
             std::move(inner))),
         m_comm(comm), m_schema(schema), m_aggregators(aggregators), m_stripe(options.stripe), m_native(native),

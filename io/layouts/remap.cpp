@@ -3,9 +3,9 @@
 
 #include "io/agree.hpp"
 #include "io/formats/quota.hpp"
-#include "io/layouts/around.hpp"
 #include "io/layouts/exchange.hpp"
 #include "io/layouts/exchange_plan.hpp"
+#include "io/layouts/format_around.hpp"
 
 #include <algorithm>
 
@@ -26,11 +26,12 @@ struct Schedule {
   std::vector<std::vector<std::int64_t>> n; ///< puts to the inner format, by part and group: the same on all ranks
 };
 
-class Remap final : public Around {
+class Remap final : public FormatAround {
 public:
   Remap(MPI_Comm comm, const Schema& schema, const Options& options, const Topology& topology, std::vector<int> aggregators,
         BoxesOf boxes_of, std::unique_ptr<Format> inner)
-      : Around(std::move(inner)), m_comm(comm), m_schema(schema), m_topology(topology), m_aggregators(std::move(aggregators)),
+      : FormatAround(std::move(inner)), m_comm(comm), m_schema(schema), m_topology(topology),
+        m_aggregators(std::move(aggregators)),
         m_boxes_of(std::move(boxes_of)), m_waiting{static_cast<std::int64_t>(options.buffer * m_aggregators.size())} {
     MPI_Comm_rank(comm, &m_rank);
   }

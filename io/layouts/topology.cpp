@@ -10,6 +10,12 @@ bool Topology::is_first(int rank) const {
   return std::find(node_of.begin(), node_of.end(), node_of[static_cast<std::size_t>(rank)]) - node_of.begin() == rank;
 }
 
+std::vector<std::vector<int>> Topology::ranks_by_node() const {
+  std::vector<std::vector<int>> ranks(static_cast<std::size_t>(n_nodes));
+  for (std::size_t r = 0; r < node_of.size(); ++r) ranks[static_cast<std::size_t>(node_of[r])].push_back(static_cast<int>(r));
+  return ranks;
+}
+
 Topology make_topology(MPI_Comm comm, int ranks_per_node) {
   int rank = 0, size = 1;
   MPI_Comm_rank(comm, &rank);
@@ -34,11 +40,8 @@ Topology make_topology(MPI_Comm comm, int ranks_per_node) {
 }
 
 std::vector<int> aggregators(const Topology& topology, int per_node) {
-  std::vector<std::vector<int>> ranks(static_cast<std::size_t>(topology.n_nodes));
-  for (std::size_t r = 0; r < topology.node_of.size(); ++r)
-    ranks[static_cast<std::size_t>(topology.node_of[r])].push_back(static_cast<int>(r));
   std::vector<int> chosen;
-  for (const auto& of_node : ranks) {
+  for (const auto& of_node : topology.ranks_by_node()) {
     const std::size_t n = std::min(static_cast<std::size_t>(per_node), of_node.size());
     for (std::size_t a = 0; a < n; ++a) chosen.push_back(of_node[a * of_node.size() / n]);
   }

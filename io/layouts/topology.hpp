@@ -18,6 +18,8 @@ struct Topology {
 
   /// The lowest rank of its node.
   bool is_first(int rank) const;
+  /// The ranks of each node, ascending.
+  std::vector<std::vector<int>> ranks_by_node() const;
 };
 
 /// Collective. `ranks_per_node` 0: the nodes of the machine (MPI_COMM_TYPE_SHARED).

@@ -59,7 +59,8 @@ struct Processes::Parts {
 
 Processes::Processes(int argc, char** argv) : m_parts(std::make_unique<Parts>()) {
   io::prefer_romio(); // before MPI starts
-  MPI_Init(&argc, &argv);
+  int provided = MPI_THREAD_SINGLE;
+  MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &provided); // other threads write and watch, without MPI
   m_parts->transport = io::transport_of(argc, argv);
 }
 

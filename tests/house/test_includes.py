@@ -31,7 +31,7 @@ LIBRARIES = {
     "UDUNITS": r"udunits2\.h",
     "JSON": r"nlohmann/.*",
     "compression": r"(zlib|libdeflate)\.h",
-    "system": r"(emmintrin|dlfcn|fcntl|link|unistd|stdio|sys/.*|linux/.*)\.?h?",
+    "system": r"(dlfcn|emmintrin|fcntl|link|malloc|unistd|stdio|sys/.*|linux/.*)\.?h?",
 }
 
 

@@ -68,7 +68,7 @@ TEST_CASE("words of the transport") {
     INFO(word);
     CHECK(io::parse_transport(word).once == 0);
     CHECK_THAT(message([&] { options_of("direct/transport=" + word); }),
-               ContainsSubstring("sync|async:N|async:N+N, found '" + word));
+               ContainsSubstring("sync|async:N|async:N+N|thread, found '" + word));
   }
 }
 
@@ -78,6 +78,11 @@ TEST_CASE("what does not go together with servers is refused, with the reason") 
   CHECK_THAT(message([&] { options_of("serial/define=interleaved/transport=async:1"); }),
              ContainsSubstring("expected define upfront"));
   CHECK_THAT(message([&] { options_of("direct/pool=64KiB/transport=async:1"); }),
+             ContainsSubstring("pool: expected 1MiB to 2GiB"));
+  CHECK_THAT(
+      message([&] { options_of("pnetcdf/transport=thread"); }),
+      ContainsSubstring("expected a format that writes values without MPI, direct, found transport thread with format pnetcdf"));
+  CHECK_THAT(message([&] { options_of("direct/pool=64KiB/transport=thread"); }),
              ContainsSubstring("pool: expected 1MiB to 2GiB"));
   CHECK_THAT(
       message([&] { io::make_writer(MPI_COMM_WORLD, options_of("direct/transport=async:1")); }),
@@ -97,8 +102,8 @@ TEST_CASE("a schema survives its way to the servers") {
   }
 }
 
-TEST_CASE("servers write what the ranks would have written") {
-  const std::string transport = GENERATE("async:1", "async:2", "async:3", "async:2+1");
+TEST_CASE("servers and threads write what the ranks would have written") {
+  const std::string transport = GENERATE("async:1", "async:2", "async:3", "async:2+1", "thread");
   if (!has_room_for(transport)) return;
   const Scratch scratch;
   const Schema schema = GENERATE(pattern::ice(), pattern::geodesic());
@@ -111,8 +116,10 @@ TEST_CASE("servers write what the ranks would have written") {
        {Case{"direct", pattern::patches, true}, Case{"serial", pattern::halves, true},
         Case{"pnetcdf/box", pattern::patches, true}, Case{"direct/morton/stripe=64", pattern::changing_patches, true},
         Case{"hybrid/zslab", pattern::changing_patches, true}, Case{"direct/buffer=100", pattern::patches, true},
-        Case{"direct/auto/stripe=64", pattern::halves, true}, Case{"netcdf4", pattern::patches, false}}) {
+        Case{"direct/auto/stripe=64", pattern::halves, true}, Case{"direct/box", pattern::changing_patches, true},
+        Case{"netcdf4", pattern::patches, false}}) {
     INFO(transport << ", " << way);
+    if (transport == "thread" && way.substr(0, 6) != "direct") continue;
     io::Writer alone(MPI_COMM_WORLD, options_of("serial"));
     pattern::write(alone, scratch / "alone.nc", schema, records);
     with_servers(transport, [&, &way = way, &cut = cut](MPI_Comm comm) {
@@ -129,7 +136,7 @@ TEST_CASE("servers write what the ranks would have written") {
 }
 
 TEST_CASE("files that are in the middle of a record at once, in any order, through a small ring") {
-  const std::string transport = GENERATE("async:1", "async:2", "async:1+1");
+  const std::string transport = GENERATE("async:1", "async:2", "async:1+1", "thread");
   if (!has_room_for(transport)) return;
   const Scratch scratch;
   const Schema schema = pattern::ice(61, 83); // 700 kB a record

@@ -5,6 +5,7 @@ import pathlib
 import shlex
 import signal
 import subprocess
+import sys
 import time
 
 import netCDF4
@@ -30,10 +31,11 @@ def verify(folder):
 
 def test_the_files_of_a_run_with_servers_are_those_of_a_run_without(nunatak, tmp_path):
     runs = {"sync": (2, ()), "async:1": (3, ()), "async:2": (3, ("-io_order", "yxz")), "async:1+1": (4, ("-io_pool", "1MiB")),
-            "pnetcdf": (2, ("-io_transport", "async:1", "-io_format", "pnetcdf"))}
+            "pnetcdf": (2, ("-io_transport", "async:1", "-io_format", "pnetcdf")), "thread": (2, ()),
+            "thread, box": (3, ("-io_transport", "thread", "-io_layout", "box:1", "-io_pool", "1MiB"))}
     for name, (ranks, options) in runs.items():
         (tmp_path / name).mkdir()
-        transport = () if name in ("sync", "pnetcdf") else ("-io_transport", name)
+        transport = () if name == "sync" or "-io_transport" in options else ("-io_transport", name)
         run = nunatak(*MARINE, "-run_years", 3, "-io_format", "direct", *FILES, *transport, *options, ranks=ranks, cwd=tmp_path / name)
         assert run.status == 0, run.text
         for written in WRITTEN:
@@ -59,11 +61,12 @@ def test_a_run_goes_on_from_what_servers_wrote(nunatak, tmp_path):
 def test_what_cannot_be_is_refused_before_anything_is_written(nunatak, tmp_path):
     (tmp_path / "options.yaml").write_text("io_transport: async:1\n")
     for options, ranks, message in (
-            (("-io_transport", "async:0"), 2, "expected one of sync|async:N|async:N+N, found 'async:0'"),
+            (("-io_transport", "async:0"), 2, "expected one of sync|async:N|async:N+N|thread, found 'async:0'"),
             (("-io_transport", "async:2"), 2, "expected at least one rank that computes beside 2 server(s), found 2 rank(s)"),
             (("-options_file", "options.yaml"), 2, "on the command line), found none"),
             (("-io_transport", "async:1", "-io_format", "direct", "-io_layout", "box:2"), 2, "expected a layout without a number"),
             (("-io_transport", "async:1", "-io_pool", "1KiB"), 2, "pool: expected 1MiB to 2GiB"),
+            (("-io_transport", "thread", "-io_format", "netcdf4"), 2, "expected a format that writes values without MPI, direct, found"),
             (("-io_transport", "async:1", "-no_such_option"), 2, "unknown option -no_such_option")):
         run = nunatak(*MARINE, "-run_years", 1, "-o", "end.nc", *options, ranks=ranks, timeout=60)
         assert run.status != 0
@@ -82,6 +85,33 @@ def test_a_server_whose_disk_is_full_ends_the_run_with_its_error(tmp_path):
     errors = [line for line in done.stderr.splitlines() if "error:" in line]
     assert len(errors) == 1 and "File too large" in errors[0] and ".nc" in errors[0], done.stderr
     assert time.time() - begin < 30
+    verify(tmp_path)
+
+
+def test_a_server_whose_disk_hangs_is_named_by_one_message(tmp_path):
+    """The disk of one of two servers writes a byte a second."""
+    program = [os.environ["NUNATAK"], *MARINE, "-run_years", "3", "-snapshot_file", "s.nc", "-snapshot_every", "1", "-o", "end.nc",
+               "-io_transport", "async:2", "-io_format", "direct", "-io_patience", "4"]
+    hung = ["env", f"LD_PRELOAD={os.environ['NUNATAK_SLOW_DISK']}", f"NUNATAK_DISK=1 {tmp_path} {tmp_path / 'disk'}"]
+    command = [*shlex.split(os.environ["NUNATAK_MPIEXEC"]), "3", *program, ":", "-n", "1", *hung, *program]
+    begin = time.time()
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=60)
+    assert done.returncode != 0
+    assert time.time() - begin < 30
+    errors = [line for line in done.stderr.splitlines() if "error:" in line]
+    assert len(errors) == 1, done.stderr
+    assert "s_00001.000.nc': output server (rank 3) has been in phase '" in errors[0] and "(-io_patience)" in errors[0], errors
+    assert not list(tmp_path.glob("*.nc"))
+
+
+def test_a_thread_whose_disk_is_full_ends_the_run_with_its_error(tmp_path):
+    command = " ".join([os.environ["NUNATAK_MPIEXEC"], "2", "bash", "-c",
+                        shlex.quote("ulimit -f 200; exec " + shlex.join([os.environ["NUNATAK"], *MARINE, "-run_years", "50", *FILES,
+                                                                       "-io_transport", "thread", "-io_format", "direct"]))])
+    done = subprocess.run(command, shell=True, cwd=tmp_path, capture_output=True, text=True, timeout=60)
+    assert done.returncode != 0
+    errors = [line for line in done.stderr.splitlines() if "error:" in line]
+    assert len(errors) == 1 and "File too large" in errors[0] and ".nc" in errors[0], done.stderr
     verify(tmp_path)
 
 
@@ -131,3 +161,23 @@ def test_memory_is_bounded_where_the_disk_is_slow(tmp_path):
     assert written["payload_bytes"] > 11 * 3 * mebibyte
     assert written["phases"]["stall"]["max_s"] > 0.5 * (written["payload_bytes"] - 16 * mebibyte) / 20e6
     assert peaks["direct"] - peaks["null"] < (2 * 8 + 32) * mebibyte, peaks  # the largest variable has more than -io_buffer: 8 MB
+
+
+def test_a_thread_holds_its_ring_and_a_buffer(tmp_path):
+    """The same where threads write: beside the memory of the arrays there are -io_pool bytes and 8 MiB."""
+    program, mebibyte = pathlib.Path(os.environ["NUNATAK"]).with_name("nunatak-io"), 1 << 20
+    largest = "import resource, subprocess, sys; subprocess.run(sys.argv[1:], check=True); " \
+              "print('peak', resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)"
+    peaks = {}
+    for way in ("null/transport=sync", "direct/transport=thread"):
+        command = [sys.executable, "-c", largest, *shlex.split(os.environ["NUNATAK_MPIEXEC"]), "2", "env",
+                   f"LD_PRELOAD={os.environ['NUNATAK_SLOW_DISK']}", f"NUNATAK_DISK=20e6 {tmp_path} {tmp_path / 'disk'}", str(program),
+                   "-workload", "pism:G5km", "-scale", "0.15", "-repeat", "1", "-ways", way, "-io_pool", "1MiB", "-verify", "no",
+                   "-o", str(tmp_path), "-json", str(tmp_path / "written.json")]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+        assert done.returncode == 0, done.stderr
+        peaks[way] = 1024 * int(done.stdout.split("peak ")[1])
+    written = json.loads((tmp_path / "written.json").read_text())["ways"][0]
+    assert written["payload_bytes"] > 2 * 11 * mebibyte
+    assert written["phases"]["stall"]["max_s"] > 0.5 * (written["payload_bytes"] - 10 * mebibyte) / 20e6
+    assert peaks["direct/transport=thread"] - peaks["null/transport=sync"] < (1 + 8) * mebibyte, peaks

@@ -11,7 +11,7 @@
 
 namespace nunatak::io {
 
-class Around : public Format {
+class FormatAround : public Format {
 public:
   std::uint64_t defined_size() const override { return m_inner->defined_size(); }
   void define() override { m_inner->define(); }
@@ -30,7 +30,7 @@ public:
   std::vector<OutputFile> files() const override { return m_inner->files(); }
 
 protected:
-  explicit Around(std::unique_ptr<Format> inner) : m_inner(std::move(inner)) {}
+  explicit FormatAround(std::unique_ptr<Format> inner) : m_inner(std::move(inner)) {}
   const std::unique_ptr<Format> m_inner;
 };
 

@@ -1,0 +1,90 @@
+// See queued.hpp.
+#include "io/thread/queued.hpp"
+
+#include <algorithm>
+#include <mutex>
+
+namespace nunatak::io {
+
+namespace {
+
+constexpr std::size_t most_part = std::size_t{4} << 20; ///< bytes
+
+class Queued final : public Format {
+public:
+  Queued(WriteThread& thread, const Schema& schema, std::unique_ptr<Format> inner)
+      : m_thread(thread), m_schema(schema), m_inner(std::move(inner)) {}
+  ~Queued() override { m_thread.wait_for(m_last); }
+
+  void define() override {
+    m_inner->define();
+    m_grows_in_place = m_inner->grows_in_place();
+  }
+
+  void put(std::size_t v, const Hyperslab& slab) override {
+    if (slab.elements() == 0) return;
+    const Type type = m_schema.variables[v].type;
+    const std::ptrdiff_t lead = m_schema.has_records(m_schema.variables[v]) ? 1 : 0;
+    const Box whole{{slab.start.begin() + lead, slab.start.end()}, {slab.count.begin() + lead, slab.count.end()}};
+    for (const Box& box : cut(whole, std::min(m_thread.ring().size() / 4, most_part) / bytes_of(type))) {
+      Hyperslab part = slice(slab, box);
+      const double stalled = m_thread.ring().stall_seconds();
+      std::byte* const values = m_thread.ring().take(part.elements() * bytes_of(type));
+      m_stall += m_thread.ring().stall_seconds() - stalled;
+      pack(part, type, values);
+      part.sum = nullptr; // made
+      part.data = values, part.type = type, part.stride = contiguous_strides(part.count);
+      m_last = m_thread.add_with_values([this, v, part] { write(v, part); });
+    }
+  }
+
+  void wait() override { m_thread.rethrow(); }
+  void flush() override { inner().flush(); }
+  void close() override { inner().close(); }
+  bool grows_in_place() const override { return m_grows_in_place; }
+  void flush_values() override { inner().flush_values(); }
+  void count_records() override { inner().count_records(); }
+  std::uint64_t first_byte(std::size_t v) const override { return m_inner->first_byte(v); }
+  std::optional<SparseChecksum> written() const override { return inner().written(); }
+  std::map<std::string, std::string> hints() const override { return m_inner->hints(); }
+  std::vector<OutputFile> files() const override { return m_inner->files(); }
+
+  Work work() const override {
+    const std::lock_guard lock(m_mutex);
+    Work work = m_work;
+    work.stall_seconds = m_stall;
+    return work;
+  }
+
+private:
+  /// By the thread.
+  void write(std::size_t v, const Hyperslab& part) {
+    m_inner->put(v, part);
+    m_inner->wait();
+    const std::lock_guard lock(m_mutex);
+    m_work = m_inner->work();
+  }
+
+  /// When nothing is left to the thread.
+  Format& inner() const {
+    m_thread.wait_for(m_last);
+    return *m_inner;
+  }
+
+  WriteThread& m_thread;
+  const Schema& m_schema;
+  std::unique_ptr<Format> m_inner;
+  bool m_grows_in_place = false;
+  std::int64_t m_last = 0; ///< job
+  double m_stall = 0.0;
+  mutable std::mutex m_mutex; ///< of:
+  Work m_work;                ///< of the inner format, after the last job
+};
+
+} // namespace
+
+std::unique_ptr<Format> make_queued(WriteThread& thread, const Schema& schema, std::unique_ptr<Format> inner) {
+  return std::make_unique<Queued>(thread, schema, std::move(inner));
+}
+
+} // namespace nunatak::io

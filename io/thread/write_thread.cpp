@@ -1,0 +1,78 @@
+// See write_thread.hpp.
+#include "io/thread/write_thread.hpp"
+
+#include <chrono>
+
+namespace nunatak::io {
+
+WriteThread::WriteThread(std::size_t ring_bytes) : m_ring(ring_bytes), m_thread([this] { run(); }) {}
+
+WriteThread::~WriteThread() {
+  {
+    const std::lock_guard lock(m_mutex);
+    m_ends = true;
+  }
+  m_change.notify_all();
+  m_thread.join();
+}
+
+std::int64_t WriteThread::add(std::function<void()> job) {
+  {
+    const std::lock_guard lock(m_mutex);
+    m_jobs.push_back(std::move(job));
+  }
+  m_change.notify_all();
+  return ++m_added;
+}
+
+std::int64_t WriteThread::add_with_values(std::function<void()> job) {
+  m_ring.keep([this, number = m_added + 1] { return done() >= number; });
+  return add(std::move(job));
+}
+
+std::int64_t WriteThread::done() const {
+  const std::lock_guard lock(m_mutex);
+  return m_done;
+}
+
+void WriteThread::wait_for(std::int64_t number) const {
+  std::unique_lock lock(m_mutex);
+  m_change.wait(lock, [&] { return m_done >= number; });
+}
+
+void WriteThread::rethrow() const {
+  const std::lock_guard lock(m_mutex);
+  m_error.rethrow();
+}
+
+double WriteThread::busy_seconds() const {
+  const std::lock_guard lock(m_mutex);
+  return m_busy;
+}
+
+void WriteThread::run() {
+  std::unique_lock lock(m_mutex);
+  for (;;) {
+    m_change.wait(lock, [this] { return m_ends || !m_jobs.empty(); });
+    if (m_jobs.empty()) return;
+    const std::function<void()> job = std::move(m_jobs.front());
+    m_jobs.pop_front();
+    if (!m_error.is_set()) {
+      lock.unlock();
+      const auto start = std::chrono::steady_clock::now();
+      KeptError error; // no memory, too: it is in no collective call
+      try {
+        job();
+      } catch (const std::exception& e) {
+        error.set(e.what());
+      }
+      lock.lock();
+      m_busy += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+      if (error.is_set()) m_error = error;
+    }
+    m_done += 1;
+    m_change.notify_all();
+  }
+}
+
+} // namespace nunatak::io

@@ -1,0 +1,53 @@
+// A thread that writes while this rank computes: jobs, one after the other, whose values lie in a ring.
+//
+//   rank:    ring().take, pack, add(job) ... compute ...          thread:   job, job, job, sleeps
+//
+// The first error of a job is kept for the rank, and no later job is run. A job makes no call of MPI.
+#pragma once
+
+#include "io/agree.hpp"
+#include "io/async/ring.hpp"
+
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <mutex>
+#include <thread>
+
+namespace nunatak::io {
+
+class WriteThread {
+public:
+  explicit WriteThread(std::size_t ring_bytes);
+  ~WriteThread(); ///< all jobs are done
+  WriteThread(const WriteThread&) = delete;
+  WriteThread& operator=(const WriteThread&) = delete;
+
+  /// Its room is free again when the job is done that was given to add_with_values() for it.
+  Ring& ring() { return m_ring; }
+  std::int64_t add(std::function<void()> job); ///< its number: 1, 2, ...
+  std::int64_t add_with_values(std::function<void()> job);
+
+  std::int64_t added() const { return m_added; }
+  std::int64_t done() const; ///< so many, the first ones
+  void wait_for(std::int64_t number) const;
+  void rethrow() const; ///< the first error of a job, if there is one
+  double busy_seconds() const;
+
+private:
+  void run();
+
+  Ring m_ring;
+  std::int64_t m_added = 0;   ///< by the rank
+  mutable std::mutex m_mutex; ///< of all that follows
+  mutable std::condition_variable m_change;
+  std::deque<std::function<void()>> m_jobs;
+  std::int64_t m_done = 0;
+  KeptError m_error;
+  double m_busy = 0.0;
+  bool m_ends = false;
+  std::thread m_thread;
+};
+
+} // namespace nunatak::io
