@@ -4,6 +4,7 @@
 #include "io/agree.hpp"
 #include "io/durable/durable.hpp"
 #include "io/formats/nc_type.hpp"
+#include "io/layouts/topology.hpp"
 #include "io/pack.hpp"
 #include "io/read/source.hpp"
 
@@ -86,9 +87,10 @@ std::string metadata_checksum(Contents contents) {
 
 FoundSums find_sums(MPI_Comm comm, const std::string& path, std::size_t records) {
   constexpr std::size_t piece_bytes = 16 << 20;
-  int rank = 0, ranks = 1;
+  int rank = 0;
   MPI_Comm_rank(comm, &rank);
-  MPI_Comm_size(comm, &ranks);
+  const Topology machine = make_topology(comm, 0);
+  const std::vector<int> readers = machine.n_nodes == 1 ? machine.ranks_by_node().front() : aggregators(machine, 1);
   Source source(path);
   Contents contents;
   on_rank_0(comm, [&] { contents = source.open().contents(); });
@@ -96,7 +98,7 @@ FoundSums find_sums(MPI_Comm comm, const std::string& path, std::size_t records)
 
   const std::vector<Summed> variables = variables_of(contents, records);
   std::vector<std::uint64_t> sums; // of all records of the first variable, then of the next
-  int next_rank = 0;               // pieces are dealt in turn
+  std::size_t n = 0;               // pieces so far, dealt to the readers in turn
   Buffer buffer;
   KeptError error;
   for (const Summed& variable : variables) {
@@ -105,9 +107,8 @@ FoundSums find_sums(MPI_Comm comm, const std::string& path, std::size_t records)
     for (std::size_t record = 0; record < variable.sums; ++record) {
       sums.push_back(0);
       for (const Box& piece : pieces) {
-        if (next_rank == rank && !error.is_set())
-          error.keep([&] { sums.back() += sum_of_piece(source.open(), variable, record, piece, buffer); });
-        next_rank = (next_rank + 1) % ranks;
+        if (readers[n++ % readers.size()] != rank || error.is_set()) continue;
+        error.keep([&] { sums.back() += sum_of_piece(source.open(), variable, record, piece, buffer); });
       }
     }
   }

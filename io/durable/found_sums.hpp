@@ -19,8 +19,9 @@ struct FoundSums {
   std::string metadata; ///< metadata_checksum()
 };
 
-/// Of the first `records` records. The file is cut into pieces of at most 16 MiB, dealt to the ranks in turn; those that get none
-/// do not open it. Error on all ranks if it cannot be read. Collective; the result is the same on all ranks.
+/// Of the first `records` records. The file is cut into pieces of at most 16 MiB, dealt in turn to the ranks, or, if they are on
+/// several nodes, to one of each; who gets none does not open it. Error on all ranks if it cannot be read. Collective; the result
+/// is the same on all ranks.
 FoundSums find_sums(MPI_Comm comm, const std::string& path, std::size_t records);
 
 } // namespace nunatak::io
