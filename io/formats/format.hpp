@@ -56,8 +56,9 @@ public:
   virtual std::uint64_t defined_size() const { return 0; }
   /// Declare all dimensions, variables and attributes; afterwards the file takes values.
   virtual void define() = 0;
-  /// Copy, send or write a hyperslab of variable `v`: the caller may change the array afterwards. Hyperslabs of one variable and
-  /// record do not overlap. No memory (std::bad_alloc) ends the run.
+  /// Copy, send or write a hyperslab of variable `v`: the caller may change the array afterwards. Its values are taken once, by
+  /// pack(), packed() or Copies::keep() of pack.hpp, which also make their sum. Hyperslabs of one variable and record do not
+  /// overlap. No memory (std::bad_alloc) ends the run.
   virtual void put(std::size_t v, const Hyperslab& slab) = 0;
   /// Bytes that the file of this rank (the shared one, or that of which it is the owner) will have with so many records; 0: not
   /// known. Afterwards that much may be allocated. Local.
