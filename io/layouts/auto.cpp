@@ -91,11 +91,10 @@ private:
   /// Of this rank.
   Counts count(std::size_t v, const Hyperslab& slab) const {
     Counts counts;
-    const std::ptrdiff_t lead = m_schema.has_records(m_schema.variables[v]) ? 1 : 0;
     const bool has_values = slab.elements() > 0;
     Box mine;
     if (has_values) {
-      mine = {{slab.start.begin() + lead, slab.start.end()}, {slab.count.begin() + lead, slab.count.end()}};
+      mine = slab.box(m_schema.has_records(m_schema.variables[v]));
       counts.native_calls = static_cast<std::int64_t>(runs_in(mine, whole_box(m_schema, v)));
     }
     const Boxes boxes = boxes_of(v);

@@ -104,8 +104,7 @@ private:
 
   std::optional<Box> box_of(const Put& put) const {
     if (put.slab.elements() == 0) return std::nullopt;
-    const std::ptrdiff_t lead = m_schema.has_records(m_schema.variables[put.v]) ? 1 : 0;
-    return Box{{put.slab.start.begin() + lead, put.slab.start.end()}, {put.slab.count.begin() + lead, put.slab.count.end()}};
+    return put.slab.box(m_schema.has_records(m_schema.variables[put.v]));
   }
 
   /// The schedule that fits the puts of all ranks; `records` of the puts, which a rank with an empty slab does not know.

@@ -24,8 +24,7 @@ public:
   void put(std::size_t v, const Hyperslab& slab) override {
     if (slab.elements() == 0) return;
     const Type type = m_schema.variables[v].type;
-    const std::ptrdiff_t lead = m_schema.has_records(m_schema.variables[v]) ? 1 : 0;
-    const Box whole{{slab.start.begin() + lead, slab.start.end()}, {slab.count.begin() + lead, slab.count.end()}};
+    const Box whole = slab.box(m_schema.has_records(m_schema.variables[v]));
     for (const Box& box : cut(whole, std::min(m_thread.ring().size() / 4, most_part) / bytes_of(type))) {
       Hyperslab part = slice(slab, box);
       const double stalled = m_thread.ring().stall_seconds();
