@@ -15,7 +15,7 @@ namespace nunatak::io {
 
 /// The defaults suit a workstation.
 struct Options {
-  std::string format = "pnetcdf";
+  std::string format = "direct";
   std::string layout = "native";
   std::string transport = "sync";
   std::string define = "upfront";    ///< or interleaved: each variable just before its values (what PISM 0.5 did at first)
