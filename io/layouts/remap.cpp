@@ -51,9 +51,10 @@ public:
       }
       m_bytes.push_back(bytes);
     }
-    if (!m_is_copied) return;
+    if (!m_is_copied || m_bytes.empty()) return;
     const std::int64_t record = std::accumulate(m_bytes.begin(), m_bytes.end(), std::int64_t{0});
-    m_waiting.limit = std::min(m_waiting.limit, std::max(m_least_round, record / n_rounds));
+    const std::int64_t largest = *std::max_element(m_bytes.begin(), m_bytes.end());
+    m_waiting.limit = std::min(m_waiting.limit, std::max({m_least_round, record / n_rounds, largest}));
   }
 
   void put(std::size_t v, const Hyperslab& slab) override {
