@@ -31,79 +31,14 @@ import time
 
 SOURCE = pathlib.Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(SOURCE / "tests/course"))
+import verification  # noqa: E402
+from holes import lab_of, labs, mutate, of_file, skeletons, sources, without  # noqa: E402
 from picture import serpentine, write_png  # noqa: E402
 from workshop import BUILD, DEPS, Problem, build, build_folder, has, place, program, run, run_check  # noqa: E402
 
-KEPT_FROM_STUDENTS = re.compile(r"tests/course/(?!CMakeLists|.*\.cpp$)|\.ci/")
+KEPT_FROM_STUDENTS = re.compile(r"tests/course/(?!CMakeLists\.txt$|\w+\.cpp$)|scripts/lab\.py$|\.ci/")
 COMPILE_SECONDS = 300  # limit for one submission
-BEGIN = re.compile(r"\s*// lab (\d+) begin: (.*) \| stub: (.*)$")
-END = re.compile(r"\s*// lab (\d+) end$")
 
-
-def labs():
-    return json.loads((SOURCE / "tests/course/labs.json").read_text())
-
-
-def lab_of(number):
-    found = [lab for lab in labs() if lab["number"] == number]
-    if not found:
-        raise Problem(f"lab {number}: expected one of {', '.join(str(lab['number']) for lab in labs())}")
-    return found[0]
-
-
-# --- holes -------------------------------------------------------------------------------------------------------------------------
-
-
-def without(text, number, path):
-    """(text without the holes of lab `number` and without all markers, list of the holes' lines)."""
-    out, holes, inside = [], [], None
-    for n, line in enumerate(text.splitlines(), 1):
-        begin, end = BEGIN.match(line), END.match(line)
-        if begin and inside is not None or end and int(end[1]) != inside:
-            raise Problem(f"{path}:{n}: expected 'lab {inside} end', found '{line.strip()}'")
-        if begin:
-            inside = int(begin[1])
-            if inside == number:
-                holes.append([])
-                out.append(f"{line[:len(line) - len(line.lstrip())]}{begin[3]} // lab {number}: {begin[2]}")
-        elif end:
-            inside = None
-        elif inside == number and number is not None:
-            holes[-1].append(line)
-        else:
-            out.append(line)
-    if inside is not None:
-        raise Problem(f"{path}: expected 'lab {inside} end', found the end of the file")
-    return "\n".join(out) + "\n", holes
-
-
-def skeletons(lab):
-    """{path: text} of the files that a student edits. Checks that their holes are there, and that no line of a hole remains."""
-    files = {}
-    for path, expected in lab["holes"].items():
-        text, holes = without((SOURCE / path).read_text(), lab["number"], path)
-        if len(holes) != expected or not all(holes):
-            raise Problem(f"{path}: expected {expected} holes of lab {lab['number']} with code in them, found {sum(map(bool, holes))}")
-        left = {line.strip() for line in text.splitlines()}
-        told = [line for hole in holes for line in hole if len(line.strip()) > 20 and line[-1] != "{" and line.strip() in left]
-        if told:
-            raise Problem(f"{path}: a line of the hole of lab {lab['number']} is in the skeleton: {told[0].strip()}")
-        files[path] = text
-    return files
-
-
-def sources(lab):
-    return {path: (SOURCE / path).read_text() for path in lab["holes"]}
-
-
-def mutate(lab, mutant):
-    """The sources with one mistake."""
-    files = sources(lab)
-    path = mutant.get("file", next(iter(files)))
-    if files[path].count(mutant["old"]) != 1:
-        raise Problem(f"lab {lab['number']}, mutant '{mutant['name']}': expected its text once in {path}, found it {files[path].count(mutant['old'])} times")
-    files[path] = files[path].replace(mutant["old"], mutant["new"])
-    return files
 
 
 # --- answers -----------------------------------------------------------------------------------------------------------------------
@@ -114,12 +49,18 @@ def questions(lab, seed):
     names = {"seed": seed}
     for name, value in lab["with"].items():
         names[name] = eval(value, {"__builtins__": {}}, names)
-    return [{**q, "ask": q["ask"].format(**names), "run": q["run"].format(**names).split()} for q in lab["questions"]]
+    def filled(q):
+        right = eval(q["right"], {"__builtins__": {"int": int}}, names) if "right" in q else None
+        return {**q, "ask": q["ask"].format(**names), "run": q.get("run", "").format(**names).split(), "right": right}
+    return [filled(q) for q in lab["questions"]]
 
 
 def right_answers(lab, seed):
     found, results = {}, {}
     for q in questions(lab, seed):
+        if q["right"] is not None:
+            found[q["name"]] = q["right"]
+            continue
         name, *words = q["run"]
         if tuple(q["run"]) not in results:
             with tempfile.TemporaryDirectory() as folder:
@@ -217,10 +158,6 @@ def marks_of_checks(lab, files):
     return failures
 
 
-def of_file(lab, path):
-    return [m for m in lab["mutants"] if m.get("file", next(iter(lab["holes"]))) == path]
-
-
 def say(result):
     print(f"{result['submission']}: lab {result['lab']}, seed {result['seed']}: {'passed' if result['passed'] else 'NOT PASSED'}")
     for failure in result["checks"]:
@@ -236,7 +173,7 @@ def say(result):
 
 def needed_programs(some):
     names = {"answers": "course_answers", "distance": "nunatak-distance", "labels": "nunatak-labels"}
-    return sorted({names[q["run"].split()[0]] for lab in some for q in lab["questions"]})
+    return sorted({names[q["run"].split()[0]] for lab in some for q in lab["questions"] if "run" in q})
 
 
 # --- the commands ------------------------------------------------------------------------------------------------------------------
@@ -309,59 +246,15 @@ def list_labs(options):
 
 def verify(options):
     chosen = [lab for lab in labs() if options.lab in (None, lab["number"])]
-    wrong = []
-    for lab in chosen:
-        for path in lab["holes"]:
-            for n, hole in enumerate(without((SOURCE / path).read_text(), lab["number"], path)[1], 1):
-                inside = sum(m["old"].strip() in "\n".join(hole) for m in of_file(lab, path))
-                if inside < 3:
-                    wrong.append(f"lab {lab['number']}: {path}, hole {n}: expected at least 3 mutants, found {inside}")
     with build_folder(labs()):
         build_all(needed_programs(chosen))
-        variants = {lab["number"]: [("the source", sources(lab)), ("the skeleton", skeletons(lab))] +
-                    [(f"mutant '{m['name']}'", mutate(lab, m)) for m in lab["mutants"]] for lab in chosen if lab["holes"]}
-        for turn in range(max(map(len, variants.values()), default=0)):
-            now = [lab for lab in chosen if turn < len(variants.get(lab["number"], []))]
-            wrong += verify_turn(now, turn, variants)
-        for lab in chosen:
-            place(lab, sources(lab))
-            if lab["questions"] and right_answers(lab, 17) == right_answers(lab, 18):
-                wrong.append(f"lab {lab['number']}: seeds 17 and 18 have the same answers")
+        wrong = verification.run_all(chosen)
+        wrong += [f"lab {lab['number']}: seeds 17 and 18 have the same answers" for lab in chosen
+                  if lab["questions"] and right_answers(lab, 17) == right_answers(lab, 18)]
     for line in wrong:
         print(line)
-    print(f"{len(chosen)} labs, {sum(len(v) for v in variants.values())} variants of their sources, {len(wrong)} wrong")
+    print(f"{len(chosen)} labs, {len(wrong)} wrong")
     return 1 if wrong else 0
-
-
-def verify_turn(now, turn, variants):
-    """One variant of each lab, all compiled together."""
-    wrong, checks = [], {}
-    for lab in now:
-        name, files = variants[lab["number"]][turn]
-        checks[lab["number"]] = [c for c in lab["checks"] if has(c.get("needs"))]
-        tested = next((c["against"] for c in lab["checks"] if "against" in c), None)
-        if tested and turn > 1 and lab["mutants"][turn - 2] not in of_file(lab, tested):
-            checks[lab["number"]] = [c for c in lab["checks"] if "against" in c]
-            files = {**files, tested: mutate(lab, of_file(lab, tested)[0])[tested]}  # a weak test must let this pass
-        place(lab, files)
-    broken = build([c["program"] for some in checks.values() for c in some], 900)
-    for lab in now:
-        name = variants[lab["number"]][turn][0]
-        where = f"lab {lab['number']}: {name}"
-        failures = {c["program"]: run_check(c) for c in checks[lab["number"]] if c["program"] not in broken}
-        weak = len(checks[lab["number"]]) < len([c for c in lab["checks"] if has(c.get("needs"))])
-        print(f"{where}: {', '.join(p + (' fails' if f else ' passes') for p, f in failures.items())}", flush=True)
-        for built in set(c["program"] for c in checks[lab["number"]]) & set(broken):
-            wrong.append(f"{where}: {built} does not compile: {broken[built]}")
-        if turn == 0 or weak:
-            wrong += [f"{where}: expected {p} to pass, found {f}" for p, f in failures.items() if f]
-        elif turn == 1:
-            wrong += [f"{where}: expected {p} to say 'lab {lab['number']}: not written yet', found {f}" for p, f in failures.items()
-                      if f"lab {lab['number']}: not written yet" not in str(f)]
-        elif not any(failures.values()):
-            if not (lab["mutants"][turn - 2].get("file", "").startswith("miniapp/") and not has("MPI")):
-                wrong.append(f"{where}: expected a check to fail, all pass")
-    return wrong
 
 
 def first(options):

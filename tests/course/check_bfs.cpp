@@ -1,9 +1,23 @@
 // Lab 2: bfs_distances equals a serial search of the whole grid, in as few rounds as its header says.
-#include "tests/kernels/distance_case.hpp"
+#include "kernels/distance/bfs.hpp"
+#include "tests/kernels/distance_grids.hpp"
 
 #include <catch2/catch_test_macros.hpp>
 
 using namespace nunatak;
+
+namespace {
+
+DistanceReport solve(Ranks& ranks, std::vector<Grid<int>>& grids, const DistanceMaxima& maxima = {}) {
+  DistanceProblem problem;
+  for (const auto& grid : grids) problem.fields.push_back(scatter(ranks, grid));
+  problem.maxima = maxima;
+  const DistanceReport report = make_bfs(ranks, {})(problem);
+  for (std::size_t f = 0; f < grids.size(); ++f) grids[f] = gather(ranks, problem.fields[f]);
+  return report;
+}
+
+} // namespace
 
 TEST_CASE("lab 2: a drawn case: seeds, detours, cells that no seed reaches") {
   const Grid<int> start = draw({"1..-.", //
@@ -14,7 +28,7 @@ TEST_CASE("lab 2: a drawn case: seeds, detours, cells that no seed reaches") {
     CAPTURE(px, py);
     VirtualRanks ranks(Decomposition::make(5, 4, px, py));
     std::vector<Grid<int>> found{start};
-    solve(ranks, "bfs", found);
+    solve(ranks, found);
     CHECK(found[0].values == search(start).values);
   }
 }
@@ -26,7 +40,7 @@ TEST_CASE("lab 2: equal to a serial search, on any domain and decomposition") {
       INFO(name << " on " << px << " x " << py);
       VirtualRanks ranks(Decomposition::make(mask.Mx, mask.My, px, py));
       std::vector<Grid<int>> found = start;
-      solve(ranks, "bfs", found);
+      solve(ranks, found);
       for (std::size_t f = 0; f < found.size(); ++f) CHECK((found[f] == search(start[f])));
     }
   }
@@ -37,7 +51,7 @@ TEST_CASE("lab 2: a serpentine of 41 x 41 cells is 881 long") {
     CAPTURE(px, py);
     VirtualRanks ranks(Decomposition::make(41, 41, px, py));
     std::vector<Grid<int>> found{with_seed_at_corner(serpentine(41, 41))};
-    solve(ranks, "bfs", found);
+    solve(ranks, found);
     CHECK(found[0](40, 40) == 881);
   }
 }
@@ -52,9 +66,8 @@ TEST_CASE("lab 2: rounds, messages, collectives and visits of a square") {
   for (const Expected& e : {Expected{1, 0, 0, 1}, {2, 3, 12 * 3, 3}, {6, 11, 220 * 11, 11}}) {
     CAPTURE(e.p);
     VirtualRanks ranks(Decomposition::make(24, 24, e.p, e.p), LogGP{});
-    const DistanceFields fields{scatter(ranks, start)};
-    const DistanceReport report =
-        Distances(ranks, "bfs").solve({fields, {}, [](int local) { return std::vector<std::int64_t>{local, 5}; }});
+    std::vector<Grid<int>> found{start};
+    const DistanceReport report = solve(ranks, found, [](int local) { return std::vector<std::int64_t>{local, 5}; });
     CHECK(report.rounds == e.rounds);
     CHECK(report.maxima == std::vector<std::int64_t>{e.p * e.p - 1, 5});
     CHECK(ranks.traffic().messages == e.messages);
