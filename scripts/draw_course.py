@@ -28,7 +28,7 @@ def draw_loggp(counts, picture):
     axes.loglog([run["ranks"] for run in mine], [1e6 * mine[0]["loggp_work_s"] * mine[0]["ranks"] / run["ranks"] for run in mine], "k:",
                 label=f"work of {mine[0]['solver']}, shared ideally")
     axes.set(xlabel="ranks", ylabel="modelled time, µs", title=f"{runs[0]['mask']}, {runs[0]['Mx']} x {runs[0]['My']} cells")
-    axes.legend()
+    axes.legend(fontsize=8)
     figure.tight_layout()
     figure.savefig(picture, dpi=110)
 
