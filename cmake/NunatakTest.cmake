@@ -1,7 +1,7 @@
 # nunatak_test(<name> SOURCES <files> [LIBRARIES <targets>] [RANKS <n>...] [LABELS <labels>] [TIMEOUT <s>])
 # One Catch2 executable and one CTest entry per number of ranks. Without RANKS it runs without mpiexec.
 # Test cases run in the order of declaration: Catch2's random order would let ranks wait for each other for ever.
-find_package(Catch2 3 REQUIRED)
+include(NunatakCatch2)
 set(NUNATAK_MPIEXEC_FLAGS "" CACHE STRING "Flags for mpiexec in the tests, before the number of ranks")
 
 add_custom_target(sanitized_tests)

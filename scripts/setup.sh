@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Install what nunatak needs on Debian 12 or 13 (docs/platforms.md says what was tried): distribution packages (root or sudo), and
 # below build/deps Kokkos and a Python environment. With the word "cluster" also what the emulated cluster needs (docs/cluster.md):
-# FUSE 3 and Slurm. Idempotent. On a supercomputer use its modules or spack.yaml instead (README.md).
+# FUSE 3 and Slurm. With "kernels" only what the course and the preset kernels need, without root, below build/deps: Kokkos, Catch2,
+# nlohmann-json. Idempotent. On a supercomputer use its modules or spack.yaml instead (README.md).
 set -euo pipefail
 export LC_ALL=C # what apt and dpkg say is read below: in English
 cd "$(dirname "$0")/.."
@@ -9,6 +10,46 @@ deps=$PWD/build/deps
 mkdir -p "$deps"
 say() { printf '\033[1m[setup]\033[0m %s\n' "$*"; }
 root() { if [ "$(id -u)" = 0 ]; then "$@"; else sudo "$@"; fi; }
+
+# --- Kokkos 4.7, Serial and OpenMP ------------------------------------------------------------------------------------
+# Debian 12 has none that can be used. The unmodified source of Kokkos 4.7.0 is part of a source distribution on PyPI, which is
+# reachable from behind most firewalls; NUNATAK_KOKKOS_SOURCE names another copy. Arguments: the command of pip.
+build_kokkos() {
+  [ ! -e "$deps/lib/cmake/Kokkos/KokkosConfig.cmake" ] || return 0
+  say "building Kokkos 4.7 into build/deps (a minute)"
+  local source_dir=${NUNATAK_KOKKOS_SOURCE:-$deps/kokkos-source} generator=()
+  if [ ! -e "$source_dir/CMakeLists.txt" ]; then
+    rm -rf "$deps/download" "$source_dir"
+    "$@" download -q --disable-pip-version-check --no-deps --no-binary pygenten -d "$deps/download" pygenten==0.1.5 || return 1
+    mkdir -p "$source_dir"
+    tar -xzf "$deps"/download/pygenten-0.1.5.tar.gz -C "$source_dir" --strip-components=3 pygenten-0.1.5/tpls/kokkos
+    rm -rf "$deps/download"
+  fi
+  if command -v ninja >/dev/null; then generator=(-G Ninja); fi
+  cmake "${generator[@]}" -S "$source_dir" -B "$deps/kokkos-build" -DCMAKE_BUILD_TYPE=Release -DCMAKE_CXX_STANDARD=17 -DCMAKE_INSTALL_PREFIX="$deps" \
+    -DCMAKE_INSTALL_LIBDIR=lib -DKokkos_ENABLE_SERIAL=ON -DKokkos_ENABLE_OPENMP=ON >"$deps/kokkos.log" 2>&1 &&
+    cmake --build "$deps/kokkos-build" --target install -j "$(nproc)" >>"$deps/kokkos.log" 2>&1 ||
+    { tail -n 20 "$deps/kokkos.log" >&2; echo "setup: Kokkos did not build (log: build/deps/kokkos.log)" >&2; exit 1; }
+  rm -rf "$deps/kokkos-build"
+}
+
+# --- the kernels alone: nobody needs to be root, and what cannot be had here CMake downloads from GitHub ---------------------
+fetch_package() { # fetch_package <file that shows that it is there> <package>: unpacked into build/deps, not installed
+  if [ -n "$(find /usr "$deps" -path "*$1" -print -quit 2>/dev/null)" ]; then return; fi
+  rm -rf "$deps/download"
+  mkdir -p "$deps/download"
+  (cd "$deps/download" && apt-get download -q "$2" && dpkg -x "$2"_*.deb . && cp -r usr/* "$deps") >>"$deps/apt.log" 2>&1 ||
+    say "no package $2: CMake will download its source"
+  rm -rf "$deps/download"
+}
+if [ "${1:-}" = kernels ]; then
+  python=$(command -v "$deps/python/bin/python" python3 || true)
+  build_kokkos "${python%%$'\n'*}" -m pip || say "no source of Kokkos from PyPI: CMake will download it"
+  fetch_package /nlohmann/json.hpp nlohmann-json3-dev
+  fetch_package /Catch2/Catch2ConfigVersion.cmake libcatch2-dev
+  say "ready"
+  exit
+fi
 
 # --- distribution packages -------------------------------------------------------------------------------------------
 packages=(g++ cmake ninja-build ccache git pkg-config python3-venv python3-pip
@@ -60,23 +101,5 @@ if ! cmp -s scripts/requirements.txt "$stamp"; then
   cp scripts/requirements.txt "$stamp"
 fi
 
-# --- Kokkos 4.7, Serial and OpenMP ------------------------------------------------------------------------------------
-# Debian 12 has none that can be used. The unmodified source of Kokkos 4.7.0 is part of a source distribution on PyPI, which is
-# reachable from behind most firewalls; NUNATAK_KOKKOS_SOURCE names another copy.
-if [ ! -e "$deps/lib/cmake/Kokkos/KokkosConfig.cmake" ]; then
-  say "building Kokkos 4.7 into build/deps (a minute)"
-  source_dir=${NUNATAK_KOKKOS_SOURCE:-$deps/kokkos-source}
-  if [ ! -e "$source_dir/CMakeLists.txt" ]; then
-    rm -rf "$deps/download" "$source_dir"
-    "$venv/bin/pip" download -q --disable-pip-version-check --no-deps --no-binary :all: --no-build-isolation -d "$deps/download" pygenten==0.1.5
-    mkdir -p "$source_dir"
-    tar -xzf "$deps"/download/pygenten-0.1.5.tar.gz -C "$source_dir" --strip-components=3 pygenten-0.1.5/tpls/kokkos
-    rm -rf "$deps/download"
-  fi
-  cmake -G Ninja -S "$source_dir" -B "$deps/kokkos-build" -DCMAKE_BUILD_TYPE=Release -DCMAKE_CXX_STANDARD=17 -DCMAKE_INSTALL_PREFIX="$deps" \
-    -DCMAKE_INSTALL_LIBDIR=lib -DKokkos_ENABLE_SERIAL=ON -DKokkos_ENABLE_OPENMP=ON >"$deps/kokkos.log" 2>&1 &&
-    cmake --build "$deps/kokkos-build" --target install >>"$deps/kokkos.log" 2>&1 ||
-    { tail -n 20 "$deps/kokkos.log" >&2; echo "setup: Kokkos did not build (log: build/deps/kokkos.log)" >&2; exit 1; }
-  rm -rf "$deps/kokkos-build"
-fi
+build_kokkos "$venv/bin/pip"
 say "ready"

@@ -3,8 +3,8 @@
 // Bounded memory: a variable is gathered in slabs along its slowest dimension (and, where one index of it is too much, along the
 // next), so that rank 0 never holds more than twice Options::slab beyond its own part.
 //
-// Where no rank has values (land) a slab has gaps. The first time that it is written zeros are written there, too, so that rows stay
-// whole: NetCDF-C reads and writes again what does not fill its buffer. What is put there later comes over them.
+// Where no rank has values (land) a slab has gaps. The first time that it is written zeros are written there, too, so that rows
+// stay whole: NetCDF-C reads and writes again what does not fill its buffer. What is put there later comes over them.
 //
 // With `define interleaved` a variable is defined just before its first values: see pnetcdf.cpp. NetCDF-C moves no record that
 // stays where it is.

@@ -34,6 +34,7 @@ inline std::int64_t collect_offers(const Patch& p, const int* d, PatchWave& wave
 
 inline DistanceReport bfs_distances(Ranks& ranks, const DistanceFields& fields, const DistanceSeeds& seeds,
                                     const DistanceMaxima& maxima) {
+  // lab 2 begin: a wave in each patch, then rounds of ghosts | stub: throw "lab 2: not written yet";
   const int locals = ranks.local_size();
   std::vector<std::vector<Ghosted>> ghosted(static_cast<std::size_t>(locals));
   std::vector<std::vector<PatchWave>> waves(static_cast<std::size_t>(locals));
@@ -62,6 +63,7 @@ inline DistanceReport bfs_distances(Ranks& ranks, const DistanceFields& fields, 
     }
   } while (anything_changed(ranks, changed, maxima, report));
   return report;
+  // lab 2 end
 }
 
 inline SolveDistances make_bfs(Ranks& ranks, const DistanceOptions&) {

@@ -1,6 +1,6 @@
 // PICO through MPI: labels, distances and all fields of PICO equal, bit for bit, to those of one virtual rank.
-#include "miniapp/base/mpi_ranks.hpp"
 #include "kernels/distance/distance.hpp"
+#include "miniapp/base/mpi_ranks.hpp"
 #include "tests/kernels/pico_case.hpp"
 
 #include <catch2/catch_test_macros.hpp>

@@ -1,0 +1,305 @@
+#!/usr/bin/env python3
+"""The labs of docs/course, cut from the sources of this project and graded by one command.
+
+    scripts/lab.py first [--png FILE]          lab 0 on a machine with a C++ compiler, CMake and Python alone
+    scripts/lab.py list [--json]               all labs
+    scripts/lab.py start N DIR [--seed S]      a tree with the holes of lab N, and the questions for the seed S
+    scripts/lab.py check DIR                   status 0 if the work in DIR is right
+    scripts/lab.py grade FOLDER [--json FILE]  the same for each folder in FOLDER
+    scripts/lab.py verify [--lab N]            do the labs hold? skeletons fail, the source passes, mutants fail
+
+A hole is what lies between two comments of the real source:
+
+    // lab 2 begin: TASK | stub: STATEMENT
+    // lab 2 end
+
+A skeleton has the statement in its place. What is known of each lab (its checks, questions, mutants) is in tests/course/labs.json; what
+is compiled is in tests/course/CMakeLists.txt and workshop.py. Work is checked in build/course (or NUNATAK_COURSE_BUILD), whose folder labs/N holds the
+edited files of lab N; the compiler searches it before the source. No other file of a submission is used.
+"""
+
+import argparse
+import json
+import pathlib
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+
+SOURCE = pathlib.Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(SOURCE / "tests/course"))
+import verification  # noqa: E402
+from holes import lab_of, labs, mutate, of_file, skeletons, sources, without  # noqa: E402
+from picture import serpentine, write_png  # noqa: E402
+from workshop import BUILD, DEPS, Problem, build, build_folder, has, place, program, run, run_check  # noqa: E402
+
+KEPT_FROM_STUDENTS = re.compile(r"tests/course/(?!CMakeLists\.txt$|\w+\.cpp$)|scripts/lab\.py$|\.ci/")
+COMPILE_SECONDS = 300  # limit for one submission
+
+
+
+# --- answers -----------------------------------------------------------------------------------------------------------------------
+
+
+def questions(lab, seed):
+    """The questions with the numbers of the seed in their words and commands."""
+    names = {"seed": seed}
+    for name, value in lab["with"].items():
+        names[name] = eval(value, {"__builtins__": {}}, names)
+    def filled(q):
+        right = eval(q["right"], {"__builtins__": {"int": int}}, names) if "right" in q else None
+        return {**q, "ask": q["ask"].format(**names), "run": q.get("run", "").format(**names).split(), "right": right}
+    return [filled(q) for q in lab["questions"]]
+
+
+def right_answers(lab, seed):
+    found, results = {}, {}
+    for q in questions(lab, seed):
+        if q["right"] is not None:
+            found[q["name"]] = q["right"]
+            continue
+        name, *words = q["run"]
+        if tuple(q["run"]) not in results:
+            with tempfile.TemporaryDirectory() as folder:
+                extra = [] if name == "answers" else ["-json", "out.json"]
+                status, output = run([program("course_answers" if name == "answers" else "nunatak-" + name), *words, *extra], 300, folder)
+                if status != 0:
+                    raise Problem(f"{shlex.join(q['run'])}: status {status}\n{output}")
+                results[tuple(q["run"])] = json.loads(output) if name == "answers" else json.loads(pathlib.Path(folder, "out.json").read_text())["runs"][0]
+        found[q["name"]] = results[tuple(q["run"])][q["take"]] * q.get("times", 1)
+    return found
+
+
+def mark_answers(lab, seed, given):
+    expected, marks = right_answers(lab, seed), []
+    for q in questions(lab, seed):
+        right, found = expected[q["name"]], given.get(q["name"])
+        is_number = isinstance(found, (int, float)) and not isinstance(found, bool)
+        marks.append({"name": q["name"], "expected": right, "found": found, "right": is_number and abs(found - right) <= q.get("within", 0) * abs(right)})
+    return marks
+
+
+# --- submissions -------------------------------------------------------------------------------------------------------------------
+
+
+def started_text(path, number):
+    """A file as `start` writes it, or None."""
+    if KEPT_FROM_STUDENTS.match(path) or not (SOURCE / path).is_file():
+        return None
+    data = (SOURCE / path).read_bytes()
+    if not any(path in lab["holes"] for lab in labs()):
+        return data
+    return without(data.decode(), number, path)[0].encode()
+
+
+def read(folder, name, empty):
+    """A JSON object from a submission."""
+    path = folder / name
+    try:
+        found = json.loads(path.read_text()) if path.exists() else empty
+    except (ValueError, UnicodeDecodeError) as error:
+        raise Problem(f"{name}: expected JSON, found: {error}") from None
+    if not isinstance(found, dict):
+        raise Problem(f"{name}: expected an object, found {type(found).__name__}")
+    return found
+
+
+def judge(folder, seeds=None):
+    """Everything there is to say about a submission."""
+    result = {"submission": folder.name, "lab": None, "seed": None, "passed": False, "error": None, "checks": [], "answers": [], "ignored": []}
+    try:
+        ticket = read(folder, "lab.json", {})
+        lab, seed = lab_of(ticket.get("lab")), ticket.get("seed")
+        if seeds and seeds.get(folder.name) != seed or not isinstance(seed, int):
+            raise Problem(f"lab.json: expected the seed {seeds.get(folder.name) if seeds else 'as a whole number'}, found {seed}")
+        result.update(lab=lab["number"], seed=seed)
+        files = {}
+        for path in folder.rglob("*"):
+            name = path.relative_to(folder).as_posix()
+            if path.is_symlink() or not path.is_file() or name.split("/")[0] in ("build", ".git") or name in ("lab.json", "answers.json"):
+                continue
+            if name in lab["holes"]:
+                files[name] = path.read_text(errors="replace")
+            elif path.read_bytes() != started_text(name, lab["number"]):
+                result["ignored"].append(name)
+        for path in lab["holes"]:
+            if path not in files and not any(has(c["needs"]) for c in lab["checks"] if "needs" in c and len(lab["holes"]) > 1):
+                files.setdefault(path, (SOURCE / path).read_text())
+        missing = [path for path in lab["holes"] if path not in files]
+        if missing:
+            raise Problem(f"expected the file {missing[0]}, found none")
+        result["checks"] = marks_of_checks(lab, files)
+        result["answers"] = mark_answers(lab, seed, read(folder, "answers.json", {}))
+        result["passed"] = not result["checks"] and all(a["right"] for a in result["answers"])
+    except Problem as problem:
+        result["error"] = str(problem)
+    return result
+
+
+def marks_of_checks(lab, files):
+    """Failures of all checks of a lab with these files."""
+    place(lab, files)
+    checks = [c for c in lab["checks"] if has(c.get("needs"))]
+    broken = build([c["program"] for c in checks], COMPILE_SECONDS) if checks else {}
+    failures = [{"test": name, "expected": "a file that compiles", "found": said} for name, said in broken.items()]
+    for check in checks:
+        if check["program"] not in broken:
+            failures += run_check(check)
+    for check in [] if failures else [c for c in checks if "against" in c]:  # a test that is tested
+        own = {path: text for path, text in files.items() if path != check["against"]}
+        for mutant in of_file(lab, check["against"]):
+            place(lab, {**mutate(lab, mutant), **own})
+            if not build([check["program"]], COMPILE_SECONDS) and not run_check(check):
+                failures.append({"test": check["program"], "expected": f"a test that fails with the mistake '{mutant['name']}'", "found": "it passes"})
+    place(lab, sources(lab))
+    return failures
+
+
+def say(result):
+    print(f"{result['submission']}: lab {result['lab']}, seed {result['seed']}: {'passed' if result['passed'] else 'NOT PASSED'}")
+    for failure in result["checks"]:
+        print(f"  {failure['test']}: expected {failure['expected']}\n    found {failure['found']}")
+    for answer in result["answers"]:
+        if not answer["right"]:
+            print(f"  answer {answer['name']}: expected {answer['expected']}, found {answer['found']}")
+    if result["ignored"]:
+        print(f"  not used: {', '.join(sorted(result['ignored']))}")
+    if result["error"]:
+        print(f"  {result['error']}")
+
+
+def needed_programs(some):
+    names = {"answers": "course_answers", "distance": "nunatak-distance", "labels": "nunatak-labels"}
+    return sorted({names[q["run"].split()[0]] for lab in some for q in lab["questions"] if "run" in q})
+
+
+# --- the commands ------------------------------------------------------------------------------------------------------------------
+
+
+def start(options):
+    lab, target = lab_of(options.lab), pathlib.Path(options.folder)
+    if target.exists() and any(target.iterdir()):
+        raise Problem(f"folder '{target}': expected it to be new or empty, found files")
+    listed = subprocess.run(["git", "ls-files"], cwd=SOURCE, capture_output=True, text=True)
+    paths = listed.stdout.split("\n") if listed.returncode == 0 else [
+        p.relative_to(SOURCE).as_posix() for p in SOURCE.rglob("*") if "build" not in p.relative_to(SOURCE).parts]
+    skeletons(lab)
+    for path in paths:
+        data = started_text(path, lab["number"]) if path else None
+        if data is not None:
+            (target / path).parent.mkdir(parents=True, exist_ok=True)
+            (target / path).write_bytes(data)
+            shutil.copymode(SOURCE / path, target / path)
+    (target / "build").mkdir(exist_ok=True)
+    (target / "build/deps").symlink_to(DEPS)
+    asked = {q["name"]: q["ask"] for q in questions(lab, options.seed)}
+    (target / "lab.json").write_text(json.dumps({"lab": lab["number"], "seed": options.seed, "questions": asked}, indent=2) + "\n")
+    (target / "answers.json").write_text(json.dumps(dict.fromkeys(asked), indent=2) + "\n")
+    print(f"lab {lab['number']}: {lab['title']}; seed {options.seed}; the page: docs/course/{lab['page']}")
+    for path in lab["holes"]:
+        print(f"  to be written in {target}/{path}: look for 'not written yet'")
+    for name, ask in asked.items():
+        print(f"  to be answered in {target}/answers.json: {name}: {ask}")
+    print(f"then: scripts/lab.py check {target}")
+
+
+def check(options):
+    folder = pathlib.Path(options.folder).resolve()
+    with build_folder(labs()):
+        build_all(needed_programs([lab_of(read(folder, "lab.json", {}).get("lab"))]))
+        result = judge(folder)
+    say(result)
+    return 0 if result["passed"] else 1
+
+
+def build_all(names):
+    broken = build(names, 900) if names else {}
+    if broken:
+        raise Problem(f"the source does not build: {broken}")
+
+
+def grade(options):
+    folders = sorted(f for f in pathlib.Path(options.folder).iterdir() if f.is_dir())
+    seeds = json.loads(pathlib.Path(options.seeds).read_text()) if options.seeds else None
+    results = []
+    with build_folder(labs()):
+        build_all(needed_programs(labs()))
+        for folder in folders:
+            results.append(judge(folder, seeds))
+            say(results[-1])
+    if options.json:
+        pathlib.Path(options.json).write_text(json.dumps(results, indent=2) + "\n")
+    print(f"{sum(r['passed'] for r in results)} of {len(results)} passed")
+
+
+def list_labs(options):
+    if options.json:
+        keys = ("number", "title", "page", "minutes", "needs", "holes", "asserted")
+        print(json.dumps([{**{k: lab[k] for k in keys}, "mutants": len(lab["mutants"])} for lab in labs()], indent=2))
+        return
+    for lab in labs():
+        print(f"{lab['number']:3}  {lab['title']:45} {lab['minutes']:4} min  {', '.join(lab['needs']):12} {', '.join(lab['holes']) or '-'}")
+
+
+def verify(options):
+    chosen = [lab for lab in labs() if options.lab in (None, lab["number"])]
+    with build_folder(labs()):
+        build_all(needed_programs(chosen))
+        wrong = verification.run_all(chosen)
+        wrong += [f"lab {lab['number']}: seeds 17 and 18 have the same answers" for lab in chosen
+                  if lab["questions"] and right_answers(lab, 17) == right_answers(lab, 18)]
+    for line in wrong:
+        print(line)
+    print(f"{len(chosen)} labs, {len(wrong)} wrong")
+    return 1 if wrong else 0
+
+
+def first(options):
+    begin = time.monotonic()
+    with build_folder(labs()):
+        build_all(["nunatak-distance"])
+        rounds = {}
+        for solver, ranks in (("sweep", "1"), ("bfs", "1,16,256")):
+            status, output = run([program("nunatak-distance"), "-mask", "serpentine", "-seeds", "corner", "-solvers", solver, "-virtual_ranks", ranks,
+                                  "-json", "first.json"], 300, BUILD)
+            if status != 0:
+                raise Problem(output)
+            for found in json.loads((BUILD / "first.json").read_text())["runs"]:
+                rounds[solver, found["ranks"]] = found["rounds"]
+    path = serpentine(201)
+    for (solver, ranks), count in rounds.items():
+        parts = round(ranks ** 0.5)
+        seams = sum((a[0] * parts // 201, a[1] * parts // 201) != (b[0] * parts // 201, b[1] * parts // 201) for a, b in zip(path, path[1:]))
+        print(f"{solver:6} on {ranks:4} ranks: {count:6} rounds   (the path has {len(path)} cells and crosses {seams} seams)")
+    write_png(options.png, 201, {cell: n / len(path) for n, cell in enumerate(path)}, 4)
+    print(f"{options.png}: the path, from dark to light, and the seams of 4 x 4 patches; {time.monotonic() - begin:.0f} s in all")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    commands = parser.add_subparsers(required=True)
+    def command(function, name, *arguments):
+        sub = commands.add_parser(name)
+        sub.set_defaults(function=function)
+        for flags, settings in arguments:
+            sub.add_argument(*flags, **settings)
+    folder = (("folder",), {})
+    command(first, "first", (("--png",), {"default": "first.png"}))
+    command(list_labs, "list", (("--json",), {"action": "store_true"}))
+    command(start, "start", (("lab",), {"type": int}), folder, (("--seed",), {"type": int, "default": 1}))
+    command(check, "check", folder)
+    command(grade, "grade", folder, (("--json",), {}), (("--seeds",), {"help": "JSON file {folder: seed}: who was given which seed"}))
+    command(verify, "verify", (("--lab",), {"type": int}))
+    options = parser.parse_args()
+    try:
+        return options.function(options) or 0
+    except (Problem, OSError, subprocess.CalledProcessError) as problem:
+        print(f"lab.py: {problem}", file=sys.stderr)
+        return 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

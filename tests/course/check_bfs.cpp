@@ -1,0 +1,79 @@
+// Lab 2: bfs_distances equals a serial search of the whole grid, in as few rounds as its header says.
+#include "kernels/distance/bfs.hpp"
+#include "tests/kernels/distance_grids.hpp"
+
+#include <catch2/catch_test_macros.hpp>
+
+using namespace nunatak;
+
+namespace {
+
+DistanceReport solve(Ranks& ranks, std::vector<Grid<int>>& grids, const DistanceMaxima& maxima = {}) {
+  DistanceProblem problem;
+  for (const auto& grid : grids) problem.fields.push_back(scatter(ranks, grid));
+  problem.maxima = maxima;
+  const DistanceReport report = make_bfs(ranks, {})(problem);
+  for (std::size_t f = 0; f < grids.size(); ++f) grids[f] = gather(ranks, problem.fields[f]);
+  return report;
+}
+
+} // namespace
+
+TEST_CASE("lab 2: a drawn case: seeds, detours, cells that no seed reaches") {
+  const Grid<int> start = draw({"1..-.", //
+                                "--.-.", //
+                                "-....", //
+                                ".----"});
+  for (const auto& [px, py] : decompositions(5, 4)) {
+    CAPTURE(px, py);
+    VirtualRanks ranks(Decomposition::make(5, 4, px, py));
+    std::vector<Grid<int>> found{start};
+    solve(ranks, found);
+    CHECK(found[0].values == search(start).values);
+  }
+}
+
+TEST_CASE("lab 2: equal to a serial search, on any domain and decomposition") {
+  for (const auto& [name, mask] : test_masks()) {
+    const std::vector<Grid<int>> start = {with_seeds(mask, 50, 1), with_seeds(mask, 5, 2), with_seeds(mask, 0, 3)};
+    for (const auto& [px, py] : decompositions(mask.Mx, mask.My)) {
+      INFO(name << " on " << px << " x " << py);
+      VirtualRanks ranks(Decomposition::make(mask.Mx, mask.My, px, py));
+      std::vector<Grid<int>> found = start;
+      solve(ranks, found);
+      for (std::size_t f = 0; f < found.size(); ++f) CHECK((found[f] == search(start[f])));
+    }
+  }
+}
+
+TEST_CASE("lab 2: a serpentine of 41 x 41 cells is 881 long") {
+  for (const auto& [px, py] : decompositions(41, 41)) {
+    CAPTURE(px, py);
+    VirtualRanks ranks(Decomposition::make(41, 41, px, py));
+    std::vector<Grid<int>> found{with_seed_at_corner(serpentine(41, 41))};
+    solve(ranks, found);
+    CHECK(found[0](40, 40) == 881);
+  }
+}
+
+TEST_CASE("lab 2: rounds, messages, collectives and visits of a square") {
+  Grid<int> start(24, 24, 0);
+  start(0, 0) = 1;
+  struct Expected {
+    int p;
+    std::int64_t rounds, messages, collectives;
+  };
+  for (const Expected& e : {Expected{1, 0, 0, 1}, {2, 3, 12 * 3, 3}, {6, 11, 220 * 11, 11}}) {
+    CAPTURE(e.p);
+    VirtualRanks ranks(Decomposition::make(24, 24, e.p, e.p), LogGP{});
+    std::vector<Grid<int>> found{start};
+    const DistanceReport report = solve(ranks, found, [](int local) { return std::vector<std::int64_t>{local, 5}; });
+    CHECK(report.rounds == e.rounds);
+    CHECK(report.maxima == std::vector<std::int64_t>{e.p * e.p - 1, 5});
+    CHECK(ranks.traffic().messages == e.messages);
+    CHECK(ranks.traffic().collectives == e.collectives);
+    std::int64_t visits = 0;
+    for (const std::int64_t of_rank : ranks.work_of_ranks()) visits += of_rank;
+    CHECK(visits >= 24 * 24); // each cell once, and the ghosts
+  }
+}

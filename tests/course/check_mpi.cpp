@@ -1,0 +1,35 @@
+// Lab 1, second part: the exchange of ghosts by MPI, against the same check as that of virtual ranks.
+#include "miniapp/base/mpi_ranks.hpp"
+#include "tests/kernels/ghost_checks.hpp"
+
+#include <Kokkos_Core.hpp>
+#include <catch2/catch_session.hpp>
+
+using namespace nunatak;
+
+TEST_CASE("lab 1: every ghost, with and without periodicity, and one message per neighbour") {
+  int size = 1;
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  for (int periodic = 0; periodic < 4; ++periodic) {
+    Decomposition d = Decomposition::make(11, 9, size);
+    d.periodic_x = (periodic & 1) != 0;
+    d.periodic_y = (periodic & 2) != 0;
+    MpiRanks ranks(MPI_COMM_WORLD, d);
+    check_ghosts(ranks);
+    std::vector<std::vector<std::int64_t>> messages{{ranks.traffic().messages}};
+    ranks.sum(messages);
+    if (size == 4 && periodic == 0) CHECK(messages[0][0] == 12); // 2 x 2
+  }
+}
+
+int main(int argc, char** argv) {
+  MPI_Init(&argc, &argv);
+  int failed = 0;
+  {
+    Kokkos::ScopeGuard kokkos(Kokkos::InitializationSettings().set_disable_warnings(true));
+    failed = Catch::Session().run(argc, argv);
+  }
+  MPI_Allreduce(MPI_IN_PLACE, &failed, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
+  MPI_Finalize();
+  return failed;
+}

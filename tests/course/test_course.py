@@ -1,0 +1,105 @@
+"""The course as its users meet it: every command in the pages of docs/course (blocks marked "sh") runs, the six sample submissions are told
+apart, and holes that are damaged are seen. Trees and files go to a folder of pytest's. The labs themselves: scripts/lab.py verify."""
+
+import importlib.util
+import json
+import pathlib
+import re
+import shlex
+import subprocess
+import sys
+
+import pytest
+
+SOURCE = pathlib.Path(__file__).resolve().parents[2]
+PAGES = sorted((SOURCE / "docs/course").glob("*.md"))
+spec = importlib.util.spec_from_file_location("lab", SOURCE / "scripts/lab.py")
+lab = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(lab)
+
+
+def commands(page):
+    """(command, expected status) of the blocks marked sh; a comment '# status 1' says what is expected."""
+    for block in re.findall(r"^```sh\n(.*?)^```", page.read_text(), re.M | re.S):
+        for line in block.splitlines():
+            found = re.search(r"# status (\d+)", line)
+            yield line.split("  #")[0].strip(), int(found[1]) if found else 0
+
+
+@pytest.fixture(scope="session")
+def folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("course")
+
+
+def run(command, folder, status=0):
+    words = [re.sub(r"^\.\./lab", f"{folder}/lab", word) for word in shlex.split(command)]
+    words = [str(folder / word) if re.fullmatch(r"\w+\.(png|json)", word) else word for word in words]  # what a command writes
+    words = [sys.executable, *words] if words[0].endswith(".py") else words
+    found = subprocess.run(words, cwd=SOURCE, capture_output=True, text=True)
+    assert found.returncode == status, f"{command}: expected status {status}, found {found.returncode}\n{found.stdout}\n{found.stderr}"
+    return found.stdout
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_commands_of_the_pages(page, folder):
+    for command, status in commands(page):
+        said = run(command, folder, status)
+        if "lab.py check" in command and lab.lab_of(int(page.stem[3:]))["holes"]:
+            assert "not written yet" in said, said  # a skeleton fails in words
+
+
+def test_lab_0_says_what_its_page_says(folder):
+    said = run("scripts/lab.py first --png first.png", folder)
+    told = re.findall(r"^    (\w+ +on .*)$", (SOURCE / "docs/course/lab0.md").read_text(), re.M)
+    assert len(told) == 4 and all(line in said for line in told), said
+    assert (folder / "first.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_samples_are_told_apart(folder):
+    if not (folder / "grades.json").exists():
+        run("scripts/lab.py grade tests/course/submissions --json grades.json", folder)
+    grades = {grade["submission"]: grade for grade in json.loads((folder / "grades.json").read_text())}
+    assert [name for name, grade in grades.items() if grade["passed"]] == ["right"]
+    assert len(grades) == 6
+    first = {name: grade["checks"][0] for name, grade in grades.items() if grade["checks"]}
+    assert "compiles" in first["does_not_compile"]["expected"] and "error" in first["does_not_compile"]["found"]
+    assert "an end within" in first["hangs"]["expected"]
+    assert "==" in first["wrong"]["expected"] and re.search(r"\d", first["wrong"]["found"])
+    assert grades["edits_the_checker"]["ignored"] == ["tests/course/check_sums.cpp"] and grades["edits_the_checker"]["checks"]
+    assert not grades["no_answers"]["checks"] and [a["found"] for a in grades["no_answers"]["answers"]] == [None, None]
+
+
+def test_the_source_and_right_answers_pass(folder):
+    """What a student does who writes the source's lines."""
+    tree = folder / "solved"
+    run(f"scripts/lab.py start 2 {tree} --seed 17", folder)
+    skeleton = (tree / "kernels/distance/bfs.hpp").read_text()
+    assert skeleton.count("not written yet") == 1 and "do {" not in skeleton
+    assert not (tree / ".git").exists() and not (tree / "tests/course/labs.json").exists() and not (tree / "tests/course/submissions").exists()
+    (tree / "kernels/distance/bfs.hpp").write_text((SOURCE / "kernels/distance/bfs.hpp").read_text())
+    answers, other = lab.right_answers(lab.lab_of(2), 17), lab.right_answers(lab.lab_of(2), 18)
+    assert answers != other
+    (tree / "answers.json").write_text(json.dumps(answers))
+    assert "passed" in run(f"scripts/lab.py check {tree}", folder)
+    (tree / "answers.json").write_text(json.dumps(other))
+    assert "expected" in run(f"scripts/lab.py check {tree}", folder, status=1)
+
+
+def test_the_table_is_complete():
+    for found in json.loads(run("scripts/lab.py list --json", SOURCE)):
+        assert found["title"] and found["minutes"] > 0 and found["needs"] and found["asserted"]
+        assert (SOURCE / "docs/course" / found["page"]).exists()
+        assert found["mutants"] >= 3 * sum(found["holes"].values())
+
+
+def test_damaged_holes_are_seen(monkeypatch):
+    path, bfs = "kernels/distance/bfs.hpp", lab.lab_of(2)
+    text = (SOURCE / path).read_text()
+    markers = [line for line in text.splitlines(True) if "// lab 2 " in line]
+    read = pathlib.Path.read_text
+    for damaged in (text.replace(markers[0], ""), text.replace(markers[1], ""), text.replace(markers[0], "").replace(markers[1], "")):
+        monkeypatch.setattr(pathlib.Path, "read_text", lambda p, *a, d=damaged, **k: d if p == SOURCE / path else read(p, *a, **k))
+        with pytest.raises(lab.Problem):
+            lab.skeletons(bfs)
+        monkeypatch.undo()
+    lab.skeletons(bfs)

@@ -1,0 +1,58 @@
+"""Do the labs hold? Of each, these cases: the source, which passes; the skeleton, which fails in words; mutants, which fail.
+
+The n-th cases of all labs are compiled together. In a lab where a student writes a test ("against"), a mutant of the test is weak: it must let
+a mistake pass that the test of the source finds.
+"""
+
+from holes import mutate, of_file, skeletons, sources, without
+from workshop import SOURCE, build, has, place, run_check
+
+
+def cases(lab):
+    """(name, files, checks, what each check must do) of everything that is tried with a lab."""
+    checks = [c for c in lab["checks"] if has(c.get("needs"))]
+    yield "the source", sources(lab), checks, "pass"
+    yield "the skeleton", skeletons(lab), checks, "say"
+    for mutant in lab["mutants"]:
+        file, files = mutant.get("file", next(iter(lab["holes"]))), mutate(lab, mutant)
+        tested = [c for c in checks if c.get("against", file) != file]
+        if tested:
+            against = tested[0]["against"]
+            files[against] = mutate(lab, of_file(lab, against)[0])[against]
+            yield f"a weak test, '{mutant['name']}'", files, tested, "pass"
+        else:
+            yield f"mutant '{mutant['name']}'", files, [c for c in checks if "against" in c or c.get("of", next(iter(lab["holes"]))) == file], "fail"
+
+
+def few_mutants(lab):
+    """Holes with less than three mutants."""
+    wrong = []
+    for path in lab["holes"]:
+        for n, hole in enumerate(without((SOURCE / path).read_text(), lab["number"], path)[1], 1):
+            inside = sum(m["old"].split("// lab")[0].strip() in "\n".join(hole) for m in of_file(lab, path))
+            if inside < 3:
+                wrong.append(f"lab {lab['number']}: {path}, hole {n}: expected at least 3 mutants, found {inside}")
+    return wrong
+
+
+def run_all(labs):
+    """What is wrong with these labs, in words."""
+    wrong = [line for lab in labs for line in few_mutants(lab)]
+    all_cases = {lab["number"]: list(cases(lab)) for lab in labs if lab["holes"]}
+    for turn in range(max(map(len, all_cases.values()), default=0)):
+        now = [(lab, all_cases[lab["number"]][turn]) for lab in labs if turn < len(all_cases.get(lab["number"], []))]
+        for lab, (_, files, _, _) in now:
+            place(lab, files)
+        broken = build([c["program"] for _, (_, _, checks, _) in now for c in checks], 900)
+        for lab, (name, _, checks, must) in now:
+            where = f"lab {lab['number']}: {name}"
+            failures = {c["program"]: run_check(c) for c in checks if c["program"] not in broken}
+            print(f"{where}: {', '.join(p + (' fails' if f else ' passes') for p, f in failures.items())}", flush=True)
+            wrong += [f"{where}: {c['program']} does not compile: {broken[c['program']]}" for c in checks if c["program"] in broken]
+            words = f"lab {lab['number']}: not written yet"
+            right = {"pass": lambda f: not f, "say": lambda f: words in str(f), "fail": bool}[must]
+            expected = {"pass": "pass", "say": f"say '{words}'", "fail": "fail"}[must]
+            wrong += [f"{where}: expected {p} to {expected}, found {f or 'that it passes'}" for p, f in failures.items() if not right(f)]
+    for lab in labs:
+        place(lab, sources(lab))
+    return wrong

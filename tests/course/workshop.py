@@ -1,0 +1,101 @@
+"""What scripts/lab.py builds and runs: the programs of tests/course/CMakeLists.txt, in build/course (or NUNATAK_COURSE_BUILD)."""
+
+import contextlib
+import fcntl
+import os
+import pathlib
+import re
+import shutil
+import signal
+import subprocess
+import tempfile
+
+SOURCE = pathlib.Path(__file__).resolve().parents[2]
+BUILD = pathlib.Path(os.environ.get("NUNATAK_COURSE_BUILD", SOURCE / "build/course")).absolute()
+DEPS = SOURCE / "build/deps"
+RUN_SECONDS = 30  # limit for a check of one submission
+ENVIRONMENT = {"OMP_NUM_THREADS": "1", "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", "OMPI_MCA_mpi_yield_when_idle": "1",
+               "OMPI_MCA_rmaps_base_oversubscribe": "1", "PRTE_MCA_rmaps_default_mapping_policy": ":oversubscribe", **os.environ}
+
+
+def run(command, seconds, cwd=None):
+    """(status, output) of a command; status None: it was stopped at its time limit, with all that it had started."""
+    with subprocess.Popen([str(word) for word in command], cwd=cwd, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                          text=True, errors="replace", env=ENVIRONMENT, start_new_session=True) as process:
+        try:
+            output = process.communicate(timeout=seconds)[0]
+            return process.returncode, output
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            return None, process.communicate()[0]
+
+
+class Problem(Exception):
+    """Something that the user can put right."""
+
+
+@contextlib.contextmanager
+def build_folder(labs):
+    """The configured build folder, for this process alone. CMake finds the sources of all labs in it."""
+    BUILD.mkdir(parents=True, exist_ok=True)
+    with open(BUILD / "lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        for lab in labs:
+            place(lab, {path: (SOURCE / path).read_text() for path in lab["holes"]})
+        if not (DEPS / "lib/cmake/Kokkos").exists() and "Kokkos_ROOT" not in os.environ:
+            subprocess.run([SOURCE / "scripts/setup.sh", "kernels"], check=True)
+        ninja = ["-G", "Ninja"] if shutil.which("ninja") and not (BUILD / "Makefile").exists() else []
+        launcher = ["-DCMAKE_CXX_COMPILER_LAUNCHER=ccache"] if shutil.which("ccache") else []
+        status, output = run(["cmake", "-S", SOURCE, "-B", BUILD, *ninja, *launcher, "-DNUNATAK_BUILD=kernels", "-DNUNATAK_COURSE=ON", "-DNUNATAK_TESTS=OFF",
+                              "-DNUNATAK_PCH=ON", "-DCMAKE_BUILD_TYPE=Release", "-DCMAKE_CXX_FLAGS_RELEASE=-O1", f"-DCMAKE_PREFIX_PATH={DEPS}"], 900)
+        if status != 0:
+            raise Problem(f"cmake failed:\n{output[-3000:]}")
+        yield
+
+
+def place(lab, files):
+    """Lay files where the compiler looks first. What has not changed keeps its time, and is not compiled again."""
+    for path, text in files.items():
+        target = BUILD / f"labs/{lab['number']}" / path
+        target.parent.mkdir(parents=True, exist_ok=True)
+        if not target.exists() or target.read_text() != text:
+            target.write_text(text)
+
+
+def program(name):
+    return BUILD / ("miniapp" if name.startswith("nunatak-") else "tests/course") / name
+
+
+def build(names, seconds):
+    """{name: what the compiler said} of the programs that could not be built."""
+    for name in names:
+        program(name).unlink(missing_ok=True)
+    keep_going = ["-k", "0"] if (BUILD / "build.ninja").exists() else ["-k"]
+    status, output = run(["cmake", "--build", BUILD, "-j", str(os.cpu_count()), "--target", *names, "--", *keep_going], seconds)
+    found = re.findall(r"[^\n]*(?:error|Error)[^\n]*", output)[:3] or [output[-500:]]
+    said = f"stopped after {seconds} s" if status is None else "\n".join(found).replace(str(BUILD) + "/", "")
+    return {name: said for name in names if not program(name).exists()}
+
+
+def has(need):
+    return need != "MPI" or "mpiexec" in (BUILD / "mpiexec.txt").read_text()
+
+
+def run_check(check):
+    """Failures of one check: a list of {test, expected, found}, empty if it passes."""
+    words = [program(check["program"]), check["tests"], "--reporter", "compact", "--order", "decl"]
+    mpiexec = (BUILD / "mpiexec.txt").read_text().split(";")
+    failures = []
+    for ranks in check.get("ranks", [0]):
+        with tempfile.TemporaryDirectory() as folder:
+            status, output = run(([*mpiexec, ranks] if ranks else []) + words, RUN_SECONDS, folder)
+        for line in re.findall(r": failed: (.*)", output)[:3]:
+            expression, _, values = line.partition(" for: ")
+            failures.append({"expected": expression, "found": values or expression})
+        if status is None:
+            failures.append({"expected": f"an end within {RUN_SECONDS} s", "found": "none"})
+        elif status != 0 and not failures:
+            failures.append({"expected": "status 0", "found": f"status {status}: {output[-200:].strip()}"})
+        elif status == 0 and "Passed" not in output and "passed" not in output:
+            failures.append({"expected": "tests that pass", "found": output[-200:].strip() or "no test"})
+    return [{"test": check["program"], **failure} for failure in failures]
