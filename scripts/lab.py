@@ -154,13 +154,14 @@ def marks_of_checks(lab, files):
     return failures
 
 
-def say(result):
+def say(result, tell=True):
+    """In words; right answers only if `tell`, which is for lecturers."""
     print(f"{result['submission']}: lab {result['lab']}, seed {result['seed']}: {'passed' if result['passed'] else 'NOT PASSED'}")
     for failure in result["checks"]:
         print(f"  {failure['test']}: expected {failure['expected']}\n    found {failure['found']}")
     for answer in result["answers"]:
         if not answer["right"]:
-            print(f"  answer {answer['name']}: expected {answer['expected']}, found {answer['found']}")
+            print(f"  answer {answer['name']}: " + (f"expected {answer['expected']}, found {answer['found']}" if tell else f"{answer['found']} is not right"))
     if result["ignored"]:
         print(f"  not used: {', '.join(sorted(result['ignored']))}")
     if result["error"]:
@@ -207,7 +208,7 @@ def check(options):
     with build_folder(labs()):
         build_all(needed_programs([lab_of(read(folder, "lab.json", {}).get("lab"))]))
         result = judge(folder)
-    say(result)
+    say(result, tell=False)
     return 0 if result["passed"] else 1
 
 
