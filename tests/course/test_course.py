@@ -82,7 +82,7 @@ def test_the_source_and_right_answers_pass(folder):
     (tree / "answers.json").write_text(json.dumps(answers))
     assert "passed" in run(f"scripts/lab.py check {tree}", folder)
     (tree / "answers.json").write_text(json.dumps(other))
-    assert "expected" in run(f"scripts/lab.py check {tree}", folder, status=1)
+    assert "is not right" in run(f"scripts/lab.py check {tree}", folder, status=1)
 
 
 def test_the_table_is_complete():

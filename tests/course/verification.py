@@ -43,7 +43,7 @@ def run_all(labs):
         now = [(lab, all_cases[lab["number"]][turn]) for lab in labs if turn < len(all_cases.get(lab["number"], []))]
         for lab, (_, files, _, _) in now:
             place(lab, files)
-        broken = build([c["program"] for _, (_, _, checks, _) in now for c in checks], 900)
+        broken = build([c["program"] for _, (_, _, checks, _) in now for c in checks], 1800)
         for lab, (name, _, checks, must) in now:
             where = f"lab {lab['number']}: {name}"
             failures = {c["program"]: run_check(c) for c in checks if c["program"] not in broken}
