@@ -1,11 +1,13 @@
 // The client of an emulated striped parallel file system, on every node (FUSE 3).
 //
-//   striped_fs CONTENT MOUNTPOINT STRIPE SERVER...       stripe in bytes; servers by address
+//   striped_fs CONTENT MOUNTPOINT STRIPE DIRTY SERVER...       stripe, dirty in bytes; servers by address
 //
 // The *content* is a folder that all nodes of the emulated cluster share: names, sizes, data and locks are the kernel's, and so
 // coherent. The *time* is that of a striped file system: every write and read moves as many bytes to or from the storage servers
 // that hold those stripes, and waits for them; every metadata call asks server 0; fsync asks all. Stripe s of file f lies on
-// server (f + s) mod n. Nothing is cached.
+// server (f + s) mod n. Nothing is cached that is read. A write may return before its bytes have reached the servers, as long as
+// at most DIRTY bytes of this node are on their way (0: it waits for them); fsync waits for all. So do the clients of Lustre;
+// unlike there other nodes see such bytes at once.
 #define FUSE_USE_VERSION 31
 #include "protocol.hpp"
 
@@ -36,26 +38,32 @@ using namespace cluster;
 
 namespace {
 
-/// Waits until all requests that were made for it are answered.
+/// Waits until all requests that were made for it are answered, or until so few of their bytes are left that there is room.
 class Answers {
 public:
-  void expect() {
+  void expect(std::uint64_t bytes) {
     const std::lock_guard lock(m_mutex);
-    m_expected += 1;
+    m_expected += 1, m_bytes += bytes;
   }
-  void arrived() {
+  void arrived(std::uint64_t bytes) {
     const std::lock_guard lock(m_mutex);
-    if (--m_expected == 0) m_all.notify_all();
+    m_expected -= 1, m_bytes -= bytes;
+    m_change.notify_all(); // with the lock: who waits may end its life
   }
   void wait() {
     std::unique_lock lock(m_mutex);
-    m_all.wait(lock, [this] { return m_expected == 0; });
+    m_change.wait(lock, [this] { return m_expected == 0; });
+  }
+  void wait_for_room(std::uint64_t bytes, std::uint64_t limit) {
+    std::unique_lock lock(m_mutex);
+    m_change.wait(lock, [&] { return m_bytes == 0 || m_bytes + bytes <= limit; });
   }
 
 private:
   std::mutex m_mutex;
-  std::condition_variable m_all;
+  std::condition_variable m_change;
   int m_expected = 0;
+  std::uint64_t m_bytes = 0;
 };
 
 /// The connection to one storage server: a thread that sends requests, one that takes the replies, in order.
@@ -80,7 +88,7 @@ public:
   }
 
   void ask(const Request& request, Answers& answers) {
-    answers.expect();
+    answers.expect(request.size);
     const std::lock_guard lock(m_mutex);
     m_to_send.push_back({request, &answers});
     m_changed.notify_all();
@@ -116,10 +124,10 @@ private:
       for (std::size_t left = reply.size; left > 0; left -= std::min(left, buffer.size()))
         require(receive_all(m_fd, buffer.data(), std::min(left, buffer.size())));
       std::unique_lock lock(m_mutex);
-      Answers* const answers = m_sent.front().answers;
+      const Job job = m_sent.front();
       m_sent.pop_front();
       lock.unlock();
-      answers->arrived();
+      job.answers->arrived(job.request.size);
     }
   }
 
@@ -135,7 +143,8 @@ private:
 
 struct FileSystem {
   std::string content;
-  std::uint64_t stripe = 1 << 20;
+  std::uint64_t stripe = 1 << 20, most_dirty = 0;
+  mutable Answers dirty; ///< written, and on its way
   std::vector<std::string> addresses;
   std::vector<std::unique_ptr<Server>> servers;
 
@@ -147,8 +156,27 @@ struct FileSystem {
     answers.wait();
   }
 
-  void move(Operation operation, std::uint64_t file, std::uint64_t begin, std::uint64_t size) const {
+  void read(std::uint64_t file, std::uint64_t begin, std::uint64_t size) const {
     Answers answers;
+    ask(Operation::read, file, begin, size, answers);
+    answers.wait();
+  }
+  void write(std::uint64_t file, std::uint64_t begin, std::uint64_t size) const {
+    Answers answers;
+    if (most_dirty > 0) dirty.wait_for_room(size, most_dirty);
+    ask(Operation::write, file, begin, size, most_dirty > 0 ? dirty : answers);
+    answers.wait();
+  }
+
+  void sync() const {
+    dirty.wait();
+    Answers answers;
+    for (const auto& server : servers) server->ask({Operation::sync, 0, 0, 0}, answers);
+    answers.wait();
+  }
+
+private:
+  void ask(Operation operation, std::uint64_t file, std::uint64_t begin, std::uint64_t size, Answers& answers) const {
     const std::uint64_t n = servers.size();
     for (const std::uint64_t end = begin + size; begin < end;) {
       const std::uint64_t number = begin / stripe, in_stripe = begin % stripe, bytes = std::min(stripe - in_stripe, end - begin);
@@ -156,13 +184,6 @@ struct FileSystem {
       servers[(file + number) % n]->ask(request, answers);
       begin += bytes;
     }
-    answers.wait();
-  }
-
-  void sync() const {
-    Answers answers;
-    for (const auto& server : servers) server->ask({Operation::sync, 0, 0, 0}, answers);
-    answers.wait();
   }
 } file_system;
 
@@ -197,14 +218,14 @@ int read_content(const char*, char* data, std::size_t size, off_t at, fuse_file_
   const ssize_t n = ::pread(fd_of(file), data, size, at);
   if (n < 0) return -errno;
   if (n == 0) file_system.metadata();
-  file_system.move(Operation::read, number_of(fd_of(file)), static_cast<std::uint64_t>(at), static_cast<std::uint64_t>(n));
+  file_system.read(number_of(fd_of(file)), static_cast<std::uint64_t>(at), static_cast<std::uint64_t>(n));
   return static_cast<int>(n);
 }
 
 int write_content(const char*, const char* data, std::size_t size, off_t at, fuse_file_info* file) {
   const ssize_t n = ::pwrite(fd_of(file), data, size, at);
   if (n < 0) return -errno;
-  file_system.move(Operation::write, number_of(fd_of(file)), static_cast<std::uint64_t>(at), static_cast<std::uint64_t>(n));
+  file_system.write(number_of(fd_of(file)), static_cast<std::uint64_t>(at), static_cast<std::uint64_t>(n));
   return static_cast<int>(n);
 }
 
@@ -304,13 +325,14 @@ fuse_operations operations() {
 } // namespace
 
 int main(int argc, char** argv) {
-  if (argc < 5) {
-    std::fprintf(stderr, "striped_fs CONTENT MOUNTPOINT STRIPE SERVER...\n");
+  if (argc < 6) {
+    std::fprintf(stderr, "striped_fs CONTENT MOUNTPOINT STRIPE DIRTY SERVER...\n");
     return 2;
   }
   file_system.content = argv[1];
   file_system.stripe = std::strtoull(argv[3], nullptr, 10);
-  file_system.addresses.assign(argv + 4, argv + argc);
+  file_system.most_dirty = std::strtoull(argv[4], nullptr, 10);
+  file_system.addresses.assign(argv + 5, argv + argc);
   ::umask(0);
   const fuse_operations all = operations();
   std::string options = "fsname=striped_fs,noatime,allow_other";

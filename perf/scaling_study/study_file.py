@@ -129,7 +129,7 @@ def describe(value):
 
 
 SERIES = ("nodes", "ranks", "options")
-CLUSTER = ("servers", "rate", "server_rate", "latency", "stripe", "disk", "seek")
+CLUSTER = ("servers", "rate", "server_rate", "latency", "stripe", "dirty", "disk", "seek")
 KEYS = ("title", "program", "options", "vary", "strong", "weak", "ranks_per_node", "threads", "repetitions", "time_limit", "cluster")
 
 

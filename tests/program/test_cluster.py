@@ -128,6 +128,17 @@ def test_the_file_system_is_shared_striped_and_as_fast_as_its_cards(cluster):
     assert cluster("run", "node1", "ls", "/mnt/pfs").stdout == "y\n"
 
 
+@needs_file_system
+def test_a_node_may_have_written_bytes_on_their_way_until_fsync(cluster):
+    cluster("up", "-n", 2, "-s", 2, "-r", "80mbit", "-S", "40mbit", "--dirty", 2**26)
+    script = ("import os, time; f = os.open('/mnt/pfs/x', os.O_WRONLY | os.O_CREAT); t = time.time(); os.write(f, bytes(4 << 20)); "
+              "u = time.time(); os.fsync(f); print(u - t, time.time() - u)")
+    write, sync = map(float, cluster("run", "node1", "python3", "-c", script).stdout.split())
+    least = 4 * 2**20 / (2 * 40e6 / 8)  # two servers
+    assert write < 0.5 * least and write + sync > 0.9 * least, (write, sync)
+    assert cluster("run", "node2", "stat", "-c", "%s", "/mnt/pfs/x").stdout == f"{4 << 20}\n"
+
+
 @needs_slurm
 def test_slurm_runs_a_batch_job(cluster, tmp_path):
     cluster("up", "-n", 2)
