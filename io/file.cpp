@@ -118,11 +118,12 @@ void File::put(const std::string& name, std::size_t record, const Block& block, 
     m_records = static_cast<std::int64_t>(record) + 1;
     reserve(m_records);
   }
-  ValueSum sum(lengths_of_record(variable));
+  const bool makes_sum = m_sums && !m_options.sums_are_given;
+  ValueSum sum(makes_sum ? lengths_of_record(variable) : std::vector<std::size_t>());
   Hyperslab slab;
   slab.empty = true;
   if (data != nullptr) m_error.keep([&] { slab = make_slab(v, record, block, data, type); });
-  if (m_sums && !m_options.sums_are_given) slab.sum = &sum;
+  if (makes_sum) slab.sum = &sum;
   timed(Phase::post, [&] {
     try {
       m_error.keep([&] { write_slab(v, record, slab); });
@@ -130,7 +131,7 @@ void File::put(const std::string& name, std::size_t record, const Block& block, 
       throw std::runtime_error("file '" + m_path + "': variable '" + name + "': expected memory for its values, found none");
     }
   });
-  add_sum(v, record, sum.value());
+  if (makes_sum) add_sum(v, record, sum.value());
   const auto elements = static_cast<std::int64_t>(slab.elements());
   Statistics payload;
   payload[Phase::post].bytes = elements * static_cast<std::int64_t>(bytes_of(variable.type));
@@ -146,7 +147,7 @@ std::vector<std::size_t> File::lengths_of_record(const Variable& variable) const
 }
 
 void File::add_sum(std::size_t v, std::size_t record, std::uint64_t sum) {
-  if (m_sums && sum != 0) m_sums->add(v, record == no_record ? 0 : record, sum);
+  if (m_sums) m_sums->add(v, record, sum);
 }
 
 void File::put_all(const std::string& name, std::size_t record, std::size_t size, const std::byte* data, Type type) {

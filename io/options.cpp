@@ -102,7 +102,10 @@ const std::vector<Knob>& knobs() {
       {"stripe", &Options::stripe, "segment of the layout morton, and borders of the layout auto, in bytes", ""},
       {"slab", &Options::slab, "bytes that rank 0 gathers at a time (serial)", ""},
       {"buffer", &Options::buffer, "bytes of copies per writing rank that may wait for the end of the record", ""},
-      {"pool", &Options::pool, "bytes that may be on their way to the servers or the thread, per rank (async, thread)", ""},
+      {"pool", &Options::pool, "bytes that may be on their way to the servers or the thread, per rank (async, thread, overlap)",
+       ""},
+      {"overlap", &Options::overlap, "what a layout has moved is written by a thread while the next is moved (direct, posix)",
+       "yes|no"},
       {"aggregators", &Options::aggregators,
        "aggregators per node: of MPI-IO (cb_nodes) and of a layout without N (0: automatic)", ""},
       {"ranks_per_node", &Options::ranks_per_node, "ranks of a virtual node (0: the machine's nodes)", ""},
@@ -205,8 +208,6 @@ void check_words(const Options& o) {
 void check_transport(const Options& o) {
   if (o.transport == "sync") return;
   const std::string found = ", found transport " + o.transport + " with ";
-  refuse(o.pool < (std::size_t{1} << 20) || o.pool > (std::size_t{1} << 31),
-         "pool: expected 1MiB to 2GiB" + found + "pool " + bytes_text(o.pool));
   refuse(o.transport == "thread" && !has_features(o, without_mpi),
          "a thread writes beside the rank's calls of MPI: expected a format that writes values without MPI, " +
              formats_with(without_mpi) + found + "format " + o.format);
@@ -244,6 +245,7 @@ void check_bytes(const Options& o) {
   refuse(o.stripe == 0 || o.slab == 0 || o.buffer == 0, "stripe, slab, buffer: expected more than 0 bytes");
   refuse(o.slab > GiB || o.align > GiB || o.stripe > GiB, "slab, align, stripe: expected at most 1GiB");
   refuse(o.buffer > 1024 * GiB, "buffer: expected at most 1024GiB");
+  refuse(o.pool < GiB / 1024 || o.pool > 2 * GiB, "pool: expected 1MiB to 2GiB, found " + bytes_text(o.pool));
 }
 
 } // namespace

@@ -15,7 +15,7 @@ namespace nunatak::io {
 
 /// The defaults suit a workstation.
 struct Options {
-  std::string format = "pnetcdf";
+  std::string format = "direct";
   std::string layout = "native";
   std::string transport = "sync";
   std::string define = "upfront";    ///< or interleaved: each variable just before its values (what PISM 0.5 did at first)
@@ -31,7 +31,8 @@ struct Options {
   std::size_t stripe = 1 << 20;      ///< bytes: segments of the layout morton, borders of auto
   std::size_t slab = 16 << 20;       ///< bytes that rank 0 gathers at a time (serial)
   std::size_t buffer = 64 << 20;     ///< mean bytes of copies per writing rank that wait for the end of the record
-  std::size_t pool = 64 << 20;       ///< async, thread: bytes on their way, per rank
+  std::size_t pool = 64 << 20;       ///< async, thread, overlap: bytes on their way, per rank
+  bool overlap = true;               ///< a thread writes what a layout has moved, while the next is moved (formats without MPI)
   int aggregators = 0;               ///< per node: cb_nodes of MPI-IO, and N of layouts without one; 0: the library's choice, 1
   int ranks_per_node = 0;            ///< virtual nodes of that many consecutive ranks; 0: the machine's
   std::map<std::string, std::string> hints; ///< MPI-IO

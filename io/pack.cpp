@@ -14,6 +14,10 @@ std::size_t Hyperslab::elements() const {
   return n;
 }
 
+Box Hyperslab::box(bool has_record) const {
+  return {{start.begin() + has_record, start.end()}, {count.begin() + has_record, count.end()}};
+}
+
 void Hyperslab::insert_record(std::size_t record) {
   start.insert(start.begin(), record);
   count.insert(count.begin(), 1);

@@ -29,6 +29,8 @@ struct Hyperslab {
   ValueSum* sum = nullptr;
 
   std::size_t elements() const;
+  /// Where it lies in the variable, without the dimension of the records, which comes first if it `has_record`.
+  Box box(bool has_record) const;
   /// Put the dimension of the records before the others.
   void insert_record(std::size_t record);
 };

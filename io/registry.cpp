@@ -88,14 +88,15 @@ OpenFormat in_layout(MPI_Comm comm, const Options& options, const Topology& topo
     return [=](const std::string& path, const Schema& schema) { return wrapped(schema, open(comm, path, schema, options)); };
   const int per_node = layout.every_rank ? static_cast<int>(topology.node_of.size()) : layout.per_node;
   const std::vector<int> ranks = aggregators(topology, per_node);
+  const bool is_copied = around != nullptr;
   const BoxesOf boxes = [=, &row](const Schema& schema, std::size_t v) {
     return row.boxes(schema, v, ranks.size(), options.stripe);
   };
   return [=, &row](const std::string& path, const Schema& schema) {
     auto inner = row.subfiles ? make_split_files(comm, path, schema, options, ranks, open) : open(comm, path, schema, options);
     inner = wrapped(schema, std::move(inner));
-    if (row.chooses) return make_auto(comm, schema, options, topology, ranks, std::move(inner));
-    return make_remap(comm, schema, options, topology, ranks, boxes, std::move(inner));
+    if (row.chooses) return make_auto(comm, schema, options, topology, ranks, std::move(inner), is_copied);
+    return make_remap(comm, schema, options, topology, ranks, boxes, std::move(inner), is_copied);
   };
 }
 
@@ -122,6 +123,11 @@ std::string layout_words() {
 
 bool has_features(const Options& options, unsigned features) {
   return (format_row(options.format).features & features) == features;
+}
+
+bool overlaps(const Options& options) {
+  const bool moves = layout_row(parse_layout(options).name).boxes != nullptr;
+  return options.overlap && options.transport == "sync" && moves && has_features(options, without_mpi);
 }
 
 Checksum checksum_of(const Options& options) {

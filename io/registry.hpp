@@ -83,7 +83,11 @@ Checksum checksum_of(const Options& options);
 /// The names of all formats that have these features, "netcdf4, pnetcdf or mpiio".
 std::string formats_with(unsigned features);
 
-/// What stands between a layout and the format.
+/// Do values move, and may a thread write them while others move?
+bool overlaps(const Options& options);
+
+/// What stands between a layout and the format, and takes copies of what is put: the layout then moves a record in several
+/// rounds.
 using Around = std::function<std::unique_ptr<Format>(const Schema& schema, std::unique_ptr<Format> format)>;
 
 /// The format and layout that `options` name, with `around` between them. `comm` must outlive what it returns. Error, with the

@@ -24,6 +24,8 @@ Writer::Writer(MPI_Comm comm, Options options, const std::string& who)
   if (m_options.transport == "thread") {
     m_backlog = std::make_unique<Backlog>(comm, m_options.pool, m_machine);
     around = [this](const Schema& schema, auto format) { return make_queued(m_backlog->thread(), schema, std::move(format)); };
+  } else if (overlaps(m_options)) {
+    around = [this](const Schema& schema, auto format) { return make_overlapped(m_options.pool, schema, std::move(format)); };
   }
   m_open = find_format(comm, m_options, make_topology(comm, m_options.ranks_per_node), around);
   if (has_servers(m_options)) m_client = std::make_unique<Client>(comm, m_options);

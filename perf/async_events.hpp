@@ -161,7 +161,8 @@ private:
     double sum = 0, most = 0;
     for (std::size_t s = 0; s < m_servers.size(); ++s) {
       if (m_servers[s].taken < record->expected[batch][s]) return false;
-      sum += record->bytes[batch][s], most = std::max(most, record->bytes[batch][s]);
+      const auto bytes = static_cast<double>(record->bytes[batch][s]);
+      sum += bytes, most = std::max(most, bytes);
     }
     m_is_writing = true;
     m_written = time + 1e-6 * (most / m_machine.write + (m_machine.shared ? sum : most) / m_machine.disk);

@@ -19,7 +19,9 @@ struct Message {
 /// What a record makes clients send: the first one holds what has no records, too.
 struct Record {
   std::vector<std::vector<Message>> of_client;
-  std::vector<std::vector<double>> expected, bytes; ///< of each batch, by server: messages, and bytes of the file
+  // Of each batch, by server:
+  std::vector<std::vector<double>> expected;   ///< messages
+  std::vector<std::vector<std::size_t>> bytes; ///< of the file
 };
 
 class Plan {
@@ -50,16 +52,9 @@ private:
     const std::size_t v = m_schema.variable(variable.name);
     const io::Type type = m_schema.variables[v].type;
     const io::Boxes boxes = io::server_boxes(m_options, m_schema, v, m_servers);
-    std::vector<double> bytes(m_servers, 0.0);
-    for (std::size_t s = 0; s < m_servers; ++s) {
-      for (const io::Box& box : boxes[s]) bytes[s] += static_cast<double>(box.elements() * io::bytes_of(type));
-    }
-    const auto is_too_much = [&](double has, double more) {
-      return has > 0 && has + more > static_cast<double>(m_options.buffer);
-    };
-    bool is_new = record.bytes.empty();
-    for (std::size_t s = 0; s < m_servers && !is_new; ++s) is_new = is_too_much(record.bytes.back()[s], bytes[s]);
-    if (is_new) record.bytes.emplace_back(m_servers, 0.0), record.expected.emplace_back(m_servers, 0.0);
+    const std::vector<std::size_t> bytes = io::server_bytes(boxes, type);
+    if (record.bytes.empty() || io::ends_before(record.bytes.back(), bytes, m_options.buffer))
+      record.bytes.emplace_back(m_servers, 0), record.expected.emplace_back(m_servers, 0.0);
     for (std::size_t s = 0; s < m_servers; ++s) record.bytes.back()[s] += bytes[s];
     const bool is_of_rank_0 = variable.content == tools::Content::coordinate;
     for (std::size_t c = 0; c < (is_of_rank_0 ? 1 : m_clients); ++c) {

@@ -6,6 +6,7 @@
 // patch per process. Parts take turns within a repetition, so that a disturbance of the machine meets them all alike. A time is
 // that of the slowest rank, from a barrier on. The first repetition is the warm-up and is dropped. See perf/README.md for the
 // JSON.
+#include "kernels/pico/melt.hpp"
 #include "kernels/pico/pico.hpp"
 #include "miniapp/base/program.hpp"
 #include "miniapp/model/report.hpp"

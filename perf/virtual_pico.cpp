@@ -6,6 +6,7 @@
 //
 // Every number of ranks must give the same fields, bit for bit: the program fails otherwise.
 #include "kernels/grid/virtual_ranks.hpp"
+#include "kernels/pico/melt.hpp"
 #include "kernels/pico/pico.hpp"
 #include "miniapp/base/machine.hpp"
 #include "miniapp/base/program.hpp"

@@ -14,11 +14,7 @@ AsyncFile::AsyncFile(MPI_Comm comm, const std::string& path, const Schema& schem
   const std::size_t n = client.servers().group(m_group).size();
   for (std::size_t v = 0; v < schema.variables.size(); ++v) {
     m_boxes.push_back(server_boxes(client.options(), schema, v, n));
-    std::vector<std::size_t> bytes(n, 0);
-    for (std::size_t s = 0; s < n; ++s) {
-      for (const Box& box : m_boxes.back()[s]) bytes[s] += box.elements() * bytes_of(schema.variables[v].type);
-    }
-    m_bytes.push_back(bytes);
+    m_bytes.push_back(server_bytes(m_boxes.back(), schema.variables[v].type));
   }
   m_last.resize(schema.variables.size());
   m_share.assign(n, 0);
@@ -42,12 +38,7 @@ void AsyncFile::join_batch(std::size_t v, std::size_t record) {
                 "': expected all puts of its values one after " + "the other (transport " + m_client.options().transport +
                 "), found one more after others had been sent");
   }
-  for (std::size_t s = 0; s < m_share.size(); ++s) {
-    if (m_share[s] > 0 && m_share[s] + m_bytes[v][s] > m_client.options().buffer) {
-      end_batch();
-      break;
-    }
-  }
+  if (ends_before(m_share, m_bytes[v], m_client.options().buffer)) end_batch();
   if (m_batch < 0) {
     m_batch = m_client.servers().next_batch();
     act(Packer().add(Action::begin_batch).add(m_batch).add(m_number));
@@ -59,8 +50,7 @@ void AsyncFile::join_batch(std::size_t v, std::size_t record) {
 void AsyncFile::end_batch() {
   if (m_batch < 0) return;
   std::vector<std::uint64_t> of_keys(sums() ? m_keys.size() : 0);
-  for (std::size_t k = 0; k < of_keys.size(); ++k)
-    of_keys[k] = sums()->take(m_keys[k].v, m_keys[k].record == no_record ? 0 : m_keys[k].record);
+  for (std::size_t k = 0; k < of_keys.size(); ++k) of_keys[k] = sums()->take(m_keys[k].v, m_keys[k].record);
   m_client.end_batch(m_group, m_batch, m_messages, of_keys);
   Packer action;
   action.add(Action::end_batch).add(m_batch).add(m_keys);

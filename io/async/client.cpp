@@ -62,9 +62,7 @@ Client::~Client() {
 
 std::int64_t Client::send(int group, int server, int batch, std::size_t v, std::size_t record, std::size_t b,
                           const Hyperslab& slab, Type type, std::int64_t& bytes) {
-  const std::ptrdiff_t lead = record == no_record ? 0 : 1;
-  const Box whole{{slab.start.begin() + lead, slab.start.end()}, {slab.count.begin() + lead, slab.count.end()}};
-  const std::vector<Box> boxes = message_boxes(whole, type, m_ring.size());
+  const std::vector<Box> boxes = message_boxes(slab.box(record != no_record), type, m_ring.size());
   const int rank = m_servers.group(group)[static_cast<std::size_t>(server)];
   for (const Box& box : boxes) {
     const Hyperslab part = slice(slab, box);

@@ -41,6 +41,21 @@ Boxes server_boxes(const Options& options, const Schema& schema, std::size_t v, 
   return row.boxes == nullptr ? slab_boxes(schema, v, n) : row.boxes(schema, v, n, options.stripe);
 }
 
+std::vector<std::size_t> server_bytes(const Boxes& boxes, Type type) {
+  std::vector<std::size_t> bytes(boxes.size(), 0);
+  for (std::size_t s = 0; s < boxes.size(); ++s) {
+    for (const Box& box : boxes[s]) bytes[s] += box.elements() * bytes_of(type);
+  }
+  return bytes;
+}
+
+bool ends_before(const std::vector<std::size_t>& share, const std::vector<std::size_t>& more, std::size_t buffer) {
+  for (std::size_t s = 0; s < share.size(); ++s) {
+    if (share[s] > 0 && share[s] + more[s] > buffer) return true;
+  }
+  return false;
+}
+
 Options server_options(Options options) {
   options.transport = "sync";
   const bool has_subfiles = layout_row(parse_layout(options).name).subfiles;

@@ -23,6 +23,13 @@ namespace nunatak::io {
 /// What server `server` of `n` writes of variable v, by server. The same on clients and servers.
 Boxes server_boxes(const Options& options, const Schema& schema, std::size_t v, std::size_t n);
 
+/// Bytes of a variable that come to each server: those of its boxes.
+std::vector<std::size_t> server_bytes(const Boxes& boxes, Type type);
+
+/// A batch, of which each server gets `share` bytes, ends before a variable of which each gets `more`: else one would get more
+/// than `buffer` (-io_buffer).
+bool ends_before(const std::vector<std::size_t>& share, const std::vector<std::size_t>& more, std::size_t buffer);
+
 /// The options of the Writer of the servers: values already lie where the layout wants them.
 Options server_options(Options options);
 

@@ -14,17 +14,22 @@ std::string sum_text(std::uint64_t sum) {
   return text;
 }
 
+std::optional<std::size_t> ValueSums::place_of(std::size_t record) const {
+  const std::size_t n = record == no_record ? 0 : record;
+  return n < m_first ? std::nullopt : std::optional(n - m_first);
+}
+
 void ValueSums::add(std::size_t v, std::size_t record, std::uint64_t sum) {
-  if (record < m_first) return; // put twice, which check_complete() finds
+  const auto place = place_of(record);
+  if (!place) return; // put twice, which check_complete() finds
   auto& sums = m_sums[v];
-  if (sums.size() <= record - m_first) sums.resize(record - m_first + 1, 0);
-  sums[record - m_first] += sum;
+  if (sums.size() <= *place) sums.resize(*place + 1, 0);
+  sums[*place] += sum;
 }
 
 std::uint64_t ValueSums::take(std::size_t v, std::size_t record) {
-  auto& sums = m_sums[v];
-  if (record < m_first || sums.size() <= record - m_first) return 0;
-  return std::exchange(sums[record - m_first], 0);
+  const auto place = place_of(record);
+  return place && *place < m_sums[v].size() ? std::exchange(m_sums[v][*place], 0) : 0;
 }
 
 Sums ValueSums::reduce(MPI_Comm comm, const Schema& schema, std::size_t records) const {

@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -25,7 +26,7 @@ class ValueSums {
 public:
   explicit ValueSums(const Schema& schema) : m_sums(schema.variables.size()) {}
 
-  /// `record`: 0 of a variable without records.
+  /// `record`: no_record of a variable without records.
   void add(std::size_t v, std::size_t record, std::uint64_t sum);
   /// What has been added for a record, which is then no more there.
   std::uint64_t take(std::size_t v, std::size_t record);
@@ -38,6 +39,9 @@ public:
   void forget(std::size_t records);
 
 private:
+  /// The place of a record in m_sums[v]; none if it is in the manifest.
+  std::optional<std::size_t> place_of(std::size_t record) const;
+
   std::vector<std::vector<std::uint64_t>> m_sums; ///< of each variable, by record from m_first on
   std::size_t m_first = 0;
 };

@@ -5,7 +5,7 @@
 #include "io/layouts/remap.hpp"
 
 #include <algorithm>
-#include <optional>
+#include <map>
 
 namespace nunatak::io {
 
@@ -44,13 +44,10 @@ constexpr int n_counts = sizeof(Counts) / sizeof(std::int64_t);
 class Auto final : public FormatAround {
 public:
   Auto(MPI_Comm comm, const Schema& schema, const Options& options, const Topology& topology, const std::vector<int>& aggregators,
-       std::unique_ptr<Format> inner)
-      : Auto(comm, schema, options, topology, aggregators, *inner.get(), std::move(inner)) {}
+       std::unique_ptr<Format> inner, bool is_copied)
+      : Auto(comm, schema, options, topology, aggregators, *inner.get(), std::move(inner), is_copied) {}
 
-  void put(std::size_t v, const Hyperslab& slab) override {
-    if (!m_moves[v]) m_moves[v] = decide(v, slab);
-    (*m_moves[v] ? *m_inner : m_native).put(v, slab);
-  }
+  void put(std::size_t v, const Hyperslab& slab) override { (moves(v, slab) ? *m_inner : m_native).put(v, slab); }
 
   /// And, as "layout", what was chosen.
   std::map<std::string, std::string> hints() const override {
@@ -61,12 +58,12 @@ public:
 
 private:
   Auto(MPI_Comm comm, const Schema& schema, const Options& options, const Topology& topology, const std::vector<int>& aggregators,
-       Format& native, std::unique_ptr<Format>&& inner)
+       Format& native, std::unique_ptr<Format>&& inner, bool is_copied)
       : FormatAround(make_remap(
             comm, schema, options, topology, aggregators, [this](const Schema&, std::size_t v) { return boxes_of(v); },
-            std::move(inner))),
+            std::move(inner), is_copied)),
         m_comm(comm), m_schema(schema), m_aggregators(aggregators), m_stripe(options.stripe), m_native(native),
-        m_moves(schema.variables.size()) {
+        m_choices(schema.variables.size()) {
     MPI_Comm_rank(comm, &m_rank);
   }
 
@@ -91,11 +88,10 @@ private:
   /// Of this rank.
   Counts count(std::size_t v, const Hyperslab& slab) const {
     Counts counts;
-    const std::ptrdiff_t lead = m_schema.has_records(m_schema.variables[v]) ? 1 : 0;
     const bool has_values = slab.elements() > 0;
     Box mine;
     if (has_values) {
-      mine = {{slab.start.begin() + lead, slab.start.end()}, {slab.count.begin() + lead, slab.count.end()}};
+      mine = slab.box(m_schema.has_records(m_schema.variables[v]));
       counts.native_calls = static_cast<std::int64_t>(runs_in(mine, whole_box(m_schema, v)));
     }
     const Boxes boxes = boxes_of(v);
@@ -112,14 +108,27 @@ private:
     return counts;
   }
 
-  /// Does it pay to move the values of this variable?
-  bool decide(std::size_t v, const Hyperslab& slab) {
+  struct Choice {
+    Counts counts;
+    bool moves = false;
+  };
+
+  /// Does it pay to move the values of this variable? Decided once for its shape and type.
+  bool moves(std::size_t v, const Hyperslab& slab) {
+    const Choice*& choice = m_choices[v];
+    if (choice == nullptr) {
+      const auto [place, is_new] = m_of_shape.try_emplace({whole_box(m_schema, v).count, m_schema.variables[v].type});
+      if (is_new) place->second = choose(v, slab);
+      choice = &place->second;
+      (choice->moves ? m_go : m_stay).add(choice->counts);
+    }
+    return choice->moves;
+  }
+
+  Choice choose(std::size_t v, const Hyperslab& slab) {
     Counts all = count(v, slab);
     MPI_Allreduce(MPI_IN_PLACE, &all, n_counts, MPI_INT64_T, MPI_SUM, m_comm);
-    const std::int64_t native = all.native_calls * bytes_of_call;
-    const std::int64_t moved = all.sent + (all.messages + all.moved_calls) * bytes_of_call;
-    (moved < native ? m_go : m_stay).add(all);
-    return moved < native;
+    return {all, all.sent + (all.messages + all.moved_calls) * bytes_of_call < all.native_calls * bytes_of_call};
   }
 
   MPI_Comm m_comm;
@@ -127,8 +136,9 @@ private:
   const Schema& m_schema;
   std::vector<int> m_aggregators;
   std::size_t m_stripe;
-  Format& m_native;                         ///< the remap's inner one
-  std::vector<std::optional<bool>> m_moves; ///< of each variable, once it was put
+  Format& m_native; ///< the remap's inner one
+  std::map<std::pair<std::vector<std::size_t>, Type>, Choice> m_of_shape;
+  std::vector<const Choice*> m_choices; ///< of each variable, once it was put
   Chosen m_stay, m_go;
 };
 
@@ -167,8 +177,8 @@ std::size_t runs_in(const Box& box, const Box& whole) {
 }
 
 std::unique_ptr<Format> make_auto(MPI_Comm comm, const Schema& schema, const Options& options, const Topology& topology,
-                                  const std::vector<int>& aggregators, std::unique_ptr<Format> inner) {
-  return std::make_unique<Auto>(comm, schema, options, topology, aggregators, std::move(inner));
+                                  const std::vector<int>& aggregators, std::unique_ptr<Format> inner, bool is_copied) {
+  return std::make_unique<Auto>(comm, schema, options, topology, aggregators, std::move(inner), is_copied);
 }
 
 } // namespace nunatak::io

@@ -14,7 +14,8 @@
 //   file   |....|....|....|....|....|....|      stripes
 //          |aaaaaaaaa|bbbbbbbbb|ccccccccc|      runs of three ranks
 //
-// Decided when a variable is put for the first time, by one small reduction, the same on all ranks. Used by registry.cpp.
+// Decided when a variable of a shape and type is put for the first time, by one small reduction, the same on all ranks, for all
+// such variables. Used by registry.cpp.
 #pragma once
 
 #include "io/formats/format.hpp"
@@ -30,8 +31,8 @@ Boxes run_boxes(const Schema& schema, std::size_t v, std::size_t aggregators, st
 /// whole.
 std::size_t runs_in(const Box& box, const Box& whole);
 
-/// Wrap `inner`, which all ranks of `comm` have opened. `aggregators`: ranks, ascending.
+/// Wrap `inner`, which all ranks of `comm` have opened. `aggregators`: ranks, ascending. `is_copied`: as in make_remap().
 std::unique_ptr<Format> make_auto(MPI_Comm comm, const Schema& schema, const Options& options, const Topology& topology,
-                                  const std::vector<int>& aggregators, std::unique_ptr<Format> inner);
+                                  const std::vector<int>& aggregators, std::unique_ptr<Format> inner, bool is_copied);
 
 } // namespace nunatak::io

@@ -8,6 +8,7 @@
 #include "io/layouts/format_around.hpp"
 
 #include <algorithm>
+#include <numeric>
 
 namespace nunatak::io {
 
@@ -26,13 +27,17 @@ struct Schedule {
   std::vector<std::vector<std::int64_t>> n; ///< puts to the inner format, by part and group: the same on all ranks
 };
 
+constexpr std::int64_t n_rounds = 8; ///< of a record, if the inner format writes one while the next is moved
+
 class Remap final : public FormatAround {
 public:
   Remap(MPI_Comm comm, const Schema& schema, const Options& options, const Topology& topology, std::vector<int> aggregators,
-        BoxesOf boxes_of, std::unique_ptr<Format> inner)
+        BoxesOf boxes_of, std::unique_ptr<Format> inner, bool is_copied)
       : FormatAround(std::move(inner)), m_comm(comm), m_schema(schema), m_topology(topology),
-        m_aggregators(std::move(aggregators)),
-        m_boxes_of(std::move(boxes_of)), m_waiting{static_cast<std::int64_t>(options.buffer * m_aggregators.size())} {
+        m_aggregators(std::move(aggregators)), m_boxes_of(std::move(boxes_of)), m_is_copied(is_copied),
+        m_least_round(static_cast<std::int64_t>(options.stripe * m_aggregators.size())), m_waiting{static_cast<std::int64_t>(
+                                                                                             options.buffer *
+                                                                                             m_aggregators.size())} {
     MPI_Comm_rank(comm, &m_rank);
   }
 
@@ -46,10 +51,16 @@ public:
       }
       m_bytes.push_back(bytes);
     }
+    if (!m_is_copied || m_bytes.empty()) return;
+    const std::int64_t record = std::accumulate(m_bytes.begin(), m_bytes.end(), std::int64_t{0});
+    const std::int64_t largest = *std::max_element(m_bytes.begin(), m_bytes.end());
+    m_waiting.limit = std::min(m_waiting.limit, std::max({m_least_round, record / n_rounds, largest}));
   }
 
   void put(std::size_t v, const Hyperslab& slab) override {
-    if (!m_waiting.has_room(m_bytes[v])) move_pending();
+    const bool goes_on = !m_puts.empty() && m_puts.back().v == v; // with a variable of which several parts are put
+    const std::int64_t bytes = goes_on ? 0 : m_bytes[v];
+    if (!m_waiting.has_room(bytes)) move_pending();
     const auto n_parts = static_cast<std::size_t>(m_waiting.parts(m_bytes[v]));
     if (n_parts > 1) return move({{v, slab}}, n_parts);
     Put copy{v, slab};
@@ -59,7 +70,7 @@ public:
     copy.slab.sum = nullptr;
     copy.slab.stride = contiguous_strides(slab.count);
     m_puts.push_back(copy);
-    m_waiting.bytes += m_bytes[v];
+    m_waiting.bytes += bytes;
   }
 
   void wait() override {
@@ -98,14 +109,13 @@ private:
     for (std::size_t part = 0; part < n_parts; ++part) {
       timed([&] { move_values(schedule->plans[part], puts); });
       write(schedule->plans[part], schedule->n[part], puts, schedule->groups, records);
-      inner([&] { m_inner->wait(); });
+      if (!m_is_copied) inner([&] { m_inner->wait(); });
     }
   }
 
   std::optional<Box> box_of(const Put& put) const {
     if (put.slab.elements() == 0) return std::nullopt;
-    const std::ptrdiff_t lead = m_schema.has_records(m_schema.variables[put.v]) ? 1 : 0;
-    return Box{{put.slab.start.begin() + lead, put.slab.start.end()}, {put.slab.count.begin() + lead, put.slab.count.end()}};
+    return put.slab.box(m_schema.has_records(m_schema.variables[put.v]));
   }
 
   /// The schedule that fits the puts of all ranks; `records` of the puts, which a rank with an empty slab does not know.
@@ -240,7 +250,7 @@ private:
         Box box = whole_box(m_schema, v);
         Hyperslab slab;
         slab.type = variable.type;
-        slab.lasting = true;
+        slab.lasting = !m_is_copied;
         slab.empty = target == plan.targets.end() || target->group != g;
         if (slab.empty) {
           box.start.assign(box.start.size(), 0);
@@ -267,6 +277,8 @@ private:
   Topology m_topology;
   std::vector<int> m_aggregators;
   BoxesOf m_boxes_of;
+  bool m_is_copied;                  ///< by the inner format
+  std::int64_t m_least_round;        ///< bytes, of all ranks
   std::vector<Boxes> m_boxes;        ///< of each variable
   std::vector<std::int64_t> m_bytes; ///< of a record of each variable, over all aggregators
   Waiting m_waiting;                 ///< copies over all ranks, as all ranks count them
@@ -281,8 +293,10 @@ private:
 } // namespace
 
 std::unique_ptr<Format> make_remap(MPI_Comm comm, const Schema& schema, const Options& options, const Topology& topology,
-                                   std::vector<int> aggregators, BoxesOf boxes_of, std::unique_ptr<Format> inner) {
-  return std::make_unique<Remap>(comm, schema, options, topology, std::move(aggregators), std::move(boxes_of), std::move(inner));
+                                   std::vector<int> aggregators, BoxesOf boxes_of, std::unique_ptr<Format> inner,
+                                   bool is_copied) {
+  return std::make_unique<Remap>(comm, schema, options, topology, std::move(aggregators), std::move(boxes_of), std::move(inner),
+                                 is_copied);
 }
 
 } // namespace nunatak::io

@@ -14,6 +14,8 @@ class Queued final : public Format {
 public:
   Queued(WriteThread& thread, const Schema& schema, std::unique_ptr<Format> inner)
       : m_thread(thread), m_schema(schema), m_inner(std::move(inner)) {}
+  Queued(std::unique_ptr<WriteThread> thread, const Schema& schema, std::unique_ptr<Format> inner)
+      : m_own(std::move(thread)), m_thread(*m_own), m_schema(schema), m_inner(std::move(inner)) {}
   ~Queued() override { m_thread.wait_for(m_last); }
 
   void define() override {
@@ -24,8 +26,7 @@ public:
   void put(std::size_t v, const Hyperslab& slab) override {
     if (slab.elements() == 0) return;
     const Type type = m_schema.variables[v].type;
-    const std::ptrdiff_t lead = m_schema.has_records(m_schema.variables[v]) ? 1 : 0;
-    const Box whole{{slab.start.begin() + lead, slab.start.end()}, {slab.count.begin() + lead, slab.count.end()}};
+    const Box whole = slab.box(m_schema.has_records(m_schema.variables[v]));
     for (const Box& box : cut(whole, std::min(m_thread.ring().size() / 4, most_part) / bytes_of(type))) {
       Hyperslab part = slice(slab, box);
       const double stalled = m_thread.ring().stall_seconds();
@@ -38,7 +39,10 @@ public:
     }
   }
 
-  void wait() override { m_thread.rethrow(); }
+  void wait() override {
+    if (m_own) m_thread.wait_for(m_last);
+    m_thread.rethrow();
+  }
   void flush() override { inner().flush(); }
   void close() override { inner().close(); }
   bool grows_in_place() const override { return m_grows_in_place; }
@@ -71,6 +75,7 @@ private:
     return *m_inner;
   }
 
+  std::unique_ptr<WriteThread> m_own;
   WriteThread& m_thread;
   const Schema& m_schema;
   std::unique_ptr<Format> m_inner;
@@ -85,6 +90,10 @@ private:
 
 std::unique_ptr<Format> make_queued(WriteThread& thread, const Schema& schema, std::unique_ptr<Format> inner) {
   return std::make_unique<Queued>(thread, schema, std::move(inner));
+}
+
+std::unique_ptr<Format> make_overlapped(std::size_t ring_bytes, const Schema& schema, std::unique_ptr<Format> inner) {
+  return std::make_unique<Queued>(std::make_unique<WriteThread>(ring_bytes), schema, std::move(inner));
 }
 
 } // namespace nunatak::io

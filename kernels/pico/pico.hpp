@@ -15,63 +15,34 @@
 // `bfs` and `sweep`: one per round), and one sum in vain if there was a geometry to compare with: 9 at most with `buckets`.
 #pragma once
 
-#include "kernels/pico/melt.hpp"
+#include "kernels/pico/fields.hpp"
+#include "kernels/pico/options.hpp"
+#include "kernels/pico/shelf_water.hpp"
+
+#include <memory>
 
 namespace nunatak {
 
 class Pico {
 public:
   /// dx, dy: size of a cell, m. `ranks` must outlive this object. invalid_argument if an option cannot be used.
-  Pico(Ranks& ranks, double dx, double dy, const PicoOptions& options = {})
-      : m_ranks(ranks), m_skip_unchanged(options.skip_unchanged), m_geometry(ranks, dx, dy, options),
-        m_melt(ranks, dx, dy, options) {}
+  Pico(Ranks& ranks, double dx, double dy, const PicoOptions& options = {});
+  ~Pico();
 
   /// One entry of `in` and `out` per local rank. Ghosts of `basins` must be valid. `out`: as the last update left it; other
   /// fields than those are filled anew. Host memory.
-  PicoReport update(const std::vector<PicoInput>& in, std::vector<PicoFields>& out) {
-    if (in.size() != static_cast<std::size_t>(m_ranks.local_size()) || out.size() != in.size()) {
-      throw std::invalid_argument("PICO: expected input and fields of " + std::to_string(m_ranks.local_size()) +
-                                  " local ranks, found " + std::to_string(in.size()) + " and " + std::to_string(out.size()));
-    }
-    const Traffic before = m_ranks.traffic();
-    PicoReport report;
-    const pico::Shelves& shelves = m_geometry.result();
-    report.geometry_kept = m_skip_unchanged && m_geometry.valid() && m_melt.start(shelves, in, m_geometry.changed(in, out));
-    if (!report.geometry_kept) {
-      m_geometry.update(in, out);
-      m_melt.start(shelves, in);
-    }
-    m_melt.finish(shelves, in, out, report);
-    report.shelves = shelves.table.shelves;
-    report.basins = shelves.table.basins;
-    report.d_max = shelves.d_max;
-    report.rounds = shelves.rounds;
-    report.domain_imbalance = shelves.domain.imbalance();
-    report.shelf_imbalance = shelves.shelf.imbalance();
-    report.collectives = m_ranks.traffic().collectives - before.collectives;
-    report.exchanges = m_ranks.traffic().exchanges - before.exchanges;
-    return report;
-  }
-
+  PicoReport update(const std::vector<PicoInput>& in, std::vector<PicoFields>& out);
   /// The same with one local rank (MPI).
-  PicoReport update(const PicoInput& in, PicoFields& out) {
-    std::vector<PicoFields> fields;
-    fields.push_back(std::move(out));
-    const struct Lent { // given back even if the update throws
-      PicoFields &from, &to;
-      ~Lent() { to = std::move(from); }
-    } lent{fields[0], out};
-    return update(std::vector<PicoInput>{in}, fields);
-  }
+  PicoReport update(const PicoInput& in, PicoFields& out);
 
   /// Water below each shelf (1..n) after an update.
-  const std::vector<pico::ShelfWater>& water() const { return m_melt.water(); }
+  const std::vector<pico::ShelfWater>& water() const;
 
 private:
+  struct Parts; ///< the geometry and the melt
   Ranks& m_ranks;
   bool m_skip_unchanged;
-  pico::ShelfGeometry m_geometry;
-  pico::ShelfMelt m_melt;
+  std::unique_ptr<Parts> m_parts;
 };
 
 } // namespace nunatak

@@ -5,6 +5,7 @@
 // Cells are 100 km wide; grounded components of more than 3 cells are continental.
 #pragma once
 
+#include "kernels/ice/geometry.hpp"
 #include "kernels/pico/pico.hpp"
 #include "tests/kernels/global_grid.hpp"
 

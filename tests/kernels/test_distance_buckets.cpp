@@ -1,5 +1,6 @@
 // Distances by buckets and by `auto`: many ranks, exact counts of small cases, the words of a message, the guard.
 #include "kernels/cases/masks.hpp"
+#include "kernels/distance/seam.hpp"
 #include "tests/kernels/distance_case.hpp"
 
 #include <catch2/catch_test_macros.hpp>

@@ -1,4 +1,5 @@
 // Distances gathered to one rank per field: equal to a search of the whole grid, bit for bit; the messages are small.
+#include "kernels/distance/gather.hpp"
 #include "tests/kernels/distance_case.hpp"
 
 #include <catch2/catch_test_macros.hpp>

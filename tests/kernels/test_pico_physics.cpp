@@ -1,5 +1,6 @@
 // Physics of PICO: the formulas, the heat balances behind them, shelf inputs, fallbacks, warnings; the whole update against a
 // plain evaluation cell by cell.
+#include "kernels/pico/melt.hpp"
 #include "tests/kernels/pico_case.hpp"
 
 #include <catch2/catch_test_macros.hpp>

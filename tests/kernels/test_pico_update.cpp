@@ -1,5 +1,6 @@
 // An update of PICO as a whole: geometry that is kept while its input does not change, what is communicated, and the loads of
 // ranks. Neighbours: test_pico_geometry.cpp, test_pico_physics.cpp.
+#include "kernels/pico/geometry.hpp"
 #include "tests/kernels/pico_case.hpp"
 
 #include <catch2/catch_test_macros.hpp>

@@ -1,4 +1,5 @@
 // PICO through MPI: labels, distances and all fields of PICO equal, bit for bit, to those of one virtual rank.
+#include "kernels/distance/distance.hpp"
 #include "miniapp/base/mpi_ranks.hpp"
 #include "tests/kernels/pico_case.hpp"
 

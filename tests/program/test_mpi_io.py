@@ -49,8 +49,8 @@ def test_a_line_says_what_ompio_ignores(run):
 
 
 def test_ompio_is_refused_unless_accepted(run, nunatak):
-    run("OMPIO", "-io_ompio", "yes", environment={"OMPI_MCA_io": "ompio"})  # skips where there is none
-    refused = nunatak(*RUN, ranks=2, environment={"OMPI_MCA_io": "ompio"})
+    run("OMPIO", "-io_format", "pnetcdf", "-io_ompio", "yes", environment={"OMPI_MCA_io": "ompio"})  # skips where there is none
+    refused = nunatak(*RUN, "-io_format", "pnetcdf", ranks=2, environment={"OMPI_MCA_io": "ompio"})
     assert refused.status != 0
     assert refused.err.count("expected ROMIO to carry MPI-IO, found OMPIO") == 1, refused.text
 
@@ -64,5 +64,5 @@ def test_an_open_mpi_without_romio_writes_through_ompio(run, tmp_path):
     for path in folder.glob("*.so"):
         if not path.name.startswith("mca_io_romio"):
             (tmp_path / "components" / path.name).symlink_to(path)
-    run("OMPIO", "-io_ompio", "yes", environment={"OMPI_MCA_mca_base_component_path": str(tmp_path / "components")})
+    run("OMPIO", "-io_format", "pnetcdf", "-io_ompio", "yes", environment={"OMPI_MCA_mca_base_component_path": str(tmp_path / "components")})
     assert (tmp_path / "result.nc").exists()

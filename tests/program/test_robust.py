@@ -175,13 +175,14 @@ def test_real_ice_sheets(nunatak, shared, tmp_path, name, options):
     assert len(history) == 3 and all(0 < s["steps"] <= 15 and s["linear_iterations"] <= 100 for s in history), history
 
 
-def test_failing_solve_leaves_its_state(nunatak, tmp_path):
+@pytest.mark.parametrize("transport", ["sync", "async:1", "thread"])
+def test_failing_solve_leaves_its_state(nunatak, tmp_path, transport):
     """The second solve fails: the maps of the first are in their file, the state is in another, and -i goes on from it."""
     marine = ("-grid_dx", "64km", "-grid_Mz", "5", "-report", "r.json")
     assert nunatak("-init", "marine", *marine, "-run_years", "1", "-o", "start.nc").status == 0
     run = nunatak("-i", "start.nc", *marine[2:], "-run_steps", "3", "-ssa_max_steps", "1", "-ssa_failed_file", "failed.nc",
                   "-spatial_file", "maps.nc", "-spatial_vars", "thk", "-timeseries_file", "series.nc", "-io_commit_every", "1",
-                  ranks=3, timeout=60)
+                  "-io_transport", transport, ranks=3, timeout=60)
     assert run.status == 1, run.text
     assert run.text.count("nunatak: error:") == 1 and "DIVERGED_MAX_IT after 1 steps" in run.text, run.text
     assert "PETSC ERROR" not in run.text

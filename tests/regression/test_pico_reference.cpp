@@ -1,6 +1,7 @@
 // PICO on Antarctica: masks, distances and boxes equal to PISM's, temperatures, salinities, overturning and melt to 1e-9;
 // golden values; total melt with default parameters. The same on any number of ranks.
 #include "io/reader.hpp"
+#include "kernels/grid/sums.hpp"
 #include "kernels/pico/pico.hpp"
 #include "miniapp/base/mpi_ranks.hpp"
 #include "miniapp/tools/check/differences.hpp"
