@@ -61,14 +61,92 @@ template <class T> Array3<T> make_columns(const std::string& label, const Patch&
   return Array3<T>(label, patch.ym + 2, patch.xm + 2, Mz);
 }
 
-/// Loop over the owned cells of a patch, f(j, i) with view indices. `label` names the loop in profiles.
+/// A rectangle of view indices: rows j0..j1 - 1, columns i0..i1 - 1.
+struct Cells {
+  int j0, j1, i0, i1;
+};
+inline Cells owned_cells(const Patch& p) { return {1, p.ym + 1, 1, p.xm + 1}; }
+inline Cells cells_and_ghosts(const Patch& p) { return {0, p.ym + 2, 0, p.xm + 2}; }
+/// The owned cells, and the ghosts to the left and below: each has the face to its right and the one above it.
+inline Cells cells_with_faces(const Patch& p) { return {0, p.ym + 1, 0, p.xm + 1}; }
+
+// Before a loop whose turns do not depend on each other: the compiler may take several at once.
+#if defined(__CUDACC__) || defined(__HIPCC__)
+#define NUNATAK_INDEPENDENT
+#elif defined(__clang__)
+#define NUNATAK_INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
+#elif defined(__GNUC__)
+#define NUNATAK_INDEPENDENT _Pragma("GCC ivdep")
+#else
+#define NUNATAK_INDEPENDENT
+#endif
+
+/// What a loop does with a row of cells on a CPU, and with one cell on a GPU, where i runs over the lanes.
+template <class F> struct RowLoop {
+  F f;
+  int i0, i1;
+  KOKKOS_INLINE_FUNCTION void operator()(int j) const {
+    const F g = f; // no store of the loop can change a copy of its own
+    NUNATAK_INDEPENDENT
+    for (int i = i0; i < i1; ++i) g(j, i);
+  }
+  KOKKOS_INLINE_FUNCTION void operator()(int i, int j) const { f(j, i); }
+  template <class T> KOKKOS_INLINE_FUNCTION void operator()(int j, T& result) const {
+    const F g = f;
+    T row = result;
+    for (int i = i0; i < i1; ++i) g(j, i, row);
+    result = row;
+  }
+  template <class T> KOKKOS_INLINE_FUNCTION void operator()(int i, int j, T& result) const { f(j, i, result); }
+};
+
+/// The one door for loops over cells: f(j, i) for all of `cells`, rows in parallel. The cells are independent of each other: f
+/// must not read what it writes for another one. `label` names the loop in profiles.
+template <class F> void for_each_of(const char* label, const Cells& cells, const F& f) {
+  const RowLoop<F> loop{f, cells.i0, cells.i1};
+  if constexpr (loops_on_host) {
+    Kokkos::parallel_for(label, Kokkos::RangePolicy<Exec>(cells.j0, cells.j1), loop);
+  } else {
+    Kokkos::parallel_for(label, Kokkos::MDRangePolicy<Exec, Kokkos::Rank<2>>({cells.i0, cells.j0}, {cells.i1, cells.j1}, {32, 8}),
+                         loop);
+  }
+}
+
+template <class T, class Loop> T reduce_loop(const char* label, const Cells& cells, const Loop& loop) {
+  T result{};
+  if constexpr (loops_on_host) {
+    Kokkos::parallel_reduce(label, Kokkos::RangePolicy<Exec>(cells.j0, cells.j1), loop, result);
+  } else {
+    Kokkos::parallel_reduce(
+        label, Kokkos::MDRangePolicy<Exec, Kokkos::Rank<2>>({cells.i0, cells.j0}, {cells.i1, cells.j1}, {32, 8}), loop, result);
+  }
+  return result;
+}
+
+/// The same with a result that does not depend on the order: f(j, i, T& result) adds to it. T(): nothing yet; T has an exact +=
+/// (FixedSum, integers, Largest, and structs of them).
+template <class T, class F> T reduce_over(const char* label, const Cells& cells, const F& f) {
+  return reduce_loop<T>(label, cells, RowLoop<F>{f, cells.i0, cells.i1});
+}
+
+/// The largest of numbers that are not negative (0 of none), as a result of reduce_over.
+struct Largest {
+  double value = 0.0;
+  KOKKOS_INLINE_FUNCTION void see(double x) { value = x > value ? x : value; }
+  KOKKOS_INLINE_FUNCTION Largest& operator+=(const Largest& other) {
+    see(other.value);
+    return *this;
+  }
+};
+
+/// Loop over the owned cells of a patch, f(j, i) with view indices.
 template <class F> void for_each_cell(const char* label, const Patch& patch, const F& f) {
-  Kokkos::parallel_for(label, Kokkos::MDRangePolicy<Exec, Kokkos::Rank<2>>({1, 1}, {patch.ym + 1, patch.xm + 1}), f);
+  for_each_of(label, owned_cells(patch), f);
 }
 
 /// Loop over the owned cells and all ghosts of a patch, f(j, i) with view indices.
 template <class F> void for_each_cell_and_ghost(const char* label, const Patch& patch, const F& f) {
-  Kokkos::parallel_for(label, Kokkos::MDRangePolicy<Exec, Kokkos::Rank<2>>({0, 0}, {patch.ym + 2, patch.xm + 2}), f);
+  for_each_of(label, cells_and_ghosts(patch), f);
 }
 
 } // namespace nunatak

@@ -87,10 +87,8 @@ inline MeltedInside temperature_step(const Patch& patch, double dx, double dy, d
                                      const Array3<double>& T_new, const Array2<double>& melted) {
   const Column z = levels.z;
   const int Mz = levels.size();
-  MeltedInside total;
-  Kokkos::parallel_reduce(
-      "temperature", Kokkos::MDRangePolicy<Exec, Kokkos::Rank<2>>({1, 1}, {patch.ym + 1, patch.xm + 1}),
-      KOKKOS_LAMBDA(int j, int i, MeltedInside& local) {
+  return reduce_over<MeltedInside>(
+      "temperature", owned_cells(patch), KOKKOS_LAMBDA(int j, int i, MeltedInside& local) {
         const double top = T_s(j, i) < T_melting ? T_s(j, i) : T_melting, thickness = H(j, i);
         const int n = icy(mask(j, i)) ? levels_in_ice(z, thickness) : 0;
         const bool from_l = icy(mask(j, i - 1)), from_r = icy(mask(j, i + 1)), from_b = icy(mask(j - 1, i)),
@@ -113,9 +111,7 @@ inline MeltedInside temperature_step(const Patch& patch, double dx, double dy, d
         melted(j, i) = melt;
         local.ice.add(melt);
         for (int k = n; k < Mz; ++k) T_new(j, i, k) = top;
-      },
-      total);
-  return total;
+      });
 }
 
 /// A temperature to start from, at height z of ice of thickness H, never above the melting point. Accumulation a (m s-1).

@@ -98,11 +98,9 @@ SiaResult sia_fluxes(const Patch& patch, double dx, double dy, const SiaParamete
                      const Array2<double>& H, const Array2<int>& mask, const Array2<double>& A, const Array2<double>& q_x,
                      const Array2<double>& q_y, const Diffusivity& diffusivity = {}) {
   const double D_limit = parameters.D_limit;
-  SiaResult result;
   // each (j, i) computes the face to its right and the face above it; row 0 and column 0 have one of the two
-  Kokkos::parallel_reduce(
-      "sia fluxes", Kokkos::MDRangePolicy<Exec, Kokkos::Rank<2>>({0, 0}, {patch.ym + 1, patch.xm + 1}),
-      KOKKOS_LAMBDA(int j, int i, SiaResult& local) {
+  return reduce_over<SiaResult>(
+      "sia fluxes", cells_with_faces(patch), KOKKOS_LAMBDA(int j, int i, SiaResult& local) {
         for (int axis = 0; axis < 2; ++axis) {
           if (axis == 0 ? j == 0 : i == 0) continue;
           const int J = axis, I = 1 - axis; // step across the face; (I, J) is the step along it
@@ -124,9 +122,7 @@ SiaResult sia_fluxes(const Patch& patch, double dx, double dy, const SiaParamete
           // lab 6 end
           (axis == 0 ? q_x : q_y)(j, i) = q;
         }
-      },
-      result);
-  return result;
+      });
 }
 
 } // namespace nunatak

@@ -38,16 +38,11 @@ inline void max_over_ranks(Ranks& ranks, std::vector<std::vector<double>>& value
 /// Largest |u|/dx + |v|/dy (s-1) in the owned cells with ice; its inverse is the CFL limit. No ghosts needed.
 inline double advection_rate(const Patch& patch, double dx, double dy, const Array2<int>& mask, const Array2<double>& u,
                              const Array2<double>& v) {
-  double rate = 0.0;
-  Kokkos::parallel_reduce(
-      "advection rate", Kokkos::MDRangePolicy<Exec, Kokkos::Rank<2>>({1, 1}, {patch.ym + 1, patch.xm + 1}),
-      KOKKOS_LAMBDA(int j, int i, double& local) {
-        if (!icy(mask(j, i))) return;
-        const double here = Kokkos::abs(u(j, i)) / dx + Kokkos::abs(v(j, i)) / dy;
-        if (here > local) local = here;
-      },
-      Kokkos::Max<double>(rate));
-  return rate > 0.0 ? rate : 0.0;
+  const auto rate = KOKKOS_LAMBDA(int j, int i, Largest& largest) {
+    const double here = Kokkos::abs(u(j, i)) / dx + Kokkos::abs(v(j, i)) / dy;
+    largest.see(icy(mask(j, i)) ? here : 0.0);
+  };
+  return reduce_over<Largest>("advection rate", owned_cells(patch), rate).value;
 }
 
 enum class StepLimit { dt_max, diffusion, advection };

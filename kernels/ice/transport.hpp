@@ -61,11 +61,8 @@ template <class T> T sum_over_ranks(Ranks& ranks, const std::vector<T>& parts) {
 
 /// Sum of the thickness of the owned cells (m); times dx dy it is the volume.
 inline FixedSum sum_thickness(const Patch& patch, const Array2<double>& H) {
-  FixedSum sum;
-  Kokkos::parallel_reduce(
-      "sum of thickness", Kokkos::MDRangePolicy<Exec, Kokkos::Rank<2>>({1, 1}, {patch.ym + 1, patch.xm + 1}),
-      KOKKOS_LAMBDA(int j, int i, FixedSum& local) { local.add(H(j, i)); }, sum);
-  return sum;
+  return reduce_over<FixedSum>(
+      "sum of thickness", owned_cells(patch), KOKKOS_LAMBDA(int j, int i, FixedSum& sum) { sum.add(H(j, i)); });
 }
 
 /// Flux of sliding through the face from cell a to cell b (m2 s-1): the mean velocity of the cells with ice carries the
@@ -86,9 +83,8 @@ KOKKOS_INLINE_FUNCTION double sliding_flux(int type_a, double h_a, double H_a, d
 inline void total_flux(const Patch& patch, const Array2<double>& h, const Array2<double>& H, const Array2<int>& mask,
                        const Array2<double>& u, const Array2<double>& v, const Array2<double>& q_sia_x,
                        const Array2<double>& q_sia_y, const Array2<double>& q_x, const Array2<double>& q_y) {
-  Kokkos::parallel_for(
-      "total flux", Kokkos::MDRangePolicy<Exec, Kokkos::Rank<2>>({0, 0}, {patch.ym + 1, patch.xm + 1}),
-      KOKKOS_LAMBDA(int j, int i) {
+  for_each_of(
+      "total flux", cells_with_faces(patch), KOKKOS_LAMBDA(int j, int i) {
         const auto slide = [&](const Array2<double>& velocity, int j1, int i1) {
           return sliding_flux(mask(j, i), h(j, i), H(j, i), velocity(j, i), mask(j1, i1), h(j1, i1), H(j1, i1), velocity(j1, i1));
         };
@@ -116,11 +112,9 @@ inline MassBudget update_thickness(const Patch& patch, double dx, double dy, dou
                                    const Array2<int>& mask, const Array2<double>& q_x, const Array2<double>& q_y,
                                    const Array2<double>& f, const Array2<double>& M, const Array2<double>& m,
                                    const Array2<double>& H_new) {
-  MassBudget budget;
   const Patch p = patch;
-  Kokkos::parallel_reduce(
-      "update thickness", Kokkos::MDRangePolicy<Exec, Kokkos::Rank<2>>({1, 1}, {patch.ym + 1, patch.xm + 1}),
-      KOKKOS_LAMBDA(int j, int i, MassBudget& local) {
+  return reduce_over<MassBudget>(
+      "update thickness", owned_cells(patch), KOKKOS_LAMBDA(int j, int i, MassBudget& local) {
         // the ice that crosses each side in this step, as metres on a cell: left, right, lower, upper
         const double w = dt * (q_x(j, i - 1) * (q_x(j, i - 1) > 0.0 ? f(j, i - 1) : f(j, i))) / dx;
         const double e = dt * (q_x(j, i) * (q_x(j, i) > 0.0 ? f(j, i) : f(j, i + 1))) / dx;
@@ -144,9 +138,7 @@ inline MassBudget update_thickness(const Patch& patch, double dx, double dy, dou
         local.basal.add(basal);
         if (left < 0.0) local.clipped.add(-left);
         H_new(j, i) = left > 0.0 ? left : 0.0;
-      },
-      budget);
-  return budget;
+      });
 }
 
 } // namespace nunatak

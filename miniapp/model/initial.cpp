@@ -184,13 +184,11 @@ void InitialState::read(Grid& grid, MpiRanks& ranks, State& state, Forcing& forc
 void InitialState::choose_levels(Grid& grid, MpiRanks& ranks, const State& state) const {
   const Patch patch = ranks.patch();
   const auto H = state.thk;
-  double thickest = 0.0;
-  Kokkos::parallel_reduce(
-      "thickest ice", Kokkos::MDRangePolicy<Exec, Kokkos::Rank<2>>({1, 1}, {patch.ym + 1, patch.xm + 1}),
-      KOKKOS_LAMBDA(int j, int i, double& t) { t = H(j, i) > t ? H(j, i) : t; }, Kokkos::Max<double>(thickest));
-  std::vector<std::vector<double>> largest{{std::fmax(thickest, 0.0)}};
+  const Largest mine = reduce_over<Largest>(
+      "thickest ice", owned_cells(patch), KOKKOS_LAMBDA(int j, int i, Largest& t) { t.see(H(j, i)); });
+  std::vector<std::vector<double>> largest{{mine.value}};
   max_over_ranks(ranks, largest);
-  thickest = largest[0][0];
+  const double thickest = largest[0][0];
 
   if (m_input && m_options.Mz == 0 && m_options.Lz == 0.0) grid.z = m_input->levels(); // a restart keeps its levels
   if (grid.z.empty()) {

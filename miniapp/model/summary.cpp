@@ -15,12 +15,24 @@ constexpr double believed_speed = 100e3 / seconds_per_year; // m s-1; the fastes
 
 std::int64_t cells_faster_than(double speed, const Patch& patch, const HorizontalVelocity& velocity) {
   const auto u = velocity.u_surface, v = velocity.v_surface;
-  std::int64_t cells = 0;
-  Kokkos::parallel_reduce(
-      "cells that race", Kokkos::MDRangePolicy<Exec, Kokkos::Rank<2>>({1, 1}, {patch.ym + 1, patch.xm + 1}),
-      KOKKOS_LAMBDA(int j, int i, std::int64_t& n) { n += u(j, i) * u(j, i) + v(j, i) * v(j, i) > speed * speed; }, cells);
-  return cells;
+  return reduce_over<std::int64_t>(
+      "cells that race", owned_cells(patch),
+      KOKKOS_LAMBDA(int j, int i, std::int64_t& n) { n += u(j, i) * u(j, i) + v(j, i) * v(j, i) > speed * speed ? 1 : 0; });
 }
+
+/// What the checks count and look for.
+struct Found {
+  std::int64_t grounded = 0, floating = 0, broken = 0;
+  Largest thickness, speed2;
+  KOKKOS_INLINE_FUNCTION Found& operator+=(const Found& other) {
+    grounded += other.grounded;
+    floating += other.floating;
+    broken += other.broken;
+    thickness += other.thickness;
+    speed2 += other.speed2;
+    return *this;
+  }
+};
 
 } // namespace
 
@@ -44,30 +56,33 @@ double Summary::measure(const State& state, const Flow* flow, double wish) {
   const auto mask = state.mask;
   const auto T = state.temp;
   const int Mz = m_grid.Mz();
-  std::int64_t grounded_cells = 0, floating_cells = 0, broken_cells = 0;
-  double thickest = 0.0, fastest = 0.0;
-  Kokkos::parallel_reduce(
-      "areas and maxima", Kokkos::MDRangePolicy<Exec, Kokkos::Rank<2>>({1, 1}, {patch.ym + 1, patch.xm + 1}),
-      KOKKOS_LAMBDA(int j, int i, std::int64_t& g, std::int64_t& f, std::int64_t& broken, double& t, double& s) {
-        bool numbers = Kokkos::isfinite(H(j, i));
-        for (int k = 0; k < Mz; ++k) numbers = numbers && Kokkos::isfinite(T(j, i, k));
-        broken += !numbers;
-        g += mask(j, i) == grounded_ice;
-        f += mask(j, i) == floating_ice;
-        t = H(j, i) > t ? H(j, i) : t;
-        const double speed = Kokkos::sqrt(u(j, i) * u(j, i) + v(j, i) * v(j, i));
-        s = speed > s ? speed : s;
-      },
-      grounded_cells, floating_cells, broken_cells, Kokkos::Max<double>(thickest), Kokkos::Max<double>(fastest));
+  const Found found = reduce_over<Found>(
+      "areas and maxima", owned_cells(patch), KOKKOS_LAMBDA(int j, int i, Found& so_far) {
+        // 0 times a number is 0, and NaN times anything else; eight sums, so that the compiler may take several at once
+        double zeros[8] = {0.0 * H(j, i)};
+        const double* column = &T(j, i, 0);
+        int k = 0;
+        for (; k + 8 <= Mz; k += 8) {
+          for (int lane = 0; lane < 8; ++lane) zeros[lane] += 0.0 * column[k + lane];
+        }
+        for (; k < Mz; ++k) zeros[0] += 0.0 * column[k];
+        double zero = 0.0;
+        for (const double z : zeros) zero += z;
+        so_far.broken += zero == 0.0 ? 0 : 1;
+        so_far.grounded += mask(j, i) == grounded_ice ? 1 : 0;
+        so_far.floating += mask(j, i) == floating_ice ? 1 : 0;
+        so_far.thickness.see(H(j, i));
+        so_far.speed2.see(u(j, i) * u(j, i) + v(j, i) * v(j, i));
+      });
   const std::int64_t racing_cells = flow != nullptr ? cells_faster_than(believed_speed, patch, flow->velocity) : 0;
   const FixedSum thickness = sum_thickness(patch, H);
   std::vector<std::vector<std::int64_t>> sums{
-      {thickness.hi, thickness.lo, grounded_cells, floating_cells, broken_cells, racing_cells}};
+      {thickness.hi, thickness.lo, found.grounded, found.floating, found.broken, racing_cells}};
   m_ranks.sum(sums);
   m_thickness.hi = sums[0][0], m_thickness.lo = sums[0][1];
   m_grounded_cells = sums[0][2], m_floating_cells = sums[0][3], m_broken_cells = sums[0][4];
   m_racing_cells = sums[0][5];
-  std::vector<std::vector<double>> largest{{std::fmax(thickest, 0.0), std::fmax(fastest, 0.0), wish}};
+  std::vector<std::vector<double>> largest{{found.thickness.value, std::sqrt(found.speed2.value), wish}};
   max_over_ranks(m_ranks, largest);
   m_thickest = largest[0][0], m_fastest = largest[0][1];
   return largest[0][2];

@@ -1,0 +1,170 @@
+// exp, log, pow, cbrt, tan and x^(-3/8) from + - * / sqrt and shifts of integers: the same bits on every processor, with every
+// compiler and at any width, since there is no branch and nothing to fuse; loops over them are vectorised. libm's bits depend on
+// the processor. Errors are below 1.5 units in the last place (tests/kernels/test_elementary.cpp holds them against long double);
+// the default rounding mode is taken for granted. The polynomials interpolate at Chebyshev points.
+#pragma once
+
+#include <Kokkos_Core.hpp>
+
+#include <cstdint>
+#include <limits>
+
+namespace nunatak::elementary {
+
+namespace detail {
+
+constexpr double infinity = std::numeric_limits<double>::infinity();
+constexpr double to_integer = 6755399441055744.0; ///< 1.5 2^52: what is added to it is rounded to an integer, in its low bits
+constexpr double log2_e = 1.4426950408889634, ln2_hi = 0x1.62e42fefa3800p-1, ln2_lo = 0x1.ef35793c76730p-45;
+
+KOKKOS_FORCEINLINE_FUNCTION std::int64_t bits(double x) { return Kokkos::bit_cast<std::int64_t>(x); }
+KOKKOS_FORCEINLINE_FUNCTION double number(std::int64_t n) { return Kokkos::bit_cast<double>(n); }
+/// Up to 2^51.
+KOKKOS_FORCEINLINE_FUNCTION double round(double x) { return (x + to_integer) - to_integer; }
+/// 2^k for an integer k in -1022..1023.
+KOKKOS_FORCEINLINE_FUNCTION double power_of_two(double k) {
+  return number(static_cast<std::int64_t>(static_cast<std::uint64_t>(bits(k + (to_integer + 1023.0))) << 52));
+}
+/// The exponent of a normal positive number, from the bits.
+KOKKOS_FORCEINLINE_FUNCTION double exponent(std::int64_t n) {
+  return number(static_cast<std::int64_t>(static_cast<std::uint64_t>(n) >> 52) | bits(4503599627370496.0)) - 4503599627371519.0;
+}
+
+template <int n> KOKKOS_FORCEINLINE_FUNCTION double polynomial(const double (&c)[n], double x) {
+  double sum = c[n - 1];
+  for (int k = n - 2; k >= 0; --k) sum = sum * x + c[k];
+  return sum;
+}
+
+/// A number to twice the precision: hi + lo, |lo| at most half a unit of hi.
+struct Double2 {
+  double hi, lo;
+};
+/// a + b exactly; |a| >= |b|.
+KOKKOS_FORCEINLINE_FUNCTION Double2 sum_exactly(double a, double b) {
+  const double s = a + b;
+  return {s, b - (s - a)};
+}
+/// a b exactly (Dekker 1971).
+KOKKOS_FORCEINLINE_FUNCTION Double2 multiply_exactly(double a, double b) {
+  constexpr double split = 134217729.0; // 2^27 + 1
+  const double as = split * a, bs = split * b, a1 = as - (as - a), b1 = bs - (bs - b), a2 = a - a1, b2 = b - b1;
+  const double p = a * b;
+  return {p, ((a1 * b1 - p) + a1 * b2 + a2 * b1) + a2 * b2};
+}
+KOKKOS_FORCEINLINE_FUNCTION Double2 multiply(const Double2& a, const Double2& b) {
+  const Double2 p = multiply_exactly(a.hi, b.hi);
+  return sum_exactly(p.hi, p.lo + (a.hi * b.lo + a.lo * b.hi));
+}
+
+/// e^(x + lo), |lo| small beside x.
+KOKKOS_FORCEINLINE_FUNCTION double exp(double x, double lo) {
+  constexpr double c[] = {0.16666666666666669,    0.041666666666666664,   0.008333333333330062,   0.0013888888888886552,
+                          0.00019841269863053618, 2.4801587317144498e-05, 2.7557268459997064e-06, 2.755728296954995e-07,
+                          2.510038549551032e-08,  2.0911236630261545e-09};
+  x = x > 710.0 ? 710.0 : x;
+  x = x < -746.0 ? -746.0 : x;
+  const double k = round(x * log2_e), r = (x - k * ln2_hi) - (k * ln2_lo - lo);
+  const double p = 1.0 + (r + r * r * (0.5 + r * polynomial(c, r)));
+  const double half = round(0.5 * k); // 2^k in two factors: it may be subnormal or infinite
+  return p * power_of_two(half) * power_of_two(k - half);
+}
+
+/// log x of 0 < x < infinity, to some 65 bits: x = 2^e m, s = (m - 1)/(m + 1), log m = 2 s + 2/3 s^3 + s^5 Q(s^2).
+KOKKOS_FORCEINLINE_FUNCTION Double2 log(double x) {
+  constexpr double Q[] = {0.4,
+                          0.28571428571428564,
+                          0.2222222222222843,
+                          0.18181818179656925,
+                          0.15384615761170173,
+                          0.13333296534432942,
+                          0.11766813121034213,
+                          0.10456327269484514,
+                          0.107624244195648};
+  constexpr std::int64_t one = 0x3ff0000000000000, sqrt_half = 0x3fe6a09e667f3bcd, mantissa = 0x000fffffffffffff;
+  const bool tiny = x < std::numeric_limits<double>::min();
+  const std::int64_t n = bits(tiny ? x * 18014398509481984.0 : x) + (one - sqrt_half);
+  const double e = exponent(n) - (tiny ? 54.0 : 0.0), f = number((n & mantissa) + sqrt_half) - 1.0;
+  const double g = 2.0 + f, s_hi = f / g;
+  const Double2 sg = multiply_exactly(s_hi, g);
+  const Double2 s{s_hi, ((f - sg.hi) - sg.lo - s_hi * (f - (g - 2.0))) / g};
+  const Double2 z = multiply(s, s), cube = multiply(multiply(z, s), {0.6666666666666666, 3.700743415417188e-17});
+  const double tail = s.hi * z.hi * z.hi * polynomial(Q, z.hi);
+  const Double2 a = sum_exactly(e * ln2_hi, 2.0 * s.hi), b = sum_exactly(a.hi, cube.hi);
+  return sum_exactly(b.hi, a.lo + b.lo + (2.0 * s.lo + cube.lo + (tail + e * ln2_lo)));
+}
+
+} // namespace detail
+
+KOKKOS_FORCEINLINE_FUNCTION double exp(double x) { return detail::exp(x, 0.0); }
+
+/// -infinity at 0, NaN below.
+KOKKOS_FORCEINLINE_FUNCTION double log(double x) {
+  const detail::Double2 y = detail::log(x);
+  const double edge = x == 0.0 ? -detail::infinity : x == detail::infinity ? x : std::numeric_limits<double>::quiet_NaN();
+  return x > 0.0 && x < detail::infinity ? y.hi + y.lo : edge;
+}
+
+/// x^y for x >= 0 (NaN below).
+KOKKOS_FORCEINLINE_FUNCTION double pow(double x, double y) {
+  constexpr double most = 73786976294838206464.0; // 2^66: beyond it everything but 1 is 0 or infinity
+  const double exponent = y > most ? most : y < -most ? -most : y;
+  const detail::Double2 l = detail::log(x), p = detail::multiply_exactly(exponent, l.hi);
+  const bool inside = p.hi > -800.0 && p.hi < 800.0;
+  const double power = detail::exp(p.hi, inside ? p.lo + exponent * l.lo : 0.0);
+  const double edge = x == 0.0 || x == detail::infinity ? ((y > 0.0) == (x > 0.0) ? detail::infinity : 0.0)
+                                                        : std::numeric_limits<double>::quiet_NaN();
+  const double of_any = y == y ? (x > 0.0 && x < detail::infinity ? power : edge) : y;
+  return y == 0.0 || x == 1.0 ? 1.0 : of_any;
+}
+
+/// The third root, of any sign.
+KOKKOS_FORCEINLINE_FUNCTION double cbrt(double x) {
+  using namespace detail;
+  constexpr double c[] = {1.7631873531973725,   -1.3956863570775033,  0.9031638942822358,
+                          -0.32592513599592976, 0.059812450110234595, -0.004350397609046824};
+  const double a = x < 0.0 ? -x : x;
+  const bool tiny = a < std::numeric_limits<double>::min();
+  const std::int64_t n = bits(tiny ? a * 18014398509481984.0 : a);
+  const double k = round(detail::exponent(n) * (1.0 / 3.0));
+  const auto scaled = [](std::int64_t b, double power) {
+    return number(
+        static_cast<std::int64_t>(static_cast<std::uint64_t>(b) + (static_cast<std::uint64_t>(bits(power + to_integer)) << 52)));
+  };
+  const double m = scaled(n, -3.0 * k); // 1/2..4; r: m^(-1/3)
+  double r = polynomial(c, m);
+  const double h = 1.0 - m * (r * r * r);
+  r += r * h * (1.0 / 3.0 + h * (2.0 / 9.0 + h * (14.0 / 81.0 + h * (35.0 / 243.0))));
+  double y = m * (r * r);
+  const Double2 y2 = multiply_exactly(y, y), y3 = multiply_exactly(y2.hi, y);
+  y += ((m - y3.hi) - y3.lo - y2.lo * y) * (r * r * (1.0 / 3.0));
+  y = scaled(bits(y), k - (tiny ? 18.0 : 0.0));
+  const double root = a > 0.0 && a < infinity ? y : a;
+  return x < 0.0 ? -root : x > 0.0 ? root : x;
+}
+
+/// For |x| <= 1e5.
+KOKKOS_FORCEINLINE_FUNCTION double tan(double x) {
+  using namespace detail;
+  constexpr double c[] = {0.3333333333333333,      0.1333333333333336,     0.053968253968216494,   0.021869488538186894,
+                          0.00886323547219349,     0.0035921290251277526,  0.001455823306484352,   0.0005901129273566122,
+                          0.00023866062511576094,  9.877222654104013e-05,  3.391996496950876e-05,  2.712495871761255e-05,
+                          -1.0218100602616342e-05, 1.9554377552178262e-05, -9.753956934096784e-06, 3.951549148345975e-06};
+  const double k = round(x * 0.6366197723675814), half = 0.5 * k; // pi/2 in three parts, of 33, 33 and 53 bits
+  const double r1 = x - k * 0x1.921fb54400000p+0, r2 = k * 0x1.0b4611a600000p-34, r3 = k * 0x1.3198a2e037073p-69;
+  const double s = r1 - r2, s_lo = ((r1 - s) - r2) - r3, r = s + s_lo, r_lo = s_lo - (r - s);
+  const double tail = r * r * r * polynomial(c, r * r) + r_lo * (1.0 + r * r);
+  const Double2 t = sum_exactly(r, tail);
+  const double y = 1.0 / t.hi, inverse = y - y * (y * t.lo);
+  // of the exact product of y and t, what division has rounded away
+  const Double2 product = multiply_exactly(y, t.hi);
+  const double cotangent = inverse + y * ((1.0 - product.hi) - product.lo);
+  return round(half) == half ? t.hi : -cotangent;
+}
+
+/// x^(-3/8) of 1e-100 <= x <= 1e100: the default law of sliding.
+KOKKOS_FORCEINLINE_FUNCTION double inverse_root_3_8(double x) {
+  return Kokkos::sqrt(Kokkos::sqrt(Kokkos::sqrt(1.0 / (x * x * x))));
+}
+
+} // namespace nunatak::elementary

@@ -1,0 +1,48 @@
+// How long each loop takes, by its label: Kokkos calls back before and after it. For a backend whose loops are done when they
+// return.
+#pragma once
+
+#include <Kokkos_Core.hpp>
+
+#include <chrono>
+#include <map>
+#include <string>
+#include <utility>
+
+namespace nunatak::bench {
+
+class LoopTimes {
+public:
+  struct Loop {
+    double seconds = 0.0;
+    int calls = 0;
+  };
+
+  /// From now on all loops are timed.
+  static void start() {
+    namespace tools = Kokkos::Tools::Experimental;
+    tools::set_begin_parallel_for_callback(begin);
+    tools::set_begin_parallel_reduce_callback(begin);
+    tools::set_end_parallel_for_callback(end);
+    tools::set_end_parallel_reduce_callback(end);
+  }
+  /// Since the last call.
+  static std::map<std::string, Loop> take() { return std::exchange(s_loops, {}); }
+
+private:
+  using Clock = std::chrono::steady_clock;
+  static void begin(const char* label, std::uint32_t, std::uint64_t*) {
+    s_label = label;
+    s_begin = Clock::now();
+  }
+  static void end(std::uint64_t) {
+    Loop& loop = s_loops[s_label];
+    loop.seconds += std::chrono::duration<double>(Clock::now() - s_begin).count();
+    loop.calls += 1;
+  }
+  static inline std::map<std::string, Loop> s_loops;
+  static inline std::string s_label;
+  static inline Clock::time_point s_begin;
+};
+
+} // namespace nunatak::bench
