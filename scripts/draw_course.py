@@ -3,6 +3,8 @@
 
     scripts/draw_course.py loggp COUNTS.json PICTURE.png     modelled time against ranks, from nunatak-distance -json
     scripts/draw_course.py labels PICTURE.png                the mask of lab 3 on several cuts, labelled with a mistake
+    scripts/draw_course.py roofline KERNELS.json PICTURE.png cells per second of the kernels below the roof of the memory, from bench_kernels
+    scripts/draw_course.py scaling RESULTS.json PICTURE.png  strong and weak scaling with efficiency, from the page of perf/study report
 """
 
 import itertools
@@ -16,6 +18,8 @@ import matplotlib.pyplot as plt  # noqa: E402
 
 MASK = ["1000001", "1011101", "1110111"]
 CUTS = [(1, 1), (2, 1), (1, 2), (3, 1), (2, 2), (1, 3), (7, 3)]
+# Okabe and Ito: told apart by colour-blind people
+SAFE = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9"]
 COLOURS = ["#4477aa", "#ee6677", "#ccbb44"]
 
 
@@ -94,5 +98,62 @@ def draw_labels(picture):
     print([len(set(components(*cut).values())) for cut in CUTS])
 
 
+def draw_roofline(measured, picture):
+    """A kernel that moves b bytes per cell can do at most bandwidth / b cells per second: the work is a cell, not an operation."""
+    report = json.load(open(measured))
+    bandwidth = report["triad"]["GB_per_s_max"]
+    cells = report["grid"]["Mx"] * report["grid"]["My"]
+    figure, axes = plt.subplots(figsize=(7.5, 5))
+    for n, (name, kernel) in enumerate(sorted(report["kernels"].items(), key=lambda item: -item[1]["bytes_per_cell"])):
+        x, y = 1 / kernel["bytes_per_cell"], cells / (1e3 * kernel["min_ms"])
+        axes.loglog(x, y, linestyle="none", marker="osD^vP"[n % 6], color=SAFE[n // 6], markersize=7, markeredgecolor="black",
+                    markeredgewidth=0.5, label=f"{n + 1} {name}: {100 * y / (1e3 * bandwidth * x):.0f} %")
+        axes.annotate(str(n + 1), (x, y), textcoords="offset points", xytext=(6, 5 if n % 2 else -9), fontsize=8)
+    ends = [1 / 1500, 1 / 6]
+    axes.loglog(ends, [1e3 * bandwidth * x for x in ends], "k-", label=f"roof: triad, {bandwidth:.1f} GB/s")
+    for share in (0.5, 0.1):
+        axes.loglog(ends, [share * 1e3 * bandwidth * x for x in ends], "k:", linewidth=0.8)
+        axes.text(ends[1], share * 1e3 * bandwidth * ends[1], f"{100 * share:.0f} %", fontsize=8, va="center")
+    axes.set(xlabel="cells per byte that must move (1 / counted bytes per cell)", ylabel="million cells per second, fastest repetition",
+             title=f"{report['grid']['Mx']} x {report['grid']['My']} x {report['grid']['Mz']} points, {report['ranks']['size']} rank(s), "
+                   f"{report['ranks']['execution_space']}; shares of the roof")
+    axes.title.set_fontsize(10)
+    axes.legend(fontsize=7, loc="center left", bbox_to_anchor=(1.02, 0.5), frameon=False)
+    figure.savefig(picture, dpi=110, bbox_inches="tight")
+
+
+def draw_scaling(results, picture):
+    """Above seconds, below efficiency; hollow: nodes that are emulated and share cores, or more ranks than cores."""
+    points = json.load(open(results))["points"]
+    modes = [m for m in ("strong", "weak") if any(p["mode"] == m for p in points)]
+    figure, axes = plt.subplots(2, len(modes), figsize=(4.4 * len(modes), 6), sharex=True, sharey="row", squeeze=False)
+    lines = [(part, curve) for part in ("compute", "output") for curve in dict.fromkeys(p["curve"] for p in points)]
+    for column, mode in enumerate(modes):
+        for (part, curve), colour, marker in zip(lines, SAFE, "osD^vP"):
+            mine = [p for p in points if (p["mode"], p["part"], p["curve"]) == (mode, part, curve)]
+            cores = [p["cores"] for p in mine]
+            for row, key in enumerate(("median", "efficiency")):
+                values = [(100 if row else 1) * p[key] for p in mine]
+                axes[row][column].plot(cores, values, color=colour, linestyle="-" if part == "output" else "--", linewidth=1.3)
+                for p, value in zip(mine, values):
+                    axes[row][column].plot(p["cores"], value, marker, color=colour, markersize=6.5, markerfacecolor=colour if p["comparable"] else "white")
+            axes[0][column].plot([], [], marker, color=colour, linestyle="-" if part == "output" else "--", label=f"{part}, {curve.replace('=', ' ')}")
+            first = mine[0]
+            ideal = [first["median"] * (first["cores"] / n if mode == "strong" else 1) for n in cores]
+            axes[0][column].plot(cores, ideal, ":", color=colour, linewidth=0.9)
+        axes[0][column].set(title=f"{mode}: " + ("the same grid" if mode == "strong" else "as many cells per rank"), xscale="log", yscale="log")
+        axes[1][column].axhline(100, color="0.4", linestyle=":", linewidth=0.9)
+        axes[1][column].set(xlabel="ranks", xticks=cores, xticklabels=[str(n) for n in cores])
+        axes[1][column].minorticks_off()
+    axes[0][0].set_ylabel("seconds, slowest rank, median")
+    axes[1][0].set_ylabel("efficiency, %")
+    axes[1][0].set_ylim(0, 105)
+    handles, labels = axes[0][0].get_legend_handles_labels()
+    figure.legend(handles, labels, fontsize=8, loc="lower center", bbox_to_anchor=(0.5, 0.03), ncols=4, frameon=False)
+    figure.text(0.5, 0.005, "dotted: ideal; hollow: not to be compared, ranks share cores", ha="center", fontsize=8)
+    figure.tight_layout(rect=(0, 0.06, 1, 1))
+    figure.savefig(picture, dpi=110)
+
+
 if __name__ == "__main__":
-    {"loggp": draw_loggp, "labels": draw_labels}[sys.argv[1]](*sys.argv[2:])
+    {"loggp": draw_loggp, "labels": draw_labels, "roofline": draw_roofline, "scaling": draw_scaling}[sys.argv[1]](*sys.argv[2:])

@@ -31,6 +31,8 @@ import time
 
 SOURCE = pathlib.Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(SOURCE / "tests/course"))
+import measured  # noqa: E402
+import study  # noqa: E402
 import verification  # noqa: E402
 from holes import lab_of, labs, mutate, of_file, skeletons, sources, without  # noqa: E402
 from picture import serpentine, write_png  # noqa: E402
@@ -43,20 +45,34 @@ COMPILE_SECONDS = 600  # limit for one submission
 # --- answers -----------------------------------------------------------------------------------------------------------------------
 
 
-def questions(lab, seed):
-    """The questions with the numbers of the seed in their words and commands."""
+def names_of(lab, seed):
     names = {"seed": seed}
     for name, value in lab["with"].items():
         names[name] = eval(value, {"__builtins__": {}}, names)
+    return names
+
+
+def questions(lab, seed):
+    """The questions with the numbers of the seed in their words and commands."""
+    names = names_of(lab, seed)
     def filled(q):
         right = eval(q["right"], {"__builtins__": {"int": int}}, names) if "right" in q else None
-        return {**q, "ask": q["ask"].format(**names), "run": q.get("run", "").format(**names).split(), "right": right}
+        return {**q, "ask": q["ask"].format(**names), "run": q.get("run", "").format(**names).split(),
+                "measure": q.get("measure", "").format(**names).split(), "right": right}
     return [filled(q) for q in lab["questions"]]
 
 
 def right_answers(lab, seed):
+    """{name: number}; None where the program that counts is not here."""
     found, results = {}, {}
     for q in questions(lab, seed):
+        if q["measure"]:
+            try:
+                found[q["name"]] = measured.measure(q["measure"])
+            except measured.Missing as missing:
+                found[q["name"]] = None
+                print(f"lab {lab['number']}: {q['name']} is not graded: {missing} is not here (NUNATAK_PROGRAMS: the folder of a full build)")
+            continue
         if q["right"] is not None:
             found[q["name"]] = q["right"]
             continue
@@ -77,7 +93,8 @@ def mark_answers(lab, seed, given):
     for q in questions(lab, seed):
         right, found = expected[q["name"]], given.get(q["name"])
         is_number = isinstance(found, (int, float)) and not isinstance(found, bool)
-        marks.append({"name": q["name"], "expected": right, "found": found, "right": is_number and abs(found - right) <= q.get("within", 0) * abs(right)})
+        is_right = right is None or is_number and abs(found - right) <= q.get("within", 0) * abs(right)
+        marks.append({"name": q["name"], "expected": right, "found": found, "right": is_right, "graded": right is not None})
     return marks
 
 
@@ -118,7 +135,7 @@ def judge(folder, seeds=None):
         files = {}
         for path in folder.rglob("*"):
             name = path.relative_to(folder).as_posix()
-            if path.is_symlink() or not path.is_file() or name.split("/")[0] in ("build", ".git") or name in ("lab.json", "answers.json"):
+            if path.is_symlink() or not path.is_file() or name.split("/")[0] in ("build", ".git", "study", "synthetic") or name in ("lab.json", "answers.json", "study.json"):
                 continue
             if name in lab["holes"]:
                 files[name] = path.read_text(errors="replace")
@@ -127,7 +144,7 @@ def judge(folder, seeds=None):
         missing = [path for path in lab["holes"] if path not in files]
         if missing:
             raise Problem(f"expected the file {missing[0]}, found none")
-        result["checks"] = marks_of_checks(lab, files)
+        result["checks"] = marks_of_checks(lab, files) + (study.check(folder) if lab.get("study") else [])
         result["answers"] = mark_answers(lab, seed, read(folder, "answers.json", {}))
         result["passed"] = not result["checks"] and all(a["right"] for a in result["answers"])
     except Problem as problem:
@@ -192,6 +209,8 @@ def start(options):
             shutil.copymode(SOURCE / path, target / path)
     (target / "build").mkdir(exist_ok=True)
     (target / "build/deps").symlink_to(DEPS)
+    if lab.get("study"):
+        study.write(target / "synthetic", options.seed, names_of(lab, options.seed))
     asked = {q["name"]: q["ask"] for q in questions(lab, options.seed)}
     (target / "lab.json").write_text(json.dumps({"lab": lab["number"], "seed": options.seed, "questions": asked}, indent=2) + "\n")
     (target / "answers.json").write_text(json.dumps(dict.fromkeys(asked), indent=2) + "\n")

@@ -1,7 +1,8 @@
-"""Results folders of a study as `perf/study run` writes them, with times that follow known laws. For test_study_report.py."""
+"""Results folders of a study as `perf/study run` writes them, with times that follow known laws. For test_study_report.py and lab 9 of
+docs/course; the standard library suffices."""
 import json
-
-import numpy as np
+import math
+import random
 
 # sigma, kappa and the share of the run on one rank
 LAWS = {"init: read or generate": (0.3, 0.0, 0.04), "ocean": (0.02, 1e-3, 0.06), "stress balance: SSA": (0.03, 5e-4, 0.6),
@@ -20,13 +21,14 @@ def seconds(law, ranks, cells, noise):
     return 20.0 * one * work * (1 + sigma * (ranks - 1) + kappa * ranks * (ranks - 1)) / ranks * noise()
 
 
-def model_report(ranks, side, steps=3, noise=lambda: 1.0, slower=None):
-    """A report of nunatak; slower = {part: factor}."""
+def model_report(ranks, side, steps=3, noise=lambda: 1.0, slower=None, laws=None):
+    """A report of nunatak; slower = {part: factor}, laws = {part: law} in place of LAWS."""
     def timer(value, calls=1):
         return {"calls": calls, "min": 0.98 * value, "mean": 0.99 * value, "max": value}
 
     slower = slower or {}
-    timers = {name: timer(slower.get(name, 1.0) * seconds(law, ranks, side * side, noise), steps) for name, law in LAWS.items()}
+    timers = {name: timer(slower.get(name, 1.0) * seconds(law, ranks, side * side, noise), steps)
+              for name, law in {**LAWS, **(laws or {})}.items()}
     phases = {name: {**timer(0.0), "bytes": 0, "operations": 0} for name in ALL_PHASES}
     for name, law in PHASES.items():
         phases[name].update(timer(slower.get("output", 1.0) * seconds(law, ranks, side * side, noise)))
@@ -80,15 +82,16 @@ class Folder:
         with open(self.path / "runs.jsonl", "a", encoding="utf-8") as file:
             file.write(json.dumps(run) + "\n")
 
-    def fill(self, modes=("strong", "weak"), ranks=(1, 2, 4, 8), ways=("pnetcdf", "serial"), repetitions=3, noise=0.02, seed=1, **line):
+    def fill(self, modes=("strong", "weak"), ranks=(1, 2, 4, 8), ways=("pnetcdf", "serial"), repetitions=3, noise=0.02, seed=1, laws=None,
+             **line):
         """Strong: 192 x 192 cells in all. Weak: 128 x 128 on each rank. `serial` takes three times as long to write."""
-        random = np.random.default_rng(seed)
+        draw = random.Random(seed)
         for mode in modes:
             for name in ways:
                 for n in ranks:
                     for repetition in range(repetitions):
                         side = 192 if mode == "strong" else round((16384 * n) ** 0.5)
-                        report = model_report(n, side, noise=lambda: float(np.exp(noise * random.standard_normal())),
-                                              slower={"output": 3.0 if name == "serial" else 1.0})
+                        report = model_report(n, side, noise=lambda: math.exp(noise * draw.gauss(0.0, 1.0)),
+                                              slower={"output": 3.0 if name == "serial" else 1.0}, laws=laws)
                         self.add(mode, n, repetition, report, {"io_format": name}, **line)
         return self

@@ -235,7 +235,7 @@ def test_more_ranks_than_cores_are_not_fitted(tmp_path, made):
 
 
 def test_emulated_nodes_fit_output_only(tmp_path, made):
-    result = made(Folder(tmp_path / "a", {"emulated": True, "physical_cores": 1}).fill(modes=["strong"]))
+    result = made(Folder(tmp_path / "a", {"emulated": True, "physical_cores": 1}).fill(modes=["strong"], noise=0.0))
     assert "share" in law(result.results, "stress balance: SSA")["why_not"]
     assert law(result.results, "output")["runs"] == 12 and law(result.results, "output: wait")["runs"] == 12
     assert "why_not" in law(result.results, parts.OUTPUT_REST) and "are emulated" in result.page and "8†" in result.page

@@ -1,0 +1,115 @@
+"""Numbers that the programs of a full build count (labs 7, 8 and 10). Such a build: the folder NUNATAK_PROGRAMS, else the newest of build/*.
+
+Counts and bytes only. Where a program is absent, `Missing` names it, and the answer is not graded.
+"""
+
+import json
+import os
+import pathlib
+import shlex
+import tempfile
+
+from workshop import SOURCE, Problem, run
+
+BATCH = 1 << 20  # bytes, of lab 10
+MOST_RECORDS = 8  # of a run
+
+
+class Missing(Exception):
+    """A program that is not here."""
+
+
+def full_build():
+    if "NUNATAK_PROGRAMS" in os.environ:
+        return pathlib.Path(os.environ["NUNATAK_PROGRAMS"]).resolve()
+    built = sorted(SOURCE.glob("build/*/miniapp/nunatak-io"), key=lambda found: found.stat().st_mtime)
+    return built[-1].parents[1] if built else SOURCE / "build/release"
+
+
+def need(path):
+    found = full_build() / path
+    if not found.exists():
+        raise Missing(found.name)
+    return found
+
+
+def said(command, seconds=300):
+    status, output = run(command, seconds)
+    if status != 0:
+        raise Problem(f"{shlex.join(map(str, command))}: status {status}\n{output[-1000:]}")
+    return output
+
+
+def on_ranks(n, *command):
+    return [*shlex.split(os.environ.get("NUNATAK_MPIEXEC", "mpiexec -n")), str(n), *command]
+
+
+def way_of(ranks, before, *options):
+    """What nunatak-io reports of the only way that it is told to write."""
+    program = need("miniapp/nunatak-io")
+    with tempfile.TemporaryDirectory() as folder:
+        preloaded = [word.replace("FOLDER", folder) for word in before]
+        said(on_ranks(ranks, *preloaded, program, *options, "-repeat", "1", "-verify", "no", "-o", folder, "-json", f"{folder}/out.json"))
+        return json.loads(pathlib.Path(folder, "out.json").read_text())["ways"][0]
+
+
+def iterations(preconditioner, M):
+    """Lab 7: of conjugate gradients in one solve of test J on two ranks."""
+    options = [] if preconditioner == "multigrid" else ["-ssa_pc_type", preconditioner]
+    output = said(on_ranks(2, need("perf/bench_ssa"), "-problem", "J", "-M", str(M), "-repeat", "1", *options))
+    return next(int(line.split(":")[1].strip(" ,")) for line in output.splitlines() if '"linear_iterations"' in line)
+
+
+def growth(preconditioner, M):
+    """Lab 7: iterations with half the spacing over those on M x M cells."""
+    return iterations(preconditioner, 2 * int(M) - 1) / iterations(preconditioner, int(M))
+
+
+def late_definitions(n):
+    """Lab 8: bytes moved over payload if each of n variables is defined just before it is written."""
+    way = way_of(2, [], "-workload", "cam:FV-B", "-scale", "0.15", "-variables", n, "-ways", "serial/define=interleaved/header=0")
+    return way["moved_bytes"] / way["payload_bytes"]
+
+
+def ring(pool, records):
+    """Options of lab 10: records of 1490993 bytes from one rank through a ring of `pool` KiB to one server."""
+    return ["-workload", "pism:G5km", "-scale", "0.03", "-records", str(records), "-io_pool", f"{pool}KiB", "-io_buffer", "1MiB"]
+
+
+def waits_in_a_run(pool, records):
+    """How often the rank waits for room, counted by nunatak-io on a disk that writes 1 MB/s; the ring must hold what it promises."""
+    slow = need("tests/faults/libslow_disk.so")
+    way = way_of(2, ["env", f"LD_PRELOAD={slow}", "NUNATAK_DISK=1e6 FOLDER FOLDER/disk"], *ring(pool, records), "-ways", "direct",
+                 "-io_transport", "async:1")
+    waits, payload = way["phases"]["stall"]["operations"], way["payload_bytes"]
+    size = int(pool) * 1024
+    if waits and payload <= size or not waits and payload > size + 2 * BATCH:  # one batch that is written, one that is open
+        raise Problem(f"{payload} bytes through a ring of {size} bytes: expected it to hold these and no more, found {waits} waits")
+    return waits
+
+
+def waits_in_a_model(pool, records):
+    """The same by the discrete events of virtual_async: 1 if it waits at all."""
+    output = said([need("perf/virtual_async"), *ring(pool, records), "-clients", "1", "-servers", "1", "-disk", "1"])
+    return int(json.loads(output)["runs"][0]["modelled"]["stall_s"] > 0)
+
+
+def first_wait(pool, waits=None):
+    """Lab 10: the first record that waits for room in the ring, by halving."""
+    if waits is None:
+        try:
+            need("tests/faults/libslow_disk.so"), need("miniapp/nunatak-io")
+            waits = waits_in_a_run
+        except Missing:
+            waits = waits_in_a_model
+    without, with_wait = 0, MOST_RECORDS
+    while with_wait - without > 1:
+        middle = (without + with_wait) // 2
+        without, with_wait = (without, middle) if waits(pool, middle) else (middle, with_wait)
+    return with_wait
+
+
+def measure(words):
+    """The number that a question of labs.json asks for: the name of a function above and its arguments."""
+    name, *arguments = words
+    return {"growth": growth, "late_definitions": late_definitions, "first_wait": first_wait}[name](*arguments)
