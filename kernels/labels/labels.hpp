@@ -15,7 +15,7 @@
 // then one component. A program that joins only the first of them splits this one, unless the seams, which are complete, join it:
 //
 //   1 0 0 0 0 0 1      patches of the 7 x 3 cells   1 x 1  2 x 1  1 x 2  3 x 1  2 x 2  1 x 3  7 x 3
-//   1 0 1 1 1 0 1      components that it finds       3      3      3      2      3      1      1
+//   1 0 1 1 1 0 1      components that it finds       3      3      1      2      1      1      1
 //   1 1 1 0 1 1 1
 //
 // So equal answers on two decompositions prove nothing; tests compare with a flood fill (tests/kernels/test_labels.cpp).
