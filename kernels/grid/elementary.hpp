@@ -83,7 +83,8 @@ KOKKOS_FORCEINLINE_FUNCTION Double2 log(double x) {
                           0.107624244195648};
   constexpr std::int64_t one = 0x3ff0000000000000, sqrt_half = 0x3fe6a09e667f3bcd, mantissa = 0x000fffffffffffff;
   const bool tiny = x < std::numeric_limits<double>::min();
-  const std::int64_t n = bits(tiny ? x * 18014398509481984.0 : x) + (one - sqrt_half);
+  const auto n =
+      static_cast<std::int64_t>(static_cast<std::uint64_t>(bits(tiny ? x * 18014398509481984.0 : x)) + (one - sqrt_half));
   const double e = exponent(n) - (tiny ? 54.0 : 0.0), f = number((n & mantissa) + sqrt_half) - 1.0;
   const double g = 2.0 + f, s_hi = f / g;
   const Double2 sg = multiply_exactly(s_hi, g);
