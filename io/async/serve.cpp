@@ -43,9 +43,7 @@ Boxes server_boxes(const Options& options, const Schema& schema, std::size_t v, 
 
 std::vector<std::size_t> server_bytes(const Boxes& boxes, Type type) {
   std::vector<std::size_t> bytes(boxes.size(), 0);
-  for (std::size_t s = 0; s < boxes.size(); ++s) {
-    for (const Box& box : boxes[s]) bytes[s] += box.elements() * bytes_of(type);
-  }
+  for (std::size_t s = 0; s < boxes.size(); ++s) bytes[s] = elements_of(boxes[s]) * bytes_of(type);
   return bytes;
 }
 
@@ -106,9 +104,7 @@ Server::Assembled& Server::part_of_batch(Batch& batch, const Key& key) {
   OpenFile& file = m_files.at(batch.file);
   const auto n =
       static_cast<std::size_t>(std::distance(batch.parts.lower_bound({key.v, 0}), batch.parts.lower_bound({key.v + 1, 0})));
-  std::size_t elements = 0;
-  for (const Box& box : file.boxes[key.v][me()]) elements += box.elements();
-  const std::size_t bytes = elements * bytes_of(file.schema.variables[key.v].type);
+  const std::size_t bytes = elements_of(file.boxes[key.v][me()]) * bytes_of(file.schema.variables[key.v].type);
   const auto [buffer, is_first] = file.buffers.try_emplace({key.v, n});
   if (is_first) file.buffer_bytes += bytes;
   found->second.values = buffer->second.of_size(bytes);
@@ -214,8 +210,7 @@ void Server::end_batch(Unpacker& from) {
   if (is_written) {
     agree(m_comm, [&] {
       for (const Key& key : keys) {
-        std::size_t expected = 0;
-        for (const Box& box : its_file.boxes[key.v][me()]) expected += box.elements();
+        const std::size_t expected = elements_of(its_file.boxes[key.v][me()]);
         const std::size_t found = part_of_batch(batch, key).elements;
         if (found == expected) continue;
         throw Error("file '" + its_file.file->path() + "': variable '" + its_file.schema.variables[key.v].name + "': expected " +

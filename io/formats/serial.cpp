@@ -32,18 +32,22 @@ namespace {
 
 using RankBoxes = std::vector<std::optional<Box>>; // by rank; nothing where a rank has no values
 
+/// A slab of the variable, with the dimension of the records if `like` has it: of its record.
+Box in_record_of(const Box& like, Box slab) {
+  if (like.count.size() > slab.count.size()) {
+    slab.start.insert(slab.start.begin(), like.start[0]);
+    slab.count.insert(slab.count.begin(), 1);
+  }
+  return slab;
+}
+
 /// What lies in a slab of the variable; boxes have the dimension of the records, too, if the variable has it.
 RankBoxes parts_in(const Box& slab, const RankBoxes& boxes) {
   RankBoxes parts;
   for (const std::optional<Box>& box : boxes) {
     parts.emplace_back();
     if (!box) continue;
-    Box region = slab;
-    if (box->count.size() > slab.count.size()) { // of the record that the box has
-      region.start.insert(region.start.begin(), box->start[0]);
-      region.count.insert(region.count.begin(), 1);
-    }
-    region = meet(region, *box);
+    const Box region = meet(in_record_of(*box, slab), *box);
     if (region.elements() > 0) parts.back() = region;
   }
   return parts;
@@ -145,8 +149,7 @@ private:
                 starts.data(), mpi_type_of(type), 0, m_comm);
     if (m_rank != 0 || total == 0) return;
     const bool has_gaps = box.elements() != total;
-    if (has_gaps && slab != nullptr) std::copy_backward(slab->start.begin(), slab->start.end(), box.start.end());
-    if (has_gaps && slab != nullptr) std::copy_backward(slab->count.begin(), slab->count.end(), box.count.end()); // of its record
+    if (has_gaps && slab != nullptr) box = in_record_of(box, *slab);
     const bool is_assembled = n_parts > 1 && (!has_gaps || slab != nullptr);
     std::byte* const assembled = m_slab.of_size(is_assembled ? box.elements() * bytes : 0);
     if (is_assembled && has_gaps) std::fill_n(assembled, box.elements() * bytes, std::byte{0});

@@ -266,6 +266,12 @@ std::size_t Rectangles::most(const Schema& schema, std::size_t aggregators) {
   return aggregators;
 }
 
+std::size_t elements_of(const std::vector<Box>& boxes) {
+  std::size_t elements = 0;
+  for (const Box& box : boxes) elements += box.elements();
+  return elements;
+}
+
 std::vector<Box> part_of(const std::vector<Box>& boxes, std::size_t part, std::size_t n_parts) {
   if (n_parts == 1 || boxes.empty()) return boxes;
   const std::size_t cuts = (n_parts + boxes.size() - 1) / boxes.size(); // parts of each box

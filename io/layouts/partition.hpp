@@ -73,6 +73,9 @@ private:
   bool m_fits = true; ///< every aggregator has at least one cell
 };
 
+/// Of all of them.
+std::size_t elements_of(const std::vector<Box>& boxes);
+
 /// Part `part` of `n_parts` nearly equal parts of a list of boxes: runs of the list, boxes cut where it has fewer than n_parts.
 std::vector<Box> part_of(const std::vector<Box>& boxes, std::size_t part, std::size_t n_parts);
 

@@ -34,22 +34,19 @@ public:
   Remap(MPI_Comm comm, const Schema& schema, const Options& options, const Topology& topology, std::vector<int> aggregators,
         BoxesOf boxes_of, std::unique_ptr<Format> inner, bool is_copied)
       : FormatAround(std::move(inner)), m_comm(comm), m_schema(schema), m_topology(topology),
-        m_aggregators(std::move(aggregators)), m_boxes_of(std::move(boxes_of)), m_is_copied(is_copied),
-        m_least_round(static_cast<std::int64_t>(options.stripe * m_aggregators.size())), m_waiting{static_cast<std::int64_t>(
-                                                                                             options.buffer *
-                                                                                             m_aggregators.size())} {
+        m_aggregators(std::move(aggregators)), m_boxes_of(std::move(boxes_of)), m_is_copied(is_copied) {
     MPI_Comm_rank(comm, &m_rank);
+    m_least_round = static_cast<std::int64_t>(options.stripe * m_aggregators.size());
+    m_waiting.limit = static_cast<std::int64_t>(options.buffer * m_aggregators.size());
   }
 
   void define() override {
     m_inner->define();
     for (std::size_t v = 0; v < m_schema.variables.size(); ++v) {
       m_boxes.push_back(m_boxes_of(m_schema, v));
-      std::int64_t bytes = 0;
-      for (const auto& boxes : m_boxes.back()) {
-        for (const Box& box : boxes) bytes += static_cast<std::int64_t>(box.elements() * bytes_of(m_schema.variables[v].type));
-      }
-      m_bytes.push_back(bytes);
+      std::size_t elements = 0;
+      for (const auto& boxes : m_boxes.back()) elements += elements_of(boxes);
+      m_bytes.push_back(static_cast<std::int64_t>(elements * bytes_of(m_schema.variables[v].type)));
     }
     if (!m_is_copied || m_bytes.empty()) return;
     const std::int64_t record = std::accumulate(m_bytes.begin(), m_bytes.end(), std::int64_t{0});
@@ -278,10 +275,10 @@ private:
   std::vector<int> m_aggregators;
   BoxesOf m_boxes_of;
   bool m_is_copied;                  ///< by the inner format
-  std::int64_t m_least_round;        ///< bytes, of all ranks
+  std::int64_t m_least_round = 0;    ///< bytes, of all ranks
   std::vector<Boxes> m_boxes;        ///< of each variable
   std::vector<std::int64_t> m_bytes; ///< of a record of each variable, over all aggregators
-  Waiting m_waiting;                 ///< copies over all ranks, as all ranks count them
+  Waiting m_waiting{0};              ///< copies over all ranks, as all ranks count them
   std::vector<Put> m_puts;           ///< since the last round
   Copies m_copies;                   ///< of their values
   std::map<std::vector<std::size_t>, Schedule> m_schedules;

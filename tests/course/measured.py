@@ -9,7 +9,7 @@ import pathlib
 import shlex
 import tempfile
 
-from workshop import SOURCE, Problem, run
+from workshop import MPIEXEC, SOURCE, Problem, run
 
 BATCH = 1 << 20  # bytes, of lab 10
 MOST_RECORDS = 8  # of a run
@@ -41,7 +41,7 @@ def said(command, seconds=300):
 
 
 def on_ranks(n, *command):
-    return [*shlex.split(os.environ.get("NUNATAK_MPIEXEC", "mpiexec -n")), str(n), *command]
+    return [*shlex.split(MPIEXEC), str(n), *command]
 
 
 def way_of(ranks, before, *options):

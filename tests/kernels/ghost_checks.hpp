@@ -13,6 +13,15 @@ inline std::int64_t expected_cell(const Decomposition& d, int gj, int gi) {
   return static_cast<std::int64_t>(fold(gj, d.My, d.periodic_y)) * d.Mx + fold(gi, d.Mx, d.periodic_x);
 }
 
+/// f(d) with each periodicity: none, x, y, both.
+template <class F> void with_each_periodicity(Decomposition d, const F& f) {
+  for (int periodic = 0; periodic < 4; ++periodic) {
+    d.periodic_x = (periodic & 1) != 0;
+    d.periodic_y = (periodic & 2) != 0;
+    f(d);
+  }
+}
+
 inline void check_ghosts(Ranks& ranks) {
   const int Mz = 3;
   std::vector<Array2<std::int64_t>> a;

@@ -59,13 +59,10 @@ TEST_CASE("a grid too small for the ranks is refused with both numbers") {
 TEST_CASE("ghosts hold the neighbour's cells, with and without periodicity") {
   for (int px : {1, 2, 3, 5}) {
     for (int py : {1, 2, 4}) {
-      for (int periodic = 0; periodic < 4; ++periodic) {
-        Decomposition d = Decomposition::make(11, 9, px, py);
-        d.periodic_x = (periodic & 1) != 0;
-        d.periodic_y = (periodic & 2) != 0;
+      with_each_periodicity(Decomposition::make(11, 9, px, py), [](const Decomposition& d) {
         VirtualRanks ranks(d);
         check_ghosts(ranks);
-      }
+      });
     }
   }
 }

@@ -8,13 +8,10 @@ using namespace nunatak;
 TEST_CASE("ghosts hold the neighbour's cells, with and without periodicity") {
   int size = 1;
   MPI_Comm_size(MPI_COMM_WORLD, &size);
-  for (int periodic = 0; periodic < 4; ++periodic) {
-    Decomposition d = Decomposition::make(11, 9, size);
-    d.periodic_x = (periodic & 1) != 0;
-    d.periodic_y = (periodic & 2) != 0;
+  with_each_periodicity(Decomposition::make(11, 9, size), [](const Decomposition& d) {
     MpiRanks ranks(MPI_COMM_WORLD, d);
     check_ghosts(ranks);
-  }
+  });
 }
 
 TEST_CASE("sum, max and gather over ranks") {
