@@ -3,6 +3,7 @@
 
 #include "io/error.hpp"
 #include "io/formats/mpi_io.hpp"
+#include "io/formats/raw.hpp"
 #include "io/layouts/auto.hpp"
 #include "io/layouts/remap.hpp"
 #include "io/layouts/split_files.hpp"
@@ -36,7 +37,10 @@ const std::vector<FormatRow>& formats() {
 const std::vector<LayoutRow>& layouts() {
   static const std::vector<LayoutRow> rows = {
       {"native", PerNode::never, nullptr},
-      {"auto", PerNode::optional, [](auto& schema, auto v, auto n, auto stripe) { return run_boxes(schema, v, n, stripe, 0); },
+      {"auto", PerNode::optional,
+       [](auto& schema, auto v, auto n, auto stripe) {
+         return run_boxes(schema, v, n, run_bytes(schema, n, stripe), raw_layout(schema, 1).begin[v]);
+       },
        true, false, true},
       {"zslab", PerNode::optional, [](auto& schema, auto v, auto n, auto) { return slab_boxes(schema, v, n); }, true},
       {"box", PerNode::optional, [](auto& schema, auto v, auto n, auto) { return Rectangles(schema, n).boxes(v, false); }},

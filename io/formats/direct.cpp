@@ -82,7 +82,7 @@ private:
 
   void write_records(std::uint64_t records) override {
     const auto bytes = bytes_of_integer(records, m_count_bytes);
-    write({count_begin, bytes.size(), bytes.data()}, "the number of records");
+    write({count_begin, bytes.size(), bytes.data()});
   }
 
   static constexpr std::size_t count_begin = 4; ///< of the number of records, behind the magic number

@@ -65,6 +65,8 @@ public:
   virtual std::uint64_t expected_size(std::uint64_t /*records*/) const { return 0; }
   /// Where the values of a variable (in the first record) begin, after define(); 0: not known. Local, the same on all ranks.
   virtual std::uint64_t first_byte(std::size_t /*v*/) const { return 0; }
+  /// Begin to write what was put, if that has waited for more; does not wait. Local.
+  virtual void push() {}
   /// Everything that was put has been handed to the file system.
   virtual void wait() = 0;
   /// Everything in the file, the number of records included, is with the operating system: another process can read it.

@@ -100,11 +100,10 @@ void append_runs(const Placement& placement, const std::vector<std::size_t>& sta
       rank > 0 && placement.stride[rank - 1] == placement.element; // else the last dimension is that of the records
   const std::size_t in_run = is_row ? count[rank - 1] : 1, run_size = placement.element * in_run;
   const std::size_t inner = is_row ? rank - 1 : rank; // dimensions that are stepped through
-  const std::size_t first = runs.size();
   for (std::size_t n = elements / in_run; n > 0; --n, data += run_size) {
     std::uint64_t begin = placement.begin;
     for (std::size_t d = 0; d < rank; ++d) begin += (start[d] + index[d]) * placement.stride[d];
-    if (runs.size() > first && runs.back().begin + runs.back().size == begin) {
+    if (!runs.empty() && runs.back().begin + runs.back().size == begin && runs.back().data + runs.back().size == data) {
       runs.back().size += run_size;
     } else {
       runs.push_back({begin, run_size, data});

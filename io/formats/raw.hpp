@@ -53,7 +53,8 @@ struct Placement {
 Placement placement_of(std::uint64_t begin, std::size_t element, const std::vector<std::size_t>& shape,
                        std::optional<std::uint64_t> record_stride);
 
-/// Append the runs of a block whose values lie row-major at `data`; ascending, neighbours merged.
+/// Append the runs of a block whose values lie row-major at `data`; ascending, neighbours (in memory, too) merged, with the last
+/// one of `runs`, too.
 void append_runs(const Placement& placement, const std::vector<std::size_t>& start, const std::vector<std::size_t>& count,
                  const std::byte* data, std::vector<Run>& runs);
 /// Append the runs of a hyperslab of variable `v`, likewise.

@@ -3,8 +3,8 @@
 //
 // No library stands between the values and the system, and no rank waits for another: an error of one rank is kept until all
 // agree on it at the end of the record. Blocks that are narrow along the fastest dimension become many small writes; a layout
-// that aggregates makes them long. Values are packed in parts of 4 MiB, which a cache holds until they are written: no other
-// memory.
+// that aggregates makes them long. Values are packed in parts into 4 MiB, which a cache holds until they are written: no other
+// memory. Parts that are neighbours in the file, of several variables, too, become one write.
 #pragma once
 
 #include "io/agree.hpp"
@@ -20,7 +20,8 @@ public:
   ~RunFile() override;
 
   void put(std::size_t v, const Hyperslab& slab) override;
-  void wait() override { m_error.rethrow(); }
+  void push() override;
+  void wait() override;
   void flush() override;
   void flush_values() override; ///< the length of the file
   void count_records() override { write_records(m_records); }
@@ -36,8 +37,8 @@ protected:
   const std::string& path() const { return m_path; }
   const Schema& schema() const { return m_schema; }
   [[noreturn]] void fail(const std::string& what) const;
-  /// Error, naming `what`.
-  void write(const Run& run, const std::string& what);
+  /// Error, naming what lies where it failed.
+  void write(const Run& run);
   std::size_t records() const { return m_records; } ///< that this rank has seen; after flush_values(): any rank
 
   RawLayout m_layout;        ///< define() makes it, the same on all ranks
@@ -46,16 +47,18 @@ protected:
 private:
   virtual void write_records(std::uint64_t records) = 0; ///< on rank 0
 
-  const std::byte* in_order_of_file(const Hyperslab& part, Type type);
+  void write_pending();
+  std::string variable_at(std::uint64_t offset) const;
 
   MPI_Comm m_comm;
   int m_rank = 0, m_fd = -1;
   std::string m_path;
   const Schema& m_schema;
   std::size_t m_records = 0;
-  std::vector<Run> m_runs;
+  std::vector<Run> m_pending; ///< packed, not yet written
   std::optional<SparseChecksum> m_written;
-  Buffer m_buffer;
+  Buffer m_buffer;        ///< of their values
+  std::size_t m_used = 0; ///< bytes of it
   KeptError m_error;
   Work m_work;
 };

@@ -13,6 +13,7 @@ namespace {
 
 constexpr std::int64_t bytes_of_call = 64 << 10; ///< what could be sent in the time of a call
 constexpr std::size_t page = 4096;
+constexpr std::size_t runs_each = 8; ///< of an aggregator in a record
 
 /// The elements first <= n < last of a box in row-major order, as boxes: part of a row, whole rows, part of a row.
 void append_run(const Box& box, std::size_t first, std::size_t last, std::vector<Box>& boxes, std::size_t d = 0) {
@@ -62,8 +63,8 @@ private:
       : FormatAround(make_remap(
             comm, schema, options, topology, aggregators, [this](const Schema&, std::size_t v) { return boxes_of(v); },
             std::move(inner), is_copied)),
-        m_comm(comm), m_schema(schema), m_aggregators(aggregators), m_stripe(options.stripe), m_native(native),
-        m_choices(schema.variables.size()) {
+        m_comm(comm), m_schema(schema), m_aggregators(aggregators), m_run(run_bytes(schema, aggregators.size(), options.stripe)),
+        m_native(native), m_choices(schema.variables.size()) {
     MPI_Comm_rank(comm, &m_rank);
   }
 
@@ -83,7 +84,7 @@ private:
     }
   };
 
-  Boxes boxes_of(std::size_t v) const { return run_boxes(m_schema, v, m_aggregators.size(), m_stripe, m_native.first_byte(v)); }
+  Boxes boxes_of(std::size_t v) const { return run_boxes(m_schema, v, m_aggregators.size(), m_run, m_native.first_byte(v)); }
 
   /// Of this rank.
   Counts count(std::size_t v, const Hyperslab& slab) const {
@@ -135,8 +136,8 @@ private:
   int m_rank = 0;
   const Schema& m_schema;
   std::vector<int> m_aggregators;
-  std::size_t m_stripe;
-  Format& m_native; ///< the remap's inner one
+  std::size_t m_run; ///< bytes
+  Format& m_native;  ///< the remap's inner one
   std::map<std::pair<std::vector<std::size_t>, Type>, Choice> m_of_shape;
   std::vector<const Choice*> m_choices; ///< of each variable, once it was put
   Chosen m_stay, m_go;
@@ -144,23 +145,28 @@ private:
 
 } // namespace
 
-Boxes run_boxes(const Schema& schema, std::size_t v, std::size_t aggregators, std::size_t stripe, std::uint64_t begin) {
+std::size_t run_bytes(const Schema& schema, std::size_t aggregators, std::size_t stripe) {
+  std::size_t bytes = 0;
+  for (const Variable& variable : schema.variables) bytes += schema.bytes(variable);
+  const std::size_t share = bytes / aggregators / runs_each;
+  if (share >= stripe) return share / stripe * stripe;
+  while (stripe > page && stripe > share) stripe /= 2;
+  return stripe;
+}
+
+Boxes run_boxes(const Schema& schema, std::size_t v, std::size_t aggregators, std::size_t run, std::uint64_t begin) {
   const Box whole = whole_box(schema, v);
   const std::size_t size = bytes_of(schema.variables[v].type), total = whole.elements();
-  const bool is_short = total * size < stripe;
-  while (!is_short && stripe > page && stripe > total * size / aggregators / 8) stripe /= 2;
-  const auto border = [&](std::size_t a) { // the element at which run `a` begins
-    if (a == 0 || a == aggregators) return a == 0 ? std::size_t{0} : total;
-    const std::uint64_t ideal = begin + total * size * a / aggregators, nearest = (ideal + stripe / 2) / stripe * stripe;
-    return std::min<std::size_t>(total, nearest <= begin ? 0 : (nearest - begin) / size);
-  };
   Boxes boxes(aggregators);
-  for (std::size_t a = 0; a < aggregators; ++a) {
-    auto& run = boxes[is_short ? (a + v) % aggregators : a];
-    if (whole.count.empty()) {
-      if (a == 0) run.push_back(whole);
-    } else {
-      append_run(whole, border(a), border(a + 1), run);
+  for (std::uint64_t n = begin / run; n * run < begin + total * size; ++n) {
+    const auto border = [&](std::uint64_t byte) { // the element that begins there, or holds it
+      return byte <= begin ? 0 : std::min<std::size_t>(total, (byte - begin) / size);
+    };
+    auto& boxes_of_run = boxes[n % aggregators];
+    if (!whole.count.empty()) {
+      append_run(whole, border(n * run), border((n + 1) * run), boxes_of_run);
+    } else if (n == begin / run) {
+      boxes_of_run.push_back(whole);
     }
   }
   return boxes;

@@ -7,12 +7,17 @@
 //   moved    bytes sent + (messages + calls) x 64 KiB
 //
 // and the cheaper way is taken; of equal ones, native. Bytes written are the same in both, and do not count. So runs of more than
-// 64 KiB stay where they are. Moved values go to every rank (or N per node): each writes one run of the variable, which ends at
-// a multiple of Options::stripe in the file (of the first record; later ones are shifted by the length of a record). Where a run
-// has fewer than eight stripes, it ends at a half of one, a quarter, ..., at least 4 KiB: else ranks would have unequal shares.
+// 64 KiB stay where they are. Moved values go to every rank (or N per node). The file is dealt to them as cards are: runs of
+// equal length, to one rank after the other, whatever variables lie in them. A run begins at a multiple of Options::stripe (in
+// the first record; later ones are shifted by the length of a record) and has so many stripes that each rank gets about eight
+// runs of a record; where there are fewer stripes, a half of one, a quarter, ..., at least 4 KiB.
 //
 //   file   |....|....|....|....|....|....|      stripes
-//          |aaaaaaaaa|bbbbbbbbb|ccccccccc|      runs of three ranks
+//          |  u   |   v          |  w    |      variables
+//          |aaaa|bbbb|cccc|aaaa|bbbb|cccc|      runs of three ranks
+//
+// So whatever is moved at a time, all ranks take part in it, and what a rank gets of it lies together in the file: a format that
+// joins neighbours (`direct`) makes one call of many small variables.
 //
 // Decided when a variable of a shape and type is put for the first time, by one small reduction, the same on all ranks, for all
 // such variables. Used by registry.cpp.
@@ -23,9 +28,11 @@
 
 namespace nunatak::io {
 
-/// The runs as boxes: variable `v`, whose first value is byte `begin` of the file, cut into one nearly equal run for each
-/// aggregator. What is shorter than a stripe goes to one of them, to another one for each variable.
-Boxes run_boxes(const Schema& schema, std::size_t v, std::size_t aggregators, std::size_t stripe, std::uint64_t begin);
+/// The length of a run.
+std::size_t run_bytes(const Schema& schema, std::size_t aggregators, std::size_t stripe);
+/// Of variable `v`, whose first value is byte `begin` of the file: run n of the file, which begins at byte n `run`, belongs to
+/// aggregator n modulo their number. An element on a border belongs to the later run; a variable without dimensions to one.
+Boxes run_boxes(const Schema& schema, std::size_t v, std::size_t aggregators, std::size_t run, std::uint64_t begin);
 
 /// The runs of the file that a box of a variable is made of: those of its slowest dimensions of which the next ones are not
 /// whole.

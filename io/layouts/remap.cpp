@@ -106,7 +106,7 @@ private:
     for (std::size_t part = 0; part < n_parts; ++part) {
       timed([&] { move_values(schedule->plans[part], puts); });
       write(schedule->plans[part], schedule->n[part], puts, schedule->groups, records);
-      if (!m_is_copied) inner([&] { m_inner->wait(); });
+      inner([&] { m_is_copied ? m_inner->push() : m_inner->wait(); });
     }
   }
 

@@ -35,11 +35,15 @@ public:
       pack(part, type, values);
       part.sum = nullptr; // made
       part.data = values, part.type = type, part.stride = contiguous_strides(part.count);
-      m_last = m_thread.add_with_values([this, v, part] { write(v, part); });
+      m_last = m_thread.add_with_values([this, v, part] { work_on([&] { m_inner->put(v, part); }); });
     }
   }
 
+  void push() override {
+    m_last = m_thread.add([this] { work_on([this] { m_inner->push(); }); });
+  }
   void wait() override {
+    m_last = m_thread.add([this] { work_on([this] { m_inner->wait(); }); });
     if (m_own) m_thread.wait_for(m_last);
     m_thread.rethrow();
   }
@@ -62,9 +66,8 @@ public:
 
 private:
   /// By the thread.
-  void write(std::size_t v, const Hyperslab& part) {
-    m_inner->put(v, part);
-    m_inner->wait();
+  template <class F> void work_on(const F& f) {
+    f();
     const std::lock_guard lock(m_mutex);
     m_work = m_inner->work();
   }

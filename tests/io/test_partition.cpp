@@ -10,6 +10,7 @@
 #include <functional>
 #include <map>
 #include <string>
+#include <utility>
 
 using namespace nunatak::io;
 
@@ -21,7 +22,7 @@ const std::map<std::string, BoxesBy> layouts = {
     {"zslab", slab_boxes},
     {"box", [](const Schema& s, std::size_t v, std::size_t n) { return Rectangles(s, n).boxes(v, false); }},
     {"morton", [](const Schema& s, std::size_t v, std::size_t n) { return morton_boxes(s, v, n, 100); }},
-    {"auto", [](const Schema& s, std::size_t v, std::size_t n) { return run_boxes(s, v, n, 100, 60); }}};
+    {"auto", [](const Schema& s, std::size_t v, std::size_t n) { return run_boxes(s, v, n, 64, 60); }}};
 
 /// A state of an ice sheet; y, x cut.
 Schema ice(std::size_t My, std::size_t Mx) {
@@ -186,23 +187,26 @@ TEST_CASE("slabs, tiles and rectangles are where the papers put them") {
   CHECK(morton_boxes(schema, v("temp"), 1, 1)[0].size() == 128); // a column is more than a stripe
 }
 
-TEST_CASE("runs end at the borders of stripes in the file, and are counted") {
+TEST_CASE("runs of the file are dealt to the aggregators, and are counted") {
   const Schema schema = ice(20, 30);
   const std::size_t v = schema.variable("temp"), row = 30, level = 20 * row; // 3 levels; 14400 bytes
-  constexpr std::uint64_t begin = 400, stripe = 1000;
-  std::size_t before = 0;
-  for (const auto& run : run_boxes(schema, v, 4, stripe, begin)) {
-    std::size_t at = before;
-    for (const Box& box : run) { // in their order they are one run
-      CHECK(box.start[0] * level + box.start[1] * row + box.start[2] == at);
+  constexpr std::uint64_t begin = 400, run = 1000;                           // 8 divides both: no element lies on a border
+  const Boxes boxes = run_boxes(schema, v, 4, run, begin);
+  std::vector<int> owners(3 * level, -1);
+  for (int a = 0; a < 4; ++a) {
+    for (const Box& box : boxes[static_cast<std::size_t>(a)]) {
       CHECK(runs_in(box, whole_box(schema, v)) == 1);
-      at += box.elements();
+      const std::size_t first = box.start[0] * level + box.start[1] * row + box.start[2];
+      for (std::size_t n = first; n < first + box.elements(); ++n) CHECK(std::exchange(owners[n], a) == -1);
     }
-    CHECK((at == 3 * level || (begin + 8 * at) % stripe == 0));
-    CHECK(at - before > 3 * level / 4 - stripe / 8 - 1);
-    before = at;
   }
-  CHECK(before == 3 * level);
+  for (std::size_t n = 0; n < owners.size(); ++n) CHECK(owners[n] == static_cast<int>((begin + 8 * n) / run % 4));
+
+  std::size_t bytes = 0;
+  for (const Variable& variable : schema.variables) bytes += schema.bytes(variable);
+  const std::size_t share = bytes / 2 / 8; // of a record, eight runs for each of two aggregators
+  CHECK(run_bytes(schema, 2, share / 3 + 1) == (share / 3 + 1) * 2);
+  CHECK(run_bytes(schema, 1, 1 << 20) == 4096); // not less
   const Box whole = whole_box(schema, v);
   CHECK(runs_in(whole, whole) == 1);
   CHECK(runs_in({{0, 5, 0}, {3, 10, 30}}, whole) == 3);  // rows
