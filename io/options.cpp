@@ -79,7 +79,11 @@ const std::vector<Knob>& knobs() {
                            format_doc = "format of output files, by who writes them (" + format_writers() + ")";
   static const std::vector<Knob> table = {
       {"format", &Options::format, format_doc.c_str(), formats.c_str()},
-      {"layout", &Options::layout, "layout: where values move before they are written; N aggregators per node", layouts.c_str()},
+      {"layout", &Options::layout,
+       "layout: where values move before they are written (default: on several nodes auto for direct and posix, else native); N "
+       "aggregators "
+       "per node",
+       layouts.c_str()},
       {"transport", &Options::transport,
        "time of writing: sync, by the ranks that compute; later by N ranks that do nothing else (N+N: others for files that "
        "grow); or later by a thread of each rank (direct)",
@@ -100,6 +104,7 @@ const std::vector<Knob>& knobs() {
       {"header", &Options::header, "bytes kept free in the header of a classic file", ""},
       {"align", &Options::align, "alignment in bytes of the first value of fixed-size and of record variables", ""},
       {"stripe", &Options::stripe, "segment of the layout morton, and borders of the layout auto, in bytes", ""},
+      {"call", &Options::call, "bytes that could be sent in the time of a call of the file system, for the layout auto", ""},
       {"slab", &Options::slab, "bytes that rank 0 gathers at a time (serial)", ""},
       {"buffer", &Options::buffer, "bytes of copies per writing rank that may wait for the end of the record", ""},
       {"pool", &Options::pool, "bytes that may be on their way to the servers or the thread, per rank (async, thread, overlap)",

@@ -16,7 +16,7 @@ namespace nunatak::io {
 /// The defaults suit a workstation.
 struct Options {
   std::string format = "direct";
-  std::string layout = "native";
+  std::string layout = "default";
   std::string transport = "sync";
   std::string define = "upfront";    ///< or interleaved: each variable just before its values (what PISM 0.5 did at first)
   std::string access = "collective"; ///< or independent
@@ -29,6 +29,7 @@ struct Options {
   std::size_t header = 8192;         ///< bytes kept free in the header of a classic file (h_minfree)
   std::size_t align = 4;             ///< bytes: of the first value of fixed-size and of record data; netcdf4: of large objects
   std::size_t stripe = 1 << 20;      ///< bytes: segments of the layout morton, borders of auto
+  std::size_t call = 8 << 10;        ///< bytes that could be sent in the time of a call, for the layout auto
   std::size_t slab = 16 << 20;       ///< bytes that rank 0 gathers at a time (serial)
   std::size_t buffer = 64 << 20;     ///< mean bytes of copies per writing rank that wait for the end of the record
   std::size_t pool = 64 << 20;       ///< async, thread, overlap: bytes on their way, per rank

@@ -36,6 +36,7 @@ const std::vector<FormatRow>& formats() {
 
 const std::vector<LayoutRow>& layouts() {
   static const std::vector<LayoutRow> rows = {
+      {"default", PerNode::never, nullptr}, // until layout_of() has chosen one
       {"native", PerNode::never, nullptr},
       {"auto", PerNode::optional,
        [](auto& schema, auto v, auto n, auto stripe) {
@@ -127,6 +128,12 @@ std::string layout_words() {
 
 bool has_features(const Options& options, unsigned features) {
   return (format_row(options.format).features & features) == features;
+}
+
+std::string layout_of(const Options& options, const Topology& topology) {
+  if (options.layout != "default") return options.layout;
+  const bool can_move = has_features(options, without_mpi) && options.transport == "sync" && options.define == "upfront";
+  return can_move && topology.n_nodes > 1 ? "auto" : "native";
 }
 
 bool overlaps(const Options& options) {

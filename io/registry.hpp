@@ -83,6 +83,8 @@ Checksum checksum_of(const Options& options);
 /// The names of all formats that have these features, "netcdf4, pnetcdf or mpiio".
 std::string formats_with(unsigned features);
 
+/// The layout, where it is "default" chosen: auto if ranks of several nodes write without MPI, else native.
+std::string layout_of(const Options& options, const Topology& topology);
 /// Do values move, and may a thread write them while others move?
 bool overlaps(const Options& options);
 

@@ -20,6 +20,8 @@ Writer::Writer(MPI_Comm comm, Options options, const std::string& who)
     : m_comm(comm), m_options(std::move(options)), m_machine(make_topology(comm, 0)),
       m_watchdog(comm, m_options.patience, who, has_servers(m_options)) {
   check(m_options);
+  const Topology topology = make_topology(comm, m_options.ranks_per_node);
+  m_options.layout = layout_of(m_options, topology);
   Around around;
   if (m_options.transport == "thread") {
     m_backlog = std::make_unique<Backlog>(comm, m_options.pool, m_machine);
@@ -27,7 +29,7 @@ Writer::Writer(MPI_Comm comm, Options options, const std::string& who)
   } else if (overlaps(m_options)) {
     around = [this](const Schema& schema, auto format) { return make_overlapped(m_options.pool, schema, std::move(format)); };
   }
-  m_open = find_format(comm, m_options, make_topology(comm, m_options.ranks_per_node), around);
+  m_open = find_format(comm, m_options, topology, around);
   if (has_servers(m_options)) m_client = std::make_unique<Client>(comm, m_options);
 }
 

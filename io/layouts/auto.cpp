@@ -11,7 +11,6 @@ namespace nunatak::io {
 
 namespace {
 
-constexpr std::int64_t bytes_of_call = 64 << 10; ///< what could be sent in the time of a call
 constexpr std::size_t page = 4096;
 constexpr std::size_t runs_each = 8; ///< of an aggregator in a record
 
@@ -35,9 +34,10 @@ void append_run(const Box& box, std::size_t first, std::size_t last, std::vector
   if (last % row != 0) part(end, 0, last % row);
 }
 
-/// What a record of a variable costs in both ways; of this rank, or of all together.
+/// What a record of a variable costs; of this rank, or of all together. Native: calls. Moved: bytes sent, and calls for all
+/// bytes.
 struct Counts {
-  std::int64_t native_calls = 0, moved_calls = 0, messages = 0, sent = 0; ///< sent: bytes
+  std::int64_t native_calls = 0, sent = 0, bytes = 0;
 };
 constexpr int n_counts = sizeof(Counts) / sizeof(std::int64_t);
 
@@ -53,7 +53,7 @@ public:
   /// And, as "layout", what was chosen.
   std::map<std::string, std::string> hints() const override {
     std::map<std::string, std::string> hints = FormatAround::hints();
-    hints["layout"] = m_stay.text("stay") + "; " + m_go.text("move");
+    hints["layout"] = m_stay.text("stay", m_run) + "; " + m_go.text("move", m_run);
     return hints;
   }
 
@@ -64,7 +64,7 @@ private:
             comm, schema, options, topology, aggregators, [this](const Schema&, std::size_t v) { return boxes_of(v); },
             std::move(inner), is_copied)),
         m_comm(comm), m_schema(schema), m_aggregators(aggregators), m_run(run_bytes(schema, aggregators.size(), options.stripe)),
-        m_native(native), m_choices(schema.variables.size()) {
+        m_bytes_of_call(static_cast<double>(options.call)), m_native(native), m_choices(schema.variables.size()) {
     MPI_Comm_rank(comm, &m_rank);
   }
 
@@ -74,13 +74,14 @@ private:
     Counts counts;
     void add(const Counts& more) {
       variables += 1;
-      counts.native_calls += more.native_calls, counts.moved_calls += more.moved_calls, counts.sent += more.sent;
+      counts.native_calls += more.native_calls, counts.sent += more.sent, counts.bytes += more.bytes;
     }
-    std::string text(const std::string& verb) const {
+    std::string text(const std::string& verb, std::size_t run) const {
       if (variables == 0) return "no variable " + verb + "s";
       const auto n = [](std::int64_t number) { return std::to_string(number); };
       return n(variables) + " variable(s) " + verb + ": " + n(counts.native_calls) + " calls and no byte sent, or " +
-             n(counts.moved_calls) + " calls and " + n(counts.sent) + " bytes sent";
+             n((counts.bytes + static_cast<std::int64_t>(run) - 1) / static_cast<std::int64_t>(run)) + " calls and " +
+             n(counts.sent) + " bytes sent";
     }
   };
 
@@ -89,23 +90,16 @@ private:
   /// Of this rank.
   Counts count(std::size_t v, const Hyperslab& slab) const {
     Counts counts;
-    const bool has_values = slab.elements() > 0;
-    Box mine;
-    if (has_values) {
-      mine = slab.box(m_schema.has_records(m_schema.variables[v]));
-      counts.native_calls = static_cast<std::int64_t>(runs_in(mine, whole_box(m_schema, v)));
-    }
+    if (slab.elements() == 0) return counts;
+    const Box mine = slab.box(m_schema.has_records(m_schema.variables[v]));
+    counts.native_calls = static_cast<std::int64_t>(runs_in(mine, whole_box(m_schema, v)));
+    const auto size = static_cast<std::int64_t>(bytes_of(m_schema.variables[v].type));
+    counts.bytes = counts.sent = static_cast<std::int64_t>(mine.elements()) * size;
+    const auto own = std::find(m_aggregators.begin(), m_aggregators.end(), m_rank);
+    if (own == m_aggregators.end()) return counts;
     const Boxes boxes = boxes_of(v);
-    for (std::size_t a = 0; a < boxes.size(); ++a) {
-      if (m_aggregators[a] == m_rank) {
-        counts.moved_calls += static_cast<std::int64_t>(boxes[a].size());
-        continue;
-      }
-      std::size_t elements = 0;
-      for (const Box& box : boxes[a]) elements += has_values ? meet(mine, box).elements() : 0;
-      counts.sent += static_cast<std::int64_t>(elements * bytes_of(m_schema.variables[v].type));
-      counts.messages += elements > 0 ? 1 : 0;
-    }
+    for (const Box& box : boxes[static_cast<std::size_t>(own - m_aggregators.begin())])
+      counts.sent -= static_cast<std::int64_t>(meet(mine, box).elements()) * size;
     return counts;
   }
 
@@ -129,7 +123,9 @@ private:
   Choice choose(std::size_t v, const Hyperslab& slab) {
     Counts all = count(v, slab);
     MPI_Allreduce(MPI_IN_PLACE, &all, n_counts, MPI_INT64_T, MPI_SUM, m_comm);
-    return {all, all.sent + (all.messages + all.moved_calls) * bytes_of_call < all.native_calls * bytes_of_call};
+    const double native = static_cast<double>(all.native_calls),
+                 moved = static_cast<double>(all.bytes) / static_cast<double>(m_run);
+    return {all, native > 1 && static_cast<double>(all.sent) + moved * m_bytes_of_call < native * m_bytes_of_call};
   }
 
   MPI_Comm m_comm;
@@ -137,7 +133,8 @@ private:
   const Schema& m_schema;
   std::vector<int> m_aggregators;
   std::size_t m_run; ///< bytes
-  Format& m_native;  ///< the remap's inner one
+  double m_bytes_of_call;
+  Format& m_native; ///< the remap's inner one
   std::map<std::pair<std::vector<std::size_t>, Type>, Choice> m_of_shape;
   std::vector<const Choice*> m_choices; ///< of each variable, once it was put
   Chosen m_stay, m_go;

@@ -1,16 +1,17 @@
 // The layout `auto`: for each variable, from the parts that the ranks really have, whether values move before they are written.
 //
 // A rank whose part of a variable is one long run of the file writes it by itself; one that has many short runs sends them to
-// ranks that write long ones. The model: a call costs as much as 64 KiB sent. Of all ranks together,
+// ranks that write long ones. The model: a call costs as much as Options::call bytes sent (8 KiB). Of all ranks together,
 //
-//   native   calls (one for each run of the file) x 64 KiB
-//   moved    bytes sent + (messages + calls) x 64 KiB
+//   native   calls, one for each run of the file x 8 KiB
+//   moved    bytes sent + calls x 8 KiB, of which one writes a whole run of many variables
 //
-// and the cheaper way is taken; of equal ones, native. Bytes written are the same in both, and do not count. So runs of more than
-// 64 KiB stay where they are. Moved values go to every rank (or N per node). The file is dealt to them as cards are: runs of
-// equal length, to one rank after the other, whatever variables lie in them. A run begins at a multiple of Options::stripe (in
-// the first record; later ones are shifted by the length of a record) and has so many stripes that each rank gets about eight
-// runs of a record; where there are fewer stripes, a half of one, a quarter, ..., at least 4 KiB.
+// and the cheaper way is taken; of equal ones, and for what one rank has in one run, native. Bytes written are the same in both,
+// and do not count; nor do messages, which carry all variables together. So runs of more than 8 KiB stay where they are. Moved
+// values go to every rank (or N per node). The file is dealt to them as cards are: runs of equal length, to one rank after the
+// other, whatever variables lie in them. A run begins at a multiple of Options::stripe (in the first record; later ones are
+// shifted by the length of a record) and has so many stripes that each rank gets about eight runs of a record; where there are
+// fewer stripes, a half of one, a quarter, ..., at least 4 KiB.
 //
 //   file   |....|....|....|....|....|....|      stripes
 //          |  u   |   v          |  w    |      variables

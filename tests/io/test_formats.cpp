@@ -180,7 +180,7 @@ TEST_CASE("aggregators per node become hints of MPI-IO, unless the user gives th
   }
   CHECK(open_and_close("serial").empty());
   CHECK(open_and_close("posix").empty());
-  CHECK(open_and_close("direct").empty());
+  CHECK(open_and_close("direct/native").empty());
 }
 
 TEST_CASE("a plain file: fixed variables, then records; every section aligned; attributes in the JSON") {

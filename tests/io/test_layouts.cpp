@@ -92,6 +92,25 @@ TEST_CASE("auto: long runs stay, short ones move, and the choice is told") {
                    ContainsSubstring(std::to_string(columns.message_bytes) + " bytes sent"));
 }
 
+TEST_CASE("unless a layout is asked for, direct chooses by itself on several nodes") {
+  const Scratch scratch;
+  const bool is_one = size_of(MPI_COMM_WORLD) == 1;
+  const Schema schema{{{"y", 8, true}}, {{"thk", Type::float64, {"y"}, {}}}, {}};
+  const auto is_chosen = [&](const std::string& way) {
+    io::Writer writer(MPI_COMM_WORLD, options_of(way));
+    const auto file = writer.open(scratch / "ex.nc", schema);
+    file->put_all("thk", std::vector<double>(8));
+    const bool chosen = file->hints().count("layout") > 0;
+    file->close();
+    return chosen;
+  };
+  CHECK(is_chosen("direct/ranks_per_node=1") == !is_one);
+  CHECK_FALSE(is_chosen("direct/ranks_per_node=100"));
+  CHECK_FALSE(is_chosen("direct/native/ranks_per_node=1"));
+  CHECK_FALSE(is_chosen("pnetcdf/ranks_per_node=1"));
+  CHECK_FALSE(is_chosen("direct/ranks_per_node=1/transport=thread"));
+}
+
 TEST_CASE("formats that write together, after a layout") {
   const Scratch scratch;
   const auto [way, schema] = GENERATE(table<std::string, Schema>({{"netcdf4/zslab", pattern::ice()},
