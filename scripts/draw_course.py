@@ -9,9 +9,17 @@
 
 import itertools
 import json
+import os
+import pathlib
 import sys
 
-import matplotlib
+try:
+    import matplotlib
+except ModuleNotFoundError:
+    python = pathlib.Path(__file__).resolve().parents[1] / "build/deps/python/bin/python"
+    if python.exists() and pathlib.Path(sys.prefix) != python.parents[1]:
+        os.execv(python, [str(python), *sys.argv])
+    sys.exit(f"draw_course.py: expected matplotlib in {sys.executable} or build/deps/python (scripts/setup.sh), found none; docs/course/index.md")
 
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt  # noqa: E402
