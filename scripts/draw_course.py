@@ -11,7 +11,10 @@ import itertools
 import json
 import sys
 
-import matplotlib
+try:
+    import matplotlib
+except ImportError as error:
+    sys.exit(f"draw_course.py: {error}: python3 -m venv env && env/bin/pip install matplotlib, then env/bin/python scripts/draw_course.py ...")
 
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt  # noqa: E402
