@@ -15,11 +15,11 @@ import sys
 
 try:
     import matplotlib
-except ModuleNotFoundError:
+except ImportError as error:
     python = pathlib.Path(__file__).resolve().parents[1] / "build/deps/python/bin/python"
     if python.exists() and pathlib.Path(sys.prefix) != python.parents[1]:
         os.execv(python, [str(python), *sys.argv])
-    sys.exit(f"draw_course.py: expected matplotlib in {sys.executable} or build/deps/python (scripts/setup.sh), found none; docs/course/index.md")
+    sys.exit(f"draw_course.py: {error}: python3 -m venv env && env/bin/pip install matplotlib, then env/bin/python scripts/draw_course.py ...")
 
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt  # noqa: E402

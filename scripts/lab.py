@@ -71,7 +71,7 @@ def right_answers(lab, seed):
                 found[q["name"]] = measured.measure(q["measure"])
             except measured.Missing as missing:
                 found[q["name"]] = None
-                print(f"lab {lab['number']}: {q['name']} is not graded: {missing} is not here (NUNATAK_PROGRAMS: the folder of a full build)")
+                print(f"lab {lab['number']}: {q['name']} is not graded: {missing} is not here (NUNATAK_PROGRAMS: the folder of a full build, such as build/release)")
             continue
         if q["right"] is not None:
             found[q["name"]] = q["right"]
@@ -94,7 +94,7 @@ def mark_answers(lab, seed, given):
         right, found = expected[q["name"]], given.get(q["name"])
         is_number = isinstance(found, (int, float)) and not isinstance(found, bool)
         is_right = right is None or is_number and abs(found - right) <= q.get("within", 0) * abs(right)
-        marks.append({"name": q["name"], "expected": right, "found": found, "right": is_right, "graded": right is not None})
+        marks.append({"name": q["name"], "ask": q["ask"], "expected": right, "found": found, "right": is_right, "graded": right is not None})
     return marks
 
 
@@ -178,8 +178,8 @@ def say(result, tell=True):
         print(f"  {failure['test']}: expected {failure['expected']}\n    found {failure['found']}")
     for answer in result["answers"]:
         if not answer["right"]:
-            found = "not answered" if answer["found"] is None else f"{answer['found']} is not right"
-            print(f"  answer {answer['name']}: " + (f"expected {answer['expected']}, found {answer['found']}" if tell else found))
+            said = "not answered" if answer["found"] is None else f"{answer['found']} is not right"
+            print(f"  answer {answer['name']}: " + (f"expected {answer['expected']}, found {answer['found']}" if tell else f"{said}: {answer['ask']}"))
     if result["ignored"]:
         print(f"  not used: {', '.join(sorted(result['ignored']))}")
     if result["error"]:
@@ -228,7 +228,9 @@ def start(options):
         print(f"  to be written in {target}/{path}: look for 'not written yet'")
     for name, ask in asked.items():
         print(f"  to be answered in {target}/answers.json: {name}: {ask}")
-    print(f"then: scripts/lab.py check {target}")
+    print(f"then, here: scripts/lab.py check {target}")
+    if not (BUILD / "tests").exists():
+        print("  the first check builds for minutes: start it now, and read the page meanwhile")
 
 
 def check(options):
