@@ -71,7 +71,7 @@ def right_answers(lab, seed):
                 found[q["name"]] = measured.measure(q["measure"])
             except measured.Missing as missing:
                 found[q["name"]] = None
-                print(f"lab {lab['number']}: {q['name']} is not graded: {missing} is not here (NUNATAK_PROGRAMS: the folder of a full build)")
+                print(f"lab {lab['number']}: {q['name']} is not graded: {missing} is not here (NUNATAK_PROGRAMS: the folder of a full build, such as build/release)")
             continue
         if q["right"] is not None:
             found[q["name"]] = q["right"]
@@ -94,7 +94,7 @@ def mark_answers(lab, seed, given):
         right, found = expected[q["name"]], given.get(q["name"])
         is_number = isinstance(found, (int, float)) and not isinstance(found, bool)
         is_right = right is None or is_number and abs(found - right) <= q.get("within", 0) * abs(right)
-        marks.append({"name": q["name"], "expected": right, "found": found, "right": is_right, "graded": right is not None})
+        marks.append({"name": q["name"], "ask": q["ask"], "expected": right, "found": found, "right": is_right, "graded": right is not None})
     return marks
 
 
@@ -178,7 +178,8 @@ def say(result, tell=True):
         print(f"  {failure['test']}: expected {failure['expected']}\n    found {failure['found']}")
     for answer in result["answers"]:
         if not answer["right"]:
-            print(f"  answer {answer['name']}: " + (f"expected {answer['expected']}, found {answer['found']}" if tell else f"{answer['found']} is not right"))
+            said = "not answered" if answer["found"] is None else f"{answer['found']} is not right"
+            print(f"  answer {answer['name']}: " + (f"expected {answer['expected']}, found {answer['found']}" if tell else f"{said}: {answer['ask']}"))
     if result["ignored"]:
         print(f"  not used: {', '.join(sorted(result['ignored']))}")
     if result["error"]:
@@ -193,16 +194,24 @@ def needed_programs(some):
 # --- the commands ------------------------------------------------------------------------------------------------------------------
 
 
+def own_files():
+    """The files of the source, with git or (an unpacked archive, no git) without."""
+    git = shutil.which("git")
+    listed = subprocess.run([git, "ls-files"], cwd=SOURCE, capture_output=True, text=True) if git else None
+    if listed and listed.stdout:
+        return listed.stdout.split()
+    every = (p.relative_to(SOURCE) for p in SOURCE.rglob("*"))
+    return [p.as_posix() for p in every if not {"build", ".git", "__pycache__"} & set(p.parts)]
+
+
 def start(options):
     lab, target = lab_of(options.lab), pathlib.Path(options.folder)
     if target.exists() and any(target.iterdir()):
         raise Problem(f"folder '{target}': expected it to be new or empty, found files")
-    listed = subprocess.run(["git", "ls-files"], cwd=SOURCE, capture_output=True, text=True)
-    paths = listed.stdout.split("\n") if listed.returncode == 0 else [
-        p.relative_to(SOURCE).as_posix() for p in SOURCE.rglob("*") if "build" not in p.relative_to(SOURCE).parts]
+    paths = own_files()
     skeletons(lab)
     for path in paths:
-        data = started_text(path, lab["number"]) if path else None
+        data = started_text(path, lab["number"])
         if data is not None:
             (target / path).parent.mkdir(parents=True, exist_ok=True)
             (target / path).write_bytes(data)
@@ -219,11 +228,15 @@ def start(options):
         print(f"  to be written in {target}/{path}: look for 'not written yet'")
     for name, ask in asked.items():
         print(f"  to be answered in {target}/answers.json: {name}: {ask}")
-    print(f"then: scripts/lab.py check {target}")
+    print(f"then, here: scripts/lab.py check {target}")
+    if not (BUILD / "tests").exists():
+        print("  the first check builds for minutes: start it now, and read the page meanwhile")
 
 
 def check(options):
     folder = pathlib.Path(options.folder).resolve()
+    if not (folder / "lab.json").is_file():
+        raise Problem(f"folder '{folder}': expected lab.json, which `lab.py start` writes, found none")
     with build_folder(labs()):
         build_all(needed_programs([lab_of(read(folder, "lab.json", {}).get("lab"))]))
         result = judge(folder)

@@ -16,7 +16,7 @@ MOST_RECORDS = 8  # of a run
 
 
 class Missing(Exception):
-    """A program that is not here."""
+    """A program that is not here: its path."""
 
 
 def full_build():
@@ -29,7 +29,7 @@ def full_build():
 def need(path):
     found = full_build() / path
     if not found.exists():
-        raise Missing(found.name)
+        raise Missing(found)
     return found
 
 
