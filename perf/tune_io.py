@@ -74,7 +74,7 @@ def plot(path, told, rows):
         right.plot([row["read " + by] for row in of], [names.index(row["way"]) for row in of], marker, color=colour, label=by)
     right.set_xscale("log")
     right.set_xlabel(f"reading the file that came out, seconds ({first})")
-    for axis, columns, title in ((left, 2, "written by"), (right, 3, "read by")):  # above: below it there are points
+    for axis, columns, title in ((left, 2, "MPI-IO"), (right, 3, "read by")):  # above: below it there are points
         axis.legend(fontsize=8, title=title, title_fontsize=8, ncols=columns, loc="lower right", bbox_to_anchor=(1, 1), frameon=False)
     for axis in (left, right):
         axis.xaxis.set_major_locator(LogLocator(subs=(1, 2, 3, 5, 7)))
