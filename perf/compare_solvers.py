@@ -180,7 +180,7 @@ def plot(result, prefix):
                 good = [r for r in runs.values() if "failed" not in r]
                 x, y = [2 * r["unknown_cells"] for r in good], [value(r) for r in good]
                 words = s
-                if name == "time" and len(good) > 1:
+                if name == "time" and len(good) > 2:
                     import numpy
 
                     words += f": N^{numpy.polyfit(numpy.log(x), numpy.log(y), 1)[0]:.2f}"

@@ -45,7 +45,10 @@ def draw_map(axes, owner, data, boxes, title):
             axes.add_patch(Rectangle((i, j), columns, rows, fill=False, edgecolor="black", linewidth=1.0, linestyle=":"))
     for rank in np.unique(owner):
         cells = np.argwhere(owner == rank)
-        j, i = cells[np.argmin(((cells - cells.mean(axis=0)) ** 2).sum(axis=1))] + 0.5  # the cell nearest to the middle
+        middle = cells.mean(axis=0)
+        if owner[tuple(np.rint(middle).astype(int))] != rank:
+            middle = cells[np.argmin(((cells - middle) ** 2).sum(axis=1))]  # the cell nearest to it
+        j, i = middle + 0.5
         axes.text(i, j, str(rank), ha="center", va="center", fontsize=12, weight="bold",
                   bbox={"boxstyle": "circle,pad=0.15", "facecolor": "white", "edgecolor": "none"})
     axes.set_title(title, fontsize=11)

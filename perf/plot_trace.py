@@ -183,7 +183,7 @@ def plot(events, result, path, title):
     import matplotlib.pyplot as plt
     import numpy as np
     from matplotlib.collections import LineCollection
-    from matplotlib.ticker import MaxNLocator
+    from matplotlib.ticker import MaxNLocator, ScalarFormatter
 
     figure, ((time, place), (histogram, stripes)) = plt.subplots(2, 2, figsize=(12, 8.5), constrained_layout=True)
     figure.suptitle(title)
@@ -223,11 +223,12 @@ def plot(events, result, path, title):
 
     bins = sorted({int(size) for key in ("read_sizes", "write_sizes") for size in result[key]})
     exponents = np.arange(min(bins).bit_length() - 1, max(bins).bit_length()) if bins else np.arange(1)
-    for operation, shift in (("read", -0.2), ("write", 0.2)):
-        counts = [result[f"{operation}_sizes"].get(str(2 ** int(n)), 0) for n in exponents]
-        histogram.bar(exponents + shift, counts, 0.4, color=COLOURS[operation], label=operation)
+    for operation, marker in (("read", "s"), ("write", "o")):  # points: on a logarithmic axis a bar has no foot
+        counts = [result[f"{operation}_sizes"].get(str(2 ** int(n)), 0) or np.nan for n in exponents]
+        histogram.plot(exponents, counts, marker, color=COLOURS[operation], label=operation, fillstyle="none" if marker == "s" else "full")
     histogram.set_xticks(exponents, [label_of(int(n)) for n in exponents], rotation=60 if len(exponents) > 8 else 0, fontsize=8)
     histogram.set_yscale("log")
+    histogram.yaxis.set_major_formatter(ScalarFormatter())
     histogram.set_ylim(bottom=0.7)
     histogram.set_title("Sizes of calls")
     histogram.set_xlabel("bytes of a call (lower end of each class)")

@@ -68,14 +68,14 @@ def plot(path, told, rows):
     left.set_xscale("log")
     left.set_yticks(range(len(names)), names, fontsize=9)
     left.set_xlabel("writing: time of serial / time (right is faster)")
-    left.legend(fontsize=8)
     first = rows[0]["MPI-IO"]
     for by, marker, colour in zip(READS, ("o", "s", "^"), (GREEN, VERMILION, BLUE)):
         of = [row for row in rows if row["MPI-IO"] == first and row["read " + by]]
         right.plot([row["read " + by] for row in of], [names.index(row["way"]) for row in of], marker, color=colour, label=by)
     right.set_xscale("log")
     right.set_xlabel(f"reading the file that came out, seconds ({first})")
-    right.legend(fontsize=8, title="read by", title_fontsize=8)
+    for axis, columns, title in ((left, 2, "MPI-IO"), (right, 3, "read by")):  # above: below it there are points
+        axis.legend(fontsize=8, title=title, title_fontsize=8, ncols=columns, loc="lower right", bbox_to_anchor=(1, 1), frameon=False)
     for axis in (left, right):
         axis.xaxis.set_major_locator(LogLocator(subs=(1, 2, 3, 5, 7)))
         axis.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))

@@ -101,8 +101,9 @@ def predict(a):
 def plot(a, predicted):
     plt = io_runs.pyplot()
     figure, (left, right) = plt.subplots(1, 2, figsize=(9.6, 3.8), layout="constrained")
-    for (layout, runs), color, marker in zip(predicted["layouts"].items(), (io_runs.BLUE, io_runs.GREEN, io_runs.VERMILION), "os^"):
-        left.plot([r["clients"] for r in runs], [r["messages"]["max"] for r in runs], color=color, marker=marker, label=layout)
+    for (layout, runs), color, marker in zip(predicted["layouts"].items(), (io_runs.BLUE, io_runs.GREEN, io_runs.VERMILION), ("o-", "s--", "^-")):
+        left.plot([r["clients"] for r in runs], [r["messages"]["max"] for r in runs], marker, color=color, label=layout,
+                  **({"markersize": 10, "fillstyle": "none"} if marker == "s--" else {}))  # what lies under it is seen
     left.set(xscale="log", yscale="log", xlabel="ranks that compute (64 for each server)", ylabel="messages of one record",
              title="Taken by the server with most (counted)")
     left.set_xticks([r["clients"] for r in runs], [f"{r['clients']}" for r in runs])

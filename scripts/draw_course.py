@@ -9,11 +9,16 @@
 
 import itertools
 import json
+import os
+import pathlib
 import sys
 
 try:
     import matplotlib
 except ImportError as error:
+    python = pathlib.Path(__file__).resolve().parents[1] / "build/deps/python/bin/python"
+    if python.exists() and pathlib.Path(sys.prefix) != python.parents[1]:
+        os.execv(python, [str(python), *sys.argv])
     sys.exit(f"draw_course.py: {error}: python3 -m venv env && env/bin/pip install matplotlib, then env/bin/python scripts/draw_course.py ...")
 
 matplotlib.use("Agg")
@@ -29,12 +34,14 @@ COLOURS = ["#4477aa", "#ee6677", "#ccbb44"]
 def draw_loggp(counts, picture):
     runs = json.load(open(counts))["runs"]
     figure, axes = plt.subplots(figsize=(6, 4))
-    for marker, solver in zip("osD^v", dict.fromkeys(run["solver"] for run in runs)):
+    for marker, colour, solver in zip("osD^v", SAFE, dict.fromkeys(run["solver"] for run in runs)):
         mine = [run for run in runs if run["solver"] == solver]
-        axes.loglog([run["ranks"] for run in mine], [1e6 * run["loggp_s"] for run in mine], marker=marker, label=solver)
+        axes.loglog([run["ranks"] for run in mine], [1e6 * run["loggp_s"] for run in mine], marker=marker, color=colour, label=solver)
     axes.loglog([run["ranks"] for run in mine], [1e6 * mine[0]["loggp_work_s"] * mine[0]["ranks"] / run["ranks"] for run in mine], "k:",
                 label=f"work of {mine[0]['solver']}, shared ideally")
-    axes.set(xlabel="ranks", ylabel="modelled time, µs", title=f"{runs[0]['mask']}, {runs[0]['Mx']} x {runs[0]['My']} cells")
+    axes.set_xticks([run["ranks"] for run in mine], [str(run["ranks"]) for run in mine])
+    axes.minorticks_off()
+    axes.set(xlabel="ranks (virtual)", ylabel="modelled time, µs", title=f"{runs[0]['mask']}, {runs[0]['Mx']} x {runs[0]['My']} cells")
     axes.legend(fontsize=8)
     figure.tight_layout()
     figure.savefig(picture, dpi=110)
@@ -95,7 +102,9 @@ def draw_labels(picture):
         for y in first_of(3, cut[1]):
             axes.plot([0, 7], [-y, -y], "k", lw=1.6)
         axes.set(xlim=(-0.1, 7.1), ylim=(-3.1, 0.1), aspect="equal")
-        axes.set_title(f"{cut[0]} x {cut[1]}: {len(set(found.values()))}", fontsize=10)
+        count = len(set(found.values()))
+        axes.set_title(f"{cut[0]} x {cut[1]}: {count} component{'s' * (count > 1)}", fontsize=10)
+    all_axes.flat[-1].text(0, 0.5, "black: seams of the patches\ncolour: the component\nrow 0 at the top", va="center", transform=all_axes.flat[-1].transAxes)
     figure.tight_layout()
     figure.savefig(picture, dpi=110)
     print([len(set(components(*cut).values())) for cut in CUTS])
@@ -111,12 +120,15 @@ def draw_roofline(measured, picture):
         x, y = 1 / kernel["bytes_per_cell"], cells / (1e3 * kernel["min_ms"])
         axes.loglog(x, y, linestyle="none", marker="osD^vP"[n % 6], color=SAFE[n // 6], markersize=7, markeredgecolor="black",
                     markeredgewidth=0.5, label=f"{n + 1} {name}: {100 * y / (1e3 * bandwidth * x):.0f} %")
-        axes.annotate(str(n + 1), (x, y), textcoords="offset points", xytext=(6, 5 if n % 2 else -9), fontsize=8)
+        left = n % 2  # kernels of one width lie above each other, and come one after the other
+        axes.annotate(str(n + 1), (x, y), textcoords="offset points", xytext=(-5, 5) if left else (5, -5), ha="right" if left else "left", va="center",
+                      fontsize=8, bbox={"boxstyle": "square,pad=0.05", "facecolor": "white", "edgecolor": "none", "alpha": 0.8})
     ends = [1 / 1500, 1 / 6]
     axes.loglog(ends, [1e3 * bandwidth * x for x in ends], "k-", label=f"roof: triad, {bandwidth:.1f} GB/s")
     for share in (0.5, 0.1):
         axes.loglog(ends, [share * 1e3 * bandwidth * x for x in ends], "k:", linewidth=0.8)
-        axes.text(ends[1], share * 1e3 * bandwidth * ends[1], f"{100 * share:.0f} %", fontsize=8, va="center")
+        axes.text(1.05 * ends[1], share * 1e3 * bandwidth * ends[1], f"{100 * share:.0f} %", fontsize=8, va="center")
+    axes.set_xlim(right=1.5 * ends[1])
     axes.set(xlabel="cells per byte that must move (1 / counted bytes per cell)", ylabel="million cells per second, fastest repetition",
              title=f"{report['grid']['Mx']} x {report['grid']['My']} x {report['grid']['Mz']} points, {report['ranks']['size']} rank(s), "
                    f"{report['ranks']['execution_space']}; shares of the roof")

@@ -194,16 +194,24 @@ def needed_programs(some):
 # --- the commands ------------------------------------------------------------------------------------------------------------------
 
 
+def own_files():
+    """The files of the source, with git or (an unpacked archive, no git) without."""
+    git = shutil.which("git")
+    listed = subprocess.run([git, "ls-files"], cwd=SOURCE, capture_output=True, text=True) if git else None
+    if listed and listed.stdout:
+        return listed.stdout.split()
+    every = (p.relative_to(SOURCE) for p in SOURCE.rglob("*"))
+    return [p.as_posix() for p in every if not {"build", ".git", "__pycache__"} & set(p.parts)]
+
+
 def start(options):
     lab, target = lab_of(options.lab), pathlib.Path(options.folder)
     if target.exists() and any(target.iterdir()):
         raise Problem(f"folder '{target}': expected it to be new or empty, found files")
-    listed = subprocess.run(["git", "ls-files"], cwd=SOURCE, capture_output=True, text=True)
-    paths = listed.stdout.split("\n") if listed.returncode == 0 else [
-        p.relative_to(SOURCE).as_posix() for p in SOURCE.rglob("*") if "build" not in p.relative_to(SOURCE).parts]
+    paths = own_files()
     skeletons(lab)
     for path in paths:
-        data = started_text(path, lab["number"]) if path else None
+        data = started_text(path, lab["number"])
         if data is not None:
             (target / path).parent.mkdir(parents=True, exist_ok=True)
             (target / path).write_bytes(data)
@@ -227,6 +235,8 @@ def start(options):
 
 def check(options):
     folder = pathlib.Path(options.folder).resolve()
+    if not (folder / "lab.json").is_file():
+        raise Problem(f"folder '{folder}': expected lab.json, which `lab.py start` writes, found none")
     with build_folder(labs()):
         build_all(needed_programs([lab_of(read(folder, "lab.json", {}).get("lab"))]))
         result = judge(folder)

@@ -33,20 +33,45 @@ build_kokkos() {
   rm -rf "$deps/kokkos-build"
 }
 
+# --- packages of Debian's backports: options of apt-get that see them alone, with lists of their own ------------------------
+# The mirror is the one that apt itself uses for this release.
+see_backports() { # see_backports [root]: the array `backports`
+  . /etc/os-release
+  local mirror lists=$deps/apt-backports
+  mirror=$(apt-get indextargets --format '$(REPO_URI) $(CODENAME)' 'Created-By: Packages' | awk -v c="$VERSION_CODENAME" '$2 == c && !n++ {print $1}')
+  [ -n "$mirror" ] || { echo "setup: no mirror for $VERSION_CODENAME in apt's configuration; install Catch2 >= 3 by hand" >&2; return 1; }
+  mkdir -p "$lists/partial"
+  echo "deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] $mirror $VERSION_CODENAME-backports main" >"$deps/backports.list"
+  backports=(-o "Dir::Etc::SourceList=$deps/backports.list" -o Dir::Etc::SourceParts=- -o "Dir::State::Lists=$lists" -o APT::Sandbox::User=root)
+  [ -n "${1:-}" ] || backports+=(-o "Dir::Cache=$deps/apt-cache")
+  ${1:-} apt-get "${backports[@]}" update -q >>"$deps/apt.log" 2>&1 || { tail -n 5 "$deps/apt.log" >&2; return 1; }
+}
+has_catch2() { # version 3, in any of these folders
+  [ -n "$(find "$@" -name Catch2ConfigVersion.cmake -exec grep -q 'PACKAGE_VERSION "3' {} \; -print 2>/dev/null || true)" ]
+}
+
 # --- the kernels alone: nobody needs to be root, and what cannot be had here CMake downloads from GitHub ---------------------
-fetch_package() { # fetch_package <file that shows that it is there> <package>: unpacked into build/deps, not installed
-  if [ -n "$(find /usr "$deps" -path "*$1" -print -quit 2>/dev/null)" ]; then return; fi
+unpack() { # unpack <package> [option of apt-get ...]: a package of the distribution into build/deps, not installed
+  local package=$1 status=0
+  shift
+  command -v apt-get >/dev/null || return 1
   rm -rf "$deps/download"
   mkdir -p "$deps/download"
-  (cd "$deps/download" && apt-get download -q "$2" && dpkg -x "$2"_*.deb . && cp -r usr/* "$deps") >>"$deps/apt.log" 2>&1 ||
-    say "no package $2: CMake will download its source"
+  (cd "$deps/download" && apt-get "$@" download -q "$package" && dpkg -x "$package"_*.deb . && cp -r usr/* "$deps") >>"$deps/apt.log" 2>&1 || status=1
   rm -rf "$deps/download"
+  return $status
 }
 if [ "${1:-}" = kernels ]; then
   python=$(command -v "$deps/python/bin/python" python3 || true)
-  build_kokkos "${python%%$'\n'*}" -m pip || say "no source of Kokkos from PyPI: CMake will download it"
-  fetch_package /nlohmann/json.hpp nlohmann-json3-dev
-  fetch_package /Catch2/Catch2ConfigVersion.cmake libcatch2-dev
+  pip=("${python%%$'\n'*}" -m pip)
+  if ! "${pip[@]}" --version >/dev/null 2>&1 && unpack python3-pip-whl; then # a Debian without python3-pip: the wheel runs as it is
+    pip=(env PYTHONPATH="$(echo "$deps"/share/python-wheels/pip-*.whl)" "${pip[@]}")
+  fi
+  build_kokkos "${pip[@]}" || say "no source of Kokkos from PyPI: CMake will download it from GitHub, or give its folder as NUNATAK_KOKKOS_SOURCE"
+  [ -n "$(find /usr "$deps" -path '*/nlohmann/json.hpp' -print -quit 2>/dev/null)" ] || unpack nlohmann-json3-dev ||
+    say "no package nlohmann-json3-dev: CMake will download its source from GitHub"
+  has_catch2 /usr "$deps" || unpack libcatch2-dev || { see_backports && unpack libcatch2-dev "${backports[@]}"; } ||
+    say "no package libcatch2-dev: CMake will download its source from GitHub"
   say "ready"
   exit
 fi
@@ -69,23 +94,14 @@ fi
 
 # --- Catch2 v3: in the distribution, or (Debian 12) in its backports -----------------------------------------------------
 # (No pipe ends in "grep -q" or in another command that stops reading: what writes to it would die of SIGPIPE, and pipefail ends this.)
-catch2=$(find /usr/lib /usr/share /usr/local -name Catch2ConfigVersion.cmake -exec grep -q 'PACKAGE_VERSION "3' {} \; -print 2>/dev/null || true)
-if [ -z "$catch2" ]; then
+if ! has_catch2 /usr/lib /usr/share /usr/local; then
   say "installing Catch2 v3"
-  . /etc/os-release
   [ -n "$(apt-cache policy catch2 2>/dev/null)" ] || root apt-get update -q >"$deps/apt.log" 2>&1
   if [[ $(apt-cache policy catch2) == *'Candidate: 3'* ]]; then
     install catch2
   else
-    # the mirror that apt itself uses for this release, with the suite <codename>-backports
-    mirror=$(apt-get indextargets --format '$(REPO_URI) $(CODENAME)' 'Created-By: Packages' | awk -v c="$VERSION_CODENAME" '$2 == c && !n++ {print $1}')
-    [ -n "$mirror" ] || { echo "setup: no mirror for $VERSION_CODENAME in apt's configuration; install Catch2 >= 3 by hand" >&2; exit 1; }
-    lists=$deps/apt-backports
-    mkdir -p "$lists/partial"
-    echo "deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] $mirror $VERSION_CODENAME-backports main" >"$deps/backports.list"
-    options=(-o "Dir::Etc::SourceList=$deps/backports.list" -o Dir::Etc::SourceParts=- -o "Dir::State::Lists=$lists" -o APT::Sandbox::User=root)
-    root apt-get "${options[@]}" update -q >"$deps/apt.log" 2>&1 || { tail -n 5 "$deps/apt.log" >&2; exit 1; }
-    root env DEBIAN_FRONTEND=noninteractive apt-get "${options[@]}" install -y -q --no-install-recommends catch2 >"$deps/apt.log" 2>&1 ||
+    see_backports root
+    root env DEBIAN_FRONTEND=noninteractive apt-get "${backports[@]}" install -y -q --no-install-recommends catch2 >"$deps/apt.log" 2>&1 ||
       { tail -n 5 "$deps/apt.log" >&2; exit 1; }
   fi
 fi
