@@ -86,7 +86,7 @@ bool Ring::drain(double seconds) {
 
 void Nap::sleep() {
   std::this_thread::sleep_for(std::chrono::microseconds(m_microseconds));
-  m_microseconds = std::min(2 * m_microseconds, longest);
+  m_microseconds = std::min(2 * m_microseconds, m_longest);
 }
 
 } // namespace nunatak::io

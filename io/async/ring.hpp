@@ -47,15 +47,16 @@ private:
   std::size_t m_on_its_way = 0, m_most = 0;
 };
 
-/// Sleeps when there is nothing to do: the longer, the longer there was nothing.
+/// Sleeps when there is nothing to do: the longer, the longer there was nothing, up to `longest` microseconds.
 class Nap {
 public:
+  explicit Nap(int longest = 2000) : m_longest(longest) {}
   void wake() { m_microseconds = shortest; }
   void sleep();
 
 private:
-  static constexpr int shortest = 20, longest = 2000;
-  int m_microseconds = shortest;
+  static constexpr int shortest = 20;
+  int m_longest, m_microseconds = shortest;
 };
 
 } // namespace nunatak::io

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Kills a server, a client, or all of a run of nunatak with output servers at seeded instants while it writes, and goes on from what
-is left.
+"""Kills a server, a client, or all of a run of nunatak with output servers (or threads that write) at seeded instants while it writes,
+and goes on from what is left.
 
-  instants.py NUNATAK "MPIEXEC -n" [--instants 100] [--seed 1] [--transport async:1] [--go-on every|last]
+  instants.py NUNATAK "MPIEXEC -n" [--instants 100] [--seed 1] [--transport async:1|thread] [--go-on every|last]
 
 A run that is not killed comes first. Every other must end within 30 s, with a status that is not 0; nunatak-verify must find each file as
 the manifest says; each snapshot must have the bits of the first run's, each series those of its first records. Then a run goes on from
@@ -29,8 +29,12 @@ FILES = ("-timeseries_file", "series.nc", "-spatial_file", "maps.nc", "-spatial_
          "1", "-snapshot_file", "s.nc", "-snapshot_every", "1", "-o", "end.nc", "-io_format", "direct", "-verbose", "no")
 
 
+def servers_of(transport):
+    return 0 if transport == "thread" else sum(map(int, transport.split(":")[1].split("+")))
+
+
 def command(options, *words):
-    servers = sum(map(int, options.transport.split(":")[1].split("+")))
+    servers = servers_of(options.transport)
     return [*shlex.split(options.mpiexec), str(2 + servers), options.nunatak, *words, *MODEL, "-run_until", str(YEARS), *FILES,
             "-io_transport", options.transport, "-io_patience", "10"]
 
@@ -170,7 +174,8 @@ def main():
         for n in range(options.instants):
             folder = pathlib.Path(base) / str(n)
             folder.mkdir()
-            who, instant = ("server", "client", "all")[n % 3], random.uniform(0.0, length)
+            struck_ones = ("server", "client", "all") if servers_of(options.transport) > 0 else ("client", "all")
+            who, instant = struck_ones[n % len(struck_ones)], random.uniform(0.0, length)
             wrong = trial(options, folder, whole, who, instant)
             if wrong is None:
                 continue

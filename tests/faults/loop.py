@@ -5,6 +5,10 @@ Every run must end within 30 s. With status 0 all files must be there, whole, as
 be an error that names a file of the run and a cause, the same on all ranks or from one rank only; what was committed before must
 be there, be whole and verify.
 
+Where others use the cores, so that a run without a fault takes n times half a second, runs have n times 30 s, and a call has n times
+3 s (-io_patience). n, 1 to 20, is measured before the trials of a method, and when a trial has gone wrong or was ended by the watchdog:
+if the machine has become slower the trial is made again, and what it says then holds.
+
   loop.py VICTIM FAULTS "MPIEXEC -n" [--ranks 2,3] [--struck R,...] [--methods M,...] [--calls C,...] [--actions kill,...]
           [--every [K]]
 
@@ -16,6 +20,7 @@ By default a short form: four methods, k = 1, 6, 36, ..., the first and the last
 import argparse
 import errno
 import itertools
+import math
 import os
 import pathlib
 import re
@@ -33,8 +38,8 @@ METHODS = ["serial", "pnetcdf", "hybrid", "direct", "netcdf4", "posix", "mpiio",
 FAULTS = [("open", errno.EIO), ("write", errno.EIO), ("write", errno.ENOSPC), ("write", "short"), ("fsync", errno.EIO),
           ("close", errno.EIO), ("rename", errno.EIO), ("fallocate", errno.ENOSPC), ("ftruncate", errno.EIO), ("new", errno.ENOMEM)]
 KILLS = [(call, "kill") for call in ("open", "write", "fsync", "close", "rename", "fallocate", "ftruncate")]
-PATIENCE = 3  # seconds
-LONGEST = 30
+PATIENCE, LONGEST = 3, 30  # seconds: of a call, of a run
+USUAL = 0.5  # of a run without a fault
 
 
 def strides(every):
@@ -45,10 +50,10 @@ def strides(every):
         k = 6 * k if not every else k + 1 if k < every else 2 * k
 
 
-def complaints(run, method, folder, seconds, victim, call, faults_hit):
+def complaints(run, method, folder, seconds, slowness, victim, call, faults_hit):
     """What is wrong with a run that was hit."""
     wrong = []
-    if seconds > LONGEST:
+    if seconds > LONGEST * slowness:
         wrong.append(f"took {seconds:.0f} s")
     check = subprocess.run([victim, "check", folder], capture_output=True, text=True, timeout=60)
     if check.returncode != 0:
@@ -77,20 +82,43 @@ def complaints(run, method, folder, seconds, victim, call, faults_hit):
     return wrong
 
 
-def trial(options, method, ranks, rank, call, action, k):
-    """None if the run never came to the k-th call; else (ended by the watchdog, complaints)."""
+def all_ranks_ended(process):
+    """They are zombies: mpiexec was told, and does not look."""
+    states = subprocess.run(["ps", "--ppid", str(process.pid), "-o", "stat="], capture_output=True, text=True).stdout.split()
+    return bool(states) and all(state.startswith("Z") for state in states)
+
+
+def communicate(process, seconds):
+    """What it prints until its end. An mpiexec whose ranks have all ended, twice in a row seen so, is killed: PMIx 4.2.2 may wait for
+    itself when ranks abort at once."""
+    begin, before = time.time(), False
+    while True:
+        try:
+            return process.communicate(timeout=5)
+        except subprocess.TimeoutExpired:
+            now = all_ranks_ended(process)
+            if before and now:
+                print("mpiexec does not end after its ranks: killed", flush=True)
+                process.kill()
+            elif time.time() - begin > seconds:
+                raise
+            before = now
+
+
+def trial(options, method, ranks, rank, call, action, k, slowness):
+    """None if the run never came to the k-th call; else (ended by the watchdog, complaints). `slowness`: of the machine."""
     folder = pathlib.Path(tempfile.mkdtemp(prefix="nunatak_faults_"))
     hit = folder.with_suffix(".hit")
     fault = f"{rank} {call} {k} {action} {folder} {hit}"
     command = shlex.split(options.mpiexec) + [str(ranks), "env", f"LD_PRELOAD={options.faults}", f"NUNATAK_FAULT={fault}",
-                                              options.victim, "run", str(folder), method, str(PATIENCE)]
+                                              options.victim, "run", str(folder), method, str(math.ceil(PATIENCE * slowness))]
     if "transport=" in method:  # servers are set apart before the program reads anything else
         command += ["-io_transport", re.search(r"transport=([^/]*)", method)[1]]
     begin = time.time()
     try:
         process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True)
         try:
-            out, err = process.communicate(timeout=2 * LONGEST)
+            out, err = communicate(process, 2 * LONGEST * slowness)
             run = subprocess.CompletedProcess(command, process.returncode, out, err)
         except subprocess.TimeoutExpired:
             os.killpg(process.pid, 9)
@@ -100,11 +128,32 @@ def trial(options, method, ranks, rank, call, action, k):
             if run.returncode != 0:
                 return False, ["fails without a fault: " + run.stderr[-600:]]
             return None
-        wrong = complaints(run, method, folder, time.time() - begin, options.victim, call, action)
+        wrong = complaints(run, method, folder, time.time() - begin, slowness, options.victim, call, action)
         return "-io_patience" in run.stderr, wrong
     finally:
         shutil.rmtree(folder, ignore_errors=True)
         hit.unlink(missing_ok=True)
+
+
+def slowness_of(options, method, ranks):
+    """How many times longer than usual a run without a fault takes now: 1 to 20."""
+    begin = time.time()
+    result = trial(options, method, ranks, -1, "none", 0, 0, 40)
+    if result is not None:
+        sys.exit(f"loop: {method}, {ranks} ranks, without a fault: {result[1]}")
+    return min(20.0, max(1.0, (time.time() - begin) / USUAL))
+
+
+def patient_trial(options, method, ranks, rank, call, action, k, slowness):
+    """What trial() returns, and the slowness. Made again if others have taken the cores from it."""
+    result = trial(options, method, ranks, rank, call, action, k, slowness)
+    if result is None or result == (False, []):
+        return result, slowness
+    now = slowness_of(options, method, ranks)
+    if now <= 1.2 * slowness:
+        return result, slowness
+    print(f"again {method}, {ranks} ranks: {call} number {k} of rank {rank}: {action}: without a fault {now * USUAL:.1f} s", flush=True)
+    return trial(options, method, ranks, rank, call, action, k, now), now
 
 
 def main():
@@ -124,11 +173,12 @@ def main():
     total = bad = watched = 0
     for ranks, method in itertools.product(map(int, options.ranks.split(",")), methods):
         begin, trials, ended = time.time(), 0, 0
+        slowness = slowness_of(options, method, ranks)
         for (call, action), rank in itertools.product(faults, map(int, options.struck.split(",")) if options.struck else (0, ranks - 1)):
             if options.calls and call not in options.calls.split(",") or options.actions and str(action) not in options.actions.split(","):
                 continue
             for k in strides(options.every):
-                result = trial(options, method, ranks, rank, call, action, k)
+                result, slowness = patient_trial(options, method, ranks, rank, call, action, k, slowness)
                 if result is None:
                     break
                 trials += 1

@@ -1,8 +1,10 @@
 // The program that loop.py lets fail: it writes two files by one method of output, and can check what it left.
 //
-//   victim run <folder> <method> [<patience>] [-io_transport <word>]
+//   victim run <folder> <method> [<patience> [throws <rank>|errs <rank>]] [-io_transport <word>]
 //                                               a series of three records, each committed, and a snapshot per record; prints the
-//                                               number of records after each commit (transport sync)
+//                                               number of records after each commit (transport sync). <rank> of those that
+//                                               compute throws in the middle of the second record, when the first is durable:
+//                                               an exception, or an Error, which others are expected to throw, too
 //   victim check <folder>                       each file that has its final name is whole, and the manifest agrees; prints how
 //                                               many files there are, and how many records the series has
 //
@@ -17,6 +19,7 @@
 
 #include <cstdio>
 #include <filesystem>
+#include <stdexcept>
 
 using namespace nunatak;
 
@@ -45,9 +48,10 @@ public:
     m_first = nx * rank / size, m_columns = nx * (rank + 1) / size - m_first;
   }
   void put_topg(io::File& file) const { file.put("topg", block(), values(0, 1).data()); }
-  void put(io::File& file, std::size_t in_file, std::size_t record) const {
+  template <class Between> void put(io::File& file, std::size_t in_file, std::size_t record, const Between& between) const {
     file.put_all("time", in_file, std::vector<double>{static_cast<double>(record)});
     file.put("thk", in_file, block(), values(record, 1).data());
+    between();
     std::vector<std::int8_t> masks;
     for (std::size_t n = 0; n < ny * m_columns; ++n) masks.push_back(mask(record, n / m_columns));
     file.put("mask", in_file, block(), masks.data());
@@ -55,6 +59,9 @@ public:
     columns.start.push_back(0), columns.count.push_back(nz);
     file.put("temp", in_file, columns, values(record, nz).data());
     file.end_record(static_cast<std::int64_t>(record));
+  }
+  void put(io::File& file, std::size_t in_file, std::size_t record) const {
+    put(file, in_file, record, [] {});
   }
 
 private:
@@ -69,7 +76,13 @@ private:
   std::size_t m_first, m_columns;
 };
 
-void run(const std::string& folder, const std::string& method, int patience) {
+void throw_as(const std::string& what) {
+  const std::string message = "one rank cannot go on";
+  if (what == "errs") throw Error(message);
+  throw std::runtime_error(message);
+}
+
+void run(const std::string& folder, const std::string& method, int patience, const std::string& what, int thrower) {
   io::Options options;
   options.patience = patience;
   const auto writer = io::make_writer(world_comm(), io::parse_method(method, options));
@@ -77,7 +90,10 @@ void run(const std::string& folder, const std::string& method, int patience) {
   const auto series = writer->open(folder + "/series.nc", schema(), {io::FileKind::append, 1});
   fields.put_topg(*series);
   for (std::size_t t = 0; t < records; ++t) {
-    fields.put(*series, t, t);
+    if (t == 1 && thrower >= 0) writer->finish();
+    fields.put(*series, t, t, [&] {
+      if (t == 1 && thrower == World().rank()) throw_as(what);
+    });
     if (World().rank() == 0 && writer->options().transport == "sync") std::printf("%zu\n", t + 1), std::fflush(stdout);
     const auto snapshot = writer->open(folder + "/snapshot" + std::to_string(t % 2) + ".nc", schema());
     fields.put_topg(*snapshot);
@@ -130,7 +146,11 @@ void check(const std::string& folder) {
 int main(int argc, char** argv) {
   return run_program(argc, argv, "victim", [&](Libraries&) {
     const std::vector<std::string> words(argv, argv + argc);
-    if (words.at(1) == "run") return run(words.at(2), words.at(3), words.size() > 4 ? std::stoi(words[4]) : 600);
+    const auto word = [&](std::size_t n, const char* otherwise) { return words.size() > n ? words[n] : otherwise; };
+    if (words.at(1) == "run") {
+      const bool is_thrown = word(5, "") == "throws" || word(5, "") == "errs";
+      return run(words.at(2), words.at(3), std::stoi(word(4, "600")), word(5, ""), is_thrown ? std::stoi(words.at(6)) : -1);
+    }
     check(words.at(2));
   });
 }

@@ -6,6 +6,7 @@ import shlex
 import signal
 import subprocess
 import sys
+import threading
 import time
 
 import netCDF4
@@ -27,6 +28,22 @@ def verify(folder):
     done = subprocess.run([program, folder], capture_output=True, text=True, timeout=60)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
+
+
+def ranks_of(process):
+    """Process of each rank that mpiexec has started."""
+    children = subprocess.run(["pgrep", "-P", str(process.pid)], capture_output=True, text=True).stdout.split()
+    environments = {int(pid): pathlib.Path(f"/proc/{pid}/environ").read_text() for pid in children}
+    return {int(text.split("OMPI_COMM_WORLD_RANK=")[1].split("\0")[0]): pid for pid, text in environments.items()
+            if "OMPI_COMM_WORLD_RANK=" in text}
+
+
+def seconds_on_a_core(pid):
+    """Of all its threads, and how long the first one waited for a core. (/proc/PID/stat counts hundredths only.)"""
+    ran, waited, _ = map(int, pathlib.Path(f"/proc/{pid}/schedstat").read_text().split())
+    others = sum(int((task / "schedstat").read_text().split()[0]) for task in pathlib.Path(f"/proc/{pid}/task").iterdir()
+                 if task.name != str(pid))
+    return 1e-9 * (ran + others), 1e-9 * waited
 
 
 def test_the_files_of_a_run_with_servers_are_those_of_a_run_without(nunatak, tmp_path):
@@ -122,16 +139,35 @@ def test_a_server_that_is_killed_ends_the_run_and_committed_files_stay(tmp_path)
         for line in process.stdout:
             if line.startswith("wrote s_00002"):
                 break
-        children = subprocess.run(["pgrep", "-P", str(process.pid)], capture_output=True, text=True).stdout.split()
-        ranks = {int(pathlib.Path(f"/proc/{pid}/environ").read_text().split("OMPI_COMM_WORLD_RANK=")[1].split("\0")[0]): int(pid)
-                 for pid in children if "OMPI_COMM_WORLD_RANK=" in pathlib.Path(f"/proc/{pid}/environ").read_text()}
         begin = time.time()
-        os.kill(ranks[2], signal.SIGKILL)
+        os.kill(ranks_of(process)[2], signal.SIGKILL)
         process.stdout.read()
         assert process.wait(timeout=30) != 0
         assert time.time() - begin < 30
     assert "s_00002.000.nc" in verify(tmp_path) or (tmp_path / "s_00002.000.nc").exists()
     bits(tmp_path / "s_00002.000.nc")
+
+
+def test_an_idle_server_needs_at_most_a_hundredth_of_a_core(tmp_path):
+    """The ranks compute, and have nothing to write. The median of three intervals of 2 s, of which the time does not count that the server
+    had to wait for a core: where others have it, it would need less."""
+    command = [*shlex.split(os.environ["NUNATAK_MPIEXEC"]), "3", os.environ["NUNATAK"], *MARINE, "-run_years", "1000000", "-o", "end.nc",
+               "-io_transport", "async:1", "-io_format", "direct"]
+    with subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as process:
+        try:
+            while not process.stdout.readline().startswith("step "):
+                assert process.poll() is None
+            server, shares = ranks_of(process)[2], []
+            threading.Thread(target=process.stdout.read, daemon=True).start()  # nobody waits for who reads
+            for _ in range(3):
+                begin, (ran, waited) = time.time(), seconds_on_a_core(server)
+                time.sleep(2)
+                ran_now, waited_now = seconds_on_a_core(server)
+                shares.append((ran_now - ran) / (time.time() - begin - (waited_now - waited)))
+            assert process.poll() is None
+        finally:
+            process.terminate()
+    assert 0 < sorted(shares)[1] < 0.01, shares
 
 
 def test_a_trace_covers_the_servers(nunatak, tmp_path):
