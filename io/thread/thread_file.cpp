@@ -14,10 +14,12 @@ Backlog::Backlog(MPI_Comm comm, std::size_t ring_bytes, const Topology& machine)
   MPI_Comm_size(comm, &m_size);
 }
 
-/// The thread begins the way to the disk, so that the rank finds little to do.
+/// The thread begins the way to the disk, so that the rank finds little to do. Not if a due of this file waits: then nothing was
+/// put since, and the rank may rename the file at any time.
 void Backlog::add(std::shared_ptr<File> file, std::int64_t step, bool closes) {
   std::int64_t job = m_thread.added();
-  if (m_machine.is_first(m_rank)) {
+  const bool has_due = std::any_of(m_dues.begin(), m_dues.end(), [&](const Due& due) { return due.file == file; });
+  if (m_machine.is_first(m_rank) && !has_due) {
     job = m_thread.add([path = file->path()] {
       for (const std::string& name : {path + ".tmp", path}) { // until its first commit it has the one, then the other
         if (std::filesystem::exists(name)) return fsync_path(name);
