@@ -18,7 +18,7 @@ configure() { cmake -G Ninja --preset "$1" >"build/$1-configure.log" 2>&1 || { c
 build() { cmake --build --preset "$@" >"build/$1-build.log" 2>&1 || { tail -n 60 "build/$1-build.log"; exit 1; }; }
 run_tests() { # run_tests <preset> <arguments of ctest>...
   local log=build/$1-test.log status=0
-  ctest --preset "$1" -j $((2 * $(nproc))) --no-tests=error "${@:2}" 2>&1 | tee "$log" || status=1
+  ctest --preset "$1" -j $((3 * $(nproc))) --no-tests=error "${@:2}" 2>&1 | tee "$log" || status=1
   sed -nE "s/^ *[0-9]+\/[0-9]+ Test +#[0-9]+: ([^ ]+) .* ([0-9]+)\.[0-9]+ sec.*/\2 $1: test \1/p" "$log" >>"$steps"
   return $status
 }

@@ -14,7 +14,7 @@ namespace nunatak::io {
 
 namespace {
 
-constexpr std::size_t part_bytes = std::size_t{4} << 20;
+constexpr std::size_t part_bytes = std::size_t{2} << 20;
 
 } // namespace
 

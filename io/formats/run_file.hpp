@@ -3,7 +3,7 @@
 //
 // No library stands between the values and the system, and no rank waits for another: an error of one rank is kept until all
 // agree on it at the end of the record. Blocks that are narrow along the fastest dimension become many small writes; a layout
-// that aggregates makes them long. Values are packed in parts into 4 MiB, which a cache holds until they are written: no other
+// that aggregates makes them long. Values are packed in parts into 2 MiB, which a cache holds until they are written: no other
 // memory. Parts that are neighbours in the file, of several variables, too, become one write.
 #pragma once
 
