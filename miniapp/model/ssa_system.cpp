@@ -3,6 +3,7 @@
 
 #include "miniapp/base/error.hpp"
 #include "miniapp/model/petsc_error.hpp"
+#include "miniapp/model/reproducible_vec.hpp"
 
 #include <utility>
 #include <vector>
@@ -63,6 +64,7 @@ void SsaSystem::create() {
   } else {
     create_shell();
   }
+  NUNATAK_PETSC(MatSetVecType(m_matrix, reproducible_vec()));
   if (!m_pc_type.empty()) return;
   const std::vector<Array2<int>> cells{patch().unknown};
   if (m_options.single_precision) {

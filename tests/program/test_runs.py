@@ -50,7 +50,7 @@ def test_options_of_a_dmda_are_heard(nunatak):
 
 @pytest.mark.parametrize("distance", ["auto", "sweep"])
 def test_ten_steps_are_the_same_bits_on_any_number_of_ranks(nunatak, tmp_path, distance):
-    """Ten SIA and PICO steps: thickness, temperature, masks, labels, distances, boxes bitwise; melt to 1e-12."""
+    """Ten SIA and PICO steps: everything that is written."""
     for ranks in (1, 2, 3, 4, 6):
         succeeded(nunatak(*MARINE, "-stress", "sia", "-run_steps", "10", "-pico_distance", distance, "-o", f"r{ranks}.nc", ranks=ranks))
     one = variables(tmp_path / "r1.nc")
@@ -58,9 +58,8 @@ def test_ten_steps_are_the_same_bits_on_any_number_of_ranks(nunatak, tmp_path, d
     assert one["pico_basal_melt_rate"].max() > 0
     for ranks in (2, 3, 4, 6):
         other = variables(tmp_path / f"r{ranks}.nc")
-        for name in INTEGERS + ["thk", "usurf", "temp", "time"]:
-            np.testing.assert_array_equal(one[name], other[name], err_msg=f"{name} on {ranks} ranks")
-        np.testing.assert_allclose(other["pico_basal_melt_rate"], one["pico_basal_melt_rate"], rtol=1e-12, atol=0)
+        for name in one:
+            assert other[name].tobytes() == one[name].tobytes(), f"{name} on {ranks} ranks"
 
 
 def test_distance_solvers_agree(nunatak, tmp_path):
@@ -75,20 +74,26 @@ def test_distance_solvers_agree(nunatak, tmp_path):
             np.testing.assert_array_equal(other[name], sweep[name], err_msg=f"{name} by {solver}")
 
 
-def test_hybrid_run_conserves_and_agrees_over_ranks(nunatak, tmp_path):
-    for ranks in (1, 3):
-        succeeded(nunatak(*MARINE, "-run_years", "1", "-o", f"r{ranks}.nc", "-timeseries_file", f"t{ranks}.nc",
-                          "-report", f"r{ranks}.json", ranks=ranks))
-    one, three = variables(tmp_path / "r1.nc"), variables(tmp_path / "r3.nc")
-    speed1, speed3 = one["velsurf_mag"], three["velsurf_mag"]
-    both = (speed1 > 1) & (speed3 > 1)
-    assert both.sum() > 1000
-    assert np.median(np.abs(speed3[both] / speed1[both] - 1)) < 1e-6
-    # velocities agree to the tolerance of the solver, 1e-6; in a year less than a hundredth of the ice moves across the front
-    assert abs(three["thk"].sum() / one["thk"].sum() - 1) < 1e-8
-    budget = json.loads((tmp_path / "r1.json").read_text())["mass_budget"]
+@pytest.mark.parametrize("solver", [[], ["-ssa_operator", "elements"], ["-ssa_ksp_type", "gmres"],
+                                    ["-ssa_multigrid_precision", "double", "-halo", "dmda"]], ids=lambda words: " ".join(words) or "default")
+def test_ten_hybrid_steps_are_the_same_bits_on_any_number_of_ranks(nunatak, tmp_path, solver):
+    """Everything that is written, the velocities of the SSA included."""
+    for ranks in (1, 2, 3, 4, 5, 6):
+        succeeded(nunatak(*MARINE, "-run_steps", "10", *solver, "-o", f"r{ranks}.nc", ranks=ranks))
+    one = variables(tmp_path / "r1.nc")
+    assert one["velsurf_mag"].max() > 100 and one["pico_basal_melt_rate"].max() > 0
+    for ranks in (2, 3, 4, 5, 6):
+        other = variables(tmp_path / f"r{ranks}.nc")
+        assert other.keys() == one.keys()
+        for name in one:
+            assert other[name].tobytes() == one[name].tobytes(), f"{name} on {ranks} ranks"
+
+
+def test_hybrid_run_conserves_mass(nunatak, tmp_path):
+    succeeded(nunatak(*MARINE, "-run_years", "1", "-o", "r.nc", "-timeseries_file", "t.nc", "-report", "r.json", ranks=3))
+    budget = json.loads((tmp_path / "r.json").read_text())["mass_budget"]
     assert abs(budget["closure"]) < 1e-13
-    with netCDF4.Dataset(tmp_path / "t1.nc") as series:
+    with netCDF4.Dataset(tmp_path / "t.nc") as series:
         assert len(series["time"]) >= 1
         assert series["time"].bounds == "time_bnds"
         volume = series["ice_volume"][:]
@@ -134,12 +139,13 @@ def test_output_budget(nunatak, tmp_path):
     assert "warning: output" not in nunatak(*run, "-io_budget", "0").out
 
 
-def test_restart_continues_bit_for_bit(nunatak, tmp_path):
+@pytest.mark.parametrize("stress", ["sia", "ssa+sia"])
+def test_restart_continues_bit_for_bit(nunatak, tmp_path, stress):
     """Six steps at once, and three and three with another number of ranks and another format."""
-    run = (*MARINE[2:], "-stress", "sia")
+    run = (*MARINE[2:], "-stress", stress)
     succeeded(nunatak("-init", "marine", *run, "-run_steps", "6", "-o", "six.nc", ranks=2))
-    succeeded(nunatak("-init", "marine", *run, "-run_steps", "3", "-o", "three.nc", ranks=3, ))
-    succeeded(nunatak("-i", "three.nc", "-stress", "sia", "-run_steps", "3", "-io_format", "serial", "-o", "rest.nc", ranks=4))
+    succeeded(nunatak("-init", "marine", *run, "-run_steps", "3", "-o", "three.nc", ranks=3))
+    succeeded(nunatak("-i", "three.nc", "-stress", stress, "-run_steps", "3", "-io_format", "serial", "-o", "rest.nc", ranks=4))
     six, rest = variables(tmp_path / "six.nc"), variables(tmp_path / "rest.nc")
     for name in six:
         np.testing.assert_array_equal(six[name], rest[name], err_msg=name)

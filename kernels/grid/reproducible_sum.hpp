@@ -1,0 +1,123 @@
+// Sums of doubles of any size that do not depend on the order of the terms, hence not on ranks, threads or vector width: one pass
+// over the terms, one reduction (Demmel and Nguyen 2015, Parallel reproducible summation, IEEE Trans. Comput. 64: their indexed
+// sum, here with integers in the bins). For sums of quantities of known size there is FixedSum (sums.hpp).
+//
+// A ladder of bins, the same for all sums: bin b counts units of 2^(32 b). A term is cut from above: a bin takes what the term is
+// rounded to in its units, and the rest, exactly what was rounded off, goes on to the bin below. Three bins are kept, from the
+// lowest one in which every term counts less than 2^30 units; what is under them is dropped from every term alike. The error is
+// below n 2^-63 max|term| before the value is rounded: less than that of a plain sum, n 2^-53 sum|term|, unless nearly all
+// cancels.
+//
+// Range: |term| < 2^989 and at most 2^31 terms; a larger term, an infinity or NaN makes the value NaN. What is below 2^-993
+// counts as 0.
+#pragma once
+
+#include "kernels/grid/array.hpp"
+
+#include <cmath>
+#include <cstdint>
+
+namespace nunatak {
+
+/// Also what a reduction sends: it has no pointers, and += is its operation, in any order and grouping.
+struct ReproducibleSum {
+  static constexpr int kept = 3, width = 32;
+  static constexpr std::int64_t none = -32, not_a_number = 31; ///< of `top`: no term but 0 yet; see above
+
+  std::int64_t top = none;    ///< the highest bin kept
+  std::int64_t bins[kept]{0}; ///< of bins top, top - 1, top - 2
+
+  KOKKOS_INLINE_FUNCTION ReproducibleSum& operator+=(const ReproducibleSum& other) {
+    raise(other.top);
+    const std::int64_t down = top - other.top;
+    for (std::int64_t k = down; k < kept; ++k) bins[k] += other.bins[k - down];
+    return *this;
+  }
+
+  /// Adds term(n), n = first..last - 1.
+  template <class F> KOKKOS_INLINE_FUNCTION void add(const F& term, std::int64_t first, std::int64_t last) {
+    if (top == not_a_number || add_to_bins(term, first, last)) return;
+    double least = 0.0, most = 0.0;
+    bool numbers = true;
+    for (std::int64_t n = first; n < last; ++n) {
+      const double x = term(n);
+      least = x < least ? x : least, most = x > most ? x : most, numbers = numbers && x == x;
+    }
+    if (numbers && least == 0.0 && most == 0.0) return;
+    std::int64_t bin = none + kept;
+    while (bin < not_a_number && !(holds(bin, least) && holds(bin, most))) ++bin;
+    raise(numbers ? bin : not_a_number);
+    if (top != not_a_number) add_to_bins(term, first, last);
+  }
+
+  /// In a double: within one unit in the last place of what the bins hold.
+  double value() const {
+    if (top == none) return 0.0;
+    if (top == not_a_number) return std::nan("");
+    std::int64_t b[kept];
+    const auto carry = [&](std::int64_t sign) {
+      for (int k = 0; k < kept; ++k) b[k] = sign * bins[k];
+      for (int k = kept - 1; k > 0; --k) b[k - 1] += b[k] >> width, b[k] &= 0xffffffff;
+    };
+    carry(1);
+    const double sign = b[0] < 0 ? -1.0 : 1.0;
+    if (b[0] < 0) carry(-1);
+    const double low = static_cast<double>(b[1]) * 4294967296.0 + static_cast<double>(b[2]);
+    return sign *
+           std::ldexp(static_cast<double>(b[0]) * 18446744073709551616.0 + low, static_cast<int>(width * (top - kept + 1)));
+  }
+
+private:
+  static constexpr std::int64_t half = 1LL << 30; ///< what a bin takes of a term: -half..half - 1
+
+  KOKKOS_INLINE_FUNCTION static std::int64_t bits(double x) { return Kokkos::bit_cast<std::int64_t>(x); }
+  /// 1.5 2^52 units of bin b: what is added to it is rounded to units, and their number is in its low bits.
+  KOKKOS_INLINE_FUNCTION static double rounder(std::int64_t b) {
+    return 1.5 * Kokkos::bit_cast<double>((width * b + 52 + 1023) << 52);
+  }
+  KOKKOS_INLINE_FUNCTION static bool in_range(std::int64_t units) { return ((units + half) & ~(2 * half - 1)) == 0; }
+  KOKKOS_INLINE_FUNCTION static bool holds(std::int64_t b, double x) { return in_range(bits(x + rounder(b)) - bits(rounder(b))); }
+
+  /// As add; false, and nothing is added, if there is a term that the bins kept now do not hold. The compiler takes several terms
+  /// at once: sums of integers may be taken in any order.
+  template <class F> KOKKOS_INLINE_FUNCTION bool add_to_bins(const F& term, std::int64_t first, std::int64_t last) {
+    if (top == none) return false;
+    const double round[kept] = {rounder(top), rounder(top - 1), rounder(top - 2)};
+    std::int64_t sums[kept] = {}, seen = 0;
+    for (std::int64_t n = first; n < last; ++n) {
+      const double x = term(n), y0 = x + round[0], rest = x - (y0 - round[0]), y1 = rest + round[1],
+                   y2 = (rest - (y1 - round[1])) + round[2];
+      const std::int64_t units = bits(y0) - bits(round[0]);
+      seen |= units + half;
+      sums[0] += units;
+      sums[1] += bits(y1) - bits(round[1]);
+      sums[2] += bits(y2) - bits(round[2]);
+    }
+    if (!in_range(seen - half)) return false;
+    for (int k = 0; k < kept; ++k) bins[k] += sums[k];
+    return true;
+  }
+
+  /// The bins from `bin` downwards, if that is higher than now.
+  KOKKOS_INLINE_FUNCTION void raise(std::int64_t bin) {
+    if (bin <= top) return;
+    const std::int64_t down = bin - top;
+    for (std::int64_t k = kept - 1; k >= 0; --k) bins[k] = k >= down ? bins[k - down] : 0;
+    top = bin;
+  }
+};
+
+/// The sum of term(n), n = 0..count - 1.
+template <class F> ReproducibleSum sum_reproducibly(const char* label, std::int64_t count, const F& term) {
+  constexpr std::int64_t block = 2048;
+  ReproducibleSum sum;
+  Kokkos::parallel_reduce(
+      label, Kokkos::RangePolicy<Exec>(0, (count + block - 1) / block),
+      KOKKOS_LAMBDA(std::int64_t b, ReproducibleSum & result) {
+        result.add(term, b * block, (b + 1) * block < count ? (b + 1) * block : count);
+      },
+      sum);
+  return sum;
+}
+
+} // namespace nunatak

@@ -1,0 +1,158 @@
+// See reproducible_vec.hpp. VecSetOperation names few operations, so that their table is written directly.
+#include "miniapp/model/reproducible_vec.hpp"
+
+#include "kernels/grid/reproducible_sum.hpp"
+#include "miniapp/model/petsc_error.hpp"
+
+#include <petsc/private/vecimpl.h>
+
+#include <cmath>
+#include <vector>
+
+namespace nunatak {
+
+namespace {
+
+constexpr const char* type_name = "reproducible";
+
+// What VECSTANDARD does on one rank, and on several.
+_VecOps& standard_of(Vec x) {
+  static _VecOps ops[2];
+  PetscMPIInt ranks = 1;
+  MPI_Comm_size(PetscObjectComm(reinterpret_cast<PetscObject>(x)), &ranks);
+  return ops[ranks > 1 ? 1 : 0];
+}
+
+void take_over(Vec x);
+
+// --- sums over all ranks ----------------------------------------------------------------------------------------------------
+
+void add(void* in, void* inout, int* n, MPI_Datatype*) {
+  for (int k = 0; k < *n; ++k) static_cast<ReproducibleSum*>(inout)[k] += static_cast<const ReproducibleSum*>(in)[k];
+}
+
+PetscErrorCode all_reduce(MPI_Comm comm, int n, ReproducibleSum* sums) {
+  PetscMPIInt ranks = 1;
+  PetscCallMPI(MPI_Comm_size(comm, &ranks));
+  if (ranks == 1) return 0;
+  MPI_Op op = MPI_OP_NULL;
+  MPI_Datatype type = MPI_DATATYPE_NULL;
+  PetscCallMPI(MPI_Op_create(add, 1, &op));
+  PetscCallMPI(MPI_Type_contiguous(1 + ReproducibleSum::kept, MPI_INT64_T, &type));
+  PetscCallMPI(MPI_Type_commit(&type));
+  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, sums, n, type, op, comm));
+  PetscCallMPI(MPI_Type_free(&type));
+  PetscCallMPI(MPI_Op_free(&op));
+  petsc_allreduce_ct += 1.0;
+  return 0;
+}
+
+// values[k] = x . ys[k], in one reduction
+PetscErrorCode multiple_dot(Vec x, PetscInt n, const Vec ys[], PetscScalar* values) {
+  std::vector<ReproducibleSum> sums(static_cast<std::size_t>(n));
+  const PetscScalar *px = nullptr, *py = nullptr;
+  PetscInt size = 0;
+  PetscCall(VecGetLocalSize(x, &size));
+  PetscCall(VecGetArrayRead(x, &px));
+  for (PetscInt k = 0; k < n; ++k) {
+    PetscCall(VecGetArrayRead(ys[k], &py));
+    sums[static_cast<std::size_t>(k)] = sum_reproducibly(
+        "vec: dot product", size, KOKKOS_LAMBDA(std::int64_t i) { return px[i] * py[i]; });
+    PetscCall(VecRestoreArrayRead(ys[k], &py));
+  }
+  PetscCall(VecRestoreArrayRead(x, &px));
+  PetscCall(all_reduce(PetscObjectComm(reinterpret_cast<PetscObject>(x)), static_cast<int>(n), sums.data()));
+  for (PetscInt k = 0; k < n; ++k) values[k] = sums[static_cast<std::size_t>(k)].value();
+  return 0;
+}
+
+PetscErrorCode dot(Vec x, Vec y, PetscScalar* value) { return multiple_dot(x, 1, &y, value); }
+
+PetscErrorCode norm(Vec x, NormType type, PetscReal* value) {
+  if (type != NORM_2 && type != NORM_FROBENIUS) return standard_of(x).norm(x, type, value);
+  PetscCall(multiple_dot(x, 1, &x, value));
+  *value = std::sqrt(*value);
+  return 0;
+}
+
+// --- loops over the elements ------------------------------------------------------------------------------------------------
+
+// out(n) = f(n, x(n), y(n)); x and y may be the same, out must be neither unless `out` is read by f
+template <class F> PetscErrorCode for_each(const char* label, Vec out, Vec x, Vec y, const F& f) {
+  const PetscScalar *px = nullptr, *py = nullptr;
+  PetscScalar* po = nullptr;
+  PetscInt size = 0;
+  PetscCall(VecGetLocalSize(out, &size));
+  PetscCall(VecGetArrayRead(x, &px));
+  PetscCall(VecGetArrayRead(y, &py));
+  PetscCall(VecGetArray(out, &po));
+  Kokkos::parallel_for(
+      label, Kokkos::RangePolicy<Exec>(0, size), KOKKOS_LAMBDA(PetscInt n) { po[n] = f(px[n], py[n], po[n]); });
+  Kokkos::fence(label);
+  PetscCall(VecRestoreArray(out, &po));
+  PetscCall(VecRestoreArrayRead(y, &py));
+  PetscCall(VecRestoreArrayRead(x, &px));
+  return 0;
+}
+
+PetscErrorCode axpy(Vec y, PetscScalar a, Vec x) {
+  return for_each(
+      "vec: axpy", y, x, x, KOKKOS_LAMBDA(double xn, double, double yn) { return yn + a * xn; });
+}
+PetscErrorCode axpby(Vec y, PetscScalar a, PetscScalar b, Vec x) {
+  return for_each(
+      "vec: axpby", y, x, x, KOKKOS_LAMBDA(double xn, double, double yn) { return a * xn + b * yn; });
+}
+PetscErrorCode aypx(Vec y, PetscScalar a, Vec x) {
+  return for_each(
+      "vec: aypx", y, x, x, KOKKOS_LAMBDA(double xn, double, double yn) { return xn + a * yn; });
+}
+PetscErrorCode waxpy(Vec w, PetscScalar a, Vec x, Vec y) {
+  return for_each(
+      "vec: waxpy", w, x, y, KOKKOS_LAMBDA(double xn, double yn, double) { return yn + a * xn; });
+}
+PetscErrorCode maxpy(Vec y, PetscInt n, const PetscScalar* a, Vec* x) {
+  for (PetscInt k = 0; k < n; ++k) PetscCall(axpy(y, a[k], x[k]));
+  return 0;
+}
+
+// --- the type ---------------------------------------------------------------------------------------------------------------
+
+PetscErrorCode duplicate(Vec x, Vec* y) {
+  PetscCall(standard_of(x).duplicate(x, y));
+  take_over(*y);
+  return 0;
+}
+
+void take_over(Vec x) {
+  x->ops->dot = x->ops->tdot = dot;
+  x->ops->mdot = x->ops->mtdot = multiple_dot;
+  x->ops->norm = norm;
+  x->ops->axpy = axpy;
+  x->ops->axpby = axpby;
+  x->ops->aypx = aypx;
+  x->ops->waxpy = waxpy;
+  x->ops->maxpy = maxpy;
+  x->ops->dotnorm2 = nullptr;
+  x->ops->duplicate = duplicate;
+  x->ops->duplicatevecs = VecDuplicateVecs_Default;
+  x->ops->destroyvecs = VecDestroyVecs_Default;
+}
+
+PetscErrorCode create(Vec x) {
+  PetscCall(VecSetType(x, VECSTANDARD));
+  standard_of(x) = *x->ops;
+  take_over(x);
+  return 0;
+}
+
+} // namespace
+
+VecType reproducible_vec() {
+  static bool registered = false;
+  if (!registered) NUNATAK_PETSC(VecRegister(type_name, create));
+  registered = true;
+  return type_name;
+}
+
+} // namespace nunatak
