@@ -141,8 +141,8 @@ private:
   std::vector<std::int64_t> m_sends;            // per local rank: 1 if it has a message to send
 };
 
-inline SolveDistances make_buckets(Ranks& ranks, const DistanceOptions& options) {
-  return [&ranks, options, members = std::make_shared<DistanceMembers>(ranks)](const DistanceProblem& problem) {
+inline SolveDistances make_buckets(Ranks& ranks, const DistanceOptions&) {
+  return [&ranks, members = std::make_shared<DistanceMembers>(ranks)](const DistanceProblem& problem) {
     const DistanceCost cost = members->find(problem);
     DistanceReport report;
     if (Group* group = members->group()) {

@@ -253,8 +253,8 @@ inline DistanceReport gather_distances(Ranks& ranks, Group& members, const Dista
   return {};
 }
 
-inline SolveDistances make_gather(Ranks& ranks, const DistanceOptions& options) {
-  return [&ranks, options, members = std::make_shared<DistanceMembers>(ranks)](const DistanceProblem& problem) {
+inline SolveDistances make_gather(Ranks& ranks, const DistanceOptions&) {
+  return [&ranks, members = std::make_shared<DistanceMembers>(ranks)](const DistanceProblem& problem) {
     members->find(problem);
     DistanceReport report;
     if (Group* group = members->group()) report = gather_distances(ranks, *group, problem);

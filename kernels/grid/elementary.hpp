@@ -1,7 +1,7 @@
-// exp, log, pow, cbrt, tan and x^(-3/8) from + - * / sqrt and shifts of integers: the same bits on every processor, with every
-// compiler and at any width, since there is no branch and nothing to fuse; loops over them are vectorised. libm's bits depend on
-// the processor. Errors are below 1.5 units in the last place (tests/kernels/test_elementary.cpp holds them against long double);
-// the default rounding mode is taken for granted. The polynomials interpolate at Chebyshev points.
+// exp, log, pow, cbrt, x^(-1/3), x^(-n/8), tan and erf from + - * / sqrt and shifts of integers: the same bits on every
+// processor, with every compiler and at any width, since there is no branch and nothing to fuse; loops over them are vectorised.
+// libm's bits depend on the processor. Errors are below 1.5 units in the last place (tests/kernels/test_elementary.cpp holds them
+// against long double); the default rounding mode is taken for granted. The polynomials interpolate at Chebyshev points.
 #pragma once
 
 #include <Kokkos_Core.hpp>
@@ -98,6 +98,14 @@ KOKKOS_FORCEINLINE_FUNCTION Double2 log(double x) {
 } // namespace detail
 
 KOKKOS_FORCEINLINE_FUNCTION double exp(double x) { return detail::exp(x, 0.0); }
+/// x[k] = e^x[k], k < n, as many at once as the processor can.
+#if defined(KOKKOS_ENABLE_CUDA) || defined(KOKKOS_ENABLE_HIP) || defined(KOKKOS_ENABLE_SYCL)
+KOKKOS_INLINE_FUNCTION void exp(int n, double* x) {
+  for (int k = 0; k < n; ++k) x[k] = exp(x[k]);
+}
+#else
+void exp(int n, double* x); // elementary.cpp
+#endif
 
 /// -infinity at 0, NaN below.
 KOKKOS_FORCEINLINE_FUNCTION double log(double x) {
@@ -119,23 +127,39 @@ KOKKOS_FORCEINLINE_FUNCTION double pow(double x, double y) {
   return y == 0.0 || x == 1.0 ? 1.0 : of_any;
 }
 
+namespace detail {
+
+/// 2^k times the number of these bits.
+KOKKOS_FORCEINLINE_FUNCTION double scaled(std::int64_t n, double k) {
+  return number(
+      static_cast<std::int64_t>(static_cast<std::uint64_t>(n) + (static_cast<std::uint64_t>(bits(k + to_integer)) << 52)));
+}
+/// m^(-1/3) of m in 1/2..4, to 1e-9
+KOKKOS_FORCEINLINE_FUNCTION double inverse_cbrt(double m) {
+  constexpr double c[] = {1.7631873531973725,   -1.3956863570775033,  0.9031638942822358,
+                          -0.32592513599592976, 0.059812450110234595, -0.004350397609046824};
+  const double r = polynomial(c, m), h = 1.0 - m * (r * r * r);
+  return r + r * h * (1.0 / 3.0 + h * (2.0 / 9.0 + h * (14.0 / 81.0 + h * (35.0 / 243.0))));
+}
+
+} // namespace detail
+
+/// x^(-1/3) of 1e-300 <= x <= 1e300: the viscosity of ice.
+KOKKOS_FORCEINLINE_FUNCTION double inverse_cbrt(double x) {
+  const std::int64_t n = detail::bits(x);
+  const double k = detail::round(detail::exponent(n) * (1.0 / 3.0));
+  const double m = detail::scaled(n, -3.0 * k), r = detail::inverse_cbrt(m);
+  return detail::scaled(detail::bits(r + r * (1.0 - m * (r * r * r)) * (1.0 / 3.0)), -k);
+}
+
 /// The third root, of any sign.
 KOKKOS_FORCEINLINE_FUNCTION double cbrt(double x) {
   using namespace detail;
-  constexpr double c[] = {1.7631873531973725,   -1.3956863570775033,  0.9031638942822358,
-                          -0.32592513599592976, 0.059812450110234595, -0.004350397609046824};
   const double a = x < 0.0 ? -x : x;
   const bool tiny = a < std::numeric_limits<double>::min();
   const std::int64_t n = bits(tiny ? a * 18014398509481984.0 : a);
   const double k = round(detail::exponent(n) * (1.0 / 3.0));
-  const auto scaled = [](std::int64_t b, double power) {
-    return number(
-        static_cast<std::int64_t>(static_cast<std::uint64_t>(b) + (static_cast<std::uint64_t>(bits(power + to_integer)) << 52)));
-  };
-  const double m = scaled(n, -3.0 * k); // 1/2..4; r: m^(-1/3)
-  double r = polynomial(c, m);
-  const double h = 1.0 - m * (r * r * r);
-  r += r * h * (1.0 / 3.0 + h * (2.0 / 9.0 + h * (14.0 / 81.0 + h * (35.0 / 243.0))));
+  const double m = scaled(n, -3.0 * k), r = detail::inverse_cbrt(m);
   double y = m * (r * r);
   const Double2 y2 = multiply_exactly(y, y), y3 = multiply_exactly(y2.hi, y);
   y += ((m - y3.hi) - y3.lo - y2.lo * y) * (r * r * (1.0 / 3.0));
@@ -163,9 +187,22 @@ KOKKOS_FORCEINLINE_FUNCTION double tan(double x) {
   return round(half) == half ? t.hi : -cotangent;
 }
 
-/// x^(-3/8) of 1e-100 <= x <= 1e100: the default law of sliding.
-KOKKOS_FORCEINLINE_FUNCTION double inverse_root_3_8(double x) {
-  return Kokkos::sqrt(Kokkos::sqrt(Kokkos::sqrt(1.0 / (x * x * x))));
+/// The error function, for setting up: a series of terms that are all positive, 2/sqrt(pi) e^(-x^2) sum 2^n x^(2n+1)/(2n+1)!!.
+KOKKOS_INLINE_FUNCTION double erf(double x) {
+  if (!(x > -6.0 && x < 6.0)) return x > 0.0 ? 1.0 : x < 0.0 ? -1.0 : x;
+  const double x2 = x * x;
+  double term = x, sum = x;
+  for (int n = 1; n < 200 && sum + term != sum; ++n) {
+    term *= 2.0 * x2 / (2 * n + 1);
+    sum += term;
+  }
+  return 1.1283791670955126 * exp(-x2) * sum;
+}
+
+/// x^(-n/8), n = 0..4, of 1e-100 <= x <= 1e100, by roots: the usual laws of sliding.
+KOKKOS_FORCEINLINE_FUNCTION double inverse_eighths(double x, int n) {
+  const double inverse = 1.0 / (n == 3 ? x * x * x : x), half = Kokkos::sqrt(inverse), quarter = Kokkos::sqrt(half);
+  return n == 0 ? 1.0 : n == 4 ? half : n == 2 ? quarter : Kokkos::sqrt(quarter);
 }
 
 } // namespace nunatak::elementary

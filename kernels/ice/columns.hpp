@@ -16,6 +16,7 @@
 // is counted (as metres of ice) and may be given to the mass balance by the caller.
 #pragma once
 
+#include "kernels/grid/elementary.hpp"
 #include "kernels/grid/sums.hpp"
 #include "kernels/ice/geometry.hpp"
 #include "kernels/ice/levels.hpp"
@@ -120,8 +121,8 @@ inline MeltedInside temperature_step(const Patch& patch, double dx, double dy, d
 ///             T = T_s + (T_pm - T_s) (e^(-P z/H) - e^-P)/(1 - e^-P), P = a H/kappa; a straight line if a <= 0
 KOKKOS_INLINE_FUNCTION double initial_temperature(double z, double H, bool floating, double a, double T_s, double G) {
   const double top = T_s < T_melting ? T_s : T_melting;
-  const double P = a * H * (rho_ice * ice_c / ice_k), end = Kokkos::exp(-P);
-  const double share = P > 1e-4 ? (Kokkos::exp(-P * (z / H)) - end) / (1.0 - end) : (H - z) / H;
+  const double P = a * H * (rho_ice * ice_c / ice_k), end = elementary::exp(-P);
+  const double share = P > 1e-4 ? (elementary::exp(-P * (z / H)) - end) / (1.0 - end) : (H - z) / H;
   const double T = floating ? top + (pressure_melting(H) - top) * share : exact::robin(z, H, a, top, G);
   const double T_pm = pressure_melting(H - z);
   return T < T_pm ? T : T_pm;
@@ -145,28 +146,40 @@ inline void initial_temperature(const Patch& patch, const Levels& levels, const 
 
 /// Hardness B = A^(-1/n) (Pa s^(1/3)) from the temperature T* relative to the melting point (K): A = A0 exp(-Q/(R T*)),
 /// A0 = 3.61e-13, Q = 6.0e4 below 263.15 K and 1.73e3, 13.9e4 above (Paterson and Budd 1982).
+struct PatersonBudd {
+  double B0, exponent; ///< B = B0 e^exponent, B0 = A0^(-1/3), exponent = Q/(3 R T*)
+
+  KOKKOS_INLINE_FUNCTION explicit PatersonBudd(double T_star) {
+    constexpr double R = 8.314; // J mol-1 K-1
+    const bool cold = T_star < 263.15;
+    B0 = cold ? 14044.21920379971 : 0.083301207912519423;
+    exponent = (cold ? 6.0e4 / (3.0 * R) : 13.9e4 / (3.0 * R)) / T_star;
+  }
+};
 KOKKOS_INLINE_FUNCTION double paterson_budd_hardness(double T_star) {
-  constexpr double R = 8.314; // J mol-1 K-1
-  const bool cold = T_star < 263.15;
-  const double B0 = cold ? 14044.21920379971 : 0.083301207912519423, Q = cold ? 6.0e4 : 13.9e4; // B0 = A0^(-1/3)
-  return B0 * Kokkos::exp(Q / (3.0 * R * T_star));
+  const PatersonBudd law(T_star);
+  return law.B0 * elementary::exp(law.exponent);
 }
+
+/// T* (K) of ice of temperature T at a depth d (m).
+KOKKOS_INLINE_FUNCTION double relative_to_melting(double T, double d) { return T + clausius_clapeyron * rho_ice * gravity * d; }
 
 /// Mean hardness of a column (trapezoidal rule over its n levels and the surface, whose temperature is T_s); T is one column.
 KOKKOS_INLINE_FUNCTION double mean_hardness(const Column& z, double H, double T_s, const double* T) {
-  const auto hardness = [](double temperature, double depth) {
-    return paterson_budd_hardness(temperature + clausius_clapeyron * rho_ice * gravity * depth);
+  const int n = H > 0.0 ? levels_in_ice(z, H) : 0;
+  double B[max_levels + 1], exponent[max_levels + 1]; // of the levels and of the surface
+  const auto set = [&](int k, double T_star) {
+    const PatersonBudd law(T_star);
+    B[k] = law.B0, exponent[k] = law.exponent;
   };
-  const double surface_hardness = hardness(T_s < T_melting ? T_s : T_melting, 0.0);
-  if (H <= 0.0) return surface_hardness;
-  const int n = levels_in_ice(z, H);
-  double sum = 0.0, below = hardness(T[0], H);
-  for (int k = 0; k < n; ++k) {
-    const double above = k + 1 < n ? hardness(T[k + 1], H - z(k + 1)) : surface_hardness;
-    sum += 0.5 * (below + above) * ((k + 1 < n ? z(k + 1) : H) - z(k));
-    below = above;
-  }
-  return sum / H;
+  for (int k = 0; k < n; ++k) set(k, relative_to_melting(T[k], H - z(k)));
+  set(n, T_s < T_melting ? T_s : T_melting);
+  elementary::exp(n + 1, exponent);
+  for (int k = 0; k <= n; ++k) B[k] *= exponent[k];
+  if (n == 0) return B[0];
+  double sum = 0.0;
+  for (int k = 0; k + 1 < n; ++k) sum += 0.5 * (B[k] + B[k + 1]) * (z(k + 1) - z(k));
+  return (sum + 0.5 * (B[n - 1] + B[n]) * (H - z(n - 1))) / H;
 }
 
 /// Depth-averaged hardness B (Pa s^(1/3)) and rate factor A = B^-3 (Pa-3 s-1), in owned cells. No ghosts needed.

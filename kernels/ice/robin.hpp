@@ -5,6 +5,7 @@
 #pragma once
 
 #include "kernels/grid/constants.hpp"
+#include "kernels/grid/elementary.hpp"
 
 #include <Kokkos_Core.hpp>
 
@@ -16,7 +17,7 @@ KOKKOS_INLINE_FUNCTION double robin(double z, double H, double a, double T_s, do
   const double qH = a > 0.0 ? Kokkos::sqrt(0.5 * a * rho_ice * ice_c * H / ice_k) : 0.0;
   if (qH < 1e-4) return T_s + G / ice_k * (H - z);
   constexpr double sqrt_pi = 1.7724538509055160;
-  return T_s + G * sqrt_pi * H / (2.0 * ice_k * qH) * (Kokkos::erf(qH) - Kokkos::erf(qH * (z / H)));
+  return T_s + G * sqrt_pi * H / (2.0 * ice_k * qH) * (elementary::erf(qH) - elementary::erf(qH * (z / H)));
 }
 
 } // namespace nunatak::exact

@@ -17,27 +17,28 @@ namespace nunatak {
 struct TillParameters {
   double phi_min = 5.0, phi_max = 15.0;   ///< degrees
   double b_min = -1000.0, b_max = 1000.0; ///< m
-  double overburden_fraction = 0.02;      ///< delta
+  double overburden_fraction = 0.02;      ///< delta, above 0
   double dT_frozen = 5.0;                 ///< K
 };
 
-/// tau_c in Pa from bed elevation and thickness in m, and the temperature of the base in K.
-KOKKOS_INLINE_FUNCTION double yield_stress(const TillParameters& till, double b, double H, double T_base) {
+/// tau_c in Pa from bed elevation and thickness in m, and the temperature of the base in K. log_delta: of overburden_fraction.
+KOKKOS_INLINE_FUNCTION double yield_stress(const TillParameters& till, double log_delta, double b, double H, double T_base) {
   const auto clamp = [](double x) { return x < 0.0 ? 0.0 : x > 1.0 ? 1.0 : x; };
   const double high = clamp((b - till.b_min) / (till.b_max - till.b_min));
   const double frozen = high * clamp((pressure_melting(H) - T_base) / till.dT_frozen);
   const double overburden = rho_ice * gravity * H;
-  const double N = Kokkos::pow(till.overburden_fraction, 1.0 - frozen) * overburden;
+  const double N = elementary::exp((1.0 - frozen) * log_delta) * overburden;
   const double phi = till.phi_min + (till.phi_max - till.phi_min) * high;
-  return N * Kokkos::tan(phi * 3.14159265358979323846 / 180.0);
+  return N * elementary::tan(phi * 3.14159265358979323846 / 180.0);
 }
 
 /// tauc (Pa) in owned cells and ghosts: grounded ice has the yield stress, other cells 0. Needs ghosts of b, H, mask and T (K).
 inline void till_yield_stress(const Patch& patch, const TillParameters& till, const Array2<double>& b, const Array2<double>& H,
                               const Array2<int>& mask, const Array3<double>& T, const Array2<double>& tauc) {
+  const double log_delta = elementary::log(till.overburden_fraction);
   for_each_cell_and_ghost(
       "till", patch, KOKKOS_LAMBDA(int j, int i) {
-        tauc(j, i) = mask(j, i) == grounded_ice ? yield_stress(till, b(j, i), H(j, i), T(j, i, 0)) : 0.0;
+        tauc(j, i) = mask(j, i) == grounded_ice ? yield_stress(till, log_delta, b(j, i), H(j, i), T(j, i, 0)) : 0.0;
       });
 }
 

@@ -3,10 +3,9 @@
 #pragma once
 
 #include "kernels/grid/constants.hpp"
+#include "kernels/grid/elementary.hpp"
 
 #include <Kokkos_Core.hpp>
-
-#include <cmath>
 
 namespace nunatak {
 
@@ -20,8 +19,8 @@ struct GlenLaw {
 
   /// 2 nu / B
   KOKKOS_INLINE_FUNCTION double viscosity(double e2) const {
-    if (n == 3.0) return 1.0 / Kokkos::cbrt(e2 + eps2);
-    return n == 1.0 ? 1.0 : Kokkos::pow(e2 + eps2, exponent());
+    if (n == 3.0) return elementary::inverse_cbrt(e2 + eps2);
+    return n == 1.0 ? 1.0 : elementary::pow(e2 + eps2, exponent());
   }
   /// d(2 nu)/d(e^2) divided by 2 nu
   KOKKOS_INLINE_FUNCTION double log_slope(double e2) const { return n == 1.0 ? 0.0 : exponent() / (e2 + eps2); }
@@ -33,12 +32,18 @@ struct TillLaw {
   double q;
   double delta2; ///< delta^2, m2 s-2
   double scale;  ///< u_th^-q
+  int eighths;   ///< drag ~ |u|^(-2 eighths/8) if q is a multiple of 1/4, else -1
 
   /// u_th: threshold speed, m s-1
-  TillLaw(double exponent, double delta_squared, double u_th) : q(exponent), delta2(delta_squared), scale(std::pow(u_th, -q)) {}
+  TillLaw(double exponent, double delta_squared, double u_th)
+      : q(exponent), delta2(delta_squared), scale(elementary::pow(u_th, -q)),
+        eighths(4.0 * q == static_cast<int>(4.0 * q) ? 4 - static_cast<int>(4.0 * q) : -1) {}
 
   /// beta / tau_c, s m-1
-  KOKKOS_INLINE_FUNCTION double drag(double speed2) const { return scale * Kokkos::pow(speed2 + delta2, 0.5 * (q - 1.0)); }
+  KOKKOS_INLINE_FUNCTION double drag(double speed2) const {
+    const double x = speed2 + delta2;
+    return scale * (eighths >= 0 ? elementary::inverse_eighths(x, eighths) : elementary::pow(x, 0.5 * (q - 1.0)));
+  }
   /// d beta / d(|u|^2/2) divided by beta
   KOKKOS_INLINE_FUNCTION double log_slope(double speed2) const { return (q - 1.0) / (speed2 + delta2); }
 };

@@ -26,9 +26,10 @@ FixedSum Energy::step(State& state, const Flow& flow, const Forcing& forcing, do
   const TillLaw till = m_till;
   for_each_cell(
       "heat flux into the base", patch, KOKKOS_LAMBDA(int j, int i) {
+        flux(j, i) = geothermal(j, i);
+        if (mask(j, i) != grounded_ice) return;
         const double speed2 = u(j, i) * u(j, i) + v(j, i) * v(j, i);
-        const double friction = mask(j, i) == grounded_ice ? tauc(j, i) * till.drag(speed2) * speed2 : 0.0; // beta |u|^2, W m-2
-        flux(j, i) = geothermal(j, i) + friction;
+        flux(j, i) += tauc(j, i) * till.drag(speed2) * speed2; // friction: beta |u|^2, W m-2
       });
   const HorizontalVelocity& velocity = flow.velocity;
   const MeltedInside mine =

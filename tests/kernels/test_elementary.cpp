@@ -1,4 +1,4 @@
-// exp, log, pow, cbrt, tan and x^(-3/8) beside long double, on many arguments and on all edges.
+// exp, log, pow, cbrt, tan, roots and erf beside long double, on many arguments and on all edges.
 #include "kernels/grid/elementary.hpp"
 
 #include <catch2/catch_test_macros.hpp>
@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 #include <random>
+#include <vector>
 
 using namespace nunatak;
 
@@ -112,9 +113,40 @@ TEST_CASE("tan: below 1.5 units in the last place; edges") {
   CHECK((std::isnan(f(nan_)) && std::isnan(f(inf))));
 }
 
-TEST_CASE("x^(-3/8) by roots: below 1.5 units in the last place") {
-  const auto f = [](double x) { return elementary::inverse_root_3_8(x); };
-  const auto exact = [](long double x) { return std::pow(x, -0.375L); };
-  CHECK(worst(f, exact, -330.0, 330.0, true) < 1.5);
-  CHECK(f(1.0) == 1.0);
+TEST_CASE("x^(-n/8) by roots: below 1.5 units in the last place") {
+  for (int n = 0; n <= 4; ++n) {
+    CAPTURE(n);
+    CHECK(worst([n](double x) { return elementary::inverse_eighths(x, n); },
+                [n](long double x) { return std::pow(x, -n / 8.0L); }, -330.0, 330.0, true) < 1.5);
+    CHECK(elementary::inverse_eighths(1.0, n) == 1.0);
+  }
+}
+
+TEST_CASE("an array of exponentials is each of them") {
+  std::vector<double> x;
+  for (int k = 0; k < 1000; ++k) x.push_back(-760.0 + 1.5 * k + 0.001 * k);
+  x.push_back(inf), x.push_back(-inf), x.push_back(0.0);
+  for (int n : {0, 1, 2, 3, 4, 5, 7, 1003}) {
+    std::vector<double> y = x;
+    elementary::exp(n, y.data());
+    for (int k = 0; k < n; ++k) CHECK(y[static_cast<std::size_t>(k)] == elementary::exp(x[static_cast<std::size_t>(k)]));
+    if (n < 1003) CHECK(y[static_cast<std::size_t>(n)] == x[static_cast<std::size_t>(n)]);
+  }
+}
+
+TEST_CASE("x^(-1/3): below 1.5 units in the last place") {
+  const auto f = [](double x) { return elementary::inverse_cbrt(x); };
+  const auto exact = [](long double x) { return 1.0L / std::cbrt(x); };
+  CHECK(worst(f, exact, -990.0, 990.0, true) < 1.5);
+  CHECK(worst(f, exact, 0.5, 8.0) < 1.5);
+  CHECK((f(1.0) == 1.0 && f(8.0) == 0.5));
+}
+
+TEST_CASE("the error function") {
+  for (int k = -9000; k <= 9000; ++k) {
+    const double x = k / 1000.0;
+    CHECK(std::abs(elementary::erf(x) - std::erf(x)) <= 4e-15 * std::abs(std::erf(x)));
+  }
+  CHECK((elementary::erf(0.0) == 0.0 && elementary::erf(inf) == 1.0 && elementary::erf(-inf) == -1.0 &&
+         std::isnan(elementary::erf(nan_))));
 }
