@@ -140,6 +140,8 @@ void take_over(Vec x) {
 }
 
 PetscErrorCode create(Vec x) {
+  // a Vec that was of another type before still has its name: VecSetType would leave it as it is
+  PetscCall(PetscObjectChangeTypeName(reinterpret_cast<PetscObject>(x), nullptr));
   PetscCall(VecSetType(x, VECSTANDARD));
   standard_of(x) = *x->ops;
   take_over(x);

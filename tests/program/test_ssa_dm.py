@@ -33,6 +33,16 @@ def test_multigrid_of_petsc_gives_the_same_velocities(solve):
     assert all(0 < n <= 2 * default["linear_iterations"] for _, n in iterations)
 
 
+@pytest.mark.parametrize("name", ["bjacobi", "asm", "gamg", "sor"])
+def test_preconditioners_of_petsc_give_the_same_velocities(solve, name):
+    """On an AIJ matrix, some of them with vectors of parts of the unknowns."""
+    expected, _ = solve()
+    for ranks in (1, 3):
+        found, _ = solve("-ssa_pc_type", name, ranks=ranks)
+        assert np.abs(found - expected).max() <= 1e-6 * np.abs(expected).max(), ranks
+
+
+
 @pytest.mark.parametrize("options, message", [
     (("-ssa_pc_type", "mg", "-ssa_pc_mg_levels", "9"), "1 plus a multiple of 256, found 97"),
     (("-ssa_da_refine", "1"), "expected -da_refine"),
