@@ -81,8 +81,7 @@ const std::vector<Knob>& knobs() {
       {"format", &Options::format, format_doc.c_str(), formats.c_str()},
       {"layout", &Options::layout,
        "layout: where values move before they are written (default: on several nodes auto for direct and posix, else native); N "
-       "aggregators "
-       "per node",
+       "aggregators per node",
        layouts.c_str()},
       {"transport", &Options::transport,
        "time of writing: sync, by the ranks that compute; later by N ranks that do nothing else (N+N: others for files that "
@@ -225,8 +224,7 @@ void check_transport(const Options& o) {
 
 /// What the rows of format and layout say about the other options.
 void check_rows(const Options& o) {
-  const std::string name = parse_layout(o).name;
-  const LayoutRow& layout = layout_row(name);
+  const LayoutRow& layout = layout_row(o);
   const auto need = [&](bool is_asked, unsigned feature, const std::string& why) {
     refuse(is_asked && !has_features(o, feature), why + ": expected format " + formats_with(feature) + ", found " + o.format);
   };

@@ -74,7 +74,7 @@ template <class Row> const Row& row_of(const std::vector<Row>& rows, const std::
 
 /// MPI-IO gets N aggregators per node (Options::aggregators), unless the user's hints say otherwise.
 Options with_aggregators(Options options, const Topology& topology) {
-  if (options.aggregators == 0 || !has_features(options, mpi_io) || layout_row(parse_layout(options).name).subfiles)
+  if (options.aggregators == 0 || !has_features(options, mpi_io) || layout_row(options).subfiles)
     return options;
   const std::string n = std::to_string(options.aggregators * topology.n_nodes);
   options.hints.emplace("cb_nodes", n);
@@ -109,6 +109,7 @@ OpenFormat in_layout(MPI_Comm comm, const Options& options, const Topology& topo
 
 const FormatRow& format_row(const std::string& name) { return row_of(formats(), name, "output format"); }
 const LayoutRow& layout_row(const std::string& name) { return row_of(layouts(), name, "output layout"); }
+const LayoutRow& layout_row(const Options& options) { return layout_row(parse_layout(options).name); }
 
 std::string format_words() { return listed(formats(), "|", "|"); }
 std::string format_writers() {
@@ -137,14 +138,14 @@ std::string layout_of(const Options& options, const Topology& topology) {
 }
 
 bool overlaps(const Options& options) {
-  const bool moves = layout_row(parse_layout(options).name).boxes != nullptr;
+  const bool moves = layout_row(options).boxes != nullptr;
   return options.overlap && options.transport == "sync" && moves && has_features(options, without_mpi);
 }
 
 Checksum checksum_of(const Options& options) {
   if (options.checksum == "none") return Checksum::none;
   if (options.checksum == "file") return Checksum::file;
-  const bool is_one_file = has_features(options, netcdf) && !layout_row(parse_layout(options).name).subfiles;
+  const bool is_one_file = has_features(options, netcdf) && !layout_row(options).subfiles;
   return options.checksum == "values" && is_one_file ? Checksum::values : Checksum::memory;
 }
 

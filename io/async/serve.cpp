@@ -36,7 +36,7 @@ void keep_memory() {
 } // namespace
 
 Boxes server_boxes(const Options& options, const Schema& schema, std::size_t v, std::size_t n) {
-  const LayoutRow& chosen = layout_row(parse_layout(options).name);
+  const LayoutRow& chosen = layout_row(options);
   const LayoutRow& row = chosen.subfiles ? layout_row("box") : chosen; // what several files need, the servers tell each other
   return row.boxes == nullptr ? slab_boxes(schema, v, n) : row.boxes(schema, v, n, options.stripe);
 }
@@ -56,7 +56,7 @@ bool ends_before(const std::vector<std::size_t>& share, const std::vector<std::s
 
 Options server_options(Options options) {
   options.transport = "sync";
-  const bool has_subfiles = layout_row(parse_layout(options).name).subfiles;
+  const bool has_subfiles = layout_row(options).subfiles;
   options.layout = has_subfiles ? "file-per-aggregator" : "native";
   if (has_subfiles) options.ranks_per_node = options.aggregators = 1; // each server writes one
   return options;
