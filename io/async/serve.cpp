@@ -207,8 +207,13 @@ void Server::end_batch(Unpacker& from) {
   m_inbox.close_batch(number);
   OpenFile& its_file = m_files.at(batch.file);
   const bool is_written = its_file.file != nullptr && !m_has_failed;
+  const std::vector<std::uint64_t>& sums = m_inbox.sums();
   if (is_written) {
     agree(m_comm, [&] {
+      if (sums.size() > keys.size()) {
+        throw Error("file '" + its_file.file->path() + "': expected the same variables from all ranks, found " +
+                    std::to_string(sums.size()) + " of one and " + std::to_string(keys.size()) + " of rank 0");
+      }
       for (const Key& key : keys) {
         const std::size_t expected = elements_of(its_file.boxes[key.v][me()]);
         const std::size_t found = part_of_batch(batch, key).elements;
@@ -219,7 +224,6 @@ void Server::end_batch(Unpacker& from) {
       }
     });
     for (const Key& key : keys) write(its_file, key, batch.parts.at(key));
-    const std::vector<std::uint64_t>& sums = m_inbox.sums();
     for (std::size_t k = 0; k < sums.size(); ++k) its_file.file->add_sum(keys[k].v, keys[k].record, sums[k]);
   }
   if (its_file.buffer_bytes > m_writers.at(its_file.writer).options.buffer) its_file.buffers.clear(), its_file.buffer_bytes = 0;
