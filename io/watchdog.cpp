@@ -57,12 +57,12 @@ std::chrono::milliseconds Watchdog::limit(const std::optional<std::string>& erro
 }
 
 void Watchdog::end_run(const std::string& error) {
+  const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(Clock::now() - m_since).count();
   const std::string what = error.empty() ? "a rank or the file system has failed in it" : "the others do not come: " + error;
   std::fprintf(stderr,
-               "error: file '%s': %s has been in phase '%s' of the output for as long as -io_patience (%lld s) lets it: %s. The "
-               "run ends; files that were committed are whole.\n",
-               m_watched.path->c_str(), m_who.c_str(), m_watched.phase, static_cast<long long>(m_patience.count() / 1000),
-               what.c_str());
+               "error: file '%s': %s has been in phase '%s' of the output for more than %lld s (-io_patience): %s, and the run "
+               "ends. Files that were committed are whole.\n",
+               m_watched.path->c_str(), m_who.c_str(), m_watched.phase, static_cast<long long>(seconds), what.c_str());
   std::fflush(stderr);
   MPI_Abort(MPI_COMM_WORLD, 1); // output servers, too
   std::_Exit(1);                // not reached
