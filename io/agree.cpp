@@ -1,17 +1,26 @@
 #include "io/agree.hpp"
 
-#include <atomic>
+#include <mutex>
 #include <new>
 
 namespace nunatak::io {
 
 namespace {
 
-std::atomic<bool> agreeing{false};
+std::mutex mutex; ///< of waiting
+std::optional<std::string> waiting;
+
+void set_waiting(const std::optional<std::string>& error) {
+  const std::lock_guard lock(mutex);
+  waiting = error;
+}
 
 } // namespace
 
-bool is_agreeing() { return agreeing; }
+std::optional<std::string> waits_with() {
+  const std::lock_guard lock(mutex);
+  return waiting;
+}
 
 void agree(MPI_Comm comm, const std::function<void()>& f) {
   int rank = 0, size = 1;
@@ -28,9 +37,9 @@ void agree(MPI_Comm comm, const std::function<void()>& f) {
     message = e.what();
     failed = rank;
   }
-  agreeing = true;
+  set_waiting(message);
   MPI_Allreduce(MPI_IN_PLACE, &failed, 1, MPI_INT, MPI_MIN, comm);
-  agreeing = false;
+  set_waiting(std::nullopt);
   if (failed == size) return;
   int length = static_cast<int>(message.size());
   MPI_Bcast(&length, 1, MPI_INT, failed, comm);

@@ -12,6 +12,7 @@
 #include <exception>
 #include <functional>
 #include <new>
+#include <optional>
 #include <string>
 
 namespace nunatak::io {
@@ -21,8 +22,8 @@ namespace nunatak::io {
 /// collective functions that a failing rank would leave early.
 void agree(MPI_Comm comm, const std::function<void()>& f);
 
-/// This process waits for others in agree(). For other threads (watchdog.hpp).
-bool is_agreeing();
+/// While this process waits for others in agree(): its own error, "" if it has none. For other threads (watchdog.hpp).
+std::optional<std::string> waits_with();
 
 /// Run `f` on rank 0 only. If it throws there, every rank throws. Collective, as agree().
 void on_rank_0(MPI_Comm comm, const std::function<void()>& f);

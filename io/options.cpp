@@ -81,8 +81,7 @@ const std::vector<Knob>& knobs() {
       {"format", &Options::format, format_doc.c_str(), formats.c_str()},
       {"layout", &Options::layout,
        "layout: where values move before they are written (default: on several nodes auto for direct and posix, else native); N "
-       "aggregators "
-       "per node",
+       "aggregators per node",
        layouts.c_str()},
       {"transport", &Options::transport,
        "time of writing: sync, by the ranks that compute; later by N ranks that do nothing else (N+N: others for files that "
@@ -103,7 +102,10 @@ const std::vector<Knob>& knobs() {
        "values|memory|file|none"},
       {"header", &Options::header, "bytes kept free in the header of a classic file", ""},
       {"align", &Options::align, "alignment in bytes of the first value of fixed-size and of record variables", ""},
-      {"stripe", &Options::stripe, "segment of the layout morton, and borders of the layout auto, in bytes", ""},
+      {"stripe", &Options::stripe,
+       "segment of the layout morton, and borders of the layout auto, in bytes (0: of the file system, where it tells, else "
+       "1MiB)",
+       ""},
       {"call", &Options::call, "bytes that could be sent in the time of a call of the file system, for the layout auto", ""},
       {"slab", &Options::slab, "bytes that rank 0 gathers at a time (serial)", ""},
       {"buffer", &Options::buffer, "bytes of copies per writing rank that may wait for the end of the record", ""},
@@ -225,8 +227,7 @@ void check_transport(const Options& o) {
 
 /// What the rows of format and layout say about the other options.
 void check_rows(const Options& o) {
-  const std::string name = parse_layout(o).name;
-  const LayoutRow& layout = layout_row(name);
+  const LayoutRow& layout = layout_row(o);
   const auto need = [&](bool is_asked, unsigned feature, const std::string& why) {
     refuse(is_asked && !has_features(o, feature), why + ": expected format " + formats_with(feature) + ", found " + o.format);
   };
@@ -247,7 +248,7 @@ void check_rows(const Options& o) {
 void check_bytes(const Options& o) {
   constexpr std::size_t GiB = std::size_t{1} << 30;
   refuse(o.align == 0 || o.align % 4 != 0, "align: expected a multiple of 4, found " + std::to_string(o.align));
-  refuse(o.stripe == 0 || o.slab == 0 || o.buffer == 0, "stripe, slab, buffer: expected more than 0 bytes");
+  refuse(o.slab == 0 || o.buffer == 0, "slab, buffer: expected more than 0 bytes");
   refuse(o.slab > GiB || o.align > GiB || o.stripe > GiB, "slab, align, stripe: expected at most 1GiB");
   refuse(o.buffer > 1024 * GiB, "buffer: expected at most 1024GiB");
   refuse(o.pool < GiB / 1024 || o.pool > 2 * GiB, "pool: expected 1MiB to 2GiB, found " + bytes_text(o.pool));

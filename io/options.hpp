@@ -28,7 +28,7 @@ struct Options {
   std::string checksum = "values";   ///< in the manifest: sums of values, or CRC-32 of bytes from memory or the file, or none
   std::size_t header = 8192;         ///< bytes kept free in the header of a classic file (h_minfree)
   std::size_t align = 4;             ///< bytes: of the first value of fixed-size and of record data; netcdf4: of large objects
-  std::size_t stripe = 1 << 20;      ///< bytes: segments of the layout morton, borders of auto
+  std::size_t stripe = 0;            ///< bytes: segments of the layout morton, borders of auto; 0: see layouts/stripe.hpp
   std::size_t call = 8 << 10;        ///< bytes that could be sent in the time of a call, for the layout auto
   std::size_t slab = 16 << 20;       ///< bytes that rank 0 gathers at a time (serial)
   std::size_t buffer = 64 << 20;     ///< mean bytes of copies per writing rank that wait for the end of the record

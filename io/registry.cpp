@@ -7,6 +7,7 @@
 #include "io/layouts/auto.hpp"
 #include "io/layouts/remap.hpp"
 #include "io/layouts/split_files.hpp"
+#include "io/layouts/stripe.hpp"
 
 #include <algorithm>
 
@@ -74,8 +75,7 @@ template <class Row> const Row& row_of(const std::vector<Row>& rows, const std::
 
 /// MPI-IO gets N aggregators per node (Options::aggregators), unless the user's hints say otherwise.
 Options with_aggregators(Options options, const Topology& topology) {
-  if (options.aggregators == 0 || !has_features(options, mpi_io) || layout_row(parse_layout(options).name).subfiles)
-    return options;
+  if (options.aggregators == 0 || !has_features(options, mpi_io) || layout_row(options).subfiles) return options;
   const std::string n = std::to_string(options.aggregators * topology.n_nodes);
   options.hints.emplace("cb_nodes", n);
   options.hints.emplace("cb_config_list", "*:" + n);
@@ -94,14 +94,15 @@ OpenFormat in_layout(MPI_Comm comm, const Options& options, const Topology& topo
   const int per_node = layout.every_rank ? static_cast<int>(topology.node_of.size()) : layout.per_node;
   const std::vector<int> ranks = aggregators(topology, per_node);
   const bool is_copied = around != nullptr;
-  const BoxesOf boxes = [=, &row](const Schema& schema, std::size_t v) {
-    return row.boxes(schema, v, ranks.size(), options.stripe);
-  };
   return [=, &row](const std::string& path, const Schema& schema) {
-    auto inner = row.subfiles ? make_split_files(comm, path, schema, options, ranks, open) : open(comm, path, schema, options);
+    const Stripe stripe = stripe_at(comm, path, options);
+    Options striped = options;
+    striped.stripe = stripe.bytes;
+    auto inner = row.subfiles ? make_split_files(comm, path, schema, striped, ranks, open) : open(comm, path, schema, striped);
     inner = wrapped(schema, std::move(inner));
-    if (row.chooses) return make_auto(comm, schema, options, topology, ranks, std::move(inner), is_copied);
-    return make_remap(comm, schema, options, topology, ranks, boxes, std::move(inner), is_copied);
+    if (row.chooses) return make_auto(comm, schema, striped, topology, ranks, std::move(inner), is_copied, stripe);
+    const BoxesOf boxes = [=, &row](const Schema& of, std::size_t v) { return row.boxes(of, v, ranks.size(), stripe.bytes); };
+    return make_remap(comm, schema, striped, topology, ranks, boxes, std::move(inner), is_copied);
   };
 }
 
@@ -109,6 +110,7 @@ OpenFormat in_layout(MPI_Comm comm, const Options& options, const Topology& topo
 
 const FormatRow& format_row(const std::string& name) { return row_of(formats(), name, "output format"); }
 const LayoutRow& layout_row(const std::string& name) { return row_of(layouts(), name, "output layout"); }
+const LayoutRow& layout_row(const Options& options) { return layout_row(parse_layout(options).name); }
 
 std::string format_words() { return listed(formats(), "|", "|"); }
 std::string format_writers() {
@@ -137,14 +139,14 @@ std::string layout_of(const Options& options, const Topology& topology) {
 }
 
 bool overlaps(const Options& options) {
-  const bool moves = layout_row(parse_layout(options).name).boxes != nullptr;
+  const bool moves = layout_row(options).boxes != nullptr;
   return options.overlap && options.transport == "sync" && moves && has_features(options, without_mpi);
 }
 
 Checksum checksum_of(const Options& options) {
   if (options.checksum == "none") return Checksum::none;
   if (options.checksum == "file") return Checksum::file;
-  const bool is_one_file = has_features(options, netcdf) && !layout_row(parse_layout(options).name).subfiles;
+  const bool is_one_file = has_features(options, netcdf) && !layout_row(options).subfiles;
   return options.checksum == "values" && is_one_file ? Checksum::values : Checksum::memory;
 }
 

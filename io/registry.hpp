@@ -67,6 +67,7 @@ const std::vector<ReaderRow>& readers(); ///< in the order of ReadBy
 /// The row of that name; Error, naming all, if there is none.
 const FormatRow& format_row(const std::string& name);
 const LayoutRow& layout_row(const std::string& name);
+const LayoutRow& layout_row(const Options& options); ///< of Options::layout, its ":N" apart
 
 /// "null|serial|...", "native|zslab|zslab:N|...", "auto|each|serial|parallel|direct"
 std::string format_words();

@@ -3,6 +3,7 @@
 
 #include "io/agree.hpp"
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <utility>
@@ -10,10 +11,9 @@
 namespace nunatak::io {
 
 Watchdog::Watchdog(MPI_Comm comm, int patience, std::string who, bool waits)
-    : m_patience(patience), m_who(std::move(who)), m_waits(waits) {
-  int rank = 0;
-  MPI_Comm_rank(comm, &rank);
-  if (m_who.empty()) m_who = "rank " + std::to_string(rank);
+    : m_patience(std::chrono::seconds(patience)), m_who(std::move(who)), m_waits(waits) {
+  MPI_Comm_rank(comm, &m_rank);
+  if (m_who.empty()) m_who = "rank " + std::to_string(m_rank);
   if (patience > 0) m_thread = std::thread([this] { sleep_and_look(); });
 }
 
@@ -33,30 +33,37 @@ Watchdog::Watched Watchdog::set(Watched watched) {
   return std::exchange(m_watched, watched);
 }
 
+/// A look at every sixteenth of the patience, and at the end of it.
 void Watchdog::sleep_and_look() {
-  const auto nap = std::chrono::milliseconds(m_patience) / 16;
+  std::chrono::milliseconds nap = m_patience / 16;
   std::unique_lock lock(m_mutex);
   while (!m_end.wait_for(lock, nap, [this] { return m_ends; })) {
-    if (m_watched.path != nullptr && Clock::now() - m_since > limit()) end_run();
+    nap = m_patience / 16;
+    if (m_watched.path == nullptr) continue;
+    const auto error = waits_with();
+    const auto left = limit(error) - std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now() - m_since);
+    if (left.count() <= 0) end_run(error.value_or(""));
+    nap = std::min(nap, left);
   }
 }
 
-std::chrono::milliseconds Watchdog::limit() const {
-  std::chrono::milliseconds limit = m_patience;
-  for (const bool waits : {m_waits, is_agreeing()}) {
-    if (waits) limit += limit / 2;
+std::chrono::milliseconds Watchdog::limit(const std::optional<std::string>& error) const {
+  if (error && !error->empty()) return m_patience * 7 / 8;
+  auto limit = m_patience + m_patience * m_rank / (4 * (m_rank + 1));
+  for (const bool waits : {m_waits, error.has_value()}) {
+    if (waits) limit += m_patience / 2;
   }
   return limit;
 }
 
-/// The other ranks get a moment to say where they are.
-void Watchdog::end_run() {
+void Watchdog::end_run(const std::string& error) {
+  const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(Clock::now() - m_since).count();
+  const std::string what = error.empty() ? "a rank or the file system has failed in it" : "the others do not come: " + error;
   std::fprintf(stderr,
-               "error: file '%s': %s has been in phase '%s' of the output for more than %lld s (-io_patience): a rank or the "
-               "file system has failed in it, and the run ends. Files that were committed are whole.\n",
-               m_watched.path->c_str(), m_who.c_str(), m_watched.phase, static_cast<long long>(m_patience.count()));
+               "error: file '%s': %s has been in phase '%s' of the output for more than %lld s (-io_patience): %s, and the run "
+               "ends. Files that were committed are whole.\n",
+               m_watched.path->c_str(), m_who.c_str(), m_watched.phase, static_cast<long long>(seconds), what.c_str());
   std::fflush(stderr);
-  std::this_thread::sleep_for(std::chrono::milliseconds(m_patience) / 8 + std::chrono::milliseconds(200));
   MPI_Abort(MPI_COMM_WORLD, 1); // output servers, too
   std::_Exit(1);                // not reached
 }

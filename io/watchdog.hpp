@@ -1,9 +1,13 @@
 // Ends a run that hangs in a collective call of the output.
 //
 // Some errors of one rank cannot be mended from outside: ROMIO and HDF5 then wait for each other for ever. Whatever takes longer
-// than the patience of the user (-io_patience) is reported, file, phase and rank, by every rank that is in it, and ends the run.
-// Whoever only waits for others (in agree(), or for a server) has half as much patience again: then who hangs is named by one
-// message.
+// than the patience of the user (-io_patience) is reported, file, phase and rank, and ends the run. One message says it, of the
+// rank that knows most, because the others have more patience:
+//
+//   a rank that waits in agree() with an error, which the others do not come for    7/8
+//   rank 0 in a call that hangs, then the others, one after the other               1 to 5/4
+//   who only waits for others, in agree() or for a server                           1/2 more for each
+//
 // One sleeping thread per process; it makes no call of MPI but MPI_Abort.
 #pragma once
 
@@ -12,6 +16,7 @@
 #include <chrono>
 #include <condition_variable>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <thread>
 
@@ -46,10 +51,11 @@ private:
   };
   Watched set(Watched watched); ///< returns what was watched
   void sleep_and_look();
-  std::chrono::milliseconds limit() const;
-  [[noreturn]] void end_run();
+  std::chrono::milliseconds limit(const std::optional<std::string>& error) const;
+  [[noreturn]] void end_run(const std::string& error);
 
-  std::chrono::seconds m_patience;
+  std::chrono::milliseconds m_patience;
+  int m_rank = 0;
   std::string m_who;
   bool m_waits;
   std::mutex m_mutex; ///< of all that follows

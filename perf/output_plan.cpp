@@ -7,6 +7,7 @@
 // layout only how many of both there are, and the most that a rank has: for thousands of ranks.
 #include "io/formats/raw.hpp"
 #include "io/layouts/exchange_plan.hpp"
+#include "io/layouts/stripe.hpp"
 #include "io/layouts/topology.hpp"
 #include "io/registry.hpp"
 #include "miniapp/base/error.hpp"
@@ -85,7 +86,7 @@ public:
       const std::size_t v = m_schema.variable(m_variables[n]->name);
       round.groups.push_back(n);
       round.types.push_back(m_schema.variables[v].type);
-      if (boxes_of != nullptr) round.boxes.push_back(boxes_of(m_schema, v, writers.size(), options.stripe));
+      if (boxes_of != nullptr) round.boxes.push_back(boxes_of(m_schema, v, writers.size(), io::default_stripe));
     }
     for (std::size_t rank = 0; rank < m_ranks; ++rank) {
       round.given.emplace_back();

@@ -2,6 +2,7 @@
 #include "io/async/serve.hpp"
 
 #include "io/async/ring.hpp"
+#include "io/layouts/stripe.hpp"
 #include "io/registry.hpp"
 
 #include <algorithm>
@@ -36,9 +37,9 @@ void keep_memory() {
 } // namespace
 
 Boxes server_boxes(const Options& options, const Schema& schema, std::size_t v, std::size_t n) {
-  const LayoutRow& chosen = layout_row(parse_layout(options).name);
+  const LayoutRow& chosen = layout_row(options);
   const LayoutRow& row = chosen.subfiles ? layout_row("box") : chosen; // what several files need, the servers tell each other
-  return row.boxes == nullptr ? slab_boxes(schema, v, n) : row.boxes(schema, v, n, options.stripe);
+  return row.boxes == nullptr ? slab_boxes(schema, v, n) : row.boxes(schema, v, n, stripe_of(options.stripe, 0, 0).bytes);
 }
 
 std::vector<std::size_t> server_bytes(const Boxes& boxes, Type type) {
@@ -56,7 +57,7 @@ bool ends_before(const std::vector<std::size_t>& share, const std::vector<std::s
 
 Options server_options(Options options) {
   options.transport = "sync";
-  const bool has_subfiles = layout_row(parse_layout(options).name).subfiles;
+  const bool has_subfiles = layout_row(options).subfiles;
   options.layout = has_subfiles ? "file-per-aggregator" : "native";
   if (has_subfiles) options.ranks_per_node = options.aggregators = 1; // each server writes one
   return options;
@@ -207,8 +208,13 @@ void Server::end_batch(Unpacker& from) {
   m_inbox.close_batch(number);
   OpenFile& its_file = m_files.at(batch.file);
   const bool is_written = its_file.file != nullptr && !m_has_failed;
+  const std::vector<std::uint64_t>& sums = m_inbox.sums();
   if (is_written) {
     agree(m_comm, [&] {
+      if (sums.size() > keys.size()) {
+        throw Error("file '" + its_file.file->path() + "': expected the same variables from all ranks, found " +
+                    std::to_string(sums.size()) + " of one and " + std::to_string(keys.size()) + " of rank 0");
+      }
       for (const Key& key : keys) {
         const std::size_t expected = elements_of(its_file.boxes[key.v][me()]);
         const std::size_t found = part_of_batch(batch, key).elements;
@@ -219,7 +225,6 @@ void Server::end_batch(Unpacker& from) {
       }
     });
     for (const Key& key : keys) write(its_file, key, batch.parts.at(key));
-    const std::vector<std::uint64_t>& sums = m_inbox.sums();
     for (std::size_t k = 0; k < sums.size(); ++k) its_file.file->add_sum(keys[k].v, keys[k].record, sums[k]);
   }
   if (its_file.buffer_bytes > m_writers.at(its_file.writer).options.buffer) its_file.buffers.clear(), its_file.buffer_bytes = 0;

@@ -58,7 +58,7 @@ public:
     // of HDF5 objects at least that large; the setting stays until it is changed
     const int alignment = options.align > 4 ? static_cast<int>(options.align) : 1;
     check(nc_set_alignment(alignment, alignment), "alignment");
-    if (layout_row(parse_layout(options).name).boxes == nullptr) m_options.hints.emplace("romio_cb_write", "enable");
+    if (layout_row(options).boxes == nullptr) m_options.hints.emplace("romio_cb_write", "enable");
     int rank = 0; // a file of that name that was abandoned is still open: it must not write into the new one
     MPI_Comm_rank(comm, &rank);
     if (rank == 0) std::remove(path.c_str());

@@ -45,26 +45,27 @@ constexpr int n_counts = sizeof(Counts) / sizeof(std::int64_t);
 class Auto final : public FormatAround {
 public:
   Auto(MPI_Comm comm, const Schema& schema, const Options& options, const Topology& topology, const std::vector<int>& aggregators,
-       std::unique_ptr<Format> inner, bool is_copied)
-      : Auto(comm, schema, options, topology, aggregators, *inner.get(), std::move(inner), is_copied) {}
+       std::unique_ptr<Format> inner, bool is_copied, const Stripe& stripe)
+      : Auto(comm, schema, options, topology, aggregators, *inner.get(), std::move(inner), is_copied, stripe) {}
 
   void put(std::size_t v, const Hyperslab& slab) override { (moves(v, slab) ? *m_inner : m_native).put(v, slab); }
 
   /// And, as "layout", what was chosen.
   std::map<std::string, std::string> hints() const override {
     std::map<std::string, std::string> hints = FormatAround::hints();
-    hints["layout"] = m_stay.text("stay", m_run) + "; " + m_go.text("move", m_run);
+    hints["layout"] = m_stay.text("stay", m_run) + "; " + m_go.text("move", m_run) + "; " + m_stripe.text();
     return hints;
   }
 
 private:
   Auto(MPI_Comm comm, const Schema& schema, const Options& options, const Topology& topology, const std::vector<int>& aggregators,
-       Format& native, std::unique_ptr<Format>&& inner, bool is_copied)
+       Format& native, std::unique_ptr<Format>&& inner, bool is_copied, const Stripe& stripe)
       : FormatAround(make_remap(
             comm, schema, options, topology, aggregators, [this](const Schema&, std::size_t v) { return boxes_of(v); },
             std::move(inner), is_copied)),
-        m_comm(comm), m_schema(schema), m_aggregators(aggregators), m_run(run_bytes(schema, aggregators.size(), options.stripe)),
-        m_bytes_of_call(static_cast<double>(options.call)), m_native(native), m_choices(schema.variables.size()) {
+        m_comm(comm), m_schema(schema), m_aggregators(aggregators), m_run(run_bytes(schema, aggregators.size(), stripe.bytes)),
+        m_stripe(stripe), m_bytes_of_call(static_cast<double>(options.call)), m_native(native),
+        m_choices(schema.variables.size()) {
     MPI_Comm_rank(comm, &m_rank);
   }
 
@@ -133,6 +134,7 @@ private:
   const Schema& m_schema;
   std::vector<int> m_aggregators;
   std::size_t m_run; ///< bytes
+  Stripe m_stripe;
   double m_bytes_of_call;
   Format& m_native; ///< the remap's inner one
   std::map<std::pair<std::vector<std::size_t>, Type>, Choice> m_of_shape;
@@ -180,8 +182,9 @@ std::size_t runs_in(const Box& box, const Box& whole) {
 }
 
 std::unique_ptr<Format> make_auto(MPI_Comm comm, const Schema& schema, const Options& options, const Topology& topology,
-                                  const std::vector<int>& aggregators, std::unique_ptr<Format> inner, bool is_copied) {
-  return std::make_unique<Auto>(comm, schema, options, topology, aggregators, std::move(inner), is_copied);
+                                  const std::vector<int>& aggregators, std::unique_ptr<Format> inner, bool is_copied,
+                                  const Stripe& stripe) {
+  return std::make_unique<Auto>(comm, schema, options, topology, aggregators, std::move(inner), is_copied, stripe);
 }
 
 } // namespace nunatak::io

@@ -9,9 +9,9 @@
 // and the cheaper way is taken; of equal ones, and for what one rank has in one run, native. Bytes written are the same in both,
 // and do not count; nor do messages, which carry all variables together. So runs of more than 8 KiB stay where they are. Moved
 // values go to every rank (or N per node). The file is dealt to them as cards are: runs of equal length, to one rank after the
-// other, whatever variables lie in them. A run begins at a multiple of Options::stripe (in the first record; later ones are
-// shifted by the length of a record) and has so many stripes that each rank gets about eight runs of a record; where there are
-// fewer stripes, a half of one, a quarter, ..., at least 4 KiB.
+// other, whatever variables lie in them. A run begins at a multiple of the stripe (stripe.hpp; in the first record, later ones
+// are shifted by the length of a record) and has so many stripes that each rank gets about eight runs of a record; where there
+// are fewer stripes, a half of one, a quarter, ..., at least 4 KiB.
 //
 //   file   |....|....|....|....|....|....|      stripes
 //          |  u   |   v          |  w    |      variables
@@ -26,6 +26,7 @@
 
 #include "io/formats/format.hpp"
 #include "io/layouts/partition.hpp"
+#include "io/layouts/stripe.hpp"
 
 namespace nunatak::io {
 
@@ -41,6 +42,7 @@ std::size_t runs_in(const Box& box, const Box& whole);
 
 /// Wrap `inner`, which all ranks of `comm` have opened. `aggregators`: ranks, ascending. `is_copied`: as in make_remap().
 std::unique_ptr<Format> make_auto(MPI_Comm comm, const Schema& schema, const Options& options, const Topology& topology,
-                                  const std::vector<int>& aggregators, std::unique_ptr<Format> inner, bool is_copied);
+                                  const std::vector<int>& aggregators, std::unique_ptr<Format> inner, bool is_copied,
+                                  const Stripe& stripe);
 
 } // namespace nunatak::io

@@ -5,13 +5,29 @@
 #include <chrono>
 #include <iostream>
 #include <new>
+#include <string>
 #include <thread>
 
 namespace nunatak {
 
+namespace {
+
+constexpr double longest_unwinding = 6.0; // s: a client of output servers gives its ring 5 s
+
+/// What may have happened to this rank alone. If all have failed alike, the abort of rank 0 comes before the others repeat what
+/// it says.
+[[noreturn]] void end_all(const World& world, const std::string& program, const char* what) {
+  if (world.rank() > 0) std::this_thread::sleep_for(std::chrono::seconds(2));
+  std::cerr << program + ": error: rank " + std::to_string(world.rank()) + ": " + what + "\n" << std::flush;
+  world.abort();
+}
+
+} // namespace
+
 int status_of(const std::string& program, const std::function<int()>& run) {
   const World world;
   const auto report = [&](const std::exception& error) {
+    if (!world.all_come(longest_unwinding)) end_all(world, program, error.what());
     if (world.rank() == 0) std::cerr << program << ": error: " << error.what() << std::endl;
     return 1;
   };
@@ -25,10 +41,7 @@ int status_of(const std::string& program, const std::function<int()>& run) {
     std::cerr << program << ": error: rank " << world.rank() << ": expected memory, found none" << std::endl;
     world.abort();
   } catch (const std::exception& error) {
-    // if all have failed alike, the abort of rank 0 comes before the others repeat what it says
-    if (world.rank() > 0) std::this_thread::sleep_for(std::chrono::seconds(2));
-    std::cerr << program << ": error: rank " << world.rank() << ": " << error.what() << std::endl;
-    world.abort();
+    end_all(world, program, error.what());
   }
 }
 

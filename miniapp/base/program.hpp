@@ -8,7 +8,7 @@
 //
 // An Error, or a parameter that a kernel refuses (std::invalid_argument), is thrown on all ranks alike: rank 0 prints it and the
 // program ends with status 1. Anything else may have happened on one rank only: that rank prints it and aborts the run, so that
-// the others do not wait for it.
+// the others do not wait for it. So does a rank with an Error that waits 6 s for the others to come with theirs.
 #pragma once
 
 #include "miniapp/base/world.hpp"

@@ -31,6 +31,8 @@ public:
   }
   /// One patch of the grid per process.
   std::unique_ptr<Ranks> ranks(const Decomposition& decomposition) const;
+  /// Do all processes call this, each within so many seconds after this one? Collective with whoever comes.
+  bool all_come(double seconds) const;
   [[noreturn]] void abort() const; ///< end all processes, servers, too
 };
 

@@ -8,13 +8,21 @@
 
 #include <Kokkos_Core.hpp>
 
+#include <chrono>
 #include <cstdlib>
+#include <thread>
 
 namespace nunatak {
 
 namespace {
 
 MPI_Comm computing = MPI_COMM_WORLD; // World is wherever a program looks: there is one
+MPI_Comm meeting = MPI_COMM_NULL;    // the same processes, for all_come(): others may wait in calls on `computing`
+
+void meet(MPI_Comm comm) {
+  if (meeting != MPI_COMM_NULL) MPI_Comm_free(&meeting);
+  if (comm != MPI_COMM_NULL) MPI_Comm_dup(comm, &meeting);
+}
 
 template <class T> T reduce(T value, MPI_Datatype type, MPI_Op op) {
   MPI_Allreduce(MPI_IN_PLACE, &value, 1, type, op, computing);
@@ -47,6 +55,17 @@ std::unique_ptr<Ranks> World::ranks(const Decomposition& decomposition) const {
   return std::make_unique<MpiRanks>(computing, decomposition);
 }
 
+bool World::all_come(double seconds) const {
+  MPI_Request request = MPI_REQUEST_NULL;
+  MPI_Ibarrier(meeting, &request);
+  int have_come = 0;
+  for (const double begin = MPI_Wtime(); have_come == 0 && MPI_Wtime() - begin < seconds;) {
+    MPI_Test(&request, &have_come, MPI_STATUS_IGNORE);
+    if (have_come == 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  return have_come != 0;
+}
+
 void World::abort() const {
   MPI_Abort(MPI_COMM_WORLD, 1);
   std::abort(); // not reached
@@ -62,9 +81,11 @@ Processes::Processes(int argc, char** argv) : m_parts(std::make_unique<Parts>())
   int provided = MPI_THREAD_SINGLE;
   MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &provided); // other threads write and watch, without MPI
   m_parts->transport = io::transport_of(argc, argv);
+  meet(MPI_COMM_WORLD);
 }
 
 Processes::~Processes() {
+  meet(MPI_COMM_NULL);
   computing = MPI_COMM_WORLD;
   m_parts.reset();
   MPI_Finalize();
@@ -73,6 +94,7 @@ Processes::~Processes() {
 void Processes::divide() {
   m_parts->servers = std::make_unique<io::Servers>(MPI_COMM_WORLD, m_parts->transport);
   computing = m_parts->servers->comm();
+  meet(computing);
 }
 
 bool Processes::is_server() const { return m_parts->servers->is_server(); }

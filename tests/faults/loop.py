@@ -39,7 +39,7 @@ FAULTS = [("open", errno.EIO), ("write", errno.EIO), ("write", errno.ENOSPC), ("
           ("close", errno.EIO), ("rename", errno.EIO), ("fallocate", errno.ENOSPC), ("ftruncate", errno.EIO), ("new", errno.ENOMEM)]
 KILLS = [(call, "kill") for call in ("open", "write", "fsync", "close", "rename", "fallocate", "ftruncate")]
 PATIENCE, LONGEST = 3, 30  # seconds: of a call, of a run
-USUAL = 0.5  # of a run without a fault
+USUAL = 0.5  # of a run without a fault: on two idle cores 0.36 to 0.41, of pnetcdf and posix 0.37 to 0.6 (9 runs of each of six methods)
 
 
 def strides(every):

@@ -1,10 +1,11 @@
 // The program that loop.py lets fail: it writes two files by one method of output, and can check what it left.
 //
-//   victim run <folder> <method> [<patience> [throws <rank>|errs <rank>]] [-io_transport <word>]
+//   victim run <folder> <method> [<patience> [throws <rank>|errs <rank>|sleeps <rank>]] [-io_transport <word>]
 //                                               a series of three records, each committed, and a snapshot per record; prints the
 //                                               number of records after each commit (transport sync). <rank> of those that
 //                                               compute throws in the middle of the second record, when the first is durable:
-//                                               an exception, or an Error, which others are expected to throw, too
+//                                               an exception, or an Error, which others are expected to throw, too; or it
+//                                               sleeps for ever there
 //   victim check <folder>                       each file that has its final name is whole, and the manifest agrees; prints how
 //                                               many files there are, and how many records the series has
 //
@@ -17,9 +18,11 @@
 #include "miniapp/base/world_comm.hpp"
 #include "tests/io/any_reader.hpp"
 
+#include <chrono>
 #include <cstdio>
 #include <filesystem>
 #include <stdexcept>
+#include <thread>
 
 using namespace nunatak;
 
@@ -76,7 +79,8 @@ private:
   std::size_t m_first, m_columns;
 };
 
-void throw_as(const std::string& what) {
+void leave(const std::string& what) {
+  while (what == "sleeps") std::this_thread::sleep_for(std::chrono::seconds(1));
   const std::string message = "one rank cannot go on";
   if (what == "errs") throw Error(message);
   throw std::runtime_error(message);
@@ -92,7 +96,7 @@ void run(const std::string& folder, const std::string& method, int patience, con
   for (std::size_t t = 0; t < records; ++t) {
     if (t == 1 && thrower >= 0) writer->finish();
     fields.put(*series, t, t, [&] {
-      if (t == 1 && thrower == World().rank()) throw_as(what);
+      if (t == 1 && thrower == World().rank()) leave(what);
     });
     if (World().rank() == 0 && writer->options().transport == "sync") std::printf("%zu\n", t + 1), std::fflush(stdout);
     const auto snapshot = writer->open(folder + "/snapshot" + std::to_string(t % 2) + ".nc", schema());
@@ -148,8 +152,9 @@ int main(int argc, char** argv) {
     const std::vector<std::string> words(argv, argv + argc);
     const auto word = [&](std::size_t n, const char* otherwise) { return words.size() > n ? words[n] : otherwise; };
     if (words.at(1) == "run") {
-      const bool is_thrown = word(5, "") == "throws" || word(5, "") == "errs";
-      return run(words.at(2), words.at(3), std::stoi(word(4, "600")), word(5, ""), is_thrown ? std::stoi(words.at(6)) : -1);
+      const std::string what = word(5, "");
+      const bool leaves = what == "throws" || what == "errs" || what == "sleeps";
+      return run(words.at(2), words.at(3), std::stoi(word(4, "600")), what, leaves ? std::stoi(words.at(6)) : -1);
     }
     check(words.at(2));
   });

@@ -193,7 +193,7 @@ ReadTurn read_turn(MPI_Comm comm, const std::string& path, const NamedWay& writt
 }
 
 bool is_in_subfiles(const io::Options& written) {
-  return io::has_features(written, io::subfiles | io::netcdf) && io::layout_row(io::parse_layout(written).name).subfiles;
+  return io::has_features(written, io::subfiles | io::netcdf) && io::layout_row(written).subfiles;
 }
 
 double join_turn(MPI_Comm comm, const std::string& path, const std::string& joined) {

@@ -1,0 +1,31 @@
+// The length of a stripe where -io_stripe is not given: that of the file system, if it tells.
+//
+// Lustre, BeeGFS and NFS say in stat's st_blksize how long calls should be, GPFS in statfs' f_bsize, too. Disks (ext4, xfs,
+// overlay, tmpfs) say 4 KiB, a page: that is no stripe.
+#pragma once
+
+#include "io/options.hpp"
+
+#include <mpi.h>
+
+#include <cstddef>
+#include <string>
+
+namespace nunatak::io {
+
+constexpr std::size_t default_stripe = std::size_t{1} << 20; ///< where nobody says
+
+struct Stripe {
+  std::size_t bytes = default_stripe;
+  const char* from = "the default";
+
+  std::string text() const { return "stripes of " + std::to_string(bytes) + " bytes (" + from + ")"; } ///< for the log
+};
+
+/// Of 64 KiB to 1 GiB that a file system reports, the larger; else default_stripe. `given`: -io_stripe, if it is not 0.
+Stripe stripe_of(std::size_t given, std::size_t f_bsize, std::size_t st_blksize);
+
+/// The same, asked by rank 0 where `path` will be. Collective.
+Stripe stripe_at(MPI_Comm comm, const std::string& path, const Options& options);
+
+} // namespace nunatak::io
