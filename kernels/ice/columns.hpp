@@ -33,27 +33,26 @@ KOKKOS_INLINE_FUNCTION void solve_column(const Column& z, int n, double H, doubl
                                          const double* w, double* T) {
   constexpr double kappa = ice_k / (rho_ice * ice_c);
   double c[max_levels]; // Thomas algorithm: upper diagonal divided by the pivots
-  double dz_below = 0.0;
+  double dz_below = 0.0, per_below = 0.0;
   for (int k = 0; k < n; ++k) {
-    const double dz_above = (k + 1 < n ? z(k + 1) : H) - z(k);
+    const double dz_above = (k + 1 < n ? z(k + 1) : H) - z(k), per_above = 1.0 / dz_above;
     double lower = 0.0, upper = 0.0; // the rows sum to 1: all terms but T_t are derivatives
     if (k == 0 && floating) {
       T[0] = pressure_melting(H);
     } else if (k == 0) {
-      upper = -2.0 * kappa * dt / (dz_above * dz_above); // no ice crosses the base
-      T[0] += 2.0 * dt * G / (rho_ice * ice_c * dz_above);
+      upper = -2.0 * kappa * dt * (per_above * per_above); // no ice crosses the base
+      T[0] += 2.0 * dt * G / (rho_ice * ice_c) * per_above;
     } else {
-      const double span = dz_below + dz_above, dz = dz_below > dz_above ? dz_below : dz_above;
+      const double per_span = 1.0 / (dz_below + dz_above), dz = dz_below > dz_above ? dz_below : dz_above;
       const double speed = Kokkos::abs(w[k]) * dz, lambda = speed > 2.0 * kappa ? 2.0 * kappa / speed : 1.0;
-      lower =
-          -2.0 * kappa * dt / (dz_below * span) - dt * w[k] * (lambda / span + (w[k] > 0.0 ? (1.0 - lambda) / dz_below : 0.0));
-      upper =
-          -2.0 * kappa * dt / (dz_above * span) + dt * w[k] * (lambda / span + (w[k] < 0.0 ? (1.0 - lambda) / dz_above : 0.0));
+      const double diffusion = 2.0 * kappa * dt * per_span, advection = dt * w[k], centred = lambda * per_span;
+      lower = -diffusion * per_below - advection * (centred + (w[k] > 0.0 ? (1.0 - lambda) * per_below : 0.0));
+      upper = -diffusion * per_above + advection * (centred + (w[k] < 0.0 ? (1.0 - lambda) * per_above : 0.0));
     }
-    const double pivot = 1.0 - lower - upper - (k > 0 ? lower * c[k - 1] : 0.0);
-    T[k] = (T[k] - (k > 0 ? lower * T[k - 1] : 0.0)) / pivot;
-    c[k] = upper / pivot;
-    dz_below = dz_above;
+    const double per_pivot = 1.0 / (1.0 - lower - upper - (k > 0 ? lower * c[k - 1] : 0.0));
+    T[k] = (T[k] - (k > 0 ? lower * T[k - 1] : 0.0)) * per_pivot;
+    c[k] = upper * per_pivot;
+    dz_below = dz_above, per_below = per_above;
   }
   double above = T_s;
   for (int k = n - 1; k >= 0; --k) above = T[k] -= c[k] * above;
@@ -88,6 +87,7 @@ inline MeltedInside temperature_step(const Patch& patch, double dx, double dy, d
                                      const Array3<double>& T_new, const Array2<double>& melted) {
   const Column z = levels.z;
   const int Mz = levels.size();
+  const double dt_x = dt / dx, dt_y = dt / dy, dt_heat = dt / (rho_ice * ice_c);
   return reduce_over<MeltedInside>(
       "temperature", owned_cells(patch), KOKKOS_LAMBDA(int j, int i, MeltedInside& local) {
         const double top = T_s(j, i) < T_melting ? T_s(j, i) : T_melting, thickness = H(j, i);
@@ -98,7 +98,7 @@ inline MeltedInside temperature_step(const Patch& patch, double dx, double dy, d
           const double here = T(j, i, k);
           const double T_x = u(j, i, k) > 0.0 ? (from_l ? here - T(j, i - 1, k) : 0.0) : (from_r ? T(j, i + 1, k) - here : 0.0);
           const double T_y = v(j, i, k) > 0.0 ? (from_b ? here - T(j - 1, i, k) : 0.0) : (from_t ? T(j + 1, i, k) - here : 0.0);
-          T_new(j, i, k) = here + dt * (sigma(j, i, k) / (rho_ice * ice_c) - (u(j, i, k) * T_x / dx + v(j, i, k) * T_y / dy));
+          T_new(j, i, k) = here + (sigma(j, i, k) * dt_heat - (u(j, i, k) * T_x * dt_x + v(j, i, k) * T_y * dt_y));
         }
         if (n > 0) solve_column(z, n, thickness, dt, top, mask(j, i) == floating_ice, G(j, i), &w(j, i, 0), &T_new(j, i, 0));
         double melt = 0.0;

@@ -97,7 +97,7 @@ template <class Diffusivity = SiaDiffusivity>
 SiaResult sia_fluxes(const Patch& patch, double dx, double dy, const SiaParameters& parameters, const Array2<double>& h,
                      const Array2<double>& H, const Array2<int>& mask, const Array2<double>& A, const Array2<double>& q_x,
                      const Array2<double>& q_y, const Diffusivity& diffusivity = {}) {
-  const double D_limit = parameters.D_limit;
+  const double D_limit = parameters.D_limit, per_dx = 1.0 / dx, per_dy = 1.0 / dy;
   // each (j, i) computes the face to its right and the face above it; row 0 and column 0 have one of the two
   return reduce_over<SiaResult>(
       "sia fluxes", cells_with_faces(patch), KOKKOS_LAMBDA(int j, int i, SiaResult& local) {
@@ -112,7 +112,7 @@ SiaResult sia_fluxes(const Patch& patch, double dx, double dy, const SiaParamete
             Differences along;
             along.add_both(h, mask, j, i, I, J);
             along.add_both(h, mask, j1, i1, I, J);
-            const double s = (h(j1, i1) - h(j, i)) / (axis == 0 ? dx : dy), t = along.mean() / (axis == 0 ? dy : dx);
+            const double s = (h(j1, i1) - h(j, i)) * (axis == 0 ? per_dx : per_dy), t = along.mean() * (axis == 0 ? per_dy : per_dx);
             const double A_face = face_softness(mask(j, i), A(j, i), mask(j1, i1), A(j1, i1));
             SiaResult face{diffusivity(A_face, 0.5 * (H(j, i) + H(j1, i1)), s * s + t * t), 0};
             if (face.D_max > D_limit) face = {D_limit, 1};

@@ -96,10 +96,11 @@ inline void total_flux(const Patch& patch, const Array2<double>& h, const Array2
 /// f = min(1, H/F_out) of the owned cells, the part of the outgoing ice that may leave. Exchange its ghosts next.
 inline void outflow_factor(const Patch& patch, double dx, double dy, double dt, const Array2<double>& H,
                            const Array2<double>& q_x, const Array2<double>& q_y, const Array2<double>& f) {
+  const double dt_x = dt / dx, dt_y = dt / dy;
   for_each_cell(
       "outflow factor", patch, KOKKOS_LAMBDA(int j, int i) {
         const auto out = [](double q) { return q > 0.0 ? q : 0.0; };
-        const double F_out = dt * ((out(q_x(j, i)) + out(-q_x(j, i - 1))) / dx + (out(q_y(j, i)) + out(-q_y(j - 1, i))) / dy);
+        const double F_out = (out(q_x(j, i)) + out(-q_x(j, i - 1))) * dt_x + (out(q_y(j, i)) + out(-q_y(j - 1, i))) * dt_y;
         f(j, i) = F_out > H(j, i) ? H(j, i) / F_out : 1.0;
       });
 }
@@ -113,13 +114,14 @@ inline MassBudget update_thickness(const Patch& patch, double dx, double dy, dou
                                    const Array2<double>& f, const Array2<double>& M, const Array2<double>& m,
                                    const Array2<double>& H_new) {
   const Patch p = patch;
+  const double dt_x = dt / dx, dt_y = dt / dy;
   return reduce_over<MassBudget>(
       "update thickness", owned_cells(patch), KOKKOS_LAMBDA(int j, int i, MassBudget& local) {
         // the ice that crosses each side in this step, as metres on a cell: left, right, lower, upper
-        const double w = dt * (q_x(j, i - 1) * (q_x(j, i - 1) > 0.0 ? f(j, i - 1) : f(j, i))) / dx;
-        const double e = dt * (q_x(j, i) * (q_x(j, i) > 0.0 ? f(j, i) : f(j, i + 1))) / dx;
-        const double s = dt * (q_y(j - 1, i) * (q_y(j - 1, i) > 0.0 ? f(j - 1, i) : f(j, i))) / dy;
-        const double n = dt * (q_y(j, i) * (q_y(j, i) > 0.0 ? f(j, i) : f(j + 1, i))) / dy;
+        const double w = dt_x * (q_x(j, i - 1) * (q_x(j, i - 1) > 0.0 ? f(j, i - 1) : f(j, i)));
+        const double e = dt_x * (q_x(j, i) * (q_x(j, i) > 0.0 ? f(j, i) : f(j, i + 1)));
+        const double s = dt_y * (q_y(j - 1, i) * (q_y(j - 1, i) > 0.0 ? f(j - 1, i) : f(j, i)));
+        const double n = dt_y * (q_y(j, i) * (q_y(j, i) > 0.0 ? f(j, i) : f(j + 1, i)));
         if (p.global_i(i) == 0) local.edge.add(w);
         if (p.global_i(i) == p.Mx - 1) local.edge.add(-e);
         if (p.global_j(j) == 0) local.edge.add(s);
