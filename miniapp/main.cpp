@@ -17,8 +17,11 @@ using namespace nunatak;
 
 namespace {
 
-std::string command_line(int argc, char** argv) {
-  std::string words = utc_now() + ":";
+/// With the time of rank 0: others may look at the clock a second later, and what they define in a file must be the same.
+std::string command_line(MPI_Comm comm, int argc, char** argv) {
+  std::string now = utc_now();
+  MPI_Bcast(now.data(), static_cast<int>(now.size()), MPI_CHAR, 0, comm);
+  std::string words = now + ":";
   for (int a = 0; a < argc; ++a) words += std::string(" ") + argv[a];
   return words;
 }
@@ -101,7 +104,7 @@ int main(int argc, char** argv) {
     remember_signals();
     int status = 0;
     try {
-      status = run(session, options, command_line(argc, argv));
+      status = run(session, options, command_line(session.comm(), argc, argv));
     } catch (const Error&) {
       trace.finish(); // what led to the error
       throw;
