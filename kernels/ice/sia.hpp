@@ -112,7 +112,8 @@ SiaResult sia_fluxes(const Patch& patch, double dx, double dy, const SiaParamete
             Differences along;
             along.add_both(h, mask, j, i, I, J);
             along.add_both(h, mask, j1, i1, I, J);
-            const double s = (h(j1, i1) - h(j, i)) * (axis == 0 ? per_dx : per_dy), t = along.mean() * (axis == 0 ? per_dy : per_dx);
+            const double s = (h(j1, i1) - h(j, i)) * (axis == 0 ? per_dx : per_dy),
+                         t = along.mean() * (axis == 0 ? per_dy : per_dx);
             const double A_face = face_softness(mask(j, i), A(j, i), mask(j1, i1), A(j1, i1));
             SiaResult face{diffusivity(A_face, 0.5 * (H(j, i) + H(j1, i1)), s * s + t * t), 0};
             if (face.D_max > D_limit) face = {D_limit, 1};

@@ -62,7 +62,12 @@ PetscErrorCode multiple_dot(Vec x, PetscInt n, const Vec ys[], PetscScalar* valu
   }
   PetscCall(VecRestoreArrayRead(x, &px));
   PetscCall(all_reduce(PetscObjectComm(reinterpret_cast<PetscObject>(x)), static_cast<int>(n), sums.data()));
-  for (PetscInt k = 0; k < n; ++k) values[k] = sums[static_cast<std::size_t>(k)].value();
+  for (PetscInt k = 0; k < n; ++k) {
+    values[k] = sums[static_cast<std::size_t>(k)].value();
+    // VecNorm looks there first, and VecCopy takes it along
+    if (ys[k] == x)
+      PetscCall(PetscObjectComposedDataSetReal(reinterpret_cast<PetscObject>(x), NormIds[NORM_2], std::sqrt(values[k])));
+  }
   return 0;
 }
 
@@ -124,6 +129,17 @@ PetscErrorCode duplicate(Vec x, Vec* y) {
   return 0;
 }
 
+PetscErrorCode duplicate_several(Vec x, PetscInt n, Vec** copies) {
+  PetscCall(PetscMalloc1(static_cast<std::size_t>(n), copies));
+  for (PetscInt k = 0; k < n; ++k) PetscCall(VecDuplicate(x, *copies + k));
+  return 0;
+}
+PetscErrorCode destroy_several(PetscInt n, Vec vecs[]) {
+  for (PetscInt k = 0; k < n; ++k) PetscCall(VecDestroy(&vecs[k]));
+  PetscCall(PetscFree(vecs));
+  return 0;
+}
+
 void take_over(Vec x) {
   x->ops->dot = x->ops->tdot = dot;
   x->ops->mdot = x->ops->mtdot = multiple_dot;
@@ -135,8 +151,8 @@ void take_over(Vec x) {
   x->ops->maxpy = maxpy;
   x->ops->dotnorm2 = nullptr;
   x->ops->duplicate = duplicate;
-  x->ops->duplicatevecs = VecDuplicateVecs_Default;
-  x->ops->destroyvecs = VecDestroyVecs_Default;
+  x->ops->duplicatevecs = duplicate_several;
+  x->ops->destroyvecs = destroy_several;
 }
 
 PetscErrorCode create(Vec x) {
