@@ -62,12 +62,7 @@ PetscErrorCode multiple_dot(Vec x, PetscInt n, const Vec ys[], PetscScalar* valu
   }
   PetscCall(VecRestoreArrayRead(x, &px));
   PetscCall(all_reduce(PetscObjectComm(reinterpret_cast<PetscObject>(x)), static_cast<int>(n), sums.data()));
-  for (PetscInt k = 0; k < n; ++k) {
-    values[k] = sums[static_cast<std::size_t>(k)].value();
-    // VecNorm looks there first, and VecCopy takes it along
-    if (ys[k] == x)
-      PetscCall(PetscObjectComposedDataSetReal(reinterpret_cast<PetscObject>(x), NormIds[NORM_2], std::sqrt(values[k])));
-  }
+  for (PetscInt k = 0; k < n; ++k) values[k] = sums[static_cast<std::size_t>(k)].value();
   return 0;
 }
 

@@ -137,20 +137,19 @@ PetscErrorCode Ssa::Solver::slope_search(SNESLineSearch search, void* self) {
   auto& s = *static_cast<Solver*>(self);
   Vec x = nullptr, f = nullptr, y = nullptr, w = nullptr, g = nullptr;
   SNES snes = nullptr;
-  PetscReal xnorm = 0.0, step_tolerance = 0.0;
+  PetscReal xnorm = 0.0, fnorm = 0.0, step_tolerance = 0.0;
   PetscCall(SNESLineSearchGetVecs(search, &x, &f, &y, &w, &g));
   PetscCall(SNESLineSearchGetSNES(search, &snes));
-  const Vec f_and_y[] = {f, y}, y_and_g[] = {y, g}; // two products in one reduction
-  PetscScalar of_y[2] = {}, of_g[2] = {};
-  PetscCall(VecMDot(y, 2, f_and_y, of_y));
+  const Vec f_and_y[] = {f, y};
+  PetscScalar of_y[2] = {}, slope = 0.0;
+  PetscCall(VecMDot(y, 2, f_and_y, of_y)); // one reduction
   const double slope0 = -of_y[0];
-  double slope = 0.0;
   double low = 0.0, slope_low = slope0, high = 1.0, slope_high = 0.0, t = 1.0;
   for (int trial = 0; trial < 12; ++trial) {
     PetscCall(VecWAXPY(w, -t, y, x));
     PetscCall(SNESComputeFunction(snes, w, g));
-    PetscCall(VecMDot(g, 2, y_and_g, of_g));
-    slope = -of_g[0];
+    PetscCall(VecDot(g, y, &slope));
+    slope = -slope;
     if (std::abs(slope) <= 0.5 * std::abs(slope0) || (t == 1.0 && slope < 0.0)) break;
     if (slope > 0.0) {
       if (high < 1.0 || trial > 0) slope_low *= 0.5;
@@ -166,7 +165,8 @@ PetscErrorCode Ssa::Solver::slope_search(SNESLineSearch search, void* self) {
   PetscCall(SNESLineSearchSetLambda(search, t));
   PetscCall(SNESGetTolerances(snes, nullptr, nullptr, &step_tolerance, nullptr, nullptr));
   if (step_tolerance > 0.0) PetscCall(VecNorm(x, NORM_2, &xnorm)); // else nobody asks for it
-  PetscCall(SNESLineSearchSetNorms(search, xnorm, std::sqrt(of_g[1]), std::sqrt(of_y[1])));
+  PetscCall(VecNorm(f, NORM_2, &fnorm));
+  PetscCall(SNESLineSearchSetNorms(search, xnorm, fnorm, std::sqrt(of_y[1])));
   return 0;
 }
 
