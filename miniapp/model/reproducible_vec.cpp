@@ -1,4 +1,5 @@
-// See reproducible_vec.hpp. VecSetOperation names few operations, so that their table is written directly.
+// See reproducible_vec.hpp. VecSetOperation names few operations, so that their table is written directly; of what is private to
+// PETSc only the table is used: its functions are hidden from version 3.22 on.
 #include "miniapp/model/reproducible_vec.hpp"
 
 #include "kernels/grid/reproducible_sum.hpp"
