@@ -67,10 +67,10 @@ template <class Row> std::string listed(const std::vector<Row>& rows, const char
   return names;
 }
 
-template <class Row> const Row& row_of(const std::vector<Row>& rows, const std::string& name, const char* what) {
+template <class Row> const Row& row_of(const std::vector<Row>& rows, std::string_view name, const char* what) {
   const auto found = std::find_if(rows.begin(), rows.end(), [&](const Row& row) { return name == row.name; });
   if (found != rows.end()) return *found;
-  throw Error(std::string(what) + ": expected " + listed(rows, ", ", " or ") + ", found '" + name + "'");
+  throw Error(std::string(what) + ": expected " + listed(rows, ", ", " or ") + ", found '" + std::string(name) + "'");
 }
 
 /// MPI-IO gets N aggregators per node (Options::aggregators), unless the user's hints say otherwise.
@@ -108,8 +108,8 @@ OpenFormat in_layout(MPI_Comm comm, const Options& options, const Topology& topo
 
 } // namespace
 
-const FormatRow& format_row(const std::string& name) { return row_of(formats(), name, "output format"); }
-const LayoutRow& layout_row(const std::string& name) { return row_of(layouts(), name, "output layout"); }
+const FormatRow& format_row(std::string_view name) { return row_of(formats(), name, "output format"); }
+const LayoutRow& layout_row(std::string_view name) { return row_of(layouts(), name, "output layout"); }
 const LayoutRow& layout_row(const Options& options) { return layout_row(parse_layout(options).name); }
 
 std::string format_words() { return listed(formats(), "|", "|"); }

@@ -14,6 +14,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace nunatak::io {
@@ -65,8 +66,8 @@ const std::vector<LayoutRow>& layouts();
 const std::vector<ReaderRow>& readers(); ///< in the order of ReadBy
 
 /// The row of that name; Error, naming all, if there is none.
-const FormatRow& format_row(const std::string& name);
-const LayoutRow& layout_row(const std::string& name);
+const FormatRow& format_row(std::string_view name);
+const LayoutRow& layout_row(std::string_view name);
 const LayoutRow& layout_row(const Options& options); ///< of Options::layout, its ":N" apart
 
 /// "null|serial|...", "native|zslab|zslab:N|...", "auto|each|serial|parallel|direct"
