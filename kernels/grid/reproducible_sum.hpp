@@ -68,33 +68,35 @@ struct ReproducibleSum {
   }
 
 private:
-  static constexpr std::int64_t half = 1LL << 30; ///< what a bin takes of a term: -half..half - 1
+  static constexpr std::uint64_t half = 1ULL << 30; ///< what a bin takes of a term: -half..half - 1
 
-  KOKKOS_INLINE_FUNCTION static std::int64_t bits(double x) { return Kokkos::bit_cast<std::int64_t>(x); }
+  KOKKOS_INLINE_FUNCTION static std::uint64_t bits(double x) { return Kokkos::bit_cast<std::uint64_t>(x); }
+  /// How many units `rounded` is more than `round`, modulo 2^64: of infinities and NaN some number out of range.
+  KOKKOS_INLINE_FUNCTION static std::uint64_t units(double rounded, double round) { return bits(rounded) - bits(round); }
   /// 1.5 2^52 units of bin b: what is added to it is rounded to units, and their number is in its low bits.
   KOKKOS_INLINE_FUNCTION static double rounder(std::int64_t b) {
     return 1.5 * Kokkos::bit_cast<double>((width * b + 52 + 1023) << 52);
   }
-  KOKKOS_INLINE_FUNCTION static bool in_range(std::int64_t units) { return ((units + half) & ~(2 * half - 1)) == 0; }
-  KOKKOS_INLINE_FUNCTION static bool holds(std::int64_t b, double x) { return in_range(bits(x + rounder(b)) - bits(rounder(b))); }
+  KOKKOS_INLINE_FUNCTION static bool holds(std::int64_t b, double x) {
+    return units(x + rounder(b), rounder(b)) + half < 2 * half;
+  }
 
   /// As add; false, and nothing is added, if there is a term that the bins kept now do not hold. The compiler takes several terms
   /// at once: sums of integers may be taken in any order.
   template <class F> KOKKOS_INLINE_FUNCTION bool add_to_bins(const F& term, std::int64_t first, std::int64_t last) {
     if (top == none) return false;
     const double round[kept] = {rounder(top), rounder(top - 1), rounder(top - 2)};
-    std::int64_t sums[kept] = {}, seen = 0;
+    std::uint64_t sums[kept] = {}, seen = 0; // modulo 2^64: negative numbers of units, too
     for (std::int64_t n = first; n < last; ++n) {
       const double x = term(n), y0 = x + round[0], rest = x - (y0 - round[0]), y1 = rest + round[1],
                    y2 = (rest - (y1 - round[1])) + round[2];
-      const std::int64_t units = bits(y0) - bits(round[0]);
-      seen |= units + half;
-      sums[0] += units;
-      sums[1] += bits(y1) - bits(round[1]);
-      sums[2] += bits(y2) - bits(round[2]);
+      seen |= units(y0, round[0]) + half;
+      sums[0] += units(y0, round[0]);
+      sums[1] += units(y1, round[1]);
+      sums[2] += units(y2, round[2]);
     }
-    if (!in_range(seen - half)) return false;
-    for (int k = 0; k < kept; ++k) bins[k] += sums[k];
+    if (seen >= 2 * half) return false;
+    for (int k = 0; k < kept; ++k) bins[k] += static_cast<std::int64_t>(sums[k]);
     return true;
   }
 
