@@ -1,0 +1,22 @@
+"""No kernel calls libm, whose bits depend on the processor: kernels/grid/elementary.hpp has what they need."""
+import pathlib
+import re
+
+KERNELS = pathlib.Path(__file__).resolve().parents[2] / "kernels"
+LIBM = re.compile(r"\b(?:std|Kokkos)::(exp|exp2|expm1|log|log2|log10|log1p|pow|cbrt|hypot|sin|cos|tan|asin|acos|atan|atan2|sinh|cosh|tanh|"
+                  r"erf|erfc|fma)\s*\(")
+SETTING_UP = KERNELS / "cases"  # exact solutions and synthetic ice sheets, before the first step
+MODELS_OF_TIME = {KERNELS / "grid/loggp.hpp", KERNELS / "distance/cost.hpp"}  # rounds of a network: no field depends on them
+
+
+def calls(path):
+    return [f"{path.relative_to(KERNELS.parent)}:{n}: {call[0]}" for n, line in enumerate(path.read_text().splitlines(), 1)
+            for call in LIBM.finditer(line.split("//")[0])]
+
+
+def test_no_kernel_calls_libm():
+    files = [p for p in sorted(KERNELS.rglob("*.?pp")) if SETTING_UP not in p.parents and p not in MODELS_OF_TIME]
+    assert len(files) > 50
+    found = [call for path in files for call in calls(path)]
+    assert not found, "\n".join(["expected functions of elementary::, found", *found])
+    assert any(calls(path) for path in SETTING_UP.glob("*.hpp"))  # the pattern finds what there is
