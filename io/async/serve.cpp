@@ -39,7 +39,7 @@ void keep_memory() {
 Boxes server_boxes(const Options& options, const Schema& schema, std::size_t v, std::size_t n) {
   const LayoutRow& chosen = layout_row(options);
   const LayoutRow& row = chosen.subfiles ? layout_row("box") : chosen; // what several files need, the servers tell each other
-  return row.boxes == nullptr ? slab_boxes(schema, v, n) : row.boxes(schema, v, n, stripe_of(options.stripe, 0, 0).bytes);
+  return row.boxes == nullptr ? slab_boxes(schema, v, n) : row.boxes(schema, v, n, stripe_of(options.stripe).bytes);
 }
 
 std::vector<std::size_t> server_bytes(const Boxes& boxes, Type type) {

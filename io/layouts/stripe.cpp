@@ -19,7 +19,7 @@ Stripe stripe_of(std::size_t given, std::size_t f_bsize, std::size_t st_blksize)
 }
 
 Stripe stripe_at(MPI_Comm comm, const std::string& path, const Options& options) {
-  if (options.stripe > 0) return stripe_of(options.stripe, 0, 0);
+  if (options.stripe > 0) return stripe_of(options.stripe);
   int rank = 0;
   MPI_Comm_rank(comm, &rank);
   std::uint64_t reported[2] = {0, 0}; // 0: no answer

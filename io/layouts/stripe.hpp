@@ -1,7 +1,7 @@
 // The length of a stripe where -io_stripe is not given: that of the file system, if it tells.
 //
-// Lustre, BeeGFS and NFS say in stat's st_blksize how long calls should be, GPFS in statfs' f_bsize, too. Disks (ext4, xfs,
-// overlay, tmpfs) say 4 KiB, a page: that is no stripe.
+// It may say so in stat's st_blksize (the emulated cluster of docs/cluster.md does; Lustre and others are said to, and were not
+// tried) or in statfs' f_bsize. A disk says 4 KiB, a page: that is no stripe.
 #pragma once
 
 #include "io/options.hpp"
@@ -23,7 +23,7 @@ struct Stripe {
 };
 
 /// Of 64 KiB to 1 GiB that a file system reports, the larger; else default_stripe. `given`: -io_stripe, if it is not 0.
-Stripe stripe_of(std::size_t given, std::size_t f_bsize, std::size_t st_blksize);
+Stripe stripe_of(std::size_t given, std::size_t f_bsize = 0, std::size_t st_blksize = 0);
 
 /// The same, asked by rank 0 where `path` will be. Collective.
 Stripe stripe_at(MPI_Comm comm, const std::string& path, const Options& options);

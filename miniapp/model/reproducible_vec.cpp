@@ -78,7 +78,7 @@ PetscErrorCode norm(Vec x, NormType type, PetscReal* value) {
 
 // --- loops over the elements ------------------------------------------------------------------------------------------------
 
-// out(n) = f(n, x(n), y(n)); x and y may be the same, out must be neither unless `out` is read by f
+// out(n) = f(x(n), y(n), out(n)); x and y may be the same
 template <class F> PetscErrorCode for_each(const char* label, Vec out, Vec x, Vec y, const F& f) {
   const PetscScalar *px = nullptr, *py = nullptr;
   PetscScalar* po = nullptr;
@@ -102,11 +102,12 @@ PetscErrorCode axpy(Vec y, PetscScalar a, Vec x) {
 }
 PetscErrorCode axpby(Vec y, PetscScalar a, PetscScalar b, Vec x) {
   return for_each(
-      "vec: axpby", y, x, x, KOKKOS_LAMBDA(double xn, double, double yn) { return a * xn + b * yn; });
+      "vec: axpby", y, x, x,
+      KOKKOS_LAMBDA(double xn, double, double yn) { return b == 0.0 ? a * xn : a * xn + b * yn; }); // y may hold anything then
 }
 PetscErrorCode aypx(Vec y, PetscScalar a, Vec x) {
   return for_each(
-      "vec: aypx", y, x, x, KOKKOS_LAMBDA(double xn, double, double yn) { return xn + a * yn; });
+      "vec: aypx", y, x, x, KOKKOS_LAMBDA(double xn, double, double yn) { return a == 0.0 ? xn : xn + a * yn; });
 }
 PetscErrorCode waxpy(Vec w, PetscScalar a, Vec x, Vec y) {
   return for_each(

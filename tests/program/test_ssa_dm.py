@@ -42,7 +42,6 @@ def test_preconditioners_of_petsc_give_the_same_velocities(solve, name):
         assert np.abs(found - expected).max() <= 1e-6 * np.abs(expected).max(), ranks
 
 
-
 @pytest.mark.parametrize("options, message", [
     (("-ssa_pc_type", "mg", "-ssa_pc_mg_levels", "9"), "1 plus a multiple of 256, found 97"),
     (("-ssa_da_refine", "1"), "expected -da_refine"),
