@@ -78,6 +78,7 @@ nlohmann::json run(const Arguments& arguments, Options options, const Session& s
   const Patch patch = problem.ranks->patch();
   Triad triad(comm, session.size());
   const auto u_first = make_array<double>("u_first", patch), v_first = make_array<double>("v_first", patch);
+  const SsaSystemOptions system{options.ssa_solver, options.ssa_operator};
   Times times;
   SsaReport report;
   MpiCounts sent;
@@ -90,9 +91,9 @@ nlohmann::json run(const Arguments& arguments, Options options, const Session& s
     const double wall = MPI_Wtime();
     const std::clock_t cpu = std::clock();
     {
-      Ssa ssa(*problem.ranks, problem.dx, problem.dy, problem.options);
-      report = ssa.solve(problem.in, problem.u, problem.v);
-      solver = ssa.describe();
+      const auto ssa = make_ssa_solver(*problem.ranks, problem.dx, problem.dy, problem.options, system);
+      report = ssa->solve(problem.in, problem.u, problem.v);
+      solver = ssa->describe();
     }
     const double cpu_seconds = static_cast<double>(std::clock() - cpu) / CLOCKS_PER_SEC;
     const double wall_seconds = MPI_Wtime() - wall;
@@ -119,7 +120,8 @@ nlohmann::json run(const Arguments& arguments, Options options, const Session& s
           sheet ? "difference from the program's velocity (m/a)" : "error (m/a)", error,
           sheet ? problem.bound * speed : problem.bound);
   // a new solver that starts from the solution finds nothing to do
-  const SsaReport again = Ssa(*problem.ranks, problem.dx, problem.dy, problem.options).solve(problem.in, problem.u, problem.v);
+  const SsaReport again =
+      make_ssa_solver(*problem.ranks, problem.dx, problem.dy, problem.options, system)->solve(problem.in, problem.u, problem.v);
   const double residual = again.initial_residual / again.load_norm;
   require(residual <= problem.options.tolerance, "residual, computed again, relative to the load", residual,
           problem.options.tolerance);

@@ -9,6 +9,7 @@
 #pragma once
 
 #include "kernels/grid/array.hpp"
+#include "kernels/grid/reproducible_sum.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -92,6 +93,7 @@ public:
   /// Replace `values[local]` by the element-wise sum (maximum) over all ranks. Equal sizes on all ranks. One collective.
   virtual void sum(std::vector<std::vector<std::int64_t>>& values) = 0;
   virtual void max(std::vector<std::vector<std::int64_t>>& values) = 0;
+  virtual void sum(std::vector<std::vector<ReproducibleSum>>& values) = 0;
 
   /// The contributions of all ranks, one after another in the order of ranks: the same on every rank. Two collectives
   /// (lengths, contents).

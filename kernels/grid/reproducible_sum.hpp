@@ -109,17 +109,57 @@ private:
   }
 };
 
+/// Several sums in one pass.
+template <int N> struct ReproducibleSums {
+  ReproducibleSum of[N];
+  KOKKOS_INLINE_FUNCTION ReproducibleSums& operator+=(const ReproducibleSums& other) {
+    for (int k = 0; k < N; ++k) of[k] += other.of[k];
+    return *this;
+  }
+};
+
+/// What a pass does with a block of terms that stays in cache: all sums of it, one after another.
+template <int N, class Terms> struct BlockOfSums {
+  static constexpr std::int64_t length = 2048;
+  Terms terms;
+  std::int64_t count;
+
+  KOKKOS_INLINE_FUNCTION void operator()(std::int64_t b, ReproducibleSums<N>& result) const {
+    add<0>(b * length, (b + 1) * length < count ? (b + 1) * length : count, result);
+  }
+  template <int K> KOKKOS_INLINE_FUNCTION void add(std::int64_t first, std::int64_t last, ReproducibleSums<N>& result) const {
+    if constexpr (K < N) {
+      result.of[K].add([this](std::int64_t n) { return terms.template term<K>(n); }, first, last);
+      add<K + 1>(first, last, result);
+    }
+  }
+};
+
+/// The sums of terms.term<K>(n), n = 0..count - 1, for K = 0..N - 1.
+template <int N, class Terms> ReproducibleSums<N> sums_reproducibly(const char* label, std::int64_t count, const Terms& terms) {
+  using Block = BlockOfSums<N, Terms>;
+  ReproducibleSums<N> sums;
+  Kokkos::parallel_reduce(label, Kokkos::RangePolicy<Exec>(0, (count + Block::length - 1) / Block::length), Block{terms, count},
+                          sums);
+  return sums;
+}
+
+/// Terms of N dot products of lists of pairs: term<K>(n) = a_K(2n) b_K(2n) + a_K(2n + 1) b_K(2n + 1).
+template <class Real, int N> struct DotProducts {
+  const Real* of[N][2];
+  template <int K> KOKKOS_INLINE_FUNCTION double term(std::int64_t n) const {
+    const Real *a = of[K][0] + 2 * n, *b = of[K][1] + 2 * n;
+    return static_cast<double>(a[0]) * static_cast<double>(b[0]) + static_cast<double>(a[1]) * static_cast<double>(b[1]);
+  }
+};
+
+template <class F> struct OneTerm {
+  F f;
+  template <int> KOKKOS_INLINE_FUNCTION double term(std::int64_t n) const { return f(n); }
+};
 /// The sum of term(n), n = 0..count - 1.
 template <class F> ReproducibleSum sum_reproducibly(const char* label, std::int64_t count, const F& term) {
-  constexpr std::int64_t block = 2048;
-  ReproducibleSum sum;
-  Kokkos::parallel_reduce(
-      label, Kokkos::RangePolicy<Exec>(0, (count + block - 1) / block),
-      KOKKOS_LAMBDA(std::int64_t b, ReproducibleSum & result) {
-        result.add(term, b * block, (b + 1) * block < count ? (b + 1) * block : count);
-      },
-      sum);
-  return sum;
+  return sums_reproducibly<1>(label, count, OneTerm<F>{term}).of[0];
 }
 
 } // namespace nunatak

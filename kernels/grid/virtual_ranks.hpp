@@ -66,6 +66,9 @@ public:
   void max(std::vector<std::vector<std::int64_t>>& values) override {
     reduce(values, [](std::int64_t a, std::int64_t b) { return std::max(a, b); });
   }
+  void sum(std::vector<std::vector<ReproducibleSum>>& values) override {
+    reduce(values, [](ReproducibleSum a, const ReproducibleSum& b) { return a += b; });
+  }
 
   std::vector<std::int64_t> gather_all(const std::vector<std::vector<std::int64_t>>& contributions) override {
     count_gather_all(m_all.size() * sizeof(int)); // the lengths
@@ -210,16 +213,16 @@ private:
     return all;
   }
 
-  template <class Op> void reduce(std::vector<std::vector<std::int64_t>>& values, Op op) {
+  template <class T, class Op> void reduce(std::vector<std::vector<T>>& values, Op op) {
     for (std::size_t r = 1; r < values.size(); ++r) {
       if (values[r].size() != values[0].size()) throw std::logic_error("reduction over ranks: sizes differ");
       for (std::size_t n = 0; n < values[0].size(); ++n) values[0][n] = op(values[0][n], values[r][n]);
     }
     for (std::size_t r = 1; r < values.size(); ++r) values[r] = values[0];
     m_traffic.collectives += 1;
-    m_traffic.collective_bytes += static_cast<std::int64_t>(8 * values[0].size() * values.size());
-    if (m_clock)
-      m_clock->collective(m_all, m_clock->machine().reduction(local_size(), 8.0 * static_cast<double>(values[0].size())));
+    const std::size_t bytes = sizeof(T) * values[0].size();
+    m_traffic.collective_bytes += static_cast<std::int64_t>(bytes * values.size());
+    if (m_clock) m_clock->collective(m_all, m_clock->machine().reduction(local_size(), static_cast<double>(bytes)));
   }
 
   std::vector<int> m_all;           // 0, 1, ..., size - 1

@@ -5,9 +5,8 @@
 
 namespace nunatak {
 
-/// The values of the unknowns of `part` from the whole grid.
-template <class Real> void take_back(const NinePoint<Real>& part, const NinePoint<Real>& whole) {
-  const auto x = part.x, all = whole.x;
+/// The values of the unknowns of `part` (x or r) from those of the whole grid.
+template <class Real> void take_back(const NinePoint<Real>& part, const Rows<Real>& x, const Rows<Real>& all) {
   const Patch p = part.patch;
   for_each_unknown(
       "multigrid: take back", part, KOKKOS_LAMBDA(int c) {
@@ -77,26 +76,37 @@ template <class Real> void Multigrid<Real>::factorise() {
 
 // --- the cycle ------------------------------------------------------------------------------------------------------------
 
-template <class Real> void Multigrid<Real>::cycle(std::size_t l) {
+template <class Real> void Multigrid<Real>::cycle(std::size_t l, bool with_residual) {
   Level& level = m_levels[l];
-  if (level.next == Next::none) return solve_bottom(level.parts[0]);
+  if (level.next == Next::none) {
+    solve_bottom(level.parts[0]);
+    if (with_residual) {
+      update_ghosts(level, [](const NinePoint<Real>& part) { return part.x; });
+      start(level.parts[0], m_polynomial);
+    }
+    return;
+  }
   Level& next = m_levels[l + 1];
   if (level.next == Next::gathered) {
-    scatter(next.parts[0].b, level.places, gather(level, 2, [](const NinePoint<Real>& part) { return part.b; }));
-    cycle(l + 1);
-    for (const NinePoint<Real>& part : level.parts) take_back(part, next.parts[0]);
+    const NinePoint<Real>& whole = next.parts[0];
+    scatter(whole.b, level.places, gather(level, 2, [](const NinePoint<Real>& part) { return part.b; }));
+    cycle(l + 1, with_residual);
+    for (const NinePoint<Real>& part : level.parts) {
+      take_back(part, part.x, whole.x);
+      if (with_residual) take_back(part, part.r, whole.r);
+    }
     return;
   }
   for (const NinePoint<Real>& part : level.parts) start_from_zero(part, m_polynomial);
   relax(level, true);
   update_ghosts(level, [](const NinePoint<Real>& part) { return part.r; });
   for (std::size_t n = 0; n < level.parts.size(); ++n) restrict_residual(level.parts[n], next.parts[n], level.x[n], level.y[n]);
-  cycle(l + 1);
+  cycle(l + 1, false);
   update_ghosts(next, [](const NinePoint<Real>& part) { return part.x; });
   for (std::size_t n = 0; n < level.parts.size(); ++n) prolong(level.parts[n], next.parts[n], level.x[n], level.y[n]);
   update_ghosts(level, [](const NinePoint<Real>& part) { return part.x; });
   for (const NinePoint<Real>& part : level.parts) start(part, m_polynomial);
-  relax(level, false);
+  relax(level, with_residual);
 }
 
 template <class Real> void Multigrid<Real>::relax(Level& level, bool with_residual) {

@@ -54,7 +54,9 @@ public:
   /// gather.
   void set_operator();
   /// x = (approximate inverse of A) b on the finest level. Collective, see above.
-  void cycle() { cycle(0); }
+  void cycle() { cycle(0, false); }
+  /// The same, and r = b - A x there: one exchange more, and what a Krylov method needs of A.
+  void cycle_with_residual() { cycle(0, true); }
 
   int levels() const { return static_cast<int>(m_levels.size()); }
   std::int64_t unknown_cells(int level) const { return m_levels[static_cast<std::size_t>(level)].unknown_cells; }
@@ -80,7 +82,7 @@ private:
   Level gathered(Level& fine);
 
   void factorise();
-  void cycle(std::size_t l);
+  void cycle(std::size_t l, bool with_residual);
   void relax(Level& level, bool with_residual);
   void solve_bottom(const NinePoint<Real>& part) const;
 

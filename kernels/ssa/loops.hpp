@@ -151,8 +151,8 @@ inline void set_drag(const SsaPatch& p, const Array2<double>& u, const Array2<do
 
 /// The matrix of a step from (u, v): the rows of the owned unknowns into A (j, i, 36), as in kernels/multigrid/nine_point.hpp;
 /// entries towards cells that are no unknowns are 0. Symmetric positive definite. Needs ghosts of u, v.
-inline void jacobian(const SsaPatch& p, const Array2<double>& u, const Array2<double>& v, Linearisation how,
-                     const Rows<double>& A) {
+template <class Real>
+void jacobian(const SsaPatch& p, const Array2<double>& u, const Array2<double>& v, Linearisation how, const Rows<Real>& A) {
   GlenLaw glen = p.glen;
   if (how == Linearisation::at_rest) glen.eps2 = strain_rate_at_rest * strain_rate_at_rest;
   set_elements(p, u, v, glen);
@@ -175,10 +175,10 @@ inline void jacobian(const SsaPatch& p, const Array2<double>& u, const Array2<do
             for (int m = 0; m < 4; ++m) row[4 * slot + m] += e.jacobian(q1(), elements(k).ice, 2 * c + (m >> 1), 2 * d + (m & 1));
           }
         }
-        double* out = &A(j, i, 0);
+        Real* out = &A(j, i, 0);
         for (int slot = 0; slot < 9; ++slot) {
           const bool into = unknown(j + slot / 3 - 1, i + slot % 3 - 1) != 0;
-          for (int m = 0; m < 4; ++m) out[4 * slot + m] = into ? row[4 * slot + m] : 0.0;
+          for (int m = 0; m < 4; ++m) out[4 * slot + m] = into ? static_cast<Real>(row[4 * slot + m]) : Real(0);
         }
       });
   Kokkos::deep_copy(p.u_before, u);

@@ -92,6 +92,28 @@ void MpiRanks::max(std::vector<std::vector<std::int64_t>>& values) {
   count_collective(values[0].size() * sizeof(std::int64_t));
 }
 
+void MpiRanks::sum(std::vector<std::vector<ReproducibleSum>>& values) {
+  sum_over_ranks(m_comm, values[0].data(), static_cast<int>(values[0].size()));
+  count_collective(values[0].size() * sizeof(ReproducibleSum));
+}
+
+namespace {
+void add_sums(void* in, void* inout, int* n, MPI_Datatype*) {
+  for (int k = 0; k < *n; ++k) static_cast<ReproducibleSum*>(inout)[k] += static_cast<const ReproducibleSum*>(in)[k];
+}
+} // namespace
+
+void sum_over_ranks(MPI_Comm comm, ReproducibleSum* sums, int n) {
+  static MPI_Op add = MPI_OP_NULL; // kept until the end of MPI
+  static MPI_Datatype type = MPI_DATATYPE_NULL;
+  if (add == MPI_OP_NULL) {
+    MPI_Op_create(add_sums, 1, &add);
+    MPI_Type_contiguous(sizeof(ReproducibleSum) / sizeof(std::int64_t), MPI_INT64_T, &type);
+    MPI_Type_commit(&type);
+  }
+  MPI_Allreduce(MPI_IN_PLACE, sums, n, type, add, comm);
+}
+
 std::vector<std::int64_t> MpiRanks::gather_all(const std::vector<std::vector<std::int64_t>>& contributions) {
   const int count = static_cast<int>(contributions[0].size());
   std::vector<int> counts(static_cast<std::size_t>(m_decomposition.size()));

@@ -28,6 +28,7 @@ public:
   void update_ghosts(const std::vector<std::vector<Ghosted>>& arrays) final;
   void sum(std::vector<std::vector<std::int64_t>>& values) override;
   void max(std::vector<std::vector<std::int64_t>>& values) override;
+  void sum(std::vector<std::vector<ReproducibleSum>>& values) override;
   std::vector<std::int64_t> gather_all(const std::vector<std::vector<std::int64_t>>& contributions) override;
   std::vector<std::int64_t> gather_all(const std::vector<std::vector<std::int64_t>>& contributions,
                                        const std::vector<int>& lengths) override;
@@ -53,5 +54,8 @@ private:
   int m_rank = 0;
   Halo m_halo;
 };
+
+/// Replaces `sums` by those over all ranks of `comm`. One collective.
+void sum_over_ranks(MPI_Comm comm, ReproducibleSum* sums, int n);
 
 } // namespace nunatak

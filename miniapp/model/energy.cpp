@@ -5,15 +5,8 @@
 
 namespace nunatak {
 
-namespace {
-TillLaw till_law(const Options& options) {
-  const SsaOptions ssa = ssa_options(options);
-  return {ssa.till_q, ssa.till_delta * ssa.till_delta, ssa.till_u_threshold};
-}
-} // namespace
-
 Energy::Energy(const Options& options, const Grid& grid, const Levels& levels, MpiRanks& ranks)
-    : m_grid(grid), m_levels(levels), m_ranks(ranks), m_on(options.energy == "on"), m_till(till_law(options)),
+    : m_grid(grid), m_levels(levels), m_ranks(ranks), m_on(options.energy == "on"), m_till(ssa_options(options).till()),
       m_temp(make_columns<double>("temp_next", ranks.patch(), levels.size())),
       m_base_flux(make_array<double>("base_heat_flux", ranks.patch())),
       m_melted(make_array<double>("melted_inside", ranks.patch())) {}

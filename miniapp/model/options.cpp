@@ -95,12 +95,15 @@ void add_ice(OptionTable& table, Options& o) {
   table.add(number("ssa_tolerance", o.ssa_tolerance, "", "norm of the residual over that of the load at which a solve ends",
                    1e-14, 0.1));
   table.add(number("ssa_max_steps", o.ssa_max_steps, "", "nonlinear steps after which a solve has failed", 1));
-  table.add(
-      word("ssa_operator", o.ssa_operator, "auto|stencil|elements|aij|dm",
-           "matrix for the Krylov method: rows in the order of the grid, none, PETSc's, PETSc's on the DMDA (auto: stencil; with "
-           "-ssa_pc_type mg dm, with others aij)"));
+  table.add(word(
+      "ssa_solver", o.ssa_solver, "auto|own|petsc",
+      "who solves: our Newton and conjugate gradients, or PETSc's SNES and KSP (auto: petsc if one of its options is given)"));
+  table.add(word(
+      "ssa_operator", o.ssa_operator, "auto|stencil|elements|aij|dm",
+      "matrix for PETSc's Krylov method: rows in the order of the grid, none, PETSc's, PETSc's on the DMDA (auto: stencil; with "
+      "-ssa_pc_type mg dm, with others aij)"));
   table.add(word("ssa_multigrid_precision", o.ssa_multigrid_precision, "single|double",
-                 "floating-point precision of the preconditioner"));
+                 "floating-point precision of the multigrid, and of our conjugate gradients"));
   table.add(number("ssa_multigrid_smoothing", o.ssa_multigrid_smoothing, "", "degree of the Chebyshev smoother", 1, 10));
   table.add(number("ssa_multigrid_gather", o.ssa_multigrid_gather, "",
                    "largest number of unknown cells of a level that is gathered to every rank", 0));

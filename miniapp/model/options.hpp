@@ -44,6 +44,7 @@ struct Options {
   double sia_enhancement = 2.0, ssa_enhancement = 0.6;
   double ssa_tolerance = 1e-6;
   int ssa_max_steps = 100;
+  std::string ssa_solver = "auto";
   std::string ssa_operator = "auto";
   std::string ssa_multigrid_precision = "single";
   int ssa_multigrid_smoothing = 2;

@@ -3,6 +3,7 @@
 #include "miniapp/model/reproducible_vec.hpp"
 
 #include "kernels/grid/reproducible_sum.hpp"
+#include "miniapp/base/mpi_ranks.hpp"
 #include "miniapp/model/petsc_error.hpp"
 
 #include <petsc/private/vecimpl.h>
@@ -28,22 +29,11 @@ void take_over(Vec x);
 
 // --- sums over all ranks ----------------------------------------------------------------------------------------------------
 
-void add(void* in, void* inout, int* n, MPI_Datatype*) {
-  for (int k = 0; k < *n; ++k) static_cast<ReproducibleSum*>(inout)[k] += static_cast<const ReproducibleSum*>(in)[k];
-}
-
 PetscErrorCode all_reduce(MPI_Comm comm, int n, ReproducibleSum* sums) {
   PetscMPIInt ranks = 1;
   PetscCallMPI(MPI_Comm_size(comm, &ranks));
   if (ranks == 1) return 0;
-  MPI_Op op = MPI_OP_NULL;
-  MPI_Datatype type = MPI_DATATYPE_NULL;
-  PetscCallMPI(MPI_Op_create(add, 1, &op));
-  PetscCallMPI(MPI_Type_contiguous(1 + ReproducibleSum::kept, MPI_INT64_T, &type));
-  PetscCallMPI(MPI_Type_commit(&type));
-  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, sums, n, type, op, comm));
-  PetscCallMPI(MPI_Type_free(&type));
-  PetscCallMPI(MPI_Op_free(&op));
+  sum_over_ranks(comm, sums, n);
   petsc_allreduce_ct += 1.0;
   return 0;
 }

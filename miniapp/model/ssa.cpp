@@ -1,6 +1,8 @@
 // See ssa.hpp. SNES drives; the callbacks below hand it the residual and the matrix of kernels/ssa/loops.hpp.
 #include "miniapp/model/ssa.hpp"
 
+#include "kernels/ssa/newton.hpp"
+#include "miniapp/base/error.hpp"
 #include "miniapp/model/petsc_error.hpp"
 
 #include <petscsnes.h>
@@ -12,22 +14,24 @@
 #include <cmath>
 #include <sstream>
 #include <string>
+#include <vector>
 
 namespace nunatak {
 
-class Ssa::Solver {
-public:
-  Solver(MpiRanks& ranks, double dx, double dy, const SsaOptions& options)
-      : m_ranks(ranks), m_options(options),
-        m_assembly(ranks, dx, dy, GlenLaw{options.glen_n, options.epsilon * options.epsilon},
-                   TillLaw{options.till_q, options.till_delta * options.till_delta, options.till_u_threshold},
-                   options.till_subgrid),
-        m_system(ranks, m_assembly, dx, dy, options.system) {}
-  ~Solver() { destroy(); }
+namespace {
 
-  SsaReport solve(const SsaInput& input, const Array2<double>& u, const Array2<double>& v);
-  void residual_field(const Array2<double>& r_x, const Array2<double>& r_y);
-  std::string describe() const;
+/// SNES drives; its callbacks hand it the residual and the matrix of kernels/ssa/loops.hpp.
+class SsaSnes final : public SsaSolver {
+public:
+  SsaSnes(MpiRanks& ranks, double dx, double dy, const SsaOptions& options, const SsaSystemOptions& system)
+      : m_ranks(ranks), m_options(options), m_assembly(ranks, dx, dy, options.glen(), options.till(), options.till_subgrid),
+        m_system(ranks, m_assembly, dx, dy, options, system) {}
+  ~SsaSnes() override { destroy(); }
+
+  SsaReport solve(const std::vector<SsaInput>& inputs, const std::vector<Array2<double>>& u,
+                  const std::vector<Array2<double>>& v) override;
+  void residual(int local, const Array2<double>& r_x, const Array2<double>& r_y) const override;
+  std::string describe() const override;
 
 private:
   void create();
@@ -37,14 +41,14 @@ private:
   void set_velocity(const double* x);
   [[noreturn]] void fail(SNESConvergedReason why) const;
 
-  static PetscErrorCode residual(SNES, Vec x, Vec r, void* self);
-  static PetscErrorCode jacobian(SNES, Vec x, Mat, Mat matrix, void* self);
+  static PetscErrorCode set_residual(SNES, Vec x, Vec r, void* self);
+  static PetscErrorCode set_jacobian(SNES, Vec x, Mat, Mat matrix, void* self);
   static PetscErrorCode slope_search(SNESLineSearch search, void* self);
 
   MpiRanks& m_ranks;
   SsaOptions m_options;
   SsaAssembly m_assembly;
-  SsaSystem m_system;
+  mutable SsaSystem m_system;
   Array2<double> m_u, m_v;
   ssa::Linearisation m_next = ssa::Linearisation::picard;
   SsaReport m_report;
@@ -53,15 +57,15 @@ private:
 };
 
 // Once for a set of unknowns. A linear problem needs one step if its system is solved well enough.
-void Ssa::Solver::create() {
+void SsaSnes::create() {
   destroy();
   m_system.create();
   NUNATAK_PETSC(MatCreateVecs(m_system.matrix(), &m_x, &m_r));
   NUNATAK_PETSC(SNESCreate(m_ranks.comm(), &m_snes));
   NUNATAK_PETSC(SNESSetOptionsPrefix(m_snes, "ssa_"));
   if (m_system.dm() != nullptr) NUNATAK_PETSC(SNESSetDM(m_snes, m_system.dm()));
-  NUNATAK_PETSC(SNESSetFunction(m_snes, m_r, residual, this));
-  NUNATAK_PETSC(SNESSetJacobian(m_snes, m_system.matrix(), m_system.matrix(), jacobian, this));
+  NUNATAK_PETSC(SNESSetFunction(m_snes, m_r, set_residual, this));
+  NUNATAK_PETSC(SNESSetJacobian(m_snes, m_system.matrix(), m_system.matrix(), set_jacobian, this));
   NUNATAK_PETSC(SNESSetType(m_snes, SNESNEWTONLS));
   SNESLineSearch search = nullptr;
   NUNATAK_PETSC(SNESGetLineSearch(m_snes, &search));
@@ -79,7 +83,7 @@ void Ssa::Solver::create() {
 }
 
 // The absolute one follows the load, unless the user has set it; the others are those of create().
-void Ssa::Solver::set_tolerance() {
+void SsaSnes::set_tolerance() {
   PetscBool set = PETSC_FALSE;
   NUNATAK_PETSC(PetscOptionsHasName(nullptr, "ssa_", "-snes_atol", &set));
   if (set == PETSC_TRUE) return;
@@ -89,7 +93,7 @@ void Ssa::Solver::set_tolerance() {
   NUNATAK_PETSC(SNESSetTolerances(m_snes, m_options.tolerance * m_report.load_norm, relative, step, steps, evaluations));
 }
 
-void Ssa::Solver::destroy() {
+void SsaSnes::destroy() {
   SNESDestroy(&m_snes);
   VecDestroy(&m_x);
   VecDestroy(&m_r);
@@ -97,13 +101,13 @@ void Ssa::Solver::destroy() {
 }
 
 // (u, v) with ghosts from the array of a Vec.
-void Ssa::Solver::set_velocity(const double* x) {
+void SsaSnes::set_velocity(const double* x) {
   ssa::unpack(m_assembly.patch(0), m_system.unknowns_in(x), m_u, m_v);
   m_ranks.update_ghosts({m_u, m_v});
 }
 
-PetscErrorCode Ssa::Solver::residual(SNES, Vec x, Vec r, void* self) {
-  auto& s = *static_cast<Solver*>(self);
+PetscErrorCode SsaSnes::set_residual(SNES, Vec x, Vec r, void* self) {
+  auto& s = *static_cast<SsaSnes*>(self);
   const double start = MPI_Wtime();
   const PetscScalar* px = nullptr;
   PetscScalar* pr = nullptr;
@@ -117,8 +121,8 @@ PetscErrorCode Ssa::Solver::residual(SNES, Vec x, Vec r, void* self) {
   return 0;
 }
 
-PetscErrorCode Ssa::Solver::jacobian(SNES, Vec x, Mat, Mat, void* self) {
-  auto& s = *static_cast<Solver*>(self);
+PetscErrorCode SsaSnes::set_jacobian(SNES, Vec x, Mat, Mat, void* self) {
+  auto& s = *static_cast<SsaSnes*>(self);
   const double start = MPI_Wtime();
   const PetscScalar* px = nullptr;
   PetscCall(VecGetArrayRead(x, &px));
@@ -130,11 +134,8 @@ PetscErrorCode Ssa::Solver::jacobian(SNES, Vec x, Mat, Mat, void* self) {
   return 0;
 }
 
-// The residual F is the gradient of a convex energy J, so that along x - t y (SNES subtracts) the slope s(t) = -F(x - t y).y
-// never falls, and s(0) < 0. The full step is taken if it does not overshoot much, s(1) <= |s(0)|/2; else the zero of s is
-// bracketed by [0, 1] and approached by regula falsi (Illinois) until |s(t)| <= |s(0)|/2.
-PetscErrorCode Ssa::Solver::slope_search(SNESLineSearch search, void* self) {
-  auto& s = *static_cast<Solver*>(self);
+PetscErrorCode SsaSnes::slope_search(SNESLineSearch search, void* self) {
+  auto& s = *static_cast<SsaSnes*>(self);
   Vec x = nullptr, f = nullptr, y = nullptr, w = nullptr, g = nullptr;
   SNES snes = nullptr;
   PetscReal xnorm = 0.0, fnorm = 0.0, step_tolerance = 0.0;
@@ -143,22 +144,14 @@ PetscErrorCode Ssa::Solver::slope_search(SNESLineSearch search, void* self) {
   const Vec f_and_y[] = {f, y};
   PetscScalar of_y[2] = {}, slope = 0.0;
   PetscCall(VecMDot(y, 2, f_and_y, of_y)); // one reduction
-  const double slope0 = -of_y[0];
-  double low = 0.0, slope_low = slope0, high = 1.0, slope_high = 0.0, t = 1.0;
-  for (int trial = 0; trial < 12; ++trial) {
+  SlopeSearch slopes(-of_y[0]);
+  double t = 1.0;
+  do {
+    t = slopes.t();
     PetscCall(VecWAXPY(w, -t, y, x));
     PetscCall(SNESComputeFunction(snes, w, g));
     PetscCall(VecDot(g, y, &slope));
-    slope = -slope;
-    if (std::abs(slope) <= 0.5 * std::abs(slope0) || (t == 1.0 && slope < 0.0)) break;
-    if (slope > 0.0) {
-      if (high < 1.0 || trial > 0) slope_low *= 0.5;
-      high = t, slope_high = slope;
-    } else {
-      low = t, slope_low = slope, slope_high *= 0.5;
-    }
-    t = low + (high - low) * std::min(0.9, std::max(0.1, -slope_low / (slope_high - slope_low)));
-  }
+  } while (!slopes.accept(-slope));
   if (t < 1.0) s.m_report.damped_steps += 1;
   PetscCall(VecCopy(w, x));
   PetscCall(VecCopy(g, f));
@@ -170,28 +163,27 @@ PetscErrorCode Ssa::Solver::slope_search(SNESLineSearch search, void* self) {
   return 0;
 }
 
-void Ssa::Solver::fail(SNESConvergedReason why) const {
-  std::ostringstream text;
-  text << "SSA: the stress balance did not converge: " << SNESConvergedReasons[why] << " after " << m_report.steps << " steps ("
-       << m_report.linear_iterations << " linear iterations); expected |residual| <= " << m_options.tolerance
-       << " |load|, found |residual| / |load| = " << m_report.final_residual / m_report.load_norm;
+void SsaSnes::fail(SNESConvergedReason why) const {
+  std::string linear;
   if (why == SNES_DIVERGED_LINEAR_SOLVE) {
     KSP ksp = nullptr;
     KSPConvergedReason reason = KSP_CONVERGED_ITERATING;
     SNESGetKSP(m_snes, &ksp);
     KSPGetConvergedReason(ksp, &reason);
-    text << "; linear solver: " << KSPConvergedReasons[reason];
+    linear = std::string("; linear solver: ") + KSPConvergedReasons[reason];
   }
-  throw SsaError(text.str());
+  throw SsaError(m_report, m_options.tolerance, linear);
 }
 
-SsaReport Ssa::Solver::solve(const SsaInput& input, const Array2<double>& u, const Array2<double>& v) {
+SsaReport SsaSnes::solve(const std::vector<SsaInput>& inputs, const std::vector<Array2<double>>& us,
+                         const std::vector<Array2<double>>& vs) {
   const double start = MPI_Wtime();
   const std::int64_t collectives = m_ranks.traffic().collectives;
   const double petsc_reductions = petsc_allreduce_ct;
   m_report = {};
+  const Array2<double> u = us.at(0), v = vs.at(0);
   m_u = u, m_v = v;
-  m_assembly.set_input({input});
+  m_assembly.set_input(inputs);
   ssa::impose(m_assembly.patch(0), u, v);
   m_report.unknown_cells = m_assembly.unknowns();
   m_report.excluded_cells = m_assembly.excluded();
@@ -217,7 +209,7 @@ SsaReport Ssa::Solver::solve(const SsaInput& input, const Array2<double>& u, con
   return m_report;
 }
 
-void Ssa::Solver::iterate(double start) {
+void SsaSnes::iterate(double start) {
   PetscReal speed = 0.0;
   NUNATAK_PETSC(VecNorm(m_x, NORM_INFINITY, &speed));
   m_next = speed == 0.0 ? ssa::Linearisation::at_rest : ssa::Linearisation::picard;
@@ -246,7 +238,7 @@ void Ssa::Solver::iterate(double start) {
   if (why < 0) fail(why);
 }
 
-void Ssa::Solver::residual_field(const Array2<double>& r_x, const Array2<double>& r_y) {
+void SsaSnes::residual(int, const Array2<double>& r_x, const Array2<double>& r_y) const {
   Kokkos::deep_copy(r_x, 0.0);
   Kokkos::deep_copy(r_y, 0.0);
   if (m_r == nullptr) return;
@@ -256,7 +248,7 @@ void Ssa::Solver::residual_field(const Array2<double>& r_x, const Array2<double>
   NUNATAK_PETSC(VecRestoreArrayRead(m_r, &r));
 }
 
-std::string Ssa::Solver::describe() const {
+std::string SsaSnes::describe() const {
   if (m_snes == nullptr) return "no unknowns";
   KSP ksp = nullptr;
   KSPType type = nullptr;
@@ -271,16 +263,28 @@ std::string Ssa::Solver::describe() const {
   return text.str();
 }
 
-Ssa::Ssa(MpiRanks& ranks, double dx, double dy, const SsaOptions& options)
-    : m_solver(std::make_unique<Solver>(ranks, dx, dy, options)) {}
-Ssa::~Ssa() = default;
-
-SsaReport Ssa::solve(const SsaInput& input, const Array2<double>& u, const Array2<double>& v) {
-  return m_solver->solve(input, u, v);
+/// Is there an option of PETSc's for the SSA, or one for how PETSc gets its matrix?
+bool asks_for_petsc(const SsaSystemOptions& system) {
+  if (system.form != "auto") return true;
+  char* all = nullptr;
+  NUNATAK_PETSC(PetscOptionsGetAll(nullptr, &all));
+  const std::string options = all == nullptr ? "" : all;
+  PetscFree(all);
+  bool found = false;
+  for (const char* begin : {"-ssa_ksp_", "-ssa_pc_", "-ssa_snes_", "-ssa_mg_", "-ssa_mat_", "-ssa_da_", "-ssa_sub_"})
+    found = found || options.find(begin) != std::string::npos;
+  return found;
 }
 
-void Ssa::residual(const Array2<double>& r_x, const Array2<double>& r_y) const { m_solver->residual_field(r_x, r_y); }
+} // namespace
 
-std::string Ssa::describe() const { return m_solver->describe(); }
+std::unique_ptr<SsaSolver> make_ssa_solver(MpiRanks& ranks, double dx, double dy, const SsaOptions& options,
+                                           const SsaSystemOptions& system) {
+  if (system.solver == "own" && system.form != "auto")
+    throw Error("options -ssa_solver own and -ssa_operator " + system.form + ": the operator is for -ssa_solver petsc");
+  if (system.solver == "own" || (system.solver == "auto" && !asks_for_petsc(system)))
+    return std::make_unique<SsaNewton>(ranks, dx, dy, options);
+  return std::make_unique<SsaSnes>(ranks, dx, dy, options, system);
+}
 
 } // namespace nunatak

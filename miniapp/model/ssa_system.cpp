@@ -21,15 +21,17 @@ std::string given(const char* name) {
 
 } // namespace
 
-SsaSystem::SsaSystem(MpiRanks& ranks, SsaAssembly& assembly, double dx, double dy, const SsaSystemOptions& options)
-    : m_ranks(ranks), m_assembly(assembly), m_dx(dx), m_dy(dy), m_options(options), m_pc_type(given("-pc_type")) {
-  if (m_options.form == "auto") m_options.form = m_pc_type.empty() ? "stencil" : m_pc_type == PCMG ? "dm" : "aij";
+SsaSystem::SsaSystem(MpiRanks& ranks, SsaAssembly& assembly, double dx, double dy, const SsaOptions& options,
+                     const SsaSystemOptions& system)
+    : m_ranks(ranks), m_assembly(assembly), m_dx(dx), m_dy(dy), m_options(options), m_given(system),
+      m_pc_type(given("-pc_type")) {
+  if (m_given.form == "auto") m_given.form = m_pc_type.empty() ? "stencil" : m_pc_type == PCMG ? "dm" : "aij";
   const auto refuse = [&](const char* why) {
-    throw Error("options -ssa_operator " + m_options.form + " and -ssa_pc_type " + m_pc_type + ": " + why);
+    throw Error("options -ssa_operator " + m_given.form + " and -ssa_pc_type " + m_pc_type + ": " + why);
   };
-  const bool assembled = m_options.form == "aij" || m_options.form == "dm";
+  const bool assembled = m_given.form == "aij" || m_given.form == "dm";
   if (!m_pc_type.empty() && m_pc_type != PCNONE && !assembled) refuse("PETSc's preconditioners need -ssa_operator aij or dm");
-  if (m_pc_type == PCMG && m_options.form != "dm") refuse("PETSc's geometric multigrid needs -ssa_operator dm");
+  if (m_pc_type == PCMG && m_given.form != "dm") refuse("PETSc's geometric multigrid needs -ssa_operator dm");
   if (!given("-da_refine").empty()) {
     throw Error("option -ssa_da_refine: the SSA is solved at the points of the fields it is given; expected -da_refine, which "
                 "refines the grid of the whole model, or -grid_dx");
@@ -39,7 +41,7 @@ SsaSystem::SsaSystem(MpiRanks& ranks, SsaAssembly& assembly, double dx, double d
         "option -ssa_snes_grid_sequence: the SSA is solved at the points of the fields it is given, on one grid; expected "
         "-da_refine, which refines the grid of the whole model, or -grid_dx");
   }
-  if (m_options.form == "dm") m_dm = std::make_unique<SsaDm>(ranks, m_options.grid);
+  if (m_given.form == "dm") m_dm = std::make_unique<SsaDm>(ranks, m_given.grid);
 }
 
 SsaSystem::~SsaSystem() { destroy(); }
@@ -59,7 +61,7 @@ void SsaSystem::create() {
     m_matrix = m_dm->create_matrix();
     m_in.resize(2 * static_cast<std::size_t>(patch().unknowns()));
     m_out.resize(m_in.size());
-  } else if (m_options.form == "aij") {
+  } else if (m_given.form == "aij") {
     create_aij();
   } else {
     create_shell();
@@ -112,7 +114,7 @@ void SsaSystem::assemble(const Array2<double>& u, const Array2<double>& v, ssa::
   ssa::jacobian(patch(), u, v, how, m_rows);
   if (m_dm) {
     m_dm->assemble(patch(), m_rows, m_matrix);
-  } else if (m_options.form == "aij") {
+  } else if (m_given.form == "aij") {
     const auto places = patch().places;
     for (int n = 0; n < patch().unknowns(); ++n) {
       const double* row = m_rows.data() + 36 * static_cast<std::ptrdiff_t>(places(n));
@@ -120,7 +122,7 @@ void SsaSystem::assemble(const Array2<double>& u, const Array2<double>& v, ssa::
     }
     NUNATAK_PETSC(MatSetValuesCOO(m_matrix, m_coo.data(), INSERT_VALUES));
   } else {
-    if (m_options.form == "elements") ssa::keep_elements(m_assembly.patch(0));
+    if (m_given.form == "elements") ssa::keep_elements(m_assembly.patch(0));
     NUNATAK_PETSC(MatAssemblyBegin(m_matrix, MAT_FINAL_ASSEMBLY)); // tells PETSc that it has changed
     NUNATAK_PETSC(MatAssemblyEnd(m_matrix, MAT_FINAL_ASSEMBLY));
   }
@@ -147,7 +149,7 @@ PetscErrorCode SsaSystem::multiply(Mat matrix, Vec x, Vec y) {
     at[0] = px[2 * k], at[1] = px[2 * k + 1];
   }
   s->m_ranks.update_ghosts({dense});
-  if (s->m_options.form == "elements") {
+  if (s->m_given.form == "elements") {
     ssa::multiply(s->patch(), dense, py);
   } else {
     Kokkos::parallel_for(

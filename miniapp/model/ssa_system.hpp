@@ -1,4 +1,4 @@
-// The linear systems of the SSA: the matrix in one of four forms, and the preconditioner. ssa.cpp drives; the rows come from
+// PETSc's linear systems of the SSA: the matrix in one of four forms, and the preconditioner. ssa.cpp drives; the rows come from
 // kernels/ssa/assembly.hpp.
 //
 //   -ssa_operator stencil    18 numbers a row in the order of the grid, times a vector (default)
@@ -16,6 +16,7 @@
 
 #include "kernels/multigrid/multigrid.hpp"
 #include "kernels/ssa/assembly.hpp"
+#include "kernels/ssa/solver.hpp"
 #include "miniapp/base/mpi_ranks.hpp"
 #include "miniapp/model/ssa_dm.hpp"
 
@@ -27,15 +28,15 @@
 namespace nunatak {
 
 struct SsaSystemOptions {
-  std::string form = "auto";    ///< of the matrix: stencil, elements, aij, dm; auto: stencil, dm for mg, aij for others of PETSc
-  bool single_precision = true; ///< of the multigrid
-  MultigridOptions multigrid;
-  Dmda* grid = nullptr; ///< for dm: that of the model; nullptr: one like it is made
+  std::string solver = "auto"; ///< own, petsc; auto: own, unless there is an option for PETSc's
+  std::string form = "auto"; ///< of PETSc's matrix: stencil, elements, aij, dm; auto: stencil, dm for mg, aij for others of PETSc
+  Dmda* grid = nullptr;      ///< for dm: that of the model; nullptr: one like it is made
 };
 
 class SsaSystem {
 public:
-  SsaSystem(MpiRanks& ranks, SsaAssembly& assembly, double dx, double dy, const SsaSystemOptions& options);
+  SsaSystem(MpiRanks& ranks, SsaAssembly& assembly, double dx, double dy, const SsaOptions& options,
+            const SsaSystemOptions& system);
   ~SsaSystem();
   SsaSystem(const SsaSystem&) = delete;
   SsaSystem& operator=(const SsaSystem&) = delete;
@@ -80,7 +81,8 @@ private:
   MpiRanks& m_ranks;
   SsaAssembly& m_assembly;
   double m_dx, m_dy;
-  SsaSystemOptions m_options;
+  SsaOptions m_options;
+  SsaSystemOptions m_given;
   std::string m_pc_type; ///< PETSc's, "" for our multigrid
 
   Mat m_matrix = nullptr;

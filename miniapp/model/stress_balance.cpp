@@ -38,10 +38,9 @@ SsaOptions ssa_options(const Options& options) {
   ssa.till_subgrid = options.till_subgrid;
   ssa.tolerance = options.ssa_tolerance;
   ssa.max_steps = options.ssa_max_steps;
-  ssa.system.form = options.ssa_operator;
-  ssa.system.single_precision = options.ssa_multigrid_precision == "single";
-  ssa.system.multigrid.smoothing = options.ssa_multigrid_smoothing;
-  ssa.system.multigrid.gather_below = options.ssa_multigrid_gather;
+  ssa.single_precision = options.ssa_multigrid_precision == "single";
+  ssa.multigrid.smoothing = options.ssa_multigrid_smoothing;
+  ssa.multigrid.gather_below = options.ssa_multigrid_gather;
   ssa.till_q = options.sliding_q;
   ssa.till_u_threshold = options.sliding_u_threshold / seconds_per_year;
   return ssa;
@@ -74,9 +73,8 @@ StressBalance::StressBalance(const Options& options, const Grid& grid, const Lev
             options.till_frozen_below};
   if (!m_slides) check_solver_options();
   if (m_slides) {
-    SsaOptions ssa = ssa_options(options);
-    ssa.system.grid = grid.dmda.get();
-    m_ssa = std::make_unique<Ssa>(ranks, grid.dx, grid.dy, ssa);
+    const SsaSystemOptions system{options.ssa_solver, options.ssa_operator, grid.dmda.get()};
+    m_ssa = make_ssa_solver(ranks, grid.dx, grid.dy, ssa_options(options), system);
   }
 }
 
@@ -172,7 +170,7 @@ void StressBalance::add_fields(const State& state, FieldList& fields) {
 }
 
 void StressBalance::add_residual(FieldList& fields) {
-  if (m_ssa) m_ssa->residual(m_residual_x, m_residual_y);
+  if (m_ssa) m_ssa->residual(0, m_residual_x, m_residual_y);
   fields.insert(fields.end(), {{"ssa_residual_x", m_residual_x}, {"ssa_residual_y", m_residual_y}});
 }
 

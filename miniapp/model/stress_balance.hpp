@@ -62,7 +62,7 @@ private:
   bool m_slides, m_shears, m_isothermal;
   double m_softness, m_sia_enhancement, m_ssa_enhancement;
   TillParameters m_till;
-  std::unique_ptr<Ssa> m_ssa;
+  std::unique_ptr<SsaSolver> m_ssa;
   Flow m_flow;
   Array2<double> m_ssa_hardness;   // B of the SSA, Pa s^(1/3)
   Array2<double> m_softness_field; // A of the SIA, Pa-3 s-1; 0 without shearing

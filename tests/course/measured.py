@@ -55,7 +55,7 @@ def way_of(ranks, before, *options):
 
 def iterations(preconditioner, M):
     """Lab 7: of conjugate gradients in one solve of test J on two ranks."""
-    options = [] if preconditioner == "multigrid" else ["-ssa_pc_type", preconditioner]
+    options = ["-ssa_solver", "petsc"] if preconditioner == "multigrid" else ["-ssa_pc_type", preconditioner]
     output = said(on_ranks(2, need("perf/bench_ssa"), "-problem", "J", "-M", str(M), "-repeat", "1", *options))
     return next(int(line.split(":")[1].strip(" ,")) for line in output.splitlines() if '"linear_iterations"' in line)
 

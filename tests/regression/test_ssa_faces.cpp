@@ -198,7 +198,7 @@ Array2<double> with_elements(Antarctica& a, bool till_subgrid = true) {
   options.till_q = 0.0;
   options.till_subgrid = till_subgrid;
   const auto u = make_array<double>("u", a.p), v = make_array<double>("v", a.p), speed = make_array<double>("speed", a.p);
-  Ssa(a.ranks, a.dx, a.dx, options).solve(a.input, u, v);
+  make_ssa_solver(a.ranks, a.dx, a.dx, options)->solve(a.input, u, v);
   for (int j = 1; j <= a.p.ym; ++j) {
     for (int i = 1; i <= a.p.xm; ++i) speed(j, i) = std::hypot(u(j, i), v(j, i)) * seconds_per_year;
   }

@@ -43,7 +43,7 @@ struct Solve {
     options.till_q = 0.0;
     options.till_delta = 0.01 / seconds_per_year;
     const auto u = make_array<double>("u", p), v = make_array<double>("v", p);
-    report = Ssa(*ranks, dx, dy, options).solve(input, u, v);
+    report = make_ssa_solver(*ranks, dx, dy, options)->solve(input, u, v);
 
     const std::vector<double> u_ref = block("uvelbase"), v_ref = block("vvelbase"), kind = block("mask");
     for (int j = 1, n = 0; j <= p.ym; ++j) {

@@ -61,8 +61,7 @@ struct SsaProblem {
 
   const SsaReport& solve(const SsaOptions& options) {
     ranks.update_ghosts({in.H, in.h, in.b, in.tauc, in.hardness, in.mask, in.fixed, in.u_fixed, in.v_fixed});
-    Ssa ssa(ranks, dx, dy, options);
-    report = ssa.solve(in, u, v);
+    report = make_ssa_solver(ranks, dx, dy, options)->solve(in, u, v);
     return report;
   }
 

@@ -1,0 +1,212 @@
+// The nonlinear iteration for the SSA over the local ranks of a process, with the conjugate gradients of linear.hpp: no PETSc, so
+// that it runs on virtual ranks and where there is a compiler only. The method is told in solver.hpp.
+//
+// Communication of a solve besides SsaAssembly::set_input and the linear systems: per step one exchange of ghosts and one
+// reduction, and as many more as the step is damped; before the first one of each.
+#pragma once
+
+#include "kernels/ssa/linear.hpp"
+#include "kernels/ssa/solver.hpp"
+
+#include <array>
+#include <cmath>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace nunatak {
+
+class SsaNewton final : public SsaSolver {
+public:
+  /// `ranks` must outlive this object. dx, dy in m.
+  SsaNewton(Ranks& ranks, double dx, double dy, const SsaOptions& options)
+      : m_ranks(ranks), m_dx(dx), m_dy(dy), m_options(options),
+        m_assembly(ranks, dx, dy, options.glen(), options.till(), options.till_subgrid) {}
+
+  SsaReport solve(const std::vector<SsaInput>& inputs, const std::vector<Array2<double>>& u,
+                  const std::vector<Array2<double>>& v) override {
+    const Kokkos::Timer all;
+    const std::int64_t collectives = m_ranks.traffic().collectives;
+    m_report = {};
+    m_u = u, m_v = v;
+    m_assembly.set_input(inputs);
+    for (int local = 0; local < m_ranks.local_size(); ++local) ssa::impose(patch(local), u[at(local)], v[at(local)]);
+    m_report.unknown_cells = m_assembly.unknowns();
+    m_report.excluded_cells = m_assembly.excluded();
+    m_report.reason = "no unknowns";
+    if (m_report.unknown_cells > 0) {
+      if (m_linear == nullptr || m_assembly.unknowns_changed()) create();
+      m_report.seconds_setup = all.seconds();
+      iterate();
+    }
+    m_report.reductions = static_cast<int>(m_ranks.traffic().collectives - collectives);
+    m_report.seconds_total = all.seconds();
+    if (m_report.unknown_cells > 0 && m_report.reason.rfind("DIVERGED", 0) == 0) {
+      throw SsaError(m_report, m_options.tolerance, m_report.reason == linear_solve ? "; linear solver: DIVERGED_ITS" : "");
+    }
+    return m_report;
+  }
+
+  void residual(int local, const Array2<double>& r_x, const Array2<double>& r_y) const override {
+    Kokkos::deep_copy(r_x, 0.0);
+    Kokkos::deep_copy(r_y, 0.0);
+    if (m_report.unknown_cells > 0) ssa::unpack(m_assembly.patch(local), m_lists[at(local)].f.data(), r_x, r_y);
+  }
+
+  std::string describe() const override {
+    if (m_linear == nullptr) return "no unknowns";
+    return std::to_string(m_report.unknown_cells) + " cells with two unknowns, " + std::to_string(m_report.excluded_cells) +
+           " excluded; Picard to Newton, weighted by element, until |residual| <= " + text(m_options.tolerance) +
+           " |load|; conjugate gradients until " + text(m_options.linear_tolerance) +
+           ", with multigrid (V-cycle, Chebyshev of degree " + std::to_string(m_options.multigrid.smoothing) + "), both in " +
+           m_linear->describe();
+  }
+
+private:
+  using List = SsaLinearSolver::List;
+  struct Lists {
+    List x, f, g, y; ///< pairs per owned unknown: velocity, m s-1; residual there and at the trial, N; step
+  };
+  static constexpr const char* linear_solve = "DIVERGED_LINEAR_SOLVE";
+
+  static std::size_t at(int local) { return static_cast<std::size_t>(local); }
+  static std::string text(double x) {
+    char digits[32];
+    std::snprintf(digits, sizeof digits, "%g", x);
+    return digits;
+  }
+  const SsaPatch& patch(int local) const { return m_assembly.patch(local); }
+
+  // Once for a set of unknowns.
+  void create() {
+    m_linear.reset();
+    m_lists.clear();
+    for (int local = 0; local < m_ranks.local_size(); ++local) {
+      const auto n = 2 * static_cast<std::size_t>(patch(local).unknowns());
+      m_lists.push_back({List("ssa_x", n), List("ssa_f", n), List("ssa_g", n), List("ssa_y", n)});
+    }
+    if (m_options.single_precision) {
+      m_linear = std::make_unique<SsaConjugateGradients<float>>(m_ranks, m_assembly, m_dx, m_dy, m_options.multigrid);
+    } else {
+      m_linear = std::make_unique<SsaConjugateGradients<double>>(m_ranks, m_assembly, m_dx, m_dy, m_options.multigrid);
+    }
+  }
+
+  void iterate() {
+    for (int local = 0; local < m_ranks.local_size(); ++local)
+      ssa::pack(patch(local), m_u[at(local)], m_v[at(local)], m_lists[at(local)].x.data());
+    compute_residuals();
+    auto [residual2, speed2, load2] = sums([](const Lists& l, const List& load) {
+      const double *g = l.g.data(), *x = l.x.data(), *b = load.data();
+      return DotProducts<double, 3>{{{g, g}, {x, x}, {b, b}}};
+    });
+    m_report.initial_residual = m_report.final_residual = std::sqrt(residual2);
+    // driven by fixed values alone: compared with the first residual
+    m_report.load_norm = load2 > 0.0 ? std::sqrt(load2) : m_report.initial_residual;
+    auto how = speed2 == 0.0 ? ssa::Linearisation::at_rest : ssa::Linearisation::picard;
+    swap_residuals();
+    for (;; how = ssa::Linearisation::weighted) {
+      m_report.final_residual = std::sqrt(residual2);
+      if (!std::isfinite(residual2)) return stop("DIVERGED_FNORM_NAN");
+      if (m_report.final_residual <= m_options.tolerance * m_report.load_norm) return stop("CONVERGED_FNORM_ABS");
+      if (m_report.steps == m_options.max_steps) return stop("DIVERGED_MAX_IT");
+      if (!solve_linearised(how)) return stop(linear_solve);
+      residual2 = search();
+      m_report.steps += 1;
+    }
+  }
+
+  void stop(const char* reason) { m_report.reason = reason; }
+
+  // y: the step. False if the linear system was not solved.
+  bool solve_linearised(ssa::Linearisation how) {
+    const bool linear = m_options.glen_n == 1.0 && m_options.till_q == 1.0; // then the matrix is that of all steps
+    const Kokkos::Timer matrix;
+    if (!linear || m_report.steps == 0) m_linear->set_matrix(m_u, m_v, how);
+    m_report.seconds_jacobian += matrix.seconds();
+    const Kokkos::Timer system;
+    std::vector<List> f, y;
+    for (const Lists& l : m_lists) f.push_back(l.f), y.push_back(l.y);
+    constexpr int most = 1000;
+    const double tolerance = linear ? 1e-4 : m_options.linear_tolerance;
+    const int iterations = m_linear->solve(f, y, tolerance, most);
+    m_report.linear_iterations += iterations < 0 ? most : iterations;
+    m_report.seconds_linear += system.seconds();
+    return iterations >= 0;
+  }
+
+  // Takes the step, as long as SlopeSearch says. Returns |f|^2 after it.
+  double search() {
+    std::unique_ptr<SlopeSearch> slope;
+    for (double t = 1.0;; t = slope->t()) {
+      for (int local = 0; local < m_ranks.local_size(); ++local) go(local, t);
+      compute_residuals();
+      const auto [gg, gy, fy] = sums([](const Lists& l, const List&) {
+        const double *g = l.g.data(), *y = l.y.data(), *f = l.f.data();
+        return DotProducts<double, 3>{{{g, g}, {g, y}, {f, y}}};
+      });
+      if (!slope) slope = std::make_unique<SlopeSearch>(-fy);
+      if (!slope->accept(-gy)) continue;
+      if (t < 1.0) m_report.damped_steps += 1;
+      for (int local = 0; local < m_ranks.local_size(); ++local) take(local, t);
+      swap_residuals();
+      return gg;
+    }
+  }
+
+  // g at (u, v), whose ghosts are exchanged.
+  void compute_residuals() {
+    const Kokkos::Timer timer;
+    std::vector<std::vector<Ghosted>> arrays;
+    for (int local = 0; local < m_ranks.local_size(); ++local) arrays.push_back({m_u[at(local)], m_v[at(local)]});
+    m_ranks.update_ghosts(arrays);
+    for (int local = 0; local < m_ranks.local_size(); ++local)
+      ssa::residual(patch(local), m_u[at(local)], m_v[at(local)], m_lists[at(local)].g.data());
+    Kokkos::fence("ssa: residual");
+    m_report.seconds_residual += timer.seconds();
+  }
+
+  void swap_residuals() {
+    for (Lists& l : m_lists) std::swap(l.f, l.g);
+  }
+
+  // Three dot products in one reduction; pairs_of(lists, load): {{a, b}, ...}.
+  template <class F> std::array<double, 3> sums(const F& pairs_of) {
+    std::vector<std::vector<ReproducibleSum>> all;
+    for (int local = 0; local < m_ranks.local_size(); ++local) {
+      const DotProducts<double, 3> products = pairs_of(m_lists[at(local)], patch(local).load);
+      const auto three = sums_reproducibly<3>("ssa: sums", patch(local).unknowns(), products);
+      all.emplace_back(three.of, three.of + 3);
+    }
+    m_ranks.sum(all);
+    return {all[0][0].value(), all[0][1].value(), all[0][2].value()};
+  }
+
+public: // what the compiler of a GPU asks of functions with loops
+  /// (u, v) = x - t y in the owned unknowns.
+  void go(int local, double t) {
+    const auto u = m_u[at(local)], v = m_v[at(local)];
+    const auto x = m_lists[at(local)].x, y = m_lists[at(local)].y;
+    ssa::for_each_unknown(
+        "ssa: trial", patch(local),
+        KOKKOS_LAMBDA(int n, int j, int i) { u(j, i) = x(2 * n) - t * y(2 * n), v(j, i) = x(2 * n + 1) - t * y(2 * n + 1); });
+  }
+  /// x -= t y.
+  void take(int local, double t) {
+    const auto x = m_lists[at(local)].x, y = m_lists[at(local)].y;
+    Kokkos::parallel_for(
+        "ssa: step", Kokkos::RangePolicy<Exec>(0, 2 * patch(local).unknowns()), KOKKOS_LAMBDA(int n) { x(n) -= t * y(n); });
+  }
+
+private:
+  Ranks& m_ranks;
+  double m_dx, m_dy;
+  SsaOptions m_options;
+  SsaAssembly m_assembly;
+  std::unique_ptr<SsaLinearSolver> m_linear;
+  std::vector<Array2<double>> m_u, m_v;
+  std::vector<Lists> m_lists;
+  SsaReport m_report;
+};
+
+} // namespace nunatak

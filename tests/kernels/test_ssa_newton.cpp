@@ -1,0 +1,181 @@
+// The nonlinear solver of the SSA on virtual ranks: the same bits for every cut of the grid, the residual that it promises, one
+// reduction per iteration and per step, and what it says when it fails. Its velocities beside PETSc's: tests/verification,
+// tests/program/test_runs.py.
+#include "global_grid.hpp"
+#include "kernels/cases/noise.hpp"
+#include "kernels/ssa/newton.hpp"
+
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+
+using namespace nunatak;
+
+namespace {
+
+constexpr int Mx = 37, My = 29;
+constexpr double dx = 10e3, dy = 10e3;
+
+/// An ice sheet with shelves, a ragged margin, a fixed cell and an iceberg.
+class Sheet {
+public:
+  explicit Sheet(const Decomposition& d) : ranks(d) {
+    for (int r = 0; r < ranks.local_size(); ++r) {
+      const Patch p = ranks.patch(r);
+      SsaInput in = make_ssa_input(p);
+      u.push_back(make_array<double>("u", p)), v.push_back(make_array<double>("v", p));
+      for (int j = 1; j <= p.ym; ++j) {
+        for (int i = 1; i <= p.xm; ++i) set(in, j, i, p.global_j(j), p.global_i(i));
+      }
+      inputs.push_back(in);
+    }
+    std::vector<std::vector<Ghosted>> all;
+    for (const SsaInput& in : inputs)
+      all.push_back({in.H, in.h, in.b, in.tauc, in.hardness, in.mask, in.fixed, in.u_fixed, in.v_fixed});
+    ranks.update_ghosts(all);
+  }
+
+  SsaReport solve(const SsaOptions& options) {
+    SsaNewton solver(ranks, dx, dy, options);
+    return solver.solve(inputs, u, v);
+  }
+
+  /// Of all ranks in raster order: u, v, and whether ghosts are what their owners have.
+  std::vector<double> velocity() const {
+    std::vector<double> all(2 * Mx * My, 0.0);
+    for (int r = 0; r < ranks.local_size(); ++r) {
+      const Patch p = ranks.patch(r);
+      const auto n = static_cast<std::size_t>(r);
+      for (int j = 1; j <= p.ym; ++j) {
+        for (int i = 1; i <= p.xm; ++i) {
+          const auto cell = static_cast<std::size_t>(p.cell(j, i));
+          all[2 * cell] = u[n](j, i), all[2 * cell + 1] = v[n](j, i);
+        }
+      }
+    }
+    return all;
+  }
+
+  VirtualRanks ranks;
+  std::vector<SsaInput> inputs;
+  std::vector<Array2<double>> u, v;
+
+private:
+  static void set(const SsaInput& in, int j, int i, int gj, int gi) {
+    const double x = (gi - 0.5 * Mx) * dx, y = (gj - 0.5 * My) * dy, r2 = (x * x + y * y) / (140e3 * 140e3);
+    const double shape = 1.0 - r2 + 0.3 * noise(2, x, y, 60e3);
+    const bool iceberg = gj == 1 && gi == Mx - 2;
+    in.b(j, i) = 300.0 - 1100.0 * r2 + 200.0 * rough_noise(1, x, y, 50e3);
+    in.H(j, i) = iceberg ? 200.0 : shape > 0.0 ? 200.0 + 1200.0 * Kokkos::sqrt(shape) : 0.0;
+    if (iceberg) in.b(j, i) = -3000.0;
+    in.h(j, i) = surface(in.b(j, i), in.H(j, i));
+    in.mask(j, i) = cell_type(in.b(j, i), in.H(j, i));
+    in.tauc(j, i) = 4e4 * (1.0 + 0.8 * noise(3, x, y, 40e3));
+    in.hardness(j, i) = 1.9e8 * (1.0 + 0.3 * noise(4, x, y, 80e3));
+    if (gj == My / 2 && gi == Mx / 2) in.fixed(j, i) = 1, in.u_fixed(j, i) = 1e-6;
+  }
+};
+
+Decomposition cut(int px, int py) { return Decomposition::make(Mx, My, px, py); }
+
+/// |residual| / |load| of a velocity, computed anew.
+double relative_residual(Sheet& sheet, const SsaOptions& options) {
+  SsaOptions none = options;
+  none.max_steps = 0, none.tolerance = 1e9;
+  const SsaReport report = sheet.solve(none);
+  return report.final_residual / report.load_norm;
+}
+
+} // namespace
+
+TEST_CASE("A solve of the SSA has the same bits on every cut of the grid") {
+  for (const bool single : {true, false}) {
+    for (const std::int64_t gather : {3000, 100}) { // all levels gathered; the finest ones smoothed on their ranks
+      SsaOptions options;
+      options.single_precision = single;
+      options.multigrid.gather_below = gather;
+      Sheet one(cut(1, 1));
+      const SsaReport report = one.solve(options);
+      CHECK(report.unknown_cells > 300);
+      CHECK(report.excluded_cells == 1);
+      CHECK(report.reason == "CONVERGED_FNORM_ABS");
+      CHECK(report.steps <= 15);
+      CHECK(relative_residual(one, options) <= options.tolerance);
+      for (const auto& [px, py] : {std::pair(2, 1), std::pair(3, 4), std::pair(12, 9)}) {
+        Sheet many(cut(px, py));
+        const SsaReport other = many.solve(options);
+        INFO(px << " x " << py << " ranks, single " << single << ", gather below " << gather);
+        CHECK(many.velocity() == one.velocity());
+        CHECK(other.linear_iterations == report.linear_iterations);
+        CHECK(other.final_residual == report.final_residual);
+      }
+    }
+  }
+}
+
+TEST_CASE("Single and double precision of the linear systems give the same velocity within the tolerance") {
+  SsaOptions options;
+  options.tolerance = 1e-9;
+  Sheet one(cut(1, 1)), two(cut(1, 1));
+  one.solve(options);
+  options.single_precision = false;
+  two.solve(options);
+  const auto a = one.velocity(), b = two.velocity();
+  double most = 0.0, differs = 0.0;
+  for (std::size_t n = 0; n < a.size(); ++n) {
+    most = std::fmax(most, std::fabs(a[n]));
+    differs = std::fmax(differs, std::fabs(a[n] - b[n]));
+  }
+  CHECK(most * seconds_per_year > 50.0);
+  CHECK(differs <= 1e-6 * most);
+}
+
+TEST_CASE("One reduction per linear iteration and one per step") {
+  SsaOptions options;
+  Sheet sheet(cut(2, 2));
+  const SsaReport report = sheet.solve(options);
+  const SsaReport again = sheet.solve(options); // from the solution: nothing but the setting up
+  REQUIRE(report.damped_steps == 0);
+  CHECK(again.steps == 0);
+  // and, for this small grid, a gather per cycle and per matrix
+  CHECK(report.reductions - again.reductions == 2 * report.linear_iterations + 2 * report.steps);
+}
+
+TEST_CASE("A linear law needs its matrix once") {
+  SsaOptions options;
+  options.glen_n = 1.0, options.till_q = 1.0;
+  Sheet sheet(cut(2, 2));
+  for (const SsaInput& in : sheet.inputs) {
+    for (int j = 0; j < static_cast<int>(in.hardness.extent(0)); ++j) {
+      for (int i = 0; i < static_cast<int>(in.hardness.extent(1)); ++i) in.hardness(j, i) *= 3e5; // Pa s
+    }
+  }
+  const SsaReport report = sheet.solve(options);
+  CHECK(report.steps <= 3);
+  CHECK(relative_residual(sheet, options) <= options.tolerance);
+}
+
+TEST_CASE("A solve that fails says where it stopped and keeps its last state") {
+  using Catch::Matchers::ContainsSubstring;
+  SsaOptions options;
+  options.max_steps = 2;
+  Sheet sheet(cut(3, 2));
+  SsaNewton solver(sheet.ranks, dx, dy, options);
+  CHECK_THROWS_WITH(solver.solve(sheet.inputs, sheet.u, sheet.v), ContainsSubstring("DIVERGED_MAX_IT after 2 steps") &&
+                                                                      ContainsSubstring("expected |residual| <= 1e-06 |load|"));
+  double most = 0.0;
+  for (const double x : sheet.velocity()) most = std::fmax(most, std::fabs(x));
+  CHECK(most > 0.0);
+  // NaN where there should be ice
+  sheet.inputs[0].hardness(2, 2) = std::nan("");
+  for (const SsaInput& in : sheet.inputs) Kokkos::deep_copy(in.hardness, std::nan(""));
+  CHECK_THROWS_WITH(solver.solve(sheet.inputs, sheet.u, sheet.v), ContainsSubstring("DIVERGED_FNORM_NAN"));
+}
+
+TEST_CASE("Without ice there is nothing to solve") {
+  Sheet sheet(cut(2, 2));
+  for (const SsaInput& in : sheet.inputs) Kokkos::deep_copy(in.mask, static_cast<int>(ice_free_ocean));
+  const SsaReport report = sheet.solve({});
+  CHECK(report.unknown_cells == 0);
+  CHECK(report.steps == 0);
+  for (const double x : sheet.velocity()) CHECK(x == 0.0);
+}
