@@ -52,9 +52,9 @@ int run(const Session& session, Options& options, const std::string& command) {
     dumps.set_time(clock.time());
     try {
       model.diagnose(clock.time());
-    } catch (const SsaError&) {
+    } catch (const SsaError& error) {
       output.write_failed(clock, model.failed_fields());
-      throw;
+      throw Error(error.what());
     }
     output.write_due(clock, fields);
   };

@@ -79,6 +79,7 @@ public:
 
   const Decomposition& decomposition() const { return m_decomposition; }
   const Traffic& traffic() const { return m_traffic; }
+  const Traffic& traffic_of_all() const { return *m_all_traffic; } ///< and what over() has made, and that in turn
 
   /// The local ranks: `local_size()` of them, the first being global rank `first()`. One under MPI.
   virtual int local_size() const = 0;
@@ -111,18 +112,35 @@ public:
   /// or not and get a group that they must not use. Its traffic is counted here; this object must outlive it.
   virtual std::unique_ptr<Group> group(std::vector<int> members) = 0;
 
-  /// An algorithm reports its work on a local rank, in visits of cells. Not collective.
+  /// An algorithm reports its work on a local rank, in visits of cells: for the clocks of virtual ranks. Not collective.
   virtual void work(int local, std::int64_t visits) {
     (void)local;
-    m_traffic.work += visits;
+    count([visits](Traffic& t) { t.work += visits; });
   }
 
-  /// The same ranks over another grid, cut into as many patches. It counts its own traffic.
-  virtual std::unique_ptr<Ranks> over(const Decomposition& decomposition) const = 0;
+  /// The same ranks over another grid, cut into as many patches: it has a traffic() of its own.
+  std::unique_ptr<Ranks> over(const Decomposition& decomposition) const {
+    std::unique_ptr<Ranks> other = make_over(decomposition);
+    other->m_all_traffic = m_all_traffic;
+    return other;
+  }
 
 protected:
+  virtual std::unique_ptr<Ranks> make_over(const Decomposition& decomposition) const = 0;
+  template <class F> void count(const F& add) { add(m_traffic), add(*m_all_traffic); } ///< add(Traffic&)
+
   Decomposition m_decomposition;
   Traffic m_traffic;
+
+private:
+  std::shared_ptr<Traffic> m_all_traffic = std::make_shared<Traffic>();
 };
+
+/// Ranks::update_ghosts of the arrays that arrays_of(local) names.
+template <class F> void update_ghosts(Ranks& ranks, const F& arrays_of) {
+  std::vector<std::vector<Ghosted>> arrays;
+  for (int local = 0; local < ranks.local_size(); ++local) arrays.push_back(arrays_of(static_cast<std::size_t>(local)));
+  ranks.update_ghosts(arrays);
+}
 
 } // namespace nunatak

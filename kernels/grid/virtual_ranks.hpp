@@ -7,6 +7,7 @@
 #include "kernels/grid/ranks.hpp"
 
 #include <algorithm>
+#include <memory>
 #include <numeric>
 #include <optional>
 #include <stdexcept>
@@ -16,15 +17,15 @@ namespace nunatak {
 class VirtualRanks final : public Ranks {
 public:
   explicit VirtualRanks(Decomposition decomposition, std::optional<LogGP> machine = std::nullopt)
-      : Ranks(std::move(decomposition)), m_all(static_cast<std::size_t>(m_decomposition.size())), m_work(m_all.size(), 0) {
-    std::iota(m_all.begin(), m_all.end(), 0);
+      : VirtualRanks(std::move(decomposition), std::make_shared<std::optional<VirtualClock>>()) {
     if (machine) m_clock.emplace(*machine, m_decomposition.size());
   }
 
   int local_size() const override { return m_decomposition.size(); }
   int first() const override { return 0; }
 
-  const std::optional<VirtualClock>& clock() const { return m_clock; }      ///< if there is a machine
+  /// If there is a machine: of these ranks over all grids (over()).
+  const std::optional<VirtualClock>& clock() const { return m_clock; }
   const std::vector<std::int64_t>& work_of_ranks() const { return m_work; } ///< visits of cells
   void restart_clock() {
     if (m_clock) m_clock->restart();
@@ -57,7 +58,7 @@ public:
     for (int rank = 0; rank < local_size(); ++rank) {
       for (const Ghosted& a : arrays[rank]) replicate_edges(m_decomposition, patch(rank), a.data, a.cell_bytes);
     }
-    m_traffic.exchanges += 1;
+    count([](Traffic& t) { t.exchanges += 1; });
   }
 
   void sum(std::vector<std::vector<std::int64_t>>& values) override {
@@ -98,7 +99,7 @@ public:
       throw std::logic_error("messages: " + std::to_string(received) + " expected, " + std::to_string(sent) + " sent");
     }
     if (m_clock) m_clock->deliver();
-    m_traffic.exchanges += 1;
+    count([](Traffic& t) { t.exchanges += 1; });
   }
 
   std::unique_ptr<Group> group(std::vector<int> members) override {
@@ -111,12 +112,16 @@ public:
     if (m_clock) m_clock->work(local, visits);
   }
 
-  std::unique_ptr<Ranks> over(const Decomposition& decomposition) const override {
-    return m_clock ? std::make_unique<VirtualRanks>(decomposition, m_clock->machine())
-                   : std::make_unique<VirtualRanks>(decomposition);
+private:
+  VirtualRanks(Decomposition decomposition, std::shared_ptr<std::optional<VirtualClock>> clock)
+      : Ranks(std::move(decomposition)), m_shared_clock(std::move(clock)), m_clock(*m_shared_clock),
+        m_all(static_cast<std::size_t>(m_decomposition.size())), m_work(m_all.size(), 0) {
+    std::iota(m_all.begin(), m_all.end(), 0);
+  }
+  std::unique_ptr<Ranks> make_over(const Decomposition& decomposition) const override {
+    return std::unique_ptr<Ranks>(new VirtualRanks(decomposition, m_shared_clock));
   }
 
-private:
   class VirtualGroup final : public Group {
   public:
     VirtualGroup(VirtualRanks& ranks, std::vector<int> members) : Group(std::move(members)), m_ranks(ranks) {}
@@ -125,7 +130,7 @@ private:
       if (m_maximum) throw std::logic_error("group of ranks: expected no maximum to be under way, found one");
       m_maximum = values[static_cast<std::size_t>(members().at(0))];
       for (const int rank : members()) m_maximum = std::max(*m_maximum, values[static_cast<std::size_t>(rank)]);
-      m_ranks.m_traffic.lagged += 1, m_ranks.m_traffic.collective_bytes += 8 * size();
+      m_ranks.count([this](Traffic& t) { t.lagged += 1, t.collective_bytes += 8 * size(); });
       m_work = m_ranks.m_work;
       if (auto& clock = m_ranks.m_clock) m_end = clock->collective(members(), clock->machine().lagged(size(), 8), false);
     }
@@ -179,12 +184,12 @@ private:
   };
 
   void count_message(int from, int to, std::size_t bytes) {
-    m_traffic.messages += 1, m_traffic.bytes += static_cast<std::int64_t>(bytes);
+    count([bytes](Traffic& t) { t.messages += 1, t.bytes += static_cast<std::int64_t>(bytes); });
     if (m_clock) m_clock->send(from, to, static_cast<std::int64_t>(bytes));
   }
 
   void count_collective(std::size_t bytes) {
-    m_traffic.collectives += 1, m_traffic.collective_bytes += static_cast<std::int64_t>(bytes);
+    count([bytes](Traffic& t) { t.collectives += 1, t.collective_bytes += static_cast<std::int64_t>(bytes); });
   }
 
   void count_gather_all(std::size_t bytes) {
@@ -219,15 +224,15 @@ private:
       for (std::size_t n = 0; n < values[0].size(); ++n) values[0][n] = op(values[0][n], values[r][n]);
     }
     for (std::size_t r = 1; r < values.size(); ++r) values[r] = values[0];
-    m_traffic.collectives += 1;
     const std::size_t bytes = sizeof(T) * values[0].size();
-    m_traffic.collective_bytes += static_cast<std::int64_t>(bytes * values.size());
+    count([&](Traffic& t) { t.collectives += 1, t.collective_bytes += static_cast<std::int64_t>(bytes * values.size()); });
     if (m_clock) m_clock->collective(m_all, m_clock->machine().reduction(local_size(), static_cast<double>(bytes)));
   }
 
+  std::shared_ptr<std::optional<VirtualClock>> m_shared_clock;
+  std::optional<VirtualClock>& m_clock;
   std::vector<int> m_all;           // 0, 1, ..., size - 1
   std::vector<std::int64_t> m_work; // visits of cells
-  std::optional<VirtualClock> m_clock;
 };
 
 } // namespace nunatak

@@ -22,6 +22,17 @@ template <class Real> template <class F> void Multigrid<Real>::update_ghosts(Lev
   level.ranks->update_ghosts(arrays);
 }
 
+// What is gathered is done by every rank.
+template <class Real> void Multigrid<Real>::work(Level& level, int visits) {
+  std::int64_t whole = 0;
+  if (level.next == Next::gathered) {
+    for (auto l = static_cast<std::size_t>(&level - m_levels.data()) + 1; l < m_levels.size(); ++l)
+      whole += m_levels[l].unknown_cells;
+  }
+  for (std::size_t n = 0; n < level.parts.size(); ++n)
+    level.ranks->work(static_cast<int>(n), visits * (level.next == Next::gathered ? whole : level.parts[n].size()));
+}
+
 // --- operators ------------------------------------------------------------------------------------------------------------
 
 template <class Real> void Multigrid<Real>::set_operator() {
@@ -35,6 +46,7 @@ template <class Real> void Multigrid<Real>::set_operator() {
           A.data()[36 * static_cast<std::size_t>(level.places[n]) + e] = static_cast<Real>(all[36 * n + e]);
       }
       Kokkos::deep_copy(m_levels[l + 1].parts[0].A, A);
+      work(level, visits_of_operator);
       continue;
     }
     for (const NinePoint<Real>& part : level.parts) invert_diagonal(part);
@@ -42,6 +54,7 @@ template <class Real> void Multigrid<Real>::set_operator() {
     update_ghosts(level, [](const NinePoint<Real>& part) { return part.A; });
     for (std::size_t n = 0; n < level.parts.size(); ++n)
       galerkin(level.parts[n], m_levels[l + 1].parts[n], level.x[n], level.y[n]);
+    work(level, visits_of_operator);
   }
   factorise();
 }
@@ -95,10 +108,12 @@ template <class Real> void Multigrid<Real>::cycle(std::size_t l, bool with_resid
       take_back(part, part.x, whole.x);
       if (with_residual) take_back(part, part.r, whole.r);
     }
+    work(level, visits_of_cycle);
     return;
   }
   for (const NinePoint<Real>& part : level.parts) start_from_zero(part, m_polynomial);
   relax(level, true);
+  work(level, visits_of_cycle / 2);
   update_ghosts(level, [](const NinePoint<Real>& part) { return part.r; });
   for (std::size_t n = 0; n < level.parts.size(); ++n) restrict_residual(level.parts[n], next.parts[n], level.x[n], level.y[n]);
   cycle(l + 1, false);
@@ -107,6 +122,7 @@ template <class Real> void Multigrid<Real>::cycle(std::size_t l, bool with_resid
   update_ghosts(level, [](const NinePoint<Real>& part) { return part.x; });
   for (const NinePoint<Real>& part : level.parts) start(part, m_polynomial);
   relax(level, with_residual);
+  work(level, visits_of_cycle / 2);
 }
 
 template <class Real> void Multigrid<Real>::relax(Level& level, bool with_residual) {

@@ -70,7 +70,7 @@ void MpiRanks::fill_ghosts(const std::vector<Ghosted>& mine) {
     for (const Ghosted& a : mine) at = pack(p, strip, a.data, a.cell_bytes, at);
     MPI_Isend(buffer.data(), static_cast<int>(buffer.size()), MPI_BYTE, other, halo_tag + direction(dx, dy), m_comm,
               &requests[static_cast<std::size_t>(n_requests++)]);
-    if (other != m_rank) m_traffic.messages += 1, m_traffic.bytes += static_cast<std::int64_t>(buffer.size());
+    if (other != m_rank) count([&](Traffic& t) { t.messages += 1, t.bytes += static_cast<std::int64_t>(buffer.size()); });
   });
   MPI_Waitall(n_requests, requests.data(), MPI_STATUSES_IGNORE);
   for_each_neighbour([&](int dx, int dy, int) {
@@ -79,7 +79,7 @@ void MpiRanks::fill_ghosts(const std::vector<Ghosted>& mine) {
     for (const Ghosted& a : mine) at = unpack(p, strip, a.data, a.cell_bytes, at);
   });
   // lab 1 end
-  m_traffic.exchanges += 1;
+  count([](Traffic& t) { t.exchanges += 1; });
 }
 
 void MpiRanks::sum(std::vector<std::vector<std::int64_t>>& values) {
@@ -146,7 +146,7 @@ void MpiRanks::exchange(const std::vector<std::vector<Packet>>& out, std::vector
   for (const Packet& packet : out[0]) {
     MPI_Isend(packet.words.data(), static_cast<int>(packet.words.size()), MPI_INT, packet.rank, exchange_tag, m_comm,
               &requests[n++]);
-    m_traffic.messages += 1, m_traffic.bytes += static_cast<std::int64_t>(packet.words.size() * sizeof(int));
+    count([&](Traffic& t) { t.messages += 1, t.bytes += static_cast<std::int64_t>(packet.words.size() * sizeof(int)); });
   }
   MPI_Waitall(static_cast<int>(n), requests.data(), statuses.data());
   for (std::size_t p = 0; p < incoming.size(); ++p) {
@@ -154,7 +154,7 @@ void MpiRanks::exchange(const std::vector<std::vector<Packet>>& out, std::vector
     MPI_Get_count(&statuses[p], MPI_INT, &words);
     incoming[p].words.resize(static_cast<std::size_t>(words));
   }
-  m_traffic.exchanges += 1;
+  count([](Traffic& t) { t.exchanges += 1; });
 }
 
 class MpiRanks::MpiGroup final : public Group {
@@ -178,7 +178,7 @@ public:
   void start_max(const std::vector<std::int64_t>& values) override {
     m_mine = values[0];
     MPI_Iallreduce(&m_mine, &m_maximum, 1, MPI_INT64_T, MPI_MAX, m_comm, &m_request);
-    m_ranks.m_traffic.lagged += 1, m_ranks.m_traffic.collective_bytes += sizeof(std::int64_t);
+    m_ranks.count([](Traffic& t) { t.lagged += 1, t.collective_bytes += sizeof(std::int64_t); });
   }
   std::int64_t finish_max() override {
     MPI_Wait(&m_request, MPI_STATUS_IGNORE);

@@ -34,21 +34,21 @@ public:
                                        const std::vector<int>& lengths) override;
   void exchange(const std::vector<std::vector<Packet>>& out, std::vector<std::vector<Packet>>& in) override;
   std::unique_ptr<Group> group(std::vector<int> members) override;
-  std::unique_ptr<Ranks> over(const Decomposition& decomposition) const override {
-    return std::make_unique<MpiRanks>(m_comm, decomposition);
-  }
 
   /// The same for the one local rank: `update_ghosts({H, b, mask})`, any mixture of types, one message per neighbour.
   void update_ghosts(const std::vector<Ghosted>& arrays) { update_ghosts(std::vector<std::vector<Ghosted>>{arrays}); }
 
 protected:
+  std::unique_ptr<Ranks> make_over(const Decomposition& decomposition) const override {
+    return std::make_unique<MpiRanks>(m_comm, decomposition);
+  }
   /// Fill the ghosts that are cells of neighbours, and count what is sent: here one message per neighbour for all arrays.
   virtual void fill_ghosts(const std::vector<Ghosted>& arrays);
 
 private:
   class MpiGroup;
   void count_collective(std::size_t bytes) {
-    m_traffic.collectives += 1, m_traffic.collective_bytes += static_cast<std::int64_t>(bytes);
+    count([bytes](Traffic& t) { t.collectives += 1, t.collective_bytes += static_cast<std::int64_t>(bytes); });
   }
   MPI_Comm m_comm;
   int m_rank = 0;

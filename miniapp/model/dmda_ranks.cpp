@@ -30,9 +30,11 @@ DmdaRanks::~DmdaRanks() {
 void DmdaRanks::fill_ghosts(const std::vector<Ghosted>& arrays) {
   for (const Ghosted& array : arrays) {
     scatter(array);
-    m_traffic.exchanges += 1;
-    m_traffic.messages += m_messages;
-    m_traffic.bytes += m_cells * static_cast<std::int64_t>(array.cell_bytes);
+    count([&](Traffic& t) {
+      t.exchanges += 1;
+      t.messages += m_messages;
+      t.bytes += m_cells * static_cast<std::int64_t>(array.cell_bytes);
+    });
   }
 }
 

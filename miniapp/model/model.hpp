@@ -1,4 +1,5 @@
-// The model on its grid: state, forcing and the parts of a step. What is not here: the clock, and files (miniapp/main.cpp).
+// The model on its grid: state and forcing from files or a generator, the hybrid step on MPI, and names for all of it. What is not
+// here: the physics (kernels/step/hybrid.hpp), the clock and files (miniapp/main.cpp).
 //
 //   Model model(options, comm, timers, log);
 //   while (...) {
@@ -9,21 +10,21 @@
 // Every function but the accessors is collective.
 #pragma once
 
-#include "kernels/ice/time_step.hpp"
-#include "miniapp/model/energy.hpp"
+#include "kernels/step/hybrid.hpp"
+#include "miniapp/base/log.hpp"
+#include "miniapp/base/mpi_ranks.hpp"
 #include "miniapp/model/initial.hpp"
-#include "miniapp/model/mass_transport.hpp"
-#include "miniapp/model/ocean.hpp"
-#include "miniapp/model/stress_balance.hpp"
+#include "miniapp/model/physics.hpp"
+#include "miniapp/model/timers.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
 
 namespace nunatak {
-
-/// What one step did, over all ranks.
-struct Step {
-  double dt = 0.0; ///< s
-  MassBudget budget;
-  FixedSum melted_inside; ///< metres of ice, summed over cells; counted, not taken from the thickness
-};
 
 class Model {
 public:
@@ -36,19 +37,19 @@ public:
   void diagnose(double time);
 
   /// The longest stable step for the flow of the last diagnose(), and what limits it.
-  TimeStep stable_step() const;
+  TimeStep stable_step() const { return m_hybrid->stable_step(); }
 
   /// Temperature and then thickness, surface and mask after `dt` seconds (0: of the present state), ghosts included, with the
   /// flow and melt of the last diagnose().
-  Step advance(double dt);
+  Step advance(double dt) { return m_hybrid->advance(dt); }
 
   const Grid& grid() const { return m_grid; }
   MpiRanks& ranks() { return *m_ranks; }
-  const State& state() const { return m_state; }
-  const Forcing& forcing() const { return m_forcing; }
+  const State& state() const { return m_hybrid->state(0); }
+  const Forcing& forcing() const { return m_hybrid->forcing(0); }
   const Levels& levels() const { return m_levels; }
-  const Flow& flow() const { return m_stress_balance.flow(); }
-  const SsaReport& last_solve() const { return m_stress_balance.last_solve(); }
+  const Flow& flow() const { return m_hybrid->flow(0); }
+  const SsaReport& last_solve() const { return m_hybrid->stress_balance().last_solve(); }
 
   double start_time() const { return m_initial.time(); }   ///< of the initial state, s
   bool continues() const { return m_initial.continues(); } ///< a run that had come to start_time()
@@ -58,20 +59,28 @@ public:
   nlohmann::json report() const;                           ///< input, ssa, ocean, messages
 
 private:
-  std::vector<double> read_state();
+  // The parts of a step, timed.
+  class Watch final : public StepWatch {
+  public:
+    explicit Watch(Timers& timers) : m_timers(timers) {}
+    void begin(const char* part) override { m_scope.emplace(m_timers, part); }
+    void end() override { m_scope.reset(); }
 
-  Timers& m_timers;
-  double m_dt_max; // s
+  private:
+    Timers& m_timers;
+    std::optional<Timers::Scope> m_scope;
+  };
+
+  Watch m_watch;
+  const Log& m_log;
   InitialState m_initial;
   Grid m_grid;
   std::unique_ptr<MpiRanks> m_ranks;
-  State m_state;
-  Forcing m_forcing;
   Levels m_levels;
-  StressBalance m_stress_balance;
-  Ocean m_ocean;
-  Energy m_energy;
-  MassTransport m_transport;
+  std::unique_ptr<Hybrid> m_hybrid;
+  std::unique_ptr<Diagnostics> m_diagnostics;
+  PhysicsReport m_report;
+  bool m_solver_is_new = true, m_view_solver;
 };
 
 } // namespace nunatak

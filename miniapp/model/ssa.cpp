@@ -178,7 +178,7 @@ void SsaSnes::fail(SNESConvergedReason why) const {
 SsaReport SsaSnes::solve(const std::vector<SsaInput>& inputs, const std::vector<Array2<double>>& us,
                          const std::vector<Array2<double>>& vs) {
   const double start = MPI_Wtime();
-  const std::int64_t collectives = m_ranks.traffic().collectives;
+  const std::int64_t collectives = m_ranks.traffic_of_all().collectives;
   const double petsc_reductions = petsc_allreduce_ct;
   m_report = {};
   const Array2<double> u = us.at(0), v = vs.at(0);
@@ -202,7 +202,7 @@ SsaReport SsaSnes::solve(const std::vector<SsaInput>& inputs, const std::vector<
     iterate(start);
   }
   m_report.reductions =
-      static_cast<int>(m_ranks.traffic().collectives - collectives) + static_cast<int>(petsc_allreduce_ct - petsc_reductions);
+      static_cast<int>(m_ranks.traffic_of_all().collectives - collectives) + static_cast<int>(petsc_allreduce_ct - petsc_reductions);
   m_report.seconds_total = MPI_Wtime() - start;
   m_report.seconds_linear =
       m_report.seconds_total - m_report.seconds_setup - m_report.seconds_residual - m_report.seconds_jacobian;

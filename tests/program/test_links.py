@@ -15,7 +15,7 @@ def libraries(program):
     return names
 
 
-@pytest.mark.parametrize("program", ["nunatak-distance", "nunatak-labels", "nunatak-check", "nunatak-io", "nunatak-join",
+@pytest.mark.parametrize("program", ["nunatak-distance", "nunatak-labels", "nunatak-step", "nunatak-check", "nunatak-io", "nunatak-join",
                                      "nunatak-verify"])
 def test_tools_load_no_petsc(program):
     assert not [name for name in libraries(program) if "petsc" in name.lower()]

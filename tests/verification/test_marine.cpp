@@ -4,7 +4,7 @@
 // Neighbours: test_ssa_shelf.cpp (a floating front), tests/kernels/test_transport.cpp (the exact velocity, bit for bit).
 #include "kernels/cases/exact_marine.hpp"
 #include "kernels/ice/time_step.hpp"
-#include "miniapp/model/mass_transport.hpp"
+#include "kernels/step/mass_transport.hpp"
 #include "ssa_problem.hpp"
 #include "table.hpp"
 
@@ -17,25 +17,19 @@ const exact::MarineSheet N;
 /// The sheet in M cells from front to front, with one cell of ocean at either end; 4 cells across, periodic.
 struct Sheet {
   explicit Sheet(int M)
-      : dx(2.0 * N.front() / M), p(M + 2, 4, dx, dx, false, true), state(p.patch), forcing(p.patch), grid(make_grid(p, dx)),
-        transport(grid, p.ranks), melt(p.array("melt")) {
+      : dx(2.0 * N.front() / M), p(M + 2, 4, dx, dx, false, true), states{State(p.patch)}, forcings{Forcing(p.patch)},
+        transport(p.ranks, dx, dx), flows{Flow(p.patch, 2)}, melt(p.array("melt")) {
+    State& state = states[0];
     p.fill([&](int j, int i, int, int gi) {
       p.set(j, i, N.b(), ocean(gi) ? 0.0 : N.H(x(gi)));
       if (ocean(gi)) return;
       p.in.tauc(j, i) = N.tauc(x(gi));
       p.in.hardness(j, i) = N.hardness(x(gi));
-      forcing.climatic_mass_balance(j, i) = rho_ice * N.M(x(gi));
+      forcings[0].climatic_mass_balance(j, i) = rho_ice * N.M(x(gi));
     });
     p.ranks.update_ghosts({p.in.H, p.in.b, p.in.h, p.in.mask});
     state.thk = p.in.H, state.topg = p.in.b, state.usurf = p.in.h, state.mask = p.in.mask;
     state.u_ssa = p.u, state.v_ssa = p.v;
-    flow.q_x = p.array("q_x"), flow.q_y = p.array("q_y");
-  }
-  static Grid make_grid(const SsaProblem& p, double dx) {
-    Grid grid;
-    grid.decomposition = p.ranks.decomposition();
-    grid.dx = grid.dy = dx;
-    return grid;
   }
   bool ocean(int gi) const { return gi == 0 || gi == p.patch.Mx - 1; }
   double x(int gi) const { return (gi - 0.5 * (p.patch.Mx - 1)) * dx; }
@@ -44,7 +38,7 @@ struct Sheet {
     SsaOptions options;
     options.till_q = 1.0, options.till_u_threshold = N.u_threshold;
     options.tolerance = tolerance;
-    p.in.H = state.thk; // the step exchanges arrays
+    p.in.H = states[0].thk; // the step exchanges arrays
     p.solve(options);
   }
   /// `years` of transport in steps of at most dt_max years; the velocity is computed anew in each step if `coupled`.
@@ -52,26 +46,25 @@ struct Sheet {
     double t = 0.0;
     while (t < years * year) {
       if (coupled) solve(1e-6);
-      std::vector<std::vector<double>> rate{{advection_rate(p.patch, dx, dx, state.mask, p.u, p.v)}};
+      std::vector<std::vector<double>> rate{{advection_rate(p.patch, dx, dx, states[0].mask, p.u, p.v)}};
       max_over_ranks(p.ranks, rate);
       const double dt = std::min(time_step(dx, dx, 0.0, rate[0][0], dt_max * year).dt, years * year - t);
-      transport.step(state, flow, forcing, melt, dt);
+      transport.step(states, flows, forcings, {melt}, dt);
       t += dt;
     }
   }
   double speed_error(int j, int i, int gi) const { return ocean(gi) ? 0.0 : p.u(j, i) - N.u(x(gi)); }
-  double thickness_error(int j, int i, int gi) const { return ocean(gi) ? 0.0 : state.thk(j, i) - N.H(x(gi)); }
+  double thickness_error(int j, int i, int gi) const { return ocean(gi) ? 0.0 : states[0].thk(j, i) - N.H(x(gi)); }
   double mean_thickness_error() const {
     return p.sum([&](int j, int i, int, int gi) { return thickness_error(j, i, gi); }) / (4.0 * (p.patch.Mx - 2));
   }
 
   double dx;
   SsaProblem p;
-  State state;
-  Forcing forcing;
-  Grid grid;
+  std::vector<State> states;
+  std::vector<Forcing> forcings;
   MassTransport transport;
-  Flow flow;
+  std::vector<Flow> flows;
   Array2<double> melt;
 };
 

@@ -1,0 +1,70 @@
+// Temperature of the ice over the local ranks: the columns of kernels/ice/columns.hpp, heated by shearing, by friction at the bed and
+// from below.
+#pragma once
+
+#include "kernels/ice/columns.hpp"
+#include "kernels/ice/transport.hpp"
+#include "kernels/ssa/rheology.hpp"
+#include "kernels/step/state.hpp"
+
+#include <utility>
+#include <vector>
+
+namespace nunatak {
+
+/// Into the ice from below, W m-2: geothermal heat and, where it is grounded, friction beta |u|^2. Owned cells.
+inline void base_heat_flux(const Patch& patch, const TillLaw& till, const State& s, const Array2<double>& tauc,
+                           const Array2<double>& geothermal, const Array2<double>& flux) {
+  const auto u = s.u_ssa, v = s.v_ssa;
+  const auto mask = s.mask;
+  for_each_cell(
+      "heat flux into the base", patch, KOKKOS_LAMBDA(int j, int i) {
+        flux(j, i) = geothermal(j, i);
+        if (mask(j, i) != grounded_ice) return;
+        const double speed2 = u(j, i) * u(j, i) + v(j, i) * v(j, i);
+        flux(j, i) += tauc(j, i) * till.drag(speed2) * speed2;
+      });
+}
+
+class Energy {
+public:
+  Energy(Ranks& ranks, double dx, double dy, const Levels& levels, const TillLaw& till)
+      : m_ranks(ranks), m_dx(dx), m_dy(dy), m_levels(levels), m_till(till) {
+    for (int n = 0; n < ranks.local_size(); ++n) {
+      const Patch p = ranks.patch(n);
+      m_temp.push_back(make_columns<double>("temp_next", p, levels.size()));
+      m_base_flux.push_back(make_array<double>("base_heat_flux", p));
+      m_melted.push_back(make_array<double>("melted_inside", p));
+    }
+  }
+
+  /// The temperature of `states` after dt seconds, ghosts included, for the geometry and flow of the beginning of the step: call
+  /// it before the mass transport. Returns what was melted inside the ice, over all ranks (metres of ice, summed over cells; it
+  /// is counted, not taken from the thickness). One exchange, one sum.
+  FixedSum step(std::vector<State>& states, const std::vector<Flow>& flows, const std::vector<Forcing>& forcings, double dt) {
+    std::vector<FixedSum> melted;
+    for (std::size_t n = 0; n < states.size(); ++n) {
+      State& s = states[n];
+      const Patch patch = m_ranks.patch(static_cast<int>(n));
+      const HorizontalVelocity& velocity = flows[n].velocity;
+      base_heat_flux(patch, m_till, s, flows[n].tauc, forcings[n].bheatflx, m_base_flux[n]);
+      melted.push_back(temperature_step(patch, m_dx, m_dy, dt, m_levels, s.thk, s.mask, forcings[n].ice_surface_temp,
+                                        m_base_flux[n], velocity.u, velocity.v, flows[n].w, velocity.sigma, s.temp, m_temp[n],
+                                        m_melted[n])
+                           .ice);
+      std::swap(s.temp, m_temp[n]);
+    }
+    update_ghosts(m_ranks, [&](std::size_t n) -> std::vector<Ghosted> { return {states[n].temp}; });
+    return sum_over_ranks<FixedSum>(m_ranks, melted);
+  }
+
+private:
+  Ranks& m_ranks;
+  double m_dx, m_dy; // m
+  const Levels& m_levels;
+  TillLaw m_till;
+  std::vector<Array3<double>> m_temp;
+  std::vector<Array2<double>> m_base_flux, m_melted;
+};
+
+} // namespace nunatak

@@ -1,0 +1,159 @@
+// The stress balance of the hybrid model (Winkelmann et al. 2011) over the local ranks: sliding by the SSA (kernels/ssa/solver.hpp),
+// shearing by the SIA (kernels/ice/sia.hpp), and the velocity at every level that follows from both (kernels/ice/velocity3d.hpp).
+#pragma once
+
+#include "kernels/grid/elementary.hpp"
+#include "kernels/grid/ranks.hpp"
+#include "kernels/ice/columns.hpp"
+#include "kernels/ice/levels.hpp"
+#include "kernels/ice/sia.hpp"
+#include "kernels/ice/till.hpp"
+#include "kernels/ice/time_step.hpp"
+#include "kernels/ssa/solver.hpp"
+#include "kernels/step/state.hpp"
+#include "kernels/step/watch.hpp"
+
+#include <cmath>
+#include <memory>
+#include <utility>
+#include <vector>
+
+namespace nunatak {
+
+struct StressBalanceOptions {
+  bool shears = true;      ///< false: no SIA
+  bool isothermal = false; ///< softness everywhere, no enhancement; else by the temperature
+  double softness = 1e-16 / seconds_per_year, sia_enhancement = 2.0, ssa_enhancement = 0.6; ///< A, Pa-3 s-1; factors of it
+  TillParameters till;
+};
+
+/// A of the SIA (0 without shearing) and B of the SSA from the hardness B, each with its enhancement factor of A = B^-3.
+/// isothermal: A, Pa-3 s-1; 0: by B.
+inline void enhance(const Patch& patch, const Array2<double>& hardness, double isothermal, double sia_factor, double ssa_factor,
+                    const Array2<double>& softness, const Array2<double>& ssa_hardness) {
+  const double stiffening = elementary::inverse_cbrt(ssa_factor);
+  for_each_cell_and_ghost(
+      "softness", patch, KOKKOS_LAMBDA(int j, int i) {
+        const double B = hardness(j, i);
+        softness(j, i) = sia_factor * (isothermal > 0.0 ? isothermal : 1.0 / (B * B * B));
+        ssa_hardness(j, i) = stiffening * B;
+      });
+}
+
+class StressBalance {
+public:
+  /// `sliding`: none if the base does not slide. `ranks`, `levels` and `watch` must outlive this object.
+  StressBalance(Ranks& ranks, double dx, double dy, const Levels& levels, const StressBalanceOptions& options,
+                std::unique_ptr<SsaSolver> sliding, StepWatch& watch)
+      : m_ranks(ranks), m_dx(dx), m_dy(dy), m_levels(levels), m_options(options), m_sliding(std::move(sliding)), m_watch(watch) {
+    for (int n = 0; n < ranks.local_size(); ++n) {
+      const Patch p = ranks.patch(n);
+      m_flows.emplace_back(p, levels.size());
+      m_ssa_hardness.push_back(make_array<double>("ssa_hardness", p));
+      m_softness.push_back(make_array<double>("softness", p));
+    }
+  }
+
+  /// The flows for the geometry and temperature of `states` (with ghosts), and their sliding velocity: u_ssa and v_ssa are the first
+  /// guess and become the solution, ghosts included; nothing else of the states changes. melt: basal melt of floating ice, m s-1.
+  /// Collective: the solve; two exchanges, one maximum. Throws SsaError if the SSA does not converge.
+  void update(const std::vector<State>& states, const std::vector<Forcing>& forcings, const std::vector<Array2<double>>& melt) {
+    {
+      const StepPart part(m_watch, "stress balance: till, hardness");
+      set_material(states, forcings);
+    }
+    if (m_sliding) {
+      const StepPart part(m_watch, "stress balance: SSA");
+      slide(states, forcings);
+    }
+    std::vector<std::vector<double>> limits(m_flows.size());
+    {
+      const StepPart part(m_watch, "stress balance: SIA");
+      for (std::size_t n = 0; n < m_flows.size(); ++n) {
+        const State& s = states[n];
+        const Flow& f = m_flows[n];
+        limits[n] = {sia_fluxes(patch(n), m_dx, m_dy, {}, s.usurf, s.thk, s.mask, m_softness[n], f.q_x, f.q_y).D_max};
+      }
+    }
+    const StepPart part(m_watch, "stress balance: 3-D velocity");
+    for (std::size_t n = 0; n < m_flows.size(); ++n) {
+      const State& s = states[n];
+      horizontal_velocity(patch(n), m_dx, m_dy, {}, m_levels, s.usurf, s.thk, s.mask, m_softness[n], s.u_ssa, s.v_ssa,
+                          m_flows[n].velocity);
+    }
+    update_ghosts(m_ranks, [this](std::size_t n) -> std::vector<Ghosted> {
+      return {m_flows[n].velocity.u, m_flows[n].velocity.v};
+    });
+    for (std::size_t n = 0; n < m_flows.size(); ++n) {
+      const State& s = states[n];
+      const HorizontalVelocity& velocity = m_flows[n].velocity;
+      vertical_velocity(patch(n), m_dx, m_dy, m_levels, s.thk, s.mask, melt[n], velocity.u, velocity.v, m_flows[n].w);
+      limits[n].push_back(advection_rate(patch(n), m_dx, m_dy, s.mask, velocity.u_surface, velocity.v_surface));
+      limits[n].push_back(advection_rate(patch(n), m_dx, m_dy, s.mask, s.u_ssa, s.v_ssa));
+    }
+    max_over_ranks(m_ranks, limits);
+    m_D_max = limits[0][0];
+    m_advection_rate = std::fmax(limits[0][1], limits[0][2]);
+  }
+
+  const std::vector<Flow>& flows() const { return m_flows; }    ///< of the last update
+  double D_max() const { return m_D_max; }                      ///< largest diffusivity of the SIA, m2 s-1, over all ranks
+  double advection_rate_max() const { return m_advection_rate; } ///< largest |u|/dx + |v|/dy, s-1, over all ranks
+  const SsaReport& last_solve() const { return m_last; }
+  const SsaSolver* sliding() const { return m_sliding.get(); }
+
+private:
+  Patch patch(std::size_t n) const { return m_ranks.patch(static_cast<int>(n)); }
+
+  // Till, hardness and softness, in owned cells and ghosts.
+  void set_material(const std::vector<State>& states, const std::vector<Forcing>& forcings) {
+    const bool given = forcings[0].has_hardav, thermal = !given && !m_options.isothermal;
+    for (std::size_t n = 0; n < m_flows.size(); ++n) {
+      const State& s = states[n];
+      const Flow& f = m_flows[n];
+      if (forcings[n].has_tauc) {
+        Kokkos::deep_copy(f.tauc, forcings[n].tauc);
+      } else {
+        till_yield_stress(patch(n), m_options.till, s.topg, s.thk, s.mask, s.temp, f.tauc);
+      }
+      if (given) {
+        Kokkos::deep_copy(f.hardav, forcings[n].hardav);
+      } else if (m_options.isothermal) {
+        Kokkos::deep_copy(f.hardav, elementary::inverse_cbrt(m_options.softness));
+      } else {
+        update_hardness(patch(n), m_levels, s.thk, forcings[n].ice_surface_temp, s.temp, f.hardav, m_softness[n]);
+      }
+    }
+    if (thermal) update_ghosts(m_ranks, [this](std::size_t n) -> std::vector<Ghosted> { return {m_flows[n].hardav}; });
+    const double sia_factor = !m_options.shears ? 0.0 : thermal ? m_options.sia_enhancement : 1.0;
+    for (std::size_t n = 0; n < m_flows.size(); ++n) {
+      enhance(patch(n), m_flows[n].hardav, m_options.isothermal && !given ? m_options.softness : 0.0, sia_factor,
+              thermal ? m_options.ssa_enhancement : 1.0, m_softness[n], m_ssa_hardness[n]);
+    }
+  }
+
+  void slide(const std::vector<State>& states, const std::vector<Forcing>& forcings) {
+    std::vector<SsaInput> inputs;
+    std::vector<Array2<double>> u, v;
+    for (std::size_t n = 0; n < states.size(); ++n) {
+      const State& s = states[n];
+      const Forcing& f = forcings[n];
+      inputs.push_back({s.thk, s.usurf, s.topg, m_flows[n].tauc, m_ssa_hardness[n], s.mask, f.fixed, f.u_fixed, f.v_fixed});
+      u.push_back(s.u_ssa), v.push_back(s.v_ssa);
+    }
+    m_last = m_sliding->solve(inputs, u, v);
+  }
+
+  Ranks& m_ranks;
+  double m_dx, m_dy; // m
+  const Levels& m_levels;
+  StressBalanceOptions m_options;
+  std::unique_ptr<SsaSolver> m_sliding;
+  StepWatch& m_watch;
+  std::vector<Flow> m_flows;
+  std::vector<Array2<double>> m_ssa_hardness, m_softness; // B of the SSA, Pa s^(1/3); A of the SIA, Pa-3 s-1
+  double m_D_max = 0.0, m_advection_rate = 0.0;
+  SsaReport m_last;
+};
+
+} // namespace nunatak

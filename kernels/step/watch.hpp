@@ -1,0 +1,25 @@
+// Who wants to know which part of a step runs: the timers of the model, and what counts messages on virtual ranks.
+#pragma once
+
+namespace nunatak {
+
+class StepWatch {
+public:
+  virtual ~StepWatch() = default;
+  virtual void begin(const char* part) = 0; ///< parts do not overlap
+  virtual void end() = 0;
+};
+
+/// A part, from here to the end of the block.
+class StepPart {
+public:
+  StepPart(StepWatch& watch, const char* part) : m_watch(watch) { watch.begin(part); }
+  ~StepPart() { m_watch.end(); }
+  StepPart(const StepPart&) = delete;
+  StepPart& operator=(const StepPart&) = delete;
+
+private:
+  StepWatch& m_watch;
+};
+
+} // namespace nunatak

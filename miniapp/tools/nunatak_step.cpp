@@ -1,0 +1,329 @@
+// nunatak-step: hybrid steps of the synthetic continent, without PETSc, files or output: on thousands of virtual ranks in one process,
+// or on the processes of mpiexec. Per part of a step: what is sent, how long it would take on a modelled machine, and how long it took
+// here. The fields must have the same bits on all sets of ranks: status 1 if not.
+//
+//   nunatak-step -grid_dx 8km -virtual_ranks 1,16,256,4096
+//
+// docs/step-scaling.md says what it found. Neighbours: kernels/step/hybrid.hpp (the step), tool.hpp (sets of ranks).
+#include "kernels/cases/continent.hpp"
+#include "kernels/ssa/newton.hpp"
+#include "kernels/step/hybrid.hpp"
+#include "miniapp/base/error.hpp"
+#include "miniapp/base/paths.hpp"
+#include "miniapp/base/program.hpp"
+#include "miniapp/base/words.hpp"
+#include "miniapp/base/world.hpp"
+#include "miniapp/tools/tool.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <iostream>
+#include <map>
+#include <optional>
+
+using namespace nunatak;
+using namespace nunatak::tools;
+
+namespace {
+
+struct Options {
+  double dx = 32e3, dt_max = 1.0; // m, -grid_dx; years
+  int Mz = 31, seed = 1, steps = 1;
+  bool ocean = true;
+  SsaOptions ssa;
+  std::string virtual_ranks, json;
+  MachineOptions machine;
+
+  int points() const { return static_cast<int>(std::lround(2.0 * synthetic::marine_half_width / dx)) + 1; }
+};
+
+struct Sheet {
+  std::vector<State> states;
+  std::vector<Forcing> forcings;
+  std::vector<std::int64_t> cells, icy_cells; // per local rank
+};
+
+Sheet make_sheet(const Options& o, Ranks& ranks, const Levels& levels) {
+  Sheet sheet;
+  const synthetic::Continent continent(static_cast<std::uint64_t>(o.seed));
+  for (int n = 0; n < ranks.local_size(); ++n) {
+    const Patch p = ranks.patch(n);
+    State s(p);
+    Forcing f(p);
+    s.temp = make_columns<double>("temp", p, levels.size());
+    for (int j = 1; j <= p.ym; ++j) {
+      for (int i = 1; i <= p.xm; ++i) {
+        const auto at = [&](int k) { return k * o.dx - synthetic::marine_half_width; };
+        const synthetic::Site site = continent.at(at(p.global_i(i)), at(p.global_j(j)));
+        s.thk(j, i) = site.H, s.topg(j, i) = site.b;
+        f.climatic_mass_balance(j, i) = site.M * rho_ice, f.ice_surface_temp(j, i) = site.T_s, f.bheatflx(j, i) = site.G;
+        f.basins(j, i) = site.basin, f.theta_ocean(j, i) = site.theta_ocean, f.salinity_ocean(j, i) = site.salinity_ocean;
+      }
+    }
+    sheet.states.push_back(s), sheet.forcings.push_back(f);
+  }
+  update_ghosts(ranks, [&](std::size_t n) -> std::vector<Ghosted> {
+    const Forcing& f = sheet.forcings[n];
+    return {sheet.states[n].thk, sheet.states[n].topg, f.climatic_mass_balance, f.ice_surface_temp, f.bheatflx, f.basins,
+            f.theta_ocean,       f.salinity_ocean};
+  });
+  for (int n = 0; n < ranks.local_size(); ++n) {
+    const Patch p = ranks.patch(n);
+    const State& s = sheet.states[static_cast<std::size_t>(n)];
+    const Forcing& f = sheet.forcings[static_cast<std::size_t>(n)];
+    update_geometry(p, s.topg, s.thk, s.usurf, s.mask);
+    const auto accumulation = make_array<double>("accumulation", p);
+    in_metres_of_ice(p, f.climatic_mass_balance, accumulation);
+    initial_temperature(p, levels, s.thk, s.mask, f.ice_surface_temp, accumulation, f.bheatflx, s.temp);
+    Kokkos::fence();
+    std::int64_t icy_cells = 0;
+    for (int j = 1; j <= p.ym; ++j) {
+      for (int i = 1; i <= p.xm; ++i) icy_cells += icy(s.mask(j, i)) ? 1 : 0;
+    }
+    sheet.cells.push_back(std::int64_t{p.xm} * p.ym), sheet.icy_cells.push_back(icy_cells);
+  }
+  update_ghosts(ranks, [&](std::size_t n) -> std::vector<Ghosted> { return {sheet.states[n].temp}; });
+  return sheet;
+}
+
+/// What a part costs in visits of a cell (Ranks::work; 3 ns): per cell, per cell with ice, and per level of such a cell. From the
+/// times of bench_kernels on one core, Antarctica at 8 km, 31 levels (docs/performance.md). The SSA reports its own work.
+struct Cost {
+  const char* part;
+  double cell, icy_cell, level;
+};
+constexpr Cost costs[] = {{"ocean", 4, 0, 0},
+                          {"stress balance: till, hardness", 0, 9, 1.2},
+                          {"stress balance: SSA", 0, 0, 0},
+                          {"stress balance: SIA", 0, 10, 0},
+                          {"stress balance: 3-D velocity", 0, 0, 1.75},
+                          {"energy", 0, 0, 3},
+                          {"mass transport", 4, 0, 0}};
+
+/// Counts what each part sends, and reads the clocks of virtual ranks.
+class Counter final : public StepWatch {
+public:
+  struct Part {
+    Traffic traffic;
+    double modelled = 0.0, work = 0.0, wall = 0.0; // s
+  };
+
+  Counter(RankSet& set, const Sheet& sheet, int levels)
+      : m_set(set), m_cells(sheet.cells), m_icy(sheet.icy_cells), m_levels(levels) {}
+
+  void begin(const char* part) override {
+    m_part = part;
+    m_before = now();
+  }
+  void end() override {
+    Kokkos::fence();
+    Part after = now(); // before the clocks get the work
+    const Cost* cost = std::find_if(std::begin(costs), std::end(costs), [this](const Cost& c) { return m_part == c.part; });
+    for (std::size_t n = 0; n < m_cells.size(); ++n) {
+      const double visits = cost->cell * static_cast<double>(m_cells[n]) +
+                            (cost->icy_cell + cost->level * m_levels) * static_cast<double>(m_icy[n]);
+      m_set.ranks->work(static_cast<int>(n), std::llround(visits));
+    }
+    const Part last = now();
+    after.modelled = last.modelled, after.work = last.work;
+    Part& sum = m_parts[m_part];
+    sum.traffic.exchanges += after.traffic.exchanges - m_before.traffic.exchanges;
+    sum.traffic.messages += after.traffic.messages - m_before.traffic.messages;
+    sum.traffic.bytes += after.traffic.bytes - m_before.traffic.bytes;
+    sum.traffic.collectives += after.traffic.collectives - m_before.traffic.collectives;
+    sum.modelled += after.modelled - m_before.modelled;
+    sum.work += after.work - m_before.work;
+    sum.wall += after.wall - m_before.wall;
+  }
+  const std::map<std::string, Part>& parts() const { return m_parts; }
+
+private:
+  Part now() const {
+    Part part;
+    part.traffic = m_set.ranks->traffic_of_all();
+    if (m_set.machine != nullptr) {
+      const VirtualClock::Path path = m_set.machine->clock()->critical();
+      part.modelled = path.time, part.work = path.work;
+    }
+    part.wall = std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+    return part;
+  }
+
+  RankSet& m_set;
+  std::vector<std::int64_t> m_cells, m_icy;
+  int m_levels;
+  std::string m_part;
+  Part m_before;
+  std::map<std::string, Part> m_parts;
+};
+
+/// A number that depends on every bit of a field and on where it is, whatever the decomposition.
+template <class A> std::uint64_t fingerprint(const Patch& p, const A& a) {
+  const std::size_t width = a.size() / (a.extent(0) * a.extent(1));
+  std::uint64_t sum = 0;
+  for (int j = 1; j <= p.ym; ++j) {
+    for (int i = 1; i <= p.xm; ++i) {
+      for (std::size_t k = 0; k < width; ++k) {
+        const double x = static_cast<double>(
+            a.data()[(static_cast<std::size_t>(j) * a.extent(1) + static_cast<std::size_t>(i)) * width + k]);
+        const auto bits = Kokkos::bit_cast<std::uint64_t>(x == 0.0 ? 0.0 : x);
+        sum += hash64(bits ^ hash64(static_cast<std::uint64_t>(p.cell(j, i)) * width + k));
+      }
+    }
+  }
+  return sum;
+}
+
+std::uint64_t fingerprint(const Ranks& ranks, const Hybrid& hybrid) {
+  Kokkos::fence();
+  std::uint64_t sum = 0;
+  for (int n = 0; n < ranks.local_size(); ++n) {
+    const Patch p = ranks.patch(n);
+    const State& s = hybrid.state(n);
+    sum += fingerprint(p, s.thk) + 3 * fingerprint(p, s.temp) + 5 * fingerprint(p, s.u_ssa) + 7 * fingerprint(p, s.v_ssa) +
+           9 * fingerprint(p, s.mask) + 11 * fingerprint(p, hybrid.flow(n).w) + 13 * fingerprint(p, hybrid.ocean(n).melt) +
+           15 * fingerprint(p, hybrid.ocean(n).box_mask);
+  }
+  return static_cast<std::uint64_t>(World().sum(static_cast<std::int64_t>(sum)));
+}
+
+/// The steps on one set of ranks: a record per part, and one of all. Returns the fingerprint.
+std::uint64_t run(const Options& o, RankSet& set, const Levels& levels, std::vector<Record>& records) {
+  Ranks& ranks = *set.ranks;
+  Sheet sheet = make_sheet(o, ranks, levels);
+  HybridOptions options;
+  options.dt_max = o.dt_max * seconds_per_year;
+  options.till = o.ssa.till();
+  if (o.ocean) options.pico = PicoOptions{};
+  Counter counter(set, sheet, levels.size());
+  Hybrid hybrid(ranks, o.dx, o.dx, levels, options, std::make_unique<SsaNewton>(ranks, o.dx, o.dx, o.ssa),
+                std::move(sheet.states), std::move(sheet.forcings), counter);
+  if (set.machine != nullptr) set.machine->restart_clock();
+  int nonlinear = 0, linear = 0;
+  for (int n = 0; n < o.steps; ++n) {
+    hybrid.diagnose();
+    nonlinear += hybrid.stress_balance().last_solve().steps;
+    linear += hybrid.stress_balance().last_solve().linear_iterations;
+    hybrid.advance(hybrid.stable_step().dt);
+  }
+  const Spread ice = spread_of(set, sheet.icy_cells);
+  const Decomposition& d = ranks.decomposition();
+  Counter::Part all;
+  const auto add = [&](const std::string& name, const Counter::Part& part) {
+    const std::int64_t messages = World().sum(part.traffic.messages), bytes = World().sum(part.traffic.bytes);
+    const double wall = World().max(part.wall);
+    Record record;
+    record["ranks"] = d.size(), record["px"] = d.px, record["py"] = d.py;
+    record["part"] = name;
+    record["exchanges"] = part.traffic.exchanges, record["messages"] = messages, record["bytes"] = bytes;
+    record["collectives"] = part.traffic.collectives;
+    record["loggp_s"] = record["loggp_work_s"] = Record();
+    if (set.machine != nullptr) record["loggp_s"] = part.modelled, record["loggp_work_s"] = part.work;
+    record["wall_s"] = wall;
+    record["nonlinear_steps"] = name == "step" ? Record(nonlinear) : Record();
+    record["linear_iterations"] = name == "step" ? Record(linear) : Record();
+    record["ice_imbalance"] = name == "step" ? ice.imbalance() : Record();
+    records.push_back(record);
+  };
+  for (const Cost& cost : costs) {
+    const auto found = counter.parts().find(cost.part);
+    if (found == counter.parts().end()) continue;
+    const Counter::Part& part = found->second;
+    add(cost.part, part);
+    all.traffic.exchanges += part.traffic.exchanges, all.traffic.messages += part.traffic.messages;
+    all.traffic.bytes += part.traffic.bytes, all.traffic.collectives += part.traffic.collectives;
+    all.modelled += part.modelled, all.work += part.work, all.wall += part.wall;
+  }
+  add("step", all);
+  return fingerprint(ranks, hybrid);
+}
+
+void run(const Options& o) {
+  const World world;
+  if (!o.virtual_ranks.empty() && world.size() > 1)
+    throw Error("option -virtual_ranks: expected one process, found " + std::to_string(world.size()));
+  world.on_rank_0([&] { require_writable("-json", o.json); });
+  const Levels levels = make_levels(5000.0, o.Mz, LevelSpacing::quadratic);
+  const int M = o.points();
+  std::vector<Record> records;
+  std::optional<std::uint64_t> first;
+  std::string different;
+  const auto one = [&](RankSet& set) {
+    const std::uint64_t print = run(o, set, levels, records);
+    if (!first) first = print;
+    if (print != *first && different.empty()) different = set.name();
+  };
+  if (o.virtual_ranks.empty()) {
+    RankSet set{world.ranks(Decomposition::make(M, M, world.size())), nullptr};
+    one(set);
+  } else {
+    std::vector<Decomposition> cuts;
+    for (const std::string& word : split(o.virtual_ranks, ',')) cuts.push_back(decomposition_of(word, M, M));
+    for (const Decomposition& cut : cuts) {
+      auto ranks = std::make_unique<VirtualRanks>(cut, o.machine.machine());
+      VirtualRanks* const with_clock = ranks.get();
+      RankSet set{std::move(ranks), with_clock};
+      one(set);
+    }
+  }
+  char digits[17];
+  std::snprintf(digits, sizeof digits, "%016llx", static_cast<unsigned long long>(*first));
+  if (world.rank() == 0) {
+    std::cout << "nunatak-step: " << M << " x " << M << " cells of " << o.dx / 1e3 << " km, " << o.Mz << " levels, " << o.steps
+              << (o.steps == 1 ? " step" : " steps") << "; fields " << digits << "\n\n";
+    print_table(std::cout, records,
+                {{"ranks", "ranks"},
+                 {"part", "part"},
+                 {"exchanges", "exchanges"},
+                 {"messages", "messages"},
+                 {"bytes", "bytes sent"},
+                 {"collectives", "collectives"},
+                 {"loggp_s", "modelled ms", 1e3},
+                 {"loggp_work_s", "of it work", 1e3},
+                 {"wall_s", "wall ms here", 1e3}});
+  }
+  nlohmann::ordered_json json = {{"tool", "nunatak-step"},
+                                 {"grid", {{"Mx", M}, {"My", M}, {"Mz", o.Mz}, {"dx", o.dx}}},
+                                 {"steps", o.steps},
+                                 {"fields", digits},
+                                 {"records", records}};
+  if (!o.virtual_ranks.empty()) json["machine"] = to_json(o.machine.machine());
+  write_json(o.json, json);
+  if (!different.empty()) throw Error("wrong result: the fields on " + different + " differ from those on the first set of ranks");
+}
+
+} // namespace
+
+int main(int argc, char** argv) {
+  return run_program(argc, argv, "nunatak-step", [&](Libraries&) {
+    Options o;
+    int gather = 3000;
+    bool single = true;
+    OptionTable table("nunatak-step: hybrid steps of the synthetic continent on virtual ranks: what each part sends, and modelled times",
+                      "nunatak-step -grid_dx 16km -virtual_ranks 1,16,256,4096");
+    table.section("Problem");
+    table.add(number("grid_dx", o.dx, "m", "width of a cell", 500, 500e3));
+    table.add(number("grid_Mz", o.Mz, "", "levels", 2, max_levels));
+    table.add(number("seed", o.seed, "", "of the continent", 0));
+    table.add(number("steps", o.steps, "", "steps, the first of them from rest", 1, 1000));
+    table.add(number("dt_max", o.dt_max, "year", "longest step", 1e-6, 100));
+    table.add(flag("ocean", o.ocean, "melt below shelves by PICO"));
+    table.section("Solver of the stress balance (SSA)");
+    table.add(number("ssa_tolerance", o.ssa.tolerance, "", "norm of the residual over that of the load at which a solve ends",
+                     1e-14, 0.1));
+    table.add(flag("ssa_single", single, "multigrid and conjugate gradients in single precision"));
+    table.add(number("ssa_multigrid_smoothing", o.ssa.multigrid.smoothing, "", "degree of the Chebyshev smoother", 1, 10));
+    table.add(number("ssa_multigrid_gather", gather, "", "largest number of unknown cells of a level that is gathered to every rank",
+                     0));
+    table.section("Ranks");
+    table.add(text("virtual_ranks", o.virtual_ranks,
+                   "P x Q ranks in one process, a list: 1x1,4x4,64 (none: the processes of mpiexec)"));
+    o.machine.add_to(table);
+    table.section("Output");
+    table.add(text("json", o.json, "JSON file of all counts and times"));
+    if (!table.read(argc, argv)) return;
+    o.ssa.single_precision = single, o.ssa.multigrid.gather_below = gather;
+    run(o);
+  });
+}

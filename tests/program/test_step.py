@@ -1,0 +1,65 @@
+"""nunatak-step as a user meets it: the same fields and the same messages on processes and on virtual ranks."""
+import json
+import os
+import pathlib
+import shlex
+import subprocess
+
+import pytest
+from conftest import Run
+
+ALONE = {"OMPI_MCA_ess_singleton_isolated": "1"}  # Open MPI without mpiexec starts no daemon, which takes long
+GRID = ("-grid_dx", "100000", "-grid_Mz", "6", "-ssa_multigrid_gather", "200")
+
+
+def step(folder, *arguments, ranks=None):
+    program = str(pathlib.Path(os.environ["NUNATAK"]).parent / "nunatak-step")
+    start = [] if ranks is None else shlex.split(os.environ["NUNATAK_MPIEXEC"]) + [str(ranks)]
+    return Run(subprocess.run(start + [program, *arguments], cwd=folder, timeout=120, capture_output=True, text=True,
+                              env={**os.environ, **ALONE} if ranks is None else None))
+
+
+def found(folder, *arguments, ranks=None):
+    run = step(folder, *GRID, *arguments, "-json", "found.json", ranks=ranks)
+    assert run.status == 0, run.text
+    return json.loads((folder / "found.json").read_text())
+
+
+def test_processes_send_what_virtual_ranks_send(tmp_path):
+    virtual = found(tmp_path, "-virtual_ranks", "1,2,3,4,8x8", "-steps", "2")
+    for ranks in (1, 2, 3, 4):
+        real = found(tmp_path, "-steps", "2", ranks=ranks)
+        assert real["fields"] == virtual["fields"]
+        expected = [r for r in virtual["records"] if r["ranks"] == ranks]
+        assert [r["part"] for r in real["records"]] == [r["part"] for r in expected] and len(expected) == 8
+        for a, b in zip(real["records"], expected):
+            for key in ("exchanges", "messages", "bytes", "collectives"):
+                assert a[key] == b[key], (key, a, b)
+            assert a["loggp_s"] is None and b["loggp_s"] > 0.0
+
+
+def test_fields_follow_the_problem(tmp_path):
+    names = {found(tmp_path, "-virtual_ranks", "2", *more)["fields"] for more in ((), ("-seed", "2"), ("-steps", "2"), ("-ocean", "false"))}
+    assert len(names) == 4
+
+
+def test_a_latency_costs_what_its_messages_say(tmp_path):
+    """Ten times the latency: all but the work grows, the work does not."""
+    def all_of(*machine):
+        return found(tmp_path, "-virtual_ranks", "64", *machine)["records"][-1]
+    fast, slow = all_of(), all_of("-loggp_L", "15e-6")
+    assert fast["loggp_s"] < slow["loggp_s"]
+    assert slow["loggp_work_s"] <= slow["loggp_s"] - 10 * 15e-6
+
+
+@pytest.mark.parametrize("arguments, ranks, words", [
+    (("-virtual_ranks", "2"), 2, "expected one process, found 2"),
+    (("-virtual_ranks", "100x1"), None, "100"),
+    (("-grid_dx", "1"), None, "-grid_dx"),
+    (("-steps", "0"), None, "-steps"),
+    (("-json", "nowhere/x.json"), None, "nowhere/x.json"),
+    (("-grid_dz", "1"), None, "-grid_dz"),
+])
+def test_refused(tmp_path, arguments, ranks, words):
+    run = step(tmp_path, "-grid_dx", "100000", *arguments, ranks=ranks)
+    assert run.status not in (0, 134) and words in run.text, run.text
