@@ -1,5 +1,5 @@
-// Temperature of the ice over the local ranks: the columns of kernels/ice/columns.hpp, heated by shearing, by friction at the bed and
-// from below.
+// Temperature of the ice over the local ranks: the columns of kernels/ice/columns.hpp, heated by shearing, by friction at the bed
+// and from below.
 #pragma once
 
 #include "kernels/ice/columns.hpp"

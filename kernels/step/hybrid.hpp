@@ -1,5 +1,5 @@
-// The hybrid step over the local ranks of a process: PICO, stress balance, temperature, transport. No files, options or clock: the
-// model (miniapp/model/model.hpp) runs it on MPI, nunatak-step on thousands of virtual ranks, and tests on both.
+// The hybrid step over the local ranks of a process: PICO, stress balance, temperature, transport. No files, options or clock:
+// the model (miniapp/model/model.hpp) runs it on MPI, nunatak-step on thousands of virtual ranks, and tests on both.
 //
 //   Hybrid hybrid(ranks, dx, dy, levels, options, solver, states, forcings, watch);
 //   while (...) {
@@ -25,9 +25,9 @@ namespace nunatak {
 struct HybridOptions {
   StressBalanceOptions stress;
   TillLaw till = SsaOptions{}.till(); ///< of the friction that heats the base: that of the solver of the SSA
-  std::optional<PicoOptions> pico; ///< none: no melt below shelves
-  bool energy = true;              ///< false: the temperature stays
-  double dt_max = seconds_per_year; ///< s
+  std::optional<PicoOptions> pico;    ///< none: no melt below shelves
+  bool energy = true;                 ///< false: the temperature stays
+  double dt_max = seconds_per_year;   ///< s
 };
 
 /// What one step did, over all ranks.
@@ -39,8 +39,8 @@ struct Step {
 
 class Hybrid {
 public:
-  /// states, forcings: one per local rank, ghosts valid. `sliding`: none if the base does not slide. `ranks`, `levels` and `watch`
-  /// must outlive this object.
+  /// states, forcings: one per local rank, ghosts valid. `sliding`: none if the base does not slide. `ranks`, `levels` and
+  /// `watch` must outlive this object.
   Hybrid(Ranks& ranks, double dx, double dy, const Levels& levels, const HybridOptions& options,
          std::unique_ptr<SsaSolver> sliding, std::vector<State> states, std::vector<Forcing> forcings, StepWatch& watch)
       : m_dx(dx), m_dy(dy), m_options(options), m_watch(watch), m_states(std::move(states)), m_forcings(std::move(forcings)),
@@ -53,8 +53,8 @@ public:
     if (options.pico) m_pico.emplace(ranks, dx, dy, *options.pico);
   }
 
-  /// The melt below ice shelves and the flow, for the present states. Changes their sliding velocity, nothing else of them. Throws
-  /// SsaError if the stress balance cannot be solved.
+  /// The melt below ice shelves and the flow, for the present states. Changes their sliding velocity, nothing else of them.
+  /// Throws SsaError if the stress balance cannot be solved.
   void diagnose() {
     if (m_pico) {
       const StepPart part(m_watch, "ocean");

@@ -1,5 +1,5 @@
-// One step of mass transport over the local ranks: the kernels of kernels/ice/transport.hpp with their ghost exchanges, and the mass
-// budget.
+// One step of mass transport over the local ranks: the kernels of kernels/ice/transport.hpp with their ghost exchanges, and the
+// mass budget.
 #pragma once
 
 #include "kernels/grid/constants.hpp"

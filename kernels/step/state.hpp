@@ -1,5 +1,5 @@
-// What the model carries from step to step, what drives it, and how the ice moves: of one local rank. Arrays in SI units, with one
-// ring of ghosts.
+// What the model carries from step to step, what drives it, and how the ice moves: of one local rank. Arrays in SI units, with
+// one ring of ghosts.
 #pragma once
 
 #include "kernels/grid/array.hpp"
@@ -10,9 +10,9 @@ namespace nunatak {
 /// The prognostic state; together with the Forcing it makes a restart file.
 struct State {
   explicit State(const Patch& patch) ///< zeros; temp once the levels are known
-      : thk(make_array<double>("thk", patch)), topg(make_array<double>("topg", patch)),
-        usurf(make_array<double>("usurf", patch)), mask(make_array<int>("mask", patch)),
-        u_ssa(make_array<double>("u_ssa", patch)), v_ssa(make_array<double>("v_ssa", patch)) {}
+      : thk(make_array<double>("thk", patch)), topg(make_array<double>("topg", patch)), usurf(make_array<double>("usurf", patch)),
+        mask(make_array<int>("mask", patch)), u_ssa(make_array<double>("u_ssa", patch)),
+        v_ssa(make_array<double>("v_ssa", patch)) {}
 
   Array2<double> thk;          ///< H, ice thickness, m
   Array2<double> topg;         ///< b, bed elevation, m

@@ -1,5 +1,6 @@
-// The stress balance of the hybrid model (Winkelmann et al. 2011) over the local ranks: sliding by the SSA (kernels/ssa/solver.hpp),
-// shearing by the SIA (kernels/ice/sia.hpp), and the velocity at every level that follows from both (kernels/ice/velocity3d.hpp).
+// The stress balance of the hybrid model (Winkelmann et al. 2011) over the local ranks: sliding by the SSA
+// (kernels/ssa/solver.hpp), shearing by the SIA (kernels/ice/sia.hpp), and the velocity at every level that follows from both
+// (kernels/ice/velocity3d.hpp).
 #pragma once
 
 #include "kernels/grid/elementary.hpp"
@@ -54,9 +55,9 @@ public:
     }
   }
 
-  /// The flows for the geometry and temperature of `states` (with ghosts), and their sliding velocity: u_ssa and v_ssa are the first
-  /// guess and become the solution, ghosts included; nothing else of the states changes. melt: basal melt of floating ice, m s-1.
-  /// Collective: the solve; two exchanges, one maximum. Throws SsaError if the SSA does not converge.
+  /// The flows for the geometry and temperature of `states` (with ghosts), and their sliding velocity: u_ssa and v_ssa are the
+  /// first guess and become the solution, ghosts included; nothing else of the states changes. melt: basal melt of floating ice,
+  /// m s-1. Collective: the solve; two exchanges, one maximum. Throws SsaError if the SSA does not converge.
   void update(const std::vector<State>& states, const std::vector<Forcing>& forcings, const std::vector<Array2<double>>& melt) {
     {
       const StepPart part(m_watch, "stress balance: till, hardness");
@@ -96,8 +97,8 @@ public:
     m_advection_rate = std::fmax(limits[0][1], limits[0][2]);
   }
 
-  const std::vector<Flow>& flows() const { return m_flows; }    ///< of the last update
-  double D_max() const { return m_D_max; }                      ///< largest diffusivity of the SIA, m2 s-1, over all ranks
+  const std::vector<Flow>& flows() const { return m_flows; }     ///< of the last update
+  double D_max() const { return m_D_max; }                       ///< largest diffusivity of the SIA, m2 s-1, over all ranks
   double advection_rate_max() const { return m_advection_rate; } ///< largest |u|/dx + |v|/dy, s-1, over all ranks
   const SsaReport& last_solve() const { return m_last; }
   const SsaSolver* sliding() const { return m_sliding.get(); }

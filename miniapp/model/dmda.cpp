@@ -37,6 +37,15 @@ void require_cells(DM dm, int size) {
   }
 }
 
+// A cut that was made for some points is for no others.
+void require_same_points(DM dm, const DmdaShape& shape) {
+  PetscInt Mx = 0, My = 0;
+  NUNATAK_PETSC(DMDAGetInfo(dm, nullptr, &Mx, &My, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr,
+                            nullptr, nullptr));
+  if (Mx == shape.Mx && My == shape.My) return;
+  throw Error("options -grid_cut ice and -da_refine: expected one of them; -grid_dx refines the grid, too");
+}
+
 Decomposition decomposition_of(DM dm, int rank) {
   Decomposition d;
   DMBoundaryType x = DM_BOUNDARY_NONE, y = DM_BOUNDARY_NONE;
@@ -74,6 +83,10 @@ Dmda::Dmda(MPI_Comm comm, const DmdaShape& shape) {
   m_dms.emplace(1, dm);
   NUNATAK_PETSC(DMSetFromOptions(dm));
   require_cells(dm, size_of(comm));
+  if (!shape.columns.empty()) {
+    require_same_points(dm, shape);
+    NUNATAK_PETSC(DMDASetOwnershipRanges(dm, shape.columns.data(), shape.rows.data(), nullptr));
+  }
   NUNATAK_PETSC(DMSetUp(dm)); // heeds -dm_view
   int rank = 0;
   MPI_Comm_rank(comm, &rank);

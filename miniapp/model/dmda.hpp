@@ -17,6 +17,7 @@
 
 #include <map>
 #include <memory>
+#include <vector>
 
 namespace nunatak {
 
@@ -24,6 +25,7 @@ namespace nunatak {
 struct DmdaShape {
   int Mx = 0, My = 0, px = 0, py = 0;
   bool periodic_x = false, periodic_y = false;
+  std::vector<PetscInt> columns = {}, rows = {}; ///< of the patches along x, y; empty: as equal as can be
 };
 
 class Dmda {

@@ -37,6 +37,17 @@ Grid make_grid(MPI_Comm comm, const Axis& x, const Axis& y, int px, int py) {
   return grid;
 }
 
+Grid recut(MPI_Comm comm, const Grid& grid, const Decomposition& decomposition) {
+  const Decomposition& d = decomposition;
+  DmdaShape shape{d.Mx, d.My, d.px, d.py, d.periodic_x, d.periodic_y};
+  for (int r = 0; r < d.px; ++r) shape.columns.push_back(d.x[static_cast<std::size_t>(r) + 1] - d.x[static_cast<std::size_t>(r)]);
+  for (int r = 0; r < d.py; ++r) shape.rows.push_back(d.y[static_cast<std::size_t>(r) + 1] - d.y[static_cast<std::size_t>(r)]);
+  Grid other = grid;
+  other.dmda = std::make_shared<Dmda>(comm, shape);
+  other.decomposition = other.dmda->decomposition();
+  return other;
+}
+
 Axis choose_axis(const Axis& source, int points, double spacing) {
   if (points == 0 && spacing == 0.0) return source;
   if (spacing > 0.0 && spacing < 1.0)

@@ -39,6 +39,9 @@ struct Grid {
 /// starts with da_ or dm_ and that nobody uses.
 Grid make_grid(MPI_Comm comm, const Axis& x, const Axis& y, int px = 0, int py = 0);
 
+/// The same grid, its patches cut as in `decomposition`. Collective. Error if PETSc's options change the number of points again.
+Grid recut(MPI_Comm comm, const Grid& grid, const Decomposition& decomposition);
+
 /// The axis asked for by -grid_M* (points > 0) or -grid_dx (spacing > 0) over the extent of `source`; both: points of that
 /// spacing, centred on it; none: `source` itself.
 Axis choose_axis(const Axis& source, int points, double spacing);

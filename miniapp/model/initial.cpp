@@ -1,6 +1,7 @@
 #include "miniapp/model/initial.hpp"
 
 #include "io/durable/verify.hpp"
+#include "kernels/grid/balance.hpp"
 #include "kernels/grid/constants.hpp"
 #include "kernels/ice/columns.hpp"
 #include "kernels/ice/geometry.hpp"
@@ -138,9 +139,42 @@ Grid InitialState::horizontal_grid(MPI_Comm comm) const {
   }
   y.periodic = source.periodic_y;
   Grid grid = make_grid(comm, x, y, o.px, o.py);
+  if (o.cut == "ice") grid = recut(comm, grid, balanced(grid, comm));
   if (m_input) grid.projection = m_input->projection();
   if (source.on_the_earth) grid.projection = PolarStereographic{};
   return grid;
+}
+
+// Reads or makes the thickness once more than read(): on patches of equal size.
+Decomposition InitialState::balanced(const Grid& grid, MPI_Comm comm) const {
+  MpiRanks ranks(comm, grid.decomposition);
+  const Patch p = ranks.patch();
+  State state(p);
+  Forcing forcing(p);
+  if (m_input) {
+    m_input->read_thickness(grid, ranks, state.thk);
+  } else {
+    generate(m_options, grid, p, state, forcing);
+  }
+  std::vector<std::vector<std::int64_t>> icy_cells{
+      std::vector<std::int64_t>(static_cast<std::size_t>(p.Mx + p.My), 0)}; // of columns, then of rows
+  for (int j = 1; j <= p.ym; ++j) {
+    for (int i = 1; i <= p.xm; ++i) {
+      const std::int64_t one = state.thk(j, i) > ice_free_thickness ? 1 : 0;
+      icy_cells[0][static_cast<std::size_t>(p.global_i(i))] += one;
+      icy_cells[0][static_cast<std::size_t>(p.Mx + p.global_j(j))] += one;
+    }
+  }
+  ranks.sum(icy_cells);
+  const Decomposition d = nunatak::balanced(grid.decomposition, icy_cells[0]);
+  const auto range = [](const std::vector<int>& starts) {
+    int least = starts.back(), most = 0;
+    for (std::size_t n = 1; n < starts.size(); ++n)
+      least = std::min(least, starts[n] - starts[n - 1]), most = std::max(most, starts[n] - starts[n - 1]);
+    return std::to_string(least) + (least == most ? "" : " to " + std::to_string(most));
+  };
+  m_log.line("grid: cut by its ice: patches of " + range(d.x) + " columns, " + range(d.y) + " rows");
+  return d;
 }
 
 void InitialState::read(Grid& grid, MpiRanks& ranks, State& state, Forcing& forcing) const {

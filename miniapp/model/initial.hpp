@@ -39,6 +39,7 @@ public:
   nlohmann::json report() const;
 
 private:
+  Decomposition balanced(const Grid& grid, MPI_Comm comm) const; ///< -grid_cut ice
   void choose_levels(Grid& grid, MpiRanks& ranks, const State& state) const;
 
   const Options& m_options;

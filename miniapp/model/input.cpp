@@ -155,13 +155,17 @@ void Input::read_field(const FieldInfo& info, const Grid& grid, MpiRanks& ranks,
   faults.check(ranks, grid, info, m_reader.path() + ": variable '" + info.variable + "'");
 }
 
+void Input::read_thickness(const Grid& grid, MpiRanks& ranks, const Array2<double>& thk) const {
+  read_field({"thk", "m", 0.0, 1e4, Interpolation::thickness}, grid, ranks, thk);
+}
+
 void Input::read(const Grid& grid, MpiRanks& ranks, State& state, Forcing& forcing) const {
   const auto optional = [&](const FieldInfo& info, const Array2<double>& field) {
     if (!gives(info.variable)) return false;
     read_field(info, grid, ranks, field);
     return true;
   };
-  read_field({"thk", "m", 0.0, 1e4, Interpolation::thickness}, grid, ranks, state.thk);
+  read_thickness(grid, ranks, state.thk);
   read_field({"topg", "m", -12e3, 9e3}, grid, ranks, state.topg);
   optional({"u_ssa", "m s-1", -1.0, 1.0}, state.u_ssa);
   optional({"v_ssa", "m s-1", -1.0, 1.0}, state.v_ssa);

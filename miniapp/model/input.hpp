@@ -38,6 +38,9 @@ public:
   /// file and variable: wrong dimensions, wrong units, NaN, negative thickness.
   void read(const Grid& grid, MpiRanks& ranks, State& state, Forcing& forcing) const;
 
+  /// The first of these alone.
+  void read_thickness(const Grid& grid, MpiRanks& ranks, const Array2<double>& thk) const;
+
   bool has_temperature() const { return gives("temp"); }
   /// Temperature on the levels of the grid (linear in z). Collective.
   void read_temperature(const Grid& grid, MpiRanks& ranks, Array3<double>& temp) const;

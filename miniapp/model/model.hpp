@@ -1,5 +1,5 @@
-// The model on its grid: state and forcing from files or a generator, the hybrid step on MPI, and names for all of it. What is not
-// here: the physics (kernels/step/hybrid.hpp), the clock and files (miniapp/main.cpp).
+// The model on its grid: state and forcing from files or a generator, the hybrid step on MPI, and names for all of it. What is
+// not here: the physics (kernels/step/hybrid.hpp), the clock and files (miniapp/main.cpp).
 //
 //   Model model(options, comm, timers, log);
 //   while (...) {

@@ -49,6 +49,7 @@ void add_start_and_grid(OptionTable& table, Options& o) {
   table.add(word("grid_z_spacing", o.z_spacing, "quadratic|equal", "spacing of the levels: finer near the bed, or equal"));
   table.add(number("grid_px", o.px, "", "ranks along x (0: as PETSc's DMDA chooses)", 0));
   table.add(number("grid_py", o.py, "", "ranks along y (0: as PETSc's DMDA chooses)", 0));
+  table.add(word("grid_cut", o.cut, "equal|ice", "patches of equal size, or of about the same ice along x and y"));
   table.add(word("halo", o.halo, "packed|dmda",
                  "ghost exchange: one message per neighbour for all arrays, or array by array through the DMDA's scatters"));
 

@@ -29,6 +29,7 @@ struct Options {
   double Lz = 0.0; // m
   std::string z_spacing = "quadratic";
   int px = 0, py = 0;
+  std::string cut = "equal";
   std::string halo = "packed";
   // time
   double run_years = 0.0; // a

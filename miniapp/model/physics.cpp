@@ -79,9 +79,12 @@ HybridOptions hybrid_options(const Options& options) {
   hybrid.stress.softness = options.softness;
   hybrid.stress.sia_enhancement = options.sia_enhancement;
   hybrid.stress.ssa_enhancement = options.ssa_enhancement;
-  hybrid.stress.till = {options.till_phi_min,  options.till_phi_max,
-                        options.till_topg_min, options.till_topg_max,
-                        options.till_overburden_fraction, options.till_frozen_below};
+  hybrid.stress.till = {options.till_phi_min,
+                        options.till_phi_max,
+                        options.till_topg_min,
+                        options.till_topg_max,
+                        options.till_overburden_fraction,
+                        options.till_frozen_below};
   hybrid.till = ssa_options(options).till();
   if (options.ocean != "none") hybrid.pico = pico_options(options);
   hybrid.energy = options.energy == "on";

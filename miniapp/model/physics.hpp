@@ -14,7 +14,8 @@ namespace nunatak {
 SsaOptions ssa_options(const Options& options);
 HybridOptions hybrid_options(const Options& options);
 
-/// The diagnostics of the last diagnose() of local rank 0; those of PICO if it runs. The speeds are computed into the arrays given.
+/// The diagnostics of the last diagnose() of local rank 0; those of PICO if it runs. The speeds are computed into the arrays
+/// given.
 class Diagnostics {
 public:
   explicit Diagnostics(const Patch& patch);

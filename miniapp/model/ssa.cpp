@@ -201,8 +201,8 @@ SsaReport SsaSnes::solve(const std::vector<SsaInput>& inputs, const std::vector<
     NUNATAK_PETSC(VecRestoreArrayWrite(m_x, &x));
     iterate(start);
   }
-  m_report.reductions =
-      static_cast<int>(m_ranks.traffic_of_all().collectives - collectives) + static_cast<int>(petsc_allreduce_ct - petsc_reductions);
+  m_report.reductions = static_cast<int>(m_ranks.traffic_of_all().collectives - collectives) +
+                        static_cast<int>(petsc_allreduce_ct - petsc_reductions);
   m_report.seconds_total = MPI_Wtime() - start;
   m_report.seconds_linear =
       m_report.seconds_total - m_report.seconds_setup - m_report.seconds_residual - m_report.seconds_jacobian;

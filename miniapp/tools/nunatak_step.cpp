@@ -1,11 +1,12 @@
-// nunatak-step: hybrid steps of the synthetic continent, without PETSc, files or output: on thousands of virtual ranks in one process,
-// or on the processes of mpiexec. Per part of a step: what is sent, how long it would take on a modelled machine, and how long it took
-// here. The fields must have the same bits on all sets of ranks: status 1 if not.
+// nunatak-step: hybrid steps of the synthetic continent, without PETSc, files or output: on thousands of virtual ranks in one
+// process, or on the processes of mpiexec. Per part of a step: what is sent, how long it would take on a modelled machine, and
+// how long it took here. The fields must have the same bits on all sets of ranks: status 1 if not.
 //
 //   nunatak-step -grid_dx 8km -virtual_ranks 1,16,256,4096
 //
 // docs/step-scaling.md says what it found. Neighbours: kernels/step/hybrid.hpp (the step), tool.hpp (sets of ranks).
 #include "kernels/cases/continent.hpp"
+#include "kernels/grid/balance.hpp"
 #include "kernels/ssa/newton.hpp"
 #include "kernels/step/hybrid.hpp"
 #include "miniapp/base/error.hpp"
@@ -32,7 +33,7 @@ struct Options {
   int Mz = 31, seed = 1, steps = 1;
   bool ocean = true;
   SsaOptions ssa;
-  std::string virtual_ranks, json;
+  std::string virtual_ranks, cut = "equal", json;
   MachineOptions machine;
 
   int points() const { return static_cast<int>(std::lround(2.0 * synthetic::marine_half_width / dx)) + 1; }
@@ -165,8 +166,8 @@ template <class A> std::uint64_t fingerprint(const Patch& p, const A& a) {
   for (int j = 1; j <= p.ym; ++j) {
     for (int i = 1; i <= p.xm; ++i) {
       for (std::size_t k = 0; k < width; ++k) {
-        const double x = static_cast<double>(
-            a.data()[(static_cast<std::size_t>(j) * a.extent(1) + static_cast<std::size_t>(i)) * width + k]);
+        const double x =
+            static_cast<double>(a.data()[(static_cast<std::size_t>(j) * a.extent(1) + static_cast<std::size_t>(i)) * width + k]);
         const auto bits = Kokkos::bit_cast<std::uint64_t>(x == 0.0 ? 0.0 : x);
         sum += hash64(bits ^ hash64(static_cast<std::uint64_t>(p.cell(j, i)) * width + k));
       }
@@ -239,6 +240,21 @@ std::uint64_t run(const Options& o, RankSet& set, const Levels& levels, std::vec
   return fingerprint(ranks, hybrid);
 }
 
+/// The cut that was asked for: patches of equal size, or of about the same number of cells with ice along each axis.
+Decomposition cut(const Options& o, Decomposition d) {
+  if (o.cut == "equal") return d;
+  const synthetic::Continent continent(static_cast<std::uint64_t>(o.seed));
+  std::vector<int> icy_cells(static_cast<std::size_t>(d.Mx + d.My), 0);
+  for (int j = 0; j < d.My; ++j) {
+    for (int i = 0; i < d.Mx; ++i) {
+      const auto at = [&](int k) { return k * o.dx - synthetic::marine_half_width; };
+      const int one = continent.at(at(i), at(j)).H > ice_free_thickness ? 1 : 0;
+      icy_cells[static_cast<std::size_t>(i)] += one, icy_cells[static_cast<std::size_t>(d.Mx + j)] += one;
+    }
+  }
+  return balanced(d, icy_cells);
+}
+
 void run(const Options& o) {
   const World world;
   if (!o.virtual_ranks.empty() && world.size() > 1)
@@ -255,13 +271,13 @@ void run(const Options& o) {
     if (print != *first && different.empty()) different = set.name();
   };
   if (o.virtual_ranks.empty()) {
-    RankSet set{world.ranks(Decomposition::make(M, M, world.size())), nullptr};
+    RankSet set{world.ranks(cut(o, Decomposition::make(M, M, world.size()))), nullptr};
     one(set);
   } else {
     std::vector<Decomposition> cuts;
     for (const std::string& word : split(o.virtual_ranks, ',')) cuts.push_back(decomposition_of(word, M, M));
-    for (const Decomposition& cut : cuts) {
-      auto ranks = std::make_unique<VirtualRanks>(cut, o.machine.machine());
+    for (const Decomposition& d : cuts) {
+      auto ranks = std::make_unique<VirtualRanks>(cut(o, d), o.machine.machine());
       VirtualRanks* const with_clock = ranks.get();
       RankSet set{std::move(ranks), with_clock};
       one(set);
@@ -290,7 +306,8 @@ void run(const Options& o) {
                                  {"records", records}};
   if (!o.virtual_ranks.empty()) json["machine"] = to_json(o.machine.machine());
   write_json(o.json, json);
-  if (!different.empty()) throw Error("wrong result: the fields on " + different + " differ from those on the first set of ranks");
+  if (!different.empty())
+    throw Error("wrong result: the fields on " + different + " differ from those on the first set of ranks");
 }
 
 } // namespace
@@ -300,8 +317,9 @@ int main(int argc, char** argv) {
     Options o;
     int gather = 3000;
     bool single = true;
-    OptionTable table("nunatak-step: hybrid steps of the synthetic continent on virtual ranks: what each part sends, and modelled times",
-                      "nunatak-step -grid_dx 16km -virtual_ranks 1,16,256,4096");
+    OptionTable table(
+        "nunatak-step: hybrid steps of the synthetic continent on virtual ranks: what each part sends, and modelled times",
+        "nunatak-step -grid_dx 16km -virtual_ranks 1,16,256,4096");
     table.section("Problem");
     table.add(number("grid_dx", o.dx, "m", "width of a cell", 500, 500e3));
     table.add(number("grid_Mz", o.Mz, "", "levels", 2, max_levels));
@@ -314,11 +332,12 @@ int main(int argc, char** argv) {
                      1e-14, 0.1));
     table.add(flag("ssa_single", single, "multigrid and conjugate gradients in single precision"));
     table.add(number("ssa_multigrid_smoothing", o.ssa.multigrid.smoothing, "", "degree of the Chebyshev smoother", 1, 10));
-    table.add(number("ssa_multigrid_gather", gather, "", "largest number of unknown cells of a level that is gathered to every rank",
-                     0));
+    table.add(number("ssa_multigrid_gather", gather, "",
+                     "largest number of unknown cells of a level that is gathered to every rank", 0));
     table.section("Ranks");
     table.add(text("virtual_ranks", o.virtual_ranks,
                    "P x Q ranks in one process, a list: 1x1,4x4,64 (none: the processes of mpiexec)"));
+    table.add(word("grid_cut", o.cut, "equal|ice", "patches of equal size, or of about the same ice along x and y"));
     o.machine.add_to(table);
     table.section("Output");
     table.add(text("json", o.json, "JSON file of all counts and times"));

@@ -1,6 +1,6 @@
-// The bits of the kernels: three hybrid steps of a small ice sheet, all parts of the model, on one rank and on six virtual ones, and a
-// hash of every field after them. The same on every processor and with every compiler and vector width, or something has been fused,
-// reordered or taken from libm.
+// The bits of the kernels: three hybrid steps of a small ice sheet, all parts of the model, on one rank and on six virtual ones,
+// and a hash of every field after them. The same on every processor and with every compiler and vector width, or something has
+// been fused, reordered or taken from libm.
 //
 //   bits FILE    compares with the hashes of FILE (tests/kernels/bits.txt); 4: this processor lacks what it was compiled for
 //   bits         prints them: what to put into that file when the equations have changed on purpose
@@ -52,8 +52,7 @@ class NobodyWatches final : public StepWatch {
 
 class Sheet {
 public:
-  Sheet(int px, int py)
-      : ranks(Decomposition::make(Mx, My, px, py)), levels(make_levels(4000.0, Mz, LevelSpacing::quadratic)) {
+  Sheet(int px, int py) : ranks(Decomposition::make(Mx, My, px, py)), levels(make_levels(4000.0, Mz, LevelSpacing::quadratic)) {
     std::vector<State> states;
     std::vector<Forcing> forcings;
     for (int n = 0; n < ranks.local_size(); ++n) {

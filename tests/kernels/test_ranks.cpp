@@ -1,4 +1,5 @@
 // Decomposition, ghost exchange and collectives on virtual ranks; sums that do not depend on order.
+#include "kernels/grid/balance.hpp"
 #include "kernels/grid/sums.hpp"
 #include "kernels/grid/virtual_ranks.hpp"
 #include "tests/kernels/ghost_checks.hpp"
@@ -11,6 +12,34 @@
 #include <random>
 
 using namespace nunatak;
+
+TEST_CASE("a cut by work gives all patches about the same of it, and at least one line") {
+  std::vector<int> ice(60 + 40, 0); // 60 columns, 40 rows; ice in columns 20 to 39 and rows 10 to 29
+  for (int i = 20; i < 40; ++i) ice[static_cast<std::size_t>(i)] = 20;
+  for (int j = 10; j < 30; ++j) ice[static_cast<std::size_t>(60 + j)] = 20;
+  for (const auto& [px, py] : {std::pair(1, 1), std::pair(2, 2), std::pair(4, 5), std::pair(7, 1), std::pair(60, 40)}) {
+    const Decomposition d = balanced(Decomposition::make(60, 40, px, py), ice);
+    REQUIRE(d.x.size() == static_cast<std::size_t>(px) + 1);
+    REQUIRE(d.x.front() == 0);
+    REQUIRE(d.x.back() == 60);
+    const std::vector<double> work = work_of_lines(ice.data(), 60, 40);
+    double all = 0.0, most = 0.0, line = 0.0;
+    for (const double w : work) all += w, line = std::fmax(line, w);
+    for (int r = 0; r < px; ++r) {
+      REQUIRE(d.x[static_cast<std::size_t>(r) + 1] > d.x[static_cast<std::size_t>(r)]);
+      double sum = 0.0;
+      for (int i = d.x[static_cast<std::size_t>(r)]; i < d.x[static_cast<std::size_t>(r) + 1]; ++i)
+        sum += work[static_cast<std::size_t>(i)];
+      most = std::fmax(most, sum);
+    }
+    CHECK(most <= all / px + line);
+  }
+  const Decomposition halves = balanced(Decomposition::make(60, 40, 2, 2), ice);
+  CHECK(halves.x[1] == 30);
+  CHECK(halves.y[1] == 20);
+  const Decomposition quarters = balanced(Decomposition::make(60, 40, 4, 1), ice);
+  CHECK(quarters.patch(1).xm < 15); // where there is ice, patches are narrow
+}
 
 TEST_CASE("every cell is owned once") {
   for (int ranks : {1, 2, 3, 4, 6, 7, 12}) {

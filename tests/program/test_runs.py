@@ -77,7 +77,7 @@ def test_distance_solvers_agree(nunatak, tmp_path):
             np.testing.assert_array_equal(other[name], sweep[name], err_msg=f"{name} by {solver}")
 
 
-@pytest.mark.parametrize("solver", [[], ["-ssa_operator", "elements"], ["-ssa_ksp_type", "gmres"],
+@pytest.mark.parametrize("solver", [[], ["-grid_cut", "ice"], ["-ssa_solver", "petsc"], ["-ssa_operator", "elements"], ["-ssa_ksp_type", "gmres"],
                                     ["-ssa_multigrid_precision", "double", "-halo", "dmda"]], ids=lambda words: " ".join(words) or "default")
 def test_ten_hybrid_steps_are_the_same_bits_on_any_number_of_ranks(nunatak, tmp_path, solver):
     """Everything that is written, the velocities of the SSA included."""
@@ -87,6 +87,36 @@ def test_ten_hybrid_steps_are_the_same_bits_on_any_number_of_ranks(nunatak, tmp_
     assert one["velsurf_mag"].max() > 100 and one["pico_basal_melt_rate"].max() > 0
     for ranks in (2, 3, 4, 5, 6):
         assert_same_bits(one, variables(tmp_path / f"r{ranks}.nc"), f"on {ranks} ranks")
+
+
+def test_both_solvers_of_the_ssa_find_the_same_velocity(nunatak, tmp_path):
+    """After one solve from rest, and the same number of nonlinear steps."""
+    steps = []
+    for solver in ("own", "petsc"):
+        succeeded(nunatak(*MARINE, "-run_years", "0", "-ssa_tolerance", "1e-9", "-ssa_solver", solver, "-o", f"{solver}.nc",
+                          "-report", "r.json", ranks=3))
+        solve = json.loads((tmp_path / "r.json").read_text())["ssa"]["history"][0]
+        steps.append((solve["steps"], solve["linear_iterations"]))
+    own, petsc = variables(tmp_path / "own.nc"), variables(tmp_path / "petsc.nc")
+    fastest = np.abs(petsc["velbase_mag"]).max()
+    assert fastest > 100
+    for name in ("u_ssa", "v_ssa"):
+        most = np.abs(petsc[name]).max()
+        assert np.abs(own[name] - petsc[name]).max() <= 1e-6 * most
+    assert abs(steps[0][0] - steps[1][0]) <= 1 and abs(steps[0][1] - steps[1][1]) <= steps[1][0], steps
+
+
+def test_who_solves_the_ssa(nunatak, tmp_path):
+    """Ours by default; PETSc's where one of its options is given; an option that nobody uses is an error."""
+    run = (*MARINE, "-run_years", "0", "-ssa_view", "-o", "o.nc")
+    assert "conjugate gradients until 0.05, with multigrid" in succeeded(nunatak(*run)).out
+    for words in (["-ssa_solver", "petsc"], ["-ssa_ksp_rtol", "0.05"], ["-ssa_operator", "elements"]):
+        assert "cg until 0.05; multigrid" in succeeded(nunatak(*run, *words)).out
+    for words, told in ((["-ssa_solver", "own", "-ssa_operator", "aij"], "-ssa_operator aij"),
+                        (["-ssa_solver", "own", "-ssa_pc_type", "gamg"], "-ssa_pc_type"),
+                        (["-grid_cut", "ice", "-da_refine", "1"], "-grid_cut ice and -da_refine")):
+        run_ = nunatak(*run, *words, ranks=2)
+        assert run_.status != 0 and told in run_.text, run_.text
 
 
 def test_hybrid_run_conserves_mass(nunatak, tmp_path):
