@@ -30,7 +30,7 @@ public:
   using List = Kokkos::View<double*, Mem>;
   virtual ~SsaLinearSolver() = default;
 
-  /// The matrix of a step from (u, v), whose ghosts it needs. Collective.
+  /// The matrix of a step from (u, v), whose ghosts it needs and where the last residual was computed. Collective.
   virtual void set_matrix(const std::vector<Array2<double>>& u, const std::vector<Array2<double>>& v, ssa::Linearisation how) = 0;
   /// y, so that |b - A y| <= tolerance |b|. Returns the iterations, or -1: not after `most` of them, or the matrix is not
   /// positive. Collective: one reduction, one cycle each.
@@ -53,7 +53,7 @@ public:
   void set_matrix(const std::vector<Array2<double>>& u, const std::vector<Array2<double>>& v, ssa::Linearisation how) override {
     for (int local = 0; local < m_ranks.local_size(); ++local) {
       const auto n = static_cast<std::size_t>(local);
-      ssa::jacobian(m_assembly.patch(local), u[n], v[n], how, m_multigrid.finest(local).A);
+      ssa::jacobian(m_assembly.patch(local), u[n], v[n], how, m_multigrid.finest(local).A, true);
       m_ranks.work(local, visits_of_matrix * m_assembly.patch(local).unknowns());
     }
     m_multigrid.set_operator();

@@ -150,12 +150,14 @@ inline void set_drag(const SsaPatch& p, const Array2<double>& u, const Array2<do
 }
 
 /// The matrix of a step from (u, v): the rows of the owned unknowns into A (j, i, 36), as in kernels/multigrid/nine_point.hpp;
-/// entries towards cells that are no unknowns are 0. Symmetric positive definite. Needs ghosts of u, v.
+/// entries towards cells that are no unknowns are 0. Symmetric positive definite. Needs ghosts of u, v. `after_residual`: the last
+/// call on this patch was residual() at the same (u, v), whose elements are used.
 template <class Real>
-void jacobian(const SsaPatch& p, const Array2<double>& u, const Array2<double>& v, Linearisation how, const Rows<Real>& A) {
+void jacobian(const SsaPatch& p, const Array2<double>& u, const Array2<double>& v, Linearisation how, const Rows<Real>& A,
+              bool after_residual = false) {
   GlenLaw glen = p.glen;
   if (how == Linearisation::at_rest) glen.eps2 = strain_rate_at_rest * strain_rate_at_rest;
-  set_elements(p, u, v, glen);
+  if (!after_residual || how == Linearisation::at_rest) set_elements(p, u, v, glen);
   weigh_elements(p, u, v, how);
   set_drag(p, u, v, how);
   const auto drag = p.drag;
