@@ -111,7 +111,7 @@ template <class Real> void Multigrid<Real>::cycle(std::size_t l, bool with_resid
     work(level, visits_of_cycle);
     return;
   }
-  for (const NinePoint<Real>& part : level.parts) start_from_zero(part, m_polynomial);
+  for (const NinePoint<Real>& part : level.parts) start_from_zero(part, m_polynomial), clear_ghosts(part);
   relax(level, true);
   work(level, visits_of_cycle / 2);
   update_ghosts(level, [](const NinePoint<Real>& part) { return part.r; });
@@ -119,7 +119,8 @@ template <class Real> void Multigrid<Real>::cycle(std::size_t l, bool with_resid
   cycle(l + 1, false);
   update_ghosts(next, [](const NinePoint<Real>& part) { return part.x; });
   for (std::size_t n = 0; n < level.parts.size(); ++n) prolong(level.parts[n], next.parts[n], level.x[n], level.y[n]);
-  update_ghosts(level, [](const NinePoint<Real>& part) { return part.x; });
+  const Decomposition& d = level.ranks->decomposition();
+  if (d.periodic_x || d.periodic_y) update_ghosts(level, [](const NinePoint<Real>& part) { return part.x; });
   for (const NinePoint<Real>& part : level.parts) start(part, m_polynomial);
   relax(level, with_residual);
   work(level, visits_of_cycle / 2);
@@ -132,11 +133,14 @@ template <class Real> void Multigrid<Real>::relax(Level& level, bool with_residu
   for (int k = 1; k < m_polynomial.degree; ++k) {
     const double next = 1.0 / (2.0 * theta / delta - rho);
     update_ghosts(level, steps);
-    for (NinePoint<Real>& part : level.parts) step(part, next * rho, 2.0 * next / delta);
+    for (NinePoint<Real>& part : level.parts) step_ghosts(part), step(part, next * rho, 2.0 * next / delta);
     rho = next;
   }
   if (with_residual) update_ghosts(level, steps);
-  for (const NinePoint<Real>& part : level.parts) finish(part, with_residual);
+  for (const NinePoint<Real>& part : level.parts) {
+    if (with_residual) step_ghosts(part);
+    finish(part, with_residual);
+  }
 }
 
 template <class Real> void Multigrid<Real>::solve_bottom(const NinePoint<Real>& part) const {

@@ -16,8 +16,8 @@
 //
 // In single precision (Real = float) it moves half the bytes; the Krylov method around it works in double.
 //
-// Communication of one cycle: per level that is smoothed on many ranks 2 k + 2 exchanges of ghosts (k: degree of the smoother),
-// then one gather.
+// Communication of one cycle: per level that is smoothed on many ranks 2 k + 1 exchanges of ghosts (k: degree of the smoother;
+// one more where an axis is periodic), then one gather.
 // All arithmetic is cell by cell in an order that does not depend on the decomposition: the result is bitwise the same for every
 // number of ranks (Trottenberg, Oosterlee and Schueller 2001, sections 2.3 and 5.4 for hats and semicoarsening).
 #pragma once

@@ -11,6 +11,9 @@
 
 #include "kernels/grid/array.hpp"
 
+#include <algorithm>
+#include <vector>
+
 namespace nunatak {
 
 template <class Real> using Rows = Kokkos::View<Real***, Kokkos::LayoutRight, Mem>; // (j, i, n), as above
@@ -20,6 +23,7 @@ template <class Real> struct NinePoint {
   Patch patch;
   Array2<int> active;               ///< 1: unknown; owned cells and ghosts (0 beyond the edge of the domain)
   Kokkos::View<int*, Mem> cells;    ///< the owned unknowns in raster order: j (xm + 2) + i
+  Kokkos::View<int*, Mem> ghosts;   ///< the unknowns among the ghosts
   Kokkos::View<Real*, Mem> vectors; ///< memory of b, x, r, d, e
   Rows<Real> A;                     ///< 36 entries; owned unknowns
   Rows<Real> inverse;               ///< of the diagonal block
@@ -39,21 +43,25 @@ template <class Real> struct NinePoint {
     std::size_t start = 0;
     for (Rows<Real>* v : {&b, &x, &r, &d, &e}) *v = Rows<Real>(vectors.data() + start, p.ym + 2, p.xm + 2, 2), start += length;
     const auto host = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), active);
-    int n = 0;
-    for (int j = 1; j <= p.ym; ++j) {
-      for (int i = 1; i <= p.xm; ++i) n += host(j, i);
-    }
-    cells = Kokkos::View<int*, Mem>("cells", n);
-    const auto list = Kokkos::create_mirror_view(cells);
-    n = 0;
-    for (int j = 1; j <= p.ym; ++j) {
-      for (int i = 1; i <= p.xm; ++i) {
-        if (host(j, i) != 0) list(n++) = j * (p.xm + 2) + i;
+    std::vector<int> owned, beside;
+    for (int j = 0; j <= p.ym + 1; ++j) {
+      for (int i = 0; i <= p.xm + 1; ++i) {
+        const bool ghost = j == 0 || j == p.ym + 1 || i == 0 || i == p.xm + 1;
+        if (host(j, i) != 0) (ghost ? beside : owned).push_back(j * (p.xm + 2) + i);
       }
     }
-    Kokkos::deep_copy(cells, list);
+    cells = list("cells", owned), ghosts = list("ghosts", beside);
   }
   int size() const { return static_cast<int>(cells.extent(0)); }
+
+private:
+  static Kokkos::View<int*, Mem> list(const char* name, const std::vector<int>& values) {
+    const Kokkos::View<int*, Mem> view(name, values.size());
+    const auto host = Kokkos::create_mirror_view(view);
+    std::copy(values.begin(), values.end(), host.data());
+    Kokkos::deep_copy(view, host);
+    return view;
+  }
 };
 
 /// (A x) of one cell. `a`: its row; `x`: its value in an array whose rows of cells are `stride` cells long.
@@ -72,6 +80,13 @@ template <class Real, class F> void for_each_unknown(const char* label, const Ni
   const auto cells = p.cells;
   Kokkos::parallel_for(
       label, Kokkos::RangePolicy<Exec>(0, p.size()), KOKKOS_LAMBDA(int n) { f(cells(n)); });
+}
+
+/// The same for the unknowns among the ghosts.
+template <class Real, class F> void for_each_ghost(const char* label, const NinePoint<Real>& p, const F& f) {
+  const auto ghosts = p.ghosts;
+  Kokkos::parallel_for(
+      label, Kokkos::RangePolicy<Exec>(0, static_cast<int>(ghosts.extent(0))), KOKKOS_LAMBDA(int n) { f(ghosts(n)); });
 }
 
 /// The inverses of the diagonal blocks. A block that is singular to rounding is replaced by its trace times the identity, which

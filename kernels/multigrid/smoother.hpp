@@ -46,6 +46,24 @@ template <class Real> void start_from_zero(const NinePoint<Real>& p, const Cheby
       });
 }
 
+/// x = 0 in the ghosts, and x += d there (needs ghosts of d): what the owners do, so that x need not be exchanged.
+template <class Real> void clear_ghosts(const NinePoint<Real>& p) {
+  const auto x = p.x;
+  for_each_ghost(
+      "multigrid: ghosts from zero", p, KOKKOS_LAMBDA(int c) {
+        Real* px = x.data() + 2 * static_cast<std::ptrdiff_t>(c);
+        px[0] = px[1] = 0;
+      });
+}
+template <class Real> void step_ghosts(const NinePoint<Real>& p) {
+  const auto x = p.x, d = p.d;
+  for_each_ghost(
+      "multigrid: step of ghosts", p, KOKKOS_LAMBDA(int c) {
+        const auto at = 2 * static_cast<std::ptrdiff_t>(c);
+        x.data()[at] += d.data()[at], x.data()[at + 1] += d.data()[at + 1];
+      });
+}
+
 /// r = b - A x, d = D^-1 r/theta. Needs ghosts of x.
 template <class Real> void start(const NinePoint<Real>& p, const Chebyshev& polynomial) {
   const auto A = p.A, inverse = p.inverse, b = p.b, x = p.x, r = p.r, d = p.d;

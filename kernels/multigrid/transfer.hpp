@@ -101,22 +101,23 @@ void restrict_residual(const NinePoint<Real>& fine, const NinePoint<Real>& coars
       });
 }
 
-/// fine.x += P coarse.x. Needs ghosts of coarse.x.
+/// fine.x += P coarse.x, in ghosts, too, but for those across a periodic edge. Needs ghosts of coarse.x.
 template <class Real>
 void prolong(const NinePoint<Real>& fine, const NinePoint<Real>& coarse, const HatAxis& ax, const HatAxis& ay) {
   const auto x = fine.x, y = coarse.x;
   const int stride = fine.patch.xm + 2;
-  for_each_unknown(
-      "multigrid: prolong", fine, KOKKOS_LAMBDA(int c) {
-        const int j = c / stride, i = c % stride, J = ay.parent(j), I = ax.parent(i);
-        const auto right = static_cast<Real>(ax.right_weight(i)), up = static_cast<Real>(ay.right_weight(j));
-        const int di = right > 0 ? 1 : 0, dj = up > 0 ? 1 : 0;
-        for (int m = 0; m < 2; ++m) {
-          const Real low = (1 - right) * y(J, I, m) + right * y(J, I + di, m),
-                     high = (1 - right) * y(J + dj, I, m) + right * y(J + dj, I + di, m);
-          x(j, i, m) += (1 - up) * low + up * high;
-        }
-      });
+  const auto add = KOKKOS_LAMBDA(int c) {
+    const int j = c / stride, i = c % stride, J = ay.parent(j), I = ax.parent(i);
+    const auto right = static_cast<Real>(ax.right_weight(i)), up = static_cast<Real>(ay.right_weight(j));
+    const int di = right > 0 ? 1 : 0, dj = up > 0 ? 1 : 0;
+    for (int m = 0; m < 2; ++m) {
+      const Real low = (1 - right) * y(J, I, m) + right * y(J, I + di, m),
+                 high = (1 - right) * y(J + dj, I, m) + right * y(J + dj, I + di, m);
+      x(j, i, m) += (1 - up) * low + up * high;
+    }
+  };
+  for_each_unknown("multigrid: prolong", fine, add);
+  for_each_ghost("multigrid: prolong to ghosts", fine, add);
 }
 
 } // namespace nunatak

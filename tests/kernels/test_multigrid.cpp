@@ -267,7 +267,7 @@ TEST_CASE("communication is what the header says") {
     multigrid.set_operator();
     CHECK(sent() == std::pair<std::int64_t, std::int64_t>{2, 1});
     multigrid.cycle();
-    CHECK(sent() == std::pair<std::int64_t, std::int64_t>{2 * (2 * smoothing + 2), 1});
+    CHECK(sent() == std::pair<std::int64_t, std::int64_t>{2 * (2 * smoothing + 1), 1});
   }
 }
 
