@@ -51,6 +51,12 @@ template <class A> std::uint64_t hash(const Patch& p, const A& a) {
   return sum;
 }
 
+double squared_norm(const Kokkos::View<double*, Mem>& r) {
+  return sum_reproducibly(
+             "residual", static_cast<std::int64_t>(r.size()), KOKKOS_LAMBDA(std::int64_t n) { return r(n) * r(n); })
+      .value();
+}
+
 class Sheet {
 public:
   Sheet()
@@ -123,21 +129,17 @@ private:
     const SsaPatch& s = assembly.patch(0);
     ssa::impose(s, u, v);
     Multigrid<float> multigrid(ranks, dx, dy, {s.unknown}, {});
-    std::vector<double> r(2 * static_cast<std::size_t>(s.unknowns()));
+    const Kokkos::View<double*, Mem> r("r", 2 * static_cast<std::size_t>(s.unknowns()));
     for (const auto how : {ssa::Linearisation::at_rest, ssa::Linearisation::weighted}) {
       exchange({u, v});
       ssa::residual(s, u, v, r.data());
-      Kokkos::fence();
-      const double norm2 = sum_reproducibly("residual", static_cast<std::int64_t>(r.size()), [&](std::int64_t n) {
-                             return r[static_cast<std::size_t>(n)] * r[static_cast<std::size_t>(n)];
-                           }).value();
-      residual_bits = hash64(residual_bits ^ bits_of(norm2));
+      residual_bits = hash64(residual_bits ^ bits_of(squared_norm(r)));
       ssa::jacobian(s, u, v, how, rows);
       Kokkos::fence();
       const NinePoint<float>& finest = multigrid.finest(0);
       for (std::size_t n = 0; n < rows.size(); ++n) finest.A.data()[n] = static_cast<float>(rows.data()[n]);
       for (std::size_t n = 0; n < r.size(); ++n)
-        finest.b.data()[2 * static_cast<std::size_t>(s.places(n / 2)) + n % 2] = static_cast<float>(r[n]);
+        finest.b.data()[2 * static_cast<std::size_t>(s.places(n / 2)) + n % 2] = static_cast<float>(r(n));
       multigrid.set_operator();
       multigrid.cycle();
       Kokkos::fence();
