@@ -46,7 +46,7 @@ if [ "$what" = bundle ]; then
   cp -r "$kokkos" "$work/gpu-bundle/kokkos"
   catch2_source "$work/catch2"
   cp -r "$work/catch2" "$work/gpu-bundle/catch2"
-  rm -rf "$work"/gpu-bundle/kokkos/{benchmarks,doc,example,*/unit_test*,*/perf_test} "$work"/gpu-bundle/catch2/{docs,examples,fuzzing,tests}
+  rm -rf "$work"/gpu-bundle/kokkos/{doc,*/unit_test*,*/perf_test} "$work"/gpu-bundle/catch2/{docs,examples,fuzzing,tests}
   mkdir -p "$(dirname "$bundle")"
   tar -cf "$bundle" -C "$work" gpu-bundle
   say "$bundle: $(($(wc -c <"$bundle") / 1000000)) MB"
@@ -91,6 +91,7 @@ step() { # step <name> <limit> <command>...
   timeout "$limit" "$@" >>"$log" 2>&1 || status=$?
   if [ "$status" = 124 ]; then word="over $limit s"; elif [ "$status" != 0 ]; then word="failed: $status"; fi
   row "$name" "$word" $((SECONDS - begin))
+  [ "$status" = 0 ] || tail -n 15 "$log" >&2
   return "$status"
 }
 report() {
@@ -117,7 +118,7 @@ bits="not run"
 trap report EXIT
 
 # --- build: Catch2 by the host's compiler, the rest by Kokkos' wrapper of nvcc -----------------------------------------------
-step "unpack" 60 tar -xf "$bundle" -C "$out"
+step "unpack" 600 tar -xf "$bundle" -C "$out"
 catch2() {
   cmake -G "$generator" -S "$out/gpu-bundle/catch2" -B "$out/catch2" -DCMAKE_INSTALL_PREFIX="$out/installed" -DCMAKE_INSTALL_LIBDIR=lib \
     -DCMAKE_CXX_STANDARD=17 -DCATCH_INSTALL_DOCS=OFF -DCATCH_INSTALL_EXTRAS=OFF &&
@@ -125,13 +126,13 @@ catch2() {
 }
 export -f catch2
 export generator out cores
-step "Catch2" 300 bash -c catch2 || exit 1
+step "Catch2" 1800 bash -c catch2 || exit 1
 export NVCC_APPEND_FLAGS="-arch=sm_${capability/./}" NVCC_WRAPPER_DEFAULT_COMPILER=${CXX:-g++}
-step "configure" 120 cmake -G "$generator" -S "$tree" -B "$out/tree" -DCMAKE_BUILD_TYPE=Release -DNUNATAK_BUILD=kernels \
+step "configure" 600 cmake -G "$generator" -S "$tree" -B "$out/tree" -DCMAKE_BUILD_TYPE=Release -DNUNATAK_BUILD=kernels \
   -DNUNATAK_BACKEND=Cuda -DKokkos_ARCH_$arch=ON -DFETCHCONTENT_SOURCE_DIR_KOKKOS="$out/gpu-bundle/kokkos" -DFETCHCONTENT_FULLY_DISCONNECTED=ON \
   -DCMAKE_CXX_COMPILER="$out/gpu-bundle/kokkos/bin/nvcc_wrapper" -DCMAKE_PREFIX_PATH="$out/installed" || exit 1
-step "build bits" 600 cmake --build "$out/tree" -j "$cores" --target bits || exit 1
-step "build the tests" 1200 cmake --build "$out/tree" -j "$cores" -- "${go_on[@]}" || true
+step "build bits" 3600 cmake --build "$out/tree" -j "$cores" --target bits || exit 1
+step "build the tests" 3600 cmake --build "$out/tree" -j "$cores" -- "${go_on[@]}" || true
 ptx() { # the machine code of the GPU as text: nothing may be fused (tests/house/test_fma.py says more)
   cuobjdump -ptx "$1" >"$out/bits.ptx" && grep -q 'mul\.rn\.f64' "$out/bits.ptx" && ! grep -E '^[^/]*(fma|mad)\.[a-z.]*f(32|64)' "$out/bits.ptx"
 }

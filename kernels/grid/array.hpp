@@ -98,38 +98,40 @@ template <class F> struct RowLoop {
   }
 };
 
-/// The same with one cell, on a GPU, where i runs over the lanes.
+/// What it does with one cell, on a GPU, where i runs over the lanes.
 template <class F> struct CellLoop {
   F f;
+  int i0, i1; ///< not used
   KOKKOS_INLINE_FUNCTION void operator()(int i, int j) const { f(j, i); }
   template <class T> KOKKOS_INLINE_FUNCTION void operator()(int i, int j, T& result) const { f(j, i, result); }
 };
 
-/// The cells of a loop on a GPU: blocks of 32 x 8.
-inline Kokkos::MDRangePolicy<Exec, Kokkos::Rank<2>> blocks_of(const Cells& cells) {
-  return {{cells.i0, cells.j0}, {cells.i1, cells.j1}, {32, 8}};
+/// What is handed to Kokkos for a loop over cells, and over what: rows on a CPU, blocks of 32 x 8 cells on a GPU.
+template <class F> using Loop = std::conditional_t<loops_on_host, RowLoop<F>, CellLoop<F>>;
+inline auto range_of(const Cells& cells) {
+  if constexpr (loops_on_host) {
+    return Kokkos::RangePolicy<Exec>(cells.j0, cells.j1);
+  } else {
+    return Kokkos::MDRangePolicy<Exec, Kokkos::Rank<2>>({cells.i0, cells.j0}, {cells.i1, cells.j1}, {32, 8});
+  }
 }
 
 /// The one door for loops over cells: f(j, i) for all of `cells`, rows in parallel. The cells are independent of each other: f
 /// must not read what it writes for another one. `label` names the loop in profiles.
 template <class F> void for_each_of(const char* label, const Cells& cells, const F& f) {
-  if constexpr (loops_on_host) {
-    Kokkos::parallel_for(label, Kokkos::RangePolicy<Exec>(cells.j0, cells.j1), RowLoop<F>{f, cells.i0, cells.i1});
-  } else {
-    Kokkos::parallel_for(label, blocks_of(cells), CellLoop<F>{f});
-  }
+  Kokkos::parallel_for(label, range_of(cells), Loop<F>{f, cells.i0, cells.i1});
+}
+
+template <class T, class L> T reduce_loop(const char* label, const Cells& cells, const L& loop) {
+  T result{};
+  Kokkos::parallel_reduce(label, range_of(cells), loop, result);
+  return result;
 }
 
 /// The same with a result that does not depend on the order: f(j, i, T& result) adds to it. T(): nothing yet; T has an exact +=
 /// (FixedSum, integers, Largest, and structs of them).
 template <class T, class F> T reduce_over(const char* label, const Cells& cells, const F& f) {
-  T result{};
-  if constexpr (loops_on_host) {
-    Kokkos::parallel_reduce(label, Kokkos::RangePolicy<Exec>(cells.j0, cells.j1), RowLoop<F>{f, cells.i0, cells.i1}, result);
-  } else {
-    Kokkos::parallel_reduce(label, blocks_of(cells), CellLoop<F>{f}, result);
-  }
-  return result;
+  return reduce_loop<T>(label, cells, Loop<F>{f, cells.i0, cells.i1});
 }
 
 /// The largest of numbers that are not negative (0 of none), as a result of reduce_over.
