@@ -18,13 +18,12 @@ function(nunatak_mpi_command variable ranks)
 endfunction()
 
 # nunatak_test_environment(<test> <ranks>): what every test runs under; `ctest -j N` starts tests of N ranks in all
-# (CUDA_LAUNCH_BLOCKING: tests read arrays after a loop without a fence, so that on a GPU a loop must be done when it returns. OMPI_...
-# and PRTE_...: Open MPI 4 and 5 may run as root, and more ranks than there are cores, of which those that wait must give theirs away;
-# other MPI libraries do not read them.)
+# (OMPI_... and PRTE_...: Open MPI 4 and 5 may run as root, and more ranks than there are cores, of which those that wait must give
+# theirs away; other MPI libraries do not read them.)
 function(nunatak_test_environment test ranks)
   set_tests_properties(${test} PROPERTIES
     SKIP_RETURN_CODE 4
-    ENVIRONMENT "CUDA_LAUNCH_BLOCKING=1;OMP_NUM_THREADS=1;OMP_PROC_BIND=false;OMPI_ALLOW_RUN_AS_ROOT=1;OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1;OMPI_MCA_rmaps_base_oversubscribe=1;PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe;OMPI_MCA_mpi_yield_when_idle=1;ASAN_OPTIONS=detect_leaks=0"
+    ENVIRONMENT "OMP_NUM_THREADS=1;OMP_PROC_BIND=false;OMPI_ALLOW_RUN_AS_ROOT=1;OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1;OMPI_MCA_rmaps_base_oversubscribe=1;PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe;OMPI_MCA_mpi_yield_when_idle=1;ASAN_OPTIONS=detect_leaks=0"
     PROCESSORS ${ranks})
 endfunction()
 

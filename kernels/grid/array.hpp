@@ -81,7 +81,7 @@ inline Cells cells_with_faces(const Patch& p) { return {0, p.ym + 1, 0, p.xm + 1
 #define NUNATAK_INDEPENDENT
 #endif
 
-/// What a loop does with a row of cells on a CPU, and with one cell on a GPU, where i runs over the lanes.
+/// What a loop does with a row of cells, on a CPU.
 template <class F> struct RowLoop {
   F f;
   int i0, i1;
@@ -90,43 +90,48 @@ template <class F> struct RowLoop {
     NUNATAK_INDEPENDENT
     for (int i = i0; i < i1; ++i) g(j, i);
   }
-  KOKKOS_INLINE_FUNCTION void operator()(int i, int j) const { f(j, i); }
   template <class T> KOKKOS_INLINE_FUNCTION void operator()(int j, T& result) const {
     const F g = f;
     T row = result;
     for (int i = i0; i < i1; ++i) g(j, i, row);
     result = row;
   }
+};
+
+/// What it does with one cell, on a GPU, where i runs over the lanes.
+template <class F> struct CellLoop {
+  F f;
+  int i0, i1; ///< not used
+  KOKKOS_INLINE_FUNCTION void operator()(int i, int j) const { f(j, i); }
   template <class T> KOKKOS_INLINE_FUNCTION void operator()(int i, int j, T& result) const { f(j, i, result); }
 };
+
+/// What is handed to Kokkos for a loop over cells, and over what: rows on a CPU, blocks of 32 x 8 cells on a GPU.
+template <class F> using Loop = std::conditional_t<loops_on_host, RowLoop<F>, CellLoop<F>>;
+inline auto range_of(const Cells& cells) {
+  if constexpr (loops_on_host) {
+    return Kokkos::RangePolicy<Exec>(cells.j0, cells.j1);
+  } else {
+    return Kokkos::MDRangePolicy<Exec, Kokkos::Rank<2>>({cells.i0, cells.j0}, {cells.i1, cells.j1}, {32, 8});
+  }
+}
 
 /// The one door for loops over cells: f(j, i) for all of `cells`, rows in parallel. The cells are independent of each other: f
 /// must not read what it writes for another one. `label` names the loop in profiles.
 template <class F> void for_each_of(const char* label, const Cells& cells, const F& f) {
-  const RowLoop<F> loop{f, cells.i0, cells.i1};
-  if constexpr (loops_on_host) {
-    Kokkos::parallel_for(label, Kokkos::RangePolicy<Exec>(cells.j0, cells.j1), loop);
-  } else {
-    Kokkos::parallel_for(label, Kokkos::MDRangePolicy<Exec, Kokkos::Rank<2>>({cells.i0, cells.j0}, {cells.i1, cells.j1}, {32, 8}),
-                         loop);
-  }
+  Kokkos::parallel_for(label, range_of(cells), Loop<F>{f, cells.i0, cells.i1});
 }
 
-template <class T, class Loop> T reduce_loop(const char* label, const Cells& cells, const Loop& loop) {
+template <class T, class L> T reduce_loop(const char* label, const Cells& cells, const L& loop) {
   T result{};
-  if constexpr (loops_on_host) {
-    Kokkos::parallel_reduce(label, Kokkos::RangePolicy<Exec>(cells.j0, cells.j1), loop, result);
-  } else {
-    Kokkos::parallel_reduce(
-        label, Kokkos::MDRangePolicy<Exec, Kokkos::Rank<2>>({cells.i0, cells.j0}, {cells.i1, cells.j1}, {32, 8}), loop, result);
-  }
+  Kokkos::parallel_reduce(label, range_of(cells), loop, result);
   return result;
 }
 
 /// The same with a result that does not depend on the order: f(j, i, T& result) adds to it. T(): nothing yet; T has an exact +=
 /// (FixedSum, integers, Largest, and structs of them).
 template <class T, class F> T reduce_over(const char* label, const Cells& cells, const F& f) {
-  return reduce_loop<T>(label, cells, RowLoop<F>{f, cells.i0, cells.i1});
+  return reduce_loop<T>(label, cells, Loop<F>{f, cells.i0, cells.i1});
 }
 
 /// The largest of numbers that are not negative (0 of none), as a result of reduce_over.

@@ -1,0 +1,167 @@
+#!/usr/bin/env bash
+# The kernels on a GPU of NVIDIA, on a machine that has nothing but nvcc, CMake, a C++ compiler and make or Ninja (docs/gpu.md):
+#   scripts/gpu.sh bundle [BUNDLE]    where packages can be downloaded: one archive of the sources of Kokkos and Catch2
+#   scripts/gpu.sh compile [BUNDLE]   builds with it; needs no GPU (NUNATAK_CUDA_ARCH, default 9.0, says for which)
+#   scripts/gpu.sh [run] [BUNDLE]     builds for the GPU of this machine and runs: bits, the tests of the kernels, compute-sanitizer
+# BUNDLE: build/gpu-bundle.tar. Writes build/gpu/report.json and build/gpu/log.txt. The exit status is 0 if all of it went well.
+set -euo pipefail
+export LC_ALL=C
+what=run
+case "${1:-}" in bundle | compile | run) what=$1; shift ;; -*) sed -n '2,6s/^# //p' "$0"; exit 1 ;; esac
+bundle=${1:-}
+[ -z "$bundle" ] || bundle=$(cd "$(dirname "$bundle")" && pwd)/$(basename "$bundle")
+cd "$(dirname "$0")/.."
+tree=$PWD
+bundle=${bundle:-$tree/build/gpu-bundle.tar}
+say() { printf '\033[1m[gpu]\033[0m %s\n' "$*"; }
+die() { echo "gpu: $*" >&2; exit 1; }
+
+# --- the archive ---------------------------------------------------------------------------------------------------------
+# Catch2: the folder NUNATAK_CATCH2_SOURCE, else the source package of the distribution or its backports, else GitHub's.
+catch2_source() { # catch2_source <folder>
+  local into=$1 lists=$1.apt archive=$1.tar.gz
+  if [ -n "${NUNATAK_CATCH2_SOURCE:-}" ]; then cp -r "$NUNATAK_CATCH2_SOURCE" "$into"; return; fi
+  if command -v apt-get >/dev/null; then
+    mkdir -p "$lists/lists/partial"
+    . /etc/os-release
+    local mirror apt=(-o "Dir::Etc::SourceList=$lists/sources.list" -o Dir::Etc::SourceParts=- -o "Dir::State::Lists=$lists/lists"
+      -o "Dir::Cache=$lists" -o APT::Sandbox::User=root)
+    mirror=$(apt-get indextargets --format '$(REPO_URI) $(CODENAME)' 'Created-By: Packages' | awk -v c="$VERSION_CODENAME" '$2 == c && !n++ {print $1}')
+    printf "deb-src [signed-by=/usr/share/keyrings/$ID-archive-keyring.gpg] $mirror %s main universe\n" "$VERSION_CODENAME" "$VERSION_CODENAME-backports" >"$lists/sources.list"
+    (cd "$lists" && apt-get "${apt[@]}" update -q && apt-get "${apt[@]}" source --download-only -q catch2) >"$into.log" 2>&1 || true
+    cp "$lists"/catch2_3*.orig.tar.* "$archive" 2>/dev/null || true
+  fi
+  [ -e "$archive" ] || curl -fsSL -o "$archive" https://github.com/catchorg/Catch2/archive/refs/tags/v3.7.1.tar.gz ||
+    die "no source of Catch2 3 from the distribution or GitHub: give its folder as NUNATAK_CATCH2_SOURCE"
+  mkdir -p "$into"
+  tar -xf "$archive" -C "$into" --strip-components=1
+}
+
+if [ "$what" = bundle ]; then
+  kokkos=${NUNATAK_KOKKOS_SOURCE:-build/deps/kokkos-source}
+  [ -e "$kokkos/CMakeLists.txt" ] || die "no source of Kokkos in $kokkos: run scripts/setup.sh first, or 'scripts/setup.sh kernels'"
+  work=$(mktemp -d)
+  trap 'rm -rf "$work"' EXIT
+  mkdir "$work/gpu-bundle"
+  cp -r "$kokkos" "$work/gpu-bundle/kokkos"
+  catch2_source "$work/catch2"
+  cp -r "$work/catch2" "$work/gpu-bundle/catch2"
+  rm -rf "$work"/gpu-bundle/kokkos/{doc,*/unit_test*,*/perf_test} "$work"/gpu-bundle/catch2/{docs,examples,fuzzing,tests}
+  mkdir -p "$(dirname "$bundle")"
+  tar -cf "$bundle" -C "$work" gpu-bundle
+  say "$bundle: $(($(wc -c <"$bundle") / 1000000)) MB"
+  exit
+fi
+
+# --- the machine ---------------------------------------------------------------------------------------------------------
+gpu="" driver="" capability=${NUNATAK_CUDA_ARCH:-9.0}
+if [ "$what" = run ]; then
+  found=$(nvidia-smi --query-gpu=name,driver_version,compute_cap --format=csv,noheader 2>&1) ||
+    die "no GPU of NVIDIA here (nvidia-smi: ${found%%$'\n'*}). Without one: scripts/gpu.sh compile"
+  IFS=, read -r gpu driver capability <<<"${found%%$'\n'*}"
+  driver=${driver# } capability=${capability# }
+fi
+case $capability in
+  7.0) arch=VOLTA70 ;; 7.5) arch=TURING75 ;; 8.0) arch=AMPERE80 ;; 8.6) arch=AMPERE86 ;; 8.7) arch=AMPERE87 ;; 8.9) arch=ADA89 ;;
+  9.0) arch=HOPPER90 ;; 10.0) arch=BLACKWELL100 ;; 12.0) arch=BLACKWELL120 ;;
+  *) die "compute capability '$capability': expected 7.0, 7.5, 8.0, 8.6, 8.7, 8.9, 9.0, 10.0 or 12.0 (what Kokkos 4.7 knows)" ;;
+esac
+command -v nvcc >/dev/null || PATH=$PATH:${CUDA_HOME:-/usr/local/cuda}/bin
+for program in nvcc cmake "${CXX:-g++}"; do command -v "$program" >/dev/null || die "no $program on the PATH"; done
+[ -e "$bundle" ] || die "no $bundle: make it by 'scripts/gpu.sh bundle' where packages can be downloaded, and copy it here"
+if command -v ninja >/dev/null; then generator=Ninja go_on=(-k 0); else generator="Unix Makefiles" go_on=(-k); fi
+cores=$(nproc)
+
+# --- steps, each with a limit of seconds, a row of the report and its output in the log ------------------------------------------
+out=$tree/build/gpu
+log=$out/log.txt
+rm -rf "$out"
+mkdir -p "$out"
+rows=() tests=() failed=0
+quoted() { local s=${1//\\/\\\\}; printf '"%s"' "${s//\"/\\\"}"; }
+row() { # row <name> <ok, failed, ...> <seconds>
+  rows+=("    {\"name\": $(quoted "$1"), \"status\": \"$2\", \"seconds\": $3}")
+  say "$1: $2 ($3 s)"
+  [ "$2" = ok ] || failed=1
+}
+step() { # step <name> <limit> <command>...
+  local name=$1 limit=$2 begin=$SECONDS status=0 word=ok
+  shift 2
+  printf '\n=== %s: %s\n' "$name" "$*" >>"$log"
+  timeout "$limit" "$@" >>"$log" 2>&1 || status=$?
+  if [ "$status" = 124 ]; then word="over $limit s"; elif [ "$status" != 0 ]; then word="failed: $status"; fi
+  row "$name" "$word" $((SECONDS - begin))
+  [ "$status" = 0 ] || tail -n 15 "$log" >&2
+  return "$status"
+}
+report() {
+  local commit IFS=$'\n'
+  commit=$(git rev-parse --short HEAD 2>/dev/null || echo unknown)
+  {
+    echo "{"
+    echo "  \"what\": \"$what\", \"date\": \"$(date -u +%Y-%m-%dT%H:%MZ)\", \"seconds\": $SECONDS, \"cores\": $cores,"
+    echo "  \"gpu\": $(quoted "$gpu"), \"driver\": $(quoted "$driver"), \"compute_capability\": \"$capability\","
+    echo "  \"nvcc\": $(quoted "$(nvcc --version | sed -n 's/.*release \([^,]*\), V\(.*\)/\2/p')"), \"compiler\": $(quoted "$("${CXX:-g++}" --version | sed -n 1p)"),"
+    echo "  \"commit\": $(quoted "$commit"), \"sources\": \"$(find CMakeLists.txt cmake kernels tests/kernels -type f -print0 | sort -z | xargs -0 sha256sum | sha256sum | cut -c1-16)\","
+    echo "  \"bits\": \"$bits\","
+    echo "  \"steps\": ["
+    printf '%s\n' "${rows[*]}" | sed '$!s/$/,/'
+    echo "  ],"
+    echo "  \"tests\": ["
+    [ ${#tests[@]} = 0 ] || printf '%s\n' "${tests[*]}" | sed '$!s/$/,/'
+    echo "  ]"
+    echo "}"
+  } >"$out/report.json"
+  say "$out/report.json, $log"
+}
+bits="not run"
+trap report EXIT
+
+# --- build: Catch2 by the host's compiler, the rest by Kokkos' wrapper of nvcc -----------------------------------------------
+step "unpack" 600 tar -xf "$bundle" -C "$out"
+catch2() {
+  cmake -G "$generator" -S "$out/gpu-bundle/catch2" -B "$out/catch2" -DCMAKE_INSTALL_PREFIX="$out/installed" -DCMAKE_INSTALL_LIBDIR=lib \
+    -DCMAKE_CXX_STANDARD=17 -DCATCH_INSTALL_DOCS=OFF -DCATCH_INSTALL_EXTRAS=OFF &&
+    cmake --build "$out/catch2" -j "$cores" --target install
+}
+export -f catch2
+export generator out cores
+step "Catch2" 1800 bash -c catch2 || exit 1
+export NVCC_APPEND_FLAGS="-arch=sm_${capability/./}" NVCC_WRAPPER_DEFAULT_COMPILER=${CXX:-g++}
+step "configure" 600 cmake -G "$generator" -S "$tree" -B "$out/tree" -DCMAKE_BUILD_TYPE=Release -DNUNATAK_BUILD=kernels \
+  -DNUNATAK_BACKEND=Cuda -DKokkos_ARCH_$arch=ON -DFETCHCONTENT_SOURCE_DIR_KOKKOS="$out/gpu-bundle/kokkos" -DFETCHCONTENT_FULLY_DISCONNECTED=ON \
+  -DCMAKE_CXX_COMPILER="$out/gpu-bundle/kokkos/bin/nvcc_wrapper" -DCMAKE_PREFIX_PATH="$out/installed" || exit 1
+step "build bits" 3600 cmake --build "$out/tree" -j "$cores" --target bits || exit 1
+step "build the tests" 3600 cmake --build "$out/tree" -j "$cores" -- "${go_on[@]}" || true
+ptx() { # the machine code of the GPU as text: nothing may be fused (tests/house/test_fma.py says more)
+  cuobjdump -ptx "$1" >"$out/bits.ptx" && grep -q 'mul\.rn\.f64' "$out/bits.ptx" && ! grep -E '^[^/]*(fma|mad)\.[a-z.]*f(32|64)' "$out/bits.ptx"
+}
+export -f ptx
+if command -v cuobjdump >/dev/null; then step "no fma" 60 bash -c 'ptx "$1"' ptx "$out/tree/tests/kernels/bits" || true; fi
+if [ "$what" = compile ]; then exit $failed; fi
+
+# --- run --------------------------------------------------------------------------------------------------------------
+if step "bits" 120 "$out/tree/tests/kernels/bits" tests/kernels/bits.txt; then
+  bits="those of tests/kernels/bits.txt"
+else
+  bits="others than those of tests/kernels/bits.txt: see the log"
+  step "bits, each loop waited for" 120 env CUDA_LAUNCH_BLOCKING=1 "$out/tree/tests/kernels/bits" tests/kernels/bits.txt || true # a fence is missing?
+fi
+step "tests" 400 ctest --test-dir "$out/tree" --output-on-failure --timeout 150 || true
+while read -r name status seconds; do
+  tests+=("    {\"name\": $(quoted "$name"), \"passed\": $([ "$status" = Passed ] && echo true || echo false), \"seconds\": $seconds}")
+done < <(sed -nE 's/^ *[0-9]+\/[0-9]+ Test +#[0-9]+: ([^ ]+) [ .]*\**(Passed|Failed|Timeout|Exception|Not Run|Skipped).* ([0-9.]+) sec.*/\1 \2 \3/p' "$log" | sed 's/Not Run/Missing/')
+
+sanitizer=$(command -v compute-sanitizer || true)
+sanitize() { # sanitize <tool> <name> <command>...
+  local tool=$1 name=$2
+  shift 2
+  if [ -z "$sanitizer" ]; then row "$tool: $name" missing 0; return; fi
+  step "$tool: $name" 120 "$sanitizer" --tool "$tool" --error-exitcode 9 "$@" || true
+}
+sanitize memcheck bits "$out/tree/tests/kernels/bits" tests/kernels/bits.txt
+for tool in memcheck racecheck; do
+  sanitize $tool labels "$out/tree/tests/kernels/test_kernels.labels" "a run that touches several runs below*"
+  sanitize $tool distances "$out/tree/tests/kernels/test_kernels.distance" "rounds*"
+done
+exit $failed
