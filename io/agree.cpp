@@ -1,5 +1,7 @@
 #include "io/agree.hpp"
 
+#include <algorithm>
+#include <cstdint>
 #include <mutex>
 #include <new>
 
@@ -54,6 +56,14 @@ void on_rank_0(MPI_Comm comm, const std::function<void()>& f) {
   agree(comm, [&] {
     if (rank == 0) f();
   });
+}
+
+void broadcast(std::string& text, MPI_Comm comm) {
+  std::uint64_t size = text.size();
+  MPI_Bcast(&size, 1, MPI_UINT64_T, 0, comm);
+  text.resize(size);
+  for (std::uint64_t begin = 0; begin < size; begin += 1 << 30) // MPI counts by int
+    MPI_Bcast(text.data() + begin, static_cast<int>(std::min<std::uint64_t>(1 << 30, size - begin)), MPI_CHAR, 0, comm);
 }
 
 } // namespace nunatak::io

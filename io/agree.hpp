@@ -28,6 +28,9 @@ std::optional<std::string> waits_with();
 /// Run `f` on rank 0 only. If it throws there, every rank throws. Collective, as agree().
 void on_rank_0(MPI_Comm comm, const std::function<void()>& f);
 
+/// That of rank 0 on every rank. Collective.
+void broadcast(std::string& text, MPI_Comm comm);
+
 /// The first error of this rank, kept while it goes on: if it threw at once, it would leave the others in their next collective
 /// call. agree() on rethrow() makes it everybody's. No memory (std::bad_alloc) passes and ends the run: it may have come in the
 /// middle of a collective call, after which this rank cannot go on with the others.

@@ -26,6 +26,21 @@ File::File(MPI_Comm comm, std::string path, Schema schema, FileOptions options, 
   }
 }
 
+void File::begin_with_kept_records() {
+  m_is_continued = true;
+  m_records = m_ended = m_committed = m_options.kept_records;
+  if (m_sums) m_sums->forget(static_cast<std::size_t>(m_records));
+  for (std::size_t v = 0; v < m_put.size() && m_rank == 0; ++v) m_put[v] = elements_of(m_schema.variables[v]);
+}
+
+/// In all records so far.
+std::int64_t File::elements_of(const Variable& variable) const {
+  std::int64_t elements = 1;
+  for (const std::size_t length : m_schema.shape(variable))
+    elements *= length == unlimited ? m_records : static_cast<std::int64_t>(length);
+  return elements;
+}
+
 void File::fail(const std::string& what) const { throw Error("file '" + m_path + "': " + what); }
 
 void File::add(const Statistics& step) {
@@ -83,6 +98,8 @@ void File::check_put(const Variable& variable, std::size_t record, Type type) co
   if (has_records != (record != no_record)) {
     fail(what + (has_records ? "a record number, found none" : "no record number, found one"));
   }
+  if (m_is_continued && (!has_records || static_cast<std::int64_t>(record) < m_options.kept_records))
+    fail(what + "a record from " + std::to_string(m_options.kept_records) + " on: those before are kept");
 }
 
 Hyperslab File::make_slab(std::size_t v, std::size_t record, const Block& block, const std::byte* data, Type type) const {
@@ -195,9 +212,7 @@ void File::check_complete() const {
   MPI_Allreduce(MPI_IN_PLACE, put.data(), static_cast<int>(put.size()), MPI_INT64_T, MPI_SUM, m_comm);
   for (std::size_t v = 0; v < put.size(); ++v) {
     const Variable& variable = m_schema.variables[v];
-    std::int64_t expected = 1;
-    for (const std::size_t length : m_schema.shape(variable))
-      expected *= length == unlimited ? m_records : static_cast<std::int64_t>(length);
+    const std::int64_t expected = elements_of(variable);
     if (put[v] != expected) {
       fail("variable '" + variable.name + "': expected " + std::to_string(expected) + " values in " + std::to_string(m_records) +
            " record(s), found that " + std::to_string(put[v]) + " have been put");

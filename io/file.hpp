@@ -35,6 +35,8 @@ struct FileOptions {
   int commit_every = 0;
   /// append: the first so many records are those of the file that this one will replace: no commit before one more has come.
   std::int64_t kept_records = 0;
+  /// append: these records stay where they are, if transport and format can go on with the file: see File::is_continued().
+  bool continues = false;
   /// Sums of the values come by add_sum(), from whoever had them first: on a server.
   bool sums_are_given = false;
 };
@@ -83,6 +85,12 @@ public:
   /// Every value of every variable must have been put. Durable when it returns: fsync, rename, fsync, manifest.
   void close(std::int64_t step = -1);
 
+  /// FileOptions::continues: the file goes on in place. It has FileOptions::kept_records records, and all variables that have no
+  /// records; the next record is put behind them. What lay there is cut off when that comes, or at close(). Where it is not
+  /// continued, all has to be put, and why_anew() says why, on rank 0 ("": nothing else was to be expected).
+  bool is_continued() const { return m_is_continued; }
+  const std::string& why_anew() const { return m_why_anew; }
+
   const std::string& path() const { return m_path; }
   const Schema& schema() const { return m_schema; }
   const Statistics& statistics() const { return m_statistics; }
@@ -115,6 +123,10 @@ protected:
 
   static constexpr const char* commit_suffix = ".commit"; ///< of the copy that is about to be committed
 
+  void begin_with_kept_records(); ///< they have been put, and ended, and are committed
+  void begin_anew(const std::string& why) { m_why_anew = why; }
+  const FileOptions& options() const { return m_options; }
+
   std::optional<ValueSums>& sums() { return m_sums; } ///< of this rank; none if nobody wants them
 
   void check_name() const;     ///< what rename would refuse at the end of the run is an error now
@@ -137,6 +149,7 @@ private:
   void put(const std::string& variable, std::size_t record, const Block& block, const std::byte* data, Type type);
   void put_all(const std::string& variable, std::size_t record, std::size_t size, const std::byte* data, Type type);
   std::size_t variable_number(const std::string& name) const;
+  std::int64_t elements_of(const Variable& variable) const;
   std::vector<std::size_t> lengths_of_record(const Variable& variable) const;
   void check_put(const Variable& variable, std::size_t record, Type type) const;
   Hyperslab make_slab(std::size_t v, std::size_t record, const Block& block, const std::byte* data, Type type) const;
@@ -152,7 +165,8 @@ private:
   std::vector<std::int64_t> m_put;                      ///< elements of each variable that this rank has put
   std::int64_t m_records = 0, m_ended = 0, m_committed; ///< records begun, ended, and ended at the last commit
   KeptError m_error;                                    ///< the first one of this rank that the others do not know yet
-  bool m_closed = false;
+  bool m_closed = false, m_is_continued = false;
+  std::string m_why_anew;
   Work m_work; ///< at the end of the last step
   Statistics m_statistics;
   Statistics& m_total; ///< the writer's

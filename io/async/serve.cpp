@@ -192,7 +192,7 @@ void Server::open(Unpacker& from) {
   opened.writer = from.take<int>();
   const auto path = from.take<std::string>();
   auto options = from.take<FileOptions>();
-  options.sums_are_given = true;
+  options.sums_are_given = true, options.continues = false;
   opened.schema = from.take<Schema>();
   const Writing& writing = m_writers.at(opened.writer);
   for (std::size_t v = 0; v < opened.schema.variables.size(); ++v)

@@ -62,6 +62,7 @@ bool complete_sums(ManifestEntry& entry, const Expected& earlier) {
   if (!entry.sums || entry.first_record == 0) return true;
   if (!earlier.committed || !earlier.entries.front().sums) return false;
   Sums all = *earlier.entries.front().sums;
+  for (auto& [variable, sums] : all) sums.resize(std::min(sums.size(), entry.first_record));
   for (const auto& [variable, sums] : *entry.sums) {
     auto& of_all = all[variable];
     if (of_all.size() < entry.first_record) return false;

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <filesystem>
 
 namespace nunatak::io {
 
@@ -21,10 +22,62 @@ SyncFile::SyncFile(MPI_Comm comm, std::string path, Schema schema, FileOptions o
   together(Phase::open, [&] { m_format = open(m_written, this->schema()); });
   if (m_format->defined_size() > 0) reserve_bytes(m_format->defined_size());
   together(Phase::define, [&] { m_format->define(); });
+  if (options.continues && options.kept_records > 0 && options.commit_every > 0 && m_format->grows_in_place()) go_on_in_place();
   reserve(0);
 }
 
-void SyncFile::reserve(std::int64_t records) { reserve_bytes(m_format->expected_size(static_cast<std::uint64_t>(records))); }
+/// path.tmp, which has the header and nothing else, has shown what that would be.
+void SyncFile::go_on_in_place() {
+  Format::Reopened reopened;
+  together(Phase::open, [&] {
+    on_rank_0(comm(), [&] { reopened.why_not = why_anew_of_manifest(); });
+    broadcast(reopened.why_not, comm());
+    if (reopened.why_not.empty()) reopened = m_format->reopen(path(), static_cast<std::uint64_t>(options().kept_records));
+  });
+  if (!reopened.why_not.empty()) return begin_anew(reopened.why_not);
+  together(Phase::open, [&] {
+    if (rank() != 0) return;
+    if (sums()) m_metadata = metadata_checksum(contents_of(NcFile(m_written), m_written));
+    std::filesystem::remove(m_written);
+  });
+  m_written = path();
+  m_kept_size = reopened.size;
+  m_reserved = my_files().empty() ? 0 : reopened.size;
+  begin_with_kept_records();
+}
+
+/// The sums of the kept records must stand in its lines, and nothing else may be the same file. Local.
+std::string SyncFile::why_anew_of_manifest() const {
+  if (m_checksum == Checksum::memory || m_checksum == Checksum::file) return "its checksum is one of all its bytes";
+  if (std::filesystem::is_symlink(path()) || std::filesystem::hard_link_count(path()) > 1) return "it has several names";
+  const Manifest manifest = parse_manifest(read_manifest(manifest_of(path())));
+  const auto found = manifest.files.find(std::filesystem::path(path()).filename().string());
+  if (found == manifest.files.end() || !found->second.committed) return "the manifest has no line of it";
+  const ManifestEntry& entry = found->second.entries.front();
+  const bool is_other = entry.files > 1 || entry.sums.has_value() != (m_checksum == Checksum::values);
+  if (is_other || entry.records < options().kept_records) return "the manifest has no sums of its records";
+  return "";
+}
+
+/// The first commit of a continued file: its last line is of the records that it keeps, and has no sums but those before it.
+/// Then nothing needs what lies behind them.
+void SyncFile::keep_records() {
+  if (!m_kept_size) return;
+  together(Phase::fsync, [&] {
+    if (rank() != 0) return;
+    ManifestEntry entry;
+    entry.size = *m_kept_size, entry.records = options().kept_records, entry.grows = true;
+    if (sums()) entry.first_record = sums()->first_record(), entry.sums.emplace(), entry.metadata = m_metadata;
+    commit_in_place({path(), path(), entry}, [&] { m_format->count_records(); });
+  });
+  m_kept_size.reset();
+  flush();
+}
+
+void SyncFile::reserve(std::int64_t records) {
+  if (records > 0) keep_records();
+  reserve_bytes(m_format->expected_size(static_cast<std::uint64_t>(records)));
+}
 
 /// The rank that takes care of a file allocates what it is going to hold, as far as its format can tell.
 void SyncFile::reserve_bytes(std::uint64_t expected) {
@@ -76,6 +129,7 @@ void SyncFile::make_readable() {
 }
 
 void SyncFile::close_and_commit(std::int64_t step) {
+  keep_records();
   finish_writes();
   check_complete();
   if (has_its_name()) {

@@ -37,6 +37,9 @@ private:
   Work work() const override { return m_format ? m_format->work() : Work{}; }
 
   void take_name();
+  void go_on_in_place();
+  std::string why_anew_of_manifest() const;
+  void keep_records();
   void finish_writes(); ///< what was put is with the file system
   void flush();         ///< and can be read by other processes
   void commit_copy(std::int64_t step);
@@ -55,8 +58,9 @@ private:
   std::string m_metadata;     ///< their checksum, on rank 0, from the first commit on
   std::optional<Lock> m_lock; ///< on rank 0, until it is closed
   std::unique_ptr<Format> m_format;
-  std::uint64_t m_reserved = 0; ///< bytes of this rank's file that are allocated
-  std::int64_t m_unwritten = 0; ///< bytes put since the system was last asked to write to the disk
+  std::optional<std::uint64_t> m_kept_size; ///< of a continued file with the records that it keeps, until they are committed
+  std::uint64_t m_reserved = 0;             ///< bytes of this rank's file that are allocated
+  std::int64_t m_unwritten = 0;             ///< bytes put since the system was last asked to write to the disk
   const Topology& m_machine;
 };
 

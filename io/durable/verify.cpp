@@ -25,14 +25,6 @@ int rank_in(MPI_Comm comm) {
   return rank;
 }
 
-void broadcast(std::string& text, MPI_Comm comm) {
-  std::uint64_t size = text.size();
-  MPI_Bcast(&size, 1, MPI_UINT64_T, 0, comm);
-  text.resize(size);
-  for (std::uint64_t begin = 0; begin < size; begin += 1 << 30) // MPI counts by int
-    MPI_Bcast(text.data() + begin, static_cast<int>(std::min<std::uint64_t>(1 << 30, size - begin)), MPI_CHAR, 0, comm);
-}
-
 std::string in_words(std::uint64_t size, const std::string& checksum) {
   return std::to_string(size) + " bytes" + (checksum.empty() ? "" : ", " + checksum);
 }

@@ -6,6 +6,7 @@
 //
 // The bytes are those of `serial` and `pnetcdf`. Neither MPI-IO nor a message stands between a rank and the file system. The
 // header does not change but for that number, so that the file grows in place, unless it must be read for its checksum.
+#include "io/durable/durable.hpp"
 #include "io/formats/byte_order.hpp"
 #include "io/formats/classic.hpp"
 #include "io/formats/run_file.hpp"
@@ -13,6 +14,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 
 namespace nunatak::io {
@@ -53,6 +55,14 @@ public:
 
   bool grows_in_place() const override { return m_options.checksum != "file"; }
 
+  Reopened reopen(const std::string& path, std::uint64_t records) override {
+    Reopened reopened{"", m_layout.file_size(records)};
+    on_rank_0(comm(), [&] { reopened.why_not = different_header(path, reopened.size); });
+    broadcast(reopened.why_not, comm());
+    if (reopened.why_not.empty()) go_on_with(path, records);
+    return reopened;
+  }
+
   /// The header, too.
   std::optional<SparseChecksum> written() const override {
     std::optional<SparseChecksum> all = RunFile::written();
@@ -80,7 +90,37 @@ private:
     return places;
   }
 
+  /// Where `history` has its text in the header: begin and size.
+  std::pair<std::size_t, std::size_t> history() const {
+    for (const Attribute& attribute : schema().attributes) {
+      if (attribute.name != "history") continue;
+      const auto& text = std::get<std::string>(attribute.value);
+      return {m_header.find(text), text.size()};
+    }
+    return {0, 0};
+  }
+
+  /// Of a file, which must have at least `size` bytes; "" if there is no difference that matters. Local, rank 0 only.
+  std::string different_header(const std::string& path, std::uint64_t size) {
+    if (std::filesystem::file_size(path) < size) return "it is shorter than its records";
+    std::string found(m_header.size(), '\0');
+    if (!std::ifstream(path, std::ios::binary).read(found.data(), static_cast<std::streamsize>(found.size())))
+      return "its header cannot be read";
+    const auto [begin, length] = history();
+    std::memcpy(found.data() + count_begin, m_header.data() + count_begin, m_count_bytes);
+    m_has_new_history = found.compare(begin, length, m_header, begin, length) != 0;
+    found.replace(begin, length, m_header, begin, length);
+    return found == m_header ? "" : "it has another header, or no room for the new line of 'history'";
+  }
+
+  /// The new history is on the disk before the number of records: a line of the manifest says both.
   void write_records(std::uint64_t records) override {
+    if (m_has_new_history) {
+      const auto [begin, length] = history();
+      write({begin, length, reinterpret_cast<const std::byte*>(m_header.data() + begin)});
+      fsync_path(path());
+      m_has_new_history = false;
+    }
     const auto bytes = bytes_of_integer(records, m_count_bytes);
     write({count_begin, bytes.size(), bytes.data()});
   }
@@ -88,8 +128,9 @@ private:
   static constexpr std::size_t count_begin = 4; ///< of the number of records, behind the magic number
 
   Options m_options;
-  std::size_t m_count_bytes = 0; ///< of that number, on rank 0
-  std::string m_header;          ///< as it was defined, on rank 0
+  std::size_t m_count_bytes = 0;  ///< of that number, on rank 0
+  std::string m_header;           ///< as it was defined, on rank 0
+  bool m_has_new_history = false; ///< which the file, reopened, does not have yet; on rank 0
 };
 
 } // namespace

@@ -79,6 +79,14 @@ public:
   virtual bool grows_in_place() const { return false; }
   virtual void flush_values() {}
   virtual void count_records() {} ///< local, rank 0 only
+  /// After define(), of a format that grows in place: go on with the file `path` instead of the one that was defined, behind its
+  /// first `records` records, if it has the same header but for the text of the attribute `history` and the number of records.
+  /// count_records() writes both, flush_values() cuts off what lies behind. Nothing is written before. Collective.
+  struct Reopened {
+    std::string why_not;    ///< "" if it was done; else all stays as it is
+    std::uint64_t size = 0; ///< of the file with so many records
+  };
+  virtual Reopened reopen(const std::string& /*path*/, std::uint64_t /*records*/) { return {"its format is written anew"}; }
 
   /// What this rank has put into the first of files() that is shared or its own, if the format knows every byte of it: then the
   /// file need not be read for its checksum. Local.

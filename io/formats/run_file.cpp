@@ -34,6 +34,13 @@ RunFile::~RunFile() {
   if (m_fd >= 0) ::close(m_fd);
 }
 
+void RunFile::go_on_with(const std::string& path, std::uint64_t records) {
+  const int fd = ::open(path.c_str(), O_WRONLY);
+  if (fd < 0) throw Error("file '" + path + "': expected to open it; found: " + std::strerror(errno));
+  ::close(m_fd); // nothing was written to it
+  m_fd = fd, m_path = path, m_records = records;
+}
+
 void RunFile::fail(const std::string& what) const {
   throw Error("file '" + m_path + "': " + what + "; found: " + std::strerror(errno));
 }

@@ -39,6 +39,8 @@ protected:
   [[noreturn]] void fail(const std::string& what) const;
   /// Error, naming what lies where it failed.
   void write(const Run& run);
+  /// What is put from now on goes to the file `path`, which is there and has so many records.
+  void go_on_with(const std::string& path, std::uint64_t records);
   std::size_t records() const { return m_records; } ///< that this rank has seen; after flush_values(): any rank
 
   RawLayout m_layout;        ///< define() makes it, the same on all ranks

@@ -25,6 +25,7 @@ public:
   bool grows_in_place() const override { return m_inner->grows_in_place(); }
   void flush_values() override { m_inner->flush_values(); }
   void count_records() override { m_inner->count_records(); }
+  Reopened reopen(const std::string& path, std::uint64_t records) override { return m_inner->reopen(path, records); }
   std::optional<SparseChecksum> written() const override { return m_inner->written(); }
   Work work() const override { return m_inner->work(); }
   std::map<std::string, std::string> hints() const override { return m_inner->hints(); }

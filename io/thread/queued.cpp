@@ -52,6 +52,7 @@ public:
   bool grows_in_place() const override { return m_grows_in_place; }
   void flush_values() override { inner().flush_values(); }
   void count_records() override { inner().count_records(); }
+  Reopened reopen(const std::string& path, std::uint64_t records) override { return inner().reopen(path, records); }
   std::uint64_t first_byte(std::size_t v) const override { return m_inner->first_byte(v); }
   std::optional<SparseChecksum> written() const override { return inner().written(); }
   std::map<std::string, std::string> hints() const override { return m_inner->hints(); }

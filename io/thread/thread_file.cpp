@@ -107,6 +107,7 @@ ThreadFile::ThreadFile(MPI_Comm comm, const std::string& path, const Schema& sch
     m_behind = std::make_shared<SyncFile>(comm, path, schema, told_when(options), checksum, open, machine, backlog.statistics(),
                                           watchdog);
   });
+  m_behind->is_continued() ? begin_with_kept_records() : begin_anew(m_behind->why_anew());
 }
 
 /// A file with a due gets no more values until that is done: so it is, before the first put of the next record.

@@ -30,6 +30,7 @@ public:
   std::size_t records() const { return m_kept; }                                ///< up to the start
   std::size_t later() const { return m_times.size() - m_kept; }                 ///< the others: the run computes them again
   double last() const { return m_kept == 0 ? -HUGE_VAL : m_times[m_kept - 1]; } ///< time of the last of records(), days
+  std::string title() const { return m_reader.text("", "title").value_or(""); } ///< of the run that began it
   std::string history() const { return m_reader.text("", "history").value_or(""); }
 
   /// Put all variables, and of those with records the first records(), into a file of the same schema. Collective.

@@ -37,6 +37,18 @@ double next_multiple(double time, double every_years) {
   return (std::floor(time / every * (1.0 + 1e-14) + 1e-9) + 1.0) * every;
 }
 
+/// The lines of a history, and room for more that belongs to it: blanks up to a multiple of 4 KiB. See docs/files.md.
+std::string with_room(std::string lines) {
+  constexpr std::size_t room = 4096;
+  lines.resize((lines.size() / room + 1) * room, ' ');
+  return lines;
+}
+
+std::string without_room(std::string lines) {
+  lines.erase(lines.find_last_not_of(' ') + 1);
+  return lines;
+}
+
 bool is_multiple(double time, double every_years) {
   const double n = time / (every_years * seconds_per_year);
   return std::fabs(n - std::round(n)) < 1e-9;
@@ -81,6 +93,7 @@ Output::Series Output::open_series(const std::string& option, const std::string&
   Series series;
   if (path.empty()) return series;
   std::optional<OldSeries> old;
+  std::string history = m_history;
   if (m_continues && !m_options.overwrite && m_options.io.format != "null" && OldSeries::exists(path, m_ranks.comm())) {
     try {
       if (m_options.i_verify) io::require_intact(m_ranks.comm(), path); // else a flipped bit is copied, and has a new checksum
@@ -91,14 +104,24 @@ Output::Series Output::open_series(const std::string& option, const std::string&
     }
     series.records = old->records();
     series.last = old->last();
-    for (io::Attribute& attribute : schema.attributes) {
-      if (attribute.name == "history") attribute = {"history", m_history + "\n" + old->history()};
-    }
+    history = without_room(old->history()) + "\n" + m_history;
     m_log.line(path + ": " + std::to_string(old->records()) + " records are kept, " + std::to_string(old->later()) +
                " later ones are computed again");
   }
-  series.file = open(path, schema, {io::FileKind::append, m_options.io_commit_every, static_cast<std::int64_t>(series.records)});
-  if (series.records > 0) old->copy(*series.file, m_ranks.patch());
+  for (io::Attribute& attribute : schema.attributes) {
+    if (attribute.name == "history") attribute = {"history", with_room(history)};
+    if (attribute.name == "title" && old && !old->title().empty()) attribute = {"title", old->title()};
+  }
+  series.file =
+      open(path, schema,
+           {io::FileKind::append, m_options.io_commit_every, static_cast<std::int64_t>(series.records), series.records > 0});
+  if (series.records == 0) return series;
+  if (series.file->is_continued()) {
+    m_log.line(path + ": continued in place");
+  } else {
+    if (!series.file->why_anew().empty()) m_log.line(path + ": written anew: " + series.file->why_anew());
+    old->copy(*series.file, m_ranks.patch());
+  }
   return series;
 }
 

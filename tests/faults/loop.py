@@ -15,10 +15,15 @@ if the machine has become slower the trial is made again, and what it says then 
 By default a short form: four methods, k = 1, 6, 36, ..., the first and the last rank. --every takes all methods, all k up to K
 (40), and ranks that die at any call. Prints the trials by method. With servers:
 
+  loop.py ... --continued --methods direct      runs that continue in place what an earlier run has left: a series of three records, behind
+                                                the second; after each trial ncdump and xarray open it, too
+
   loop.py ... --ranks 3 --struck 1,2 --methods direct/transport=async:2 --every 1000         both servers, every counted call
 """
 import argparse
+import atexit
 import errno
+import functools
 import itertools
 import math
 import os
@@ -31,6 +36,8 @@ import sys
 import tempfile
 import time
 
+import xarray
+
 SHORT = ["pnetcdf", "netcdf4", "direct", "direct/transport=async:1"]  # on 2 ranks
 METHODS = ["serial", "pnetcdf", "hybrid", "direct", "netcdf4", "posix", "mpiio", "pnetcdf/zslab", "pnetcdf/box:1", "netcdf4/morton:1",
            "posix/box:1", "serial/file-per-aggregator:2", "pnetcdf/access=independent", "netcdf4/access=independent",
@@ -39,6 +46,7 @@ FAULTS = [("open", errno.EIO), ("write", errno.EIO), ("write", errno.ENOSPC), ("
           ("close", errno.EIO), ("rename", errno.EIO), ("fallocate", errno.ENOSPC), ("ftruncate", errno.EIO), ("new", errno.ENOMEM)]
 KILLS = [(call, "kill") for call in ("open", "write", "fsync", "close", "rename", "fallocate", "ftruncate")]
 PATIENCE, LONGEST = 3, 30  # seconds: of a call, of a run
+KEPT = 2  # records of a series that is continued
 USUAL = 0.5  # of a run without a fault: on two idle cores 0.36 to 0.41, of pnetcdf and posix 0.37 to 0.6 (9 runs of each of six methods)
 
 
@@ -50,7 +58,7 @@ def strides(every):
         k = 6 * k if not every else k + 1 if k < every else 2 * k
 
 
-def complaints(run, method, folder, seconds, slowness, victim, call, faults_hit):
+def complaints(run, method, folder, seconds, slowness, victim, call, faults_hit, continued):
     """What is wrong with a run that was hit."""
     wrong = []
     if seconds > LONGEST * slowness:
@@ -59,8 +67,11 @@ def complaints(run, method, folder, seconds, slowness, victim, call, faults_hit)
     if check.returncode != 0:
         wrong.append("left behind: " + check.stderr.strip())
     errors = {line for line in run.stderr.splitlines() if "error: " in line}
+    if continued:
+        wrong += opened(folder / "series.nc")
     files, records = map(int, check.stdout.split() or (0, 0))
     committed = 0 if "per-aggregator" in method else max(map(int, filter(str.isdigit, run.stdout.split())), default=0)
+    committed = max(committed, KEPT if continued else 0)
     if records < committed:
         wrong.append(f"{committed} records had been committed, found {records}")
     if run.returncode == 0:
@@ -80,6 +91,18 @@ def complaints(run, method, folder, seconds, slowness, victim, call, faults_hit)
         elif not any(str(folder) in line or "memory" in line for line in errors):
             wrong.append("a message that names no file: " + " | ".join(sorted(errors)))
     return wrong
+
+
+def opened(path):
+    """What ncdump and xarray have to say of a series that is continued."""
+    done = subprocess.run(["ncdump", "-v", "time,topg", path], capture_output=True, text=True, timeout=60)
+    if done.returncode != 0:
+        return ["ncdump: " + done.stderr]
+    with xarray.open_dataset(path, decode_times=False, engine="netcdf4") as data:
+        lines, times = data.history.rstrip(" ").split("\n"), list(data.time.values)
+    if lines not in (["first"], ["first", "second"]) or times != list(range(len(times))) or len(times) < KEPT:
+        return [f"xarray: history {lines}, times {times}"]
+    return []
 
 
 def all_ranks_ended(process):
@@ -105,13 +128,24 @@ def communicate(process, seconds):
             before = now
 
 
+@functools.lru_cache
+def first_part(mpiexec, victim, method, ranks):
+    """A folder with what an earlier run has left."""
+    folder = tempfile.mkdtemp(prefix="nunatak_first_")
+    atexit.register(shutil.rmtree, folder)
+    subprocess.run(shlex.split(mpiexec) + [str(ranks), victim, "run", folder, method], check=True, capture_output=True)
+    return folder
+
+
 def trial(options, method, ranks, rank, call, action, k, slowness):
     """None if the run never came to the k-th call; else (ended by the watchdog, complaints). `slowness`: of the machine."""
     folder = pathlib.Path(tempfile.mkdtemp(prefix="nunatak_faults_"))
     hit = folder.with_suffix(".hit")
+    if options.continued:
+        shutil.copytree(first_part(options.mpiexec, options.victim, method, ranks), folder, dirs_exist_ok=True)
     fault = f"{rank} {call} {k} {action} {folder} {hit}"
     command = shlex.split(options.mpiexec) + [str(ranks), "env", f"LD_PRELOAD={options.faults}", f"NUNATAK_FAULT={fault}",
-                                              options.victim, "run", str(folder), method, str(math.ceil(PATIENCE * slowness))]
+                                              options.victim, "continue" if options.continued else "run", str(folder), method, str(math.ceil(PATIENCE * slowness))]
     if "transport=" in method:  # servers are set apart before the program reads anything else
         command += ["-io_transport", re.search(r"transport=([^/]*)", method)[1]]
     begin = time.time()
@@ -128,7 +162,7 @@ def trial(options, method, ranks, rank, call, action, k, slowness):
             if run.returncode != 0:
                 return False, ["fails without a fault: " + run.stderr[-600:]]
             return None
-        wrong = complaints(run, method, folder, time.time() - begin, slowness, options.victim, call, action)
+        wrong = complaints(run, method, folder, time.time() - begin, slowness, options.victim, call, action, options.continued)
         return "-io_patience" in run.stderr, wrong
     finally:
         shutil.rmtree(folder, ignore_errors=True)
@@ -167,6 +201,7 @@ def main():
     parser.add_argument("--calls", default="")
     parser.add_argument("--actions", default="")
     parser.add_argument("--every", type=int, nargs="?", const=40, default=0)
+    parser.add_argument("--continued", action="store_true")
     options = parser.parse_args()
     methods = options.methods.split(",") if options.methods else METHODS if options.every else SHORT
     faults = FAULTS + (KILLS if options.every else [kill for kill in KILLS if kill[0] in ("write", "fsync", "rename")])

@@ -6,6 +6,7 @@
 //                                               compute throws in the middle of the second record, when the first is durable:
 //                                               an exception, or an Error, which others are expected to throw, too; or it
 //                                               sleeps for ever there
+//   victim continue <folder> <method> ...       the same, but the series is there, and goes on in place behind its second record
 //   victim check <folder>                       each file that has its final name is whole, and the manifest agrees; prints how
 //                                               many files there are, and how many records the series has
 //
@@ -30,8 +31,10 @@ namespace {
 
 constexpr std::size_t ny = 40, nx = 36, nz = 3, records = 3;
 
-io::Schema schema() {
+io::Schema schema(std::string history) {
+  history.resize(1024, ' '); // with room for a line
   io::Schema s;
+  s.attributes = {{"history", history}};
   s.dimensions = {{"time", io::unlimited}, {"y", ny, true}, {"x", nx, true}, {"z", nz}};
   s.variables = {{"time", io::Type::float64, {"time"}, {}},
                  {"topg", io::Type::float64, {"y", "x"}, {}},
@@ -86,25 +89,29 @@ void leave(const std::string& what) {
   throw std::runtime_error(message);
 }
 
-void run(const std::string& folder, const std::string& method, int patience, const std::string& what, int thrower) {
+void run(const std::string& folder, const std::string& method, bool continues, int patience, const std::string& what,
+         int thrower) {
+  const std::size_t kept = continues ? 2 : 0;
   io::Options options;
   options.patience = patience;
   const auto writer = io::make_writer(world_comm(), io::parse_method(method, options));
   const Fields fields;
-  const auto series = writer->open(folder + "/series.nc", schema(), {io::FileKind::append, 1});
-  fields.put_topg(*series);
-  for (std::size_t t = 0; t < records; ++t) {
+  const io::FileOptions series_options{io::FileKind::append, 1, static_cast<std::int64_t>(kept), continues};
+  const auto series = writer->open(folder + "/series.nc", schema(continues ? "first\nsecond" : "first"), series_options);
+  if (continues && !series->is_continued()) throw Error(folder + "/series.nc: expected to continue it: " + series->why_anew());
+  if (!continues) fields.put_topg(*series);
+  for (std::size_t t = kept; t < kept + records; ++t) {
     if (t == 1 && thrower >= 0) writer->finish();
     fields.put(*series, t, t, [&] {
       if (t == 1 && thrower == World().rank()) leave(what);
     });
     if (World().rank() == 0 && writer->options().transport == "sync") std::printf("%zu\n", t + 1), std::fflush(stdout);
-    const auto snapshot = writer->open(folder + "/snapshot" + std::to_string(t % 2) + ".nc", schema());
+    const auto snapshot = writer->open(folder + "/snapshot" + std::to_string(t % 2) + ".nc", schema("first"));
     fields.put_topg(*snapshot);
     fields.put(*snapshot, 0, t);
     snapshot->close(static_cast<std::int64_t>(t));
   }
-  series->close(records);
+  series->close(static_cast<std::int64_t>(kept + records));
   writer->finish();
 }
 
@@ -151,10 +158,11 @@ int main(int argc, char** argv) {
   return run_program(argc, argv, "victim", [&](Libraries&) {
     const std::vector<std::string> words(argv, argv + argc);
     const auto word = [&](std::size_t n, const char* otherwise) { return words.size() > n ? words[n] : otherwise; };
-    if (words.at(1) == "run") {
+    if (words.at(1) == "run" || words.at(1) == "continue") {
       const std::string what = word(5, "");
       const bool leaves = what == "throws" || what == "errs" || what == "sleeps";
-      return run(words.at(2), words.at(3), std::stoi(word(4, "600")), what, leaves ? std::stoi(words.at(6)) : -1);
+      return run(words.at(2), words.at(3), words.at(1) == "continue", std::stoi(word(4, "600")), what,
+                 leaves ? std::stoi(words.at(6)) : -1);
     }
     check(words.at(2));
   });

@@ -220,3 +220,143 @@ TEST_CASE("a thousand records, each committed in place: bytes written, header an
     CHECK(static_cast<double>(written) < 1.05 * payload);
   });
 }
+
+namespace {
+
+io::Schema with_history(std::string history) {
+  history.resize(1024, ' ');
+  io::Schema schema = series();
+  schema.attributes = {{"title", "a"}, {"history", history}, {"comment", "b"}};
+  return schema;
+}
+
+/// Records begin <= t < end of a series; closed.
+void write_series(const std::string& path, const std::string& method, const io::Schema& schema, std::size_t end) {
+  const auto writer = io::make_writer(MPI_COMM_WORLD, io::parse_method(method, {}));
+  const auto file = writer->open(path, schema, {io::FileKind::append, 1});
+  for (std::size_t t = 0; t < end; ++t) put_record(*file, t);
+  file->close();
+  writer->finish();
+}
+
+} // namespace
+
+TEST_CASE(
+    "a series that goes on in place has the bytes of one that was written at once, and stands until the next record comes") {
+  const Scratch scratch;
+  const std::string path = scratch / "ts.nc", manifest = scratch / "manifest.jsonl";
+  const std::string before = GENERATE("serial", "pnetcdf", "direct"),
+                    method = GENERATE("direct", "direct/zslab", "direct/box:1", "direct/transport=thread");
+  write_series(path, before, with_history("one"), 5);
+  const std::string bytes_before = io::checksum_file(path).checksum;
+  const auto writer = io::make_writer(MPI_COMM_WORLD, io::parse_method(method, {}));
+  const auto in = [&](std::size_t records) {
+    CHECK(complete_records(path) == records);
+    CHECK(io::verify_manifest(manifest).empty());
+    CHECK(message([&] { io::require_intact(MPI_COMM_WORLD, path); }) == "no error");
+    MPI_Barrier(MPI_COMM_WORLD);
+  };
+  for (const bool goes_on : {false, true}) {
+    const auto file = writer->open(path, with_history("one\ntwo"), {io::FileKind::append, 1, 3, true});
+    REQUIRE(file->is_continued());
+    CHECK(io::checksum_file(path).checksum == bytes_before);
+    MPI_Barrier(MPI_COMM_WORLD);
+    CHECK_FALSE(std::filesystem::exists(path + ".tmp"));
+    CHECK(message([&] { file->put_all("time", 2, std::vector<double>{0.0}); }).find("from 3 on") != std::string::npos);
+    if (!goes_on) continue;
+    put_record(*file, 3);
+    file->put_all("time", 4, std::vector<double>{4.0}); // under way: the commit before it is done
+    file->sync();
+    in(4);
+    file->put("thk", 4, io::Block{{0}, {rank_of(MPI_COMM_WORLD) == 0 ? std::size_t{100} : 0}, {}},
+              std::vector<double>(100, 4.25).data());
+    file->end_record(4);
+    put_record(*file, 5);
+    file->close();
+  }
+  writer->finish();
+  in(6);
+  CHECK_FALSE(lines_of(manifest).back().contains("grows"));
+  write_series(scratch / "whole.nc", GENERATE("serial", "pnetcdf"), with_history("one\ntwo"), 6);
+  CHECK(io::checksum_file(path).checksum == io::checksum_file(scratch / "whole.nc").checksum);
+}
+
+TEST_CASE("a continued series without a new record ends with those that it keeps") {
+  const Scratch scratch;
+  const std::string path = scratch / "ts.nc";
+  write_series(path, "direct", with_history("one"), 5);
+  const auto writer = io::make_writer(MPI_COMM_WORLD, io::parse_method("direct", {}));
+  const auto file = writer->open(path, with_history("one\ntwo"), {io::FileKind::append, 1, 3, true});
+  REQUIRE(file->is_continued());
+  file->close();
+  CHECK(complete_records(path) == 3);
+  CHECK(io::verify_manifest(scratch / "manifest.jsonl").empty());
+}
+
+TEST_CASE("a series that cannot go on in place is written anew, and says why") {
+  const Scratch scratch;
+  const std::string path = scratch / "ts.nc";
+  const auto why = [&](const std::string& method, const io::Schema& schema, int every = 1) {
+    MPI_Barrier(MPI_COMM_WORLD);
+    const auto writer = io::make_writer(MPI_COMM_WORLD, io::parse_method(method, {}));
+    const auto file = writer->open(path, schema, {io::FileKind::append, every, 3, true});
+    CHECK_FALSE(file->is_continued());
+    std::string reason = file->why_anew();
+    io::broadcast(reason, MPI_COMM_WORLD);
+    return reason;
+  };
+  const io::Schema two = with_history("one\ntwo");
+  io::Schema longer = two, other = two;
+  longer.attributes[1] = {"history", std::string(2048, 'x')};
+  other.variables[1].attributes = {{"units", "m"}};
+  write_series(path, "direct", with_history("one"), 5);
+  CHECK(why("direct", longer).find("no room") != std::string::npos);
+  CHECK(why("direct", other).find("another header") != std::string::npos);
+  CHECK(why("direct/checksum=memory", two).find("checksum") != std::string::npos);
+  CHECK(why("pnetcdf", two).empty());
+  CHECK(why("direct", two, 0).empty());
+  scratch.on_rank_0([&] { std::filesystem::create_hard_link(path, scratch / "kept.nc"); });
+  CHECK(why("direct", two).find("several names") != std::string::npos);
+  MPI_Barrier(MPI_COMM_WORLD);
+  scratch.on_rank_0([&] { std::filesystem::remove(scratch / "kept.nc"), std::filesystem::remove(scratch / "manifest.jsonl"); });
+  CHECK(why("direct", two).find("no line") != std::string::npos);
+  write_series(path, "direct/checksum=none", with_history("one"), 5);
+  CHECK(why("direct", two).find("no sums") != std::string::npos);
+}
+
+TEST_CASE("41 records and 2 more in place: bytes written over bytes put") {
+  if (!io::trace_available()) SKIP("this build cannot trace (sanitizers)");
+  const Scratch scratch;
+  const std::string path = scratch / "ts.nc", csv = scratch / "t.csv", manifest = scratch / "manifest.jsonl";
+  constexpr std::size_t cells = 50000;
+  const auto schema = [&](const char* history) {
+    io::Schema s = with_history(history);
+    s.dimensions[1].length = cells;
+    return s;
+  };
+  const auto put = [&](io::File& file, std::size_t t) {
+    file.put_all("time", t, std::vector<double>{static_cast<double>(t)});
+    file.put_all("thk", t, std::vector<double>(cells, 0.5));
+    file.end_record();
+  };
+  const auto writer = io::make_writer(MPI_COMM_WORLD, io::parse_method("direct", {}));
+  const auto first = writer->open(path, schema("one"), {io::FileKind::append, 10});
+  for (std::size_t t = 0; t < 41; ++t) put(*first, t);
+  first->close();
+  io::Trace trace(MPI_COMM_WORLD);
+  trace.start(csv);
+  io::trace_watch(manifest);
+  const auto file = writer->open(path, schema("one\ntwo"), {io::FileKind::append, 10, 41, true});
+  REQUIRE(file->is_continued());
+  put(*file, 41);
+  put(*file, 42);
+  file->close();
+  trace.finish();
+  scratch.on_rank_0([&] {
+    std::int64_t written = 0;
+    for (const auto& e : io::read_trace(csv).events) written += e.operation == io::TraceOperation::write ? e.bytes : 0;
+    constexpr double payload = 2 * (cells + 1) * sizeof(double);
+    CHECK(static_cast<double>(written) > payload);
+    CHECK(static_cast<double>(written) < 1.05 * payload);
+  });
+}

@@ -47,7 +47,10 @@ def test_parts_are_the_whole(nunatak, tmp_path, ranks, io_format):
     run("whole", *START, "-run_until", "3", "-o", "end.nc")
     run("parts", *START, "-run_until", "1.5", "-o", "part.nc")
     run("parts", *GO_ON, "-run_until", "2", "-o", "too_far.nc")
+    before = os.stat(tmp_path / "parts" / "maps.nc").st_ino
     text = run("parts", *GO_ON, "-run_until", "3", "-o", "end.nc", n=4 - ranks).out
+    assert ("maps.nc: continued in place" in text) == (io_format == "direct")
+    assert (os.stat(tmp_path / "parts" / "maps.nc").st_ino == before) == (io_format == "direct")
     assert "maps.nc: 4 records are kept, 1 later ones are computed again" in text
     for name in ("series.nc", "maps.nc", "end.nc"):
         whole, parts = bits(tmp_path / "whole" / name), bits(tmp_path / "parts" / name)
@@ -56,7 +59,35 @@ def test_parts_are_the_whole(nunatak, tmp_path, ranks, io_format):
             assert whole[variable] == parts[variable], f"{variable} of {name}"
     assert times(tmp_path / "parts" / "maps.nc") == pytest.approx([182.5 * n for n in range(7)])
     with netCDF4.Dataset(tmp_path / "parts" / "maps.nc") as data:
-        assert len(data.history.splitlines()) == 3
+        lines = data.history.splitlines()
+        assert len(data.history) % 4096 == 0 and len(lines) == 3 and "-run_until 1.5" in lines[0] and "-run_until 3" in lines[2]
+
+
+
+def without_history(path):
+    """All bytes but for that text, which tells the time and the options of the run."""
+    with netCDF4.Dataset(path) as data:
+        text = data.history.encode()
+    return path.read_bytes().replace(text, b"", 1)
+
+
+@pytest.mark.parametrize("ranks", [1, 2, 3])
+def test_what_goes_on_in_place_has_the_same_bytes(nunatak, tmp_path, ranks):
+    """As the other formats, which write it anew; and nunatak-verify finds what was written."""
+    files = {}
+    for way in ("serial", "pnetcdf", "direct", "direct, threads", "direct, servers"):
+        folder = tmp_path / way
+        folder.mkdir()
+        form = (*SERIES, "-io_format", way.split(",")[0], "-io_commit_every", "1")
+        ok(nunatak(*START, "-run_until", "1.5", *form, cwd=folder))
+        ok(nunatak(*START, "-run_until", "1", "-o", "part.nc", cwd=folder))
+        transport = {"direct, threads": ("-io_transport", "thread"), "direct, servers": ("-io_transport", "async:1")}.get(way, ())
+        run = ok(nunatak(*GO_ON, "-run_until", "3", *form, *transport, ranks=ranks + ("servers" in way), cwd=folder))
+        assert run.out.count("continued in place") == (2 if way in ("direct", "direct, threads") else 0)
+        files[way] = [without_history(folder / name) for name in ("maps.nc", "series.nc")]
+        done = subprocess.run([os.environ["NUNATAK"] + "-verify"], cwd=folder, capture_output=True, text=True)
+        assert done.returncode == 0, done.stdout + done.stderr
+    assert all(found == files["serial"] for found in files.values())
 
 
 @pytest.fixture
