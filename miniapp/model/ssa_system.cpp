@@ -1,6 +1,7 @@
 // See ssa_system.hpp.
 #include "miniapp/model/ssa_system.hpp"
 
+#include "kernels/ssa/multiply.hpp"
 #include "miniapp/base/error.hpp"
 #include "miniapp/model/petsc_error.hpp"
 #include "miniapp/model/reproducible_vec.hpp"

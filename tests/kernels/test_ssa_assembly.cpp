@@ -2,6 +2,7 @@
 // the grid; the matrix is symmetric positive definite, it is the derivative of the residual, and the two ways to multiply with it
 // agree. Neighbours: test_ssa_q1.cpp (one element), test_ssa_drag.cpp, multigrid_case.hpp.
 #include "kernels/ssa/assembly.hpp"
+#include "kernels/ssa/multiply.hpp"
 #include "multigrid_case.hpp"
 
 #include <catch2/catch_test_macros.hpp>
