@@ -9,6 +9,8 @@ import pytest
 MODULES = pathlib.Path(__file__).resolve().parents[2] / "cmake"
 DEBIAN = "lib/x86_64-linux-gnu/netcdf/mpi"
 
+GENERATOR = {"CMAKE_GENERATOR": "Ninja"} if shutil.which("ninja") else {}  # scripts/setup.sh installs it; there may be no make
+
 pytestmark = pytest.mark.skipif(shutil.which("cmake") is None, reason="expected cmake in the PATH")
 
 
@@ -40,7 +42,7 @@ def find(tmp_path, options=(), environment=None):
         f"list(APPEND CMAKE_MODULE_PATH {MODULES})\nfind_package(NetCDFPar REQUIRED)\n"
         'message(STATUS "found ${NETCDF_PAR_INCLUDE_DIR} ${NETCDF_PAR_LIBRARY}")\n')
     run = subprocess.run(["cmake", "-S", project, "-B", project / "build", *options], capture_output=True, text=True,
-                         env={"PATH": "/usr/bin:/bin:" + str(pathlib.Path(shutil.which("cmake")).parent), **(environment or {})})
+                         env={"PATH": "/usr/bin:/bin:" + str(pathlib.Path(shutil.which("cmake")).parent), **GENERATOR, **(environment or {})})
     assert run.returncode == 0, run.stderr
     line = next(line for line in run.stdout.splitlines() if line.startswith("-- found "))
     return [pathlib.Path(word).resolve() for word in line.split()[2:]]

@@ -35,7 +35,7 @@ def found(ptx):
 def ptx_of(source, folder):
     """By the compiler and with the flags of the preset cuda: configured, not built."""
     path = f"{nvcc_folder()}:{os.environ['PATH']}"
-    environment = {**os.environ, "PATH": path, "NVCC_APPEND_FLAGS": "-arch=sm_90"}
+    environment = {**os.environ, "PATH": path, "NVCC_APPEND_FLAGS": "-arch=sm_90", "CMAKE_GENERATOR": "Ninja"}
 
     def run(words, where):
         done = subprocess.run(words, cwd=where, env=environment, capture_output=True, text=True)
