@@ -122,6 +122,9 @@ Hyperslab File::make_slab(std::size_t v, std::size_t record, const Block& block,
            std::to_string(block.start[d] + block.count[d]));
     }
   }
+  if (!block.scale.is_one() && type != Type::float64)
+    fail("variable '" + variable.name + "': expected values of type float64 to be scaled, found " + name_of(type));
+  slab.scale = block.scale;
   if (slab.stride.empty()) slab.stride = contiguous_strides(block.count);
   if (lead == 1) slab.insert_record(record);
   return slab;

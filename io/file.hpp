@@ -45,6 +45,7 @@ struct FileOptions {
 struct Block {
   std::vector<std::size_t> start, count;
   std::vector<std::ptrdiff_t> stride; ///< distance in memory, in elements; empty: contiguous, row-major
+  Scale scale = {};                   ///< of float64 values
 };
 
 class File {

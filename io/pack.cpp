@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
+#include <iterator>
+#include <type_traits>
 
 namespace nunatak::io {
 
@@ -24,6 +26,11 @@ void Hyperslab::insert_record(std::size_t record) {
   stride.insert(stride.begin(), 0);
 }
 
+void Hyperslab::now_packed(const std::byte* values, Type file_type) {
+  data = values, type = file_type, stride = contiguous_strides(count), scale = {};
+  sum = nullptr; // made
+}
+
 namespace {
 
 struct Loop {
@@ -41,9 +48,13 @@ struct NoSum {
   }
 };
 
+struct AsTheyAre {
+  template <class T> T operator()(T value) const { return value; }
+};
+
 /// Two nested loops, in tiles that keep the lines of both sides in cache.
-template <class From, class To, class Sum>
-void copy_plane(const From* from, To* to, const Loop& a, const Loop& b, std::uint64_t key, Sum& sum) {
+template <class From, class To, class Units, class Sum>
+void copy_plane(const From* from, To* to, const Loop& a, const Loop& b, const Units& units, std::uint64_t key, Sum& sum) {
   constexpr std::size_t tile = 32;
   for (std::size_t m0 = 0; m0 < a.count; m0 += tile) {
     const std::size_t m1 = std::min(a.count, m0 + tile);
@@ -53,7 +64,7 @@ void copy_plane(const From* from, To* to, const Loop& a, const Loop& b, std::uin
         const From* f = from + static_cast<std::ptrdiff_t>(m) * a.from;
         To* t = to + static_cast<std::ptrdiff_t>(m) * a.to;
         for (std::size_t n = n0; n < n1; ++n) {
-          const To value = static_cast<To>(f[static_cast<std::ptrdiff_t>(n) * b.from]);
+          const To value = static_cast<To>(units(f[static_cast<std::ptrdiff_t>(n) * b.from]));
           t[static_cast<std::ptrdiff_t>(n) * b.to] = value;
           sum.add(value, key + m * a.key + n * b.key);
         }
@@ -62,10 +73,23 @@ void copy_plane(const From* from, To* to, const Loop& a, const Loop& b, std::uin
   }
 }
 
-template <class From, class To, class Sum> void copy_row(const From* from, To* to, const Loop& row, std::uint64_t key, Sum& sum) {
-  if (row.from == 1 && row.to == 1) return sum.copy(from, to, row.count, key, row.key);
+template <class From, class To, class Units, class Sum>
+void copy_row(const From* from, To* to, const Loop& row, const Units& units, std::uint64_t key, Sum& sum) {
+  if (row.from == 1 && row.to == 1) {
+    if constexpr (std::is_same_v<Units, AsTheyAre>) {
+      sum.copy(from, to, row.count, key, row.key);
+    } else {
+      From scaled[256];
+      for (std::size_t n = 0; n < row.count; n += std::size(scaled)) {
+        const std::size_t some = std::min(std::size(scaled), row.count - n);
+        std::transform(from + n, from + n + some, scaled, units);
+        sum.copy(scaled, to + n, some, key + n * row.key, row.key);
+      }
+    }
+    return;
+  }
   for (std::size_t n = 0; n < row.count; ++n) {
-    const To value = static_cast<To>(from[static_cast<std::ptrdiff_t>(n) * row.from]);
+    const To value = static_cast<To>(units(from[static_cast<std::ptrdiff_t>(n) * row.from]));
     to[static_cast<std::ptrdiff_t>(n) * row.to] = value;
     sum.add(value, key + n * row.key);
   }
@@ -86,8 +110,9 @@ std::uint64_t keys_of(const Hyperslab& slab, std::vector<std::uint64_t>& steps) 
   return key;
 }
 
-template <class From, class To, class Sum>
-void pack_as(const Hyperslab& slab, std::byte* target, const std::vector<std::ptrdiff_t>& target_stride, Sum& sum) {
+template <class From, class To, class Units, class Sum>
+void pack_as(const Hyperslab& slab, std::byte* target, const std::vector<std::ptrdiff_t>& target_stride, const Units& units,
+             Sum& sum) {
   const auto* from = reinterpret_cast<const From*>(slab.data);
   auto* to = reinterpret_cast<To*>(target);
   std::vector<std::uint64_t> steps;
@@ -129,9 +154,9 @@ void pack_as(const Hyperslab& slab, std::byte* target, const std::vector<std::pt
       key += index[d] * loops[d].key;
     }
     if (transposed) {
-      copy_plane(f, t, column, row, key, sum);
+      copy_plane(f, t, column, row, units, key, sum);
     } else {
-      copy_row(f, t, row, key, sum);
+      copy_row(f, t, row, units, key, sum);
     }
     std::size_t d = loops.size();
     while (d > 0 && ++index[d - 1] == loops[d - 1].count) index[--d] = 0;
@@ -139,11 +164,19 @@ void pack_as(const Hyperslab& slab, std::byte* target, const std::vector<std::pt
   }
 }
 
+template <class From, class To, class Units>
+void pack_as(const Hyperslab& slab, std::byte* target, const std::vector<std::ptrdiff_t>& target_stride, const Units& units) {
+  if (slab.sum != nullptr) return pack_as<From, To>(slab, target, target_stride, units, *slab.sum);
+  NoSum none;
+  pack_as<From, To>(slab, target, target_stride, units, none);
+}
+
 template <class From, class To>
 void pack_as(const Hyperslab& slab, std::byte* target, const std::vector<std::ptrdiff_t>& target_stride) {
-  if (slab.sum != nullptr) return pack_as<From, To>(slab, target, target_stride, *slab.sum);
-  NoSum none;
-  pack_as<From, To>(slab, target, target_stride, none);
+  if constexpr (std::is_same_v<From, double>) {
+    if (!slab.scale.is_one()) return pack_as<From, To>(slab, target, target_stride, slab.scale);
+  }
+  pack_as<From, To>(slab, target, target_stride, AsTheyAre());
 }
 
 } // namespace
@@ -211,7 +244,7 @@ std::byte* Buffer::of_size(std::size_t bytes) {
 }
 
 bool is_packed(const Hyperslab& slab, Type file_type) {
-  if (slab.type != file_type) return false;
+  if (slab.type != file_type || !slab.scale.is_one()) return false;
   std::ptrdiff_t contiguous = 1;
   for (std::size_t d = slab.count.size(); d-- > 0;) {
     if (slab.count[d] != 1 && slab.stride[d] != contiguous) return false;

@@ -15,6 +15,14 @@
 
 namespace nunatak::io {
 
+/// What float64 values in memory are multiplied by on their way into a file, but for those that are `fill`: from the model's
+/// units to those of the file.
+struct Scale {
+  double factor = 1.0, fill = 0.0;
+  bool is_one() const { return factor == 1.0; }
+  double operator()(double value) const { return value == fill ? value : value * factor; }
+};
+
 /// Where a rank's part of a variable lies in the file, and in memory. For a record variable the first dimension is the record
 /// (count 1). Formats see this; users of a File give a Block (writer.hpp).
 struct Hyperslab {
@@ -27,15 +35,18 @@ struct Hyperslab {
   bool lasting = false;
   /// Whoever packs the values, which happens once, adds them to it; nullptr: nobody asks.
   ValueSum* sum = nullptr;
+  Scale scale = {};
 
   std::size_t elements() const;
   /// Where it lies in the variable, without the dimension of the records, which comes first if it `has_record`.
   Box box(bool has_record) const;
   /// Put the dimension of the records before the others.
   void insert_record(std::size_t record);
+  /// The values have been packed (pack()), and lie there now.
+  void now_packed(const std::byte* values, Type file_type);
 };
 
-/// Copy `slab` to `target`, row-major, elements of type `file_type`: the slab's own, or float32 from float64.
+/// Copy `slab` to `target`, row-major, elements of type `file_type`: the slab's own, or float32 from float64; scaled.
 /// Cost: one pass; reads and writes are tiled if the fastest dimensions of file and memory differ.
 void pack(const Hyperslab& slab, Type file_type, std::byte* target);
 
@@ -69,7 +80,7 @@ private:
   std::size_t m_size = 0;
 };
 
-/// The slab's values already lie in memory row-major and of type `file_type`.
+/// The slab's values already lie in memory row-major, of type `file_type` and in the units of the file.
 bool is_packed(const Hyperslab& slab, Type file_type);
 /// The values row-major and of type `file_type`: where they are if is_packed(), else packed into `buffer`.
 const std::byte* packed(const Hyperslab& slab, Type file_type, Buffer& buffer);

@@ -63,10 +63,7 @@ public:
     if (n_parts > 1) return move({{v, slab}}, n_parts);
     Put copy{v, slab};
     const Type type = m_schema.variables[v].type;
-    copy.slab.data = m_copies.keep(slab, type);
-    copy.slab.type = type;
-    copy.slab.sum = nullptr;
-    copy.slab.stride = contiguous_strides(slab.count);
+    copy.slab.now_packed(m_copies.keep(slab, type), type);
     m_puts.push_back(copy);
     m_waiting.bytes += bytes;
   }

@@ -33,8 +33,7 @@ public:
       std::byte* const values = m_thread.ring().take(part.elements() * bytes_of(type));
       m_stall += m_thread.ring().stall_seconds() - stalled;
       pack(part, type, values);
-      part.sum = nullptr; // made
-      part.data = values, part.type = type, part.stride = contiguous_strides(part.count);
+      part.now_packed(values, type);
       m_last = m_thread.add_with_values([this, v, part] { work_on([&] { m_inner->put(v, part); }); });
     }
   }

@@ -122,6 +122,7 @@ void ThreadFile::write_slab(std::size_t v, std::size_t record, const Hyperslab& 
     block.start.assign(slab.start.begin() + lead, slab.start.end());
     block.count.assign(slab.count.begin() + lead, slab.count.end());
     block.stride.assign(slab.stride.begin() + lead, slab.stride.end());
+    block.scale = slab.scale;
   }
   with_type(slab.elements() > 0 ? slab.type : variable.type, [&](auto zero) {
     using T = decltype(zero);

@@ -147,20 +147,12 @@ void Output::put_field(io::File& file, std::size_t record, const Field& field) {
   const VariableInfo& info = variable_info(field.name);
   std::visit(
       [&](const auto& array) {
-        using Array = std::decay_t<decltype(array)>;
-        const io::Block block = field_block(p, info.kind == Kind::columns, levels_of(array), m_options.io_order == "zyx");
-        const auto* first = first_owned(array, p);
-        if constexpr (std::is_same_v<typename Array::value_type, double>) {
-          if (std::string(info.internal_units) != info.units) {
-            const auto convert = unit_conversion(info.internal_units, info.units, field.name);
-            const double factor = convert(1.0); // no variable's unit has an offset
-            std::vector<double> scaled(array.data(), array.data() + array.span());
-            for (double& v : scaled) v = v == fill_value ? v : v * factor;
-            file.put(field.name, record, block, scaled.data() + (first - array.data()));
-            return;
-          }
+        io::Block block = field_block(p, info.kind == Kind::columns, levels_of(array), m_options.io_order == "zyx");
+        if (std::string(info.internal_units) != info.units) {
+          const auto convert = unit_conversion(info.internal_units, info.units, field.name);
+          block.scale = {convert(1.0), fill_value}; // no variable's unit has an offset
         }
-        file.put(field.name, record, block, first);
+        file.put(field.name, record, block, first_owned(array, p));
       },
       field.array);
 }

@@ -82,3 +82,42 @@ TEST_CASE("a slice is the part of a piece within a range") {
   CHECK(slice(Hyperslab{{}, {}, {}, nullptr, Type::int32, true}, 0, 0, 4).elements() == 0);
   CHECK(Hyperslab{}.elements() == 1); // a scalar
 }
+
+TEST_CASE("values are scaled while they are packed, but for those that are missing") {
+  constexpr double fill = -2e9, factor = 31556926.0;
+  std::vector<double> memory(600);
+  for (std::size_t n = 0; n < memory.size(); ++n) memory[n] = n % 7 == 3 ? fill : 1e-7 * static_cast<double>(n);
+  std::vector<double> in_the_file(memory);
+  for (double& v : in_the_file) v = v == fill ? v : v * factor;
+  const auto slab_of = [](const std::vector<double>& values, std::vector<std::size_t> count, std::vector<std::ptrdiff_t> stride) {
+    Hyperslab slab;
+    slab.start.assign(count.size(), 0);
+    slab.count = std::move(count), slab.stride = std::move(stride);
+    slab.data = reinterpret_cast<const std::byte*>(values.data());
+    return slab;
+  };
+  const auto check = [&](const std::vector<std::size_t>& count, const std::vector<std::ptrdiff_t>& stride) {
+    for (const Type type : {Type::float64, Type::float32}) {
+      Hyperslab slab = slab_of(memory, count, stride), reference = slab_of(in_the_file, count, stride);
+      slab.scale = {factor, fill};
+      CHECK_FALSE(is_packed(slab, type));
+      ValueSum sum(count), expected_sum(count);
+      slab.sum = &sum, reference.sum = &expected_sum;
+      std::vector<std::byte> found(slab.elements() * bytes_of(type)), expected(found.size());
+      pack(slab, type, found.data());
+      pack(reference, type, expected.data());
+      CHECK(found == expected);
+      CHECK(sum.value() == expected_sum.value());
+      slab.sum = nullptr; // runs have another loop then
+      pack(slab, type, found.data());
+      CHECK(found == expected);
+      slab.now_packed(found.data(), type);
+      Buffer unused;
+      CHECK(packed(slab, type, unused) == found.data());
+    }
+  };
+  check({600}, {1});
+  check({20, 30}, {30, 1});
+  check({30, 20}, {1, 30}); // transposed
+  check({300}, {2});
+}
