@@ -1,16 +1,20 @@
 // The STREAM triad a = b + s c on arrays far larger than any cache: what the memory of this machine gives at this moment. Times
-// of bench_ssa and bench_kernels are told in passes of it.
+// of bench_ssa, bench_kernels and bench_model are told in passes of it.
 #pragma once
 
 #include "kernels/grid/array.hpp"
-
-#include <mpi.h>
+#include "miniapp/base/world.hpp"
 
 #include <algorithm>
-#include <cstdint>
+#include <chrono>
 #include <vector>
 
 namespace nunatak::bench {
+
+using SteadyClock = std::chrono::steady_clock;
+inline double seconds_since(SteadyClock::time_point begin) {
+  return std::chrono::duration<double>(SteadyClock::now() - begin).count();
+}
 
 /// Of an even number of values the mean of the two in the middle.
 inline double median(std::vector<double> values) {
@@ -19,9 +23,10 @@ inline double median(std::vector<double> values) {
   return n % 2 == 1 ? values[n / 2] : 0.5 * (values[n / 2 - 1] + values[n / 2]);
 }
 
+/// Of all processes together, in the memory that is nearest to the loops: on a GPU its own.
 class Triad {
 public:
-  Triad(MPI_Comm comm, int ranks) : m_comm(comm), m_ranks(ranks), m_words(std::max((1 << 24) / ranks, 1)) {
+  Triad() : m_ranks(World().size()), m_words(std::max((1 << 24) / m_ranks, 1)) {
     m_a = View("a", m_words), m_b = View("b", m_words), m_c = View("c", m_words);
     Kokkos::deep_copy(m_b, 1.0);
     Kokkos::deep_copy(m_c, 2.0);
@@ -32,21 +37,18 @@ public:
   /// One pass; keeps 24 bytes per element over the time of the slowest rank.
   void run() {
     const View a = m_a, b = m_b, c = m_c;
-    MPI_Barrier(m_comm);
-    double seconds = -MPI_Wtime();
+    World().barrier();
+    const auto begin = SteadyClock::now();
     Kokkos::parallel_for(
         "triad", Kokkos::RangePolicy<Exec>(0, m_words), KOKKOS_LAMBDA(int n) { a(n) = b(n) + 3.0 * c(n); });
     Kokkos::fence("triad");
-    seconds += MPI_Wtime();
-    MPI_Allreduce(MPI_IN_PLACE, &seconds, 1, MPI_DOUBLE, MPI_MAX, m_comm);
-    m_GB_per_s.push_back(24e-9 * m_words * m_ranks / seconds);
+    m_GB_per_s.push_back(24e-9 * m_words * m_ranks / World().max(seconds_since(begin)));
   }
   double GB_per_s() const { return median(m_GB_per_s); }
   double best_GB_per_s() const { return *std::max_element(m_GB_per_s.begin(), m_GB_per_s.end()); }
 
 private:
-  using View = Kokkos::View<double*, Mem>;
-  MPI_Comm m_comm;
+  using View = Kokkos::View<double*, WorkMem>;
   int m_ranks, m_words;
   View m_a, m_b, m_c;
   std::vector<double> m_GB_per_s;

@@ -1,165 +1,142 @@
-// bench_kernels: times the loops of a step of the hybrid model, and its parts, against the bytes that they must move. Prints one
-// JSON object.
+// bench_kernels: times hybrid steps of the synthetic continent, their parts and their loops, against the bytes that they must
+// move. Needs a compiler and Kokkos (and MPI where it was built with it). Prints one JSON object.
 //
-//   mpiexec -n 1 bench_kernels -i antarctica.nc -grid_dx 8km
+//   bench_kernels -grid_dx 8e3
 //
-// The loop over time is that of miniapp/main.cpp without output: diagnose, advance, checks. The first step, with the solve from
-// rest, is reported separately; the others count. Passes of the STREAM triad stand between the steps, so that the share of the
-// bandwidth that a kernel reaches is of the same minute. docs/performance.md explains the JSON.
+// The steps are those of nunatak-step (kernels/step/hybrid.hpp) with the checks of the model after each: a field that is no
+// number or a mass budget that does not close is an error. "fields" is what nunatak-step prints after as many steps: the same
+// bits on every machine. docs/performance.md explains the JSON; bench_model does the same for any input of the model.
+#include "kernels/cases/sheet.hpp"
+#include "kernels/ssa/newton.hpp"
+#include "kernels/step/checks.hpp"
+#include "kernels/step/hybrid.hpp"
+#include "miniapp/base/error.hpp"
+#include "miniapp/base/option_table.hpp"
 #include "miniapp/base/program.hpp"
-#include "miniapp/model/clock.hpp"
-#include "miniapp/model/model.hpp"
-#include "miniapp/model/report.hpp"
-#include "miniapp/model/session.hpp"
-#include "miniapp/model/summary.hpp"
-#include "perf/bandwidth.hpp"
-#include "perf/kernel_bytes.hpp"
-#include "perf/loop_times.hpp"
+#include "perf/time_steps.hpp"
 
 #include <iostream>
-#include <map>
 
 using namespace nunatak;
 using namespace nunatak::bench;
 
 namespace {
 
-using Seconds = std::map<std::string, double>;
-
-Seconds so_far(const Timers& timers) {
-  Seconds seconds;
-  for (const Timers::Summary& s : timers.summarise(MPI_COMM_SELF)) seconds[s.name] = s.mean;
-  return seconds;
-}
-
-/// Seconds of each part and each loop ("loop: ...") of the step since `before`, on its slowest rank.
-Seconds of_step(const Timers& timers, const Seconds& before, MPI_Comm comm) {
-  Seconds seconds;
-  for (const auto& [name, now] : so_far(timers)) {
-    if (name.rfind("init", 0) == 0) continue; // no part of a step
-    const auto found = before.find(name);
-    seconds[name] = now - (found == before.end() ? 0.0 : found->second);
-  }
-  auto loops = LoopTimes::take();
-  for (const KernelBytes& k : kernel_bytes) {
-    if (k.kernel != nullptr) seconds[std::string("loop: ") + k.kernel] = loops[k.kernel].seconds;
-  }
-  for (auto& [name, slowest] : seconds) MPI_Allreduce(MPI_IN_PLACE, &slowest, 1, MPI_DOUBLE, MPI_MAX, comm);
-  return seconds;
-}
-
-/// Sizes that the bytes are counted from, over all ranks.
-Sizes sizes_of(const Patch& p, const Levels& levels, const State& state, MPI_Comm comm) {
-  std::int64_t sums[2] = {0, 0};
-  for (int j = 1; j <= p.ym; ++j) {
-    for (int i = 1; i <= p.xm; ++i) {
-      if (!icy(state.mask(j, i))) continue;
-      sums[0] += 1;
-      sums[1] += levels_in_ice(levels.z, state.thk(j, i));
-    }
-  }
-  MPI_Allreduce(MPI_IN_PLACE, sums, 2, MPI_INT64_T, MPI_SUM, comm);
-  return {static_cast<double>(p.Mx) * p.My, static_cast<double>(sums[0]), static_cast<double>(sums[1]), levels.size()};
-}
-
-/// The steps of a run, and the times of each.
-struct Run {
-  std::vector<Seconds> steps;
-  std::vector<double> years;
-
-  double first(const std::string& name) const { return steps.front().at(name); }
-  std::vector<double> others(const std::string& name) const {
-    std::vector<double> seconds;
-    for (std::size_t n = 1; n < steps.size(); ++n) seconds.push_back(steps[n].at(name));
-    return seconds;
-  }
+struct Arguments {
+  double dx = 16e3, dt_max = 0.02; // m; years
+  int Mz = 31, seed = 1, repeat = 7;
+  std::string stress = "ssa+sia";
 };
 
-/// What a name took, and its share of the triad if its bytes are counted.
-nlohmann::json figures(const Run& run, const std::string& name, double bytes, double cells, const Triad& triad) {
-  const std::vector<double> seconds = run.others(name);
-  const double typical = median(seconds), least = *std::min_element(seconds.begin(), seconds.end());
-  nlohmann::json json = {{"median_ms", 1e3 * typical}, {"min_ms", 1e3 * least}, {"first_ms", 1e3 * run.first(name)}};
-  if (bytes > 0.0) {
-    json["bytes_per_cell"] = bytes / cells;
-    json["share_of_triad"] = 1e-9 * bytes / typical / triad.GB_per_s();
-    json["share_of_triad_best"] = 1e-9 * bytes / least / triad.best_GB_per_s();
+/// Seconds of each part.
+class PartTimes final : public StepWatch {
+public:
+  void begin(const char* part) override { m_part = part, m_begin = SteadyClock::now(); }
+  void end() override {
+    Kokkos::fence();
+    seconds[m_part] += seconds_since(m_begin);
   }
-  return json;
-}
+  Seconds seconds;
 
-nlohmann::json run(Options options, int repeat, const Session& session) {
-  if (options.run_years > 0.0 || options.run_steps > 0) throw Error("options -run_years, -run_steps: expected none, see -repeat");
-  if (options.given.count("dt_max") == 0) options.dt_max = 0.02;
-  if (options.given.count("pico_skip_unchanged") == 0) options.pico_skip_unchanged = false; // every update is a whole one
-  options.run_steps = repeat + 1;
-  const MPI_Comm comm = session.comm();
-  const Log silent(session.rank(), false);
-  Timers timers;
-  Model model(options, comm, timers, silent);
-  Clock clock(options, model.start_time());
-  Summary summary(model.grid(), model.ranks(), model.state());
-  const Sizes sizes = sizes_of(model.ranks().patch(), model.levels(), model.state(), comm);
-  Triad triad(comm, session.size());
-  Run run;
-  LoopTimes::start();
-  while (!clock.finished()) {
-    const Seconds before = so_far(timers);
-    model.diagnose(clock.time());
-    const Step step = model.advance(clock.longest_step(model.stable_step().dt));
-    clock.advance(step.dt);
-    {
-      Timers::Scope scope(timers, "checks"); // throws if thickness, temperature or the mass budget are wrong
-      summary.add(model.state(), model.flow(), step);
-    }
-    run.steps.push_back(of_step(timers, before, comm));
-    run.years.push_back(step.dt / seconds_per_year);
-    for (int n = 0; n < 3; ++n) triad.run();
-  }
+private:
+  std::string m_part;
+  SteadyClock::time_point m_begin;
+};
 
-  nlohmann::json json = {{"benchmark", "kernels"}, {"started", utc_now()}, {"repetitions", repeat}};
-  json["input"] = options.input.empty() ? "-init " + options.init : options.input;
-  const Grid& grid = model.grid();
-  json["grid"] = {{"Mx", grid.Mx()}, {"My", grid.My()}, {"Mz", grid.Mz()}, {"dx", grid.dx}, {"dy", grid.dy}};
-  json["sizes"] = {{"cells", sizes.cells}, {"icy_cells", sizes.icy_cells}, {"points_in_ice", sizes.points_in_ice}};
-  json["ranks"] = {
-      {"size", session.size()}, {"px", grid.decomposition.px}, {"py", grid.decomposition.py}, {"execution_space", Exec::name()}};
-  json["versions"] = versions();
-  json["versions"]["compiler"] = __VERSION__;
-  json["years_per_step"] = run.years;
-  json["triad"] = {{"GB_per_s", triad.GB_per_s()}, {"GB_per_s_max", triad.best_GB_per_s()}};
-  json["ssa"] = model.report()["ssa"];
-  json["mass_budget"] = summary.report();
-  for (const KernelBytes& k : kernel_bytes) {
-    if (k.kernel == nullptr) continue;
-    json["kernels"][k.kernel] = figures(run, std::string("loop: ") + k.kernel, k.calls * k.per_call(sizes), sizes.cells, triad);
+/// The checks of the model, on one rank of `ranks` per process.
+class Checks {
+public:
+  Checks(Ranks& ranks, const Levels& levels) : m_ranks(ranks), m_Lz(levels.Lz()) {}
+
+  void start(const State& state) { m_start = sum(state.thk); }
+  void add(const Hybrid& hybrid, const Step& step) {
+    const Patch patch = m_ranks.patch(0);
+    const Seen seen = look_over(patch, hybrid.state(0));
+    cells_faster_than(believed_speed, patch, hybrid.flow(0).velocity);
+    m_budget += step.budget;
+    m_misses = closure(m_start, sum(hybrid.state(0).thk), m_budget);
+    if (const auto broken = World().sum(seen.broken); broken > 0)
+      throw Error("wrong result: thickness or temperature is no number in " + std::to_string(broken) + " cells");
+    if (World().max(seen.thickness.value) > m_Lz) throw Error("wrong result: ice has grown above the highest level");
+    if (!(std::fabs(m_misses) < 1e-9))
+      throw Error("wrong result: the mass budget does not close: the volume misses " + std::to_string(m_misses) + " of itself");
   }
-  double bytes_of_rest = 0.0;
-  for (const auto& [name, seconds] : Seconds(run.steps.front())) {
-    if (name.rfind("loop: ", 0) == 0) continue;
-    const double bytes = bytes_of_part(name.c_str(), sizes);
-    json["parts"][name] = figures(run, name, bytes, sizes.cells, triad);
-    if (bytes == 0.0) continue;
-    bytes_of_rest += bytes;
-    for (Seconds& step : run.steps) step["without SSA"] += step.at(name);
-  }
-  json["without_ssa"] = figures(run, "without SSA", bytes_of_rest, sizes.cells, triad);
+  double misses() const { return m_misses; }
+
+private:
+  FixedSum sum(const Array2<double>& thk) { return sum_over_ranks<FixedSum>(m_ranks, {sum_thickness(m_ranks.patch(0), thk)}); }
+
+  Ranks& m_ranks;
+  double m_Lz, m_misses = 0.0;
+  FixedSum m_start;
+  MassBudget m_budget;
+};
+
+nlohmann::json run(const Arguments& a) {
+  const Levels levels = make_levels(5000.0, a.Mz, LevelSpacing::quadratic);
+  const int M = synthetic::marine_points(a.dx);
+  const auto ranks = World().ranks(Decomposition::make(M, M, World().size()));
+  synthetic::Sheet sheet = synthetic::make_sheet(*ranks, a.dx, levels, static_cast<std::uint64_t>(a.seed));
+  const Sizes sizes = sizes_of(ranks->patch(0), levels, sheet.states[0]);
+  HybridOptions options;
+  options.dt_max = a.dt_max * seconds_per_year;
+  options.pico = PicoOptions{};
+  options.pico->skip_unchanged = false; // every update is a whole one
+  std::unique_ptr<SsaSolver> sliding;
+  if (a.stress != "sia") sliding = std::make_unique<SsaNewton>(*ranks, a.dx, a.dx, SsaOptions{});
+  PartTimes times;
+  Checks checks(*ranks, levels);
+  checks.start(sheet.states[0]);
+  Hybrid hybrid(*ranks, a.dx, a.dx, levels, options, std::move(sliding), std::move(sheet.states), std::move(sheet.forcings),
+                times);
+  int nonlinear = 0, linear = 0;
+  const Subject subject{[&] {
+                          hybrid.diagnose();
+                          const Step step = hybrid.advance(hybrid.stable_step().dt);
+                          const StepPart part(times, checks_part);
+                          checks.add(hybrid, step);
+                          nonlinear += hybrid.stress_balance().last_solve().steps;
+                          linear += hybrid.stress_balance().last_solve().linear_iterations;
+                          return step.dt;
+                        },
+                        [&] { return times.seconds; }, sizes};
+  StepTimes steps(subject);
+  steps.run(a.repeat);
+  const SsaReport last = hybrid.stress_balance().last_solve();
+  const nlohmann::json ssa = {
+      {"unknown_cells", last.unknown_cells}, {"nonlinear_steps", nonlinear}, {"linear_iterations", linear}};
+  const auto all = static_cast<std::uint64_t>(World().sum(static_cast<std::int64_t>(synthetic::fingerprint(*ranks, hybrid))));
+  char fields[17];
+  std::snprintf(fields, sizeof fields, "%016llx", static_cast<unsigned long long>(all));
+  steps.run_loops();
+
+  nlohmann::json json = steps.report();
+  json["input"] = "synthetic continent, seed " + std::to_string(a.seed);
+  json["grid"] = {{"Mx", M}, {"My", M}, {"Mz", a.Mz}, {"dx", a.dx}, {"dy", a.dx}};
+  json["ranks"] = {{"size", World().size()}, {"px", ranks->decomposition().px}, {"py", ranks->decomposition().py}};
+  json["ssa"] = ssa;
+  json["mass_budget"] = {{"closure", checks.misses()}};
+  json["fields"] = fields;
   return json;
 }
 
 } // namespace
 
 int main(int argc, char** argv) {
-  return run_program<Session>(argc, argv, "bench_kernels", [](Session& session) {
-    Options options;
-    int repeat = 7;
-    OptionTable table("bench_kernels: times the loops and the parts of a model step; prints JSON",
-                      "mpiexec -n 1 bench_kernels -i antarctica.nc -grid_dx 8km");
-    table.section("Benchmark; of the other options -dt_max is 0.02 years if it is not given, -run_... and files are not used");
-    table.add(number("repeat", repeat, "", "steps that count, after a first one that does not", 3, 1000));
-    add_model_options(table, options);
-    if (!read_options(session, table, options)) return;
-    const nlohmann::json json = run(options, repeat, session);
-    if (session.rank() == 0) std::cout << json.dump(2) << std::endl;
+  return run_program(argc, argv, "bench_kernels", [&](Libraries&) {
+    Arguments a;
+    OptionTable table("bench_kernels: times the loops and the parts of steps of the synthetic continent; prints JSON",
+                      "bench_kernels -grid_dx 8e3");
+    table.section("Problem");
+    table.add(number("grid_dx", a.dx, "m", "width of a cell", 500, 500e3));
+    table.add(number("grid_Mz", a.Mz, "", "levels", 2, max_levels));
+    table.add(number("seed", a.seed, "", "of the continent", 0));
+    table.add(word("stress", a.stress, "ssa+sia|sia", "stress balance"));
+    table.add(number("dt_max", a.dt_max, "year", "longest step", 1e-6, 100));
+    table.section("Benchmark");
+    table.add(number("repeat", a.repeat, "", "steps that count, after a first one that does not", 3, 1000));
+    if (!table.read(argc, argv)) return;
+    const nlohmann::json json = run(a);
+    if (World().rank() == 0) std::cout << json.dump(2) << std::endl;
   });
 }

@@ -76,7 +76,7 @@ nlohmann::json run(const Arguments& arguments, Options options, const Session& s
   SsaProblem problem = sheet ? ice_sheet(options, comm)
                              : exact_problem(arguments.problem == "J", arguments.M, ssa_options(options), comm, session.size());
   const Patch patch = problem.ranks->patch();
-  Triad triad(comm, session.size());
+  Triad triad;
   const auto u_first = make_array<double>("u_first", patch), v_first = make_array<double>("v_first", patch);
   const SsaSystemOptions system{options.ssa_solver, options.ssa_operator};
   Times times;

@@ -1,13 +1,14 @@
 #!/usr/bin/env bash
 # The kernels on a GPU of NVIDIA, on a machine that has nothing but nvcc, CMake, a C++ compiler and make or Ninja (docs/gpu.md):
-#   scripts/gpu.sh bundle [BUNDLE]    where packages can be downloaded: one archive of the sources of Kokkos and Catch2
+#   scripts/gpu.sh bundle [BUNDLE]    where packages can be downloaded: one archive of the sources of Kokkos, Catch2 and JSON
 #   scripts/gpu.sh compile [BUNDLE]   builds with it; needs no GPU (NUNATAK_CUDA_ARCH, default 9.0, says for which)
-#   scripts/gpu.sh [run] [BUNDLE]     builds for the GPU of this machine and runs: bits, the tests of the kernels, compute-sanitizer
+#   scripts/gpu.sh [run] [BUNDLE]     builds for the GPU of this machine and runs: bits, the tests of the kernels, steps on the GPU and
+#                                     on all cores of the host, compute-sanitizer
 # BUNDLE: build/gpu-bundle.tar. Writes build/gpu/report.json and build/gpu/log.txt. The exit status is 0 if all of it went well.
 set -euo pipefail
 export LC_ALL=C
 what=run
-case "${1:-}" in bundle | compile | run) what=$1; shift ;; -*) sed -n '2,6s/^# //p' "$0"; exit 1 ;; esac
+case "${1:-}" in bundle | compile | run) what=$1; shift ;; -*) sed -n '2,7s/^# //p' "$0"; exit 1 ;; esac
 bundle=${1:-}
 [ -z "$bundle" ] || bundle=$(cd "$(dirname "$bundle")" && pwd)/$(basename "$bundle")
 cd "$(dirname "$0")/.."
@@ -37,6 +38,24 @@ catch2_source() { # catch2_source <folder>
   tar -xf "$archive" -C "$into" --strip-components=1
 }
 
+# JSON: the folder NUNATAK_JSON_HEADERS with nlohmann/, else the system's, else GitHub's. Headers only.
+json_source() { # json_source <folder>
+  local from
+  mkdir -p "$1/include"
+  for from in "${NUNATAK_JSON_HEADERS:-/usr/include}" build/deps/include; do
+    if [ -e "$from/nlohmann/json.hpp" ]; then cp -r "$from/nlohmann" "$1/include/"; break; fi
+  done
+  [ -e "$1/include/nlohmann" ] || curl -fsSL https://github.com/nlohmann/json/releases/download/v3.11.3/json.tar.xz | tar -xJ -C "$1" --strip-components=1 json/include ||
+    die "no headers of nlohmann/json: give the folder that has nlohmann/ as NUNATAK_JSON_HEADERS"
+  cat >"$1/CMakeLists.txt" <<'END'
+cmake_minimum_required(VERSION 3.22)
+project(json LANGUAGES NONE)
+add_library(nlohmann_json INTERFACE)
+add_library(nlohmann_json::nlohmann_json ALIAS nlohmann_json)
+target_include_directories(nlohmann_json SYSTEM INTERFACE ${CMAKE_CURRENT_SOURCE_DIR}/include)
+END
+}
+
 if [ "$what" = bundle ]; then
   kokkos=${NUNATAK_KOKKOS_SOURCE:-build/deps/kokkos-source}
   [ -e "$kokkos/CMakeLists.txt" ] || die "no source of Kokkos in $kokkos: run scripts/setup.sh first, or 'scripts/setup.sh kernels'"
@@ -46,6 +65,7 @@ if [ "$what" = bundle ]; then
   cp -r "$kokkos" "$work/gpu-bundle/kokkos"
   catch2_source "$work/catch2"
   cp -r "$work/catch2" "$work/gpu-bundle/catch2"
+  json_source "$work/gpu-bundle/json"
   rm -rf "$work"/gpu-bundle/kokkos/{doc,*/unit_test*,*/perf_test} "$work"/gpu-bundle/catch2/{docs,examples,fuzzing,tests}
   mkdir -p "$(dirname "$bundle")"
   tar -cf "$bundle" -C "$work" gpu-bundle
@@ -77,7 +97,7 @@ out=$tree/build/gpu
 log=$out/log.txt
 rm -rf "$out"
 mkdir -p "$out"
-rows=() tests=() failed=0
+rows=() tests=() times=() failed=0
 quoted() { local s=${1//\\/\\\\}; printf '"%s"' "${s//\"/\\\"}"; }
 row() { # row <name> <ok, failed, ...> <seconds>
   rows+=("    {\"name\": $(quoted "$1"), \"status\": \"$2\", \"seconds\": $3}")
@@ -102,13 +122,16 @@ report() {
     echo "  \"what\": \"$what\", \"date\": \"$(date -u +%Y-%m-%dT%H:%MZ)\", \"seconds\": $SECONDS, \"cores\": $cores,"
     echo "  \"gpu\": $(quoted "$gpu"), \"driver\": $(quoted "$driver"), \"compute_capability\": \"$capability\","
     echo "  \"nvcc\": $(quoted "$(nvcc --version | sed -n 's/.*release \([^,]*\), V\(.*\)/\2/p')"), \"compiler\": $(quoted "$("${CXX:-g++}" --version | sed -n 1p)"),"
-    echo "  \"commit\": $(quoted "$commit"), \"sources\": \"$(find CMakeLists.txt cmake kernels tests/kernels -type f -print0 | sort -z | xargs -0 sha256sum | sha256sum | cut -c1-16)\","
+    echo "  \"commit\": $(quoted "$commit"), \"sources\": \"$(find CMakeLists.txt cmake kernels miniapp perf tests/kernels -type f -print0 | sort -z | xargs -0 sha256sum | sha256sum | cut -c1-16)\","
     echo "  \"bits\": \"$bits\","
     echo "  \"steps\": ["
     printf '%s\n' "${rows[*]}" | sed '$!s/$/,/'
     echo "  ],"
     echo "  \"tests\": ["
     [ ${#tests[@]} = 0 ] || printf '%s\n' "${tests[*]}" | sed '$!s/$/,/'
+    echo "  ],"
+    echo "  \"times\": ["
+    [ ${#times[@]} = 0 ] || { printf '%s,\n' "${times[@]}" | sed '$s/,$//'; }
     echo "  ]"
     echo "}"
   } >"$out/report.json"
@@ -128,11 +151,22 @@ export -f catch2
 export generator out cores
 step "Catch2" 1800 bash -c catch2 || exit 1
 export NVCC_APPEND_FLAGS="-arch=sm_${capability/./}" NVCC_WRAPPER_DEFAULT_COMPILER=${CXX:-g++}
-step "configure" 600 cmake -G "$generator" -S "$tree" -B "$out/tree" -DCMAKE_BUILD_TYPE=Release -DNUNATAK_BUILD=kernels \
-  -DNUNATAK_BACKEND=Cuda -DKokkos_ARCH_$arch=ON -DFETCHCONTENT_SOURCE_DIR_KOKKOS="$out/gpu-bundle/kokkos" -DFETCHCONTENT_FULLY_DISCONNECTED=ON \
+configure() { # configure <folder> <flags>...: the kernels and the programs that need no more
+  cmake -G "$generator" -S "$tree" -B "$@" -DCMAKE_BUILD_TYPE=Release -DNUNATAK_BUILD=kernels -DFETCHCONTENT_FULLY_DISCONNECTED=ON \
+    -DFETCHCONTENT_SOURCE_DIR_KOKKOS="$out/gpu-bundle/kokkos" -DFETCHCONTENT_SOURCE_DIR_JSON="$out/gpu-bundle/json"
+}
+export -f configure
+export tree
+step "configure" 600 bash -c 'configure "$@"' configure "$out/tree" -DNUNATAK_BACKEND=Cuda -DKokkos_ARCH_$arch=ON \
   -DCMAKE_CXX_COMPILER="$out/gpu-bundle/kokkos/bin/nvcc_wrapper" -DCMAKE_PREFIX_PATH="$out/installed" || exit 1
 step "build bits" 3600 cmake --build "$out/tree" -j "$cores" --target bits || exit 1
-step "build the tests" 3600 cmake --build "$out/tree" -j "$cores" -- "${go_on[@]}" || true
+step "build the rest" 3600 cmake --build "$out/tree" -j "$cores" -- "${go_on[@]}" || true
+# the same programs for all cores of the host, by its compiler, to be measured beside
+host() {
+  configure "$out/host" -DNUNATAK_BACKEND=OpenMP -DNUNATAK_TESTS=OFF && cmake --build "$out/host" -j "$cores" --target bench_kernels nunatak-step
+}
+export -f host
+step "build for the host" 1800 bash -c host || true
 ptx() { # the machine code of the GPU as text: nothing may be fused (tests/house/test_fma.py says more)
   cuobjdump -ptx "$1" >"$out/bits.ptx" && grep -q 'mul\.rn\.f64' "$out/bits.ptx" && ! grep -E '^[^/]*(fma|mad)\.[a-z.]*f(32|64)' "$out/bits.ptx"
 }
@@ -151,6 +185,50 @@ step "tests" 400 ctest --test-dir "$out/tree" --output-on-failure --timeout 150 
 while read -r name status seconds; do
   tests+=("    {\"name\": $(quoted "$name"), \"passed\": $([ "$status" = Passed ] && echo true || echo false), \"seconds\": $seconds}")
 done < <(sed -nE 's/^ *[0-9]+\/[0-9]+ Test +#[0-9]+: ([^ ]+) [ .]*\**(Passed|Failed|Timeout|Exception|Not Run|Skipped).* ([0-9.]+) sec.*/\1 \2 \3/p' "$log" | sed 's/Not Run/Missing/')
+
+# Steps on the GPU and on all cores of the host: the same fields, and times. The power of the GPU is sampled by nvidia-smi, that of
+# the processors by their counters of energy, if they are readable; it is the mean over the steps that count.
+samples() { # samples: lines "date time, seconds, uJ of the processors so far" until it is ended
+  while sleep 0.1; do echo "$(date '+%Y/%m/%d %H:%M:%S.%3N, %s.%3N'), $(cat /sys/class/powercap/intel-rapl:?/energy_uj | awk '{s += $1} END {print s}')"; done
+}
+watts() { # watts <gpu|host> <from> <until>: mean, or null
+  if [ "$1" = gpu ]; then
+    awk -F', ' -v a="$2" -v b="$3" '$1 >= a && $1 <= b && $2 ~ /^[0-9.]+$/ {s += $2; n++} END {print (n ? s / n : "null")}' "$out/power.gpu"
+  else
+    awk -F', ' -v a="$2" -v b="$3" '$1 >= a && $1 <= b && $3 > 0 {if (!n++) {t0 = $2; e0 = $3} t = $2; e = $3} END {print (n > 1 && e > e0 ? (e - e0) / (t - t0) / 1e6 : "null")}' "$out/power.host"
+  fi
+}
+value() { sed -n "s/^  \"$1\": \"\(.*\)\",*\$/\1/p" "$2"; } # value <key> <file>: of a text at the top of a JSON file
+add_times() { # add_times <gpu|host> <km>: what bench_kernels wrote, with its power, becomes a part of the report
+  local file=$out/$1-$2km.json ms power
+  ms=$(awk '/^  "step": / {found = 1} found && /"median_ms"/ {gsub(/[^0-9.e+-]/, "", $2); print $2; exit}' "$file")
+  power=$(watts "$1" "$(value started "$file")" "$(value ended "$file")")
+  times+=("    {\"where\": \"$1\", \"step_ms\": $ms, \"watts\": $power, \"joules_per_step\": $(awk -v p="$power" -v ms="$ms" 'BEGIN {print (p == "null" ? p : p * ms / 1e3)}'), \"result\":
+$(cat "$file")}")
+}
+to_file() { local file=$1; shift; "$@" >"$file"; }
+same_fields() { # same_fields <name> <file> <file>
+  [ -s "$2" ] && [ -s "$3" ] || return 0 # what failed has said so
+  if [ "$(value fields "$2")" = "$(value fields "$3")" ]; then row "$1: the bits of the host" ok 0; else row "$1: the bits of the host" failed 0; fi
+}
+export -f to_file
+export OMP_PROC_BIND=spread OMP_PLACES=cores
+nvidia-smi --query-gpu=timestamp,power.draw --format=csv,noheader,nounits -lms 100 >"$out/power.gpu" 2>/dev/null &
+samplers=($!)
+samples >"$out/power.host" 2>/dev/null &
+samplers+=($!)
+for where in gpu host; do
+  programs=$out/tree
+  [ "$where" = gpu ] || programs=$out/host
+  step "nunatak-step, $where" 300 "$programs/miniapp/nunatak-step" -grid_dx 16e3 -steps 4 -json "$out/$where-steps.json" || true
+  for km in 8 4; do
+    step "bench_kernels, $where, $km km" 300 bash -c 'to_file "$@"' to_file "$out/$where-${km}km.json" "$programs/perf/bench_kernels" -grid_dx ${km}e3 &&
+      add_times $where $km || true
+  done
+done
+kill "${samplers[@]}" 2>/dev/null || true
+same_fields "nunatak-step" "$out/gpu-steps.json" "$out/host-steps.json"
+for km in 8 4; do same_fields "bench_kernels, $km km" "$out/gpu-${km}km.json" "$out/host-${km}km.json"; done
 
 sanitizer=$(command -v compute-sanitizer || true)
 sanitize() { # sanitize <tool> <name> <command>...

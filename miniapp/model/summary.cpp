@@ -1,7 +1,7 @@
 #include "miniapp/model/summary.hpp"
 
 #include "kernels/grid/constants.hpp"
-#include "kernels/ice/time_step.hpp"
+#include "kernels/step/checks.hpp"
 #include "miniapp/base/error.hpp"
 
 #include <algorithm>
@@ -9,32 +9,6 @@
 #include <cstdio>
 
 namespace nunatak {
-
-namespace {
-constexpr double believed_speed = 100e3 / seconds_per_year; // m s-1; the fastest glaciers move 20 km a year
-
-std::int64_t cells_faster_than(double speed, const Patch& patch, const HorizontalVelocity& velocity) {
-  const auto u = velocity.u_surface, v = velocity.v_surface;
-  return reduce_over<std::int64_t>(
-      "cells that race", owned_cells(patch),
-      KOKKOS_LAMBDA(int j, int i, std::int64_t& n) { n += u(j, i) * u(j, i) + v(j, i) * v(j, i) > speed * speed ? 1 : 0; });
-}
-
-/// What the checks count and look for.
-struct Found {
-  std::int64_t grounded = 0, floating = 0, broken = 0;
-  Largest thickness, speed2;
-  KOKKOS_INLINE_FUNCTION Found& operator+=(const Found& other) {
-    grounded += other.grounded;
-    floating += other.floating;
-    broken += other.broken;
-    thickness += other.thickness;
-    speed2 += other.speed2;
-    return *this;
-  }
-};
-
-} // namespace
 
 std::string describe(const Grid& grid) {
   const Decomposition& d = grid.decomposition;
@@ -52,30 +26,9 @@ Summary::Summary(const Grid& grid, MpiRanks& ranks, const State& state)
 
 double Summary::measure(const State& state, const Flow* flow, double wish) {
   const Patch patch = m_ranks.patch();
-  const auto H = state.thk, u = state.u_ssa, v = state.v_ssa;
-  const auto mask = state.mask;
-  const auto T = state.temp;
-  const int Mz = m_grid.Mz();
-  const Found found = reduce_over<Found>(
-      "areas and maxima", owned_cells(patch), KOKKOS_LAMBDA(int j, int i, Found& so_far) {
-        // 0 times a number is 0, and NaN times anything else; eight sums, so that the compiler may take several at once
-        double zeros[8] = {0.0 * H(j, i)};
-        const double* column = &T(j, i, 0);
-        int k = 0;
-        for (; k + 8 <= Mz; k += 8) {
-          for (int lane = 0; lane < 8; ++lane) zeros[lane] += 0.0 * column[k + lane];
-        }
-        for (; k < Mz; ++k) zeros[0] += 0.0 * column[k];
-        double zero = 0.0;
-        for (const double z : zeros) zero += z;
-        so_far.broken += zero == 0.0 ? 0 : 1;
-        so_far.grounded += mask(j, i) == grounded_ice ? 1 : 0;
-        so_far.floating += mask(j, i) == floating_ice ? 1 : 0;
-        so_far.thickness.see(H(j, i));
-        so_far.speed2.see(u(j, i) * u(j, i) + v(j, i) * v(j, i));
-      });
+  const Seen found = look_over(patch, state);
   const std::int64_t racing_cells = flow != nullptr ? cells_faster_than(believed_speed, patch, flow->velocity) : 0;
-  const FixedSum thickness = sum_thickness(patch, H);
+  const FixedSum thickness = sum_thickness(patch, state.thk);
   std::vector<std::vector<std::int64_t>> sums{
       {thickness.hi, thickness.lo, found.grounded, found.floating, found.broken, racing_cells}};
   m_ranks.sum(sums);
@@ -155,14 +108,7 @@ std::string Summary::line(const Clock& clock, const char* why, const SsaReport& 
   return text;
 }
 
-double Summary::closure() const {
-  const double start = m_start_thickness.value(), end = m_thickness.value();
-  double scale = std::fmax(start, end);
-  for (const FixedSum* term : {&m_total.surface, &m_total.basal, &m_total.calved, &m_total.edge, &m_total.clipped}) {
-    scale = std::fmax(scale, std::fabs(term->value()));
-  }
-  return scale > 0.0 ? (end - start - m_total.change()) / scale : 0.0;
-}
+double Summary::closure() const { return nunatak::closure(m_start_thickness, m_thickness, m_total); }
 
 nlohmann::json Summary::report() const {
   const auto km3 = [&](const FixedSum& sum) { return sum.value() * m_cell_area / 1e9; };

@@ -5,10 +5,9 @@
 //   nunatak-step -grid_dx 8km -virtual_ranks 1,16,256,4096
 //
 // docs/step-scaling.md says what it found. Neighbours: kernels/step/hybrid.hpp (the step), tool.hpp (sets of ranks).
-#include "kernels/cases/continent.hpp"
+#include "kernels/cases/sheet.hpp"
 #include "kernels/grid/balance.hpp"
 #include "kernels/ssa/newton.hpp"
-#include "kernels/step/hybrid.hpp"
 #include "miniapp/base/error.hpp"
 #include "miniapp/base/paths.hpp"
 #include "miniapp/base/program.hpp"
@@ -36,60 +35,11 @@ struct Options {
   std::string virtual_ranks, cut = "equal", json;
   MachineOptions machine;
 
-  int points() const { return static_cast<int>(std::lround(2.0 * synthetic::marine_half_width / dx)) + 1; }
+  int points() const { return synthetic::marine_points(dx); }
 };
-
-struct Sheet {
-  std::vector<State> states;
-  std::vector<Forcing> forcings;
-  std::vector<std::int64_t> cells, icy_cells; // per local rank
-};
-
-Sheet make_sheet(const Options& o, Ranks& ranks, const Levels& levels) {
-  Sheet sheet;
-  const synthetic::Continent continent(static_cast<std::uint64_t>(o.seed));
-  for (int n = 0; n < ranks.local_size(); ++n) {
-    const Patch p = ranks.patch(n);
-    State s(p);
-    Forcing f(p);
-    s.temp = make_columns<double>("temp", p, levels.size());
-    for (int j = 1; j <= p.ym; ++j) {
-      for (int i = 1; i <= p.xm; ++i) {
-        const auto at = [&](int k) { return k * o.dx - synthetic::marine_half_width; };
-        const synthetic::Site site = continent.at(at(p.global_i(i)), at(p.global_j(j)));
-        s.thk(j, i) = site.H, s.topg(j, i) = site.b;
-        f.climatic_mass_balance(j, i) = site.M * rho_ice, f.ice_surface_temp(j, i) = site.T_s, f.bheatflx(j, i) = site.G;
-        f.basins(j, i) = site.basin, f.theta_ocean(j, i) = site.theta_ocean, f.salinity_ocean(j, i) = site.salinity_ocean;
-      }
-    }
-    sheet.states.push_back(s), sheet.forcings.push_back(f);
-  }
-  update_ghosts(ranks, [&](std::size_t n) -> std::vector<Ghosted> {
-    const Forcing& f = sheet.forcings[n];
-    return {sheet.states[n].thk, sheet.states[n].topg, f.climatic_mass_balance, f.ice_surface_temp, f.bheatflx, f.basins,
-            f.theta_ocean,       f.salinity_ocean};
-  });
-  for (int n = 0; n < ranks.local_size(); ++n) {
-    const Patch p = ranks.patch(n);
-    const State& s = sheet.states[static_cast<std::size_t>(n)];
-    const Forcing& f = sheet.forcings[static_cast<std::size_t>(n)];
-    update_geometry(p, s.topg, s.thk, s.usurf, s.mask);
-    const auto accumulation = make_array<double>("accumulation", p);
-    in_metres_of_ice(p, f.climatic_mass_balance, accumulation);
-    initial_temperature(p, levels, s.thk, s.mask, f.ice_surface_temp, accumulation, f.bheatflx, s.temp);
-    Kokkos::fence();
-    std::int64_t icy_cells = 0;
-    for (int j = 1; j <= p.ym; ++j) {
-      for (int i = 1; i <= p.xm; ++i) icy_cells += icy(s.mask(j, i)) ? 1 : 0;
-    }
-    sheet.cells.push_back(std::int64_t{p.xm} * p.ym), sheet.icy_cells.push_back(icy_cells);
-  }
-  update_ghosts(ranks, [&](std::size_t n) -> std::vector<Ghosted> { return {sheet.states[n].temp}; });
-  return sheet;
-}
 
 /// What a part costs in visits of a cell (Ranks::work; 3 ns): per cell, per cell with ice, and per level of such a cell. From the
-/// times of bench_kernels on one core, Antarctica at 8 km, 31 levels (docs/performance.md). The SSA reports its own work.
+/// times of bench_model on one core, Antarctica at 8 km, 31 levels (docs/performance.md). The SSA reports its own work.
 struct Cost {
   const char* part;
   double cell, icy_cell, level;
@@ -110,7 +60,7 @@ public:
     double modelled = 0.0, work = 0.0, wall = 0.0; // s
   };
 
-  Counter(RankSet& set, const Sheet& sheet, int levels)
+  Counter(RankSet& set, const synthetic::Sheet& sheet, int levels)
       : m_set(set), m_cells(sheet.cells), m_icy(sheet.icy_cells), m_levels(levels) {}
 
   void begin(const char* part) override {
@@ -159,40 +109,10 @@ private:
   std::map<std::string, Part> m_parts;
 };
 
-/// A number that depends on every bit of a field and on where it is, whatever the decomposition.
-template <class A> std::uint64_t fingerprint(const Patch& p, const A& a) {
-  const std::size_t width = a.size() / (a.extent(0) * a.extent(1));
-  std::uint64_t sum = 0;
-  for (int j = 1; j <= p.ym; ++j) {
-    for (int i = 1; i <= p.xm; ++i) {
-      for (std::size_t k = 0; k < width; ++k) {
-        const double x =
-            static_cast<double>(a.data()[(static_cast<std::size_t>(j) * a.extent(1) + static_cast<std::size_t>(i)) * width + k]);
-        const auto bits = Kokkos::bit_cast<std::uint64_t>(x == 0.0 ? 0.0 : x);
-        sum += hash64(bits ^ hash64(static_cast<std::uint64_t>(p.cell(j, i)) * width + k));
-      }
-    }
-  }
-  return sum;
-}
-
-std::uint64_t fingerprint(const Ranks& ranks, const Hybrid& hybrid) {
-  Kokkos::fence();
-  std::uint64_t sum = 0;
-  for (int n = 0; n < ranks.local_size(); ++n) {
-    const Patch p = ranks.patch(n);
-    const State& s = hybrid.state(n);
-    sum += fingerprint(p, s.thk) + 3 * fingerprint(p, s.temp) + 5 * fingerprint(p, s.u_ssa) + 7 * fingerprint(p, s.v_ssa) +
-           9 * fingerprint(p, s.mask) + 11 * fingerprint(p, hybrid.flow(n).w) + 13 * fingerprint(p, hybrid.ocean(n).melt) +
-           15 * fingerprint(p, hybrid.ocean(n).box_mask);
-  }
-  return static_cast<std::uint64_t>(World().sum(static_cast<std::int64_t>(sum)));
-}
-
 /// The steps on one set of ranks: a record per part, and one of all. Returns the fingerprint.
 std::uint64_t run(const Options& o, RankSet& set, const Levels& levels, std::vector<Record>& records) {
   Ranks& ranks = *set.ranks;
-  Sheet sheet = make_sheet(o, ranks, levels);
+  synthetic::Sheet sheet = synthetic::make_sheet(ranks, o.dx, levels, static_cast<std::uint64_t>(o.seed));
   HybridOptions options;
   options.dt_max = o.dt_max * seconds_per_year;
   options.till = o.ssa.till();
@@ -237,7 +157,7 @@ std::uint64_t run(const Options& o, RankSet& set, const Levels& levels, std::vec
     all.modelled += part.modelled, all.work += part.work, all.wall += part.wall;
   }
   add("step", all);
-  return fingerprint(ranks, hybrid);
+  return static_cast<std::uint64_t>(World().sum(static_cast<std::int64_t>(synthetic::fingerprint(ranks, hybrid))));
 }
 
 /// The cut that was asked for: patches of equal size, or of about the same number of cells with ice along each axis.

@@ -1,0 +1,100 @@
+// The synthetic continent as state and forcing on any ranks, for programs that take steps without files (nunatak-step,
+// bench_kernels), and a number that tells whether two runs have the same fields. Filled and read on the host.
+#pragma once
+
+#include "kernels/cases/continent.hpp"
+#include "kernels/ice/columns.hpp"
+#include "kernels/ice/geometry.hpp"
+#include "kernels/step/hybrid.hpp"
+
+#include <cmath>
+#include <cstdint>
+#include <vector>
+
+namespace nunatak::synthetic {
+
+/// Points along x (and y) of a grid of the continent with cells of dx metres.
+inline int marine_points(double dx) { return static_cast<int>(std::lround(2.0 * marine_half_width / dx)) + 1; }
+
+struct Sheet {
+  std::vector<State> states;
+  std::vector<Forcing> forcings;
+  std::vector<std::int64_t> cells, icy_cells; ///< per local rank
+};
+
+/// Ghosts are valid. The base slides nowhere yet.
+inline Sheet make_sheet(Ranks& ranks, double dx, const Levels& levels, std::uint64_t seed) {
+  Sheet sheet;
+  const Continent continent(seed);
+  for (int n = 0; n < ranks.local_size(); ++n) {
+    const Patch p = ranks.patch(n);
+    State s(p);
+    Forcing f(p);
+    s.temp = make_columns<double>("temp", p, levels.size());
+    for (int j = 1; j <= p.ym; ++j) {
+      for (int i = 1; i <= p.xm; ++i) {
+        const auto at = [&](int k) { return k * dx - marine_half_width; };
+        const Site site = continent.at(at(p.global_i(i)), at(p.global_j(j)));
+        s.thk(j, i) = site.H, s.topg(j, i) = site.b;
+        f.climatic_mass_balance(j, i) = site.M * rho_ice, f.ice_surface_temp(j, i) = site.T_s, f.bheatflx(j, i) = site.G;
+        f.basins(j, i) = site.basin, f.theta_ocean(j, i) = site.theta_ocean, f.salinity_ocean(j, i) = site.salinity_ocean;
+      }
+    }
+    sheet.states.push_back(s), sheet.forcings.push_back(f);
+  }
+  update_ghosts(ranks, [&](std::size_t n) -> std::vector<Ghosted> {
+    const Forcing& f = sheet.forcings[n];
+    return {sheet.states[n].thk, sheet.states[n].topg, f.climatic_mass_balance, f.ice_surface_temp, f.bheatflx, f.basins,
+            f.theta_ocean,       f.salinity_ocean};
+  });
+  for (int n = 0; n < ranks.local_size(); ++n) {
+    const Patch p = ranks.patch(n);
+    const State& s = sheet.states[static_cast<std::size_t>(n)];
+    const Forcing& f = sheet.forcings[static_cast<std::size_t>(n)];
+    update_geometry(p, s.topg, s.thk, s.usurf, s.mask);
+    const auto accumulation = make_array<double>("accumulation", p);
+    in_metres_of_ice(p, f.climatic_mass_balance, accumulation);
+    initial_temperature(p, levels, s.thk, s.mask, f.ice_surface_temp, accumulation, f.bheatflx, s.temp);
+    Kokkos::fence();
+    std::int64_t icy_cells = 0;
+    for (int j = 1; j <= p.ym; ++j) {
+      for (int i = 1; i <= p.xm; ++i) icy_cells += icy(s.mask(j, i)) ? 1 : 0;
+    }
+    sheet.cells.push_back(std::int64_t{p.xm} * p.ym), sheet.icy_cells.push_back(icy_cells);
+  }
+  update_ghosts(ranks, [&](std::size_t n) -> std::vector<Ghosted> { return {sheet.states[n].temp}; });
+  return sheet;
+}
+
+/// A number that depends on every bit of the owned cells of a field and on where they are, whatever the decomposition.
+template <class A> std::uint64_t fingerprint(const Patch& p, const A& a) {
+  const std::size_t width = a.size() / (a.extent(0) * a.extent(1));
+  std::uint64_t sum = 0;
+  for (int j = 1; j <= p.ym; ++j) {
+    for (int i = 1; i <= p.xm; ++i) {
+      for (std::size_t k = 0; k < width; ++k) {
+        const double x =
+            static_cast<double>(a.data()[(static_cast<std::size_t>(j) * a.extent(1) + static_cast<std::size_t>(i)) * width + k]);
+        const auto bits = Kokkos::bit_cast<std::uint64_t>(x == 0.0 ? 0.0 : x);
+        sum += hash64(bits ^ hash64(static_cast<std::uint64_t>(p.cell(j, i)) * width + k));
+      }
+    }
+  }
+  return sum;
+}
+
+/// Of the local ranks: those of all processes are added.
+inline std::uint64_t fingerprint(const Ranks& ranks, const Hybrid& hybrid) {
+  Kokkos::fence();
+  std::uint64_t sum = 0;
+  for (int n = 0; n < ranks.local_size(); ++n) {
+    const Patch p = ranks.patch(n);
+    const State& s = hybrid.state(n);
+    sum += fingerprint(p, s.thk) + 3 * fingerprint(p, s.temp) + 5 * fingerprint(p, s.u_ssa) + 7 * fingerprint(p, s.v_ssa) +
+           9 * fingerprint(p, s.mask) + 11 * fingerprint(p, hybrid.flow(n).w) + 13 * fingerprint(p, hybrid.ocean(n).melt) +
+           15 * fingerprint(p, hybrid.ocean(n).box_mask);
+  }
+  return sum;
+}
+
+} // namespace nunatak::synthetic

@@ -1,0 +1,72 @@
+// What is looked at after a step, on a patch: how much ice there is, its largest numbers, and whether they are numbers.
+#pragma once
+
+#include "kernels/ice/transport.hpp"
+#include "kernels/step/state.hpp"
+
+#include <cmath>
+
+namespace nunatak {
+
+constexpr double believed_speed = 100e3 / seconds_per_year; ///< m s-1; the fastest glaciers move 20 km a year
+
+/// What one loop over the cells counts and looks for.
+struct Seen {
+  std::int64_t grounded = 0, floating = 0;
+  std::int64_t broken = 0;   ///< cells with a thickness or temperature that is no number
+  Largest thickness, speed2; ///< m; of the base, m2 s-2
+  KOKKOS_INLINE_FUNCTION Seen& operator+=(const Seen& other) {
+    grounded += other.grounded;
+    floating += other.floating;
+    broken += other.broken;
+    thickness += other.thickness;
+    speed2 += other.speed2;
+    return *this;
+  }
+};
+
+/// The owned cells of a state, in one loop.
+inline Seen look_over(const Patch& patch, const State& state) {
+  const auto H = state.thk, u = state.u_ssa, v = state.v_ssa;
+  const auto mask = state.mask;
+  const auto T = state.temp;
+  const int Mz = static_cast<int>(T.extent(2));
+  return reduce_over<Seen>(
+      "areas and maxima", owned_cells(patch), KOKKOS_LAMBDA(int j, int i, Seen& so_far) {
+        // 0 times a number is 0, and NaN times anything else; eight sums, so that the compiler may take several at once
+        double zeros[8] = {0.0 * H(j, i)};
+        const double* column = &T(j, i, 0);
+        int k = 0;
+        for (; k + 8 <= Mz; k += 8) {
+          for (int lane = 0; lane < 8; ++lane) zeros[lane] += 0.0 * column[k + lane];
+        }
+        for (; k < Mz; ++k) zeros[0] += 0.0 * column[k];
+        double zero = 0.0;
+        for (const double z : zeros) zero += z;
+        so_far.broken += zero == 0.0 ? 0 : 1;
+        so_far.grounded += mask(j, i) == grounded_ice ? 1 : 0;
+        so_far.floating += mask(j, i) == floating_ice ? 1 : 0;
+        so_far.thickness.see(H(j, i));
+        so_far.speed2.see(u(j, i) * u(j, i) + v(j, i) * v(j, i));
+      });
+}
+
+/// Owned cells whose surface moves faster than that.
+inline std::int64_t cells_faster_than(double speed, const Patch& patch, const HorizontalVelocity& velocity) {
+  const auto u = velocity.u_surface, v = velocity.v_surface;
+  return reduce_over<std::int64_t>(
+      "cells that race", owned_cells(patch),
+      KOKKOS_LAMBDA(int j, int i, std::int64_t& n) { n += u(j, i) * u(j, i) + v(j, i) * v(j, i) > speed * speed ? 1 : 0; });
+}
+
+/// What a mass budget misses between two sums of the thickness, relative to its largest term.
+inline double closure(const FixedSum& thickness_before, const FixedSum& thickness_now, const MassBudget& budget) {
+  const double start = thickness_before.value(), end = thickness_now.value();
+  double scale = std::fmax(start, end);
+  for (const FixedSum* term : {&budget.surface, &budget.basal, &budget.calved, &budget.edge, &budget.clipped}) {
+    scale = std::fmax(scale, std::fabs(term->value()));
+  }
+  return scale > 0.0 ? (end - start - budget.change()) / scale : 0.0;
+}
+
+} // namespace nunatak
