@@ -1,0 +1,161 @@
+// How many loops a step launches and how often it waits for them.
+#include "launches.hpp"
+
+#include "kernels/cases/sheet.hpp"
+#include "kernels/grid/virtual_ranks.hpp"
+#include "kernels/ssa/newton.hpp"
+#include "kernels/step/hybrid.hpp"
+
+#include <catch2/catch_test_macros.hpp>
+
+#include <algorithm>
+#include <iterator>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+using namespace nunatak;
+
+namespace {
+
+class Watch final : public StepWatch {
+public:
+  void begin(const char* part) override {
+    events["between"] = LaunchLog::take();
+    m_part = part;
+  }
+  void end() override { events[m_part] = LaunchLog::take(); }
+  std::map<std::string, std::vector<LaunchEvent>> events; ///< of the last step
+
+private:
+  std::string m_part;
+};
+
+/// Steps of the synthetic continent on one rank.
+struct Case {
+  explicit Case(double dx) : ranks(decomposition(dx)), levels(make_levels(5000.0, 6, LevelSpacing::quadratic)) {
+    synthetic::Sheet sheet = synthetic::make_sheet(ranks, dx, levels, 1);
+    HybridOptions options;
+    options.pico = PicoOptions{};
+    hybrid = std::make_unique<Hybrid>(ranks, dx, dx, levels, options, std::make_unique<SsaNewton>(ranks, dx, dx, SsaOptions{}),
+                                      std::move(sheet.states), std::move(sheet.forcings), watch);
+  }
+  static Decomposition decomposition(double dx) {
+    const int M = synthetic::marine_points(dx);
+    return Decomposition::make(M, M, 1);
+  }
+  void step() {
+    hybrid->diagnose();
+    hybrid->advance(hybrid->stable_step().dt);
+  }
+  Watch watch;
+  VirtualRanks ranks;
+  Levels levels;
+  std::unique_ptr<Hybrid> hybrid;
+};
+
+std::string text(const std::vector<LaunchEvent>& events) {
+  const Launches n = count(events);
+  std::string lines =
+      "launches " + std::to_string(n.launches()) + ", synchronisations " + std::to_string(n.synchronisations()) + ":";
+  std::map<std::string, int> names;
+  for (const LaunchEvent& e : events) names[e.label] += 1;
+  for (const auto& [name, times] : names) lines += "\n  " + std::to_string(times) + " " + name;
+  return lines;
+}
+
+int times(const std::vector<LaunchEvent>& events, const char* label) {
+  return static_cast<int>(std::count_if(events.begin(), events.end(), [&](const LaunchEvent& e) { return e.label == label; }));
+}
+
+/// No more than that. A number that has become smaller: lower it here and in docs/gpu.md. On a GPU they are only told: there
+/// main() waits after each loop, and mirrors of Views are copies.
+void check_at_most(const char* what, const std::vector<LaunchEvent>& events, int launches, int synchronisations) {
+  if (!loops_on_host) {
+    WARN(what << ": " << text(events));
+    return;
+  }
+  const Launches found = count(events);
+  INFO(what << ": expected at most " << launches << " launches and " << synchronisations << " synchronisations, found "
+            << text(events));
+  CHECK(found.launches() <= launches);
+  CHECK(found.synchronisations() <= synchronisations);
+}
+
+} // namespace
+
+TEST_CASE("a step outside the SSA launches and waits no more often than docs/gpu.md says") {
+  Case c(100e3);
+  LaunchLog::start();
+  for (int n = 0; n < 2; ++n) c.step();
+  struct Most {
+    const char* part;
+    int launches, synchronisations;
+  };
+  // the geometry of PICO is new in each step
+  const Most most[] = {{"ocean", 2, 7},
+                       {"stress balance: till, hardness", 3, 1},
+                       {"stress balance: SIA", 1, 1},
+                       {"stress balance: 3-D velocity", 4, 3},
+                       {"energy", 2, 2},
+                       {"mass transport", 5, 3},
+                       {"between", 0, 0}};
+  for (const Most& m : most) check_at_most(m.part, c.watch.events.at(m.part), m.launches, m.synchronisations);
+  CHECK(c.watch.events.size() == std::size(most) + 1); // and the SSA
+}
+
+TEST_CASE("a linear iteration, a nonlinear step and a solve of the SSA launch and wait no more often than docs/gpu.md says") {
+  for (const double dx : {100e3, 50e3}) {
+    Case c(dx);
+    LaunchLog::start();
+    for (int n = 0; n < 2; ++n) c.step();
+    const SsaReport report = c.hybrid->stress_balance().last_solve();
+    const std::vector<LaunchEvent> solve = c.watch.events.at("stress balance: SSA");
+    REQUIRE(times(solve, "ssa: dot products") == report.linear_iterations);
+    REQUIRE(times(solve, "ssa: Jacobian") == report.steps);
+    // From the sums of an iteration to those of the next: with a Jacobian between them, or not.
+    std::vector<LaunchEvent> one;
+    int iterations = 0, steps = 0;
+    for (const LaunchEvent& event : solve) {
+      one.push_back(event);
+      if (event.label != "ssa: dot products") continue;
+      const int levels = times(one, "multigrid: restrict"); // but for the last
+      INFO(dx << " m: " << c.hybrid->stress_balance().sliding()->describe());
+      REQUIRE(levels >= 2);
+      const int launches = 13 * levels + 1 + 3, synchronisations = 5 * levels + 4 + 1; // the cycle; the rest
+      if (times(one, "ssa: Jacobian") == 0) {
+        check_at_most("linear iteration", one, launches, synchronisations);
+        iterations += 1;
+      } else if (steps++ > 0) { // not with the beginning of the solve
+        check_at_most("linear iteration after a nonlinear step", one, launches + 2 * levels + 10, synchronisations + levels + 7);
+      }
+      one.clear();
+    }
+    CHECK(iterations > 0);
+    CHECK(steps > 1);
+  }
+}
+
+TEST_CASE("what is not launched is not counted, and what is, is") {
+  if (!loops_on_host) return; // main() waits after each loop
+  const auto a = make_array<double>("a", Decomposition::make(5, 4, 1).patch(0)),
+             b = make_array<double>("b", Decomposition::make(5, 4, 1).patch(0));
+  LaunchLog::start();
+  const Patch p = Decomposition::make(5, 4, 1).patch(0);
+  CHECK(LaunchLog::take().empty());
+  for_each_cell(
+      "one loop", p, KOKKOS_LAMBDA(int j, int i) { a(j, i) = j + i; });
+  Launches found = count(LaunchLog::take());
+  CHECK((found.loops == 1 && found.launches() == 1 && found.synchronisations() == 0));
+  reduce_over<Largest>(
+      "one reduction", owned_cells(p), KOKKOS_LAMBDA(int j, int i, Largest& most) { most.see(a(j, i)); });
+  found = count(LaunchLog::take());
+  CHECK((found.reductions == 1 && found.launches() == 1 && found.synchronisations() == 1));
+  Kokkos::deep_copy(b, a);
+  found = count(LaunchLog::take());
+  CHECK((found.copies == 1 && found.launches() == 0 && found.synchronisations() == 1));
+  Kokkos::fence("one fence");
+  found = count(LaunchLog::take());
+  CHECK((found.fences == 1 && found.synchronisations() == 1));
+}
