@@ -6,13 +6,13 @@
 // The steps are those of nunatak-step (kernels/step/hybrid.hpp) with the checks of the model after each: a field that is no
 // number or a mass budget that does not close is an error. "fields" is what nunatak-step prints after as many steps: the same
 // bits on every machine. docs/performance.md explains the JSON; bench_model does the same for any input of the model.
-#include "kernels/cases/sheet.hpp"
 #include "kernels/ssa/newton.hpp"
 #include "kernels/step/checks.hpp"
 #include "kernels/step/hybrid.hpp"
 #include "miniapp/base/error.hpp"
 #include "miniapp/base/option_table.hpp"
 #include "miniapp/base/program.hpp"
+#include "miniapp/tools/sheet.hpp"
 #include "perf/time_steps.hpp"
 
 #include <iostream>

@@ -55,18 +55,10 @@ struct FirstCodes {
 inline void set_first_codes(const Patch& p, const Array2<int>& mask, const Array2<double>& b, double depth, bool ice_rises,
                             const Array2<Code>& codes) {
   const FirstCodes first(ice_rises);
-  Kokkos::parallel_for(
-      "pico codes", Kokkos::RangePolicy<Exec>(1, p.ym + 1), KOKKOS_LAMBDA(int j) {
-        const int* type = &mask(j, 0);
-        const double* bed = &b(j, 0);
-        Code* code = &codes(j, 0);
-        const int end = p.xm; // copies: a byte that is written may be part of anything
-        const double limit = depth;
-        const FirstCodes table = first;
-        for (int i = 1; i <= end; ++i) {
-          const auto t = static_cast<unsigned>(type[i]);
-          code[i] = table.code[bed[i] > limit][t < FirstCodes::types ? t : FirstCodes::types];
-        }
+  for_each_cell(
+      "pico codes", p, KOKKOS_LAMBDA(int j, int i) {
+        const auto type = static_cast<unsigned>(mask(j, i));
+        codes(j, i) = first.code[b(j, i) > depth][type < FirstCodes::types ? type : FirstCodes::types];
       });
   Kokkos::fence("pico codes");
 }

@@ -1,8 +1,8 @@
 // What goes into PICO and what comes out, for one local rank. Neighbours: pico.hpp (the update), codes.hpp (legends).
 #pragma once
 
-#include "kernels/grid/array.hpp"
 #include "kernels/grid/constants.hpp"
+#include "kernels/grid/list.hpp"
 
 #include <vector>
 
@@ -44,19 +44,20 @@ struct PicoFields {
 
   /// Positions (j (xm + 2) + i) that hold something else than what is said above for "elsewhere": distances, then the rest.
   /// A new geometry clears these cells, and no others, before it writes.
-  std::vector<int> written_domain, written_ice;
+  List<int> written_domain, written_ice;
 
   /// Forget the last geometry: cells that it wrote get the values that hold elsewhere.
   void clear_written() {
     for (const int c : written_domain) distance_gl.data()[c] = distance_cf.data()[c] = -1;
-    for (const int c : written_ice) {
-      shelf_mask.data()[c] = box_mask.data()[c] = 0;
-      for (double* a : {temperature.data(), salinity.data(), temperature_box0.data(), salinity_box0.data(), overturning.data(),
-                        melt.data()}) {
-        a[c] = 0.0;
-      }
-      base_temperature.data()[c] = T_melting;
-    }
+    for (const int c : written_ice) shelf_mask.data()[c] = box_mask.data()[c] = 0;
+    double *a0 = temperature.data(), *a1 = salinity.data(), *a2 = temperature_box0.data(), *a3 = salinity_box0.data(),
+           *a4 = overturning.data(), *a5 = melt.data(), *base = base_temperature.data();
+    for_each_in(
+        "pico: clear", written_ice, KOKKOS_LAMBDA(int c) {
+          a0[c] = a1[c] = a2[c] = a3[c] = a4[c] = a5[c] = 0.0;
+          base[c] = T_melting;
+        });
+    Kokkos::fence("pico: clear");
     written_domain.clear(), written_ice.clear();
   }
 };

@@ -14,9 +14,89 @@
 
 #include "kernels/grid/sums.hpp"
 #include "kernels/pico/geometry.hpp"
-#include "kernels/pico/shelf_water.hpp"
+#include "kernels/pico/shelf_fields.hpp"
 
 namespace nunatak::pico {
+
+constexpr double largest_term = 1e5; ///< of m, K, g kg-1; inside the range of FixedSum
+
+KOKKOS_INLINE_FUNCTION double usable(double value, std::int64_t& bad) {
+  const bool good = std::fabs(value) < largest_term; // false for NaN
+  if (!good) bad += 1;
+  return good ? value : 0.0;
+}
+/// Loops add integers in any order: the sum is the same.
+KOKKOS_INLINE_FUNCTION void put(std::int64_t n, std::int64_t* at) {
+  if (n != 0) Kokkos::atomic_add(at, n);
+}
+KOKKOS_INLINE_FUNCTION void put(const FixedSum& sum, std::int64_t* at) { put(sum.hi, at), put(sum.lo, at + 1); }
+
+/// Continental shelf, per basin: cells, T, S. `bad`: the number of values that cannot be used.
+inline void add_sea(const LocalShelves& local, const PicoInput& in, std::int64_t* sums, std::int64_t* bad) {
+  const double *T = in.theta.data(), *S = in.salt.data();
+  const int* basin = in.basins.data();
+  for_each_in(
+      "pico: continental shelf", local.sea, KOKKOS_LAMBDA(const std::pair<int, int>& range) {
+        std::int64_t unusable = 0;
+        for (int c = range.first; c < range.second;) {
+          const int here = basin[c], first = c;
+          FixedSum sum_T, sum_S;
+          for (; c < range.second && basin[c] == here; ++c) {
+            if (here == 0) continue;
+            sum_T.add(usable(T[c], unusable)), sum_S.add(usable(S[c], unusable));
+          }
+          std::int64_t* at = sums + 5 * here;
+          put(c - first, at), put(sum_T, at + 1), put(sum_S, at + 3);
+        }
+        put(unusable, bad);
+      });
+}
+
+/// Shelf cells: pressures; per (shelf, box): cells, p. `bad`: the number of values that cannot be used.
+inline void add_pressures(const LocalShelves& local, const Array2<double>& H, ShelfCells& cells, std::int64_t* sums,
+                          std::int64_t* bad) {
+  const int* cell = local.cell.data();
+  const double* thk = H.data();
+  double* p = cells.p.data();
+  for_each_in(
+      "pico: pressures", cells.runs, KOKKOS_LAMBDA(const Run& run) {
+        FixedSum sum;
+        std::int64_t unusable = 0;
+        for (int n = run.first; n < run.end; ++n) {
+          p[n] = base_pressure(usable(thk[cell[n]], unusable));
+          sum.add(p[n]);
+        }
+        std::int64_t* at = sums + 3 * run.slot;
+        put(run.end - run.first, at), put(sum, at + 1), put(unusable, bad);
+      });
+}
+
+/// Cooling x in box 1; [warnings; per (shelf, box): T, T; per shelf from `x_at` on: x, x] in box 1 and in fallback boxes.
+inline void add_box_one(ShelfCells& cells, const List<BoxWater>& of_slots, double C, std::size_t x_at) {
+  const BoxWater* water = of_slots.data();
+  const double* p = cells.p.data();
+  double* x = cells.x.data();
+  std::int64_t* sums = cells.sums.data();
+  for_each_in(
+      "pico: box 1", cells.runs, KOKKOS_LAMBDA(const Run& run) {
+        const BoxWater w = water[run.slot];
+        if (run.box != 1 && !w.fallback) return;
+        FixedSum sum_x, sum_T;
+        std::int64_t warned = 0;
+        for (int n = run.first; n < run.end; ++n) {
+          const double T0 = clip_T0(w.T0, w.S0, p[n]);
+          double T = T0;
+          if (run.box == 1) {
+            const BoxOne one = box_one(w.g1, C, T0, w.S0, p[n]);
+            x[n] = one.x, T -= one.x;
+            warned += one.warned;
+            sum_x.add(one.x);
+          }
+          sum_T.add(T);
+        }
+        put(warned, sums), put(sum_x, sums + x_at + 2 * run.shelf), put(sum_T, sums + 1 + 2 * run.slot);
+      });
+}
 
 class ShelfMelt {
 public:
@@ -38,6 +118,7 @@ public:
     const FirstSum at{shelves.table.basins, slot(shelves.table.shelves + 1, 0)};
     std::vector<std::vector<std::int64_t>> sums(in.size(), std::vector<std::int64_t>(at.size()));
     for (std::size_t r = 0; r < in.size(); ++r) {
+      if (changed.empty()) m_cells[r].set(shelves.local[r].shelf, shelves.local[r].box, m_options.boxes);
       if (!changed.empty() && changed[r] != 0)
         sums[r][FirstSum::changed_ranks] = 1;
       else
@@ -56,15 +137,15 @@ public:
   void finish(const Shelves& shelves, const std::vector<PicoInput>& in, std::vector<PicoFields>& out, PicoReport& report) {
     second_sum(report);
     follow_boxes(report);
-    write(shelves, in, out);
+    tell_loops();
+    for (std::size_t r = 0; r < in.size(); ++r)
+      write_melt(shelves.local[r], m_cells[r], m_of_slots, in[r].H, m_options.gamma_T, m_options.overturning_coefficient, out[r]);
   }
 
   /// Of each shelf (1..n; 0 is not used), after update().
   const std::vector<ShelfWater>& water() const { return m_water; }
 
 private:
-  static constexpr double largest_term = 1e5; // of m, K, g kg-1; inside the range of FixedSum
-
   /// Where the numbers of sum (i) are: bad values; changed ranks; per basin: cells, T, T, S, S; per (shelf, box): cells, p, p.
   struct FirstSum {
     static constexpr std::size_t bad_values = 0, changed_ranks = 1;
@@ -75,7 +156,6 @@ private:
     std::size_t size() const { return boxes() + 3 * slots; }
   };
 
-  static void put(const FixedSum& sum, std::int64_t* at) { at[0] += sum.hi, at[1] += sum.lo; }
   static double get(const std::int64_t* at) { return FixedSum{at[0], at[1]}.value(); }
   std::size_t slot(int shelf, int box) const {
     return static_cast<std::size_t>(shelf) * static_cast<std::size_t>(m_options.boxes + 1) + static_cast<std::size_t>(box);
@@ -87,8 +167,13 @@ private:
     std::int64_t visits = 4 * static_cast<std::int64_t>(local.cell.size()); // the physics included
     for (const auto& [from, to] : local.sea) visits += 3 * (to - from);     // two exact sums
     m_ranks.work(static_cast<int>(r), visits);
-    sums[FirstSum::bad_values] =
-        add_sea(local, in, &sums[at.basins()]) + add_pressures(local, in.H, m_cells[r], &sums[at.boxes()]);
+    ShelfCells& cells = m_cells[r];
+    cells.sums.assign(sums.size(), 0);
+    std::int64_t *all = cells.sums.data(), *bad = all + FirstSum::bad_values;
+    add_sea(local, in, all + at.basins(), bad);
+    add_pressures(local, in.H, cells, all + at.boxes(), bad);
+    Kokkos::fence("pico: first sum");
+    sums.assign(cells.sums.begin(), cells.sums.end());
   }
 
   /// Mean T and S on the continental shelf of each basin, from its part of sum (i).
@@ -109,56 +194,13 @@ private:
     for (int s = 1; s <= table.shelves; ++s) {
       ShelfWater& w = m_water[static_cast<std::size_t>(s)];
       mix_basins(table, s, w);
+      w.from.resize(static_cast<std::size_t>(m_options.boxes) + 1);
       for (int k = 0; k <= m_options.boxes; ++k) {
         const std::int64_t* at = sums + 3 * slot(s, k);
         w.cells.push_back(at[0]);
         w.mean_p.push_back(at[0] > 0 ? get(at + 1) / static_cast<double>(at[0]) : 0.0);
       }
     }
-  }
-
-  /// Continental shelf, per basin: cells, T, S. Returns the number of values that cannot be used.
-  static std::int64_t add_sea(const LocalShelves& local, const PicoInput& in, std::int64_t* sums) {
-    const double *T = in.theta.data(), *S = in.salt.data();
-    const int* basin = in.basins.data();
-    std::int64_t bad = 0;
-    for (const auto& [from, to] : local.sea) {
-      for (int c = from; c < to;) {
-        const int here = basin[c];
-        FixedSum sum_T, sum_S;
-        const int first = c;
-        for (; c < to && basin[c] == here; ++c) {
-          if (here == 0) continue;
-          sum_T.add(usable(T[c], bad)), sum_S.add(usable(S[c], bad));
-        }
-        std::int64_t* at = sums + 5 * here;
-        at[0] += c - first, put(sum_T, at + 1), put(sum_S, at + 3);
-      }
-    }
-    return bad;
-  }
-
-  /// Shelf cells: pressures; per (shelf, box): cells, p. Returns the number of values that cannot be used.
-  std::int64_t add_pressures(const LocalShelves& local, const Array2<double>& H, ShelfCells& cells, std::int64_t* sums) const {
-    std::int64_t bad = 0;
-    cells.shelf = local.shelf.data(), cells.box = local.box.data();
-    cells.p.resize(local.cell.size());
-    cells.for_each_run([&](int shelf, int box, std::size_t first, std::size_t end) {
-      FixedSum sum;
-      for (std::size_t n = first; n < end; ++n) {
-        cells.p[n] = base_pressure(usable(H.data()[local.cell[n]], bad));
-        sum.add(cells.p[n]);
-      }
-      std::int64_t* at = sums + 3 * slot(shelf, box);
-      at[0] += static_cast<std::int64_t>(end - first), put(sum, at + 1);
-    });
-    return bad;
-  }
-
-  static double usable(double value, std::int64_t& bad) {
-    const bool good = std::fabs(value) < largest_term; // false for NaN
-    if (!good) bad += 1;
-    return good ? value : 0.0;
   }
 
   /// T0, S0: mean over the basins in which the shelf has a front, weighted by its cells there; the default if there is none.
@@ -175,6 +217,16 @@ private:
     if (cells > 0) w.T0 = T / static_cast<double>(cells), w.S0 = S / static_cast<double>(cells);
   }
 
+  /// What is known of the water by now.
+  void tell_loops() {
+    m_of_slots.resize(slot(static_cast<int>(m_water.size()), 0));
+    for (int s = 1; s < static_cast<int>(m_water.size()); ++s) {
+      const ShelfWater& w = m_water[static_cast<std::size_t>(s)];
+      for (int k = 0; k <= m_options.boxes; ++k)
+        m_of_slots[slot(s, k)] = {w.T0, w.S0, g1(w, 1), w.from[static_cast<std::size_t>(k)], w.fallback(k)};
+    }
+  }
+
   double g1(const ShelfWater& w, int k) const { // A_k gamma
     return static_cast<double>(w.cells[static_cast<std::size_t>(k)]) * m_cell_area * m_options.gamma_T;
   }
@@ -182,13 +234,19 @@ private:
   /// [warnings; per (shelf, box): T, T; per shelf: x, x], then the means of box 1 and of fallback boxes.
   void second_sum(PicoReport& report) {
     const std::size_t n_shelves = m_water.size(), x_at = 1 + 2 * slot(static_cast<int>(n_shelves), 0);
-    std::vector<std::vector<std::int64_t>> sums(m_cells.size(), std::vector<std::int64_t>(x_at + 2 * n_shelves, 0));
-    for (std::size_t r = 0; r < m_cells.size(); ++r) add_box_one(m_cells[r], sums[r], x_at);
+    tell_loops();
+    for (ShelfCells& cells : m_cells) {
+      cells.sums.assign(x_at + 2 * n_shelves, 0);
+      add_box_one(cells, m_of_slots, m_options.overturning_coefficient, x_at);
+    }
+    Kokkos::fence("pico: second sum");
+    std::vector<std::vector<std::int64_t>> sums;
+    for (const ShelfCells& cells : m_cells) sums.emplace_back(cells.sums.begin(), cells.sums.end());
     m_ranks.sum(sums);
     report.warnings = sums[0][0];
     for (int s = 1; s < static_cast<int>(n_shelves); ++s) {
       ShelfWater& w = m_water[static_cast<std::size_t>(s)];
-      w.T.assign(w.cells.size(), 0.0), w.S.assign(w.cells.size(), w.S0), w.from.assign(w.cells.size(), NextBox{});
+      w.T.assign(w.cells.size(), 0.0), w.S.assign(w.cells.size(), w.S0);
       for (int k = 0; k <= m_options.boxes; ++k) {
         const auto box = static_cast<std::size_t>(k);
         if (w.cells[box] > 0) w.T[box] = get(&sums[0][1 + 2 * slot(s, k)]) / static_cast<double>(w.cells[box]);
@@ -198,31 +256,6 @@ private:
       w.S[1] = box_one_S(w.S0, x);
       w.q = overturning(m_options.overturning_coefficient, w.S0, x);
     }
-  }
-
-  /// Cooling x in box 1; sums of x, of T in box 1 and in fallback boxes.
-  void add_box_one(ShelfCells& cells, std::vector<std::int64_t>& sums, std::size_t x_at) const {
-    cells.x.resize(cells.p.size());
-    cells.for_each_run([&](int s, int k, std::size_t first, std::size_t end) {
-      const ShelfWater& w = m_water[static_cast<std::size_t>(s)];
-      if (k != 1 && !w.fallback(k)) return;
-      const double *p = cells.p.data(), area_gamma = g1(w, 1), C = m_options.overturning_coefficient, T_in = w.T0, S0 = w.S0;
-      double* x = cells.x.data();
-      FixedSum sum_x, sum_T;
-      for (std::size_t n = first; n < end; ++n) {
-        const double T0 = clip_T0(T_in, S0, p[n]);
-        double T = T0;
-        if (k == 1) {
-          const BoxOne one = box_one(area_gamma, C, T0, S0, p[n]);
-          x[n] = one.x, T -= one.x;
-          sums[0] += one.warned;
-          sum_x.add(one.x);
-        }
-        sum_T.add(T);
-      }
-      put(sum_x, &sums[x_at + 2 * static_cast<std::size_t>(s)]);
-      put(sum_T, &sums[1 + 2 * slot(s, k)]);
-    });
   }
 
   /// Box k from box k - 1; the total melt from the means of all boxes.
@@ -247,30 +280,11 @@ private:
     }
   }
 
-  void write(const Shelves& shelves, const std::vector<PicoInput>& in, std::vector<PicoFields>& out) const {
-    for (std::size_t r = 0; r < in.size(); ++r) {
-      const LocalShelves& local = shelves.local[r];
-      const int *cell = local.cell.data(), *shelf = local.shelf.data();
-      double *T = out[r].temperature.data(), *S = out[r].salinity.data(), *T0 = out[r].temperature_box0.data(),
-             *S0 = out[r].salinity_box0.data(), *q = out[r].overturning.data(), *melt = out[r].melt.data(),
-             *base = out[r].base_temperature.data();
-      const auto store = [&](std::size_t n, const CellMelt& m) {
-        const int c = cell[n];
-        T[c] = m.T, S[c] = m.S, T0[c] = m.T0, S0[c] = m_water[static_cast<std::size_t>(shelf[n])].S0;
-        q[c] = m.q, melt[c] = m.melt, base[c] = m.base;
-      };
-      m_cells[r].for_each_run([&](int s, int k, std::size_t first, std::size_t end) {
-        melt_of_run(m_water[static_cast<std::size_t>(s)], k, m_options.gamma_T, m_options.overturning_coefficient, m_cells[r],
-                    first, end, store);
-      });
-      for (const int c : local.lake) base[c] = lake_temperature(in[r].H.data()[c]);
-    }
-  }
-
   Ranks& m_ranks;
   double m_cell_area;
   PicoOptions m_options;
   std::vector<ShelfCells> m_cells; // per local rank
+  List<BoxWater> m_of_slots;       // (shelf, box)
   std::vector<double> m_basin_T, m_basin_S;
   std::vector<ShelfWater> m_water;
 };

@@ -1,7 +1,8 @@
 // Shelf cells in a row, and the water below a shelf: what the loops of the physics go over. Nothing is communicated.
-// Neighbours: melt.hpp fills and sums them, physics.hpp has the formulas.
+// Neighbours: melt.hpp fills and sums them, shelf_fields.hpp makes fields of them, physics.hpp has the formulas.
 #pragma once
 
+#include "kernels/grid/list.hpp"
 #include "kernels/pico/physics.hpp"
 
 #include <cstdint>
@@ -25,50 +26,35 @@ struct ShelfWater {
   }
 };
 
+/// The same of one box, for loops.
+struct BoxWater {
+  double T0, S0, g1; ///< g1: A_1 gamma
+  NextBox from;
+  bool fallback;
+};
+
+/// Shelf cells first..end - 1 of one shelf and box, side by side.
+struct Run {
+  int shelf, box, slot, first, end; ///< slot: (shelf, box)
+};
+
 /// Shelf cells of one owner or of several, as the physics needs them.
 struct ShelfCells {
-  const int *shelf = nullptr, *box = nullptr;
-  std::vector<double> p; ///< dbar; as many as there are cells
-  std::vector<double> x; ///< cooling T0 - T1 in box 1, K
+  List<Run> runs;
+  List<double> p, x;       ///< of each cell: pressure, dbar; cooling T0 - T1 in box 1, K
+  List<std::int64_t> sums; ///< what loops add up
 
-  /// f(shelf, box, first, end) for each run of cells of one shelf and box: what depends on these is computed once.
-  template <class F> void for_each_run(const F& f) const {
-    for (std::size_t n = 0; n < p.size();) {
+  /// A list of cells of these shelves and boxes, 0..boxes.
+  void set(const List<int>& shelf, const List<int>& box, int boxes) {
+    const std::size_t cells = shelf.size();
+    p.resize(cells), x.resize(cells), runs.clear();
+    for (std::size_t n = 0; n < cells;) {
       std::size_t end = n + 1;
-      while (end < p.size() && shelf[end] == shelf[n] && box[end] == box[n]) ++end;
-      f(shelf[n], box[n], n, end);
+      while (end < cells && shelf[end] == shelf[n] && box[end] == box[n]) ++end;
+      runs.push_back({shelf[n], box[n], shelf[n] * (boxes + 1) + box[n], static_cast<int>(n), static_cast<int>(end)});
       n = end;
     }
   }
 };
-
-/// What the physics gives to a cell.
-struct CellMelt {
-  double T, S, T0, q, melt, base; ///< K, g kg-1, K, m3 s-1, m s-1 of ice, K
-};
-
-/// f(n, CellMelt) for cells of box k of a shelf; gamma and C as in PicoOptions.
-template <class F>
-void melt_of_run(const ShelfWater& w, int k, double gamma, double C, const ShelfCells& cells, std::size_t first, std::size_t end,
-                 const F& f) {
-  const double *p = cells.p.data(), *x = cells.x.data(), T_in = w.T0, S0 = w.S0;
-  if (k == 1) {
-    for (std::size_t n = first; n < end; ++n) {
-      const double T0 = clip_T0(T_in, S0, p[n]), T = T0 - x[n], S = box_one_S(S0, x[n]);
-      f(n, CellMelt{T, S, T0, overturning(C, S0, x[n]), melt_rate(gamma, T, S, p[n]), T_in_situ(S, p[n])});
-    }
-  } else if (w.fallback(k)) {
-    for (std::size_t n = first; n < end; ++n) {
-      const double T0 = clip_T0(T_in, S0, p[n]);
-      f(n, CellMelt{T0, S0, T0, 0.0, fallback_melt_rate(gamma, T0, S0, p[n]), T_in_situ(S0, p[n])});
-    }
-  } else {
-    const NextBox from = w.from[static_cast<std::size_t>(k)];
-    for (std::size_t n = first; n < end; ++n) {
-      const double T = from.T_k(p[n]), S = from.S_k(T);
-      f(n, CellMelt{T, S, clip_T0(T_in, S0, p[n]), 0.0, melt_rate(gamma, T, S, p[n]), T_in_situ(S, p[n])});
-    }
-  }
-}
 
 } // namespace nunatak::pico

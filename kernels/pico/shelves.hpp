@@ -1,6 +1,7 @@
 // What the geometry of PICO hands on to the physics. Neighbours: geometry.hpp makes it, melt.hpp uses it.
 #pragma once
 
+#include "kernels/grid/list.hpp"
 #include "kernels/pico/split.hpp"
 
 #include <utility>
@@ -19,9 +20,9 @@ struct Load {
 
 /// The shelves of one local rank. Positions are j (xm + 2) + i.
 struct LocalShelves {
-  std::vector<int> cell, shelf, box;    ///< of each shelf cell
-  std::vector<int> lake;                ///< positions of floating ice in lakes
-  std::vector<std::pair<int, int>> sea; ///< ranges of positions: continental shelf
+  List<int> cell, shelf, box;    ///< of each shelf cell
+  List<int> lake;                ///< positions of floating ice in lakes
+  List<std::pair<int, int>> sea; ///< ranges of positions: continental shelf
 
   void clear() { cell.clear(), shelf.clear(), box.clear(), lake.clear(), sea.clear(); }
 };

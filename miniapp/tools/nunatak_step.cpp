@@ -5,7 +5,6 @@
 //   nunatak-step -grid_dx 8km -virtual_ranks 1,16,256,4096
 //
 // docs/step-scaling.md says what it found. Neighbours: kernels/step/hybrid.hpp (the step), tool.hpp (sets of ranks).
-#include "kernels/cases/sheet.hpp"
 #include "kernels/grid/balance.hpp"
 #include "kernels/ssa/newton.hpp"
 #include "miniapp/base/error.hpp"
@@ -13,6 +12,7 @@
 #include "miniapp/base/program.hpp"
 #include "miniapp/base/words.hpp"
 #include "miniapp/base/world.hpp"
+#include "miniapp/tools/sheet.hpp"
 #include "miniapp/tools/tool.hpp"
 
 #include <algorithm>
