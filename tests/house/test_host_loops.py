@@ -1,0 +1,59 @@
+"""No loop of the host over a field comes into a step unseen: what such a loop needs is counted per file, and a file that has some on
+the host is in the table "What remains on the host" of docs/gpu.md."""
+
+import pathlib
+import re
+
+SOURCE = pathlib.Path(__file__).resolve().parents[2]
+FOLDERS = ["kernels/step", "kernels/pico", "kernels/ssa"]
+SIGNS = re.compile(r"\.data\(\)|create_mirror|deep_copy|for \((?:const )?int j\b|for \((?:const )?int c (?:= (?:from|range)|:)")
+
+# Files in which the host touches fields, and how many signs each has.
+HOST = {
+    "kernels/pico/adjacent.hpp": 1,  # pointers that geometry.hpp gives
+    "kernels/pico/fields.hpp": 16,  # what the last geometry wrote; the seven maps are cleared in a loop
+    "kernels/pico/geometry.hpp": 26,
+    "kernels/ssa/load.hpp": 2,
+    "kernels/ssa/unknowns.hpp": 10,
+}
+# Files in which only loops of the execution space do: pointers for them, copies between fields that it makes.
+LOOPS = {
+    "kernels/pico/last_input.hpp": 5,
+    "kernels/pico/melt.hpp": 12,
+    "kernels/pico/shelf_fields.hpp": 12,
+    "kernels/ssa/assembly.hpp": 1,
+    "kernels/ssa/linear.hpp": 8,
+    "kernels/ssa/loops.hpp": 2,
+    "kernels/ssa/multiply.hpp": 1,
+    "kernels/ssa/newton.hpp": 11,
+    "kernels/step/stress_balance.hpp": 3,
+}
+
+
+def signs(text):
+    return len(SIGNS.findall(re.sub(r"//.*", "", text)))
+
+
+def test_every_host_loop_is_known():
+    files = [f for folder in FOLDERS for f in sorted((SOURCE / folder).rglob("*.[hc]pp"))]
+    found = {str(f.relative_to(SOURCE)): signs(f.read_text()) for f in files}
+    expected = {**HOST, **LOOPS}
+    different = {path: (expected.get(path, 0), n) for path, n in found.items() if n != expected.get(path, 0)}
+    assert not different, f"(expected, found): {different}: is it a loop of the host? Then say so in docs/gpu.md, and count it here"
+    assert not set(expected) - set(found), "a file that is no more"
+
+
+def test_the_table_has_them():
+    text = (SOURCE / "docs/gpu.md").read_text()
+    table = re.search(r"^What remains on the host.*?^\| on the host .*?(?=^$)", text, re.MULTILINE | re.DOTALL)
+    assert table, "docs/gpu.md: expected the table 'What remains on the host'"
+    missing = [path for path in HOST if f"`{path}`" not in table[0]]
+    assert not missing
+
+
+def test_what_is_looked_for_is_seen():
+    for bad in ("for (int j = 1; j <= p.ym; ++j) {", "double* T = a.data();", "for (int c = from; c < to; ++c)", "for (const int c : list)",
+                "Kokkos::deep_copy(a, b);", "const auto h = Kokkos::create_mirror_view(a);"):
+        assert signs(bad) == 1, bad
+    for good in ("for (int c = 0; c < 4; ++c)", "for (int n = 0; n < ranks.local_size(); ++n)", "// for (int j = 0;"):
+        assert signs(good) == 0, good
