@@ -20,6 +20,10 @@ AsyncFile::AsyncFile(MPI_Comm comm, const std::string& path, const Schema& schem
   m_share.assign(n, 0);
   m_messages.assign(n, 0);
   act(Packer().add(Action::open).add(m_number).add(client.number()).add(path).add(options).add(schema));
+  if (!options.continues) return;
+  Opened opened;
+  timed(Phase::open, [&] { opened = client.wait_for_open(); });
+  opened.is_continued ? begin_with_kept_records() : begin_anew(opened.why_anew);
 }
 
 AsyncFile::~AsyncFile() {

@@ -16,7 +16,7 @@ namespace nunatak::io {
 
 class AsyncFile final : public File {
 public:
-  /// Collective, but nobody waits.
+  /// Collective, but nobody waits: only with FileOptions::continues, for the servers, who say what is left to put.
   AsyncFile(MPI_Comm comm, const std::string& path, const Schema& schema, FileOptions options, Checksum checksum, Client& client,
             Statistics& total, Watchdog& watchdog);
   ~AsyncFile() override;

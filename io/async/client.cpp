@@ -83,6 +83,20 @@ void Client::end_batch(int group, int batch, const std::vector<std::int64_t>& me
                  Packer().add(batch).add(messages).add(sums).bytes());
 }
 
+Opened Client::wait_for_open() {
+  Opened opened;
+  on_rank_0(m_comm, [&] {
+    std::optional<Opened> said;
+    for (Nap nap; !(said = m_servers.take_opened()); nap.sleep()) {
+      m_servers.hear();
+      if (!m_servers.error().empty()) throw Error(m_servers.error());
+    }
+    opened = std::move(*said);
+  });
+  MPI_Bcast(&opened.is_continued, 1, MPI_CXX_BOOL, 0, m_comm);
+  return opened;
+}
+
 void Client::wait_for_agreement() {
   if (m_agreement->request == MPI_REQUEST_NULL) return;
   MPI_Wait(&m_agreement->request, MPI_STATUS_IGNORE);

@@ -42,6 +42,8 @@ public:
   /// All of this rank's part of a batch has been sent: so many messages to each server. `sums`: of its keys, or empty.
   void end_batch(int group, int batch, const std::vector<std::int64_t>& messages, const std::vector<std::uint64_t>& sums);
 
+  /// Wait for what the servers say of the file that was opened last, and may go on in place. Collective.
+  Opened wait_for_open();
   /// See above. `mine`: of this rank. Collective, but nobody waits for who is late.
   void agree_late(const KeptError& mine);
   /// Wait until the servers have done all that was asked, and no error is left. Collective. On rank 0 what they report.

@@ -192,12 +192,14 @@ void Server::open(Unpacker& from) {
   opened.writer = from.take<int>();
   const auto path = from.take<std::string>();
   auto options = from.take<FileOptions>();
-  options.sums_are_given = true, options.continues = false;
+  options.sums_are_given = true;
   opened.schema = from.take<Schema>();
   const Writing& writing = m_writers.at(opened.writer);
   for (std::size_t v = 0; v < opened.schema.variables.size(); ++v)
     opened.boxes.push_back(server_boxes(writing.options, opened.schema, v, static_cast<std::size_t>(m_size)));
-  if (!m_has_failed) opened.file = writing.writer->open(path, opened.schema, options);
+  if (m_has_failed) return; // and they know
+  opened.file = writing.writer->open(path, opened.schema, options);
+  if (options.continues) tell(Packer().add(News::opened).add(opened.file->is_continued()).add(opened.file->why_anew()));
 }
 
 void Server::end_batch(Unpacker& from) {

@@ -158,6 +158,10 @@ void Servers::hear() {
     case News::error:
       if (m_error.empty()) m_error = from.take<std::string>();
       break;
+    case News::opened:
+      m_opened.emplace();
+      m_opened->is_continued = from.take<bool>(), m_opened->why_anew = from.take<std::string>();
+      break;
     case News::committed:
       m_committed.push_back(from.take<std::string>());
       break;
@@ -173,6 +177,8 @@ void Servers::hear() {
 }
 
 std::vector<std::string> Servers::take_committed() { return std::exchange(m_committed, {}); }
+
+std::optional<Opened> Servers::take_opened() { return std::exchange(m_opened, std::nullopt); }
 
 std::deque<ServerReport>& Servers::reports(int writer, int group) { return m_reports[{writer, group}]; }
 

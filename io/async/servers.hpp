@@ -58,7 +58,7 @@ enum class Action {
 };
 
 /// What the first server of a group says to compute rank 0.
-enum class News { error, committed, finished, stopped };
+enum class News { error, opened, committed, finished, stopped };
 
 /// Tags on Servers::all(). Values travel under the number of their batch.
 enum Tag { action_tag = 1, count_tag = 2, news_tag = 3, first_batch_tag = 16 };
@@ -74,6 +74,12 @@ struct ServerReport {
   double handover_seconds = 0;                  ///< longest time from close() to the commit
   std::int64_t peak_bytes = 0;                  ///< resident memory, of the server that had most
   std::int64_t messages = 0, message_bytes = 0; ///< taken since that report
+};
+
+/// Of a file with FileOptions::continues: see File::is_continued().
+struct Opened {
+  bool is_continued = false;
+  std::string why_anew;
 };
 
 class Servers {
@@ -117,6 +123,7 @@ public:
   void hear();
   const std::string& error() const { return m_error; } ///< the first of a server; "": none
   std::vector<std::string> take_committed();           ///< paths, since the last call
+  std::optional<Opened> take_opened();                 ///< of the file whose open() waits for it, if they have answered
   /// Of a Writer, by group: those that have come since the last call.
   std::deque<ServerReport>& reports(int writer, int group);
 
@@ -133,6 +140,7 @@ private:
   std::deque<std::pair<Bytes, MPI_Request>> m_sent;
   std::string m_error;
   std::vector<std::string> m_committed;
+  std::optional<Opened> m_opened;
   std::map<std::pair<int, int>, std::deque<ServerReport>> m_reports;
 };
 

@@ -128,12 +128,17 @@ def communicate(process, seconds):
             before = now
 
 
+def servers_of(method):
+    """Words of the command line: servers are set apart before the program reads anything else."""
+    return ["-io_transport", re.search(r"transport=([^/]*)", method)[1]] if "transport=" in method else []
+
+
 @functools.lru_cache
 def first_part(mpiexec, victim, method, ranks):
     """A folder with what an earlier run has left."""
     folder = tempfile.mkdtemp(prefix="nunatak_first_")
     atexit.register(shutil.rmtree, folder)
-    subprocess.run(shlex.split(mpiexec) + [str(ranks), victim, "run", folder, method], check=True, capture_output=True)
+    subprocess.run(shlex.split(mpiexec) + [str(ranks), victim, "run", folder, method, "600", *servers_of(method)], check=True, capture_output=True)
     return folder
 
 
@@ -145,9 +150,8 @@ def trial(options, method, ranks, rank, call, action, k, slowness):
         shutil.copytree(first_part(options.mpiexec, options.victim, method, ranks), folder, dirs_exist_ok=True)
     fault = f"{rank} {call} {k} {action} {folder} {hit}"
     command = shlex.split(options.mpiexec) + [str(ranks), "env", f"LD_PRELOAD={options.faults}", f"NUNATAK_FAULT={fault}",
-                                              options.victim, "continue" if options.continued else "run", str(folder), method, str(math.ceil(PATIENCE * slowness))]
-    if "transport=" in method:  # servers are set apart before the program reads anything else
-        command += ["-io_transport", re.search(r"transport=([^/]*)", method)[1]]
+                                              options.victim, "continue" if options.continued else "run", str(folder), method,
+                                              str(math.ceil(PATIENCE * slowness)), *servers_of(method)]
     begin = time.time()
     try:
         process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True)
