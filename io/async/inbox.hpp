@@ -1,7 +1,7 @@
 // What comes to a server: actions of compute rank 0, counts of its home clients, and the values of batches that are open.
 //
-// Nothing else is taken from the network: values of later batches stay with their clients, and of open ones 16 MiB (or one
-// message) are on their way at a time.
+// Nothing else is taken from the network: values of later batches stay with their clients, and of open ones 16 MiB are on their
+// way at a time, or one message while a disk is waited for.
 #pragma once
 
 #include "io/async/servers.hpp"
@@ -23,8 +23,9 @@ public:
 
   /// What to do with the values of a batch: see Client::send for the message.
   using Place = std::function<void(int batch, const std::byte* message)>;
-  /// Take what is there. False if there was nothing.
-  bool poll(const Place& place);
+  /// Take what is there. False if there was nothing. `one_at_a_time`: of the messages with values; while a file is written over
+  /// the same card, more would stand before the answers of its servers.
+  bool poll(const Place& place, bool one_at_a_time);
 
   const std::deque<Bytes>& actions() const { return m_actions; } ///< in their order
   Bytes pop_action();
@@ -54,7 +55,7 @@ private:
   };
   bool take_actions();
   bool take_counts();
-  bool begin_values();
+  bool begin_values(std::size_t most); ///< bytes on their way
   bool finish_values(const Place& place);
 
   Servers& m_servers;

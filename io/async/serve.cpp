@@ -4,6 +4,7 @@
 #include "io/async/ring.hpp"
 #include "io/layouts/stripe.hpp"
 #include "io/registry.hpp"
+#include "io/thread/disk_thread.hpp"
 
 #include <algorithm>
 #include <csignal>
@@ -72,12 +73,12 @@ Server::Server(Servers& servers, int group)
 int Server::run() {
   for (const int signal : {SIGTERM, SIGUSR1}) std::signal(signal, SIG_IGN); // the ranks that compute decide when the run ends
   keep_memory();
+  const DiskThread disk([this] { return take(true); });
   Nap nap(8000); // a look takes some 30 us, so that an idle server needs less than 1 % of a core
   while (!m_status) {
-    bool has_done = m_inbox.poll([this](int number, const std::byte* message) {
-      if (!m_has_failed) place(m_batches.at(number), message);
-    });
+    bool has_done = take(false);
     if (!m_inbox.actions().empty() && is_ready(m_inbox.actions().front())) {
+      if (m_seen > 0) m_seen -= 1;
       execute(m_inbox.pop_action());
       has_done = true;
     }
@@ -99,35 +100,6 @@ bool Server::is_ready(const Bytes& action) {
   return from.take<Action>() != Action::end_batch || m_inbox.is_complete(from.take<int>());
 }
 
-Server::Assembled& Server::part_of_batch(Batch& batch, const Key& key) {
-  const auto [found, is_new] = batch.parts.try_emplace(key);
-  if (!is_new) return found->second;
-  OpenFile& file = m_files.at(batch.file);
-  const auto n =
-      static_cast<std::size_t>(std::distance(batch.parts.lower_bound({key.v, 0}), batch.parts.lower_bound({key.v + 1, 0})));
-  const std::size_t bytes = elements_of(file.boxes[key.v][me()]) * bytes_of(file.schema.variables[key.v].type);
-  const auto [buffer, is_first] = file.buffers.try_emplace({key.v, n});
-  if (is_first) file.buffer_bytes += bytes;
-  found->second.values = buffer->second.of_size(bytes);
-  return found->second;
-}
-
-/// Copy the values of a message to where they belong.
-void Server::place(Batch& batch, const std::byte* message) {
-  Unpacker from(message);
-  from.take<int>(); // so that the rest lies at multiples of 8 bytes
-  const auto v = from.take<std::size_t>(), record = from.take<std::size_t>(), b = from.take<std::size_t>();
-  const auto region = from.take<Box>();
-  const OpenFile& file = m_files.at(batch.file);
-  const std::size_t bytes = bytes_of(file.schema.variables[v].type);
-  const std::vector<Box>& boxes = file.boxes[v][me()];
-  std::size_t before = 0; // elements of the boxes before this one
-  for (std::size_t k = 0; k < b; ++k) before += boxes[k].elements();
-  Assembled& part = part_of_batch(batch, {v, record});
-  copy(region, region, from.rest(), boxes[b], part.values + before * bytes, bytes);
-  part.elements += region.elements();
-}
-
 void Server::execute(const Bytes& action) {
   Unpacker from(action.data());
   const auto what = from.take<Action>();
@@ -136,12 +108,10 @@ void Server::execute(const Bytes& action) {
     case Action::writer:
       return make_writer(from);
     case Action::open:
-      return open(from);
-    case Action::begin_batch: {
-      const int number = from.take<int>();
-      m_batches[number].file = from.take<int>();
-      return m_inbox.open_batch(number);
-    }
+      return open(file(from));
+    case Action::begin_batch:
+      m_ahead.erase(from.take<int>());
+      return;
     case Action::end_batch:
       return end_batch(from);
     case Action::end_record:
@@ -187,19 +157,10 @@ void Server::make_writer(Unpacker& from) {
                                             "output server (rank " + std::to_string(m_servers.group(m_group)[me()]) + ")");
 }
 
-void Server::open(Unpacker& from) {
-  OpenFile& opened = m_files[from.take<int>()];
-  opened.writer = from.take<int>();
-  const auto path = from.take<std::string>();
-  auto options = from.take<FileOptions>();
-  options.sums_are_given = true;
-  opened.schema = from.take<Schema>();
-  const Writing& writing = m_writers.at(opened.writer);
-  for (std::size_t v = 0; v < opened.schema.variables.size(); ++v)
-    opened.boxes.push_back(server_boxes(writing.options, opened.schema, v, static_cast<std::size_t>(m_size)));
+void Server::open(OpenFile& opened) {
   if (m_has_failed) return; // and they know
-  opened.file = writing.writer->open(path, opened.schema, options);
-  if (options.continues) tell(Packer().add(News::opened).add(opened.file->is_continued()).add(opened.file->why_anew()));
+  opened.file = m_writers.at(opened.writer).writer->open(opened.path, opened.schema, opened.options);
+  if (opened.options.continues) tell(Packer().add(News::opened).add(opened.file->is_continued()).add(opened.file->why_anew()));
 }
 
 void Server::end_batch(Unpacker& from) {
@@ -229,18 +190,17 @@ void Server::end_batch(Unpacker& from) {
     for (const Key& key : keys) write(its_file, key, batch.parts.at(key));
     for (std::size_t k = 0; k < sums.size(); ++k) its_file.file->add_sum(keys[k].v, keys[k].record, sums[k]);
   }
-  if (its_file.buffer_bytes > m_writers.at(its_file.writer).options.buffer) its_file.buffers.clear(), its_file.buffer_bytes = 0;
 }
 
 /// Box by box; servers that have fewer take part with nothing.
-void Server::write(OpenFile& its_file, const Key& key, const Assembled& part) {
+void Server::write(OpenFile& its_file, const Key& key, Assembled& part) {
   const auto [v, record] = key;
   const Variable& variable = its_file.schema.variables[v];
   std::size_t most = 0;
   for (const auto& boxes : its_file.boxes[v]) most = std::max(most, boxes.size());
   const std::vector<Box>& mine = its_file.boxes[v][me()];
   with_type(variable.type, [&](auto zero) {
-    const auto* values = reinterpret_cast<const decltype(zero)*>(part.values);
+    const auto* values = reinterpret_cast<const decltype(zero)*>(part.values.data());
     for (std::size_t b = 0; b < most; ++b) {
       const bool is_mine = b < mine.size();
       const Block block = is_mine ? Block{mine[b].start, mine[b].count, {}} : Block{};

@@ -4,8 +4,9 @@
 //     open a.nc | begin 7 | end 7 | end of record      7: thk, 7: temp, ...                   7: 12 messages
 //
 // A batch is what is put into a file until its record ends or -io_buffer bytes have come to a server. Its values are put together
-// in memory, in runs as long as the file has them, and written when it ends. What belongs to batches that are not open yet stays
-// with the clients. After an error everything is taken and dropped, so that nobody waits.
+// in memory, in runs as long as the file has them, and written when it ends. Meanwhile the next one is taken: a thread makes the
+// calls that wait for a disk (thread/disk_thread.hpp). What belongs to later batches stays with the clients. After an error
+// everything is taken and dropped, so that nobody waits.
 #pragma once
 
 #include "io/async/inbox.hpp"
@@ -41,7 +42,7 @@ public:
 private:
   /// A variable (and record) of a batch, as far as it is this server's: its boxes, one after the other.
   struct Assembled {
-    std::byte* values = nullptr;
+    Buffer values;
     std::size_t elements = 0; ///< that have come
   };
   struct Batch {
@@ -50,11 +51,11 @@ private:
   };
   struct OpenFile {
     int writer = 0;
-    std::unique_ptr<File> file; ///< nullptr after an error
+    std::string path;
+    FileOptions options;
     Schema schema;
-    std::vector<Boxes> boxes;      ///< of each variable, by server
-    std::map<Key, Buffer> buffers; ///< for `parts`, used again: of the n-th record of a variable in a batch
-    std::size_t buffer_bytes = 0;  ///< in all buffers, which are given back beyond -io_buffer
+    std::vector<Boxes> boxes;   ///< of each variable, by server
+    std::unique_ptr<File> file; ///< nullptr before its turn, and after an error
     double closed_at = 0.0;
   };
   struct Writing { ///< for a Writer of the clients
@@ -63,19 +64,23 @@ private:
     double longest_handover = 0.0;
   };
 
+  bool take(bool writes); ///< what has come; false if there was nothing. `writes`: meanwhile
+  void look_ahead(std::size_t actions);
   void place(Batch& batch, const std::byte* message);
   Assembled& part_of_batch(Batch& batch, const Key& key);
 
   bool is_ready(const Bytes& action);
   void execute(const Bytes& action);
   void make_writer(Unpacker& from);
-  void open(Unpacker& from);
+  void announce(Unpacker& from);
+  void open(OpenFile& file);
   void end_batch(Unpacker& from);
-  void write(OpenFile& file, const Key& key, const Assembled& part);
+  void write(OpenFile& file, const Key& key, Assembled& part);
   void close(int number, std::int64_t step);
   void report(int writer);
   void fail(const std::string& what);
   void tell(const Packer& news);
+  std::size_t bytes_here(const OpenFile& file, std::size_t v) const;
   OpenFile& file(Unpacker& from) { return m_files.at(from.take<int>()); }
   std::size_t me() const { return static_cast<std::size_t>(m_rank); }
 
@@ -85,7 +90,9 @@ private:
   Inbox m_inbox;
   std::map<int, Writing> m_writers;
   std::map<int, OpenFile> m_files;
-  std::map<int, Batch> m_batches; ///< open
+  std::map<int, Batch> m_batches;     ///< open
+  std::size_t m_seen = 0;             ///< actions of the inbox that look_ahead() has seen
+  std::map<int, std::size_t> m_ahead; ///< batches that were begun before their turn: bytes
   bool m_has_failed = false;
   std::unique_ptr<Trace> m_trace;
   std::optional<int> m_status; ///< of stop

@@ -3,6 +3,7 @@
 
 #include "io/durable/descriptor.hpp"
 #include "io/error.hpp"
+#include "io/thread/disk_thread.hpp"
 
 #include <libdeflate.h>
 
@@ -52,7 +53,9 @@ void write_all(int fd, const std::string& path, const char* data, std::size_t si
 
 void fsync_path(const std::string& path) {
   const Descriptor fd(path, O_RDONLY, "expected to open it for fsync");
-  if (::fsync(fd) != 0) fail(path, "fsync");
+  on_disk([&] {
+    if (::fsync(fd) != 0) fail(path, "fsync");
+  });
 }
 
 void fsync_folder_of(const std::string& path) {

@@ -5,6 +5,7 @@
 #include "io/durable/shared_checksums.hpp"
 #include "io/durable/space.hpp"
 #include "io/read/classic_header.hpp"
+#include "io/thread/disk_thread.hpp"
 #include "io/trace/trace.hpp"
 
 #include <algorithm>
@@ -84,7 +85,7 @@ void SyncFile::reserve_bytes(std::uint64_t expected) {
   together(Phase::reserve, [&] {
     const std::vector<OutputFile> mine = my_files();
     if (mine.empty() || expected <= m_reserved) return;
-    reserve_space(m_written + mine.front().suffix, m_reserved, expected);
+    on_disk([&] { reserve_space(m_written + mine.front().suffix, m_reserved, expected); });
     m_reserved = expected;
   });
 }

@@ -3,6 +3,7 @@
 
 #include "io/formats/byte_order.hpp"
 #include "io/registry.hpp"
+#include "io/thread/disk_thread.hpp"
 
 #include <algorithm>
 #include <cerrno>
@@ -65,10 +66,13 @@ void RunFile::put(std::size_t v, const Hyperslab& slab) {
 }
 
 void RunFile::write_pending() {
-  for (const Run& run : m_pending) {
-    if (m_written) m_written->add(run.begin, run.data, run.size);
-    write(run);
-  }
+  if (m_pending.empty()) return;
+  on_disk([this] {
+    for (const Run& run : m_pending) {
+      if (m_written) m_written->add(run.begin, run.data, run.size);
+      write(run);
+    }
+  });
   m_pending.clear();
   m_used = 0;
 }

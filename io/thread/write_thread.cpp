@@ -40,6 +40,11 @@ void WriteThread::wait_for(std::int64_t number) const {
   m_change.wait(lock, [&] { return m_done >= number; });
 }
 
+bool WriteThread::is_done_within(int microseconds, std::int64_t number) const {
+  std::unique_lock lock(m_mutex);
+  return m_change.wait_for(lock, std::chrono::microseconds(microseconds), [&] { return m_done >= number; });
+}
+
 void WriteThread::rethrow() const {
   const std::lock_guard lock(m_mutex);
   m_error.rethrow();

@@ -32,7 +32,8 @@ public:
   std::int64_t added() const { return m_added; }
   std::int64_t done() const; ///< so many, the first ones
   void wait_for(std::int64_t number) const;
-  void rethrow() const; ///< the first error of a job, if there is one
+  bool is_done_within(int microseconds, std::int64_t number) const; ///< waits no longer
+  void rethrow() const;                                             ///< the first error of a job, if there is one
   double busy_seconds() const;
 
 private:

@@ -2,18 +2,20 @@
 """Kills a server, a client, or all of a run of nunatak with output servers (or threads that write) at seeded instants while it writes,
 and goes on from what is left.
 
-  instants.py NUNATAK "MPIEXEC -n" [--instants 100] [--seed 1] [--transport async:1|thread] [--go-on every|last]
+  instants.py NUNATAK "MPIEXEC -n" --slow-disk LIBRARY [--instants 100] [--seed 1] [--transport async:1|thread] [--go-on every|last]
 
-A run that is not killed comes first. Every other must end within 30 s, with a status that is not 0; nunatak-verify must find each file as
-the manifest says; each snapshot must have the bits of the first run's, each series those of its first records. Then a run goes on from
-the latest snapshot (--go-on: of every trial, or of the last one that left some), and its files must be those of the first run, bit for
-bit.
+Three runs that are not killed come first. The disk is one of --rate bytes per second (slow_disk.cpp), which makes most of their time,
+however busy the machine is; the instants lie within the shortest of them. Every other run must end within 30 s, with a status that is
+not 0; nunatak-verify must find each file as the manifest says; each snapshot must have the bits of the first run's, each series those
+of its first records. Then a run goes on, on a disk that is not slow, from the latest snapshot (--go-on: of every trial, or of the last
+one that left some), and its files must be those of the first run, bit for bit.
 """
 import argparse
 import os
 import pathlib
 import random
 import shlex
+import shutil
 import signal
 import subprocess
 import sys
@@ -41,7 +43,21 @@ def command(options, *words):
 
 def start(options, folder):
     words = command(options, "-init", "marine", "-grid_dx", "96km", "-grid_Mz", "5")
+    words[words.index(options.nunatak):words.index(options.nunatak)] = [
+        "env", f"LD_PRELOAD={options.slow_disk}", f"NUNATAK_DISK={options.rate} {folder}/ {folder}.disk"]
     return subprocess.Popen(words, cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+
+
+def undisturbed(options, folder):
+    """Seconds from its first file to its end."""
+    folder.mkdir()
+    process = start(options, folder)
+    wait_for_output(process, folder)
+    begin = time.time()
+    err = process.communicate(timeout=300)[1]
+    if process.returncode != 0:
+        sys.exit(f"instants: fails without a kill: {err}")
+    return time.time() - begin
 
 
 def wait_for_output(process, folder):
@@ -155,6 +171,8 @@ def main():
     parser.add_argument("mpiexec", help="mpiexec with its flags, the number of ranks to follow")
     parser.add_argument("--instants", type=int, default=100)
     parser.add_argument("--folder", default="/dev/shm", help="of the runs (default %(default)s)")
+    parser.add_argument("--slow-disk", required=True, help="the library of slow_disk.cpp")
+    parser.add_argument("--rate", default="5e6", help="of the disk (default %(default)s: the files of a run have 21 MB)")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--transport", default="async:1")
     parser.add_argument("--go-on", choices=("every", "last"), default="every")
@@ -163,15 +181,11 @@ def main():
     bad, went_on, struck, left = 0, 0, 0, None
     with tempfile.TemporaryDirectory(dir=options.folder) as base:
         whole = pathlib.Path(base) / "whole"
-        whole.mkdir()
-        process = start(options, whole)
-        wait_for_output(process, whole)
-        begin = time.time()
-        err = process.communicate(timeout=120)[1]
-        if process.returncode != 0:
-            sys.exit(f"instants: fails without a kill: {err}")
-        length = time.time() - begin
+        length = min(undisturbed(options, folder) for folder in (whole, whole.with_name("second"), whole.with_name("third")))
+        folder = whole
         for n in range(options.instants):
+            if folder not in (whole, left):
+                shutil.rmtree(folder)
             folder = pathlib.Path(base) / str(n)
             folder.mkdir()
             struck_ones = ("server", "client", "all") if servers_of(options.transport) > 0 else ("client", "all")
@@ -181,6 +195,8 @@ def main():
                 continue
             struck += 1
             if any(folder.glob("s_*.nc")):
+                if left:
+                    shutil.rmtree(left)
                 left = folder
             if left == folder and options.go_on == "every" and not wrong:
                 wrong, went_on = go_on(options, folder, whole), went_on + 1

@@ -1,5 +1,5 @@
-// Output servers go on in place with the series of an earlier run, as the ranks themselves would: the same bytes, the same reasons
-// for a new file, and the same error, at the same call.
+// Output servers go on in place with the series of an earlier run, as the ranks themselves would: the same bytes, the same
+// reasons for a new file, and the same error, at the same call.
 #include "io/async/servers.hpp"
 #include "io/durable/durable.hpp"
 #include "io/durable/verify.hpp"
@@ -93,9 +93,9 @@ TEST_CASE("servers write a series anew for the reasons, and refuse it with the e
   };
   write_series(path, "direct");
   const std::string none = scratch / "none/ts.nc";
-  for (const Case& c : {Case{"direct", path, "another header", other}, Case{"direct/checksum=memory", path, "checksum", two},
-                        Case{"pnetcdf", path, "", two}, Case{"direct", path, "", two, 0},
-                        Case{"direct", none, none, two}}) { // no such folder
+  for (const Case& c :
+       {Case{"direct", path, "another header", other}, Case{"direct/checksum=memory", path, "checksum", two},
+        Case{"pnetcdf", path, "", two}, Case{"direct", path, "", two, 0}, Case{"direct", none, none, two}}) { // no such folder
     std::string found[2];
     for (const int n : {0, 1}) {
       compute(n == 0 ? "sync" : transport, [&](MPI_Comm comm, const std::string& suffix) {

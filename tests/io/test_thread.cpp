@@ -1,6 +1,7 @@
 // The transport thread: what a thread finds wrong is the error of all ranks. That it writes the files of the others:
 // test_async.cpp.
 #include "io/async/servers.hpp"
+#include "io/thread/disk_thread.hpp"
 #include "tests/io/pattern.hpp"
 
 #include <catch2/catch_test_macros.hpp>
@@ -8,11 +9,13 @@
 #include <catch2/matchers/catch_matchers_string.hpp>
 
 #include <algorithm>
+#include <chrono>
 #include <csignal>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <sys/resource.h>
+#include <thread>
 
 namespace io = nunatak::io;
 using Catch::Matchers::ContainsSubstring;
@@ -97,6 +100,38 @@ TEST_CASE("close hands over, and finish makes durable, in the order of the calls
   REQUIRE(writer.server_reports().size() == 1);
   CHECK(writer.server_reports()[0].servers == size_of(MPI_COMM_WORLD));
   CHECK(writer.server_reports()[0].summary.work.written_bytes > 0);
+}
+
+TEST_CASE("a call that waits for a disk is made by a thread, and the rank does something else until it is done") {
+  std::thread::id made_by;
+  const auto call = [&] { made_by = std::this_thread::get_id(); };
+  io::on_disk(call);
+  CHECK((made_by == std::this_thread::get_id()));
+  int turns = 0;
+  {
+    io::DiskThread thread([&] { return ++turns % 2 == 0; });
+    io::on_disk([&] {
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));
+      call();
+    });
+    CHECK((made_by != std::this_thread::get_id()));
+    CHECK(turns > 1);
+    CHECK(message([&] { io::on_disk([] { throw io::Error("full"); }); }) == "full");
+    io::on_disk(call); // goes on after an error
+  }
+  bool is_done = false;
+  {
+    io::DiskThread thread([]() -> bool { throw io::Error("meanwhile"); });
+    CHECK(message([&] {
+            io::on_disk([&] {
+              std::this_thread::sleep_for(std::chrono::milliseconds(20));
+              is_done = true;
+            });
+          }) == "meanwhile");
+    CHECK(is_done);
+  }
+  io::on_disk(call);
+  CHECK((made_by == std::this_thread::get_id()));
 }
 
 TEST_CASE("layouts move values in put, and their aggregators' threads write them") {

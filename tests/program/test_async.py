@@ -199,6 +199,22 @@ def test_memory_is_bounded_where_the_disk_is_slow(tmp_path):
     assert peaks["direct"] - peaks["null"] < (2 * 8 + 32) * mebibyte, peaks  # the largest variable has more than -io_buffer: 8 MB
 
 
+def test_a_server_takes_the_next_record_while_it_writes(tmp_path):
+    """A record of 11 MB is on its way to a disk of 5 MB/s for 2.2 s; through a ring of 1 MiB the client hands over the next one meanwhile,
+    and hardly waits for room."""
+    program = pathlib.Path(os.environ["NUNATAK"]).with_name("nunatak-io")
+    command = [*shlex.split(os.environ["NUNATAK_MPIEXEC"]), "2", "env", f"LD_PRELOAD={os.environ['NUNATAK_SLOW_DISK']}",
+               f"NUNATAK_DISK=5e6 {tmp_path} {tmp_path / 'disk'}", str(program), "-workload", "pism:G5km", "-scale", "0.08", "-records", "2",
+               "-repeat", "1", "-ways", "direct", "-io_transport", "async:1", "-io_pool", "1MiB", "-o", str(tmp_path), "-json",
+               str(tmp_path / "written.json")]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    written = json.loads((tmp_path / "written.json").read_text())["ways"][0]
+    record = written["payload_bytes"] / 2 / 5e6
+    assert record > 2 and written["seconds"]["median"] > 1.9 * record
+    assert written["phases"]["stall"]["max_s"] < 0.5 * record, written["phases"]["stall"]
+
+
 def test_a_thread_holds_its_ring_and_a_buffer(tmp_path):
     """The same where threads write: beside the memory of the arrays there are -io_pool bytes and 8 MiB."""
     program, mebibyte = pathlib.Path(os.environ["NUNATAK"]).with_name("nunatak-io"), 1 << 20
