@@ -146,8 +146,13 @@ bool overlaps(const Options& options) {
 Checksum checksum_of(const Options& options) {
   if (options.checksum == "none") return Checksum::none;
   if (options.checksum == "file") return Checksum::file;
-  const bool is_one_file = has_features(options, netcdf) && !layout_row(options).subfiles;
-  return options.checksum == "values" && is_one_file ? Checksum::values : Checksum::memory;
+  const bool has_file = has_features(options, netcdf) || has_features(options, plain);
+  return options.checksum == "values" && has_file ? Checksum::values : Checksum::memory;
+}
+
+bool sums_bytes(const Options& options) {
+  const bool are_several = has_features(options, plain) || layout_row(options).subfiles;
+  return checksum_of(options) == Checksum::memory || (checksum_of(options) == Checksum::values && are_several);
 }
 
 std::string formats_with(unsigned features) {

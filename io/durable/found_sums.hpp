@@ -1,4 +1,5 @@
-// The sums of the values that a NetCDF file has now (value_sums.hpp), read by all ranks together. Used by verify.cpp.
+// The sums of the values that a file, or all pieces of one, have now (value_sums.hpp), read by all ranks together. Used by
+// verify.cpp.
 #pragma once
 
 #include "io/durable/value_sums.hpp"
@@ -16,12 +17,13 @@ std::string metadata_checksum(Contents contents);
 
 struct FoundSums {
   Sums sums;
-  std::string metadata; ///< metadata_checksum()
+  std::string metadata; ///< metadata_checksum(); of a NetCDF file that is whole
 };
 
-/// Of the first `records` records. The file is cut into pieces of at most 16 MiB, dealt in turn to the ranks, or, if they are on
-/// several nodes, to one of each; who gets none does not open it. Error on all ranks if it cannot be read. Collective; the result
-/// is the same on all ranks.
-FoundSums find_sums(MPI_Comm comm, const std::string& path, std::size_t records);
+/// Of the first `records` records, read by all ranks, or, if they are on several nodes, by one of each; who gets nothing to read
+/// does not open the file. `of`, of files that were written together: the name that they share. Then the sums are those of all
+/// pieces, or, if it is `path`, of a plain file. Error on all ranks if it cannot be read. Collective; the result is the same on
+/// all ranks.
+FoundSums find_sums(MPI_Comm comm, const std::string& path, std::size_t records, const std::string& of = "");
 
 } // namespace nunatak::io

@@ -38,7 +38,7 @@ std::string line_of(const ManifestEntry& e, const std::string& state) {
     for (const auto& [variable, of_records] : *e.sums) {
       for (const std::uint64_t sum : of_records) sums[variable].push_back(sum_text(sum));
     }
-    line["metadata"] = e.metadata;
+    if (!e.metadata.empty()) line["metadata"] = e.metadata;
   }
   line["state"] = state;
   return line.dump() + "\n";
@@ -49,7 +49,7 @@ ManifestEntry entry_of(const Json& line) {
   e.of = line.value("of", ""), e.set = line.value("set", ""), e.files = line.value("files", std::size_t{1});
   e.grows = line.value("grows", false);
   if (!line.contains("sums")) return e;
-  e.first_record = line.value("first_record", std::size_t{0}), e.metadata = line.at("metadata");
+  e.first_record = line.value("first_record", std::size_t{0}), e.metadata = line.value("metadata", "");
   e.sums.emplace();
   for (const auto& [variable, texts] : line.at("sums").items()) {
     for (const std::string text : texts) (*e.sums)[variable].push_back(std::stoull(text, nullptr, 16));

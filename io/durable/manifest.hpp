@@ -7,7 +7,8 @@
 //
 // `sums` are those of the values of each variable (value_sums.hpp), by record from `first_record` on; those before it are in the
 // lines before, of which the last that is committed counts. `metadata` is a checksum of dimensions, variables and attributes. A
-// line with sums has no checksum of bytes.
+// line with sums has no checksum of bytes, unless there are several files of one write. Then the line of the first has the sums,
+// over all of them, and no `metadata`.
 //
 // Before files get their final names, or one in place the number of its records, each gets a line with the state "intent";
 // afterwards one with "committed". So whatever instant a run dies at, a file is what its last committed line says or an intent
@@ -30,14 +31,14 @@ namespace nunatak::io {
 struct ManifestEntry {
   std::string name; ///< without folder
   std::uint64_t size = 0;
-  std::string checksum; ///< "crc32:" and eight hexadecimal digits (zlib's crc32) of the bytes; "" if it has sums, or nothing
+  std::string checksum; ///< "crc32:" and eight hexadecimal digits (zlib's crc32) of the bytes; "" if there is none
   std::int64_t step = -1, records = 0;
   std::string of = "", set = ""; ///< of several files: the name that they share, and a checksum of all of them
   std::size_t files = 1;         ///< written together
   bool grows = false;            ///< the file may be longer than `size`
   std::size_t first_record = 0;  ///< of `sums`; as it is parsed 0: the sums of earlier lines stand before
   std::optional<Sums> sums = {}; ///< of the values
-  std::string metadata = "";     ///< with sums
+  std::string metadata = "";     ///< with sums of one file
 };
 
 /// The same bytes.

@@ -210,7 +210,8 @@ std::vector<ManifestEntry> SyncFile::entries_of(const std::string& name) {
     checksums.measure(written);
   });
   std::vector<ManifestEntry> entries;
-  if (m_checksum == Checksum::memory || m_checksum == Checksum::file) {
+  const bool are_several = m_format->files().size() > 1; // a crash may leave new and old ones: their bytes tell
+  if (m_checksum == Checksum::memory || m_checksum == Checksum::file || (sums() && are_several)) {
     watched(Phase::checksum, [&] { checksums.share_sizes(); });
     Statistics read;
     together(Phase::checksum, [&] { read[Phase::checksum].bytes = checksums.read(); });
@@ -223,13 +224,15 @@ std::vector<ManifestEntry> SyncFile::entries_of(const std::string& name) {
   return entries;
 }
 
-/// Of the values, and of what describes them: a file has the same metadata from its first commit on.
+/// Of the values, and of what describes them: a file has the same metadata from its first commit on. Of several files the first
+/// has the sums, of all their values, and their bytes have told what describes them.
 void SyncFile::add_sums(const std::string& name, std::vector<ManifestEntry>& entries) {
   Sums found;
   watched(Phase::checksum, [&] { found = sums()->reduce(comm(), schema(), static_cast<std::size_t>(records())); });
   together(Phase::checksum, [&] {
     if (rank() != 0) return;
-    if (m_metadata.empty()) m_metadata = metadata_checksum(contents_of(NcFile(name), name));
+    const std::string whole = name + m_format->files().front().suffix;
+    if (m_metadata.empty() && entries.size() == 1) m_metadata = metadata_checksum(contents_of(NcFile(whole), whole));
     entries.front().first_record = sums()->first_record();
     entries.front().sums = std::move(found);
     entries.front().metadata = m_metadata;

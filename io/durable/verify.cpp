@@ -42,15 +42,19 @@ std::string different_sum(const Sums& expected, const Sums& found) {
   return "";
 }
 
+/// The first of several files has the sums of all.
+bool is_piece(const ManifestEntry& entry) { return entry.files > 1 && entry.of != entry.name; }
+
 /// What is not as it was written, first of all; "" if nothing is.
 std::string difference(const ManifestEntry& expected, const FoundFile& found) {
   const std::string all = "expected " + in_words(expected.size, expected.checksum) + "; found ";
   if (!found.error.empty()) return all + found.error;
+  const bool has_sums = expected.sums && found.values && !is_piece(expected) && expected.size == found.size;
+  const std::string sum = has_sums ? different_sum(*expected.sums, found.values->sums) : "";
+  if (!sum.empty()) return sum;
   const bool is_same = expected.size == found.size && (expected.checksum.empty() || expected.checksum == found.checksum);
   if (!is_same) return all + in_words(found.size, expected.checksum.empty() ? "" : found.checksum);
-  if (!expected.sums) return "";
-  const std::string sum = different_sum(*expected.sums, found.values->sums);
-  if (!sum.empty() || expected.metadata == found.values->metadata) return sum;
+  if (!has_sums || expected.metadata == found.values->metadata) return "";
   return "expected dimensions, variables and attributes with the checksum " + expected.metadata + "; found " +
          found.values->metadata;
 }
@@ -66,7 +70,7 @@ Look look_at(const std::string& path, const ManifestEntry& entry) {
   Look look{path};
   if (entry.grows) look.most = entry.size;
   look.bytes = !entry.checksum.empty();
-  if (entry.sums) look.records = static_cast<std::size_t>(entry.records);
+  if (entry.sums) look.records = static_cast<std::size_t>(entry.records), look.of = entry.of;
   return look;
 }
 
@@ -82,6 +86,7 @@ Found read_all(MPI_Comm comm, const std::string& manifest, const std::map<std::s
   for (const auto& [look, none] : found) {
     looks.push_back(look);
     looks.back().path = beside(manifest, look.path);
+    if (!look.of.empty()) looks.back().of = beside(manifest, look.of);
   }
   auto file = found.begin();
   for (FoundFile& read : read_files(comm, looks)) (file++)->second = std::move(read);
@@ -127,6 +132,7 @@ public:
       }
       if (!is_absent(name)) open(name, entries.back());
     }
+    for (const auto& [name, expected] : m_manifest.files) compare_pieces(name, expected.entries);
     return std::move(m_complaints);
   }
 
@@ -145,6 +151,17 @@ private:
       return std::any_of(entries.begin(), entries.end(),
                          [&](const ManifestEntry& e) { return e.set == entry.set && is_same(e, found(name, e)); });
     });
+  }
+  /// The values of all pieces, if this is the first one. Why they cannot be read has been told, if a piece is not as it was.
+  void compare_pieces(const std::string& name, const std::vector<ManifestEntry>& entries) {
+    std::string what;
+    for (const ManifestEntry& e : entries) { // the last one is told
+      if (!is_piece(e) || !e.sums) return;
+      const FoundFile& there = found(name, e);
+      what = there.values ? different_sum(*e.sums, there.values->sums) : m_complaints.empty() ? there.values_error : "";
+      if (what.empty()) return;
+    }
+    if (!what.empty()) complain("file '" + beside(m_path, entries.back().of) + "': " + what);
   }
   void open(const std::string& name, const ManifestEntry& entry) {
     const std::string path = beside(m_path, name);
@@ -209,9 +226,10 @@ std::vector<FoundFile> read_files(MPI_Comm comm, const std::vector<Look>& looks)
     if (errors[f] != 0) files[f].error = std::strerror(errors[f]);
     if (errors[f] != 0 || !looks[f].records) continue;
     try {
-      files[f].values = find_sums(comm, looks[f].path, *looks[f].records);
+      files[f].values = find_sums(comm, looks[f].path, *looks[f].records, looks[f].of);
     } catch (const Error& e) { // of all ranks
-      files[f].error = e.what();
+      const bool of_pieces = !looks[f].of.empty() && looks[f].of != looks[f].path;
+      (of_pieces ? files[f].values_error : files[f].error) = e.what();
     }
   }
   return files;

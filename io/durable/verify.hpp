@@ -20,9 +20,10 @@ struct Look {
   std::uint64_t most = static_cast<std::uint64_t>(-1);
   bool bytes = true;                       ///< is their checksum asked for?
   std::optional<std::size_t> records = {}; ///< are the sums of values asked for, and of how many?
+  std::string of = "";                     ///< see find_sums()
 
   bool operator<(const Look& other) const {
-    return std::tie(path, most, bytes, records) < std::tie(other.path, other.most, other.bytes, other.records);
+    return std::tie(path, most, bytes, records, of) < std::tie(other.path, other.most, other.bytes, other.records, other.of);
   }
 };
 
@@ -31,7 +32,8 @@ struct FoundFile {
   std::uint64_t size = 0;
   std::string checksum;
   std::optional<FoundSums> values = {};
-  std::string error = ""; ///< why it cannot be read; "" if it can
+  std::string error = "";        ///< why it cannot be read; "" if it can
+  std::string values_error = ""; ///< why the values of all pieces cannot be read
 };
 
 /// Sizes, checksums and sums of files. They are cut into pieces of 16 MiB, dealt to the ranks in turn. Collective; `looks` and

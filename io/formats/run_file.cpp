@@ -21,7 +21,7 @@ constexpr std::size_t part_bytes = std::size_t{2} << 20;
 
 RunFile::RunFile(MPI_Comm comm, const std::string& path, const Schema& schema, const Options& options)
     : m_comm(comm), m_path(path), m_schema(schema) {
-  if (checksum_of(options) == Checksum::memory) m_written.emplace();
+  if (sums_bytes(options)) m_written.emplace();
   MPI_Comm_rank(comm, &m_rank);
   const auto open = [&](int flags, const char* what) {
     m_fd = ::open(m_path.c_str(), flags, 0666);

@@ -161,8 +161,9 @@ TEST_CASE("files of one write: a mixture with those before is told, and ended by
       std::filesystem::copy(scratch / ("old/" + std::string(n)), path + ".000" + n);
     }
     const auto complaints = io::verify_manifest(manifest);
-    REQUIRE(complaints.size() == 3);
+    REQUIRE(complaints.size() == 4);
     CHECK_THAT(complaints[0], ContainsSubstring("run.nc.0000': expected the files that were written with it"));
+    CHECK_THAT(complaints[3], ContainsSubstring("run.nc': variable") && ContainsSubstring("with the sum"));
   });
   SECTION("the next run makes the new ones whole before it writes") {
     scratch.on_rank_0([&] { // it finds the lock of one that has ended

@@ -4,6 +4,7 @@
 #include "io/durable/found_sums.hpp"
 #include "io/durable/value_sums.hpp"
 #include "io/durable/verify.hpp"
+#include "io/formats/raw.hpp"
 #include "io/read/classic_header.hpp"
 #include "io/writer.hpp"
 #include "tests/io/pattern.hpp"
@@ -12,7 +13,9 @@
 #include <catch2/generators/catch_generators.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 
+#include <algorithm>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <random>
 
@@ -50,6 +53,16 @@ std::uint64_t sum_of(io::Hyperslab slab, Type type, const std::vector<std::size_
 io::Hyperslab slab_of(const std::vector<double>& values, const io::Box& box) {
   return {box.start, box.count, io::contiguous_strides(box.count), reinterpret_cast<const std::byte*>(values.data()),
           Type::float64};
+}
+
+/// The file whose line in the manifest has the sums of `path`, and the name that it shares with others (find_sums()).
+struct Named {
+  std::string path, of;
+};
+Named with_sums(const std::string& path) {
+  if (std::filesystem::exists(path + ".json")) return {path, path};
+  if (std::filesystem::exists(path)) return {path, ""};
+  return {path + ".0000", std::filesystem::exists(path + ".0001") ? path : ""};
 }
 
 void flip(const std::string& path, std::uint64_t at) {
@@ -121,18 +134,22 @@ TEST_CASE("every changed bit changes the sum, and so does every exchange of two 
 
 TEST_CASE("the sums in the manifest are the same from every format, layout and number of ranks, and those of the file") {
   const Scratch scratch;
-  const std::string method = GENERATE("serial", "netcdf4", "netcdf4/deflate=1/shuffle=yes", "pnetcdf", "pnetcdf/box:1", "hybrid",
-                                      "direct", "direct/zslab:2");
+  const std::string method =
+      GENERATE("serial", "netcdf4", "netcdf4/deflate=1/shuffle=yes", "pnetcdf", "pnetcdf/box:1", "hybrid", "direct",
+               "direct/zslab:2", "posix", "posix/box:1", "mpiio", "mpiio/zslab", "serial/file-per-aggregator:2",
+               "pnetcdf/file-per-aggregator:3", "netcdf4/file-per-aggregator:2", "direct/file-per-aggregator:3");
   INFO(method);
   const io::Schema schema = pattern::ice();
   const std::string path = scratch / "ex.nc";
   pattern::write(*io::make_writer(MPI_COMM_WORLD, io::parse_method(method, {})), path, schema, 3,
                  GENERATE(pattern::changing_patches, pattern::halves));
-  const io::FoundSums found = io::find_sums(MPI_COMM_WORLD, path, 3);
+  const Named first = with_sums(path);
+  const io::FoundSums found = io::find_sums(MPI_COMM_WORLD, first.path, 3, first.of);
   scratch.on_rank_0([&] {
-    const auto entry = io::parse_manifest(io::read_manifest(scratch / "manifest.jsonl")).files.at("ex.nc").entries.back();
+    const auto files = io::parse_manifest(io::read_manifest(scratch / "manifest.jsonl")).files;
+    const auto entry = files.at(std::filesystem::path(first.path).filename()).entries.back();
     REQUIRE(entry.sums);
-    CHECK(entry.checksum.empty());
+    CHECK(entry.checksum.empty() == (entry.files == 1));
     CHECK(*entry.sums == found.sums);
     CHECK(entry.metadata == found.metadata);
     CHECK(found.sums.size() == schema.variables.size());
@@ -178,6 +195,57 @@ TEST_CASE("a changed bit is found, and named by file, variable and record") {
   });
 }
 
+TEST_CASE("a changed bit of a plain file or of a piece is found, and named by file, variable and record") {
+  const Scratch scratch;
+  const std::string method = GENERATE("posix", "mpiio", "direct/file-per-aggregator:3", "pnetcdf/file-per-aggregator:2");
+  INFO(method);
+  const std::string path = scratch / "ex.nc", manifest = scratch / "manifest.jsonl";
+  const io::Schema schema = pattern::ice();
+  pattern::write(*io::make_writer(MPI_COMM_WORLD, io::parse_method(method, {})), path, schema, 3);
+  const Named first = with_sums(path);
+  const bool is_plain = first.of == first.path;
+  const std::string last = std::filesystem::exists(path + ".0002")   ? path + ".0002"
+                           : std::filesystem::exists(path + ".0001") ? path + ".0001"
+                                                                     : first.path;
+  MPI_Barrier(MPI_COMM_WORLD);
+  const auto place = [&](const std::string& file, std::size_t v) { // of the first byte of its last record
+    if (is_plain) {
+      const auto layout = io::open_raw(file).layout;
+      return layout.begin[v] + (schema.has_records(schema.variables[v]) ? 2 * layout.record_stride : 0);
+    }
+    const auto layout = io::read_classic_layout(file).value();
+    return layout.variables[v].begin + (layout.variables[v].is_record ? 2 * layout.record_size : 0);
+  };
+  for (std::size_t v = 0; v < schema.variables.size(); ++v) {
+    const io::Variable& variable = schema.variables[v];
+    const bool is_cut = variable.dimensions.size() > 1 && variable.name != "time_bounds"; // other values are in every piece
+    const std::string file = is_cut ? last : first.path, name = "variable '" + variable.name + "'";
+    scratch.on_rank_0([&] { flip(file, place(file, v)); });
+    const auto complaints = io::verify(MPI_COMM_WORLD, manifest).complaints;
+    MPI_Barrier(MPI_COMM_WORLD);
+    scratch.on_rank_0([&] {
+      REQUIRE_FALSE(complaints.empty());
+      const auto any = [&](const std::string& words) {
+        return std::any_of(complaints.begin(), complaints.end(),
+                           [&](const auto& c) { return c.find(words) != std::string::npos; });
+      };
+      const std::string record = schema.has_records(variable) ? ", record 2: " : ": ";
+      CHECK(any("file '" + (first.of.empty() ? first.path : path) + "': " + name + record + "expected values with the sum"));
+      CHECK(any("file '" + file + "': "));
+      flip(file, place(file, v));
+    });
+  }
+  scratch.on_rank_0([&] { // a copy of what every piece has: its bytes tell
+    if (first.path == last) return;
+    flip(last, place(last, schema.variable("z")));
+    const auto complaints = io::verify_manifest(manifest);
+    CHECK(std::any_of(complaints.begin(), complaints.end(),
+                      [&](const auto& c) { return c.find("file '" + last + "': expected ") == 0; }));
+    flip(last, place(last, schema.variable("z")));
+    CHECK(io::verify_manifest(manifest).empty());
+  });
+}
+
 TEST_CASE("what the manifest has with each choice of -io_checksum") {
   const Scratch scratch;
   const std::string choice = GENERATE("values", "memory", "file", "none"), format = GENERATE("direct", "pnetcdf", "posix");
@@ -187,11 +255,10 @@ TEST_CASE("what the manifest has with each choice of -io_checksum") {
   const auto read = io::summarize(MPI_COMM_WORLD, writer->statistics())[io::Phase::checksum].bytes;
   scratch.on_rank_0([&] {
     const auto entry = io::parse_manifest(io::read_manifest(scratch / "manifest.jsonl")).files.at("ex.nc").entries.back();
-    const bool has_sums = choice == "values" && format != "posix"; // a plain file is no NetCDF file, whose values a Reader reads
-    CHECK(entry.sums.has_value() == has_sums);
-    CHECK(entry.checksum.empty() == (has_sums || choice == "none"));
-    CHECK((read > 0) ==
-          (choice == "file" || (choice != "none" && format == "posix") || (choice == "memory" && format == "pnetcdf")));
+    const bool has_json = format == "posix"; // beside it, which is read for its checksum
+    CHECK(entry.sums.has_value() == (choice == "values"));
+    CHECK(entry.checksum.empty() == ((choice == "values" && !has_json) || choice == "none"));
+    CHECK((read > 0) == (choice == "file" || (choice != "none" && has_json) || (choice == "memory" && format == "pnetcdf")));
     CHECK(io::verify_manifest(scratch / "manifest.jsonl").empty());
     std::ofstream(scratch / "ex.nc", std::ios::app) << "more";
     CHECK_FALSE(io::verify_manifest(scratch / "manifest.jsonl").empty()); // its size is always there
