@@ -49,10 +49,11 @@ bool is_piece(const ManifestEntry& entry) { return entry.files > 1 && entry.of !
 std::string difference(const ManifestEntry& expected, const FoundFile& found) {
   const std::string all = "expected " + in_words(expected.size, expected.checksum) + "; found ";
   if (!found.error.empty()) return all + found.error;
+  const bool is_same = expected.size == found.size && (expected.checksum.empty() || expected.checksum == found.checksum);
+  if (is_same && expected.files > 1) return ""; // do those beside it fit? see Comparison
   const bool has_sums = expected.sums && found.values && !is_piece(expected) && expected.size == found.size;
   const std::string sum = has_sums ? different_sum(*expected.sums, found.values->sums) : "";
   if (!sum.empty()) return sum;
-  const bool is_same = expected.size == found.size && (expected.checksum.empty() || expected.checksum == found.checksum);
   if (!is_same) return all + in_words(found.size, expected.checksum.empty() ? "" : found.checksum);
   if (!has_sums || expected.metadata == found.values->metadata) return "";
   return "expected dimensions, variables and attributes with the checksum " + expected.metadata + "; found " +
@@ -132,7 +133,7 @@ public:
       }
       if (!is_absent(name)) open(name, entries.back());
     }
-    for (const auto& [name, expected] : m_manifest.files) compare_pieces(name, expected.entries);
+    for (const auto& [name, expected] : m_manifest.files) compare_values(name, expected.entries);
     return std::move(m_complaints);
   }
 
@@ -152,16 +153,18 @@ private:
                          [&](const ManifestEntry& e) { return e.set == entry.set && is_same(e, found(name, e)); });
     });
   }
-  /// The values of all pieces, if this is the first one. Why they cannot be read has been told, if a piece is not as it was.
-  void compare_pieces(const std::string& name, const std::vector<ManifestEntry>& entries) {
+  /// Of several files, if this is the first one. Why they cannot be read has been told, if one is not as it was.
+  void compare_values(const std::string& name, const std::vector<ManifestEntry>& entries) {
     std::string what;
     for (const ManifestEntry& e : entries) { // the last one is told
-      if (!is_piece(e) || !e.sums) return;
+      if (e.files == 1 || !e.sums) return;
       const FoundFile& there = found(name, e);
       what = there.values ? different_sum(*e.sums, there.values->sums) : m_complaints.empty() ? there.values_error : "";
       if (what.empty()) return;
     }
-    if (!what.empty()) complain("file '" + beside(m_path, entries.back().of) + "': " + what);
+    const std::string text = "file '" + beside(m_path, entries.back().of) + "': " + what;
+    const bool is_told = std::find(m_complaints.begin(), m_complaints.end(), text) != m_complaints.end();
+    if (!what.empty() && !is_told) complain(text);
   }
   void open(const std::string& name, const ManifestEntry& entry) {
     const std::string path = beside(m_path, name);
