@@ -1,0 +1,75 @@
+// A small ice sheet for the tests of whole hybrid steps: all parts of the model, on any cut into virtual ranks.
+#pragma once
+
+#include "kernels/cases/noise.hpp"
+#include "kernels/grid/virtual_ranks.hpp"
+#include "kernels/ssa/newton.hpp"
+#include "kernels/step/hybrid.hpp"
+
+#include <memory>
+#include <utility>
+#include <vector>
+
+namespace nunatak {
+
+class NobodyWatches final : public StepWatch {
+  void begin(const char*) override {}
+  void end() override {}
+};
+
+class Sheet {
+public:
+  Sheet(int px, int py) : ranks(Decomposition::make(Mx, My, px, py)), levels(make_levels(4000.0, Mz, LevelSpacing::quadratic)) {
+    std::vector<State> states;
+    std::vector<Forcing> forcings;
+    for (int n = 0; n < ranks.local_size(); ++n) {
+      states.emplace_back(ranks.patch(n)), forcings.emplace_back(ranks.patch(n));
+      fill(ranks.patch(n), states.back(), forcings.back());
+    }
+    update_ghosts(ranks, [&](std::size_t n) -> std::vector<Ghosted> { return {states[n].temp}; });
+    HybridOptions options;
+    options.pico = PicoOptions{};
+    hybrid = std::make_unique<Hybrid>(ranks, dx, dy, levels, options, std::make_unique<SsaNewton>(ranks, dx, dy, SsaOptions{}),
+                                      std::move(states), std::move(forcings), nobody);
+  }
+
+  void step() {
+    hybrid->diagnose();
+    hybrid->advance(hybrid->stable_step().dt);
+  }
+
+private:
+  // Every cell and ghost; temp has valid owned cells.
+  void fill(const Patch& p, State& s, Forcing& f) const {
+    for (int j = 0; j <= p.ym + 1; ++j) {
+      for (int i = 0; i <= p.xm + 1; ++i) {
+        const double x = (p.global_i(i) - 0.5 * Mx) * dx, y = (p.global_j(j) - 0.5 * My) * dy,
+                     r2 = (x * x + y * y) / (330e3 * 330e3);
+        const double shape = 1.0 - r2 + 0.4 * noise(2, x, y, 150e3);
+        s.topg(j, i) = 500.0 - 1400.0 * r2 + 300.0 * rough_noise(1, x, y, 100e3);
+        s.thk(j, i) = shape > 0.0 ? 200.0 + 2200.0 * Kokkos::sqrt(shape) + 100.0 * noise(3, x, y, 50e3) : 0.0;
+        f.ice_surface_temp(j, i) = 250.0 + 15.0 * noise(4, x, y, 300e3);
+        f.climatic_mass_balance(j, i) = rho_ice * (0.3 + 0.2 * noise(5, x, y, 200e3)) / seconds_per_year;
+        f.bheatflx(j, i) = 0.06 + 0.02 * noise(6, x, y, 200e3);
+        f.basins(j, i) = 1, f.theta_ocean(j, i) = T_melting - 1.0, f.salinity_ocean(j, i) = 34.5;
+      }
+    }
+    update_geometry(p, s.topg, s.thk, s.usurf, s.mask);
+    s.temp = make_columns<double>("temp", p, Mz);
+    const auto accumulation = make_array<double>("accumulation", p);
+    in_metres_of_ice(p, f.climatic_mass_balance, accumulation);
+    initial_temperature(p, levels, s.thk, s.mask, f.ice_surface_temp, accumulation, f.bheatflx, s.temp);
+    Kokkos::fence();
+  }
+
+  static constexpr int Mx = 61, My = 47, Mz = 17;
+  static constexpr double dx = 16e3, dy = 16e3;
+  NobodyWatches nobody;
+
+public:
+  VirtualRanks ranks;
+  Levels levels;
+  std::unique_ptr<Hybrid> hybrid; ///< of these ranks and levels
+};
+
+} // namespace nunatak
