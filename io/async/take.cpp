@@ -6,9 +6,11 @@
 namespace nunatak::io {
 
 bool Server::take(bool writes) {
-  const bool has_taken = m_inbox.poll([this](int number, const std::byte* message) {
-    if (!m_has_failed) place(m_batches.at(number), message);
-  }, writes);
+  const bool has_taken = m_inbox.poll(
+      [this](int number, const std::byte* message) {
+        if (!m_has_failed) place(m_batches.at(number), message);
+      },
+      writes);
   look_ahead(writes ? m_inbox.actions().size() : std::min<std::size_t>(m_inbox.actions().size(), 1));
   return has_taken;
 }
@@ -62,8 +64,7 @@ void Server::announce(Unpacker& from) {
   opened.options.sums_are_given = true;
   opened.schema = from.take<Schema>();
   for (std::size_t v = 0; v < opened.schema.variables.size(); ++v) {
-    opened.boxes.push_back(
-        server_boxes(m_writers.at(opened.writer).options, opened.schema, v, static_cast<std::size_t>(m_size)));
+    opened.boxes.push_back(server_boxes(m_writers.at(opened.writer).options, opened.schema, v, static_cast<std::size_t>(m_size)));
   }
 }
 
