@@ -99,14 +99,6 @@ KOKKOS_FORCEINLINE_FUNCTION Double2 log(double x) {
 } // namespace detail
 
 KOKKOS_FORCEINLINE_FUNCTION double exp(double x) { return detail::exp(x, 0.0); }
-/// x[k] = e^x[k], k < n, as many at once as the processor can.
-#if defined(KOKKOS_ENABLE_CUDA) || defined(KOKKOS_ENABLE_HIP) || defined(KOKKOS_ENABLE_SYCL)
-KOKKOS_INLINE_FUNCTION void exp(int n, double* x) {
-  for (int k = 0; k < n; ++k) x[k] = exp(x[k]);
-}
-#else
-void exp(int n, double* x); // elementary.cpp
-#endif
 
 /// -infinity at 0, NaN below.
 KOKKOS_FORCEINLINE_FUNCTION double log(double x) {

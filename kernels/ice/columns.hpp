@@ -16,47 +16,13 @@
 // is counted (as metres of ice) and may be given to the mass balance by the caller.
 #pragma once
 
-#include "kernels/grid/elementary.hpp"
 #include "kernels/grid/sums.hpp"
+#include "kernels/ice/column_pack.hpp"
 #include "kernels/ice/geometry.hpp"
 #include "kernels/ice/levels.hpp"
 #include "kernels/ice/robin.hpp"
 
 namespace nunatak {
-
-/// Pressure-melting point (K) at a depth d (m) below the surface of the ice.
-KOKKOS_INLINE_FUNCTION double pressure_melting(double d) { return T_melting - clausius_clapeyron * rho_ice * gravity * d; }
-
-/// One implicit step of vertical diffusion and advection in a column of n levels. T: on entry the temperature (K) with all
-/// explicit terms added, on exit the solution. w (m s-1), dt (s), G (W m-2, into the base of grounded ice).
-KOKKOS_INLINE_FUNCTION void solve_column(const Column& z, int n, double H, double dt, double T_s, bool floating, double G,
-                                         const double* w, double* T) {
-  constexpr double kappa = ice_k / (rho_ice * ice_c);
-  double c[max_levels]; // Thomas algorithm: upper diagonal divided by the pivots
-  double dz_below = 0.0, per_below = 0.0;
-  for (int k = 0; k < n; ++k) {
-    const double dz_above = (k + 1 < n ? z(k + 1) : H) - z(k), per_above = 1.0 / dz_above;
-    double lower = 0.0, upper = 0.0; // the rows sum to 1: all terms but T_t are derivatives
-    if (k == 0 && floating) {
-      T[0] = pressure_melting(H);
-    } else if (k == 0) {
-      upper = -2.0 * kappa * dt * (per_above * per_above); // no ice crosses the base
-      T[0] += 2.0 * dt * G / (rho_ice * ice_c) * per_above;
-    } else {
-      const double per_span = 1.0 / (dz_below + dz_above), dz = dz_below > dz_above ? dz_below : dz_above;
-      const double speed = Kokkos::abs(w[k]) * dz, lambda = speed > 2.0 * kappa ? 2.0 * kappa / speed : 1.0;
-      const double diffusion = 2.0 * kappa * dt * per_span, advection = dt * w[k], centred = lambda * per_span;
-      lower = -diffusion * per_below - advection * (centred + (w[k] > 0.0 ? (1.0 - lambda) * per_below : 0.0));
-      upper = -diffusion * per_above + advection * (centred + (w[k] < 0.0 ? (1.0 - lambda) * per_above : 0.0));
-    }
-    const double per_pivot = 1.0 / (1.0 - lower - upper - (k > 0 ? lower * c[k - 1] : 0.0));
-    T[k] = (T[k] - (k > 0 ? lower * T[k - 1] : 0.0)) * per_pivot;
-    c[k] = upper * per_pivot;
-    dz_below = dz_above, per_below = per_above;
-  }
-  double above = T_s;
-  for (int k = n - 1; k >= 0; --k) above = T[k] -= c[k] * above;
-}
 
 /// Heights half way between the points around level k of n: its control volume.
 KOKKOS_INLINE_FUNCTION double control_volume(const Column& z, int n, double H, int k) {
@@ -75,6 +41,10 @@ struct MeltedInside {
   }
 };
 
+/// The packs of columns that cover the owned cells, (j, number in the row): the first of them has i = 1 + columns_at_once *
+/// number.
+inline Cells packs_of(const Patch& p) { return {1, p.ym + 1, 0, (p.xm + columns_at_once - 1) / columns_at_once}; }
+
 /// T_new: temperature (K) after a step dt (s), in owned cells; melted: metres of ice melted inside each column in this step.
 /// Needs ghosts of T and mask. Of the owned cells: H (m), surface temperature T_s (K), heat flux into the base G (W m-2:
 /// geothermal, plus friction if the caller adds it), u, v, w (m s-1), sigma (W m-3).
@@ -86,32 +56,41 @@ inline MeltedInside temperature_step(const Patch& patch, double dx, double dy, d
                                      const Array3<double>& w, const Array3<double>& sigma, const Array3<double>& T,
                                      const Array3<double>& T_new, const Array2<double>& melted) {
   const Column z = levels.z;
-  const int Mz = levels.size();
+  const int Mz = levels.size(), end = patch.xm + 1;
   const double dt_x = dt / dx, dt_y = dt / dy, dt_heat = dt / (rho_ice * ice_c);
   return reduce_over<MeltedInside>(
-      "temperature", owned_cells(patch), KOKKOS_LAMBDA(int j, int i, MeltedInside& local) {
-        const double top = T_s(j, i) < T_melting ? T_s(j, i) : T_melting, thickness = H(j, i);
-        const int n = icy(mask(j, i)) ? levels_in_ice(z, thickness) : 0;
-        const bool from_l = icy(mask(j, i - 1)), from_r = icy(mask(j, i + 1)), from_b = icy(mask(j - 1, i)),
-                   from_t = icy(mask(j + 1, i));
-        for (int k = 0; k < n; ++k) {
-          const double here = T(j, i, k);
-          const double T_x = u(j, i, k) > 0.0 ? (from_l ? here - T(j, i - 1, k) : 0.0) : (from_r ? T(j, i + 1, k) - here : 0.0);
-          const double T_y = v(j, i, k) > 0.0 ? (from_b ? here - T(j - 1, i, k) : 0.0) : (from_t ? T(j + 1, i, k) - here : 0.0);
-          T_new(j, i, k) = here + (sigma(j, i, k) * dt_heat - (u(j, i, k) * T_x * dt_x + v(j, i, k) * T_y * dt_y));
+      "temperature", packs_of(patch), KOKKOS_LAMBDA(int j, int n_pack, MeltedInside& local) {
+        ColumnPack pack;
+        const int i0 = 1 + columns_at_once * n_pack, columns = end - i0 < columns_at_once ? end - i0 : columns_at_once;
+        bool ice = false;
+        for (int p = 0; p < columns; ++p) {
+          const int i = i0 + p, type = mask(j, i);
+          pack.T_s[p] = T_s(j, i) < T_melting ? T_s(j, i) : T_melting;
+          if (!icy(type)) continue;
+          ice = true;
+          pack.H[p] = H(j, i), pack.G[p] = G(j, i), pack.floating[p] = type == floating_ice;
+          pack.n[p] = levels_in_ice(z, H(j, i));
+          // a neighbour without ice is replaced by the column itself: nothing comes from there
+          const auto neighbour = [&](int J, int I) { return icy(mask(j + J, i + I)) ? &T(j + J, i + I, 0) : &T(j, i, 0); };
+          const ColumnFields fields{&T(j, i, 0), neighbour(0, -1), neighbour(0, 1), neighbour(-1, 0), neighbour(1, 0),
+                                    &u(j, i, 0), &v(j, i, 0),      &w(j, i, 0),     &sigma(j, i, 0)};
+          add_explicit_terms(fields, dt_x, dt_y, dt_heat, p, pack);
         }
-        if (n > 0) solve_column(z, n, thickness, dt, top, mask(j, i) == floating_ice, G(j, i), &w(j, i, 0), &T_new(j, i, 0));
-        double melt = 0.0;
-        for (int k = 0; k < n; ++k) {
-          const double excess = T_new(j, i, k) - pressure_melting(thickness - z(k));
-          if (excess <= 0.0) continue;
-          melt += ice_c / latent_heat * excess * control_volume(z, n, thickness, k);
-          T_new(j, i, k) -= excess;
-          local.points += 1;
+        if (ice) solve_columns(Mz, z.data(), dt, pack);
+        for (int p = 0; p < columns; ++p) {
+          const int i = i0 + p, n = pack.n[p];
+          double melt = 0.0;
+          for (int k = 0; k < n; ++k) {
+            const double excess = pack.T[k][p] - pressure_melting(pack.H[p] - z(k));
+            T_new(j, i, k) = excess > 0.0 ? pack.T[k][p] - excess : pack.T[k][p];
+            if (excess <= 0.0) continue;
+            melt += ice_c / latent_heat * excess * control_volume(z, n, pack.H[p], k);
+            local.points += 1;
+          }
+          melted(j, i) = melt;
+          local.ice.add(melt);
+          for (int k = n; k < Mz; ++k) T_new(j, i, k) = pack.T_s[p];
         }
-        melted(j, i) = melt;
-        local.ice.add(melt);
-        for (int k = n; k < Mz; ++k) T_new(j, i, k) = top;
       });
 }
 
@@ -144,53 +123,42 @@ inline void initial_temperature(const Patch& patch, const Levels& levels, const 
       });
 }
 
-/// Hardness B = A^(-1/n) (Pa s^(1/3)) from the temperature T* relative to the melting point (K): A = A0 exp(-Q/(R T*)),
-/// A0 = 3.61e-13, Q = 6.0e4 below 263.15 K and 1.73e3, 13.9e4 above (Paterson and Budd 1982).
-struct PatersonBudd {
-  double B0, exponent; ///< B = B0 e^exponent, B0 = A0^(-1/3), exponent = Q/(3 R T*)
-
-  KOKKOS_INLINE_FUNCTION explicit PatersonBudd(double T_star) {
-    constexpr double R = 8.314; // J mol-1 K-1
-    const bool cold = T_star < 263.15;
-    B0 = cold ? 14044.21920379971 : 0.083301207912519423;
-    exponent = (cold ? 6.0e4 / (3.0 * R) : 13.9e4 / (3.0 * R)) / T_star;
-  }
-};
-KOKKOS_INLINE_FUNCTION double paterson_budd_hardness(double T_star) {
-  const PatersonBudd law(T_star);
-  return law.B0 * elementary::exp(law.exponent);
-}
-
 /// T* (K) of ice of temperature T at a depth d (m).
 KOKKOS_INLINE_FUNCTION double relative_to_melting(double T, double d) { return T + clausius_clapeyron * rho_ice * gravity * d; }
 
-/// Mean hardness of a column (trapezoidal rule over its n levels and the surface, whose temperature is T_s); T is one column.
-KOKKOS_INLINE_FUNCTION double mean_hardness(const Column& z, double H, double T_s, const double* T) {
-  const int n = H > 0.0 ? levels_in_ice(z, H) : 0;
-  double B[max_levels + 1], exponent[max_levels + 1]; // of the levels and of the surface
-  const auto set = [&](int k, double T_star) {
-    const PatersonBudd law(T_star);
-    B[k] = law.B0, exponent[k] = law.exponent;
-  };
-  for (int k = 0; k < n; ++k) set(k, relative_to_melting(T[k], H - z(k)));
-  set(n, T_s < T_melting ? T_s : T_melting);
-  elementary::exp(n + 1, exponent);
-  for (int k = 0; k <= n; ++k) B[k] *= exponent[k];
-  if (n == 0) return B[0];
-  double sum = 0.0;
-  for (int k = 0; k + 1 < n; ++k) sum += 0.5 * (B[k] + B[k + 1]) * (z(k + 1) - z(k));
-  return (sum + 0.5 * (B[n - 1] + B[n]) * (H - z(n - 1))) / H;
-}
-
-/// Depth-averaged hardness B (Pa s^(1/3)) and rate factor A = B^-3 (Pa-3 s-1), in owned cells. No ghosts needed.
+/// Depth-averaged hardness B (Pa s^(1/3); trapezoidal rule over the levels in the ice and the surface) and rate factor A = B^-3
+/// (Pa-3 s-1), in owned cells. No ghosts needed.
 inline void update_hardness(const Patch& patch, const Levels& levels, const Array2<double>& H, const Array2<double>& T_s,
                             const Array3<double>& T, const Array2<double>& B, const Array2<double>& A) {
   const Column z = levels.z;
-  for_each_cell(
-      "hardness", patch, KOKKOS_LAMBDA(int j, int i) {
-        const double mean = mean_hardness(z, H(j, i), T_s(j, i), &T(j, i, 0));
-        B(j, i) = mean;
-        A(j, i) = 1.0 / (mean * mean * mean);
+  const int end = patch.xm + 1;
+  for_each_of(
+      "hardness", packs_of(patch), KOKKOS_LAMBDA(int j, int n_pack) {
+        const int i0 = 1 + columns_at_once * n_pack, columns = end - i0 < columns_at_once ? end - i0 : columns_at_once;
+        double x[columns_at_once * (max_levels + 1)]; // of the columns, one after another: T*, then B, of levels and surface
+        int n[columns_at_once], size = 0;
+        for (int p = 0; p < columns; ++p) {
+          const int i = i0 + p;
+          const double thickness = H(j, i), *column = &T(j, i, 0);
+          n[p] = thickness > 0.0 ? levels_in_ice(z, thickness) : 0;
+          for (int k = 0; k < n[p]; ++k) x[size + k] = relative_to_melting(column[k], thickness - z(k));
+          size += n[p];
+          x[size++] = T_s(j, i) < T_melting ? T_s(j, i) : T_melting;
+        }
+        paterson_budd_hardness(size, x);
+        const double* b = x;
+        for (int p = 0; p < columns; ++p) {
+          const int i = i0 + p, top = n[p] - 1;
+          double mean = b[0];
+          if (top >= 0) {
+            double sum = 0.0;
+            for (int k = 0; k < top; ++k) sum += 0.5 * (b[k] + b[k + 1]) * (z(k + 1) - z(k));
+            mean = (sum + 0.5 * (b[top] + b[top + 1]) * (H(j, i) - z(top))) / H(j, i);
+          }
+          b += n[p] + 1;
+          B(j, i) = mean;
+          A(j, i) = 1.0 / (mean * mean * mean);
+        }
       });
 }
 

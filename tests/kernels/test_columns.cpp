@@ -1,6 +1,7 @@
 // Temperature of columns: no new extremes, melting, margins, start, hardness. Robin's solution and conservation of heat:
 // tests/verification/test_columns.cpp.
 #include "kernels/ice/columns.hpp"
+#include "one_column.hpp"
 
 #include <catch2/catch_test_macros.hpp>
 
@@ -22,7 +23,7 @@ struct OneColumn {
     T.assign(levels.z_host.size(), T_s);
   }
   int n() const { return levels_in_ice(levels.z, H); }
-  void step(double dt) { solve_column(levels.z, n(), H, dt, T_s, floating, G, w.data(), T.data()); }
+  void step(double dt) { solve_column(levels, n(), H, dt, T_s, floating, G, w.data(), T.data()); }
 };
 
 /// A patch of columns with all fields of a temperature step, filled with constants.
@@ -142,8 +143,24 @@ TEST_CASE("hardness: Paterson and Budd, averaged over depth") {
   // ice 10 K below its melting point at every depth has one hardness
   const Levels levels = make_levels(2000.0, 21, LevelSpacing::quadratic);
   for (const double H : {0.0, 30.0, 1234.5}) {
-    std::vector<double> T(levels.z_host.size(), 260.0);
-    for (std::size_t k = 0; k < T.size(); ++k) T[k] = pressure_melting(H - levels.z_host[k]) - 13.15;
-    CHECK(std::abs(mean_hardness(levels.z, H, 260.0, T.data()) / paterson_budd_hardness(260.0) - 1.0) <= 1e-12);
+    const Patch patch = Decomposition::make(11, 1, 1, 1).patch(0); // more than a pack
+    const auto thickness = make_array<double>("H", patch), T_s = make_array<double>("T_s", patch),
+               B = make_array<double>("B", patch), rate = make_array<double>("A", patch);
+    const auto T = make_columns<double>("T", patch, levels.size());
+    Kokkos::deep_copy(thickness, H);
+    Kokkos::deep_copy(T_s, 260.0);
+    for (int i = 1; i <= patch.xm; ++i) {
+      for (int k = 0; k < levels.size(); ++k) T(1, i, k) = pressure_melting(H - levels.z_host[k]) - 13.15;
+    }
+    update_hardness(patch, levels, thickness, T_s, T, B, rate);
+    for (int i = 1; i <= patch.xm; ++i) {
+      CHECK(std::abs(B(1, i) / paterson_budd_hardness(260.0) - 1.0) <= 1e-12);
+      CHECK(std::abs(rate(1, i) * std::pow(B(1, i), 3.0) - 1.0) <= 1e-12);
+    }
   }
+  std::vector<double> many;
+  for (int k = 0; k < 37; ++k) many.push_back(200.0 + 2.0 * k);
+  std::vector<double> hardness = many;
+  paterson_budd_hardness(static_cast<int>(many.size()), hardness.data());
+  for (std::size_t k = 0; k < many.size(); ++k) CHECK(hardness[k] == paterson_budd_hardness(many[k])); // the same bits
 }

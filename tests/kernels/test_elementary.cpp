@@ -122,18 +122,6 @@ TEST_CASE("x^(-n/8) by roots: below 1.5 units in the last place") {
   }
 }
 
-TEST_CASE("an array of exponentials is each of them") {
-  std::vector<double> x;
-  for (int k = 0; k < 1000; ++k) x.push_back(-760.0 + 1.5 * k + 0.001 * k);
-  x.push_back(inf), x.push_back(-inf), x.push_back(0.0);
-  for (int n : {0, 1, 2, 3, 4, 5, 7, 1003}) {
-    std::vector<double> y = x;
-    elementary::exp(n, y.data());
-    for (int k = 0; k < n; ++k) CHECK(y[static_cast<std::size_t>(k)] == elementary::exp(x[static_cast<std::size_t>(k)]));
-    if (n < 1003) CHECK(y[static_cast<std::size_t>(n)] == x[static_cast<std::size_t>(n)]);
-  }
-}
-
 TEST_CASE("x^(-1/3): below 1.5 units in the last place") {
   const auto f = [](double x) { return elementary::inverse_cbrt(x); };
   const auto exact = [](long double x) { return 1.0L / std::cbrt(x); };

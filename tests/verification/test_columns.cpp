@@ -13,6 +13,7 @@
 // Advection is not in flux form: the scheme makes or loses some heat where it moves ice, less with finer grids (last table).
 #include "kernels/grid/virtual_ranks.hpp"
 #include "kernels/ice/columns.hpp"
+#include "kernels/one_column.hpp"
 #include "verification/table.hpp"
 
 #include <catch2/catch_test_macros.hpp>
@@ -56,7 +57,7 @@ double robin_error(LevelSpacing spacing, double H, int Mz) {
   const int n = levels_in_ice(levels.z, H);
   std::vector<double> T(levels.z_host.size(), T_s), w;
   for (const double z : levels.z_host) w.push_back(-a * z / H);
-  for (int step = 0; step < 400; ++step) solve_column(levels.z, n, H, 5000.0 * year, T_s, false, G, w.data(), T.data());
+  for (int step = 0; step < 400; ++step) solve_column(levels, n, H, 5000.0 * year, T_s, false, G, w.data(), T.data());
   double error = 0.0;
   for (int k = 0; k < n; ++k) {
     const auto index = static_cast<std::size_t>(k);
@@ -141,7 +142,7 @@ TEST_CASE("heat: what a column gains came through its ends, from strain, by adve
                                    rho_c * (u * difference(0, 1, u > 0.0) + v * difference(1, 0, v > 0.0)) / c.dx);
           T_star.push_back(c.T(j, i, k) + dt * explicit_terms.back() / rho_c);
         }
-        solve_column(c.levels.z, n, H, dt, top, floats, c.G(j, i), &c.w(j, i, 0), T_star.data());
+        solve_column(c.levels, n, H, dt, top, floats, c.G(j, i), &c.w(j, i, 0), T_star.data());
         double gained = 0.0, given = 0.0, set_back = 0.0, scale = 0.0;
         for (int k = 0; k < n; ++k) {
           const std::size_t at = static_cast<std::size_t>(k);

@@ -1,0 +1,25 @@
+// Loops over columns: see column_pack.hpp. Compiled twice where the compiler can choose at run time: the bits do not depend on
+// the width.
+#include "kernels/ice/column_pack.hpp"
+
+#if defined(__GNUC__) && !defined(__clang__) && defined(__x86_64__) && !defined(__AVX2__)
+#define NUNATAK_WIDTHS __attribute__((target_clones("avx2", "default")))
+#else
+#define NUNATAK_WIDTHS
+#endif
+
+namespace nunatak {
+
+#if !(defined(KOKKOS_ENABLE_CUDA) || defined(KOKKOS_ENABLE_HIP) || defined(KOKKOS_ENABLE_SYCL))
+NUNATAK_WIDTHS void add_explicit_terms(const ColumnFields& f, double dt_x, double dt_y, double dt_heat, int p, ColumnPack& pack) {
+  detail::add_explicit_terms(f, dt_x, dt_y, dt_heat, p, pack);
+}
+NUNATAK_WIDTHS void solve_columns(int Mz, const double* z, double dt, ColumnPack& pack) {
+  detail::solve_columns(Mz, z, dt, pack);
+}
+NUNATAK_WIDTHS void paterson_budd_hardness(int n, double* x) {
+  for (int k = 0; k < n; ++k) x[k] = paterson_budd_hardness(x[k]);
+}
+#endif
+
+} // namespace nunatak
