@@ -11,24 +11,26 @@
 //   operators      Galerkin, A_coarse = P^T A P: 9 points again. Symmetric, positive semidefinite (hats cut to few cells may be
 //                  linearly dependent; the systems stay consistent).
 //   smoother       kernels/multigrid/smoother.hpp, the same before and after the coarser level
-//   few unknowns   are gathered: every rank then solves the coarser levels by itself, with the same numbers
+//   fewer ranks    kernels/multigrid/merge.hpp: where a rank has few unknowns or would have no point of the next level, blocks of
+//                  neighbouring patches go to one rank each, and at last all to rank 0; the other ranks wait
 //   last level     Cholesky, in double; dependent unknowns (a pivot that is 0 to rounding) stay 0
 //
 // In single precision (Real = float) it moves half the bytes; the Krylov method around it works in double.
 //
-// Communication of one cycle: per level that is smoothed on many ranks 2 k + 1 exchanges of ghosts (k: degree of the smoother;
-// one more where an axis is periodic), then one gather.
+// Communication of one cycle: per level that is smoothed on several ranks 2 k + 1 exchanges of ghosts (k: degree of the smoother;
+// one more where an axis is periodic); where patches are merged one round of messages there and one back, and one exchange less.
+// Nothing is collective.
 // All arithmetic is cell by cell in an order that does not depend on the decomposition: the result is bitwise the same for every
 // number of ranks (Trottenberg, Oosterlee and Schueller 2001, sections 2.3 and 5.4 for hats and semicoarsening).
 #pragma once
 
 #include "kernels/grid/ranks.hpp"
-#include "kernels/grid/virtual_ranks.hpp"
 #include "kernels/multigrid/cholesky.hpp"
+#include "kernels/multigrid/merge.hpp"
 #include "kernels/multigrid/smoother.hpp"
 #include "kernels/multigrid/transfer.hpp"
 
-#include <cstring>
+#include <array>
 #include <memory>
 #include <string>
 #include <vector>
@@ -36,50 +38,53 @@
 namespace nunatak {
 
 struct MultigridOptions {
-  int smoothing = 2;                ///< degree of the smoother, 1 or more
-  std::int64_t gather_below = 3000; ///< unknown cells of a level that is gathered, if its grid is small, too
-  std::int64_t bottom = 60;         ///< at most N unknown cells on the last level, if a coarser grid exists
+  int smoothing = 2;          ///< degree of the smoother, 1 or more
+  std::int64_t gather = 1500; ///< unknown cells from which on one rank has them all, if the grid is small, too
+  std::int64_t bottom = 60;   ///< at most N unknown cells on the last level, if a coarser grid exists
+  std::int64_t share = 4;     ///< unknown cells per rank below which patches are merged
 };
 
 template <class Real> class Multigrid {
 public:
   /// `ranks` must outlive this object. dx, dy: grid spacing (m; only the ratio matters), for semicoarsening. active[local]: 1
-  /// where a cell is an unknown, in owned cells and ghosts, 0 beyond the edges of the domain. Collective: one exchange and one
-  /// reduction per distributed level, three collectives more where a level is gathered.
+  /// where a cell is an unknown, in owned cells and ghosts, 0 beyond the edges of the domain. Collective: two reductions, and an
+  /// exchange per level that several ranks have; a round of messages where patches are merged.
   Multigrid(Ranks& ranks, double dx, double dy, const std::vector<Array2<int>>& active, const MultigridOptions& options);
 
   /// The finest level of local rank n: fill A in its unknowns, then call set_operator(); set b, call cycle(), read x.
   NinePoint<Real>& finest(int n) { return m_levels[0].parts[static_cast<std::size_t>(n)]; }
-  /// Coarse operators and the factors of the last one. Collective: one exchange per level that is coarsened on its ranks, one
-  /// gather.
+  /// Coarse operators and the factors of the last one. One exchange per level that several ranks have, one round of messages
+  /// where patches are merged.
   void set_operator();
-  /// x = (approximate inverse of A) b on the finest level. Collective, see above.
+  /// x = (approximate inverse of A) b on the finest level. Communicates, see above.
   void cycle() { cycle(0, false); }
   /// The same, and r = b - A x there: one exchange more, and what a Krylov method needs of A.
   void cycle_with_residual() { cycle(0, true); }
 
-  int levels() const { return static_cast<int>(m_levels.size()); }
-  std::int64_t unknown_cells(int level) const { return m_levels[static_cast<std::size_t>(level)].unknown_cells; }
-  /// "381 x 381 (52925), 191 x 191 (13760), ...": points and unknown cells of each level.
+  /// "381 x 381 (52925) on 64 ranks, 191 x 191 (13760), ...": points and unknown cells of each level, and how many ranks have it
+  /// where it is not as many as before. Of the levels that this process knows of: on rank 0 of all.
   std::string describe() const;
-  /// What the coarser levels have sent so far; `ranks` counts what the finest one sends. Gathered levels send nothing.
+  /// What the coarser levels have sent so far; `ranks` counts what the finest one sends.
   Traffic traffic() const;
 
 private:
-  enum class Next { coarser, gathered, none };
+  enum class Next { coarser, merged, none };
   struct Level {
     Ranks* ranks = nullptr;
     std::unique_ptr<Ranks> own;
     std::vector<NinePoint<Real>> parts; ///< of the local ranks
-    std::int64_t unknown_cells = 0;
     Next next = Next::none;
-    std::vector<HatAxis> x, y; ///< to the next level, of the local ranks
-    std::vector<int> lengths;  ///< if gathered: unknowns of each rank, and where they lie in the gathered arrays
-    std::vector<int> places;
+    std::vector<HatAxis> x, y; ///< if coarser: to the next level, of the local ranks
+    Merge merge;               ///< if merged
   };
 
-  Level make_level(Ranks& ranks, std::unique_ptr<Ranks> own, const std::vector<Array2<int>>& active);
-  Level gathered(Level& fine);
+  void add_level(Ranks& ranks, std::unique_ptr<Ranks> own, const std::vector<Array2<int>>& active);
+  void add_level(std::unique_ptr<Ranks> own, const std::vector<Array2<int>>& cells);
+  void add_coarser(Halving halving);
+  void add_merged(int side, std::vector<int>& members);
+  /// The side of the blocks of patches that are merged next; 1: none. `least`: unknown cells of the level, or fewer.
+  int side_of_blocks(std::int64_t least, Halving halving) const;
+  void count_unknowns(Ranks& ranks);
 
   void factorise();
   void cycle(std::size_t l, bool with_residual);
@@ -91,13 +96,17 @@ private:
   static constexpr int visits_of_cycle = 36, visits_of_operator = 50;
 
   template <class F> void update_ghosts(Level& level, const F& rows_of);
-  /// `width` numbers of every unknown of every rank, in the order of `places`.
-  template <class F> std::vector<double> gather(Level& level, int width, const F& rows_of);
-  void scatter(const Rows<Real>& b, const std::vector<int>& places, const std::vector<double>& values) const;
+  void update_solution(Level& level);
+  /// The numbers of an array of a patch, for Merge.
+  static auto data(const Level& level, Rows<Real> NinePoint<Real>::*rows) {
+    return [&level, rows](std::size_t n) { return (level.parts[n].*rows).data(); };
+  }
 
   MultigridOptions m_options;
   Chebyshev m_polynomial;
+  std::unique_ptr<Ranks> m_all; ///< carries what merged patches send
   std::vector<Level> m_levels;
+  std::array<std::int64_t, 64> m_unknown_cells{}; ///< of each grid
   Cholesky m_bottom;
 };
 

@@ -107,7 +107,9 @@ void add_ice(OptionTable& table, Options& o) {
                  "floating-point precision of the multigrid, and of our conjugate gradients"));
   table.add(number("ssa_multigrid_smoothing", o.ssa_multigrid_smoothing, "", "degree of the Chebyshev smoother", 1, 10));
   table.add(number("ssa_multigrid_gather", o.ssa_multigrid_gather, "",
-                   "largest number of unknown cells of a level that is gathered to every rank", 0));
+                   "unknown cells of a level of the multigrid from which on one rank has all of them", 0));
+  table.add(number("ssa_multigrid_share", o.ssa_multigrid_share, "",
+                   "unknown cells per rank of a level of the multigrid below which fewer ranks have it", 0));
   table.add(flag("ssa_view", o.ssa_view, "description of the solver, printed after the first solve"));
   table.add(text("ssa_failed_file", o.ssa_failed_file, "file of the state if a solve fails (none: no file)"));
 }

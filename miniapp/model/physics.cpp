@@ -66,7 +66,8 @@ SsaOptions ssa_options(const Options& options) {
   ssa.max_steps = options.ssa_max_steps;
   ssa.single_precision = options.ssa_multigrid_precision == "single";
   ssa.multigrid.smoothing = options.ssa_multigrid_smoothing;
-  ssa.multigrid.gather_below = options.ssa_multigrid_gather;
+  ssa.multigrid.gather = options.ssa_multigrid_gather;
+  ssa.multigrid.share = options.ssa_multigrid_share;
   ssa.till_q = options.sliding_q;
   ssa.till_u_threshold = options.sliding_u_threshold / seconds_per_year;
   return ssa;

@@ -235,7 +235,7 @@ void run(const Options& o) {
 int main(int argc, char** argv) {
   return run_program(argc, argv, "nunatak-step", [&](Libraries&) {
     Options o;
-    int gather = 3000;
+    int gather = static_cast<int>(o.ssa.multigrid.gather), share = static_cast<int>(o.ssa.multigrid.share);
     bool single = true;
     OptionTable table(
         "nunatak-step: hybrid steps of the synthetic continent on virtual ranks: what each part sends, and modelled times",
@@ -253,7 +253,9 @@ int main(int argc, char** argv) {
     table.add(flag("ssa_single", single, "multigrid and conjugate gradients in single precision"));
     table.add(number("ssa_multigrid_smoothing", o.ssa.multigrid.smoothing, "", "degree of the Chebyshev smoother", 1, 10));
     table.add(number("ssa_multigrid_gather", gather, "",
-                     "largest number of unknown cells of a level that is gathered to every rank", 0));
+                     "unknown cells of a level of the multigrid from which on one rank has all of them", 0));
+    table.add(number("ssa_multigrid_share", share, "",
+                     "unknown cells per rank of a level of the multigrid below which fewer ranks have it", 0));
     table.section("Ranks");
     table.add(text("virtual_ranks", o.virtual_ranks,
                    "P x Q ranks in one process, a list: 1x1,4x4,64 (none: the processes of mpiexec)"));
@@ -262,7 +264,8 @@ int main(int argc, char** argv) {
     table.section("Output");
     table.add(text("json", o.json, "JSON file of all counts and times"));
     if (!table.read(argc, argv)) return;
-    o.ssa.single_precision = single, o.ssa.multigrid.gather_below = gather;
+    o.ssa.single_precision = single, o.ssa.multigrid.gather = gather;
+    o.ssa.multigrid.share = share;
     run(o);
   });
 }

@@ -129,11 +129,13 @@ TEST_CASE("the last level alone solves exactly") {
   CHECK(error < 1e-10);
 }
 
-TEST_CASE("one cycle gives the same bits on every decomposition, wherever levels are gathered") {
+TEST_CASE("one cycle gives the same bits on every decomposition, however ranks are merged") {
   const auto check = [](const Operator& A, const Decomposition& d, const auto& expected, auto real) {
-    for (const std::int64_t gather_below : {0, 40, 1000000000}) {
-      Cycle<decltype(real)> M(A, d, {2, gather_below, 10});
-      INFO(d.px << " x " << d.py << ", gathered below " << gather_below << ": " << M.multigrid.describe());
+    constexpr std::int64_t all = 1000000000;
+    for (const auto& [gather, share] :
+         {std::pair<std::int64_t, std::int64_t>{0, 0}, {0, 7}, {40, 0}, {40, 7}, {0, all}, {all, 0}}) {
+      Cycle<decltype(real)> M(A, d, {2, gather, 10, share});
+      INFO(d.px << " x " << d.py << ", gather " << gather << ", share " << share << ": " << M.multigrid.describe());
       CHECK(M(A.random_vector(1)) == expected);
     }
   };
@@ -160,9 +162,9 @@ TEST_CASE("one cycle gives the same bits on every decomposition, wherever levels
 }
 
 TEST_CASE("no unknowns, one unknown, a cell that nothing holds") {
-  for (const std::int64_t gather_below : {0, 3000}) {
+  for (const std::int64_t gather : {0, 3000}) {
     const Operator nothing(Grid<int>(9, 7), false, true);
-    Cycle<float> none(nothing, nothing.decomposition(3, 2), {2, gather_below, 10});
+    Cycle<float> none(nothing, nothing.decomposition(3, 2), {2, gather, 10});
     CHECK(none(Vector(126, 0.0)) == Vector(126, 0.0));
 
     Operator one(Grid<int>(9, 7), true, false);
@@ -171,12 +173,12 @@ TEST_CASE("no unknowns, one unknown, a cell that nothing holds") {
     std::copy(block, block + 4, one.block(3 * 9 + 8, 4));
     Vector b(126, 0.0), x(126, 0.0);
     b[70] = 5, b[71] = 3, x[70] = 2, x[71] = 1;
-    Cycle<double> M(one, one.decomposition(3, 2), {2, gather_below, 0});
+    Cycle<double> M(one, one.decomposition(3, 2), {2, gather, 0});
     const Vector y = solve(one, b, M, 20).x;
     CHECK(std::abs(y[70] - 2.0) + std::abs(y[71] - 1.0) < 1e-7);
 
     std::fill(one.rows.begin(), one.rows.end(), 0.0);
-    Cycle<float> alone(one, one.decomposition(3, 2), {2, gather_below, 0});
+    Cycle<float> alone(one, one.decomposition(3, 2), {2, gather, 0});
     CHECK(alone(Vector(126, 0.0)) == Vector(126, 0.0));
   }
 }
@@ -250,24 +252,35 @@ TEST_CASE("an iceberg that nothing holds: a load in balance is met in both preci
 TEST_CASE("communication is what the header says") {
   for (const int smoothing : {1, 2, 3}) {
     const Operator A = held(Grid<int>(65, 50, 1), false, false, 1);
-    VirtualRanks ranks(A.decomposition(3, 2));
-    Multigrid<double> multigrid(ranks, 1.0, 1.0, active_cells(ranks, A.mask), {smoothing, 300, 60});
-    CHECK(multigrid.describe() == "65 x 50 (3250), 33 x 26 (858), 17 x 14 (238) gathered, 17 x 14 (238), 9 x 8 (72), 5 x 5 (25)");
+    VirtualRanks ranks(A.decomposition(4, 4), LogGP{});
+    Multigrid<double> multigrid(ranks, 1.0, 1.0, active_cells(ranks, A.mask), {smoothing, 60, 60, 51});
+    CHECK(multigrid.describe() ==
+          "65 x 50 (3250) on 16 ranks, 33 x 26 (858) on 4 ranks, 17 x 14 (238), 9 x 8 (72) on 1 rank, 5 x 5 (25)");
     Traffic before;
     const auto sent = [&] {
-      Traffic now = multigrid.traffic();
-      now.exchanges += ranks.traffic().exchanges, now.collectives += ranks.traffic().collectives;
-      const std::pair<std::int64_t, std::int64_t> difference{now.exchanges - before.exchanges,
-                                                             now.collectives - before.collectives};
+      const Traffic &now = ranks.traffic_of_all(), finest = ranks.traffic(), coarser = multigrid.traffic();
+      CHECK((finest.exchanges + coarser.exchanges == now.exchanges && finest.messages + coarser.messages == now.messages));
+      const std::vector<std::int64_t> difference{now.exchanges - before.exchanges, now.messages - before.messages,
+                                                 now.collectives - before.collectives, now.work - before.work};
       before = now;
       return difference;
     };
-    CHECK(sent() == std::pair<std::int64_t, std::int64_t>{1 + 2, 3 + 3}); // the first: ghosts of the mask
+    // A round of ghosts: 84 messages between 4 x 4 patches, 12 between 2 x 2. A merge: 12 messages from 16 to 4 ranks, 3 to one.
+    using Sent = std::vector<std::int64_t>;
+    CHECK(sent() == Sent{7, 84 + 84 + 12 + 12 + 12 + 12 + 3, 2, 0}); // the first: ghosts of the mask
     for (int n = 0; n < ranks.local_size(); ++n) A.fill(multigrid.finest(n));
     multigrid.set_operator();
-    CHECK(sent() == std::pair<std::int64_t, std::int64_t>{2, 1});
+    CHECK(sent() == Sent{5, 84 + 12 + 12 + 12 + 3, 0, 50 * (3250 + 858 + 238 + 72 + 25) + 25 * 25 * 25 / 9});
+    ranks.restart_clock();
     multigrid.cycle();
-    CHECK(sent() == std::pair<std::int64_t, std::int64_t>{2 * (2 * smoothing + 1), 1});
+    const int half =
+        2 * smoothing; // exchanges of a level; and one for the next one's solution, if that does not come with ghosts
+    CHECK(sent() == Sent{half + 2 + 1 + half + 1 + half + 2, 84 * half + 2 * 12 + 12 * (1 + half + 1 + half) + 2 * 3, 0,
+                         36 * (3250 + 858 + 238 + 72 + 25)});
+    // ranks that have no part of coarse levels do not work there: at most the largest patch of each level is on the critical path
+    const VirtualClock& clock = *ranks.clock();
+    CHECK(clock.critical().work <= 36 * (17 * 13 + 18 * 14 + 10 * 8 + 72 + 25) * clock.machine().visit * 1.0001);
+    CHECK(clock.critical().work >= 36 * (72 + 25) * clock.machine().visit);
   }
 }
 
@@ -276,5 +289,5 @@ TEST_CASE("few unknowns on a large grid: no process holds it whole") {
   mask(0, 0) = 1;
   VirtualRanks ranks(Decomposition::make(400, 400, 2, 2));
   const Multigrid<float> multigrid(ranks, 1.0, 1.0, active_cells(ranks, mask), {});
-  CHECK(multigrid.describe() == "400 x 400 (1), 201 x 201 (1) gathered, 201 x 201 (1)");
+  CHECK(multigrid.describe() == "400 x 400 (1) on 4 ranks, 201 x 201 (1) on 1 rank");
 }
