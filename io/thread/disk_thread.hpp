@@ -1,9 +1,7 @@
-// What a rank does while a disk is waited for: on an output server a thread makes the calls that wait, and the rank takes
-// messages.
+// What a rank does while a disk is waited for: on an output server a thread makes the calls that wait, and the rank takes more.
 //
 //   DiskThread thread([&] { return take_what_has_come(); });     from here on, while it lives:
-//   on_disk([&] { fsync(fd); });                                 thread: fsync        rank: take, take, ..., goes on when that is
-//   done
+//   on_disk([&] { fsync(fd); });                                 thread: fsync        rank: take, take, ... until that is done
 //
 // To the rest of the program such a call is the same as ever: it returns when it is done, and throws what it throws. Elsewhere no
 // thread is there, and on_disk() only makes the call.
