@@ -41,6 +41,14 @@ def test_hints_reach_romio(run, io_format):
     assert "have no effect" not in text
 
 
+def test_layouts_of_netcdf4_do_without_sieving(run):
+    """Else ROMIO reads and writes the whole file once more with what HDF5 writes at close."""
+    layout = ("-io_format", "netcdf4", "-io_layout", "box:1")
+    assert hint(run("ROMIO", *layout, environment={"ROMIO_PRINT_HINTS": "1"}), "romio_ds_write") == {"disable"}
+    given = run("ROMIO", *layout, "-io_hints", "romio_ds_write=enable", environment={"ROMIO_PRINT_HINTS": "1"})
+    assert hint(given, "romio_ds_write") == {"enable"}
+
+
 def test_a_line_says_what_ompio_ignores(run):
     text = run("OMPIO", "-io_format", "netcdf4", "-io_ompio", "yes", environment={"OMPI_MCA_io": "ompio"})
     assert text.count(IGNORED + "romio_cb_write=enable\n") == 1, text
