@@ -148,10 +148,8 @@ void Output::put_field(io::File& file, std::size_t record, const Field& field) {
   std::visit(
       [&](const auto& array) {
         io::Block block = field_block(p, info.kind == Kind::columns, levels_of(array), m_options.io_order == "zyx");
-        if (std::string(info.internal_units) != info.units) {
-          const auto convert = unit_conversion(info.internal_units, info.units, field.name);
-          block.scale = {convert(1.0), fill_value}; // no variable's unit has an offset
-        }
+        if (std::string(info.internal_units) != info.units) // none has an offset
+          block.scale = {unit_conversion(info.internal_units, info.units, field.name)(1.0), fill_value};
         file.put(field.name, record, block, first_owned(array, p));
       },
       field.array);
