@@ -90,7 +90,7 @@ command -v nvcc >/dev/null || PATH=$PATH:${CUDA_HOME:-/usr/local/cuda}/bin
 for program in nvcc cmake "${CXX:-g++}"; do command -v "$program" >/dev/null || die "no $program on the PATH"; done
 [ -e "$bundle" ] || die "no $bundle: make it by 'scripts/gpu.sh bundle' where packages can be downloaded, and copy it here"
 if command -v ninja >/dev/null; then generator=Ninja go_on=(-k 0); else generator="Unix Makefiles" go_on=(-k); fi
-cores=$(nproc)
+cores=$(env -u OMP_NUM_THREADS nproc)
 
 # --- steps, each with a limit of seconds, a row of the report and its output in the log ------------------------------------------
 out=$tree/build/gpu

@@ -28,7 +28,7 @@ build_kokkos() {
   if command -v ninja >/dev/null; then generator=(-G Ninja); fi
   cmake "${generator[@]}" -S "$source_dir" -B "$deps/kokkos-build" -DCMAKE_BUILD_TYPE=Release -DCMAKE_CXX_STANDARD=17 -DCMAKE_INSTALL_PREFIX="$deps" \
     -DCMAKE_INSTALL_LIBDIR=lib -DKokkos_ENABLE_SERIAL=ON -DKokkos_ENABLE_OPENMP=ON -DCMAKE_UNITY_BUILD=ON >"$deps/kokkos.log" 2>&1 &&
-    cmake --build "$deps/kokkos-build" --target install -j "$(nproc)" >>"$deps/kokkos.log" 2>&1 ||
+    cmake --build "$deps/kokkos-build" --target install -j "$(env -u OMP_NUM_THREADS nproc)" >>"$deps/kokkos.log" 2>&1 ||
     { tail -n 20 "$deps/kokkos.log" >&2; echo "setup: Kokkos did not build (log: build/deps/kokkos.log)" >&2; exit 1; }
   rm -rf "$deps/kokkos-build"
 }

@@ -4,6 +4,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 . scripts/environment.sh
+cores=$(env -u OMP_NUM_THREADS nproc) # nproc alone would answer 1
 steps=$(mktemp)
 trap 'rm -f "$steps"; kill $(jobs -p) 2>/dev/null || true' EXIT
 say() { printf '\033[1m[test]\033[0m %s\n' "$*"; }
@@ -35,8 +36,8 @@ beside() {
   renice -n 5 $BASHPID >/dev/null
   prepare asan --target sanitized_tests
   prepare kernels
-  run_tests asan $(nproc) -L sanitized "$@" || status=1
-  run_tests kernels $(nproc) "$@" || status=1
+  run_tests asan $cores -L sanitized "$@" || status=1
+  run_tests kernels $cores "$@" || status=1
   return $status
 }
 
@@ -44,7 +45,7 @@ timed "setup" scripts/setup.sh cluster
 prepare ci
 status=0
 beside "$@" >build/beside.log 2>&1 &
-run_tests ci $((3 * $(nproc))) "$@" || status=1
+run_tests ci $((3 * cores)) "$@" || status=1
 say "the presets asan and kernels:"
 wait $! || status=1
 cat build/beside.log

@@ -29,3 +29,10 @@ def test_an_early_end_is_seen():
     assert complaints("x", head + "cmake --version | head -1")
     assert not complaints("x", head + "grep -q x file || sort x | sed -n 1,5p")
     assert not complaints("x", "ls | head -1")
+
+
+def test_cores_are_counted_without_openmp():
+    """nproc answers OMP_NUM_THREADS where that is set, and scripts/environment.sh sets it."""
+    calls = [(p.name, line) for p in (SOURCE / "scripts").glob("*.sh") for line in p.read_text().splitlines() if re.search(r"\bnproc\)", line)]
+    assert len(calls) > 2
+    assert all("env -u OMP_NUM_THREADS nproc" in line for _, line in calls), calls
