@@ -25,9 +25,7 @@ std::optional<std::string> waits_with() {
 }
 
 void agree(MPI_Comm comm, const std::function<void()>& f) {
-  int rank = 0, size = 1;
-  MPI_Comm_rank(comm, &rank);
-  MPI_Comm_size(comm, &size);
+  const int rank = rank_in(comm), size = size_of(comm);
   std::string message;
   int failed = size; // the lowest rank that failed; size means none
   try {
@@ -51,8 +49,7 @@ void agree(MPI_Comm comm, const std::function<void()>& f) {
 }
 
 void on_rank_0(MPI_Comm comm, const std::function<void()>& f) {
-  int rank = 0;
-  MPI_Comm_rank(comm, &rank);
+  const int rank = rank_in(comm);
   agree(comm, [&] {
     if (rank == 0) f();
   });

@@ -17,6 +17,17 @@
 
 namespace nunatak::io {
 
+inline int rank_in(MPI_Comm comm) {
+  int rank = 0;
+  MPI_Comm_rank(comm, &rank);
+  return rank;
+}
+inline int size_of(MPI_Comm comm) {
+  int size = 1;
+  MPI_Comm_size(comm, &size);
+  return size;
+}
+
 /// Run `f` on this rank. If it throws on any rank of `comm`, every rank throws an Error with the message of the lowest rank
 /// that failed. Collective: one reduction, and one broadcast of the message if there was a failure. `f` itself must not call
 /// collective functions that a failing rank would leave early.

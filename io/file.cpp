@@ -17,7 +17,6 @@ File::File(MPI_Comm comm, std::string path, Schema schema, FileOptions options, 
            Watchdog& watchdog)
     : m_comm(comm), m_path(std::move(path)), m_schema(std::move(schema)), m_options(options), m_put(m_schema.variables.size(), 0),
       m_committed(options.kept_records), m_total(total), m_watchdog(watchdog) {
-  MPI_Comm_rank(comm, &m_rank);
   if (makes_sums) m_sums.emplace(m_schema);
   try {
     m_schema.validate();

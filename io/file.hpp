@@ -158,7 +158,7 @@ private:
   void add_time(Phase phase, double start);
 
   MPI_Comm m_comm;
-  int m_rank = 0;
+  int m_rank = rank_in(m_comm);
   std::string m_path;
   Schema m_schema;
   FileOptions m_options;

@@ -1,4 +1,3 @@
-// See watchdog.hpp.
 #include "io/watchdog.hpp"
 
 #include "io/agree.hpp"

@@ -1,4 +1,3 @@
-// See async_file.hpp.
 #include "io/async/async_file.hpp"
 
 #include "io/async/serve.hpp"

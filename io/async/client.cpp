@@ -1,4 +1,3 @@
-// See client.hpp.
 #include "io/async/client.hpp"
 
 #include "io/registry.hpp"

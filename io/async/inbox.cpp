@@ -1,4 +1,3 @@
-// See inbox.hpp.
 #include "io/async/inbox.hpp"
 
 #include <algorithm>
@@ -20,8 +19,6 @@ template <class T> void add_each(const std::vector<T>& more, std::vector<T>& to)
 } // namespace
 
 Inbox::Inbox(Servers& servers, MPI_Comm comm) : m_servers(servers), m_comm(comm) {
-  MPI_Comm_rank(comm, &m_rank);
-  MPI_Comm_size(comm, &m_size);
   const auto n = static_cast<int>(servers.compute().size());
   m_home_clients = n / m_size + (m_rank < n % m_size ? 1 : 0);
 }

@@ -60,7 +60,7 @@ private:
 
   Servers& m_servers;
   MPI_Comm m_comm;
-  int m_rank = 0, m_size = 1, m_home_clients = 0;
+  int m_rank = rank_in(m_comm), m_size = size_of(m_comm), m_home_clients = 0;
   std::deque<Bytes> m_actions;
   std::map<int, std::int64_t> m_taken; ///< messages of each open batch
   std::map<int, Counts> m_counts;

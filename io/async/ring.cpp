@@ -1,4 +1,3 @@
-// See ring.hpp.
 #include "io/async/ring.hpp"
 
 #include <algorithm>

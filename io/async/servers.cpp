@@ -1,4 +1,3 @@
-// See servers.hpp.
 #include "io/async/servers.hpp"
 
 #include "io/async/ring.hpp"
@@ -61,9 +60,7 @@ std::string transport_of(int argc, char** argv) {
 }
 
 Servers::Servers(MPI_Comm all, const std::string& transport) : m_transport(transport), m_comm(all) {
-  int rank = 0, size = 1;
-  MPI_Comm_rank(all, &rank);
-  MPI_Comm_size(all, &size);
+  const int rank = rank_in(all), size = size_of(all);
   const ServerCounts counts = parse_transport(transport);
   const int n = counts.once + counts.append;
   if (n >= size) {
@@ -141,8 +138,7 @@ void Servers::forget_taken() {
 }
 
 void Servers::act(int g, const Packer& action) {
-  int rank = 0;
-  MPI_Comm_rank(m_comm, &rank);
+  const int rank = rank_in(m_comm);
   if (rank != 0) return;
   for (const int server : group(g)) send(server, action_tag, action.bytes());
 }
@@ -185,8 +181,7 @@ std::deque<ServerReport>& Servers::reports(int writer, int group) { return m_rep
 void Servers::stop(int status) {
   if (m_groups.empty()) return;
   act_on_all(Packer().add(Action::stop).add(status));
-  int rank = 0;
-  MPI_Comm_rank(m_comm, &rank);
+  const int rank = rank_in(m_comm);
   constexpr double longest = 600.0; // s
   const double begin = MPI_Wtime();
   for (Nap nap; rank == 0 && m_stopped < n_groups(); nap.sleep()) {

@@ -1,4 +1,3 @@
-// See wire.hpp.
 #include "io/async/wire.hpp"
 
 #include <variant>

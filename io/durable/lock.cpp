@@ -1,4 +1,3 @@
-// See lock.hpp.
 #include "io/durable/lock.hpp"
 
 #include "io/error.hpp"

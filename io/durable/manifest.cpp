@@ -1,4 +1,3 @@
-// See manifest.hpp.
 #include "io/durable/manifest.hpp"
 
 #include "io/durable/descriptor.hpp"

@@ -1,4 +1,3 @@
-// See shared_checksums.hpp.
 #include "io/durable/shared_checksums.hpp"
 
 #include "io/error.hpp"
@@ -10,8 +9,6 @@ namespace nunatak::io {
 
 SharedChecksums::SharedChecksums(MPI_Comm comm, std::string path, std::vector<OutputFile> parts)
     : m_comm(comm), m_path(std::move(path)), m_files(std::move(parts)), m_sizes(m_files.size(), 0), m_sums(m_files.size(), 0) {
-  MPI_Comm_rank(comm, &m_rank);
-  MPI_Comm_size(comm, &m_size);
   const auto is_mine = [&](const OutputFile& file) { return file.owner == OutputFile::shared || file.owner == m_rank; };
   m_written_part = static_cast<std::size_t>(std::find_if(m_files.begin(), m_files.end(), is_mine) - m_files.begin());
 }

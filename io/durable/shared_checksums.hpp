@@ -3,6 +3,7 @@
 // the functions.
 #pragma once
 
+#include "io/agree.hpp"
 #include "io/durable/durable.hpp"
 #include "io/durable/sparse_checksum.hpp"
 #include "io/formats/format.hpp"
@@ -38,7 +39,7 @@ private:
   std::pair<std::uint64_t, std::uint64_t> range(std::size_t p) const;
 
   MPI_Comm m_comm;
-  int m_rank = 0, m_size = 1;
+  int m_rank = rank_in(m_comm), m_size = size_of(m_comm);
   std::string m_path;
   std::vector<OutputFile> m_files;
   std::vector<std::uint64_t> m_sizes;

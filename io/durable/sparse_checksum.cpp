@@ -1,4 +1,3 @@
-// See sparse_checksum.hpp.
 #include "io/durable/sparse_checksum.hpp"
 
 #include <libdeflate.h>

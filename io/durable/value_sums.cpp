@@ -1,4 +1,3 @@
-// See value_sums.hpp.
 #include "io/durable/value_sums.hpp"
 
 #include <algorithm>

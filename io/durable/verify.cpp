@@ -1,4 +1,3 @@
-// See verify.hpp.
 #include "io/durable/verify.hpp"
 
 #include "io/agree.hpp"
@@ -18,12 +17,6 @@
 namespace nunatak::io {
 
 namespace {
-
-int rank_in(MPI_Comm comm) {
-  int rank = 0;
-  MPI_Comm_rank(comm, &rank);
-  return rank;
-}
 
 std::string in_words(std::uint64_t size, const std::string& checksum) {
   return std::to_string(size) + " bytes" + (checksum.empty() ? "" : ", " + checksum);
@@ -190,9 +183,7 @@ private:
 
 std::vector<FoundFile> read_files(MPI_Comm comm, const std::vector<Look>& looks) {
   constexpr std::uint64_t piece = 16 << 20;
-  int rank = 0, ranks = 1;
-  MPI_Comm_rank(comm, &rank);
-  MPI_Comm_size(comm, &ranks);
+  const int rank = rank_in(comm), ranks = size_of(comm);
   std::vector<FoundFile> files(looks.size());
   std::vector<std::uint64_t> sizes(looks.size(), 0);
   std::vector<int> errors(looks.size(), 0); // errno

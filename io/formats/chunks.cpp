@@ -1,4 +1,3 @@
-// See chunks.hpp.
 #include "io/formats/chunks.hpp"
 
 #include "io/error.hpp"

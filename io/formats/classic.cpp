@@ -1,4 +1,3 @@
-// See classic.hpp.
 #include "io/formats/classic.hpp"
 
 #include "io/error.hpp"

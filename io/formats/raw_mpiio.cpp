@@ -21,7 +21,6 @@ class MpiIo final : public Format {
 public:
   MpiIo(MPI_Comm comm, const std::string& path, const Schema& schema, const Options& options)
       : m_comm(comm), m_path(path), m_schema(schema), m_options(options), m_quota(comm, schema, options.buffer) {
-    MPI_Comm_rank(comm, &m_rank);
     MPI_Info info = make_info(options.hints);
     int status = MPI_File_open(comm, path.c_str(), MPI_MODE_WRONLY | MPI_MODE_CREATE, info, &m_file);
     MPI_Info_free(&info);
@@ -139,7 +138,7 @@ private:
   }
 
   MPI_Comm m_comm;
-  int m_rank = 0;
+  int m_rank = rank_in(m_comm);
   std::string m_path;
   const Schema& m_schema;
   Options m_options;

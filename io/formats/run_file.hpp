@@ -53,7 +53,7 @@ private:
   std::string variable_at(std::uint64_t offset) const;
 
   MPI_Comm m_comm;
-  int m_rank = 0, m_fd = -1;
+  int m_rank = rank_in(m_comm), m_fd = -1;
   std::string m_path;
   const Schema& m_schema;
   std::size_t m_records = 0;

@@ -57,7 +57,6 @@ class Serial final : public Format {
 public:
   Serial(MPI_Comm comm, const std::string& path, const Schema& schema, const Options& options)
       : m_comm(comm), m_path(path), m_schema(schema), m_options(options) {
-    MPI_Comm_rank(comm, &m_rank);
     if (m_rank != 0) return;
     std::size_t buffer = 1 << 20; // NetCDF-C's own buffer; by default as small as a disk block
     const int status = nc__create(path.c_str(), NC_CLOBBER | classic_mode(path, schema, options), 0, &buffer, &m_ncid);
@@ -177,7 +176,7 @@ private:
   }
 
   MPI_Comm m_comm;
-  int m_rank = 0;
+  int m_rank = rank_in(m_comm);
   std::string m_path;
   const Schema& m_schema;
   Options m_options;

@@ -1,6 +1,6 @@
-// See auto.hpp.
 #include "io/layouts/auto.hpp"
 
+#include "io/agree.hpp"
 #include "io/layouts/format_around.hpp"
 #include "io/layouts/remap.hpp"
 
@@ -65,9 +65,7 @@ private:
             std::move(inner), is_copied)),
         m_comm(comm), m_schema(schema), m_aggregators(aggregators), m_run(run_bytes(schema, aggregators.size(), stripe.bytes)),
         m_stripe(stripe), m_bytes_of_call(static_cast<double>(options.call)), m_native(native),
-        m_choices(schema.variables.size()) {
-    MPI_Comm_rank(comm, &m_rank);
-  }
+        m_choices(schema.variables.size()) {}
 
   /// Of the variables that stay, or of those that move.
   struct Chosen {
@@ -130,7 +128,7 @@ private:
   }
 
   MPI_Comm m_comm;
-  int m_rank = 0;
+  int m_rank = rank_in(m_comm);
   const Schema& m_schema;
   std::vector<int> m_aggregators;
   std::size_t m_run; ///< bytes

@@ -1,5 +1,6 @@
-// See exchange.hpp.
 #include "io/layouts/exchange.hpp"
+
+#include "io/agree.hpp"
 
 #include <algorithm>
 
@@ -30,9 +31,7 @@ std::int64_t exchange(MPI_Comm comm, const std::vector<Message>& receives, const
 
 std::vector<std::vector<std::optional<Box>>> gather_boxes(MPI_Comm comm, const std::vector<std::optional<Box>>& mine,
                                                           const std::vector<std::size_t>& dimensions, int root) {
-  int rank = 0, n_ranks = 1;
-  MPI_Comm_rank(comm, &rank);
-  MPI_Comm_size(comm, &n_ranks);
+  const int rank = rank_in(comm), n_ranks = size_of(comm);
   const bool gets_all = root < 0 || rank == root;
   std::vector<std::int64_t> numbers; // of each box: 1 if it is there, start, count
   for (std::size_t n = 0; n < mine.size(); ++n) {

@@ -1,4 +1,3 @@
-// See exchange_plan.hpp.
 #include "io/layouts/exchange_plan.hpp"
 
 #include <algorithm>

@@ -1,4 +1,3 @@
-// See join.hpp.
 #include "io/layouts/join.hpp"
 
 #include "io/agree.hpp"
@@ -27,9 +26,7 @@ void put(File& file, std::size_t v, std::size_t record, const Box& box, const st
 
 /// One record of a variable, or all of one without records. All ranks put equally often.
 void copy_variable(MPI_Comm comm, SubfileSet& subfiles, File& file, std::size_t v, std::size_t record, std::size_t buffer) {
-  int rank = 0, size = 1;
-  MPI_Comm_rank(comm, &rank);
-  MPI_Comm_size(comm, &size);
+  const int rank = rank_in(comm), size = size_of(comm);
   const std::size_t bytes = bytes_of(file.schema().variables[v].type), limit = std::max<std::size_t>(1, buffer / bytes);
   struct Step {
     std::size_t subfile;

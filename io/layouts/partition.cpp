@@ -1,4 +1,3 @@
-// See partition.hpp.
 #include "io/layouts/partition.hpp"
 
 #include <algorithm>

@@ -1,4 +1,3 @@
-// See remap.hpp.
 #include "io/layouts/remap.hpp"
 
 #include "io/agree.hpp"
@@ -36,7 +35,6 @@ public:
         BoxesOf boxes_of, std::unique_ptr<Format> inner, bool is_copied)
       : FormatAround(std::move(inner)), m_comm(comm), m_schema(schema), m_topology(topology),
         m_aggregators(std::move(aggregators)), m_boxes_of(std::move(boxes_of)), m_is_copied(is_copied) {
-    MPI_Comm_rank(comm, &m_rank);
     m_least_round = static_cast<std::int64_t>(stripe_of(options.stripe).bytes * m_aggregators.size());
     m_waiting.limit = static_cast<std::int64_t>(options.buffer * m_aggregators.size());
   }
@@ -268,7 +266,7 @@ private:
 
   MPI_Comm m_comm;
   const Schema& m_schema;
-  int m_rank = 0;
+  int m_rank = rank_in(m_comm);
   Topology m_topology;
   std::vector<int> m_aggregators;
   BoxesOf m_boxes_of;

@@ -1,7 +1,6 @@
-// See split_files.hpp.
 #include "io/layouts/split_files.hpp"
 
-#include "io/error.hpp"
+#include "io/agree.hpp"
 #include "io/layouts/partition.hpp"
 #include "io/registry.hpp"
 
@@ -56,8 +55,7 @@ public:
   SplitFiles(MPI_Comm comm, std::string path, const Schema& schema, const Options& options, const std::vector<int>& aggregators,
              OpenFunction* open)
       : m_path(std::move(path)), m_whole(schema), m_options(options), m_aggregators(aggregators), m_open(open) {
-    int rank = 0;
-    MPI_Comm_rank(comm, &rank);
+    const int rank = rank_in(comm);
     m_self = static_cast<std::size_t>(std::find(m_aggregators.begin(), m_aggregators.end(), rank) - m_aggregators.begin());
   }
 

@@ -1,4 +1,3 @@
-// See stripe.hpp.
 #include "io/layouts/stripe.hpp"
 
 #include <algorithm>

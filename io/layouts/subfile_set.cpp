@@ -1,4 +1,3 @@
-// See subfile_set.hpp.
 #include "io/layouts/subfile_set.hpp"
 
 #include "io/agree.hpp"
@@ -80,12 +79,8 @@ std::string in_words(const std::vector<Contents::Attribute>& attributes) {
 } // namespace
 
 SubfileSet::SubfileSet(MPI_Comm comm, const std::string& path) : m_comm(comm), m_path(path) {
-  int rank = 0, n_ranks = 1;
-  MPI_Comm_rank(comm, &rank);
-  MPI_Comm_size(comm, &n_ranks);
-  agree(comm, [&] {
-    if (rank == 0) m_first = source(0).contents();
-  });
+  const int rank = rank_in(comm), n_ranks = size_of(comm);
+  on_rank_0(comm, [&] { m_first = source(0).contents(); });
   broadcast(m_first, comm);
   const Contents::Attribute* number = find(m_first.attributes, subfiles_attribute);
   if (number == nullptr || number->integers.size() != 1 || number->integers[0] < 1) {

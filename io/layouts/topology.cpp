@@ -1,5 +1,6 @@
-// See topology.hpp.
 #include "io/layouts/topology.hpp"
+
+#include "io/agree.hpp"
 
 #include <algorithm>
 #include <map>
@@ -17,9 +18,7 @@ std::vector<std::vector<int>> Topology::ranks_by_node() const {
 }
 
 Topology make_topology(MPI_Comm comm, int ranks_per_node) {
-  int rank = 0, size = 1;
-  MPI_Comm_rank(comm, &rank);
-  MPI_Comm_size(comm, &size);
+  const int rank = rank_in(comm), size = size_of(comm);
   Topology topology;
   topology.node_of.resize(static_cast<std::size_t>(size));
   int leader = 0; // lowest rank of this rank's node

@@ -1,7 +1,7 @@
 // Header of a NetCDF file, read with serial NetCDF-C and sent in one message. See contents.hpp.
 #include "io/read/contents.hpp"
 
-#include "io/error.hpp"
+#include "io/agree.hpp"
 #include "io/read/classic_header.hpp"
 
 #include <netcdf.h>
@@ -139,8 +139,7 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Contents, dimensions, variables, attributes, 
 std::vector<std::uint8_t> message_of(const Contents& contents) { return nlohmann::json::to_cbor(contents); }
 
 void broadcast(Contents& contents, MPI_Comm comm) {
-  int rank = 0;
-  MPI_Comm_rank(comm, &rank);
+  const int rank = rank_in(comm);
   std::vector<std::uint8_t> message;
   if (rank == 0) message = message_of(contents);
   std::int64_t size = static_cast<std::int64_t>(message.size());

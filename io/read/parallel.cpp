@@ -32,11 +32,7 @@ class Parallel final : public ReadSource {
 public:
   Parallel(const std::string& path, MPI_Comm comm, const ReadOptions& options)
       : m_path(path), m_comm(comm), m_call_bytes(options.call_bytes), m_exceptions(std::uncaught_exceptions()) {
-    int rank = 0;
-    MPI_Comm_rank(comm, &rank);
-    agree(comm, [&] {
-      if (rank == 0) m_contents = contents_of(NcFile(path), path);
-    });
+    on_rank_0(comm, [&] { m_contents = contents_of(NcFile(path), path); });
     broadcast(m_contents, comm);
     m_statistics.openers = 1;
     MPI_Info info = make_info(options.hints);

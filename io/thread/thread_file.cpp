@@ -1,4 +1,3 @@
-// See thread_file.hpp.
 #include "io/thread/thread_file.hpp"
 
 #include <algorithm>
@@ -9,10 +8,7 @@
 namespace nunatak::io {
 
 Backlog::Backlog(MPI_Comm comm, std::size_t ring_bytes, const Topology& machine)
-    : m_comm(comm), m_machine(machine), m_thread(ring_bytes), m_began(MPI_Wtime()) {
-  MPI_Comm_rank(comm, &m_rank);
-  MPI_Comm_size(comm, &m_size);
-}
+    : m_comm(comm), m_machine(machine), m_thread(ring_bytes), m_began(MPI_Wtime()) {}
 
 /// The thread begins the way to the disk, so that the rank finds little to do. Not if a due of this file waits: then nothing was
 /// put since, and the rank may rename the file at any time.

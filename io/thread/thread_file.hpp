@@ -48,7 +48,7 @@ private:
   ServerReport report();
 
   MPI_Comm m_comm;
-  int m_rank = 0, m_size = 1;
+  int m_rank = rank_in(m_comm), m_size = size_of(m_comm);
   const Topology& m_machine;
   Statistics m_statistics;
   WriteThread m_thread; ///< files wait for it when they end: it ends after them

@@ -1,4 +1,3 @@
-// See replay.hpp.
 #include "io/trace/replay.hpp"
 
 #include "io/agree.hpp"
@@ -143,9 +142,7 @@ void prepare_files(const std::string& folder, const std::vector<std::string>& pa
 } // namespace
 
 ReplayStatistics replay(MPI_Comm comm, const std::string& csv, const std::string& folder, const ReplayOptions& options) {
-  int rank = 0, size = 1;
-  MPI_Comm_rank(comm, &rank);
-  MPI_Comm_size(comm, &size);
+  const int rank = rank_in(comm), size = size_of(comm);
   TraceTable trace;
   std::vector<std::string> paths;
   agree(comm, [&] {
@@ -154,9 +151,7 @@ ReplayStatistics replay(MPI_Comm comm, const std::string& csv, const std::string
   });
   auto& events = trace.events;
   events.erase(std::remove_if(events.begin(), events.end(), [](const TraceEvent& e) { return e.bytes < 0; }), events.end());
-  agree(comm, [&] {
-    if (rank == 0) prepare_files(folder, paths, trace);
-  });
+  on_rank_0(comm, [&] { prepare_files(folder, paths, trace); });
 
   // calls of this rank, in the order of their beginning; a truncation of any rank begins another phase
   std::stable_sort(events.begin(), events.end(), [](const TraceEvent& a, const TraceEvent& b) { return a.start < b.start; });

@@ -161,10 +161,7 @@ void Trace::start(const std::string& csv) {
   }
   if (trace::recording) throw Error(what + "expected no trace to run, found one");
   if (m_servers != nullptr) m_servers->act_on_all(Packer().add(Action::start_trace).add(csv));
-  agree(m_comm, [&] {
-    int rank = 0;
-    MPI_Comm_rank(m_comm, &rank);
-    if (rank != 0) return;
+  on_rank_0(m_comm, [&] {
     m_out.open(csv, std::ios::trunc);
     if (!m_out) throw Error(what + "expected to create the file; found: " + std::strerror(errno));
   });
@@ -195,9 +192,7 @@ void Trace::finish() {
   if (m_servers != nullptr) m_servers->act_on_all(Packer().add(Action::finish_trace));
   trace::recording = false;
   const std::lock_guard<std::mutex> lock(state().mutex);
-  int rank = 0, size = 1;
-  MPI_Comm_rank(m_comm, &rank);
-  MPI_Comm_size(m_comm, &size);
+  const int rank = rank_in(m_comm), size = size_of(m_comm);
   std::int64_t counts[2] = {static_cast<std::int64_t>(state().events.size()), state().dropped};
   MPI_Allreduce(MPI_IN_PLACE, counts, 2, MPI_INT64_T, MPI_SUM, m_comm);
   std::size_t next = 0;
@@ -232,8 +227,8 @@ void Trace::finish() {
   }
   state().forget();
   const std::string csv = std::exchange(m_csv, "");
-  agree(m_comm, [&] {
-    if (rank == 0 && !m_out) throw Error("trace '" + csv + "': expected to write the file; found: " + std::strerror(error));
+  on_rank_0(m_comm, [&] {
+    if (!m_out) throw Error("trace '" + csv + "': expected to write the file; found: " + std::strerror(error));
   });
 }
 

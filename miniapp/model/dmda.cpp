@@ -1,5 +1,6 @@
 #include "miniapp/model/dmda.hpp"
 
+#include "io/agree.hpp"
 #include "miniapp/base/error.hpp"
 #include "miniapp/model/petsc_error.hpp"
 
@@ -9,12 +10,6 @@
 namespace nunatak {
 
 namespace {
-
-int size_of(MPI_Comm comm) {
-  int size = 1;
-  MPI_Comm_size(comm, &size);
-  return size;
-}
 
 // What PETSc would refuse, in our words. px, py: at most 0 if PETSc chooses.
 void require_product(int px, int py, int size) {
@@ -77,20 +72,18 @@ Dmda::Dmda(MPI_Comm comm, const DmdaShape& shape) {
   const auto boundary = [](bool periodic) { return periodic ? DM_BOUNDARY_PERIODIC : DM_BOUNDARY_GHOSTED; };
   const auto patches = [](int n) { return n > 0 ? n : PETSC_DECIDE; };
   DM dm = nullptr;
-  require_product(shape.px, shape.py, size_of(comm));
+  require_product(shape.px, shape.py, io::size_of(comm));
   NUNATAK_PETSC(DMDACreate2d(comm, boundary(shape.periodic_x), boundary(shape.periodic_y), DMDA_STENCIL_BOX, shape.Mx, shape.My,
                              patches(shape.px), patches(shape.py), 1, 1, nullptr, nullptr, &dm));
   m_dms.emplace(1, dm);
   NUNATAK_PETSC(DMSetFromOptions(dm));
-  require_cells(dm, size_of(comm));
+  require_cells(dm, io::size_of(comm));
   if (!shape.columns.empty()) {
     require_same_points(dm, shape);
     NUNATAK_PETSC(DMDASetOwnershipRanges(dm, shape.columns.data(), shape.rows.data(), nullptr));
   }
   NUNATAK_PETSC(DMSetUp(dm)); // heeds -dm_view
-  int rank = 0;
-  MPI_Comm_rank(comm, &rank);
-  m_decomposition = decomposition_of(dm, rank);
+  m_decomposition = decomposition_of(dm, io::rank_in(comm));
 }
 
 DM Dmda::dm(int dof) {

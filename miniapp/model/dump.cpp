@@ -1,4 +1,3 @@
-// See dump.hpp.
 #include "miniapp/model/dump.hpp"
 
 #include "io/agree.hpp"

@@ -1,4 +1,3 @@
-// See ssa_system.hpp.
 #include "miniapp/model/ssa_system.hpp"
 
 #include "kernels/ssa/multiply.hpp"

@@ -1,4 +1,3 @@
-// See arrays.hpp.
 #include "miniapp/tools/io/arrays.hpp"
 
 #include <cmath>

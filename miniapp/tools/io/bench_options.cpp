@@ -1,4 +1,3 @@
-// See bench_options.hpp.
 #include "miniapp/tools/io/bench_options.hpp"
 
 #include "io/registry.hpp"

@@ -1,4 +1,3 @@
-// See geodesic.hpp.
 #include "miniapp/tools/io/geodesic.hpp"
 
 #include <algorithm>

@@ -1,4 +1,3 @@
-// See io_report.hpp.
 #include "miniapp/tools/io/io_report.hpp"
 
 #include "miniapp/base/server_report.hpp"
