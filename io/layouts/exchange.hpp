@@ -1,4 +1,4 @@
-// Messages whose sizes both sides know (remap.cpp), and the boxes of all ranks (also formats/serial.cpp and read/serial.cpp).
+// Messages whose sizes both sides know (remap.cpp), and the boxes of all ranks (also formats/serial.cpp and read/direct.cpp).
 #pragma once
 
 #include "io/layouts/box.hpp"

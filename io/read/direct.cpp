@@ -1,5 +1,5 @@
-// The reader `direct`: one rank of each node opens the file; these readers read it in slabs, all at once, and send every rank its
-// part. See read/source.hpp.
+// The readers `direct` (one rank of each node opens the file) and `serial` (rank 0 alone does): they read it in slabs, all at
+// once, and send every rank its part. See read/source.hpp.
 //
 //   what ranks ask for      slabs of the box around it, in the order of the file       rounds: a slab of each reader, an exchange
 //     0 0 1 1                 0 0 1 1   reader 0, first round                            0 -> 1, 2 -> 3
@@ -7,10 +7,11 @@
 //     2 2 3 3                 2 2 3 3   reader 2, first round
 //     2 2 3 3                 2 2 3 3   reader 2, second round
 //
-// Rank 0 alone reads the header, and tells where the values of a classic file lie (classic_file.hpp); NetCDF-4 is read by
-// NetCDF-C on each reader. Each byte is read once, however boxes overlap and however thin they are: what is short in the file is
-// sorted by the exchange. Memory of a reader: a slab (ReadOptions::slab_bytes) and about as much in messages. If all ranks ask
-// for the same, rank 0 reads and broadcasts. A read that fails still sends all messages, so that nobody waits for ever.
+// Rank 0 alone reads the header. `direct`: it tells where the values of a classic file lie (classic_file.hpp). NetCDF-4, and with
+// `serial` every file, is read by NetCDF-C on each reader. Each byte is read once, however boxes overlap and however thin they
+// are: what is short in the file is sorted by the exchange. Memory of a reader: a slab (ReadOptions::slab_bytes) and about as
+// much in messages. If all ranks ask for the same, rank 0 reads and broadcasts. A read that fails still sends all messages, so
+// that nobody waits for ever.
 #include "io/agree.hpp"
 #include "io/formats/byte_order.hpp"
 #include "io/layouts/exchange.hpp"
@@ -40,26 +41,28 @@ struct Request {
   }
 };
 
-class Direct final : public ReadSource {
+class ReadAndSend final : public ReadSource {
 public:
-  Direct(const std::string& path, MPI_Comm comm, const ReadOptions& options)
-      : m_path(path), m_comm(comm), m_slab_bytes(std::min<std::size_t>(options.slab_bytes, 1 << 30)) {
-    MPI_Comm_rank(comm, &m_rank);
-    m_readers = aggregators(make_topology(comm, options.ranks_per_node), 1); // rank 0 among them
+  /// `readers`: their ranks, ascending, 0 among them. `knows_classic`: classic files are read without NetCDF-C.
+  ReadAndSend(const std::string& path, MPI_Comm comm, const ReadOptions& options, std::vector<int> readers, bool knows_classic)
+      : m_path(path), m_comm(comm), m_slab_bytes(std::min<std::size_t>(options.slab_bytes, 1 << 30)),
+        m_readers(std::move(readers)) {
     ClassicLayout layout;
     on_rank_0(comm, [&] {
       m_netcdf.emplace(path);
       m_contents = contents_of(*m_netcdf, path);
-      if (m_contents.is_hdf5) return;
+      if (m_contents.is_hdf5 || !knows_classic) return;
       m_netcdf.reset();
       layout = read_classic_layout(path).value();
     });
     broadcast(m_contents, comm);
+    const bool without_library = knows_classic && !m_contents.is_hdf5;
     std::vector<Placement> placements;
-    if (!m_contents.is_hdf5) placements = broadcast_placements(layout, m_contents, comm);
+    if (without_library) placements = broadcast_placements(layout, m_contents, comm);
+    m_is_swapped = without_library && !memory_is_big_endian();
     if (!std::binary_search(m_readers.begin(), m_readers.end(), m_rank)) return;
     m_statistics.openers = 1;
-    if (!m_contents.is_hdf5) {
+    if (without_library) {
       m_classic.emplace(path, std::move(placements));
     } else if (!m_netcdf) {
       m_netcdf.emplace(path);
@@ -76,7 +79,7 @@ public:
       const std::size_t n_readers = m_readers.size(), rounds = (request.slabs.size() + n_readers - 1) / n_readers;
       for (std::size_t round = 0; round < rounds; ++round) read_round(request, round, values, error);
     }
-    if (!m_contents.is_hdf5 && !memory_is_big_endian()) swap_bytes(values, box.elements(), bytes);
+    if (m_is_swapped) swap_bytes(values, box.elements(), bytes);
     m_statistics.scatter_seconds += MPI_Wtime() - begin - (m_statistics.read_seconds - read_before);
     error.rethrow();
   }
@@ -186,9 +189,10 @@ private:
 
   std::string m_path;
   MPI_Comm m_comm;
-  int m_rank = 0;
+  int m_rank = rank_in(m_comm);
   std::size_t m_slab_bytes;
   std::vector<int> m_readers;           ///< their ranks, ascending
+  bool m_is_swapped = false;            ///< what readers send has the order of bytes of a classic file, not that of memory
   std::optional<ClassicFile> m_classic; ///< on readers: this one or the other
   std::optional<NcFile> m_netcdf;
   std::vector<std::byte> m_slab, m_messages;
@@ -197,7 +201,11 @@ private:
 } // namespace
 
 std::unique_ptr<ReadSource> read_direct(const std::string& path, MPI_Comm comm, const ReadOptions& options) {
-  return std::make_unique<Direct>(path, comm, options);
+  return std::make_unique<ReadAndSend>(path, comm, options, aggregators(make_topology(comm, options.ranks_per_node), 1), true);
+}
+
+std::unique_ptr<ReadSource> read_serial(const std::string& path, MPI_Comm comm, const ReadOptions& options) {
+  return std::make_unique<ReadAndSend>(path, comm, options, std::vector<int>{0}, false);
 }
 
 } // namespace nunatak::io

@@ -1,5 +1,5 @@
 // A ReadSource is an open file that gives boxes of values: what stands between a Reader (reader.hpp), which checks and converts,
-// and the disk. There is one for each way to read: read/each.cpp, read/serial.cpp, read/parallel.cpp, read/direct.cpp; their rows
+// and the disk. There is one for each way to read: read/each.cpp, read/parallel.cpp, read/direct.cpp (`serial`, too); their rows
 // are in registry.cpp.
 //
 // Opening and reading are collective. Both may throw on some ranks only, but must have taken part in their own collective calls
