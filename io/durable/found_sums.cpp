@@ -1,9 +1,8 @@
-// See found_sums.hpp.
 #include "io/durable/found_sums.hpp"
 
 #include "io/agree.hpp"
 #include "io/durable/durable.hpp"
-#include "io/formats/nc_type.hpp"
+#include "io/formats/define.hpp"
 #include "io/formats/raw.hpp"
 #include "io/layouts/partition.hpp"
 #include "io/layouts/subfile_set.hpp"
@@ -98,8 +97,7 @@ Box with_record(const Summed& variable, std::size_t record, Box box) {
 /// each.
 Sums sum_up(MPI_Comm comm, const std::vector<Summed>& variables, const Read& read) {
   constexpr std::size_t piece_bytes = 16 << 20;
-  int rank = 0;
-  MPI_Comm_rank(comm, &rank);
+  const int rank = rank_in(comm);
   const Topology machine = make_topology(comm, 0);
   const std::vector<int> readers = machine.n_nodes == 1 ? machine.ranks_by_node().front() : aggregators(machine, 1);
   std::vector<std::uint64_t> sums; // of all records of the first variable, then of the next

@@ -4,7 +4,7 @@
 //           integers.
 //   CDF-5   64-bit sizes and integers
 //
-// Used by serial.cpp, pnetcdf.cpp, hybrid.cpp and direct.cpp. Reference: NetCDF classic format specification, appendix B of the
+// Used by serial.cpp, pnetcdf.cpp and direct.cpp. Reference: NetCDF classic format specification, appendix B of the
 // NetCDF Users Guide.
 #pragma once
 

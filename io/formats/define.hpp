@@ -1,19 +1,29 @@
 // One walk over a schema that declares it to NetCDF-C or PnetCDF: dimensions, variables with their attributes, global attributes.
 //
-// The two libraries have the same functions under other names; a small struct (NetcdfC here, PnetcdfC in pnetcdf_file.hpp) says
-// which. Used by serial.cpp, netcdf4.cpp, classic.cpp and pnetcdf.cpp. Neighbours: schema.hpp, nc_type.hpp.
+// The two libraries have the same functions under other names, and the same numbers of types; a small struct (NetcdfC here,
+// PnetcdfC in pnetcdf.cpp) says which. Used by serial.cpp, netcdf4.cpp, classic.cpp and pnetcdf.cpp.
 #pragma once
 
 #include "io/error.hpp"
-#include "io/formats/nc_type.hpp"
 #include "io/schema.hpp"
 
+#include <mpi.h>
 #include <netcdf.h>
 
 #include <string>
 #include <vector>
 
 namespace nunatak::io {
+
+inline nc_type nc_type_of(Type type) {
+  constexpr nc_type types[] = {NC_BYTE, NC_SHORT, NC_INT, NC_INT64, NC_FLOAT, NC_DOUBLE};
+  return types[static_cast<std::size_t>(type)];
+}
+
+inline MPI_Datatype mpi_type_of(Type type) {
+  const MPI_Datatype types[] = {MPI_SIGNED_CHAR, MPI_SHORT, MPI_INT, MPI_LONG_LONG_INT, MPI_FLOAT, MPI_DOUBLE};
+  return types[static_cast<std::size_t>(type)];
+}
 
 struct NetcdfC {
   static int def_dim(int ncid, const char* name, std::size_t length, int* id) { return nc_def_dim(ncid, name, length, id); }

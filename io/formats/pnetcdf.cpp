@@ -1,29 +1,196 @@
-// The format `pnetcdf`: every rank defines the file and writes its own block with PnetCDF. See format.hpp.
+// Formats to which every rank writes its own block with PnetCDF. They differ in who defines the file: with `pnetcdf` all ranks
+// do, with `hybrid` rank 0 does with serial NetCDF-C, then all open it, as in PISM 0.5. See format.hpp.
+//
+// put() packs a copy (unless the slab lasts) and queues it (ncmpi_iput_vara); wait() is one collective ncmpi_wait_all per
+// record, in which MPI-IO merges the blocks of all variables and ranks. Copies are bounded: see quota.hpp.
 //
 // With `define interleaved` a variable is defined just before its first values, behind values of others: the file is opened for
 // definitions again, and what lies behind its header moves if the header outgrows its space (Options::header, from the first
 // variable on) or if the records begin later. A new record variable makes every record longer: PnetCDF then reads and writes all
 // of them, even the only one, which stays where it is. The bytes moved are counted from where the values lie before and after.
 #include "io/agree.hpp"
+#include "io/durable/durable.hpp"
 #include "io/formats/classic.hpp"
 #include "io/formats/define.hpp"
+#include "io/formats/format.hpp"
 #include "io/formats/mpi_io.hpp"
-#include "io/formats/pnetcdf_file.hpp"
+#include "io/formats/quota.hpp"
 #include "io/read/classic_header.hpp"
 
 #include <pnetcdf.h>
 
-#include <optional>
+#include <algorithm>
+#include <cerrno>
+#include <numeric>
 
 namespace nunatak::io {
 
 namespace {
 
+/// PnetCDF for define.hpp.
+struct PnetcdfC {
+  static int def_dim(int ncid, const char* name, std::size_t length, int* id) {
+    return ncmpi_def_dim(ncid, name, static_cast<MPI_Offset>(length), id);
+  }
+  static int def_var(int ncid, const char* name, nc_type type, int rank, const int* dims, int* id) {
+    return ncmpi_def_var(ncid, name, type, rank, dims, id);
+  }
+  static int put_att(int ncid, int id, const char* name, nc_type type, std::size_t size, const void* values) {
+    const auto n = static_cast<MPI_Offset>(size);
+    if (type == NC_CHAR) return ncmpi_put_att_text(ncid, id, name, n, static_cast<const char*>(values));
+    return ncmpi_put_att(ncid, id, name, type, n, values);
+  }
+  static const char* message(int status) { return ncmpi_strerror(status); }
+};
+
+/// What both formats share: values.
+class PnetcdfFile : public Format {
+public:
+  PnetcdfFile(MPI_Comm comm, const std::string& path, const Schema& schema, const Options& options)
+      : m_comm(comm), m_path(path), m_schema(schema), m_options(options), m_quota(comm, schema, options.buffer) {}
+  // No close in the destructor: it is collective, and a rank that unwinds an exception of its own would wait for ever.
+
+  void put(std::size_t v, const Hyperslab& slab) override {
+    if (m_options.fill && m_schema.has_records(m_schema.variables[v])) fill(v, slab);
+    const std::size_t n_parts = m_quota.begin(v, slab);
+    for (std::size_t part = 0; part < n_parts; ++part) {
+      if (m_quota.is_full()) write_pending();
+      queue(v, part_of(slab, part, n_parts));
+      m_quota.add();
+    }
+  }
+
+  void wait() override {
+    if (m_quota.waiting() > 0) write_pending();
+    m_error.rethrow();
+  }
+
+  /// The number of records. Values are with the system as soon as they are written.
+  void flush() override {
+    begin_collective();
+    const int status = ncmpi_sync_numrecs(m_ncid);
+    end_collective();
+    check(status, "flush");
+  }
+
+  void close() override { check(ncmpi_close(m_ncid), "close"); }
+
+  /// What is defined, as the library has placed it; what is not defined yet, as if it came last.
+  std::uint64_t expected_size(std::uint64_t records) const override {
+    MPI_Offset header = 0;
+    check(ncmpi_inq_header_extent(m_ncid, &header), "header");
+    auto fixed = static_cast<std::uint64_t>(header), first_record = std::uint64_t{0}, record = std::uint64_t{0};
+    for (std::size_t v = 0; v < m_ids.size(); ++v) {
+      const Variable& variable = m_schema.variables[v];
+      const std::uint64_t bytes = (m_schema.bytes(variable) + 3) / 4 * 4;
+      MPI_Offset begin = -1;
+      if (m_ids[v] >= 0) check(ncmpi_inq_varoffset(m_ncid, m_ids[v], &begin), "variable '" + variable.name + "'");
+      if (m_schema.has_records(variable)) {
+        if (begin >= 0 && record == 0) first_record = static_cast<std::uint64_t>(begin);
+        record += bytes;
+      } else {
+        fixed = begin >= 0 ? std::max(fixed, static_cast<std::uint64_t>(begin) + bytes) : fixed + bytes;
+      }
+    }
+    return record == 0 ? fixed : std::max(fixed, first_record) + records * record;
+  }
+
+  Work work() const override { return m_work; }
+  std::map<std::string, std::string> hints() const override { return m_hints; }
+
+protected:
+  void check(int status, const std::string& what) const { check_status<PnetcdfC>(status, m_path, what); }
+
+  /// The file takes values now: read the hints in effect, those of PnetCDF, and of MPI-IO what the MPI library reports (Open MPI
+  /// 4: as given).
+  void begin_data() {
+    m_filled.assign(m_schema.variables.size(), 0);
+    MPI_Info info = MPI_INFO_NULL;
+    check(ncmpi_inq_file_info(m_ncid, &info), "hints");
+    m_hints = used_hints(m_options.hints, info);
+    MPI_Info_free(&info);
+    end_collective();
+  }
+
+  /// To the collective data mode, which some functions need, and back.
+  void begin_collective() {
+    if (m_options.access == "independent") check(ncmpi_end_indep_data(m_ncid), "collective access");
+  }
+  void end_collective() {
+    if (m_options.access == "independent") check(ncmpi_begin_indep_data(m_ncid), "independent access");
+  }
+
+  void write_pending() {
+    std::vector<int> statuses(m_requests.size(), NC_NOERR);
+    const int n = static_cast<int>(m_requests.size());
+    errno = 0;
+    const int status = m_options.access == "independent" ? ncmpi_wait(m_ncid, n, m_requests.data(), statuses.data())
+                                                         : ncmpi_wait_all(m_ncid, n, m_requests.data(), statuses.data());
+    const std::string cause = cause_of_failed_write(errno, m_path, m_quota.waiting());
+    for (std::size_t r = 0; r < statuses.size(); ++r) keep(statuses[r], m_schema.variables[m_names[r]].name, cause);
+    keep(status, "", cause);
+    m_requests.clear();
+    m_names.clear();
+    m_copies.clear();
+    m_quota.clear();
+    MPI_Offset size = 0;
+    if (ncmpi_inq_put_size(m_ncid, &size) == NC_NOERR) m_work.written_bytes = size;
+    m_work.written_operations += 1;
+  }
+
+  MPI_Comm m_comm;
+  std::string m_path;
+  const Schema& m_schema;
+  Options m_options;
+  int m_ncid = -1;
+  std::vector<int> m_ids; ///< of each variable; -1: not defined yet
+  Quota m_quota;
+  Work m_work;
+
+private:
+  /// PnetCDF fills variables without records when they are defined; records must be filled one by one, before their values.
+  void fill(std::size_t v, const Hyperslab& slab) {
+    std::int64_t records = slab.elements() == 0 ? 0 : static_cast<std::int64_t>(slab.start[0]) + 1;
+    MPI_Allreduce(MPI_IN_PLACE, &records, 1, MPI_INT64_T, MPI_MAX, m_comm);
+    if (records <= m_filled[v]) return;
+    begin_collective();
+    for (; m_filled[v] < records; ++m_filled[v])
+      keep(ncmpi_fill_var_rec(m_ncid, m_ids[v], m_filled[v]), m_schema.variables[v].name);
+    end_collective();
+  }
+
+  void queue(std::size_t v, const Hyperslab& slab) {
+    const Variable& variable = m_schema.variables[v];
+    const std::size_t elements = slab.elements();
+    if (elements == 0) return;
+    const std::byte* const data = m_copies.keep(slab, variable.type);
+    const std::vector<MPI_Offset> start(slab.start.begin(), slab.start.end()), count(slab.count.begin(), slab.count.end());
+    int request = NC_REQ_NULL;
+    keep(ncmpi_iput_vara(m_ncid, m_ids[v], start.data(), count.data(), data, static_cast<MPI_Offset>(elements),
+                         mpi_type_of(variable.type), &request),
+         variable.name);
+    m_requests.push_back(request);
+    m_names.push_back(v);
+  }
+
+  void keep(int status, const std::string& variable, const std::string& cause = "") {
+    if (status == NC_NOERR) return;
+    m_error.set("file '" + m_path + "': " + (variable.empty() ? "" : "variable '" + variable + "': ") +
+                "expected to write; found: " + ncmpi_strerror(status) + cause);
+  }
+
+  std::vector<std::int64_t> m_filled; ///< records of each variable that have fill values
+  std::vector<int> m_requests;
+  std::vector<std::size_t> m_names; ///< the variable of each request
+  Copies m_copies;
+  std::map<std::string, std::string> m_hints;
+  KeptError m_error;
+};
+
 class Pnetcdf final : public PnetcdfFile {
 public:
   Pnetcdf(MPI_Comm comm, const std::string& path, const Schema& schema, const Options& options)
       : PnetcdfFile(comm, path, schema, options) {
-    MPI_Comm_rank(comm, &m_rank);
     MPI_Info info = make_info(options.hints);
     const int status = ncmpi_create(comm, path.c_str(), NC_CLOBBER | classic_mode(path, schema, options), info, &m_ncid);
     MPI_Info_free(&info);
@@ -68,20 +235,43 @@ private:
     agree(m_comm, [&] { check(status, "header"); });                     // one rank writes it
     end_collective();
     m_n_late += 1;
-    agree(m_comm, [&] {
-      if (m_rank == 0) m_work.moved_bytes += m_moved.count(m_path, true);
-    });
+    on_rank_0(m_comm, [&] { m_work.moved_bytes += m_moved.count(m_path, true); });
   }
 
-  int m_rank = 0, m_n_late = 0; ///< m_n_late: late definitions so far
+  int m_n_late = 0; ///< late definitions so far
   std::optional<Definition<PnetcdfC>> m_definition;
   MovedBytes m_moved; ///< on rank 0
+};
+
+class Hybrid final : public PnetcdfFile {
+public:
+  using PnetcdfFile::PnetcdfFile;
+
+  void define() override {
+    on_rank_0(m_comm, [&] { create_classic(m_path, m_schema, m_options); });
+    m_ids.resize(m_schema.variables.size()); // in both libraries, in the order of definition
+    std::iota(m_ids.begin(), m_ids.end(), 0);
+    MPI_Info info = make_info(m_options.hints);
+    const int status = ncmpi_open(m_comm, m_path.c_str(), NC_WRITE, info, &m_ncid);
+    MPI_Info_free(&info);
+    check(status, "expected to open it");
+    if (m_options.fill) { // of records; the other variables have been filled on rank 0
+      check(ncmpi_redef(m_ncid), "fill mode");
+      check(ncmpi_set_fill(m_ncid, NC_FILL, nullptr), "fill mode");
+      check(ncmpi_enddef(m_ncid), "fill mode");
+    }
+    begin_data();
+  }
 };
 
 } // namespace
 
 std::unique_ptr<Format> open_pnetcdf(MPI_Comm comm, const std::string& path, const Schema& schema, const Options& options) {
   return std::make_unique<Pnetcdf>(comm, path, schema, options);
+}
+
+std::unique_ptr<Format> open_hybrid(MPI_Comm comm, const std::string& path, const Schema& schema, const Options& options) {
+  return std::make_unique<Hybrid>(comm, path, schema, options);
 }
 
 } // namespace nunatak::io
