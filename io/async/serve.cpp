@@ -1,10 +1,9 @@
-// See serve.hpp.
 #include "io/async/serve.hpp"
 
 #include "io/async/ring.hpp"
 #include "io/layouts/stripe.hpp"
 #include "io/registry.hpp"
-#include "io/thread/disk_thread.hpp"
+#include "io/thread/write_thread.hpp"
 
 #include <algorithm>
 #include <csignal>

@@ -5,7 +5,7 @@
 //
 // A batch is what is put into a file until its record ends or -io_buffer bytes have come to a server. Its values are put together
 // in memory, in runs as long as the file has them, and written when it ends. Meanwhile the next one is taken: a thread makes the
-// calls that wait for a disk (thread/disk_thread.hpp). What belongs to later batches stays with the clients. After an error
+// calls that wait for a disk (thread/write_thread.hpp). What belongs to later batches stays with the clients. After an error
 // everything is taken and dropped, so that nobody waits.
 #pragma once
 

@@ -3,7 +3,7 @@
 
 #include "io/durable/descriptor.hpp"
 #include "io/error.hpp"
-#include "io/thread/disk_thread.hpp"
+#include "io/thread/write_thread.hpp"
 
 #include <libdeflate.h>
 
@@ -13,6 +13,7 @@
 #include <cstring>
 #include <fcntl.h>
 #include <filesystem>
+#include <sys/stat.h>
 #include <unistd.h>
 
 namespace nunatak::io {
@@ -25,6 +26,18 @@ namespace {
 
 void rename_file(const std::string& from, const std::string& to) {
   if (std::rename(from.c_str(), to.c_str()) != 0) fail(to, "expected to rename '" + from + "' to it");
+}
+
+[[noreturn]] void fail_for_room(const std::string& path, std::uint64_t bytes, const std::string& found) {
+  throw Error("file '" + path + "': expected room for " + std::to_string(bytes) + " bytes; found: " + found);
+}
+
+/// What the file system says is free; it may be gone when it is needed.
+void look_for_space(const std::string& path, std::uint64_t end, std::uint64_t allocated) {
+  std::error_code no_answer;
+  const auto space = std::filesystem::space(path, no_answer);
+  if (no_answer || allocated + space.available >= end) return;
+  fail_for_room(path, end, std::string(std::strerror(ENOSPC)) + " (" + std::to_string(allocated + space.available) + ")");
 }
 
 /// The bytes of a file are those of an entry.
@@ -164,6 +177,26 @@ std::uint64_t copy_file(const std::string& from, const std::string& to) {
     write_all(out, to, buffer.data(), static_cast<std::size_t>(got));
     copied += static_cast<std::uint64_t>(got);
   }
+}
+
+void reserve_space(const std::string& path, std::uint64_t begin, std::uint64_t end) {
+  const Descriptor fd(path, O_WRONLY, "expected to open it");
+  struct stat now {};
+  if (::fstat(fd, &now) != 0 || !S_ISREG(now.st_mode)) return;
+  const auto allocated = static_cast<std::uint64_t>(now.st_blocks) * 512;
+  int status = 0;
+  do {
+    status = ::fallocate(fd, FALLOC_FL_KEEP_SIZE, static_cast<off_t>(begin), static_cast<off_t>(end - begin));
+  } while (status != 0 && errno == EINTR);
+  if (status == 0) return;
+  if (errno == EOPNOTSUPP || errno == ENOSYS || errno == EINVAL || errno == ENODEV) return look_for_space(path, end, allocated);
+  fail_for_room(path, end, std::strerror(errno));
+}
+
+void release_space(const std::string& path) {
+  const Descriptor fd(path, O_WRONLY, "expected to open it");
+  struct stat now {};
+  if (::fstat(fd, &now) != 0 || ::ftruncate(fd, now.st_size) != 0) fail(path, "expected to end it at its length");
 }
 
 std::string cause_of_failed_write(int error, const std::string& path, std::int64_t bytes) {

@@ -55,6 +55,18 @@ void write_all(int fd, const std::string& path, const char* data, std::size_t si
 /// Copy a file, by reference where the file system can; returns its bytes.
 std::uint64_t copy_file(const std::string& from, const std::string& to);
 
+// Room on the disk for what will be written, asked for before it is sent. MPI-IO cannot report an error of one rank without
+// hanging the others: ROMIO's collective writes leave the rank that fails, and the rest waits for it. So a full disk must be
+// found earlier: rank 0 allocates the next record, and all ranks agree on the error.
+
+/// Allocate the bytes begin <= n < end of a file that exists; its length does not change. Where the file system cannot allocate
+/// (NFS, ZFS, some parallel ones), look at its free space instead. Error, naming the file, what was expected and what was found:
+/// a full disk, a quota, a limit of the length of files. Local.
+void reserve_space(const std::string& path, std::uint64_t begin, std::uint64_t end);
+
+/// Give back what was allocated beyond the end of the file. Local.
+void release_space(const std::string& path);
+
 /// Why a write of `bytes` to a file at `path` failed, to be put after what a library said, which may be "unknown": ": " and the
 /// text of `error` (errno after the write) if it is about space; else, if the file system has less than that free, ": no space
 /// left on device" and the numbers; else nothing.

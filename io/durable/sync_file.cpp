@@ -3,9 +3,8 @@
 
 #include "io/durable/found_sums.hpp"
 #include "io/durable/shared_checksums.hpp"
-#include "io/durable/space.hpp"
 #include "io/read/classic_header.hpp"
-#include "io/thread/disk_thread.hpp"
+#include "io/thread/write_thread.hpp"
 #include "io/trace/trace.hpp"
 
 #include <algorithm>

@@ -1,9 +1,8 @@
-// See run_file.hpp.
 #include "io/formats/run_file.hpp"
 
 #include "io/formats/byte_order.hpp"
 #include "io/registry.hpp"
-#include "io/thread/disk_thread.hpp"
+#include "io/thread/write_thread.hpp"
 
 #include <algorithm>
 #include <cerrno>
@@ -13,16 +12,11 @@
 
 namespace nunatak::io {
 
-namespace {
-
 constexpr std::size_t part_bytes = std::size_t{2} << 20;
-
-} // namespace
 
 RunFile::RunFile(MPI_Comm comm, const std::string& path, const Schema& schema, const Options& options)
     : m_comm(comm), m_path(path), m_schema(schema) {
   if (sums_bytes(options)) m_written.emplace();
-  MPI_Comm_rank(comm, &m_rank);
   const auto open = [&](int flags, const char* what) {
     m_fd = ::open(m_path.c_str(), flags, 0666);
     if (m_fd < 0) fail(what);

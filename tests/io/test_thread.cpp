@@ -1,7 +1,7 @@
 // The transport thread: what a thread finds wrong is the error of all ranks. That it writes the files of the others:
 // test_async.cpp.
 #include "io/async/servers.hpp"
-#include "io/thread/disk_thread.hpp"
+#include "io/thread/write_thread.hpp"
 #include "tests/io/pattern.hpp"
 
 #include <catch2/catch_test_macros.hpp>
