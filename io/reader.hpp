@@ -55,7 +55,6 @@ public:
   std::vector<Axis> dimensions(const std::string& variable) const;
   /// "byte", "short", "int", "int64", "float", "double", "char", ...
   std::string type(const std::string& variable) const;
-  bool has_dimension(const std::string& dimension) const;
   std::size_t length(const std::string& dimension) const;
   /// Length of the unlimited dimension; 0 if there is none.
   std::size_t records() const;

@@ -3,12 +3,8 @@
 
 namespace nunatak::io {
 
-namespace {
-
 constexpr std::int64_t Work::*counters[] = {&Work::written_bytes, &Work::written_operations, &Work::moved_bytes,
                                             &Work::messages,      &Work::message_bytes,      &Work::off_node_bytes};
-
-} // namespace
 
 Work& operator+=(Work& a, const Work& b) {
   for (const auto counter : counters) a.*counter += b.*counter;

@@ -1,16 +1,11 @@
-// See quota.hpp.
 #include "io/formats/quota.hpp"
 
 #include <algorithm>
 
 namespace nunatak::io {
 
-namespace {
-
 constexpr std::int64_t largest_call = std::int64_t{1} << 30; // bytes of one rank
 constexpr std::int64_t small = std::int64_t{1} << 20;        // not worth a reduction
-
-} // namespace
 
 Quota::Quota(MPI_Comm comm, const Schema& schema, std::size_t buffer)
     : m_comm(comm), m_schema(schema), m_copied{1}, m_most{largest_call} {

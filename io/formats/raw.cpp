@@ -2,6 +2,7 @@
 #include "io/formats/raw.hpp"
 
 #include "io/error.hpp"
+#include "io/formats/byte_order.hpp"
 
 #include <nlohmann/json.hpp>
 
@@ -24,10 +25,7 @@ constexpr const char* format_name = "nunatak raw 1";
 
 std::uint64_t round_up(std::uint64_t bytes, std::uint64_t multiple) { return (bytes + multiple - 1) / multiple * multiple; }
 
-const char* byte_order() {
-  const std::uint16_t one = 1;
-  return *reinterpret_cast<const unsigned char*>(&one) == 1 ? "little" : "big";
-}
+const char* byte_order() { return memory_is_big_endian() ? "big" : "little"; }
 
 /// `own`: gives the value that is written.
 template <class Own> Json attributes_json(const std::vector<Attribute>& attributes, const Own& own) {

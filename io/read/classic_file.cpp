@@ -1,4 +1,3 @@
-// See classic_file.hpp.
 #include "io/read/classic_file.hpp"
 
 #include "io/error.hpp"
@@ -10,14 +9,7 @@
 
 namespace nunatak::io {
 
-namespace {
-
 constexpr std::uint64_t largest_gap = 64 << 10, largest_span = 4 << 20;
-
-/// Of the external types, which NetCDF numbers from 1: byte char short int float double, then unsigned and 64 bits.
-constexpr std::size_t element_bytes[] = {0, 1, 1, 2, 4, 4, 8, 1, 2, 4, 8, 8};
-
-} // namespace
 
 std::vector<Placement> broadcast_placements(const ClassicLayout& layout, const Contents& contents, MPI_Comm comm) {
   std::vector<std::uint64_t> begins = {layout.record_size}; // then of each variable
@@ -31,7 +23,7 @@ std::vector<Placement> broadcast_placements(const ClassicLayout& layout, const C
     for (const std::size_t axis : variable.axes) shape.push_back(contents.dimensions[axis].length);
     if (!shape.empty() && contents.dimensions[variable.axes[0]].unlimited) record_stride = begins[0];
     const std::uint64_t begin = begins[placements.size() + 1];
-    placements.push_back(placement_of(begin, element_bytes[variable.nc_type], shape, record_stride));
+    placements.push_back(placement_of(begin, classic_type_bytes[variable.nc_type], shape, record_stride));
   }
   return placements;
 }

@@ -40,10 +40,8 @@ private:
 };
 
 std::uint64_t type_size(const Header& header, std::uint64_t type) {
-  constexpr std::uint64_t sizes[] = {0, 1, 1, 2, 4, 4,
-                                     8, 1, 2, 4, 8, 8}; // byte char short int float double, then unsigned and 64 bits
   if (type < 1 || type > 11) header.fail("expected a type from 1 to 11 in the header, found " + std::to_string(type));
-  return sizes[type];
+  return classic_type_bytes[type];
 }
 
 std::uint64_t round_up(std::uint64_t bytes) { return (bytes + 3) / 4 * 4; }

@@ -13,6 +13,9 @@
 
 namespace nunatak::io {
 
+/// Bytes of the external types, which NetCDF numbers from 1: byte char short int float double, then unsigned and 64 bits.
+constexpr std::uint64_t classic_type_bytes[] = {0, 1, 1, 2, 4, 4, 8, 1, 2, 4, 8, 8};
+
 /// Where the values of a file lie.
 struct ClassicLayout {
   struct Place {

@@ -48,8 +48,6 @@ std::vector<Reader::Axis> Reader::dimensions(const std::string& variable) const 
 
 std::string Reader::type(const std::string& variable) const { return contents().variables[id(variable)].type; }
 
-bool Reader::has_dimension(const std::string& dimension) const { return find(contents().dimensions, dimension) != nullptr; }
-
 std::size_t Reader::length(const std::string& dimension) const {
   const auto* found = find(contents().dimensions, dimension);
   if (found == nullptr) fail("expected a dimension '" + dimension + "', found none of that name");

@@ -1,5 +1,6 @@
-// See queued.hpp.
 #include "io/thread/queued.hpp"
+
+#include "io/layouts/format_around.hpp"
 
 #include <algorithm>
 #include <mutex>
@@ -10,12 +11,12 @@ namespace {
 
 constexpr std::size_t most_part = std::size_t{4} << 20; ///< bytes
 
-class Queued final : public Format {
+class Queued final : public FormatAround {
 public:
   Queued(WriteThread& thread, const Schema& schema, std::unique_ptr<Format> inner)
-      : m_thread(thread), m_schema(schema), m_inner(std::move(inner)) {}
+      : FormatAround(std::move(inner)), m_thread(thread), m_schema(schema) {}
   Queued(std::unique_ptr<WriteThread> thread, const Schema& schema, std::unique_ptr<Format> inner)
-      : m_own(std::move(thread)), m_thread(*m_own), m_schema(schema), m_inner(std::move(inner)) {}
+      : FormatAround(std::move(inner)), m_own(std::move(thread)), m_thread(*m_own), m_schema(schema) {}
   ~Queued() override { m_thread.wait_for(m_last); }
 
   void define() override {
@@ -46,16 +47,8 @@ public:
     if (m_own) m_thread.wait_for(m_last);
     m_thread.rethrow();
   }
-  void flush() override { inner().flush(); }
-  void close() override { inner().close(); }
   bool grows_in_place() const override { return m_grows_in_place; }
-  void flush_values() override { inner().flush_values(); }
-  void count_records() override { inner().count_records(); }
-  Reopened reopen(const std::string& path, std::uint64_t records) override { return inner().reopen(path, records); }
-  std::uint64_t first_byte(std::size_t v) const override { return m_inner->first_byte(v); }
-  std::optional<SparseChecksum> written() const override { return inner().written(); }
-  std::map<std::string, std::string> hints() const override { return m_inner->hints(); }
-  std::vector<OutputFile> files() const override { return m_inner->files(); }
+  std::uint64_t expected_size(std::uint64_t /*records*/) const override { return 0; } // nothing is reserved
 
   Work work() const override {
     const std::lock_guard lock(m_mutex);
@@ -73,7 +66,7 @@ private:
   }
 
   /// When nothing is left to the thread.
-  Format& inner() const {
+  Format& when_written() const override {
     m_thread.wait_for(m_last);
     return *m_inner;
   }
@@ -81,7 +74,6 @@ private:
   std::unique_ptr<WriteThread> m_own;
   WriteThread& m_thread;
   const Schema& m_schema;
-  std::unique_ptr<Format> m_inner;
   bool m_grows_in_place = false;
   std::int64_t m_last = 0; ///< job
   double m_stall = 0.0;
