@@ -5,6 +5,8 @@
 #include <cstring>
 #include <dlfcn.h>
 #include <link.h>
+#include <netcdf.h>
+#include <pnetcdf.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -16,11 +18,9 @@ using Hints = std::map<std::string, std::string>;
 
 /// 4 for Open MPI 4.1.4; 0 for other libraries.
 int open_mpi_version() {
-  char text[MPI_MAX_LIBRARY_VERSION_STRING] = {};
-  int length = 0;
-  MPI_Get_library_version(text, &length);
-  const char* const found = std::strstr(text, "Open MPI v");
-  return found != nullptr ? std::atoi(found + std::strlen("Open MPI v")) : 0;
+  const std::string text = mpi_library(), name = "Open MPI v";
+  const std::size_t found = text.find(name);
+  return found != std::string::npos ? std::atoi(text.c_str() + found + name.size()) : 0;
 }
 
 /// Is it among what Open MPI was built with and has found? A component is a library of its own, or part of libmpi.
@@ -80,6 +80,19 @@ Hints read_info(MPI_Info info) {
 }
 
 } // namespace
+
+std::vector<std::pair<std::string, std::string>> library_versions() {
+  const auto first_word = [](const std::string& text) { return text.substr(0, text.find(' ')); };
+  return {{"NetCDF-C", first_word(nc_inq_libvers())}, {"PnetCDF", first_word(ncmpi_inq_libvers())}};
+}
+
+std::string mpi_library() {
+  char text[MPI_MAX_LIBRARY_VERSION_STRING] = {};
+  int length = 0;
+  MPI_Get_library_version(text, &length);
+  const std::string all = text;
+  return all.substr(0, all.find_first_of(",\n"));
+}
 
 void prefer_romio() { ::setenv("OMPI_MCA_io_ompio_priority", "1", 0); } // ROMIO has 10
 

@@ -2,7 +2,7 @@
 //
 // Open MPI has two, OMPIO (its default) and ROMIO, and chooses when the first file is opened. OMPIO (4.1.4) reports success of a
 // write that failed, or hangs in it; ROMIO reports the error, or hangs. So ROMIO is preferred, OMPIO is refused unless the user
-// accepts it (Options::ompio), space is reserved before anything is written (durable/space.hpp), and a watchdog ends what hangs
+// accepts it (Options::ompio), space is reserved before anything is written (durable/durable.hpp), and a watchdog ends what hangs
 // (watchdog.hpp). Other MPI libraries have ROMIO only, and nothing changes.
 //
 // Open MPI 5 keeps hints from ROMIO. They reach it by a file that the environment variable ROMIO_HINTS names, which ROMIO reads
@@ -13,8 +13,15 @@
 
 #include <map>
 #include <string>
+#include <utility>
+#include <vector>
 
 namespace nunatak::io {
+
+/// Name and version of the NetCDF libraries, for reports.
+std::vector<std::pair<std::string, std::string>> library_versions();
+/// Name and version of the MPI library, as it says them.
+std::string mpi_library();
 
 /// Call before MPI_Init: sets the environment variable OMPI_MCA_io_ompio_priority=1, below that of ROMIO, unless it is set. What
 /// OMPI_MCA_io (mpiexec --mca io ...) says comes first.

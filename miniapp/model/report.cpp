@@ -1,7 +1,7 @@
 #include "miniapp/model/report.hpp"
 
 #include "io/agree.hpp"
-#include "io/library_versions.hpp"
+#include "io/formats/mpi_io.hpp"
 #include "kernels/grid/array.hpp"
 #include "miniapp/base/error.hpp"
 #include "miniapp/base/paths.hpp"
@@ -15,20 +15,8 @@
 
 namespace nunatak {
 
-namespace {
-
-std::string mpi_version() {
-  char text[MPI_MAX_LIBRARY_VERSION_STRING];
-  int length = 0;
-  MPI_Get_library_version(text, &length);
-  const std::string all(text, static_cast<std::size_t>(length));
-  return all.substr(0, all.find_first_of(",\n"));
-}
-
-} // namespace
-
 nlohmann::json versions() {
-  nlohmann::json json = {{"nunatak", NUNATAK_VERSION}, {"MPI", mpi_version()}};
+  nlohmann::json json = {{"nunatak", NUNATAK_VERSION}, {"MPI", io::mpi_library()}};
   json["PETSc"] = std::to_string(PETSC_VERSION_MAJOR) + "." + std::to_string(PETSC_VERSION_MINOR) + "." +
                   std::to_string(PETSC_VERSION_SUBMINOR);
   json["Kokkos"] = std::to_string(KOKKOS_VERSION / 10000) + "." + std::to_string(KOKKOS_VERSION / 100 % 100) + "." +
@@ -45,7 +33,6 @@ std::string utc_now() {
 }
 
 Report::Report(const Options& options, const Grid& grid, MPI_Comm comm) : m_path(options.report), m_comm(comm) {
-  MPI_Comm_rank(comm, &m_rank);
   io::on_rank_0(comm, [&] { require_writable("-report", m_path); });
 
   const Decomposition& d = grid.decomposition;

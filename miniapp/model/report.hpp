@@ -33,7 +33,6 @@ private:
   nlohmann::json m_json;
   std::string m_path;
   MPI_Comm m_comm;
-  int m_rank = 0;
 };
 
 } // namespace nunatak

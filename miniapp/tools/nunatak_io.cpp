@@ -4,7 +4,7 @@
 //
 // All ways take turns with a probe P, which writes as many bytes with plain pwrite(), in one run: P A B, A B P, B P A, ... Each
 // turn ends when its file is durable. docs/output.md has examples. Neighbours: io/workload.hpp (what is written), io/turn.hpp
-// (one turn), io/probe.hpp, io/io_report.hpp (what is told), miniapp/base/program.hpp.
+// (one turn), io/host.hpp, io/io_report.hpp (what is told), miniapp/base/program.hpp.
 #include "io/trace/replay.hpp"
 #include "io/trace/trace.hpp"
 #include "miniapp/base/error.hpp"
@@ -14,8 +14,6 @@
 #include "miniapp/tools/io/bench_options.hpp"
 #include "miniapp/tools/io/host.hpp"
 #include "miniapp/tools/io/io_report.hpp"
-#include "miniapp/tools/io/probe.hpp"
-#include "miniapp/tools/io/scratch.hpp"
 #include "miniapp/tools/io/turn.hpp"
 
 #include <algorithm>
@@ -123,9 +121,7 @@ struct TurnsOf {
 };
 
 void run(const BenchOptions& options, MPI_Comm comm) {
-  int rank = 0, ranks = 1;
-  MPI_Comm_rank(comm, &rank);
-  MPI_Comm_size(comm, &ranks);
+  const int rank = io::rank_in(comm), ranks = io::size_of(comm);
   // 1. what is written, how and where; what cannot be is an error before anything is written
   const Workload workload =
       make_workload(options.workload, options.scale, options.scale_levels, static_cast<std::size_t>(options.variables));
@@ -204,8 +200,7 @@ void replay(const BenchOptions& options, MPI_Comm comm) {
   json["seconds"] = done.seconds, json["traced_seconds"] = done.traced_seconds;
   json["read_bytes"] = done.read_bytes, json["written_bytes"] = done.written_bytes, json["missing_bytes"] = done.missing_bytes;
   for (std::size_t n = 0; n < done.operations.size(); ++n) json["operations"][io::trace_operation_names[n]] = done.operations[n];
-  int rank = 0;
-  MPI_Comm_rank(comm, &rank);
+  const int rank = io::rank_in(comm);
   if (rank == 0) {
     std::cout << options.replay << ": " << done.seconds << " s (the program that was traced: " << done.traced_seconds << " s), "
               << done.written_bytes << " bytes written, " << done.read_bytes << " read\n";

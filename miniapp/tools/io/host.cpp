@@ -1,18 +1,19 @@
-// See host.hpp.
 #include "miniapp/tools/io/host.hpp"
 
+#include "io/durable/durable.hpp"
 #include "io/formats/mpi_io.hpp"
-#include "io/layouts/topology.hpp"
-#include "io/library_versions.hpp"
 #include "miniapp/base/error.hpp"
 
+#include <fcntl.h>
 #include <sys/statvfs.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstdint>
+#include <cerrno>
 #include <cstdlib>
+#include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <limits>
 #include <map>
@@ -21,6 +22,12 @@
 namespace nunatak::tools {
 
 namespace {
+
+constexpr std::uint64_t call_bytes = 16 << 20;
+
+[[noreturn]] void fail(const std::string& path, const std::string& call) {
+  throw Error("file '" + path + "': expected " + call + " to work, found: " + std::strerror(errno));
+}
 
 /// Of this node, in bytes, as Linux estimates it: free, or can be freed. The largest number where it does not tell.
 std::uint64_t available_memory() {
@@ -35,8 +42,7 @@ std::uint64_t available_memory() {
 } // namespace
 
 Record host_facts(MPI_Comm comm) {
-  int ranks = 1;
-  MPI_Comm_size(comm, &ranks);
+  const int ranks = io::size_of(comm);
   const io::Topology nodes = io::make_topology(comm, 0);
   int fullest = 0;
   for (int n = 0; n < nodes.n_nodes; ++n) {
@@ -54,11 +60,7 @@ Record host_facts(MPI_Comm comm) {
   facts["available_memory"] = memory;
   facts["oversubscribed"] = fullest > cores;
   facts["load_average"] = load < 0.0 ? Record() : Record(load);
-  char version[MPI_MAX_LIBRARY_VERSION_STRING] = {};
-  int length = 0;
-  MPI_Get_library_version(version, &length);
-  const std::string text = version;
-  facts["mpi"] = text.substr(0, text.find_first_of(",\n"));
+  facts["mpi"] = io::mpi_library();
   facts["mpi_io"] = io::mpi_io_name();
   for (const auto& [name, number] : io::library_versions()) facts["libraries"][name] = number;
   return facts;
@@ -82,6 +84,95 @@ Record file_system_facts(const std::string& folder) {
   facts["type"] = found == names.end() ? number.str() : found->second;
   facts["free_bytes"] = static_cast<std::uint64_t>(space.f_bavail) * space.f_frsize;
   return facts;
+}
+
+Scratch::Scratch(MPI_Comm comm, const std::string& folder, bool keep)
+    : m_comm(comm), m_path(folder + "/nunatak-io.files"), m_keep(keep) {
+  io::on_rank_0(comm, [&] { std::filesystem::create_directories(m_path); });
+  remove("");
+}
+
+Scratch::~Scratch() {
+  std::error_code none; // nothing can be done here
+  if (m_rank == 0 && !m_keep) std::filesystem::remove_all(m_path, none);
+}
+
+std::vector<std::string> Scratch::files(const std::string& name) const {
+  std::vector<std::string> paths;
+  for (const auto& entry : std::filesystem::directory_iterator(m_path)) {
+    if (entry.path().filename().string().rfind(name, 0) == 0) paths.push_back(entry.path().string());
+  }
+  std::sort(paths.begin(), paths.end());
+  return paths;
+}
+
+void Scratch::remove(const std::string& name) const {
+  io::on_rank_0(m_comm, [&] {
+    for (const std::string& file : files(name)) std::filesystem::remove(file);
+  });
+}
+
+std::int64_t Scratch::bytes(const std::string& name) const {
+  std::int64_t sum = 0;
+  io::on_rank_0(m_comm, [&] {
+    for (const std::string& file : files(name)) sum += static_cast<std::int64_t>(std::filesystem::file_size(file));
+  });
+  MPI_Bcast(&sum, 1, MPI_INT64_T, 0, m_comm);
+  return sum;
+}
+
+void Scratch::drop_from_cache(const std::string& name) const {
+  for (const std::string& file : files(name)) {
+    const int fd = open(file.c_str(), O_RDONLY | O_CLOEXEC);
+    if (fd < 0) continue;
+    fsync(fd);
+    posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED);
+    close(fd);
+  }
+}
+
+Probe::Probe(MPI_Comm comm, std::string path, std::uint64_t bytes)
+    : m_comm(comm), m_path(std::move(path)), m_bytes(bytes), m_topology(io::make_topology(comm, 0)), m_buffer(call_bytes) {
+  for (std::size_t n = 0; n < m_buffer.size(); ++n) m_buffer[n] = static_cast<std::byte>(n * 7 + 1); // no zeros to be skipped
+}
+
+void Probe::write_share() const {
+  const std::string path = m_path + ".tmp";
+  const int fd = open(path.c_str(), O_WRONLY | O_CLOEXEC);
+  if (fd < 0) fail(path, "open");
+  const auto rank = static_cast<std::uint64_t>(m_rank), size = static_cast<std::uint64_t>(m_size);
+  const std::uint64_t share = m_bytes / size, end = m_rank + 1 == m_size ? m_bytes : share * (rank + 1);
+  for (std::uint64_t at = share * rank; at < end;) {
+    const ssize_t done = pwrite(fd, m_buffer.data(), std::min(call_bytes, end - at), static_cast<off_t>(at));
+    if (done <= 0) {
+      close(fd);
+      fail(path, "pwrite");
+    }
+    at += static_cast<std::uint64_t>(done);
+  }
+  if (close(fd) != 0) fail(path, "close");
+}
+
+double Probe::run() {
+  const std::string path = m_path + ".tmp";
+  MPI_Barrier(m_comm);
+  const double start = MPI_Wtime();
+  io::on_rank_0(m_comm, [&] {
+    const int fd = open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (fd < 0) fail(path, "open");
+    close(fd);
+  });
+  io::agree(m_comm, [&] { write_share(); });
+  io::agree(m_comm, [&] {
+    if (m_topology.is_first(m_rank)) io::fsync_path(path);
+  });
+  io::on_rank_0(m_comm, [&] {
+    std::filesystem::rename(path, m_path);
+    io::fsync_folder_of(m_path);
+  });
+  double seconds = MPI_Wtime() - start;
+  MPI_Allreduce(MPI_IN_PLACE, &seconds, 1, MPI_DOUBLE, MPI_MAX, m_comm);
+  return seconds;
 }
 
 } // namespace nunatak::tools

@@ -1,4 +1,3 @@
-// See turn.hpp.
 #include "miniapp/tools/io/turn.hpp"
 
 #include "io/agree.hpp"
@@ -9,7 +8,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <memory>
+#include <optional>
 
 namespace nunatak::tools {
 
@@ -34,30 +33,8 @@ double slowest(MPI_Comm comm, double seconds) {
 
 bool is_plain(const io::Options& options) { return io::has_features(options, io::plain); }
 
-/// A file that is read again, whatever library it needs. Collective, as io::Reader is.
-class Source {
-public:
-  virtual ~Source() = default;
-  virtual std::vector<double> read(const std::string& variable, const std::vector<std::size_t>& start,
-                                   const std::vector<std::size_t>& count) = 0;
-  virtual io::ReadStatistics statistics() const = 0;
-};
-
-class NetcdfFile final : public Source {
-public:
-  NetcdfFile(const std::string& path, MPI_Comm comm, const io::ReadOptions& how) : m_reader(path, comm, how) {}
-  std::vector<double> read(const std::string& variable, const std::vector<std::size_t>& start,
-                           const std::vector<std::size_t>& count) override {
-    return m_reader.read_block(variable, start, count);
-  }
-  io::ReadStatistics statistics() const override { return m_reader.statistics(); }
-
-private:
-  io::Reader m_reader;
-};
-
-/// Flat binary, as its JSON describes it: every rank preads its own.
-class PlainFile final : public Source {
+/// Flat binary, as its JSON describes it: every rank preads its own. Collective, as io::Reader is.
+class PlainFile {
 public:
   PlainFile(const std::string& path, MPI_Comm comm) : m_comm(comm) {
     const double start = MPI_Wtime();
@@ -65,7 +42,7 @@ public:
     m_statistics.open_seconds = MPI_Wtime() - start;
   }
   std::vector<double> read(const std::string& variable, const std::vector<std::size_t>& start,
-                           const std::vector<std::size_t>& count) override {
+                           const std::vector<std::size_t>& count) {
     const io::Type type = m_file.schema.variables[m_file.schema.variable(variable)].type;
     const std::size_t elements = Box{start, count}.elements();
     m_bytes.resize(elements * io::bytes_of(type));
@@ -83,7 +60,7 @@ public:
     });
     return values;
   }
-  io::ReadStatistics statistics() const override { return m_statistics; }
+  const io::ReadStatistics& statistics() const { return m_statistics; }
 
 private:
   MPI_Comm m_comm;
@@ -155,15 +132,24 @@ ReadTurn read_turn(MPI_Comm comm, const std::string& path, const NamedWay& writt
   double not_reading = 0.0;
   MPI_Barrier(comm);
   const double start = MPI_Wtime();
-  const auto source = is_plain(written.options) ? std::unique_ptr<Source>(new PlainFile(path, comm))
-                                                : std::make_unique<NetcdfFile>(path, comm, how);
+  std::optional<io::Reader> netcdf; // this one or the other
+  std::optional<PlainFile> plain;
+  if (is_plain(written.options)) {
+    plain.emplace(path, comm);
+  } else {
+    netcdf.emplace(path, comm, how);
+  }
+  const auto read = [&](const std::string& variable, const std::vector<std::size_t>& first,
+                        const std::vector<std::size_t>& count) {
+    return plain ? plain->read(variable, first, count) : netcdf->read_block(variable, first, count);
+  };
   for (std::size_t record = 0; record < records; ++record) {
     for (std::size_t v = 0; v < workload.variables.size(); ++v) {
       const WorkloadVariable& variable = workload.variables[v];
       if (!variable.records && record > 0) continue;
       const std::vector<Arrays::FileBox> boxes = arrays.file_boxes(v, record, written.order);
       for (std::size_t b = 0; b < boxes.size(); ++b) {
-        const std::vector<double> values = source->read(variable.name, boxes[b].start, boxes[b].count);
+        const std::vector<double> values = read(variable.name, boxes[b].start, boxes[b].count);
         turn.bytes += static_cast<std::int64_t>(values.size() * io::bytes_of(variable.type));
         if (!verify) continue;
         const double pause = MPI_Wtime();
@@ -175,14 +161,14 @@ ReadTurn read_turn(MPI_Comm comm, const std::string& path, const NamedWay& writt
     }
   }
   turn.seconds = slowest(comm, MPI_Wtime() - start - not_reading);
-  turn.summary = io::summarize(comm, source->statistics());
+  turn.summary = io::summarize(comm, plain ? plain->statistics() : netcdf->statistics());
   MPI_Allreduce(MPI_IN_PLACE, &turn.bytes, 1, MPI_INT64_T, MPI_SUM, comm);
   MPI_Allreduce(MPI_IN_PLACE, &turn.compared, 1, MPI_INT64_T, MPI_SUM, comm);
   if (verify) {
     for (const WorkloadVariable& variable : workload.variables) {
       if (variable.content != Content::coordinate) continue;
       const std::size_t length = workload.dimension(variable.name).length;
-      const std::vector<double> values = source->read(variable.name, {0}, {length});
+      const std::vector<double> values = read(variable.name, {0}, {length});
       if (difference.empty()) difference = arrays.coordinate_difference(variable, values).value_or("");
     }
   }
