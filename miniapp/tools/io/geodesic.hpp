@@ -14,7 +14,7 @@
 //
 // Cells are numbered rhombus by rhombus, in Morton order within (bits of j and i in turns), then N and S; the corners of cell c
 // are 2c and 2c + 1, its edges 3c to 3c + 2. So neighbours in numbers are neighbours on the sphere.
-// Used by workload_gcrm.cpp.
+// Used by workloads.cpp.
 #pragma once
 
 #include <array>

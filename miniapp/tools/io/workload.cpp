@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <iomanip>
+#include <map>
 #include <numeric>
 #include <sstream>
 
@@ -54,8 +55,6 @@ bool is_all_land(const Workload& workload, const Box& box) {
 
 } // namespace
 
-std::size_t Box::elements() const { return std::accumulate(count.begin(), count.end(), std::size_t{1}, std::multiplies<>()); }
-
 const WorkloadDimension& Workload::dimension(const std::string& name_) const {
   const auto found = std::find_if(dimensions.begin(), dimensions.end(), [&](const auto& d) { return d.name == name_; });
   if (found == dimensions.end()) throw Error("workload '" + name + "': no dimension '" + name_ + "'");
@@ -68,26 +67,15 @@ std::vector<std::size_t> Workload::shape(const WorkloadVariable& variable) const
   return lengths;
 }
 
-bool Workload::is_cut(const WorkloadVariable& variable) const {
-  return variable.content != Content::coordinate &&
-         std::any_of(variable.dimensions.begin(), variable.dimensions.end(),
-                     [&](const std::string& d) { return dimension(d).cut_along >= 0; });
-}
+std::uint64_t Workload::bytes_per_record() const { return io::bytes_of(io::Type::float64) + bytes(true); } // time first
+std::uint64_t Workload::fixed_bytes() const { return bytes(false); }
 
-std::uint64_t Workload::bytes_per_record() const {
-  std::uint64_t bytes = io::bytes_of(io::Type::float64); // time
+std::uint64_t Workload::bytes(bool of_record) const {
+  std::uint64_t sum = 0;
   for (const WorkloadVariable& v : variables) {
-    if (v.records) bytes += Box{{}, shape(v)}.elements() * io::bytes_of(v.type);
+    if (v.records == of_record) sum += Box{{}, shape(v)}.elements() * io::bytes_of(v.type);
   }
-  return bytes;
-}
-
-std::uint64_t Workload::fixed_bytes() const {
-  std::uint64_t bytes = 0;
-  for (const WorkloadVariable& v : variables) {
-    if (!v.records) bytes += Box{{}, shape(v)}.elements() * io::bytes_of(v.type);
-  }
-  return bytes;
+  return sum;
 }
 
 std::vector<std::size_t> file_order(const Workload& workload, const WorkloadVariable& variable, const std::string& order) {
@@ -145,51 +133,19 @@ std::vector<Box> boxes_of(const Workload& workload, const WorkloadVariable& vari
   return boxes[rank];
 }
 
-std::vector<std::size_t> square_patches(std::size_t ranks, std::size_t ly, std::size_t lx) {
-  std::size_t best = 1;
-  const auto seam = [&](std::size_t py) { // half the outline of a patch
-    return static_cast<double>(ly) / static_cast<double>(py) +
-           static_cast<double>(lx) * static_cast<double>(py) / static_cast<double>(ranks);
-  };
-  for (std::size_t py = 1; py <= ranks; ++py) {
-    if (ranks % py == 0 && seam(py) < seam(best)) best = py;
-  }
-  return {best, ranks / best};
-}
-
-std::vector<std::size_t> equal_factors(std::size_t ranks) {
-  std::size_t small = 1;
-  for (std::size_t f = 1; f * f <= ranks; ++f) {
-    if (ranks % f == 0) small = f;
-  }
-  return {ranks / small, small};
-}
-
-std::size_t scaled(std::size_t length, double scale) {
-  const double number = std::round(static_cast<double>(length) * scale);
-  std::size_t n = std::max<std::size_t>(2, static_cast<std::size_t>(number));
-  if (length % 2 == 1 && n % 2 == 0) n += 1;
-  return n;
-}
-
 Workload make_workload(const std::string& name, double scale, bool scale_levels, std::size_t variables) {
   const std::size_t colon = name.find(':');
   const std::string system = name.substr(0, colon), detail = colon == std::string::npos ? "" : name.substr(colon + 1);
   if (!(scale > 0.0 && scale <= 100.0)) {
     throw Error("option -scale: expected a number above 0 and at most 100, found " + std::to_string(scale));
   }
-  Workload workload;
-  if (system == "pism") {
-    workload = pism_workload(detail, scale, scale_levels);
-  } else if (system == "cam") {
-    workload = cam_workload(detail, scale, scale_levels);
-  } else if (system == "mom") {
-    workload = mom_workload(detail, scale, scale_levels);
-  } else if (system == "gcrm") {
-    workload = gcrm_workload(detail, scale, scale_levels);
-  } else {
+  using Make = Workload(const std::string& detail, double scale, bool scale_levels);
+  const std::map<std::string, Make*> systems = {
+      {"pism", pism_workload}, {"cam", cam_workload}, {"mom", mom_workload}, {"gcrm", gcrm_workload}};
+  const auto found = systems.find(system);
+  if (found == systems.end())
     throw Error("option -workload: expected pism:, cam:, mom: or gcrm: and a size (-help lists them), found '" + name + "'");
-  }
+  Workload workload = found->second(detail, scale, scale_levels);
   workload.name = name;
   const std::size_t all = workload.variables.size();
   if (variables > 0 && variables < all) {

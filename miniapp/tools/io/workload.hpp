@@ -5,12 +5,11 @@
 //   |2|3|                                   |3|4|5|                          |2|33|3|                          (Morton order)
 //
 // The order of a variable's dimensions here is that in memory, slowest first; schema_of() puts them in the order of the file.
-// One file per system: workload_pism.cpp, workload_cam.cpp, workload_mom.cpp, workload_gcrm.cpp. Neighbours: arrays.hpp (what the
-// variables hold), turn.hpp (writes and reads them), docs/output.md.
+// The systems: workloads.cpp. Neighbours: arrays.hpp (what the variables hold), turn.hpp (writes and reads them), docs/output.md.
 #pragma once
 
+#include "io/layouts/box.hpp"
 #include "io/schema.hpp"
-#include "io/writer.hpp"
 
 #include <array>
 #include <cstdint>
@@ -44,12 +43,8 @@ struct WorkloadVariable {
   std::function<std::int64_t(std::uint64_t)> given = nullptr; ///< the value at a place, counted in memory order
 };
 
-/// Part of an array: of each of the variable's dimensions, in memory order, the indices start <= index < start + count.
-struct Box {
-  std::vector<std::size_t> start, count;
-
-  std::size_t elements() const;
-};
+/// Part of an array: dimensions in memory order.
+using io::Box;
 
 struct Workload {
   std::string name, text; ///< "pism:G5km"; where it comes from
@@ -63,8 +58,10 @@ struct Workload {
 
   const WorkloadDimension& dimension(const std::string& name) const;
   std::vector<std::size_t> shape(const WorkloadVariable& variable) const;
-  bool is_cut(const WorkloadVariable& variable) const;
   std::uint64_t bytes_per_record() const, fixed_bytes() const; ///< fixed: coordinates and what else has no records
+
+private:
+  std::uint64_t bytes(bool of_record) const;
 };
 
 /// A workload by its name, with horizontal lengths (and levels, if asked) times `scale`: at least 2, odd ones stay odd.
@@ -83,12 +80,6 @@ std::vector<std::size_t> file_order(const Workload& workload, const WorkloadVari
 /// a cut dimension belongs to the ranks at index 0 of that axis. With is_land: a rank whose box is all land has no cells, it puts
 /// nothing; the fill values of its box are put by the nearest rank before it (around the end) that has ocean.
 std::vector<Box> boxes_of(const Workload& workload, const WorkloadVariable& variable, std::size_t rank, std::size_t ranks);
-
-/// Two factors of `ranks`, the first for the length ly: patches as square as they can be, or factors as equal as they can be.
-std::vector<std::size_t> square_patches(std::size_t ranks, std::size_t ly, std::size_t lx);
-std::vector<std::size_t> equal_factors(std::size_t ranks);
-/// round(length * scale), at least 2; odd if `length` is.
-std::size_t scaled(std::size_t length, double scale);
 
 /// `detail` is what follows the colon of the name. Error if it is none of theirs.
 Workload pism_workload(const std::string& detail, double scale, bool scale_levels);
