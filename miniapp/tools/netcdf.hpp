@@ -1,8 +1,7 @@
 // NetCDF files of masks and of answers: netcdf.cpp, through the io room; no_netcdf.cpp refuses them where there is none.
 #pragma once
 
-#include "miniapp/tools/answers.hpp"
-#include "miniapp/tools/mask_source.hpp"
+#include "miniapp/tools/results.hpp"
 
 namespace nunatak::tools {
 

@@ -56,8 +56,7 @@ struct CheckOptions {
 
   void check() const {
     if (input.empty()) throw Error("expected a file: nunatak-check FILE.nc, found none");
-    if (!virtual_ranks.empty() && World().size() > 1)
-      throw Error("option -virtual_ranks: expected one process, found " + std::to_string(World().size()));
+    require_one_process(virtual_ranks);
     World().on_rank_0([&] {
       require_writable("-picture", picture);
       require_writable("-json", json);

@@ -106,7 +106,7 @@ void run(const Options& options) {
   Results results("nunatak-distance", options, mask);
   std::vector<std::string> heading;
   std::set<std::string> metrics; // seen so far
-  for_each_rank_set(options, mask, [&](RankSet& set) {
+  for_each_rank_set(options.ranks, mask.Mx, mask.My, [&](RankSet& set) {
     const DistanceFields start = rules.fields(*set.ranks);
     const std::vector<std::int64_t> cells = domain_cells(*set.ranks, start);
     const Spread spread = spread_of(set, cells);

@@ -108,7 +108,7 @@ void run(const ToolOptions& options) {
   // 2. on all sets of ranks
   Results results("nunatak-labels", options, mask);
   std::vector<std::string> heading;
-  for_each_rank_set(options, mask, [&](RankSet& set) {
+  for_each_rank_set(options.ranks, mask.Mx, mask.My, [&](RankSet& set) {
     const std::vector<Array2<Code>> codes = domain_codes(*set.ranks, mask, domain);
     std::vector<Segments> segments(codes.size());
     std::vector<std::vector<std::int64_t>> nothing(codes.size());

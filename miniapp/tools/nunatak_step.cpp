@@ -10,7 +10,6 @@
 #include "miniapp/base/error.hpp"
 #include "miniapp/base/paths.hpp"
 #include "miniapp/base/program.hpp"
-#include "miniapp/base/words.hpp"
 #include "miniapp/base/world.hpp"
 #include "miniapp/tools/sheet.hpp"
 #include "miniapp/tools/tool.hpp"
@@ -32,8 +31,8 @@ struct Options {
   int Mz = 31, seed = 1, steps = 1;
   bool ocean = true;
   SsaOptions ssa;
-  std::string virtual_ranks, cut = "equal", json;
-  MachineOptions machine;
+  RankOptions ranks;
+  std::string cut = "equal", json;
 
   int points() const { return synthetic::marine_points(dx); }
 };
@@ -58,6 +57,13 @@ public:
   struct Part {
     Traffic traffic;
     double modelled = 0.0, work = 0.0, wall = 0.0; // s
+
+    /// Adds the numbers of another part `times` times.
+    void add(const Part& other, int times = 1) {
+      traffic.exchanges += times * other.traffic.exchanges, traffic.messages += times * other.traffic.messages;
+      traffic.bytes += times * other.traffic.bytes, traffic.collectives += times * other.traffic.collectives;
+      modelled += times * other.modelled, work += times * other.work, wall += times * other.wall;
+    }
   };
 
   Counter(RankSet& set, const synthetic::Sheet& sheet, int levels)
@@ -78,14 +84,8 @@ public:
     }
     const Part last = now();
     after.modelled = last.modelled, after.work = last.work;
-    Part& sum = m_parts[m_part];
-    sum.traffic.exchanges += after.traffic.exchanges - m_before.traffic.exchanges;
-    sum.traffic.messages += after.traffic.messages - m_before.traffic.messages;
-    sum.traffic.bytes += after.traffic.bytes - m_before.traffic.bytes;
-    sum.traffic.collectives += after.traffic.collectives - m_before.traffic.collectives;
-    sum.modelled += after.modelled - m_before.modelled;
-    sum.work += after.work - m_before.work;
-    sum.wall += after.wall - m_before.wall;
+    after.add(m_before, -1);
+    m_parts[m_part].add(after);
   }
   const std::map<std::string, Part>& parts() const { return m_parts; }
 
@@ -150,18 +150,15 @@ std::uint64_t run(const Options& o, RankSet& set, const Levels& levels, std::vec
   for (const Cost& cost : costs) {
     const auto found = counter.parts().find(cost.part);
     if (found == counter.parts().end()) continue;
-    const Counter::Part& part = found->second;
-    add(cost.part, part);
-    all.traffic.exchanges += part.traffic.exchanges, all.traffic.messages += part.traffic.messages;
-    all.traffic.bytes += part.traffic.bytes, all.traffic.collectives += part.traffic.collectives;
-    all.modelled += part.modelled, all.work += part.work, all.wall += part.wall;
+    add(cost.part, found->second);
+    all.add(found->second);
   }
   add("step", all);
   return static_cast<std::uint64_t>(World().sum(static_cast<std::int64_t>(synthetic::fingerprint(ranks, hybrid))));
 }
 
 /// The cut that was asked for: patches of equal size, or of about the same number of cells with ice along each axis.
-Decomposition cut(const Options& o, Decomposition d) {
+Decomposition cut(const Options& o, const Decomposition& d) {
   if (o.cut == "equal") return d;
   const synthetic::Continent continent(static_cast<std::uint64_t>(o.seed));
   std::vector<int> icy_cells(static_cast<std::size_t>(d.Mx + d.My), 0);
@@ -177,32 +174,19 @@ Decomposition cut(const Options& o, Decomposition d) {
 
 void run(const Options& o) {
   const World world;
-  if (!o.virtual_ranks.empty() && world.size() > 1)
-    throw Error("option -virtual_ranks: expected one process, found " + std::to_string(world.size()));
+  require_one_process(o.ranks.virtual_ranks);
   world.on_rank_0([&] { require_writable("-json", o.json); });
   const Levels levels = make_levels(5000.0, o.Mz, LevelSpacing::quadratic);
   const int M = o.points();
   std::vector<Record> records;
   std::optional<std::uint64_t> first;
   std::string different;
-  const auto one = [&](RankSet& set) {
+  const auto run_on = [&](RankSet& set) {
     const std::uint64_t print = run(o, set, levels, records);
     if (!first) first = print;
     if (print != *first && different.empty()) different = set.name();
   };
-  if (o.virtual_ranks.empty()) {
-    RankSet set{world.ranks(cut(o, Decomposition::make(M, M, world.size()))), nullptr};
-    one(set);
-  } else {
-    std::vector<Decomposition> cuts;
-    for (const std::string& word : split(o.virtual_ranks, ',')) cuts.push_back(decomposition_of(word, M, M));
-    for (const Decomposition& d : cuts) {
-      auto ranks = std::make_unique<VirtualRanks>(cut(o, d), o.machine.machine());
-      VirtualRanks* const with_clock = ranks.get();
-      RankSet set{std::move(ranks), with_clock};
-      one(set);
-    }
-  }
+  for_each_rank_set(o.ranks, M, M, run_on, [&](const Decomposition& d) { return cut(o, d); });
   char digits[17];
   std::snprintf(digits, sizeof digits, "%016llx", static_cast<unsigned long long>(*first));
   if (world.rank() == 0) {
@@ -224,7 +208,7 @@ void run(const Options& o) {
                                  {"steps", o.steps},
                                  {"fields", digits},
                                  {"records", records}};
-  if (!o.virtual_ranks.empty()) json["machine"] = to_json(o.machine.machine());
+  if (!o.ranks.virtual_ranks.empty()) json["machine"] = to_json(o.ranks.machine.machine());
   write_json(o.json, json);
   if (!different.empty())
     throw Error("wrong result: the fields on " + different + " differ from those on the first set of ranks");
@@ -257,10 +241,8 @@ int main(int argc, char** argv) {
     table.add(number("ssa_multigrid_share", share, "",
                      "unknown cells per rank of a level of the multigrid below which fewer ranks have it", 0));
     table.section("Ranks");
-    table.add(text("virtual_ranks", o.virtual_ranks,
-                   "P x Q ranks in one process, a list: 1x1,4x4,64 (none: the processes of mpiexec)"));
     table.add(word("grid_cut", o.cut, "equal|ice", "patches of equal size, or of about the same ice along x and y"));
-    o.machine.add_to(table);
+    o.ranks.add_to(table);
     table.section("Output");
     table.add(text("json", o.json, "JSON file of all counts and times"));
     if (!table.read(argc, argv)) return;

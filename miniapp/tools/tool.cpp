@@ -42,13 +42,22 @@ Decomposition decomposition_of(const std::string& text, int Mx, int My) {
                            : Decomposition::make(Mx, My, first, static_cast<int>(whole_number(words[1], 1, most, what)));
 }
 
+void RankOptions::add_to(OptionTable& table) {
+  table.add(
+      text("virtual_ranks", virtual_ranks, "P x Q ranks in one process, a list: 1x1,4x4,64 (none: the processes of mpiexec)"));
+  machine.add_to(table);
+}
+
+void require_one_process(const std::string& virtual_ranks) {
+  if (virtual_ranks.empty() || World().size() == 1) return;
+  throw Error("option -virtual_ranks: expected one process, found " + std::to_string(World().size()));
+}
+
 void ToolOptions::add_to(OptionTable& table, const std::string& compared_with) {
   mask.add_to(table);
   table.add(text("domain", domain, "values of the domain, e.g. 0+2 (3 for cell types, else 1)"));
   table.section("Ranks");
-  table.add(
-      text("virtual_ranks", virtual_ranks, "P x Q ranks in one process, a list: 1x1,4x4,64 (none: the processes of mpiexec)"));
-  machine.add_to(table);
+  ranks.add_to(table);
   table.section("Checks and output");
   table.add(flag("compare", compare, "comparison of " + compared_with + "; status 1 if they differ"));
   table.add(text("expect", expect, "file of an earlier -o to compare with; status 1 if the answers differ"));
@@ -60,14 +69,11 @@ void ToolOptions::add_to(OptionTable& table, const std::string& compared_with) {
 }
 
 void ToolOptions::check() const {
-  const World world;
-  if (!virtual_ranks.empty() && world.size() > 1) {
-    throw Error("option -virtual_ranks: expected one process, found " + std::to_string(world.size()));
-  }
+  require_one_process(ranks.virtual_ranks);
   if (csv_append && csv.empty()) throw Error("option -csv_append: expected a file by -csv, found none");
   if (!output.empty()) require_netcdf("option -o");
   if (!expect.empty()) require_netcdf("option -expect");
-  world.on_rank_0([&] {
+  World().on_rank_0([&] {
     check_files({{"-i", mask.file, FileUse::read},
                  {"-expect", expect, FileUse::read},
                  {"-o", output, FileUse::netcdf},
@@ -89,19 +95,20 @@ Patch RankSet::rectangle() const {
   return machine != nullptr ? Patch{d.Mx, d.My, 0, 0, d.Mx, d.My} : ranks->patch(0);
 }
 
-void for_each_rank_set(const ToolOptions& options, const Mask& mask, const std::function<void(RankSet&)>& f) {
+void for_each_rank_set(const RankOptions& options, int Mx, int My, const std::function<void(RankSet&)>& f, const Recut& recut) {
+  const auto cut = [&](const Decomposition& d) { return recut ? recut(d) : d; };
   if (options.virtual_ranks.empty()) {
-    const Decomposition d = Decomposition::make(mask.Mx, mask.My, World().size());
+    const Decomposition d = Decomposition::make(Mx, My, World().size());
     require_small_patches(d);
-    RankSet set{World().ranks(d), nullptr};
+    RankSet set{World().ranks(cut(d)), nullptr};
     return f(set);
   }
   std::vector<Decomposition> cuts; // all of them, before the first run
-  for (const std::string& word : split(options.virtual_ranks, ',')) cuts.push_back(decomposition_of(word, mask.Mx, mask.My));
+  for (const std::string& word : split(options.virtual_ranks, ',')) cuts.push_back(decomposition_of(word, Mx, My));
   for (const Decomposition& d : cuts) require_small_patches(d);
   const LogGP machine = options.machine.machine();
   for (const Decomposition& d : cuts) {
-    auto ranks = std::make_unique<VirtualRanks>(d, machine);
+    auto ranks = std::make_unique<VirtualRanks>(cut(d), machine);
     VirtualRanks* const with_clock = ranks.get();
     RankSet set{std::move(ranks), with_clock};
     f(set);

@@ -1,5 +1,5 @@
-// What nunatak-distance and nunatak-labels share: the options beside the mask, the ranks they run on, and what is measured of a
-// run. Neighbours: records.hpp (table, JSON, CSV), answers.hpp (compares, NetCDF), mask_source.hpp.
+// What nunatak-distance, nunatak-labels and nunatak-step share: the options beside the mask, the ranks they run on, and what is
+// measured of a run. Neighbours: records.hpp (table, JSON, CSV), results.hpp (compares), mask_source.hpp.
 #pragma once
 
 #include "kernels/grid/virtual_ranks.hpp"
@@ -13,11 +13,20 @@
 
 namespace nunatak::tools {
 
-struct ToolOptions {
-  MaskOptions mask;
-  std::string domain;        // -domain
+struct RankOptions {
   std::string virtual_ranks; // -virtual_ranks
   MachineOptions machine;
+
+  void add_to(OptionTable& table);
+};
+
+/// Error if virtual ranks are asked for and there are several processes.
+void require_one_process(const std::string& virtual_ranks);
+
+struct ToolOptions {
+  MaskOptions mask;
+  std::string domain; // -domain
+  RankOptions ranks;
   int repeat = 1;
   bool compare = false;
   std::string expect, json, csv, output;
@@ -43,8 +52,10 @@ struct RankSet {
 Decomposition decomposition_of(const std::string& text, int Mx, int My);
 
 /// f for each set of -virtual_ranks in turn ("2x2,8x8"; "6": the cut into 6 patches of a DMDA), or once for the
-/// processes. Throws Error if the grid cannot be cut so.
-void for_each_rank_set(const ToolOptions& options, const Mask& mask, const std::function<void(RankSet&)>& f);
+/// processes. `recut` may move the seams. Throws Error if the grid cannot be cut so.
+using Recut = std::function<Decomposition(Decomposition)>;
+void for_each_rank_set(const RankOptions& options, int Mx, int My, const std::function<void(RankSet&)>& f,
+                       const Recut& recut = nullptr);
 
 /// Runs `prepare` and `run` once to count, and -repeat times more, if that is more than 1, for the time. Collective.
 /// `traffic` of all ranks together: messages and bytes are sums, the others are those of the rank that has most.
