@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <cstring>
 #include <fstream>
 #include <limits>
 #include <map>
@@ -17,17 +16,6 @@ namespace nunatak::tools {
 namespace {
 
 constexpr std::int64_t nowhere = std::numeric_limits<std::int64_t>::max();
-
-std::int64_t bits_of(double value) {
-  std::int64_t bits;
-  std::memcpy(&bits, &value, sizeof bits);
-  return bits;
-}
-double from_bits(std::int64_t bits) {
-  double value;
-  std::memcpy(&value, &bits, sizeof value);
-  return value;
-}
 
 /// A number, or null if it is none.
 Record number(double value) {
@@ -68,7 +56,8 @@ FieldDifference compare(Ranks& ranks, const std::string& name, const CellValues&
       const int row = static_cast<int>(n) / p.xm, column = static_cast<int>(n) % p.xm;
       first = p.cell(row + 1, column + 1), pair[0] = a, pair[1] = b;
     }
-    parts.push_back({compared, different, bits_of(largest), first, bits_of(pair[0]), bits_of(pair[1])});
+    parts.push_back({compared, different, Kokkos::bit_cast<std::int64_t>(largest), first, Kokkos::bit_cast<std::int64_t>(pair[0]),
+                     Kokkos::bit_cast<std::int64_t>(pair[1])});
   }
   const std::vector<std::int64_t> all = ranks.gather_all(parts);
   FieldDifference sum;
@@ -76,11 +65,11 @@ FieldDifference compare(Ranks& ranks, const std::string& name, const CellValues&
   std::int64_t first = nowhere;
   for (std::size_t at = 0; at < all.size(); at += 6) {
     sum.compared += all[at], sum.different += all[at + 1];
-    const double largest = from_bits(all[at + 2]);
+    const double largest = Kokkos::bit_cast<double>(all[at + 2]);
     if (!(largest <= sum.largest) && !std::isnan(sum.largest)) sum.largest = largest;
     if (all[at + 3] >= first) continue;
     first = all[at + 3];
-    sum.expected = from_bits(all[at + 4]), sum.found = from_bits(all[at + 5]);
+    sum.expected = Kokkos::bit_cast<double>(all[at + 4]), sum.found = Kokkos::bit_cast<double>(all[at + 5]);
   }
   if (first == nowhere) return sum;
   const int Mx = ranks.decomposition().Mx;
@@ -140,11 +129,8 @@ FieldDifference compare_field(Ranks& ranks, const PicoFile& file, const PicoFiel
 FieldDifference compare_types(Ranks& ranks, const PicoFile& file, const std::vector<PicoInput>& input, CellValues& marks) {
   CellValues expected = no_marks(ranks);
   for (std::size_t r = 0; r < expected.size(); ++r) {
-    const Patch p = ranks.patch(static_cast<int>(r));
-    auto type = expected[r].begin();
-    for (int j = 1; j <= p.ym; ++j) {
-      for (int i = 1; i <= p.xm; ++i) *type++ = cell_type(input[r].b(j, i), input[r].H(j, i));
-    }
+    for_owned(ranks.patch(static_cast<int>(r)),
+              [&](std::size_t n, int j, int i) { expected[r][n] = cell_type(input[r].b(j, i), input[r].H(j, i)); });
   }
   return compare(ranks, "mask", expected, file.read(ranks, "mask", "", "the comparison"), nullptr, {}, marks);
 }
@@ -161,13 +147,11 @@ void write_picture(const std::string& path, Ranks& ranks, const std::vector<Pico
   constexpr int marked = -1;
   std::vector<std::vector<std::int64_t>> parts;
   for (int r = 0; r < ranks.local_size(); ++r) {
-    const Patch p = ranks.patch(r);
     const auto local = static_cast<std::size_t>(r);
     parts.emplace_back();
-    for (int j = 1; j <= p.ym; ++j) {
-      for (int i = 1; i <= p.xm; ++i)
-        parts.back().push_back(marks[local][parts.back().size()] != 0.0 ? marked : input[local].mask(j, i));
-    }
+    for_owned(ranks.patch(r), [&](std::size_t n, int j, int i) {
+      parts.back().push_back(marks[local][n] != 0.0 ? marked : input[local].mask(j, i));
+    });
   }
   const std::vector<std::int64_t> all = ranks.gather_all(parts);
   World().on_rank_0([&] {

@@ -8,13 +8,6 @@ namespace nunatak::tools {
 
 namespace {
 
-/// f(cell's number in raster order, array indices) for the owned cells of a patch.
-template <class F> void for_owned(const Patch& p, const F& f) {
-  for (int j = 1; j <= p.ym; ++j) {
-    for (int i = 1; i <= p.xm; ++i) f(static_cast<std::size_t>((j - 1) * p.xm + i - 1), j, i);
-  }
-}
-
 template <class T>
 CellValues owned(const Ranks& ranks, const std::vector<PicoFields>& fields, Array2<T> PicoFields::*field, double scale) {
   CellValues values;

@@ -8,6 +8,7 @@
 
 #include <cmath>
 #include <sstream>
+#include <variant>
 
 namespace nunatak::tools {
 
@@ -36,10 +37,7 @@ std::vector<double> coordinate(const io::Reader& file, const std::string& name) 
 
 template <class T> Array2<T> array_of(const std::string& name, const Patch& p, const std::vector<double>& values) {
   Array2<T> a = make_array<T>(name, p);
-  auto value = values.begin();
-  for (int j = 1; j <= p.ym; ++j) {
-    for (int i = 1; i <= p.xm; ++i) a(j, i) = static_cast<T>(*value++);
-  }
+  for_owned(p, [&](std::size_t n, int j, int i) { a(j, i) = static_cast<T>(values[n]); });
   return a;
 }
 
@@ -62,9 +60,7 @@ struct Parameter {
   const char *option, *pism; ///< names
   double factor;             ///< from PISM's unit to that of the option
   const char* unit;          ///< of the option
-  double* number;            ///< one of these
-  int* whole;
-  bool* flag;
+  std::variant<double*, int*, bool*> value;
 };
 
 } // namespace
@@ -129,9 +125,7 @@ std::vector<PicoInput> PicoFile::input(Ranks& ranks) const {
                      array_of<int>("basins", p, basins[n]), array_of<double>("theta_ocean", p, theta[n]),
                      array_of<double>("salinity_ocean", p, salt[n])});
     const PicoInput& in = input.back();
-    for (int j = 1; flotation && j <= p.ym; ++j) {
-      for (int i = 1; i <= p.xm; ++i) in.mask(j, i) = cell_type(in.b(j, i), in.H(j, i));
-    }
+    if (flotation) for_owned(p, [&](std::size_t, int j, int i) { in.mask(j, i) = cell_type(in.b(j, i), in.H(j, i)); });
     ghosted.push_back({in.basins});
   }
   ranks.update_ghosts(ghosted);
@@ -147,15 +141,18 @@ OceanSource PicoFile::ocean_source() const {
 std::vector<std::string> PicoFile::parameters(PicoOptions& o, const std::set<std::string>& kept) const {
   const std::string pico = "ocean.pico.";
   const Parameter parameters[] = {
-      {"pico_gamma_T", "heat_exchange_coefficent", 1.0, "m s-1", &o.gamma_T, nullptr, nullptr},
-      {"pico_overturning", "overturning_coefficent", 1.0, "m6 s-1 kg-1", &o.overturning_coefficient, nullptr, nullptr},
-      {"pico_continental_shelf_depth", "continental_shelf_depth", 1.0, "m", &o.continental_shelf_depth, nullptr, nullptr},
-      {"pico_continental_ice_area", "maximum_ice_rise_area", 1e6, "m2", &o.continental_ice_area, nullptr, nullptr}, // km2
-      {"pico_boxes", "number_of_boxes", 1.0, "", nullptr, &o.boxes, nullptr},
-      {"pico_exclude_ice_rises", "exclude_ice_rises", 1.0, "", nullptr, nullptr, &o.exclude_ice_rises},
+      {"pico_gamma_T", "heat_exchange_coefficent", 1.0, "m s-1", &o.gamma_T},
+      {"pico_overturning", "overturning_coefficent", 1.0, "m6 s-1 kg-1", &o.overturning_coefficient},
+      {"pico_continental_shelf_depth", "continental_shelf_depth", 1.0, "m", &o.continental_shelf_depth},
+      {"pico_continental_ice_area", "maximum_ice_rise_area", 1e6, "m2", &o.continental_ice_area}, // km2
+      {"pico_boxes", "number_of_boxes", 1.0, "", &o.boxes},
+      {"pico_exclude_ice_rises", "exclude_ice_rises", 1.0, "", &o.exclude_ice_rises},
   };
   std::vector<std::string> lines;
   for (const Parameter& p : parameters) {
+    const auto number = std::get_if<double*>(&p.value);
+    const auto whole = std::get_if<int*>(&p.value);
+    const auto flag = std::get_if<bool*>(&p.value);
     std::string source = kept.count(p.option) != 0 ? "option" : "default";
     for (const std::string holder : {"pism_overrides", "pism_config", ""}) {
       if (source != "default" || (!holder.empty() && !has(holder))) continue;
@@ -163,22 +160,20 @@ std::vector<std::string> PicoFile::parameters(PicoOptions& o, const std::set<std
       if (!m_file.attribute_type(holder, name)) continue;
       source = holder.empty() ? "attribute of the file" : holder;
       const std::string type = *m_file.attribute_type(holder, name);
-      if (p.flag != nullptr && (type == "char" || type == "string")) {
+      if (flag && (type == "char" || type == "string")) {
         const std::string word = *m_file.text(holder, name);
-        *p.flag = word == "yes" || word == "true" || word == "on";
+        **flag = word == "yes" || word == "true" || word == "on";
         continue;
       }
       const double value = p.factor * *m_file.number(holder, name);
-      if (p.number != nullptr) *p.number = value;
-      if (p.whole != nullptr) *p.whole = static_cast<int>(std::lround(value));
-      if (p.flag != nullptr) *p.flag = value != 0.0;
+      if (number) **number = value;
+      if (whole) **whole = static_cast<int>(std::lround(value));
+      if (flag) **flag = value != 0.0;
     }
     std::ostringstream line;
-    line << p.option << " = ";
-    if (p.number != nullptr) line << *p.number << " " << p.unit;
-    if (p.whole != nullptr) line << *p.whole;
-    if (p.flag != nullptr) line << (*p.flag ? "true" : "false");
-    lines.push_back(line.str() + " (" + source + ")");
+    line << std::boolalpha << p.option << " = ";
+    std::visit([&](const auto* value) { line << *value; }, p.value);
+    lines.push_back(line.str() + (number ? std::string(" ") + p.unit : "") + " (" + source + ")");
   }
   return lines;
 }

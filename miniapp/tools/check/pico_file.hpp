@@ -17,6 +17,13 @@ namespace nunatak::tools {
 /// Numbers in owned cells, in raster order: [local rank][cell].
 using CellValues = std::vector<std::vector<double>>;
 
+/// f(cell's number in raster order, array indices) for the owned cells of a patch.
+template <class F> void for_owned(const Patch& p, const F& f) {
+  for (int j = 1; j <= p.ym; ++j) {
+    for (int i = 1; i <= p.xm; ++i) f(static_cast<std::size_t>((j - 1) * p.xm + i - 1), j, i);
+  }
+}
+
 /// Where the water in front of the shelves comes from.
 enum class OceanSource { none, fields, box0 };
 
