@@ -31,7 +31,7 @@ Seconds so_far(const Timers& timers) {
 nlohmann::json run(Options options, int repeat, const Session& session) {
   if (options.run_years > 0.0 || options.run_steps > 0) throw Error("options -run_years, -run_steps: expected none, see -repeat");
   if (options.given.count("dt_max") == 0) options.dt_max = 0.02;
-  if (options.given.count("pico_skip_unchanged") == 0) options.pico_skip_unchanged = false; // every update is a whole one
+  if (options.given.count("pico_skip_unchanged") == 0) options.pico.skip_unchanged = false; // every update is a whole one
   options.run_steps = repeat + 1;
   const Log silent(session.rank(), false);
   Timers timers;

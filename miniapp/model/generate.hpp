@@ -1,9 +1,9 @@
 // Initial states without a file: grids and fields from kernels/cases/synthetic.hpp, every rank its own cells.
 #pragma once
 
+#include "kernels/step/state.hpp"
 #include "miniapp/model/grid.hpp"
 #include "miniapp/model/options.hpp"
-#include "miniapp/model/state.hpp"
 
 namespace nunatak {
 

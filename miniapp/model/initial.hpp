@@ -3,12 +3,12 @@
 #pragma once
 
 #include "kernels/ice/levels.hpp"
+#include "kernels/step/state.hpp"
 #include "miniapp/base/log.hpp"
 #include "miniapp/base/mpi_ranks.hpp"
 #include "miniapp/model/grid.hpp"
 #include "miniapp/model/input.hpp"
 #include "miniapp/model/options.hpp"
-#include "miniapp/model/state.hpp"
 
 #include <memory>
 

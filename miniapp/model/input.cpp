@@ -4,7 +4,6 @@
 #include "kernels/grid/sums.hpp"
 #include "kernels/ice/geometry.hpp"
 #include "miniapp/base/error.hpp"
-#include "miniapp/model/input_checks.hpp"
 
 #include <algorithm>
 #include <cmath>

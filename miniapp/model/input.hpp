@@ -7,11 +7,11 @@
 #pragma once
 
 #include "io/reader.hpp"
+#include "kernels/step/state.hpp"
 #include "miniapp/base/log.hpp"
 #include "miniapp/base/units.hpp"
 #include "miniapp/model/input_field.hpp"
 #include "miniapp/model/options.hpp"
-#include "miniapp/model/state.hpp"
 
 namespace nunatak {
 

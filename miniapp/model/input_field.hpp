@@ -1,7 +1,9 @@
-// How a variable of an input file becomes a field of the run: the block of the file that covers a patch, interpolation, faults.
-// Neighbours: input.hpp, whose functions use it; input_field.cpp.
+// How a variable of an input file becomes a field of the run: what the file says of itself (coordinates, valid ranges) held
+// against what it holds, the block of the file that covers a patch, interpolation, faults. Neighbour: input.hpp, whose functions
+// use it.
 #pragma once
 
+#include "io/reader.hpp"
 #include "miniapp/base/mpi_ranks.hpp"
 #include "miniapp/model/grid.hpp"
 
@@ -10,6 +12,18 @@
 #include <vector>
 
 namespace nunatak {
+
+/// Throws Error if a coordinate has not one dimension, its own: one of another length would place the fields wrongly. `what`
+/// begins its text.
+void check_own_dimension(const io::Reader& in, const std::string& name, const std::string& what);
+
+/// The points of a coordinate in metres, increasing; `flip`: they decrease in the file. Collective. Throws Error if there is no
+/// such variable, or if it is not regular, has fewer than two points or a spacing that no ice sheet has.
+Axis read_axis(const io::Reader& in, const std::string& name, bool& flip);
+
+/// Throws Error if a value of any rank is outside of valid_range, valid_min or valid_max of its variable. `values`: unpacked, not
+/// converted. Collective.
+void check_valid(const io::Reader& in, const std::string& variable, const std::vector<double>& values, MpiRanks& ranks);
 
 /// `thickness`: bilinear over icy points; the ice extent is that of the nearest point.
 enum class Interpolation { bilinear, nearest, thickness };

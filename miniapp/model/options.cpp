@@ -79,23 +79,23 @@ void add_ice(OptionTable& table, Options& o) {
                    "enhancement factor of the softness in the SSA, if it follows from temperature", 0.01, 100));
   table.add(number("sliding_q", o.sliding_q, "", "exponent of the pseudo-plastic sliding law (0: plastic)", 0, 1));
   table.add(number("sliding_u_threshold", o.sliding_u_threshold, "m year-1", "threshold speed of the sliding law", 1e-3, 1e9));
-  table.add(number("till_phi_min", o.till_phi_min, "degree", "till friction angle at and below till_topg_min", 0.1, 89));
-  table.add(number("till_phi_max", o.till_phi_max, "degree", "till friction angle at and above till_topg_max", 0.1, 89));
-  table.add(number("till_topg_min", o.till_topg_min, "m", "bed elevation of the smallest friction angle"));
-  table.add(number("till_topg_max", o.till_topg_max, "m", "bed elevation of the largest friction angle"));
-  table.add(number("till_overburden_fraction", o.till_overburden_fraction, "",
+  table.add(number("till_phi_min", o.till.phi_min, "degree", "till friction angle at and below till_topg_min", 0.1, 89));
+  table.add(number("till_phi_max", o.till.phi_max, "degree", "till friction angle at and above till_topg_max", 0.1, 89));
+  table.add(number("till_topg_min", o.till.b_min, "m", "bed elevation of the smallest friction angle"));
+  table.add(number("till_topg_max", o.till.b_max, "m", "bed elevation of the largest friction angle"));
+  table.add(number("till_overburden_fraction", o.till.overburden_fraction, "",
                    "effective pressure of a thawed till as a fraction of overburden", 1e-4, 1));
-  table.add(flag("till_subgrid", o.till_subgrid,
+  table.add(flag("till_subgrid", o.ssa.till_subgrid,
                  "drag at the grounding line on the grounded part of a cell; false: on the whole of a grounded cell"));
-  table.add(number("till_frozen_below", o.till_frozen_below, "K",
+  table.add(number("till_frozen_below", o.till.dT_frozen, "K",
                    "temperature below the melting point at which the till of high beds is frozen and carries all overburden",
                    1e-3));
 
   table.section(
       "Solver of the stress balance (SSA); PETSc's own options have the prefix ssa_, too: -ssa_ksp_type, -ssa_pc_type, ...");
-  table.add(number("ssa_tolerance", o.ssa_tolerance, "", "norm of the residual over that of the load at which a solve ends",
+  table.add(number("ssa_tolerance", o.ssa.tolerance, "", "norm of the residual over that of the load at which a solve ends",
                    1e-14, 0.1));
-  table.add(number("ssa_max_steps", o.ssa_max_steps, "", "nonlinear steps after which a solve has failed", 1));
+  table.add(number("ssa_max_steps", o.ssa.max_steps, "", "nonlinear steps after which a solve has failed", 1));
   table.add(word(
       "ssa_solver", o.ssa_solver, "auto|own|petsc",
       "who solves: our Newton and conjugate gradients, or PETSc's SNES and KSP (auto: petsc if one of its options is given)"));
@@ -105,7 +105,7 @@ void add_ice(OptionTable& table, Options& o) {
       "-ssa_pc_type mg dm, with others aij)"));
   table.add(word("ssa_multigrid_precision", o.ssa_multigrid_precision, "single|double",
                  "floating-point precision of the multigrid, and of our conjugate gradients"));
-  table.add(number("ssa_multigrid_smoothing", o.ssa_multigrid_smoothing, "", "degree of the Chebyshev smoother", 1, 10));
+  table.add(number("ssa_multigrid_smoothing", o.ssa.multigrid.smoothing, "", "degree of the Chebyshev smoother", 1, 10));
   table.add(number("ssa_multigrid_gather", o.ssa_multigrid_gather, "",
                    "unknown cells of a level of the multigrid from which on one rank has all of them", 0));
   table.add(number("ssa_multigrid_share", o.ssa_multigrid_share, "",
@@ -131,16 +131,16 @@ void add_forcing(OptionTable& table, Options& o) {
 
   table.section("Ocean");
   table.add(word("ocean", o.ocean, "auto|pico|none", "melt below ice shelves (auto: none for dome, shelf, stream)"));
-  table.add(number("pico_gamma_T", o.pico_gamma_T, "m s-1", "turbulent heat exchange coefficient", 1e-12, 0.1));
-  table.add(number("pico_overturning", o.pico_overturning, "", "overturning coefficient C, m6 s-1 kg-1", 1e-6, 1e11));
-  table.add(number("pico_continental_shelf_depth", o.pico_continental_shelf_depth, "m",
+  table.add(number("pico_gamma_T", o.pico.gamma_T, "m s-1", "turbulent heat exchange coefficient", 1e-12, 0.1));
+  table.add(number("pico_overturning", o.pico.overturning_coefficient, "", "overturning coefficient C, m6 s-1 kg-1", 1e-6, 1e11));
+  table.add(number("pico_continental_shelf_depth", o.pico.continental_shelf_depth, "m",
                    "bed elevation that bounds the continental shelf", -HUGE_VAL, 0));
-  table.add(flag("pico_exclude_ice_rises", o.pico_exclude_ice_rises, "exclusion of ice rises: they have no grounding line"));
-  table.add(number("pico_boxes", o.pico_boxes, "", "number of boxes of the largest shelf", 1, 100));
-  table.add(word("pico_distance", o.pico_distance, distance_solver_names("|"), "distance solver"));
-  table.add(number("pico_distance_guard", o.pico_distance_guard, "",
+  table.add(flag("pico_exclude_ice_rises", o.pico.exclude_ice_rises, "exclusion of ice rises: they have no grounding line"));
+  table.add(number("pico_boxes", o.pico.boxes, "", "number of boxes of the largest shelf", 1, 100));
+  table.add(word("pico_distance", o.pico.solver, distance_solver_names("|"), "distance solver"));
+  table.add(number("pico_distance_guard", o.pico.distance_guard, "",
                    "rounds of buckets after which auto changes to gather (-1: as many as gather would cost, 0: never)", -1, 1e9));
-  table.add(flag("pico_skip_unchanged", o.pico_skip_unchanged,
+  table.add(flag("pico_skip_unchanged", o.pico.skip_unchanged,
                  "reuse of shelves, distances and boxes while cell types, continental shelf and basins do not change"));
 }
 
@@ -191,8 +191,8 @@ void check(const Options& o) {
   need(o.run_wall == 0.0 || !o.output.empty() || !o.snapshot_file.empty(),
        "option -run_wall: expected -o or -snapshot_file, too, for the state in which the run ends");
   need(o.Mx != 1 && o.My != 1 && o.Mz != 1, "options -grid_Mx, -grid_My, -grid_Mz: expected 0 or at least 2, found 1");
-  need(o.till_phi_max >= o.till_phi_min, "options -till_phi_min and -till_phi_max: expected min <= max");
-  need(o.till_topg_max > o.till_topg_min, "options -till_topg_min and -till_topg_max: expected min < max");
+  need(o.till.phi_max >= o.till.phi_min, "options -till_phi_min and -till_phi_max: expected min <= max");
+  need(o.till.b_max > o.till.b_min, "options -till_topg_min and -till_topg_max: expected min < max");
   need(o.snapshot_file.empty() == (o.snapshot_every == 0.0), "options -snapshot_file and -snapshot_every: expected both or none");
   need(o.snapshot_every == 0.0 || o.snapshot_every >= 0.001,
        "option -snapshot_every: expected at least 0.001 year (files are named by thousandths of a year)");

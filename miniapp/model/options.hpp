@@ -7,6 +7,9 @@
 #pragma once
 
 #include "io/options.hpp"
+#include "kernels/ice/till.hpp"
+#include "kernels/pico/options.hpp"
+#include "kernels/ssa/solver.hpp"
 #include "miniapp/base/option_table.hpp"
 
 #include <set>
@@ -41,24 +44,17 @@ struct Options {
   std::string stress = "auto";
   std::string rheology = "auto";
   double softness = 3.1689e-24; // Pa-3 s-1
-  double ssa_hardness = 0.0;    // Pa s^(1/3)
   double sia_enhancement = 2.0, ssa_enhancement = 0.6;
-  double ssa_tolerance = 1e-6;
-  int ssa_max_steps = 100;
+  SsaOptions ssa; // but for the next ones, and those of sliding: see ssa_options()
   std::string ssa_solver = "auto";
   std::string ssa_operator = "auto";
   std::string ssa_multigrid_precision = "single";
-  int ssa_multigrid_smoothing = 2;
   int ssa_multigrid_gather = 1500, ssa_multigrid_share = 4;
   bool ssa_view = false;
   std::string ssa_failed_file = "ssa_failed.nc";
   double sliding_q = 0.75;
-  double sliding_u_threshold = 100.0;                     // m/a
-  double till_phi_min = 5.0, till_phi_max = 15.0;         // degrees
-  double till_topg_min = -1000.0, till_topg_max = 1000.0; // m
-  double till_overburden_fraction = 0.05;
-  bool till_subgrid = true;
-  double till_frozen_below = 30.0; // K
+  double sliding_u_threshold = 100.0; // m/a
+  TillParameters till{5.0, 15.0, -1000.0, 1000.0, 0.05, 30.0};
   // climate where the input has none
   double climatic_mass_balance = 300.0;        // kg m-2 a-1, at sea level
   double climatic_mass_balance_halving = 10.0; // K
@@ -70,14 +66,7 @@ struct Options {
   std::string energy = "auto";
   // ocean
   std::string ocean = "auto";
-  double pico_gamma_T = 2e-5;                   // m/s
-  double pico_overturning = 1e6;                // m6 s-1 kg-1
-  double pico_continental_shelf_depth = -800.0; // m
-  bool pico_exclude_ice_rises = true;
-  int pico_boxes = 5;
-  std::string pico_distance = "auto";
-  int pico_distance_guard = -1; // rounds
-  bool pico_skip_unchanged = true;
+  PicoOptions pico;
   // output
   std::string output; // -o
   std::string snapshot_file;

@@ -1,4 +1,3 @@
-// See physics.hpp.
 #include "miniapp/model/physics.hpp"
 
 #include "kernels/grid/constants.hpp"
@@ -27,19 +26,6 @@ nlohmann::json record(const SsaReport& r, double time) {
           {"seconds_linear", r.seconds_linear}};
 }
 
-PicoOptions pico_options(const Options& options) {
-  PicoOptions pico;
-  pico.gamma_T = options.pico_gamma_T;
-  pico.overturning_coefficient = options.pico_overturning;
-  pico.continental_shelf_depth = options.pico_continental_shelf_depth;
-  pico.exclude_ice_rises = options.pico_exclude_ice_rises;
-  pico.boxes = options.pico_boxes;
-  pico.solver = options.pico_distance;
-  pico.distance_guard = options.pico_distance_guard;
-  pico.skip_unchanged = options.pico_skip_unchanged;
-  return pico;
-}
-
 void add_pico_fields(const PicoFields& ocean, FieldList& fields) {
   fields.insert(fields.end(), {{"pico_shelf_mask", ocean.shelf_mask},
                                {"pico_box_mask", ocean.box_mask},
@@ -60,12 +46,8 @@ void add_pico_fields(const PicoFields& ocean, FieldList& fields) {
 } // namespace
 
 SsaOptions ssa_options(const Options& options) {
-  SsaOptions ssa;
-  ssa.till_subgrid = options.till_subgrid;
-  ssa.tolerance = options.ssa_tolerance;
-  ssa.max_steps = options.ssa_max_steps;
+  SsaOptions ssa = options.ssa;
   ssa.single_precision = options.ssa_multigrid_precision == "single";
-  ssa.multigrid.smoothing = options.ssa_multigrid_smoothing;
   ssa.multigrid.gather = options.ssa_multigrid_gather;
   ssa.multigrid.share = options.ssa_multigrid_share;
   ssa.till_q = options.sliding_q;
@@ -80,17 +62,32 @@ HybridOptions hybrid_options(const Options& options) {
   hybrid.stress.softness = options.softness;
   hybrid.stress.sia_enhancement = options.sia_enhancement;
   hybrid.stress.ssa_enhancement = options.ssa_enhancement;
-  hybrid.stress.till = {options.till_phi_min,
-                        options.till_phi_max,
-                        options.till_topg_min,
-                        options.till_topg_max,
-                        options.till_overburden_fraction,
-                        options.till_frozen_below};
+  hybrid.stress.till = options.till;
   hybrid.till = ssa_options(options).till();
-  if (options.ocean != "none") hybrid.pico = pico_options(options);
+  if (options.ocean != "none") hybrid.pico = options.pico;
   hybrid.energy = options.energy == "on";
   hybrid.dt_max = options.dt_max * seconds_per_year;
   return hybrid;
+}
+
+FieldList restart_fields(const State& state, const Forcing& forcing) {
+  FieldList fields = {{"thk", state.thk},
+                      {"topg", state.topg},
+                      {"usurf", state.usurf},
+                      {"mask", state.mask},
+                      {"temp", state.temp},
+                      {"u_ssa", state.u_ssa},
+                      {"v_ssa", state.v_ssa},
+                      {"climatic_mass_balance", forcing.climatic_mass_balance},
+                      {"ice_surface_temp", forcing.ice_surface_temp},
+                      {"bheatflx", forcing.bheatflx},
+                      {"basins", forcing.basins},
+                      {"theta_ocean", forcing.theta_ocean},
+                      {"salinity_ocean", forcing.salinity_ocean}};
+  if (forcing.has_tauc) fields.push_back({"tauc", forcing.tauc});
+  if (forcing.has_hardav) fields.push_back({"hardav", forcing.hardav});
+  for (Field& field : fields) field.restart = true;
+  return fields;
 }
 
 Diagnostics::Diagnostics(const Patch& patch)

@@ -1,5 +1,5 @@
-// The parts of a step as the options of the program ask for them (kernels/step/hybrid.hpp), their diagnostics by name, and their
-// reports.
+// The parts of a step as the options of the program ask for them (kernels/step/hybrid.hpp), their state and diagnostics by name,
+// and their reports.
 #pragma once
 
 #include "kernels/step/hybrid.hpp"
@@ -13,6 +13,9 @@ namespace nunatak {
 /// The parameters of the SSA that the options of the program set.
 SsaOptions ssa_options(const Options& options);
 HybridOptions hybrid_options(const Options& options);
+
+/// What a restart file holds, each marked so: the state, and the forcing that was given.
+FieldList restart_fields(const State& state, const Forcing& forcing);
 
 /// The diagnostics of the last diagnose() of local rank 0; those of PICO if it runs. The speeds are computed into the arrays
 /// given.
