@@ -1,9 +1,9 @@
 // nunatak: a run, step by step.
 #include "io/agree.hpp"
 #include "io/trace/trace.hpp"
+#include "miniapp/base/log.hpp"
 #include "miniapp/base/paths.hpp"
 #include "miniapp/base/program.hpp"
-#include "miniapp/base/progress.hpp"
 #include "miniapp/model/clock.hpp"
 #include "miniapp/model/dump.hpp"
 #include "miniapp/model/early_end.hpp"

@@ -1,4 +1,4 @@
-#include "miniapp/base/progress.hpp"
+#include "miniapp/base/log.hpp"
 
 #include <mpi.h>
 #include <unistd.h>
