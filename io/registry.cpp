@@ -75,6 +75,9 @@ template <class Row> const Row& row_of(const std::vector<Row>& rows, std::string
 
 /// MPI-IO gets N aggregators per node (Options::aggregators), unless the user's hints say otherwise.
 Options with_aggregators(Options options, const Topology& topology) {
+  // native netcdf4 always writes through aggregators (netcdf4.cpp), and one of them is slower than the page cache of its node
+  const bool is_native = layout_row(options).boxes == nullptr;
+  if (options.aggregators == 0 && options.format == "netcdf4" && is_native) options.aggregators = 2;
   if (options.aggregators == 0 || !has_features(options, mpi_io) || layout_row(options).subfiles) return options;
   const std::string n = std::to_string(options.aggregators * topology.n_nodes);
   options.hints.emplace("cb_nodes", n);

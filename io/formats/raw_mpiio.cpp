@@ -21,14 +21,15 @@ class MpiIo final : public Format {
 public:
   MpiIo(MPI_Comm comm, const std::string& path, const Schema& schema, const Options& options)
       : m_comm(comm), m_path(path), m_schema(schema), m_options(options), m_quota(comm, schema, options.buffer) {
-    MPI_Info info = make_info(options.hints);
+    m_options.hints.emplace("romio_ds_write", "disable"); // ROMIO's sieving tries a write that fails again, for ever
+    MPI_Info info = make_info(m_options.hints);
     int status = MPI_File_open(comm, path.c_str(), MPI_MODE_WRONLY | MPI_MODE_CREATE, info, &m_file);
     MPI_Info_free(&info);
     check(status, "expected to create it");
     check(MPI_File_set_size(m_file, 0), "expected to empty it");
     MPI_Info used = MPI_INFO_NULL;
     check(MPI_File_get_info(m_file, &used), "hints");
-    m_hints = used_hints(options.hints, used);
+    m_hints = used_hints(m_options.hints, used);
     MPI_Info_free(&used);
   }
   // No close in the destructor: it is collective, and a rank that unwinds an exception of its own would wait for ever.

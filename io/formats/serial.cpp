@@ -78,7 +78,12 @@ public:
     for (std::size_t v = 0; v < m_ids.size() && m_options.define == "upfront"; ++v) m_ids[v] = m_definition->variable(v);
     m_definition->attributes();
     end_define(m_options.header);
+    if (m_options.define != "upfront") return; // what is not defined yet has no place
+    check(nc_sync(m_ncid), "header");
+    m_layout = read_classic_layout(m_path);
   }
+
+  std::uint64_t expected_size(std::uint64_t records) const override { return m_layout ? m_layout->size(records) : 0; }
 
   void put(std::size_t v, const Hyperslab& slab) override {
     if (m_rank == 0 && m_ids[v] < 0) m_error.keep([&] { define_late(v); }); // the other ranks wait for the gather
@@ -184,7 +189,8 @@ private:
   std::vector<int> m_ids;           ///< on rank 0; -1: not defined yet
   std::vector<std::size_t> m_n_put; ///< of each variable the last record put, plus one
   std::optional<Definition<NetcdfC>> m_definition;
-  int m_n_late = 0; ///< late definitions so far
+  int m_n_late = 0;                      ///< late definitions so far
+  std::optional<ClassicLayout> m_layout; ///< if everything is defined up front
   MovedBytes m_moved;
   Buffer m_packed, m_staging, m_slab;
   KeptError m_error;

@@ -130,10 +130,14 @@ std::int64_t MovedBytes::count(const std::string& path, bool all_records) {
 std::optional<std::uint64_t> classic_file_size(const std::string& path) {
   const auto layout = read_classic_layout(path);
   if (!layout) return std::nullopt;
+  return layout->size(layout->records);
+}
+
+std::uint64_t ClassicLayout::size(std::uint64_t of_records) const {
   std::uint64_t end = 0;
-  for (const auto& v : layout->variables) {
-    if (v.is_record && layout->records == 0) continue;
-    end = std::max(end, v.begin + (v.is_record ? (layout->records - 1) * layout->record_size : 0) + v.size);
+  for (const Place& v : variables) {
+    if (v.is_record && of_records == 0) continue;
+    end = std::max(end, v.begin + (v.is_record ? (of_records - 1) * record_size : 0) + v.size);
   }
   return end;
 }

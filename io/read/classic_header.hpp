@@ -25,6 +25,9 @@ struct ClassicLayout {
   std::uint64_t header_end = 0, records = 0, record_size = 0;
   std::size_t count_bytes = 4;  ///< of the number of records, which stands behind the magic number
   std::vector<Place> variables; ///< in the order of definition
+
+  /// Bytes up to the end of the last value of so many records, padding after it not counted.
+  std::uint64_t size(std::uint64_t of_records) const;
 };
 
 /// nullopt if the file at `path` does not begin with a classic magic number. Throws Error if the header is cut off or nonsense.

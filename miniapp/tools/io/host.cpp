@@ -23,7 +23,7 @@ namespace nunatak::tools {
 
 namespace {
 
-constexpr std::uint64_t call_bytes = 16 << 20;
+constexpr std::uint64_t call_bytes = 2 << 20;
 
 [[noreturn]] void fail(const std::string& path, const std::string& call) {
   throw Error("file '" + path + "': expected " + call + " to work, found: " + std::strerror(errno));
@@ -161,6 +161,7 @@ double Probe::run() {
     const int fd = open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
     if (fd < 0) fail(path, "open");
     close(fd);
+    io::reserve_space(path, 0, m_bytes);
   });
   io::agree(m_comm, [&] { write_share(); });
   io::agree(m_comm, [&] {

@@ -52,8 +52,8 @@ private:
 
 /// What the disk can do: the same number of bytes in plain pwrite() calls, made as durable as a File makes its own.
 ///
-///   rank 0 |16 MiB|16 MiB|16 MiB|...       one file, each rank one contiguous share; then fsync on every node,
-///   rank 1        ...      |16 MiB|...     rename, fsync of the folder
+///   rank 0 |2 MiB|2 MiB|2 MiB|...       one file, allocated, each rank one contiguous share; then fsync on every node,
+///   rank 1        ...    |2 MiB|...     rename, fsync of the folder
 ///
 /// Every way of writing is told as a share of this (time of the probe over its own).
 class Probe {
