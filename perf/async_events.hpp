@@ -1,8 +1,9 @@
 // How long output servers take for what they are sent, by discrete events:
 //
 //   client   pack -> room in the ring, or wait until the oldest message was taken -> offer
-//   server   take what is offered of the open batch, one message after the other -> all servers have theirs: write -> open the
-//   next
+//   server   take what is offered of the open batch, one message after the other -> all servers have theirs: put it in the order
+//   of
+//            the file -> open the next batch, while a thread waits for the disk
 //
 // Not in it: who meets whom in the network, fragments of the ring, noise. Used by virtual_async.cpp.
 #pragma once
@@ -125,7 +126,7 @@ private:
   void serve(std::size_t s, double time) {
     Server& server = m_servers[s];
     std::deque<Offer>& offers = server.offers[m_open];
-    if (server.is_busy || m_is_writing || offers.empty()) return;
+    if (server.is_busy || m_is_packing || offers.empty()) return;
     const Offer offer = offers.front();
     offers.pop_front();
     server.is_busy = true;
@@ -133,7 +134,8 @@ private:
       m_servers[s].is_busy = false;
       at(now + 1e-6 * m_machine.latency, [=](double then) { give_credit(offer, then); });
       m_servers[s].taken += 1;
-      if (!write_if_complete(now)) serve(s, now);
+      write_if_complete(now);
+      serve(s, now);
     });
   }
 
@@ -151,23 +153,31 @@ private:
   }
 
   void open_batch(double time) {
-    m_is_writing = false;
     for (std::size_t s = 0; s < m_servers.size(); ++s) m_servers[s].taken = 0, serve(s, time);
   }
 
-  /// The servers of a group write a batch together, and take nothing meanwhile.
-  bool write_if_complete(double time) {
+  /// The servers of a group write a batch together. Their processors take nothing while they pack it, their disks write one batch
+  /// at a time, and beside a disk that writes one batch more is taken.
+  void write_if_complete(double time) {
+    if (m_disk_is_busy || m_open == m_batches.size()) return;
     const auto [record, batch] = m_batches[m_open];
     double sum = 0, most = 0;
     for (std::size_t s = 0; s < m_servers.size(); ++s) {
-      if (m_servers[s].taken < record->expected[batch][s]) return false;
+      if (m_servers[s].taken < record->expected[batch][s]) return;
       const auto bytes = static_cast<double>(record->bytes[batch][s]);
       sum += bytes, most = std::max(most, bytes);
     }
-    m_is_writing = true;
-    m_written = time + 1e-6 * (most / m_machine.write + (m_machine.shared ? sum : most) / m_machine.disk);
-    if (++m_open < m_batches.size()) at(m_written, [this](double now) { open_batch(now); });
-    return true;
+    m_is_packing = m_disk_is_busy = true;
+    const double packed = time + 1e-6 * most / m_machine.write;
+    m_written = packed + 1e-6 * (m_machine.shared ? sum : most) / m_machine.disk;
+    at(packed, [this](double now) {
+      m_is_packing = false, m_open += 1;
+      open_batch(now);
+    });
+    at(m_written, [this](double now) {
+      m_disk_is_busy = false;
+      write_if_complete(now);
+    });
   }
 
   const Machine& m_machine;
@@ -181,7 +191,7 @@ private:
   std::int64_t m_n_events = 0;
   std::size_t m_record = 0, m_open = 0,
               m_n_ended = 0; ///< of the clients; batch of the servers; clients that have ended the record
-  bool m_is_writing = false;
+  bool m_is_packing = false, m_disk_is_busy = false;
   double m_began_at = 0, m_ended_at = 0, m_written = 0;
 };
 
