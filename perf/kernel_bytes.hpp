@@ -34,21 +34,21 @@ constexpr const char *material_part = "stress balance: till, hardness", *sia_par
 constexpr KernelBytes kernel_bytes[] = {
     // PICO: H, b, theta, S and 2 masks; 8 masks and 7 maps written
     {"ocean", nullptr, 4 * 8 + 2 * 4 + 8 * 4 + 7 * 8, 0, 0},
-    {material_part, "till", 3 * 8 + 4 + 8, 0, 0},     // b, H, mask, T of the base -> tauc
-    {material_part, "hardness", 2 * 8 + 2 * 8, 1, 0}, // H, T_s, T -> B, A
-    {material_part, "softness", 8 + 2 * 8, 0, 0},     // B -> A of the SIA, B of the SSA
-    {sia_part, "sia fluxes", 3 * 8 + 4 + 2 * 8, 0, 0},
-    {velocity_part, "horizontal velocity", 5 * 8 + 4 + 4 * 8, 0, 3}, // h, H, mask, A, u_b, v_b -> 4 maps, u, v, sigma
+    {material_part, "till", 3 * 8 + 4 + 8, 0, 0},                    // b, H, mask, T of the base -> tauc
+    {material_part, "hardness", 2 * 8 + 2 * 8, 1, 0},                // H, T_s, T -> B, A
+    {material_part, "softness", 8 + 2 * 8, 0, 0},                    // B -> A of the SIA, B of the SSA
+    {sia_part, "sia fluxes", 4 * 8 + 4 + 2 * 8, 0, 0},               // 2 edges, H, mask, A -> 2 q
+    {velocity_part, "horizontal velocity", 6 * 8 + 4 + 4 * 8, 0, 3}, // 2 edges, H, mask, A, u_b, v_b -> 4 maps, u, v, sigma
     {velocity_part, "vertical velocity", 2 * 8 + 4, 2, 1},           // H, mask, melt, u, v -> w
     {velocity_part, "advection rate", 2 * 8 + 4, 0, 0, 2},           // mask, u, v
     {energy_part, "heat flux into the base", 4 * 8 + 4 + 8, 0, 0},   // G, tauc, u_b, v_b, mask -> flux
     {energy_part, "temperature", 3 * 8 + 4 + 8, 5, 1},               // H, mask, T_s, flux -> melted; u, v, w, sigma, T -> T
-    {transport_part, "total flux", 6 * 8 + 4 + 2 * 8, 0, 0},         // h, H, mask, u, v, 2 q -> 2 q
+    {transport_part, "total flux", 7 * 8 + 4 + 2 * 8, 0, 0},         // 2 edges, H, mask, u, v, 2 q -> 2 q
     {transport_part, "outflow factor", 4 * 8, 0, 0},                 // H, 2 q -> f
-    {transport_part, "surface balance in metres of ice", 2 * 8, 0, 0},
-    {transport_part, "update thickness", 6 * 8 + 4 + 8, 0, 0}, // H, mask, 2 q, f, balance, melt -> H
-    {transport_part, "geometry", 3 * 8 + 4, 0, 0},             // b, H -> h, mask
-    {checks_part, "areas and maxima", 3 * 8 + 4, 0, 1},        // H, mask, u, v; T
+    {transport_part, "update thickness", 6 * 8 + 4 + 8, 0, 0},       // H, mask, 2 q, f, balance, melt -> H
+    {transport_part, "geometry", 3 * 8 + 4, 0, 0},                   // b, H -> h, mask
+    {transport_part, "edges", 8 + 4 + 2 * 8, 0, 0},                  // h, mask -> 2 edges
+    {checks_part, "areas and maxima", 3 * 8 + 4, 0, 1},              // H, mask, u, v; T
     {checks_part, "sum of thickness", 8, 0, 0},
     {checks_part, "cells that race", 2 * 8, 0, 0}};
 

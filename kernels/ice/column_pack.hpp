@@ -1,5 +1,5 @@
 // The loops over the levels of a few columns side by side: what kernels/ice/columns.hpp does with the points of a column. Where
-// one column waits for its division by a pivot, the others go on. On a CPU they are compiled by themselves (columns.cpp), for
+// one column waits for its division by a pivot, the others go on. On a CPU they are compiled by themselves (packs.cpp), for
 // AVX2, too, and the processor chooses: the bits do not depend on the width. On a GPU a thread has one column.
 #pragma once
 
@@ -126,7 +126,7 @@ KOKKOS_INLINE_FUNCTION void solve_columns(int Mz, const double* z, double dt, Co
 KOKKOS_INLINE_FUNCTION void paterson_budd_hardness(int n, double* x) {
   for (int k = 0; k < n; ++k) x[k] = paterson_budd_hardness(x[k]);
 }
-#else // columns.cpp
+#else // packs.cpp
 void add_explicit_terms(const ColumnFields& f, double dt_x, double dt_y, double dt_heat, int p, ColumnPack& pack);
 void solve_columns(int Mz, const double* z, double dt, ColumnPack& pack);
 void paterson_budd_hardness(int n, double* x);

@@ -94,6 +94,12 @@ inline MeltedInside temperature_step(const Patch& patch, double dx, double dy, d
       });
 }
 
+/// In metres of ice per second, from kg m-2 s-1. Owned cells.
+inline void in_metres_of_ice(const Patch& patch, const Array2<double>& mass_balance, const Array2<double>& balance) {
+  for_each_cell(
+      "surface balance in metres of ice", patch, KOKKOS_LAMBDA(int j, int i) { balance(j, i) = mass_balance(j, i) / rho_ice; });
+}
+
 /// A temperature to start from, at height z of ice of thickness H, never above the melting point. Accumulation a (m s-1).
 ///   grounded  Robin's steady column; the straight line of conduction if a <= 0
 ///   floating  steady column that sinks with the speed a at every height, from T_s to the melting point of the base:

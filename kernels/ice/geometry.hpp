@@ -16,8 +16,8 @@ namespace nunatak {
 
 enum CellType : int { ice_free_land = 0, grounded_ice = 2, floating_ice = 3, ice_free_ocean = 4 };
 
-KOKKOS_INLINE_FUNCTION bool icy(int type) { return type == grounded_ice || type == floating_ice; }
-KOKKOS_INLINE_FUNCTION bool grounded(int type) { return type == ice_free_land || type == grounded_ice; }
+KOKKOS_INLINE_FUNCTION bool icy(int type) { return (type == grounded_ice) | (type == floating_ice); } // without a branch
+KOKKOS_INLINE_FUNCTION bool grounded(int type) { return (type == ice_free_land) | (type == grounded_ice); }
 KOKKOS_INLINE_FUNCTION bool ocean(int type) { return type == floating_ice || type == ice_free_ocean; }
 
 constexpr double ice_free_thickness = 0.01; ///< m; a cell with less ice than this counts as ice-free

@@ -9,39 +9,16 @@
 //        |   |   |                     D   = Gamma ((H_L + H_R)/2)^(n+2) (s_x^2 + s_y^2)^((n-1)/2)
 //       S_L     S_R     j-1            q_x = -D s_x  (m2 s-1)
 //
-// Differences of h across a calving front or a cliff say nothing about the ice: the mean leaves them out. The rules are the
-// two functions at the top; kernels/ice/transport.hpp uses them for sliding, kernels/ice/velocity3d.hpp for gradients at cells.
+// The differences are those of kernels/ice/edges.hpp, with its rule for fronts and cliffs: the mean leaves out where the surface
+// ends. kernels/ice/face_pack.hpp finds slopes, thickness and rate factor of many faces at once; kernels/ice/transport.hpp adds
+// sliding.
 #pragma once
 
-#include "kernels/ice/geometry.hpp"
+#include "kernels/ice/face_pack.hpp"
 
 #include <limits>
 
 namespace nunatak {
-
-/// Does the surface of the ice continue from one cell to its neighbour?
-///   no   ice-free ocean next to anything but ice-free ocean   a calving front: the ice ends at a cliff above the sea
-///   no   floating ice next to ice-free land                   no shelf flows up a beach
-///   no   grounded ice next to ice-free land above it          a wall of rock
-///   yes  everything else
-KOKKOS_INLINE_FUNCTION bool surface_continues(int type_a, double h_a, int type_b, double h_b) {
-  if ((type_a == ice_free_ocean) != (type_b == ice_free_ocean)) return false;
-  if (type_a == ice_free_land && icy(type_b)) return type_b == grounded_ice && h_a <= h_b;
-  if (type_b == ice_free_land && icy(type_a)) return type_a == grounded_ice && h_b <= h_a;
-  return true;
-}
-
-/// May ice spread by shearing through the face between two cells? Not where the surface ends, not between two floating cells,
-/// not in the ocean.
-KOKKOS_INLINE_FUNCTION bool shear_flux_allowed(int type_a, double h_a, int type_b, double h_b) {
-  return surface_continues(type_a, h_a, type_b, h_b) && grounded(type_a) + grounded(type_b) > 0;
-}
-
-/// Rate factor on a face: the mean, or that of the one cell with ice.
-KOKKOS_INLINE_FUNCTION double face_softness(int type_a, double A_a, int type_b, double A_b) {
-  if (icy(type_a) == icy(type_b)) return 0.5 * (A_a + A_b);
-  return icy(type_a) ? A_a : A_b;
-}
 
 /// D (m2 s-1) from the rate factor A (Pa-3 s-1), thickness (m) and squared surface slope. The default of sia_fluxes: A does not
 /// change with depth, so the integral over the column is exact.
@@ -51,26 +28,6 @@ struct SiaDiffusivity {
     const double H2 = H * H;
     return 2.0 * A * (rho_g * rho_g * rho_g) / (glen_n + 2) * (H2 * H2 * H) * slope2;
   }
-};
-
-/// Sum and number of the differences that count, of a pair of neighbours each.
-struct Differences {
-  double sum = 0.0;
-  int count = 0;
-  KOKKOS_INLINE_FUNCTION void add(const Array2<double>& h, const Array2<int>& mask, int j0, int i0, int j1, int i1) {
-    if (!surface_continues(mask(j0, i0), h(j0, i0), mask(j1, i1), h(j1, i1))) return;
-    sum += h(j1, i1) - h(j0, i0);
-    count += 1;
-  }
-  /// From one neighbour of a cell to the other, at (j -+ J, i -+ I). A pair is summed by itself: mirrored, the same bits.
-  KOKKOS_INLINE_FUNCTION void add_both(const Array2<double>& h, const Array2<int>& mask, int j, int i, int J, int I) {
-    const double before = sum;
-    sum = 0.0;
-    add(h, mask, j - J, i - I, j, i);
-    add(h, mask, j, i, j + J, i + I);
-    sum += before;
-  }
-  KOKKOS_INLINE_FUNCTION double mean() const { return count > 0 ? sum / count : 0.0; }
 };
 
 struct SiaParameters {
@@ -88,40 +45,51 @@ struct SiaResult {
 };
 
 /// Fluxes by shearing, q_x and q_y (m2 s-1), on all faces of the owned cells.
-/// Needs ghosts of the surface h (m), thickness H (m), mask and rate factor A (Pa-3 s-1; in ice-free cells it is not used
-/// next to ice). At an edge of the domain the ghosts repeat the edge: the surface has no slope there, the flux is zero.
-/// `diffusivity`: a function of (A, H, slope squared), see SiaDiffusivity.
+/// Needs edges, and ghosts of thickness H (m), mask and rate factor A (Pa-3 s-1; in ice-free cells it is not used next to ice).
+/// At an edge of the domain the ghosts repeat the edge: the surface has no slope there, the flux is zero.
+/// `diffusivity`: a function of (A, H, slope squared), see SiaDiffusivity; 0 if A and the slope are.
 /// Communicates nothing: both sides of a seam compute the same bits. Reduce D_max with max_over_ranks
 /// (kernels/ice/time_step.hpp).
 template <class Diffusivity = SiaDiffusivity>
-SiaResult sia_fluxes(const Patch& patch, double dx, double dy, const SiaParameters& parameters, const Array2<double>& h,
+SiaResult sia_fluxes(const Patch& patch, double dx, double dy, const SiaParameters& parameters, const Edges& edges,
                      const Array2<double>& H, const Array2<int>& mask, const Array2<double>& A, const Array2<double>& q_x,
                      const Array2<double>& q_y, const Diffusivity& diffusivity = {}) {
+  constexpr int P = FacePack::P;
   const double D_limit = parameters.D_limit, per_dx = 1.0 / dx, per_dy = 1.0 / dy;
-  // each (j, i) computes the face to its right and the face above it; row 0 and column 0 have one of the two
+  const int end = patch.xm + 1, row = patch.xm + 2;
+  // packs of cells (j, i..): each cell has the face to its right and the one above it; row 0 and column 0 have one of the two
   return reduce_over<SiaResult>(
-      "sia fluxes", cells_with_faces(patch), KOKKOS_LAMBDA(int j, int i, SiaResult& local) {
-        for (int axis = 0; axis < 2; ++axis) {
-          if (axis == 0 ? j == 0 : i == 0) continue;
-          const int J = axis, I = 1 - axis; // step across the face; (I, J) is the step along it
-          const int j1 = j + J, i1 = i + I;
-          double q = 0.0;
-          // lab 6 begin: the flux through one face | stub: throw "lab 6: not written yet";
-          const bool empty = H(j, i) <= 0.0 && H(j1, i1) <= 0.0;
-          if (!empty && shear_flux_allowed(mask(j, i), h(j, i), mask(j1, i1), h(j1, i1))) {
-            Differences along;
-            along.add_both(h, mask, j, i, I, J);
-            along.add_both(h, mask, j1, i1, I, J);
-            const double s = (h(j1, i1) - h(j, i)) * (axis == 0 ? per_dx : per_dy),
-                         t = along.mean() * (axis == 0 ? per_dy : per_dx);
-            const double A_face = face_softness(mask(j, i), A(j, i), mask(j1, i1), A(j1, i1));
-            SiaResult face{diffusivity(A_face, 0.5 * (H(j, i) + H(j1, i1)), s * s + t * t), 0};
-            if (face.D_max > D_limit) face = {D_limit, 1};
-            q = -face.D_max * s;
-            local += face;
+      "sia fluxes", Cells{0, patch.ym + 1, 0, (end + P - 1) / P}, KOKKOS_LAMBDA(int j, int n_pack, SiaResult& local) {
+        FacePack pack;
+        for (int axis = j == 0 ? 1 : 0; axis < 2; ++axis) {
+          const int i = n_pack == 0 ? axis : P * n_pack, left = end - P * n_pack, n = P * n_pack + (left < P ? left : P) - i;
+          const Array2<double>&cut = axis == 0 ? edges.x : edges.y, &along = axis == 0 ? edges.y : edges.x;
+          const int J = 1 - axis, I = axis; // step along the face
+          const FaceRow faces{&cut(j, i),
+                              &along(j - J, i - I),
+                              &along(j, i),
+                              &H(j, i),
+                              &A(j, i),
+                              &mask(j, i),
+                              axis == 0 ? 1 : row,
+                              axis == 0 ? per_dx : per_dy,
+                              axis == 0 ? per_dy : per_dx};
+          double* q = &(axis == 0 ? q_x : q_y)(j, i);
+          if (!find_slopes(faces, n, pack)) {
+            for (int p = 0; p < n; ++p) q[p] = 0.0;
+            continue;
           }
+          double D[P] = {};
+          // lab 6 begin: the flux through the faces of the pack | stub: throw "lab 6: not written yet";
+          NUNATAK_INDEPENDENT
+          for (int p = 0; p < n; ++p) D[p] = diffusivity(pack.A[p], pack.H[p], pack.s2[p]);
+          for (int p = 0; p < n && D_limit < std::numeric_limits<double>::infinity(); ++p) {
+            if (D[p] > D_limit) D[p] = D_limit, local.limited_faces += 1;
+          }
+          NUNATAK_INDEPENDENT
+          for (int p = 0; p < n; ++p) q[p] = -D[p] * pack.s[p];
           // lab 6 end
-          (axis == 0 ? q_x : q_y)(j, i) = q;
+          local += SiaResult{largest_of(D), 0};
         }
       });
 }

@@ -7,7 +7,7 @@
 // flux for both of its cells, so ice is neither made nor lost.
 //
 //           q_y(j, i)             three functions, one exchange of ghosts between the last two:
-//         +-----^-----+             total_flux       q from q_SIA, H, u, v             ghosts of H, h, mask, u, v
+//         +-----^-----+             total_flux       q from q_SIA, H, u, v             edges, ghosts of H, mask, u, v
 //  q_x    |           | q_x         outflow_factor   f at owned cells                  no ghosts; then exchange f
 //  (j,i-1)>   (j, i)  > (j, i)      update_thickness H after the step, mass budget     ghosts of f
 //         +-----^-----+
@@ -65,31 +65,31 @@ inline FixedSum sum_thickness(const Patch& patch, const Array2<double>& H) {
       "sum of thickness", owned_cells(patch), KOKKOS_LAMBDA(int j, int i, FixedSum& sum) { sum.add(H(j, i)); });
 }
 
-/// Flux of sliding through the face from cell a to cell b (m2 s-1): the mean velocity of the cells with ice carries the
-/// thickness of the upwind cell. None where the surface does not continue, but ice may slide out of the front.
-KOKKOS_INLINE_FUNCTION double sliding_flux(int type_a, double h_a, double H_a, double u_a, int type_b, double h_b, double H_b,
-                                           double u_b) {
+/// Flux of sliding through the face from cell a to cell b (m2 s-1), whose edge is `edge` (kernels/ice/edges.hpp): the mean
+/// velocity of the cells with ice carries the thickness of the upwind cell. None where the surface does not continue, but ice may
+/// slide out of the front.
+KOKKOS_INLINE_FUNCTION double sliding_flux(double edge, int type_a, double H_a, double u_a, int type_b, double H_b, double u_b) {
   const bool ice_a = icy(type_a), ice_b = icy(type_b);
   if (!ice_a && !ice_b) return 0.0;
   const bool front = type_a == ice_free_ocean || type_b == ice_free_ocean;
-  if (!front && !surface_continues(type_a, h_a, type_b, h_b)) return 0.0;
+  if (!front && edge == surface_ends) return 0.0;
   const double u = ice_a && ice_b ? 0.5 * (u_a + u_b) : ice_a ? u_a : u_b;
   if (front && (ice_a ? u < 0.0 : u > 0.0)) return 0.0; // the ocean sends no ice
   return u > 0.0 ? u * H_a : u * H_b;
 }
 
-/// q = q_SIA + sliding, on all faces of the owned cells (m2 s-1). Needs ghosts of h (m), H (m), mask and the sliding velocity
+/// q = q_SIA + sliding, on all faces of the owned cells (m2 s-1). Needs edges, ghosts of H (m), mask and the sliding velocity
 /// u, v (m s-1, used in cells with ice only). q_sia_x, q_sia_y: from sia_fluxes.
-inline void total_flux(const Patch& patch, const Array2<double>& h, const Array2<double>& H, const Array2<int>& mask,
+inline void total_flux(const Patch& patch, const Edges& edges, const Array2<double>& H, const Array2<int>& mask,
                        const Array2<double>& u, const Array2<double>& v, const Array2<double>& q_sia_x,
                        const Array2<double>& q_sia_y, const Array2<double>& q_x, const Array2<double>& q_y) {
   for_each_of(
       "total flux", cells_with_faces(patch), KOKKOS_LAMBDA(int j, int i) {
-        const auto slide = [&](const Array2<double>& velocity, int j1, int i1) {
-          return sliding_flux(mask(j, i), h(j, i), H(j, i), velocity(j, i), mask(j1, i1), h(j1, i1), H(j1, i1), velocity(j1, i1));
+        const auto slide = [&](const Array2<double>& edge, const Array2<double>& velocity, int j1, int i1) {
+          return sliding_flux(edge(j, i), mask(j, i), H(j, i), velocity(j, i), mask(j1, i1), H(j1, i1), velocity(j1, i1));
         };
-        if (j > 0) q_x(j, i) = q_sia_x(j, i) + slide(u, j, i + 1);
-        if (i > 0) q_y(j, i) = q_sia_y(j, i) + slide(v, j + 1, i);
+        if (j > 0) q_x(j, i) = q_sia_x(j, i) + slide(edges.x, u, j, i + 1);
+        if (i > 0) q_y(j, i) = q_sia_y(j, i) + slide(edges.y, v, j + 1, i);
       });
 }
 
@@ -106,13 +106,13 @@ inline void outflow_factor(const Patch& patch, double dx, double dy, double dt, 
 }
 
 /// H_new = H + dt (M - m - div q), limited by f (ghosts needed). H, mask: before the step. M: surface balance, m: basal melt of
-/// floating ice, in m s-1 of ice, of the owned cells. Returns the budget of the owned cells: add it up with sum_over_ranks.
-/// Sources act after the ice has moved; neither acts on ice-free ocean, and m only on floating ice. H_new is valid in owned
-/// cells.
+/// floating ice, in m s-1 of ice, of the owned cells; M in kg m-2 s-1 if M_unit = rho_ice. Returns the budget of the owned cells:
+/// add it up with sum_over_ranks. Sources act after the ice has moved; neither acts on ice-free ocean, and m only on floating
+/// ice. H_new is valid in owned cells.
 inline MassBudget update_thickness(const Patch& patch, double dx, double dy, double dt, const Array2<double>& H,
                                    const Array2<int>& mask, const Array2<double>& q_x, const Array2<double>& q_y,
                                    const Array2<double>& f, const Array2<double>& M, const Array2<double>& m,
-                                   const Array2<double>& H_new) {
+                                   const Array2<double>& H_new, double M_unit = 1.0) {
   const Patch p = patch;
   const double dt_x = dt / dx, dt_y = dt / dy;
   return reduce_over<MassBudget>(
@@ -133,7 +133,7 @@ inline MassBudget update_thickness(const Patch& patch, double dx, double dy, dou
           H_new(j, i) = 0.0;
           return;
         }
-        const double surface = M(j, i) > 0.0 || moved > 0.0 ? dt * M(j, i) : 0.0;
+        const double balance = M(j, i) / M_unit, surface = balance > 0.0 || moved > 0.0 ? dt * balance : 0.0;
         const double basal = mask(j, i) == floating_ice ? dt * m(j, i) : 0.0;
         const double left = moved + (surface - basal);
         local.surface.add(surface);

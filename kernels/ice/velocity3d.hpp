@@ -10,7 +10,7 @@
 // ice).
 //
 // grad h at a cell: the mean of the two differences to its neighbours, without those across a front or a cliff
-// (surface_continues in kernels/ice/sia.hpp):          grounded ice shears; floating ice only slides: U(z) = U_b
+// (kernels/ice/edges.hpp):                             grounded ice shears; floating ice only slides: U(z) = U_b
 //      h_i - h_(i-1)   h_(i+1) - h_i               ice-free cells: all zero
 //     |-------------o-------------|                above the ice: u, v, w keep their surface values, Sigma = 0
 #pragma once
@@ -37,20 +37,18 @@ struct HorizontalVelocity {
   }
 };
 
-/// The derivative of h along one axis at cell (j, i), between its neighbours at (j -+ J, i -+ I).
-KOKKOS_INLINE_FUNCTION double cell_slope(const Array2<double>& h, const Array2<int>& mask, int j, int i, int J, int I,
-                                         double spacing) {
-  Differences d;
-  d.add_both(h, mask, j, i, J, I);
-  return d.mean() / spacing;
+/// The slope of the surface along one axis at a cell, from its edges towards and away from it.
+KOKKOS_INLINE_FUNCTION double cell_slope(double to_cell, double from_cell, double spacing) {
+  MeanRise rise;
+  rise.add_both(to_cell, from_cell);
+  return rise.value() / spacing;
 }
 
-/// Everything of HorizontalVelocity, in owned cells. Needs ghosts of h (m) and mask; H (m), rate factor A (Pa-3 s-1) and sliding
+/// Everything of HorizontalVelocity, in owned cells. Needs the edges, and H (m), mask, rate factor A (Pa-3 s-1) and sliding
 /// velocity u_b, v_b (m s-1) of the owned cells. A limit on the diffusivity slows shearing here by the same factor as the flux.
 inline void horizontal_velocity(const Patch& patch, double dx, double dy, const SiaParameters& parameters, const Levels& levels,
-                                const Array2<double>& h, const Array2<double>& H, const Array2<int>& mask,
-                                const Array2<double>& A, const Array2<double>& u_b, const Array2<double>& v_b,
-                                const HorizontalVelocity& out) {
+                                const Edges& edges, const Array2<double>& H, const Array2<int>& mask, const Array2<double>& A,
+                                const Array2<double>& u_b, const Array2<double>& v_b, const HorizontalVelocity& out) {
   const Column z = levels.z;
   const int Mz = levels.size();
   const double D_limit = parameters.D_limit;
@@ -58,8 +56,8 @@ inline void horizontal_velocity(const Patch& patch, double dx, double dy, const 
       "horizontal velocity", patch, KOKKOS_LAMBDA(int j, int i) {
         const bool ice = icy(mask(j, i)), shears = mask(j, i) == grounded_ice;
         const double thickness = H(j, i), ub = ice ? u_b(j, i) : 0.0, vb = ice ? v_b(j, i) : 0.0;
-        const double h_x = shears ? cell_slope(h, mask, j, i, 0, 1, dx) : 0.0,
-                     h_y = shears ? cell_slope(h, mask, j, i, 1, 0, dy) : 0.0;
+        const double h_x = shears ? cell_slope(edges.x(j, i - 1), edges.x(j, i), dx) : 0.0,
+                     h_y = shears ? cell_slope(edges.y(j - 1, i), edges.y(j, i), dy) : 0.0;
         const double slope2 = h_x * h_x + h_y * h_y, D = shears ? SiaDiffusivity{}(A(j, i), thickness, slope2) : 0.0;
         // shearing per metre^4: D (n+2)/(n+1) / H^(n+2), which is 2 A (rho g)^n/(n+1) |grad h|^(n-1) where nothing is limited
         constexpr double rho_g = rho_ice * gravity;

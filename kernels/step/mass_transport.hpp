@@ -12,12 +12,6 @@
 
 namespace nunatak {
 
-/// In metres of ice per second, from kg m-2 s-1. Owned cells.
-inline void in_metres_of_ice(const Patch& patch, const Array2<double>& mass_balance, const Array2<double>& balance) {
-  for_each_cell(
-      "surface balance in metres of ice", patch, KOKKOS_LAMBDA(int j, int i) { balance(j, i) = mass_balance(j, i) / rho_ice; });
-}
-
 class MassTransport {
 public:
   MassTransport(Ranks& ranks, double dx, double dy) : m_ranks(ranks), m_dx(dx), m_dy(dy) {
@@ -31,7 +25,7 @@ public:
     for (std::size_t n = 0; n < states.size(); ++n) {
       const State& s = states[n];
       const Work& w = m_work[n];
-      total_flux(patch(n), s.usurf, s.thk, s.mask, s.u_ssa, s.v_ssa, flows[n].q_x, flows[n].q_y, w.q_x, w.q_y);
+      total_flux(patch(n), s.edges, s.thk, s.mask, s.u_ssa, s.v_ssa, flows[n].q_x, flows[n].q_y, w.q_x, w.q_y);
       outflow_factor(patch(n), m_dx, m_dy, dt, s.thk, w.q_x, w.q_y, w.outflow);
     }
     update_ghosts(m_ranks, [this](std::size_t n) -> std::vector<Ghosted> { return {m_work[n].outflow}; });
@@ -39,16 +33,12 @@ public:
     for (std::size_t n = 0; n < states.size(); ++n) {
       State& s = states[n];
       Work& w = m_work[n];
-      in_metres_of_ice(patch(n), forcings[n].climatic_mass_balance, w.balance);
-      budgets.push_back(
-          update_thickness(patch(n), m_dx, m_dy, dt, s.thk, s.mask, w.q_x, w.q_y, w.outflow, w.balance, melt[n], w.thk));
+      budgets.push_back(update_thickness(patch(n), m_dx, m_dy, dt, s.thk, s.mask, w.q_x, w.q_y, w.outflow,
+                                         forcings[n].climatic_mass_balance, melt[n], w.thk, rho_ice));
       std::swap(s.thk, w.thk);
     }
     update_ghosts(m_ranks, [&](std::size_t n) -> std::vector<Ghosted> { return {states[n].thk}; });
-    for (std::size_t n = 0; n < states.size(); ++n) {
-      const State& s = states[n];
-      update_geometry(patch(n), s.topg, s.thk, s.usurf, s.mask);
-    }
+    for (std::size_t n = 0; n < states.size(); ++n) states[n].update_surface(patch(n));
     return sum_over_ranks<MassBudget>(m_ranks, budgets);
   }
 
@@ -56,8 +46,8 @@ private:
   struct Work {
     explicit Work(const Patch& p)
         : q_x(make_array<double>("q_x", p)), q_y(make_array<double>("q_y", p)), outflow(make_array<double>("outflow_factor", p)),
-          balance(make_array<double>("surface_balance", p)), thk(make_array<double>("thk_next", p)) {}
-    Array2<double> q_x, q_y, outflow, balance, thk;
+          thk(make_array<double>("thk_next", p)) {}
+    Array2<double> q_x, q_y, outflow, thk;
   };
   Patch patch(std::size_t n) const { return m_ranks.patch(static_cast<int>(n)); }
 

@@ -11,13 +11,20 @@ namespace nunatak {
 struct State {
   explicit State(const Patch& patch) ///< zeros; temp once the levels are known
       : thk(make_array<double>("thk", patch)), topg(make_array<double>("topg", patch)), usurf(make_array<double>("usurf", patch)),
-        mask(make_array<int>("mask", patch)), u_ssa(make_array<double>("u_ssa", patch)),
+        mask(make_array<int>("mask", patch)), edges(patch), u_ssa(make_array<double>("u_ssa", patch)),
         v_ssa(make_array<double>("v_ssa", patch)) {}
+
+  /// Surface, mask and edges from thickness and bed, ghosts included.
+  void update_surface(const Patch& patch) const {
+    update_geometry(patch, topg, thk, usurf, mask);
+    update_edges(patch, usurf, mask, edges);
+  }
 
   Array2<double> thk;          ///< H, ice thickness, m
   Array2<double> topg;         ///< b, bed elevation, m
   Array2<double> usurf;        ///< h, surface elevation, m (from thk and topg)
   Array2<int> mask;            ///< cell type, see kernels/ice/geometry.hpp (from thk and topg)
+  Edges edges;                 ///< see kernels/ice/edges.hpp (from usurf and mask)
   Array3<double> temp;         ///< T, ice temperature, K; levels above the bed
   Array2<double> u_ssa, v_ssa; ///< sliding velocity, m s-1: of the last solve, and the first guess of the next
 };

@@ -73,13 +73,13 @@ public:
       for (std::size_t n = 0; n < m_flows.size(); ++n) {
         const State& s = states[n];
         const Flow& f = m_flows[n];
-        limits[n] = {sia_fluxes(patch(n), m_dx, m_dy, {}, s.usurf, s.thk, s.mask, m_softness[n], f.q_x, f.q_y).D_max};
+        limits[n] = {sia_fluxes(patch(n), m_dx, m_dy, {}, s.edges, s.thk, s.mask, m_softness[n], f.q_x, f.q_y).D_max};
       }
     }
     const StepPart part(m_watch, "stress balance: 3-D velocity");
     for (std::size_t n = 0; n < m_flows.size(); ++n) {
       const State& s = states[n];
-      horizontal_velocity(patch(n), m_dx, m_dy, {}, m_levels, s.usurf, s.thk, s.mask, m_softness[n], s.u_ssa, s.v_ssa,
+      horizontal_velocity(patch(n), m_dx, m_dy, {}, m_levels, s.edges, s.thk, s.mask, m_softness[n], s.u_ssa, s.v_ssa,
                           m_flows[n].velocity);
     }
     update_ghosts(m_ranks, [this](std::size_t n) -> std::vector<Ghosted> {

@@ -196,7 +196,7 @@ void InitialState::read(Grid& grid, MpiRanks& ranks, State& state, Forcing& forc
       forcing.bheatflx, forcing.tauc, forcing.hardav, forcing.basins, forcing.theta_ocean,           forcing.salinity_ocean};
   if (forcing.fixed.data() != nullptr) all.insert(all.end(), {forcing.fixed, forcing.u_fixed, forcing.v_fixed});
   ranks.update_ghosts(all);
-  update_geometry(patch, state.topg, state.thk, state.usurf, state.mask);
+  state.update_surface(patch);
   if (m_input)
     set_climate(m_options, patch, state, forcing, !m_input->gives("ice_surface_temp"), !m_input->gives("climatic_mass_balance"));
 

@@ -23,6 +23,8 @@ struct MovingIce {
   struct Local {
     Array2<double> b, H, H_new, h, u, v, q_x, q_y, f, M, m, A;
     Array2<int> mask;
+    Edges edges;
+    explicit Local(const Patch& p) : edges(p) {}
   };
 
   VirtualRanks ranks;
@@ -35,7 +37,7 @@ struct MovingIce {
       : ranks(std::move(d)), dx(dx_), dy(dy_) {
     for (int r = 0; r < ranks.local_size(); ++r) {
       const Patch p = ranks.patch(r);
-      Local s;
+      Local s(p);
       for (auto* a : {&s.b, &s.H, &s.H_new, &s.h, &s.u, &s.v, &s.q_x, &s.q_y, &s.f, &s.M, &s.m, &s.A})
         *a = make_array<double>("a", p);
       s.mask = make_array<int>("mask", p);
@@ -66,7 +68,8 @@ struct MovingIce {
     for (int r = 0; r < ranks.local_size(); ++r) {
       const Local& s = local[static_cast<std::size_t>(r)];
       update_geometry(ranks.patch(r), s.b, s.H, s.h, s.mask);
-      D_max.push_back({sia_fluxes(ranks.patch(r), dx, dy, {}, s.h, s.H, s.mask, s.A, s.q_x, s.q_y, D).D_max});
+      update_edges(ranks.patch(r), s.h, s.mask, s.edges);
+      D_max.push_back({sia_fluxes(ranks.patch(r), dx, dy, {}, s.edges, s.H, s.mask, s.A, s.q_x, s.q_y, D).D_max});
     }
     max_over_ranks(ranks, D_max);
     return D_max[0][0];
@@ -77,7 +80,7 @@ struct MovingIce {
     std::vector<std::vector<Ghosted>> factor;
     for (int r = 0; r < ranks.local_size(); ++r) {
       const Local& s = local[static_cast<std::size_t>(r)];
-      total_flux(ranks.patch(r), s.h, s.H, s.mask, s.u, s.v, s.q_x, s.q_y, s.q_x, s.q_y);
+      total_flux(ranks.patch(r), s.edges, s.H, s.mask, s.u, s.v, s.q_x, s.q_y, s.q_x, s.q_y);
       outflow_factor(ranks.patch(r), dx, dy, dt, s.H, s.q_x, s.q_y, s.f);
       factor.push_back({s.f});
     }

@@ -54,7 +54,7 @@ private:
         f.basins(j, i) = 1, f.theta_ocean(j, i) = T_melting - 1.0, f.salinity_ocean(j, i) = 34.5;
       }
     }
-    update_geometry(p, s.topg, s.thk, s.usurf, s.mask);
+    s.update_surface(p);
     s.temp = make_columns<double>("temp", p, Mz);
     const auto accumulation = make_array<double>("accumulation", p);
     in_metres_of_ice(p, f.climatic_mass_balance, accumulation);

@@ -7,7 +7,10 @@ using namespace nunatak;
 
 TEST_CASE("no shearing through fronts, cliffs and shelves") {
   const auto allowed = [](int a, double h_a, int b, double h_b) {
-    const bool there = shear_flux_allowed(a, h_a, b, h_b), back = shear_flux_allowed(b, h_b, a, h_a);
+    const auto from_to = [](int from, double h_from, int to, double h_to) {
+      return shear_flux_allowed(from, to, surface_continues(from, h_from, to, h_to) ? h_to - h_from : surface_ends);
+    };
+    const bool there = from_to(a, h_a, b, h_b), back = from_to(b, h_b, a, h_a);
     REQUIRE(there == back);
     return there;
   };
@@ -19,6 +22,35 @@ TEST_CASE("no shearing through fronts, cliffs and shelves") {
   CHECK_FALSE(allowed(floating_ice, 50.0, floating_ice, 40.0));
   CHECK_FALSE(allowed(floating_ice, 50.0, ice_free_land, 10.0));
   CHECK_FALSE(allowed(floating_ice, 50.0, ice_free_ocean, 0.0));
+}
+
+TEST_CASE("edges: the rise to the east and to the north, ghosts included, or the end of the surface") {
+  const Patch p = Decomposition::make(4, 3, 1, 1).patch(0);
+  const auto b = make_array<double>("b", p), H = make_array<double>("H", p), h = make_array<double>("h", p);
+  const auto mask = make_array<int>("mask", p);
+  for (int j = 0; j <= p.ym + 1; ++j) {
+    for (int i = 0; i <= p.xm + 1; ++i) // columns: grounded ice, ice, a shelf, ocean, ocean, ocean
+      b(j, i) = i < 2 ? 10.0 * j : -900.0, H(j, i) = i < 2 ? 500.0 + 7.0 * i : i == 2 ? 300.0 + j : 0.0;
+  }
+  update_geometry(p, b, H, h, mask);
+  const Edges edges(p);
+  update_edges(p, h, mask, edges);
+  for (int j = 0; j <= p.ym + 1; ++j) {
+    CHECK(edges.x(j, 0) == 7.0);
+    CHECK(edges.x(j, 1) == h(j, 2) - h(j, 1)); // the grounding line
+    CHECK(edges.x(j, 2) == surface_ends);      // the front
+    CHECK(edges.x(j, 4) == 0.0);
+    if (j > p.ym) continue;
+    CHECK(edges.y(j, 1) == 10.0);
+    CHECK(edges.y(j, 2) == floating_surface(301.0 + j) - floating_surface(300.0 + j));
+    CHECK(edges.y(j, 5) == 0.0);
+  }
+  MeanRise mean;
+  mean.add_both(edges.x(1, 1), edges.x(1, 2));
+  CHECK(mean.value() == edges.x(1, 1));
+  MeanRise none;
+  none.add_both(surface_ends, surface_ends);
+  CHECK(none.value() == 0.0);
 }
 
 TEST_CASE("x and y are treated alike: a transposed sheet has transposed fluxes") {
@@ -36,8 +68,10 @@ TEST_CASE("x and y are treated alike: a transposed sheet has transposed fluxes")
       }
     }
     update_geometry(p, b, H, h, mask);
-    return transpose ? sia_fluxes(p, 2e4, 1e4, {}, h, H, mask, A, q_x, q_y)
-                     : sia_fluxes(p, 1e4, 2e4, {}, h, H, mask, A, q_x, q_y);
+    const Edges edges(p);
+    update_edges(p, h, mask, edges);
+    return transpose ? sia_fluxes(p, 2e4, 1e4, {}, edges, H, mask, A, q_x, q_y)
+                     : sia_fluxes(p, 1e4, 2e4, {}, edges, H, mask, A, q_x, q_y);
   };
   auto q_x = make_array<double>("q_x", p), q_y = make_array<double>("q_y", p), r_x = make_array<double>("r_x", p),
        r_y = make_array<double>("r_y", p);
@@ -66,11 +100,13 @@ TEST_CASE("a diffusivity limit cuts and counts") {
   }
   const double D = SiaDiffusivity{}(ice_softness, 1500.0, 1e-4);            // slope 0.01
   const double D_y = SiaDiffusivity{}(ice_softness, 2000.0, 0.005 * 0.005); // y-faces at i = 1: half the slope, thicker ice
-  CHECK(sia_fluxes(p, 1e5, 1e5, {}, h, H, mask, A, q_x, q_y).D_max == std::max(D, D_y));
+  const Edges edges(p);
+  update_edges(p, h, mask, edges);
+  CHECK(sia_fluxes(p, 1e5, 1e5, {}, edges, H, mask, A, q_x, q_y).D_max == std::max(D, D_y));
   CHECK(q_x(1, 1) == D * 0.01);
   CHECK(q_x(1, 0) == 0.0);
   CHECK(q_x(1, 2) == 0.0);
-  const SiaResult limited = sia_fluxes(p, 1e5, 1e5, SiaParameters{0.5 * D}, h, H, mask, A, q_x, q_y);
+  const SiaResult limited = sia_fluxes(p, 1e5, 1e5, SiaParameters{0.5 * D}, edges, H, mask, A, q_x, q_y);
   CHECK(limited.D_max == 0.5 * D);
   CHECK(limited.limited_faces == 3); // the x-face and two y-faces at i = 1
   CHECK(q_x(1, 1) == 0.5 * D * 0.01);

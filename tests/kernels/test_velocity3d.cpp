@@ -18,6 +18,7 @@ struct Case {
   std::vector<Array2<int>> mask;
   std::vector<HorizontalVelocity> out;
   std::vector<Array3<double>> w;
+  std::vector<Edges> edges;
   double dx = 20e3, dy = 25e3;
 
   template <class F> Case(Decomposition d, const F& fill) : ranks(std::move(d)) {
@@ -40,7 +41,9 @@ struct Case {
     ranks.update_ghosts(first);
     for (int r = 0; r < ranks.local_size(); ++r) {
       update_geometry(ranks.patch(r), b[r], H[r], h[r], mask[r]);
-      horizontal_velocity(ranks.patch(r), dx, dy, {}, levels, h[r], H[r], mask[r], A[r], u_b[r], v_b[r], out[r]);
+      edges.emplace_back(ranks.patch(r));
+      update_edges(ranks.patch(r), h[r], mask[r], edges[r]);
+      horizontal_velocity(ranks.patch(r), dx, dy, {}, levels, edges[r], H[r], mask[r], A[r], u_b[r], v_b[r], out[r]);
     }
     ranks.update_ghosts(second);
     for (int r = 0; r < ranks.local_size(); ++r) {
@@ -112,7 +115,7 @@ TEST_CASE("gradients ignore the cliff at a front; ice-free cells do not move; a 
   CHECK(o.u(2, 4, 0) == 0.0);
   CHECK(o.u_surface(2, 4) == 0.0);
   const double D = SiaDiffusivity{}(ice_softness, marine.H[0](2, 3), 1e-6);
-  horizontal_velocity(marine.ranks.patch(0), marine.dx, marine.dy, SiaParameters{0.25 * D}, marine.levels, marine.h[0],
+  horizontal_velocity(marine.ranks.patch(0), marine.dx, marine.dy, SiaParameters{0.25 * D}, marine.levels, marine.edges[0],
                       marine.H[0], marine.mask[0], marine.A[0], marine.u_b[0], marine.v_b[0], marine.out[0]);
   CHECK(close(o.u_surface(2, 3) - 1e-6, 0.25 * (expected - 1e-6), 1e-9));
 }

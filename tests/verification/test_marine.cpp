@@ -29,6 +29,7 @@ struct Sheet {
     });
     p.ranks.update_ghosts({p.in.H, p.in.b, p.in.h, p.in.mask});
     state.thk = p.in.H, state.topg = p.in.b, state.usurf = p.in.h, state.mask = p.in.mask;
+    update_edges(p.patch, state.usurf, state.mask, state.edges);
     state.u_ssa = p.u, state.v_ssa = p.v;
   }
   bool ocean(int gi) const { return gi == 0 || gi == p.patch.Mx - 1; }

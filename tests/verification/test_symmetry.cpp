@@ -100,7 +100,7 @@ std::vector<double> warm(const Way& way) {
     for (auto* list : {&w, &T, &T_new}) list->push_back(make_columns<double>("column", p, Mz));
     for (auto* list : {&T_s, &G, &melted}) list->push_back(make_array<double>("a", p));
     Kokkos::deep_copy(G.back(), 0.06);
-    horizontal_velocity(p, ice.dx, ice.dy, {}, levels, s.h, s.H, s.mask, s.A, s.u, s.v, velocity.back());
+    horizontal_velocity(p, ice.dx, ice.dy, {}, levels, s.edges, s.H, s.mask, s.A, s.u, s.v, velocity.back());
     for (int j = 1; j <= p.ym; ++j) {
       for (int i = 1; i <= p.xm; ++i) {
         T_s.back()(j, i) = 250.0 + 0.005 * s.H(j, i);

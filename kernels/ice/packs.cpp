@@ -1,6 +1,7 @@
-// Loops over columns: see column_pack.hpp. Compiled twice where the compiler can choose at run time: the bits do not depend on
-// the width.
+// Loops over columns and faces: see column_pack.hpp, face_pack.hpp. Compiled twice where the compiler can choose at run time: the
+// bits do not depend on the width.
 #include "kernels/ice/column_pack.hpp"
+#include "kernels/ice/face_pack.hpp"
 
 #if defined(__GNUC__) && !defined(__clang__) && defined(__x86_64__) && !defined(__AVX2__)
 #define NUNATAK_WIDTHS __attribute__((target_clones("avx2", "default")))
@@ -20,6 +21,7 @@ NUNATAK_WIDTHS void solve_columns(int Mz, const double* z, double dt, ColumnPack
 NUNATAK_WIDTHS void paterson_budd_hardness(int n, double* x) {
   for (int k = 0; k < n; ++k) x[k] = paterson_budd_hardness(x[k]);
 }
+NUNATAK_WIDTHS bool find_slopes(const FaceRow& row, int n, FacePack& pack) { return detail::find_slopes(row, n, pack); }
 #endif
 
 } // namespace nunatak
