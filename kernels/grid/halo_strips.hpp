@@ -45,6 +45,15 @@ inline Strip ghost_strip(const Patch& p, int dx, int dy) {
   // lab 1 end
 }
 
+/// f(dx, dy, to, from) for the eight directions: what a rank sends in direction (dx, dy), to a neighbour, and what comes in this
+/// direction from the opposite one. -1: there is none. A rank may be its own neighbour, where the grid is periodic.
+template <class F> void for_each_message(const Decomposition& d, int rank, const F& f) {
+  for (int n = 0; n < 9; ++n) {
+    const int dx = n % 3 - 1, dy = n / 3 - 1;
+    if (n != 4) f(dx, dy, d.neighbour(rank, dx, dy), d.neighbour(rank, -dx, -dy));
+  }
+}
+
 /// Append the cells of a strip to a buffer / take them from it. `data`: a ghosted array of `cell_bytes` per cell.
 inline std::byte* pack(const Patch& p, const Strip& s, const std::byte* data, std::size_t cell_bytes, std::byte* out) {
   const std::size_t row = static_cast<std::size_t>(p.xm + 2) * cell_bytes,
@@ -62,6 +71,21 @@ inline const std::byte* unpack(const Patch& p, const Strip& s, std::byte* data, 
     std::memcpy(data + static_cast<std::size_t>(j) * row + static_cast<std::size_t>(s.i0) * cell_bytes, in, bytes);
   }
   return in;
+}
+
+/// The same for a list of arrays, one after another.
+template <class Arrays> std::byte* pack(const Patch& p, const Strip& s, const Arrays& arrays, std::byte* out) {
+  for (const auto& a : arrays) out = pack(p, s, a.data, a.cell_bytes, out);
+  return out;
+}
+template <class Arrays> const std::byte* unpack(const Patch& p, const Strip& s, const Arrays& arrays, const std::byte* in) {
+  for (const auto& a : arrays) in = unpack(p, s, a.data, a.cell_bytes, in);
+  return in;
+}
+template <class Arrays> std::size_t bytes_per_cell(const Arrays& arrays) {
+  std::size_t bytes = 0;
+  for (const auto& a : arrays) bytes += a.cell_bytes;
+  return bytes;
 }
 
 /// Fill the ghosts beyond the domain edges that are not periodic with the nearest owned cell (call it after the exchange:

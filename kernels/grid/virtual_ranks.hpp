@@ -34,25 +34,17 @@ public:
 
   void update_ghosts(const std::vector<std::vector<Ghosted>>& arrays) override {
     Kokkos::fence("nunatak: before the ghost exchange");
-    std::vector<std::byte> buffer;
     for (int rank = 0; rank < local_size(); ++rank) {
-      const Patch from = patch(rank);
-      for (int dy = -1; dy <= 1; ++dy) {
-        for (int dx = -1; dx <= 1; ++dx) {
-          const int to = m_decomposition.neighbour(rank, dx, dy);
-          if ((dx == 0 && dy == 0) || to < 0) continue;
-          const Strip send = owned_strip(from, dx, dy), receive = ghost_strip(patch(to), -dx, -dy);
-          std::size_t bytes = 0;
-          for (std::size_t a = 0; a < arrays[rank].size(); ++a) {
-            const Ghosted &source = arrays[rank][a], &target = arrays[to][a];
-            buffer.resize(send.cells() * source.cell_bytes);
-            pack(from, send, source.data, source.cell_bytes, buffer.data());
-            unpack(patch(to), receive, target.data, target.cell_bytes, buffer.data());
-            bytes += buffer.size();
-          }
-          if (to != rank) count_message(rank, to, bytes);
-        }
-      }
+      const auto& sources = arrays[static_cast<std::size_t>(rank)];
+      for_each_message(m_decomposition, rank, [&](int dx, int dy, int to, int) {
+        if (to < 0) return;
+        const Strip send = owned_strip(patch(rank), dx, dy);
+        const std::size_t bytes = send.cells() * bytes_per_cell(sources);
+        if (m_buffer.size() < bytes) m_buffer.resize(bytes);
+        pack(patch(rank), send, sources, m_buffer.data());
+        unpack(patch(to), ghost_strip(patch(to), -dx, -dy), arrays[static_cast<std::size_t>(to)], m_buffer.data());
+        if (to != rank) count_message(rank, to, bytes);
+      });
     }
     if (m_clock) m_clock->deliver();
     for (int rank = 0; rank < local_size(); ++rank) {
@@ -233,6 +225,7 @@ private:
   std::optional<VirtualClock>& m_clock;
   std::vector<int> m_all;           // 0, 1, ..., size - 1
   std::vector<std::int64_t> m_work; // visits of cells
+  std::vector<std::byte> m_buffer;  // of one message of ghosts; it stays
 };
 
 } // namespace nunatak

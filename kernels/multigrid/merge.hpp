@@ -22,11 +22,21 @@
 namespace nunatak {
 
 /// Packets of bytes (a multiple of 4) between ranks, and from a rank to itself: to() and expect() for each piece, send(), and
-/// from() for each piece in the order in which the sender has written it.
+/// from() for each piece in the order in which the sender has written it. After clear() the same again, between the same ranks,
+/// with what was allocated before.
 class Mail {
 public:
   explicit Mail(Ranks& ranks) : m_ranks(ranks), m_out(locals()), m_in(locals()), m_read(locals()), m_own(locals()) {}
 
+  void clear() {
+    for (auto* all : {&m_out, &m_in}) {
+      for (auto& packets : *all) {
+        for (Packet& packet : packets) packet.words.clear();
+      }
+    }
+    for (auto& read : m_read) read.clear();
+    for (Own& own : m_own) own.packet.words.clear(), own.read = 0;
+  }
   std::byte* to(int local, int rank, std::size_t bytes) {
     Packet& packet = is_own(local, rank) ? m_own[at(local)].packet : find(m_out[at(local)], rank);
     return grow(packet, bytes);
@@ -82,7 +92,7 @@ class MergedRanks final : public Ranks {
 public:
   /// `members`: ascending. `all` must outlive this object.
   MergedRanks(Ranks& all, const Decomposition& decomposition, std::vector<int> members)
-      : Ranks(decomposition), m_all(all), m_members(std::move(members)) {
+      : Ranks(decomposition), m_all(all), m_members(std::move(members)), m_mail(all) {
     const auto position = [this](int rank) {
       return static_cast<int>(std::lower_bound(m_members.begin(), m_members.end(), rank) - m_members.begin());
     };
@@ -96,22 +106,24 @@ public:
 
   void update_ghosts(const std::vector<std::vector<Ghosted>>& arrays) override {
     Kokkos::fence("nunatak: before the ghost exchange");
-    Mail mail(m_all);
-    for_each_message([&](int n, int dx, int dy, int to, int from) {
-      for (const Ghosted& a : arrays[static_cast<std::size_t>(n)]) {
+    m_mail.clear();
+    for (int n = 0; n < m_locals; ++n) {
+      const auto& mine = arrays[static_cast<std::size_t>(n)];
+      const std::size_t cell_bytes = bytes_per_cell(mine);
+      for_each_message(m_decomposition, m_first + n, [&](int dx, int dy, int to, int from) {
         const Strip out = owned_strip(patch(n), dx, dy), in = ghost_strip(patch(n), -dx, -dy);
-        if (to >= 0) pack(patch(n), out, a.data, a.cell_bytes, mail.to(place(n), member(to), out.cells() * a.cell_bytes));
-        if (from >= 0) mail.expect(place(n), member(from), in.cells() * a.cell_bytes);
-      }
-    });
-    if (m_decomposition.size() > 1) mail.send();
-    for_each_message([&](int n, int dx, int dy, int, int from) {
-      const Strip in = ghost_strip(patch(n), -dx, -dy);
-      for (const Ghosted& a : arrays[static_cast<std::size_t>(n)]) {
-        if (from < 0) continue;
-        unpack(patch(n), in, a.data, a.cell_bytes, mail.from(place(n), member(from), in.cells() * a.cell_bytes));
-      }
-    });
+        if (to >= 0) pack(patch(n), out, mine, m_mail.to(place(n), member(to), out.cells() * cell_bytes));
+        if (from >= 0) m_mail.expect(place(n), member(from), in.cells() * cell_bytes);
+      });
+    }
+    if (m_decomposition.size() > 1) m_mail.send();
+    for (int n = 0; n < m_locals; ++n) {
+      const auto& mine = arrays[static_cast<std::size_t>(n)];
+      for_each_message(m_decomposition, m_first + n, [&](int dx, int dy, int, int from) {
+        const Strip in = ghost_strip(patch(n), -dx, -dy);
+        if (from >= 0) unpack(patch(n), in, mine, m_mail.from(place(n), member(from), in.cells() * bytes_per_cell(mine)));
+      });
+    }
     for (int n = 0; n < m_locals; ++n) {
       for (const Ghosted& a : arrays[static_cast<std::size_t>(n)])
         replicate_edges(m_decomposition, patch(n), a.data, a.cell_bytes);
@@ -136,19 +148,11 @@ private:
   [[noreturn]] static void refuse() { throw std::logic_error("ranks of merged patches: expected an exchange of ghosts"); }
 
   int place(int local) const { return member(m_first + local) - m_all.first(); } // among the local ranks of m_all
-  /// f(local, dx, dy, to, from): what goes in direction (dx, dy), to a neighbour and from the opposite one; -1: none there.
-  template <class F> void for_each_message(const F& f) const {
-    for (int n = 0; n < m_locals; ++n) {
-      for (int d = 0; d < 9; ++d) {
-        const int dx = d % 3 - 1, dy = d / 3 - 1, me = m_first + n;
-        if (d != 4) f(n, dx, dy, m_decomposition.neighbour(me, dx, dy), m_decomposition.neighbour(me, -dx, -dy));
-      }
-    }
-  }
 
   Ranks& m_all;
   std::vector<int> m_members;
   int m_first = 0, m_locals = 0;
+  Mail m_mail; // of ghosts; it stays
 };
 
 /// Blocks of side x side patches, fewer at the ends.

@@ -53,6 +53,9 @@ private:
   MPI_Comm m_comm;
   int m_rank = 0;
   Halo m_halo;
+  std::vector<std::byte> m_buffer;     // of ghosts: what comes, what goes; it stays
+  std::vector<MPI_Request> m_requests; // of exchange()
+  std::vector<MPI_Status> m_statuses;
 };
 
 /// Replaces `sums` by those over all ranks of `comm`. One collective.

@@ -2,6 +2,7 @@
 #include "kernels/grid/balance.hpp"
 #include "kernels/grid/sums.hpp"
 #include "kernels/grid/virtual_ranks.hpp"
+#include "kernels/multigrid/merge.hpp"
 #include "tests/kernels/ghost_checks.hpp"
 #include "tests/kernels/message_checks.hpp"
 
@@ -9,7 +10,20 @@
 #include <catch2/matchers/catch_matchers_floating_point.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 
+#include <cstdlib>
+#include <new>
 #include <random>
+
+namespace {
+std::int64_t allocations = 0; // of this program
+}
+[[gnu::noinline]] void* operator new(std::size_t bytes) {
+  allocations += 1;
+  if (void* p = std::malloc(bytes)) return p;
+  throw std::bad_alloc();
+}
+[[gnu::noinline]] void operator delete(void* p) noexcept { std::free(p); }
+[[gnu::noinline]] void operator delete(void* p, std::size_t) noexcept { std::free(p); }
 
 using namespace nunatak;
 
@@ -100,6 +114,25 @@ TEST_CASE("one message per neighbour, whatever the number of arrays") {
   VirtualRanks ranks(Decomposition::make(12, 12, 3, 3));
   check_ghosts(ranks);
   CHECK(ranks.traffic().messages == 4 * 3 + 4 * 5 + 8);
+}
+
+TEST_CASE("an exchange of ghosts keeps its buffers: none is allocated after the first of its size") {
+  VirtualRanks ranks(Decomposition::make(60, 60, 6, 6));
+  const Decomposition blocks = merged(ranks.decomposition(), 2);
+  MergedRanks on_nine(ranks, blocks, {0, 2, 4, 12, 14, 16, 24, 26, 28});
+  for (Ranks* kind : {static_cast<Ranks*>(&ranks), static_cast<Ranks*>(&on_nine)}) {
+    std::vector<std::vector<Ghosted>> arrays;
+    std::vector<Array2<double>> a;
+    std::vector<Array3<float>> c;
+    for (int r = 0; r < kind->local_size(); ++r) {
+      a.push_back(make_array<double>("a", kind->patch(r))), c.push_back(make_columns<float>("c", kind->patch(r), 5));
+      arrays.push_back({a.back(), c.back()});
+    }
+    kind->update_ghosts(arrays);
+    const std::int64_t before = allocations;
+    kind->update_ghosts(arrays);
+    CHECK(allocations - before <= 1); // the name of a fence
+  }
 }
 
 TEST_CASE("messages between ranks, and groups of ranks") {
