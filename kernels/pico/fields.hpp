@@ -4,6 +4,7 @@
 #include "kernels/grid/constants.hpp"
 #include "kernels/grid/list.hpp"
 
+#include <cstdint>
 #include <vector>
 
 namespace nunatak {
@@ -28,7 +29,8 @@ struct PicoFields {
         temperature(make_array<double>("pico_temperature", p)), salinity(make_array<double>("pico_salinity", p)),
         temperature_box0(make_array<double>("pico_temperature_box0", p)),
         salinity_box0(make_array<double>("pico_salinity_box0", p)), overturning(make_array<double>("pico_overturning", p)),
-        melt(make_array<double>("pico_basal_melt_rate", p)), base_temperature(make_array<double>("shelfbtemp", p)) {
+        melt(make_array<double>("pico_basal_melt_rate", p)), base_temperature(make_array<double>("shelfbtemp", p)),
+        masks(make_array<std::uint8_t>("pico_masks", p)) {
     Kokkos::deep_copy(Exec(), distance_gl, -1);
     Kokkos::deep_copy(Exec(), distance_cf, -1);
     Kokkos::deep_copy(Exec(), base_temperature, T_melting);
@@ -42,6 +44,8 @@ struct PicoFields {
   Array2<double> melt;                            ///< m s-1 of ice, positive is melting; 0 elsewhere
   Array2<double> base_temperature;                ///< in-situ pressure-melting point at the shelf base, K; 273.15 elsewhere
 
+  /// The four masks of codes.hpp in one byte: a new geometry writes them where this changes.
+  Array2<std::uint8_t> masks;
   /// Positions (j (xm + 2) + i) that hold something else than what is said above for "elsewhere": distances, then the rest.
   /// A new geometry clears these cells, and no others, before it writes.
   List<int> written_domain, written_ice;

@@ -20,6 +20,7 @@
 #include "kernels/pico/shelves.hpp"
 
 #include <algorithm>
+#include <cstring>
 #include <numeric>
 
 namespace nunatak::pico {
@@ -244,10 +245,17 @@ private:
     }
   }
 
+  /// The masks of a segment, if it has others.
   static void write_masks(PicoFields& f, int from, int to, Code c, int contshelf) {
-    std::fill(f.ice_rise_mask.data() + from, f.ice_rise_mask.data() + to, ice_rise_mask(c));
-    std::fill(f.ocean_mask.data() + from, f.ocean_mask.data() + to, ocean_mask(c));
-    std::fill(f.lake_mask.data() + from, f.lake_mask.data() + to, lake_mask(c));
+    const int rise = ice_rise_mask(c), sea = ocean_mask(c), lake = lake_mask(c);
+    const auto all = static_cast<std::uint8_t>(rise | sea << 2 | lake << 4 | contshelf << 5);
+    std::uint8_t* written = f.masks.data();
+    const auto rest = static_cast<std::size_t>(to - from - 1);
+    if (written[from] == all && std::memcmp(written + from, written + from + 1, rest) == 0) return;
+    std::fill(written + from, written + to, all);
+    std::fill(f.ice_rise_mask.data() + from, f.ice_rise_mask.data() + to, rise);
+    std::fill(f.ocean_mask.data() + from, f.ocean_mask.data() + to, sea);
+    std::fill(f.lake_mask.data() + from, f.lake_mask.data() + to, lake);
     std::fill(f.contshelf_mask.data() + from, f.contshelf_mask.data() + to, contshelf);
   }
 
