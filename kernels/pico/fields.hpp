@@ -3,6 +3,7 @@
 
 #include "kernels/grid/constants.hpp"
 #include "kernels/grid/list.hpp"
+#include "kernels/pico/codes.hpp"
 
 #include <cstdint>
 #include <vector>
@@ -50,14 +51,20 @@ struct PicoFields {
   /// A new geometry clears these cells, and no others, before it writes.
   List<int> written_domain, written_ice;
 
-  /// Forget the last geometry: cells that it wrote get the values that hold elsewhere.
-  void clear_written() {
-    for (const int c : written_domain) distance_gl.data()[c] = distance_cf.data()[c] = -1;
-    for (const int c : written_ice) shelf_mask.data()[c] = box_mask.data()[c] = 0;
+  /// Forget the last geometry: cells that it wrote get the values that hold elsewhere, but those that are written again, by
+  /// their new codes: the distances of the shelf domain, the rest of shelves.
+  void clear_written(const Code* code) {
+    for (const int c : written_domain) {
+      if (!pico::in_shelf_domain(code[c])) distance_gl.data()[c] = distance_cf.data()[c] = -1;
+    }
+    for (const int c : written_ice) {
+      if (!pico::shelf_ice(code[c])) shelf_mask.data()[c] = box_mask.data()[c] = 0;
+    }
     double *a0 = temperature.data(), *a1 = salinity.data(), *a2 = temperature_box0.data(), *a3 = salinity_box0.data(),
            *a4 = overturning.data(), *a5 = melt.data(), *base = base_temperature.data();
     for_each_in(
         "pico: clear", written_ice, KOKKOS_LAMBDA(int c) {
+          if (pico::shelf_ice(code[c])) return;
           a0[c] = a1[c] = a2[c] = a3[c] = a4[c] = a5[c] = 0.0;
           base[c] = T_melting;
         });

@@ -139,7 +139,7 @@ private:
     m_seeds.assign(2, std::vector<std::vector<int>>(m_codes.size()));
     for (std::size_t r = 0; r < m_codes.size(); ++r) {
       m_result.local[r].clear();
-      out[r].clear_written();
+      out[r].clear_written(m_codes[r].data());
       visit_segments(r, labels, in[r], out[r], sum, sums[r]);
       sum.set_domain(m_ranks.first() + static_cast<int>(r), static_cast<std::int64_t>(out[r].written_domain.size()), sums[r]);
     }
