@@ -136,11 +136,12 @@ template <int N, class Terms> struct BlockOfSums {
 };
 
 /// The sums of terms.term<K>(n), n = 0..count - 1, for K = 0..N - 1.
-template <int N, class Terms> ReproducibleSums<N> sums_reproducibly(const char* label, std::int64_t count, const Terms& terms) {
+template <int N, class Space = Exec, class Terms>
+ReproducibleSums<N> sums_reproducibly(const char* label, std::int64_t count, const Terms& terms) {
   using Block = BlockOfSums<N, Terms>;
+  const Kokkos::RangePolicy<Space> blocks(0, (count + Block::length - 1) / Block::length);
   ReproducibleSums<N> sums;
-  Kokkos::parallel_reduce(label, Kokkos::RangePolicy<Exec>(0, (count + Block::length - 1) / Block::length), Block{terms, count},
-                          sums);
+  Kokkos::parallel_reduce(label, blocks, Block{terms, count}, sums);
   return sums;
 }
 
@@ -158,8 +159,8 @@ template <class F> struct OneTerm {
   template <int> KOKKOS_INLINE_FUNCTION double term(std::int64_t n) const { return f(n); }
 };
 /// The sum of term(n), n = 0..count - 1.
-template <class F> ReproducibleSum sum_reproducibly(const char* label, std::int64_t count, const F& term) {
-  return sums_reproducibly<1>(label, count, OneTerm<F>{term}).of[0];
+template <class Space = Exec, class F> ReproducibleSum sum_reproducibly(const char* label, std::int64_t count, const F& term) {
+  return sums_reproducibly<1, Space>(label, count, OneTerm<F>{term}).of[0];
 }
 
 } // namespace nunatak

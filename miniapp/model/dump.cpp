@@ -48,6 +48,7 @@ Dumps::Dump Dumps::open(const std::string& name, int levels, bool columns, io::T
 }
 
 void Dumps::append(const std::string& name, const FieldArray& any) {
+  Kokkos::fence("dump: the buffer is there");
   std::visit(
       [&](const auto& array) {
         using Array = std::decay_t<decltype(array)>;

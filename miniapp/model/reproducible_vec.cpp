@@ -17,6 +17,9 @@ namespace {
 
 constexpr const char* type_name = "reproducible";
 
+// PETSc's arrays are memory of the host: where loops do not reach it, these run there.
+using VecExec = std::conditional_t<loops_on_host, Exec, Kokkos::DefaultHostExecutionSpace>;
+
 // What VECSTANDARD does on one rank, and on several.
 _VecOps& standard_of(Vec x) {
   static _VecOps ops[2];
@@ -47,7 +50,7 @@ PetscErrorCode multiple_dot(Vec x, PetscInt n, const Vec ys[], PetscScalar* valu
   PetscCall(VecGetArrayRead(x, &px));
   for (PetscInt k = 0; k < n; ++k) {
     PetscCall(VecGetArrayRead(ys[k], &py));
-    sums[static_cast<std::size_t>(k)] = sum_reproducibly(
+    sums[static_cast<std::size_t>(k)] = sum_reproducibly<VecExec>(
         "vec: dot product", size, KOKKOS_LAMBDA(std::int64_t i) { return px[i] * py[i]; });
     PetscCall(VecRestoreArrayRead(ys[k], &py));
   }
@@ -78,7 +81,7 @@ template <class F> PetscErrorCode for_each(const char* label, Vec out, Vec x, Ve
   PetscCall(VecGetArrayRead(y, &py));
   PetscCall(VecGetArray(out, &po));
   Kokkos::parallel_for(
-      label, Kokkos::RangePolicy<Exec>(0, size), KOKKOS_LAMBDA(PetscInt n) { po[n] = f(px[n], py[n], po[n]); });
+      label, Kokkos::RangePolicy<VecExec>(0, size), KOKKOS_LAMBDA(PetscInt n) { po[n] = f(px[n], py[n], po[n]); });
   Kokkos::fence(label);
   PetscCall(VecRestoreArray(out, &po));
   PetscCall(VecRestoreArrayRead(y, &py));

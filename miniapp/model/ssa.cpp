@@ -193,6 +193,7 @@ SsaReport SsaSnes::solve(const std::vector<SsaInput>& inputs, const std::vector<
     PetscScalar* x = nullptr;
     NUNATAK_PETSC(VecGetArrayWrite(m_r, &x));
     const auto load = m_assembly.patch(0).load;
+    Kokkos::fence("ssa: load");
     m_system.set_vec(x, [&](double* unknowns) { std::copy(load.data(), load.data() + load.size(), unknowns); });
     NUNATAK_PETSC(VecRestoreArrayWrite(m_r, &x));
     NUNATAK_PETSC(VecNorm(m_r, NORM_2, &m_report.load_norm));

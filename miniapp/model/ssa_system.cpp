@@ -19,6 +19,47 @@ std::string given(const char* name) {
   return found == PETSC_TRUE ? value : "";
 }
 
+// Loops of their own functions: nvcc takes none in a private member. Lists are pairs per unknown, arrays pairs per cell.
+
+template <class Real> void list_to_array(const SsaPatch& p, const double* list, Real* array) {
+  const auto places = p.places;
+  Kokkos::parallel_for(
+      "ssa: list to array", Kokkos::RangePolicy<Exec>(0, p.unknowns()), KOKKOS_LAMBDA(int k) {
+        Real* at = array + 2 * static_cast<std::ptrdiff_t>(places(k));
+        at[0] = static_cast<Real>(list[2 * k]), at[1] = static_cast<Real>(list[2 * k + 1]);
+      });
+}
+
+template <class Real> void array_to_list(const SsaPatch& p, const Real* array, double* list) {
+  const auto places = p.places;
+  Kokkos::parallel_for(
+      "ssa: array to list", Kokkos::RangePolicy<Exec>(0, p.unknowns()), KOKKOS_LAMBDA(int k) {
+        const Real* at = array + 2 * static_cast<std::ptrdiff_t>(places(k));
+        list[2 * k] = at[0], list[2 * k + 1] = at[1];
+      });
+}
+
+/// y = the rows times x, whose ghosts it needs.
+void multiply_rows(const SsaPatch& p, const Rows<double>& rows, const Rows<double>& x, double* y) {
+  const auto places = p.places;
+  const int stride = p.patch.xm + 2;
+  Kokkos::parallel_for(
+      "ssa: matrix times vector", Kokkos::RangePolicy<Exec>(0, p.unknowns()), KOKKOS_LAMBDA(int k) {
+        const auto c = static_cast<std::ptrdiff_t>(places(k));
+        row_product(rows.data() + 36 * c, x.data() + 2 * c, stride, y[2 * k], y[2 * k + 1]);
+      });
+}
+
+template <class Real> void copy_rows(const Rows<double>& rows, const NinePoint<Real>& level) {
+  const Rows<Real> A = level.A;
+  for_each_unknown(
+      "ssa: rows for the multigrid", level, KOKKOS_LAMBDA(int c) {
+        const double* from = rows.data() + 36 * static_cast<std::ptrdiff_t>(c);
+        Real* to = A.data() + 36 * static_cast<std::ptrdiff_t>(c);
+        for (int m = 0; m < 36; ++m) to[m] = static_cast<Real>(from[m]);
+      });
+}
+
 } // namespace
 
 SsaSystem::SsaSystem(MpiRanks& ranks, SsaAssembly& assembly, double dx, double dy, const SsaOptions& options,
@@ -57,10 +98,12 @@ void SsaSystem::create() {
   const Patch p = m_ranks.patch();
   m_rows = Rows<double>(Kokkos::view_alloc("ssa_rows", Kokkos::WithoutInitializing), p.ym + 2, p.xm + 2, 36);
   m_x = Rows<double>("ssa_x", p.ym + 2, p.xm + 2, 2);
+  if (m_dm || !loops_on_host) {
+    m_in = decltype(m_in)("ssa_in", 2 * static_cast<std::size_t>(patch().unknowns()));
+    m_out = decltype(m_out)("ssa_out", m_in.size());
+  }
   if (m_dm) {
     m_matrix = m_dm->create_matrix();
-    m_in.resize(2 * static_cast<std::size_t>(patch().unknowns()));
-    m_out.resize(m_in.size());
   } else if (m_given.form == "aij") {
     create_aij();
   } else {
@@ -112,6 +155,7 @@ void SsaSystem::create_aij() {
 
 void SsaSystem::assemble(const Array2<double>& u, const Array2<double>& v, ssa::Linearisation how) {
   ssa::jacobian(patch(), u, v, how, m_rows);
+  Kokkos::fence("ssa: rows for PETSc");
   if (m_dm) {
     m_dm->assemble(patch(), m_rows, m_matrix);
   } else if (m_given.form == "aij") {
@@ -129,9 +173,22 @@ void SsaSystem::assemble(const Array2<double>& u, const Array2<double>& v, ssa::
 }
 
 const double* SsaSystem::unknowns_in(const double* vec) {
-  if (!m_dm) return vec;
-  m_dm->gather(patch(), vec, m_in.data());
+  if (!m_dm && loops_on_host) return vec;
+  Kokkos::fence("ssa: before a list is filled");
+  if (m_dm) {
+    m_dm->gather(patch(), vec, m_in.data());
+  } else {
+    std::copy(vec, vec + m_in.size(), m_in.data());
+  }
   return m_in.data();
+}
+
+void SsaSystem::set_vec(double* vec, const std::function<void(double*)>& f) {
+  const bool in_place = !m_dm && loops_on_host;
+  f(in_place ? vec : m_out.data());
+  Kokkos::fence("ssa: a Vec of PETSc");
+  if (m_dm) m_dm->scatter(patch(), m_out.data(), vec);
+  if (!m_dm && !in_place) std::copy(m_out.data(), m_out.data() + m_out.size(), vec);
 }
 
 PetscErrorCode SsaSystem::multiply(Mat matrix, Vec x, Vec y) {
@@ -141,23 +198,15 @@ PetscErrorCode SsaSystem::multiply(Mat matrix, Vec x, Vec y) {
   PetscScalar* py = nullptr;
   PetscCall(VecGetArrayRead(x, &px));
   PetscCall(VecGetArrayWrite(y, &py));
-  const auto places = s->patch().places;
-  const int n = s->patch().unknowns(), stride = s->m_ranks.patch().xm + 2;
-  const Rows<double> rows = s->m_rows, dense = s->m_x;
-  for (int k = 0; k < n; ++k) {
-    double* at = dense.data() + 2 * static_cast<std::ptrdiff_t>(places(k));
-    at[0] = px[2 * k], at[1] = px[2 * k + 1];
-  }
-  s->m_ranks.update_ghosts({dense});
-  if (s->m_given.form == "elements") {
-    ssa::multiply(s->patch(), dense, py);
-  } else {
-    Kokkos::parallel_for(
-        "ssa: matrix times vector", Kokkos::RangePolicy<Exec>(0, n), KOKKOS_LAMBDA(int k) {
-          const auto c = static_cast<std::ptrdiff_t>(places(k));
-          row_product(rows.data() + 36 * c, dense.data() + 2 * c, stride, py[2 * k], py[2 * k + 1]);
-        });
-  }
+  list_to_array(s->patch(), s->unknowns_in(px), s->m_x.data());
+  s->m_ranks.update_ghosts({s->m_x});
+  s->set_vec(py, [s](double* unknowns) {
+    if (s->m_given.form == "elements") {
+      ssa::multiply(s->patch(), s->m_x, unknowns);
+    } else {
+      multiply_rows(s->patch(), s->m_rows, s->m_x, unknowns);
+    }
+  });
   PetscCall(VecRestoreArrayWrite(y, &py));
   PetscCall(VecRestoreArrayRead(x, &px));
   return 0;
@@ -202,28 +251,14 @@ PetscErrorCode SsaSystem::precondition(PC pc, Vec b, Vec x) {
 }
 
 template <class Real> void SsaSystem::fill(Multigrid<Real>& multigrid) {
-  const Rows<Real> A = multigrid.finest(0).A;
-  const Rows<double> rows = m_rows;
-  for_each_unknown(
-      "ssa: rows for the multigrid", multigrid.finest(0), KOKKOS_LAMBDA(int c) {
-        const double* from = rows.data() + 36 * static_cast<std::ptrdiff_t>(c);
-        Real* to = A.data() + 36 * static_cast<std::ptrdiff_t>(c);
-        for (int m = 0; m < 36; ++m) to[m] = static_cast<Real>(from[m]);
-      });
+  copy_rows(m_rows, multigrid.finest(0));
   multigrid.set_operator();
 }
 
 template <class Real> void SsaSystem::cycle(Multigrid<Real>& multigrid, const double* b, double* x) {
-  const NinePoint<Real>& finest = multigrid.finest(0);
-  const auto places = patch().places;
-  const int n = patch().unknowns();
-  for (int k = 0; k < n; ++k) {
-    for (int m = 0; m < 2; ++m) finest.b.data()[2 * static_cast<std::ptrdiff_t>(places(k)) + m] = static_cast<Real>(b[2 * k + m]);
-  }
+  list_to_array(patch(), b, multigrid.finest(0).b.data());
   multigrid.cycle();
-  for (int k = 0; k < n; ++k) {
-    for (int m = 0; m < 2; ++m) x[2 * k + m] = finest.x.data()[2 * static_cast<std::ptrdiff_t>(places(k)) + m];
-  }
+  array_to_list(patch(), multigrid.finest(0).x.data(), x);
 }
 
 void SsaSystem::configure_petsc(PC pc, const std::string& type) {

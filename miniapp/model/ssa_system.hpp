@@ -22,6 +22,7 @@
 
 #include <petscsnes.h>
 
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -50,14 +51,11 @@ public:
   Mat matrix() const { return m_matrix; }
   DM dm() const { return m_dm ? m_dm->dm() : nullptr; } ///< only of dm
 
-  /// The values of the unknowns in an array of a Vec: itself, or a copy that is good until the next call.
+  /// The values of the unknowns in an array of a Vec, which is the host's memory, where loops reach them: itself, or a copy that
+  /// is good until the next call.
   const double* unknowns_in(const double* vec);
-  /// An array of a Vec from the values of the unknowns, which f(double*) sets.
-  template <class F> void set_vec(double* vec, const F& f) {
-    if (!m_dm) return f(vec);
-    f(m_out.data());
-    m_dm->scatter(patch(), m_out.data(), vec);
-  }
+  /// An array of a Vec from the values of the unknowns, which f(double*) sets by loops.
+  void set_vec(double* vec, const std::function<void(double*)>& f);
 
   /// The matrix of a step from (u, v), whose ghosts it needs.
   void assemble(const Array2<double>& u, const Array2<double>& v, ssa::Linearisation how);
@@ -89,7 +87,7 @@ private:
   Rows<double> m_rows, m_x;
   std::vector<double> m_coo;
   std::unique_ptr<SsaDm> m_dm;
-  std::vector<double> m_in, m_out; // of dm: values of the unknowns
+  Kokkos::View<double*, Mem> m_in, m_out; // of dm, and where loops do not reach a Vec: values of the unknowns
   std::unique_ptr<Multigrid<float>> m_single;
   std::unique_ptr<Multigrid<double>> m_double;
 };

@@ -1,0 +1,220 @@
+// What would go wrong on a GPU, and what would travel, on a machine without one. Where loops run on a GPU they return before they
+// are done, host code fences before it touches an array, and arrays move between the two page by page (kernels/grid/array.hpp).
+// On a CPU none of it shows. This library, loaded into a program twice over,
+//
+//   LD_PRELOAD=libas_if_gpu.so KOKKOS_TOOLS_LIBS=libas_if_gpu.so nunatak ...
+//
+// gives Views pages of their own and, from the end of a loop to the next fence, copy between Views or loop, takes the right to
+// touch them away: the host is told the View that it touches too early and the loop, and the program ends with status 86. With
+// AS_IF_GPU_MOVES=file it also follows on which side each page is, and writes how many of each View (by its label) went to the
+// host and to the device: what managed memory would have to move. One thread (Serial): who faults is told from whether a loop
+// runs.
+#include <dlfcn.h>
+#include <execinfo.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <iterator>
+#include <map>
+#include <mutex>
+#include <new>
+#include <string>
+
+namespace {
+
+constexpr std::size_t page = 4096, header = 128; ///< Kokkos writes as many bytes before the values of a View: not the program's
+constexpr std::size_t room = std::size_t{1} << 36;
+constexpr int status = 86;
+
+enum class Now { host, device, not_fenced }; ///< who may touch Views: nobody while not_fenced
+enum Side : char { nowhere, on_host, on_device };
+
+template <class F> F* next_function(const char* name) { return reinterpret_cast<F*>(dlsym(RTLD_NEXT, name)); }
+
+Side side_of_page[room / page]; // zeros that take memory where they are written
+
+/// The memory of all Views: blocks of pages, each after a page that ends with the header.
+class Arena {
+public:
+  static Arena& get() {
+    static Arena* arena = new Arena; // never destroyed: Views may outlive it
+    return *arena;
+  }
+
+  void* allocate(std::size_t bytes) {
+    const std::lock_guard<std::mutex> lock(m_mutex);
+    const std::size_t pages = 1 + (bytes + page - 1) / page;
+    char* first = m_begin + m_used;
+    const auto old = m_free.find(pages);
+    if (old != m_free.end()) {
+      first = old->second;
+      m_free.erase(old);
+    } else if (m_used + pages * page > room) {
+      return nullptr;
+    } else {
+      m_used += pages * page;
+    }
+    mprotect(first, pages * page, PROT_READ | PROT_WRITE);
+    m_blocks[first] = {pages, "a View"};
+    return first + page - header;
+  }
+  void free(void* at) {
+    const std::lock_guard<std::mutex> lock(m_mutex);
+    const auto block = m_blocks.find(static_cast<char*>(at) - (page - header));
+    if (block == m_blocks.end()) return;
+    char* const first = block->first;
+    mprotect(first, block->second.pages * page, PROT_READ | PROT_WRITE);
+    madvise(first, block->second.pages * page, MADV_DONTNEED);
+    for (std::size_t n = 0; n < block->second.pages; ++n) side(first + n * page) = nowhere;
+    m_free.emplace(block->second.pages, first);
+    m_blocks.erase(block);
+  }
+  void name(const void* values, const char* label) {
+    const std::lock_guard<std::mutex> lock(m_mutex);
+    const auto block = m_blocks.upper_bound(const_cast<char*>(static_cast<const char*>(values)));
+    if (block != m_blocks.begin()) std::prev(block)->second.label = label;
+  }
+
+  void loop_begins(const char* label) {
+    if (m_in_copy) return;
+    m_loop = label;
+    become(Now::device);
+  }
+  void loop_ends() {
+    if (!m_in_copy) become(Now::not_fenced);
+  }
+  void fence() {
+    if (!m_in_copy && m_now == Now::not_fenced) become(Now::host);
+  }
+  void copy(bool begins) {
+    become(begins ? Now::device : Now::host);
+    m_in_copy = begins;
+  }
+
+private:
+  struct Block {
+    std::size_t pages;
+    std::string label;
+  };
+  struct Moves {
+    long to_host = 0, to_device = 0;
+  };
+
+  Arena() : m_begin(static_cast<char*>(mmap(nullptr, room, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0))) {
+    struct sigaction action {};
+    action.sa_sigaction = on_fault;
+    action.sa_flags = SA_SIGINFO;
+    next_function<int(int, const struct sigaction*, struct sigaction*)>("sigaction")(SIGSEGV, &action, nullptr);
+    if (std::getenv("AS_IF_GPU_MOVES") != nullptr) m_moves_file = std::getenv("AS_IF_GPU_MOVES");
+    if (!m_moves_file.empty()) std::atexit([] { get().write_moves(); });
+  }
+
+  Side& side(const char* at) { return side_of_page[static_cast<std::size_t>(at - m_begin) / page]; }
+
+  void become(Now now) {
+    if (m_used == 0 || now == m_now) return;
+    mprotect(m_begin, m_used, now == Now::not_fenced || !m_moves_file.empty() ? PROT_NONE : PROT_READ | PROT_WRITE);
+    m_now = now;
+  }
+
+  static void on_fault(int signal, siginfo_t* info, void*) {
+    if (get().touched(static_cast<char*>(info->si_addr))) return;
+    next_function<sighandler_t(int, sighandler_t)>("signal")(signal, SIG_DFL); // not ours: it happens again
+  }
+  bool touched(char* at) {
+    if (at < m_begin || at >= m_begin + room) return false;
+    const auto after = m_blocks.upper_bound(at);
+    if (after == m_blocks.begin()) return false;
+    char* const first = std::prev(after)->first;
+    Block& block = std::prev(after)->second;
+    if (at >= first + block.pages * page) return false;
+    char* const this_page = at - static_cast<std::size_t>(at - m_begin) % page;
+    const bool of_kokkos = this_page == first; // the label
+    if (m_now == Now::not_fenced && !of_kokkos) {
+      std::fprintf(stderr, "as_if_gpu: the host touches '%s' (byte %zu) after the loop '%s': expected a fence between them\n",
+                   block.label.c_str(), static_cast<std::size_t>(at - first) - page, m_loop.c_str());
+      void* frames[32];
+      backtrace_symbols_fd(frames, backtrace(frames, 32), STDERR_FILENO);
+      _exit(status);
+    }
+    mprotect(this_page, page, PROT_READ | PROT_WRITE);
+    if (of_kokkos) return true;
+    const Side here = m_now == Now::device ? on_device : on_host, before = side(at);
+    side(at) = here;
+    if (before != nowhere && before != here)
+      (here == on_host ? m_moves[block.label].to_host : m_moves[block.label].to_device) += 1;
+    return true;
+  }
+  void write_moves() {
+    if (std::FILE* file = std::fopen(m_moves_file.c_str(), "w")) {
+      for (const auto& [label, moves] : m_moves)
+        std::fprintf(file, "%ld\t%ld\t%s\n", moves.to_host, moves.to_device, label.c_str());
+      std::fclose(file);
+    }
+  }
+
+  char* m_begin;
+  std::size_t m_used = 0;
+  Now m_now = Now::host;
+  bool m_in_copy = false;
+  std::string m_loop, m_moves_file;
+  std::map<char*, Block> m_blocks;          ///< by their first page
+  std::multimap<std::size_t, char*> m_free; ///< by the number of pages
+  std::map<std::string, Moves> m_moves;
+  std::mutex m_mutex;
+};
+
+} // namespace
+
+// What Kokkos allocates on the host, and nothing else in our programs, asks for an alignment.
+void* operator new(std::size_t bytes, std::align_val_t, const std::nothrow_t&) noexcept { return Arena::get().allocate(bytes); }
+void* operator new(std::size_t bytes, std::align_val_t) {
+  void* const at = Arena::get().allocate(bytes);
+  if (at == nullptr) throw std::bad_alloc();
+  return at;
+}
+void operator delete(void* at, std::align_val_t, const std::nothrow_t&) noexcept { Arena::get().free(at); }
+void operator delete(void* at, std::align_val_t) noexcept { Arena::get().free(at); }
+void operator delete(void* at, std::size_t, std::align_val_t) noexcept { Arena::get().free(at); }
+
+// PETSc has a handler of its own, which would come instead of ours.
+extern "C" {
+sighandler_t signal(int number, sighandler_t handler) noexcept {
+  if (number == SIGSEGV) return SIG_DFL;
+  return next_function<sighandler_t(int, sighandler_t)>("signal")(number, handler);
+}
+int sigaction(int number, const struct sigaction* action, struct sigaction* old) noexcept {
+  if (number == SIGSEGV) action = nullptr;
+  return next_function<int(int, const struct sigaction*, struct sigaction*)>("sigaction")(number, action, old);
+}
+}
+
+// Called by Kokkos.
+extern "C" {
+struct Space {
+  char name[64];
+};
+struct Settings {
+  bool requires_global_fencing;
+  bool padding[255];
+};
+void kokkosp_request_tool_settings(std::uint32_t, Settings* settings) { settings->requires_global_fencing = false; }
+void kokkosp_allocate_data(Space, const char* label, const void* values, std::uint64_t) { Arena::get().name(values, label); }
+
+void kokkosp_begin_parallel_for(const char* label, std::uint32_t, std::uint64_t*) { Arena::get().loop_begins(label); }
+void kokkosp_begin_parallel_reduce(const char* label, std::uint32_t, std::uint64_t*) { Arena::get().loop_begins(label); }
+void kokkosp_begin_parallel_scan(const char* label, std::uint32_t, std::uint64_t*) { Arena::get().loop_begins(label); }
+void kokkosp_end_parallel_for(std::uint64_t) { Arena::get().loop_ends(); }
+void kokkosp_end_parallel_reduce(std::uint64_t) { Arena::get().loop_ends(); }
+void kokkosp_end_parallel_scan(std::uint64_t) { Arena::get().loop_ends(); }
+
+void kokkosp_begin_fence(const char*, std::uint32_t, std::uint64_t*) { Arena::get().fence(); }
+void kokkosp_begin_deep_copy(Space, const char*, const void*, Space, const char*, const void*, std::uint64_t) {
+  Arena::get().copy(true);
+}
+void kokkosp_end_deep_copy() { Arena::get().copy(false); }
+}

@@ -1,0 +1,58 @@
+"""Runs under tests/kernels/as_if_gpu.cpp: no host code of the program touches an array between a loop and a fence, so that nothing is
+read before it is there where loops run on a GPU. Wherever a run reads or writes: files, ghosts, PETSc's vectors, PICO's geometry."""
+import os
+
+import pytest
+
+LIBRARY = os.environ.get("NUNATAK_AS_IF_GPU", "")
+MARINE = ("-init", "marine", "-grid_dx", "64km", "-grid_Mz", "9", "-run_steps", "2")
+PETSC = ("-ssa_multigrid_smoothing", "1", "-ssa_tolerance", "1e-3")
+RUNS = {
+    "own solver": (1, *MARINE),
+    "series": (3, *MARINE, "-spatial_file", "s.nc", "-spatial_every", "0.01", "-timeseries_file", "t.nc", "-snapshot_file", "p.nc",
+               "-snapshot_every", "0.01", "-grid_cut", "ice"),
+    "thread": (2, *MARINE, "-spatial_file", "s.nc", "-spatial_every", "0.01", "-io_transport", "thread"),
+    "server": (2, *MARINE, "-spatial_file", "s.nc", "-spatial_every", "0.01", "-io_transport", "async:1"),
+    "scatters": (3, *MARINE, "-halo", "dmda", "-pico_distance", "bfs"),
+    "double": (2, *MARINE, "-ssa_multigrid_precision", "double", "-pico_distance", "device"),
+    "stencil": (2, *MARINE, *PETSC, "-ssa_solver", "petsc"),
+    "elements": (1, *MARINE, *PETSC, "-ssa_operator", "elements", "-ssa_multigrid_precision", "double"),
+    "aij": (2, *MARINE, *PETSC, "-ssa_pc_type", "bjacobi"),
+    "dm": (2, *MARINE, *PETSC, "-ssa_operator", "dm"),
+    "shelf": (1, "-init", "shelf", "-run_steps", "1"),
+    "stream": (2, "-init", "stream", "-run_steps", "1", "-ssa_solver", "petsc"),
+    "dome": (2, "-init", "dome", "-grid_Mx", "21", "-grid_Mz", "5", "-run_steps", "2"),
+}
+
+
+@pytest.fixture
+def as_if_gpu(nunatak, tmp_path):
+    if not LIBRARY:
+        pytest.skip("no library as_if_gpu in this build")
+
+    def call(ranks, *options, status=0):
+        moves = tmp_path / "moves.txt"
+        moves.unlink(missing_ok=True)
+        environment = {"LD_PRELOAD": LIBRARY, "KOKKOS_TOOLS_LIBS": LIBRARY}
+        if ranks == 1:
+            environment["AS_IF_GPU_MOVES"] = str(moves)
+        done = nunatak(*options, ranks=ranks, environment=environment)
+        assert "as_if_gpu" not in done.text and done.status == status, done.text
+        assert ranks > 1 or "\tthk\n" in moves.read_text(), "the library was not loaded"
+    return call
+
+
+@pytest.mark.parametrize("name", RUNS)
+def test_no_fence_is_missing(as_if_gpu, name):
+    as_if_gpu(*RUNS[name], "-o", "r.nc")
+
+
+def test_nor_in_a_restart(as_if_gpu, island):
+    """From a file of a user, with another grid and its own climate, then from what that run has written."""
+    as_if_gpu(1, "-i", island(), "-grid_Mx", "31", "-grid_Mz", "5", "-run_steps", "1", "-o", "r.nc")
+    as_if_gpu(2, "-i", "r.nc", "-run_steps", "1", "-o", "again.nc")
+
+
+def test_nor_where_a_solve_fails(as_if_gpu):
+    for solver in ("own", "petsc"):
+        as_if_gpu(1, *MARINE, "-ssa_solver", solver, "-ssa_max_steps", "1", "-ssa_failed_file", "failed.nc", status=1)
