@@ -3,6 +3,7 @@
 #include "io/durable/verify.hpp"
 #include "kernels/grid/balance.hpp"
 #include "kernels/grid/constants.hpp"
+#include "kernels/grid/elementary.hpp"
 #include "kernels/ice/columns.hpp"
 #include "kernels/ice/geometry.hpp"
 #include "kernels/ice/time_step.hpp"
@@ -35,8 +36,14 @@ void set_climate(const Options& options, const Patch& patch, const State& state,
       "climate", patch, KOKKOS_LAMBDA(int j, int i) {
         const double cooling = lapse * Kokkos::fmax(h(j, i), 0.0);
         if (temperature) T(j, i) = T_0 - cooling;
-        if (balance) M(j, i) = halving > 0.0 ? M_0 * Kokkos::exp2(-cooling / halving) : M_0;
+        if (balance) M(j, i) = halving > 0.0 ? M_0 * elementary::pow(2.0, -cooling / halving) : M_0;
       });
+}
+
+double thickest_ice(const Patch& patch, const Array2<double>& H) {
+  return reduce_over<Largest>(
+             "thickest ice", owned_cells(patch), KOKKOS_LAMBDA(int j, int i, Largest& t) { t.see(H(j, i)); })
+      .value;
 }
 
 /// What stands in for the variables that the input does not have.
@@ -216,11 +223,7 @@ void InitialState::read(Grid& grid, MpiRanks& ranks, State& state, Forcing& forc
 }
 
 void InitialState::choose_levels(Grid& grid, MpiRanks& ranks, const State& state) const {
-  const Patch patch = ranks.patch();
-  const auto H = state.thk;
-  const Largest mine = reduce_over<Largest>(
-      "thickest ice", owned_cells(patch), KOKKOS_LAMBDA(int j, int i, Largest& t) { t.see(H(j, i)); });
-  std::vector<std::vector<double>> largest{{mine.value}};
+  std::vector<std::vector<double>> largest{{thickest_ice(ranks.patch(), state.thk)}};
   max_over_ranks(ranks, largest);
   const double thickest = largest[0][0];
 
