@@ -32,6 +32,14 @@ function(nunatak_target target)
   endif()
 endfunction()
 
+# nunatak_without_kokkos(<target>): nothing in it includes Kokkos, whose headers only nvcc may compile when it is built with CUDA: the
+# wrapper of nvcc hands its files to the compiler of the host.
+function(nunatak_without_kokkos target)
+  if(NUNATAK_BACKEND STREQUAL "Cuda")
+    target_compile_options(${target} PRIVATE --host-only)
+  endif()
+endfunction()
+
 function(nunatak_precompile kind)
   set(headers <algorithm> <array> <cmath> <cstdint> <functional> <map> <memory> <optional> <sstream> <string> <vector>)
   set(libraries nunatak_flags)

@@ -42,7 +42,7 @@ def ptx_of(source, folder):
         assert done.returncode == 0, f"{shlex.join(map(str, words))}\n{done.stdout[-2000:]}{done.stderr[-4000:]}"
         return done.stdout
 
-    run(["cmake", "--preset", "cuda", "-B", folder, "-DNUNATAK_TESTS=ON", "-DNUNATAK_KERNEL_TESTS=ON"], SOURCE)
+    run(["cmake", "--preset", "cuda", "-B", folder, "-DNUNATAK_BUILD=kernels", "-DNUNATAK_TESTS=ON", "-DNUNATAK_KERNEL_TESTS=ON"], SOURCE)
     command = next(c for c in json.loads((folder / "compile_commands.json").read_text()) if c["file"] == str(SOURCE / source))
     words = shlex.split(run([*shlex.split(command["command"]), "--nvcc-wrapper-show"], command["directory"]))
     assert "-fmad=false" in words
