@@ -123,7 +123,7 @@ inline void collect(const PatchBlocks& p, const Kokkos::View<Component*, WorkMem
         };
         for (int i = i0; i < i1; ++i) {
           const int c = p.position(j, i);
-          if (p.parent(c) < 0) {
+          if (Kokkos::atomic_load(&p.parent(c)) < 0) { // others shorten its way to the root
             component[c] = -1;
             continue;
           }
