@@ -15,6 +15,7 @@
 
 #include <csignal>
 #include <functional>
+#include <optional>
 #include <string>
 #include <type_traits>
 
@@ -36,13 +37,14 @@ int run_program(int argc, char** argv, const std::string& name, const Run& run) 
   });
   if (divided != 0) return divided;
   if (processes.is_server()) return status_of(name, [&] { return processes.serve(); });
-  LibrariesToUse libraries(argc, argv);
+  std::optional<LibrariesToUse> libraries;
   const int status = status_of(name, [&] {
-    if constexpr (std::is_void_v<decltype(run(libraries))>) {
-      run(libraries);
+    libraries.emplace(argc, argv); // may find no GPU
+    if constexpr (std::is_void_v<decltype(run(*libraries))>) {
+      run(*libraries);
       return 0;
     } else {
-      return run(libraries);
+      return run(*libraries);
     }
   });
   processes.stop(status);
