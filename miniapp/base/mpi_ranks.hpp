@@ -42,6 +42,8 @@ protected:
   std::unique_ptr<Ranks> make_over(const Decomposition& decomposition) const override {
     return std::make_unique<MpiRanks>(m_comm, decomposition);
   }
+  /// All ghosts, counted: here on the host.
+  virtual void exchange_ghosts(const std::vector<Ghosted>& arrays);
   /// Fill the ghosts that are cells of neighbours, and count what is sent: here one message per neighbour for all arrays.
   virtual void fill_ghosts(const std::vector<Ghosted>& arrays);
 

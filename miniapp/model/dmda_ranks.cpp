@@ -1,6 +1,7 @@
 #include "miniapp/model/dmda_ranks.hpp"
 
 #include "miniapp/base/error.hpp"
+#include "miniapp/base/loop_ranks.hpp"
 #include "miniapp/model/petsc_error.hpp"
 
 #include <petscsf.h>
@@ -60,8 +61,10 @@ MPI_Datatype DmdaRanks::cell_type(std::size_t bytes) {
   return m_types[bytes] = type;
 }
 
-std::unique_ptr<MpiRanks> make_ranks(MPI_Comm comm, Dmda& grid, const std::string& halo) {
+std::unique_ptr<MpiRanks> make_ranks(MPI_Comm comm, Dmda& grid, const std::string& halo, const std::string& gpu_aware) {
   if (halo == "dmda") return std::make_unique<DmdaRanks>(comm, grid);
+  if (halo == "loops" || (halo == "auto" && !loops_on_host))
+    return std::make_unique<LoopRanks>(comm, grid.decomposition(), sends_from_loops(gpu_aware));
   return std::make_unique<MpiRanks>(comm, grid.decomposition());
 }
 

@@ -30,7 +30,8 @@ private:
   std::int64_t m_messages = 0, m_cells = 0;    // that this rank sends for one array
 };
 
-/// The ranks of a grid; halo: packed or dmda. Collective.
-std::unique_ptr<MpiRanks> make_ranks(MPI_Comm comm, Dmda& grid, const std::string& halo);
+/// The ranks of a grid; halo: packed, loops, dmda, or auto (loops where they run on a GPU, else packed); gpu_aware: of loops (see
+/// loop_ranks.hpp). Collective.
+std::unique_ptr<MpiRanks> make_ranks(MPI_Comm comm, Dmda& grid, const std::string& halo, const std::string& gpu_aware = "auto");
 
 } // namespace nunatak

@@ -30,7 +30,7 @@ nlohmann::json traffic_report(const MpiRanks& ranks) {
 // In this order: the grid without levels, arrays on it, the state, the levels that its ice needs, and physics on all of them.
 Model::Model(Options& options, MPI_Comm comm, Timers& timers, const Log& log)
     : m_watch(timers), m_log(log), m_initial(options, comm, log), m_grid(m_initial.horizontal_grid(comm)),
-      m_ranks(make_ranks(comm, *m_grid.dmda, options.halo)), m_view_solver(options.ssa_view) {
+      m_ranks(make_ranks(comm, *m_grid.dmda, options.halo, options.gpu_aware_mpi)), m_view_solver(options.ssa_view) {
   const Patch patch = m_ranks->patch();
   State state(patch);
   Forcing forcing(patch);

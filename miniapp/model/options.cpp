@@ -50,8 +50,12 @@ void add_start_and_grid(OptionTable& table, Options& o) {
   table.add(number("grid_px", o.px, "", "ranks along x (0: as PETSc's DMDA chooses)", 0));
   table.add(number("grid_py", o.py, "", "ranks along y (0: as PETSc's DMDA chooses)", 0));
   table.add(word("grid_cut", o.cut, "equal|ice", "patches of equal size, or of about the same ice along x and y"));
-  table.add(word("halo", o.halo, "packed|dmda",
-                 "ghost exchange: one message per neighbour for all arrays, or array by array through the DMDA's scatters"));
+  table.add(word(
+      "halo", o.halo, "auto|packed|loops|dmda",
+      "ghost exchange: one message per neighbour for all arrays, packed by the host or by the loops of the kernels (auto: on "
+      "a GPU), or array by array through the DMDA's scatters"));
+  table.add(word("gpu_aware_mpi", o.gpu_aware_mpi, "auto|on|off",
+                 "messages of -halo loops from the memory of the GPU, or from pinned memory of the host (auto: as MPI says)"));
 
   table.section("Time");
   table.add(number("run_years", o.run_years, "year", "length of the run (0: everything is evaluated once and written)", 0,

@@ -33,7 +33,8 @@ struct Options {
   std::string z_spacing = "quadratic";
   int px = 0, py = 0;
   std::string cut = "equal";
-  std::string halo = "packed";
+  std::string halo = "auto";
+  std::string gpu_aware_mpi = "auto";
   // time
   double run_years = 0.0; // a
   double run_until = 0.0; // a; the end of the run if it is given

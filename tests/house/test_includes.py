@@ -25,7 +25,7 @@ ALLOWED = {
 
 LIBRARIES = {
     "Kokkos": r"Kokkos_.*|impl/Kokkos.*",
-    "MPI": r"mpi\.h",
+    "MPI": r"mpi(-ext)?\.h",
     "NetCDF": r"netcdf(_par)?\.h",
     "PnetCDF": r"pnetcdf\.h",
     "PETSc": r"petsc.*\.h",

@@ -1,5 +1,5 @@
 // The MPI ghost exchange and collectives, against the same checks as the virtual ones.
-#include "miniapp/base/mpi_ranks.hpp"
+#include "miniapp/base/loop_ranks.hpp"
 #include "tests/kernels/ghost_checks.hpp"
 #include "tests/kernels/message_checks.hpp"
 
@@ -11,6 +11,12 @@ TEST_CASE("ghosts hold the neighbour's cells, with and without periodicity") {
   with_each_periodicity(Decomposition::make(11, 9, size), [](const Decomposition& d) {
     MpiRanks ranks(MPI_COMM_WORLD, d);
     check_ghosts(ranks);
+    for (const bool gpu_aware : {false, true}) {
+      LoopRanks loops(MPI_COMM_WORLD, d, gpu_aware);
+      check_ghosts(loops);
+      CHECK(loops.halo().messages == ranks.halo().messages);
+      CHECK(loops.halo().bytes == ranks.halo().bytes);
+    }
   });
 }
 

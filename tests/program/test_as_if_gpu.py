@@ -13,6 +13,7 @@ RUNS = {
                "-snapshot_every", "0.01", "-grid_cut", "ice"),
     "thread": (2, *MARINE, "-spatial_file", "s.nc", "-spatial_every", "0.01", "-io_transport", "thread"),
     "server": (2, *MARINE, "-spatial_file", "s.nc", "-spatial_every", "0.01", "-io_transport", "async:1"),
+    "loops": (3, *MARINE, "-halo", "loops"),
     "scatters": (3, *MARINE, "-halo", "dmda", "-pico_distance", "bfs"),
     "double": (2, *MARINE, "-ssa_multigrid_precision", "double", "-pico_distance", "device"),
     "stencil": (2, *MARINE, *PETSC, "-ssa_solver", "petsc"),

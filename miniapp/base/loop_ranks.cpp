@@ -1,0 +1,62 @@
+#include "miniapp/base/loop_ranks.hpp"
+
+#if defined(OPEN_MPI) && __has_include(<mpi-ext.h>)
+#include <mpi-ext.h>
+#endif
+
+#include <vector>
+
+namespace nunatak {
+
+namespace {
+constexpr int tag = 41; // plus the direction 0..8
+int direction(int dx, int dy) { return (dy + 1) * 3 + dx + 1; }
+} // namespace
+
+bool sends_from_loops(const std::string& wanted) {
+  if (loops_on_host || wanted != "auto") return loops_on_host || wanted == "on";
+#if defined(MPIX_CUDA_AWARE_SUPPORT) && MPIX_CUDA_AWARE_SUPPORT
+  return std::string(Exec::name()) == "Cuda" && MPIX_Query_cuda_support() == 1;
+#else
+  return false;
+#endif
+}
+
+std::byte* LoopRanks::buffers(std::size_t bytes) {
+  const std::size_t words = (bytes + 7) / 8;
+  if (m_gpu_aware && m_device.size() < words)
+    m_device = decltype(m_device)(Kokkos::view_alloc("halo: buffers", Kokkos::WithoutInitializing), words);
+  if (!m_gpu_aware && m_pinned.size() < words)
+    m_pinned = decltype(m_pinned)(Kokkos::view_alloc("halo: buffers", Kokkos::WithoutInitializing), words);
+  return reinterpret_cast<std::byte*>(m_gpu_aware ? m_device.data() : m_pinned.data());
+}
+
+void LoopRanks::exchange_ghosts(const std::vector<Ghosted>& arrays) {
+  std::size_t cell_bytes = 0;
+  for (const Ghosted& a : arrays) cell_bytes += a.cell_bytes;
+  const std::size_t bytes = (static_cast<std::size_t>(m_loops.cells()) * cell_bytes + 7) / 8 * 8;
+  std::byte *const in = buffers(2 * bytes), *const out = in + bytes;
+  const auto at = [&](std::byte* buffer, const HaloLoops::Message& m) {
+    return buffer + static_cast<std::size_t>(m.first) * cell_bytes;
+  };
+  const auto size = [&](const HaloLoops::Message& m) { return static_cast<int>(static_cast<std::size_t>(m.cells) * cell_bytes); };
+
+  if (m_loops.cells() > 0) {
+    m_loops.pack(arrays, out);
+    Kokkos::fence("nunatak: ghosts are packed");
+  }
+  std::vector<MPI_Request> requests;
+  for (const HaloLoops::Message& m : m_loops.incoming()) { // the sender names it by its own direction, which is opposite to ours
+    MPI_Irecv(at(in, m), size(m), MPI_BYTE, m.rank, tag + direction(-m.dx, -m.dy), comm(), &requests.emplace_back());
+  }
+  for (const HaloLoops::Message& m : m_loops.outgoing()) {
+    MPI_Isend(at(out, m), size(m), MPI_BYTE, m.rank, tag + direction(m.dx, m.dy), comm(), &requests.emplace_back());
+    if (m.rank != first()) count([&](Traffic& t) { t.messages += 1, t.bytes += size(m); });
+  }
+  MPI_Waitall(static_cast<int>(requests.size()), requests.data(), MPI_STATUSES_IGNORE);
+  m_loops.unpack(arrays, in);
+  Kokkos::fence("nunatak: after the ghost exchange");
+  count([](Traffic& t) { t.exchanges += 1; });
+}
+
+} // namespace nunatak
