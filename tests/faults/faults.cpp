@@ -6,6 +6,8 @@
 // call: open, write (pwrite and writev, too), fsync, close, rename, fallocate, ftruncate on files below `folder`, or new (memory
 // of at least 4 KiB, asked for by the program's C++). action: a number of errno; short (half of a write); kill. When it strikes,
 // the empty `file` appears. Other calls pass. loop.py counts k up until a run never gets that far.
+//
+// call "every": none fails, and at its end each rank writes into `file`.<rank> how many calls of each kind it made.
 #include <atomic>
 #include <cerrno>
 #include <climits>
@@ -16,6 +18,7 @@
 #include <cstring>
 #include <dlfcn.h>
 #include <fcntl.h>
+#include <iterator>
 #include <new>
 #include <string>
 #include <sys/uio.h>
@@ -32,19 +35,32 @@ int rank_of_process() {
   return 0;
 }
 
+constexpr const char* calls[] = {"open", "write", "fsync", "close", "rename", "fallocate", "ftruncate", "new"};
+
 struct Fault {
-  bool is_on = false;
+  bool is_on = false, counts = false;
   long at = 0;
   char call[32] = "", action[32] = "", folder[PATH_MAX] = "", file[PATH_MAX] = "";
-  std::atomic<long> count{0};
+  std::atomic<long> count[std::size(calls)] = {};
 
   Fault() {
     int rank = -1;
     const char* const text = std::getenv("NUNATAK_FAULT");
-    is_on = text != nullptr && std::sscanf(text, "%d %31s %ld %31s %4095s %4095s", &rank, call, &at, action, folder, file) == 6 &&
-            rank == rank_of_process();
+    const bool is_told =
+        text != nullptr && std::sscanf(text, "%d %31s %ld %31s %4095s %4095s", &rank, call, &at, action, folder, file) == 6;
+    counts = is_told && std::strcmp(call, "every") == 0;
+    is_on = counts || (is_told && rank == rank_of_process());
   }
-  bool is(const char* name) const { return is_on && std::strcmp(call, name) == 0; }
+  ~Fault() {
+    if (!counts) return;
+    is_on = false;
+    char line[PATH_MAX + 32];
+    std::snprintf(line, sizeof line, "%s.%d", file, rank_of_process());
+    const int fd = real<int(const char*, int, ...)>("open")(line, O_WRONLY | O_CREAT | O_TRUNC, 0666);
+    for (std::size_t n = 0; n < std::size(calls); ++n) dprintf(fd, "%s %ld\n", calls[n], count[n].load());
+    real<int(int)>("close")(fd);
+  }
+  bool is(const char* name) const { return is_on && (counts || std::strcmp(call, name) == 0); }
   bool does(const char* what) const { return std::strcmp(action, what) == 0; }
   bool is_below(const char* path) const {
     char whole[PATH_MAX];
@@ -59,8 +75,10 @@ struct Fault {
     return readlink(link, path, sizeof path - 1) > 0 && std::strncmp(path, folder, std::strlen(folder)) == 0;
   }
   /// One more such call: is it the one?
-  bool strikes() {
-    if (++count != at) return false;
+  bool strikes(const char* name) {
+    std::size_t n = 0;
+    while (std::strcmp(calls[n], name) != 0) ++n;
+    if (++count[n] != at || counts) return false;
     const int fd = real<int(const char*, int, ...)>("open")(file, O_WRONLY | O_CREAT, 0666);
     real<int(int)>("close")(fd);
     if (does("kill")) std::raise(SIGKILL);
@@ -75,17 +93,17 @@ Fault& fault() {
 }
 
 template <class Call> ssize_t write_some(int fd, std::size_t size, const Call& call) {
-  if (!fault().is("write") || !fault().is_below(fd) || !fault().strikes()) return call(size);
+  if (!fault().is("write") || !fault().is_below(fd) || !fault().strikes("write")) return call(size);
   return fault().does("short") ? call((size + 1) / 2) : -1;
 }
 
 int open_any(const char* name, const char* path, int flags, mode_t mode) {
-  if (fault().is("open") && fault().is_below(path) && fault().strikes()) return -1;
+  if (fault().is("open") && fault().is_below(path) && fault().strikes("open")) return -1;
   return real<int(const char*, int, ...)>(name)(path, flags, mode);
 }
 
 template <class Call> int fail_or(const char* name, bool counts, const Call& call) {
-  return fault().is(name) && counts && fault().strikes() ? -1 : call();
+  return fault().is(name) && counts && fault().strikes(name) ? -1 : call();
 }
 
 mode_t mode_of(int flags, va_list arguments) { return (flags & O_CREAT) != 0 ? va_arg(arguments, mode_t) : 0; }
@@ -145,7 +163,7 @@ int ftruncate64(int fd, off64_t size) { return ftruncate(fd, size); }
 } // extern "C"
 
 void* operator new(std::size_t size) {
-  if (size >= 4096 && fault().is("new") && fault().strikes()) throw std::bad_alloc();
+  if (size >= 4096 && fault().is("new") && fault().strikes("new")) throw std::bad_alloc();
   if (void* const memory = std::malloc(size == 0 ? 1 : size)) return memory;
   throw std::bad_alloc();
 }
