@@ -45,6 +45,16 @@ function(nunatak_without_kokkos target)
   endif()
 endfunction()
 
+# nunatak_unity(<target>): with NUNATAK_UNITY, the files of a folder are compiled together
+function(nunatak_unity target)
+  get_target_property(sources ${target} SOURCES)
+  foreach(source IN LISTS sources)
+    get_filename_component(folder ${source} DIRECTORY)
+    set_source_files_properties(${source} PROPERTIES UNITY_GROUP "${target}/${folder}")
+  endforeach()
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ${NUNATAK_UNITY} UNITY_BUILD_MODE GROUP)
+endfunction()
+
 function(nunatak_precompile kind)
   set(headers <algorithm> <array> <cmath> <cstdint> <functional> <map> <memory> <optional> <sstream> <string> <vector>)
   set(libraries nunatak_flags)

@@ -100,15 +100,16 @@ Contents contents_of(const NcFile& file, const std::string& path) {
   std::vector<int> ids(static_cast<std::size_t>(n_dimensions));
   check(nc_inq_dimids(nc, &n_dimensions, ids.data(), 0), path, "dimensions");
   check(nc_inq_unlimdims(nc, &n_unlimited, nullptr), path, "unlimited dimensions");
-  std::vector<int> unlimited(static_cast<std::size_t>(n_unlimited));
-  check(nc_inq_unlimdims(nc, &n_unlimited, unlimited.data()), path, "unlimited dimensions");
+  std::vector<int> unlimited_ids(static_cast<std::size_t>(n_unlimited));
+  check(nc_inq_unlimdims(nc, &n_unlimited, unlimited_ids.data()), path, "unlimited dimensions");
   int record_id = -1;
   check(nc_inq_unlimdim(nc, &record_id), path, "unlimited dimension");
   for (const int id : ids) {
     std::size_t length = 0;
     check(nc_inq_dim(nc, id, name, &length), path, "a dimension");
     if (id == record_id) contents.record_dimension = static_cast<int>(contents.dimensions.size());
-    contents.dimensions.push_back({name, length, std::find(unlimited.begin(), unlimited.end(), id) != unlimited.end()});
+    contents.dimensions.push_back(
+        {name, length, std::find(unlimited_ids.begin(), unlimited_ids.end(), id) != unlimited_ids.end()});
   }
   check(nc_inq_nvars(nc, &n_variables), path, "number of variables");
   for (int id = 0; id < n_variables; ++id) {

@@ -11,8 +11,6 @@ namespace nunatak::tools {
 
 namespace {
 
-constexpr int most = std::numeric_limits<int>::max();
-
 /// The cell of a throw: (row, column).
 std::pair<int, int> random_cell(std::uint64_t seed, std::uint64_t key, const Mask& mask) {
   return {static_cast<int>(random01(seed, 2 * key) * mask.My), static_cast<int>(random01(seed, 2 * key + 1) * mask.Mx)};
@@ -22,7 +20,7 @@ std::pair<int, int> random_cell(std::uint64_t seed, std::uint64_t key, const Mas
 
 Domain::Domain(const std::string& text, const Mask& mask, const std::string& what) {
   for (const std::string& word : split(!text.empty() ? text : mask.cell_types ? "3" : "1", '+')) {
-    m_values.push_back(static_cast<int>(whole_number(word, -most, most, what)));
+    m_values.push_back(static_cast<int>(whole_number(word, -largest_int, largest_int, what)));
   }
 }
 

@@ -18,7 +18,6 @@ namespace nunatak::tools {
 
 namespace {
 
-constexpr int most = std::numeric_limits<int>::max();
 constexpr const char* formulas =
     "percolation:P[:SEED], serpentine, spiral, comb, checkerboard, shelves[:SEED[:ROUGHNESS]], empty or full";
 
@@ -120,8 +119,8 @@ Mask read_mask(const MaskOptions& options) {
       options.file.empty() ? generated(options.mask, options.Mx, options.My == 0 ? options.Mx : options.My) : from_file(options);
   const int n = options.refine;
   if (n > 1) {
-    if (mask.Mx > most / n || mask.My > most / n) {
-      throw Error("option -refine: expected at most " + std::to_string(most / std::max(mask.Mx, mask.My)) + " for " +
+    if (mask.Mx > largest_int / n || mask.My > largest_int / n) {
+      throw Error("option -refine: expected at most " + std::to_string(largest_int / std::max(mask.Mx, mask.My)) + " for " +
                   std::to_string(mask.Mx) + " x " + std::to_string(mask.My) + " cells, found " + std::to_string(n));
     }
     mask.Mx *= n, mask.My *= n;

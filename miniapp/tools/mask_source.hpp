@@ -15,9 +15,12 @@
 #include "miniapp/base/option_table.hpp"
 
 #include <functional>
+#include <limits>
 #include <string>
 
 namespace nunatak::tools {
+
+constexpr int largest_int = std::numeric_limits<int>::max();
 
 struct MaskOptions {
   std::string file;     // -i

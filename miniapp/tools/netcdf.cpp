@@ -18,8 +18,6 @@ namespace nunatak::tools {
 
 namespace {
 
-constexpr int most = std::numeric_limits<int>::max();
-
 /// The variables of a NetCDF file that masks are made of: the last two dimensions are y and x.
 class Variables {
 public:
@@ -36,7 +34,7 @@ public:
       fail(variable, "expected the dimensions (y, x) or (time, y, x), found (" + found + ")");
     }
     const std::size_t rows = axes[axes.size() - 2].length, columns = axes.back().length;
-    if (rows < 1 || columns < 1 || rows > most || columns > most || (axes.size() == 3 && axes[0].length == 0)) {
+    if (rows < 1 || columns < 1 || rows > largest_int || columns > largest_int || (axes.size() == 3 && axes[0].length == 0)) {
       fail(variable, "expected at least one cell, found " + std::to_string(columns) + " x " + std::to_string(rows) +
                          (axes.size() == 3 ? " cells and " + std::to_string(axes[0].length) + " records" : " cells"));
     }
@@ -122,7 +120,7 @@ Mask mask_from_netcdf(const std::string& path, std::string variable) {
   } else {
     variables.for_each_slab<std::int64_t>(variable, [&](std::size_t first, const std::vector<std::int64_t>& slab) {
       for (std::size_t n = 0; n < slab.size(); ++n) {
-        if (slab[n] < -most || slab[n] > most)
+        if (slab[n] < -largest_int || slab[n] > largest_int)
           variables.fail(variable, "expected 32-bit values, found " + std::to_string(slab[n]));
         (*values)[first + n] = static_cast<int>(slab[n]);
       }

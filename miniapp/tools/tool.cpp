@@ -8,19 +8,16 @@
 
 #include <algorithm>
 #include <chrono>
-#include <limits>
 
 namespace nunatak::tools {
 
 namespace {
 
-constexpr int most = std::numeric_limits<int>::max();
-
 /// Positions in a patch are numbered by ints.
 void require_small_patches(const Decomposition& d) {
   for (int rank = 0; rank < d.size(); ++rank) {
     const Patch p = d.patch(rank);
-    if ((std::int64_t{p.xm} + 2) * (std::int64_t{p.ym} + 2) > most) {
+    if ((std::int64_t{p.xm} + 2) * (std::int64_t{p.ym} + 2) > largest_int) {
       throw Error("a patch of " + std::to_string(p.xm) + " x " + std::to_string(p.ym) +
                   " cells: expected at most 2^31; use more ranks");
     }
@@ -37,9 +34,9 @@ Decomposition decomposition_of(const std::string& text, int Mx, int My) {
   const std::vector<std::string> words = split(text, 'x');
   const std::string what = "option -virtual_ranks '" + text + "'";
   if (words.size() > 2) throw Error(what + ": expected PxQ or a number of ranks");
-  const int first = static_cast<int>(whole_number(words[0], 1, most, what));
+  const int first = static_cast<int>(whole_number(words[0], 1, largest_int, what));
   return words.size() == 1 ? Decomposition::make(Mx, My, first)
-                           : Decomposition::make(Mx, My, first, static_cast<int>(whole_number(words[1], 1, most, what)));
+                           : Decomposition::make(Mx, My, first, static_cast<int>(whole_number(words[1], 1, largest_int, what)));
 }
 
 void RankOptions::add_to(OptionTable& table) {
