@@ -17,10 +17,10 @@ timed() { # timed <name of the step> <command>...
 }
 configure() { cmake -G Ninja --preset "$1" >"build/$1-configure.log" 2>&1 || { cat "build/$1-configure.log"; exit 1; }; }
 build() { cmake --build --preset "$@" >"build/$1-build.log" 2>&1 || { tail -n 60 "build/$1-build.log"; exit 1; }; }
-run_tests() { # run_tests <preset> <ranks at a time> <arguments of ctest>...
+run_tests() { # run_tests <name of the log> <preset> <ranks at a time> <arguments of ctest>...
   local log=build/$1-test.log status=0
-  ctest --preset "$1" -j "$2" --no-tests=error "${@:3}" 2>&1 | tee "$log" || status=1
-  sed -nE "s/^ *[0-9]+\/[0-9]+ Test +#[0-9]+: ([^ ]+) .* ([0-9]+)\.[0-9]+ sec.*/\2 $1: test \1/p" "$log" >>"$steps"
+  ctest --preset "$2" -j "$3" "${@:4}" 2>&1 | tee "$log" || status=1
+  sed -nE "s/^ *[0-9]+\/[0-9]+ Test +#[0-9]+: ([^ ]+) .* ([0-9]+)\.[0-9]+ sec.*/\2 $2: test \1/p" "$log" >>"$steps"
   return $status
 }
 
@@ -29,26 +29,34 @@ prepare() { # prepare <preset> [option of cmake --build ...]
   configure "$1"
   timed "$1: build" build "$@"
 }
-# The tests of the program mostly wait: for mpiexec, for slow disks, for time-outs. The other presets want cores, and get those that are
-# left (a lower priority), once the program is built.
-beside() {
+# The tests of the program mostly wait: for mpiexec, for slow disks, for time-outs. The others want cores, and get those that are left (a
+# lower priority), once the program is built. The course compiles its own programs, a few at a time: beside the presets.
+course() {
+  renice -n 5 $BASHPID >/dev/null
+  configure kernels
+  run_tests course kernels $cores -L course --no-tests=ignore "$@"
+}
+presets() {
   local status=0
   renice -n 5 $BASHPID >/dev/null
   prepare asan --target sanitized_tests
+  run_tests asan asan $cores -L sanitized --no-tests=error "$@" || status=1
   prepare kernels
-  run_tests asan $cores -L sanitized "$@" || status=1
-  run_tests kernels $cores "$@" || status=1
+  run_tests kernels kernels $cores -LE course --no-tests=error "$@" || status=1
   return $status
 }
 
 timed "setup" scripts/setup.sh cluster
 prepare ci
 status=0
-beside "$@" >build/beside.log 2>&1 &
-run_tests ci $((3 * cores)) "$@" || status=1
-say "the presets asan and kernels:"
-wait $! || status=1
-cat build/beside.log
+course "$@" >build/course.log 2>&1 &
+beside=$!
+presets "$@" >build/presets.log 2>&1 &
+beside="$beside $!"
+run_tests ci ci $((3 * cores)) --no-tests=error "$@" || status=1
+say "the presets asan and kernels, and the course:"
+for job in $beside; do wait "$job" || status=1; done
+cat build/presets.log build/course.log
 say "$SECONDS seconds; the slowest steps:"
 sort -rn "$steps" | sed -n '1,5{s/ / s  /;s/^/  /;p}'
 exit $status
