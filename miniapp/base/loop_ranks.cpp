@@ -8,11 +8,6 @@
 
 namespace nunatak {
 
-namespace {
-constexpr int tag = 41; // plus the direction 0..8
-int direction(int dx, int dy) { return (dy + 1) * 3 + dx + 1; }
-} // namespace
-
 bool sends_from_loops(const std::string& wanted) {
   if (loops_on_host || wanted != "auto") return loops_on_host || wanted == "on";
 #if defined(MPIX_CUDA_AWARE_SUPPORT) && MPIX_CUDA_AWARE_SUPPORT
@@ -47,10 +42,10 @@ void LoopRanks::exchange_ghosts(const std::vector<Ghosted>& arrays) {
   }
   std::vector<MPI_Request> requests;
   for (const HaloLoops::Message& m : m_loops.incoming()) { // the sender names it by its own direction, which is opposite to ours
-    MPI_Irecv(at(in, m), size(m), MPI_BYTE, m.rank, tag + direction(-m.dx, -m.dy), comm(), &requests.emplace_back());
+    MPI_Irecv(at(in, m), size(m), MPI_BYTE, m.rank, halo_tag(-m.dx, -m.dy), comm(), &requests.emplace_back());
   }
   for (const HaloLoops::Message& m : m_loops.outgoing()) {
-    MPI_Isend(at(out, m), size(m), MPI_BYTE, m.rank, tag + direction(m.dx, m.dy), comm(), &requests.emplace_back());
+    MPI_Isend(at(out, m), size(m), MPI_BYTE, m.rank, halo_tag(m.dx, m.dy), comm(), &requests.emplace_back());
     if (m.rank != first()) count([&](Traffic& t) { t.messages += 1, t.bytes += size(m); });
   }
   MPI_Waitall(static_cast<int>(requests.size()), requests.data(), MPI_STATUSES_IGNORE);

@@ -9,10 +9,7 @@
 namespace nunatak {
 
 namespace {
-constexpr int halo_tag = 17; // plus the direction 0..8
 constexpr int exchange_tag = 31, group_tag = 32;
-
-int direction(int dx, int dy) { return (dy + 1) * 3 + dx + 1; }
 } // namespace
 
 MpiRanks::MpiRanks(MPI_Comm comm, Decomposition decomposition) : Ranks(std::move(decomposition)), m_comm(comm) {
@@ -53,13 +50,13 @@ void MpiRanks::fill_ghosts(const std::vector<Ghosted>& mine) {
   for_each_message(m_decomposition, m_rank, [&](int dx, int dy, int to, int from) {
     if (from >= 0) {
       const auto bytes = static_cast<int>(ghost_strip(p, -dx, -dy).cells() * cell_bytes);
-      MPI_Irecv(in, bytes, MPI_BYTE, from, halo_tag + direction(dx, dy), m_comm, next());
+      MPI_Irecv(in, bytes, MPI_BYTE, from, halo_tag(dx, dy), m_comm, next());
       in += bytes;
     }
     if (to >= 0) {
       std::byte* const first = out;
       out = pack(p, owned_strip(p, dx, dy), mine, first);
-      MPI_Isend(first, static_cast<int>(out - first), MPI_BYTE, to, halo_tag + direction(dx, dy), m_comm, next());
+      MPI_Isend(first, static_cast<int>(out - first), MPI_BYTE, to, halo_tag(dx, dy), m_comm, next());
       if (to != m_rank) count([&](Traffic& t) { t.messages += 1, t.bytes += out - first; });
     }
   });

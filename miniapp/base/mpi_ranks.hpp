@@ -46,6 +46,8 @@ protected:
   virtual void exchange_ghosts(const std::vector<Ghosted>& arrays);
   /// Fill the ghosts that are cells of neighbours, and count what is sent: here one message per neighbour for all arrays.
   virtual void fill_ghosts(const std::vector<Ghosted>& arrays);
+  /// The tag of ghosts that go in the direction (dx, dy), each -1, 0 or 1.
+  static int halo_tag(int dx, int dy) { return 17 + (dy + 1) * 3 + dx + 1; }
 
 private:
   class MpiGroup;
