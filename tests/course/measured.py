@@ -11,7 +11,7 @@ import tempfile
 
 from workshop import MPIEXEC, SOURCE, Problem, run
 
-BATCH = 1 << 20  # bytes, of lab 10
+BATCH = 512 << 10  # bytes, of lab 10
 MOST_RECORDS = 8  # of a run
 
 
@@ -73,7 +73,7 @@ def late_definitions(n):
 
 def ring(pool, records):
     """Options of lab 10: records of 1490993 bytes from one rank through a ring of `pool` KiB to one server."""
-    return ["-workload", "pism:G5km", "-scale", "0.03", "-records", str(records), "-io_pool", f"{pool}KiB", "-io_buffer", "1MiB"]
+    return ["-workload", "pism:G5km", "-scale", "0.03", "-records", str(records), "-io_pool", f"{pool}KiB", "-io_buffer", str(BATCH)]
 
 
 def waits_in_a_run(pool, records):
@@ -83,7 +83,7 @@ def waits_in_a_run(pool, records):
                  "-io_transport", "async:1")
     waits, payload = way["phases"]["stall"]["operations"], way["payload_bytes"]
     size = int(pool) * 1024
-    if waits and payload <= size or not waits and payload > size + 2 * BATCH:  # one batch that is written, one that is open
+    if waits and payload <= size or not waits and payload > size + 2 * BATCH:  # one batch that is written, and the next one
         raise Problem(f"{payload} bytes through a ring of {size} bytes: expected it to hold these and no more, found {waits} waits")
     return waits
 
