@@ -108,7 +108,10 @@ const std::vector<Knob>& knobs() {
        ""},
       {"call", &Options::call, "bytes that could be sent in the time of a call of the file system, for the layout auto", ""},
       {"slab", &Options::slab, "bytes that rank 0 gathers at a time (serial)", ""},
-      {"buffer", &Options::buffer, "bytes of copies per writing rank that may wait for the end of the record", ""},
+      {"buffer", &Options::buffer,
+       "bytes of copies per writing rank that may wait for the end of the record (0: 8MiB), and of a batch for a server (0: "
+       "64MiB)",
+       ""},
       {"pool", &Options::pool, "bytes that may be on their way to the servers or the thread, per rank (async, thread, overlap)",
        ""},
       {"overlap", &Options::overlap, "what a layout has moved is written by a thread while the next is moved (direct, posix)",
@@ -248,7 +251,7 @@ void check_rows(const Options& o) {
 void check_bytes(const Options& o) {
   constexpr std::size_t GiB = std::size_t{1} << 30;
   refuse(o.align == 0 || o.align % 4 != 0, "align: expected a multiple of 4, found " + std::to_string(o.align));
-  refuse(o.slab == 0 || o.buffer == 0, "slab, buffer: expected more than 0 bytes");
+  refuse(o.slab == 0, "slab: expected more than 0 bytes");
   refuse(o.slab > GiB || o.align > GiB || o.stripe > GiB, "slab, align, stripe: expected at most 1GiB");
   refuse(o.buffer > 1024 * GiB, "buffer: expected at most 1024GiB");
   refuse(o.pool < GiB / 1024 || o.pool > 2 * GiB, "pool: expected 1MiB to 2GiB, found " + bytes_text(o.pool));

@@ -31,14 +31,18 @@ struct Options {
   std::size_t stripe = 0;            ///< bytes: segments of the layout morton, borders of auto; 0: see layouts/stripe.hpp
   std::size_t call = 8 << 10;        ///< bytes that could be sent in the time of a call, for the layout auto
   std::size_t slab = 16 << 20;       ///< bytes that rank 0 gathers at a time (serial)
-  std::size_t buffer = 8 << 20;      ///< mean bytes of copies per writing rank that wait for the end of the record
-  std::size_t pool = 64 << 20;       ///< async, thread, overlap: bytes on their way, per rank
-  bool overlap = true;               ///< a thread writes what a layout has moved, while the next is moved (formats without MPI)
-  int aggregators = 0;               ///< per node: cb_nodes of MPI-IO, and N of layouts without one; 0: 1, of native netcdf4 2
-  int ranks_per_node = 0;            ///< virtual nodes of that many consecutive ranks; 0: the machine's
+  std::size_t buffer = 0;      ///< mean bytes of copies per writing rank that wait, bytes of a batch for a server; 0: see below
+  std::size_t pool = 64 << 20; ///< async, thread, overlap: bytes on their way, per rank
+  bool overlap = true;         ///< a thread writes what a layout has moved, while the next is moved (formats without MPI)
+  int aggregators = 0;         ///< per node: cb_nodes of MPI-IO, and N of layouts without one; 0: 1, of native netcdf4 2
+  int ranks_per_node = 0;      ///< virtual nodes of that many consecutive ranks; 0: the machine's
   std::map<std::string, std::string> hints; ///< MPI-IO
   bool ompio = false;                       ///< MPI-IO through OMPIO, too, which loses errors
   int patience = 600;                       ///< seconds that a collective call may take before the run is ended; 0: for ever
+
+  /// Copies that are written while a cache still holds them; what servers may hold of a burst of output.
+  std::size_t copy_bytes() const { return buffer > 0 ? buffer : 8 << 20; }
+  std::size_t batch_bytes() const { return buffer > 0 ? buffer : 64 << 20; }
 };
 
 struct Knob {

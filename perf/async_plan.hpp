@@ -53,7 +53,7 @@ private:
     const io::Type type = m_schema.variables[v].type;
     const io::Boxes boxes = io::server_boxes(m_options, m_schema, v, m_servers);
     const std::vector<std::size_t> bytes = io::server_bytes(boxes, type);
-    if (record.bytes.empty() || io::ends_before(record.bytes.back(), bytes, m_options.buffer))
+    if (record.bytes.empty() || io::ends_before(record.bytes.back(), bytes, m_options.batch_bytes()))
       record.bytes.emplace_back(m_servers, 0), record.expected.emplace_back(m_servers, 0.0);
     for (std::size_t s = 0; s < m_servers; ++s) record.bytes.back()[s] += bytes[s];
     const bool is_of_rank_0 = variable.content == tools::Content::coordinate;

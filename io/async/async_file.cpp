@@ -41,7 +41,7 @@ void AsyncFile::join_batch(std::size_t v, std::size_t record) {
                 "': expected all puts of its values one after " + "the other (transport " + m_client.options().transport +
                 "), found one more after others had been sent");
   }
-  if (ends_before(m_share, m_bytes[v], m_client.options().buffer)) end_batch();
+  if (ends_before(m_share, m_bytes[v], m_client.options().batch_bytes())) end_batch();
   if (m_batch < 0) {
     m_batch = m_client.servers().next_batch();
     act(Packer().add(Action::begin_batch).add(m_batch).add(m_number));

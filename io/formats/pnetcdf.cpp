@@ -47,7 +47,7 @@ struct PnetcdfC {
 class PnetcdfFile : public Format {
 public:
   PnetcdfFile(MPI_Comm comm, const std::string& path, const Schema& schema, const Options& options)
-      : m_comm(comm), m_path(path), m_schema(schema), m_options(options), m_quota(comm, schema, options.buffer) {}
+      : m_comm(comm), m_path(path), m_schema(schema), m_options(options), m_quota(comm, schema, options.copy_bytes()) {}
   // No close in the destructor: it is collective, and a rank that unwinds an exception of its own would wait for ever.
 
   void put(std::size_t v, const Hyperslab& slab) override {

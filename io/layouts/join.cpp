@@ -62,7 +62,7 @@ Joined join(MPI_Comm comm, const std::string& path, const std::string& output, c
   const auto copy = [&](bool has_records, std::size_t record) {
     for (std::size_t v = 0; v < subfiles.schema().variables.size(); ++v) {
       if (subfiles.schema().has_records(subfiles.schema().variables[v]) == has_records)
-        copy_variable(comm, subfiles, *file, v, record, options.buffer);
+        copy_variable(comm, subfiles, *file, v, record, options.copy_bytes());
     }
   };
   copy(false, 0);

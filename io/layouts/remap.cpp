@@ -36,7 +36,7 @@ public:
       : FormatAround(std::move(inner)), m_comm(comm), m_schema(schema), m_topology(topology),
         m_aggregators(std::move(aggregators)), m_boxes_of(std::move(boxes_of)), m_is_copied(is_copied) {
     m_least_round = static_cast<std::int64_t>(stripe_of(options.stripe).bytes * m_aggregators.size());
-    m_waiting.limit = static_cast<std::int64_t>(options.buffer * m_aggregators.size());
+    m_waiting.limit = static_cast<std::int64_t>(options.copy_bytes() * m_aggregators.size());
   }
 
   void define() override {
