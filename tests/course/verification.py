@@ -24,7 +24,9 @@ def cases(lab):
             files[against] = mutate(lab, of_file(lab, against)[0])[against]
             yield f"a weak test, '{mutant['name']}'", files, tested, "pass"
         else:
-            yield f"mutant '{mutant['name']}'", files, [c for c in checks if "against" in c or c.get("of", next(iter(lab["holes"]))) == file], "fail"
+            with_its_own = {c["of"] for c in lab["checks"] if "of" in c}  # files
+            tested = [c for c in checks if "against" in c or c.get("of", None if file in with_its_own else file) == file]
+            yield f"mutant '{mutant['name']}'", files, tested, "fail"
 
 
 def few_mutants(lab):

@@ -2,6 +2,7 @@
 #include "kernels/ice/sia.hpp"
 
 #include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers_floating_point.hpp>
 
 using namespace nunatak;
 
@@ -51,6 +52,29 @@ TEST_CASE("edges: the rise to the east and to the north, ghosts included, or the
   MeanRise none;
   none.add_both(surface_ends, surface_ends);
   CHECK(none.value() == 0.0);
+}
+
+TEST_CASE("the slope along a face is the mean of the rises on both sides of it: a twisted slab") {
+  const Patch p = Decomposition::make(5, 4, 1, 1).patch(0);
+  const auto b = make_array<double>("b", p), H = make_array<double>("H", p), h = make_array<double>("h", p),
+             A = make_array<double>("A", p), q_x = make_array<double>("q_x", p), q_y = make_array<double>("q_y", p);
+  const auto mask = make_array<int>("mask", p);
+  for (int j = 0; j <= p.ym + 1; ++j) {
+    for (int i = 0; i <= p.xm + 1; ++i) b(j, i) = 2000.0 + 3.0 * i * j, H(j, i) = 1000.0, A(j, i) = 1e-24;
+  }
+  update_geometry(p, b, H, h, mask);
+  const Edges edges(p);
+  update_edges(p, h, mask, edges);
+  sia_fluxes(p, 1e3, 1e3, {}, edges, H, mask, A, q_x, q_y);
+  const auto flux = [](double across, double along) {
+    return -SiaDiffusivity{}(1e-24, 1000.0, across * across + along * along) * across;
+  };
+  for (int j = 1; j <= p.ym; ++j) {
+    for (int i = 1; i <= p.xm; ++i) {
+      CHECK_THAT(q_x(j, i), Catch::Matchers::WithinRel(flux(3e-3 * j, 3e-3 * (i + 0.5)), 1e-11));
+      CHECK_THAT(q_y(j, i), Catch::Matchers::WithinRel(flux(3e-3 * i, 3e-3 * (j + 0.5)), 1e-11));
+    }
+  }
 }
 
 TEST_CASE("x and y are treated alike: a transposed sheet has transposed fluxes") {
