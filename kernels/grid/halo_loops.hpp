@@ -59,25 +59,26 @@ struct __attribute__((may_alias)) Word1 {
   std::uint8_t bits;
 };
 
-template <class Word> void pack_words(const Arrays<Word>& arrays, const Places& sent, Word* out) {
-  const auto cells = static_cast<std::int64_t>(sent.extent(0));
+/// f(place, array, word) for all words of the cells that `places` lists.
+template <class Word, class F>
+void for_each_word(const char* label, const Arrays<Word>& arrays, const Places& places, const F& f) {
+  const auto cells = static_cast<std::int64_t>(places.extent(0));
   Kokkos::parallel_for(
-      "ghosts: pack", Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::int64_t>>(0, cells * arrays.words()),
+      label, Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::int64_t>>(0, cells * arrays.words()),
       KOKKOS_LAMBDA(std::int64_t n) {
         int a = 0, cell = 0, word = 0;
         arrays.find(n, cells, a, cell, word);
-        const Place p = sent(cell);
-        out[arrays.in_buffer(p, a, word)] = arrays.at(a, p.position, word);
+        f(places(cell), a, word);
       });
 }
+template <class Word> void pack_words(const Arrays<Word>& arrays, const Places& sent, Word* out) {
+  for_each_word(
+      "ghosts: pack", arrays, sent,
+      KOKKOS_LAMBDA(const Place& p, int a, int word) { out[arrays.in_buffer(p, a, word)] = arrays.at(a, p.position, word); });
+}
 template <class Word> void unpack_words(const Arrays<Word>& arrays, const Places& ghosts, const Word* in) {
-  const auto cells = static_cast<std::int64_t>(ghosts.extent(0));
-  Kokkos::parallel_for(
-      "ghosts: unpack", Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::int64_t>>(0, cells * arrays.words()),
-      KOKKOS_LAMBDA(std::int64_t n) {
-        int a = 0, cell = 0, word = 0;
-        arrays.find(n, cells, a, cell, word);
-        const Place p = ghosts(cell);
+  for_each_word(
+      "ghosts: unpack", arrays, ghosts, KOKKOS_LAMBDA(const Place& p, int a, int word) {
         arrays.at(a, p.position, word) = p.cells > 0 ? in[arrays.in_buffer(p, a, word)] : arrays.at(a, p.n, word);
       });
 }

@@ -4,7 +4,7 @@
 #include <mpi-ext.h>
 #endif
 
-#include <vector>
+#include <array>
 
 namespace nunatak {
 
@@ -27,8 +27,7 @@ std::byte* LoopRanks::buffers(std::size_t bytes) {
 }
 
 void LoopRanks::exchange_ghosts(const std::vector<Ghosted>& arrays) {
-  std::size_t cell_bytes = 0;
-  for (const Ghosted& a : arrays) cell_bytes += a.cell_bytes;
+  const std::size_t cell_bytes = bytes_per_cell(arrays);
   const std::size_t bytes = (static_cast<std::size_t>(m_loops.cells()) * cell_bytes + 7) / 8 * 8;
   std::byte *const in = buffers(2 * bytes), *const out = in + bytes;
   const auto at = [&](std::byte* buffer, const HaloLoops::Message& m) {
@@ -40,15 +39,17 @@ void LoopRanks::exchange_ghosts(const std::vector<Ghosted>& arrays) {
     m_loops.pack(arrays, out);
     Kokkos::fence("nunatak: ghosts are packed");
   }
-  std::vector<MPI_Request> requests;
+  std::array<MPI_Request, 16> requests;
+  int n_requests = 0;
+  const auto next = [&] { return &requests[static_cast<std::size_t>(n_requests++)]; };
   for (const HaloLoops::Message& m : m_loops.incoming()) { // the sender names it by its own direction, which is opposite to ours
-    MPI_Irecv(at(in, m), size(m), MPI_BYTE, m.rank, halo_tag(-m.dx, -m.dy), comm(), &requests.emplace_back());
+    MPI_Irecv(at(in, m), size(m), MPI_BYTE, m.rank, halo_tag(-m.dx, -m.dy), comm(), next());
   }
   for (const HaloLoops::Message& m : m_loops.outgoing()) {
-    MPI_Isend(at(out, m), size(m), MPI_BYTE, m.rank, halo_tag(m.dx, m.dy), comm(), &requests.emplace_back());
+    MPI_Isend(at(out, m), size(m), MPI_BYTE, m.rank, halo_tag(m.dx, m.dy), comm(), next());
     if (m.rank != first()) count([&](Traffic& t) { t.messages += 1, t.bytes += size(m); });
   }
-  MPI_Waitall(static_cast<int>(requests.size()), requests.data(), MPI_STATUSES_IGNORE);
+  MPI_Waitall(n_requests, requests.data(), MPI_STATUSES_IGNORE);
   m_loops.unpack(arrays, in);
   Kokkos::fence("nunatak: after the ghost exchange");
   count([](Traffic& t) { t.exchanges += 1; });
