@@ -5,7 +5,9 @@
 #include "kernels/grid/list.hpp"
 #include "kernels/pico/codes.hpp"
 
+#include <algorithm>
 #include <cstdint>
+#include <cstring>
 #include <vector>
 
 namespace nunatak {
@@ -51,6 +53,19 @@ struct PicoFields {
   /// A new geometry clears these cells, and no others, before it writes.
   List<int> written_domain, written_ice;
 
+  /// The masks of the cells from <= position < to, all of one code, where they have others.
+  void write_masks(int from, int to, Code c, int contshelf) {
+    const int rise = pico::ice_rise_mask(c), sea = pico::ocean_mask(c), lake = pico::lake_mask(c);
+    const auto all = static_cast<std::uint8_t>(rise | sea << 2 | lake << 4 | contshelf << 5);
+    std::uint8_t* written = masks.data();
+    const auto rest = static_cast<std::size_t>(to - from - 1);
+    if (written[from] == all && std::memcmp(written + from, written + from + 1, rest) == 0) return;
+    std::fill(written + from, written + to, all);
+    std::fill(ice_rise_mask.data() + from, ice_rise_mask.data() + to, rise);
+    std::fill(ocean_mask.data() + from, ocean_mask.data() + to, sea);
+    std::fill(lake_mask.data() + from, lake_mask.data() + to, lake);
+    std::fill(contshelf_mask.data() + from, contshelf_mask.data() + to, contshelf);
+  }
   /// Forget the last geometry: cells that it wrote get the values that hold elsewhere, but those that are written again, by
   /// their new codes: the distances of the shelf domain, the rest of shelves.
   void clear_written(const Code* code) {

@@ -20,7 +20,6 @@
 #include "kernels/pico/shelves.hpp"
 
 #include <algorithm>
-#include <cstring>
 #include <numeric>
 
 namespace nunatak::pico {
@@ -171,7 +170,7 @@ private:
     for_each_segment(r, [&](int j, int n, const Segment& s) {
       const int from = j * row(r) + s.i0, to = j * row(r) + s.i1;
       const int contshelf = contshelf_mask(s.code, (labels[1].flags(r, n) & has_continent) != 0);
-      write_masks(out, from, to, s.code, contshelf);
+      out.write_masks(from, to, s.code, contshelf);
       if (contshelf == 2) local.sea.emplace_back(from, to);
       if (s.code & is_ocean)
         find_adjacent_basins(m_codes[r].data(), row(r), from, to, basin, m_result.table.basins, &sums[sum.adjacent()]);
@@ -243,20 +242,6 @@ private:
     for (int j = 1; j + 1 < static_cast<int>(s.row.size()); ++j) {
       for (int n = s.row[j]; n < s.row[j + 1]; ++n) f(j, n, s.list[n]);
     }
-  }
-
-  /// The masks of a segment, if it has others.
-  static void write_masks(PicoFields& f, int from, int to, Code c, int contshelf) {
-    const int rise = ice_rise_mask(c), sea = ocean_mask(c), lake = lake_mask(c);
-    const auto all = static_cast<std::uint8_t>(rise | sea << 2 | lake << 4 | contshelf << 5);
-    std::uint8_t* written = f.masks.data();
-    const auto rest = static_cast<std::size_t>(to - from - 1);
-    if (written[from] == all && std::memcmp(written + from, written + from + 1, rest) == 0) return;
-    std::fill(written + from, written + to, all);
-    std::fill(f.ice_rise_mask.data() + from, f.ice_rise_mask.data() + to, rise);
-    std::fill(f.ocean_mask.data() + from, f.ocean_mask.data() + to, sea);
-    std::fill(f.lake_mask.data() + from, f.lake_mask.data() + to, lake);
-    std::fill(f.contshelf_mask.data() + from, f.contshelf_mask.data() + to, contshelf);
   }
 
   /// Cells of the domain of the distances, and their seeds: a continental cell among 8 neighbours, open ocean among 4.
