@@ -22,7 +22,7 @@ const std::vector<FormatRow>& formats() {
       {"null", "nobody", open_null, independent | late_define | fill_values | many_writers | subfiles},
       {"serial", "rank 0", open_serial, netcdf | classic | late_define | fill_values | subfiles},
       {"netcdf4", "all ranks through HDF5", open_netcdf4,
-       netcdf | mpi_io | independent | storage | fill_values | many_writers | subfiles, check_netcdf4},
+       netcdf | mpi_io | independent | storage | fill_values | many_writers | aggregates | subfiles, check_netcdf4},
       {"pnetcdf", "all ranks through PnetCDF", open_pnetcdf,
        netcdf | classic | mpi_io | independent | late_define | fill_values | many_writers | subfiles},
       {"hybrid", "rank 0 the header, all ranks the values", open_hybrid,
@@ -75,9 +75,8 @@ template <class Row> const Row& row_of(const std::vector<Row>& rows, std::string
 
 /// MPI-IO gets N aggregators per node (Options::aggregators), unless the user's hints say otherwise.
 Options with_aggregators(Options options, const Topology& topology) {
-  // native netcdf4 always writes through aggregators (netcdf4.cpp), and one of them is slower than the page cache of its node
   const bool is_native = layout_row(options).boxes == nullptr;
-  if (options.aggregators == 0 && options.format == "netcdf4" && is_native) options.aggregators = 2;
+  if (options.aggregators == 0 && has_features(options, aggregates) && is_native) options.aggregators = 2;
   if (options.aggregators == 0 || !has_features(options, mpi_io) || layout_row(options).subfiles) return options;
   const std::string n = std::to_string(options.aggregators * topology.n_nodes);
   options.hints.emplace("cb_nodes", n);

@@ -31,6 +31,7 @@ enum Feature : unsigned {
   many_writers = 128, ///< any rank can write: a layout may choose which do
   classic = 512,      ///< a classic file, of the kind that Options::classic says
   without_mpi = 1024, ///< values are written without a call of MPI: a thread may do it (transport thread)
+  aggregates = 2048,  ///< natively, values always go through aggregators: one of a node is slower than its page cache
   subfiles = 256,     ///< can be opened on one rank alone, and its files can be joined (layout file-per-aggregator)
 };
 

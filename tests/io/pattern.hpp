@@ -171,7 +171,7 @@ inline void put(io::File& file, const std::vector<std::size_t>& record, const Cu
     with_type([&](auto type) {
       using T = decltype(type);
       if (!is_cut) return put_everywhere<T>(file, v, record);
-      for (const Box& box : cut(schema, v, rank_of(comm), size_of(comm), record.empty() ? 0 : record[0]))
+      for (const Box& box : cut(schema, v, rank_in(comm), size_of(comm), record.empty() ? 0 : record[0]))
         put_as<T>(file, v, record, box, v % 2 == 0);
     });
   }

@@ -10,17 +10,8 @@
 #include <string>
 #include <unistd.h>
 
-inline int rank_of(MPI_Comm comm) {
-  int rank = 0;
-  MPI_Comm_rank(comm, &rank);
-  return rank;
-}
-
-inline int size_of(MPI_Comm comm) {
-  int size = 0;
-  MPI_Comm_size(comm, &size);
-  return size;
-}
+using nunatak::io::rank_in;
+using nunatak::io::size_of;
 
 /// What f complains of.
 inline std::string message(const std::function<void()>& f) {
@@ -42,7 +33,7 @@ public:
   }
   ~Scratch() {
     MPI_Barrier(MPI_COMM_WORLD);
-    if (rank_of(MPI_COMM_WORLD) == 0) std::filesystem::remove_all(m_path);
+    if (rank_in(MPI_COMM_WORLD) == 0) std::filesystem::remove_all(m_path);
   }
   std::string path() const { return m_path.string(); }
   std::string operator/(const std::string& name) const { return (m_path / name).string(); }
@@ -50,7 +41,7 @@ public:
   /// Run `f` on rank 0 while the others wait.
   void on_rank_0(const std::function<void()>& f) const {
     nunatak::io::agree(MPI_COMM_WORLD, [&] {
-      if (rank_of(MPI_COMM_WORLD) == 0) f();
+      if (rank_in(MPI_COMM_WORLD) == 0) f();
     });
   }
 

@@ -18,7 +18,7 @@ inline nunatak::io::Schema series() {
 }
 
 inline void put_record(nunatak::io::File& file, std::size_t t, MPI_Comm comm = MPI_COMM_WORLD) {
-  const auto rank = static_cast<std::size_t>(rank_of(comm)), size = static_cast<std::size_t>(size_of(comm));
+  const auto rank = static_cast<std::size_t>(rank_in(comm)), size = static_cast<std::size_t>(size_of(comm));
   const std::size_t first = 100 * rank / size, last = 100 * (rank + 1) / size;
   const std::vector<double> thk(last - first, static_cast<double>(t) + 0.25);
   file.put_all("time", t, std::vector<double>{static_cast<double>(t)});

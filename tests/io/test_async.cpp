@@ -127,7 +127,7 @@ TEST_CASE("servers and threads write what the ranks would have written") {
       pattern::write(writer, scratch / "ex.nc", schema, records, cut, comm);
       writer.finish();
       const auto committed = writer.take_committed();
-      if (rank_of(comm) == 0) CHECK((committed == std::vector<std::string>{scratch / "ex.nc"}));
+      if (rank_in(comm) == 0) CHECK((committed == std::vector<std::string>{scratch / "ex.nc"}));
     });
     if (has_same_bytes) check_equal(scratch, "ex.nc", "alone.nc");
     CHECK(pattern::wrong_values(scratch / "ex.nc", schema, records) == 0);
@@ -175,7 +175,7 @@ TEST_CASE("a ring never holds more than it has, in whatever sizes messages come"
   std::mt19937 lot(1);
   const int n = 300;
   const auto size_of_message = [&] { return 8 + lot() % (1 << 14); };
-  if (rank_of(MPI_COMM_WORLD) == 0) {
+  if (rank_in(MPI_COMM_WORLD) == 0) {
     for (int k = 0; k < n; ++k) {
       const std::size_t size = size_of_message();
       std::byte* const to = ring.take(size);
@@ -185,7 +185,7 @@ TEST_CASE("a ring never holds more than it has, in whatever sizes messages come"
     CHECK(ring.drain(100.0));
     CHECK(ring.most_bytes() <= ring.size());
     CHECK(ring.most_bytes() > ring.size() / 2);
-  } else if (rank_of(MPI_COMM_WORLD) == 1) {
+  } else if (rank_in(MPI_COMM_WORLD) == 1) {
     int wrong = 0;
     std::this_thread::sleep_for(std::chrono::milliseconds(500)); // meanwhile the ring fills
     for (int k = 0; k < n; ++k) {
@@ -231,7 +231,7 @@ TEST_CASE("a mistake of one rank is everybody's by the next record") {
   const bool is_missing = GENERATE(true, false);
   with_servers(transport, [&](MPI_Comm comm) {
     io::Writer writer(comm, options_of("direct/transport=" + transport));
-    const bool is_last = rank_of(comm) + 1 == size_of(comm);
+    const bool is_last = rank_in(comm) + 1 == size_of(comm);
     const std::string found = message([&] {
       const auto file = writer.open(scratch / "ex.nc", schema, {io::FileKind::append, 0});
       for (std::size_t t = 0; t < 50; ++t) {
@@ -267,7 +267,7 @@ TEST_CASE("blocks of many short rows through the smallest ring, and a put that c
     writer.finish();
     const auto file = writer.open(scratch / "no.nc", schema);
     const std::vector<double> values(200000, 1.0);
-    const io::Block row{{0, 0, 0}, {1, 1, rank_of(comm) == 0 ? 200000u : 0u}, {}};
+    const io::Block row{{0, 0, 0}, {1, 1, rank_in(comm) == 0 ? 200000u : 0u}, {}};
     const std::string found = message([&] {
       file->put("v", row, values.data());
       file->put_all("w", std::vector<double>{1.0, 2.0});
@@ -292,7 +292,7 @@ TEST_CASE("a file that is given up leaves no final name, and the servers go on")
     }
     pattern::write(writer, scratch / "yes.nc", schema, records, pattern::patches, comm);
     writer.finish();
-    if (rank_of(comm) == 0) {
+    if (rank_in(comm) == 0) {
       CHECK(writer.server_reports().size() == 1);
       CHECK(writer.server_reports()[0].summary.work.written_bytes > 0);
     }

@@ -113,7 +113,7 @@ TEST_CASE("servers write a series anew for the reasons, and refuse it with the e
       MPI_Barrier(MPI_COMM_WORLD);
     }
     INFO(found[0] << " and " << found[1]);
-    if (rank_of(MPI_COMM_WORLD) != 0) continue; // where why_anew() is known
+    if (rank_in(MPI_COMM_WORLD) != 0) continue; // where why_anew() is known
     CHECK(found[0] == found[1]);
     CHECK((c.found.empty() ? found[1].empty() : found[1].find(c.found) != std::string::npos));
   }

@@ -22,7 +22,7 @@ std::string text_of(const std::string& path) {
 
 /// Write 10, 11, ... with this method, two values per rank.
 void write(const std::string& method, const std::string& path) {
-  const auto rank = static_cast<std::size_t>(rank_of(MPI_COMM_WORLD)), size = static_cast<std::size_t>(size_of(MPI_COMM_WORLD));
+  const auto rank = static_cast<std::size_t>(rank_in(MPI_COMM_WORLD)), size = static_cast<std::size_t>(size_of(MPI_COMM_WORLD));
   io::Schema schema;
   schema.dimensions = {{"time", io::unlimited}, {"x", 2 * size, true}};
   schema.variables = {{"thk", io::Type::float64, {"time", "x"}, {}}};

@@ -35,7 +35,7 @@ io::Schema schema_of(std::size_t cells) {
 struct Share {
   std::size_t start, columns, count;
   explicit Share(std::size_t cells) {
-    const auto rank = static_cast<std::size_t>(rank_of(MPI_COMM_WORLD)), size = static_cast<std::size_t>(size_of(MPI_COMM_WORLD));
+    const auto rank = static_cast<std::size_t>(rank_in(MPI_COMM_WORLD)), size = static_cast<std::size_t>(size_of(MPI_COMM_WORLD));
     start = cells / rows * rank / size;
     columns = cells / rows * (rank + 1) / size - start;
     count = rows * columns;
@@ -142,7 +142,7 @@ TEST_CASE("wrong puts are refused") {
 
   // the last rank alone puts beyond the grid: all ranks learn of it at the end of the record
   Block block = mine.block();
-  const bool is_last = rank_of(MPI_COMM_WORLD) == size_of(MPI_COMM_WORLD) - 1;
+  const bool is_last = rank_in(MPI_COMM_WORLD) == size_of(MPI_COMM_WORLD) - 1;
   if (is_last) block.count[1] += 1;
   file->put("thk", 0, block, thk.data());
   CHECK_THAT(message([&] { file->end_record(); }), ContainsSubstring("dimension 'x': expected a block within 0..5, found"));
@@ -177,7 +177,7 @@ TEST_CASE("a full disk is an error on every rank") {
   const std::vector<std::int8_t> mask(mine.count, 1);
   std::string found;
   {
-    const FullDisk full(1 << 20, !one_rank_only || rank_of(MPI_COMM_WORLD) == 0);
+    const FullDisk full(1 << 20, !one_rank_only || rank_in(MPI_COMM_WORLD) == 0);
     found = message([&] {
       file->put("mask", mine.block(), mask.data());
       for (std::size_t t = 0; t < 3; ++t) {

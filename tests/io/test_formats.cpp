@@ -37,7 +37,7 @@ std::int64_t moved(const std::string& path, const std::string& way, Kind kind, i
     s.variables.push_back({"variable_" + std::to_string(v), Type::float64, dims, {{"units", "m"}}});
   }
   const auto file = writer->open(path, s);
-  const auto rank = static_cast<std::size_t>(rank_of(MPI_COMM_WORLD)), size = static_cast<std::size_t>(size_of(MPI_COMM_WORLD));
+  const auto rank = static_cast<std::size_t>(rank_in(MPI_COMM_WORLD)), size = static_cast<std::size_t>(size_of(MPI_COMM_WORLD));
   const std::size_t first = cells * rank / size, count = cells * (rank + 1) / size - first;
   for (std::size_t t = 0; t < 2; ++t) {
     for (std::size_t v = 0; v < s.variables.size(); ++v) {
@@ -272,7 +272,7 @@ TEST_CASE("a quota is the same on all ranks: parts by the largest piece, full by
   slab = {};
   slab.start = {0};
   slab.count = {std::size_t{5} << 30};
-  slab.empty = rank_of(MPI_COMM_WORLD) != 0; // rank 0 has all: no call may write more than 1 GiB
+  slab.empty = rank_in(MPI_COMM_WORLD) != 0; // rank 0 has all: no call may write more than 1 GiB
   CHECK(large.begin(1, slab) == 5);
   large.add();
   CHECK(large.is_full());

@@ -194,7 +194,7 @@ TEST_CASE("a thousand records, each committed in place: bytes written, header an
   if (!io::trace_available()) SKIP("this build cannot trace (sanitizers)");
   const Scratch scratch;
   constexpr std::size_t records = 1000, cells = 2000;
-  const auto rank = static_cast<std::size_t>(rank_of(MPI_COMM_WORLD)), size = static_cast<std::size_t>(size_of(MPI_COMM_WORLD));
+  const auto rank = static_cast<std::size_t>(rank_in(MPI_COMM_WORLD)), size = static_cast<std::size_t>(size_of(MPI_COMM_WORLD));
   io::Schema schema;
   schema.dimensions = {{"time", io::unlimited}, {"cell", cells}};
   schema.variables = {{"thk", io::Type::float64, {"time", "cell"}, {}}};
@@ -268,7 +268,7 @@ TEST_CASE(
     file->put_all("time", 4, std::vector<double>{4.0}); // under way: the commit before it is done
     file->sync();
     in(4);
-    file->put("thk", 4, io::Block{{0}, {rank_of(MPI_COMM_WORLD) == 0 ? std::size_t{100} : 0}, {}},
+    file->put("thk", 4, io::Block{{0}, {rank_in(MPI_COMM_WORLD) == 0 ? std::size_t{100} : 0}, {}},
               std::vector<double>(100, 4.25).data());
     file->end_record(4);
     put_record(*file, 5);

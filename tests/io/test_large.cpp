@@ -77,7 +77,7 @@ TEST_CASE("sizes beyond 32 bits") {
   const io::Schema schema = large_schema();
   const auto format = io::find_format(MPI_COMM_WORLD, options, topology)(path, schema);
   format->define();
-  const int rank = rank_of(MPI_COMM_WORLD), last = size_of(MPI_COMM_WORLD) - 1;
+  const int rank = rank_in(MPI_COMM_WORLD), last = size_of(MPI_COMM_WORLD) - 1;
   const auto first_number = [](std::size_t v, std::size_t record, bool at_end) {
     return static_cast<int>(20 * v + 10 * record) + (at_end ? 5 : 0);
   };

@@ -105,7 +105,7 @@ TEST_CASE("puts of one record and of two, between the same ends of records") {
     io::Writer writer(MPI_COMM_WORLD, options_of(std::string("pnetcdf/") + layout));
     const auto file = writer.open(scratch / "ex.nc", schema);
     const auto put = [&](std::size_t record, std::size_t half) { // of this rank's rows
-      Box box = rows(schema, 0, rank_of(MPI_COMM_WORLD), size_of(MPI_COMM_WORLD), 0).at(0);
+      Box box = rows(schema, 0, rank_in(MPI_COMM_WORLD), size_of(MPI_COMM_WORLD), 0).at(0);
       box.start[1] = 4 * half;
       box.count[1] = 4;
       pattern::put_as<double>(*file, 0, {record}, box, false);
@@ -131,7 +131,7 @@ TEST_CASE("the aggregators hand the format few large pieces") {
 }
 
 TEST_CASE("messages above the largest go in several, in order") {
-  const int rank = rank_of(MPI_COMM_WORLD), size = size_of(MPI_COMM_WORLD);
+  const int rank = rank_in(MPI_COMM_WORLD), size = size_of(MPI_COMM_WORLD);
   if (size == 1) return;
   const int next = (rank + 1) % size, previous = (rank + size - 1) % size;
   std::vector<std::byte> out(1001), in(1001);
@@ -158,7 +158,7 @@ public:
     m_seen.posts += 1;
     m_seen.elements += slab.elements();
     m_seen.all_lasting = m_seen.all_lasting && slab.lasting && slab.start.size() == slab.stride.size() && slab.start[0] == 8;
-    if (rank_of(MPI_COMM_WORLD) == m_fails_on) throw io::Error("no");
+    if (rank_in(MPI_COMM_WORLD) == m_fails_on) throw io::Error("no");
   }
   void wait() override { m_seen.waits += 1; }
   void flush() override {}
@@ -173,7 +173,7 @@ private:
 } // namespace
 
 TEST_CASE("the inner format gets lasting pieces, equally many on all ranks, also after it has failed on one") {
-  const int rank = rank_of(MPI_COMM_WORLD), size = size_of(MPI_COMM_WORLD);
+  const int rank = rank_in(MPI_COMM_WORLD), size = size_of(MPI_COMM_WORLD);
   const Schema schema = one_field();
   io::Options options;
   options.buffer = GENERATE(std::size_t{1} << 20, std::size_t{100});

@@ -66,7 +66,7 @@ TEST_CASE("every layout writes the same bytes, on nodes of 1, 2, 3 ranks and of 
 
 TEST_CASE("auto: long runs stay, short ones move, and the choice is told") {
   const Scratch scratch;
-  const auto rank = static_cast<std::size_t>(rank_of(MPI_COMM_WORLD)), size = static_cast<std::size_t>(size_of(MPI_COMM_WORLD));
+  const auto rank = static_cast<std::size_t>(rank_in(MPI_COMM_WORLD)), size = static_cast<std::size_t>(size_of(MPI_COMM_WORLD));
   constexpr std::size_t length = 120;
   Schema schema;
   schema.dimensions = {{"y", length, true}, {"x", length, true}};

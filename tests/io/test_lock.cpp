@@ -228,5 +228,5 @@ TEST_CASE("all ranks together find what each piece of a file is, and what was ch
                ContainsSubstring(std::string(name) + "': ") && ContainsSubstring("expected values with the sum"));
   }
   const io::Verification result = io::verify(MPI_COMM_WORLD, manifest, "ex.nc");
-  CHECK(result.complaints.size() == (rank_of(MPI_COMM_WORLD) == 0 ? 1 : 0));
+  CHECK(result.complaints.size() == (rank_in(MPI_COMM_WORLD) == 0 ? 1 : 0));
 }

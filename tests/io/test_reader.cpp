@@ -84,7 +84,7 @@ struct Rows {
   std::size_t start, count;
 };
 Rows my_rows() {
-  const std::size_t rank = static_cast<std::size_t>(rank_of(MPI_COMM_WORLD)),
+  const std::size_t rank = static_cast<std::size_t>(rank_in(MPI_COMM_WORLD)),
                     size = static_cast<std::size_t>(size_of(MPI_COMM_WORLD));
   const std::size_t first = My * rank / size, last = My * (rank + 1) / size;
   return {first, last - first};
@@ -193,7 +193,7 @@ TEST_CASE("an error says what was expected and found, the same on every rank") {
   CHECK_THAT(message([&] { in.length("lev"); }), ContainsSubstring("expected a dimension 'lev'"));
 
   // only the last rank asks for too much; all ranks throw its message
-  const bool is_last = rank_of(MPI_COMM_WORLD) == size_of(MPI_COMM_WORLD) - 1;
+  const bool is_last = rank_in(MPI_COMM_WORLD) == size_of(MPI_COMM_WORLD) - 1;
   CHECK_THAT(message([&] { in.read_block("mask", {0, 0}, {is_last ? My + 4 : 1, Mx}); }), ContainsSubstring("at least 9 values"));
 }
 

@@ -67,7 +67,7 @@ struct Decomposition {
   io::Box box;
 };
 std::vector<Decomposition> decompositions() {
-  const auto rank = static_cast<std::size_t>(rank_of(MPI_COMM_WORLD)), size = static_cast<std::size_t>(size_of(MPI_COMM_WORLD));
+  const auto rank = static_cast<std::size_t>(rank_in(MPI_COMM_WORLD)), size = static_cast<std::size_t>(size_of(MPI_COMM_WORLD));
   const auto first = [](std::size_t n, std::size_t part, std::size_t parts) { return n * part / parts; };
   const auto along = [&](std::size_t n, std::size_t part, std::size_t parts) {
     return std::pair(first(n, part, parts), first(n, part + 1, parts) - first(n, part, parts));
@@ -185,7 +185,7 @@ TEST_CASE("the cost of a way to read is what it did") {
     const io::ReadSummary s = io::summarize(MPI_COMM_WORLD, in.statistics());
     CHECK((s.open.min > 0.0 && s.open.min <= s.open.mean && s.open.mean <= s.open.max));
     CHECK(s.bytes == 8 * My * Mx * Mz);
-    if (by == io::ReadBy::serial && rank_of(MPI_COMM_WORLD) > 0) CHECK(in.statistics().bytes == 0);
+    if (by == io::ReadBy::serial && rank_in(MPI_COMM_WORLD) > 0) CHECK(in.statistics().bytes == 0);
     return s;
   };
   const std::size_t row = 8 * Mx * Mz, rows_of_0 = My / static_cast<std::size_t>(size);
@@ -234,7 +234,7 @@ TEST_CASE("a damaged chunk is an error on every rank, in every way, also if only
   io::ReadOptions options;
   options.by = by;
   const io::Reader in(path, MPI_COMM_WORLD, options);
-  const bool is_last = rank_of(MPI_COMM_WORLD) + 1 == size_of(MPI_COMM_WORLD);
+  const bool is_last = rank_in(MPI_COMM_WORLD) + 1 == size_of(MPI_COMM_WORLD);
   CHECK_NOTHROW(in.read_block_int("v", {0}, {M}));
   CHECK_THROWS_AS(in.read_block_int("v", {is_last ? M : 0}, {M}), io::Error);
   CHECK_NOTHROW(in.read_block_int("v", {0}, {M}));
@@ -263,7 +263,7 @@ TEST_CASE("values far beyond 2 GiB and 2^31 elements are found") {
   io::ReadOptions options;
   options.by = by;
   const io::Reader in(path, MPI_COMM_WORLD, options);
-  const std::size_t rows = rank_of(MPI_COMM_WORLD) == 0 ? 2 : 1;
+  const std::size_t rows = rank_in(MPI_COMM_WORLD) == 0 ? 2 : 1;
   const auto found = in.read_block_int("v", {M - rows, M - 3}, {rows, 3});
   CHECK(found == (rows == 2 ? std::vector<std::int64_t>{0, 1, 2, 3, 4, 5} : std::vector<std::int64_t>{3, 4, 5}));
 }
@@ -286,7 +286,7 @@ TEST_CASE("a classic file is opened on one rank of each node, and the library op
     for (const auto& [name, box] : decompositions()) in.read_block("v4", box.start, box.count);
   }
   trace.finish();
-  if (size <= per_node || rank_of(MPI_COMM_WORLD) != 0) return; // one node: every rank
+  if (size <= per_node || rank_in(MPI_COMM_WORLD) != 0) return; // one node: every rank
   std::vector<int> opens(static_cast<std::size_t>(size), 0);
   for (const io::TraceEvent& e : io::read_trace(csv).events) {
     if (e.operation == io::TraceOperation::open) opens[static_cast<std::size_t>(e.rank)] += 1;

@@ -49,7 +49,7 @@ TEST_CASE("a write that fails in the thread of one rank is the error of all, at 
   const std::string way = GENERATE("direct", "direct/box:1");
   const Scratch scratch;
   const Schema schema = pattern::ice(61, 83); // 700 kB a record
-  const bool is_limited = way == "direct/box:1" || rank_of(MPI_COMM_WORLD) == std::min(1, size_of(MPI_COMM_WORLD) - 1);
+  const bool is_limited = way == "direct/box:1" || rank_in(MPI_COMM_WORLD) == std::min(1, size_of(MPI_COMM_WORLD) - 1);
   io::Writer writer(MPI_COMM_WORLD, options_of(way));
   pattern::write(writer, scratch / "good.nc", schema, 1);
   writer.finish();

@@ -67,7 +67,7 @@ const std::string header = std::string(io::trace_header) + "\n";
 TEST_CASE("plain calls: each one, with the true offset; other files do not appear; errno survives") {
   if (!io::trace_available()) SKIP("this build cannot trace (sanitizers)");
   const Scratch scratch;
-  const int rank = rank_of(MPI_COMM_WORLD);
+  const int rank = rank_in(MPI_COMM_WORLD);
   const std::string mine = scratch / ("data." + std::to_string(rank)), other = scratch / "other", csv = scratch / "t.csv";
   const std::vector<char> bytes(1000, 'x');
   std::vector<char> back(1000);
@@ -168,7 +168,7 @@ TEST_CASE("what the libraries write covers the file; the replay does it again") 
   options.format = GENERATE("serial", "pnetcdf");
   options.header = 0; // space kept free, which PnetCDF leaves as a hole
   INFO(options.format);
-  const auto rank = static_cast<std::size_t>(rank_of(MPI_COMM_WORLD)), size = static_cast<std::size_t>(size_of(MPI_COMM_WORLD));
+  const auto rank = static_cast<std::size_t>(rank_in(MPI_COMM_WORLD)), size = static_cast<std::size_t>(size_of(MPI_COMM_WORLD));
   constexpr std::size_t cells = 9000;
   io::Schema schema;
   schema.dimensions = {{"time", io::unlimited}, {"cell", cells}};

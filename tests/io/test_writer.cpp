@@ -29,7 +29,7 @@ double code(std::size_t t, std::size_t j, std::size_t i, std::size_t k) {
 /// more has nothing.
 struct Patch {
   std::size_t xs = 0, xm = 0, ys = 0, ym = 0;
-  Patch() : Patch(static_cast<std::size_t>(rank_of(MPI_COMM_WORLD)), static_cast<std::size_t>(size_of(MPI_COMM_WORLD))) {}
+  Patch() : Patch(static_cast<std::size_t>(rank_in(MPI_COMM_WORLD)), static_cast<std::size_t>(size_of(MPI_COMM_WORLD))) {}
   Patch(std::size_t rank, std::size_t size) {
     const std::size_t active = size > 2 ? size - 1 : size;
     if (rank >= active) return;
@@ -274,7 +274,7 @@ TEST_CASE("pieces that leave gaps do not touch the gaps") {
   schema.dimensions = {{"x", 12}};
   schema.variables = {{"v", Type::int32, {"x"}, {}}};
   const auto file = writer->open(scratch / "gaps.nc", schema);
-  const auto rank = static_cast<std::size_t>(rank_of(MPI_COMM_WORLD)), size = static_cast<std::size_t>(size_of(MPI_COMM_WORLD));
+  const auto rank = static_cast<std::size_t>(rank_in(MPI_COMM_WORLD)), size = static_cast<std::size_t>(size_of(MPI_COMM_WORLD));
   // every second cell is put in the first round, in cyclic order over the ranks; the others in the second
   for (std::size_t n = 0; n < 6 / size + 1; ++n) {
     for (const std::size_t odd : {std::size_t{1}, std::size_t{0}}) {

@@ -20,7 +20,7 @@ void compute(const Array2<double>& nuH, double factor) { dump_buffer("nuH", (nuH
 
 TEST_CASE("dump_buffer appends a record per call; without -dump it does nothing") {
   const Scratch scratch;
-  const int size = size_of(MPI_COMM_WORLD), rank = rank_of(MPI_COMM_WORLD);
+  const int size = size_of(MPI_COMM_WORLD), rank = rank_in(MPI_COMM_WORLD);
   Options options;
   options.io_order = GENERATE("yxz", "zyx");
   Grid grid;

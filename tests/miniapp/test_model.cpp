@@ -74,7 +74,7 @@ TEST_CASE("a model goes on from its own file as if it had not stopped") {
   longer.run_steps = 6;
   const Run whole(longer);
   const State &a = second.model.state(), &b = whole.model.state();
-  const Patch patch = first.model.grid().decomposition.patch(rank_of(MPI_COMM_WORLD));
+  const Patch patch = first.model.grid().decomposition.patch(rank_in(MPI_COMM_WORLD));
   CHECK(second.clock.time() == whole.clock.time());
   CHECK(difference(patch, a.thk, b.thk) == 0.0);
   CHECK(difference(patch, a.usurf, b.usurf) == 0.0);
