@@ -64,9 +64,9 @@ void write_all(int fd, const std::string& path, const char* data, std::size_t si
   }
 }
 
-void fsync_path(const std::string& path) {
+void fsync_path(const std::string& path, std::size_t unwritten) {
   const Descriptor fd(path, O_RDONLY, "expected to open it for fsync");
-  on_disk([&] {
+  on_disk(unwritten, [&] {
     if (::fsync(fd) != 0) fail(path, "fsync");
   });
 }

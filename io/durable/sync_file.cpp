@@ -84,7 +84,7 @@ void SyncFile::reserve_bytes(std::uint64_t expected) {
   together(Phase::reserve, [&] {
     const std::vector<OutputFile> mine = my_files();
     if (mine.empty() || expected <= m_reserved) return;
-    on_disk([&] { reserve_space(m_written + mine.front().suffix, m_reserved, expected); });
+    on_disk(expected - m_reserved, [&] { reserve_space(m_written + mine.front().suffix, m_reserved, expected); });
     m_reserved = expected;
   });
 }
@@ -99,7 +99,9 @@ void SyncFile::take_name() {
 
 void SyncFile::write_slab(std::size_t v, std::size_t /*record*/, const Hyperslab& slab) {
   m_format->put(v, slab);
-  start_writeback_of_enough(static_cast<std::int64_t>(slab.elements() * bytes_of(schema().variables[v].type)));
+  const std::size_t bytes = slab.elements() * bytes_of(schema().variables[v].type);
+  m_uncommitted += bytes;
+  start_writeback_of_enough(static_cast<std::int64_t>(bytes));
 }
 
 /// While the next values are computed, copied and moved, the disk may as well write what the system has. The system is asked
@@ -193,6 +195,7 @@ void SyncFile::copy(const std::string& to) {
     }
   });
   copied[Phase::copy].bytes = copied.work.written_bytes;
+  m_uncommitted += static_cast<std::size_t>(copied.work.written_bytes);
   add(copied);
 }
 
@@ -246,8 +249,9 @@ void SyncFile::commit(const std::string& name, std::int64_t step, bool grows) {
   together(Phase::fsync, [&] {
     for (const OutputFile& file : files) {
       const bool shared_here = file.owner == OutputFile::shared && m_machine.is_first(rank());
-      if (file.owner == rank() || shared_here) fsync_path(name + file.suffix);
+      if (file.owner == rank() || shared_here) fsync_path(name + file.suffix, m_uncommitted);
     }
+    m_uncommitted = 0;
   });
   together(Phase::fsync, [&] {
     if (rank() != 0) return;

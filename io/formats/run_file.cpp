@@ -61,7 +61,7 @@ void RunFile::put(std::size_t v, const Hyperslab& slab) {
 
 void RunFile::write_pending() {
   if (m_pending.empty()) return;
-  on_disk([this] {
+  on_disk(m_used, [this] {
     for (const Run& run : m_pending) {
       if (m_written) m_written->add(run.begin, run.data, run.size);
       write(run);

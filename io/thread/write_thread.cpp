@@ -87,7 +87,10 @@ DiskThread* in_use = nullptr;
 
 } // namespace
 
-void on_disk(const std::function<void()>& call) { in_use != nullptr ? in_use->make(call) : call(); }
+void on_disk(std::size_t bytes, const std::function<void()>& call) {
+  if (in_use == nullptr || bytes < DiskThread::worth_it) return call();
+  in_use->make(call);
+}
 
 DiskThread::DiskThread(std::function<bool()> meanwhile) : m_meanwhile(std::move(meanwhile)) { in_use = this; }
 

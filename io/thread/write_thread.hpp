@@ -7,10 +7,11 @@
 // On an output server such a thread makes the calls that wait for a disk, and the rank takes more:
 //
 //   DiskThread thread([&] { return take_what_has_come(); });     from here on, while it lives:
-//   on_disk([&] { fsync(fd); });                                 thread: fsync        rank: take, take, ... until that is done
+//   on_disk(bytes, [&] { fsync(fd); });                          thread: fsync        rank: take, take, ... until that is done
 //
 // To the rest of the program such a call is the same as ever: it returns when it is done, and throws what it throws. Elsewhere no
-// thread is there, and on_disk() only makes the call.
+// thread is there, and on_disk() only makes the call. So it does where few bytes wait for the disk: there and back again, each
+// change of threads may wait longer for a core than the call for the disk.
 #pragma once
 
 #include "io/agree.hpp"
@@ -59,8 +60,8 @@ private:
   std::thread m_thread;
 };
 
-/// Make a call that may wait for a disk, and makes none of MPI.
-void on_disk(const std::function<void()>& call);
+/// Make a call that may wait for a disk, and makes none of MPI. `bytes`: that it writes, allocates, or waits for.
+void on_disk(std::size_t bytes, const std::function<void()>& call);
 
 /// At most one in a process, made, used and ended by the thread that calls MPI.
 class DiskThread {
@@ -69,6 +70,7 @@ public:
   explicit DiskThread(std::function<bool()> meanwhile);
   ~DiskThread();
 
+  static constexpr std::size_t worth_it = 1 << 20; ///< bytes
   void make(const std::function<void()>& call);
 
 private:

@@ -103,34 +103,38 @@ TEST_CASE("close hands over, and finish makes durable, in the order of the calls
 }
 
 TEST_CASE("a call that waits for a disk is made by a thread, and the rank does something else until it is done") {
+  constexpr std::size_t much = io::DiskThread::worth_it;
   std::thread::id made_by;
   const auto call = [&] { made_by = std::this_thread::get_id(); };
-  io::on_disk(call);
+  io::on_disk(much, call);
   CHECK((made_by == std::this_thread::get_id()));
   int turns = 0;
   {
     io::DiskThread thread([&] { return ++turns % 2 == 0; });
-    io::on_disk([&] {
+    io::on_disk(much, [&] {
       std::this_thread::sleep_for(std::chrono::milliseconds(20));
       call();
     });
     CHECK((made_by != std::this_thread::get_id()));
     CHECK(turns > 1);
-    CHECK(message([&] { io::on_disk([] { throw io::Error("full"); }); }) == "full");
-    io::on_disk(call); // goes on after an error
+    CHECK(message([&] { io::on_disk(much, [] { throw io::Error("full"); }); }) == "full");
+    io::on_disk(much, call); // goes on after an error
+    CHECK((made_by != std::this_thread::get_id()));
+    io::on_disk(much - 1, call); // is not worth it
+    CHECK((made_by == std::this_thread::get_id()));
   }
   bool is_done = false;
   {
     io::DiskThread thread([]() -> bool { throw io::Error("meanwhile"); });
     CHECK(message([&] {
-            io::on_disk([&] {
+            io::on_disk(much, [&] {
               std::this_thread::sleep_for(std::chrono::milliseconds(20));
               is_done = true;
             });
           }) == "meanwhile");
     CHECK(is_done);
   }
-  io::on_disk(call);
+  io::on_disk(much, call);
   CHECK((made_by == std::this_thread::get_id()));
 }
 
