@@ -10,7 +10,7 @@ DIR holds pism, pism_ssa_test_j and pism_ssa_test_plug. Two parts, each left out
               in three ways: `default`, finite differences as it comes; `fd equal`, finite differences with the largest of
               --picard-rtol at which its first velocity is within 1e-4 of its own tight solution, as nunatak's must be;
               `fem equal`, finite elements until |residual| <= 1e-6 |load|, nunatak's own criterion. The two `equal` ways
-              have looser linear solves than PISM's default, which makes them faster.
+              have looser linear solves than PISM's default, which makes them faster. --ways leaves some out.
   tests:      the SSA of tests J and plug, finite differences and finite elements of PISM against bench_ssa.
 
 No ratio is printed where a check fails: errors against exact solutions, volume, speed and total melt that should agree.
@@ -30,6 +30,7 @@ import pism_peer as peer
 from pism_peer import RunFailed
 
 EXACT = {"J": {61: 0.1608, 121: 0.0409, 241: 0.0103, 481: 0.0026}, "plug": {61: 0.051, 121: 0.0127, 241: 0.0031}}  # m/a
+WAYS = {"default": "default", "fd": "fd equal", "fem": "fem equal"}
 CONVERGED = 1e-4  # how near a first velocity must be to the tight one of the same program, 2-norms
 STEPS = 6  # updates of the stress balance: one from rest and one after each of five steps
 
@@ -50,6 +51,7 @@ def read_arguments():
     parser.add_argument("--data", nargs="+", default=[], metavar="FILE",
                         help="thk, topg, basins, theta_ocean, salinity_ocean, perhaps tauc; each from the first file that has it")
     parser.add_argument("--refine", type=int, default=0, help="halve the spacing of the data so often (default 0)")
+    parser.add_argument("--ways", nargs="+", default=list(WAYS), choices=list(WAYS), help="ways to run PISM (default: all)")
     parser.add_argument("--picard-rtol", nargs="+", default=["1e-6", "1e-7", "1e-8", "1e-9"],
                         help="tolerances to choose from, largest first (default %(default)s)")
     parser.add_argument("--pism-option", nargs="*", default=[], help="more options for PISM, as 'name value' without dash")
@@ -123,12 +125,11 @@ class Antarctica:
         with open(os.path.join(self.folder, "report.json"), encoding="utf-8") as file:
             report = json.load(file)
         timers, ssa = report["timers"], report["ssa"]
-        events = peer.logged(os.path.join(self.folder, "log.py"), "Main Stage")
         result = {"wall_s": wall, "cpu_s": cpu, "nonlinear": ssa["steps"],
                   "linear": ssa["linear_iterations"], "load_norm": ssa["history"][0]["load"], "versions": report["versions"]}
         parts = {part: sum(timers[t]["max"] / timers[t]["calls"] for t in names) for part, (_, names) in peer.PARTS.items()
                  if all(t in timers for t in names)}
-        parts["SSA, linear solves"] = sum(events[e][1] for e in peer.LINEAR if e in events) / ssa["solves"]
+        parts["SSA, linear solves"] = sum(solve["seconds_linear"] for solve in ssa["history"]) / ssa["solves"]
         result["parts"] = parts
         result["melt_Gt_a"] = report["ocean"]["total_melt_Gt_per_year"]
         result["volume_km3"] = report["mass_budget"].get("volume_end_km3")
@@ -159,29 +160,38 @@ class Antarctica:
         error = {"nunatak": distance(own, tight["nunatak"])}
 
         fem = ["-ssa_method", "fem", "-snes_rtol", "1e-50", "-ksp_rtol", "1e-2", "-snes_atol"]
-        ways = {"default": ["-subgl"], "fd equal": None, "fem equal": fem + [repr(1e-6 * load)]}
-        try:
-            limit = self.first_velocity(fem + [repr(1e-10 * load)])
-            tight["fem equal"], error["fem equal"] = limit, distance(self.first_velocity(ways["fem equal"]), limit)
-        except RunFailed as problem:
-            say(f"'fem equal' left out: PISM's finite elements fail here\n{problem}")
-            del ways["fem equal"]
-        tight["fd equal"] = self.first_velocity(["-subgl", "-ssafd_picard_rtol", "1e-10", "-ssafd_ksp_rtol", "1e-4"])
-        error["default"] = distance(self.first_velocity(ways["default"]), tight["fd equal"])
-        for tolerance in self.a.picard_rtol:
-            options = ["-subgl", "-ssafd_ksp_rtol", "1e-3", "-ssafd_picard_rtol", tolerance]
-            error["fd equal"] = distance(self.first_velocity(options), tight["fd equal"])
-            say(f"PISM fd, Picard to {tolerance}: velocity converged to {error['fd equal']:.1e}")
-            if error["fd equal"] <= CONVERGED:
-                ways["fd equal"] = options
-                break
-        else:
-            raise RunFailed(f"no --picard-rtol brings the velocity of PISM's finite differences within {CONVERGED} of its limit")
+        options = {"default": ["-subgl"], "fd equal": None, "fem equal": fem + [repr(1e-6 * load)]}
+        ways = {WAYS[name]: options[WAYS[name]] for name in WAYS if name in self.a.ways}
+        if "fem equal" in ways:
+            try:
+                limit = self.first_velocity(fem + [repr(1e-10 * load)])
+                tight["fem equal"], error["fem equal"] = limit, distance(self.first_velocity(ways["fem equal"]), limit)
+            except RunFailed as problem:
+                say(f"'fem equal' left out: PISM's finite elements fail here\n{problem}")
+                del ways["fem equal"]
+        if "default" in ways or "fd equal" in ways:
+            tight["fd equal"] = self.first_velocity(["-subgl", "-ssafd_picard_rtol", "1e-10", "-ssafd_ksp_rtol", "1e-4"])
+        if "default" in ways:
+            error["default"] = distance(self.first_velocity(ways["default"]), tight["fd equal"])
+        if "fd equal" in ways:
+            ways["fd equal"], error["fd equal"] = self.equal_differences(tight["fd equal"], distance)
+        if not ways:
+            raise RunFailed("no way to run PISM is left")
         for who, e in error.items():
             say(f"{who}: velocity converged to {e:.1e}")
         apart = {who: distance(v, tight["nunatak"]) for who, v in tight.items() if who != "nunatak"}
         say(f"distance between tight velocities: {apart}")
         return {"velocity_error": error, "tight_difference": apart, "options": ways}
+
+    def equal_differences(self, limit, distance):
+        """Options of PISM's finite differences with which the first velocity is near its limit, and how near."""
+        for tolerance in self.a.picard_rtol:
+            options = ["-subgl", "-ssafd_ksp_rtol", "1e-3", "-ssafd_picard_rtol", tolerance]
+            error = distance(self.first_velocity(options), limit)
+            say(f"PISM fd, Picard to {tolerance}: velocity converged to {error:.1e}")
+            if error <= CONVERGED:
+                return options, error
+        raise RunFailed(f"no --picard-rtol brings the velocity of PISM's finite differences within {CONVERGED} of its limit")
 
 
 def run_antarctica(a, folder):

@@ -16,7 +16,7 @@ import numpy as np
 
 STEP = 0.02  # years
 LEVELS, HEIGHT = 31, 5000.0
-LINEAR = ["KSPSolve", "PCSetUp"]  # events of linear solves in the logs of both programs
+LINEAR = ["KSPSolve", "PCSetUp"]  # events of linear solves in PISM's log
 # part: (events of PISM, timers of nunatak). PISM counts the averaging of hardness to the shallow stress balance.
 PARTS = {
     "SSA": (["stress_balance.shallow"], ["stress balance: till, hardness", "stress balance: SSA"]),
@@ -168,8 +168,7 @@ def nunatak_command(nunatak, case, steps, output, options):
     """One step fewer: nunatak ends with the flow and the melt of its last state, one update of each more than steps."""
     length = f"-run_steps {steps - 1}" if steps > 1 else "-run_years 0"
     words = f"""-i {case} -grid_Mz {LEVELS} -grid_Lz {HEIGHT} -stress ssa+sia -rheology paterson_budd -sia_e 1 -ssa_e 1
-        -sliding_q 0.25 {length} -dt_max {STEP} -ocean pico -progress off -report report.json
-        -o {output} -log_view :log.py:ascii_info_detail"""
+        -sliding_q 0.25 {length} -dt_max {STEP} -ocean pico -progress off -report report.json -o {output}"""
     return [nunatak, *words.split(), *options]
 
 
