@@ -104,10 +104,11 @@ nlohmann::json run(const Arguments& arguments, const Session& session) {
   PicoOptions options;
   options.skip_unchanged = false; // every update is a whole one
   Pico pico(ranks, grid.dx, grid.dy, options);
+  Pico keeps(ranks, grid.dx, grid.dy, PicoOptions{}); // does only what has changed: here the melt
   pico::ShelfGeometry geometry(ranks, grid.dx, grid.dy, options);
   pico::ShelfMelt melt(ranks, grid.dx, grid.dy, options);
-  std::vector<PicoFields> first{PicoFields(p)}, whole{PicoFields(p)}, in_two{PicoFields(p)};
-  PicoReport report = pico.update(problem.in, first), melt_report;
+  std::vector<PicoFields> first{PicoFields(p)}, whole{PicoFields(p)}, kept{PicoFields(p)}, in_two{PicoFields(p)};
+  PicoReport report = pico.update(problem.in, first), melt_report, kept_report = keeps.update(problem.in, kept);
   Parts parts(problem, first[0]);
   const pico::Shelves* shelves = nullptr;
 
@@ -123,6 +124,7 @@ nlohmann::json run(const Arguments& arguments, const Session& session) {
   const auto reset = [&] { parts.reset(); };
   std::vector<Timed> timed = {
       {"update", [&] { report = pico.update(problem.in, whole); }},
+      {"update, geometry kept", [&] { kept_report = keeps.update(problem.in, kept); }},
       {"geometry", [&] { shelves = &geometry.update(problem.in, in_two); }},
       {"melt", [&] { melt.update(*shelves, problem.in, in_two, melt_report); }},
       {"codes and segments", [&] { parts.cut(problem); }},
@@ -138,6 +140,8 @@ nlohmann::json run(const Arguments& arguments, const Session& session) {
   timed.push_back(sweep[0]);
 
   require_none(different(p, whole[0], first[0]), "a repeated update differs from the first", session.comm());
+  require_none(different(p, kept[0], first[0]) + !kept_report.geometry_kept, "an update that should keep the geometry",
+               session.comm());
   require_none(different(p, in_two[0], first[0]), "geometry and melt by themselves differ from the update", session.comm());
   for (const std::string solver : {"buckets", "bfs", "sweep"}) {
     parts.reset();
@@ -176,12 +180,15 @@ nlohmann::json run(const Arguments& arguments, const Session& session) {
   for (const auto& [solver, rounds] : parts.rounds) json["parts"]["distances, " + solver]["rounds"] = rounds;
   const Timed& last = bandwidth[0];
   const double doubles = static_cast<double>(words) * session.size();
+  const auto passes = [&](double ms, double triad_ms) { return ms / cells / (triad_ms / doubles); };
   json["triad"] = {{"doubles_per_array", doubles},
                    {"GB_per_s", 24e-6 * doubles / last.median()},
                    {"GB_per_s_min", 24e-6 * doubles / last.ms.back()},
                    {"GB_per_s_max", 24e-6 * doubles / last.ms.front()},
-                   {"passes_per_update", timed[0].median() / cells / (last.median() / doubles)},
-                   {"passes_per_update_best", timed[0].ms.front() / cells / (last.ms.front() / doubles)}};
+                   {"passes_per_update", passes(timed[0].median(), last.median())},
+                   {"passes_per_update_best", passes(timed[0].ms.front(), last.ms.front())},
+                   {"passes_with_kept_geometry", passes(timed[1].median(), last.median())},
+                   {"passes_with_kept_geometry_best", passes(timed[1].ms.front(), last.ms.front())}};
   return json;
 }
 
