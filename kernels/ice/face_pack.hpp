@@ -21,7 +21,8 @@ template <int P> KOKKOS_INLINE_FUNCTION double largest_of(double (&x)[P]) {
 /// May ice spread by shearing through the face between two cells? Not where the surface ends, not between two floating cells,
 /// not in the ocean.
 KOKKOS_INLINE_FUNCTION bool shear_flux_allowed(int type_a, int type_b, double rise) {
-  return (grounded(type_a) | grounded(type_b)) & (rise < surface_ends);
+  const bool a = grounded(type_a), b = grounded(type_b); // named: clang takes | between calls for a slip
+  return (a | b) & (rise < surface_ends);
 }
 
 /// Rate factor on a face: the mean, or that of the one cell with ice.
