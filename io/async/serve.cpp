@@ -193,17 +193,16 @@ void Server::end_batch(Unpacker& from) {
 
 /// Box by box; servers that have fewer take part with nothing.
 void Server::write(OpenFile& its_file, const Key& key, Assembled& part) {
-  const auto [v, record] = key;
-  const Variable& variable = its_file.schema.variables[v];
+  const Variable& variable = its_file.schema.variables[key.v];
   std::size_t most = 0;
-  for (const auto& boxes : its_file.boxes[v]) most = std::max(most, boxes.size());
-  const std::vector<Box>& mine = its_file.boxes[v][me()];
+  for (const auto& boxes : its_file.boxes[key.v]) most = std::max(most, boxes.size());
+  const std::vector<Box>& mine = its_file.boxes[key.v][me()];
   with_type(variable.type, [&](auto zero) {
     const auto* values = reinterpret_cast<const decltype(zero)*>(part.values.data());
     for (std::size_t b = 0; b < most; ++b) {
       const bool is_mine = b < mine.size();
       const Block block = is_mine ? Block{mine[b].start, mine[b].count, {}} : Block{};
-      its_file.file->put(variable.name, record, block, is_mine ? values : nullptr);
+      its_file.file->put(variable.name, key.record, block, is_mine ? values : nullptr);
       if (is_mine) values += mine[b].elements();
     }
   });
