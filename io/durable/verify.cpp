@@ -114,9 +114,10 @@ public:
   std::vector<std::string> complaints() {
     for (const std::string& line : m_manifest.bad_lines)
       complain("file '" + m_path + "': expected name, size, step, records and state, found: " + line);
-    for (const auto& [name, expected] : m_manifest.files) {
-      if (is_absent(name) && !expected.committed) continue;
-      const auto& entries = expected.entries;
+    for (const auto& file : m_manifest.files) {
+      const std::string& name = file.first;
+      const auto& entries = file.second.entries;
+      if (is_absent(name) && !file.second.committed) continue;
       const auto fits = [&](const ManifestEntry& e) { return is_same(e, found(name, e)); };
       const auto is_whole = [&](const ManifestEntry& e) { return fits(e) && set_is_whole(e); };
       if (std::none_of(entries.begin(), entries.end(), fits)) {

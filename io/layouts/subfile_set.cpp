@@ -78,7 +78,7 @@ std::string in_words(const std::vector<Contents::Attribute>& attributes) {
 
 } // namespace
 
-SubfileSet::SubfileSet(MPI_Comm comm, const std::string& path) : m_comm(comm), m_path(path) {
+SubfileSet::SubfileSet(MPI_Comm comm, const std::string& path) : m_path(path) {
   const int rank = rank_in(comm), n_ranks = size_of(comm);
   on_rank_0(comm, [&] { m_first = source(0).contents(); });
   broadcast(m_first, comm);

@@ -54,7 +54,6 @@ private:
   void find_parts();
   void check_cover(std::size_t v) const;
 
-  MPI_Comm m_comm;
   std::string m_path;
   std::size_t m_size = 0, m_records = 0;
   Contents m_first;               ///< of subfile 0
