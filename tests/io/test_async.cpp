@@ -3,6 +3,7 @@
 #include "io/async/servers.hpp"
 #include "io/durable/verify.hpp"
 #include "tests/io/pattern.hpp"
+#include "tests/io/with_servers.hpp"
 
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/generators/catch_generators.hpp>
@@ -23,20 +24,6 @@ using io::Schema;
 namespace {
 
 constexpr std::size_t records = 3;
-
-/// f(comm) on the ranks that compute, while the others serve. The status of the servers on them, else 0.
-int with_servers(const std::string& transport, const std::function<void(MPI_Comm)>& f) {
-  io::Servers servers(MPI_COMM_WORLD, transport);
-  if (servers.is_server()) return servers.serve();
-  f(servers.comm());
-  servers.stop(0);
-  return 0;
-}
-
-bool has_room_for(const std::string& transport) {
-  const io::ServerCounts counts = io::parse_transport(transport);
-  return counts.once + counts.append < size_of(MPI_COMM_WORLD);
-}
 
 io::Options options_of(const std::string& method) { return io::parse_method(method, {}); }
 

@@ -1,9 +1,9 @@
 // Output servers go on in place with the series of an earlier run, as the ranks themselves would: the same bytes, the same
 // reasons for a new file, and the same error, at the same call.
-#include "io/async/servers.hpp"
 #include "io/durable/durable.hpp"
 #include "io/durable/verify.hpp"
 #include "tests/io/series.hpp"
+#include "tests/io/with_servers.hpp"
 
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/generators/catch_generators.hpp>
@@ -24,15 +24,7 @@ io::Schema with_history(std::string history) {
 /// f(comm, suffix of a method) on the ranks that compute: with servers, or all ranks.
 template <class F> void compute(const std::string& transport, const F& f) {
   if (transport == "sync") return f(MPI_COMM_WORLD, std::string());
-  io::Servers servers(MPI_COMM_WORLD, transport);
-  if (servers.is_server()) return static_cast<void>(servers.serve());
-  f(servers.comm(), "/transport=" + transport);
-  servers.stop(0);
-}
-
-bool has_room_for(const std::string& transport) {
-  const io::ServerCounts counts = io::parse_transport(transport);
-  return counts.once + counts.append < size_of(MPI_COMM_WORLD);
+  with_servers(transport, [&](MPI_Comm comm) { f(comm, "/transport=" + transport); });
 }
 
 /// Five records, closed.

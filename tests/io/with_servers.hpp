@@ -1,0 +1,22 @@
+// Ranks that serve during a part of a test case. For the tests of the transport async.
+#pragma once
+
+#include "io/async/servers.hpp"
+#include "tests/io/scratch.hpp"
+
+#include <functional>
+#include <string>
+
+/// f(comm) on the ranks that compute, while the others serve. The status of the servers on them, else 0.
+inline int with_servers(const std::string& transport, const std::function<void(MPI_Comm)>& f) {
+  nunatak::io::Servers servers(MPI_COMM_WORLD, transport);
+  if (servers.is_server()) return servers.serve();
+  f(servers.comm());
+  servers.stop(0);
+  return 0;
+}
+
+inline bool has_room_for(const std::string& transport) {
+  const nunatak::io::ServerCounts counts = nunatak::io::parse_transport(transport);
+  return counts.once + counts.append < size_of(MPI_COMM_WORLD);
+}
