@@ -5,7 +5,8 @@
 
 All ways take turns in one run of nunatak-io, which compares every value that it has written. The synchronous ways write with as many
 ranks as compute; the server, one more, then sleeps. `visible`: seconds until close() returns, of the slowest rank; `total`: until the
-file is durable. --rate MB/s is one disk without a cache for all ranks (tests/faults/slow_disk.cpp); 0 is the disk as it is.
+file is durable. `copying`: the bytes of a rank, copied once within memory, in the same turns. --rate MB/s is one disk without a cache
+for all ranks (tests/faults/slow_disk.cpp); 0 is the disk as it is.
 """
 import argparse
 import json
@@ -59,12 +60,14 @@ def main():
     *ways, servers = result["ways"]
     seconds = {way["way"].removesuffix("/transport=sync"): way["seconds"]["median"] for way in ways}
     visible, best = servers["visible_seconds"]["median"], min(seconds, key=seconds.get)
+    copying = result["copy"]["seconds"]["median"] / result["copy"]["bytes"] * servers["payload_bytes"] / a.ranks  # without ghosts
     record = {"benchmark": "async", "rate_MB_per_s": a.rate, "ranks": a.ranks, "transport": a.transport, "way": a.way,
               "payload_bytes": servers["payload_bytes"], "repeat": a.repeat, "load_average": result["host"]["load_average"],
               "synchronous_s": seconds, "best_synchronous": best, "visible_s": servers["visible_seconds"],
               "total_s": servers["seconds"], "stall_s": servers["phases"]["stall"]["max_s"],
               "visible_to_serial": visible / seconds["serial"] if "serial" in seconds else None,
               "visible_to_best": visible / seconds[best], "total_to_best": servers["seconds"]["median"] / seconds[best],
+              "copying_s": copying, "visible_to_copying": visible / copying,
               "servers": servers["servers"], "verified_values": servers["verified_values"]}
     assert record["verified_values"] > 0
     if a.json:
@@ -72,7 +75,8 @@ def main():
     print(json.dumps(record, indent=1) if not a.json else
           f"{a.transport}, {a.rate:g} MB/s: visible {visible:.4f} s, total {servers['seconds']['median']:.3f} s; synchronous "
           + ", ".join(f"{way} {s:.3f} s" for way, s in seconds.items())
-          + f"; visible / {best} {record['visible_to_best']:.3f}" + (f", / serial {record['visible_to_serial']:.3f}" if "serial" in seconds else ""))
+          + f"; visible / {best} {record['visible_to_best']:.3f}" + (f", / serial {record['visible_to_serial']:.3f}" if "serial" in seconds else "")
+          + f"; copying {copying:.4f} s, visible / copying {visible / copying:.2f}")
 
 
 if __name__ == "__main__":

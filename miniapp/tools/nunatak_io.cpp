@@ -139,14 +139,14 @@ void run(const BenchOptions& options, MPI_Comm comm) {
   const Record disk = file_system_facts(scratch.folder());
   require_space(options, workload, host, disk, bytes, ways);
   Arrays arrays(workload, rank, ranks);
-  const Compute compute(options.compute);
+  const Compute compute(options.compute, options.compute_sleeps);
   io::Trace trace(comm);
   trace.start(options.trace);
 
   // 2. turns; each begins with another one of them, so that none has always the same neighbour
   Probe probe(comm, scratch.path("probe"), bytes);
   const TurnsOf turns_of{comm, options, reads, scratch, compute, arrays};
-  std::vector<double> probe_seconds;
+  std::vector<double> probe_seconds, copy_seconds;
   const std::size_t turns = options.repeat > 1 ? static_cast<std::size_t>(options.repeat) + 1 : 1, n = ways.size() + 1;
   for (std::size_t turn = 0; turn < turns; ++turn) {
     const bool counts = turn > 0 || turns == 1;
@@ -156,8 +156,8 @@ void run(const BenchOptions& options, MPI_Comm comm) {
         turns_of.take(ways[next - 1], turn, turns);
         continue;
       }
-      const double seconds = probe.run();
-      if (counts) probe_seconds.push_back(seconds);
+      const double seconds = probe.run(), copying = arrays.copy_seconds();
+      if (counts) probe_seconds.push_back(seconds), copy_seconds.push_back(copying);
       scratch.remove("probe");
     }
   }
@@ -171,6 +171,7 @@ void run(const BenchOptions& options, MPI_Comm comm) {
   json["turns"] = probe_seconds.size(), json["first_turn_dropped"] = turns > 1;
   json["read_cache"] = "dropped by POSIX_FADV_DONTNEED before each read, as far as the system does it";
   json["probe"]["bytes"] = bytes, json["probe"]["seconds"] = spread_of_turns(probe_seconds);
+  json["copy"]["bytes"] = arrays.bytes(), json["copy"]["seconds"] = spread_of_turns(copy_seconds);
   std::vector<Record> told;
   for (const Way& way : ways) told.push_back(way_record(way.results, probe_seconds));
   json["ways"] = told;

@@ -28,6 +28,10 @@ public:
   /// Of this rank's arrays.
   std::size_t bytes() const;
 
+  /// Of copying them once within memory, 4 MiB at a time, into at most 64 MiB that are used again and again: what a transport
+  /// that hands its values over cannot do without.
+  double copy_seconds();
+
   /// Fill all arrays with those of a record, unless they hold it; those without records once.
   void fill(std::size_t record);
 
@@ -60,6 +64,7 @@ private:
   const Workload& m_workload;
   std::vector<std::vector<Array>> m_arrays; ///< by variable and box; coordinates have none
   std::optional<std::size_t> m_record;      ///< the one in memory
+  std::vector<std::byte> m_copy;            ///< of copy_seconds()
 };
 
 } // namespace nunatak::tools

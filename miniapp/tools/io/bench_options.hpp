@@ -19,7 +19,7 @@ struct NamedWay {
 struct BenchOptions {
   std::string workload = "pism:G5km", ways, order, read = "no", verify = "first", folder = ".", json, trace, replay;
   double scale = 0.1, compute = 0.0;
-  bool scale_levels = false, keep = false, think = false;
+  bool scale_levels = false, keep = false, think = false, compute_sleeps = false;
   int repeat = 7, records = 1, variables = 0;
   io::Options io; ///< -io_<knob>
 

@@ -50,6 +50,7 @@ Record way_record(const WayResults& way, const std::vector<double>& probe_second
   for (std::size_t n = 0; n < seconds.size(); ++n) paired.push_back(probe_seconds[n] / seconds[n]);
   record["seconds"] = spread_of_turns(seconds);
   record["compute_seconds"] = median(over_turns(way.writes, [](const WriteTurn& t) { return t.compute_seconds; }));
+  record["compute_slowdown"] = median(over_turns(way.writes, [](const WriteTurn& t) { return t.compute_slowdown; }));
   record["visible_seconds"] = spread_of_turns(over_turns(way.writes, [](const WriteTurn& t) { return t.visible_seconds; }));
   record["drain_seconds"] =
       spread_of_turns(over_turns(way.writes, [](const WriteTurn& t) { return t.seconds - t.visible_seconds; }));

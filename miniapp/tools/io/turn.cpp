@@ -7,8 +7,10 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <cmath>
 #include <optional>
+#include <thread>
 
 namespace nunatak::tools {
 
@@ -25,7 +27,7 @@ double multiply_add(double n) {
   return sum;
 }
 
-/// Seconds, slowest rank.
+/// Of the slowest rank.
 double slowest(MPI_Comm comm, double seconds) {
   MPI_Allreduce(MPI_IN_PLACE, &seconds, 1, MPI_DOUBLE, MPI_MAX, comm);
   return seconds;
@@ -71,9 +73,10 @@ private:
 
 } // namespace
 
-Compute::Compute(double seconds) {
+Compute::Compute(double seconds, bool sleeps) : m_seconds(seconds), m_sleeps(sleeps) {
   if (seconds <= 0.0) return;
   m_parts = static_cast<int>(std::ceil(1e3 * seconds));
+  if (sleeps) return;
   volatile double sink = 0.0; // the compiler must not drop what nobody reads
   double trial = 1e6, time = 0.0;
   for (; time < 0.02; trial *= 2.0) {
@@ -84,13 +87,20 @@ Compute::Compute(double seconds) {
   }
 }
 
-void Compute::run() const {
+double Compute::run() const {
+  if (m_parts == 0) return 0.0;
   volatile double sink = 0.0;
+  const auto start = std::chrono::steady_clock::now();
   for (int k = 0; k < m_parts; ++k) {
-    sink = sink + multiply_add(m_operations / m_parts);
+    if (m_sleeps) {
+      std::this_thread::sleep_until(start + std::chrono::duration<double>(m_seconds * (k + 1) / m_parts));
+    } else {
+      sink = sink + multiply_add(m_operations / m_parts);
+    }
     int is_there = 0;
     MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_SELF, &is_there, MPI_STATUS_IGNORE);
   }
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count() / m_seconds;
 }
 
 WriteTurn write_turn(MPI_Comm comm, io::Writer& writer, Arrays& arrays, const std::string& order, const std::string& path,
@@ -104,7 +114,7 @@ WriteTurn write_turn(MPI_Comm comm, io::Writer& writer, Arrays& arrays, const st
   for (std::size_t record = 0; record < records; ++record) {
     if (record > 0) {
       const double pause = MPI_Wtime();
-      compute.run();
+      turn.compute_slowdown += compute.run() / static_cast<double>(records - 1);
       arrays.fill(record);
       MPI_Barrier(comm); // waiting for a slow rank is no output either
       turn.compute_seconds += MPI_Wtime() - pause;
@@ -118,6 +128,7 @@ WriteTurn write_turn(MPI_Comm comm, io::Writer& writer, Arrays& arrays, const st
   turn.seconds = slowest(comm, MPI_Wtime() - start - turn.compute_seconds);
   turn.visible_seconds = slowest(comm, visible);
   turn.compute_seconds = slowest(comm, turn.compute_seconds);
+  turn.compute_slowdown = slowest(comm, turn.compute_slowdown);
   turn.summary = io::summarize(comm, file->statistics());
   turn.hints = file->hints();
   turn.servers = writer.server_reports();

@@ -17,21 +17,25 @@
 namespace nunatak::tools {
 
 /// A model that computes between records: so many floating-point operations as one rank does in the given time when it is made.
-/// It enters MPI every millisecond, as the exchange of ghosts does.
+/// It enters MPI every millisecond, as the exchange of ghosts does. `sleeps`: it takes that time, and no core (the nodes of an
+/// emulated cluster share the cores of one machine).
 class Compute {
 public:
-  explicit Compute(double seconds);
-  void run() const;
+  Compute(double seconds, bool sleeps);
+  double run() const; ///< the time that it took over the given one; 0: there is nothing to compute
 
 private:
+  double m_seconds;
+  bool m_sleeps;
   double m_operations = 0.0;
   int m_parts = 0;
 };
 
 struct WriteTurn {
-  double seconds = 0.0;         ///< of the slowest rank, until the file is durable
-  double visible_seconds = 0.0; ///< the same, until close() returns
-  double compute_seconds = 0.0; ///< the same: synthetic compute and new values, between records
+  double seconds = 0.0;          ///< of the slowest rank, until the file is durable
+  double visible_seconds = 0.0;  ///< the same, until close() returns
+  double compute_seconds = 0.0;  ///< the same: synthetic compute and new values, between records
+  double compute_slowdown = 0.0; ///< the same: synthetic compute over the time that was asked for, mean of the pauses
   io::Summary summary;
   std::map<std::string, std::string> hints;
   std::vector<io::ServerReport> servers; ///< of all turns so far, on rank 0
