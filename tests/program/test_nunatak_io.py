@@ -2,6 +2,7 @@
 import json
 import os
 import pathlib
+import resource
 import shlex
 import subprocess
 
@@ -75,6 +76,7 @@ def test_the_report(bench, tmp_path):
     assert told["turns"] == 3 and told["first_turn_dropped"] is True
     assert told["host"]["ranks"] == 2 and {"NetCDF-C", "PnetCDF"} <= set(told["host"]["libraries"])
     assert told["file_system"]["free_bytes"] > 0 and told["file_system"]["type"]
+    assert told["copy"]["bytes"] > 50000 and 0 < told["copy"]["seconds"]["min"] < 1  # of the arrays of rank 0
     probe = told["probe"]["seconds"]
     assert probe["min"] <= probe["q1"] <= probe["median"] <= probe["q3"] <= probe["max"] and len(probe["all"]) == 3
     serial, pnetcdf, null = told["ways"]
@@ -85,13 +87,23 @@ def test_the_report(bench, tmp_path):
         assert way["share_of_probe"] == pytest.approx(probe["median"] / way["seconds"]["median"], rel=1e-12)
         assert way["share_of_probe_paired"]["all"] == pytest.approx(
             [a / b for a, b in zip(probe["all"], way["seconds"]["all"])], rel=1e-12)
-        assert way["compute_seconds"] > 0.02  # one pause of 50 ms, on a busy machine
+        assert way["compute_seconds"] > 0.02 and way["compute_slowdown"] > 0.4  # one pause of 50 ms, on a busy machine
         for key in ("written_bytes", "written_operations", "moved_bytes", "messages", "message_bytes", "off_node_bytes"):
             assert way[key] >= 0
     for by in ("each", "serial", "parallel"):
         assert serial["reads"][by]["bytes"] == pnetcdf["reads"][by]["bytes"] > 100000 and serial["reads"][by]["seconds"]["min"] > 0
     assert list(serial["reads"]) == ["each", "parallel", "serial"] and "reads" not in null
     assert serial["phases"]["post"]["bytes"] == serial["payload_bytes"]
+
+
+def test_a_computation_that_sleeps_takes_its_time_and_no_core(bench, tmp_path):
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    run = bench("-workload", "pism:G5km", "-scale", 0.03, "-ways", "null", "-repeat", 1, "-records", 3, "-compute", "3s", "-compute_sleeps",
+                "-json", "out.json")
+    assert run.status == 0, run.text
+    way, used = report(tmp_path)["ways"][0], resource.getrusage(resource.RUSAGE_CHILDREN)
+    assert way["compute_seconds"] >= 6 and way["compute_slowdown"] >= 1
+    assert used.ru_utime - before.ru_utime + used.ru_stime - before.ru_stime < 3
 
 
 def test_what_is_in_the_file(bench, tmp_path):
