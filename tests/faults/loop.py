@@ -15,7 +15,7 @@ if the machine has become slower the trial is made again, and what it says then 
   loop.py VICTIM FAULTS "MPIEXEC -n" [--ranks 2,3] [--struck R,...] [--methods M,...] [--calls C,...] [--actions kill,...]
           [--every [K]]
 
-By default a short form: five methods, k = 1, 6, 36, ..., the first and the last rank. --every takes all methods, all k up to K
+By default a short form: four methods, k = 1, 6, 36, ..., the first and the last rank. --every takes all methods, all k up to K
 (40), and ranks that die at any call. Prints the trials by method. With servers:
 
   loop.py ... --continued --methods direct      runs that continue in place what an earlier run has left: a series of three records, behind
@@ -41,7 +41,7 @@ import time
 
 import xarray
 
-SHORT = ["pnetcdf", "netcdf4", "direct", "direct/transport=async:1", "direct/transport=thread"]  # on 2 ranks
+SHORT = ["pnetcdf", "netcdf4", "direct", "direct/transport=async:1"]  # on 2 ranks
 METHODS = ["serial", "pnetcdf", "hybrid", "direct", "netcdf4", "posix", "mpiio", "pnetcdf/zslab", "pnetcdf/box:1", "netcdf4/morton:1",
            "posix/box:1", "serial/file-per-aggregator:2", "pnetcdf/access=independent", "netcdf4/access=independent",
            "pnetcdf/define=interleaved", "direct/transport=async:1", "pnetcdf/transport=async:1", "direct/transport=thread"]
