@@ -4,8 +4,8 @@
     perf/virtual_async.py --build build/ci --check                           six runs of nunatak-io on one slow disk
     perf/virtual_async.py --build build/ci --plot servers.png                up to 16 384 ranks and 256 servers
 
---check calibrates first, without a slow disk: the rates at which a client packs and a server takes come from a run of the format
-`null`, that of a server's processor while it writes from one of `direct`. Then nothing is fitted: the disk is told to be one of 100
+--check calibrates first, without a slow disk: the rate at which a server takes comes from a run of the format `null`, those at which a
+client packs and a server's processor writes from one of `direct` (where nobody writes, values stay in the cache). Then nothing is fitted: the disk is told to be one of 100
 MB/s for all processes (tests/faults/slow_disk.cpp).
 """
 import argparse
@@ -57,7 +57,7 @@ def calibrate(a):
     null, direct = measured(a, point, "null", 0), measured(a, point, "direct", 0)
     megabytes = 1e-6 * null["payload_bytes"]
     total, written = null["seconds"]["median"], direct["seconds"]["median"]
-    return {"pack": megabytes / null["visible_seconds"]["median"], "take": megabytes / total, "write": megabytes / max(written - total, 1e-3),
+    return {"pack": megabytes / direct["visible_seconds"]["median"], "take": megabytes / total, "write": megabytes / max(written - total, 1e-3),
             "disk": DISK, "shared": "yes", "message": 0, "latency": 0}
 
 
