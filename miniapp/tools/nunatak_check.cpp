@@ -58,6 +58,7 @@ struct CheckOptions {
     if (input.empty()) throw Error("expected a file: nunatak-check FILE.nc, found none");
     require_one_process(virtual_ranks);
     World().on_rank_0([&] {
+      check_files({{"-i", input, FileUse::read}, {"-forcing", forcing, FileUse::read}, {"-picture", picture}, {"-json", json}});
       require_writable("-picture", picture);
       require_writable("-json", json);
     });

@@ -175,7 +175,10 @@ Decomposition cut(const Options& o, const Decomposition& d) {
 void run(const Options& o) {
   const World world;
   require_one_process(o.ranks.virtual_ranks);
-  world.on_rank_0([&] { require_writable("-json", o.json); });
+  world.on_rank_0([&] {
+    check_files({{"-machine", o.ranks.machine.file, FileUse::read}, {"-json", o.json}});
+    require_writable("-json", o.json);
+  });
   const Levels levels = make_levels(5000.0, o.Mz, LevelSpacing::quadratic);
   const int M = o.points();
   std::vector<Record> records;

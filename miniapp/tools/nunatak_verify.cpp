@@ -34,9 +34,19 @@ io::Verification verify(const std::string& word) {
   return result;
 }
 
+/// The list of complaints may not take the place of a file that is verified.
+void require_other_file(const std::string& json) {
+  const std::string manifest = io::manifest_of(json), name = std::filesystem::path(json).filename().string();
+  if (io::parse_manifest(io::read_manifest(manifest)).files.count(name) > 0)
+    throw Error("option -json: '" + json + "': expected a file that '" + manifest + "' does not name, found a line of it");
+}
+
 void run(const std::vector<std::string>& words, const std::string& json) {
   World().on_rank_0([&] {
-    check_files({{"-json", json}});
+    if (!json.empty()) require_other_file(json);
+    std::vector<NamedFile> files{{"-json", json}};
+    for (const std::string& word : words) files.push_back({"FILE", word, FileUse::read});
+    check_files(files);
     require_writable("-json", json);
   });
   io::Verification all;

@@ -73,6 +73,7 @@ void ToolOptions::check() const {
   World().on_rank_0([&] {
     check_files({{"-i", mask.file, FileUse::read},
                  {"-expect", expect, FileUse::read},
+                 {"-machine", ranks.machine.file, FileUse::read},
                  {"-o", output, FileUse::netcdf},
                  {"-json", json},
                  {"-csv", csv}});

@@ -15,8 +15,8 @@ DOME = ("-init", "dome", "-grid_Mx", "11", *RUN)
 OUTPUTS = ("-spatial_file", "-timeseries_file", "-ssa_failed_file", "-report", "-io_trace")
 
 
-def refused(run, *words, program="nunatak"):
-    assert run.status == 1, run.text
+def refused(run, *words, program="nunatak", status=1):
+    assert run.status == status, run.text
     assert run.err.count(f"{program}: error:") == 1, run.text
     for word in words:
         assert word in run.err, f"expected {word!r} in:\n{run.err}"
@@ -101,6 +101,14 @@ def test_tools(tmp_path):
     refused(tool("nunatak-join", tmp_path, "-i", "x.nc", "-o", "./x.nc.0001"), "-i 'x.nc' and -o './x.nc.0001'",
             program="nunatak-join")
     refused(tool("nunatak-io", tmp_path, "-replay", "x.nc", "-json", "./x.nc"), "-replay 'x.nc' and -json", program="nunatak-io")
+    for a, b in (("-i", "-json"), ("-i", "-picture"), ("-forcing", "-json"), ("-picture", "-json")):
+        files = ("y.nc", a, "x.nc", b, "./x.nc") if a != "-i" else ("x.nc", b, "./x.nc")
+        refused(tool("nunatak-check", tmp_path, *files), f"{a} 'x.nc' and {b} './x.nc'", program="nunatak-check", status=2)
+    for program, more in (("nunatak-labels", mask), ("nunatak-distance", mask), ("nunatak-step", ("-virtual_ranks", "1"))):
+        refused(tool(program, tmp_path, *more, "-machine", "x.nc", "-json", "./x.nc"), "-machine 'x.nc' and -json './x.nc'", program=program)
+    os.symlink("x.nc", tmp_path / "other.nc")
+    for words, named in (((), "./x.nc"), (("x.nc",), "./x.nc"), (("other.nc",), "other.nc")):
+        refused(tool("nunatak-verify", tmp_path, *words, "-json", named), "-json", f"'{named}'", program="nunatak-verify")
     assert (tmp_path / "x.nc").read_bytes() == before
 
 
