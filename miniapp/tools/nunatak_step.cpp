@@ -20,6 +20,7 @@
 #include <iostream>
 #include <map>
 #include <optional>
+#include <stdexcept>
 
 using namespace nunatak;
 using namespace nunatak::tools;
@@ -71,15 +72,16 @@ public:
 
   void begin(const char* part) override {
     m_part = part;
+    m_cost = std::find_if(std::begin(costs), std::end(costs), [this](const Cost& c) { return m_part == c.part; });
+    if (m_cost == std::end(costs)) throw std::logic_error("part '" + m_part + "' of the step: expected a row in `costs`");
     m_before = now();
   }
   void end() override {
     Kokkos::fence();
     Part after = now(); // before the clocks get the work
-    const Cost* cost = std::find_if(std::begin(costs), std::end(costs), [this](const Cost& c) { return m_part == c.part; });
     for (std::size_t n = 0; n < m_cells.size(); ++n) {
-      const double visits = cost->cell * static_cast<double>(m_cells[n]) +
-                            (cost->icy_cell + cost->level * m_levels) * static_cast<double>(m_icy[n]);
+      const double visits = m_cost->cell * static_cast<double>(m_cells[n]) +
+                            (m_cost->icy_cell + m_cost->level * m_levels) * static_cast<double>(m_icy[n]);
       m_set.ranks->work(static_cast<int>(n), std::llround(visits));
     }
     const Part last = now();
@@ -105,6 +107,7 @@ private:
   std::vector<std::int64_t> m_cells, m_icy;
   int m_levels;
   std::string m_part;
+  const Cost* m_cost = nullptr; ///< of m_part
   Part m_before;
   std::map<std::string, Part> m_parts;
 };
