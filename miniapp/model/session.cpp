@@ -47,6 +47,9 @@ std::string without_comment(const std::string& line) {
   return line;
 }
 
+/// Where options of files stand: by name "'run.yaml', line 3". Of a list or braces of YAML it is not known.
+using Places = std::map<std::string, std::string>;
+
 /// The options of a YAML file, line by line: nested keys joined by underscores, as PETSc names them. What is not a key in a block
 /// (a list, a mapping in braces, text over several lines) is left to PETSc.
 class YamlKeys {
@@ -56,6 +59,7 @@ public:
   void line(int number, const std::string& text) {
     const std::size_t indent = text.find_first_not_of(' ');
     const std::size_t colon = text.find(':', indent);
+    if (text[indent] == '\t') fail(number, "expected blanks before a word, found a tab");
     if (text[indent] == '-' || text[indent] == '{' || colon == std::string::npos) return pass();
     if (colon + 1 < text.size() && text[colon + 1] != ' ') return pass();
     if (m_open && indent <= m_parents.back().indent) fail_without_value();
@@ -74,6 +78,7 @@ public:
   void end() const {
     if (m_open) fail_without_value();
   }
+  const std::map<std::string, int>& lines() const { return m_lines; }
 
 private:
   struct Key {
@@ -97,8 +102,8 @@ private:
 
 /// What PETSc would read without a word, or wait for, though nobody can have meant it. Throws Error naming the file (and the
 /// line) if it is no regular file, holds other than text or nothing at all, or, in YAML, has an option twice or one without a
-/// value. Not collective.
-void check_options_file(const std::string& path) {
+/// value. Adds its options to `places`. Not collective.
+void check_options_file(const std::string& path, Places& places) {
   const std::string what = "option -options_file: '" + path + "': ";
   std::error_code none;
   if (std::filesystem::exists(path, none) && !std::filesystem::is_regular_file(path, none))
@@ -122,10 +127,15 @@ void check_options_file(const std::string& path) {
     const std::string content = without_comment(line);
     if (trimmed(content).empty() || trimmed(content) == "---") continue;
     filled += 1;
-    if (yaml) keys.line(number, content);
+    if (yaml) {
+      keys.line(number, content);
+    } else if (const std::string words = trimmed(content); is_option(words)) {
+      places[words.substr(1, words.find_first_of(" \t") - 1)] = "'" + path + "', line " + std::to_string(number);
+    }
   }
   if (filled == 0) throw Error(what + "expected options, found none");
   if (yaml) keys.end();
+  for (const auto& [name, at] : keys.lines()) places[name] = "'" + path + "', line " + std::to_string(at);
 }
 
 /// The files that PETSc reads unasked: .petscrc of the home folder, .petscrc and petscrc of this one; those that exist.
@@ -142,9 +152,9 @@ std::vector<std::string> unasked_options_files() {
 
 /// Read an options file into PETSc's database. PETSc reads it on rank 0 and lets the others wait for ever if that fails: so rank
 /// 0 tries first.
-void insert_options_file(MPI_Comm comm, const std::string& file) {
+void insert_options_file(MPI_Comm comm, const std::string& file, Places& places) {
   io::on_rank_0(comm, [&] {
-    check_options_file(file);
+    check_options_file(file, places);
     PetscOptions scratch = nullptr;
     const bool failed =
         PetscOptionsCreate(&scratch) != 0 || PetscOptionsInsertFile(PETSC_COMM_SELF, scratch, file.c_str(), PETSC_TRUE) != 0;
@@ -190,6 +200,7 @@ struct Session::CommandLine {
   std::vector<std::string> options_files;
   bool help = false;
   std::string error;
+  Places places; ///< of the options that stand in files and not here; on rank 0
 
   CommandLine(int argc, char** argv) {
     for (int a = 0; a < argc; ++a) {
@@ -200,7 +211,7 @@ struct Session::CommandLine {
         if (a + 1 == argc || is_option(argv[a + 1])) error = "option -options_file: expected the name of a file, found none";
         if (a + 1 < argc) options_files.emplace_back(argv[++a]);
       } else {
-        if (a > 0 && !is_option(word) && (a == 1 || !is_option(argv[a - 1]))) {
+        if (error.empty() && a > 0 && !is_option(word) && (a == 1 || !is_option(argv[a - 1]))) {
           error = "'" + word + "' on the command line belongs to no option (expected: -option value)";
         }
         words.push_back(argv[a]);
@@ -237,18 +248,27 @@ bool Session::read(OptionTable& table) {
     for (const std::string& file : unasked_options_files())
       std::cout << "options: read " << file << ", as PETSc does" << std::endl;
   }
-  for (const std::string& file : m_command_line->options_files) insert_options_file(m_comm, file);
+  Places& places = m_command_line->places;
+  for (const std::string& file : m_command_line->options_files) insert_options_file(m_comm, file, places);
   int petsc_argc = static_cast<int>(m_command_line->words.size()) - 1;
   char** petsc_argv = m_command_line->words.data();
   NUNATAK_PETSC(PetscOptionsInsert(nullptr, &petsc_argc, &petsc_argv, nullptr)); // the command line overrides the files
+  for (const char* word : m_command_line->words) {
+    if (word != nullptr && is_option(word)) places.erase(word + 1);
+  }
   for (const Given& given : unused_options()) {
-    if (!table.knows(given.name)) {
-      if (belongs_to_petsc(given.name)) continue; // see check_petsc_options
-      table.fail_unknown(given.name);
+    try {
+      if (!table.knows(given.name)) {
+        if (belongs_to_petsc(given.name)) continue; // see check_petsc_options
+        table.fail_unknown(given.name);
+      }
+      PetscBool is_set = PETSC_FALSE;
+      NUNATAK_PETSC(PetscOptionsHasName(nullptr, nullptr, ("-" + given.name).c_str(), &is_set)); // marks it as used
+      table.set(given.name, given.has_value ? &given.value : nullptr);
+    } catch (const Error& error) {
+      const auto place = places.find(given.name);
+      throw Error(error.what() + (place == places.end() ? "" : " (" + place->second + ")"));
     }
-    PetscBool is_set = PETSC_FALSE;
-    NUNATAK_PETSC(PetscOptionsHasName(nullptr, nullptr, ("-" + given.name).c_str(), &is_set)); // marks it as used
-    table.set(given.name, given.has_value ? &given.value : nullptr);
   }
   return true;
 }

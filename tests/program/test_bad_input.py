@@ -32,6 +32,7 @@ OPTIONS = [
     (("-pico_continental_shelf_depth", "800"), ("-pico_continental_shelf_depth", "at most 0")),
     (("-energy", "maybe"), ("-energy", "auto|on|off", "maybe")),
     (("result.nc",), ("result.nc", "belongs to no option")),
+    (("--stress", "sia"), ("'--stress' on the command line belongs to no option",)),
     (("-options_file", "missing.yaml"), ("-options_file", "missing.yaml")),
     (("-snapshot_file", "s"), ("-snapshot_every",)),
     (("-spatial_file", "s.nc", "-spatial_vars", "thk,speed"), ("speed", "unknown variable")),
@@ -228,11 +229,25 @@ def test_time_that_is_none(nunatak, island, time):
     ("", ("found none",)), ("# nothing\n\n", ("found none",)), (b"\x7fELF\x02\x00\x00", ("expected text",)),
     (b"init: d\xf6me\n", ("expected text",)), ("init: dome\ngrid:\n  Mx: 21\ninit: dome\n", ("line 4", "option init", "line 1")),
     ("grid:\n  Mx: 21\ngrid_Mx: 31 # again\n", ("line 3", "option grid_Mx", "line 2")), ("init:\nstress: sia\n", ("line 1", "option init")),
-    ("stress: sia\ngrid:\n  Mx: ~\n", ("line 3", "option grid_Mx")), ("stress: sia\ninit: # dome\n", ("line 2", "option init"))],
-    ids=["empty", "comments", "binary", "latin 1", "twice", "twice, nested", "no value", "null", "no value at the end"])
+    ("stress: sia\ngrid:\n  Mx: ~\n", ("line 3", "option grid_Mx")), ("stress: sia\ninit: # dome\n", ("line 2", "option init")),
+    ("init: dome\ngrid:\n\tMx: 21\n", ("line 3", "a tab"))],
+    ids=["empty", "comments", "binary", "latin 1", "twice", "twice, nested", "no value", "null", "no value at the end", "a tab"])
 def test_options_file_of_no_sense(nunatak, tmp_path, content, words):
     (tmp_path / "run.yaml").write_bytes(content if isinstance(content, bytes) else content.encode())
     refused(nunatak("-options_file", "run.yaml", ranks=2, timeout=20), "run.yaml", *words)
+
+
+@pytest.mark.parametrize("name, content, more, words", [
+    ("run.yaml", "init: dome\ngrid:\n  Mz: 5\n  Nx: 21\n", (), ("unknown option -grid_Nx; did you mean -grid_Mx?", "'run.yaml', line 4")),
+    ("run.yaml", "grid: # of cells\n  dx: 16kg\n", (), ("option -grid_dx: units 'kg'", "'run.yaml', line 2")),
+    ("run.opts", "-init dome\n-grid_Mz many\n", (), ("option -grid_Mz", "'many'", "'run.opts', line 2")),
+    ("run.yaml", "grid:\n  dx: 16kg\n", ("-grid_dx", "16g"), ("option -grid_dx: units 'g'",))],
+    ids=["unknown", "wrong unit", "PETSc's format", "given anew"])
+def test_an_option_of_a_file_is_told_with_its_line(nunatak, tmp_path, name, content, more, words):
+    (tmp_path / name).write_text(content)
+    run = nunatak("-options_file", name, *more, ranks=2)
+    refused(run, *words)
+    assert (", line " in run.text) == (", line " in words[-1]), run.text
 
 
 def test_options_file_that_is_a_pipe(nunatak, tmp_path):
