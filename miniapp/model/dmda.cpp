@@ -5,11 +5,14 @@
 #include "miniapp/model/petsc_error.hpp"
 
 #include <algorithm>
+#include <cstdint>
 #include <string>
 
 namespace nunatak {
 
 namespace {
+
+constexpr std::int64_t most_cells = 1 << 30;
 
 // What PETSc would refuse, in our words. px, py: at most 0 if PETSc chooses.
 void require_product(int px, int py, int size) {
@@ -24,6 +27,11 @@ void require_cells(DM dm, int size) {
   PetscInt Mx = 0, My = 0, px = 0, py = 0;
   NUNATAK_PETSC(
       DMDAGetInfo(dm, nullptr, &Mx, &My, nullptr, &px, &py, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr));
+  if (Mx < 1 || My < 1 || std::int64_t{Mx} * My > most_cells) {
+    throw Error("grid of " + std::to_string(Mx) + " x " + std::to_string(My) +
+                " points (-grid_..., -da_grid_x, -da_grid_y, -da_refine): expected at most " + std::to_string(most_cells) +
+                " (PETSc counts two unknowns of each in 32 bits)");
+  }
   require_product(px, py, size);
   if (px <= 0 && py <= 0) {
     Decomposition::make(Mx, My, size); // throws where a patch would have no cell

@@ -4,13 +4,10 @@
 #include "miniapp/model/session.hpp"
 
 #include <cmath>
-#include <cstdint>
 
 namespace nunatak {
 
 namespace {
-
-constexpr std::int64_t most_cells = 1 << 30;
 
 Axis with_points(Axis axis, int points) {
   if (points == axis.points) return axis;
@@ -23,10 +20,6 @@ Axis with_points(Axis axis, int points) {
 } // namespace
 
 Grid make_grid(MPI_Comm comm, const Axis& x, const Axis& y, int px, int py) {
-  if (std::int64_t{x.points} * y.points > most_cells) {
-    throw Error("grid of " + std::to_string(x.points) + " x " + std::to_string(y.points) + " points: expected at most " +
-                std::to_string(most_cells) + " (PETSc counts two unknowns of each in 32 bits)");
-  }
   Grid grid;
   grid.dmda = std::make_shared<Dmda>(comm, DmdaShape{x.points, y.points, px, py, x.periodic, y.periodic});
   check_petsc_options({"da_", "dm_"}, "the DMDA of the grid");

@@ -46,6 +46,8 @@ OPTIONS = [
     (("-grid_dx", "1e-8"), ("option -grid_dx", "at least 1 m")),
     (("-grid_Mx", "2000000000"), ("option -grid_Mx", "at most")),
     (("-grid_Mx", "1000000"), ("1000000 x 1000000 points", "expected at most")),
+    (("-da_grid_x", "2000000000"), ("2000000000 x 21 points", "expected at most")),
+    (("-da_refine", "14"), ("327681 x 327681 points", "-da_refine", "expected at most")),
     (("-run_years", "1e300"), ("option -run_years", "at most")),
     (("-run_until", "5"), ("-run_years and -run_until",)),
     (("-climatic_mass_balance", "1e9"), ("option -climatic_mass_balance", "at most")),
