@@ -202,6 +202,8 @@ void check(const Options& o) {
        "option -snapshot_every: expected at least 0.001 year (files are named by thousandths of a year)");
   io::check(o.io);
   need(o.spatial_file.empty() || o.spatial_every > 0.0, "option -spatial_every: expected a positive time with -spatial_file");
+  need(!o.spatial_file.empty() || o.given.count("spatial_every") + o.given.count("spatial_vars") == 0,
+       "options -spatial_every and -spatial_vars: expected -spatial_file, too, for the maps");
 }
 
 /// All that the run reads and writes. On rank 0.

@@ -73,9 +73,9 @@ Output::Output(const Options& options, Model& model, const std::vector<Scalar>& 
     } catch (const Error& error) {
       throw Error(std::string("option -spatial_vars: ") + error.what());
     }
-    if (name.compare(0, 5, "pico_") == 0 && options.ocean != "pico" && !options.spatial_file.empty()) {
-      throw Error("option -spatial_vars: " + name + " is not computed in this run (expected -ocean pico, found " + options.ocean +
-                  ")");
+    if (!options.spatial_file.empty() && find(model.fields(), name) == nullptr) {
+      const std::string why = name.compare(0, 5, "pico_") == 0 ? " (expected -ocean pico, found " + options.ocean + ")" : "";
+      throw Error("option -spatial_vars: " + name + " is not computed in this run" + why);
     }
   }
   m_writer = io::make_writer(m_ranks.comm(), options.io);

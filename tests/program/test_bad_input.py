@@ -48,6 +48,8 @@ OPTIONS = [
     (("-grid_Mx", "1000000"), ("1000000 x 1000000 points", "expected at most")),
     (("-da_grid_x", "2000000000"), ("2000000000 x 21 points", "expected at most")),
     (("-da_refine", "14"), ("327681 x 327681 points", "-da_refine", "expected at most")),
+    (("-spatial_every", "2"), ("-spatial_every", "expected -spatial_file")),
+    (("-spatial_file", "s.nc", "-spatial_vars", "ssa_residual_x"), ("option -spatial_vars: ssa_residual_x is not computed in this run",)),
     (("-run_years", "1e300"), ("option -run_years", "at most")),
     (("-run_until", "5"), ("-run_years and -run_until",)),
     (("-climatic_mass_balance", "1e9"), ("option -climatic_mass_balance", "at most")),
