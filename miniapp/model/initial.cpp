@@ -71,6 +71,7 @@ void log_substitutes(const Options& options, const Input& input, const Log& log)
   ignored("tauc",
           {"till_phi_min", "till_phi_max", "till_topg_min", "till_topg_max", "till_overburden_fraction", "till_frozen_below"});
   ignored("hardav", {"softness", "rheology", "sia_e", "ssa_e"});
+  if (options.given.count("seed") > 0) log.line("input: option -seed has no effect: the ice is that of " + options.input);
   say("climatic_mass_balance", number(options.climatic_mass_balance) + " kg m-2 year-1 at sea level, half of it for every " +
                                    number(options.climatic_mass_balance_halving) + " K of cooling");
   say("ice_surface_temp",
@@ -228,6 +229,8 @@ void InitialState::choose_levels(Grid& grid, MpiRanks& ranks, const State& state
   const double thickest = largest[0][0];
 
   if (m_input && m_options.Mz == 0 && m_options.Lz == 0.0) grid.z = m_input->levels(); // a restart keeps its levels
+  if (!grid.z.empty() && m_options.given.count("grid_z_spacing") > 0)
+    m_log.line("input: option -grid_z_spacing has no effect: " + m_options.input + " has levels (-grid_Mz makes others)");
   if (grid.z.empty()) {
     // room to grow: a quarter more than the thickest ice, in full 100 m
     const double Lz = m_options.Lz > 0.0 ? m_options.Lz : std::fmax(1000.0, 100.0 * std::ceil(thickest * 1.25 / 100.0));

@@ -13,6 +13,19 @@
 
 namespace nunatak {
 
+namespace {
+
+bool is_speed(const std::string& units) {
+  try {
+    unit_conversion(units, "m s-1", "units");
+    return true;
+  } catch (const Error&) {
+    return false;
+  }
+}
+
+} // namespace
+
 Input::Input(const std::string& path, MPI_Comm comm, const Log& log, io::ReadOptions read_options)
     : m_reader(path, comm, std::move(read_options)), m_comm(comm), m_log(log) {
   m_x = read_axis(m_reader, "x", m_flip_x);
@@ -171,7 +184,7 @@ void Input::read(const Grid& grid, MpiRanks& ranks, State& state, Forcing& forci
 
   const Array2<double>& balance = forcing.climatic_mass_balance;
   const double largest_balance = 1e-2; // kg m-2 s-1: 300 m of water a year
-  if (gives("climatic_mass_balance") && m_reader.text("climatic_mass_balance", "units").value_or("").rfind("m ", 0) == 0) {
+  if (gives("climatic_mass_balance") && is_speed(m_reader.text("climatic_mass_balance", "units").value_or(""))) {
     read_field({"climatic_mass_balance", "m s-1", -largest_balance / rho_ice, largest_balance / rho_ice}, grid, ranks, balance);
     for_each_cell(
         "metres of ice to kg m-2", ranks.patch(), KOKKOS_LAMBDA(int j, int i) { balance(j, i) *= rho_ice; });

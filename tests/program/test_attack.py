@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 SIA = ("-stress", "sia", "-grid_Mz", "5")
+QUICK = ("-run_years", "0", "-stress", "sia")
 
 
 def refused(run, *words):
@@ -119,3 +120,26 @@ def test_failed_run_leaves_no_empty_report(nunatak, island, tmp_path):
     (("-init", "dome", "-ssa_ksp_tipe", "cg", "-stress", "sia"), ("-ssa_ksp_tipe",))])
 def test_option_refused_by_name(nunatak, options, words):
     refused(nunatak("-grid_Mx", "11", "-grid_Mz", "5", "-run_steps", "1", *options, ranks=2, timeout=20), *words)
+
+
+def test_options_without_effect_are_told(nunatak, island):
+    island()
+    run = nunatak("-i", "island.nc", "-grid_Mz", "3", *QUICK, "-seed", "2", "-o", "first.nc")
+    assert run.status == 0 and "option -seed has no effect" in run.out, run.text
+    run = nunatak("-i", "first.nc", *QUICK, "-grid_z_spacing", "equal")
+    assert run.status == 0 and "option -grid_z_spacing has no effect: first.nc has levels" in run.out, run.text
+    run = nunatak("-i", "first.nc", *QUICK, "-grid_z_spacing", "equal", "-grid_Mz", "4")
+    assert run.status == 0 and "no effect" not in run.out, run.text
+
+
+@pytest.mark.parametrize("units, factor", [("kg m-2 year-1", 910.0), ("m/year", 1.0), ("mm day-1", 1000.0 / 365.2422)])
+def test_a_mass_balance_of_ice_in_any_unit_of_speed(nunatak, island, tmp_path, units, factor):
+    """m/year once could not be converted to kg m-2 s-1; only what began with 'm ' was taken for metres of ice."""
+    def change(data):
+        v = data.createVariable("climatic_mass_balance", "f8", ("y", "x"))
+        v[:] = 0.25 * factor
+        v.units = units
+    island(change)
+    assert nunatak("-i", "island.nc", "-grid_Mz", "3", *QUICK, "-o", "out.nc", ranks=2).status == 0
+    with netCDF4.Dataset(tmp_path / "out.nc") as data:
+        np.testing.assert_allclose(data["climatic_mass_balance"][:], 0.25 * 910.0 / 31556926.0, rtol=1e-6)
