@@ -59,7 +59,10 @@ class BedMachine:
     """BedMachine: one NetCDF file; y falls with the row."""
 
     def __init__(self, path, antarctica):
-        self.data, self.antarctica = netCDF4.Dataset(path), antarctica
+        try:
+            self.data, self.antarctica = netCDF4.Dataset(path), antarctica
+        except OSError as error:
+            fail(f"{path}: expected a NetCDF file, as BedMachine, or the folder of Bedmap2, found: {error}")
         for name in ("x", "y", "bed", "thickness", "surface", "mask"):
             if name not in self.data.variables:
                 fail(f"{path}: expected a variable '{name}', as in BedMachine, found {', '.join(self.data.variables)}")
@@ -248,6 +251,8 @@ def main():
     for path in filter(None, (options.geometry, options.basins, options.shelf_water)):
         if not path.exists():
             fail(f"{path}: expected a file, found none (--help says where it comes from)")
+    if not options.o.parent.is_dir() or options.o.is_dir():
+        fail(f"-o {options.o}: expected a file in a folder that is there")
     sheet = SHEETS["greenland" if options.greenland else "antarctica"]
     x, y = (grid(sheet[axis], options.dx, axis) for axis in "xy")
 

@@ -40,7 +40,11 @@ def size_of(text):
 def read_trace(path):
     """All events, in the order of their beginning."""
     events = []
-    with open(path, newline="") as file:
+    try:
+        file = open(path, newline="")
+    except OSError as error:
+        sys.exit(f"plot_trace.py: {path}: expected a trace, found: {error.strerror}")
+    with file:
         rows = csv.reader(line for line in file if not line.startswith("#"))
         header = next(rows, [])
         if header != HEADER:

@@ -9,6 +9,7 @@ salinity_ocean taken from the nearest point. mask follows by flotation (2 ground
 what nunatak-distance and nunatak-labels read. Thickness below 10 m, which interpolation makes in front of the ice, is no ice.
 """
 import argparse
+import os
 import re
 import sys
 
@@ -42,6 +43,10 @@ def main():
     parser.add_argument("output")
     arguments = parser.parse_args()
     spacing = metres(arguments.spacing)
+    if not os.path.isfile(arguments.input):
+        sys.exit(f"upsample.py: {arguments.input}: expected a file, found none")
+    if os.path.exists(arguments.output) and os.path.samefile(arguments.input, arguments.output):
+        sys.exit(f"upsample.py: {arguments.output}: expected another file than the input, found the same one")
     with netCDF4.Dataset(arguments.input) as source:
         source.set_auto_mask(False)
         for name in ("x", "y", "thk", "topg"):

@@ -65,8 +65,11 @@ def main():
     parser.add_argument("-o", "--output", default=None, help="picture to write (default: none)")
     parser.add_argument("-n", "--rows", type=int, default=0, help="print at most so many solves (default: all)")
     args = parser.parse_args()
-    with open(args.report, encoding="utf-8") as file:
-        history = json.load(file).get("ssa", {}).get("history", [])
+    try:
+        with open(args.report, encoding="utf-8") as file:
+            history = json.load(file).get("ssa", {}).get("history", [])
+    except (OSError, ValueError, AttributeError) as error:
+        sys.exit(f"convergence.py: {args.report}: expected a report of nunatak (JSON), found: {getattr(error, 'strerror', None) or error}")
     if not history:
         sys.exit(f"{args.report}: no solves of the stress balance in it (-stress sia, or not a report of nunatak)")
     rows = [row(solve) for solve in history]

@@ -64,9 +64,13 @@ def main():
     except (OSError, ValueError) as error:
         sys.exit(f"plot.py: cannot open {args.file}: {error}")
     with data:
+        for name in ("mask", "x", "y"):
+            if name not in data:
+                sys.exit(f"plot.py: {args.file} has no variable '{name}'")
+        records = data.sizes.get("time", 1)
+        if not -records <= args.record < records:
+            sys.exit(f"plot.py: --record: expected one of the {records} records of {args.file} (0 is the first, -1 the last), found {args.record}")
         mask = field(data, "mask", args.record)
-        if mask is None:
-            sys.exit(f"plot.py: {args.file} has no variable 'mask'")
         mask = mask.values
         x, y = data["x"].values / 1e3, data["y"].values / 1e3
         icy = (mask == GROUNDED) | (mask == FLOATING)
@@ -114,7 +118,10 @@ def main():
                 bar.ax.set_yticklabels([f"{t:g}" for t in ticks])
         spacing = abs(x[1] - x[0])
         figure.suptitle(f"{data.attrs.get('title', args.file)}: {len(x)} x {len(y)} points, {spacing:g} km, year {years:g}")
-        figure.savefig(output, dpi=110)
+        try:
+            figure.savefig(output, dpi=110)
+        except OSError as error:
+            sys.exit(f"plot.py: cannot write {output}: {error.strerror}")
     print(output)
 
 

@@ -1,10 +1,14 @@
 """Defects found by attack: each of these runs once went wrong without a word, hung, or said the wrong thing."""
 import json
+import pathlib
+import subprocess
+import sys
 
 import netCDF4
 import numpy as np
 import pytest
 
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 SIA = ("-stress", "sia", "-grid_Mz", "5")
 QUICK = ("-run_years", "0", "-stress", "sia")
 
@@ -143,3 +147,26 @@ def test_a_mass_balance_of_ice_in_any_unit_of_speed(nunatak, island, tmp_path, u
     assert nunatak("-i", "island.nc", "-grid_Mz", "3", *QUICK, "-o", "out.nc", ranks=2).status == 0
     with netCDF4.Dataset(tmp_path / "out.nc") as data:
         np.testing.assert_allclose(data["climatic_mass_balance"][:], 0.25 * 910.0 / 31556926.0, rtol=1e-6)
+
+
+SCRIPTS = [
+    (("scripts/plot.py", "out.nc", "-t", "7"), "expected one of the 1 records of out.nc"),
+    (("scripts/plot.py", "out.nc", "-o", "no/p.png"), "cannot write no/p.png"),
+    (("scripts/convergence.py", "none.json"), "none.json: expected a report of nunatak"),
+    (("scripts/convergence.py", "text"), "text: expected a report of nunatak"),
+    (("perf/plot_trace.py", "none.csv"), "none.csv: expected a trace, found: No such file"),
+    (("perf/upsample.py", "none.nc", "8km", "x.nc"), "none.nc: expected a file, found none"),
+    (("perf/upsample.py", "out.nc", "8km", "./out.nc"), "expected another file than the input"),
+    (("inputs/antarctica.py", "text", "-o", "x.nc"), "text: expected a NetCDF file"),
+    (("inputs/antarctica.py", "text", "-o", "no/x.nc"), "-o no/x.nc: expected a file in a folder that is there")]
+
+
+def test_scripts_say_what_they_miss(nunatak, tmp_path):
+    """One line in place of a traceback; and the input of a script stays."""
+    assert nunatak("-init", "dome", "-grid_Mx", "11", "-grid_Mz", "3", *QUICK, "-o", "out.nc").status == 0
+    (tmp_path / "text").write_text("not NetCDF, not JSON\n")
+    before = (tmp_path / "out.nc").read_bytes()
+    for (script, *arguments), words in SCRIPTS:
+        run = subprocess.run([sys.executable, ROOT / script, *arguments], cwd=tmp_path, capture_output=True, text=True, timeout=120)
+        assert run.returncode != 0 and words in run.stderr and "Traceback" not in run.stderr, (script, arguments, run.stderr)
+    assert (tmp_path / "out.nc").read_bytes() == before
