@@ -179,6 +179,8 @@ def test_a_trace_and_its_replay(bench, tmp_path):
     ("-scale 0", ["-scale", "above 0"]),
     ("-io_formt null", ["unknown option", "did you mean -io_format?"]),
     ("-json nowhere/out.json", ["-json", "nowhere/out.json"]),
+    ("-o nowhere/deep", ["option -o: expected a folder, found 'nowhere/deep'"]),
+    ("-o /dev/null", ["option -o: expected a folder, found '/dev/null'"]),
 ])
 def test_errors(bench, tmp_path, arguments, words):
     run = bench(*arguments.split())

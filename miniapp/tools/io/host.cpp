@@ -88,7 +88,12 @@ Record file_system_facts(const std::string& folder) {
 
 Scratch::Scratch(MPI_Comm comm, const std::string& folder, bool keep)
     : m_comm(comm), m_path(folder + "/nunatak-io.files"), m_keep(keep) {
-  io::on_rank_0(comm, [&] { std::filesystem::create_directories(m_path); });
+  io::on_rank_0(comm, [&] {
+    std::error_code none;
+    if (!std::filesystem::is_directory(folder, none)) throw Error("option -o: expected a folder, found '" + folder + "'");
+    if (!std::filesystem::create_directory(m_path, none) && none)
+      throw Error("option -o: expected to make the folder '" + m_path + "'; found: " + none.message());
+  });
   remove("");
 }
 
