@@ -80,8 +80,9 @@ const std::vector<Knob>& knobs() {
   static const std::vector<Knob> table = {
       {"format", &Options::format, format_doc.c_str(), formats.c_str()},
       {"layout", &Options::layout,
-       "layout: where values move before they are written (default: on several nodes auto for direct and posix, else native); N "
-       "aggregators per node",
+       "layout: where values move before they are written (default: on several nodes auto for direct, else native); N "
+       "aggregators "
+       "per node",
        layouts.c_str()},
       {"transport", &Options::transport,
        "time of writing: sync, by the ranks that compute; later by N ranks that do nothing else (N+N: others for files that "
@@ -107,17 +108,16 @@ const std::vector<Knob>& knobs() {
        "1MiB)",
        ""},
       {"call", &Options::call, "bytes that could be sent in the time of a call of the file system, for the layout auto", ""},
-      {"slab", &Options::slab, "bytes that rank 0 gathers at a time (serial)", ""},
+      {"slab", &Options::slab, "bytes that a rank gathers or reads at a time for others (serial; -io_read serial, direct)", ""},
       {"buffer", &Options::buffer,
        "bytes of copies per writing rank that may wait for the end of the record (0: 8MiB), and of a batch for a server (0: "
        "64MiB)",
        ""},
       {"pool", &Options::pool, "bytes that may be on their way to the servers or the thread, per rank (async, thread, overlap)",
        ""},
-      {"overlap", &Options::overlap, "what a layout has moved is written by a thread while the next is moved (direct, posix)",
-       "yes|no"},
+      {"overlap", &Options::overlap, "what a layout has moved is written by a thread while the next is moved (direct)", "yes|no"},
       {"aggregators", &Options::aggregators,
-       "aggregators per node: of MPI-IO (cb_nodes) and of a layout without N (0: automatic)", ""},
+       "aggregators per node: of MPI-IO (cb_nodes) and of a layout without N (0: one; of native netcdf4 two)", ""},
       {"ranks_per_node", &Options::ranks_per_node, "ranks of a virtual node (0: the machine's nodes)", ""},
       {"hints", &Options::hints, "hints for MPI-IO: key=value,key=value", ""},
       {"ompio", &Options::ompio, "MPI-IO through OMPIO is accepted, although it reports success of writes that failed", "yes|no"},

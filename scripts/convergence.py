@@ -5,7 +5,7 @@
 
 One row per solve: nonlinear steps, how many of them were damped, linear iterations, reductions over all ranks, the residual over
 the load before and after, cells excluded because nothing holds them, seconds, and why the solve ended. At the end medians and
-largest values. Fields: SsaReport in miniapp/model/ssa.hpp.
+largest values. Fields: SsaReport in kernels/ssa/solver.hpp.
 """
 import argparse
 import json

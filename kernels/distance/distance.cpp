@@ -18,7 +18,7 @@ const std::vector<DistanceSolver>& distance_solvers() {
       {"buckets", true, "queue per patch, messages only where the domain continues and values have changed", make_buckets},
       {"gather", true, "domain gathered to one rank per field and searched there", make_gather},
       {"device", true, "tiles relaxed on the execution space (GPU)", make_device},
-      {"auto", true, "buckets or gather, whichever costs less by a model of the machine", make_auto},
+      {"auto", true, "buckets; after as many rounds as gather would cost, gather", make_auto},
       {"fsm", false, "straight distance by the Eikonal equation, fast sweeping", make_fsm},
   };
   return all;

@@ -41,8 +41,10 @@ void add_start_and_grid(OptionTable& table, Options& o) {
   table.add(number("seed", o.seed, "", "seed of -init marine: another number, another continent", 0));
 
   table.section("Grid; PETSc's options of a DMDA are heard, too: -da_processors_x, -da_grid_x, -da_refine, -dm_view, ...");
-  table.add(number("grid_Mx", o.Mx, "", "grid points along x (0: from the input, or 381)", 0, most_points));
-  table.add(number("grid_My", o.My, "", "grid points along y (0: from the input, or as along x)", 0, most_points));
+  table.add(
+      number("grid_Mx", o.Mx, "", "grid points along x (0: from the input, or as -init has it: 381 of marine)", 0, most_points));
+  table.add(number("grid_My", o.My, "", "grid points along y (0: from the input or -init; with -grid_Mx as makes square cells)",
+                   0, most_points));
   table.add(number("grid_Mz", o.Mz, "", "vertical levels (0: from a restart file, or 31)", 0, max_levels));
   table.add(number("grid_dx", o.dx, "m", "grid spacing (0: from the input, or from the number of points)", 0, 1e7));
   table.add(number("grid_Lz", o.Lz, "m", "height of the column (0: from the thickest ice)", 0, 1e5));
@@ -103,10 +105,9 @@ void add_ice(OptionTable& table, Options& o) {
   table.add(word(
       "ssa_solver", o.ssa_solver, "auto|own|petsc",
       "who solves: our Newton and conjugate gradients, or PETSc's SNES and KSP (auto: petsc if one of its options is given)"));
-  table.add(word(
-      "ssa_operator", o.ssa_operator, "auto|stencil|elements|aij|dm",
-      "matrix for PETSc's Krylov method: rows in the order of the grid, none, PETSc's, PETSc's on the DMDA (auto: stencil; with "
-      "-ssa_pc_type mg dm, with others aij)"));
+  table.add(word("ssa_operator", o.ssa_operator, "auto|stencil|elements|aij|dm",
+                 "matrix for PETSc's Krylov method: stencil, rows in the order of the grid; elements, none; aij, PETSc's; dm, "
+                 "PETSc's on the DMDA (auto: stencil; with -ssa_pc_type mg dm, with others aij)"));
   table.add(word("ssa_multigrid_precision", o.ssa_multigrid_precision, "single|double",
                  "floating-point precision of the multigrid, and of our conjugate gradients"));
   table.add(number("ssa_multigrid_smoothing", o.ssa.multigrid.smoothing, "", "degree of the Chebyshev smoother", 1, 10));
