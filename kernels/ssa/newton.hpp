@@ -56,14 +56,7 @@ public:
     if (m_report.unknown_cells > 0) ssa::unpack(m_assembly.patch(local), m_lists[at(local)].f.data(), r_x, r_y);
   }
 
-  std::string describe() const override {
-    if (m_linear == nullptr) return "no unknowns";
-    return std::to_string(m_report.unknown_cells) + " cells with two unknowns, " + std::to_string(m_report.excluded_cells) +
-           " excluded; Picard to Newton, weighted by element, until |residual| <= " + text(m_options.tolerance) +
-           " |load|; conjugate gradients until " + text(m_options.linear_tolerance) +
-           ", with multigrid (V-cycle, Chebyshev of degree " + std::to_string(m_options.multigrid.smoothing) + "), both in " +
-           m_linear->describe();
-  }
+  std::string describe() const override;
 
 private:
   using List = SsaLinearSolver::List;
@@ -82,20 +75,7 @@ private:
   }
   const SsaPatch& patch(int local) const { return m_assembly.patch(local); }
 
-  // Once for a set of unknowns.
-  void create() {
-    m_linear.reset();
-    m_lists.clear();
-    for (int local = 0; local < m_ranks.local_size(); ++local) {
-      const auto n = 2 * static_cast<std::size_t>(patch(local).unknowns());
-      m_lists.push_back({List("ssa_x", n), List("ssa_f", n), List("ssa_g", n), List("ssa_y", n)});
-    }
-    if (m_options.single_precision) {
-      m_linear = std::make_unique<SsaConjugateGradients<float>>(m_ranks, m_assembly, m_dx, m_dy, m_options.multigrid);
-    } else {
-      m_linear = std::make_unique<SsaConjugateGradients<double>>(m_ranks, m_assembly, m_dx, m_dy, m_options.multigrid);
-    }
-  }
+  void create(); // newton.cpp: once for a set of unknowns
 
   void iterate() {
     for (int local = 0; local < m_ranks.local_size(); ++local)
