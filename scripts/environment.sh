@@ -3,6 +3,8 @@ export OMP_NUM_THREADS=${OMP_NUM_THREADS:-1} OMP_PROC_BIND=${OMP_PROC_BIND:-fals
 # ranks may outnumber cores, and then a rank that waits must give its core away: for Open MPI 4, for Open MPI 5; MPICH does not ask
 export OMPI_MCA_rmaps_base_oversubscribe=1 PRTE_MCA_rmaps_default_mapping_policy=${PRTE_MCA_rmaps_default_mapping_policy:-:oversubscribe}
 export OMPI_MCA_mpi_yield_when_idle=${OMPI_MCA_mpi_yield_when_idle:-1}
+# messages inside one machine: Open MPI takes `ob1` for them anyway, after it has tried its drivers for networks (0.2 s of each start)
+export OMPI_MCA_pml=${OMPI_MCA_pml:-ob1}
 if [ "$(id -u)" = 0 ]; then export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1; fi
 # the presets share many files: compile each once
 if command -v ccache >/dev/null; then
