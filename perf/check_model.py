@@ -22,7 +22,6 @@ import time
 HERE = pathlib.Path(__file__).resolve().parent
 CLUSTER = HERE / "cluster" / "cluster"
 CORES = len(os.sched_getaffinity(0))
-ALONE = {"OMPI_MCA_ess_singleton_isolated": "1"}  # Open MPI without mpiexec starts no daemon
 
 
 def run(words, environment=None):
@@ -59,7 +58,7 @@ class Check:
         """The JSON of a tool, alone or on the nodes."""
         path = f"{self.folder}/report.json"
         words = [*words, "-json", path]
-        self.cluster("mpirun", "-n", nodes, *words) if nodes else run(words, ALONE)
+        self.cluster("mpirun", "-n", nodes, *words) if nodes else run(words)
         with open(path) as file:
             return json.load(file)["runs"][0]
 
@@ -88,9 +87,9 @@ class Check:
         words = [self.build / "perf" / "bench_pico", "-i", self.input, "-repeat", 7]
         virtual = [self.build / "perf" / "virtual_pico", "-i", self.input]
         if "PICO" not in self.visits:
-            work = json.loads(run([*virtual, "-ranks", 1], ALONE))["runs"][0]["work"]
-            self.visits["PICO"] = 1e-3 * json.loads(run(words, ALONE))["parts"]["update"]["min_ms"] / work
-        model = json.loads(run([*virtual, "-ranks", nodes, "-machine", self.machine(calibration, "PICO")], ALONE))["runs"][0]
+            work = json.loads(run([*virtual, "-ranks", 1]))["runs"][0]["work"]
+            self.visits["PICO"] = 1e-3 * json.loads(run(words))["parts"]["update"]["min_ms"] / work
+        model = json.loads(run([*virtual, "-ranks", nodes, "-machine", self.machine(calibration, "PICO")]))["runs"][0]
         real = json.loads(self.cluster("mpirun", "-n", nodes, *words))["parts"]["update"]
         return model["modelled_ms"], real["median_mean_ms"]
 

@@ -28,7 +28,7 @@ import statistics
 import sys
 import tempfile
 
-from check_model import ALONE, CLUSTER, run
+from check_model import CLUSTER, run
 
 REQUEST = STRIPE = 1 << 20  # bytes
 DRAWS = 8
@@ -157,7 +157,7 @@ def count(arguments, rate, latency):
           f"{'exchange s':>10} {'write s':>8}")
     for ranks in map(int, arguments.count.split(",")):
         plan = json.loads(run([pathlib.Path(arguments.build) / "perf" / "output_plan", *workload(arguments), "-ranks", ranks, "-counts",
-                               "-ranks_per_node", arguments.ranks_per_node, "-layouts", arguments.layouts], ALONE))
+                               "-ranks_per_node", arguments.ranks_per_node, "-layouts", arguments.layouts]))
         for layout in plan["layouts"]:
             times = least_times(layout, -(-ranks // arguments.ranks_per_node), rate, latency, arguments.servers)
             runs.append({"ranks": ranks, **layout, "exchange_s": times[0], "write_s": times[1]})
@@ -173,7 +173,7 @@ def compare(arguments, rate, latency, layouts):
     print(f"{'nodes':>5} {'layout':>10} {'what':>18} {'modelled s':>10} {'measured s':>10} {'ratio':>6}")
     for nodes in map(int, arguments.nodes.split(",")):
         plan = json.loads(run([pathlib.Path(arguments.build) / "perf" / "output_plan", *workload(arguments), "-ranks", nodes, "-layouts",
-                               arguments.layouts], ALONE))
+                               arguments.layouts]))
         with tempfile.TemporaryDirectory(prefix="nk", dir="/tmp") as folder:  # short: Open MPI makes sockets below it
             ways = measured(arguments, nodes, folder, layouts)["ways"]
         for layout, way in zip(plan["layouts"], ways):

@@ -8,15 +8,13 @@ import subprocess
 import pytest
 from conftest import Run
 
-ALONE = {"OMPI_MCA_ess_singleton_isolated": "1"}  # Open MPI without mpiexec starts no daemon, which takes long
 PROBLEM = ("-grid_dx", "100000", "-grid_Mz", "6", "-dt_max", "0.02")
 BUILD = pathlib.Path(os.environ.get("NUNATAK", "build/miniapp/nunatak")).parents[1]
 
 
 def run(program, folder, *arguments, ranks=None):
     start = [] if ranks is None else shlex.split(os.environ["NUNATAK_MPIEXEC"]) + [str(ranks)]
-    return Run(subprocess.run([*start, str(BUILD / program), *arguments], cwd=folder, timeout=120, capture_output=True, text=True,
-                              env={**os.environ, **ALONE} if ranks is None else None))
+    return Run(subprocess.run([*start, str(BUILD / program), *arguments], cwd=folder, timeout=120, capture_output=True, text=True))
 
 
 def bench(folder, *arguments, ranks=None):

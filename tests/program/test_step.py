@@ -8,15 +8,13 @@ import subprocess
 import pytest
 from conftest import Run
 
-ALONE = {"OMPI_MCA_ess_singleton_isolated": "1"}  # Open MPI without mpiexec starts no daemon, which takes long
 GRID = ("-grid_dx", "100000", "-grid_Mz", "6", "-ssa_multigrid_gather", "200")
 
 
 def step(folder, *arguments, ranks=None):
     program = str(pathlib.Path(os.environ["NUNATAK"]).parent / "nunatak-step")
     start = [] if ranks is None else shlex.split(os.environ["NUNATAK_MPIEXEC"]) + [str(ranks)]
-    return Run(subprocess.run(start + [program, *arguments], cwd=folder, timeout=120, capture_output=True, text=True,
-                              env={**os.environ, **ALONE} if ranks is None else None))
+    return Run(subprocess.run(start + [program, *arguments], cwd=folder, timeout=120, capture_output=True, text=True))
 
 
 def found(folder, *arguments, ranks=None):
