@@ -6,8 +6,9 @@ export OMPI_MCA_mpi_yield_when_idle=${OMPI_MCA_mpi_yield_when_idle:-1}
 # messages inside one machine: Open MPI takes `ob1` for them anyway, after it has tried its drivers for networks (0.2 s of each start)
 export OMPI_MCA_pml=${OMPI_MCA_pml:-ob1}
 if [ "$(id -u)" = 0 ]; then export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1; fi
-# the presets share many files: compile each once
+# the presets share many files: compile each once (paths below this folder are relative to the compiler, and so the same for all)
 if command -v ccache >/dev/null; then
+  export CCACHE_BASEDIR=${CCACHE_BASEDIR:-$PWD}
   export CMAKE_CXX_COMPILER_LAUNCHER=${CMAKE_CXX_COMPILER_LAUNCHER:-ccache}
   export CCACHE_SLOPPINESS=${CCACHE_SLOPPINESS:-pch_defines,time_macros,include_file_mtime,include_file_ctime} # precompiled headers
 fi
