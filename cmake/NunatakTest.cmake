@@ -67,11 +67,15 @@ find_program(NUNATAK_PYTHON python3 HINTS ${PROJECT_SOURCE_DIR}/build/deps/pytho
   DOC "Python with pytest, numpy, netCDF4 and xarray (scripts/requirements.txt)")
 find_program(NUNATAK_PYTHON python3)
 
-# nunatak_python_test(<name> <file> [RANKS <n>] [TIMEOUT <s>] [LABELS <labels>]): a pytest file that runs the program. RANKS: cores
-# that it keeps busy (1: it starts many small runs, and most of its time is their start). The longest begin first.
+# nunatak_python_test(<name> <file> [SELECT <words>] [RANKS <n>] [TIMEOUT <s>] [LABELS <labels>]): a pytest file that runs the program,
+# or those of its tests that `pytest -k <words>` selects. RANKS: cores that it keeps busy (1: it starts many small runs, and most of its
+# time is their start). The longest begin first.
 function(nunatak_python_test name file)
-  cmake_parse_arguments(arg "" "TIMEOUT;RANKS" "LABELS" ${ARGN})
-  add_test(NAME ${name} COMMAND ${NUNATAK_PYTHON} -m pytest -q -p no:cacheprovider ${CMAKE_CURRENT_SOURCE_DIR}/${file})
+  cmake_parse_arguments(arg "" "TIMEOUT;RANKS;SELECT" "LABELS" ${ARGN})
+  if(arg_SELECT)
+    set(select -k ${arg_SELECT})
+  endif()
+  add_test(NAME ${name} COMMAND ${NUNATAK_PYTHON} -m pytest -q -p no:cacheprovider ${CMAKE_CURRENT_SOURCE_DIR}/${file} ${select})
   if(NOT arg_RANKS)
     set(arg_RANKS 1)
   endif()
