@@ -75,6 +75,15 @@ def test_a_run_goes_on_from_what_servers_wrote(nunatak, tmp_path):
         assert bits(tmp_path / "parts" / written) == bits(tmp_path / "whole" / written), written
 
 
+def test_servers_start_neither_petsc_nor_kokkos(nunatak):
+    """Both say so when they start."""
+    for transport, computing in (("sync", 3), ("async:1", 2), ("async:1+1", 1)):
+        run = nunatak(*MARINE, "-run_steps", 1, "-o", "end.nc", "-io_transport", transport, ranks=3,
+                      environment={"KOKKOS_PRINT_CONFIGURATION": "1", "PETSC_OPTIONS": "-info"})
+        assert run.status == 0, run.text
+        assert run.out.count("Kokkos Version") == run.out.count("PetscDetermineInitialFPTrap()") == computing, transport
+
+
 def test_what_cannot_be_is_refused_before_anything_is_written(nunatak, tmp_path):
     (tmp_path / "options.yaml").write_text("io_transport: async:1\n")
     for options, ranks, message in (
