@@ -24,7 +24,7 @@ Writer::Writer(MPI_Comm comm, Options options, const std::string& who)
   m_options.layout = layout_of(m_options, topology);
   Around around;
   if (m_options.transport == "thread") {
-    m_backlog = std::make_unique<Backlog>(comm, m_options.pool, m_machine);
+    m_backlog = std::make_unique<Backlog>(comm, m_options.pool, m_machine, m_watchdog);
     around = [this](const Schema& schema, auto format) { return make_queued(m_backlog->thread(), schema, std::move(format)); };
   } else if (overlaps(m_options)) {
     around = [this](const Schema& schema, auto format) { return make_overlapped(m_options.pool, schema, std::move(format)); };

@@ -7,8 +7,8 @@
 
 namespace nunatak::io {
 
-Backlog::Backlog(MPI_Comm comm, std::size_t ring_bytes, const Topology& machine)
-    : m_comm(comm), m_machine(machine), m_thread(ring_bytes), m_began(MPI_Wtime()) {}
+Backlog::Backlog(MPI_Comm comm, std::size_t ring_bytes, const Topology& machine, Watchdog& watchdog)
+    : m_comm(comm), m_machine(machine), m_watchdog(watchdog), m_thread(ring_bytes), m_began(MPI_Wtime()) {}
 
 /// The thread begins the way to the disk, so that the rank finds little to do. Not if a due of this file waits: then nothing was
 /// put since, and the rank may rename the file at any time.
@@ -30,9 +30,11 @@ void Backlog::settle(std::size_t n) {
     const Due due = std::move(m_dues.front());
     m_dues.pop_front();
     const double start = MPI_Wtime();
-    m_thread.wait_for(due.job);
-    m_stall += MPI_Wtime() - start;
-    agree(m_comm, [&] { m_thread.rethrow(); });
+    m_watchdog.watch(due.file->path(), "post", [&] { // what the thread does
+      m_thread.wait_for(due.job);
+      m_stall += MPI_Wtime() - start;
+      agree(m_comm, [&] { m_thread.rethrow(); });
+    });
     if (!due.closes) {
       due.file->commit(due.step);
       continue;

@@ -22,7 +22,7 @@ namespace nunatak::io {
 /// What a Writer needs for its files: the thread, and what was handed over to be made durable.
 class Backlog {
 public:
-  Backlog(MPI_Comm comm, std::size_t ring_bytes, const Topology& machine);
+  Backlog(MPI_Comm comm, std::size_t ring_bytes, const Topology& machine, Watchdog& watchdog);
 
   WriteThread& thread() { return m_thread; }
   Statistics& statistics() { return m_statistics; } ///< of the files behind
@@ -50,6 +50,7 @@ private:
   MPI_Comm m_comm;
   int m_rank = rank_in(m_comm), m_size = size_of(m_comm);
   const Topology& m_machine;
+  Watchdog& m_watchdog;
   Statistics m_statistics;
   WriteThread m_thread; ///< files wait for it when they end: it ends after them
   std::deque<Due> m_dues;

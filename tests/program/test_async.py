@@ -130,6 +130,22 @@ def test_a_server_whose_disk_hangs_is_named_by_one_message(tmp_path):
     assert not list(tmp_path.glob("*.nc"))
 
 
+def test_a_thread_whose_disk_hangs_is_named_by_one_message(tmp_path):
+    """The disk of one of two ranks writes a byte a second."""
+    program = [os.environ["NUNATAK"], *MARINE, "-run_years", "3", "-snapshot_file", "s.nc", "-snapshot_every", "1", "-o", "end.nc",
+               "-io_transport", "thread", "-io_format", "direct", "-io_patience", "8"]
+    hung = ["env", f"LD_PRELOAD={os.environ['NUNATAK_SLOW_DISK']}", f"NUNATAK_DISK=1 {tmp_path} {tmp_path / 'disk'}"]
+    command = [*shlex.split(os.environ["NUNATAK_MPIEXEC"]), "1", *program, ":", "-n", "1", *hung, *program]
+    begin = time.time()
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=60)
+    assert done.returncode != 0
+    assert time.time() - begin < 30
+    errors = [line for line in done.stderr.splitlines() if "error:" in line]
+    assert len(errors) == 1, done.stderr
+    assert "s_00001.000.nc': rank 1 has been in phase 'post'" in errors[0] and "(-io_patience)" in errors[0], errors
+    assert not list(tmp_path.glob("*.nc"))
+
+
 def test_a_thread_whose_disk_is_full_ends_the_run_with_its_error(tmp_path):
     command = " ".join([os.environ["NUNATAK_MPIEXEC"], "2", "bash", "-c",
                         shlex.quote("ulimit -f 200; exec " + shlex.join([os.environ["NUNATAK"], *MARINE, "-run_years", "50", *FILES,
