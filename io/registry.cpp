@@ -73,8 +73,10 @@ template <class Row> const Row& row_of(const std::vector<Row>& rows, std::string
   throw Error(std::string(what) + ": expected " + listed(rows, ", ", " or ") + ", found '" + std::string(name) + "'");
 }
 
-/// MPI-IO gets N aggregators per node (Options::aggregators), unless the user's hints say otherwise.
-Options with_aggregators(Options options, const Topology& topology) {
+/// Hints for MPI-IO, unless the user's say otherwise: N aggregators per node (Options::aggregators), and writes without sieving,
+/// for ROMIO keeps its lock of the file where a sieved write fails, and other ranks wait for that for ever.
+Options with_hints(Options options, const Topology& topology) {
+  if (has_features(options, mpi_io) && mpi_io_name() == "ROMIO") options.hints.emplace("romio_ds_write", "disable");
   const bool is_native = layout_row(options).boxes == nullptr;
   if (options.aggregators == 0 && has_features(options, aggregates) && is_native) options.aggregators = 2;
   if (options.aggregators == 0 || !has_features(options, mpi_io) || layout_row(options).subfiles) return options;
@@ -173,7 +175,7 @@ ReadBy read_by(const std::string& word) {
 
 OpenFormat find_format(MPI_Comm comm, const Options& chosen, const Topology& topology, const Around& around) {
   check(chosen);
-  const Options options = with_aggregators(chosen, topology);
+  const Options options = with_hints(chosen, topology);
   const OpenFormat open = in_layout(comm, options, topology, format_row(options.format).open, around);
   if (!has_features(options, mpi_io)) return open;
   if (mpi_io_name() == "OMPIO" && !options.ompio) {

@@ -58,10 +58,8 @@ public:
     // of HDF5 objects at least that large; the setting stays until it is changed
     const int alignment = options.align > 4 ? static_cast<int>(options.align) : 1;
     check(nc_set_alignment(alignment, alignment), "alignment");
-    // of a layout the writers' values fill the file: sieving would read and write nearly all of it again with the metadata at
-    // close
-    const bool is_laid_out = layout_row(options).boxes != nullptr;
-    m_options.hints.emplace(is_laid_out ? "romio_ds_write" : "romio_cb_write", is_laid_out ? "disable" : "enable");
+    if (layout_row(options).boxes == nullptr)
+      m_options.hints.emplace("romio_cb_write", "enable"); // an error is known to all ranks
     int rank = 0; // a file of that name that was abandoned is still open: it must not write into the new one
     MPI_Comm_rank(comm, &rank);
     if (rank == 0) std::remove(path.c_str());

@@ -21,7 +21,6 @@ class MpiIo final : public Format {
 public:
   MpiIo(MPI_Comm comm, const std::string& path, const Schema& schema, const Options& options)
       : m_comm(comm), m_path(path), m_schema(schema), m_options(options), m_quota(comm, schema, options.copy_bytes()) {
-    m_options.hints.emplace("romio_ds_write", "disable"); // ROMIO's sieving tries a write that fails again, for ever
     MPI_Info info = make_info(m_options.hints);
     int status = MPI_File_open(comm, path.c_str(), MPI_MODE_WRONLY | MPI_MODE_CREATE, info, &m_file);
     MPI_Info_free(&info);

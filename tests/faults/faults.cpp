@@ -4,8 +4,9 @@
 //   LD_PRELOAD=libfaults.so NUNATAK_FAULT="<rank> <call> <k> <action> <folder> <file>" program
 //
 // call: open, write (pwrite and writev, too), fsync, close, rename, fallocate, ftruncate on files below `folder`, or new (memory
-// of at least 4 KiB, asked for by the program's C++). action: a number of errno; short (half of a write); kill. When it strikes,
-// the empty `file` appears. Other calls pass. loop.py counts k up until a run never gets that far.
+// of at least 4 KiB, asked for by the program's C++). action: a number of errno; short (half of a write); kill; full (this call
+// and all of its kind that follow fail, as on a full disk). rank -1: all ranks, each by its own count. When it strikes, the empty
+// `file` appears. Other calls pass. loop.py counts k up until a run never gets that far.
 //
 // call "every": none fails, and at its end each rank writes into `file`.<rank> how many calls of each kind it made.
 #include <atomic>
@@ -49,7 +50,7 @@ struct Fault {
     const bool is_told =
         text != nullptr && std::sscanf(text, "%d %31s %ld %31s %4095s %4095s", &rank, call, &at, action, folder, file) == 6;
     counts = is_told && std::strcmp(call, "every") == 0;
-    is_on = counts || (is_told && rank == rank_of_process());
+    is_on = counts || (is_told && (rank < 0 || rank == rank_of_process()));
   }
   ~Fault() {
     if (!counts) return;
@@ -78,11 +79,12 @@ struct Fault {
   bool strikes(const char* name) {
     std::size_t n = 0;
     while (std::strcmp(calls[n], name) != 0) ++n;
-    if (++count[n] != at || counts) return false;
+    const long k = ++count[n];
+    if (counts || k < at || (k > at && !does("full"))) return false;
     const int fd = real<int(const char*, int, ...)>("open")(file, O_WRONLY | O_CREAT, 0666);
     real<int(int)>("close")(fd);
     if (does("kill")) std::raise(SIGKILL);
-    errno = std::atoi(action);
+    errno = does("full") ? ENOSPC : std::atoi(action);
     return true;
   }
 };

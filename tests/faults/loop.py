@@ -16,7 +16,9 @@ if the machine has become slower the trial is made again, and what it says then 
           [--every [K]]
 
 By default a short form: four methods, k = 1, 6, 36, ..., the first and the last rank. --every takes all methods, all k up to K
-(40), and ranks that die at any call. Prints the trials by method. With servers:
+(40), disks that stay full, and ranks that die at any call. Prints the trials by method. With servers:
+
+  loop.py ... --every 4 --actions full --methods pnetcdf/access=independent      a disk that is full for all ranks from the k-th write on
 
   loop.py ... --continued --methods direct      runs that continue in place what an earlier run has left: a series of three records, behind
                                                 the second; after each trial ncdump and xarray open it, too
@@ -47,6 +49,8 @@ METHODS = ["serial", "pnetcdf", "hybrid", "direct", "netcdf4", "posix", "mpiio",
            "pnetcdf/define=interleaved", "direct/transport=async:1", "pnetcdf/transport=async:1", "direct/transport=thread"]
 FAULTS = [("open", errno.EIO), ("write", errno.EIO), ("write", errno.ENOSPC), ("write", "short"), ("fsync", errno.EIO),
           ("close", errno.EIO), ("rename", errno.EIO), ("fallocate", errno.ENOSPC), ("ftruncate", errno.EIO), ("new", errno.ENOMEM)]
+EVERYBODY = -1  # all ranks
+FULL = [("write", "full")]  # from then on all writes fail, of all ranks
 KILLS = [(call, "kill") for call in ("open", "write", "fsync", "close", "rename", "fallocate", "ftruncate")]
 PATIENCE, LONGEST = 3, 30  # seconds: of a call, of a run
 KEPT = 2  # records of a series that is continued
@@ -104,6 +108,8 @@ def complaints(run, again, method, folder, seconds, slowness, victim, call, faul
         if call == "fsync":
             wrong.append("status 0 after a failed fsync: tried again, or not looked at")
     elif faults_hit != "kill":
+        if faults_hit == "full" and "-io_patience" in run.stderr and "access=independent" in method:
+            wrong.append("no rank is in a collective call, and yet only the watchdog ended the run")
         causes = {re.sub(r"rank \d+|phase '\w+'", "", line) for line in errors}
         if not errors:
             wrong.append("no message: " + run.stderr[-600:])
@@ -221,6 +227,12 @@ def patient_trial(options, method, ranks, rank, call, action, k, slowness):
     return trial(options, method, ranks, rank, call, action, k, now), now
 
 
+def struck_ranks(options, ranks, action):
+    if options.struck:
+        return list(map(int, options.struck.split(",")))
+    return [EVERYBODY] if action == "full" else [0, ranks - 1]
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("victim")
@@ -235,15 +247,15 @@ def main():
     parser.add_argument("--continued", action="store_true")
     options = parser.parse_args()
     methods = options.methods.split(",") if options.methods else METHODS if options.every else SHORT
-    faults = FAULTS + (KILLS if options.every else [kill for kill in KILLS if kill[0] in ("write", "fsync", "rename")])
+    faults = FAULTS + (FULL + KILLS if options.every else [kill for kill in KILLS if kill[0] in ("write", "fsync", "rename")])
     total = bad = watched = 0
     for ranks, method in itertools.product(map(int, options.ranks.split(",")), methods):
         begin, trials, ended = time.time(), 0, 0
         slowness, counts = without_fault(options, method, ranks)
-        for (call, action), rank in itertools.product(faults, map(int, options.struck.split(",")) if options.struck else (0, ranks - 1)):
+        for (call, action), rank in ((fault, rank) for fault in faults for rank in struck_ranks(options, ranks, fault[1])):
             if options.calls and call not in options.calls.split(",") or options.actions and str(action) not in options.actions.split(","):
                 continue
-            most = 1.5 * counts[rank, call]
+            most = 1.5 * max(counts[r, call] for r in range(ranks) if rank in (r, EVERYBODY))
             for k in itertools.takewhile(lambda k: k <= most, strides(options.every)):
                 result, slowness = patient_trial(options, method, ranks, rank, call, action, k, slowness)
                 if result is None:

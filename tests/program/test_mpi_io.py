@@ -41,11 +41,15 @@ def test_hints_reach_romio(run, io_format):
     assert "have no effect" not in text
 
 
-def test_layouts_of_netcdf4_do_without_sieving(run):
-    """Else ROMIO reads and writes the whole file once more with what HDF5 writes at close."""
-    layout = ("-io_format", "netcdf4", "-io_layout", "box:1")
-    assert hint(run("ROMIO", *layout, environment={"ROMIO_PRINT_HINTS": "1"}), "romio_ds_write") == {"disable"}
-    given = run("ROMIO", *layout, "-io_hints", "romio_ds_write=enable", environment={"ROMIO_PRINT_HINTS": "1"})
+@pytest.mark.parametrize("way", ["pnetcdf", "pnetcdf/independent", "hybrid", "netcdf4", "netcdf4/box:1", "mpiio"])
+def test_writes_do_without_sieving(run, way):
+    """A sieved write that fails keeps ROMIO's lock of the file, and others wait for it; after a layout ROMIO reads and writes the whole file
+    once more with what HDF5 writes at close."""
+    io_format, *more = way.split("/")
+    more = [("-io_access", "independent") if word == "independent" else ("-io_layout", word) for word in more]
+    options = ("-io_format", io_format, *(word for pair in more for word in pair))
+    assert hint(run("ROMIO", *options, environment={"ROMIO_PRINT_HINTS": "1"}), "romio_ds_write") == {"disable"}
+    given = run("ROMIO", *options, "-io_hints", "romio_ds_write=enable", environment={"ROMIO_PRINT_HINTS": "1"})
     assert hint(given, "romio_ds_write") == {"enable"}
 
 
