@@ -49,14 +49,15 @@ const std::vector<std::string> three_layouts = {"zslab", "box:1", "morton:3", "a
 TEST_CASE("every layout writes the same bytes, on nodes of 1, 2, 3 ranks and of the machine") {
   const Scratch scratch;
   const bool is_ice = GENERATE(true, false);
+  const std::string format = GENERATE("pnetcdf/", "direct/");
   const Schema schema = is_ice ? pattern::ice() : pattern::geodesic();
   write_alone(scratch, schema);
   for (const std::string& layout : layouts) {
     for (const int ranks_per_node : is_ice ? std::vector<int>{0, 2} : std::vector<int>{1, 3}) {
       if (ranks_per_node > 0 && ranks_per_node >= size_of(MPI_COMM_WORLD)) continue; // one node
-      io::Options options = options_of("pnetcdf/" + layout);
+      io::Options options = options_of(format + layout);
       options.ranks_per_node = ranks_per_node;
-      INFO(layout << ", " << ranks_per_node << " ranks per node");
+      INFO(format << layout << ", " << ranks_per_node << " ranks per node");
       io::Writer writer(MPI_COMM_WORLD, options);
       pattern::write(writer, scratch / "ex.nc", schema, records);
       check_same(scratch, scratch / "ex.nc", schema);
@@ -159,10 +160,11 @@ TEST_CASE("pieces that change from record to record, and several puts of a varia
   const Scratch scratch;
   const Schema schema = pattern::ice();
   write_alone(scratch, schema);
+  const std::string format = GENERATE("pnetcdf/", "direct/");
   for (const pattern::Cut& cut : {pattern::Cut(pattern::changing_patches), pattern::Cut(pattern::halves)}) {
     for (const std::string& layout : three_layouts) {
-      INFO(layout);
-      io::Writer writer(MPI_COMM_WORLD, options_of("pnetcdf/" + layout + "/ranks_per_node=2"));
+      INFO(format << layout);
+      io::Writer writer(MPI_COMM_WORLD, options_of(format + layout + "/ranks_per_node=2"));
       pattern::write(writer, scratch / "ex.nc", schema, records, cut);
       check_same(scratch, scratch / "ex.nc", schema);
     }
@@ -173,10 +175,10 @@ TEST_CASE("small buffers: a record in rounds, a variable in parts") {
   const Scratch scratch;
   const Schema schema = pattern::ice();
   write_alone(scratch, schema);
-  const std::string buffer = GENERATE("100", "2000");
+  const std::string buffer = GENERATE("100", "2000"), format = GENERATE("pnetcdf/", "direct/");
   for (const std::string& layout : three_layouts) {
-    INFO(layout << ", " << buffer << " bytes");
-    io::Writer writer(MPI_COMM_WORLD, options_of("pnetcdf/" + layout + "/ranks_per_node=2/buffer=" + buffer));
+    INFO(format << layout << ", " << buffer << " bytes");
+    io::Writer writer(MPI_COMM_WORLD, options_of(format + layout + "/ranks_per_node=2/buffer=" + buffer));
     pattern::write(writer, scratch / "ex.nc", schema, records, buffer == "100" ? pattern::halves : pattern::patches);
     check_same(scratch, scratch / "ex.nc", schema);
   }
@@ -185,9 +187,10 @@ TEST_CASE("small buffers: a record in rounds, a variable in parts") {
 TEST_CASE("two files interleave") {
   const Scratch scratch;
   const Schema schema = pattern::ice(), other = pattern::geodesic();
+  const std::string format = GENERATE("pnetcdf/", "direct/");
   for (const std::string& layout : three_layouts) {
-    INFO(layout);
-    io::Writer writer(MPI_COMM_WORLD, options_of("pnetcdf/" + layout));
+    INFO(format << layout);
+    io::Writer writer(MPI_COMM_WORLD, options_of(format + layout));
     const auto a = writer.open(scratch / "a.nc", schema), b = writer.open(scratch / "b.nc", other, {io::FileKind::append, 1});
     pattern::put(*b, {}, pattern::patches, MPI_COMM_WORLD);
     pattern::put(*a, {}, pattern::patches, MPI_COMM_WORLD);
@@ -204,7 +207,7 @@ TEST_CASE("two files interleave") {
 
 TEST_CASE("file-per-aggregator: each file opens by itself and says where it belongs") {
   const Scratch scratch;
-  const std::string format = GENERATE("serial", "pnetcdf", "netcdf4");
+  const std::string format = GENERATE("serial", "pnetcdf", "netcdf4", "direct");
   const int size = size_of(MPI_COMM_WORLD), n = std::min(2, size);
   io::Writer writer(MPI_COMM_WORLD, options_of(format + "/file-per-aggregator:2"));
   const Schema schema = pattern::ice();
