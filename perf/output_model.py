@@ -168,12 +168,28 @@ def count(arguments, rate, latency):
     return runs
 
 
+def plan_of(arguments, nodes):
+    return json.loads(run([pathlib.Path(arguments.build) / "perf" / "output_plan", *workload(arguments), "-ranks", nodes, "-layouts",
+                           arguments.layouts], ALONE))
+
+
+def predict(arguments, rate, latency):
+    runs = []
+    print(f"{'nodes':>5} {'layout':>10} {'write s':>8} {'cards alone':>11}")
+    for nodes in map(int, arguments.nodes.split(",")):
+        for layout in plan_of(arguments, nodes)["layouts"]:
+            write = write_time(layout["ranks"], rate, latency, arguments.servers)
+            cards = max(sum(size for _, size in rank["calls"]) for rank in layout["ranks"]) / rate
+            runs.append({"nodes": nodes, "layout": layout["name"], "write_s": write, "cards_s": cards})
+            print(f"{nodes:5d} {layout['name']:>10} {write:8.2f} {cards:11.2f}", flush=True)
+    return runs
+
+
 def compare(arguments, rate, latency, layouts):
     runs = []
     print(f"{'nodes':>5} {'layout':>10} {'what':>18} {'modelled s':>10} {'measured s':>10} {'ratio':>6}")
     for nodes in map(int, arguments.nodes.split(",")):
-        plan = json.loads(run([pathlib.Path(arguments.build) / "perf" / "output_plan", *workload(arguments), "-ranks", nodes, "-layouts",
-                               arguments.layouts]))
+        plan = plan_of(arguments, nodes)
         with tempfile.TemporaryDirectory(prefix="nk", dir="/tmp") as folder:  # short: Open MPI makes sockets below it
             ways = measured(arguments, nodes, folder, layouts)["ways"]
         for layout, way in zip(plan["layouts"], ways):
@@ -203,12 +219,16 @@ def main():
     parser.add_argument("--repeat", type=int, default=3)
     parser.add_argument("--build", default="build/release", help="build folder (default %(default)s)")
     parser.add_argument("--count", metavar="RANKS", help="count the plan on so many ranks, a list; run nothing")
+    parser.add_argument("--predict", action="store_true", help="of --nodes only what the queues say of writing; run nothing")
     parser.add_argument("--ranks-per-node", type=int, default=1, help="with --count (default 1)")
     parser.add_argument("--json", metavar="FILE")
     arguments = parser.parse_args()
     rate, latency, layouts = bytes_per_second(arguments.rate), 1e-6 * float(arguments.latency.removesuffix("us")), arguments.layouts.split(",")
     result = {"rate": arguments.rate, "latency": arguments.latency, "servers": arguments.servers}
-    result["runs"] = count(arguments, rate, latency) if arguments.count else compare(arguments, rate, latency, layouts)
+    if arguments.count:
+        result["runs"] = count(arguments, rate, latency)
+    else:
+        result["runs"] = predict(arguments, rate, latency) if arguments.predict else compare(arguments, rate, latency, layouts)
     if arguments.json:
         with open(arguments.json, "w") as file:
             json.dump(result, file, indent=1)
