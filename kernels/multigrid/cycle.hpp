@@ -65,17 +65,26 @@ template <class Real> void Multigrid<Real>::factorise() {
       }
     }
   }
-  m_bottom = Cholesky(size, std::move(dense));
+  m_bottom.factorise(size, std::move(dense));
   m_levels.back().ranks->work(0, std::int64_t{part.size()} * part.size() * part.size() / 9); // 76 us for 60 cells
 }
 
 // --- the cycle ------------------------------------------------------------------------------------------------------------
 
+// x on the last level, in one launch.
+template <class Real> void solve_exactly(const Cholesky& factors, const NinePoint<Real>& part) {
+  const auto b = part.b, x = part.x;
+  const auto cells = part.cells;
+  factors.solve(
+      "multigrid: last level", KOKKOS_LAMBDA(int k) { return static_cast<double>(b.data()[2 * cells(k / 2) + k % 2]); },
+      KOKKOS_LAMBDA(int k, double value) { x.data()[2 * cells(k / 2) + k % 2] = static_cast<Real>(value); });
+}
+
 template <class Real> void Multigrid<Real>::cycle(std::size_t l, bool with_residual) {
   Level& level = m_levels[l];
   if (level.parts.empty()) return; // other ranks do it
   if (level.next == Next::none) {
-    solve_bottom(level.parts[0]);
+    solve_exactly(m_bottom, level.parts[0]);
     work(level, visits_of_cycle);
     if (with_residual) {
       update_solution(level);
@@ -122,18 +131,6 @@ template <class Real> void Multigrid<Real>::relax(Level& level, bool with_residu
     if (with_residual) step_ghosts(part);
     finish(part, with_residual);
   }
-}
-
-template <class Real> void Multigrid<Real>::solve_bottom(const NinePoint<Real>& part) const {
-  const auto b = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), part.b);
-  const auto x = Kokkos::create_mirror_view(part.x);
-  const auto cells = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), part.cells);
-  std::vector<double> f(m_bottom.size());
-  for (std::size_t k = 0; k < f.size(); ++k) f[k] = b.data()[2 * cells(static_cast<int>(k / 2)) + static_cast<int>(k % 2)];
-  m_bottom.solve(f);
-  for (std::size_t k = 0; k < f.size(); ++k)
-    x.data()[2 * cells(static_cast<int>(k / 2)) + static_cast<int>(k % 2)] = static_cast<Real>(f[k]);
-  Kokkos::deep_copy(part.x, x);
 }
 
 } // namespace nunatak

@@ -13,7 +13,9 @@
 //   smoother       kernels/multigrid/smoother.hpp, the same before and after the coarser level
 //   fewer ranks    kernels/multigrid/merge.hpp: where a rank has few unknowns or would have no point of the next level, blocks of
 //                  neighbouring patches go to one rank each, and at last all to rank 0; the other ranks wait
-//   last level     Cholesky, in double; dependent unknowns (a pivot that is 0 to rounding) stay 0
+//   last level     Cholesky, in double; dependent unknowns (a pivot that is 0 to rounding) stay 0. Factors by the host, one
+//   launch
+//                  in a cycle
 //
 // In single precision (Real = float) it moves half the bytes; the Krylov method around it works in double.
 //
@@ -89,7 +91,6 @@ private:
   void factorise();
   void cycle(std::size_t l, bool with_residual);
   void relax(Level& level, bool with_residual);
-  void solve_bottom(const NinePoint<Real>& part) const;
 
   /// Reports so many visits per unknown cell of the local ranks (Ranks::work). The numbers: perf/bench_ssa at 8 km, in 3 ns.
   void work(Level& level, int visits);
