@@ -35,15 +35,16 @@ inline void max_over_ranks(Ranks& ranks, std::vector<std::vector<double>>& value
   }
 }
 
-/// Largest |u|/dx + |v|/dy (s-1) in the owned cells with ice; its inverse is the CFL limit. No ghosts needed.
+/// Largest |u|/dx + |v|/dy (s-1) of two velocities in the owned cells with ice; its inverse is the CFL limit. No ghosts needed.
 inline double advection_rate(const Patch& patch, double dx, double dy, const Array2<int>& mask, const Array2<double>& u,
-                             const Array2<double>& v) {
+                             const Array2<double>& v, const Array2<double>& u_base, const Array2<double>& v_base) {
   const double per_dx = 1.0 / dx, per_dy = 1.0 / dy;
-  const auto rate = KOKKOS_LAMBDA(int j, int i, Largest& largest) {
-    const double here = Kokkos::abs(u(j, i)) * per_dx + Kokkos::abs(v(j, i)) * per_dy;
-    largest.see(icy(mask(j, i)) ? here : 0.0);
+  const auto both = KOKKOS_LAMBDA(int j, int i, Largest& largest) {
+    const double rate = Kokkos::abs(u(j, i)) * per_dx + Kokkos::abs(v(j, i)) * per_dy;
+    const double at_base = Kokkos::abs(u_base(j, i)) * per_dx + Kokkos::abs(v_base(j, i)) * per_dy;
+    largest.see(icy(mask(j, i)) ? rate : 0.0), largest.see(icy(mask(j, i)) ? at_base : 0.0);
   };
-  return reduce_over<Largest>("advection rate", owned_cells(patch), rate).value;
+  return reduce_over<Largest>("advection rate", owned_cells(patch), both).value;
 }
 
 enum class StepLimit { dt_max, diffusion, advection };

@@ -13,7 +13,7 @@
 #include "kernels/grid/border_exchange.hpp"
 #include "kernels/labels/merge.hpp"
 
-#include <optional>
+#include <map>
 
 namespace nunatak {
 
@@ -50,8 +50,8 @@ public:
 
   /// Fill data(local)[n masks + m] with the fragment of border cell n in mask m (-1: none), then call join().
   BorderExchange<int>& border(std::size_t masks) {
-    if (!m_border || m_masks != masks) m_border.emplace(m_ranks, static_cast<int>(masks));
     m_masks = masks;
+    m_border = &m_borders.try_emplace(masks, m_ranks, static_cast<int>(masks)).first->second;
     return *m_border;
   }
 
@@ -230,10 +230,11 @@ private:
 
   Ranks& m_ranks;
   std::size_t m_masks = 0;
-  std::optional<BorderExchange<int>> m_border;
-  std::vector<std::vector<int>> m_border_numbers;     // [local]: what the caller has filled in
-  std::vector<std::vector<std::vector<int>>> m_place; // [mask][local][component]
-  std::vector<std::vector<std::vector<int>>> m_west;  // [mask][local][row]: numbered others that begin in this row in the west
+  std::map<std::size_t, BorderExchange<int>> m_borders; // by the number of masks
+  BorderExchange<int>* m_border = nullptr;              // of this batch
+  std::vector<std::vector<int>> m_border_numbers;       // [local]: what the caller has filled in
+  std::vector<std::vector<std::vector<int>>> m_place;   // [mask][local][component]
+  std::vector<std::vector<std::vector<int>>> m_west;    // [mask][local][row]: numbered others that begin in this row in the west
   std::vector<SeamMerge> m_merge;
   SeamFragments m_sent;
 };

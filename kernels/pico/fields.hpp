@@ -51,7 +51,7 @@ struct PicoFields {
   Array2<std::uint8_t> masks;
   /// Positions (j (xm + 2) + i) that hold something else than what is said above for "elsewhere": distances, then the rest.
   /// A new geometry clears these cells, and no others, before it writes.
-  List<int> written_domain, written_ice;
+  List<int> written_domain, written_ice, written_before; ///< the last one: written_ice of the geometry before, for clear_water()
 
   /// The masks of the cells from <= position < to, all of one code, where they have others.
   void write_masks(int from, int to, Code c, int contshelf) {
@@ -67,7 +67,7 @@ struct PicoFields {
     std::fill(contshelf_mask.data() + from, contshelf_mask.data() + to, contshelf);
   }
   /// Forget the last geometry: cells that it wrote get the values that hold elsewhere, but those that are written again, by
-  /// their new codes: the distances of the shelf domain, the rest of shelves.
+  /// their new codes: the distances of the shelf domain, the rest of shelves. The water: clear_water(), afterwards.
   void clear_written(const Code* code) {
     for (const int c : written_domain) {
       if (!pico::in_shelf_domain(code[c])) distance_gl.data()[c] = distance_cf.data()[c] = -1;
@@ -75,15 +75,7 @@ struct PicoFields {
     for (const int c : written_ice) {
       if (!pico::shelf_ice(code[c])) shelf_mask.data()[c] = box_mask.data()[c] = 0;
     }
-    double *a0 = temperature.data(), *a1 = salinity.data(), *a2 = temperature_box0.data(), *a3 = salinity_box0.data(),
-           *a4 = overturning.data(), *a5 = melt.data(), *base = base_temperature.data();
-    for_each_in(
-        "pico: clear", written_ice, KOKKOS_LAMBDA(int c) {
-          if (pico::shelf_ice(code[c])) return;
-          a0[c] = a1[c] = a2[c] = a3[c] = a4[c] = a5[c] = 0.0;
-          base[c] = T_melting;
-        });
-    Kokkos::fence("pico: clear");
+    std::swap(written_before, written_ice);
     written_domain.clear(), written_ice.clear();
   }
 };

@@ -16,6 +16,7 @@
 #include "kernels/pico/fields.hpp"
 #include "kernels/pico/last_input.hpp"
 #include "kernels/pico/options.hpp"
+#include "kernels/pico/shelf_fields.hpp"
 #include "kernels/pico/shelf_sum.hpp"
 #include "kernels/pico/shelves.hpp"
 
@@ -43,8 +44,8 @@ public:
   bool valid() const { return m_valid; }
   /// Of each local rank: has `in` changed since the result was found, or are the fields of `out` others? The result is still
   /// valid if no rank reports a change. The fields of `out` must be as the last update left them. Nothing is communicated.
-  std::vector<char> changed(const std::vector<PicoInput>& in, const std::vector<PicoFields>& out) const {
-    std::vector<char> answers;
+  std::vector<Answer> changed(const std::vector<PicoInput>& in, const std::vector<PicoFields>& out) const {
+    std::vector<Answer> answers;
     for (std::size_t r = 0; r < m_codes.size(); ++r) {
       const Patch p = m_ranks.patch(static_cast<int>(r));
       answers.push_back(m_last[r].changed(p, in[r], out[r], m_options.continental_shelf_depth, m_codes[r]));
@@ -68,6 +69,7 @@ public:
     m_ranks.update_ghosts(ghosted);
     find_shelves(in, out);
     find_boxes(out);
+    for (std::size_t r = 0; r < locals; ++r) clear_water(out[r], m_codes[r]);
     for (std::size_t r = 0; r < locals && m_options.skip_unchanged; ++r) m_last[r].keep(in[r], out[r]);
     m_valid = true;
     return m_result;

@@ -10,18 +10,21 @@
 
 namespace nunatak::pico {
 
+using Answer = Kokkos::View<int, Mem>; ///< not 0: yes
+
 class LastInput {
 public:
-  /// Is the input another one than at the last keep(), or the output another object? True before the first keep().
-  /// `codes`: of the owned cells, from the last input, with any further bits.
-  bool changed(const Patch& p, const PicoInput& in, const PicoFields& out, double depth, const Array2<Code>& codes) const {
-    if (m_basins.data() == nullptr || out.box_mask.data() != m_written.data()) return true;
+  /// Is the input another one than at the last keep(), or the output another object? Not 0 if so, and before the first keep();
+  /// loops may read the answer, the host after a fence. `codes`: of the owned cells, from the last input, with any further bits.
+  Answer changed(const Patch& p, const PicoInput& in, const PicoFields& out, double depth, const Array2<Code>& codes) const {
+    const bool nothing_kept = m_basins.data() == nullptr || out.box_mask.data() != m_written.data();
     const auto mask = in.mask, basins = in.basins, before = m_basins;
     const auto b = in.b;
-    int different = 0;
     Kokkos::parallel_reduce(
         "pico input changed", Kokkos::RangePolicy<Exec>(1, p.ym + 1),
         KOKKOS_LAMBDA(int j, int& any) {
+          any |= nothing_kept ? 1 : 0;
+          if (nothing_kept) return;
           const int *type = &mask(j, 0), *basin = &basins(j, 0), *old_basin = &before(j, 0);
           const double* bed = &b(j, 0);
           const Code* code = &codes(j, 0);
@@ -31,18 +34,23 @@ public:
           }
           any |= row;
         },
-        Kokkos::BOr<int>(different));
-    return different != 0;
+        Kokkos::BOr<int, Mem>(m_answer));
+    return m_answer;
   }
 
   /// The geometry of this input is in this output.
   void keep(const PicoInput& in, const PicoFields& out) {
     if (m_basins.data() == nullptr) m_basins = Array2<int>("basins of the last update", in.basins.extent(0), in.basins.extent(1));
-    Kokkos::deep_copy(Exec(), m_basins, in.basins);
+    const auto kept = m_basins, basins = in.basins;
+    const int columns = static_cast<int>(kept.extent(1));
+    for_each_of(
+        "pico: basins are kept", {0, static_cast<int>(kept.extent(0)), 0, columns},
+        KOKKOS_LAMBDA(int j, int i) { kept(j, i) = basins(j, i); });
     m_written = out.box_mask;
   }
 
 private:
+  Answer m_answer = Answer("pico: has the input changed");
   Array2<int> m_basins;
   Array2<int> m_written; // shared with the caller, so that no other array can get its address
 };

@@ -31,12 +31,13 @@ KOKKOS_INLINE_FUNCTION void put(std::int64_t n, std::int64_t* at) {
 }
 KOKKOS_INLINE_FUNCTION void put(const FixedSum& sum, std::int64_t* at) { put(sum.hi, at), put(sum.lo, at + 1); }
 
-/// Continental shelf, per basin: cells, T, S. `bad`: the number of values that cannot be used.
-inline void add_sea(const LocalShelves& local, const PicoInput& in, std::int64_t* sums, std::int64_t* bad) {
+/// Continental shelf, per basin: cells, T, S. `bad`: the number of values that cannot be used. Nothing if *changed.
+inline void add_sea(const LocalShelves& local, const PicoInput& in, const int* changed, std::int64_t* sums, std::int64_t* bad) {
   const double *T = in.theta.data(), *S = in.salt.data();
   const int* basin = in.basins.data();
   for_each_in(
       "pico: continental shelf", local.sea, KOKKOS_LAMBDA(const std::pair<int, int>& range) {
+        if (changed != nullptr && *changed != 0) return;
         std::int64_t unusable = 0;
         for (int c = range.first; c < range.second;) {
           const int here = basin[c], first = c;
@@ -52,14 +53,15 @@ inline void add_sea(const LocalShelves& local, const PicoInput& in, std::int64_t
       });
 }
 
-/// Shelf cells: pressures; per (shelf, box): cells, p. `bad`: the number of values that cannot be used.
-inline void add_pressures(const LocalShelves& local, const Array2<double>& H, ShelfCells& cells, std::int64_t* sums,
-                          std::int64_t* bad) {
+/// Shelf cells: pressures; per (shelf, box): cells, p. The rest as above.
+inline void add_pressures(const LocalShelves& local, const Array2<double>& H, const int* changed, ShelfCells& cells,
+                          std::int64_t* sums, std::int64_t* bad) {
   const int* cell = local.cell.data();
   const double* thk = H.data();
   double* p = cells.p.data();
   for_each_in(
       "pico: pressures", cells.runs, KOKKOS_LAMBDA(const Run& run) {
+        if (changed != nullptr && *changed != 0) return;
         FixedSum sum;
         std::int64_t unusable = 0;
         for (int n = run.first; n < run.end; ++n) {
@@ -113,16 +115,20 @@ public:
   }
 
   /// The same in two halves. The first ends with sum (i), which also says whether the shelves are still valid:
-  /// `changed[local]` is non-zero where they are not. False if so on any rank; nothing has then been done.
-  bool start(const Shelves& shelves, const std::vector<PicoInput>& in, const std::vector<char>& changed = {}) {
+  /// `changed[local]` is not 0 where they are not. False if so on any rank; nothing has then been done.
+  bool start(const Shelves& shelves, const std::vector<PicoInput>& in, const std::vector<Answer>& changed = {}) {
     const FirstSum at{shelves.table.basins, slot(shelves.table.shelves + 1, 0)};
     std::vector<std::vector<std::int64_t>> sums(in.size(), std::vector<std::int64_t>(at.size()));
     for (std::size_t r = 0; r < in.size(); ++r) {
       if (changed.empty()) m_cells[r].set(shelves.local[r].shelf, shelves.local[r].box, m_options.boxes);
-      if (!changed.empty() && changed[r] != 0)
-        sums[r][FirstSum::changed_ranks] = 1;
+      launch_first_sum(shelves.local[r], in[r], at, changed.empty() ? nullptr : changed[r].data(), m_cells[r]);
+    }
+    Kokkos::fence("pico: first sum");
+    for (std::size_t r = 0; r < in.size(); ++r) {
+      if (changed.empty() || changed[r]() == 0)
+        read_first_sum(r, shelves.local[r], sums[r]);
       else
-        add_local(r, shelves.local[r], in[r], at, sums[r]);
+        sums[r][FirstSum::changed_ranks] = 1;
     }
     m_ranks.sum(sums);
     if (sums[0][FirstSum::changed_ranks] != 0) return false;
@@ -161,19 +167,19 @@ private:
     return static_cast<std::size_t>(shelf) * static_cast<std::size_t>(m_options.boxes + 1) + static_cast<std::size_t>(box);
   }
 
-  /// What local rank r adds to sum (i).
-  void add_local(std::size_t r, const LocalShelves& local, const PicoInput& in, const FirstSum& at,
-                 std::vector<std::int64_t>& sums) {
+  /// What a local rank adds to sum (i).
+  static void launch_first_sum(const LocalShelves& local, const PicoInput& in, const FirstSum& at, const int* changed,
+                               ShelfCells& cells) {
+    cells.sums.assign(at.size(), 0);
+    std::int64_t *all = cells.sums.data(), *bad = all + FirstSum::bad_values;
+    add_sea(local, in, changed, all + at.basins(), bad);
+    add_pressures(local, in.H, changed, cells, all + at.boxes(), bad);
+  }
+  void read_first_sum(std::size_t r, const LocalShelves& local, std::vector<std::int64_t>& sums) {
     std::int64_t visits = 4 * static_cast<std::int64_t>(local.cell.size()); // the physics included
     for (const auto& [from, to] : local.sea) visits += 3 * (to - from);     // two exact sums
     m_ranks.work(static_cast<int>(r), visits);
-    ShelfCells& cells = m_cells[r];
-    cells.sums.assign(sums.size(), 0);
-    std::int64_t *all = cells.sums.data(), *bad = all + FirstSum::bad_values;
-    add_sea(local, in, all + at.basins(), bad);
-    add_pressures(local, in.H, cells, all + at.boxes(), bad);
-    Kokkos::fence("pico: first sum");
-    sums.assign(cells.sums.begin(), cells.sums.end());
+    sums.assign(m_cells[r].sums.begin(), m_cells[r].sums.end());
   }
 
   /// Mean T and S on the continental shelf of each basin, from its part of sum (i).

@@ -21,7 +21,6 @@ PicoReport Pico::update(const std::vector<PicoInput>& in, std::vector<PicoFields
     throw std::invalid_argument("PICO: expected input and fields of " + std::to_string(m_ranks.local_size()) +
                                 " local ranks, found " + std::to_string(in.size()) + " and " + std::to_string(out.size()));
   }
-  Kokkos::fence("pico: input");
   auto& [geometry, melt] = *m_parts;
   const Traffic before = m_ranks.traffic();
   PicoReport report;

@@ -37,6 +37,19 @@ KOKKOS_INLINE_FUNCTION void melt_of_run(const BoxWater& w, const Run& run, doubl
   }
 }
 
+/// The water where the geometry before had ice that floats, and the present one (its codes) has no shelf: in a loop.
+inline void clear_water(const PicoFields& out, const Array2<Code>& codes) {
+  const Code* code = codes.data();
+  double *T = out.temperature.data(), *S = out.salinity.data(), *T0 = out.temperature_box0.data(), *S0 = out.salinity_box0.data(),
+         *q = out.overturning.data(), *melt = out.melt.data(), *base = out.base_temperature.data();
+  for_each_in(
+      "pico: clear", out.written_before, KOKKOS_LAMBDA(int c) {
+        if (shelf_ice(code[c])) return;
+        T[c] = S[c] = T0[c] = S0[c] = q[c] = melt[c] = 0.0;
+        base[c] = T_melting;
+      });
+}
+
 /// The fields of shelf cells and of ice above lakes.
 inline void write_melt(const LocalShelves& local, const ShelfCells& cells, const List<BoxWater>& of_slots,
                        const Array2<double>& H, double gamma, double C, const PicoFields& out) {

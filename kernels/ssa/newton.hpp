@@ -139,18 +139,14 @@ private:
     }
   }
 
-  // g at (u, v), whose ghosts are exchanged.
+  // g at (u, v), whose ghosts are exchanged. Next come sums.
   void compute_residuals() {
-    const Kokkos::Timer timer;
-    std::vector<std::vector<Ghosted>> arrays;
-    for (int local = 0; local < m_ranks.local_size(); ++local) arrays.push_back({m_u[at(local)], m_v[at(local)]});
-    m_ranks.update_ghosts(arrays);
+    m_timer.reset();
+    update_ghosts(m_ranks, [this](std::size_t n) -> std::vector<Ghosted> { return {m_u[n], m_v[n]}; });
     for (int local = 0; local < m_ranks.local_size(); ++local) {
       ssa::residual(patch(local), m_u[at(local)], m_v[at(local)], m_lists[at(local)].g.data());
       m_ranks.work(local, visits_of_residual * patch(local).unknowns());
     }
-    Kokkos::fence("ssa: residual");
-    m_report.seconds_residual += timer.seconds();
   }
 
   void swap_residuals() {
@@ -166,6 +162,7 @@ private:
       all.emplace_back(three.of, three.of + 3);
     }
     m_ranks.sum(all);
+    m_report.seconds_residual += m_timer.seconds();
     return {all[0][0].value(), all[0][1].value(), all[0][2].value()};
   }
 
@@ -194,6 +191,7 @@ private:
   std::vector<Array2<double>> m_u, m_v;
   std::vector<Lists> m_lists;
   SsaReport m_report;
+  Kokkos::Timer m_timer; // of a residual and its sums
 };
 
 } // namespace nunatak

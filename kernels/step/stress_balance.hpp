@@ -14,7 +14,6 @@
 #include "kernels/step/state.hpp"
 #include "kernels/step/watch.hpp"
 
-#include <cmath>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -89,12 +88,11 @@ public:
       const State& s = states[n];
       const HorizontalVelocity& velocity = m_flows[n].velocity;
       vertical_velocity(patch(n), m_dx, m_dy, m_levels, s.thk, s.mask, melt[n], velocity.u, velocity.v, m_flows[n].w);
-      limits[n].push_back(advection_rate(patch(n), m_dx, m_dy, s.mask, velocity.u_surface, velocity.v_surface));
-      limits[n].push_back(advection_rate(patch(n), m_dx, m_dy, s.mask, s.u_ssa, s.v_ssa));
+      limits[n].push_back(advection_rate(patch(n), m_dx, m_dy, s.mask, velocity.u_surface, velocity.v_surface, s.u_ssa, s.v_ssa));
     }
     max_over_ranks(m_ranks, limits);
     m_D_max = limits[0][0];
-    m_advection_rate = std::fmax(limits[0][1], limits[0][2]);
+    m_advection_rate = limits[0][1];
   }
 
   const std::vector<Flow>& flows() const { return m_flows; }     ///< of the last update

@@ -47,7 +47,7 @@ struct Sheet {
     double t = 0.0;
     while (t < years * year) {
       if (coupled) solve(1e-6);
-      std::vector<std::vector<double>> rate{{advection_rate(p.patch, dx, dx, states[0].mask, p.u, p.v)}};
+      std::vector<std::vector<double>> rate{{advection_rate(p.patch, dx, dx, states[0].mask, p.u, p.v, p.u, p.v)}};
       max_over_ranks(p.ranks, rate);
       const double dt = std::min(time_step(dx, dx, 0.0, rate[0][0], dt_max * year).dt, years * year - t);
       transport.step(states, flows, forcings, {melt}, dt);
