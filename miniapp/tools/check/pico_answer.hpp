@@ -17,12 +17,14 @@ struct PicoAnswer {
 PicoAnswer compute_pico(Ranks& ranks, const PicoFile& file, const PicoOptions& options, const std::vector<PicoInput>& input,
                         OceanSource source, PismDefects defects);
 
+template <class T> using PicoMap = Array2<T> PicoFields::*;
+
 /// A field to compare.
 struct PicoField {
-  const char *name, *unit;                     ///< unit "": a mask, every cell of which is compared exactly
-  double scale, small;                         ///< of values here to those in `unit`; a magnitude that counts as none
-  Array2<int> PicoFields::*mask = nullptr;     ///< one of these;
-  Array2<double> PicoFields::*water = nullptr; ///< in shelves and lakes only
+  const char *name, *unit;         ///< unit "": a mask, every cell of which is compared exactly
+  double scale, small;             ///< of values here to those in `unit`; a magnitude that counts as none
+  PicoMap<int> mask = nullptr;     ///< one of these;
+  PicoMap<double> water = nullptr; ///< in shelves and lakes only
   bool is_water() const { return water != nullptr; }
 };
 /// All that a file may have, except `mask`.
