@@ -8,7 +8,7 @@
 // both sides can reach. On a CPU it is the memory; for a GPU it is memory that the driver moves to the side that touches it, page
 // by page. Two rules follow, and hold for every backend:
 //   - A loop returns before it is done. Host code that reads or writes an array fences first; Ranks::update_ghosts does it for
-//     its caller, and a reduction into a host variable has waited for all that came before it.
+//     its caller (launch_ghosts does not), and a reduction into a host variable has waited for all that came before it.
 //   - What only loops use (work space of an algorithm) is a View in WorkMem, which is never moved.
 #pragma once
 

@@ -88,8 +88,10 @@ public:
 
   /// Fill the ghosts of `arrays[local]`, the same arrays in the same order on every rank: one message to each of up to eight
   /// neighbours, whatever the number of arrays. Ghosts beyond a domain edge copy the nearest owned cell (zero gradient),
-  /// or the cell of the other side where the decomposition is periodic.
-  virtual void update_ghosts(const std::vector<std::vector<Ghosted>>& arrays) = 0;
+  /// or the cell of the other side where the decomposition is periodic. Waits: host code may read them.
+  void update_ghosts(const std::vector<std::vector<Ghosted>>& arrays) { launch_ghosts(arrays), Kokkos::fence("ghosts"); }
+  /// The same for loops alone, which may return before it is done, as they do (array.hpp).
+  virtual void launch_ghosts(const std::vector<std::vector<Ghosted>>& arrays) = 0;
 
   /// Replace `values[local]` by the element-wise sum (maximum) over all ranks. Equal sizes on all ranks. One collective.
   virtual void sum(std::vector<std::vector<std::int64_t>>& values) = 0;
@@ -136,11 +138,11 @@ private:
   std::shared_ptr<Traffic> m_all_traffic = std::make_shared<Traffic>();
 };
 
-/// Ranks::update_ghosts of the arrays that arrays_of(local) names.
-template <class F> void update_ghosts(Ranks& ranks, const F& arrays_of) {
+/// Ranks::launch_ghosts of the arrays that arrays_of(local) names.
+template <class F> void launch_ghosts(Ranks& ranks, const F& arrays_of) {
   std::vector<std::vector<Ghosted>> arrays;
   for (int local = 0; local < ranks.local_size(); ++local) arrays.push_back(arrays_of(static_cast<std::size_t>(local)));
-  ranks.update_ghosts(arrays);
+  ranks.launch_ghosts(arrays);
 }
 
 } // namespace nunatak

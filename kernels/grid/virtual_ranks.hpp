@@ -1,8 +1,9 @@
 // P x Q ranks in one process: the same messages as with MPI, moved by memcpy and counted.
 // For tests and for studies of algorithms at thousands of ranks: with a LogGP machine (loggp.hpp) every rank has a clock.
+// Ghosts are packed, moved and unpacked by the host, or all of it by loops (halo_loops.hpp), which nobody has to wait for.
 #pragma once
 
-#include "kernels/grid/halo_strips.hpp"
+#include "kernels/grid/halo_loops.hpp"
 #include "kernels/grid/loggp.hpp"
 #include "kernels/grid/ranks.hpp"
 
@@ -14,10 +15,21 @@
 
 namespace nunatak {
 
+enum class Halo { host, loops }; ///< who moves ghosts
+constexpr Halo default_halo = loops_on_host ? Halo::host : Halo::loops;
+
+/// The bytes from `from` to `to`, in a loop: what a message does on virtual ranks.
+inline void copy_in_loop(const std::byte* from, std::byte* to, std::size_t bytes) {
+  const auto n = static_cast<std::int64_t>(bytes);
+  Kokkos::parallel_for(
+      "ghosts: message", Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::int64_t>>(0, n),
+      KOKKOS_LAMBDA(std::int64_t k) { to[k] = from[k]; });
+}
+
 class VirtualRanks final : public Ranks {
 public:
-  explicit VirtualRanks(Decomposition decomposition, std::optional<LogGP> machine = std::nullopt)
-      : VirtualRanks(std::move(decomposition), std::make_shared<std::optional<VirtualClock>>()) {
+  explicit VirtualRanks(Decomposition decomposition, std::optional<LogGP> machine = std::nullopt, Halo halo = default_halo)
+      : VirtualRanks(std::move(decomposition), std::make_shared<std::optional<VirtualClock>>(), halo) {
     if (machine) m_clock.emplace(*machine, m_decomposition.size());
   }
 
@@ -32,24 +44,11 @@ public:
     std::fill(m_work.begin(), m_work.end(), 0);
   }
 
-  void update_ghosts(const std::vector<std::vector<Ghosted>>& arrays) override {
-    Kokkos::fence("nunatak: before the ghost exchange");
-    for (int rank = 0; rank < local_size(); ++rank) {
-      const auto& sources = arrays[static_cast<std::size_t>(rank)];
-      for_each_message(m_decomposition, rank, [&](int dx, int dy, int to, int) {
-        if (to < 0) return;
-        const Strip send = owned_strip(patch(rank), dx, dy);
-        const std::size_t bytes = send.cells() * bytes_per_cell(sources);
-        if (m_buffer.size() < bytes) m_buffer.resize(bytes);
-        pack(patch(rank), send, sources, m_buffer.data());
-        unpack(patch(to), ghost_strip(patch(to), -dx, -dy), arrays[static_cast<std::size_t>(to)], m_buffer.data());
-        if (to != rank) count_message(rank, to, bytes);
-      });
-    }
-    if (m_clock) m_clock->deliver();
-    for (int rank = 0; rank < local_size(); ++rank) {
-      for (const Ghosted& a : arrays[rank]) replicate_edges(m_decomposition, patch(rank), a.data, a.cell_bytes);
-    }
+  void launch_ghosts(const std::vector<std::vector<Ghosted>>& arrays) override {
+    if (m_halo == Halo::loops)
+      exchange_by_loops(arrays);
+    else
+      exchange_on_host(arrays);
     count([](Traffic& t) { t.exchanges += 1; });
   }
 
@@ -105,13 +104,72 @@ public:
   }
 
 private:
-  VirtualRanks(Decomposition decomposition, std::shared_ptr<std::optional<VirtualClock>> clock)
+  VirtualRanks(Decomposition decomposition, std::shared_ptr<std::optional<VirtualClock>> clock, Halo halo)
       : Ranks(std::move(decomposition)), m_shared_clock(std::move(clock)), m_clock(*m_shared_clock),
-        m_all(static_cast<std::size_t>(m_decomposition.size())), m_work(m_all.size(), 0) {
+        m_all(static_cast<std::size_t>(m_decomposition.size())), m_work(m_all.size(), 0), m_halo(halo) {
     std::iota(m_all.begin(), m_all.end(), 0);
   }
   std::unique_ptr<Ranks> make_over(const Decomposition& decomposition) const override {
-    return std::unique_ptr<Ranks>(new VirtualRanks(decomposition, m_shared_clock));
+    return std::unique_ptr<Ranks>(new VirtualRanks(decomposition, m_shared_clock, m_halo));
+  }
+
+  void exchange_on_host(const std::vector<std::vector<Ghosted>>& arrays) {
+    Kokkos::fence("nunatak: before the ghost exchange");
+    for (int rank = 0; rank < local_size(); ++rank) {
+      const auto& sources = arrays[static_cast<std::size_t>(rank)];
+      for_each_message(m_decomposition, rank, [&](int dx, int dy, int to, int) {
+        if (to < 0) return;
+        const Strip send = owned_strip(patch(rank), dx, dy);
+        const std::size_t bytes = send.cells() * bytes_per_cell(sources);
+        if (m_buffer.size() < bytes) m_buffer.resize(bytes);
+        pack(patch(rank), send, sources, m_buffer.data());
+        unpack(patch(to), ghost_strip(patch(to), -dx, -dy), arrays[static_cast<std::size_t>(to)], m_buffer.data());
+        if (to != rank) count_message(rank, to, bytes);
+      });
+    }
+    if (m_clock) m_clock->deliver();
+    for (int rank = 0; rank < local_size(); ++rank) {
+      for (const Ghosted& a : arrays[rank]) replicate_edges(m_decomposition, patch(rank), a.data, a.cell_bytes);
+    }
+  }
+
+  /// What goes and comes of a rank, in memory of the loops.
+  struct Loops {
+    HaloLoops halo;
+    Kokkos::View<std::uint64_t*, WorkMem> out, in;
+    Loops(const Decomposition& d, int rank) : halo(d, rank) {}
+    void reserve(std::size_t cell_bytes) {
+      const std::size_t words = (static_cast<std::size_t>(halo.cells()) * cell_bytes + 7) / 8;
+      if (out.size() >= words) return;
+      for (auto* buffer : {&out, &in})
+        *buffer = Kokkos::View<std::uint64_t*, WorkMem>(Kokkos::view_alloc("ghosts", Kokkos::WithoutInitializing), words);
+    }
+    std::byte* sent() const { return reinterpret_cast<std::byte*>(out.data()); }
+    std::byte* received() const { return reinterpret_cast<std::byte*>(in.data()); }
+  };
+
+  // Each loop begins when the one before it is done.
+  void exchange_by_loops(const std::vector<std::vector<Ghosted>>& arrays) {
+    for (int rank = static_cast<int>(m_loops.size()); rank < local_size(); ++rank) m_loops.emplace_back(m_decomposition, rank);
+    const std::size_t cell_bytes = bytes_per_cell(arrays[0]);
+    for (std::size_t r = 0; r < m_loops.size(); ++r) {
+      m_loops[r].reserve(cell_bytes);
+      if (m_loops[r].halo.cells() > 0) m_loops[r].halo.pack(arrays[r], m_loops[r].sent());
+    }
+    for (std::size_t r = 0; r < m_loops.size(); ++r) {
+      for (const HaloLoops::Message& message : m_loops[r].halo.outgoing()) {
+        const Loops& other = m_loops[static_cast<std::size_t>(message.rank)];
+        const auto& incoming = other.halo.incoming();
+        const auto theirs = std::find_if(incoming.begin(), incoming.end(),
+                                         [&](const HaloLoops::Message& m) { return m.dx == -message.dx && m.dy == -message.dy; });
+        const std::size_t bytes = static_cast<std::size_t>(message.cells) * cell_bytes;
+        copy_in_loop(m_loops[r].sent() + static_cast<std::size_t>(message.first) * cell_bytes,
+                     other.received() + static_cast<std::size_t>(theirs->first) * cell_bytes, bytes);
+        if (message.rank != static_cast<int>(r)) count_message(static_cast<int>(r), message.rank, bytes);
+      }
+    }
+    if (m_clock) m_clock->deliver();
+    for (std::size_t r = 0; r < m_loops.size(); ++r) m_loops[r].halo.unpack(arrays[r], m_loops[r].received());
   }
 
   class VirtualGroup final : public Group {
@@ -225,7 +283,9 @@ private:
   std::optional<VirtualClock>& m_clock;
   std::vector<int> m_all;           // 0, 1, ..., size - 1
   std::vector<std::int64_t> m_work; // visits of cells
-  std::vector<std::byte> m_buffer;  // of one message of ghosts; it stays
+  Halo m_halo;
+  std::vector<std::byte> m_buffer; // of one message of ghosts; it stays
+  std::vector<Loops> m_loops;      // of all ranks, from the first exchange on
 };
 
 } // namespace nunatak

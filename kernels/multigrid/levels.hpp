@@ -94,7 +94,7 @@ void Multigrid<Real>::add_level(Ranks& ranks, std::unique_ptr<Ranks> own, const 
 // Ghosts of `cells`, and the level that has them.
 template <class Real> void Multigrid<Real>::add_level(std::unique_ptr<Ranks> own, const std::vector<Array2<int>>& cells) {
   Ranks& ranks = *own;
-  nunatak::update_ghosts(ranks, [&](std::size_t n) -> std::vector<Ghosted> { return {cells[n]}; });
+  launch_ghosts(ranks, [&](std::size_t n) -> std::vector<Ghosted> { return {cells[n]}; });
   for (std::size_t n = 0; n < cells.size(); ++n)
     clear_beyond_edges(ranks.decomposition(), ranks.patch(static_cast<int>(n)), cells[n]);
   add_level(ranks, std::move(own), cells);

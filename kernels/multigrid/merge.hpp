@@ -104,7 +104,7 @@ public:
   int first() const override { return m_first; }
   int member(int n) const { return m_members[static_cast<std::size_t>(n)]; }
 
-  void update_ghosts(const std::vector<std::vector<Ghosted>>& arrays) override {
+  void launch_ghosts(const std::vector<std::vector<Ghosted>>& arrays) override {
     Kokkos::fence("nunatak: before the ghost exchange");
     m_mail.clear();
     for (int n = 0; n < m_locals; ++n) {

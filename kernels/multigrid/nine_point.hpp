@@ -85,6 +85,7 @@ template <class Real, class F> void for_each_unknown(const char* label, const Ni
 /// The same for the unknowns among the ghosts.
 template <class Real, class F> void for_each_ghost(const char* label, const NinePoint<Real>& p, const F& f) {
   const auto ghosts = p.ghosts;
+  if (ghosts.extent(0) == 0) return;
   Kokkos::parallel_for(
       label, Kokkos::RangePolicy<Exec>(0, static_cast<int>(ghosts.extent(0))), KOKKOS_LAMBDA(int n) { f(ghosts(n)); });
 }

@@ -142,7 +142,7 @@ private:
   // g at (u, v), whose ghosts are exchanged. Next come sums.
   void compute_residuals() {
     m_timer.reset();
-    update_ghosts(m_ranks, [this](std::size_t n) -> std::vector<Ghosted> { return {m_u[n], m_v[n]}; });
+    launch_ghosts(m_ranks, [this](std::size_t n) -> std::vector<Ghosted> { return {m_u[n], m_v[n]}; });
     for (int local = 0; local < m_ranks.local_size(); ++local) {
       ssa::residual(patch(local), m_u[at(local)], m_v[at(local)], m_lists[at(local)].g.data());
       m_ranks.work(local, visits_of_residual * patch(local).unknowns());

@@ -54,7 +54,7 @@ public:
                            .ice);
       std::swap(s.temp, m_temp[n]);
     }
-    update_ghosts(m_ranks, [&](std::size_t n) -> std::vector<Ghosted> { return {states[n].temp}; });
+    launch_ghosts(m_ranks, [&](std::size_t n) -> std::vector<Ghosted> { return {states[n].temp}; });
     return sum_over_ranks<FixedSum>(m_ranks, melted);
   }
 

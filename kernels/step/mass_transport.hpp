@@ -28,7 +28,7 @@ public:
       total_flux(patch(n), s.edges, s.thk, s.mask, s.u_ssa, s.v_ssa, flows[n].q_x, flows[n].q_y, w.q_x, w.q_y);
       outflow_factor(patch(n), m_dx, m_dy, dt, s.thk, w.q_x, w.q_y, w.outflow);
     }
-    update_ghosts(m_ranks, [this](std::size_t n) -> std::vector<Ghosted> { return {m_work[n].outflow}; });
+    launch_ghosts(m_ranks, [this](std::size_t n) -> std::vector<Ghosted> { return {m_work[n].outflow}; });
     std::vector<MassBudget> budgets;
     for (std::size_t n = 0; n < states.size(); ++n) {
       State& s = states[n];
@@ -37,7 +37,7 @@ public:
                                          forcings[n].climatic_mass_balance, melt[n], w.thk, rho_ice));
       std::swap(s.thk, w.thk);
     }
-    update_ghosts(m_ranks, [&](std::size_t n) -> std::vector<Ghosted> { return {states[n].thk}; });
+    launch_ghosts(m_ranks, [&](std::size_t n) -> std::vector<Ghosted> { return {states[n].thk}; });
     for (std::size_t n = 0; n < states.size(); ++n) states[n].update_surface(patch(n));
     return sum_over_ranks<MassBudget>(m_ranks, budgets);
   }

@@ -81,7 +81,7 @@ public:
       horizontal_velocity(patch(n), m_dx, m_dy, {}, m_levels, s.edges, s.thk, s.mask, m_softness[n], s.u_ssa, s.v_ssa,
                           m_flows[n].velocity);
     }
-    update_ghosts(m_ranks, [this](std::size_t n) -> std::vector<Ghosted> {
+    launch_ghosts(m_ranks, [this](std::size_t n) -> std::vector<Ghosted> {
       return {m_flows[n].velocity.u, m_flows[n].velocity.v};
     });
     for (std::size_t n = 0; n < m_flows.size(); ++n) {
@@ -123,7 +123,7 @@ private:
         update_hardness(patch(n), m_levels, s.thk, forcings[n].ice_surface_temp, s.temp, f.hardav, m_softness[n]);
       }
     }
-    if (thermal) update_ghosts(m_ranks, [this](std::size_t n) -> std::vector<Ghosted> { return {m_flows[n].hardav}; });
+    if (thermal) launch_ghosts(m_ranks, [this](std::size_t n) -> std::vector<Ghosted> { return {m_flows[n].hardav}; });
     const double sia_factor = !m_options.shears ? 0.0 : thermal ? m_options.sia_enhancement : 1.0;
     for (std::size_t n = 0; n < m_flows.size(); ++n) {
       enhance(patch(n), m_flows[n].hardav, m_options.isothermal && !given ? m_options.softness : 0.0, sia_factor,

@@ -23,7 +23,7 @@ protected:
   std::unique_ptr<Ranks> make_over(const Decomposition& decomposition) const override {
     return std::make_unique<LoopRanks>(comm(), decomposition, m_gpu_aware);
   }
-  /// Two loops; waits for each, because MPI and then the host may read.
+  /// Two loops; waits for the first one, if there are neighbours, because MPI reads what it has packed.
   void exchange_ghosts(const std::vector<Ghosted>& arrays) override;
 
 private:

@@ -22,7 +22,7 @@ MpiRanks::MpiRanks(MPI_Comm comm, Decomposition decomposition) : Ranks(std::move
   }
 }
 
-void MpiRanks::update_ghosts(const std::vector<std::vector<Ghosted>>& arrays) {
+void MpiRanks::launch_ghosts(const std::vector<std::vector<Ghosted>>& arrays) {
   const double start = MPI_Wtime();
   const Traffic before = m_traffic;
   exchange_ghosts(arrays[0]);

@@ -25,7 +25,7 @@ public:
 
   const Halo& halo() const { return m_halo; }
 
-  void update_ghosts(const std::vector<std::vector<Ghosted>>& arrays) final;
+  void launch_ghosts(const std::vector<std::vector<Ghosted>>& arrays) final;
   void sum(std::vector<std::vector<std::int64_t>>& values) override;
   void max(std::vector<std::vector<std::int64_t>>& values) override;
   void sum(std::vector<std::vector<ReproducibleSum>>& values) override;
@@ -36,6 +36,7 @@ public:
   std::unique_ptr<Group> group(std::vector<int> members) override;
 
   /// The same for the one local rank: `update_ghosts({H, b, mask})`, any mixture of types, one message per neighbour.
+  using Ranks::update_ghosts;
   void update_ghosts(const std::vector<Ghosted>& arrays) { update_ghosts(std::vector<std::vector<Ghosted>>{arrays}); }
 
 protected:

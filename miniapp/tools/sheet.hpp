@@ -42,7 +42,7 @@ inline Sheet make_sheet(Ranks& ranks, double dx, const Levels& levels, std::uint
     }
     sheet.states.push_back(s), sheet.forcings.push_back(f);
   }
-  update_ghosts(ranks, [&](std::size_t n) -> std::vector<Ghosted> {
+  launch_ghosts(ranks, [&](std::size_t n) -> std::vector<Ghosted> {
     const Forcing& f = sheet.forcings[n];
     return {sheet.states[n].thk, sheet.states[n].topg, f.climatic_mass_balance, f.ice_surface_temp, f.bheatflx, f.basins,
             f.theta_ocean,       f.salinity_ocean};
@@ -62,7 +62,7 @@ inline Sheet make_sheet(Ranks& ranks, double dx, const Levels& levels, std::uint
     }
     sheet.cells.push_back(std::int64_t{p.xm} * p.ym), sheet.icy_cells.push_back(icy_cells);
   }
-  update_ghosts(ranks, [&](std::size_t n) -> std::vector<Ghosted> { return {sheet.states[n].temp}; });
+  launch_ghosts(ranks, [&](std::size_t n) -> std::vector<Ghosted> { return {sheet.states[n].temp}; });
   return sheet;
 }
 

@@ -3,6 +3,7 @@
 // been fused, reordered or taken from libm.
 //
 //   bits FILE    compares with the hashes of FILE (tests/kernels/bits.txt); 4: this processor lacks what it was compiled for
+//   bits FILE loops    the same with ghosts that loops exchange, as they do on a GPU
 //   bits         prints them: what to put into that file when the equations have changed on purpose
 #include "sheet.hpp"
 
@@ -62,8 +63,8 @@ bool processor_has_it() {
 #endif
 }
 
-int run(const char* expected_file) {
-  Sheet one(1, 1), six(3, 2);
+int run(const char* expected_file, Halo halo) {
+  Sheet one(1, 1, halo), six(3, 2, halo);
   for (int n = 0; n < 3; ++n) one.step(), six.step();
   const auto of_one = hashes(one);
   if (hashes(six) != of_one) {
@@ -99,5 +100,6 @@ int run(const char* expected_file) {
 int main(int argc, char** argv) {
   if (!nunatak::processor_has_it()) return 4;
   const Kokkos::ScopeGuard guard(argc, argv);
-  return nunatak::run(argc > 1 ? argv[1] : nullptr);
+  const bool loops = argc > 2 && std::string(argv[2]) == "loops";
+  return nunatak::run(argc > 1 ? argv[1] : nullptr, loops ? nunatak::Halo::loops : nunatak::default_halo);
 }

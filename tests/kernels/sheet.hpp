@@ -19,14 +19,15 @@ class NobodyWatches final : public StepWatch {
 
 class Sheet {
 public:
-  Sheet(int px, int py) : ranks(Decomposition::make(Mx, My, px, py)), levels(make_levels(4000.0, Mz, LevelSpacing::quadratic)) {
+  Sheet(int px, int py, Halo halo = default_halo)
+      : ranks(Decomposition::make(Mx, My, px, py), std::nullopt, halo), levels(make_levels(4000.0, Mz, LevelSpacing::quadratic)) {
     std::vector<State> states;
     std::vector<Forcing> forcings;
     for (int n = 0; n < ranks.local_size(); ++n) {
       states.emplace_back(ranks.patch(n)), forcings.emplace_back(ranks.patch(n));
       fill(ranks.patch(n), states.back(), forcings.back());
     }
-    update_ghosts(ranks, [&](std::size_t n) -> std::vector<Ghosted> { return {states[n].temp}; });
+    launch_ghosts(ranks, [&](std::size_t n) -> std::vector<Ghosted> { return {states[n].temp}; });
     HybridOptions options;
     options.pico = PicoOptions{};
     hybrid = std::make_unique<Hybrid>(ranks, dx, dy, levels, options, std::make_unique<SsaNewton>(ranks, dx, dy, SsaOptions{}),

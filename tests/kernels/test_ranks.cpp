@@ -107,8 +107,11 @@ TEST_CASE("ghosts hold the neighbour's cells, with and without periodicity") {
   for (int px : {1, 2, 3, 5}) {
     for (int py : {1, 2, 4}) {
       with_each_periodicity(Decomposition::make(11, 9, px, py), [](const Decomposition& d) {
-        VirtualRanks ranks(d);
+        VirtualRanks ranks(d, std::nullopt, Halo::host), loops(d, std::nullopt, Halo::loops);
         check_ghosts(ranks);
+        check_ghosts(loops);
+        CHECK(loops.traffic().messages == ranks.traffic().messages);
+        CHECK(loops.traffic().bytes == ranks.traffic().bytes);
       });
     }
   }
@@ -121,7 +124,7 @@ TEST_CASE("one message per neighbour, whatever the number of arrays") {
 }
 
 TEST_CASE("an exchange of ghosts keeps its buffers: none is allocated after the first of its size") {
-  VirtualRanks ranks(Decomposition::make(60, 60, 6, 6));
+  VirtualRanks ranks(Decomposition::make(60, 60, 6, 6), std::nullopt, Halo::host);
   const Decomposition blocks = merged(ranks.decomposition(), 2);
   MergedRanks on_nine(ranks, blocks, {0, 2, 4, 12, 14, 16, 24, 26, 28});
   for (Ranks* kind : {static_cast<Ranks*>(&ranks), static_cast<Ranks*>(&on_nine)}) {
