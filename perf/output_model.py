@@ -170,7 +170,7 @@ def count(arguments, rate, latency):
 
 def plan_of(arguments, nodes):
     return json.loads(run([pathlib.Path(arguments.build) / "perf" / "output_plan", *workload(arguments), "-ranks", nodes, "-layouts",
-                           arguments.layouts], ALONE))
+                           arguments.layouts]))
 
 
 def predict(arguments, rate, latency):

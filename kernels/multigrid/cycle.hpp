@@ -5,22 +5,22 @@
 
 namespace nunatak {
 
-template <class Real> template <class F> void Multigrid<Real>::update_ghosts(Level& level, const F& rows_of) {
-  const Decomposition& d = level.ranks->decomposition();
-  // beyond the edges there are no unknowns: the zeros there stay
-  if (level.parts.empty() || (d.size() == 1 && !d.periodic_x && !d.periodic_y)) return;
-  std::vector<std::vector<Ghosted>> arrays;
-  for (const NinePoint<Real>& part : level.parts) arrays.push_back({rows_of(part)});
-  level.ranks->launch_ghosts(arrays);
+template <class Real> void Multigrid<Real>::update_ghosts(Level& level, int width, Rows<Real> NinePoint<Real>::*rows) {
+  if (!level.parts.empty()) level.halo.move(width, data(level, rows), data(level, rows));
 }
 
 // Where patches have been merged, x has come back with its ghosts.
 template <class Real> void Multigrid<Real>::update_solution(Level& level) {
-  if (level.next != Next::merged) update_ghosts(level, [](const NinePoint<Real>& part) { return part.x; });
+  if (level.next != Next::merged) update_ghosts(level, 2, &NinePoint<Real>::x);
 }
 
-template <class Real> void Multigrid<Real>::work(Level& level, int visits) {
-  for (std::size_t n = 0; n < level.parts.size(); ++n) level.ranks->work(static_cast<int>(n), visits * level.parts[n].size());
+template <class Real> void Multigrid<Real>::work(Level& level, int visits, int first, int last) {
+  const Holders& holders = level.holders;
+  for (int n = 0; n < holders.local_size(); ++n) {
+    const NinePoint<Real>& part = level.parts[static_cast<std::size_t>(n)];
+    const int cells = part.within_ring(last) - (first > 0 ? part.within_ring(first - 1) : 0);
+    if (cells > 0) holders.all().work(holders.place(n), std::int64_t{visits} * cells);
+  }
 }
 
 // --- operators ------------------------------------------------------------------------------------------------------------
@@ -32,10 +32,10 @@ template <class Real> void Multigrid<Real>::set_operator() {
       level.merge.gather(36, data(level, &NinePoint<Real>::A), data(m_levels[l + 1], &NinePoint<Real>::A));
       continue;
     }
-    for (const NinePoint<Real>& part : level.parts) invert_diagonal(part);
+    if (level.next == Next::coarser) update_ghosts(level, 36, &NinePoint<Real>::A);
+    for (const NinePoint<Real>& part : level.parts) invert_diagonal(part, level.next == Next::coarser ? level.rings : 0);
     work(level, visits_of_operator);
     if (level.next != Next::coarser) continue;
-    update_ghosts(level, [](const NinePoint<Real>& part) { return part.A; });
     for (std::size_t n = 0; n < level.parts.size(); ++n)
       galerkin(level.parts[n], m_levels[l + 1].parts[n], level.x[n], level.y[n]);
   }
@@ -46,7 +46,7 @@ template <class Real> void Multigrid<Real>::set_operator() {
 template <class Real> void Multigrid<Real>::factorise() {
   const NinePoint<Real>& part = m_levels.back().parts[0];
   const Patch& p = part.patch;
-  const Decomposition& d = m_levels.back().ranks->decomposition();
+  const Decomposition& d = m_levels.back().holders.decomposition();
   const auto A = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), part.A);
   const auto cells = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), part.cells);
   const int stride = p.xm + 2;
@@ -68,7 +68,8 @@ template <class Real> void Multigrid<Real>::factorise() {
     }
   }
   m_bottom.factorise(size, std::move(dense));
-  m_levels.back().ranks->work(0, std::int64_t{part.size()} * part.size() * part.size() / 9); // 76 us for 60 cells
+  const Holders& one = m_levels.back().holders;
+  one.all().work(one.place(0), std::int64_t{part.size()} * part.size() * part.size() / 9); // 76 us for 60 cells
 }
 
 // --- the cycle ------------------------------------------------------------------------------------------------------------
@@ -90,7 +91,7 @@ template <class Real> void Multigrid<Real>::cycle(std::size_t l, bool with_resid
     work(level, visits_of_cycle);
     if (with_residual) {
       update_solution(level);
-      start(level.parts[0], m_polynomial);
+      start(level.parts[0], m_polynomial, 0);
     }
     return;
   }
@@ -99,40 +100,48 @@ template <class Real> void Multigrid<Real>::cycle(std::size_t l, bool with_resid
     level.merge.gather(2, data(level, &NinePoint<Real>::b), data(next, &NinePoint<Real>::b));
     cycle(l + 1, with_residual);
     update_solution(next);
-    level.merge.give_back(2, data(next, &NinePoint<Real>::x), data(level, &NinePoint<Real>::x), true);
-    if (with_residual) level.merge.give_back(2, data(next, &NinePoint<Real>::r), data(level, &NinePoint<Real>::r), false);
+    level.merge.give_back(2, data(next, &NinePoint<Real>::x), data(level, &NinePoint<Real>::x));
+    if (with_residual) level.merge.give_back_owned(2, data(next, &NinePoint<Real>::r), data(level, &NinePoint<Real>::r));
     return;
   }
-  for (const NinePoint<Real>& part : level.parts) start_from_zero(part, m_polynomial), clear_ghosts(part);
-  relax(level, true);
+  const bool one_ring = level.rings == 1;
+  update_ghosts(level, 2, &NinePoint<Real>::b);
+  for (const NinePoint<Real>& part : level.parts) start_from_zero(part, m_polynomial, level.rings);
+  relax(level, level.rings, one_ring ? 0 : 1);
   work(level, visits_of_cycle / 2);
-  update_ghosts(level, [](const NinePoint<Real>& part) { return part.r; });
+  if (one_ring) update_ghosts(level, 2, &NinePoint<Real>::r);
   for (std::size_t n = 0; n < level.parts.size(); ++n) restrict_residual(level.parts[n], next.parts[n], level.x[n], level.y[n]);
   cycle(l + 1, false);
   update_solution(next);
-  for (std::size_t n = 0; n < level.parts.size(); ++n) prolong(level.parts[n], next.parts[n], level.x[n], level.y[n]);
-  const Decomposition& d = level.ranks->decomposition();
-  if (d.periodic_x || d.periodic_y) update_ghosts(level, [](const NinePoint<Real>& part) { return part.x; });
-  for (const NinePoint<Real>& part : level.parts) start(part, m_polynomial);
-  relax(level, with_residual);
+  const int ring = one_ring ? 1 : m_polynomial.degree + (with_residual ? 1 : 0); // then every step is right in one ring less
+  for (std::size_t n = 0; n < level.parts.size(); ++n) prolong(level.parts[n], next.parts[n], level.x[n], level.y[n], ring);
+  const Decomposition& d = level.holders.decomposition();
+  if (d.periodic_x || d.periodic_y) update_ghosts(level, 2, &NinePoint<Real>::x);
+  for (const NinePoint<Real>& part : level.parts) start(part, m_polynomial, ring - 1);
+  work(level, visits_of_product, 1, ring - 1);
+  relax(level, ring - 1, with_residual ? 0 : -1);
   work(level, visits_of_cycle / 2);
 }
 
-template <class Real> void Multigrid<Real>::relax(Level& level, bool with_residual) {
-  const auto steps = [](const NinePoint<Real>& part) { return part.d; };
+template <class Real> void Multigrid<Real>::relax(Level& level, int ring, int residual) {
   const double theta = m_polynomial.theta(), delta = m_polynomial.delta();
   double rho = delta / theta;
   for (int k = 1; k < m_polynomial.degree; ++k) {
     const double next = 1.0 / (2.0 * theta / delta - rho);
-    update_ghosts(level, steps);
-    for (NinePoint<Real>& part : level.parts) step_ghosts(part), step(part, next * rho, 2.0 * next / delta);
+    if (ring == 0) update_ghosts(level, 2, &NinePoint<Real>::d), ring = 1;
+    ring -= 1;
+    for (NinePoint<Real>& part : level.parts)
+      step_ghosts(part, ring + 1, ring + 1), step(part, next * rho, 2.0 * next / delta, ring);
+    work(level, visits_of_product, 1, ring);
     rho = next;
   }
-  if (with_residual) update_ghosts(level, steps);
-  for (const NinePoint<Real>& part : level.parts) {
-    if (with_residual) step_ghosts(part);
-    finish(part, with_residual);
+  if (residual < 0) {
+    for (const NinePoint<Real>& part : level.parts) finish(part, false, ring);
+    return;
   }
+  if (ring == 0) update_ghosts(level, 2, &NinePoint<Real>::d), ring = 1;
+  for (const NinePoint<Real>& part : level.parts) step_ghosts(part, residual + 1, ring), finish(part, true, residual);
+  work(level, visits_of_product, 1, residual);
 }
 
 } // namespace nunatak

@@ -8,16 +8,6 @@
 
 namespace nunatak {
 
-/// 0 in the ghosts of `a` that lie beyond the edges of a domain that is not periodic.
-inline void clear_beyond_edges(const Decomposition& d, const Patch& p, const Array2<int>& a) {
-  const bool open_x = !d.periodic_x, open_y = !d.periodic_y;
-  for_each_cell_and_ghost(
-      "no cells beyond the edges", p, KOKKOS_LAMBDA(int j, int i) {
-        const int gi = p.global_i(i), gj = p.global_j(j);
-        if ((open_x && (gi < 0 || gi >= p.Mx)) || (open_y && (gj < 0 || gj >= p.My))) a(j, i) = 0;
-      });
-}
-
 /// Which axes of a grid are halved next: both, unless one is already much coarser than the other or has one point.
 inline Halving next_halving(const Decomposition& d, double dx, double dy) {
   Halving h{d.Mx > 1, d.My > 1};
@@ -28,36 +18,25 @@ inline Halving next_halving(const Decomposition& d, double dx, double dy) {
 /// A grid too large to be held by so many ranks, however few its unknowns.
 inline bool is_large(const Decomposition& d, int ranks = 1) { return std::int64_t{d.Mx} * d.My > std::int64_t{50000} * ranks; }
 
-/// Does every patch of the coarser grid have at least one point?
-inline bool all_ranks_have_points(const Decomposition& d) {
-  const auto grows = [](const std::vector<int>& starts) {
-    for (std::size_t r = 1; r < starts.size(); ++r) {
-      if (starts[r] <= starts[r - 1]) return false;
-    }
-    return true;
-  };
-  return grows(d.x) && grows(d.y);
-}
-
 template <class Real>
 Multigrid<Real>::Multigrid(Ranks& ranks, double dx, double dy, const std::vector<Array2<int>>& active,
                            const MultigridOptions& options)
     : m_options(options), m_polynomial{options.smoothing}, m_all(ranks.over(ranks.decomposition())) {
-  add_level(ranks, nullptr, active);
+  std::vector<int> members(static_cast<std::size_t>(ranks.decomposition().size())); // the ranks of its patches
+  std::iota(members.begin(), members.end(), 0);
+  add_finest({*m_all, ranks.decomposition(), std::move(members)}, active);
   std::vector<std::vector<std::int64_t>> count;
   for (const NinePoint<Real>& part : m_levels[0].parts) count.push_back({part.size()});
   ranks.sum(count);
   // The present level has at least so many unknown cells: halving an axis leaves half of them or more. A rank that has them all
   // knows how many there are.
   std::int64_t least = count[0][0];
-  std::vector<int> members(static_cast<std::size_t>(ranks.decomposition().size())); // the ranks of its patches
-  std::iota(members.begin(), members.end(), 0);
   while (!m_levels.back().parts.empty()) {
-    const Decomposition& d = m_levels.back().ranks->decomposition();
+    const Decomposition& d = m_levels.back().holders.decomposition();
     const Halving halving = next_halving(d, dx, dy);
     const int side = side_of_blocks(least, halving);
     if (side > 1) {
-      add_merged(side, members);
+      add_merged(side);
       continue;
     }
     if (d.size() == 1) least = m_levels.back().parts[0].size();
@@ -71,67 +50,84 @@ Multigrid<Real>::Multigrid(Ranks& ranks, double dx, double dy, const std::vector
 
 // One rank has the last level, and levels of few unknowns; no rank gets a large patch by merging because of few unknowns.
 template <class Real> int Multigrid<Real>::side_of_blocks(std::int64_t least, Halving halving) const {
-  const Decomposition& d = m_levels.back().ranks->decomposition();
+  const Decomposition& d = m_levels.back().holders.decomposition();
   if (d.size() == 1) return 1;
+  const int least_cells = d.periodic_x || d.periodic_y ? 1 : rings_wanted(false);
   const bool few = least <= std::max(m_options.gather, m_options.bottom) && !is_large(d);
   for (const int side : {1, 2}) {
     const Decomposition m = merged(d, side);
     const bool enough = least >= m_options.share * m.size() || is_large(d, std::max(1, m.size() / 4));
-    if (!few && (halving.x || halving.y) && enough && all_ranks_have_points(coarser(m, halving))) return side;
+    if (!few && (halving.x || halving.y) && enough && patches_have(coarser(m, halving), least_cells)) return side;
   }
   return 4;
 }
 
-template <class Real>
-void Multigrid<Real>::add_level(Ranks& ranks, std::unique_ptr<Ranks> own, const std::vector<Array2<int>>& active) {
-  Level level;
-  level.ranks = &ranks;
-  level.own = std::move(own);
-  for (int n = 0; n < ranks.local_size(); ++n) level.parts.emplace_back(ranks.patch(n), active[static_cast<std::size_t>(n)]);
-  m_levels.push_back(std::move(level));
+template <class Real> int Multigrid<Real>::rings_of(const Decomposition& d, bool finest) const {
+  const int rings = rings_wanted(finest);
+  return d.size() == 1 || d.periodic_x || d.periodic_y || !patches_have(d, rings) ? 1 : rings;
+}
+
+template <class Real> void Multigrid<Real>::add_finest(const Holders& holders, const std::vector<Array2<int>>& active) {
+  const int rings = rings_of(holders.decomposition(), true);
+  std::vector<Array2<int>> cells;
+  for (int n = 0; n < holders.local_size(); ++n) {
+    const Patch p = holders.patch(n), array = grown(p, rings - 1);
+    const auto from = active[static_cast<std::size_t>(n)], to = rings == 1 ? from : make_array<int>("active", array);
+    cells.push_back(to);
+    if (rings == 1) continue; // it has its ghosts
+    const int rows = p.ys - array.ys, columns = p.xs - array.xs;
+    for_each_cell(
+        "multigrid: unknowns", p, KOKKOS_LAMBDA(int j, int i) { to(j + rows, i + columns) = from(j, i); });
+  }
+  add_level(holders, rings, cells);
 }
 
 // Ghosts of `cells`, and the level that has them.
-template <class Real> void Multigrid<Real>::add_level(std::unique_ptr<Ranks> own, const std::vector<Array2<int>>& cells) {
-  Ranks& ranks = *own;
-  launch_ghosts(ranks, [&](std::size_t n) -> std::vector<Ghosted> { return {cells[n]}; });
-  for (std::size_t n = 0; n < cells.size(); ++n)
-    clear_beyond_edges(ranks.decomposition(), ranks.patch(static_cast<int>(n)), cells[n]);
-  add_level(ranks, std::move(own), cells);
+template <class Real> void Multigrid<Real>::add_level(const Holders& holders, int rings, const std::vector<Array2<int>>& cells) {
+  Level level{holders, rings, halo(holders, rings), {}, Next::none, {}, {}, {}};
+  const auto data = [&](std::size_t n) { return cells[n].data(); };
+  if (!cells.empty() && (rings > 1 || !m_levels.empty())) level.halo.move(1, data, data); // those of the finest grid may be there
+  Kokkos::fence("multigrid: unknowns");
+  level.halo.keep(cells, cells);
+  for (int n = 0; n < holders.local_size(); ++n)
+    level.parts.emplace_back(holders.patch(n), cells[static_cast<std::size_t>(n)], rings);
+  m_levels.push_back(std::move(level));
 }
 
 template <class Real> void Multigrid<Real>::add_coarser(Halving halving) {
   Level& fine = m_levels.back();
-  const Decomposition& d = fine.ranks->decomposition();
-  auto own = fine.ranks->over(coarser(d, halving));
+  const Decomposition& d = fine.holders.decomposition();
+  const Holders holders(*m_all, coarser(d, halving), fine.holders.members());
+  const int rings = rings_of(holders.decomposition(), false);
   std::vector<Array2<int>> cells;
-  for (std::size_t n = 0; n < fine.parts.size(); ++n) {
-    const Patch &p = fine.parts[n].patch, coarse = own->patch(static_cast<int>(n));
-    fine.x.push_back(x_axis(d, p, coarse, halving));
-    fine.y.push_back(y_axis(d, p, coarse, halving));
-    cells.push_back(coarse_cells(coarse, fine.parts[n].active, fine.x[n], fine.y[n]));
+  for (int n = 0; n < holders.local_size(); ++n) {
+    const NinePoint<Real>& part = fine.parts[static_cast<std::size_t>(n)];
+    const Patch p = holders.patch(n), array = grown(p, rings - 1);
+    fine.x.push_back(x_axis(d, part.patch, array, halving));
+    fine.y.push_back(y_axis(d, part.patch, array, halving));
+    cells.push_back(coarse_cells(array, p, part.active, fine.x.back(), fine.y.back()));
   }
   fine.next = Next::coarser;
-  add_level(std::move(own), cells);
+  add_level(holders, rings, cells);
 }
 
 // The same grid on the first ranks of blocks of side x side patches.
-template <class Real> void Multigrid<Real>::add_merged(int side, std::vector<int>& members) {
+template <class Real> void Multigrid<Real>::add_merged(int side) {
   Level& fine = m_levels.back();
-  const Decomposition &d = fine.ranks->decomposition(), m = merged(d, side);
+  const Decomposition &d = fine.holders.decomposition(), m = merged(d, side);
   std::vector<int> firsts;
-  for (int n = 0; n < m.size(); ++n)
-    firsts.push_back(members[static_cast<std::size_t>(n / m.px * side * d.px + n % m.px * side)]);
-  auto own = std::make_unique<MergedRanks>(*m_all, m, firsts);
+  for (int n = 0; n < m.size(); ++n) firsts.push_back(fine.holders.member(n / m.px * side * d.px + n % m.px * side));
+  const Holders holders(*m_all, m, std::move(firsts));
+  const bool finest = std::all_of(m_levels.begin(), m_levels.end(), [](const Level& l) { return l.next != Next::coarser; });
+  const int rings = rings_of(m, finest);
   fine.next = Next::merged;
-  fine.merge = Merge(*m_all, *fine.ranks, members, *own, side);
-  members = std::move(firsts);
+  fine.merge = Merge(fine.holders, fine.rings, holders, rings, side);
   std::vector<Array2<int>> from, cells;
   for (const NinePoint<Real>& part : fine.parts) from.push_back(part.active);
-  for (int n = 0; n < own->local_size(); ++n) cells.push_back(make_array<int>("active", own->patch(n)));
+  for (int n = 0; n < holders.local_size(); ++n) cells.push_back(make_array<int>("active", grown(holders.patch(n), rings - 1)));
   fine.merge.gather(
       1, [&](std::size_t n) { return from[n].data(); }, [&](std::size_t n) { return cells[n].data(); });
-  add_level(std::move(own), cells);
+  add_level(holders, rings, cells);
   m_levels[m_levels.size() - 2].merge.keep(from, cells);
 }
 
@@ -149,23 +145,13 @@ template <class Real> void Multigrid<Real>::count_unknowns(Ranks& ranks) {
   std::copy(counts[0].begin(), counts[0].end(), m_unknown_cells.begin());
 }
 
-template <class Real> Traffic Multigrid<Real>::traffic() const {
-  Traffic sum = m_all->traffic();
-  for (std::size_t l = 1; l < m_levels.size(); ++l) {
-    if (m_levels[l].ranks->decomposition().size() == 1) continue;
-    const Traffic& t = m_levels[l].ranks->traffic();
-    sum.exchanges += t.exchanges, sum.messages += t.messages, sum.bytes += t.bytes, sum.collectives += t.collectives;
-  }
-  return sum;
-}
-
 template <class Real> std::string Multigrid<Real>::describe() const {
   std::string text;
   std::size_t grid = 0;
   int ranks = 1;
   for (const Level& level : m_levels) {
     if (level.next == Next::merged) continue;
-    const Decomposition& d = level.ranks->decomposition();
+    const Decomposition& d = level.holders.decomposition();
     text += (text.empty() ? "" : ", ") + std::to_string(d.Mx) + " x " + std::to_string(d.My) + " (" +
             std::to_string(m_unknown_cells[grid++]) + ")";
     if (d.size() != ranks) text += " on " + std::to_string(d.size()) + (d.size() == 1 ? " rank" : " ranks");

@@ -11,19 +11,20 @@
 //   operators      Galerkin, A_coarse = P^T A P: 9 points again. Symmetric, positive semidefinite (hats cut to few cells may be
 //                  linearly dependent; the systems stay consistent).
 //   smoother       kernels/multigrid/smoother.hpp, the same before and after the coarser level
+//   ghosts         kernels/multigrid/halo.hpp: as many rings as the smoother reaches, computed once more by each neighbour
 //   fewer ranks    kernels/multigrid/merge.hpp: where a rank has few unknowns or would have no point of the next level, blocks of
 //                  neighbouring patches go to one rank each, and at last all to rank 0; the other ranks wait
-//   last level     Cholesky, in double; dependent unknowns (a pivot that is 0 to rounding) stay 0. Factors by the host, one
-//   launch
-//                  in a cycle
+//   last level     Cholesky, in double; dependent unknowns (a pivot that is 0 to rounding) stay 0. The host finds the
+//                  factors; a cycle has one launch for them
 //
 // In single precision (Real = float) it moves half the bytes; the Krylov method around it works in double.
 //
-// Communication of one cycle: per level that is smoothed on several ranks 2 k + 1 exchanges of ghosts (k: degree of the smoother;
-// one more where an axis is periodic); where patches are merged one round of messages there and one back, and one exchange less.
-// Nothing is collective.
-// All arithmetic is cell by cell in an order that does not depend on the decomposition: the result is bitwise the same for every
-// number of ranks (Trottenberg, Oosterlee and Schueller 2001, sections 2.3 and 5.4 for hats and semicoarsening).
+// Communication of one cycle: per level that is smoothed on several ranks two exchanges of ghosts, of b and of x (the finest
+// level: of b); where patches are merged one round of messages there and one back, and one exchange less. Nothing is collective.
+// A level that is cut into patches of fewer cells than it has rings (the finest one: the others are merged before), and all
+// levels of a periodic grid, have one ring, and 2 k + 1 exchanges (k: degree of the smoother; one more where an axis is
+// periodic). All arithmetic is cell by cell in an order that does not depend on the decomposition: the result is bitwise the same
+// for every number of ranks (Trottenberg, Oosterlee and Schueller 2001, sections 2.3 and 5.4 for hats and semicoarsening).
 #pragma once
 
 #include "kernels/grid/ranks.hpp"
@@ -53,50 +54,56 @@ public:
   /// exchange per level that several ranks have; a round of messages where patches are merged.
   Multigrid(Ranks& ranks, double dx, double dy, const std::vector<Array2<int>>& active, const MultigridOptions& options);
 
-  /// The finest level of local rank n: fill A in its unknowns, then call set_operator(); set b, call cycle(), read x.
+  /// The finest level of local rank n: fill A in its owned unknowns, then call set_operator(); set b, call cycle(), read x.
   NinePoint<Real>& finest(int n) { return m_levels[0].parts[static_cast<std::size_t>(n)]; }
   /// Coarse operators and the factors of the last one. One exchange per level that several ranks have, one round of messages
   /// where patches are merged.
   void set_operator();
   /// x = (approximate inverse of A) b on the finest level. Communicates, see above.
   void cycle() { cycle(0, false); }
-  /// The same, and r = b - A x there: one exchange more, and what a Krylov method needs of A.
+  /// The same, and r = b - A x there, what a Krylov method needs of A: no exchange more, unless the finest level has one ring.
   void cycle_with_residual() { cycle(0, true); }
 
   /// "381 x 381 (52925) on 64 ranks, 191 x 191 (13760), ...": points and unknown cells of each level, and how many ranks have it
   /// where it is not as many as before. Of the levels that this process knows of: on rank 0 of all.
   std::string describe() const;
-  /// What the coarser levels have sent so far; `ranks` counts what the finest one sends.
-  Traffic traffic() const;
 
 private:
   enum class Next { coarser, merged, none };
   struct Level {
-    Ranks* ranks = nullptr;
-    std::unique_ptr<Ranks> own;
+    Holders holders;
+    int rings = 1; ///< of ghosts
+    Route halo;
     std::vector<NinePoint<Real>> parts; ///< of the local ranks
     Next next = Next::none;
     std::vector<HatAxis> x, y; ///< if coarser: to the next level, of the local ranks
     Merge merge;               ///< if merged
   };
 
-  void add_level(Ranks& ranks, std::unique_ptr<Ranks> own, const std::vector<Array2<int>>& active);
-  void add_level(std::unique_ptr<Ranks> own, const std::vector<Array2<int>>& cells);
+  /// cells[n]: of a local patch of the level, without ghosts.
+  void add_level(const Holders& holders, int rings, const std::vector<Array2<int>>& cells);
+  void add_finest(const Holders& holders, const std::vector<Array2<int>>& active);
   void add_coarser(Halving halving);
-  void add_merged(int side, std::vector<int>& members);
+  void add_merged(int side);
+  /// Rings of ghosts for a cycle with one exchange of b and one of x (a finest grid: and for the residual at its end); of a
+  /// level.
+  int rings_wanted(bool finest) const { return std::max(m_polynomial.degree + 1, 2 * m_polynomial.degree - (finest ? 0 : 1)); }
+  int rings_of(const Decomposition& d, bool finest) const;
   /// The side of the blocks of patches that are merged next; 1: none. `least`: unknown cells of the level, or fewer.
   int side_of_blocks(std::int64_t least, Halving halving) const;
   void count_unknowns(Ranks& ranks);
 
   void factorise();
   void cycle(std::size_t l, bool with_residual);
-  void relax(Level& level, bool with_residual);
+  /// The smoother's steps after the first one, which is right in rings 0 to `ring`; then r in ring 0 to `residual`, -1: nowhere.
+  void relax(Level& level, int ring, int residual);
 
-  /// Reports so many visits per unknown cell of the local ranks (Ranks::work). The numbers: perf/bench_ssa at 8 km, in 3 ns.
-  void work(Level& level, int visits);
-  static constexpr int visits_of_cycle = 36, visits_of_operator = 50;
+  /// Reports so many visits per unknown cell of the local ranks in rings `first` to `last` (Ranks::work). The numbers:
+  /// perf/bench_ssa at 8 km, in 3 ns.
+  void work(Level& level, int visits, int first = 0, int last = 0);
+  static constexpr int visits_of_cycle = 36, visits_of_operator = 50, visits_of_product = 8;
 
-  template <class F> void update_ghosts(Level& level, const F& rows_of);
+  void update_ghosts(Level& level, int width, Rows<Real> NinePoint<Real>::*rows);
   void update_solution(Level& level);
   /// The numbers of an array of a patch, for Merge.
   static auto data(const Level& level, Rows<Real> NinePoint<Real>::*rows) {

@@ -5,11 +5,12 @@
 //      3 4 5     entries 4 slot .. 4 slot + 3, row by row: [uu uv; vu vv]. Blocks of neighbours that are no unknowns are 0.
 //      0 1 2
 //
-// Arrays are (j, i, n) with one ring of ghosts: n = 36 entries of a row, 2 values (u, v), 4 entries of an inverse block. A row
-// and what it multiplies lie together in memory; cells that are no unknowns are never read.
+// Arrays are (j, i, n) over the rank's patch and as many rings of ghosts as its level has (halo.hpp): n = 36 entries of a row, 2
+// values (u, v), 4 entries of an inverse block. A row and what it multiplies lie together in memory; cells that are no unknowns
+// are never read.
 #pragma once
 
-#include "kernels/grid/array.hpp"
+#include "kernels/multigrid/halo.hpp"
 
 #include <algorithm>
 #include <vector>
@@ -20,18 +21,21 @@ template <class Real> using Rows = Kokkos::View<Real***, Kokkos::LayoutRight, Me
 
 /// What one rank has of an operator and of the system A x = b.
 template <class Real> struct NinePoint {
-  Patch patch;
+  Patch patch;                      ///< with all rings of ghosts but the last: arrays have one around it
   Array2<int> active;               ///< 1: unknown; owned cells and ghosts (0 beyond the edge of the domain)
-  Kokkos::View<int*, Mem> cells;    ///< the owned unknowns in raster order: j (xm + 2) + i
-  Kokkos::View<int*, Mem> ghosts;   ///< the unknowns among the ghosts
+  Kokkos::View<int*, Mem> cells;    ///< the owned unknowns in raster order, then those of ring 1, ...: j (patch.xm + 2) + i
+  std::vector<int> within;          ///< [k]: unknowns in rings 0 (owned) to k
   Kokkos::View<Real*, Mem> vectors; ///< memory of b, x, r, d, e
-  Rows<Real> A;                     ///< 36 entries; owned unknowns
+  Rows<Real> A;                     ///< 36 entries
   Rows<Real> inverse;               ///< of the diagonal block
   Rows<Real> b, x;                  ///< right-hand side, solution; 0 where there is no unknown
   Rows<Real> r, d, e;               ///< residual; step of the smoother, and the next one
 
   NinePoint() = default;
-  NinePoint(const Patch& p, const Array2<int>& is_active) : patch(p), active(is_active) {
+  /// `is_active`: over `owned`, grown by rings - 1 cells, and its ghosts.
+  NinePoint(const Patch& owned, const Array2<int>& is_active, int rings = 1)
+      : patch(grown(owned, rings - 1)), active(is_active), m_first((owned.ys - patch.ys) * (patch.xm + 2) + owned.xs - patch.xs) {
+    const Patch& p = patch;
     A = Rows<Real>(Kokkos::view_alloc("matrix", Kokkos::WithoutInitializing), p.ym + 2, p.xm + 2, 36);
     inverse = Rows<Real>(Kokkos::view_alloc("inverse", Kokkos::WithoutInitializing), p.ym + 2, p.xm + 2, 4);
     // One block of memory, each vector at another offset into its page: loads and stores at the same offset of several pages
@@ -43,25 +47,33 @@ template <class Real> struct NinePoint {
     std::size_t start = 0;
     for (Rows<Real>* v : {&b, &x, &r, &d, &e}) *v = Rows<Real>(vectors.data() + start, p.ym + 2, p.xm + 2, 2), start += length;
     const auto host = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), active);
-    std::vector<int> owned, beside;
+    std::vector<std::vector<int>> of_ring(static_cast<std::size_t>(rings) + 1);
+    const auto beyond = [](int g, int s, int m) { return std::max({s - g, g - (s + m - 1), 0}); };
     for (int j = 0; j <= p.ym + 1; ++j) {
       for (int i = 0; i <= p.xm + 1; ++i) {
-        const bool ghost = j == 0 || j == p.ym + 1 || i == 0 || i == p.xm + 1;
-        if (host(j, i) != 0) (ghost ? beside : owned).push_back(j * (p.xm + 2) + i);
+        const int ring = std::max(beyond(p.global_j(j), owned.ys, owned.ym), beyond(p.global_i(i), owned.xs, owned.xm));
+        if (host(j, i) != 0) of_ring[static_cast<std::size_t>(ring)].push_back(j * (p.xm + 2) + i);
       }
     }
-    cells = list("cells", owned), ghosts = list("ghosts", beside);
+    std::vector<int> all;
+    for (const auto& places : of_ring) {
+      all.insert(all.end(), places.begin(), places.end());
+      within.push_back(static_cast<int>(all.size()));
+    }
+    cells = Kokkos::View<int*, Mem>("cells", all.size());
+    const auto list = Kokkos::create_mirror_view(cells);
+    std::copy(all.begin(), all.end(), list.data());
+    Kokkos::deep_copy(cells, list);
   }
-  int size() const { return static_cast<int>(cells.extent(0)); }
+  int size() const { return within[0]; } ///< owned unknowns
+  int within_ring(int ring) const { return within[static_cast<std::size_t>(ring)]; }
+  /// The rows with the view indices of the owned patch.
+  Rows<Real> rows_of_owned() const {
+    return Rows<Real>(A.data() + 36 * static_cast<std::ptrdiff_t>(m_first), patch.ym + 2, patch.xm + 2, 36);
+  }
 
 private:
-  static Kokkos::View<int*, Mem> list(const char* name, const std::vector<int>& values) {
-    const Kokkos::View<int*, Mem> view(name, values.size());
-    const auto host = Kokkos::create_mirror_view(view);
-    std::copy(values.begin(), values.end(), host.data());
-    Kokkos::deep_copy(view, host);
-    return view;
-  }
+  int m_first = 0; // place of view indices (0, 0) of the owned patch
 };
 
 /// (A x) of one cell. `a`: its row; `x`: its value in an array whose rows of cells are `stride` cells long.
@@ -75,27 +87,31 @@ template <class Real> KOKKOS_INLINE_FUNCTION void row_product(const Real* a, con
   v = sum[2] + sum[3];
 }
 
-/// f(c) for each owned unknown, c = its place in an array of cells.
-template <class Real, class F> void for_each_unknown(const char* label, const NinePoint<Real>& p, const F& f) {
+/// f(c) for each unknown in rings 0 (owned) to `ring`, c = its place in an array of cells.
+template <class Real, class F> void for_each_unknown(const char* label, const NinePoint<Real>& p, int ring, const F& f) {
   const auto cells = p.cells;
   Kokkos::parallel_for(
-      label, Kokkos::RangePolicy<Exec>(0, p.size()), KOKKOS_LAMBDA(int n) { f(cells(n)); });
+      label, Kokkos::RangePolicy<Exec>(0, p.within_ring(ring)), KOKKOS_LAMBDA(int n) { f(cells(n)); });
+}
+template <class Real, class F> void for_each_unknown(const char* label, const NinePoint<Real>& p, const F& f) {
+  for_each_unknown(label, p, 0, f);
 }
 
-/// The same for the unknowns among the ghosts.
-template <class Real, class F> void for_each_ghost(const char* label, const NinePoint<Real>& p, const F& f) {
-  const auto ghosts = p.ghosts;
-  if (ghosts.extent(0) == 0) return;
-  Kokkos::parallel_for(
-      label, Kokkos::RangePolicy<Exec>(0, static_cast<int>(ghosts.extent(0))), KOKKOS_LAMBDA(int n) { f(ghosts(n)); });
+/// The same for the unknowns in rings `first` (1 or more) to `last`.
+template <class Real, class F> void for_each_ghost(const char* label, const NinePoint<Real>& p, int first, int last, const F& f) {
+  const auto cells = p.cells;
+  const int begin = p.within_ring(first - 1), end = p.within_ring(last);
+  if (begin < end)
+    Kokkos::parallel_for(
+        label, Kokkos::RangePolicy<Exec>(begin, end), KOKKOS_LAMBDA(int n) { f(cells(n)); });
 }
 
 /// The inverses of the diagonal blocks. A block that is singular to rounding is replaced by its trace times the identity, which
-/// is not smaller.
-template <class Real> void invert_diagonal(const NinePoint<Real>& p) {
+/// is not smaller. In rings 0 to `ring`.
+template <class Real> void invert_diagonal(const NinePoint<Real>& p, int ring = 0) {
   const auto A = p.A, inverse = p.inverse;
   for_each_unknown(
-      "multigrid: inverses", p, KOKKOS_LAMBDA(int c) {
+      "multigrid: inverses", p, ring, KOKKOS_LAMBDA(int c) {
         const Real* a = A.data() + 36 * static_cast<std::ptrdiff_t>(c) + 16;
         Real* q = inverse.data() + 4 * static_cast<std::ptrdiff_t>(c);
         const double uu = a[0], uv = a[1], vv = a[3], trace = uu + vv, det = uu * vv - uv * uv;

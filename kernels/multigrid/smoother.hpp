@@ -10,7 +10,8 @@
 //   theta = (high + low)/2,   delta = (high - low)/2,   rho_0 = delta/theta,   d_0 = D^-1 r/theta
 //   rho_k = 1/(2 theta/delta - rho_{k-1}),   d_k = rho_k rho_{k-1} d_{k-1} + 2 rho_k/delta D^-1 r,   x += d_k
 //
-// Each function does one loop over the owned unknowns and communicates nothing; the caller updates the ghosts that it names.
+// Each function does one loop over the unknowns in rings 0 (owned) to `ring` and communicates nothing; it needs what it names in
+// one ring more.
 #pragma once
 
 #include "kernels/multigrid/nine_point.hpp"
@@ -30,12 +31,12 @@ struct Chebyshev {
   double delta() const { return 0.5 * (high() - low()); }
 };
 
-/// x = 0, r = b, d = D^-1 r/theta.
-template <class Real> void start_from_zero(const NinePoint<Real>& p, const Chebyshev& polynomial) {
+/// x = 0, r = b, d = D^-1 r/theta. Needs b in rings 0 to `ring`.
+template <class Real> void start_from_zero(const NinePoint<Real>& p, const Chebyshev& polynomial, int ring) {
   const auto inverse = p.inverse, b = p.b, x = p.x, r = p.r, d = p.d;
   const auto scale = static_cast<Real>(1.0 / polynomial.theta());
   for_each_unknown(
-      "multigrid: start", p, KOKKOS_LAMBDA(int c) {
+      "multigrid: start", p, ring, KOKKOS_LAMBDA(int c) {
         const auto at = 2 * static_cast<std::ptrdiff_t>(c);
         const Real *f = b.data() + at, *q = inverse.data() + 2 * at;
         Real *px = x.data() + at, *pr = r.data() + at, *pd = d.data() + at;
@@ -46,31 +47,23 @@ template <class Real> void start_from_zero(const NinePoint<Real>& p, const Cheby
       });
 }
 
-/// x = 0 in the ghosts, and x += d there (needs ghosts of d): what the owners do, so that x need not be exchanged.
-template <class Real> void clear_ghosts(const NinePoint<Real>& p) {
-  const auto x = p.x;
-  for_each_ghost(
-      "multigrid: ghosts from zero", p, KOKKOS_LAMBDA(int c) {
-        Real* px = x.data() + 2 * static_cast<std::ptrdiff_t>(c);
-        px[0] = px[1] = 0;
-      });
-}
-template <class Real> void step_ghosts(const NinePoint<Real>& p) {
+/// x += d in the ghosts of rings `first` to `last`: what the owners do, so that x need not be exchanged.
+template <class Real> void step_ghosts(const NinePoint<Real>& p, int first, int last) {
   const auto x = p.x, d = p.d;
   for_each_ghost(
-      "multigrid: step of ghosts", p, KOKKOS_LAMBDA(int c) {
+      "multigrid: step of ghosts", p, first, last, KOKKOS_LAMBDA(int c) {
         const auto at = 2 * static_cast<std::ptrdiff_t>(c);
         x.data()[at] += d.data()[at], x.data()[at + 1] += d.data()[at + 1];
       });
 }
 
-/// r = b - A x, d = D^-1 r/theta. Needs ghosts of x.
-template <class Real> void start(const NinePoint<Real>& p, const Chebyshev& polynomial) {
+/// r = b - A x, d = D^-1 r/theta. Needs x.
+template <class Real> void start(const NinePoint<Real>& p, const Chebyshev& polynomial, int ring) {
   const auto A = p.A, inverse = p.inverse, b = p.b, x = p.x, r = p.r, d = p.d;
   const int stride = p.patch.xm + 2;
   const auto scale = static_cast<Real>(1.0 / polynomial.theta());
   for_each_unknown(
-      "multigrid: residual", p, KOKKOS_LAMBDA(int c) {
+      "multigrid: residual", p, ring, KOKKOS_LAMBDA(int c) {
         const auto at = 2 * static_cast<std::ptrdiff_t>(c);
         Real u = 0, v = 0;
         row_product(A.data() + 18 * at, x.data() + at, stride, u, v);
@@ -82,13 +75,13 @@ template <class Real> void start(const NinePoint<Real>& p, const Chebyshev& poly
       });
 }
 
-/// x += d, r -= A d, and the next step e = keep d + push D^-1 r; then d and e are swapped. Needs ghosts of d.
-template <class Real> void step(NinePoint<Real>& p, double keep_factor, double push_factor) {
+/// x += d, r -= A d, and the next step e = keep d + push D^-1 r; then d and e are swapped. Needs d.
+template <class Real> void step(NinePoint<Real>& p, double keep_factor, double push_factor, int ring) {
   const auto A = p.A, inverse = p.inverse, x = p.x, r = p.r, d = p.d, e = p.e;
   const int stride = p.patch.xm + 2;
   const auto keep = static_cast<Real>(keep_factor), push = static_cast<Real>(push_factor);
   for_each_unknown(
-      "multigrid: step", p, KOKKOS_LAMBDA(int c) {
+      "multigrid: step", p, ring, KOKKOS_LAMBDA(int c) {
         const auto at = 2 * static_cast<std::ptrdiff_t>(c);
         Real u = 0, v = 0;
         row_product(A.data() + 18 * at, d.data() + at, stride, u, v);
@@ -104,12 +97,12 @@ template <class Real> void step(NinePoint<Real>& p, double keep_factor, double p
   std::swap(p.d, p.e);
 }
 
-/// x += d, and r -= A d if wanted (needs ghosts of d).
-template <class Real> void finish(const NinePoint<Real>& p, bool with_residual) {
+/// x += d, and r -= A d if wanted (needs d).
+template <class Real> void finish(const NinePoint<Real>& p, bool with_residual, int ring) {
   const auto A = p.A, x = p.x, r = p.r, d = p.d;
   const int stride = p.patch.xm + 2;
   for_each_unknown(
-      "multigrid: finish", p, KOKKOS_LAMBDA(int c) {
+      "multigrid: finish", p, ring, KOKKOS_LAMBDA(int c) {
         const auto at = 2 * static_cast<std::ptrdiff_t>(c);
         const Real* pd = d.data() + at;
         Real *px = x.data() + at, *pr = r.data() + at;

@@ -20,11 +20,14 @@ template <class F> KOKKOS_INLINE_FUNCTION void for_each_point(const HatAxis& ax,
   }
 }
 
-/// 1 for each owned coarse point whose hat is not 0 on all unknowns, 0 elsewhere. Needs ghosts of `active`.
-inline Array2<int> coarse_cells(const Patch& coarse_patch, const Array2<int>& active, const HatAxis& ax, const HatAxis& ay) {
-  const auto coarse = make_array<int>("active", coarse_patch);
-  for_each_cell(
-      "multigrid: coarse cells", coarse_patch, KOKKOS_LAMBDA(int J, int I) {
+/// An array over `patch` and its ghosts: 1 for each coarse point of `owned`, a part of it, whose hat is not 0 on all unknowns, 0
+/// elsewhere. Needs a ring of ghosts of `active`.
+inline Array2<int> coarse_cells(const Patch& patch, const Patch& owned, const Array2<int>& active, const HatAxis& ax,
+                                const HatAxis& ay) {
+  const auto coarse = make_array<int>("active", patch);
+  const int j0 = owned.ys - patch.ys + 1, i0 = owned.xs - patch.xs + 1;
+  for_each_of(
+      "multigrid: coarse cells", Cells{j0, j0 + owned.ym, i0, i0 + owned.xm}, KOKKOS_LAMBDA(int J, int I) {
         for_each_point(ax, ay, J, I, [&](int j, int i, double) {
           if (active(j, i) != 0) coarse(J, I) = 1;
         });
@@ -101,23 +104,22 @@ void restrict_residual(const NinePoint<Real>& fine, const NinePoint<Real>& coars
       });
 }
 
-/// fine.x += P coarse.x, in ghosts, too, but for those across a periodic edge. Needs ghosts of coarse.x.
+/// fine.x += P coarse.x in rings 0 to `ring`, but for ghosts across a periodic edge. Needs as many rings of coarse.x, and one.
 template <class Real>
-void prolong(const NinePoint<Real>& fine, const NinePoint<Real>& coarse, const HatAxis& ax, const HatAxis& ay) {
+void prolong(const NinePoint<Real>& fine, const NinePoint<Real>& coarse, const HatAxis& ax, const HatAxis& ay, int ring = 1) {
   const auto x = fine.x, y = coarse.x;
   const int stride = fine.patch.xm + 2;
-  const auto add = KOKKOS_LAMBDA(int c) {
-    const int j = c / stride, i = c % stride, J = ay.parent(j), I = ax.parent(i);
-    const auto right = static_cast<Real>(ax.right_weight(i)), up = static_cast<Real>(ay.right_weight(j));
-    const int di = right > 0 ? 1 : 0, dj = up > 0 ? 1 : 0;
-    for (int m = 0; m < 2; ++m) {
-      const Real low = (1 - right) * y(J, I, m) + right * y(J, I + di, m),
-                 high = (1 - right) * y(J + dj, I, m) + right * y(J + dj, I + di, m);
-      x(j, i, m) += (1 - up) * low + up * high;
-    }
-  };
-  for_each_unknown("multigrid: prolong", fine, add);
-  for_each_ghost("multigrid: prolong to ghosts", fine, add);
+  for_each_unknown(
+      "multigrid: prolong", fine, ring, KOKKOS_LAMBDA(int c) {
+        const int j = c / stride, i = c % stride, J = ay.parent(j), I = ax.parent(i);
+        const auto right = static_cast<Real>(ax.right_weight(i)), up = static_cast<Real>(ay.right_weight(j));
+        const int di = right > 0 ? 1 : 0, dj = up > 0 ? 1 : 0;
+        for (int m = 0; m < 2; ++m) {
+          const Real low = (1 - right) * y(J, I, m) + right * y(J, I + di, m),
+                     high = (1 - right) * y(J + dj, I, m) + right * y(J + dj, I + di, m);
+          x(j, i, m) += (1 - up) * low + up * high;
+        }
+      });
 }
 
 } // namespace nunatak

@@ -53,7 +53,7 @@ public:
   void set_matrix(const std::vector<Array2<double>>& u, const std::vector<Array2<double>>& v, ssa::Linearisation how) override {
     for (int local = 0; local < m_ranks.local_size(); ++local) {
       const auto n = static_cast<std::size_t>(local);
-      ssa::jacobian(m_assembly.patch(local), u[n], v[n], how, m_multigrid.finest(local).A, true);
+      ssa::jacobian(m_assembly.patch(local), u[n], v[n], how, m_multigrid.finest(local).rows_of_owned(), true);
       m_ranks.work(local, visits_of_matrix * m_assembly.patch(local).unknowns());
     }
     m_multigrid.set_operator();
@@ -104,7 +104,7 @@ public: // what the compiler of a GPU asks of functions with loops
     const auto from = b[l], to = y[l];
     const auto r = v.r, p = v.p, s = v.s;
     const Rows<Real> finest = m_multigrid.finest(local).b;
-    const auto places = m_assembly.patch(local).places;
+    const auto places = m_multigrid.finest(local).cells;
     Kokkos::parallel_for(
         "ssa: start", Kokkos::RangePolicy<Exec>(0, m_assembly.patch(local).unknowns()), KOKKOS_LAMBDA(int n) {
           for (int m = 2 * n; m < 2 * n + 2; ++m) {
@@ -129,7 +129,7 @@ public: // what the compiler of a GPU asks of functions with loops
     const Vectors& v = m_vectors[static_cast<std::size_t>(local)];
     const auto r = v.r, u = v.u, w = v.w;
     const Rows<Real> x = m_multigrid.finest(local).x, residual = m_multigrid.finest(local).r;
-    const auto places = m_assembly.patch(local).places;
+    const auto places = m_multigrid.finest(local).cells;
     Kokkos::parallel_for(
         "ssa: u and A u", Kokkos::RangePolicy<Exec>(0, m_assembly.patch(local).unknowns()), KOKKOS_LAMBDA(int n) {
           const auto c = 2 * static_cast<std::ptrdiff_t>(places(n));
@@ -147,7 +147,7 @@ public: // what the compiler of a GPU asks of functions with loops
     const auto r = v.r, u = v.u, w = v.w, p = v.p, s = v.s;
     const auto y = solution[static_cast<std::size_t>(local)];
     const Rows<Real> finest = m_multigrid.finest(local).b;
-    const auto places = m_assembly.patch(local).places;
+    const auto places = m_multigrid.finest(local).cells;
     const Real alpha = static_cast<Real>(alpha_), beta = static_cast<Real>(beta_);
     Kokkos::parallel_for(
         "ssa: conjugate gradients", Kokkos::RangePolicy<Exec>(0, m_assembly.patch(local).unknowns()), KOKKOS_LAMBDA(int n) {

@@ -21,8 +21,8 @@ std::string given(const char* name) {
 
 // Loops of their own functions: nvcc takes none in a private member. Lists are pairs per unknown, arrays pairs per cell.
 
-template <class Real> void list_to_array(const SsaPatch& p, const double* list, Real* array) {
-  const auto places = p.places;
+template <class Real>
+void list_to_array(const SsaPatch& p, const Kokkos::View<int*, Mem>& places, const double* list, Real* array) {
   Kokkos::parallel_for(
       "ssa: list to array", Kokkos::RangePolicy<Exec>(0, p.unknowns()), KOKKOS_LAMBDA(int k) {
         Real* at = array + 2 * static_cast<std::ptrdiff_t>(places(k));
@@ -30,8 +30,8 @@ template <class Real> void list_to_array(const SsaPatch& p, const double* list, 
       });
 }
 
-template <class Real> void array_to_list(const SsaPatch& p, const Real* array, double* list) {
-  const auto places = p.places;
+template <class Real>
+void array_to_list(const SsaPatch& p, const Kokkos::View<int*, Mem>& places, const Real* array, double* list) {
   Kokkos::parallel_for(
       "ssa: array to list", Kokkos::RangePolicy<Exec>(0, p.unknowns()), KOKKOS_LAMBDA(int k) {
         const Real* at = array + 2 * static_cast<std::ptrdiff_t>(places(k));
@@ -50,12 +50,13 @@ void multiply_rows(const SsaPatch& p, const Rows<double>& rows, const Rows<doubl
       });
 }
 
-template <class Real> void copy_rows(const Rows<double>& rows, const NinePoint<Real>& level) {
-  const Rows<Real> A = level.A;
-  for_each_unknown(
-      "ssa: rows for the multigrid", level, KOKKOS_LAMBDA(int c) {
-        const double* from = rows.data() + 36 * static_cast<std::ptrdiff_t>(c);
-        Real* to = A.data() + 36 * static_cast<std::ptrdiff_t>(c);
+template <class Real> void copy_rows(const SsaPatch& p, const Rows<double>& rows, const NinePoint<Real>& level) {
+  const auto A = level.A;
+  const auto places = p.places, cells = level.cells;
+  Kokkos::parallel_for(
+      "ssa: rows for the multigrid", Kokkos::RangePolicy<Exec>(0, p.unknowns()), KOKKOS_LAMBDA(int k) {
+        const double* from = rows.data() + 36 * static_cast<std::ptrdiff_t>(places(k));
+        Real* to = A.data() + 36 * static_cast<std::ptrdiff_t>(cells(k));
         for (int m = 0; m < 36; ++m) to[m] = static_cast<Real>(from[m]);
       });
 }
@@ -198,7 +199,7 @@ PetscErrorCode SsaSystem::multiply(Mat matrix, Vec x, Vec y) {
   PetscScalar* py = nullptr;
   PetscCall(VecGetArrayRead(x, &px));
   PetscCall(VecGetArrayWrite(y, &py));
-  list_to_array(s->patch(), s->unknowns_in(px), s->m_x.data());
+  list_to_array(s->patch(), s->patch().places, s->unknowns_in(px), s->m_x.data());
   s->m_ranks.update_ghosts({s->m_x});
   s->set_vec(py, [s](double* unknowns) {
     if (s->m_given.form == "elements") {
@@ -251,14 +252,15 @@ PetscErrorCode SsaSystem::precondition(PC pc, Vec b, Vec x) {
 }
 
 template <class Real> void SsaSystem::fill(Multigrid<Real>& multigrid) {
-  copy_rows(m_rows, multigrid.finest(0));
+  copy_rows(patch(), m_rows, multigrid.finest(0));
   multigrid.set_operator();
 }
 
 template <class Real> void SsaSystem::cycle(Multigrid<Real>& multigrid, const double* b, double* x) {
-  list_to_array(patch(), b, multigrid.finest(0).b.data());
+  const NinePoint<Real>& finest = multigrid.finest(0);
+  list_to_array(patch(), finest.cells, b, finest.b.data());
   multigrid.cycle();
-  array_to_list(patch(), multigrid.finest(0).x.data(), x);
+  array_to_list(patch(), finest.cells, finest.x.data(), x);
 }
 
 void SsaSystem::configure_petsc(PC pc, const std::string& type) {

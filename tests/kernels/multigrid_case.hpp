@@ -196,6 +196,16 @@ inline Operator ssa_operator(const Grid<int>& mask, bool px, bool py, double dx,
   return A;
 }
 
+/// 0 in the ghosts of `a` that lie beyond the edges of a domain that is not periodic.
+inline void clear_beyond_edges(const Decomposition& d, const Patch& p, const Array2<int>& a) {
+  const bool open_x = !d.periodic_x, open_y = !d.periodic_y;
+  for_each_cell_and_ghost(
+      "no cells beyond the edges", p, KOKKOS_LAMBDA(int j, int i) {
+        const int gi = p.global_i(i), gj = p.global_j(j);
+        if ((open_x && (gi < 0 || gi >= p.Mx)) || (open_y && (gj < 0 || gj >= p.My))) a(j, i) = 0;
+      });
+}
+
 /// The mask on each rank, with ghosts, 0 beyond the edges of the domain.
 inline std::vector<Array2<int>> active_cells(Ranks& ranks, const Grid<int>& mask) {
   const std::vector<Array2<int>> active = scatter(ranks, mask);

@@ -72,7 +72,7 @@ private:
       const NinePoint<double>& part = fine.parts[static_cast<std::size_t>(n)];
       x.push_back(x_axis(d, part.patch, ranks.patch(n), halving));
       y.push_back(y_axis(d, part.patch, ranks.patch(n), halving));
-      cells.push_back(coarse_cells(ranks.patch(n), part.active, x.back(), y.back()));
+      cells.push_back(coarse_cells(ranks.patch(n), ranks.patch(n), part.active, x.back(), y.back()));
       ghosted.push_back({cells.back()});
     }
     ranks.update_ghosts(ghosted);
@@ -128,7 +128,7 @@ std::vector<Case> cases() {
 template <class F> void for_each_decomposition(const Case& c, const F& f) {
   for (const auto& [px, py] : decompositions(c.A.mask.Mx, c.A.mask.My)) {
     const Decomposition d = c.A.decomposition(px, py);
-    if (all_ranks_have_points(coarser(d, c.halving))) f(TwoLevels(c.A, d, c.halving));
+    if (patches_have(coarser(d, c.halving), 1)) f(TwoLevels(c.A, d, c.halving));
   }
 }
 

@@ -91,7 +91,7 @@ TEST_CASE("parents and weights are those of the definition, on every cut, and wi
   for (const Axis& axis : axes()) {
     const auto hats = axis_hats(axis.M, axis.periodic, axis.halved);
     for_each_cut(axis, [&](const Decomposition& fine, const Decomposition& coarse) {
-      if (!all_ranks_have_points(coarse)) return;
+      if (!patches_have(coarse, 1)) return;
       for (int r = 0; r < fine.px; ++r) {
         const Patch p = fine.patch(r), q = coarse.patch(r);
         const HatAxis hat = x_axis(fine, p, q, {axis.halved, false});
@@ -119,7 +119,7 @@ TEST_CASE("hats seen from their centres are those of the definition") {
     const auto hats = axis_hats(axis.M, axis.periodic, axis.halved);
     const auto fold = [](int n, int M, bool periodic) { return periodic ? (n + M) % M : n; };
     for_each_cut(axis, [&](const Decomposition& fine, const Decomposition& coarse) {
-      if (!all_ranks_have_points(coarse)) return;
+      if (!patches_have(coarse, 1)) return;
       for (int r = 0; r < fine.px; ++r) {
         const Patch p = fine.patch(r), q = coarse.patch(r);
         const HatAxis hat = x_axis(fine, p, q, {axis.halved, false});
@@ -201,14 +201,14 @@ TEST_CASE("the coarse points that exist are those whose hats reach an unknown; t
       }
       for (const auto& [rx, ry] : decompositions(Mx, My)) {
         const Decomposition d = A.decomposition(rx, ry), coarse = coarser(d, halving);
-        if (!all_ranks_have_points(coarse)) continue;
+        if (!patches_have(coarse, 1)) continue;
         VirtualRanks ranks(d), coarse_ranks(coarse);
         const auto active = active_cells(ranks, A.mask);
         std::vector<Array2<int>> cells;
         for (int n = 0; n < ranks.local_size(); ++n) {
           const Patch p = ranks.patch(n), q = coarse_ranks.patch(n);
           cells.push_back(
-              coarse_cells(q, active[static_cast<std::size_t>(n)], x_axis(d, p, q, halving), y_axis(d, p, q, halving)));
+              coarse_cells(q, q, active[static_cast<std::size_t>(n)], x_axis(d, p, q, halving), y_axis(d, p, q, halving)));
         }
         CHECK(gather(coarse_ranks, cells) == expected);
       }

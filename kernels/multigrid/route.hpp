@@ -1,0 +1,225 @@
+// Numbers of single cells on their way between the patches of a level, or of two: ghosts (halo.hpp), merged patches (merge.hpp).
+// Both ends list the same cells in the same order, so that numbers travel without their places, and only those of unknowns.
+#pragma once
+
+#include "kernels/grid/array.hpp"
+#include "kernels/grid/ranks.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <memory>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace nunatak {
+
+/// Packets of bytes (a multiple of 4) between ranks, and from a rank to itself: to() and expect() for each piece, send(), and
+/// from() for each piece in the order in which the sender has written it. After clear() the same again, between the same ranks,
+/// with what was allocated before.
+class Mail {
+public:
+  explicit Mail(Ranks& ranks) : m_ranks(ranks), m_out(locals()), m_in(locals()), m_read(locals()), m_own(locals()) {}
+
+  void clear() {
+    for (auto* all : {&m_out, &m_in}) {
+      for (auto& packets : *all) {
+        for (Packet& packet : packets) packet.words.clear();
+      }
+    }
+    for (auto& read : m_read) read.clear();
+    for (Own& own : m_own) own.packet.words.clear(), own.read = 0;
+  }
+  std::byte* to(int local, int rank, std::size_t bytes) {
+    Packet& packet = is_own(local, rank) ? m_own[at(local)].packet : find(m_out[at(local)], rank);
+    return grow(packet, bytes);
+  }
+  void expect(int local, int rank, std::size_t bytes) {
+    if (!is_own(local, rank)) grow(find(m_in[at(local)], rank), bytes);
+  }
+  void send() {
+    m_ranks.exchange(m_out, m_in);
+    for (std::size_t n = 0; n < m_in.size(); ++n) m_read[n].resize(m_in[n].size(), 0);
+  }
+  const std::byte* from(int local, int rank, std::size_t bytes) {
+    Own& own = m_own[at(local)];
+    if (is_own(local, rank)) return next(own.packet, own.read, bytes);
+    Packet& packet = find(m_in[at(local)], rank);
+    return next(packet, m_read[at(local)][static_cast<std::size_t>(&packet - m_in[at(local)].data())], bytes);
+  }
+
+private:
+  struct Own {
+    Packet packet;
+    std::size_t read = 0;
+  };
+  static std::size_t at(int local) { return static_cast<std::size_t>(local); }
+  std::size_t locals() const { return at(m_ranks.local_size()); }
+  bool is_own(int local, int rank) const { return m_ranks.first() + local == rank; }
+  static Packet& find(std::vector<Packet>& packets, int rank) {
+    const auto found = std::find_if(packets.begin(), packets.end(), [rank](const Packet& p) { return p.rank == rank; });
+    if (found != packets.end()) return *found;
+    packets.push_back({rank, {}});
+    return packets.back();
+  }
+  static std::byte* grow(Packet& packet, std::size_t bytes) {
+    const std::size_t before = packet.words.size();
+    packet.words.resize(before + bytes / sizeof(int));
+    return reinterpret_cast<std::byte*>(packet.words.data() + before);
+  }
+  static const std::byte* next(const Packet& packet, std::size_t& read, std::size_t bytes) {
+    const int* first = packet.words.data() + read;
+    read += bytes / sizeof(int);
+    return reinterpret_cast<const std::byte*>(first);
+  }
+
+  Ranks& m_ranks;
+  std::vector<std::vector<Packet>> m_out, m_in;
+  std::vector<std::vector<std::size_t>> m_read; // words, of the packets that came
+  std::vector<Own> m_own;
+};
+
+/// to[k] = from[places[k]], or to[places[k]] = from[k], for `width` numbers of each cell.
+template <class T> void gather_cells(const Kokkos::View<int*, Mem>& places, int width, const T* from, T* to) {
+  Kokkos::parallel_for(
+      "route: pack", Kokkos::RangePolicy<Exec>(0, static_cast<int>(places.extent(0))), KOKKOS_LAMBDA(int k) {
+        for (int m = 0; m < width; ++m)
+          to[static_cast<std::ptrdiff_t>(k) * width + m] = from[static_cast<std::ptrdiff_t>(places(k)) * width + m];
+      });
+}
+template <class T> void scatter_cells(const Kokkos::View<int*, Mem>& places, int width, const T* from, T* to) {
+  Kokkos::parallel_for(
+      "route: unpack", Kokkos::RangePolicy<Exec>(0, static_cast<int>(places.extent(0))), KOKKOS_LAMBDA(int k) {
+        for (int m = 0; m < width; ++m)
+          to[static_cast<std::ptrdiff_t>(places(k)) * width + m] = from[static_cast<std::ptrdiff_t>(k) * width + m];
+      });
+}
+
+/// One end of a route: what leaves the local patches, or what arrives at them.
+class RouteEnd {
+public:
+  /// Cells of patch `part`, which is on rank `local` of this process, on their way from or to `rank`. Those of a pair of ranks
+  /// are added in the same order at both ends.
+  void add(std::size_t part, int local, int rank, std::vector<int> places) {
+    if (m_parts.empty() || m_parts.back().part != part) m_parts.push_back({part, local, {}, {}, {}});
+    m_parts.back().pieces.push_back({rank, std::move(places)});
+  }
+  /// From now on only cells travel that are 1 in active[part].
+  void keep(const std::vector<Array2<int>>& active) {
+    for (Part& part : m_parts) {
+      const int* is_active = active[part.part].data();
+      for (Piece& piece : part.pieces) {
+        auto& places = piece.places;
+        places.erase(std::remove_if(places.begin(), places.end(), [&](int place) { return is_active[place] == 0; }),
+                     places.end());
+      }
+    }
+    list();
+  }
+  /// The Views of places. Call it after the last add().
+  void list() {
+    for (Part& part : m_parts) {
+      std::vector<int> all;
+      for (const Piece& piece : part.pieces) all.insert(all.end(), piece.places.begin(), piece.places.end());
+      part.places = Kokkos::View<int*, Mem>(Kokkos::view_alloc("multigrid: places", Kokkos::WithoutInitializing), all.size());
+      const auto host = Kokkos::create_mirror_view(part.places);
+      std::copy(all.begin(), all.end(), host.data());
+      Kokkos::deep_copy(part.places, host);
+    }
+  }
+
+  bool empty() const { return m_parts.empty(); }
+  /// Makes room for so many bytes of each cell.
+  void reserve(std::size_t bytes_of_cell) {
+    for (Part& part : m_parts) {
+      const std::size_t size = (part.places.extent(0) * bytes_of_cell + 7) / 8;
+      if (part.buffer.extent(0) < size) part.buffer = Kokkos::View<double*, Mem>("multigrid: buffer", size);
+    }
+  }
+  template <class T, class F> void pack(int width, const F& source) const {
+    for (const Part& part : m_parts)
+      gather_cells<T>(part.places, width, source(part.part), reinterpret_cast<T*>(part.buffer.data()));
+  }
+  template <class T, class F> void unpack(int width, const F& target) const {
+    for (const Part& part : m_parts)
+      scatter_cells<T>(part.places, width, reinterpret_cast<const T*>(part.buffer.data()), target(part.part));
+  }
+  /// f(local, rank, bytes, buffer) of each piece that is not empty.
+  template <class F> void for_each(std::size_t bytes_of_cell, const F& f) const {
+    for (const Part& part : m_parts) {
+      std::byte* at = reinterpret_cast<std::byte*>(part.buffer.data());
+      for (const Piece& piece : part.pieces) {
+        const std::size_t bytes = piece.places.size() * bytes_of_cell;
+        if (bytes > 0) f(part.local, piece.rank, bytes, at);
+        at += bytes;
+      }
+    }
+  }
+
+private:
+  struct Piece {
+    int rank;
+    std::vector<int> places;
+  };
+  struct Part {
+    std::size_t part;
+    int local;
+    std::vector<Piece> pieces;
+    Kokkos::View<int*, Mem> places; ///< of all pieces
+    Kokkos::View<double*, Mem> buffer;
+  };
+  std::vector<Part> m_parts;
+};
+
+/// The way of numbers from patches to patches. Not collective, but for messages between the ranks of its ends.
+class Route {
+public:
+  Route() = default;
+  /// `alone`: no cell goes to another rank, and no rank is waited for.
+  explicit Route(Ranks& all, bool alone = false) : m_all(&all), m_alone(alone) {}
+
+  RouteEnd start, end;
+  void keep(const std::vector<Array2<int>>& at_start, const std::vector<Array2<int>>& at_end) {
+    start.keep(at_start), end.keep(at_end);
+    m_there.reset(), m_back.reset();
+  }
+
+  void list() { start.list(), end.list(); }
+
+  /// `width` numbers of each cell: source(patch) of the start becomes target(patch) of the end. One round of messages.
+  template <class F, class G> void move(int width, const F& source, const G& target) {
+    move(m_there, width, start, source, end, target);
+  }
+  /// From the end to the start.
+  template <class F, class G> void move_back(int width, const F& source, const G& target) {
+    move(m_back, width, end, source, start, target);
+  }
+
+private:
+  template <class F, class G>
+  void move(std::unique_ptr<Mail>& mail, int width, RouteEnd& from, const F& source, RouteEnd& to, const G& target) {
+    if (m_alone && from.empty()) return;
+    if (mail == nullptr) mail = std::make_unique<Mail>(*m_all);
+    mail->clear();
+    using T = std::remove_reference_t<decltype(*target(std::size_t{0}))>;
+    const std::size_t bytes_of_cell = static_cast<std::size_t>(width) * sizeof(T);
+    from.reserve(bytes_of_cell), to.reserve(bytes_of_cell);
+    from.pack<T>(width, source);
+    Kokkos::fence("multigrid: before messages");
+    from.for_each(bytes_of_cell, [&](int local, int rank, std::size_t bytes, const std::byte* buffer) {
+      std::memcpy(mail->to(local, rank, bytes), buffer, bytes);
+    });
+    to.for_each(bytes_of_cell, [&](int local, int rank, std::size_t bytes, std::byte*) { mail->expect(local, rank, bytes); });
+    if (!m_alone) mail->send();
+    to.for_each(bytes_of_cell, [&](int local, int rank, std::size_t bytes, std::byte* buffer) {
+      std::memcpy(buffer, mail->from(local, rank, bytes), bytes);
+    });
+    to.unpack<T>(width, target);
+  }
+
+  Ranks* m_all = nullptr;
+  bool m_alone = false;
+  std::unique_ptr<Mail> m_there, m_back; // their memory stays
+};
+
+} // namespace nunatak
