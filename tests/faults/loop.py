@@ -16,12 +16,12 @@ if the machine has become slower the trial is made again, and what it says then 
           [--every [K]]
 
 By default a short form: four methods, k = 1, 6, 36, ..., the first and the last rank. --every takes all methods, all k up to K
-(40), disks that stay full, and ranks that die at any call. Prints the trials by method. With servers:
+(40), disks that stay full, and ranks that die at any call. Prints the trials by method. Also:
 
   loop.py ... --every 4 --actions full --methods pnetcdf/access=independent      a disk that is full for all ranks from the k-th write on
 
   loop.py ... --continued --methods direct      runs that continue in place what an earlier run has left: a series of three records, behind
-                                                the second; after each trial ncdump and xarray open it, too
+                                                the second; after each trial, as after each kill, ncdump, CDO and xarray open it, too
 
   loop.py ... --ranks 3 --struck 1,2 --methods direct/transport=async:2 --every 1000         both servers, every counted call
 """
@@ -92,9 +92,9 @@ def complaints(run, again, method, folder, seconds, slowness, victim, call, faul
         else:
             print("a mixture, told by the manifest and mended by the next run: " + check.stderr.splitlines()[0], flush=True)
     errors = {line for line in run.stderr.splitlines() if "error: " in line}
-    if continued:
-        wrong += opened(folder / "series.nc")
     files, records = map(int, check.stdout.split() or (0, 0))
+    if records > 0 and not replaces_several(method) and (continued or faults_hit == "kill"):
+        wrong += opened(folder / "series.nc", KEPT if continued else 0, records)
     committed = 0 if "per-aggregator" in method else max(map(int, filter(str.isdigit, run.stdout.split())), default=0)
     committed = max(committed, KEPT if continued else 0)
     if records < committed and not (is_mixture and "series.nc" in check.stderr):
@@ -120,14 +120,15 @@ def complaints(run, again, method, folder, seconds, slowness, victim, call, faul
     return wrong
 
 
-def opened(path):
-    """What ncdump and xarray have to say of a series that is continued."""
-    done = subprocess.run(["ncdump", "-v", "time,topg", path], capture_output=True, text=True, timeout=60)
-    if done.returncode != 0:
-        return ["ncdump: " + done.stderr]
+def opened(path, kept, records):
+    """What is wrong with a series in the eyes of ncdump, CDO and xarray; it was begun by a run that left `kept` records, and has `records`."""
+    for command in (["ncdump", "-v", "time,topg", path], *([["cdo", "-s", "ntime", path]] if shutil.which("cdo") else [])):
+        done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+        if done.returncode != 0 or (command[0] == "cdo" and done.stdout.split() != [str(records)]):
+            return [f"{command[0]}, {records} records: {done.stdout if command[0] == 'cdo' else ''}{done.stderr}"]
     with xarray.open_dataset(path, decode_times=False, engine="netcdf4") as data:
         lines, times = data.history.rstrip(" ").split("\n"), list(data.time.values)
-    if lines not in (["first"], ["first", "second"]) or times != list(range(len(times))) or len(times) < KEPT:
+    if lines not in (["first"], *([["first", "second"]] if kept else [])) or times != list(range(records)) or len(times) < kept:
         return [f"xarray: history {lines}, times {times}"]
     return []
 
