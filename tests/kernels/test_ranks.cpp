@@ -18,6 +18,7 @@
 namespace {
 std::int64_t allocations = 0; // of this program
 }
+#ifndef __CUDA_ARCH__ // of the host alone: device code cannot throw
 [[gnu::noinline]] void* operator new(std::size_t bytes) {
   allocations += 1;
   if (void* p = std::malloc(bytes)) return p;
@@ -29,6 +30,7 @@ std::int64_t allocations = 0; // of this program
 }
 [[gnu::noinline]] void operator delete(void* p) noexcept { std::free(p); }
 [[gnu::noinline]] void operator delete(void* p, std::size_t) noexcept { std::free(p); }
+#endif
 
 using namespace nunatak;
 
