@@ -67,6 +67,13 @@ template <class Real> int Multigrid<Real>::rings_of(const Decomposition& d, bool
   return d.size() == 1 || d.periodic_x || d.periodic_y || !patches_have(d, rings) ? 1 : rings;
 }
 
+/// The owned cells of `from`, over `p`, in `to`, over `array`, of which `p` is a part.
+inline void copy_owned(const Patch& p, const Array2<int>& from, const Patch& array, const Array2<int>& to) {
+  const int rows = p.ys - array.ys, columns = p.xs - array.xs;
+  for_each_cell(
+      "multigrid: unknowns", p, KOKKOS_LAMBDA(int j, int i) { to(j + rows, i + columns) = from(j, i); });
+}
+
 template <class Real> void Multigrid<Real>::add_finest(const Holders& holders, const std::vector<Array2<int>>& active) {
   const int rings = rings_of(holders.decomposition(), true);
   std::vector<Array2<int>> cells;
@@ -74,10 +81,7 @@ template <class Real> void Multigrid<Real>::add_finest(const Holders& holders, c
     const Patch p = holders.patch(n), array = grown(p, rings - 1);
     const auto from = active[static_cast<std::size_t>(n)], to = rings == 1 ? from : make_array<int>("active", array);
     cells.push_back(to);
-    if (rings == 1) continue; // it has its ghosts
-    const int rows = p.ys - array.ys, columns = p.xs - array.xs;
-    for_each_cell(
-        "multigrid: unknowns", p, KOKKOS_LAMBDA(int j, int i) { to(j + rows, i + columns) = from(j, i); });
+    if (rings > 1) copy_owned(p, from, array, to); // else it has its ghosts
   }
   add_level(holders, rings, cells);
 }

@@ -1,5 +1,5 @@
 """Code for GPUs has no fused multiply-add and nothing approximate, or its bits would not be those of the CPU: the PTX of
-tests/kernels/bits.cpp, which has the kernels of a step. Division and roots are one instruction in PTX, rounded correctly; functions
+tests/kernels/bits.cpp and kernels/ssa/newton.cpp, which have the kernels of a step. Division and roots are one instruction in PTX, rounded correctly; functions
 of CUDA's libm would show, since they are made of fma. Needs nvcc, and the source of Kokkos that scripts/setup.sh leaves."""
 
 import json
@@ -32,8 +32,8 @@ def found(ptx):
     return places
 
 
-def ptx_of(source, folder):
-    """By the compiler and with the flags of the preset cuda: configured, not built."""
+def ptx_of(sources, folder):
+    """Of all of them. By the compiler and with the flags of the preset cuda: configured, not built."""
     path = f"{nvcc_folder()}:{os.environ['PATH']}"
     environment = {**os.environ, "PATH": path, "NVCC_APPEND_FLAGS": "-arch=sm_90", "CMAKE_GENERATOR": "Ninja"}
 
@@ -43,19 +43,21 @@ def ptx_of(source, folder):
         return done.stdout
 
     run(["cmake", "--preset", "cuda", "-B", folder, "-DNUNATAK_BUILD=kernels", "-DNUNATAK_TESTS=ON", "-DNUNATAK_KERNEL_TESTS=ON"], SOURCE)
-    command = next(c for c in json.loads((folder / "compile_commands.json").read_text()) if c["file"] == str(SOURCE / source))
-    words = shlex.split(run([*shlex.split(command["command"]), "--nvcc-wrapper-show"], command["directory"]))
-    assert "-fmad=false" in words
-    words[words.index("-c")] = "--ptx"
-    words[words.index("-o") + 1] = str(folder / "bits.ptx")
-    run(words, command["directory"])
-    return (folder / "bits.ptx").read_text()
+    commands = {c["file"]: c for c in json.loads((folder / "compile_commands.json").read_text())}
+    for source in sources:
+        command = commands[str(SOURCE / source)]
+        words = shlex.split(run([*shlex.split(command["command"]), "--nvcc-wrapper-show"], command["directory"]))
+        assert "-fmad=false" in words
+        words[words.index("-c")] = "--ptx"
+        words[words.index("-o") + 1] = str(folder / f"{pathlib.Path(source).stem}.ptx")
+        run(words, command["directory"])
+    return "".join((folder / f"{pathlib.Path(source).stem}.ptx").read_text() for source in sources)
 
 
 @pytest.mark.skipif(nvcc_folder() is None, reason="expected nvcc on the PATH or in /usr/local/cuda/bin")
 @pytest.mark.skipif(not KOKKOS.exists(), reason="expected the source of Kokkos in build/deps/kokkos-source (scripts/setup.sh)")
 def test_no_kernel_fuses(tmp_path):
-    ptx = ptx_of("tests/kernels/bits.cpp", tmp_path)
+    ptx = ptx_of(["tests/kernels/bits.cpp", "kernels/ssa/newton.cpp"], tmp_path)
     assert ptx.count(".entry") > 60 and ptx.count("mul.rn.f64") > 500 and ptx.count("mul.rn.f32") > 300
     other = found(ptx)
     assert not other
