@@ -50,6 +50,15 @@ inline Patch grown(const Patch& p, int rings) {
   return {p.Mx, p.My, x, y, std::min(p.xs + p.xm + rings, p.Mx) - x, std::min(p.ys + p.ym + rings, p.My) - y};
 }
 
+/// A strip at one end of a message that goes in direction (dx, dy), `more` cells wider against that direction.
+inline Strip widened(Strip s, int dx, int dy, int more) {
+  if (dy == 1) s.j0 -= more;
+  if (dy == -1) s.j1 += more;
+  if (dx == 1) s.i0 -= more;
+  if (dx == -1) s.i1 += more;
+  return s;
+}
+
 /// The cells of a strip of `p` (view indices) in an array over `array` and its ghosts, in raster order.
 inline std::vector<int> places_in(const Patch& array, const Patch& p, const Strip& s) {
   std::vector<int> places;
@@ -82,20 +91,8 @@ inline Route halo(const Holders& level, int rings) {
   for (int n = 0; n < level.local_size(); ++n) {
     const Patch p = level.patch(n), array = grown(p, rings - 1);
     for_each_message(d, level.first() + n, [&](int dx, int dy, int to, int from) {
-      const Strip owned{dy == 1 ? p.ym + 1 - rings : 1, dy == -1 ? 1 + rings : p.ym + 1, dx == 1 ? p.xm + 1 - rings : 1,
-                        dx == -1 ? 1 + rings : p.xm + 1};
-      const Strip ghosts{dy == -1  ? p.ym + 1
-                         : dy == 1 ? 1 - rings
-                                   : 1,
-                         dy == -1  ? p.ym + 1 + rings
-                         : dy == 1 ? 1
-                                   : p.ym + 1,
-                         dx == -1  ? p.xm + 1
-                         : dx == 1 ? 1 - rings
-                                   : 1,
-                         dx == -1  ? p.xm + 1 + rings
-                         : dx == 1 ? 1
-                                   : p.xm + 1};
+      const Strip owned = widened(owned_strip(p, dx, dy), dx, dy, rings - 1);
+      const Strip ghosts = widened(ghost_strip(p, -dx, -dy), dx, dy, rings - 1);
       const auto at = static_cast<std::size_t>(n);
       if (to >= 0) route.start.add(at, level.place(n), level.member(to), places_in(array, p, owned));
       if (from >= 0) route.end.add(at, level.place(n), level.member(from), places_in(array, p, ghosts));

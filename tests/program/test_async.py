@@ -114,36 +114,30 @@ def test_a_server_whose_disk_is_full_ends_the_run_with_its_error(tmp_path):
     verify(tmp_path)
 
 
-def test_a_server_whose_disk_hangs_is_named_by_one_message(tmp_path):
-    """The disk of one of two servers writes a byte a second."""
+def the_message_of_a_hung_disk(tmp_path, healthy, *options):
+    """So many ranks have a disk, and one more has one that writes a byte a second."""
     program = [os.environ["NUNATAK"], *MARINE, "-run_years", "3", "-snapshot_file", "s.nc", "-snapshot_every", "1", "-o", "end.nc",
-               "-io_transport", "async:2", "-io_format", "direct", "-io_patience", "4"]
+               "-io_format", "direct", *options]
     hung = ["env", f"LD_PRELOAD={os.environ['NUNATAK_SLOW_DISK']}", f"NUNATAK_DISK=1 {tmp_path} {tmp_path / 'disk'}"]
-    command = [*shlex.split(os.environ["NUNATAK_MPIEXEC"]), "3", *program, ":", "-n", "1", *hung, *program]
+    command = [*shlex.split(os.environ["NUNATAK_MPIEXEC"]), str(healthy), *program, ":", "-n", "1", *hung, *program]
     begin = time.time()
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=60)
     assert done.returncode != 0
     assert time.time() - begin < 30
     errors = [line for line in done.stderr.splitlines() if "error:" in line]
     assert len(errors) == 1, done.stderr
-    assert "s_00001.000.nc': output server (rank 3) has been in phase '" in errors[0] and "(-io_patience)" in errors[0], errors
     assert not list(tmp_path.glob("*.nc"))
+    return errors[0]
+
+
+def test_a_server_whose_disk_hangs_is_named_by_one_message(tmp_path):
+    error = the_message_of_a_hung_disk(tmp_path, 3, "-io_transport", "async:2", "-io_patience", "4")
+    assert "s_00001.000.nc': output server (rank 3) has been in phase '" in error and "(-io_patience)" in error
 
 
 def test_a_thread_whose_disk_hangs_is_named_by_one_message(tmp_path):
-    """The disk of one of two ranks writes a byte a second."""
-    program = [os.environ["NUNATAK"], *MARINE, "-run_years", "3", "-snapshot_file", "s.nc", "-snapshot_every", "1", "-o", "end.nc",
-               "-io_transport", "thread", "-io_format", "direct", "-io_patience", "8"]
-    hung = ["env", f"LD_PRELOAD={os.environ['NUNATAK_SLOW_DISK']}", f"NUNATAK_DISK=1 {tmp_path} {tmp_path / 'disk'}"]
-    command = [*shlex.split(os.environ["NUNATAK_MPIEXEC"]), "1", *program, ":", "-n", "1", *hung, *program]
-    begin = time.time()
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=60)
-    assert done.returncode != 0
-    assert time.time() - begin < 30
-    errors = [line for line in done.stderr.splitlines() if "error:" in line]
-    assert len(errors) == 1, done.stderr
-    assert "s_00001.000.nc': rank 1 has been in phase 'post'" in errors[0] and "(-io_patience)" in errors[0], errors
-    assert not list(tmp_path.glob("*.nc"))
+    error = the_message_of_a_hung_disk(tmp_path, 1, "-io_transport", "thread", "-io_patience", "8")
+    assert "s_00001.000.nc': rank 1 has been in phase 'post'" in error and "(-io_patience)" in error
 
 
 def test_a_thread_whose_disk_is_full_ends_the_run_with_its_error(tmp_path):
