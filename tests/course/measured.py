@@ -77,9 +77,9 @@ def ring(pool, records):
 
 
 def waits_in_a_run(pool, records):
-    """How often the rank waits for room, counted by nunatak-io on a disk that writes 1 MB/s; the ring must hold what it promises."""
+    """How often the rank waits for room, counted by nunatak-io on a disk that writes nothing for four seconds; the ring must hold what it promises."""
     slow = need("tests/faults/libslow_disk.so")
-    way = way_of(2, ["env", f"LD_PRELOAD={slow}", "NUNATAK_DISK=1e6 FOLDER FOLDER/disk"], *ring(pool, records), "-ways", "direct",
+    way = way_of(2, ["env", f"LD_PRELOAD={slow}", "NUNATAK_DISK=1e8 FOLDER FOLDER/disk 4"], *ring(pool, records), "-ways", "direct",
                  "-io_transport", "async:1")
     waits, payload = way["phases"]["stall"]["operations"], way["payload_bytes"]
     size = int(pool) * 1024

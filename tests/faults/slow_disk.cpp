@@ -1,9 +1,11 @@
 // Preloaded into all programs of a run: one slow disk without a cache for all of them. A write to a file below `folder` returns
 // when the disk would have written it, after all writes that were there before, of any process.
 //
-//   LD_PRELOAD=libslow_disk.so NUNATAK_DISK="<bytes per second> <folder> <file>" program
+//   LD_PRELOAD=libslow_disk.so NUNATAK_DISK="<bytes per second> <folder> <file> [<seconds>]" program
 //
 // `file` is shared memory: the time at which the disk will be free. It must not be there before, or be that of the run.
+// `seconds`: the first write of 64 KiB or more, values and not a header, takes that much longer, so that what is to fill
+// meanwhile fills, however busy the machine is.
 #include <atomic>
 #include <climits>
 #include <cstdint>
@@ -27,32 +29,38 @@ std::int64_t now() {
   return t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
+struct Shared {
+  std::atomic<std::int64_t> free_at; // nanoseconds
+  std::atomic<bool> has_values;
+};
+
 struct Disk {
-  double rate = 0.0;
+  double rate = 0.0, first = 0.0;
   char folder[PATH_MAX] = "";
-  std::atomic<std::int64_t>* free_at = nullptr; // nanoseconds
+  Shared* shared = nullptr;
 
   Disk() {
     const char* const text = std::getenv("NUNATAK_DISK");
     char file[PATH_MAX] = "";
-    if (text == nullptr || std::sscanf(text, "%lf %4095s %4095s", &rate, folder, file) != 3) return;
+    if (text == nullptr || std::sscanf(text, "%lf %4095s %4095s %lf", &rate, folder, file, &first) < 3) return;
     const int fd = real<int(const char*, int, ...)>("open")(file, O_RDWR | O_CREAT, 0666);
-    if (fd < 0 || ftruncate(fd, sizeof *free_at) != 0) std::abort();
-    free_at = static_cast<std::atomic<std::int64_t>*>(mmap(nullptr, sizeof *free_at, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0));
+    if (fd < 0 || ftruncate(fd, sizeof *shared) != 0) std::abort();
+    shared = static_cast<Shared*>(mmap(nullptr, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0));
   }
   bool has(int fd) const {
-    if (free_at == nullptr) return false;
+    if (shared == nullptr) return false;
     char link[64], path[PATH_MAX] = {};
     std::snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
     return readlink(link, path, sizeof path - 1) > 0 && std::strncmp(path, folder, std::strlen(folder)) == 0;
   }
   /// Wait for so many bytes.
   void write(ssize_t bytes) const {
-    const auto needed = static_cast<std::int64_t>(1e9 * static_cast<double>(bytes) / rate);
-    std::int64_t begin = free_at->load(), end = 0;
+    const bool held = bytes >= 65536 && !shared->has_values.exchange(true);
+    const auto needed = static_cast<std::int64_t>(1e9 * (static_cast<double>(bytes) / rate + (held ? first : 0.0)));
+    std::int64_t begin = shared->free_at.load(), end = 0;
     do {
       end = (begin > now() ? begin : now()) + needed;
-    } while (!free_at->compare_exchange_weak(begin, end));
+    } while (!shared->free_at.compare_exchange_weak(begin, end));
     const timespec until{end / 1000000000, end % 1000000000};
     clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, nullptr);
   }
