@@ -238,6 +238,8 @@ int main(int argc, char** argv) {
     table.add(number("dt_max", o.dt_max, "year", "longest step", 1e-6, 100));
     table.add(flag("ocean", o.ocean, "melt below shelves by PICO"));
     table.section("Solver of the stress balance (SSA)");
+    table.add(number("sliding_q", o.ssa.till_q, "",
+                     "exponent of the sliding law; nunatak's default is 0.75, for fewer iterations", 0, 1));
     table.add(number("ssa_tolerance", o.ssa.tolerance, "", "norm of the residual over that of the load at which a solve ends",
                      1e-14, 0.1));
     table.add(flag("ssa_single", single, "multigrid and conjugate gradients in single precision"));
