@@ -136,6 +136,11 @@ void check_options_file(const std::string& path, Places& places) {
   if (filled == 0) throw Error(what + "expected options, found none");
   if (yaml) keys.end();
   for (const auto& [name, at] : keys.lines()) places[name] = "'" + path + "', line " + std::to_string(at);
+  for (const char* name : {"help", "h"}) {
+    const auto place = places.find(name);
+    if (place != places.end())
+      throw Error("option -" + place->first + ": expected it on the command line, found it in " + place->second);
+  }
 }
 
 /// The files that PETSc reads unasked: .petscrc of the home folder, .petscrc and petscrc of this one; those that exist.

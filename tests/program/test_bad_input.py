@@ -234,8 +234,8 @@ def test_time_that_is_none(nunatak, island, time):
     (b"init: d\xf6me\n", ("expected text",)), ("init: dome\ngrid:\n  Mx: 21\ninit: dome\n", ("line 4", "option init", "line 1")),
     ("grid:\n  Mx: 21\ngrid_Mx: 31 # again\n", ("line 3", "option grid_Mx", "line 2")), ("init:\nstress: sia\n", ("line 1", "option init")),
     ("stress: sia\ngrid:\n  Mx: ~\n", ("line 3", "option grid_Mx")), ("stress: sia\ninit: # dome\n", ("line 2", "option init")),
-    ("init: dome\ngrid:\n\tMx: 21\n", ("line 3", "a tab"))],
-    ids=["empty", "comments", "binary", "latin 1", "twice", "twice, nested", "no value", "null", "no value at the end", "a tab"])
+    ("init: dome\ngrid:\n\tMx: 21\n", ("line 3", "a tab")), ("init: dome\nhelp: true\n", ("line 2", "option -help", "command line"))],
+    ids=["empty", "comments", "binary", "latin 1", "twice", "twice, nested", "no value", "null", "no value at the end", "a tab", "help"])
 def test_options_file_of_no_sense(nunatak, tmp_path, content, words):
     (tmp_path / "run.yaml").write_bytes(content if isinstance(content, bytes) else content.encode())
     refused(nunatak("-options_file", "run.yaml", ranks=2, timeout=20), "run.yaml", *words)
