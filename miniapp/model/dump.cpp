@@ -19,7 +19,7 @@ void dump_buffer(const std::string& name, const FieldArray& array) {
 }
 
 Dumps::Dumps(const Options& options, const Grid& grid, const Patch& patch, MPI_Comm comm, std::string history)
-    : m_options(options), m_grid(grid), m_patch(patch), m_history(std::move(history)) {
+    : m_options(options), m_grid(grid), m_patch(patch), m_coordinates(grid, patch), m_history(std::move(history)) {
   if (options.dump.empty()) return;
   io::on_rank_0(comm, [&] { require_writable("-dump", options.dump + "x.nc"); });
   m_writer = io::make_writer(comm, options.io);
@@ -43,7 +43,7 @@ Dumps::Dump Dumps::open(const std::string& name, int levels, bool columns, io::T
   schema.variables.push_back(variable);
   Dump dump{m_writer->open(m_options.dump + name + ".nc", schema, {io::FileKind::append, m_options.io_commit_every}), 0, levels,
             type};
-  put_coordinates(*dump.file, m_grid, m_patch);
+  m_coordinates.put(*dump.file);
   return dump;
 }
 

@@ -12,6 +12,7 @@
 #include "miniapp/model/field.hpp"
 #include "miniapp/model/grid.hpp"
 #include "miniapp/model/options.hpp"
+#include "miniapp/model/output_schema.hpp"
 
 #include <map>
 #include <memory>
@@ -48,6 +49,7 @@ private:
   const Options& m_options;
   const Grid& m_grid;
   Patch m_patch;
+  Coordinates m_coordinates;
   std::string m_history;
   double m_time = 0.0;
   std::unique_ptr<io::Writer> m_writer;

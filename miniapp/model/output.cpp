@@ -58,9 +58,9 @@ bool is_multiple(double time, double every_years) {
 
 Output::Output(const Options& options, Model& model, const std::vector<Scalar>& scalars, std::string history, Timers& timers,
                const Log& log)
-    : m_options(options), m_grid(model.grid()), m_ranks(model.ranks()), m_start(model.start_time()),
-      m_continues(model.continues()), m_title(model.title()), m_history(std::move(history)), m_timers(timers), m_log(log),
-      m_spatial_vars(names_in(options.spatial_vars)) {
+    : m_options(options), m_grid(model.grid()), m_ranks(model.ranks()), m_coordinates(m_grid, m_ranks.patch()),
+      m_start(model.start_time()), m_continues(model.continues()), m_title(model.title()), m_history(std::move(history)),
+      m_timers(timers), m_log(log), m_spatial_vars(names_in(options.spatial_vars)) {
   io::on_rank_0(m_ranks.comm(), [&] {
     require_writable("-o", options.output);
     require_writable("-snapshot_file", options.snapshot_file);
@@ -84,7 +84,7 @@ Output::Output(const Options& options, Model& model, const std::vector<Scalar>& 
   m_spatial = open_series("-spatial_file", options.spatial_file,
                           map_schema(m_grid, m_spatial_vars, m_title, m_history, options.io_order == "zyx"),
                           calendar_days(options.spatial_every * seconds_per_year));
-  if (m_spatial.file && m_spatial.records == 0) put_coordinates(*m_spatial.file, m_grid, m_ranks.patch());
+  if (m_spatial.file && m_spatial.records == 0) m_coordinates.put(*m_spatial.file);
   m_series = open_series("-timeseries_file", options.timeseries_file, series_schema(scalars, m_title, m_history), 0.0);
 }
 
@@ -190,7 +190,7 @@ void Output::write_state(const std::string& path, const Clock& clock, const Fiel
   }
   const double begin = m_timers.elapsed();
   const auto file = open(path, schema, {io::FileKind::once});
-  put_coordinates(*file, m_grid, m_ranks.patch());
+  m_coordinates.put(*file);
   put_record(*file, 0, clock.time(), fields);
   file->end_record(clock.steps());
   file->close(clock.steps());

@@ -78,6 +78,7 @@ private:
   const Options& m_options;
   const Grid& m_grid;
   MpiRanks& m_ranks;
+  Coordinates m_coordinates;
   double m_start; // s
   bool m_continues;
   std::string m_title, m_history;

@@ -106,27 +106,27 @@ io::Schema map_schema(const Grid& grid, const std::vector<std::string>& variable
   return schema;
 }
 
-void put_coordinates(io::File& file, const Grid& grid, const Patch& patch) {
+void Coordinates::put(io::File& file) {
   std::vector<double> x, y;
-  for (int i = 0; i < grid.Mx(); ++i) x.push_back(grid.x(i));
-  for (int j = 0; j < grid.My(); ++j) y.push_back(grid.y(j));
+  for (int i = 0; i < m_grid.Mx(); ++i) x.push_back(m_grid.x(i));
+  for (int j = 0; j < m_grid.My(); ++j) y.push_back(m_grid.y(j));
   file.put_all("x", x);
   file.put_all("y", y);
   const auto& dimensions = file.schema().dimensions;
-  if (std::any_of(dimensions.begin(), dimensions.end(), [](const auto& d) { return d.name == "z"; })) file.put_all("z", grid.z);
-  if (!grid.projection) return;
+  if (std::any_of(dimensions.begin(), dimensions.end(), [](const auto& d) { return d.name == "z"; })) file.put_all("z", m_grid.z);
+  if (!m_grid.projection) return;
   file.put_all("mapping", std::vector<int>{0});
-  std::vector<double> lat, lon;
-  for (int j = patch.ys; j < patch.ys + patch.ym; ++j) {
+  const Patch& patch = m_patch;
+  for (int j = patch.ys; m_lat.size() < static_cast<std::size_t>(patch.cells()); ++j) { // once
     for (int i = patch.xs; i < patch.xs + patch.xm; ++i) {
-      const auto place = grid.projection->inverse(grid.x(i), grid.y(j));
-      lat.push_back(place.lat), lon.push_back(place.lon);
+      const auto place = m_grid.projection->inverse(x[static_cast<std::size_t>(i)], y[static_cast<std::size_t>(j)]);
+      m_lat.push_back(place.lat), m_lon.push_back(place.lon);
     }
   }
   const auto size = [](int n) { return static_cast<std::size_t>(n); };
   const io::Block block{{size(patch.ys), size(patch.xs)}, {size(patch.ym), size(patch.xm)}, {}};
-  file.put("lat", block, lat.data());
-  file.put("lon", block, lon.data());
+  file.put("lat", block, m_lat.data());
+  file.put("lon", block, m_lon.data());
 }
 
 io::Schema series_schema(const std::vector<Scalar>& scalars, const std::string& title, const std::string& history) {

@@ -21,8 +21,18 @@ double calendar_days(double model_seconds);
 io::Schema map_schema(const Grid& grid, const std::vector<std::string>& variables, const std::string& title,
                       const std::string& history, bool levels_first);
 
-/// x, y, z, lat, lon of a file made with map_schema.
-void put_coordinates(io::File& file, const Grid& grid, const Patch& patch);
+/// x, y, z, lat, lon of files made with map_schema, all of one grid.
+class Coordinates {
+public:
+  /// `grid` must outlive it.
+  Coordinates(const Grid& grid, const Patch& patch) : m_grid(grid), m_patch(patch) {}
+  void put(io::File& file);
+
+private:
+  const Grid& m_grid;
+  Patch m_patch;
+  std::vector<double> m_lat, m_lon; ///< of the patch; made for the first file: they take longer than a snapshot to a server
+};
 
 /// One scalar of the time series.
 struct Scalar {
