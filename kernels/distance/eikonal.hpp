@@ -4,10 +4,11 @@
 //          w   u   e             [max(u - a, 0)/dx]^2 + [max(u - b, 0)/dy]^2 = 1                             infinity
 //              s
 // First-order upwind scheme of Rouy & Tourin (1992), SIAM J. Numer. Anal. 29, 867. The larger of a and b counts only if it is
-// smaller than u, so a value depends on smaller ones only. Solved as in Zhao (2005), Math. Comp. 74, 603, section 2: sweeps over
-// the patch in the four orders of rows and columns, each cell by assignment from its neighbours as they are. Cells none of whose
-// smaller neighbours have changed since their last visit are skipped (Bak, McLaughlin & Renzi 2010, SIAM J. Sci. Comput. 32,
-// 2853). Then ghosts are exchanged, and so on until u is the upwind value of its neighbours in every cell, exactly.
+// smaller than u, so a value depends on smaller ones only. A cell waits for a visit once a smaller neighbour has changed, and
+// those that wait are visited in the order of these neighbours' values, as far as buckets of an eighth of a cell tell them apart
+// (after Yatziv, Bartesaghi & Sapiro 2006, J. Comput. Phys. 212, 393): 1.0 to 1.7 visits per cell, sweeps over rows and columns
+// need up to
+// 11. Then ghosts are exchanged, and so on until u is the upwind value of its neighbours in every cell, exactly.
 //
 // The bits are the same for every order of visits, hence for every decomposition. For suppose that u and v both satisfy the
 // equations of the program, rounding included, and that c is the cell with the smallest min(u_c, v_c) of those where they differ,
@@ -26,6 +27,7 @@
 #include "kernels/distance/types.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 
@@ -53,20 +55,19 @@ public:
   EikonalPatch(const Patch& patch, double dx, double dy, const int* start, double* metres)
       : m_patch(patch), m_row(patch.xm + 2), m_dx(dx), m_dy(dy), m_u(metres),
         m_state(static_cast<std::size_t>(m_row) * static_cast<std::size_t>(patch.ym + 2), fixed),
-        m_ghosts(2 * static_cast<std::size_t>(patch.xm + patch.ym), not_reached),
-        m_range(static_cast<std::size_t>(patch.ym) + 2) {
+        m_ghosts(2 * static_cast<std::size_t>(patch.xm + patch.ym), not_reached) {
     std::fill(m_u, m_u + m_state.size(), not_reached);
-    std::vector<std::pair<int, int>> seeds;
+    std::vector<int> seeds;
     for (int j = 1; j <= patch.ym; ++j) {
       for (int i = 1; i <= patch.xm; ++i) {
         const int what = start[at(j, i)];
         if (what == 0) m_state[static_cast<std::size_t>(at(j, i))] = clean;
-        if (what == 1) seeds.emplace_back(j, i);
+        if (what == 1) seeds.push_back(at(j, i));
       }
     }
-    for (const auto& [j, i] : seeds) {
-      m_u[at(j, i)] = 0.0;
-      mark_neighbours(j, i, 0.0);
+    for (const int c : seeds) {
+      m_u[c] = 0.0;
+      mark_neighbours(c, 0.0);
     }
   }
 
@@ -77,7 +78,7 @@ public:
       double &ghost = m_u[at(gj, gi)], &before = m_ghosts[n++];
       if (edge) ghost = not_reached; // the exchange has copied the nearest owned cell
       if (ghost == before) return;
-      mark(j, i, std::min(ghost, before));
+      m_offers.emplace_back(std::min(ghost, before), at(j, i));
       before = ghost;
     };
     const Patch& p = m_patch;
@@ -91,59 +92,53 @@ public:
     }
   }
 
-  /// Sweep until every cell has the upwind value of its neighbours. Returns the number of visits; `changed`: did any value?
+  /// Visit cells until every one has the upwind value of its neighbours. Returns the number of visits; `changed`: did any value?
   std::int64_t relax(bool& changed) {
-    const std::int64_t before = m_visits;
-    for (int order = 0; m_waiting > 0; ++order) {
-      const bool east = (order / 2) % 2 == 0, north = order % 2 == 0; // NE, SE, NW, SW
-      for (int n = 1; n <= m_patch.ym; ++n) {
-        const int j = north ? n : m_patch.ym + 1 - n;
-        Range& range = m_range[static_cast<std::size_t>(j)];
-        const Range now = range;
-        range = {};
-        if (east) {
-          for (int i = now.first; i <= std::max(now.last, range.last); ++i) visit(j, i, changed);
-        } else {
-          for (int i = now.last; i >= std::min(now.first, range.first); --i) visit(j, i, changed);
-        }
-      }
+    std::sort(m_offers.begin(), m_offers.end());
+    std::int64_t visits = 0;
+    auto offer = m_offers.begin();
+    for (; m_waiting > 0 || offer != m_offers.end(); m_first = (m_first + 1) % buckets, m_low += m_width) {
+      if (m_waiting == 0) m_low = offer->first;
+      std::vector<int>& bucket = m_bucket[m_first];
+      for (; offer != m_offers.end() && offer->first <= m_low + m_width; ++offer) mark(offer->second, offer->first, bucket);
+      for (std::size_t n = 0; n < bucket.size(); ++n) visit(bucket[n], changed); // some go into this bucket again
+      visits += static_cast<std::int64_t>(bucket.size());
+      m_waiting -= bucket.size();
+      bucket.clear();
     }
-    return m_visits - before;
+    m_offers.clear();
+    return visits;
   }
 
 private:
   enum State : char { clean, waiting, fixed }; // fixed: seeds, cells outside, ghosts
-  struct Range {                               // of a row, around all cells that wait
-    int first = std::numeric_limits<int>::max(), last = 0;
-  };
+  static constexpr std::size_t buckets = 64;
 
   int at(int j, int i) const { return j * m_row + i; }
 
-  void visit(int j, int i, bool& changed) {
-    const int c = at(j, i);
-    if (m_state[static_cast<std::size_t>(c)] != waiting) return;
+  void visit(int c, bool& changed) {
     m_state[static_cast<std::size_t>(c)] = clean;
-    m_waiting -= 1, m_visits += 1;
     const double a = std::min(m_u[c - 1], m_u[c + 1]), b = std::min(m_u[c - m_row], m_u[c + m_row]);
     const double u = upwind_distance(a, m_dx, b, m_dy), before = m_u[c];
     if (u == before) return;
     m_u[c] = u;
     changed = true;
-    mark_neighbours(j, i, std::min(u, before));
+    mark_neighbours(c, std::min(u, before));
   }
 
-  void mark_neighbours(int j, int i, double low) {
-    mark(j, i - 1, low), mark(j, i + 1, low), mark(j - 1, i, low), mark(j + 1, i, low);
+  void mark_neighbours(int c, double low) {
+    const double ahead = std::min<double>(buckets - 1, std::max(0.0, (low - m_low) / m_width));
+    std::vector<int>& bucket = m_bucket[(m_first + static_cast<std::size_t>(ahead)) % buckets];
+    for (const int n : {c - 1, c + 1, c - m_row, c + m_row}) mark(n, low, bucket);
   }
 
   /// A neighbour of the cell has changed, from or to the value `low`. If it is not below that of the cell, it does not count.
-  void mark(int j, int i, double low) {
-    State& state = m_state[static_cast<std::size_t>(at(j, i))];
-    if (state != clean || !(low < m_u[at(j, i)])) return;
+  void mark(int c, double low, std::vector<int>& bucket) {
+    State& state = m_state[static_cast<std::size_t>(c)];
+    if (state != clean || !(low < m_u[c])) return;
     state = waiting;
     m_waiting += 1;
-    Range& range = m_range[static_cast<std::size_t>(j)];
-    range.first = std::min(range.first, i), range.last = std::max(range.last, i);
+    bucket.push_back(c);
   }
 
   Patch m_patch;
@@ -151,9 +146,11 @@ private:
   double m_dx, m_dy;
   double* m_u;
   std::vector<State> m_state;
-  std::vector<double> m_ghosts; // as they were when last looked at
-  std::vector<Range> m_range;   // by row
-  std::int64_t m_waiting = 0, m_visits = 0;
+  std::vector<double> m_ghosts;                   // as they were when last looked at
+  std::vector<std::pair<double, int>> m_offers;   // of ghosts that have changed: their value, the cell beside
+  std::array<std::vector<int>, buckets> m_bucket; // a ring of cells that wait; the last one has what lies further ahead, too
+  std::size_t m_first = 0, m_waiting = 0;         // where the ring begins, at the value
+  double m_low = 0.0, m_width = std::min(m_dx, m_dy) / 8;
 };
 
 /// Solve for metres[f][local] from start[f][local] (1 seed, 0 domain, -1 outside, in owned cells). dx, dy: m, on a grid that is
