@@ -11,6 +11,7 @@ namespace nunatak::io {
 namespace {
 
 constexpr std::size_t most_message = std::size_t{4} << 20, most_head = 4096; ///< bytes
+constexpr std::size_t most_messages = 4096; ///< on their way: MPI looks through all of them, on both sides
 
 /// The servers of `comm`; Error, with the reason, if there are none or if the options do not go together with them.
 Servers& require_servers(MPI_Comm comm, const Options& o) {
@@ -34,7 +35,8 @@ Bytes message_head(int batch, std::size_t v, std::size_t record, std::size_t b, 
 }
 
 Client::Client(MPI_Comm comm, const Options& options)
-    : m_servers(require_servers(comm, options)), m_number(m_servers.next_number()), m_options(options), m_ring(options.pool) {
+    : m_servers(require_servers(comm, options)), m_number(m_servers.next_number()), m_options(options),
+      m_ring(options.pool, most_messages) {
   MPI_Comm_dup(comm, &m_comm);
   MPI_Comm_rank(comm, &m_rank);
   MPI_Comm_size(comm, &m_size);
@@ -70,7 +72,7 @@ std::int64_t Client::send(int group, int server, int batch, std::size_t v, std::
     std::byte* const message = m_ring.take(length);
     std::copy(head.begin(), head.end(), message);
     pack(part, type, message + head.size());
-    m_ring.send(rank, m_servers.tag_of_batch(batch), m_servers.all());
+    m_ring.send(rank, m_servers.tag_of_batch(batch), m_servers.values());
     bytes += static_cast<std::int64_t>(length);
   }
   return static_cast<std::int64_t>(boxes.size());

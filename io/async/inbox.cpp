@@ -60,7 +60,7 @@ bool Inbox::begin_values(std::size_t most) {
     int is_there = 0;
     MPI_Message message = MPI_MESSAGE_NULL;
     MPI_Status status;
-    MPI_Improbe(MPI_ANY_SOURCE, m_servers.tag_of_batch(number), m_servers.all(), &is_there, &message, &status);
+    MPI_Improbe(MPI_ANY_SOURCE, m_servers.tag_of_batch(number), m_servers.values(), &is_there, &message, &status);
     if (is_there == 0) continue;
     int size = 0;
     MPI_Get_count(&status, MPI_BYTE, &size);

@@ -13,6 +13,7 @@ Ring::~Ring() {
 }
 
 bool Ring::find_room(std::size_t bytes) {
+  if (m_messages.size() >= m_most_messages) return false;
   std::size_t begin = 0;
   if (!m_messages.empty()) {
     const std::size_t oldest = m_messages.front().begin, newest = m_messages.back().end;

@@ -11,13 +11,16 @@
 #include <cstddef>
 #include <deque>
 #include <functional>
+#include <limits>
 #include <memory>
 
 namespace nunatak::io {
 
 class Ring {
 public:
-  explicit Ring(std::size_t bytes) : m_memory(new std::byte[bytes]), m_size(bytes) {}
+  /// `most_messages` on their way at a time, however small.
+  explicit Ring(std::size_t bytes, std::size_t most_messages = std::numeric_limits<std::size_t>::max())
+      : m_memory(new std::byte[bytes]), m_size(bytes), m_most_messages(most_messages) {}
   ~Ring(); ///< what is still on its way needs its memory: it is then not given back
 
   std::size_t size() const { return m_size; }
@@ -40,7 +43,7 @@ private:
   bool release_oldest(); ///< if it was taken
 
   std::unique_ptr<std::byte[]> m_memory;
-  std::size_t m_size;
+  std::size_t m_size, m_most_messages;
   std::deque<Message> m_messages; ///< on their way, oldest first
   Message m_next{0, 0, {}};
   double m_stall = 0.0;

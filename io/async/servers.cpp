@@ -69,6 +69,7 @@ Servers::Servers(MPI_Comm all, const std::string& transport) : m_transport(trans
   }
   if (n == 0) return;
   MPI_Comm_dup(all, &m_all);
+  MPI_Comm_dup(all, &m_values);
   int* most_tag = nullptr;
   int is_known = 0;
   MPI_Comm_get_attr(m_all, MPI_TAG_UB, static_cast<void*>(&most_tag), &is_known);
@@ -94,6 +95,7 @@ Servers::~Servers() {
   if (m_all == MPI_COMM_NULL) return;
   MPI_Comm_free(&m_comm);
   MPI_Comm_free(&m_all);
+  MPI_Comm_free(&m_values);
 }
 
 Servers* Servers::of(MPI_Comm comm) {

@@ -102,6 +102,7 @@ public:
 
   const std::string& transport() const { return m_transport; }
   MPI_Comm all() const { return m_all; }
+  MPI_Comm values() const { return m_values; } ///< the same ranks: no action has to be found behind values that wait
   int n_groups() const { return static_cast<int>(m_groups.size()); }
   int group_of(FileKind kind) const { return kind == FileKind::append ? n_groups() - 1 : 0; }
   const std::vector<int>& group(int g) const { return m_groups[static_cast<std::size_t>(g)]; } ///< ranks of all()
@@ -132,7 +133,7 @@ private:
   void wait_for_sent();
 
   std::string m_transport;
-  MPI_Comm m_all = MPI_COMM_NULL, m_comm = MPI_COMM_NULL;
+  MPI_Comm m_all = MPI_COMM_NULL, m_values = MPI_COMM_NULL, m_comm = MPI_COMM_NULL;
   int m_group = -1; ///< of this server
   std::vector<std::vector<int>> m_groups;
   std::vector<int> m_compute;

@@ -10,6 +10,7 @@
 #include <catch2/generators/catch_generators_range.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 
+#include <atomic>
 #include <chrono>
 #include <filesystem>
 #include <fstream>
@@ -184,6 +185,27 @@ TEST_CASE("a ring never holds more than it has, in whatever sizes messages come"
     CHECK(wrong == 0);
   }
   MPI_Barrier(MPI_COMM_WORLD);
+}
+
+TEST_CASE("a ring holds no more messages than it may, however small they are") {
+  io::Ring ring(1 << 16, 3);
+  std::atomic<int> taken = 0;
+  const auto add = [&](int number) {
+    ring.take(8);
+    ring.keep([&taken, number] { return taken > number; });
+  };
+  for (const int number : {0, 1, 2}) add(number);
+  CHECK(ring.stall_seconds() == 0.0);
+  std::thread server([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(300));
+    taken = 1;
+  });
+  add(3);
+  server.join();
+  CHECK(taken == 1);
+  CHECK(ring.stall_seconds() > 0.1);
+  taken = 4;
+  CHECK(ring.drain(100.0));
 }
 
 TEST_CASE("an error of a server reaches all ranks, and what was committed stays") {
