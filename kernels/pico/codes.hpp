@@ -35,31 +35,27 @@ KOKKOS_INLINE_FUNCTION Code first_code(int type, bool shallow) {
 }
 constexpr Code type_bits = is_grounded | is_bare | is_floating | is_ocean;
 
-/// First codes of all cell types: code[shallow][type], other types at the end. One load a cell instead of four comparisons.
-struct FirstCodes {
-  static constexpr int types = 5; // 0..4
-  Code code[2][types + 1];
+/// All that the geometry reads of a cell as one number: shallow or not (a bit), type (3 bits; 7 if there is no such type), basin.
+/// The sign of a difference says what is shallow, not a comparison: so the loops are vectorised.
+KOKKOS_INLINE_FUNCTION int cell_input(int basin, int type, double bed, double depth) {
+  const auto shallow = static_cast<int>(Kokkos::bit_cast<std::uint64_t>(depth - bed) >> 63);
+  return static_cast<int>(static_cast<unsigned>(basin) << 4) | ((type & ~7) == 0 ? type : 7) << 1 | shallow;
+}
 
-  /// Without ice rises every grounded cell is continental.
-  explicit FirstCodes(bool ice_rises) {
-    for (int shallow = 0; shallow < 2; ++shallow) {
-      for (int type = 0; type <= types; ++type) {
-        const Code c = first_code(type, shallow != 0);
-        code[shallow][type] = static_cast<Code>(c | ((c & is_grounded) != 0 && !ice_rises ? is_continent : 0));
-      }
-    }
+/// What is read of the owned cells, and their first codes. Without ice rises every grounded cell is continental.
+inline void set_first_codes(const Patch& p, const Array2<int>& basins, const Array2<int>& mask, const Array2<double>& b,
+                            double depth, bool ice_rises, const Array2<int>& inputs, const Array2<Code>& codes) {
+  struct {
+    Code code[16];
+  } first;
+  for (int n = 0; n < 16; ++n) {
+    const Code c = first_code(n >> 1, (n & 1) != 0);
+    first.code[n] = static_cast<Code>(c | ((c & is_grounded) != 0 && !ice_rises ? is_continent : 0));
   }
-};
-
-/// First codes of the owned cells.
-inline void set_first_codes(const Patch& p, const Array2<int>& mask, const Array2<double>& b, double depth, bool ice_rises,
-                            const Array2<Code>& codes) {
-  const FirstCodes first(ice_rises);
   for_each_cell(
-      "pico codes", p, KOKKOS_LAMBDA(int j, int i) {
-        const auto type = static_cast<unsigned>(mask(j, i));
-        codes(j, i) = first.code[b(j, i) > depth][type < FirstCodes::types ? type : FirstCodes::types];
-      });
+      "pico input", p, KOKKOS_LAMBDA(int j, int i) { inputs(j, i) = cell_input(basins(j, i), mask(j, i), b(j, i), depth); });
+  for_each_cell(
+      "pico codes", p, KOKKOS_LAMBDA(int j, int i) { codes(j, i) = first.code[inputs(j, i) & 15]; });
   Kokkos::fence("pico codes");
 }
 

@@ -48,7 +48,7 @@ public:
     std::vector<Answer> answers;
     for (std::size_t r = 0; r < m_codes.size(); ++r) {
       const Patch p = m_ranks.patch(static_cast<int>(r));
-      answers.push_back(m_last[r].changed(p, in[r], out[r], m_options.continental_shelf_depth, m_codes[r]));
+      answers.push_back(m_last[r].changed(p, in[r], out[r], m_options.continental_shelf_depth));
     }
     return answers;
   }
@@ -70,7 +70,7 @@ public:
     find_shelves(in, out);
     find_boxes(out);
     for (std::size_t r = 0; r < locals; ++r) clear_water(out[r], m_codes[r]);
-    for (std::size_t r = 0; r < locals && m_options.skip_unchanged; ++r) m_last[r].keep(in[r], out[r]);
+    for (std::size_t r = 0; r < locals && m_options.skip_unchanged; ++r) m_last[r].keep(out[r]);
     m_valid = true;
     return m_result;
   }
@@ -84,7 +84,8 @@ private:
   /// Codes of owned cells; segments. Returns [largest basin, minus the smallest basin, is there an unknown cell type].
   std::vector<std::int64_t> first_codes(std::size_t r, const PicoInput& in) {
     const Patch p = m_ranks.patch(static_cast<int>(r));
-    set_first_codes(p, in.mask, in.b, m_options.continental_shelf_depth, m_options.exclude_ice_rises, m_codes[r]);
+    set_first_codes(p, in.basins, in.mask, in.b, m_options.continental_shelf_depth, m_options.exclude_ice_rises,
+                    m_last[r].inputs(p), m_codes[r]);
     find_segments(p, m_codes[r], m_segments[r]);
     m_ranks.work(static_cast<int>(r), 3 * p.cells()); // with the masks that are written later
     int largest = 0, signs = 0;
