@@ -63,8 +63,8 @@ public:
   /// Bytes that the file of this rank (the shared one, or that of which it is the owner) will have with so many records; 0: not
   /// known. Afterwards that much may be allocated. Local.
   virtual std::uint64_t expected_size(std::uint64_t /*records*/) const { return 0; }
-  /// Where the values of a variable (in the first record) begin, after define(); 0: not known. Local, the same on all ranks.
-  virtual std::uint64_t first_byte(std::size_t /*v*/) const { return 0; }
+  /// Where the values of a variable (in the first record) begin, after define(), if that is known. Local, the same on all ranks.
+  virtual std::optional<std::uint64_t> first_byte(std::size_t /*v*/) const { return std::nullopt; }
   /// Begin to write what was put, if that has waited for more; does not wait. Local.
   virtual void push() {}
   /// Everything that was put has been handed to the file system.

@@ -27,7 +27,7 @@ public:
   void count_records() override { write_records(m_records); }
   void close() override;
   std::uint64_t expected_size(std::uint64_t records) const override { return m_layout.file_size(records); }
-  std::uint64_t first_byte(std::size_t v) const override { return m_layout.begin[v]; }
+  std::optional<std::uint64_t> first_byte(std::size_t v) const override { return m_layout.begin[v]; }
   std::optional<SparseChecksum> written() const override { return m_written; } ///< the values
   Work work() const override { return m_work; }
 

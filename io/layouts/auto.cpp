@@ -1,6 +1,7 @@
 #include "io/layouts/auto.hpp"
 
 #include "io/agree.hpp"
+#include "io/formats/raw.hpp"
 #include "io/layouts/format_around.hpp"
 #include "io/layouts/remap.hpp"
 
@@ -84,7 +85,10 @@ private:
     }
   };
 
-  Boxes boxes_of(std::size_t v) const { return run_boxes(m_schema, v, m_aggregators.size(), m_run, m_native.first_byte(v)); }
+  /// Where the format does not say where a variable begins: one behind the other, as in a plain file.
+  Boxes boxes_of(std::size_t v) const {
+    return run_boxes(m_schema, v, m_aggregators.size(), m_run, m_native.first_byte(v).value_or(m_begin[v]));
+  }
 
   /// Of this rank.
   Counts count(std::size_t v, const Hyperslab& slab) const {
@@ -133,6 +137,7 @@ private:
   std::vector<int> m_aggregators;
   std::size_t m_run; ///< bytes
   Stripe m_stripe;
+  std::vector<std::uint64_t> m_begin = raw_layout(m_schema, 1).begin;
   double m_bytes_of_call;
   Format& m_native; ///< the remap's inner one
   std::map<std::pair<std::vector<std::size_t>, Type>, Choice> m_of_shape;

@@ -18,7 +18,7 @@ public:
   void define() override { m_inner->define(); }
   void put(std::size_t v, const Hyperslab& slab) override { m_inner->put(v, slab); }
   std::uint64_t expected_size(std::uint64_t records) const override { return m_inner->expected_size(records); }
-  std::uint64_t first_byte(std::size_t v) const override { return m_inner->first_byte(v); }
+  std::optional<std::uint64_t> first_byte(std::size_t v) const override { return m_inner->first_byte(v); }
   void push() override { m_inner->push(); }
   void wait() override { m_inner->wait(); }
   void flush() override { when_written().flush(); }

@@ -45,12 +45,23 @@ io::Work work_of(const std::string& way, const Schema& schema, const pattern::Cu
 std::vector<Box> rows(const Schema& schema, std::size_t v, int rank, int size, std::size_t) {
   return {io::slab_boxes(schema, v, static_cast<std::size_t>(size))[static_cast<std::size_t>(rank)].at(0)};
 }
-std::vector<Box> columns(const Schema&, std::size_t, int rank, int size, std::size_t) {
+std::vector<Box> columns(const Schema& schema, std::size_t v, int rank, int size, std::size_t) {
   const auto r = static_cast<std::size_t>(rank), n = static_cast<std::size_t>(size);
-  return {{{0, 8 * r / n}, {12, 8 * (r + 1) / n - 8 * r / n}}};
+  const Box whole = io::whole_box(schema, v);
+  const std::size_t first = whole.count[1] * r / n;
+  return {{{0, first}, {whole.count[0], whole.count[1] * (r + 1) / n - first}}};
 }
 
 } // namespace
+
+TEST_CASE("auto deals small variables to all ranks, where the format does not say where they begin, too") {
+  const std::int64_t n = size_of(MPI_COMM_WORLD);
+  Schema s;
+  s.dimensions = {{"time", io::unlimited}, {"y", 64, true}, {"x", 64, true}};
+  for (int v = 0; v < 24; ++v) s.variables.push_back({"v" + std::to_string(v), Type::float64, {"time", "y", "x"}, {}});
+  CHECK(work_of("null/auto", s, columns).messages == n * (n - 1));
+  CHECK(work_of("pnetcdf/auto", s, columns).messages == n * (n - 1));
+}
 
 TEST_CASE("messages are those that the cut asks for") {
   const int size = size_of(MPI_COMM_WORLD);
