@@ -48,6 +48,12 @@ void define(int ncid, const std::string& path, const Schema& schema, const Optio
 
 } // namespace
 
+std::string classic_kind(const Schema& schema, const Options& options) {
+  const std::string reason = beyond_cdf2(schema);
+  if (reason.empty()) return options.classic == "cdf5" ? "CDF-5" : "CDF-2";
+  return "CDF-5, which GDAL does not read; " + reason;
+}
+
 int classic_mode(const std::string& path, const Schema& schema, const Options& options) {
   if (options.classic == "cdf5") return NC_64BIT_DATA;
   const std::string reason = beyond_cdf2(schema);

@@ -19,6 +19,9 @@ namespace nunatak::io {
 /// Error, naming what does not fit and what it needs, if CDF-2 was asked for and cannot hold it.
 int classic_mode(const std::string& path, const Schema& schema, const Options& options);
 
+/// The same for the log: "CDF-2", or "CDF-5" and why.
+std::string classic_kind(const Schema& schema, const Options& options);
+
 /// Create the file `path` with all definitions of the schema, and fill values if they are asked for, by NetCDF-C. Local.
 void create_classic(const std::string& path, const Schema& schema, const Options& options);
 

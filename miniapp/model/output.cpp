@@ -2,6 +2,8 @@
 
 #include "io/agree.hpp"
 #include "io/durable/verify.hpp"
+#include "io/formats/classic.hpp"
+#include "io/registry.hpp"
 #include "kernels/grid/constants.hpp"
 #include "kernels/ice/geometry.hpp"
 #include "miniapp/base/error.hpp"
@@ -12,7 +14,6 @@
 #include "miniapp/model/old_series.hpp"
 #include "miniapp/model/variables.hpp"
 
-#include <cmath>
 #include <cstdio>
 #include <optional>
 #include <utility>
@@ -24,10 +25,7 @@ namespace {
 /// The names in a list separated by commas, with or without blanks.
 std::vector<std::string> names_in(const std::string& list) {
   std::vector<std::string> names = split(list, ',');
-  for (std::string& name : names) {
-    name.erase(0, name.find_first_not_of(' '));
-    name.erase(name.find_last_not_of(' ') + 1);
-  }
+  for (std::string& name : names) name.erase(0, name.find_first_not_of(' ')), name.erase(name.find_last_not_of(' ') + 1);
   return names;
 }
 
@@ -135,10 +133,11 @@ bool Output::begin_record(Series& series, double time) const {
 
 std::unique_ptr<io::File> Output::open(const std::string& path, const io::Schema& schema, io::FileOptions options) {
   auto file = m_writer->open(path, schema, options);
+  const std::string kind = io::has_features(m_options.io, io::classic) ? io::classic_kind(schema, m_options.io) : "";
+  if (std::exchange(m_kind, kind) != kind) m_log.line(path + ": a classic file, " + kind);
   const auto hints = file->hints();
-  const auto ignored = hints.find("ignored");
-  if (ignored != hints.end() && std::exchange(m_ignored_hints, ignored->second) != ignored->second)
-    m_log.line("hints for MPI-IO (" + hints.at("mpi_io") + ") that have no effect: " + ignored->second);
+  if (hints.count("ignored") > 0 && std::exchange(m_ignored_hints, hints.at("ignored")) != hints.at("ignored"))
+    m_log.line("hints for MPI-IO (" + hints.at("mpi_io") + ") that have no effect: " + hints.at("ignored"));
   return file;
 }
 

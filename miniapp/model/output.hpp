@@ -89,6 +89,7 @@ private:
   Series m_spatial, m_series;
   std::string m_last_state;                                                   // its name
   double m_last_state_time = -HUGE_VAL, m_longest_write = 0.0, m_drain = 0.0; // s
+  std::string m_kind; ///< of the classic file that was opened last; said where it changes
   std::string m_ignored_hints;
   nlohmann::json m_files = nlohmann::json::array();
 };

@@ -114,6 +114,33 @@ def test_opened_by_gdal(written, name):
 
 
 @each_format
+def test_described_by_gdalinfo(written, name):
+    """The program alone, of the distribution, whose GDAL is older than that of rasterio."""
+    status, text = tool("gdalinfo", "-json", "netcdf:spatial.nc:thk", cwd=written[name])
+    if name == "cdf5":
+        assert status != 0 and "ERROR" in text, text
+        return
+    assert status == 0, text
+    found = json.loads(text[text.index("{"):text.rindex("}") + 1])
+    with netCDF4.Dataset(written[name] / "spatial.nc") as data:
+        x, y = data["x"][:], data["y"][:]
+        assert found["size"] == [len(x), len(y)] and len(found["bands"]) == len(data["time"])
+    assert found["geoTransform"] == [x[0] - 48e3, 96e3, 0, y[-1] + 48e3, 0, -96e3]
+    wkt = found["coordinateSystem"]["wkt"]
+    for part in ("Polar Stereographic (variant B)", '"Latitude of standard parallel",-71', '"Longitude of origin",0', "6378137,298.25722356"):
+        assert part in wkt, wkt
+
+
+def test_kind_of_classic_file_is_said(tmp_path):
+    run = ("-init", "marine", "-grid_dx", "192km", "-grid_Mz", "3", "-stress", "sia", "-run_steps", "1", "-o", "result.nc", "-snapshot_file",
+           "snap", "-snapshot_every", "1")
+    for options, kind in (((), "CDF-2"), (("-io_classic", "cdf5"), "CDF-5"), (("-io_format", "netcdf4"), None)):
+        text = run_nunatak(*run, *options, cwd=tmp_path).text
+        assert text.count("a classic file, ") == (kind is not None), text
+        assert kind is None or f": a classic file, {kind}\n" in text, text
+
+
+@each_format
 def test_valid(written, name):
     """The header and the size of a classic file are what its format's specification says."""
     for file in FILES:
