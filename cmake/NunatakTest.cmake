@@ -4,6 +4,11 @@
 include(NunatakCatch2)
 set(NUNATAK_MPIEXEC_FLAGS "" CACHE STRING "Flags for mpiexec in the tests, before the number of ranks")
 
+# where tests find data: a header, since nvcc_wrapper loses the quotes of a definition
+file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/generated/shared_data.hpp CONTENT [[#pragma once
+#define NUNATAK_SHARED_DATA "@NUNATAK_SHARED_DATA@"
+]] @ONLY)
+
 add_custom_target(sanitized_tests)
 # by the first label of a test: its precompiled headers
 set(precompiled_for_kernels kernels_tests)
@@ -39,8 +44,7 @@ function(nunatak_test name)
     nunatak_without_kokkos(test_${name})
   endif()
   target_link_libraries(test_${name} PRIVATE ${arg_LIBRARIES} Catch2::Catch2)
-  target_include_directories(test_${name} PRIVATE ${PROJECT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/tests)
-  target_compile_definitions(test_${name} PRIVATE NUNATAK_SHARED_DATA="${NUNATAK_SHARED_DATA}")
+  target_include_directories(test_${name} PRIVATE ${PROJECT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/tests ${PROJECT_BINARY_DIR}/generated)
   # what the asan preset builds and runs: kernels, io and the model on one rank, without the long verification runs
   if("kernels" IN_LIST arg_LABELS OR "io" IN_LIST arg_LABELS OR "tools" IN_LIST arg_LABELS OR "model" IN_LIST arg_LABELS)
     add_dependencies(sanitized_tests test_${name})

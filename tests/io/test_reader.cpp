@@ -7,6 +7,7 @@
 #include <catch2/generators/catch_generators.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 #include <netcdf.h>
+#include <shared_data.hpp>
 
 #include <algorithm>
 #include <cmath>

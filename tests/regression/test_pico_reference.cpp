@@ -7,6 +7,7 @@
 #include "miniapp/tools/check/differences.hpp"
 
 #include <catch2/catch_test_macros.hpp>
+#include <shared_data.hpp>
 
 #include <cmath>
 #include <filesystem>

@@ -8,6 +8,7 @@
 #include "tests/regression/face_stencil.hpp"
 
 #include <catch2/catch_test_macros.hpp>
+#include <shared_data.hpp>
 
 #include <petscksp.h>
 

@@ -7,6 +7,7 @@
 #include "miniapp/model/ssa.hpp"
 
 #include <catch2/catch_test_macros.hpp>
+#include <shared_data.hpp>
 
 #include <algorithm>
 #include <cmath>
