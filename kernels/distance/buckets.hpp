@@ -87,7 +87,7 @@ private:
     }
   }
 
-  static void reset(const Patch& p, const Array2<int>& d) {
+  static void reset(const Patch& p, const SharedArray2<int>& d) {
     for (int j = 1; j <= p.ym; ++j) {
       for (int i = 1; i <= p.xm; ++i) d(j, i) = d(j, i) > 1 ? 0 : d(j, i);
     }

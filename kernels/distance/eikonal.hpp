@@ -209,7 +209,7 @@ inline DistanceReport eikonal_distances(Ranks& ranks, double dx, double dy, cons
     const Patch p = ranks.patch(r);
     for (std::size_t f = 0; f < metres.size(); ++f) {
       const Array2<double>& u = metres[f][r];
-      const Array2<int>& d = problem.fields[f][r];
+      const SharedArray2<int>& d = problem.fields[f][r];
       for (int j = 1; j <= p.ym; ++j) {
         for (int i = 1; i <= p.xm; ++i) {
           if (d(j, i) >= 0)

@@ -25,7 +25,7 @@ inline DistanceReport sweep_distances(Ranks& ranks, const DistanceFields& fields
       changed[r] = 0;
       ranks.work(r, p.cells() * static_cast<std::int64_t>(fields.size()));
       for (const auto& field : fields) {
-        const Array2<int>& d = field[r];
+        const SharedArray2<int>& d = field[r];
         for (int j = 1; j <= p.ym; ++j) {
           for (int i = 1; i <= p.xm; ++i) {
             if (d(j, i) != 0) continue;

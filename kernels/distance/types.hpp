@@ -13,7 +13,7 @@ namespace nunatak {
 /// Distance fields to be solved, each over all local ranks: field[f][local].
 /// Before: seeds 1, other cells of the domain 0, cells outside -1, in owned cells. After: the distances in owned cells (seed 1,
 /// its neighbour 2, ...), 0 where no seed reaches, -1 outside. Ghosts are work space.
-using DistanceFields = std::vector<std::vector<Array2<int>>>;
+using DistanceFields = std::vector<std::vector<SharedArray2<int>>>;
 
 /// Flat positions (j (xm + 2) + i) of the seeds: seeds[f][local]. The queues start from them (bfs, buckets, auto);
 /// the other solvers read the fields.

@@ -1,35 +1,26 @@
 // Arrays of the model: Kokkos Views over one rank's patch of the grid, with one ring of ghosts.
 //
-// Shape and order: (j, i) = (y, x), columns (j, i, k) contiguous in z. An owned cell has view indices 1..ym, 1..xm; index 0
+// Shape and order: (j, i) = (y, x), columns (j, i, k). An owned cell has view indices 1..ym, 1..xm; index 0
 // and ym + 1 (xm + 1) are ghosts. The label of a View is for profilers and for errors of Kokkos only: names in files are given
-// with the View, never taken from it. This is the only file that knows which Kokkos backend was chosen.
+// with the View, never taken from it.
 //
-// Where arrays live: host code reads and writes some of them (the ghost exchange, labels, files), so their memory is one that
-// both sides can reach. On a CPU it is the memory; for a GPU it is memory that the driver moves to the side that touches it, page
-// by page. Two rules follow, and hold for every backend:
+// Where arrays live, and how columns lie: memory.hpp. Two rules hold for every backend:
 //   - A loop returns before it is done. Host code that reads or writes an array fences first; Ranks::update_ghosts does it for
 //     its caller (launch_ghosts does not), and a reduction into a host variable has waited for all that came before it.
 //   - What only loops use (work space of an algorithm) is a View in WorkMem, which is never moved.
 #pragma once
 
+#include "kernels/grid/memory.hpp"
 #include "kernels/grid/patch.hpp"
-
-#include <Kokkos_Core.hpp>
 
 #include <string>
 #include <type_traits>
 
 namespace nunatak {
 
-using Exec = NUNATAK_EXEC_SPACE; // the execution space chosen at build time (CMake: NUNATAK_BACKEND)
-using WorkMem = Exec::memory_space;
-
-/// Do loops run in the host's memory? (A CPU: yes.)
-constexpr bool loops_on_host = Kokkos::SpaceAccessibility<Kokkos::HostSpace, WorkMem>::accessible;
-using Mem = std::conditional_t<loops_on_host, WorkMem, Kokkos::SharedSpace>; ///< see above
-
-template <class T> using Array2 = Kokkos::View<T**, Kokkos::LayoutRight, Mem>;  // (j, i)
-template <class T> using Array3 = Kokkos::View<T***, Kokkos::LayoutRight, Mem>; // (j, i, k)
+template <class T> using Array2 = Kokkos::View<T**, Kokkos::LayoutRight, Mem>; // (j, i)
+template <class T> using SharedArray2 = Shared<T**>;                           // the same, worked on by the host in place, too
+template <class T> using Array3 = Kokkos::View<T***, ColumnLayout, Mem>;       // (j, i, k)
 
 /// Four numbers that are multiplied and added together, in one register where the compiler is told how.
 #if defined(__GNUC__) && !defined(__CUDACC__) && !defined(__HIPCC__)
@@ -56,9 +47,13 @@ template <class T> Array2<T> make_array(const std::string& label, const Patch& p
   return Array2<T>(label, patch.ym + 2, patch.xm + 2);
 }
 
+template <class T> SharedArray2<T> shared_array(const std::string& label, const Patch& patch) {
+  return make_shared<T**>(label, patch.ym + 2, patch.xm + 2);
+}
+
 /// A 3-D array over `patch` and its ghosts with `Mz` levels, filled with zeros.
 template <class T> Array3<T> make_columns(const std::string& label, const Patch& patch, int Mz) {
-  return Array3<T>(label, patch.ym + 2, patch.xm + 2, Mz);
+  return Array3<T>(label, column_layout(patch.ym + 2, patch.xm + 2, Mz));
 }
 
 /// A rectangle of view indices: rows j0..j1 - 1, columns i0..i1 - 1.

@@ -61,7 +61,7 @@ public:
       m_start.push_back(m_start.back() + static_cast<std::size_t>(BorderCells{p.xm, p.ym}.size()) * m_fields);
     }
     m_in = m_out;
-    m_data = Kokkos::View<T*, Mem>("border cells", m_start.back());
+    m_data = make_shared<T*>("border cells", m_start.back());
   }
 
   T* data(int local) const { return m_data.data() + m_start[static_cast<std::size_t>(local)]; }
@@ -91,7 +91,7 @@ private:
   std::vector<std::vector<Side>> m_sides;
   std::vector<std::vector<Packet>> m_out, m_in; // one per side
   std::vector<std::size_t> m_start;
-  Kokkos::View<T*, Mem> m_data;
+  Shared<T*> m_data;
 };
 
 } // namespace nunatak

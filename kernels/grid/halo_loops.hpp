@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace nunatak {
@@ -22,29 +23,36 @@ namespace halo_loops {
 struct Place {
   int position, n, first, cells;
 };
-using Places = Kokkos::View<Place*, Mem>;
+using Places = Shared<Place*>;
 
 constexpr int most_arrays = 32;
 
-/// The arrays as words.
+/// The arrays as words. A cell has `together` words of each level of array a, and then those of the next level, `map` cells on.
 template <class Word> struct Arrays {
   int count = 0;
+  std::int64_t map = 0; ///< cells of a patch and its ghosts
   Word* data[most_arrays] = {};
+  int together[most_arrays] = {};
   int before[most_arrays + 1] = {0}; ///< words per cell of the arrays before it
   KOKKOS_INLINE_FUNCTION int words() const { return before[count]; }
-  /// Word n of all cells of all arrays, array by array: which array, cell, word of it.
+  /// Word n of all cells of all arrays, array by array, level by level: which array, cell, word of it.
   KOKKOS_INLINE_FUNCTION void find(std::int64_t n, std::int64_t cells, int& a, int& cell, int& word) const {
     a = 0;
     while (n >= cells * before[a + 1]) ++a;
-    const std::int64_t rest = n - cells * before[a], width = before[a + 1] - before[a];
-    cell = static_cast<int>(rest / width), word = static_cast<int>(rest % width);
+    const std::int64_t rest = n - cells * before[a], width = together[a], level = rest / (cells * width);
+    cell = static_cast<int>((rest - level * cells * width) / width);
+    word = static_cast<int>(level * width + rest % width);
   }
   KOKKOS_INLINE_FUNCTION std::int64_t in_buffer(const Place& p, int a, int word) const {
     return static_cast<std::int64_t>(p.first) * words() + static_cast<std::int64_t>(p.cells) * before[a] +
-           static_cast<std::int64_t>(p.n) * (before[a + 1] - before[a]) + word;
+           at_level(p.n, p.cells, a, word);
   }
-  KOKKOS_INLINE_FUNCTION Word& at(int a, int position, int word) const {
-    return data[a][static_cast<std::int64_t>(position) * (before[a + 1] - before[a]) + word];
+  KOKKOS_INLINE_FUNCTION Word& at(int a, int position, int word) const { return data[a][at_level(position, map, a, word)]; }
+  /// Word of cell n in what has `cells` cells a level.
+  KOKKOS_INLINE_FUNCTION std::int64_t at_level(int n, std::int64_t cells, int a, int word) const {
+    const int width = together[a];
+    if (width == before[a + 1] - before[a]) return static_cast<std::int64_t>(n) * width + word; // one level
+    return (word / width * cells + n) * width + word % width;
   }
 };
 
@@ -84,6 +92,25 @@ template <class Word> void unpack_words(const Arrays<Word>& arrays, const Places
 }
 
 } // namespace halo_loops
+
+/// The same arrays of local ranks, each level as one of its own: what is packed on the host.
+inline decltype(auto) by_level(const Decomposition& d, int first, const std::vector<std::vector<Ghosted>>& arrays) {
+  if constexpr (levels_apart) {
+    std::vector<std::vector<Ghosted>> all(arrays.size());
+    for (std::size_t r = 0; r < arrays.size(); ++r) {
+      const Patch p = d.patch(first + static_cast<int>(r));
+      const std::size_t map = static_cast<std::size_t>(p.xm + 2) * static_cast<std::size_t>(p.ym + 2);
+      for (Ghosted a : arrays[r]) {
+        const int levels = std::exchange(a.levels, 1);
+        for (int k = 0; k < levels; ++k, a.data += map * a.cell_bytes) all[r].push_back(a);
+      }
+    }
+    return all;
+  } else {
+    (void)d, (void)first;
+    return (arrays);
+  }
+}
 
 class HaloLoops {
 public:
@@ -139,7 +166,7 @@ private:
   }
 
   /// f(Arrays) with the widest words of which all cells are made.
-  template <class F> static void in_words(const std::vector<Ghosted>& arrays, const F& f) {
+  template <class F> void in_words(const std::vector<Ghosted>& arrays, const F& f) const {
     if (arrays.size() > halo_loops::most_arrays) {
       throw std::invalid_argument("ghost exchange: expected at most " + std::to_string(halo_loops::most_arrays) +
                                   " arrays, found " + std::to_string(arrays.size()));
@@ -151,11 +178,13 @@ private:
     if (all(4)) return f(as_words<halo_loops::Word4>(arrays));
     f(as_words<halo_loops::Word1>(arrays));
   }
-  template <class Word> static Arrays<Word> as_words(const std::vector<Ghosted>& arrays) {
+  template <class Word> Arrays<Word> as_words(const std::vector<Ghosted>& arrays) const {
     Arrays<Word> words;
+    words.map = static_cast<std::int64_t>(m_patch.xm + 2) * (m_patch.ym + 2);
     for (const Ghosted& a : arrays) {
       words.data[words.count] = reinterpret_cast<Word*>(a.data);
-      words.before[words.count + 1] = words.before[words.count] + static_cast<int>(a.cell_bytes / sizeof(Word));
+      const int together = words.together[words.count] = static_cast<int>(a.cell_bytes / sizeof(Word));
+      words.before[words.count + 1] = words.before[words.count] + together * a.levels;
       words.count += 1;
     }
     return words;
@@ -184,7 +213,7 @@ private:
   }
 
   static Places list(const char* label, const std::vector<Place>& places) {
-    const Places view(Kokkos::view_alloc(std::string(label), Kokkos::WithoutInitializing), places.size());
+    const Places view(Kokkos::view_alloc(shared_label(label), Kokkos::WithoutInitializing), places.size());
     std::copy(places.begin(), places.end(), view.data());
     return view;
   }

@@ -84,7 +84,7 @@ template <class Arrays> const std::byte* unpack(const Patch& p, const Strip& s, 
 }
 template <class Arrays> std::size_t bytes_per_cell(const Arrays& arrays) {
   std::size_t bytes = 0;
-  for (const auto& a : arrays) bytes += a.cell_bytes;
+  for (const auto& a : arrays) bytes += a.cell_bytes * static_cast<std::size_t>(a.levels);
   return bytes;
 }
 

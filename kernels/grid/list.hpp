@@ -1,4 +1,4 @@
-// Lists of things that the host makes and loops read: a std::vector in memory that both sides can reach (array.hpp).
+// Lists of things that the host makes and loops read: a std::vector in memory that both sides can reach (memory.hpp).
 #pragma once
 
 #include "kernels/grid/array.hpp"
@@ -14,8 +14,8 @@ template <class T> struct MemAllocator {
   using value_type = T;
   MemAllocator() = default;
   template <class U> MemAllocator(const MemAllocator<U>&) {}
-  T* allocate(std::size_t n) { return static_cast<T*>(Kokkos::kokkos_malloc<Mem>("list", n * sizeof(T))); }
-  void deallocate(T* p, std::size_t) { Kokkos::kokkos_free<Mem>(p); }
+  T* allocate(std::size_t n) { return static_cast<T*>(Kokkos::kokkos_malloc<SharedMem>("list", n * sizeof(T))); }
+  void deallocate(T* p, std::size_t) { Kokkos::kokkos_free<SharedMem>(p); }
   template <class U> bool operator==(const MemAllocator<U>&) const { return true; }
   template <class U> bool operator!=(const MemAllocator<U>&) const { return false; }
 };

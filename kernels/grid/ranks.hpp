@@ -22,16 +22,16 @@ namespace nunatak {
 /// A ghosted array of any type, seen by the ghost exchange as bytes.
 struct Ghosted {
   std::byte* data = nullptr;
-  std::size_t cell_bytes = 0; ///< bytes per cell: sizeof(T), times Mz for columns
+  std::size_t cell_bytes = 0; ///< that lie together: sizeof(T), times Mz for columns unless levels lie apart (memory.hpp)
+  int levels = 1;             ///< maps of cell_bytes a cell, one after another
   bool doubles = false;       ///< T is double
 
-  template <class T> Ghosted(const Array2<T>& a) : Ghosted(a.data(), 1) {}
-  template <class T> Ghosted(const Array3<T>& a) : Ghosted(a.data(), a.extent(2)) {}
-
-private:
-  template <class T>
-  Ghosted(T* first, std::size_t numbers)
-      : data(reinterpret_cast<std::byte*>(first)), cell_bytes(sizeof(T) * numbers), doubles(std::is_same_v<T, double>) {}
+  template <class T, class Layout, class Memory>
+  Ghosted(const Kokkos::View<T, Layout, Memory>& a)
+      : data(reinterpret_cast<std::byte*>(a.data())), cell_bytes(sizeof(*a.data()) * a.extent(2)),
+        doubles(std::is_same_v<decltype(a.data()), double*>) {
+    if (std::is_same_v<Layout, Kokkos::LayoutStride>) levels = a.extent_int(2), cell_bytes /= a.extent(2);
+  }
 };
 
 /// What an algorithm has sent so far, on this process.

@@ -16,7 +16,7 @@
 namespace nunatak {
 
 enum class Halo { host, loops }; ///< who moves ghosts
-constexpr Halo default_halo = loops_on_host ? Halo::host : Halo::loops;
+constexpr Halo default_halo = loops_on_host && !device_memory ? Halo::host : Halo::loops;
 
 /// The bytes from `from` to `to`, in a loop: what a message does on virtual ranks.
 inline void copy_in_loop(const std::byte* from, std::byte* to, std::size_t bytes) {
@@ -48,7 +48,7 @@ public:
     if (m_halo == Halo::loops)
       exchange_by_loops(arrays);
     else
-      exchange_on_host(arrays);
+      exchange_on_host(by_level(m_decomposition, 0, arrays));
     count([](Traffic& t) { t.exchanges += 1; });
   }
 

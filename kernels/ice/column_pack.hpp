@@ -30,7 +30,7 @@ struct ColumnPack {
 /// What the explicit part of a step reads, of one column: its temperature (K) and that of its neighbours (left, right, below,
 /// above in the map), velocity (m s-1) and strain heating (W m-3).
 struct ColumnFields {
-  const double *T, *l, *r, *b, *t, *u, *v, *w, *sigma;
+  LevelsOf<const double> T, l, r, b, t, u, v, w, sigma;
 };
 
 namespace detail {

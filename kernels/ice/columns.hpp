@@ -71,9 +71,13 @@ inline MeltedInside temperature_step(const Patch& patch, double dx, double dy, d
           pack.H[p] = H(j, i), pack.G[p] = G(j, i), pack.floating[p] = type == floating_ice;
           pack.n[p] = levels_in_ice(z, H(j, i));
           // a neighbour without ice is replaced by the column itself: nothing comes from there
-          const auto neighbour = [&](int J, int I) { return icy(mask(j + J, i + I)) ? &T(j + J, i + I, 0) : &T(j, i, 0); };
-          const ColumnFields fields{&T(j, i, 0), neighbour(0, -1), neighbour(0, 1), neighbour(-1, 0), neighbour(1, 0),
-                                    &u(j, i, 0), &v(j, i, 0),      &w(j, i, 0),     &sigma(j, i, 0)};
+          const auto neighbour = [&](int J, int I) {
+            const bool ice_there = icy(mask(j + J, i + I));
+            return levels_of_cell(T, ice_there ? j + J : j, ice_there ? i + I : i);
+          };
+          const ColumnFields fields{levels_of_cell(T, j, i), neighbour(0, -1),        neighbour(0, 1),
+                                    neighbour(-1, 0),        neighbour(1, 0),         levels_of_cell(u, j, i),
+                                    levels_of_cell(v, j, i), levels_of_cell(w, j, i), levels_of_cell(sigma, j, i)};
           add_explicit_terms(fields, dt_x, dt_y, dt_heat, p, pack);
         }
         if (ice) solve_columns(Mz, z.data(), dt, pack);
@@ -145,7 +149,8 @@ inline void update_hardness(const Patch& patch, const Levels& levels, const Arra
         int n[columns_at_once], size = 0;
         for (int p = 0; p < columns; ++p) {
           const int i = i0 + p;
-          const double thickness = H(j, i), *column = &T(j, i, 0);
+          const double thickness = H(j, i);
+          const auto column = levels_of_cell(T, j, i);
           n[p] = thickness > 0.0 ? levels_in_ice(z, thickness) : 0;
           for (int k = 0; k < n[p]; ++k) x[size + k] = relative_to_melting(column[k], thickness - z(k));
           size += n[p];

@@ -42,13 +42,13 @@ inline Levels make_levels(double Lz, int Mz, LevelSpacing spacing) {
   }
   Levels levels;
   levels.z = Column("z", static_cast<std::size_t>(Mz));
-  const auto z = Kokkos::create_mirror_view(levels.z);
+  const auto z = on_host(levels.z);
   for (int k = 0; k < Mz; ++k) {
     const double zeta = static_cast<double>(k) / (Mz - 1);
     z(k) = spacing == LevelSpacing::equal ? Lz * zeta : Lz * (zeta / 4.0) * (1.0 + 3.0 * zeta);
     levels.z_host.push_back(z(k));
   }
-  Kokkos::deep_copy(levels.z, z);
+  to_loops(levels.z, z);
   return levels;
 }
 

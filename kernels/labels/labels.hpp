@@ -112,7 +112,7 @@ private:
 /// The numbers of the components as an array over the owned cells: 0 outside the mask and where a component has no number.
 /// `local`: the local rank that `patch` and `segments` belong to. Ghosts are not written. Nothing is communicated.
 inline void write_numbers(const Patch& patch, const Segments& segments, const MaskLabels& labels, std::size_t local,
-                          const Array2<int>& numbers) {
+                          const SharedArray2<int>& numbers) {
   constexpr int block = 4; // a segment is written in blocks, which may run over its end: the next segment comes after
   const int *component = labels.component[local].data(), *number = labels.number[local].data();
   std::vector<int> line(static_cast<std::size_t>(patch.xm) + 1 + block);

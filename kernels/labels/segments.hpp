@@ -52,7 +52,7 @@ inline int find_starts(const Code* row, int xm, int* start) {
 }
 
 /// Cut the owned cells of `codes` into segments. Host memory. Ghosts are not read.
-inline void find_segments(const Patch& patch, const Array2<Code>& codes, Segments& segments) {
+inline void find_segments(const Patch& patch, const SharedArray2<Code>& codes, Segments& segments) {
   segments.list.clear();
   segments.row.assign(static_cast<std::size_t>(patch.ym) + 2, 0);
   std::vector<int> start(static_cast<std::size_t>(patch.xm) + 2);

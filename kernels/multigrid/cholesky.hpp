@@ -32,7 +32,7 @@ public:
       }
     }
     if (m_L.extent(0) != n) {
-      m_L = decltype(m_L)(Kokkos::view_alloc("Cholesky's factors", Kokkos::WithoutInitializing), n, n);
+      m_L = decltype(m_L)(Kokkos::view_alloc(shared_label("Cholesky's factors"), Kokkos::WithoutInitializing), n, n);
       m_work = decltype(m_work)(Kokkos::view_alloc("Cholesky's right-hand sides", Kokkos::WithoutInitializing), 2, n);
     }
     for (std::size_t i = 0; i < n; ++i) {
@@ -72,7 +72,7 @@ public:
   }
 
 private:
-  Kokkos::View<double**, Kokkos::LayoutRight, Mem> m_L;        // below the diagonal, and mirrored: rows and columns lie together
+  Shared<double**> m_L;                                        // below the diagonal, and mirrored: rows and columns lie together
   Kokkos::View<double**, Kokkos::LayoutRight, WorkMem> m_work; // of a solve
 };
 

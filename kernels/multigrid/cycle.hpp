@@ -47,8 +47,9 @@ template <class Real> void Multigrid<Real>::factorise() {
   const NinePoint<Real>& part = m_levels.back().parts[0];
   const Patch& p = part.patch;
   const Decomposition& d = m_levels.back().holders.decomposition();
-  const auto A = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), part.A);
-  const auto cells = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), part.cells);
+  Kokkos::fence("multigrid: the matrix of the last level");
+  const auto A = on_host(part.A);
+  const auto cells = part.cells;
   const int stride = p.xm + 2;
   std::vector<int> number(static_cast<std::size_t>(stride * (p.ym + 2)), -1); // of the unknown at a place
   for (int n = 0; n < part.size(); ++n) number[static_cast<std::size_t>(cells(n))] = n;

@@ -22,8 +22,8 @@ template <class Real> using Rows = Kokkos::View<Real***, Kokkos::LayoutRight, Me
 /// What one rank has of an operator and of the system A x = b.
 template <class Real> struct NinePoint {
   Patch patch;                      ///< with all rings of ghosts but the last: arrays have one around it
-  Array2<int> active;               ///< 1: unknown; owned cells and ghosts (0 beyond the edge of the domain)
-  Kokkos::View<int*, Mem> cells;    ///< the owned unknowns in raster order, then those of ring 1, ...: j (patch.xm + 2) + i
+  SharedArray2<int> active;         ///< 1: unknown; owned cells and ghosts (0 beyond the edge of the domain)
+  Shared<int*> cells;               ///< the owned unknowns in raster order, then those of ring 1, ...: j (patch.xm + 2) + i
   std::vector<int> within;          ///< [k]: unknowns in rings 0 (owned) to k
   Kokkos::View<Real*, Mem> vectors; ///< memory of b, x, r, d, e
   Rows<Real> A;                     ///< 36 entries
@@ -33,7 +33,7 @@ template <class Real> struct NinePoint {
 
   NinePoint() = default;
   /// `is_active`: over `owned`, grown by rings - 1 cells, and its ghosts.
-  NinePoint(const Patch& owned, const Array2<int>& is_active, int rings = 1)
+  NinePoint(const Patch& owned, const SharedArray2<int>& is_active, int rings = 1)
       : patch(grown(owned, rings - 1)), active(is_active), m_first((owned.ys - patch.ys) * (patch.xm + 2) + owned.xs - patch.xs) {
     const Patch& p = patch;
     A = Rows<Real>(Kokkos::view_alloc("matrix", Kokkos::WithoutInitializing), p.ym + 2, p.xm + 2, 36);
@@ -46,13 +46,13 @@ template <class Real> struct NinePoint {
     vectors = Kokkos::View<Real*, Mem>("vectors", 5 * length);
     std::size_t start = 0;
     for (Rows<Real>* v : {&b, &x, &r, &d, &e}) *v = Rows<Real>(vectors.data() + start, p.ym + 2, p.xm + 2, 2), start += length;
-    const auto host = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), active);
+    Kokkos::fence("multigrid: which cells are unknowns");
     std::vector<std::vector<int>> of_ring(static_cast<std::size_t>(rings) + 1);
     const auto beyond = [](int g, int s, int m) { return std::max({s - g, g - (s + m - 1), 0}); };
     for (int j = 0; j <= p.ym + 1; ++j) {
       for (int i = 0; i <= p.xm + 1; ++i) {
         const int ring = std::max(beyond(p.global_j(j), owned.ys, owned.ym), beyond(p.global_i(i), owned.xs, owned.xm));
-        if (host(j, i) != 0) of_ring[static_cast<std::size_t>(ring)].push_back(j * (p.xm + 2) + i);
+        if (active(j, i) != 0) of_ring[static_cast<std::size_t>(ring)].push_back(j * (p.xm + 2) + i);
       }
     }
     std::vector<int> all;
@@ -60,10 +60,8 @@ template <class Real> struct NinePoint {
       all.insert(all.end(), places.begin(), places.end());
       within.push_back(static_cast<int>(all.size()));
     }
-    cells = Kokkos::View<int*, Mem>("cells", all.size());
-    const auto list = Kokkos::create_mirror_view(cells);
-    std::copy(all.begin(), all.end(), list.data());
-    Kokkos::deep_copy(cells, list);
+    cells = make_shared<int*>("cells", all.size());
+    std::copy(all.begin(), all.end(), cells.data());
   }
   int size() const { return within[0]; } ///< owned unknowns
   int within_ring(int ring) const { return within[static_cast<std::size_t>(ring)]; }

@@ -80,14 +80,14 @@ private:
 };
 
 /// to[k] = from[places[k]], or to[places[k]] = from[k], for `width` numbers of each cell.
-template <class T> void gather_cells(const Kokkos::View<int*, Mem>& places, int width, const T* from, T* to) {
+template <class T> void gather_cells(const Shared<int*>& places, int width, const T* from, T* to) {
   Kokkos::parallel_for(
       "route: pack", Kokkos::RangePolicy<Exec>(0, static_cast<int>(places.extent(0))), KOKKOS_LAMBDA(int k) {
         for (int m = 0; m < width; ++m)
           to[static_cast<std::ptrdiff_t>(k) * width + m] = from[static_cast<std::ptrdiff_t>(places(k)) * width + m];
       });
 }
-template <class T> void scatter_cells(const Kokkos::View<int*, Mem>& places, int width, const T* from, T* to) {
+template <class T> void scatter_cells(const Shared<int*>& places, int width, const T* from, T* to) {
   Kokkos::parallel_for(
       "route: unpack", Kokkos::RangePolicy<Exec>(0, static_cast<int>(places.extent(0))), KOKKOS_LAMBDA(int k) {
         for (int m = 0; m < width; ++m)
@@ -105,7 +105,7 @@ public:
     m_parts.back().pieces.push_back({rank, std::move(places)});
   }
   /// From now on only cells travel that are 1 in active[part].
-  void keep(const std::vector<Array2<int>>& active) {
+  void keep(const std::vector<SharedArray2<int>>& active) {
     for (Part& part : m_parts) {
       const int* is_active = active[part.part].data();
       for (Piece& piece : part.pieces) {
@@ -121,10 +121,8 @@ public:
     for (Part& part : m_parts) {
       std::vector<int> all;
       for (const Piece& piece : part.pieces) all.insert(all.end(), piece.places.begin(), piece.places.end());
-      part.places = Kokkos::View<int*, Mem>(Kokkos::view_alloc("multigrid: places", Kokkos::WithoutInitializing), all.size());
-      const auto host = Kokkos::create_mirror_view(part.places);
-      std::copy(all.begin(), all.end(), host.data());
-      Kokkos::deep_copy(part.places, host);
+      part.places = Shared<int*>(Kokkos::view_alloc(shared_label("multigrid: places"), Kokkos::WithoutInitializing), all.size());
+      std::copy(all.begin(), all.end(), part.places.data());
     }
   }
 
@@ -133,7 +131,7 @@ public:
   void reserve(std::size_t bytes_of_cell) {
     for (Part& part : m_parts) {
       const std::size_t size = (part.places.extent(0) * bytes_of_cell + 7) / 8;
-      if (part.buffer.extent(0) < size) part.buffer = Kokkos::View<double*, Mem>("multigrid: buffer", size);
+      if (part.buffer.extent(0) < size) part.buffer = make_shared<double*>("multigrid: buffer", size);
     }
   }
   template <class T, class F> void pack(int width, const F& source) const {
@@ -165,8 +163,8 @@ private:
     std::size_t part;
     int local;
     std::vector<Piece> pieces;
-    Kokkos::View<int*, Mem> places; ///< of all pieces
-    Kokkos::View<double*, Mem> buffer;
+    Shared<int*> places; ///< of all pieces
+    Shared<double*> buffer;
   };
   std::vector<Part> m_parts;
 };
@@ -179,7 +177,7 @@ public:
   explicit Route(Ranks& all, bool alone = false) : m_all(&all), m_alone(alone) {}
 
   RouteEnd start, end;
-  void keep(const std::vector<Array2<int>>& at_start, const std::vector<Array2<int>>& at_end) {
+  void keep(const std::vector<SharedArray2<int>>& at_start, const std::vector<SharedArray2<int>>& at_end) {
     start.keep(at_start), end.keep(at_end);
     m_there.reset(), m_back.reset();
   }

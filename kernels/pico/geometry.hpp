@@ -33,7 +33,7 @@ public:
     options.check();
     if (!(dx > 0.0) || !(dy > 0.0)) throw std::invalid_argument("PICO: expected dx > 0 and dy > 0");
     const auto locals = static_cast<std::size_t>(ranks.local_size());
-    for (int r = 0; r < ranks.local_size(); ++r) m_codes.push_back(make_array<Code>("pico_codes", ranks.patch(r)));
+    for (int r = 0; r < ranks.local_size(); ++r) m_codes.push_back(shared_array<Code>("pico_codes", ranks.patch(r)));
     m_segments.resize(locals);
     m_last.resize(locals);
     m_result.local.resize(locals);
@@ -284,7 +284,7 @@ private:
   Distances m_distances;
   double m_cell_area;
   PicoOptions m_options;
-  std::vector<Array2<Code>> m_codes; // with valid ghosts after classify() and the exchange
+  std::vector<SharedArray2<Code>> m_codes; // with valid ghosts after classify() and the exchange
   std::vector<Segments> m_segments;
   DistanceSeeds m_seeds; // of the grounding line, of the front
   std::vector<char> m_members;

@@ -10,7 +10,7 @@
 
 namespace nunatak::pico {
 
-using Answer = Kokkos::View<int, Mem>; ///< not 0: yes
+using Answer = Shared<int>; ///< not 0: yes
 
 class LastInput {
 public:
@@ -18,7 +18,8 @@ public:
   /// loops may read the answer, the host after a fence.
   Answer changed(const Patch& p, const PicoInput& in, const PicoFields& out, double depth) const {
     const bool nothing_kept = m_written.data() == nullptr || out.box_mask.data() != m_written.data();
-    const auto mask = in.mask, basins = in.basins, before = m_inputs;
+    const auto mask = in.mask, before = m_inputs;
+    const auto basins = in.basins;
     const auto b = in.b;
     Kokkos::parallel_reduce(
         "pico input changed", Kokkos::RangePolicy<Exec>(1, p.ym + 1),
@@ -32,7 +33,7 @@ public:
             row |= (cell_input(basin[i], type[i], bed[i], depth) ^ last[i]) | (basin[i] & ~1023);
           any |= row;
         },
-        Kokkos::BOr<int, Mem>(m_answer));
+        Kokkos::BOr<int, SharedMem>(m_answer));
     return m_answer;
   }
 
@@ -46,9 +47,9 @@ public:
   }
 
 private:
-  Answer m_answer = Answer("pico: has the input changed");
+  Answer m_answer = make_shared<int>("pico: has the input changed");
   Array2<int> m_inputs;
-  Array2<int> m_written; // shared with the caller, so that no other array can get its address
+  SharedArray2<int> m_written; // shared with the caller, so that no other array can get its address
 };
 
 } // namespace nunatak::pico

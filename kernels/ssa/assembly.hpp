@@ -63,10 +63,10 @@ private:
   // Flood from everything that is held, through icy neighbours; what is not reached is excluded.
   void find_ice() {
     std::vector<std::vector<ssa::Cell>> fronts;
-    std::vector<Array2<int>> before;
+    std::vector<SharedArray2<int>> before;
     for (const SsaPatch& p : m_patches) {
       fronts.push_back(ssa::mark_ice(p, m_ranks.decomposition()));
-      before.push_back(make_array<int>("ssa_before", p.patch));
+      before.push_back(shared_array<int>("ssa_before", p.patch));
     }
     std::vector<std::vector<std::int64_t>> count(m_patches.size());
     do {

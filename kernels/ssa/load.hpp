@@ -99,8 +99,8 @@ inline double face_pressure(const SsaPatch& p, Cell at, int side) {
 }
 
 /// Grounded area of the cells (m2), from the elements around them: valid in owned cells.
-inline Array2<double> grounded_area(const SsaPatch& p) {
-  const auto area = make_array<double>("ssa_grounded_area", p.patch);
+inline SharedArray2<double> grounded_area(const SsaPatch& p) {
+  const auto area = shared_array<double>("ssa_grounded_area", p.patch);
   for (std::size_t k = 0; k < p.elements.extent(0); ++k) {
     const Element e = p.elements(k);
     double F[4], fraction[4];
@@ -118,9 +118,9 @@ inline Array2<double> grounded_area(const SsaPatch& p) {
 /// `yield` and `load` of the owned unknowns. Needs ghosts of `rise`.
 inline void compute_load(SsaPatch& p) {
   const auto size = static_cast<std::size_t>(p.unknowns());
-  const Array2<double> area = grounded_area(p);
-  p.yield = Kokkos::View<double*, Mem>("ssa_yield", size);
-  p.load = Kokkos::View<double*, Mem>("ssa_load", 2 * size);
+  const SharedArray2<double> area = grounded_area(p);
+  p.yield = make_shared<double*>("ssa_yield", size);
+  p.load = make_shared<double*>("ssa_load", 2 * size);
   for (int n = 0; n < p.unknowns(); ++n) {
     const Cell at = p.cell(n);
     const double weight = -0.5 * rho_ice * gravity * p.input.H(at.j, at.i); // thin ice is not pushed by its neighbours' thickness

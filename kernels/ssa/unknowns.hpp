@@ -17,32 +17,32 @@
 
 namespace nunatak {
 
-/// What a solve needs besides the first guess, on one rank's patch; all with valid ghosts.
+/// What a solve needs besides the first guess, on one rank's patch; all with valid ghosts. The host reads it.
 struct SsaInput {
-  Array2<double> H;        ///< ice thickness, m
-  Array2<double> h;        ///< surface elevation, m
-  Array2<double> b;        ///< bed elevation, m
-  Array2<double> tauc;     ///< yield stress of the till, Pa; weighted by the grounded part of a cell, so used
-                           ///< in floating cells beside a grounding line, too
-  Array2<double> hardness; ///< B, vertical mean, Pa s^(1/n)
-  Array2<int> mask;        ///< cell types of kernels/ice/geometry.hpp
+  SharedArray2<double> H;        ///< ice thickness, m
+  SharedArray2<double> h;        ///< surface elevation, m
+  SharedArray2<double> b;        ///< bed elevation, m
+  SharedArray2<double> tauc;     ///< yield stress of the till, Pa; weighted by the grounded part of a cell, so used
+                                 ///< in floating cells beside a grounding line, too
+  SharedArray2<double> hardness; ///< B, vertical mean, Pa s^(1/n)
+  SharedArray2<int> mask;        ///< cell types of kernels/ice/geometry.hpp
   /// Optional: where `fixed` is not 0 and there is ice, the velocity stays (u_fixed, v_fixed), m s-1.
-  Array2<int> fixed;
-  Array2<double> u_fixed, v_fixed;
+  SharedArray2<int> fixed;
+  SharedArray2<double> u_fixed, v_fixed;
 
   bool is_fixed(int j, int i) const { return fixed.size() > 0 && fixed(j, i) != 0; }
 };
 
 /// Arrays for all of it on a patch, filled with zeros.
 inline SsaInput make_ssa_input(const Patch& patch) {
-  const auto array = [&patch](const char* name) { return make_array<double>(name, patch); };
+  const auto array = [&patch](const char* name) { return shared_array<double>(name, patch); };
   return {array("thk"),
           array("usurf"),
           array("topg"),
           array("tauc"),
           array("hardav"),
-          make_array<int>("mask", patch),
-          make_array<int>("fixed", patch),
+          shared_array<int>("mask", patch),
+          shared_array<int>("fixed", patch),
           array("u_fixed"),
           array("v_fixed")};
 }
@@ -66,20 +66,20 @@ struct SsaPatch {
   GlenLaw glen;
   TillLaw till;
   bool till_subgrid = true; ///< drag on the grounded part of a cell; false: on cells that are grounded by the mask
-  Kokkos::View<Q1Element, Mem> q1;
+  Shared<Q1Element> q1;
 
   SsaInput input;
   std::int64_t first = 0;                      ///< number of the first owned unknown cell
-  Array2<int> ice;                             ///< 1: icy, inside the domain, not excluded; owned cells and ghosts
-  Array2<int> unknown;                         ///< 1: unknown cell; owned cells and ghosts
-  Array2<std::int64_t> number;                 ///< of an unknown cell, else -1; owned cells and ghosts
-  Kokkos::View<int*, Mem> places;              ///< of owned unknowns in the arrays: j (xm + 2) + i
-  Kokkos::View<ssa::Element*, Mem> elements;   ///< with an icy corner, all that touch an owned cell
-  Array2<int> element_at;                      ///< the element whose south-west corner is (j, i), else -1
-  Array2<double> BH;                           ///< B H, Pa s^(1/n) m; owned cells and ghosts
-  Array3<double> rise;                         ///< of the surface to the neighbours east, west, north, south, m
-  Kokkos::View<double*, Mem> yield;            ///< tau_c times the grounded area of an unknown cell, N
-  Kokkos::View<double*, Mem> load;             ///< driving force on the unknown cells, N: pairs (x, y)
+  SharedArray2<int> ice;                       ///< 1: icy, inside the domain, not excluded; owned cells and ghosts
+  SharedArray2<int> unknown;                   ///< 1: unknown cell; owned cells and ghosts
+  SharedArray2<std::int64_t> number;           ///< of an unknown cell, else -1; owned cells and ghosts
+  Shared<int*> places;                         ///< of owned unknowns in the arrays: j (xm + 2) + i
+  Shared<ssa::Element*> elements;              ///< with an icy corner, all that touch an owned cell
+  SharedArray2<int> element_at;                ///< the element whose south-west corner is (j, i), else -1
+  SharedArray2<double> BH;                     ///< B H, Pa s^(1/n) m; owned cells and ghosts
+  Shared<double** [4]> rise;                   ///< of the surface to the neighbours east, west, north, south, m
+  Shared<double*> yield;                       ///< tau_c times the grounded area of an unknown cell, N
+  Shared<double*> load;                        ///< driving force on the unknown cells, N: pairs (x, y)
   Kokkos::View<SsaElement*, Mem> coefficients; ///< of the elements, for the last residual or Jacobian
   Kokkos::View<SsaElement*, Mem> kept;         ///< the same for the Jacobian that multiply() applies
   Kokkos::View<double* [3], Mem> drag;         ///< uu, uv, vv of the last Jacobian
@@ -88,10 +88,10 @@ struct SsaPatch {
 
   SsaPatch(const Patch& p, double dx_, double dy_, const GlenLaw& glen_, const TillLaw& till_, bool till_subgrid_)
       : patch(p), dx(dx_), dy(dy_), glen(glen_), till(till_), till_subgrid(till_subgrid_),
-        q1(Kokkos::view_alloc(std::string("ssa_q1"), Kokkos::WithoutInitializing)), ice(make_array<int>("ssa_ice", p)),
-        unknown(make_array<int>("ssa_unknown", p)), number(make_array<std::int64_t>("ssa_number", p)),
-        element_at(make_array<int>("ssa_element", p)), BH(make_array<double>("ssa_BH", p)),
-        rise(make_columns<double>("ssa_rise", p, 4)), u_before(make_array<double>("ssa_u_before", p)),
+        q1(Kokkos::view_alloc(shared_label("ssa_q1"), Kokkos::WithoutInitializing)), ice(shared_array<int>("ssa_ice", p)),
+        unknown(shared_array<int>("ssa_unknown", p)), number(shared_array<std::int64_t>("ssa_number", p)),
+        element_at(shared_array<int>("ssa_element", p)), BH(shared_array<double>("ssa_BH", p)),
+        rise(make_shared<double** [4]>("ssa_rise", p.ym + 2, p.xm + 2)), u_before(make_array<double>("ssa_u_before", p)),
         v_before(make_array<double>("ssa_v_before", p)) {
     q1() = Q1Element(dx, dy);
   }
@@ -105,8 +105,8 @@ struct SsaPatch {
 namespace ssa {
 
 /// A list in memory that loops reach.
-template <class T> Kokkos::View<T*, Mem> list(const char* name, const std::vector<T>& values) {
-  const Kokkos::View<T*, Mem> view(Kokkos::view_alloc(std::string(name), Kokkos::WithoutInitializing), values.size());
+template <class T> Shared<T*> list(const char* name, const std::vector<T>& values) {
+  const Shared<T*> view(Kokkos::view_alloc(shared_label(name), Kokkos::WithoutInitializing), values.size());
   std::copy(values.begin(), values.end(), view.data());
   return view;
 }
@@ -144,7 +144,7 @@ inline void flood(const SsaPatch& p, std::vector<Cell>& front) {
 
 /// After an exchange of ghosts: takes over what other ranks hold, and undoes the rest (a ghost beyond the edge of the domain has
 /// become a copy of an owned cell). `before`: the marks before the exchange. Returns the cells that have become held.
-inline std::vector<Cell> newly_held(const SsaPatch& p, const Array2<int>& before) {
+inline std::vector<Cell> newly_held(const SsaPatch& p, const SharedArray2<int>& before) {
   std::vector<Cell> front;
   for (int j = 0; j <= p.patch.ym + 1; ++j) {
     for (int i = 0; i <= p.patch.xm + 1; ++i) {

@@ -35,7 +35,7 @@ inline Seen look_over(const Patch& patch, const State& state) {
       "areas and maxima", owned_cells(patch), KOKKOS_LAMBDA(int j, int i, Seen& so_far) {
         // 0 times a number is 0, and NaN times anything else; eight sums, so that the compiler may take several at once
         double zeros[8] = {0.0 * H(j, i)};
-        const double* column = &T(j, i, 0);
+        const auto column = levels_of_cell(T, j, i);
         int k = 0;
         for (; k + 8 <= Mz; k += 8) {
           for (int lane = 0; lane < 8; ++lane) zeros[lane] += 0.0 * column[k + lane];

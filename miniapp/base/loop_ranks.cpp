@@ -20,9 +20,9 @@ bool sends_from_loops(const std::string& wanted) {
 std::byte* LoopRanks::buffers(std::size_t bytes) {
   const std::size_t words = (bytes + 7) / 8;
   if (m_gpu_aware && m_device.size() < words)
-    m_device = decltype(m_device)(Kokkos::view_alloc("halo: buffers", Kokkos::WithoutInitializing), words);
+    m_device = decltype(m_device)(Kokkos::view_alloc(shared_label("halo: buffers"), Kokkos::WithoutInitializing), words);
   if (!m_gpu_aware && m_pinned.size() < words)
-    m_pinned = decltype(m_pinned)(Kokkos::view_alloc("halo: buffers", Kokkos::WithoutInitializing), words);
+    m_pinned = decltype(m_pinned)(Kokkos::view_alloc(shared_label("halo: buffers"), Kokkos::WithoutInitializing), words);
   return reinterpret_cast<std::byte*>(m_gpu_aware ? m_device.data() : m_pinned.data());
 }
 

@@ -1,6 +1,6 @@
 #include "miniapp/base/mpi_ranks.hpp"
 
-#include "kernels/grid/halo_strips.hpp"
+#include "kernels/grid/halo_loops.hpp"
 
 #include <algorithm>
 #include <array>
@@ -32,8 +32,10 @@ void MpiRanks::launch_ghosts(const std::vector<std::vector<Ghosted>>& arrays) {
   m_halo.seconds += MPI_Wtime() - start;
 }
 
-void MpiRanks::exchange_ghosts(const std::vector<Ghosted>& mine) {
+void MpiRanks::exchange_ghosts(const std::vector<Ghosted>& arrays) {
   Kokkos::fence("nunatak: before the ghost exchange");
+  const std::vector<std::vector<Ghosted>> all = by_level(m_decomposition, m_rank, {arrays});
+  const std::vector<Ghosted>& mine = all[0];
   fill_ghosts(mine);
   for (const Ghosted& a : mine) replicate_edges(m_decomposition, patch(), a.data, a.cell_bytes);
 }

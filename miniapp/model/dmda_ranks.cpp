@@ -62,8 +62,11 @@ MPI_Datatype DmdaRanks::cell_type(std::size_t bytes) {
 }
 
 std::unique_ptr<MpiRanks> make_ranks(MPI_Comm comm, Dmda& grid, const std::string& halo, const std::string& gpu_aware) {
+  if (device_memory && halo != "loops" && halo != "auto")
+    throw Error("option -halo: expected auto or loops, found " + halo +
+                ": the host does not reach arrays (NUNATAK_DEVICE_MEMORY)");
   if (halo == "dmda") return std::make_unique<DmdaRanks>(comm, grid);
-  if (halo == "loops" || (halo == "auto" && !loops_on_host))
+  if (halo == "loops" || (halo == "auto" && (device_memory || !loops_on_host)))
     return std::make_unique<LoopRanks>(comm, grid.decomposition(), sends_from_loops(gpu_aware));
   return std::make_unique<MpiRanks>(comm, grid.decomposition());
 }

@@ -50,8 +50,9 @@ Dumps::Dump Dumps::open(const std::string& name, int levels, bool columns, io::T
 void Dumps::append(const std::string& name, const FieldArray& any) {
   Kokkos::fence("dump: the buffer is there");
   std::visit(
-      [&](const auto& array) {
-        using Array = std::decay_t<decltype(array)>;
+      [&](const auto& on_device) {
+        using Array = std::decay_t<decltype(on_device)>;
+        const auto array = on_host(on_device);
         constexpr bool columns = std::is_same_v<Array, Array3<double>>;
         const int levels = levels_of(array);
         const std::string what = "dump_buffer '" + name + "'";
@@ -72,8 +73,7 @@ void Dumps::append(const std::string& name, const FieldArray& any) {
         const std::size_t call = dump.calls++;
         dump.file->put_all("call", call, std::vector<std::int32_t>{static_cast<std::int32_t>(call)});
         dump.file->put_all("time", call, std::vector<double>{calendar_days(m_time)});
-        dump.file->put(name, call, field_block(m_patch, columns, levels, m_options.io_order == "zyx"),
-                       first_owned(array, m_patch));
+        dump.file->put(name, call, field_block(m_patch, columns, array, m_options.io_order == "zyx"), first_owned(array));
         dump.file->end_record();
       },
       any);

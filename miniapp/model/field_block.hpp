@@ -12,16 +12,16 @@
 
 namespace nunatak {
 
-/// A block of the file with the strides of an array of `levels` values per cell; `columns`: the file has a dimension of levels.
-inline io::Block field_block(const Patch& p, bool columns, int levels, bool levels_first) {
+/// A block of the file with the strides of an array; `columns`: the file has a dimension of levels.
+template <class Array> io::Block field_block(const Patch& p, bool columns, const Array& array, bool levels_first) {
   const auto size = [](int n) { return static_cast<std::size_t>(n); };
-  const std::ptrdiff_t column = levels, row = column * (p.xm + 2);
-  io::Block block{{size(p.ys), size(p.xs)}, {size(p.ym), size(p.xm)}, {row, column}};
+  const auto stride = [&](int n) { return static_cast<std::ptrdiff_t>(array.stride(n)); };
+  io::Block block{{size(p.ys), size(p.xs)}, {size(p.ym), size(p.xm)}, {stride(0), stride(1)}};
   if (columns) {
     const auto at = levels_first ? 0 : 2;
     block.start.insert(block.start.begin() + at, 0);
-    block.count.insert(block.count.begin() + at, size(levels));
-    block.stride.insert(block.stride.begin() + at, 1);
+    block.count.insert(block.count.begin() + at, array.extent(2));
+    block.stride.insert(block.stride.begin() + at, array.extent(2) > 1 ? stride(2) : 1);
   }
   return block;
 }
@@ -36,8 +36,8 @@ template <class Array> int levels_of(const Array& array) {
 }
 
 /// The value of the owned cell (1, 1), at level 0: what a block of the file starts with.
-template <class Array> const typename Array::value_type* first_owned(const Array& array, const Patch& p) {
-  return array.data() + static_cast<std::ptrdiff_t>(levels_of(array)) * (p.xm + 3);
+template <class Array> const typename Array::value_type* first_owned(const Array& array) {
+  return array.data() + array.stride(0) + array.stride(1);
 }
 
 } // namespace nunatak

@@ -13,32 +13,43 @@ namespace {
 
 Axis centred(double half_width, int points) { return {-half_width, 2.0 * half_width / (points - 1), points}; }
 
-void fix(Forcing& forcing, int j, int i, double u) {
-  forcing.fixed(j, i) = 1;
-  forcing.u_fixed(j, i) = u;
-}
+/// The edges whose velocity is given.
+struct Fixed {
+  explicit Fixed(Forcing& f) : forcing(f), fixed(on_host(f.fixed)), u(on_host(f.u_fixed)) {}
+  ~Fixed() { to_loops(forcing.fixed, fixed), to_loops(forcing.u_fixed, u); }
+  Fixed(const Fixed&) = delete;
+  Fixed& operator=(const Fixed&) = delete;
+  void fix(int j, int i, double speed) { fixed(j, i) = 1, u(j, i) = speed; }
+  Forcing& forcing;
+  SharedArray2<int> fixed;
+  SharedArray2<double> u;
+};
 
 /// Exact velocities on all edges of the domain (test I).
 void complete_stream(const Grid& grid, const Patch& patch, Forcing& forcing) {
   forcing.has_tauc = forcing.has_hardav = true;
   Kokkos::deep_copy(forcing.hardav, exact::TestI::B);
+  Fixed edges(forcing);
+  const auto tauc = on_host(forcing.tauc);
   for (int j = 1; j <= patch.ym; ++j) {
     for (int i = 1; i <= patch.xm; ++i) {
       const int gj = patch.global_j(j), gi = patch.global_i(i);
       const double y = grid.y(gj);
-      forcing.tauc(j, i) = synthetic::stream_yield_stress(y);
-      if (gj == 0 || gj == grid.My() - 1 || gi == 0 || gi == grid.Mx() - 1) fix(forcing, j, i, exact::TestI::u(y));
+      tauc(j, i) = synthetic::stream_yield_stress(y);
+      if (gj == 0 || gj == grid.My() - 1 || gi == 0 || gi == grid.Mx() - 1) edges.fix(j, i, exact::TestI::u(y));
     }
   }
+  to_loops(forcing.tauc, tauc);
 }
 
 /// Ice enters at x = 0.
 void complete_shelf(const Patch& patch, Forcing& forcing) {
   forcing.has_hardav = true;
   Kokkos::deep_copy(forcing.hardav, exact::VanDerVeen::B);
+  Fixed edges(forcing);
   for (int j = 1; j <= patch.ym; ++j) {
     for (int i = 1; i <= patch.xm; ++i) {
-      if (patch.global_i(i) == 0) fix(forcing, j, i, exact::VanDerVeen::u0);
+      if (patch.global_i(i) == 0) edges.fix(j, i, exact::VanDerVeen::u0);
     }
   }
 }
@@ -62,19 +73,25 @@ void generate(const Options& options, const Grid& grid, const Patch& patch, Stat
       return continent.at(x, y);
     };
   }
+  const auto thk = on_host(state.thk), topg = on_host(state.topg), M = on_host(forcing.climatic_mass_balance),
+             T_s = on_host(forcing.ice_surface_temp), G = on_host(forcing.bheatflx), theta = on_host(forcing.theta_ocean),
+             salinity = on_host(forcing.salinity_ocean);
   for (int j = 1; j <= patch.ym; ++j) {
     for (int i = 1; i <= patch.xm; ++i) {
       const synthetic::Site s = site(grid.x(patch.global_i(i)), grid.y(patch.global_j(j)));
-      state.thk(j, i) = s.H;
-      state.topg(j, i) = s.b;
-      forcing.climatic_mass_balance(j, i) = s.M * rho_ice;
-      forcing.ice_surface_temp(j, i) = s.T_s;
-      forcing.bheatflx(j, i) = s.G;
+      thk(j, i) = s.H;
+      topg(j, i) = s.b;
+      M(j, i) = s.M * rho_ice;
+      T_s(j, i) = s.T_s;
+      G(j, i) = s.G;
       forcing.basins(j, i) = s.basin;
-      forcing.theta_ocean(j, i) = s.theta_ocean;
-      forcing.salinity_ocean(j, i) = s.salinity_ocean;
+      theta(j, i) = s.theta_ocean;
+      salinity(j, i) = s.salinity_ocean;
     }
   }
+  to_loops(state.thk, thk), to_loops(state.topg, topg), to_loops(forcing.climatic_mass_balance, M);
+  to_loops(forcing.ice_surface_temp, T_s), to_loops(forcing.bheatflx, G);
+  to_loops(forcing.theta_ocean, theta), to_loops(forcing.salinity_ocean, salinity);
   if (options.init == "shelf" || options.init == "stream") {
     forcing.fixed = make_array<int>("fixed", patch);
     forcing.u_fixed = make_array<double>("u_fixed", patch);

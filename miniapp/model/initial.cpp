@@ -164,11 +164,12 @@ Decomposition InitialState::balanced(const Grid& grid, MPI_Comm comm) const {
   } else {
     generate(m_options, grid, p, state, forcing);
   }
+  const auto thk = on_host(state.thk);
   std::vector<std::vector<std::int64_t>> icy_cells{
       std::vector<std::int64_t>(static_cast<std::size_t>(p.Mx + p.My), 0)}; // of columns, then of rows
   for (int j = 1; j <= p.ym; ++j) {
     for (int i = 1; i <= p.xm; ++i) {
-      const std::int64_t one = state.thk(j, i) > ice_free_thickness ? 1 : 0;
+      const std::int64_t one = thk(j, i) > ice_free_thickness ? 1 : 0;
       icy_cells[0][static_cast<std::size_t>(p.global_i(i))] += one;
       icy_cells[0][static_cast<std::size_t>(p.Mx + p.global_j(j))] += one;
     }

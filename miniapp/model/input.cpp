@@ -145,7 +145,7 @@ UnitConversion Input::conversion(const std::string& variable, const std::string&
   return unit_conversion(units.value_or(to), to, what);
 }
 
-void Input::read_field(const FieldInfo& info, const Grid& grid, MpiRanks& ranks, const Array2<double>& field) const {
+void Input::read_field(const FieldInfo& info, const Grid& grid, MpiRanks& ranks, const Array2<double>& to) const {
   check_dimensions(info.variable, false);
   const UnitConversion convert = conversion(info.variable, info.units);
   const Patch patch = ranks.patch();
@@ -156,6 +156,7 @@ void Input::read_field(const FieldInfo& info, const Grid& grid, MpiRanks& ranks,
   if (info.of_ice) ice = m_reader.read_record("thk", points.start, points.count);
 
   Faults faults;
+  const auto field = on_host(to);
   for (int j = 1; j <= patch.ym; ++j) {
     for (int i = 1; i <= patch.xm; ++i) {
       Fault fault = n_faults;
@@ -164,6 +165,7 @@ void Input::read_field(const FieldInfo& info, const Grid& grid, MpiRanks& ranks,
     }
   }
   if (info.of_ice) fill_with_mean(ranks, field, info.max);
+  to_loops(to, field);
   faults.check(ranks, grid, info, m_reader.path() + ": variable '" + info.variable + "'");
 }
 
@@ -211,12 +213,13 @@ void Input::read(const Grid& grid, MpiRanks& ranks, State& state, Forcing& forci
 void Input::check_surface(const Grid& grid, MpiRanks& ranks, const State& state) const {
   const Array2<double> given = make_array<double>("usurf", ranks.patch());
   read_field({"usurf", "m", -1e4, 2e4}, grid, ranks, given);
+  const auto usurf = on_host(given), thk = on_host(state.thk), topg = on_host(state.topg);
   FixedSum difference;
   std::int64_t cells = 0;
   for (int j = 1; j <= ranks.patch().ym; ++j) {
     for (int i = 1; i <= ranks.patch().xm; ++i) {
-      if (state.thk(j, i) <= ice_free_thickness) continue;
-      difference.add(std::fabs(given(j, i) - surface(state.topg(j, i), state.thk(j, i))));
+      if (thk(j, i) <= ice_free_thickness) continue;
+      difference.add(std::fabs(usurf(j, i) - surface(topg(j, i), thk(j, i))));
       cells += 1;
     }
   }
@@ -248,6 +251,7 @@ void Input::read_temperature(const Grid& grid, MpiRanks& ranks, Array3<double>& 
 
   std::vector<std::vector<std::int64_t>> bad{{0}};
   std::vector<double> column(nz);
+  const auto to = on_host(temp);
   for (int j = 1; j <= patch.ym; ++j) {
     for (int i = 1; i <= patch.xm; ++i) {
       std::fill(column.begin(), column.end(), 0.0);
@@ -256,11 +260,12 @@ void Input::read_temperature(const Grid& grid, MpiRanks& ranks, Array3<double>& 
       });
       for (int k = 0; k < grid.Mz(); ++k) {
         const double T = at_height(column, z, grid.z[static_cast<std::size_t>(k)]);
-        temp(j, i, k) = T;
+        to(j, i, k) = T;
         if (!(T >= 150.0 && T <= 330.0)) bad[0][0] += 1;
       }
     }
   }
+  to_loops(temp, to);
   ranks.sum(bad);
   if (bad[0][0] > 0) {
     throw Error(m_reader.path() + ": variable 'temp': expected values from 150 to 330 K everywhere, found other or missing " +

@@ -153,7 +153,7 @@ double interpolate(const FieldInfo& info, const FileBlock& block, int j, int i, 
   return as_nearest ? nearest : weights > 0.0 ? sum / weights : std::nan("");
 }
 
-void fill_with_mean(MpiRanks& ranks, const Array2<double>& field, double largest) {
+void fill_with_mean(MpiRanks& ranks, const SharedArray2<double>& field, double largest) {
   const Patch p = ranks.patch();
   FixedSum sum;
   std::int64_t numbers = 0;

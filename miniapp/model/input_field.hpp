@@ -85,7 +85,7 @@ double interpolate(const FieldInfo& info, const FileBlock& block, int j, int i, 
                    const std::vector<double>& ice, Fault& fault);
 
 /// The mean of the numbers, none larger than `largest`, in place of NaN, in owned cells; 0 if there is no number. One reduction.
-void fill_with_mean(MpiRanks& ranks, const Array2<double>& field, double largest);
+void fill_with_mean(MpiRanks& ranks, const SharedArray2<double>& field, double largest);
 
 /// The value of a column at a height (m): linear between its heights z, constant above the highest.
 double at_height(const std::vector<double>& column, const std::vector<double>& z, double height);

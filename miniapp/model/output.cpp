@@ -145,17 +145,20 @@ void Output::put_field(io::File& file, std::size_t record, const Field& field) {
   const Patch p = m_ranks.patch();
   const VariableInfo& info = variable_info(field.name);
   std::visit(
-      [&](const auto& array) {
-        io::Block block = field_block(p, info.kind == Kind::columns, levels_of(array), m_options.io_order == "zyx");
+      [&](const auto& on_device) {
+        const auto array = on_host(on_device);
+        if (device_memory) m_copies.push_back(std::make_shared<decltype(on_host(on_device))>(array));
+        io::Block block = field_block(p, info.kind == Kind::columns, array, m_options.io_order == "zyx");
         if (std::string(info.internal_units) != info.units) // none has an offset
           block.scale = {unit_conversion(info.internal_units, info.units, field.name)(1.0), fill_value};
-        file.put(field.name, record, block, first_owned(array, p));
+        file.put(field.name, record, block, first_owned(array));
       },
       field.array);
 }
 
 void Output::put_record(io::File& file, std::size_t record, double time, const FieldList& fields) {
   Kokkos::fence("output: the fields are there");
+  m_copies.clear();
   file.put_all("time", record, std::vector<double>{calendar_days(time)});
   for (const io::Variable& v : file.schema().variables) {
     if (v.dimensions.size() < 3) continue; // coordinates

@@ -91,6 +91,7 @@ private:
   double m_last_state_time = -HUGE_VAL, m_longest_write = 0.0, m_drain = 0.0; // s
   std::string m_kind; ///< of the classic file that was opened last; said where it changes
   std::string m_ignored_hints;
+  std::vector<std::shared_ptr<const void>> m_copies; // of the fields of the last record, where the host does not reach them
   nlohmann::json m_files = nlohmann::json::array();
 };
 

@@ -285,6 +285,9 @@ std::unique_ptr<SsaSolver> make_ssa_solver(MpiRanks& ranks, double dx, double dy
     throw Error("options -ssa_solver own and -ssa_operator " + system.form + ": the operator is for -ssa_solver petsc");
   if (system.solver == "own" || (system.solver == "auto" && !asks_for_petsc(system)))
     return std::make_unique<SsaNewton>(ranks, dx, dy, options);
+  if (device_memory)
+    throw Error(
+        "option -ssa_solver: expected own, found petsc, whose vectors the host fills from arrays (NUNATAK_DEVICE_MEMORY)");
   return std::make_unique<SsaSnes>(ranks, dx, dy, options, system);
 }
 

@@ -112,7 +112,7 @@ void SsaSystem::create() {
   }
   NUNATAK_PETSC(MatSetVecType(m_matrix, reproducible_vec()));
   if (!m_pc_type.empty()) return;
-  const std::vector<Array2<int>> cells{patch().unknown};
+  const std::vector<SharedArray2<int>> cells{patch().unknown};
   if (m_options.single_precision) {
     m_single = std::make_unique<Multigrid<float>>(m_ranks, m_dx, m_dy, cells, m_options.multigrid);
   } else {

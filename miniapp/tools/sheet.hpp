@@ -31,15 +31,19 @@ inline Sheet make_sheet(Ranks& ranks, double dx, const Levels& levels, std::uint
     State s(p);
     Forcing f(p);
     s.temp = make_columns<double>("temp", p, levels.size());
+    const auto thk = on_host(s.thk), topg = on_host(s.topg), M = on_host(f.climatic_mass_balance),
+               T_s = on_host(f.ice_surface_temp), G = on_host(f.bheatflx), theta = on_host(f.theta_ocean),
+               salinity = on_host(f.salinity_ocean);
     for (int j = 1; j <= p.ym; ++j) {
       for (int i = 1; i <= p.xm; ++i) {
         const auto at = [&](int k) { return k * dx - marine_half_width; };
         const Site site = continent.at(at(p.global_i(i)), at(p.global_j(j)));
-        s.thk(j, i) = site.H, s.topg(j, i) = site.b;
-        f.climatic_mass_balance(j, i) = site.M * rho_ice, f.ice_surface_temp(j, i) = site.T_s, f.bheatflx(j, i) = site.G;
-        f.basins(j, i) = site.basin, f.theta_ocean(j, i) = site.theta_ocean, f.salinity_ocean(j, i) = site.salinity_ocean;
+        thk(j, i) = site.H, topg(j, i) = site.b, M(j, i) = site.M * rho_ice, T_s(j, i) = site.T_s, G(j, i) = site.G;
+        f.basins(j, i) = site.basin, theta(j, i) = site.theta_ocean, salinity(j, i) = site.salinity_ocean;
       }
     }
+    to_loops(s.thk, thk), to_loops(s.topg, topg), to_loops(f.climatic_mass_balance, M), to_loops(f.ice_surface_temp, T_s);
+    to_loops(f.bheatflx, G), to_loops(f.theta_ocean, theta), to_loops(f.salinity_ocean, salinity);
     sheet.states.push_back(s), sheet.forcings.push_back(f);
   }
   launch_ghosts(ranks, [&](std::size_t n) -> std::vector<Ghosted> {
@@ -56,9 +60,10 @@ inline Sheet make_sheet(Ranks& ranks, double dx, const Levels& levels, std::uint
     in_metres_of_ice(p, f.climatic_mass_balance, accumulation);
     initial_temperature(p, levels, s.thk, s.mask, f.ice_surface_temp, accumulation, f.bheatflx, s.temp);
     Kokkos::fence();
+    const auto mask = on_host(s.mask);
     std::int64_t icy_cells = 0;
     for (int j = 1; j <= p.ym; ++j) {
-      for (int i = 1; i <= p.xm; ++i) icy_cells += icy(s.mask(j, i)) ? 1 : 0;
+      for (int i = 1; i <= p.xm; ++i) icy_cells += icy(mask(j, i)) ? 1 : 0;
     }
     sheet.cells.push_back(std::int64_t{p.xm} * p.ym), sheet.icy_cells.push_back(icy_cells);
   }
@@ -67,14 +72,14 @@ inline Sheet make_sheet(Ranks& ranks, double dx, const Levels& levels, std::uint
 }
 
 /// A number that depends on every bit of the owned cells of a field and on where they are, whatever the decomposition.
-template <class A> std::uint64_t fingerprint(const Patch& p, const A& a) {
-  const std::size_t width = a.size() / (a.extent(0) * a.extent(1));
+template <class A> std::uint64_t fingerprint(const Patch& p, const A& field) {
+  const auto a = on_host(field);
+  const std::size_t width = a.extent(2);
   std::uint64_t sum = 0;
   for (int j = 1; j <= p.ym; ++j) {
     for (int i = 1; i <= p.xm; ++i) {
       for (std::size_t k = 0; k < width; ++k) {
-        const double x =
-            static_cast<double>(a.data()[(static_cast<std::size_t>(j) * a.extent(1) + static_cast<std::size_t>(i)) * width + k]);
+        const auto x = static_cast<double>(a.access(j, i, k));
         const auto bits = Kokkos::bit_cast<std::uint64_t>(x == 0.0 ? 0.0 : x);
         sum += hash64(bits ^ hash64(static_cast<std::uint64_t>(p.cell(j, i)) * width + k));
       }

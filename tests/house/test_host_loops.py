@@ -6,7 +6,7 @@ import re
 
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
 FOLDERS = ["kernels/step", "kernels/pico", "kernels/ssa"]
-SIGNS = re.compile(r"\.data\(\)|create_mirror|deep_copy|for \((?:const )?int j\b|for \((?:const )?int c (?:= (?:from|range)|:)")
+SIGNS = re.compile(r"\.data\(\)|create_mirror|deep_copy|on_host\(|to_loops\(|for \((?:const )?int j\b|for \((?:const )?int c (?:= (?:from|range)|:)")
 
 # Files in which the host touches fields, and how many signs each has.
 HOST = {
@@ -15,6 +15,7 @@ HOST = {
     "kernels/pico/geometry.hpp": 19,
     "kernels/ssa/load.hpp": 2,
     "kernels/ssa/unknowns.hpp": 10,
+    "kernels/step/stress_balance.hpp": 12,  # what the set-up of the SSA reads
 }
 # Files in which only loops of the execution space do: pointers for them, copies between fields that it makes.
 LOOPS = {
@@ -26,7 +27,6 @@ LOOPS = {
     "kernels/ssa/loops.hpp": 2,
     "kernels/ssa/multiply.hpp": 1,
     "kernels/ssa/newton.hpp": 11,
-    "kernels/step/stress_balance.hpp": 3,
 }
 
 
@@ -53,7 +53,8 @@ def test_the_table_has_them():
 
 def test_what_is_looked_for_is_seen():
     for bad in ("for (int j = 1; j <= p.ym; ++j) {", "double* T = a.data();", "for (int c = from; c < to; ++c)", "for (const int c : list)",
-                "Kokkos::deep_copy(a, b);", "const auto h = Kokkos::create_mirror_view(a);"):
+                "Kokkos::deep_copy(a, b);", "const auto h = Kokkos::create_mirror_view(a);",
+                "const auto h = on_host(a);", "to_loops(a, h);"):
         assert signs(bad) == 1, bad
     for good in ("for (int c = 0; c < 4; ++c)", "for (int n = 0; n < ranks.local_size(); ++n)", "// for (int j = 0;"):
         assert signs(good) == 0, good

@@ -7,8 +7,9 @@
 // gives Views pages of their own and, from the end of a loop to the next fence, copy between Views or loop, takes the right to
 // touch them away: the host is told the View that it touches too early and the loop, and the program ends with status 86. With
 // AS_IF_GPU_MOVES=file it also follows on which side each page is, and writes how many of each View (by its label) went to the
-// host and to the device: what managed memory would have to move. One thread (Serial): who faults is told from whether a loop
-// runs.
+// host and to the device: what managed memory would have to move. With AS_IF_GPU_DEVICE_MEMORY=1, for programs that were built
+// with -DNUNATAK_DEVICE_MEMORY=ON (kernels/grid/memory.hpp), the host may touch no View at all whose label does not begin with
+// "shared: ". One thread (Serial): who faults is told from whether a loop runs.
 #include <dlfcn.h>
 #include <execinfo.h>
 #include <sys/mman.h>
@@ -59,7 +60,8 @@ public:
       m_used += pages * page;
     }
     mprotect(first, pages * page, PROT_READ | PROT_WRITE);
-    m_blocks[first] = {pages, "a View"};
+    if (m_device_memory && m_now == Now::host) mprotect(first + page, (pages - 1) * page, PROT_NONE);
+    m_blocks[first] = {pages, "shared: no View yet"};
     return first + page - header;
   }
   void free(void* at) {
@@ -109,6 +111,7 @@ private:
     action.sa_sigaction = on_fault;
     action.sa_flags = SA_SIGINFO;
     next_function<int(int, const struct sigaction*, struct sigaction*)>("sigaction")(SIGSEGV, &action, nullptr);
+    m_device_memory = std::getenv("AS_IF_GPU_DEVICE_MEMORY") != nullptr;
     if (std::getenv("AS_IF_GPU_MOVES") != nullptr) m_moves_file = std::getenv("AS_IF_GPU_MOVES");
     if (!m_moves_file.empty()) std::atexit([] { get().write_moves(); });
   }
@@ -117,7 +120,8 @@ private:
 
   void become(Now now) {
     if (m_used == 0 || now == m_now) return;
-    mprotect(m_begin, m_used, now == Now::not_fenced || !m_moves_file.empty() ? PROT_NONE : PROT_READ | PROT_WRITE);
+    const bool nobody = now == Now::not_fenced || !m_moves_file.empty() || (now == Now::host && m_device_memory);
+    mprotect(m_begin, m_used, nobody ? PROT_NONE : PROT_READ | PROT_WRITE);
     m_now = now;
   }
 
@@ -134,13 +138,11 @@ private:
     if (at >= first + block.pages * page) return false;
     char* const this_page = at - static_cast<std::size_t>(at - m_begin) % page;
     const bool of_kokkos = this_page == first; // the label
-    if (m_now == Now::not_fenced && !of_kokkos) {
-      std::fprintf(stderr, "as_if_gpu: the host touches '%s' (byte %zu) after the loop '%s': expected a fence between them\n",
-                   block.label.c_str(), static_cast<std::size_t>(at - first) - page, m_loop.c_str());
-      void* frames[32];
-      backtrace_symbols_fd(frames, backtrace(frames, 32), STDERR_FILENO);
-      _exit(status);
-    }
+    const std::size_t byte = static_cast<std::size_t>(at - first) - page;
+    if (m_now == Now::not_fenced && !of_kokkos)
+      refuse("'%s' (byte %zu) after the loop '%s': expected a fence between them", block.label.c_str(), byte, m_loop.c_str());
+    if (m_now == Now::host && m_device_memory && !of_kokkos && block.label.compare(0, 8, "shared: ") != 0)
+      refuse("'%s' (byte %zu), which only loops reach: expected a copy of it (on_host)", block.label.c_str(), byte);
     mprotect(this_page, page, PROT_READ | PROT_WRITE);
     if (of_kokkos) return true;
     const Side here = m_now == Now::device ? on_device : on_host, before = side(at);
@@ -148,6 +150,14 @@ private:
     if (before != nowhere && before != here)
       (here == on_host ? m_moves[block.label].to_host : m_moves[block.label].to_device) += 1;
     return true;
+  }
+  template <class... Words> [[noreturn]] static void refuse(const char* format, Words... words) {
+    std::fputs("as_if_gpu: the host touches ", stderr);
+    std::fprintf(stderr, format, words...);
+    std::fputs("\n", stderr);
+    void* frames[32];
+    backtrace_symbols_fd(frames, backtrace(frames, 32), STDERR_FILENO);
+    _exit(status);
   }
   void write_moves() {
     if (std::FILE* file = std::fopen(m_moves_file.c_str(), "w")) {
@@ -160,7 +170,7 @@ private:
   char* m_begin;
   std::size_t m_used = 0;
   Now m_now = Now::host;
-  bool m_in_copy = false;
+  bool m_in_copy = false, m_device_memory = false;
   std::string m_loop, m_moves_file;
   std::map<char*, Block> m_blocks;          ///< by their first page
   std::multimap<std::size_t, char*> m_free; ///< by the number of pages

@@ -23,13 +23,14 @@ template <class T> std::uint64_t bits_of(T x) {
 }
 
 /// Of the owned cells, whatever the cut. Zeros of both signs count as one.
-template <class A> std::uint64_t hash(const Patch& p, const A& a) {
+template <class A> std::uint64_t hash(const Patch& p, const A& field) {
+  const auto a = on_host(field);
   std::uint64_t sum = 0;
-  const std::size_t width = a.size() / (a.extent(0) * a.extent(1));
+  const std::size_t width = a.extent(2);
   for (int j = 1; j <= p.ym; ++j) {
     for (int i = 1; i <= p.xm; ++i) {
       for (std::size_t k = 0; k < width; ++k) {
-        const auto x = a.data()[(static_cast<std::size_t>(j) * a.extent(1) + static_cast<std::size_t>(i)) * width + k];
+        const auto x = a.access(j, i, k);
         const std::uint64_t key = static_cast<std::uint64_t>(p.cell(j, i)) * width + k;
         sum += hash64((x == 0 ? 0 : bits_of(x)) ^ hash64(key));
       }

@@ -27,7 +27,7 @@ namespace nunatak {
 namespace device_distance {
 
 /// f(patch, n, cell, ghost) for border cell n of each patch, n as a place in its buffer.
-template <class F> void for_each_border_cell(const char* label, const Kokkos::View<FieldPatch*, Mem>& patches, const F& f) {
+template <class F> void for_each_border_cell(const char* label, const Shared<FieldPatch*>& patches, const F& f) {
   const Kokkos::TeamPolicy<Exec> policy(static_cast<int>(patches.extent(0)), Kokkos::AUTO);
   Kokkos::parallel_for(
       label, policy, KOKKOS_LAMBDA(const Kokkos::TeamPolicy<Exec>::member_type& team) {
@@ -42,15 +42,15 @@ template <class F> void for_each_border_cell(const char* label, const Kokkos::Vi
 
 /// The fields of all local ranks, and their tiles.
 struct Tiles {
-  Kokkos::View<FieldPatch*, Mem> patches;
-  Kokkos::View<int*, Mem> patch_of_tile;
+  Shared<FieldPatch*> patches;
+  Shared<int*> patch_of_tile;
   TileList now, next;
 };
 
 inline Tiles make_tiles(const Ranks& ranks, const DistanceFields& fields, const BorderExchange<int>& border) {
   Tiles tiles;
   const auto count = static_cast<int>(fields.size());
-  tiles.patches = Kokkos::View<FieldPatch*, Mem>("distances: patches", ranks.local_size() * count);
+  tiles.patches = make_shared<FieldPatch*>("distances: patches", ranks.local_size() * count);
   int total = 0;
   std::vector<int> patch_of_tile;
   for (int r = 0; r < ranks.local_size(); ++r) {
@@ -62,7 +62,7 @@ inline Tiles make_tiles(const Ranks& ranks, const DistanceFields& fields, const 
       patch_of_tile.resize(static_cast<std::size_t>(total), r * count + f);
     }
   }
-  tiles.patch_of_tile = Kokkos::View<int*, Mem>("distances: patch of tile", total);
+  tiles.patch_of_tile = make_shared<int*>("distances: patch of tile", total);
   std::copy(patch_of_tile.begin(), patch_of_tile.end(), tiles.patch_of_tile.data());
   const Kokkos::View<int*, WorkMem> listed("distances: is a tile listed", total);
   for (TileList* list : {&tiles.now, &tiles.next}) {

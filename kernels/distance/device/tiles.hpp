@@ -75,8 +75,8 @@ struct RelaxTile {
   using Scratch = Kokkos::View<int[tile + 2][scratch_row], Kokkos::LayoutRight, Exec::scratch_memory_space,
                                Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
 
-  Kokkos::View<const FieldPatch*, Mem> patches;
-  Kokkos::View<const int*, Mem> patch_of_tile;
+  Shared<const FieldPatch*> patches;
+  Shared<const int*> patch_of_tile;
   TileList now, next;
 
   KOKKOS_FUNCTION void operator()(const Member& team) const {

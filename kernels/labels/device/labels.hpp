@@ -52,7 +52,7 @@ public:
 private:
   void label(const Patch& p, const Array2<Code>& codes, const LabelMask& mask, DeviceMaskLabels& labels, int stride,
              int* border) {
-    const device_labels::CodeTable table("labels: codes");
+    const device_labels::CodeTable table(shared_label("labels: codes"));
     for (int c = 0; c < 256; ++c) table(c) = flags_of(mask, c);
     labels.component.push_back(make_array<int>("component", p));
     const std::size_t cells = labels.component.back().size();

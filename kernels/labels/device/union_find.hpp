@@ -12,7 +12,7 @@ namespace device_labels {
 constexpr int block = 64; ///< cells of a row that a thread goes through
 
 /// Of a code: the flags it gives to its component; -1 if it is not part of the mask.
-using CodeTable = Kokkos::View<std::int64_t[256], Mem>;
+using CodeTable = Shared<std::int64_t[256]>;
 
 /// One patch cut into blocks of rows, for one mask. Positions are j (xm + 2) + i.
 struct PatchBlocks {

@@ -1,0 +1,85 @@
+// Where arrays live, which side of a machine with a GPU reaches them, and how the levels of a column lie. array.hpp has the
+// arrays.
+//
+// By default both sides reach an array. On a CPU its memory is the memory; for a GPU it is memory that the driver moves to the
+// side that touches it, page by page. With -DNUNATAK_DEVICE_MEMORY=ON an array (Mem) is in the memory of the device alone:
+//   - Host code that needs it takes a copy (on_host) and gives back what it has written (to_loops). Without the option these are
+//     the array itself, and nothing.
+//   - What the host and loops both work on in place, such as lists and the codes of PICO, is said to be shared (SharedMem,
+//     shared_array). docs/gpu.md lists it, with bytes.
+// On a CPU that option changes no type, since loops and the host share its memory; on_host copies all the same, and Views of
+// SharedMem have a label that begins with "shared: ". So tests/kernels/as_if_gpu.cpp can tell whether the host touches another
+// View.
+#pragma once
+
+#include <Kokkos_Core.hpp>
+
+#include <string>
+#include <type_traits>
+
+namespace nunatak {
+
+using Exec = NUNATAK_EXEC_SPACE; // the execution space chosen at build time (CMake: NUNATAK_BACKEND)
+using WorkMem = Exec::memory_space;
+
+/// Do loops run in the host's memory? (A CPU: yes.)
+constexpr bool loops_on_host = Kokkos::SpaceAccessibility<Kokkos::HostSpace, WorkMem>::accessible;
+#ifdef NUNATAK_DEVICE_MEMORY
+constexpr bool device_memory = true;
+#else
+constexpr bool device_memory = false;
+#endif
+using SharedMem = std::conditional_t<loops_on_host, WorkMem, Kokkos::SharedSpace>; ///< both sides reach it
+using Mem = std::conditional_t<device_memory, WorkMem, SharedMem>;                 ///< of arrays
+
+inline std::string shared_label(const std::string& label) { return device_memory ? "shared: " + label : label; }
+
+/// A View in SharedMem, filled with zeros.
+template <class Data> using Shared = Kokkos::View<Data, Kokkos::LayoutRight, SharedMem>;
+template <class Data, class... Extents> Shared<Data> make_shared(const std::string& label, Extents... extents) {
+  return Shared<Data>(shared_label(label), static_cast<std::size_t>(extents)...);
+}
+
+/// The values of an array for the host: a copy, after all loops before, where the host does not reach them; else the array
+/// itself, which the caller fences.
+template <class View> auto on_host(const View& a) {
+  if constexpr (device_memory) {
+    const Kokkos::View<typename View::non_const_data_type, typename View::array_layout, SharedMem> copy(
+        Kokkos::view_alloc(shared_label(a.label()), Kokkos::WithoutInitializing), a.layout());
+    Kokkos::deep_copy(copy, a);
+    return copy;
+  } else {
+    return a;
+  }
+}
+/// What the host has written into on_host(a) becomes the contents of a.
+template <class View, class Copy> void to_loops(const View& a, const Copy& on_host) {
+  if constexpr (device_memory) Kokkos::deep_copy(a, on_host);
+}
+
+/// Columns: on a CPU the levels of one lie together; where lanes run over i, each level is a map of its own.
+constexpr bool levels_apart = device_memory || !loops_on_host;
+using ColumnLayout = std::conditional_t<levels_apart, Kokkos::LayoutStride, Kokkos::LayoutRight>;
+inline ColumnLayout column_layout(int rows, int columns, int levels) {
+  if constexpr (levels_apart)
+    return ColumnLayout(rows, columns, columns, 1, levels, rows * columns);
+  else
+    return ColumnLayout(rows, columns, levels);
+}
+
+/// The levels of the column of a cell, from the bottom: what [k] is taken of.
+template <class T> struct LevelsApart {
+  T* first;
+  std::ptrdiff_t step;
+  KOKKOS_INLINE_FUNCTION T& operator[](int k) const { return first[k * step]; }
+};
+template <class T> using LevelsOf = std::conditional_t<levels_apart, LevelsApart<T>, T*>;
+template <class View> KOKKOS_INLINE_FUNCTION auto levels_of_cell(const View& a, int j, int i) {
+  using T = const typename View::value_type;
+  if constexpr (levels_apart)
+    return LevelsApart<T>{&a(j, i, 0), static_cast<std::ptrdiff_t>(a.stride(2))};
+  else
+    return static_cast<T*>(&a(j, i, 0));
+}
+
+} // namespace nunatak
