@@ -89,10 +89,10 @@ template <class Real> void Multigrid<Real>::cycle(std::size_t l, bool with_resid
   if (level.parts.empty()) return; // other ranks do it
   if (level.next == Next::none) {
     solve_exactly(m_bottom, level.parts[0]);
-    work(level, visits_of_cycle);
+    work(level, visits_of_bottom);
     if (with_residual) {
       update_solution(level);
-      start(level.parts[0], m_polynomial, 0);
+      start(level.parts[0], level.polynomial, 0);
     }
     return;
   }
@@ -107,27 +107,27 @@ template <class Real> void Multigrid<Real>::cycle(std::size_t l, bool with_resid
   }
   const bool one_ring = level.rings == 1;
   update_ghosts(level, 2, &NinePoint<Real>::b);
-  for (const NinePoint<Real>& part : level.parts) start_from_zero(part, m_polynomial, level.rings);
+  for (const NinePoint<Real>& part : level.parts) start_from_zero(part, level.polynomial, level.rings);
   relax(level, level.rings, one_ring ? 0 : 1);
-  work(level, visits_of_cycle / 2);
+  work(level, visits_of_smoothing(level));
   if (one_ring) update_ghosts(level, 2, &NinePoint<Real>::r);
   for (std::size_t n = 0; n < level.parts.size(); ++n) restrict_residual(level.parts[n], next.parts[n], level.x[n], level.y[n]);
   cycle(l + 1, false);
   update_solution(next);
-  const int ring = one_ring ? 1 : m_polynomial.degree + (with_residual ? 1 : 0); // then every step is right in one ring less
+  const int ring = one_ring ? 1 : level.polynomial.degree + (with_residual ? 1 : 0); // then every step is right in one ring less
   for (std::size_t n = 0; n < level.parts.size(); ++n) prolong(level.parts[n], next.parts[n], level.x[n], level.y[n], ring);
   const Decomposition& d = level.holders.decomposition();
   if (d.periodic_x || d.periodic_y) update_ghosts(level, 2, &NinePoint<Real>::x);
-  for (const NinePoint<Real>& part : level.parts) start(part, m_polynomial, ring - 1);
+  for (const NinePoint<Real>& part : level.parts) start(part, level.polynomial, ring - 1);
   work(level, visits_of_product, 1, ring - 1);
   relax(level, ring - 1, with_residual ? 0 : -1);
-  work(level, visits_of_cycle / 2);
+  work(level, visits_of_smoothing(level));
 }
 
 template <class Real> void Multigrid<Real>::relax(Level& level, int ring, int residual) {
-  const double theta = m_polynomial.theta(), delta = m_polynomial.delta();
+  const double theta = level.polynomial.theta(), delta = level.polynomial.delta();
   double rho = delta / theta;
-  for (int k = 1; k < m_polynomial.degree; ++k) {
+  for (int k = 1; k < level.polynomial.degree; ++k) {
     const double next = 1.0 / (2.0 * theta / delta - rho);
     if (ring == 0) update_ghosts(level, 2, &NinePoint<Real>::d), ring = 1;
     ring -= 1;

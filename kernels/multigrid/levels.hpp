@@ -21,7 +21,7 @@ inline bool is_large(const Decomposition& d, int ranks = 1) { return std::int64_
 template <class Real>
 Multigrid<Real>::Multigrid(Ranks& ranks, double dx, double dy, const std::vector<SharedArray2<int>>& active,
                            const MultigridOptions& options)
-    : m_options(options), m_polynomial{options.smoothing}, m_all(ranks.over(ranks.decomposition())) {
+    : m_options(options), m_all(ranks.over(ranks.decomposition())) {
   std::vector<int> members(static_cast<std::size_t>(ranks.decomposition().size())); // the ranks of its patches
   std::iota(members.begin(), members.end(), 0);
   add_finest({*m_all, ranks.decomposition(), std::move(members)}, active);
@@ -83,13 +83,13 @@ template <class Real> void Multigrid<Real>::add_finest(const Holders& holders, c
     cells.push_back(to);
     if (rings > 1) copy_owned(p, from, array, to); // else it has its ghosts
   }
-  add_level(holders, rings, cells);
+  add_level(holders, true, rings, cells);
 }
 
 // Ghosts of `cells`, and the level that has them.
 template <class Real>
-void Multigrid<Real>::add_level(const Holders& holders, int rings, const std::vector<SharedArray2<int>>& cells) {
-  Level level{holders, rings, halo(holders, rings), {}, Next::none, {}, {}, {}};
+void Multigrid<Real>::add_level(const Holders& holders, bool finest, int rings, const std::vector<SharedArray2<int>>& cells) {
+  Level level{holders, Chebyshev{degree(finest)}, rings, halo(holders, rings), {}, Next::none, {}, {}, {}};
   const auto data = [&](std::size_t n) { return cells[n].data(); };
   if (!cells.empty() && (rings > 1 || !m_levels.empty())) level.halo.move(1, data, data); // those of the finest grid may be there
   Kokkos::fence("multigrid: unknowns");
@@ -113,7 +113,7 @@ template <class Real> void Multigrid<Real>::add_coarser(Halving halving) {
     cells.push_back(coarse_cells(array, p, part.active, fine.x.back(), fine.y.back()));
   }
   fine.next = Next::coarser;
-  add_level(holders, rings, cells);
+  add_level(holders, false, rings, cells);
 }
 
 // The same grid on the first ranks of blocks of side x side patches.
@@ -132,7 +132,7 @@ template <class Real> void Multigrid<Real>::add_merged(int side) {
   for (int n = 0; n < holders.local_size(); ++n) cells.push_back(shared_array<int>("active", grown(holders.patch(n), rings - 1)));
   fine.merge.gather(
       1, [&](std::size_t n) { return from[n].data(); }, [&](std::size_t n) { return cells[n].data(); });
-  add_level(holders, rings, cells);
+  add_level(holders, finest, rings, cells);
   m_levels[m_levels.size() - 2].merge.keep(from, cells);
 }
 

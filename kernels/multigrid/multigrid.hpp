@@ -10,7 +10,8 @@
 //                  its points (semicoarsening).
 //   operators      Galerkin, A_coarse = P^T A P: 9 points again. Symmetric, positive semidefinite (hats cut to few cells may be
 //                  linearly dependent; the systems stay consistent).
-//   smoother       kernels/multigrid/smoother.hpp, the same before and after the coarser level
+//   smoother       kernels/multigrid/smoother.hpp, the same before and after the coarser level; on coarse grids it has one
+//                  degree more: a V-cycle solves their problems the less well the more levels there are
 //   ghosts         kernels/multigrid/halo.hpp: as many rings as the smoother reaches, computed once more by each neighbour
 //   fewer ranks    kernels/multigrid/merge.hpp: where a rank has few unknowns or would have no point of the next level, blocks of
 //                  neighbouring patches go to one rank each, and at last all to rank 0; the other ranks wait
@@ -22,9 +23,9 @@
 // Communication of one cycle: per level that is smoothed on several ranks two exchanges of ghosts, of b and of x (the finest
 // level: of b); where patches are merged one round of messages there and one back, and one exchange less. Nothing is collective.
 // A level that is cut into patches of fewer cells than it has rings (the finest one: the others are merged before), and all
-// levels of a periodic grid, have one ring, and 2 k + 1 exchanges (k: degree of the smoother; one more where an axis is
-// periodic). All arithmetic is cell by cell in an order that does not depend on the decomposition: the result is bitwise the same
-// for every number of ranks (Trottenberg, Oosterlee and Schueller 2001, sections 2.3 and 5.4 for hats and semicoarsening).
+// levels of a periodic grid, have one ring, and 2 k + 1 exchanges (k: degree of its smoother; one more where an axis
+// is periodic). All arithmetic is cell by cell in an order that does not depend on the decomposition: the result is bitwise the
+// same for every number of ranks (Trottenberg, Oosterlee and Schueller 2001, sections 2.3 and 5.4 for hats and semicoarsening).
 #pragma once
 
 #include "kernels/grid/ranks.hpp"
@@ -41,7 +42,7 @@
 namespace nunatak {
 
 struct MultigridOptions {
-  int smoothing = 2;          ///< degree of the smoother, 1 or more
+  int smoothing = 2;          ///< degree of the smoother on the finest grid, 1 or more; one more on all others
   std::int64_t gather = 1500; ///< unknown cells from which on one rank has them all, if the grid is small, too
   std::int64_t bottom = 60;   ///< at most N unknown cells on the last level, if a coarser grid exists
   std::int64_t share = 4;     ///< unknown cells per rank below which patches are merged
@@ -72,6 +73,7 @@ private:
   enum class Next { coarser, merged, none };
   struct Level {
     Holders holders;
+    Chebyshev polynomial;
     int rings = 1; ///< of ghosts
     Route halo;
     std::vector<NinePoint<Real>> parts; ///< of the local ranks
@@ -81,13 +83,14 @@ private:
   };
 
   /// cells[n]: of a local patch of the level, without ghosts.
-  void add_level(const Holders& holders, int rings, const std::vector<SharedArray2<int>>& cells);
+  void add_level(const Holders& holders, bool finest, int rings, const std::vector<SharedArray2<int>>& cells);
   void add_finest(const Holders& holders, const std::vector<SharedArray2<int>>& active);
   void add_coarser(Halving halving);
   void add_merged(int side);
   /// Rings of ghosts for a cycle with one exchange of b and one of x (a finest grid: and for the residual at its end); of a
   /// level.
-  int rings_wanted(bool finest) const { return std::max(m_polynomial.degree + 1, 2 * m_polynomial.degree - (finest ? 0 : 1)); }
+  int rings_wanted(bool finest) const { return std::max(degree(finest) + 1, 2 * degree(finest) - (finest ? 0 : 1)); }
+  int degree(bool finest) const { return m_options.smoothing + (finest ? 0 : 1); } ///< of the smoother
   int rings_of(const Decomposition& d, bool finest) const;
   /// The side of the blocks of patches that are merged next; 1: none. `least`: unknown cells of the level, or fewer.
   int side_of_blocks(std::int64_t least, Halving halving) const;
@@ -101,7 +104,9 @@ private:
   /// Reports so many visits per unknown cell of the local ranks in rings `first` to `last` (Ranks::work). The numbers:
   /// perf/bench_ssa at 8 km, in 3 ns.
   void work(Level& level, int visits, int first = 0, int last = 0);
-  static constexpr int visits_of_cycle = 36, visits_of_operator = 50, visits_of_product = 8;
+  static constexpr int visits_of_bottom = 36, visits_of_operator = 50, visits_of_product = 8;
+  /// Before the coarser level, or after it.
+  static int visits_of_smoothing(const Level& level) { return 2 + visits_of_product * level.polynomial.degree; }
 
   void update_ghosts(Level& level, int width, Rows<Real> NinePoint<Real>::*rows);
   void update_solution(Level& level);
@@ -111,7 +116,6 @@ private:
   }
 
   MultigridOptions m_options;
-  Chebyshev m_polynomial;
   std::unique_ptr<Ranks> m_all; ///< carries what merged patches send
   std::vector<Level> m_levels;
   std::array<std::int64_t, 64> m_unknown_cells{}; ///< of each grid

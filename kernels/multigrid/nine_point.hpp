@@ -27,7 +27,7 @@ template <class Real> struct NinePoint {
   std::vector<int> within;          ///< [k]: unknowns in rings 0 (owned) to k
   Kokkos::View<Real*, Mem> vectors; ///< memory of b, x, r, d, e
   Rows<Real> A;                     ///< 36 entries
-  Rows<Real> inverse;               ///< of the diagonal block
+  Rows<Real> inverse;               ///< of S D (smoother.hpp), D the diagonal block
   Rows<Real> b, x;                  ///< right-hand side, solution; 0 where there is no unknown
   Rows<Real> r, d, e;               ///< residual; step of the smoother, and the next one
 
@@ -104,20 +104,28 @@ template <class Real, class F> void for_each_ghost(const char* label, const Nine
         label, Kokkos::RangePolicy<Exec>(begin, end), KOKKOS_LAMBDA(int n) { f(cells(n)); });
 }
 
-/// The inverses of the diagonal blocks. A block that is singular to rounding is replaced by its trace times the identity, which
-/// is not smaller. In rings 0 to `ring`.
+/// The inverses of the diagonal blocks D, each divided by its S (smoother.hpp): the larger of the sums of |entries| of the two
+/// rows of D^-1 A. A block that is singular to rounding is replaced by its trace times the identity, which is not smaller. In
+/// rings 0 to `ring`.
 template <class Real> void invert_diagonal(const NinePoint<Real>& p, int ring = 0) {
   const auto A = p.A, inverse = p.inverse;
   for_each_unknown(
       "multigrid: inverses", p, ring, KOKKOS_LAMBDA(int c) {
-        const Real* a = A.data() + 36 * static_cast<std::ptrdiff_t>(c) + 16;
+        const Real *row = A.data() + 36 * static_cast<std::ptrdiff_t>(c), *a = row + 16;
         Real* q = inverse.data() + 4 * static_cast<std::ptrdiff_t>(c);
         const double uu = a[0], uv = a[1], vv = a[3], trace = uu + vv, det = uu * vv - uv * uv;
         const bool regular = det > 1e-6 * trace * trace;
         const double other = trace > 0.0 ? 1.0 / trace : 0.0;
-        q[0] = static_cast<Real>(regular ? vv / det : other);
-        q[1] = q[2] = static_cast<Real>(regular ? -uv / det : 0.0);
-        q[3] = static_cast<Real>(regular ? uu / det : other);
+        const auto q0 = static_cast<Real>(regular ? vv / det : other), q1 = static_cast<Real>(regular ? -uv / det : 0.0),
+                   q3 = static_cast<Real>(regular ? uu / det : other);
+        Four<Real> sum{};
+        for (int slot = 0; slot < 9; ++slot, row += 4) {
+          Four<Real> product = Four<Real>{q0, q0, q1, q1} * Four<Real>{row[0], row[1], row[0], row[1]};
+          product += Four<Real>{q1, q1, q3, q3} * Four<Real>{row[2], row[3], row[2], row[3]};
+          sum += Four<Real>{Kokkos::abs(product[0]), Kokkos::abs(product[1]), Kokkos::abs(product[2]), Kokkos::abs(product[3])};
+        }
+        const Real S = sum[0] + sum[1] > sum[2] + sum[3] ? sum[0] + sum[1] : sum[2] + sum[3], scale = S > 0 ? 1 / S : 0;
+        q[0] = scale * q0, q[1] = q[2] = scale * q1, q[3] = scale * q3;
       });
 }
 
