@@ -6,8 +6,9 @@
 // First-order upwind scheme of Rouy & Tourin (1992), SIAM J. Numer. Anal. 29, 867. The larger of a and b counts only if it is
 // smaller than u, so a value depends on smaller ones only. A cell waits for a visit once a smaller neighbour has changed, and
 // those that wait are visited in the order of these neighbours' values, as far as buckets of an eighth of a cell tell them apart
-// (after Yatziv, Bartesaghi & Sapiro 2006, J. Comput. Phys. 212, 393): 1.0 to 1.7 visits per cell, where sweeps over rows and columns
-// need up to 11. Then ghosts are exchanged, and so on until u is the upwind value of its neighbours in every cell, exactly.
+// (after Yatziv, Bartesaghi & Sapiro 2006, J. Comput. Phys. 212, 393): 1.0 to 1.7 visits per cell, where sweeps over rows and
+// columns need up to 11. Then ghosts are exchanged, and so on until u is the upwind value of its neighbours in every cell,
+// exactly.
 //
 // The bits are the same for every order of visits, hence for every decomposition. For suppose that u and v both satisfy the
 // equations of the program, rounding included, and that c is the cell with the smallest min(u_c, v_c) of those where they differ,
