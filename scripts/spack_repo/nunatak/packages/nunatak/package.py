@@ -1,7 +1,10 @@
 """nunatak for Spack (1.0 or later). There is no release to download: Spack builds a source tree that is there already.
 
+    spack env create nunatak && spack env activate nunatak
     spack repo add scripts/spack_repo/nunatak
-    spack install --add nunatak@main   # in an environment, after: spack develop --path . nunatak@main
+    spack add nunatak@main
+    spack develop --path "$PWD" nunatak@main
+    spack install
 """
 from spack_repo.builtin.build_systems.cmake import CMakePackage
 
@@ -25,7 +28,7 @@ class Nunatak(CMakePackage):
     depends_on("petsc@3.18:+mpi+hypre~complex")
     depends_on("netcdf-c@4.9:+mpi")
     depends_on("parallel-netcdf@1.12:")
-    depends_on("kokkos@4.3:+serial")
+    depends_on("kokkos@4.3:4+serial")  # 5 asks for C++20
     depends_on("kokkos+openmp", when="+openmp")
     depends_on("udunits")
     depends_on("nlohmann-json@3:")
@@ -39,4 +42,5 @@ class Nunatak(CMakePackage):
             self.define("NUNATAK_BACKEND", "OpenMP" if self.spec.satisfies("+openmp") else "Serial"),
             self.define_from_variant("NUNATAK_TESTS", "tests"),
             self.define("NUNATAK_PERF", False),
+            self.define("NUNATAK_UNITY", True),
         ]
