@@ -8,7 +8,7 @@ Masks: a point, a disc and a wall with a gap on an open square; a random mask of
 the ice shelves of a result of nunatak, with seeds at the grounding line. One more run on 4 x 4 virtual ranks must give the same bits.
 
 Both solve the same discrete equations: the largest difference is rounding. nunatak-distance answers in whole numbers; they are taken
-in units of the grid's longest side / 2^28 (-fsm_unit). The script stops if answers differ by more than that unit and --tolerance of
+in units of the grid's longest side / 2^28 (-fmm_unit). The script stops if answers differ by more than that unit and --tolerance of
 the largest distance, or if the two do not reach the same cells. Times are wall time of the solve, in turns, medians; the first solve
 of each is dropped: measure on a quiet machine.
 """
@@ -65,8 +65,8 @@ def ours(program, folder, start, dx, dy, *options):
     """Distances in m (NaN where there is none) and the runs that the program reports. One unit is the error of their rounding."""
     with open(folder / "start.pgm", "wb") as file:
         file.write(b"P5 %d %d 255\n" % start.shape[::-1] + start.astype(np.uint8).tobytes())  # outside: 255
-    command = [program, "-i", folder / "start.pgm", "-seeds", "given", "-solvers", "fsm", "-grid_dx", f"{dx:.17g}", "-grid_dy", f"{dy:.17g}",
-               "-fsm_unit", f"{unit_of(start, dx, dy):.17g}", "-json", folder / "r.json", *options]
+    command = [program, "-i", folder / "start.pgm", "-seeds", "given", "-solvers", "fmm", "-grid_dx", f"{dx:.17g}", "-grid_dy", f"{dy:.17g}",
+               "-fmm_unit", f"{unit_of(start, dx, dy):.17g}", "-json", folder / "r.json", *options]
     done = subprocess.run([str(word) for word in command], capture_output=True, text=True)
     if done.returncode != 0:
         fail(done.stderr.strip())

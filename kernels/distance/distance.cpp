@@ -19,7 +19,7 @@ const std::vector<DistanceSolver>& distance_solvers() {
       {"gather", true, "domain gathered to one rank per field and searched there", make_gather},
       {"device", true, "tiles relaxed on the execution space (GPU)", make_device},
       {"auto", true, "buckets; after as many rounds as gather would cost, gather", make_auto},
-      {"fsm", false, "straight distance by the Eikonal equation, cells in the order of their distance", make_fsm},
+      {"fmm", false, "straight distance by the Eikonal equation, fast marching by buckets", make_fmm},
   };
   return all;
 }

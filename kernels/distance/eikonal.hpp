@@ -1,4 +1,4 @@
-// Distance in metres: |grad d| = 1 inside a domain, d = 0 at the seeds' cell centres (solver `fsm`; distance.hpp has the others).
+// Distance in metres: |grad d| = 1 inside a domain, d = 0 at the seeds' cell centres (solver `fmm`; distance.hpp has the others).
 //
 //              n                 a = min(u_w, u_e),  b = min(u_s, u_n)          outside, beyond the edge, not yet reached:
 //          w   u   e             [max(u - a, 0)/dx]^2 + [max(u - b, 0)/dy]^2 = 1                             infinity
@@ -160,10 +160,10 @@ private:
 inline DistanceReport solve_eikonal(Ranks& ranks, double dx, double dy, const DistanceFields& start, const MetreFields& metres,
                                     const DistanceMaxima& maxima = {}) {
   if (ranks.decomposition().periodic_x || ranks.decomposition().periodic_y) {
-    throw std::invalid_argument("distances, fsm: expected a grid that is not periodic, found a periodic one");
+    throw std::invalid_argument("distances, fmm: expected a grid that is not periodic, found a periodic one");
   }
   if (!(dx > 0.0 && dy > 0.0 && std::isfinite(dx) && std::isfinite(dy))) {
-    throw std::invalid_argument("distances, fsm: expected spacings dx > 0 and dy > 0, found " + std::to_string(dx) + " and " +
+    throw std::invalid_argument("distances, fmm: expected spacings dx > 0 and dy > 0, found " + std::to_string(dx) + " and " +
                                 std::to_string(dy));
   }
   const int locals = ranks.local_size();
@@ -223,7 +223,7 @@ inline DistanceReport eikonal_distances(Ranks& ranks, double dx, double dy, cons
   return solve_eikonal(ranks, dx, dy, problem.fields, metres, convert);
 }
 
-inline SolveDistances make_fsm(Ranks& ranks, const DistanceOptions& options) {
+inline SolveDistances make_fmm(Ranks& ranks, const DistanceOptions& options) {
   return [&ranks, options](const DistanceProblem& problem) {
     return eikonal_distances(ranks, options.dx, options.dy, problem, options.unit);
   };

@@ -43,9 +43,9 @@ struct DistanceReport {
 struct DistanceOptions {
   static constexpr int by_counts = -1;
   int guard = by_counts; ///< rounds after which `auto` gives up buckets; 0: never
-  double dx = 1.0;       ///< of a cell, m: for fsm
+  double dx = 1.0;       ///< of a cell, m: for fmm
   double dy = 1.0;
-  double unit = 0.0; ///< of the distances of fsm, m; 0: dx
+  double unit = 0.0; ///< of the distances of fmm, m; 0: dx
 };
 
 /// Solves one problem after another on the same ranks.

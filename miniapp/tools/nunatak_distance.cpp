@@ -21,7 +21,7 @@ namespace {
 struct Options : ToolOptions {
   std::string seeds, solvers;             // -seeds, -solvers
   int guard = DistanceOptions::by_counts; // -guard
-  double dx = 1.0, dy = 1.0, unit = 0.0;  // m, -grid_dx, -grid_dy, -fsm_unit
+  double dx = 1.0, dy = 1.0, unit = 0.0;  // m, -grid_dx, -grid_dy, -fmm_unit
 };
 
 /// Without a list: all that count steps.
@@ -153,9 +153,9 @@ int main(int argc, char** argv) {
     table.add(text("seeds", options.seeds,
                    "list, one field for each: near:VALUES, beside:VALUES, left, corner, at:J:I, boundary, random:SEED:N, given"));
     table.add(number("guard", options.guard, "", "rounds after which auto gives up buckets; 0: never, -1: by counts", -1));
-    table.add(number("grid_dx", options.dx, "m", "width of a cell, for fsm", 1e-6));
-    table.add(number("grid_dy", options.dy, "m", "height of a cell, for fsm", 1e-6));
-    table.add(number("fsm_unit", options.unit, "m", "unit of the distances of fsm, which are whole numbers (0: -grid_dx)", 0));
+    table.add(number("grid_dx", options.dx, "m", "width of a cell, for fmm", 1e-6));
+    table.add(number("grid_dy", options.dy, "m", "height of a cell, for fmm", 1e-6));
+    table.add(number("fmm_unit", options.unit, "m", "unit of the distances of fmm, which are whole numbers (0: -grid_dx)", 0));
     if (table.read(argc, argv)) run(options);
   });
 }

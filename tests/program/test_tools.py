@@ -103,13 +103,13 @@ def test_seeds(tool, tmp_path, seeds, cells):
 
 
 def test_straight_distances_are_compared_among_themselves(tool, tmp_path):
-    """fsm gives other values than steps: not a difference. It is no part of the default."""
-    run = tool("distance", "-mask", "full", "-grid_Mx", 21, "-seeds", "at:10:10", "-solvers", "bfs,fsm", "-virtual_ranks", "1,3x3",
+    """fmm gives other values than steps: not a difference. It is no part of the default."""
+    run = tool("distance", "-mask", "full", "-grid_Mx", 21, "-seeds", "at:10:10", "-solvers", "bfs,fmm", "-virtual_ranks", "1,3x3",
                "-compare", "-json", "r.json")
     assert run.status == 0 and "all equal (comparisons: 2)" in run.out, run.text
     assert tool("distance", "-mask", "full", "-grid_Mx", 9, "-json", "r.json").status == 0
     solvers = [r["solver"] for r in runs(tmp_path / "r.json")]
-    assert "fsm" not in solvers and solvers[:2] == ["sweep", "bfs"]
+    assert "fmm" not in solvers and solvers[:2] == ["sweep", "bfs"]
 
 
 def test_random_and_given_seeds(tool, tmp_path):
