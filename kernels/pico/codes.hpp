@@ -42,12 +42,14 @@ KOKKOS_INLINE_FUNCTION int cell_input(int basin, int type, double bed, double de
   return static_cast<int>(static_cast<unsigned>(basin) << 4) | ((type & ~7) == 0 ? type : 7) << 1 | shallow;
 }
 
+struct FirstCodes {
+  Code code[16]; ///< by shallow or not and type
+};
+
 /// What is read of the owned cells, and their first codes. Without ice rises every grounded cell is continental.
 inline void set_first_codes(const Patch& p, const Array2<int>& basins, const Array2<int>& mask, const Array2<double>& b,
                             double depth, bool ice_rises, const Array2<int>& inputs, const Array2<Code>& codes) {
-  struct {
-    Code code[16];
-  } first;
+  FirstCodes first;
   for (int n = 0; n < 16; ++n) {
     const Code c = first_code(n >> 1, (n & 1) != 0);
     first.code[n] = static_cast<Code>(c | ((c & is_grounded) != 0 && !ice_rises ? is_continent : 0));
