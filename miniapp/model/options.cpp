@@ -110,7 +110,8 @@ void add_ice(OptionTable& table, Options& o) {
                  "PETSc's on the DMDA (auto: stencil; with -ssa_pc_type mg dm, with others aij)"));
   table.add(word("ssa_multigrid_precision", o.ssa_multigrid_precision, "single|double",
                  "floating-point precision of the multigrid, and of our conjugate gradients"));
-  table.add(number("ssa_multigrid_smoothing", o.ssa.multigrid.smoothing, "", "degree of the Chebyshev smoother", 1, 10));
+  table.add(number("ssa_multigrid_smoothing", o.ssa.multigrid.smoothing, "",
+                   "degree of the Chebyshev smoother on the finest grid; on others one more", 1, 10));
   table.add(number("ssa_multigrid_gather", o.ssa_multigrid_gather, "",
                    "unknown cells of a level of the multigrid from which on one rank has all of them", 0));
   table.add(number("ssa_multigrid_share", o.ssa_multigrid_share, "",

@@ -243,7 +243,8 @@ int main(int argc, char** argv) {
     table.add(number("ssa_tolerance", o.ssa.tolerance, "", "norm of the residual over that of the load at which a solve ends",
                      1e-14, 0.1));
     table.add(flag("ssa_single", single, "multigrid and conjugate gradients in single precision"));
-    table.add(number("ssa_multigrid_smoothing", o.ssa.multigrid.smoothing, "", "degree of the Chebyshev smoother", 1, 10));
+    table.add(number("ssa_multigrid_smoothing", o.ssa.multigrid.smoothing, "",
+                     "degree of the Chebyshev smoother on the finest grid; on others one more", 1, 10));
     table.add(number("ssa_multigrid_gather", gather, "",
                      "unknown cells of a level of the multigrid from which on one rank has all of them", 0));
     table.add(number("ssa_multigrid_share", share, "",
