@@ -121,7 +121,10 @@ BorrowedVec BorrowedVec::local(Dmda& grid, const Array3<double>& field) {
 }
 
 BorrowedVec BorrowedVec::local(Dmda& grid, const Array2<double>& field) {
-  return local(grid, Array3<double>(field.data(), field.extent(0), field.extent(1), 1));
+  PetscInt xm = 0, ym = 0;
+  NUNATAK_PETSC(DMDAGetGhostCorners(grid.dm(), nullptr, nullptr, nullptr, &xm, &ym, nullptr));
+  if (field.extent_int(0) != ym || field.extent_int(1) != xm) return no_shape("local", ym, xm, 1);
+  return local(grid, 1, field.data());
 }
 
 BorrowedVec BorrowedVec::global(Dmda& grid, const Array2<double>& owned) {
