@@ -122,17 +122,23 @@ std::vector<ServerReport> Client::finish() {
   wait_for_agreement();
   std::vector<ServerReport> reports;
   m_servers.act_on_all(Packer().add(Action::finish).add(m_number));
-  for (int g = 0; m_rank == 0 && g < m_servers.n_groups(); ++g) {
-    auto& said = m_servers.reports(m_number, g);
-    for (Nap nap; said.empty(); nap.sleep()) m_servers.hear();
-    reports.push_back(said.front());
-    said.pop_front();
+  std::exception_ptr failed; // on rank 0, told in agree()
+  try {
+    for (int g = 0; m_rank == 0 && g < m_servers.n_groups(); ++g) {
+      auto& said = m_servers.reports(m_number, g);
+      for (Nap nap; said.empty(); nap.sleep()) m_servers.hear();
+      reports.push_back(said.front());
+      said.pop_front();
+    }
+  } catch (...) {
+    failed = std::current_exception();
   }
   MPI_Request all = MPI_REQUEST_NULL; // until rank 0 comes the others sleep: in agree() they would spin
   MPI_Ibarrier(m_comm, &all);
   int have_come = 0;
   for (Nap nap; MPI_Test(&all, &have_come, MPI_STATUS_IGNORE), have_come == 0;) nap.sleep();
   agree(m_comm, [&] {
+    if (failed) std::rethrow_exception(failed);
     if (!m_servers.error().empty()) throw Error(m_servers.error());
   });
   return reports;

@@ -69,9 +69,16 @@ Decomposition decomposition_of(DM dm, int rank) {
   return d;
 }
 
-BorrowedVec no_shape(const char* vec, int ym, int xm, int dof) {
+template <class Field> void require_shape(const char* vec, const Field& field, int ym, int xm) {
+  if (field.extent_int(0) == ym && field.extent_int(1) == xm) return;
   throw Error(std::string(vec) + " Vec: expected an array of " + std::to_string(ym) + " x " + std::to_string(xm) + " x " +
-              std::to_string(dof) + " numbers");
+              std::to_string(field.extent(2)) + " numbers"); // of maps the third extent is 1
+}
+
+template <class Field> void require_ghosted(Dmda& grid, const Field& field) {
+  PetscInt xm = 0, ym = 0;
+  NUNATAK_PETSC(DMDAGetGhostCorners(grid.dm(), nullptr, nullptr, nullptr, &xm, &ym, nullptr));
+  require_shape("local", field, ym, xm);
 }
 
 } // namespace
@@ -113,24 +120,19 @@ BorrowedVec BorrowedVec::local(Dmda& grid, int dof, double* data) {
 }
 
 BorrowedVec BorrowedVec::local(Dmda& grid, const Array3<double>& field) {
-  PetscInt xm = 0, ym = 0;
-  NUNATAK_PETSC(DMDAGetGhostCorners(grid.dm(), nullptr, nullptr, nullptr, &xm, &ym, nullptr));
-  const int dof = static_cast<int>(field.extent(2));
-  if (field.extent_int(0) != ym || field.extent_int(1) != xm) return no_shape("local", ym, xm, dof);
-  return local(grid, dof, field.data());
+  require_ghosted(grid, field);
+  return local(grid, field.extent_int(2), field.data());
 }
 
 BorrowedVec BorrowedVec::local(Dmda& grid, const Array2<double>& field) {
-  PetscInt xm = 0, ym = 0;
-  NUNATAK_PETSC(DMDAGetGhostCorners(grid.dm(), nullptr, nullptr, nullptr, &xm, &ym, nullptr));
-  if (field.extent_int(0) != ym || field.extent_int(1) != xm) return no_shape("local", ym, xm, 1);
+  require_ghosted(grid, field);
   return local(grid, 1, field.data());
 }
 
 BorrowedVec BorrowedVec::global(Dmda& grid, const Array2<double>& owned) {
   PetscInt xm = 0, ym = 0;
   NUNATAK_PETSC(DMDAGetCorners(grid.dm(), nullptr, nullptr, nullptr, &xm, &ym, nullptr));
-  if (owned.extent_int(0) != ym || owned.extent_int(1) != xm) return no_shape("global", ym, xm, 1);
+  require_shape("global", owned, ym, xm);
   Vec vec = nullptr;
   NUNATAK_PETSC(VecCreateMPIWithArray(PetscObjectComm(reinterpret_cast<PetscObject>(grid.dm())), 1, xm * ym, PETSC_DECIDE,
                                       owned.data(), &vec));

@@ -42,10 +42,7 @@ std::string with_room(std::string lines) {
   return lines;
 }
 
-std::string without_room(std::string lines) {
-  lines.erase(lines.find_last_not_of(' ') + 1);
-  return lines;
-}
+std::string without_room(const std::string& lines) { return lines.substr(0, lines.find_last_not_of(' ') + 1); }
 
 bool is_multiple(double time, double every_years) {
   const double n = time / (every_years * seconds_per_year);
@@ -268,16 +265,16 @@ void Output::write_failed(const Clock& clock, const FieldList& fields) {
 }
 
 std::string Output::finish(const Clock& clock, const Fields& fields) {
-  const auto close = [&](const char* timer, io::File* file) {
-    if (file == nullptr) return;
+  const auto close = [&](const char* timer, const std::unique_ptr<io::File>& file) {
+    if (!file) return;
     Timers::Scope scope(m_timers, timer);
     file->close(clock.steps());
     m_files.push_back(file->path());
     log_layout(*file);
   };
   // The series first: a run that is killed in between is continued from an older state, and its series from there.
-  close("output: time series", m_series.file.get());
-  close("output: spatial", m_spatial.file.get());
+  close("output: time series", m_series.file);
+  close("output: spatial", m_spatial.file);
   if (!m_options.output.empty()) {
     Timers::Scope scope(m_timers, "output: result");
     m_last_state = m_options.output;

@@ -227,20 +227,21 @@ def test_a_trace_covers_the_servers(nunatak, tmp_path):
 
 
 MEBIBYTE = 1 << 20
-PEAK_OF_RANK = "import os, resource, subprocess, sys; subprocess.run(sys.argv[1:], check=True); " \
-               "print('peak', os.environ['OMPI_COMM_WORLD_RANK'], 1024 * resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)"
+PEAK_OF_RANK = "import os, resource, subprocess, sys; subprocess.run(sys.argv[2:], check=True); " \
+               "print(1024 * resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss, " \
+               "file=open(sys.argv[1] + os.environ['OMPI_COMM_WORLD_RANK'], 'w'))"  # mpiexec mixes lines of ranks
 
 
 def peaks_on_a_slow_disk(folder, ranks, way, pool, *options):
     """Of each rank of nunatak-io, which writes 37 MB to a disk of 20 MB/s; and what it has measured."""
     program = pathlib.Path(os.environ["NUNATAK"]).with_name("nunatak-io")
-    command = [*shlex.split(os.environ["NUNATAK_MPIEXEC"]), str(ranks), sys.executable, "-c", PEAK_OF_RANK, "env",
+    command = [*shlex.split(os.environ["NUNATAK_MPIEXEC"]), str(ranks), sys.executable, "-c", PEAK_OF_RANK, str(folder / "peak."), "env",
                f"LD_PRELOAD={os.environ['NUNATAK_SLOW_DISK']}", f"NUNATAK_DISK=20e6 {folder} {folder / 'disk'}", str(program), "-workload",
                "pism:G5km", "-scale", "0.15", "-repeat", "1", "-ways", way, "-io_pool", pool, "-verify", "no", "-o", str(folder), "-json",
                str(folder / "written.json"), *options]
     done = subprocess.run(command, capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr
-    peaks = {int(line.split()[1]): int(line.split()[2]) for line in done.stdout.splitlines() if line.startswith("peak ")}
+    peaks = {rank: int((folder / f"peak.{rank}").read_text()) for rank in range(ranks)}
     return peaks, json.loads((folder / "written.json").read_text())["ways"][0]
 
 
