@@ -24,6 +24,24 @@ Servers& require_servers(MPI_Comm comm, const Options& o) {
   return *servers;
 }
 
+/// Calls f on rank 0; the others sleep meanwhile (in agree() they would spin). Throws on every rank what f throws.
+template <class F>
+void wait_on_rank_0(MPI_Comm comm, const F& f) {
+  std::exception_ptr failed;
+  try {
+    if (rank_in(comm) == 0) f();
+  } catch (...) {
+    failed = std::current_exception();
+  }
+  MPI_Request all = MPI_REQUEST_NULL;
+  MPI_Ibarrier(comm, &all);
+  int have_come = 0;
+  for (Nap nap; MPI_Test(&all, &have_come, MPI_STATUS_IGNORE), have_come == 0;) nap.sleep();
+  agree(comm, [&] {
+    if (failed) std::rethrow_exception(failed);
+  });
+}
+
 } // namespace
 
 std::vector<Box> message_boxes(const Box& whole, Type type, std::size_t pool) {
@@ -86,7 +104,7 @@ void Client::end_batch(int group, int batch, const std::vector<std::int64_t>& me
 
 Opened Client::wait_for_open() {
   Opened opened;
-  on_rank_0(m_comm, [&] {
+  wait_on_rank_0(m_comm, [&] {
     std::optional<Opened> said;
     for (Nap nap; !(said = m_servers.take_opened()); nap.sleep()) {
       m_servers.hear();
@@ -122,23 +140,13 @@ std::vector<ServerReport> Client::finish() {
   wait_for_agreement();
   std::vector<ServerReport> reports;
   m_servers.act_on_all(Packer().add(Action::finish).add(m_number));
-  std::exception_ptr failed; // on rank 0, told in agree()
-  try {
-    for (int g = 0; m_rank == 0 && g < m_servers.n_groups(); ++g) {
+  wait_on_rank_0(m_comm, [&] {
+    for (int g = 0; g < m_servers.n_groups(); ++g) {
       auto& said = m_servers.reports(m_number, g);
       for (Nap nap; said.empty(); nap.sleep()) m_servers.hear();
       reports.push_back(said.front());
       said.pop_front();
     }
-  } catch (...) {
-    failed = std::current_exception();
-  }
-  MPI_Request all = MPI_REQUEST_NULL; // until rank 0 comes the others sleep: in agree() they would spin
-  MPI_Ibarrier(m_comm, &all);
-  int have_come = 0;
-  for (Nap nap; MPI_Test(&all, &have_come, MPI_STATUS_IGNORE), have_come == 0;) nap.sleep();
-  agree(m_comm, [&] {
-    if (failed) std::rethrow_exception(failed);
     if (!m_servers.error().empty()) throw Error(m_servers.error());
   });
   return reports;
