@@ -1,8 +1,8 @@
-# Kokkos: the source that FETCHCONTENT_SOURCE_DIR_KOKKOS names, else an installed one (find_package), else the source downloaded.
+# Kokkos: the source that FETCHCONTENT_SOURCE_DIR_KOKKOS names, else an installed one (find_package; not 5, which asks for C++20), else the source downloaded.
 # A Kokkos for a GPU is built from source by the compiler of that GPU (preset cuda: nvcc_wrapper, which comes with the source).
 string(TOUPPER "${NUNATAK_BACKEND}" nunatak_backend_upper)
 if(NOT FETCHCONTENT_SOURCE_DIR_KOKKOS)
-  find_package(Kokkos 4.3 QUIET CONFIG)
+  find_package(Kokkos 4.3...<5 QUIET CONFIG)
 endif()
 if(NOT Kokkos_FOUND)
   message(STATUS "Kokkos is built from source: ${FETCHCONTENT_SOURCE_DIR_KOKKOS}")
