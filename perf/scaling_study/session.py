@@ -4,6 +4,7 @@ It ends in order when it is told to (SIGTERM, which the kernel sends when `perf/
 goes down.
 """
 import json
+import logging
 import os
 import pathlib
 import signal
@@ -11,6 +12,7 @@ import subprocess
 import sys
 import tempfile
 
+from reframe.core.exceptions import ForceExitError
 from reframe.frontend import cli
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -22,7 +24,15 @@ def end(signum, _):
     raise SystemExit(128 + signum)
 
 
+def handle_error(handler, record, otherwise=logging.Handler.handleError):
+    """ReFrame's handler of SIGTERM raises an exception; while a line is logged, Python would print that and go on."""
+    if isinstance(sys.exc_info()[1], ForceExitError):
+        raise
+    otherwise(handler, record)
+
+
 def reframe(plan):
+    logging.Handler.handleError = handle_error
     tempfile.tempdir = plan["folder"]  # its log
     sys.argv = ["reframe", "-C", plan["site"], "-c", str(HERE / "study_run.py"), "-r", f"--exec-policy={plan['policy']}", "--nocolor",
                 "--prefix", plan["folder"], "--report-file", plan["session_report"],

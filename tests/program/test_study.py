@@ -20,7 +20,7 @@ from scaling_study import machine, points, study_file, topology  # noqa: E402
 
 PROGRAM = """#!/bin/sh
 # `-case X ... -report FILE`, in the place of nunatak
-case "$*" in *crash*) echo "no memory left" >&2; exit 1;; *silent*) exit 0;; *slow*) sleep 60;; *brief*) sleep 0.4;; esac
+case "$*" in *crash*) echo "no memory left" >&2; exit 1;; *silent*) exit 0;; *slow*) sleep 60;; esac
 while [ "$1" != -report ]; do shift; done
 echo '{"wall_seconds": 0.5, "grid": {"Mx": 3, "My": 4}, "versions": {"MPI": "none"}}' > "$2"
 touch result.nc
@@ -165,20 +165,24 @@ def processes_of(folder):
 
 @pytest.mark.parametrize("how, status", [(signal.SIGKILL, -9), (signal.SIGINT, 130)])
 def test_a_study_that_was_ended_goes_on(study, tmp_path, how, status):
-    text = "strong: {ranks: [1, 2, 3, 4]}\noptions: -case brief\nrepetitions: 1\n"
+    """In its third run, which waits for the file "go"."""
+    third_waits = '(cd "${0%/*}"; echo >>begun; [ $(wc -l <begun) -lt 3 ] || while [ ! -e go ]; do sleep 0.1; done)\n'
+    write(tmp_path / "program", PROGRAM.replace("case \"", third_waits + "case \""))
+    text = "strong: {ranks: [1, 2, 3, 4]}\noptions: -case good\nrepetitions: 1\n"
     process = study.start(text)
     for _ in range(2):
         assert "repetition 0" in process.stdout.readline()
     process.send_signal(how)
-    _, err = process.communicate(timeout=20)
+    _, err = process.communicate(timeout=60)
     assert process.returncode == status
     assert how != signal.SIGINT or "the same command goes on" in err
     begin = time.time()
     while processes_of(tmp_path):  # ReFrame and the job it had started
-        assert time.time() - begin < 10
+        assert time.time() - begin < 60
         time.sleep(0.1)
     before = records(tmp_path / "out")
-    assert 2 <= len(before) <= 3
+    assert [record["ranks"] for record in before] == [1, 2]
+    (tmp_path / "go").touch()
     with open(tmp_path / "out" / "runs.jsonl", "a") as file:
         file.write('{"point": "strong-3", "rep')  # cut in the middle
     done = study(text)
