@@ -77,13 +77,16 @@ def ring(pool, records):
 
 
 def waits_in_a_run(pool, records):
-    """How often the rank waits for room, counted by nunatak-io on a disk that writes nothing for four seconds; the ring must hold what it promises."""
-    slow = need("tests/faults/libslow_disk.so")
-    way = way_of(2, ["env", f"LD_PRELOAD={slow}", "NUNATAK_DISK=1e8 FOLDER FOLDER/disk 4"], *ring(pool, records), "-ways", "direct",
-                 "-io_transport", "async:1")
-    waits, payload = way["phases"]["stall"]["operations"], way["payload_bytes"]
-    size = int(pool) * 1024
-    if waits and payload <= size or not waits and payload > size + 2 * BATCH:  # one batch that is written, and the next one
+    """How often the rank waits for room, counted by nunatak-io on a disk that writes nothing, not even a header, for four seconds, or, where a
+    busy machine needs longer to fill the ring, 32; the ring must hold what it promises."""
+    slow, size = need("tests/faults/libslow_disk.so"), int(pool) * 1024
+    for seconds in (4, 32):
+        way = way_of(2, ["env", f"LD_PRELOAD={slow}", f"NUNATAK_DISK=1e8 FOLDER/nunatak-io.files/way FOLDER/disk {seconds} 1"], *ring(pool, records), "-ways", "direct",
+                     "-io_transport", "async:1")
+        waits, payload = way["phases"]["stall"]["operations"], way["payload_bytes"]
+        if waits or payload <= size + 2 * BATCH:  # one batch that is written, and the next one
+            break
+    if waits and payload <= size or not waits and payload > size + 2 * BATCH:
         raise Problem(f"{payload} bytes through a ring of {size} bytes: expected it to hold these and no more, found {waits} waits")
     return waits
 

@@ -1,11 +1,11 @@
 // Preloaded into all programs of a run: one slow disk without a cache for all of them. A write to a file below `folder` returns
 // when the disk would have written it, after all writes that were there before, of any process.
 //
-//   LD_PRELOAD=libslow_disk.so NUNATAK_DISK="<bytes per second> <folder> <file> [<seconds>]" program
+//   LD_PRELOAD=libslow_disk.so NUNATAK_DISK="<bytes per second> <folder> <file> [<seconds> [<bytes>]]" program
 //
 // `file` is shared memory: the time at which the disk will be free. It must not be there before, or be that of the run.
-// `seconds`: the first write of 64 KiB or more, values and not a header, takes that much longer, so that what is to fill
-// meanwhile fills, however busy the machine is.
+// `folder` may be the beginning of a name. `seconds`: the first write of so many bytes or more (default 64 KiB: values, not a
+// header) takes that much longer, so that what is to fill meanwhile fills, however busy the machine is.
 #include <atomic>
 #include <climits>
 #include <cstdint>
@@ -31,18 +31,19 @@ std::int64_t now() {
 
 struct Shared {
   std::atomic<std::int64_t> free_at; // nanoseconds
-  std::atomic<bool> has_values;
+  std::atomic<bool> was_held;
 };
 
 struct Disk {
   double rate = 0.0, first = 0.0;
+  long least = 65536;
   char folder[PATH_MAX] = "";
   Shared* shared = nullptr;
 
   Disk() {
     const char* const text = std::getenv("NUNATAK_DISK");
     char file[PATH_MAX] = "";
-    if (text == nullptr || std::sscanf(text, "%lf %4095s %4095s %lf", &rate, folder, file, &first) < 3) return;
+    if (text == nullptr || std::sscanf(text, "%lf %4095s %4095s %lf %ld", &rate, folder, file, &first, &least) < 3) return;
     const int fd = real<int(const char*, int, ...)>("open")(file, O_RDWR | O_CREAT, 0666);
     if (fd < 0 || ftruncate(fd, sizeof *shared) != 0) std::abort();
     shared = static_cast<Shared*>(mmap(nullptr, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0));
@@ -55,7 +56,7 @@ struct Disk {
   }
   /// Wait for so many bytes.
   void write(ssize_t bytes) const {
-    const bool held = bytes >= 65536 && !shared->has_values.exchange(true);
+    const bool held = bytes >= least && !shared->was_held.exchange(true);
     const auto needed = static_cast<std::int64_t>(1e9 * (static_cast<double>(bytes) / rate + (held ? first : 0.0)));
     std::int64_t begin = shared->free_at.load(), end = 0;
     do {
