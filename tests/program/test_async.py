@@ -1,5 +1,6 @@
 """Runs with output servers: the files of a run without, errors that come back, and an end in every case."""
 import json
+import math
 import os
 import pathlib
 import shlex
@@ -10,6 +11,7 @@ import threading
 import time
 
 import netCDF4
+from patience import again_if_busy
 
 MARINE = ("-init", "marine", "-grid_dx", "96km", "-grid_Mz", "5", "-stress", "sia", "-dt_max", "0.5")
 FILES = ("-timeseries_file", "series.nc", "-spatial_file", "maps.nc", "-spatial_every", "1", "-spatial_vars", "thk,mask",
@@ -75,13 +77,18 @@ def test_a_run_goes_on_from_what_servers_wrote(nunatak, tmp_path):
         assert bits(tmp_path / "parts" / written) == bits(tmp_path / "whole" / written), written
 
 
-def test_servers_start_neither_petsc_nor_kokkos(nunatak):
-    """Both say so when they start."""
+def test_servers_start_neither_petsc_nor_kokkos(tmp_path):
+    """Both say so when they start, each rank into a file of its own: mpiexec mixes what several say."""
     for transport, computing in (("sync", 3), ("async:1", 2), ("async:1+1", 1)):
-        run = nunatak(*MARINE, "-run_steps", 1, "-o", "end.nc", "-io_transport", transport, ranks=3,
-                      environment={"KOKKOS_PRINT_CONFIGURATION": "1", "PETSC_OPTIONS": "-info"})
-        assert run.status == 0, run.text
-        assert run.out.count("Kokkos Version") == run.out.count("PetscDetermineInitialFPTrap()") == computing, transport
+        (tmp_path / transport).mkdir()
+        command = [*shlex.split(os.environ["NUNATAK_MPIEXEC"]), "3", "sh", "-c", 'exec "$@" >said.$$', "sh", os.environ["NUNATAK"], *MARINE,
+                   "-run_steps", "1", "-o", "end.nc", "-io_transport", transport]
+        run = subprocess.run(command, cwd=tmp_path / transport, stderr=subprocess.PIPE, text=True, timeout=120,
+                             env={**os.environ, "KOKKOS_PRINT_CONFIGURATION": "1", "PETSC_OPTIONS": "-info"})
+        assert run.returncode == 0, run.stderr
+        said = [path.read_text() for path in (tmp_path / transport).glob("said.*")]
+        starts = sorted((text.count("Kokkos Version"), text.count("PetscDetermineInitialFPTrap()")) for text in said)
+        assert starts == [(0, 0)] * (3 - computing) + [(1, 1)] * computing, transport
 
 
 def test_what_cannot_be_is_refused_before_anything_is_written(nunatak, tmp_path):
@@ -114,30 +121,34 @@ def test_a_server_whose_disk_is_full_ends_the_run_with_its_error(tmp_path):
     verify(tmp_path)
 
 
-def the_message_of_a_hung_disk(tmp_path, healthy, *options):
-    """So many ranks have a disk, and one more has one that writes a byte a second."""
+def names_a_hung_disk(tmp_path, healthy, transport, patience, named):
+    """So many ranks have a disk, and one more has one that writes a byte a second: one message has the words `named`."""
     program = [os.environ["NUNATAK"], *MARINE, "-run_years", "3", "-snapshot_file", "s.nc", "-snapshot_every", "1", "-o", "end.nc",
-               "-io_format", "direct", *options]
-    hung = ["env", f"LD_PRELOAD={os.environ['NUNATAK_SLOW_DISK']}", f"NUNATAK_DISK=1 {tmp_path} {tmp_path / 'disk'}"]
-    command = [*shlex.split(os.environ["NUNATAK_MPIEXEC"]), str(healthy), *program, ":", "-n", "1", *hung, *program]
-    begin = time.time()
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=60)
-    assert done.returncode != 0
-    assert time.time() - begin < 30
-    errors = [line for line in done.stderr.splitlines() if "error:" in line]
-    assert len(errors) == 1, done.stderr
-    assert not list(tmp_path.glob("*.nc"))
-    return errors[0]
+               "-io_format", "direct", "-io_transport", transport]
+
+    def run(folder, limit, patience, *slow):
+        folder.mkdir()
+        words = [*program, "-io_patience", str(math.ceil(patience))]
+        return subprocess.run([*shlex.split(os.environ["NUNATAK_MPIEXEC"]), str(healthy), *words, ":", "-n", "1", *slow, *words], cwd=folder,
+                              capture_output=True, text=True, timeout=limit)
+
+    def attempt(n):
+        folder, begin = tmp_path / f"{n:.2f}", time.time()
+        done = run(folder, 60 * n, patience * n, "env", f"LD_PRELOAD={os.environ['NUNATAK_SLOW_DISK']}", f"NUNATAK_DISK=1 {folder} {folder}.disk")
+        assert done.returncode != 0
+        assert time.time() - begin < 30 * n
+        errors = [line for line in done.stderr.splitlines() if "error:" in line]
+        assert len(errors) == 1 and named in errors[0] and "(-io_patience)" in errors[0], done.stderr
+        assert not list(folder.glob("*.nc"))
+    again_if_busy(attempt, lambda: run(tmp_path / "healthy", 300, 300), 0.7)
 
 
 def test_a_server_whose_disk_hangs_is_named_by_one_message(tmp_path):
-    error = the_message_of_a_hung_disk(tmp_path, 3, "-io_transport", "async:2", "-io_patience", "4")
-    assert "s_00001.000.nc': output server (rank 3) has been in phase '" in error and "(-io_patience)" in error
+    names_a_hung_disk(tmp_path, 3, "async:2", 4, "s_00001.000.nc': output server (rank 3) has been in phase '")
 
 
 def test_a_thread_whose_disk_hangs_is_named_by_one_message(tmp_path):
-    error = the_message_of_a_hung_disk(tmp_path, 1, "-io_transport", "thread", "-io_patience", "8")
-    assert "s_00001.000.nc': rank 1 has been in phase 'post'" in error and "(-io_patience)" in error
+    names_a_hung_disk(tmp_path, 1, "thread", 8, "s_00001.000.nc': rank 1 has been in phase 'post'")
 
 
 def test_a_thread_whose_disk_is_full_ends_the_run_with_its_error(tmp_path):
@@ -236,7 +247,7 @@ def peaks_on_a_slow_disk(folder, ranks, way, pool, *options):
     """Of each rank of nunatak-io, which writes 37 MB to a disk of 20 MB/s; and what it has measured."""
     program = pathlib.Path(os.environ["NUNATAK"]).with_name("nunatak-io")
     command = [*shlex.split(os.environ["NUNATAK_MPIEXEC"]), str(ranks), sys.executable, "-c", PEAK_OF_RANK, str(folder / "peak."), "env",
-               f"LD_PRELOAD={os.environ['NUNATAK_SLOW_DISK']}", f"NUNATAK_DISK=20e6 {folder} {folder / 'disk'}", str(program), "-workload",
+               f"LD_PRELOAD={os.environ['NUNATAK_SLOW_DISK']}", f"NUNATAK_DISK=20e6 {folder}/nunatak-io.files/way {folder / 'disk'}", str(program), "-workload",
                "pism:G5km", "-scale", "0.15", "-repeat", "1", "-ways", way, "-io_pool", pool, "-verify", "no", "-o", str(folder), "-json",
                str(folder / "written.json"), *options]
     done = subprocess.run(command, capture_output=True, text=True, timeout=120)
@@ -253,26 +264,25 @@ def test_memory_is_bounded_where_the_disk_is_slow(tmp_path):
     _, null = peaks_on_a_slow_disk(tmp_path, 2, "null", "3MiB", *servers)
     peaks, written = peaks_on_a_slow_disk(tmp_path, 2, "direct", "3MiB", *servers)
     assert written["payload_bytes"] > 11 * 3 * MEBIBYTE
-    assert written["phases"]["stall"]["max_s"] > 0.5 * (written["payload_bytes"] - 16 * MEBIBYTE) / 20e6
+    assert written["visible_seconds"]["median"] > (written["payload_bytes"] - 16 * MEBIBYTE) / 20e6  # it waited for room
     assert peaks[0] - alone[0] < (3 + 8) * MEBIBYTE, (peaks, alone)
     more = written["servers"][0]["peak_bytes"] - null["servers"][0]["peak_bytes"]
     assert more < (2 * 8 + 32) * MEBIBYTE, more  # the largest variable has more than -io_buffer: 8 MB
 
 
 def test_a_server_takes_the_next_record_while_it_writes(tmp_path):
-    """A record of 11 MB is on its way to a disk of 5 MB/s for 2.2 s; through a ring of 1 MiB the client hands over the next one meanwhile,
-    and hardly waits for room."""
+    """A record of 11 MB is on its way to the disk for 8 s (so long its first write takes); through a ring of 1 MiB the client hands over the
+    next one meanwhile, and waits for room less than half of that time."""
     program = pathlib.Path(os.environ["NUNATAK"]).with_name("nunatak-io")
     command = [*shlex.split(os.environ["NUNATAK_MPIEXEC"]), "2", "env", f"LD_PRELOAD={os.environ['NUNATAK_SLOW_DISK']}",
-               f"NUNATAK_DISK=5e6 {tmp_path} {tmp_path / 'disk'}", str(program), "-workload", "pism:G5km", "-scale", "0.08", "-records", "2",
+               f"NUNATAK_DISK=5e7 {tmp_path}/nunatak-io.files/way {tmp_path / 'disk'} 8", str(program), "-workload", "pism:G5km", "-scale", "0.08", "-records", "2",
                "-repeat", "1", "-ways", "direct", "-io_transport", "async:1", "-io_pool", "1MiB", "-o", str(tmp_path), "-json",
                str(tmp_path / "written.json")]
     done = subprocess.run(command, capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr
     written = json.loads((tmp_path / "written.json").read_text())["ways"][0]
-    record = written["payload_bytes"] / 2 / 5e6
-    assert record > 2 and written["seconds"]["median"] > 1.9 * record
-    assert written["phases"]["stall"]["max_s"] < 0.5 * record, written["phases"]["stall"]
+    assert written["seconds"]["median"] > 8 + 0.9 * written["payload_bytes"] / 5e7
+    assert written["phases"]["stall"]["max_s"] < 4, written["phases"]["stall"]
 
 
 def test_a_thread_holds_its_ring_and_a_buffer(tmp_path):
@@ -280,5 +290,5 @@ def test_a_thread_holds_its_ring_and_a_buffer(tmp_path):
     null, _ = peaks_on_a_slow_disk(tmp_path, 2, "null/transport=sync", "1MiB")
     peaks, written = peaks_on_a_slow_disk(tmp_path, 2, "direct/transport=thread", "1MiB")
     assert written["payload_bytes"] > 2 * 11 * MEBIBYTE
-    assert written["phases"]["stall"]["max_s"] > 0.5 * (written["payload_bytes"] - 10 * MEBIBYTE) / 20e6
+    assert written["visible_seconds"]["median"] > (written["payload_bytes"] - 10 * MEBIBYTE) / 20e6  # it waited for room
     assert max(peaks[rank] - null[rank] for rank in (0, 1)) < (1 + 8) * MEBIBYTE, (peaks, null)
