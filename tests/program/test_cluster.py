@@ -54,17 +54,29 @@ def ping(cluster):
     return seconds, rate
 
 
+def best_ping(cluster, seconds, rate):
+    """The least time and the highest rate of up to five pings; the first ones suffice if they are better than given. A busy machine makes
+    both worse, never better."""
+    found = []
+    for _ in range(5):
+        found.append(ping(cluster))
+        least, most = min(s for s, _ in found), max(r for _, r in found)
+        if least < seconds and most > rate:
+            break
+    return least, most
+
+
 def test_hosts_have_names_and_cards_of_the_given_rate_and_latency(cluster):
     cluster("up", "-n", 3, "-r", "40mbit", "-l", "2ms")
     assert cluster("run", "node2", "hostname").stdout == "node2\n"
-    seconds, rate = ping(cluster)
+    seconds, rate = best_ping(cluster, 0.012, 0.5 * 40e6 / 8)
     assert 0.004 <= seconds < 0.012
     assert 0.5 * 40e6 / 8 < rate < 1.05 * 40e6 / 8
 
 
 def test_without_latency_a_bridge_is_fast(cluster):
     cluster("up", "-n", 2, "-r", "40mbit")
-    seconds, rate = ping(cluster)
+    seconds, rate = best_ping(cluster, 0.002, 0.5 * 40e6 / 8)
     assert seconds < 0.002
     assert 0.5 * 40e6 / 8 < rate < 1.05 * 40e6 / 8
 
@@ -141,9 +153,11 @@ def test_a_node_may_have_written_bytes_on_their_way_until_fsync(cluster):
     cluster("up", "-n", 2, "-s", 2, "-r", "80mbit", "-S", "40mbit", "--dirty", 2**26)
     script = ("import os, time; f = os.open('/mnt/pfs/x', os.O_WRONLY | os.O_CREAT); t = time.time(); os.write(f, bytes(4 << 20)); "
               "u = time.time(); os.fsync(f); print(u - t, time.time() - u)")
-    write, sync = map(float, cluster("run", "node1", "python3", "-c", script).stdout.split())
-    least = 4 * 2**20 / (2 * 40e6 / 8)  # two servers
-    assert write < 0.5 * least and write + sync > 0.9 * least, (write, sync)
+    least, found = 4 * 2**20 / (2 * 40e6 / 8), []  # two servers
+    while not found or len(found) < 5 and found[-1][0] >= 0.5 * least:  # again: others may have had the cores
+        found.append(tuple(map(float, cluster("run", "node1", "python3", "-c", script).stdout.split())))
+        assert sum(found[-1]) > 0.9 * least, found
+    assert found[-1][0] < 0.5 * least, found
     assert cluster("run", "node2", "stat", "-c", "%s", "/mnt/pfs/x").stdout == f"{4 << 20}\n"
 
 
