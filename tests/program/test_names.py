@@ -173,7 +173,8 @@ def test_two_runs_of_one_name(nunatak, tmp_path, long_run):
     refused(run, "s.nc': expected to be its only writer", f"process {long_run.pid}", "s.nc.lock")
     assert long_run.poll() is None
     long_run.send_signal(signal.SIGKILL)
-    run = nunatak(*DOME, "-timeseries_file", "s.nc", ranks=2)  # not waited for yet: what is left of it is no writer
+    os.waitid(os.P_PID, long_run.pid, os.WEXITED | os.WNOWAIT)  # until it has ended; it stays a zombie, which is no writer
+    run = nunatak(*DOME, "-timeseries_file", "s.nc", ranks=2)
     assert run.status == 0, run.text
     assert sorted(p.name for p in tmp_path.iterdir()) == ["manifest.jsonl", "s.nc"]
     with netCDF4.Dataset(tmp_path / "s.nc") as series:
