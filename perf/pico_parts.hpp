@@ -18,13 +18,10 @@ struct Parts {
     const Patch p = ranks.patch();
     cut(problem);
     last[0] = first[0] = segments;
-    for (int j = 1; j <= p.ym; ++j) {
-      for (int n = segments.row[j]; n < segments.row[j + 1]; ++n) {
-        Segment& s = last[0].list[n];
-        s.code = static_cast<Code>(s.code | (out.ice_rise_mask(j, s.i0) == 2) * pico::is_continent |
-                                   (out.ocean_mask(j, s.i0) == 2) * pico::is_open | out.lake_mask(j, s.i0) * pico::is_lake);
-      }
-    }
+    last[0].for_each([&](int j, int, int i, Segment& s) {
+      s = {s.end(), static_cast<Code>(s.code() | (out.ice_rise_mask(j, i) == 2) * pico::is_continent |
+                                      (out.ocean_mask(j, i) == 2) * pico::is_open | out.lake_mask(j, i) * pico::is_lake)};
+    });
     for (std::size_t f = 0; f < 2; ++f) {
       const Array2<int>& solved = f == 0 ? out.distance_gl : out.distance_cf;
       start[f] = make_array<int>("start", p);
@@ -59,7 +56,7 @@ struct Parts {
          true},
         {[](Code c) { return (c & is_shallow) != 0 || continent(c); }, [](Code c) { return std::int64_t{4} * continent(c); }}};
     std::vector<std::vector<std::int64_t>> nothing(1);
-    open_ocean = labels.update(first, of_cells, nothing)[1].largest().cells;
+    open_ocean = labels.update(first, of_cells, nothing)[1].largest().cells();
     labels.update(last, of_shelves, nothing);
   }
   void reset() {

@@ -32,7 +32,7 @@ namespace nunatak {
 /// Components of one mask.
 struct MaskLabels : Components {
   /// component[local][segment]: the fragment that a segment belongs to, -1 if it is not in the mask
-  std::vector<std::vector<int>> component;
+  std::vector<LargeList<int>> component;
 
   /// The component of a segment of the mask, its number, and its flags (0 if the segment is not in the mask).
   const Component& at(std::size_t local, int segment) const {
@@ -42,13 +42,13 @@ struct MaskLabels : Components {
     return number[local][static_cast<std::size_t>(component[local][static_cast<std::size_t>(segment)])];
   }
   std::int64_t flags(std::size_t local, int segment) const {
-    return component[local][static_cast<std::size_t>(segment)] < 0 ? 0 : at(local, segment).flags;
+    return component[local][static_cast<std::size_t>(segment)] < 0 ? 0 : at(local, segment).flags();
   }
 };
 
 /// What finds the fragments of one mask within one patch, as PatchLabels::update() does.
-using LabelPatch = std::function<void(const Patch&, const Segments&, const LabelMask&, std::vector<int>& component,
-                                      std::vector<Component>& fragments)>;
+using LabelPatch = std::function<void(const Patch&, const Segments&, const LabelMask&, LargeList<int>& component,
+                                      LargeList<Component>& fragments)>;
 
 class Labels {
 public:
@@ -89,7 +89,7 @@ public:
 
 private:
   /// Components of the border cells (BorderCells, grid/border_exchange.hpp), `stride` numbers apart.
-  static void fill_border(const Patch& p, const Segments& s, const std::vector<int>& component, std::size_t stride, int* out) {
+  static void fill_border(const Patch& p, const Segments& s, const LargeList<int>& component, std::size_t stride, int* out) {
     const auto put = [&](int c) {
       *out = c;
       out += stride;
@@ -97,8 +97,8 @@ private:
     for (int j = 1; j <= p.ym; ++j) put(component[s.row[j]]);
     for (int j = 1; j <= p.ym; ++j) put(component[s.row[j + 1] - 1]);
     for (const int j : {1, p.ym}) {
-      for (int n = s.row[j]; n < s.row[j + 1]; ++n) {
-        for (int i = s.list[n].i0; i < s.list[n].i1; ++i) put(component[n]);
+      for (int n = s.row[j], i = 1; n < s.row[j + 1]; ++n) {
+        for (; i < s.end(n); ++i) put(component[n]);
       }
     }
   }
@@ -118,13 +118,14 @@ inline void write_numbers(const Patch& patch, const Segments& segments, const Ma
   std::vector<int> line(static_cast<std::size_t>(patch.xm) + 1 + block);
   int* row = line.data();
   for (int j = 1; j <= patch.ym; ++j) {
-    for (int n = segments.row[j]; n < segments.row[j + 1]; ++n) {
-      const int value = component[n] < 0 ? 0 : number[component[n]], end = segments.list[n].i1;
-      int i = segments.list[n].i0;
+    for (int n = segments.row[j], begin = 1; n < segments.row[j + 1]; ++n) {
+      const int value = component[n] < 0 ? 0 : number[component[n]], end = segments.end(n);
+      int i = begin;
       do {
         for (int k = 0; k < block; ++k) row[i + k] = value;
         i += block;
       } while (i < end);
+      begin = end;
     }
     std::copy(row + 1, row + 1 + patch.xm, &numbers(j, 1));
   }

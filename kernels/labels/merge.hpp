@@ -66,7 +66,7 @@ struct SeamFragments {
     if (numbered) out.push_back(static_cast<std::int64_t>(rows.size()));
     for (std::size_t n = 0; n < fragments.size(); ++n) {
       out.push_back(fragments[n].identity);
-      out.push_back(fragments[n].cells << flag_bits | fragments[n].flags);
+      out.push_back(fragments[n].word);
       if (numbered) out.push_back(before[n]);
     }
     out.insert(out.end(), edges.begin(), edges.end());
@@ -77,12 +77,12 @@ struct SeamFragments {
 /// The fragments that all ranks have sent of one mask; then the whole components.
 class SeamMerge {
 public:
-  void start(const Decomposition& d, bool (*which)(const Component&)) {
-    m_px = d.px, m_Mx = d.Mx, m_numbered = which;
+  void start(const Decomposition& d, const LabelMask& mask) {
+    m_px = d.px, m_Mx = d.Mx, m_mask = mask, m_numbered = mask.numbers_any();
     m_fragments.clear(), m_before.clear(), m_sets.clear();
     m_first.assign(1, 0);
     m_edges = 0;
-    m_row.assign(which ? static_cast<std::size_t>(d.My) : 0, 0);
+    m_row.assign(m_numbered ? static_cast<std::size_t>(d.My) : 0, 0);
   }
 
   /// The words of the next rank; returns the end of them. `west`, if not null, gets for each row of `patch` the count of the
@@ -93,7 +93,7 @@ public:
     ++at;
     const auto rows = m_numbered ? *at++ : 0;
     for (int n = 0; n < fragments; ++n, at += 2) {
-      m_fragments.push_back({at[0], at[1] >> flag_bits, at[1] & ((1 << flag_bits) - 1)});
+      m_fragments.push_back({at[0], at[1]});
       m_sets.add();
       if (!m_numbered) continue;
       m_before.push_back(m_row[row_of(at[0])] + at[2]);
@@ -128,8 +128,7 @@ public:
       m_position[n] = m_position[root]; // the root is smaller, hence done
       Component& whole = m_whole[m_position[n]];
       if (m_fragments[n].identity < whole.identity) m_lead[m_position[n]] = n, whole.identity = m_fragments[n].identity;
-      whole.cells += m_fragments[n].cells;
-      whole.flags |= m_fragments[n].flags;
+      whole.add(m_fragments[n].cells(), m_fragments[n].flags());
     }
     sort();
     number();
@@ -184,7 +183,7 @@ private:
     int wholes = 0;
     for (std::size_t n = 0; n < m_whole.size(); ++n) {
       m_wholes_before[n] = wholes;
-      if (!m_numbered(m_whole[n])) continue;
+      if (!m_mask.numbers(m_whole[n])) continue;
       m_numbers[n] = m_row[row_of(m_whole[n].identity)] + m_before[m_lead[n]] + ++wholes;
     }
     m_wholes_before.back() = wholes;
@@ -192,7 +191,8 @@ private:
   }
 
   int m_px = 1, m_Mx = 1;
-  bool (*m_numbered)(const Component&) = nullptr;
+  LabelMask m_mask;
+  bool m_numbered = false;
   std::vector<Component> m_fragments, m_whole;
   std::vector<int> m_before;   // of each fragment: numbered components in its row and before it that were not sent
   std::vector<int> m_first;    // of each rank: its first fragment

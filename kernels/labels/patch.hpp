@@ -1,8 +1,8 @@
 // First half of the labelling (labels/labels.hpp): the fragments of one mask within one patch.
 //
-//   row j + 1    . [  2  ] . [3] . .      Runs are numbered in raster order, and a set of runs is known by its smallest: run 2
-//   row j        [0] . [  1  ] . . .      touches 0 and 1 and joins them. The first cell met of a fragment is then the one
-//                                         with the smallest index, and fragments come out in raster order.
+//   row j + 1    . [  0  ] . [2] . .      A run that touches none below gets a new label, and a set of labels is known by its
+//   row j        [0] . [  1  ] . . .      smallest: the long run joins 0 and 1. The first cell met of a fragment is then the
+//                                         one with the smallest index, and fragments come out in raster order.
 //
 // Method: run-based two-pass labelling, He, Chao & Suzuki (2008), IEEE Trans. Image Process. 17(5). On rough masks the time goes
 // to branches that nobody can predict; the loops over runs have none but those of the walk along two rows.
@@ -18,22 +18,30 @@
 
 namespace nunatak {
 
+constexpr int flag_bits = 16;
+
 /// A component, or the fragment of one inside a patch.
 struct Component {
-  std::int64_t identity = 0; ///< smallest global index of its cells
-  std::int64_t cells = 0;    ///< area in cells
-  std::int64_t flags = 0;    ///< union of the flags of its cells (LabelMask)
+  std::int64_t identity; ///< smallest global index of its cells
+  std::int64_t word;     ///< cells << flag_bits | flags
+
+  std::int64_t cells() const { return word >> flag_bits; }             ///< area in cells
+  std::int64_t flags() const { return word & ((1 << flag_bits) - 1); } ///< union of the flags of its cells (LabelMask)
+  bool operator==(const Component& other) const { return identity == other.identity && word == other.word; }
+  void add(std::int64_t more_cells, std::int64_t more_flags) { word = (word + (more_cells << flag_bits)) | more_flags; }
 };
 
 /// Flag of components that have a cell on the edge of the grid; the other 15 bits belong to the masks.
 constexpr std::int64_t touches_edge = 1;
-constexpr int flag_bits = 16;
 
 struct LabelMask {
   bool (*contains)(Code code);                                        ///< is a cell of this code part of the mask?
   std::int64_t (*flags)(Code) = [](Code) { return std::int64_t{0}; }; ///< flags that a cell of this code gives to its component
-  bool all = false; ///< gather all components on all ranks: `whole` is then complete, and all are numbered
-  bool (*numbered)(const Component&) = nullptr; ///< which components get consecutive numbers; sends counts, not components
+  bool all = false;          ///< gather all components on all ranks: `whole` is then complete, and all are numbered
+  std::int64_t numbered = 0; ///< components with one of these flags get consecutive numbers; sends counts, not components
+
+  bool numbers_any() const { return all || numbered != 0; }
+  bool numbers(const Component& c) const { return all || (c.word & numbered) != 0; }
 };
 
 /// The flags that a cell of this code gives to its component, -1 if the code is not part of the mask.
@@ -50,116 +58,100 @@ class PatchLabels {
 public:
   /// component[n]: fragment of segment n, or -1. fragments[c]: in raster order of the first cell.
   /// Host memory; nothing is communicated.
-  void update(const Patch& p, const Segments& s, const LabelMask& mask, std::vector<int>& component,
-              std::vector<Component>& fragments) {
-    bool inside[256];
-    std::int64_t flags[256];
-    for (int c = 0; c < 256; ++c) {
-      flags[c] = flags_of(mask, c);
-      inside[c] = flags[c] >= 0;
-    }
-    component.resize(s.list.size());
-    find_runs(p, s, inside, component.data());
-    const auto sets = static_cast<std::size_t>(number_sets());
-    fragments.resize(sets + 1); // room for one that is never met
-    int met = 0;                // components so far
-    for (int j = 1; j <= p.ym; ++j) {
-      const std::int64_t cell = p.cell(j, 0);
-      const std::int64_t edge = p.global_j(j) == 0 || p.global_j(j) == p.My - 1 ? touches_edge : 0;
-      for (int n = s.row[j]; n < s.row[j + 1]; ++n) {
-        if (component[n] < 0) continue;
-        const Segment here = s.list[n];
-        fragments[met] = {cell + here.i0, 0, 0}; // stays if this cell begins a component
-        const int c = component[n] = m_number[component[n]];
-        met += c == met;
-        Component& fragment = fragments[c];
-        fragment.cells += here.i1 - here.i0;
-        fragment.flags |= flags[here.code] | edge;
-      }
-      for (const bool east : {false, true}) {
-        const int c = component[east ? s.row[j + 1] - 1 : s.row[j]];
-        if (c >= 0 && (east ? p.xs + p.xm == p.Mx : p.xs == 0)) fragments[c].flags |= touches_edge;
-      }
-    }
-    fragments.resize(sets);
+  void update(const Patch& p, const Segments& s, const LabelMask& mask, LargeList<int>& component,
+              LargeList<Component>& fragments) {
+    int flags[256];
+    for (int c = 0; c < 256; ++c) flags[c] = static_cast<int>(flags_of(mask, c));
+    component.resize(s.list.size()), fragments.resize(s.list.size() + 1), m_set.resize(s.list.size() + 2);
+    const int labels = find_runs(p, s, flags, component.data(), fragments.data());
+    const int sets = number_sets(labels, fragments.data());
+    const int* number = m_set.data() + 1;
+    for (std::size_t n = 0; sets < labels && n < component.size(); ++n) component[n] = number[component[n]];
+    fragments.resize(static_cast<std::size_t>(sets));
   }
 
 private:
   struct Run {
-    int i0, i1; // half-open range of view indices
+    int i0, i1, label; // half-open range of view indices
   };
 
-  /// Cut rows into runs of the mask, run[n] of segment n (or -1), and join those that touch: m_set.
-  void find_runs(const Patch& p, const Segments& s, const bool* inside, int* run) {
-    m_set.clear();
-    m_here.resize(static_cast<std::size_t>(p.xm) + 1);
-    m_below.resize(static_cast<std::size_t>(p.xm) + 1);
-    int first_below = 0, first = 0; // runs
+  /// Rows are cut into runs of the mask: component[n] of segment n gets a label (or -1), each label its fragment. Returns how
+  /// many.
+  int find_runs(const Patch& p, const Segments& s, const int* flags, int* component, Component* fragments) {
+    const auto room = static_cast<std::size_t>(p.xm) / 2 + 2;
+    m_here.resize(room), m_below.resize(room);
+    const Run last{std::numeric_limits<int>::max(), std::numeric_limits<int>::max(), 0}; // touches nothing
+    m_below[0] = last;
+    const int west = p.xs == 0 ? 1 : 0, east = p.xs + p.xm == p.Mx ? p.xm + 1 : 0; // runs that touch them are at the edge
+    int labels = 0;
     for (int j = 1; j <= p.ym; ++j) {
+      const std::int64_t cell = p.cell(j, 0);
+      const int edge = p.global_j(j) == 0 || p.global_j(j) == p.My - 1 ? touches_edge : 0;
       Run* here = m_here.data();
-      int runs = 0, end = 0; // of this row; where the last run ends
-      for (int n = s.row[j]; n < s.row[j + 1]; ++n) {
-        const Segment segment = s.list[n];
-        if (!inside[segment.code]) {
-          run[n] = -1;
+      m_at = m_below.data();
+      for (int n = s.row[j], end = s.row[j + 1], i0 = 1, i1; n < end; i0 = i1) {
+        int of_run = flags[s.list[n].code()];
+        i1 = s.end(n);
+        const int first = n++;
+        if (of_run < 0) {
+          component[first] = -1;
           continue;
         }
-        if (segment.i0 != end) here[runs++].i0 = segment.i0;
-        here[runs - 1].i1 = end = segment.i1;
-        run[n] = first + runs - 1;
+        for (; n < end && flags[s.list[n].code()] >= 0; ++n) of_run |= flags[s.list[n].code()], i1 = s.end(n);
+        const int label = join_run(i0, i1, labels);
+        fragments[labels] = {cell + i0, 0}; // stays if this run begins one
+        fragments[label].add(i1 - i0, of_run | edge | static_cast<int>(i0 == west) | static_cast<int>(i1 == east));
+        labels += label == labels;
+        *here++ = {i0, i1, label};
+        for (int k = first; k < n; ++k) component[k] = label;
       }
-      here[runs] = {std::numeric_limits<int>::max(), std::numeric_limits<int>::max()}; // touches nothing
-      m_set.resize(static_cast<std::size_t>(first + runs));
-      if (first > first_below)
-        join_rows(runs, first, first_below);
-      else
-        for (int a = first; a < first + runs; ++a) m_set[a] = a;
-      first_below = first;
-      first += runs;
+      *here = last;
       std::swap(m_here, m_below);
     }
+    return labels;
   }
 
-  /// m_set[a] of each run of a row: the smallest run known to be in its set.
-  void join_rows(int runs, int first, int first_below) {
-    // lab 3 begin: union-find over two rows of runs | stub: throw "lab 3: not written yet";
-    const Run *here = m_here.data(), *below = m_below.data();
-    int* set = m_set.data();
-    for (int a = 0, b = 0; a < runs; ++a) {
-      int root = first + a;
-      set[root] = root;
-      while (below[b].i1 <= here[a].i0) ++b;
-      for (; below[b].i0 < here[a].i1; ++b) {
-        int other = set[first_below + b];
-        while (set[other] != other) other = set[other] = set[set[other]];
-        // the larger root points to the smaller, without a branch
-        const int difference = other - root, negative = difference >> 31;
-        const int smaller = root + (difference & negative), larger = root + (difference & ~negative);
-        set[larger] = smaller;
-        root = smaller;
-      }
-      set[first + a] = root;
-      b -= b > 0; // the last one below may go on under the next run
+  /// The label of a run: the smallest known of the runs below that it touches, which are joined, or else the new one.
+  int join_run(int i0, int i1, int new_label) {
+    // lab 3 begin: union-find over a run and those below | stub: throw "lab 3: not written yet";
+    int *set = m_set.data() + 1, root = new_label;
+    set[root] = root;
+    while (m_at->i1 <= i0) ++m_at;
+    for (; m_at->i0 < i1; ++m_at) {
+      int other = m_at->label;
+      while (set[other] != other) other = set[other] = set[set[other]];
+      // the larger root points to the smaller, without a branch
+      const int difference = other - root, negative = difference >> 31;
+      const int smaller = root + (difference & negative), larger = root + (difference & ~negative);
+      set[larger] = smaller;
+      root = smaller;
     }
+    m_at -= m_at > m_below.data(); // the last one below may go on under the next run
+    return root;
     // lab 3 end
   }
 
-  /// m_number[a]: of the set of run a, 0, 1, ... in the order of their smallest members. Returns how many sets there are.
-  int number_sets() {
-    int sets = 0;
-    m_number.resize(m_set.size());
-    int* number = m_number.data();
-    for (std::size_t a = 0; a < m_set.size(); ++a) {
-      const auto up = static_cast<std::size_t>(m_set[a]); // at most a: its number is known, or just written
-      number[a] = sets;
-      number[a] = number[up];
+  /// Sets are numbered in the order of their smallest labels, and have the fragments of all of theirs. Returns how many.
+  int number_sets(int labels, Component* fragments) {
+    int *set = m_set.data() + 1, joined = 0, sets = 0;
+    set[-1] = -1;
+    for (int a = 0; a < labels; ++a) joined |= set[a] ^ a;
+    if (joined == 0) return labels;
+    for (int a = 0; a < labels; ++a) {
+      const Component of_label = fragments[a];
+      const int up = set[a]; // at most a: its number is known, or just written
+      set[a] = sets;
+      const int number = set[a] = set[up];
+      fragments[sets] = {of_label.identity, 0}; // stays if this label begins a set
+      fragments[number].add(of_label.cells(), of_label.flags());
       sets += up == a;
     }
     return sets;
   }
 
-  std::vector<int> m_set, m_number;
+  LargeList<int> m_set; // of each label: a smaller one of its set, or itself; then its number. One before the first: of no label
   std::vector<Run> m_here, m_below;
+  const Run* m_at = nullptr; // in m_below
 };
 
 } // namespace nunatak

@@ -20,10 +20,10 @@ namespace nunatak {
 /// What is known of the components of one mask.
 struct Components {
   /// fragments[local][c]: of fragment c of a local rank: identity, area and flags of the whole component, on all ranks
-  std::vector<std::vector<Component>> fragments;
+  std::vector<LargeList<Component>> fragments;
   /// number[local][c]: the number of its component, 1, 2, ... in the order of identities (raster order of the first cell) among
   /// those that are numbered (LabelMask::numbered, or all of them if LabelMask::all); 0 if it is not numbered
-  std::vector<std::vector<int>> number;
+  std::vector<LargeList<int>> number;
   int numbered = 0; ///< how many are numbered, on all ranks together
   /// whole components, in the order of identities: all of them if LabelMask::all, else those that touch a seam and the largest
   /// of each rank
@@ -31,9 +31,9 @@ struct Components {
 
   /// The component with most cells (of several, the one of smallest identity); cells = 0 if the mask is empty.
   Component largest() const {
-    Component best;
+    Component best{};
     for (const Component& c : whole) {
-      if (c.cells > best.cells) best = c;
+      if (c.cells() > best.cells()) best = c;
     }
     return best;
   }
@@ -101,14 +101,14 @@ private:
 
   /// One rank: its fragments are whole components.
   static void keep(const LabelMask& mask, Components& found) {
-    const std::vector<Component>& fragments = found.fragments[0];
+    const LargeList<Component>& fragments = found.fragments[0];
     found.number.resize(1);
     found.number[0].resize(fragments.size());
     found.numbered = 0;
     std::size_t largest = 0;
     for (std::size_t c = 0; c < fragments.size(); ++c) {
-      if (fragments[c].cells > fragments[largest].cells) largest = c;
-      const bool counts = mask.all || (mask.numbered && mask.numbered(fragments[c]));
+      if (fragments[c].cells() > fragments[largest].cells()) largest = c;
+      const bool counts = mask.numbers(fragments[c]);
       found.numbered += counts;
       found.number[0][c] = counts ? found.numbered : 0;
     }
@@ -117,9 +117,8 @@ private:
                                 : fragments.begin() + static_cast<std::ptrdiff_t>(std::min(largest + 1, fragments.size())));
   }
 
-  static bool is_numbered(const LabelMask& mask) { return mask.all || mask.numbered; }
   /// The fragments (in raster order) that begin in the rows before view row j.
-  static int begin_before(const Patch& p, int j, const std::vector<Component>& fragments) {
+  static int begin_before(const Patch& p, int j, const LargeList<Component>& fragments) {
     const auto earlier = [](const Component& c, std::int64_t identity) { return c.identity < identity; };
     return static_cast<int>(std::lower_bound(fragments.begin(), fragments.end(), p.cell(j, 1), earlier) - fragments.begin());
   }
@@ -133,7 +132,7 @@ private:
   }
 
   /// m_place[m][r][c]: place of fragment c among those that rank r sends, or Unsent. The border gets places, plus one.
-  void choose_fragments(std::size_t r, std::size_t m, const LabelMask& mask, const std::vector<Component>& fragments) {
+  void choose_fragments(std::size_t r, std::size_t m, const LabelMask& mask, const LargeList<Component>& fragments) {
     const std::vector<int>& numbers = m_border_numbers[r];
     std::vector<int>& place = m_place[m][r];
     place.assign(fragments.size(), mask.all ? 0 : not_counted);
@@ -142,8 +141,8 @@ private:
     });
     std::size_t largest = 0; // the first of several
     for (std::size_t c = 0; c < fragments.size(); ++c) {
-      if (fragments[c].cells > fragments[largest].cells) largest = c;
-      if (mask.numbered && place[c] < 0 && mask.numbered(fragments[c])) place[c] = counted;
+      if (fragments[c].cells() > fragments[largest].cells()) largest = c;
+      if (place[c] < 0 && mask.numbers(fragments[c])) place[c] = counted;
     }
     if (!fragments.empty()) place[largest] = 0;
     int chosen = 0;
@@ -155,7 +154,7 @@ private:
   }
 
   /// What one rank sends of one mask.
-  void contribute(std::size_t r, std::size_t m, const LabelMask& mask, const std::vector<Component>& fragments,
+  void contribute(std::size_t r, std::size_t m, const LabelMask& mask, const LargeList<Component>& fragments,
                   std::vector<std::int64_t>& out) {
     const Patch p = patch(r);
     const std::vector<int>&numbers = m_border_numbers[r], &place = m_place[m][r];
@@ -177,14 +176,13 @@ private:
       }
       if (in_row > 0) m_sent.rows.push_back(static_cast<std::int64_t>(p.global_j(j)) << 32 | in_row);
     }
-    m_sent.pack(is_numbered(mask), out);
+    m_sent.pack(mask.numbers_any(), out);
   }
 
   void receive(const std::vector<std::int64_t>& in, const std::vector<LabelMask>& masks,
                std::vector<std::vector<std::int64_t>>& maxima) {
     const Decomposition& d = m_ranks.decomposition();
-    const auto all = [](const Component&) { return true; };
-    for (std::size_t m = 0; m < masks.size(); ++m) m_merge[m].start(d, masks[m].all ? all : masks[m].numbered);
+    for (std::size_t m = 0; m < masks.size(); ++m) m_merge[m].start(d, masks[m]);
     std::vector<std::int64_t> maximum = maxima[0];
     m_west.resize(masks.size(), std::vector<std::vector<int>>(maxima.size()));
     const std::int64_t* at = in.data();
@@ -198,7 +196,7 @@ private:
   }
 
   /// The fragments of a patch become whole components, and get their numbers.
-  void finish(std::size_t r, std::size_t m, std::vector<Component>& fragments, std::vector<int>& number) {
+  void finish(std::size_t r, std::size_t m, LargeList<Component>& fragments, LargeList<int>& number) {
     const Patch p = patch(r);
     const SeamMerge& merge = m_merge[m];
     const std::vector<Component>& whole = merge.whole();

@@ -5,38 +5,54 @@
 #pragma once
 
 #include "kernels/grid/array.hpp"
+#include "kernels/grid/large_list.hpp"
 
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
+#include <stdexcept>
+#include <string>
 #include <vector>
 
 namespace nunatak {
 
 using Code = std::uint8_t; ///< what a cell is, as bits; their meaning belongs to the caller
 
-struct Segment {
-  int i0, i1; ///< half-open range of view indices in x
-  Code code;
-  Segment() {} // not zeroed: they are made by the million, then written
-  Segment(int begin, int end, Code c) : i0(begin), i1(end), code(c) {}
+/// Four bytes: there may be as many of them as cells. It begins where the one before ends, or at 1.
+class Segment {
+public:
+  Segment() = default;
+  Segment(int i1, Code code) : m_word(static_cast<std::uint32_t>(i1) | static_cast<std::uint32_t>(code) << 24) {}
+  int end() const { return static_cast<int>(m_word & 0xffffff); } ///< of the range of view indices in x (half-open)
+  Code code() const { return static_cast<Code>(m_word >> 24); }
+
+private:
+  std::uint32_t m_word;
 };
+constexpr int longest_row = (1 << 24) - 2;
 
 /// The segments of one patch, row by row.
 struct Segments {
-  std::vector<Segment> list;
+  LargeList<Segment> list;
   std::vector<int> row; ///< segments row[j]..row[j+1] belong to row j (view index 1..ym); row[0] is not used
 
   int size() const { return static_cast<int>(list.size()); }
+  int end(int n) const { return list[static_cast<std::size_t>(n)].end(); }
+
+  /// f(j, n, i0, segment) for each in turn.
+  template <class F> void for_each(const F& f) {
+    for (int j = 1; j + 1 < static_cast<int>(row.size()); ++j) {
+      for (int n = row[j], i0 = 1; n < row[j + 1]; i0 = end(n++)) f(j, n, i0, list[n]);
+    }
+  }
 };
 
-/// Where the segments of a row begin: writes the view indices, then xm + 1, to `start` and returns the number of segments.
-/// `start` has room for xm + 1 numbers. Eight cells at a time while nothing changes; else without a branch per cell, since no
-/// branch predictor guesses the coast.
-inline int find_starts(const Code* row, int xm, int* start) {
-  int n = 1, i = 2;
-  start[0] = 1;
+/// The segments of a row, of which there is room for xm + 1. Returns how many they are. Eight cells at a time while nothing
+/// changes; else without a branch per cell, since no branch predictor guesses the coast.
+inline int cut_row(const Code* row, int xm, Segment* list) {
+  int n = 0, i = 2;
   const auto look = [&](int at) {
-    start[n] = at;
+    list[n] = {at, row[at - 1]};
     n += row[at] != row[at - 1];
   };
   for (; i + 8 <= xm + 1; i += 8) {
@@ -47,24 +63,41 @@ inline int find_starts(const Code* row, int xm, int* start) {
     for (int k = 0; k < 8; ++k) look(i + k);
   }
   for (; i <= xm; ++i) look(i);
-  start[n] = xm + 1;
+  list[n] = {xm + 1, row[xm]};
+  return n + 1;
+}
+
+/// How many they are, vectorised: sums of a byte, 128 cells at a time.
+inline int count_segments(const Code* row, int xm) {
+  int n = 1;
+  for (int i = 2; i <= xm; i += 128) {
+    std::uint8_t changes = 0;
+    for (int k = i; k < std::min(i + 128, xm + 1); ++k) changes = static_cast<std::uint8_t>(changes + (row[k] != row[k - 1]));
+    n += changes;
+  }
   return n;
 }
 
 /// Cut the owned cells of `codes` into segments. Host memory. Ghosts are not read.
 inline void find_segments(const Patch& patch, const SharedArray2<Code>& codes, Segments& segments) {
-  segments.list.clear();
+  if (patch.xm > longest_row)
+    throw std::invalid_argument("segments: expected at most 2^24 - 2 columns, found " + std::to_string(patch.xm));
+  const auto row = [&](int j) { return codes.data() + static_cast<std::size_t>(j) * static_cast<std::size_t>(patch.xm + 2); };
+  auto& list = segments.list;
   segments.row.assign(static_cast<std::size_t>(patch.ym) + 2, 0);
-  std::vector<int> start(static_cast<std::size_t>(patch.xm) + 2);
+  std::size_t found = 0, room = static_cast<std::size_t>(patch.xm) + 1;
+  list.resize(list.capacity());
   for (int j = 1; j <= patch.ym; ++j) {
-    const Code* row = codes.data() + static_cast<std::size_t>(j) * static_cast<std::size_t>(patch.xm + 2);
-    const int first = segments.size(), found = find_starts(row, patch.xm, start.data());
-    segments.row[static_cast<std::size_t>(j)] = first;
-    segments.list.resize(static_cast<std::size_t>(first + found));
-    Segment* list = &segments.list[static_cast<std::size_t>(first)];
-    for (int n = 0; n < found; ++n) list[n] = {start[n], start[n + 1], row[start[n]]};
+    segments.row[static_cast<std::size_t>(j)] = static_cast<int>(found);
+    if (found + room > list.size()) { // counted once, so that nothing is allocated twice
+      std::size_t wanted = found + room;
+      for (int k = j; k <= patch.ym; ++k) wanted += static_cast<std::size_t>(count_segments(row(k), patch.xm));
+      list.resize(wanted);
+    }
+    found += static_cast<std::size_t>(cut_row(row(j), patch.xm, list.data() + found));
   }
-  segments.row[static_cast<std::size_t>(patch.ym) + 1] = segments.size();
+  segments.row[static_cast<std::size_t>(patch.ym) + 1] = static_cast<int>(found);
+  list.resize(found);
 }
 
 } // namespace nunatak

@@ -97,7 +97,7 @@ private:
     }
     const int smallest = signs < 0 ? *std::min_element(basins, basins + size) : 0; // only wanted for the error
     const auto& list = m_segments[r].list;
-    const bool unknown = std::any_of(list.begin(), list.end(), [](const Segment& s) { return (s.code & type_bits) == 0; });
+    const bool unknown = std::any_of(list.begin(), list.end(), [](const Segment& s) { return (s.code() & type_bits) == 0; });
     return {largest, -static_cast<std::int64_t>(smallest), unknown ? 1 : 0};
   }
 
@@ -118,16 +118,16 @@ private:
 
     const Component open = labels[1].largest();
     for (std::size_t r = 0; r < m_codes.size(); ++r) {
-      for_each_segment(r, [&](int j, int n, Segment& s) {
-        Code c = s.code;
-        if (ice_rise(c) && static_cast<double>(labels[0].at(r, n).cells) * m_cell_area > m_options.continental_ice_area)
+      m_segments[r].for_each([&](int j, int n, int i0, Segment& s) {
+        Code c = s.code();
+        if (ice_rise(c) && static_cast<double>(labels[0].at(r, n).cells()) * m_cell_area > m_options.continental_ice_area)
           c |= is_continent;
         if (c & is_ocean && labels[1].at(r, n).identity == open.identity) c |= is_open;
-        if (c & (is_floating | is_ocean) && !(labels[2].at(r, n).flags & touches_edge)) c |= is_lake;
-        if (c == s.code) return;
-        s.code = c;
+        if (c & (is_floating | is_ocean) && !(labels[2].at(r, n).flags() & touches_edge)) c |= is_lake;
+        if (c == s.code()) return;
+        s = {s.end(), c};
         Code* codes = m_codes[r].data() + j * row(r);
-        std::fill(codes + s.i0, codes + s.i1, c);
+        std::fill(codes + i0, codes + s.end(), c);
       });
     }
   }
@@ -158,7 +158,7 @@ private:
   const std::vector<MaskLabels>& label_shelves() {
     const std::vector<LabelMask> masks = {
         {[](Code c) { return (c & is_floating) != 0 || ice_rise(c); }, [](Code c) { return shelf_ice(c) ? has_shelf : 0; }, false,
-         [](const Component& c) { return (c.flags & has_shelf) != 0; }},
+         has_shelf},
         {[](Code c) { return (c & is_shallow) != 0 || continent(c); }, [](Code c) { return continent(c) ? has_continent : 0; }},
     };
     std::vector<std::vector<std::int64_t>> nothing(m_codes.size());
@@ -170,16 +170,16 @@ private:
                       const ShelfSum& sum, std::vector<std::int64_t>& sums) {
     LocalShelves& local = m_result.local[r];
     const int* basin = in.basins.data();
-    for_each_segment(r, [&](int j, int n, const Segment& s) {
-      const int from = j * row(r) + s.i0, to = j * row(r) + s.i1;
-      const int contshelf = contshelf_mask(s.code, (labels[1].flags(r, n) & has_continent) != 0);
-      out.write_masks(from, to, s.code, contshelf);
+    m_segments[r].for_each([&](int j, int n, int i0, const Segment& s) {
+      const int from = j * row(r) + i0, to = j * row(r) + s.end();
+      const int contshelf = contshelf_mask(s.code(), (labels[1].flags(r, n) & has_continent) != 0);
+      out.write_masks(from, to, s.code(), contshelf);
       if (contshelf == 2) local.sea.emplace_back(from, to);
-      if (s.code & is_ocean)
+      if (s.code() & is_ocean)
         find_adjacent_basins(m_codes[r].data(), row(r), from, to, basin, m_result.table.basins, &sums[sum.adjacent()]);
-      if (in_shelf_domain(s.code)) start_distances(r, from, to, out);
-      for (int c = from; lake_ice(s.code) && c < to; ++c) local.lake.push_back(c);
-      if (shelf_ice(s.code)) add_shelf_cells(r, from, to, labels[0].number_of(r, n), basin, sum, sums);
+      if (in_shelf_domain(s.code())) start_distances(r, from, to, out);
+      for (int c = from; lake_ice(s.code()) && c < to; ++c) local.lake.push_back(c);
+      if (shelf_ice(s.code())) add_shelf_cells(r, from, to, labels[0].number_of(r, n), basin, sum, sums);
     });
   }
 
@@ -238,13 +238,6 @@ private:
       return d;
     };
     return m_distances.solve(problem);
-  }
-
-  template <class F> void for_each_segment(std::size_t r, const F& f) {
-    Segments& s = m_segments[r];
-    for (int j = 1; j + 1 < static_cast<int>(s.row.size()); ++j) {
-      for (int n = s.row[j]; n < s.row[j + 1]; ++n) f(j, n, s.list[n]);
-    }
   }
 
   /// Cells of the domain of the distances, and their seeds: a continental cell among 8 neighbours, open ocean among 4.

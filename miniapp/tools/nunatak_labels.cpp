@@ -76,8 +76,8 @@ struct Census {
       for (const Component& c : labels.fragments[r]) {
         if (!p.owns(static_cast<int>(c.identity / p.Mx), static_cast<int>(c.identity % p.Mx))) continue;
         if (!seen.insert(c.identity).second) continue;
-        cells += c.cells;
-        at_edge += (c.flags & touches_edge) != 0;
+        cells += c.cells();
+        at_edge += (c.flags() & touches_edge) != 0;
       }
     }
     cells = spread_of(set, {cells}).sum;
@@ -89,7 +89,7 @@ struct Census {
                                       std::to_string(components) + " components, " + std::to_string(at_edge) +
                                           " of them at the edge of the grid"};
     if (components > 0) {
-      lines.push_back("the largest has " + std::to_string(largest.cells) + " cells; its first one is j = " +
+      lines.push_back("the largest has " + std::to_string(largest.cells()) + " cells; its first one is j = " +
                       std::to_string(largest.identity / mask.Mx) + ", i = " + std::to_string(largest.identity % mask.Mx));
     }
     return lines;
@@ -103,7 +103,8 @@ void run(const ToolOptions& options) {
   const Domain domain(options.domain, mask);
   LabelMask wanted;
   wanted.contains = [](Code code) { return code == 1; };
-  wanted.numbered = [](const Component&) { return true; };
+  wanted.flags = [](Code) { return std::int64_t{2}; }; // every component has it
+  wanted.numbered = 2;
 
   // 2. on all sets of ranks
   Results results("nunatak-labels", options, mask);
@@ -134,7 +135,7 @@ void run(const ToolOptions& options) {
     record["domain_cells"] = census.cells;
     record["domain_imbalance"] = spread_of(set, cells).imbalance();
     record["components"] = census.components, record["components_at_edge"] = census.at_edge;
-    record["largest_cells"] = census.largest.cells;
+    record["largest_cells"] = census.largest.cells();
     record.update(measured);
     results.add(record, answer_of(set.rectangle(), collect(ranks, set.rectangle(), numbers), "the labels on " + set.name()));
   });

@@ -23,7 +23,7 @@ std::vector<std::pair<std::int64_t, std::int64_t>> components(const Grid<int>& m
   std::vector<std::vector<std::int64_t>> nothing(local.size());
   Labels labels(ranks);
   std::vector<std::pair<std::int64_t, std::int64_t>> found;
-  for (const Component& c : labels.update(segments, {wanted}, nothing)[0].whole) found.emplace_back(c.identity, c.cells);
+  for (const Component& c : labels.update(segments, {wanted}, nothing)[0].whole) found.emplace_back(c.identity, c.cells());
   return found;
 }
 

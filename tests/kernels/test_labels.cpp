@@ -22,16 +22,16 @@ Fill flood_fill(const Grid<int>& mask, const Grid<Code>& codes) {
   Fill fill{Grid<int>(mask.Mx, mask.My), {}};
   for (int first = 0; first < mask.Mx * mask.My; ++first) {
     if (mask.values[first] == 0 || fill.number.values[first] != 0) continue;
-    fill.components.push_back({first, 0, 0});
+    fill.components.push_back({first, 0});
     Component& c = fill.components.back();
     std::vector<int> stack{first};
     fill.number.values[first] = static_cast<int>(fill.components.size());
     while (!stack.empty()) {
       const int j = stack.back() / mask.Mx, i = stack.back() % mask.Mx;
       stack.pop_back();
-      c.cells += 1;
-      if (j == 0 || i == 0 || j == mask.My - 1 || i == mask.Mx - 1) c.flags |= touches_edge;
-      if (codes(j, i) & attaching) c.flags |= attached;
+      c.add(1, 0);
+      if (j == 0 || i == 0 || j == mask.My - 1 || i == mask.Mx - 1) c.add(0, touches_edge);
+      if (codes(j, i) & attaching) c.add(0, attached);
       for (const auto& [dj, di] : {std::pair{0, 1}, {0, -1}, {1, 0}, {-1, 0}}) {
         if (!mask.inside(j + dj, i + di) || mask(j + dj, i + di) == 0 || fill.number(j + dj, i + di) != 0) continue;
         fill.number(j + dj, i + di) = static_cast<int>(fill.components.size());
@@ -62,14 +62,13 @@ int wrong_cells(const Ranks& ranks, const std::vector<Segments>& segments, const
     const Patch p = ranks.patch(r);
     for (int j = 1; j <= p.ym; ++j) {
       int cells = 0;
-      for (int n = segments[r].row[j]; n < segments[r].row[j + 1]; ++n) {
-        for (int i = segments[r].list[n].i0; i < segments[r].list[n].i1; ++i, ++cells) {
+      for (int n = segments[r].row[j], i = 1; n < segments[r].row[j + 1]; ++n) {
+        for (; i < segments[r].end(n); ++i, ++cells) {
           const int expected = fill.number(p.global_j(j), p.global_i(i)), component = labels.component[r][n];
           if ((component < 0) != (expected == 0)) wrong += 1;
           if (component < 0 || expected == 0) continue;
           const Component &found = labels.fragments[r][component], &c = fill.components[expected - 1];
-          const bool same = found.identity == c.identity && found.cells == c.cells && found.flags == c.flags &&
-                            (!all || labels.number[r][component] == expected);
+          const bool same = found == c && (!all || labels.number[r][component] == expected);
           wrong += same ? 0 : 1;
         }
       }
@@ -100,11 +99,10 @@ TEST_CASE("segments cover a row, each of one code") {
   CHECK(s.row[1] == 0);
   CHECK(s.row[2] == 5);
   CHECK(s.row[3] == 6);
-  const std::vector<std::array<int, 3>> expected = {{1, 18, 1}, {18, 27, 2}, {27, 28, 3}, {28, 30, 4}, {30, 31, 1}, {1, 31, 7}};
+  const std::vector<std::pair<int, Code>> expected = {{18, 1}, {27, 2}, {28, 3}, {30, 4}, {31, 1}, {31, 7}}; // end, code
   for (int n = 0; n < 6; ++n) {
-    CHECK(s.list[n].i0 == expected[n][0]);
-    CHECK(s.list[n].i1 == expected[n][1]);
-    CHECK(s.list[n].code == expected[n][2]);
+    CHECK(s.end(n) == expected[n].first);
+    CHECK(s.list[n].code() == expected[n].second);
   }
 }
 
@@ -117,7 +115,7 @@ TEST_CASE("a run that touches several runs below joins them all") {
     const MaskLabels& found = labels.update(segments_of(ranks, codes), {mask_of(in_mask, true)}, nothing)[0];
     INFO(px << " x " << py);
     REQUIRE(found.whole.size() == 1);
-    CHECK(found.whole[0].cells == 13);
+    CHECK(found.whole[0].cells() == 13);
     CHECK(found.whole[0].identity == 0);
   }
 }
@@ -130,8 +128,8 @@ TEST_CASE("components equal a flood fill: numbers, areas, flags, on any decompos
       codes.values[n] = static_cast<Code>(mask.values[n] * in_mask + other.values[n] * in_other + marks.values[n] * attaching);
     }
     const Fill fill = flood_fill(mask, codes), fill_other = flood_fill(other, codes);
-    Component largest;
-    for (const Component& c : fill.components) largest = c.cells > largest.cells ? c : largest;
+    Component largest{};
+    for (const Component& c : fill.components) largest = c.cells() > largest.cells() ? c : largest;
     for (const auto& [px, py] : decompositions(mask.Mx, mask.My)) {
       VirtualRanks ranks(Decomposition::make(mask.Mx, mask.My, px, py));
       const std::vector<Segments> segments = segments_of(ranks, codes);
@@ -143,16 +141,14 @@ TEST_CASE("components equal a flood fill: numbers, areas, flags, on any decompos
         CHECK(wrong_cells(ranks, segments, found[0], fill, all) == 0);
         CHECK(wrong_cells(ranks, segments, found[1], fill_other, false) == 0);
         if (all) CHECK(found[0].whole.size() == fill.components.size());
-        CHECK(found[0].largest().identity == largest.identity);
-        CHECK(found[0].largest().cells == largest.cells);
+        CHECK(found[0].largest() == largest);
       }
     }
   }
 }
 
 TEST_CASE("consecutive numbers of the components that are asked for, without gathering them") {
-  const auto not_alone = [](const Component& c) { return c.cells > 1; };
-  const auto marked = [](const Component& c) { return (c.flags & attached) != 0; };
+  const std::int64_t flags[2] = {touches_edge, attached};
   std::vector<std::pair<std::string, Grid<int>>> masks = test_masks();
   masks.emplace_back("large", random_mask(97, 71, 0.5, 5));
   for (const auto& [name, mask] : masks) {
@@ -165,8 +161,7 @@ TEST_CASE("consecutive numbers of the components that are asked for, without gat
     int count[2] = {0, 0};
     for (const int k : {0, 1}) {
       std::vector<int> number(1, 0);
-      for (const Component& c : fill.components)
-        number.push_back((k == 0 ? c.cells > 1 : (c.flags & attached) != 0) ? ++count[k] : 0);
+      for (const Component& c : fill.components) number.push_back((c.flags() & flags[k]) != 0 ? ++count[k] : 0);
       for (int& value : expected[k].values) value = number[static_cast<std::size_t>(value)];
     }
     std::vector<std::pair<int, int>> cuts = decompositions(mask.Mx, mask.My);
@@ -176,7 +171,7 @@ TEST_CASE("consecutive numbers of the components that are asked for, without gat
       const std::vector<Segments> segments = segments_of(ranks, codes);
       Labels labels(ranks);
       LabelMask first = mask_of(in_mask, false), second = first;
-      first.numbered = not_alone, second.numbered = marked;
+      first.numbered = flags[0], second.numbered = flags[1];
       std::vector<std::vector<std::int64_t>> nothing(static_cast<std::size_t>(ranks.local_size()));
       const auto& found = labels.update(segments, {first, second, mask_of(in_mask, true)}, nothing);
       INFO(name << " on " << px << " x " << py);
@@ -201,7 +196,7 @@ TEST_CASE("a batch of labels is one exchange and one gather, and carries maxima 
   CHECK(ranks.traffic().exchanges == 1);
   CHECK(ranks.traffic().collectives == 2);
   for (const auto& values : maxima) CHECK(values == std::vector<std::int64_t>{7, 0});
-  CHECK(found[1].fragments[5][0].cells == 256);
+  CHECK(found[1].fragments[5][0].cells() == 256);
   // a second update with the same object does not remember the first
   for (Code& c : codes.values) c = 0;
   codes(3, 9) = in_mask;

@@ -118,8 +118,8 @@ inline void collect(const PatchBlocks& p, const Kokkos::View<Component*, WorkMem
         std::int64_t cells = 0, flags = 0;
         const auto add = [&] {
           if (number < 0) return;
-          Kokkos::atomic_add(&fragments(number).cells, cells);
-          Kokkos::atomic_or(&fragments(number).flags, flags);
+          Kokkos::atomic_add(&fragments(number).word, cells << flag_bits);
+          Kokkos::atomic_or(&fragments(number).word, flags);
         };
         for (int i = i0; i < i1; ++i) {
           const int c = p.position(j, i);

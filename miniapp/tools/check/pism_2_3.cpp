@@ -7,21 +7,20 @@ namespace nunatak::tools {
 namespace {
 
 /// entry[l] of each provisional label; component[n] of each segment is its provisional label, or -1.
-std::vector<int> provisional_labels(const Patch& p, const Segments& segments, const LabelMask& mask,
-                                    std::vector<int>& component) {
+std::vector<int> provisional_labels(const Patch& p, const Segments& segments, const LabelMask& mask, LargeList<int>& component) {
   std::vector<int> entry;
   std::vector<int> above(static_cast<std::size_t>(p.xm) + 2, -1), here; // labels of the cells of two rows
   for (int j = 1; j <= p.ym; ++j, above = here) {
     here.assign(above.size(), -1);
-    for (int n = segments.row[j], end; n < segments.row[j + 1]; n = end) {
-      const auto inside = [&](int s) { return flags_of(mask, segments.list[s].code) >= 0; };
-      end = n + 1;
+    for (int n = segments.row[j], end, i0, i1 = 1; n < segments.row[j + 1]; n = end) {
+      const auto inside = [&](int s) { return flags_of(mask, segments.list[s].code()) >= 0; };
+      end = n + 1, i0 = i1, i1 = segments.end(n);
       if (!inside(n)) {
         component[n] = -1;
         continue;
       }
       while (end < segments.row[j + 1] && inside(end)) ++end; // the segments n..end are a run
-      const int i0 = segments.list[n].i0, i1 = segments.list[end - 1].i1;
+      i1 = segments.end(end - 1);
       int label = -1;
       for (int i = i0; i < i1; ++i) {
         if (above[i] < 0 || above[i] == label) continue;
@@ -41,28 +40,26 @@ std::vector<int> provisional_labels(const Patch& p, const Segments& segments, co
 
 } // namespace
 
-void label_as_pism_2_3(const Patch& p, const Segments& segments, const LabelMask& mask, std::vector<int>& component,
-                       std::vector<Component>& fragments) {
+void label_as_pism_2_3(const Patch& p, const Segments& segments, const LabelMask& mask, LargeList<int>& component,
+                       LargeList<Component>& fragments) {
   component.resize(segments.list.size());
   std::vector<int> entry = provisional_labels(p, segments, mask, component);
   for (int& e : entry) e = entry[e]; // entries are smaller than their labels: that one is final
   std::vector<int> number(entry.size(), -1);
   fragments.clear();
   for (int j = 1; j <= p.ym; ++j) {
-    for (int n = segments.row[j]; n < segments.row[j + 1]; ++n) {
+    for (int n = segments.row[j], i0, i1 = 1; n < segments.row[j + 1]; ++n) {
+      i0 = i1, i1 = segments.end(n);
       if (component[n] < 0) continue;
-      const Segment& s = segments.list[n];
       int& c = number[entry[component[n]]];
       if (c < 0) {
         c = static_cast<int>(fragments.size());
-        fragments.push_back({p.cell(j, s.i0), 0, 0});
+        fragments.push_back({p.cell(j, i0), 0});
       }
       component[n] = c;
       Component& fragment = fragments[c];
-      const bool edge =
-          p.global_j(j) == 0 || p.global_j(j) == p.My - 1 || p.global_i(s.i0) == 0 || p.global_i(s.i1 - 1) == p.Mx - 1;
-      fragment.cells += s.i1 - s.i0;
-      fragment.flags |= flags_of(mask, s.code) | (edge ? touches_edge : 0);
+      const bool edge = p.global_j(j) == 0 || p.global_j(j) == p.My - 1 || p.global_i(i0) == 0 || p.global_i(i1 - 1) == p.Mx - 1;
+      fragment.add(i1 - i0, flags_of(mask, segments.list[n].code()) | (edge ? touches_edge : 0));
     }
   }
 }

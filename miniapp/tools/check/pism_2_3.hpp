@@ -18,8 +18,8 @@ struct PismDefects {
 ///   1000002     The first run of the last row notes that 3 is 1, the second one that 3 is 2. One component becomes two: 1 is
 ///   1033302     alone. It happens within patches; seams are complete, so that the answer depends on the ranks. What is known of
 ///   3330222     PISM is that it splits this case in two and that its melt depends on the ranks, not where it cuts.
-void label_as_pism_2_3(const Patch& p, const Segments& segments, const LabelMask& mask, std::vector<int>& component,
-                       std::vector<Component>& fragments);
+void label_as_pism_2_3(const Patch& p, const Segments& segments, const LabelMask& mask, LargeList<int>& component,
+                       LargeList<Component>& fragments);
 
 /// Distances that saturate: a neighbour counts for 2 max(Mx, My) at most, so that no distance is larger than that and 1. The
 /// boxes follow: changes distances, boxes and d_max in `shelves` and `out`. One collective.
