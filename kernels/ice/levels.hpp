@@ -10,6 +10,7 @@
 
 #include "kernels/grid/array.hpp"
 
+#include <algorithm>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -31,6 +32,15 @@ struct Levels {
   double Lz() const { return z_host.back(); }
 };
 
+/// Levels at the heights z (m).
+inline Levels levels_at(const std::vector<double>& z) {
+  const Levels levels{Column("z", z.size()), z};
+  const auto to = on_host(levels.z);
+  std::copy(z.begin(), z.end(), to.data());
+  to_loops(levels.z, to);
+  return levels;
+}
+
 /// The longest column that the temperature solver takes.
 constexpr int max_levels = 512;
 
@@ -40,16 +50,12 @@ inline Levels make_levels(double Lz, int Mz, LevelSpacing spacing) {
     throw std::invalid_argument("vertical levels: expected Lz > 0 and 2 to " + std::to_string(max_levels) +
                                 " levels, found Lz = " + std::to_string(Lz) + " m and Mz = " + std::to_string(Mz));
   }
-  Levels levels;
-  levels.z = Column("z", static_cast<std::size_t>(Mz));
-  const auto z = on_host(levels.z);
+  std::vector<double> z;
   for (int k = 0; k < Mz; ++k) {
     const double zeta = static_cast<double>(k) / (Mz - 1);
-    z(k) = spacing == LevelSpacing::equal ? Lz * zeta : Lz * (zeta / 4.0) * (1.0 + 3.0 * zeta);
-    levels.z_host.push_back(z(k));
+    z.push_back(spacing == LevelSpacing::equal ? Lz * zeta : Lz * (zeta / 4.0) * (1.0 + 3.0 * zeta));
   }
-  to_loops(levels.z, z);
-  return levels;
+  return levels_at(z);
 }
 
 /// Number of levels with z_k < H, at least 1.

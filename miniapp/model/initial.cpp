@@ -88,16 +88,6 @@ void log_substitutes(const Options& options, const Input& input, const Log& log)
 
 } // namespace
 
-Levels levels_at(const std::vector<double>& z) {
-  Levels levels;
-  levels.z = Column("z", z.size());
-  levels.z_host = z;
-  const auto host = Kokkos::create_mirror_view(levels.z);
-  std::copy(z.begin(), z.end(), host.data());
-  Kokkos::deep_copy(levels.z, host);
-  return levels;
-}
-
 io::ReadOptions ways_to_read(const Options& options) {
   io::ReadOptions ways;
   ways.by = io::read_by(options.io_read);

@@ -14,9 +14,6 @@
 
 namespace nunatak {
 
-/// Levels at the heights z (m), for the kernels.
-Levels levels_at(const std::vector<double>& z);
-
 /// Who reads files, and how: -io_read and others.
 io::ReadOptions ways_to_read(const Options& options);
 

@@ -22,9 +22,9 @@ class Run:
 
 def run_nunatak(*arguments, ranks=1, cwd=None, timeout=120, environment=None):
     """Run the program; a hang is a failure (subprocess.TimeoutExpired)."""
-    command = shlex.split(os.environ["NUNATAK_MPIEXEC"]) + [str(ranks), os.environ["NUNATAK"]] + [str(a) for a in arguments]
-    return Run(subprocess.run(command, cwd=cwd, timeout=timeout, capture_output=True, text=True,
-                              env={**os.environ, **(environment or {})}))
+    env = {**os.environ, **(environment or {})}
+    command = shlex.split(env["NUNATAK_MPIEXEC"]) + [str(ranks), env["NUNATAK"]] + [str(a) for a in arguments]
+    return Run(subprocess.run(command, cwd=cwd, timeout=timeout, capture_output=True, text=True, env=env))
 
 
 @pytest.fixture
