@@ -30,6 +30,10 @@ void prefer_romio();
 /// "ROMIO" or "OMPIO". Call after MPI_Init.
 std::string mpi_io_name();
 
+/// False: a library that opens a file once more, with the hints that MPI reports of it, loses them all, those of ROMIO_HINTS,
+/// too.
+bool hints_survive_reopening();
+
 /// Hints as an MPI_Info, to be freed. For a file that is opened next.
 MPI_Info make_info(const std::map<std::string, std::string>& hints);
 

@@ -4,6 +4,9 @@
 // put() packs a copy (unless the slab lasts) and queues it (ncmpi_iput_vara); wait() is one collective ncmpi_wait_all per
 // record, in which MPI-IO merges the blocks of all variables and ranks. Copies are bounded: see quota.hpp.
 //
+// Access `independent`: each rank opens the file once more, with the hints that MPI reports of it. Open MPI 5 loses them, and
+// ROMIO sieves: it reads and writes what lies between runs. If it should not (romio_ds_write=disable), put() writes run by run.
+//
 // With `define interleaved` a variable is defined just before its first values, behind values of others: the file is opened for
 // definitions again, and what lies behind its header moves if the header outgrows its space (Options::header, from the first
 // variable on) or if the records begin later. A new record variable makes every record longer: PnetCDF then reads and writes all
@@ -109,6 +112,8 @@ protected:
     check(ncmpi_inq_file_info(m_ncid, &info), "hints");
     m_hints = used_hints(m_options.hints, info);
     MPI_Info_free(&info);
+    const auto sieving = m_hints.find("romio_ds_write");
+    m_by_run = sieving != m_hints.end() && sieving->second == "disable" && !hints_survive_reopening();
     end_collective();
   }
 
@@ -148,6 +153,8 @@ protected:
   Work m_work;
 
 private:
+  using Index = std::vector<MPI_Offset>;
+
   /// PnetCDF fills variables without records when they are defined; records must be filled one by one, before their values.
   void fill(std::size_t v, const Hyperslab& slab) {
     std::int64_t records = slab.elements() == 0 ? 0 : static_cast<std::int64_t>(slab.start[0]) + 1;
@@ -161,16 +168,31 @@ private:
 
   void queue(std::size_t v, const Hyperslab& slab) {
     const Variable& variable = m_schema.variables[v];
-    const std::size_t elements = slab.elements();
-    if (elements == 0) return;
+    if (slab.elements() == 0) return;
     const std::byte* const data = m_copies.keep(slab, variable.type);
-    const std::vector<MPI_Offset> start(slab.start.begin(), slab.start.end()), count(slab.count.begin(), slab.count.end());
+    const Index start(slab.start.begin(), slab.start.end()), count(slab.count.begin(), slab.count.end());
+    if (m_options.access == "independent" && m_by_run) return write_runs(variable, m_ids[v], slab, data, start, count);
     int request = NC_REQ_NULL;
-    keep(ncmpi_iput_vara(m_ncid, m_ids[v], start.data(), count.data(), data, static_cast<MPI_Offset>(elements),
+    keep(ncmpi_iput_vara(m_ncid, m_ids[v], start.data(), count.data(), data, static_cast<MPI_Offset>(slab.elements()),
                          mpi_type_of(variable.type), &request),
          variable.name);
     m_requests.push_back(request);
     m_names.push_back(v);
+  }
+
+  /// What is contiguous in the file, in one call each. `data`: packed.
+  void write_runs(const Variable& variable, int id, const Hyperslab& slab, const std::byte* data, Index start, Index count) {
+    std::size_t cut = count.empty() ? 0 : count.size() - 1, elements = count.empty() ? 1 : slab.count.back();
+    while (cut > 0 && slab.count[cut] == m_schema.dimensions[m_schema.dimension(variable.dimensions[cut])].length)
+      elements *= slab.count[--cut]; // the dimensions before `cut` tell runs apart
+    for (std::size_t n = 0; n < slab.elements() / elements; ++n, data += elements * bytes_of(variable.type)) {
+      for (std::size_t d = cut, rest = n; d-- > 0; rest /= slab.count[d])
+        start[d] = static_cast<MPI_Offset>(slab.start[d] + rest % slab.count[d]), count[d] = 1;
+      errno = 0;
+      const auto size = static_cast<MPI_Offset>(elements);
+      const int status = ncmpi_put_vara(m_ncid, id, start.data(), count.data(), data, size, mpi_type_of(variable.type));
+      if (status != NC_NOERR) keep(status, variable.name, cause_of_failed_write(errno, m_path, m_quota.waiting()));
+    }
   }
 
   void keep(int status, const std::string& variable, const std::string& cause = "") {
@@ -184,6 +206,7 @@ private:
   std::vector<std::size_t> m_names; ///< the variable of each request
   Copies m_copies;
   std::map<std::string, std::string> m_hints;
+  bool m_by_run = false; ///< independent access
   KeptError m_error;
 };
 
