@@ -1,4 +1,5 @@
-# Kokkos: the source that FETCHCONTENT_SOURCE_DIR_KOKKOS names, else an installed one (find_package; not 5, which asks for C++20), else the source downloaded.
+# Kokkos: the source that FETCHCONTENT_SOURCE_DIR_KOKKOS names, else an installed one (find_package; not 5, which asks for C++20), else
+# the source downloaded.
 # A Kokkos for a GPU is built from source by the compiler of that GPU (preset cuda: nvcc_wrapper, which comes with the source).
 string(TOUPPER "${NUNATAK_BACKEND}" nunatak_backend_upper)
 if(NOT FETCHCONTENT_SOURCE_DIR_KOKKOS)
