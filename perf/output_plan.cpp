@@ -48,16 +48,20 @@ struct Count {
   Json json() const { return {{"number", number}, {"bytes", bytes}, {"most", most}, {"most_bytes", most_bytes}}; }
 };
 
-/// What a rank gives of a variable, in the order of the file.
-io::Box given_box(const t::Workload& w, const t::WorkloadVariable& v, std::size_t rank, std::size_t ranks) {
-  const std::vector<t::Box> boxes = t::boxes_of(w, v, rank, ranks);
-  if (boxes.size() != 1) throw Error("output_plan: expected a workload with one box on every rank (pism, cam)");
+/// What a rank gives of a variable, in the order of the file; as many boxes on every rank, empty ones included.
+struct Given {
   io::Box box;
-  for (const std::size_t d : t::file_order(w, v, w.order)) {
-    box.start.push_back(boxes[0].start[d]);
-    box.count.push_back(boxes[0].count[d]);
+  bool is_constant;
+};
+std::vector<Given> given_boxes(const t::Workload& w, const t::WorkloadVariable& v, std::size_t rank, std::size_t ranks) {
+  std::vector<Given> given;
+  for (const io::Box& in_memory : t::boxes_of(w, v, rank, ranks)) {
+    const bool is_constant = v.content == t::Content::ocean && in_memory.elements() > 1 && t::is_all_land(w, in_memory);
+    io::Box& box = given.emplace_back(Given{{}, is_constant}).box;
+    for (const std::size_t d : t::file_order(w, v, w.order))
+      box.start.push_back(in_memory.start[d]), box.count.push_back(in_memory.count[d]);
   }
-  return box;
+  return given;
 }
 
 class Record {
@@ -84,15 +88,19 @@ public:
     io::Round round;
     for (std::size_t n = 0; n < m_variables.size(); ++n) {
       const std::size_t v = m_schema.variable(m_variables[n]->name);
-      round.groups.push_back(n);
+      const std::size_t puts = given_boxes(m_workload, *m_variables[n], 0, m_ranks).size();
+      round.groups.insert(round.groups.end(), puts, n);
       round.types.push_back(m_schema.variables[v].type);
       if (boxes_of != nullptr) round.boxes.push_back(boxes_of(m_schema, v, writers.size(), io::default_stripe));
     }
     for (std::size_t rank = 0; rank < m_ranks; ++rank) {
       round.given.emplace_back();
+      round.constant.emplace_back();
       for (const t::WorkloadVariable* v : m_variables) {
-        const io::Box box = given_box(m_workload, *v, rank, m_ranks);
-        round.given.back().push_back(box.elements() > 0 ? std::optional(box) : std::nullopt);
+        for (const Given& given : given_boxes(m_workload, *v, rank, m_ranks)) {
+          round.given.back().push_back(given.box.elements() > 0 ? std::optional(given.box) : std::nullopt);
+          round.constant.back().push_back(given.is_constant);
+        }
       }
     }
     Json json = {{"name", text}, {"writers", boxes_of == nullptr ? m_ranks : writers.size()}};
@@ -100,8 +108,8 @@ public:
     for (std::size_t rank = 0; rank < m_ranks; ++rank) {
       Json messages = Json::array(), calls = Json::array();
       if (boxes_of == nullptr) {
-        for (std::size_t n = 0; n < m_variables.size(); ++n) {
-          if (round.given[rank][n]) add_calls(n, *round.given[rank][n], calls);
+        for (std::size_t put = 0; put < round.groups.size(); ++put) {
+          if (round.given[rank][put]) add_calls(round.groups[put], *round.given[rank][put], calls);
         }
       } else {
         const io::Plan plan = io::make_plan(static_cast<int>(rank), writers, round);

@@ -25,8 +25,7 @@ Servers& require_servers(MPI_Comm comm, const Options& o) {
 }
 
 /// Calls f on rank 0; the others sleep meanwhile (in agree() they would spin). Throws on every rank what f throws.
-template <class F>
-void wait_on_rank_0(MPI_Comm comm, const F& f) {
+template <class F> void wait_on_rank_0(MPI_Comm comm, const F& f) {
   std::exception_ptr failed;
   try {
     if (rank_in(comm) == 0) f();

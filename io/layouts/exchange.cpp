@@ -29,6 +29,15 @@ std::int64_t exchange(MPI_Comm comm, const std::vector<Message>& receives, const
   return static_cast<std::int64_t>(requests.size() - n_receives);
 }
 
+std::vector<std::vector<char>> gather_flags(MPI_Comm comm, const std::vector<char>& mine) {
+  std::vector<char> all(mine.size() * static_cast<std::size_t>(size_of(comm)));
+  const int size = static_cast<int>(mine.size());
+  MPI_Allgather(mine.data(), size, MPI_CHAR, all.data(), size, MPI_CHAR, comm);
+  std::vector<std::vector<char>> flags;
+  for (auto next = all.cbegin(); next != all.cend(); next += size) flags.emplace_back(next, next + size);
+  return flags;
+}
+
 std::vector<std::vector<std::optional<Box>>> gather_boxes(MPI_Comm comm, const std::vector<std::optional<Box>>& mine,
                                                           const std::vector<std::size_t>& dimensions, int root) {
   const int rank = rank_in(comm), n_ranks = size_of(comm);

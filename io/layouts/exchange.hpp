@@ -28,4 +28,7 @@ std::int64_t exchange(MPI_Comm comm, const std::vector<Message>& receives, const
 std::vector<std::vector<std::optional<Box>>> gather_boxes(MPI_Comm comm, const std::vector<std::optional<Box>>& mine,
                                                           const std::vector<std::size_t>& dimensions, int root = -1);
 
+/// Flags of all ranks, by rank; as many on every rank. Collective: one gather to all.
+std::vector<std::vector<char>> gather_flags(MPI_Comm comm, const std::vector<char>& mine);
+
 } // namespace nunatak::io

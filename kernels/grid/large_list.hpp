@@ -1,5 +1,6 @@
 // Lists that may have millions of entries, for host code: a std::vector whose memory is in huge pages where the system has them,
-// and is not touched before it is written. A page of 4 kB that is touched for the first time costs as much as writing it ten times.
+// and is not touched before it is written. A page of 4 kB that is touched for the first time costs as much as writing it ten
+// times.
 #pragma once
 
 #include <cstddef>
