@@ -39,58 +39,23 @@ template <class Real> void Multigrid<Real>::set_operator() {
     for (std::size_t n = 0; n < level.parts.size(); ++n)
       galerkin(level.parts[n], m_levels[l + 1].parts[n], level.x[n], level.y[n]);
   }
-  if (!m_levels.back().parts.empty()) factorise();
-}
-
-// One rank has the last level.
-template <class Real> void Multigrid<Real>::factorise() {
-  const NinePoint<Real>& part = m_levels.back().parts[0];
-  const Patch& p = part.patch;
-  const Decomposition& d = m_levels.back().holders.decomposition();
-  Kokkos::fence("multigrid: the matrix of the last level");
-  const auto A = on_host(part.A);
-  const auto cells = part.cells;
-  const int stride = p.xm + 2;
-  std::vector<int> number(static_cast<std::size_t>(stride * (p.ym + 2)), -1); // of the unknown at a place
-  for (int n = 0; n < part.size(); ++n) number[static_cast<std::size_t>(cells(n))] = n;
-  const std::size_t size = 2 * static_cast<std::size_t>(part.size());
-  std::vector<double> dense(size * size, 0.0);
-  const auto wrap = [](int i, int m, bool periodic) { return periodic ? (i - 1 + m) % m + 1 : i; };
-  for (int n = 0; n < part.size(); ++n) {
-    for (int slot = 0; slot < 9; ++slot) {
-      const int j = wrap(cells(n) / stride + slot / 3 - 1, p.ym, d.periodic_y),
-                i = wrap(cells(n) % stride + slot % 3 - 1, p.xm, d.periodic_x);
-      const int other = number[static_cast<std::size_t>(j * stride + i)];
-      if (other < 0) continue;
-      for (int m = 0; m < 4; ++m) {
-        const auto row = static_cast<std::size_t>(2 * n + m / 2), column = static_cast<std::size_t>(2 * other + m % 2);
-        dense[row * size + column] += A.data()[36 * static_cast<std::ptrdiff_t>(cells(n)) + 4 * slot + m];
-      }
-    }
-  }
-  m_bottom.factorise(size, std::move(dense));
-  const Holders& one = m_levels.back().holders;
-  one.all().work(one.place(0), std::int64_t{part.size()} * part.size() * part.size() / 9); // 76 us for 60 cells
+  if (m_levels.back().parts.empty()) return;
+  m_last.find_inverse();
+  const Level& last = m_levels.back(); // on one rank
+  const std::int64_t cells = last.parts[0].size();
+  last.holders.all().work(last.holders.place(0), visits_of_inverse * cells * cells * cells); // 53 us for 25 cells
 }
 
 // --- the cycle ------------------------------------------------------------------------------------------------------------
 
-// x on the last level, in one launch.
-template <class Real> void solve_exactly(const Cholesky& factors, const NinePoint<Real>& part) {
-  const auto b = part.b, x = part.x;
-  const auto cells = part.cells;
-  factors.solve(
-      "multigrid: last level", KOKKOS_LAMBDA(int k) { return static_cast<double>(b.data()[2 * cells(k / 2) + k % 2]); },
-      KOKKOS_LAMBDA(int k, double value) { x.data()[2 * cells(k / 2) + k % 2] = static_cast<Real>(value); });
-}
-
 template <class Real> void Multigrid<Real>::cycle(std::size_t l, bool with_residual) {
   Level& level = m_levels[l];
   if (level.parts.empty()) return; // other ranks do it
-  if (level.next == Next::none) {
-    solve_exactly(m_bottom, level.parts[0]);
-    work(level, visits_of_bottom);
-    if (with_residual) {
+  if (l == m_first_of_last) {
+    m_last.cycle(with_residual);
+    for (Level* other = &level; other != &m_levels.back(); ++other) work(*other, 2 * visits_of_smoothing(*other));
+    work(m_levels.back(), visits_of_bottom);
+    if (with_residual && level.next == Next::none) {
       update_solution(level);
       start(level.parts[0], level.polynomial, 0);
     }
@@ -125,16 +90,13 @@ template <class Real> void Multigrid<Real>::cycle(std::size_t l, bool with_resid
 }
 
 template <class Real> void Multigrid<Real>::relax(Level& level, int ring, int residual) {
-  const double theta = level.polynomial.theta(), delta = level.polynomial.delta();
-  double rho = delta / theta;
+  ChebyshevSteps factors(level.polynomial);
   for (int k = 1; k < level.polynomial.degree; ++k) {
-    const double next = 1.0 / (2.0 * theta / delta - rho);
+    factors.next();
     if (ring == 0) update_ghosts(level, 2, &NinePoint<Real>::d), ring = 1;
     ring -= 1;
-    for (NinePoint<Real>& part : level.parts)
-      step_ghosts(part, ring + 1, ring + 1), step(part, next * rho, 2.0 * next / delta, ring);
+    for (NinePoint<Real>& part : level.parts) step_ghosts(part, ring + 1, ring + 1), step(part, factors, ring);
     work(level, visits_of_product, 1, ring);
-    rho = next;
   }
   if (residual < 0) {
     for (const NinePoint<Real>& part : level.parts) finish(part, false, ring);

@@ -46,6 +46,27 @@ Multigrid<Real>::Multigrid(Ranks& ranks, double dx, double dy, const std::vector
     if (halving.y) least = (least + 1) / 2, dy *= 2.0;
   }
   count_unknowns(ranks);
+  set_last_levels();
+}
+
+// A periodic level exchanges ghosts with itself between loops.
+template <class Real> void Multigrid<Real>::set_last_levels() {
+  m_first_of_last = m_levels.size();
+  if (m_levels.back().parts.empty()) return; // another rank has them
+  const auto fits = [this](const Level& level) {
+    const Decomposition& d = level.holders.decomposition();
+    return d.size() == 1 && !d.periodic_x && !d.periodic_y && level.parts[0].size() <= m_options.one_launch;
+  };
+  m_first_of_last -= 1;
+  while (m_first_of_last > 0 && fits(m_levels[m_first_of_last - 1])) m_first_of_last -= 1;
+  m_last = LastLevels<Real>(static_cast<int>(m_levels.size() - m_first_of_last));
+  for (std::size_t l = m_first_of_last; l < m_levels.size(); ++l) {
+    const Level& level = m_levels[l];
+    const auto n = static_cast<int>(l - m_first_of_last);
+    m_last.set(n, level.parts[0], level.polynomial);
+    if (level.next == Next::coarser) m_last.set_transfer(n, {level.parts[0], m_levels[l + 1].parts[0], level.x[0], level.y[0]});
+  }
+  m_last.set_last(m_levels.back().holders.decomposition());
 }
 
 // One rank has the last level, and levels of few unknowns; no rank gets a large patch by merging because of few unknowns.

@@ -15,8 +15,8 @@
 //   ghosts         kernels/multigrid/halo.hpp: as many rings as the smoother reaches, computed once more by each neighbour
 //   fewer ranks    kernels/multigrid/merge.hpp: where a rank has few unknowns or would have no point of the next level, blocks of
 //                  neighbouring patches go to one rank each, and at last all to rank 0; the other ranks wait
-//   last level     Cholesky, in double; dependent unknowns (a pivot that is 0 to rounding) stay 0. The host finds the
-//                  factors; a cycle has one launch for them
+//   last level     its inverse, in double; dependent unknowns (a pivot that is 0 to rounding) stay 0
+//   last levels    kernels/multigrid/last_levels.hpp: on a GPU those of few unknowns are one launch
 //
 // In single precision (Real = float) it moves half the bytes; the Krylov method around it works in double.
 //
@@ -29,10 +29,8 @@
 #pragma once
 
 #include "kernels/grid/ranks.hpp"
-#include "kernels/multigrid/cholesky.hpp"
+#include "kernels/multigrid/last_levels.hpp"
 #include "kernels/multigrid/merge.hpp"
-#include "kernels/multigrid/smoother.hpp"
-#include "kernels/multigrid/transfer.hpp"
 
 #include <array>
 #include <memory>
@@ -44,8 +42,9 @@ namespace nunatak {
 struct MultigridOptions {
   int smoothing = 2;          ///< degree of the smoother on the finest grid, 1 or more; one more on all others
   std::int64_t gather = 1500; ///< unknown cells from which on one rank has them all, if the grid is small, too
-  std::int64_t bottom = 60;   ///< at most N unknown cells on the last level, if a coarser grid exists
+  std::int64_t bottom = 25;   ///< at most N unknown cells on the last level, if a coarser grid exists
   std::int64_t share = 4;     ///< unknown cells per rank below which patches are merged
+  std::int64_t one_launch = loops_on_host ? 0 : 3000; ///< unknown cells from which on the rest of a cycle is one launch
 };
 
 template <class Real> class Multigrid {
@@ -57,7 +56,7 @@ public:
 
   /// The finest level of local rank n: fill A in its owned unknowns, then call set_operator(); set b, call cycle(), read x.
   NinePoint<Real>& finest(int n) { return m_levels[0].parts[static_cast<std::size_t>(n)]; }
-  /// Coarse operators and the factors of the last one. One exchange per level that several ranks have, one round of messages
+  /// Coarse operators and the inverse of the last one. One exchange per level that several ranks have, one round of messages
   /// where patches are merged.
   void set_operator();
   /// x = (approximate inverse of A) b on the finest level. Communicates, see above.
@@ -96,7 +95,7 @@ private:
   int side_of_blocks(std::int64_t least, Halving halving) const;
   void count_unknowns(Ranks& ranks);
 
-  void factorise();
+  void set_last_levels();
   void cycle(std::size_t l, bool with_residual);
   /// The smoother's steps after the first one, which is right in rings 0 to `ring`; then r in ring 0 to `residual`, -1: nowhere.
   void relax(Level& level, int ring, int residual);
@@ -104,7 +103,7 @@ private:
   /// Reports so many visits per unknown cell of the local ranks in rings `first` to `last` (Ranks::work). The numbers:
   /// perf/bench_ssa at 8 km, in 3 ns.
   void work(Level& level, int visits, int first = 0, int last = 0);
-  static constexpr int visits_of_bottom = 36, visits_of_operator = 50, visits_of_product = 8;
+  static constexpr int visits_of_bottom = 17, visits_of_inverse = 1, visits_of_operator = 50, visits_of_product = 8;
   /// Before the coarser level, or after it.
   static int visits_of_smoothing(const Level& level) { return 2 + visits_of_product * level.polynomial.degree; }
 
@@ -119,7 +118,8 @@ private:
   std::unique_ptr<Ranks> m_all; ///< carries what merged patches send
   std::vector<Level> m_levels;
   std::array<std::int64_t, 64> m_unknown_cells{}; ///< of each grid
-  Cholesky m_bottom;
+  LastLevels<Real> m_last;
+  std::size_t m_first_of_last = 0; ///< of m_levels
 };
 
 } // namespace nunatak

@@ -83,43 +83,58 @@ void galerkin(const NinePoint<Real>& fine, const NinePoint<Real>& coarse, const 
       });
 }
 
-/// coarse.b = P^T fine.r. Needs ghosts of fine.r.
+/// What is done in one point of the transfer of vectors between parts of two levels.
+template <class Real> struct Transfer {
+  const int* active;
+  Real *x, *r, *coarse_x, *coarse_b;
+  int stride, coarse_stride;
+  HatAxis ax, ay;
+
+  Transfer() = default;
+  Transfer(const NinePoint<Real>& fine, const NinePoint<Real>& coarse, const HatAxis& x_axis, const HatAxis& y_axis)
+      : active(fine.active.data()), x(fine.x.data()), r(fine.r.data()), coarse_x(coarse.x.data()), coarse_b(coarse.b.data()),
+        stride(fine.patch.xm + 2), coarse_stride(coarse.patch.xm + 2), ax(x_axis), ay(y_axis) {}
+
+  /// The coarse unknown at place c: coarse.b = P^T fine.r.
+  KOKKOS_INLINE_FUNCTION void restrict_to(int c) const {
+    Real u = 0, v = 0;
+    for_each_point(ax, ay, c / coarse_stride, c % coarse_stride, [&](int j, int i, double weight) {
+      const int at = j * stride + i;
+      if (active[at] == 0) return;
+      const auto w = static_cast<Real>(weight);
+      u += w * r[2 * static_cast<std::ptrdiff_t>(at)];
+      v += w * r[2 * static_cast<std::ptrdiff_t>(at) + 1];
+    });
+    Real* b = coarse_b + 2 * static_cast<std::ptrdiff_t>(c);
+    b[0] = u, b[1] = v;
+  }
+  /// The fine unknown at place c: fine.x += P coarse.x.
+  KOKKOS_INLINE_FUNCTION void prolong_to(int c) const {
+    const int j = c / stride, i = c % stride;
+    const auto right = static_cast<Real>(ax.right_weight(i)), up = static_cast<Real>(ay.right_weight(j));
+    const Real* y = coarse_x + 2 * (static_cast<std::ptrdiff_t>(ay.parent(j)) * coarse_stride + ax.parent(i));
+    const int di = right > 0 ? 2 : 0, dj = up > 0 ? 2 * coarse_stride : 0;
+    for (int m = 0; m < 2; ++m, ++y) {
+      const Real low = (1 - right) * y[0] + right * y[di], high = (1 - right) * y[dj] + right * y[dj + di];
+      x[2 * static_cast<std::ptrdiff_t>(c) + m] += (1 - up) * low + up * high;
+    }
+  }
+};
+
+/// Needs ghosts of fine.r.
 template <class Real>
 void restrict_residual(const NinePoint<Real>& fine, const NinePoint<Real>& coarse, const HatAxis& ax, const HatAxis& ay) {
-  const auto r = fine.r, b = coarse.b;
-  const auto active = fine.active;
-  const int stride = coarse.patch.xm + 2;
+  const Transfer<Real> t(fine, coarse, ax, ay);
   for_each_unknown(
-      "multigrid: restrict", coarse, KOKKOS_LAMBDA(int c) {
-        const int J = c / stride, I = c % stride;
-        Real u = 0, v = 0;
-        for_each_point(ax, ay, J, I, [&](int j, int i, double weight) {
-          if (active(j, i) == 0) return;
-          const auto w = static_cast<Real>(weight);
-          u += w * r(j, i, 0);
-          v += w * r(j, i, 1);
-        });
-        b(J, I, 0) = u;
-        b(J, I, 1) = v;
-      });
+      "multigrid: restrict", coarse, KOKKOS_LAMBDA(int c) { t.restrict_to(c); });
 }
 
-/// fine.x += P coarse.x in rings 0 to `ring`, but for ghosts across a periodic edge. Needs as many rings of coarse.x, and one.
+/// In rings 0 to `ring`, but for ghosts across a periodic edge. Needs as many rings of coarse.x, and one.
 template <class Real>
 void prolong(const NinePoint<Real>& fine, const NinePoint<Real>& coarse, const HatAxis& ax, const HatAxis& ay, int ring = 1) {
-  const auto x = fine.x, y = coarse.x;
-  const int stride = fine.patch.xm + 2;
+  const Transfer<Real> t(fine, coarse, ax, ay);
   for_each_unknown(
-      "multigrid: prolong", fine, ring, KOKKOS_LAMBDA(int c) {
-        const int j = c / stride, i = c % stride, J = ay.parent(j), I = ax.parent(i);
-        const auto right = static_cast<Real>(ax.right_weight(i)), up = static_cast<Real>(ay.right_weight(j));
-        const int di = right > 0 ? 1 : 0, dj = up > 0 ? 1 : 0;
-        for (int m = 0; m < 2; ++m) {
-          const Real low = (1 - right) * y(J, I, m) + right * y(J, I + di, m),
-                     high = (1 - right) * y(J + dj, I, m) + right * y(J + dj, I + di, m);
-          x(j, i, m) += (1 - up) * low + up * high;
-        }
-      });
+      "multigrid: prolong", fine, ring, KOKKOS_LAMBDA(int c) { t.prolong_to(c); });
 }
 
 } // namespace nunatak

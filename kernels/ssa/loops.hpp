@@ -184,8 +184,9 @@ void jacobian(const SsaPatch& p, const Array2<double>& u, const Array2<double>& 
           for (int m = 0; m < 4; ++m) out[4 * slot + m] = into ? static_cast<Real>(row[4 * slot + m]) : Real(0);
         }
       });
-  Kokkos::deep_copy(p.u_before, u);
-  Kokkos::deep_copy(p.v_before, v);
+  const auto u_before = p.u_before, v_before = p.v_before;
+  for_each_cell_and_ghost(
+      "ssa: before", p.patch, KOKKOS_LAMBDA(int j, int i) { u_before(j, i) = u(j, i), v_before(j, i) = v(j, i); });
 }
 
 } // namespace nunatak::ssa

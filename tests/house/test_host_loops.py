@@ -24,7 +24,6 @@ LOOPS = {
     "kernels/pico/shelf_fields.hpp": 20,
     "kernels/ssa/assembly.hpp": 1,
     "kernels/ssa/linear.hpp": 8,
-    "kernels/ssa/loops.hpp": 2,
     "kernels/ssa/multiply.hpp": 1,
     "kernels/ssa/newton.hpp": 11,
 }
