@@ -1,9 +1,13 @@
 #include "miniapp/model/grid.hpp"
 
 #include "miniapp/base/error.hpp"
+#include "miniapp/model/petsc_error.hpp"
 #include "miniapp/model/session.hpp"
 
+#include <petscsys.h>
+
 #include <cmath>
+#include <string>
 
 namespace nunatak {
 
@@ -17,10 +21,24 @@ Axis with_points(Axis axis, int points) {
   return axis;
 }
 
+/// The SSA has the points of the grid: -ssa_da_refine, PETSc's name for the DMDA of that solver, refines the grid.
+void hear_ssa_da_refine() {
+  char levels[16] = "", others[16] = "";
+  NUNATAK_PETSC(PetscOptionsGetString(nullptr, "ssa_", "-da_refine", levels, sizeof levels, nullptr));
+  NUNATAK_PETSC(PetscOptionsGetString(nullptr, nullptr, "-da_refine", others, sizeof others, nullptr));
+  const std::string of_ssa = levels, of_grid = others;
+  if (of_ssa.empty() || of_ssa == of_grid) return;
+  if (!of_grid.empty())
+    throw Error("options -da_refine " + of_grid + " and -ssa_da_refine " + of_ssa +
+                ": expected one of them: both refine the grid");
+  NUNATAK_PETSC(PetscOptionsSetValue(nullptr, "-da_refine", levels));
+}
+
 } // namespace
 
 Grid make_grid(MPI_Comm comm, const Axis& x, const Axis& y, int px, int py) {
   Grid grid;
+  hear_ssa_da_refine();
   grid.dmda = std::make_shared<Dmda>(comm, DmdaShape{x.points, y.points, px, py, x.periodic, y.periodic});
   check_petsc_options({"da_", "dm_"}, "the DMDA of the grid");
   grid.decomposition = grid.dmda->decomposition();

@@ -272,7 +272,7 @@ bool asks_for_petsc(const SsaSystemOptions& system) {
   const std::string options = all == nullptr ? "" : all;
   PetscFree(all);
   bool found = false;
-  for (const char* begin : {"-ssa_ksp_", "-ssa_pc_", "-ssa_snes_", "-ssa_mg_", "-ssa_mat_", "-ssa_da_", "-ssa_sub_"})
+  for (const char* begin : {"-ssa_ksp_", "-ssa_pc_", "-ssa_snes_", "-ssa_mg_", "-ssa_mat_", "-ssa_sub_"})
     found = found || options.find(begin) != std::string::npos;
   return found;
 }

@@ -74,10 +74,6 @@ SsaSystem::SsaSystem(MpiRanks& ranks, SsaAssembly& assembly, double dx, double d
   const bool assembled = m_given.form == "aij" || m_given.form == "dm";
   if (!m_pc_type.empty() && m_pc_type != PCNONE && !assembled) refuse("PETSc's preconditioners need -ssa_operator aij or dm");
   if (m_pc_type == PCMG && m_given.form != "dm") refuse("PETSc's geometric multigrid needs -ssa_operator dm");
-  if (!given("-da_refine").empty()) {
-    throw Error("option -ssa_da_refine: the SSA is solved at the points of the fields it is given; expected -da_refine, which "
-                "refines the grid of the whole model, or -grid_dx");
-  }
   if (!given("-snes_grid_sequence").empty()) {
     throw Error(
         "option -ssa_snes_grid_sequence: the SSA is solved at the points of the fields it is given, on one grid; expected "
