@@ -115,7 +115,7 @@ const std::vector<Knob>& knobs() {
        ""},
       {"pool", &Options::pool, "bytes that may be on their way to the servers or the thread, per rank (async, thread, overlap)",
        ""},
-      {"overlap", &Options::overlap, "what a layout has moved is written by a thread while the next is moved (direct)", "yes|no"},
+      {"overlap", &Options::overlap, "overlap: a thread writes what a layout has moved, while the next is moved (direct)", "yes|no"},
       {"aggregators", &Options::aggregators,
        "aggregators per node: of MPI-IO (cb_nodes) and of a layout without N (0: one; of native netcdf4 two)", ""},
       {"ranks_per_node", &Options::ranks_per_node, "ranks of a virtual node (0: the machine's nodes)", ""},

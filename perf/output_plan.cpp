@@ -159,7 +159,7 @@ int main(int argc, char** argv) {
     table.add(number("scale", wanted.scale, "", "factor of horizontal lengths", 0.0));
     table.add(number("variables", wanted.variables, "", "number of variables (0: all)", 0));
     table.add(number("ranks", wanted.ranks, "", "ranks", 1));
-    table.add(number("ranks_per_node", wanted.ranks_per_node, "", "of a node: layouts choose writers on each", 1));
+    table.add(number("ranks_per_node", wanted.ranks_per_node, "", "ranks of a node: layouts choose writers on each", 1));
     table.add(flag("counts", wanted.counts, "numbers and sums only"));
     table.add(text("layouts", wanted.layouts, "list of layouts"));
     if (!table.read(argc, argv)) return;

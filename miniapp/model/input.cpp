@@ -38,6 +38,11 @@ Input::Input(const std::string& path, MPI_Comm comm, const Log& log, io::ReadOpt
   for (const char* required : {"thk", "topg"}) {
     if (!m_reader.has(required)) throw Error(path + ": variable '" + required + "' is missing (thk and topg are required)");
   }
+  std::istringstream state(m_reader.text("", "model_state_variables").value_or(""));
+  for (std::string name; state >> name;) {
+    if (!m_reader.has(name))
+      throw Error(path + ": variable '" + name + "' is missing (expected, as the attribute model_state_variables names it)");
+  }
 }
 
 nlohmann::json Input::report() const {

@@ -17,7 +17,8 @@ namespace nunatak {
 
 class Input {
 public:
-  /// Collective. Throws Error (io::Error) if the file cannot be read, lacks thk, topg or a coordinate, or x or y is not regular.
+  /// Collective. Throws Error (io::Error) if the file cannot be read, lacks thk, topg, a coordinate or a
+  /// variable of its model_state_variables, or x or y is not regular.
   Input(const std::string& path, MPI_Comm comm, const Log& log, io::ReadOptions read_options = {});
 
   /// Who has read, and what it has cost so far. Collective.

@@ -104,7 +104,7 @@ void add_ice(OptionTable& table, Options& o) {
   table.add(number("ssa_max_steps", o.ssa.max_steps, "", "nonlinear steps after which a solve has failed", 1));
   table.add(word(
       "ssa_solver", o.ssa_solver, "auto|own|petsc",
-      "who solves: our Newton and conjugate gradients, or PETSc's SNES and KSP (auto: petsc if one of its options is given)"));
+      "solver: our Newton and conjugate gradients, or PETSc's SNES and KSP (auto: petsc if one of its options is given)"));
   table.add(word("ssa_operator", o.ssa_operator, "auto|stencil|elements|aij|dm",
                  "matrix for PETSc's Krylov method: stencil, rows in the order of the grid; elements, none; aij, PETSc's; dm, "
                  "PETSc's on the DMDA (auto: stencil; with -ssa_pc_type mg dm, with others aij)"));
@@ -160,7 +160,7 @@ void add_output(OptionTable& table, Options& o) {
   table.add(number("spatial_every", o.spatial_every, "year", "time between maps", 0, longest_run));
   table.add(text("timeseries_file", o.timeseries_file, "scalars at every time step"));
   table.add(flag("overwrite", o.overwrite,
-                 "a restarted run replaces the files of maps and scalars; else it continues them, or refuses to start"));
+                 "replacement of the files of maps and scalars by a restarted run, which else continues them, or refuses to start"));
   table.add(number(
       "io_commit_every", o.io_commit_every, "",
       "records after which a growing file is made durable; where that takes a copy, ever more of them (0: at its end)", 0));

@@ -233,7 +233,7 @@ int main(int argc, char** argv) {
     table.section("Problem");
     table.add(number("grid_dx", o.dx, "m", "width of a cell", 500, 500e3));
     table.add(number("grid_Mz", o.Mz, "", "levels", 2, max_levels));
-    table.add(number("seed", o.seed, "", "of the continent", 0));
+    table.add(number("seed", o.seed, "", "seed of the continent", 0));
     table.add(number("steps", o.steps, "", "steps, the first of them from rest", 1, 1000));
     table.add(number("dt_max", o.dt_max, "year", "longest step", 1e-6, 100));
     table.add(flag("ocean", o.ocean, "melt below shelves by PICO"));

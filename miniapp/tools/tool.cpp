@@ -61,7 +61,7 @@ void ToolOptions::add_to(OptionTable& table, const std::string& compared_with) {
   table.add(number("repeat", repeat, "", "timed runs, after one that is not timed if more than 1", 1));
   table.add(text("o", output, "NetCDF file of the mask and the answer"));
   table.add(text("json", json, "JSON file of all counts and times"));
-  table.add(text("csv", csv, "the same as a table, one line per run"));
+  table.add(text("csv", csv, "CSV file of the same, one line per run"));
   table.add(flag("csv_append", csv_append, "lines are appended to the file of -csv"));
 }
 

@@ -81,6 +81,12 @@ def test_missing_variable(nunatak, island, missing):
     refused(nunatak("-i", "island.nc", ranks=2), "island.nc", f"'{missing}'", "missing")
 
 
+def test_variable_of_the_state_that_is_missing(nunatak, island):
+    """A restart file says what it has of the state; without it a run would go on from another one and not say so."""
+    island(lambda d: d.setncattr("model_state_variables", "thk topg temp"))
+    refused(nunatak("-i", "island.nc", ranks=2), "island.nc", "'temp'", "missing", "model_state_variables")
+
+
 def test_missing_dimension(nunatak, island):
     def change(data):
         data.renameVariable("thk", "old")

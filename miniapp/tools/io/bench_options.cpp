@@ -39,7 +39,7 @@ void BenchOptions::add_to(OptionTable& table) {
   table.add(number("records", records, "", "records per file", 1));
   table.add(number("compute", compute, "s", "synthetic computation between records, not counted", 0.0));
   table.add(flag("compute_sleeps", compute_sleeps,
-                 "that computation takes time, and no core: for nodes that share the cores of a machine"));
+                 "computation that takes time, and no core: for nodes that share the cores of a machine"));
   table.section("How");
   table.add(text("ways", ways,
                  "methods of output that take turns: format/layout/knob=value/..., a list, each beginning with its format; "
