@@ -22,7 +22,8 @@ struct Arguments {
   void add_to(OptionTable& table) {
     table.section("Problem");
     table.add(text("i", input, "NetCDF file with thk, topg, basins, theta_ocean, salinity_ocean"));
-    table.add(number("refine", refine, "", "points along either side of a square that replace each point of -i; 1, 2 or 4", 1, 4));
+    table.add(
+        number("refine", refine, "", "points along either side of a square that replace each point of -i; 1, 2 or 4", 1, 4));
     table.add(number("dx", dx, "m", "spacing of the synthetic continent, without -i (0: 16 km)", 0, 500e3));
     table.add(number("repeat", repeat, "", "repetitions that count", 7));
   }

@@ -1,8 +1,8 @@
 // How what is said to the servers becomes bytes, and back: numbers, texts, lists, a schema.
 #pragma once
 
+#include "io/formats/raw.hpp"
 #include "io/layouts/box.hpp"
-#include "io/schema.hpp"
 
 #include <cstddef>
 #include <cstring>
@@ -34,7 +34,7 @@ public:
     return *this;
   }
   Packer& add(const Box& box) { return add(box.start).add(box.count); }
-  Packer& add(const Schema& schema);
+  Packer& add(const Schema& schema) { return add(message_of(schema)); }
 
   const Bytes& bytes() const { return m_bytes; }
 
@@ -66,14 +66,20 @@ public:
   const std::byte* rest() const { return m_next; }
 
 private:
-  void take(std::string& text);
-  void take(Box& box);
-  void take(Schema& schema);
+  void take(std::string& text) {
+    const auto size = take<std::size_t>();
+    text.assign(reinterpret_cast<const char*>(m_next), size);
+    m_next += size;
+  }
+  void take(Box& box) {
+    box.start = take<std::vector<std::size_t>>();
+    box.count = take<std::vector<std::size_t>>();
+  }
+  void take(Schema& schema) { schema = schema_of(take<std::vector<std::uint8_t>>()); }
   template <class T> void take(std::vector<T>& values) {
     values.resize(take<std::size_t>());
     for (T& value : values) value = take<T>();
   }
-  std::vector<Attribute> take_attributes();
   const std::byte* m_next;
 };
 

@@ -3,17 +3,16 @@
 
 #include "io/error.hpp"
 #include "io/formats/byte_order.hpp"
+#include "io/read/classic_file.hpp"
 
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <fcntl.h>
 #include <filesystem>
 #include <fstream>
 #include <numeric>
-#include <unistd.h>
 
 namespace nunatak::io {
 
@@ -27,8 +26,8 @@ std::uint64_t round_up(std::uint64_t bytes, std::uint64_t multiple) { return (by
 
 const char* byte_order() { return memory_is_big_endian() ? "big" : "little"; }
 
-/// `own`: gives the value that is written.
-template <class Own> Json attributes_json(const std::vector<Attribute>& attributes, const Own& own) {
+/// `variable`: whose attributes they are; they get its type where they want that. nullptr: as they are.
+Json attributes_json(const std::vector<Attribute>& attributes, const Variable* variable) {
   Json list = Json::array();
   for (const Attribute& a : attributes) {
     Json entry = {{"name", a.name}};
@@ -38,10 +37,26 @@ template <class Own> Json attributes_json(const std::vector<Attribute>& attribut
           if constexpr (!std::is_same_v<Values, std::string>) entry["type"] = name_of(type_of<typename Values::value_type>());
           entry["value"] = value;
         },
-        own(a));
+        variable == nullptr ? a.value : own_type(a, *variable));
     list.push_back(entry);
   }
   return list;
+}
+
+Json schema_json(const Schema& schema, bool own_types) {
+  Json json = {{"dimensions", Json::array()}, {"variables", Json::array()}};
+  for (const Dimension& d : schema.dimensions) {
+    json["dimensions"].push_back({{"name", d.name}, {"length", d.length}});
+    if (d.distributed) json["dimensions"].back()["distributed"] = true;
+  }
+  json["attributes"] = attributes_json(schema.attributes, nullptr);
+  for (const Variable& v : schema.variables) {
+    json["variables"].push_back({{"name", v.name},
+                                 {"type", name_of(v.type)},
+                                 {"dimensions", v.dimensions},
+                                 {"attributes", attributes_json(v.attributes, own_types ? &v : nullptr)}});
+  }
+  return json;
 }
 
 Type type_named(const std::string& name) {
@@ -66,7 +81,20 @@ std::vector<Attribute> attributes_of(const Json& list) {
   return attributes;
 }
 
+Schema schema_of(const Json& json) {
+  Schema schema;
+  for (const Json& d : json.at("dimensions"))
+    schema.dimensions.push_back({d.at("name"), d.at("length"), d.value("distributed", false)});
+  schema.attributes = attributes_of(json.at("attributes"));
+  for (const Json& v : json.at("variables"))
+    schema.variables.push_back({v.at("name"), type_named(v.at("type")), v.at("dimensions"), attributes_of(v.at("attributes"))});
+  return schema;
+}
+
 } // namespace
+
+std::vector<std::uint8_t> message_of(const Schema& schema) { return Json::to_cbor(schema_json(schema, false)); }
+Schema schema_of(const std::vector<std::uint8_t>& message) { return schema_of(Json::from_cbor(message)); }
 
 RawLayout raw_layout(const Schema& schema, std::size_t align) {
   RawLayout layout;
@@ -125,14 +153,17 @@ Placement placement_of(std::uint64_t begin, std::size_t element, const std::vect
   return placement;
 }
 
-void append_runs(const Schema& schema, const RawLayout& layout, std::size_t v, const Hyperslab& slab, const std::byte* data,
-                 std::vector<Run>& runs) {
-  if (slab.elements() == 0) return; // then it may lack start and count
+Placement placement_of(const Schema& schema, const RawLayout& layout, std::size_t v) {
   const Variable& variable = schema.variables[v];
   std::optional<std::uint64_t> record_stride;
   if (schema.has_records(variable)) record_stride = layout.record_stride;
-  const Placement placement = placement_of(layout.begin[v], bytes_of(variable.type), schema.shape(variable), record_stride);
-  append_runs(placement, slab.start, slab.count, data, runs);
+  return placement_of(layout.begin[v], bytes_of(variable.type), schema.shape(variable), record_stride);
+}
+
+void append_runs(const Schema& schema, const RawLayout& layout, std::size_t v, const Hyperslab& slab, const std::byte* data,
+                 std::vector<Run>& runs) {
+  if (slab.elements() == 0) return; // then it may lack start and count
+  append_runs(placement_of(schema, layout, v), slab.start, slab.count, data, runs);
 }
 
 void write_raw_json(const std::string& path, const Schema& schema, const RawLayout& layout, std::uint64_t records) {
@@ -141,19 +172,8 @@ void write_raw_json(const std::string& path, const Schema& schema, const RawLayo
                {"records", records},
                {"record_begin", layout.record_begin},
                {"record_stride", layout.record_stride}};
-  json["dimensions"] = Json::array();
-  for (const Dimension& d : schema.dimensions) json["dimensions"].push_back({{"name", d.name}, {"length", d.length}});
-  json["attributes"] = attributes_json(schema.attributes, [](const Attribute& a) { return a.value; });
-  json["variables"] = Json::array();
-  for (std::size_t n = 0; n < schema.variables.size(); ++n) {
-    const Variable& v = schema.variables[n];
-    json["variables"].push_back(
-        {{"name", v.name},
-         {"type", name_of(v.type)},
-         {"dimensions", v.dimensions},
-         {"offset", layout.begin[n]},
-         {"attributes", attributes_json(v.attributes, [&](const Attribute& a) { return own_type(a, v); })}});
-  }
+  json.update(schema_json(schema, true));
+  for (std::size_t n = 0; n < schema.variables.size(); ++n) json["variables"][n]["offset"] = layout.begin[n];
   std::ofstream out(path + ".json", std::ios::binary | std::ios::trunc);
   out << json.dump(1, ' ', false, Json::error_handler_t::replace) << "\n";
   out.flush();
@@ -174,13 +194,8 @@ RawFile open_raw(const std::string& path) {
     file.records = json.at("records");
     file.layout.end_of_fixed = file.layout.record_begin = json.at("record_begin");
     file.layout.record_stride = json.at("record_stride");
-    for (const Json& d : json.at("dimensions")) file.schema.dimensions.push_back({d.at("name"), d.at("length")});
-    file.schema.attributes = attributes_of(json.at("attributes"));
-    for (const Json& v : json.at("variables")) {
-      file.schema.variables.push_back(
-          {v.at("name"), type_named(v.at("type")), v.at("dimensions"), attributes_of(v.at("attributes"))});
-      file.layout.begin.push_back(v.at("offset"));
-    }
+    file.schema = schema_of(json);
+    for (const Json& v : json.at("variables")) file.layout.begin.push_back(v.at("offset"));
     file.schema.validate();
   } catch (const std::exception& e) {
     throw Error("file '" + name + "': expected " + format_name + " of this machine's byte order; found: " + e.what());
@@ -205,25 +220,12 @@ void read_raw(const RawFile& file, const std::string& variable, const std::vecto
   bool fits = start.size() == shape.size() && count.size() == shape.size();
   for (std::size_t d = 0; fits && d < shape.size(); ++d) fits = start[d] <= shape[d] && count[d] <= shape[d] - start[d];
   if (!fits) fail("expected a block within its " + std::to_string(shape.size()) + " dimensions, found another");
-  Hyperslab slab;
-  slab.start = start;
-  slab.count = count;
-  std::vector<Run> runs;
-  append_runs(file.schema, file.layout, v, slab, target, runs);
-  const int fd = ::open(file.path.c_str(), O_RDONLY);
-  if (fd < 0) fail(std::string("expected to open it; found: ") + std::strerror(errno));
-  std::string cause;
-  for (const Run& run : runs) {
-    std::byte* to = target + (run.data - target);
-    for (std::size_t done = 0; done < run.size && cause.empty();) {
-      const ssize_t n = ::pread(fd, to + done, run.size - done, static_cast<off_t>(run.begin + done));
-      if (n < 0 && errno == EINTR) continue;
-      if (n <= 0) cause = n == 0 ? "the end of the file" : std::strerror(errno);
-      if (n > 0) done += static_cast<std::size_t>(n);
-    }
+  try {
+    ReadStatistics nobody_asks;
+    ClassicFile(file.path, {placement_of(file.schema, file.layout, v)}).read(0, {start, count}, target, nobody_asks);
+  } catch (const Error& e) {
+    fail(std::string("expected to read it; found: ") + e.what());
   }
-  ::close(fd);
-  if (!cause.empty()) fail("expected to read it; found: " + cause);
 }
 
 } // namespace nunatak::io

@@ -5,7 +5,7 @@
 //   name.nc        | fixed variables | gap | record 0          | record 1          | ...
 //                                          ^ record_begin       ^ + record_stride
 //   name.nc.json   {"format": "nunatak raw 1", "byte_order": "little", "records": 2, "record_begin": 4096, "record_stride": 8192,
-//                   "dimensions": [{"name": "x", "length": 11}, ...],            length 0: the record dimension
+//                   "dimensions": [{"name": "x", "length": 11, "distributed": true}, ...],            length 0: of records
 //                   "attributes": [{"name": "title", "value": "..."}, ...],      text, or numbers with their "type"
 //                   "variables": [{"name": "thk", "type": "float64", "dimensions": ["time", "x"], "offset": 4096,
 //                                  "attributes": [...]}, ...]}                   offset: of a record variable in record 0
@@ -53,6 +53,8 @@ struct Placement {
 Placement placement_of(std::uint64_t begin, std::size_t element, const std::vector<std::size_t>& shape,
                        std::optional<std::uint64_t> record_stride);
 
+Placement placement_of(const Schema& schema, const RawLayout& layout, std::size_t v);
+
 /// Append the runs of a block whose values lie row-major at `data`; ascending, neighbours (in memory, too) merged, with the last
 /// one of `runs`, too.
 void append_runs(const Placement& placement, const std::vector<std::size_t>& start, const std::vector<std::size_t>& count,
@@ -60,6 +62,10 @@ void append_runs(const Placement& placement, const std::vector<std::size_t>& sta
 /// Append the runs of a hyperslab of variable `v`, likewise.
 void append_runs(const Schema& schema, const RawLayout& layout, std::size_t v, const Hyperslab& slab, const std::byte* data,
                  std::vector<Run>& runs);
+
+/// A schema as bytes (the JSON of a plain file in CBOR), in which numbers stay exact, and back.
+std::vector<std::uint8_t> message_of(const Schema& schema);
+Schema schema_of(const std::vector<std::uint8_t>& message);
 
 /// Write the JSON file beside `path`. Error if that is not possible.
 void write_raw_json(const std::string& path, const Schema& schema, const RawLayout& layout, std::uint64_t records);
@@ -74,8 +80,8 @@ struct RawFile {
 /// Error if the JSON is missing or is not of this format and byte order, or if the file is shorter than it says.
 RawFile open_raw(const std::string& path);
 
-/// Read a block, row-major, into `target`; start and count as in Hyperslab (for a record variable the record first). One pread
-/// per run. Error, naming the variable, if the block is not in the file.
+/// Read a block, row-major, into `target`; start and count as in Hyperslab (for a record variable the record first). Error,
+/// naming the variable, if the block is not in the file.
 void read_raw(const RawFile& file, const std::string& variable, const std::vector<std::size_t>& start,
               const std::vector<std::size_t>& count, std::byte* target);
 

@@ -1,4 +1,5 @@
-// Values of a classic file by pread, where its header says that they lie. Used by read/direct.cpp.
+// Values of a classic file by pread, where its header says that they lie. Used by read/direct.cpp, and of plain files by
+// formats/raw.cpp.
 //
 // Runs of the file are read straight into their place. Runs that lie close together are read in one call with what lies between
 // them, 4 MiB at most, because a call costs a file system as much as many bytes.

@@ -102,9 +102,9 @@ void add_ice(OptionTable& table, Options& o) {
   table.add(number("ssa_tolerance", o.ssa.tolerance, "", "norm of the residual over that of the load at which a solve ends",
                    1e-14, 0.1));
   table.add(number("ssa_max_steps", o.ssa.max_steps, "", "nonlinear steps after which a solve has failed", 1));
-  table.add(word(
-      "ssa_solver", o.ssa_solver, "auto|own|petsc",
-      "solver: our Newton and conjugate gradients, or PETSc's SNES and KSP (auto: petsc if one of its options is given)"));
+  table.add(
+      word("ssa_solver", o.ssa_solver, "auto|own|petsc",
+           "solver: our Newton and conjugate gradients, or PETSc's SNES and KSP (auto: petsc if one of its options is given)"));
   table.add(word("ssa_operator", o.ssa_operator, "auto|stencil|elements|aij|dm",
                  "matrix for PETSc's Krylov method: stencil, rows in the order of the grid; elements, none; aij, PETSc's; dm, "
                  "PETSc's on the DMDA (auto: stencil; with -ssa_pc_type mg dm, with others aij)"));
@@ -159,8 +159,9 @@ void add_output(OptionTable& table, Options& o) {
   table.add(text("spatial_vars", o.spatial_vars, "variables of the spatial file, separated by commas"));
   table.add(number("spatial_every", o.spatial_every, "year", "time between maps", 0, longest_run));
   table.add(text("timeseries_file", o.timeseries_file, "scalars at every time step"));
-  table.add(flag("overwrite", o.overwrite,
-                 "replacement of the files of maps and scalars by a restarted run, which else continues them, or refuses to start"));
+  table.add(
+      flag("overwrite", o.overwrite,
+           "replacement of the files of maps and scalars by a restarted run, which else continues them, or refuses to start"));
   table.add(number(
       "io_commit_every", o.io_commit_every, "",
       "records after which a growing file is made durable; where that takes a copy, ever more of them (0: at its end)", 0));
