@@ -28,22 +28,25 @@ struct ColumnPack {
 };
 
 /// What the explicit part of a step reads, of one column: its temperature (K) and that of its neighbours (left, right, below,
-/// above in the map), velocity (m s-1) and strain heating (W m-3).
+/// above in the map), velocity (m s-1) and strain heating over (H - z)^4 (W m-7).
 struct ColumnFields {
-  LevelsOf<const double> T, l, r, b, t, u, v, w, sigma;
+  LevelsOf<const double> T, l, r, b, t, u, v, w;
+  double heating;
 };
 
 namespace detail {
 
-KOKKOS_FORCEINLINE_FUNCTION void add_explicit_terms(const ColumnFields& f, double dt_x, double dt_y, double dt_heat, int p,
-                                                    ColumnPack& pack) {
+KOKKOS_FORCEINLINE_FUNCTION void add_explicit_terms(const ColumnFields& f, const double* z, double dt_x, double dt_y,
+                                                    double dt_heat, int p, ColumnPack& pack) {
   const ColumnFields a = f;
+  const double H = pack.H[p];
   const int n = pack.n[p];
   NUNATAK_INDEPENDENT
   for (int k = 0; k < n; ++k) {
     const double here = a.T[k], from_l = here - a.l[k], from_r = a.r[k] - here, from_b = here - a.b[k], from_t = a.t[k] - here;
     const double T_x = a.u[k] > 0.0 ? from_l : from_r, T_y = a.v[k] > 0.0 ? from_b : from_t;
-    pack.T[k][p] = here + (a.sigma[k] * dt_heat - (a.u[k] * T_x * dt_x + a.v[k] * T_y * dt_y));
+    const double d = H - z[k], heat = a.heating * (d * d * d * d) * dt_heat;
+    pack.T[k][p] = here + (heat - (a.u[k] * T_x * dt_x + a.v[k] * T_y * dt_y));
     pack.w[k][p] = a.w[k];
   }
 }
@@ -116,9 +119,9 @@ KOKKOS_FORCEINLINE_FUNCTION double paterson_budd_hardness(double T_star) {
 // all explicit terms in the ice, on exit the solution there, and T_s above it up to the highest level of the pack.
 // paterson_budd_hardness: of n numbers, T* on entry, B on exit.
 #if defined(KOKKOS_ENABLE_CUDA) || defined(KOKKOS_ENABLE_HIP) || defined(KOKKOS_ENABLE_SYCL)
-KOKKOS_INLINE_FUNCTION void add_explicit_terms(const ColumnFields& f, double dt_x, double dt_y, double dt_heat, int p,
-                                               ColumnPack& pack) {
-  detail::add_explicit_terms(f, dt_x, dt_y, dt_heat, p, pack);
+KOKKOS_INLINE_FUNCTION void add_explicit_terms(const ColumnFields& f, const double* z, double dt_x, double dt_y, double dt_heat,
+                                               int p, ColumnPack& pack) {
+  detail::add_explicit_terms(f, z, dt_x, dt_y, dt_heat, p, pack);
 }
 KOKKOS_INLINE_FUNCTION void solve_columns(int Mz, const double* z, double dt, ColumnPack& pack) {
   detail::solve_columns(Mz, z, dt, pack);
@@ -127,7 +130,8 @@ KOKKOS_INLINE_FUNCTION void paterson_budd_hardness(int n, double* x) {
   for (int k = 0; k < n; ++k) x[k] = paterson_budd_hardness(x[k]);
 }
 #else // packs.cpp
-void add_explicit_terms(const ColumnFields& f, double dt_x, double dt_y, double dt_heat, int p, ColumnPack& pack);
+void add_explicit_terms(const ColumnFields& f, const double* z, double dt_x, double dt_y, double dt_heat, int p,
+                        ColumnPack& pack);
 void solve_columns(int Mz, const double* z, double dt, ColumnPack& pack);
 void paterson_budd_hardness(int n, double* x);
 #endif

@@ -47,14 +47,15 @@ inline Cells packs_of(const Patch& p) { return {1, p.ym + 1, 0, (p.xm + columns_
 
 /// T_new: temperature (K) after a step dt (s), in owned cells; melted: metres of ice melted inside each column in this step.
 /// Needs ghosts of T and mask. Of the owned cells: H (m), surface temperature T_s (K), heat flux into the base G (W m-2:
-/// geothermal, plus friction if the caller adds it), u, v, w (m s-1), sigma (W m-3).
-/// Columns without ice, and levels above the ice, get the surface temperature.
+/// geothermal, plus friction if the caller adds it), u, v, w (m s-1), heating (W m-7, see velocity3d.hpp).
+/// Columns without ice, and levels above the ice, get the surface temperature. held: 0, or the temperature that a column without
+/// ice has in T and in T_new, which the caller swaps: while that does not change, nobody need write them.
 /// Stable for dt <= min 1/(|u|/dx + |v|/dy); u is largest at the surface or at the base (advection_rate of both).
 inline MeltedInside temperature_step(const Patch& patch, double dx, double dy, double dt, const Levels& levels,
                                      const Array2<double>& H, const Array2<int>& mask, const Array2<double>& T_s,
                                      const Array2<double>& G, const Array3<double>& u, const Array3<double>& v,
-                                     const Array3<double>& w, const Array3<double>& sigma, const Array3<double>& T,
-                                     const Array3<double>& T_new, const Array2<double>& melted) {
+                                     const Array3<double>& w, const Array2<double>& heating, const Array3<double>& T,
+                                     const Array3<double>& T_new, const Array2<double>& melted, const Array2<double>& held) {
   const Column z = levels.z;
   const int Mz = levels.size(), end = patch.xm + 1;
   const double dt_x = dt / dx, dt_y = dt / dy, dt_heat = dt / (rho_ice * ice_c);
@@ -77,12 +78,14 @@ inline MeltedInside temperature_step(const Patch& patch, double dx, double dy, d
           };
           const ColumnFields fields{levels_of_cell(T, j, i), neighbour(0, -1),        neighbour(0, 1),
                                     neighbour(-1, 0),        neighbour(1, 0),         levels_of_cell(u, j, i),
-                                    levels_of_cell(v, j, i), levels_of_cell(w, j, i), levels_of_cell(sigma, j, i)};
-          add_explicit_terms(fields, dt_x, dt_y, dt_heat, p, pack);
+                                    levels_of_cell(v, j, i), levels_of_cell(w, j, i), heating(j, i)};
+          add_explicit_terms(fields, z.data(), dt_x, dt_y, dt_heat, p, pack);
         }
         if (ice) solve_columns(Mz, z.data(), dt, pack);
         for (int p = 0; p < columns; ++p) {
           const int i = i0 + p, n = pack.n[p];
+          if (n == 0 && held(j, i) == pack.T_s[p]) continue;
+          held(j, i) = n == 0 ? pack.T_s[p] : 0.0;
           double melt = 0.0;
           for (int k = 0; k < n; ++k) {
             const double excess = pack.T[k][p] - pressure_melting(pack.H[p] - z(k));
@@ -94,6 +97,7 @@ inline MeltedInside temperature_step(const Patch& patch, double dx, double dy, d
           melted(j, i) = melt;
           local.ice.add(melt);
           for (int k = n; k < Mz; ++k) T_new(j, i, k) = pack.T_s[p];
+          for (int k = 0; n == 0 && k < Mz; ++k) T(j, i, k) = pack.T_s[p]; // which no other column reads
         }
       });
 }

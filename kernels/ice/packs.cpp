@@ -12,8 +12,9 @@
 namespace nunatak {
 
 #if !(defined(KOKKOS_ENABLE_CUDA) || defined(KOKKOS_ENABLE_HIP) || defined(KOKKOS_ENABLE_SYCL))
-NUNATAK_WIDTHS void add_explicit_terms(const ColumnFields& f, double dt_x, double dt_y, double dt_heat, int p, ColumnPack& pack) {
-  detail::add_explicit_terms(f, dt_x, dt_y, dt_heat, p, pack);
+NUNATAK_WIDTHS void add_explicit_terms(const ColumnFields& f, const double* z, double dt_x, double dt_y, double dt_heat, int p,
+                                       ColumnPack& pack) {
+  detail::add_explicit_terms(f, z, dt_x, dt_y, dt_heat, p, pack);
 }
 NUNATAK_WIDTHS void solve_columns(int Mz, const double* z, double dt, ColumnPack& pack) {
   detail::solve_columns(Mz, z, dt, pack);

@@ -22,18 +22,16 @@ namespace nunatak {
 
 struct HorizontalVelocity {
   Array3<double> u, v;                 ///< m s-1
-  Array3<double> sigma;                ///< strain heating, W m-3
+  Array2<double> heating;              ///< strain heating Sigma = heating (H-z)^4, W m-7
   Array2<double> u_surface, v_surface; ///< m s-1
   Array2<double> u_mean, v_mean;       ///< means over depth, m s-1
+  Array2<std::int8_t> moved;           ///< 0: the columns of u, v and w hold nothing but zeros, and nobody need write them
 
   static HorizontalVelocity make(const Patch& patch, int Mz) {
-    return {make_columns<double>("uvel", patch, Mz),
-            make_columns<double>("vvel", patch, Mz),
-            make_columns<double>("strain_heating", patch, Mz),
-            make_array<double>("uvelsurf", patch),
-            make_array<double>("vvelsurf", patch),
-            make_array<double>("ubar", patch),
-            make_array<double>("vbar", patch)};
+    return {make_columns<double>("uvel", patch, Mz),     make_columns<double>("vvel", patch, Mz),
+            make_array<double>("strain_heating", patch), make_array<double>("uvelsurf", patch),
+            make_array<double>("vvelsurf", patch),       make_array<double>("ubar", patch),
+            make_array<double>("vbar", patch),           make_array<std::int8_t>("moved", patch)};
   }
 };
 
@@ -64,16 +62,19 @@ inline void horizontal_velocity(const Patch& patch, double dx, double dy, const 
         const double limit = D > D_limit ? D_limit / D : 1.0;
         const double rate = shears ? limit * 2.0 * A(j, i) * (rho_g * rho_g * rho_g) * slope2 : 0.0;
         const double H4 = thickness * thickness * thickness * thickness;
-        const double shear = rate / (glen_n + 1), heating = rate * rho_g * slope2;
+        const double shear = rate / (glen_n + 1);
         const double us = ub - shear * h_x * H4, vs = vb - shear * h_y * H4;
-        const int n = ice ? levels_in_ice(z, thickness) : 0;
-        for (int k = 0; k < n; ++k) {
-          const double d = thickness - z(k), d4 = d * d * d * d;
-          out.u(j, i, k) = ub - shear * h_x * (H4 - d4);
-          out.v(j, i, k) = vb - shear * h_y * (H4 - d4);
-          out.sigma(j, i, k) = heating * d4;
+        if (ice || out.moved(j, i) != 0) {
+          const int n = ice ? levels_in_ice(z, thickness) : 0;
+          for (int k = 0; k < n; ++k) {
+            const double d = thickness - z(k), d4 = d * d * d * d;
+            out.u(j, i, k) = ub - shear * h_x * (H4 - d4);
+            out.v(j, i, k) = vb - shear * h_y * (H4 - d4);
+          }
+          for (int k = n; k < Mz; ++k) out.u(j, i, k) = us, out.v(j, i, k) = vs;
+          out.moved(j, i) = 1;
         }
-        for (int k = n; k < Mz; ++k) out.u(j, i, k) = us, out.v(j, i, k) = vs, out.sigma(j, i, k) = 0.0;
+        out.heating(j, i) = rate * rho_g * slope2;
         out.u_surface(j, i) = us, out.v_surface(j, i) = vs;
         out.u_mean(j, i) = ub - rate / (glen_n + 2) * h_x * H4;
         out.v_mean(j, i) = vb - rate / (glen_n + 2) * h_y * H4;
@@ -84,14 +85,19 @@ inline void horizontal_velocity(const Patch& patch, double dx, double dy, const 
 /// basal melt m (m s-1 of ice, used where floating) of the owned cells. Derivatives are centred, or one-sided next to a cell
 /// without ice; a cell with no icy neighbour along an axis has none.
 inline void vertical_velocity(const Patch& patch, double dx, double dy, const Levels& levels, const Array2<double>& H,
-                              const Array2<int>& mask, const Array2<double>& m, const Array3<double>& u, const Array3<double>& v,
+                              const Array2<int>& mask, const Array2<double>& m, const HorizontalVelocity& velocity,
                               const Array3<double>& w) {
   const Column z = levels.z;
   const int Mz = levels.size();
+  const auto u = velocity.u, v = velocity.v;
+  const auto moved = velocity.moved;
   for_each_cell(
       "vertical velocity", patch, KOKKOS_LAMBDA(int j, int i) {
-        if (!icy(mask(j, i))) {
+        const bool ice = icy(mask(j, i));
+        if (!ice && moved(j, i) == 0) return;
+        if (!ice) {
           for (int k = 0; k < Mz; ++k) w(j, i, k) = 0.0;
+          moved(j, i) = 0;
           return;
         }
         const int l = icy(mask(j, i - 1)) ? 1 : 0, r = icy(mask(j, i + 1)) ? 1 : 0;

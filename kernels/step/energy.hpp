@@ -35,6 +35,7 @@ public:
       m_temp.push_back(make_columns<double>("temp_next", p, levels.size()));
       m_base_flux.push_back(make_array<double>("base_heat_flux", p));
       m_melted.push_back(make_array<double>("melted_inside", p));
+      m_held.push_back(make_array<double>("held", p));
     }
   }
 
@@ -49,8 +50,8 @@ public:
       const HorizontalVelocity& velocity = flows[n].velocity;
       base_heat_flux(patch, m_till, s, flows[n].tauc, forcings[n].bheatflx, m_base_flux[n]);
       melted.push_back(temperature_step(patch, m_dx, m_dy, dt, m_levels, s.thk, s.mask, forcings[n].ice_surface_temp,
-                                        m_base_flux[n], velocity.u, velocity.v, flows[n].w, velocity.sigma, s.temp, m_temp[n],
-                                        m_melted[n])
+                                        m_base_flux[n], velocity.u, velocity.v, flows[n].w, velocity.heating, s.temp, m_temp[n],
+                                        m_melted[n], m_held[n])
                            .ice);
       std::swap(s.temp, m_temp[n]);
     }
@@ -64,7 +65,7 @@ private:
   const Levels& m_levels;
   TillLaw m_till;
   std::vector<Array3<double>> m_temp;
-  std::vector<Array2<double>> m_base_flux, m_melted;
+  std::vector<Array2<double>> m_base_flux, m_melted, m_held;
 };
 
 } // namespace nunatak

@@ -87,7 +87,7 @@ public:
     for (std::size_t n = 0; n < m_flows.size(); ++n) {
       const State& s = states[n];
       const HorizontalVelocity& velocity = m_flows[n].velocity;
-      vertical_velocity(patch(n), m_dx, m_dy, m_levels, s.thk, s.mask, melt[n], velocity.u, velocity.v, m_flows[n].w);
+      vertical_velocity(patch(n), m_dx, m_dy, m_levels, s.thk, s.mask, melt[n], velocity, m_flows[n].w);
       limits[n].push_back(advection_rate(patch(n), m_dx, m_dy, s.mask, velocity.u_surface, velocity.v_surface, s.u_ssa, s.v_ssa));
     }
     max_over_ranks(m_ranks, limits);

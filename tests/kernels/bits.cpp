@@ -50,7 +50,7 @@ std::map<std::string, std::uint64_t> hashes(const Sheet& sheet) {
     add("thickness", s.thk), add("surface", s.usurf), add("mask", s.mask), add("temperature", s.temp);
     add("sliding u", s.u_ssa), add("sliding v", s.v_ssa), add("hardness", f.hardav), add("yield stress", f.tauc);
     add("flux of the SIA x", f.q_x), add("flux of the SIA y", f.q_y), add("velocity u", f.velocity.u);
-    add("velocity v", f.velocity.v), add("velocity w", f.w), add("strain heating", f.velocity.sigma);
+    add("velocity v", f.velocity.v), add("velocity w", f.w), add("strain heating", f.velocity.heating);
     add("PICO: distance", o.distance_gl), add("PICO: boxes", o.box_mask), add("PICO: melt", o.melt);
   }
   return all;

@@ -30,20 +30,20 @@ struct OneColumn {
 struct Columns {
   Patch patch;
   Levels levels = make_levels(2000.0, 11, LevelSpacing::equal);
-  Array2<double> H, T_s, G, melted;
+  Array2<double> H, T_s, G, melted, heating, held;
   Array2<int> mask;
-  Array3<double> u, v, w, sigma, T, T_new;
+  Array3<double> u, v, w, T, T_new;
 
   Columns(int Mx, int My) : patch(Decomposition::make(Mx, My, 1, 1).patch(0)), mask(make_array<int>("mask", patch)) {
-    for (auto* a : {&H, &T_s, &G, &melted}) *a = make_array<double>("a", patch);
-    for (auto* a : {&u, &v, &w, &sigma, &T, &T_new}) *a = make_columns<double>("a", patch, levels.size());
+    for (auto* a : {&H, &T_s, &G, &melted, &heating, &held}) *a = make_array<double>("a", patch);
+    for (auto* a : {&u, &v, &w, &T, &T_new}) *a = make_columns<double>("a", patch, levels.size());
     Kokkos::deep_copy(H, 1000.0);
     Kokkos::deep_copy(T_s, 240.0);
     Kokkos::deep_copy(T, 240.0);
     Kokkos::deep_copy(mask, static_cast<int>(grounded_ice));
   }
   MeltedInside step(double dt) {
-    return temperature_step(patch, 1e3, 1e3, dt, levels, H, mask, T_s, G, u, v, w, sigma, T, T_new, melted);
+    return temperature_step(patch, 1e3, 1e3, dt, levels, H, mask, T_s, G, u, v, w, heating, T, T_new, melted, held);
   }
 };
 
@@ -54,6 +54,33 @@ TEST_CASE("closed: no flux, one temperature, nothing happens") {
   for (std::size_t k = 0; k < c.w.size(); ++k) c.w[k] = 1e-7 * (static_cast<double>(k) - 4.0);
   for (int step = 0; step < 50; ++step) c.step(10.0 * year);
   for (int k = 0; k < c.n(); ++k) CHECK(std::abs(c.T[k] - 250.0) <= 1e-11);
+}
+
+TEST_CASE("a column without ice has the temperature of the surface, in both arrays, whatever was there and when that changes") {
+  Columns c(2, 1);
+  const auto bare_is = [&](double expected) {
+    bool both = true;
+    for (int k = 0; k < c.levels.size(); ++k) both = both && c.T(1, 2, k) == expected && c.T_new(1, 2, k) == expected;
+    return both;
+  };
+  c.step(year);
+  std::swap(c.T, c.T_new);
+  c.mask(1, 2) = ice_free_land, c.H(1, 2) = 0.0;
+  c.step(year);
+  CHECK(bare_is(240.0));
+  c.T_s(1, 2) = 245.0;
+  for (int k = 0; k < 3; ++k) {
+    c.step(year);
+    std::swap(c.T, c.T_new);
+    CHECK(bare_is(245.0));
+  }
+  CHECK(c.melted(1, 2) == 0.0);
+  c.mask(1, 2) = grounded_ice, c.H(1, 2) = 1000.0; // ice again, then none
+  Kokkos::deep_copy(c.T, 271.0);
+  c.step(year);
+  c.mask(1, 2) = ice_free_land, c.H(1, 2) = 0.0;
+  c.step(year);
+  CHECK(bare_is(245.0));
 }
 
 TEST_CASE("strong advection makes no new extremes") {
@@ -74,20 +101,22 @@ TEST_CASE("strong advection makes no new extremes") {
 TEST_CASE("ice is set back to its melting point, and the heat is counted") {
   Columns c(1, 1);
   Kokkos::deep_copy(c.T, 273.0);
-  Kokkos::deep_copy(c.T_s, 280.0); // the surface cannot be warmer than 273.15 K
-  Kokkos::deep_copy(c.sigma, 1e-3);
+  Kokkos::deep_copy(c.T_s, 280.0);                         // the surface cannot be warmer than 273.15 K
+  Kokkos::deep_copy(c.heating, 1e-3 / std::pow(200.0, 4)); // 200 m: from the highest level in the ice to the surface
   const MeltedInside melted = c.step(10.0 * year);
-  double heat = 0.0; // J m-2 gained by the ice
+  double heat = 0.0, heating = 0.0; // J m-2 gained by the ice, and from strain
   const int n = levels_in_ice(c.levels.z, 1000.0);
   REQUIRE(n == 5);
   for (int k = 0; k < n; ++k) {
     CHECK(c.T_new(1, 1, k) == pressure_melting(1000.0 - c.levels.z_host[k]));
-    heat += rho_ice * ice_c * (c.T_new(1, 1, k) - 273.0) * control_volume(c.levels.z, n, 1000.0, k);
+    const double volume = control_volume(c.levels.z, n, 1000.0, k);
+    heat += rho_ice * ice_c * (c.T_new(1, 1, k) - 273.0) * volume;
+    heating += 1e-3 * std::pow((1000.0 - c.levels.z_host[k]) / 200.0, 4) * 10.0 * year * volume;
   }
   CHECK(c.T_new(1, 1, 6) == T_melting);
   CHECK(melted.points == 5);
-  // the heating of the control volumes (900 m), plus what came from the surface, is in the ice or has melted it
-  const double heating = 1e-3 * 10.0 * year * 900.0, conduction = 2.0 * ice_k / 200.0 * 10.0 * year;
+  // the heating of the control volumes, plus what came from the surface, is in the ice or has melted it
+  const double conduction = 2.0 * ice_k / 200.0 * 10.0 * year;
   const double melting = melted.ice.value() * rho_ice * latent_heat;
   CHECK(std::abs(heat + melting - heating) <= conduction);
   CHECK(std::abs(melted.ice.value() - c.melted(1, 1)) <= 1e-12);

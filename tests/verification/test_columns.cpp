@@ -32,19 +32,19 @@ struct Columns {
   Patch patch = ranks.patch(0);
   Levels levels;
   double dx;
-  Array2<double> H, T_s, G, melted;
+  Array2<double> H, T_s, G, melted, heating, held;
   Array2<int> mask;
-  Array3<double> u, v, w, sigma, T, T_new;
+  Array3<double> u, v, w, T, T_new;
 
   Columns(Decomposition d, Levels l, double spacing) : ranks(std::move(d)), levels(std::move(l)), dx(spacing) {
-    for (auto* a : {&H, &T_s, &G, &melted}) *a = make_array<double>("a", patch);
-    for (auto* a : {&u, &v, &w, &sigma, &T, &T_new}) *a = make_columns<double>("a", patch, levels.size());
+    for (auto* a : {&H, &T_s, &G, &melted, &heating, &held}) *a = make_array<double>("a", patch);
+    for (auto* a : {&u, &v, &w, &T, &T_new}) *a = make_columns<double>("a", patch, levels.size());
     mask = make_array<int>("mask", patch);
     Kokkos::deep_copy(mask, static_cast<int>(grounded_ice));
   }
   void step(double dt) {
     ranks.update_ghosts({{T, mask}});
-    temperature_step(patch, dx, dx, dt, levels, H, mask, T_s, G, u, v, w, sigma, T, T_new, melted);
+    temperature_step(patch, dx, dx, dt, levels, H, mask, T_s, G, u, v, w, heating, T, T_new, melted, held);
   }
   int n(int j, int i) const { return levels_in_ice(levels.z, H(j, i)); }
   double volume(int j, int i, int k) const { return control_volume(levels.z, n(j, i), H(j, i), k); }
@@ -111,13 +111,14 @@ TEST_CASE("heat: what a column gains came through its ends, from strain, by adve
     const double warmth = round < 10 ? 240.0 : 268.0; // the second half melts
     for (int j = 1; j <= M; ++j) {
       for (int i = 1; i <= M; ++i) {
-        c.H(j, i) = random(0.5, 1999.0), c.T_s(j, i) = random(warmth - 10.0, warmth), c.G(j, i) = random(0.0, 0.1);
+        c.H(j, i) = random(0.5, 1999.0), c.heating(j, i) = random(0.0, 2e-3) / std::pow(c.H(j, i), 4),
+               c.T_s(j, i) = random(warmth - 10.0, warmth), c.G(j, i) = random(0.0, 0.1);
         const double kind = random(0.0, 1.0);
         c.mask(j, i) = kind < 0.1 ? ice_free_land : kind < 0.3 ? floating_ice : grounded_ice;
         const double speed = std::pow(10.0, random(-1.0, 2.0)) / year; // 0.1 to 100 m/a up or down
         for (std::size_t k = 0; k < z.size(); ++k) {
           c.u(j, i, k) = random(-100.0, 100.0) / year, c.v(j, i, k) = random(-100.0, 100.0) / year;
-          c.w(j, i, k) = speed * random(-1.0, 1.0), c.sigma(j, i, k) = random(0.0, 1e-3);
+          c.w(j, i, k) = speed * random(-1.0, 1.0);
           c.T(j, i, k) = random(warmth - 10.0, warmth + 10.0);
         }
       }
@@ -138,7 +139,7 @@ TEST_CASE("heat: what a column gains came through its ends, from strain, by adve
             const int s = from_below ? -1 : 1;
             return icy(c.mask(j + s * J, i + s * I)) ? s * (c.T(j + s * J, i + s * I, k) - c.T(j, i, k)) : 0.0;
           };
-          explicit_terms.push_back(c.sigma(j, i, k) -
+          explicit_terms.push_back(c.heating(j, i) * std::pow(H - z[static_cast<std::size_t>(k)], 4) -
                                    rho_c * (u * difference(0, 1, u > 0.0) + v * difference(1, 0, v > 0.0)) / c.dx);
           T_star.push_back(c.T(j, i, k) + dt * explicit_terms.back() / rho_c);
         }

@@ -115,9 +115,9 @@ std::vector<double> warm(const Way& way) {
     const Patch p = ice.ranks.patch(static_cast<int>(r));
     const MovingIce::Local& s = ice.local[r];
     const HorizontalVelocity& o = velocity[r];
-    vertical_velocity(p, ice.dx, ice.dy, levels, s.H, s.mask, s.m, o.u, o.v, w[r]);
-    temperature_step(p, ice.dx, ice.dy, 1e8, levels, s.H, s.mask, T_s[r], G[r], o.u, o.v, w[r], o.sigma, T[r], T_new[r],
-                     melted[r]);
+    vertical_velocity(p, ice.dx, ice.dy, levels, s.H, s.mask, s.m, o, w[r]);
+    temperature_step(p, ice.dx, ice.dy, 1e8, levels, s.H, s.mask, T_s[r], G[r], o.u, o.v, w[r], o.heating, T[r], T_new[r],
+                     melted[r], make_array<double>("held", p));
     for (int j = 1; j <= p.ym; ++j) {
       for (int i = 1; i <= p.xm; ++i) {
         const auto [j0, i0] = way.original(p.global_j(j), p.global_i(i), Mx0, My0);
