@@ -1,6 +1,6 @@
 // The loops over the levels of a few columns side by side: what kernels/ice/columns.hpp does with the points of a column. Where
 // one column waits for its division by a pivot, the others go on. On a CPU they are compiled by themselves (packs.cpp), for
-// AVX2, too, and the processor chooses: the bits do not depend on the width. On a GPU a thread has one column.
+// AVX2 and AVX-512, too, and the processor chooses: the bits do not depend on the width. On a GPU a thread has one column.
 #pragma once
 
 #include "kernels/grid/constants.hpp"

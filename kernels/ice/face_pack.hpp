@@ -1,6 +1,6 @@
 // What the flux by shearing needs to know of the faces of a row, many at once: their slopes, thickness and rate factor, without a
-// branch. kernels/ice/sia.hpp has the equations. On a CPU compiled by itself (packs.cpp), for AVX2, too, and the processor
-// chooses: the bits do not depend on the width. On a GPU a thread has one face.
+// branch. kernels/ice/sia.hpp has the equations. On a CPU compiled by itself (packs.cpp), for AVX2 and AVX-512, too, and the
+// processor chooses: the bits do not depend on the width. On a GPU a thread has one face.
 #pragma once
 
 #include "kernels/ice/edges.hpp"
