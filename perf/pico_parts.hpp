@@ -13,8 +13,8 @@ namespace nunatak::bench {
 /// The two batches of labels and the two distances as PICO poses them, taken from the result of an update.
 struct Parts {
   Parts(Problem& problem, const PicoFields& out)
-      : ranks(*problem.ranks), inputs(make_array<int>("inputs", ranks.patch())), codes(make_array<Code>("codes", ranks.patch())),
-        first(1), last(1), labels(ranks), distances(2), start(2), seeds(2, std::vector<std::vector<int>>(1)) {
+      : ranks(*problem.ranks), codes(make_array<Code>("codes", ranks.patch())), first(1), last(1), labels(ranks), distances(2),
+        start(2), seeds(2, std::vector<std::vector<int>>(1)) {
     const Patch p = ranks.patch();
     cut(problem);
     last[0] = first[0] = segments;
@@ -43,7 +43,7 @@ struct Parts {
   void cut(const Problem& problem) {
     const PicoOptions standard;
     const PicoInput& in = problem.in[0];
-    pico::set_first_codes(ranks.patch(), in.basins, in.mask, in.b, standard.continental_shelf_depth, true, inputs, codes);
+    inputs.read(ranks.patch(), in, standard, codes);
     find_segments(ranks.patch(), codes, segments);
   }
   void label() {
@@ -68,7 +68,7 @@ struct Parts {
   }
 
   MpiRanks& ranks;
-  Array2<int> inputs;
+  pico::LastInput inputs;
   Array2<Code> codes;
   Segments segments;
   std::vector<Segments> first, last; // with the codes before and after the first batch of labels

@@ -1,13 +1,8 @@
 // Loops over columns and faces: see column_pack.hpp, face_pack.hpp. Compiled for two, four and eight lanes where the processor
 // can choose at run time: the bits do not depend on the width.
+#include "kernels/grid/widths.hpp"
 #include "kernels/ice/column_pack.hpp"
 #include "kernels/ice/face_pack.hpp"
-
-#if defined(__GNUC__) && !defined(__clang__) && defined(__x86_64__) && !defined(__AVX2__)
-#define NUNATAK_WIDTHS __attribute__((target_clones("avx512f", "avx2", "default")))
-#else
-#define NUNATAK_WIDTHS
-#endif
 
 namespace nunatak {
 

@@ -27,39 +27,7 @@ KOKKOS_INLINE_FUNCTION bool has_ice(Code c) { return (c & is_floating) != 0 || (
 /// The domain of the distances: floating ice, holes and ice rises.
 KOKKOS_INLINE_FUNCTION bool in_shelf_domain(Code c) { return (c & is_floating) != 0 || hole(c) || ice_rise(c); }
 
-/// The code of a cell of type `type` (geometry.hpp) before anything is labelled; without a type bit if there is no such type.
-KOKKOS_INLINE_FUNCTION Code first_code(int type, bool shallow) {
-  const int bits = (type == ice_free_land) * (is_grounded | is_bare) + (type == grounded_ice) * is_grounded +
-                   (type == floating_ice) * is_floating + (type == ice_free_ocean) * is_ocean + shallow * is_shallow;
-  return static_cast<Code>(bits);
-}
 constexpr Code type_bits = is_grounded | is_bare | is_floating | is_ocean;
-
-/// All that the geometry reads of a cell as one number: shallow or not (a bit), type (3 bits; 7 if there is no such type), basin.
-/// The sign of a difference says what is shallow, not a comparison: so the loops are vectorised.
-KOKKOS_INLINE_FUNCTION int cell_input(int basin, int type, double bed, double depth) {
-  const auto shallow = static_cast<int>(Kokkos::bit_cast<std::uint64_t>(depth - bed) >> 63);
-  return static_cast<int>(static_cast<unsigned>(basin) << 4) | ((type & ~7) == 0 ? type : 7) << 1 | shallow;
-}
-
-struct FirstCodes {
-  Code code[16]; ///< by shallow or not and type
-};
-
-/// What is read of the owned cells, and their first codes. Without ice rises every grounded cell is continental.
-inline void set_first_codes(const Patch& p, const Array2<int>& basins, const Array2<int>& mask, const Array2<double>& b,
-                            double depth, bool ice_rises, const Array2<int>& inputs, const Array2<Code>& codes) {
-  FirstCodes first;
-  for (int n = 0; n < 16; ++n) {
-    const Code c = first_code(n >> 1, (n & 1) != 0);
-    first.code[n] = static_cast<Code>(c | ((c & is_grounded) != 0 && !ice_rises ? is_continent : 0));
-  }
-  for_each_cell(
-      "pico input", p, KOKKOS_LAMBDA(int j, int i) { inputs(j, i) = cell_input(basins(j, i), mask(j, i), b(j, i), depth); });
-  for_each_cell(
-      "pico codes", p, KOKKOS_LAMBDA(int j, int i) { codes(j, i) = first.code[inputs(j, i) & 15]; });
-  Kokkos::fence("pico codes");
-}
 
 // pico_ice_rise_mask: 0 ocean, 1 ice_rise, 2 continental_ice_sheet, 3 floating_ice
 KOKKOS_INLINE_FUNCTION int ice_rise_mask(Code c) { return continent(c) ? 2 : ice_rise(c) ? 1 : (c & is_floating) != 0 ? 3 : 0; }

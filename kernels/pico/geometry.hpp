@@ -48,7 +48,7 @@ public:
     std::vector<Answer> answers;
     for (std::size_t r = 0; r < m_codes.size(); ++r) {
       const Patch p = m_ranks.patch(static_cast<int>(r));
-      answers.push_back(m_last[r].changed(p, in[r], out[r], m_options.continental_shelf_depth));
+      answers.push_back(m_last[r].changed(p, in[r], out[r], m_options));
     }
     return answers;
   }
@@ -76,7 +76,6 @@ public:
   }
 
 private:
-  static constexpr std::int64_t largest_basin = 1000;
   static constexpr std::int64_t has_shelf = 2, has_continent = 4; // flags of components
 
   int row(std::size_t r) const { return m_ranks.patch(static_cast<int>(r)).xm + 2; }
@@ -84,21 +83,12 @@ private:
   /// Codes of owned cells; segments. Returns [largest basin, minus the smallest basin, is there an unknown cell type].
   std::vector<std::int64_t> first_codes(std::size_t r, const PicoInput& in) {
     const Patch p = m_ranks.patch(static_cast<int>(r));
-    set_first_codes(p, in.basins, in.mask, in.b, m_options.continental_shelf_depth, m_options.exclude_ice_rises,
-                    m_last[r].inputs(p), m_codes[r]);
+    const SeenBasins seen = m_last[r].read(p, in, m_options, m_codes[r]);
     find_segments(p, m_codes[r], m_segments[r]);
     m_ranks.work(static_cast<int>(r), 3 * p.cells()); // with the masks that are written later
-    int largest = 0, signs = 0;
-    const int* basins = in.basins.data();
-    const std::size_t size = in.basins.size();
-    for (std::size_t n = 0; n < size; ++n) {
-      largest = std::max(largest, basins[n]);
-      signs |= basins[n];
-    }
-    const int smallest = signs < 0 ? *std::min_element(basins, basins + size) : 0; // only wanted for the error
     const auto& list = m_segments[r].list;
     const bool unknown = std::any_of(list.begin(), list.end(), [](const Segment& s) { return (s.code() & type_bits) == 0; });
-    return {largest, -static_cast<std::int64_t>(smallest), unknown ? 1 : 0};
+    return {seen.largest, -static_cast<std::int64_t>(seen.smallest), unknown ? 1 : 0};
   }
 
   /// Continent, open ocean, lakes: three labellings in one batch.
