@@ -1,8 +1,9 @@
-// Loops over columns and faces: see column_pack.hpp, face_pack.hpp. Compiled for two, four and eight lanes where the processor
-// can choose at run time: the bits do not depend on the width.
+// Loops over columns and faces: see column_pack.hpp, face_pack.hpp, till.hpp. Compiled for two, four and eight lanes where the
+// processor can choose at run time: the bits do not depend on the width.
 #include "kernels/grid/widths.hpp"
 #include "kernels/ice/column_pack.hpp"
 #include "kernels/ice/face_pack.hpp"
+#include "kernels/ice/till.hpp"
 
 namespace nunatak {
 
@@ -16,6 +17,10 @@ NUNATAK_WIDTHS void solve_columns(int Mz, const double* z, double dt, ColumnPack
 }
 NUNATAK_WIDTHS void paterson_budd_hardness(int n, double* x) {
   for (int k = 0; k < n; ++k) x[k] = paterson_budd_hardness(x[k]);
+}
+NUNATAK_WIDTHS void yield_stresses(const TillParameters& till, double log_delta, int n, const double* b, const double* H,
+                                   const double* T_base, double* tauc) {
+  detail::yield_stresses(till, log_delta, n, b, H, T_base, tauc);
 }
 NUNATAK_WIDTHS bool find_slopes(const FaceRow& row, int n, FacePack& pack) { return detail::find_slopes(row, n, pack); }
 #endif
