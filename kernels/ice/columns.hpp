@@ -45,6 +45,15 @@ struct MeltedInside {
 /// number.
 inline Cells packs_of(const Patch& p) { return {1, p.ym + 1, 0, (p.xm + columns_at_once - 1) / columns_at_once}; }
 
+/// Asks the memory for a pack of columns from (j, i) on, in time for the next turn of a loop over packs: hardware does not
+/// foresee a row of columns of which only the levels in the ice are read.
+template <class View> KOKKOS_INLINE_FUNCTION void prefetch_pack(const View& a, int j, int i, int end) {
+  if constexpr (!levels_apart) {
+    const int columns = end - i < columns_at_once ? end - i : columns_at_once, size = columns * static_cast<int>(a.extent(2));
+    for (int k = 0; k < size; k += 8) __builtin_prefetch(&a(j, i, 0) + k);
+  }
+}
+
 /// T_new: temperature (K) after a step dt (s), in owned cells; melted: metres of ice melted inside each column in this step.
 /// Needs ghosts of T and mask. Of the owned cells: H (m), surface temperature T_s (K), heat flux into the base G (W m-2:
 /// geothermal, plus friction if the caller adds it), u, v, w (m s-1), heating (W m-7, see velocity3d.hpp).
@@ -80,6 +89,10 @@ inline MeltedInside temperature_step(const Patch& patch, double dx, double dy, d
                                     neighbour(-1, 0),        neighbour(1, 0),         levels_of_cell(u, j, i),
                                     levels_of_cell(v, j, i), levels_of_cell(w, j, i), heating(j, i)};
           add_explicit_terms(fields, z.data(), dt_x, dt_y, dt_heat, p, pack);
+        }
+        if (const int next = i0 + columns_at_once; ice && next < end) {
+          prefetch_pack(T, j + 1, next, end), prefetch_pack(u, j, next, end);
+          prefetch_pack(v, j, next, end), prefetch_pack(w, j, next, end);
         }
         if (ice) solve_columns(Mz, z.data(), dt, pack);
         for (int p = 0; p < columns; ++p) {
@@ -160,6 +173,7 @@ inline void update_hardness(const Patch& patch, const Levels& levels, const Arra
           size += n[p];
           x[size++] = T_s(j, i) < T_melting ? T_s(j, i) : T_melting;
         }
+        if (size > columns && i0 + columns_at_once < end) prefetch_pack(T, j, i0 + columns_at_once, end); // there is ice
         paterson_budd_hardness(size, x);
         const double* b = x;
         for (int p = 0; p < columns; ++p) {
