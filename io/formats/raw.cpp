@@ -118,15 +118,14 @@ RawLayout raw_layout(const Schema& schema, std::size_t align) {
 void append_runs(const Placement& placement, const std::vector<std::size_t>& start, const std::vector<std::size_t>& count,
                  const std::byte* data, std::vector<Run>& runs) {
   const std::size_t rank = count.size();
-  std::size_t elements = 1;
-  for (const std::size_t n : count) elements *= n;
-  if (elements == 0) return;
+  if (Box{start, count}.elements() == 0) return;
   std::vector<std::size_t> index(rank, 0);
   const bool is_row =
       rank > 0 && placement.stride[rank - 1] == placement.element; // else the last dimension is that of the records
   const std::size_t in_run = is_row ? count[rank - 1] : 1, run_size = placement.element * in_run;
-  const std::size_t inner = is_row ? rank - 1 : rank; // dimensions that are stepped through
-  for (std::size_t n = elements / in_run; n > 0; --n, data += run_size) {
+  std::vector<std::size_t> steps = count;
+  if (is_row) steps.back() = 1;
+  do {
     std::uint64_t begin = placement.begin;
     for (std::size_t d = 0; d < rank; ++d) begin += (start[d] + index[d]) * placement.stride[d];
     if (!runs.empty() && runs.back().begin + runs.back().size == begin && runs.back().data + runs.back().size == data) {
@@ -134,11 +133,8 @@ void append_runs(const Placement& placement, const std::vector<std::size_t>& sta
     } else {
       runs.push_back({begin, run_size, data});
     }
-    for (std::size_t d = inner; d-- > 0;) {
-      if (++index[d] < count[d]) break;
-      index[d] = 0;
-    }
-  }
+    data += run_size;
+  } while (next_index(index, steps));
 }
 
 Placement placement_of(std::uint64_t begin, std::size_t element, const std::vector<std::size_t>& shape,

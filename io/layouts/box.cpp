@@ -63,22 +63,18 @@ std::size_t place_in(const Box& box, const Box& part) {
 
 void copy(const Box& region, const Box& from_box, const std::byte* from, const Box& to_box, std::byte* to,
           std::size_t element_bytes) {
-  const std::size_t rank = region.count.size(), elements = region.elements();
-  if (elements == 0) return;
-  const std::size_t row = rank == 0 ? 1 : region.count[rank - 1];
-  std::vector<std::size_t> index = region.start;
+  if (region.elements() == 0) return;
+  const std::size_t row = region.count.empty() ? 1 : region.count.back();
+  std::vector<std::size_t> rows = region.count, index(rows.size(), 0);
+  if (!rows.empty()) rows.back() = 1;
   const auto offset = [&](const Box& box) {
     std::size_t n = 0;
-    for (std::size_t d = 0; d < rank; ++d) n = n * box.count[d] + index[d] - box.start[d];
+    for (std::size_t d = 0; d < index.size(); ++d) n = n * box.count[d] + region.start[d] + index[d] - box.start[d];
     return n * element_bytes;
   };
-  for (std::size_t n = elements / row; n > 0; --n) {
+  do {
     std::memcpy(to + offset(to_box), from + offset(from_box), row * element_bytes);
-    for (std::size_t d = rank; d-- > 1;) { // the next row: carry from the last dimension but one
-      if (++index[d - 1] < region.start[d - 1] + region.count[d - 1]) break;
-      index[d - 1] = region.start[d - 1];
-    }
-  }
+  } while (next_index(index, rows));
 }
 
 } // namespace nunatak::io

@@ -14,6 +14,14 @@ struct Box {
   bool operator==(const Box& other) const { return start == other.start && count == other.count; }
 };
 
+/// The next of all indices below `counts`, the last one fastest; false after the last, and `index` is 0 again.
+inline bool next_index(std::vector<std::size_t>& index, const std::vector<std::size_t>& counts) {
+  for (std::size_t d = counts.size(); d-- > 0; index[d] = 0) {
+    if (++index[d] < counts[d]) return true;
+  }
+  return false;
+}
+
 /// The indices that both boxes have; a box without elements if there are none.
 Box meet(const Box& a, const Box& b);
 

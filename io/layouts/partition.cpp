@@ -59,17 +59,6 @@ std::vector<std::size_t> tile_of(const std::vector<std::size_t>& lengths, std::s
   return tile;
 }
 
-/// Visit all index tuples below `counts`, the last index fastest.
-void for_each_index(const std::vector<std::size_t>& counts, const std::function<void(const std::vector<std::size_t>&)>& f) {
-  std::vector<std::size_t> index(counts.size(), 0);
-  while (true) {
-    f(index);
-    std::size_t d = counts.size();
-    while (d > 0 && ++index[d - 1] == counts[d - 1]) index[--d] = 0;
-    if (d == 0) return;
-  }
-}
-
 /// The grid of `n` aggregators with the shortest seams: least sum of n_d / length_d. Grids in which an aggregator would have
 /// nothing only if there is no other; of equals, the one with most cuts along the first axis, which is the file's slowest.
 std::vector<std::size_t> make_grid(const std::vector<std::size_t>& lengths, std::size_t n) {
@@ -149,8 +138,11 @@ Boxes morton_boxes(const Schema& schema, std::size_t v, std::size_t aggregators,
   const std::vector<std::size_t> tile = tile_of(lengths, std::max<std::size_t>(1, stripe / column));
   for (std::size_t n = 0; n < places.size(); ++n) n_tiles.push_back((lengths[n] + tile[n] - 1) / tile[n]);
 
-  std::vector<std::vector<std::size_t>> tiles;
-  for_each_index(n_tiles, [&](const std::vector<std::size_t>& index) { tiles.push_back(index); });
+  std::vector<std::vector<std::size_t>> tiles; // indices
+  std::vector<std::size_t> tile_index(n_tiles.size(), 0);
+  do {
+    tiles.push_back(tile_index);
+  } while (next_index(tile_index, n_tiles));
   std::sort(tiles.begin(), tiles.end(), morton_less);
   const std::size_t total = whole.elements();
   std::size_t before = 0; // elements of the tiles so far

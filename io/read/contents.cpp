@@ -141,12 +141,9 @@ std::vector<std::uint8_t> message_of(const Contents& contents) { return nlohmann
 
 void broadcast(Contents& contents, MPI_Comm comm) {
   const int rank = rank_in(comm);
-  std::vector<std::uint8_t> message;
-  if (rank == 0) message = message_of(contents);
-  std::int64_t size = static_cast<std::int64_t>(message.size());
-  MPI_Bcast(&size, 1, MPI_INT64_T, 0, comm);
-  message.resize(static_cast<std::size_t>(size));
-  MPI_Bcast(message.data(), static_cast<int>(size), MPI_BYTE, 0, comm);
+  std::string message;
+  if (rank == 0) nlohmann::json::to_cbor(contents, message);
+  broadcast(message, comm);
   if (rank != 0) contents = nlohmann::json::from_cbor(message).get<Contents>();
 }
 

@@ -2,6 +2,8 @@
 
 #include "miniapp/base/error.hpp"
 
+#include <Kokkos_Core.hpp>
+
 #include <chrono>
 #include <iostream>
 #include <new>
@@ -23,6 +25,11 @@ constexpr double longest_unwinding = 6.0; // s: a client of output servers gives
 }
 
 } // namespace
+
+Libraries::Libraries(int, char**)
+    : m_kokkos(std::make_unique<Kokkos::ScopeGuard>(Kokkos::InitializationSettings().set_disable_warnings(true))) {}
+
+Libraries::~Libraries() = default;
 
 int status_of(const std::string& program, const std::function<int()>& run) {
   const World world;

@@ -6,8 +6,6 @@
 #include "miniapp/base/world.hpp"
 #include "miniapp/base/world_comm.hpp"
 
-#include <Kokkos_Core.hpp>
-
 #include <chrono>
 #include <cstdlib>
 #include <thread>
@@ -100,10 +98,5 @@ void Processes::divide() {
 bool Processes::is_server() const { return m_parts->servers->is_server(); }
 int Processes::serve() { return m_parts->servers->serve(); }
 void Processes::stop(int status) { m_parts->servers->stop(status); }
-
-Libraries::Libraries(int, char**)
-    : m_kokkos(std::make_unique<Kokkos::ScopeGuard>(Kokkos::InitializationSettings().set_disable_warnings(true))) {}
-
-Libraries::~Libraries() = default;
 
 } // namespace nunatak

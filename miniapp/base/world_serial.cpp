@@ -2,8 +2,6 @@
 #include "miniapp/base/error.hpp"
 #include "miniapp/base/world.hpp"
 
-#include <Kokkos_Core.hpp>
-
 #include <cstdlib>
 
 namespace nunatak {
@@ -37,10 +35,5 @@ void Processes::divide() {}
 bool Processes::is_server() const { return false; }
 int Processes::serve() { return 0; }
 void Processes::stop(int) {}
-
-Libraries::Libraries(int, char**)
-    : m_kokkos(std::make_unique<Kokkos::ScopeGuard>(Kokkos::InitializationSettings().set_disable_warnings(true))) {}
-
-Libraries::~Libraries() = default;
 
 } // namespace nunatak

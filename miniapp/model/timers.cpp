@@ -37,21 +37,11 @@ Timers::Scope::~Scope() {
 double Timers::elapsed() const { return MPI_Wtime() - m_start; }
 
 std::vector<Timers::Summary> Timers::summarise(MPI_Comm comm) const {
-  const int n = static_cast<int>(m_entries.size());
-  int size = 1;
-  MPI_Comm_size(comm, &size);
-  std::vector<double> seconds, all(static_cast<std::size_t>(n) * static_cast<std::size_t>(size));
+  std::vector<double> seconds;
   for (const Entry& e : m_entries) seconds.push_back(e.seconds);
-  MPI_Allgather(seconds.data(), n, MPI_DOUBLE, all.data(), n, MPI_DOUBLE, comm);
+  const std::vector<io::OverRanks> reduced = io::over_ranks(comm, seconds);
   std::vector<Summary> summaries;
-  for (std::size_t e = 0; e < m_entries.size(); ++e) {
-    Summary s{m_entries[e].name, seconds[e], 0.0, seconds[e], m_entries[e].calls};
-    for (int r = 0; r < size; ++r) {
-      const double t = all[static_cast<std::size_t>(r) * m_entries.size() + e];
-      s.min = std::min(s.min, t), s.max = std::max(s.max, t), s.mean += t / size;
-    }
-    summaries.push_back(s);
-  }
+  for (std::size_t e = 0; e < m_entries.size(); ++e) summaries.push_back({reduced[e], m_entries[e].name, m_entries[e].calls});
   return summaries;
 }
 

@@ -5,6 +5,8 @@
 // A scope fences the Kokkos execution space at its end and never waits for other ranks: a late rank shows as a larger maximum.
 #pragma once
 
+#include "io/statistics.hpp"
+
 #include <mpi.h>
 #include <petsclog.h>
 
@@ -21,10 +23,9 @@ public:
     long calls = 0;
     PetscLogEvent event = 0;
   };
-  /// Over ranks.
-  struct Summary {
+  /// Seconds, over ranks.
+  struct Summary : io::OverRanks {
     std::string name;
-    double min = 0.0, mean = 0.0, max = 0.0;
     long calls = 0;
   };
 
@@ -45,7 +46,7 @@ public:
 
   double elapsed() const; ///< seconds since construction
 
-  /// In the order of first use; the same scopes must have been used on all ranks. One collective.
+  /// In the order of first use; the same scopes must have been used on all ranks. Two collectives.
   std::vector<Summary> summarise(MPI_Comm comm) const;
 
 private:

@@ -41,8 +41,9 @@ void for_each_element(const std::vector<std::size_t>& shape, const Box& box, con
                       const F& f) {
   const std::size_t n = shape.size();
   if (box.elements() == 0) return;
-  std::vector<std::size_t> index(n, 0);
-  for (;;) {
+  std::vector<std::size_t> rows = box.count, index(n, 0);
+  rows.back() = 1;
+  do {
     std::uint64_t place = 0;
     std::ptrdiff_t offset = 0;
     for (std::size_t d = 0; d < n; ++d) {
@@ -50,10 +51,7 @@ void for_each_element(const std::vector<std::size_t>& shape, const Box& box, con
       offset += static_cast<std::ptrdiff_t>(index[d]) * stride[d];
     }
     for (std::size_t i = 0; i < box.count[n - 1]; ++i, ++place, offset += stride[n - 1]) f(place, offset);
-    std::size_t d = n - 1;
-    while (d > 0 && ++index[d - 1] == box.count[d - 1]) index[--d] = 0;
-    if (d == 0) return;
-  }
+  } while (io::next_index(index, rows));
 }
 
 template <class T>
