@@ -16,13 +16,6 @@ std::size_t Hyperslab::elements() const {
   return n;
 }
 
-bool Hyperslab::is_constant() const {
-  for (std::size_t d = 0; d < count.size(); ++d) {
-    if (count[d] > 1 && stride[d] != 0) return false;
-  }
-  return elements() > 1;
-}
-
 Box Hyperslab::box(bool has_record) const {
   return {{start.begin() + has_record, start.end()}, {count.begin() + has_record, count.end()}};
 }

@@ -38,8 +38,6 @@ struct Hyperslab {
   Scale scale = {};
 
   std::size_t elements() const;
-  /// All values are one value in memory: strides of 0. Such a slab travels as that value (remap.cpp).
-  bool is_constant() const;
   /// Where it lies in the variable, without the dimension of the records, which comes first if it `has_record`.
   Box box(bool has_record) const;
   /// Put the dimension of the records before the others.

@@ -49,19 +49,14 @@ struct Count {
 };
 
 /// What a rank gives of a variable, in the order of the file; as many boxes on every rank, empty ones included.
-struct Given {
-  io::Box box;
-  bool is_constant;
-};
-std::vector<Given> given_boxes(const t::Workload& w, const t::WorkloadVariable& v, std::size_t rank, std::size_t ranks) {
-  std::vector<Given> given;
+std::vector<io::Box> given_boxes(const t::Workload& w, const t::WorkloadVariable& v, std::size_t rank, std::size_t ranks) {
+  std::vector<io::Box> boxes;
   for (const io::Box& in_memory : t::boxes_of(w, v, rank, ranks)) {
-    const bool is_constant = v.content == t::Content::ocean && in_memory.elements() > 1 && t::is_all_land(w, in_memory);
-    io::Box& box = given.emplace_back(Given{{}, is_constant}).box;
+    io::Box& box = boxes.emplace_back();
     for (const std::size_t d : t::file_order(w, v, w.order))
       box.start.push_back(in_memory.start[d]), box.count.push_back(in_memory.count[d]);
   }
-  return given;
+  return boxes;
 }
 
 class Record {
@@ -95,12 +90,9 @@ public:
     }
     for (std::size_t rank = 0; rank < m_ranks; ++rank) {
       round.given.emplace_back();
-      round.constant.emplace_back();
       for (const t::WorkloadVariable* v : m_variables) {
-        for (const Given& given : given_boxes(m_workload, *v, rank, m_ranks)) {
-          round.given.back().push_back(given.box.elements() > 0 ? std::optional(given.box) : std::nullopt);
-          round.constant.back().push_back(given.is_constant);
-        }
+        for (const io::Box& box : given_boxes(m_workload, *v, rank, m_ranks))
+          round.given.back().push_back(box.elements() > 0 ? std::optional(box) : std::nullopt);
       }
     }
     Json json = {{"name", text}, {"writers", boxes_of == nullptr ? m_ranks : writers.size()}};

@@ -6,15 +6,14 @@
 
 namespace nunatak::io {
 
-std::int64_t exchange(MPI_Comm comm, const std::vector<Message>& receives, const std::vector<Message>& sends,
-                      std::size_t largest) {
+std::int64_t exchange(MPI_Comm comm, std::vector<Message>& receives, const std::vector<Message>& sends, std::size_t largest) {
   constexpr int tag = 20614; // nobody else's on this communicator
   std::vector<MPI_Request> requests;
   const auto start = [&](const std::vector<Message>& messages, const auto& begin) {
-    for (const Message& m : messages) { // parts of one message arrive in order
+    for (const Message& m : messages) { // parts of one message arrive in order; the last ones of a shorter one are empty
       for (std::size_t at = 0; at < m.size; at += largest) {
         requests.push_back(MPI_REQUEST_NULL);
-        begin(m.data + at, static_cast<int>(std::min(largest, m.size - at)), m.rank, &requests.back());
+        begin(m.data + at, static_cast<int>(std::min(largest, m.sent - std::min(at, m.sent))), m.rank, &requests.back());
       }
     }
   };
@@ -25,17 +24,18 @@ std::int64_t exchange(MPI_Comm comm, const std::vector<Message>& receives, const
   start(sends, [&](const std::byte* data, int size, int rank, MPI_Request* request) {
     MPI_Isend(data, size, MPI_BYTE, rank, tag, comm, request);
   });
-  MPI_Waitall(static_cast<int>(requests.size()), requests.data(), MPI_STATUSES_IGNORE);
+  std::vector<MPI_Status> statuses(requests.size());
+  MPI_Waitall(static_cast<int>(requests.size()), requests.data(), statuses.data());
+  auto status = statuses.cbegin();
+  for (Message& m : receives) {
+    m.sent = 0;
+    for (std::size_t at = 0; at < m.size; at += largest) {
+      int received = 0;
+      MPI_Get_count(&*status++, MPI_BYTE, &received);
+      m.sent += static_cast<std::size_t>(received);
+    }
+  }
   return static_cast<std::int64_t>(requests.size() - n_receives);
-}
-
-std::vector<std::vector<char>> gather_flags(MPI_Comm comm, const std::vector<char>& mine) {
-  std::vector<char> all(mine.size() * static_cast<std::size_t>(size_of(comm)));
-  const int size = static_cast<int>(mine.size());
-  MPI_Allgather(mine.data(), size, MPI_CHAR, all.data(), size, MPI_CHAR, comm);
-  std::vector<std::vector<char>> flags;
-  for (auto next = all.cbegin(); next != all.cend(); next += size) flags.emplace_back(next, next + size);
-  return flags;
 }
 
 std::vector<std::vector<std::optional<Box>>> gather_boxes(MPI_Comm comm, const std::vector<std::optional<Box>>& mine,

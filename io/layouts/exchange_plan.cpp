@@ -22,12 +22,11 @@ std::vector<Transfer> transfers_between(int rank, std::size_t a, const Round& ro
   const auto& given = round.given[static_cast<std::size_t>(rank)];
   for (std::size_t n = 0; n < given.size(); ++n) {
     if (!given[n]) continue;
-    const bool is_constant = !round.constant.empty() && round.constant[static_cast<std::size_t>(rank)][n] != 0;
     const std::vector<Box>& boxes = round.boxes[round.groups[n]][a];
     for (std::size_t b = 0; b < boxes.size(); ++b) {
       if (!do_meet(*given[n], boxes[b])) continue;
       const std::size_t target = first_target.empty() ? 0 : first_target[round.groups[n]] + b;
-      transfers.push_back({n, target, meet(*given[n], boxes[b]), 0, is_constant});
+      transfers.push_back({n, target, meet(*given[n], boxes[b]), 0});
     }
   }
   return transfers;
@@ -37,7 +36,7 @@ Channel make_channel(int rank, std::vector<Transfer> transfers, const Round& rou
   Channel channel{rank, std::move(transfers), 0};
   for (Transfer& t : channel.transfers) {
     t.offset = channel.bytes;
-    channel.bytes += aligned(t.values() * bytes_of(round.types[round.groups[t.put]]));
+    channel.bytes += aligned(t.box.elements() * bytes_of(round.types[round.groups[t.put]]));
   }
   return channel;
 }

@@ -24,16 +24,12 @@ struct Round {
   std::vector<Type> types;                              ///< of each group
   std::vector<Boxes> boxes;                             ///< of each group, by aggregator
   std::vector<std::vector<std::optional<Box>>> given{}; ///< by rank and put; nothing where the rank has no values
-  std::vector<std::vector<char>> constant{};            ///< by rank and put: all its values are one; without ranks: none is
 };
 
 struct Transfer {
   std::size_t put = 0, target = 0; ///< target: place in Plan::targets of the receiver
   Box box;
-  std::size_t offset = 0;   ///< in the message, bytes
-  bool is_constant = false; ///< one value travels for all
-
-  std::size_t values() const { return is_constant ? 1 : box.elements(); } ///< in the message
+  std::size_t offset = 0; ///< in the message, bytes
 };
 
 /// One message: the transfers by put, then by box of the aggregator, each at a multiple of 8 bytes.

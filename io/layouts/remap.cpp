@@ -5,6 +5,7 @@
 #include "io/layouts/exchange.hpp"
 #include "io/layouts/exchange_plan.hpp"
 #include "io/layouts/format_around.hpp"
+#include "io/layouts/repeats.hpp"
 #include "io/layouts/stripe.hpp"
 
 #include <algorithm>
@@ -17,13 +18,11 @@ namespace {
 struct Put {
   std::size_t v;
   Hyperslab slab; ///< the caller's, or a copy
-  bool is_constant;
 };
 
 /// How the puts of a sequence of variables are moved, made from the boxes of their hyperslabs.
 struct Schedule {
   std::vector<std::optional<Box>> mine;
-  std::vector<char> constant; ///< which of mine
   std::vector<std::size_t> groups;
   std::vector<Plan> plans;                  ///< of the parts
   std::vector<std::vector<std::int64_t>> n; ///< puts to the inner format, by part and group: the same on all ranks
@@ -60,8 +59,8 @@ public:
     const std::int64_t bytes = goes_on ? 0 : m_bytes[v];
     if (!m_waiting.has_room(bytes)) move_pending();
     const auto n_parts = static_cast<std::size_t>(m_waiting.parts(m_bytes[v]));
-    if (n_parts > 1) return move({{v, slab, slab.is_constant()}}, n_parts);
-    Put copy{v, slab, slab.is_constant()};
+    if (n_parts > 1) return move({{v, slab}}, n_parts);
+    Put copy{v, slab};
     const Type type = m_schema.variables[v].type;
     copy.slab.now_packed(m_copies.keep(slab, type), type);
     m_puts.push_back(copy);
@@ -117,15 +116,13 @@ private:
   const Schedule& schedule_of(const std::vector<Put>& puts, std::size_t n_parts, std::vector<std::int64_t>& records) {
     std::vector<std::size_t> variables;
     std::vector<std::optional<Box>> mine;
-    std::vector<char> constant;
     for (const Put& put : puts) {
       variables.push_back(put.v);
       mine.push_back(box_of(put));
-      constant.push_back(put.is_constant);
     }
     if (m_schedules.size() >= 32 && m_schedules.count(variables) == 0) m_schedules.clear(); // a file has two or three
     Schedule& schedule = m_schedules[variables];
-    std::vector<std::int64_t> most{schedule.plans.empty() || schedule.mine != mine || schedule.constant != constant ? 1 : 0};
+    std::vector<std::int64_t> most{schedule.plans.empty() || schedule.mine != mine ? 1 : 0};
     for (std::size_t n = 0; n < puts.size(); ++n) {
       const bool knows = mine[n] && m_schema.has_records(m_schema.variables[puts[n].v]);
       most.push_back(knows ? static_cast<std::int64_t>(puts[n].slab.start[0]) : -1);
@@ -134,7 +131,7 @@ private:
     records.assign(most.begin() + 1, most.end());
     const std::vector<std::size_t> groups = groups_of(variables, records);
     if (most[0] == 0 && groups == schedule.groups) return schedule;
-    schedule.mine = mine, schedule.constant = constant;
+    schedule.mine = mine;
     schedule.groups = groups;
     plan(schedule, variables, n_parts);
     return schedule;
@@ -149,14 +146,13 @@ private:
     return groups;
   }
 
-  /// From the boxes of all ranks: two gathers to all, one reduction.
+  /// From the boxes of all ranks: one gather to all, one reduction.
   void plan(Schedule& schedule, const std::vector<std::size_t>& variables, std::size_t n_parts) {
     Round round;
     round.groups = schedule.groups;
     std::vector<std::size_t> ranks; // number of dimensions
     for (const std::size_t v : variables) ranks.push_back(whole_box(m_schema, v).count.size());
     round.given = gather_boxes(m_comm, schedule.mine, ranks);
-    round.constant = gather_flags(m_comm, schedule.constant);
     std::vector<std::size_t> of_group; // variable
     for (std::size_t n = 0; n < variables.size(); ++n) {
       if (round.groups[n] == of_group.size()) of_group.push_back(variables[n]);
@@ -182,51 +178,46 @@ private:
   /// After it the targets are complete in m_assembled.
   void move_values(const Plan& plan, const std::vector<Put>& puts) {
     m_assembled.of_size(plan.target_bytes);
-    const std::vector<Message> receives = make_receives(plan), sends = make_sends(plan, puts);
-    m_work.messages += exchange(m_comm, receives, sends);
+    std::vector<Message> receives = make_receives(plan);
+    m_work.messages += exchange(m_comm, receives, make_sends(plan, puts));
+    for (const Message& message : receives) restore(message);
     for (const Transfer& t : plan.own) place(plan, t, type_of_put(puts[t.put]), slice(puts[t.put].slab, t.box));
     for (std::size_t c = 0; c < plan.receives.size(); ++c) {
       for (const Transfer& t : plan.receives[c].transfers) {
         const Type type = type_of_put(puts[t.put]);
         place(plan, t, type,
-              {t.box.start, t.box.count, strides_of(t, t.box.count), receives[c].data + t.offset, type, false, false});
+              {t.box.start, t.box.count, contiguous_strides(t.box.count), receives[c].data + t.offset, type, false, false});
       }
     }
   }
 
   std::vector<Message> make_receives(const Plan& plan) {
     std::size_t bytes = 0;
-    for (const Channel& c : plan.receives) bytes += c.bytes;
+    for (const Channel& c : plan.receives) bytes += c.bytes + repeat_room;
     std::byte* in = m_incoming.of_size(bytes);
     std::vector<Message> receives;
     for (const Channel& c : plan.receives) {
       receives.push_back({c.rank, in, c.bytes});
-      in += c.bytes;
+      in += c.bytes + repeat_room;
     }
     return receives;
   }
 
   std::vector<Message> make_sends(const Plan& plan, const std::vector<Put>& puts) {
     std::size_t bytes = 0;
-    for (const Channel& c : plan.sends) bytes += c.bytes;
+    for (const Channel& c : plan.sends) bytes += repeat_room + c.bytes;
     std::byte* out = m_outgoing.of_size(bytes);
     std::vector<Message> sends;
     for (const Channel& c : plan.sends) {
-      for (const Transfer& t : c.transfers) {
-        const Hyperslab part = slice(puts[t.put].slab, t.box);
-        pack(part, type_of_put(puts[t.put]), out + t.offset, strides_of(t, part.count));
-      }
-      sends.push_back({c.rank, out, c.bytes});
+      out += repeat_room;
+      for (const Transfer& t : c.transfers) pack(slice(puts[t.put].slab, t.box), type_of_put(puts[t.put]), out + t.offset);
+      sends.push_back(shorten({c.rank, out, c.bytes}));
       out += c.bytes;
-      m_work.message_bytes += static_cast<std::int64_t>(c.bytes);
-      if (node_of(c.rank) != node_of(m_rank)) m_work.off_node_bytes += static_cast<std::int64_t>(c.bytes);
+      const auto sent = static_cast<std::int64_t>(sends.back().sent);
+      m_work.message_bytes += sent;
+      if (node_of(c.rank) != node_of(m_rank)) m_work.off_node_bytes += sent;
     }
     return sends;
-  }
-
-  /// Of the values of a transfer in its message.
-  static std::vector<std::ptrdiff_t> strides_of(const Transfer& t, const std::vector<std::size_t>& count) {
-    return t.is_constant ? std::vector<std::ptrdiff_t>(count.size(), 0) : contiguous_strides(count);
   }
 
   /// Copy the values of a transfer into its target.

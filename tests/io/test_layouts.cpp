@@ -9,6 +9,8 @@
 #include <catch2/matchers/catch_matchers_exception.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 
+#include <numeric>
+
 using namespace nunatak;
 using Catch::Matchers::ContainsSubstring;
 using Catch::Matchers::MessageMatches;
@@ -73,7 +75,8 @@ TEST_CASE("auto: long runs stay, short ones move, and the choice is told") {
   schema.dimensions = {{"y", length, true}, {"x", length, true}};
   schema.variables = {{"rows", Type::float64, {"y", "x"}, {}}, {"columns", Type::float64, {"y", "x"}, {}}};
   const std::size_t first = length * rank / size, count = length * (rank + 1) / size - first;
-  const std::vector<double> values(length * count, static_cast<double>(rank));
+  std::vector<double> values(length * count); // no two are the same, or less is sent than was counted
+  std::iota(values.begin(), values.end(), 1.0);
   io::Writer writer(MPI_COMM_WORLD, options_of("direct/auto"));
   const auto put = [&](const char* variable, const io::Block& block) {
     const auto file = writer.open(scratch / variable, {schema.dimensions, {schema.variables[schema.variable(variable)]}, {}});

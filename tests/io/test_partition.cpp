@@ -314,17 +314,3 @@ TEST_CASE("boxes that pieces leave gaps in are written piece by piece") {
   CHECK(plan.targets[1].box == box2(3, 1, 1, 3));
   CHECK((plan.own.size() == 1 && plan.receives.size() == 1 && plan.receives[0].bytes == 8 + 8));
 }
-
-TEST_CASE("of a slab whose values are one, one value travels to each box it meets") {
-  Round round;
-  round.groups = {0};
-  round.types = {Type::float64};
-  round.boxes = {{{box2(0, 0, 2, 8)}, {box2(2, 0, 2, 8)}}};
-  round.given = {{box2(0, 0, 4, 4)}, {box2(0, 4, 4, 4)}};
-  const auto bytes = [&](int rank) { return make_plan(rank, {0, 1}, round).sends.at(0).bytes; };
-  CHECK((bytes(0) == 8 * 8 && bytes(1) == 8 * 8));
-  round.constant = {{0}, {1}};
-  CHECK((bytes(0) == 8 * 8 && bytes(1) == 8));
-  CHECK(make_plan(0, {0, 1}, round).receives.at(0).bytes == 8);
-  CHECK(make_plan(1, {0, 1}, round).receives.at(0).bytes == 8 * 8);
-}

@@ -85,13 +85,9 @@ Arrays::Arrays(const Workload& workload, int rank, int ranks) : m_workload(workl
   }
 }
 
-/// Contiguous in memory order, with a ring of ghosts around it along cut dimensions. A box that is all land is one value.
+/// Contiguous in memory order, with a ring of ghosts around it along cut dimensions.
 Arrays::Array Arrays::make_array(const WorkloadVariable& variable, const Box& box) const {
   Array array{box, std::vector<std::ptrdiff_t>(box.count.size()), 0, {}};
-  if (variable.content == Content::ocean && box.elements() > 0 && is_all_land(m_workload, box)) {
-    array.data.resize(io::bytes_of(variable.type));
-    return array;
-  }
   std::size_t next = 1;
   for (std::size_t d = box.count.size(); d-- > 0;) {
     const std::size_t ring = m_workload.dimension(variable.dimensions[d]).cut_along >= 0 ? m_workload.ghosts : 0;

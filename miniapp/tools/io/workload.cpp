@@ -43,8 +43,6 @@ Box plain_box(const Workload& workload, const WorkloadVariable& variable, std::s
   return box;
 }
 
-} // namespace
-
 bool is_all_land(const Workload& workload, const Box& box) {
   const std::size_t y = box.count.size() - 2, x = y + 1;
   for (std::size_t j = box.start[y]; j < box.start[y] + box.count[y]; ++j) {
@@ -54,6 +52,8 @@ bool is_all_land(const Workload& workload, const Box& box) {
   }
   return true;
 }
+
+} // namespace
 
 const WorkloadDimension& Workload::dimension(const std::string& name_) const {
   const auto found = std::find_if(dimensions.begin(), dimensions.end(), [&](const auto& d) { return d.name == name_; });

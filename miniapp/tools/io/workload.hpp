@@ -76,9 +76,6 @@ io::Schema schema_of(const Workload& workload, const std::string& order);
 /// For each dimension of the variable in the file (without time), which of its dimensions in memory it is.
 std::vector<std::size_t> file_order(const Workload& workload, const WorkloadVariable& variable, const std::string& order);
 
-/// No cell of a box of an ocean variable, its dimensions as in memory, has water: every value is the fill value.
-bool is_all_land(const Workload& workload, const Box& box);
-
 /// The boxes of variable v that a rank puts, at most; the same number on every rank, empty ones included. A variable that lacks
 /// a cut dimension belongs to the ranks at index 0 of that axis. With is_land: a rank whose box is all land has no cells, it puts
 /// nothing; the fill values of its box are put by the nearest rank before it (around the end) that has ocean.
