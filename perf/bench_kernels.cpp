@@ -51,10 +51,9 @@ public:
   void start(const State& state) { m_start = sum(state.thk); }
   void add(const Hybrid& hybrid, const Step& step) {
     const Patch patch = m_ranks.patch(0);
-    const Seen seen = look_over(patch, hybrid.state(0));
-    cells_faster_than(believed_speed, patch, hybrid.flow(0).velocity);
+    const Seen seen = look_over(patch, hybrid.state(0), &hybrid.flow(0));
     m_budget += step.budget;
-    m_misses = closure(m_start, sum(hybrid.state(0).thk), m_budget);
+    m_misses = closure(m_start, sum_over_ranks<FixedSum>(m_ranks, {seen.volume}), m_budget);
     if (const auto broken = World().sum(seen.broken); broken > 0)
       throw Error("wrong result: thickness or temperature is no number in " + std::to_string(broken) + " cells");
     if (World().max(seen.thickness.value) > m_Lz) throw Error("wrong result: ice has grown above the highest level");

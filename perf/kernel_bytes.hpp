@@ -52,9 +52,7 @@ constexpr KernelBytes kernel_bytes[] = {
     {transport_part, "update thickness", 6 * 8 + 4 + 8, 0, 0, 0}, // H, mask, 2 q, f, balance, melt -> H
     {transport_part, "geometry", 3 * 8 + 4, 0, 0, 0},             // b, H -> h, mask
     {transport_part, "edges", 8 + 4 + 2 * 8, 0, 0, 0},            // h, mask -> 2 edges
-    {checks_part, "areas and maxima", 3 * 8 + 4, 0, 0, 1},        // H, mask, u, v; T
-    {checks_part, "sum of thickness", 8, 0, 0, 0},
-    {checks_part, "cells that race", 2 * 8, 0, 0, 0}};
+    {checks_part, "areas and maxima", 5 * 8 + 4, 0, 0, 1}};       // H, mask, 2 u, 2 v; T
 
 /// Of a whole part of the step; 0 where it is not counted: the SSA.
 inline double bytes_of_part(const char* part, const Sizes& sizes) {

@@ -128,6 +128,12 @@ template <class T, class L> T reduce_loop(const char* label, const Cells& cells,
 template <class T, class F> T reduce_over(const char* label, const Cells& cells, const F& f) {
   return reduce_loop<T>(label, cells, Loop<F>{f, cells.i0, cells.i1});
 }
+/// The same; but if `later` is there, the result goes into it, is not waited for, and not returned.
+template <class T, class F> T reduce_over(const char* label, const Cells& cells, const Later<T>& later, const F& f) {
+  if (!later.data()) return reduce_over<T>(label, cells, f);
+  Kokkos::parallel_reduce(label, range_of(cells), Loop<F>{f, cells.i0, cells.i1}, later);
+  return {};
+}
 
 /// The largest of numbers that are not negative (0 of none), as a result of reduce_over.
 struct Largest {

@@ -29,8 +29,9 @@ constexpr bool device_memory = true;
 #else
 constexpr bool device_memory = false;
 #endif
-using SharedMem = std::conditional_t<loops_on_host, WorkMem, Kokkos::SharedSpace>; ///< both sides reach it
-using Mem = std::conditional_t<device_memory, WorkMem, SharedMem>;                 ///< of arrays
+using SharedMem = std::conditional_t<loops_on_host, WorkMem, Kokkos::SharedSpace>;           ///< both sides reach it
+using Mem = std::conditional_t<device_memory, WorkMem, SharedMem>;                           ///< of arrays
+using PinnedMem = std::conditional_t<loops_on_host, WorkMem, Kokkos::SharedHostPinnedSpace>; ///< the host's, reached by loops
 
 inline std::string shared_label(const std::string& label) { return device_memory ? "shared: " + label : label; }
 
@@ -39,6 +40,10 @@ template <class Data> using Shared = Kokkos::View<Data, Kokkos::LayoutRight, Sha
 template <class Data, class... Extents> Shared<Data> make_shared(const std::string& label, Extents... extents) {
   return Shared<Data>(shared_label(label), static_cast<std::size_t>(extents)...);
 }
+
+/// A number, or a struct of them, that a loop leaves for the host, which reads it by () after a fence (reduce_over). Begins as 0.
+template <class T> using Later = Kokkos::View<T, Kokkos::LayoutRight, PinnedMem>;
+template <class T> Later<T> make_later(const std::string& label) { return Later<T>(shared_label(label)); }
 
 /// The values of an array for the host: a copy, after all loops before, where the host does not reach them; else the array
 /// itself, which the caller fences.

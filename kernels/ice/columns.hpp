@@ -64,12 +64,13 @@ inline MeltedInside temperature_step(const Patch& patch, double dx, double dy, d
                                      const Array2<double>& H, const Array2<int>& mask, const Array2<double>& T_s,
                                      const Array2<double>& G, const Array3<double>& u, const Array3<double>& v,
                                      const Array3<double>& w, const Array2<double>& heating, const Array3<double>& T,
-                                     const Array3<double>& T_new, const Array2<double>& melted, const Array2<double>& held) {
+                                     const Array3<double>& T_new, const Array2<double>& melted, const Array2<double>& held,
+                                     const Later<MeltedInside>& later = {}) {
   const Column z = levels.z;
   const int Mz = levels.size(), end = patch.xm + 1;
   const double dt_x = dt / dx, dt_y = dt / dy, dt_heat = dt / (rho_ice * ice_c);
   return reduce_over<MeltedInside>(
-      "temperature", packs_of(patch), KOKKOS_LAMBDA(int j, int n_pack, MeltedInside& local) {
+      "temperature", packs_of(patch), later, KOKKOS_LAMBDA(int j, int n_pack, MeltedInside& local) {
         ColumnPack pack;
         const int i0 = 1 + columns_at_once * n_pack, columns = end - i0 < columns_at_once ? end - i0 : columns_at_once;
         bool ice = false;

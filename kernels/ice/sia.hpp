@@ -49,17 +49,17 @@ struct SiaResult {
 /// At an edge of the domain the ghosts repeat the edge: the surface has no slope there, the flux is zero.
 /// `diffusivity`: a function of (A, H, slope squared), see SiaDiffusivity; 0 if A and the slope are.
 /// Communicates nothing: both sides of a seam compute the same bits. Reduce D_max with max_over_ranks
-/// (kernels/ice/time_step.hpp).
+/// (kernels/grid/over_ranks.hpp). `later`: as of reduce_over.
 template <class Diffusivity = SiaDiffusivity>
 SiaResult sia_fluxes(const Patch& patch, double dx, double dy, const SiaParameters& parameters, const Edges& edges,
                      const Array2<double>& H, const Array2<int>& mask, const Array2<double>& A, const Array2<double>& q_x,
-                     const Array2<double>& q_y, const Diffusivity& diffusivity = {}) {
+                     const Array2<double>& q_y, const Diffusivity& diffusivity = {}, const Later<SiaResult>& later = {}) {
   constexpr int P = FacePack::P;
   const double D_limit = parameters.D_limit, per_dx = 1.0 / dx, per_dy = 1.0 / dy;
   const int end = patch.xm + 1, row = patch.xm + 2;
   // packs of cells (j, i..): each cell has the face to its right and the one above it; row 0 and column 0 have one of the two
   return reduce_over<SiaResult>(
-      "sia fluxes", Cells{0, patch.ym + 1, 0, (end + P - 1) / P}, KOKKOS_LAMBDA(int j, int n_pack, SiaResult& local) {
+      "sia fluxes", Cells{0, patch.ym + 1, 0, (end + P - 1) / P}, later, KOKKOS_LAMBDA(int j, int n_pack, SiaResult& local) {
         FacePack pack;
         for (int axis = j == 0 ? 1 : 0; axis < 2; ++axis) {
           const int i = n_pack == 0 ? axis : P * n_pack, left = end - P * n_pack, n = P * n_pack + (left < P ? left : P) - i;

@@ -3,48 +3,23 @@
 // number of ranks.
 #pragma once
 
-#include "kernels/grid/ranks.hpp"
+#include "kernels/grid/over_ranks.hpp"
 #include "kernels/ice/geometry.hpp"
-
-#include <cstring>
 
 namespace nunatak {
 
-/// The bits of a double that is not negative, as an integer: they have the same order.
-inline std::int64_t ordered_bits(double x) {
-  x += 0.0; // no negative zero
-  std::int64_t n = 0;
-  std::memcpy(&n, &x, sizeof n);
-  return n;
-}
-inline double from_ordered_bits(std::int64_t n) {
-  double x = 0.0;
-  std::memcpy(&x, &n, sizeof x);
-  return x;
-}
-
-/// Element-wise maximum over all ranks of numbers that are not negative: values[local], equal sizes. One collective.
-inline void max_over_ranks(Ranks& ranks, std::vector<std::vector<double>>& values) {
-  std::vector<std::vector<std::int64_t>> bits(values.size());
-  for (std::size_t r = 0; r < values.size(); ++r) {
-    for (double x : values[r]) bits[r].push_back(ordered_bits(x));
-  }
-  ranks.max(bits);
-  for (std::size_t r = 0; r < values.size(); ++r) {
-    for (std::size_t n = 0; n < values[r].size(); ++n) values[r][n] = from_ordered_bits(bits[r][n]);
-  }
-}
-
 /// Largest |u|/dx + |v|/dy (s-1) of two velocities in the owned cells with ice; its inverse is the CFL limit. No ghosts needed.
+/// `later`: as of reduce_over.
 inline double advection_rate(const Patch& patch, double dx, double dy, const Array2<int>& mask, const Array2<double>& u,
-                             const Array2<double>& v, const Array2<double>& u_base, const Array2<double>& v_base) {
+                             const Array2<double>& v, const Array2<double>& u_base, const Array2<double>& v_base,
+                             const Later<Largest>& later = {}) {
   const double per_dx = 1.0 / dx, per_dy = 1.0 / dy;
   const auto both = KOKKOS_LAMBDA(int j, int i, Largest& largest) {
     const double rate = Kokkos::abs(u(j, i)) * per_dx + Kokkos::abs(v(j, i)) * per_dy;
     const double at_base = Kokkos::abs(u_base(j, i)) * per_dx + Kokkos::abs(v_base(j, i)) * per_dy;
     largest.see(icy(mask(j, i)) ? rate : 0.0), largest.see(icy(mask(j, i)) ? at_base : 0.0);
   };
-  return reduce_over<Largest>("advection rate", owned_cells(patch), both).value;
+  return reduce_over<Largest>("advection rate", owned_cells(patch), later, both).value;
 }
 
 enum class StepLimit { dt_max, diffusion, advection };

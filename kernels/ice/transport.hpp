@@ -20,11 +20,8 @@
 // and thickness of the edge cell, and the budget counts it.
 #pragma once
 
-#include "kernels/grid/ranks.hpp"
-#include "kernels/grid/sums.hpp"
+#include "kernels/grid/over_ranks.hpp"
 #include "kernels/ice/sia.hpp"
-
-#include <cstring>
 
 namespace nunatak {
 
@@ -47,17 +44,6 @@ struct MassBudget {
   }
   double change() const { return surface.value() - basal.value() - calved.value() + edge.value() + clipped.value(); }
 };
-
-/// The sum over all ranks of things made of nothing but FixedSums: parts[local] -> the total. One collective.
-template <class T> T sum_over_ranks(Ranks& ranks, const std::vector<T>& parts) {
-  static_assert(sizeof(T) % sizeof(FixedSum) == 0 && std::is_trivially_copyable_v<T>, "T is made of FixedSums");
-  std::vector<std::vector<std::int64_t>> words(parts.size(), std::vector<std::int64_t>(sizeof(T) / sizeof(std::int64_t)));
-  for (std::size_t r = 0; r < parts.size(); ++r) std::memcpy(words[r].data(), &parts[r], sizeof(T));
-  ranks.sum(words);
-  T total;
-  std::memcpy(static_cast<void*>(&total), words[0].data(), sizeof(T));
-  return total;
-}
 
 /// Sum of the thickness of the owned cells (m); times dx dy it is the volume.
 inline FixedSum sum_thickness(const Patch& patch, const Array2<double>& H) {
@@ -107,16 +93,16 @@ inline void outflow_factor(const Patch& patch, double dx, double dy, double dt, 
 
 /// H_new = H + dt (M - m - div q), limited by f (ghosts needed). H, mask: before the step. M: surface balance, m: basal melt of
 /// floating ice, in m s-1 of ice, of the owned cells; M in kg m-2 s-1 if M_unit = rho_ice. Returns the budget of the owned cells:
-/// add it up with sum_over_ranks. Sources act after the ice has moved; neither acts on ice-free ocean, and m only on floating
-/// ice. H_new is valid in owned cells.
+/// add it up with sum_over_ranks (`later`: as of reduce_over). Sources act after the ice has moved; neither acts on ice-free
+/// ocean, and m only on floating ice. H_new is valid in owned cells.
 inline MassBudget update_thickness(const Patch& patch, double dx, double dy, double dt, const Array2<double>& H,
                                    const Array2<int>& mask, const Array2<double>& q_x, const Array2<double>& q_y,
                                    const Array2<double>& f, const Array2<double>& M, const Array2<double>& m,
-                                   const Array2<double>& H_new, double M_unit = 1.0) {
+                                   const Array2<double>& H_new, double M_unit = 1.0, const Later<MassBudget>& later = {}) {
   const Patch p = patch;
   const double dt_x = dt / dx, dt_y = dt / dy;
   return reduce_over<MassBudget>(
-      "update thickness", owned_cells(patch), KOKKOS_LAMBDA(int j, int i, MassBudget& local) {
+      "update thickness", owned_cells(patch), later, KOKKOS_LAMBDA(int j, int i, MassBudget& local) {
         // the ice that crosses each side in this step, as metres on a cell: left, right, lower, upper
         const double w = dt_x * (q_x(j, i - 1) * (q_x(j, i - 1) > 0.0 ? f(j, i - 1) : f(j, i)));
         const double e = dt_x * (q_x(j, i) * (q_x(j, i) > 0.0 ? f(j, i) : f(j, i + 1)));

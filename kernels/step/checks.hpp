@@ -14,22 +14,28 @@ constexpr double believed_speed = 100e3 / seconds_per_year; ///< m s-1; the fast
 struct Seen {
   std::int64_t grounded = 0, floating = 0;
   std::int64_t broken = 0;   ///< cells with a thickness or temperature that is no number
+  std::int64_t racing = 0;   ///< cells whose surface moves faster than believed_speed
   Largest thickness, speed2; ///< m; of the base, m2 s-2
+  FixedSum volume;           ///< sum of the thickness, m; times dx dy it is m3
   KOKKOS_INLINE_FUNCTION Seen& operator+=(const Seen& other) {
     grounded += other.grounded;
     floating += other.floating;
     broken += other.broken;
+    racing += other.racing;
     thickness += other.thickness;
     speed2 += other.speed2;
+    volume += other.volume;
     return *this;
   }
 };
 
-/// The owned cells of a state, in one loop.
-inline Seen look_over(const Patch& patch, const State& state) {
+/// The owned cells of a state, in one loop. `flow`: if it is known.
+inline Seen look_over(const Patch& patch, const State& state, const Flow* flow) {
   const auto H = state.thk, u = state.u_ssa, v = state.v_ssa;
   const auto mask = state.mask;
   const auto T = state.temp;
+  const bool known = flow != nullptr;
+  const auto u_surface = known ? flow->velocity.u_surface : u, v_surface = known ? flow->velocity.v_surface : v;
   const int Mz = static_cast<int>(T.extent(2));
   return reduce_over<Seen>(
       "areas and maxima", owned_cells(patch), KOKKOS_LAMBDA(int j, int i, Seen& so_far) {
@@ -48,15 +54,10 @@ inline Seen look_over(const Patch& patch, const State& state) {
         so_far.floating += mask(j, i) == floating_ice ? 1 : 0;
         so_far.thickness.see(H(j, i));
         so_far.speed2.see(u(j, i) * u(j, i) + v(j, i) * v(j, i));
+        const double surface2 = u_surface(j, i) * u_surface(j, i) + v_surface(j, i) * v_surface(j, i);
+        so_far.racing += known && surface2 > believed_speed * believed_speed ? 1 : 0;
+        so_far.volume.add(H(j, i));
       });
-}
-
-/// Owned cells whose surface moves faster than that.
-inline std::int64_t cells_faster_than(double speed, const Patch& patch, const HorizontalVelocity& velocity) {
-  const auto u = velocity.u_surface, v = velocity.v_surface;
-  return reduce_over<std::int64_t>(
-      "cells that race", owned_cells(patch),
-      KOKKOS_LAMBDA(int j, int i, std::int64_t& n) { n += u(j, i) * u(j, i) + v(j, i) * v(j, i) > speed * speed ? 1 : 0; });
 }
 
 /// What a mass budget misses between two sums of the thickness, relative to its largest term.

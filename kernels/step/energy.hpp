@@ -3,7 +3,6 @@
 #pragma once
 
 #include "kernels/ice/columns.hpp"
-#include "kernels/ice/transport.hpp"
 #include "kernels/ssa/rheology.hpp"
 #include "kernels/step/state.hpp"
 
@@ -36,28 +35,26 @@ public:
       m_base_flux.push_back(make_array<double>("base_heat_flux", p));
       m_melted.push_back(make_array<double>("melted_inside", p));
       m_held.push_back(make_array<double>("held", p));
+      m_sums.push_back(make_later<MeltedInside>("melted inside"));
     }
   }
 
-  /// The temperature of `states` after dt seconds, ghosts included, for the geometry and flow of the beginning of the step: call
-  /// it before the mass transport. Returns what was melted inside the ice, over all ranks (metres of ice, summed over cells; it
-  /// is counted, not taken from the thickness). One exchange, one sum.
-  FixedSum step(std::vector<State>& states, const std::vector<Flow>& flows, const std::vector<Forcing>& forcings, double dt) {
-    std::vector<FixedSum> melted;
+  /// The temperature of `states` after dt seconds in owned cells, for the geometry and flow of the beginning of the step: call it
+  /// before the mass transport, which exchanges the ghosts. Communicates nothing.
+  void step(std::vector<State>& states, const std::vector<Flow>& flows, const std::vector<Forcing>& forcings, double dt) {
     for (std::size_t n = 0; n < states.size(); ++n) {
       State& s = states[n];
       const Patch patch = m_ranks.patch(static_cast<int>(n));
       const HorizontalVelocity& velocity = flows[n].velocity;
       base_heat_flux(patch, m_till, s, flows[n].tauc, forcings[n].bheatflx, m_base_flux[n]);
-      melted.push_back(temperature_step(patch, m_dx, m_dy, dt, m_levels, s.thk, s.mask, forcings[n].ice_surface_temp,
-                                        m_base_flux[n], velocity.u, velocity.v, flows[n].w, velocity.heating, s.temp, m_temp[n],
-                                        m_melted[n], m_held[n])
-                           .ice);
+      temperature_step(patch, m_dx, m_dy, dt, m_levels, s.thk, s.mask, forcings[n].ice_surface_temp, m_base_flux[n], velocity.u,
+                       velocity.v, flows[n].w, velocity.heating, s.temp, m_temp[n], m_melted[n], m_held[n], m_sums[n]);
       std::swap(s.temp, m_temp[n]);
     }
-    launch_ghosts(m_ranks, [&](std::size_t n) -> std::vector<Ghosted> { return {states[n].temp}; });
-    return sum_over_ranks<FixedSum>(m_ranks, melted);
   }
+  /// What that melted inside the ice of a local rank, after a fence: metres of ice, summed over cells; it is counted, not taken
+  /// from the thickness.
+  FixedSum melted(std::size_t local) const { return m_sums[local]().ice; }
 
 private:
   Ranks& m_ranks;
@@ -66,6 +63,7 @@ private:
   TillLaw m_till;
   std::vector<Array3<double>> m_temp;
   std::vector<Array2<double>> m_base_flux, m_melted, m_held;
+  std::vector<Later<MeltedInside>> m_sums;
 };
 
 } // namespace nunatak

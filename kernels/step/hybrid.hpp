@@ -31,10 +31,12 @@ struct HybridOptions {
 };
 
 /// What one step did, over all ranks.
-struct Step {
-  double dt = 0.0; ///< s
+struct StepSums {
   MassBudget budget;
   FixedSum melted_inside; ///< metres of ice, summed over cells; counted, not taken from the thickness
+};
+struct Step : StepSums {
+  double dt = 0.0; ///< s
 };
 
 class Hybrid {
@@ -43,8 +45,8 @@ public:
   /// `watch` must outlive this object.
   Hybrid(Ranks& ranks, double dx, double dy, const Levels& levels, const HybridOptions& options,
          std::unique_ptr<SsaSolver> sliding, std::vector<State> states, std::vector<Forcing> forcings, StepWatch& watch)
-      : m_dx(dx), m_dy(dy), m_options(options), m_watch(watch), m_states(std::move(states)), m_forcings(std::move(forcings)),
-        m_stress_balance(ranks, dx, dy, levels, options.stress, std::move(sliding), watch),
+      : m_ranks(ranks), m_dx(dx), m_dy(dy), m_options(options), m_watch(watch), m_states(std::move(states)),
+        m_forcings(std::move(forcings)), m_stress_balance(ranks, dx, dy, levels, options.stress, std::move(sliding), watch),
         m_energy(ranks, dx, dy, levels, options.till), m_transport(ranks, dx, dy) {
     for (int n = 0; n < ranks.local_size(); ++n) {
       m_ocean.emplace_back(ranks.patch(n));
@@ -75,17 +77,17 @@ public:
   }
 
   /// Temperature and then thickness, surface and mask after `dt` seconds (0: of the present state), ghosts included, with the
-  /// flow and melt of the last diagnose().
+  /// flow and melt of the last diagnose(). One sum.
   Step advance(double dt) {
-    Step step;
-    step.dt = dt;
     if (m_options.energy) {
       const StepPart part(m_watch, "energy");
-      step.melted_inside = m_energy.step(m_states, m_stress_balance.flows(), m_forcings, dt);
+      m_energy.step(m_states, m_stress_balance.flows(), m_forcings, dt);
     }
     const StepPart part(m_watch, "mass transport");
-    step.budget = m_transport.step(m_states, m_stress_balance.flows(), m_forcings, m_melt, dt);
-    return step;
+    m_transport.step(m_states, m_stress_balance.flows(), m_forcings, m_melt, dt, m_options.energy);
+    std::vector<StepSums> sums;
+    for (std::size_t n = 0; n < m_states.size(); ++n) sums.push_back({m_transport.budget(n), m_energy.melted(n)});
+    return {sum_over_ranks(m_ranks, sums), dt};
   }
 
   const State& state(int local) const { return m_states[static_cast<std::size_t>(local)]; }
@@ -97,6 +99,7 @@ public:
   const PicoReport& last_ocean() const { return m_pico_report; } ///< of the last diagnose()
 
 private:
+  Ranks& m_ranks;
   double m_dx, m_dy; // m
   HybridOptions m_options;
   StepWatch& m_watch;

@@ -1,5 +1,4 @@
-// One step of mass transport over the local ranks: the kernels of kernels/ice/transport.hpp with their ghost exchanges, and the
-// mass budget.
+// One step of mass transport over the local ranks: the kernels of kernels/ice/transport.hpp with their ghost exchanges.
 #pragma once
 
 #include "kernels/grid/constants.hpp"
@@ -19,9 +18,9 @@ public:
   }
 
   /// Move, add and melt ice for dt seconds: thk, usurf and mask of `states` become those of the end of the step, ghosts included.
-  /// melt: basal melt of floating ice, m s-1. Returns the budget over all ranks. Two exchanges, one sum.
-  MassBudget step(std::vector<State>& states, const std::vector<Flow>& flows, const std::vector<Forcing>& forcings,
-                  const std::vector<Array2<double>>& melt, double dt) {
+  /// melt: basal melt of floating ice, m s-1. Waits. Two exchanges, the second one of the temperature, too, if it has changed.
+  void step(std::vector<State>& states, const std::vector<Flow>& flows, const std::vector<Forcing>& forcings,
+            const std::vector<Array2<double>>& melt, double dt, bool temperature_changed = false) {
     for (std::size_t n = 0; n < states.size(); ++n) {
       const State& s = states[n];
       const Work& w = m_work[n];
@@ -29,25 +28,29 @@ public:
       outflow_factor(patch(n), m_dx, m_dy, dt, s.thk, w.q_x, w.q_y, w.outflow);
     }
     launch_ghosts(m_ranks, [this](std::size_t n) -> std::vector<Ghosted> { return {m_work[n].outflow}; });
-    std::vector<MassBudget> budgets;
     for (std::size_t n = 0; n < states.size(); ++n) {
       State& s = states[n];
       Work& w = m_work[n];
-      budgets.push_back(update_thickness(patch(n), m_dx, m_dy, dt, s.thk, s.mask, w.q_x, w.q_y, w.outflow,
-                                         forcings[n].climatic_mass_balance, melt[n], w.thk, rho_ice));
+      update_thickness(patch(n), m_dx, m_dy, dt, s.thk, s.mask, w.q_x, w.q_y, w.outflow, forcings[n].climatic_mass_balance,
+                       melt[n], w.thk, rho_ice, w.budget);
       std::swap(s.thk, w.thk);
     }
-    launch_ghosts(m_ranks, [&](std::size_t n) -> std::vector<Ghosted> { return {states[n].thk}; });
+    launch_ghosts(m_ranks, [&](std::size_t n) -> std::vector<Ghosted> {
+      if (temperature_changed) return {states[n].thk, states[n].temp};
+      return {states[n].thk};
+    });
     for (std::size_t n = 0; n < states.size(); ++n) states[n].update_surface(patch(n));
-    return sum_over_ranks<MassBudget>(m_ranks, budgets);
+    Kokkos::fence("sums of a step");
   }
+  MassBudget budget(std::size_t local) const { return m_work[local].budget(); } ///< of the last step
 
 private:
   struct Work {
     explicit Work(const Patch& p)
         : q_x(make_array<double>("q_x", p)), q_y(make_array<double>("q_y", p)), outflow(make_array<double>("outflow_factor", p)),
-          thk(make_array<double>("thk_next", p)) {}
+          thk(make_array<double>("thk_next", p)), budget(make_later<MassBudget>("mass budget")) {}
     Array2<double> q_x, q_y, outflow, thk;
+    Later<MassBudget> budget;
   };
   Patch patch(std::size_t n) const { return m_ranks.patch(static_cast<int>(n)); }
 

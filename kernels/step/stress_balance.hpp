@@ -51,6 +51,8 @@ public:
       m_flows.emplace_back(p, levels.size());
       m_ssa_hardness.push_back(make_array<double>("ssa_hardness", p));
       m_softness.push_back(make_array<double>("softness", p));
+      m_shearing.push_back(make_later<SiaResult>("largest diffusivity"));
+      m_advection.push_back(make_later<Largest>("largest advection rate"));
     }
   }
 
@@ -66,13 +68,13 @@ public:
       const StepPart part(m_watch, "stress balance: SSA");
       slide(states, forcings);
     }
-    std::vector<std::vector<double>> limits(m_flows.size());
     {
       const StepPart part(m_watch, "stress balance: SIA");
       for (std::size_t n = 0; n < m_flows.size(); ++n) {
         const State& s = states[n];
         const Flow& f = m_flows[n];
-        limits[n] = {sia_fluxes(patch(n), m_dx, m_dy, {}, s.edges, s.thk, s.mask, m_softness[n], f.q_x, f.q_y).D_max};
+        sia_fluxes(patch(n), m_dx, m_dy, {}, s.edges, s.thk, s.mask, m_softness[n], f.q_x, f.q_y, SiaDiffusivity{},
+                   m_shearing[n]);
       }
     }
     const StepPart part(m_watch, "stress balance: 3-D velocity");
@@ -88,8 +90,11 @@ public:
       const State& s = states[n];
       const HorizontalVelocity& velocity = m_flows[n].velocity;
       vertical_velocity(patch(n), m_dx, m_dy, m_levels, s.thk, s.mask, melt[n], velocity, m_flows[n].w);
-      limits[n].push_back(advection_rate(patch(n), m_dx, m_dy, s.mask, velocity.u_surface, velocity.v_surface, s.u_ssa, s.v_ssa));
+      advection_rate(patch(n), m_dx, m_dy, s.mask, velocity.u_surface, velocity.v_surface, s.u_ssa, s.v_ssa, m_advection[n]);
     }
+    Kokkos::fence("limits of the time step");
+    std::vector<std::vector<double>> limits;
+    for (std::size_t n = 0; n < m_flows.size(); ++n) limits.push_back({m_shearing[n]().D_max, m_advection[n]().value});
     max_over_ranks(m_ranks, limits);
     m_D_max = limits[0][0];
     m_advection_rate = limits[0][1];
@@ -152,6 +157,8 @@ private:
   StepWatch& m_watch;
   std::vector<Flow> m_flows;
   std::vector<Array2<double>> m_ssa_hardness, m_softness; // B of the SSA, Pa s^(1/3); A of the SIA, Pa-3 s-1
+  std::vector<Later<SiaResult>> m_shearing;
+  std::vector<Later<Largest>> m_advection;
   double m_D_max = 0.0, m_advection_rate = 0.0;
   SsaReport m_last;
 };

@@ -27,14 +27,13 @@ protected:
   void exchange_ghosts(const std::vector<Ghosted>& arrays) override;
 
 private:
-  using Pinned = std::conditional_t<loops_on_host, Kokkos::HostSpace, Kokkos::SharedHostPinnedSpace>;
   /// Both buffers, one after the other, in one of the two.
   std::byte* buffers(std::size_t bytes);
 
   HaloLoops m_loops;
   bool m_gpu_aware;
   Kokkos::View<std::uint64_t*, WorkMem> m_device;
-  Kokkos::View<std::uint64_t*, Pinned> m_pinned;
+  Kokkos::View<std::uint64_t*, PinnedMem> m_pinned;
 };
 
 } // namespace nunatak

@@ -4,9 +4,9 @@
 #include "kernels/grid/balance.hpp"
 #include "kernels/grid/constants.hpp"
 #include "kernels/grid/elementary.hpp"
+#include "kernels/grid/over_ranks.hpp"
 #include "kernels/ice/columns.hpp"
 #include "kernels/ice/geometry.hpp"
-#include "kernels/ice/time_step.hpp"
 #include "miniapp/base/error.hpp"
 #include "miniapp/model/generate.hpp"
 

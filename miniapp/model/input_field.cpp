@@ -1,7 +1,7 @@
 #include "miniapp/model/input_field.hpp"
 
+#include "kernels/grid/over_ranks.hpp"
 #include "kernels/grid/sums.hpp"
-#include "kernels/ice/time_step.hpp"
 #include "miniapp/base/error.hpp"
 #include "miniapp/base/units.hpp"
 

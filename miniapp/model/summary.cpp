@@ -26,11 +26,9 @@ Summary::Summary(const Grid& grid, MpiRanks& ranks, const State& state)
 
 double Summary::measure(const State& state, const Flow* flow, double wish) {
   const Patch patch = m_ranks.patch();
-  const Seen found = look_over(patch, state);
-  const std::int64_t racing_cells = flow != nullptr ? cells_faster_than(believed_speed, patch, flow->velocity) : 0;
-  const FixedSum thickness = sum_thickness(patch, state.thk);
+  const Seen found = look_over(patch, state, flow);
   std::vector<std::vector<std::int64_t>> sums{
-      {thickness.hi, thickness.lo, found.grounded, found.floating, found.broken, racing_cells}};
+      {found.volume.hi, found.volume.lo, found.grounded, found.floating, found.broken, found.racing}};
   m_ranks.sum(sums);
   m_thickness.hi = sums[0][0], m_thickness.lo = sums[0][1];
   m_grounded_cells = sums[0][2], m_floating_cells = sums[0][3], m_broken_cells = sums[0][4];

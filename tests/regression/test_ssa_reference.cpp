@@ -3,7 +3,7 @@
 // tolerance of the solvers. That it is this stencil alone is shown in test_ssa_faces.cpp; docs/ssa-reference.md says more.
 // A second solve, on one rank, is compared with that on all ranks.
 #include "io/reader.hpp"
-#include "kernels/ice/time_step.hpp"
+#include "kernels/grid/over_ranks.hpp"
 #include "miniapp/model/ssa.hpp"
 
 #include <catch2/catch_test_macros.hpp>
