@@ -34,14 +34,12 @@ public:
                                   std::to_string(inputs.size()));
     }
     Kokkos::fence("ssa: input");
-    for (std::size_t n = 0; n < inputs.size(); ++n) m_patches[n].input = inputs[n];
+    for (std::size_t n = 0; n < inputs.size(); ++n) m_patches[n].set_input(inputs[n]);
     find_ice();
     number_unknowns();
-    for (SsaPatch& p : m_patches) {
-      ssa::find_elements(p);
-      ssa::set_coefficients(p);
-    }
-    update_ghosts([](const SsaPatch& p) { return Ghosted(p.rise); });
+    for (SsaPatch& p : m_patches) ssa::find_elements(p);
+    for (SsaPatch& p : m_patches) ssa::set_coefficients(p);
+    launch_ghosts(m_ranks, [this](std::size_t n) -> std::vector<Ghosted> { return {m_patches[n].rise}; });
     for (SsaPatch& p : m_patches) ssa::compute_load(p);
   }
 

@@ -17,32 +17,30 @@
 
 namespace nunatak {
 
-/// What a solve needs besides the first guess, on one rank's patch; all with valid ghosts. The host reads it.
+/// What a solve needs besides the first guess, on one rank's patch; all with valid ghosts.
 struct SsaInput {
-  SharedArray2<double> H;        ///< ice thickness, m
-  SharedArray2<double> h;        ///< surface elevation, m
-  SharedArray2<double> b;        ///< bed elevation, m
-  SharedArray2<double> tauc;     ///< yield stress of the till, Pa; weighted by the grounded part of a cell, so used
-                                 ///< in floating cells beside a grounding line, too
-  SharedArray2<double> hardness; ///< B, vertical mean, Pa s^(1/n)
-  SharedArray2<int> mask;        ///< cell types of kernels/ice/geometry.hpp
+  Array2<double> H;        ///< ice thickness, m
+  Array2<double> h;        ///< surface elevation, m
+  Array2<double> b;        ///< bed elevation, m
+  Array2<double> tauc;     ///< yield stress of the till, Pa; weighted by the grounded part of a cell, so used
+                           ///< in floating cells beside a grounding line, too
+  Array2<double> hardness; ///< B, vertical mean, Pa s^(1/n)
+  Array2<int> mask;        ///< cell types of kernels/ice/geometry.hpp
   /// Optional: where `fixed` is not 0 and there is ice, the velocity stays (u_fixed, v_fixed), m s-1.
-  SharedArray2<int> fixed;
-  SharedArray2<double> u_fixed, v_fixed;
-
-  bool is_fixed(int j, int i) const { return fixed.size() > 0 && fixed(j, i) != 0; }
+  Array2<int> fixed;
+  Array2<double> u_fixed, v_fixed;
 };
 
 /// Arrays for all of it on a patch, filled with zeros.
 inline SsaInput make_ssa_input(const Patch& patch) {
-  const auto array = [&patch](const char* name) { return shared_array<double>(name, patch); };
+  const auto array = [&patch](const char* name) { return make_array<double>(name, patch); };
   return {array("thk"),
           array("usurf"),
           array("topg"),
           array("tauc"),
           array("hardav"),
-          shared_array<int>("mask", patch),
-          shared_array<int>("fixed", patch),
+          make_array<int>("mask", patch),
+          make_array<int>("fixed", patch),
           array("u_fixed"),
           array("v_fixed")};
 }
@@ -69,6 +67,8 @@ struct SsaPatch {
   Shared<Q1Element> q1;
 
   SsaInput input;
+  SharedArray2<int> mask, fixed;               ///< of the input, for the host
+  SharedArray2<double> tauc;                   ///< of the input, for the host
   std::int64_t first = 0;                      ///< number of the first owned unknown cell
   SharedArray2<int> ice;                       ///< 1: icy, inside the domain, not excluded; owned cells and ghosts
   SharedArray2<int> unknown;                   ///< 1: unknown cell; owned cells and ghosts
@@ -96,6 +96,8 @@ struct SsaPatch {
     q1() = Q1Element(dx, dy);
   }
 
+  void set_input(const SsaInput& in) { input = in, mask = on_host(in.mask), fixed = on_host(in.fixed), tauc = on_host(in.tauc); }
+  bool is_fixed(int j, int i) const { return fixed.size() > 0 && fixed(j, i) != 0; }
   int unknowns() const { return static_cast<int>(places.extent(0)); }
   ssa::Cell cell(int n) const { return {places(n) / (patch.xm + 2), places(n) % (patch.xm + 2)}; }
   /// Number of the unknown cell that is the neighbour of unknown n in direction `slot` (kernels/multigrid/nine_point.hpp), or -1.
@@ -118,12 +120,11 @@ inline std::vector<Cell> mark_ice(const SsaPatch& p, const Decomposition& d) {
   std::vector<Cell> front;
   for (int j = 0; j <= p.patch.ym + 1; ++j) {
     for (int i = 0; i <= p.patch.xm + 1; ++i) {
-      const int gi = p.patch.global_i(i), gj = p.patch.global_j(j), type = p.input.mask(j, i);
+      const int gi = p.patch.global_i(i), gj = p.patch.global_j(j), type = p.mask(j, i);
       const bool inside = (d.periodic_x || (gi >= 0 && gi < d.Mx)) && (d.periodic_y || (gj >= 0 && gj < d.My));
       p.ice(j, i) = inside && icy(type) ? loose : no_ice;
       if (p.ice(j, i) == no_ice) continue;
-      if (p.input.is_fixed(j, i) || (type == grounded_ice && p.input.tauc(j, i) > 0.0))
-        p.ice(j, i) = held, front.push_back({j, i});
+      if (p.is_fixed(j, i) || (type == grounded_ice && p.tauc(j, i) > 0.0)) p.ice(j, i) = held, front.push_back({j, i});
     }
   }
   return front;
@@ -192,7 +193,7 @@ inline bool find_unknowns(SsaPatch& p) {
   for (int j = 0; j <= p.patch.ym + 1; ++j) {
     for (int i = 0; i <= p.patch.xm + 1; ++i) {
       const bool owned = j >= 1 && j <= p.patch.ym && i >= 1 && i <= p.patch.xm;
-      const int unknown = p.ice(j, i) != 0 && !p.input.is_fixed(j, i) ? 1 : 0;
+      const int unknown = p.ice(j, i) != 0 && !p.is_fixed(j, i) ? 1 : 0;
       if (owned && unknown != p.unknown(j, i)) changed = true;
       if (owned && unknown != 0) places.push_back(j * (p.patch.xm + 2) + i);
       p.unknown(j, i) = unknown;

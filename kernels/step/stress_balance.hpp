@@ -142,8 +142,7 @@ private:
     for (std::size_t n = 0; n < states.size(); ++n) {
       const State& s = states[n];
       const Forcing& f = forcings[n];
-      inputs.push_back({on_host(s.thk), on_host(s.usurf), on_host(s.topg), on_host(m_flows[n].tauc), on_host(m_ssa_hardness[n]),
-                        on_host(s.mask), on_host(f.fixed), on_host(f.u_fixed), on_host(f.v_fixed)});
+      inputs.push_back({s.thk, s.usurf, s.topg, m_flows[n].tauc, m_ssa_hardness[n], s.mask, f.fixed, f.u_fixed, f.v_fixed});
       u.push_back(s.u_ssa), v.push_back(s.v_ssa);
     }
     m_last = m_sliding->solve(inputs, u, v);
