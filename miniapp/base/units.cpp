@@ -4,6 +4,8 @@
 
 #include <udunits2.h>
 
+#include <cstdlib>
+#include <filesystem>
 #include <memory>
 
 namespace nunatak {
@@ -14,8 +16,13 @@ struct System {
   ut_system* system;
   System() {
     ut_set_error_message_handler(ut_ignore);
+    const char* const named = std::getenv("UDUNITS2_XML_PATH");
+    const std::string path = named != nullptr ? named : "";
+    std::error_code none;
+    // an environment of Spack names the file of Spack's UDUNITS, which is not there if the system's is linked: that has its own
+    if (!std::filesystem::exists(path, none)) unsetenv("UDUNITS2_XML_PATH");
     system = ut_read_xml(nullptr);
-    if (system == nullptr) throw Error("UDUNITS cannot read its unit database (UDUNITS2_XML_PATH)");
+    if (system == nullptr) throw Error("UDUNITS cannot read its unit database: found UDUNITS2_XML_PATH '" + path + "'");
   }
   ~System() { ut_free_system(system); }
 };

@@ -107,6 +107,16 @@ def test_transposed(nunatak, island):
     refused(nunatak("-i", "island.nc", ranks=2), "'thk'", "(y, x)", "(x, y)")
 
 
+def test_database_of_units(nunatak, tmp_path):
+    """UDUNITS2_XML_PATH names a file that is not there (an environment of Spack): the library reads its own. One that is there counts."""
+    def run(path):
+        return nunatak("-init", "dome", "-grid_dx", "100km", *QUICK, environment={"UDUNITS2_XML_PATH": str(path)})
+    assert run(tmp_path / "missing.xml").status == 0
+    broken = tmp_path / "units.xml"
+    broken.write_text("<unit-system>")
+    refused(run(broken), "UDUNITS", str(broken))
+
+
 @pytest.mark.parametrize("units", ["kg", "bananas"])
 def test_wrong_units(nunatak, island, units):
     island(lambda d: d["thk"].setncattr("units", units))
