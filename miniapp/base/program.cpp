@@ -17,7 +17,7 @@ namespace {
 constexpr double longest_unwinding = 6.0; // s: a client of output servers gives its ring 5 s
 
 /// What may have happened to this rank alone. If all have failed alike, the abort of rank 0 comes before the others repeat what
-/// it says.
+/// it says. A message is written as one piece: mpiexec mixes the pieces of ranks.
 [[noreturn]] void end_all(const World& world, const std::string& program, const char* what) {
   if (world.rank() > 0) std::this_thread::sleep_for(std::chrono::seconds(2));
   std::cerr << program + ": error: rank " + std::to_string(world.rank()) + ": " + what + "\n" << std::flush;
@@ -35,7 +35,7 @@ int status_of(const std::string& program, const std::function<int()>& run) {
   const World world;
   const auto report = [&](const std::exception& error) {
     if (!world.all_come(longest_unwinding)) end_all(world, program, error.what());
-    if (world.rank() == 0) std::cerr << program << ": error: " << error.what() << std::endl;
+    if (world.rank() == 0) std::cerr << program + ": error: " + error.what() + "\n" << std::flush;
     return 1;
   };
   try {
@@ -45,7 +45,7 @@ int status_of(const std::string& program, const std::function<int()>& run) {
   } catch (const std::invalid_argument& error) {
     return report(error);
   } catch (const std::bad_alloc&) {
-    std::cerr << program << ": error: rank " << world.rank() << ": expected memory, found none" << std::endl;
+    std::cerr << program + ": error: rank " + std::to_string(world.rank()) + ": expected memory, found none\n" << std::flush;
     world.abort();
   } catch (const std::exception& error) {
     end_all(world, program, error.what());

@@ -50,9 +50,8 @@ std::string EarlyEnd::reason() const {
 
 int EarlyEnd::tell(const std::string& where, const std::string& state) const {
   if (m_rank == 0) {
-    std::cerr << "nunatak: ended early at " << where << " (" << reason()
-              << "): " << (state.empty() ? "no file to continue from (no -o, no -snapshot_file)" : "-i " + state + " continues")
-              << std::endl;
+    const std::string next = state.empty() ? "no file to continue from (no -o, no -snapshot_file)" : "-i " + state + " continues";
+    std::cerr << "nunatak: ended early at " + where + " (" + reason() + "): " + next + "\n" << std::flush;
   }
   return state.empty() ? 1 : ended_early;
 }
