@@ -4,9 +4,10 @@
 //   LD_PRELOAD=libfaults.so NUNATAK_FAULT="<rank> <call> <k> <action> <folder> <file>" program
 //
 // call: open, write (pwrite and writev, too), fsync, close, rename, fallocate, ftruncate on files below `folder`, or new (memory
-// of at least 4 KiB, asked for by the program's C++). action: a number of errno; short (half of a write); kill; full (this call
-// and all of its kind that follow fail, as on a full disk). rank -1: all ranks, each by its own count. When it strikes, the empty
-// `file` appears. Other calls pass. loop.py counts k up until a run never gets that far.
+// of at least 4 KiB, asked for by C++ once MPI is there: hwloc's libraries, too, ask for some while Open MPI 5 begins). action: a
+// number of errno; short (half of a write); kill; full (this call and all of its kind that follow fail, as on a full disk). rank
+// -1: all ranks, each by its own count. When it strikes, the empty `file` appears. Other calls pass. loop.py counts k up until a
+// run never gets that far.
 //
 // call "every": none fails, and at its end each rank writes into `file`.<rank> how many calls of each kind it made.
 #include <atomic>
@@ -63,6 +64,11 @@ struct Fault {
   }
   bool is(const char* name) const { return is_on && (counts || std::strcmp(call, name) == 0); }
   bool does(const char* what) const { return std::strcmp(action, what) == 0; }
+  static bool is_in_mpi() {
+    static const auto initialized = reinterpret_cast<int (*)(int*)>(dlsym(RTLD_DEFAULT, "MPI_Initialized"));
+    int flag = 0;
+    return initialized != nullptr && initialized(&flag) == 0 && flag != 0;
+  }
   bool is_below(const char* path) const {
     char whole[PATH_MAX];
     const std::string name = path == nullptr ? "" : path;
@@ -165,7 +171,7 @@ int ftruncate64(int fd, off64_t size) { return ftruncate(fd, size); }
 } // extern "C"
 
 void* operator new(std::size_t size) {
-  if (size >= 4096 && fault().is("new") && fault().strikes("new")) throw std::bad_alloc();
+  if (size >= 4096 && fault().is("new") && fault().is_in_mpi() && fault().strikes("new")) throw std::bad_alloc();
   if (void* const memory = std::malloc(size == 0 ? 1 : size)) return memory;
   throw std::bad_alloc();
 }
