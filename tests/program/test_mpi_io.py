@@ -2,6 +2,7 @@
 OMPIO, which loses errors, is refused unless it is accepted."""
 import json
 import pathlib
+import re
 import shutil
 import subprocess
 
@@ -22,6 +23,12 @@ def run(nunatak, tmp_path):
             pytest.skip(f"this MPI library writes through {found}")
         return done.out
     return call
+
+
+def open_mpi():
+    """The major version of Open MPI; 0 of another library."""
+    found = re.search(r"Open MPI\) (\d+)", subprocess.run(["mpiexec", "--version"], capture_output=True, text=True).stdout)
+    return int(found[1]) if found else 0
 
 
 def hint(text, key):
@@ -49,7 +56,7 @@ def test_writes_do_without_sieving(run, way):
     more = [("-io_access", "independent") if word == "independent" else ("-io_layout", word) for word in more]
     options = ("-io_format", io_format, *(word for pair in more for word in pair))
     # PnetCDF opens the file once more for independent access, and Open MPI 5 loses the hints then: nunatak writes run by run (io.trace)
-    lost = {"automatic"} if way == "pnetcdf/independent" else set()
+    lost = {"automatic"} if way == "pnetcdf/independent" and open_mpi() >= 5 else set()
     found = hint(run("ROMIO", *options, environment={"ROMIO_PRINT_HINTS": "1"}), "romio_ds_write")
     assert found - lost == {"disable"}
     given = run("ROMIO", *options, "-io_hints", "romio_ds_write=enable", environment={"ROMIO_PRINT_HINTS": "1"})
