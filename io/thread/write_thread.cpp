@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <exception>
+#include <new>
 
 namespace nunatak::io {
 
@@ -66,9 +67,11 @@ void WriteThread::run() {
     if (!m_error.is_set()) {
       lock.unlock();
       const auto start = std::chrono::steady_clock::now();
-      KeptError error; // no memory, too: it is in no collective call
+      KeptError error;
       try {
         job();
+      } catch (const std::bad_alloc&) { // in no collective call: the rank goes on with the others
+        error.set("expected memory to write what waits, found none");
       } catch (const std::exception& e) {
         error.set(e.what());
       }
