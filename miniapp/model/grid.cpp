@@ -1,6 +1,7 @@
 #include "miniapp/model/grid.hpp"
 
 #include "miniapp/base/error.hpp"
+#include "miniapp/base/words.hpp"
 #include "miniapp/model/petsc_error.hpp"
 #include "miniapp/model/session.hpp"
 
@@ -21,24 +22,29 @@ Axis with_points(Axis axis, int points) {
   return axis;
 }
 
+/// How often an option refines: "" if it is not there.
+std::string refinements(const std::string& prefix) {
+  char word[32] = "";
+  PetscBool is_set = PETSC_FALSE;
+  NUNATAK_PETSC(PetscOptionsGetString(nullptr, prefix.c_str(), "-da_refine", word, sizeof word, &is_set));
+  return is_set == PETSC_TRUE ? std::to_string(whole_number(word, 0, 30, "option -" + prefix + "da_refine")) : "";
+}
+
 /// The SSA has the points of the grid: -ssa_da_refine, PETSc's name for the DMDA of that solver, refines the grid.
-void hear_ssa_da_refine() {
-  char levels[16] = "", others[16] = "";
-  NUNATAK_PETSC(PetscOptionsGetString(nullptr, "ssa_", "-da_refine", levels, sizeof levels, nullptr));
-  NUNATAK_PETSC(PetscOptionsGetString(nullptr, nullptr, "-da_refine", others, sizeof others, nullptr));
-  const std::string of_ssa = levels, of_grid = others;
+void hear_da_refine() {
+  const std::string of_ssa = refinements("ssa_"), of_grid = refinements("");
   if (of_ssa.empty() || of_ssa == of_grid) return;
   if (!of_grid.empty())
     throw Error("options -da_refine " + of_grid + " and -ssa_da_refine " + of_ssa +
                 ": expected one of them: both refine the grid");
-  NUNATAK_PETSC(PetscOptionsSetValue(nullptr, "-da_refine", levels));
+  NUNATAK_PETSC(PetscOptionsSetValue(nullptr, "-da_refine", of_ssa.c_str()));
 }
 
 } // namespace
 
 Grid make_grid(MPI_Comm comm, const Axis& x, const Axis& y, int px, int py) {
   Grid grid;
-  hear_ssa_da_refine();
+  hear_da_refine();
   grid.dmda = std::make_shared<Dmda>(comm, DmdaShape{x.points, y.points, px, py, x.periodic, y.periodic});
   check_petsc_options({"da_", "dm_"}, "the DMDA of the grid");
   grid.decomposition = grid.dmda->decomposition();

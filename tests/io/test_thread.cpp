@@ -14,6 +14,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <new>
 #include <sys/resource.h>
 #include <thread>
 
@@ -74,6 +75,15 @@ TEST_CASE("a write that fails in the thread of one rank is the error of all, at 
   MPI_Allreduce(MPI_IN_PLACE, &most, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
   CHECK(least == most);
   CHECK(pattern::wrong_values(scratch / "good.nc", schema, 1) == 0);
+}
+
+TEST_CASE("the first error of a job is the thread's, a lack of memory told in words, and no later job is run") {
+  io::WriteThread thread(0);
+  bool is_run = false;
+  thread.add([] { throw std::bad_alloc(); });
+  thread.wait_for(thread.add([&] { is_run = true; }));
+  CHECK_THAT(message([&] { thread.rethrow(); }), ContainsSubstring("expected memory"));
+  CHECK_FALSE(is_run);
 }
 
 TEST_CASE("close hands over, and finish makes durable, in the order of the calls") {

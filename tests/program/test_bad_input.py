@@ -47,6 +47,8 @@ OPTIONS = [
     (("-grid_Mx", "2000000000"), ("option -grid_Mx", "at most")),
     (("-grid_Mx", "1000000"), ("1000000 x 1000000 points", "expected at most")),
     (("-da_grid_x", "2000000000"), ("2000000000 x 21 points", "expected at most")),
+    (("-da_refine", "x"), ("option -da_refine", "expected a whole number", "found 'x'")),
+    (("-ssa_da_refine", "-1"), ("option -ssa_da_refine", "expected a whole number", "found '-1'")),
     (("-da_refine", "14"), ("327681 x 327681 points", "-da_refine", "expected at most")),
     (("-spatial_every", "2"), ("-spatial_every", "expected -spatial_file")),
     (("-spatial_file", "s.nc", "-spatial_vars", "ssa_residual_x"), ("option -spatial_vars: ssa_residual_x is not computed in this run",)),
