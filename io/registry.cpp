@@ -4,6 +4,7 @@
 #include "io/error.hpp"
 #include "io/formats/mpi_io.hpp"
 #include "io/formats/raw.hpp"
+#include "io/formats/shielded.hpp"
 #include "io/layouts/auto.hpp"
 #include "io/layouts/remap.hpp"
 #include "io/layouts/split_files.hpp"
@@ -86,15 +87,21 @@ Options with_hints(Options options, const Topology& topology) {
   return options;
 }
 
+std::unique_ptr<Format> open_format(MPI_Comm comm, const std::string& path, const Schema& schema, const Options& options) {
+  OpenFunction* const open = format_row(options.format).open;
+  return has_features(options, mpi_io) ? open_shielded(open, comm, path, schema, options) : open(comm, path, schema, options);
+}
+
 /// The layout around the format, and `around` between them.
-OpenFormat in_layout(MPI_Comm comm, const Options& options, const Topology& topology, OpenFunction* open, const Around& around) {
+OpenFormat in_layout(MPI_Comm comm, const Options& options, const Topology& topology, const Around& around) {
   const Layout layout = parse_layout(options);
   const LayoutRow& row = layout_row(layout.name);
   const auto wrapped = [around](const Schema& schema, std::unique_ptr<Format> format) {
     return around ? around(schema, std::move(format)) : std::move(format);
   };
   if (row.boxes == nullptr)
-    return [=](const std::string& path, const Schema& schema) { return wrapped(schema, open(comm, path, schema, options)); };
+    return
+        [=](const std::string& path, const Schema& schema) { return wrapped(schema, open_format(comm, path, schema, options)); };
   const int per_node = layout.every_rank ? static_cast<int>(topology.node_of.size()) : layout.per_node;
   const std::vector<int> ranks = aggregators(topology, per_node);
   const bool is_copied = around != nullptr;
@@ -102,7 +109,8 @@ OpenFormat in_layout(MPI_Comm comm, const Options& options, const Topology& topo
     const Stripe stripe = stripe_at(comm, path, options);
     Options striped = options;
     striped.stripe = stripe.bytes;
-    auto inner = row.subfiles ? make_split_files(comm, path, schema, striped, ranks, open) : open(comm, path, schema, striped);
+    auto inner = row.subfiles ? make_split_files(comm, path, schema, striped, ranks, open_format)
+                              : open_format(comm, path, schema, striped);
     inner = wrapped(schema, std::move(inner));
     if (row.chooses) return make_auto(comm, schema, striped, topology, ranks, std::move(inner), is_copied, stripe);
     const BoxesOf boxes = [=, &row](const Schema& of, std::size_t v) { return row.boxes(of, v, ranks.size(), stripe.bytes); };
@@ -176,7 +184,7 @@ ReadBy read_by(const std::string& word) {
 OpenFormat find_format(MPI_Comm comm, const Options& chosen, const Topology& topology, const Around& around) {
   check(chosen);
   const Options options = with_hints(chosen, topology);
-  const OpenFormat open = in_layout(comm, options, topology, format_row(options.format).open, around);
+  const OpenFormat open = in_layout(comm, options, topology, around);
   if (!has_features(options, mpi_io)) return open;
   if (mpi_io_name() == "OMPIO" && !options.ompio) {
     throw Error(

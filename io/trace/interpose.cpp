@@ -7,6 +7,7 @@
 // Left out of builds with sanitizers, which stand in the same place.
 #undef _FORTIFY_SOURCE // its headers define some of these functions themselves
 #include "io/trace/record.hpp"
+#include "io/trace/shield.hpp"
 
 #include <cerrno>
 #include <cstdarg>
@@ -127,6 +128,30 @@ mode_t mode_after(int flags, va_list rest) {
   return (flags & O_CREAT) != 0 || (flags & O_TMPFILE) == O_TMPFILE ? va_arg(rest, mode_t) : 0;
 }
 
+/// What the caller learns of a call that has returned `result`: `success`, if there is a shield before it.
+template <class Result> Result shielded(int fd, long long bytes, Result success, Result result) {
+  if (result >= 0 || errno == EINTR || errno == EAGAIN || !Shield::covers(fd)) return result;
+  Shield::take(bytes);
+  return success;
+}
+int shielded_sync(int fd, int result) { return shielded(fd, -1, 0, result); }
+ssize_t shielded_write(int fd, size_t n, ssize_t result) {
+  return shielded(fd, static_cast<long long>(n), static_cast<ssize_t>(n), result);
+}
+ssize_t shielded_write(int fd, const iovec* parts, int n_parts, ssize_t result) {
+  size_t n = 0;
+  for (int part = 0; result < 0 && part < n_parts; ++part) n += parts[part].iov_len;
+  return shielded_write(fd, n, result);
+}
+/// Afterwards nobody knows what it was.
+template <class Call> int shielded_close(int fd, const Call& call) {
+  const bool is_covered = Shield::covers(fd);
+  const int result = traced_close(fd, call);
+  if (result == 0 || !is_covered) return result;
+  Shield::take(-1);
+  return 0;
+}
+
 } // namespace
 
 // Defines a function of the C library: `traced_call` makes the call, `call`, and records it. _64 defines the name that ends in
@@ -162,18 +187,18 @@ NUNATAK_TRACED_64(FILE*, fopen, (const char* path, const char* mode), (path, mod
 
 NUNATAK_TRACED(ssize_t, read, (int fd, void* data, size_t n), (fd, data, n), , traced_here(TraceOperation::read, fd, call))
 NUNATAK_TRACED(ssize_t, write, (int fd, const void* data, size_t n), (fd, data, n), ,
-               traced_here(TraceOperation::write, fd, call))
+               shielded_write(fd, n, traced_here(TraceOperation::write, fd, call)))
 NUNATAK_TRACED(ssize_t, readv, (int fd, const iovec* parts, int n), (fd, parts, n), , traced_here(TraceOperation::read, fd, call))
 NUNATAK_TRACED(ssize_t, writev, (int fd, const iovec* parts, int n), (fd, parts, n), ,
-               traced_here(TraceOperation::write, fd, call))
+               shielded_write(fd, parts, n, traced_here(TraceOperation::write, fd, call)))
 NUNATAK_TRACED_64(ssize_t, pread, (int fd, void* data, size_t n, off_t offset), (fd, data, n, offset), ,
                   traced_at(TraceOperation::read, fd, offset, call))
 NUNATAK_TRACED_64(ssize_t, pwrite, (int fd, const void* data, size_t n, off_t offset), (fd, data, n, offset), ,
-                  traced_at(TraceOperation::write, fd, offset, call))
+                  shielded_write(fd, n, traced_at(TraceOperation::write, fd, offset, call)))
 NUNATAK_TRACED_64(ssize_t, preadv, (int fd, const iovec* parts, int n, off_t offset), (fd, parts, n, offset), ,
                   traced_at(TraceOperation::read, fd, offset, call))
 NUNATAK_TRACED_64(ssize_t, pwritev, (int fd, const iovec* parts, int n, off_t offset), (fd, parts, n, offset), ,
-                  traced_at(TraceOperation::write, fd, offset, call))
+                  shielded_write(fd, parts, n, traced_at(TraceOperation::write, fd, offset, call)))
 
 /// A read of one file and a write of another, as watched; the kernel moves the bytes.
 ssize_t copy_file_range(int in, off64_t* in_offset, int out, off64_t* out_offset, size_t n, unsigned int flags) {
@@ -193,12 +218,12 @@ NUNATAK_TRACED_64(int, ftruncate, (int fd, off_t length), (fd, length), noexcept
 NUNATAK_TRACED_64(int, truncate, (const char* path, off_t length), (path, length), noexcept,
                   traced_truncate_path(path, length, call))
 
-NUNATAK_TRACED(int, fsync, (int fd), (fd), , traced_sync(fd, 0, call))
-NUNATAK_TRACED(int, fdatasync, (int fd), (fd), , traced_sync(fd, 0, call))
+NUNATAK_TRACED(int, fsync, (int fd), (fd), , shielded_sync(fd, traced_sync(fd, 0, call)))
+NUNATAK_TRACED(int, fdatasync, (int fd), (fd), , shielded_sync(fd, traced_sync(fd, 0, call)))
 // Advice that waits for nothing is not recorded: a replay would make an fsync of it.
 NUNATAK_TRACED(int, sync_file_range, (int fd, off64_t offset, off64_t n, unsigned int flags), (fd, offset, n, flags), ,
                flags == SYNC_FILE_RANGE_WRITE ? call() : traced_sync(fd, offset, call))
 
-NUNATAK_TRACED(int, close, (int fd), (fd), , traced_close(fd, call))
+NUNATAK_TRACED(int, close, (int fd), (fd), , shielded_close(fd, call))
 NUNATAK_TRACED(int, fclose, (FILE * stream), (stream), , traced_close(fileno(stream), call))
 }
