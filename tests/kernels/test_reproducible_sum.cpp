@@ -92,8 +92,8 @@ TEST_CASE("a reproducible sum of what cancels is what is left") {
   CHECK(sum_of({-0x1p60, 1.0}) == -0x1p60 + 1.0);
   CHECK(sum_of({0x1.fffffffffffffp-1, 0x1p-53}) == 1.0);
   std::vector<double> terms = random_terms(5000, 30, 7);
-  const std::size_t half = terms.size();
-  for (std::size_t k = 0; k < half; ++k) terms.push_back(-terms[k]);
+  const std::size_t n = terms.size();
+  for (std::size_t k = 0; k < n; ++k) terms.push_back(-terms[k]);
   CHECK(sum_of(terms) == 0.0);
 }
 
