@@ -1,9 +1,10 @@
 #include "io/error.hpp"
 
 #include <algorithm>
-#include <vector>
 
 namespace nunatak::io {
+
+namespace {
 
 std::size_t edit_distance(const std::string& a, const std::string& b) {
   std::vector<std::size_t> row(b.size() + 1);
@@ -18,6 +19,18 @@ std::size_t edit_distance(const std::string& a, const std::string& b) {
     }
   }
   return row.back();
+}
+
+} // namespace
+
+std::string nearest_name(const std::string& name, const std::vector<std::string>& known) {
+  std::string nearest;
+  std::size_t fewest = std::max<std::size_t>(3, name.size() / 3 + 1); // farther is no suggestion
+  for (const std::string& other : known) {
+    const std::size_t n = edit_distance(name, other);
+    if (n < fewest) fewest = n, nearest = other;
+  }
+  return nearest;
 }
 
 } // namespace nunatak::io

@@ -1,9 +1,9 @@
 // The error of io/ and of everything above it (miniapp/base/error.hpp gives it its short name). No MPI: see agree.hpp.
 #pragma once
 
-#include <cstddef>
 #include <stdexcept>
 #include <string>
+#include <vector>
 
 namespace nunatak::io {
 
@@ -14,7 +14,8 @@ public:
   using std::runtime_error::runtime_error;
 };
 
-/// The number of single-character changes (insert, delete, replace) between two names; for "did you mean".
-std::size_t edit_distance(const std::string& a, const std::string& b);
+/// The one of `known` that `name` becomes with the fewest changes of a character (insert, delete, replace), for "did you mean";
+/// "" if each takes more than a third of its characters, and more than two.
+std::string nearest_name(const std::string& name, const std::vector<std::string>& known);
 
 } // namespace nunatak::io

@@ -15,12 +15,6 @@ namespace nunatak::io {
 
 namespace {
 
-std::string in_words(const std::vector<std::size_t>& values) {
-  std::string words = "(";
-  for (std::size_t n = 0; n < values.size(); ++n) words += (n ? ", " : "") + std::to_string(values[n]);
-  return words + ")";
-}
-
 /// f(a value of the C++ type that a NetCDF type of numbers stands for); false for other types.
 template <class F> bool with_type(nc_type type, const F& f) {
   switch (type) {
@@ -95,10 +89,8 @@ const Contents& Reader::contents() const { return m_source->contents(); }
 void Reader::check_block(const std::string& variable, const Box& box) const {
   const auto axes = dimensions(variable);
   if (box.start.size() != axes.size() || box.count.size() != axes.size()) {
-    std::string shape;
-    for (const auto& a : axes) shape += (shape.empty() ? "" : ", ") + a.name + " = " + std::to_string(a.length);
     fail("variable '" + variable + "': expected " + std::to_string(box.start.size()) + " dimensions, found " +
-         std::to_string(axes.size()) + " (" + shape + ")");
+         std::to_string(axes.size()) + " (" + shape(variable) + ")");
   }
   for (std::size_t d = 0; d < axes.size(); ++d) {
     if (box.start[d] > axes[d].length || box.count[d] > axes[d].length - box.start[d]) {

@@ -53,6 +53,8 @@ public:
   bool has(const std::string& variable) const;
   /// Dimensions of a variable in the order of the file, slowest first.
   std::vector<Axis> dimensions(const std::string& variable) const;
+  /// The same in words: "y = 3, x = 4".
+  std::string shape(const std::string& variable) const;
   /// "byte", "short", "int", "int64", "float", "double", "char", ...
   std::string type(const std::string& variable) const;
   std::size_t length(const std::string& dimension) const;

@@ -1,6 +1,8 @@
 // Sums and reductions of statistics. See statistics.hpp.
 #include "io/statistics.hpp"
 
+#include "io/agree.hpp"
+
 namespace nunatak::io {
 
 constexpr std::int64_t Work::*counters[] = {&Work::written_bytes, &Work::written_operations, &Work::moved_bytes,
@@ -31,8 +33,7 @@ Statistics& Statistics::operator+=(const Statistics& other) {
 }
 
 std::vector<OverRanks> over_ranks(MPI_Comm comm, const std::vector<double>& numbers) {
-  int size = 1;
-  MPI_Comm_size(comm, &size);
+  const int size = size_of(comm);
   std::vector<double> sums = numbers, extremes = numbers; // maxima, and of the negative numbers: minima
   for (const double number : numbers) extremes.push_back(-number);
   MPI_Allreduce(MPI_IN_PLACE, sums.data(), static_cast<int>(sums.size()), MPI_DOUBLE, MPI_SUM, comm);

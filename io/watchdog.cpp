@@ -10,8 +10,7 @@
 namespace nunatak::io {
 
 Watchdog::Watchdog(MPI_Comm comm, int patience, std::string who, bool waits)
-    : m_patience(std::chrono::seconds(patience)), m_who(std::move(who)), m_waits(waits) {
-  MPI_Comm_rank(comm, &m_rank);
+    : m_patience(std::chrono::seconds(patience)), m_rank(rank_in(comm)), m_who(std::move(who)), m_waits(waits) {
   if (m_who.empty()) m_who = "rank " + std::to_string(m_rank);
   if (patience > 0) m_thread = std::thread([this] { sleep_and_look(); });
 }

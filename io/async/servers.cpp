@@ -51,14 +51,6 @@ ServerCounts parse_transport(const std::string& transport) {
 
 double time_of_day() { return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count(); }
 
-std::string transport_of(int argc, char** argv) {
-  std::string word = "sync";
-  for (int a = 1; a + 1 < argc; ++a) {
-    if (std::string(argv[a]) == "-io_transport") word = argv[a + 1];
-  }
-  return word;
-}
-
 Servers::Servers(MPI_Comm all, const std::string& transport) : m_transport(transport), m_comm(all) {
   const int rank = rank_in(all), size = size_of(all);
   const ServerCounts counts = parse_transport(transport);

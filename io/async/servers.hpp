@@ -34,9 +34,6 @@ struct ServerCounts {
 };
 ServerCounts parse_transport(const std::string& transport);
 
-/// The word after -io_transport on the command line, "sync" if there is none: servers are set apart before any option is read.
-std::string transport_of(int argc, char** argv);
-
 /// The ranks of `n` servers: the last ones of evenly chosen nodes, the last node among them.
 std::vector<int> choose_servers(const Topology& machine, int n);
 

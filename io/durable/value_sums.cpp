@@ -1,5 +1,7 @@
 #include "io/durable/value_sums.hpp"
 
+#include "io/agree.hpp"
+
 #include <algorithm>
 #include <cinttypes>
 #include <cstdio>
@@ -42,8 +44,7 @@ Sums ValueSums::reduce(MPI_Comm comm, const Schema& schema, std::size_t records)
                m_sums[v].begin() + static_cast<std::ptrdiff_t>(std::min(m_sums[v].size(), n_of(v))));
     all.resize(end, 0);
   }
-  int rank = 0;
-  MPI_Comm_rank(comm, &rank);
+  const int rank = rank_in(comm);
   MPI_Reduce(rank == 0 ? MPI_IN_PLACE : all.data(), all.data(), static_cast<int>(all.size()), MPI_UINT64_T, MPI_SUM, 0, comm);
   Sums sums;
   auto next = all.begin();

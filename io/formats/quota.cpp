@@ -1,5 +1,7 @@
 #include "io/formats/quota.hpp"
 
+#include "io/agree.hpp"
+
 #include <algorithm>
 
 namespace nunatak::io {
@@ -9,9 +11,7 @@ constexpr std::int64_t small = std::int64_t{1} << 20;        // not worth a redu
 
 Quota::Quota(MPI_Comm comm, const Schema& schema, std::size_t buffer)
     : m_comm(comm), m_schema(schema), m_copied{1}, m_most{largest_call} {
-  int size = 1;
-  MPI_Comm_size(comm, &size);
-  m_copied.limit = std::max<std::int64_t>(1, static_cast<std::int64_t>(buffer) * size);
+  m_copied.limit = std::max<std::int64_t>(1, static_cast<std::int64_t>(buffer) * size_of(comm));
 }
 
 std::size_t Quota::begin(std::size_t v, const Hyperslab& slab) {

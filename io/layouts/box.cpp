@@ -8,6 +8,12 @@
 
 namespace nunatak::io {
 
+std::string in_words(const std::vector<std::size_t>& numbers) {
+  std::string words = "(";
+  for (std::size_t n = 0; n < numbers.size(); ++n) words += (n ? ", " : "") + std::to_string(numbers[n]);
+  return words + ")";
+}
+
 std::size_t Box::elements() const { return std::accumulate(count.begin(), count.end(), std::size_t{1}, std::multiplies<>()); }
 
 Box meet(const Box& a, const Box& b) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <string>
 #include <vector>
 
 namespace nunatak::io {
@@ -36,6 +37,9 @@ std::vector<Box> cut(const Box& box, std::size_t limit);
 
 /// The place of the first value of `part`, which lies in `box`, among those of `box`.
 std::size_t place_in(const Box& box, const Box& part);
+
+/// "(0, 2)"
+std::string in_words(const std::vector<std::size_t>& numbers);
 
 /// Copy the values of `region`, which lies in both boxes, from the values of one box to those of another.
 void copy(const Box& region, const Box& from_box, const std::byte* from, const Box& to_box, std::byte* to,

@@ -1,5 +1,7 @@
 #include "io/layouts/stripe.hpp"
 
+#include "io/agree.hpp"
+
 #include <algorithm>
 #include <cstdint>
 #include <filesystem>
@@ -19,8 +21,7 @@ Stripe stripe_of(std::size_t given, std::size_t f_bsize, std::size_t st_blksize)
 
 Stripe stripe_at(MPI_Comm comm, const std::string& path, const Options& options) {
   if (options.stripe > 0) return stripe_of(options.stripe);
-  int rank = 0;
-  MPI_Comm_rank(comm, &rank);
+  const int rank = rank_in(comm);
   std::uint64_t reported[2] = {0, 0}; // 0: no answer
   if (rank == 0) {
     const std::string parent = std::filesystem::path(path).parent_path().string(), folder = parent.empty() ? "." : parent;

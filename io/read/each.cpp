@@ -42,11 +42,6 @@ std::unique_ptr<ReadSource> read_each(const std::string& path, MPI_Comm, const R
 }
 
 std::string read_failure(const std::string& path, const std::string& variable, const Box& box, const std::string& found) {
-  const auto in_words = [](const std::vector<std::size_t>& values) {
-    std::string words = "(";
-    for (std::size_t n = 0; n < values.size(); ++n) words += (n ? ", " : "") + std::to_string(values[n]);
-    return words + ")";
-  };
   return "file '" + path + "': variable '" + variable + "': expected " + std::to_string(box.elements()) + " values at " +
          in_words(box.start) + " of " + in_words(box.count) + "; found: " + found;
 }

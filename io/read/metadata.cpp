@@ -26,12 +26,7 @@ void Reader::fail(const std::string& what) const { throw Error("file '" + m_path
 std::size_t Reader::id(const std::string& variable) const {
   const auto& all = contents().variables;
   if (const auto* v = find(all, variable)) return static_cast<std::size_t>(v - all.data());
-  std::string nearest;
-  std::size_t best = std::max<std::size_t>(2, variable.size() / 3) + 1;
-  for (const auto& v : all) {
-    const std::size_t distance = edit_distance(v.name, variable);
-    if (distance < best) best = distance, nearest = v.name;
-  }
+  const std::string nearest = nearest_name(variable, names_of(all));
   fail("expected a variable '" + variable + "', found none of that name" +
        (nearest.empty() ? "" : " (did you mean '" + nearest + "'?)"));
 }
@@ -44,6 +39,13 @@ std::vector<Reader::Axis> Reader::dimensions(const std::string& variable) const 
   std::vector<Axis> axes;
   for (const std::size_t d : contents().variables[id(variable)].axes) axes.push_back(contents().dimensions[d]);
   return axes;
+}
+
+std::string Reader::shape(const std::string& variable) const {
+  std::string words;
+  for (const Axis& axis : dimensions(variable))
+    words += (words.empty() ? "" : ", ") + axis.name + " = " + std::to_string(axis.length);
+  return words;
 }
 
 std::string Reader::type(const std::string& variable) const { return contents().variables[id(variable)].type; }

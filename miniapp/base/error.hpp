@@ -1,4 +1,4 @@
-// The one error of all rooms above the kernels, under a short name.
+// The one error of io/ and of all above it, under a short name.
 #pragma once
 
 #include "io/error.hpp"

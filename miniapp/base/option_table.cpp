@@ -71,6 +71,14 @@ bool is_option(const std::string& word) {
   return word.size() > 1 && word[0] == '-' && std::isalpha(static_cast<unsigned char>(word[1])) != 0;
 }
 
+std::string value_on_command_line(int argc, const char* const* argv, const std::string& name) {
+  std::string value;
+  for (int a = 1; a + 1 < argc; ++a) {
+    if (argv[a] == "-" + name && !is_option(argv[a + 1])) value = argv[a + 1];
+  }
+  return value;
+}
+
 void OptionTable::add(Option option) {
   const std::string default_text = text_of(option);
   m_sections.back().rows.push_back({std::move(option), default_text});
@@ -86,14 +94,11 @@ const Option* OptionTable::find(const std::string& name) const {
 }
 
 void OptionTable::fail_unknown(const std::string& name) const {
-  std::string nearest;
-  std::size_t fewest = std::max<std::size_t>(3, name.size() / 3 + 1); // farther is no suggestion
+  std::vector<std::string> known;
   for (const Section& section : m_sections) {
-    for (const Row& row : section.rows) {
-      const std::size_t n = io::edit_distance(name, row.option.name);
-      if (n < fewest) fewest = n, nearest = row.option.name;
-    }
+    for (const Row& row : section.rows) known.push_back(row.option.name);
   }
+  const std::string nearest = io::nearest_name(name, known);
   throw Error("unknown option -" + name + (nearest.empty() ? "" : "; did you mean -" + nearest + "?") +
               " (-help lists all options)");
 }

@@ -26,7 +26,7 @@ namespace nunatak {
 
 /// A row: made by number(), word(), text(), flag() or setting() below. What it is bound to must outlive the table.
 struct Option {
-  /// A value that something else parses and prints (the knobs of the io room).
+  /// A value that something else parses and prints (the knobs of io/).
   struct Setting {
     std::function<void(const std::string& value, const std::string& what)> set;
     std::function<std::string()> get;
@@ -94,5 +94,10 @@ private:
 
 /// Is this word of a command line the name of an option, and no value such as -3?
 bool is_option(const std::string& word);
+
+/// What a table will read of an option, for what has to be known before one can be filled; "" if the command line does not have
+/// it. That is -io_transport alone: PETSc fills the model's table, and output servers do not start PETSc. That the table says the
+/// same is checked where the writer looks for its servers (io/async/client.cpp).
+std::string value_on_command_line(int argc, const char* const* argv, const std::string& name);
 
 } // namespace nunatak

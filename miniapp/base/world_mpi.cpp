@@ -3,6 +3,7 @@
 #include "io/async/servers.hpp"
 #include "io/formats/mpi_io.hpp"
 #include "miniapp/base/mpi_ranks.hpp"
+#include "miniapp/base/option_table.hpp"
 #include "miniapp/base/world.hpp"
 #include "miniapp/base/world_comm.hpp"
 
@@ -78,7 +79,7 @@ Processes::Processes(int argc, char** argv) : m_parts(std::make_unique<Parts>())
   io::prefer_romio(); // before MPI starts
   int provided = MPI_THREAD_SINGLE;
   MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &provided); // other threads write and watch, without MPI
-  m_parts->transport = io::transport_of(argc, argv);
+  m_parts->transport = value_on_command_line(argc, argv, "io_transport");
   meet(MPI_COMM_WORLD);
 }
 

@@ -53,9 +53,7 @@ Fault fault_of(double v, const FieldInfo& info) {
 void check_own_dimension(const io::Reader& in, const std::string& name, const std::string& what) {
   const auto axes = in.dimensions(name);
   if (axes.size() == 1 && axes[0].name == name) return;
-  std::string found;
-  for (const auto& axis : axes) found += (found.empty() ? "" : ", ") + axis.name + " = " + std::to_string(axis.length);
-  throw Error(what + ": expected " + name + "(" + name + "), found " + name + "(" + found + ")");
+  throw Error(what + ": expected " + name + "(" + name + "), found " + name + "(" + in.shape(name) + ")");
 }
 
 Axis read_axis(const io::Reader& in, const std::string& name, bool& flip) {

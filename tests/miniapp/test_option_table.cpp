@@ -81,3 +81,15 @@ TEST_CASE("options: help has the defaults, JSON the values; the table knows what
   CHECK_THAT(help.str(),
              ContainsSubstring("-grid_Mx") && ContainsSubstring("201") && ContainsSubstring("distance solver: bfs|sweep"));
 }
+
+TEST_CASE("options: what a table will read is known before there is one") {
+  const auto value = [](std::vector<const char*> words) {
+    words.insert(words.begin(), "nunatak-x");
+    return value_on_command_line(static_cast<int>(words.size()), words.data(), "solver");
+  };
+  CHECK(value({"-grid_Mx", "7", "-solver", "sweep"}) == "sweep");
+  CHECK(value({"-solver", "sweep", "-solver", "bfs"}) == "bfs"); // as in a table
+  CHECK(value({"-solver", "-compare"}).empty());
+  CHECK(value({"-solver"}).empty());
+  CHECK(value({"-solver2", "sweep"}).empty());
+}

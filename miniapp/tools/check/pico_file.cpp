@@ -86,10 +86,8 @@ CellValues PicoFile::read(const Ranks& ranks, const std::string& variable, const
   const auto axes = file.dimensions(variable);
   const bool records = axes.size() == 3 && (axes[0].unlimited || axes[0].name == "time");
   if (!(axes.size() == 2 || records) || axes.back().length != x.size() || axes[axes.size() - 2].length != y.size()) {
-    std::string found;
-    for (const auto& axis : axes) found += (found.empty() ? "" : ", ") + axis.name + " = " + std::to_string(axis.length);
     throw Error(what + ": expected (y = " + std::to_string(y.size()) + ", x = " + std::to_string(x.size()) +
-                "), alone or after time, found (" + found + ")");
+                "), alone or after time, found (" + file.shape(variable) + ")");
   }
   CellValues values;
   for (int r = 0; r < ranks.local_size(); ++r) {
