@@ -135,12 +135,12 @@ Sums sum_up(MPI_Comm comm, const std::vector<Summed>& variables, const Read& rea
   return found;
 }
 
-Sums sums_of_pieces(MPI_Comm comm, const std::string& path, std::size_t records) {
-  SubfileSet pieces(comm, path);
-  std::vector<Summed> variables = variables_of(pieces.schema(), std::min(records, pieces.records()));
-  for (Summed& variable : variables) variable.parts = pieces.parts(variable.v);
+Sums sums_of_subfiles(MPI_Comm comm, const std::string& path, std::size_t records) {
+  SubfileSet subfiles(comm, path);
+  std::vector<Summed> variables = variables_of(subfiles.schema(), std::min(records, subfiles.records()));
+  for (Summed& variable : variables) variable.parts = subfiles.parts(variable.v);
   return sum_up(comm, variables, [&](const Summed& variable, std::size_t record, const auto& part, std::byte* values) {
-    pieces.read(variable.v, record, part.subfile, part.box, values);
+    subfiles.read(variable.v, record, part.subfile, part.box, values);
   });
 }
 
@@ -163,7 +163,7 @@ std::string metadata_checksum(Contents contents) {
 }
 
 FoundSums find_sums(MPI_Comm comm, const std::string& path, std::size_t records, const std::string& of) {
-  if (!of.empty()) return {of == path ? sums_of_plain(comm, path, records) : sums_of_pieces(comm, of, records), ""};
+  if (!of.empty()) return {of == path ? sums_of_plain(comm, path, records) : sums_of_subfiles(comm, of, records), ""};
   Source source(path);
   Contents contents;
   on_rank_0(comm, [&] { contents = source.open().contents(); });

@@ -36,7 +36,7 @@ std::string different_sum(const Sums& expected, const Sums& found) {
 }
 
 /// The first of several files has the sums of all.
-bool is_piece(const ManifestEntry& entry) { return entry.files > 1 && entry.of != entry.name; }
+bool is_subfile(const ManifestEntry& entry) { return entry.files > 1 && entry.of != entry.name; }
 
 /// What is not as it was written, first of all; "" if nothing is.
 std::string difference(const ManifestEntry& expected, const FoundFile& found) {
@@ -44,7 +44,7 @@ std::string difference(const ManifestEntry& expected, const FoundFile& found) {
   if (!found.error.empty()) return all + found.error;
   const bool is_same = expected.size == found.size && (expected.checksum.empty() || expected.checksum == found.checksum);
   if (is_same && expected.files > 1) return ""; // do those beside it fit? see Comparison
-  const bool has_sums = expected.sums && found.values && !is_piece(expected) && expected.size == found.size;
+  const bool has_sums = expected.sums && found.values && !is_subfile(expected) && expected.size == found.size;
   const std::string sum = has_sums ? different_sum(*expected.sums, found.values->sums) : "";
   if (!sum.empty()) return sum;
   if (!is_same) return all + in_words(found.size, expected.checksum.empty() ? "" : found.checksum);
@@ -92,8 +92,8 @@ Manifest select(const Manifest& all, const std::string& name) {
   if (name.empty()) return all;
   Manifest some{{}, all.sets, {}};
   for (const auto& [file, expected] : all.files) {
-    const bool is_piece = expected.entries.back().of == name;
-    if (file == name || is_piece) some.files.insert({file, expected});
+    const bool is_subfile = expected.entries.back().of == name;
+    if (file == name || is_subfile) some.files.insert({file, expected});
   }
   std::set<std::string> with; // what was written with them
   for (const auto& [file, expected] : some.files) {
@@ -223,8 +223,8 @@ std::vector<FoundFile> read_files(MPI_Comm comm, const std::vector<Look>& looks)
     try {
       files[f].values = find_sums(comm, looks[f].path, *looks[f].records, looks[f].of);
     } catch (const Error& e) { // of all ranks
-      const bool of_pieces = !looks[f].of.empty() && looks[f].of != looks[f].path;
-      (of_pieces ? files[f].values_error : files[f].error) = e.what();
+      const bool of_subfiles = !looks[f].of.empty() && looks[f].of != looks[f].path;
+      (of_subfiles ? files[f].values_error : files[f].error) = e.what();
     }
   }
   return files;

@@ -33,7 +33,7 @@ struct FoundFile {
   std::string checksum;
   std::optional<FoundSums> values = {};
   std::string error = "";        ///< why it cannot be read; "" if it can
-  std::string values_error = ""; ///< why the values of all pieces cannot be read
+  std::string values_error = ""; ///< why the values of all subfiles cannot be read
 };
 
 /// Sizes, checksums and sums of files. They are cut into pieces of 16 MiB, dealt to the ranks in turn. Collective; `looks` and
@@ -47,7 +47,7 @@ struct Verification {
 };
 
 /// Check the files of a manifest: each is there, is as its lines say, belongs to those that were written with it, and opens.
-/// `name`: only that file, or those that were written as its pieces; "": all. Collective; the complaints on rank 0 only. Error on
+/// `name`: only that file, or those that were written as its subfiles; "": all. Collective; the complaints on rank 0 only. Error on
 /// all ranks if there is no such manifest.
 Verification verify(MPI_Comm comm, const std::string& manifest, const std::string& name = "");
 

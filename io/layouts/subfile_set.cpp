@@ -84,7 +84,7 @@ SubfileSet::SubfileSet(MPI_Comm comm, const std::string& path) : m_path(path) {
   broadcast(m_first, comm);
   const Contents::Attribute* number = find(m_first.attributes, subfiles_attribute);
   if (number == nullptr || number->integers.size() != 1 || number->integers[0] < 1) {
-    fail(0, std::string("expected the attribute ") + subfiles_attribute + ", the number of pieces, found " +
+    fail(0, std::string("expected the attribute ") + subfiles_attribute + ", the number of subfiles, found " +
                 (number == nullptr ? "none" : std::to_string(number->integers.size()) + " numbers"));
   }
   m_size = static_cast<std::size_t>(number->integers[0]);
@@ -111,7 +111,7 @@ SubfileSet::SubfileSet(MPI_Comm comm, const std::string& path) : m_path(path) {
     const std::size_t c = n % m_cut.size();
     if (m_ranges[n].whole != m_ranges[c].whole) {
       fail(n / m_cut.size(), "dimension '" + m_first.dimensions[m_cut[c]].name + "': expected a part of " +
-                                 std::to_string(m_ranges[c].whole) + ", as in the first piece, found of " +
+                                 std::to_string(m_ranges[c].whole) + ", as in the first subfile, found of " +
                                  std::to_string(m_ranges[n].whole));
     }
   }
@@ -133,7 +133,7 @@ ReadSource& SubfileSet::source(std::size_t subfile) {
     return *(m_open[subfile] = read_each(path_of(subfile), MPI_COMM_SELF, {}));
   } catch (const Error& e) {
     m_open.erase(subfile);
-    const std::string which = m_size == 0 ? "the first piece" : "one of " + std::to_string(m_size) + " pieces";
+    const std::string which = m_size == 0 ? "the first subfile" : "one of " + std::to_string(m_size) + " subfiles";
     throw Error(std::string(e.what()) + " (" + which + " of '" + m_path + "')");
   }
 }
@@ -157,7 +157,7 @@ SubfileSet::Range SubfileSet::range_of(std::size_t subfile, const Contents& cont
 /// Everything but the place is as in the first subfile.
 void SubfileSet::compare(std::size_t subfile, const Contents& contents) const {
   const auto expect = [&](const std::string& what, const std::string& expected, const std::string& found) {
-    if (expected != found) fail(subfile, what + ": expected " + expected + ", as in the first piece, found " + found);
+    if (expected != found) fail(subfile, what + ": expected " + expected + ", as in the first subfile, found " + found);
   };
   const auto count = [](const auto& list) { return std::to_string(list.size()); };
   const Contents::Attribute* number = find(contents.attributes, subfiles_attribute);
@@ -176,7 +176,7 @@ void SubfileSet::compare(std::size_t subfile, const Contents& contents) const {
     expect("variable", first.name, other.name);
     expect("type of '" + first.name + "'", first.type, other.type);
     if (first.axes != other.axes)
-      fail(subfile, "variable '" + first.name + "': expected the dimensions of the first piece, found others");
+      fail(subfile, "variable '" + first.name + "': expected the dimensions of the first subfile, found others");
     expect("attributes of '" + first.name + "'", in_words(first.attributes), in_words(other.attributes));
   }
   expect("attributes", in_words(m_first.attributes), in_words(contents.attributes));
@@ -242,12 +242,12 @@ void SubfileSet::check_cover(std::size_t v) const {
       if (other.subfile >= part.subfile) break;
       if (meet(part.box, other.box).elements() == 0) continue;
       fail(part.subfile,
-           what + ": expected a part that no other piece has, found some of it in '" + path_of(other.subfile) + "'");
+           what + ": expected a part that no other subfile has, found some of it in '" + path_of(other.subfile) + "'");
     }
   }
   if (found != expected) {
     throw Error("file '" + m_path + "': " + what + ": expected " + std::to_string(expected) + " values in " +
-                std::to_string(m_size) + " pieces, found " + std::to_string(found));
+                std::to_string(m_size) + " subfiles, found " + std::to_string(found));
   }
 }
 

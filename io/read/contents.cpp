@@ -74,7 +74,7 @@ NcFile::NcFile(const std::string& path) {
   std::error_code ignored;
   if (!std::filesystem::exists(path, ignored)) {
     fail(std::filesystem::exists(path + ".0000", ignored)
-             ? "no such file; found pieces of a file per aggregator: join them with nunatak-join"
+             ? "no such file; found subfiles (layout file-per-aggregator): join them with nunatak-join"
              : "no such file");
   }
   if (!std::filesystem::is_regular_file(path, ignored)) fail("expected a NetCDF file, found something that is not a file");

@@ -53,7 +53,7 @@ struct Place {
   }
 };
 
-bool is_prefix(FileUse use) { return use == FileUse::snapshots || use == FileUse::dumps || use == FileUse::pieces; }
+bool is_prefix(FileUse use) { return use == FileUse::snapshots || use == FileUse::dumps || use == FileUse::subfiles; }
 
 bool is_same(const NamedFile& a, const NamedFile& b) {
   const Place place_a(a.path), place_b(b.path);
@@ -81,7 +81,7 @@ bool goes_with(const NamedFile& of, const std::string& name) {
            suffix.find_first_not_of("0123456789.", 1) == suffix.size() - 2;
   case FileUse::dumps:
     return ends_with(suffix, ".nc");
-  case FileUse::pieces:
+  case FileUse::subfiles:
     return has_number(suffix);
   }
   return false;
@@ -97,7 +97,7 @@ bool belongs_to(const NamedFile& of, const NamedFile& other) {
 void check_pair(const NamedFile& a, const NamedFile& b) {
   const std::string what = "options " + a.option + " '" + a.path + "' and " + b.option + " '" + b.path + "': expected ";
   const bool both_read =
-      (a.use == FileUse::read || a.use == FileUse::pieces) && (b.use == FileUse::read || b.use == FileUse::pieces);
+      (a.use == FileUse::read || a.use == FileUse::subfiles) && (b.use == FileUse::read || b.use == FileUse::subfiles);
   if (both_read) return;
   const bool may_replace = a.may_replace == b.option || b.may_replace == a.option;
   if (!is_prefix(a.use) && !is_prefix(b.use) && is_same(a, b)) {

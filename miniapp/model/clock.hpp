@@ -14,7 +14,7 @@ namespace nunatak {
 
 class Clock {
 public:
-  /// `start`: model time at the start, s. Without -run_years, -run_until and -run_steps the run is one step of length zero: every
+  /// `start`: model time at the start, s. Without -run_years, -run_until and -run_steps time does not advance: every
   /// part of the model is computed once for the initial state, which is then written. Throws Error if -run_until is in the past.
   Clock(const Options& options, double start)
       : m_start(start), m_end(end_of_run(options, start)), m_zero_length(m_end == HUGE_VAL && options.run_steps == 0),

@@ -18,7 +18,7 @@ namespace nunatak {
 
 class OldSeries {
 public:
-  /// Is there a file of that name, whole or in pieces? Collective, the same on all ranks.
+  /// Is there a file of that name, whole or in subfiles? Collective, the same on all ranks.
   static bool exists(const std::string& path, MPI_Comm comm);
 
   /// Collective. `start`: time at which the run starts; `longest_gap`: largest time from one record to the next that belongs to

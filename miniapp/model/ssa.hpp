@@ -1,5 +1,5 @@
 // The solver of the SSA that the options ask for: our own (kernels/ssa/newton.hpp), or PETSc's SNES and KSP around the same
-// residual, matrix and multigrid. The method of both is told in kernels/ssa/solver.hpp.
+// residual, matrix and multigrid. The method of both is described in kernels/ssa/solver.hpp.
 //
 //   -ssa_solver auto    own, unless there is an option of PETSc's or -ssa_operator for it
 //               own     conjugate gradients with one reduction per iteration, all in the precision of the multigrid

@@ -1,4 +1,4 @@
-// NetCDF files of masks and of answers: netcdf.cpp, through the io room; no_netcdf.cpp refuses them where there is none.
+// NetCDF files of masks and of answers: netcdf.cpp, through io/; no_netcdf.cpp refuses them where there is none.
 #pragma once
 
 #include "miniapp/tools/results.hpp"

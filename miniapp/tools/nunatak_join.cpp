@@ -26,7 +26,7 @@ void run(const JoinOptions& options) {
   if (options.input.empty() || options.output.empty())
     throw Error("options -i and -o: expected the name of the subfiles and of the file to write, found none");
   World().on_rank_0([&] {
-    check_files({{"-i", options.input, FileUse::pieces}, {"-o", options.output, FileUse::netcdf}});
+    check_files({{"-i", options.input, FileUse::subfiles}, {"-o", options.output, FileUse::netcdf}});
     require_writable("-o", options.output);
   });
   const io::Joined joined = io::join(world_comm(), options.input, options.output, options.how);

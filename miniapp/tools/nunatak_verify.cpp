@@ -1,7 +1,7 @@
 // nunatak-verify: do files hold what was written? Compares them with manifest.jsonl beside them.
 //
 //   nunatak-verify                              all files of this folder
-//   mpiexec -n 4 nunatak-verify /scratch/run result.nc      of that folder, and one file, or the pieces of one
+//   mpiexec -n 4 nunatak-verify /scratch/run result.nc      of that folder, and one file, or the subfiles of one
 //
 // Neighbours: io/durable/verify.hpp (what it does), io/durable/manifest.hpp (what the lines mean), miniapp/base/program.hpp.
 #include "io/durable/manifest.hpp"

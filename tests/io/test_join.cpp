@@ -38,7 +38,7 @@ void check_refused(const Scratch& scratch, const std::vector<std::string>& words
 
 } // namespace
 
-TEST_CASE("joined pieces have the bytes of the file that was never cut") {
+TEST_CASE("joined subfiles have the bytes of the file that was never cut") {
   const Scratch scratch;
   const auto schema = GENERATE(values({pattern::ice(), pattern::geodesic()}));
   const std::string format = GENERATE("serial", "pnetcdf", "netcdf4");
@@ -60,12 +60,12 @@ TEST_CASE("joined pieces have the bytes of the file that was never cut") {
   });
 }
 
-TEST_CASE("pieces that are missing, damaged or strange are refused by name") {
+TEST_CASE("subfiles that are missing, damaged or strange are refused by name") {
   const Scratch scratch;
   const int size = size_of(MPI_COMM_WORLD);
   const auto on_rank_0 = [&](const auto& f) { scratch.on_rank_0(f); };
   const auto path = [&](const char* name) { return std::filesystem::path(scratch / name); };
-  check_refused(scratch, {"ex.nc.0000': no such file", "the first piece of"});
+  check_refused(scratch, {"ex.nc.0000': no such file", "the first subfile of"});
 
   io::Writer writer(MPI_COMM_WORLD, way("pnetcdf"));
   pattern::write(writer, scratch / "ex.nc.0000", pattern::ice(), records); // an ordinary file
@@ -76,16 +76,16 @@ TEST_CASE("pieces that are missing, damaged or strange are refused by name") {
   write_pieces(scratch / "longer.nc", "pnetcdf", pattern::ice(7, 12), 2);
   write_pieces(scratch / "other.nc", "pnetcdf", pattern::geodesic(), 2);
   on_rank_0([&] { std::filesystem::rename(path("ex.nc.0001"), path("kept")); });
-  check_refused(scratch, {"ex.nc.0001': no such file", "pieces of"});
+  check_refused(scratch, {"ex.nc.0001': no such file", "subfiles of"});
 
   on_rank_0([&] { std::filesystem::copy_file(path("ex.nc.0000"), path("ex.nc.0001")); });
   check_refused(scratch, {"expected 11 values", "variable 'x'", "found 5"});
 
   on_rank_0([&] { std::filesystem::rename(path("longer.nc.0001"), path("ex.nc.0001")); });
-  check_refused(scratch, {"ex.nc.0001': dimension 'x': expected a part of 11, as in the first piece, found of 12"});
+  check_refused(scratch, {"ex.nc.0001': dimension 'x': expected a part of 11, as in the first subfile, found of 12"});
 
   on_rank_0([&] { std::filesystem::rename(path("other.nc.0001"), path("ex.nc.0001")); });
-  check_refused(scratch, {"ex.nc.0001': number of dimensions: expected 5, as in the first piece, found 6"});
+  check_refused(scratch, {"ex.nc.0001': number of dimensions: expected 5, as in the first subfile, found 6"});
 
   on_rank_0([&] {
     std::filesystem::copy_file(path("kept"), path("ex.nc.0001"), std::filesystem::copy_options::overwrite_existing);
@@ -102,7 +102,7 @@ TEST_CASE("pieces that are missing, damaged or strange are refused by name") {
     CHECK(nc_put_att_int(nc, x, "domain_decomposition", NC_INT, 4, shifted) == NC_NOERR);
     CHECK(nc_close(nc) == NC_NOERR);
   });
-  check_refused(scratch, {"ex.nc.0001': variable 'x': expected a part that no other piece has", "ex.nc.0000'"});
+  check_refused(scratch, {"ex.nc.0001': variable 'x': expected a part that no other subfile has", "ex.nc.0000'"});
 
   on_rank_0([&] { std::filesystem::rename(path("kept"), path("ex.nc.0001")); });
   io::join(MPI_COMM_WORLD, scratch / "ex.nc", scratch / "yes.nc", {});

@@ -195,7 +195,7 @@ TEST_CASE("a changed bit is found, and named by file, variable and record") {
   });
 }
 
-TEST_CASE("a changed bit of a plain file or of a piece is found, and named by file, variable and record") {
+TEST_CASE("a changed bit of a plain file or of a subfile is found, and named by file, variable and record") {
   const Scratch scratch;
   const std::string method = GENERATE("posix", "mpiio", "direct/file-per-aggregator:3", "pnetcdf/file-per-aggregator:2");
   INFO(method);
@@ -218,7 +218,7 @@ TEST_CASE("a changed bit of a plain file or of a piece is found, and named by fi
   };
   for (std::size_t v = 0; v < schema.variables.size(); ++v) {
     const io::Variable& variable = schema.variables[v];
-    const bool is_cut = variable.dimensions.size() > 1 && variable.name != "time_bounds"; // other values are in every piece
+    const bool is_cut = variable.dimensions.size() > 1 && variable.name != "time_bounds"; // other values are in every subfile
     const std::string file = is_cut ? last : first.path, name = "variable '" + variable.name + "'";
     scratch.on_rank_0([&] { flip(file, place(file, v)); });
     const auto complaints = io::verify(MPI_COMM_WORLD, manifest).complaints;
@@ -235,7 +235,7 @@ TEST_CASE("a changed bit of a plain file or of a piece is found, and named by fi
       flip(file, place(file, v));
     });
   }
-  scratch.on_rank_0([&] { // a copy of what every piece has: its bytes tell
+  scratch.on_rank_0([&] { // a copy of what every subfile has: its bytes tell
     if (first.path == last) return;
     flip(last, place(last, schema.variable("z")));
     const auto complaints = io::verify_manifest(manifest);

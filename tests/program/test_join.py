@@ -45,7 +45,7 @@ def test_a_run_in_subfiles(nunatak, tmp_path):
 def test_refused(nunatak, tmp_path):
     run = join(tmp_path, "-i", "run.nc", "-o", "joined.nc", ranks=2)
     assert run.status == 1
-    assert run.err.count("error:") == 1 and "run.nc.0000': no such file (the first piece of 'run.nc')" in run.err
+    assert run.err.count("error:") == 1 and "run.nc.0000': no such file (the first subfile of 'run.nc')" in run.err
     assert "expected the name of the subfiles" in join(tmp_path, "-i", "run.nc").err
     many = nunatak("-init", "marine", "-grid_dx", "64km", "-o", "run.nc", "-io_format", "serial", "-io_layout", "box:1")
     assert many.status == 1 and "gathers to rank 0 by itself" in many.err
