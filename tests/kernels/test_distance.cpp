@@ -93,7 +93,7 @@ TEST_CASE("rounds, messages and collectives of a square cut in 2 x 2 and 6 x 6; 
 
 TEST_CASE("names of solvers; periodic grids are refused") {
   for (const DistanceSolver& solver : distance_solvers()) CHECK(&distance_solver(solver.name) == &solver);
-  CHECK(distance_solver_names("|") == "sweep|bfs|buckets|gather|device|auto|fmm");
+  CHECK_THAT(distance_solver_names("|"), Catch::Matchers::ContainsSubstring("sweep|bfs|buckets|gather|device|auto|fmm"));
   CHECK_THROWS_WITH(distance_solver("dfs"), Catch::Matchers::ContainsSubstring("dfs"));
   Decomposition d = Decomposition::make(8, 8, 2);
   d.periodic_y = true;
