@@ -46,6 +46,17 @@ std::uint64_t type_size(const Header& header, std::uint64_t type) {
 
 std::uint64_t round_up(std::uint64_t bytes) { return (bytes + 3) / 4 * 4; }
 
+std::uint64_t record_size(const std::vector<ClassicLayout::Place>& variables) {
+  std::uint64_t n_record = 0, lone = 0, size = 0;
+  for (const auto& v : variables) {
+    if (!v.is_record) continue;
+    n_record += 1;
+    lone = v.size;
+    size += round_up(v.size);
+  }
+  return n_record == 1 ? lone : size; // a lone record variable is not padded
+}
+
 } // namespace
 
 std::optional<ClassicLayout> read_classic_layout(const std::string& path) {
@@ -100,14 +111,7 @@ std::optional<ClassicLayout> read_classic_layout(const std::string& path) {
     layout.variables.push_back({begin, size, is_record});
   }
   layout.header_end = in.position();
-  std::uint64_t n_record = 0, lone = 0;
-  for (const auto& v : layout.variables) {
-    if (!v.is_record) continue;
-    n_record += 1;
-    lone = v.size;
-    layout.record_size += round_up(v.size);
-  }
-  if (n_record == 1) layout.record_size = lone; // a lone record variable is not padded
+  layout.record_size = record_size(layout.variables);
   return layout;
 }
 

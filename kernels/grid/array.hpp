@@ -111,7 +111,7 @@ inline auto range_of(const Cells& cells) {
   }
 }
 
-/// All loops over cells go through this: f(j, i) for all of `cells`, rows in parallel. The cells are independent of each other: f
+/// The one door for loops over cells: f(j, i) for all of `cells`, rows in parallel. The cells are independent of each other: f
 /// must not read what it writes for another one. `label` names the loop in profiles.
 template <class F> void for_each_of(const char* label, const Cells& cells, const F& f) {
   Kokkos::parallel_for(label, range_of(cells), Loop<F>{f, cells.i0, cells.i1});

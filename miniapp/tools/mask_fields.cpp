@@ -11,9 +11,22 @@ namespace nunatak::tools {
 
 namespace {
 
-/// The cell of a throw: (row, column).
-std::pair<int, int> random_cell(std::uint64_t seed, std::uint64_t key, const Mask& mask) {
-  return {static_cast<int>(random01(seed, 2 * key) * mask.My), static_cast<int>(random01(seed, 2 * key + 1) * mask.Mx)};
+using Cell = std::pair<int, int>; // row, column
+
+/// The cells of so many throws that hit the domain, each tried again at most 1000 times.
+std::set<Cell> random_cells(std::uint64_t seed, std::uint64_t throws, const Mask& mask, const Domain& domain) {
+  std::set<Cell> cells;
+  for (std::uint64_t n = 0; n < throws; ++n) {
+    for (std::uint64_t again = 0; again < 1000; ++again) {
+      const std::uint64_t key = 1000 * n + again;
+      const Cell found{static_cast<int>(random01(seed, 2 * key) * mask.My),
+                       static_cast<int>(random01(seed, 2 * key + 1) * mask.Mx)};
+      if (!domain.contains(mask.value(found.first, found.second))) continue;
+      cells.insert(found);
+      break;
+    }
+  }
+  return cells;
 }
 
 } // namespace
@@ -105,16 +118,7 @@ SeedRules::Rule SeedRules::make_rule(const std::string& name) const {
   if (is("random", 2)) {
     const auto seed = static_cast<std::uint64_t>(whole_number(words[1], 0, std::numeric_limits<std::int64_t>::max(), what));
     const auto throws = static_cast<std::uint64_t>(whole_number(words[2], 0, 1000000, what));
-    std::set<std::pair<int, int>> cells;
-    for (std::uint64_t n = 0; n < throws; ++n) {
-      for (std::uint64_t again = 0; again < 1000; ++again) {
-        const std::pair<int, int> found = random_cell(seed, 1000 * n + again, m_mask);
-        if (!m_domain.contains(m_mask.value(found.first, found.second))) continue;
-        cells.insert(found);
-        break;
-      }
-    }
-    return seeds([cells](const Values& v, int j, int i) {
+    return seeds([cells = random_cells(seed, throws, m_mask, m_domain)](const Values& v, int j, int i) {
       return cells.count({v.patch().global_j(j), v.patch().global_i(i)}) != 0;
     });
   }

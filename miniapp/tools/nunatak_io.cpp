@@ -4,7 +4,7 @@
 //
 // All ways take turns with a probe P, which writes as many bytes with plain pwrite(), in one run: P A B, A B P, B P A, ... Each
 // turn ends when its file is durable. docs/output.md has examples. Neighbours: io/workload.hpp (what is written), io/turn.hpp
-// (one turn), io/host.hpp, io/io_report.hpp (what is told), miniapp/base/program.hpp.
+// (one turn), io/host.hpp, io/io_report.hpp (tables and JSON), miniapp/base/program.hpp.
 #include "io/trace/replay.hpp"
 #include "io/trace/trace.hpp"
 #include "miniapp/base/error.hpp"
@@ -120,6 +120,25 @@ struct TurnsOf {
   }
 };
 
+/// What came out: on standard output, and as JSON, which `json` begins.
+void report(const BenchOptions& options, Record json, const std::vector<Way>& ways, const std::vector<double>& probe_seconds) {
+  std::vector<Record> of_ways;
+  for (const Way& way : ways) of_ways.push_back(way_record(way.results, probe_seconds));
+  json["ways"] = of_ways;
+  if (World().rank() == 0) {
+    const Record &host = json["host"], &workload = json["workload"];
+    std::cout << workload["name"].get<std::string>() << ", scale " << options.scale << ": " << workload["text"].get<std::string>()
+              << "; " << json["probe"]["bytes"] << " bytes in " << options.records << " record(s), " << host["ranks"]
+              << " ranks on " << host["nodes"] << " node(s) of " << host["cores_per_node"] << " cores, "
+              << json["file_system"]["type"].get<std::string>() << ", " << host["mpi_io"].get<std::string>() << "\n";
+    if (host["oversubscribed"].get<bool>()) std::cout << "more ranks than cores: for correctness, not for times\n";
+    std::cout << "\n";
+    print_ways(std::cout, of_ways, json["probe"]);
+    std::cout << std::flush;
+  }
+  write_json(options.json, json);
+}
+
 void run(const BenchOptions& options, MPI_Comm comm) {
   const int rank = io::rank_in(comm), ranks = io::size_of(comm);
   // 1. what is written, how and where; what cannot be is an error before anything is written
@@ -172,19 +191,7 @@ void run(const BenchOptions& options, MPI_Comm comm) {
   json["read_cache"] = "dropped by POSIX_FADV_DONTNEED before each read, as far as the system does it";
   json["probe"]["bytes"] = bytes, json["probe"]["seconds"] = spread_of_turns(probe_seconds);
   json["copy"]["bytes"] = arrays.bytes(), json["copy"]["seconds"] = spread_of_turns(copy_seconds);
-  std::vector<Record> told;
-  for (const Way& way : ways) told.push_back(way_record(way.results, probe_seconds));
-  json["ways"] = told;
-  if (rank == 0) {
-    std::cout << workload.name << ", scale " << options.scale << ": " << workload.text << "; " << bytes << " bytes in " << records
-              << " record(s), " << ranks << " ranks on " << host["nodes"] << " node(s) of " << host["cores_per_node"]
-              << " cores, " << disk["type"].get<std::string>() << ", " << host["mpi_io"].get<std::string>() << "\n";
-    if (host["oversubscribed"].get<bool>()) std::cout << "more ranks than cores: for correctness, not for times\n";
-    std::cout << "\n";
-    print_ways(std::cout, told, json["probe"]);
-    std::cout << std::flush;
-  }
-  write_json(options.json, json);
+  report(options, json, ways, probe_seconds);
 }
 
 void replay(const BenchOptions& options, MPI_Comm comm) {

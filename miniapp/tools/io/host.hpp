@@ -55,7 +55,7 @@ private:
 ///   rank 0 |2 MiB|2 MiB|2 MiB|...       one file, allocated, each rank one contiguous share; then fsync on every node,
 ///   rank 1        ...    |2 MiB|...     rename, fsync of the folder
 ///
-/// Every way of writing is told as a share of this (time of the probe over its own).
+/// Every way of writing is given as a share of this (time of the probe over its own).
 class Probe {
 public:
   /// Collective. Writes `bytes` to `path` each time.

@@ -96,27 +96,16 @@ Record way_record(const WayResults& way, const std::vector<double>& probe_second
   return record;
 }
 
-void print_ways(std::ostream& out, const std::vector<Record>& ways, const Record& probe) {
-  std::vector<Record> times, phases, counts, reads;
-  times.push_back(probe["seconds"]);
+namespace {
+
+void print_times(std::ostream& out, const std::vector<Record>& ways, const Record& probe) {
+  std::vector<Record> times{probe["seconds"]};
   times[0]["way"] = "probe", times[0]["share"] = 1.0;
   for (const Record& way : ways) {
     times.push_back(way["seconds"]);
     times.back()["way"] = way["way"], times.back()["share"] = way["share_of_probe"];
     times.back()["paired"] = way["share_of_probe_paired"]["median"];
     if (!way["join_seconds"].is_null()) times.back()["join"] = way["join_seconds"]["median"];
-    Record phase;
-    phase["way"] = way["way"];
-    for (const char* name : io::phase_names) phase[name] = way["phases"][name]["max_s"];
-    phases.push_back(phase);
-    counts.push_back(way);
-    if (!way.contains("reads")) continue;
-    for (const auto& [by, read] : way["reads"].items()) {
-      reads.push_back(read["seconds"]);
-      reads.back()["way"] = way["way"], reads.back()["by"] = by;
-      for (const char* key : {"open_s", "read_s", "scatter_s", "bytes", "read_bytes", "operations", "sent_bytes"})
-        reads.back()[key] = read[key];
-    }
   }
   out << "Seconds from open to durable; share: time of the probe over it, of medians and as the median of pairs\n\n";
   print_table(out, times,
@@ -129,12 +118,23 @@ void print_ways(std::ostream& out, const std::vector<Record>& ways, const Record
                {"share", "share"},
                {"paired", "paired"},
                {"join", "then join"}});
+}
+
+void print_phases(std::ostream& out, const std::vector<Record>& ways) {
+  std::vector<Record> phases;
   std::vector<Column> columns{{"way", "way"}};
   for (const char* name : io::phase_names) columns.push_back({name, name});
+  for (const Record& way : ways) {
+    phases.push_back({{"way", way["way"]}});
+    for (const char* name : io::phase_names) phases.back()[name] = way["phases"][name]["max_s"];
+  }
   out << "\nSeconds per phase, slowest rank, median over turns\n\n";
   print_table(out, phases, columns);
+}
+
+void print_counts(std::ostream& out, const std::vector<Record>& ways) {
   out << "\nBytes and numbers, all ranks together\n\n";
-  print_table(out, counts,
+  print_table(out, ways,
               {{"way", "way"},
                {"payload_bytes", "payload"},
                {"file_bytes", "file"},
@@ -145,6 +145,18 @@ void print_ways(std::ostream& out, const std::vector<Record>& ways, const Record
                {"message_bytes", "message bytes"},
                {"off_node_bytes", "off node"},
                {"verified_values", "values right"}});
+}
+
+void print_reads(std::ostream& out, const std::vector<Record>& ways) {
+  std::vector<Record> reads;
+  for (const Record& way : ways) {
+    if (!way.contains("reads")) continue;
+    for (const auto& [by, read] : way["reads"].items()) {
+      reads.push_back(read["seconds"]);
+      reads.back()["way"] = way["way"], reads.back()["by"] = by;
+      reads.back().update(read);
+    }
+  }
   if (reads.empty()) return;
   out << "\nReading: seconds; opening, the library and messages on the slowest rank; bytes asked for, read and sent\n\n";
   print_table(out, reads,
@@ -161,6 +173,15 @@ void print_ways(std::ostream& out, const std::vector<Record>& ways, const Record
                {"operations", "calls"},
                {"sent_bytes", "sent"},
                {"opening_ranks", "openers"}});
+}
+
+} // namespace
+
+void print_ways(std::ostream& out, const std::vector<Record>& ways, const Record& probe) {
+  print_times(out, ways, probe);
+  print_phases(out, ways);
+  print_counts(out, ways);
+  print_reads(out, ways);
 }
 
 } // namespace nunatak::tools
