@@ -286,9 +286,10 @@ def test_a_server_takes_the_next_record_while_it_writes(tmp_path):
 
 
 def test_a_thread_holds_its_ring_and_a_buffer(tmp_path):
-    """The same where threads write: beside the memory of the arrays there are -io_pool bytes and 8 MiB."""
-    null, _ = peaks_on_a_slow_disk(tmp_path, 2, "null/transport=sync", "1MiB")
+    """The same where threads write: beside what the format takes without one (its buffer, and on rank 0 8 MiB of NetCDF-C 4.9.3, when it
+    opens the file for its header) there are -io_pool bytes and 3 MiB."""
+    sync, _ = peaks_on_a_slow_disk(tmp_path, 2, "direct", "1MiB")
     peaks, written = peaks_on_a_slow_disk(tmp_path, 2, "direct/transport=thread", "1MiB")
     assert written["payload_bytes"] > 2 * 11 * MEBIBYTE
     assert written["visible_seconds"]["median"] > (written["payload_bytes"] - 10 * MEBIBYTE) / 20e6  # it waited for room
-    assert max(peaks[rank] - null[rank] for rank in (0, 1)) < (1 + 8) * MEBIBYTE, (peaks, null)
+    assert max(peaks[rank] - sync[rank] for rank in (0, 1)) < (1 + 3) * MEBIBYTE, (peaks, sync)
