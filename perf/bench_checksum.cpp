@@ -10,6 +10,7 @@
 #include "miniapp/base/error.hpp"
 #include "miniapp/base/option_table.hpp"
 #include "miniapp/base/program.hpp"
+#include "perf/bandwidth.hpp"
 
 #include <mpi.h>
 #include <nlohmann/json.hpp>
@@ -19,14 +20,10 @@
 #include <iostream>
 
 using namespace nunatak;
+using bench::median;
 using Json = nlohmann::ordered_json;
 
 namespace {
-
-double median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  return 0.5 * (values[values.size() / 2] + values[(values.size() - 1) / 2]);
-}
 
 double seconds_of(const std::function<void()>& f) {
   const double start = MPI_Wtime();

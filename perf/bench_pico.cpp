@@ -1,6 +1,7 @@
 // bench_pico: times a whole PICO update and its parts, checks what it computed, and prints one JSON object.
 //
 //   mpiexec -n 2 bench_pico -i antarctica.nc -refine 2        mpiexec -n 1 bench_pico -dx 16km
+//   bench_pico -i antarctica_1km.nc -virtual_ranks 1,16,256,4096 -distance sweep      (perf/upsample.py makes such a file)
 //
 // The parts go through the code of the model (kernels/pico, kernels/labels/labels.hpp, kernels/distance/distance.hpp) on one
 // patch per process. Parts take turns within a repetition, so that a disturbance of the machine meets them all alike. A time is
@@ -10,7 +11,9 @@
 #include "kernels/pico/pico.hpp"
 #include "miniapp/base/program.hpp"
 #include "miniapp/model/report.hpp"
+#include "perf/bandwidth.hpp"
 #include "perf/pico_parts.hpp"
+#include "perf/virtual_pico.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -24,13 +27,10 @@ namespace {
 struct Timed {
   const char* name;
   std::function<void()> run, prepare = [] {};
-  std::vector<double> ms = {}, mean_ms = {}; // of the slowest rank, of all ranks; sorted in the end
+  std::vector<double> ms = {}, mean_ms = {}; // of the slowest rank, of all ranks
   Traffic traffic = {};                      // of one call
 
-  static double middle(const std::vector<double>& sorted) {
-    return 0.5 * (sorted[(sorted.size() - 1) / 2] + sorted[sorted.size() / 2]);
-  }
-  double median() const { return middle(ms); }
+  double least() const { return *std::min_element(ms.begin(), ms.end()); }
 };
 
 void time_in_turns(std::vector<Timed>& all, int repeat, MpiRanks& ranks) {
@@ -49,7 +49,6 @@ void time_in_turns(std::vector<Timed>& all, int repeat, MpiRanks& ranks) {
       if (n > 0) t.ms.push_back(ms), t.mean_ms.push_back(sum / ranks.decomposition().size());
     }
   }
-  for (Timed& t : all) std::sort(t.ms.begin(), t.ms.end()), std::sort(t.mean_ms.begin(), t.mean_ms.end());
 }
 
 /// Owned cells in which two arrays differ in any bit, on this rank.
@@ -96,8 +95,49 @@ void check_melt(const Problem& problem, const PicoFields& out, double total) {
     throw Error("wrong result: total melt is " + std::to_string(total) + " kg/s, the sum over cells is " + std::to_string(sum));
 }
 
-nlohmann::json run(const Arguments& arguments, const Session& session) {
-  Problem problem = arguments.input.empty() ? synthetic_continent(arguments, session) : from_file(arguments, session);
+/// What every repetition and every part must agree on: the first update.
+void check(Problem& problem, Parts& parts, const PicoFields& first, const PicoReport& report) {
+  const Patch p = problem.ranks->patch();
+  const MPI_Comm comm = problem.ranks->comm();
+  for (const std::string solver : {"buckets", "bfs", "sweep"}) {
+    parts.reset();
+    parts.solve(solver);
+    require_none(different(p, parts.distances[0][0], first.distance_gl) + different(p, parts.distances[1][0], first.distance_cf),
+                 "distances of " + solver + " differ from the update", comm);
+  }
+  std::int64_t open = 0;
+  for_each_cell("open ocean", p, [&](int j, int i) { open += first.ocean_mask(j, i) == 2; });
+  if (over_ranks(open, MPI_INT64_T, comm) != parts.open_ocean) throw Error("wrong result: labels of the open ocean");
+  check_melt(problem, first, report.total_melt);
+}
+
+nlohmann::json to_json(const std::vector<Timed>& timed, double cells) {
+  nlohmann::json json;
+  for (const Timed& t : timed) {
+    json[t.name] = {{"median_ms", median(t.ms)},
+                    {"min_ms", t.least()},
+                    {"max_ms", *std::max_element(t.ms.begin(), t.ms.end())},
+                    {"median_mean_ms", median(t.mean_ms)},
+                    {"ns_per_cell", median(t.ms) * 1e6 / cells},
+                    {"collectives", t.traffic.collectives},
+                    {"exchanges", t.traffic.exchanges}};
+  }
+  return json;
+}
+
+/// Times of updates in passes of the triad over as many doubles as the grid has cells.
+nlohmann::json to_json(const Triad& triad, const Timed& update, const Timed& kept, double cells) {
+  const auto passes = [&](double ms, double GB_per_s) { return 1e-3 * ms / (24e-9 * cells / GB_per_s); };
+  const double usual = triad.GB_per_s(), best = triad.best_GB_per_s();
+  return {{"GB_per_s", usual},
+          {"GB_per_s_max", best},
+          {"passes_per_update", passes(median(update.ms), usual)},
+          {"passes_per_update_best", passes(update.least(), best)},
+          {"passes_with_kept_geometry", passes(median(kept.ms), usual)},
+          {"passes_with_kept_geometry_best", passes(kept.least(), best)}};
+}
+
+nlohmann::json run(const Arguments& arguments, Problem& problem, const Session& session) {
   MpiRanks& ranks = *problem.ranks;
   const Grid& grid = problem.grid;
   const Patch p = ranks.patch();
@@ -111,16 +151,6 @@ nlohmann::json run(const Arguments& arguments, const Session& session) {
   PicoReport report = pico.update(problem.in, first), melt_report, kept_report = keeps.update(problem.in, kept);
   Parts parts(problem, first[0]);
   const pico::Shelves* shelves = nullptr;
-
-  // a = b + s c on arrays far larger than any cache
-  const std::int64_t words = std::max<std::int64_t>((1 << 24) / session.size(), 1);
-  const Kokkos::View<double*, Mem> a("a", words), b("b", words), c("c", words);
-  Kokkos::deep_copy(b, 1.0);
-  Kokkos::deep_copy(c, 2.0);
-  const auto triad = [&] {
-    Kokkos::parallel_for("triad", Kokkos::RangePolicy<Exec>(0, words), [=](std::int64_t n) { a(n) = b(n) + 3.0 * c(n); });
-    Kokkos::fence("triad");
-  };
   const auto reset = [&] { parts.reset(); };
   std::vector<Timed> timed = {
       {"update", [&] { report = pico.update(problem.in, whole); }},
@@ -134,26 +164,17 @@ nlohmann::json run(const Arguments& arguments, const Session& session) {
   };
   time_in_turns(timed, arguments.repeat, ranks);
   // these two by themselves: they take long, and leave nothing of the others in the caches
-  std::vector<Timed> sweep = {{"distances, sweep", [&] { parts.solve("sweep"); }, reset}}, bandwidth = {{"triad", triad}};
+  std::vector<Timed> sweep = {{"distances, sweep", [&] { parts.solve("sweep"); }, reset}};
   time_in_turns(sweep, arguments.repeat, ranks);
-  time_in_turns(bandwidth, arguments.repeat, ranks);
   timed.push_back(sweep[0]);
+  Triad triad;
+  for (int n = 0; n < arguments.repeat; ++n) triad.run();
 
   require_none(different(p, whole[0], first[0]), "a repeated update differs from the first", session.comm());
   require_none(different(p, kept[0], first[0]) + !kept_report.geometry_kept, "an update that should keep the geometry",
                session.comm());
   require_none(different(p, in_two[0], first[0]), "geometry and melt by themselves differ from the update", session.comm());
-  for (const std::string solver : {"buckets", "bfs", "sweep"}) {
-    parts.reset();
-    parts.solve(solver);
-    require_none(different(p, parts.distances[0][0], first[0].distance_gl) +
-                     different(p, parts.distances[1][0], first[0].distance_cf),
-                 "distances of " + solver + " differ from the update", session.comm());
-  }
-  std::int64_t open = 0;
-  for_each_cell("open ocean", p, [&](int j, int i) { open += first[0].ocean_mask(j, i) == 2; });
-  if (over_ranks(open, MPI_INT64_T, session.comm()) != parts.open_ocean) throw Error("wrong result: labels of the open ocean");
-  check_melt(problem, first[0], report.total_melt);
+  check(problem, parts, first[0], report);
 
   const double cells = static_cast<double>(grid.Mx()) * grid.My();
   nlohmann::json json = {{"benchmark", "pico"}, {"started", utc_now()}, {"repetitions", arguments.repeat}};
@@ -161,34 +182,14 @@ nlohmann::json run(const Arguments& arguments, const Session& session) {
   json["grid"] = {{"Mx", grid.Mx()}, {"My", grid.My()}, {"dx", grid.dx}, {"dy", grid.dy}, {"refine", arguments.refine}};
   json["ranks"] = {
       {"size", session.size()}, {"px", grid.decomposition.px}, {"py", grid.decomposition.py}, {"execution_space", Exec::name()}};
-  json["versions"] = versions();
-  json["versions"]["compiler"] = __VERSION__;
   json["result"] = {{"shelves", report.shelves},
                     {"shelf_cells", report.shelf_cells},
                     {"largest_distance", report.d_max},
                     {"total_melt_Gt_per_year", report.total_melt * seconds_per_year / 1e12}};
-  for (const Timed& t : timed) {
-    json["parts"][t.name] = {{"median_ms", t.median()},
-                             {"min_ms", t.ms.front()},
-                             {"max_ms", t.ms.back()},
-                             {"median_mean_ms", Timed::middle(t.mean_ms)},
-                             {"ns_per_cell", t.median() * 1e6 / cells},
-                             {"collectives", t.traffic.collectives},
-                             {"exchanges", t.traffic.exchanges}};
-  }
+  json["parts"] = to_json(timed, cells);
   json["parts"]["update"]["rounds"] = report.rounds;
   for (const auto& [solver, rounds] : parts.rounds) json["parts"]["distances, " + solver]["rounds"] = rounds;
-  const Timed& last = bandwidth[0];
-  const double doubles = static_cast<double>(words) * session.size();
-  const auto passes = [&](double ms, double triad_ms) { return ms / cells / (triad_ms / doubles); };
-  json["triad"] = {{"doubles_per_array", doubles},
-                   {"GB_per_s", 24e-6 * doubles / last.median()},
-                   {"GB_per_s_min", 24e-6 * doubles / last.ms.back()},
-                   {"GB_per_s_max", 24e-6 * doubles / last.ms.front()},
-                   {"passes_per_update", passes(timed[0].median(), last.median())},
-                   {"passes_per_update_best", passes(timed[0].ms.front(), last.ms.front())},
-                   {"passes_with_kept_geometry", passes(timed[1].median(), last.median())},
-                   {"passes_with_kept_geometry_best", passes(timed[1].ms.front(), last.ms.front())}};
+  json["triad"] = to_json(triad, timed[0], timed[1], cells);
   return json;
 }
 
@@ -198,10 +199,17 @@ int main(int argc, char** argv) {
   return run_program<Session>(argc, argv, "bench_pico", [&](Session& session) {
     Arguments arguments;
     OptionTable table("bench_pico: times PICO and its parts; prints JSON", "mpiexec -n 2 bench_pico -dx 16km");
+    VirtualOptions counted;
     arguments.add_to(table);
+    counted.add_to(table);
     if (!table.read(argc, argv)) return;
     arguments.check();
-    const nlohmann::json json = run(arguments, session);
+    if (!counted.ranks.empty() && session.size() != 1)
+      throw Error("option -virtual_ranks: expected one process, found " + std::to_string(session.size()));
+    Problem problem = arguments.input.empty() ? synthetic_continent(arguments, session) : from_file(arguments, session);
+    nlohmann::json json = counted.ranks.empty() ? run(arguments, problem, session) : run_virtual(problem, counted);
+    json["versions"] = versions();
+    json["versions"]["compiler"] = __VERSION__;
     if (session.rank() == 0) std::cout << json.dump(2) << std::endl;
   });
 }

@@ -70,21 +70,22 @@ void require(bool right, const std::string& what, double found, double expected)
   throw Error("wrong result: " + what + text);
 }
 
-nlohmann::json run(const Arguments& arguments, Options options, const Session& session) {
-  const MPI_Comm comm = session.comm();
-  const bool sheet = arguments.problem == "sheet";
-  SsaProblem problem = sheet ? ice_sheet(options, comm)
-                             : exact_problem(arguments.problem == "J", arguments.M, ssa_options(options), comm, session.size());
-  const Patch patch = problem.ranks->patch();
-  Triad triad;
-  const auto u_first = make_array<double>("u_first", patch), v_first = make_array<double>("v_first", patch);
-  const SsaSystemOptions system{options.ssa_solver, options.ssa_operator};
+/// The repetitions.
+struct Measured {
   Times times;
-  SsaReport report;
+  SsaReport report; ///< of the last one, as `solver` and `sent`
   MpiCounts sent;
   std::string solver;
-  double differs = 0.0;
-  for (int n = 0; n <= arguments.repeat; ++n) {
+  Triad triad;
+  double differs = 0.0; ///< largest difference of a velocity from the first one, m/a
+};
+
+Measured measure(SsaProblem& problem, const SsaSystemOptions& system, int repeat, bool sheet) {
+  const MPI_Comm comm = problem.ranks->comm();
+  const Patch patch = problem.ranks->patch();
+  const auto u_first = make_array<double>("u_first", patch), v_first = make_array<double>("v_first", patch);
+  Measured m;
+  for (int n = 0; n <= repeat; ++n) {
     problem.rest();
     MPI_Barrier(comm);
     const MpiCounts before = mpi_counts();
@@ -92,25 +93,37 @@ nlohmann::json run(const Arguments& arguments, Options options, const Session& s
     const std::clock_t cpu = std::clock();
     {
       const auto ssa = make_ssa_solver(*problem.ranks, problem.dx, problem.dy, problem.options, system);
-      report = ssa->solve(problem.in, problem.u, problem.v);
-      solver = ssa->describe();
+      m.report = ssa->solve(problem.in, problem.u, problem.v);
+      m.solver = ssa->describe();
     }
     const double cpu_seconds = static_cast<double>(std::clock() - cpu) / CLOCKS_PER_SEC;
     const double wall_seconds = MPI_Wtime() - wall;
     const MpiCounts after = mpi_counts();
-    sent = {after.messages - before.messages, after.bytes - before.bytes, after.collectives - before.collectives};
+    m.sent = {after.messages - before.messages, after.bytes - before.bytes, after.collectives - before.collectives};
     if (n == 0) {
       if (!sheet) check_solver_options();
       Kokkos::deep_copy(u_first, problem.u);
       Kokkos::deep_copy(v_first, problem.v);
     } else {
-      times.add(report, largest(wall_seconds, comm), largest(cpu_seconds, comm));
-      differs = std::fmax(differs, largest_per_year(*problem.ranks, [&](int j, int i) {
-                            return std::hypot(problem.u(j, i) - u_first(j, i), problem.v(j, i) - v_first(j, i));
-                          }));
+      m.times.add(m.report, largest(wall_seconds, comm), largest(cpu_seconds, comm));
+      m.differs = std::fmax(m.differs, largest_per_year(*problem.ranks, [&](int j, int i) {
+                              return std::hypot(problem.u(j, i) - u_first(j, i), problem.v(j, i) - v_first(j, i));
+                            }));
     }
-    triad.run();
+    m.triad.run();
   }
+  return m;
+}
+
+nlohmann::json run(const Arguments& arguments, Options options, const Session& session) {
+  const MPI_Comm comm = session.comm();
+  const bool sheet = arguments.problem == "sheet";
+  SsaProblem problem = sheet ? ice_sheet(options, comm)
+                             : exact_problem(arguments.problem == "J", arguments.M, ssa_options(options), comm, session.size());
+  const Patch patch = problem.ranks->patch();
+  const SsaSystemOptions system{options.ssa_solver, options.ssa_operator};
+  const Measured measured = measure(problem, system, arguments.repeat, sheet);
+  const auto& [times, report, sent, solver, triad, differs] = measured;
 
   const double speed =
       largest_per_year(*problem.ranks, [&](int j, int i) { return std::hypot(problem.u(j, i), problem.v(j, i)); });

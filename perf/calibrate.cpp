@@ -1,5 +1,5 @@
 // calibrate: the constants of a LogGP machine (kernels/grid/loggp.hpp), measured on the ranks that it runs on. Prints one JSON
-// object, which nunatak-distance, nunatak-labels and virtual_pico read (-machine).
+// object, which nunatak-distance, nunatak-labels, nunatak-step and bench_pico read (-machine).
 //
 //   mpiexec -n 8 calibrate > machine.json
 //
@@ -11,6 +11,7 @@
 #include "miniapp/base/option_table.hpp"
 #include "miniapp/base/program.hpp"
 #include "miniapp/base/world_comm.hpp"
+#include "perf/bandwidth.hpp"
 
 #include <mpi.h>
 #include <nlohmann/json.hpp>
@@ -23,6 +24,7 @@
 #include <numeric>
 
 using namespace nunatak;
+using bench::median;
 using Json = nlohmann::ordered_json;
 
 namespace {
@@ -30,11 +32,6 @@ namespace {
 constexpr int row = 10;       // operations one after another
 constexpr int table = 16384;  // bytes of a long sum: that of a table of a hundred shelves has so many
 constexpr double busy = 1e-4; // s, before each: a rank that has done something sleeps shorter on the emulated cluster (idle.cpp)
-
-double median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  return 0.5 * (values[values.size() / 2] + values[(values.size() - 1) / 2]);
-}
 
 class Calibration {
 public:

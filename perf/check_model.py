@@ -85,11 +85,11 @@ class Check:
     def update(self, nodes, calibration):
         """A PICO update."""
         words = [self.build / "perf" / "bench_pico", "-i", self.input, "-repeat", 7]
-        virtual = [self.build / "perf" / "virtual_pico", "-i", self.input]
+        virtual = [self.build / "perf" / "bench_pico", "-i", self.input]
         if "PICO" not in self.visits:
-            work = json.loads(run([*virtual, "-ranks", 1]))["runs"][0]["work"]
+            work = json.loads(run([*virtual, "-virtual_ranks", 1]))["runs"][0]["work"]
             self.visits["PICO"] = 1e-3 * json.loads(run(words))["parts"]["update"]["min_ms"] / work
-        model = json.loads(run([*virtual, "-ranks", nodes, "-machine", self.machine(calibration, "PICO")]))["runs"][0]
+        model = json.loads(run([*virtual, "-virtual_ranks", nodes, "-machine", self.machine(calibration, "PICO")]))["runs"][0]
         real = json.loads(self.cluster("mpirun", "-n", nodes, *words))["parts"]["update"]
         return model["modelled_ms"], real["median_mean_ms"]
 

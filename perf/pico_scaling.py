@@ -7,7 +7,7 @@
     perf/pico_scaling.py check antarctica_8km.nc --ranks 2,3,4,5,6
     perf/pico_scaling.py plot --distances distances.json --updates updates.json --plot docs/img/pico_scaling.png
 
-Virtual ranks are one process that plays all ranks (nunatak-distance, virtual_pico). What they send is counted, not estimated;
+Virtual ranks are one process that plays all ranks (nunatak-distance, bench_pico). What they send is counted, not estimated;
 `check` holds it against the same solvers on that many real processes. Times are those of a LogGP machine, whose numbers the
 JSON states: modelled, not measured.
 """
@@ -54,7 +54,7 @@ def distances(arguments):
 
 
 def updates(arguments):
-    result = json.loads(run([os.path.join(arguments.build, "perf", "virtual_pico"), "-i", arguments.input, "-ranks", arguments.ranks]))
+    result = json.loads(run([os.path.join(arguments.build, "perf", "bench_pico"), "-i", arguments.input, "-virtual_ranks", arguments.ranks]))
     print(f"{'ranks':>6} {'rounds':>6} {'messages':>9} {'bytes':>12} {'collectives':>11} {'lagged':>6} {'modelled ms':>12} {'of it work':>11} {'max/mean':>9}")
     for r in result["runs"]:
         print(f"{r['ranks']:6d} {r['rounds']:6d} {r['messages']:9d} {r['bytes']:12d} {r['collectives']:11d} {r['lagged_reductions']:6d}"

@@ -1,33 +1,31 @@
-// virtual_pico: whole PICO updates on P virtual ranks in one process: what they send, and how long they would take on a machine
-// that is described by a few numbers (kernels/grid/loggp.hpp). Nothing here is timed: the seconds are modelled. Prints one JSON
-// object.
-//
-//   virtual_pico -i antarctica_1km.nc -ranks 1,16,256,4096 -distance sweep          (perf/upsample.py makes such a file)
-//
-// Every number of ranks must give the same fields, bit for bit: the program fails otherwise.
+// Whole PICO updates on P virtual ranks in one process, for bench_pico.cpp (-virtual_ranks): what they send, and how long they
+// would take on a machine that is described by a few numbers (kernels/grid/loggp.hpp). Nothing here is timed: the seconds are
+// modelled.
+#pragma once
+
 #include "kernels/grid/virtual_ranks.hpp"
 #include "kernels/pico/melt.hpp"
 #include "kernels/pico/pico.hpp"
 #include "miniapp/base/machine.hpp"
-#include "miniapp/base/program.hpp"
 #include "miniapp/base/words.hpp"
-#include "miniapp/model/report.hpp"
+#include "miniapp/tools/sheet.hpp"
 #include "perf/pico_problem.hpp"
 
 #include <nlohmann/json.hpp>
 
-#include <iostream>
+namespace nunatak::bench {
 
-using namespace nunatak;
-using namespace nunatak::bench;
-
-namespace {
-
-struct Wanted {
-  Arguments problem;
-  std::vector<int> ranks;
+struct VirtualOptions {
+  std::string ranks; ///< -virtual_ranks, a list; "": none
   PicoOptions pico;
   MachineOptions machine;
+
+  void add_to(OptionTable& table) {
+    table.section("Virtual ranks in one process: updates are counted, and their time is modelled, instead of measured");
+    table.add(text("virtual_ranks", ranks, "numbers of virtual ranks, a list (none: the processes of mpiexec, which are timed)"));
+    table.add(word("distance", pico.solver, distance_solver_names("|"), "distance solver on virtual ranks"));
+    machine.add_to(table);
+  }
 };
 
 /// The patch of a virtual rank, cut from the whole grid.
@@ -40,21 +38,9 @@ template <class T> Array2<T> cut(const Array2<T>& whole, const Patch& p, bool gh
   return part;
 }
 
-/// A number that depends on every bit of every field, whatever the decomposition.
-template <class T> std::uint64_t fingerprint(const Patch& p, const Array2<T>& field) {
-  std::uint64_t sum = 0;
-  for (int j = 1; j <= p.ym; ++j) {
-    for (int i = 1; i <= p.xm; ++i) {
-      std::uint64_t bits = 0;
-      std::memcpy(&bits, &field(j, i), sizeof(T));
-      bits = (bits ^ static_cast<std::uint64_t>(p.cell(j, i)) * 0x9E3779B97F4A7C15ULL) * 0xD6E8FEB86659FD93ULL;
-      sum += bits ^ (bits >> 32);
-    }
-  }
-  return sum;
-}
-
-std::uint64_t fingerprint(const Patch& p, const PicoFields& f) {
+/// A number that depends on every bit of what an update has found, whatever the decomposition.
+inline std::uint64_t fingerprint(const Patch& p, const PicoFields& f) {
+  using synthetic::fingerprint;
   return fingerprint(p, f.shelf_mask) + 3 * fingerprint(p, f.distance_gl) + 5 * fingerprint(p, f.distance_cf) +
          7 * fingerprint(p, f.box_mask) + 9 * fingerprint(p, f.melt) + 11 * fingerprint(p, f.base_temperature);
 }
@@ -64,8 +50,8 @@ struct PartTimes {
   double geometry, distances, melt;
 };
 
-PartTimes time_parts(VirtualRanks& ranks, const Grid& grid, const PicoOptions& options, const std::vector<PicoInput>& in,
-                     std::vector<PicoFields>& out) {
+inline PartTimes time_parts(VirtualRanks& ranks, const Grid& grid, const PicoOptions& options, const std::vector<PicoInput>& in,
+                            std::vector<PicoFields>& out) {
   const auto timed = [&](const auto& part) {
     ranks.restart_clock();
     part();
@@ -98,20 +84,20 @@ PartTimes time_parts(VirtualRanks& ranks, const Grid& grid, const PicoOptions& o
   return times;
 }
 
-nlohmann::json run(const Wanted& wanted, const Session& session) {
-  if (session.size() != 1) throw Error("virtual_pico: expected one process, found " + std::to_string(session.size()));
-  const Problem problem =
-      wanted.problem.input.empty() ? synthetic_continent(wanted.problem, session) : from_file(wanted.problem, session);
+/// Every number of ranks must give the same fields, bit for bit: an Error otherwise.
+inline nlohmann::json run_virtual(const Problem& problem, VirtualOptions options) {
+  options.pico.skip_unchanged = false; // every update is a whole one
   const PicoInput& whole = problem.in[0];
   const Grid& grid = problem.grid;
-  const LogGP machine = wanted.machine.machine();
+  const LogGP machine = options.machine.machine();
   nlohmann::json json = {{"benchmark", "virtual_pico"},
                          {"grid", {{"Mx", grid.Mx()}, {"My", grid.My()}, {"dx", grid.dx}}},
-                         {"distance", wanted.pico.solver},
-                         {"machine", to_json(machine)},
-                         {"versions", versions()}};
+                         {"distance", options.pico.solver},
+                         {"machine", to_json(machine)}};
   std::uint64_t first = 0;
-  for (const int size : wanted.ranks) {
+  int first_size = 0;
+  for (const std::string& number_of_ranks : split(options.ranks, ',')) {
+    const auto size = static_cast<int>(whole_number(number_of_ranks, 1, 1000000, "option -virtual_ranks"));
     VirtualRanks ranks(Decomposition::make(grid.Mx(), grid.My(), size), machine);
     std::vector<PicoInput> in;
     std::vector<PicoFields> out;
@@ -121,16 +107,16 @@ nlohmann::json run(const Wanted& wanted, const Session& session) {
                     cut(whole.theta, p, false), cut(whole.salt, p, false)});
       out.emplace_back(p);
     }
-    const PicoReport report = Pico(ranks, grid.dx, grid.dy, wanted.pico).update(in, out);
+    const PicoReport report = Pico(ranks, grid.dx, grid.dy, options.pico).update(in, out);
     std::uint64_t print = 0;
     for (int r = 0; r < size; ++r) print += fingerprint(ranks.patch(r), out[static_cast<std::size_t>(r)]);
-    if (size == wanted.ranks[0]) first = print;
+    if (first_size == 0) first = print, first_size = size;
     if (print != first)
       throw Error("wrong result: fields on " + std::to_string(size) + " ranks differ from those on " +
-                  std::to_string(wanted.ranks[0]));
+                  std::to_string(first_size));
     const Traffic sent = ranks.traffic();
     const VirtualClock::Path path = ranks.clock()->critical();
-    const PartTimes parts = time_parts(ranks, grid, wanted.pico, in, out);
+    const PartTimes parts = time_parts(ranks, grid, options.pico, in, out);
     json["runs"].push_back({{"ranks", size},
                             {"px", ranks.decomposition().px},
                             {"py", ranks.decomposition().py},
@@ -157,25 +143,4 @@ nlohmann::json run(const Wanted& wanted, const Session& session) {
   return json;
 }
 
-} // namespace
-
-int main(int argc, char** argv) {
-  return run_program<Session>(argc, argv, "virtual_pico", [&](Session& session) {
-    Wanted wanted;
-    std::string ranks = "1,4,16,64";
-    OptionTable table("virtual_pico: counts what PICO sends on virtual ranks, and models its time; prints JSON",
-                      "virtual_pico -dx 16km -ranks 1,16,256,4096 -distance sweep");
-    wanted.problem.add_to(table);
-    table.section("Virtual ranks; one process only");
-    table.add(text("ranks", ranks, "numbers of virtual ranks, a list"));
-    table.add(word("distance", wanted.pico.solver, distance_solver_names("|"), "distance solver"));
-    wanted.machine.add_to(table);
-    if (!table.read(argc, argv)) return;
-    wanted.problem.check();
-    for (const std::string& number_of_ranks : split(ranks, ',')) {
-      wanted.ranks.push_back(static_cast<int>(whole_number(number_of_ranks, 1, 1000000, "option -ranks")));
-    }
-    wanted.pico.skip_unchanged = false;
-    std::cout << run(wanted, session).dump(2) << std::endl;
-  });
-}
+} // namespace nunatak::bench
