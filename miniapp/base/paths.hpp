@@ -13,7 +13,7 @@ enum class FileUse {
   netcdf,    ///< written by io: also <path>.tmp, .commit, .lock, .json, .0000, ..., and manifest.jsonl in its folder
   snapshots, ///< files <path without .nc>_00010.000.nc of the kind netcdf
   dumps,     ///< files <path><name>.nc of the kind netcdf
-  subfiles,    ///< files <path>.0000, ... are read
+  subfiles,  ///< files <path>.0000, ... are read
 };
 
 struct NamedFile {
