@@ -34,6 +34,22 @@ struct Patch {
   constexpr std::int64_t cells() const { return static_cast<std::int64_t>(xm) * ym; }
 };
 
+/// The owned cells of a patch cut into blocks of a row, for loops that give a thread more than one cell.
+struct RowBlocks {
+  static constexpr int cells = 64; ///< of a block; the last one of a row may have fewer
+  int xm, ym;
+
+  explicit constexpr RowBlocks(const Patch& p) : xm(p.xm), ym(p.ym) {}
+  constexpr int size() const { return (xm + cells - 1) / cells * ym; }
+  /// Block n, from the first row on: view indices i0..i1 - 1 of row j.
+  constexpr void find(int n, int& j, int& i0, int& i1) const {
+    const int per_row = (xm + cells - 1) / cells;
+    j = n / per_row + 1;
+    i0 = n % per_row * cells + 1;
+    i1 = i0 + cells < xm + 1 ? i0 + cells : xm + 1;
+  }
+};
+
 /// The cut of the grid into patches. A value: every rank holds the same one.
 struct Decomposition {
   int Mx = 0, My = 0;      ///< global grid

@@ -9,27 +9,18 @@ namespace nunatak {
 
 namespace device_labels {
 
-constexpr int block = 64; ///< cells of a row that a thread goes through
-
-/// Of a code: the flags it gives to its component; -1 if it is not part of the mask.
-using CodeTable = Shared<std::int64_t[256]>;
-
 /// One patch cut into blocks of rows, for one mask. Positions are j (xm + 2) + i.
 struct PatchBlocks {
   Patch patch;
-  CodeTable table;
+  const std::int64_t* table; ///< of a code: the flags it gives to its component; -1 if it is not part of the mask
   Array2<Code> codes;
   Array2<int> component;
   Kokkos::View<int*, WorkMem> parent; ///< of owned cells; -1: not in the mask
+  Shared<Component*> fragments;       ///< the components of this patch, as far as there is room
+  int* count;                         ///< how many they are
 
-  int blocks() const { return (patch.xm + block - 1) / block * patch.ym; }
-  /// Block n: cells i0..i1 - 1 of row j.
-  KOKKOS_INLINE_FUNCTION void find(int n, int& j, int& i0, int& i1) const {
-    const int per_row = (patch.xm + block - 1) / block;
-    j = n / per_row + 1;
-    i0 = n % per_row * block + 1;
-    i1 = Kokkos::min(i0 + block, patch.xm + 1);
-  }
+  KOKKOS_INLINE_FUNCTION int blocks() const { return RowBlocks(patch).size(); }
+  KOKKOS_INLINE_FUNCTION void find(int n, int& j, int& i0, int& i1) const { RowBlocks(patch).find(n, j, i0, i1); }
   KOKKOS_INLINE_FUNCTION int position(int j, int i) const { return j * (patch.xm + 2) + i; }
 
   /// The root of a cell. Paths are halved on the way: parents are replaced by grandparents, which others may do at the same time.
@@ -63,7 +54,7 @@ inline void find_runs(const PatchBlocks& p) {
         int run = -1;
         for (int i = i0; i < i1; ++i) {
           const int c = p.position(j, i);
-          run = p.table(p.codes(j, i)) < 0 ? -1 : run < 0 ? c : run;
+          run = p.table[p.codes(j, i)] < 0 ? -1 : run < 0 ? c : run;
           p.parent(c) = run;
         }
       });
@@ -87,27 +78,25 @@ inline void join_runs(const PatchBlocks& p) {
       });
 }
 
-/// Numbers of the roots, in `component`. Returns how many there are.
-inline int number_roots(const PatchBlocks& p) {
-  int roots = 0;
+/// Numbers of the roots, in `component`; identities of the components of this patch, without cells; how many there are.
+inline void number_roots(const PatchBlocks& p) {
   Kokkos::parallel_scan(
-      "labels: number", Kokkos::RangePolicy<Exec>(0, p.blocks()),
-      KOKKOS_LAMBDA(int n, int& number, bool last) {
+      "labels: number", Kokkos::RangePolicy<Exec>(0, p.blocks()), KOKKOS_LAMBDA(int n, int& number, bool last) {
         int j = 0, i0 = 0, i1 = 0;
         p.find(n, j, i0, i1);
         for (int i = i0; i < i1; ++i) {
           const int c = p.position(j, i);
           if (p.parent(c) != c) continue;
           if (last) p.component(j, i) = number;
+          if (last && number < p.fragments.extent_int(0)) p.fragments(number) = {p.patch.cell(j, i), 0};
           number += 1;
         }
-      },
-      roots);
-  return roots;
+        if (last && n == p.blocks() - 1) *p.count = number;
+      });
 }
 
-/// The component of each cell; identities, areas and flags of the components of this patch.
-inline void collect(const PatchBlocks& p, const Kokkos::View<Component*, WorkMem>& fragments) {
+/// The component of each cell; areas and flags of the components of this patch.
+inline void collect(const PatchBlocks& p) {
   Kokkos::parallel_for(
       "labels: collect", Kokkos::RangePolicy<Exec>(0, p.blocks()), KOKKOS_LAMBDA(int n) {
         int j = 0, i0 = 0, i1 = 0;
@@ -117,9 +106,9 @@ inline void collect(const PatchBlocks& p, const Kokkos::View<Component*, WorkMem
         int number = -1;
         std::int64_t cells = 0, flags = 0;
         const auto add = [&] {
-          if (number < 0) return;
-          Kokkos::atomic_add(&fragments(number).word, cells << flag_bits);
-          Kokkos::atomic_or(&fragments(number).word, flags);
+          if (number < 0 || number >= p.fragments.extent_int(0)) return;
+          Kokkos::atomic_add(&p.fragments(number).word, cells << flag_bits);
+          Kokkos::atomic_or(&p.fragments(number).word, flags);
         };
         for (int i = i0; i < i1; ++i) {
           const int c = p.position(j, i);
@@ -132,13 +121,10 @@ inline void collect(const PatchBlocks& p, const Kokkos::View<Component*, WorkMem
             add();
             number = component[root], cells = flags = 0;
           }
-          if (root == c)
-            fragments(number).identity = p.patch.cell(j, i);
-          else
-            component[c] = number;
+          if (root != c) component[c] = number;
           const bool edge = edge_row || p.patch.global_i(i) == 0 || p.patch.global_i(i) == p.patch.Mx - 1;
           cells += 1;
-          flags |= p.table(p.codes(j, i)) | (edge ? touches_edge : 0);
+          flags |= p.table[p.codes(j, i)] | (edge ? touches_edge : 0);
         }
         add();
       });
