@@ -12,15 +12,16 @@
 // Every value is the length of a path and values only decrease, so that the order of tiles and threads does not matter: where no
 // offer is better the values are the distances, the same bits as those of the other solvers. All fields and all local ranks share
 // one list, hence the launches. A value travels one tile per launch: a path through n tiles needs n launches. (A launch for each
-// cell of the path, as in a search by levels, would be 32 times as many.) The host sees the length of the list and the border
-// cells, which have a buffer of their own; the fields are not touched by it.
+// cell of the path, as in a search by levels, would be 32 times as many.) The host sees the length of the list, on a GPU after
+// each 8 launches, and the border cells, which have a buffer of their own; the fields are not touched by it.
 #pragma once
 
 #include "kernels/distance/device/tiles.hpp"
 #include "kernels/distance/types.hpp"
 
 #include <algorithm>
-#include <utility>
+#include <memory>
+#include <optional>
 
 namespace nunatak {
 
@@ -44,55 +45,74 @@ template <class F> void for_each_border_cell(const char* label, const Shared<Fie
 struct Tiles {
   Shared<FieldPatch*> patches;
   Shared<int*> patch_of_tile;
-  TileList now, next;
+  int total = 0;
+  TileList now, next, after;
 };
 
-inline Tiles make_tiles(const Ranks& ranks, const DistanceFields& fields, const BorderExchange<int>& border) {
+/// The tiles of `count` fields; set_fields() says which.
+inline Tiles make_tiles(const Ranks& ranks, int count) {
   Tiles tiles;
-  const auto count = static_cast<int>(fields.size());
   tiles.patches = make_shared<FieldPatch*>("distances: patches", ranks.local_size() * count);
-  int total = 0;
   std::vector<int> patch_of_tile;
   for (int r = 0; r < ranks.local_size(); ++r) {
     const Patch p = ranks.patch(r);
     const int tiles_x = (p.xm + tile - 1) / tile, tiles_y = (p.ym + tile - 1) / tile;
     for (int f = 0; f < count; ++f) {
-      tiles.patches(r * count + f) = {fields[f][r].data(), {p.xm, p.ym}, tiles_x, total, border.data(r) + f, count};
-      total += tiles_x * tiles_y;
-      patch_of_tile.resize(static_cast<std::size_t>(total), r * count + f);
+      tiles.patches(r * count + f) = {nullptr, {p.xm, p.ym}, tiles_x, tiles.total, nullptr, count};
+      tiles.total += tiles_x * tiles_y;
+      patch_of_tile.resize(static_cast<std::size_t>(tiles.total), r * count + f);
     }
   }
-  tiles.patch_of_tile = make_shared<int*>("distances: patch of tile", total);
+  tiles.patch_of_tile = make_shared<int*>("distances: patch of tile", tiles.total);
   std::copy(patch_of_tile.begin(), patch_of_tile.end(), tiles.patch_of_tile.data());
-  const Kokkos::View<int*, WorkMem> listed("distances: is a tile listed", total);
-  for (TileList* list : {&tiles.now, &tiles.next}) {
-    *list = {Kokkos::View<int*, WorkMem>("distances: tiles", total), listed, Kokkos::View<int, WorkMem>("distances: tiles")};
+  const Kokkos::View<int*, WorkMem> listed("distances: is a tile listed", tiles.total);
+  for (TileList* list : {&tiles.now, &tiles.next, &tiles.after}) {
+    *list = {Kokkos::View<int*, WorkMem>("distances: tiles", tiles.total), listed,
+             Kokkos::View<int, WorkMem>("distances: tiles")};
   }
   return tiles;
+}
+
+/// Waits for the loops that use the tiles.
+inline void set_fields(const Tiles& tiles, const DistanceFields& fields, const BorderExchange<int>& border) {
+  Kokkos::fence("distances: other fields");
+  const std::size_t count = fields.size();
+  for (std::size_t n = 0; n < tiles.patches.size(); ++n) {
+    tiles.patches(n).d = fields[n % count][n / count].data();
+    tiles.patches(n).buffer = border.data(static_cast<int>(n / count)) + n % count;
+  }
 }
 
 /// List all tiles; no offers from ghosts.
 inline void start(const Tiles& tiles) {
   const TileList list = tiles.next;
-  const auto total = static_cast<int>(tiles.patch_of_tile.extent(0));
   Kokkos::parallel_for(
-      "distances: all tiles", Kokkos::RangePolicy<Exec>(0, total), KOKKOS_LAMBDA(int t) { list.add(t); });
+      "distances: all tiles", Kokkos::RangePolicy<Exec>(0, tiles.total), KOKKOS_LAMBDA(int t) { list.add(t); });
   for_each_border_cell(
       "distances: close ghosts", tiles.patches, KOKKOS_LAMBDA(const FieldPatch& p, int, int, int ghost) { p.d[ghost] = -1; });
 }
 
-/// Relax the listed tiles, and those that they list, until nothing changes within the patches. True if there was one.
-inline bool relax(Tiles& tiles) {
+/// Relax the listed tiles (at most `listed`), and those that they list, until nothing changes within the patches. The host looks
+/// at the length of the list after several launches: those that find it empty cost little.
+inline void relax(Tiles& tiles, int listed) {
   const auto bytes = Kokkos::PerTeam(static_cast<int>(RelaxTile::Scratch::shmem_size()));
-  for (bool any = false;; any = true) {
-    int listed = 0;
+  constexpr int launches = loops_on_host ? 2 : 8; // on a GPU an empty launch is cheaper than a look
+  while (listed > 0) {
+    for (int n = 0; n < launches; ++n) {
+      const TileList free = tiles.now;
+      tiles.now = tiles.next, tiles.next = tiles.after, tiles.after = free;
+      Kokkos::parallel_for("distances: tiles", RelaxTile::Policy(listed, threads).set_scratch_size(0, bytes),
+                           RelaxTile{tiles.patches, tiles.patch_of_tile, tiles.now, tiles.next, tiles.after});
+      listed = std::min(tiles.total, 4 * listed); // a tile lists those beside it
+    }
     Kokkos::deep_copy(listed, tiles.next.count);
-    if (listed == 0) return any;
-    std::swap(tiles.now, tiles.next);
-    Kokkos::deep_copy(Exec(), tiles.next.count, 0);
-    Kokkos::parallel_for("distances: tiles", RelaxTile::Policy(listed, threads).set_scratch_size(0, bytes),
-                         RelaxTile{tiles.patches, tiles.patch_of_tile, tiles.now, tiles.next});
   }
+}
+
+inline int how_many(const TileList& list) {
+  int listed = 0;
+  Kokkos::deep_copy(listed, list.count);
+  return listed;
 }
 
 /// Exchange border cells, and list the tiles that get a better offer from beyond their patch. (A cell at the edge of the domain
@@ -112,28 +132,48 @@ inline void exchange(const Tiles& tiles, BorderExchange<int>& border) {
 
 } // namespace device_distance
 
-/// The distances. The grid must not be periodic. `fields` are in Mem and are read and written by loops only.
-/// Communicates: per round one message to each neighbour on a side; after 4, 8, 16, ... rounds one maximum.
-inline DistanceReport device_distances(Ranks& ranks, const DistanceFields& fields, const DistanceMaxima& maxima) {
-  BorderExchange<int> border(ranks, static_cast<int>(fields.size()));
-  device_distance::Tiles tiles = device_distance::make_tiles(ranks, fields, border);
-  device_distance::start(tiles);
-  device_distance::relax(tiles);
-  DistanceReport report;
-  std::vector<char> changed(static_cast<std::size_t>(ranks.local_size()), 0);
-  int until = ranks.decomposition().size() == 1 ? 0 : 4;
-  do {
-    for (; report.rounds < until; ++report.rounds) {
-      device_distance::exchange(tiles, border);
-      std::fill(changed.begin(), changed.end(), device_distance::relax(tiles) ? 1 : 0);
+/// Distances by tiles, of one problem after another; keeps its work space.
+class DeviceDistances {
+public:
+  /// The grid must not be periodic. `ranks` must outlive this object.
+  explicit DeviceDistances(Ranks& ranks) : m_ranks(ranks) {}
+
+  /// The distances. `fields` are in Mem and are read and written by loops only.
+  /// Communicates: per round one message to each neighbour on a side; after 4, 8, 16, ... rounds one maximum.
+  DistanceReport solve(const DistanceFields& fields, const DistanceMaxima& maxima) {
+    if (fields.size() != m_fields.size()) {
+      m_border.emplace(m_ranks, static_cast<int>(fields.size()));
+      m_tiles = device_distance::make_tiles(m_ranks, static_cast<int>(fields.size()));
     }
-    until *= 2;
-  } while (anything_changed(ranks, changed, maxima, report));
-  return report;
-}
+    if (fields != m_fields) device_distance::set_fields(m_tiles, m_fields = fields, *m_border);
+    device_distance::start(m_tiles);
+    device_distance::relax(m_tiles, m_tiles.total);
+    DistanceReport report;
+    std::vector<char> changed(static_cast<std::size_t>(m_ranks.local_size()), 0);
+    int until = m_ranks.decomposition().size() == 1 ? 0 : 4;
+    do {
+      for (; report.rounds < until; ++report.rounds) {
+        device_distance::exchange(m_tiles, *m_border);
+        const int listed = device_distance::how_many(m_tiles.next);
+        device_distance::relax(m_tiles, listed);
+        std::fill(changed.begin(), changed.end(), listed > 0 ? 1 : 0);
+      }
+      until *= 2;
+    } while (anything_changed(m_ranks, changed, maxima, report));
+    return report;
+  }
+
+private:
+  Ranks& m_ranks;
+  DistanceFields m_fields; // of the last problem
+  std::optional<BorderExchange<int>> m_border;
+  device_distance::Tiles m_tiles;
+};
 
 inline SolveDistances make_device(Ranks& ranks, const DistanceOptions&) {
-  return [&ranks](const DistanceProblem& problem) { return device_distances(ranks, problem.fields, problem.maxima); };
+  return [by_tiles = std::make_shared<DeviceDistances>(ranks)](const DistanceProblem& problem) {
+    return by_tiles->solve(problem.fields, problem.maxima);
+  };
 }
 
 } // namespace nunatak

@@ -77,10 +77,13 @@ struct RelaxTile {
 
   Shared<const FieldPatch*> patches;
   Shared<const int*> patch_of_tile;
-  TileList now, next;
+  TileList now, next, after; ///< after: of the launch behind this one, not in use now
 
   KOKKOS_FUNCTION void operator()(const Member& team) const {
-    const int n = team.league_rank(), t = now.tiles(n);
+    const int n = team.league_rank();
+    if (n == 0) Kokkos::single(Kokkos::PerTeam(team), [&] { after.count() = 0; });
+    if (n >= now.count()) return;
+    const int t = now.tiles(n);
     Kokkos::single(Kokkos::PerTeam(team), [&] { now.take(n); });
     team.team_barrier();
     const FieldPatch p = patches(patch_of_tile(t));
