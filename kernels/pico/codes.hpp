@@ -27,6 +27,16 @@ KOKKOS_INLINE_FUNCTION bool has_ice(Code c) { return (c & is_floating) != 0 || (
 /// The domain of the distances: floating ice, holes and ice rises.
 KOKKOS_INLINE_FUNCTION bool in_shelf_domain(Code c) { return (c & is_floating) != 0 || hole(c) || ice_rise(c); }
 
+/// What is among the 4 neighbours of a cell; `up`: from a row of the array to the next.
+KOKKOS_INLINE_FUNCTION int beside(const Code* c, int up) { return c[-1] | c[1] | c[-up] | c[up]; }
+/// Seeds of the distances: a continental cell among the 8 neighbours, open ocean among the 4. Front of a shelf: any ocean there.
+KOKKOS_INLINE_FUNCTION bool starts_at_continent(const Code* c, int up) {
+  const int corners = c[-up - 1] | c[-up + 1] | c[up - 1] | c[up + 1];
+  return ((beside(c, up) | corners) & is_continent) != 0;
+}
+KOKKOS_INLINE_FUNCTION bool starts_at_front(const Code* c, int up) { return (beside(c, up) & is_open) != 0; }
+KOKKOS_INLINE_FUNCTION bool is_front(const Code* c, int up) { return (beside(c, up) & is_ocean) != 0; }
+
 constexpr Code type_bits = is_grounded | is_bare | is_floating | is_ocean;
 
 // pico_ice_rise_mask: 0 ocean, 1 ice_rise, 2 continental_ice_sheet, 3 floating_ice
@@ -39,6 +49,12 @@ KOKKOS_INLINE_FUNCTION int lake_mask(Code c) { return (c & is_lake) != 0 ? 1 : 0
 KOKKOS_INLINE_FUNCTION int contshelf_mask(Code c, bool attached) {
   return (c & (is_ocean | is_shallow)) != (is_ocean | is_shallow) ? 0 : attached ? 2 : 1;
 }
+/// The four in one byte; the lowest two bits are the first one.
+KOKKOS_INLINE_FUNCTION std::uint8_t packed_masks(Code c, int contshelf) {
+  return static_cast<std::uint8_t>(ice_rise_mask(c) | ocean_mask(c) << 2 | lake_mask(c) << 4 | contshelf << 5);
+}
+KOKKOS_INLINE_FUNCTION bool was_floating(std::uint8_t masks) { return (masks & 3) == 3; }
+KOKKOS_INLINE_FUNCTION bool was_contshelf(std::uint8_t masks) { return masks >> 5 == 2; }
 // pico_shelf_mask: 0 not_a_shelf, 1..n number of the shelf
 // pico_distance_gl, pico_distance_cf: -1 outside the shelf domain, 0 not reached, 1 seed, 2, 3, ... steps
 // pico_box_mask: 0 no box, 1..n_max box, 1 at the grounding line

@@ -14,33 +14,34 @@ namespace nunatak {
 
 /// Input. All arrays have one ring of ghosts; valid ghosts are needed of basins only.
 struct PicoInput {
-  Array2<double> H;         ///< thk: ice thickness, m
-  Array2<double> b;         ///< topg: bed elevation, m
-  Array2<int> mask;         ///< mask: cell types of geometry.hpp
-  SharedArray2<int> basins; ///< basins: 1, 2, ...; 0 is no basin
-  Array2<double> theta;     ///< theta_ocean: potential temperature, K
-  Array2<double> salt;      ///< salinity_ocean: g kg-1
+  Array2<double> H;     ///< thk: ice thickness, m
+  Array2<double> b;     ///< topg: bed elevation, m
+  Array2<int> mask;     ///< mask: cell types of geometry.hpp
+  Array2<int> basins;   ///< basins: 1, 2, ...; 0 is no basin
+  Array2<double> theta; ///< theta_ocean: potential temperature, K
+  Array2<double> salt;  ///< salinity_ocean: g kg-1
 };
 
 /// Output in owned cells; ghosts are work space. Arrays are named as in files.
 struct PicoFields {
   explicit PicoFields(const Patch& p)
-      : ice_rise_mask(shared_array<int>("pico_ice_rise_mask", p)), ocean_mask(shared_array<int>("pico_ocean_mask", p)),
-        lake_mask(shared_array<int>("pico_lake_mask", p)), contshelf_mask(shared_array<int>("pico_contshelf_mask", p)),
-        shelf_mask(shared_array<int>("pico_shelf_mask", p)), distance_gl(shared_array<int>("pico_distance_gl", p)),
-        distance_cf(shared_array<int>("pico_distance_cf", p)), box_mask(shared_array<int>("pico_box_mask", p)),
+      : ice_rise_mask(make_array<int>("pico_ice_rise_mask", p)), ocean_mask(make_array<int>("pico_ocean_mask", p)),
+        lake_mask(make_array<int>("pico_lake_mask", p)), contshelf_mask(make_array<int>("pico_contshelf_mask", p)),
+        shelf_mask(make_array<int>("pico_shelf_mask", p)), box_mask(make_array<int>("pico_box_mask", p)),
+        distance_gl(shared_array<int>("pico_distance_gl", p)), distance_cf(shared_array<int>("pico_distance_cf", p)),
         temperature(make_array<double>("pico_temperature", p)), salinity(make_array<double>("pico_salinity", p)),
         temperature_box0(make_array<double>("pico_temperature_box0", p)),
         salinity_box0(make_array<double>("pico_salinity_box0", p)), overturning(make_array<double>("pico_overturning", p)),
         melt(make_array<double>("pico_basal_melt_rate", p)), base_temperature(make_array<double>("shelfbtemp", p)),
-        masks(shared_array<std::uint8_t>("pico_masks", p)) {
+        masks(make_array<std::uint8_t>("pico_masks", p)) {
     Kokkos::deep_copy(Exec(), distance_gl, -1);
     Kokkos::deep_copy(Exec(), distance_cf, -1);
     Kokkos::deep_copy(Exec(), base_temperature, T_melting);
   }
 
-  SharedArray2<int> ice_rise_mask, ocean_mask, lake_mask, contshelf_mask; ///< legends: codes.hpp
-  SharedArray2<int> shelf_mask, distance_gl, distance_cf, box_mask;
+  Array2<int> ice_rise_mask, ocean_mask, lake_mask, contshelf_mask; ///< legends: codes.hpp
+  Array2<int> shelf_mask, box_mask;
+  SharedArray2<int> distance_gl, distance_cf;     ///< shared: with solvers of the host
   Array2<double> temperature, salinity;           ///< of the ocean below the shelf, K and g kg-1; 0 elsewhere
   Array2<double> temperature_box0, salinity_box0; ///< of the water that enters below the shelf, K and g kg-1; 0 elsewhere
   Array2<double> overturning;                     ///< q in box 1, m3 s-1; 0 elsewhere
@@ -48,15 +49,15 @@ struct PicoFields {
   Array2<double> base_temperature;                ///< in-situ pressure-melting point at the shelf base, K; 273.15 elsewhere
 
   /// The four masks of codes.hpp in one byte: a new geometry writes them where this changes.
-  SharedArray2<std::uint8_t> masks;
+  Array2<std::uint8_t> masks;
   /// Positions (j (xm + 2) + i) that hold something else than what is said above for "elsewhere": distances, then the rest.
-  /// A new geometry clears these cells, and no others, before it writes.
+  /// A new geometry clears these cells, and no others, before it writes. By loops (by_loops.hpp): no lists are kept.
   List<int> written_domain, written_ice, written_before; ///< the last one: written_ice of the geometry before, for clear_water()
 
   /// The masks of the cells from <= position < to, all of one code, where they have others.
   void write_masks(int from, int to, Code c, int contshelf) {
     const int rise = pico::ice_rise_mask(c), sea = pico::ocean_mask(c), lake = pico::lake_mask(c);
-    const auto all = static_cast<std::uint8_t>(rise | sea << 2 | lake << 4 | contshelf << 5);
+    const std::uint8_t all = pico::packed_masks(c, contshelf);
     std::uint8_t* written = masks.data();
     const auto rest = static_cast<std::size_t>(to - from - 1);
     if (written[from] == all && std::memcmp(written + from, written + from + 1, rest) == 0) return;

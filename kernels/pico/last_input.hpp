@@ -28,7 +28,7 @@ struct InputArrays {
   KOKKOS_INLINE_FUNCTION InputRow row(int j, int i) const { return {&basins(j, i), &mask(j, i), &b(j, i), depth, ice_rises}; }
 
   int xm;
-  SharedArray2<int> basins;
+  Array2<int> basins;
   Array2<int> mask;
   Array2<double> b;
   double depth;
@@ -56,7 +56,7 @@ public:
   }
 
   /// What is read of the owned cells, to be written before keep(), and their first codes. Waits for it.
-  SeenBasins read(const Patch& p, const PicoInput& in, const PicoOptions& options, const SharedArray2<Code>& codes) {
+  SeenBasins read(const Patch& p, const PicoInput& in, const PicoOptions& options, const Array2<Code>& codes) {
     if (m_inputs.data() == nullptr) m_inputs = make_array<CellInput>("pico: last input", p);
     const InputArrays input(p, in, options);
     const auto inputs = m_inputs;
@@ -73,7 +73,7 @@ public:
 private:
   Answer m_answer = make_shared<int>("pico: has the input changed");
   Array2<CellInput> m_inputs;
-  SharedArray2<int> m_written; // shared with the caller, so that no other array can get its address
+  Array2<int> m_written; // shared with the caller, so that no other array can get its address
 };
 
 } // namespace nunatak::pico

@@ -176,9 +176,8 @@ private:
     add_pressures(local, in.H, changed, cells, all + at.boxes(), bad);
   }
   void read_first_sum(std::size_t r, const LocalShelves& local, std::vector<std::int64_t>& sums) {
-    std::int64_t visits = 4 * static_cast<std::int64_t>(local.cell.size()); // the physics included
-    for (const auto& [from, to] : local.sea) visits += 3 * (to - from);     // two exact sums
-    m_ranks.work(static_cast<int>(r), visits);
+    m_ranks.work(static_cast<int>(r),
+                 4 * static_cast<std::int64_t>(local.cell.size()) + 3 * local.sea_cells); // the physics, two sums
     sums.assign(m_cells[r].sums.begin(), m_cells[r].sums.end());
   }
 

@@ -19,6 +19,7 @@ struct PicoOptions {
   std::string solver = "auto";             ///< of the distances (distance/distance.hpp)
   int distance_guard = -1;    ///< rounds after which `auto` gives up buckets; -1: by counts (distance/cost.hpp), 0: never
   bool skip_unchanged = true; ///< keep the geometry while its input does not change
+  bool by_loops = !loops_on_host || device_memory; ///< geometry by loops of the execution space, not by segments on the host
 
   /// invalid_argument with the name of the parameter, what was expected and what was found.
   void check() const {
@@ -34,6 +35,7 @@ struct PicoOptions {
     require(continental_shelf_depth <= 0.0, "continental_shelf_depth", "a bed elevation, 0 m or below", continental_shelf_depth);
     require(continental_ice_area >= 0.0, "continental_ice_area", "an area of 0 m2 or more", continental_ice_area);
     require(boxes >= 1 && boxes <= 100, "boxes", "between 1 and 100", boxes);
+    require(by_loops || !device_memory, "by_loops", "1 where only loops reach arrays (NUNATAK_DEVICE_MEMORY)", by_loops);
   }
 };
 

@@ -37,16 +37,27 @@ KOKKOS_INLINE_FUNCTION void melt_of_run(const BoxWater& w, const Run& run, doubl
   }
 }
 
+/// The fields of the water, to be written by loops.
+struct WaterFields {
+  double *T, *S, *T0, *S0, *q, *melt, *base;
+
+  explicit WaterFields(const PicoFields& out)
+      : T(out.temperature.data()), S(out.salinity.data()), T0(out.temperature_box0.data()), S0(out.salinity_box0.data()),
+        q(out.overturning.data()), melt(out.melt.data()), base(out.base_temperature.data()) {}
+
+  KOKKOS_INLINE_FUNCTION void clear(int c) const {
+    T[c] = S[c] = T0[c] = S0[c] = q[c] = melt[c] = 0.0;
+    base[c] = T_melting;
+  }
+};
+
 /// The water where the geometry before had ice that floats, and the present one (its codes) has no shelf: in a loop.
 inline void clear_water(const PicoFields& out, const Array2<Code>& codes) {
   const Code* code = codes.data();
-  double *T = out.temperature.data(), *S = out.salinity.data(), *T0 = out.temperature_box0.data(), *S0 = out.salinity_box0.data(),
-         *q = out.overturning.data(), *melt = out.melt.data(), *base = out.base_temperature.data();
+  const WaterFields water(out);
   for_each_in(
       "pico: clear", out.written_before, KOKKOS_LAMBDA(int c) {
-        if (shelf_ice(code[c])) return;
-        T[c] = S[c] = T0[c] = S0[c] = q[c] = melt[c] = 0.0;
-        base[c] = T_melting;
+        if (!shelf_ice(code[c])) water.clear(c);
       });
 }
 

@@ -38,22 +38,56 @@ struct Run {
   int shelf, box, slot, first, end; ///< slot: (shelf, box)
 };
 
+/// The runs of a list of cells, which is cut into blocks: a run ends with its block.
+struct RunsOfList {
+  static constexpr int block = loops_on_host ? 4096 : 64; ///< a thread takes a run: not too long on a GPU, with few sums on a CPU
+  const int *shelf, *box;
+  int cells, boxes;
+
+  int blocks() const { return (cells + block - 1) / block; }
+  /// f(Run) for each of block b.
+  template <class F> KOKKOS_INLINE_FUNCTION void for_each_run(int b, const F& f) const {
+    const int last = cells < (b + 1) * block ? cells : (b + 1) * block;
+    for (int n = b * block, end; n < last; n = end) {
+      for (end = n + 1; end < last && shelf[end] == shelf[n] && box[end] == box[n];) ++end;
+      f(Run{shelf[n], box[n], shelf[n] * (boxes + 1) + box[n], n, end});
+    }
+  }
+};
+
+/// Of each block: how many runs are before it; then how many there are.
+inline void find_runs(const RunsOfList& list, int* first) {
+  Kokkos::parallel_scan(
+      "pico: count runs", Kokkos::RangePolicy<Exec>(0, list.blocks() + 1), KOKKOS_LAMBDA(int b, int& runs, bool last) {
+        if (last) first[b] = runs;
+        list.for_each_run(b, [&](const Run&) { runs += 1; });
+      });
+}
+inline void write_runs(const RunsOfList& list, const int* first, Run* runs) {
+  Kokkos::parallel_for(
+      "pico: runs", Kokkos::RangePolicy<Exec>(0, list.blocks()), KOKKOS_LAMBDA(int b) {
+        Run* at = runs + first[b];
+        list.for_each_run(b, [&](const Run& run) { *at++ = run; });
+      });
+}
+
 /// Shelf cells of one owner or of several, as the physics needs them.
 struct ShelfCells {
   List<Run> runs;
   List<double> p, x;       ///< of each cell: pressure, dbar; cooling T0 - T1 in box 1, K
   List<std::int64_t> sums; ///< what loops add up
 
-  /// A list of cells of these shelves and boxes, 0..boxes.
+  List<int> first; ///< work space: the first run of each block
+
+  /// A list of cells of these shelves and boxes, 0..boxes. Waits once.
   void set(const List<int>& shelf, const List<int>& box, int boxes) {
     const std::size_t cells = shelf.size();
-    p.resize(cells), x.resize(cells), runs.clear();
-    for (std::size_t n = 0; n < cells;) {
-      std::size_t end = n + 1;
-      while (end < cells && shelf[end] == shelf[n] && box[end] == box[n]) ++end;
-      runs.push_back({shelf[n], box[n], shelf[n] * (boxes + 1) + box[n], static_cast<int>(n), static_cast<int>(end)});
-      n = end;
-    }
+    const RunsOfList list{shelf.data(), box.data(), static_cast<int>(cells), boxes};
+    p.resize(cells), x.resize(cells), first.resize(static_cast<std::size_t>(list.blocks()) + 1);
+    find_runs(list, first.data());
+    Kokkos::fence("pico: runs");
+    runs.resize(static_cast<std::size_t>(first.back()));
+    write_runs(list, first.data(), runs.data());
   }
 };
 

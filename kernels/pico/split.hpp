@@ -7,11 +7,18 @@
 // Basin 0 is no basin: its cells stay with their shelf and count for nothing.
 #pragma once
 
+#include <Kokkos_Core.hpp>
+
 #include <cstddef>
 #include <cstdint>
 #include <vector>
 
 namespace nunatak::pico {
+
+/// Where a table of `basins` basins has the number of (shelf, basin).
+KOKKOS_INLINE_FUNCTION std::size_t table_entry(int shelf, int basin, int basins) {
+  return static_cast<std::size_t>(shelf) * static_cast<std::size_t>(basins + 1) + static_cast<std::size_t>(basin);
+}
 
 /// Numbers per (shelf, basin); shelves and basins from 0 (which is none).
 struct ShelfTable {
@@ -26,9 +33,7 @@ struct ShelfTable {
     cells.assign(size, 0);
     front_cells.assign(size, 0);
   }
-  std::size_t at(int shelf, int basin) const {
-    return static_cast<std::size_t>(shelf) * static_cast<std::size_t>(basins + 1) + static_cast<std::size_t>(basin);
-  }
+  std::size_t at(int shelf, int basin) const { return table_entry(shelf, basin, basins); }
 };
 
 /// Divide shelves over basins. `adjacent`: (basins + 1)^2 numbers, non-zero where two basins are neighbours.

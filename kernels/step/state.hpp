@@ -35,7 +35,7 @@ struct Forcing {
       : climatic_mass_balance(make_array<double>("climatic_mass_balance", patch)),
         ice_surface_temp(make_array<double>("ice_surface_temp", patch)), bheatflx(make_array<double>("bheatflx", patch)),
         tauc(make_array<double>("tauc", patch)), hardav(make_array<double>("hardav", patch)),
-        basins(shared_array<int>("basins", patch)), theta_ocean(make_array<double>("theta_ocean", patch)),
+        basins(make_array<int>("basins", patch)), theta_ocean(make_array<double>("theta_ocean", patch)),
         salinity_ocean(make_array<double>("salinity_ocean", patch)) {}
 
   Array2<double> climatic_mass_balance; ///< kg m-2 s-1
@@ -43,7 +43,7 @@ struct Forcing {
   Array2<double> bheatflx;              ///< W m-2
   Array2<double> tauc;                  ///< yield stress of the till, Pa; used if has_tauc, else the till model
   Array2<double> hardav;                ///< vertically averaged hardness, Pa s^(1/3); used if has_hardav
-  SharedArray2<int> basins;             ///< drainage basins of PICO, 1..n; 0: none
+  Array2<int> basins;                   ///< drainage basins of PICO, 1..n; 0: none
   Array2<double> theta_ocean;           ///< K
   Array2<double> salinity_ocean;        ///< g kg-1
   Array2<int> fixed;                    ///< optional: where not 0, the sliding velocity is (u_fixed, v_fixed)

@@ -76,6 +76,7 @@ void generate(const Options& options, const Grid& grid, const Patch& patch, Stat
   const auto thk = on_host(state.thk), topg = on_host(state.topg), M = on_host(forcing.climatic_mass_balance),
              T_s = on_host(forcing.ice_surface_temp), G = on_host(forcing.bheatflx), theta = on_host(forcing.theta_ocean),
              salinity = on_host(forcing.salinity_ocean);
+  const auto basins = on_host(forcing.basins);
   for (int j = 1; j <= patch.ym; ++j) {
     for (int i = 1; i <= patch.xm; ++i) {
       const synthetic::Site s = site(grid.x(patch.global_i(i)), grid.y(patch.global_j(j)));
@@ -84,7 +85,7 @@ void generate(const Options& options, const Grid& grid, const Patch& patch, Stat
       M(j, i) = s.M * rho_ice;
       T_s(j, i) = s.T_s;
       G(j, i) = s.G;
-      forcing.basins(j, i) = s.basin;
+      basins(j, i) = s.basin;
       theta(j, i) = s.theta_ocean;
       salinity(j, i) = s.salinity_ocean;
     }
@@ -92,6 +93,7 @@ void generate(const Options& options, const Grid& grid, const Patch& patch, Stat
   to_loops(state.thk, thk), to_loops(state.topg, topg), to_loops(forcing.climatic_mass_balance, M);
   to_loops(forcing.ice_surface_temp, T_s), to_loops(forcing.bheatflx, G);
   to_loops(forcing.theta_ocean, theta), to_loops(forcing.salinity_ocean, salinity);
+  to_loops(forcing.basins, basins);
   if (options.init == "shelf" || options.init == "stream") {
     forcing.fixed = make_array<int>("fixed", patch);
     forcing.u_fixed = make_array<double>("u_fixed", patch);

@@ -34,16 +34,18 @@ inline Sheet make_sheet(Ranks& ranks, double dx, const Levels& levels, std::uint
     const auto thk = on_host(s.thk), topg = on_host(s.topg), M = on_host(f.climatic_mass_balance),
                T_s = on_host(f.ice_surface_temp), G = on_host(f.bheatflx), theta = on_host(f.theta_ocean),
                salinity = on_host(f.salinity_ocean);
+    const auto basins = on_host(f.basins);
     for (int j = 1; j <= p.ym; ++j) {
       for (int i = 1; i <= p.xm; ++i) {
         const auto at = [&](int k) { return k * dx - marine_half_width; };
         const Site site = continent.at(at(p.global_i(i)), at(p.global_j(j)));
         thk(j, i) = site.H, topg(j, i) = site.b, M(j, i) = site.M * rho_ice, T_s(j, i) = site.T_s, G(j, i) = site.G;
-        f.basins(j, i) = site.basin, theta(j, i) = site.theta_ocean, salinity(j, i) = site.salinity_ocean;
+        basins(j, i) = site.basin, theta(j, i) = site.theta_ocean, salinity(j, i) = site.salinity_ocean;
       }
     }
     to_loops(s.thk, thk), to_loops(s.topg, topg), to_loops(f.climatic_mass_balance, M), to_loops(f.ice_surface_temp, T_s);
     to_loops(f.bheatflx, G), to_loops(f.theta_ocean, theta), to_loops(f.salinity_ocean, salinity);
+    to_loops(f.basins, basins);
     sheet.states.push_back(s), sheet.forcings.push_back(f);
   }
   launch_ghosts(ranks, [&](std::size_t n) -> std::vector<Ghosted> {

@@ -3,7 +3,7 @@
 // been fused, reordered or taken from libm.
 //
 //   bits FILE    compares with the hashes of FILE (tests/kernels/bits.txt); 4: this processor lacks what it was compiled for
-//   bits FILE loops    the same with ghosts that loops exchange, as they do on a GPU
+//   bits FILE loops    the same with ghosts that loops exchange and the geometry of PICO by loops, as on a GPU
 //   bits         prints them: what to put into that file when the equations have changed on purpose
 #include "sheet.hpp"
 

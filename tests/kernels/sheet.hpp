@@ -30,6 +30,7 @@ public:
     launch_ghosts(ranks, [&](std::size_t n) -> std::vector<Ghosted> { return {states[n].temp}; });
     HybridOptions options;
     options.pico = PicoOptions{};
+    if (halo == Halo::loops) options.pico->by_loops = true; // all as on a GPU
     hybrid = std::make_unique<Hybrid>(ranks, dx, dy, levels, options, std::make_unique<SsaNewton>(ranks, dx, dy, SsaOptions{}),
                                       std::move(states), std::move(forcings), nobody);
   }
@@ -44,6 +45,7 @@ private:
   void fill(const Patch& p, State& s, Forcing& f) const {
     const auto topg = on_host(s.topg), thk = on_host(s.thk), T_s = on_host(f.ice_surface_temp), G = on_host(f.bheatflx),
                M = on_host(f.climatic_mass_balance), theta = on_host(f.theta_ocean), salinity = on_host(f.salinity_ocean);
+    const auto basins = on_host(f.basins);
     for (int j = 0; j <= p.ym + 1; ++j) {
       for (int i = 0; i <= p.xm + 1; ++i) {
         const double x = (p.global_i(i) - 0.5 * Mx) * dx, y = (p.global_j(j) - 0.5 * My) * dy,
@@ -54,11 +56,12 @@ private:
         T_s(j, i) = 250.0 + 15.0 * noise(4, x, y, 300e3);
         M(j, i) = rho_ice * (0.3 + 0.2 * noise(5, x, y, 200e3)) / seconds_per_year;
         G(j, i) = 0.06 + 0.02 * noise(6, x, y, 200e3);
-        f.basins(j, i) = 1, theta(j, i) = T_melting - 1.0, salinity(j, i) = 34.5;
+        basins(j, i) = 1, theta(j, i) = T_melting - 1.0, salinity(j, i) = 34.5;
       }
     }
     to_loops(s.topg, topg), to_loops(s.thk, thk), to_loops(f.ice_surface_temp, T_s), to_loops(f.bheatflx, G);
-    to_loops(f.climatic_mass_balance, M), to_loops(f.theta_ocean, theta), to_loops(f.salinity_ocean, salinity);
+    to_loops(f.climatic_mass_balance, M), to_loops(f.theta_ocean, theta), to_loops(f.salinity_ocean, salinity),
+        to_loops(f.basins, basins);
     s.update_surface(p);
     s.temp = make_columns<double>("temp", p, Mz);
     const auto accumulation = make_array<double>("accumulation", p);

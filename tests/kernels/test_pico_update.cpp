@@ -1,9 +1,11 @@
-// An update of PICO as a whole: geometry that is kept while its input does not change, what is communicated, and the loads of
-// ranks. Neighbours: test_pico_geometry.cpp, test_pico_physics.cpp.
+// An update of PICO as a whole: geometry that is kept while its input does not change, what is communicated, the loads of ranks,
+// and what the geometry by segments and that by loops hand on to the physics. Neighbours: test_pico_geometry.cpp,
+// test_pico_physics.cpp.
 #include "kernels/pico/geometry.hpp"
 #include "tests/kernels/pico_case.hpp"
 
 #include <catch2/catch_test_macros.hpp>
+#include <catch2/generators/catch_generators.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 
 #include <limits>
@@ -47,11 +49,33 @@ std::size_t last_cell(const PicoCase& c, int type) {
   return n;
 }
 
+/// Floating ice where the mask is 1, else ice, land and ocean.
+PicoCase coast_of(const Grid<int>& mask, unsigned seed) {
+  std::mt19937 random(seed);
+  std::vector<std::string> rows;
+  for (int j = 0; j < mask.My; ++j) {
+    rows.emplace_back();
+    for (int i = 0; i < mask.Mx; ++i) rows.back() += mask(j, i) == 1 ? 'f' : "####^~~:"[random() % 8];
+  }
+  PicoCase c(rows);
+  for (std::size_t n = 0; n < c.basins.values.size(); ++n) c.basins.values[n] = static_cast<int>(n) % mask.Mx * 4 / mask.Mx;
+  return c;
+}
+
+std::vector<int> cells_of(const List<std::pair<int, int>>& ranges) {
+  std::vector<int> cells;
+  for (const auto& [from, to] : ranges) {
+    for (int c = from; c < to; ++c) cells.push_back(c);
+  }
+  return cells;
+}
+
 } // namespace
 
 TEST_CASE("the geometry is kept while its input does not change, and the melt follows the water and the ice") {
   for (unsigned seed = 1; seed <= 4; ++seed) {
     PicoCase c = coast(seed);
+    c.options.by_loops = seed > 2;
     for (const auto& [px, py] : decompositions(40, 31)) {
       INFO("seed " << seed << " on " << px << " x " << py);
       Session session(c, px, py);
@@ -79,8 +103,9 @@ TEST_CASE("the geometry is kept while its input does not change, and the melt fo
 }
 
 TEST_CASE("a change on one rank of many is a new geometry on all") {
-  for (unsigned seed = 5; seed <= 6; ++seed) {
-    const PicoCase c = coast(seed);
+  for (unsigned seed = 5; seed <= 8; ++seed) {
+    PicoCase c = coast(seed);
+    c.options.by_loops = seed > 6;
     PicoCase type = c, bed = c, basin = c;
     type.mask.values[last_cell(c, floating_ice)] = ice_free_ocean;
     double& b = bed.b.values[last_cell(c, ice_free_ocean)];
@@ -106,6 +131,7 @@ TEST_CASE("a change on one rank of many is a new geometry on all") {
 
 TEST_CASE("nothing is kept without the option, for other fields, or after an error") {
   PicoCase c = coast(7);
+  c.options.by_loops = GENERATE(false, true);
   Session session(c, 3, 2);
   session.update(c);
   std::vector<PicoFields> others = pico_fields(session.ranks);
@@ -127,6 +153,7 @@ TEST_CASE("nothing is kept without the option, for other fields, or after an err
   CHECK_THROWS_WITH(session.update(cold), ContainsSubstring("thk"));
   CHECK(session.update(c) == run_pico(c));
   PicoCase warm = coast(17); // the same with a new geometry
+  warm.options = c.options;
   cold = warm;
   cold.H.values[last_cell(cold, floating_ice)] = std::numeric_limits<double>::infinity();
   CHECK_THROWS_WITH(session.update(cold), ContainsSubstring("thk"));
@@ -162,6 +189,7 @@ TEST_CASE("ranks that own cells of the domain of the distances, and the loads of
   PicoCase c({"###########################", //
               "ff#########################", //
               "~~~~~~~~~~~~~~~~~~~~~~~~f~~"});
+  c.options.by_loops = GENERATE(false, true);
   VirtualRanks ranks(Decomposition::make(27, 3, 27, 3)); // 81 ranks, of one cell each
   std::vector<PicoFields> fields = pico_fields(ranks);
   ShelfGeometry geometry(ranks, c.dx, c.dx, c.options);
@@ -175,10 +203,47 @@ TEST_CASE("ranks that own cells of the domain of the distances, and the loads of
   CHECK(shelves.shelf.imbalance() == 27.0);
 
   PicoCase d({"####", "f#^f", "~~~f"}); // an ice rise is in the domain, not on the shelf
+  d.options.by_loops = c.options.by_loops;
   d.options.continental_ice_area = 0.0;
   CHECK(run_pico(d, 2, 1).report.domain_imbalance == 2 * 2.0 / 3.0);
   d.options.continental_ice_area = 6e10;
   CHECK(run_pico(d, 2, 1).report.domain_imbalance == 2 * 5.0 / 9.0);
   CHECK(run_pico(d, 2, 1).report.shelf_imbalance == 2 * 2.0 / 3.0);
   CHECK(run_pico(PicoCase({"##", "##"}), 2, 1).report.shelf_imbalance == 1.0);
+}
+
+TEST_CASE("by loops: the lists and tables that there are by segments, on any coast and decomposition") {
+  std::vector<PicoCase> cases;
+  for (const auto& [name, mask] : test_masks()) cases.push_back(coast_of(mask, 1)), cases.push_back(coast_of(mask, 2));
+  for (const int Mx : {63, 64, 65, 200}) cases.push_back(random_coast(Mx, 25, static_cast<unsigned>(Mx))); // blocks of rows
+  for (std::size_t n = 0; n < cases.size(); ++n) {
+    for (const auto& [px, py] : decompositions(cases[n].mask.Mx, cases[n].mask.My)) {
+      INFO("case " << n << " on " << px << " x " << py);
+      VirtualRanks ranks(Decomposition::make(cases[n].mask.Mx, cases[n].mask.My, px, py));
+      const std::vector<PicoInput> in = pico_input(ranks, cases[n]);
+      std::vector<std::unique_ptr<ShelfGeometry>> found;
+      std::vector<PicoResult> results;
+      for (const PicoCase& way : both_ways(cases[n])) {
+        found.push_back(std::make_unique<ShelfGeometry>(ranks, way.dx, way.dx, way.options));
+        std::vector<PicoFields> fields = pico_fields(ranks);
+        found.back()->update(in, fields);
+        Kokkos::fence();
+        results.push_back(pico_result(ranks, {}, fields));
+      }
+      CHECK(results[0] == results[1]);
+      const Shelves &expected = found[0]->result(), &shelves = found[1]->result();
+      CHECK((shelves.table.shelves == expected.table.shelves && shelves.table.basins == expected.table.basins));
+      CHECK(shelves.table.cells == expected.table.cells);
+      CHECK(shelves.table.front_cells == expected.table.front_cells);
+      CHECK((shelves.boxes == expected.boxes && shelves.d_max == expected.d_max));
+      CHECK((shelves.domain.largest == expected.domain.largest && shelves.domain.total == expected.domain.total));
+      CHECK((shelves.shelf.largest == expected.shelf.largest && shelves.shelf.total == expected.shelf.total));
+      CHECK(found[1]->members() == found[0]->members());
+      for (std::size_t r = 0; r < in.size(); ++r) {
+        const LocalShelves &a = expected.local[r], &b = shelves.local[r];
+        CHECK((b.cell == a.cell && b.shelf == a.shelf && b.box == a.box && b.lake == a.lake));
+        CHECK((cells_of(b.sea) == cells_of(a.sea) && b.sea_cells == a.sea_cells && b.domain_cells == a.domain_cells));
+      }
+    }
+  }
 }

@@ -1,0 +1,121 @@
+// The cells of PICO's geometry on the host, a segment of equal code at a time: most rows have a handful. See shelf_finder.hpp.
+#pragma once
+
+#include "kernels/labels/labels.hpp"
+#include "kernels/pico/adjacent.hpp"
+#include "kernels/pico/shelf_fields.hpp"
+#include "kernels/pico/shelf_finder.hpp"
+
+#include <algorithm>
+
+namespace nunatak::pico {
+
+class SegmentFinder final : public ShelfFinder {
+public:
+  SegmentFinder(Ranks& ranks, const std::vector<Array2<Code>>& codes, LabelPatch label_patch)
+      : m_ranks(ranks), m_codes(codes), m_labels(ranks, std::move(label_patch)), m_segments(codes.size()) {}
+
+  Component label_land_and_sea(std::vector<std::vector<std::int64_t>>& maxima) override {
+    for (std::size_t r = 0; r < m_codes.size(); ++r) {
+      find_segments(patch(r), m_codes[r], m_segments[r]);
+      m_ranks.work(static_cast<int>(r), 3 * patch(r).cells()); // with the masks that are written later
+      const auto& list = m_segments[r].list;
+      const bool unknown = std::any_of(list.begin(), list.end(), [](const Segment& s) { return (s.code() & type_bits) == 0; });
+      maxima[r].push_back(unknown ? 1 : 0);
+    }
+    m_found = &m_labels.update(m_segments, land_and_sea(), maxima);
+    return (*m_found)[of_ocean].largest();
+  }
+
+  void add_bits(const ComponentBits& bits) override {
+    for (std::size_t r = 0; r < m_codes.size(); ++r) {
+      const int up = row(r);
+      m_segments[r].for_each([&](int j, int n, int i0, Segment& s) {
+        Code c = s.code();
+        for (const int mask : {of_land, of_ocean, of_water}) {
+          const MaskLabels& labels = (*m_found)[static_cast<std::size_t>(mask)];
+          if (labels.component[r][static_cast<std::size_t>(n)] >= 0) c |= bits(mask, labels.at(r, n));
+        }
+        if (c == s.code()) return;
+        s = {s.end(), c};
+        Code* codes = m_codes[r].data() + j * up;
+        std::fill(codes + i0, codes + s.end(), c);
+      });
+    }
+  }
+
+  int label_shelves() override {
+    std::vector<std::vector<std::int64_t>> nothing(m_codes.size());
+    m_found = &m_labels.update(m_segments, shelves_and_sea_floor(), nothing);
+    return (*m_found)[of_shelf].numbered;
+  }
+
+  void look_at_cells(const std::vector<PicoInput>& in, std::vector<PicoFields>& out, const ShelfTable& table, const ShelfSum& sum,
+                     std::vector<std::vector<std::int64_t>>& sums, std::vector<LocalShelves>& local,
+                     DistanceSeeds& seeds) override {
+    seeds.assign(2, std::vector<std::vector<int>>(m_codes.size()));
+    for (std::size_t r = 0; r < m_codes.size(); ++r) {
+      local[r].clear();
+      out[r].clear_written(m_codes[r].data());
+      visit(r, in[r], out[r], table, sum, sums[r], local[r], seeds);
+      local[r].domain_cells = static_cast<std::int64_t>(out[r].written_domain.size());
+    }
+    for (std::size_t r = 0; r < m_codes.size(); ++r) clear_water(out[r], m_codes[r]);
+  }
+
+private:
+  Patch patch(std::size_t r) const { return m_ranks.patch(static_cast<int>(r)); }
+  int row(std::size_t r) const { return patch(r).xm + 2; }
+
+  void visit(std::size_t r, const PicoInput& in, PicoFields& out, const ShelfTable& table, const ShelfSum& sum,
+             std::vector<std::int64_t>& sums, LocalShelves& local, DistanceSeeds& seeds) {
+    const MaskLabels &shelves = (*m_found)[of_shelf], &sea_floor = (*m_found)[of_sea_floor];
+    const Code* code = m_codes[r].data();
+    const int* basin = in.basins.data();
+    const int up = row(r);
+    m_segments[r].for_each([&](int j, int n, int i0, const Segment& s) {
+      const int from = j * up + i0, to = j * up + s.end();
+      const int contshelf = contshelf_mask(s.code(), (sea_floor.flags(r, n) & has_continent) != 0);
+      out.write_masks(from, to, s.code(), contshelf);
+      if (contshelf == 2) local.sea.emplace_back(from, to), local.sea_cells += to - from;
+      if (s.code() & is_ocean) find_adjacent_basins(code, up, from, to, basin, table.basins, &sums[sum.adjacent()]);
+      if (in_shelf_domain(s.code())) start_distances(code, up, from, to, out, seeds[0][r], seeds[1][r]);
+      for (int c = from; lake_ice(s.code()) && c < to; ++c) local.lake.push_back(c);
+      if (shelf_ice(s.code())) add_shelf_cells(code, up, from, to, shelves.number_of(r, n), basin, table, sum, sums, local);
+    });
+  }
+
+  /// Cells of the domain of the distances, and their seeds.
+  static void start_distances(const Code* code, int up, int from, int to, PicoFields& f, std::vector<int>& seeds_gl,
+                              std::vector<int>& seeds_cf) {
+    int *d_gl = f.distance_gl.data(), *d_cf = f.distance_cf.data();
+    for (int c = from; c < to; ++c) {
+      d_gl[c] = starts_at_continent(code + c, up);
+      d_cf[c] = starts_at_front(code + c, up);
+      if (d_gl[c]) seeds_gl.push_back(c);
+      if (d_cf[c]) seeds_cf.push_back(c);
+      f.written_domain.push_back(c);
+    }
+    if (code[from] & is_floating)
+      f.written_ice.insert(f.written_ice.end(), f.written_domain.end() - (to - from), f.written_domain.end());
+  }
+
+  static void add_shelf_cells(const Code* code, int up, int from, int to, int shelf, const int* basin, const ShelfTable& table,
+                              const ShelfSum& sum, std::vector<std::int64_t>& sums, LocalShelves& local) {
+    for (int c = from; c < to; ++c) {
+      local.cell.push_back(c);
+      local.shelf.push_back(shelf);
+      const std::size_t entry = table.at(shelf, basin[c]);
+      sums[entry] += 1;
+      if (is_front(code + c, up)) sums[sum.front_cells() + entry] += 1;
+    }
+  }
+
+  Ranks& m_ranks;
+  std::vector<Array2<Code>> m_codes; // of the geometry
+  Labels m_labels;
+  std::vector<Segments> m_segments;
+  const std::vector<MaskLabels>* m_found = nullptr; // by the last batch
+};
+
+} // namespace nunatak::pico
