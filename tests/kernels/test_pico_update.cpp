@@ -9,6 +9,8 @@
 #include <catch2/matchers/catch_matchers_string.hpp>
 
 #include <limits>
+#include <memory>
+#include <random>
 
 using namespace nunatak;
 using namespace nunatak::pico;

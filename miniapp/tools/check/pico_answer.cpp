@@ -70,9 +70,9 @@ PicoAnswer compute_pico(Ranks& ranks, const PicoFile& file, const PicoOptions& o
                         OceanSource source, PismDefects defects) {
   PicoAnswer answer;
   for (int r = 0; r < ranks.local_size(); ++r) answer.fields.emplace_back(ranks.patch(r));
-  PicoOptions on_host = options; // what follows changes its answer in place
-  on_host.by_loops = false;
-  pico::ShelfGeometry geometry(ranks, file.dx, file.dy, on_host, defects.labels ? label_as_pism_2_3 : LabelPatch());
+  PicoOptions by_segments = options; // what follows changes its answer in place
+  by_segments.by_loops = false;
+  pico::ShelfGeometry geometry(ranks, file.dx, file.dy, by_segments, defects.labels ? label_as_pism_2_3 : LabelPatch());
   pico::Shelves shelves = geometry.update(input, answer.fields);
   Kokkos::fence();
   answer.shelves = shelves.table.shelves;
