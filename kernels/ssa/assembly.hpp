@@ -5,12 +5,14 @@
 //   assembly.set_input(inputs);                          // geometry: collective
 //   ssa::residual(assembly.patch(n), u[n], v[n], r);     // and the other functions of loops.hpp: local rank by local rank
 //
-// Neighbours: unknowns.hpp (cells and elements), load.hpp (driving forces), loops.hpp (residual, Jacobian).
+// Neighbours: held.hpp (which ice), unknowns.hpp (cells and elements), load.hpp (driving forces), loops.hpp (residual, Jacobian).
 #pragma once
 
+#include "kernels/ssa/held.hpp"
 #include "kernels/ssa/load.hpp"
 #include "kernels/ssa/loops.hpp"
 
+#include <numeric>
 #include <stdexcept>
 #include <string>
 
@@ -25,22 +27,35 @@ public:
   }
 
   /// Reads the geometry, `inputs[local]` with valid ghosts: unknowns, load, coefficients. The arrays must stay as they are until
-  /// the next call. Collective: R rounds of one exchange of ghosts and one sum each, where R - 1 is the largest number of seams
-  /// that ice crosses on its way from what holds it; then one sum, one gather and two exchanges. invalid_argument if there is
-  /// not one input per local rank.
+  /// the next call. Waits for the number of unknowns, and returns before the load is there. Collective: one sum and one exchange
+  /// of ghosts; where a rank has ice that nothing on its patch holds, R rounds of one exchange and one sum more, where R is the
+  /// largest number of seams that ice crosses on its way from what holds it, and 1 more if there is ice that nothing holds at
+  /// all. invalid_argument if there is not one input per local rank.
   void set_input(const std::vector<SsaInput>& inputs) {
     if (inputs.size() != m_patches.size()) {
       throw std::invalid_argument("SSA: expected input of " + std::to_string(m_patches.size()) + " local ranks, found " +
                                   std::to_string(inputs.size()));
     }
-    Kokkos::fence("ssa: input");
-    for (std::size_t n = 0; n < inputs.size(); ++n) m_patches[n].set_input(inputs[n]);
+    for (std::size_t n = 0; n < inputs.size(); ++n) m_patches[n].input = inputs[n];
     find_ice();
-    number_unknowns();
-    for (SsaPatch& p : m_patches) ssa::find_elements(p);
+    for (SsaPatch& p : m_patches) ssa::mark_unknowns(p);
     for (SsaPatch& p : m_patches) ssa::set_coefficients(p);
     launch_ghosts(m_ranks, [this](std::size_t n) -> std::vector<Ghosted> { return {m_patches[n].rise}; });
     for (SsaPatch& p : m_patches) ssa::compute_load(p);
+  }
+
+  /// `first` and `number` of the patches, for PETSc's matrices. Collective: one gather and one exchange.
+  void number_unknowns() {
+    std::vector<std::vector<std::int64_t>> mine;
+    for (const SsaPatch& p : m_patches) mine.push_back({p.unknowns()});
+    const auto all = m_ranks.gather_all(mine, std::vector<int>(static_cast<std::size_t>(m_ranks.decomposition().size()), 1));
+    for (int local = 0; local < m_ranks.local_size(); ++local) {
+      patch(local).first = std::accumulate(all.begin(), all.begin() + m_ranks.first() + local, std::int64_t{0});
+      ssa::number_unknowns(patch(local));
+    }
+    launch_ghosts(m_ranks, [this](std::size_t n) -> std::vector<Ghosted> { return {m_patches[n].number}; });
+    for (const SsaPatch& p : m_patches) ssa::clear_numbers_of_others(p);
+    Kokkos::fence("ssa: numbers");
   }
 
   std::int64_t unknowns() const { return m_unknowns; } ///< unknown cells on all ranks
@@ -52,56 +67,42 @@ public:
   const SsaPatch& patch(int local) const { return m_patches[static_cast<std::size_t>(local)]; }
 
 private:
-  template <class F> void update_ghosts(const F& array_of) {
-    std::vector<std::vector<Ghosted>> arrays;
-    for (const SsaPatch& p : m_patches) arrays.push_back({array_of(p)});
-    m_ranks.update_ghosts(arrays);
-  }
-
-  // Flood from everything that is held, through icy neighbours; what is not reached is excluded.
+  // First as if all ice were held; then, if need be, what holds ice is told across seams until nothing changes.
   void find_ice() {
-    std::vector<std::vector<ssa::Cell>> fronts;
-    std::vector<SharedArray2<int>> before;
     for (const SsaPatch& p : m_patches) {
-      fronts.push_back(ssa::mark_ice(p, m_ranks.decomposition()));
-      before.push_back(shared_array<int>("ssa_before", p.patch));
+      ssa::mark_ice(p, m_ranks.decomposition());
+      ssa::join_loose(p);
+      ssa::count(p, true);
+      ssa::list_unknowns(p);
     }
-    std::vector<std::vector<std::int64_t>> count(m_patches.size());
+    std::int64_t before = 0, loose = sum_counts();
+    m_excluded = 0;
+    if (loose == 0) return read_lengths();
     do {
-      for (std::size_t n = 0; n < m_patches.size(); ++n) {
-        ssa::flood(m_patches[n], fronts[n]);
-        Kokkos::deep_copy(before[n], m_patches[n].ice);
-      }
-      update_ghosts([](const SsaPatch& p) { return Ghosted(p.ice); });
-      for (std::size_t n = 0; n < m_patches.size(); ++n) {
-        fronts[n] = ssa::newly_held(m_patches[n], before[n]);
-        count[n] = {static_cast<std::int64_t>(fronts[n].size())};
-      }
-      m_ranks.sum(count);
-    } while (count[0][0] > 0);
-    for (std::size_t n = 0; n < m_patches.size(); ++n) count[n] = {ssa::exclude_loose(m_patches[n])};
-    m_ranks.sum(count);
-    m_excluded = count[0][0];
+      before = loose;
+      for (const SsaPatch& p : m_patches) ssa::settle(p, false);
+      launch_ghosts(m_ranks, [this](std::size_t n) -> std::vector<Ghosted> { return {m_patches[n].ice}; });
+      for (const SsaPatch& p : m_patches) ssa::take_ghosts(p), ssa::count(p, false);
+      loose = sum_counts();
+    } while (loose > 0 && loose < before);
+    m_excluded = loose;
+    // where all ice is held at last, so are ghosts that a rank has not been told of
+    for (const SsaPatch& p : m_patches) ssa::settle(p, loose > 0), ssa::list_unknowns(p);
+    Kokkos::fence("ssa: number of unknowns");
+    read_lengths();
+  }
+  void read_lengths() {
+    for (SsaPatch& p : m_patches) p.lengths = p.found();
   }
 
-  void number_unknowns() {
-    std::vector<std::vector<std::int64_t>> mine; // unknown cells; 1 if they have changed
-    for (SsaPatch& p : m_patches) {
-      const bool changed = ssa::find_unknowns(p);
-      mine.push_back({p.unknowns(), changed ? 1 : 0});
-    }
-    const auto all = m_ranks.gather_all(mine, std::vector<int>(static_cast<std::size_t>(m_ranks.decomposition().size()), 2));
-    m_unknowns = 0;
-    m_changed = false;
-    for (int r = 0; r < m_ranks.decomposition().size(); ++r) {
-      const int local = r - m_ranks.first();
-      if (local >= 0 && local < m_ranks.local_size()) patch(local).first = m_unknowns;
-      m_unknowns += all[2 * static_cast<std::size_t>(r)];
-      m_changed = m_changed || all[2 * static_cast<std::size_t>(r) + 1] != 0;
-    }
-    for (const SsaPatch& p : m_patches) ssa::number_unknowns(p);
-    update_ghosts([](const SsaPatch& p) { return Ghosted(p.number); });
-    for (const SsaPatch& p : m_patches) ssa::clear_numbers_of_others(p);
+  // Returns the cells of loose ice on all ranks. Waits.
+  std::int64_t sum_counts() {
+    Kokkos::fence("ssa: number of unknowns");
+    std::vector<std::vector<std::int64_t>> counts;
+    for (const SsaPatch& p : m_patches) counts.push_back({p.counts().loose, p.counts().unknowns, p.counts().changed});
+    m_ranks.sum(counts);
+    m_unknowns = counts[0][1], m_changed = counts[0][2] > 0;
+    return counts[0][0];
   }
 
   Ranks& m_ranks;

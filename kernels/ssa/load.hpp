@@ -27,8 +27,8 @@ KOKKOS_INLINE_FUNCTION Cell neighbour(Cell at, int side) {
 struct Ice {
   Array2<double> H, h, b, tauc; ///< see SsaInput
   Array2<int> mask;
-  SharedArray2<int> ice; ///< see SsaPatch
-  Shared<double** [4]> rise;
+  Array2<int> ice; ///< see SsaPatch
+  SsaPatch::Rise rise;
   bool till_subgrid;
   explicit Ice(const SsaPatch& p)
       : H(p.input.H), h(p.input.h), b(p.input.b), tauc(p.input.tauc), mask(p.input.mask), ice(p.ice), rise(p.rise),
@@ -109,9 +109,9 @@ KOKKOS_INLINE_FUNCTION double Ice::face_pressure(Cell at, int side) const {
                                 : cliff_pressure(thickness, h(at.j, at.i), b(next.j, next.i));
 }
 
-/// Grounded area (m2) in each corner of each element.
-inline Kokkos::View<double* [4], Mem> grounded_area(const SsaPatch& p) {
-  const Kokkos::View<double* [4], Mem> area("ssa_grounded_area", p.elements.extent(0));
+/// `grounded`: area (m2) in each corner of each element.
+inline void find_grounded(const SsaPatch& p) {
+  const auto area = p.grounded;
   const Ice in(p);
   const auto q1 = p.q1;
   for_each_element(
@@ -124,15 +124,15 @@ inline Kokkos::View<double* [4], Mem> grounded_area(const SsaPatch& p) {
           area(k, c) = fraction[c] * q1().weight;
         }
       });
-  return area;
 }
 
-/// `yield` and `load` of the owned unknowns. Needs ghosts of `rise`.
-inline void compute_load(SsaPatch& p) {
-  const auto size = static_cast<std::size_t>(p.unknowns());
-  const auto area = grounded_area(p);
-  const auto yield = p.yield = make_shared<double*>("ssa_yield", size);
-  const auto load = p.load = make_shared<double*>("ssa_load", 2 * size);
+/// `yield` and `load` of the owned unknowns; their drag begins with zeros. Needs ghosts of `rise`.
+inline void compute_load(const SsaPatch& p) {
+  find_grounded(p);
+  const auto area = p.grounded;
+  const auto yield = p.yield, load = p.load;
+  const auto drag = p.drag;
+  const auto direction = p.direction;
   const auto element_at = p.element_at;
   const double dx = p.dx, dy = p.dy;
   const Ice in(p);
@@ -148,6 +148,8 @@ inline void compute_load(SsaPatch& p) {
         x += dy * (in.face_pressure(at, east) - in.face_pressure(at, west));
         y += dx * (in.face_pressure(at, north) - in.face_pressure(at, south));
         load(2 * n) = x, load(2 * n + 1) = y;
+        for (int m = 0; m < 3; ++m) drag(n, m) = 0.0;
+        for (int m = 0; m < 2; ++m) direction(n, m) = 0.0;
       });
 }
 

@@ -37,7 +37,7 @@ template <class F> void for_each_unknown(const char* label, const SsaPatch& p, c
 template <class F> void for_each_element(const char* label, const SsaPatch& p, const F& f) {
   const auto elements = p.elements;
   Kokkos::parallel_for(
-      label, Kokkos::RangePolicy<Exec>(0, static_cast<int>(elements.extent(0))), KOKKOS_LAMBDA(int k) { f(k, elements(k)); });
+      label, Kokkos::RangePolicy<Exec>(0, p.lengths.elements), KOKKOS_LAMBDA(int k) { f(k, elements(k)); });
 }
 
 /// 0 in cells without ice and in excluded ones, the fixed velocity in fixed cells: in owned cells and ghosts.
@@ -134,7 +134,7 @@ inline void set_drag(const SsaPatch& p, const Array2<double>& u, const Array2<do
   const TillLaw till = p.till;
   for_each_unknown(
       "ssa: drag", p, KOKKOS_LAMBDA(int n, int j, int i) {
-        if (!(yield(n) > 0.0)) return; // the lists begin with zeros
+        if (!(yield(n) > 0.0)) return; // compute_load has left zeros
         const double U = u(j, i), V = v(j, i), speed2 = U * U + V * V;
         const double change[2] = {U - u_before(j, i), V - v_before(j, i)};
         const double change2 = change[0] * change[0] + change[1] * change[1];

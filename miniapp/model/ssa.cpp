@@ -194,7 +194,8 @@ SsaReport SsaSnes::solve(const std::vector<SsaInput>& inputs, const std::vector<
     NUNATAK_PETSC(VecGetArrayWrite(m_r, &x));
     const auto load = m_assembly.patch(0).load;
     Kokkos::fence("ssa: load");
-    m_system.set_vec(x, [&](double* unknowns) { std::copy(load.data(), load.data() + load.size(), unknowns); });
+    m_system.set_vec(
+        x, [&](double* unknowns) { std::copy(load.data(), load.data() + 2 * m_assembly.patch(0).unknowns(), unknowns); });
     NUNATAK_PETSC(VecRestoreArrayWrite(m_r, &x));
     NUNATAK_PETSC(VecNorm(m_r, NORM_2, &m_report.load_norm));
     NUNATAK_PETSC(VecGetArrayWrite(m_x, &x));

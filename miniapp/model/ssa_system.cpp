@@ -108,7 +108,7 @@ void SsaSystem::create() {
   }
   NUNATAK_PETSC(MatSetVecType(m_matrix, reproducible_vec()));
   if (!m_pc_type.empty()) return;
-  const std::vector<SharedArray2<int>> cells{patch().unknown};
+  const std::vector<Array2<int>> cells{patch().unknown};
   if (m_options.single_precision) {
     m_single = std::make_unique<Multigrid<float>>(m_ranks, m_dx, m_dy, cells, m_options.multigrid);
   } else {
@@ -125,6 +125,7 @@ void SsaSystem::create_shell() {
 }
 
 void SsaSystem::create_aij() {
+  m_assembly.number_unknowns();
   const int n = patch().unknowns();
   NUNATAK_PETSC(MatCreate(m_ranks.comm(), &m_matrix));
   NUNATAK_PETSC(MatSetSizes(m_matrix, 2 * n, 2 * n, PETSC_DETERMINE, PETSC_DETERMINE));

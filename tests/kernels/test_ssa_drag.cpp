@@ -39,7 +39,7 @@ std::vector<double> drag(const std::vector<double>& F, bool till_subgrid) {
   const SsaPatch& patch = assembly.patch(0);
   const auto u = array("u"), v = array("v");
   Kokkos::deep_copy(u, u0);
-  const Kokkos::View<double*, Mem> force("force", patch.load.size());
+  const Kokkos::View<double*, Mem> force("force", 2 * static_cast<std::size_t>(patch.unknowns()));
   ssa::residual(patch, u, v, force.data());
   Kokkos::fence();
   std::vector<double> result;

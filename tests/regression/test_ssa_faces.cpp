@@ -152,7 +152,7 @@ Array2<double> with_faces(Antarctica& a, double tolerance) {
   SsaAssembly assembly(a.ranks, a.dx, a.dx, glen, plastic);
   assembly.set_input({input});
   const SsaPatch& patch = assembly.patch(0);
-  const std::vector<double> load(patch.load.data(), patch.load.data() + patch.load.size());
+  const std::vector<double> load(patch.load.data(), patch.load.data() + 2 * patch.unknowns());
   const auto cells = static_cast<std::size_t>(patch.unknowns());
 
   // the number of each unknown cell; ice that has none is fixed, or an iceberg

@@ -59,9 +59,9 @@ public:
     do {
       for (std::size_t m = 0; m < masks.size(); ++m) {
         for (std::size_t r = 0; r < locals; ++r) {
-          const device_labels::PatchBlocks blocks{
-              m_ranks.patch(static_cast<int>(r)), m_tables[m].data(), codes[r], m_labels[m].component[r], m_parent,
-              m_fragments[m * locals + r],        &count(m, r)};
+          const device_labels::PatchBlocks blocks{{m_parent},  m_ranks.patch(static_cast<int>(r)), m_tables[m].data(),
+                                                  codes[r],    m_labels[m].component[r],           m_fragments[m * locals + r],
+                                                  &count(m, r)};
           device_labels::find_runs(blocks);
           device_labels::join_runs(blocks);
           device_labels::number_roots(blocks);

@@ -3,47 +3,26 @@
 #pragma once
 
 #include "kernels/grid/border_exchange.hpp"
+#include "kernels/labels/device/forest.hpp"
 #include "kernels/labels/patch.hpp"
 
 namespace nunatak {
 
 namespace device_labels {
 
-/// One patch cut into blocks of rows, for one mask. Positions are j (xm + 2) + i.
-struct PatchBlocks {
+/// One patch cut into blocks of rows, for one mask. Positions are j (xm + 2) + i; owned cells that are not in the mask have
+/// parent -1.
+struct PatchBlocks : Forest {
   Patch patch;
   const std::int64_t* table; ///< of a code: the flags it gives to its component; -1 if it is not part of the mask
   Array2<Code> codes;
   Array2<int> component;
-  Kokkos::View<int*, WorkMem> parent; ///< of owned cells; -1: not in the mask
-  Shared<Component*> fragments;       ///< the components of this patch, as far as there is room
-  int* count;                         ///< how many they are
+  Shared<Component*> fragments; ///< the components of this patch, as far as there is room
+  int* count;                   ///< how many they are
 
   KOKKOS_INLINE_FUNCTION int blocks() const { return RowBlocks(patch).size(); }
   KOKKOS_INLINE_FUNCTION void find(int n, int& j, int& i0, int& i1) const { RowBlocks(patch).find(n, j, i0, i1); }
   KOKKOS_INLINE_FUNCTION int position(int j, int i) const { return j * (patch.xm + 2) + i; }
-
-  /// The root of a cell. Paths are halved on the way: parents are replaced by grandparents, which others may do at the same time.
-  KOKKOS_INLINE_FUNCTION int root(int c) const {
-    int up = Kokkos::atomic_load(&parent(c));
-    while (up != c) {
-      const int further = Kokkos::atomic_load(&parent(up));
-      if (further != up) Kokkos::atomic_store(&parent(c), further);
-      c = up;
-      up = further;
-    }
-    return c;
-  }
-  /// Only a root is given a new parent, and only if it is still one: else its new root is tried.
-  KOKKOS_INLINE_FUNCTION void join(int a, int b) const {
-    a = root(a), b = root(b);
-    while (a != b) {
-      const int larger = Kokkos::max(a, b), smaller = Kokkos::min(a, b);
-      const int found = Kokkos::atomic_compare_exchange(&parent(larger), larger, smaller);
-      if (found == larger) return;
-      a = root(found), b = smaller;
-    }
-  }
 };
 
 inline void find_runs(const PatchBlocks& p) {

@@ -1,0 +1,38 @@
+// A union-find over integers by loops on the execution space, with atomics (labels/device/union_find.hpp, ssa/held.hpp): who
+// joins what in which order does not matter.
+#pragma once
+
+#include "kernels/grid/array.hpp"
+
+namespace nunatak {
+
+/// Sets of integers; the root of a set is its smallest member, whose parent it is itself. Others have a smaller parent.
+struct Forest {
+  Kokkos::View<int*, WorkMem> parents;
+
+  KOKKOS_INLINE_FUNCTION int& parent(int c) const { return parents(c); }
+  /// The root of the set of c. Paths are halved on the way: parents are replaced by grandparents, which others may do at the same
+  /// time.
+  KOKKOS_INLINE_FUNCTION int root(int c) const {
+    int up = Kokkos::atomic_load(&parent(c));
+    while (up != c) {
+      const int further = Kokkos::atomic_load(&parent(up));
+      if (further != up) Kokkos::atomic_store(&parent(c), further);
+      c = up;
+      up = further;
+    }
+    return c;
+  }
+  /// Only a root is given a new parent, and only if it is still one: else its new root is tried.
+  KOKKOS_INLINE_FUNCTION void join(int a, int b) const {
+    a = root(a), b = root(b);
+    while (a != b) {
+      const int larger = Kokkos::max(a, b), smaller = Kokkos::min(a, b);
+      const int found = Kokkos::atomic_compare_exchange(&parent(larger), larger, smaller);
+      if (found == larger) return;
+      a = root(found), b = smaller;
+    }
+  }
+};
+
+} // namespace nunatak
