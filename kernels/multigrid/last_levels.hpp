@@ -28,16 +28,19 @@ public:
   using Team = typename Policy::member_type;
 
   LastLevels() = default;
-  explicit LastLevels(int count) : m_count(count), m_levels(make_shared<TeamLevel<Real>*>("multigrid: last levels", count)) {}
+  explicit LastLevels(int count)
+      : m_count(count), m_table(shared_label("multigrid: table"), static_cast<std::size_t>(count)),
+        m_levels("multigrid: last levels", static_cast<std::size_t>(count)) {}
 
   /// Level n, but for its transfer, and the transfer between it and the next one. Host code.
   void set(int n, const NinePoint<Real>& part, const Chebyshev& polynomial) {
-    m_levels(n) = {Smoothing<Real>(part), polynomial, {}, part.cells.data(), part.size()};
+    m_table(n) = {Smoothing<Real>(part), polynomial, {}, part.cells.data(), part.size()};
   }
-  void set_transfer(int n, const Transfer<Real>& transfer) { m_levels(n).transfer = transfer; }
+  void set_transfer(int n, const Transfer<Real>& transfer) { m_table(n).transfer = transfer; }
   /// After the last set(); `d`: of that level.
   void set_last(const Decomposition& d) {
-    m_inverse = Inverse(2 * m_levels(m_count - 1).unknowns);
+    Kokkos::deep_copy(m_levels, m_table);
+    m_inverse = Inverse(2 * m_table(m_count - 1).unknowns);
     m_rows = d.My, m_columns = d.Mx, m_periodic_x = d.periodic_x, m_periodic_y = d.periodic_y;
   }
 
@@ -129,7 +132,8 @@ private:
   }
 
   int m_count = 0;
-  Shared<TeamLevel<Real>*> m_levels;
+  Kokkos::View<TeamLevel<Real>*, PinnedMem> m_table; ///< of the host
+  Kokkos::View<TeamLevel<Real>*, WorkMem> m_levels;
   Inverse m_inverse;
   int m_rows = 0, m_columns = 0;
   bool m_periodic_x = false, m_periodic_y = false;

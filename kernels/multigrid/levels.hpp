@@ -19,7 +19,7 @@ inline Halving next_halving(const Decomposition& d, double dx, double dy) {
 inline bool is_large(const Decomposition& d, int ranks = 1) { return std::int64_t{d.Mx} * d.My > std::int64_t{50000} * ranks; }
 
 template <class Real>
-Multigrid<Real>::Multigrid(Ranks& ranks, double dx, double dy, const std::vector<SharedArray2<int>>& active,
+Multigrid<Real>::Multigrid(Ranks& ranks, double dx, double dy, const std::vector<Array2<int>>& active,
                            const MultigridOptions& options)
     : m_options(options), m_all(ranks.over(ranks.decomposition())) {
   std::vector<int> members(static_cast<std::size_t>(ranks.decomposition().size())); // the ranks of its patches
@@ -89,18 +89,18 @@ template <class Real> int Multigrid<Real>::rings_of(const Decomposition& d, bool
 }
 
 /// The owned cells of `from`, over `p`, in `to`, over `array`, of which `p` is a part.
-inline void copy_owned(const Patch& p, const SharedArray2<int>& from, const Patch& array, const SharedArray2<int>& to) {
+inline void copy_owned(const Patch& p, const Array2<int>& from, const Patch& array, const Array2<int>& to) {
   const int rows = p.ys - array.ys, columns = p.xs - array.xs;
   for_each_cell(
       "multigrid: unknowns", p, KOKKOS_LAMBDA(int j, int i) { to(j + rows, i + columns) = from(j, i); });
 }
 
-template <class Real> void Multigrid<Real>::add_finest(const Holders& holders, const std::vector<SharedArray2<int>>& active) {
+template <class Real> void Multigrid<Real>::add_finest(const Holders& holders, const std::vector<Array2<int>>& active) {
   const int rings = rings_of(holders.decomposition(), true);
-  std::vector<SharedArray2<int>> cells;
+  std::vector<Array2<int>> cells;
   for (int n = 0; n < holders.local_size(); ++n) {
     const Patch p = holders.patch(n), array = grown(p, rings - 1);
-    const auto from = active[static_cast<std::size_t>(n)], to = rings == 1 ? from : shared_array<int>("active", array);
+    const auto from = active[static_cast<std::size_t>(n)], to = rings == 1 ? from : make_array<int>("active", array);
     cells.push_back(to);
     if (rings > 1) copy_owned(p, from, array, to); // else it has its ghosts
   }
@@ -109,11 +109,10 @@ template <class Real> void Multigrid<Real>::add_finest(const Holders& holders, c
 
 // Ghosts of `cells`, and the level that has them.
 template <class Real>
-void Multigrid<Real>::add_level(const Holders& holders, bool finest, int rings, const std::vector<SharedArray2<int>>& cells) {
+void Multigrid<Real>::add_level(const Holders& holders, bool finest, int rings, const std::vector<Array2<int>>& cells) {
   Level level{holders, Chebyshev{degree(finest)}, rings, halo(holders, rings), {}, Next::none, {}, {}, {}};
   const auto data = [&](std::size_t n) { return cells[n].data(); };
   if (!cells.empty() && (rings > 1 || !m_levels.empty())) level.halo.move(1, data, data); // those of the finest grid may be there
-  Kokkos::fence("multigrid: unknowns");
   level.halo.keep(cells, cells);
   for (int n = 0; n < holders.local_size(); ++n)
     level.parts.emplace_back(holders.patch(n), cells[static_cast<std::size_t>(n)], rings);
@@ -125,7 +124,7 @@ template <class Real> void Multigrid<Real>::add_coarser(Halving halving) {
   const Decomposition& d = fine.holders.decomposition();
   const Holders holders(*m_all, coarser(d, halving), fine.holders.members());
   const int rings = rings_of(holders.decomposition(), false);
-  std::vector<SharedArray2<int>> cells;
+  std::vector<Array2<int>> cells;
   for (int n = 0; n < holders.local_size(); ++n) {
     const NinePoint<Real>& part = fine.parts[static_cast<std::size_t>(n)];
     const Patch p = holders.patch(n), array = grown(p, rings - 1);
@@ -148,9 +147,9 @@ template <class Real> void Multigrid<Real>::add_merged(int side) {
   const int rings = rings_of(m, finest);
   fine.next = Next::merged;
   fine.merge = Merge(fine.holders, fine.rings, holders, rings, side);
-  std::vector<SharedArray2<int>> from, cells;
+  std::vector<Array2<int>> from, cells;
   for (const NinePoint<Real>& part : fine.parts) from.push_back(part.active);
-  for (int n = 0; n < holders.local_size(); ++n) cells.push_back(shared_array<int>("active", grown(holders.patch(n), rings - 1)));
+  for (int n = 0; n < holders.local_size(); ++n) cells.push_back(make_array<int>("active", grown(holders.patch(n), rings - 1)));
   fine.merge.gather(
       1, [&](std::size_t n) { return from[n].data(); }, [&](std::size_t n) { return cells[n].data(); });
   add_level(holders, finest, rings, cells);

@@ -58,7 +58,7 @@ public:
     m_gather.list();
   }
   /// From now on only unknowns travel: below[n], above[n] are 1 in those of the local patches, ghosts included.
-  void keep(const std::vector<SharedArray2<int>>& below, const std::vector<SharedArray2<int>>& above) {
+  void keep(const std::vector<Array2<int>>& below, const std::vector<Array2<int>>& above) {
     m_gather.keep(below, above), m_give_back.keep(above, below);
   }
 

@@ -52,7 +52,7 @@ public:
   /// `ranks` must outlive this object. dx, dy: grid spacing (m; only the ratio matters), for semicoarsening. active[local]: 1
   /// where a cell is an unknown, in owned cells and ghosts, 0 beyond the edges of the domain. Collective: two reductions, and an
   /// exchange per level that several ranks have; a round of messages where patches are merged.
-  Multigrid(Ranks& ranks, double dx, double dy, const std::vector<SharedArray2<int>>& active, const MultigridOptions& options);
+  Multigrid(Ranks& ranks, double dx, double dy, const std::vector<Array2<int>>& active, const MultigridOptions& options);
 
   /// The finest level of local rank n: fill A in its owned unknowns, then call set_operator(); set b, call cycle(), read x.
   NinePoint<Real>& finest(int n) { return m_levels[0].parts[static_cast<std::size_t>(n)]; }
@@ -82,8 +82,8 @@ private:
   };
 
   /// cells[n]: of a local patch of the level, without ghosts.
-  void add_level(const Holders& holders, bool finest, int rings, const std::vector<SharedArray2<int>>& cells);
-  void add_finest(const Holders& holders, const std::vector<SharedArray2<int>>& active);
+  void add_level(const Holders& holders, bool finest, int rings, const std::vector<Array2<int>>& cells);
+  void add_finest(const Holders& holders, const std::vector<Array2<int>>& active);
   void add_coarser(Halving halving);
   void add_merged(int side);
   /// Rings of ghosts for a cycle with one exchange of b and one of x (a finest grid: and for the residual at its end); of a

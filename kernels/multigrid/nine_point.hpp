@@ -12,18 +12,64 @@
 
 #include "kernels/multigrid/halo.hpp"
 
-#include <algorithm>
 #include <vector>
 
 namespace nunatak {
 
 template <class Real> using Rows = Kokkos::View<Real***, Kokkos::LayoutRight, Mem>; // (j, i, n), as above
 
+/// The cells around a rectangle of view indices, ring by ring, each in raster order.
+struct RingCells {
+  int j0, i0, rows, columns; ///< of the rectangle
+  /// In rings 1 to `ring`.
+  KOKKOS_INLINE_FUNCTION int count(int ring) const { return (rows + 2 * ring) * (columns + 2 * ring) - rows * columns; }
+  KOKKOS_INLINE_FUNCTION void find(int n, int& ring, int& j, int& i) const {
+    ring = 1;
+    while (n >= count(ring)) ++ring;
+    n -= count(ring - 1);
+    const int width = columns + 2 * ring, above = rows + 2 * ring - 1; // the rows between the first and the last have two cells
+    const int row = n < width ? 0 : Kokkos::min(1 + (n - width) / 2, above);
+    const int column = row == 0 ? n : row == above ? n - width - 2 * (above - 1) : (n - width) % 2 * (width - 1);
+    j = j0 - ring + row, i = i0 - ring + column;
+  }
+};
+
+constexpr int most_rings = 32;
+/// How many unknowns are in rings 0 to k.
+struct Within {
+  int rings[most_rings + 1] = {};
+};
+
+/// The places j stride + i of the unknowns in `owned` and the rings around it into `cells`, as in NinePoint, and their numbers.
+inline void list_unknowns(const Array2<int>& active, const RingCells& owned, int rings, const Kokkos::View<int*, Mem>& cells,
+                          const Later<Within>& within) {
+  const int rows = active.extent_int(0), stride = active.extent_int(1);
+  const Later<int> in_patch(within.data()->rings);
+  scan_over<int>(
+      "multigrid: unknowns", Cells{owned.j0, owned.j0 + owned.rows, owned.i0, owned.i0 + owned.columns}, in_patch,
+      KOKKOS_LAMBDA(int j, int i, int& before, bool last) {
+        if (active(j, i) == 0) return;
+        if (last) cells(before) = j * stride + i;
+        before += 1;
+      });
+  Kokkos::parallel_scan(
+      "multigrid: unknowns of rings", Kokkos::RangePolicy<Exec>(0, owned.count(rings)),
+      KOKKOS_LAMBDA(int n, int& before, bool last) {
+        int ring = 0, j = 0, i = 0;
+        owned.find(n, ring, j, i);
+        if (j >= 0 && i >= 0 && j < rows && i < stride && active(j, i) != 0) { // grown() ends at the edge of the domain
+          if (last) cells(in_patch() + before) = j * stride + i;
+          before += 1;
+        }
+        if (last && n + 1 == owned.count(ring)) within().rings[ring] = in_patch() + before;
+      });
+}
+
 /// What one rank has of an operator and of the system A x = b.
 template <class Real> struct NinePoint {
   Patch patch;                      ///< with all rings of ghosts but the last: arrays have one around it
-  SharedArray2<int> active;         ///< 1: unknown; owned cells and ghosts (0 beyond the edge of the domain)
-  Shared<int*> cells;               ///< the owned unknowns in raster order, then those of ring 1, ...: j (patch.xm + 2) + i
+  Array2<int> active;               ///< 1: unknown; owned cells and ghosts (0 beyond the edge of the domain)
+  Kokkos::View<int*, Mem> cells;    ///< the owned unknowns in raster order, then those of ring 1, ...: j (patch.xm + 2) + i
   std::vector<int> within;          ///< [k]: unknowns in rings 0 (owned) to k
   Kokkos::View<Real*, Mem> vectors; ///< memory of b, x, r, d, e
   Rows<Real> A;                     ///< 36 entries
@@ -33,7 +79,7 @@ template <class Real> struct NinePoint {
 
   NinePoint() = default;
   /// `is_active`: over `owned`, grown by rings - 1 cells, and its ghosts.
-  NinePoint(const Patch& owned, const SharedArray2<int>& is_active, int rings = 1)
+  NinePoint(const Patch& owned, const Array2<int>& is_active, int rings = 1)
       : patch(grown(owned, rings - 1)), active(is_active), m_first((owned.ys - patch.ys) * (patch.xm + 2) + owned.xs - patch.xs) {
     const Patch& p = patch;
     A = Rows<Real>(Kokkos::view_alloc("matrix", Kokkos::WithoutInitializing), p.ym + 2, p.xm + 2, 36);
@@ -46,22 +92,11 @@ template <class Real> struct NinePoint {
     vectors = Kokkos::View<Real*, Mem>("vectors", 5 * length);
     std::size_t start = 0;
     for (Rows<Real>* v : {&b, &x, &r, &d, &e}) *v = Rows<Real>(vectors.data() + start, p.ym + 2, p.xm + 2, 2), start += length;
-    Kokkos::fence("multigrid: which cells are unknowns");
-    std::vector<std::vector<int>> of_ring(static_cast<std::size_t>(rings) + 1);
-    const auto beyond = [](int g, int s, int m) { return std::max({s - g, g - (s + m - 1), 0}); };
-    for (int j = 0; j <= p.ym + 1; ++j) {
-      for (int i = 0; i <= p.xm + 1; ++i) {
-        const int ring = std::max(beyond(p.global_j(j), owned.ys, owned.ym), beyond(p.global_i(i), owned.xs, owned.xm));
-        if (active(j, i) != 0) of_ring[static_cast<std::size_t>(ring)].push_back(j * (p.xm + 2) + i);
-      }
-    }
-    std::vector<int> all;
-    for (const auto& places : of_ring) {
-      all.insert(all.end(), places.begin(), places.end());
-      within.push_back(static_cast<int>(all.size()));
-    }
-    cells = make_shared<int*>("cells", all.size());
-    std::copy(all.begin(), all.end(), cells.data());
+    cells = Kokkos::View<int*, Mem>(Kokkos::view_alloc("cells", Kokkos::WithoutInitializing), active.size());
+    const auto found = make_later<Within>("multigrid: within");
+    list_unknowns(active, RingCells{owned.ys - p.ys + 1, owned.xs - p.xs + 1, owned.ym, owned.xm}, rings, cells, found);
+    Kokkos::fence("multigrid: number of unknowns");
+    within.assign(found().rings, found().rings + rings + 1);
   }
   int size() const { return within[0]; } ///< owned unknowns
   int within_ring(int ring) const { return within[static_cast<std::size_t>(ring)]; }

@@ -79,19 +79,39 @@ private:
   std::vector<Own> m_own;
 };
 
+using RoutePlaces = Kokkos::View<int*, Mem>;
+
 /// to[k] = from[places[k]], or to[places[k]] = from[k], for `width` numbers of each cell.
-template <class T> void gather_cells(const Shared<int*>& places, int width, const T* from, T* to) {
+template <class T> void gather_cells(const RoutePlaces& places, int width, const T* from, T* to) {
   Kokkos::parallel_for(
       "route: pack", Kokkos::RangePolicy<Exec>(0, static_cast<int>(places.extent(0))), KOKKOS_LAMBDA(int k) {
         for (int m = 0; m < width; ++m)
           to[static_cast<std::ptrdiff_t>(k) * width + m] = from[static_cast<std::ptrdiff_t>(places(k)) * width + m];
       });
 }
-template <class T> void scatter_cells(const Shared<int*>& places, int width, const T* from, T* to) {
+template <class T> void scatter_cells(const RoutePlaces& places, int width, const T* from, T* to) {
   Kokkos::parallel_for(
       "route: unpack", Kokkos::RangePolicy<Exec>(0, static_cast<int>(places.extent(0))), KOKKOS_LAMBDA(int k) {
         for (int m = 0; m < width; ++m)
           to[static_cast<std::ptrdiff_t>(places(k)) * width + m] = from[static_cast<std::ptrdiff_t>(k) * width + m];
+      });
+}
+
+/// The ends of the pieces of a list, for the host and loops.
+using RouteEnds = Kokkos::View<int*, PinnedMem>;
+
+/// Of `all`, the places of cells that are 1 in `active`, in the same order. `ends`: of the pieces of `all`, then of those kept.
+inline void keep_active(const RoutePlaces& all, const Array2<int>& active, const RoutePlaces& kept, const RouteEnds& ends) {
+  const int pieces = ends.extent_int(0) / 2;
+  Kokkos::parallel_scan(
+      "route: keep", Kokkos::RangePolicy<Exec>(0, all.extent_int(0)), KOKKOS_LAMBDA(int n, int& before, bool last) {
+        if (active.data()[all(n)] != 0) {
+          if (last) kept(before) = all(n);
+          before += 1;
+        }
+        for (int k = 0; last && k < pieces; ++k) {
+          if (n + 1 == ends(k)) ends(pieces + k) = before;
+        }
       });
 }
 
@@ -102,27 +122,39 @@ public:
   /// are added in the same order at both ends.
   void add(std::size_t part, int local, int rank, std::vector<int> places) {
     if (m_parts.empty() || m_parts.back().part != part) m_parts.push_back({part, local, {}, {}, {}});
-    m_parts.back().pieces.push_back({rank, std::move(places)});
+    const auto cells = static_cast<int>(places.size());
+    m_parts.back().pieces.push_back({rank, std::move(places), cells});
   }
   /// From now on only cells travel that are 1 in active[part].
-  void keep(const std::vector<SharedArray2<int>>& active) {
-    for (Part& part : m_parts) {
-      const int* is_active = active[part.part].data();
-      for (Piece& piece : part.pieces) {
-        auto& places = piece.places;
-        places.erase(std::remove_if(places.begin(), places.end(), [&](int place) { return is_active[place] == 0; }),
-                     places.end());
-      }
-    }
+  void keep(const std::vector<Array2<int>>& active) {
+    if (empty()) return;
     list();
+    std::vector<RoutePlaces> kept;
+    std::vector<RouteEnds> ends;
+    for (const Part& part : m_parts) {
+      kept.emplace_back(Kokkos::view_alloc("multigrid: places", Kokkos::WithoutInitializing), part.places.extent(0));
+      ends.emplace_back(shared_label("multigrid: ends"), 2 * part.pieces.size());
+      int end = 0;
+      for (std::size_t k = 0; k < part.pieces.size(); ++k) ends.back()(k) = end += static_cast<int>(part.pieces[k].places.size());
+    }
+    for (std::size_t n = 0; n < m_parts.size(); ++n) keep_active(m_parts[n].places, active[m_parts[n].part], kept[n], ends[n]);
+    Kokkos::fence("multigrid: cells that travel");
+    for (std::size_t n = 0; n < m_parts.size(); ++n) {
+      int before = 0;
+      for (std::size_t k = 0; k < m_parts[n].pieces.size(); ++k) {
+        const int end = ends[n](m_parts[n].pieces.size() + k);
+        m_parts[n].pieces[k].cells = end - before, before = end;
+      }
+      m_parts[n].places = Kokkos::subview(kept[n], std::make_pair(0, before));
+    }
   }
   /// The Views of places. Call it after the last add().
   void list() {
     for (Part& part : m_parts) {
       std::vector<int> all;
       for (const Piece& piece : part.pieces) all.insert(all.end(), piece.places.begin(), piece.places.end());
-      part.places = Shared<int*>(Kokkos::view_alloc(shared_label("multigrid: places"), Kokkos::WithoutInitializing), all.size());
-      std::copy(all.begin(), all.end(), part.places.data());
+      part.places = RoutePlaces(Kokkos::view_alloc("multigrid: places", Kokkos::WithoutInitializing), all.size());
+      Kokkos::deep_copy(part.places, Kokkos::View<const int*, Kokkos::HostSpace>(all.data(), all.size()));
     }
   }
 
@@ -147,7 +179,7 @@ public:
     for (const Part& part : m_parts) {
       std::byte* at = reinterpret_cast<std::byte*>(part.buffer.data());
       for (const Piece& piece : part.pieces) {
-        const std::size_t bytes = piece.places.size() * bytes_of_cell;
+        const std::size_t bytes = static_cast<std::size_t>(piece.cells) * bytes_of_cell;
         if (bytes > 0) f(part.local, piece.rank, bytes, at);
         at += bytes;
       }
@@ -157,13 +189,14 @@ public:
 private:
   struct Piece {
     int rank;
-    std::vector<int> places;
+    std::vector<int> places; ///< all that may travel
+    int cells;               ///< of them that do
   };
   struct Part {
     std::size_t part;
     int local;
     std::vector<Piece> pieces;
-    Shared<int*> places; ///< of all pieces
+    RoutePlaces places; ///< of all pieces
     Shared<double*> buffer;
   };
   std::vector<Part> m_parts;
@@ -177,7 +210,7 @@ public:
   explicit Route(Ranks& all, bool alone = false) : m_all(&all), m_alone(alone) {}
 
   RouteEnd start, end;
-  void keep(const std::vector<SharedArray2<int>>& at_start, const std::vector<SharedArray2<int>>& at_end) {
+  void keep(const std::vector<Array2<int>>& at_start, const std::vector<Array2<int>>& at_end) {
     start.keep(at_start), end.keep(at_end);
     m_there.reset(), m_back.reset();
   }

@@ -22,9 +22,9 @@ template <class F> KOKKOS_INLINE_FUNCTION void for_each_point(const HatAxis& ax,
 
 /// An array over `patch` and its ghosts: 1 for each coarse point of `owned`, a part of it, whose hat is not 0 on all unknowns, 0
 /// elsewhere. Needs a ring of ghosts of `active`.
-inline SharedArray2<int> coarse_cells(const Patch& patch, const Patch& owned, const SharedArray2<int>& active, const HatAxis& ax,
-                                      const HatAxis& ay) {
-  const auto coarse = shared_array<int>("active", patch);
+inline Array2<int> coarse_cells(const Patch& patch, const Patch& owned, const Array2<int>& active, const HatAxis& ax,
+                                const HatAxis& ay) {
+  const auto coarse = make_array<int>("active", patch);
   const int j0 = owned.ys - patch.ys + 1, i0 = owned.xs - patch.xs + 1;
   for_each_of(
       "multigrid: coarse cells", Cells{j0, j0 + owned.ym, i0, i0 + owned.xm}, KOKKOS_LAMBDA(int J, int I) {

@@ -163,8 +163,8 @@ public: // what the compiler of a GPU asks of functions with loops
   }
 
 private:
-  static std::vector<SharedArray2<int>> unknown_cells(const SsaAssembly& assembly, int locals) {
-    std::vector<SharedArray2<int>> cells;
+  static std::vector<Array2<int>> unknown_cells(const SsaAssembly& assembly, int locals) {
+    std::vector<Array2<int>> cells;
     for (int local = 0; local < locals; ++local) cells.push_back(assembly.patch(local).unknown);
     return cells;
   }
