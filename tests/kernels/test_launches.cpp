@@ -127,6 +127,13 @@ TEST_CASE("a linear iteration, a nonlinear step and a solve of the SSA launch an
     const std::vector<LaunchEvent> solve = c.watch.events.at("stress balance: SSA");
     REQUIRE(times(solve, "ssa: dot products") == report.linear_iterations);
     REQUIRE(times(solve, "ssa: Jacobian") == report.steps);
+    const auto first = [&solve](const char* label) {
+      return std::find_if(solve.begin(), solve.end(), [label](const LaunchEvent& e) { return e.label == label; });
+    };
+    check_at_most("set-up of a solve", {solve.begin(), first("ssa: fixed velocity")}, 11, 1);
+    const std::vector<LaunchEvent> new_levels(first("ssa: fixed velocity"), first("ssa: pack"));
+    const int grids_made = 1 + times(new_levels, "multigrid: coarse cells");
+    check_at_most("levels of new unknowns", new_levels, 3 * grids_made, 7 * grids_made + 12);
     // From the sums of an iteration to those of the next: with a Jacobian between them, or not.
     std::vector<LaunchEvent> one;
     int iterations = 0, steps = 0;
