@@ -26,6 +26,22 @@ struct FixedSum {
     // lab 5 end
   }
 
+  /// The same for n terms, several at once: what is added to 1.5 2^52 is rounded to an integer, in its low bits.
+  KOKKOS_FORCEINLINE_FUNCTION void add(const double* terms, int n) {
+    constexpr double round = 6755399441055744.0;
+    const auto bits = [](double x) { return Kokkos::bit_cast<std::uint64_t>(x); };
+    std::uint64_t any = 0, high = 0, low = 0; // modulo 2^64
+    for (int k = 0; k < n; ++k) any |= bits(terms[k]) << 1;
+    if (any == 0) return;
+    for (int k = 0; k < n; ++k) {
+      const double t = terms[k] * 1099511627776.0 + 0.5, h = terms[k] * 256.0 + round;
+      const double rest = t - (h - round) * 4294967296.0, l = rest + round; // exactly
+      high += bits(h) - bits(round);
+      low += bits(l) - bits(round) - (bits(rest - (l - round)) >> 63); // floor(rest)
+    }
+    hi += static_cast<std::int64_t>(high), lo += static_cast<std::int64_t>(low);
+  }
+
   KOKKOS_INLINE_FUNCTION FixedSum& operator+=(const FixedSum& other) {
     hi += other.hi;
     lo += other.lo;

@@ -1,9 +1,26 @@
-// Before a function whose loops are vectorised: it is compiled three times, for AVX2 and AVX-512, too, and the processor
+// Functions whose loops are vectorised. On a CPU each is compiled by itself, for AVX2 and AVX-512, too, and the processor
 // chooses, where the compiler can do that. The bits must not depend on the width.
+//
+//   namespace detail { KOKKOS_FORCEINLINE_FUNCTION void f(int n, double* x) { ... } }
+//   NUNATAK_WIDE(void, f, (int n, double* x), (n, x))    f(n, x) does detail::f(n, x)
+//
+// The file that compiles it defines NUNATAK_COMPILES_WIDE and includes the header. On a GPU it is inline: a thread has n = 1.
 #pragma once
+
+#include <Kokkos_Core.hpp>
 
 #if defined(__GNUC__) && !defined(__clang__) && defined(__x86_64__) && !defined(__AVX2__)
 #define NUNATAK_WIDTHS __attribute__((target_clones("avx512f", "avx2", "default")))
 #else
 #define NUNATAK_WIDTHS
+#endif
+
+#if defined(KOKKOS_ENABLE_CUDA) || defined(KOKKOS_ENABLE_HIP) || defined(KOKKOS_ENABLE_SYCL)
+#define NUNATAK_WIDE(result, name, parameters, arguments)                                                                        \
+  KOKKOS_INLINE_FUNCTION result name parameters { return detail::name arguments; }
+#elif defined(NUNATAK_COMPILES_WIDE)
+#define NUNATAK_WIDE(result, name, parameters, arguments)                                                                        \
+  NUNATAK_WIDTHS result name parameters { return detail::name arguments; }
+#else
+#define NUNATAK_WIDE(result, name, parameters, arguments) result name parameters;
 #endif

@@ -5,6 +5,7 @@
 
 #include "kernels/grid/constants.hpp"
 #include "kernels/grid/elementary.hpp"
+#include "kernels/grid/widths.hpp"
 #include "kernels/ice/levels.hpp"
 
 namespace nunatak {
@@ -49,6 +50,13 @@ KOKKOS_FORCEINLINE_FUNCTION void add_explicit_terms(const ColumnFields& f, const
     pack.T[k][p] = here + (heat - (a.u[k] * T_x * dt_x + a.v[k] * T_y * dt_y));
     pack.w[k][p] = a.w[k];
   }
+}
+
+KOKKOS_FORCEINLINE_FUNCTION bool are_numbers(const double* x, int n) {
+  constexpr std::int64_t largest = 0x7fefffffffffffff;
+  std::int64_t seen = 0; // its sign: one is infinite or no number
+  for (int k = 0; k < n; ++k) seen |= largest - Kokkos::bit_cast<std::int64_t>(Kokkos::abs(x[k]));
+  return seen >= 0;
 }
 
 KOKKOS_FORCEINLINE_FUNCTION void solve_columns(int Mz, const double* z, double dt, ColumnPack& pack) {
@@ -104,36 +112,67 @@ KOKKOS_FORCEINLINE_FUNCTION void solve_columns(int Mz, const double* z, double d
 
 } // namespace detail
 
+/// T* (K) of ice of temperature T at a depth d (m).
+KOKKOS_INLINE_FUNCTION double relative_to_melting(double T, double d) { return T + clausius_clapeyron * rho_ice * gravity * d; }
+
 /// Hardness B = A^(-1/n) (Pa s^(1/3)) from the temperature T* relative to the melting point (K): A = A0 exp(-Q/(R T*)),
-/// A0 = 3.61e-13, Q = 6.0e4 below 263.15 K and 1.73e3, 13.9e4 above (Paterson and Budd 1982); B = A0^(-1/3) exp(Q/(3 R T*)).
+/// A0 = 3.61e-13, Q = 6.0e4 below 263.15 K and 1.73e3, 13.9e4 above (Paterson and Budd 1982); B = A0^(-1/3) exp(Q/(3 R T*)). T*
+/// above 8 K.
 KOKKOS_FORCEINLINE_FUNCTION double paterson_budd_hardness(double T_star) {
   constexpr double R = 8.314; // J mol-1 K-1
   const bool cold = T_star < 263.15;
   const double exponent = (cold ? 6.0e4 / (3.0 * R) : 13.9e4 / (3.0 * R)) / T_star;
-  return (cold ? 14044.21920379971 : 0.083301207912519423) * elementary::exp(exponent);
+  return (cold ? 14044.21920379971 : 0.083301207912519423) * elementary::moderate_exp(exponent);
 }
+
+/// Temperature columns (K), and what is around them; n: levels in the ice, none without ice.
+struct HardnessPack {
+  LevelsOf<const double> T[columns_at_once];
+  double H[columns_at_once], T_s[columns_at_once]; ///< m, K
+  int n[columns_at_once], columns;
+};
+
+namespace detail {
+KOKKOS_FORCEINLINE_FUNCTION void mean_hardness(const HardnessPack& pack, const double* z, double* mean) {
+  double x[columns_at_once * (max_levels + 1)]; // of the columns, one after another: T*, then B, of levels and surface
+  int size = 0;
+  for (int p = 0; p < pack.columns; ++p) {
+    const auto T = pack.T[p];
+    const double H = pack.H[p];
+    const int n = pack.n[p];
+    NUNATAK_INDEPENDENT
+    for (int k = 0; k < n; ++k) x[size + k] = relative_to_melting(T[k], H - z[k]);
+    size += n;
+    x[size++] = pack.T_s[p];
+  }
+  NUNATAK_INDEPENDENT
+  for (int k = 0; k < size; ++k) x[k] = paterson_budd_hardness(x[k]);
+  double* b = x;
+  for (int p = 0; p < pack.columns; ++p) {
+    const int n = pack.n[p], top = n - 1;
+    NUNATAK_INDEPENDENT
+    for (int k = 0; k < top; ++k) b[k] = 0.5 * (b[k] + b[k + 1]) * (z[k + 1] - z[k]);
+    double sum = 0.0; // by itself: the chains of additions of two columns overlap
+    for (int k = 0; k < top; ++k) sum += b[k];
+    mean[p] = n == 0 ? b[0] : (sum + 0.5 * (b[top] + b[n]) * (pack.H[p] - z[top])) / pack.H[p];
+    b += n + 1;
+  }
+}
+} // namespace detail
 
 // add_explicit_terms: pack.T and pack.w of column p, the temperature with strain heating and what comes from the neighbours in a
 // step: dt_x = dt/dx, dt_heat = dt/(rho c).
 // solve_columns: one implicit step of vertical diffusion and advection over dt (s), on levels z[0..Mz-1]. pack.T: on entry with
-// all explicit terms in the ice, on exit the solution there, and T_s above it up to the highest level of the pack.
-// paterson_budd_hardness: of n numbers, T* on entry, B on exit.
-#if defined(KOKKOS_ENABLE_CUDA) || defined(KOKKOS_ENABLE_HIP) || defined(KOKKOS_ENABLE_SYCL)
-KOKKOS_INLINE_FUNCTION void add_explicit_terms(const ColumnFields& f, const double* z, double dt_x, double dt_y, double dt_heat,
-                                               int p, ColumnPack& pack) {
-  detail::add_explicit_terms(f, z, dt_x, dt_y, dt_heat, p, pack);
-}
-KOKKOS_INLINE_FUNCTION void solve_columns(int Mz, const double* z, double dt, ColumnPack& pack) {
-  detail::solve_columns(Mz, z, dt, pack);
-}
-KOKKOS_INLINE_FUNCTION void paterson_budd_hardness(int n, double* x) {
-  for (int k = 0; k < n; ++k) x[k] = paterson_budd_hardness(x[k]);
-}
-#else // packs.cpp
-void add_explicit_terms(const ColumnFields& f, const double* z, double dt_x, double dt_y, double dt_heat, int p,
-                        ColumnPack& pack);
-void solve_columns(int Mz, const double* z, double dt, ColumnPack& pack);
-void paterson_budd_hardness(int n, double* x);
-#endif
+// all explicit terms in the ice, on exit the solution there, and T_s above it up to
+// the highest level of the pack.
+// are_numbers: none of n is infinite or NaN.
+// mean_hardness: B of each column of the pack by the trapezoidal rule over its levels in the ice and the surface; that of the
+// surface where n = 0.
+NUNATAK_WIDE(void, add_explicit_terms,
+             (const ColumnFields& f, const double* z, double dt_x, double dt_y, double dt_heat, int p, ColumnPack& pack),
+             (f, z, dt_x, dt_y, dt_heat, p, pack))
+NUNATAK_WIDE(void, solve_columns, (int Mz, const double* z, double dt, ColumnPack& pack), (Mz, z, dt, pack))
+NUNATAK_WIDE(bool, are_numbers, (const double* x, int n), (x, n))
+NUNATAK_WIDE(void, mean_hardness, (const HardnessPack& pack, const double* z, double* mean), (pack, z, mean))
 
 } // namespace nunatak

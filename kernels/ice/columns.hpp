@@ -74,13 +74,14 @@ inline MeltedInside temperature_step(const Patch& patch, double dx, double dy, d
         ColumnPack pack;
         const int i0 = 1 + columns_at_once * n_pack, columns = end - i0 < columns_at_once ? end - i0 : columns_at_once;
         bool ice = false;
+        int guess = 1;
         for (int p = 0; p < columns; ++p) {
           const int i = i0 + p, type = mask(j, i);
           pack.T_s[p] = T_s(j, i) < T_melting ? T_s(j, i) : T_melting;
           if (!icy(type)) continue;
           ice = true;
           pack.H[p] = H(j, i), pack.G[p] = G(j, i), pack.floating[p] = type == floating_ice;
-          pack.n[p] = levels_in_ice(z, H(j, i));
+          pack.n[p] = guess = levels_in_ice(z, H(j, i), guess);
           // a neighbour without ice is replaced by the column itself: nothing comes from there
           const auto neighbour = [&](int J, int I) {
             const bool ice_there = icy(mask(j + J, i + I));
@@ -151,44 +152,30 @@ inline void initial_temperature(const Patch& patch, const Levels& levels, const 
       });
 }
 
-/// T* (K) of ice of temperature T at a depth d (m).
-KOKKOS_INLINE_FUNCTION double relative_to_melting(double T, double d) { return T + clausius_clapeyron * rho_ice * gravity * d; }
-
-/// Depth-averaged hardness B (Pa s^(1/3); trapezoidal rule over the levels in the ice and the surface) and rate factor A = B^-3
-/// (Pa-3 s-1), in owned cells. No ghosts needed.
+/// Depth-averaged hardness B (Pa s^(1/3); trapezoidal rule over the levels in the ice and the surface) in owned cells. No ghosts
+/// needed.
 inline void update_hardness(const Patch& patch, const Levels& levels, const Array2<double>& H, const Array2<double>& T_s,
-                            const Array3<double>& T, const Array2<double>& B, const Array2<double>& A) {
+                            const Array3<double>& T, const Array2<double>& B) {
   const Column z = levels.z;
   const int end = patch.xm + 1;
   for_each_of(
       "hardness", packs_of(patch), KOKKOS_LAMBDA(int j, int n_pack) {
-        const int i0 = 1 + columns_at_once * n_pack, columns = end - i0 < columns_at_once ? end - i0 : columns_at_once;
-        double x[columns_at_once * (max_levels + 1)]; // of the columns, one after another: T*, then B, of levels and surface
-        int n[columns_at_once], size = 0;
-        for (int p = 0; p < columns; ++p) {
+        const int i0 = 1 + columns_at_once * n_pack;
+        HardnessPack pack;
+        pack.columns = end - i0 < columns_at_once ? end - i0 : columns_at_once;
+        int guess = 1;
+        bool ice = false;
+        for (int p = 0; p < pack.columns; ++p) {
           const int i = i0 + p;
-          const double thickness = H(j, i);
-          const auto column = levels_of_cell(T, j, i);
-          n[p] = thickness > 0.0 ? levels_in_ice(z, thickness) : 0;
-          for (int k = 0; k < n[p]; ++k) x[size + k] = relative_to_melting(column[k], thickness - z(k));
-          size += n[p];
-          x[size++] = T_s(j, i) < T_melting ? T_s(j, i) : T_melting;
+          pack.T[p] = levels_of_cell(T, j, i);
+          pack.H[p] = H(j, i), pack.T_s[p] = T_s(j, i) < T_melting ? T_s(j, i) : T_melting;
+          pack.n[p] = 0;
+          if (!(pack.H[p] > 0.0)) continue;
+          ice = true;
+          pack.n[p] = guess = levels_in_ice(z, pack.H[p], guess);
         }
-        if (size > columns && i0 + columns_at_once < end) prefetch_pack(T, j, i0 + columns_at_once, end); // there is ice
-        paterson_budd_hardness(size, x);
-        const double* b = x;
-        for (int p = 0; p < columns; ++p) {
-          const int i = i0 + p, top = n[p] - 1;
-          double mean = b[0];
-          if (top >= 0) {
-            double sum = 0.0;
-            for (int k = 0; k < top; ++k) sum += 0.5 * (b[k] + b[k + 1]) * (z(k + 1) - z(k));
-            mean = (sum + 0.5 * (b[top] + b[top + 1]) * (H(j, i) - z(top))) / H(j, i);
-          }
-          b += n[p] + 1;
-          B(j, i) = mean;
-          A(j, i) = 1.0 / (mean * mean * mean);
-        }
+        if (ice && i0 + columns_at_once < end) prefetch_pack(T, j, i0 + columns_at_once, end);
+        mean_hardness(pack, z.data(), &B(j, i0));
       });
 }
 

@@ -3,6 +3,7 @@
 // processor chooses: the bits do not depend on the width. On a GPU a thread has one face.
 #pragma once
 
+#include "kernels/grid/widths.hpp"
 #include "kernels/ice/edges.hpp"
 
 #include <cstddef>
@@ -74,10 +75,6 @@ KOKKOS_FORCEINLINE_FUNCTION bool find_slopes(const FaceRow& row, int n, FacePack
 } // namespace detail
 
 /// The slopes of the first n faces of a row. False if there is no ice at any of them: nothing is then written.
-#if defined(KOKKOS_ENABLE_CUDA) || defined(KOKKOS_ENABLE_HIP) || defined(KOKKOS_ENABLE_SYCL)
-KOKKOS_INLINE_FUNCTION bool find_slopes(const FaceRow& row, int n, FacePack& pack) { return detail::find_slopes(row, n, pack); }
-#else // packs.cpp
-bool find_slopes(const FaceRow& row, int n, FacePack& pack);
-#endif
+NUNATAK_WIDE(bool, find_slopes, (const FaceRow& row, int n, FacePack& pack), (row, n, pack))
 
 } // namespace nunatak

@@ -58,10 +58,11 @@ inline Levels make_levels(double Lz, int Mz, LevelSpacing spacing) {
   return levels_at(z);
 }
 
-/// Number of levels with z_k < H, at least 1.
-KOKKOS_INLINE_FUNCTION int levels_in_ice(const Column& z, double H) {
-  int n = 1;
+/// Number of levels with z_k < H, at least 1. `guess`: where to begin, 1..Mz: that of the cell beside is near.
+KOKKOS_INLINE_FUNCTION int levels_in_ice(const Column& z, double H, int guess = 1) {
+  int n = guess;
   for (const int Mz = static_cast<int>(z.extent(0)); n < Mz && z(n) < H;) ++n;
+  while (n > 1 && !(z(n - 1) < H)) --n;
   return n;
 }
 

@@ -41,35 +41,26 @@ KOKKOS_FORCEINLINE_FUNCTION void yield_stresses(const TillParameters& parameters
 } // namespace detail
 
 /// yield_stress of n cells. On a CPU compiled by itself (packs.cpp), as the columns are.
-#if defined(KOKKOS_ENABLE_CUDA) || defined(KOKKOS_ENABLE_HIP) || defined(KOKKOS_ENABLE_SYCL)
-KOKKOS_INLINE_FUNCTION void yield_stresses(const TillParameters& till, double log_delta, int n, const double* b, const double* H,
-                                           const double* T_base, double* tauc) {
-  detail::yield_stresses(till, log_delta, n, b, H, T_base, tauc);
-}
-#else // packs.cpp
-void yield_stresses(const TillParameters& till, double log_delta, int n, const double* b, const double* H, const double* T_base,
-                    double* tauc);
-#endif
+NUNATAK_WIDE(void, yield_stresses,
+             (const TillParameters& till, double log_delta, int n, const double* b, const double* H, const double* T_base,
+              double* tauc),
+             (till, log_delta, n, b, H, T_base, tauc))
 
 /// tauc (Pa) in owned cells and ghosts: grounded ice has the yield stress, other cells 0. Needs ghosts of b, H, mask and T (K).
 inline void till_yield_stress(const Patch& patch, const TillParameters& till, const Array2<double>& b, const Array2<double>& H,
                               const Array2<int>& mask, const Array3<double>& T, const Array2<double>& tauc) {
   const double log_delta = elementary::log(till.overburden_fraction);
-  constexpr int P = loops_on_host ? 64 : 1;
-  const Cells cells = cells_and_ghosts(patch);
-  const int end = cells.i1;
-  for_each_of(
-      "till", Cells{cells.j0, cells.j1, 0, (end + P - 1) / P}, KOKKOS_LAMBDA(int j, int n_pack) {
-        const int i0 = P * n_pack, n = end - i0 < P ? end - i0 : P;
-        double T_base[P], stress[P];
+  for_each_pack(
+      "till", cells_and_ghosts(patch), KOKKOS_LAMBDA(int j, int i, int n) {
+        double T_base[cells_at_once], stress[cells_at_once];
         bool any = false;
         for (int p = 0; p < n; ++p) {
-          const bool on_till = mask(j, i0 + p) == grounded_ice;
+          const bool on_till = mask(j, i + p) == grounded_ice;
           any = any || on_till;
-          T_base[p] = on_till ? T(j, i0 + p, 0) : T_melting;
+          T_base[p] = on_till ? T(j, i + p, 0) : T_melting;
         }
-        if (any) yield_stresses(till, log_delta, n, &b(j, i0), &H(j, i0), T_base, stress);
-        for (int p = 0; p < n; ++p) tauc(j, i0 + p) = mask(j, i0 + p) == grounded_ice ? stress[p] : 0.0;
+        if (any) yield_stresses(till, log_delta, n, &b(j, i), &H(j, i), T_base, stress);
+        for (int p = 0; p < n; ++p) tauc(j, i + p) = mask(j, i + p) == grounded_ice ? stress[p] : 0.0;
       });
 }
 

@@ -3,6 +3,7 @@
 // GPU a thread has one cell. Neighbours: last_input.hpp has the loops, codes.hpp the bits.
 #pragma once
 
+#include "kernels/grid/widths.hpp"
 #include "kernels/pico/codes.hpp"
 
 #include <cstddef>
@@ -69,16 +70,8 @@ KOKKOS_FORCEINLINE_FUNCTION int changed_inputs(const InputRow& of, int cells, co
 
 /// The inputs of cells and their first codes; `seen` gets their basins, too.
 /// And: not 0 if any of the cells has another input.
-#if defined(KOKKOS_ENABLE_CUDA) || defined(KOKKOS_ENABLE_HIP) || defined(KOKKOS_ENABLE_SYCL)
-KOKKOS_INLINE_FUNCTION void read_inputs(const InputRow& row, int cells, CellInput* inputs, Code* codes, SeenBasins& seen) {
-  detail::read_inputs(row, cells, inputs, codes, seen);
-}
-KOKKOS_INLINE_FUNCTION int changed_inputs(const InputRow& row, int cells, const CellInput* inputs) {
-  return detail::changed_inputs(row, cells, inputs);
-}
-#else // input_row.cpp
-void read_inputs(const InputRow& row, int cells, CellInput* inputs, Code* codes, SeenBasins& seen);
-int changed_inputs(const InputRow& row, int cells, const CellInput* inputs);
-#endif
+NUNATAK_WIDE(void, read_inputs, (const InputRow& row, int cells, CellInput* inputs, Code* codes, SeenBasins& seen),
+             (row, cells, inputs, codes, seen))
+NUNATAK_WIDE(int, changed_inputs, (const InputRow& row, int cells, const CellInput* inputs), (row, cells, inputs))
 
 } // namespace nunatak::pico

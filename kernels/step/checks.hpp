@@ -1,6 +1,7 @@
 // What is looked at after a step, on a patch: how much ice there is, its largest numbers, and whether they are numbers.
 #pragma once
 
+#include "kernels/ice/column_pack.hpp"
 #include "kernels/ice/transport.hpp"
 #include "kernels/step/state.hpp"
 
@@ -37,27 +38,23 @@ inline Seen look_over(const Patch& patch, const State& state, const Flow* flow) 
   const bool known = flow != nullptr;
   const auto u_surface = known ? flow->velocity.u_surface : u, v_surface = known ? flow->velocity.v_surface : v;
   const int Mz = static_cast<int>(T.extent(2));
-  return reduce_over<Seen>(
-      "areas and maxima", owned_cells(patch), KOKKOS_LAMBDA(int j, int i, Seen& so_far) {
-        // 0 times a number is 0, and NaN times anything else; eight sums, so that the compiler may take several at once
-        double zeros[8] = {0.0 * H(j, i)};
-        const auto column = levels_of_cell(T, j, i);
-        int k = 0;
-        for (; k + 8 <= Mz; k += 8) {
-          for (int lane = 0; lane < 8; ++lane) zeros[lane] += 0.0 * column[k + lane];
-        }
-        for (; k < Mz; ++k) zeros[0] += 0.0 * column[k];
-        double zero = 0.0;
-        for (const double z : zeros) zero += z;
-        so_far.broken += zero == 0.0 ? 0 : 1;
-        so_far.grounded += mask(j, i) == grounded_ice ? 1 : 0;
-        so_far.floating += mask(j, i) == floating_ice ? 1 : 0;
-        so_far.thickness.see(H(j, i));
-        so_far.speed2.see(u(j, i) * u(j, i) + v(j, i) * v(j, i));
-        const double surface2 = u_surface(j, i) * u_surface(j, i) + v_surface(j, i) * v_surface(j, i);
-        so_far.racing += known && surface2 > believed_speed * believed_speed ? 1 : 0;
-        so_far.volume.add(H(j, i));
-      });
+  const auto look = KOKKOS_LAMBDA(int j, int first, int cells, Seen& so_far) {
+    const bool unbroken = !levels_apart && are_numbers(&T(j, first, 0), cells * Mz) && are_numbers(&H(j, first), cells);
+    for (int i = first; i < first + cells; ++i) {
+      const auto column = levels_of_cell(T, j, i);
+      double zero = 0.0 * H(j, i); // 0 times a number is 0, and NaN times anything else
+      for (int k = 0; k < Mz && !unbroken; ++k) zero += 0.0 * column[k];
+      so_far.broken += zero == 0.0 ? 0 : 1;
+      so_far.grounded += mask(j, i) == grounded_ice ? 1 : 0;
+      so_far.floating += mask(j, i) == floating_ice ? 1 : 0;
+      so_far.thickness.see(H(j, i));
+      so_far.speed2.see(u(j, i) * u(j, i) + v(j, i) * v(j, i));
+      const double surface2 = u_surface(j, i) * u_surface(j, i) + v_surface(j, i) * v_surface(j, i);
+      so_far.racing += known && surface2 > believed_speed * believed_speed ? 1 : 0;
+    }
+    so_far.volume.add(&H(j, first), cells);
+  };
+  return reduce_over_packs<Seen>("areas and maxima", owned_cells(patch), {}, look);
 }
 
 /// What a mass budget misses between two sums of the thickness, relative to its largest term.

@@ -125,7 +125,7 @@ private:
       } else if (m_options.isothermal) {
         Kokkos::deep_copy(f.hardav, elementary::inverse_cbrt(m_options.softness));
       } else {
-        update_hardness(patch(n), m_levels, s.thk, forcings[n].ice_surface_temp, s.temp, f.hardav, m_softness[n]);
+        update_hardness(patch(n), m_levels, s.thk, forcings[n].ice_surface_temp, s.temp, f.hardav);
       }
     }
     if (thermal) launch_ghosts(m_ranks, [this](std::size_t n) -> std::vector<Ghosted> { return {m_flows[n].hardav}; });

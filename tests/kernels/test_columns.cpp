@@ -171,25 +171,33 @@ TEST_CASE("hardness: Paterson and Budd, averaged over depth") {
   CHECK(std::abs(A(263.15) / A(263.1499) - 1.0) <= 0.02); // the two branches meet
   // ice 10 K below its melting point at every depth has one hardness
   const Levels levels = make_levels(2000.0, 21, LevelSpacing::quadratic);
-  for (const double H : {0.0, 30.0, 1234.5}) {
-    const Patch patch = Decomposition::make(11, 1, 1, 1).patch(0); // more than a pack
-    const auto thickness = make_array<double>("H", patch), T_s = make_array<double>("T_s", patch),
-               B = make_array<double>("B", patch), rate = make_array<double>("A", patch);
-    const auto T = make_columns<double>("T", patch, levels.size());
-    Kokkos::deep_copy(thickness, H);
-    Kokkos::deep_copy(T_s, 260.0);
+  const std::vector<double>& z = levels.z_host;
+  const Patch patch = Decomposition::make(11, 1, 1, 1).patch(0); // more than a pack
+  const auto H = make_array<double>("H", patch), T_s = make_array<double>("T_s", patch), B = make_array<double>("B", patch);
+  const auto T = make_columns<double>("T", patch, levels.size());
+  Kokkos::deep_copy(T_s, 260.0);
+  for (const double thickness : {0.0, 30.0, 1234.5}) {
+    Kokkos::deep_copy(H, thickness);
     for (int i = 1; i <= patch.xm; ++i) {
-      for (int k = 0; k < levels.size(); ++k) T(1, i, k) = pressure_melting(H - levels.z_host[k]) - 13.15;
+      for (int k = 0; k < levels.size(); ++k) T(1, i, k) = pressure_melting(thickness - z[k]) - 13.15;
     }
-    update_hardness(patch, levels, thickness, T_s, T, B, rate);
-    for (int i = 1; i <= patch.xm; ++i) {
-      CHECK(std::abs(B(1, i) / paterson_budd_hardness(260.0) - 1.0) <= 1e-12);
-      CHECK(std::abs(rate(1, i) * std::pow(B(1, i), 3.0) - 1.0) <= 1e-12);
-    }
+    update_hardness(patch, levels, H, T_s, T, B);
+    for (int i = 1; i <= patch.xm; ++i) CHECK(std::abs(B(1, i) / paterson_budd_hardness(260.0) - 1.0) <= 1e-12);
   }
-  std::vector<double> many;
-  for (int k = 0; k < 37; ++k) many.push_back(200.0 + 2.0 * k);
-  std::vector<double> hardness = many;
-  paterson_budd_hardness(static_cast<int>(many.size()), hardness.data());
-  for (std::size_t k = 0; k < many.size(); ++k) CHECK(hardness[k] == paterson_budd_hardness(many[k])); // the same bits
+  // columns of any thickness side by side: each has the bits of a loop over its levels
+  for (int i = 1; i <= patch.xm; ++i) {
+    H(1, i) = 170.0 * (i - 1);
+    for (int k = 0; k < levels.size(); ++k) T(1, i, k) = 272.0 - 1.3 * k - 0.1 * i;
+  }
+  update_hardness(patch, levels, H, T_s, T, B);
+  for (int i = 1; i <= patch.xm; ++i) {
+    const double thickness = H(1, i);
+    const int n = i > 1 ? levels_in_ice(levels.z, thickness) : 0;
+    const auto hardness = [&](int k) {
+      return paterson_budd_hardness(k < n ? relative_to_melting(T(1, i, k), thickness - z[k]) : 260.0);
+    };
+    double sum = 0.0;
+    for (int k = 0; k < n; ++k) sum += 0.5 * (hardness(k) + hardness(k + 1)) * ((k + 1 < n ? z[k + 1] : thickness) - z[k]);
+    CHECK(B(1, i) == (n > 0 ? sum / thickness : hardness(0)));
+  }
 }

@@ -53,6 +53,9 @@ TEST_CASE("exp: below 1.5 units in the last place; edges") {
     CHECK(error(f(x), exact(x)) < 1.5);
   }
   CHECK((f(0.0) == 1.0 && f(inf) == inf && f(-inf) == 0.0 && std::isnan(f(nan_))));
+  int others = 0;
+  for (int n = -70000; n <= 70000; ++n) others += elementary::moderate_exp(0.01 * n) != f(0.01 * n);
+  CHECK((others == 0 && std::isnan(elementary::moderate_exp(nan_))));
 }
 
 TEST_CASE("log: below 1.5 units in the last place; edges") {

@@ -319,4 +319,11 @@ TEST_CASE("fixed-point sums are the same in any order and accurate") {
   FixedSum negative;
   negative.add(-0.75);
   CHECK(negative.value() == -0.75);
+  for (int n = -40; n < 40; ++n) terms.push_back(std::ldexp(n + 0.5, -40)), terms.push_back(std::ldexp(n, -41 - n)); // ties, tiny
+  for (const std::size_t first : {0, 99990, 100001}) { // many at once
+    FixedSum one_by_one, at_once;
+    for (std::size_t n = first; n < terms.size(); ++n) one_by_one.add(terms[n]);
+    at_once.add(terms.data() + first, static_cast<int>(terms.size() - first));
+    CHECK(at_once.value() == one_by_one.value());
+  }
 }
