@@ -102,17 +102,22 @@ nlohmann::json run(const Arguments& a) {
   StepTimes steps(subject);
   steps.run(a.repeat);
   const SsaReport last = hybrid.stress_balance().last_solve();
-  const nlohmann::json ssa = {
-      {"unknown_cells", last.unknown_cells}, {"nonlinear_steps", nonlinear}, {"linear_iterations", linear}};
+  nlohmann::json ssa = {{"unknown_cells", last.unknown_cells}, {"nonlinear_steps", nonlinear}, {"linear_iterations", linear}};
   const auto all = static_cast<std::uint64_t>(World().sum(static_cast<std::int64_t>(synthetic::fingerprint(*ranks, hybrid))));
   char fields[17];
   std::snprintf(fields, sizeof fields, "%016llx", static_cast<unsigned long long>(all));
+  const double ssa_seconds = times.seconds["stress balance: SSA"];
   steps.run_loops();
 
   nlohmann::json json = steps.report();
   json["input"] = "synthetic continent, seed " + std::to_string(a.seed);
   json["grid"] = {{"Mx", M}, {"My", M}, {"Mz", a.Mz}, {"dx", a.dx}, {"dy", a.dx}};
   json["ranks"] = {{"size", World().size()}, {"px", ranks->decomposition().px}, {"py", ranks->decomposition().py}};
+  if (nonlinear > 0) { // all steps, the first one with its solve from rest, too
+    const double bytes = ssa_bytes(static_cast<double>(last.unknown_cells), nonlinear, linear);
+    ssa["bytes_per_unknown_cell_and_step"] = bytes / static_cast<double>(last.unknown_cells) / (a.repeat + 1);
+    ssa["share_of_triad"] = 1e-9 * bytes / ssa_seconds / json["triad"]["GB_per_s"].get<double>();
+  }
   json["ssa"] = ssa;
   json["mass_budget"] = {{"closure", checks.misses()}};
   json["fields"] = fields;

@@ -23,7 +23,6 @@ struct KernelBytes {
   int columns_in_ice;   ///< arrays of columns, up to the surface
   int columns_of_icy;   ///< arrays of columns, all levels of cells with ice
   int columns_in_whole; ///< arrays of columns, all levels of all cells
-  int calls = 1;        ///< in a step
 
   double per_call(const Sizes& s) const {
     return map_bytes * s.cells +
@@ -38,13 +37,13 @@ constexpr KernelBytes kernel_bytes[] = {
     // PICO: H, b, theta, S and 2 masks; 8 masks and 7 maps written
     {"ocean", nullptr, 4 * 8 + 2 * 4 + 8 * 4 + 7 * 8, 0, 0, 0},
     {material_part, "till", 3 * 8 + 4 + 8, 0, 0, 0},      // b, H, mask, T of the base -> tauc
-    {material_part, "hardness", 2 * 8 + 2 * 8, 1, 0, 0},  // H, T_s, T -> B, A
+    {material_part, "hardness", 2 * 8 + 8, 1, 0, 0},      // H, T_s, T -> B
     {material_part, "softness", 8 + 2 * 8, 0, 0, 0},      // B -> A of the SIA, B of the SSA
     {sia_part, "sia fluxes", 4 * 8 + 4 + 2 * 8, 0, 0, 0}, // 2 edges, H, mask, A -> 2 q
     // 2 edges, H, mask, A, u_b, v_b, whether it moved -> 5 maps, u, v
     {velocity_part, "horizontal velocity", 6 * 8 + 4 + 1 + 5 * 8, 0, 2, 0},
     {velocity_part, "vertical velocity", 2 * 8 + 4 + 1, 2, 1, 0},     // H, mask, melt, whether it moved, u, v -> w
-    {velocity_part, "advection rate", 2 * 8 + 4, 0, 0, 0, 2},         // mask, u, v
+    {velocity_part, "advection rate", 4 * 8 + 4, 0, 0, 0},            // mask, u, v of surface and base
     {energy_part, "heat flux into the base", 4 * 8 + 4 + 8, 0, 0, 0}, // G, tauc, u_b, v_b, mask -> flux
     {energy_part, "temperature", 4 * 8 + 4 + 3 * 8, 4, 1, 0}, // H, mask, T_s, flux, heating, held, u, v, w, T -> held, melted, T
     {transport_part, "total flux", 7 * 8 + 4 + 2 * 8, 0, 0, 0},   // 2 edges, H, mask, u, v, 2 q -> 2 q
@@ -58,9 +57,32 @@ constexpr KernelBytes kernel_bytes[] = {
 inline double bytes_of_part(const char* part, const Sizes& sizes) {
   double bytes = 0.0;
   for (const KernelBytes& k : kernel_bytes) {
-    if (std::strcmp(k.part, part) == 0) bytes += k.calls * k.per_call(sizes);
+    if (std::strcmp(k.part, part) == 0) bytes += k.per_call(sizes);
   }
   return bytes;
+}
+
+/// Of solves of the SSA by kernels/ssa with its defaults (single precision, smoother of degree 2, 3 on coarse grids), per unknown
+/// cell: what one linear iteration and one nonlinear step (residual, matrix, coarse matrices) move. There are as many elements as
+/// unknown cells; coarse grids together have a third of the cells. A pass over the matrix: 144 bytes of a row, 4 of its place.
+struct SsaBytes {
+  static constexpr double start = 8 + 16 + 3 * 8 + 4, product = 144 + 8 + 2 * 8 + 2 * 8 + 4; // b, inverse -> x, r, d; d, x, r
+  static constexpr double first = 144 + 3 * 8 + 16 + 8 + 4, step = product + 16 + 8; // b, x, inverse -> r, d; step: inverse -> e
+  static constexpr double transfer = 8 + 2 * 8 + 2 * 4;                              // r restricted, x corrected
+  static constexpr double finest = start + step + product + transfer + first + step + product;
+  static constexpr double coarse = finest + 2 * step - 144 - 2 * 8; // one step more, twice; no residual in the end
+  static constexpr double krylov = 5 * 8 + 4 + 4 * 8 + 104 + 4;     // u and A u, seven dot products, p, s, y, r, b
+  static constexpr double iteration = finest + coarse / 3 + krylov;
+  // u, v, B H -> an element (88); elements, load, yield stress, u, v -> r
+  static constexpr double residual = 3 * 8 + 12 + 88 + 88 + 5 * 8 + 4 + 2 * 8;
+  // weights: elements, u, v now and before; drag: the same, yield stress, direction; elements, drag -> row; u, v kept
+  static constexpr double matrix = 88 + 8 + 4 * 8 + 12 + 12 * 8 + 88 + 24 + 8 + 144 + 4 * 8;
+  static constexpr double coarse_matrices = 4.0 / 3.0 * (144 + 16 + 144 + 36); // inverses, Galerkin products
+};
+
+inline double ssa_bytes(double unknown_cells, int steps, int iterations) {
+  return unknown_cells *
+         (iterations * SsaBytes::iteration + steps * (SsaBytes::residual + SsaBytes::matrix + SsaBytes::coarse_matrices));
 }
 
 } // namespace nunatak::bench

@@ -88,7 +88,7 @@ public:
     const auto& of_loops = loops_on_host ? m_steps : m_steps_of_loops;
     for (const KernelBytes& k : kernel_bytes) {
       if (k.kernel == nullptr || (!loops_on_host && of_loops.empty())) continue;
-      json["kernels"][k.kernel] = figures(of_loops, std::string("loop: ") + k.kernel, k.calls * k.per_call(sizes));
+      json["kernels"][k.kernel] = figures(of_loops, std::string("loop: ") + k.kernel, k.per_call(sizes));
     }
     double bytes_of_rest = 0.0;
     std::vector<Seconds> steps = m_steps;
