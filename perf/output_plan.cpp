@@ -4,9 +4,11 @@
 //   output_plan -workload pism:G5km -scale 0.3 -ranks 8 -layouts native,zslab,box:1 > plan.json
 //
 // Per layout and rank: messages (to, bytes), and the calls of the format `posix` in their order (offset, bytes). With -counts per
-// layout only how many of both there are, and the most that a rank has: for thousands of ranks.
+// layout only how many of both there are, and the most that a rank has: for thousands of ranks. Land, which MOM's ranks fill, is
+// sent as the writers do: repeated values once (io/layouts/repeats.hpp).
 #include "io/formats/raw.hpp"
 #include "io/layouts/exchange_plan.hpp"
+#include "io/layouts/repeats.hpp"
 #include "io/layouts/stripe.hpp"
 #include "io/layouts/topology.hpp"
 #include "io/registry.hpp"
@@ -105,7 +107,7 @@ public:
         }
       } else {
         const io::Plan plan = io::make_plan(static_cast<int>(rank), writers, round);
-        for (const io::Channel& c : plan.sends) messages.push_back({c.rank, c.bytes});
+        for (const io::Channel& c : plan.sends) messages.push_back({c.rank, sent_bytes(c, round)});
         for (const io::Target& target : plan.targets) add_calls(target.group, target.box, calls);
       }
       if (m_counts) {
@@ -121,6 +123,24 @@ public:
   std::uint64_t bytes() const { return m_workload.bytes_per_record(); }
 
 private:
+  /// Of a message, all variables of which are doubles if there is land. Other values tell their places, and so do not repeat.
+  std::uint64_t sent_bytes(const io::Channel& channel, const io::Round& round) const {
+    if (!m_workload.is_land) return channel.bytes;
+    std::vector<std::uint64_t> words(1 + channel.bytes / sizeof(std::uint64_t)); // room, and a word for each value
+    std::size_t next = 0;
+    for (const io::Transfer& t : channel.transfers) {
+      const t::WorkloadVariable& v = *m_variables[round.groups[t.put]];
+      const std::vector<std::size_t> order = t::file_order(m_workload, v, m_workload.order);
+      std::vector<std::size_t> index(order.size(), 0), at(order.size()); // in the box, in memory
+      do {
+        for (std::size_t d = 0; d < order.size(); ++d) at[order[d]] = t.box.start[d] + index[d];
+        ++next;
+        words[next] = m_workload.is_land(at[at.size() - 2], at.back()) ? 0 : next;
+      } while (io::next_index(index, t.box.count));
+    }
+    return io::shorten({channel.rank, reinterpret_cast<std::byte*>(&words[1]), channel.bytes}).sent;
+  }
+
   void add_calls(std::size_t n, const io::Box& box, Json& calls) const {
     io::Hyperslab slab;
     slab.start = box.start, slab.count = box.count;
