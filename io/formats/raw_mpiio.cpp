@@ -86,6 +86,11 @@ private:
     if (slab.elements() == 0) return;
     if (m_schema.has_records(variable)) m_records = std::max(m_records, slab.start[0] + slab.count[0]);
     append_runs(m_schema, m_layout, v, slab, m_copies.keep(slab, variable.type), m_runs);
+    // With the end of a variable the gap behind it is written, for MPI-IO would read what lies around it, and write that again.
+    const std::uint64_t end = m_runs.back().begin + m_runs.back().size, first = m_layout.begin[v] + m_schema.bytes(variable);
+    const bool is_end =
+        m_schema.has_records(variable) ? end >= first && (end - first) % m_layout.record_stride == 0 : end == first;
+    if (is_end && end % 8 != 0) m_runs.push_back({end, 8 - end % 8, zeros});
   }
 
   /// The file has all its records before values are written: where MPI-IO writes gaps between runs, too, it reads zeros first.
@@ -140,6 +145,8 @@ private:
     m_error.set("file '" + m_path + "': expected to write; found: " + message(status) +
                 cause_of_failed_write(errno, m_path, m_quota.waiting()));
   }
+
+  static constexpr std::byte zeros[8] = {};
 
   MPI_Comm m_comm;
   int m_rank = rank_in(m_comm);
