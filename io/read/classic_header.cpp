@@ -19,6 +19,14 @@ class Header {
 public:
   explicit Header(const std::string& path) : m_path(path), m_in(path, std::ios::binary) {}
 
+  /// The first four bytes; nothing if this is no classic file.
+  std::optional<int> version() {
+    char magic[4] = {};
+    if (!m_in.read(magic, 4) || magic[0] != 'C' || magic[1] != 'D' || magic[2] != 'F') return std::nullopt;
+    if (magic[3] != 1 && magic[3] != 2 && magic[3] != 5) return std::nullopt;
+    return magic[3];
+  }
+
   /// An unsigned big-endian integer.
   std::uint64_t integer(int bytes) {
     unsigned char raw[8];
@@ -60,14 +68,9 @@ std::uint64_t record_size(const std::vector<ClassicLayout::Place>& variables) {
 } // namespace
 
 std::optional<ClassicLayout> read_classic_layout(const std::string& path) {
-  {
-    char magic[4] = {};
-    std::ifstream in(path, std::ios::binary);
-    if (!in.read(magic, 4) || magic[0] != 'C' || magic[1] != 'D' || magic[2] != 'F') return std::nullopt;
-    if (magic[3] != 1 && magic[3] != 2 && magic[3] != 5) return std::nullopt;
-  }
   Header in(path);
-  const int version = static_cast<int>(in.integer(4) & 0xff);
+  const std::optional<int> version = in.version();
+  if (!version) return std::nullopt;
   const int count_bytes = version == 5 ? 8 : 4;
   const int offset_bytes = version == 1 ? 4 : 8;
   const auto count = [&] { return in.integer(count_bytes); };
