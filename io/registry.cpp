@@ -42,7 +42,8 @@ const std::vector<LayoutRow>& layouts() {
       {"native", PerNode::never, nullptr},
       {"auto", PerNode::optional,
        [](auto& schema, auto v, auto n, auto stripe) {
-         return run_boxes(schema, v, n, run_bytes(schema, n, stripe), raw_layout(schema, 1).begin[v]);
+         const RawLayout layout = raw_layout(schema, 1);
+         return run_boxes(schema, v, deal_of(layout.file_size(1), n, stripe), layout.begin[v]);
        },
        true, false, true},
       {"zslab", PerNode::optional, [](auto& schema, auto v, auto n, auto) { return slab_boxes(schema, v, n); }, true},

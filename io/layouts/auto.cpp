@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 
 namespace nunatak::io {
 
@@ -54,7 +55,7 @@ public:
   /// And, as "layout", what was chosen.
   std::map<std::string, std::string> hints() const override {
     std::map<std::string, std::string> hints = FormatAround::hints();
-    hints["layout"] = m_stay.text("stay", m_run) + "; " + m_go.text("move", m_run) + "; " + m_stripe.text();
+    hints["layout"] = m_stay.text("stay", run()) + "; " + m_go.text("move", run()) + "; " + m_stripe.text();
     return hints;
   }
 
@@ -64,9 +65,8 @@ private:
       : FormatAround(make_remap(
             comm, schema, options, topology, aggregators, [this](const Schema&, std::size_t v) { return boxes_of(v); },
             std::move(inner), is_copied)),
-        m_comm(comm), m_schema(schema), m_aggregators(aggregators), m_run(run_bytes(schema, aggregators.size(), stripe.bytes)),
-        m_stripe(stripe), m_bytes_of_call(static_cast<double>(options.call)), m_native(native),
-        m_choices(schema.variables.size()) {}
+        m_comm(comm), m_schema(schema), m_aggregators(aggregators), m_stripe(stripe),
+        m_bytes_of_call(static_cast<double>(options.call)), m_native(native), m_choices(schema.variables.size()) {}
 
   /// Of the variables that stay, or of those that move.
   struct Chosen {
@@ -86,12 +86,22 @@ private:
   };
 
   /// Where the format does not say where a variable begins: one behind the other, as in a plain file.
-  Boxes boxes_of(std::size_t v) const {
-    return run_boxes(m_schema, v, m_aggregators.size(), m_run, m_native.first_byte(v).value_or(m_begin[v]));
+  std::uint64_t begin_of(std::size_t v) const { return m_native.first_byte(v).value_or(m_begin[v]); }
+
+  /// Of variable v, once the format has defined all.
+  Boxes boxes_of(std::size_t v) {
+    if (!m_deal) {
+      std::uint64_t end = 0;
+      for (std::size_t w = 0; w < m_schema.variables.size(); ++w)
+        end = std::max(end, begin_of(w) + m_schema.bytes(m_schema.variables[w]));
+      m_deal = deal_of(end, m_aggregators.size(), m_stripe.bytes);
+    }
+    return run_boxes(m_schema, v, *m_deal, begin_of(v));
   }
+  std::size_t run() const { return m_deal ? m_deal->usual : 1; }
 
   /// Of this rank.
-  Counts count(std::size_t v, const Hyperslab& slab) const {
+  Counts count(std::size_t v, const Hyperslab& slab) {
     Counts counts;
     if (slab.elements() == 0) return counts;
     const Box mine = slab.box(m_schema.has_records(m_schema.variables[v]));
@@ -127,7 +137,7 @@ private:
     Counts all = count(v, slab);
     MPI_Allreduce(MPI_IN_PLACE, &all, n_counts, MPI_INT64_T, MPI_SUM, m_comm);
     const double native = static_cast<double>(all.native_calls),
-                 moved = static_cast<double>(all.bytes) / static_cast<double>(m_run);
+                 moved = static_cast<double>(all.bytes) / static_cast<double>(run());
     return {all, native > 1 && static_cast<double>(all.sent) + moved * m_bytes_of_call < native * m_bytes_of_call};
   }
 
@@ -135,8 +145,8 @@ private:
   int m_rank = rank_in(m_comm);
   const Schema& m_schema;
   std::vector<int> m_aggregators;
-  std::size_t m_run; ///< bytes
   Stripe m_stripe;
+  std::optional<Deal> m_deal; ///< once all is defined
   std::vector<std::uint64_t> m_begin = raw_layout(m_schema, 1).begin;
   double m_bytes_of_call;
   Format& m_native; ///< the remap's inner one
@@ -147,29 +157,40 @@ private:
 
 } // namespace
 
-std::size_t run_bytes(const Schema& schema, std::size_t aggregators, std::size_t stripe) {
-  std::size_t bytes = 0;
-  for (const Variable& variable : schema.variables) bytes += schema.bytes(variable);
-  const std::size_t share = bytes / aggregators / runs_each;
-  if (share >= stripe) return share / stripe * stripe;
-  while (stripe > page && stripe > share) stripe /= 2;
-  return stripe;
+Deal deal_of(std::uint64_t end, std::size_t aggregators, std::size_t stripe) {
+  Deal deal;
+  deal.aggregators = aggregators;
+  const std::uint64_t wanted = std::min<std::uint64_t>(default_stripe, end / aggregators / runs_each);
+  deal.run = stripe * std::max<std::size_t>(1, wanted / stripe);
+  const auto up_to = [](std::uint64_t bytes, std::uint64_t unit) { return (bytes + unit - 1) / unit * unit; };
+  deal.head = up_to(end % (aggregators * deal.run), deal.run);
+  deal.piece = up_to(std::max<std::uint64_t>(1, (std::min(deal.head, end) + aggregators - 1) / aggregators), page);
+  deal.usual = end < aggregators * deal.run ? deal.piece : deal.run;
+  return deal;
 }
 
-Boxes run_boxes(const Schema& schema, std::size_t v, std::size_t aggregators, std::size_t run, std::uint64_t begin) {
+Deal::Part Deal::part_at(std::uint64_t byte) const {
+  if (byte < head) return {std::min<std::uint64_t>(head, (byte / piece + 1) * piece), byte / piece % aggregators};
+  const std::uint64_t n = (byte - head) / run;
+  return {head + (n + 1) * run, n % aggregators};
+}
+
+Boxes run_boxes(const Schema& schema, std::size_t v, const Deal& deal, std::uint64_t begin) {
   const Box whole = whole_box(schema, v);
   const std::size_t size = bytes_of(schema.variables[v].type), total = whole.elements();
-  Boxes boxes(aggregators);
-  for (std::uint64_t n = begin / run; n * run < begin + total * size; ++n) {
-    const auto border = [&](std::uint64_t byte) { // the element that begins there, or holds it
-      return byte <= begin ? 0 : std::min<std::size_t>(total, (byte - begin) / size);
-    };
-    auto& boxes_of_run = boxes[n % aggregators];
-    if (!whole.count.empty()) {
-      append_run(whole, border(n * run), border((n + 1) * run), boxes_of_run);
-    } else if (n == begin / run) {
-      boxes_of_run.push_back(whole);
-    }
+  const std::uint64_t end = begin + total * size;
+  Boxes boxes(deal.aggregators);
+  if (whole.count.empty()) {
+    boxes[deal.part_at(begin).aggregator] = {whole};
+    return boxes;
+  }
+  const auto border = [&](std::uint64_t byte) { // the element that begins there, or holds it
+    return std::min<std::size_t>(total, (byte - begin) / size);
+  };
+  for (std::uint64_t byte = begin; byte < end;) {
+    const Deal::Part part = deal.part_at(byte);
+    append_run(whole, border(byte), border(part.end), boxes[part.aggregator]);
+    byte = part.end;
   }
   return boxes;
 }

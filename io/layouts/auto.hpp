@@ -8,15 +8,16 @@
 //
 // and the cheaper way is taken; of equal ones, and for what one rank has in one run, native. Bytes written are the same in both,
 // and do not count; nor do messages, which carry all variables together. So runs of more than 8 KiB stay where they are. Moved
-// values go to every rank (or N per node). The file is dealt to them as cards are: runs of equal length, to one rank after the
-// other, whatever variables lie in them. A run begins at a multiple of the stripe (stripe.hpp; in the first record, later ones
-// are shifted by the length of a record) and has so many stripes that each rank gets about eight runs of a record; where there
-// are fewer stripes, a half of one, a quarter, ..., at least 4 KiB.
+// values go to every rank (or N per node), to which the file is dealt: its head in one piece for each, the rest in runs, as cards
+// are, whatever variables lie in them. A run is a stripe of the file system (stripe.hpp), or several where they are short, and
+// begins where a stripe does (in the first record; later ones are shifted by the length of a record). The head is what is left
+// over when every aggregator has as many runs as the others; its pieces are whole pages.
 //
-//   file   |....|....|....|....|....|....|      stripes
-//          |  u   |   v          |  w    |      variables
-//          |aaaa|bbbb|cccc|aaaa|bbbb|cccc|      runs of three ranks
+//   file   |..|..|..|..|..|....|....|....|....|....|....|    pieces of the head, stripes
+//          | u |   v     |          w            |   x  |    variables
+//          |aa|bb|cc|    aaaa|bbbb|cccc|aaaa|bbbb|cccc|      of three ranks
 //
+// At any time the ranks write to stripes that follow one another, which lie on as many servers: none waits for another.
 // So whatever is moved at a time, all ranks take part in it, and what a rank gets of it lies together in the file: a format that
 // joins neighbours (`direct`) makes one call of many small variables.
 //
@@ -30,11 +31,23 @@
 
 namespace nunatak::io {
 
-/// The length of a run.
-std::size_t run_bytes(const Schema& schema, std::size_t aggregators, std::size_t stripe);
-/// Of variable `v`, whose first value is byte `begin` of the file: run n of the file, which begins at byte n `run`, belongs to
-/// aggregator n modulo their number. An element on a border belongs to the later run; a variable without dimensions to one.
-Boxes run_boxes(const Schema& schema, std::size_t v, std::size_t aggregators, std::size_t run, std::uint64_t begin);
+/// How the first record of a file, with all that lies before it, is dealt.
+struct Deal {
+  std::size_t aggregators = 1, piece = 1, run = 1; ///< lengths in bytes
+  std::uint64_t head = 0;                          ///< bytes, whole runs
+  std::size_t usual = 1;                           ///< of both lengths that of most bytes
+
+  struct Part {
+    std::uint64_t end;
+    std::size_t aggregator;
+  };
+  Part part_at(std::uint64_t byte) const; ///< the piece or run that holds this byte of the file
+};
+/// `end`: of the first record, in the file.
+Deal deal_of(std::uint64_t end, std::size_t aggregators, std::size_t stripe);
+/// Of variable `v`, whose first value is byte `begin` of the file. An element on a border belongs to the later part; a variable
+/// without dimensions to one.
+Boxes run_boxes(const Schema& schema, std::size_t v, const Deal& deal, std::uint64_t begin);
 
 /// The runs of the file that a box of a variable is made of: those of its slowest dimensions of which the next ones are not
 /// whole.

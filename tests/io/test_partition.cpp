@@ -22,7 +22,9 @@ const std::map<std::string, BoxesBy> layouts = {
     {"zslab", slab_boxes},
     {"box", [](const Schema& s, std::size_t v, std::size_t n) { return Rectangles(s, n).boxes(v, false); }},
     {"morton", [](const Schema& s, std::size_t v, std::size_t n) { return morton_boxes(s, v, n, 100); }},
-    {"auto", [](const Schema& s, std::size_t v, std::size_t n) { return run_boxes(s, v, n, 64, 60); }}};
+    {"auto", [](const Schema& s, std::size_t v, std::size_t n) {
+       return run_boxes(s, v, {n, 40, 64, 128, 64}, 60);
+     }}};
 
 /// A state of an ice sheet; y, x cut.
 Schema ice(std::size_t My, std::size_t Mx) {
@@ -205,8 +207,9 @@ TEST_CASE("the length of a stripe: what is asked for, else what a file system th
 TEST_CASE("runs of the file are dealt to the aggregators, and are counted") {
   const Schema schema = ice(20, 30);
   const std::size_t v = schema.variable("temp"), row = 30, level = 20 * row; // 3 levels; 14400 bytes
-  constexpr std::uint64_t begin = 400, run = 1000;                           // 8 divides both: no element lies on a border
-  const Boxes boxes = run_boxes(schema, v, 4, run, begin);
+  const Deal deal{4, 600, 1000, 2000, 1000};
+  constexpr std::uint64_t begin = 400; // 8 divides all: no element lies on a border
+  const Boxes boxes = run_boxes(schema, v, deal, begin);
   std::vector<int> owners(3 * level, -1);
   for (int a = 0; a < 4; ++a) {
     for (const Box& box : boxes[static_cast<std::size_t>(a)]) {
@@ -215,13 +218,11 @@ TEST_CASE("runs of the file are dealt to the aggregators, and are counted") {
       for (std::size_t n = first; n < first + box.elements(); ++n) CHECK(std::exchange(owners[n], a) == -1);
     }
   }
-  for (std::size_t n = 0; n < owners.size(); ++n) CHECK(owners[n] == static_cast<int>((begin + 8 * n) / run % 4));
+  for (std::size_t n = 0; n < owners.size(); ++n) {
+    const std::uint64_t byte = begin + 8 * n;
+    CHECK(owners[n] == static_cast<int>(byte < 2000 ? byte / 600 : (byte - 2000) / 1000 % 4));
+  }
 
-  std::size_t bytes = 0;
-  for (const Variable& variable : schema.variables) bytes += schema.bytes(variable);
-  const std::size_t share = bytes / 2 / 8; // of a record, eight runs for each of two aggregators
-  CHECK(run_bytes(schema, 2, share / 3 + 1) == (share / 3 + 1) * 2);
-  CHECK(run_bytes(schema, 1, 1 << 20) == 4096); // not less
   const Box whole = whole_box(schema, v);
   CHECK(runs_in(whole, whole) == 1);
   CHECK(runs_in({{0, 5, 0}, {3, 10, 30}}, whole) == 3);  // rows
@@ -313,4 +314,32 @@ TEST_CASE("boxes that pieces leave gaps in are written piece by piece") {
   CHECK(plan.targets[0].box == box2(0, 0, 2, 4));
   CHECK(plan.targets[1].box == box2(3, 1, 1, 3));
   CHECK((plan.own.size() == 1 && plan.receives.size() == 1 && plan.receives[0].bytes == 8 + 8));
+}
+
+TEST_CASE("all aggregators get as many whole stripes of a file, and equal pieces of its head") {
+  constexpr std::uint64_t MiB = 1 << 20, KiB = 1 << 10;
+  const auto is = [](const Deal& deal, std::uint64_t run, std::uint64_t head, std::uint64_t piece) {
+    CHECK(deal.run == run);
+    CHECK(deal.head == head);
+    CHECK(deal.piece == piece);
+  };
+  is(deal_of(40 * MiB + 300 * KiB, 8, MiB), MiB, MiB, 128 * KiB);  // 5 runs each; the head ends where a stripe does
+  is(deal_of(40 * MiB, 8, MiB), MiB, 0, 4 * KiB);                  // no head
+  is(deal_of(3 * MiB, 8, MiB), MiB, 3 * MiB, 384 * KiB);           // nothing else
+  is(deal_of(800 * KiB, 8, MiB), MiB, MiB, 100 * KiB);             // shared out evenly
+  is(deal_of(900 * MiB, 8, 4 * MiB), 4 * MiB, 4 * MiB, 512 * KiB); // long stripes
+  is(deal_of(512 * MiB, 8, 100 * KiB), 1000 * KiB, 4 * MiB + 904 * KiB, 628 * KiB); // short ones: ten are a run
+  for (const std::uint64_t end : {1, 5000, 123456789}) {
+    const Deal deal = deal_of(end, 3, 64 * KiB);
+    std::uint64_t bytes[3] = {}, byte = 0;
+    while (byte < end) {
+      const Deal::Part part = deal.part_at(byte);
+      CHECK(part.end > byte);
+      CHECK((part.end <= deal.head || (part.end - deal.head) % deal.run == 0));
+      bytes[part.aggregator] += std::min(end, part.end) - byte;
+      byte = part.end;
+    }
+    const auto [least, most] = std::minmax_element(std::begin(bytes), std::end(bytes));
+    CHECK(*most - *least <= deal.run + deal.piece);
+  }
 }
