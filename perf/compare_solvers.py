@@ -20,6 +20,7 @@ import sys
 
 SETTINGS = {
     "default": [],
+    "solver petsc": ["-ssa_solver", "petsc"],
     "double precision": ["-ssa_multigrid_precision", "double"],
     "smoothing 1": ["-ssa_multigrid_smoothing", "1"],
     "smoothing 3": ["-ssa_multigrid_smoothing", "3"],

@@ -48,6 +48,8 @@ struct LogGP {
   } step = {};
 
   static double steps(int ranks) { return ranks > 1 ? std::ceil(std::log2(ranks)) : 0.0; }
+  /// Until so many messages have left each rank and so many have come.
+  double round(int messages) const { return L + 2.0 * messages * o; }
   double stream(double bytes) const { return std::max(bytes - 1.0, 0.0) * G; }
   double reduction(int ranks, double bytes) const {
     const double byte = step.reduction_byte > 0.0 ? step.reduction_byte : G;

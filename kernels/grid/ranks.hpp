@@ -9,11 +9,13 @@
 #pragma once
 
 #include "kernels/grid/array.hpp"
+#include "kernels/grid/loggp.hpp"
 #include "kernels/grid/reproducible_sum.hpp"
 
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <type_traits>
 #include <vector>
 
@@ -120,14 +122,21 @@ public:
     count([visits](Traffic& t) { t.work += visits; });
   }
 
+  /// The network and processors of these ranks, for who chooses by cost: the same on all of them. Collective, the first time.
+  const LogGP& machine() {
+    if (!m_machine->has_value()) *m_machine = find_machine();
+    return **m_machine;
+  }
+
   /// The same ranks over another grid, cut into as many patches: it has a traffic() of its own.
   std::unique_ptr<Ranks> over(const Decomposition& decomposition) const {
     std::unique_ptr<Ranks> other = make_over(decomposition);
-    other->m_all_traffic = m_all_traffic;
+    other->m_all_traffic = m_all_traffic, other->m_machine = m_machine;
     return other;
   }
 
 protected:
+  virtual LogGP find_machine() { return {}; }
   virtual std::unique_ptr<Ranks> make_over(const Decomposition& decomposition) const = 0;
   template <class F> void count(const F& add) { add(m_traffic), add(*m_all_traffic); } ///< add(Traffic&)
 
@@ -136,6 +145,7 @@ protected:
 
 private:
   std::shared_ptr<Traffic> m_all_traffic = std::make_shared<Traffic>();
+  std::shared_ptr<std::optional<LogGP>> m_machine = std::make_shared<std::optional<LogGP>>();
 };
 
 /// Ranks::launch_ghosts of the arrays that arrays_of(local) names.

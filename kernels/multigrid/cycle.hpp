@@ -65,9 +65,13 @@ template <class Real> void Multigrid<Real>::cycle(std::size_t l, bool with_resid
   if (level.next == Next::merged) {
     level.merge.gather(2, data(level, &NinePoint<Real>::b), data(next, &NinePoint<Real>::b));
     cycle(l + 1, with_residual);
-    update_solution(next);
-    level.merge.give_back(2, data(next, &NinePoint<Real>::x), data(level, &NinePoint<Real>::x));
-    if (with_residual) level.merge.give_back_owned(2, data(next, &NinePoint<Real>::r), data(level, &NinePoint<Real>::r));
+    if (!with_residual) {
+      update_solution(next);
+      level.merge.give_back(2, data(next, &NinePoint<Real>::x), data(level, &NinePoint<Real>::x));
+      return;
+    }
+    for (Rows<Real> NinePoint<Real>::*rows : {&NinePoint<Real>::x, &NinePoint<Real>::r}) // no finer grid needs ghosts
+      level.merge.give_back_owned(2, data(next, rows), data(level, rows));
     return;
   }
   const bool one_ring = level.rings == 1;

@@ -4,6 +4,7 @@
 #include "kernels/multigrid/multigrid.hpp"
 
 #include <algorithm>
+#include <cstdio>
 #include <numeric>
 
 namespace nunatak {
@@ -21,7 +22,7 @@ inline bool is_large(const Decomposition& d, int ranks = 1) { return std::int64_
 template <class Real>
 Multigrid<Real>::Multigrid(Ranks& ranks, double dx, double dy, const std::vector<Array2<int>>& active,
                            const MultigridOptions& options)
-    : m_options(options), m_all(ranks.over(ranks.decomposition())) {
+    : m_options(options), m_all(ranks.over(ranks.decomposition())), m_machine(options.gather ? LogGP{} : ranks.machine()) {
   std::vector<int> members(static_cast<std::size_t>(ranks.decomposition().size())); // the ranks of its patches
   std::iota(members.begin(), members.end(), 0);
   add_finest({*m_all, ranks.decomposition(), std::move(members)}, active);
@@ -69,18 +70,26 @@ template <class Real> void Multigrid<Real>::set_last_levels() {
   m_last.set_last(m_levels.back().holders.decomposition());
 }
 
-// One rank has the last level, and levels of few unknowns; no rank gets a large patch by merging because of few unknowns.
+// One rank has the last level, and levels of few unknowns (merge.hpp: by cost); no rank gets a large patch by merging because of
+// few unknowns.
 template <class Real> int Multigrid<Real>::side_of_blocks(std::int64_t least, Halving halving) const {
   const Decomposition& d = m_levels.back().holders.decomposition();
   if (d.size() == 1) return 1;
   const int least_cells = d.periodic_x || d.periodic_y ? 1 : rings_wanted(false);
-  const bool few = least <= std::max(m_options.gather, m_options.bottom) && !is_large(d);
-  for (const int side : {1, 2}) {
+  const auto can_go_on = [&](int side) {
     const Decomposition m = merged(d, side);
     const bool enough = least >= m_options.share * m.size() || is_large(d, std::max(1, m.size() / 4));
-    if (!few && (halving.x || halving.y) && enough && patches_have(coarser(m, halving), least_cells)) return side;
-  }
-  return 4;
+    return (halving.x || halving.y) && enough && patches_have(coarser(m, halving), least_cells);
+  };
+  const int side = can_go_on(1) ? 1 : can_go_on(2) ? 2 : 4;
+  if (is_large(d)) return side;
+  if (m_options.gather) return least <= std::max(*m_options.gather, m_options.bottom) ? 4 : side;
+  constexpr double cycles_of_matrix = 3; // linear iterations of a nonlinear step
+  const GatherCost cost{side == 1 ? 2 : 4, rings_wanted(false),
+                        2 * (2 + visits_of_product * degree(false)) + visits_of_operator / cycles_of_matrix,
+                        sizeof(Real) * (4 + 36 / cycles_of_matrix)}; // b, x, a row
+  const bool few = least <= std::max(m_options.one_launch, m_options.bottom);
+  return few || cost.pays(m_machine, static_cast<double>(least), d.size()) ? side_to_one(m_machine, d) : side;
 }
 
 template <class Real> int Multigrid<Real>::rings_of(const Decomposition& d, bool finest) const {
@@ -182,7 +191,11 @@ template <class Real> std::string Multigrid<Real>::describe() const {
     if (d.size() != ranks) text += " on " + std::to_string(d.size()) + (d.size() == 1 ? " rank" : " ranks");
     ranks = d.size();
   }
-  return text;
+  if (m_options.gather || m_levels[0].holders.decomposition().size() == 1) return text;
+  char why[120];
+  std::snprintf(why, sizeof why, "; gathered by cost: a message of %.3g us and %.3g ns a byte, a visit of a cell %.3g ns",
+                1e6 * m_machine.L, 1e9 * m_machine.G, 1e9 * m_machine.visit);
+  return text + why;
 }
 
 } // namespace nunatak

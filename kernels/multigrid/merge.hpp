@@ -10,7 +10,11 @@
 //   +---+---+---+             +-------+---+
 #pragma once
 
+#include "kernels/grid/loggp.hpp"
 #include "kernels/multigrid/halo.hpp"
+
+#include <algorithm>
+#include <cmath>
 
 namespace nunatak {
 
@@ -26,6 +30,39 @@ inline Decomposition merged(const Decomposition& d, int side) {
   };
   m.px = keep(m.x), m.py = keep(m.y);
   return m;
+}
+
+/// Does one rank smooth a level of n unknown cells in less time than p ranks, each of which has so many rings of ghosts? Per
+/// cycle, by the model of kernels/grid/loggp.hpp:
+///
+///   saved   `rounds` of messages with up to 8 neighbours: 2, of b and of the coarser x; 4 where patches must be merged, too
+///   paid    n cells are visited, not sqrt(n/p) + rings along each axis (about half the rings are smoothed, on both sides), and
+///           (1 - 1/p) n cells are sent
+///
+/// A level has a quarter of the cells of the next finer one: if it does not pay for one level, it does not for those above.
+struct GatherCost {
+  int rounds, rings;
+  double visits, bytes; ///< of a cell
+
+  bool pays(const LogGP& machine, double n, int p) const {
+    const double side = std::sqrt(n / p) + rings, saved = rounds * machine.round(std::min(p - 1, 8));
+    return (n - side * side) * visits * machine.visit + n * (1.0 - 1.0 / p) * bytes * machine.G <= saved;
+  }
+};
+
+/// The side of blocks by which all patches are merged to one in the least time: large ones need few rounds, small ones few
+/// messages.
+inline int side_to_one(const LogGP& machine, const Decomposition& d) {
+  int best = 2;
+  double least = -1.0;
+  for (int side = 2, enough = 0; enough == 0; side *= 2) {
+    enough = side >= std::max(d.px, d.py) ? 1 : 0;
+    double seconds = 0.0;
+    for (Decomposition m = d; m.size() > 1; m = merged(m, side))
+      seconds += machine.round(std::min(side, m.px) * std::min(side, m.py) - 1);
+    if (least < 0.0 || seconds < least) best = side, least = seconds;
+  }
+  return best;
 }
 
 /// The way of numbers from the patches of a level to those of the same grid, merged, and back.

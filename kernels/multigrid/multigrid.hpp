@@ -14,14 +14,16 @@
 //                  degree more: a V-cycle solves their problems the less well the more levels there are
 //   ghosts         kernels/multigrid/halo.hpp: as many rings as the smoother reaches, computed once more by each neighbour
 //   fewer ranks    kernels/multigrid/merge.hpp: where a rank has few unknowns or would have no point of the next level, blocks of
-//                  neighbouring patches go to one rank each, and at last all to rank 0; the other ranks wait
+//                  neighbouring patches go to one rank each, and all to rank 0 from the level on where that costs less than its
+//                  messages; the other ranks wait
 //   last level     its inverse, in double; dependent unknowns (a pivot that is 0 to rounding) stay 0
 //   last levels    kernels/multigrid/last_levels.hpp: on a GPU those of few unknowns are one launch
 //
 // In single precision (Real = float) it moves half the bytes; the Krylov method around it works in double.
 //
 // Communication of one cycle: per level that is smoothed on several ranks two exchanges of ghosts, of b and of x (the finest
-// level: of b); where patches are merged one round of messages there and one back, and one exchange less. Nothing is collective.
+// level: of b); where patches are merged one round of messages there and one back (of the finest grid, of x
+// and of the residual: two), and one exchange less. Nothing is collective.
 // A level that is cut into patches of fewer cells than it has rings (the finest one: the others are merged before), and all
 // levels of a periodic grid, have one ring, and 2 k + 1 exchanges (k: degree of its smoother; one more where an axis
 // is periodic). All arithmetic is cell by cell in an order that does not depend on the decomposition: the result is bitwise the
@@ -34,16 +36,18 @@
 
 #include <array>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 namespace nunatak {
 
 struct MultigridOptions {
-  int smoothing = 2;          ///< degree of the smoother on the finest grid, 1 or more; one more on all others
-  std::int64_t gather = 1500; ///< unknown cells from which on one rank has them all, if the grid is small, too
-  std::int64_t bottom = 25;   ///< at most N unknown cells on the last level, if a coarser grid exists
-  std::int64_t share = 4;     ///< unknown cells per rank below which patches are merged
+  int smoothing = 2; ///< degree of the smoother on the finest grid, 1 or more; one more on all others
+  /// Unknown cells from which on one rank has them all, if the grid is small, too; none: by cost (merge.hpp).
+  std::optional<std::int64_t> gather = {};
+  std::int64_t bottom = 25;                           ///< at most N unknown cells on the last level, if a coarser grid exists
+  std::int64_t share = 4;                             ///< unknown cells per rank below which patches are merged
   std::int64_t one_launch = loops_on_host ? 0 : 3000; ///< unknown cells from which on the rest of a cycle is one launch
 };
 
@@ -51,7 +55,8 @@ template <class Real> class Multigrid {
 public:
   /// `ranks` must outlive this object. dx, dy: grid spacing (m; only the ratio matters), for semicoarsening. active[local]: 1
   /// where a cell is an unknown, in owned cells and ghosts, 0 beyond the edges of the domain. Collective: two reductions, and an
-  /// exchange per level that several ranks have; a round of messages where patches are merged.
+  /// exchange per level that several ranks have; a round of messages where patches are merged. Gathered by cost:
+  /// Ranks::machine().
   Multigrid(Ranks& ranks, double dx, double dy, const std::vector<Array2<int>>& active, const MultigridOptions& options);
 
   /// The finest level of local rank n: fill A in its owned unknowns, then call set_operator(); set b, call cycle(), read x.
@@ -116,6 +121,7 @@ private:
 
   MultigridOptions m_options;
   std::unique_ptr<Ranks> m_all; ///< carries what merged patches send
+  LogGP m_machine;              ///< by which levels are gathered, if by cost
   std::vector<Level> m_levels;
   std::array<std::int64_t, 64> m_unknown_cells{}; ///< of each grid
   LastLevels<Real> m_last;

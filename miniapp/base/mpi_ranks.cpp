@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <stdexcept>
 
 namespace nunatak {
@@ -143,6 +144,36 @@ void MpiRanks::exchange(const std::vector<std::vector<Packet>>& out, std::vector
     incoming[p].words.resize(static_cast<std::size_t>(words));
   }
   count([](Traffic& t) { t.exchanges += 1; });
+}
+
+LogGP MpiRanks::find_machine() {
+  const int size = decomposition().size(), words = 8192;
+  LogGP machine;
+  if (size == 1) return machine;
+  MpiRanks ring(m_comm, m_decomposition); // what it sends is not counted here
+  std::vector<std::vector<Packet>> out(1), in(1);
+  for (const int step : {1, size - 1}) {
+    if (out[0].empty() || size > 2) out[0].push_back({(m_rank + step) % size, {}});
+  }
+  // seconds of a round: of the slowest rank, in the fastest of three rows of so many
+  const auto round = [&](int rounds, int length) {
+    for (Packet& packet : out[0]) packet.words.resize(static_cast<std::size_t>(length));
+    in = out;
+    std::vector<std::vector<std::int64_t>> rows(1);
+    for (int row = 0; row < 3; ++row) {
+      const double begin = MPI_Wtime();
+      for (int n = 0; n < rounds; ++n) ring.exchange(out, in);
+      rows[0].push_back(std::llround(1e9 * (MPI_Wtime() - begin)) / rounds);
+    }
+    ring.max(rows);
+    return 1e-9 * static_cast<double>(*std::min_element(rows[0].begin(), rows[0].end()));
+  };
+  round(1, 1); // opens connections
+  const auto messages = static_cast<int>(out[0].size());
+  const double of_short = round(4, 1), of_long = round(2, words);
+  machine.L = std::max(of_short - 2.0 * messages * machine.o, 0.0);
+  machine.G = std::max(of_long - of_short, 0.0) / (4.0 * messages * words);
+  return machine;
 }
 
 class MpiRanks::MpiGroup final : public Group {

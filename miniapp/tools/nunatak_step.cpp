@@ -148,6 +148,7 @@ std::uint64_t run(const Options& o, RankSet& set, const Levels& levels, std::vec
     record["nonlinear_steps"] = name == "step" ? Record(nonlinear) : Record();
     record["linear_iterations"] = name == "step" ? Record(linear) : Record();
     record["ice_imbalance"] = name == "step" ? ice.imbalance() : Record();
+    record["solver"] = name == "step" ? Record(hybrid.stress_balance().sliding()->describe()) : Record();
     records.push_back(record);
   };
   for (const Cost& cost : costs) {
@@ -225,7 +226,7 @@ void run(const Options& o) {
 int main(int argc, char** argv) {
   return run_program(argc, argv, "nunatak-step", [&](Libraries&) {
     Options o;
-    int gather = static_cast<int>(o.ssa.multigrid.gather), share = static_cast<int>(o.ssa.multigrid.share);
+    int share = static_cast<int>(o.ssa.multigrid.share);
     bool single = true;
     OptionTable table(
         "nunatak-step: hybrid steps of the synthetic continent on virtual ranks: what each part sends, and modelled times",
@@ -245,8 +246,9 @@ int main(int argc, char** argv) {
     table.add(flag("ssa_single", single, "multigrid and conjugate gradients in single precision"));
     table.add(number("ssa_multigrid_smoothing", o.ssa.multigrid.smoothing, "",
                      "degree of the Chebyshev smoother on the finest grid; on others one more", 1, 10));
-    table.add(number("ssa_multigrid_gather", gather, "",
-                     "unknown cells of a level of the multigrid from which on one rank has all of them", 0));
+    table.add(count_or_auto("ssa_multigrid_gather", o.ssa.multigrid.gather,
+                            "unknown cells of a level of the multigrid from which on one rank has all of them (auto: by the time "
+                            "that messages take)"));
     table.add(number("ssa_multigrid_share", share, "",
                      "unknown cells per rank of a level of the multigrid below which fewer ranks have it", 0));
     table.section("Ranks");
@@ -255,8 +257,7 @@ int main(int argc, char** argv) {
     table.section("Output");
     table.add(text("json", o.json, "JSON file of all counts and times"));
     if (!table.read(argc, argv)) return;
-    o.ssa.single_precision = single, o.ssa.multigrid.gather = gather;
-    o.ssa.multigrid.share = share;
+    o.ssa.single_precision = single, o.ssa.multigrid.share = share;
     run(o);
   });
 }

@@ -3,6 +3,7 @@
 #include "multigrid_case.hpp"
 
 #include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
 
 #include <algorithm>
 #include <array>
@@ -12,6 +13,7 @@
 #include <vector>
 
 using namespace nunatak;
+using Catch::Matchers::StartsWith;
 
 namespace {
 
@@ -138,6 +140,13 @@ TEST_CASE("one cycle gives the same bits on every decomposition, however ranks a
       Cycle<decltype(real)> M(A, d, {2, gather, 10, share, one_launch});
       INFO(d.px << " x " << d.py << ", gather " << gather << ", share " << share << ", one launch from " << one_launch << ": "
                 << M.multigrid.describe());
+      CHECK(M(A.random_vector(1)) == expected);
+    }
+    for (const double latency : {0.0, 1e-5, 1.0}) { // by cost
+      LogGP machine;
+      machine.L = latency;
+      Cycle<decltype(real)> M(A, d, {2, {}, 10}, 1.0, 1.0, machine);
+      INFO(d.px << " x " << d.py << ", " << latency << " s: " << M.multigrid.describe());
       CHECK(M(A.random_vector(1)) == expected);
     }
   };
@@ -361,10 +370,35 @@ TEST_CASE("communication is what the header says") {
   }
 }
 
+TEST_CASE("one rank gets a level if messages take longer than its work") {
+  LogGP machine{10e-6, 0.0, 0.0, 0.0, 1e-9};
+  const GatherCost cost{2, 5, 100.0, 40.0}; // 20 us are saved: 200 cells
+  CHECK(cost.pays(machine, 256, 16));       // 256 cells, not (4 + 5)^2
+  CHECK_FALSE(cost.pays(machine, 400, 16)); // 400, not (5 + 5)^2
+  CHECK(GatherCost{4, 5, 100.0, 40.0}.pays(machine, 400, 16));
+  machine.G = 1e-9;
+  CHECK_FALSE(cost.pays(machine, 256, 16)); // 9.6 us for the bytes
+  machine = {};
+  CHECK(side_to_one(machine, Decomposition::make(640, 640, 64, 64)) == 2);
+  machine.L = 1e-3;
+  CHECK(side_to_one(machine, Decomposition::make(640, 640, 64, 64)) == 8);
+  CHECK(side_to_one(machine, Decomposition::make(640, 640, 4, 2)) == 4);
+
+  const Operator A = held(Grid<int>(65, 50, 1), false, false, 1);
+  const auto levels = [&](double latency) {
+    machine.L = latency;
+    return Cycle<float>(A, A.decomposition(4, 4), {}, 1.0, 1.0, machine).multigrid.describe();
+  };
+  CHECK_THAT(levels(1e-6), StartsWith("65 x 50 (3250) on 16 ranks, 33 x 26 (858) on 4 ranks, 17 x 14 (238) on 1 rank"));
+  CHECK_THAT(levels(1e-4), StartsWith("65 x 50 (3250) on 16 ranks, 33 x 26 (858) on 1 rank"));
+  CHECK(levels(1.0) == "65 x 50 (3250), 33 x 26 (858), 17 x 14 (238), 9 x 8 (72), 5 x 5 (25); gathered by cost: a "
+                       "message of 1e+06 us and 0.1 ns a byte, a visit of a cell 3 ns");
+}
+
 TEST_CASE("few unknowns on a large grid: no process holds it whole") {
   Grid<int> mask(400, 400);
   mask(0, 0) = 1;
   VirtualRanks ranks(Decomposition::make(400, 400, 2, 2));
-  const Multigrid<float> multigrid(ranks, 1.0, 1.0, active_cells(ranks, mask), {});
+  const Multigrid<float> multigrid(ranks, 1.0, 1.0, active_cells(ranks, mask), {2, 1500});
   CHECK(multigrid.describe() == "400 x 400 (1) on 4 ranks, 201 x 201 (1) on 1 rank");
 }

@@ -13,7 +13,8 @@ std::vector<std::int64_t> sent(const Ranks& ranks) {
   return {t.messages, t.bytes, t.exchanges, t.collectives, t.work};
 }
 
-/// Three cycles on the MPI ranks: each owned value is that of one rank, and what is sent is what virtual ranks send.
+/// Three cycles on the MPI ranks: each owned value is that of one rank, and what is sent is what virtual ranks send, unless
+/// levels are gathered by cost.
 template <class Real> void check(const Operator& A, const Decomposition& d, const MultigridOptions& options) {
   const Vector b = A.random_vector(1), expected = Cycle<Real>(A, A.decomposition(1, 1), options)(b);
   Cycle<Real> on_virtual(A, d, options);
@@ -40,6 +41,7 @@ template <class Real> void check(const Operator& A, const Decomposition& d, cons
     }
     CHECK(equal);
   }
+  if (!options.gather) return; // by the time of messages: other ones
   on_virtual.multigrid.set_operator();
   for (int repeat = 0; repeat < 3; ++repeat) on_virtual.multigrid.cycle();
   std::vector<std::int64_t> mine = sent(ranks), all = mine;
@@ -74,6 +76,7 @@ TEST_CASE("a cycle on MPI ranks has the bits of one rank and the messages of vir
                                             {1, 40, 10, 16},
                                             {2, 0, 10, 1000000000},
                                             {2, 3000, 10, 0},
+                                            {2, {}, 10},
                                             {2, 3000, 60, 0}}) {
       std::vector<Decomposition> cuts{A.decomposition(size, 1), A.decomposition(1, size)};
       if (size % 2 == 0) cuts.push_back(A.decomposition(2, size / 2));
@@ -84,4 +87,20 @@ TEST_CASE("a cycle on MPI ranks has the bits of one rank and the messages of vir
       }
     }
   }
+}
+
+TEST_CASE("the constants of the machine are the same on all ranks, and what measures them is not counted") {
+  int size = 1;
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  MpiRanks ranks(MPI_COMM_WORLD, Decomposition::make(40, 30, size));
+  const LogGP machine = ranks.machine(), again = ranks.over(ranks.decomposition())->machine();
+  CHECK(sent(ranks) == std::vector<std::int64_t>(5, 0));
+  double least[2] = {machine.L, machine.G}, most[2] = {machine.L, machine.G};
+  MPI_Allreduce(MPI_IN_PLACE, least, 2, MPI_DOUBLE, MPI_MIN, MPI_COMM_WORLD);
+  MPI_Allreduce(MPI_IN_PLACE, most, 2, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
+  for (const int k : {0, 1}) CHECK(least[k] == most[k]);
+  CHECK(machine.L >= 0.0);
+  CHECK(machine.L < 1.0);
+  CHECK(machine.G >= 0.0);
+  CHECK(std::pair(again.L, again.G) == std::pair(machine.L, machine.G)); // measured once
 }

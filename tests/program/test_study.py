@@ -234,8 +234,8 @@ def test_software_of_either_program():
 def test_counts_are_those_of_one_machine(tmp_path):
     """Messages, bytes and collectives of two ranks do not depend on where they run; the study's cluster is gone afterwards."""
     skip_without_cluster()
-    (tmp_path / "two.yaml").write_text("options: -init marine -grid_dx 64km -run_steps 1\nstrong: {nodes: [2]}\nrepetitions: 1\n"
-                                       "cluster: {servers: 1, rate: 400mbit, latency: 0}\n")
+    (tmp_path / "two.yaml").write_text("options: -init marine -grid_dx 64km -run_steps 1 -ssa_multigrid_gather 1500\n"
+                                       "strong: {nodes: [2]}\nrepetitions: 1\ncluster: {servers: 1, rate: 400mbit, latency: 0}\n")
     found = []
     for system in ("local", "cluster"):
         words = [*STUDY, "run", tmp_path / "two.yaml", "--system", system, "--program", os.environ["NUNATAK"], "--output",
