@@ -47,8 +47,8 @@ struct Verification {
 };
 
 /// Check the files of a manifest: each is there, is as its lines say, belongs to those that were written with it, and opens.
-/// `name`: only that file, or those that were written as its subfiles; "": all. Collective; the complaints on rank 0 only. Error on
-/// all ranks if there is no such manifest.
+/// `name`: only that file, or those that were written as its subfiles; "": all. Collective; the complaints on rank 0 only. Error
+/// on all ranks if there is no such manifest.
 Verification verify(MPI_Comm comm, const std::string& manifest, const std::string& name = "");
 
 /// The complaints of all files of a manifest; local.

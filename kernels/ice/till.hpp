@@ -8,6 +8,7 @@
 //           till is weaker where the sea has been
 #pragma once
 
+#include "kernels/grid/packs.hpp"
 #include "kernels/ice/columns.hpp"
 #include "kernels/ice/geometry.hpp"
 

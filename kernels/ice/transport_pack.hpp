@@ -2,6 +2,7 @@
 // branch; on a CPU compiled by itself (packs.cpp).
 #pragma once
 
+#include "kernels/grid/packs.hpp"
 #include "kernels/grid/sums.hpp"
 #include "kernels/grid/widths.hpp"
 #include "kernels/ice/edges.hpp"

@@ -1,6 +1,7 @@
 // What is looked at after a step, on a patch: how much ice there is, its largest numbers, and whether they are numbers.
 #pragma once
 
+#include "kernels/grid/packs.hpp"
 #include "kernels/ice/column_pack.hpp"
 #include "kernels/ice/transport.hpp"
 #include "kernels/step/state.hpp"

@@ -1,5 +1,4 @@
-"""No loop of the host over a field comes into a step unseen: what such a loop needs is counted per file, and a file that has some on
-the host is in the table "What remains on the host" of docs/gpu.md."""
+"""No loop of the host over a field comes into a step of a GPU: what such a loop needs is counted per file."""
 
 import pathlib
 import re
@@ -8,10 +7,8 @@ SOURCE = pathlib.Path(__file__).resolve().parents[2]
 FOLDERS = ["kernels/step", "kernels/pico", "kernels/ssa"]
 SIGNS = re.compile(r"\.data\(\)|create_mirror|deep_copy|on_host\(|to_loops\(|for \((?:const )?int j\b|for \((?:const )?int c (?:= (?:from|range)|:)")
 
-# Files in which the host touches fields, and how many signs each has.
-HOST = {
-}
-# On a CPU only: PICO's geometry by segments. On a GPU that is by_loops.hpp (PicoOptions::by_loops).
+# How many signs each file has. The host touches fields here, on a CPU only: PICO's geometry by segments; on a GPU that is by_loops.hpp
+# (PicoOptions::by_loops).
 SEGMENTS = {
     "kernels/pico/adjacent.hpp": 1,  # pointers that by_segments.hpp gives
     "kernels/pico/by_segments.hpp": 9,
@@ -41,18 +38,10 @@ def signs(text):
 def test_every_host_loop_is_known():
     files = [f for folder in FOLDERS for f in sorted((SOURCE / folder).rglob("*.[hc]pp"))]
     found = {str(f.relative_to(SOURCE)): signs(f.read_text()) for f in files}
-    expected = {**HOST, **SEGMENTS, **LOOPS}
+    expected = {**SEGMENTS, **LOOPS}
     different = {path: (expected.get(path, 0), n) for path, n in found.items() if n != expected.get(path, 0)}
-    assert not different, f"(expected, found): {different}: is it a loop of the host? Then say so in docs/gpu.md, and count it here"
+    assert not different, f"(expected, found): {different}: is it a loop of the host? Then write it with for_each_of"
     assert not set(expected) - set(found), "a file that is no more"
-
-
-def test_the_table_has_them():
-    text = (SOURCE / "docs/gpu.md").read_text()
-    table = re.search(r"^What remains on the host.*?^\| on the host .*?(?=^$)", text, re.MULTILINE | re.DOTALL)
-    assert table, "docs/gpu.md: expected the table 'What remains on the host'"
-    missing = [path for path in HOST if f"`{path}`" not in table[0]]
-    assert not missing
 
 
 def test_what_is_looked_for_is_seen():
