@@ -34,7 +34,7 @@ OptionTable table_of(Values& v) {
   return table;
 }
 
-Values read(std::vector<const char*> words) {
+Values values_of(std::vector<const char*> words) {
   Values v;
   words.insert(words.begin(), "nunatak-x");
   const bool no_help = table_of(v).read(static_cast<int>(words.size()), words.data()); // outside of CHECK: may throw
@@ -45,7 +45,8 @@ Values read(std::vector<const char*> words) {
 } // namespace
 
 TEST_CASE("options: values of every kind, units converted") {
-  const Values v = read({"-grid_dx", "16km", "-compare", "-grid_Mx", "7", "-verbose", "no", "-solver", "sweep", "-o", "-3.nc"});
+  const Values v =
+      values_of({"-grid_dx", "16km", "-compare", "-grid_Mx", "7", "-verbose", "no", "-solver", "sweep", "-o", "-3.nc"});
   CHECK(v.columns == 7);
   CHECK(v.dx == 16000.0);
   CHECK(v.compare);
@@ -53,8 +54,8 @@ TEST_CASE("options: values of every kind, units converted") {
   CHECK(v.solver == "sweep");
   CHECK(v.output == "-3.nc");
   CHECK_FALSE(v.gather.has_value());
-  CHECK(read({"-gather", "0"}).gather == 0);
-  CHECK_FALSE(read({"-gather", "auto"}).gather.has_value());
+  CHECK(values_of({"-gather", "0"}).gather == 0);
+  CHECK_FALSE(values_of({"-gather", "auto"}).gather.has_value());
 }
 
 TEST_CASE("options: an error says what was expected and what was found") {
