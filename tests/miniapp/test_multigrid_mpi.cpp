@@ -47,7 +47,7 @@ template <class Real> void check(const Operator& A, const Decomposition& d, cons
   std::vector<std::int64_t> mine = sent(ranks), all = mine;
   MPI_Allreduce(mine.data(), all.data(), static_cast<int>(all.size()), MPI_INT64_T, MPI_SUM, MPI_COMM_WORLD);
   const std::vector<std::int64_t> wanted = sent(on_virtual.ranks);
-  INFO(d.px << " x " << d.py << ", gather " << options.gather << ", share " << options.share << ": " << multigrid.describe());
+  INFO(d.px << " x " << d.py << ", gather " << *options.gather << ", share " << options.share << ": " << multigrid.describe());
   CHECK(std::vector<std::int64_t>{all[0], all[1], all[4]} == std::vector<std::int64_t>{wanted[0], wanted[1], wanted[4]});
   if (ranks.first() == 0) {
     CHECK(std::vector<std::int64_t>{mine[2], mine[3]} == std::vector<std::int64_t>{wanted[2], wanted[3]});

@@ -60,7 +60,7 @@ TEST_CASE("options: values of every kind, units converted") {
 
 TEST_CASE("options: an error says what was expected and what was found") {
   const auto refused = [](std::vector<const char*> words, const std::string& message) {
-    CHECK_THROWS_WITH(read(std::move(words)), ContainsSubstring(message));
+    CHECK_THROWS_WITH(values_of(std::move(words)), ContainsSubstring(message));
   };
   refused({"-grid_Mx", "0"}, "option -grid_Mx: expected a whole number of at least 1, found '0'");
   refused({"-grid_Mx", "2.5"}, "option -grid_Mx: expected a whole number of at least 1, found '2.5'");
