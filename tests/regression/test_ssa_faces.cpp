@@ -151,6 +151,7 @@ Array2<double> with_faces(Antarctica& a, double tolerance) {
   input.hardness = make_array<double>("zero", a.p);
   SsaAssembly assembly(a.ranks, a.dx, a.dx, glen, plastic);
   assembly.set_input({input});
+  assembly.number_unknowns();
   const SsaPatch& patch = assembly.patch(0);
   const std::vector<double> load(patch.load.data(), patch.load.data() + 2 * patch.unknowns());
   const auto cells = static_cast<std::size_t>(patch.unknowns());
