@@ -85,7 +85,7 @@ template <class Real> int Multigrid<Real>::side_of_blocks(std::int64_t least, Ha
   if (is_large(d)) return side;
   if (m_options.gather) return least <= std::max(*m_options.gather, m_options.bottom) ? 4 : side;
   constexpr double cycles_of_matrix = 3; // linear iterations of a nonlinear step
-  const GatherCost cost{side == 1 ? 2 : 4, rings_wanted(false),
+  const GatherCost cost{(side == 1 ? 2 : 4) + 1 / cycles_of_matrix, rings_wanted(false),
                         2 * (2 + visits_of_product * degree(false)) + visits_of_operator / cycles_of_matrix,
                         sizeof(Real) * (4 + 36 / cycles_of_matrix)}; // b, x, a row
   const bool few = least <= std::max(m_options.one_launch, m_options.bottom);

@@ -35,13 +35,15 @@ inline Decomposition merged(const Decomposition& d, int side) {
 /// Does one rank smooth a level of n unknown cells in less time than p ranks, each of which has so many rings of ghosts? Per
 /// cycle, by the model of kernels/grid/loggp.hpp:
 ///
-///   saved   `rounds` of messages with up to 8 neighbours: 2, of b and of the coarser x; 4 where patches must be merged, too
+///   saved   `rounds` of messages with up to 8 neighbours: 2, of b and of the coarser x, and a share of that of a matrix; 2 more
+///           where patches must be merged, too
 ///   paid    n cells are visited, not sqrt(n/p) + rings along each axis (about half the rings are smoothed, on both sides), and
 ///           (1 - 1/p) n cells are sent
 ///
 /// A level has a quarter of the cells of the next finer one: if it does not pay for one level, it does not for those above.
 struct GatherCost {
-  int rounds, rings;
+  double rounds;
+  int rings;
   double visits, bytes; ///< of a cell
 
   bool pays(const LogGP& machine, double n, int p) const {

@@ -43,8 +43,8 @@ protected:
   std::unique_ptr<Ranks> make_over(const Decomposition& decomposition) const override {
     return std::make_unique<MpiRanks>(m_comm, decomposition);
   }
-  /// Measured in a ring of all ranks: L of short messages, G of long ones; o and the time of a visit are assumed. 15 rounds of
-  /// the former, 6 of the latter.
+  /// Measured in a ring of all ranks: L in rounds with up to 8 neighbours (13 of them), as a grid has, G in 6 rounds of long
+  /// messages to two; o and the time of a visit are assumed.
   LogGP find_machine() override;
   /// All ghosts, counted: here on the host.
   virtual void exchange_ghosts(const std::vector<Ghosted>& arrays);
