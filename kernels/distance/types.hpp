@@ -32,6 +32,9 @@ struct DistanceProblem {
   /// `cells`.
   std::vector<char> members = {};
   std::int64_t cells = 0; ///< of the domain, over all ranks; 0 if the caller does not know
+  /// Of a local rank, for solver `device`: launches loops whose results `maxima` reads. Called before it waits for distances that
+  /// may be final. May be empty.
+  std::function<void(int local)> launch = {};
 };
 
 struct DistanceReport {

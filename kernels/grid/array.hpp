@@ -135,33 +135,6 @@ template <class T, class F> T reduce_over(const char* label, const Cells& cells,
   return {};
 }
 
-/// What a scan does with a row of cells on a CPU, or with one cell on a GPU.
-template <class T, class F> struct ScanLoop {
-  using value_type = T;
-  F f;
-  Cells cells;
-  KOKKOS_INLINE_FUNCTION void operator()(int n, T& before, bool last) const {
-    if constexpr (loops_on_host) {
-      const F g = f;
-      T row = before;
-      for (int i = cells.i0; i < cells.i1; ++i) g(n, i, row, last);
-      before = row;
-    } else {
-      const int width = cells.i1 - cells.i0;
-      f(cells.j0 + n / width, cells.i0 + n % width, before, last);
-    }
-  }
-};
-
-/// Places of cells in a list in raster order: f(j, i, T& before, bool last) adds to what the cells before it have added (T: see
-/// reduce_over), and may use that where `last` is set; it may be called without, too. The sum of all goes into `total`, which
-/// begins as 0 and is not waited for.
-template <class T, class F> void scan_over(const char* label, const Cells& cells, const Later<T>& total, const F& f) {
-  const int rows = cells.j1 - cells.j0, turns = loops_on_host ? rows : rows * (cells.i1 - cells.i0);
-  const int first = loops_on_host ? cells.j0 : 0;
-  Kokkos::parallel_scan(label, Kokkos::RangePolicy<Exec>(first, first + turns), ScanLoop<T, F>{f, cells}, total);
-}
-
 /// The largest of numbers that are not negative (0 of none), as a result of reduce_over.
 struct Largest {
   double value = 0.0;

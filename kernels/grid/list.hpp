@@ -1,5 +1,5 @@
 // Lists of things that the host or loops make and loops read: a std::vector in memory that both sides can reach (memory.hpp).
-// What resize() adds has no values yet where loops run on a GPU.
+// What resize() adds has no values yet where loops run on a GPU. And places of cells in a list: a scan.
 #pragma once
 
 #include "kernels/grid/array.hpp"
@@ -42,6 +42,44 @@ template <class T, class F> void for_each_in(const char* label, const List<T>& l
 /// f(n) for each place n of a list, in parallel.
 template <class T, class F> void for_each_place(const char* label, const List<T>& list, const F& f) {
   Kokkos::parallel_for(label, Kokkos::RangePolicy<Exec>(0, static_cast<int>(list.size())), f);
+}
+
+/// What a scan does with a row of cells on a CPU, or with one cell on a GPU.
+template <class T, class F> struct ScanLoop {
+  using value_type = T;
+  F f;
+  Cells cells;
+  KOKKOS_INLINE_FUNCTION void operator()(int n, T& before, bool last) const {
+    if constexpr (loops_on_host) {
+      const F g = f;
+      T row = before;
+      for (int i = cells.i0; i < cells.i1; ++i) g(n, i, row, last);
+      before = row;
+    } else {
+      const int width = cells.i1 - cells.i0;
+      f(cells.j0 + n / width, cells.i0 + n % width, before, last);
+    }
+  }
+};
+
+/// Places of cells in a list in raster order: f(j, i, T& before, bool last) adds to what the cells before it have added (T: see
+/// reduce_over), and may use that where `last` is set; it may be called without, too. The sum of all goes into `total`, which
+/// begins as 0 and is not waited for.
+template <class T, class F> void scan_over(const char* label, const Cells& cells, const Later<T>& total, const F& f) {
+  const int rows = cells.j1 - cells.j0, turns = loops_on_host ? rows : rows * (cells.i1 - cells.i0);
+  const int first = loops_on_host ? cells.j0 : 0;
+  const ScanLoop<T, F> loop{f, cells};
+  if constexpr (loops_on_host) {
+    if (Exec().concurrency() == 1) { // Kokkos' scan for several threads goes twice through all cells, for one thread, too
+      const auto scan = [=](int) {
+        T before{};
+        for (int n = first; n < first + turns; ++n) loop(n, before, true);
+        total() = before;
+      };
+      return Kokkos::parallel_for(label, Kokkos::RangePolicy<Exec>(0, 1), scan);
+    }
+  }
+  Kokkos::parallel_scan(label, Kokkos::RangePolicy<Exec>(first, first + turns), loop, total);
 }
 
 } // namespace nunatak

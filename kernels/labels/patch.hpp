@@ -25,8 +25,8 @@ struct Component {
   std::int64_t identity; ///< smallest global index of its cells
   std::int64_t word;     ///< cells << flag_bits | flags
 
-  std::int64_t cells() const { return word >> flag_bits; }             ///< area in cells
-  std::int64_t flags() const { return word & ((1 << flag_bits) - 1); } ///< union of the flags of its cells (LabelMask)
+  constexpr std::int64_t cells() const { return word >> flag_bits; }             ///< area in cells
+  constexpr std::int64_t flags() const { return word & ((1 << flag_bits) - 1); } ///< union of the flags of its cells (LabelMask)
   bool operator==(const Component& other) const { return identity == other.identity && word == other.word; }
   void add(std::int64_t more_cells, std::int64_t more_flags) { word = (word + (more_cells << flag_bits)) | more_flags; }
 };

@@ -10,6 +10,7 @@
 // are never read.
 #pragma once
 
+#include "kernels/grid/list.hpp"
 #include "kernels/multigrid/halo.hpp"
 
 #include <vector>

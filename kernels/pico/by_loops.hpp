@@ -1,12 +1,11 @@
 // The cells of PICO's geometry by loops of the execution space, for a GPU: no host code touches an array. See shelf_finder.hpp.
 //
-//   codes -> labels by union-find (labels/device/labels.hpp) -> tables: what a component says of its cells
+//   codes -> labels by union-find (labels/device/labels.hpp) -> whole codes: a thread per cell -> labels
 //         -> masks and seeds: a thread per cell
 //         -> sums of shelves: a thread per block of a row, then integer atomics: the same in any order
 //         -> lists in raster order: a scan over the blocks finds where each begins, then the blocks write them
 //
-// Waits twice for labels (labels/device/labels.hpp) and once for the sums and the lengths of the lists, whatever the number of
-// local ranks.
+// Waits for the labels of whole codes, and on several ranks for those before; then for the sums and the lengths of the lists.
 #pragma once
 
 #include "kernels/labels/device/labels.hpp"
@@ -18,32 +17,57 @@ namespace nunatak::pico {
 
 namespace loops {
 
-/// What a table says of the component of a cell; 0 where there is none.
-template <class T> struct OfComponents {
+/// The number of the shelf of a cell; 0 where there is none.
+struct ShelfOfCell {
   Array2<int> component;
-  const T* table;
-  KOKKOS_INLINE_FUNCTION T operator()(int j, int i) const {
+  const int* numbers;
+  KOKKOS_INLINE_FUNCTION int operator()(int j, int i) const {
     const int c = component(j, i);
-    return c < 0 ? T{0} : table[c];
+    return c < 0 ? 0 : numbers[c];
   }
 };
 
-inline void see_unknown(const Patch& p, const Array2<Code>& codes, const Shared<int>& unknown) {
+/// How many cells are of no type.
+inline void count_unknown(const Patch& p, const Array2<Code>& codes, const Later<int>& unknown) {
+  reduce_over<int>(
+      "pico: types", owned_cells(p), unknown, KOKKOS_LAMBDA(int j, int i, int& n) { n += (codes(j, i) & type_bits) == 0; });
+}
+
+/// The component with most cells, of several that of the smallest identity; see Components::largest().
+struct LargestComponent {
+  Component found{};
+  KOKKOS_INLINE_FUNCTION LargestComponent& operator+=(const LargestComponent& o) {
+    const std::int64_t more = o.found.cells() - found.cells();
+    if (more > 0 || (more == 0 && o.found.identity < found.identity)) found = o.found;
+    return *this;
+  }
+};
+
+/// Of the components of a patch that is the whole grid.
+inline void find_open(const Shared<const Component*>& components, const int* how_many, const Shared<LargestComponent>& largest) {
+  Kokkos::parallel_reduce(
+      "pico: open ocean", Kokkos::RangePolicy<Exec>(0, components.extent_int(0)),
+      KOKKOS_LAMBDA(int n, LargestComponent& most) {
+        if (n < *how_many) most += LargestComponent{components(n)};
+      },
+      largest);
+}
+
+inline void add_bits(const Patch& p, const Array2<Code>& codes, const ComponentBits& bits,
+                     const Kokkos::Array<ComponentOfCell, 3>& components, const Shared<LargestComponent>& open) {
   for_each_cell(
-      "pico: types", p, KOKKOS_LAMBDA(int j, int i) {
-        if ((codes(j, i) & type_bits) == 0) Kokkos::atomic_store(&unknown(), 1);
+      "pico: codes", p, KOKKOS_LAMBDA(int j, int i) {
+        Code code = codes(j, i);
+        for (int mask = of_land; mask <= of_water; ++mask) {
+          const Component c = components[mask](j, i);
+          if (c.cells() > 0) code = static_cast<Code>(code | bits(mask, c, open().found));
+        }
+        codes(j, i) = code;
       });
 }
 
-inline void add_bits(const Patch& p, const Array2<Code>& codes, const OfComponents<Code>& land, const OfComponents<Code>& ocean,
-                     const OfComponents<Code>& water) {
-  for_each_cell(
-      "pico: codes", p,
-      KOKKOS_LAMBDA(int j, int i) { codes(j, i) = static_cast<Code>(codes(j, i) | land(j, i) | ocean(j, i) | water(j, i)); });
-}
-
 /// Masks and seeds; what holds elsewhere, where the last geometry had something. `adjacent`: basins, a square of the sum.
-inline void write_cells(const Patch& p, const Array2<Code>& codes, const OfComponents<Code>& attached, const Array2<int>& basins,
+inline void write_cells(const Patch& p, const Array2<Code>& codes, const ComponentOfCell& sea_floor, const Array2<int>& basins,
                         int largest_basin_here, const PicoFields& out, std::int64_t* adjacent) {
   const Array2<std::uint8_t> masks = out.masks;
   const Array2<int> rise = out.ice_rise_mask, ocean = out.ocean_mask, lake = out.lake_mask, sea = out.contshelf_mask,
@@ -55,7 +79,7 @@ inline void write_cells(const Patch& p, const Array2<Code>& codes, const OfCompo
       "pico: masks and seeds", p, KOKKOS_LAMBDA(int j, int i) {
         const Code* code = &codes(j, i);
         const Code here = *code;
-        const int contshelf = contshelf_mask(here, attached(j, i) != 0);
+        const int contshelf = contshelf_mask(here, (sea_floor(j, i).flags() & has_continent) != 0);
         const std::uint8_t before = masks(j, i), now = packed_masks(here, contshelf);
         if (now != before) {
           masks(j, i) = now;
@@ -91,7 +115,7 @@ struct ShelfBlocks {
   Array2<Code> codes;
   Array2<std::uint8_t> masks;
   Array2<int> basins;
-  OfComponents<int> shelf;
+  ShelfOfCell shelf;
   Shared<ListSizes*> first; ///< of each block; then the whole
 
   KOKKOS_INLINE_FUNCTION int size() const { return RowBlocks(patch).size(); }
@@ -165,48 +189,56 @@ inline void write_lists(const ShelfBlocks& b, LocalShelves& local) {
 class LoopFinder final : public ShelfFinder {
 public:
   LoopFinder(Ranks& ranks, const std::vector<Array2<Code>>& codes)
-      : m_ranks(ranks), m_codes(codes), m_labels(ranks), m_tables(codes.size()), m_numbers(codes.size()), m_sums(codes.size()) {
+      : m_ranks(ranks), m_codes(codes), m_land_and_sea(ranks, land_and_sea()), m_shelves(ranks, shelves_and_sea_floor()),
+        m_numbers(codes.size()), m_sums(codes.size()) {
     for (std::size_t r = 0; r < codes.size(); ++r) {
-      m_unknown.push_back(make_shared<int>("pico: unknown types"));
+      m_unknown.push_back(make_later<int>("pico: unknown types"));
       m_first.push_back(make_shared<loops::ListSizes*>("pico: places", RowBlocks(patch(r)).size() + 1));
     }
   }
 
-  Component label_land_and_sea(std::vector<std::vector<std::int64_t>>& maxima) override {
-    for (const Shared<int>& unknown : m_unknown) unknown() = 0;
-    for (std::size_t r = 0; r < m_codes.size(); ++r) loops::see_unknown(patch(r), m_codes[r], m_unknown[r]);
-    m_labels.find(m_codes, land_and_sea());
-    for (std::size_t r = 0; r < m_codes.size(); ++r) maxima[r].push_back(m_unknown[r]());
-    m_found = &m_labels.join(land_and_sea(), maxima);
-    return (*m_found)[of_ocean].largest();
-  }
-
-  void add_bits(const ComponentBits& bits) override {
-    for (std::size_t r = 0; r < m_codes.size(); ++r) {
-      for (const int mask : {of_land, of_ocean, of_water}) make_table(r, mask, [=](const Component& c) { return bits(mask, c); });
-      loops::add_bits(patch(r), m_codes[r], of_components(r, of_land), of_components(r, of_ocean), of_components(r, of_water));
+  int label(const ComponentBits& bits, const LocalNumbers& numbers, std::vector<std::int64_t>& maxima) override {
+    const std::size_t locals = m_codes.size();
+    const bool one_rank = m_ranks.decomposition().size() == 1; // which needs no host between the two batches
+    std::vector<std::vector<std::int64_t>> values, nothing(locals);
+    const auto ask = [&] {
+      for (std::size_t r = 0; r < locals; ++r) {
+        values.push_back(numbers(r));
+        values[r].push_back(m_unknown[r]() > 0);
+      }
+    };
+    for (std::size_t r = 0; r < locals; ++r) loops::count_unknown(patch(r), m_codes[r], m_unknown[r]);
+    m_land_and_sea.find(m_codes);
+    if (one_rank) {
+      loops::find_open(m_land_and_sea.of_cell(of_ocean, 0).found, m_land_and_sea.how_many(of_ocean, 0), m_open);
+    } else {
+      Kokkos::fence("pico: land and sea");
+      ask();
+      m_open().found = m_land_and_sea.join(values)[of_ocean].largest();
     }
-  }
-
-  int label_shelves() override {
-    std::vector<std::vector<std::int64_t>> nothing(m_codes.size());
-    m_found = &m_labels.update(m_codes, shelves_and_sea_floor(), nothing);
-    return (*m_found)[of_shelf].numbered;
+    for (std::size_t r = 0; r < locals; ++r) {
+      const auto of = [&](int mask) { return m_land_and_sea.of_cell(mask, r); };
+      loops::add_bits(patch(r), m_codes[r], bits, {{of(of_land), of(of_ocean), of(of_water)}}, m_open);
+    }
+    m_shelves.find(m_codes);
+    Kokkos::fence("pico: labels");
+    if (one_rank) ask();
+    maxima = values[0];
+    m_found = &m_shelves.join(nothing)[of_shelf];
+    return m_found->numbered;
   }
 
   void look_at_cells(const std::vector<PicoInput>& in, std::vector<PicoFields>& out, const ShelfTable& table, const ShelfSum& sum,
                      std::vector<std::vector<std::int64_t>>& sums, std::vector<LocalShelves>& local,
                      DistanceSeeds& seeds) override {
     seeds.clear(); // who wants them finds them in the fields
-    const auto& shelves = (*m_found)[of_shelf];
     std::vector<loops::ShelfBlocks> blocks;
     for (std::size_t r = 0; r < m_codes.size(); ++r) {
-      make_table(r, of_sea_floor, [](const Component& c) -> Code { return (c.flags() & has_continent) != 0; });
-      m_numbers[r].assign(shelves.number[r].begin(), shelves.number[r].end());
+      m_numbers[r].assign(m_found->number[r].begin(), m_found->number[r].end());
       m_sums[r].assign(sums[r].begin(), sums[r].end());
       blocks.push_back(
-          {patch(r), m_codes[r], out[r].masks, in[r].basins, {shelves.component[r], m_numbers[r].data()}, m_first[r]});
-      loops::write_cells(patch(r), m_codes[r], of_components(r, of_sea_floor), in[r].basins, table.basins, out[r],
+          {patch(r), m_codes[r], out[r].masks, in[r].basins, {m_found->component[r], m_numbers[r].data()}, m_first[r]});
+      loops::write_cells(patch(r), m_codes[r], m_shelves.of_cell(of_sea_floor, r), in[r].basins, table.basins, out[r],
                          m_sums[r].data() + sum.adjacent());
       loops::place_blocks(blocks[r], table.basins, sum.front_cells(), m_sums[r].data());
     }
@@ -222,16 +254,6 @@ public:
 private:
   Patch patch(std::size_t r) const { return m_ranks.patch(static_cast<int>(r)); }
 
-  template <class F> void make_table(std::size_t r, int mask, const F& of_component) {
-    List<Code>& table = m_tables[r][static_cast<std::size_t>(mask)];
-    table.clear();
-    for (const Component& c : (*m_found)[static_cast<std::size_t>(mask)].fragments[r]) table.push_back(of_component(c));
-  }
-  loops::OfComponents<Code> of_components(std::size_t r, int mask) const {
-    const auto m = static_cast<std::size_t>(mask);
-    return {(*m_found)[m].component[r], m_tables[r][m].data()};
-  }
-
   static void set_sizes(const loops::ListSizes& sizes, LocalShelves& local) {
     local.clear();
     local.cell.resize(static_cast<std::size_t>(sizes.shelf));
@@ -243,13 +265,13 @@ private:
 
   Ranks& m_ranks;
   std::vector<Array2<Code>> m_codes; // of the geometry
-  DeviceLabels m_labels;
-  const std::vector<DeviceMaskLabels>* m_found = nullptr; // by the last batch
-  std::vector<std::array<List<Code>, 3>> m_tables;        // [local][mask]: of each component
-  std::vector<List<int>> m_numbers;                       // [local]: of each component, the number of its shelf
-  std::vector<List<std::int64_t>> m_sums;                 // [local]
-  std::vector<Shared<int>> m_unknown;                     // [local]
-  std::vector<Shared<loops::ListSizes*>> m_first;         // [local](block)
+  DeviceLabels m_land_and_sea, m_shelves;
+  Shared<loops::LargestComponent> m_open = make_shared<loops::LargestComponent>("pico: open ocean");
+  const DeviceMaskLabels* m_found = nullptr;      // shelves
+  std::vector<List<int>> m_numbers;               // [local]: of each component, the number of its shelf
+  std::vector<List<std::int64_t>> m_sums;         // [local]
+  std::vector<Later<int>> m_unknown;              // [local]
+  std::vector<Shared<loops::ListSizes*>> m_first; // [local](block)
 };
 
 } // namespace nunatak::pico

@@ -15,37 +15,20 @@ public:
   SegmentFinder(Ranks& ranks, const std::vector<Array2<Code>>& codes, LabelPatch label_patch)
       : m_ranks(ranks), m_codes(codes), m_labels(ranks, std::move(label_patch)), m_segments(codes.size()) {}
 
-  Component label_land_and_sea(std::vector<std::vector<std::int64_t>>& maxima) override {
+  int label(const ComponentBits& bits, const LocalNumbers& numbers, std::vector<std::int64_t>& maxima) override {
+    Kokkos::fence("pico: first codes");
+    std::vector<std::vector<std::int64_t>> values, nothing(m_codes.size());
     for (std::size_t r = 0; r < m_codes.size(); ++r) {
       find_segments(patch(r), m_codes[r], m_segments[r]);
       m_ranks.work(static_cast<int>(r), 3 * patch(r).cells()); // with the masks that are written later
       const auto& list = m_segments[r].list;
       const bool unknown = std::any_of(list.begin(), list.end(), [](const Segment& s) { return (s.code() & type_bits) == 0; });
-      maxima[r].push_back(unknown ? 1 : 0);
+      values.push_back(numbers(r));
+      values[r].push_back(unknown ? 1 : 0);
     }
-    m_found = &m_labels.update(m_segments, land_and_sea(), maxima);
-    return (*m_found)[of_ocean].largest();
-  }
-
-  void add_bits(const ComponentBits& bits) override {
-    for (std::size_t r = 0; r < m_codes.size(); ++r) {
-      const int up = row(r);
-      m_segments[r].for_each([&](int j, int n, int i0, Segment& s) {
-        Code c = s.code();
-        for (const int mask : {of_land, of_ocean, of_water}) {
-          const MaskLabels& labels = (*m_found)[static_cast<std::size_t>(mask)];
-          if (labels.component[r][static_cast<std::size_t>(n)] >= 0) c |= bits(mask, labels.at(r, n));
-        }
-        if (c == s.code()) return;
-        s = {s.end(), c};
-        Code* codes = m_codes[r].data() + j * up;
-        std::fill(codes + i0, codes + s.end(), c);
-      });
-    }
-  }
-
-  int label_shelves() override {
-    std::vector<std::vector<std::int64_t>> nothing(m_codes.size());
+    m_found = &m_labels.update(m_segments, land_and_sea(), values);
+    maxima = values[0];
+    add_bits(bits);
     m_found = &m_labels.update(m_segments, shelves_and_sea_floor(), nothing);
     return (*m_found)[of_shelf].numbered;
   }
@@ -66,6 +49,24 @@ public:
 private:
   Patch patch(std::size_t r) const { return m_ranks.patch(static_cast<int>(r)); }
   int row(std::size_t r) const { return patch(r).xm + 2; }
+
+  void add_bits(const ComponentBits& bits) {
+    const Component open = (*m_found)[of_ocean].largest();
+    for (std::size_t r = 0; r < m_codes.size(); ++r) {
+      const int up = row(r);
+      m_segments[r].for_each([&](int j, int n, int i0, Segment& s) {
+        Code c = s.code();
+        for (const int mask : {of_land, of_ocean, of_water}) {
+          const MaskLabels& labels = (*m_found)[static_cast<std::size_t>(mask)];
+          if (labels.component[r][static_cast<std::size_t>(n)] >= 0) c |= bits(mask, labels.at(r, n), open);
+        }
+        if (c == s.code()) return;
+        s = {s.end(), c};
+        Code* codes = m_codes[r].data() + j * up;
+        std::fill(codes + i0, codes + s.end(), c);
+      });
+    }
+  }
 
   void visit(std::size_t r, const PicoInput& in, PicoFields& out, const ShelfTable& table, const ShelfSum& sum,
              std::vector<std::int64_t>& sums, LocalShelves& local, DistanceSeeds& seeds) {

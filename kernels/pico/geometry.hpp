@@ -99,7 +99,7 @@ public:
   /// sense.
   const Shelves& update(const std::vector<PicoInput>& in, std::vector<PicoFields>& out) {
     m_valid = false; // until all went well
-    classify(in);
+    label(in);
     update_ghosts();
     find_shelves(in, out);
     find_boxes(out);
@@ -109,21 +109,22 @@ public:
   }
 
 private:
-  /// Codes of owned cells; continent, open ocean, lakes by three labellings in one batch.
-  void classify(const std::vector<PicoInput>& in) {
-    std::vector<std::vector<std::int64_t>> maxima; // largest basin, minus the smallest one, is there an unknown cell type
-    for (std::size_t r = 0; r < m_codes.size(); ++r) {
-      const SeenBasins seen = m_last[r].read(m_ranks.patch(static_cast<int>(r)), in[r], m_options, m_codes[r]);
-      maxima.push_back({seen.largest, -static_cast<std::int64_t>(seen.smallest)});
-    }
-    const Component open = m_finder->label_land_and_sea(maxima);
-    if (maxima[0][0] > largest_basin || maxima[0][1] > 0) {
+  /// Codes of owned cells; continent, open ocean, lakes by three labellings in one batch; shelves and their sea floor by two.
+  void label(const std::vector<PicoInput>& in) {
+    for (std::size_t r = 0; r < m_codes.size(); ++r)
+      m_last[r].read(m_ranks.patch(static_cast<int>(r)), in[r], m_options, m_codes[r]);
+    const auto seen = [this](std::size_t r) {
+      const SeenBasins& basins = m_last[r].seen();
+      return std::vector<std::int64_t>{basins.largest, -static_cast<std::int64_t>(basins.smallest)};
+    };
+    std::vector<std::int64_t> maxima; // largest basin, minus the smallest one, is there an unknown cell type
+    const int shelves = m_finder->label({m_cell_area, m_options.continental_ice_area}, seen, maxima);
+    if (maxima[0] > largest_basin || maxima[1] > 0) {
       throw std::runtime_error("PICO: basins: expected numbers from 0 to " + std::to_string(largest_basin) + ", found " +
-                               std::to_string(maxima[0][1] > 0 ? -maxima[0][1] : maxima[0][0]));
+                               std::to_string(maxima[1] > 0 ? -maxima[1] : maxima[0]));
     }
-    if (maxima[0][2] != 0) throw std::runtime_error("PICO: mask: expected cell types 0, 2, 3, 4, found another number");
-    m_result.table.basins = static_cast<int>(maxima[0][0]);
-    m_finder->add_bits({m_cell_area, m_options.continental_ice_area, open.identity});
+    if (maxima[2] != 0) throw std::runtime_error("PICO: mask: expected cell types 0, 2, 3, 4, found another number");
+    m_result.table.reset(shelves, static_cast<int>(maxima[0]));
   }
 
   void update_ghosts() {
@@ -138,7 +139,6 @@ private:
   /// Shelves, the continental shelf and the start of the distances; one sum over all ranks; shelves divided over basins.
   void find_shelves(const std::vector<PicoInput>& in, std::vector<PicoFields>& out) {
     ShelfTable& table = m_result.table;
-    table.reset(m_finder->label_shelves(), table.basins);
     const ShelfSum sum(table, m_ranks.decomposition().size());
     std::vector<std::vector<std::int64_t>> sums(m_codes.size(), std::vector<std::int64_t>(sum.size()));
     m_finder->look_at_cells(in, out, table, sum, sums, m_result.local, m_seeds);
@@ -172,11 +172,17 @@ private:
   DistanceReport solve_distances(std::vector<PicoFields>& out) {
     DistanceProblem problem{DistanceFields(2), m_seeds, {}, m_members, m_result.domain.total};
     for (const PicoFields& f : out) problem.fields[0].push_back(f.distance_gl), problem.fields[1].push_back(f.distance_cf);
-    problem.maxima = [&](int local) {
+    problem.launch = [&](int local) {
       const auto r = static_cast<std::size_t>(local);
       m_largest[r].assign(static_cast<std::size_t>(m_result.table.shelves) + 1, 0);
       find_largest(m_result.local[r], out[r], m_largest[r]);
-      Kokkos::fence("pico: largest distances");
+    };
+    problem.maxima = [&](int local) {
+      if (!m_by_tiles) {
+        problem.launch(local);
+        Kokkos::fence("pico: largest distances");
+      }
+      const auto r = static_cast<std::size_t>(local);
       std::vector<std::int64_t> d(m_largest[r].begin(), m_largest[r].end());
       d.push_back(m_result.local[r].domain_cells);
       d.push_back(static_cast<std::int64_t>(m_result.local[r].cell.size()));

@@ -55,23 +55,27 @@ public:
     return m_answer;
   }
 
-  /// What is read of the owned cells, to be written before keep(), and their first codes. Waits for it.
-  SeenBasins read(const Patch& p, const PicoInput& in, const PicoOptions& options, const Array2<Code>& codes) {
+  /// What is read of the owned cells, to be written before keep(), and their first codes. Their basins are in seen() when that is
+  /// done.
+  void read(const Patch& p, const PicoInput& in, const PicoOptions& options, const Array2<Code>& codes) {
     if (m_inputs.data() == nullptr) m_inputs = make_array<CellInput>("pico: last input", p);
     const InputArrays input(p, in, options);
     const auto inputs = m_inputs;
-    return reduce_over<SeenBasins>(
-        "pico input", InputArrays::packs(p), KOKKOS_LAMBDA(int j, int n, SeenBasins& seen) {
+    reduce_over<SeenBasins>(
+        "pico input", InputArrays::packs(p), m_seen, KOKKOS_LAMBDA(int j, int n, SeenBasins& seen) {
           const int i = InputArrays::first(n);
           read_inputs(input.row(j, i), input.cells(n), &inputs(j, i), &codes(j, i), seen);
         });
   }
+
+  const SeenBasins& seen() const { return m_seen(); }
 
   /// The geometry of this input is in this output.
   void keep(const PicoFields& out) { m_written = out.box_mask; }
 
 private:
   Answer m_answer = make_shared<int>("pico: has the input changed");
+  Later<SeenBasins> m_seen = make_later<SeenBasins>("pico: basins");
   Array2<CellInput> m_inputs;
   Array2<int> m_written; // shared with the caller, so that no other array can get its address
 };

@@ -59,8 +59,8 @@ inline void add_pressures(const LocalShelves& local, const Array2<double>& H, co
   const int* cell = local.cell.data();
   const double* thk = H.data();
   double* p = cells.p.data();
-  for_each_in(
-      "pico: pressures", cells.runs, KOKKOS_LAMBDA(const Run& run) {
+  cells.for_each_run(
+      "pico: pressures", KOKKOS_LAMBDA(const Run& run) {
         if (changed != nullptr && *changed != 0) return;
         FixedSum sum;
         std::int64_t unusable = 0;
@@ -120,11 +120,12 @@ public:
     const FirstSum at{shelves.table.basins, slot(shelves.table.shelves + 1, 0)};
     std::vector<std::vector<std::int64_t>> sums(in.size(), std::vector<std::int64_t>(at.size()));
     for (std::size_t r = 0; r < in.size(); ++r) {
-      if (changed.empty()) m_cells[r].set(shelves.local[r].shelf, shelves.local[r].box, m_options.boxes);
+      if (changed.empty()) m_cells[r].set(shelves.local[r].shelf, shelves.local[r].box, m_options.boxes, !m_options.by_loops);
       launch_first_sum(shelves.local[r], in[r], at, changed.empty() ? nullptr : changed[r].data(), m_cells[r]);
     }
     Kokkos::fence("pico: first sum");
     for (std::size_t r = 0; r < in.size(); ++r) {
+      m_cells[r].list_runs();
       if (changed.empty() || changed[r]() == 0)
         read_first_sum(r, shelves.local[r], sums[r]);
       else

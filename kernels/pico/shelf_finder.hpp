@@ -12,6 +12,8 @@
 #include "kernels/pico/shelf_sum.hpp"
 #include "kernels/pico/shelves.hpp"
 
+#include <functional>
+
 namespace nunatak::pico {
 
 /// The first batch of labels, from the first codes: ice rises and continents, ocean, water and what floats on it.
@@ -35,30 +37,28 @@ inline std::vector<LabelMask> shelves_and_sea_floor() {
       {[](Code c) { return (c & is_shallow) != 0 || continent(c); }, [](Code c) { return continent(c) ? has_continent : 0; }}};
 }
 
-/// The bits that a cell gets from its component, of each mask of the first batch.
+/// The bits that a cell gets from its component, of each mask of the first batch. `open`: the largest component of the ocean.
 struct ComponentBits {
   double cell_area, continental_area; ///< m2
-  std::int64_t open;                  ///< identity of the largest component of the ocean
 
-  Code operator()(int mask, const Component& c) const {
+  KOKKOS_INLINE_FUNCTION Code operator()(int mask, const Component& c, const Component& open) const {
     if (mask == of_land) return static_cast<double>(c.cells()) * cell_area > continental_area ? is_continent : 0;
-    if (mask == of_ocean) return c.identity == open ? is_open : 0;
+    if (mask == of_ocean) return c.identity == open.identity ? is_open : 0;
     return (c.flags() & touches_edge) != 0 ? 0 : is_lake;
   }
 };
+
+/// Numbers of a local rank that travel along with labels; asked for when the loops launched so far are done.
+using LocalNumbers = std::function<std::vector<std::int64_t>(std::size_t local)>;
 
 /// Over the codes that it is given at its construction; functions are called in this order, for each new geometry.
 class ShelfFinder {
 public:
   virtual ~ShelfFinder() = default;
 
-  /// Labels the first codes. Returns the largest component of the ocean. `maxima[local]`: numbers that travel along, replaced by
-  /// their maxima over all ranks; one comes to them: is there an unknown cell type?
-  virtual Component label_land_and_sea(std::vector<std::vector<std::int64_t>>& maxima) = 0;
-  /// Codes get the bits of the components.
-  virtual void add_bits(const ComponentBits& bits) = 0;
-  /// Labels the whole codes. Returns the number of shelves.
-  virtual int label_shelves() = 0;
+  /// Labels the first codes, which get the bits of the components, and labels the whole codes. Returns the number of shelves.
+  /// `maxima`: of `numbers`, over all ranks; then: is there an unknown cell type?
+  virtual int label(const ComponentBits& bits, const LocalNumbers& numbers, std::vector<std::int64_t>& maxima) = 0;
   /// Whole codes, their ghosts and those of basins are valid. Writes the masks and the seeds of both distances; where the last
   /// geometry had a shelf, its domain, or its water, and this one has not, what holds elsewhere. Finds what each local rank
   /// knows: its lists, with shelves before they are divided over basins, and its numbers of the sum. `seeds`: positions, or none.

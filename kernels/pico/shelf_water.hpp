@@ -6,6 +6,7 @@
 #include "kernels/pico/physics.hpp"
 
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 namespace nunatak::pico {
@@ -55,6 +56,12 @@ struct RunsOfList {
   }
 };
 
+template <class F> struct RunsOfBlock {
+  RunsOfList list;
+  F f;
+  KOKKOS_INLINE_FUNCTION void operator()(int b) const { list.for_each_run(b, f); }
+};
+
 /// Of each block: how many runs are before it; then how many there are.
 inline void find_runs(const RunsOfList& list, int* first) {
   Kokkos::parallel_scan(
@@ -77,17 +84,33 @@ struct ShelfCells {
   List<double> p, x;       ///< of each cell: pressure, dbar; cooling T0 - T1 in box 1, K
   List<std::int64_t> sums; ///< what loops add up
 
-  List<int> first; ///< work space: the first run of each block
+  bool listed = false; ///< are the runs in the list?
+  RunsOfList list{};   ///< where they are else
+  List<int> first;     ///< the first run of each block
 
-  /// A list of cells of these shelves and boxes, 0..boxes. Waits once.
-  void set(const List<int>& shelf, const List<int>& box, int boxes) {
+  /// A list of cells of these shelves and boxes, 0..boxes. `wait`: for the list of runs, too; else, when its loops are done,
+  /// list_runs() makes it.
+  void set(const List<int>& shelf, const List<int>& box, int boxes, bool wait) {
     const std::size_t cells = shelf.size();
-    const RunsOfList list{shelf.data(), box.data(), static_cast<int>(cells), boxes};
+    list = {shelf.data(), box.data(), static_cast<int>(cells), boxes}, listed = false;
     p.resize(cells), x.resize(cells), first.resize(static_cast<std::size_t>(list.blocks()) + 1);
     find_runs(list, first.data());
+    if (!wait) return;
     Kokkos::fence("pico: runs");
+    list_runs();
+  }
+  void list_runs() {
+    if (std::exchange(listed, true)) return;
     runs.resize(static_cast<std::size_t>(first.back()));
     write_runs(list, first.data(), runs.data());
+  }
+
+  /// f(run) for each run, listed or not.
+  template <class F> void for_each_run(const char* label, const F& f) const {
+    if (listed)
+      for_each_in(label, runs, f);
+    else
+      Kokkos::parallel_for(label, Kokkos::RangePolicy<Exec>(0, list.blocks()), RunsOfBlock<F>{list, f});
   }
 };
 

@@ -9,6 +9,7 @@
 // assembly.hpp calls all of it.
 #pragma once
 
+#include "kernels/grid/list.hpp"
 #include "kernels/grid/ranks.hpp"
 #include "kernels/ice/geometry.hpp"
 #include "kernels/labels/device/forest.hpp"

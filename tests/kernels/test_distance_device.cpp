@@ -36,7 +36,7 @@ DistanceReport solve(VirtualRanks& ranks, By by, std::vector<Grid<int>>& grids, 
     }
   }
   const DistanceReport report =
-      by == By::levels ? sweep_distances(ranks, fields, maxima) : DeviceDistances(ranks).solve(fields, maxima);
+      by == By::levels ? sweep_distances(ranks, fields, maxima) : DeviceDistances(ranks).solve({fields, {}, maxima});
   for (std::size_t f = 0; f < grids.size(); ++f) grids[f] = gather(ranks, fields[f]);
   return report;
 }

@@ -58,11 +58,11 @@ void check_against_labels(const std::string& name, const Grid<int>& mask) {
     std::vector<Segments> segments(codes.size());
     for (int r = 0; r < ranks.local_size(); ++r) find_segments(ranks.patch(r), codes[r], segments[r]);
     Labels labels(ranks);
-    DeviceLabels device(ranks);
     for (const bool numbers : {true, false}) {
       std::vector<std::vector<std::int64_t>> nothing(codes.size());
       const auto& expected = labels.update(segments, two_masks(numbers), nothing);
-      const auto& found = device.update(codes, two_masks(numbers), nothing);
+      DeviceLabels device(ranks, two_masks(numbers));
+      const auto& found = device.update(codes, nothing);
       for (int m = 0; m < 2; ++m) {
         CHECK(wrong_cells(ranks, segments, expected[m], found[m]) == 0);
         CHECK(expected[m].numbered == found[m].numbered);
@@ -89,9 +89,9 @@ TEST_CASE("rows of several blocks, and of a block and a bit") {
 TEST_CASE("a run that touches several runs below joins them all; areas and identities by hand") {
   const Grid<Code> grid = draw({"1000001", "1011101", "1110111"}, [](char c) { return static_cast<Code>(c - '0'); });
   VirtualRanks ranks(Decomposition::make(7, 3, 2, 1));
-  DeviceLabels labels(ranks);
+  DeviceLabels labels(ranks, two_masks(true));
   std::vector<std::vector<std::int64_t>> maxima = {{3, -1}, {2, 0}};
-  const auto& found = labels.update(scatter(ranks, grid), two_masks(true), maxima);
+  const auto& found = labels.update(scatter(ranks, grid), maxima);
   REQUIRE(found[0].whole.size() == 1);
   CHECK(found[0].whole[0] == Component{0, 13 << flag_bits | touches_edge});
   CHECK(found[1].whole.empty());
@@ -102,9 +102,12 @@ TEST_CASE("a run that touches several runs below joins them all; areas and ident
   CHECK(ranks.traffic().collectives == 2);
 }
 
-TEST_CASE("labels on the execution space refuse a periodic grid") {
+TEST_CASE("labels on the execution space refuse a periodic grid, and a fourth mask") {
   Decomposition d = Decomposition::make(8, 8, 2);
   d.periodic_x = true;
   VirtualRanks ranks(d);
-  CHECK_THROWS_WITH(DeviceLabels(ranks), Catch::Matchers::ContainsSubstring("periodic"));
+  CHECK_THROWS_WITH(DeviceLabels(ranks, two_masks(true)), Catch::Matchers::ContainsSubstring("periodic"));
+  VirtualRanks one(Decomposition::make(8, 8, 1));
+  CHECK_THROWS_WITH(DeviceLabels(one, std::vector<LabelMask>(4, two_masks(true)[0])),
+                    Catch::Matchers::ContainsSubstring("at most 3 masks, found 4"));
 }

@@ -98,7 +98,7 @@ TEST_CASE("a step outside the SSA launches and waits no more often than docs/gpu
     int launches, synchronisations;
   };
   // the geometry of PICO is new in each step
-  const Most most[] = {{"ocean", 49, 10},
+  const Most most[] = {{"ocean", 33, 6},
                        {"stress balance: till, hardness", 4, 0},
                        {"stress balance: SIA", 1, 0},
                        {"stress balance: 3-D velocity", 4, 1},

@@ -1,5 +1,5 @@
-// The loops of the labelling on the execution space (labels/device/labels.hpp): one mask on one patch, by a union-find with
-// atomics.
+// The loops of the labelling on the execution space (labels/device/labels.hpp): the masks of a batch on one patch, by a
+// union-find with atomics.
 #pragma once
 
 #include "kernels/grid/border_exchange.hpp"
@@ -10,6 +10,8 @@ namespace nunatak {
 
 namespace device_labels {
 
+constexpr int most_masks = 3; ///< of a batch
+
 /// One patch cut into blocks of rows, for one mask. Positions are j (xm + 2) + i; owned cells that are not in the mask have
 /// parent -1.
 struct PatchBlocks : Forest {
@@ -17,7 +19,7 @@ struct PatchBlocks : Forest {
   const std::int64_t* table; ///< of a code: the flags it gives to its component; -1 if it is not part of the mask
   Array2<Code> codes;
   Array2<int> component;
-  Shared<Component*> fragments; ///< the components of this patch, as far as there is room
+  Shared<Component*> fragments; ///< the components of this patch; there is room for all
   int* count;                   ///< how many they are
 
   KOKKOS_INLINE_FUNCTION int blocks() const { return RowBlocks(patch).size(); }
@@ -25,11 +27,33 @@ struct PatchBlocks : Forest {
   KOKKOS_INLINE_FUNCTION int position(int j, int i) const { return j * (patch.xm + 2) + i; }
 };
 
-inline void find_runs(const PatchBlocks& p) {
-  Kokkos::parallel_for(
-      "labels: runs", Kokkos::RangePolicy<Exec>(0, p.blocks()), KOKKOS_LAMBDA(int n) {
-        int j = 0, i0 = 0, i1 = 0;
-        p.find(n, j, i0, i1);
+/// The same for all masks of a batch: loops go over the blocks of the first mask, then over those of the next.
+struct PatchMasks {
+  Kokkos::Array<PatchBlocks, most_masks> masks;
+  int count = 0;
+
+  int blocks() const { return count * masks[0].blocks(); }
+  KOKKOS_INLINE_FUNCTION const PatchBlocks& of(int n) const { return masks[n / masks[0].blocks()]; }
+};
+
+/// f(const PatchBlocks&, j, i0, i1) for each block of each mask.
+template <class F> struct BlockLoop {
+  PatchMasks all;
+  F f;
+  KOKKOS_INLINE_FUNCTION void operator()(int n) const {
+    const PatchBlocks& p = all.of(n);
+    int j = 0, i0 = 0, i1 = 0;
+    p.find(n % p.blocks(), j, i0, i1);
+    f(p, j, i0, i1);
+  }
+};
+template <class F> void for_each_block(const char* label, const PatchMasks& all, const F& f) {
+  Kokkos::parallel_for(label, Kokkos::RangePolicy<Exec>(0, all.blocks()), BlockLoop<F>{all, f});
+}
+
+inline void find_runs(const PatchMasks& all) {
+  for_each_block(
+      "labels: runs", all, KOKKOS_LAMBDA(const PatchBlocks& p, int j, int i0, int i1) {
         int run = -1;
         for (int i = i0; i < i1; ++i) {
           const int c = p.position(j, i);
@@ -39,12 +63,10 @@ inline void find_runs(const PatchBlocks& p) {
       });
 }
 
-inline void join_runs(const PatchBlocks& p) {
-  const int row = p.patch.xm + 2;
-  Kokkos::parallel_for(
-      "labels: join", Kokkos::RangePolicy<Exec>(0, p.blocks()), KOKKOS_LAMBDA(int n) {
-        int j = 0, i0 = 0, i1 = 0;
-        p.find(n, j, i0, i1);
+inline void join_runs(const PatchMasks& all) {
+  for_each_block(
+      "labels: join", all, KOKKOS_LAMBDA(const PatchBlocks& p, int j, int i0, int i1) {
+        const int row = p.patch.xm + 2;
         const auto inside = [&](int c) { return Kokkos::atomic_load(&p.parent(c)) >= 0; };
         bool left = i0 > 1 && inside(p.position(j, i0 - 1)), left_below = i0 > 1 && j > 1 && inside(p.position(j - 1, i0 - 1));
         for (int i = i0; i < i1; ++i) {
@@ -57,35 +79,43 @@ inline void join_runs(const PatchBlocks& p) {
       });
 }
 
+/// A number per mask.
+struct MaskCounts {
+  int of[most_masks] = {};
+  KOKKOS_INLINE_FUNCTION MaskCounts& operator+=(const MaskCounts& o) {
+    for (int m = 0; m < most_masks; ++m) of[m] += o.of[m];
+    return *this;
+  }
+};
+
 /// Numbers of the roots, in `component`; identities of the components of this patch, without cells; how many there are.
-inline void number_roots(const PatchBlocks& p) {
+inline void number_roots(const PatchMasks& all) {
   Kokkos::parallel_scan(
-      "labels: number", Kokkos::RangePolicy<Exec>(0, p.blocks()), KOKKOS_LAMBDA(int n, int& number, bool last) {
+      "labels: number", Kokkos::RangePolicy<Exec>(0, all.blocks()), KOKKOS_LAMBDA(int n, MaskCounts& numbers, bool last) {
+        const PatchBlocks& p = all.of(n);
+        int& number = numbers.of[n / p.blocks()];
         int j = 0, i0 = 0, i1 = 0;
-        p.find(n, j, i0, i1);
+        p.find(n % p.blocks(), j, i0, i1);
         for (int i = i0; i < i1; ++i) {
           const int c = p.position(j, i);
           if (p.parent(c) != c) continue;
-          if (last) p.component(j, i) = number;
-          if (last && number < p.fragments.extent_int(0)) p.fragments(number) = {p.patch.cell(j, i), 0};
+          if (last) p.component(j, i) = number, p.fragments(number) = {p.patch.cell(j, i), 0};
           number += 1;
         }
-        if (last && n == p.blocks() - 1) *p.count = number;
+        if (last && n % p.blocks() == p.blocks() - 1) *p.count = number;
       });
 }
 
 /// The component of each cell; areas and flags of the components of this patch.
-inline void collect(const PatchBlocks& p) {
-  Kokkos::parallel_for(
-      "labels: collect", Kokkos::RangePolicy<Exec>(0, p.blocks()), KOKKOS_LAMBDA(int n) {
-        int j = 0, i0 = 0, i1 = 0;
-        p.find(n, j, i0, i1);
+inline void collect(const PatchMasks& all) {
+  for_each_block(
+      "labels: collect", all, KOKKOS_LAMBDA(const PatchBlocks& p, int j, int i0, int i1) {
         int* const component = &p.component(0, 0);
         const bool edge_row = p.patch.global_j(j) == 0 || p.patch.global_j(j) == p.patch.My - 1;
         int number = -1;
         std::int64_t cells = 0, flags = 0;
         const auto add = [&] {
-          if (number < 0 || number >= p.fragments.extent_int(0)) return;
+          if (number < 0) return;
           Kokkos::atomic_add(&p.fragments(number).word, cells << flag_bits);
           Kokkos::atomic_or(&p.fragments(number).word, flags);
         };
@@ -109,14 +139,14 @@ inline void collect(const PatchBlocks& p) {
       });
 }
 
-/// Local numbers of the components of border cells (-1: not in the mask), `stride` apart.
-inline void look_at_border(const PatchBlocks& p, int stride, int* numbers) {
-  const BorderCells border{p.patch.xm, p.patch.ym};
+/// Local numbers of the components of border cells (-1: not in the mask), those of all masks side by side.
+inline void look_at_border(const PatchMasks& all, int* numbers) {
+  const BorderCells border{all.masks[0].patch.xm, all.masks[0].patch.ym};
   Kokkos::parallel_for(
-      "labels: border", Kokkos::RangePolicy<Exec>(0, border.size()), KOKKOS_LAMBDA(int n) {
+      "labels: border", Kokkos::RangePolicy<Exec>(0, all.count * border.size()), KOKKOS_LAMBDA(int n) {
         int cell = 0, ghost = 0;
-        border.find(n, cell, ghost);
-        numbers[n * stride] = (&p.component(0, 0))[cell];
+        border.find(n / all.count, cell, ghost);
+        numbers[n] = (&all.masks[n % all.count].component(0, 0))[cell];
       });
 }
 
