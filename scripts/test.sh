@@ -6,7 +6,7 @@ cd "$(dirname "$0")/.."
 . scripts/environment.sh
 cores=$(env -u OMP_NUM_THREADS nproc) # nproc alone would answer 1
 steps=$(mktemp)
-trap 'rm -f "$steps"; kill $(jobs -p) 2>/dev/null || true' EXIT
+trap 'rm -f "$steps" "$steps.times"; kill $(jobs -p) 2>/dev/null || true' EXIT
 say() { printf '\033[1m[test]\033[0m %s\n' "$*"; }
 timed() { # timed <name of the step> <command>...
   local name=$1 begin=$SECONDS status=0
@@ -57,6 +57,8 @@ run_tests ci ci $((3 * cores)) --no-tests=error "$@" || status=1
 say "the presets asan and kernels, and the course:"
 for job in $beside; do wait "$job" || status=1; done
 cat build/presets.log build/course.log
-say "$SECONDS seconds; the slowest steps:"
+times >"$steps.times" # of this script, and of what it has waited for
+used=$(awk -F '[ms ]+' 'NR == 2 {printf "%.0f", 60 * ($1 + $3) + $2 + $4}' "$steps.times")
+say "$SECONDS seconds, $used of processor on $cores cores; the slowest steps:"
 sort -rn "$steps" | sed -n '1,5{s/ / s  /;s/^/  /;p}'
 exit $status

@@ -187,7 +187,7 @@ TEST_CASE("small buffers: a record in rounds, a variable in parts") {
   }
 }
 
-TEST_CASE("two files interleave") {
+TEST_CASE("two files with layouts interleave") {
   const Scratch scratch;
   const Schema schema = pattern::ice(), other = pattern::geodesic();
   const std::string format = GENERATE("pnetcdf/", "direct/");

@@ -19,7 +19,7 @@ using io::Type;
 
 namespace {
 
-constexpr std::size_t My = 7, Mx = 11, Mz = 5, records = 3;
+constexpr std::size_t My = 7, Mx = 11, Mz = 5, n_times = 3;
 
 double code(std::size_t t, std::size_t j, std::size_t i, std::size_t k) {
   return 1e6 * static_cast<double>(t) + 1e4 * static_cast<double>(j) + 1e2 * static_cast<double>(i) + static_cast<double>(k);
@@ -219,11 +219,11 @@ TEST_CASE("every way of writing writes the same values and metadata") {
     const auto writer = io::make_writer(MPI_COMM_WORLD, options);
     Example example(*writer, scratch / "ex.nc");
     example.fixed();
-    for (std::size_t t = 0; t < records; ++t) example.record(t);
+    for (std::size_t t = 0; t < n_times; ++t) example.record(t);
     example.file->close(7);
     CHECK((io::summarize(MPI_COMM_WORLD, writer->statistics()).work.moved_bytes > 0) == interleaved);
   }
-  check_values(scratch / "ex.nc", records, options.classic);
+  check_values(scratch / "ex.nc", n_times, options.classic);
   if (!is_plain) check_metadata(scratch / "ex.nc", options.classic, interleaved);
   scratch.on_rank_0([&] { CHECK(io::verify_manifest(scratch / "manifest.jsonl").empty()); });
 
@@ -235,7 +235,7 @@ TEST_CASE("every way of writing writes the same values and metadata") {
     const auto alone = io::make_writer(MPI_COMM_SELF, others);
     Example one(*alone, scratch / "one.nc", Patch(0, 1));
     one.fixed();
-    for (std::size_t t = 0; t < records; ++t) one.record(t);
+    for (std::size_t t = 0; t < n_times; ++t) one.record(t);
     one.file->close();
     CHECK(io::checksum_file(scratch / "ex.nc").checksum == io::checksum_file(scratch / "one.nc").checksum);
     if (!is_plain) return;

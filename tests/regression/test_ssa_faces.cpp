@@ -6,9 +6,9 @@
 #include "io/reader.hpp"
 #include "miniapp/model/ssa.hpp"
 #include "tests/regression/face_stencil.hpp"
+#include "tests/regression/reference.hpp"
 
 #include <catch2/catch_test_macros.hpp>
-#include <shared_data.hpp>
 
 #include <petscksp.h>
 
@@ -21,8 +21,6 @@ using namespace nunatak;
 
 namespace {
 
-const std::string path = std::string(NUNATAK_SHARED_DATA) + "/reference/hybrid_antarctica_16km.nc";
-constexpr double moving = 10.0; // m/a: slower ice is not compared
 const GlenLaw glen{3.0, std::pow(1.0 / seconds_per_year / 1e6, 2)};
 const TillLaw plastic{0.0, std::pow(0.01 / seconds_per_year, 2), 1.0};
 
@@ -30,8 +28,9 @@ const TillLaw plastic{0.0, std::pow(0.01 / seconds_per_year, 2), 1.0};
 class Antarctica {
 public:
   explicit Antarctica(int refine)
-      : m_in(path, MPI_COMM_SELF), m_refine(refine), m_M(static_cast<int>(m_in.length("x"))), m_thk(m_in.read_all("thk")),
-        ranks(MPI_COMM_SELF, Decomposition::make(refine * (m_M - 1) + 1, refine * (m_M - 1) + 1, 1)), p(ranks.patch()) {
+      : m_in(reference_file, MPI_COMM_SELF), m_refine(refine), m_M(static_cast<int>(m_in.length("x"))),
+        m_thk(m_in.read_all("thk")), ranks(MPI_COMM_SELF, Decomposition::make(refine * (m_M - 1) + 1, refine * (m_M - 1) + 1, 1)),
+        p(ranks.patch()) {
     const std::vector<double> x = m_in.read_all("x");
     dx = (x[1] - x[0]) / refine;
     input.H = array("thk", true), input.b = array("topg", false), input.tauc = array("tauc", true);
@@ -242,7 +241,7 @@ Both solve(int refine) {
 } // namespace
 
 TEST_CASE("with stresses on cell faces, nunatak's load and drag give PISM's speeds") {
-  if (!std::filesystem::exists(path)) SKIP(path << " is absent");
+  if (!std::filesystem::exists(reference_file)) SKIP(reference_file << " is absent");
   Antarctica a(1);
   const auto pism = make_array<double>("pism", a.p);
   for (int j = 1; j <= a.p.ym; ++j) {
@@ -253,7 +252,7 @@ TEST_CASE("with stresses on cell faces, nunatak's load and drag give PISM's spee
 }
 
 TEST_CASE("on a finer grid elements and faces come together") {
-  if (!std::filesystem::exists(path)) SKIP(path << " is absent");
+  if (!std::filesystem::exists(reference_file)) SKIP(reference_file << " is absent");
   const Both coarse = solve(1), fine = solve(2);
   check("16 km, elements beside faces:", difference(coarse.elements, coarse.faces), 0.083, 0.206);
   check(" 8 km, elements beside faces:", difference(fine.elements, fine.faces), 0.047, 0.102);

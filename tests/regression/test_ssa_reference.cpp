@@ -5,9 +5,9 @@
 #include "io/reader.hpp"
 #include "kernels/grid/over_ranks.hpp"
 #include "miniapp/model/ssa.hpp"
+#include "tests/regression/reference.hpp"
 
 #include <catch2/catch_test_macros.hpp>
-#include <shared_data.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -19,12 +19,9 @@ using namespace nunatak;
 
 namespace {
 
-const std::string path = std::string(NUNATAK_SHARED_DATA) + "/reference/hybrid_antarctica_16km.nc";
-constexpr double moving = 10.0; // m/a: slower ice is not compared
-
 /// One solve over the ranks of `comm`, and the speeds in m/a of the owned cells, in raster order.
 struct Solve {
-  explicit Solve(MPI_Comm comm) : in(path, comm) {
+  explicit Solve(MPI_Comm comm) : in(reference_file, comm) {
     int size = 0;
     MPI_Comm_size(comm, &size);
     ranks = std::make_unique<MpiRanks>(
@@ -99,7 +96,7 @@ double quantile(const std::vector<double>& sorted, double q) {
 } // namespace
 
 TEST_CASE("SSA of Antarctica: PISM's speeds, on any number of ranks") {
-  if (!std::filesystem::exists(path)) SKIP(path << " is absent");
+  if (!std::filesystem::exists(reference_file)) SKIP(reference_file << " is absent");
   const Solve all(MPI_COMM_WORLD);
   CHECK(all.other_kind == 0);
   CHECK(all.report.final_residual <= 1e-6 * all.report.load_norm);

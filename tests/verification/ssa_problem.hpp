@@ -19,6 +19,12 @@ inline int mpi_size() {
   return size;
 }
 
+/// A grid of M points in the refined direction, and the bound of its error.
+struct Row {
+  int M;
+  double bound;
+};
+
 /// Grids of a table: all on one and two ranks; the first two on more, which are there to show that the answer is the same.
 template <class Grid> std::vector<Grid> grids(std::vector<Grid> all) {
   if (mpi_size() > 2 && all.size() > 2) all.resize(2);

@@ -24,7 +24,7 @@ using namespace nunatak;
 
 namespace {
 
-constexpr double year = seconds_per_year, rho_c = rho_ice * ice_c;
+constexpr double rho_c = rho_ice * ice_c;
 
 /// The fields of a temperature step on one patch.
 struct Columns {
@@ -52,12 +52,12 @@ struct Columns {
 
 /// Largest error (K) of a steady column of thickness H under accumulation of 0.1 m/a on Mz levels up to 4000 m.
 double robin_error(LevelSpacing spacing, double H, int Mz) {
-  const double a = 0.1 / year, G = 0.042, T_s = 223.15;
+  const double a = 0.1 / seconds_per_year, G = 0.042, T_s = 223.15;
   const Levels levels = make_levels(4000.0, Mz, spacing);
   const int n = levels_in_ice(levels.z, H);
   std::vector<double> T(levels.z_host.size(), T_s), w;
   for (const double z : levels.z_host) w.push_back(-a * z / H);
-  for (int step = 0; step < 400; ++step) solve_column(levels, n, H, 5000.0 * year, T_s, false, G, w.data(), T.data());
+  for (int step = 0; step < 400; ++step) solve_column(levels, n, H, 5000.0 * seconds_per_year, T_s, false, G, w.data(), T.data());
   double error = 0.0;
   for (int k = 0; k < n; ++k) {
     const auto index = static_cast<std::size_t>(k);
@@ -115,15 +115,15 @@ TEST_CASE("heat: what a column gains came through its ends, from strain, by adve
                c.T_s(j, i) = random(warmth - 10.0, warmth), c.G(j, i) = random(0.0, 0.1);
         const double kind = random(0.0, 1.0);
         c.mask(j, i) = kind < 0.1 ? ice_free_land : kind < 0.3 ? floating_ice : grounded_ice;
-        const double speed = std::pow(10.0, random(-1.0, 2.0)) / year; // 0.1 to 100 m/a up or down
+        const double speed = std::pow(10.0, random(-1.0, 2.0)) / seconds_per_year; // 0.1 to 100 m/a up or down
         for (std::size_t k = 0; k < z.size(); ++k) {
-          c.u(j, i, k) = random(-100.0, 100.0) / year, c.v(j, i, k) = random(-100.0, 100.0) / year;
+          c.u(j, i, k) = random(-100.0, 100.0) / seconds_per_year, c.v(j, i, k) = random(-100.0, 100.0) / seconds_per_year;
           c.w(j, i, k) = speed * random(-1.0, 1.0);
           c.T(j, i, k) = random(warmth - 10.0, warmth + 10.0);
         }
       }
     }
-    const double dt = random(0.1, 20.0) * year;
+    const double dt = random(0.1, 20.0) * seconds_per_year;
     c.step(dt);
     for (int j = 1; j <= M; ++j) {
       for (int i = 1; i <= M; ++i) {
@@ -184,7 +184,7 @@ TEST_CASE("heat: what a column gains came through its ends, from strain, by adve
 // Ice that turns round and round in a closed, periodic slab: u = U cos(pi z/H) sin(2 pi x/L), with w from incompressibility, zero
 // at base and surface. Nothing carries heat in or out but conduction at the surface; the rest is an error of the advection.
 TEST_CASE("heat made or lost by advection vanishes with the grid") {
-  constexpr double pi = 3.14159265358979323846, H = 1000.0, L = 100e3, U = 100.0 / year, T_top = 250.0, dT = 10.0;
+  constexpr double pi = 3.14159265358979323846, H = 1000.0, L = 100e3, U = 100.0 / seconds_per_year, T_top = 250.0, dT = 10.0;
   constexpr double surplus = rho_c * dT * 2.0 / pi * H * L; // heat above T_top at the start, J per metre of slab
   Table table("Closed circulation, a fifth of the way round: heat made or lost by advection", "share of all heat, %");
   for (const auto& [M, bound] : {std::pair{16, 5.9}, std::pair{32, 1.51}, std::pair{64, 0.46}, std::pair{128, 0.235}}) {

@@ -69,11 +69,6 @@ struct Sheet {
   Array2<double> melt;
 };
 
-struct Row {
-  int M;
-  double bound;
-};
-
 } // namespace
 
 TEST_CASE("test N: the velocity of a marine ice sheet") {

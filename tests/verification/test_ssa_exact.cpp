@@ -8,15 +8,6 @@
 
 using namespace nunatak;
 
-namespace {
-
-struct Row {
-  int M;
-  double bound;
-};
-
-} // namespace
-
 TEST_CASE("test I: an ice stream over till that strengthens to both sides") {
   using exact::TestI;
   Table table("SSA, test I (Schoof 2006): an ice stream, plastic till", "max error of u, m/a");
