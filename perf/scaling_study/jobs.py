@@ -14,7 +14,7 @@ from .study_file import StudyError
 HERE = pathlib.Path(__file__).resolve().parent
 SOURCE = HERE.parents[1]
 REPORT_OPTIONS = {"nunatak": "-report", "nunatak-io": "-json"}
-OUTPUT_OPTIONS = {"nunatak": {"o": "result.nc", "verbose": "false", "progress": "off"}, "nunatak-io": {"o": "."}}
+OUTPUT_OPTIONS = {"nunatak": {"o": "result.nc", "verbose": "no", "progress": "off"}, "nunatak-io": {"o": "."}}
 INPUT_OPTIONS = {"i", "options_file", "replay"}  # files
 
 
