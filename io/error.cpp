@@ -33,4 +33,14 @@ std::string nearest_name(const std::string& name, const std::vector<std::string>
   return nearest;
 }
 
+bool parse_switch(const std::string& word, const std::string& what) {
+  for (const char* yes : {"yes", "true", "on", "1"}) {
+    if (word == yes) return true;
+  }
+  for (const char* no : {"no", "false", "off", "0"}) {
+    if (word == no) return false;
+  }
+  throw Error(what + ": expected yes or no, found '" + word + "'");
+}
+
 } // namespace nunatak::io

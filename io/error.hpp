@@ -18,4 +18,7 @@ public:
 /// "" if each takes more than a third of its characters, and more than two.
 std::string nearest_name(const std::string& name, const std::vector<std::string>& known);
 
+/// A switch: true for yes, true, on, 1, false for no, false, off, 0. Error that names `what` for any other word.
+bool parse_switch(const std::string& word, const std::string& what);
+
 } // namespace nunatak::io

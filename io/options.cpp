@@ -95,8 +95,8 @@ const std::vector<Knob>& knobs() {
        "auto|cdf2|cdf5"},
       {"chunk", &Options::chunk, "chunks of netcdf4: auto, record, or lengths by dimension (y=64,x=64)", ""},
       {"deflate", &Options::deflate, "compression level of netcdf4, 0 to 9", ""},
-      {"shuffle", &Options::shuffle, "shuffle filter of netcdf4: bytes are sorted by significance before compression", "yes|no"},
-      {"fill", &Options::fill, "fill values are written before the values", "yes|no"},
+      {"shuffle", &Options::shuffle, "shuffle filter of netcdf4: bytes are sorted by significance before compression", ""},
+      {"fill", &Options::fill, "fill values are written before the values", ""},
       {"checksum", &Options::checksum,
        "checksums in the manifest: values (a sum for each variable and record, made from what is put), or CRC-32 of the bytes of "
        "files, from memory, where the format knows them (direct, posix), or by reading the file once more",
@@ -104,46 +104,62 @@ const std::vector<Knob>& knobs() {
       {"header", &Options::header, "bytes kept free in the header of a classic file", ""},
       {"align", &Options::align, "alignment in bytes of the first value of fixed-size and of record variables", ""},
       {"stripe", &Options::stripe,
-       "segment of the layout morton, and borders of the layout auto, in bytes (0: of the file system, where it tells, else "
+       "segment of the layout morton, and borders of the layout auto, in bytes (auto: of the file system, where it tells, else "
        "1MiB)",
-       ""},
+       "auto"},
       {"call", &Options::call, "bytes that could be sent in the time of a call of the file system, for the layout auto", ""},
       {"slab", &Options::slab, "bytes that a rank gathers or reads at a time for others (serial; -io_read serial, direct)", ""},
       {"buffer", &Options::buffer,
-       "bytes of copies per writing rank that may wait for the end of the record (0: 8MiB), and of a batch for a server (0: "
-       "64MiB)",
-       ""},
+       "bytes of copies per writing rank that may wait for the end of the record (auto: 8MiB), and of a batch for a server "
+       "(auto: 64MiB)",
+       "auto"},
       {"pool", &Options::pool, "bytes that may be on their way to the servers or the thread, per rank (async, thread, overlap)",
        ""},
-      {"overlap", &Options::overlap, "overlap: a thread writes what a layout has moved, while the next is moved (direct)",
-       "yes|no"},
+      {"overlap", &Options::overlap, "overlap: a thread writes what a layout has moved, while the next is moved (direct)", ""},
       {"aggregators", &Options::aggregators,
        "aggregators per node: of MPI-IO (cb_nodes) and of a layout without N (0: one; of native netcdf4 two)", ""},
       {"ranks_per_node", &Options::ranks_per_node, "ranks of a virtual node (0: the machine's nodes)", ""},
       {"hints", &Options::hints, "hints for MPI-IO: key=value,key=value", ""},
-      {"ompio", &Options::ompio, "MPI-IO through OMPIO is accepted, although it reports success of writes that failed", "yes|no"},
+      {"ompio", &Options::ompio, "MPI-IO through OMPIO is accepted, although it reports success of writes that failed", ""},
       {"patience", &Options::patience, "seconds that an output call may take before the run is ended (0: for ever)", ""}};
   return table;
 }
 
+namespace {
+
+void require_word(const Knob& knob, const std::string& text, const std::string& what) {
+  if (knob.words[0] == '\0' || is_allowed(text, knob.words)) return;
+  throw Error(what + ": expected one of " + knob.words + ", found '" + text + "'");
+}
+
+/// How 0 bytes of this knob are written.
+std::string word_for_0(const Knob& knob) { return knob.words[0] != '\0' ? knob.words : "0"; }
+
+/// "order, format, layout, ..."
+std::string knob_names(const std::string& also) {
+  std::string names = also;
+  for (const Knob& knob : knobs()) names += (names.empty() ? "" : ", ") + std::string(knob.name);
+  return names;
+}
+
+} // namespace
+
 void set_knob(Options& options, const Knob& knob, const std::string& text, const std::string& what) {
-  if (knob.words[0] != '\0' && !is_allowed(text, knob.words)) {
-    throw Error(what + ": expected one of " + knob.words + ", found '" + text + "'");
-  }
   std::visit(
       [&](auto member) {
         using T = std::decay_t<decltype(options.*member)>;
         if constexpr (std::is_same_v<T, std::string>) {
+          require_word(knob, text, what);
           options.*member = text;
         } else if constexpr (std::is_same_v<T, bool>) {
-          options.*member = text == "yes";
+          options.*member = parse_switch(text, what);
         } else if constexpr (std::is_same_v<T, int>) {
           const auto [number, rest] = leading_number(text);
           if (number < 0 || number > 1000000000 || !rest.empty())
             throw Error(what + ": expected a whole number, at least 0, found '" + text + "'");
           options.*member = static_cast<int>(number);
         } else if constexpr (std::is_same_v<T, std::size_t>) {
-          options.*member = parse_bytes(text, what);
+          options.*member = word_for_0(knob) == text ? 0 : parse_bytes(text, what);
         } else {
           options.*member = parse_hints(text, what);
         }
@@ -163,7 +179,7 @@ std::string knob_text(const Options& options, const Knob& knob) {
         } else if constexpr (std::is_same_v<T, int>) {
           return std::to_string(value);
         } else if constexpr (std::is_same_v<T, std::size_t>) {
-          return bytes_text(value);
+          return value == 0 ? word_for_0(knob) : bytes_text(value);
         } else {
           std::string text;
           for (const auto& [key, hint] : value) text += (text.empty() ? "" : ",") + key + "=" + hint;
@@ -173,7 +189,7 @@ std::string knob_text(const Options& options, const Knob& knob) {
       knob.member);
 }
 
-Options parse_method(const std::string& method, const Options& base) {
+Options parse_method(const std::string& method, const Options& base, const std::string& also) {
   Options options = base;
   const std::string what = "method of output '" + method + "'";
   int place = 0; // words without a name: format, layout
@@ -185,7 +201,8 @@ Options parse_method(const std::string& method, const Options& base) {
       throw Error(what + ": expected format/layout/knob=value/..., found '" + word + "' after them");
     }
     const auto knob = std::find_if(knobs().begin(), knobs().end(), [&](const Knob& k) { return name == k.name; });
-    if (knob == knobs().end()) throw Error(what + ": expected a knob of -io_<knob>, found '" + name + "'");
+    if (knob == knobs().end())
+      throw Error(what + ": expected name=value, the name one of " + knob_names(also) + "; found '" + name + "'");
     set_knob(options, *knob, value, what + ", " + name);
   }
   check(options);
@@ -209,9 +226,8 @@ void refuse(bool is_wrong, const std::string& why) {
 /// Words given by a program, not by the command line.
 void check_words(const Options& o) {
   for (const Knob& knob : knobs()) {
-    if (knob.words[0] != '\0' && !is_allowed(knob_text(o, knob), knob.words)) {
-      throw Error(std::string("output ") + knob.name + ": expected one of " + knob.words + ", found '" + knob_text(o, knob) +
-                  "'");
+    if (const auto* word = std::get_if<std::string Options::*>(&knob.member)) {
+      require_word(knob, o.*(*word), std::string("output ") + knob.name);
     }
   }
 }

@@ -28,10 +28,10 @@ struct Options {
   std::string checksum = "values";   ///< in the manifest: sums of values, or CRC-32 of bytes from memory or the file, or none
   std::size_t header = 8192;         ///< bytes kept free in the header of a classic file (h_minfree)
   std::size_t align = 4;             ///< bytes: of the first value of fixed-size and of record data; netcdf4: of large objects
-  std::size_t stripe = 0;            ///< bytes: segments of the layout morton, borders of auto; 0: see layouts/stripe.hpp
+  std::size_t stripe = 0;            ///< bytes: segments of the layout morton, borders of auto; 0, auto: see layouts/stripe.hpp
   std::size_t call = 8 << 10;        ///< bytes that could be sent in the time of a call, for the layout auto
   std::size_t slab = 16 << 20;       ///< bytes that rank 0 gathers at a time (serial)
-  std::size_t buffer = 0;      ///< mean bytes of copies per writing rank that wait, bytes of a batch for a server; 0: see below
+  std::size_t buffer = 0; ///< mean bytes of copies per writing rank that wait, bytes of a batch for a server; 0 (auto): below
   std::size_t pool = 64 << 20; ///< async, thread, overlap: bytes on their way, per rank
   bool overlap = true;         ///< a thread writes what a layout has moved, while the next is moved (formats without MPI)
   int aggregators = 0;         ///< per node: cb_nodes of MPI-IO, and N of layouts without one; 0: 1, of native netcdf4 2
@@ -51,19 +51,20 @@ struct Knob {
                std::map<std::string, std::string> Options::*>
       member;
   const char* doc;
-  const char* words; ///< what is allowed, separated by |; "" for any. "box:N" allows box:1, box:2, ...
+  const char* words; ///< what is allowed, separated by |; "" for any. "box:N" allows box:1, box:2, ... Of bytes: the word for 0
 };
 
 /// All knobs, in the order of help and report.
 const std::vector<Knob>& knobs();
 
-/// Set a knob from text. Bytes take KiB, MiB, GiB ("4MiB"), switches yes and no, hints "key=value,key=value".
+/// Set a knob from text. Bytes take KiB, MiB, GiB ("4MiB"), switches what parse_switch() takes, hints "key=value,key=value".
 /// Error that names the knob as `what` (an option of the command line), what was expected and what was found.
 void set_knob(Options& options, const Knob& knob, const std::string& text, const std::string& what);
 std::string knob_text(const Options& options, const Knob& knob);
 
-/// "pnetcdf/box:2/chunk=record/deflate=4": format, layout, then knobs by name; what is absent is as in `base`. Error as check().
-Options parse_method(const std::string& method, const Options& base);
+/// "pnetcdf/box:2/chunk=record/deflate=4": format, layout, then knobs by name; what is absent is as in `base`. Error as check(),
+/// and for an unknown name, with all that are known: `also` is one that the caller takes out before.
+Options parse_method(const std::string& method, const Options& base, const std::string& also = "");
 
 /// A layout and its N, aggregators per node ("box:2").
 struct Layout {

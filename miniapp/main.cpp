@@ -91,11 +91,10 @@ int run(const Session& session, Options& options, const std::string& command) {
 int main(int argc, char** argv) {
   return run_program<Session>(argc, argv, "nunatak", [&](Session& session) {
     Options options;
-    OptionTable table(
-        "nunatak: a mini-app of an ice sheet model (hybrid SSA/SIA step, PICO, parallel output)",
-        "mpiexec -n 4 nunatak -init marine -grid_dx 16km -run_years 10 -o result.nc\n\n"
-        "-options_file reads options from a file (YAML if its name ends in .yaml or .yml). Options that start with ssa_ and\n"
-        "are not in this list go to PETSc: -ssa_ksp_type cg -ssa_pc_type gamg.");
+    OptionTable table("nunatak: a mini-app of an ice sheet model (hybrid SSA/SIA step, PICO, parallel output)",
+                      "mpiexec -n 4 nunatak -init marine -grid_dx 16km -run_years 10 -o result.nc\n\n"
+                      "-options_file reads options from a file (YAML if its name ends in .yaml or .yml). Options that\n"
+                      "start with ssa_ and are not in this list go to PETSc: -ssa_ksp_type cg -ssa_pc_type gamg.");
     add_model_options(table, options);
     if (!read_options(session, table, options)) return 0;
     io::on_rank_0(session.comm(), [&] { require_writable("-io_trace", options.io_trace); });

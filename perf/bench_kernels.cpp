@@ -4,8 +4,9 @@
 //   bench_kernels -grid_dx 8e3
 //
 // The steps are those of nunatak-step (kernels/step/hybrid.hpp) with the checks of the model after each: a field that is no
-// number or a mass budget that does not close is an error. "fields" is what nunatak-step prints after as many steps: the same
-// bits on every machine. docs/performance.md explains the JSON; bench_model does the same for any input of the model.
+// number or a mass budget that does not close is an error. "fields" is what nunatak-step -sliding_q 0.25 prints after as many
+// steps: the same bits on every machine. docs/performance.md explains the JSON; bench_model does the same for any input of the
+// model.
 #include "kernels/ssa/newton.hpp"
 #include "kernels/step/checks.hpp"
 #include "kernels/step/hybrid.hpp"

@@ -1,6 +1,6 @@
 // bench_pico: times a whole PICO update and its parts, checks what it computed, and prints one JSON object.
 //
-//   mpiexec -n 2 bench_pico -i antarctica.nc -refine 2        mpiexec -n 1 bench_pico -dx 16km
+//   mpiexec -n 2 bench_pico -i antarctica.nc -refine 2        mpiexec -n 1 bench_pico -grid_dx 16km
 //   bench_pico -i antarctica_1km.nc -virtual_ranks 1,16,256,4096 -distance sweep      (perf/upsample.py makes such a file)
 //
 // The parts go through the code of the model (kernels/pico, kernels/labels/labels.hpp, kernels/distance/distance.hpp) on one
@@ -198,7 +198,7 @@ nlohmann::json run(const Arguments& arguments, Problem& problem, const Session& 
 int main(int argc, char** argv) {
   return run_program<Session>(argc, argv, "bench_pico", [&](Session& session) {
     Arguments arguments;
-    OptionTable table("bench_pico: times PICO and its parts; prints JSON", "mpiexec -n 2 bench_pico -dx 16km");
+    OptionTable table("bench_pico: times PICO and its parts; prints JSON", "mpiexec -n 2 bench_pico -grid_dx 16km");
     VirtualOptions counted;
     arguments.add_to(table);
     counted.add_to(table);

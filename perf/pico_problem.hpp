@@ -24,14 +24,14 @@ struct Arguments {
     table.add(text("i", input, "NetCDF file with thk, topg, basins, theta_ocean, salinity_ocean"));
     table.add(
         number("refine", refine, "", "points along either side of a square that replace each point of -i; 1, 2 or 4", 1, 4));
-    table.add(number("dx", dx, "m", "spacing of the synthetic continent, without -i (0: 16 km)", 0, 500e3));
+    table.add(number("grid_dx", dx, "m", "spacing of the synthetic continent, without -i (0: 16 km)", 0, 500e3));
     table.add(number("repeat", repeat, "", "repetitions that count", 7));
   }
   void check() const {
     if (refine == 3) throw Error("option -refine: expected 1, 2 or 4, found 3");
-    if (dx > 0.0 && dx < 100.0) throw Error("option -dx: expected 100 m to 500 km, found " + std::to_string(dx) + " m");
+    if (dx > 0.0 && dx < 100.0) throw Error("option -grid_dx: expected 100 m to 500 km, found " + std::to_string(dx) + " m");
     if (input.empty() && refine != 1) throw Error("option -refine needs a file (-i)");
-    if (!input.empty() && dx > 0.0) throw Error("options -i and -dx: expected one of them");
+    if (!input.empty() && dx > 0.0) throw Error("options -i and -grid_dx: expected one of them");
   }
 };
 

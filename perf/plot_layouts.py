@@ -2,10 +2,10 @@
 """Who writes what, where: a map y x on six ranks in every layout, and where each writer's values lie in the file.
 
     build/perf/layout_map > layouts.json
-    python perf/plot_layouts.py layouts.json docs/img/layouts.png
+    perf/plot_layouts.py layouts.json docs/img/layouts.png
 """
+import argparse
 import json
-import sys
 
 import matplotlib
 
@@ -113,4 +113,8 @@ def main(source, target):
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("layouts", metavar="LAYOUTS.json", help="what layout_map has printed")
+    parser.add_argument("plot", metavar="PICTURE")
+    arguments = parser.parse_args()
+    main(arguments.layouts, arguments.plot)

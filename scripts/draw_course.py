@@ -7,6 +7,7 @@
     scripts/draw_course.py scaling RESULTS.json PICTURE.png  strong and weak scaling with efficiency, from the page of perf/study report
 """
 
+import argparse
 import itertools
 import json
 import os
@@ -31,8 +32,16 @@ SAFE = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9"]
 COLOURS = ["#4477aa", "#ee6677", "#ccbb44"]
 
 
+def read(path):
+    try:
+        with open(path, encoding="utf-8") as file:
+            return json.load(file)
+    except (OSError, ValueError) as error:
+        sys.exit(f"draw_course.py: {path}: expected JSON, found: {error}")
+
+
 def draw_loggp(counts, picture):
-    runs = json.load(open(counts))["runs"]
+    runs = read(counts)["runs"]
     figure, axes = plt.subplots(figsize=(6, 4))
     for marker, colour, solver in zip("osD^v", SAFE, dict.fromkeys(run["solver"] for run in runs)):
         mine = [run for run in runs if run["solver"] == solver]
@@ -112,7 +121,7 @@ def draw_labels(picture):
 
 def draw_roofline(measured, picture):
     """A kernel that moves b bytes per cell can do at most bandwidth / b cells per second: the work is a cell, not an operation."""
-    report = json.load(open(measured))
+    report = read(measured)
     bandwidth = report["triad"]["GB_per_s_max"]
     cells = report["grid"]["Mx"] * report["grid"]["My"]
     figure, axes = plt.subplots(figsize=(7.5, 5))
@@ -139,7 +148,7 @@ def draw_roofline(measured, picture):
 
 def draw_scaling(results, picture):
     """Above seconds, below efficiency; hollow: nodes that are emulated and share cores, or more ranks than cores."""
-    points = json.load(open(results))["points"]
+    points = read(results)["points"]
     modes = [m for m in ("strong", "weak") if any(p["mode"] == m for p in points)]
     figure, axes = plt.subplots(2, len(modes), figsize=(4.4 * len(modes), 6), sharex=True, sharey="row", squeeze=False)
     lines = [(part, curve) for part in ("compute", "output") for curve in dict.fromkeys(p["curve"] for p in points)]
@@ -170,5 +179,19 @@ def draw_scaling(results, picture):
     figure.savefig(picture, dpi=110)
 
 
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    pictures = parser.add_subparsers(dest="which", required=True, metavar="loggp|labels|roofline|scaling")
+    for name, draw, source in (("loggp", draw_loggp, "COUNTS.json"), ("labels", draw_labels, None), ("roofline", draw_roofline, "KERNELS.json"),
+                               ("scaling", draw_scaling, "RESULTS.json")):
+        one = pictures.add_parser(name)
+        files = [source, "PICTURE.png"] if source else ["PICTURE.png"]
+        for file in files:
+            one.add_argument(file)
+        one.set_defaults(draw=draw, files=files)
+    arguments = vars(parser.parse_args())
+    arguments["draw"](*[arguments[file] for file in arguments["files"]])
+
+
 if __name__ == "__main__":
-    {"loggp": draw_loggp, "labels": draw_labels, "roofline": draw_roofline, "scaling": draw_scaling}[sys.argv[1]](*sys.argv[2:])
+    main()

@@ -3,8 +3,8 @@
 
     scripts/draw_glossary.py docs/img        writes glossary_ice.png and glossary_grid.png
 """
+import argparse
 import pathlib
-import sys
 
 import matplotlib
 matplotlib.use("Agg")
@@ -103,6 +103,8 @@ def draw_grid(path):
 
 
 if __name__ == "__main__":
-    folder = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else "docs/img")
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folder", nargs="?", type=pathlib.Path, default="docs/img", help="where to (default %(default)s)")
+    folder = parser.parse_args().folder
     draw_ice(folder / "glossary_ice.png")
     draw_grid(folder / "glossary_grid.png")

@@ -17,4 +17,8 @@ if(NUNATAK_PERF)
 endif()
 tool_test(netcdf_refused nunatak-labels "mask 'picture.nc': expected a picture .* built without NetCDF" -i picture.nc)
 tool_test(output_refused nunatak-labels "option -o: this program was built without NetCDF" -mask full -o labels.nc)
+tool_test(help nunatak-step "built[ \n]without[ \n]UDUNITS" -help)
+foreach(tool distance labels step) # the example that -help shows, with numbers alone
+  tool_test(example_${tool} sh "all equal|256 .*step" -c "PATH=$<TARGET_FILE_DIR:nunatak-step>:$PATH && eval \"`nunatak-${tool} -help | sed -n 3p`\"")
+endforeach()
 tool_test(unit_refused nunatak-distance "option -grid_dx: expected a number in m, found the unit 'km'" -mask full -grid_dx 1km)

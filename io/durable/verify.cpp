@@ -233,7 +233,8 @@ std::vector<FoundFile> read_files(MPI_Comm comm, const std::vector<Look>& looks)
 Verification verify(MPI_Comm comm, const std::string& manifest, const std::string& name) {
   std::string text;
   on_rank_0(comm, [&] {
-    if (!std::filesystem::exists(manifest)) throw Error("file '" + manifest + "': no such manifest");
+    if (!std::filesystem::exists(manifest))
+      throw Error("file '" + manifest + "': no such manifest, with which files are compared");
     text = read_manifest(manifest);
   });
   broadcast(text, comm);

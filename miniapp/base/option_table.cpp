@@ -4,6 +4,9 @@
 #include "miniapp/base/units.hpp"
 #include "miniapp/base/world.hpp"
 
+#include <sys/ioctl.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <cctype>
 #include <cmath>
@@ -21,11 +24,13 @@ bool is_one_of(const std::string& word, const std::string& words) {
 
 std::string text_of(const Option& option) {
   std::ostringstream s;
-  s << std::boolalpha;
   std::visit(
       [&](const auto& target) {
-        if constexpr (std::is_same_v<std::decay_t<decltype(target)>, Option::Setting>) {
+        using T = std::decay_t<decltype(target)>;
+        if constexpr (std::is_same_v<T, Option::Setting>) {
           s << target.get();
+        } else if constexpr (std::is_same_v<T, bool*>) {
+          s << (*target ? "yes" : "no");
         } else {
           s << *target;
         }
@@ -35,13 +40,7 @@ std::string text_of(const Option& option) {
 }
 
 void assign(bool& target, const Option&, const std::string* value, const std::string& what) {
-  if (value == nullptr || is_one_of(*value, "true|yes|on|1")) {
-    target = true;
-  } else if (is_one_of(*value, "false|no|off|0")) {
-    target = false;
-  } else {
-    throw Error(what + ": expected true or false, found '" + *value + "'");
-  }
+  target = value == nullptr || io::parse_switch(*value, what);
 }
 
 void assign(std::string& target, const Option& option, const std::string* value, const std::string& what) {
@@ -65,7 +64,47 @@ template <class T> void assign(T& target, const Option& option, const std::strin
   target = static_cast<T>(number);
 }
 
+bool is_flag(const Option& option) {
+  const auto* const own = std::get_if<Option::Setting>(&option.target);
+  return own != nullptr ? own->is_flag : std::holds_alternative<bool*>(option.target);
+}
+
+/// Where a word may be broken if a line cannot hold it: after each |.
+std::vector<std::string> parts_of(const std::string& word, std::size_t room) {
+  std::vector<std::string> parts{""};
+  for (const char c : word) {
+    parts.back() += c;
+    if (c == '|' && word.size() > room) parts.emplace_back();
+  }
+  return parts;
+}
+
+/// Prints `text` from column `at` on, and further lines from column `indent`.
+void fold(std::ostream& out, const std::string& text, std::size_t at, std::size_t indent, std::size_t columns) {
+  std::istringstream words(text);
+  const std::size_t room = columns > indent ? columns - indent : 1;
+  bool is_first = true;
+  for (std::string word; words >> word;) {
+    bool begins = !is_first; // a word has a blank before it, its parts have none
+    for (const std::string& part : parts_of(word, room)) {
+      if (at + (begins ? 1 : 0) + part.size() > columns && at > indent) {
+        out << "\n" << std::string(indent, ' ');
+        at = indent, begins = false;
+      }
+      out << (begins ? " " : "") << part;
+      at += (begins ? 1 : 0) + part.size(), begins = is_first = false;
+    }
+  }
+  out << "\n";
+}
+
 } // namespace
+
+std::size_t help_columns() {
+  winsize size{};
+  const bool is_terminal = isatty(STDOUT_FILENO) != 0 && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0;
+  return is_terminal ? std::max<std::size_t>(size.ws_col, 60) : 100;
+}
 
 Option count_or_auto(const std::string& name, std::optional<std::int64_t>& target, const std::string& doc) {
   const auto set = [&target, name](const std::string& value, const std::string& what) {
@@ -79,6 +118,12 @@ Option count_or_auto(const std::string& name, std::optional<std::int64_t>& targe
 
 bool is_option(const std::string& word) {
   return word.size() > 1 && word[0] == '-' && std::isalpha(static_cast<unsigned char>(word[1])) != 0;
+}
+
+std::string no_option(const std::string& word) {
+  const bool two_dashes = word.size() > 2 && word[0] == '-' && is_option(word.substr(1));
+  return "'" + word + "' on the command line belongs to no option (expected: -option value" +
+         (two_dashes ? ", with one dash: " + word.substr(1) : "") + ")";
 }
 
 std::string value_on_command_line(int argc, const char* const* argv, const std::string& name) {
@@ -104,7 +149,11 @@ const Option* OptionTable::find(const std::string& name) const {
 }
 
 void OptionTable::fail_unknown(const std::string& name) const {
-  std::vector<std::string> known;
+  const std::size_t equal = name.find('=');
+  if (equal != std::string::npos && knows(name.substr(0, equal))) {
+    throw Error("unknown option -" + name + "; did you mean -" + name.substr(0, equal) + " " + name.substr(equal + 1) + "?");
+  }
+  std::vector<std::string> known{"help"};
   for (const Section& section : m_sections) {
     for (const Row& row : section.rows) known.push_back(row.option.name);
   }
@@ -117,9 +166,7 @@ void OptionTable::set(const std::string& name, const std::string* value) {
   const Option* const option = find(name);
   if (option == nullptr) fail_unknown(name);
   const std::string what = "option -" + name;
-  const auto* const own = std::get_if<Option::Setting>(&option->target);
-  const bool is_flag = own != nullptr ? own->is_flag : std::holds_alternative<bool*>(option->target);
-  if (!is_flag && (value == nullptr || value->empty())) throw Error(what + ": expected a value, found none");
+  if (!is_flag(*option) && (value == nullptr || value->empty())) throw Error(what + ": expected a value, found none");
   std::visit(
       [&](const auto& target) {
         if constexpr (std::is_same_v<std::decay_t<decltype(target)>, Option::Setting>) {
@@ -143,7 +190,7 @@ bool OptionTable::read(int argc, const char* const* argv, std::vector<std::strin
       words->push_back(word);
       continue;
     }
-    if (!is_option(word)) throw Error("'" + word + "' on the command line belongs to no option (expected: -option value)");
+    if (!is_option(word)) throw Error(no_option(word));
     const bool has_value = a + 1 < argc && !is_option(argv[a + 1]);
     const std::string value = has_value ? argv[++a] : "";
     set(word.substr(1), has_value ? &value : nullptr);
@@ -151,20 +198,45 @@ bool OptionTable::read(int argc, const char* const* argv, std::vector<std::strin
   return true;
 }
 
-void OptionTable::print_help(std::ostream& out) const {
-  out << m_title << "\n\n  " << m_example << "\n\nNumbers with a unit may be given in any unit that converts: 16km, 1.5us.\n";
+void OptionTable::print_introduction(std::ostream& out, std::size_t columns) const {
+  bool has_units = false, has_flags = false;
+  for (const Section& section : m_sections) {
+    for (const Row& row : section.rows) has_units |= !row.option.unit.empty(), has_flags |= is_flag(row.option);
+  }
+  out << m_title << "\n\n  " << m_example << "\n\n";
+  fold(out,
+       std::string("What stands after the name of an option is its default (none: no value). ") +
+           (has_units ? units_in_words() : "") +
+           (has_flags
+                ? " An option whose default is yes or no is a switch: yes where it stands alone, else as it is told by yes, "
+                  "true, on, 1 or no, false, off, 0."
+                : ""),
+       0, 0, columns);
+}
+
+void OptionTable::print_help(std::ostream& out, std::size_t columns) const {
+  print_introduction(out, columns);
   std::size_t widest = 15;
   for (const Section& section : m_sections) {
     for (const Row& row : section.rows) widest = std::max(widest, row.option.name.size() + 1);
   }
-  const int width = static_cast<int>(widest);
+  const std::size_t values = 3 + widest, docs = values + 14; // columns where they begin
   for (const Section& section : m_sections) {
-    out << "\n" << section.title << "\n";
+    out << "\n";
+    fold(out, section.title, 0, 2, columns);
     for (const Row& row : section.rows) {
       const Option& o = row.option;
-      const std::string value = row.default_text.empty() ? "none" : row.default_text;
-      out << "  -" << std::left << std::setw(width) << o.name << std::setw(12) << value + (o.unit.empty() ? "" : " ") + o.unit
-          << "  " << o.doc << (o.words.empty() ? "" : ": ") << o.words << "\n";
+      const std::string value = (row.default_text.empty() ? "none" : row.default_text) + (o.unit.empty() ? "" : " ") + o.unit;
+      std::string line = "  -" + o.name;
+      line.resize(values, ' ');
+      line += value;
+      if (line.size() + 2 > docs) { // too long for its column
+        out << line << "\n";
+        line.clear();
+      }
+      line.resize(docs, ' ');
+      out << line;
+      fold(out, o.doc + (o.words.empty() ? "" : ": ") + o.words, docs, docs, columns);
     }
   }
 }

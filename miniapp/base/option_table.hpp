@@ -9,7 +9,7 @@
 //   table.read(argc, argv);
 //
 // Numbers with a unit may be given in any unit that converts (-grid_dx 16km); a flag alone is true, or has a value (-compare
-// false). An unknown option is an Error that suggests the nearest name. tests/miniapp/test_option_table.cpp builds this example.
+// no). An unknown option is an Error that suggests the nearest name. tests/miniapp/test_option_table.cpp builds this example.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -58,6 +58,9 @@ inline Option setting(const std::string& name, Option::Setting target, const std
   return {name, std::move(target), "", doc, words};
 }
 
+/// Columns of standard output: of the terminal (at least 60), or 100.
+std::size_t help_columns();
+
 class OptionTable {
 public:
   OptionTable(std::string title, std::string example) : m_title(std::move(title)), m_example(std::move(example)) {}
@@ -77,7 +80,8 @@ public:
   const std::set<std::string>& names_set() const { return m_set; } ///< of the options that were set
   [[noreturn]] void fail_unknown(const std::string& name) const;
 
-  void print_help(std::ostream& out) const;
+  /// All options with defaults and descriptions, in lines of at most `columns` where words allow it.
+  void print_help(std::ostream& out, std::size_t columns = help_columns()) const;
   nlohmann::json to_json() const; ///< all options with their values
 
 private:
@@ -90,6 +94,7 @@ private:
     std::vector<Row> rows;
   };
   const Option* find(const std::string& name) const;
+  void print_introduction(std::ostream& out, std::size_t columns) const;
 
   std::string m_title, m_example;
   std::vector<Section> m_sections;
@@ -98,6 +103,8 @@ private:
 
 /// Is this word of a command line the name of an option, and no value such as -3?
 bool is_option(const std::string& word);
+/// What is wrong with a word that is neither an option nor the value of one.
+std::string no_option(const std::string& word);
 
 /// What a table will read of an option, for what has to be known before one can be filled; "" if the command line does not have
 /// it. That is -io_transport alone: PETSc fills the model's table, and output servers do not start PETSc. That the table says the

@@ -2,6 +2,7 @@
 #include "miniapp/base/error.hpp"
 #include "miniapp/base/units.hpp"
 
+#include <cctype>
 #include <cmath>
 #include <cstdlib>
 #include <optional>
@@ -58,7 +59,8 @@ double parse_quantity(const std::string& text, const std::string& unit, const st
 double parse_duration(const std::string& text, const std::string& what) {
   std::optional<double> seconds = human_duration(text);
   if (!seconds) seconds = slurm_duration(text);
-  if (!seconds && text.find_first_of(":-") == std::string::npos) seconds = parse_quantity(text, "s", what);
+  const bool begins_with_digit = !text.empty() && std::isdigit(static_cast<unsigned char>(text[0])) != 0;
+  if (!seconds && begins_with_digit && text.find_first_of(":-") == std::string::npos) seconds = parse_quantity(text, "s", what);
   if (seconds && *seconds > 0.0) return *seconds;
   throw Error(what + ": expected a time such as 3h50m, 90min or 3:50:00, found '" + text + "'");
 }

@@ -37,6 +37,8 @@ Unit parse(const System& units, const std::string& name, const std::string& what
 
 } // namespace
 
+const char* units_in_words() { return "Numbers with a unit may be given in any unit that converts: 16km, 1.5us."; }
+
 UnitConversion unit_conversion(const std::string& from, const std::string& to, const std::string& what) {
   if (from == to) return [](double x) { return x; };
   static const System units; // read once: the database is large

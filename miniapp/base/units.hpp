@@ -12,6 +12,9 @@ using UnitConversion = std::function<double(double)>;
 /// Throws Error naming `what` (a file's variable, an option) if a unit is unknown or the two do not convert.
 UnitConversion unit_conversion(const std::string& from, const std::string& to, const std::string& what);
 
+/// A sentence for -help: what may stand after a number.
+const char* units_in_words();
+
 /// "16km" in "m" is 16000; a number without unit is in `unit` already. Throws Error naming `what` if malformed.
 double parse_quantity(const std::string& text, const std::string& unit, const std::string& what);
 

@@ -103,7 +103,7 @@ InitialState::InitialState(Options& options, MPI_Comm comm, const Log& log) : m_
       try {
         io::require_intact(comm, options.input);
       } catch (const Error& error) {
-        throw Error(std::string(error.what()) + "; -i_verify false reads it all the same");
+        throw Error(std::string(error.what()) + "; -i_verify no reads it all the same");
       }
     }
     m_input = std::make_unique<Input>(options.input, comm, log, ways_to_read(options));

@@ -92,7 +92,7 @@ void add_ice(OptionTable& table, Options& o) {
   table.add(number("till_overburden_fraction", o.till.overburden_fraction, "",
                    "effective pressure of a thawed till as a fraction of overburden", 1e-4, 1));
   table.add(flag("till_subgrid", o.ssa.till_subgrid,
-                 "drag at the grounding line on the grounded part of a cell; false: on the whole of a grounded cell"));
+                 "drag at the grounding line on the grounded part of a cell; no: on the whole of a grounded cell"));
   table.add(number("till_frozen_below", o.till.dT_frozen, "K",
                    "temperature below the melting point at which the till of high beds is frozen and carries all overburden",
                    1e-3));

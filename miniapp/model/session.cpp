@@ -217,7 +217,7 @@ struct Session::CommandLine {
         if (a + 1 < argc) options_files.emplace_back(argv[++a]);
       } else {
         if (error.empty() && a > 0 && !is_option(word) && (a == 1 || !is_option(argv[a - 1]))) {
-          error = "'" + word + "' on the command line belongs to no option (expected: -option value)";
+          error = no_option(word);
         }
         words.push_back(argv[a]);
       }

@@ -2,7 +2,7 @@
 // process, or on the processes of mpiexec. Per part of a step: what is sent, how long it would take on a modelled machine, and
 // how long it took here. The fields must have the same bits on all sets of ranks: status 1 if not.
 //
-//   nunatak-step -grid_dx 8km -virtual_ranks 1,16,256,4096
+//   nunatak-step -grid_dx 8000 -virtual_ranks 1,16,256,4096
 //
 // docs/step-scaling.md says what it found. Neighbours: kernels/step/hybrid.hpp (the step), tool.hpp (sets of ranks).
 #include "kernels/grid/balance.hpp"
@@ -30,10 +30,11 @@ namespace {
 struct Options {
   double dx = 32e3, dt_max = 1.0; // m, -grid_dx; years
   int Mz = 31, seed = 1, steps = 1;
-  bool ocean = true;
   SsaOptions ssa;
   RankOptions ranks;
-  std::string cut = "equal", json;
+  std::string ocean = "auto", precision = "single", cut = "equal", json;
+
+  Options() { ssa.till_q = 0.75; } // as nunatak has it
 
   int points() const { return synthetic::marine_points(dx); }
 };
@@ -119,7 +120,7 @@ std::uint64_t run(const Options& o, RankSet& set, const Levels& levels, std::vec
   HybridOptions options;
   options.dt_max = o.dt_max * seconds_per_year;
   options.till = o.ssa.till();
-  if (o.ocean) options.pico = PicoOptions{};
+  if (o.ocean != "none") options.pico = PicoOptions{};
   Counter counter(set, sheet, levels.size());
   Hybrid hybrid(ranks, o.dx, o.dx, levels, options, std::make_unique<SsaNewton>(ranks, o.dx, o.dx, o.ssa),
                 std::move(sheet.states), std::move(sheet.forcings), counter);
@@ -178,7 +179,7 @@ Decomposition cut(const Options& o, const Decomposition& d) {
 
 void run(const Options& o) {
   const World world;
-  require_one_process(o.ranks.virtual_ranks);
+  o.ranks.check();
   world.on_rank_0([&] {
     check_files({{"-machine", o.ranks.machine.file, FileUse::read}, {"-json", o.json}});
     require_writable("-json", o.json);
@@ -227,23 +228,22 @@ int main(int argc, char** argv) {
   return run_program(argc, argv, "nunatak-step", [&](Libraries&) {
     Options o;
     int share = static_cast<int>(o.ssa.multigrid.share);
-    bool single = true;
     OptionTable table(
         "nunatak-step: hybrid steps of the synthetic continent on virtual ranks: what each part sends, and modelled times",
-        "nunatak-step -grid_dx 16km -virtual_ranks 1,16,256,4096");
+        "nunatak-step -grid_dx 32000 -virtual_ranks 1,16,256");
     table.section("Problem");
     table.add(number("grid_dx", o.dx, "m", "width of a cell", 500, 500e3));
     table.add(number("grid_Mz", o.Mz, "", "levels", 2, max_levels));
     table.add(number("seed", o.seed, "", "seed of the continent", 0));
     table.add(number("steps", o.steps, "", "steps, the first of them from rest", 1, 1000));
     table.add(number("dt_max", o.dt_max, "year", "longest step", 1e-6, 100));
-    table.add(flag("ocean", o.ocean, "melt below shelves by PICO"));
+    table.add(word("ocean", o.ocean, "auto|pico|none", "melt below ice shelves (auto: pico)"));
     table.section("Solver of the stress balance (SSA)");
-    table.add(number("sliding_q", o.ssa.till_q, "",
-                     "exponent of the sliding law; nunatak's default is 0.75, for fewer iterations", 0, 1));
+    table.add(number("sliding_q", o.ssa.till_q, "", "exponent of the pseudo-plastic sliding law (0: plastic)", 0, 1));
     table.add(number("ssa_tolerance", o.ssa.tolerance, "", "norm of the residual over that of the load at which a solve ends",
                      1e-14, 0.1));
-    table.add(flag("ssa_single", single, "multigrid and conjugate gradients in single precision"));
+    table.add(word("ssa_multigrid_precision", o.precision, "single|double",
+                   "floating-point precision of the multigrid, and of our conjugate gradients"));
     table.add(number("ssa_multigrid_smoothing", o.ssa.multigrid.smoothing, "",
                      "degree of the Chebyshev smoother on the finest grid; on others one more", 1, 10));
     table.add(count_or_auto("ssa_multigrid_gather", o.ssa.multigrid.gather,
@@ -257,7 +257,7 @@ int main(int argc, char** argv) {
     table.section("Output");
     table.add(text("json", o.json, "JSON file of all counts and times"));
     if (!table.read(argc, argv)) return;
-    o.ssa.single_precision = single, o.ssa.multigrid.share = share;
+    o.ssa.single_precision = o.precision == "single", o.ssa.multigrid.share = share;
     run(o);
   });
 }

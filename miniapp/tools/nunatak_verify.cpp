@@ -79,7 +79,8 @@ int main(int argc, char** argv) {
     std::vector<std::string> words;
     std::string json;
     OptionTable table("nunatak-verify: compares files with the sizes and checksums in manifest.jsonl beside them",
-                      "mpiexec -n 4 nunatak-verify [FOLDER|FILE ...]      (none: this folder); status 1 if anything differs");
+                      "mpiexec -n 4 nunatak-verify [FOLDER|FILE ...]\n\n"
+                      "Without a word: this folder. The exit status is 1 if anything differs.");
     table.section("Output");
     table.add(text("json", json, "JSON file of the complaints"));
     if (!table.read(argc, argv, &words)) return;

@@ -45,6 +45,11 @@ void RankOptions::add_to(OptionTable& table) {
   machine.add_to(table);
 }
 
+void RankOptions::check() const {
+  require_one_process(virtual_ranks);
+  machine.machine();
+}
+
 void require_one_process(const std::string& virtual_ranks) {
   if (virtual_ranks.empty() || World().size() == 1) return;
   throw Error("option -virtual_ranks: expected one process, found " + std::to_string(World().size()));
@@ -66,7 +71,7 @@ void ToolOptions::add_to(OptionTable& table, const std::string& compared_with) {
 }
 
 void ToolOptions::check() const {
-  require_one_process(ranks.virtual_ranks);
+  ranks.check();
   if (csv_append && csv.empty()) throw Error("option -csv_append: expected a file by -csv, found none");
   if (!output.empty()) require_netcdf("option -o");
   if (!expect.empty()) require_netcdf("option -expect");

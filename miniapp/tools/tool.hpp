@@ -18,6 +18,8 @@ struct RankOptions {
   MachineOptions machine;
 
   void add_to(OptionTable& table);
+  /// Error if virtual ranks are asked for and there are several processes, or if the machine's file cannot be read.
+  void check() const;
 };
 
 /// Error if virtual ranks are asked for and there are several processes.

@@ -14,7 +14,7 @@ from .study_file import StudyError
 HERE = pathlib.Path(__file__).resolve().parent
 SOURCE = HERE.parents[1]
 REPORT_OPTIONS = {"nunatak": "-report", "nunatak-io": "-json"}
-OUTPUT_OPTIONS = {"nunatak": {"o": "result.nc", "verbose": "false", "progress": "off"}, "nunatak-io": {"o": "."}}
+OUTPUT_OPTIONS = {"nunatak": {"o": "result.nc", "verbose": "no", "progress": "off"}, "nunatak-io": {"o": "."}}
 INPUT_OPTIONS = {"i", "options_file", "replay"}  # files
 
 
@@ -43,6 +43,17 @@ def words(study, run, home):
     return [word for name, value in options.items() for word in ([f"-{name}"] if value is None else [f"-{name}", value])]
 
 
+def require_files(arguments, study, runs):
+    """The program and the inputs, before there is a folder of results."""
+    find_program(study["program"], arguments.program)
+    for run in runs:
+        words(study, run, home_of(arguments))
+
+
+def home_of(arguments):
+    return os.path.dirname(os.path.abspath(arguments.file))
+
+
 def scratch_folder(given, system, results, cluster_folder, study):
     """Where runs write; one folder per study below what others may share."""
     shared = given or (None if system.local else os.environ.get("SCRATCH"))
@@ -57,9 +68,8 @@ def scratch_folder(given, system, results, cluster_folder, study):
 def plan_of(arguments, study, system, results, runs, nodes):
     """All that the session needs to know: `runs` on a machine (or a part of one) of so many nodes."""
     cluster_folder = machine.own_cluster(system, results.folder)
-    home = os.path.dirname(os.path.abspath(arguments.file))
     planned = [{**run, "name": f"{run['point']}.{run['repetition']}", "report": f"reports/{run['point']}.{run['repetition']}.json",
-                "words": words(study, run, home)} for run in runs]
+                "words": words(study, run, home_of(arguments))} for run in runs]
     on_cluster = [sys.executable, str(HERE.parent / "cluster" / "cluster"), "run", "node1"]
     return {"runs": planned, "program": find_program(study["program"], arguments.program),
             "report_option": REPORT_OPTIONS[study["program"]], "results": str(results.folder), "folder": str(results.work),

@@ -36,6 +36,7 @@ def run(arguments):
     all_runs = points.runs_of(study)
     if system.local:  # this machine is one node
         all_runs = [{**one, "nodes": 1, "ranks_per_node": one["ranks"]} for one in all_runs]
+    jobs.require_files(arguments, study, all_runs)
     output = arguments.output or f"study-{pathlib.Path(arguments.file).stem}-{system.name}"
     results = Results(output, text, system.name)
     missing = [one for one in all_runs if not results.has(one)]

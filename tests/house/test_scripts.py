@@ -1,8 +1,11 @@
 """Shell scripts with pipefail: no pipe ends in a command that stops reading early. What writes to it would die of SIGPIPE now and then,
-and with it the script (scripts/setup.sh on Debian 13, of "apt-cache policy | grep -q")."""
+and with it the script (scripts/setup.sh on Debian 13, of "apt-cache policy | grep -q"). Python scripts know their options."""
 
+import os
 import pathlib
 import re
+import subprocess
+import sys
 
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
 STOPS_EARLY = re.compile(r"\|\s*(grep\s+(-\w*q|--quiet)|head\b|awk\b[^|]*\bexit\b|sed\s[^|]*\d+q\b)")
@@ -36,3 +39,14 @@ def test_cores_are_counted_without_openmp():
     calls = [(p.name, line) for p in (SOURCE / "scripts").glob("*.sh") for line in p.read_text().splitlines() if re.search(r"\bnproc\)", line)]
     assert len(calls) > 2
     assert all("env -u OMP_NUM_THREADS nproc" in line for _, line in calls), calls
+
+
+def test_python_scripts_know_their_options(tmp_path):
+    """By argparse: --help once made the picture --help.png."""
+    scripts = [p for top in ("scripts", "perf", "inputs") for p in (SOURCE / top).rglob("*") if p.is_file() and os.access(p, os.X_OK)]
+    scripts = [p for p in scripts if p.read_bytes().split(b"\n")[0].endswith(b"python3")]
+    assert len(scripts) > 20
+    assert not [p.name for p in scripts if "ArgumentParser(" not in p.read_text()]
+    for script in ("scripts/draw_course.py", "scripts/draw_glossary.py", "perf/plot_layouts.py"):
+        done = subprocess.run([sys.executable, SOURCE / script, "--help"], cwd=tmp_path, capture_output=True, text=True, timeout=60)
+        assert done.returncode == 0 and "usage:" in done.stdout and not list(tmp_path.iterdir()), (script, done)

@@ -1,5 +1,6 @@
 // The table of options: the example of its header, values, errors, help.
 #include "miniapp/base/error.hpp"
+#include "miniapp/base/io_options.hpp"
 #include "miniapp/base/option_table.hpp"
 
 #include <catch2/catch_test_macros.hpp>
@@ -58,6 +59,33 @@ TEST_CASE("options: values of every kind, units converted") {
   CHECK_FALSE(values_of({"-gather", "auto"}).gather.has_value());
 }
 
+TEST_CASE("options: a switch is on or off in any of four words, of the model and of output") {
+  for (const std::string word : {"yes", "true", "on", "1", "no", "false", "off", "0"}) {
+    const bool on = word == "yes" || word == "true" || word == "on" || word == "1";
+    CHECK(values_of({"-compare", word.c_str()}).compare == on);
+    CHECK(io::parse_method("direct/overlap=" + word, {}).overlap == on);
+  }
+  CHECK_THROWS_WITH(io::parse_method("direct/overlap=always", {}),
+                    ContainsSubstring("overlap: expected yes or no, found 'always'"));
+}
+
+TEST_CASE("options: bytes that are chosen by the program are called auto") {
+  io::Options options;
+  OptionTable table("nunatak-x: what it does", "nunatak-x");
+  add_io_options(table, options);
+  for (const std::string name : {"io_buffer", "io_stripe"}) {
+    CHECK(table.to_json()[name] == "auto");
+    const std::string size = "64KiB", none = "auto";
+    table.set(name, &size);
+    CHECK(table.to_json()[name] == size);
+    table.set(name, &none);
+    CHECK(table.to_json()[name] == "auto");
+  }
+  CHECK((options.buffer == 0 && options.stripe == 0));
+  const std::string none = "auto";
+  CHECK_THROWS_WITH(table.set("io_slab", &none), ContainsSubstring("option -io_slab: expected a number of bytes"));
+}
+
 TEST_CASE("options: an error says what was expected and what was found") {
   const auto refused = [](std::vector<const char*> words, const std::string& message) {
     CHECK_THROWS_WITH(values_of(std::move(words)), ContainsSubstring(message));
@@ -68,12 +96,16 @@ TEST_CASE("options: an error says what was expected and what was found") {
   refused({"-grid_dx", "2e6"}, "option -grid_dx: expected a value of at least 1e-06 and at most 1e+06 m, found '2e6'");
   refused({"-grid_dx", "3s"}, "option -grid_dx: units 's' cannot be converted to 'm'");
   refused({"-grid_Mx"}, "option -grid_Mx: expected a value, found none");
-  refused({"-compare", "perhaps"}, "option -compare: expected true or false, found 'perhaps'");
+  refused({"-compare", "perhaps"}, "option -compare: expected yes or no, found 'perhaps'");
   refused({"-solver", "dfs"}, "option -solver: expected one of bfs|sweep, found 'dfs'");
   refused({"-sovler", "bfs"}, "unknown option -sovler; did you mean -solver?");
   refused({"-gather", "-1"}, "option -gather (a number, or auto): expected a whole number of at least 0");
   refused({"-gather", "no"}, "option -gather (a number, or auto): expected a number, found 'no'");
-  refused({"bfs"}, "'bfs' on the command line belongs to no option");
+  refused({"bfs"}, "'bfs' on the command line belongs to no option (expected: -option value)");
+  refused({"--solver", "bfs"},
+          "'--solver' on the command line belongs to no option (expected: -option value, with one dash: -solver)");
+  refused({"-solver=bfs"}, "unknown option -solver=bfs; did you mean -solver bfs?");
+  refused({"-helpp"}, "unknown option -helpp; did you mean -help?");
 }
 
 TEST_CASE("options: help has the defaults, JSON the values; the table knows what was set") {
@@ -88,6 +120,29 @@ TEST_CASE("options: help has the defaults, JSON the values; the table knows what
   table.print_help(help);
   CHECK_THAT(help.str(),
              ContainsSubstring("-grid_Mx") && ContainsSubstring("201") && ContainsSubstring("distance solver: bfs|sweep"));
+}
+
+TEST_CASE("options: help is folded below the descriptions, words between |") {
+  std::string answer = "a value that is far too long for its column", solver = "breadth-first-search";
+  int length = 3;
+  OptionTable table("nunatak-x: what it does", "nunatak-x");
+  table.section("Section");
+  table.add(number("length", length, "", "description of a dozen words that no line of sixty columns can ever hold"));
+  table.add(word("solver", solver, "breadth-first-search|iterative-sweeps|fast-marching", "method"));
+  table.add(text("answer", answer, "end"));
+  std::ostringstream help;
+  table.print_help(help, 60);
+  CHECK_THAT(help.str(), ContainsSubstring("\nSection\n"
+                                           "  -length         3             description of a dozen words\n"
+                                           "                                that no line of sixty\n"
+                                           "                                columns can ever hold\n"
+                                           "  -solver         breadth-first-search\n"
+                                           "                                method:\n"
+                                           "                                breadth-first-search|\n"
+                                           "                                iterative-sweeps|\n"
+                                           "                                fast-marching\n"
+                                           "  -answer         a value that is far too long for its column\n"
+                                           "                                end\n"));
 }
 
 TEST_CASE("options: what a table will read is known before there is one") {

@@ -37,7 +37,7 @@ def test_processes_send_what_virtual_ranks_send(tmp_path):
 
 
 def test_fields_follow_the_problem(tmp_path):
-    names = {found(tmp_path, "-virtual_ranks", "2", *more)["fields"] for more in ((), ("-seed", "2"), ("-steps", "2"), ("-ocean", "false"))}
+    names = {found(tmp_path, "-virtual_ranks", "2", *more)["fields"] for more in ((), ("-seed", "2"), ("-steps", "2"), ("-ocean", "none"))}
     assert len(names) == 4
 
 
@@ -55,6 +55,8 @@ def test_a_latency_costs_what_its_messages_say(tmp_path):
     (("-virtual_ranks", "100x1"), None, "100"),
     (("-grid_dx", "1"), None, "-grid_dx"),
     (("-steps", "0"), None, "-steps"),
+    (("-ocean", "true"), None, "expected one of auto|pico|none"),
+    (("-machine", "none.json"), None, "file 'none.json': cannot be read"),
     (("-json", "nowhere/x.json"), None, "nowhere/x.json"),
     (("-grid_dz", "1"), None, "-grid_dz"),
 ])

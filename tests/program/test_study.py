@@ -5,6 +5,7 @@ Most runs here are those of a shell script, started by another one in the place 
 import json
 import os
 import pathlib
+import re
 import signal
 import subprocess
 import sys
@@ -100,6 +101,22 @@ def test_mistakes_of_the_command_are_named(study, tmp_path):
         done = study("strong: {nodes: [1]}", *arguments)
         assert done.returncode == 1 and done.err.startswith("study: error: ") and complaint in done.err, done.err
         assert "Traceback" not in done.err
+    assert "file '" in study("strong: {nodes: [1]}\noptions: -i none.nc\n").err
+    assert not (tmp_path / "out").exists()
+
+
+def test_all_packages_are_asked_for_at_the_start(tmp_path):
+    """Those of the report, too, before a run. numpy comes with scipy."""
+    (tmp_path / "sitecustomize.py").write_text(
+        "import importlib.util\nfind = importlib.util.find_spec\n"
+        "importlib.util.find_spec = lambda name, *more: None if name in ('pandas', 'jinja2') else find(name, *more)\n")
+    done = subprocess.run([*STUDY, "run", "x.yaml", "--system", "local"], cwd=tmp_path, capture_output=True, text=True, timeout=60,
+                          env={**os.environ, "PYTHONPATH": str(tmp_path)})
+    assert done.returncode == 1 and done.stderr == "study: error: expected the Python packages pandas, jinja2: pip install pandas jinja2\n"
+    asked = set(re.findall(r'"(\w+)": "', re.search(r"PACKAGES = \{(.*?)\}", pathlib.Path(STUDY[1]).read_text(), re.S)[1]))
+    sources = [path.read_text() for path in (SOURCE / "perf" / "scaling_study").rglob("*.py")]
+    used = {name for text in sources for name in re.findall(r"^ *(?:import|from) (\w+)", text, re.M)}
+    assert used - set(sys.stdlib_module_names) - {"numpy", "launcher"} == asked
 
 
 def test_points_keep_their_cells_per_rank_and_repetitions_take_turns(tmp_path):

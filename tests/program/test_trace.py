@@ -14,7 +14,7 @@ HEADER = "rank,operation,file,offset,bytes,start,end"
 def figures(folder, lines, *arguments):
     """What plot_trace.py says of a trace."""
     (folder / "t.csv").write_text("# by hand\n" + HEADER + "\n" + "".join(f"{line}\n" for line in lines))
-    done = subprocess.run([sys.executable, PLOT, "t.csv", "-json", "t.json", *arguments], cwd=folder, capture_output=True, text=True, check=False)
+    done = subprocess.run([sys.executable, PLOT, "t.csv", "--json", "t.json", *arguments], cwd=folder, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     return json.loads((folder / "t.json").read_text())
 
@@ -38,7 +38,7 @@ def test_figures(tmp_path):
         "0,read,a,0,200,3.0,3.1",       # after the last write
         "0,sync,a,0,0,3.1,4.0",
         "0,close,a,0,0,4.0,4.0",
-    ], "-stripe", "100")
+    ], "--stripe", "100")
     assert found["files"] == ["a", "b"] and found["ranks"] == 3 and found["span_seconds"] == 4.0 and found["failed"] == 1
     assert found["operations"] == {"open": 2, "read": 2, "write": 5, "seek": 0, "sync": 1, "truncate": 0, "close": 1}
     assert found["written_bytes"] == 321 and found["read_bytes"] == 400
@@ -59,7 +59,7 @@ def test_figures(tmp_path):
 def test_three_ranks_in_a_stripe_and_truncation(tmp_path):
     lines = ["0,write,a,0,40,0.0,0.1", "1,write,a,40,20,0.0,0.1", "2,write,a,60,60,0.0,0.1",
              "0,truncate,a,50,0,0.2,0.2", "0,write,a,30,30,0.3,0.4"]  # 20 again, 10 anew
-    found = figures(tmp_path, lines, "-stripe", "100B")
+    found = figures(tmp_path, lines, "--stripe", "100B")
     assert found["stripes"] == {"1": 1, "2": 0, "3+": 1}
     assert found["rewritten_bytes"] == 20 and found["moved_over_payload"] == 150 / 130
     assert figures(tmp_path, lines)["stripe_bytes"] == 2**20
@@ -67,7 +67,7 @@ def test_three_ranks_in_a_stripe_and_truncation(tmp_path):
 
 def test_picture_of_one_file(tmp_path):
     lines = ["0,write,a,0,40,0.0,0.1", "1,read,b,0,4000000,0.0,0.1"]
-    assert figures(tmp_path, lines, "-file", "b", "-plot", "t.png")["files"] == ["b"]
+    assert figures(tmp_path, lines, "--file", "b", "--plot", "t.png")["files"] == ["b"]
     assert (tmp_path / "t.png").stat().st_size > 10000
 
 

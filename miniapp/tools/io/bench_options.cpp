@@ -42,8 +42,9 @@ void BenchOptions::add_to(OptionTable& table) {
                  "computation that takes time, and no core: for nodes that share the cores of a machine"));
   table.section("How");
   table.add(text("ways", ways,
-                 "methods of output that take turns: format/layout/knob=value/..., a list, each beginning with its format; "
-                 "also order=yxz|zyx (none: one method, by the options -io_...)"));
+                 "methods of output that take turns, a list: format/layout/name=value/..., where a name is one of the options "
+                 "-io_... without io_, as in direct,netcdf4/zslab/deflate=1/order=zyx; what a method does not say is as these "
+                 "options say (none: one method, as they say)"));
   table.add(number("repeat", repeat, "", "turns that count, after one that is dropped; 1: that one is not dropped", 1));
   table.add(word("io_order", order, "yxz|zyx",
                  "order of dimensions in the file, levels fastest or slowest (none: the workload's own)"));
@@ -74,7 +75,7 @@ std::vector<NamedWay> BenchOptions::named_ways(const std::string& usual_order) c
         of_writer += (of_writer.empty() ? "" : "/") + word;
       }
     }
-    way.options = io::parse_method(of_writer, standard);
+    way.options = io::parse_method(of_writer, standard, "order");
     named.push_back(way);
   }
   return named;
