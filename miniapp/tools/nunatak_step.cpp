@@ -228,9 +228,8 @@ int main(int argc, char** argv) {
   return run_program(argc, argv, "nunatak-step", [&](Libraries&) {
     Options o;
     int share = static_cast<int>(o.ssa.multigrid.share);
-    OptionTable table(
-        "nunatak-step: hybrid steps of the synthetic continent on virtual ranks: what each part sends, and modelled times",
-        "nunatak-step -grid_dx 32000 -virtual_ranks 1,16,256");
+    OptionTable table("nunatak-step: hybrid steps of a synthetic continent: what each part sends, and modelled times",
+                      "nunatak-step -grid_dx 32000 -virtual_ranks 1,16,256");
     table.section("Problem");
     table.add(number("grid_dx", o.dx, "m", "width of a cell", 500, 500e3));
     table.add(number("grid_Mz", o.Mz, "", "levels", 2, max_levels));

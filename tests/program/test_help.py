@@ -55,7 +55,7 @@ def test_lines_have_an_end(program):
     assert not [line for line in run.stdout.splitlines() if len(line) > 100]
     narrow = help_in_terminal(program, 70)
     rows = [line for line in narrow if line.startswith(("  -", " " * 20))]
-    assert len(rows) > 2 and not [line for line in rows if len(line) > 70 and " " in line[60:].strip()]  # one word cannot be folded
+    assert rows and not [line for line in rows if len(line) > 70 and " " in line[60:].strip()]  # one word cannot be folded
     words = " ".join(" ".join(narrow).split()).replace("| ", "|")
     assert words == " ".join(run.stdout.split()).replace("| ", "|")
 

@@ -193,5 +193,5 @@ def test_errors(bench, tmp_path, arguments, words):
 def test_help(bench):
     run = bench("-help")
     assert run.status == 0
-    for word in ("-ways", "-io_header", "pism:G1km        81332202853 bytes per record", "cam:FV-D          4099666184", "mom:0.1", "gcrm:11"):
+    for word in ("-ways", "-io_header", "pism:G1km   81332202853 bytes per record", "cam:FV-D     4099666184", "mom:0.1", "gcrm:11"):
         assert word in run.out, word

@@ -170,7 +170,7 @@ std::vector<std::string> workload_table() {
                            "gcrm:6", "gcrm:9", "gcrm:11"}) {
     const Workload workload = make_workload(name);
     std::ostringstream line;
-    line << std::left << std::setw(11) << name << std::right << std::setw(17) << workload.bytes_per_record()
+    line << std::left << std::setw(11) << name << std::right << std::setw(12) << workload.bytes_per_record()
          << " bytes per record, " << workload.text;
     lines.push_back(line.str());
   }
