@@ -179,11 +179,11 @@ Decomposition cut(const Options& o, const Decomposition& d) {
 
 void run(const Options& o) {
   const World world;
-  o.ranks.check();
   world.on_rank_0([&] {
     check_files({{"-machine", o.ranks.machine.file, FileUse::read}, {"-json", o.json}});
     require_writable("-json", o.json);
   });
+  o.ranks.check();
   const Levels levels = make_levels(5000.0, o.Mz, LevelSpacing::quadratic);
   const int M = o.points();
   std::vector<Record> records;

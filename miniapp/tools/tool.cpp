@@ -71,7 +71,6 @@ void ToolOptions::add_to(OptionTable& table, const std::string& compared_with) {
 }
 
 void ToolOptions::check() const {
-  ranks.check();
   if (csv_append && csv.empty()) throw Error("option -csv_append: expected a file by -csv, found none");
   if (!output.empty()) require_netcdf("option -o");
   if (!expect.empty()) require_netcdf("option -expect");
@@ -86,6 +85,7 @@ void ToolOptions::check() const {
     require_writable("-json", json);
     require_writable("-csv", csv);
   });
+  ranks.check();
 }
 
 std::string RankSet::name() const {
