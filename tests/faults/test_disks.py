@@ -29,7 +29,7 @@ def mount(*words):
 
 
 def unmount(folder):
-    for _ in range(50):
+    for _ in range(600):  # a rank that was killed may take long to die where cores are busy, and keeps the disk until then
         if subprocess.run(["umount", str(folder)], capture_output=True).returncode == 0:
             return
         time.sleep(0.1)
