@@ -17,6 +17,16 @@
 
 namespace nunatak {
 
+/// The component with most cells, of several that of the smallest identity; as a result of a reduction.
+struct LargestComponent {
+  Component found{};
+  KOKKOS_INLINE_FUNCTION LargestComponent& operator+=(const LargestComponent& o) {
+    const std::int64_t more = o.found.cells() - found.cells();
+    if (more > 0 || (more == 0 && o.found.identity < found.identity)) found = o.found;
+    return *this;
+  }
+};
+
 /// What is known of the components of one mask.
 struct Components {
   /// fragments[local][c]: of fragment c of a local rank: identity, area and flags of the whole component, on all ranks
@@ -29,13 +39,11 @@ struct Components {
   /// of each rank
   std::vector<Component> whole;
 
-  /// The component with most cells (of several, the one of smallest identity); cells = 0 if the mask is empty.
+  /// cells = 0 if the mask is empty.
   Component largest() const {
-    Component best{};
-    for (const Component& c : whole) {
-      if (c.cells() > best.cells()) best = c;
-    }
-    return best;
+    LargestComponent most;
+    for (const Component& c : whole) most += LargestComponent{c};
+    return most.found;
   }
 };
 

@@ -33,16 +33,6 @@ inline void count_unknown(const Patch& p, const Array2<Code>& codes, const Later
       "pico: types", owned_cells(p), unknown, KOKKOS_LAMBDA(int j, int i, int& n) { n += (codes(j, i) & type_bits) == 0; });
 }
 
-/// The component with most cells, of several that of the smallest identity; see Components::largest().
-struct LargestComponent {
-  Component found{};
-  KOKKOS_INLINE_FUNCTION LargestComponent& operator+=(const LargestComponent& o) {
-    const std::int64_t more = o.found.cells() - found.cells();
-    if (more > 0 || (more == 0 && o.found.identity < found.identity)) found = o.found;
-    return *this;
-  }
-};
-
 /// Of the components of a patch that is the whole grid.
 inline void find_open(const Shared<const Component*>& components, const int* how_many, const Shared<LargestComponent>& largest) {
   Kokkos::parallel_reduce(
@@ -266,7 +256,7 @@ private:
   Ranks& m_ranks;
   std::vector<Array2<Code>> m_codes; // of the geometry
   DeviceLabels m_land_and_sea, m_shelves;
-  Shared<loops::LargestComponent> m_open = make_shared<loops::LargestComponent>("pico: open ocean");
+  Shared<LargestComponent> m_open = make_shared<LargestComponent>("pico: open ocean");
   const DeviceMaskLabels* m_found = nullptr;      // shelves
   std::vector<List<int>> m_numbers;               // [local]: of each component, the number of its shelf
   std::vector<List<std::int64_t>> m_sums;         // [local]
