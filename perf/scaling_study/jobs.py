@@ -43,17 +43,6 @@ def words(study, run, home):
     return [word for name, value in options.items() for word in ([f"-{name}"] if value is None else [f"-{name}", value])]
 
 
-def require_files(arguments, study, runs):
-    """The program and the inputs, before there is a folder of results."""
-    find_program(study["program"], arguments.program)
-    for run in runs:
-        words(study, run, home_of(arguments))
-
-
-def home_of(arguments):
-    return os.path.dirname(os.path.abspath(arguments.file))
-
-
 def scratch_folder(given, system, results, cluster_folder, study):
     """Where runs write; one folder per study below what others may share."""
     shared = given or (None if system.local else os.environ.get("SCRATCH"))
@@ -66,12 +55,12 @@ def scratch_folder(given, system, results, cluster_folder, study):
 
 
 def plan_of(arguments, study, system, results, runs, nodes):
-    """All that the session needs to know: `runs` on a machine (or a part of one) of so many nodes."""
+    """All that the session needs to know: `runs`, with their words, on a machine (or a part of one) of so many nodes."""
     cluster_folder = machine.own_cluster(system, results.folder)
-    planned = [{**run, "name": f"{run['point']}.{run['repetition']}", "report": f"reports/{run['point']}.{run['repetition']}.json",
-                "words": words(study, run, home_of(arguments))} for run in runs]
+    planned = [{**run, "name": f"{run['point']}.{run['repetition']}", "report": f"reports/{run['point']}.{run['repetition']}.json"}
+               for run in runs]
     on_cluster = [sys.executable, str(HERE.parent / "cluster" / "cluster"), "run", "node1"]
-    return {"runs": planned, "program": find_program(study["program"], arguments.program),
+    return {"runs": planned, "program": arguments.program,
             "report_option": REPORT_OPTIONS[study["program"]], "results": str(results.folder), "folder": str(results.work),
             "session_report": str(results.work / "session.json"),
             "scratch": scratch_folder(arguments.scratch, system, results, cluster_folder, study), "time_limit": study["time_limit"],

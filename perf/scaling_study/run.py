@@ -1,5 +1,6 @@
 """`perf/study run`: reads the study, runs what is missing, and writes the results folder."""
 import contextlib
+import os
 import pathlib
 import shutil
 import signal
@@ -36,7 +37,9 @@ def run(arguments):
     all_runs = points.runs_of(study)
     if system.local:  # this machine is one node
         all_runs = [{**one, "nodes": 1, "ranks_per_node": one["ranks"]} for one in all_runs]
-    jobs.require_files(arguments, study, all_runs)
+    home = os.path.dirname(os.path.abspath(arguments.file))
+    arguments.program = jobs.find_program(study["program"], arguments.program)  # it and the inputs before a folder of results
+    all_runs = [{**one, "words": jobs.words(study, one, home)} for one in all_runs]
     output = arguments.output or f"study-{pathlib.Path(arguments.file).stem}-{system.name}"
     results = Results(output, text, system.name)
     missing = [one for one in all_runs if not results.has(one)]
