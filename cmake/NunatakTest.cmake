@@ -107,7 +107,13 @@ find_program(NUNATAK_PYTHON python3)
 # or those of its tests that `pytest -k <words>` selects. RANKS: cores that it keeps busy (1: it starts many small runs, and most of its
 # time is their start). The longest begin first.
 function(nunatak_python_test name file)
-  cmake_parse_arguments(arg "" "TIMEOUT;RANKS;SELECT" "LABELS" ${ARGN})
+  cmake_parse_arguments(arg "" "TIMEOUT;COST;RANKS;SELECT" "LABELS" ${ARGN})
+  if(NOT arg_TIMEOUT)
+    set(arg_TIMEOUT 900)
+  endif()
+  if(NOT arg_COST)
+    set(arg_COST ${arg_TIMEOUT})
+  endif()
   if(arg_SELECT)
     set(select -k ${arg_SELECT})
   endif()
@@ -121,5 +127,5 @@ function(nunatak_python_test name file)
   set_property(TEST ${name} APPEND PROPERTY ENVIRONMENT "NUNATAK=$<TARGET_FILE_DIR:nunatak-distance>/nunatak"
     "NUNATAK_MPIEXEC=${MPIEXEC_EXECUTABLE} ${flags} ${MPIEXEC_NUMPROC_FLAG}" "NUNATAK_SHARED_DATA=${NUNATAK_SHARED_DATA}"
     "NUNATAK_SOURCE=${PROJECT_SOURCE_DIR}" "PYTHONDONTWRITEBYTECODE=1")
-  set_tests_properties(${name} PROPERTIES TIMEOUT ${arg_TIMEOUT} COST ${arg_TIMEOUT} LABELS "${arg_LABELS}")
+  set_tests_properties(${name} PROPERTIES TIMEOUT ${arg_TIMEOUT} COST ${arg_COST} LABELS "${arg_LABELS}")
 endfunction()
