@@ -43,7 +43,7 @@ protected:
   std::unique_ptr<Ranks> make_over(const Decomposition& decomposition) const override {
     return std::make_unique<MpiRanks>(m_comm, decomposition);
   }
-  /// Measured in a ring of all ranks: L in rounds with up to 8 neighbours (13 of them), as a grid has, G in 6 rounds of long
+  /// Measured in a ring of all ranks: L in 15 rounds with up to 8 neighbours, as a grid has, G in 6 of long and 6 of short
   /// messages to two; o and the time of a visit are assumed.
   LogGP find_machine() override;
   /// All ghosts, counted: here on the host.

@@ -5,9 +5,8 @@
 namespace nunatak {
 
 const char* units_in_words() {
-  return "Numbers are in the unit that is shown, and are given without it: 16000 for 16 km (this program was built without "
-         "UDUNITS, "
-         "which would convert units).";
+  return "Numbers are in the unit that is shown, and are given without it: 16000 for 16 km (this program was built "
+         "without UDUNITS, which would convert units).";
 }
 
 UnitConversion unit_conversion(const std::string& from, const std::string& to, const std::string& what) {
