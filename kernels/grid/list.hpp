@@ -44,6 +44,27 @@ template <class T, class F> void for_each_place(const char* label, const List<T>
   Kokkos::parallel_for(label, Kokkos::RangePolicy<Exec>(0, static_cast<int>(list.size())), f);
 }
 
+/// Kokkos' scan over the numbers first ... end - 1: f(n, T& before, bool last) adds to what the numbers before n have added (T:
+/// see reduce_over), and may use that where `last` is set; it may be called without, too. The sum of all goes into `total`, if
+/// there is one, and is not waited for. One thread of a CPU goes once through the numbers; Kokkos' scan for several threads goes
+/// twice, for one thread, too.
+template <class T, class F> void scan_range(const char* label, int first, int end, const F& f, const Later<T>& total = {}) {
+  if constexpr (loops_on_host) {
+    if (Exec().concurrency() == 1) {
+      const auto once = [=](int) {
+        T before{};
+        for (int n = first; n < end; ++n) f(n, before, true);
+        if (total.data() != nullptr) total() = before;
+      };
+      return Kokkos::parallel_for(label, Kokkos::RangePolicy<Exec>(0, 1), once);
+    }
+  }
+  if (total.data() != nullptr)
+    Kokkos::parallel_scan(label, Kokkos::RangePolicy<Exec>(first, end), f, total);
+  else
+    Kokkos::parallel_scan(label, Kokkos::RangePolicy<Exec>(first, end), f);
+}
+
 /// What a scan does with a row of cells on a CPU, or with one cell on a GPU.
 template <class T, class F> struct ScanLoop {
   using value_type = T;
@@ -62,24 +83,11 @@ template <class T, class F> struct ScanLoop {
   }
 };
 
-/// Places of cells in a list in raster order: f(j, i, T& before, bool last) adds to what the cells before it have added (T: see
-/// reduce_over), and may use that where `last` is set; it may be called without, too. The sum of all goes into `total`, which
-/// begins as 0 and is not waited for.
+/// Places of cells in a list in raster order: f(j, i, T& before, bool last), as of scan_range. `total` begins as 0.
 template <class T, class F> void scan_over(const char* label, const Cells& cells, const Later<T>& total, const F& f) {
   const int rows = cells.j1 - cells.j0, turns = loops_on_host ? rows : rows * (cells.i1 - cells.i0);
   const int first = loops_on_host ? cells.j0 : 0;
-  const ScanLoop<T, F> loop{f, cells};
-  if constexpr (loops_on_host) {
-    if (Exec().concurrency() == 1) { // Kokkos' scan for several threads goes twice through all cells, for one thread, too
-      const auto scan = [=](int) {
-        T before{};
-        for (int n = first; n < first + turns; ++n) loop(n, before, true);
-        total() = before;
-      };
-      return Kokkos::parallel_for(label, Kokkos::RangePolicy<Exec>(0, 1), scan);
-    }
-  }
-  Kokkos::parallel_scan(label, Kokkos::RangePolicy<Exec>(first, first + turns), loop, total);
+  scan_range(label, first, first + turns, ScanLoop<T, F>{f, cells}, total);
 }
 
 } // namespace nunatak

@@ -53,9 +53,8 @@ inline void list_unknowns(const Array2<int>& active, const RingCells& owned, int
         if (last) cells(before) = j * stride + i;
         before += 1;
       });
-  Kokkos::parallel_scan(
-      "multigrid: unknowns of rings", Kokkos::RangePolicy<Exec>(0, owned.count(rings)),
-      KOKKOS_LAMBDA(int n, int& before, bool last) {
+  scan_range<int>(
+      "multigrid: unknowns of rings", 0, owned.count(rings), KOKKOS_LAMBDA(int n, int& before, bool last) {
         int ring = 0, j = 0, i = 0;
         owned.find(n, ring, j, i);
         if (j >= 0 && i >= 0 && j < rows && i < stride && active(j, i) != 0) { // grown() ends at the edge of the domain

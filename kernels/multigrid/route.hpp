@@ -3,6 +3,7 @@
 #pragma once
 
 #include "kernels/grid/array.hpp"
+#include "kernels/grid/list.hpp"
 #include "kernels/grid/ranks.hpp"
 
 #include <algorithm>
@@ -103,8 +104,8 @@ using RouteEnds = Kokkos::View<int*, PinnedMem>;
 /// Of `all`, the places of cells that are 1 in `active`, in the same order. `ends`: of the pieces of `all`, then of those kept.
 inline void keep_active(const RoutePlaces& all, const Array2<int>& active, const RoutePlaces& kept, const RouteEnds& ends) {
   const int pieces = ends.extent_int(0) / 2;
-  Kokkos::parallel_scan(
-      "route: keep", Kokkos::RangePolicy<Exec>(0, all.extent_int(0)), KOKKOS_LAMBDA(int n, int& before, bool last) {
+  scan_range<int>(
+      "route: keep", 0, all.extent_int(0), KOKKOS_LAMBDA(int n, int& before, bool last) {
         if (active.data()[all(n)] != 0) {
           if (last) kept(before) = all(n);
           before += 1;

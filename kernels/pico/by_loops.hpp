@@ -127,8 +127,8 @@ struct Entry {
 
 /// Where each block begins in the lists; cells and front cells of (shelf, basin), added to `sums` by ShelfSum.
 inline void place_blocks(const ShelfBlocks& b, int basins, std::size_t front_cells, std::int64_t* sums) {
-  Kokkos::parallel_scan(
-      "pico: sums and places", Kokkos::RangePolicy<Exec>(0, b.size()), KOKKOS_LAMBDA(int n, ListSizes& at, bool last) {
+  scan_range<ListSizes>(
+      "pico: sums and places", 0, b.size(), KOKKOS_LAMBDA(int n, ListSizes& at, bool last) {
         int j = 0, i0 = 0, i1 = 0;
         RowBlocks(b.patch).find(n, j, i0, i1);
         if (last) b.first(n) = at;

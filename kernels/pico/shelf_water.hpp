@@ -64,8 +64,8 @@ template <class F> struct RunsOfBlock {
 
 /// Of each block: how many runs are before it; then how many there are.
 inline void find_runs(const RunsOfList& list, int* first) {
-  Kokkos::parallel_scan(
-      "pico: count runs", Kokkos::RangePolicy<Exec>(0, list.blocks() + 1), KOKKOS_LAMBDA(int b, int& runs, bool last) {
+  scan_range<int>(
+      "pico: count runs", 0, list.blocks() + 1, KOKKOS_LAMBDA(int b, int& runs, bool last) {
         if (last) first[b] = runs;
         list.for_each_run(b, [&](const Run&) { runs += 1; });
       });

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "kernels/grid/border_exchange.hpp"
+#include "kernels/grid/list.hpp"
 #include "kernels/labels/device/forest.hpp"
 #include "kernels/labels/patch.hpp"
 
@@ -90,8 +91,8 @@ struct MaskCounts {
 
 /// Numbers of the roots, in `component`; identities of the components of this patch, without cells; how many there are.
 inline void number_roots(const PatchMasks& all) {
-  Kokkos::parallel_scan(
-      "labels: number", Kokkos::RangePolicy<Exec>(0, all.blocks()), KOKKOS_LAMBDA(int n, MaskCounts& numbers, bool last) {
+  scan_range<MaskCounts>(
+      "labels: number", 0, all.blocks(), KOKKOS_LAMBDA(int n, MaskCounts& numbers, bool last) {
         const PatchBlocks& p = all.of(n);
         int& number = numbers.of[n / p.blocks()];
         int j = 0, i0 = 0, i1 = 0;
