@@ -22,26 +22,6 @@ template <class T> using Array2 = Kokkos::View<T**, Kokkos::LayoutRight, Mem>; /
 template <class T> using SharedArray2 = Shared<T**>;                           // the same, worked on by the host in place, too
 template <class T> using Array3 = Kokkos::View<T***, ColumnLayout, Mem>;       // (j, i, k)
 
-/// Four numbers that are multiplied and added together, in one register where the compiler is told how.
-#if defined(__GNUC__) && !defined(__CUDACC__) && !defined(__HIPCC__)
-template <class Real> struct FourNumbers {
-  typedef Real type __attribute__((vector_size(4 * sizeof(Real)), aligned(alignof(Real)), may_alias));
-};
-template <class Real> using Four = typename FourNumbers<Real>::type;
-#else
-template <class Real> struct Four {
-  Real n[4];
-  KOKKOS_INLINE_FUNCTION Real operator[](int m) const { return n[m]; }
-  KOKKOS_INLINE_FUNCTION Four operator*(const Four& o) const {
-    return {n[0] * o.n[0], n[1] * o.n[1], n[2] * o.n[2], n[3] * o.n[3]};
-  }
-  KOKKOS_INLINE_FUNCTION Four& operator+=(const Four& o) {
-    for (int m = 0; m < 4; ++m) n[m] += o.n[m];
-    return *this;
-  }
-};
-#endif
-
 /// A 2-D array over `patch` and its ghosts, filled with zeros. `label`: for profilers.
 template <class T> Array2<T> make_array(const std::string& label, const Patch& patch) {
   return Array2<T>(label, patch.ym + 2, patch.xm + 2);

@@ -24,6 +24,11 @@ using WorkMem = Exec::memory_space;
 
 /// Do loops run in the host's memory? (A CPU: yes.)
 constexpr bool loops_on_host = Kokkos::SpaceAccessibility<Kokkos::HostSpace, WorkMem>::accessible;
+#ifdef KOKKOS_ENABLE_SERIAL
+constexpr bool one_thread = std::is_same_v<Exec, Kokkos::Serial>;
+#else
+constexpr bool one_thread = false;
+#endif
 #ifdef NUNATAK_DEVICE_MEMORY
 constexpr bool device_memory = true;
 #else

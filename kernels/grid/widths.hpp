@@ -9,7 +9,8 @@
 
 #include <Kokkos_Core.hpp>
 
-#if defined(__GNUC__) && !defined(__clang__) && defined(__x86_64__) && !defined(__AVX2__)
+// (Not under the thread sanitizer: a program chooses before the sanitizer has started, which it does not survive.)
+#if defined(__GNUC__) && !defined(__clang__) && defined(__x86_64__) && !defined(__AVX2__) && !defined(__SANITIZE_THREAD__)
 #define NUNATAK_WIDTHS __attribute__((target_clones("avx512f", "avx2", "default")))
 #else
 #define NUNATAK_WIDTHS

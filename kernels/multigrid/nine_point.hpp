@@ -17,6 +17,26 @@
 
 namespace nunatak {
 
+/// Four numbers that are multiplied and added together, in one register where the compiler is told how.
+#if defined(__GNUC__) && !defined(__CUDACC__) && !defined(__HIPCC__)
+template <class Real> struct FourNumbers {
+  typedef Real type __attribute__((vector_size(4 * sizeof(Real)), aligned(alignof(Real)), may_alias));
+};
+template <class Real> using Four = typename FourNumbers<Real>::type;
+#else
+template <class Real> struct Four {
+  Real n[4];
+  KOKKOS_INLINE_FUNCTION Real operator[](int m) const { return n[m]; }
+  KOKKOS_INLINE_FUNCTION Four operator*(const Four& o) const {
+    return {n[0] * o.n[0], n[1] * o.n[1], n[2] * o.n[2], n[3] * o.n[3]};
+  }
+  KOKKOS_INLINE_FUNCTION Four& operator+=(const Four& o) {
+    for (int m = 0; m < 4; ++m) n[m] += o.n[m];
+    return *this;
+  }
+};
+#endif
+
 template <class Real> using Rows = Kokkos::View<Real***, Kokkos::LayoutRight, Mem>; // (j, i, n), as above
 
 /// The cells around a rectangle of view indices, ring by ring, each in raster order.

@@ -12,6 +12,7 @@
 // Reese et al. (2018), The Cryosphere 12, 1969. Neighbours: physics.hpp (the formulas), geometry.hpp (shelves and boxes).
 #pragma once
 
+#include "kernels/grid/atomics.hpp"
 #include "kernels/grid/sums.hpp"
 #include "kernels/pico/geometry.hpp"
 #include "kernels/pico/shelf_fields.hpp"
@@ -27,7 +28,7 @@ KOKKOS_INLINE_FUNCTION double usable(double value, std::int64_t& bad) {
 }
 /// Loops add integers in any order: the sum is the same.
 KOKKOS_INLINE_FUNCTION void put(std::int64_t n, std::int64_t* at) {
-  if (n != 0) Kokkos::atomic_add(at, n);
+  if (n != 0) atomic_add(at, n);
 }
 KOKKOS_INLINE_FUNCTION void put(const FixedSum& sum, std::int64_t* at) { put(sum.hi, at), put(sum.lo, at + 1); }
 

@@ -4,6 +4,7 @@
 // Nothing is communicated; assembly.hpp exchanges ghosts of the marks where ice is held from beyond a seam.
 #pragma once
 
+#include "kernels/grid/atomics.hpp"
 #include "kernels/ssa/unknowns.hpp"
 
 namespace nunatak::ssa {
@@ -118,7 +119,7 @@ inline void take_ghosts(const SsaPatch& p) {
   for_each_place(
       "ssa: ice of other ranks", p, KOKKOS_LAMBDA(int n) {
         int& ice = sets.ice.data()[n];
-        if (Kokkos::atomic_load(&sets.sets.parent(n + 1)) < 0)
+        if (atomic_load(&sets.sets.parent(n + 1)) < 0)
           ice = no_ice;
         else if (ice == held)
           sets.sets.join(n + 1, 0);

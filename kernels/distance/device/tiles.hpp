@@ -2,6 +2,7 @@
 // tile.
 #pragma once
 
+#include "kernels/grid/atomics.hpp"
 #include "kernels/grid/border_exchange.hpp"
 
 namespace nunatak {
@@ -97,7 +98,7 @@ struct RelaxTile {
     const auto load = [&](int k, int& reached) {
       const int j = k / (tile + 2), i = k % (tile + 2);
       if (j > rows + 1 || i > columns + 1) return;
-      const int d = Kokkos::atomic_load(corner + j * row + i); // another team may be writing the ring
+      const int d = atomic_load(corner + j * row + i); // another team may be writing the ring
       s(j, i) = d == 0 ? unreached : d;
       reached |= d > 0;
     };

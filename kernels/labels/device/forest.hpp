@@ -3,6 +3,7 @@
 #pragma once
 
 #include "kernels/grid/array.hpp"
+#include "kernels/grid/atomics.hpp"
 
 namespace nunatak {
 
@@ -14,9 +15,9 @@ struct Forest {
   /// The root of the set of c. Paths are halved on the way: parents are replaced by grandparents, which others may do at the same
   /// time.
   KOKKOS_INLINE_FUNCTION int root(int c) const {
-    int up = Kokkos::atomic_load(&parent(c));
+    int up = atomic_load(&parent(c));
     while (up != c) {
-      const int further = Kokkos::atomic_load(&parent(up));
+      const int further = atomic_load(&parent(up));
       if (further != up) Kokkos::atomic_store(&parent(c), further);
       c = up;
       up = further;

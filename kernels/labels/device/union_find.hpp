@@ -68,7 +68,7 @@ inline void join_runs(const PatchMasks& all) {
   for_each_block(
       "labels: join", all, KOKKOS_LAMBDA(const PatchBlocks& p, int j, int i0, int i1) {
         const int row = p.patch.xm + 2;
-        const auto inside = [&](int c) { return Kokkos::atomic_load(&p.parent(c)) >= 0; };
+        const auto inside = [&](int c) { return atomic_load(&p.parent(c)) >= 0; };
         bool left = i0 > 1 && inside(p.position(j, i0 - 1)), left_below = i0 > 1 && j > 1 && inside(p.position(j - 1, i0 - 1));
         for (int i = i0; i < i1; ++i) {
           const int c = p.position(j, i);
@@ -117,12 +117,12 @@ inline void collect(const PatchMasks& all) {
         std::int64_t cells = 0, flags = 0;
         const auto add = [&] {
           if (number < 0) return;
-          Kokkos::atomic_add(&p.fragments(number).word, cells << flag_bits);
+          atomic_add(&p.fragments(number).word, cells << flag_bits);
           Kokkos::atomic_or(&p.fragments(number).word, flags);
         };
         for (int i = i0; i < i1; ++i) {
           const int c = p.position(j, i);
-          if (Kokkos::atomic_load(&p.parent(c)) < 0) { // others shorten its way to the root
+          if (atomic_load(&p.parent(c)) < 0) { // others shorten its way to the root
             component[c] = -1;
             continue;
           }

@@ -1,0 +1,30 @@
+// Integers that several threads change. Kokkos' own functions lock where there is one thread only, too, and on a CPU read by an
+// exchange.
+#pragma once
+
+#include "kernels/grid/memory.hpp"
+
+namespace nunatak {
+
+template <class T> KOKKOS_INLINE_FUNCTION T atomic_load(const T* at) {
+  if constexpr (loops_on_host)
+    return __atomic_load_n(at, __ATOMIC_RELAXED);
+  else
+    return Kokkos::atomic_load(at);
+}
+template <class T> KOKKOS_INLINE_FUNCTION void atomic_add(T* at, T n) {
+  if constexpr (one_thread)
+    *at += n;
+  else
+    Kokkos::atomic_add(at, n);
+}
+template <class T> KOKKOS_INLINE_FUNCTION void atomic_max(T* at, T n) {
+  T found = atomic_load(at);
+  if constexpr (loops_on_host) {
+    while (n > found) found = Kokkos::atomic_compare_exchange(at, found, n);
+  } else if (n > found) {
+    Kokkos::atomic_max(at, n);
+  }
+}
+
+} // namespace nunatak
