@@ -128,7 +128,7 @@ private:
   std::size_t m_first_of_last = 0; ///< of m_levels
 };
 
-} // namespace nunatak
+extern template class Multigrid<float>; // multigrid.cpp
+extern template class Multigrid<double>;
 
-#include "kernels/multigrid/cycle.hpp"
-#include "kernels/multigrid/levels.hpp"
+} // namespace nunatak

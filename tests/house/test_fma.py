@@ -1,5 +1,5 @@
 """Code for GPUs has no fused multiply-add and nothing approximate, or its bits would not be those of the CPU: the PTX of
-tests/kernels/bits.cpp, kernels/pico/pico.cpp and kernels/ssa/newton.cpp, which have the kernels of a step. Division and roots are one
+multigrid.cpp, pico.cpp, newton.cpp and hybrid.cpp of kernels/, which have the kernels of a step. Division and roots are one
 instruction in PTX, rounded correctly; functions of CUDA's libm would show, since they are made of fma. Needs nvcc, and the source of Kokkos that scripts/setup.sh leaves."""
 
 import json
@@ -57,7 +57,7 @@ def ptx_of(sources, folder):
 @pytest.mark.skipif(nvcc_folder() is None, reason="expected nvcc on the PATH or in /usr/local/cuda/bin")
 @pytest.mark.skipif(not KOKKOS.exists(), reason="expected the source of Kokkos in build/deps/kokkos-source (scripts/setup.sh)")
 def test_no_kernel_fuses(tmp_path):
-    ptx = ptx_of(["tests/kernels/bits.cpp", "kernels/pico/pico.cpp", "kernels/ssa/newton.cpp"], tmp_path)
+    ptx = ptx_of([f"kernels/{name}.cpp" for name in ("multigrid/multigrid", "pico/pico", "ssa/newton", "step/hybrid")], tmp_path)
     assert ptx.count(".entry") > 60 and ptx.count("mul.rn.f64") > 500 and ptx.count("mul.rn.f32") > 300
     other = found(ptx)
     assert not other

@@ -1,0 +1,48 @@
+// The hybrid step. See hybrid.hpp.
+#include "kernels/step/hybrid.hpp"
+
+namespace nunatak {
+
+Hybrid::Hybrid(Ranks& ranks, double dx, double dy, const Levels& levels, const HybridOptions& options,
+               std::unique_ptr<SsaSolver> sliding, std::vector<State> states, std::vector<Forcing> forcings, StepWatch& watch)
+    : m_dx(dx), m_dy(dy), m_options(options), m_watch(watch), m_states(std::move(states)), m_forcings(std::move(forcings)),
+      m_stress_balance(ranks, dx, dy, levels, options.stress, std::move(sliding), watch),
+      m_energy(ranks, dx, dy, levels, options.till), m_transport(ranks, dx, dy) {
+  for (int n = 0; n < ranks.local_size(); ++n) {
+    m_ocean.emplace_back(ranks.patch(n));
+    m_melt.push_back(m_ocean.back().melt);
+  }
+  if (options.pico) m_pico.emplace(ranks, dx, dy, *options.pico);
+}
+Hybrid::~Hybrid() = default;
+
+void Hybrid::diagnose() {
+  if (m_pico) {
+    const StepPart part(m_watch, "ocean");
+    std::vector<PicoInput> inputs;
+    for (std::size_t n = 0; n < m_states.size(); ++n) {
+      const State& s = m_states[n];
+      const Forcing& f = m_forcings[n];
+      inputs.push_back({s.thk, s.topg, s.mask, f.basins, f.theta_ocean, f.salinity_ocean});
+    }
+    m_pico_report = m_pico->update(inputs, m_ocean);
+  }
+  m_stress_balance.update(m_states, m_forcings, m_melt);
+}
+
+void Hybrid::advance(double dt) {
+  if (m_options.energy) {
+    const StepPart part(m_watch, "energy");
+    m_energy.step(m_states, m_stress_balance.flows(), m_forcings, dt);
+  }
+  const StepPart part(m_watch, "mass transport");
+  m_transport.step(m_states, m_stress_balance.flows(), m_forcings, m_melt, dt, m_options.energy);
+}
+
+std::vector<StepSums> Hybrid::step_sums() const {
+  std::vector<StepSums> sums;
+  for (std::size_t n = 0; n < m_states.size(); ++n) sums.push_back({m_transport.budget(n), m_energy.melted(n)});
+  return sums;
+}
+
+} // namespace nunatak
