@@ -63,9 +63,10 @@ int run(const Session& session, Options& options, const std::string& command) {
     diagnose_and_write();
     const double next_stop = output.next_due(clock.time());
     const TimeStep stable = model.stable_step();
-    const Step step = model.advance(clock.longest_step(stable.dt, next_stop));
-    clock.advance(step.dt, next_stop);
-    early.agree(summary.add(model.state(), model.flow(), step, early.wish(output.longest_write())));
+    const double dt = clock.longest_step(stable.dt, next_stop);
+    model.advance(dt);
+    clock.advance(dt, next_stop);
+    early.agree(summary.add(model.hybrid(), dt, early.wish(output.longest_write())));
     output.write_scalars(clock, summary.scalars());
     progress.hide();
     log.line(summary.line(clock, stable.why(), model.last_solve()));

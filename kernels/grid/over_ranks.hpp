@@ -11,9 +11,9 @@
 
 namespace nunatak {
 
-/// The sum over all ranks of things made of nothing but FixedSums: parts[local] -> the total. One collective.
+/// The sum over all ranks of things made of nothing but FixedSums and int64s: parts[local] -> the total. One collective.
 template <class T> T sum_over_ranks(Ranks& ranks, const std::vector<T>& parts) {
-  static_assert(sizeof(T) % sizeof(FixedSum) == 0 && std::is_trivially_copyable_v<T>, "T is made of FixedSums");
+  static_assert(sizeof(T) % sizeof(std::int64_t) == 0 && std::is_trivially_copyable_v<T>, "T is made of 64-bit integers");
   std::vector<std::vector<std::int64_t>> words(parts.size(), std::vector<std::int64_t>(sizeof(T) / sizeof(std::int64_t)));
   for (std::size_t r = 0; r < parts.size(); ++r) std::memcpy(words[r].data(), &parts[r], sizeof(T));
   ranks.sum(words);

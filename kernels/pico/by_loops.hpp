@@ -5,9 +5,11 @@
 //         -> sums of shelves: a thread per block of a row, then integer atomics: the same in any order
 //         -> lists in raster order: a scan over the blocks finds where each begins, then the blocks write them
 //
-// Waits for the labels of whole codes, and on several ranks for those before; then for the sums and the lengths of the lists.
+// Waits for the labels of whole codes, and on several ranks for those before; then for the sums and the lengths of the lists,
+// together with the first distances.
 #pragma once
 
+#include "kernels/grid/atomics.hpp"
 #include "kernels/labels/device/labels.hpp"
 #include "kernels/pico/adjacent.hpp"
 #include "kernels/pico/shelf_fields.hpp"
@@ -120,8 +122,8 @@ struct Entry {
   std::int64_t entry = -1, cells = 0, front = 0;
   KOKKOS_INLINE_FUNCTION void add_to(std::int64_t* sums, std::size_t front_cells) const {
     if (entry < 0) return;
-    Kokkos::atomic_add(sums + entry, cells);
-    if (front > 0) Kokkos::atomic_add(sums + front_cells + entry, front);
+    atomic_add(sums + entry, cells);
+    if (front > 0) atomic_add(sums + front_cells + entry, front);
   }
 };
 
@@ -150,6 +152,19 @@ inline void place_blocks(const ShelfBlocks& b, int basins, std::size_t front_cel
         if (!last) return;
         entry.add_to(sums, front_cells);
         if (n == b.size() - 1) b.first(n + 1) = at;
+      });
+}
+
+/// The largest distance to the grounding line of each (shelf, basin).
+inline void find_largest(const ShelfBlocks& b, int basins, const SharedArray2<int>& d_gl, std::int64_t* largest) {
+  Kokkos::parallel_for(
+      "pico: largest distances", Kokkos::RangePolicy<Exec>(0, b.size()), KOKKOS_LAMBDA(int n) {
+        int j = 0, i0 = 0, i1 = 0;
+        RowBlocks(b.patch).find(n, j, i0, i1);
+        for (int i = i0; i < i1; ++i) {
+          if (!shelf_ice(b.codes(j, i))) continue;
+          atomic_max(largest + table_entry(b.shelf(j, i), b.basins(j, i), basins), std::int64_t{d_gl(j, i)});
+        }
       });
 }
 
@@ -219,27 +234,34 @@ public:
   }
 
   void look_at_cells(const std::vector<PicoInput>& in, std::vector<PicoFields>& out, const ShelfTable& table, const ShelfSum& sum,
-                     std::vector<std::vector<std::int64_t>>& sums, std::vector<LocalShelves>& local,
-                     DistanceSeeds& seeds) override {
+                     std::vector<std::vector<std::int64_t>>& sums, std::vector<LocalShelves>& local, DistanceSeeds& seeds,
+                     const std::function<void()>& wait) override {
     seeds.clear(); // who wants them finds them in the fields
-    std::vector<loops::ShelfBlocks> blocks;
+    m_blocks.clear();
     for (std::size_t r = 0; r < m_codes.size(); ++r) {
       m_numbers[r].assign(m_found->number[r].begin(), m_found->number[r].end());
       m_sums[r].assign(sums[r].begin(), sums[r].end());
-      blocks.push_back(
+      m_blocks.push_back(
           {patch(r), m_codes[r], out[r].masks, in[r].basins, {m_found->component[r], m_numbers[r].data()}, m_first[r]});
       loops::write_cells(patch(r), m_codes[r], m_shelves.of_cell(of_sea_floor, r), in[r].basins, table.basins, out[r],
                          m_sums[r].data() + sum.adjacent());
-      loops::place_blocks(blocks[r], table.basins, sum.front_cells(), m_sums[r].data());
+      loops::place_blocks(m_blocks[r], table.basins, sum.front_cells(), m_sums[r].data());
     }
-    Kokkos::fence("pico: sums of shelves");
+    wait();
     for (std::size_t r = 0; r < m_codes.size(); ++r) {
       sums[r].assign(m_sums[r].begin(), m_sums[r].end());
-      set_sizes(m_first[r](m_first[r].extent(0) - 1), local[r]);
+      set_sizes(sizes(r), local[r]);
       m_ranks.work(static_cast<int>(r), 3 * patch(r).cells());
     }
-    for (std::size_t r = 0; r < m_codes.size(); ++r) loops::write_lists(blocks[r], local[r]);
+    for (std::size_t r = 0; r < m_codes.size(); ++r) loops::write_lists(m_blocks[r], local[r]);
   }
+
+  /// While look_at_cells() waits: launches the largest distance to the grounding line of each entry of `table`; after that wait,
+  /// how many cells there are.
+  void find_largest(std::size_t r, const ShelfTable& table, const PicoFields& out, std::int64_t* largest) const {
+    loops::find_largest(m_blocks[r], table.basins, out.distance_gl, largest);
+  }
+  const loops::ListSizes& sizes(std::size_t r) const { return m_first[r](m_first[r].extent(0) - 1); }
 
 private:
   Patch patch(std::size_t r) const { return m_ranks.patch(static_cast<int>(r)); }
@@ -262,6 +284,7 @@ private:
   std::vector<List<std::int64_t>> m_sums;         // [local]
   std::vector<Later<int>> m_unknown;              // [local]
   std::vector<Shared<loops::ListSizes*>> m_first; // [local](block)
+  std::vector<loops::ShelfBlocks> m_blocks;       // [local]
 };
 
 } // namespace nunatak::pico

@@ -34,8 +34,8 @@ public:
   }
 
   void look_at_cells(const std::vector<PicoInput>& in, std::vector<PicoFields>& out, const ShelfTable& table, const ShelfSum& sum,
-                     std::vector<std::vector<std::int64_t>>& sums, std::vector<LocalShelves>& local,
-                     DistanceSeeds& seeds) override {
+                     std::vector<std::vector<std::int64_t>>& sums, std::vector<LocalShelves>& local, DistanceSeeds& seeds,
+                     const std::function<void()>&) override {
     seeds.assign(2, std::vector<std::vector<int>>(m_codes.size()));
     for (std::size_t r = 0; r < m_codes.size(); ++r) {
       local[r].clear();

@@ -10,6 +10,7 @@
 #pragma once
 
 #include "kernels/distance/distance.hpp"
+#include "kernels/grid/atomics.hpp"
 #include "kernels/pico/boxes.hpp"
 #include "kernels/pico/by_loops.hpp"
 #include "kernels/pico/by_segments.hpp"
@@ -39,11 +40,8 @@ inline void find_largest(const LocalShelves& local, const PicoFields& out, List<
   const int *cell = local.cell.data(), *shelf = local.shelf.data(), *d_gl = out.distance_gl.data();
   std::int64_t* largest = of_shelves.data();
   for_each_place(
-      "pico: largest distances", local.cell, KOKKOS_LAMBDA(int n) {
-        const std::int64_t d = d_gl[cell[n]];
-        std::int64_t* const of_shelf = largest + shelf[n];
-        if (d > Kokkos::atomic_load(of_shelf)) Kokkos::atomic_max(of_shelf, d);
-      });
+      "pico: largest distances", local.cell,
+      KOKKOS_LAMBDA(int n) { atomic_max(largest + shelf[n], std::int64_t{d_gl[cell[n]]}); });
 }
 
 inline void write_boxes(LocalShelves& local, const List<int>& boxes, const PicoFields& out) {
@@ -69,10 +67,13 @@ public:
     if (!(dx > 0.0) || !(dy > 0.0)) throw std::invalid_argument("PICO: expected dx > 0 and dy > 0");
     const auto locals = static_cast<std::size_t>(ranks.local_size());
     for (int r = 0; r < ranks.local_size(); ++r) m_codes.push_back(make_array<Code>("pico_codes", ranks.patch(r)));
-    if (options.by_loops)
-      m_finder = std::make_unique<LoopFinder>(ranks, m_codes);
-    else
+    if (options.by_loops) {
+      auto loops = std::make_unique<LoopFinder>(ranks, m_codes);
+      m_early = m_by_tiles ? loops.get() : nullptr;
+      m_finder = std::move(loops);
+    } else {
       m_finder = std::make_unique<SegmentFinder>(ranks, m_codes, std::move(label_patch));
+    }
     m_last.resize(locals), m_largest.resize(locals);
     m_result.local.resize(locals);
     m_result.domain.ranks = m_result.shelf.ranks = ranks.decomposition().size();
@@ -141,7 +142,12 @@ private:
     ShelfTable& table = m_result.table;
     const ShelfSum sum(table, m_ranks.decomposition().size());
     std::vector<std::vector<std::int64_t>> sums(m_codes.size(), std::vector<std::int64_t>(sum.size()));
-    m_finder->look_at_cells(in, out, table, sum, sums, m_result.local, m_seeds);
+    m_finder->look_at_cells(in, out, table, sum, sums, m_result.local, m_seeds, [&] {
+      if (m_early)
+        m_early_report = solve_distances(out);
+      else
+        Kokkos::fence("pico: sums of shelves");
+    });
     for (std::size_t r = 0; r < m_codes.size(); ++r)
       sum.set_domain(m_ranks.first() + static_cast<int>(r), m_result.local[r].domain_cells, sums[r]);
     m_ranks.sum(sums);
@@ -156,26 +162,36 @@ private:
 
   /// Distances, number of boxes of each shelf, box of each cell.
   void find_boxes(std::vector<PicoFields>& out) {
-    const DistanceReport report = solve_distances(out);
-    const auto shelves = static_cast<std::size_t>(m_result.table.shelves);
+    const DistanceReport report = m_early ? m_early_report : solve_distances(out);
+    const std::size_t entries = report.maxima.size() - 2;
     m_result.rounds = report.rounds;
-    m_result.domain.largest = report.maxima[shelves + 1];
-    m_result.shelf.largest = report.maxima[shelves + 2];
-    m_result.d_max = static_cast<int>(*std::max_element(report.maxima.begin(), report.maxima.end() - 2));
+    m_result.domain.largest = report.maxima[entries];
+    m_result.shelf.largest = report.maxima[entries + 1];
+    std::vector<int> largest(static_cast<std::size_t>(m_result.table.shelves) + 1, 0);
+    for (std::size_t n = 0; n < entries; ++n) {
+      int& of_shelf = largest[m_early ? static_cast<std::size_t>(m_shelf_of[n]) : n];
+      of_shelf = std::max(of_shelf, static_cast<int>(report.maxima[n]));
+    }
+    m_result.d_max = *std::max_element(largest.begin(), largest.end());
     m_result.boxes.assign(1, 0);
-    for (std::size_t s = 1; s <= shelves; ++s)
-      m_result.boxes.push_back(number_of_boxes(static_cast<int>(report.maxima[s]), m_result.d_max, m_options.boxes));
+    for (std::size_t s = 1; s < largest.size(); ++s)
+      m_result.boxes.push_back(number_of_boxes(largest[s], m_result.d_max, m_options.boxes));
     for (std::size_t r = 0; r < out.size(); ++r) write_boxes(m_result.local[r], m_result.boxes, out[r]);
   }
 
-  /// Both distances. Maxima: largest distance to the grounding line on each shelf (0 first); cells of the domain, of shelves.
+  /// Both distances. Maxima: largest distance to the grounding line on each shelf (0 first), or of each entry of the table before
+  /// shelves are divided (m_early); cells of the domain, of shelves.
   DistanceReport solve_distances(std::vector<PicoFields>& out) {
     DistanceProblem problem{DistanceFields(2), m_seeds, {}, m_members, m_result.domain.total};
     for (const PicoFields& f : out) problem.fields[0].push_back(f.distance_gl), problem.fields[1].push_back(f.distance_cf);
     problem.launch = [&](int local) {
       const auto r = static_cast<std::size_t>(local);
-      m_largest[r].assign(static_cast<std::size_t>(m_result.table.shelves) + 1, 0);
-      find_largest(m_result.local[r], out[r], m_largest[r]);
+      const ShelfTable& table = m_result.table;
+      m_largest[r].assign(m_early ? table.cells.size() : static_cast<std::size_t>(table.shelves) + 1, 0);
+      if (m_early)
+        m_early->find_largest(r, table, out[r], m_largest[r].data());
+      else
+        find_largest(m_result.local[r], out[r], m_largest[r]);
     };
     problem.maxima = [&](int local) {
       if (!m_by_tiles) {
@@ -184,8 +200,9 @@ private:
       }
       const auto r = static_cast<std::size_t>(local);
       std::vector<std::int64_t> d(m_largest[r].begin(), m_largest[r].end());
-      d.push_back(m_result.local[r].domain_cells);
-      d.push_back(static_cast<std::int64_t>(m_result.local[r].cell.size()));
+      const LocalShelves& local_shelves = m_result.local[r];
+      d.push_back(m_early ? m_early->sizes(r).domain : local_shelves.domain_cells);
+      d.push_back(m_early ? m_early->sizes(r).shelf : static_cast<std::int64_t>(local_shelves.cell.size()));
       return d;
     };
     if (!m_by_tiles) Kokkos::fence("pico: a solver of the host");
@@ -199,6 +216,8 @@ private:
   PicoOptions m_options;
   std::vector<Array2<Code>> m_codes; // whole codes have valid ghosts
   std::unique_ptr<ShelfFinder> m_finder;
+  const LoopFinder* m_early = nullptr; // if it is one, and distances are found by loops: these are launched before it waits
+  DistanceReport m_early_report;
   List<int> m_shelf_of;                      // by table_entry() of shelves that are not divided
   std::vector<List<std::int64_t>> m_largest; // [local]
   DistanceSeeds m_seeds;                     // of the grounding line, of the front; or none

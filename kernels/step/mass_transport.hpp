@@ -18,7 +18,7 @@ public:
   }
 
   /// Move, add and melt ice for dt seconds: thk, usurf and mask of `states` become those of the end of the step, ghosts included.
-  /// melt: basal melt of floating ice, m s-1. Waits. Two exchanges, the second one of the temperature, too, if it has changed.
+  /// melt: basal melt of floating ice, m s-1. Two exchanges, the second one of the temperature, too, if it has changed.
   void step(std::vector<State>& states, const std::vector<Flow>& flows, const std::vector<Forcing>& forcings,
             const std::vector<Array2<double>>& melt, double dt, bool temperature_changed = false) {
     for (std::size_t n = 0; n < states.size(); ++n) {
@@ -40,9 +40,8 @@ public:
       return {states[n].thk};
     });
     for (std::size_t n = 0; n < states.size(); ++n) states[n].update_surface(patch(n));
-    Kokkos::fence("sums of a step");
   }
-  MassBudget budget(std::size_t local) const { return m_work[local].budget(); } ///< of the last step
+  MassBudget budget(std::size_t local) const { return m_work[local].budget(); } ///< of the last step, after a fence
 
 private:
   struct Work {

@@ -41,7 +41,7 @@ public:
 
   /// Temperature and then thickness, surface and mask after `dt` seconds (0: of the present state), ghosts included, with the
   /// flow and melt of the last diagnose().
-  Step advance(double dt) { return m_hybrid->advance(dt); }
+  void advance(double dt) { m_hybrid->advance(dt); }
 
   const Grid& grid() const { return m_grid; }
   MpiRanks& ranks() { return *m_ranks; }
@@ -49,6 +49,7 @@ public:
   const Forcing& forcing() const { return m_hybrid->forcing(0); }
   const Levels& levels() const { return m_levels; }
   const Flow& flow() const { return m_hybrid->flow(0); }
+  const Hybrid& hybrid() const { return *m_hybrid; }
   const SsaReport& last_solve() const { return m_hybrid->stress_balance().last_solve(); }
 
   double start_time() const { return m_initial.time(); }   ///< of the initial state, s

@@ -24,29 +24,33 @@ Summary::Summary(const Grid& grid, MpiRanks& ranks, const State& state)
   m_start_thickness = m_thickness;
 }
 
-double Summary::measure(const State& state, const Flow* flow, double wish) {
-  const Patch patch = m_ranks.patch();
-  const Seen found = look_over(patch, state, flow);
-  std::vector<std::vector<std::int64_t>> sums{
-      {found.volume.hi, found.volume.lo, found.grounded, found.floating, found.broken, found.racing}};
-  m_ranks.sum(sums);
-  m_thickness.hi = sums[0][0], m_thickness.lo = sums[0][1];
-  m_grounded_cells = sums[0][2], m_floating_cells = sums[0][3], m_broken_cells = sums[0][4];
-  m_racing_cells = sums[0][5];
+double Summary::measure(const State& state, const Hybrid* hybrid, double wish) {
+  struct Sums {
+    FixedSum thickness;
+    std::int64_t grounded, floating, broken, racing;
+    StepSums step;
+  };
+  const Seen found = look_over(m_ranks.patch(), state, hybrid != nullptr ? &hybrid->flow(0) : nullptr); // waits
+  const StepSums step = hybrid != nullptr ? hybrid->step_sums()[0] : StepSums{};
+  const Sums sums =
+      sum_over_ranks<Sums>(m_ranks, {{found.volume, found.grounded, found.floating, found.broken, found.racing, step}});
+  m_thickness = sums.thickness, m_last = sums.step;
+  m_grounded_cells = sums.grounded, m_floating_cells = sums.floating, m_broken_cells = sums.broken;
+  m_racing_cells = sums.racing;
   std::vector<std::vector<double>> largest{{found.thickness.value, std::sqrt(found.speed2.value), wish}};
   max_over_ranks(m_ranks, largest);
   m_thickest = largest[0][0], m_fastest = largest[0][1];
   return largest[0][2];
 }
 
-double Summary::add(const State& state, const Flow& flow, const Step& step, double wish) {
-  const double largest_wish = measure(state, &flow, wish);
-  m_last = step;
-  m_total += step.budget;
-  m_melted += step.melted_inside;
+double Summary::add(const Hybrid& hybrid, double dt, double wish) {
+  const double largest_wish = measure(hybrid.state(0), &hybrid, wish);
+  m_dt = dt;
+  m_total += m_last.budget;
+  m_melted += m_last.melted_inside;
   m_racing_steps += m_racing_cells > 0;
   m_most_racing_cells = std::max(m_most_racing_cells, m_racing_cells);
-  m_clipped_steps += step.budget.clipped.value() > 0.0;
+  m_clipped_steps += m_last.budget.clipped.value() > 0.0;
   if (m_broken_cells > 0) {
     throw Error("thickness or temperature of the ice: expected numbers, found NaN or infinity in " +
                 std::to_string(m_broken_cells) + " cells");
@@ -78,8 +82,7 @@ void Summary::warn(const Log& log) const {
 }
 
 std::vector<Scalar> Summary::scalars() const {
-  const double dt = m_last.dt;
-  const auto flux = [&](const FixedSum& sum) { return dt > 0.0 ? sum.value() * m_cell_area * rho_ice / dt : 0.0; };
+  const auto flux = [&](const FixedSum& sum) { return m_dt > 0.0 ? sum.value() * m_cell_area * rho_ice / m_dt : 0.0; };
   const auto area = [&](std::int64_t cells) { return static_cast<double>(cells) * m_cell_area; };
   const MassBudget& b = m_last.budget;
   return {
@@ -93,7 +96,7 @@ std::vector<Scalar> Summary::scalars() const {
       {"clipped_mass_flux", "kg s-1", "mass that balance and melt asked for where there was no more ice (gained)",
        flux(b.clipped)},
       {"max_sliding_speed", "m year-1", "largest sliding speed", m_fastest * seconds_per_year},
-      {"dt", "s", "length of the time step", dt},
+      {"dt", "s", "length of the time step", m_dt},
   };
 }
 
@@ -101,7 +104,7 @@ std::string Summary::line(const Clock& clock, const char* why, const SsaReport& 
   char text[200];
   std::snprintf(text, sizeof text,
                 "step %5lld  year %10.4f  dt %8.4f a (%s)  volume %.6g km3  fastest %5.0f m/a  SSA: %d steps, %d linear",
-                static_cast<long long>(clock.steps()), clock.time() / seconds_per_year, m_last.dt / seconds_per_year, why,
+                static_cast<long long>(clock.steps()), clock.time() / seconds_per_year, m_dt / seconds_per_year, why,
                 m_thickness.value() * m_cell_area / 1e9, m_fastest * seconds_per_year, ssa.steps, ssa.linear_iterations);
   return text;
 }

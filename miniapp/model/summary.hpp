@@ -17,10 +17,10 @@ class Summary {
 public:
   Summary(const Grid& grid, MpiRanks& ranks, const State& state);
 
-  /// The state at the end of a step, the step, and its flow. Two reductions. Checks the run: throws Error if thickness or
-  /// temperature is no number, if ice reaches above the highest level, or if the mass budget of the run does not close. A number
-  /// that each rank has, 0 or more, travels along (early_end.hpp): the result is the largest.
-  double add(const State& state, const Flow& flow, const Step& step, double wish = 0.0);
+  /// The state at the end of a step of dt seconds, what it did, and its flow. Two reductions. Checks the run: throws Error if
+  /// thickness or temperature is no number, if ice reaches above the highest level, or if the mass budget of the run does not
+  /// close. A number that each rank has, 0 or more, travels along (early_end.hpp): the result is the largest.
+  double add(const Hybrid& hybrid, double dt, double wish = 0.0);
 
   std::vector<Scalar> scalars() const; ///< of the last step
 
@@ -32,8 +32,8 @@ public:
   void warn(const Log& log) const;
 
 private:
-  double closure() const; ///< what the budget misses, relative to its largest term
-  double measure(const State& state, const Flow* flow, double wish);
+  double closure() const;                                                ///< what the budget misses, relative to its largest term
+  double measure(const State& state, const Hybrid* hybrid, double wish); ///< hybrid: after a step
 
   const Grid& m_grid;
   MpiRanks& m_ranks;
@@ -44,7 +44,8 @@ private:
   double m_fastest = 0.0;                              // sliding, m s-1
   std::int64_t m_racing_cells = 0, m_racing_steps = 0; // faster than anybody believes: of this step; steps that had any
   std::int64_t m_most_racing_cells = 0, m_clipped_steps = 0;
-  Step m_last;
+  StepSums m_last;
+  double m_dt = 0.0; // of the last step, s
   MassBudget m_total;
   FixedSum m_melted; // inside the ice, m summed over cells; not taken from it
 };

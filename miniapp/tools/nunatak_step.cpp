@@ -131,6 +131,9 @@ std::uint64_t run(const Options& o, RankSet& set, const Levels& levels, std::vec
     nonlinear += hybrid.stress_balance().last_solve().steps;
     linear += hybrid.stress_balance().last_solve().linear_iterations;
     hybrid.advance(hybrid.stable_step().dt);
+    const StepPart sums(counter, "mass transport");
+    Kokkos::fence("sums of a step");
+    sum_over_ranks(ranks, hybrid.step_sums());
   }
   const Spread ice = spread_of(set, sheet.icy_cells);
   const Decomposition& d = ranks.decomposition();
