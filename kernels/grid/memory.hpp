@@ -67,6 +67,14 @@ template <class View, class Copy> void to_loops(const View& a, const Copy& on_ho
   if constexpr (device_memory) Kokkos::deep_copy(a, on_host);
 }
 
+/// On a CPU: fetches n values for a loop that soon reads or writes them, where the processor does not see that it will.
+template <class T> KOKKOS_FORCEINLINE_FUNCTION void prefetch(const T* first, int n = 1) {
+  constexpr int step = 64 / sizeof(T);
+  if constexpr (loops_on_host) {
+    for (int k = 0; k < n; k += step) __builtin_prefetch(first + k);
+  }
+}
+
 /// Columns: on a CPU the levels of one lie together; where lanes run over i, each level is a map of its own.
 constexpr bool levels_apart = device_memory || !loops_on_host;
 using ColumnLayout = std::conditional_t<levels_apart, Kokkos::LayoutStride, Kokkos::LayoutRight>;

@@ -16,10 +16,9 @@
 #include "kernels/grid/sums.hpp"
 #include "kernels/pico/geometry.hpp"
 #include "kernels/pico/shelf_fields.hpp"
+#include "kernels/pico/water_row.hpp"
 
 namespace nunatak::pico {
-
-constexpr double largest_term = 1e5; ///< of m, K, g kg-1; inside the range of FixedSum
 
 KOKKOS_INLINE_FUNCTION double usable(double value, std::int64_t& bad) {
   const bool good = std::fabs(value) < largest_term; // false for NaN
@@ -36,17 +35,20 @@ KOKKOS_INLINE_FUNCTION void put(const FixedSum& sum, std::int64_t* at) { put(sum
 inline void add_sea(const LocalShelves& local, const PicoInput& in, const int* changed, std::int64_t* sums, std::int64_t* bad) {
   const double *T = in.theta.data(), *S = in.salt.data();
   const int* basin = in.basins.data();
-  for_each_in(
-      "pico: continental shelf", local.sea, KOKKOS_LAMBDA(const std::pair<int, int>& range) {
+  const std::pair<int, int>* ranges = local.sea.data();
+  const int last = static_cast<int>(local.sea.size()) - 1;
+  for_each_place(
+      "pico: continental shelf", local.sea, KOKKOS_LAMBDA(int r) {
         if (changed != nullptr && *changed != 0) return;
+        const std::pair<int, int> range = ranges[r], next = ranges[r + 4 <= last ? r + 4 : r];
+        prefetch(T + next.first, next.second - next.first), prefetch(S + next.first, next.second - next.first);
+        prefetch(basin + next.first, next.second - next.first);
         std::int64_t unusable = 0;
         for (int c = range.first; c < range.second;) {
           const int here = basin[c], first = c;
+          while (c < range.second && basin[c] == here) ++c;
           FixedSum sum_T, sum_S;
-          for (; c < range.second && basin[c] == here; ++c) {
-            if (here == 0) continue;
-            sum_T.add(usable(T[c], unusable)), sum_S.add(usable(S[c], unusable));
-          }
+          if (here != 0) unusable += add_usable(T + first, c - first, sum_T) + add_usable(S + first, c - first, sum_S);
           std::int64_t* at = sums + 5 * here;
           put(c - first, at), put(sum_T, at + 1), put(sum_S, at + 3);
         }
@@ -59,16 +61,19 @@ inline void add_pressures(const LocalShelves& local, const Array2<double>& H, co
                           std::int64_t* sums, std::int64_t* bad) {
   const int* cell = local.cell.data();
   const double* thk = H.data();
+  const int cells_here = static_cast<int>(local.cell.size());
   double* p = cells.p.data();
+  constexpr int ahead = 64;
   cells.for_each_run(
       "pico: pressures", KOKKOS_LAMBDA(const Run& run) {
         if (changed != nullptr && *changed != 0) return;
         FixedSum sum;
         std::int64_t unusable = 0;
         for (int n = run.first; n < run.end; ++n) {
+          prefetch(thk + cell[n + ahead < cells_here ? n + ahead : n]);
           p[n] = base_pressure(usable(thk[cell[n]], unusable));
-          sum.add(p[n]);
         }
+        add_usable(p + run.first, run.end - run.first, sum);
         std::int64_t* at = sums + 3 * run.slot;
         put(run.end - run.first, at), put(sum, at + 1), put(unusable, bad);
       });
