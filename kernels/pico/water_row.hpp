@@ -14,7 +14,8 @@ constexpr double largest_term = 1e5; ///< of m, K, g kg-1; inside the range of F
 namespace detail {
 KOKKOS_FORCEINLINE_FUNCTION int add_usable(const double* x, int n, FixedSum& sum) {
   constexpr std::uint64_t no_sign = ~std::uint64_t{0} >> 1;
-  const auto limit = Kokkos::bit_cast<std::uint64_t>(largest_term);
+  const double largest = largest_term; // bit_cast takes a reference, and a constant has no address on a device
+  const auto limit = Kokkos::bit_cast<std::uint64_t>(largest);
   std::uint64_t beyond = 0; // the highest bit: a number is not below the limit, or is none
   for (int k = 0; k < n; ++k) beyond |= limit - 1 - (Kokkos::bit_cast<std::uint64_t>(x[k]) & no_sign);
   if (beyond >> 63 == 0) {

@@ -12,7 +12,7 @@
 #pragma once
 
 #include "kernels/multigrid/nine_point.hpp"
-#include "kernels/ssa/unknowns.hpp"
+#include "kernels/ssa/element_rows.hpp"
 
 namespace nunatak::ssa {
 
@@ -31,13 +31,6 @@ template <class F> void for_each_unknown(const char* label, const SsaPatch& p, c
   const int stride = p.patch.xm + 2;
   Kokkos::parallel_for(
       label, Kokkos::RangePolicy<Exec>(0, p.unknowns()), KOKKOS_LAMBDA(int n) { f(n, places(n) / stride, places(n) % stride); });
-}
-
-/// f(k, element) for each element.
-template <class F> void for_each_element(const char* label, const SsaPatch& p, const F& f) {
-  const auto elements = p.elements;
-  Kokkos::parallel_for(
-      label, Kokkos::RangePolicy<Exec>(0, p.lengths.elements), KOKKOS_LAMBDA(int k) { f(k, elements(k)); });
 }
 
 /// 0 in cells without ice and in excluded ones, the fixed velocity in fixed cells: in owned cells and ghosts.
@@ -71,8 +64,11 @@ inline void set_elements(const SsaPatch& p, const Array2<double>& u, const Array
   const auto coefficients = p.coefficients;
   const auto BH = p.BH;
   const auto q1 = p.q1;
+  const auto row = KOKKOS_LAMBDA(int k, int n, int j, int i) {
+    set_row(q1(), glen, n, corners(u, j, i), corners(v, j, i), corners(BH, j, i), &coefficients(k));
+  };
   for_each_element(
-      "ssa: elements", p, KOKKOS_LAMBDA(int k, const Element& e) {
+      "ssa: elements", p, glen.n == 3.0, row, KOKKOS_LAMBDA(int k, const Element& e) {
         double w[8], strength[4];
         for (int c = 0; c < 4; ++c) {
           const int j = e.j + (c >> 1), i = e.i + (c & 1);
@@ -89,8 +85,12 @@ inline void weigh_elements(const SsaPatch& p, const Array2<double>& u, const Arr
   const auto u_before = p.u_before, v_before = p.v_before;
   const bool picard = how != Linearisation::weighted;
   const double eps2 = p.glen.eps2;
+  const auto row = KOKKOS_LAMBDA(int k, int n, int j, int i) {
+    weigh_row(q1(), eps2, n, corners(u, j, i), corners(v, j, i), corners(u_before, j, i), corners(v_before, j, i),
+              &coefficients(k));
+  };
   for_each_element(
-      "ssa: weights", p, KOKKOS_LAMBDA(int k, const Element& e) {
+      "ssa: weights", p, !picard, row, KOKKOS_LAMBDA(int k, const Element& e) {
         if (picard) return coefficients(k).weigh(0.0);
         double change[8], Kw[8];
         for (int c = 0; c < 4; ++c) {
@@ -168,21 +168,14 @@ void jacobian(const SsaPatch& p, const Array2<double>& u, const Array2<double>& 
   const auto q1 = p.q1;
   for_each_unknown(
       "ssa: Jacobian", p, KOKKOS_LAMBDA(int n, int j, int i) {
-        double row[36] = {};
-        row[16] = drag(n, 0), row[17] = row[18] = drag(n, 1), row[19] = drag(n, 2);
-        for (int c = 3; c >= 0; --c) {
+        AroundUnknown around;
+        for (int c = 0; c < 4; ++c) {
           const int k = element_at(j - (c >> 1), i - (c & 1));
-          const SsaElement& e = coefficients(k);
-          for (int d = 0; d < 4; ++d) {
-            const int slot = ((d >> 1) - (c >> 1) + 1) * 3 + (d & 1) - (c & 1) + 1;
-            for (int m = 0; m < 4; ++m) row[4 * slot + m] += e.jacobian(q1(), elements(k).ice, 2 * c + (m >> 1), 2 * d + (m & 1));
-          }
+          around.element[c] = &coefficients(k), around.ice[c] = elements(k).ice;
         }
-        Real* out = &A(j, i, 0);
-        for (int slot = 0; slot < 9; ++slot) {
-          const bool into = unknown(j + slot / 3 - 1, i + slot % 3 - 1) != 0;
-          for (int m = 0; m < 4; ++m) out[4 * slot + m] = into ? static_cast<Real>(row[4 * slot + m]) : Real(0);
-        }
+        unsigned into = 0;
+        for (int slot = 0; slot < 9; ++slot) into |= unsigned{unknown(j + slot / 3 - 1, i + slot % 3 - 1) != 0} << slot;
+        write_row(q1(), around, drag(n, 0), drag(n, 1), drag(n, 2), into, &A(j, i, 0));
       });
   const auto u_before = p.u_before, v_before = p.v_before;
   for_each_cell_and_ghost(
