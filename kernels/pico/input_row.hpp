@@ -1,5 +1,5 @@
 // What the geometry of PICO reads of a cell, as one number, and the code that follows from it before anything is labelled. Many
-// cells at once, without a branch; on a CPU compiled by itself (rows.cpp), for AVX2, too, and the processor chooses. On a
+// cells at once, without a branch; on a CPU compiled by itself (input_row.cpp), for AVX2, too, and the processor chooses. On a
 // GPU a thread has one cell. Neighbours: last_input.hpp has the loops, codes.hpp the bits.
 #pragma once
 

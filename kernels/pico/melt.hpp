@@ -16,9 +16,10 @@
 #include "kernels/grid/sums.hpp"
 #include "kernels/pico/geometry.hpp"
 #include "kernels/pico/shelf_fields.hpp"
-#include "kernels/pico/water_row.hpp"
 
 namespace nunatak::pico {
+
+constexpr double largest_term = 1e5; ///< of m, K, g kg-1; inside the range of FixedSum
 
 KOKKOS_INLINE_FUNCTION double usable(double value, std::int64_t& bad) {
   const bool good = std::fabs(value) < largest_term; // false for NaN
@@ -46,9 +47,11 @@ inline void add_sea(const LocalShelves& local, const PicoInput& in, const int* c
         std::int64_t unusable = 0;
         for (int c = range.first; c < range.second;) {
           const int here = basin[c], first = c;
-          while (c < range.second && basin[c] == here) ++c;
           FixedSum sum_T, sum_S;
-          if (here != 0) unusable += add_usable(T + first, c - first, sum_T) + add_usable(S + first, c - first, sum_S);
+          for (; c < range.second && basin[c] == here; ++c) {
+            if (here == 0) continue;
+            sum_T.add(usable(T[c], unusable)), sum_S.add(usable(S[c], unusable));
+          }
           std::int64_t* at = sums + 5 * here;
           put(c - first, at), put(sum_T, at + 1), put(sum_S, at + 3);
         }
@@ -72,8 +75,8 @@ inline void add_pressures(const LocalShelves& local, const Array2<double>& H, co
         for (int n = run.first; n < run.end; ++n) {
           prefetch(thk + cell[n + ahead < cells_here ? n + ahead : n]);
           p[n] = base_pressure(usable(thk[cell[n]], unusable));
+          sum.add(p[n]);
         }
-        add_usable(p + run.first, run.end - run.first, sum);
         std::int64_t* at = sums + 3 * run.slot;
         put(run.end - run.first, at), put(sum, at + 1), put(unusable, bad);
       });
