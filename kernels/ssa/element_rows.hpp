@@ -159,13 +159,13 @@ template <class F> void for_each_element(const char* label, const SsaPatch& p, c
 template <class Row, class One> void for_each_row(const char* label, const SsaPatch& p, const Row& row, const One& one) {
   constexpr int block = 256;
   const int all = p.lengths.elements;
-  const Element* elements = p.elements.data();
+  const auto elements = p.elements;
   Kokkos::parallel_for(label, Kokkos::RangePolicy<Exec>(0, (all + block - 1) / block), [=](int b) {
     const int end = all < (b + 1) * block ? all : (b + 1) * block;
     for (int k = b * block, n = 0; k<end; k += n> 0 ? n : 1) {
-      const Element first = elements[k];
+      const Element first = elements(k);
       const auto goes_on = [&](const Element& e) { return e.ice == 15 && e.j == first.j && e.i == first.i + n; };
-      for (n = 0; k + n < end && goes_on(elements[k + n]);) ++n;
+      for (n = 0; k + n < end && goes_on(elements(k + n));) ++n;
       if (n > 0)
         row(k, n, first.j, first.i);
       else

@@ -17,9 +17,9 @@ SEGMENTS = {
 # Files in which only loops of the execution space do: pointers for them, copies between fields that it makes.
 LOOPS = {
     "kernels/pico/by_loops.hpp": 7,
-    "kernels/pico/geometry.hpp": 16,
+    "kernels/pico/geometry.hpp": 17,
     "kernels/pico/last_input.hpp": 4,
-    "kernels/pico/melt.hpp": 13,
+    "kernels/pico/melt.hpp": 14,
     "kernels/pico/shelf_fields.hpp": 20,
     "kernels/pico/shelf_water.hpp": 5,
     "kernels/ssa/held.hpp": 3,
