@@ -20,11 +20,6 @@ if(NUNATAK_SANITIZE)
   target_link_options(nunatak_flags INTERFACE -fsanitize=address,undefined)
 endif()
 
-# the preset tsan
-if(CMAKE_CXX_FLAGS MATCHES "-fsanitize=thread")
-  target_compile_options(nunatak_flags INTERFACE -include ${PROJECT_SOURCE_DIR}/tests/kernels/tsan_atomics.hpp)
-endif()
-
 # nunatak_target(<target> [<precompiled>]): with NUNATAK_PCH, the large headers of the libraries are compiled once per kind of target:
 #   kernels (Kokkos)   io (MPI, JSON)   tools (all of these)   model (and PETSc)   and the same followed by _tests (and Catch2)
 function(nunatak_target target)

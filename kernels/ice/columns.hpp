@@ -50,7 +50,7 @@ inline Cells packs_of(const Patch& p) { return {1, p.ym + 1, 0, (p.xm + columns_
 template <class View> KOKKOS_INLINE_FUNCTION void prefetch_pack(const View& a, int j, int i, int end) {
   if constexpr (!levels_apart) {
     const int columns = end - i < columns_at_once ? end - i : columns_at_once, size = columns * static_cast<int>(a.extent(2));
-    for (int k = 0; k < size; k += 8) __builtin_prefetch(&a(j, i, 0) + k);
+    prefetch(&a(j, i, 0), size);
   }
 }
 

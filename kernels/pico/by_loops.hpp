@@ -86,8 +86,8 @@ inline void write_cells(const Patch& p, const Array2<Code>& codes, const Compone
         }
         if ((here & is_ocean) == 0) return;
         for_each_adjacent_basin(code, up, 0, &basins(j, i), [=](int a, int b) {
-          Kokkos::atomic_store(adjacent + a * size + b, std::int64_t{1});
-          Kokkos::atomic_store(adjacent + b * size + a, std::int64_t{1});
+          atomic_store(adjacent + a * size + b, std::int64_t{1});
+          atomic_store(adjacent + b * size + a, std::int64_t{1});
         });
       });
 }

@@ -102,8 +102,10 @@ public:
     m_valid = false; // until all went well
     label(in);
     update_ghosts();
-    find_shelves(in, out);
-    find_boxes(out);
+    DistanceReport distances;
+    find_shelves(in, out, distances);
+    if (!m_early) distances = solve_distances(out);
+    find_boxes(distances, out);
     for (std::size_t r = 0; r < m_codes.size() && m_options.skip_unchanged; ++r) m_last[r].keep(out[r]);
     m_valid = true;
     return m_result;
@@ -137,14 +139,15 @@ private:
       m_ranks.update_ghosts(ghosted);
   }
 
-  /// Shelves, the continental shelf and the start of the distances; one sum over all ranks; shelves divided over basins.
-  void find_shelves(const std::vector<PicoInput>& in, std::vector<PicoFields>& out) {
+  /// Shelves, the continental shelf and the start of the distances (m_early: these themselves, and their report); one sum over
+  /// all ranks; shelves divided over basins.
+  void find_shelves(const std::vector<PicoInput>& in, std::vector<PicoFields>& out, DistanceReport& early) {
     ShelfTable& table = m_result.table;
     const ShelfSum sum(table, m_ranks.decomposition().size());
     std::vector<std::vector<std::int64_t>> sums(m_codes.size(), std::vector<std::int64_t>(sum.size()));
     m_finder->look_at_cells(in, out, table, sum, sums, m_result.local, m_seeds, [&] {
       if (m_early)
-        m_early_report = solve_distances(out);
+        early = solve_distances(out);
       else
         Kokkos::fence("pico: sums of shelves");
     });
@@ -160,9 +163,8 @@ private:
     for (std::size_t r = 0; r < m_codes.size(); ++r) renumber(m_result.local[r], m_shelf_of, table.basins, in[r].basins, out[r]);
   }
 
-  /// Distances, number of boxes of each shelf, box of each cell.
-  void find_boxes(std::vector<PicoFields>& out) {
-    const DistanceReport report = m_early ? m_early_report : solve_distances(out);
+  /// Number of boxes of each shelf, box of each cell, from the report of the distances.
+  void find_boxes(const DistanceReport& report, std::vector<PicoFields>& out) {
     const std::size_t entries = report.maxima.size() - 2;
     m_result.rounds = report.rounds;
     m_result.domain.largest = report.maxima[entries];
@@ -216,8 +218,7 @@ private:
   PicoOptions m_options;
   std::vector<Array2<Code>> m_codes; // whole codes have valid ghosts
   std::unique_ptr<ShelfFinder> m_finder;
-  const LoopFinder* m_early = nullptr; // if it is one, and distances are found by loops: these are launched before it waits
-  DistanceReport m_early_report;
+  const LoopFinder* m_early = nullptr;       // if it is one, and distances are found by loops: these are launched before it waits
   List<int> m_shelf_of;                      // by table_entry() of shelves that are not divided
   std::vector<List<std::int64_t>> m_largest; // [local]
   DistanceSeeds m_seeds;                     // of the grounding line, of the front; or none

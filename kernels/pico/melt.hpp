@@ -12,7 +12,6 @@
 // Reese et al. (2018), The Cryosphere 12, 1969. Neighbours: physics.hpp (the formulas), geometry.hpp (shelves and boxes).
 #pragma once
 
-#include "kernels/grid/atomics.hpp"
 #include "kernels/grid/sums.hpp"
 #include "kernels/pico/geometry.hpp"
 #include "kernels/pico/shelf_fields.hpp"
@@ -26,11 +25,6 @@ KOKKOS_INLINE_FUNCTION double usable(double value, std::int64_t& bad) {
   if (!good) bad += 1;
   return good ? value : 0.0;
 }
-/// Loops add integers in any order: the sum is the same.
-KOKKOS_INLINE_FUNCTION void put(std::int64_t n, std::int64_t* at) {
-  if (n != 0) atomic_add(at, n);
-}
-KOKKOS_INLINE_FUNCTION void put(const FixedSum& sum, std::int64_t* at) { put(sum.hi, at), put(sum.lo, at + 1); }
 
 /// Continental shelf, per basin: cells, T, S. `bad`: the number of values that cannot be used. Nothing if *changed.
 inline void add_sea(const LocalShelves& local, const PicoInput& in, const int* changed, std::int64_t* sums, std::int64_t* bad) {
@@ -66,14 +60,13 @@ inline void add_pressures(const LocalShelves& local, const Array2<double>& H, co
   const double* thk = H.data();
   const int cells_here = static_cast<int>(local.cell.size());
   double* p = cells.p.data();
-  constexpr int ahead = 64;
   cells.for_each_run(
       "pico: pressures", KOKKOS_LAMBDA(const Run& run) {
         if (changed != nullptr && *changed != 0) return;
         FixedSum sum;
         std::int64_t unusable = 0;
         for (int n = run.first; n < run.end; ++n) {
-          prefetch(thk + cell[n + ahead < cells_here ? n + ahead : n]);
+          prefetch(thk + cell_ahead(cell, n, cells_here));
           p[n] = base_pressure(usable(thk[cell[n]], unusable));
           sum.add(p[n]);
         }

@@ -69,13 +69,12 @@ inline void write_melt(const LocalShelves& local, const ShelfCells& cells, const
   const double *p = cells.p.data(), *x = cells.x.data(), *thk = H.data();
   double *T = out.temperature.data(), *S = out.salinity.data(), *T0 = out.temperature_box0.data(), *S0 = out.salinity_box0.data(),
          *q = out.overturning.data(), *melt = out.melt.data(), *base = out.base_temperature.data();
-  constexpr int ahead = 24;
   const int cells_here = static_cast<int>(local.cell.size());
   for_each_in(
       "pico: melt", cells.runs, KOKKOS_LAMBDA(const Run& run) {
         const BoxWater w = water[run.slot];
         melt_of_run(w, run, gamma, C, p, x, [=](int n, const CellMelt& m) {
-          const int c = cell[n], next = cell[n + ahead < cells_here ? n + ahead : n];
+          const int c = cell[n], next = cell_ahead(cell, n, cells_here);
           if (next % 8 == 0) {
             for (double* field : {T, S, T0, S0, q, melt, base}) prefetch(field + next);
           }

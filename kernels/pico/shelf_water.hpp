@@ -2,7 +2,9 @@
 // Neighbours: melt.hpp fills and sums them, shelf_fields.hpp makes fields of them, physics.hpp has the formulas.
 #pragma once
 
+#include "kernels/grid/atomics.hpp"
 #include "kernels/grid/list.hpp"
+#include "kernels/grid/sums.hpp"
 #include "kernels/pico/physics.hpp"
 
 #include <cstdint>
@@ -76,6 +78,18 @@ inline void write_runs(const RunsOfList& list, const int* first, Run* runs) {
         Run* at = runs + first[b];
         list.for_each_run(b, [&](const Run& run) { *at++ = run; });
       });
+}
+
+/// Loops add integers in any order: the sum is the same.
+KOKKOS_INLINE_FUNCTION void put(std::int64_t n, std::int64_t* at) {
+  if (n != 0) atomic_add(at, n);
+}
+KOKKOS_INLINE_FUNCTION void put(const FixedSum& sum, std::int64_t* at) { put(sum.hi, at), put(sum.lo, at + 1); }
+
+/// The cell that a loop over a list comes to some places later, to be fetched ahead; near the end of the list cell n.
+KOKKOS_INLINE_FUNCTION int cell_ahead(const int* cell, int n, int cells) {
+  constexpr int ahead = 64;
+  return cell[n + ahead < cells ? n + ahead : n];
 }
 
 /// Shelf cells of one owner or of several, as the physics needs them.

@@ -1,6 +1,7 @@
-// The elements of a row between icy cells, many at once: bit for bit what SsaElement does with one, which is what a GPU, Glen
-// exponents other than 3 and margins have. On a CPU compiled by itself (element_rows.cpp), for AVX2 and AVX-512, too, and the
-// processor chooses. Neighbours: loops.hpp calls these loops in place of its own where they apply.
+// What SsaElement (element.hpp) does, many numbers at once and bit for bit the same: the elements of a row between icy cells (one
+// by one on a GPU, at margins, and where Glen's exponent is not 3), and every row of the Jacobian. On a CPU compiled by itself
+// (element_rows.cpp), for AVX2 and AVX-512, too, and the processor chooses. Nothing is communicated. Neighbours: loops.hpp has
+// the loops over a patch.
 #pragma once
 
 #include "kernels/grid/widths.hpp"
@@ -162,14 +163,17 @@ template <class Row, class One> void for_each_row(const char* label, const SsaPa
   const auto elements = p.elements;
   Kokkos::parallel_for(label, Kokkos::RangePolicy<Exec>(0, (all + block - 1) / block), [=](int b) {
     const int end = all < (b + 1) * block ? all : (b + 1) * block;
-    for (int k = b * block, n = 0; k<end; k += n> 0 ? n : 1) {
+    int k = b * block;
+    while (k < end) {
       const Element first = elements(k);
+      int n = 0;
       const auto goes_on = [&](const Element& e) { return e.ice == 15 && e.j == first.j && e.i == first.i + n; };
-      for (n = 0; k + n < end && goes_on(elements(k + n));) ++n;
+      while (k + n < end && goes_on(elements(k + n))) ++n;
       if (n > 0)
         row(k, n, first.j, first.i);
       else
         one(k, first);
+      k += n > 0 ? n : 1;
     }
   });
 }

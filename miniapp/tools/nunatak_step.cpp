@@ -133,7 +133,7 @@ std::uint64_t run(const Options& o, RankSet& set, const Levels& levels, std::vec
     hybrid.advance(hybrid.stable_step().dt);
     const StepPart sums(counter, "mass transport");
     Kokkos::fence("sums of a step");
-    sum_over_ranks(ranks, hybrid.step_sums());
+    sum_over_ranks(ranks, hybrid.step_sums()); // as the model adds them up: counted
   }
   const Spread ice = spread_of(set, sheet.icy_cells);
   const Decomposition& d = ranks.decomposition();

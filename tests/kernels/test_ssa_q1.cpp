@@ -1,11 +1,13 @@
 // One SSA element: extension at the margin, rigid motions, symmetry, the Jacobian against differences, grounded fractions,
 // fronts.
-#include "kernels/ssa/element.hpp"
+#include "kernels/cases/noise.hpp"
+#include "kernels/ssa/element_rows.hpp"
 
 #include <catch2/catch_test_macros.hpp>
 
 #include <algorithm>
 #include <cmath>
+#include <vector>
 
 using namespace nunatak;
 
@@ -78,6 +80,51 @@ TEST_CASE("a uniform strain rate is found exactly: 2 nu H and the nodal forces")
   // corner 3: phi_x = 1/(2 lx) and phi_y = 1/(2 ly) in the mean
   const double force = nuH2 * lx * ly * ((2 * u_x + v_y) / (2 * lx) + 0.5 * (u_y + v_x) / (2 * ly));
   CHECK(std::abs(e.residual(6) / force - 1.0) < 1e-6);
+}
+
+TEST_CASE("elements in a row, and rows of the Jacobian, have the bits of single elements") {
+  const Q1Element q1(lx, ly);
+  constexpr int n = 41; // two packs of sixteen and a rest
+  std::vector<double> maps[10];
+  for (int m = 0; m < 10; ++m) {
+    for (int i = 0; i <= n; ++i) maps[m].push_back((m < 8 ? 1e-5 : 1e11) * (1.5 + noise(m, 700.0 * i, 0.0, 2000.0)));
+  }
+  const auto rows = [&](int m) { return ssa::CornerRows{maps[m].data(), maps[m + 1].data()}; };
+  const auto values = [&](int u, int v, int k, double(&w)[8]) {
+    for (int c = 0; c < 4; ++c) w[2 * c] = maps[u + c / 2][k + c % 2], w[2 * c + 1] = maps[v + c / 2][k + c % 2];
+  };
+  std::vector<SsaElement> found(n), expected;
+  ssa::set_row(q1, soft_ice, n, rows(0), rows(2), rows(8), found.data());
+  ssa::weigh_row(q1, soft_ice.eps2, n, rows(0), rows(2), rows(4), rows(6), found.data());
+  for (int k = 0; k < n; ++k) {
+    double w[8], before[8], change[8], Kw[8];
+    values(0, 2, k, w), values(4, 6, k, before);
+    for (int a = 0; a < 8; ++a) change[a] = w[a] - before[a];
+    const double strength[4] = {maps[8][k], maps[8][k + 1], maps[9][k], maps[9][k + 1]};
+    expected.emplace_back(q1, soft_ice, 15, w, strength);
+    SsaElement& e = expected.back();
+    e.weigh(newton_weight(SsaElement::strain2(q1, 15, change, Kw), e.e2 + soft_ice.eps2, strain_caution));
+    CHECK((found[k].nuH2 == e.nuH2 && found[k].slope == e.slope && found[k].e2 == e.e2));
+    for (int a = 0; a < 8; ++a) CHECK(found[k].p[a] == e.p[a]);
+  }
+  const ssa::AroundUnknown around{{&expected[0], &expected[1], &expected[2], &expected[3]}, {15, 7, 14, 15}};
+  double row[36], sum[36] = {};
+  float single[36];
+  sum[16] = 3e9, sum[17] = sum[18] = -1e9, sum[19] = 2e9;
+  const unsigned into = 0x1dbu; // all but cells 2 and 5
+  ssa::write_row(q1, around, sum[16], sum[17], sum[19], into, row);
+  ssa::write_row(q1, around, sum[16], sum[17], sum[19], into, single);
+  for (int c = 3; c >= 0; --c) {
+    for (int d = 0; d < 4; ++d) {
+      const int slot = 3 * (d / 2 - c / 2 + 1) + d % 2 - c % 2 + 1;
+      for (int m = 0; m < 4; ++m)
+        sum[4 * slot + m] += around.element[c]->jacobian(q1, around.ice[c], 2 * c + m / 2, 2 * d + m % 2);
+    }
+  }
+  for (int m = 0; m < 36; ++m) {
+    const double entry = (into >> m / 4 & 1u) != 0 ? sum[m] : 0.0;
+    CHECK((row[m] == entry && single[m] == static_cast<float>(entry)));
+  }
 }
 
 TEST_CASE("the Jacobian is the derivative of the residual and positive, in elements of every pattern") {

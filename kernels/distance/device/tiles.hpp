@@ -127,7 +127,7 @@ struct RelaxTile {
       int* const to = corner + j * row + i;
       const int d = s(j, i);
       if (*to == d) return;
-      Kokkos::atomic_store(to, d);
+      atomic_store(to, d);
       side |= (i == 1 && s(j, 0) > d + 1) * 1 | (i == columns && s(j, columns + 1) > d + 1) * 2 |
               (j == 1 && s(0, i) > d + 1) * 4 | (j == rows && s(rows + 1, i) > d + 1) * 8;
     };

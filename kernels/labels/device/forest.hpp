@@ -18,7 +18,7 @@ struct Forest {
     int up = atomic_load(&parent(c));
     while (up != c) {
       const int further = atomic_load(&parent(up));
-      if (further != up) Kokkos::atomic_store(&parent(c), further);
+      if (further != up) atomic_store(&parent(c), further);
       c = up;
       up = further;
     }
