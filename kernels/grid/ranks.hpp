@@ -34,6 +34,7 @@ struct Ghosted {
         doubles(std::is_same_v<decltype(a.data()), double*>) {
     if (std::is_same_v<Layout, Kokkos::LayoutStride>) levels = a.extent_int(2), cell_bytes /= a.extent(2);
   }
+  template <class T, class Layout, class Memory> Ghosted(const Kokkos::View<T, Layout, Memory>&&) = delete; ///< it does not own
 };
 
 /// What an algorithm has sent so far, on this process.

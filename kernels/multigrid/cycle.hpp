@@ -70,7 +70,8 @@ template <class Real> void Multigrid<Real>::cycle(std::size_t l, bool with_resid
       level.merge.give_back(2, data(next, &NinePoint<Real>::x), data(level, &NinePoint<Real>::x));
       return;
     }
-    for (Rows<Real> NinePoint<Real>::*rows : {&NinePoint<Real>::x, &NinePoint<Real>::r}) // no finer grid needs ghosts
+    using Member = Rows<Real> NinePoint<Real>::*;
+    for (const Member rows : {&NinePoint<Real>::x, &NinePoint<Real>::r}) // no finer grid needs ghosts
       level.merge.give_back_owned(2, data(next, rows), data(level, rows));
     return;
   }

@@ -21,9 +21,13 @@ void print(const char* name, double value) {
 void halo(int seed) {
   const int p = 3 + seed % 8;
   VirtualRanks ranks(Decomposition::make(12 * p, 12 * p, p, p));
-  std::vector<std::vector<Ghosted>> arrays;
-  for (int r = 0; r < ranks.local_size(); ++r) arrays.push_back({make_array<double>("a", ranks.patch(r))});
-  ranks.update_ghosts(arrays);
+  std::vector<Array2<double>> arrays; // own the memory that is exchanged
+  std::vector<std::vector<Ghosted>> ghosted;
+  for (int r = 0; r < ranks.local_size(); ++r) {
+    arrays.push_back(make_array<double>("a", ranks.patch(r)));
+    ghosted.push_back({arrays.back()});
+  }
+  ranks.update_ghosts(ghosted);
   print("messages", static_cast<double>(ranks.traffic().messages));
   print("bytes", static_cast<double>(ranks.traffic().bytes));
 }

@@ -23,7 +23,10 @@ struct Level {
   }
   template <class F> void update_ghosts(const F& rows_of) {
     std::vector<std::vector<Ghosted>> arrays;
-    for (const auto& part : parts) arrays.push_back({rows_of(part)});
+    for (const auto& part : parts) {
+      const auto& rows = rows_of(part);
+      arrays.push_back({rows});
+    }
     ranks.update_ghosts(arrays);
   }
   /// f(part, j, i, place of (cell, 0) in a global vector) of each owned unknown.
