@@ -16,7 +16,7 @@ root=${keep:-$(mktemp -d)}
 mkdir -p "$root"
 root=$(cd "$root" && pwd)
 cleanup() {
-  umount "$root/proc" "$root/sys" "$root/dev/shm" 2>/dev/null || true
+  umount "$root/proc" "$root/sys" "$root/dev/shm" "$root/dev/pts" 2>/dev/null || true
   [ -n "$keep" ] || rm -rf --one-file-system "$root"
 }
 trap cleanup EXIT
@@ -37,8 +37,10 @@ if [ ! -e "$root/etc/debian_version" ]; then
 fi
 mount -t proc proc "$root/proc"
 mount -t sysfs -o ro sysfs "$root/sys"
-mkdir -p "$root/dev/shm" "$root/nunatak"
+mkdir -p "$root/dev/shm" "$root/dev/pts" "$root/nunatak"
 mount -t tmpfs tmpfs "$root/dev/shm"
+mount -t devpts -o newinstance,ptmxmode=0666 devpts "$root/dev/pts"
+ln -sf pts/ptmx "$root/dev/ptmx"
 cp -L /etc/resolv.conf "$root/etc/resolv.conf"
 cp -L /etc/ssl/certs/ca-certificates.crt "$root/etc/ssl/certs/" # also those of this site
 [ ! -e /etc/pip.conf ] || cp /etc/pip.conf "$root/etc/pip.conf"
