@@ -76,11 +76,14 @@ inline Problem from_file(const Arguments& a, const Session& session) {
   for (int& start : fine.decomposition.y) start *= a.refine;
   Problem problem(fine, session.comm());
   const PicoInput& in = problem.in[0];
-  for_each_cell("refine", problem.ranks->patch(), [&](int j, int i) {
-    const int J = (j - 1) / a.refine + 1, I = (i - 1) / a.refine + 1;
-    in.H(j, i) = state.thk(J, I), in.b(j, i) = state.topg(J, I), in.basins(j, i) = forcing.basins(J, I);
-    in.theta(j, i) = forcing.theta_ocean(J, I), in.salt(j, i) = forcing.salinity_ocean(J, I);
-  });
+  const Patch p = problem.ranks->patch();
+  for (int j = 1; j <= p.ym; ++j) {
+    for (int i = 1; i <= p.xm; ++i) {
+      const int J = (j - 1) / a.refine + 1, I = (i - 1) / a.refine + 1;
+      in.H(j, i) = state.thk(J, I), in.b(j, i) = state.topg(J, I), in.basins(j, i) = forcing.basins(J, I);
+      in.theta(j, i) = forcing.theta_ocean(J, I), in.salt(j, i) = forcing.salinity_ocean(J, I);
+    }
+  }
   problem.complete();
   return problem;
 }
@@ -95,11 +98,13 @@ inline Problem synthetic_continent(const Arguments& a, const Session& session) {
   const PicoInput& in = problem.in[0];
   const Patch p = problem.ranks->patch();
   const synthetic::Continent continent(1);
-  for_each_cell("continent", p, [&](int j, int i) {
-    const synthetic::Site s = continent.at(grid.x(p.global_i(i)), grid.y(p.global_j(j)));
-    in.H(j, i) = s.H, in.b(j, i) = s.b, in.basins(j, i) = s.basin, in.theta(j, i) = s.theta_ocean,
-            in.salt(j, i) = s.salinity_ocean;
-  });
+  for (int j = 1; j <= p.ym; ++j) {
+    for (int i = 1; i <= p.xm; ++i) {
+      const synthetic::Site s = continent.at(grid.x(p.global_i(i)), grid.y(p.global_j(j)));
+      in.H(j, i) = s.H, in.b(j, i) = s.b, in.basins(j, i) = s.basin, in.theta(j, i) = s.theta_ocean,
+              in.salt(j, i) = s.salinity_ocean;
+    }
+  }
   problem.complete();
   return problem;
 }

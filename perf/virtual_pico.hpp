@@ -71,10 +71,13 @@ inline PartTimes time_parts(VirtualRanks& ranks, const Grid& grid, const PicoOpt
   for (std::size_t r = 0; r < out.size(); ++r) {
     for (std::size_t f = 0; f < 2; ++f) {
       const Array2<int>& d = f == 0 ? out[r].distance_gl : out[r].distance_cf;
-      for_each_cell("start", ranks.patch(static_cast<int>(r)), [&](int j, int i) {
-        problem.cells += f == 0 && d(j, i) >= 0;
-        d(j, i) = std::min(d(j, i), 0) + (d(j, i) == 1);
-      });
+      const Patch p = ranks.patch(static_cast<int>(r));
+      for (int j = 1; j <= p.ym; ++j) {
+        for (int i = 1; i <= p.xm; ++i) {
+          problem.cells += f == 0 && d(j, i) >= 0;
+          d(j, i) = std::min(d(j, i), 0) + (d(j, i) == 1);
+        }
+      }
       problem.fields[f].push_back(d);
     }
   }
