@@ -8,10 +8,6 @@
 // The errors must be the same on all ranks (reduce them first): every rank checks, so that all ranks fail together.
 #pragma once
 
-#include <catch2/catch_test_macros.hpp>
-
-#include <cmath>
-#include <cstdio>
 #include <optional>
 #include <string>
 #include <utility>
@@ -29,23 +25,11 @@ public:
 
   /// Order p between row n - 1 and row n, as in error ~ spacing^p. NaN where there is none: first row, an error of 0, equal
   /// spacings.
-  double order(std::size_t n) const {
-    if (n == 0 || !(m_rows[n].error > 0.0) || !(m_rows[n - 1].error > 0.0)) return std::nan("");
-    if (m_rows[n].spacing_km == m_rows[n - 1].spacing_km) return std::nan("");
-    return std::log(m_rows[n - 1].error / m_rows[n].error) / std::log(m_rows[n - 1].spacing_km / m_rows[n].spacing_km);
-  }
+  double order(std::size_t n) const;
 
   /// Print on rank 0 (Markdown; the script knows the lines by their ### and |) and CHECK every error <= bound, and every order >=
   /// minimum_order. Without it the error is not one of the grid (it is the solver's, say): no order is printed.
-  void check(int rank, std::optional<double> minimum_order = {}) const {
-    if (rank == 0) print(minimum_order.has_value());
-    INFO(m_title << ": " << m_quantity);
-    for (std::size_t n = 0; n < m_rows.size(); ++n) {
-      INFO(m_rows[n].points << " points, spacing " << m_rows[n].spacing_km << " km");
-      CHECK(m_rows[n].error <= m_rows[n].bound);
-      if (minimum_order && !std::isnan(order(n))) CHECK(order(n) >= *minimum_order);
-    }
-  }
+  void check(int rank, std::optional<double> minimum_order = {}) const;
 
 private:
   struct Row {
@@ -53,20 +37,7 @@ private:
     double spacing_km, error, bound;
   };
 
-  void print(bool orders) const {
-    std::printf("\n### %s\n\n| points | spacing, km | %s | bound | order |\n|---:|---:|---:|---:|---:|\n", m_title.c_str(),
-                m_quantity.c_str());
-    for (std::size_t n = 0; n < m_rows.size(); ++n) {
-      const Row& row = m_rows[n];
-      std::printf("| %d | %.4g | %.4g | %.4g | ", row.points, row.spacing_km, row.error, row.bound);
-      if (!orders || std::isnan(order(n))) {
-        std::printf("- |\n");
-      } else {
-        std::printf("%.2f |\n", order(n));
-      }
-    }
-    std::fflush(stdout);
-  }
+  void print(bool orders) const;
 
   std::string m_title, m_quantity;
   std::vector<Row> m_rows;

@@ -187,7 +187,8 @@ TEST_CASE("heat made or lost by advection vanishes with the grid") {
   constexpr double pi = 3.14159265358979323846, H = 1000.0, L = 100e3, U = 100.0 / seconds_per_year, T_top = 250.0, dT = 10.0;
   constexpr double surplus = rho_c * dT * 2.0 / pi * H * L; // heat above T_top at the start, J per metre of slab
   Table table("Closed circulation, a fifth of the way round: heat made or lost by advection", "share of all heat, %");
-  for (const auto& [M, bound] : {std::pair{16, 5.9}, std::pair{32, 1.51}, std::pair{64, 0.46}, std::pair{128, 0.235}}) {
+  for (const auto& [cells, bound] : {std::pair{16, 5.9}, std::pair{32, 1.51}, std::pair{64, 0.46}, std::pair{128, 0.235}}) {
+    const int M = cells; // lambdas of C++17 hold no name of a structured binding
     Decomposition d = Decomposition::make(M, 1, 1, 1);
     d.periodic_x = d.periodic_y = true;
     Columns c(d, make_levels(H, M / 2 + 1, LevelSpacing::equal), L / M);

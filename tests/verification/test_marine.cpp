@@ -8,6 +8,8 @@
 #include "ssa_problem.hpp"
 #include "table.hpp"
 
+#include <catch2/catch_test_macros.hpp>
+
 using namespace nunatak;
 
 namespace {
@@ -132,7 +134,8 @@ TEST_CASE("a marine ice sheet with a shelf: the velocity across a grounding line
   Table table("SSA, marine ice sheet with a shelf (Bueler 2014), n = 3", "max error of u, m/a"),
       mean("SSA, marine ice sheet with a shelf (Bueler 2014), n = 3", "mean error of u, m/a");
   int rank = 0;
-  for (const auto& [M, bound] : grids<Row>({{61, 13.5}, {121, 5.1}, {241, 1.55}, {481, 0.42}})) {
+  for (const auto& [points, bound] : grids<Row>({{61, 13.5}, {121, 5.1}, {241, 1.55}, {481, 0.42}})) {
+    const int M = points; // lambdas of C++17 hold no name of a structured binding
     const double dx = 2.0 * front / M;
     SsaProblem p(M + 2, 4, dx, dx, false, true);
     const auto x = [&](int gi) { return (gi - 0.5 * (M + 1)) * dx; };

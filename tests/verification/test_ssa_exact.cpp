@@ -6,6 +6,8 @@
 #include "ssa_problem.hpp"
 #include "table.hpp"
 
+#include <catch2/catch_test_macros.hpp>
+
 using namespace nunatak;
 
 TEST_CASE("test I: an ice stream over till that strengthens to both sides") {
@@ -87,7 +89,8 @@ TEST_CASE("linear drag") {
   using exact::LinearDrag;
   Table table("SSA, linear drag: a slab pushed at one end, linear", "max error of u, m/a");
   int rank = 0;
-  for (const auto& [M, bound] : grids<Row>({{61, 0.421}, {121, 0.105}, {241, 0.0263}, {481, 0.0066}})) {
+  for (const auto& [points, bound] : grids<Row>({{61, 0.421}, {121, 0.105}, {241, 0.0263}, {481, 0.0066}})) {
+    const int M = points; // lambdas of C++17 hold no name of a structured binding
     SsaProblem p(M, 4, 2.0 * LinearDrag::L / (M - 1), 2.0 * LinearDrag::L / (M - 1), false, true);
     const auto x = [&](int gi) { return -LinearDrag::L + gi * p.dx; };
     p.fill([&](int j, int i, int, int gi) {

@@ -15,6 +15,8 @@
 #include "ssa_problem.hpp"
 #include "table.hpp"
 
+#include <catch2/catch_test_macros.hpp>
+
 using namespace nunatak;
 using exact::VanDerVeen;
 
