@@ -167,7 +167,7 @@ host() {
 }
 export -f host
 step "build for the host" 1800 bash -c host || true
-ptx() { # the machine code of the GPU as text: nothing may be fused (tests/house/test_fma.py says more)
+ptx() { # the machine code of the GPU as text: nothing may be fused (tests/house/test_cuda.py says more)
   cuobjdump -ptx "$1" >"$out/bits.ptx" && grep -q 'mul\.rn\.f64' "$out/bits.ptx" && ! grep -E '^[^/]*(fma|mad)\.[a-z.]*f(32|64)' "$out/bits.ptx"
 }
 export -f ptx

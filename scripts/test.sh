@@ -1,7 +1,6 @@
 #!/usr/bin/env bash
 # Set up, build and test everything: the kernels alone, the kernels and single-rank tests under the sanitizers, and the whole program;
-# warnings are errors. Arguments go to ctest ("scripts/test.sh -R pico"). The five slowest steps are printed at the end. Environment:
-# NUNATAK_CUDA=yes, no: compile every target by nvcc, or do not (default: where there are nvcc and eight cores).
+# warnings are errors. Arguments go to ctest ("scripts/test.sh -R pico"). The five slowest steps are printed at the end.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 . scripts/environment.sh
@@ -47,18 +46,6 @@ presets() {
   return $status
 }
 
-cuda() { # every target, for a GPU that need not be here (docs/gpu.md)
-  export PATH=$PATH:/usr/local/cuda/bin
-  if ! command -v nvcc >/dev/null; then
-    say "not compiled for CUDA: no nvcc on the PATH or in /usr/local/cuda/bin"
-  elif [ "${NUNATAK_CUDA:-auto}" = no ] || { [ "${NUNATAK_CUDA:-auto}" = auto ] && [ "$cores" -lt 8 ]; }; then
-    say "not compiled for CUDA but by tests/house/test_fma.py: a quarter of an hour on two cores, done with NUNATAK_CUDA=yes or eight cores"
-  else
-    renice -n 5 $BASHPID >/dev/null
-    prepare cuda
-  fi
-}
-
 timed "setup" scripts/setup.sh cluster
 prepare ci
 status=0
@@ -66,12 +53,10 @@ course "$@" >build/course.log 2>&1 &
 beside=$!
 presets "$@" >build/presets.log 2>&1 &
 beside="$beside $!"
-cuda >build/cuda.log 2>&1 &
-beside="$beside $!"
 run_tests ci ci $((3 * cores)) --no-tests=error "$@" || status=1
-say "the presets asan and kernels, the course, and CUDA:"
+say "the presets asan and kernels, and the course:"
 for job in $beside; do wait "$job" || status=1; done
-cat build/presets.log build/course.log build/cuda.log
+cat build/presets.log build/course.log
 times >"$steps.times" # of this script, and of what it has waited for
 used=$(awk -F '[ms ]+' 'NR == 2 {printf "%.0f", 60 * ($1 + $3) + $2 + $4}' "$steps.times")
 say "$SECONDS seconds, $used of processor on $cores cores; the slowest steps:"
