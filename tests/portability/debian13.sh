@@ -41,6 +41,8 @@ mkdir -p "$root/dev/shm" "$root/dev/pts" "$root/nunatak"
 mount -t tmpfs tmpfs "$root/dev/shm"
 mount -t devpts -o newinstance,ptmxmode=0666 devpts "$root/dev/pts"
 ln -sf pts/ptmx "$root/dev/ptmx"
+printf '#!/bin/sh\nexit 101\n' >"$root/usr/sbin/policy-rc.d" # packages start no daemons (munge, slurm) here: they would outlive the root
+chmod +x "$root/usr/sbin/policy-rc.d"
 cp -L /etc/resolv.conf "$root/etc/resolv.conf"
 cp -L /etc/ssl/certs/ca-certificates.crt "$root/etc/ssl/certs/" # also those of this site
 [ ! -e /etc/pip.conf ] || cp /etc/pip.conf "$root/etc/pip.conf"
