@@ -41,6 +41,7 @@ void time_in_turns(std::vector<Timed>& all, int repeat, MpiRanks& ranks) {
       MPI_Barrier(ranks.comm());
       const double begin = MPI_Wtime();
       t.run();
+      Kokkos::fence("bench_pico");
       double ms = 1e3 * (MPI_Wtime() - begin), sum = ms;
       MPI_Allreduce(MPI_IN_PLACE, &ms, 1, MPI_DOUBLE, MPI_MAX, ranks.comm());
       MPI_Allreduce(MPI_IN_PLACE, &sum, 1, MPI_DOUBLE, MPI_SUM, ranks.comm());

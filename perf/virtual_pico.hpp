@@ -111,6 +111,7 @@ inline nlohmann::json run_virtual(const Problem& problem, VirtualOptions options
       out.emplace_back(p);
     }
     const PicoReport report = Pico(ranks, grid.dx, grid.dy, options.pico).update(in, out);
+    Kokkos::fence("bench_pico");
     std::uint64_t print = 0;
     for (int r = 0; r < size; ++r) print += fingerprint(ranks.patch(r), out[static_cast<std::size_t>(r)]);
     if (first_size == 0) first = print, first_size = size;

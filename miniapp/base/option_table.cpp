@@ -148,18 +148,21 @@ const Option* OptionTable::find(const std::string& name) const {
   return nullptr;
 }
 
+std::string OptionTable::nearest_name(const std::string& name) const {
+  std::vector<std::string> known{"help"};
+  for (const Section& section : m_sections) {
+    for (const Row& row : section.rows) known.push_back(row.option.name);
+  }
+  return io::nearest_name(name, known);
+}
+
 void OptionTable::fail_unknown(const std::string& name) const {
   const std::size_t equal = name.find('=');
   if (equal != std::string::npos && knows(name.substr(0, equal))) {
     throw Error("unknown option -" + name + "; did you mean -" + name.substr(0, equal) + " " + name.substr(equal + 1) + "?");
   }
-  std::vector<std::string> known{"help"};
-  for (const Section& section : m_sections) {
-    for (const Row& row : section.rows) known.push_back(row.option.name);
-  }
-  const std::string nearest = io::nearest_name(name, known);
-  throw Error("unknown option -" + name + (nearest.empty() ? "" : "; did you mean -" + nearest + "?") +
-              " (-help lists all options)");
+  const std::string near = nearest_name(name);
+  throw Error("unknown option -" + name + (near.empty() ? "" : "; did you mean -" + near + "?") + " (-help lists all options)");
 }
 
 void OptionTable::set(const std::string& name, const std::string* value) {

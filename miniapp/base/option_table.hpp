@@ -78,6 +78,7 @@ public:
   void set(const std::string& name, const std::string* value);
   bool knows(const std::string& name) const { return find(name) != nullptr; }
   const std::set<std::string>& names_set() const { return m_set; } ///< of the options that were set
+  std::string nearest_name(const std::string& name) const;         ///< the option that was perhaps meant; "" if none is near
   [[noreturn]] void fail_unknown(const std::string& name) const;
 
   /// All options with defaults and descriptions, in lines of at most `columns` where words allow it.

@@ -192,9 +192,14 @@ bool starts_with(const std::string& name, const std::vector<std::string>& prefix
   return std::any_of(prefixes.begin(), prefixes.end(), [&](const std::string& p) { return name.compare(0, p.size(), p) == 0; });
 }
 
-/// Options that PETSc asks for later: the solver's, the DMDA's, and its own that it looks at when it ends.
-bool belongs_to_petsc(const std::string& name) {
-  return starts_with(name, {"ssa_", "da_", "dm_"}) || name == "options_left" || name == "options_view" || name == "skip_petscrc";
+/// Options that PETSc asks for later: the solver's, the DMDA's, and its own that it looks at when it ends. What is nearly one of
+/// the model's ssa_ is not left for PETSc to refuse after a solve.
+bool belongs_to_petsc(const std::string& name, const OptionTable& table) {
+  if (starts_with(name,
+                  {"ssa_snes_", "ssa_ksp_", "ssa_pc_", "ssa_mat_", "ssa_mg_", "ssa_sub_", "ssa_da_", "ssa_dm_", "da_", "dm_"}))
+    return true;
+  if (starts_with(name, {"ssa_"})) return !starts_with(table.nearest_name(name), {"ssa_"});
+  return name == "options_left" || name == "options_view" || name == "skip_petscrc";
 }
 
 } // namespace
@@ -264,7 +269,7 @@ bool Session::read(OptionTable& table) {
   for (const Given& given : unused_options()) {
     try {
       if (!table.knows(given.name)) {
-        if (belongs_to_petsc(given.name)) continue; // see check_petsc_options
+        if (belongs_to_petsc(given.name, table)) continue; // see check_petsc_options
         table.fail_unknown(given.name);
       }
       PetscBool is_set = PETSC_FALSE;

@@ -3,8 +3,8 @@
 //   mpiexec -n 2 nunatak-io -workload pism:G5km -scale 0.3 -ways pnetcdf,serial -repeat 7 -json out.json
 //
 // All ways take turns with a probe P, which writes as many bytes with plain pwrite(), in one run: P A B, A B P, B P A, ... Each
-// turn ends when its file is durable. docs/output.md has examples. Neighbours: io/workload.hpp (what is written), io/turn.hpp
-// (one turn), io/host.hpp, io/io_report.hpp (tables and JSON), miniapp/base/program.hpp.
+// turn ends when its file is durable. docs/output.md has examples. Neighbours in miniapp/tools/io/: workload.hpp (what is
+// written), turn.hpp (one turn), host.hpp, io_report.hpp (tables and JSON).
 #include "io/trace/replay.hpp"
 #include "io/trace/trace.hpp"
 #include "miniapp/base/error.hpp"

@@ -31,12 +31,24 @@ def test_core_covers_its_subjects():
         assert any(path.startswith(subject) for path in listed), f"no file of {subject} in the core"
 
 
-def test_no_file_includes_what_the_core_hides():
-    """A header of the core is not read in vain: what main.cpp includes of kernels/ is in the core, too."""
-    listed = set(core())
-    text = (SOURCE / "miniapp/main.cpp").read_text()
-    missing = [h for h in re.findall(r'#include "(kernels/[^"]+)"', text) if h not in listed]
-    assert not missing, missing
+def test_times_are_those_of_eight_lines_a_minute():
+    text = (SOURCE / "docs/reading-guide.md").read_text()
+    said = {path: int(minutes) for path, minutes in re.findall(r"^- `([^`]+)` \((\d+) min\)", text, re.MULTILINE)}
+    assert set(core()) <= set(said)
+    minutes = {path: len((SOURCE / path).read_text().splitlines()) / 8 for path in said}
+    assert not {path: (said[path], minutes[path]) for path in said if abs(said[path] - minutes[path]) > max(1.0, minutes[path] / 10)}
+
+
+def test_what_the_core_includes_beside():
+    """As many headers and lines as the guide says, to a tenth."""
+    listed, found = set(core()), set()
+    for path in listed:
+        found |= set(re.findall(r'#include "([^"]+)"', (SOURCE / path).read_text())) - listed
+    text = (SOURCE / "docs/reading-guide.md").read_text().replace("\n", " ")
+    headers, lines = re.search(r"includes beside, (\d+) headers with ([\d ]+) lines", text).groups()
+    assert abs(int(headers) - len(found)) <= len(found) / 10
+    have = sum(len((SOURCE / path).read_text().splitlines()) for path in found)
+    assert abs(int(lines.replace(" ", "")) - have) <= have / 10, have
 
 
 def lines_by_room():

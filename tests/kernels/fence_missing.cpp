@@ -1,4 +1,4 @@
-// For the test of fence_check.cpp: a loop, and then the host reads what it wrote; with an argument it fences before.
+// For the test of as_if_gpu.cpp: a loop, and then the host reads what it wrote; with an argument it fences before.
 #include "kernels/grid/array.hpp"
 
 int main(int argc, char**) {

@@ -20,6 +20,7 @@ def refused(run, *words):
 OPTIONS = [
     (("-grid_Nx", "30"), ("unknown option -grid_Nx", "-grid_Mx")),
     (("-nonsense",), ("unknown option -nonsense",)),
+    (("-ssa_multigrid_smothing", "3"), ("unknown option -ssa_multigrid_smothing; did you mean -ssa_multigrid_smoothing?",)),
     (("-run_years", "ten"), ("-run_years", "number", "'ten'")),
     (("-run_years", "-3"), ("-run_years", "at least 0", "-3")),
     (("-grid_Mx", "30.5"), ("-grid_Mx", "whole number", "30.5")),

@@ -36,6 +36,16 @@ def test_processes_send_what_virtual_ranks_send(tmp_path):
             assert a["loggp_s"] is None and b["loggp_s"] > 0.0
 
 
+@pytest.mark.parametrize("steps", ["1", "3"])
+def test_collectives_outside_the_ssa(tmp_path, steps):
+    """At most 25 in a step, setting up included, on any number of ranks."""
+    for r in found(tmp_path, "-virtual_ranks", "1,6,64", "-steps", steps)["records"]:
+        if r["part"] == "step":
+            assert r["collectives"] - ssa <= 25 * int(steps), r
+        elif r["part"] == "stress balance: SSA":
+            ssa = r["collectives"]
+
+
 def test_fields_follow_the_problem(tmp_path):
     names = {found(tmp_path, "-virtual_ranks", "2", *more)["fields"] for more in ((), ("-seed", "2"), ("-steps", "2"), ("-ocean", "none"))}
     assert len(names) == 4
