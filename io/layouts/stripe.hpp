@@ -1,7 +1,8 @@
 // The length of a stripe where -io_stripe is not given: that of the file system, if it tells.
 //
-// It may say so in stat's st_blksize (the emulated cluster of docs/cluster.md does; Lustre and others are said to, and were not
-// tried) or in statfs' f_bsize. A disk says 4 KiB, a page: that is no stripe.
+// It may say so in stat's st_blksize (the emulated cluster of docs/cluster.md does) or in statfs' f_bsize. A disk says 4 KiB, a
+// page: that is no stripe. Lustre says it in an attribute of a folder that has a layout for its new files (lfs setstripe); that
+// was tried with bytes made by hand only.
 #pragma once
 
 #include "io/options.hpp"
@@ -25,7 +26,11 @@ struct Stripe {
 /// Of 64 KiB to 1 GiB that a file system reports, the larger; else default_stripe. `given`: -io_stripe, if it is not 0.
 Stripe stripe_of(std::size_t given, std::size_t f_bsize = 0, std::size_t st_blksize = 0);
 
-/// The same, asked by rank 0 where `path` will be. Collective.
+/// Of the attribute lustre.lov (struct lov_user_md, or lov_comp_md_v1: then of the last component, where large files end). 0:
+/// none.
+std::size_t lustre_stripe(const unsigned char* layout, std::size_t size);
+
+/// That of stripe_of, asked by rank 0 where `path` will be. Collective.
 Stripe stripe_at(MPI_Comm comm, const std::string& path, const Options& options);
 
 } // namespace nunatak::io

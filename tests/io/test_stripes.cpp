@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <iterator>
+#include <vector>
 
 using namespace nunatak::io;
 
@@ -16,12 +17,35 @@ TEST_CASE("the length of a stripe: what is asked for, else what a file system th
   CHECK(stripe_of(0, 0, 0).bytes == MiB);       // no answer
   CHECK(stripe_of(0, 64 * KiB - 1, page).bytes == MiB);
   CHECK(stripe_of(0, 64 * KiB, page).bytes == 64 * KiB);
-  CHECK(stripe_of(0, page, 4 * MiB).bytes == 4 * MiB); // Lustre
+  CHECK(stripe_of(0, page, 4 * MiB).bytes == 4 * MiB); // the emulated cluster
   CHECK(stripe_of(0, 16 * MiB, 512 * KiB).bytes == 16 * MiB);
   CHECK(stripe_of(0, std::size_t{1} << 40, 512 * KiB).bytes == 512 * KiB); // beyond what -io_stripe may be
   CHECK(stripe_of(0, page, 4 * MiB).text() == "stripes of 4194304 bytes (the file system's)");
   CHECK(stripe_of(100, 0, 0).text() == "stripes of 100 bytes (-io_stripe)");
   CHECK(stripe_of(0, page, page).text() == "stripes of 1048576 bytes (the default)");
+}
+
+TEST_CASE("the length of a stripe in Lustre's attribute of a folder: plain, with a pool, of several components, cut off") {
+  const auto put = [](std::vector<unsigned char>& bytes, std::size_t at, std::uint32_t value, std::size_t size = 4) {
+    if (bytes.size() < at + size) bytes.resize(at + size);
+    for (std::size_t n = 0; n < size; ++n) bytes[at + n] = static_cast<unsigned char>(value >> (8 * n));
+  };
+  std::vector<unsigned char> plain(32), components(32 + 2 * 48);
+  put(plain, 0, 0x0BD10BD0), put(plain, 24, 4 << 20), put(plain, 28, 8, 2);
+  CHECK(lustre_stripe(plain.data(), plain.size()) == std::size_t{4} << 20);
+  put(plain, 0, 0x0BD30BD0);
+  CHECK(lustre_stripe(plain.data(), plain.size()) == std::size_t{4} << 20);
+  CHECK(lustre_stripe(plain.data(), 27) == 0);
+  put(plain, 0, 0x0BD50BD1);
+  CHECK(lustre_stripe(plain.data(), plain.size()) == 0);
+  CHECK(lustre_stripe(plain.data(), 0) == 0);
+
+  put(components, 0, 0x0BD60BD0), put(components, 14, 2, 2);
+  put(components, 32 + 24, 128), put(components, 32 + 48 + 24, 160);
+  put(components, 128, 0x0BD10BD0), put(components, 128 + 24, 1 << 20);
+  put(components, 160, 0x0BD30BD0), put(components, 160 + 24, 16 << 20);
+  CHECK(lustre_stripe(components.data(), components.size()) == std::size_t{16} << 20);
+  CHECK(lustre_stripe(components.data(), 160) == 0);
 }
 
 TEST_CASE("all aggregators get as many whole stripes of a file, and equal pieces of its head") {
