@@ -107,7 +107,10 @@ const std::vector<Knob>& knobs() {
        "segment of the layout morton, and borders of the layout auto, in bytes (auto: of the file system, where it tells, else "
        "1MiB)",
        "auto"},
-      {"call", &Options::call, "bytes that could be sent in the time of a call of the file system, for the layout auto", ""},
+      {"call", &Options::call,
+       "bytes that could be sent in the time of a call of the file system, for the layout auto (auto: measured on several nodes, "
+       "format direct; else 8KiB)",
+       "auto"},
       {"slab", &Options::slab, "bytes that a rank gathers or reads at a time for others (serial; -io_read serial, direct)", ""},
       {"buffer", &Options::buffer,
        "bytes of copies per writing rank that may wait for the end of the record (auto: 8MiB), and of a batch for a server "

@@ -29,8 +29,9 @@ struct Options {
   std::size_t header = 8192;         ///< bytes kept free in the header of a classic file (h_minfree)
   std::size_t align = 4;             ///< bytes: of the first value of fixed-size and of record data; netcdf4: of large objects
   std::size_t stripe = 0;            ///< bytes: segments of the layout morton, borders of auto; 0, auto: see layouts/stripe.hpp
-  std::size_t call = 8 << 10;        ///< bytes that could be sent in the time of a call, for the layout auto
-  std::size_t slab = 16 << 20;       ///< bytes that rank 0 gathers at a time (serial)
+  std::size_t call =
+      0; ///< bytes that could be sent in the time of a call, for the layout auto; 0, auto: see layouts/call_cost.hpp
+  std::size_t slab = 16 << 20; ///< bytes that rank 0 gathers at a time (serial)
   std::size_t buffer = 0; ///< mean bytes of copies per writing rank that wait, bytes of a batch for a server; 0 (auto): below
   std::size_t pool = 64 << 20; ///< async, thread, overlap: bytes on their way, per rank
   bool overlap = true;         ///< a thread writes what a layout has moved, while the next is moved (formats without MPI)

@@ -11,6 +11,8 @@
 #include "io/layouts/stripe.hpp"
 
 #include <algorithm>
+#include <memory>
+#include <optional>
 
 namespace nunatak::io {
 
@@ -106,14 +108,19 @@ OpenFormat in_layout(MPI_Comm comm, const Options& options, const Topology& topo
   const int per_node = layout.every_rank ? static_cast<int>(topology.node_of.size()) : layout.per_node;
   const std::vector<int> ranks = aggregators(topology, per_node);
   const bool is_copied = around != nullptr;
+  const auto call = std::make_shared<std::optional<CallCost>>(); // with the first file
   return [=, &row](const std::string& path, const Schema& schema) {
     const Stripe stripe = stripe_at(comm, path, options);
     Options striped = options;
     striped.stripe = stripe.bytes;
+    if (row.chooses && !*call) {
+      const bool calls = has_features(options, without_mpi); // pwrite
+      *call = call_cost_at(comm, topology, calls ? path + ".call" : "", options, stripe.bytes);
+    }
     auto inner = row.subfiles ? make_split_files(comm, path, schema, striped, ranks, open_format)
                               : open_format(comm, path, schema, striped);
     inner = wrapped(schema, std::move(inner));
-    if (row.chooses) return make_auto(comm, schema, striped, topology, ranks, std::move(inner), is_copied, stripe);
+    if (row.chooses) return make_auto(comm, schema, striped, topology, ranks, std::move(inner), is_copied, stripe, **call);
     const BoxesOf boxes = [=, &row](const Schema& of, std::size_t v) { return row.boxes(of, v, ranks.size(), stripe.bytes); };
     return make_remap(comm, schema, striped, topology, ranks, boxes, std::move(inner), is_copied);
   };

@@ -47,26 +47,27 @@ constexpr int n_counts = sizeof(Counts) / sizeof(std::int64_t);
 class Auto final : public FormatAround {
 public:
   Auto(MPI_Comm comm, const Schema& schema, const Options& options, const Topology& topology, const std::vector<int>& aggregators,
-       std::unique_ptr<Format> inner, bool is_copied, const Stripe& stripe)
-      : Auto(comm, schema, options, topology, aggregators, *inner.get(), std::move(inner), is_copied, stripe) {}
+       std::unique_ptr<Format> inner, bool is_copied, const Stripe& stripe, const CallCost& call)
+      : Auto(comm, schema, options, topology, aggregators, *inner.get(), std::move(inner), is_copied, stripe, call) {}
 
   void put(std::size_t v, const Hyperslab& slab) override { (moves(v, slab) ? *m_inner : m_native).put(v, slab); }
 
   /// And, as "layout", what was chosen.
   std::map<std::string, std::string> hints() const override {
     std::map<std::string, std::string> hints = FormatAround::hints();
-    hints["layout"] = m_stay.text("stay", run()) + "; " + m_go.text("move", run()) + "; " + m_stripe.text();
+    hints["layout"] =
+        m_stay.text("stay", run()) + "; " + m_go.text("move", run()) + "; " + m_stripe.text() + "; " + m_call.text();
     return hints;
   }
 
 private:
   Auto(MPI_Comm comm, const Schema& schema, const Options& options, const Topology& topology, const std::vector<int>& aggregators,
-       Format& native, std::unique_ptr<Format>&& inner, bool is_copied, const Stripe& stripe)
+       Format& native, std::unique_ptr<Format>&& inner, bool is_copied, const Stripe& stripe, const CallCost& call)
       : FormatAround(make_remap(
             comm, schema, options, topology, aggregators, [this](const Schema&, std::size_t v) { return boxes_of(v); },
             std::move(inner), is_copied)),
-        m_comm(comm), m_schema(schema), m_aggregators(aggregators), m_stripe(stripe),
-        m_bytes_of_call(static_cast<double>(options.call)), m_native(native), m_choices(schema.variables.size()) {}
+        m_comm(comm), m_schema(schema), m_aggregators(aggregators), m_stripe(stripe), m_call(call), m_native(native),
+        m_choices(schema.variables.size()) {}
 
   /// Of the variables that stay, or of those that move.
   struct Chosen {
@@ -138,7 +139,8 @@ private:
     MPI_Allreduce(MPI_IN_PLACE, &all, n_counts, MPI_INT64_T, MPI_SUM, m_comm);
     const double native = static_cast<double>(all.native_calls),
                  moved = static_cast<double>(all.bytes) / static_cast<double>(run());
-    return {all, native > 1 && static_cast<double>(all.sent) + moved * m_bytes_of_call < native * m_bytes_of_call};
+    const auto call = static_cast<double>(m_call.bytes);
+    return {all, native > 1 && static_cast<double>(all.sent) + moved * call < native * call};
   }
 
   MPI_Comm m_comm;
@@ -146,9 +148,9 @@ private:
   const Schema& m_schema;
   std::vector<int> m_aggregators;
   Stripe m_stripe;
+  CallCost m_call;
   std::optional<Deal> m_deal; ///< once all is defined
   std::vector<std::uint64_t> m_begin = raw_layout(m_schema, 1).begin;
-  double m_bytes_of_call;
   Format& m_native; ///< the remap's inner one
   std::map<std::pair<std::vector<std::size_t>, Type>, Choice> m_of_shape;
   std::vector<const Choice*> m_choices; ///< of each variable, once it was put
@@ -207,8 +209,8 @@ std::size_t runs_in(const Box& box, const Box& whole) {
 
 std::unique_ptr<Format> make_auto(MPI_Comm comm, const Schema& schema, const Options& options, const Topology& topology,
                                   const std::vector<int>& aggregators, std::unique_ptr<Format> inner, bool is_copied,
-                                  const Stripe& stripe) {
-  return std::make_unique<Auto>(comm, schema, options, topology, aggregators, std::move(inner), is_copied, stripe);
+                                  const Stripe& stripe, const CallCost& call) {
+  return std::make_unique<Auto>(comm, schema, options, topology, aggregators, std::move(inner), is_copied, stripe, call);
 }
 
 } // namespace nunatak::io

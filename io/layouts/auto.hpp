@@ -1,13 +1,13 @@
 // The layout `auto`: for each variable, from the parts that the ranks really have, whether values move before they are written.
 //
 // A rank whose part of a variable is one long run of the file writes it by itself; one that has many short runs sends them to
-// ranks that write long ones. The model: a call costs as much as Options::call bytes sent (8 KiB). Of all ranks together,
+// ranks that write long ones. The model: a call costs as much as C bytes sent (CallCost). Of all ranks together,
 //
-//   native   calls, one for each run of the file x 8 KiB
-//   moved    bytes sent + calls x 8 KiB, of which one writes a whole run of many variables
+//   native   calls, one for each run of the file x C
+//   moved    bytes sent + calls x C, of which one writes a whole run of many variables
 //
 // and the cheaper way is taken; of equal ones, and for what one rank has in one run, native. Bytes written are the same in both,
-// and do not count; nor do messages, which carry all variables together. So runs of more than 8 KiB stay where they are. Moved
+// and do not count; nor do messages, which carry all variables together. So runs of more than C bytes stay where they are. Moved
 // values go to every rank (or N per node), to which the file is dealt: its head in one piece for each, the rest in runs, as cards
 // are, whatever variables lie in them. A run is a stripe of the file system (stripe.hpp), or several where they are short, and
 // begins where a stripe does (in the first record; later ones are shifted by the length of a record). The head is what is left
@@ -26,6 +26,7 @@
 #pragma once
 
 #include "io/formats/format.hpp"
+#include "io/layouts/call_cost.hpp"
 #include "io/layouts/partition.hpp"
 #include "io/layouts/stripe.hpp"
 
@@ -56,6 +57,6 @@ std::size_t runs_in(const Box& box, const Box& whole);
 /// Wrap `inner`, which all ranks of `comm` have opened. `aggregators`: ranks, ascending. `is_copied`: as in make_remap().
 std::unique_ptr<Format> make_auto(MPI_Comm comm, const Schema& schema, const Options& options, const Topology& topology,
                                   const std::vector<int>& aggregators, std::unique_ptr<Format> inner, bool is_copied,
-                                  const Stripe& stripe);
+                                  const Stripe& stripe, const CallCost& call);
 
 } // namespace nunatak::io

@@ -73,7 +73,7 @@ TEST_CASE("options: bytes that are chosen by the program are called auto") {
   io::Options options;
   OptionTable table("nunatak-x: what it does", "nunatak-x");
   add_io_options(table, options);
-  for (const std::string name : {"io_buffer", "io_stripe"}) {
+  for (const std::string name : {"io_buffer", "io_call", "io_stripe"}) {
     CHECK(table.to_json()[name] == "auto");
     const std::string size = "64KiB", none = "auto";
     table.set(name, &size);
@@ -81,7 +81,7 @@ TEST_CASE("options: bytes that are chosen by the program are called auto") {
     table.set(name, &none);
     CHECK(table.to_json()[name] == "auto");
   }
-  CHECK((options.buffer == 0 && options.stripe == 0));
+  CHECK((options.buffer == 0 && options.call == 0 && options.stripe == 0));
   const std::string none = "auto";
   CHECK_THROWS_WITH(table.set("io_slab", &none), ContainsSubstring("option -io_slab: expected a number of bytes"));
 }
