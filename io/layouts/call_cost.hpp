@@ -22,6 +22,7 @@
 namespace nunatak::io {
 
 struct CallCost {
+  static constexpr double least = 1 << 10, most = 64 << 10; ///< of what is measured
   std::size_t bytes = 8 << 10;
   std::string from = "the default";
   std::string text() const { return "a call like " + std::to_string(bytes) + " bytes sent (" + from + ")"; } ///< for the log
