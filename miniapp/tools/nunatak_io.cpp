@@ -155,7 +155,7 @@ void run(const BenchOptions& options, MPI_Comm comm) {
   const std::uint64_t bytes = workload.fixed_bytes() + workload.bytes_per_record() * records;
   const Record host = host_facts(comm);
   const Scratch scratch(comm, options.folder, options.keep);
-  const Record disk = file_system_facts(scratch.folder());
+  const Record disk = file_system_facts(comm, scratch.folder());
   require_space(options, workload, host, disk, bytes, ways);
   Arrays arrays(workload, rank, ranks);
   const Compute compute(options.compute, options.compute_sleeps);
@@ -203,7 +203,7 @@ void replay(const BenchOptions& options, MPI_Comm comm) {
   const io::ReplayStatistics done = io::replay(comm, options.replay, scratch.folder(), {options.think});
   Record json;
   json["tool"] = "nunatak-io", json["version"] = NUNATAK_VERSION, json["replay"] = options.replay, json["think"] = options.think;
-  json["host"] = host_facts(comm), json["file_system"] = file_system_facts(scratch.folder());
+  json["host"] = host_facts(comm), json["file_system"] = file_system_facts(comm, scratch.folder());
   json["traced_ranks"] = done.traced_ranks;
   json["seconds"] = done.seconds, json["traced_seconds"] = done.traced_seconds;
   json["read_bytes"] = done.read_bytes, json["written_bytes"] = done.written_bytes, json["missing_bytes"] = done.missing_bytes;

@@ -12,17 +12,16 @@ using namespace nunatak::io;
 
 TEST_CASE("the length of a stripe: what is asked for, else what a file system that has stripes says") {
   constexpr std::size_t page = 4096, KiB = 1024, MiB = 1024 * KiB;
-  CHECK(stripe_of(100, 8 * MiB, 8 * MiB).bytes == 100);
-  CHECK(stripe_of(0, page, page).bytes == MiB); // ext4, xfs, overlay, tmpfs
-  CHECK(stripe_of(0, 0, 0).bytes == MiB);       // no answer
-  CHECK(stripe_of(0, 64 * KiB - 1, page).bytes == MiB);
-  CHECK(stripe_of(0, 64 * KiB, page).bytes == 64 * KiB);
-  CHECK(stripe_of(0, page, 4 * MiB).bytes == 4 * MiB); // the emulated cluster
-  CHECK(stripe_of(0, 16 * MiB, 512 * KiB).bytes == 16 * MiB);
-  CHECK(stripe_of(0, std::size_t{1} << 40, 512 * KiB).bytes == 512 * KiB); // beyond what -io_stripe may be
-  CHECK(stripe_of(0, page, 4 * MiB).text() == "stripes of 4194304 bytes (the file system's)");
-  CHECK(stripe_of(100, 0, 0).text() == "stripes of 100 bytes (-io_stripe)");
-  CHECK(stripe_of(0, page, page).text() == "stripes of 1048576 bytes (the default)");
+  CHECK(stripe_of(100, 8 * MiB).bytes == 100);
+  CHECK(stripe_of(0, page).bytes == MiB); // ext4, xfs, overlay, tmpfs
+  CHECK(stripe_of(0).bytes == MiB);       // no answer
+  CHECK(stripe_of(0, 64 * KiB - 1).bytes == MiB);
+  CHECK(stripe_of(0, 64 * KiB).bytes == 64 * KiB);
+  CHECK(stripe_of(0, 4 * MiB).bytes == 4 * MiB);          // the emulated cluster
+  CHECK(stripe_of(0, std::size_t{1} << 40).bytes == MiB); // beyond what -io_stripe may be
+  CHECK(stripe_of(0, 4 * MiB).text() == "stripes of 4194304 bytes (the file system's)");
+  CHECK(stripe_of(100).text() == "stripes of 100 bytes (-io_stripe)");
+  CHECK(stripe_of(0, page).text() == "stripes of 1048576 bytes (the default)");
 }
 
 TEST_CASE("the length of a stripe in Lustre's attribute of a folder: plain, with a pool, of several components, cut off") {

@@ -66,23 +66,30 @@ Record host_facts(MPI_Comm comm) {
   return facts;
 }
 
-Record file_system_facts(const std::string& folder) {
-  struct statfs type {};
-  struct statvfs space {};
-  if (statfs(folder.c_str(), &type) != 0 || statvfs(folder.c_str(), &space) != 0) {
-    throw Error("option -o: expected a folder, found '" + folder + "'");
-  }
+Record file_system_facts(MPI_Comm comm, const std::string& folder) {
+  struct {
+    std::int64_t type = 0;
+    std::uint64_t free = 0;
+  } found_there;
+  io::on_rank_0(comm, [&] { // another node may not know the folder yet
+    struct statfs type {};
+    struct statvfs space {};
+    if (statfs(folder.c_str(), &type) != 0 || statvfs(folder.c_str(), &space) != 0)
+      throw Error("option -o: expected a folder, found '" + folder + "'");
+    found_there = {static_cast<std::int64_t>(type.f_type), static_cast<std::uint64_t>(space.f_bavail) * space.f_frsize};
+  });
+  MPI_Bcast(&found_there, sizeof found_there, MPI_BYTE, 0, comm);
   const std::map<std::int64_t, const char*> names = {
       // statfs(2); /usr/include/linux/magic.h
       {0xef53, "ext"},    {0x58465342, "xfs"},    {0x9123683e, "btrfs"}, {0x01021994, "tmpfs"}, {0x794c7630, "overlay"},
       {0x6969, "nfs"},    {0x0bd00bd0, "lustre"}, {0x47504653, "gpfs"},  {0x2fc12fc1, "zfs"},   {0xf2f52010, "f2fs"},
       {0x01021997, "9p"}, {0x65735546, "fuse"},   {0x00c36400, "ceph"},  {0x19830326, "beegfs"}};
-  const auto found = names.find(static_cast<std::int64_t>(type.f_type));
+  const auto found = names.find(found_there.type);
   std::ostringstream number;
-  number << "0x" << std::hex << type.f_type;
+  number << "0x" << std::hex << found_there.type;
   Record facts;
   facts["type"] = found == names.end() ? number.str() : found->second;
-  facts["free_bytes"] = static_cast<std::uint64_t>(space.f_bavail) * space.f_frsize;
+  facts["free_bytes"] = found_there.free;
   return facts;
 }
 

@@ -19,7 +19,8 @@ namespace nunatak::tools {
 Record host_facts(MPI_Comm comm);
 
 /// Of the file system that holds a folder: "type" ("ext", "xfs", "tmpfs", ..., or its number), "free_bytes".
-Record file_system_facts(const std::string& folder);
+/// Collective: rank 0 looks.
+Record file_system_facts(MPI_Comm comm, const std::string& folder);
 
 /// The folder in which files are written: made, emptied and removed by rank 0, never timed.
 class Scratch {
