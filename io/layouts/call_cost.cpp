@@ -67,7 +67,7 @@ double seconds_of_ring(MPI_Comm comm) {
 
 CallCost call_cost_of(double seconds, double rate) {
   std::array<char, 64> text{};
-  std::snprintf(text.data(), text.size(), "measured: %.2g s, %.2g MB/s", seconds, 1e-6 * rate);
+  std::snprintf(text.data(), text.size(), "measured: %.2g s, %.1f MB/s", seconds, 1e-6 * rate);
   return {static_cast<std::size_t>(std::lround(std::clamp(seconds * rate, CallCost::least, CallCost::most))), text.data()};
 }
 

@@ -31,7 +31,8 @@ struct CallCost {
 /// Of seconds of a call and bytes sent per second by a rank, within the bounds above.
 CallCost call_cost_of(double seconds, double rate);
 
-/// Options::call, if it is given; else measured in the file `path`, which is removed ("": not measured). Collective; no error.
+/// Options::call, if it is given; else measured in the file `path`, which is removed ("": not measured; a run that is killed
+/// meanwhile leaves it). Collective; no error.
 CallCost call_cost_at(MPI_Comm comm, const Topology& topology, const std::string& path, const Options& options,
                       std::size_t stripe);
 
