@@ -60,7 +60,8 @@ void broadcast(std::string& text, MPI_Comm comm) {
   MPI_Bcast(&size, 1, MPI_UINT64_T, 0, comm);
   text.resize(size);
   for (std::uint64_t begin = 0; begin < size; begin += 1 << 30) // MPI counts by int
-    MPI_Bcast(text.data() + begin, static_cast<int>(std::min<std::uint64_t>(1 << 30, size - begin)), MPI_CHAR, 0, comm);
+    MPI_Bcast(text.data() + begin, static_cast<int>(std::min<std::uint64_t>(1 << 30, size - begin)),
+              MPI_CHAR, 0, comm);
 }
 
 } // namespace nunatak::io

@@ -13,10 +13,11 @@
 
 namespace nunatak::io {
 
-File::File(MPI_Comm comm, std::string path, Schema schema, FileOptions options, bool makes_sums, Statistics& total,
-           Watchdog& watchdog)
-    : m_comm(comm), m_path(std::move(path)), m_schema(std::move(schema)), m_options(options), m_put(m_schema.variables.size(), 0),
-      m_committed(options.kept_records), m_total(total), m_watchdog(watchdog) {
+File::File(MPI_Comm comm, std::string path, Schema schema, FileOptions options, bool makes_sums,
+           Statistics& total, Watchdog& watchdog)
+    : m_comm(comm), m_path(std::move(path)), m_schema(std::move(schema)), m_options(options),
+      m_put(m_schema.variables.size(), 0), m_committed(options.kept_records), m_total(total),
+      m_watchdog(watchdog) {
   if (makes_sums) m_sums.emplace(m_schema);
   try {
     m_schema.validate();
@@ -29,7 +30,8 @@ void File::begin_with_kept_records() {
   m_is_continued = true;
   m_records = m_ended = m_committed = m_options.kept_records;
   if (m_sums) m_sums->forget(static_cast<std::size_t>(m_records));
-  for (std::size_t v = 0; v < m_put.size() && m_rank == 0; ++v) m_put[v] = elements_of(m_schema.variables[v]);
+  for (std::size_t v = 0; v < m_put.size() && m_rank == 0; ++v)
+    m_put[v] = elements_of(m_schema.variables[v]);
 }
 
 /// In all records so far.
@@ -47,7 +49,8 @@ void File::add(const Statistics& step) {
   m_total += step;
 }
 
-/// The time since `start`, but for the share that a layout has spent in its exchange, and the work that was done in it.
+/// The time since `start`, but for the share that a layout has spent in its exchange, and the work
+/// that was done in it.
 void File::add_time(Phase phase, double start) {
   const Work before = m_work;
   m_work = work();
@@ -55,7 +58,8 @@ void File::add_time(Phase phase, double start) {
   step.work = m_work - before;
   step[phase].seconds = MPI_Wtime() - start - step.work.exchange_seconds - step.work.stall_seconds;
   step[phase].operations = 1;
-  if (step.work.exchange_seconds > 0.0) step[Phase::exchange] = {step.work.exchange_seconds, step.work.message_bytes, 1};
+  if (step.work.exchange_seconds > 0.0)
+    step[Phase::exchange] = {step.work.exchange_seconds, step.work.message_bytes, 1};
   if (step.work.stall_seconds > 0.0) step[Phase::stall] = {step.work.stall_seconds, 0, 1};
   add(step);
 }
@@ -70,11 +74,15 @@ void File::check_name() const {
   const std::string name = std::filesystem::path(m_path).filename().string();
   const std::string ending = std::filesystem::path(name).extension().string();
   if (name == "manifest.jsonl" || ending == ".tmp" || ending == commit_suffix || ending == ".lock")
-    fail("expected a name that is not manifest.jsonl and does not end in .tmp, .commit or .lock: those are taken");
-  const std::size_t longest = NAME_MAX - std::strlen(commit_suffix) - std::strlen(".json"); // or ".0000" after it
-  if (!is_utf8(name)) fail("expected a file name in UTF-8, found other bytes");             // the manifest is JSON
+    fail("expected a name that is not manifest.jsonl and does not end in .tmp, .commit or .lock: "
+         "those are taken");
+  const std::size_t longest =
+      NAME_MAX - std::strlen(commit_suffix) - std::strlen(".json"); // or ".0000" after it
+  if (!is_utf8(name))
+    fail("expected a file name in UTF-8, found other bytes"); // the manifest is JSON
   if (name.size() > longest) {
-    fail("expected a file name of at most " + std::to_string(longest) + " characters, found " + std::to_string(name.size()));
+    fail("expected a file name of at most " + std::to_string(longest) + " characters, found " +
+         std::to_string(name.size()));
   }
 }
 
@@ -97,11 +105,14 @@ void File::check_put(const Variable& variable, std::size_t record, Type type) co
   if (has_records != (record != no_record)) {
     fail(what + (has_records ? "a record number, found none" : "no record number, found one"));
   }
-  if (m_is_continued && (!has_records || static_cast<std::int64_t>(record) < m_options.kept_records))
-    fail(what + "a record from " + std::to_string(m_options.kept_records) + " on: those before are kept");
+  if (m_is_continued &&
+      (!has_records || static_cast<std::int64_t>(record) < m_options.kept_records))
+    fail(what + "a record from " + std::to_string(m_options.kept_records) +
+         " on: those before are kept");
 }
 
-Hyperslab File::make_slab(std::size_t v, std::size_t record, const Block& block, const std::byte* data, Type type) const {
+Hyperslab File::make_slab(std::size_t v, std::size_t record, const Block& block,
+                          const std::byte* data, Type type) const {
   const Variable& variable = m_schema.variables[v];
   const std::vector<std::size_t> shape = m_schema.shape(variable);
   const std::size_t lead = m_schema.has_records(variable) ? 1 : 0;
@@ -109,27 +120,30 @@ Hyperslab File::make_slab(std::size_t v, std::size_t record, const Block& block,
   if (block.start.size() + lead != shape.size() || block.count.size() != block.start.size() ||
       (!block.stride.empty() && block.stride.size() != block.start.size())) {
     fail("variable '" + variable.name + "': expected a block with start, count and stride of " +
-         std::to_string(shape.size() - lead) + " dimensions, found " + std::to_string(block.start.size()) + ", " +
-         std::to_string(block.count.size()) + " and " + std::to_string(block.stride.size()));
+         std::to_string(shape.size() - lead) + " dimensions, found " +
+         std::to_string(block.start.size()) + ", " + std::to_string(block.count.size()) + " and " +
+         std::to_string(block.stride.size()));
   }
   slab.empty = std::find(block.count.begin(), block.count.end(), 0) != block.count.end();
   for (std::size_t d = 0; d < block.count.size() && !slab.empty; ++d) {
     const std::size_t length = shape[d + lead];
     if (block.start[d] > length || block.count[d] > length - block.start[d]) {
-      fail("variable '" + variable.name + "', dimension '" + variable.dimensions[d + lead] + "': expected a block within 0.." +
-           std::to_string(length) + ", found " + std::to_string(block.start[d]) + ".." +
-           std::to_string(block.start[d] + block.count[d]));
+      fail("variable '" + variable.name + "', dimension '" + variable.dimensions[d + lead] +
+           "': expected a block within 0.." + std::to_string(length) + ", found " +
+           std::to_string(block.start[d]) + ".." + std::to_string(block.start[d] + block.count[d]));
     }
   }
   if (!block.scale.is_one() && type != Type::float64)
-    fail("variable '" + variable.name + "': expected values of type float64 to be scaled, found " + name_of(type));
+    fail("variable '" + variable.name + "': expected values of type float64 to be scaled, found " +
+         name_of(type));
   slab.scale = block.scale;
   if (slab.stride.empty()) slab.stride = contiguous_strides(block.count);
   if (lead == 1) slab.insert_record(record);
   return slab;
 }
 
-void File::put(const std::string& name, std::size_t record, const Block& block, const std::byte* data, Type type) {
+void File::put(const std::string& name, std::size_t record, const Block& block,
+               const std::byte* data, Type type) {
   const std::size_t v = variable_number(name);
   const Variable& variable = m_schema.variables[v];
   check_put(variable, record, type);
@@ -146,8 +160,10 @@ void File::put(const std::string& name, std::size_t record, const Block& block, 
   timed(Phase::post, [&] {
     try {
       m_error.keep([&] { write_slab(v, record, slab); });
-    } catch (const std::bad_alloc&) { // perhaps between two collective calls: not an Error, so that the run ends
-      throw std::runtime_error("file '" + m_path + "': variable '" + name + "': expected memory for its values, found none");
+    } catch (const std::bad_alloc&) { // perhaps between two collective calls: not an Error, so that
+                                      // the run ends
+      throw std::runtime_error("file '" + m_path + "': variable '" + name +
+                               "': expected memory for its values, found none");
     }
   });
   if (makes_sum) add_sum(v, record, sum.value());
@@ -169,7 +185,8 @@ void File::add_sum(std::size_t v, std::size_t record, std::uint64_t sum) {
   if (m_sums) m_sums->add(v, record, sum);
 }
 
-void File::put_all(const std::string& name, std::size_t record, std::size_t size, const std::byte* data, Type type) {
+void File::put_all(const std::string& name, std::size_t record, std::size_t size,
+                   const std::byte* data, Type type) {
   const Variable& variable = m_schema.variables[variable_number(name)];
   Block block;
   block.count = m_schema.shape(variable);
@@ -178,12 +195,14 @@ void File::put_all(const std::string& name, std::size_t record, std::size_t size
   std::size_t expected = 1;
   for (const std::size_t c : block.count) expected *= c;
   if (size != expected) {
-    fail("variable '" + name + "': expected " + std::to_string(expected) + " values, found " + std::to_string(size));
+    fail("variable '" + name + "': expected " + std::to_string(expected) + " values, found " +
+         std::to_string(size));
   }
   put(name, record, block, m_rank == 0 ? data : nullptr, type);
 }
 
-/// See FileOptions: commit_every more records, and of copies half as many again as the last commit had.
+/// See FileOptions: commit_every more records, and of copies half as many again as the last commit
+/// had.
 bool File::is_time_to_commit() const {
   const std::int64_t every = m_options.commit_every, more = m_ended - m_committed;
   return more >= every && (2 * more >= m_committed || commits_in_place());
@@ -196,7 +215,8 @@ void File::end_record(std::int64_t step) {
 }
 
 void File::commit(std::int64_t step) {
-  const bool grows = m_options.kind == FileKind::append && m_options.commit_every > 0 && can_commit_records();
+  const bool grows =
+      m_options.kind == FileKind::append && m_options.commit_every > 0 && can_commit_records();
   if (!grows || m_ended <= m_committed) return;
   m_committed = m_ended;
   commit_records(step);
@@ -211,13 +231,15 @@ void File::close(std::int64_t step) {
 
 void File::check_complete() const {
   std::vector<std::int64_t> put = m_put;
-  MPI_Allreduce(MPI_IN_PLACE, put.data(), static_cast<int>(put.size()), MPI_INT64_T, MPI_SUM, m_comm);
+  MPI_Allreduce(MPI_IN_PLACE, put.data(), static_cast<int>(put.size()), MPI_INT64_T, MPI_SUM,
+                m_comm);
   for (std::size_t v = 0; v < put.size(); ++v) {
     const Variable& variable = m_schema.variables[v];
     const std::int64_t expected = elements_of(variable);
     if (put[v] != expected) {
-      fail("variable '" + variable.name + "': expected " + std::to_string(expected) + " values in " + std::to_string(m_records) +
-           " record(s), found that " + std::to_string(put[v]) + " have been put");
+      fail("variable '" + variable.name + "': expected " + std::to_string(expected) +
+           " values in " + std::to_string(m_records) + " record(s), found that " +
+           std::to_string(put[v]) + " have been put");
     }
   }
 }

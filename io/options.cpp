@@ -40,14 +40,17 @@ bool fits(const std::string& word, const std::string& form) {
 
 bool is_allowed(const std::string& word, const std::string& words) {
   const std::vector<std::string> forms = split(words, '|');
-  return std::any_of(forms.begin(), forms.end(), [&](const std::string& form) { return fits(word, form); });
+  return std::any_of(forms.begin(), forms.end(),
+                     [&](const std::string& form) { return fits(word, form); });
 }
 
 std::size_t parse_bytes(const std::string& text, const std::string& what) {
   const auto [number, unit] = leading_number(text);
-  const std::pair<const char*, int> units[] = {{"", 0}, {"B", 0}, {"KiB", 10}, {"MiB", 20}, {"GiB", 30}};
+  const std::pair<const char*, int> units[] = {
+      {"", 0}, {"B", 0}, {"KiB", 10}, {"MiB", 20}, {"GiB", 30}};
   for (const auto& [name, shift] : units) {
-    if (unit == name && number >= 0 && number <= (1LL << (50 - shift))) return static_cast<std::size_t>(number) << shift;
+    if (unit == name && number >= 0 && number <= (1LL << (50 - shift)))
+      return static_cast<std::size_t>(number) << shift;
   }
   throw Error(what + ": expected a number of bytes (65536, 64KiB, 1MiB), found '" + text + "'");
 }
@@ -55,7 +58,8 @@ std::size_t parse_bytes(const std::string& text, const std::string& what) {
 std::string bytes_text(std::size_t bytes) {
   const std::pair<const char*, int> units[] = {{"GiB", 30}, {"MiB", 20}, {"KiB", 10}};
   for (const auto& [name, shift] : units) {
-    if (bytes > 0 && bytes % (std::size_t{1} << shift) == 0) return std::to_string(bytes >> shift) + name;
+    if (bytes > 0 && bytes % (std::size_t{1} << shift) == 0)
+      return std::to_string(bytes >> shift) + name;
   }
   return std::to_string(bytes);
 }
@@ -76,55 +80,78 @@ std::map<std::string, std::string> parse_hints(const std::string& text, const st
 
 const std::vector<Knob>& knobs() {
   static const std::string formats = format_words(), layouts = layout_words(),
-                           format_doc = "format of output files, by who writes them (" + format_writers() + ")";
+                           format_doc = "format of output files, by who writes them (" +
+                                        format_writers() + ")";
   static const std::vector<Knob> table = {
       {"format", &Options::format, format_doc.c_str(), formats.c_str()},
       {"layout", &Options::layout,
-       "layout: where values move before they are written (default: on several nodes auto for direct, else native); N "
+       "layout: where values move before they are written (default: on several nodes auto for "
+       "direct, else native); N "
        "aggregators "
        "per node",
        layouts.c_str()},
       {"transport", &Options::transport,
-       "time of writing: sync, by the ranks that compute; later by N ranks that do nothing else (N+N: others for files that "
+       "time of writing: sync, by the ranks that compute; later by N ranks that do nothing else "
+       "(N+N: others for files that "
        "grow); or later by a thread of each rank (direct)",
        "sync|async:N|async:N+N|thread"},
-      {"define", &Options::define, "order of definitions: all before the first value, or each variable before its own",
+      {"define", &Options::define,
+       "order of definitions: all before the first value, or each variable before its own",
        "upfront|interleaved"},
       {"access", &Options::access, "access mode of MPI-IO", "collective|independent"},
-      {"classic", &Options::classic, "kind of a classic file: auto is cdf2 (which GDAL reads, too) where it can hold the data",
+      {"classic", &Options::classic,
+       "kind of a classic file: auto is cdf2 (which GDAL reads, too) where it can hold the data",
        "auto|cdf2|cdf5"},
-      {"chunk", &Options::chunk, "chunks of netcdf4: auto, record, or lengths by dimension (y=64,x=64)", ""},
+      {"chunk", &Options::chunk,
+       "chunks of netcdf4: auto, record, or lengths by dimension (y=64,x=64)", ""},
       {"deflate", &Options::deflate, "compression level of netcdf4, 0 to 9", ""},
-      {"shuffle", &Options::shuffle, "shuffle filter of netcdf4: bytes are sorted by significance before compression", ""},
+      {"shuffle", &Options::shuffle,
+       "shuffle filter of netcdf4: bytes are sorted by significance before compression", ""},
       {"fill", &Options::fill, "fill values are written before the values", ""},
       {"checksum", &Options::checksum,
-       "checksums in the manifest: values (a sum for each variable and record, made from what is put), or CRC-32 of the bytes of "
-       "files, from memory, where the format knows them (direct, posix, mpiio), or by reading the file once more",
+       "checksums in the manifest: values (a sum for each variable and record, made from what is "
+       "put), or CRC-32 of the bytes of "
+       "files, from memory, where the format knows them (direct, posix, mpiio), or by reading the "
+       "file once more",
        "values|memory|file|none"},
       {"header", &Options::header, "bytes kept free in the header of a classic file", ""},
-      {"align", &Options::align, "alignment in bytes of the first value of fixed-size and of record variables", ""},
+      {"align", &Options::align,
+       "alignment in bytes of the first value of fixed-size and of record variables", ""},
       {"stripe", &Options::stripe,
-       "segment of the layout morton, and borders of the layout auto, in bytes (auto: of the file system, where it tells, else "
+       "segment of the layout morton, and borders of the layout auto, in bytes (auto: of the file "
+       "system, where it tells, else "
        "1MiB)",
        "auto"},
       {"call", &Options::call,
-       "bytes that could be sent in the time of a call of the file system, for the layout auto (auto: measured on several nodes, "
+       "bytes that could be sent in the time of a call of the file system, for the layout auto "
+       "(auto: measured on several nodes, "
        "format direct; else 8KiB)",
        "auto"},
-      {"slab", &Options::slab, "bytes that a rank gathers or reads at a time for others (serial; -io_read serial, direct)", ""},
+      {"slab", &Options::slab,
+       "bytes that a rank gathers or reads at a time for others (serial; -io_read serial, direct)",
+       ""},
       {"buffer", &Options::buffer,
-       "bytes of copies per writing rank that may wait for the end of the record (auto: 8MiB), and of a batch for a server "
+       "bytes of copies per writing rank that may wait for the end of the record (auto: 8MiB), and "
+       "of a batch for a server "
        "(auto: 64MiB)",
        "auto"},
-      {"pool", &Options::pool, "bytes that may be on their way to the servers or the thread, per rank (async, thread, overlap)",
+      {"pool", &Options::pool,
+       "bytes that may be on their way to the servers or the thread, per rank (async, thread, "
+       "overlap)",
        ""},
-      {"overlap", &Options::overlap, "overlap: a thread writes what a layout has moved, while the next is moved (direct)", ""},
+      {"overlap", &Options::overlap,
+       "overlap: a thread writes what a layout has moved, while the next is moved (direct)", ""},
       {"aggregators", &Options::aggregators,
-       "aggregators per node: of MPI-IO (cb_nodes) and of a layout without N (0: one; of native netcdf4 two)", ""},
-      {"ranks_per_node", &Options::ranks_per_node, "ranks of a virtual node (0: the machine's nodes)", ""},
+       "aggregators per node: of MPI-IO (cb_nodes) and of a layout without N (0: one; of native "
+       "netcdf4 two)",
+       ""},
+      {"ranks_per_node", &Options::ranks_per_node,
+       "ranks of a virtual node (0: the machine's nodes)", ""},
       {"hints", &Options::hints, "hints for MPI-IO: key=value,key=value", ""},
-      {"ompio", &Options::ompio, "MPI-IO through OMPIO is accepted, although it reports success of writes that failed", ""},
-      {"patience", &Options::patience, "seconds that an output call may take before the run is ended (0: for ever)", ""}};
+      {"ompio", &Options::ompio,
+       "MPI-IO through OMPIO is accepted, although it reports success of writes that failed", ""},
+      {"patience", &Options::patience,
+       "seconds that an output call may take before the run is ended (0: for ever)", ""}};
   return table;
 }
 
@@ -147,7 +174,8 @@ std::string knob_names(const std::string& also) {
 
 } // namespace
 
-void set_knob(Options& options, const Knob& knob, const std::string& text, const std::string& what) {
+void set_knob(Options& options, const Knob& knob, const std::string& text,
+              const std::string& what) {
   std::visit(
       [&](auto member) {
         using T = std::decay_t<decltype(options.*member)>;
@@ -185,7 +213,8 @@ std::string knob_text(const Options& options, const Knob& knob) {
           return value == 0 ? word_for_0(knob) : bytes_text(value);
         } else {
           std::string text;
-          for (const auto& [key, hint] : value) text += (text.empty() ? "" : ",") + key + "=" + hint;
+          for (const auto& [key, hint] : value)
+            text += (text.empty() ? "" : ",") + key + "=" + hint;
           return text;
         }
       },
@@ -198,14 +227,19 @@ Options parse_method(const std::string& method, const Options& base, const std::
   int place = 0; // words without a name: format, layout
   for (const std::string& word : split(method, '/')) {
     const std::size_t equal = word.find('=');
-    const std::string name = equal != std::string::npos ? word.substr(0, equal) : place == 0 ? "format" : "layout";
+    const std::string name = equal != std::string::npos ? word.substr(0, equal)
+                             : place == 0               ? "format"
+                                                        : "layout";
     const std::string value = equal != std::string::npos ? word.substr(equal + 1) : word;
     if (equal == std::string::npos && ++place > 2) {
-      throw Error(what + ": expected format/layout/knob=value/..., found '" + word + "' after them");
+      throw Error(what + ": expected format/layout/knob=value/..., found '" + word +
+                  "' after them");
     }
-    const auto knob = std::find_if(knobs().begin(), knobs().end(), [&](const Knob& k) { return name == k.name; });
+    const auto knob =
+        std::find_if(knobs().begin(), knobs().end(), [&](const Knob& k) { return name == k.name; });
     if (knob == knobs().end())
-      throw Error(what + ": expected name=value, the name one of " + knob_names(also) + "; found '" + name + "'");
+      throw Error(what + ": expected name=value, the name one of " + knob_names(also) +
+                  "; found '" + name + "'");
     set_knob(options, *knob, value, what + ", " + name);
   }
   check(options);
@@ -215,8 +249,10 @@ Options parse_method(const std::string& method, const Options& base, const std::
 Layout parse_layout(const Options& options) {
   const std::size_t colon = options.layout.find(':');
   Layout layout{options.layout.substr(0, colon), std::max(1, options.aggregators), false};
-  if (colon != std::string::npos) layout.per_node = static_cast<int>(leading_number(options.layout.substr(colon + 1)).first);
-  layout.every_rank = layout_row(layout.name).every_rank && colon == std::string::npos && options.aggregators == 0;
+  if (colon != std::string::npos)
+    layout.per_node = static_cast<int>(leading_number(options.layout.substr(colon + 1)).first);
+  layout.every_rank =
+      layout_row(layout.name).every_rank && colon == std::string::npos && options.aggregators == 0;
   return layout;
 }
 
@@ -239,29 +275,39 @@ void check_transport(const Options& o) {
   if (o.transport == "sync") return;
   const std::string found = ", found transport " + o.transport + " with ";
   refuse(o.transport == "thread" && !has_features(o, without_mpi),
-         "a thread writes beside the rank's calls of MPI: expected a format that writes values without MPI, " +
+         "a thread writes beside the rank's calls of MPI: expected a format that writes values "
+         "without MPI, " +
              formats_with(without_mpi) + found + "format " + o.format);
   if (o.transport == "thread") return;
   refuse(o.layout.find(':') != std::string::npos,
-         "the servers are the aggregators: expected a layout without a number" + found + "layout " + o.layout);
+         "the servers are the aggregators: expected a layout without a number" + found + "layout " +
+             o.layout);
   refuse(o.define == "interleaved",
-         "the servers define a file before its first value comes: expected define upfront" + found + "define interleaved");
+         "the servers define a file before its first value comes: expected define upfront" + found +
+             "define interleaved");
 }
 
 /// What the rows of format and layout say about the other options.
 void check_rows(const Options& o) {
   const LayoutRow& layout = layout_row(o);
   const auto need = [&](bool is_asked, unsigned feature, const std::string& why) {
-    refuse(is_asked && !has_features(o, feature), why + ": expected format " + formats_with(feature) + ", found " + o.format);
+    refuse(is_asked && !has_features(o, feature),
+           why + ": expected format " + formats_with(feature) + ", found " + o.format);
   };
   refuse(layout.boxes != nullptr && !layout.subfiles && !has_features(o, many_writers),
-         "format " + o.format + " gathers to rank 0 by itself: expected layout native or file-per-aggregator, found " + o.layout);
-  need(layout.subfiles, subfiles, "layout " + o.layout + " writes a NetCDF file per aggregator, to be joined");
-  need(o.define == "interleaved", late_define, "define interleaved is there to show what classic files lose by it");
-  refuse(o.define == "interleaved" && layout.boxes != nullptr,
-         "define interleaved writes each variable at once, layouts move a record at a time: expected layout native, found " +
+         "format " + o.format +
+             " gathers to rank 0 by itself: expected layout native or file-per-aggregator, found " +
              o.layout);
-  need(o.deflate > 0 || o.shuffle || o.chunk != "auto", storage, "chunk, deflate and shuffle are those of NetCDF-4");
+  need(layout.subfiles, subfiles,
+       "layout " + o.layout + " writes a NetCDF file per aggregator, to be joined");
+  need(o.define == "interleaved", late_define,
+       "define interleaved is there to show what classic files lose by it");
+  refuse(o.define == "interleaved" && layout.boxes != nullptr,
+         "define interleaved writes each variable at once, layouts move a record at a time: "
+         "expected layout native, found " +
+             o.layout);
+  need(o.deflate > 0 || o.shuffle || o.chunk != "auto", storage,
+       "chunk, deflate and shuffle are those of NetCDF-4");
   need(o.classic != "auto", classic, "classic is the kind of a classic file");
   need(o.access == "independent", independent, "access is a choice of MPI-IO");
   need(o.fill, fill_values, "fill: plain files have no fill values");
@@ -270,11 +316,14 @@ void check_rows(const Options& o) {
 
 void check_bytes(const Options& o) {
   constexpr std::size_t GiB = std::size_t{1} << 30;
-  refuse(o.align == 0 || o.align % 4 != 0, "align: expected a multiple of 4, found " + std::to_string(o.align));
+  refuse(o.align == 0 || o.align % 4 != 0,
+         "align: expected a multiple of 4, found " + std::to_string(o.align));
   refuse(o.slab == 0, "slab: expected more than 0 bytes");
-  refuse(o.slab > GiB || o.align > GiB || o.stripe > GiB, "slab, align, stripe: expected at most 1GiB");
+  refuse(o.slab > GiB || o.align > GiB || o.stripe > GiB,
+         "slab, align, stripe: expected at most 1GiB");
   refuse(o.buffer > 1024 * GiB, "buffer: expected at most 1024GiB");
-  refuse(o.pool < GiB / 1024 || o.pool > 2 * GiB, "pool: expected 1MiB to 2GiB, found " + bytes_text(o.pool));
+  refuse(o.pool < GiB / 1024 || o.pool > 2 * GiB,
+         "pool: expected 1MiB to 2GiB, found " + bytes_text(o.pool));
 }
 
 } // namespace

@@ -43,7 +43,8 @@ struct Loop {
 struct NoSum {
   template <class T> void add(T /*value*/, std::uint64_t /*key*/) {}
   template <class From, class To>
-  void copy(const From* from, To* to, std::size_t size, std::uint64_t /*key*/, std::uint64_t /*step*/) {
+  void copy(const From* from, To* to, std::size_t size, std::uint64_t /*key*/,
+            std::uint64_t /*step*/) {
     std::copy(from, from + size, to);
   }
 };
@@ -54,7 +55,8 @@ struct AsTheyAre {
 
 /// Two nested loops, in tiles that keep the lines of both sides in cache.
 template <class From, class To, class Units, class Sum>
-void copy_plane(const From* from, To* to, const Loop& a, const Loop& b, const Units& units, std::uint64_t key, Sum& sum) {
+void copy_plane(const From* from, To* to, const Loop& a, const Loop& b, const Units& units,
+                std::uint64_t key, Sum& sum) {
   constexpr std::size_t tile = 32;
   for (std::size_t m0 = 0; m0 < a.count; m0 += tile) {
     const std::size_t m1 = std::min(a.count, m0 + tile);
@@ -74,7 +76,8 @@ void copy_plane(const From* from, To* to, const Loop& a, const Loop& b, const Un
 }
 
 template <class From, class To, class Units, class Sum>
-void copy_row(const From* from, To* to, const Loop& row, const Units& units, std::uint64_t key, Sum& sum) {
+void copy_row(const From* from, To* to, const Loop& row, const Units& units, std::uint64_t key,
+              Sum& sum) {
   if (row.from == 1 && row.to == 1) {
     if constexpr (std::is_same_v<Units, AsTheyAre>) {
       sum.copy(from, to, row.count, key, row.key);
@@ -111,8 +114,8 @@ std::uint64_t keys_of(const Hyperslab& slab, std::vector<std::uint64_t>& steps) 
 }
 
 template <class From, class To, class Units, class Sum>
-void pack_as(const Hyperslab& slab, std::byte* target, const std::vector<std::ptrdiff_t>& target_stride, const Units& units,
-             Sum& sum) {
+void pack_as(const Hyperslab& slab, std::byte* target,
+             const std::vector<std::ptrdiff_t>& target_stride, const Units& units, Sum& sum) {
   const auto* from = reinterpret_cast<const From*>(slab.data);
   auto* to = reinterpret_cast<To*>(target);
   std::vector<std::uint64_t> steps;
@@ -124,8 +127,8 @@ void pack_as(const Hyperslab& slab, std::byte* target, const std::vector<std::pt
     const Loop loop{slab.count[d], slab.stride[d], target_stride[d], steps[d]};
     const auto length = static_cast<std::ptrdiff_t>(loop.count);
     if (loop.count == 1) continue;
-    if (!loops.empty() && loops.back().from == loop.from * length && loops.back().to == loop.to * length &&
-        loops.back().key == loop.key * loop.count) {
+    if (!loops.empty() && loops.back().from == loop.from * length &&
+        loops.back().to == loop.to * length && loops.back().key == loop.key * loop.count) {
       loops.back() = {loops.back().count * loop.count, loop.from, loop.to, loop.key};
     } else {
       loops.push_back(loop);
@@ -135,8 +138,10 @@ void pack_as(const Hyperslab& slab, std::byte* target, const std::vector<std::pt
   const Loop row = loops.back();
   loops.pop_back();
   // A plane: the file's fastest dimension and, if it is another one, memory's fastest.
-  const auto fastest = std::min_element(loops.begin(), loops.end(),
-                                        [](const Loop& a, const Loop& b) { return std::abs(a.from) < std::abs(b.from); });
+  const auto fastest =
+      std::min_element(loops.begin(), loops.end(), [](const Loop& a, const Loop& b) {
+        return std::abs(a.from) < std::abs(b.from);
+      });
   const bool transposed = fastest != loops.end() && std::abs(fastest->from) < std::abs(row.from);
   Loop column{1, 0, 0, 0};
   if (transposed) {
@@ -165,14 +170,16 @@ void pack_as(const Hyperslab& slab, std::byte* target, const std::vector<std::pt
 }
 
 template <class From, class To, class Units>
-void pack_as(const Hyperslab& slab, std::byte* target, const std::vector<std::ptrdiff_t>& target_stride, const Units& units) {
+void pack_as(const Hyperslab& slab, std::byte* target,
+             const std::vector<std::ptrdiff_t>& target_stride, const Units& units) {
   if (slab.sum != nullptr) return pack_as<From, To>(slab, target, target_stride, units, *slab.sum);
   NoSum none;
   pack_as<From, To>(slab, target, target_stride, units, none);
 }
 
 template <class From, class To>
-void pack_as(const Hyperslab& slab, std::byte* target, const std::vector<std::ptrdiff_t>& target_stride) {
+void pack_as(const Hyperslab& slab, std::byte* target,
+             const std::vector<std::ptrdiff_t>& target_stride) {
   if constexpr (std::is_same_v<From, double>) {
     if (!slab.scale.is_one()) return pack_as<From, To>(slab, target, target_stride, slab.scale);
   }
@@ -184,7 +191,8 @@ void pack_as(const Hyperslab& slab, std::byte* target, const std::vector<std::pt
 std::vector<std::ptrdiff_t> contiguous_strides(const std::vector<std::size_t>& count) {
   std::vector<std::ptrdiff_t> stride(count.size());
   std::ptrdiff_t next = 1;
-  for (std::size_t d = count.size(); d-- > 0; next *= static_cast<std::ptrdiff_t>(count[d])) stride[d] = next;
+  for (std::size_t d = count.size(); d-- > 0; next *= static_cast<std::ptrdiff_t>(count[d]))
+    stride[d] = next;
   return stride;
 }
 
@@ -192,10 +200,14 @@ void pack(const Hyperslab& slab, Type file_type, std::byte* target) {
   pack(slab, file_type, target, contiguous_strides(slab.count));
 }
 
-void pack(const Hyperslab& slab, Type file_type, std::byte* target, const std::vector<std::ptrdiff_t>& target_stride) {
+void pack(const Hyperslab& slab, Type file_type, std::byte* target,
+          const std::vector<std::ptrdiff_t>& target_stride) {
   if (slab.elements() == 0) return;
-  if (slab.type == Type::float64 && file_type == Type::float32) return pack_as<double, float>(slab, target, target_stride);
-  with_type(slab.type, [&](auto zero) { pack_as<decltype(zero), decltype(zero)>(slab, target, target_stride); });
+  if (slab.type == Type::float64 && file_type == Type::float32)
+    return pack_as<double, float>(slab, target, target_stride);
+  with_type(slab.type, [&](auto zero) {
+    pack_as<decltype(zero), decltype(zero)>(slab, target, target_stride);
+  });
 }
 
 void add_to_sum(const Hyperslab& slab) {
@@ -208,7 +220,8 @@ Hyperslab slice(const Hyperslab& slab, std::size_t d, std::size_t first, std::si
   Hyperslab part = slab;
   part.empty = slab.elements() == 0;
   if (part.empty) return part;
-  const std::size_t begin = std::max(first, slab.start[d]), end = std::min(last, slab.start[d] + slab.count[d]);
+  const std::size_t begin = std::max(first, slab.start[d]),
+                    end = std::min(last, slab.start[d] + slab.count[d]);
   part.empty = begin >= end;
   if (part.empty) return part;
   part.start[d] = begin;
@@ -222,16 +235,20 @@ Hyperslab slice(const Hyperslab& slab, const Box& box) {
   Hyperslab part = slab;
   if (slab.elements() == 0) return part;
   const std::size_t lead = part.count.size() - box.count.size();
-  for (std::size_t d = 0; d < box.count.size(); ++d) part = slice(part, lead + d, box.start[d], box.start[d] + box.count[d]);
+  for (std::size_t d = 0; d < box.count.size(); ++d)
+    part = slice(part, lead + d, box.start[d], box.start[d] + box.count[d]);
   return part;
 }
 
 Hyperslab part_of(const Hyperslab& slab, std::size_t part, std::size_t n_parts) {
   if (n_parts == 1 || slab.elements() == 0 || slab.count.empty()) return slab;
-  const auto enough = std::find_if(slab.count.begin(), slab.count.end(), [&](std::size_t c) { return c >= n_parts; });
-  const auto along = enough != slab.count.end() ? enough : std::max_element(slab.count.begin(), slab.count.end());
+  const auto enough = std::find_if(slab.count.begin(), slab.count.end(),
+                                   [&](std::size_t c) { return c >= n_parts; });
+  const auto along =
+      enough != slab.count.end() ? enough : std::max_element(slab.count.begin(), slab.count.end());
   const auto d = static_cast<std::size_t>(along - slab.count.begin());
-  return slice(slab, d, slab.start[d] + *along * part / n_parts, slab.start[d] + *along * (part + 1) / n_parts);
+  return slice(slab, d, slab.start[d] + *along * part / n_parts,
+               slab.start[d] + *along * (part + 1) / n_parts);
 }
 
 std::byte* Buffer::of_size(std::size_t bytes) {

@@ -1,4 +1,5 @@
-// Values: checks, conversions and missing values of what the ways to read bring. See reader.hpp; metadata: read/metadata.cpp.
+// Values: checks, conversions and missing values of what the ways to read bring. See reader.hpp;
+// metadata: read/metadata.cpp.
 #include "io/reader.hpp"
 
 #include "io/agree.hpp"
@@ -44,8 +45,8 @@ template <class F> bool with_type(nc_type type, const F& f) {
 
 /// A type of whole numbers that int64 holds.
 bool is_integer(nc_type type) {
-  return type == NC_BYTE || type == NC_SHORT || type == NC_INT || type == NC_INT64 || type == NC_UBYTE || type == NC_USHORT ||
-         type == NC_UINT;
+  return type == NC_BYTE || type == NC_SHORT || type == NC_INT || type == NC_INT64 ||
+         type == NC_UBYTE || type == NC_USHORT || type == NC_UINT;
 }
 
 /// What the library fills a variable with that has no _FillValue; bytes use all their values.
@@ -69,10 +70,13 @@ ReadBy chosen(ReadBy by, MPI_Comm comm, const ReadOptions& options) {
 
 } // namespace
 
-Reader::Reader(std::string path, MPI_Comm comm, ReadOptions options) : m_path(std::move(path)), m_comm(comm) {
+Reader::Reader(std::string path, MPI_Comm comm, ReadOptions options)
+    : m_path(std::move(path)), m_comm(comm) {
   const double begin = MPI_Wtime();
   m_by = chosen(options.by, comm, options);
-  agree(m_comm, [&] { m_source = readers()[static_cast<std::size_t>(m_by)].open(m_path, m_comm, options); });
+  agree(m_comm, [&] {
+    m_source = readers()[static_cast<std::size_t>(m_by)].open(m_path, m_comm, options);
+  });
   m_open_seconds = MPI_Wtime() - begin;
 }
 
@@ -89,14 +93,15 @@ const Contents& Reader::contents() const { return m_source->contents(); }
 void Reader::check_block(const std::string& variable, const Box& box) const {
   const auto axes = dimensions(variable);
   if (box.start.size() != axes.size() || box.count.size() != axes.size()) {
-    fail("variable '" + variable + "': expected " + std::to_string(box.start.size()) + " dimensions, found " +
-         std::to_string(axes.size()) + " (" + shape(variable) + ")");
+    fail("variable '" + variable + "': expected " + std::to_string(box.start.size()) +
+         " dimensions, found " + std::to_string(axes.size()) + " (" + shape(variable) + ")");
   }
   for (std::size_t d = 0; d < axes.size(); ++d) {
     if (box.start[d] > axes[d].length || box.count[d] > axes[d].length - box.start[d]) {
       fail("variable '" + variable + "', dimension '" + axes[d].name + "': expected at least " +
-           std::to_string(box.start[d] + box.count[d]) + " values, found " + std::to_string(axes[d].length) + " (block at " +
-           in_words(box.start) + " of " + in_words(box.count) + ")");
+           std::to_string(box.start[d] + box.count[d]) + " values, found " +
+           std::to_string(axes[d].length) + " (block at " + in_words(box.start) + " of " +
+           in_words(box.count) + ")");
     }
   }
   if (!with_type(contents().variables[id(variable)].nc_type, [](auto) {})) {
@@ -104,7 +109,8 @@ void Reader::check_block(const std::string& variable, const Box& box) const {
   }
 }
 
-/// The values of a box, as they are in the file but for their type. Collective; a failure may be this rank's alone.
+/// The values of a box, as they are in the file but for their type. Collective; a failure may be
+/// this rank's alone.
 template <class T> std::vector<T> Reader::read_as(std::size_t variable, const Box& box) const {
   std::vector<T> values(box.elements());
   with_type(contents().variables[variable].nc_type, [&](auto zero) {
@@ -114,7 +120,8 @@ template <class T> std::vector<T> Reader::read_as(std::size_t variable, const Bo
     } else {
       std::vector<Stored> stored(values.size());
       m_source->read(variable, box, sizeof(Stored), reinterpret_cast<std::byte*>(stored.data()));
-      std::transform(stored.begin(), stored.end(), values.begin(), [](Stored v) { return static_cast<T>(v); });
+      std::transform(stored.begin(), stored.end(), values.begin(),
+                     [](Stored v) { return static_cast<T>(v); });
     }
   });
   return values;
@@ -137,22 +144,26 @@ void Reader::mark_missing(const std::string& variable, std::vector<double>& valu
   const nc_type type = contents().variables[id(variable)].nc_type;
   std::vector<double> fills;
   if (is_integer(type)) {
-    for (const std::int64_t fill : fill_values_int(variable)) fills.push_back(static_cast<double>(fill));
+    for (const std::int64_t fill : fill_values_int(variable))
+      fills.push_back(static_cast<double>(fill));
   } else {
     for (const char* name : {"_FillValue", "missing_value"}) {
-      if (const auto found = numbers(variable, name)) fills.insert(fills.end(), found->begin(), found->end());
+      if (const auto found = numbers(variable, name))
+        fills.insert(fills.end(), found->begin(), found->end());
     }
     const auto unwritten = default_fill(type);
     if (unwritten && !attribute(variable, "_FillValue")) fills.push_back(*unwritten);
   }
   for (double fill : fills) {
     const bool fits = std::fabs(fill) <= static_cast<double>(std::numeric_limits<float>::max());
-    if (type == NC_FLOAT && fits) fill = static_cast<double>(static_cast<float>(fill)); // given as double, stored as float
+    if (type == NC_FLOAT && fits)
+      fill = static_cast<double>(static_cast<float>(fill)); // given as double, stored as float
     std::replace(values.begin(), values.end(), fill, std::numeric_limits<double>::quiet_NaN());
   }
 }
 
-std::vector<double> Reader::read_block(const std::string& variable, const std::vector<std::size_t>& start,
+std::vector<double> Reader::read_block(const std::string& variable,
+                                       const std::vector<std::size_t>& start,
                                        const std::vector<std::size_t>& count) const {
   const Box box{start, count};
   std::vector<double> values;
@@ -161,8 +172,10 @@ std::vector<double> Reader::read_block(const std::string& variable, const std::v
     values = read_as<double>(id(variable), box);
     mark_missing(variable, values);
     const auto scale = number(variable, "scale_factor"), offset = number(variable, "add_offset");
-    if (!std::isfinite(scale.value_or(1.0)) || scale.value_or(1.0) == 0.0 || !std::isfinite(offset.value_or(0.0))) {
-      fail("variable '" + variable + "': expected a finite scale_factor other than 0 and a finite add_offset, found " +
+    if (!std::isfinite(scale.value_or(1.0)) || scale.value_or(1.0) == 0.0 ||
+        !std::isfinite(offset.value_or(0.0))) {
+      fail("variable '" + variable +
+           "': expected a finite scale_factor other than 0 and a finite add_offset, found " +
            std::to_string(scale.value_or(1.0)) + " and " + std::to_string(offset.value_or(0.0)));
     }
     if (scale || offset) {
@@ -172,14 +185,16 @@ std::vector<double> Reader::read_block(const std::string& variable, const std::v
   return values;
 }
 
-std::vector<std::int64_t> Reader::read_block_int(const std::string& variable, const std::vector<std::size_t>& start,
+std::vector<std::int64_t> Reader::read_block_int(const std::string& variable,
+                                                 const std::vector<std::size_t>& start,
                                                  const std::vector<std::size_t>& count,
                                                  std::optional<std::int64_t> missing) const {
   const Box box{start, count};
   const std::string what = "variable '" + variable + "': expected whole numbers";
   std::vector<std::int64_t> values;
   agree(m_comm, [&] {
-    if (numbers(variable, "scale_factor") || numbers(variable, "add_offset")) fail(what + ", found a packed variable");
+    if (numbers(variable, "scale_factor") || numbers(variable, "add_offset"))
+      fail(what + ", found a packed variable");
     check_block(variable, box);
   });
   agree(m_comm, [&] {
@@ -187,7 +202,8 @@ std::vector<std::int64_t> Reader::read_block_int(const std::string& variable, co
     if (is_integer(contents().variables[v].nc_type)) {
       values = read_as<std::int64_t>(v, box);
       if (!missing) return;
-      for (const std::int64_t fill : fill_values_int(variable)) std::replace(values.begin(), values.end(), fill, *missing);
+      for (const std::int64_t fill : fill_values_int(variable))
+        std::replace(values.begin(), values.end(), fill, *missing);
       return;
     }
     std::vector<double> numbers = read_as<double>(v, box);
@@ -196,7 +212,8 @@ std::vector<std::int64_t> Reader::read_block_int(const std::string& variable, co
     for (std::size_t n = 0; n < numbers.size(); ++n) {
       if (std::isnan(numbers[n]) && missing) {
         values[n] = *missing;
-      } else if (std::abs(numbers[n]) < 9007199254740992.0 && numbers[n] == std::trunc(numbers[n])) {
+      } else if (std::abs(numbers[n]) < 9007199254740992.0 &&
+                 numbers[n] == std::trunc(numbers[n])) {
         values[n] = static_cast<std::int64_t>(numbers[n]);
       } else {
         fail(what + ", found " + std::to_string(numbers[n]));
@@ -206,13 +223,16 @@ std::vector<std::int64_t> Reader::read_block_int(const std::string& variable, co
   return values;
 }
 
-std::vector<double> Reader::read_record(const std::string& variable, const std::vector<std::size_t>& start,
-                                        const std::vector<std::size_t>& count, std::optional<std::size_t> record) const {
+std::vector<double> Reader::read_record(const std::string& variable,
+                                        const std::vector<std::size_t>& start,
+                                        const std::vector<std::size_t>& count,
+                                        std::optional<std::size_t> record) const {
   std::vector<std::size_t> full_start = start, full_count = count;
   agree(m_comm, [&] {
     const auto axes = dimensions(variable);
     if (axes.size() != start.size() + 1 || !(axes[0].unlimited || axes[0].name == "time")) return;
-    if (axes[0].length == 0) fail("variable '" + variable + "': expected at least one record, found none");
+    if (axes[0].length == 0)
+      fail("variable '" + variable + "': expected at least one record, found none");
     full_start.insert(full_start.begin(), record.value_or(axes[0].length - 1));
     full_count.insert(full_count.begin(), 1);
   });

@@ -3,14 +3,16 @@
 //   io::Reader in("antarctica_32km.nc", comm);
 //   auto thk = in.read_block("thk", {ys, xs}, {ym, xm}); // row-major values of this rank's block
 //
-// By default every rank of a single node opens the file by itself (serial NetCDF-C), and one rank of each node where there are
-// several. All ways give the same values, bit for bit (read/options.hpp):
+// By default every rank of a single node opens the file by itself (serial NetCDF-C), and one rank
+// of each node where there are several. All ways give the same values, bit for bit
+// (read/options.hpp):
 //
 //   io::Reader in("antarctica_1km.nc", comm, {io::ReadBy::parallel});
 //
-// All functions marked collective are called by every rank of `comm`, in the same order; an error on any rank is the same Error
-// on all. Use MPI_COMM_SELF to read on one rank alone. Blocks may be empty (a count of 0), differ between ranks, and overlap.
-// Neighbours: error.hpp (Error), contents.hpp (the header), read/source.hpp (the ways), writer.hpp.
+// All functions marked collective are called by every rank of `comm`, in the same order; an error
+// on any rank is the same Error on all. Use MPI_COMM_SELF to read on one rank alone. Blocks may be
+// empty (a count of 0), differ between ranks, and overlap. Neighbours: error.hpp (Error),
+// contents.hpp (the header), read/source.hpp (the ways), writer.hpp.
 #pragma once
 
 #include "io/error.hpp"
@@ -34,8 +36,8 @@ class Reader {
 public:
   using Axis = Contents::Dimension;
 
-  /// Collective. Error if the file is missing, cannot be read, is not NetCDF or is shorter than its header says.
-  /// `comm` must outlive the reader.
+  /// Collective. Error if the file is missing, cannot be read, is not NetCDF or is shorter than its
+  /// header says. `comm` must outlive the reader.
   Reader(std::string path, MPI_Comm comm, ReadOptions options = {});
   /// With ReadBy::parallel collective.
   ~Reader();
@@ -61,35 +63,42 @@ public:
   /// Length of the unlimited dimension; 0 if there is none.
   std::size_t records() const;
 
-  /// Attributes; `variable` = "" means of the file. nullopt if absent. Error if it is a number (text) where text (numbers) was
-  /// asked for.
+  /// Attributes; `variable` = "" means of the file. nullopt if absent. Error if it is a number
+  /// (text) where text (numbers) was asked for.
   std::vector<std::string> attributes(const std::string& variable) const;
   std::optional<std::string> text(const std::string& variable, const std::string& name) const;
-  std::optional<std::vector<double>> numbers(const std::string& variable, const std::string& name) const;
+  std::optional<std::vector<double>> numbers(const std::string& variable,
+                                             const std::string& name) const;
   /// "char", "byte", "double", ... of an attribute; nullopt if absent.
-  std::optional<std::string> attribute_type(const std::string& variable, const std::string& name) const;
+  std::optional<std::string> attribute_type(const std::string& variable,
+                                            const std::string& name) const;
   /// The only value of an attribute; Error if it has several.
   std::optional<double> number(const std::string& variable, const std::string& name) const;
 
   // --- Values (collective) ---
 
-  /// Values of the block start[d] <= index < start[d] + count[d], row-major, one start and count per dimension of the variable.
-  /// scale_factor and add_offset are applied. NaN where the file has _FillValue, missing_value, or (without _FillValue) the
-  /// default fill value of the type, which marks what was never written.
+  /// Values of the block start[d] <= index < start[d] + count[d], row-major, one start and count
+  /// per dimension of the variable. scale_factor and add_offset are applied. NaN where the file has
+  /// _FillValue, missing_value, or (without _FillValue) the default fill value of the type, which
+  /// marks what was never written.
   std::vector<double> read_block(const std::string& variable, const std::vector<std::size_t>& start,
                                  const std::vector<std::size_t>& count) const;
 
-  /// The same for integers, exact to 64 bits. A floating-point variable is accepted if every value is a whole number. Missing
-  /// values become `missing` if it is given, else they stay as stored (integers) or are an Error (NaN). Packed variables
-  /// (scale_factor, add_offset) are an Error.
-  std::vector<std::int64_t> read_block_int(const std::string& variable, const std::vector<std::size_t>& start,
-                                           const std::vector<std::size_t>& count,
-                                           std::optional<std::int64_t> missing = std::nullopt) const;
+  /// The same for integers, exact to 64 bits. A floating-point variable is accepted if every value
+  /// is a whole number. Missing values become `missing` if it is given, else they stay as stored
+  /// (integers) or are an Error (NaN). Packed variables (scale_factor, add_offset) are an Error.
+  std::vector<std::int64_t>
+  read_block_int(const std::string& variable, const std::vector<std::size_t>& start,
+                 const std::vector<std::size_t>& count,
+                 std::optional<std::int64_t> missing = std::nullopt) const;
 
-  /// read_block of one record of a variable whose first dimension is unlimited or named "time"; `start` and `count` are of the
-  /// other dimensions. No `record` means the last one. A variable without that dimension is read as it is.
-  std::vector<double> read_record(const std::string& variable, const std::vector<std::size_t>& start,
-                                  const std::vector<std::size_t>& count, std::optional<std::size_t> record = std::nullopt) const;
+  /// read_block of one record of a variable whose first dimension is unlimited or named "time";
+  /// `start` and `count` are of the other dimensions. No `record` means the last one. A variable
+  /// without that dimension is read as it is.
+  std::vector<double> read_record(const std::string& variable,
+                                  const std::vector<std::size_t>& start,
+                                  const std::vector<std::size_t>& count,
+                                  std::optional<std::size_t> record = std::nullopt) const;
 
   /// All values of a variable (coordinates, scalars), on every rank.
   std::vector<double> read_all(const std::string& variable) const;

@@ -17,17 +17,21 @@
 namespace nunatak::io {
 
 // Functions that the rows name, each in a file of its own.
-OpenFunction open_null, open_serial, open_netcdf4, open_pnetcdf, open_hybrid, open_direct, open_posix, open_mpiio;
+OpenFunction open_null, open_serial, open_netcdf4, open_pnetcdf, open_hybrid, open_direct,
+    open_posix, open_mpiio;
 void check_netcdf4(const Options& options);
 
 const std::vector<FormatRow>& formats() {
   static const std::vector<FormatRow> rows = {
-      {"null", "nobody", open_null, independent | late_define | fill_values | many_writers | subfiles},
+      {"null", "nobody", open_null,
+       independent | late_define | fill_values | many_writers | subfiles},
       {"serial", "rank 0", open_serial, netcdf | classic | late_define | fill_values | subfiles},
       {"netcdf4", "all ranks through HDF5", open_netcdf4,
-       netcdf | mpi_io | independent | storage | fill_values | many_writers | aggregates | subfiles, check_netcdf4},
+       netcdf | mpi_io | independent | storage | fill_values | many_writers | aggregates | subfiles,
+       check_netcdf4},
       {"pnetcdf", "all ranks through PnetCDF", open_pnetcdf,
-       netcdf | classic | mpi_io | independent | late_define | fill_values | many_writers | subfiles},
+       netcdf | classic | mpi_io | independent | late_define | fill_values | many_writers |
+           subfiles},
       {"hybrid", "rank 0 the header, all ranks the values", open_hybrid,
        netcdf | classic | mpi_io | independent | fill_values | many_writers},
       {"direct", "rank 0 the header, all ranks the values without MPI-IO", open_direct,
@@ -48,64 +52,84 @@ const std::vector<LayoutRow>& layouts() {
          return run_boxes(schema, v, deal_of(layout.file_size(1), n, stripe), layout.begin[v]);
        },
        true, false, true},
-      {"zslab", PerNode::optional, [](auto& schema, auto v, auto n, auto) { return slab_boxes(schema, v, n); }, true},
-      {"box", PerNode::optional, [](auto& schema, auto v, auto n, auto) { return Rectangles(schema, n).boxes(v, false); }},
+      {"zslab", PerNode::optional,
+       [](auto& schema, auto v, auto n, auto) { return slab_boxes(schema, v, n); }, true},
+      {"box", PerNode::optional,
+       [](auto& schema, auto v, auto n, auto) { return Rectangles(schema, n).boxes(v, false); }},
       {"morton", PerNode::optional, morton_boxes},
       {"file-per-aggregator", PerNode::optional, // what several files need is in all of them
-       [](auto& schema, auto v, auto n, auto) { return Rectangles(schema, n).boxes(v, true); }, false, true},
+       [](auto& schema, auto v, auto n, auto) { return Rectangles(schema, n).boxes(v, true); },
+       false, true},
   };
   return rows;
 }
 
 const std::vector<ReaderRow>& readers() {
-  static const std::vector<ReaderRow> rows = {
-      {"auto", nullptr}, {"each", read_each}, {"serial", read_serial}, {"parallel", read_parallel}, {"direct", read_direct}};
+  static const std::vector<ReaderRow> rows = {{"auto", nullptr},
+                                              {"each", read_each},
+                                              {"serial", read_serial},
+                                              {"parallel", read_parallel},
+                                              {"direct", read_direct}};
   return rows;
 }
 
 namespace {
 
-template <class Row> std::string listed(const std::vector<Row>& rows, const char* separator, const char* last) {
+template <class Row>
+std::string listed(const std::vector<Row>& rows, const char* separator, const char* last) {
   std::string names;
-  for (const Row& row : rows) names += (names.empty() ? "" : &row == &rows.back() ? last : separator) + std::string(row.name);
+  for (const Row& row : rows)
+    names += (names.empty() ? "" : &row == &rows.back() ? last : separator) + std::string(row.name);
   return names;
 }
 
-template <class Row> const Row& row_of(const std::vector<Row>& rows, std::string_view name, const char* what) {
-  const auto found = std::find_if(rows.begin(), rows.end(), [&](const Row& row) { return name == row.name; });
+template <class Row>
+const Row& row_of(const std::vector<Row>& rows, std::string_view name, const char* what) {
+  const auto found =
+      std::find_if(rows.begin(), rows.end(), [&](const Row& row) { return name == row.name; });
   if (found != rows.end()) return *found;
-  throw Error(std::string(what) + ": expected " + listed(rows, ", ", " or ") + ", found '" + std::string(name) + "'");
+  throw Error(std::string(what) + ": expected " + listed(rows, ", ", " or ") + ", found '" +
+              std::string(name) + "'");
 }
 
-/// Hints for MPI-IO, unless the user's say otherwise: N aggregators per node (Options::aggregators), and writes without sieving,
-/// for ROMIO keeps its lock of the file where a sieved write fails, and other ranks wait for that for ever.
+/// Hints for MPI-IO, unless the user's say otherwise: N aggregators per node
+/// (Options::aggregators), and writes without sieving, for ROMIO keeps its lock of the file where a
+/// sieved write fails, and other ranks wait for that for ever.
 Options with_hints(Options options, const Topology& topology) {
-  if (has_features(options, mpi_io) && mpi_io_name() == "ROMIO") options.hints.emplace("romio_ds_write", "disable");
+  if (has_features(options, mpi_io) && mpi_io_name() == "ROMIO")
+    options.hints.emplace("romio_ds_write", "disable");
   const bool is_native = layout_row(options).boxes == nullptr;
-  if (options.aggregators == 0 && has_features(options, aggregates) && is_native) options.aggregators = 2;
-  if (options.aggregators == 0 || !has_features(options, mpi_io) || layout_row(options).subfiles) return options;
+  if (options.aggregators == 0 && has_features(options, aggregates) && is_native)
+    options.aggregators = 2;
+  if (options.aggregators == 0 || !has_features(options, mpi_io) || layout_row(options).subfiles)
+    return options;
   const std::string n = std::to_string(options.aggregators * topology.n_nodes);
   options.hints.emplace("cb_nodes", n);
   options.hints.emplace("cb_config_list", "*:" + n);
   return options;
 }
 
-std::unique_ptr<Format> open_format(MPI_Comm comm, const std::string& path, const Schema& schema, const Options& options) {
+std::unique_ptr<Format> open_format(MPI_Comm comm, const std::string& path, const Schema& schema,
+                                    const Options& options) {
   OpenFunction* const open = format_row(options.format).open;
-  return has_features(options, mpi_io) ? open_shielded(open, comm, path, schema, options) : open(comm, path, schema, options);
+  return has_features(options, mpi_io) ? open_shielded(open, comm, path, schema, options)
+                                       : open(comm, path, schema, options);
 }
 
 /// The layout around the format, and `around` between them.
-OpenFormat in_layout(MPI_Comm comm, const Options& options, const Topology& topology, const Around& around) {
+OpenFormat in_layout(MPI_Comm comm, const Options& options, const Topology& topology,
+                     const Around& around) {
   const Layout layout = parse_layout(options);
   const LayoutRow& row = layout_row(layout.name);
   const auto wrapped = [around](const Schema& schema, std::unique_ptr<Format> format) {
     return around ? around(schema, std::move(format)) : std::move(format);
   };
   if (row.boxes == nullptr)
-    return
-        [=](const std::string& path, const Schema& schema) { return wrapped(schema, open_format(comm, path, schema, options)); };
-  const int per_node = layout.every_rank ? static_cast<int>(topology.node_of.size()) : layout.per_node;
+    return [=](const std::string& path, const Schema& schema) {
+      return wrapped(schema, open_format(comm, path, schema, options));
+    };
+  const int per_node =
+      layout.every_rank ? static_cast<int>(topology.node_of.size()) : layout.per_node;
   const std::vector<int> ranks = aggregators(topology, per_node);
   const bool is_copied = around != nullptr;
   const auto call = std::make_shared<std::optional<CallCost>>(); // with the first file
@@ -120,29 +144,41 @@ OpenFormat in_layout(MPI_Comm comm, const Options& options, const Topology& topo
     auto inner = row.subfiles ? make_split_files(comm, path, schema, striped, ranks, open_format)
                               : open_format(comm, path, schema, striped);
     inner = wrapped(schema, std::move(inner));
-    if (row.chooses) return make_auto(comm, schema, striped, topology, ranks, std::move(inner), is_copied, stripe, **call);
-    const BoxesOf boxes = [=, &row](const Schema& of, std::size_t v) { return row.boxes(of, v, ranks.size(), stripe.bytes); };
+    if (row.chooses)
+      return make_auto(comm, schema, striped, topology, ranks, std::move(inner), is_copied, stripe,
+                       **call);
+    const BoxesOf boxes = [=, &row](const Schema& of, std::size_t v) {
+      return row.boxes(of, v, ranks.size(), stripe.bytes);
+    };
     return make_remap(comm, schema, striped, topology, ranks, boxes, std::move(inner), is_copied);
   };
 }
 
 } // namespace
 
-const FormatRow& format_row(std::string_view name) { return row_of(formats(), name, "output format"); }
-const LayoutRow& layout_row(std::string_view name) { return row_of(layouts(), name, "output layout"); }
-const LayoutRow& layout_row(const Options& options) { return layout_row(parse_layout(options).name); }
+const FormatRow& format_row(std::string_view name) {
+  return row_of(formats(), name, "output format");
+}
+const LayoutRow& layout_row(std::string_view name) {
+  return row_of(layouts(), name, "output layout");
+}
+const LayoutRow& layout_row(const Options& options) {
+  return layout_row(parse_layout(options).name);
+}
 
 std::string format_words() { return listed(formats(), "|", "|"); }
 std::string format_writers() {
   std::string text;
-  for (const FormatRow& row : formats()) text += (text.empty() ? "" : ", ") + std::string(row.name) + ": " + row.writer;
+  for (const FormatRow& row : formats())
+    text += (text.empty() ? "" : ", ") + std::string(row.name) + ": " + row.writer;
   return text;
 }
 std::string reader_words() { return listed(readers(), "|", "|"); }
 std::string layout_words() {
   std::string words;
   for (const LayoutRow& row : layouts()) {
-    if (row.per_node != PerNode::always) words += (words.empty() ? "" : "|") + std::string(row.name);
+    if (row.per_node != PerNode::always)
+      words += (words.empty() ? "" : "|") + std::string(row.name);
     if (row.per_node != PerNode::never) words += "|" + std::string(row.name) + ":N";
   }
   return words;
@@ -154,13 +190,15 @@ bool has_features(const Options& options, unsigned features) {
 
 std::string layout_of(const Options& options, const Topology& topology) {
   if (options.layout != "default") return options.layout;
-  const bool can_move = has_features(options, without_mpi) && options.transport == "sync" && options.define == "upfront";
+  const bool can_move = has_features(options, without_mpi) && options.transport == "sync" &&
+                        options.define == "upfront";
   return can_move && topology.n_nodes > 1 ? "auto" : "native";
 }
 
 bool overlaps(const Options& options) {
   const bool moves = layout_row(options).boxes != nullptr;
-  return options.overlap && options.transport == "sync" && moves && has_features(options, without_mpi);
+  return options.overlap && options.transport == "sync" && moves &&
+         has_features(options, without_mpi);
 }
 
 Checksum checksum_of(const Options& options) {
@@ -172,7 +210,8 @@ Checksum checksum_of(const Options& options) {
 
 bool sums_bytes(const Options& options) {
   const bool are_several = has_features(options, plain) || layout_row(options).subfiles;
-  return checksum_of(options) == Checksum::memory || (checksum_of(options) == Checksum::values && are_several);
+  return checksum_of(options) == Checksum::memory ||
+         (checksum_of(options) == Checksum::values && are_several);
 }
 
 std::string formats_with(unsigned features) {
@@ -189,20 +228,24 @@ ReadBy read_by(const std::string& word) {
   return static_cast<ReadBy>(&row_of(readers(), word, "way to read") - readers().data());
 }
 
-OpenFormat find_format(MPI_Comm comm, const Options& chosen, const Topology& topology, const Around& around) {
+OpenFormat find_format(MPI_Comm comm, const Options& chosen, const Topology& topology,
+                       const Around& around) {
   check(chosen);
   const Options options = with_hints(chosen, topology);
   const OpenFormat open = in_layout(comm, options, topology, around);
   if (!has_features(options, mpi_io)) return open;
   if (mpi_io_name() == "OMPIO" && !options.ompio) {
-    throw Error(
-        "output format " + options.format + ": expected ROMIO to carry MPI-IO, found OMPIO, which reports success of writes " +
-        "that failed: take an Open MPI with ROMIO and leave OMPI_MCA_io unset, choose format serial or posix, or accept " +
-        "that errors are lost (-io_ompio yes)");
+    throw Error("output format " + options.format +
+                ": expected ROMIO to carry MPI-IO, found OMPIO, which reports success of writes " +
+                "that failed: take an Open MPI with ROMIO and leave OMPI_MCA_io unset, choose "
+                "format serial or posix, or accept " +
+                "that errors are lost (-io_ompio yes)");
   }
   return [open](const std::string& path,
-                const Schema& schema) { // ROMIO takes what stands before a colon for a file system, and cuts it off
-    if (path.find(':') != std::string::npos) throw Error("file '" + path + "': expected a path without ':' (MPI-IO), found one");
+                const Schema& schema) { // ROMIO takes what stands before a colon for a file system,
+                                        // and cuts it off
+    if (path.find(':') != std::string::npos)
+      throw Error("file '" + path + "': expected a path without ':' (MPI-IO), found one");
     return open(path, schema);
   };
 }

@@ -1,10 +1,13 @@
-// The registry: one row for each format, layout and way to read. The word lists of options and help, what is refused, and what is
-// opened all come from the rows; no other file knows which exist.
+// The registry: one row for each format, layout and way to read. The word lists of options and
+// help, what is refused, and what is opened all come from the rows; no other file knows which
+// exist.
 //
-//   new format    io/formats/<name>.cpp (see format.hpp), its declaration and its row in registry.cpp
-//   new layout    io/layouts/<name>.cpp with a function that cuts a variable into boxes (see partition.hpp), then likewise
+//   new format    io/formats/<name>.cpp (see format.hpp), its declaration and its row in
+//   registry.cpp new layout    io/layouts/<name>.cpp with a function that cuts a variable into
+//   boxes (see partition.hpp), then likewise
 //
-// Both files go into io/CMakeLists.txt, and the row makes the rest. Used by options.cpp, writer.cpp and reader.cpp.
+// Both files go into io/CMakeLists.txt, and the row makes the rest. Used by options.cpp, writer.cpp
+// and reader.cpp.
 #pragma once
 
 #include "io/formats/format.hpp"
@@ -21,18 +24,22 @@ namespace nunatak::io {
 
 /// What a format can do: the sum of these is FormatRow::features.
 enum Feature : unsigned {
-  netcdf = 1,         ///< writes NetCDF, which a Reader reads
-  plain = 2,          ///< writes values and a JSON file beside them (raw.hpp); nunatak reads back what is `netcdf` or `plain`
-  mpi_io = 4,         ///< opens the file by MPI-IO: hints and aggregators act; no ':' in its path
+  netcdf = 1, ///< writes NetCDF, which a Reader reads
+  plain = 2,  ///< writes values and a JSON file beside them (raw.hpp); nunatak reads back what is
+              ///< `netcdf` or `plain`
+  mpi_io = 4, ///< opens the file by MPI-IO: hints and aggregators act; no ':' in its path
   independent = 8,    ///< can write without collective calls (access)
   late_define = 16,   ///< takes definitions after values (define interleaved)
   storage = 32,       ///< has chunks, compression and shuffle
   fill_values = 64,   ///< can write fill values before the values
   many_writers = 128, ///< any rank can write: a layout may choose which do
   classic = 512,      ///< a classic file, of the kind that Options::classic says
-  without_mpi = 1024, ///< values are written without a call of MPI: a thread may do it (transport thread)
-  aggregates = 2048,  ///< natively, values always go through aggregators: one of a node is slower than its page cache
-  subfiles = 256,     ///< can be opened on one rank alone, and its files can be joined (layout file-per-aggregator)
+  without_mpi =
+      1024, ///< values are written without a call of MPI: a thread may do it (transport thread)
+  aggregates = 2048, ///< natively, values always go through aggregators: one of a node is slower
+                     ///< than its page cache
+  subfiles = 256,    ///< can be opened on one rank alone, and its files can be joined (layout
+                     ///< file-per-aggregator)
 };
 
 struct FormatRow {
@@ -40,7 +47,8 @@ struct FormatRow {
   const char* writer; ///< who writes, for the help
   OpenFunction* open;
   unsigned features;
-  void (*check)(const Options& options) = nullptr; ///< Error, with the reason, if the format cannot do what they say
+  void (*check)(const Options& options) =
+      nullptr; ///< Error, with the reason, if the format cannot do what they say
 };
 
 /// Do the words of a layout end in ":N", the number of aggregators per node?
@@ -51,9 +59,10 @@ struct LayoutRow {
   PerNode per_node;
   /// What each aggregator writes of variable v; nullptr: values stay on the ranks that have them.
   Boxes (*boxes)(const Schema& schema, std::size_t v, std::size_t aggregators, std::size_t stripe);
-  bool every_rank = false; ///< without N, and if Options::aggregators is 0, every rank is an aggregator
-  bool subfiles = false;   ///< each aggregator writes a file of its own (split_files.hpp)
-  bool chooses = false;    ///< values may stay where they are (auto.hpp)
+  bool every_rank =
+      false; ///< without N, and if Options::aggregators is 0, every rank is an aggregator
+  bool subfiles = false; ///< each aggregator writes a file of its own (split_files.hpp)
+  bool chooses = false;  ///< values may stay where they are (auto.hpp)
 };
 
 struct ReaderRow {
@@ -80,26 +89,30 @@ std::string format_writers();
 
 /// Does the format of these options have all these features?
 bool has_features(const Options& options, unsigned features);
-/// What the manifest will have: sums of values, or of bytes, from memory where possible, or as they are read again.
+/// What the manifest will have: sums of values, or of bytes, from memory where possible, or as they
+/// are read again.
 enum class Checksum { values, memory, file, none };
 Checksum checksum_of(const Options& options);
-/// Are bytes summed from memory? Of files that are written together also beside the sums of their values: they tell which is
-/// which.
+/// Are bytes summed from memory? Of files that are written together also beside the sums of their
+/// values: they tell which is which.
 bool sums_bytes(const Options& options);
 /// The names of all formats that have these features, "netcdf4, pnetcdf or mpiio".
 std::string formats_with(unsigned features);
 
-/// The layout, where it is "default" chosen: auto if ranks of several nodes write without MPI, else native.
+/// The layout, where it is "default" chosen: auto if ranks of several nodes write without MPI, else
+/// native.
 std::string layout_of(const Options& options, const Topology& topology);
 /// Do values move, and may a thread write them while others move?
 bool overlaps(const Options& options);
 
-/// What stands between a layout and the format, and takes copies of what is put: the layout then moves a record in several
-/// rounds.
-using Around = std::function<std::unique_ptr<Format>(const Schema& schema, std::unique_ptr<Format> format)>;
+/// What stands between a layout and the format, and takes copies of what is put: the layout then
+/// moves a record in several rounds.
+using Around =
+    std::function<std::unique_ptr<Format>(const Schema& schema, std::unique_ptr<Format> format)>;
 
-/// The format and layout that `options` name, with `around` between them. `comm` must outlive what it returns. Error, with the
-/// reason, if the options do not go together.
-OpenFormat find_format(MPI_Comm comm, const Options& options, const Topology& topology, const Around& around = nullptr);
+/// The format and layout that `options` name, with `around` between them. `comm` must outlive what
+/// it returns. Error, with the reason, if the options do not go together.
+OpenFormat find_format(MPI_Comm comm, const Options& options, const Topology& topology,
+                       const Around& around = nullptr);
 
 } // namespace nunatak::io

@@ -14,7 +14,8 @@ std::size_t bytes_of(Type type) {
 }
 
 const char* name_of(Type type) {
-  constexpr std::array<const char*, all_types.size()> names = {"int8", "int16", "int32", "int64", "float32", "float64"};
+  constexpr std::array<const char*, all_types.size()> names = {"int8",  "int16",   "int32",
+                                                               "int64", "float32", "float64"};
   return names[static_cast<std::size_t>(type)];
 }
 
@@ -25,19 +26,28 @@ void check_name(const std::string& kind, const std::string& name) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
   };
   bool good = !name.empty() && name.size() <= 256 && letter(name[0]);
-  for (const char c : name) good = good && (letter(c) || c == '.' || c == '-' || c == '+' || c == '@');
+  for (const char c : name)
+    good = good && (letter(c) || c == '.' || c == '-' || c == '+' || c == '@');
   if (!good)
-    throw Error(kind + " '" + name + "': expected a name of letters, digits and _.-+@ that begins with one of the first three");
+    throw Error(
+        kind + " '" + name +
+        "': expected a name of letters, digits and _.-+@ that begins with one of the first three");
 }
 
 void check_attributes(const std::string& owner, const std::vector<Attribute>& attributes) {
   std::set<std::string> names;
   for (const auto& a : attributes) {
     check_name("attribute of " + owner, a.name);
-    if (!names.insert(a.name).second) throw Error("attribute '" + a.name + "' of " + owner + ": expected once, found twice");
-    const bool is_empty =
-        std::visit([&](const auto& v) { return !std::is_same_v<std::decay_t<decltype(v)>, std::string> && v.empty(); }, a.value);
-    if (is_empty) throw Error("attribute '" + a.name + "' of " + owner + ": expected at least one number, found none");
+    if (!names.insert(a.name).second)
+      throw Error("attribute '" + a.name + "' of " + owner + ": expected once, found twice");
+    const bool is_empty = std::visit(
+        [&](const auto& v) {
+          return !std::is_same_v<std::decay_t<decltype(v)>, std::string> && v.empty();
+        },
+        a.value);
+    if (is_empty)
+      throw Error("attribute '" + a.name + "' of " + owner +
+                  ": expected at least one number, found none");
   }
 }
 
@@ -50,13 +60,15 @@ template <class To, class From> To converted(From number, const std::string& wha
                high = static_cast<long double>(std::numeric_limits<To>::max());
     const auto wide = static_cast<long double>(number);
     if (!(wide >= low && wide <= high && wide == std::trunc(wide))) {
-      throw Error(what + ": expected a value that " + name_of(type_of<To>()) + " holds exactly, found " + std::to_string(number));
+      throw Error(what + ": expected a value that " + name_of(type_of<To>()) +
+                  " holds exactly, found " + std::to_string(number));
     }
     return static_cast<To>(number);
   }
 }
 
-template <class To> Attribute::Value converted_to(const Attribute& attribute, const std::string& what) {
+template <class To>
+Attribute::Value converted_to(const Attribute& attribute, const std::string& what) {
   return std::visit(
       [&](const auto& given) -> Attribute::Value {
         if constexpr (std::is_same_v<std::decay_t<decltype(given)>, std::string>) {
@@ -73,15 +85,17 @@ template <class To> Attribute::Value converted_to(const Attribute& attribute, co
 } // namespace
 
 bool wants_own_type(const std::string& attribute) {
-  static const std::set<std::string> names = {"_FillValue",  "missing_value", "valid_min", "valid_max",
-                                              "valid_range", "flag_values",   "flag_masks"};
+  static const std::set<std::string> names = {"_FillValue", "missing_value", "valid_min",
+                                              "valid_max",  "valid_range",   "flag_values",
+                                              "flag_masks"};
   return names.count(attribute) > 0;
 }
 
 Attribute::Value own_type(const Attribute& attribute, const Variable& variable) {
   if (!wants_own_type(attribute.name)) return attribute.value;
   const std::string what = "attribute '" + variable.name + ":" + attribute.name + "'";
-  return with_type(variable.type, [&](auto zero) { return converted_to<decltype(zero)>(attribute, what); });
+  return with_type(variable.type,
+                   [&](auto zero) { return converted_to<decltype(zero)>(attribute, what); });
 }
 
 void Schema::validate() const {
@@ -89,18 +103,21 @@ void Schema::validate() const {
   int n_unlimited = 0;
   for (const auto& d : dimensions) {
     check_name("dimension", d.name);
-    if (!names.insert(d.name).second) throw Error("dimension '" + d.name + "': expected once, found twice");
+    if (!names.insert(d.name).second)
+      throw Error("dimension '" + d.name + "': expected once, found twice");
     if (d.length == unlimited && ++n_unlimited > 1)
-      throw Error("dimension '" + d.name + "': expected at most one unlimited dimension, found another");
+      throw Error("dimension '" + d.name +
+                  "': expected at most one unlimited dimension, found another");
   }
   names.clear();
   for (const auto& v : variables) {
     check_name("variable", v.name);
-    if (!names.insert(v.name).second) throw Error("variable '" + v.name + "': expected once, found twice");
+    if (!names.insert(v.name).second)
+      throw Error("variable '" + v.name + "': expected once, found twice");
     for (std::size_t n = 0; n < v.dimensions.size(); ++n) {
       if (dimensions[dimension(v.dimensions[n])].length == unlimited && n > 0) {
-        throw Error("variable '" + v.name + "': expected the unlimited dimension '" + v.dimensions[n] +
-                    "' first, found it at place " + std::to_string(n + 1));
+        throw Error("variable '" + v.name + "': expected the unlimited dimension '" +
+                    v.dimensions[n] + "' first, found it at place " + std::to_string(n + 1));
       }
     }
     check_attributes("variable '" + v.name + "'", v.attributes);

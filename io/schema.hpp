@@ -2,10 +2,11 @@
 //
 //   Schema s;
 //   s.dimensions = {{"time", unlimited}, {"y", My}, {"x", Mx}};
-//   s.variables = {{"thk", Type::float64, {"time", "y", "x"}, {{"units", "m"}, {"_FillValue", -2e9}}}};
-//   s.attributes = {{"Conventions", "CF-1.8"}};
+//   s.variables = {{"thk", Type::float64, {"time", "y", "x"}, {{"units", "m"}, {"_FillValue",
+//   -2e9}}}}; s.attributes = {{"Conventions", "CF-1.8"}};
 //
-// Every rank holds the same schema. Neighbours: file.hpp (File), formats/format.hpp (the formats that write it).
+// Every rank holds the same schema. Neighbours: file.hpp (File), formats/format.hpp (the formats
+// that write it).
 #pragma once
 
 #include <array>
@@ -22,7 +23,8 @@ namespace nunatak::io {
 /// The element types that every format can store.
 enum class Type { int8, int16, int32, int64, float32, float64 };
 
-constexpr std::array<Type, 6> all_types = {Type::int8, Type::int16, Type::int32, Type::int64, Type::float32, Type::float64};
+constexpr std::array<Type, 6> all_types = {Type::int8,  Type::int16,   Type::int32,
+                                           Type::int64, Type::float32, Type::float64};
 
 std::size_t bytes_of(Type type);
 const char* name_of(Type type);
@@ -36,7 +38,10 @@ template <class T> constexpr Type type_of() {
   } else {
     static_assert(std::is_integral_v<T> && std::is_signed_v<T> && !std::is_same_v<T, bool>,
                   "expected int8_t, int16_t, int32_t, int64_t, float or double");
-    return sizeof(T) == 1 ? Type::int8 : sizeof(T) == 2 ? Type::int16 : sizeof(T) == 4 ? Type::int32 : Type::int64;
+    return sizeof(T) == 1   ? Type::int8
+           : sizeof(T) == 2 ? Type::int16
+           : sizeof(T) == 4 ? Type::int32
+                            : Type::int64;
   }
 }
 
@@ -60,18 +65,23 @@ template <class F> auto with_type(Type type, const F& f) {
 }
 
 struct Attribute {
-  using Value = std::variant<std::string, std::vector<std::int8_t>, std::vector<std::int16_t>, std::vector<std::int32_t>,
-                             std::vector<std::int64_t>, std::vector<float>, std::vector<double>>;
+  using Value = std::variant<std::string, std::vector<std::int8_t>, std::vector<std::int16_t>,
+                             std::vector<std::int32_t>, std::vector<std::int64_t>,
+                             std::vector<float>, std::vector<double>>;
   std::string name;
   Value value;
 
-  Attribute(std::string name_, const char* text) : name(std::move(name_)), value(std::string(text)) {}
+  Attribute(std::string name_, const char* text)
+      : name(std::move(name_)), value(std::string(text)) {}
   Attribute(std::string name_, std::string text) : name(std::move(name_)), value(std::move(text)) {}
   template <class T, class = std::enable_if_t<std::is_arithmetic_v<T>>>
   Attribute(std::string name_, T number) : name(std::move(name_)), value(std::vector<T>{number}) {}
-  template <class T> Attribute(std::string name_, std::vector<T> numbers) : name(std::move(name_)), value(std::move(numbers)) {}
   template <class T>
-  Attribute(std::string name_, std::initializer_list<T> numbers) : name(std::move(name_)), value(std::vector<T>(numbers)) {}
+  Attribute(std::string name_, std::vector<T> numbers)
+      : name(std::move(name_)), value(std::move(numbers)) {}
+  template <class T>
+  Attribute(std::string name_, std::initializer_list<T> numbers)
+      : name(std::move(name_)), value(std::vector<T>(numbers)) {}
 };
 
 /// The length of the one dimension that grows, record by record.
@@ -83,7 +93,8 @@ constexpr std::size_t no_record = static_cast<std::size_t>(-1);
 struct Dimension {
   std::string name;
   std::size_t length = unlimited;
-  bool distributed = false; ///< cut among the ranks of the model: layouts cut it among aggregators (partition.hpp)
+  bool distributed =
+      false; ///< cut among the ranks of the model: layouts cut it among aggregators (partition.hpp)
 };
 
 struct Variable {
@@ -98,24 +109,28 @@ struct Schema {
   std::vector<Variable> variables;
   std::vector<Attribute> attributes; ///< of the file
 
-  /// Error if a name is twice, is not a NetCDF name or is unknown; if there is more than one unlimited dimension or it is not
-  /// the first of a variable; if an attribute has no value or (see own_type) does not fit the variable's type.
+  /// Error if a name is twice, is not a NetCDF name or is unknown; if there is more than one
+  /// unlimited dimension or it is not the first of a variable; if an attribute has no value or (see
+  /// own_type) does not fit the variable's type.
   void validate() const;
 
-  std::size_t variable(const std::string& name) const;  ///< index; Error if there is none of that name
-  std::size_t dimension(const std::string& name) const; ///< index; Error if there is none of that name
+  std::size_t
+  variable(const std::string& name) const; ///< index; Error if there is none of that name
+  std::size_t
+  dimension(const std::string& name) const; ///< index; Error if there is none of that name
   /// Lengths of the dimensions of a variable; the unlimited one is 0.
   std::vector<std::size_t> shape(const Variable& variable) const;
   bool has_records(const Variable& variable) const;
-  std::size_t bytes(const Variable& variable) const; ///< of the values of a variable, or of one record of it
+  std::size_t
+  bytes(const Variable& variable) const; ///< of the values of a variable, or of one record of it
 };
 
-/// The attributes that CF and the NetCDF library want in the type of their variable: _FillValue, missing_value, valid_min,
-/// valid_max, valid_range, flag_values, flag_masks.
+/// The attributes that CF and the NetCDF library want in the type of their variable: _FillValue,
+/// missing_value, valid_min, valid_max, valid_range, flag_values, flag_masks.
 bool wants_own_type(const std::string& attribute);
 
-/// The value as it is written: of the variable's own type where wants_own_type(), whatever type the numbers were given in.
-/// Error if an integer variable would not hold the number exactly.
+/// The value as it is written: of the variable's own type where wants_own_type(), whatever type the
+/// numbers were given in. Error if an integer variable would not hold the number exactly.
 Attribute::Value own_type(const Attribute& attribute, const Variable& variable);
 
 } // namespace nunatak::io

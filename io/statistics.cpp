@@ -5,8 +5,9 @@
 
 namespace nunatak::io {
 
-constexpr std::int64_t Work::*counters[] = {&Work::written_bytes, &Work::written_operations, &Work::moved_bytes,
-                                            &Work::messages,      &Work::message_bytes,      &Work::off_node_bytes};
+constexpr std::int64_t Work::*counters[] = {&Work::written_bytes, &Work::written_operations,
+                                            &Work::moved_bytes,   &Work::messages,
+                                            &Work::message_bytes, &Work::off_node_bytes};
 
 Work& operator+=(Work& a, const Work& b) {
   for (const auto counter : counters) a.*counter += b.*counter;
@@ -34,12 +35,16 @@ Statistics& Statistics::operator+=(const Statistics& other) {
 
 std::vector<OverRanks> over_ranks(MPI_Comm comm, const std::vector<double>& numbers) {
   const int size = size_of(comm);
-  std::vector<double> sums = numbers, extremes = numbers; // maxima, and of the negative numbers: minima
+  std::vector<double> sums = numbers,
+                      extremes = numbers; // maxima, and of the negative numbers: minima
   for (const double number : numbers) extremes.push_back(-number);
-  MPI_Allreduce(MPI_IN_PLACE, sums.data(), static_cast<int>(sums.size()), MPI_DOUBLE, MPI_SUM, comm);
-  MPI_Allreduce(MPI_IN_PLACE, extremes.data(), static_cast<int>(extremes.size()), MPI_DOUBLE, MPI_MAX, comm);
+  MPI_Allreduce(MPI_IN_PLACE, sums.data(), static_cast<int>(sums.size()), MPI_DOUBLE, MPI_SUM,
+                comm);
+  MPI_Allreduce(MPI_IN_PLACE, extremes.data(), static_cast<int>(extremes.size()), MPI_DOUBLE,
+                MPI_MAX, comm);
   std::vector<OverRanks> result;
-  for (std::size_t n = 0; n < sums.size(); ++n) result.push_back({-extremes[sums.size() + n], sums[n] / size, extremes[n]});
+  for (std::size_t n = 0; n < sums.size(); ++n)
+    result.push_back({-extremes[sums.size() + n], sums[n] / size, extremes[n]});
   return result;
 }
 
@@ -51,17 +56,22 @@ Summary summarize(MPI_Comm comm, const Statistics& statistics) {
     counts[p] = statistics.phases[p].bytes;
     counts[n_phases + p] = statistics.phases[p].operations;
   }
-  for (std::size_t c = 0; c < std::size(counters); ++c) counts[2 * n_phases + c] = statistics.work.*counters[c];
+  for (std::size_t c = 0; c < std::size(counters); ++c)
+    counts[2 * n_phases + c] = statistics.work.*counters[c];
   const std::vector<OverRanks> reduced = over_ranks(comm, seconds);
-  MPI_Allreduce(MPI_IN_PLACE, counts.data(), static_cast<int>(counts.size()), MPI_INT64_T, MPI_SUM, comm);
+  MPI_Allreduce(MPI_IN_PLACE, counts.data(), static_cast<int>(counts.size()), MPI_INT64_T, MPI_SUM,
+                comm);
   Summary result;
-  for (std::size_t p = 0; p < n_phases; ++p) result.phases[p] = {reduced[p], counts[p], counts[n_phases + p]};
-  for (std::size_t c = 0; c < std::size(counters); ++c) result.work.*counters[c] = counts[2 * n_phases + c];
+  for (std::size_t p = 0; p < n_phases; ++p)
+    result.phases[p] = {reduced[p], counts[p], counts[n_phases + p]};
+  for (std::size_t c = 0; c < std::size(counters); ++c)
+    result.work.*counters[c] = counts[2 * n_phases + c];
   return result;
 }
 
 ReadSummary summarize(MPI_Comm comm, const ReadStatistics& s) {
-  const std::vector<OverRanks> seconds = over_ranks(comm, {s.open_seconds, s.read_seconds, s.scatter_seconds});
+  const std::vector<OverRanks> seconds =
+      over_ranks(comm, {s.open_seconds, s.read_seconds, s.scatter_seconds});
   std::array<std::int64_t, 4> counts = {s.bytes, s.operations, s.sent_bytes, s.openers};
   MPI_Allreduce(MPI_IN_PLACE, counts.data(), 4, MPI_INT64_T, MPI_SUM, comm);
   return {seconds[0], seconds[1], seconds[2], counts[0], counts[1], counts[2], counts[3]};

@@ -1,5 +1,5 @@
-// Where the time of a writer and of a reader goes: seconds, bytes and operations. Filled by File (file.hpp) per phase and by the
-// ways to read (read/source.hpp), turned into JSON by the report.
+// Where the time of a writer and of a reader goes: seconds, bytes and operations. Filled by File
+// (file.hpp) per phase and by the ways to read (read/source.hpp), turned into JSON by the report.
 #pragma once
 
 #include "io/formats/format.hpp"
@@ -28,18 +28,21 @@ enum class Phase {
   fsync,    ///< fsync of the file, rename, fsync of the folder: durable
 };
 constexpr std::size_t n_phases = 12;
-constexpr std::array<const char*, n_phases> phase_names = {"open", "define", "reserve", "post", "exchange", "stall",
-                                                           "wait", "flush",  "close",   "copy", "checksum", "fsync"};
+constexpr std::array<const char*, n_phases> phase_names = {
+    "open", "define", "reserve", "post", "exchange", "stall",
+    "wait", "flush",  "close",   "copy", "checksum", "fsync"};
 
 /// Sums on one rank.
 struct Statistics {
   struct Entry {
     double seconds = 0.0;
-    std::int64_t bytes = 0;      ///< post: payload in the file's types; copy: bytes copied; checksum: bytes read
+    std::int64_t bytes =
+        0; ///< post: payload in the file's types; copy: bytes copied; checksum: bytes read
     std::int64_t operations = 0; ///< calls
   };
   std::array<Entry, n_phases> phases{};
-  Work work; ///< of the format and the layout; copies of files for a commit are among the written bytes
+  Work work; ///< of the format and the layout; copies of files for a commit are among the written
+             ///< bytes
 
   Entry& operator[](Phase phase) { return phases[static_cast<std::size_t>(phase)]; }
   const Entry& operator[](Phase phase) const { return phases[static_cast<std::size_t>(phase)]; }
@@ -72,10 +75,11 @@ struct ReadStatistics {
   double open_seconds = 0.0;    ///< open, header, its broadcast
   double read_seconds = 0.0;    ///< in the library that reads values
   double scatter_seconds = 0.0; ///< serial, direct: messages, waiting for them included
-  std::int64_t bytes = 0;       ///< values that libraries have read for this rank, in the types of the file
-  std::int64_t operations = 0;  ///< library calls that read values
-  std::int64_t sent_bytes = 0;  ///< serial, direct: values that this rank has sent
-  std::int64_t openers = 0;     ///< 1 if this rank opens the file, for its header or for values
+  std::int64_t bytes =
+      0; ///< values that libraries have read for this rank, in the types of the file
+  std::int64_t operations = 0; ///< library calls that read values
+  std::int64_t sent_bytes = 0; ///< serial, direct: values that this rank has sent
+  std::int64_t openers = 0;    ///< 1 if this rank opens the file, for its header or for values
 };
 
 /// The same of all ranks: seconds, and sums.

@@ -10,7 +10,8 @@
 namespace nunatak::io {
 
 Watchdog::Watchdog(MPI_Comm comm, int patience, std::string who, bool waits)
-    : m_patience(std::chrono::seconds(patience)), m_rank(rank_in(comm)), m_who(std::move(who)), m_waits(waits) {
+    : m_patience(std::chrono::seconds(patience)), m_rank(rank_in(comm)), m_who(std::move(who)),
+      m_waits(waits) {
   if (m_who.empty()) m_who = "rank " + std::to_string(m_rank);
   if (patience > 0) m_thread = std::thread([this] { sleep_and_look(); });
 }
@@ -39,7 +40,8 @@ void Watchdog::sleep_and_look() {
     nap = m_patience / 16;
     if (m_watched.path == nullptr) continue;
     const auto error = waits_with();
-    const auto left = limit(error) - std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now() - m_since);
+    const auto left = limit(error) -
+                      std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now() - m_since);
     if (left.count() <= 0) end_run(error.value_or(""));
     nap = std::min(nap, left);
   }
@@ -55,12 +57,16 @@ std::chrono::milliseconds Watchdog::limit(const std::optional<std::string>& erro
 }
 
 void Watchdog::end_run(const std::string& error) {
-  const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(Clock::now() - m_since).count();
-  const std::string what = error.empty() ? "a rank or the file system has failed in it" : "the others do not come: " + error;
+  const auto seconds =
+      std::chrono::duration_cast<std::chrono::seconds>(Clock::now() - m_since).count();
+  const std::string what = error.empty() ? "a rank or the file system has failed in it"
+                                         : "the others do not come: " + error;
   std::fprintf(stderr,
-               "error: file '%s': %s has been in phase '%s' of the output for more than %lld s (-io_patience): %s, and the run "
+               "error: file '%s': %s has been in phase '%s' of the output for more than %lld s "
+               "(-io_patience): %s, and the run "
                "ends. Files that were committed are whole.\n",
-               m_watched.path->c_str(), m_who.c_str(), m_watched.phase, static_cast<long long>(seconds), what.c_str());
+               m_watched.path->c_str(), m_who.c_str(), m_watched.phase,
+               static_cast<long long>(seconds), what.c_str());
   std::fflush(stderr);
   MPI_Abort(MPI_COMM_WORLD, 1); // output servers, too
   std::_Exit(1);                // not reached

@@ -12,7 +12,9 @@ namespace nunatak::io {
 
 namespace {
 
-bool has_servers(const Options& options) { return options.transport != "sync" && options.transport != "thread"; }
+bool has_servers(const Options& options) {
+  return options.transport != "sync" && options.transport != "thread";
+}
 
 } // namespace
 
@@ -25,9 +27,13 @@ Writer::Writer(MPI_Comm comm, Options options, const std::string& who)
   Around around;
   if (m_options.transport == "thread") {
     m_backlog = std::make_unique<Backlog>(comm, m_options.pool, m_machine, m_watchdog);
-    around = [this](const Schema& schema, auto format) { return make_queued(m_backlog->thread(), schema, std::move(format)); };
+    around = [this](const Schema& schema, auto format) {
+      return make_queued(m_backlog->thread(), schema, std::move(format));
+    };
   } else if (overlaps(m_options)) {
-    around = [this](const Schema& schema, auto format) { return make_overlapped(m_options.pool, schema, std::move(format)); };
+    around = [this](const Schema& schema, auto format) {
+      return make_overlapped(m_options.pool, schema, std::move(format));
+    };
   }
   m_open = find_format(comm, m_options, topology, around);
   if (has_servers(m_options)) m_client = std::make_unique<Client>(comm, m_options);
@@ -35,15 +41,18 @@ Writer::Writer(MPI_Comm comm, Options options, const std::string& who)
 
 Writer::~Writer() = default;
 
-std::unique_ptr<File> Writer::open(const std::string& path, const Schema& schema, FileOptions file_options) {
+std::unique_ptr<File> Writer::open(const std::string& path, const Schema& schema,
+                                   FileOptions file_options) {
   const Checksum checksum = checksum_of(m_options);
   if (m_client)
-    return std::make_unique<AsyncFile>(m_comm, path, schema, file_options, checksum, *m_client, m_statistics, m_watchdog);
+    return std::make_unique<AsyncFile>(m_comm, path, schema, file_options, checksum, *m_client,
+                                       m_statistics, m_watchdog);
   if (m_backlog) {
-    return std::make_unique<ThreadFile>(m_comm, path, schema, file_options, checksum, m_open, m_machine, *m_backlog, m_statistics,
-                                        m_watchdog);
+    return std::make_unique<ThreadFile>(m_comm, path, schema, file_options, checksum, m_open,
+                                        m_machine, *m_backlog, m_statistics, m_watchdog);
   }
-  return std::make_unique<SyncFile>(m_comm, path, schema, file_options, checksum, m_open, m_machine, m_statistics, m_watchdog);
+  return std::make_unique<SyncFile>(m_comm, path, schema, file_options, checksum, m_open, m_machine,
+                                    m_statistics, m_watchdog);
 }
 
 void Writer::finish() {
@@ -55,9 +64,13 @@ void Writer::finish() {
 }
 
 std::vector<std::string> Writer::take_committed() {
-  return m_client ? m_client->take_committed() : m_backlog ? m_backlog->take_committed() : std::vector<std::string>();
+  return m_client    ? m_client->take_committed()
+         : m_backlog ? m_backlog->take_committed()
+                     : std::vector<std::string>();
 }
 
-std::unique_ptr<Writer> make_writer(MPI_Comm comm, const Options& options) { return std::make_unique<Writer>(comm, options); }
+std::unique_ptr<Writer> make_writer(MPI_Comm comm, const Options& options) {
+  return std::make_unique<Writer>(comm, options);
+}
 
 } // namespace nunatak::io

@@ -1,22 +1,24 @@
 // Writing distributed arrays to NetCDF files. What the model sees of io.
 //
-//   auto writer = make_writer(comm, options);                       // format, layout, transport: chosen at run time
-//   auto file = writer->open("ex.nc", schema, {FileKind::append, 10}); // everything is declared here
-//   file->put_all("x", x);                                          // small, the same on all ranks
-//   file->put_all("time", record, std::vector<double>{t});
+//   auto writer = make_writer(comm, options);                       // format, layout, transport:
+//   chosen at run time auto file = writer->open("ex.nc", schema, {FileKind::append, 10}); //
+//   everything is declared here file->put_all("x", x);                                          //
+//   small, the same on all ranks file->put_all("time", record, std::vector<double>{t});
 //   file->put("thk", record, block, thk.data() + first_owned);      // each rank its own block
 //   file->end_record(step);
 //   file->close(step);                                              // durable from here on
 //
-// Every function of a File is called by all ranks, in the same order; different files may interleave freely. Blocks may be
-// empty. An array may be changed as soon as put() returns. Errors of one rank are errors of all, thrown at the latest by the next
-// end_record(), sync() or close(). A File destroyed without close() leaves name.nc.tmp and no final name.
+// Every function of a File is called by all ranks, in the same order; different files may
+// interleave freely. Blocks may be empty. An array may be changed as soon as put() returns. Errors
+// of one rank are errors of all, thrown at the latest by the next end_record(), sync() or close().
+// A File destroyed without close() leaves name.nc.tmp and no final name.
 //
-// With transports async (async/servers.hpp) and thread (thread/thread_file.hpp) close() hands over, and writer->finish() makes
-// durable.
+// With transports async (async/servers.hpp) and thread (thread/thread_file.hpp) close() hands over,
+// and writer->finish() makes durable.
 //
-// A File (file.hpp) checks, times and counts; SyncFile (durable/sync_file.hpp) writes through a Format (formats/format.hpp) and
-// makes it durable, AsyncFile (async/async_file.hpp) lets servers do it, ThreadFile a thread. Reading: reader.hpp.
+// A File (file.hpp) checks, times and counts; SyncFile (durable/sync_file.hpp) writes through a
+// Format (formats/format.hpp) and makes it durable, AsyncFile (async/async_file.hpp) lets servers
+// do it, ThreadFile a thread. Reading: reader.hpp.
 #pragma once
 
 #include "io/file.hpp"
@@ -38,18 +40,20 @@ struct ServerReport;
 /// Opens files; sums their statistics. Must outlive its files.
 class Writer {
 public:
-  /// Collective. `comm` must outlive the writer. Error if a choice does not exist, naming those that do, or if choices do not go
-  /// together, saying why.
-  /// `who`: this rank, in messages of the watchdog; "" is its number.
+  /// Collective. `comm` must outlive the writer. Error if a choice does not exist, naming those
+  /// that do, or if choices do not go together, saying why. `who`: this rank, in messages of the
+  /// watchdog; "" is its number.
   Writer(MPI_Comm comm, Options options, const std::string& who = "");
   ~Writer();
 
-  /// Create path.tmp and write its header. Error on every rank if that is not possible, or if `path` is a folder (or else not a
-  /// regular file) or longer than the file system takes with ".commit" after it.
-  std::unique_ptr<File> open(const std::string& path, const Schema& schema, FileOptions file_options = {});
+  /// Create path.tmp and write its header. Error on every rank if that is not possible, or if
+  /// `path` is a folder (or else not a regular file) or longer than the file system takes with
+  /// ".commit" after it.
+  std::unique_ptr<File> open(const std::string& path, const Schema& schema,
+                             FileOptions file_options = {});
 
-  /// All files that were closed are durable when it returns. transport sync: they are already. Collective; throws what went
-  /// wrong on the servers.
+  /// All files that were closed are durable when it returns. transport sync: they are already.
+  /// Collective; throws what went wrong on the servers.
   void finish();
   /// async, thread: names of the files that were committed since the last call, on rank 0.
   std::vector<std::string> take_committed();
@@ -57,7 +61,8 @@ public:
   const Options& options() const { return m_options; }
   /// Of all files so far, on this rank; see summarize().
   const Statistics& statistics() const { return m_statistics; }
-  /// Of the servers, by group, or of the threads, on rank 0, at the last finish(); none with transport sync.
+  /// Of the servers, by group, or of the threads, on rank 0, at the last finish(); none with
+  /// transport sync.
   const std::vector<ServerReport>& server_reports() const { return m_server_reports; }
 
 private:

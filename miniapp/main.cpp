@@ -17,7 +17,8 @@ using namespace nunatak;
 
 namespace {
 
-/// With the time of rank 0: others may look at the clock a second later, and what they define in a file must be the same.
+/// With the time of rank 0: others may look at the clock a second later, and what they define in a
+/// file must be the same.
 std::string command_line(MPI_Comm comm, int argc, char** argv) {
   std::string now = utc_now();
   MPI_Bcast(now.data(), static_cast<int>(now.size()), MPI_CHAR, 0, comm);
@@ -46,7 +47,8 @@ int run(const Session& session, Options& options, const std::string& command) {
   init.reset();
   log.line(describe(model.grid()));
 
-  // 4. time steps: diagnose flow and melt, write what is due, choose the length of the step, advance, write scalars
+  // 4. time steps: diagnose flow and melt, write what is due, choose the length of the step,
+  // advance, write scalars
   const auto fields = [&] { return model.fields(); };
   const auto diagnose_and_write = [&] {
     dumps.set_time(clock.time());
@@ -81,7 +83,8 @@ int run(const Session& session, Options& options, const std::string& command) {
   // 6. report
   summary.warn(log);
   report.add(model.report());
-  report.add({{"steps", clock.steps()}, {"years", clock.years()}, {"mass_budget", summary.report()}});
+  report.add(
+      {{"steps", clock.steps()}, {"years", clock.years()}, {"mass_budget", summary.report()}});
   report.add({{"output", output.report()}, {"ended_early", early.reason()}});
   report.finish(timers, log);
   return clock.finished() ? 0 : early.tell(clock.text(), state);
@@ -92,10 +95,13 @@ int run(const Session& session, Options& options, const std::string& command) {
 int main(int argc, char** argv) {
   return run_program<Session>(argc, argv, "nunatak", [&](Session& session) {
     Options options;
-    OptionTable table("nunatak: a mini-app of an ice sheet model (hybrid SSA/SIA step, PICO, parallel output)",
-                      "mpiexec -n 4 nunatak -init marine -grid_dx 16km -run_years 10 -o result.nc\n\n"
-                      "-options_file reads options from a file (YAML if its name ends in .yaml or .yml). Options that\n"
-                      "start with ssa_ and are not in this list go to PETSc: -ssa_ksp_type cg -ssa_pc_type gamg.");
+    OptionTable table(
+        "nunatak: a mini-app of an ice sheet model (hybrid SSA/SIA step, PICO, parallel output)",
+        "mpiexec -n 4 nunatak -init marine -grid_dx 16km -run_years 10 -o result.nc\n\n"
+        "-options_file reads options from a file (YAML if its name ends in .yaml or .yml). Options "
+        "that\n"
+        "start with ssa_ and are not in this list go to PETSc: -ssa_ksp_type cg -ssa_pc_type "
+        "gamg.");
     add_model_options(table, options);
     if (!read_options(session, table, options)) return 0;
     io::on_rank_0(session.comm(), [&] { require_writable("-io_trace", options.io_trace); });

@@ -1,11 +1,12 @@
 // How long output servers take for what they are sent, by discrete events:
 //
 //   client   pack -> room in the ring, or wait until the oldest message was taken -> offer
-//   server   take what is offered of the open batch, one message after the other -> all servers have theirs: put it in the order
-//   of
+//   server   take what is offered of the open batch, one message after the other -> all servers
+//   have theirs: put it in the order of
 //            the file -> open the next batch, while a thread waits for the disk
 //
-// Not in it: who meets whom in the network, fragments of the ring, noise. Used by virtual_async.cpp.
+// Not in it: who meets whom in the network, fragments of the ring, noise. Used by
+// virtual_async.cpp.
 #pragma once
 
 #include "perf/async_plan.hpp"
@@ -23,7 +24,8 @@ namespace nunatak {
 
 /// Rates in MB/s.
 struct Machine {
-  double pack = 2000, take = 1000, write = 1000, disk = 100, message = 10, latency = 2, commit = 0; ///< message, latency: us
+  double pack = 2000, take = 1000, write = 1000, disk = 100, message = 10, latency = 2,
+         commit = 0; ///< message, latency: us
   bool shared = false;
 };
 
@@ -35,13 +37,15 @@ struct Times {
 class Events {
 public:
   /// `compute`: seconds between records. `pool`: bytes of a ring.
-  Events(const Machine& machine, double compute, double pool, int records, const Record& first, const Record& later)
+  Events(const Machine& machine, double compute, double pool, int records, const Record& first,
+         const Record& later)
       : m_machine(machine), m_compute(compute), m_pool(pool), m_clients(first.of_client.size()),
         m_servers(first.bytes[0].size()) {
     for (int r = 0; r < records; ++r) {
       m_records.push_back(r == 0 ? &first : &later);
       m_first_batch.push_back(m_batches.size());
-      for (std::size_t b = 0; b < m_records.back()->bytes.size(); ++b) m_batches.push_back({m_records.back(), b});
+      for (std::size_t b = 0; b < m_records.back()->bytes.size(); ++b)
+        m_batches.push_back({m_records.back(), b});
     }
   }
 
@@ -66,8 +70,11 @@ public:
 
 private:
   struct Client {
-    std::size_t next = 0, released = 0;       ///< message of the record; of all, those that have given back their room
-    std::deque<std::pair<double, bool>> ring; ///< bytes of a message, oldest first, and whether it was taken
+    std::size_t next = 0,
+                released =
+                    0; ///< message of the record; of all, those that have given back their room
+    std::deque<std::pair<double, bool>>
+        ring; ///< bytes of a message, oldest first, and whether it was taken
     double used = 0, visible = 0, stall = 0, stalled_at = -1;
   };
   struct Offer {
@@ -83,16 +90,21 @@ private:
     double time;
     std::int64_t number; ///< those of the same time happen in their order
     std::function<void(double)> happens;
-    bool operator<(const Event& other) const { return std::pair(time, number) > std::pair(other.time, other.number); }
+    bool operator<(const Event& other) const {
+      return std::pair(time, number) > std::pair(other.time, other.number);
+    }
   };
-  void at(double time, std::function<void(double)> happens) { m_events.push({time, m_n_events++, std::move(happens)}); }
+  void at(double time, std::function<void(double)> happens) {
+    m_events.push({time, m_n_events++, std::move(happens)});
+  }
 
   void begin_record(double time) {
     m_began_at = time;
     for (std::size_t c = 0; c < m_clients.size(); ++c) m_clients[c].next = 0, put(c, time);
   }
 
-  /// Pack the next message of the record, if its room is there. All ranks end a record before they compute (nunatak-io).
+  /// Pack the next message of the record, if its room is there. All ranks end a record before they
+  /// compute (nunatak-io).
   void put(std::size_t c, double time) {
     Client& client = m_clients[c];
     const std::vector<Message>& messages = m_records[m_record]->of_client[c];
@@ -100,7 +112,8 @@ private:
       client.visible += time - m_began_at;
       if (++m_n_ended < m_clients.size()) return;
       m_n_ended = 0, m_ended_at = time;
-      if (++m_record < m_records.size()) at(time + m_compute, [this](double now) { begin_record(now); });
+      if (++m_record < m_records.size())
+        at(time + m_compute, [this](double now) { begin_record(now); });
       return;
     }
     const Message message = messages[client.next];
@@ -156,8 +169,9 @@ private:
     for (std::size_t s = 0; s < m_servers.size(); ++s) m_servers[s].taken = 0, serve(s, time);
   }
 
-  /// The servers of a group write a batch together. Their processors take nothing while they pack it, their disks write one batch
-  /// at a time, and beside a disk that writes one batch more is taken.
+  /// The servers of a group write a batch together. Their processors take nothing while they pack
+  /// it, their disks write one batch at a time, and beside a disk that writes one batch more is
+  /// taken.
   void write_if_complete(double time) {
     if (m_disk_is_busy || m_open == m_batches.size()) return;
     const auto [record, batch] = m_batches[m_open];
@@ -190,7 +204,8 @@ private:
   std::priority_queue<Event> m_events;
   std::int64_t m_n_events = 0;
   std::size_t m_record = 0, m_open = 0,
-              m_n_ended = 0; ///< of the clients; batch of the servers; clients that have ended the record
+              m_n_ended =
+                  0; ///< of the clients; batch of the servers; clients that have ended the record
   bool m_is_packing = false, m_disk_is_busy = false;
   double m_began_at = 0, m_ended_at = 0, m_written = 0;
 };

@@ -1,5 +1,5 @@
-// The STREAM triad a = b + s c on arrays far larger than any cache: what the memory of this machine gives at this moment. Times
-// of bench_ssa, bench_kernels and bench_model are told in passes of it.
+// The STREAM triad a = b + s c on arrays far larger than any cache: what the memory of this machine
+// gives at this moment. Times of bench_ssa, bench_kernels and bench_model are told in passes of it.
 #pragma once
 
 #include "kernels/grid/array.hpp"
@@ -40,7 +40,8 @@ public:
     World().barrier();
     const auto begin = SteadyClock::now();
     Kokkos::parallel_for(
-        "triad", Kokkos::RangePolicy<Exec>(0, m_words), KOKKOS_LAMBDA(int n) { a(n) = b(n) + 3.0 * c(n); });
+        "triad", Kokkos::RangePolicy<Exec>(0, m_words),
+        KOKKOS_LAMBDA(int n) { a(n) = b(n) + 3.0 * c(n); });
     Kokkos::fence("triad");
     m_GB_per_s.push_back(24e-9 * m_words * m_ranks / World().max(seconds_since(begin)));
   }

@@ -1,11 +1,11 @@
-// bench_checksum: what the sums of values (io/durable/value_sum.hpp) cost beside the packing of the same values (io/pack.hpp).
-// Prints one JSON object.
+// bench_checksum: what the sums of values (io/durable/value_sum.hpp) cost beside the packing of the
+// same values (io/pack.hpp). Prints one JSON object.
 //
 //   bench_checksum -repeat 9
 //
-// Patches with ghosts, as a rank has them, in four ways to pack, from what a cache holds to what it does not. In each turn a
-// patch is packed without and with its sum. Ratios of the medians over the turns, and of the fastest. Validated: the sum is that
-// of the packed values.
+// Patches with ghosts, as a rank has them, in four ways to pack, from what a cache holds to what it
+// does not. In each turn a patch is packed without and with its sum. Ratios of the medians over the
+// turns, and of the fastest. Validated: the sum is that of the packed values.
 #include "io/pack.hpp"
 #include "miniapp/base/error.hpp"
 #include "miniapp/base/option_table.hpp"
@@ -61,15 +61,17 @@ Json measure(const Case& c, int repeat) {
     if (turn > 0) alone.push_back(seconds), with_sum.push_back(seconds_with_sum);
   }
   io::ValueSum there(shape);
-  io::add_to_sum({slab.start, shape, io::contiguous_strides(shape), target, c.type, false, false, &there});
-  if (there.value() != found) throw Error(std::string(c.name) + ": expected the sum of the packed values, found another one");
+  io::add_to_sum(
+      {slab.start, shape, io::contiguous_strides(shape), target, c.type, false, false, &there});
+  if (there.value() != found)
+    throw Error(std::string(c.name) + ": expected the sum of the packed values, found another one");
   const double bytes = static_cast<double>(slab.elements() * sizeof(double));
   return {{"case", c.name},
           {"bytes", bytes},
           {"pack_gb_per_s", bytes / median(alone) * 1e-9},
           {"with_sum_over_pack", median(with_sum) / median(alone)},
-          {"fastest_with_sum_over_fastest",
-           *std::min_element(with_sum.begin(), with_sum.end()) / *std::min_element(alone.begin(), alone.end())}};
+          {"fastest_with_sum_over_fastest", *std::min_element(with_sum.begin(), with_sum.end()) /
+                                                *std::min_element(alone.begin(), alone.end())}};
 }
 
 } // namespace
@@ -77,16 +79,20 @@ Json measure(const Case& c, int repeat) {
 int main(int argc, char** argv) {
   return run_program(argc, argv, "bench_checksum", [&](Libraries&) {
     int repeat = 9;
-    OptionTable table("bench_checksum: sums of values beside the packing of the same values", "bench_checksum -repeat 9");
+    OptionTable table("bench_checksum: sums of values beside the packing of the same values",
+                      "bench_checksum -repeat 9");
     table.section("Measurement");
     table.add(number("repeat", repeat, "", "turns", 1, 1000));
     if (!table.read(argc, argv)) return;
     Json results = Json::array();
-    for (const Case& c :
-         {Case{"map in cache", 100, 100, 1, false, io::Type::float64}, Case{"map", 2000, 2000, 1, false, io::Type::float64},
-          Case{"columns yxz", 500, 500, 31, false, io::Type::float64}, Case{"columns zyx", 500, 500, 31, true, io::Type::float64},
-          Case{"columns yxz as float32", 500, 500, 31, false, io::Type::float32}})
+    for (const Case& c : {Case{"map in cache", 100, 100, 1, false, io::Type::float64},
+                          Case{"map", 2000, 2000, 1, false, io::Type::float64},
+                          Case{"columns yxz", 500, 500, 31, false, io::Type::float64},
+                          Case{"columns zyx", 500, 500, 31, true, io::Type::float64},
+                          Case{"columns yxz as float32", 500, 500, 31, false, io::Type::float32}})
       results.push_back(measure(c, repeat));
-    std::cout << Json{{"benchmark", "bench_checksum"}, {"repeat", repeat}, {"results", results}}.dump(2) << std::endl;
+    std::cout
+        << Json{{"benchmark", "bench_checksum"}, {"repeat", repeat}, {"results", results}}.dump(2)
+        << std::endl;
   });
 }

@@ -1,10 +1,10 @@
-// bench_model: what bench_kernels measures, for any input of the model: a file, or a state that -init makes. Prints one JSON
-// object.
+// bench_model: what bench_kernels measures, for any input of the model: a file, or a state that
+// -init makes. Prints one JSON object.
 //
 //   mpiexec -n 1 bench_model -i antarctica.nc -grid_dx 8km
 //
-// The loop over time is that of miniapp/main.cpp without output: diagnose, advance, checks. docs/performance.md explains the
-// JSON.
+// The loop over time is that of miniapp/main.cpp without output: diagnose, advance, checks.
+// docs/performance.md explains the JSON.
 #include "miniapp/base/program.hpp"
 #include "miniapp/model/clock.hpp"
 #include "miniapp/model/model.hpp"
@@ -29,9 +29,11 @@ Seconds so_far(const Timers& timers) {
 }
 
 nlohmann::json run(Options options, int repeat, const Session& session) {
-  if (options.run_years > 0.0 || options.run_steps > 0) throw Error("options -run_years, -run_steps: expected none, see -repeat");
+  if (options.run_years > 0.0 || options.run_steps > 0)
+    throw Error("options -run_years, -run_steps: expected none, see -repeat");
   if (options.given.count("dt_max") == 0) options.dt_max = 0.02;
-  if (options.given.count("pico_skip_unchanged") == 0) options.pico.skip_unchanged = false; // every update is a whole one
+  if (options.given.count("pico_skip_unchanged") == 0)
+    options.pico.skip_unchanged = false; // every update is a whole one
   options.run_steps = repeat + 1;
   const Log silent(session.rank(), false);
   Timers timers;
@@ -43,19 +45,23 @@ nlohmann::json run(Options options, int repeat, const Session& session) {
                           const double dt = clock.longest_step(model.stable_step().dt);
                           model.advance(dt);
                           clock.advance(dt);
-                          Timers::Scope scope(timers, checks_part); // throws if ice or the mass budget are wrong
+                          Timers::Scope scope(
+                              timers, checks_part); // throws if ice or the mass budget are wrong
                           summary.add(model.hybrid(), dt);
                           return dt;
                         },
-                        [&] { return so_far(timers); }, sizes_of(model.ranks().patch(), model.levels(), model.state())};
+                        [&] { return so_far(timers); },
+                        sizes_of(model.ranks().patch(), model.levels(), model.state())};
   StepTimes steps(subject);
   steps.run(repeat);
 
   nlohmann::json json = steps.report();
   json["input"] = options.input.empty() ? "-init " + options.init : options.input;
   const Grid& grid = model.grid();
-  json["grid"] = {{"Mx", grid.Mx()}, {"My", grid.My()}, {"Mz", grid.Mz()}, {"dx", grid.dx}, {"dy", grid.dy}};
-  json["ranks"] = {{"size", session.size()}, {"px", grid.decomposition.px}, {"py", grid.decomposition.py}};
+  json["grid"] = {
+      {"Mx", grid.Mx()}, {"My", grid.My()}, {"Mz", grid.Mz()}, {"dx", grid.dx}, {"dy", grid.dy}};
+  json["ranks"] = {
+      {"size", session.size()}, {"px", grid.decomposition.px}, {"py", grid.decomposition.py}};
   json["versions"].update(versions());
   json["ssa"] = model.report()["ssa"];
   json["mass_budget"] = summary.report();
@@ -70,8 +76,10 @@ int main(int argc, char** argv) {
     int repeat = 7;
     OptionTable table("bench_model: times the loops and the parts of a model step; prints JSON",
                       "mpiexec -n 1 bench_model -i antarctica.nc -grid_dx 8km");
-    table.section("Benchmark; of the other options -dt_max is 0.02 years if it is not given, -run_... and files are not used");
-    table.add(number("repeat", repeat, "", "steps that count, after a first one that does not", 3, 1000));
+    table.section("Benchmark; of the other options -dt_max is 0.02 years if it is not given, "
+                  "-run_... and files are not used");
+    table.add(
+        number("repeat", repeat, "", "steps that count, after a first one that does not", 3, 1000));
     add_model_options(table, options);
     if (!read_options(session, table, options)) return;
     const nlohmann::json json = run(options, repeat, session);

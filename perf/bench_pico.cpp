@@ -1,11 +1,14 @@
-// bench_pico: times a whole PICO update and its parts, checks what it computed, and prints one JSON object.
+// bench_pico: times a whole PICO update and its parts, checks what it computed, and prints one JSON
+// object.
 //
 //   mpiexec -n 2 bench_pico -i antarctica.nc -refine 2        mpiexec -n 1 bench_pico -grid_dx 16km
-//   bench_pico -i antarctica_1km.nc -virtual_ranks 1,16,256,4096 -distance sweep      (perf/upsample.py makes such a file)
+//   bench_pico -i antarctica_1km.nc -virtual_ranks 1,16,256,4096 -distance sweep (perf/upsample.py
+//   makes such a file)
 //
-// The parts go through the code of the model (kernels/pico, kernels/labels/labels.hpp, kernels/distance/distance.hpp) on one
-// patch per process. Parts take turns within a repetition, so that a disturbance of the machine meets them all alike. A time is
-// that of the slowest rank, from a barrier on. The first repetition is the warm-up and is dropped. See perf/README.md for the
+// The parts go through the code of the model (kernels/pico, kernels/labels/labels.hpp,
+// kernels/distance/distance.hpp) on one patch per process. Parts take turns within a repetition, so
+// that a disturbance of the machine meets them all alike. A time is that of the slowest rank, from
+// a barrier on. The first repetition is the warm-up and is dropped. See perf/README.md for the
 // JSON.
 #include "kernels/pico/melt.hpp"
 #include "kernels/pico/pico.hpp"
@@ -67,7 +70,8 @@ std::int64_t different(const Patch& p, const PicoFields& a, const PicoFields& b)
          different(p, a.shelf_mask, b.shelf_mask) + different(p, a.distance_gl, b.distance_gl) +
          different(p, a.distance_cf, b.distance_cf) + different(p, a.box_mask, b.box_mask) +
          different(p, a.temperature, b.temperature) + different(p, a.salinity, b.salinity) +
-         different(p, a.temperature_box0, b.temperature_box0) + different(p, a.salinity_box0, b.salinity_box0) +
+         different(p, a.temperature_box0, b.temperature_box0) +
+         different(p, a.salinity_box0, b.salinity_box0) +
          different(p, a.overturning, b.overturning) + different(p, a.melt, b.melt) +
          different(p, a.base_temperature, b.base_temperature);
 }
@@ -93,7 +97,8 @@ void check_melt(const Problem& problem, const PicoFields& out, double total) {
   sum = to_mass * over_ranks(sum, MPI_LONG_DOUBLE, problem.ranks->comm());
   size = to_mass * over_ranks(size, MPI_LONG_DOUBLE, problem.ranks->comm());
   if (!(std::fabs(sum - total) <= 1e-11L * size))
-    throw Error("wrong result: total melt is " + std::to_string(total) + " kg/s, the sum over cells is " + std::to_string(sum));
+    throw Error("wrong result: total melt is " + std::to_string(total) +
+                " kg/s, the sum over cells is " + std::to_string(sum));
 }
 
 /// What every repetition and every part must agree on: the first update.
@@ -103,14 +108,16 @@ void check(Problem& problem, Parts& parts, const PicoFields& first, const PicoRe
   for (const std::string solver : {"buckets", "bfs", "sweep"}) {
     parts.reset();
     parts.solve(solver);
-    require_none(different(p, parts.distances[0][0], first.distance_gl) + different(p, parts.distances[1][0], first.distance_cf),
+    require_none(different(p, parts.distances[0][0], first.distance_gl) +
+                     different(p, parts.distances[1][0], first.distance_cf),
                  "distances of " + solver + " differ from the update", comm);
   }
   std::int64_t open = 0;
   for (int j = 1; j <= p.ym; ++j) {
     for (int i = 1; i <= p.xm; ++i) open += first.ocean_mask(j, i) == 2;
   }
-  if (over_ranks(open, MPI_INT64_T, comm) != parts.open_ocean) throw Error("wrong result: labels of the open ocean");
+  if (over_ranks(open, MPI_INT64_T, comm) != parts.open_ocean)
+    throw Error("wrong result: labels of the open ocean");
   check_melt(problem, first, report.total_melt);
 }
 
@@ -130,7 +137,9 @@ nlohmann::json to_json(const std::vector<Timed>& timed, double cells) {
 
 /// Times of updates in passes of the triad over as many doubles as the grid has cells.
 nlohmann::json to_json(const Triad& triad, const Timed& update, const Timed& kept, double cells) {
-  const auto passes = [&](double ms, double GB_per_s) { return 1e-3 * ms / (24e-9 * cells / GB_per_s); };
+  const auto passes = [&](double ms, double GB_per_s) {
+    return 1e-3 * ms / (24e-9 * cells / GB_per_s);
+  };
   const double usual = triad.GB_per_s(), best = triad.best_GB_per_s();
   return {{"GB_per_s", usual},
           {"GB_per_s_max", best},
@@ -150,8 +159,10 @@ nlohmann::json run(const Arguments& arguments, Problem& problem, const Session& 
   Pico keeps(ranks, grid.dx, grid.dy, PicoOptions{}); // does only what has changed: here the melt
   pico::ShelfGeometry geometry(ranks, grid.dx, grid.dy, options);
   pico::ShelfMelt melt(ranks, grid.dx, grid.dy, options);
-  std::vector<PicoFields> first{PicoFields(p)}, whole{PicoFields(p)}, kept{PicoFields(p)}, in_two{PicoFields(p)};
-  PicoReport report = pico.update(problem.in, first), melt_report, kept_report = keeps.update(problem.in, kept);
+  std::vector<PicoFields> first{PicoFields(p)}, whole{PicoFields(p)}, kept{PicoFields(p)},
+      in_two{PicoFields(p)};
+  PicoReport report = pico.update(problem.in, first), melt_report,
+             kept_report = keeps.update(problem.in, kept);
   Parts parts(problem, first[0]);
   const pico::Shelves* shelves = nullptr;
   const auto reset = [&] { parts.reset(); };
@@ -173,25 +184,35 @@ nlohmann::json run(const Arguments& arguments, Problem& problem, const Session& 
   Triad triad;
   for (int n = 0; n < arguments.repeat; ++n) triad.run();
 
-  require_none(different(p, whole[0], first[0]), "a repeated update differs from the first", session.comm());
-  require_none(different(p, kept[0], first[0]) + !kept_report.geometry_kept, "an update that should keep the geometry",
+  require_none(different(p, whole[0], first[0]), "a repeated update differs from the first",
                session.comm());
-  require_none(different(p, in_two[0], first[0]), "geometry and melt by themselves differ from the update", session.comm());
+  require_none(different(p, kept[0], first[0]) + !kept_report.geometry_kept,
+               "an update that should keep the geometry", session.comm());
+  require_none(different(p, in_two[0], first[0]),
+               "geometry and melt by themselves differ from the update", session.comm());
   check(problem, parts, first[0], report);
 
   const double cells = static_cast<double>(grid.Mx()) * grid.My();
-  nlohmann::json json = {{"benchmark", "pico"}, {"started", utc_now()}, {"repetitions", arguments.repeat}};
+  nlohmann::json json = {
+      {"benchmark", "pico"}, {"started", utc_now()}, {"repetitions", arguments.repeat}};
   json["input"] = arguments.input.empty() ? "synthetic continent" : arguments.input;
-  json["grid"] = {{"Mx", grid.Mx()}, {"My", grid.My()}, {"dx", grid.dx}, {"dy", grid.dy}, {"refine", arguments.refine}};
-  json["ranks"] = {
-      {"size", session.size()}, {"px", grid.decomposition.px}, {"py", grid.decomposition.py}, {"execution_space", Exec::name()}};
+  json["grid"] = {{"Mx", grid.Mx()},
+                  {"My", grid.My()},
+                  {"dx", grid.dx},
+                  {"dy", grid.dy},
+                  {"refine", arguments.refine}};
+  json["ranks"] = {{"size", session.size()},
+                   {"px", grid.decomposition.px},
+                   {"py", grid.decomposition.py},
+                   {"execution_space", Exec::name()}};
   json["result"] = {{"shelves", report.shelves},
                     {"shelf_cells", report.shelf_cells},
                     {"largest_distance", report.d_max},
                     {"total_melt_Gt_per_year", report.total_melt * seconds_per_year / 1e12}};
   json["parts"] = to_json(timed, cells);
   json["parts"]["update"]["rounds"] = report.rounds;
-  for (const auto& [solver, rounds] : parts.rounds) json["parts"]["distances, " + solver]["rounds"] = rounds;
+  for (const auto& [solver, rounds] : parts.rounds)
+    json["parts"]["distances, " + solver]["rounds"] = rounds;
   json["triad"] = to_json(triad, timed[0], timed[1], cells);
   return json;
 }
@@ -201,16 +222,20 @@ nlohmann::json run(const Arguments& arguments, Problem& problem, const Session& 
 int main(int argc, char** argv) {
   return run_program<Session>(argc, argv, "bench_pico", [&](Session& session) {
     Arguments arguments;
-    OptionTable table("bench_pico: times PICO and its parts; prints JSON", "mpiexec -n 2 bench_pico -grid_dx 16km");
+    OptionTable table("bench_pico: times PICO and its parts; prints JSON",
+                      "mpiexec -n 2 bench_pico -grid_dx 16km");
     VirtualOptions counted;
     arguments.add_to(table);
     counted.add_to(table);
     if (!table.read(argc, argv)) return;
     arguments.check();
     if (!counted.ranks.empty() && session.size() != 1)
-      throw Error("option -virtual_ranks: expected one process, found " + std::to_string(session.size()));
-    Problem problem = arguments.input.empty() ? synthetic_continent(arguments, session) : from_file(arguments, session);
-    nlohmann::json json = counted.ranks.empty() ? run(arguments, problem, session) : run_virtual(problem, counted);
+      throw Error("option -virtual_ranks: expected one process, found " +
+                  std::to_string(session.size()));
+    Problem problem = arguments.input.empty() ? synthetic_continent(arguments, session)
+                                              : from_file(arguments, session);
+    nlohmann::json json =
+        counted.ranks.empty() ? run(arguments, problem, session) : run_virtual(problem, counted);
     json["versions"] = versions();
     json["versions"]["compiler"] = __VERSION__;
     if (session.rank() == 0) std::cout << json.dump(2) << std::endl;

@@ -1,10 +1,12 @@
-// bench_ssa: times solves of the shallow shelf approximation from rest, checks the velocity, and prints one JSON object.
+// bench_ssa: times solves of the shallow shelf approximation from rest, checks the velocity, and
+// prints one JSON object.
 //
 //   mpiexec -n 1 bench_ssa -problem J -M 481            mpiexec -n 2 bench_ssa -problem plug -M 241
 //   bench_ssa -problem sheet -i antarctica.nc -grid_dx 8km -ssa_multigrid_smoothing 3
 //
-// Every solve begins with a new solver: its set-up counts. Solves and passes of the STREAM triad take turns. A time is that of
-// the slowest rank, from a barrier on. The first repetition is the warm-up and is dropped. See perf/README.md for the JSON.
+// Every solve begins with a new solver: its set-up counts. Solves and passes of the STREAM triad
+// take turns. A time is that of the slowest rank, from a barrier on. The first repetition is the
+// warm-up and is dropped. See perf/README.md for the JSON.
 #include "miniapp/base/error.hpp"
 #include "miniapp/base/program.hpp"
 #include "miniapp/model/report.hpp"
@@ -83,7 +85,8 @@ struct Measured {
 Measured measure(SsaProblem& problem, const SsaSystemOptions& system, int repeat, bool sheet) {
   const MPI_Comm comm = problem.ranks->comm();
   const Patch patch = problem.ranks->patch();
-  const auto u_first = make_array<double>("u_first", patch), v_first = make_array<double>("v_first", patch);
+  const auto u_first = make_array<double>("u_first", patch),
+             v_first = make_array<double>("v_first", patch);
   Measured m;
   for (int n = 0; n <= repeat; ++n) {
     problem.rest();
@@ -92,14 +95,16 @@ Measured measure(SsaProblem& problem, const SsaSystemOptions& system, int repeat
     const double wall = MPI_Wtime();
     const std::clock_t cpu = std::clock();
     {
-      const auto ssa = make_ssa_solver(*problem.ranks, problem.dx, problem.dy, problem.options, system);
+      const auto ssa =
+          make_ssa_solver(*problem.ranks, problem.dx, problem.dy, problem.options, system);
       m.report = ssa->solve(problem.in, problem.u, problem.v);
       m.solver = ssa->describe();
     }
     const double cpu_seconds = static_cast<double>(std::clock() - cpu) / CLOCKS_PER_SEC;
     const double wall_seconds = MPI_Wtime() - wall;
     const MpiCounts after = mpi_counts();
-    m.sent = {after.messages - before.messages, after.bytes - before.bytes, after.collectives - before.collectives};
+    m.sent = {after.messages - before.messages, after.bytes - before.bytes,
+              after.collectives - before.collectives};
     if (n == 0) {
       if (!sheet) check_solver_options();
       Kokkos::deep_copy(u_first, problem.u);
@@ -107,7 +112,8 @@ Measured measure(SsaProblem& problem, const SsaSystemOptions& system, int repeat
     } else {
       m.times.add(m.report, largest(wall_seconds, comm), largest(cpu_seconds, comm));
       m.differs = std::fmax(m.differs, largest_per_year(*problem.ranks, [&](int j, int i) {
-                              return std::hypot(problem.u(j, i) - u_first(j, i), problem.v(j, i) - v_first(j, i));
+                              return std::hypot(problem.u(j, i) - u_first(j, i),
+                                                problem.v(j, i) - v_first(j, i));
                             }));
     }
     m.triad.run();
@@ -119,14 +125,15 @@ nlohmann::json run(const Arguments& arguments, Options options, const Session& s
   const MPI_Comm comm = session.comm();
   const bool sheet = arguments.problem == "sheet";
   SsaProblem problem = sheet ? ice_sheet(options, comm)
-                             : exact_problem(arguments.problem == "J", arguments.M, ssa_options(options), comm, session.size());
+                             : exact_problem(arguments.problem == "J", arguments.M,
+                                             ssa_options(options), comm, session.size());
   const Patch patch = problem.ranks->patch();
   const SsaSystemOptions system{options.ssa_solver, options.ssa_operator};
   const Measured measured = measure(problem, system, arguments.repeat, sheet);
   const auto& [times, report, sent, solver, triad, differs] = measured;
 
-  const double speed =
-      largest_per_year(*problem.ranks, [&](int j, int i) { return std::hypot(problem.u(j, i), problem.v(j, i)); });
+  const double speed = largest_per_year(
+      *problem.ranks, [&](int j, int i) { return std::hypot(problem.u(j, i), problem.v(j, i)); });
   const double error = problem.error();
   require(differs <= 1e-6 * speed, "repetitions differ (m/a)", differs, 1e-6 * speed);
   require(error <= (sheet ? problem.bound * speed : problem.bound),
@@ -134,20 +141,25 @@ nlohmann::json run(const Arguments& arguments, Options options, const Session& s
           sheet ? problem.bound * speed : problem.bound);
   // a new solver that starts from the solution finds nothing to do
   const SsaReport again =
-      make_ssa_solver(*problem.ranks, problem.dx, problem.dy, problem.options, system)->solve(problem.in, problem.u, problem.v);
+      make_ssa_solver(*problem.ranks, problem.dx, problem.dy, problem.options, system)
+          ->solve(problem.in, problem.u, problem.v);
   const double residual = again.initial_residual / again.load_norm;
-  require(residual <= problem.options.tolerance, "residual, computed again, relative to the load", residual,
-          problem.options.tolerance);
+  require(residual <= problem.options.tolerance, "residual, computed again, relative to the load",
+          residual, problem.options.tolerance);
 
-  const double seconds = median(times.wall), unknowns = 2.0 * static_cast<double>(report.unknown_cells);
-  const double triad_pass = 24e-9 * unknowns / triad.GB_per_s(); // over as many doubles as there are unknowns
-  nlohmann::json json = {{"benchmark", "ssa"}, {"problem", arguments.problem}, {"started", utc_now()}};
+  const double seconds = median(times.wall),
+               unknowns = 2.0 * static_cast<double>(report.unknown_cells);
+  const double triad_pass =
+      24e-9 * unknowns / triad.GB_per_s(); // over as many doubles as there are unknowns
+  nlohmann::json json = {
+      {"benchmark", "ssa"}, {"problem", arguments.problem}, {"started", utc_now()}};
   json["repetitions"] = arguments.repeat;
   json["solver"] = solver;
   if (sheet) json["input"] = options.input.empty() ? "-init " + options.init : options.input;
   json["grid"] = {{"Mx", patch.Mx}, {"My", patch.My}, {"dx", problem.dx}, {"dy", problem.dy}};
   const Decomposition& d = problem.ranks->decomposition();
-  json["ranks"] = {{"size", session.size()}, {"px", d.px}, {"py", d.py}, {"execution_space", Exec::name()}};
+  json["ranks"] = {
+      {"size", session.size()}, {"px", d.px}, {"py", d.py}, {"execution_space", Exec::name()}};
   json["versions"] = versions();
   json["versions"]["compiler"] = __VERSION__;
   json["work"] = {{"unknown_cells", report.unknown_cells},
@@ -166,7 +178,8 @@ nlohmann::json run(const Arguments& arguments, Options options, const Session& s
   json["triad"] = {{"GB_per_s", triad.GB_per_s()},
                    {"GB_per_s_max", triad.best_GB_per_s()},
                    {"passes_per_solve", seconds / triad_pass},
-                   {"passes_per_linear_iteration", seconds / triad_pass / std::max(report.linear_iterations, 1)}};
+                   {"passes_per_linear_iteration",
+                    seconds / triad_pass / std::max(report.linear_iterations, 1)}};
   json["sent"] = {{"messages", total(sent.messages, comm)},
                   {"bytes", total(sent.bytes, comm)},
                   {"collectives", sent.collectives},
@@ -182,9 +195,10 @@ int main(int argc, char** argv) {
     Arguments arguments;
     OptionTable table("bench_ssa: times solves of the shallow shelf approximation; prints JSON",
                       "mpiexec -n 1 bench_ssa -problem J -M 481");
-    table.section(
-        "Benchmark; of the other options only -i, -init, -seed, -grid_..., -ssa_... and those of material and sliding are used");
-    table.add(word("problem", arguments.problem, "J|plug|sheet", "exact solutions, or an ice sheet by -i or -init"));
+    table.section("Benchmark; of the other options only -i, -init, -seed, -grid_..., -ssa_... and "
+                  "those of material and sliding are used");
+    table.add(word("problem", arguments.problem, "J|plug|sheet",
+                   "exact solutions, or an ice sheet by -i or -init"));
     table.add(number("M", arguments.M, "", "J and plug: cells along x and y", 9, 5000));
     table.add(number("repeat", arguments.repeat, "", "repetitions that count", 1, 1000));
     add_model_options(table, options);

@@ -1,12 +1,15 @@
-// calibrate: the constants of a LogGP machine (kernels/grid/loggp.hpp), measured on the ranks that it runs on. Prints one JSON
-// object, which nunatak-distance, nunatak-labels, nunatak-step and bench_pico read (-machine).
+// calibrate: the constants of a LogGP machine (kernels/grid/loggp.hpp), measured on the ranks that
+// it runs on. Prints one JSON object, which nunatak-distance, nunatak-labels, nunatak-step and
+// bench_pico read (-machine).
 //
 //   mpiexec -n 8 calibrate > machine.json
 //
-// Everything is measured in long rows of the same operation, and is the mean of the ranks: a rank that is late at the beginning
-// of one operation finds its messages waiting, so that the time of the slowest rank in a single one counts some waits twice. The
-// constants are medians over the repetitions. Nothing here knows what the solvers of distances do. (MpiRanks::find_machine asks
-// less: L and G alone, in 27 rounds of the solvers' own exchange at the start of a run, of the slowest rank.)
+// Everything is measured in long rows of the same operation, and is the mean of the ranks: a rank
+// that is late at the beginning of one operation finds its messages waiting, so that the time of
+// the slowest rank in a single one counts some waits twice. The constants are medians over the
+// repetitions. Nothing here knows what the solvers of distances do. (MpiRanks::find_machine asks
+// less: L and G alone, in 27 rounds of the solvers' own exchange at the start of a run, of the
+// slowest rank.)
 #include "miniapp/base/error.hpp"
 #include "miniapp/base/machine.hpp"
 #include "miniapp/base/option_table.hpp"
@@ -30,9 +33,11 @@ using Json = nlohmann::ordered_json;
 
 namespace {
 
-constexpr int row = 10;       // operations one after another
-constexpr int table = 16384;  // bytes of a long sum: that of a table of a hundred shelves has so many
-constexpr double busy = 1e-4; // s, before each: a rank that has done something sleeps shorter on the emulated cluster (idle.cpp)
+constexpr int row = 10; // operations one after another
+constexpr int table =
+    16384; // bytes of a long sum: that of a table of a hundred shelves has so many
+constexpr double busy = 1e-4; // s, before each: a rank that has done something sleeps shorter on
+                              // the emulated cluster (idle.cpp)
 
 class Calibration {
 public:
@@ -119,7 +124,9 @@ public:
 
 private:
   void send(int to, int bytes) { MPI_Send(m_buffer.data(), bytes, MPI_BYTE, to, 0, world_comm()); }
-  void receive(int from, int bytes) { MPI_Recv(m_buffer.data(), bytes, MPI_BYTE, from, 0, world_comm(), MPI_STATUS_IGNORE); }
+  void receive(int from, int bytes) {
+    MPI_Recv(m_buffer.data(), bytes, MPI_BYTE, from, 0, world_comm(), MPI_STATUS_IGNORE);
+  }
 
   int m_repeat, m_rank = 0, m_size = 1;
   std::vector<char> m_buffer;
@@ -137,7 +144,8 @@ Json run(int ranks, int repeat) {
   m.o = m.g = c.overhead();
   m.L = std::max(round - 4.0 * m.o, 0.0);
   const Json &shortest = json["ping_pong"].front(), &longest = json["ping_pong"].back();
-  m.G = (longest["seconds"].get<double>() - shortest["seconds"].get<double>()) / (longest["bytes"].get<double>() - 8.0);
+  m.G = (longest["seconds"].get<double>() - shortest["seconds"].get<double>()) /
+        (longest["bytes"].get<double>() - 8.0);
   const double steps = LogGP::steps(ranks);
   m.step.reduction = c.time([&] { c.reduction(); }) / steps;
   const double longer = c.time([&] { c.reduction(table / 8); }) / steps;

@@ -1,8 +1,10 @@
-// Who writes what of a map y x, in each layout: JSON for plot_layouts.py, from the functions that the writers use.
+// Who writes what of a map y x, in each layout: JSON for plot_layouts.py, from the functions that
+// the writers use.
 //
 //   layout_map > layouts.json       a map of 12 x 18 doubles on 2 x 3 ranks, 3 per virtual node
 //
-// Per layout: the rank of each aggregator, its boxes (y, x, rows, columns), and what one record costs in messages.
+// Per layout: the rank of each aggregator, its boxes (y, x, rows, columns), and what one record
+// costs in messages.
 #include "io/layouts/exchange_plan.hpp"
 #include "io/layouts/topology.hpp"
 #include "io/registry.hpp"
@@ -39,12 +41,18 @@ int main() {
     round.given.push_back({patch});
     native.push_back({json_of(patch)});
   }
-  Json json = {{"My", My}, {"Mx", Mx}, {"node_of", topology.node_of}, {"native", native}, {"layouts", Json::array()}};
-  for (const char* text : {"zslab", "zslab:1", "box:1", "box:2", "morton:1", "file-per-aggregator:2"}) {
+  Json json = {{"My", My},
+               {"Mx", Mx},
+               {"node_of", topology.node_of},
+               {"native", native},
+               {"layouts", Json::array()}};
+  for (const char* text :
+       {"zslab", "zslab:1", "box:1", "box:2", "morton:1", "file-per-aggregator:2"}) {
     Options options;
     options.layout = text;
     const Layout layout = parse_layout(options);
-    const std::vector<int> ranks = aggregators(topology, layout.every_rank ? static_cast<int>(P * Q) : layout.per_node);
+    const std::vector<int> ranks =
+        aggregators(topology, layout.every_rank ? static_cast<int>(P * Q) : layout.per_node);
     round.boxes = {layout_row(layout.name).boxes(schema, 0, ranks.size(), stripe)};
     std::size_t messages = 0, bytes = 0, off_node = 0;
     for (int rank = 0; rank < static_cast<int>(P * Q); ++rank) {

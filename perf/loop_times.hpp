@@ -1,5 +1,6 @@
-// How long each loop takes, by its label: Kokkos calls back before and after it. Where a loop returns before it is done (a GPU)
-// it is waited for, so that a step is slower than without: time its parts in another one.
+// How long each loop takes, by its label: Kokkos calls back before and after it. Where a loop
+// returns before it is done (a GPU) it is waited for, so that a step is slower than without: time
+// its parts in another one.
 #pragma once
 
 #include "kernels/grid/array.hpp"

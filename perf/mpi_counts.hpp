@@ -1,5 +1,6 @@
-// What this process has sent, whoever called MPI: the model, PETSc, or the levels of the multigrid, which count for themselves.
-// For bench_ssa. Persistent requests (PETSc's matrices of type aij on several ranks) are not counted.
+// What this process has sent, whoever called MPI: the model, PETSc, or the levels of the multigrid,
+// which count for themselves. For bench_ssa. Persistent requests (PETSc's matrices of type aij on
+// several ranks) are not counted.
 #pragma once
 
 #include <cstdint>

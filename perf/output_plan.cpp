@@ -1,11 +1,12 @@
-// output_plan: what one record of a workload (nunatak-io) sends and writes on so many ranks, from the functions that the writers
-// use: JSON for output_model.py. Nothing is sent or written.
+// output_plan: what one record of a workload (nunatak-io) sends and writes on so many ranks, from
+// the functions that the writers use: JSON for output_model.py. Nothing is sent or written.
 //
 //   output_plan -workload pism:G5km -scale 0.3 -ranks 8 -layouts native,zslab,box:1 > plan.json
 //
-// Per layout and rank: messages (to, bytes), and the calls of the format `posix` in their order (offset, bytes). With -counts per
-// layout only how many of both there are, and the most that a rank has: for thousands of ranks. Land, which MOM's ranks fill, is
-// sent as the writers do: repeated values once (io/layouts/repeats.hpp).
+// Per layout and rank: messages (to, bytes), and the calls of the format `posix` in their order
+// (offset, bytes). With -counts per layout only how many of both there are, and the most that a
+// rank has: for thousands of ranks. Land, which MOM's ranks fill, is sent as the writers do:
+// repeated values once (io/layouts/repeats.hpp).
 #include "io/formats/raw.hpp"
 #include "io/layouts/exchange_plan.hpp"
 #include "io/layouts/repeats.hpp"
@@ -47,11 +48,15 @@ struct Count {
     number += of_rank.size(), bytes += sum;
     most = std::max<std::uint64_t>(most, of_rank.size()), most_bytes = std::max(most_bytes, sum);
   }
-  Json json() const { return {{"number", number}, {"bytes", bytes}, {"most", most}, {"most_bytes", most_bytes}}; }
+  Json json() const {
+    return {{"number", number}, {"bytes", bytes}, {"most", most}, {"most_bytes", most_bytes}};
+  }
 };
 
-/// What a rank gives of a variable, in the order of the file; as many boxes on every rank, empty ones included.
-std::vector<io::Box> given_boxes(const t::Workload& w, const t::WorkloadVariable& v, std::size_t rank, std::size_t ranks) {
+/// What a rank gives of a variable, in the order of the file; as many boxes on every rank, empty
+/// ones included.
+std::vector<io::Box> given_boxes(const t::Workload& w, const t::WorkloadVariable& v,
+                                 std::size_t rank, std::size_t ranks) {
   std::vector<io::Box> boxes;
   for (const io::Box& in_memory : t::boxes_of(w, v, rank, ranks)) {
     io::Box& box = boxes.emplace_back();
@@ -64,9 +69,11 @@ std::vector<io::Box> given_boxes(const t::Workload& w, const t::WorkloadVariable
 class Record {
 public:
   Record(const Wanted& wanted)
-      : m_workload(t::make_workload(wanted.workload, wanted.scale, false, static_cast<std::size_t>(wanted.variables))),
-        m_schema(t::schema_of(m_workload, m_workload.order)), m_ranks(static_cast<std::size_t>(wanted.ranks)),
-        m_per_node(wanted.ranks_per_node), m_counts(wanted.counts) {
+      : m_workload(t::make_workload(wanted.workload, wanted.scale, false,
+                                    static_cast<std::size_t>(wanted.variables))),
+        m_schema(t::schema_of(m_workload, m_workload.order)),
+        m_ranks(static_cast<std::size_t>(wanted.ranks)), m_per_node(wanted.ranks_per_node),
+        m_counts(wanted.counts) {
     m_layout = io::raw_layout(m_schema, io::Options{}.align);
     for (const t::WorkloadVariable& v : m_workload.variables) {
       if (v.records) m_variables.push_back(&v);
@@ -79,16 +86,19 @@ public:
     const io::Layout layout = io::parse_layout(options);
     const auto boxes_of = io::layout_row(layout.name).boxes;
     io::Topology topology;
-    for (std::size_t rank = 0; rank < m_ranks; ++rank) topology.node_of.push_back(static_cast<int>(rank) / m_per_node);
+    for (std::size_t rank = 0; rank < m_ranks; ++rank)
+      topology.node_of.push_back(static_cast<int>(rank) / m_per_node);
     topology.n_nodes = topology.node_of.back() + 1;
-    const std::vector<int> writers = io::aggregators(topology, layout.every_rank ? 1 : layout.per_node);
+    const std::vector<int> writers =
+        io::aggregators(topology, layout.every_rank ? 1 : layout.per_node);
     io::Round round;
     for (std::size_t n = 0; n < m_variables.size(); ++n) {
       const std::size_t v = m_schema.variable(m_variables[n]->name);
       const std::size_t puts = given_boxes(m_workload, *m_variables[n], 0, m_ranks).size();
       round.groups.insert(round.groups.end(), puts, n);
       round.types.push_back(m_schema.variables[v].type);
-      if (boxes_of != nullptr) round.boxes.push_back(boxes_of(m_schema, v, writers.size(), io::default_stripe));
+      if (boxes_of != nullptr)
+        round.boxes.push_back(boxes_of(m_schema, v, writers.size(), io::default_stripe));
     }
     for (std::size_t rank = 0; rank < m_ranks; ++rank) {
       round.given.emplace_back();
@@ -123,10 +133,12 @@ public:
   std::uint64_t bytes() const { return m_workload.bytes_per_record(); }
 
 private:
-  /// Of a message, all variables of which are doubles if there is land. Other values tell their places, and so do not repeat.
+  /// Of a message, all variables of which are doubles if there is land. Other values tell their
+  /// places, and so do not repeat.
   std::uint64_t sent_bytes(const io::Channel& channel, const io::Round& round) const {
     if (!m_workload.is_land) return channel.bytes;
-    std::vector<std::uint64_t> words(1 + channel.bytes / sizeof(std::uint64_t)); // room, and a word for each value
+    std::vector<std::uint64_t> words(
+        1 + channel.bytes / sizeof(std::uint64_t)); // room, and a word for each value
     std::size_t next = 0;
     for (const io::Transfer& t : channel.transfers) {
       const t::WorkloadVariable& v = *m_variables[round.groups[t.put]];
@@ -146,7 +158,8 @@ private:
     slab.start = box.start, slab.count = box.count;
     slab.insert_record(0);
     std::vector<io::Run> runs;
-    io::append_runs(m_schema, m_layout, m_schema.variable(m_variables[n]->name), slab, nullptr, runs);
+    io::append_runs(m_schema, m_layout, m_schema.variable(m_variables[n]->name), slab, nullptr,
+                    runs);
     for (const io::Run& run : runs) calls.push_back({run.begin, run.size});
   }
 
@@ -164,20 +177,24 @@ private:
 int main(int argc, char** argv) {
   return run_program(argc, argv, "output_plan", [&](Libraries&) {
     Wanted wanted;
-    OptionTable table("output_plan: what a record of output sends and writes, from the plans of the writers; prints JSON",
-                      "output_plan -workload pism:G5km -scale 0.3 -ranks 8 -layouts native,zslab,box:1");
+    OptionTable table(
+        "output_plan: what a record of output sends and writes, from the plans of the writers; "
+        "prints JSON",
+        "output_plan -workload pism:G5km -scale 0.3 -ranks 8 -layouts native,zslab,box:1");
     table.section("Record");
     table.add(text("workload", wanted.workload, "model and size, as nunatak-io knows them"));
     table.add(number("scale", wanted.scale, "", "factor of horizontal lengths", 0.0));
     table.add(number("variables", wanted.variables, "", "number of variables (0: all)", 0));
     table.add(number("ranks", wanted.ranks, "", "ranks", 1));
-    table.add(number("ranks_per_node", wanted.ranks_per_node, "", "ranks of a node: layouts choose writers on each", 1));
+    table.add(number("ranks_per_node", wanted.ranks_per_node, "",
+                     "ranks of a node: layouts choose writers on each", 1));
     table.add(flag("counts", wanted.counts, "numbers and sums only"));
     table.add(text("layouts", wanted.layouts, "list of layouts"));
     if (!table.read(argc, argv)) return;
     const Record record(wanted);
     Json json = {{"bytes", record.bytes()}, {"layouts", Json::array()}};
-    for (const std::string& name : split(wanted.layouts, ',')) json["layouts"].push_back(record.layout(name));
+    for (const std::string& name : split(wanted.layouts, ','))
+      json["layouts"].push_back(record.layout(name));
     std::cout << json.dump() << std::endl;
   });
 }

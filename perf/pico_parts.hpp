@@ -1,5 +1,6 @@
-// Parts of PICO's geometry by themselves, for bench_pico.cpp: codes and segments, labels, distances. The same masks, codes and
-// seeds as in kernels/pico/geometry.hpp, which keeps its own to itself; they are rebuilt from the result of an update.
+// Parts of PICO's geometry by themselves, for bench_pico.cpp: codes and segments, labels,
+// distances. The same masks, codes and seeds as in kernels/pico/geometry.hpp, which keeps its own
+// to itself; they are rebuilt from the result of an update.
 #pragma once
 
 #include "kernels/pico/geometry.hpp"
@@ -10,17 +11,20 @@
 
 namespace nunatak::bench {
 
-/// The two batches of labels and the two distances as PICO poses them, taken from the result of an update.
+/// The two batches of labels and the two distances as PICO poses them, taken from the result of an
+/// update.
 struct Parts {
   Parts(Problem& problem, const PicoFields& out)
-      : ranks(*problem.ranks), codes(make_array<Code>("codes", ranks.patch())), first(1), last(1), labels(ranks), distances(2),
-        start(2), seeds(2, std::vector<std::vector<int>>(1)) {
+      : ranks(*problem.ranks), codes(make_array<Code>("codes", ranks.patch())), first(1), last(1),
+        labels(ranks), distances(2), start(2), seeds(2, std::vector<std::vector<int>>(1)) {
     const Patch p = ranks.patch();
     cut(problem);
     last[0] = first[0] = segments;
     last[0].for_each([&](int j, int, int i, Segment& s) {
-      s = {s.end(), static_cast<Code>(s.code() | (out.ice_rise_mask(j, i) == 2) * pico::is_continent |
-                                      (out.ocean_mask(j, i) == 2) * pico::is_open | out.lake_mask(j, i) * pico::is_lake)};
+      s = {s.end(),
+           static_cast<Code>(s.code() | (out.ice_rise_mask(j, i) == 2) * pico::is_continent |
+                             (out.ocean_mask(j, i) == 2) * pico::is_open |
+                             out.lake_mask(j, i) * pico::is_lake)};
     });
     for (std::size_t f = 0; f < 2; ++f) {
       const Array2<int>& solved = f == 0 ? out.distance_gl : out.distance_cf;
@@ -35,7 +39,8 @@ struct Parts {
       }
     }
     const auto size = static_cast<std::size_t>(ranks.decomposition().size());
-    const std::vector<std::int64_t> cells = ranks.gather_all({{domain_cells}}, std::vector<int>(size, 1));
+    const std::vector<std::int64_t> cells =
+        ranks.gather_all({{domain_cells}}, std::vector<int>(size, 1));
     for (const std::int64_t n : cells) members.push_back(n > 0);
     domain_cells = std::accumulate(cells.begin(), cells.end(), std::int64_t{0});
   }
@@ -48,13 +53,15 @@ struct Parts {
   }
   void label() {
     using namespace pico;
-    const std::vector<LabelMask> of_cells = {{[](Code c) { return ice_rise(c); }},
-                                             {[](Code c) { return (c & is_ocean) != 0; }},
-                                             {[](Code c) { return (c & (is_floating | is_ocean)) != 0; }}};
+    const std::vector<LabelMask> of_cells = {
+        {[](Code c) { return ice_rise(c); }},
+        {[](Code c) { return (c & is_ocean) != 0; }},
+        {[](Code c) { return (c & (is_floating | is_ocean)) != 0; }}};
     const std::vector<LabelMask> of_shelves = {
-        {[](Code c) { return (c & is_floating) != 0 || ice_rise(c); }, [](Code c) { return std::int64_t{2} * shelf_ice(c); },
-         true},
-        {[](Code c) { return (c & is_shallow) != 0 || continent(c); }, [](Code c) { return std::int64_t{4} * continent(c); }}};
+        {[](Code c) { return (c & is_floating) != 0 || ice_rise(c); },
+         [](Code c) { return std::int64_t{2} * shelf_ice(c); }, true},
+        {[](Code c) { return (c & is_shallow) != 0 || continent(c); },
+         [](Code c) { return std::int64_t{4} * continent(c); }}};
     std::vector<std::vector<std::int64_t>> nothing(1);
     open_ocean = labels.update(first, of_cells, nothing)[1].largest().cells();
     labels.update(last, of_shelves, nothing);

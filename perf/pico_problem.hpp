@@ -1,5 +1,5 @@
-// What bench_pico works on: its arguments, and the input of PICO on one patch per process, from a file or from the synthetic
-// continent (kernels/cases/continent.hpp). Neighbour: bench_pico.cpp.
+// What bench_pico works on: its arguments, and the input of PICO on one patch per process, from a
+// file or from the synthetic continent (kernels/cases/continent.hpp). Neighbour: bench_pico.cpp.
 #pragma once
 
 #include "kernels/cases/continent.hpp"
@@ -22,14 +22,17 @@ struct Arguments {
   void add_to(OptionTable& table) {
     table.section("Problem");
     table.add(text("i", input, "NetCDF file with thk, topg, basins, theta_ocean, salinity_ocean"));
-    table.add(
-        number("refine", refine, "", "points along either side of a square that replace each point of -i; 1, 2 or 4", 1, 4));
-    table.add(number("grid_dx", dx, "m", "spacing of the synthetic continent, without -i (0: 16 km)", 0, 500e3));
+    table.add(number(
+        "refine", refine, "",
+        "points along either side of a square that replace each point of -i; 1, 2 or 4", 1, 4));
+    table.add(number("grid_dx", dx, "m",
+                     "spacing of the synthetic continent, without -i (0: 16 km)", 0, 500e3));
     table.add(number("repeat", repeat, "", "repetitions that count", 7));
   }
   void check() const {
     if (refine == 3) throw Error("option -refine: expected 1, 2 or 4, found 3");
-    if (dx > 0.0 && dx < 100.0) throw Error("option -grid_dx: expected 100 m to 500 km, found " + std::to_string(dx) + " m");
+    if (dx > 0.0 && dx < 100.0)
+      throw Error("option -grid_dx: expected 100 m to 500 km, found " + std::to_string(dx) + " m");
     if (input.empty() && refine != 1) throw Error("option -refine needs a file (-i)");
     if (!input.empty() && dx > 0.0) throw Error("options -i and -grid_dx: expected one of them");
   }
@@ -40,10 +43,12 @@ struct Problem {
   std::unique_ptr<MpiRanks> ranks;
   std::vector<PicoInput> in; // of the one local rank
 
-  explicit Problem(const Grid& g, MPI_Comm comm) : grid(g), ranks(std::make_unique<MpiRanks>(comm, g.decomposition)) {
+  explicit Problem(const Grid& g, MPI_Comm comm)
+      : grid(g), ranks(std::make_unique<MpiRanks>(comm, g.decomposition)) {
     const Patch p = ranks->patch();
-    in.push_back({make_array<double>("thk", p), make_array<double>("topg", p), make_array<int>("mask", p),
-                  make_array<int>("basins", p), make_array<double>("theta_ocean", p), make_array<double>("salinity_ocean", p)});
+    in.push_back({make_array<double>("thk", p), make_array<double>("topg", p),
+                  make_array<int>("mask", p), make_array<int>("basins", p),
+                  make_array<double>("theta_ocean", p), make_array<double>("salinity_ocean", p)});
   }
   void complete() {
     const Patch p = ranks->patch();
@@ -59,10 +64,12 @@ inline Problem from_file(const Arguments& a, const Session& session) {
   const Log silent(session.rank(), false);
   const Input input(a.input, session.comm(), silent);
   for (const char* name : {"basins", "theta_ocean", "salinity_ocean"}) {
-    if (!input.gives(name)) throw Error(a.input + ": variable '" + name + "' is missing (PICO needs it)");
+    if (!input.gives(name))
+      throw Error(a.input + ": variable '" + name + "' is missing (PICO needs it)");
   }
   Grid file;
-  file.x0 = input.x().first, file.dx = input.x().spacing, file.y0 = input.y().first, file.dy = input.y().spacing;
+  file.x0 = input.x().first, file.dx = input.x().spacing, file.y0 = input.y().first,
+  file.dy = input.y().spacing;
   file.decomposition = Decomposition::make(input.x().points, input.y().points, session.size());
   MpiRanks ranks(session.comm(), file.decomposition);
   State state(ranks.patch());
@@ -80,7 +87,8 @@ inline Problem from_file(const Arguments& a, const Session& session) {
   for (int j = 1; j <= p.ym; ++j) {
     for (int i = 1; i <= p.xm; ++i) {
       const int J = (j - 1) / a.refine + 1, I = (i - 1) / a.refine + 1;
-      in.H(j, i) = state.thk(J, I), in.b(j, i) = state.topg(J, I), in.basins(j, i) = forcing.basins(J, I);
+      in.H(j, i) = state.thk(J, I), in.b(j, i) = state.topg(J, I),
+              in.basins(j, i) = forcing.basins(J, I);
       in.theta(j, i) = forcing.theta_ocean(J, I), in.salt(j, i) = forcing.salinity_ocean(J, I);
     }
   }

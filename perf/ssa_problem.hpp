@@ -1,5 +1,6 @@
-// What bench_ssa solves: test J and plug flow (kernels/cases/exact_ssa.hpp) on M x M cells, or the first stress balance of an ice
-// sheet from a file or a generator, as the program would start with the same options.
+// What bench_ssa solves: test J and plug flow (kernels/cases/exact_ssa.hpp) on M x M cells, or the
+// first stress balance of an ice sheet from a file or a generator, as the program would start with
+// the same options.
 #pragma once
 
 #include "kernels/cases/exact_ssa.hpp"
@@ -51,8 +52,10 @@ struct SsaProblem {
   }
 };
 
-/// Square grids, as PISM's tests have. Bounds: the law of second order through the errors of PISM's finite elements.
-inline SsaProblem exact_problem(bool is_J, int M, const SsaOptions& options, MPI_Comm comm, int size) {
+/// Square grids, as PISM's tests have. Bounds: the law of second order through the errors of PISM's
+/// finite elements.
+inline SsaProblem exact_problem(bool is_J, int M, const SsaOptions& options, MPI_Comm comm,
+                                int size) {
   using exact::PlugFlow;
   using exact::TestJ;
   Decomposition d = Decomposition::make(M, M, size);
@@ -60,7 +63,8 @@ inline SsaProblem exact_problem(bool is_J, int M, const SsaOptions& options, MPI
   SsaProblem problem(comm, d);
   const double L = is_J ? TestJ::L : PlugFlow::L, dx = 2.0 * L / (is_J ? M : M - 1);
   problem.dx = problem.dy = dx;
-  problem.bound = is_J ? 598.0 / M / M : std::max(184.0 / (M - 1) / (M - 1), 1e-3); // eps shows on fine grids
+  problem.bound =
+      is_J ? 598.0 / M / M : std::max(184.0 / (M - 1) / (M - 1), 1e-3); // eps shows on fine grids
   problem.options = options;
   if (is_J) problem.options.glen_n = problem.options.till_q = 1.0; // linear, and there is no drag
   const Patch p = problem.ranks->patch();
@@ -91,7 +95,8 @@ inline SsaProblem exact_problem(bool is_J, int M, const SsaOptions& options, MPI
       problem.expected(j, i, in.u_fixed(j, i), in.v_fixed(j, i));
     }
   }
-  problem.ranks->update_ghosts({in.H, in.h, in.b, in.tauc, in.hardness, in.mask, in.fixed, in.u_fixed, in.v_fixed});
+  problem.ranks->update_ghosts(
+      {in.H, in.h, in.b, in.tauc, in.hardness, in.mask, in.fixed, in.u_fixed, in.v_fixed});
   return problem;
 }
 
@@ -119,7 +124,9 @@ inline SsaProblem ice_sheet(Options& options, MPI_Comm comm) {
   for_each_cell_and_ghost(
       "hardness", p, KOKKOS_LAMBDA(int j, int i) { hardness(j, i) = stiffening * mean(j, i); });
   const auto U_balance = state.u_ssa, V_balance = state.v_ssa;
-  problem.expected = [=](int j, int i, double& U, double& V) { U = U_balance(j, i), V = V_balance(j, i); };
+  problem.expected = [=](int j, int i, double& U, double& V) {
+    U = U_balance(j, i), V = V_balance(j, i);
+  };
   problem.bound = 1e-6;
   return problem;
 }

@@ -1,5 +1,6 @@
-// Times the steps of a model, their parts and their loops beside passes of the STREAM triad: what bench_kernels (the synthetic
-// continent) and bench_model (any input of the model) share. docs/performance.md explains the JSON.
+// Times the steps of a model, their parts and their loops beside passes of the STREAM triad: what
+// bench_kernels (the synthetic continent) and bench_model (any input of the model) share.
+// docs/performance.md explains the JSON.
 #pragma once
 
 #include "kernels/ice/levels.hpp"
@@ -38,7 +39,8 @@ inline Sizes sizes_of(const Patch& p, const Levels& levels, const State& state) 
     for (int i = 1; i <= p.xm; ++i) {
       if (!icy(state.mask(j, i))) continue;
       icy_cells += 1;
-      points += std::lower_bound(levels.z_host.begin() + 1, levels.z_host.end(), state.thk(j, i)) - levels.z_host.begin();
+      points += std::lower_bound(levels.z_host.begin() + 1, levels.z_host.end(), state.thk(j, i)) -
+                levels.z_host.begin();
     }
   }
   const auto sum = [](std::int64_t n) { return static_cast<double>(World().sum(n)); };
@@ -49,7 +51,8 @@ inline Sizes sizes_of(const Patch& p, const Levels& levels, const State& state) 
 inline std::string local_time() {
   const auto now = std::chrono::system_clock::now();
   const std::time_t seconds = std::chrono::system_clock::to_time_t(now);
-  const auto ms = std::chrono::duration_cast<std::chrono::milliseconds>(now.time_since_epoch()).count() % 1000;
+  const auto ms =
+      std::chrono::duration_cast<std::chrono::milliseconds>(now.time_since_epoch()).count() % 1000;
   char date[32], text[40];
   std::strftime(date, sizeof date, "%Y/%m/%d %H:%M:%S", std::localtime(&seconds));
   std::snprintf(text, sizeof text, "%s.%03d", date, static_cast<int>(ms));
@@ -77,9 +80,13 @@ public:
 
   nlohmann::json report() const {
     const Sizes& sizes = m_subject.sizes;
-    nlohmann::json json = {
-        {"benchmark", "kernels"}, {"started", m_from}, {"ended", m_until}, {"repetitions", m_steps.size() - 1}};
-    json["sizes"] = {{"cells", sizes.cells}, {"icy_cells", sizes.icy_cells}, {"points_in_ice", sizes.points_in_ice}};
+    nlohmann::json json = {{"benchmark", "kernels"},
+                           {"started", m_from},
+                           {"ended", m_until},
+                           {"repetitions", m_steps.size() - 1}};
+    json["sizes"] = {{"cells", sizes.cells},
+                     {"icy_cells", sizes.icy_cells},
+                     {"points_in_ice", sizes.points_in_ice}};
     json["execution_space"] = Exec::name();
     json["threads"] = Exec().concurrency();
     json["versions"] = {{"kokkos", KOKKOS_VERSION}, {"compiler", __VERSION__}};
@@ -88,7 +95,8 @@ public:
     const auto& of_loops = loops_on_host ? m_steps : m_steps_of_loops;
     for (const KernelBytes& k : kernel_bytes) {
       if (k.kernel == nullptr || (!loops_on_host && of_loops.empty())) continue;
-      json["kernels"][k.kernel] = figures(of_loops, std::string("loop: ") + k.kernel, k.per_call(sizes));
+      json["kernels"][k.kernel] =
+          figures(of_loops, std::string("loop: ") + k.kernel, k.per_call(sizes));
     }
     double bytes_of_rest = 0.0;
     std::vector<Seconds> steps = m_steps;
@@ -130,11 +138,15 @@ private:
   }
 
   /// What a name took, the first step apart, and its share of the triad if its bytes are counted.
-  nlohmann::json figures(const std::vector<Seconds>& steps, const std::string& name, double bytes) const {
+  nlohmann::json figures(const std::vector<Seconds>& steps, const std::string& name,
+                         double bytes) const {
     std::vector<double> seconds;
     for (std::size_t n = 1; n < steps.size(); ++n) seconds.push_back(steps[n].at(name));
-    const double typical = median(seconds), least = *std::min_element(seconds.begin(), seconds.end());
-    nlohmann::json json = {{"median_ms", 1e3 * typical}, {"min_ms", 1e3 * least}, {"first_ms", 1e3 * steps.front().at(name)}};
+    const double typical = median(seconds),
+                 least = *std::min_element(seconds.begin(), seconds.end());
+    nlohmann::json json = {{"median_ms", 1e3 * typical},
+                           {"min_ms", 1e3 * least},
+                           {"first_ms", 1e3 * steps.front().at(name)}};
     if (bytes > 0.0) {
       json["bytes_per_cell"] = bytes / m_subject.sizes.cells;
       json["share_of_triad"] = 1e-9 * bytes / typical / m_triad.GB_per_s();

@@ -1,6 +1,6 @@
-// Whole PICO updates on P virtual ranks in one process, for bench_pico.cpp (-virtual_ranks): what they send, and how long they
-// would take on a machine that is described by a few numbers (kernels/grid/loggp.hpp). Nothing here is timed: the seconds are
-// modelled.
+// Whole PICO updates on P virtual ranks in one process, for bench_pico.cpp (-virtual_ranks): what
+// they send, and how long they would take on a machine that is described by a few numbers
+// (kernels/grid/loggp.hpp). Nothing here is timed: the seconds are modelled.
 #pragma once
 
 #include "kernels/grid/virtual_ranks.hpp"
@@ -21,9 +21,13 @@ struct VirtualOptions {
   MachineOptions machine;
 
   void add_to(OptionTable& table) {
-    table.section("Virtual ranks in one process: updates are counted, and their time is modelled, instead of measured");
-    table.add(text("virtual_ranks", ranks, "numbers of virtual ranks, a list (none: the processes of mpiexec, which are timed)"));
-    table.add(word("distance", pico.solver, distance_solver_names("|"), "distance solver on virtual ranks"));
+    table.section("Virtual ranks in one process: updates are counted, and their time is modelled, "
+                  "instead of measured");
+    table.add(
+        text("virtual_ranks", ranks,
+             "numbers of virtual ranks, a list (none: the processes of mpiexec, which are timed)"));
+    table.add(word("distance", pico.solver, distance_solver_names("|"),
+                   "distance solver on virtual ranks"));
     machine.add_to(table);
   }
 };
@@ -33,7 +37,8 @@ template <class T> Array2<T> cut(const Array2<T>& whole, const Patch& p, bool gh
   Array2<T> part = make_array<T>(whole.label(), p);
   const int ring = ghosts ? 1 : 0;
   for (int j = 1 - ring; j <= p.ym + ring; ++j) {
-    for (int i = 1 - ring; i <= p.xm + ring; ++i) part(j, i) = whole(p.global_j(j) + 1, p.global_i(i) + 1);
+    for (int i = 1 - ring; i <= p.xm + ring; ++i)
+      part(j, i) = whole(p.global_j(j) + 1, p.global_i(i) + 1);
   }
   return part;
 }
@@ -41,8 +46,9 @@ template <class T> Array2<T> cut(const Array2<T>& whole, const Patch& p, bool gh
 /// A number that depends on every bit of what an update has found, whatever the decomposition.
 inline std::uint64_t fingerprint(const Patch& p, const PicoFields& f) {
   using synthetic::fingerprint;
-  return fingerprint(p, f.shelf_mask) + 3 * fingerprint(p, f.distance_gl) + 5 * fingerprint(p, f.distance_cf) +
-         7 * fingerprint(p, f.box_mask) + 9 * fingerprint(p, f.melt) + 11 * fingerprint(p, f.base_temperature);
+  return fingerprint(p, f.shelf_mask) + 3 * fingerprint(p, f.distance_gl) +
+         5 * fingerprint(p, f.distance_cf) + 7 * fingerprint(p, f.box_mask) +
+         9 * fingerprint(p, f.melt) + 11 * fingerprint(p, f.base_temperature);
 }
 
 /// Modelled seconds of the parts, one after another, each with clocks that start at 0.
@@ -50,8 +56,8 @@ struct PartTimes {
   double geometry, distances, melt;
 };
 
-inline PartTimes time_parts(VirtualRanks& ranks, const Grid& grid, const PicoOptions& options, const std::vector<PicoInput>& in,
-                            std::vector<PicoFields>& out) {
+inline PartTimes time_parts(VirtualRanks& ranks, const Grid& grid, const PicoOptions& options,
+                            const std::vector<PicoInput>& in, std::vector<PicoFields>& out) {
   const auto timed = [&](const auto& part) {
     ranks.restart_clock();
     part();
@@ -100,24 +106,27 @@ inline nlohmann::json run_virtual(const Problem& problem, VirtualOptions options
   std::uint64_t first = 0;
   int first_size = 0;
   for (const std::string& number_of_ranks : split(options.ranks, ',')) {
-    const auto size = static_cast<int>(whole_number(number_of_ranks, 1, 1000000, "option -virtual_ranks"));
+    const auto size =
+        static_cast<int>(whole_number(number_of_ranks, 1, 1000000, "option -virtual_ranks"));
     VirtualRanks ranks(Decomposition::make(grid.Mx(), grid.My(), size), machine);
     std::vector<PicoInput> in;
     std::vector<PicoFields> out;
     for (int r = 0; r < size; ++r) {
       const Patch p = ranks.patch(r);
-      in.push_back({cut(whole.H, p, false), cut(whole.b, p, false), cut(whole.mask, p, false), cut(whole.basins, p, true),
-                    cut(whole.theta, p, false), cut(whole.salt, p, false)});
+      in.push_back({cut(whole.H, p, false), cut(whole.b, p, false), cut(whole.mask, p, false),
+                    cut(whole.basins, p, true), cut(whole.theta, p, false),
+                    cut(whole.salt, p, false)});
       out.emplace_back(p);
     }
     const PicoReport report = Pico(ranks, grid.dx, grid.dy, options.pico).update(in, out);
     Kokkos::fence("bench_pico");
     std::uint64_t print = 0;
-    for (int r = 0; r < size; ++r) print += fingerprint(ranks.patch(r), out[static_cast<std::size_t>(r)]);
+    for (int r = 0; r < size; ++r)
+      print += fingerprint(ranks.patch(r), out[static_cast<std::size_t>(r)]);
     if (first_size == 0) first = print, first_size = size;
     if (print != first)
-      throw Error("wrong result: fields on " + std::to_string(size) + " ranks differ from those on " +
-                  std::to_string(first_size));
+      throw Error("wrong result: fields on " + std::to_string(size) +
+                  " ranks differ from those on " + std::to_string(first_size));
     const Traffic sent = ranks.traffic();
     const VirtualClock::Path path = ranks.clock()->critical();
     const PartTimes parts = time_parts(ranks, grid, options.pico, in, out);

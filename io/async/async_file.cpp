@@ -6,10 +6,12 @@
 
 namespace nunatak::io {
 
-AsyncFile::AsyncFile(MPI_Comm comm, const std::string& path, const Schema& schema, FileOptions options, Checksum checksum,
-                     Client& client, Statistics& total, Watchdog& watchdog)
-    : File(comm, path, schema, options, checksum == Checksum::values, total, watchdog), m_client(client),
-      m_group(client.servers().group_of(options.kind)), m_number(client.servers().next_number()) {
+AsyncFile::AsyncFile(MPI_Comm comm, const std::string& path, const Schema& schema,
+                     FileOptions options, Checksum checksum, Client& client, Statistics& total,
+                     Watchdog& watchdog)
+    : File(comm, path, schema, options, checksum == Checksum::values, total, watchdog),
+      m_client(client), m_group(client.servers().group_of(options.kind)),
+      m_number(client.servers().next_number()) {
   const std::size_t n = client.servers().group(m_group).size();
   for (std::size_t v = 0; v < schema.variables.size(); ++v) {
     m_boxes.push_back(server_boxes(client.options(), schema, v, n));
@@ -18,7 +20,13 @@ AsyncFile::AsyncFile(MPI_Comm comm, const std::string& path, const Schema& schem
   m_last.resize(schema.variables.size());
   m_share.assign(n, 0);
   m_messages.assign(n, 0);
-  act(Packer().add(Action::open).add(m_number).add(client.number()).add(path).add(options).add(schema));
+  act(Packer()
+          .add(Action::open)
+          .add(m_number)
+          .add(client.number())
+          .add(path)
+          .add(options)
+          .add(schema));
   if (!options.continues) return;
   Opened opened;
   timed(Phase::open, [&] { opened = client.wait_for_open(); });
@@ -33,13 +41,14 @@ AsyncFile::~AsyncFile() {
 
 void AsyncFile::act(const Packer& action) { m_client.servers().act(m_group, action); }
 
-/// A batch ends before a server would get more than -io_buffer; but what belongs to a variable and record stays together.
+/// A batch ends before a server would get more than -io_buffer; but what belongs to a variable and
+/// record stays together.
 void AsyncFile::join_batch(std::size_t v, std::size_t record) {
   if (std::find(m_keys.begin(), m_keys.end(), Key{v, record}) != m_keys.end()) return;
   if (m_last[v] == record) {
     throw Error("file '" + path() + "': variable '" + schema().variables[v].name +
-                "': expected all puts of its values one after " + "the other (transport " + m_client.options().transport +
-                "), found one more after others had been sent");
+                "': expected all puts of its values one after " + "the other (transport " +
+                m_client.options().transport + "), found one more after others had been sent");
   }
   if (ends_before(m_share, m_bytes[v], m_client.options().batch_bytes())) end_batch();
   if (m_batch < 0) {
@@ -53,7 +62,8 @@ void AsyncFile::join_batch(std::size_t v, std::size_t record) {
 void AsyncFile::end_batch() {
   if (m_batch < 0) return;
   std::vector<std::uint64_t> of_keys(sums() ? m_keys.size() : 0);
-  for (std::size_t k = 0; k < of_keys.size(); ++k) of_keys[k] = sums()->take(m_keys[k].v, m_keys[k].record);
+  for (std::size_t k = 0; k < of_keys.size(); ++k)
+    of_keys[k] = sums()->take(m_keys[k].v, m_keys[k].record);
   m_client.end_batch(m_group, m_batch, m_messages, of_keys);
   Packer action;
   action.add(Action::end_batch).add(m_batch).add(m_keys);
@@ -73,8 +83,9 @@ void AsyncFile::write_slab(std::size_t v, std::size_t record, const Hyperslab& s
     for (std::size_t b = 0; b < m_boxes[v][s].size(); ++b) {
       const Hyperslab part = slice(slab, m_boxes[v][s][b]);
       if (part.elements() == 0) continue;
-      const std::int64_t sent = m_client.send(m_group, static_cast<int>(s), m_batch, v, record, b, part,
-                                              schema().variables[v].type, m_work.message_bytes);
+      const std::int64_t sent =
+          m_client.send(m_group, static_cast<int>(s), m_batch, v, record, b, part,
+                        schema().variables[v].type, m_work.message_bytes);
       m_messages[s] += sent;
       m_work.messages += sent;
     }
@@ -90,7 +101,9 @@ void AsyncFile::finish_record(std::int64_t step) {
   });
 }
 
-void AsyncFile::commit_records(std::int64_t step) { act(Packer().add(Action::commit).add(m_number).add(step)); }
+void AsyncFile::commit_records(std::int64_t step) {
+  act(Packer().add(Action::commit).add(m_number).add(step));
+}
 
 void AsyncFile::make_readable() {
   timed(Phase::flush, [&] {

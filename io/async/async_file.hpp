@@ -1,6 +1,8 @@
-// The transport `async:S`: values leave for the servers, and the rank goes on. A File of the ranks that compute.
+// The transport `async:S`: values leave for the servers, and the rank goes on. A File of the ranks
+// that compute.
 //
-//   put: pack -> ring -> the servers that own the values      end_record, commit, close: said to the servers, not waited for
+//   put: pack -> ring -> the servers that own the values      end_record, commit, close: said to
+//   the servers, not waited for
 //
 // What the servers do with them: serve.hpp. When it is done, and whether: Writer::finish().
 #pragma once
@@ -16,9 +18,10 @@ namespace nunatak::io {
 
 class AsyncFile final : public File {
 public:
-  /// Collective, but nobody waits: only with FileOptions::continues, for the servers, who say what is left to put.
-  AsyncFile(MPI_Comm comm, const std::string& path, const Schema& schema, FileOptions options, Checksum checksum, Client& client,
-            Statistics& total, Watchdog& watchdog);
+  /// Collective, but nobody waits: only with FileOptions::continues, for the servers, who say what
+  /// is left to put.
+  AsyncFile(MPI_Comm comm, const std::string& path, const Schema& schema, FileOptions options,
+            Checksum checksum, Client& client, Statistics& total, Watchdog& watchdog);
   ~AsyncFile() override;
 
   std::map<std::string, std::string> hints() const override { return {}; }
@@ -40,13 +43,14 @@ private:
 
   Client& m_client;
   int m_group, m_number;
-  std::vector<Boxes> m_boxes;                     ///< of each variable, by server
-  std::vector<std::vector<std::size_t>> m_bytes;  ///< of each variable, that come to each server
-  std::vector<std::optional<std::size_t>> m_last; ///< of each variable: the record (or none) whose batch was the last to end
-  int m_batch = -1;                               ///< none
-  std::vector<Key> m_keys;                        ///< of the batch
-  std::vector<std::size_t> m_share;               ///< bytes of the batch, by server
-  std::vector<std::int64_t> m_messages;           ///< of the batch, from this rank, by server
+  std::vector<Boxes> m_boxes;                    ///< of each variable, by server
+  std::vector<std::vector<std::size_t>> m_bytes; ///< of each variable, that come to each server
+  std::vector<std::optional<std::size_t>>
+      m_last;       ///< of each variable: the record (or none) whose batch was the last to end
+  int m_batch = -1; ///< none
+  std::vector<Key> m_keys;              ///< of the batch
+  std::vector<std::size_t> m_share;     ///< bytes of the batch, by server
+  std::vector<std::int64_t> m_messages; ///< of the batch, from this rank, by server
   bool m_is_closed = false;
   Work m_work;
 };

@@ -11,20 +11,24 @@ namespace nunatak::io {
 namespace {
 
 constexpr std::size_t most_message = std::size_t{4} << 20, most_head = 4096; ///< bytes
-constexpr std::size_t most_messages = 4096; ///< on their way: MPI looks through all of them, on both sides
+constexpr std::size_t most_messages =
+    4096; ///< on their way: MPI looks through all of them, on both sides
 
-/// The servers of `comm`; Error, with the reason, if there are none or if the options do not go together with them.
+/// The servers of `comm`; Error, with the reason, if there are none or if the options do not go
+/// together with them.
 Servers& require_servers(MPI_Comm comm, const Options& o) {
   Servers* const servers = Servers::of(comm);
   if (servers == nullptr || servers->transport() != o.transport) {
-    throw Error("output: transport " + o.transport + ": expected servers that were set apart when the program began " +
+    throw Error("output: transport " + o.transport +
+                ": expected servers that were set apart when the program began " +
                 "(-io_transport " + o.transport + " on the command line), found " +
                 (servers == nullptr ? "none" : "those of " + servers->transport()));
   }
   return *servers;
 }
 
-/// Calls f on rank 0; the others sleep meanwhile (in agree() they would spin). Throws on every rank what f throws.
+/// Calls f on rank 0; the others sleep meanwhile (in agree() they would spin). Throws on every rank
+/// what f throws.
 template <class F> void wait_on_rank_0(MPI_Comm comm, const F& f) {
   std::exception_ptr failed;
   try {
@@ -52,8 +56,8 @@ Bytes message_head(int batch, std::size_t v, std::size_t record, std::size_t b, 
 }
 
 Client::Client(MPI_Comm comm, const Options& options)
-    : m_servers(require_servers(comm, options)), m_number(m_servers.next_number()), m_options(options),
-      m_ring(options.pool, most_messages) {
+    : m_servers(require_servers(comm, options)), m_number(m_servers.next_number()),
+      m_options(options), m_ring(options.pool, most_messages) {
   MPI_Comm_dup(comm, &m_comm);
   MPI_Comm_rank(comm, &m_rank);
   MPI_Comm_size(comm, &m_size);
@@ -63,8 +67,8 @@ Client::Client(MPI_Comm comm, const Options& options)
   m_servers.act_on_all(action);
 }
 
-/// While an error ends the run, perhaps on this rank alone, servers may wait for values that will never come, and others may
-/// never agree: what is still under way then keeps its memory.
+/// While an error ends the run, perhaps on this rank alone, servers may wait for values that will
+/// never come, and others may never agree: what is still under way then keeps its memory.
 Client::~Client() {
   if (std::uncaught_exceptions() == 0) {
     m_ring.drain(std::numeric_limits<double>::max());
@@ -78,8 +82,8 @@ Client::~Client() {
   if (is_agreed == 0) m_agreement.release();
 }
 
-std::int64_t Client::send(int group, int server, int batch, std::size_t v, std::size_t record, std::size_t b,
-                          const Hyperslab& slab, Type type, std::int64_t& bytes) {
+std::int64_t Client::send(int group, int server, int batch, std::size_t v, std::size_t record,
+                          std::size_t b, const Hyperslab& slab, Type type, std::int64_t& bytes) {
   const std::vector<Box> boxes = message_boxes(slab.box(record != no_record), type, m_ring.size());
   const int rank = m_servers.group(group)[static_cast<std::size_t>(server)];
   for (const Box& box : boxes) {
@@ -95,7 +99,8 @@ std::int64_t Client::send(int group, int server, int batch, std::size_t v, std::
   return static_cast<std::int64_t>(boxes.size());
 }
 
-void Client::end_batch(int group, int batch, const std::vector<std::int64_t>& messages, const std::vector<std::uint64_t>& sums) {
+void Client::end_batch(int group, int batch, const std::vector<std::int64_t>& messages,
+                       const std::vector<std::uint64_t>& sums) {
   const std::vector<int>& servers = m_servers.group(group);
   m_servers.send(servers[static_cast<std::size_t>(m_rank) % servers.size()], count_tag,
                  Packer().add(batch).add(messages).add(sums).bytes());
@@ -132,7 +137,8 @@ void Client::agree_late(const KeptError& mine) {
     m_error = m_servers.error();
   }
   m_agreement->mine = m_error.empty() ? m_size : m_rank;
-  MPI_Iallreduce(&m_agreement->mine, &m_agreement->failed, 1, MPI_INT, MPI_MIN, m_comm, &m_agreement->request);
+  MPI_Iallreduce(&m_agreement->mine, &m_agreement->failed, 1, MPI_INT, MPI_MIN, m_comm,
+                 &m_agreement->request);
 }
 
 std::vector<ServerReport> Client::finish() {

@@ -9,7 +9,8 @@ namespace nunatak::io {
 
 namespace {
 
-constexpr std::size_t most_incoming = std::size_t{16} << 20; ///< bytes of messages: no more is begun to be taken
+constexpr std::size_t most_incoming = std::size_t{16}
+                                      << 20; ///< bytes of messages: no more is begun to be taken
 
 template <class T> void add_each(const std::vector<T>& more, std::vector<T>& to) {
   to.resize(std::max(to.size(), more.size()), 0);
@@ -24,7 +25,8 @@ Inbox::Inbox(Servers& servers, MPI_Comm comm) : m_servers(servers), m_comm(comm)
 }
 
 bool Inbox::poll(const Place& place, bool one_at_a_time) {
-  const bool actions = take_actions(), counts = take_counts(), begun = begin_values(one_at_a_time ? 1 : most_incoming),
+  const bool actions = take_actions(), counts = take_counts(),
+             begun = begin_values(one_at_a_time ? 1 : most_incoming),
              finished = finish_values(place);
   return actions || counts || begun || finished;
 }
@@ -60,12 +62,14 @@ bool Inbox::begin_values(std::size_t most) {
     int is_there = 0;
     MPI_Message message = MPI_MESSAGE_NULL;
     MPI_Status status;
-    MPI_Improbe(MPI_ANY_SOURCE, m_servers.tag_of_batch(number), m_servers.values(), &is_there, &message, &status);
+    MPI_Improbe(MPI_ANY_SOURCE, m_servers.tag_of_batch(number), m_servers.values(), &is_there,
+                &message, &status);
     if (is_there == 0) continue;
     int size = 0;
     MPI_Get_count(&status, MPI_BYTE, &size);
     if (m_free.empty()) m_free.push_back(std::make_unique<Buffer>());
-    m_incoming.push_back({number, std::move(m_free.back()), MPI_REQUEST_NULL, static_cast<std::size_t>(size)});
+    m_incoming.push_back(
+        {number, std::move(m_free.back()), MPI_REQUEST_NULL, static_cast<std::size_t>(size)});
     m_free.pop_back();
     Incoming& in = m_incoming.back();
     MPI_Imrecv(in.buffer->of_size(in.size), size, MPI_BYTE, &message, &in.request);
@@ -89,8 +93,9 @@ bool Inbox::finish_values(const Place& place) {
     m_message_bytes += static_cast<std::int64_t>(in->size);
     Unpacker message(in->buffer->data());
     if (const int batch = message.take<int>(); batch != in->batch)
-      throw std::runtime_error("output servers: expected values of batch " + std::to_string(in->batch) +
-                               ", found those of batch " + std::to_string(batch) + ": this MPI has too few tags");
+      throw std::runtime_error("output servers: expected values of batch " +
+                               std::to_string(in->batch) + ", found those of batch " +
+                               std::to_string(batch) + ": this MPI has too few tags");
     place(in->batch, message.rest());
     m_incoming_bytes -= in->size;
     if (m_free.size() < 2) m_free.push_back(std::move(in->buffer));
@@ -113,7 +118,8 @@ bool Inbox::is_complete(int number) {
   }
   int is_summed = 1;
   if (m_sum != MPI_REQUEST_NULL) MPI_Test(&m_sum, &is_summed, MPI_STATUS_IGNORE);
-  if (is_summed == 0 || m_taken.at(number) < m_expected[static_cast<std::size_t>(m_rank)]) return false;
+  if (is_summed == 0 || m_taken.at(number) < m_expected[static_cast<std::size_t>(m_rank)])
+    return false;
   m_is_summing = false;
   return true;
 }

@@ -1,7 +1,8 @@
-// What comes to a server: actions of compute rank 0, counts of its home clients, and the values of batches that are open.
+// What comes to a server: actions of compute rank 0, counts of its home clients, and the values of
+// batches that are open.
 //
-// Nothing else is taken from the network: values of later batches stay with their clients, and of open ones 16 MiB are on their
-// way at a time, or one message while a disk is waited for.
+// Nothing else is taken from the network: values of later batches stay with their clients, and of
+// open ones 16 MiB are on their way at a time, or one message while a disk is waited for.
 #pragma once
 
 #include "io/async/servers.hpp"
@@ -23,17 +24,20 @@ public:
 
   /// What to do with the values of a batch: see Client::send for the message.
   using Place = std::function<void(int batch, const std::byte* message)>;
-  /// Take what is there. False if there was nothing. `one_at_a_time`: of the messages with values; while a file is written over
-  /// the same card, more would stand before the answers of its servers.
+  /// Take what is there. False if there was nothing. `one_at_a_time`: of the messages with values;
+  /// while a file is written over the same card, more would stand before the answers of its
+  /// servers.
   bool poll(const Place& place, bool one_at_a_time);
 
   const std::deque<Bytes>& actions() const { return m_actions; } ///< in their order
   Bytes pop_action();
 
   void open_batch(int number) { m_taken[number] = 0; }
-  /// All messages of a batch, which is the next to be closed on all servers, have come: their number is summed over the servers.
+  /// All messages of a batch, which is the next to be closed on all servers, have come: their
+  /// number is summed over the servers.
   bool is_complete(int number);
-  /// Of the keys of that batch: the sums of the values of its home clients; empty if nobody makes them.
+  /// Of the keys of that batch: the sums of the values of its home clients; empty if nobody makes
+  /// them.
   const std::vector<std::uint64_t>& sums() const { return m_sums; }
   void close_batch(int number) { m_taken.erase(number); }
 

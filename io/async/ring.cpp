@@ -39,7 +39,9 @@ bool Ring::release_oldest() {
 
 std::byte* Ring::take(std::size_t bytes) {
   const std::size_t rounded = (bytes + 7) / 8 * 8;
-  if (rounded > m_size) throw std::logic_error("Ring: expected a message of at most " + std::to_string(m_size) + " bytes");
+  if (rounded > m_size)
+    throw std::logic_error("Ring: expected a message of at most " + std::to_string(m_size) +
+                           " bytes");
   while (release_oldest()) {
   }
   if (!find_room(rounded)) {
@@ -60,7 +62,8 @@ std::byte* Ring::take(std::size_t bytes) {
 
 void Ring::send(int rank, int tag, MPI_Comm comm) {
   MPI_Request request = MPI_REQUEST_NULL;
-  MPI_Issend(m_memory.get() + m_next.begin, static_cast<int>(m_next.end - m_next.begin), MPI_BYTE, rank, tag, comm, &request);
+  MPI_Issend(m_memory.get() + m_next.begin, static_cast<int>(m_next.end - m_next.begin), MPI_BYTE,
+             rank, tag, comm, &request);
   keep([request]() mutable {
     int is_taken = 0;
     MPI_Test(&request, &is_taken, MPI_STATUS_IGNORE);

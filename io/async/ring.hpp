@@ -1,9 +1,11 @@
-// The memory of what is on its way, to the servers or to the thread that writes: a ring that is never larger than -io_pool.
+// The memory of what is on its way, to the servers or to the thread that writes: a ring that is
+// never larger than -io_pool.
 //
-//   |........|oldest ............... newest|........|     take(): room behind the newest; waits while there is none
+//   |........|oldest ............... newest|........|     take(): room behind the newest; waits
+//   while there is none
 //
-// Messages to servers are sent by MPI_Issend: that one is complete says that its server has taken it, and is the credit for a new
-// one. No server is asked, and none keeps what it has no room for.
+// Messages to servers are sent by MPI_Issend: that one is complete says that its server has taken
+// it, and is the credit for a new one. No server is asked, and none keeps what it has no room for.
 #pragma once
 
 #include <mpi.h>
@@ -19,12 +21,14 @@ namespace nunatak::io {
 class Ring {
 public:
   /// `most_messages` on their way at a time, however small.
-  explicit Ring(std::size_t bytes, std::size_t most_messages = std::numeric_limits<std::size_t>::max())
+  explicit Ring(std::size_t bytes,
+                std::size_t most_messages = std::numeric_limits<std::size_t>::max())
       : m_memory(new std::byte[bytes]), m_size(bytes), m_most_messages(most_messages) {}
   ~Ring(); ///< what is still on its way needs its memory: it is then not given back
 
   std::size_t size() const { return m_size; }
-  /// Room for a message of at most size() bytes, to be sent or kept next. Waits for older ones to be taken.
+  /// Room for a message of at most size() bytes, to be sent or kept next. Waits for older ones to
+  /// be taken.
   std::byte* take(std::size_t bytes);
   void send(int rank, int tag, MPI_Comm comm);
   void keep(std::function<bool()> is_taken); ///< until it says so
@@ -50,7 +54,8 @@ private:
   std::size_t m_on_its_way = 0, m_most = 0;
 };
 
-/// Sleeps when there is nothing to do: the longer, the longer there was nothing, up to `longest` microseconds.
+/// Sleeps when there is nothing to do: the longer, the longer there was nothing, up to `longest`
+/// microseconds.
 class Nap {
 public:
   explicit Nap(int longest = 2000) : m_longest(longest) {}

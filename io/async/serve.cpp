@@ -26,10 +26,12 @@ std::int64_t peak_bytes() {
   return static_cast<std::int64_t>(usage.ru_maxrss) * 1024;
 }
 
-/// Memory is used again: pages that go back to the system after every file, and come again, cost as much as copying the values.
+/// Memory is used again: pages that go back to the system after every file, and come again, cost as
+/// much as copying the values.
 void keep_memory() {
 #ifdef __GLIBC__
-  if (mallopt(M_MMAP_THRESHOLD, 1 << 30) == 0) mallopt(M_MMAP_THRESHOLD, 32 << 20); // the most that older ones take
+  if (mallopt(M_MMAP_THRESHOLD, 1 << 30) == 0)
+    mallopt(M_MMAP_THRESHOLD, 32 << 20); // the most that older ones take
   mallopt(M_TRIM_THRESHOLD, 1 << 30);
 #endif
 }
@@ -38,8 +40,11 @@ void keep_memory() {
 
 Boxes server_boxes(const Options& options, const Schema& schema, std::size_t v, std::size_t n) {
   const LayoutRow& chosen = layout_row(options);
-  const LayoutRow& row = chosen.subfiles ? layout_row("box") : chosen; // what several files need, the servers tell each other
-  return row.boxes == nullptr ? slab_boxes(schema, v, n) : row.boxes(schema, v, n, stripe_of(options.stripe).bytes);
+  const LayoutRow& row = chosen.subfiles
+                             ? layout_row("box")
+                             : chosen; // what several files need, the servers tell each other
+  return row.boxes == nullptr ? slab_boxes(schema, v, n)
+                              : row.boxes(schema, v, n, stripe_of(options.stripe).bytes);
 }
 
 std::vector<std::size_t> server_bytes(const Boxes& boxes, Type type) {
@@ -48,7 +53,8 @@ std::vector<std::size_t> server_bytes(const Boxes& boxes, Type type) {
   return bytes;
 }
 
-bool ends_before(const std::vector<std::size_t>& share, const std::vector<std::size_t>& more, std::size_t buffer) {
+bool ends_before(const std::vector<std::size_t>& share, const std::vector<std::size_t>& more,
+                 std::size_t buffer) {
   for (std::size_t s = 0; s < share.size(); ++s) {
     if (share[s] > 0 && share[s] + more[s] > buffer) return true;
   }
@@ -64,13 +70,15 @@ Options server_options(Options options) {
 }
 
 Server::Server(Servers& servers, int group)
-    : m_servers(servers), m_group(group), m_comm(copy_of(servers.comm())), m_inbox(servers, m_comm), m_began(MPI_Wtime()) {
+    : m_servers(servers), m_group(group), m_comm(copy_of(servers.comm())), m_inbox(servers, m_comm),
+      m_began(MPI_Wtime()) {
   MPI_Comm_rank(m_comm, &m_rank);
   MPI_Comm_size(m_comm, &m_size);
 }
 
 int Server::run() {
-  for (const int signal : {SIGTERM, SIGUSR1}) std::signal(signal, SIG_IGN); // the ranks that compute decide when the run ends
+  for (const int signal : {SIGTERM, SIGUSR1})
+    std::signal(signal, SIG_IGN); // the ranks that compute decide when the run ends
   keep_memory();
   const DiskThread disk([this] { return take(true); });
   Nap nap(8000); // a look takes some 30 us, so that an idle server needs less than 1 % of a core
@@ -150,16 +158,21 @@ void Server::execute(const Bytes& action) {
 
 void Server::make_writer(Unpacker& from) {
   Writing& writing = m_writers[from.take<int>()];
-  if (from.take<std::size_t>() != knobs().size()) throw Error("output: expected servers of the same version as the program");
-  for (const Knob& knob : knobs()) set_knob(writing.options, knob, from.take<std::string>(), std::string("output ") + knob.name);
-  writing.writer = std::make_unique<Writer>(m_servers.comm(), server_options(writing.options),
-                                            "output server (rank " + std::to_string(m_servers.group(m_group)[me()]) + ")");
+  if (from.take<std::size_t>() != knobs().size())
+    throw Error("output: expected servers of the same version as the program");
+  for (const Knob& knob : knobs())
+    set_knob(writing.options, knob, from.take<std::string>(), std::string("output ") + knob.name);
+  writing.writer = std::make_unique<Writer>(
+      m_servers.comm(), server_options(writing.options),
+      "output server (rank " + std::to_string(m_servers.group(m_group)[me()]) + ")");
 }
 
 void Server::open(OpenFile& opened) {
   if (m_has_failed) return; // and they know
-  opened.file = m_writers.at(opened.writer).writer->open(opened.path, opened.schema, opened.options);
-  if (opened.options.continues) tell(Packer().add(News::opened).add(opened.file->is_continued()).add(opened.file->why_anew()));
+  opened.file =
+      m_writers.at(opened.writer).writer->open(opened.path, opened.schema, opened.options);
+  if (opened.options.continues)
+    tell(Packer().add(News::opened).add(opened.file->is_continued()).add(opened.file->why_anew()));
 }
 
 void Server::end_batch(Unpacker& from) {
@@ -174,20 +187,25 @@ void Server::end_batch(Unpacker& from) {
   if (is_written) {
     agree(m_comm, [&] {
       if (sums.size() > keys.size()) {
-        throw Error("file '" + its_file.file->path() + "': expected the same variables from all ranks, found " +
-                    std::to_string(sums.size()) + " of one and " + std::to_string(keys.size()) + " of rank 0");
+        throw Error("file '" + its_file.file->path() +
+                    "': expected the same variables from all ranks, found " +
+                    std::to_string(sums.size()) + " of one and " + std::to_string(keys.size()) +
+                    " of rank 0");
       }
       for (const Key& key : keys) {
         const std::size_t expected = elements_of(its_file.boxes[key.v][me()]);
         const std::size_t found = part_of_batch(batch, key).elements;
         if (found == expected) continue;
-        throw Error("file '" + its_file.file->path() + "': variable '" + its_file.schema.variables[key.v].name + "': expected " +
-                    std::to_string(expected) + " values for server " + std::to_string(m_rank) + ", found " +
-                    std::to_string(found) + " at the end of what the ranks have put together");
+        throw Error("file '" + its_file.file->path() + "': variable '" +
+                    its_file.schema.variables[key.v].name + "': expected " +
+                    std::to_string(expected) + " values for server " + std::to_string(m_rank) +
+                    ", found " + std::to_string(found) +
+                    " at the end of what the ranks have put together");
       }
     });
     for (const Key& key : keys) write(its_file, key, batch.parts.at(key));
-    for (std::size_t k = 0; k < sums.size(); ++k) its_file.file->add_sum(keys[k].v, keys[k].record, sums[k]);
+    for (std::size_t k = 0; k < sums.size(); ++k)
+      its_file.file->add_sum(keys[k].v, keys[k].record, sums[k]);
   }
 }
 
@@ -228,7 +246,8 @@ void Server::report(int number) {
     report.handover_seconds = found->second.longest_handover;
   }
   report.idle_share = over_ranks(m_comm, {m_idle / (MPI_Wtime() - m_began)}).front().mean;
-  report.peak_bytes = static_cast<std::int64_t>(over_ranks(m_comm, {static_cast<double>(peak_bytes())}).front().max);
+  report.peak_bytes = static_cast<std::int64_t>(
+      over_ranks(m_comm, {static_cast<double>(peak_bytes())}).front().max);
   std::int64_t taken[2] = {m_inbox.messages(), m_inbox.message_bytes()};
   MPI_Allreduce(MPI_IN_PLACE, taken, 2, MPI_INT64_T, MPI_SUM, m_comm);
   report.messages = taken[0], report.message_bytes = taken[1];

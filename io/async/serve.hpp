@@ -1,11 +1,15 @@
-// A server: takes values from the ranks that compute, and writes them with a Writer of its own on the servers of its group.
+// A server: takes values from the ranks that compute, and writes them with a Writer of its own on
+// the servers of its group.
 //
-//   actions of compute rank 0, in their order      values of open batches, from anybody     counts: how many to expect
-//     open a.nc | begin 7 | end 7 | end of record      7: thk, 7: temp, ...                   7: 12 messages
+//   actions of compute rank 0, in their order      values of open batches, from anybody     counts:
+//   how many to expect
+//     open a.nc | begin 7 | end 7 | end of record      7: thk, 7: temp, ...                   7: 12
+//     messages
 //
-// A batch is what is put into a file until its record ends or -io_buffer bytes have come to a server. Its values are put together
-// in memory, in runs as long as the file has them, and written when it ends. Meanwhile the next one is taken: a thread makes the
-// calls that wait for a disk (thread/write_thread.hpp). What belongs to later batches stays with the clients. After an error
+// A batch is what is put into a file until its record ends or -io_buffer bytes have come to a
+// server. Its values are put together in memory, in runs as long as the file has them, and written
+// when it ends. Meanwhile the next one is taken: a thread makes the calls that wait for a disk
+// (thread/write_thread.hpp). What belongs to later batches stays with the clients. After an error
 // everything is taken and dropped, so that nobody waits.
 #pragma once
 
@@ -27,9 +31,10 @@ Boxes server_boxes(const Options& options, const Schema& schema, std::size_t v, 
 /// Bytes of a variable that come to each server: those of its boxes.
 std::vector<std::size_t> server_bytes(const Boxes& boxes, Type type);
 
-/// A batch, of which each server gets `share` bytes, ends before a variable of which each gets `more`: else one would get more
-/// than `buffer` (-io_buffer).
-bool ends_before(const std::vector<std::size_t>& share, const std::vector<std::size_t>& more, std::size_t buffer);
+/// A batch, of which each server gets `share` bytes, ends before a variable of which each gets
+/// `more`: else one would get more than `buffer` (-io_buffer).
+bool ends_before(const std::vector<std::size_t>& share, const std::vector<std::size_t>& more,
+                 std::size_t buffer);
 
 /// The options of the Writer of the servers: values already lie where the layout wants them.
 Options server_options(Options options);
@@ -40,7 +45,8 @@ public:
   int run(); ///< until Action::stop; the exit status
 
 private:
-  /// A variable (and record) of a batch, as far as it is this server's: its boxes, one after the other.
+  /// A variable (and record) of a batch, as far as it is this server's: its boxes, one after the
+  /// other.
   struct Assembled {
     Buffer values;
     std::size_t elements = 0; ///< that have come

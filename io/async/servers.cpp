@@ -28,8 +28,9 @@ std::vector<int> choose_servers(const Topology& machine, int n) {
   std::vector<std::vector<int>> free = machine.ranks_by_node();
   std::vector<int> servers;
   for (int k = 0; k < n; ++k) {
-    auto node =
-        static_cast<std::size_t>(static_cast<std::int64_t>(k + 1) * machine.n_nodes / n + machine.n_nodes - 1) % free.size();
+    auto node = static_cast<std::size_t>(static_cast<std::int64_t>(k + 1) * machine.n_nodes / n +
+                                         machine.n_nodes - 1) %
+                free.size();
     while (free[node].empty()) node = (node + 1) % free.size();
     servers.push_back(free[node].back());
     free[node].pop_back();
@@ -49,15 +50,17 @@ ServerCounts parse_transport(const std::string& transport) {
   return {};
 }
 
-double time_of_day() { return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count(); }
+double time_of_day() {
+  return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
+}
 
 Servers::Servers(MPI_Comm all, const std::string& transport) : m_transport(transport), m_comm(all) {
   const int rank = rank_in(all), size = size_of(all);
   const ServerCounts counts = parse_transport(transport);
   const int n = counts.once + counts.append;
   if (n >= size) {
-    throw Error("transport " + transport + ": expected at least one rank that computes beside " + std::to_string(n) +
-                " server(s), found " + std::to_string(size) + " rank(s)");
+    throw Error("transport " + transport + ": expected at least one rank that computes beside " +
+                std::to_string(n) + " server(s), found " + std::to_string(size) + " rank(s)");
   }
   if (n == 0) return;
   MPI_Comm_dup(all, &m_all);
@@ -170,7 +173,9 @@ std::vector<std::string> Servers::take_committed() { return std::exchange(m_comm
 
 std::optional<Opened> Servers::take_opened() { return std::exchange(m_opened, std::nullopt); }
 
-std::deque<ServerReport>& Servers::reports(int writer, int group) { return m_reports[{writer, group}]; }
+std::deque<ServerReport>& Servers::reports(int writer, int group) {
+  return m_reports[{writer, group}];
+}
 
 void Servers::stop(int status) {
   if (m_groups.empty()) return;
@@ -181,7 +186,8 @@ void Servers::stop(int status) {
   for (Nap nap; rank == 0 && m_stopped < n_groups(); nap.sleep()) {
     hear();
     if (MPI_Wtime() - begin < longest) continue;
-    std::fprintf(stderr, "error: output servers have not ended %g s after they were asked to\n", longest);
+    std::fprintf(stderr, "error: output servers have not ended %g s after they were asked to\n",
+                 longest);
     MPI_Abort(MPI_COMM_WORLD, 1);
   }
   wait_for_sent();

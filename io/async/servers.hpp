@@ -2,13 +2,14 @@
 //
 //   Servers servers(MPI_COMM_WORLD, "async:2");   // before PETSc and Kokkos; collective
 //   if (servers.is_server()) return servers.serve();
-//   ... servers.comm() is the communicator of the ranks that compute; a Writer on it finds its servers ...
-//   servers.stop(status);
+//   ... servers.comm() is the communicator of the ranks that compute; a Writer on it finds its
+//   servers ... servers.stop(status);
 //
 //   nodes      [0 1 2 3] [4 5 6 7]  [8 9 10 11]  [12 13 14 15]          async:2: 7 and 15 serve
 //
-// "async:S+T": S servers for files that are written once, T others for those that grow. The protocol: docs/async.md. Neighbours:
-// client.hpp (what a Writer says to its servers), serve.hpp (what they do), ring.hpp (bounded memory).
+// "async:S+T": S servers for files that are written once, T others for those that grow. The
+// protocol: docs/async.md. Neighbours: client.hpp (what a Writer says to its servers), serve.hpp
+// (what they do), ring.hpp (bounded memory).
 #pragma once
 
 #include "io/async/wire.hpp"
@@ -27,8 +28,8 @@
 
 namespace nunatak::io {
 
-/// Numbers of servers that a word of -io_transport asks for: those of files that are written once, and others for files that
-/// grow (0: the same ones do both).
+/// Numbers of servers that a word of -io_transport asks for: those of files that are written once,
+/// and others for files that grow (0: the same ones do both).
 struct ServerCounts {
   int once = 0, append = 0;
 };
@@ -66,8 +67,8 @@ double time_of_day();
 /// What the servers of a group did for a Writer.
 struct ServerReport {
   int servers = 0;
-  Summary summary;                              ///< of the Writer, all its files so far
-  double idle_share = 0.0;                      ///< mean over servers, of the time since the last report of any Writer
+  Summary summary;         ///< of the Writer, all its files so far
+  double idle_share = 0.0; ///< mean over servers, of the time since the last report of any Writer
   double handover_seconds = 0;                  ///< longest time from close() to the commit
   std::int64_t peak_bytes = 0;                  ///< resident memory, of the server that had most
   std::int64_t messages = 0, message_bytes = 0; ///< taken since that report
@@ -88,7 +89,9 @@ public:
   Servers& operator=(const Servers&) = delete;
 
   bool is_server() const { return m_group >= 0; }
-  MPI_Comm comm() const { return m_comm; } ///< of the ranks that compute, or of the servers of this one's group
+  MPI_Comm comm() const {
+    return m_comm;
+  } ///< of the ranks that compute, or of the servers of this one's group
   /// On a server: write until stop(). Returns its exit status.
   int serve();
   /// On the ranks that compute, collective: let the servers end. Nothing where there are none.
@@ -99,16 +102,25 @@ public:
 
   const std::string& transport() const { return m_transport; }
   MPI_Comm all() const { return m_all; }
-  MPI_Comm values() const { return m_values; } ///< the same ranks: no action has to be found behind values that wait
+  MPI_Comm values() const {
+    return m_values;
+  } ///< the same ranks: no action has to be found behind values that wait
   int n_groups() const { return static_cast<int>(m_groups.size()); }
   int group_of(FileKind kind) const { return kind == FileKind::append ? n_groups() - 1 : 0; }
-  const std::vector<int>& group(int g) const { return m_groups[static_cast<std::size_t>(g)]; } ///< ranks of all()
-  const std::vector<int>& compute() const { return m_compute; }                                ///< ranks of all()
+  const std::vector<int>& group(int g) const {
+    return m_groups[static_cast<std::size_t>(g)];
+  }                                                             ///< ranks of all()
+  const std::vector<int>& compute() const { return m_compute; } ///< ranks of all()
 
-  int next_number() { return m_next_number++; } ///< of a writer or a file: the same on all compute ranks
-  int next_batch() { return m_next_batch++; }   ///< the same
-  /// MPI has 2^15 tags at least, and mostly 2^28 or more: where they begin again, the number in the message tells (Inbox).
-  int tag_of_batch(int batch) const { return first_batch_tag + batch % (m_most_tag - first_batch_tag + 1); }
+  int next_number() {
+    return m_next_number++;
+  } ///< of a writer or a file: the same on all compute ranks
+  int next_batch() { return m_next_batch++; } ///< the same
+  /// MPI has 2^15 tags at least, and mostly 2^28 or more: where they begin again, the number in the
+  /// message tells (Inbox).
+  int tag_of_batch(int batch) const {
+    return first_batch_tag + batch % (m_most_tag - first_batch_tag + 1);
+  }
 
   /// Send what is short. Its memory is kept until it was taken. Local.
   void send(int rank, int tag, const Bytes& bytes);
@@ -121,7 +133,8 @@ public:
   void hear();
   const std::string& error() const { return m_error; } ///< the first of a server; "": none
   std::vector<std::string> take_committed();           ///< paths, since the last call
-  std::optional<Opened> take_opened();                 ///< of the file whose open() waits for it, if they have answered
+  std::optional<Opened>
+  take_opened(); ///< of the file whose open() waits for it, if they have answered
   /// Of a Writer, by group: those that have come since the last call.
   std::deque<ServerReport>& reports(int writer, int group);
 

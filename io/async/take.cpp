@@ -11,12 +11,13 @@ bool Server::take(bool writes) {
         if (!m_has_failed) place(m_batches.at(number), message);
       },
       writes);
-  look_ahead(writes ? m_inbox.actions().size() : std::min<std::size_t>(m_inbox.actions().size(), 1));
+  look_ahead(writes ? m_inbox.actions().size()
+                    : std::min<std::size_t>(m_inbox.actions().size(), 1));
   return has_taken;
 }
 
-/// While a disk is waited for, values of the next batch may come: it is begun before its turn. Another one only if all of those
-/// before it are known to be small.
+/// While a disk is waited for, values of the next batch may come: it is begun before its turn.
+/// Another one only if all of those before it are known to be small.
 void Server::look_ahead(std::size_t actions) {
   constexpr std::size_t most_ahead = 1 << 20; // bytes
   for (; m_seen < actions; ++m_seen) {
@@ -64,7 +65,8 @@ void Server::announce(Unpacker& from) {
   opened.options.sums_are_given = true;
   opened.schema = from.take<Schema>();
   for (std::size_t v = 0; v < opened.schema.variables.size(); ++v) {
-    opened.boxes.push_back(server_boxes(m_writers.at(opened.writer).options, opened.schema, v, static_cast<std::size_t>(m_size)));
+    opened.boxes.push_back(server_boxes(m_writers.at(opened.writer).options, opened.schema, v,
+                                        static_cast<std::size_t>(m_size)));
   }
 }
 
@@ -79,7 +81,8 @@ Server::Assembled& Server::part_of_batch(Batch& batch, const Key& key) {
 void Server::place(Batch& batch, const std::byte* message) {
   Unpacker from(message);
   from.take<int>(); // so that the rest lies at multiples of 8 bytes
-  const auto v = from.take<std::size_t>(), record = from.take<std::size_t>(), b = from.take<std::size_t>();
+  const auto v = from.take<std::size_t>(), record = from.take<std::size_t>(),
+             b = from.take<std::size_t>();
   const auto region = from.take<Box>();
   const OpenFile& file = m_files.at(batch.file);
   const std::size_t bytes = bytes_of(file.schema.variables[v].type);

@@ -18,7 +18,9 @@ using Bytes = std::vector<std::byte>;
 struct Key {
   std::size_t v, record;
   bool operator==(const Key& other) const { return v == other.v && record == other.record; }
-  bool operator<(const Key& other) const { return v != other.v ? v < other.v : record < other.record; }
+  bool operator<(const Key& other) const {
+    return v != other.v ? v < other.v : record < other.record;
+  }
 };
 
 class Packer {

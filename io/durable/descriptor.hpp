@@ -14,7 +14,8 @@ namespace nunatak::io {
 class Descriptor {
 public:
   /// Error "file ...: what; found: ..." if it cannot be opened.
-  Descriptor(const std::string& path, int flags, const std::string& what) : m_fd(::open(path.c_str(), flags, 0666)) {
+  Descriptor(const std::string& path, int flags, const std::string& what)
+      : m_fd(::open(path.c_str(), flags, 0666)) {
     if (m_fd < 0) throw Error("file '" + path + "': " + what + "; found: " + std::strerror(errno));
   }
   ~Descriptor() { ::close(m_fd); }

@@ -25,11 +25,14 @@ namespace {
 }
 
 void rename_file(const std::string& from, const std::string& to) {
-  if (std::rename(from.c_str(), to.c_str()) != 0) fail(to, "expected to rename '" + from + "' to it");
+  if (std::rename(from.c_str(), to.c_str()) != 0)
+    fail(to, "expected to rename '" + from + "' to it");
 }
 
-[[noreturn]] void fail_for_room(const std::string& path, std::uint64_t bytes, const std::string& found) {
-  throw Error("file '" + path + "': expected room for " + std::to_string(bytes) + " bytes; found: " + found);
+[[noreturn]] void fail_for_room(const std::string& path, std::uint64_t bytes,
+                                const std::string& found) {
+  throw Error("file '" + path + "': expected room for " + std::to_string(bytes) +
+              " bytes; found: " + found);
 }
 
 /// What the file system says is free; it may be gone when it is needed.
@@ -37,13 +40,16 @@ void look_for_space(const std::string& path, std::uint64_t end, std::uint64_t al
   std::error_code no_answer;
   const auto space = std::filesystem::space(path, no_answer);
   if (no_answer || allocated + space.available >= end) return;
-  fail_for_room(path, end, std::string(std::strerror(ENOSPC)) + " (" + std::to_string(allocated + space.available) + ")");
+  fail_for_room(path, end,
+                std::string(std::strerror(ENOSPC)) + " (" +
+                    std::to_string(allocated + space.available) + ")");
 }
 
 /// The bytes of a file are those of an entry.
 bool is_file(const std::string& path, const ManifestEntry& entry) {
   std::error_code none;
-  return std::filesystem::file_size(path, none) == entry.size && !none && same_bytes(checksum_file(path), entry);
+  return std::filesystem::file_size(path, none) == entry.size && !none &&
+         same_bytes(checksum_file(path), entry);
 }
 
 } // namespace
@@ -88,10 +94,14 @@ std::uint32_t checksum_range(const std::string& path, std::uint64_t begin, std::
   std::vector<unsigned char> buffer(1 << 20);
   std::uint32_t crc = libdeflate_crc32(0, nullptr, 0);
   while (begin < end) {
-    const ssize_t n = ::pread(fd, buffer.data(), std::min<std::uint64_t>(buffer.size(), end - begin), static_cast<off_t>(begin));
+    const ssize_t n =
+        ::pread(fd, buffer.data(), std::min<std::uint64_t>(buffer.size(), end - begin),
+                static_cast<off_t>(begin));
     if (n < 0 && errno == EINTR) continue;
     if (n < 0) fail(path, "expected to read it for its checksum");
-    if (n == 0) throw Error("file '" + path + "': expected " + std::to_string(end) + " bytes, found " + std::to_string(begin));
+    if (n == 0)
+      throw Error("file '" + path + "': expected " + std::to_string(end) + " bytes, found " +
+                  std::to_string(begin));
     crc = libdeflate_crc32(crc, buffer.data(), static_cast<std::size_t>(n));
     begin += static_cast<std::uint64_t>(n);
   }
@@ -109,7 +119,9 @@ ManifestEntry checksum_file(const std::string& path) {
   entry.name = std::filesystem::path(path).filename().string();
   std::error_code error;
   entry.size = std::filesystem::file_size(path, error);
-  if (error) throw Error("file '" + path + "': expected to read it for its checksum; found: " + error.message());
+  if (error)
+    throw Error("file '" + path +
+                "': expected to read it for its checksum; found: " + error.message());
   entry.checksum = checksum_text(checksum_range(path, 0, entry.size));
   return entry;
 }
@@ -134,7 +146,8 @@ void commit_in_place(const Commit& file, const std::function<void()>& count) {
 }
 
 void finish_commit(const std::string& path) {
-  const std::string manifest = manifest_of(path), name = std::filesystem::path(path).filename().string();
+  const std::string manifest = manifest_of(path),
+                    name = std::filesystem::path(path).filename().string();
   std::vector<ManifestEntry> intended; // the last set of that name
   for (const auto& [file, expected] : parse_manifest(read_manifest(manifest)).files) {
     const ManifestEntry& last = expected.entries.back();
@@ -143,7 +156,8 @@ void finish_commit(const std::string& path) {
   }
   std::vector<std::pair<std::string, std::string>> renames;
   for (const ManifestEntry& entry : intended) {
-    const std::string final_name = beside(manifest, entry.name), suffix = entry.name.substr(name.size());
+    const std::string final_name = beside(manifest, entry.name),
+                      suffix = entry.name.substr(name.size());
     if (entry.set != intended.front().set || intended.size() < entry.files) return;
     if (is_file(final_name, entry)) continue;
     const std::string temporary = path + ".tmp" + suffix, copy = path + ".commit" + suffix;
@@ -157,7 +171,8 @@ void finish_commit(const std::string& path) {
 }
 
 std::uint64_t copy_file(const std::string& from, const std::string& to) {
-  const Descriptor in(from, O_RDONLY, "expected to read it"), out(to, O_WRONLY | O_CREAT | O_TRUNC, "expected to create it");
+  const Descriptor in(from, O_RDONLY, "expected to read it"),
+      out(to, O_WRONLY | O_CREAT | O_TRUNC, "expected to create it");
   std::vector<char> buffer;
   std::uint64_t copied = 0;
   while (true) {
@@ -170,7 +185,8 @@ std::uint64_t copy_file(const std::string& from, const std::string& to) {
     if (errno == EINTR) continue;
     if (errno != EXDEV && errno != EINVAL && errno != ENOSYS && errno != EOPNOTSUPP)
       fail(to, "expected to copy '" + from + "' to it");
-    buffer.resize(1 << 20); // this file system cannot copy by itself: read and write, from where we are
+    buffer.resize(
+        1 << 20); // this file system cannot copy by itself: read and write, from where we are
     const ssize_t got = ::read(in, buffer.data(), buffer.size());
     if (got < 0) fail(from, "expected to read it");
     if (got == 0) return copied;
@@ -186,26 +202,30 @@ void reserve_space(const std::string& path, std::uint64_t begin, std::uint64_t e
   const auto allocated = static_cast<std::uint64_t>(now.st_blocks) * 512;
   int status = 0;
   do {
-    status = ::fallocate(fd, FALLOC_FL_KEEP_SIZE, static_cast<off_t>(begin), static_cast<off_t>(end - begin));
+    status = ::fallocate(fd, FALLOC_FL_KEEP_SIZE, static_cast<off_t>(begin),
+                         static_cast<off_t>(end - begin));
   } while (status != 0 && errno == EINTR);
   if (status == 0) return;
-  if (errno == EOPNOTSUPP || errno == ENOSYS || errno == EINVAL || errno == ENODEV) return look_for_space(path, end, allocated);
+  if (errno == EOPNOTSUPP || errno == ENOSYS || errno == EINVAL || errno == ENODEV)
+    return look_for_space(path, end, allocated);
   fail_for_room(path, end, std::strerror(errno));
 }
 
 void release_space(const std::string& path) {
   const Descriptor fd(path, O_WRONLY, "expected to open it");
   struct stat now {};
-  if (::fstat(fd, &now) != 0 || ::ftruncate(fd, now.st_size) != 0) fail(path, "expected to end it at its length");
+  if (::fstat(fd, &now) != 0 || ::ftruncate(fd, now.st_size) != 0)
+    fail(path, "expected to end it at its length");
 }
 
 std::string cause_of_failed_write(int error, const std::string& path, std::int64_t bytes) {
-  if (error == ENOSPC || error == EDQUOT || error == EFBIG) return std::string(": ") + std::strerror(error);
+  if (error == ENOSPC || error == EDQUOT || error == EFBIG)
+    return std::string(": ") + std::strerror(error);
   std::error_code no_answer;
   const auto space = std::filesystem::space(path, no_answer);
   if (no_answer || space.available >= static_cast<std::uintmax_t>(bytes)) return "";
-  return ": no space left on device: expected room for " + std::to_string(bytes) + " bytes, found " +
-         std::to_string(space.available);
+  return ": no space left on device: expected room for " + std::to_string(bytes) +
+         " bytes, found " + std::to_string(space.available);
 }
 
 } // namespace nunatak::io

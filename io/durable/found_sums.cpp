@@ -22,9 +22,11 @@ namespace nunatak::io {
 
 namespace {
 
-/// The type that files of ours have; none of other files' texts and unsigned numbers, which have no sums.
+/// The type that files of ours have; none of other files' texts and unsigned numbers, which have no
+/// sums.
 std::optional<Type> type_of_nc(int nc_type) {
-  const auto type = std::find_if(all_types.begin(), all_types.end(), [&](Type t) { return nc_type_of(t) == nc_type; });
+  const auto type = std::find_if(all_types.begin(), all_types.end(),
+                                 [&](Type t) { return nc_type_of(t) == nc_type; });
   return type == all_types.end() ? std::nullopt : std::optional(*type);
 }
 
@@ -54,7 +56,8 @@ struct Summed {
 };
 
 /// Those of a box of a part and of a record.
-using Read = std::function<void(const Summed&, std::size_t record, const SubfileSet::Part&, std::byte* values)>;
+using Read = std::function<void(const Summed&, std::size_t record, const SubfileSet::Part&,
+                                std::byte* values)>;
 
 std::vector<Summed> variables_of(const Contents& contents, std::size_t records) {
   std::vector<Summed> all;
@@ -82,24 +85,32 @@ std::vector<Summed> variables_of(const Schema& schema, std::size_t records) {
     const Variable& variable = schema.variables[v];
     const bool has_records = schema.has_records(variable);
     const Box whole = whole_box(schema, v);
-    all.push_back({v, variable.name, variable.type, has_records, whole.count, has_records ? records : 1, {{0, whole}}});
+    all.push_back({v,
+                   variable.name,
+                   variable.type,
+                   has_records,
+                   whole.count,
+                   has_records ? records : 1,
+                   {{0, whole}}});
   }
   return all;
 }
 
 /// In the indices of the file: with the record first.
 Box with_record(const Summed& variable, std::size_t record, Box box) {
-  if (variable.has_records) box.start.insert(box.start.begin(), record), box.count.insert(box.count.begin(), 1);
+  if (variable.has_records)
+    box.start.insert(box.start.begin(), record), box.count.insert(box.count.begin(), 1);
   return box;
 }
 
-/// The variables are cut into pieces of at most 16 MiB, dealt in turn to the ranks, or, if they are on several nodes, to one of
-/// each.
+/// The variables are cut into pieces of at most 16 MiB, dealt in turn to the ranks, or, if they are
+/// on several nodes, to one of each.
 Sums sum_up(MPI_Comm comm, const std::vector<Summed>& variables, const Read& read) {
   constexpr std::size_t piece_bytes = 16 << 20;
   const int rank = rank_in(comm);
   const Topology machine = make_topology(comm, 0);
-  const std::vector<int> readers = machine.n_nodes == 1 ? machine.ranks_by_node().front() : aggregators(machine, 1);
+  const std::vector<int> readers =
+      machine.n_nodes == 1 ? machine.ranks_by_node().front() : aggregators(machine, 1);
   std::vector<std::uint64_t> sums; // of all records of the first variable, then of the next
   std::size_t n = 0;               // pieces so far
   Buffer buffer;
@@ -109,7 +120,8 @@ Sums sum_up(MPI_Comm comm, const std::vector<Summed>& variables, const Read& rea
     read(variable, record, piece, values);
     ValueSum sum(variable.shape);
     const Box& box = piece.box;
-    add_to_sum({box.start, box.count, contiguous_strides(box.count), values, variable.type, false, false, &sum});
+    add_to_sum({box.start, box.count, contiguous_strides(box.count), values, variable.type, false,
+                false, &sum});
     sums.back() += sum.value();
   };
   for (const Summed& variable : variables) {
@@ -124,7 +136,8 @@ Sums sum_up(MPI_Comm comm, const std::vector<Summed>& variables, const Read& rea
     }
   }
   agree(comm, [&] { error.rethrow(); });
-  MPI_Allreduce(MPI_IN_PLACE, sums.data(), static_cast<int>(sums.size()), MPI_UINT64_T, MPI_SUM, comm);
+  MPI_Allreduce(MPI_IN_PLACE, sums.data(), static_cast<int>(sums.size()), MPI_UINT64_T, MPI_SUM,
+                comm);
   Sums found;
   auto next = sums.begin();
   for (const Summed& variable : variables) {
@@ -137,21 +150,26 @@ Sums sum_up(MPI_Comm comm, const std::vector<Summed>& variables, const Read& rea
 
 Sums sums_of_subfiles(MPI_Comm comm, const std::string& path, std::size_t records) {
   SubfileSet subfiles(comm, path);
-  std::vector<Summed> variables = variables_of(subfiles.schema(), std::min(records, subfiles.records()));
+  std::vector<Summed> variables =
+      variables_of(subfiles.schema(), std::min(records, subfiles.records()));
   for (Summed& variable : variables) variable.parts = subfiles.parts(variable.v);
-  return sum_up(comm, variables, [&](const Summed& variable, std::size_t record, const auto& part, std::byte* values) {
-    subfiles.read(variable.v, record, part.subfile, part.box, values);
-  });
+  return sum_up(
+      comm, variables,
+      [&](const Summed& variable, std::size_t record, const auto& part, std::byte* values) {
+        subfiles.read(variable.v, record, part.subfile, part.box, values);
+      });
 }
 
 Sums sums_of_plain(MPI_Comm comm, const std::string& path, std::size_t records) {
   RawFile file;
   agree(comm, [&] { file = open_raw(path); });
   const auto variables = variables_of(file.schema, std::min<std::size_t>(records, file.records));
-  return sum_up(comm, variables, [&](const Summed& variable, std::size_t record, const auto& part, std::byte* values) {
-    const Box box = with_record(variable, record, part.box);
-    read_raw(file, variable.name, box.start, box.count, values);
-  });
+  return sum_up(
+      comm, variables,
+      [&](const Summed& variable, std::size_t record, const auto& part, std::byte* values) {
+        const Box box = with_record(variable, record, part.box);
+        read_raw(file, variable.name, box.start, box.count, values);
+      });
 }
 
 } // namespace
@@ -159,17 +177,23 @@ Sums sums_of_plain(MPI_Comm comm, const std::string& path, std::size_t records) 
 std::string metadata_checksum(Contents contents) {
   for (Contents::Dimension& d : contents.dimensions) d.length *= d.unlimited ? 0 : 1;
   const std::vector<std::uint8_t> bytes = message_of(contents);
-  return checksum_text(static_cast<std::uint32_t>(crc32(0, bytes.data(), static_cast<uInt>(bytes.size()))));
+  return checksum_text(
+      static_cast<std::uint32_t>(crc32(0, bytes.data(), static_cast<uInt>(bytes.size()))));
 }
 
-FoundSums find_sums(MPI_Comm comm, const std::string& path, std::size_t records, const std::string& of) {
-  if (!of.empty()) return {of == path ? sums_of_plain(comm, path, records) : sums_of_subfiles(comm, of, records), ""};
+FoundSums find_sums(MPI_Comm comm, const std::string& path, std::size_t records,
+                    const std::string& of) {
+  if (!of.empty())
+    return {of == path ? sums_of_plain(comm, path, records) : sums_of_subfiles(comm, of, records),
+            ""};
   Source source(path);
   Contents contents;
   on_rank_0(comm, [&] { contents = source.open().contents(); });
   broadcast(contents, comm);
-  const auto read = [&](const Summed& variable, std::size_t record, const auto& part, std::byte* values) {
-    source.open().read(variable.v, with_record(variable, record, part.box), bytes_of(variable.type), values);
+  const auto read = [&](const Summed& variable, std::size_t record, const auto& part,
+                        std::byte* values) {
+    source.open().read(variable.v, with_record(variable, record, part.box), bytes_of(variable.type),
+                       values);
   };
   return {sum_up(comm, variables_of(contents, records), read), metadata_checksum(contents)};
 }

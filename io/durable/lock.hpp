@@ -2,10 +2,11 @@
 //
 //   {"host":"node12","process":4711,"job":"1234","since":"2026-11-22T01:00:00Z",...}
 //
-// Of two runs with the same output name the second is refused; else their records would be mixed in one name.nc.tmp. A run that
-// was killed leaves its lock, and the next one takes it over if it can tell that the writer is gone: its host has started again,
-// it has no process of that number that began at that time, or the batch system has started the same job again. Of a process on
-// another host it cannot tell: the Error says what to delete. Used on rank 0 by sync_file.cpp.
+// Of two runs with the same output name the second is refused; else their records would be mixed in
+// one name.nc.tmp. A run that was killed leaves its lock, and the next one takes it over if it can
+// tell that the writer is gone: its host has started again, it has no process of that number that
+// began at that time, or the batch system has started the same job again. Of a process on another
+// host it cannot tell: the Error says what to delete. Used on rank 0 by sync_file.cpp.
 #pragma once
 
 #include <string>
@@ -14,7 +15,8 @@ namespace nunatak::io {
 
 class Lock {
 public:
-  /// Creates path.lock. Error, naming the writer, if there is one, or if it cannot be told; Error if that file cannot be written.
+  /// Creates path.lock. Error, naming the writer, if there is one, or if it cannot be told; Error
+  /// if that file cannot be written.
   explicit Lock(const std::string& path);
   /// Removes it, unless it has become another's.
   ~Lock();

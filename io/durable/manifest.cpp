@@ -44,14 +44,18 @@ std::string line_of(const ManifestEntry& e, const std::string& state) {
 }
 
 ManifestEntry entry_of(const Json& line) {
-  ManifestEntry e{line.at("name"), line.at("size"), line.value("checksum", ""), line.at("step"), line.at("records")};
-  e.of = line.value("of", ""), e.set = line.value("set", ""), e.files = line.value("files", std::size_t{1});
+  ManifestEntry e{line.at("name"), line.at("size"), line.value("checksum", ""), line.at("step"),
+                  line.at("records")};
+  e.of = line.value("of", ""), e.set = line.value("set", ""),
+  e.files = line.value("files", std::size_t{1});
   e.grows = line.value("grows", false);
   if (!line.contains("sums")) return e;
-  e.first_record = line.value("first_record", std::size_t{0}), e.metadata = line.value("metadata", "");
+  e.first_record = line.value("first_record", std::size_t{0}),
+  e.metadata = line.value("metadata", "");
   e.sums.emplace();
   for (const auto& [variable, texts] : line.at("sums").items()) {
-    for (const std::string text : texts) (*e.sums)[variable].push_back(std::stoull(text, nullptr, 16));
+    for (const std::string text : texts)
+      (*e.sums)[variable].push_back(std::stoull(text, nullptr, 16));
   }
   return e;
 }
@@ -78,10 +82,13 @@ void forget_left_over(Manifest& manifest) {
     for (const ManifestEntry& e : expected.entries) {
       if (e.files == 1) continue;
       auto& names = manifest.sets[e.set];
-      if (names.empty() || names.back() != name) names.push_back(name); // the same bytes may have been written twice
+      if (names.empty() || names.back() != name)
+        names.push_back(name); // the same bytes may have been written twice
     }
   }
-  const auto is_left_over = [&](const ManifestEntry& e) { return e.files > 1 && manifest.sets[e.set].size() < e.files; };
+  const auto is_left_over = [&](const ManifestEntry& e) {
+    return e.files > 1 && manifest.sets[e.set].size() < e.files;
+  };
   for (auto file = manifest.files.begin(); file != manifest.files.end();) {
     auto& entries = file->second.entries;
     entries.erase(std::remove_if(entries.begin(), entries.end(), is_left_over), entries.end());
@@ -111,7 +118,8 @@ void make_set(const std::string& path, std::vector<ManifestEntry>& entries) {
   if (entries.size() < 2) return;
   std::string all;
   for (const ManifestEntry& e : entries) all += line_of(e, "");
-  const auto checksum = crc32(0, reinterpret_cast<const Bytef*>(all.data()), static_cast<uInt>(all.size()));
+  const auto checksum =
+      crc32(0, reinterpret_cast<const Bytef*>(all.data()), static_cast<uInt>(all.size()));
   for (ManifestEntry& e : entries) {
     e.of = std::filesystem::path(path).filename().string();
     e.set = checksum_text(static_cast<std::uint32_t>(checksum)), e.files = entries.size();
@@ -119,7 +127,8 @@ void make_set(const std::string& path, std::vector<ManifestEntry>& entries) {
 }
 
 /// A line that an earlier crash cut off is ended first.
-void append_to_manifest(const std::string& manifest, const std::vector<ManifestEntry>& entries, const std::string& state) {
+void append_to_manifest(const std::string& manifest, const std::vector<ManifestEntry>& entries,
+                        const std::string& state) {
   std::string lines;
   std::error_code none;
   const bool is_new = !std::filesystem::exists(manifest, none);
@@ -131,14 +140,16 @@ void append_to_manifest(const std::string& manifest, const std::vector<ManifestE
   for (const ManifestEntry& e : entries) lines += line_of(e, state);
   const Descriptor fd(manifest, O_WRONLY | O_CREAT | O_APPEND, appending);
   write_all(fd, manifest, lines.data(), lines.size());
-  if (::fsync(fd) != 0) throw Error("file '" + manifest + "': fsync; found: " + std::strerror(errno));
+  if (::fsync(fd) != 0)
+    throw Error("file '" + manifest + "': fsync; found: " + std::strerror(errno));
   if (is_new) fsync_folder_of(manifest);
 }
 
 void require_manifest(const std::string& path) {
   const std::string manifest = manifest_of(path);
   std::error_code none;
-  if (std::filesystem::exists(manifest, none)) const Descriptor can_be_opened(manifest, O_WRONLY | O_APPEND, appending);
+  if (std::filesystem::exists(manifest, none))
+    const Descriptor can_be_opened(manifest, O_WRONLY | O_APPEND, appending);
 }
 
 std::string read_manifest(const std::string& manifest) {
@@ -148,7 +159,8 @@ std::string read_manifest(const std::string& manifest) {
   std::ostringstream text;
   if (in.peek() != std::ifstream::traits_type::eof()) text << in.rdbuf();
   if (!in.is_open() || in.bad() || !text)
-    throw Error("file '" + manifest + "': expected to read the manifest; found: " + std::strerror(errno));
+    throw Error("file '" + manifest +
+                "': expected to read the manifest; found: " + std::strerror(errno));
   return text.str();
 }
 

@@ -8,9 +8,13 @@
 namespace nunatak::io {
 
 SharedChecksums::SharedChecksums(MPI_Comm comm, std::string path, std::vector<OutputFile> parts)
-    : m_comm(comm), m_path(std::move(path)), m_files(std::move(parts)), m_sizes(m_files.size(), 0), m_sums(m_files.size(), 0) {
-  const auto is_mine = [&](const OutputFile& file) { return file.owner == OutputFile::shared || file.owner == m_rank; };
-  m_written_part = static_cast<std::size_t>(std::find_if(m_files.begin(), m_files.end(), is_mine) - m_files.begin());
+    : m_comm(comm), m_path(std::move(path)), m_files(std::move(parts)), m_sizes(m_files.size(), 0),
+      m_sums(m_files.size(), 0) {
+  const auto is_mine = [&](const OutputFile& file) {
+    return file.owner == OutputFile::shared || file.owner == m_rank;
+  };
+  m_written_part = static_cast<std::size_t>(std::find_if(m_files.begin(), m_files.end(), is_mine) -
+                                            m_files.begin());
 }
 
 void SharedChecksums::measure(const std::optional<SparseChecksum>& written) {
@@ -20,7 +24,8 @@ void SharedChecksums::measure(const std::optional<SparseChecksum>& written) {
     const std::string path = m_path + m_files[p].suffix;
     std::error_code error;
     m_sizes[p] = std::filesystem::file_size(path, error);
-    if (error) throw Error("file '" + path + "': expected to find its size; found: " + error.message());
+    if (error)
+      throw Error("file '" + path + "': expected to find its size; found: " + error.message());
   }
 }
 
@@ -31,11 +36,13 @@ std::vector<ManifestEntry> SharedChecksums::sizes() const {
 }
 
 void SharedChecksums::share_sizes() {
-  MPI_Allreduce(MPI_IN_PLACE, m_sizes.data(), static_cast<int>(m_sizes.size()), MPI_UINT64_T, MPI_SUM, m_comm);
+  MPI_Allreduce(MPI_IN_PLACE, m_sizes.data(), static_cast<int>(m_sizes.size()), MPI_UINT64_T,
+                MPI_SUM, m_comm);
 }
 
 std::pair<std::uint64_t, std::uint64_t> SharedChecksums::range(std::size_t p) const {
-  if (m_files[p].owner != OutputFile::shared) return {0, m_rank == m_files[p].owner ? m_sizes[p] : 0};
+  if (m_files[p].owner != OutputFile::shared)
+    return {0, m_rank == m_files[p].owner ? m_sizes[p] : 0};
   constexpr std::uint64_t smallest = 1 << 20; // a share below that is not worth opening the file
   const auto size = static_cast<std::uint64_t>(m_size), me = static_cast<std::uint64_t>(m_rank);
   const std::uint64_t share = std::max(smallest, (m_sizes[p] + size - 1) / size);
@@ -51,7 +58,9 @@ std::int64_t SharedChecksums::read() {
     }
     const auto [begin, end] = range(p);
     SparseChecksum found;
-    if (begin < end) found.add_checksum(begin, end - begin, checksum_range(m_path + m_files[p].suffix, begin, end));
+    if (begin < end)
+      found.add_checksum(begin, end - begin,
+                         checksum_range(m_path + m_files[p].suffix, begin, end));
     m_sums[p] = found.part_of_file(m_sizes[p]);
     bytes += end - begin;
   }

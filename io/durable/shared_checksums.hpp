@@ -1,6 +1,6 @@
-// Checksums of a file's parts, computed by all ranks together: from memory where the format knows what it has written; else of a
-// shared file each rank reads an equal range, of a file that one rank wrote it reads all. Used by sync_file.cpp, in the order of
-// the functions.
+// Checksums of a file's parts, computed by all ranks together: from memory where the format knows
+// what it has written; else of a shared file each rank reads an equal range, of a file that one
+// rank wrote it reads all. Used by sync_file.cpp, in the order of the functions.
 #pragma once
 
 #include "io/agree.hpp"
@@ -22,8 +22,9 @@ public:
   /// The files are `path` + suffix of each part.
   SharedChecksums(MPI_Comm comm, std::string path, std::vector<OutputFile> parts);
 
-  /// Sizes of the parts of this rank (rank 0: the shared ones too). `written`: what this rank has written of the first part that
-  /// is shared or its own (Format::written()); then that part is not read. Local; Error if a file cannot be looked at.
+  /// Sizes of the parts of this rank (rank 0: the shared ones too). `written`: what this rank has
+  /// written of the first part that is shared or its own (Format::written()); then that part is not
+  /// read. Local; Error if a file cannot be looked at.
   void measure(const std::optional<SparseChecksum>& written);
   /// The sizes alone, on rank 0 those of shared files. Local.
   std::vector<ManifestEntry> sizes() const;

@@ -28,15 +28,20 @@ void SparseChecksum::add_linear(std::uint64_t end, std::uint32_t sum) {
 }
 
 void SparseChecksum::add(std::uint64_t begin, const void* data, std::size_t size) {
-  add_linear(begin + size, libdeflate_crc32(ones, data, size) ^ ones); // begun with ones, it begins with an empty register
+  add_linear(begin + size, libdeflate_crc32(ones, data, size) ^
+                               ones); // begun with ones, it begins with an empty register
 }
 
 void SparseChecksum::add_checksum(std::uint64_t begin, std::uint64_t size, std::uint32_t crc) {
   add_linear(begin + size, crc ^ checksum_of_zeros(size));
 }
 
-std::uint32_t SparseChecksum::part_of_file(std::uint64_t size) const { return shifted(m_sum, size - m_end); }
+std::uint32_t SparseChecksum::part_of_file(std::uint64_t size) const {
+  return shifted(m_sum, size - m_end);
+}
 
-std::uint32_t checksum_of_parts(std::uint32_t sum, std::uint64_t size) { return sum ^ checksum_of_zeros(size); }
+std::uint32_t checksum_of_parts(std::uint32_t sum, std::uint64_t size) {
+  return sum ^ checksum_of_zeros(size);
+}
 
 } // namespace nunatak::io

@@ -1,9 +1,11 @@
-// The CRC-32 of a file from pieces of it, in any order and on any ranks; what no piece holds is zero.
+// The CRC-32 of a file from pieces of it, in any order and on any ranks; what no piece holds is
+// zero.
 //
-// Without its constants at begin and end CRC-32 is linear: of a file of n bytes, as a polynomial over two elements, it is the sum
-// of those of its pieces, each times x^8 for every byte behind it. So a rank adds what it writes while that lies in the cache,
-// the sums of all ranks are combined by exclusive or, and nobody reads the file once more. Reference: Peterson & Brown (1961),
-// Cyclic codes for error detection, Proc. IRE 49. The powers of x are zlib's (crc32_combine).
+// Without its constants at begin and end CRC-32 is linear: of a file of n bytes, as a polynomial
+// over two elements, it is the sum of those of its pieces, each times x^8 for every byte behind it.
+// So a rank adds what it writes while that lies in the cache, the sums of all ranks are combined by
+// exclusive or, and nobody reads the file once more. Reference: Peterson & Brown (1961), Cyclic
+// codes for error detection, Proc. IRE 49. The powers of x are zlib's (crc32_combine).
 #pragma once
 
 #include <cstddef>
@@ -18,7 +20,8 @@ public:
   /// The same from the CRC-32 of the piece.
   void add_checksum(std::uint64_t begin, std::uint64_t size, std::uint32_t crc);
 
-  /// This rank's part of the sum for a file of `size` bytes, at least up to the end of every piece; combine them by exclusive or.
+  /// This rank's part of the sum for a file of `size` bytes, at least up to the end of every piece;
+  /// combine them by exclusive or.
   std::uint32_t part_of_file(std::uint64_t size) const;
 
 private:

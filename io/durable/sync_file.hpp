@@ -1,9 +1,10 @@
 // The transport `sync`: the ranks that compute write, and wait until it is done.
 //
-//   put -> Format           end_record: Format::wait          close: Format::close, then commit (durable.hpp)
+//   put -> Format           end_record: Format::wait          close: Format::close, then commit
+//   (durable.hpp)
 //
-// Writes name.nc.tmp (and what the format adds to the name), renames it when it is complete; or, if it grows in place
-// (Format::grows_in_place), at its first commit.
+// Writes name.nc.tmp (and what the format adds to the name), renames it when it is complete; or, if
+// it grows in place (Format::grows_in_place), at its first commit.
 #pragma once
 
 #include "io/durable/durable.hpp"
@@ -19,9 +20,10 @@ namespace nunatak::io {
 
 class SyncFile final : public File {
 public:
-  /// Collective. Creates path.tmp with `open` and writes its header. `machine`: its real nodes; must outlive the file.
-  SyncFile(MPI_Comm comm, std::string path, Schema schema, FileOptions options, Checksum checksum, const OpenFormat& open,
-           const Topology& machine, Statistics& total, Watchdog& watchdog);
+  /// Collective. Creates path.tmp with `open` and writes its header. `machine`: its real nodes;
+  /// must outlive the file.
+  SyncFile(MPI_Comm comm, std::string path, Schema schema, FileOptions options, Checksum checksum,
+           const OpenFormat& open, const Topology& machine, Statistics& total, Watchdog& watchdog);
 
   std::map<std::string, std::string> hints() const override { return m_format->hints(); }
 
@@ -53,15 +55,17 @@ private:
   void add_sums(const std::string& name, std::vector<ManifestEntry>& entries);
   bool has_its_name() const { return m_written == path(); }
 
-  std::string m_written; ///< the name under which it is written: name.nc.tmp; in place from the first commit on: name.nc
+  std::string m_written; ///< the name under which it is written: name.nc.tmp; in place from the
+                         ///< first commit on: name.nc
   Checksum m_checksum;
   std::string m_metadata;     ///< their checksum, on rank 0, from the first commit on
   std::optional<Lock> m_lock; ///< on rank 0, until it is closed
   std::unique_ptr<Format> m_format;
-  std::optional<std::uint64_t> m_kept_size; ///< of a continued file with the records that it keeps, until they are committed
-  std::uint64_t m_reserved = 0;             ///< bytes of this rank's file that are allocated
-  std::size_t m_uncommitted = 0;            ///< bytes put or copied since the last commit
-  std::int64_t m_unwritten = 0;             ///< bytes put since the system was last asked to write to the disk
+  std::optional<std::uint64_t>
+      m_kept_size; ///< of a continued file with the records that it keeps, until they are committed
+  std::uint64_t m_reserved = 0;  ///< bytes of this rank's file that are allocated
+  std::size_t m_uncommitted = 0; ///< bytes put or copied since the last commit
+  std::int64_t m_unwritten = 0;  ///< bytes put since the system was last asked to write to the disk
   const Topology& m_machine;
 };
 

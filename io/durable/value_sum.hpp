@@ -1,14 +1,17 @@
-// The sum of the values of a variable, or of one record of it: tells whether they are those that were put, whatever wrote them
-// and wherever they lie.
+// The sum of the values of a variable, or of one record of it: tells whether they are those that
+// were put, whatever wrote them and wherever they lie.
 //
-//   sum = sum over the elements of f((n + 1) K xor b)  mod 2^64          f(u) = C u + (u mod 2^32) (u / 2^32)
+//   sum = sum over the elements of f((n + 1) K xor b)  mod 2^64          f(u) = C u + (u mod 2^32)
+//   (u / 2^32)
 //
-// n: the element's place in the variable, row-major; b: the bits of the value in the type of the file, as a number; K and C are
-// odd. Order, ranks, layout, format and compression do not matter. One changed bit always changes the sum: it adds 2^k (C + h) to
-// it or 2^k (2^32 C + l), h and l below 2^32, which is no multiple of 2^64, for C is odd and its bit 32 is not set. Of other
-// changes about one in 2^32 or fewer is not seen. Cost: an exclusive or, a shift, a multiplication of 32 bits and three
-// additions, two values at a time on x86: less than the time that the memory takes to bring a value, if it is packed at the same
-// time (pack.hpp). Universal hashing by such products: Black et al. (1999), UMAC, CRYPTO '99.
+// n: the element's place in the variable, row-major; b: the bits of the value in the type of the
+// file, as a number; K and C are odd. Order, ranks, layout, format and compression do not matter.
+// One changed bit always changes the sum: it adds 2^k (C + h) to it or 2^k (2^32 C + l), h and l
+// below 2^32, which is no multiple of 2^64, for C is odd and its bit 32 is not set. Of other
+// changes about one in 2^32 or fewer is not seen. Cost: an exclusive or, a shift, a multiplication
+// of 32 bits and three additions, two values at a time on x86: less than the time that the memory
+// takes to bring a value, if it is packed at the same time (pack.hpp). Universal hashing by such
+// products: Black et al. (1999), UMAC, CRYPTO '99.
 #pragma once
 
 #include <cstddef>
@@ -42,12 +45,14 @@ public:
   }
 
   /// A run of values, and copy them. The keys are key, key + step, ...
-  template <class From, class To> void copy(const From* from, To* to, std::size_t size, std::uint64_t key, std::uint64_t step) {
+  template <class From, class To>
+  void copy(const From* from, To* to, std::size_t size, std::uint64_t key, std::uint64_t step) {
     std::size_t n = 0;
 #ifdef __SSE2__
     if constexpr (sizeof(From) == 8 && (std::is_same_v<From, To> || std::is_same_v<To, float>)) {
       __m128i linear = _mm_setzero_si128(), product = linear;
-      __m128i keys = _mm_set_epi64x(static_cast<long long>(key + step), static_cast<long long>(key));
+      __m128i keys =
+          _mm_set_epi64x(static_cast<long long>(key + step), static_cast<long long>(key));
       const __m128i steps = _mm_set1_epi64x(static_cast<long long>(2 * step));
       for (; n + 2 <= size; n += 2, key += 2 * step) {
         const __m128i u = _mm_xor_si128(copy_two(from + n, to + n), keys);
@@ -68,7 +73,8 @@ private:
   template <class T> static std::uint64_t bits_of(T value) {
     std::conditional_t<
         sizeof(T) == 8, std::uint64_t,
-        std::conditional_t<sizeof(T) == 4, std::uint32_t, std::conditional_t<sizeof(T) == 2, std::uint16_t, std::uint8_t>>>
+        std::conditional_t<sizeof(T) == 4, std::uint32_t,
+                           std::conditional_t<sizeof(T) == 2, std::uint16_t, std::uint8_t>>>
         bits;
     std::memcpy(&bits, &value, sizeof bits);
     return bits;

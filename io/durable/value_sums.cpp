@@ -41,11 +41,13 @@ Sums ValueSums::reduce(MPI_Comm comm, const Schema& schema, std::size_t records)
   for (std::size_t v = 0; v < m_sums.size(); ++v) {
     const std::size_t end = all.size() + n_of(v);
     all.insert(all.end(), m_sums[v].begin(),
-               m_sums[v].begin() + static_cast<std::ptrdiff_t>(std::min(m_sums[v].size(), n_of(v))));
+               m_sums[v].begin() +
+                   static_cast<std::ptrdiff_t>(std::min(m_sums[v].size(), n_of(v))));
     all.resize(end, 0);
   }
   const int rank = rank_in(comm);
-  MPI_Reduce(rank == 0 ? MPI_IN_PLACE : all.data(), all.data(), static_cast<int>(all.size()), MPI_UINT64_T, MPI_SUM, 0, comm);
+  MPI_Reduce(rank == 0 ? MPI_IN_PLACE : all.data(), all.data(), static_cast<int>(all.size()),
+             MPI_UINT64_T, MPI_SUM, 0, comm);
   Sums sums;
   auto next = all.begin();
   for (std::size_t v = 0; rank == 0 && v < m_sums.size(); ++v) {

@@ -1,5 +1,6 @@
-// Sums of the values of all variables and records (value_sum.hpp) on their way to the manifest. Used by file.cpp, sync_file.cpp
-// and async_file.cpp (writing); found_sums.cpp has those of a file that is there.
+// Sums of the values of all variables and records (value_sum.hpp) on their way to the manifest.
+// Used by file.cpp, sync_file.cpp and async_file.cpp (writing); found_sums.cpp has those of a file
+// that is there.
 #pragma once
 
 #include "io/schema.hpp"

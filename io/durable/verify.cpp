@@ -26,10 +26,12 @@ std::string in_words(std::uint64_t size, const std::string& checksum) {
 std::string different_sum(const Sums& expected, const Sums& found) {
   for (const auto& [variable, sums] : expected) {
     const auto there = found.find(variable);
-    if (there == found.end() || there->second.size() < sums.size()) return "variable '" + variable + "': expected it, found less";
+    if (there == found.end() || there->second.size() < sums.size())
+      return "variable '" + variable + "': expected it, found less";
     const auto [one, other] = std::mismatch(sums.begin(), sums.end(), there->second.begin());
     if (one == sums.end()) continue;
-    return "variable '" + variable + "'" + (sums.size() > 1 ? ", record " + std::to_string(one - sums.begin()) : "") +
+    return "variable '" + variable + "'" +
+           (sums.size() > 1 ? ", record " + std::to_string(one - sums.begin()) : "") +
            ": expected values with the sum " + sum_text(*one) + "; found: " + sum_text(*other);
   }
   return "";
@@ -42,22 +44,27 @@ bool is_subfile(const ManifestEntry& entry) { return entry.files > 1 && entry.of
 std::string difference(const ManifestEntry& expected, const FoundFile& found) {
   const std::string all = "expected " + in_words(expected.size, expected.checksum) + "; found ";
   if (!found.error.empty()) return all + found.error;
-  const bool is_same = expected.size == found.size && (expected.checksum.empty() || expected.checksum == found.checksum);
+  const bool is_same = expected.size == found.size &&
+                       (expected.checksum.empty() || expected.checksum == found.checksum);
   if (is_same && expected.files > 1) return ""; // do those beside it fit? see Comparison
-  const bool has_sums = expected.sums && found.values && !is_subfile(expected) && expected.size == found.size;
+  const bool has_sums =
+      expected.sums && found.values && !is_subfile(expected) && expected.size == found.size;
   const std::string sum = has_sums ? different_sum(*expected.sums, found.values->sums) : "";
   if (!sum.empty()) return sum;
   if (!is_same) return all + in_words(found.size, expected.checksum.empty() ? "" : found.checksum);
   if (!has_sums || expected.metadata == found.values->metadata) return "";
-  return "expected dimensions, variables and attributes with the checksum " + expected.metadata + "; found " +
-         found.values->metadata;
+  return "expected dimensions, variables and attributes with the checksum " + expected.metadata +
+         "; found " + found.values->metadata;
 }
 
-std::string mismatch(const std::string& path, const ManifestEntry& expected, const FoundFile& found) {
+std::string mismatch(const std::string& path, const ManifestEntry& expected,
+                     const FoundFile& found) {
   return "file '" + path + "': " + difference(expected, found);
 }
 
-bool is_same(const ManifestEntry& expected, const FoundFile& found) { return difference(expected, found).empty(); }
+bool is_same(const ManifestEntry& expected, const FoundFile& found) {
+  return difference(expected, found).empty();
+}
 
 /// What must be read to know whether a file is what an entry says.
 Look look_at(const std::string& path, const ManifestEntry& entry) {
@@ -71,7 +78,8 @@ Look look_at(const std::string& path, const ManifestEntry& entry) {
 /// Of files, by what was looked at; paths are names.
 using Found = std::map<Look, FoundFile>;
 
-Found read_all(MPI_Comm comm, const std::string& manifest, const std::map<std::string, Expected>& files) {
+Found read_all(MPI_Comm comm, const std::string& manifest,
+               const std::map<std::string, Expected>& files) {
   Found found;
   for (const auto& [name, expected] : files) {
     for (const ManifestEntry& entry : expected.entries) found[look_at(name, entry)] = {};
@@ -113,7 +121,8 @@ public:
 
   std::vector<std::string> complaints() {
     for (const std::string& line : m_manifest.bad_lines)
-      complain("file '" + m_path + "': expected name, size, step, records and state, found: " + line);
+      complain("file '" + m_path +
+               "': expected name, size, step, records and state, found: " + line);
     for (const auto& file : m_manifest.files) {
       const std::string& name = file.first;
       const auto& entries = file.second.entries;
@@ -123,7 +132,8 @@ public:
       if (std::none_of(entries.begin(), entries.end(), fits)) {
         complain(mismatch(beside(m_path, name), entries.back(), found(name, entries.back())));
       } else if (std::none_of(entries.begin(), entries.end(), is_whole)) {
-        complain("file '" + beside(m_path, name) + "': expected the files that were written with it, found others beside it");
+        complain("file '" + beside(m_path, name) +
+                 "': expected the files that were written with it, found others beside it");
       }
       if (!is_absent(name)) open(name, entries.back());
     }
@@ -133,7 +143,9 @@ public:
 
 private:
   void complain(const std::string& what) { m_complaints.push_back(what); }
-  const FoundFile& found(const std::string& name, const ManifestEntry& e) const { return m_found.at(look_at(name, e)); }
+  const FoundFile& found(const std::string& name, const ManifestEntry& e) const {
+    return m_found.at(look_at(name, e));
+  }
   bool is_absent(const std::string& name) const {
     std::error_code none;
     return !std::filesystem::exists(beside(m_path, name), none) && !none;
@@ -143,21 +155,26 @@ private:
     const auto& names = m_manifest.sets.at(entry.set);
     return std::all_of(names.begin(), names.end(), [&](const std::string& name) {
       const auto& entries = m_manifest.files.at(name).entries;
-      return std::any_of(entries.begin(), entries.end(),
-                         [&](const ManifestEntry& e) { return e.set == entry.set && is_same(e, found(name, e)); });
+      return std::any_of(entries.begin(), entries.end(), [&](const ManifestEntry& e) {
+        return e.set == entry.set && is_same(e, found(name, e));
+      });
     });
   }
-  /// Of several files, if this is the first one. Why they cannot be read has been told, if one is not as it was.
+  /// Of several files, if this is the first one. Why they cannot be read has been told, if one is
+  /// not as it was.
   void compare_values(const std::string& name, const std::vector<ManifestEntry>& entries) {
     std::string what;
     for (const ManifestEntry& e : entries) { // the last one is told
       if (e.files == 1 || !e.sums) return;
       const FoundFile& there = found(name, e);
-      what = there.values ? different_sum(*e.sums, there.values->sums) : m_complaints.empty() ? there.values_error : "";
+      what = there.values           ? different_sum(*e.sums, there.values->sums)
+             : m_complaints.empty() ? there.values_error
+                                    : "";
       if (what.empty()) return;
     }
     const std::string text = "file '" + beside(m_path, entries.back().of) + "': " + what;
-    const bool is_told = std::find(m_complaints.begin(), m_complaints.end(), text) != m_complaints.end();
+    const bool is_told =
+        std::find(m_complaints.begin(), m_complaints.end(), text) != m_complaints.end();
     if (!what.empty() && !is_told) complain(text);
   }
   void open(const std::string& name, const ManifestEntry& entry) {
@@ -192,7 +209,8 @@ std::vector<FoundFile> read_files(MPI_Comm comm, const std::vector<Look>& looks)
   for (std::size_t f = 0; rank == 0 && f < looks.size(); ++f) {
     std::error_code error;
     const std::uint64_t size = std::filesystem::file_size(looks[f].path, error);
-    errors[f] = error_of(error), sizes[f] = error ? 0 : std::min<std::uint64_t>(size, looks[f].most);
+    errors[f] = error_of(error),
+    sizes[f] = error ? 0 : std::min<std::uint64_t>(size, looks[f].most);
   }
   MPI_Bcast(sizes.data(), static_cast<int>(sizes.size()), MPI_UINT64_T, 0, comm);
   MPI_Bcast(errors.data(), static_cast<int>(errors.size()), MPI_INT, 0, comm);
@@ -213,8 +231,10 @@ std::vector<FoundFile> read_files(MPI_Comm comm, const std::vector<Look>& looks)
     }
     sums.push_back(found.part_of_file(sizes[f]));
   }
-  MPI_Allreduce(MPI_IN_PLACE, sums.data(), static_cast<int>(sums.size()), MPI_UINT32_T, MPI_BXOR, comm);
-  MPI_Allreduce(MPI_IN_PLACE, errors.data(), static_cast<int>(errors.size()), MPI_INT, MPI_MAX, comm);
+  MPI_Allreduce(MPI_IN_PLACE, sums.data(), static_cast<int>(sums.size()), MPI_UINT32_T, MPI_BXOR,
+                comm);
+  MPI_Allreduce(MPI_IN_PLACE, errors.data(), static_cast<int>(errors.size()), MPI_INT, MPI_MAX,
+                comm);
 
   for (std::size_t f = 0; f < looks.size(); ++f) {
     files[f] = {sizes[f], checksum_text(checksum_of_parts(sums[f], sizes[f]))};
@@ -271,9 +291,11 @@ void require_intact(MPI_Comm comm, const std::string& path) {
   const Found all = read_all(comm, manifest_of(real), {*expected});
   const auto found = [&](const ManifestEntry& e) { return all.at(look_at(name, e)); };
   const auto& entries = expected->second.entries;
-  if (std::any_of(entries.begin(), entries.end(), [&](const ManifestEntry& e) { return is_same(e, found(e)); })) return;
-  throw Error(mismatch(path, entries.back(), found(entries.back())) + ": it was changed after it was written, says '" +
-              manifest_of(real) + "'");
+  if (std::any_of(entries.begin(), entries.end(),
+                  [&](const ManifestEntry& e) { return is_same(e, found(e)); }))
+    return;
+  throw Error(mismatch(path, entries.back(), found(entries.back())) +
+              ": it was changed after it was written, says '" + manifest_of(real) + "'");
 }
 
 } // namespace nunatak::io

@@ -1,5 +1,5 @@
-// Do files hold what was written? They are compared with their manifest (manifest.hpp), read by all ranks together.
-// Used by nunatak-verify, and for the input of a run.
+// Do files hold what was written? They are compared with their manifest (manifest.hpp), read by all
+// ranks together. Used by nunatak-verify, and for the input of a run.
 #pragma once
 
 #include "io/durable/found_sums.hpp"
@@ -23,7 +23,8 @@ struct Look {
   std::string of = "";                     ///< see find_sums()
 
   bool operator<(const Look& other) const {
-    return std::tie(path, most, bytes, records, of) < std::tie(other.path, other.most, other.bytes, other.records, other.of);
+    return std::tie(path, most, bytes, records, of) <
+           std::tie(other.path, other.most, other.bytes, other.records, other.of);
   }
 };
 
@@ -36,8 +37,8 @@ struct FoundFile {
   std::string values_error = ""; ///< why the values of all subfiles cannot be read
 };
 
-/// Sizes, checksums and sums of files. They are cut into pieces of 16 MiB, dealt to the ranks in turn. Collective; `looks` and
-/// the result are the same on all ranks.
+/// Sizes, checksums and sums of files. They are cut into pieces of 16 MiB, dealt to the ranks in
+/// turn. Collective; `looks` and the result are the same on all ranks.
 std::vector<FoundFile> read_files(MPI_Comm comm, const std::vector<Look>& looks);
 
 struct Verification {
@@ -46,16 +47,18 @@ struct Verification {
   std::vector<std::string> complaints; ///< none: all is well
 };
 
-/// Check the files of a manifest: each is there, is as its lines say, belongs to those that were written with it, and opens.
-/// `name`: only that file, or those that were written as its subfiles; "": all. Collective; the complaints on rank 0 only. Error
-/// on all ranks if there is no such manifest.
+/// Check the files of a manifest: each is there, is as its lines say, belongs to those that were
+/// written with it, and opens. `name`: only that file, or those that were written as its subfiles;
+/// "": all. Collective; the complaints on rank 0 only. Error on all ranks if there is no such
+/// manifest.
 Verification verify(MPI_Comm comm, const std::string& manifest, const std::string& name = "");
 
 /// The complaints of all files of a manifest; local.
 std::vector<std::string> verify_manifest(const std::string& manifest);
 
-/// Error on all ranks, saying what was expected and what was found, if the manifest beside a file has lines of it and none of
-/// them fits. A file without lines, or that is not there, passes. Collective.
+/// Error on all ranks, saying what was expected and what was found, if the manifest beside a file
+/// has lines of it and none of them fits. A file without lines, or that is not there, passes.
+/// Collective.
 void require_intact(MPI_Comm comm, const std::string& path);
 
 } // namespace nunatak::io

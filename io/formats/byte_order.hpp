@@ -1,5 +1,5 @@
-// The order of bytes: that of memory, and its reversal. Used where classic files are written and read without a library
-// (run_file.cpp, direct.cpp, read/direct.cpp), and of plain files (raw.cpp).
+// The order of bytes: that of memory, and its reversal. Used where classic files are written and
+// read without a library (run_file.cpp, direct.cpp, read/direct.cpp), and of plain files (raw.cpp).
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,8 @@ inline bool memory_is_big_endian() {
   return *reinterpret_cast<const unsigned char*>(&one) == 0;
 }
 
-template <class Word, class Swap> void swap_all(std::byte* values, std::size_t n, const Swap& swap) {
+template <class Word, class Swap>
+void swap_all(std::byte* values, std::size_t n, const Swap& swap) {
   for (std::size_t k = 0; k < n; ++k) {
     Word word;
     std::memcpy(&word, values + k * sizeof word, sizeof word);
@@ -24,9 +25,12 @@ template <class Word, class Swap> void swap_all(std::byte* values, std::size_t n
 
 /// Reverse the bytes of each of `n` values of `size` bytes.
 inline void swap_bytes(std::byte* values, std::size_t n, std::size_t size) {
-  if (size == 2) swap_all<std::uint16_t>(values, n, [](std::uint16_t w) { return __builtin_bswap16(w); });
-  if (size == 4) swap_all<std::uint32_t>(values, n, [](std::uint32_t w) { return __builtin_bswap32(w); });
-  if (size == 8) swap_all<std::uint64_t>(values, n, [](std::uint64_t w) { return __builtin_bswap64(w); });
+  if (size == 2)
+    swap_all<std::uint16_t>(values, n, [](std::uint16_t w) { return __builtin_bswap16(w); });
+  if (size == 4)
+    swap_all<std::uint32_t>(values, n, [](std::uint32_t w) { return __builtin_bswap32(w); });
+  if (size == 8)
+    swap_all<std::uint64_t>(values, n, [](std::uint64_t w) { return __builtin_bswap64(w); });
 }
 
 } // namespace nunatak::io

@@ -10,7 +10,8 @@ namespace nunatak::io {
 
 namespace {
 
-constexpr std::size_t smallest = 4096, compressed = 1 << 20, largest = (std::size_t{4} << 30) - 1; // bytes
+constexpr std::size_t smallest = 4096, compressed = 1 << 20,
+                      largest = (std::size_t{4} << 30) - 1; // bytes
 
 /// Cut a chunk to at most `bytes` bytes, along its slowest dimensions.
 void cut(std::vector<std::size_t>& chunk, std::size_t element, std::size_t bytes) {
@@ -27,10 +28,14 @@ std::map<std::string, std::size_t> parse(const Schema& schema, const std::string
   std::istringstream words(text);
   for (std::string word; std::getline(words, word, ',');) {
     const std::size_t equal = word.find('=');
-    const std::string name = word.substr(0, equal), digits = equal == std::string::npos ? "" : word.substr(equal + 1);
-    const bool is_number = !digits.empty() && digits.size() < 19 && digits.find_first_not_of("0123456789") == std::string::npos;
+    const std::string name = word.substr(0, equal),
+                      digits = equal == std::string::npos ? "" : word.substr(equal + 1);
+    const bool is_number = !digits.empty() && digits.size() < 19 &&
+                           digits.find_first_not_of("0123456789") == std::string::npos;
     if (!is_number || std::stoull(digits) == 0) {
-      throw Error("output chunk: expected auto, record or lengths by dimension (y=64,x=64), found '" + text + "'");
+      throw Error(
+          "output chunk: expected auto, record or lengths by dimension (y=64,x=64), found '" +
+          text + "'");
     }
     std::string names;
     bool is_known = false;
@@ -38,7 +43,9 @@ std::map<std::string, std::size_t> parse(const Schema& schema, const std::string
       names += (names.empty() ? "" : ", ") + d.name;
       is_known = is_known || d.name == name;
     }
-    if (!is_known) throw Error("output chunk: expected a dimension of the file (" + names + "), found '" + name + "'");
+    if (!is_known)
+      throw Error("output chunk: expected a dimension of the file (" + names + "), found '" + name +
+                  "'");
     lengths[name] = std::stoull(digits);
   }
   return lengths;
@@ -46,8 +53,10 @@ std::map<std::string, std::size_t> parse(const Schema& schema, const std::string
 
 } // namespace
 
-std::vector<std::size_t> chunk_shape(const Schema& schema, const Variable& variable, const Options& options) {
-  const bool by_name = options.chunk != "auto" && options.chunk != "record", has_records = schema.has_records(variable);
+std::vector<std::size_t> chunk_shape(const Schema& schema, const Variable& variable,
+                                     const Options& options) {
+  const bool by_name = options.chunk != "auto" && options.chunk != "record",
+             has_records = schema.has_records(variable);
   const std::size_t element = bytes_of(variable.type);
   std::vector<std::size_t> chunk = schema.shape(variable);
   if (has_records) chunk[0] = 1;
@@ -61,7 +70,8 @@ std::vector<std::size_t> chunk_shape(const Schema& schema, const Variable& varia
       chunk[d] = d == 0 && has_records ? found->second : std::min(chunk[d], found->second);
     }
   }
-  if (chunk.empty() || (!has_records && options.deflate == 0 && !options.shuffle && !is_named)) return {};
+  if (chunk.empty() || (!has_records && options.deflate == 0 && !options.shuffle && !is_named))
+    return {};
   if (options.chunk == "auto" && has_records) {
     std::size_t record = element;
     for (const std::size_t n : chunk) record *= n;
@@ -71,11 +81,14 @@ std::vector<std::size_t> chunk_shape(const Schema& schema, const Variable& varia
   return chunk;
 }
 
-std::uint64_t bytes_of_chunks(const Schema& schema, const Variable& variable, const Options& options, std::uint64_t records) {
-  const std::vector<std::size_t> chunk = chunk_shape(schema, variable, options), shape = schema.shape(variable);
+std::uint64_t bytes_of_chunks(const Schema& schema, const Variable& variable,
+                              const Options& options, std::uint64_t records) {
+  const std::vector<std::size_t> chunk = chunk_shape(schema, variable, options),
+                                 shape = schema.shape(variable);
   std::uint64_t bytes = bytes_of(variable.type);
   for (std::size_t d = 0; d < shape.size(); ++d) {
-    const std::uint64_t length = shape[d] == unlimited ? records : shape[d], multiple = chunk.empty() ? 1 : chunk[d];
+    const std::uint64_t length = shape[d] == unlimited ? records : shape[d],
+                        multiple = chunk.empty() ? 1 : chunk[d];
     bytes *= (length + multiple - 1) / multiple * multiple;
   }
   return bytes;

@@ -9,16 +9,20 @@ namespace nunatak::io {
 
 namespace {
 
-constexpr std::size_t longest_dimension = 2147483647, largest_variable = 4294967292; // elements; bytes
+constexpr std::size_t longest_dimension = 2147483647,
+                      largest_variable = 4294967292; // elements; bytes
 
-bool is_int64(const Attribute::Value& value) { return std::holds_alternative<std::vector<std::int64_t>>(value); }
+bool is_int64(const Attribute::Value& value) {
+  return std::holds_alternative<std::vector<std::int64_t>>(value);
+}
 
 /// What CDF-2 cannot hold; "" if it holds everything.
 std::string beyond_cdf2(const Schema& schema) {
   const std::string type = ": expected a type that CDF-2 has, found int64";
   for (const Dimension& d : schema.dimensions) {
     if (d.length <= longest_dimension || d.length == unlimited) continue;
-    return "dimension '" + d.name + "': expected a length of at most 2147483647 in CDF-2, found " + std::to_string(d.length);
+    return "dimension '" + d.name + "': expected a length of at most 2147483647 in CDF-2, found " +
+           std::to_string(d.length);
   }
   for (const Attribute& a : schema.attributes) {
     if (is_int64(a.value)) return "attribute ':" + a.name + "'" + type;
@@ -29,14 +33,17 @@ std::string beyond_cdf2(const Schema& schema) {
       if (is_int64(own_type(a, v))) return "attribute '" + v.name + ":" + a.name + "'" + type;
     }
     if (schema.bytes(v) <= largest_variable) continue;
-    return "variable '" + v.name + "': expected at most 4294967292 bytes" + (schema.has_records(v) ? " in a record" : "") +
-           " of CDF-2, found " + std::to_string(schema.bytes(v));
+    return "variable '" + v.name + "': expected at most 4294967292 bytes" +
+           (schema.has_records(v) ? " in a record" : "") + " of CDF-2, found " +
+           std::to_string(schema.bytes(v));
   }
   return "";
 }
 
 void define(int ncid, const std::string& path, const Schema& schema, const Options& options) {
-  const auto check = [&](int status, const std::string& what) { check_status<NetcdfC>(status, path, what); };
+  const auto check = [&](int status, const std::string& what) {
+    check_status<NetcdfC>(status, path, what);
+  };
   int old_fill = 0;
   check(nc_set_fill(ncid, options.fill ? NC_FILL : NC_NOFILL, &old_fill), "fill mode");
   Definition<NetcdfC> definition(ncid, path, schema);
@@ -58,14 +65,17 @@ int classic_mode(const std::string& path, const Schema& schema, const Options& o
   if (options.classic == "cdf5") return NC_64BIT_DATA;
   const std::string reason = beyond_cdf2(schema);
   if (reason.empty()) return NC_64BIT_OFFSET;
-  if (options.classic == "cdf2") throw Error("file '" + path + "': " + reason + ": take classic auto or cdf5, or format netcdf4");
+  if (options.classic == "cdf2")
+    throw Error("file '" + path + "': " + reason +
+                ": take classic auto or cdf5, or format netcdf4");
   return NC_64BIT_DATA;
 }
 
 void create_classic(const std::string& path, const Schema& schema, const Options& options) {
   int ncid = -1;
   const int mode = classic_mode(path, schema, options);
-  check_status<NetcdfC>(nc_create(path.c_str(), NC_CLOBBER | mode, &ncid), path, "expected to create it");
+  check_status<NetcdfC>(nc_create(path.c_str(), NC_CLOBBER | mode, &ncid), path,
+                        "expected to create it");
   try {
     define(ncid, path, schema, options);
   } catch (...) {

@@ -1,7 +1,9 @@
-// One walk over a schema that declares it to NetCDF-C or PnetCDF: dimensions, variables with their attributes, global attributes.
+// One walk over a schema that declares it to NetCDF-C or PnetCDF: dimensions, variables with their
+// attributes, global attributes.
 //
-// The two libraries have the same functions under other names, and the same numbers of types; a small struct (NetcdfC here,
-// PnetcdfC in pnetcdf.cpp) says which. Used by serial.cpp, netcdf4.cpp, classic.cpp and pnetcdf.cpp.
+// The two libraries have the same functions under other names, and the same numbers of types; a
+// small struct (NetcdfC here, PnetcdfC in pnetcdf.cpp) says which. Used by serial.cpp, netcdf4.cpp,
+// classic.cpp and pnetcdf.cpp.
 #pragma once
 
 #include "io/error.hpp"
@@ -21,37 +23,45 @@ inline nc_type nc_type_of(Type type) {
 }
 
 inline MPI_Datatype mpi_type_of(Type type) {
-  const MPI_Datatype types[] = {MPI_SIGNED_CHAR, MPI_SHORT, MPI_INT, MPI_LONG_LONG_INT, MPI_FLOAT, MPI_DOUBLE};
+  const MPI_Datatype types[] = {MPI_SIGNED_CHAR,   MPI_SHORT, MPI_INT,
+                                MPI_LONG_LONG_INT, MPI_FLOAT, MPI_DOUBLE};
   return types[static_cast<std::size_t>(type)];
 }
 
 struct NetcdfC {
-  static int def_dim(int ncid, const char* name, std::size_t length, int* id) { return nc_def_dim(ncid, name, length, id); }
+  static int def_dim(int ncid, const char* name, std::size_t length, int* id) {
+    return nc_def_dim(ncid, name, length, id);
+  }
   static int def_var(int ncid, const char* name, nc_type type, int rank, const int* dims, int* id) {
     return nc_def_var(ncid, name, type, rank, dims, id);
   }
-  static int put_att(int ncid, int id, const char* name, nc_type type, std::size_t size, const void* values) {
+  static int put_att(int ncid, int id, const char* name, nc_type type, std::size_t size,
+                     const void* values) {
     return nc_put_att(ncid, id, name, type, size, values);
   }
   static const char* message(int status) { return nc_strerror(status); }
 };
 
 /// Error "file ...: what; found: ..." unless `status` is good.
-template <class Library> void check_status(int status, const std::string& path, const std::string& what) {
-  if (status != NC_NOERR) throw Error("file '" + path + "': " + what + "; found: " + Library::message(status));
+template <class Library>
+void check_status(int status, const std::string& path, const std::string& what) {
+  if (status != NC_NOERR)
+    throw Error("file '" + path + "': " + what + "; found: " + Library::message(status));
 }
 
-/// The file `ncid` must be in define mode. With PnetCDF and parallel NetCDF-4 every function is collective. Errors name the
-/// dimension, variable or attribute.
+/// The file `ncid` must be in define mode. With PnetCDF and parallel NetCDF-4 every function is
+/// collective. Errors name the dimension, variable or attribute.
 template <class Library> class Definition {
 public:
-  Definition(int ncid, std::string path, const Schema& schema) : m_ncid(ncid), m_path(std::move(path)), m_schema(schema) {}
+  Definition(int ncid, std::string path, const Schema& schema)
+      : m_ncid(ncid), m_path(std::move(path)), m_schema(schema) {}
 
   /// Before the variables.
   void dimensions() {
     for (const auto& d : m_schema.dimensions) {
       m_dims.push_back(-1);
-      check(Library::def_dim(m_ncid, d.name.c_str(), d.length == unlimited ? NC_UNLIMITED : d.length, &m_dims.back()),
+      check(Library::def_dim(m_ncid, d.name.c_str(),
+                             d.length == unlimited ? NC_UNLIMITED : d.length, &m_dims.back()),
             "dimension '" + d.name + "'");
     }
   }
@@ -67,21 +77,27 @@ public:
     for (const auto& d : variable.dimensions) dims.push_back(m_dims[m_schema.dimension(d)]);
     int id = -1;
     const int rank = static_cast<int>(dims.size());
-    check(Library::def_var(m_ncid, variable.name.c_str(), nc_type_of(variable.type), rank, dims.data(), &id),
+    check(Library::def_var(m_ncid, variable.name.c_str(), nc_type_of(variable.type), rank,
+                           dims.data(), &id),
           "variable '" + variable.name + "'");
-    for (const auto& a : variable.attributes) put_attribute(id, variable.name, a.name, own_type(a, variable));
+    for (const auto& a : variable.attributes)
+      put_attribute(id, variable.name, a.name, own_type(a, variable));
     return id;
   }
 
 private:
-  void check(int status, const std::string& what) const { check_status<Library>(status, m_path, what); }
+  void check(int status, const std::string& what) const {
+    check_status<Library>(status, m_path, what);
+  }
 
-  void put_attribute(int id, const std::string& variable, const std::string& name, const Attribute::Value& value) const {
+  void put_attribute(int id, const std::string& variable, const std::string& name,
+                     const Attribute::Value& value) const {
     std::visit(
         [&](const auto& values) {
           nc_type type = NC_CHAR;
           using Values = std::decay_t<decltype(values)>;
-          if constexpr (!std::is_same_v<Values, std::string>) type = nc_type_of(type_of<typename Values::value_type>());
+          if constexpr (!std::is_same_v<Values, std::string>)
+            type = nc_type_of(type_of<typename Values::value_type>());
           check(Library::put_att(m_ncid, id, name.c_str(), type, values.size(), values.data()),
                 "attribute '" + variable + ":" + name + "'");
         },

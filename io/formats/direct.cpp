@@ -1,11 +1,14 @@
-// The format `direct`: a classic NetCDF file whose header rank 0 writes by NetCDF-C, and whose values every rank writes by pwrite
-// at the offsets that the header gives. See run_file.hpp and format.hpp.
+// The format `direct`: a classic NetCDF file whose header rank 0 writes by NetCDF-C, and whose
+// values every rank writes by pwrite at the offsets that the header gives. See run_file.hpp and
+// format.hpp.
 //
 //   rank 0: create_classic, read_classic_layout          all ranks: broadcast of the layout
-//   put:    pack, big-endian, pwrite                     flush, close: rank 0 sets the length, writes the number of records
+//   put:    pack, big-endian, pwrite                     flush, close: rank 0 sets the length,
+//   writes the number of records
 //
-// The bytes are those of `serial` and `pnetcdf`. Neither MPI-IO nor a message stands between a rank and the file system. The
-// header does not change but for that number, so that the file grows in place, unless it must be read for its checksum.
+// The bytes are those of `serial` and `pnetcdf`. Neither MPI-IO nor a message stands between a rank
+// and the file system. The header does not change but for that number, so that the file grows in
+// place, unless it must be read for its checksum.
 #include "io/durable/durable.hpp"
 #include "io/formats/byte_order.hpp"
 #include "io/formats/classic.hpp"
@@ -36,13 +39,15 @@ public:
   }
 
   void define() override {
-    std::vector<std::uint64_t> places(schema().variables.size() + 3); // of the variables, of the records, the end of the others
+    std::vector<std::uint64_t> places(schema().variables.size() +
+                                      3); // of the variables, of the records, the end of the others
     on_rank_0(comm(), [&] {
       create_classic(path(), schema(), m_options);
       const ClassicLayout layout = read_classic_layout(path()).value();
       m_count_bytes = layout.count_bytes;
       m_header.resize(layout.header_end);
-      if (!std::ifstream(path(), std::ios::binary).read(m_header.data(), static_cast<std::streamsize>(m_header.size())))
+      if (!std::ifstream(path(), std::ios::binary)
+               .read(m_header.data(), static_cast<std::streamsize>(m_header.size())))
         fail("expected to read its header");
       places = flat(layout);
     });
@@ -100,17 +105,20 @@ private:
     return {0, 0};
   }
 
-  /// Of a file, which must have at least `size` bytes; "" if there is no difference that matters. Local, rank 0 only.
+  /// Of a file, which must have at least `size` bytes; "" if there is no difference that matters.
+  /// Local, rank 0 only.
   std::string different_header(const std::string& path, std::uint64_t size) {
     if (std::filesystem::file_size(path) < size) return "it is shorter than its records";
     std::string found(m_header.size(), '\0');
-    if (!std::ifstream(path, std::ios::binary).read(found.data(), static_cast<std::streamsize>(found.size())))
+    if (!std::ifstream(path, std::ios::binary)
+             .read(found.data(), static_cast<std::streamsize>(found.size())))
       return "its header cannot be read";
     const auto [begin, length] = history();
     std::memcpy(found.data() + count_begin, m_header.data() + count_begin, m_count_bytes);
     m_has_new_history = found.compare(begin, length, m_header, begin, length) != 0;
     found.replace(begin, length, m_header, begin, length);
-    return found == m_header ? "" : "it has another header, or no room for the new line of 'history'";
+    return found == m_header ? ""
+                             : "it has another header, or no room for the new line of 'history'";
   }
 
   /// The new history is on the disk before the number of records: a line of the manifest says both.
@@ -125,7 +133,8 @@ private:
     write({count_begin, bytes.size(), bytes.data()});
   }
 
-  static constexpr std::size_t count_begin = 4; ///< of the number of records, behind the magic number
+  static constexpr std::size_t count_begin =
+      4; ///< of the number of records, behind the magic number
 
   Options m_options;
   std::size_t m_count_bytes = 0;  ///< of that number, on rank 0
@@ -135,7 +144,8 @@ private:
 
 } // namespace
 
-std::unique_ptr<Format> open_direct(MPI_Comm comm, const std::string& path, const Schema& schema, const Options& options) {
+std::unique_ptr<Format> open_direct(MPI_Comm comm, const std::string& path, const Schema& schema,
+                                    const Options& options) {
   classic_mode(path, schema, options); // refuses before there is a file
   return std::make_unique<Direct>(comm, path, schema, options);
 }

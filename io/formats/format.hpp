@@ -1,11 +1,14 @@
-// A Format is an open file that takes hyperslabs: what stands between a File (file.hpp), which checks and times, and the disk.
+// A Format is an open file that takes hyperslabs: what stands between a File (file.hpp), which
+// checks and times, and the disk.
 //
-// To add a format: write one file like serial.cpp or raw_posix.cpp with a function open_<name>, list the file in
-// io/CMakeLists.txt, and declare the function and add its row in io/registry.cpp. The row says what the format can do; options,
-// help and refusals follow from it. CONTRIBUTING.md shows a whole one, which the tests build and run.
+// To add a format: write one file like serial.cpp or raw_posix.cpp with a function open_<name>,
+// list the file in io/CMakeLists.txt, and declare the function and add its row in io/registry.cpp.
+// The row says what the format can do; options, help and refusals follow from it. CONTRIBUTING.md
+// shows a whole one, which the tests build and run.
 //
-// Every function is called by all ranks of the communicator, in the same order. A function may throw on some ranks only, but then
-// must have taken part in its own collective calls first: the File lets the ranks agree on the error afterwards.
+// Every function is called by all ranks of the communicator, in the same order. A function may
+// throw on some ranks only, but then must have taken part in its own collective calls first: the
+// File lets the ranks agree on the error afterwards.
 #pragma once
 
 #include "io/durable/sparse_checksum.hpp"
@@ -30,8 +33,9 @@ namespace nunatak::io {
 struct Work {
   std::int64_t written_bytes = 0;      ///< handed to the file system
   std::int64_t written_operations = 0; ///< library calls that did so
-  std::int64_t moved_bytes = 0;        ///< of values that the library moved within the file to make room for definitions (rank 0)
-  std::int64_t messages = 0;           ///< sent to other ranks by a layout
+  std::int64_t moved_bytes =
+      0; ///< of values that the library moved within the file to make room for definitions (rank 0)
+  std::int64_t messages = 0; ///< sent to other ranks by a layout
   std::int64_t message_bytes = 0;
   std::int64_t off_node_bytes = 0; ///< of them, to other (virtual) nodes
   double exchange_seconds = 0.0;   ///< in which a layout moved values between ranks
@@ -52,58 +56,70 @@ class Format {
 public:
   virtual ~Format() = default;
 
-  /// Bytes that define() will allocate in the file, the same on all ranks; 0: none, or not known. Local.
+  /// Bytes that define() will allocate in the file, the same on all ranks; 0: none, or not known.
+  /// Local.
   virtual std::uint64_t defined_size() const { return 0; }
   /// Declare all dimensions, variables and attributes; afterwards the file takes values.
   virtual void define() = 0;
-  /// Copy, send or write a hyperslab of variable `v`: the caller may change the array afterwards. Its values are taken once, by
-  /// pack(), packed() or Copies::keep() of pack.hpp, which also make their sum. Hyperslabs of one variable and record do not
-  /// overlap. No memory (std::bad_alloc) ends the run.
+  /// Copy, send or write a hyperslab of variable `v`: the caller may change the array afterwards.
+  /// Its values are taken once, by pack(), packed() or Copies::keep() of pack.hpp, which also make
+  /// their sum. Hyperslabs of one variable and record do not overlap. No memory (std::bad_alloc)
+  /// ends the run.
   virtual void put(std::size_t v, const Hyperslab& slab) = 0;
-  /// Bytes that the file of this rank (the shared one, or that of which it is the owner) will have with so many records; 0: not
-  /// known. Afterwards that much may be allocated. Local.
+  /// Bytes that the file of this rank (the shared one, or that of which it is the owner) will have
+  /// with so many records; 0: not known. Afterwards that much may be allocated. Local.
   virtual std::uint64_t expected_size(std::uint64_t /*records*/) const { return 0; }
-  /// Where the values of a variable (in the first record) begin, after define(), if that is known. Local, the same on all ranks.
+  /// Where the values of a variable (in the first record) begin, after define(), if that is known.
+  /// Local, the same on all ranks.
   virtual std::optional<std::uint64_t> first_byte(std::size_t /*v*/) const { return std::nullopt; }
   /// Begin to write what was put, if that has waited for more; does not wait. Local.
   virtual void push() {}
   /// Everything that was put has been handed to the file system.
   virtual void wait() = 0;
-  /// Everything in the file, the number of records included, is with the operating system: another process can read it.
+  /// Everything in the file, the number of records included, is with the operating system: another
+  /// process can read it.
   virtual void flush() = 0;
   virtual void close() = 0;
 
-  /// A file that can grow in place needs no copy to be committed: what lies beyond the records that its header counts is no part
-  /// of it yet. Then flush() is flush_values(), which leaves the header as it is, and count_records(), which makes these records
-  /// part of the file by one write of a few bytes; and written() is known as if that had been done.
+  /// A file that can grow in place needs no copy to be committed: what lies beyond the records that
+  /// its header counts is no part of it yet. Then flush() is flush_values(), which leaves the
+  /// header as it is, and count_records(), which makes these records part of the file by one write
+  /// of a few bytes; and written() is known as if that had been done.
   virtual bool grows_in_place() const { return false; }
   virtual void flush_values() {}
   virtual void count_records() {} ///< local, rank 0 only
-  /// After define(), of a format that grows in place: go on with the file `path` instead of the one that was defined, behind its
-  /// first `records` records, if it has the same header but for the text of the attribute `history` and the number of records.
-  /// count_records() writes both, flush_values() cuts off what lies behind. Nothing is written before. Collective.
+  /// After define(), of a format that grows in place: go on with the file `path` instead of the one
+  /// that was defined, behind its first `records` records, if it has the same header but for the
+  /// text of the attribute `history` and the number of records. count_records() writes both,
+  /// flush_values() cuts off what lies behind. Nothing is written before. Collective.
   struct Reopened {
     std::string why_not;    ///< "" if it was done; else all stays as it is
     std::uint64_t size = 0; ///< of the file with so many records
   };
-  virtual Reopened reopen(const std::string& /*path*/, std::uint64_t /*records*/) { return {"its format is written anew"}; }
+  virtual Reopened reopen(const std::string& /*path*/, std::uint64_t /*records*/) {
+    return {"its format is written anew"};
+  }
 
-  /// What this rank has put into the first of files() that is shared or its own, if the format knows every byte of it: then the
-  /// file need not be read for its checksum. Local.
+  /// What this rank has put into the first of files() that is shared or its own, if the format
+  /// knows every byte of it: then the file need not be read for its checksum. Local.
   virtual std::optional<SparseChecksum> written() const { return std::nullopt; }
 
   virtual Work work() const = 0;
-  /// The MPI-IO hints in effect, as far as the libraries report them, those "ignored", and "mpi_io": ROMIO or OMPIO
-  /// (used_hints() in mpi_io.hpp); with the layout auto its choice, "layout". Else empty without MPI-IO.
+  /// The MPI-IO hints in effect, as far as the libraries report them, those "ignored", and
+  /// "mpi_io": ROMIO or OMPIO (used_hints() in mpi_io.hpp); with the layout auto its choice,
+  /// "layout". Else empty without MPI-IO.
   virtual std::map<std::string, std::string> hints() const { return {}; }
-  /// The files on disk, the same list on every rank: one; none if nothing is written; or one per aggregator.
+  /// The files on disk, the same list on every rank: one; none if nothing is written; or one per
+  /// aggregator.
   virtual std::vector<OutputFile> files() const { return {OutputFile{}}; }
 };
 
-/// Creates (or overwrites) a file; collective. `schema` outlives the format. Each format has one, and registry.cpp names it.
-using OpenFunction = std::unique_ptr<Format>(MPI_Comm comm, const std::string& path, const Schema& schema,
-                                             const Options& options);
+/// Creates (or overwrites) a file; collective. `schema` outlives the format. Each format has one,
+/// and registry.cpp names it.
+using OpenFunction = std::unique_ptr<Format>(MPI_Comm comm, const std::string& path,
+                                             const Schema& schema, const Options& options);
 
-using OpenFormat = std::function<std::unique_ptr<Format>(const std::string& path, const Schema& schema)>;
+using OpenFormat =
+    std::function<std::unique_ptr<Format>(const std::string& path, const Schema& schema)>;
 
 } // namespace nunatak::io

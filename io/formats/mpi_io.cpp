@@ -23,9 +23,11 @@ int open_mpi_version() {
   return found != std::string::npos ? std::atoi(text.c_str() + found + name.size()) : 0;
 }
 
-/// Is it among what Open MPI was built with and has found? A component is a library of its own, or part of libmpi.
+/// Is it among what Open MPI was built with and has found? A component is a library of its own, or
+/// part of libmpi.
 bool open_mpi_has_romio() {
-  MPI_File_delete("/nowhere/nothing", MPI_INFO_NULL); // loads the components of MPI-IO, which are loaded late
+  MPI_File_delete("/nowhere/nothing",
+                  MPI_INFO_NULL); // loads the components of MPI-IO, which are loaded late
   for (const char* component : {"mca_io_romio321_component", "mca_io_romio341_component"}) {
     if (dlsym(RTLD_DEFAULT, component) != nullptr) return true;
   }
@@ -50,15 +52,18 @@ std::string find_mpi_io_name() {
 /// Open MPI 5 keeps the hints of MPI_File_open from ROMIO, and most from OMPIO.
 bool drops_hints() { return open_mpi_version() >= 5; }
 
-/// The hints that ROMIO takes from the file that ROMIO_HINTS names, for all files: it reads that once, when the first file is
-/// opened, whose hints they are. The file is one in memory, of this rank alone.
+/// The hints that ROMIO takes from the file that ROMIO_HINTS names, for all files: it reads that
+/// once, when the first file is opened, whose hints they are. The file is one in memory, of this
+/// rank alone.
 const Hints& leave_for_romio(const Hints& hints) {
   static const Hints left = [&]() -> Hints {
     std::string text;
     for (const auto& [key, value] : hints) text += key + " " + value + "\n";
-    if (text.empty() || std::getenv("ROMIO_HINTS") != nullptr) return {}; // the user has a file of his own
+    if (text.empty() || std::getenv("ROMIO_HINTS") != nullptr)
+      return {}; // the user has a file of his own
     const int file = memfd_create("romio_hints", 0);
-    if (file < 0 || ::write(file, text.data(), text.size()) != static_cast<ssize_t>(text.size())) return {};
+    if (file < 0 || ::write(file, text.data(), text.size()) != static_cast<ssize_t>(text.size()))
+      return {};
     ::setenv("ROMIO_HINTS", ("/proc/self/fd/" + std::to_string(file)).c_str(), 0);
     return hints;
   }();
@@ -109,7 +114,8 @@ MPI_Info make_info(const Hints& hints) {
   MPI_Info_create(&info);
   for (const auto& [key, value] : hints) {
     const bool pnetcdfs_own = key.rfind("nc_", 0) == 0 || key.rfind("pnetcdf_", 0) == 0;
-    if (!by_file || pnetcdfs_own) MPI_Info_set(info, key.c_str(), value.c_str()); // a hint in both is lost in Open MPI 5
+    if (!by_file || pnetcdfs_own)
+      MPI_Info_set(info, key.c_str(), value.c_str()); // a hint in both is lost in Open MPI 5
   }
   return info;
 }
@@ -125,7 +131,8 @@ Hints used_hints(const Hints& asked, MPI_Info reported) {
   }
   std::string ignored;
   for (const auto& [key, value] : asked) {
-    if (name == "OMPIO" && key.rfind("romio_", 0) == 0) used.erase(key); // Open MPI 4 reports what was given, known or not
+    if (name == "OMPIO" && key.rfind("romio_", 0) == 0)
+      used.erase(key); // Open MPI 4 reports what was given, known or not
     const auto found = used.find(key);
     if (found == used.end() || (drops_hints() && found->second != value))
       ignored += (ignored.empty() ? "" : ",") + key + "=" + value;

@@ -1,10 +1,11 @@
-// The format `netcdf4`: every rank writes its own block with parallel NetCDF-4 (HDF5 over MPI-IO). See format.hpp.
+// The format `netcdf4`: every rank writes its own block with parallel NetCDF-4 (HDF5 over MPI-IO).
+// See format.hpp.
 //
-// Each put is written at once, by one call that all ranks take part in (a rank without values with a count of 0). HDF5 has no
-// queue: unlike PnetCDF it cannot merge the variables of a record.
+// Each put is written at once, by one call that all ranks take part in (a rank without values with
+// a count of 0). HDF5 has no queue: unlike PnetCDF it cannot merge the variables of a record.
 //
-// Access `independent`: each rank writes by itself. A record variable must still grow collectively, so the first put of a new
-// record begins with a collective write of the first value of each rank.
+// Access `independent`: each rank writes by itself. A record variable must still grow collectively,
+// so the first put of a new record begins with a collective write of the first value of each rank.
 #include "io/agree.hpp"
 #include "io/durable/durable.hpp"
 #include "io/formats/chunks.hpp"
@@ -26,8 +27,9 @@ namespace nunatak::io {
 
 namespace {
 
-/// An open file. HDF5 closes what was abandoned (an exception) when MPI ends, but after ROMIO has ended: it would crash. An
-/// attribute of MPI_COMM_SELF that was set later is deleted earlier, on all ranks in the same order, and closes the file.
+/// An open file. HDF5 closes what was abandoned (an exception) when MPI ends, but after ROMIO has
+/// ended: it would crash. An attribute of MPI_COMM_SELF that was set later is deleted earlier, on
+/// all ranks in the same order, and closes the file.
 class OpenFile {
 public:
   OpenFile() { MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, close_file, &m_key, nullptr); }
@@ -35,7 +37,10 @@ public:
   OpenFile(const OpenFile&) = delete;
   OpenFile& operator=(const OpenFile&) = delete;
 
-  void opened(int ncid) { MPI_Comm_set_attr(MPI_COMM_SELF, m_key, reinterpret_cast<void*>(static_cast<std::intptr_t>(ncid))); }
+  void opened(int ncid) {
+    MPI_Comm_set_attr(MPI_COMM_SELF, m_key,
+                      reinterpret_cast<void*>(static_cast<std::intptr_t>(ncid)));
+  }
 
   /// The status of nc_close.
   int close(int ncid) {
@@ -56,13 +61,16 @@ private:
 class Netcdf4 final : public Format {
 public:
   Netcdf4(MPI_Comm comm, const std::string& path, const Schema& schema, const Options& options)
-      : m_comm(comm), m_path(path), m_schema(schema), m_options(options), m_quota(comm, schema, options.copy_bytes()) {
+      : m_comm(comm), m_path(path), m_schema(schema), m_options(options),
+        m_quota(comm, schema, options.copy_bytes()) {
     // of HDF5 objects at least that large; the setting stays until it is changed
     const int alignment = options.align > 4 ? static_cast<int>(options.align) : 1;
     check(nc_set_alignment(alignment, alignment), "alignment");
     if (layout_row(options).boxes == nullptr)
       m_options.hints.emplace("romio_cb_write", "enable"); // an error is known to all ranks
-    if (rank_in(comm) == 0) std::remove(path.c_str()); // one that was abandoned is still open: it must not write into the new one
+    if (rank_in(comm) == 0)
+      std::remove(
+          path.c_str()); // one that was abandoned is still open: it must not write into the new one
     MPI_Barrier(comm);
     MPI_Info info = make_info(m_options.hints);
     const int status = nc_create_par(path.c_str(), NC_CLOBBER | NC_NETCDF4, comm, info, &m_ncid);
@@ -70,7 +78,8 @@ public:
     check(status, "expected to create it");
     m_file.opened(m_ncid);
   }
-  // No close in the destructor: it is collective, and a rank that unwinds an exception of its own would wait for ever.
+  // No close in the destructor: it is collective, and a rank that unwinds an exception of its own
+  // would wait for ever.
 
   void define() override {
     m_records.assign(m_schema.variables.size(), 0);
@@ -84,13 +93,15 @@ public:
     }
     definition.attributes();
     check(nc_enddef(m_ncid), "header");
-    for (std::size_t v = 0; v < m_schema.variables.size(); ++v) set_access(v, m_options.access == "collective");
+    for (std::size_t v = 0; v < m_schema.variables.size(); ++v)
+      set_access(v, m_options.access == "collective");
   }
 
   void put(std::size_t v, const Hyperslab& slab) override {
     grow(v, slab);
     const std::size_t n_parts = m_quota.begin(v, slab);
-    for (std::size_t part = 0; part < n_parts; ++part) write(v, part_of(slab, part, n_parts), m_options.access == "collective");
+    for (std::size_t part = 0; part < n_parts; ++part)
+      write(v, part_of(slab, part, n_parts), m_options.access == "collective");
   }
 
   void wait() override { m_error.rethrow(); }
@@ -102,7 +113,8 @@ public:
     constexpr std::uint64_t metadata = 128 << 10;
     std::uint64_t bytes = metadata;
     if (m_options.deflate > 0) return 0;
-    for (const Variable& variable : m_schema.variables) bytes += bytes_of_chunks(m_schema, variable, m_options, records);
+    for (const Variable& variable : m_schema.variables)
+      bytes += bytes_of_chunks(m_schema, variable, m_options, records);
     return bytes;
   }
   Work work() const override { return m_work; }
@@ -110,24 +122,33 @@ public:
   std::map<std::string, std::string> hints() const override { return used_hints(m_options.hints); }
 
 private:
-  void check(int status, const std::string& what) const { check_status<NetcdfC>(status, m_path, what); }
+  void check(int status, const std::string& what) const {
+    check_status<NetcdfC>(status, m_path, what);
+  }
 
   void define_storage(std::size_t v) {
     const Variable& variable = m_schema.variables[v];
     const std::string what = "variable '" + variable.name + "'";
     const std::vector<std::size_t> chunk = chunk_shape(m_schema, variable, m_options);
     if (variable.dimensions.empty()) return;
-    check(nc_def_var_chunking(m_ncid, m_ids[v], chunk.empty() ? NC_CONTIGUOUS : NC_CHUNKED, chunk.data()), what + ": chunks");
+    check(nc_def_var_chunking(m_ncid, m_ids[v], chunk.empty() ? NC_CONTIGUOUS : NC_CHUNKED,
+                              chunk.data()),
+          what + ": chunks");
     if (m_options.deflate > 0 || m_options.shuffle) {
       const int level = m_options.deflate;
-      check(nc_def_var_deflate(m_ncid, m_ids[v], m_options.shuffle ? 1 : 0, level > 0 ? 1 : 0, level), what + ": compression");
+      check(
+          nc_def_var_deflate(m_ncid, m_ids[v], m_options.shuffle ? 1 : 0, level > 0 ? 1 : 0, level),
+          what + ": compression");
     }
   }
 
-  /// A scalar has no count that could be 0: only the rank that has it calls, also in collective access.
+  /// A scalar has no count that could be 0: only the rank that has it calls, also in collective
+  /// access.
   void set_access(std::size_t v, bool collective) {
     const bool is_scalar = m_schema.variables[v].dimensions.empty();
-    check(nc_var_par_access(m_ncid, m_ids[v], collective && !is_scalar ? NC_COLLECTIVE : NC_INDEPENDENT), "access");
+    check(nc_var_par_access(m_ncid, m_ids[v],
+                            collective && !is_scalar ? NC_COLLECTIVE : NC_INDEPENDENT),
+          "access");
   }
 
   void grow(std::size_t v, const Hyperslab& slab) {
@@ -160,8 +181,8 @@ private:
     m_work.written_bytes += bytes;
     if (status == NC_NOERR) return;
     m_error.set( // the other ranks go on
-        "file '" + m_path + "': variable '" + variable.name + "': expected to write it; found: " + nc_strerror(status) +
-        cause_of_failed_write(error, m_path, bytes));
+        "file '" + m_path + "': variable '" + variable.name + "': expected to write it; found: " +
+        nc_strerror(status) + cause_of_failed_write(error, m_path, bytes));
   }
 
   MPI_Comm m_comm;
@@ -171,7 +192,8 @@ private:
   int m_ncid = -1;
   OpenFile m_file;
   std::vector<int> m_ids;
-  std::vector<std::int64_t> m_records; ///< of each variable, the same on all ranks; kept for independent access
+  std::vector<std::int64_t>
+      m_records; ///< of each variable, the same on all ranks; kept for independent access
   Quota m_quota;
   Buffer m_buffer;
   KeptError m_error;
@@ -181,14 +203,17 @@ private:
 } // namespace
 
 void check_netcdf4(const Options& options) {
-  if (options.deflate > 9) throw Error("output: deflate: expected a level of 0 to 9, found " + std::to_string(options.deflate));
+  if (options.deflate > 9)
+    throw Error("output: deflate: expected a level of 0 to 9, found " +
+                std::to_string(options.deflate));
   if ((options.deflate > 0 || options.shuffle) && options.access == "independent") {
-    throw Error(
-        "output: deflate, shuffle: HDF5 filters in collective writes only: expected access collective, found independent");
+    throw Error("output: deflate, shuffle: HDF5 filters in collective writes only: expected access "
+                "collective, found independent");
   }
 }
 
-std::unique_ptr<Format> open_netcdf4(MPI_Comm comm, const std::string& path, const Schema& schema, const Options& options) {
+std::unique_ptr<Format> open_netcdf4(MPI_Comm comm, const std::string& path, const Schema& schema,
+                                     const Options& options) {
   return std::make_unique<Netcdf4>(comm, path, schema, options);
 }
 

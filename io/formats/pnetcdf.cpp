@@ -1,16 +1,21 @@
-// Formats to which every rank writes its own block with PnetCDF. They differ in who defines the file: with `pnetcdf` all ranks
-// do, with `hybrid` rank 0 does with serial NetCDF-C, then all open it, as in PISM 0.5. See format.hpp.
+// Formats to which every rank writes its own block with PnetCDF. They differ in who defines the
+// file: with `pnetcdf` all ranks do, with `hybrid` rank 0 does with serial NetCDF-C, then all open
+// it, as in PISM 0.5. See format.hpp.
 //
-// put() packs a copy (unless the slab lasts) and queues it (ncmpi_iput_vara); wait() is one collective ncmpi_wait_all per
-// record, in which MPI-IO merges the blocks of all variables and ranks. Copies are bounded: see quota.hpp.
+// put() packs a copy (unless the slab lasts) and queues it (ncmpi_iput_vara); wait() is one
+// collective ncmpi_wait_all per record, in which MPI-IO merges the blocks of all variables and
+// ranks. Copies are bounded: see quota.hpp.
 //
-// Access `independent`: each rank opens the file once more, with the hints that MPI reports of it. Open MPI 5 loses them, and
-// ROMIO sieves: it reads and writes what lies between runs. If it should not (romio_ds_write=disable), put() writes run by run.
+// Access `independent`: each rank opens the file once more, with the hints that MPI reports of it.
+// Open MPI 5 loses them, and ROMIO sieves: it reads and writes what lies between runs. If it should
+// not (romio_ds_write=disable), put() writes run by run.
 //
-// With `define interleaved` a variable is defined just before its first values, behind values of others: the file is opened for
-// definitions again, and what lies behind its header moves if the header outgrows its space (Options::header, from the first
-// variable on) or if the records begin later. A new record variable makes every record longer: PnetCDF then reads and writes all
-// of them, even the only one, which stays where it is. The bytes moved are counted from where the values lie before and after.
+// With `define interleaved` a variable is defined just before its first values, behind values of
+// others: the file is opened for definitions again, and what lies behind its header moves if the
+// header outgrows its space (Options::header, from the first variable on) or if the records begin
+// later. A new record variable makes every record longer: PnetCDF then reads and writes all of
+// them, even the only one, which stays where it is. The bytes moved are counted from where the
+// values lie before and after.
 #include "io/agree.hpp"
 #include "io/durable/durable.hpp"
 #include "io/formats/classic.hpp"
@@ -38,9 +43,11 @@ struct PnetcdfC {
   static int def_var(int ncid, const char* name, nc_type type, int rank, const int* dims, int* id) {
     return ncmpi_def_var(ncid, name, type, rank, dims, id);
   }
-  static int put_att(int ncid, int id, const char* name, nc_type type, std::size_t size, const void* values) {
+  static int put_att(int ncid, int id, const char* name, nc_type type, std::size_t size,
+                     const void* values) {
     const auto n = static_cast<MPI_Offset>(size);
-    if (type == NC_CHAR) return ncmpi_put_att_text(ncid, id, name, n, static_cast<const char*>(values));
+    if (type == NC_CHAR)
+      return ncmpi_put_att_text(ncid, id, name, n, static_cast<const char*>(values));
     return ncmpi_put_att(ncid, id, name, type, n, values);
   }
   static const char* message(int status) { return ncmpi_strerror(status); }
@@ -50,8 +57,10 @@ struct PnetcdfC {
 class PnetcdfFile : public Format {
 public:
   PnetcdfFile(MPI_Comm comm, const std::string& path, const Schema& schema, const Options& options)
-      : m_comm(comm), m_path(path), m_schema(schema), m_options(options), m_quota(comm, schema, options.copy_bytes()) {}
-  // No close in the destructor: it is collective, and a rank that unwinds an exception of its own would wait for ever.
+      : m_comm(comm), m_path(path), m_schema(schema), m_options(options),
+        m_quota(comm, schema, options.copy_bytes()) {}
+  // No close in the destructor: it is collective, and a rank that unwinds an exception of its own
+  // would wait for ever.
 
   void put(std::size_t v, const Hyperslab& slab) override {
     if (m_options.fill && m_schema.has_records(m_schema.variables[v])) fill(v, slab);
@@ -82,17 +91,20 @@ public:
   std::uint64_t expected_size(std::uint64_t records) const override {
     MPI_Offset header = 0;
     check(ncmpi_inq_header_extent(m_ncid, &header), "header");
-    auto fixed = static_cast<std::uint64_t>(header), first_record = std::uint64_t{0}, record = std::uint64_t{0};
+    auto fixed = static_cast<std::uint64_t>(header), first_record = std::uint64_t{0},
+         record = std::uint64_t{0};
     for (std::size_t v = 0; v < m_ids.size(); ++v) {
       const Variable& variable = m_schema.variables[v];
       const std::uint64_t bytes = (m_schema.bytes(variable) + 3) / 4 * 4;
       MPI_Offset begin = -1;
-      if (m_ids[v] >= 0) check(ncmpi_inq_varoffset(m_ncid, m_ids[v], &begin), "variable '" + variable.name + "'");
+      if (m_ids[v] >= 0)
+        check(ncmpi_inq_varoffset(m_ncid, m_ids[v], &begin), "variable '" + variable.name + "'");
       if (m_schema.has_records(variable)) {
         if (begin >= 0 && record == 0) first_record = static_cast<std::uint64_t>(begin);
         record += bytes;
       } else {
-        fixed = begin >= 0 ? std::max(fixed, static_cast<std::uint64_t>(begin) + bytes) : fixed + bytes;
+        fixed =
+            begin >= 0 ? std::max(fixed, static_cast<std::uint64_t>(begin) + bytes) : fixed + bytes;
       }
     }
     return record == 0 ? fixed : std::max(fixed, first_record) + records * record;
@@ -102,10 +114,12 @@ public:
   std::map<std::string, std::string> hints() const override { return m_hints; }
 
 protected:
-  void check(int status, const std::string& what) const { check_status<PnetcdfC>(status, m_path, what); }
+  void check(int status, const std::string& what) const {
+    check_status<PnetcdfC>(status, m_path, what);
+  }
 
-  /// The file takes values now: read the hints in effect, those of PnetCDF, and of MPI-IO what the MPI library reports (Open MPI
-  /// 4: as given).
+  /// The file takes values now: read the hints in effect, those of PnetCDF, and of MPI-IO what the
+  /// MPI library reports (Open MPI 4: as given).
   void begin_data() {
     m_filled.assign(m_schema.variables.size(), 0);
     MPI_Info info = MPI_INFO_NULL;
@@ -113,7 +127,8 @@ protected:
     m_hints = used_hints(m_options.hints, info);
     MPI_Info_free(&info);
     const auto sieving = m_hints.find("romio_ds_write");
-    m_by_run = sieving != m_hints.end() && sieving->second == "disable" && !hints_survive_reopening();
+    m_by_run =
+        sieving != m_hints.end() && sieving->second == "disable" && !hints_survive_reopening();
     end_collective();
   }
 
@@ -122,17 +137,20 @@ protected:
     if (m_options.access == "independent") check(ncmpi_end_indep_data(m_ncid), "collective access");
   }
   void end_collective() {
-    if (m_options.access == "independent") check(ncmpi_begin_indep_data(m_ncid), "independent access");
+    if (m_options.access == "independent")
+      check(ncmpi_begin_indep_data(m_ncid), "independent access");
   }
 
   void write_pending() {
     std::vector<int> statuses(m_requests.size(), NC_NOERR);
     const int n = static_cast<int>(m_requests.size());
     errno = 0;
-    const int status = m_options.access == "independent" ? ncmpi_wait(m_ncid, n, m_requests.data(), statuses.data())
-                                                         : ncmpi_wait_all(m_ncid, n, m_requests.data(), statuses.data());
+    const int status = m_options.access == "independent"
+                           ? ncmpi_wait(m_ncid, n, m_requests.data(), statuses.data())
+                           : ncmpi_wait_all(m_ncid, n, m_requests.data(), statuses.data());
     const std::string cause = cause_of_failed_write(errno, m_path, m_quota.waiting());
-    for (std::size_t r = 0; r < statuses.size(); ++r) keep(statuses[r], m_schema.variables[m_names[r]].name, cause);
+    for (std::size_t r = 0; r < statuses.size(); ++r)
+      keep(statuses[r], m_schema.variables[m_names[r]].name, cause);
     keep(status, "", cause);
     m_requests.clear();
     m_names.clear();
@@ -155,7 +173,8 @@ protected:
 private:
   using Index = std::vector<MPI_Offset>;
 
-  /// PnetCDF fills variables without records when they are defined; records must be filled one by one, before their values.
+  /// PnetCDF fills variables without records when they are defined; records must be filled one by
+  /// one, before their values.
   void fill(std::size_t v, const Hyperslab& slab) {
     std::int64_t records = slab.elements() == 0 ? 0 : static_cast<std::int64_t>(slab.start[0]) + 1;
     MPI_Allreduce(MPI_IN_PLACE, &records, 1, MPI_INT64_T, MPI_MAX, m_comm);
@@ -170,34 +189,44 @@ private:
     const Variable& variable = m_schema.variables[v];
     if (slab.elements() == 0) return;
     const std::byte* const data = m_copies.keep(slab, variable.type);
-    const Index start(slab.start.begin(), slab.start.end()), count(slab.count.begin(), slab.count.end());
-    if (m_options.access == "independent" && m_by_run) return write_runs(variable, m_ids[v], slab, data, start, count);
+    const Index start(slab.start.begin(), slab.start.end()),
+        count(slab.count.begin(), slab.count.end());
+    if (m_options.access == "independent" && m_by_run)
+      return write_runs(variable, m_ids[v], slab, data, start, count);
     int request = NC_REQ_NULL;
-    keep(ncmpi_iput_vara(m_ncid, m_ids[v], start.data(), count.data(), data, static_cast<MPI_Offset>(slab.elements()),
-                         mpi_type_of(variable.type), &request),
+    keep(ncmpi_iput_vara(m_ncid, m_ids[v], start.data(), count.data(), data,
+                         static_cast<MPI_Offset>(slab.elements()), mpi_type_of(variable.type),
+                         &request),
          variable.name);
     m_requests.push_back(request);
     m_names.push_back(v);
   }
 
   /// What is contiguous in the file, in one call each. `data`: packed.
-  void write_runs(const Variable& variable, int id, const Hyperslab& slab, const std::byte* data, Index start, Index count) {
-    std::size_t cut = count.empty() ? 0 : count.size() - 1, elements = count.empty() ? 1 : slab.count.back();
-    while (cut > 0 && slab.count[cut] == m_schema.dimensions[m_schema.dimension(variable.dimensions[cut])].length)
+  void write_runs(const Variable& variable, int id, const Hyperslab& slab, const std::byte* data,
+                  Index start, Index count) {
+    std::size_t cut = count.empty() ? 0 : count.size() - 1,
+                elements = count.empty() ? 1 : slab.count.back();
+    while (cut > 0 && slab.count[cut] ==
+                          m_schema.dimensions[m_schema.dimension(variable.dimensions[cut])].length)
       elements *= slab.count[--cut]; // the dimensions before `cut` tell runs apart
-    for (std::size_t n = 0; n < slab.elements() / elements; ++n, data += elements * bytes_of(variable.type)) {
+    for (std::size_t n = 0; n < slab.elements() / elements;
+         ++n, data += elements * bytes_of(variable.type)) {
       for (std::size_t d = cut, rest = n; d-- > 0; rest /= slab.count[d])
         start[d] = static_cast<MPI_Offset>(slab.start[d] + rest % slab.count[d]), count[d] = 1;
       errno = 0;
       const auto size = static_cast<MPI_Offset>(elements);
-      const int status = ncmpi_put_vara(m_ncid, id, start.data(), count.data(), data, size, mpi_type_of(variable.type));
-      if (status != NC_NOERR) keep(status, variable.name, cause_of_failed_write(errno, m_path, m_quota.waiting()));
+      const int status = ncmpi_put_vara(m_ncid, id, start.data(), count.data(), data, size,
+                                        mpi_type_of(variable.type));
+      if (status != NC_NOERR)
+        keep(status, variable.name, cause_of_failed_write(errno, m_path, m_quota.waiting()));
     }
   }
 
   void keep(int status, const std::string& variable, const std::string& cause = "") {
     if (status == NC_NOERR) return;
-    m_error.set("file '" + m_path + "': " + (variable.empty() ? "" : "variable '" + variable + "': ") +
+    m_error.set("file '" + m_path +
+                "': " + (variable.empty() ? "" : "variable '" + variable + "': ") +
                 "expected to write; found: " + ncmpi_strerror(status) + cause);
   }
 
@@ -215,7 +244,8 @@ public:
   Pnetcdf(MPI_Comm comm, const std::string& path, const Schema& schema, const Options& options)
       : PnetcdfFile(comm, path, schema, options) {
     MPI_Info info = make_info(options.hints);
-    const int status = ncmpi_create(comm, path.c_str(), NC_CLOBBER | classic_mode(path, schema, options), info, &m_ncid);
+    const int status = ncmpi_create(
+        comm, path.c_str(), NC_CLOBBER | classic_mode(path, schema, options), info, &m_ncid);
     MPI_Info_free(&info);
     check(status, "expected to create it");
   }
@@ -225,7 +255,8 @@ public:
     m_ids.assign(m_schema.variables.size(), -1);
     if (m_options.fill) check(ncmpi_set_fill(m_ncid, NC_FILL, nullptr), "fill mode");
     m_definition->dimensions();
-    for (std::size_t v = 0; v < m_ids.size() && m_options.define == "upfront"; ++v) m_ids[v] = m_definition->variable(v);
+    for (std::size_t v = 0; v < m_ids.size() && m_options.define == "upfront"; ++v)
+      m_ids[v] = m_definition->variable(v);
     m_definition->attributes();
     check(end_define(m_options.header), "header");
     begin_data();
@@ -254,8 +285,9 @@ private:
     begin_collective();
     check(ncmpi_redef(m_ncid), "expected to define more");
     m_ids[v] = m_definition->variable(v);
-    const int status = end_define(m_n_late == 0 ? m_options.header : 0); // the first variable fixes where the header must end
-    agree(m_comm, [&] { check(status, "header"); });                     // one rank writes it
+    const int status = end_define(
+        m_n_late == 0 ? m_options.header : 0); // the first variable fixes where the header must end
+    agree(m_comm, [&] { check(status, "header"); }); // one rank writes it
     end_collective();
     m_n_late += 1;
     on_rank_0(m_comm, [&] { m_work.moved_bytes += m_moved.count(m_path, true); });
@@ -289,11 +321,13 @@ public:
 
 } // namespace
 
-std::unique_ptr<Format> open_pnetcdf(MPI_Comm comm, const std::string& path, const Schema& schema, const Options& options) {
+std::unique_ptr<Format> open_pnetcdf(MPI_Comm comm, const std::string& path, const Schema& schema,
+                                     const Options& options) {
   return std::make_unique<Pnetcdf>(comm, path, schema, options);
 }
 
-std::unique_ptr<Format> open_hybrid(MPI_Comm comm, const std::string& path, const Schema& schema, const Options& options) {
+std::unique_ptr<Format> open_hybrid(MPI_Comm comm, const std::string& path, const Schema& schema,
+                                    const Options& options) {
   return std::make_unique<Hybrid>(comm, path, schema, options);
 }
 

@@ -17,8 +17,9 @@ Quota::Quota(MPI_Comm comm, const Schema& schema, std::size_t buffer)
 std::size_t Quota::begin(std::size_t v, const Hyperslab& slab) {
   const Variable& variable = m_schema.variables[v];
   const auto bytes = static_cast<std::int64_t>(bytes_of(variable.type));
-  const auto whole = static_cast<std::int64_t>(m_schema.bytes(variable)); // of the record, over all ranks
-  std::int64_t most = whole;                                              // at least what the rank with most has
+  const auto whole =
+      static_cast<std::int64_t>(m_schema.bytes(variable)); // of the record, over all ranks
+  std::int64_t most = whole;                               // at least what the rank with most has
   if (whole > small) {
     most = static_cast<std::int64_t>(slab.elements()) * bytes;
     MPI_Allreduce(MPI_IN_PLACE, &most, 1, MPI_INT64_T, MPI_MAX, m_comm);
@@ -31,7 +32,9 @@ std::size_t Quota::begin(std::size_t v, const Hyperslab& slab) {
   return static_cast<std::size_t>(n);
 }
 
-bool Quota::is_full() const { return m_whole > 0 && !(m_copied.has_room(m_part_copied) && m_most.has_room(m_part_most)); }
+bool Quota::is_full() const {
+  return m_whole > 0 && !(m_copied.has_room(m_part_copied) && m_most.has_room(m_part_most));
+}
 
 void Quota::add() {
   m_copied.bytes += m_part_copied;

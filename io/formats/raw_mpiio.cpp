@@ -1,8 +1,9 @@
-// The format `mpiio`: every rank's runs of all variables of a record in one collective MPI_File_write_at_all (or independent
-// MPI_File_write_at) into one plain file. See raw.hpp and format.hpp.
+// The format `mpiio`: every rank's runs of all variables of a record in one collective
+// MPI_File_write_at_all (or independent MPI_File_write_at) into one plain file. See raw.hpp and
+// format.hpp.
 //
-//   put: copy,  append the runs            wait: sort the runs; one type for the file, one for the memory; one write
-//   Copies are bounded: see quota.hpp.
+//   put: copy,  append the runs            wait: sort the runs; one type for the file, one for the
+//   memory; one write Copies are bounded: see quota.hpp.
 #include "io/agree.hpp"
 #include "io/durable/durable.hpp"
 #include "io/formats/format.hpp"
@@ -21,10 +22,12 @@ namespace {
 class MpiIo final : public Format {
 public:
   MpiIo(MPI_Comm comm, const std::string& path, const Schema& schema, const Options& options)
-      : m_comm(comm), m_path(path), m_schema(schema), m_options(options), m_quota(comm, schema, options.copy_bytes()) {
+      : m_comm(comm), m_path(path), m_schema(schema), m_options(options),
+        m_quota(comm, schema, options.copy_bytes()) {
     if (sums_bytes(options)) m_written.emplace();
     MPI_Info info = make_info(m_options.hints);
-    int status = MPI_File_open(comm, path.c_str(), MPI_MODE_WRONLY | MPI_MODE_CREATE, info, &m_file);
+    int status =
+        MPI_File_open(comm, path.c_str(), MPI_MODE_WRONLY | MPI_MODE_CREATE, info, &m_file);
     MPI_Info_free(&info);
     check(status, "expected to create it");
     check(MPI_File_set_size(m_file, 0), "expected to empty it");
@@ -33,7 +36,8 @@ public:
     m_hints = used_hints(m_options.hints, used);
     MPI_Info_free(&used);
   }
-  // No close in the destructor: it is collective, and a rank that unwinds an exception of its own would wait for ever.
+  // No close in the destructor: it is collective, and a rank that unwinds an exception of its own
+  // would wait for ever.
 
   void define() override {
     m_layout = raw_layout(m_schema, m_options.align);
@@ -65,7 +69,9 @@ public:
     check(MPI_File_close(&m_file), "close");
     m_error.rethrow();
   }
-  std::uint64_t expected_size(std::uint64_t records) const override { return m_layout.file_size(records); }
+  std::uint64_t expected_size(std::uint64_t records) const override {
+    return m_layout.file_size(records);
+  }
   std::optional<SparseChecksum> written() const override { return m_written; }
   Work work() const override { return m_work; }
   std::map<std::string, std::string> hints() const override { return m_hints; }
@@ -79,21 +85,27 @@ private:
     return text;
   }
   void check(int status, const std::string& what) const {
-    if (status != MPI_SUCCESS) throw Error("file '" + m_path + "': " + what + "; found: " + message(status));
+    if (status != MPI_SUCCESS)
+      throw Error("file '" + m_path + "': " + what + "; found: " + message(status));
   }
 
   void queue(std::size_t v, const Variable& variable, const Hyperslab& slab) {
     if (slab.elements() == 0) return;
-    if (m_schema.has_records(variable)) m_records = std::max(m_records, slab.start[0] + slab.count[0]);
+    if (m_schema.has_records(variable))
+      m_records = std::max(m_records, slab.start[0] + slab.count[0]);
     append_runs(m_schema, m_layout, v, slab, m_copies.keep(slab, variable.type), m_runs);
-    // With the end of a variable the gap behind it is written, for MPI-IO would read what lies around it, and write that again.
-    const std::uint64_t end = m_runs.back().begin + m_runs.back().size, first = m_layout.begin[v] + m_schema.bytes(variable);
-    const bool is_end =
-        m_schema.has_records(variable) ? end >= first && (end - first) % m_layout.record_stride == 0 : end == first;
+    // With the end of a variable the gap behind it is written, for MPI-IO would read what lies
+    // around it, and write that again.
+    const std::uint64_t end = m_runs.back().begin + m_runs.back().size,
+                        first = m_layout.begin[v] + m_schema.bytes(variable);
+    const bool is_end = m_schema.has_records(variable)
+                            ? end >= first && (end - first) % m_layout.record_stride == 0
+                            : end == first;
     if (is_end && end % 8 != 0) m_runs.push_back({end, 8 - end % 8, zeros});
   }
 
-  /// The file has all its records before values are written: where MPI-IO writes gaps between runs, too, it reads zeros first.
+  /// The file has all its records before values are written: where MPI-IO writes gaps between runs,
+  /// too, it reads zeros first.
   void grow() {
     std::uint64_t records = m_records; // a rank may have seen fewer
     MPI_Allreduce(MPI_IN_PLACE, &records, 1, MPI_UINT64_T, MPI_MAX, m_comm);
@@ -105,7 +117,8 @@ private:
 
   void write_pending() {
     grow();
-    std::sort(m_runs.begin(), m_runs.end(), [](const Run& a, const Run& b) { return a.begin < b.begin; });
+    std::sort(m_runs.begin(), m_runs.end(),
+              [](const Run& a, const Run& b) { return a.begin < b.begin; });
     std::vector<int> sizes; // no run is longer than what one part holds, 1 GiB
     std::vector<MPI_Aint> in_file, in_memory;
     for (const Run& run : m_runs) {
@@ -127,8 +140,9 @@ private:
     keep(MPI_File_set_view(m_file, 0, MPI_BYTE, file_type, "native", MPI_INFO_NULL));
     errno = 0;
     const int count = n > 0 ? 1 : 0;
-    keep(m_options.access == "independent" ? MPI_File_write_at(m_file, 0, MPI_BOTTOM, count, memory_type, MPI_STATUS_IGNORE)
-                                           : MPI_File_write_at_all(m_file, 0, MPI_BOTTOM, count, memory_type, MPI_STATUS_IGNORE));
+    keep(m_options.access == "independent"
+             ? MPI_File_write_at(m_file, 0, MPI_BOTTOM, count, memory_type, MPI_STATUS_IGNORE)
+             : MPI_File_write_at_all(m_file, 0, MPI_BOTTOM, count, memory_type, MPI_STATUS_IGNORE));
     m_work.written_operations += 1;
     if (n > 0) {
       MPI_Type_free(&file_type);
@@ -169,7 +183,8 @@ private:
 
 } // namespace
 
-std::unique_ptr<Format> open_mpiio(MPI_Comm comm, const std::string& path, const Schema& schema, const Options& options) {
+std::unique_ptr<Format> open_mpiio(MPI_Comm comm, const std::string& path, const Schema& schema,
+                                   const Options& options) {
   return std::make_unique<MpiIo>(comm, path, schema, options);
 }
 

@@ -1,4 +1,5 @@
-// The format `posix`: every rank writes its runs with pwrite into one plain file. See run_file.hpp, raw.hpp and format.hpp.
+// The format `posix`: every rank writes its runs with pwrite into one plain file. See run_file.hpp,
+// raw.hpp and format.hpp.
 #include "io/formats/run_file.hpp"
 
 namespace nunatak::io {
@@ -17,14 +18,17 @@ public:
   std::vector<OutputFile> files() const override { return {OutputFile{}, OutputFile{".json", 0}}; }
 
 private:
-  void write_records(std::uint64_t records) override { write_raw_json(path(), schema(), m_layout, records); }
+  void write_records(std::uint64_t records) override {
+    write_raw_json(path(), schema(), m_layout, records);
+  }
 
   std::size_t m_align;
 };
 
 } // namespace
 
-std::unique_ptr<Format> open_posix(MPI_Comm comm, const std::string& path, const Schema& schema, const Options& options) {
+std::unique_ptr<Format> open_posix(MPI_Comm comm, const std::string& path, const Schema& schema,
+                                   const Options& options) {
   return std::make_unique<Posix>(comm, path, schema, options);
 }
 

@@ -14,7 +14,8 @@ namespace nunatak::io {
 
 constexpr std::size_t part_bytes = std::size_t{2} << 20;
 
-RunFile::RunFile(MPI_Comm comm, const std::string& path, const Schema& schema, const Options& options)
+RunFile::RunFile(MPI_Comm comm, const std::string& path, const Schema& schema,
+                 const Options& options)
     : m_comm(comm), m_path(path), m_schema(schema) {
   if (sums_bytes(options)) m_written.emplace();
   const auto open = [&](int flags, const char* what) {
@@ -31,7 +32,8 @@ RunFile::~RunFile() {
 
 void RunFile::go_on_with(const std::string& path, std::uint64_t records) {
   const int fd = ::open(path.c_str(), O_WRONLY);
-  if (fd < 0) throw Error("file '" + path + "': expected to open it; found: " + std::strerror(errno));
+  if (fd < 0)
+    throw Error("file '" + path + "': expected to open it; found: " + std::strerror(errno));
   ::close(m_fd); // nothing was written to it
   m_fd = fd, m_path = path, m_records = records;
 }
@@ -43,8 +45,10 @@ void RunFile::fail(const std::string& what) const {
 void RunFile::put(std::size_t v, const Hyperslab& slab) {
   if (slab.elements() == 0 || m_error.is_set()) return;
   const Variable& variable = m_schema.variables[v];
-  if (m_schema.has_records(variable)) m_records = std::max(m_records, slab.start[0] + slab.count[0]);
-  const std::size_t n_parts = (slab.elements() * bytes_of(variable.type) + part_bytes - 1) / part_bytes;
+  if (m_schema.has_records(variable))
+    m_records = std::max(m_records, slab.start[0] + slab.count[0]);
+  const std::size_t n_parts =
+      (slab.elements() * bytes_of(variable.type) + part_bytes - 1) / part_bytes;
   m_error.keep([&] {
     for (std::size_t p = 0; p < n_parts; ++p) {
       const Hyperslab part = part_of(slab, p, n_parts);
@@ -61,7 +65,8 @@ void RunFile::put(std::size_t v, const Hyperslab& slab) {
 
 void RunFile::write_pending() {
   if (m_pending.empty()) return;
-  if (m_rank % 2 == 1) std::reverse(m_pending.begin(), m_pending.end()); // neighbours meet less often on a server
+  if (m_rank % 2 == 1)
+    std::reverse(m_pending.begin(), m_pending.end()); // neighbours meet less often on a server
   on_disk(m_used, [this] {
     for (const Run& run : m_pending) {
       if (m_written) m_written->add(run.begin, run.data, run.size);
@@ -83,7 +88,8 @@ void RunFile::wait() {
 
 void RunFile::write(const Run& run) {
   for (std::size_t done = 0; done < run.size;) {
-    const ssize_t n = ::pwrite(m_fd, run.data + done, run.size - done, static_cast<off_t>(run.begin + done));
+    const ssize_t n =
+        ::pwrite(m_fd, run.data + done, run.size - done, static_cast<off_t>(run.begin + done));
     if (n < 0 && errno == EINTR) continue;
     if (n < 0) fail(variable_at(run.begin + done) + ": expected to write it");
     done += static_cast<std::size_t>(n);
@@ -112,7 +118,8 @@ void RunFile::flush_values() {
   m_records = records;
   m_error.rethrow();
   if (m_rank != 0) return;
-  if (::ftruncate(m_fd, static_cast<off_t>(m_layout.file_size(records))) != 0) fail("expected to set its length");
+  if (::ftruncate(m_fd, static_cast<off_t>(m_layout.file_size(records))) != 0)
+    fail("expected to set its length");
 }
 
 void RunFile::flush() {

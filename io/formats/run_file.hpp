@@ -1,10 +1,11 @@
-// A file to which every rank writes its runs by pwrite: what `posix` (raw_posix.cpp) and `direct` (direct.cpp) share. They differ
-// in what says where the values lie, and in the order of bytes.
+// A file to which every rank writes its runs by pwrite: what `posix` (raw_posix.cpp) and `direct`
+// (direct.cpp) share. They differ in what says where the values lie, and in the order of bytes.
 //
-// No library stands between the values and the system, and no rank waits for another: an error of one rank is kept until all
-// agree on it at the end of the record. Blocks that are narrow along the fastest dimension become many small writes; a layout
-// that aggregates makes them long. Values are packed in parts into 2 MiB, which a cache holds until they are written: no other
-// memory. Parts that are neighbours in the file, of several variables, too, become one write.
+// No library stands between the values and the system, and no rank waits for another: an error of
+// one rank is kept until all agree on it at the end of the record. Blocks that are narrow along the
+// fastest dimension become many small writes; a layout that aggregates makes them long. Values are
+// packed in parts into 2 MiB, which a cache holds until they are written: no other memory. Parts
+// that are neighbours in the file, of several variables, too, become one write.
 #pragma once
 
 #include "io/agree.hpp"
@@ -26,8 +27,12 @@ public:
   void flush_values() override; ///< the length of the file
   void count_records() override { write_records(m_records); }
   void close() override;
-  std::uint64_t expected_size(std::uint64_t records) const override { return m_layout.file_size(records); }
-  std::optional<std::uint64_t> first_byte(std::size_t v) const override { return m_layout.begin[v]; }
+  std::uint64_t expected_size(std::uint64_t records) const override {
+    return m_layout.file_size(records);
+  }
+  std::optional<std::uint64_t> first_byte(std::size_t v) const override {
+    return m_layout.begin[v];
+  }
   std::optional<SparseChecksum> written() const override { return m_written; } ///< the values
   Work work() const override { return m_work; }
 
@@ -41,7 +46,9 @@ protected:
   void write(const Run& run);
   /// What is put from now on goes to the file `path`, which is there and has so many records.
   void go_on_with(const std::string& path, std::uint64_t records);
-  std::size_t records() const { return m_records; } ///< that this rank has seen; after flush_values(): any rank
+  std::size_t records() const {
+    return m_records;
+  } ///< that this rank has seen; after flush_values(): any rank
 
   RawLayout m_layout;        ///< define() makes it, the same on all ranks
   bool m_is_swapped = false; ///< the order of bytes in the file is not that of memory

@@ -1,13 +1,15 @@
 // The format `serial`: rank 0 gathers and writes with serial NetCDF-C. See format.hpp.
 //
-// Bounded memory: a variable is gathered in slabs along its slowest dimension (and, where one index of it is too much, along the
-// next), so that rank 0 never holds more than twice Options::slab beyond its own part.
+// Bounded memory: a variable is gathered in slabs along its slowest dimension (and, where one index
+// of it is too much, along the next), so that rank 0 never holds more than twice Options::slab
+// beyond its own part.
 //
-// Where no rank has values (land) a slab has gaps. The first time that it is written zeros are written there, too, so that rows
-// stay whole: NetCDF-C reads and writes again what does not fill its buffer. What is put there later comes over them.
+// Where no rank has values (land) a slab has gaps. The first time that it is written zeros are
+// written there, too, so that rows stay whole: NetCDF-C reads and writes again what does not fill
+// its buffer. What is put there later comes over them.
 //
-// With `define interleaved` a variable is defined just before its first values: see pnetcdf.cpp. NetCDF-C moves no record that
-// stays where it is.
+// With `define interleaved` a variable is defined just before its first values: see pnetcdf.cpp.
+// NetCDF-C moves no record that stays where it is.
 //
 //   ranks 0..3        staging (order of ranks)     slab (order of the file)     file
 //   |0|1|  pack ->    |0 0 0|1 1|2 2 2|3 3|   ->   0 0 0 1 1              ->    nc_put_vara
@@ -41,7 +43,8 @@ Box in_record_of(const Box& like, Box slab) {
   return slab;
 }
 
-/// What lies in a slab of the variable; boxes have the dimension of the records, too, if the variable has it.
+/// What lies in a slab of the variable; boxes have the dimension of the records, too, if the
+/// variable has it.
 RankBoxes parts_in(const Box& slab, const RankBoxes& boxes) {
   RankBoxes parts;
   for (const std::optional<Box>& box : boxes) {
@@ -59,7 +62,8 @@ public:
       : m_comm(comm), m_path(path), m_schema(schema), m_options(options) {
     if (m_rank != 0) return;
     std::size_t buffer = 1 << 20; // NetCDF-C's own buffer; by default as small as a disk block
-    const int status = nc__create(path.c_str(), NC_CLOBBER | classic_mode(path, schema, options), 0, &buffer, &m_ncid);
+    const int status = nc__create(path.c_str(), NC_CLOBBER | classic_mode(path, schema, options), 0,
+                                  &buffer, &m_ncid);
     if (status != NC_NOERR) m_ncid = -1;
     check(status, "expected to create it");
   }
@@ -75,7 +79,8 @@ public:
     check(nc_set_fill(m_ncid, m_options.fill ? NC_FILL : NC_NOFILL, &old_fill), "fill mode");
     m_definition.emplace(m_ncid, m_path, m_schema);
     m_definition->dimensions();
-    for (std::size_t v = 0; v < m_ids.size() && m_options.define == "upfront"; ++v) m_ids[v] = m_definition->variable(v);
+    for (std::size_t v = 0; v < m_ids.size() && m_options.define == "upfront"; ++v)
+      m_ids[v] = m_definition->variable(v);
     m_definition->attributes();
     end_define(m_options.header);
     if (m_options.define != "upfront") return; // what is not defined yet has no place
@@ -83,18 +88,24 @@ public:
     m_layout = read_classic_layout(m_path);
   }
 
-  std::uint64_t expected_size(std::uint64_t records) const override { return m_layout ? m_layout->size(records) : 0; }
+  std::uint64_t expected_size(std::uint64_t records) const override {
+    return m_layout ? m_layout->size(records) : 0;
+  }
 
   void put(std::size_t v, const Hyperslab& slab) override {
-    if (m_rank == 0 && m_ids[v] < 0) m_error.keep([&] { define_late(v); }); // the other ranks wait for the gather
+    if (m_rank == 0 && m_ids[v] < 0)
+      m_error.keep([&] { define_late(v); }); // the other ranks wait for the gather
     const Variable& variable = m_schema.variables[v];
     std::optional<Box> mine;
     if (slab.elements() > 0) mine = Box{slab.start, slab.count};
     RankBoxes boxes; // of all ranks, on rank 0
-    for (const auto& of_rank : gather_boxes(m_comm, {mine}, {variable.dimensions.size()}, 0)) boxes.push_back(of_rank.front());
+    for (const auto& of_rank : gather_boxes(m_comm, {mine}, {variable.dimensions.size()}, 0))
+      boxes.push_back(of_rank.front());
     const bool is_first = is_first_put(v, boxes);
-    for (const Box& part : cut(whole_box(m_schema, v), std::max<std::size_t>(1, m_options.slab / bytes_of(variable.type))))
-      write_slab(v, slice(slab, part), parts_in(part, boxes), is_first && !m_options.fill ? &part : nullptr);
+    for (const Box& part : cut(whole_box(m_schema, v),
+                               std::max<std::size_t>(1, m_options.slab / bytes_of(variable.type))))
+      write_slab(v, slice(slab, part), parts_in(part, boxes),
+                 is_first && !m_options.fill ? &part : nullptr);
   }
 
   void wait() override { m_error.rethrow(); }
@@ -113,28 +124,37 @@ public:
   Work work() const override { return m_work; }
 
 private:
-  void check(int status, const std::string& what) const { check_status<NetcdfC>(status, m_path, what); }
+  void check(int status, const std::string& what) const {
+    check_status<NetcdfC>(status, m_path, what);
+  }
 
-  void end_define(std::size_t header) const { check(nc__enddef(m_ncid, header, m_options.align, 0, m_options.align), "header"); }
+  void end_define(std::size_t header) const {
+    check(nc__enddef(m_ncid, header, m_options.align, 0, m_options.align), "header");
+  }
 
   void define_late(std::size_t v) {
     check(nc_redef(m_ncid), "expected to define more");
     m_ids[v] = m_definition->variable(v);
-    end_define(m_n_late++ == 0 ? m_options.header : 0); // the first variable fixes where the header must end
+    end_define(m_n_late++ == 0 ? m_options.header
+                               : 0); // the first variable fixes where the header must end
     check(nc_sync(m_ncid), "flush");
     m_work.moved_bytes += m_moved.count(m_path, false);
   }
 
-  /// Nothing of this record of the variable has been put before. On rank 0; records come in ascending order, or else "no".
+  /// Nothing of this record of the variable has been put before. On rank 0; records come in
+  /// ascending order, or else "no".
   bool is_first_put(std::size_t v, const RankBoxes& boxes) {
-    const auto some = std::find_if(boxes.begin(), boxes.end(), [](const std::optional<Box>& box) { return box.has_value(); });
+    const auto some = std::find_if(boxes.begin(), boxes.end(),
+                                   [](const std::optional<Box>& box) { return box.has_value(); });
     if (some == boxes.end()) return false;
-    const std::size_t next = m_schema.has_records(m_schema.variables[v]) ? (*some)->start[0] + 1 : 1;
+    const std::size_t next =
+        m_schema.has_records(m_schema.variables[v]) ? (*some)->start[0] + 1 : 1;
     return std::exchange(m_n_put[v], std::max(m_n_put[v], next)) < next;
   }
 
-  /// Gather the parts of all ranks (known to rank 0 as `parts`) and write them. `slab`: it holds nothing yet, and what lies
-  /// between the parts may be written as zeros, so that whole runs are written: what is put there later comes over them.
+  /// Gather the parts of all ranks (known to rank 0 as `parts`) and write them. `slab`: it holds
+  /// nothing yet, and what lies between the parts may be written as zeros, so that whole runs are
+  /// written: what is put there later comes over them.
   void write_slab(std::size_t v, const Hyperslab& mine, const RankBoxes& parts, const Box* slab) {
     const Type type = m_schema.variables[v].type;
     const std::size_t bytes = bytes_of(type);
@@ -149,8 +169,8 @@ private:
       if (part) box = n_parts++ == 0 ? *part : hull(box, *part);
     }
     std::byte* const staging = m_staging.of_size(total * bytes);
-    MPI_Gatherv(packed(mine, type, m_packed), static_cast<int>(mine.elements()), mpi_type_of(type), staging, counts.data(),
-                starts.data(), mpi_type_of(type), 0, m_comm);
+    MPI_Gatherv(packed(mine, type, m_packed), static_cast<int>(mine.elements()), mpi_type_of(type),
+                staging, counts.data(), starts.data(), mpi_type_of(type), 0, m_comm);
     if (m_rank != 0 || total == 0) return;
     const bool has_gaps = box.elements() != total;
     if (has_gaps && slab != nullptr) box = in_record_of(box, *slab);
@@ -199,7 +219,8 @@ private:
 
 } // namespace
 
-std::unique_ptr<Format> open_serial(MPI_Comm comm, const std::string& path, const Schema& schema, const Options& options) {
+std::unique_ptr<Format> open_serial(MPI_Comm comm, const std::string& path, const Schema& schema,
+                                    const Options& options) {
   return std::make_unique<Serial>(comm, path, schema, options);
 }
 

@@ -8,7 +8,8 @@ namespace nunatak::io {
 
 namespace {
 
-/// Run `f`, whose libraries learn of no failure: the first one is kept. Where there is one, an error of `f` follows from it.
+/// Run `f`, whose libraries learn of no failure: the first one is kept. Where there is one, an
+/// error of `f` follows from it.
 template <class F> void shielded(const std::string& path, KeptError& kept, const F& f) {
   const Shield shield;
   const auto look = [&] {
@@ -59,8 +60,8 @@ private:
 
 } // namespace
 
-std::unique_ptr<Format> open_shielded(OpenFunction* open, MPI_Comm comm, const std::string& path, const Schema& schema,
-                                      const Options& options) {
+std::unique_ptr<Format> open_shielded(OpenFunction* open, MPI_Comm comm, const std::string& path,
+                                      const Schema& schema, const Options& options) {
   KeptError opened;
   std::unique_ptr<Format> format;
   shielded(path, opened, [&] { format = open(comm, path, schema, options); });

@@ -16,8 +16,10 @@ namespace {
 constexpr std::size_t page = 4096;
 constexpr std::size_t runs_each = 8; ///< of an aggregator in a record
 
-/// The elements first <= n < last of a box in row-major order, as boxes: part of a row, whole rows, part of a row.
-void append_run(const Box& box, std::size_t first, std::size_t last, std::vector<Box>& boxes, std::size_t d = 0) {
+/// The elements first <= n < last of a box in row-major order, as boxes: part of a row, whole rows,
+/// part of a row.
+void append_run(const Box& box, std::size_t first, std::size_t last, std::vector<Box>& boxes,
+                std::size_t d = 0) {
   if (first >= last) return;
   std::size_t row = 1;
   for (std::size_t e = d + 1; e < box.count.size(); ++e) row *= box.count[e];
@@ -36,8 +38,8 @@ void append_run(const Box& box, std::size_t first, std::size_t last, std::vector
   if (last % row != 0) part(end, 0, last % row);
 }
 
-/// What a record of a variable costs; of this rank, or of all together. Native: calls. Moved: bytes sent, and calls for all
-/// bytes.
+/// What a record of a variable costs; of this rank, or of all together. Native: calls. Moved: bytes
+/// sent, and calls for all bytes.
 struct Counts {
   std::int64_t native_calls = 0, sent = 0, bytes = 0;
 };
@@ -46,28 +48,34 @@ constexpr int n_counts = sizeof(Counts) / sizeof(std::int64_t);
 /// FormatAround a Remap, whose inner format gets what stays.
 class Auto final : public FormatAround {
 public:
-  Auto(MPI_Comm comm, const Schema& schema, const Options& options, const Topology& topology, const std::vector<int>& aggregators,
-       std::unique_ptr<Format> inner, bool is_copied, const Stripe& stripe, const CallCost& call)
-      : Auto(comm, schema, options, topology, aggregators, *inner.get(), std::move(inner), is_copied, stripe, call) {}
+  Auto(MPI_Comm comm, const Schema& schema, const Options& options, const Topology& topology,
+       const std::vector<int>& aggregators, std::unique_ptr<Format> inner, bool is_copied,
+       const Stripe& stripe, const CallCost& call)
+      : Auto(comm, schema, options, topology, aggregators, *inner.get(), std::move(inner),
+             is_copied, stripe, call) {}
 
-  void put(std::size_t v, const Hyperslab& slab) override { (moves(v, slab) ? *m_inner : m_native).put(v, slab); }
+  void put(std::size_t v, const Hyperslab& slab) override {
+    (moves(v, slab) ? *m_inner : m_native).put(v, slab);
+  }
 
   /// And, as "layout", what was chosen.
   std::map<std::string, std::string> hints() const override {
     std::map<std::string, std::string> hints = FormatAround::hints();
-    hints["layout"] =
-        m_stay.text("stay", run()) + "; " + m_go.text("move", run()) + "; " + m_stripe.text() + "; " + m_call.text();
+    hints["layout"] = m_stay.text("stay", run()) + "; " + m_go.text("move", run()) + "; " +
+                      m_stripe.text() + "; " + m_call.text();
     return hints;
   }
 
 private:
-  Auto(MPI_Comm comm, const Schema& schema, const Options& options, const Topology& topology, const std::vector<int>& aggregators,
-       Format& native, std::unique_ptr<Format>&& inner, bool is_copied, const Stripe& stripe, const CallCost& call)
+  Auto(MPI_Comm comm, const Schema& schema, const Options& options, const Topology& topology,
+       const std::vector<int>& aggregators, Format& native, std::unique_ptr<Format>&& inner,
+       bool is_copied, const Stripe& stripe, const CallCost& call)
       : FormatAround(make_remap(
-            comm, schema, options, topology, aggregators, [this](const Schema&, std::size_t v) { return boxes_of(v); },
-            std::move(inner), is_copied)),
-        m_comm(comm), m_schema(schema), m_aggregators(aggregators), m_stripe(stripe), m_call(call), m_native(native),
-        m_choices(schema.variables.size()) {}
+            comm, schema, options, topology, aggregators,
+            [this](const Schema&, std::size_t v) { return boxes_of(v); }, std::move(inner),
+            is_copied)),
+        m_comm(comm), m_schema(schema), m_aggregators(aggregators), m_stripe(stripe), m_call(call),
+        m_native(native), m_choices(schema.variables.size()) {}
 
   /// Of the variables that stay, or of those that move.
   struct Chosen {
@@ -75,19 +83,25 @@ private:
     Counts counts;
     void add(const Counts& more) {
       variables += 1;
-      counts.native_calls += more.native_calls, counts.sent += more.sent, counts.bytes += more.bytes;
+      counts.native_calls += more.native_calls, counts.sent += more.sent,
+          counts.bytes += more.bytes;
     }
     std::string text(const std::string& verb, std::size_t run) const {
       if (variables == 0) return "no variable " + verb + "s";
       const auto n = [](std::int64_t number) { return std::to_string(number); };
-      return n(variables) + " variable(s) " + verb + ": " + n(counts.native_calls) + " calls and no byte sent, or " +
-             n((counts.bytes + static_cast<std::int64_t>(run) - 1) / static_cast<std::int64_t>(run)) + " calls and " +
-             n(counts.sent) + " bytes sent";
+      return n(variables) + " variable(s) " + verb + ": " + n(counts.native_calls) +
+             " calls and no byte sent, or " +
+             n((counts.bytes + static_cast<std::int64_t>(run) - 1) /
+               static_cast<std::int64_t>(run)) +
+             " calls and " + n(counts.sent) + " bytes sent";
     }
   };
 
-  /// Where the format does not say where a variable begins: one behind the other, as in a plain file.
-  std::uint64_t begin_of(std::size_t v) const { return m_native.first_byte(v).value_or(m_begin[v]); }
+  /// Where the format does not say where a variable begins: one behind the other, as in a plain
+  /// file.
+  std::uint64_t begin_of(std::size_t v) const {
+    return m_native.first_byte(v).value_or(m_begin[v]);
+  }
 
   /// Of variable v, once the format has defined all.
   Boxes boxes_of(std::size_t v) {
@@ -126,7 +140,8 @@ private:
   bool moves(std::size_t v, const Hyperslab& slab) {
     const Choice*& choice = m_choices[v];
     if (choice == nullptr) {
-      const auto [place, is_new] = m_of_shape.try_emplace({whole_box(m_schema, v).count, m_schema.variables[v].type});
+      const auto [place, is_new] =
+          m_of_shape.try_emplace({whole_box(m_schema, v).count, m_schema.variables[v].type});
       if (is_new) place->second = choose(v, slab);
       choice = &place->second;
       (choice->moves ? m_go : m_stay).add(choice->counts);
@@ -162,17 +177,22 @@ private:
 Deal deal_of(std::uint64_t end, std::size_t aggregators, std::size_t stripe) {
   Deal deal;
   deal.aggregators = aggregators;
-  const std::uint64_t wanted = std::min<std::uint64_t>(default_stripe, end / aggregators / runs_each);
+  const std::uint64_t wanted =
+      std::min<std::uint64_t>(default_stripe, end / aggregators / runs_each);
   deal.run = stripe * std::max<std::size_t>(1, wanted / stripe);
-  const auto up_to = [](std::uint64_t bytes, std::uint64_t unit) { return (bytes + unit - 1) / unit * unit; };
+  const auto up_to = [](std::uint64_t bytes, std::uint64_t unit) {
+    return (bytes + unit - 1) / unit * unit;
+  };
   deal.head = up_to(end % (aggregators * deal.run), deal.run);
-  deal.piece = up_to(std::max<std::uint64_t>(1, (std::min(deal.head, end) + aggregators - 1) / aggregators), page);
+  deal.piece = up_to(
+      std::max<std::uint64_t>(1, (std::min(deal.head, end) + aggregators - 1) / aggregators), page);
   deal.usual = end < aggregators * deal.run ? deal.piece : deal.run;
   return deal;
 }
 
 Deal::Part Deal::part_at(std::uint64_t byte) const {
-  if (byte < head) return {std::min<std::uint64_t>(head, (byte / piece + 1) * piece), byte / piece % aggregators};
+  if (byte < head)
+    return {std::min<std::uint64_t>(head, (byte / piece + 1) * piece), byte / piece % aggregators};
   const std::uint64_t n = (byte - head) / run;
   return {head + (n + 1) * run, n % aggregators};
 }
@@ -207,10 +227,12 @@ std::size_t runs_in(const Box& box, const Box& whole) {
   return runs;
 }
 
-std::unique_ptr<Format> make_auto(MPI_Comm comm, const Schema& schema, const Options& options, const Topology& topology,
-                                  const std::vector<int>& aggregators, std::unique_ptr<Format> inner, bool is_copied,
+std::unique_ptr<Format> make_auto(MPI_Comm comm, const Schema& schema, const Options& options,
+                                  const Topology& topology, const std::vector<int>& aggregators,
+                                  std::unique_ptr<Format> inner, bool is_copied,
                                   const Stripe& stripe, const CallCost& call) {
-  return std::make_unique<Auto>(comm, schema, options, topology, aggregators, std::move(inner), is_copied, stripe, call);
+  return std::make_unique<Auto>(comm, schema, options, topology, aggregators, std::move(inner),
+                                is_copied, stripe, call);
 }
 
 } // namespace nunatak::io

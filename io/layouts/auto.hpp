@@ -1,28 +1,33 @@
-// The layout `auto`: for each variable, from the parts that the ranks really have, whether values move before they are written.
+// The layout `auto`: for each variable, from the parts that the ranks really have, whether values
+// move before they are written.
 //
-// A rank whose part of a variable is one long run of the file writes it by itself; one that has many short runs sends them to
-// ranks that write long ones. The model: a call costs as much as C bytes sent (CallCost). Of all ranks together,
+// A rank whose part of a variable is one long run of the file writes it by itself; one that has
+// many short runs sends them to ranks that write long ones. The model: a call costs as much as C
+// bytes sent (CallCost). Of all ranks together,
 //
 //   native   calls, one for each run of the file x C
 //   moved    bytes sent + calls x C, of which one writes a whole run of many variables
 //
-// and the cheaper way is taken; of equal ones, and for what one rank has in one run, native. Bytes written are the same in both,
-// and do not count; nor do messages, which carry all variables together. So runs of more than C bytes stay where they are. Moved
-// values go to every rank (or N per node), to which the file is dealt: its head in one piece for each, the rest in runs, as cards
-// are, whatever variables lie in them. A run is a stripe of the file system (stripe.hpp), or several where they are short, and
-// begins where a stripe does (in the first record; later ones are shifted by the length of a record). The head is what is left
-// over when every aggregator has as many runs as the others; its pieces are whole pages.
+// and the cheaper way is taken; of equal ones, and for what one rank has in one run, native. Bytes
+// written are the same in both, and do not count; nor do messages, which carry all variables
+// together. So runs of more than C bytes stay where they are. Moved values go to every rank (or N
+// per node), to which the file is dealt: its head in one piece for each, the rest in runs, as cards
+// are, whatever variables lie in them. A run is a stripe of the file system (stripe.hpp), or
+// several where they are short, and begins where a stripe does (in the first record; later ones are
+// shifted by the length of a record). The head is what is left over when every aggregator has as
+// many runs as the others; its pieces are whole pages.
 //
 //   file   |..|..|..|..|..|....|....|....|....|....|....|    pieces of the head, stripes
 //          | u |   v     |          w            |   x  |    variables
 //          |aa|bb|cc|    aaaa|bbbb|cccc|aaaa|bbbb|cccc|      of three ranks
 //
-// At any time the ranks write to stripes that follow one another, which lie on as many servers: none waits for another.
-// So whatever is moved at a time, all ranks take part in it, and what a rank gets of it lies together in the file: a format that
-// joins neighbours (`direct`) makes one call of many small variables.
+// At any time the ranks write to stripes that follow one another, which lie on as many servers:
+// none waits for another. So whatever is moved at a time, all ranks take part in it, and what a
+// rank gets of it lies together in the file: a format that joins neighbours (`direct`) makes one
+// call of many small variables.
 //
-// Decided when a variable of a shape and type is put for the first time, by one small reduction, the same on all ranks, for all
-// such variables. Used by registry.cpp.
+// Decided when a variable of a shape and type is put for the first time, by one small reduction,
+// the same on all ranks, for all such variables. Used by registry.cpp.
 #pragma once
 
 #include "io/formats/format.hpp"
@@ -46,17 +51,19 @@ struct Deal {
 };
 /// `end`: of the first record, in the file.
 Deal deal_of(std::uint64_t end, std::size_t aggregators, std::size_t stripe);
-/// Of variable `v`, whose first value is byte `begin` of the file. An element on a border belongs to the later part; a variable
-/// without dimensions to one.
+/// Of variable `v`, whose first value is byte `begin` of the file. An element on a border belongs
+/// to the later part; a variable without dimensions to one.
 Boxes run_boxes(const Schema& schema, std::size_t v, const Deal& deal, std::uint64_t begin);
 
-/// The runs of the file that a box of a variable is made of: those of its slowest dimensions of which the next ones are not
-/// whole.
+/// The runs of the file that a box of a variable is made of: those of its slowest dimensions of
+/// which the next ones are not whole.
 std::size_t runs_in(const Box& box, const Box& whole);
 
-/// Wrap `inner`, which all ranks of `comm` have opened. `aggregators`: ranks, ascending. `is_copied`: as in make_remap().
-std::unique_ptr<Format> make_auto(MPI_Comm comm, const Schema& schema, const Options& options, const Topology& topology,
-                                  const std::vector<int>& aggregators, std::unique_ptr<Format> inner, bool is_copied,
+/// Wrap `inner`, which all ranks of `comm` have opened. `aggregators`: ranks, ascending.
+/// `is_copied`: as in make_remap().
+std::unique_ptr<Format> make_auto(MPI_Comm comm, const Schema& schema, const Options& options,
+                                  const Topology& topology, const std::vector<int>& aggregators,
+                                  std::unique_ptr<Format> inner, bool is_copied,
                                   const Stripe& stripe, const CallCost& call);
 
 } // namespace nunatak::io

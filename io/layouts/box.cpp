@@ -10,11 +10,14 @@ namespace nunatak::io {
 
 std::string in_words(const std::vector<std::size_t>& numbers) {
   std::string words = "(";
-  for (std::size_t n = 0; n < numbers.size(); ++n) words += (n ? ", " : "") + std::to_string(numbers[n]);
+  for (std::size_t n = 0; n < numbers.size(); ++n)
+    words += (n ? ", " : "") + std::to_string(numbers[n]);
   return words + ")";
 }
 
-std::size_t Box::elements() const { return std::accumulate(count.begin(), count.end(), std::size_t{1}, std::multiplies<>()); }
+std::size_t Box::elements() const {
+  return std::accumulate(count.begin(), count.end(), std::size_t{1}, std::multiplies<>());
+}
 
 Box meet(const Box& a, const Box& b) {
   Box both = a;
@@ -63,19 +66,21 @@ std::vector<Box> cut(const Box& box, std::size_t limit) {
 
 std::size_t place_in(const Box& box, const Box& part) {
   std::size_t place = 0;
-  for (std::size_t d = 0; d < box.start.size(); ++d) place = place * box.count[d] + part.start[d] - box.start[d];
+  for (std::size_t d = 0; d < box.start.size(); ++d)
+    place = place * box.count[d] + part.start[d] - box.start[d];
   return place;
 }
 
-void copy(const Box& region, const Box& from_box, const std::byte* from, const Box& to_box, std::byte* to,
-          std::size_t element_bytes) {
+void copy(const Box& region, const Box& from_box, const std::byte* from, const Box& to_box,
+          std::byte* to, std::size_t element_bytes) {
   if (region.elements() == 0) return;
   const std::size_t row = region.count.empty() ? 1 : region.count.back();
   std::vector<std::size_t> rows = region.count, index(rows.size(), 0);
   if (!rows.empty()) rows.back() = 1;
   const auto offset = [&](const Box& box) {
     std::size_t n = 0;
-    for (std::size_t d = 0; d < index.size(); ++d) n = n * box.count[d] + region.start[d] + index[d] - box.start[d];
+    for (std::size_t d = 0; d < index.size(); ++d)
+      n = n * box.count[d] + region.start[d] + index[d] - box.start[d];
     return n * element_bytes;
   };
   do {

@@ -14,7 +14,8 @@ namespace nunatak::io {
 
 namespace {
 
-constexpr std::size_t nodes_that_measure = 8, calls_each = 8, bytes_of_call = 2 << 10, bytes_of_ring = 32 << 10;
+constexpr std::size_t nodes_that_measure = 8, calls_each = 8, bytes_of_call = 2 << 10,
+                      bytes_of_ring = 32 << 10;
 
 /// The lowest ranks of nodes that lie far apart; rank 0 among them.
 std::vector<int> measuring_ranks(const Topology& topology) {
@@ -25,9 +26,11 @@ std::vector<int> measuring_ranks(const Topology& topology) {
   return ranks;
 }
 
-/// Median seconds of a call of this rank; negative if the file cannot be written. Collective over `comm`.
+/// Median seconds of a call of this rank; negative if the file cannot be written. Collective over
+/// `comm`.
 double seconds_of_call(MPI_Comm comm, const std::string& path, std::size_t stripe) {
-  const auto rank = static_cast<std::size_t>(rank_in(comm)), size = static_cast<std::size_t>(size_of(comm));
+  const auto rank = static_cast<std::size_t>(rank_in(comm)),
+             size = static_cast<std::size_t>(size_of(comm));
   int file = -1;
   if (rank == 0) file = ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
   MPI_Barrier(comm);
@@ -39,7 +42,8 @@ double seconds_of_call(MPI_Comm comm, const std::string& path, std::size_t strip
   for (std::size_t k = 0; k < calls_each && is_written; ++k) {
     const std::size_t begin = (rank + k) % size * stripe + (k * size + rank) * bytes_of_call;
     const double start = MPI_Wtime();
-    is_written = ::pwrite(file, values.data(), bytes_of_call, static_cast<off_t>(begin)) == static_cast<ssize_t>(bytes_of_call);
+    is_written = ::pwrite(file, values.data(), bytes_of_call, static_cast<off_t>(begin)) ==
+                 static_cast<ssize_t>(bytes_of_call);
     seconds[k] = MPI_Wtime() - start;
   }
   if (file >= 0) is_written = ::close(file) == 0 && is_written;
@@ -51,10 +55,12 @@ double seconds_of_call(MPI_Comm comm, const std::string& path, std::size_t strip
 
 /// Each to the next one.
 double seconds_of_ring(MPI_Comm comm) {
-  const int rank = rank_in(comm), size = size_of(comm), next = (rank + 1) % size, last = (rank + size - 1) % size;
+  const int rank = rank_in(comm), size = size_of(comm), next = (rank + 1) % size,
+            last = (rank + size - 1) % size;
   std::vector<char> sent(bytes_of_ring, 1), received(bytes_of_ring);
   const auto pass = [&](int bytes) {
-    MPI_Sendrecv(sent.data(), bytes, MPI_CHAR, next, 0, received.data(), bytes, MPI_CHAR, last, 0, comm, MPI_STATUS_IGNORE);
+    MPI_Sendrecv(sent.data(), bytes, MPI_CHAR, next, 0, received.data(), bytes, MPI_CHAR, last, 0,
+                 comm, MPI_STATUS_IGNORE);
   };
   pass(1); // connections are made
   MPI_Barrier(comm);
@@ -68,11 +74,13 @@ double seconds_of_ring(MPI_Comm comm) {
 CallCost call_cost_of(double seconds, double rate) {
   std::array<char, 64> text{};
   std::snprintf(text.data(), text.size(), "measured: %.2g s, %.1f MB/s", seconds, 1e-6 * rate);
-  return {static_cast<std::size_t>(std::lround(std::clamp(seconds * rate, CallCost::least, CallCost::most))), text.data()};
+  return {static_cast<std::size_t>(
+              std::lround(std::clamp(seconds * rate, CallCost::least, CallCost::most))),
+          text.data()};
 }
 
-CallCost call_cost_at(MPI_Comm comm, const Topology& topology, const std::string& path, const Options& options,
-                      std::size_t stripe) {
+CallCost call_cost_at(MPI_Comm comm, const Topology& topology, const std::string& path,
+                      const Options& options, std::size_t stripe) {
   if (options.call > 0) return {options.call, "-io_call"};
   const std::vector<int> ranks = measuring_ranks(topology);
   if (ranks.size() < 2 || path.empty()) return {};

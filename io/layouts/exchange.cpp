@@ -6,14 +6,17 @@
 
 namespace nunatak::io {
 
-std::int64_t exchange(MPI_Comm comm, std::vector<Message>& receives, const std::vector<Message>& sends, std::size_t largest) {
+std::int64_t exchange(MPI_Comm comm, std::vector<Message>& receives,
+                      const std::vector<Message>& sends, std::size_t largest) {
   constexpr int tag = 20614; // nobody else's on this communicator
   std::vector<MPI_Request> requests;
   const auto start = [&](const std::vector<Message>& messages, const auto& begin) {
-    for (const Message& m : messages) { // parts of one message arrive in order; the last ones of a shorter one are empty
+    for (const Message& m : messages) { // parts of one message arrive in order; the last ones of a
+                                        // shorter one are empty
       for (std::size_t at = 0; at < m.size; at += largest) {
         requests.push_back(MPI_REQUEST_NULL);
-        begin(m.data + at, static_cast<int>(std::min(largest, m.sent - std::min(at, m.sent))), m.rank, &requests.back());
+        begin(m.data + at, static_cast<int>(std::min(largest, m.sent - std::min(at, m.sent))),
+              m.rank, &requests.back());
       }
     }
   };
@@ -38,17 +41,21 @@ std::int64_t exchange(MPI_Comm comm, std::vector<Message>& receives, const std::
   return static_cast<std::int64_t>(requests.size() - n_receives);
 }
 
-std::vector<std::vector<std::optional<Box>>> gather_boxes(MPI_Comm comm, const std::vector<std::optional<Box>>& mine,
-                                                          const std::vector<std::size_t>& dimensions, int root) {
+std::vector<std::vector<std::optional<Box>>>
+gather_boxes(MPI_Comm comm, const std::vector<std::optional<Box>>& mine,
+             const std::vector<std::size_t>& dimensions, int root) {
   const int rank = rank_in(comm), n_ranks = size_of(comm);
   const bool gets_all = root < 0 || rank == root;
   std::vector<std::int64_t> numbers; // of each box: 1 if it is there, start, count
   for (std::size_t n = 0; n < mine.size(); ++n) {
     numbers.push_back(mine[n] ? 1 : 0);
-    for (std::size_t d = 0; d < dimensions[n]; ++d) numbers.push_back(mine[n] ? static_cast<std::int64_t>(mine[n]->start[d]) : 0);
-    for (std::size_t d = 0; d < dimensions[n]; ++d) numbers.push_back(mine[n] ? static_cast<std::int64_t>(mine[n]->count[d]) : 0);
+    for (std::size_t d = 0; d < dimensions[n]; ++d)
+      numbers.push_back(mine[n] ? static_cast<std::int64_t>(mine[n]->start[d]) : 0);
+    for (std::size_t d = 0; d < dimensions[n]; ++d)
+      numbers.push_back(mine[n] ? static_cast<std::int64_t>(mine[n]->count[d]) : 0);
   }
-  std::vector<std::vector<std::optional<Box>>> boxes(gets_all ? static_cast<std::size_t>(n_ranks) : 0);
+  std::vector<std::vector<std::optional<Box>>> boxes(gets_all ? static_cast<std::size_t>(n_ranks)
+                                                              : 0);
   std::vector<std::int64_t> all(numbers.size() * boxes.size());
   const int size = static_cast<int>(numbers.size());
   if (root < 0) {
@@ -59,7 +66,8 @@ std::vector<std::vector<std::optional<Box>>> gather_boxes(MPI_Comm comm, const s
   auto next = all.cbegin();
   for (auto& of_rank : boxes) {
     for (const std::size_t d : dimensions) {
-      const auto start = next + 1, count = start + static_cast<std::ptrdiff_t>(d), end = count + static_cast<std::ptrdiff_t>(d);
+      const auto start = next + 1, count = start + static_cast<std::ptrdiff_t>(d),
+                 end = count + static_cast<std::ptrdiff_t>(d);
       of_rank.emplace_back();
       if (*next == 1) of_rank.back() = Box{{start, count}, {count, end}};
       next = end;

@@ -6,16 +6,20 @@ namespace nunatak::io {
 
 namespace {
 
-constexpr std::size_t aligned(std::size_t bytes) { return (bytes + 7) / 8 * 8; } // of the largest element
+constexpr std::size_t aligned(std::size_t bytes) {
+  return (bytes + 7) / 8 * 8;
+} // of the largest element
 
 bool do_meet(const Box& a, const Box& b) {
   for (std::size_t d = 0; d < a.start.size(); ++d) {
-    if (a.start[d] >= b.start[d] + b.count[d] || b.start[d] >= a.start[d] + a.count[d]) return false;
+    if (a.start[d] >= b.start[d] + b.count[d] || b.start[d] >= a.start[d] + a.count[d])
+      return false;
   }
   return true;
 }
 
-/// What `rank` sends to aggregator `a`. `first_target`: of each group, place of its first box among the targets of `a`.
+/// What `rank` sends to aggregator `a`. `first_target`: of each group, place of its first box among
+/// the targets of `a`.
 std::vector<Transfer> transfers_between(int rank, std::size_t a, const Round& round,
                                         const std::vector<std::size_t>& first_target = {}) {
   std::vector<Transfer> transfers;
@@ -41,7 +45,8 @@ Channel make_channel(int rank, std::vector<Transfer> transfers, const Round& rou
   return channel;
 }
 
-/// Boxes with gaps are replaced by the parts that were given; then all get their places in the buffer.
+/// Boxes with gaps are replaced by the parts that were given; then all get their places in the
+/// buffer.
 void finish_targets(Plan& plan, const Round& round) {
   std::vector<std::vector<Transfer*>> into(plan.targets.size());
   for (Channel& channel : plan.receives) {

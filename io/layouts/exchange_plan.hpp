@@ -1,13 +1,14 @@
-// Which part of which rank's values travels to which aggregator, worked out from the boxes of all ranks. No MPI: the plan of any
-// rank of any number of ranks can be made in one process.
+// Which part of which rank's values travels to which aggregator, worked out from the boxes of all
+// ranks. No MPI: the plan of any rank of any number of ranks can be made in one process.
 //
 //   boxes of ranks 0, 1 | 2, 3     slabs of aggregators 0, 2        messages
 //     0 0 1 1                         0 0 0 0
 //     0 0 1 1                         0 0 0 0                        1 -> 0, 3 -> 2
-//     2 2 3 3                         2 2 2 2                        (own parts are copied: 0 -> 0, 2 -> 2)
-//     2 2 3 3                         2 2 2 2
+//     2 2 3 3                         2 2 2 2                        (own parts are copied: 0 -> 0,
+//     2 -> 2) 2 2 3 3                         2 2 2 2
 //
-// A round is what is moved at once: a list of puts, each a box of one variable and record on every rank. Used by remap.cpp.
+// A round is what is moved at once: a list of puts, each a box of one variable and record on every
+// rank. Used by remap.cpp.
 #pragma once
 
 #include "io/layouts/partition.hpp"
@@ -18,12 +19,14 @@
 
 namespace nunatak::io {
 
-/// The puts of a round. Those of the same variable and record form a group; all ranks know all of this.
+/// The puts of a round. Those of the same variable and record form a group; all ranks know all of
+/// this.
 struct Round {
-  std::vector<std::size_t> groups;                      ///< of each put; numbered from 0 in order of appearance
-  std::vector<Type> types;                              ///< of each group
-  std::vector<Boxes> boxes;                             ///< of each group, by aggregator
-  std::vector<std::vector<std::optional<Box>>> given{}; ///< by rank and put; nothing where the rank has no values
+  std::vector<std::size_t> groups; ///< of each put; numbered from 0 in order of appearance
+  std::vector<Type> types;         ///< of each group
+  std::vector<Boxes> boxes;        ///< of each group, by aggregator
+  std::vector<std::vector<std::optional<Box>>>
+      given{}; ///< by rank and put; nothing where the rank has no values
 };
 
 struct Transfer {
@@ -50,7 +53,8 @@ struct Target {
 struct Plan {
   std::vector<Channel> sends, receives; ///< in the order of aggregators, of ranks; none to itself
   std::vector<Transfer> own;            ///< from the rank's boxes to its own targets
-  /// By group. The boxes of this aggregator that were given in full; of a box with gaps the parts that were given.
+  /// By group. The boxes of this aggregator that were given in full; of a box with gaps the parts
+  /// that were given.
   std::vector<Target> targets;
   std::size_t target_bytes = 0;
 };

@@ -1,5 +1,5 @@
-// A format around a format, which is what a layout is: everything goes to the inner one, but for what the layout does otherwise.
-// Used by remap.cpp, auto.cpp and thread/queued.cpp.
+// A format around a format, which is what a layout is: everything goes to the inner one, but for
+// what the layout does otherwise. Used by remap.cpp, auto.cpp and thread/queued.cpp.
 #pragma once
 
 #include "io/formats/format.hpp"
@@ -17,8 +17,12 @@ public:
   std::uint64_t defined_size() const override { return m_inner->defined_size(); }
   void define() override { m_inner->define(); }
   void put(std::size_t v, const Hyperslab& slab) override { m_inner->put(v, slab); }
-  std::uint64_t expected_size(std::uint64_t records) const override { return m_inner->expected_size(records); }
-  std::optional<std::uint64_t> first_byte(std::size_t v) const override { return m_inner->first_byte(v); }
+  std::uint64_t expected_size(std::uint64_t records) const override {
+    return m_inner->expected_size(records);
+  }
+  std::optional<std::uint64_t> first_byte(std::size_t v) const override {
+    return m_inner->first_byte(v);
+  }
   void push() override { m_inner->push(); }
   void wait() override { m_inner->wait(); }
   void flush() override { when_written().flush(); }
@@ -26,7 +30,9 @@ public:
   bool grows_in_place() const override { return m_inner->grows_in_place(); }
   void flush_values() override { when_written().flush_values(); }
   void count_records() override { when_written().count_records(); }
-  Reopened reopen(const std::string& path, std::uint64_t records) override { return when_written().reopen(path, records); }
+  Reopened reopen(const std::string& path, std::uint64_t records) override {
+    return when_written().reopen(path, records);
+  }
   std::optional<SparseChecksum> written() const override { return when_written().written(); }
   Work work() const override { return m_inner->work(); }
   std::map<std::string, std::string> hints() const override { return m_inner->hints(); }

@@ -25,16 +25,20 @@ void put(File& file, std::size_t v, std::size_t record, const Box& box, const st
 }
 
 /// One record of a variable, or all of one without records. All ranks put equally often.
-void copy_variable(MPI_Comm comm, SubfileSet& subfiles, File& file, std::size_t v, std::size_t record, std::size_t buffer) {
+void copy_variable(MPI_Comm comm, SubfileSet& subfiles, File& file, std::size_t v,
+                   std::size_t record, std::size_t buffer) {
   const int rank = rank_in(comm), size = size_of(comm);
-  const std::size_t bytes = bytes_of(file.schema().variables[v].type), limit = std::max<std::size_t>(1, buffer / bytes);
+  const std::size_t bytes = bytes_of(file.schema().variables[v].type),
+                    limit = std::max<std::size_t>(1, buffer / bytes);
   struct Step {
     std::size_t subfile;
     Box box;
   };
-  std::vector<std::vector<Step>> steps(static_cast<std::size_t>(size)); // of all ranks: each knows how many there are
+  std::vector<std::vector<Step>> steps(
+      static_cast<std::size_t>(size)); // of all ranks: each knows how many there are
   for (const SubfileSet::Part& part : subfiles.parts(v)) {
-    for (const Box& box : cut(part.box, limit)) steps[part.subfile % steps.size()].push_back({part.subfile, box});
+    for (const Box& box : cut(part.box, limit))
+      steps[part.subfile % steps.size()].push_back({part.subfile, box});
   }
   std::size_t most = 0;
   for (const auto& of_rank : steps) most = std::max(most, of_rank.size());
@@ -55,7 +59,8 @@ void copy_variable(MPI_Comm comm, SubfileSet& subfiles, File& file, std::size_t 
 
 } // namespace
 
-Joined join(MPI_Comm comm, const std::string& path, const std::string& output, const Options& options) {
+Joined join(MPI_Comm comm, const std::string& path, const std::string& output,
+            const Options& options) {
   SubfileSet subfiles(comm, path);
   Writer writer(comm, options);
   const auto file = writer.open(output, subfiles.schema());

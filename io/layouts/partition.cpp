@@ -11,7 +11,9 @@ namespace nunatak::io {
 namespace {
 
 /// First index of part `n` of `parts` nearly equal parts of 0 .. length-1.
-std::size_t first_of(std::size_t length, std::size_t n, std::size_t parts) { return length * n / parts; }
+std::size_t first_of(std::size_t length, std::size_t n, std::size_t parts) {
+  return length * n / parts;
+}
 
 /// Positions in the dimensions of a variable, without the record, of those that are distributed.
 std::vector<std::size_t> distributed_places(const Schema& schema, std::size_t v) {
@@ -19,7 +21,8 @@ std::vector<std::size_t> distributed_places(const Schema& schema, std::size_t v)
   const Variable& variable = schema.variables[v];
   const std::size_t lead = schema.has_records(variable) ? 1 : 0;
   for (std::size_t n = lead; n < variable.dimensions.size(); ++n) {
-    if (schema.dimensions[schema.dimension(variable.dimensions[n])].distributed) places.push_back(n - lead);
+    if (schema.dimensions[schema.dimension(variable.dimensions[n])].distributed)
+      places.push_back(n - lead);
   }
   return places;
 }
@@ -50,7 +53,8 @@ std::size_t root(std::size_t x, std::size_t n) {
 std::vector<std::size_t> tile_of(const std::vector<std::size_t>& lengths, std::size_t cells) {
   std::vector<std::size_t> order(lengths.size()), tile(lengths.size(), 1);
   std::iota(order.begin(), order.end(), 0);
-  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return lengths[a] < lengths[b]; });
+  std::stable_sort(order.begin(), order.end(),
+                   [&](std::size_t a, std::size_t b) { return lengths[a] < lengths[b]; });
   for (std::size_t n = 0; n < order.size(); ++n) {
     std::size_t& length = tile[order[n]];
     length = std::min(lengths[order[n]], root(cells, order.size() - n));
@@ -59,13 +63,15 @@ std::vector<std::size_t> tile_of(const std::vector<std::size_t>& lengths, std::s
   return tile;
 }
 
-/// The grid of `n` aggregators with the shortest seams: least sum of n_d / length_d. Grids in which an aggregator would have
-/// nothing only if there is no other; of equals, the one with most cuts along the first axis, which is the file's slowest.
+/// The grid of `n` aggregators with the shortest seams: least sum of n_d / length_d. Grids in which
+/// an aggregator would have nothing only if there is no other; of equals, the one with most cuts
+/// along the first axis, which is the file's slowest.
 std::vector<std::size_t> make_grid(const std::vector<std::size_t>& lengths, std::size_t n) {
   std::vector<std::size_t> grid(lengths.size(), 1), best;
   bool best_fits = false;
   double best_seams = 0.0;
-  const std::function<void(std::size_t, std::size_t)> choose = [&](std::size_t axis, std::size_t left) {
+  const std::function<void(std::size_t, std::size_t)> choose = [&](std::size_t axis,
+                                                                   std::size_t left) {
     if (axis + 1 < lengths.size()) {
       for (std::size_t k = left; k > 0; --k) {
         if (left % k == 0) grid[axis] = k, choose(axis + 1, left / k);
@@ -79,7 +85,8 @@ std::vector<std::size_t> make_grid(const std::vector<std::size_t>& lengths, std:
       fits = fits && grid[d] <= lengths[d];
       seams += static_cast<double>(grid[d]) / static_cast<double>(lengths[d]);
     }
-    if (best.empty() || (fits && !best_fits) || (fits == best_fits && seams < best_seams * (1.0 - 1e-12)))
+    if (best.empty() || (fits && !best_fits) ||
+        (fits == best_fits && seams < best_seams * (1.0 - 1e-12)))
       best = grid, best_fits = fits, best_seams = seams;
   };
   if (!lengths.empty()) choose(0, n);
@@ -124,7 +131,8 @@ bool morton_less(const std::vector<std::size_t>& a, const std::vector<std::size_
   return !a.empty() && a[decides] < b[decides];
 }
 
-Boxes morton_boxes(const Schema& schema, std::size_t v, std::size_t aggregators, std::size_t stripe) {
+Boxes morton_boxes(const Schema& schema, std::size_t v, std::size_t aggregators,
+                   std::size_t stripe) {
   const Box whole = whole_box(schema, v);
   const std::vector<std::size_t> places = distributed_places(schema, v);
   Boxes boxes(aggregators);
@@ -136,7 +144,8 @@ Boxes morton_boxes(const Schema& schema, std::size_t v, std::size_t aggregators,
   std::size_t column = whole.elements() * bytes_of(schema.variables[v].type); // bytes of one cell
   for (const std::size_t d : places) lengths.push_back(whole.count[d]), column /= whole.count[d];
   const std::vector<std::size_t> tile = tile_of(lengths, std::max<std::size_t>(1, stripe / column));
-  for (std::size_t n = 0; n < places.size(); ++n) n_tiles.push_back((lengths[n] + tile[n] - 1) / tile[n]);
+  for (std::size_t n = 0; n < places.size(); ++n)
+    n_tiles.push_back((lengths[n] + tile[n] - 1) / tile[n]);
 
   std::vector<std::vector<std::size_t>> tiles; // indices
   std::vector<std::size_t> tile_index(n_tiles.size(), 0);
@@ -162,7 +171,8 @@ Boxes morton_boxes(const Schema& schema, std::size_t v, std::size_t aggregators,
 Rectangles::Rectangles(const Schema& schema, std::size_t aggregators)
     : m_aggregators(aggregators), m_axis(schema.dimensions.size(), uncut) {
   m_schema.dimensions = schema.dimensions;
-  std::vector<std::vector<std::size_t>> meetings; // distributed dimensions of each variable, most first
+  std::vector<std::vector<std::size_t>>
+      meetings; // distributed dimensions of each variable, most first
   for (std::size_t v = 0; v < schema.variables.size(); ++v) {
     const Variable& variable = schema.variables[v];
     m_schema.variables.push_back({variable.name, variable.type, variable.dimensions, {}});
@@ -172,7 +182,8 @@ Rectangles::Rectangles(const Schema& schema, std::size_t aggregators)
       dims.push_back(schema.dimension(variable.dimensions[place + lead]));
     if (!dims.empty()) meetings.push_back(dims);
   }
-  std::stable_sort(meetings.begin(), meetings.end(), [](const auto& a, const auto& b) { return a.size() > b.size(); });
+  std::stable_sort(meetings.begin(), meetings.end(),
+                   [](const auto& a, const auto& b) { return a.size() > b.size(); });
 
   int n_axes = 0;
   for (const auto& dims : meetings) {
@@ -187,7 +198,8 @@ Rectangles::Rectangles(const Schema& schema, std::size_t aggregators)
       taken.insert(axis);
     }
   }
-  for (bool again = true; again;) { // two dimensions of a variable on one axis: only the first can be cut
+  for (bool again = true;
+       again;) { // two dimensions of a variable on one axis: only the first can be cut
     again = false;
     for (const auto& dims : meetings) {
       std::set<int> taken;
@@ -198,7 +210,8 @@ Rectangles::Rectangles(const Schema& schema, std::size_t aggregators)
       }
     }
   }
-  std::vector<std::size_t> lengths(static_cast<std::size_t>(n_axes), static_cast<std::size_t>(-1)); // the least of each axis
+  std::vector<std::size_t> lengths(static_cast<std::size_t>(n_axes),
+                                   static_cast<std::size_t>(-1)); // the least of each axis
   for (std::size_t d = 0; d < m_axis.size(); ++d) {
     const std::size_t length = schema.dimensions[d].length;
     if (m_axis[d] >= 0) {
@@ -207,9 +220,11 @@ Rectangles::Rectangles(const Schema& schema, std::size_t aggregators)
     }
     if (m_axis[d] == alone) m_fits = m_fits && aggregators <= length;
   }
-  m_cuts_something = std::any_of(m_axis.begin(), m_axis.end(), [](int axis) { return axis != uncut; });
+  m_cuts_something =
+      std::any_of(m_axis.begin(), m_axis.end(), [](int axis) { return axis != uncut; });
   m_grid = make_grid(lengths, aggregators);
-  for (std::size_t axis = 0; axis < m_grid.size(); ++axis) m_fits = m_fits && m_grid[axis] <= lengths[axis];
+  for (std::size_t axis = 0; axis < m_grid.size(); ++axis)
+    m_fits = m_fits && m_grid[axis] <= lengths[axis];
 }
 
 std::size_t Rectangles::index(int axis, std::size_t a) const {
@@ -221,7 +236,8 @@ Rectangles::Range Rectangles::range(std::size_t d, std::size_t a) const {
   const std::size_t length = m_schema.dimensions[d].length;
   if (m_axis[d] == uncut) return {0, length};
   const std::size_t n = m_axis[d] == alone ? a : index(m_axis[d], a);
-  const std::size_t parts = m_axis[d] == alone ? m_aggregators : m_grid[static_cast<std::size_t>(m_axis[d])];
+  const std::size_t parts =
+      m_axis[d] == alone ? m_aggregators : m_grid[static_cast<std::size_t>(m_axis[d])];
   const std::size_t first = first_of(length, n, parts);
   return {first, first_of(length, n + 1, parts) - first};
 }
@@ -230,14 +246,16 @@ Boxes Rectangles::boxes(std::size_t v, bool repeated) const {
   const Variable& variable = m_schema.variables[v];
   const std::size_t lead = m_schema.has_records(variable) ? 1 : 0;
   std::set<int> axes;
-  for (std::size_t n = lead; n < variable.dimensions.size(); ++n) axes.insert(m_axis[m_schema.dimension(variable.dimensions[n])]);
+  for (std::size_t n = lead; n < variable.dimensions.size(); ++n)
+    axes.insert(m_axis[m_schema.dimension(variable.dimensions[n])]);
   Boxes boxes(m_aggregators);
   for (std::size_t a = 0; a < m_aggregators; ++a) {
     bool is_owner = true;
     if (!(repeated && m_cuts_something) && axes.count(alone) == 0) {
       is_owner = !m_grid.empty() || a == 0;
       for (std::size_t axis = 0; axis < m_grid.size(); ++axis)
-        is_owner = is_owner && (axes.count(static_cast<int>(axis)) > 0 || index(static_cast<int>(axis), a) == 0);
+        is_owner = is_owner && (axes.count(static_cast<int>(axis)) > 0 ||
+                                index(static_cast<int>(axis), a) == 0);
     }
     if (!is_owner) continue;
     Box box = whole_box(m_schema, v);
@@ -266,7 +284,8 @@ std::size_t elements_of(const std::vector<Box>& boxes) {
 std::vector<Box> part_of(const std::vector<Box>& boxes, std::size_t part, std::size_t n_parts) {
   if (n_parts == 1 || boxes.empty()) return boxes;
   const std::size_t cuts = (n_parts + boxes.size() - 1) / boxes.size(); // parts of each box
-  const std::size_t first = first_of(boxes.size() * cuts, part, n_parts), last = first_of(boxes.size() * cuts, part + 1, n_parts);
+  const std::size_t first = first_of(boxes.size() * cuts, part, n_parts),
+                    last = first_of(boxes.size() * cuts, part + 1, n_parts);
   std::vector<Box> result;
   for (std::size_t n = first; n < last; ++n) {
     Box box = boxes[n / cuts];
@@ -274,10 +293,13 @@ std::vector<Box> part_of(const std::vector<Box>& boxes, std::size_t part, std::s
       if (n % cuts == 0) result.push_back(box);
       continue;
     }
-    const auto enough = std::find_if(box.count.begin(), box.count.end(), [&](std::size_t c) { return c >= cuts; });
-    const auto along = enough != box.count.end() ? enough : std::max_element(box.count.begin(), box.count.end());
+    const auto enough =
+        std::find_if(box.count.begin(), box.count.end(), [&](std::size_t c) { return c >= cuts; });
+    const auto along =
+        enough != box.count.end() ? enough : std::max_element(box.count.begin(), box.count.end());
     const auto d = static_cast<std::size_t>(along - box.count.begin());
-    const std::size_t begin = first_of(box.count[d], n % cuts, cuts), end = first_of(box.count[d], n % cuts + 1, cuts);
+    const std::size_t begin = first_of(box.count[d], n % cuts, cuts),
+                      end = first_of(box.count[d], n % cuts + 1, cuts);
     box.start[d] += begin;
     box.count[d] = end - begin;
     if (end > begin) result.push_back(box);

@@ -1,15 +1,16 @@
-// Which part of every variable belongs to which aggregator: the layouts, as pure functions of a schema. No MPI.
+// Which part of every variable belongs to which aggregator: the layouts, as pure functions of a
+// schema. No MPI.
 //
-//   zslab                    box                        morton (tiles of a stripe, along the Z curve)
-//   z  0 0 0 0 0 0           y  0 0 0 1 1 1             y  0 0 0 0 1 1
-//   |  1 1 1 1 1 1           |  0 0 0 1 1 1             |  0 0 0 0 1 1
-//   |  2 2 2 2 2 2           |  2 2 2 3 3 3             |  1 1 2 2 3 3
-//   v  3 3 3 3 3 3           v  2 2 2 3 3 3             v  1 1 2 2 3 3
+//   zslab                    box                        morton (tiles of a stripe, along the Z
+//   curve) z  0 0 0 0 0 0           y  0 0 0 1 1 1             y  0 0 0 0 1 1 |  1 1 1 1 1 1 |  0 0
+//   0 1 1 1             |  0 0 0 0 1 1 |  2 2 2 2 2 2           |  2 2 2 3 3 3             |  1 1 2
+//   2 3 3 v  3 3 3 3 3 3           v  2 2 2 3 3 3             v  1 1 2 2 3 3
 //      ------------> y, x       ------------> x            ------------> x
 //
-// Sources: slabs along the slowest dimension: W. Yang and C. Ding, ZioLib: a parallel I/O library, LBNL-53521 (2003), and
-// its use in CAM. Morton order in segments of a stripe: B. Palmer et al., Efficient data IO for a parallel global cloud
-// resolving model, Environ. Model. Softw. 26 (2011). Used by remap.cpp and split_files.cpp.
+// Sources: slabs along the slowest dimension: W. Yang and C. Ding, ZioLib: a parallel I/O library,
+// LBNL-53521 (2003), and its use in CAM. Morton order in segments of a stripe: B. Palmer et al.,
+// Efficient data IO for a parallel global cloud resolving model, Environ. Model. Softw. 26 (2011).
+// Used by remap.cpp and split_files.cpp.
 #pragma once
 
 #include "io/layouts/box.hpp"
@@ -20,29 +21,34 @@
 
 namespace nunatak::io {
 
-/// The boxes of a variable, without the dimension of the records, by aggregator: boxes[a] in the order in which aggregator a
-/// writes them. None is without elements.
+/// The boxes of a variable, without the dimension of the records, by aggregator: boxes[a] in the
+/// order in which aggregator a writes them. None is without elements.
 using Boxes = std::vector<std::vector<Box>>;
 
 /// The whole variable.
 Box whole_box(const Schema& schema, std::size_t v);
 
-/// Equal slabs along the slowest dimension (that is not the record). What has no dimension is aggregator 0's.
+/// Equal slabs along the slowest dimension (that is not the record). What has no dimension is
+/// aggregator 0's.
 Boxes slab_boxes(const Schema& schema, std::size_t v, std::size_t aggregators);
 
-/// Tiles of about `stripe` bytes in the distributed dimensions, all others whole; a tile has at least one cell. The tiles in
-/// Morton order, cut into runs of nearly equal bytes, one run per aggregator; one box per tile. What has no distributed dimension
-/// is aggregator 0's.
-Boxes morton_boxes(const Schema& schema, std::size_t v, std::size_t aggregators, std::size_t stripe);
+/// Tiles of about `stripe` bytes in the distributed dimensions, all others whole; a tile has at
+/// least one cell. The tiles in Morton order, cut into runs of nearly equal bytes, one run per
+/// aggregator; one box per tile. What has no distributed dimension is aggregator 0's.
+Boxes morton_boxes(const Schema& schema, std::size_t v, std::size_t aggregators,
+                   std::size_t stripe);
 
-/// Do two places come in this order along the Z curve? Their bits are interleaved, the first index most significant.
+/// Do two places come in this order along the Z curve? Their bits are interleaved, the first index
+/// most significant.
 bool morton_less(const std::vector<std::size_t>& a, const std::vector<std::size_t>& b);
 
-/// How the distributed dimensions of a file are cut into one rectangle per aggregator, the same for all its variables.
+/// How the distributed dimensions of a file are cut into one rectangle per aggregator, the same for
+/// all its variables.
 ///
-/// The variable with most distributed dimensions is cut into a grid of aggregators with the shortest seams; each of its
-/// dimensions is an axis of that grid. A dimension of another variable takes the axis that is free there (staggered grids: xt and
-/// xu are cut alike); one that never meets another (cells, edges, corners of a geodesic grid) is cut among all aggregators.
+/// The variable with most distributed dimensions is cut into a grid of aggregators with the
+/// shortest seams; each of its dimensions is an axis of that grid. A dimension of another variable
+/// takes the axis that is free there (staggered grids: xt and xu are cut alike); one that never
+/// meets another (cells, edges, corners of a geodesic grid) is cut among all aggregators.
 class Rectangles {
 public:
   Rectangles(const Schema& schema, std::size_t aggregators);
@@ -54,11 +60,13 @@ public:
   Range range(std::size_t d, std::size_t a) const;
   bool is_cut(std::size_t d) const { return m_axis[d] != uncut; }
 
-  /// The part of variable v within the rectangle of each aggregator. A variable that lacks an axis of the grid belongs to those
-  /// at index 0 of that axis; with `repeated`, if anything is cut, to all along it (each file has its own copy).
+  /// The part of variable v within the rectangle of each aggregator. A variable that lacks an axis
+  /// of the grid belongs to those at index 0 of that axis; with `repeated`, if anything is cut, to
+  /// all along it (each file has its own copy).
   Boxes boxes(std::size_t v, bool repeated) const;
 
-  /// The most aggregators, at most as many as asked for, that all have at least one cell; 0 if no dimension is distributed.
+  /// The most aggregators, at most as many as asked for, that all have at least one cell; 0 if no
+  /// dimension is distributed.
   static std::size_t most(const Schema& schema, std::size_t aggregators);
 
 private:
@@ -67,7 +75,8 @@ private:
 
   Schema m_schema; ///< without attributes
   std::size_t m_aggregators = 1;
-  std::vector<int> m_axis;         ///< of each dimension: number of its axis, `alone` (cut among all aggregators) or `uncut`
+  std::vector<int> m_axis; ///< of each dimension: number of its axis, `alone` (cut among all
+                           ///< aggregators) or `uncut`
   std::vector<std::size_t> m_grid; ///< aggregators along each axis; the last index runs fastest
   bool m_cuts_something = false;
   bool m_fits = true; ///< every aggregator has at least one cell
@@ -76,7 +85,8 @@ private:
 /// Of all of them.
 std::size_t elements_of(const std::vector<Box>& boxes);
 
-/// Part `part` of `n_parts` nearly equal parts of a list of boxes: runs of the list, boxes cut where it has fewer than n_parts.
+/// Part `part` of `n_parts` nearly equal parts of a list of boxes: runs of the list, boxes cut
+/// where it has fewer than n_parts.
 std::vector<Box> part_of(const std::vector<Box>& boxes, std::size_t part, std::size_t n_parts);
 
 } // namespace nunatak::io

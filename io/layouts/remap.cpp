@@ -24,19 +24,24 @@ struct Put {
 struct Schedule {
   std::vector<std::optional<Box>> mine;
   std::vector<std::size_t> groups;
-  std::vector<Plan> plans;                  ///< of the parts
-  std::vector<std::vector<std::int64_t>> n; ///< puts to the inner format, by part and group: the same on all ranks
+  std::vector<Plan> plans; ///< of the parts
+  std::vector<std::vector<std::int64_t>>
+      n; ///< puts to the inner format, by part and group: the same on all ranks
 };
 
-constexpr std::int64_t n_rounds = 8; ///< of a record, if the inner format writes one while the next is moved
+constexpr std::int64_t n_rounds =
+    8; ///< of a record, if the inner format writes one while the next is moved
 
 class Remap final : public FormatAround {
 public:
-  Remap(MPI_Comm comm, const Schema& schema, const Options& options, const Topology& topology, std::vector<int> aggregators,
-        BoxesOf boxes_of, std::unique_ptr<Format> inner, bool is_copied)
+  Remap(MPI_Comm comm, const Schema& schema, const Options& options, const Topology& topology,
+        std::vector<int> aggregators, BoxesOf boxes_of, std::unique_ptr<Format> inner,
+        bool is_copied)
       : FormatAround(std::move(inner)), m_comm(comm), m_schema(schema), m_topology(topology),
-        m_aggregators(std::move(aggregators)), m_boxes_of(std::move(boxes_of)), m_is_copied(is_copied) {
-    m_least_round = static_cast<std::int64_t>(stripe_of(options.stripe).bytes * m_aggregators.size());
+        m_aggregators(std::move(aggregators)), m_boxes_of(std::move(boxes_of)),
+        m_is_copied(is_copied) {
+    m_least_round =
+        static_cast<std::int64_t>(stripe_of(options.stripe).bytes * m_aggregators.size());
     m_waiting.limit = static_cast<std::int64_t>(options.copy_bytes() * m_aggregators.size());
   }
 
@@ -51,11 +56,13 @@ public:
     if (!m_is_copied || m_bytes.empty()) return;
     const std::int64_t record = std::accumulate(m_bytes.begin(), m_bytes.end(), std::int64_t{0});
     const std::int64_t largest = *std::max_element(m_bytes.begin(), m_bytes.end());
-    m_waiting.limit = std::min(m_waiting.limit, std::max({m_least_round, record / n_rounds, largest}));
+    m_waiting.limit =
+        std::min(m_waiting.limit, std::max({m_least_round, record / n_rounds, largest}));
   }
 
   void put(std::size_t v, const Hyperslab& slab) override {
-    const bool goes_on = !m_puts.empty() && m_puts.back().v == v; // with a variable of which several parts are put
+    const bool goes_on =
+        !m_puts.empty() && m_puts.back().v == v; // with a variable of which several parts are put
     const std::int64_t bytes = goes_on ? 0 : m_bytes[v];
     if (!m_waiting.has_room(bytes)) move_pending();
     const auto n_parts = static_cast<std::size_t>(m_waiting.parts(m_bytes[v]));
@@ -78,7 +85,8 @@ public:
   }
 
 private:
-  /// A rank on which the inner format fails still takes part in the next rounds: others do not know.
+  /// A rank on which the inner format fails still takes part in the next rounds: others do not
+  /// know.
   template <class F> void inner(const F& f) { m_error.keep(f); }
 
   /// Add the time of f to the exchange.
@@ -112,22 +120,26 @@ private:
     return put.slab.box(m_schema.has_records(m_schema.variables[put.v]));
   }
 
-  /// The schedule that fits the puts of all ranks; `records` of the puts, which a rank with an empty slab does not know.
-  const Schedule& schedule_of(const std::vector<Put>& puts, std::size_t n_parts, std::vector<std::int64_t>& records) {
+  /// The schedule that fits the puts of all ranks; `records` of the puts, which a rank with an
+  /// empty slab does not know.
+  const Schedule& schedule_of(const std::vector<Put>& puts, std::size_t n_parts,
+                              std::vector<std::int64_t>& records) {
     std::vector<std::size_t> variables;
     std::vector<std::optional<Box>> mine;
     for (const Put& put : puts) {
       variables.push_back(put.v);
       mine.push_back(box_of(put));
     }
-    if (m_schedules.size() >= 32 && m_schedules.count(variables) == 0) m_schedules.clear(); // a file has two or three
+    if (m_schedules.size() >= 32 && m_schedules.count(variables) == 0)
+      m_schedules.clear(); // a file has two or three
     Schedule& schedule = m_schedules[variables];
     std::vector<std::int64_t> most{schedule.plans.empty() || schedule.mine != mine ? 1 : 0};
     for (std::size_t n = 0; n < puts.size(); ++n) {
       const bool knows = mine[n] && m_schema.has_records(m_schema.variables[puts[n].v]);
       most.push_back(knows ? static_cast<std::int64_t>(puts[n].slab.start[0]) : -1);
     }
-    MPI_Allreduce(MPI_IN_PLACE, most.data(), static_cast<int>(most.size()), MPI_INT64_T, MPI_MAX, m_comm);
+    MPI_Allreduce(MPI_IN_PLACE, most.data(), static_cast<int>(most.size()), MPI_INT64_T, MPI_MAX,
+                  m_comm);
     records.assign(most.begin() + 1, most.end());
     const std::vector<std::size_t> groups = groups_of(variables, records);
     if (most[0] == 0 && groups == schedule.groups) return schedule;
@@ -138,11 +150,13 @@ private:
   }
 
   /// Puts of the same variable and record have the same number.
-  static std::vector<std::size_t> groups_of(const std::vector<std::size_t>& variables, const std::vector<std::int64_t>& records) {
+  static std::vector<std::size_t> groups_of(const std::vector<std::size_t>& variables,
+                                            const std::vector<std::int64_t>& records) {
     std::map<std::pair<std::size_t, std::int64_t>, std::size_t> number;
     std::vector<std::size_t> groups;
     for (std::size_t n = 0; n < variables.size(); ++n)
-      groups.push_back(number.emplace(std::pair{variables[n], records[n]}, number.size()).first->second);
+      groups.push_back(
+          number.emplace(std::pair{variables[n], records[n]}, number.size()).first->second);
     return groups;
   }
 
@@ -164,14 +178,18 @@ private:
       round.boxes.clear();
       for (const std::size_t v : of_group) {
         round.boxes.emplace_back();
-        for (const auto& boxes : m_boxes[v]) round.boxes.back().push_back(part_of(boxes, part, n_parts));
+        for (const auto& boxes : m_boxes[v])
+          round.boxes.back().push_back(part_of(boxes, part, n_parts));
       }
       schedule.plans.push_back(make_plan(m_rank, m_aggregators, round));
-      for (const Target& target : schedule.plans.back().targets) n_targets[part * of_group.size() + target.group] += 1;
+      for (const Target& target : schedule.plans.back().targets)
+        n_targets[part * of_group.size() + target.group] += 1;
     }
-    MPI_Allreduce(MPI_IN_PLACE, n_targets.data(), static_cast<int>(n_targets.size()), MPI_INT64_T, MPI_MAX, m_comm);
+    MPI_Allreduce(MPI_IN_PLACE, n_targets.data(), static_cast<int>(n_targets.size()), MPI_INT64_T,
+                  MPI_MAX, m_comm);
     schedule.n.clear();
-    for (auto n = n_targets.begin(); n != n_targets.end(); n += static_cast<std::ptrdiff_t>(of_group.size()))
+    for (auto n = n_targets.begin(); n != n_targets.end();
+         n += static_cast<std::ptrdiff_t>(of_group.size()))
       schedule.n.emplace_back(n, n + static_cast<std::ptrdiff_t>(of_group.size()));
   }
 
@@ -181,12 +199,14 @@ private:
     std::vector<Message> receives = make_receives(plan);
     m_work.messages += exchange(m_comm, receives, make_sends(plan, puts));
     for (const Message& message : receives) restore(message);
-    for (const Transfer& t : plan.own) place(plan, t, type_of_put(puts[t.put]), slice(puts[t.put].slab, t.box));
+    for (const Transfer& t : plan.own)
+      place(plan, t, type_of_put(puts[t.put]), slice(puts[t.put].slab, t.box));
     for (std::size_t c = 0; c < plan.receives.size(); ++c) {
       for (const Transfer& t : plan.receives[c].transfers) {
         const Type type = type_of_put(puts[t.put]);
         place(plan, t, type,
-              {t.box.start, t.box.count, contiguous_strides(t.box.count), receives[c].data + t.offset, type, false, false});
+              {t.box.start, t.box.count, contiguous_strides(t.box.count),
+               receives[c].data + t.offset, type, false, false});
       }
     }
   }
@@ -210,7 +230,8 @@ private:
     std::vector<Message> sends;
     for (const Channel& c : plan.sends) {
       out += repeat_room;
-      for (const Transfer& t : c.transfers) pack(slice(puts[t.put].slab, t.box), type_of_put(puts[t.put]), out + t.offset);
+      for (const Transfer& t : c.transfers)
+        pack(slice(puts[t.put].slab, t.box), type_of_put(puts[t.put]), out + t.offset);
       sends.push_back(shorten({c.rank, out, c.bytes}));
       out += c.bytes;
       const auto sent = static_cast<std::int64_t>(sends.back().sent);
@@ -227,11 +248,14 @@ private:
     std::ptrdiff_t at = 0;
     for (std::size_t d = 0; d < stride.size(); ++d)
       at += stride[d] * static_cast<std::ptrdiff_t>(t.box.start[d] - target.box.start[d]);
-    const auto lead = static_cast<std::ptrdiff_t>(part.count.size() - stride.size()); // 1: drop the record
+    const auto lead =
+        static_cast<std::ptrdiff_t>(part.count.size() - stride.size()); // 1: drop the record
     part.start.erase(part.start.begin(), part.start.begin() + lead);
     part.count.erase(part.count.begin(), part.count.begin() + lead);
     part.stride.erase(part.stride.begin(), part.stride.begin() + lead);
-    pack(part, type, m_assembled.data() + target.offset + at * static_cast<std::ptrdiff_t>(bytes_of(type)), stride);
+    pack(part, type,
+         m_assembled.data() + target.offset + at * static_cast<std::ptrdiff_t>(bytes_of(type)),
+         stride);
   }
 
   /// Put the targets of this rank, and empty slabs where other ranks have more.
@@ -240,7 +264,8 @@ private:
     std::byte* const assembled = m_assembled.of_size(plan.target_bytes);
     auto target = plan.targets.begin();
     for (std::size_t g = 0; g < n.size(); ++g) {
-      const auto put = static_cast<std::size_t>(std::find(groups.begin(), groups.end(), g) - groups.begin());
+      const auto put =
+          static_cast<std::size_t>(std::find(groups.begin(), groups.end(), g) - groups.begin());
       const std::size_t v = puts[put].v;
       const Variable& variable = m_schema.variables[v];
       for (std::int64_t k = 0; k < n[g]; ++k) {
@@ -259,7 +284,8 @@ private:
         slab.stride = contiguous_strides(box.count);
         slab.start = std::move(box.start);
         slab.count = std::move(box.count);
-        if (m_schema.has_records(variable)) slab.insert_record(static_cast<std::size_t>(records[put]));
+        if (m_schema.has_records(variable))
+          slab.insert_record(static_cast<std::size_t>(records[put]));
         inner([&] { m_inner->put(v, slab); });
       }
     }
@@ -289,11 +315,12 @@ private:
 
 } // namespace
 
-std::unique_ptr<Format> make_remap(MPI_Comm comm, const Schema& schema, const Options& options, const Topology& topology,
-                                   std::vector<int> aggregators, BoxesOf boxes_of, std::unique_ptr<Format> inner,
+std::unique_ptr<Format> make_remap(MPI_Comm comm, const Schema& schema, const Options& options,
+                                   const Topology& topology, std::vector<int> aggregators,
+                                   BoxesOf boxes_of, std::unique_ptr<Format> inner,
                                    bool is_copied) {
-  return std::make_unique<Remap>(comm, schema, options, topology, std::move(aggregators), std::move(boxes_of), std::move(inner),
-                                 is_copied);
+  return std::make_unique<Remap>(comm, schema, options, topology, std::move(aggregators),
+                                 std::move(boxes_of), std::move(inner), is_copied);
 }
 
 } // namespace nunatak::io

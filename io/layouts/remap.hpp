@@ -1,13 +1,17 @@
-// Layouts: a Format that moves values to the ranks that write them, and lets another Format write them there.
+// Layouts: a Format that moves values to the ranks that write them, and lets another Format write
+// them there.
 //
-//   File -> Remap: put() copies;  wait(): ranks --one message per pair--> aggregators -> inner format: put(), wait()
+//   File -> Remap: put() copies;  wait(): ranks --one message per pair--> aggregators -> inner
+//   format: put(), wait()
 //
-// Which rank writes what: partition.hpp. Per record one small reduction (did any rank's boxes change?) and the messages. The
-// boxes of all ranks are gathered once, and again when they have changed.
+// Which rank writes what: partition.hpp. Per record one small reduction (did any rank's boxes
+// change?) and the messages. The boxes of all ranks are gathered once, and again when they have
+// changed.
 //
-// Memory: at most Options::buffer per aggregator, in the mean, waits in copies on the ranks that put them; while it is moved it
-// is held once more in messages on both sides, and once more on the aggregators in the order of the file. Larger records go in
-// several rounds, variables larger than all buffers in parts.
+// Memory: at most Options::buffer per aggregator, in the mean, waits in copies on the ranks that
+// put them; while it is moved it is held once more in messages on both sides, and once more on the
+// aggregators in the order of the file. Larger records go in several rounds, variables larger than
+// all buffers in parts.
 #pragma once
 
 #include "io/formats/format.hpp"
@@ -20,12 +24,15 @@ namespace nunatak::io {
 /// What each aggregator writes of variable v.
 using BoxesOf = std::function<Boxes(const Schema& schema, std::size_t v)>;
 
-/// Wrap `inner`, which all ranks of `comm` have opened. `aggregators`: ranks, ascending; boxes_of gives their boxes in this
-/// order. Boxes of aggregators may overlap: what lies in both goes to both. The inner format gets lasting slabs, of a variable
-/// and record equally many on every rank (empty ones included). If it takes copies (`is_copied`) and writes them meanwhile, a
-/// record is moved in rounds, of which it writes one while the next is moved; it then gets slabs that do not last.
-std::unique_ptr<Format> make_remap(MPI_Comm comm, const Schema& schema, const Options& options, const Topology& topology,
-                                   std::vector<int> aggregators, BoxesOf boxes_of, std::unique_ptr<Format> inner,
+/// Wrap `inner`, which all ranks of `comm` have opened. `aggregators`: ranks, ascending; boxes_of
+/// gives their boxes in this order. Boxes of aggregators may overlap: what lies in both goes to
+/// both. The inner format gets lasting slabs, of a variable and record equally many on every rank
+/// (empty ones included). If it takes copies (`is_copied`) and writes them meanwhile, a record is
+/// moved in rounds, of which it writes one while the next is moved; it then gets slabs that do not
+/// last.
+std::unique_ptr<Format> make_remap(MPI_Comm comm, const Schema& schema, const Options& options,
+                                   const Topology& topology, std::vector<int> aggregators,
+                                   BoxesOf boxes_of, std::unique_ptr<Format> inner,
                                    bool is_copied = false);
 
 } // namespace nunatak::io

@@ -34,7 +34,8 @@ Message shorten(Message message) {
   while (from != end) {
     const std::byte* repeated = from;
     std::size_t times = 0;
-    while (repeated != end && (times = repeats(repeated, end)) < least_repeats) repeated += times * word;
+    while (repeated != end && (times = repeats(repeated, end)) < least_repeats)
+      repeated += times * word;
     if (repeated == end && to == begin) return message;
     const auto size = static_cast<std::size_t>(repeated - from);
     const std::uint64_t value = repeated == end ? 0 : load(repeated);
@@ -55,7 +56,8 @@ void restore(const Message& message) {
   const std::byte* const end = message.data + message.size + word;
   const std::byte* from = end - message.sent;
   std::memmove(message.data + message.size + word - message.sent, message.data, message.sent);
-  // What is still to be read has at most one word more than what is still to be written, so that it is never overwritten.
+  // What is still to be read has at most one word more than what is still to be written, so that it
+  // is never overwritten.
   for (std::byte* to = message.data; from != end;) {
     const std::uint64_t numbers = load(from);
     const std::size_t size = (numbers & 0xffffffffu) * word;

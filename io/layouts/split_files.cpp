@@ -24,9 +24,9 @@ Schema subfile_schema(const Schema& whole, std::size_t a, std::size_t n) {
     const Dimension& dimension = whole.dimensions[d];
     const auto range = rectangles.range(d, a);
     subfile.dimensions[d].length = range.count;
-    const std::vector<std::int64_t> numbers = {1, static_cast<std::int64_t>(dimension.length),
-                                               static_cast<std::int64_t>(range.first + 1),
-                                               static_cast<std::int64_t>(range.first + range.count)};
+    const std::vector<std::int64_t> numbers = {
+        1, static_cast<std::int64_t>(dimension.length), static_cast<std::int64_t>(range.first + 1),
+        static_cast<std::int64_t>(range.first + range.count)};
     const std::vector<std::int32_t> as_fms(numbers.begin(), numbers.end());
     const bool is_short = std::vector<std::int64_t>(as_fms.begin(), as_fms.end()) == numbers;
     const auto add = [&](std::vector<Attribute>& attributes, const std::string& name) {
@@ -36,9 +36,11 @@ Schema subfile_schema(const Schema& whole, std::size_t a, std::size_t n) {
         attributes.emplace_back(name, numbers);
       }
     };
-    const auto coordinate = std::find_if(subfile.variables.begin(), subfile.variables.end(), [&](const Variable& v) {
-      return v.name == dimension.name && v.dimensions == std::vector<std::string>{dimension.name};
-    });
+    const auto coordinate =
+        std::find_if(subfile.variables.begin(), subfile.variables.end(), [&](const Variable& v) {
+          return v.name == dimension.name &&
+                 v.dimensions == std::vector<std::string>{dimension.name};
+        });
     if (coordinate != subfile.variables.end()) {
       add(coordinate->attributes, decomposition_attribute);
     } else {
@@ -52,26 +54,32 @@ namespace {
 
 class SplitFiles final : public Format {
 public:
-  SplitFiles(MPI_Comm comm, std::string path, const Schema& schema, const Options& options, const std::vector<int>& aggregators,
-             OpenFunction* open)
-      : m_path(std::move(path)), m_whole(schema), m_options(options), m_aggregators(aggregators), m_open(open) {
+  SplitFiles(MPI_Comm comm, std::string path, const Schema& schema, const Options& options,
+             const std::vector<int>& aggregators, OpenFunction* open)
+      : m_path(std::move(path)), m_whole(schema), m_options(options), m_aggregators(aggregators),
+        m_open(open) {
     const int rank = rank_in(comm);
-    m_self = static_cast<std::size_t>(std::find(m_aggregators.begin(), m_aggregators.end(), rank) - m_aggregators.begin());
+    m_self = static_cast<std::size_t>(std::find(m_aggregators.begin(), m_aggregators.end(), rank) -
+                                      m_aggregators.begin());
   }
 
   void define() override {
     const std::size_t n = m_aggregators.size(), most = Rectangles::most(m_whole, n);
     if (most > 0 && most < n) {
-      throw Error("file '" + m_path + "': layout file-per-aggregator: expected at most " + std::to_string(most) +
-                  " aggregators, so that each has a cell of every dimension that is cut, found " + std::to_string(n));
+      throw Error("file '" + m_path + "': layout file-per-aggregator: expected at most " +
+                  std::to_string(most) +
+                  " aggregators, so that each has a cell of every dimension that is cut, found " +
+                  std::to_string(n));
     }
     m_is_split = most > 0;
     if (!m_is_split) m_aggregators.resize(1);
     if (m_self >= m_aggregators.size()) return;
     m_schema = m_is_split ? subfile_schema(m_whole, m_self, n) : m_whole;
     const Rectangles rectangles(m_whole, n);
-    for (std::size_t d = 0; d < m_whole.dimensions.size(); ++d) m_first.push_back(rectangles.range(d, m_self).first);
-    m_format = m_open(MPI_COMM_SELF, m_path + (m_is_split ? subfile_suffix(m_self) : ""), m_schema, m_options);
+    for (std::size_t d = 0; d < m_whole.dimensions.size(); ++d)
+      m_first.push_back(rectangles.range(d, m_self).first);
+    m_format = m_open(MPI_COMM_SELF, m_path + (m_is_split ? subfile_suffix(m_self) : ""), m_schema,
+                      m_options);
     m_format->define();
   }
 
@@ -93,8 +101,12 @@ public:
   void close() override {
     if (m_format) m_format->close();
   }
-  std::uint64_t expected_size(std::uint64_t records) const override { return m_format ? m_format->expected_size(records) : 0; }
-  std::optional<SparseChecksum> written() const override { return m_format ? m_format->written() : std::nullopt; }
+  std::uint64_t expected_size(std::uint64_t records) const override {
+    return m_format ? m_format->expected_size(records) : 0;
+  }
+  std::optional<SparseChecksum> written() const override {
+    return m_format ? m_format->written() : std::nullopt;
+  }
   Work work() const override { return m_format ? m_format->work() : Work{}; }
   std::map<std::string, std::string> hints() const override {
     return m_format ? m_format->hints() : std::map<std::string, std::string>{};
@@ -122,7 +134,8 @@ private:
 
 } // namespace
 
-std::unique_ptr<Format> make_split_files(MPI_Comm comm, const std::string& path, const Schema& schema, const Options& options,
+std::unique_ptr<Format> make_split_files(MPI_Comm comm, const std::string& path,
+                                         const Schema& schema, const Options& options,
                                          const std::vector<int>& aggregators, OpenFunction* open) {
   return std::make_unique<SplitFiles>(comm, path, schema, options, aggregators, open);
 }

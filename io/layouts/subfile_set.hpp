@@ -1,7 +1,9 @@
-// The files of a layout file-per-aggregator (split_files.hpp), read together: checks that they belong to one another and cover
-// everything, and knows which file has which part of which variable. Used by join.cpp.
+// The files of a layout file-per-aggregator (split_files.hpp), read together: checks that they
+// belong to one another and cover everything, and knows which file has which part of which
+// variable. Used by join.cpp.
 //
-//   run.nc.0000  x 1..6    run.nc.0001  x 7..11        thk:  boxes (y 0..6, x 0..5) of 0, (y 0..6, x 6..10) of 1
+//   run.nc.0000  x 1..6    run.nc.0001  x 7..11        thk:  boxes (y 0..6, x 0..5) of 0, (y 0..6,
+//   x 6..10) of 1
 //                                                      y, z: in both; read from 0
 #pragma once
 
@@ -21,14 +23,15 @@ namespace nunatak::io {
 
 class SubfileSet {
 public:
-  /// Collective: the subfiles are dealt out, subfile n to rank n modulo the number of ranks. Error on every rank, naming
-  /// the file, what was expected and what was found, if a subfile is missing, differs from the first in anything but its place,
-  /// or if they overlap or leave gaps.
+  /// Collective: the subfiles are dealt out, subfile n to rank n modulo the number of ranks. Error
+  /// on every rank, naming the file, what was expected and what was found, if a subfile is missing,
+  /// differs from the first in anything but its place, or if they overlap or leave gaps.
   SubfileSet(MPI_Comm comm, const std::string& path);
 
   std::size_t size() const { return m_size; }
   std::size_t records() const { return m_records; }
-  /// Of the whole: global lengths, without the attributes of the decomposition; cut dimensions are marked as distributed.
+  /// Of the whole: global lengths, without the attributes of the decomposition; cut dimensions are
+  /// marked as distributed.
   const Schema& schema() const { return m_schema; }
 
   struct Part {
@@ -38,8 +41,10 @@ public:
   /// Where the values of variable v are, each once, in the order of the subfiles.
   const std::vector<Part>& parts(std::size_t v) const { return m_parts[v]; }
 
-  /// Values of a box (of the whole, within a part of v) from a subfile, row-major, as they are in the file. Local, on any rank.
-  void read(std::size_t v, std::size_t record, std::size_t subfile, const Box& box, std::byte* values);
+  /// Values of a box (of the whole, within a part of v) from a subfile, row-major, as they are in
+  /// the file. Local, on any rank.
+  void read(std::size_t v, std::size_t record, std::size_t subfile, const Box& box,
+            std::byte* values);
 
 private:
   struct Range {

@@ -8,12 +8,15 @@
 namespace nunatak::io {
 
 bool Topology::is_first(int rank) const {
-  return std::find(node_of.begin(), node_of.end(), node_of[static_cast<std::size_t>(rank)]) - node_of.begin() == rank;
+  return std::find(node_of.begin(), node_of.end(), node_of[static_cast<std::size_t>(rank)]) -
+             node_of.begin() ==
+         rank;
 }
 
 std::vector<std::vector<int>> Topology::ranks_by_node() const {
   std::vector<std::vector<int>> ranks(static_cast<std::size_t>(n_nodes));
-  for (std::size_t r = 0; r < node_of.size(); ++r) ranks[static_cast<std::size_t>(node_of[r])].push_back(static_cast<int>(r));
+  for (std::size_t r = 0; r < node_of.size(); ++r)
+    ranks[static_cast<std::size_t>(node_of[r])].push_back(static_cast<int>(r));
   return ranks;
 }
 
@@ -33,7 +36,8 @@ Topology make_topology(MPI_Comm comm, int ranks_per_node) {
   }
   MPI_Allgather(&leader, 1, MPI_INT, topology.node_of.data(), 1, MPI_INT, comm);
   std::map<int, int> number;
-  for (int& of_rank : topology.node_of) of_rank = number.emplace(of_rank, static_cast<int>(number.size())).first->second;
+  for (int& of_rank : topology.node_of)
+    of_rank = number.emplace(of_rank, static_cast<int>(number.size())).first->second;
   topology.n_nodes = static_cast<int>(number.size());
   return topology;
 }

@@ -11,7 +11,8 @@ namespace nunatak::io {
 
 constexpr std::uint64_t largest_gap = 64 << 10, largest_span = 4 << 20;
 
-std::vector<Placement> broadcast_placements(const ClassicLayout& layout, const Contents& contents, MPI_Comm comm) {
+std::vector<Placement> broadcast_placements(const ClassicLayout& layout, const Contents& contents,
+                                            MPI_Comm comm) {
   std::vector<std::uint64_t> begins = {layout.record_size}; // then of each variable
   for (const ClassicLayout::Place& place : layout.variables) begins.push_back(place.begin);
   begins.resize(contents.variables.size() + 1);
@@ -21,21 +22,25 @@ std::vector<Placement> broadcast_placements(const ClassicLayout& layout, const C
     std::vector<std::size_t> shape;
     std::optional<std::uint64_t> record_stride;
     for (const std::size_t axis : variable.axes) shape.push_back(contents.dimensions[axis].length);
-    if (!shape.empty() && contents.dimensions[variable.axes[0]].unlimited) record_stride = begins[0];
+    if (!shape.empty() && contents.dimensions[variable.axes[0]].unlimited)
+      record_stride = begins[0];
     const std::uint64_t begin = begins[placements.size() + 1];
-    placements.push_back(placement_of(begin, classic_type_bytes[variable.nc_type], shape, record_stride));
+    placements.push_back(
+        placement_of(begin, classic_type_bytes[variable.nc_type], shape, record_stride));
   }
   return placements;
 }
 
 ClassicFile::ClassicFile(const std::string& path, std::vector<Placement> placements)
     : m_placements(std::move(placements)), m_fd(::open(path.c_str(), O_RDONLY)) {
-  if (m_fd < 0) throw Error("file '" + path + "': expected to open it; found: " + std::strerror(errno));
+  if (m_fd < 0)
+    throw Error("file '" + path + "': expected to open it; found: " + std::strerror(errno));
 }
 
 ClassicFile::~ClassicFile() { ::close(m_fd); }
 
-void ClassicFile::read(std::size_t v, const Box& box, std::byte* values, ReadStatistics& statistics) {
+void ClassicFile::read(std::size_t v, const Box& box, std::byte* values,
+                       ReadStatistics& statistics) {
   m_runs.clear();
   append_runs(m_placements[v], box.start, box.count, values, m_runs);
   const auto target = [&](const Run& run) { return values + (run.data - values); };
@@ -57,7 +62,8 @@ void ClassicFile::read(std::size_t v, const Box& box, std::byte* values, ReadSta
   }
 }
 
-void ClassicFile::read_at(std::uint64_t begin, std::size_t size, std::byte* to, ReadStatistics& statistics) const {
+void ClassicFile::read_at(std::uint64_t begin, std::size_t size, std::byte* to,
+                          ReadStatistics& statistics) const {
   for (std::size_t done = 0; done < size;) {
     const ssize_t n = ::pread(m_fd, to + done, size - done, static_cast<off_t>(begin + done));
     if (n < 0 && errno == EINTR) continue;

@@ -1,8 +1,9 @@
 // Parses the header of classic NetCDF files. See classic_header.hpp.
 //
 //   header = magic numrecs dim_list gatt_list var_list
-//   magic  = 'C' 'D' 'F' version     version 1: 32-bit sizes and offsets; 2: 64-bit offsets; 5: 64-bit sizes and offsets
-//   list   = tag count element*      tag 10 dimensions, 11 variables, 12 attributes, 0 if absent
+//   magic  = 'C' 'D' 'F' version     version 1: 32-bit sizes and offsets; 2: 64-bit offsets; 5:
+//   64-bit sizes and offsets list   = tag count element*      tag 10 dimensions, 11 variables, 12
+//   attributes, 0 if absent
 #include "io/read/classic_header.hpp"
 
 #include "io/error.hpp"
@@ -22,7 +23,8 @@ public:
   /// The first four bytes; nothing if this is no classic file.
   std::optional<int> version() {
     char magic[4] = {};
-    if (!m_in.read(magic, 4) || magic[0] != 'C' || magic[1] != 'D' || magic[2] != 'F') return std::nullopt;
+    if (!m_in.read(magic, 4) || magic[0] != 'C' || magic[1] != 'D' || magic[2] != 'F')
+      return std::nullopt;
     if (magic[3] != 1 && magic[3] != 2 && magic[3] != 5) return std::nullopt;
     return magic[3];
   }
@@ -30,7 +32,8 @@ public:
   /// An unsigned big-endian integer.
   std::uint64_t integer(int bytes) {
     unsigned char raw[8];
-    if (!m_in.read(reinterpret_cast<char*>(raw), bytes)) fail("the file ends inside its header: it is truncated");
+    if (!m_in.read(reinterpret_cast<char*>(raw), bytes))
+      fail("the file ends inside its header: it is truncated");
     std::uint64_t value = 0;
     for (int n = 0; n < bytes; ++n) value = value << 8 | raw[n];
     return value;
@@ -40,7 +43,9 @@ public:
   /// Through the stream's buffer: a seek would throw it away.
   void skip(std::uint64_t bytes) { m_in.ignore(static_cast<std::streamsize>((bytes + 3) / 4 * 4)); }
 
-  [[noreturn]] void fail(const std::string& what) const { throw Error("file '" + m_path + "': " + what); }
+  [[noreturn]] void fail(const std::string& what) const {
+    throw Error("file '" + m_path + "': " + what);
+  }
 
 private:
   std::string m_path;
@@ -48,7 +53,8 @@ private:
 };
 
 std::uint64_t type_size(const Header& header, std::uint64_t type) {
-  if (type < 1 || type > 11) header.fail("expected a type from 1 to 11 in the header, found " + std::to_string(type));
+  if (type < 1 || type > 11)
+    header.fail("expected a type from 1 to 11 in the header, found " + std::to_string(type));
   return classic_type_bytes[type];
 }
 
@@ -86,7 +92,8 @@ std::optional<ClassicLayout> read_classic_layout(const std::string& path) {
   ClassicLayout layout;
   layout.count_bytes = static_cast<std::size_t>(count_bytes);
   layout.records = count();
-  if (layout.records == (version == 5 ? ~0ULL : 0xffffffffULL)) layout.records = 0; // "streaming": their number is not stated
+  if (layout.records == (version == 5 ? ~0ULL : 0xffffffffULL))
+    layout.records = 0; // "streaming": their number is not stated
   in.integer(4);
   std::vector<std::uint64_t> dimensions;
   for (std::uint64_t n = count(); n > 0; --n) {
@@ -97,11 +104,13 @@ std::optional<ClassicLayout> read_classic_layout(const std::string& path) {
   in.integer(4);
   for (std::uint64_t n = count(); n > 0; --n) {
     in.skip(count());
-    std::vector<std::uint64_t> shape(static_cast<std::size_t>(std::min<std::uint64_t>(count(), 1024)));
+    std::vector<std::uint64_t> shape(
+        static_cast<std::size_t>(std::min<std::uint64_t>(count(), 1024)));
     for (auto& length : shape) {
       const std::uint64_t id = count();
       if (id >= dimensions.size()) {
-        in.fail("the header refers to dimension " + std::to_string(id) + ", but there are " + std::to_string(dimensions.size()));
+        in.fail("the header refers to dimension " + std::to_string(id) + ", but there are " +
+                std::to_string(dimensions.size()));
       }
       length = dimensions[static_cast<std::size_t>(id)];
     }
@@ -126,7 +135,8 @@ std::int64_t MovedBytes::count(const std::string& path, bool all_records) {
     const auto &old = m_before.variables[v], &now = after.variables[v];
     const std::uint64_t n = old.is_record ? after.records : 1;
     for (std::uint64_t r = 0; r < n; ++r) {
-      const bool same_place = old.begin + r * m_before.record_size == now.begin + r * after.record_size;
+      const bool same_place =
+          old.begin + r * m_before.record_size == now.begin + r * after.record_size;
       if (!same_place || (old.is_record && grown)) bytes += old.size;
     }
   }
@@ -180,7 +190,8 @@ void zero_padding(const std::string& path) {
     fill_up_to(record[0].begin + (r + 1) * layout->record_size);
   }
   file.flush();
-  if (!file) throw Error("file '" + path + "': expected to write the padding between its variables");
+  if (!file)
+    throw Error("file '" + path + "': expected to write the padding between its variables");
 }
 
 } // namespace nunatak::io

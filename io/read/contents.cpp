@@ -16,7 +16,8 @@ namespace nunatak::io {
 namespace {
 
 void check(int status, const std::string& path, const std::string& what) {
-  if (status != NC_NOERR) throw Error("file '" + path + "': " + what + "; found: " + nc_strerror(status));
+  if (status != NC_NOERR)
+    throw Error("file '" + path + "': " + what + "; found: " + nc_strerror(status));
 }
 
 bool is_number(nc_type type) { return type >= NC_BYTE && type <= NC_UINT64 && type != NC_CHAR; }
@@ -46,7 +47,8 @@ Contents::Attribute attribute_of(int nc, int variable, int number, const std::st
     check(nc_get_att_double(nc, variable, name, a.numbers.data()), path, what);
     if (type == NC_FLOAT || type == NC_DOUBLE) {
       for (const double v : a.numbers) {
-        if (v == std::trunc(v) && std::fabs(v) < 0x1p63) a.integers.push_back(static_cast<std::int64_t>(v));
+        if (v == std::trunc(v) && std::fabs(v) < 0x1p63)
+          a.integers.push_back(static_cast<std::int64_t>(v));
       }
     } else {
       std::vector<long long> integers(a.length);
@@ -61,9 +63,11 @@ Contents::Attribute attribute_of(int nc, int variable, int number, const std::st
 
 std::vector<Contents::Attribute> attributes_of(int nc, int variable, const std::string& path) {
   int n = 0;
-  check(variable == NC_GLOBAL ? nc_inq_natts(nc, &n) : nc_inq_varnatts(nc, variable, &n), path, "number of attributes");
+  check(variable == NC_GLOBAL ? nc_inq_natts(nc, &n) : nc_inq_varnatts(nc, variable, &n), path,
+        "number of attributes");
   std::vector<Contents::Attribute> attributes;
-  for (int number = 0; number < n; ++number) attributes.push_back(attribute_of(nc, variable, number, path));
+  for (int number = 0; number < n; ++number)
+    attributes.push_back(attribute_of(nc, variable, number, path));
   return attributes;
 }
 
@@ -74,14 +78,17 @@ NcFile::NcFile(const std::string& path) {
   std::error_code ignored;
   if (!std::filesystem::exists(path, ignored)) {
     fail(std::filesystem::exists(path + ".0000", ignored)
-             ? "no such file; found subfiles (layout file-per-aggregator): join them with nunatak-join"
+             ? "no such file; found subfiles (layout file-per-aggregator): join them with "
+               "nunatak-join"
              : "no such file");
   }
-  if (!std::filesystem::is_regular_file(path, ignored)) fail("expected a NetCDF file, found something that is not a file");
+  if (!std::filesystem::is_regular_file(path, ignored))
+    fail("expected a NetCDF file, found something that is not a file");
   const auto needed = classic_file_size(path);
   const std::uint64_t found = std::filesystem::file_size(path);
   if (needed && found < *needed) {
-    fail("truncated: its header promises " + std::to_string(*needed) + " bytes, found " + std::to_string(found));
+    fail("truncated: its header promises " + std::to_string(*needed) + " bytes, found " +
+         std::to_string(found));
   }
   check(nc_open(path.c_str(), NC_NOWRITE, &m_id), path,
         "expected a complete NetCDF file (classic, CDF-2, CDF-5 or NetCDF-4/HDF5)");
@@ -109,7 +116,8 @@ Contents contents_of(const NcFile& file, const std::string& path) {
     check(nc_inq_dim(nc, id, name, &length), path, "a dimension");
     if (id == record_id) contents.record_dimension = static_cast<int>(contents.dimensions.size());
     contents.dimensions.push_back(
-        {name, length, std::find(unlimited_ids.begin(), unlimited_ids.end(), id) != unlimited_ids.end()});
+        {name, length,
+         std::find(unlimited_ids.begin(), unlimited_ids.end(), id) != unlimited_ids.end()});
   }
   check(nc_inq_nvars(nc, &n_variables), path, "number of variables");
   for (int id = 0; id < n_variables; ++id) {
@@ -123,7 +131,9 @@ Contents contents_of(const NcFile& file, const std::string& path) {
     check(nc_inq_varndims(nc, id, &rank), path, "dimensions of '" + v.name + "'");
     std::vector<int> of_v(static_cast<std::size_t>(rank));
     check(nc_inq_vardimid(nc, id, of_v.data()), path, "dimensions of '" + v.name + "'");
-    for (const int d : of_v) v.axes.push_back(static_cast<std::size_t>(std::find(ids.begin(), ids.end(), d) - ids.begin()));
+    for (const int d : of_v)
+      v.axes.push_back(
+          static_cast<std::size_t>(std::find(ids.begin(), ids.end(), d) - ids.begin()));
     v.attributes = attributes_of(nc, id, path);
     contents.variables.push_back(std::move(v));
   }
@@ -133,11 +143,15 @@ Contents contents_of(const NcFile& file, const std::string& path) {
 
 // What a message holds, for both directions.
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Contents::Dimension, name, length, unlimited)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Contents::Attribute, name, type, length, is_text, is_number, text, numbers, integers)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Contents::Attribute, name, type, length, is_text, is_number,
+                                   text, numbers, integers)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Contents::Variable, name, type, nc_type, axes, attributes)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Contents, dimensions, variables, attributes, record_dimension, is_hdf5)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Contents, dimensions, variables, attributes, record_dimension,
+                                   is_hdf5)
 
-std::vector<std::uint8_t> message_of(const Contents& contents) { return nlohmann::json::to_cbor(contents); }
+std::vector<std::uint8_t> message_of(const Contents& contents) {
+  return nlohmann::json::to_cbor(contents);
+}
 
 void broadcast(Contents& contents, MPI_Comm comm) {
   const int rank = rank_in(comm);

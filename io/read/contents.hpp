@@ -1,7 +1,8 @@
-// What a NetCDF file holds: dimensions, variables, attributes with their values; everything but the values of variables.
+// What a NetCDF file holds: dimensions, variables, attributes with their values; everything but the
+// values of variables.
 //
-// Read once from an open file and kept, so that a rank that never opens the file can have it by a message. Used by reader.cpp and
-// the ways to read behind it (read/source.hpp).
+// Read once from an open file and kept, so that a rank that never opens the file can have it by a
+// message. Used by reader.cpp and the ways to read behind it (read/source.hpp).
 #pragma once
 
 #include <mpi.h>
@@ -16,7 +17,8 @@ namespace nunatak::io {
 /// A file that serial NetCDF-C has opened for reading on this rank alone.
 class NcFile {
 public:
-  /// Error if the file is missing, cannot be read, is not NetCDF or is shorter than its header says.
+  /// Error if the file is missing, cannot be read, is not NetCDF or is shorter than its header
+  /// says.
   explicit NcFile(const std::string& path);
   ~NcFile();
   NcFile(const NcFile&) = delete;

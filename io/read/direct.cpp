@@ -1,17 +1,19 @@
-// The readers `direct` (one rank of each node opens the file) and `serial` (rank 0 alone does): they read it in slabs, all at
-// once, and send every rank its part. See read/source.hpp.
+// The readers `direct` (one rank of each node opens the file) and `serial` (rank 0 alone does):
+// they read it in slabs, all at once, and send every rank its part. See read/source.hpp.
 //
-//   what ranks ask for      slabs of the box around it, in the order of the file       rounds: a slab of each reader, an exchange
-//     0 0 1 1                 0 0 1 1   reader 0, first round                            0 -> 1, 2 -> 3
-//     0 0 1 1                 0 0 1 1   reader 0, second round                           ...
+//   what ranks ask for      slabs of the box around it, in the order of the file       rounds: a
+//   slab of each reader, an exchange
+//     0 0 1 1                 0 0 1 1   reader 0, first round                            0 -> 1, 2
+//     -> 3 0 0 1 1                 0 0 1 1   reader 0, second round                           ...
 //     2 2 3 3                 2 2 3 3   reader 2, first round
 //     2 2 3 3                 2 2 3 3   reader 2, second round
 //
-// Rank 0 alone reads the header. `direct`: it tells where the values of a classic file lie (classic_file.hpp). NetCDF-4, and with
-// `serial` every file, is read by NetCDF-C on each reader. Each byte is read once, however boxes overlap and however thin they
-// are: what is short in the file is sorted by the exchange. Memory of a reader: a slab (ReadOptions::slab_bytes) and about as
-// much in messages. If all ranks ask for the same, rank 0 reads and broadcasts. A read that fails still sends all messages, so
-// that nobody waits for ever.
+// Rank 0 alone reads the header. `direct`: it tells where the values of a classic file lie
+// (classic_file.hpp). NetCDF-4, and with `serial` every file, is read by NetCDF-C on each reader.
+// Each byte is read once, however boxes overlap and however thin they are: what is short in the
+// file is sorted by the exchange. Memory of a reader: a slab (ReadOptions::slab_bytes) and about as
+// much in messages. If all ranks ask for the same, rank 0 reads and broadcasts. A read that fails
+// still sends all messages, so that nobody waits for ever.
 #include "io/agree.hpp"
 #include "io/formats/byte_order.hpp"
 #include "io/layouts/exchange.hpp"
@@ -43,9 +45,12 @@ struct Request {
 
 class ReadAndSend final : public ReadSource {
 public:
-  /// `readers`: their ranks, ascending, 0 among them. `knows_classic`: classic files are read without NetCDF-C.
-  ReadAndSend(const std::string& path, MPI_Comm comm, const ReadOptions& options, std::vector<int> readers, bool knows_classic)
-      : m_path(path), m_comm(comm), m_slab_bytes(std::min<std::size_t>(options.slab_bytes, 1 << 30)),
+  /// `readers`: their ranks, ascending, 0 among them. `knows_classic`: classic files are read
+  /// without NetCDF-C.
+  ReadAndSend(const std::string& path, MPI_Comm comm, const ReadOptions& options,
+              std::vector<int> readers, bool knows_classic)
+      : m_path(path), m_comm(comm),
+        m_slab_bytes(std::min<std::size_t>(options.slab_bytes, 1 << 30)),
         m_readers(std::move(readers)) {
     ClassicLayout layout;
     on_rank_0(comm, [&] {
@@ -76,8 +81,10 @@ public:
     if (request.all_ask_the_same()) {
       read_for_all(request, values, error);
     } else {
-      const std::size_t n_readers = m_readers.size(), rounds = (request.slabs.size() + n_readers - 1) / n_readers;
-      for (std::size_t round = 0; round < rounds; ++round) read_round(request, round, values, error);
+      const std::size_t n_readers = m_readers.size(),
+                        rounds = (request.slabs.size() + n_readers - 1) / n_readers;
+      for (std::size_t round = 0; round < rounds; ++round)
+        read_round(request, round, values, error);
     }
     if (m_is_swapped) swap_bytes(values, box.elements(), bytes);
     m_statistics.scatter_seconds += MPI_Wtime() - begin - (m_statistics.read_seconds - read_before);
@@ -94,14 +101,17 @@ private:
       around = request.boxes.size() == 1 ? request.boxes[0] : hull(around, request.boxes.back());
       wanted += request.boxes.back().elements();
     }
-    const std::size_t all = std::max<std::size_t>(1, around.elements()), copies = std::max<std::size_t>(1, wanted / all);
+    const std::size_t all = std::max<std::size_t>(1, around.elements()),
+                      copies = std::max<std::size_t>(1, wanted / all);
     const std::size_t share = (all + m_readers.size() - 1) / m_readers.size();
     const std::size_t most = m_slab_bytes / bytes / (request.all_ask_the_same() ? 1 : copies);
-    request.slabs = cut(around, std::max<std::size_t>(1, std::min(most, std::max(share, smallest_slab / bytes))));
+    request.slabs = cut(
+        around, std::max<std::size_t>(1, std::min(most, std::max(share, smallest_slab / bytes))));
     return request;
   }
 
-  /// The slab of a reader in a round; nullptr if it has none. Each reader has slabs that follow each other.
+  /// The slab of a reader in a round; nullptr if it has none. Each reader has slabs that follow
+  /// each other.
   const Box* slab_of(const Request& request, std::size_t reader, std::size_t round) const {
     const std::size_t n = request.slabs.size(), n_readers = m_readers.size();
     const auto first = [&](std::size_t k) { return (k * n + n_readers - 1) / n_readers; };
@@ -114,7 +124,8 @@ private:
       const std::size_t size = slab.elements() * request.bytes;
       if (m_rank == 0) read_slab(request, slab, values, error);
       MPI_Bcast(values, static_cast<int>(size), MPI_BYTE, 0, m_comm);
-      if (m_rank == 0) m_statistics.sent_bytes += static_cast<std::int64_t>(size * (request.boxes.size() - 1));
+      if (m_rank == 0)
+        m_statistics.sent_bytes += static_cast<std::int64_t>(size * (request.boxes.size() - 1));
       values += size;
     }
   }
@@ -133,7 +144,8 @@ private:
       }
       const Box part = meet(*slab, mine);
       if (part.elements() == 0) continue;
-      receives.push_back({m_readers[k], values + place_in(mine, part) * request.bytes, part.elements() * request.bytes});
+      receives.push_back({m_readers[k], values + place_in(mine, part) * request.bytes,
+                          part.elements() * request.bytes});
     }
     exchange(m_comm, receives, sends);
   }
@@ -179,7 +191,8 @@ private:
         complain(e.what());
       }
     } else {
-      const int status = nc_get_vara(m_netcdf->id(), static_cast<int>(request.v), slab.start.data(), slab.count.data(), values);
+      const int status = nc_get_vara(m_netcdf->id(), static_cast<int>(request.v), slab.start.data(),
+                                     slab.count.data(), values);
       if (status != NC_NOERR) complain(nc_strerror(status));
       m_statistics.bytes += static_cast<std::int64_t>(slab.elements() * request.bytes);
       m_statistics.operations += 1;
@@ -191,8 +204,9 @@ private:
   MPI_Comm m_comm;
   int m_rank = rank_in(m_comm);
   std::size_t m_slab_bytes;
-  std::vector<int> m_readers;           ///< their ranks, ascending
-  bool m_is_swapped = false;            ///< what readers send has the order of bytes of a classic file, not that of memory
+  std::vector<int> m_readers; ///< their ranks, ascending
+  bool m_is_swapped =
+      false; ///< what readers send has the order of bytes of a classic file, not that of memory
   std::optional<ClassicFile> m_classic; ///< on readers: this one or the other
   std::optional<NcFile> m_netcdf;
   std::vector<std::byte> m_slab, m_messages;
@@ -200,11 +214,14 @@ private:
 
 } // namespace
 
-std::unique_ptr<ReadSource> read_direct(const std::string& path, MPI_Comm comm, const ReadOptions& options) {
-  return std::make_unique<ReadAndSend>(path, comm, options, aggregators(make_topology(comm, options.ranks_per_node), 1), true);
+std::unique_ptr<ReadSource> read_direct(const std::string& path, MPI_Comm comm,
+                                        const ReadOptions& options) {
+  return std::make_unique<ReadAndSend>(
+      path, comm, options, aggregators(make_topology(comm, options.ranks_per_node), 1), true);
 }
 
-std::unique_ptr<ReadSource> read_serial(const std::string& path, MPI_Comm comm, const ReadOptions& options) {
+std::unique_ptr<ReadSource> read_serial(const std::string& path, MPI_Comm comm,
+                                        const ReadOptions& options) {
   return std::make_unique<ReadAndSend>(path, comm, options, std::vector<int>{0}, false);
 }
 

@@ -1,4 +1,5 @@
-// Metadata: what the header of a file says, without a word to the file (contents.hpp). See reader.hpp; values: reader.cpp.
+// Metadata: what the header of a file says, without a word to the file (contents.hpp). See
+// reader.hpp; values: reader.cpp.
 #include "io/reader.hpp"
 
 #include <algorithm>
@@ -9,7 +10,8 @@ namespace {
 
 /// The element of that name; nullptr if there is none.
 template <class T> const T* find(const std::vector<T>& list, const std::string& name) {
-  const auto found = std::find_if(list.begin(), list.end(), [&](const T& element) { return element.name == name; });
+  const auto found = std::find_if(list.begin(), list.end(),
+                                  [&](const T& element) { return element.name == name; });
   return found == list.end() ? nullptr : &*found;
 }
 
@@ -33,11 +35,14 @@ std::size_t Reader::id(const std::string& variable) const {
 
 std::vector<std::string> Reader::variables() const { return names_of(contents().variables); }
 
-bool Reader::has(const std::string& variable) const { return find(contents().variables, variable) != nullptr; }
+bool Reader::has(const std::string& variable) const {
+  return find(contents().variables, variable) != nullptr;
+}
 
 std::vector<Reader::Axis> Reader::dimensions(const std::string& variable) const {
   std::vector<Axis> axes;
-  for (const std::size_t d : contents().variables[id(variable)].axes) axes.push_back(contents().dimensions[d]);
+  for (const std::size_t d : contents().variables[id(variable)].axes)
+    axes.push_back(contents().dimensions[d]);
   return axes;
 }
 
@@ -48,7 +53,9 @@ std::string Reader::shape(const std::string& variable) const {
   return words;
 }
 
-std::string Reader::type(const std::string& variable) const { return contents().variables[id(variable)].type; }
+std::string Reader::type(const std::string& variable) const {
+  return contents().variables[id(variable)].type;
+}
 
 std::size_t Reader::length(const std::string& dimension) const {
   const auto* found = find(contents().dimensions, dimension);
@@ -65,30 +72,39 @@ const std::vector<Contents::Attribute>& Reader::attributes_of(const std::string&
   return variable.empty() ? contents().attributes : contents().variables[id(variable)].attributes;
 }
 
-const Contents::Attribute* Reader::attribute(const std::string& variable, const std::string& name) const {
+const Contents::Attribute* Reader::attribute(const std::string& variable,
+                                             const std::string& name) const {
   return find(attributes_of(variable), name);
 }
 
-std::vector<std::string> Reader::attributes(const std::string& variable) const { return names_of(attributes_of(variable)); }
+std::vector<std::string> Reader::attributes(const std::string& variable) const {
+  return names_of(attributes_of(variable));
+}
 
-std::optional<std::string> Reader::attribute_type(const std::string& variable, const std::string& name) const {
+std::optional<std::string> Reader::attribute_type(const std::string& variable,
+                                                  const std::string& name) const {
   const auto* a = attribute(variable, name);
   return a == nullptr ? std::nullopt : std::optional(a->type);
 }
 
-std::optional<std::string> Reader::text(const std::string& variable, const std::string& name) const {
+std::optional<std::string> Reader::text(const std::string& variable,
+                                        const std::string& name) const {
   const auto* a = attribute(variable, name);
   if (a == nullptr) return std::nullopt;
   if (!a->is_text) {
-    fail("attribute '" + variable + ":" + name + "': expected text, found " + std::to_string(a->length) + " number(s)");
+    fail("attribute '" + variable + ":" + name + "': expected text, found " +
+         std::to_string(a->length) + " number(s)");
   }
   return a->text;
 }
 
-std::optional<std::vector<double>> Reader::numbers(const std::string& variable, const std::string& name) const {
+std::optional<std::vector<double>> Reader::numbers(const std::string& variable,
+                                                   const std::string& name) const {
   const auto* a = attribute(variable, name);
   if (a == nullptr) return std::nullopt;
-  if (!a->is_number) fail("attribute '" + variable + ":" + name + "': expected numbers, found values of type " + a->type);
+  if (!a->is_number)
+    fail("attribute '" + variable + ":" + name + "': expected numbers, found values of type " +
+         a->type);
   return a->numbers;
 }
 
@@ -96,7 +112,8 @@ std::optional<double> Reader::number(const std::string& variable, const std::str
   const auto values = numbers(variable, name);
   if (!values) return std::nullopt;
   if (values->size() != 1) {
-    fail("attribute '" + variable + ":" + name + "': expected one number, found " + std::to_string(values->size()));
+    fail("attribute '" + variable + ":" + name + "': expected one number, found " +
+         std::to_string(values->size()));
   }
   return values->front();
 }

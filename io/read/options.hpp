@@ -1,12 +1,11 @@
 // The ways to read a file. For users of reader.hpp and for the read/*.cpp behind it.
 //
-//   each       every rank opens    serial     rank 0 opens; others    parallel   all open together    direct   one rank per node
-//   opens
-//              the file by itself             get theirs by messages                                           and sends what it
-//              reads
-//     0   1   2   3                 0 ->1,2,3                             0---1---2---3   MPI-IO         0 <-> 2 on other node
-//     |   |   |   |                 |                                           |                        |-> 1  |-> 3
-//     [    file   ]                 [    file   ]                         [    file   ]                  [    file   ]
+//   each       every rank opens    serial     rank 0 opens; others    parallel   all open together
+//   direct   one rank per node opens
+//              the file by itself             get theirs by messages and sends what it reads
+//     0   1   2   3                 0 ->1,2,3                             0---1---2---3   MPI-IO 0
+//     <-> 2 on other node |   |   |   |                 | |                        |-> 1  |-> 3 [
+//     file   ]                 [    file   ]                         [    file   ] [    file   ]
 #pragma once
 
 #include <cstddef>
@@ -18,17 +17,23 @@ namespace nunatak::io {
 enum class ReadBy {
   automatic, ///< on one node as `each`, else as `direct`
   each,      ///< serial NetCDF-C on every rank: no messages, as many opens as ranks
-  serial,    ///< rank 0 reads slabs of bounded size and sends every rank its part; the others never touch the file
-  parallel,  ///< collective: PnetCDF for classic files, parallel NetCDF-4 for HDF5; rank 0 alone reads the header first
-  direct,    ///< one rank of each node reads long runs, without MPI-IO; rank 0 alone reads the header first
+  serial,    ///< rank 0 reads slabs of bounded size and sends every rank its part; the others never
+             ///< touch the file
+  parallel,  ///< collective: PnetCDF for classic files, parallel NetCDF-4 for HDF5; rank 0 alone
+             ///< reads the header first
+  direct, ///< one rank of each node reads long runs, without MPI-IO; rank 0 alone reads the header
+          ///< first
 };
 
 struct ReadOptions {
   ReadBy by = ReadBy::automatic;
-  std::size_t call_bytes = 512 << 20;       ///< each, parallel: at most this much per call of a library (and rank)
-  std::size_t slab_bytes = 16 << 20;        ///< serial, direct: a rank reads this much at a time; at most 1 GiB
-  int ranks_per_node = 0;                   ///< virtual nodes (layouts/topology.hpp); 0: the machine's
-  std::map<std::string, std::string> hints; ///< MPI-IO hints (parallel), also what to do about data sieving (romio_ds_read)
+  std::size_t call_bytes =
+      512 << 20; ///< each, parallel: at most this much per call of a library (and rank)
+  std::size_t slab_bytes =
+      16 << 20;           ///< serial, direct: a rank reads this much at a time; at most 1 GiB
+  int ranks_per_node = 0; ///< virtual nodes (layouts/topology.hpp); 0: the machine's
+  std::map<std::string, std::string>
+      hints; ///< MPI-IO hints (parallel), also what to do about data sieving (romio_ds_read)
 };
 
 /// "auto", "each", "serial", "parallel", "direct" (registry.cpp).

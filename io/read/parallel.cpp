@@ -1,11 +1,13 @@
-// The reader `parallel`: all ranks open the file together and read their boxes in collective calls. See read/source.hpp.
+// The reader `parallel`: all ranks open the file together and read their boxes in collective calls.
+// See read/source.hpp.
 //
-// Classic files (CDF-1, 2, 5) by PnetCDF, NetCDF-4 by NetCDF-C over parallel HDF5. Rank 0 first reads the header with serial
-// NetCDF-C and sends it to the others: so both libraries are asked for values only, and a file that cannot be read is refused
-// before anything collective begins. A box of more than ReadOptions::call_bytes is read in several calls; all ranks make as many
-// as the one that needs most. For PnetCDF a rank that needs nothing (more) has an empty box. HDF5 gets one value that is not
-// used: of a variable that was never written, HDF5 1.10 gives fill values at once to ranks that ask for some, and keeps a rank
-// that asks for none waiting for them in a reduction.
+// Classic files (CDF-1, 2, 5) by PnetCDF, NetCDF-4 by NetCDF-C over parallel HDF5. Rank 0 first
+// reads the header with serial NetCDF-C and sends it to the others: so both libraries are asked for
+// values only, and a file that cannot be read is refused before anything collective begins. A box
+// of more than ReadOptions::call_bytes is read in several calls; all ranks make as many as the one
+// that needs most. For PnetCDF a rank that needs nothing (more) has an empty box. HDF5 gets one
+// value that is not used: of a variable that was never written, HDF5 1.10 gives fill values at once
+// to ranks that ask for some, and keeps a rank that asks for none waiting for them in a reduction.
 #include "io/agree.hpp"
 #include "io/formats/mpi_io.hpp"
 #include "io/read/source.hpp"
@@ -22,35 +24,41 @@ namespace nunatak::io {
 namespace {
 
 MPI_Datatype mpi_type_of(nc_type type) { // NetCDF numbers its types from 1
-  const MPI_Datatype types[] = {
-      MPI_DATATYPE_NULL, MPI_SIGNED_CHAR,   MPI_CHAR,           MPI_SHORT,    MPI_INT,           MPI_FLOAT,
-      MPI_DOUBLE,        MPI_UNSIGNED_CHAR, MPI_UNSIGNED_SHORT, MPI_UNSIGNED, MPI_LONG_LONG_INT, MPI_UNSIGNED_LONG_LONG};
+  const MPI_Datatype types[] = {MPI_DATATYPE_NULL, MPI_SIGNED_CHAR,   MPI_CHAR,
+                                MPI_SHORT,         MPI_INT,           MPI_FLOAT,
+                                MPI_DOUBLE,        MPI_UNSIGNED_CHAR, MPI_UNSIGNED_SHORT,
+                                MPI_UNSIGNED,      MPI_LONG_LONG_INT, MPI_UNSIGNED_LONG_LONG};
   return type < NC_BYTE || type > NC_UINT64 ? MPI_DATATYPE_NULL : types[type];
 }
 
 class Parallel final : public ReadSource {
 public:
   Parallel(const std::string& path, MPI_Comm comm, const ReadOptions& options)
-      : m_path(path), m_comm(comm), m_call_bytes(options.call_bytes), m_exceptions(std::uncaught_exceptions()) {
+      : m_path(path), m_comm(comm), m_call_bytes(options.call_bytes),
+        m_exceptions(std::uncaught_exceptions()) {
     on_rank_0(comm, [&] { m_contents = contents_of(NcFile(path), path); });
     broadcast(m_contents, comm);
     m_statistics.openers = 1;
     MPI_Info info = make_info(options.hints);
-    const int status = m_contents.is_hdf5 ? nc_open_par(path.c_str(), NC_NOWRITE, comm, info, &m_ncid)
-                                          : ncmpi_open(comm, path.c_str(), NC_NOWRITE, info, &m_ncid);
+    const int status = m_contents.is_hdf5
+                           ? nc_open_par(path.c_str(), NC_NOWRITE, comm, info, &m_ncid)
+                           : ncmpi_open(comm, path.c_str(), NC_NOWRITE, info, &m_ncid);
     MPI_Info_free(&info);
     agree(comm, [&] {
-      if (status != NC_NOERR) throw Error("file '" + path + "': expected to open it on all ranks; found: " + words(status));
+      if (status != NC_NOERR)
+        throw Error("file '" + path +
+                    "': expected to open it on all ranks; found: " + words(status));
       if (!m_contents.is_hdf5) return;
       for (std::size_t v = 0; v < m_contents.variables.size(); ++v) {
         const int access = nc_var_par_access(m_ncid, static_cast<int>(v), NC_COLLECTIVE);
-        if (access != NC_NOERR) throw Error("file '" + path + "': expected collective access; found: " + words(access));
+        if (access != NC_NOERR)
+          throw Error("file '" + path + "': expected collective access; found: " + words(access));
       }
     });
   }
 
-  /// To close is collective. While an exception unwinds the stack, perhaps of this rank only, nobody else may come: the file
-  /// then stays open until the program ends.
+  /// To close is collective. While an exception unwinds the stack, perhaps of this rank only,
+  /// nobody else may come: the file then stays open until the program ends.
   ~Parallel() override {
     if (std::uncaught_exceptions() > m_exceptions) return;
     if (m_contents.is_hdf5) {
@@ -64,7 +72,8 @@ public:
     const double begin = MPI_Wtime();
     const std::vector<Box> parts = cut(box, std::max<std::size_t>(1, m_call_bytes / bytes));
     const std::size_t rank = box.start.size();
-    const Box nothing{std::vector<std::size_t>(rank, 0), std::vector<std::size_t>(rank, m_contents.is_hdf5 ? 1 : 0)};
+    const Box nothing{std::vector<std::size_t>(rank, 0),
+                      std::vector<std::size_t>(rank, m_contents.is_hdf5 ? 1 : 0)};
     std::uint64_t calls = parts.size();
     MPI_Allreduce(MPI_IN_PLACE, &calls, 1, MPI_UINT64_T, MPI_MAX, m_comm);
     std::string error;
@@ -86,14 +95,19 @@ public:
   }
 
 private:
-  std::string words(int status) const { return m_contents.is_hdf5 ? nc_strerror(status) : ncmpi_strerror(status); }
+  std::string words(int status) const {
+    return m_contents.is_hdf5 ? nc_strerror(status) : ncmpi_strerror(status);
+  }
 
   /// Collective.
   int get(int v, const Box& part, std::byte* values) const {
-    if (m_contents.is_hdf5) return nc_get_vara(m_ncid, v, part.start.data(), part.count.data(), values);
-    const std::vector<MPI_Offset> start(part.start.begin(), part.start.end()), count(part.count.begin(), part.count.end());
-    return ncmpi_get_vara_all(m_ncid, v, start.data(), count.data(), values, static_cast<MPI_Offset>(part.elements()),
-                              mpi_type_of(m_contents.variables[static_cast<std::size_t>(v)].nc_type));
+    if (m_contents.is_hdf5)
+      return nc_get_vara(m_ncid, v, part.start.data(), part.count.data(), values);
+    const std::vector<MPI_Offset> start(part.start.begin(), part.start.end()),
+        count(part.count.begin(), part.count.end());
+    return ncmpi_get_vara_all(
+        m_ncid, v, start.data(), count.data(), values, static_cast<MPI_Offset>(part.elements()),
+        mpi_type_of(m_contents.variables[static_cast<std::size_t>(v)].nc_type));
   }
 
   std::string m_path;
@@ -105,7 +119,8 @@ private:
 
 } // namespace
 
-std::unique_ptr<ReadSource> read_parallel(const std::string& path, MPI_Comm comm, const ReadOptions& options) {
+std::unique_ptr<ReadSource> read_parallel(const std::string& path, MPI_Comm comm,
+                                          const ReadOptions& options) {
   return std::make_unique<Parallel>(path, comm, options);
 }
 

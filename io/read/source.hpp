@@ -1,9 +1,10 @@
-// A ReadSource is an open file that gives boxes of values: what stands between a Reader (reader.hpp), which checks and converts,
-// and the disk. There is one for each way to read: read/each.cpp, read/parallel.cpp, read/direct.cpp (`serial`, too); their rows
-// are in registry.cpp.
+// A ReadSource is an open file that gives boxes of values: what stands between a Reader
+// (reader.hpp), which checks and converts, and the disk. There is one for each way to read:
+// read/each.cpp, read/parallel.cpp, read/direct.cpp (`serial`, too); their rows are in
+// registry.cpp.
 //
-// Opening and reading are collective. Both may throw on some ranks only, but must have taken part in their own collective calls
-// first: the Reader lets the ranks agree on the error afterwards.
+// Opening and reading are collective. Both may throw on some ranks only, but must have taken part
+// in their own collective calls first: the Reader lets the ranks agree on the error afterwards.
 #pragma once
 
 #include "io/layouts/box.hpp"
@@ -22,8 +23,9 @@ class ReadSource {
 public:
   virtual ~ReadSource() = default;
 
-  /// The values of a box of variable `v` (an index of contents().variables), row-major, as they are in the file: `bytes` of its
-  /// type each. The box lies within the variable, whose type is one of numbers. Boxes of ranks may differ, overlap, be empty.
+  /// The values of a box of variable `v` (an index of contents().variables), row-major, as they are
+  /// in the file: `bytes` of its type each. The box lies within the variable, whose type is one of
+  /// numbers. Boxes of ranks may differ, overlap, be empty.
   virtual void read(std::size_t v, const Box& box, std::size_t bytes, std::byte* values) = 0;
 
   const Contents& contents() const { return m_contents; }
@@ -34,12 +36,17 @@ protected:
   ReadStatistics m_statistics; ///< but for the seconds of the opening, which the Reader knows
 };
 
-std::unique_ptr<ReadSource> read_each(const std::string& path, MPI_Comm comm, const ReadOptions& options);
-std::unique_ptr<ReadSource> read_serial(const std::string& path, MPI_Comm comm, const ReadOptions& options);
-std::unique_ptr<ReadSource> read_parallel(const std::string& path, MPI_Comm comm, const ReadOptions& options);
-std::unique_ptr<ReadSource> read_direct(const std::string& path, MPI_Comm comm, const ReadOptions& options);
+std::unique_ptr<ReadSource> read_each(const std::string& path, MPI_Comm comm,
+                                      const ReadOptions& options);
+std::unique_ptr<ReadSource> read_serial(const std::string& path, MPI_Comm comm,
+                                        const ReadOptions& options);
+std::unique_ptr<ReadSource> read_parallel(const std::string& path, MPI_Comm comm,
+                                          const ReadOptions& options);
+std::unique_ptr<ReadSource> read_direct(const std::string& path, MPI_Comm comm,
+                                        const ReadOptions& options);
 
 /// "file 'thk.nc': variable 'thk': expected 3 values at (0, 2) of (1, 3); found: ..."
-std::string read_failure(const std::string& path, const std::string& variable, const Box& box, const std::string& found);
+std::string read_failure(const std::string& path, const std::string& variable, const Box& box,
+                         const std::string& found);
 
 } // namespace nunatak::io

@@ -16,7 +16,8 @@ public:
   Queued(WriteThread& thread, const Schema& schema, std::unique_ptr<Format> inner)
       : FormatAround(std::move(inner)), m_thread(thread), m_schema(schema) {}
   Queued(std::unique_ptr<WriteThread> thread, const Schema& schema, std::unique_ptr<Format> inner)
-      : FormatAround(std::move(inner)), m_own(std::move(thread)), m_thread(*m_own), m_schema(schema) {}
+      : FormatAround(std::move(inner)), m_own(std::move(thread)), m_thread(*m_own),
+        m_schema(schema) {}
   ~Queued() override { m_thread.wait_for(m_last); }
 
   void define() override {
@@ -28,14 +29,16 @@ public:
     if (slab.elements() == 0) return;
     const Type type = m_schema.variables[v].type;
     const Box whole = slab.box(m_schema.has_records(m_schema.variables[v]));
-    for (const Box& box : cut(whole, std::min(m_thread.ring().size() / 4, most_part) / bytes_of(type))) {
+    for (const Box& box :
+         cut(whole, std::min(m_thread.ring().size() / 4, most_part) / bytes_of(type))) {
       Hyperslab part = slice(slab, box);
       const double stalled = m_thread.ring().stall_seconds();
       std::byte* const values = m_thread.ring().take(part.elements() * bytes_of(type));
       m_stall += m_thread.ring().stall_seconds() - stalled;
       pack(part, type, values);
       part.now_packed(values, type);
-      m_last = m_thread.add_with_values([this, v, part] { work_on([&] { m_inner->put(v, part); }); });
+      m_last =
+          m_thread.add_with_values([this, v, part] { work_on([&] { m_inner->put(v, part); }); });
     }
   }
 
@@ -48,7 +51,9 @@ public:
     m_thread.rethrow();
   }
   bool grows_in_place() const override { return m_grows_in_place; }
-  std::uint64_t expected_size(std::uint64_t /*records*/) const override { return 0; } // nothing is reserved
+  std::uint64_t expected_size(std::uint64_t /*records*/) const override {
+    return 0;
+  } // nothing is reserved
 
   Work work() const override {
     const std::lock_guard lock(m_mutex);
@@ -83,12 +88,15 @@ private:
 
 } // namespace
 
-std::unique_ptr<Format> make_queued(WriteThread& thread, const Schema& schema, std::unique_ptr<Format> inner) {
+std::unique_ptr<Format> make_queued(WriteThread& thread, const Schema& schema,
+                                    std::unique_ptr<Format> inner) {
   return std::make_unique<Queued>(thread, schema, std::move(inner));
 }
 
-std::unique_ptr<Format> make_overlapped(std::size_t ring_bytes, const Schema& schema, std::unique_ptr<Format> inner) {
-  return std::make_unique<Queued>(std::make_unique<WriteThread>(ring_bytes), schema, std::move(inner));
+std::unique_ptr<Format> make_overlapped(std::size_t ring_bytes, const Schema& schema,
+                                        std::unique_ptr<Format> inner) {
+  return std::make_unique<Queued>(std::make_unique<WriteThread>(ring_bytes), schema,
+                                  std::move(inner));
 }
 
 } // namespace nunatak::io

@@ -8,16 +8,19 @@
 namespace nunatak::io {
 
 Backlog::Backlog(MPI_Comm comm, std::size_t ring_bytes, const Topology& machine, Watchdog& watchdog)
-    : m_comm(comm), m_machine(machine), m_watchdog(watchdog), m_thread(ring_bytes), m_began(MPI_Wtime()) {}
+    : m_comm(comm), m_machine(machine), m_watchdog(watchdog), m_thread(ring_bytes),
+      m_began(MPI_Wtime()) {}
 
-/// The thread begins the way to the disk, so that the rank finds little to do. Not if a due of this file waits: then nothing was
-/// put since, and the rank may rename the file at any time.
+/// The thread begins the way to the disk, so that the rank finds little to do. Not if a due of this
+/// file waits: then nothing was put since, and the rank may rename the file at any time.
 void Backlog::add(std::shared_ptr<File> file, std::int64_t step, bool closes) {
   std::int64_t job = m_thread.added();
-  const bool has_due = std::any_of(m_dues.begin(), m_dues.end(), [&](const Due& due) { return due.file == file; });
+  const bool has_due =
+      std::any_of(m_dues.begin(), m_dues.end(), [&](const Due& due) { return due.file == file; });
   if (m_machine.is_first(m_rank) && !has_due) {
     job = m_thread.add([path = file->path()] {
-      for (const std::string& name : {path + ".tmp", path}) { // until its first commit it has the one, then the other
+      for (const std::string& name :
+           {path + ".tmp", path}) { // until its first commit it has the one, then the other
         if (std::filesystem::exists(name)) return fsync_path(name);
       }
     });
@@ -48,13 +51,15 @@ void Backlog::settle(std::size_t n) {
 void Backlog::settle_done() {
   if (m_dues.empty()) return;
   const std::int64_t done = m_thread.done();
-  auto n = static_cast<int>(std::count_if(m_dues.begin(), m_dues.end(), [&](const Due& due) { return due.job <= done; }));
+  auto n = static_cast<int>(
+      std::count_if(m_dues.begin(), m_dues.end(), [&](const Due& due) { return due.job <= done; }));
   MPI_Allreduce(MPI_IN_PLACE, &n, 1, MPI_INT, MPI_MIN, m_comm);
   settle(static_cast<std::size_t>(n));
 }
 
 void Backlog::settle_of(const std::string& path) {
-  const auto last = std::find_if(m_dues.rbegin(), m_dues.rend(), [&](const Due& due) { return due.file->path() == path; });
+  const auto last = std::find_if(m_dues.rbegin(), m_dues.rend(),
+                                 [&](const Due& due) { return due.file->path() == path; });
   settle(static_cast<std::size_t>(m_dues.rend() - last));
 }
 
@@ -65,8 +70,8 @@ std::vector<ServerReport> Backlog::finish() {
   return {report()};
 }
 
-/// As of a group of servers, one on each rank. What the files behind call `post` is copying here: the thread's time stands for
-/// it.
+/// As of a group of servers, one on each rank. What the files behind call `post` is copying here:
+/// the thread's time stands for it.
 ServerReport Backlog::report() {
   const double busy = m_thread.busy_seconds(), now = MPI_Wtime();
   Statistics written = m_statistics;
@@ -77,7 +82,8 @@ ServerReport Backlog::report() {
   ServerReport report;
   report.servers = m_size;
   report.summary = summarize(m_comm, written);
-  const auto shared = over_ranks(m_comm, {1.0 - (busy - m_busy_before) / (now - m_began), 1024.0 * usage.ru_maxrss});
+  const auto shared = over_ranks(
+      m_comm, {1.0 - (busy - m_busy_before) / (now - m_began), 1024.0 * usage.ru_maxrss});
   report.idle_share = shared[0].mean;
   report.peak_bytes = static_cast<std::int64_t>(shared[1].max);
   report.handover_seconds = m_longest;
@@ -95,20 +101,23 @@ FileOptions told_when(FileOptions options) {
 
 } // namespace
 
-ThreadFile::ThreadFile(MPI_Comm comm, const std::string& path, const Schema& schema, FileOptions options, Checksum checksum,
-                       const OpenFormat& open, const Topology& machine, Backlog& backlog, Statistics& total, Watchdog& watchdog)
+ThreadFile::ThreadFile(MPI_Comm comm, const std::string& path, const Schema& schema,
+                       FileOptions options, Checksum checksum, const OpenFormat& open,
+                       const Topology& machine, Backlog& backlog, Statistics& total,
+                       Watchdog& watchdog)
     : File(comm, path, schema, options, false, total, watchdog), m_backlog(backlog),
       m_commits_in_place(checksum != Checksum::file) {
   together(Phase::open, [&] {
     backlog.settle_of(path); // one of the same name, perhaps
     backlog.settle_done();
-    m_behind = std::make_shared<SyncFile>(comm, path, schema, told_when(options), checksum, open, machine, backlog.statistics(),
-                                          watchdog);
+    m_behind = std::make_shared<SyncFile>(comm, path, schema, told_when(options), checksum, open,
+                                          machine, backlog.statistics(), watchdog);
   });
   m_behind->is_continued() ? begin_with_kept_records() : begin_anew(m_behind->why_anew());
 }
 
-/// A file with a due gets no more values until that is done: so it is, before the first put of the next record.
+/// A file with a due gets no more values until that is done: so it is, before the first put of the
+/// next record.
 void ThreadFile::write_slab(std::size_t v, std::size_t record, const Hyperslab& slab) {
   const double before = m_backlog.stall_seconds();
   m_backlog.settle_of(path());
@@ -124,7 +133,8 @@ void ThreadFile::write_slab(std::size_t v, std::size_t record, const Hyperslab& 
   }
   with_type(slab.elements() > 0 ? slab.type : variable.type, [&](auto zero) {
     using T = decltype(zero);
-    m_behind->put(variable.name, record, block, slab.elements() > 0 ? reinterpret_cast<const T*>(slab.data) : nullptr);
+    m_behind->put(variable.name, record, block,
+                  slab.elements() > 0 ? reinterpret_cast<const T*>(slab.data) : nullptr);
   });
 }
 
@@ -147,7 +157,9 @@ void ThreadFile::close_and_commit(std::int64_t step) {
   hand_over(step, true);
 }
 
-void ThreadFile::hand_over(std::int64_t step, bool closes) { m_backlog.add(m_behind, step, closes); }
+void ThreadFile::hand_over(std::int64_t step, bool closes) {
+  m_backlog.add(m_behind, step, closes);
+}
 
 /// What the rank sees: the thread's part stands in the report of the threads.
 Work ThreadFile::work() const {

@@ -1,11 +1,13 @@
-// The transport `thread`: a thread of each rank writes what was put, while the rank computes. No ranks are set apart.
+// The transport `thread`: a thread of each rank writes what was put, while the rank computes. No
+// ranks are set apart.
 //
-//   put: exchange, if the layout needs one; pack -> ring -> the thread writes        close, commit: handed over, as a `due`
-//   later call of this file, or of any at which it is written everywhere, or finish():  the due is done, in the order of all dues
+//   put: exchange, if the layout needs one; pack -> ring -> the thread writes        close, commit:
+//   handed over, as a `due` later call of this file, or of any at which it is written everywhere,
+//   or finish():  the due is done, in the order of all dues
 //
-// The file itself is a SyncFile, so that bytes, fsync, rename and manifest are those of `sync`. What a due has to wait for, the
-// fsync of the values, the thread has done before; the rank then agrees with the others and says so in the manifest. Only the
-// rank calls MPI.
+// The file itself is a SyncFile, so that bytes, fsync, rename and manifest are those of `sync`.
+// What a due has to wait for, the fsync of the values, the thread has done before; the rank then
+// agrees with the others and says so in the manifest. Only the rank calls MPI.
 #pragma once
 
 #include "io/async/servers.hpp"
@@ -27,7 +29,8 @@ public:
   WriteThread& thread() { return m_thread; }
   Statistics& statistics() { return m_statistics; } ///< of the files behind
 
-  /// `file` is to be closed, or to be committed, when the jobs so far are done. Local; the same on all ranks.
+  /// `file` is to be closed, or to be committed, when the jobs so far are done. Local; the same on
+  /// all ranks.
   void add(std::shared_ptr<File> file, std::int64_t step, bool closes);
   // All that follow are collective, and throw on all ranks or on none.
   void settle_done();                      ///< what is written on all ranks
@@ -61,8 +64,9 @@ private:
 class ThreadFile final : public File {
 public:
   /// Collective. `open`: of Queued formats, of the thread of `backlog`.
-  ThreadFile(MPI_Comm comm, const std::string& path, const Schema& schema, FileOptions options, Checksum checksum,
-             const OpenFormat& open, const Topology& machine, Backlog& backlog, Statistics& total, Watchdog& watchdog);
+  ThreadFile(MPI_Comm comm, const std::string& path, const Schema& schema, FileOptions options,
+             Checksum checksum, const OpenFormat& open, const Topology& machine, Backlog& backlog,
+             Statistics& total, Watchdog& watchdog);
 
   std::map<std::string, std::string> hints() const override { return m_behind->hints(); }
 

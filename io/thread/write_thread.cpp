@@ -7,7 +7,8 @@
 
 namespace nunatak::io {
 
-WriteThread::WriteThread(std::size_t ring_bytes) : m_ring(ring_bytes), m_thread([this] { run(); }) {}
+WriteThread::WriteThread(std::size_t ring_bytes)
+    : m_ring(ring_bytes), m_thread([this] { run(); }) {}
 
 WriteThread::~WriteThread() {
   {
@@ -44,7 +45,8 @@ void WriteThread::wait_for(std::int64_t number) const {
 
 bool WriteThread::is_done_within(int microseconds, std::int64_t number) const {
   std::unique_lock lock(m_mutex);
-  return m_change.wait_for(lock, std::chrono::microseconds(microseconds), [&] { return m_done >= number; });
+  return m_change.wait_for(lock, std::chrono::microseconds(microseconds),
+                           [&] { return m_done >= number; });
 }
 
 void WriteThread::rethrow() const {
@@ -95,7 +97,9 @@ void on_disk(std::size_t bytes, const std::function<void()>& call) {
   in_use->make(call);
 }
 
-DiskThread::DiskThread(std::function<bool()> meanwhile) : m_meanwhile(std::move(meanwhile)) { in_use = this; }
+DiskThread::DiskThread(std::function<bool()> meanwhile) : m_meanwhile(std::move(meanwhile)) {
+  in_use = this;
+}
 
 DiskThread::~DiskThread() { in_use = nullptr; }
 
@@ -110,7 +114,8 @@ void DiskThread::make(const std::function<void()>& call) {
   });
   try {
     constexpr int shortest = 20, longest = 2000; // microseconds
-    for (int nap = shortest; !m_thread.is_done_within(nap, job);) nap = m_meanwhile() ? shortest : std::min(2 * nap, longest);
+    for (int nap = shortest; !m_thread.is_done_within(nap, job);)
+      nap = m_meanwhile() ? shortest : std::min(2 * nap, longest);
   } catch (...) {
     thrown_meanwhile = std::current_exception();
     m_thread.wait_for(job);

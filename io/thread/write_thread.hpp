@@ -1,17 +1,21 @@
-// A thread that writes while this rank computes: jobs, one after the other, whose values lie in a ring.
+// A thread that writes while this rank computes: jobs, one after the other, whose values lie in a
+// ring.
 //
 //   rank:    ring().take, pack, add(job) ... compute ...          thread:   job, job, job, sleeps
 //
-// The first error of a job is kept for the rank, and no later job is run. A job makes no call of MPI.
+// The first error of a job is kept for the rank, and no later job is run. A job makes no call of
+// MPI.
 //
 // On an output server such a thread makes the calls that wait for a disk, and the rank takes more:
 //
 //   DiskThread thread([&] { return take_what_has_come(); });     from here on, while it lives:
-//   on_disk(bytes, [&] { fsync(fd); });                          thread: fsync        rank: take, take, ... until that is done
+//   on_disk(bytes, [&] { fsync(fd); });                          thread: fsync        rank: take,
+//   take, ... until that is done
 //
-// To the rest of the program such a call is the same as ever: it returns when it is done, and throws what it throws. Elsewhere no
-// thread is there, and on_disk() only makes the call. So it does where few bytes wait for the disk: there and back again, each
-// change of threads may wait longer for a core than the call for the disk.
+// To the rest of the program such a call is the same as ever: it returns when it is done, and
+// throws what it throws. Elsewhere no thread is there, and on_disk() only makes the call. So it
+// does where few bytes wait for the disk: there and back again, each change of threads may wait
+// longer for a core than the call for the disk.
 #pragma once
 
 #include "io/agree.hpp"
@@ -42,7 +46,7 @@ public:
   std::int64_t done() const; ///< so many, the first ones
   void wait_for(std::int64_t number) const;
   bool is_done_within(int microseconds, std::int64_t number) const; ///< waits no longer
-  void rethrow() const;                                             ///< the first error of a job, if there is one
+  void rethrow() const; ///< the first error of a job, if there is one
   double busy_seconds() const;
 
 private:
@@ -60,7 +64,8 @@ private:
   std::thread m_thread;
 };
 
-/// Make a call that may wait for a disk, and makes none of MPI. `bytes`: that it writes, allocates, or waits for.
+/// Make a call that may wait for a disk, and makes none of MPI. `bytes`: that it writes, allocates,
+/// or waits for.
 void on_disk(std::size_t bytes, const std::function<void()>& call);
 
 /// At most one in a process, made, used and ended by the thread that calls MPI.

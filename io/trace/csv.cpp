@@ -31,10 +31,13 @@ std::string quoted(const std::string& name) {
 class Lines {
 public:
   explicit Lines(const std::string& path) : m_path(path), m_in(path) {
-    if (!m_in) throw Error("trace '" + path + "': expected to read the file; found: " + std::strerror(errno));
+    if (!m_in)
+      throw Error("trace '" + path +
+                  "': expected to read the file; found: " + std::strerror(errno));
   }
 
-  /// The fields of the next line that is not a comment; false at the end. A quoted field may go on in the next line.
+  /// The fields of the next line that is not a comment; false at the end. A quoted field may go on
+  /// in the next line.
   bool next(std::vector<std::string>& fields) {
     std::string line;
     do {
@@ -64,15 +67,18 @@ public:
   }
 
   [[noreturn]] void fail(const std::string& expected, const std::string& found) const {
-    throw Error("trace '" + m_path + "', line " + std::to_string(m_line) + ": expected " + expected + ", found " + found);
+    throw Error("trace '" + m_path + "', line " + std::to_string(m_line) + ": expected " +
+                expected + ", found " + found);
   }
 
-  std::int64_t integer(const std::string& text, const char* what, std::int64_t least, std::int64_t most) const {
+  std::int64_t integer(const std::string& text, const char* what, std::int64_t least,
+                       std::int64_t most) const {
     char* end = nullptr;
     errno = 0;
     const long long value = std::strtoll(text.c_str(), &end, 10);
     if (text.empty() || *end != '\0' || errno != 0 || value < least || value > most) {
-      fail(std::string(what) + " from " + std::to_string(least) + " to " + std::to_string(most), "'" + text + "'");
+      fail(std::string(what) + " from " + std::to_string(least) + " to " + std::to_string(most),
+           "'" + text + "'");
     }
     return value;
   }
@@ -80,7 +86,8 @@ public:
   double seconds(const std::string& text, const char* what) const {
     char* end = nullptr;
     const double value = std::strtod(text.c_str(), &end);
-    if (text.empty() || *end != '\0' || !std::isfinite(value)) fail(std::string(what) + " in seconds", "'" + text + "'");
+    if (text.empty() || *end != '\0' || !std::isfinite(value))
+      fail(std::string(what) + " in seconds", "'" + text + "'");
     return value;
   }
 
@@ -94,10 +101,11 @@ private:
 
 void append_line(std::string& text, const TraceEvent& event, const std::string& name, double zero) {
   char numbers[128];
-  text +=
-      std::to_string(event.rank) + ',' + trace_operation_names[static_cast<std::size_t>(event.operation)] + ',' + quoted(name);
-  std::snprintf(numbers, sizeof numbers, ",%lld,%lld,%.9f,%.9f\n", static_cast<long long>(event.offset),
-                static_cast<long long>(event.bytes), event.start - zero, event.end - zero);
+  text += std::to_string(event.rank) + ',' +
+          trace_operation_names[static_cast<std::size_t>(event.operation)] + ',' + quoted(name);
+  std::snprintf(numbers, sizeof numbers, ",%lld,%lld,%.9f,%.9f\n",
+                static_cast<long long>(event.offset), static_cast<long long>(event.bytes),
+                event.start - zero, event.end - zero);
   text += numbers;
 }
 
@@ -116,14 +124,19 @@ TraceTable read_trace(const std::string& csv) {
     TraceEvent event;
     event.rank = static_cast<std::int32_t>(lines.integer(fields[0], "a rank", 0, (1 << 30) - 1));
     std::size_t operation = 0;
-    while (operation < trace_operation_names.size() && fields[1] != trace_operation_names[operation]) ++operation;
+    while (operation < trace_operation_names.size() &&
+           fields[1] != trace_operation_names[operation])
+      ++operation;
     if (operation == trace_operation_names.size()) {
-      lines.fail("an operation (open, read, write, seek, sync, truncate, close)", "'" + fields[1] + "'");
+      lines.fail("an operation (open, read, write, seek, sync, truncate, close)",
+                 "'" + fields[1] + "'");
     }
     event.operation = static_cast<TraceOperation>(operation);
     if (fields[2].empty()) lines.fail("the name of a file", "none");
-    event.file = numbers.emplace(fields[2], static_cast<std::int32_t>(table.files.size())).first->second;
-    if (static_cast<std::size_t>(event.file) == table.files.size()) table.files.push_back(fields[2]);
+    event.file =
+        numbers.emplace(fields[2], static_cast<std::int32_t>(table.files.size())).first->second;
+    if (static_cast<std::size_t>(event.file) == table.files.size())
+      table.files.push_back(fields[2]);
     event.offset = lines.integer(fields[3], "an offset", 0, INT64_MAX - most_bytes);
     event.bytes = lines.integer(fields[4], "bytes", -1, most_bytes);
     event.start = lines.seconds(fields[5], "a start");

@@ -1,4 +1,5 @@
-// The CSV of a trace: what a line means, writing lines, reading a file. Neighbours: trace.hpp (records), replay.hpp (replays).
+// The CSV of a trace: what a line means, writing lines, reading a file. Neighbours: trace.hpp
+// (records), replay.hpp (replays).
 //
 //   # comments; then
 //   rank,operation,file,offset,bytes,start,end
@@ -10,11 +11,12 @@
 //   write       where it began                        written
 //   seek        where it led to                       0
 //   sync        0, or that of sync_file_range         0          fsync, fdatasync, sync_file_range
-//   truncate    the new length                        0          also an open that empties the file (O_TRUNC)
-//   close       0                                     0
+//   truncate    the new length                        0          also an open that empties the file
+//   (O_TRUNC) close       0                                     0
 //
-// bytes is -1 if the call failed. Times are seconds since the ranks began to record together. copy_file_range is a read of one
-// file and a write of the other. A name with a comma, a quote or a line break stands in quotes, quotes in it doubled.
+// bytes is -1 if the call failed. Times are seconds since the ranks began to record together.
+// copy_file_range is a read of one file and a write of the other. A name with a comma, a quote or a
+// line break stands in quotes, quotes in it doubled.
 #pragma once
 
 #include <array>
@@ -25,7 +27,8 @@
 namespace nunatak::io {
 
 enum class TraceOperation : std::int8_t { open, read, write, seek, sync, truncate, close };
-constexpr std::array<const char*, 7> trace_operation_names = {"open", "read", "write", "seek", "sync", "truncate", "close"};
+constexpr std::array<const char*, 7> trace_operation_names = {"open", "read",     "write", "seek",
+                                                              "sync", "truncate", "close"};
 
 struct TraceEvent {
   double start = 0.0, end = 0.0; ///< s

@@ -20,13 +20,15 @@ namespace {
 using Operation = TraceOperation;
 
 /// The names in the folder: without the traced folder, or with it if two would be the same.
-std::vector<std::string> paths_in(const std::string& folder, const std::vector<std::string>& files) {
+std::vector<std::string> paths_in(const std::string& folder,
+                                  const std::vector<std::string>& files) {
   std::map<std::string, int> times;
   for (const auto& file : files) times[std::filesystem::path(file).filename().string()] += 1;
   std::vector<std::string> paths;
   for (std::string name : files) {
     const std::string last = std::filesystem::path(name).filename().string();
-    if (last.empty() || last == "." || last == "..") throw Error("trace: expected the name of a file, found '" + name + "'");
+    if (last.empty() || last == "." || last == "..")
+      throw Error("trace: expected the name of a file, found '" + name + "'");
     std::replace(name.begin(), name.end(), '/', '_');
     paths.push_back((std::filesystem::path(folder) / (times[last] == 1 ? last : name)).string());
   }
@@ -36,7 +38,8 @@ std::vector<std::string> paths_in(const std::string& folder, const std::vector<s
 /// What one rank does. A descriptor per traced rank and file, kept through opens that overlap.
 class Player {
 public:
-  Player(std::vector<std::string> paths, const ReplayOptions& options) : m_paths(std::move(paths)), m_options(options) {}
+  Player(std::vector<std::string> paths, const ReplayOptions& options)
+      : m_paths(std::move(paths)), m_options(options) {}
   Player(const Player&) = delete;
   Player& operator=(const Player&) = delete;
   ~Player() {
@@ -58,9 +61,11 @@ public:
       const int fd = descriptor(key, e.operation == Operation::open);
       if (e.operation == Operation::read) read(fd, e);
       if (e.operation == Operation::write) write(fd, e);
-      if (e.operation == Operation::seek && ::lseek(fd, e.offset, SEEK_SET) < 0) fail(e.file, "seek");
+      if (e.operation == Operation::seek && ::lseek(fd, e.offset, SEEK_SET) < 0)
+        fail(e.file, "seek");
       if (e.operation == Operation::sync && ::fsync(fd) != 0) fail(e.file, "sync");
-      if (e.operation == Operation::truncate && ::ftruncate(fd, e.offset) != 0) fail(e.file, "truncate");
+      if (e.operation == Operation::truncate && ::ftruncate(fd, e.offset) != 0)
+        fail(e.file, "truncate");
     }
     statistics.operations[static_cast<std::size_t>(e.operation)] += 1;
   }
@@ -73,14 +78,16 @@ private:
   };
 
   [[noreturn]] void fail(int file, const char* what) const {
-    throw Error("file '" + m_paths[static_cast<std::size_t>(file)] + "': replay: expected to " + what +
-                "; found: " + std::strerror(errno));
+    throw Error("file '" + m_paths[static_cast<std::size_t>(file)] + "': replay: expected to " +
+                what + "; found: " + std::strerror(errno));
   }
 
   /// A file that is used without an open was open before the trace began.
   int descriptor(std::pair<int, int> key, bool again) {
     Opened& open = m_open[key];
-    if (open.fd < 0) open.fd = ::open(m_paths[static_cast<std::size_t>(key.second)].c_str(), O_RDWR | O_CREAT, 0666);
+    if (open.fd < 0)
+      open.fd =
+          ::open(m_paths[static_cast<std::size_t>(key.second)].c_str(), O_RDWR | O_CREAT, 0666);
     if (open.fd < 0) fail(key.second, "open");
     open.times += again;
     return open.fd;
@@ -103,7 +110,8 @@ private:
 
   void write(int fd, const TraceEvent& e) {
     for (std::int64_t done = 0; done < e.bytes;) {
-      const ssize_t n = ::pwrite(fd, m_buffer.data(), static_cast<std::size_t>(e.bytes - done), e.offset + done);
+      const ssize_t n =
+          ::pwrite(fd, m_buffer.data(), static_cast<std::size_t>(e.bytes - done), e.offset + done);
       if (n < 0 && errno == EINTR) continue;
       if (n < 0) fail(e.file, "write");
       done += n;
@@ -119,14 +127,16 @@ private:
 };
 
 /// Rank 0, before the clock starts: no file is there, except those that are only read.
-void prepare_files(const std::string& folder, const std::vector<std::string>& paths, const TraceTable& trace) {
+void prepare_files(const std::string& folder, const std::vector<std::string>& paths,
+                   const TraceTable& trace) {
   std::filesystem::create_directories(folder);
   std::vector<std::int64_t> length(paths.size(), 0);
   std::set<std::int32_t> written;
   for (const TraceEvent& e : trace.events) {
     const auto file = static_cast<std::size_t>(e.file);
     if (e.operation == Operation::read) length[file] = std::max(length[file], e.offset + e.bytes);
-    if (e.operation == Operation::write || e.operation == Operation::truncate) written.insert(e.file);
+    if (e.operation == Operation::write || e.operation == Operation::truncate)
+      written.insert(e.file);
   }
   Player player(paths, {});
   player.prepare(1 << 20);
@@ -134,14 +144,16 @@ void prepare_files(const std::string& folder, const std::vector<std::string>& pa
     const auto file = static_cast<std::int32_t>(f);
     std::filesystem::remove(paths[f]);
     for (std::int64_t at = 0; at < length[f] && written.count(file) == 0; at += 1 << 20) {
-      player.play({0, 0, at, std::min<std::int64_t>(1 << 20, length[f] - at), file, 0, Operation::write});
+      player.play(
+          {0, 0, at, std::min<std::int64_t>(1 << 20, length[f] - at), file, 0, Operation::write});
     }
   }
 }
 
 } // namespace
 
-ReplayStatistics replay(MPI_Comm comm, const std::string& csv, const std::string& folder, const ReplayOptions& options) {
+ReplayStatistics replay(MPI_Comm comm, const std::string& csv, const std::string& folder,
+                        const ReplayOptions& options) {
   const int rank = rank_in(comm), size = size_of(comm);
   TraceTable trace;
   std::vector<std::string> paths;
@@ -150,11 +162,15 @@ ReplayStatistics replay(MPI_Comm comm, const std::string& csv, const std::string
     paths = paths_in(folder, trace.files);
   });
   auto& events = trace.events;
-  events.erase(std::remove_if(events.begin(), events.end(), [](const TraceEvent& e) { return e.bytes < 0; }), events.end());
+  events.erase(
+      std::remove_if(events.begin(), events.end(), [](const TraceEvent& e) { return e.bytes < 0; }),
+      events.end());
   on_rank_0(comm, [&] { prepare_files(folder, paths, trace); });
 
-  // calls of this rank, in the order of their beginning; a truncation of any rank begins another phase
-  std::stable_sort(events.begin(), events.end(), [](const TraceEvent& a, const TraceEvent& b) { return a.start < b.start; });
+  // calls of this rank, in the order of their beginning; a truncation of any rank begins another
+  // phase
+  std::stable_sort(events.begin(), events.end(),
+                   [](const TraceEvent& a, const TraceEvent& b) { return a.start < b.start; });
   std::vector<std::vector<TraceEvent>> phases(1);
   double first = 0.0, last = 0.0;
   std::int64_t longest = 0;
@@ -193,7 +209,8 @@ ReplayStatistics replay(MPI_Comm comm, const std::string& csv, const std::string
   agree(comm, [&] {
     if (!error.empty()) throw Error(error);
   });
-  MPI_Allreduce(MPI_IN_PLACE, s.operations.data(), static_cast<int>(s.operations.size()), MPI_INT64_T, MPI_SUM, comm);
+  MPI_Allreduce(MPI_IN_PLACE, s.operations.data(), static_cast<int>(s.operations.size()),
+                MPI_INT64_T, MPI_SUM, comm);
   for (std::int64_t* bytes : {&s.read_bytes, &s.written_bytes, &s.missing_bytes}) {
     MPI_Allreduce(MPI_IN_PLACE, bytes, 1, MPI_INT64_T, MPI_SUM, comm);
   }

@@ -1,8 +1,9 @@
 // What a trace remembers, and how it leaves the program. See trace.hpp.
 //
-// This is the only process-wide state of io/. It cannot be otherwise: a library that writes knows a descriptor, not
-// us, and there is one table of descriptors in a process. The state is made when first used and never destroyed, because
-// libraries and threads still close files after main() has ended.
+// This is the only process-wide state of io/. It cannot be otherwise: a library that writes knows a
+// descriptor, not us, and there is one table of descriptors in a process. The state is made when
+// first used and never destroyed, because libraries and threads still close files after main() has
+// ended.
 #include "io/trace/trace.hpp"
 
 #include "io/agree.hpp"
@@ -25,10 +26,11 @@ namespace trace {
 
 namespace {
 
-constexpr int most_descriptors = 1 << 16;          // descriptors above are not watched
-constexpr std::size_t most_events = 1 << 22;       // 48 bytes each; what comes later is counted, not kept
-constexpr std::size_t chunk_bytes = 1 << 20;       // of text sent to rank 0 at a time
-std::atomic<std::int32_t> files[most_descriptors]; // the watched file of a descriptor and one; 0: none
+constexpr int most_descriptors = 1 << 16;    // descriptors above are not watched
+constexpr std::size_t most_events = 1 << 22; // 48 bytes each; what comes later is counted, not kept
+constexpr std::size_t chunk_bytes = 1 << 20; // of text sent to rank 0 at a time
+std::atomic<std::int32_t>
+    files[most_descriptors]; // the watched file of a descriptor and one; 0: none
 
 struct Watch {
   std::string absolute, given;
@@ -60,7 +62,8 @@ State& state() {
 /// Without asking the file system: the file need not exist.
 std::string absolute_path(int folder, const std::string& path) {
   std::filesystem::path p = path;
-  if (folder != AT_FDCWD && p.is_relative()) p = std::filesystem::read_symlink("/proc/self/fd/" + std::to_string(folder)) / p;
+  if (folder != AT_FDCWD && p.is_relative())
+    p = std::filesystem::read_symlink("/proc/self/fd/" + std::to_string(folder)) / p;
   return std::filesystem::absolute(p).lexically_normal().string();
 }
 
@@ -80,7 +83,8 @@ int find(int folder, const char* path) noexcept {
     const std::lock_guard<std::mutex> lock(s.mutex);
     const Watch* watch = nullptr;
     std::string absolute = path == nullptr || s.watches.empty() ? "" : absolute_path(folder, path);
-    if (std::filesystem::path(absolute).extension() == ".lock") absolute.clear(); // says who writes, and is no output
+    if (std::filesystem::path(absolute).extension() == ".lock")
+      absolute.clear(); // says who writes, and is no output
     for (const Watch& w : s.watches) {
       const bool longer = watch == nullptr || w.absolute.size() > watch->absolute.size();
       if (longer && absolute.compare(0, w.absolute.size(), w.absolute) == 0) watch = &w;
@@ -99,18 +103,24 @@ int find(int folder, const char* path) noexcept {
   return found;
 }
 
-int file_of(int fd) noexcept { return fd < 0 || fd >= most_descriptors ? -1 : files[fd].load(std::memory_order_relaxed) - 1; }
-
-int set_file_of(int fd, int file) noexcept {
-  return fd < 0 || fd >= most_descriptors ? -1 : files[fd].exchange(file + 1, std::memory_order_relaxed) - 1;
+int file_of(int fd) noexcept {
+  return fd < 0 || fd >= most_descriptors ? -1 : files[fd].load(std::memory_order_relaxed) - 1;
 }
 
-void record(TraceOperation operation, int file, std::int64_t offset, std::int64_t bytes, double start, double end) noexcept {
+int set_file_of(int fd, int file) noexcept {
+  return fd < 0 || fd >= most_descriptors
+             ? -1
+             : files[fd].exchange(file + 1, std::memory_order_relaxed) - 1;
+}
+
+void record(TraceOperation operation, int file, std::int64_t offset, std::int64_t bytes,
+            double start, double end) noexcept {
   const int error = errno;
   State& s = state();
   const std::lock_guard<std::mutex> lock(s.mutex);
   // a call may end after its trace has
-  const bool is_on = recording.load(std::memory_order_relaxed) && static_cast<std::size_t>(file) < s.names.size();
+  const bool is_on =
+      recording.load(std::memory_order_relaxed) && static_cast<std::size_t>(file) < s.names.size();
   try {
     if (is_on && s.events.size() < most_events) {
       s.events.push_back({start, end, offset, bytes, file, 0, operation});
@@ -157,7 +167,8 @@ void Trace::start(const std::string& csv) {
   if (csv.empty()) return;
   const std::string what = "trace '" + csv + "': ";
   if (!trace_available()) {
-    throw Error(what + "this program cannot record one (it was built with sanitizers, or without nunatak_io_trace)");
+    throw Error(what + "this program cannot record one (it was built with sanitizers, or without "
+                       "nunatak_io_trace)");
   }
   if (trace::recording) throw Error(what + "expected no trace to run, found one");
   if (m_servers != nullptr) m_servers->act_on_all(Packer().add(Action::start_trace).add(csv));
@@ -173,7 +184,8 @@ void Trace::start(const std::string& csv) {
 
 namespace {
 
-/// Lines of this rank's events from `next` on, about `trace::chunk_bytes` of them; none when all are written.
+/// Lines of this rank's events from `next` on, about `trace::chunk_bytes` of them; none when all
+/// are written.
 std::string next_lines(std::size_t& next, int rank) {
   std::string text;
   const auto& s = state();
@@ -201,10 +213,13 @@ void Trace::finish() {
     if (!m_out && error == 0) error = errno;
   };
   if (rank == 0) {
-    m_out << "# calls on watched files; bytes -1: the call failed; start and end in s since the ranks began to record together\n"
-          << "# ranks: " << size << ", events: " << counts[0] << ", not kept for lack of memory: " << counts[1] << "\n"
+    m_out << "# calls on watched files; bytes -1: the call failed; start and end in s since the "
+             "ranks began to record together\n"
+          << "# ranks: " << size << ", events: " << counts[0]
+          << ", not kept for lack of memory: " << counts[1] << "\n"
           << trace_header << "\n";
-    for (std::string text = next_lines(next, 0); !text.empty(); text = next_lines(next, 0)) m_out << text, check();
+    for (std::string text = next_lines(next, 0); !text.empty(); text = next_lines(next, 0))
+      m_out << text, check();
     for (int from = 1; from < size; ++from) {
       for (std::string text(1, ' '); !text.empty();) {
         MPI_Status status;
@@ -228,7 +243,9 @@ void Trace::finish() {
   state().forget();
   const std::string csv = std::exchange(m_csv, "");
   on_rank_0(m_comm, [&] {
-    if (!m_out) throw Error("trace '" + csv + "': expected to write the file; found: " + std::strerror(error));
+    if (!m_out)
+      throw Error("trace '" + csv +
+                  "': expected to write the file; found: " + std::strerror(error));
   });
 }
 

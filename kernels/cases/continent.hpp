@@ -1,6 +1,8 @@
-// The synthetic continent behind `-init marine`: about the size of Antarctica, another one for every seed.
+// The synthetic continent behind `-init marine`: about the size of Antarctica, another one for
+// every seed.
 //
-// One smooth surface h and one bed b give everything; flotation decides what floats, so thickness is continuous:
+// One smooth surface h and one bed b give everything; flotation decides what floats, so thickness
+// is continuous:
 //
 //      grounded: H = h - b       |  floating: H = h/(1 - rho/rho_w)  |  no ice
 //   ______                       |                                   |
@@ -8,12 +10,14 @@
 //              \  sqrt(h0^2+c d) |___________________________________
 //               \_- h0           |                                   |  sea
 //     b          \_______________|__________________________________/
-//    ______/\____/      <- d > 0 | d < 0 ->                               continental shelf, then deep sea
+//    ______/\____/      <- d > 0 | d < 0 ->                               continental shelf, then
+//    deep sea
 //
-// d: distance to the intended grounding line, positive inland: the smallest of the distance to the coast, R(angle) - r, and
-// the distances to the bays, which are tapered capsules cut into the coast. Positions are first shifted by noise
-// (kernels/cases/noise.hpp), so that no line is smooth. Ice rises are mounds of the bed below the shelves; holes are ice-free
-// discs in shelves; lakes are pits in the bed of low ice plains behind some bays, deep enough for the ice to float.
+// d: distance to the intended grounding line, positive inland: the smallest of the distance to the
+// coast, R(angle) - r, and the distances to the bays, which are tapered capsules cut into the
+// coast. Positions are first shifted by noise (kernels/cases/noise.hpp), so that no line is smooth.
+// Ice rises are mounds of the bed below the shelves; holes are ice-free discs in shelves; lakes are
+// pits in the bed of low ice plains behind some bays, deep enough for the ice to float.
 #pragma once
 
 #include "kernels/cases/noise.hpp"
@@ -33,25 +37,32 @@ public:
   /// The state at (x, y), m from the middle of the continent.
   Site at(double x, double y) const {
     // the shifted position, see above
-    const double X = x + 60e3 * rough_noise(m_seed + 10, x, y, 500e3), Y = y + 60e3 * rough_noise(m_seed + 20, x, y, 500e3);
+    const double X = x + 60e3 * rough_noise(m_seed + 10, x, y, 500e3),
+                 Y = y + 60e3 * rough_noise(m_seed + 20, x, y, 500e3);
     const double angle = std::atan2(Y, X), coast = coast_radius(angle) - std::hypot(X, Y);
     double d = coast, plain = 0.0, mound = 0.0, pit = 0.0;
     bool hole = false;
     for (const Bay& bay : m_bays) {
       d = smooth_min(d, bay.distance(X, Y), 60e3);
       if (bay.plain > 0.0)
-        plain = std::max(plain, bump(std::max(std::hypot(X - bay.xa, Y - bay.ya) - bay.ra, 0.0), 0.0, bay.plain));
+        plain = std::max(plain, bump(std::max(std::hypot(X - bay.xa, Y - bay.ya) - bay.ra, 0.0),
+                                     0.0, bay.plain));
     }
-    for (const Disc& rise : m_rises) mound = std::max(mound, bump(X - rise.x, Y - rise.y, rise.radius));
+    for (const Disc& rise : m_rises)
+      mound = std::max(mound, bump(X - rise.x, Y - rise.y, rise.radius));
     for (const Disc& lake : m_lakes) pit = std::max(pit, bump(X - lake.x, Y - lake.y, lake.radius));
     for (const Disc& h : m_holes) hole = hole || std::hypot(X - h.x, Y - h.y) < h.radius;
-    // shelves end where `front` is 0: up to 40 km behind the coast, or more than 30 km before it, as a fringe
+    // shelves end where `front` is 0: up to 40 km behind the coast, or more than 30 km before it,
+    // as a fringe
     const double advance = 130e3 * (noise(m_seed + 30, X, Y, 400e3) - 0.3);
     const double front = coast + (advance > 30e3 ? advance : std::clamp(advance, -40e3, -15e3));
 
     // surface
-    const double h_front = 26.0, h_gl = 85.0 + 35.0 * noise(m_seed + 40, X, Y, 900e3), west = west_weight(X, Y);
-    const double c = (10.5 + 2.0 * noise(m_seed + 50, X, Y, 900e3) - 3.5 * west) * (1.0 - plain) + 0.8 * plain, h0 = 250.0;
+    const double h_front = 26.0, h_gl = 85.0 + 35.0 * noise(m_seed + 40, X, Y, 900e3),
+                 west = west_weight(X, Y);
+    const double c = (10.5 + 2.0 * noise(m_seed + 50, X, Y, 900e3) - 3.5 * west) * (1.0 - plain) +
+                     0.8 * plain,
+                 h0 = 250.0;
     const double h_sheet = h_gl + std::sqrt(h0 * h0 + c * std::max(d, 0.0)) - h0;
     const double h_shelf = h_front + (h_gl - h_front) * std::exp(std::min(d, 0.0) / 150e3);
     const double h = (d > 0.0 ? h_sheet : h_shelf) + 160.0 * mound;
@@ -64,14 +75,16 @@ public:
     const bool ice = !hole && (d > 0.0 || front > 0.0);
     site.H = ice && resting > 30.0 ? std::min(resting, floating) : 0.0; // thinner: a nunatak
 
-    const double elevation = std::max(site.H > 0.0 ? h : site.b, 0.0), r = std::hypot(x, y) / 2400e3;
+    const double elevation = std::max(site.H > 0.0 ? h : site.b, 0.0),
+                 r = std::hypot(x, y) / 2400e3;
     site.M = (0.03 + 0.5 * std::exp(-elevation / 800.0)) / seconds_per_year;
     site.T_s = 259.0 - 8.5e-3 * elevation - 8.0 * std::max(1.0 - r * r, 0.0);
     site.G = 0.055 + 0.01 * noise(m_seed + 60, X, Y, 700e3) + 0.02 * west;
     site.basin = basin_of(angle);
     const double warm = random01(m_seed + 70, static_cast<std::uint64_t>(site.basin));
     site.theta_ocean = 271.35 + 2.6 * warm * warm;
-    site.salinity_ocean = 34.35 + 0.4 * random01(m_seed + 80, static_cast<std::uint64_t>(site.basin));
+    site.salinity_ocean =
+        34.35 + 0.4 * random01(m_seed + 80, static_cast<std::uint64_t>(site.basin));
     return site;
   }
 
@@ -95,9 +108,11 @@ private:
       const double t = std::clamp(((x - xa) * ux + (y - ya) * uy) / (ux * ux + uy * uy), 0.0, 1.0);
       return std::hypot(x - xa - t * ux, y - ya - t * uy) - (ra + t * (rb - ra));
     }
-    /// A place inside: t from the inland end to the sea end, s from the left rim (-1) to the right rim (1).
+    /// A place inside: t from the inland end to the sea end, s from the left rim (-1) to the right
+    /// rim (1).
     Disc place(double t, double s, double radius) const {
-      const double ux = xb - xa, uy = yb - ya, length = std::hypot(ux, uy), off = s * (ra + t * (rb - ra)) / length;
+      const double ux = xb - xa, uy = yb - ya, length = std::hypot(ux, uy),
+                   off = s * (ra + t * (rb - ra)) / length;
       return {xa + t * ux - off * uy, ya + t * uy + off * ux, radius};
     }
   };
@@ -119,7 +134,8 @@ private:
 
   double coast_radius(double angle) const {
     double R = 2000e3;
-    for (int k = 2; k <= 5; ++k) R += 400e3 / k * (2.0 * random(k) - 1.0) * std::cos(k * angle + 2.0 * pi * random(100 + k));
+    for (int k = 2; k <= 5; ++k)
+      R += 400e3 / k * (2.0 * random(k) - 1.0) * std::cos(k * angle + 2.0 * pi * random(100 + k));
     return R;
   }
 
@@ -134,43 +150,57 @@ private:
     return 1 + std::min(static_cast<int>(turns * basins), basins - 1);
   }
 
-  /// Bed without mounds and pits. h_sea: surface elevation of the shelf here (of the grounding line, on land).
-  double bed(double x, double y, double d, double coast, double h_sea, double west, double plain) const {
-    const double cavity =
-        60.0 + 260.0 * (1.0 - std::exp(std::min(d, 0.0) / 80e3)) * (1.0 + 0.25 * noise(m_seed + 91, x, y, 120e3));
+  /// Bed without mounds and pits. h_sea: surface elevation of the shelf here (of the grounding
+  /// line, on land).
+  double bed(double x, double y, double d, double coast, double h_sea, double west,
+             double plain) const {
+    const double cavity = 60.0 + 260.0 * (1.0 - std::exp(std::min(d, 0.0) / 80e3)) *
+                                     (1.0 + 0.25 * noise(m_seed + 91, x, y, 120e3));
     const double sea = -float_depth * h_sea - cavity;
-    const double break_at = 170e3 + 60e3 * noise(m_seed + 92, x, y, 600e3); // width of the continental shelf
-    const double outside = sea + (-3600.0 + 300.0 * noise(m_seed + 93, x, y, 500e3) - sea) * step((-coast - break_at) / 150e3);
-    const double inland = 350.0 + 500.0 * rough_noise(m_seed + 94, x, y, 700e3) + 220.0 * rough_noise(m_seed + 97, x, y, 180e3) -
-                          1050.0 * west + 1600.0 * step((noise(m_seed + 100, x, y, 170e3) - 0.5) / 0.45) * (1.0 - west);
+    const double break_at =
+        170e3 + 60e3 * noise(m_seed + 92, x, y, 600e3); // width of the continental shelf
+    const double outside = sea + (-3600.0 + 300.0 * noise(m_seed + 93, x, y, 500e3) - sea) *
+                                     step((-coast - break_at) / 150e3);
+    const double inland =
+        350.0 + 500.0 * rough_noise(m_seed + 94, x, y, 700e3) +
+        220.0 * rough_noise(m_seed + 97, x, y, 180e3) - 1050.0 * west +
+        1600.0 * step((noise(m_seed + 100, x, y, 170e3) - 0.5) / 0.45) * (1.0 - west);
     const double stream = inland + (-550.0 - inland) * std::min(1.5 * plain, 1.0);
     return outside + (stream - outside) * step(d / 120e3);
   }
 
   void cut_bays() {
     struct Kind {
-      double coast, half_width, depth, plain; // m: length of coast, half-width at the sea, length, reach of the plain behind it
+      double coast, half_width, depth,
+          plain; // m: length of coast, half-width at the sea, length, reach of the plain behind it
     };
-    const Kind giant{900e3, 290e3, 640e3, 400e3}, valley{420e3, 75e3, 560e3, 250e3}, wide{420e3, 115e3, 250e3, 0.0},
-        small{290e3, 55e3, 110e3, 0.0}, narrow{210e3, 24e3, 240e3, 0.0};
-    const Kind* const order[] = {&giant, &narrow, &wide,  &small, &small,  &wide,   &narrow, &valley, &small,  &wide,
-                                 &small, &narrow, &giant, &small, &wide,   &narrow, &small,  &wide,   &narrow, &small,
-                                 &wide,  &valley, &small, &wide,  &narrow, &small,  &wide,   &narrow, &small};
+    const Kind giant{900e3, 290e3, 640e3, 400e3}, valley{420e3, 75e3, 560e3, 250e3},
+        wide{420e3, 115e3, 250e3, 0.0}, small{290e3, 55e3, 110e3, 0.0},
+        narrow{210e3, 24e3, 240e3, 0.0};
+    const Kind* const order[] = {
+        &giant, &narrow, &wide,  &small, &small,  &wide,   &narrow, &valley, &small,  &wide,
+        &small, &narrow, &giant, &small, &wide,   &narrow, &small,  &wide,   &narrow, &small,
+        &wide,  &valley, &small, &wide,  &narrow, &small,  &wide,   &narrow, &small};
     double total = 0.0, along = 0.0;
     for (const Kind* kind : order) total += kind->coast;
     std::uint64_t n = 1000;
     int wide_bays = 0;
     for (const Kind* kind : order) {
       n += 100;
-      const double size = 0.85 + 0.3 * random(n), middle = (along + (0.5 + 0.2 * (random(n + 1) - 0.5)) * kind->coast) / total;
+      const double size = 0.85 + 0.3 * random(n),
+                   middle = (along + (0.5 + 0.2 * (random(n + 1) - 0.5)) * kind->coast) / total;
       along += kind->coast;
-      const double angle = 2.0 * pi * (middle + random(300)), R = coast_radius(angle), lean = angle + 0.5 * (random(n + 2) - 0.5);
-      const double xb = (R + 60e3) * std::cos(angle), yb = (R + 60e3) * std::sin(angle), length = size * kind->depth + 60e3;
+      const double angle = 2.0 * pi * (middle + random(300)), R = coast_radius(angle),
+                   lean = angle + 0.5 * (random(n + 2) - 0.5);
+      const double xb = (R + 60e3) * std::cos(angle), yb = (R + 60e3) * std::sin(angle),
+                   length = size * kind->depth + 60e3;
       const double rb = size * kind->half_width, ra = rb * (0.5 + 0.3 * random(n + 3));
-      const Bay bay{xb - length * std::cos(lean), yb - length * std::sin(lean), xb, yb, ra, rb, kind->plain};
+      const Bay bay{
+          xb - length * std::cos(lean), yb - length * std::sin(lean), xb, yb, ra, rb, kind->plain};
       m_bays.push_back(bay);
       if (kind == &giant) {
-        for (int k = 0; k < 4; ++k) m_rises.push_back(bay.place(0.1 + 0.23 * k, 0.6 * (random(n + 10 + k) - 0.5), 60e3));
+        for (int k = 0; k < 4; ++k)
+          m_rises.push_back(bay.place(0.1 + 0.23 * k, 0.6 * (random(n + 10 + k) - 0.5), 60e3));
         m_holes.push_back(bay.place(0.45, random(n + 5) < 0.5 ? -0.6 : 0.6, 27e3));
       } else if (kind == &wide && ++wide_bays % 3 == 0) {
         m_holes.push_back(bay.place(0.45, 0.0, 25e3));

@@ -1,15 +1,19 @@
-// Test N with all that the stress balance needs: a marine ice sheet on a flat bed, whose thickness, velocity and balance are
-// TestN of kernels/cases/exact_sia.hpp; and the same sheet with a shelf in place of its front. Bueler (2014), J. Glaciol.
-// 60(223), 1117-1125, sections 2 to 4; Bodvardsson (1955); van der Veen (1983) for the shelf.
+// Test N with all that the stress balance needs: a marine ice sheet on a flat bed, whose thickness,
+// velocity and balance are TestN of kernels/cases/exact_sia.hpp; and the same sheet with a shelf in
+// place of its front. Bueler (2014), J. Glaciol. 60(223), 1117-1125, sections 2 to 4; Bodvardsson
+// (1955); van der Veen (1983) for the shelf.
 //
 //              ______-------______                      x = 0: the divide, u = 0
-//          ---      H(x), u(x)     ---                  x = +-x_c: the front of MarineSheet; the ice is just afloat there
+//          ---      H(x), u(x)     ---                  x = +-x_c: the front of MarineSheet; the
+//          ice is just afloat there
 //   ~~~____                           ____~~~ 0         b = -rho/rho_w H(x_c)
 //      ----|                         |----
-//   _______|_________________________|_______ b         beyond x_c: the shelf of MarineSheetAndShelf
+//   _______|_________________________|_______ b         beyond x_c: the shelf of
+//   MarineSheetAndShelf
 //
-// Drag takes the whole driving stress, beta u = -rho g H h_x with beta = k rho g H. So the membrane stress T = 2 B H |u_x|^(1/n)
-// is the same everywhere, equal to that of a shelf of thickness H(x_c), and u_x is, too: this gives the hardness B(x).
+// Drag takes the whole driving stress, beta u = -rho g H h_x with beta = k rho g H. So the membrane
+// stress T = 2 B H |u_x|^(1/n) is the same everywhere, equal to that of a shelf of thickness
+// H(x_c), and u_x is, too: this gives the hardness B(x).
 #pragma once
 
 #include "kernels/cases/exact_sia.hpp"
@@ -21,7 +25,9 @@ struct MarineSheet : TestN {
   /// Strain rate u_x of the sheet, s-1.
   double stretching() const { return 2.0 * H0 / (k() * L0 * L0); }
   /// Vertically integrated membrane stress, N m-1: rho g (1 - rho/rho_w) H^2/2 at the front.
-  double T() const { return 0.5 * rho_ice * gravity * (1.0 - rho_ice / rho_water) * H(front()) * H(front()); }
+  double T() const {
+    return 0.5 * rho_ice * gravity * (1.0 - rho_ice / rho_water) * H(front()) * H(front());
+  }
   /// B, Pa s^(1/3).
   double hardness(double x) const { return T() / (2.0 * H(x) * std::cbrt(stretching())); }
   /// The yield stress (Pa) whose linear drag is beta(x) u, for this threshold speed; any will do.
@@ -29,8 +35,9 @@ struct MarineSheet : TestN {
   double tauc(double x) const { return u_threshold * drag(x); }
 };
 
-/// The sheet, and a shelf from its grounding line x_g = x_c on: u H stays what it is there, H^-4 grows linearly, B is that of the
-/// grounding line. H, u, u_x and T are continuous; drag, balance (0 on the shelf) and the slope of H jump. x may be negative.
+/// The sheet, and a shelf from its grounding line x_g = x_c on: u H stays what it is there, H^-4
+/// grows linearly, B is that of the grounding line. H, u, u_x and T are continuous; drag, balance
+/// (0 on the shelf) and the slope of H jump. x may be negative.
 struct MarineSheetAndShelf {
   MarineSheet sheet;
 
@@ -38,7 +45,8 @@ struct MarineSheetAndShelf {
   bool floats(double x) const { return std::abs(x) > grounding_line(); }
   double H(double x) const {
     if (!floats(x)) return sheet.H(x);
-    const double H_g = sheet.H(grounding_line()), C = sheet.stretching() / (H_g * H_g * H_g), Q = sheet.u(grounding_line()) * H_g;
+    const double H_g = sheet.H(grounding_line()), C = sheet.stretching() / (H_g * H_g * H_g),
+                 Q = sheet.u(grounding_line()) * H_g;
     return std::pow(4.0 * C * (std::abs(x) - grounding_line()) / Q + std::pow(H_g, -4.0), -0.25);
   }
   double u(double x) const {

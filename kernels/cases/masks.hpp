@@ -1,20 +1,20 @@
-// Masks made by formulas: each is a function of the global cell (j, i), so that no rank needs the whole grid and the mask is the
-// same on any decomposition. For tests of labels and distances, and for the tools that show them (docs/tools.md).
+// Masks made by formulas: each is a function of the global cell (j, i), so that no rank needs the
+// whole grid and the mask is the same on any decomposition. For tests of labels and distances, and
+// for the tools that show them (docs/tools.md).
 //
-//   serpentine        spiral            comb              checkerboard        '#' is 1, '.' is 0; row 0 is the top one
-//   # # # # # # #     # # # # # # #     # . # . # . #     . # . # . # .
-//   . . . . . . #     . . . . . . #     # . # . # . #     # . # . # . #
-//   # # # # # # #     # # # # # . #     # . # . # . #     . # . # . # .
-//   # . . . . . .     # . . . # . #     # . # . # . #     # . # . # . #
-//   # # # # # # #     # . # # # . #     # . # . # . #     . # . # . # .
-//   . . . . . . #     # . . . . . #     # . # . # . #     # . # . # . #
-//   # # # # # # #     # # # # # # #     # # # # # # #     . # . # . # .
-//   one path          one path          teeth joined in   no two cells joined
+//   serpentine        spiral            comb              checkerboard        '#' is 1, '.' is 0;
+//   row 0 is the top one # # # # # # #     # # # # # # #     # . # . # . #     . # . # . # . . . .
+//   . . . #     . . . . . . #     # . # . # . #     # . # . # . # # # # # # # #     # # # # # . #
+//   # . # . # . #     . # . # . # . # . . . . . .     # . . . # . #     # . # . # . #     # . # . #
+//   . # # # # # # # #     # . # # # . #     # . # . # . #     . # . # . # . . . . . . . #     # . .
+//   . . . #     # . # . # . #     # . # . # . # # # # # # # #     # # # # # # #     # # # # # # #
+//   . # . # . # . one path          one path          teeth joined in   no two cells joined
 //                                       the last row
 //
-// percolation: each cell by the throw of a die; at p = 0.593 components of all sizes (site percolation on the square lattice).
-// shelves: grounded ice, floating ice and ocean, with ice rises and islands, from smooth noise.
-// Neighbours: noise.hpp (the random numbers), labels/labels.hpp and distance.hpp (what is tried on them).
+// percolation: each cell by the throw of a die; at p = 0.593 components of all sizes (site
+// percolation on the square lattice). shelves: grounded ice, floating ice and ocean, with ice rises
+// and islands, from smooth noise. Neighbours: noise.hpp (the random numbers), labels/labels.hpp and
+// distance.hpp (what is tried on them).
 #pragma once
 
 #include "kernels/cases/noise.hpp"
@@ -24,15 +24,19 @@
 namespace nunatak::masks {
 
 /// Rows 0, 2, 4, ... joined at their ends in turn: one path of about Mx My / 2 cells.
-inline bool serpentine(int Mx, int j, int i) { return j % 2 == 0 || i == (j % 4 == 1 ? Mx - 1 : 0); }
+inline bool serpentine(int Mx, int j, int i) {
+  return j % 2 == 0 || i == (j % 4 == 1 ? Mx - 1 : 0);
+}
 
-/// One path from the corner (0, 0) to the middle, one cell wide, with one cell between its turns. Any size.
+/// One path from the corner (0, 0) to the middle, one cell wide, with one cell between its turns.
+/// Any size.
 ///
-///   r = distance to the edge of the grid numbers the rings. Even rings are path, odd rings are wall, but for two cells: the cell
-///   below the start of an even ring is wall (a), the cell before the start of the next one is path (b).
+///   r = distance to the edge of the grid numbers the rings. Even rings are path, odd rings are
+///   wall, but for two cells: the cell below the start of an even ring is wall (a), the cell before
+///   the start of the next one is path (b).
 ///
-///        # # # # # # #      Ring r is Mx - 2 r cells wide and My - 2 r cells high. Rings too thin for a turn (1 or 2 cells)
-///        a . . . . . #      hold an upper row and a right column only.
+///        # # # # # # #      Ring r is Mx - 2 r cells wide and My - 2 r cells high. Rings too thin
+///        for a turn (1 or 2 cells) a . . . . . #      hold an upper row and a right column only.
 ///        # b # # # . #
 ///        # . a . # . #
 inline bool spiral(int Mx, int My, int j, int i) {
@@ -51,36 +55,43 @@ inline bool checkerboard(int j, int i) { return (j + i) % 2 != 0; }
 
 /// A number in [0, 1) for each cell of an endless plane.
 inline double random_of_cell(std::uint64_t seed, int j, int i) {
-  return random01(seed, static_cast<std::uint64_t>(static_cast<std::uint32_t>(j)) << 32 | static_cast<std::uint32_t>(i));
+  return random01(seed, static_cast<std::uint64_t>(static_cast<std::uint32_t>(j)) << 32 |
+                            static_cast<std::uint32_t>(i));
 }
 
 /// 1 with probability p, each cell for itself.
-inline bool percolation(double p, std::uint64_t seed, int j, int i) { return random_of_cell(seed, j, i) < p; }
+inline bool percolation(double p, std::uint64_t seed, int j, int i) {
+  return random_of_cell(seed, j, i) < p;
+}
 
-/// A continent with ice shelves, by the legend of the model (kernels/ice/geometry.hpp): 2 grounded, 3 floating, 4 ocean.
+/// A continent with ice shelves, by the legend of the model (kernels/ice/geometry.hpp): 2 grounded,
+/// 3 floating, 4 ocean.
 ///
-///     4 4 4 4 4 4 4 4 4      Distances are in units of the longer side of the grid, from its middle; `s` decreases outwards.
-///     4 4 3 3 3 4 4 2 4        land      s > 0          s = 0.3 - distance + noise
-///     4 3 3 2 3 3 4 4 4        shelf     s > -w         w: its width, of smooth noise, 0 on some coasts
-///     4 3 2 2 2 3 3 4 4        ice rises and islands: where finer noise has a peak, within reach of the coast
-///     4 2 2 2 2 2 2 4 4
+///     4 4 4 4 4 4 4 4 4      Distances are in units of the longer side of the grid, from its
+///     middle; `s` decreases outwards. 4 4 3 3 3 4 4 2 4        land      s > 0          s = 0.3 -
+///     distance + noise 4 3 3 2 3 3 4 4 4        shelf     s > -w         w: its width, of smooth
+///     noise, 0 on some coasts 4 3 2 2 2 3 3 4 4        ice rises and islands: where finer noise
+///     has a peak, within reach of the coast 4 2 2 2 2 2 2 4 4
 ///
-/// `roughness` from 0 (round) to 1 (torn) is the strength of the noise. Every resolution samples the same continent.
+/// `roughness` from 0 (round) to 1 (torn) is the strength of the noise. Every resolution samples
+/// the same continent.
 class Shelves {
 public:
   static constexpr int grounded = 2, floating = 3, ocean = 4;
 
   Shelves(int Mx, int My, std::uint64_t seed, double roughness)
-      : m_seed(hash64(seed)), m_roughness(roughness), m_i0(0.5 * (Mx - 1)), m_j0(0.5 * (My - 1)), m_step(1.0 / std::max(Mx, My)) {
-  }
+      : m_seed(hash64(seed)), m_roughness(roughness), m_i0(0.5 * (Mx - 1)), m_j0(0.5 * (My - 1)),
+        m_step(1.0 / std::max(Mx, My)) {}
 
   int operator()(int j, int i) const {
     const double x = (i - m_i0) * m_step, y = (j - m_j0) * m_step;
-    const double s = 0.3 - std::sqrt(x * x + y * y) + 0.2 * m_roughness * rough_noise(m_seed, x, y, 0.22);
+    const double s =
+        0.3 - std::sqrt(x * x + y * y) + 0.2 * m_roughness * rough_noise(m_seed, x, y, 0.22);
     if (s > 0.0) return grounded;
     if (s < -reach) return ocean;
     if (noise(m_seed + 10, x, y, 0.035) > 0.8) return grounded; // a peak of the bed
-    const double width = 0.04 + 0.08 * noise(m_seed + 20, x, y, 0.3) + 0.03 * m_roughness * noise(m_seed + 30, x, y, 0.05);
+    const double width = 0.04 + 0.08 * noise(m_seed + 20, x, y, 0.3) +
+                         0.03 * m_roughness * noise(m_seed + 30, x, y, 0.05);
     return s > -width ? floating : ocean;
   }
 

@@ -1,5 +1,6 @@
-// Value noise from integer hashes: a smooth random function of the plane that depends on a seed and on nothing else, so that
-// any rank can evaluate it anywhere and every resolution samples the same function. Used by kernels/cases/synthetic.hpp.
+// Value noise from integer hashes: a smooth random function of the plane that depends on a seed and
+// on nothing else, so that any rank can evaluate it anywhere and every resolution samples the same
+// function. Used by kernels/cases/synthetic.hpp.
 #pragma once
 
 #include <cmath>
@@ -7,8 +8,8 @@
 
 namespace nunatak {
 
-/// A 64-bit mix in which every bit of the input changes about half of the output (the finaliser of SplitMix64,
-/// Steele et al. 2014).
+/// A 64-bit mix in which every bit of the input changes about half of the output (the finaliser of
+/// SplitMix64, Steele et al. 2014).
 inline std::uint64_t hash64(std::uint64_t n) {
   n += 0x9e3779b97f4a7c15ULL;
   n = (n ^ (n >> 30)) * 0xbf58476d1ce4e5b9ULL;
@@ -21,10 +22,12 @@ inline double random01(std::uint64_t seed, std::uint64_t key) {
   return static_cast<double>(hash64(hash64(seed) ^ key) >> 11) / 9007199254740992.0; // 2^53
 }
 
-/// Smooth noise in [-1, 1] with features of the size `length` (m): random values on a square lattice of that spacing, joined by
-/// the quintic 6 t^5 - 15 t^4 + 10 t^3, whose first and second derivatives vanish at both ends.
+/// Smooth noise in [-1, 1] with features of the size `length` (m): random values on a square
+/// lattice of that spacing, joined by the quintic 6 t^5 - 15 t^4 + 10 t^3, whose first and second
+/// derivatives vanish at both ends.
 inline double noise(std::uint64_t seed, double x, double y, double length) {
-  const double gx = std::floor(x / length), gy = std::floor(y / length), tx = x / length - gx, ty = y / length - gy;
+  const double gx = std::floor(x / length), gy = std::floor(y / length), tx = x / length - gx,
+               ty = y / length - gy;
   const auto value = [&](double di, double dj) {
     const auto i = static_cast<std::uint64_t>(static_cast<std::int64_t>(gx + di)),
                j = static_cast<std::uint64_t>(static_cast<std::int64_t>(gy + dj));
@@ -32,13 +35,15 @@ inline double noise(std::uint64_t seed, double x, double y, double length) {
   };
   const auto ease = [](double t) { return t * t * t * (t * (6.0 * t - 15.0) + 10.0); };
   const double sx = ease(tx), sy = ease(ty);
-  const double lower = value(0, 0) + sx * (value(1, 0) - value(0, 0)), upper = value(0, 1) + sx * (value(1, 1) - value(0, 1));
+  const double lower = value(0, 0) + sx * (value(1, 0) - value(0, 0)),
+               upper = value(0, 1) + sx * (value(1, 1) - value(0, 1));
   return lower + sy * (upper - lower);
 }
 
 /// Three octaves of noise: each half as long and half as strong as the one before.
 inline double rough_noise(std::uint64_t seed, double x, double y, double length) {
-  return noise(seed, x, y, length) + 0.5 * noise(seed + 1, x, y, 0.5 * length) + 0.25 * noise(seed + 2, x, y, 0.25 * length);
+  return noise(seed, x, y, length) + 0.5 * noise(seed + 1, x, y, 0.5 * length) +
+         0.25 * noise(seed + 2, x, y, 0.25 * length);
 }
 
 } // namespace nunatak

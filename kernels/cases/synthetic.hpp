@@ -1,9 +1,11 @@
-// Initial states that need no file, as functions of position: every rank fills its own cells, at any resolution.
+// Initial states that need no file, as functions of position: every rank fills its own cells, at
+// any resolution.
 //
 //   dome      Halfar's dome at t0 (kernels/cases/exact_sia.hpp, test B) on flat land
 //   shelf     the unconfined ice shelf of van der Veen (1983), flowing along x to a calving front
 //   stream    Schoof's (2006) ice stream: a slab on a slope, weak till in the middle
-//   marine    a continent with marine basins, many ice shelves, ice rises, holes and lakes (kernels/cases/continent.hpp)
+//   marine    a continent with marine basins, many ice shelves, ice rises, holes and lakes
+//   (kernels/cases/continent.hpp)
 //
 // These functions run on the host.
 #pragma once
@@ -24,7 +26,8 @@ struct Site {
   double salinity_ocean = 34.5; ///< g/kg
 };
 
-/// Half the width of the square domain that a state is meant for, m: the grid runs from -half to half.
+/// Half the width of the square domain that a state is meant for, m: the grid runs from -half to
+/// half.
 constexpr double dome_half_width = 1200e3;
 constexpr double stream_half_width = 60e3; ///< along y; along x the stream is uniform
 constexpr double marine_half_width = 3040e3;
@@ -39,14 +42,15 @@ inline Site dome(double x, double y) {
   return site;
 }
 
-/// H = (4 C x/Q0 + H0^-4)^(-1/4) for 0 <= x < L, then ocean; Q0 = u0 H0, u0 = 300 m/a, H0 = 600 m, C = 2.45e-18 m-3 s-1.
-/// The ice enters at x = 0 with u0; the velocity is Q0/H.
+/// H = (4 C x/Q0 + H0^-4)^(-1/4) for 0 <= x < L, then ocean; Q0 = u0 H0, u0 = 300 m/a, H0 = 600 m,
+/// C = 2.45e-18 m-3 s-1. The ice enters at x = 0 with u0; the velocity is Q0/H.
 inline Site shelf(double x, double /*y*/) {
   const double H0 = 600.0, Q0 = H0 * 300.0 / seconds_per_year, B = 1.9e8;
   const double C = std::pow(rho_ice * gravity * (1.0 - rho_ice / rho_water) / (4.0 * B), 3);
   Site site;
   site.b = -1000.0;
-  site.H = x < shelf_length ? std::pow(4.0 * C * std::fmax(x, 0.0) / Q0 + std::pow(H0, -4), -0.25) : 0.0;
+  site.H =
+      x < shelf_length ? std::pow(4.0 * C * std::fmax(x, 0.0) / Q0 + std::pow(H0, -4), -0.25) : 0.0;
   return site;
 }
 
@@ -59,6 +63,8 @@ inline Site stream(double x, double /*y*/) {
 }
 
 /// Yield stress (Pa) of the till under `stream`: rho g H 1e-3 |y/L|^m, L = 40 km, m = 10.
-inline double stream_yield_stress(double y) { return rho_ice * gravity * 2000.0 * 1e-3 * std::pow(std::fabs(y) / 40e3, 10); }
+inline double stream_yield_stress(double y) {
+  return rho_ice * gravity * 2000.0 * 1e-3 * std::pow(std::fabs(y) / 40e3, 10);
+}
 
 } // namespace nunatak::synthetic

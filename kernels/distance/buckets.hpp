@@ -1,19 +1,22 @@
 // Distances by bucket queues on patches that send to few neighbours (see distance.hpp).
 //
 //   +------+------+------+    1. Each patch runs a wave from its own seeds (distance/wave.hpp).
-//   |  ....|......|      |    2. Patches send each other the cells along their common seam (distance/seam.hpp). From then on
-//   |  . * | *  ..|      |       only those exchange messages whose domains touch (*), and only of values that improved.
-//   +------+------+------+    3. Rounds: read the messages, run a wave from what they offer, write the next messages.
-//   |      |      |  ....|
-//   +------+------+------+    A patch without cells of the domain (.) takes no member. All fields go in one message.
+//   |  ....|......|      |    2. Patches send each other the cells along their common seam
+//   (distance/seam.hpp). From then on |  . * | *  ..|      |       only those exchange messages
+//   whose domains touch (*), and only of values that improved.
+//   +------+------+------+    3. Rounds: read the messages, run a wave from what they offer, write
+//   the next messages. |      |      |  ....|
+//   +------+------+------+    A patch without cells of the domain (.) takes no member. All fields
+//   go in one message.
 //
-// The end: after round s a maximum is started among the members (has any a message to send?) and looked at after round
-// s + lag. If it is 0, nothing was under way then, and nothing has changed since. No rank waits for it: the lag is about as
-// long as a reduction takes. Values only decrease, and where no offer is better they are the distances: the same bits for any
-// order of events.
+// The end: after round s a maximum is started among the members (has any a message to send?) and
+// looked at after round s + lag. If it is 0, nothing was under way then, and nothing has changed
+// since. No rank waits for it: the lag is about as long as a reduction takes. Values only decrease,
+// and where no offer is better they are the distances: the same bits for any order of events.
 //
-// Communicates, among the ranks that own cells of the domain: per round one message to each of up to four neighbours; every
-// `lag` rounds one reduction that does not block. Nothing if there is one such rank, or none.
+// Communicates, among the ranks that own cells of the domain: per round one message to each of up
+// to four neighbours; every `lag` rounds one reduction that does not block. Nothing if there is one
+// such rank, or none.
 #pragma once
 
 #include "kernels/distance/members.hpp"
@@ -21,8 +24,9 @@
 
 namespace nunatak {
 
-/// To be called on the members only: the ranks that own cells of the domain. lag: rounds from the start of a maximum until it is
-/// looked at, at least 1. guard: number of rounds after which it gives up, 0: never. Maxima of `problem` are left to the caller.
+/// To be called on the members only: the ranks that own cells of the domain. lag: rounds from the
+/// start of a maximum until it is looked at, at least 1. guard: number of rounds after which it
+/// gives up, 0: never. Maxima of `problem` are left to the caller.
 class BucketDistances {
 public:
   BucketDistances(Ranks& ranks, Group& members, int lag, int guard)
@@ -61,7 +65,9 @@ private:
     std::vector<DistanceSeam> seams;
   };
 
-  bool is_member(int rank) const { return std::binary_search(m_members.members().begin(), m_members.members().end(), rank); }
+  bool is_member(int rank) const {
+    return std::binary_search(m_members.members().begin(), m_members.members().end(), rank);
+  }
 
   void start(const DistanceFields& fields, const DistanceSeeds& seeds) {
     const auto locals = static_cast<std::size_t>(m_ranks.local_size());
@@ -96,14 +102,16 @@ private:
   /// A round.
   void advance() {
     for (const LocalMember& member : m_local) {
-      for (std::size_t s = 0; s < member.seams.size(); ++s) m_in[member.local][s].words.resize(member.seams[s].longest());
+      for (std::size_t s = 0; s < member.seams.size(); ++s)
+        m_in[member.local][s].words.resize(member.seams[s].longest());
     }
     m_ranks.exchange(m_out, m_in);
     m_rounds += 1;
     for (LocalMember& member : m_local) {
       const int r = member.local;
       std::int64_t visits = 0;
-      for (std::size_t s = 0; s < member.seams.size(); ++s) visits += member.seams[s].read(m_in[r][s].words, member.waves);
+      for (std::size_t s = 0; s < member.seams.size(); ++s)
+        visits += member.seams[s].read(m_in[r][s].words, member.waves);
       if (m_rounds == 1) close_seams(member);
       bool reached = false;
       for (PatchWave& wave : member.waves) {
@@ -142,18 +150,19 @@ private:
 };
 
 inline SolveDistances make_buckets(Ranks& ranks, const DistanceOptions&) {
-  return [&ranks, members = std::make_shared<DistanceMembers>(ranks)](const DistanceProblem& problem) {
-    const DistanceCost cost = members->find(problem);
-    DistanceReport report;
-    if (Group* group = members->group()) {
-      DistanceSeeds found;
-      BucketDistances buckets(ranks, *group, cost.lag(), 0);
-      buckets.solve(problem.fields, seeds_of(ranks, problem, found));
-      report.rounds = buckets.rounds();
-    }
-    share_report(ranks, problem.maxima, report);
-    return report;
-  };
+  return
+      [&ranks, members = std::make_shared<DistanceMembers>(ranks)](const DistanceProblem& problem) {
+        const DistanceCost cost = members->find(problem);
+        DistanceReport report;
+        if (Group* group = members->group()) {
+          DistanceSeeds found;
+          BucketDistances buckets(ranks, *group, cost.lag(), 0);
+          buckets.solve(problem.fields, seeds_of(ranks, problem, found));
+          report.rounds = buckets.rounds();
+        }
+        share_report(ranks, problem.maxima, report);
+        return report;
+      };
 }
 
 } // namespace nunatak

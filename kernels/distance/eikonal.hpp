@@ -1,27 +1,33 @@
-// Distance in metres: |grad d| = 1 inside a domain, d = 0 at the seeds' cell centres (solver `fmm`; distance.hpp has the others).
+// Distance in metres: |grad d| = 1 inside a domain, d = 0 at the seeds' cell centres (solver `fmm`;
+// distance.hpp has the others).
 //
-//              n                 a = min(u_w, u_e),  b = min(u_s, u_n)          outside, beyond the edge, not yet reached:
-//          w   u   e             [max(u - a, 0)/dx]^2 + [max(u - b, 0)/dy]^2 = 1                             infinity
+//              n                 a = min(u_w, u_e),  b = min(u_s, u_n)          outside, beyond the
+//              edge, not yet reached:
+//          w   u   e             [max(u - a, 0)/dx]^2 + [max(u - b, 0)/dy]^2 = 1 infinity
 //              s
-// First-order upwind scheme of Rouy & Tourin (1992), SIAM J. Numer. Anal. 29, 867. The larger of a and b counts only if it is
-// smaller than u, so a value depends on smaller ones only. A cell waits for a visit once a smaller neighbour has changed, and
-// those that wait are visited in the order of these neighbours' values, as far as buckets of an eighth of a cell tell them apart
-// (after Yatziv, Bartesaghi & Sapiro 2006, J. Comput. Phys. 212, 393): 1.0 to 1.7 visits per cell, where sweeps over rows and
-// columns need up to 11. Then ghosts are exchanged, and so on until u is the upwind value of its neighbours in every cell,
-// exactly.
+// First-order upwind scheme of Rouy & Tourin (1992), SIAM J. Numer. Anal. 29, 867. The larger of a
+// and b counts only if it is smaller than u, so a value depends on smaller ones only. A cell waits
+// for a visit once a smaller neighbour has changed, and those that wait are visited in the order of
+// these neighbours' values, as far as buckets of an eighth of a cell tell them apart (after Yatziv,
+// Bartesaghi & Sapiro 2006, J. Comput. Phys. 212, 393): 1.0 to 1.7 visits per cell, where sweeps
+// over rows and columns need up to 11. Then ghosts are exchanged, and so on until u is the upwind
+// value of its neighbours in every cell, exactly.
 //
-// The bits are the same for every order of visits, hence for every decomposition. For suppose that u and v both satisfy the
-// equations of the program, rounding included, and that c is the cell with the smallest min(u_c, v_c) of those where they differ,
-// say u_c < v_c. Neighbours below u_c are the same in u and v, the others do not count: v_c = u_c, which it is not. This needs no
-// more than what upwind_distance() ensures: (1) the result is larger than every argument that it depends on; (2) an argument
-// that is not below the result does not change it. By the same two a wrong value comes from a smaller wrong one: each time
-// that all cells have been visited the smallest wrong value has grown, until there is none.
+// The bits are the same for every order of visits, hence for every decomposition. For suppose that
+// u and v both satisfy the equations of the program, rounding included, and that c is the cell with
+// the smallest min(u_c, v_c) of those where they differ, say u_c < v_c. Neighbours below u_c are
+// the same in u and v, the others do not count: v_c = u_c, which it is not. This needs no more than
+// what upwind_distance() ensures: (1) the result is larger than every argument that it depends on;
+// (2) an argument that is not below the result does not change it. By the same two a wrong value
+// comes from a smaller wrong one: each time that all cells have been visited the smallest wrong
+// value has grown, until there is none.
 //
-// Largest error on the unit square, in units of its side, and order (tests/kernels/test_eikonal.cpp holds it to this):
+// Largest error on the unit square, in units of its side, and order (tests/kernels/test_eikonal.cpp
+// holds it to this):
 //   cells             45^2       135^2           405^2
-//   from a point      0.0234     0.0105  0.73    0.0044  0.79      h log h: curved without bound at the point
-//   from a disc       0.0222     0.0074  1.00    0.0023  1.05      of cells whose centres lie in it
-//   around a corner   0.0423     0.0187  0.74    0.0079  0.78
+//   from a point      0.0234     0.0105  0.73    0.0044  0.79      h log h: curved without bound at
+//   the point from a disc       0.0222     0.0074  1.00    0.0023  1.05      of cells whose centres
+//   lie in it around a corner   0.0423     0.0187  0.74    0.0079  0.78
 #pragma once
 
 #include "kernels/distance/types.hpp"
@@ -36,17 +42,21 @@ namespace nunatak {
 /// metres[f][local]: beside DistanceFields.
 using MetreFields = std::vector<std::vector<Array2<double>>>;
 
-constexpr double not_reached = std::numeric_limits<double>::infinity(); ///< m; cells outside and cells no seed reaches
+constexpr double not_reached =
+    std::numeric_limits<double>::infinity(); ///< m; cells outside and cells no seed reaches
 
-/// The upwind value: a, b as above; h_a, h_b: their spacings. With lo <= hi these values, h and k their spacings, t = hi - lo:
-/// u = lo + h if that is at most hi, else hi + k [h sqrt(h^2 + k^2 - t^2) - k t] / (h^2 + k^2).
+/// The upwind value: a, b as above; h_a, h_b: their spacings. With lo <= hi these values, h and k
+/// their spacings, t = hi - lo: u = lo + h if that is at most hi, else hi + k [h sqrt(h^2 + k^2 -
+/// t^2) - k t] / (h^2 + k^2).
 inline double upwind_distance(double a, double h_a, double b, double h_b) {
-  const double lo = a <= b ? a : b, hi = a <= b ? b : a, h = a <= b ? h_a : h_b, k = a <= b ? h_b : h_a;
+  const double lo = a <= b ? a : b, hi = a <= b ? b : a, h = a <= b ? h_a : h_b,
+               k = a <= b ? h_b : h_a;
   const double from_one = lo + h;
   if (from_one <= hi) return from_one;
   const double t = hi - lo, sum = h * h + k * k;
   const double from_both = hi + k * (h * std::sqrt(sum - t * t) - k * t) / sum;
-  return from_both > hi ? std::min(from_both, from_one) : from_one; // in exact arithmetic it lies between them
+  return from_both > hi ? std::min(from_both, from_one)
+                        : from_one; // in exact arithmetic it lies between them
 }
 
 /// One field on one patch: start (1, 0, -1) and metres, flat with their ghosts.
@@ -92,16 +102,20 @@ public:
     }
   }
 
-  /// Visit cells until every one has the upwind value of its neighbours. Returns the number of visits; `changed`: did any value?
+  /// Visit cells until every one has the upwind value of its neighbours. Returns the number of
+  /// visits; `changed`: did any value?
   std::int64_t relax(bool& changed) {
     std::sort(m_offers.begin(), m_offers.end());
     std::int64_t visits = 0;
     auto offer = m_offers.begin();
-    for (; m_waiting > 0 || offer != m_offers.end(); m_first = (m_first + 1) % buckets, m_low += m_width) {
+    for (; m_waiting > 0 || offer != m_offers.end();
+         m_first = (m_first + 1) % buckets, m_low += m_width) {
       if (m_waiting == 0) m_low = offer->first;
       std::vector<int>& bucket = m_bucket[m_first];
-      for (; offer != m_offers.end() && offer->first <= m_low + m_width; ++offer) mark(offer->second, offer->first, bucket);
-      for (std::size_t n = 0; n < bucket.size(); ++n) visit(bucket[n], changed); // some go into this bucket again
+      for (; offer != m_offers.end() && offer->first <= m_low + m_width; ++offer)
+        mark(offer->second, offer->first, bucket);
+      for (std::size_t n = 0; n < bucket.size(); ++n)
+        visit(bucket[n], changed); // some go into this bucket again
       visits += static_cast<std::int64_t>(bucket.size());
       m_waiting -= bucket.size();
       bucket.clear();
@@ -132,7 +146,8 @@ private:
     for (const int n : {c - 1, c + 1, c - m_row, c + m_row}) mark(n, low, bucket);
   }
 
-  /// A neighbour of the cell has changed, from or to the value `low`. If it is not below that of the cell, it does not count.
+  /// A neighbour of the cell has changed, from or to the value `low`. If it is not below that of
+  /// the cell, it does not count.
   void mark(int c, double low, std::vector<int>& bucket) {
     State& state = m_state[static_cast<std::size_t>(c)];
     if (state != clean || !(low < m_u[c])) return;
@@ -146,25 +161,29 @@ private:
   double m_dx, m_dy;
   double* m_u;
   std::vector<State> m_state;
-  std::vector<double> m_ghosts;                   // as they were when last looked at
-  std::vector<std::pair<double, int>> m_offers;   // of ghosts that have changed: their value, the cell beside
-  std::array<std::vector<int>, buckets> m_bucket; // a ring of cells that wait; the last one has what lies further ahead, too
-  std::size_t m_first = 0, m_waiting = 0;         // where the ring begins, at the value
+  std::vector<double> m_ghosts; // as they were when last looked at
+  std::vector<std::pair<double, int>>
+      m_offers; // of ghosts that have changed: their value, the cell beside
+  std::array<std::vector<int>, buckets>
+      m_bucket; // a ring of cells that wait; the last one has what lies further ahead, too
+  std::size_t m_first = 0, m_waiting = 0; // where the ring begins, at the value
   double m_low = 0.0, m_width = std::min(m_dx, m_dy) / 8;
 };
 
-/// Solve for metres[f][local] from start[f][local] (1 seed, 0 domain, -1 outside, in owned cells). dx, dy: m, on a grid that is
-/// not periodic. After: m in owned cells, `not_reached` outside and where no seed reaches; ghosts are work space. Host memory.
-/// Communicates: per round one ghost exchange, every fourth round one maximum; one rank: one maximum. `maxima` may be asked for
+/// Solve for metres[f][local] from start[f][local] (1 seed, 0 domain, -1 outside, in owned cells).
+/// dx, dy: m, on a grid that is not periodic. After: m in owned cells, `not_reached` outside and
+/// where no seed reaches; ghosts are work space. Host memory. Communicates: per round one ghost
+/// exchange, every fourth round one maximum; one rank: one maximum. `maxima` may be asked for
 /// several times, the last time when metres are final.
-inline DistanceReport solve_eikonal(Ranks& ranks, double dx, double dy, const DistanceFields& start, const MetreFields& metres,
-                                    const DistanceMaxima& maxima = {}) {
+inline DistanceReport solve_eikonal(Ranks& ranks, double dx, double dy, const DistanceFields& start,
+                                    const MetreFields& metres, const DistanceMaxima& maxima = {}) {
   if (ranks.decomposition().periodic_x || ranks.decomposition().periodic_y) {
-    throw std::invalid_argument("distances, fmm: expected a grid that is not periodic, found a periodic one");
+    throw std::invalid_argument(
+        "distances, fmm: expected a grid that is not periodic, found a periodic one");
   }
   if (!(dx > 0.0 && dy > 0.0 && std::isfinite(dx) && std::isfinite(dy))) {
-    throw std::invalid_argument("distances, fmm: expected spacings dx > 0 and dy > 0, found " + std::to_string(dx) + " and " +
-                                std::to_string(dy));
+    throw std::invalid_argument("distances, fmm: expected spacings dx > 0 and dy > 0, found " +
+                                std::to_string(dx) + " and " + std::to_string(dy));
   }
   const int locals = ranks.local_size();
   std::vector<std::vector<Ghosted>> ghosted(static_cast<std::size_t>(locals));
@@ -197,14 +216,17 @@ inline DistanceReport solve_eikonal(Ranks& ranks, double dx, double dy, const Di
   return report;
 }
 
-/// The same problem as of the other solvers, in place, with the distance in units of `unit` (m; 0: dx): 1 + round(d / unit), at
-/// most 2^31 - 1; 0 where no seed reaches, -1 outside. (A cell that is no seed may have 1, if unit > 2 dx or 2 dy.)
-inline DistanceReport eikonal_distances(Ranks& ranks, double dx, double dy, const DistanceProblem& problem, double unit = 0.0) {
+/// The same problem as of the other solvers, in place, with the distance in units of `unit` (m; 0:
+/// dx): 1 + round(d / unit), at most 2^31 - 1; 0 where no seed reaches, -1 outside. (A cell that is
+/// no seed may have 1, if unit > 2 dx or 2 dy.)
+inline DistanceReport eikonal_distances(Ranks& ranks, double dx, double dy,
+                                        const DistanceProblem& problem, double unit = 0.0) {
   const double scale = unit > 0.0 ? unit : dx, largest = std::numeric_limits<int>::max() - 1;
   MetreFields metres;
   for (std::size_t f = 0; f < problem.fields.size(); ++f) {
     metres.emplace_back();
-    for (int r = 0; r < ranks.local_size(); ++r) metres[f].push_back(make_array<double>("distance_metres", ranks.patch(r)));
+    for (int r = 0; r < ranks.local_size(); ++r)
+      metres[f].push_back(make_array<double>("distance_metres", ranks.patch(r)));
   }
   const auto convert = [&](int r) {
     const Patch p = ranks.patch(r);
@@ -214,7 +236,9 @@ inline DistanceReport eikonal_distances(Ranks& ranks, double dx, double dy, cons
       for (int j = 1; j <= p.ym; ++j) {
         for (int i = 1; i <= p.xm; ++i) {
           if (d(j, i) >= 0)
-            d(j, i) = u(j, i) == not_reached ? 0 : 1 + static_cast<int>(std::lround(std::min(u(j, i) / scale, largest)));
+            d(j, i) = u(j, i) == not_reached
+                          ? 0
+                          : 1 + static_cast<int>(std::lround(std::min(u(j, i) / scale, largest)));
         }
       }
     }

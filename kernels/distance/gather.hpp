@@ -1,23 +1,29 @@
-// Distances by one rank per field (see distance.hpp): the domain is gathered, searched in one piece, and the distances scattered.
+// Distances by one rank per field (see distance.hpp): the domain is gathered, searched in one
+// piece, and the distances scattered.
 //
-//   members           root of the field               members       A path may cross seams as often as it likes: the messages
-//   -1  0  1  ...  -> patches side by side,        -> 1 2 3 ...     are the same, two gathers or scatters of each kind. The
-//   runs              breadth-first search            steps         price is that the root searches alone.
+//   members           root of the field               members       A path may cross seams as often
+//   as it likes: the messages -1  0  1  ...  -> patches side by side,        -> 1 2 3 ...     are
+//   the same, two gathers or scatters of each kind. The runs              breadth-first search
+//   steps         price is that the root searches alone.
 //
 // Only patches of the members travel and are held by the root. What travels, per field:
 //   domain      -1, 0, 1 of each cell of the patch (outside, domain, seed) as runs (runs.hpp).
-//   distances   of the cells of the domain only, in raster order. A cell whose left neighbour is in the domain differs from it
-//               by -1, 0 or 1, and by 0 where no seed reaches; so does a cell from its lower neighbour: runs, too. Others (the
-//               cell n of the drawing) are encoded in bytes of 7 bits, as difference to the last such cell.
+//   distances   of the cells of the domain only, in raster order. A cell whose left neighbour is in
+//   the domain differs from it
+//               by -1, 0 or 1, and by 0 where no seed reaches; so does a cell from its lower
+//               neighbour: runs, too. Others (the cell n of the drawing) are encoded in bytes of 7
+//               bits, as difference to the last such cell.
 //
 //                . n = =      = left neighbour known      ^ lower neighbour known      . outside
 //                n = . ^
 //
-// Counted on Antarctica at 8 km, both fields, bits per cell of the members' patches (domain), of the domain (distances):
+// Counted on Antarctica at 8 km, both fields, bits per cell of the members' patches (domain), of
+// the domain (distances):
 //   domain      0.07 on 1 rank, 0.30 on 16 x 16
 //   distances   1.81 on 1 rank, 2.14 on 16 x 16
 //
-// The search goes level by level and writes each cell once, so its bits are those of every other solver.
+// The search goes level by level and writes each cell once, so its bits are those of every other
+// solver.
 #pragma once
 
 #include "kernels/distance/members.hpp"
@@ -35,7 +41,8 @@ struct FlatField {
   std::ptrdiff_t stride;
   int xm, ym;
 
-  /// f(cell, known) for the cells of the domain in raster order; known: the left or lower neighbour, or -1 if both are outside.
+  /// f(cell, known) for the cells of the domain in raster order; known: the left or lower
+  /// neighbour, or -1 if both are outside.
   template <class F> void for_each_domain_cell(const F& f) const {
     for (std::ptrdiff_t j = 1; j <= ym; ++j) {
       for (std::ptrdiff_t c = j * stride + 1; c <= j * stride + xm; ++c) {
@@ -116,8 +123,9 @@ struct FlatField {
   }
 };
 
-/// What a root holds: one field on the patches of all members, one below the other, and the search through them.
-/// A ghost that stands for a cell of another member holds -2 - place of that cell; other ghosts are -1.
+/// What a root holds: one field on the patches of all members, one below the other, and the search
+/// through them. A ghost that stands for a cell of another member holds -2 - place of that cell;
+/// other ghosts are -1.
 class GatheredField {
 public:
   /// Sizes only. length_error if there are more cells than an int can count.
@@ -132,7 +140,8 @@ public:
     }
     m_size = rows * m_stride;
     if (m_size > std::numeric_limits<int>::max() - 2) {
-      throw std::length_error("distances, gather: expected fewer than 2^31 cells on the patches with domain cells, found " +
+      throw std::length_error("distances, gather: expected fewer than 2^31 cells on the patches "
+                              "with domain cells, found " +
                               std::to_string(m_size));
     }
   }
@@ -142,7 +151,8 @@ public:
     m_d.assign(static_cast<std::size_t>(m_size), -1);
     for (std::size_t n = 0; n < m_members.size(); ++n) {
       const int start = place(n, 0, 0);
-      block(n).decode_domain(gathered[n], [&](std::ptrdiff_t c) { m_front.push_back(start + static_cast<int>(c)); });
+      block(n).decode_domain(
+          gathered[n], [&](std::ptrdiff_t c) { m_front.push_back(start + static_cast<int>(c)); });
     }
     for (std::size_t n = 0; n < m_members.size(); ++n) link_ghosts(n);
   }
@@ -155,7 +165,8 @@ public:
       m_next.clear();
       for (const int c : m_front) {
         for (int neighbour : {c - 1, c + 1, c - m_stride, c + m_stride}) {
-          if (at(neighbour) < -1) neighbour = -2 - at(neighbour); // the cell that this ghost stands for
+          if (at(neighbour) < -1)
+            neighbour = -2 - at(neighbour); // the cell that this ghost stands for
           if (at(neighbour) != 0) continue;
           at(neighbour) = value;
           m_next.push_back(neighbour);
@@ -205,16 +216,19 @@ private:
   std::vector<int> m_d, m_front, m_next;
 };
 
-/// Solve `problem` on `members`, which are at least all ranks that own cells of the domain of any field; others need not call,
-/// and do nothing. Host memory. Communicates: per field one gather to and one scatter from its root, among the members (two
-/// collectives each: lengths, contents). Roots are spread over the members, so fields are searched at the same time.
-/// Work: the cells of its patch for each member, twice (before and after); for the root the cells that seeds reach.
+/// Solve `problem` on `members`, which are at least all ranks that own cells of the domain of any
+/// field; others need not call, and do nothing. Host memory. Communicates: per field one gather to
+/// and one scatter from its root, among the members (two collectives each: lengths, contents).
+/// Roots are spread over the members, so fields are searched at the same time. Work: the cells of
+/// its patch for each member, twice (before and after); for the root the cells that seeds reach.
 /// `maxima` and `members` of the problem are for the caller.
-inline DistanceReport gather_distances(Ranks& ranks, Group& members, const DistanceProblem& problem) {
+inline DistanceReport gather_distances(Ranks& ranks, Group& members,
+                                       const DistanceProblem& problem) {
   const std::vector<int>& in = members.members();
   std::vector<int> locals;
   for (const int rank : in) {
-    if (rank >= ranks.first() && rank < ranks.first() + ranks.local_size()) locals.push_back(rank - ranks.first());
+    if (rank >= ranks.first() && rank < ranks.first() + ranks.local_size())
+      locals.push_back(rank - ranks.first());
   }
   if (locals.empty()) return {};
   const GatheredField empty(ranks.decomposition(), in);
@@ -222,7 +236,9 @@ inline DistanceReport gather_distances(Ranks& ranks, Group& members, const Dista
     const Patch p = ranks.patch(r);
     return FlatField{problem.fields[f][static_cast<std::size_t>(r)].data(), p.xm + 2, p.xm, p.ym};
   };
-  const auto per_local = [&] { return std::vector<std::vector<int>>(static_cast<std::size_t>(ranks.local_size())); };
+  const auto per_local = [&] {
+    return std::vector<std::vector<int>>(static_cast<std::size_t>(ranks.local_size()));
+  };
   const std::size_t fields = problem.fields.size();
   const auto root = [&](std::size_t f) { return static_cast<int>(f * in.size() / fields); };
 
@@ -254,13 +270,14 @@ inline DistanceReport gather_distances(Ranks& ranks, Group& members, const Dista
 }
 
 inline SolveDistances make_gather(Ranks& ranks, const DistanceOptions&) {
-  return [&ranks, members = std::make_shared<DistanceMembers>(ranks)](const DistanceProblem& problem) {
-    members->find(problem);
-    DistanceReport report;
-    if (Group* group = members->group()) report = gather_distances(ranks, *group, problem);
-    share_report(ranks, problem.maxima, report);
-    return report;
-  };
+  return
+      [&ranks, members = std::make_shared<DistanceMembers>(ranks)](const DistanceProblem& problem) {
+        members->find(problem);
+        DistanceReport report;
+        if (Group* group = members->group()) report = gather_distances(ranks, *group, problem);
+        share_report(ranks, problem.maxima, report);
+        return report;
+      };
 }
 
 } // namespace nunatak

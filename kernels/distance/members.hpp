@@ -1,7 +1,9 @@
-// The ranks that own cells of the domain, for the solvers that run on these only (buckets, gather, auto).
+// The ranks that own cells of the domain, for the solvers that run on these only (buckets, gather,
+// auto).
 //
-//   +---+---+---+      # domain: ranks 0, 1, 3 and 4 are members. The other ranks take no part but in one gather, if the caller
-//   | ##|#  |   |      does not know the members, and in the reduction of the maxima, if any are asked for.
+//   +---+---+---+      # domain: ranks 0, 1, 3 and 4 are members. The other ranks take no part but
+//   in one gather, if the caller | ##|#  |   |      does not know the members, and in the reduction
+//   of the maxima, if any are asked for.
 //   +---+---+---+
 //   | ##|## |   |
 //   +---+---+---+
@@ -20,11 +22,13 @@ public:
   explicit DistanceMembers(Ranks& ranks) : m_ranks(ranks) {}
 
   /// Finds the members of a problem; returns what the cost is made of.
-  /// Communicates: one gather of the cells of the domain of each rank, if the problem has no members; and what Ranks::group needs
-  /// if they are other ranks than those of the last call. invalid_argument if `members` has not an entry for each rank.
+  /// Communicates: one gather of the cells of the domain of each rank, if the problem has no
+  /// members; and what Ranks::group needs if they are other ranks than those of the last call.
+  /// invalid_argument if `members` has not an entry for each rank.
   DistanceCost find(const DistanceProblem& problem) {
     const Decomposition& d = m_ranks.decomposition();
-    const std::vector<std::int64_t> cells = problem.members.empty() ? gather_cells(problem) : cells_of_patches(problem);
+    const std::vector<std::int64_t> cells =
+        problem.members.empty() ? gather_cells(problem) : cells_of_patches(problem);
     std::vector<int> members;
     DistanceCost cost;
     for (int r = 0; r < d.size(); ++r) {
@@ -49,15 +53,18 @@ public:
 private:
   std::vector<std::int64_t> gather_cells(const DistanceProblem& problem) {
     std::vector<std::vector<std::int64_t>> mine;
-    for (int r = 0; r < m_ranks.local_size(); ++r) mine.push_back({cells_of_domain(m_ranks, problem.fields, r)});
-    return m_ranks.gather_all(mine, std::vector<int>(static_cast<std::size_t>(m_ranks.decomposition().size()), 1));
+    for (int r = 0; r < m_ranks.local_size(); ++r)
+      mine.push_back({cells_of_domain(m_ranks, problem.fields, r)});
+    return m_ranks.gather_all(
+        mine, std::vector<int>(static_cast<std::size_t>(m_ranks.decomposition().size()), 1));
   }
 
   std::vector<std::int64_t> cells_of_patches(const DistanceProblem& problem) const {
     const Decomposition& d = m_ranks.decomposition();
     if (problem.members.size() != static_cast<std::size_t>(d.size())) {
-      throw std::invalid_argument("distances: members: expected an entry for each of " + std::to_string(d.size()) +
-                                  " ranks, found " + std::to_string(problem.members.size()));
+      throw std::invalid_argument("distances: members: expected an entry for each of " +
+                                  std::to_string(d.size()) + " ranks, found " +
+                                  std::to_string(problem.members.size()));
     }
     std::vector<std::int64_t> cells;
     for (int r = 0; r < d.size(); ++r) cells.push_back(problem.members[r] ? d.patch(r).cells() : 0);
@@ -68,9 +75,11 @@ private:
   std::unique_ptr<Group> m_group; // of the last call
 };
 
-/// The report of the members becomes that of all ranks: one max-reduction if maxima are asked for, else nothing (ranks without
-/// cells of the domain may then know of no rounds). `gathered`: were the distances found by `gather`, in place of another solver?
-inline void share_report(Ranks& ranks, const DistanceMaxima& maxima, DistanceReport& report, bool gathered = false) {
+/// The report of the members becomes that of all ranks: one max-reduction if maxima are asked for,
+/// else nothing (ranks without cells of the domain may then know of no rounds). `gathered`: were
+/// the distances found by `gather`, in place of another solver?
+inline void share_report(Ranks& ranks, const DistanceMaxima& maxima, DistanceReport& report,
+                         bool gathered = false) {
   if (maxima) {
     std::vector<std::vector<std::int64_t>> values;
     for (int r = 0; r < ranks.local_size(); ++r) {

@@ -1,6 +1,7 @@
 // Long lists of the numbers -1, 0, 1 as run lengths: messages of distance/gather.hpp.
 //
-//   -1 -1 -1 -1 -1 -1  0  0  1      (-1, 6) (0, 2) (1, 1)       one byte for a run of up to 42 numbers
+//   -1 -1 -1 -1 -1 -1  0  0  1      (-1, 6) (0, 2) (1, 1)       one byte for a run of up to 42
+//   numbers
 #pragma once
 
 #include <cstddef>
@@ -65,7 +66,8 @@ public:
 
 private:
   void end_run() {
-    if (m_run.length > 0) m_bytes.put(static_cast<std::uint64_t>(3 * (m_run.length - 1) + m_run.value + 1));
+    if (m_run.length > 0)
+      m_bytes.put(static_cast<std::uint64_t>(3 * (m_run.length - 1) + m_run.value + 1));
     m_run.length = 0;
   }
 

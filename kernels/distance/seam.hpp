@@ -1,16 +1,18 @@
-// The seam between two patches, as distance/buckets.hpp sees it from one side: the values known of the cells on the other side,
-// which values improve on these, and how they are written into a message.
+// The seam between two patches, as distance/buckets.hpp sees it from one side: the values known of
+// the cells on the other side, which values improve on these, and how they are written into a
+// message.
 //
-//      mine | theirs (known)       Mine are offered 5 + 1 and 6 + 1 by them; my 2 offers 3 to their 8, so it is sent; my 9 and
-//         9 | 5                    6 are of no use to them. Once it is sent, their cell has 3 at most: nothing is sent twice.
-//         6 | 6                    '#' is outside of the domain: nothing passes there. A seam where nothing passes at all is
-//         2 | 8                    closed: there are no messages after the first one, in which both sides send their cells.
-//         # | 7
+//      mine | theirs (known)       Mine are offered 5 + 1 and 6 + 1 by them; my 2 offers 3 to their
+//      8, so it is sent; my 9 and
+//         9 | 5                    6 are of no use to them. Once it is sent, their cell has 3 at
+//         most: nothing is sent twice. 6 | 6                    '#' is outside of the domain:
+//         nothing passes there. A seam where nothing passes at all is 2 | 8 closed: there are no
+//         messages after the first one, in which both sides send their cells. # | 7
 //
 // A message holds, per field, one word 3 n + form and what follows. The shortest form is taken:
 //   form 0   n changes   position, value
-//   form 1   n runs      position, 3 length + slope + 1, first value: from cell to cell values change by slope = -1, 0, 1
-//   form 2   n cells     the whole strip
+//   form 1   n runs      position, 3 length + slope + 1, first value: from cell to cell values
+//   change by slope = -1, 0, 1 form 2   n cells     the whole strip
 // A message without changes is empty.
 #pragma once
 
@@ -31,9 +33,12 @@ public:
 
   int rank() const { return m_rank; }
   /// No message is longer, in words.
-  std::size_t longest() const { return m_known.size() + m_known.size() / static_cast<std::size_t>(m_length); }
+  std::size_t longest() const {
+    return m_known.size() + m_known.size() / static_cast<std::size_t>(m_length);
+  }
 
-  /// The first message: all cells of the domain with what they have. Returns the number of cells looked at, as all that follow.
+  /// The first message: all cells of the domain with what they have. Returns the number of cells
+  /// looked at, as all that follow.
   std::int64_t write_all(const std::vector<PatchWave>& waves, std::vector<int>& words) {
     return write(waves, words, [](int d, int&) { return d >= 0; });
   }
@@ -58,7 +63,8 @@ public:
       const auto take = [&](int position, int value) {
         cells += 1;
         if (value < 0) return;
-        if (known[position] < 0 || (value > 0 && improves(value, known[position]))) known[position] = value;
+        if (known[position] < 0 || (value > 0 && improves(value, known[position])))
+          known[position] = value;
         if (value > 0) waves[f].offer(value + 1, cell(position));
       };
       if (form == 0) {
@@ -75,7 +81,8 @@ public:
     return cells;
   }
 
-  /// After both sides have sent their cells: does the domain continue across the seam? What was sent is not sent again.
+  /// After both sides have sent their cells: does the domain continue across the seam? What was
+  /// sent is not sent again.
   bool open(const std::vector<PatchWave>& waves) {
     bool is_open = false;
     for (std::size_t f = 0; f < waves.size(); ++f) {
@@ -97,7 +104,9 @@ private:
 
   int cell(int position) const { return m_first + position * m_step; }
 
-  template <class Wanted> std::int64_t write(const std::vector<PatchWave>& waves, std::vector<int>& words, const Wanted& wanted) {
+  template <class Wanted>
+  std::int64_t write(const std::vector<PatchWave>& waves, std::vector<int>& words,
+                     const Wanted& wanted) {
     words.clear();
     bool empty = true;
     for (std::size_t f = 0; f < waves.size(); ++f) {
@@ -147,7 +156,8 @@ private:
   }
 
   int m_rank, m_first, m_step, m_length;
-  std::vector<int> m_known; // value of the cell on the other side, or a bound above it; -1: outside of the domain
+  std::vector<int> m_known; // value of the cell on the other side, or a bound above it; -1: outside
+                            // of the domain
   std::vector<Change> m_changes;
 };
 

@@ -1,15 +1,16 @@
 // Distances by sweeps over levels (see distance.hpp): the reference solver.
 //
-//   level 1      level 2      level 3        Level n: every cell that has no distance yet and a neighbour of distance n
-//   1 0 0        1 2 0        1 2 3          gets n + 1. As many sweeps, ghost exchanges and collectives as the largest
-//   0 0 0        2 0 0        2 3 0          distance.
+//   level 1      level 2      level 3        Level n: every cell that has no distance yet and a
+//   neighbour of distance n 1 0 0        1 2 0        1 2 3          gets n + 1. As many sweeps,
+//   ghost exchanges and collectives as the largest 0 0 0        2 0 0        2 3 0 distance.
 #pragma once
 
 #include "kernels/distance/types.hpp"
 
 namespace nunatak {
 
-inline DistanceReport sweep_distances(Ranks& ranks, const DistanceFields& fields, const DistanceMaxima& maxima) {
+inline DistanceReport sweep_distances(Ranks& ranks, const DistanceFields& fields,
+                                      const DistanceMaxima& maxima) {
   const int locals = ranks.local_size();
   std::vector<std::vector<Ghosted>> ghosted(static_cast<std::size_t>(locals));
   for (const auto& field : fields) {
@@ -17,7 +18,8 @@ inline DistanceReport sweep_distances(Ranks& ranks, const DistanceFields& fields
   }
   DistanceReport report;
   std::vector<char> changed(static_cast<std::size_t>(locals));
-  for (int level = 1; report.rounds == 0 || anything_changed(ranks, changed, maxima, report); ++level) {
+  for (int level = 1; report.rounds == 0 || anything_changed(ranks, changed, maxima, report);
+       ++level) {
     ranks.update_ghosts(ghosted);
     report.rounds += 1;
     for (int r = 0; r < locals; ++r) {
@@ -29,7 +31,8 @@ inline DistanceReport sweep_distances(Ranks& ranks, const DistanceFields& fields
         for (int j = 1; j <= p.ym; ++j) {
           for (int i = 1; i <= p.xm; ++i) {
             if (d(j, i) != 0) continue;
-            if (d(j, i - 1) == level || d(j, i + 1) == level || d(j - 1, i) == level || d(j + 1, i) == level) {
+            if (d(j, i - 1) == level || d(j, i + 1) == level || d(j - 1, i) == level ||
+                d(j + 1, i) == level) {
               d(j, i) = level + 1;
               changed[r] = 1;
             }
@@ -42,7 +45,9 @@ inline DistanceReport sweep_distances(Ranks& ranks, const DistanceFields& fields
 }
 
 inline SolveDistances make_sweep(Ranks& ranks, const DistanceOptions&) {
-  return [&ranks](const DistanceProblem& problem) { return sweep_distances(ranks, problem.fields, problem.maxima); };
+  return [&ranks](const DistanceProblem& problem) {
+    return sweep_distances(ranks, problem.fields, problem.maxima);
+  };
 }
 
 } // namespace nunatak

@@ -1,4 +1,5 @@
-// Distances along the grid: what a problem, its answer and a solver are (distance.hpp has the table of the solvers).
+// Distances along the grid: what a problem, its answer and a solver are (distance.hpp has the table
+// of the solvers).
 #pragma once
 
 #include "kernels/grid/ranks.hpp"
@@ -11,16 +12,18 @@
 namespace nunatak {
 
 /// Distance fields to be solved, each over all local ranks: field[f][local].
-/// Before: seeds 1, other cells of the domain 0, cells outside -1, in owned cells. After: the distances in owned cells (seed 1,
-/// its neighbour 2, ...), 0 where no seed reaches, -1 outside. Ghosts are work space.
+/// Before: seeds 1, other cells of the domain 0, cells outside -1, in owned cells. After: the
+/// distances in owned cells (seed 1, its neighbour 2, ...), 0 where no seed reaches, -1 outside.
+/// Ghosts are work space.
 using DistanceFields = std::vector<std::vector<SharedArray2<int>>>;
 
-/// Flat positions (j (xm + 2) + i) of the seeds: seeds[f][local]. The queues start from them (bfs, buckets, auto);
-/// the other solvers read the fields.
+/// Flat positions (j (xm + 2) + i) of the seeds: seeds[f][local]. The queues start from them (bfs,
+/// buckets, auto); the other solvers read the fields.
 using DistanceSeeds = std::vector<std::vector<std::vector<int>>>;
 
-/// Numbers of this local rank that are to be maximised over all ranks once the distances are final (sweep, bfs: in the same
-/// collective that finds out that nothing changes any more). Equal sizes on all ranks.
+/// Numbers of this local rank that are to be maximised over all ranks once the distances are final
+/// (sweep, bfs: in the same collective that finds out that nothing changes any more). Equal sizes
+/// on all ranks.
 using DistanceMaxima = std::function<std::vector<std::int64_t>(int local)>;
 
 /// What is asked for.
@@ -28,19 +31,20 @@ struct DistanceProblem {
   DistanceFields fields;
   DistanceSeeds seeds = {};   ///< may be empty: a solver that needs them finds them in the fields
   DistanceMaxima maxima = {}; ///< may be empty
-  /// Of each rank: does it own cells of the domain of any field? Empty if the caller does not know. The same on all ranks, as
-  /// `cells`.
+  /// Of each rank: does it own cells of the domain of any field? Empty if the caller does not know.
+  /// The same on all ranks, as `cells`.
   std::vector<char> members = {};
   std::int64_t cells = 0; ///< of the domain, over all ranks; 0 if the caller does not know
-  /// Of a local rank, for solver `device`: launches loops whose results `maxima` reads. Called before it waits for distances that
-  /// may be final. May be empty.
+  /// Of a local rank, for solver `device`: launches loops whose results `maxima` reads. Called
+  /// before it waits for distances that may be final. May be empty.
   std::function<void(int local)> launch = {};
 };
 
 struct DistanceReport {
   int rounds = 0;                   ///< of messages between neighbours
   std::vector<std::int64_t> maxima; ///< of DistanceMaxima, over all ranks
-  std::string solver;               ///< the name of the solver that found the answer: `auto` hands over to another one
+  std::string
+      solver; ///< the name of the solver that found the answer: `auto` hands over to another one
 };
 
 struct DistanceOptions {
@@ -57,9 +61,10 @@ using SolveDistances = std::function<DistanceReport(const DistanceProblem& probl
 /// A solver: a row of the table in distance.hpp.
 struct DistanceSolver {
   std::string name;
-  bool counts_steps;                                                    ///< along the grid: such solvers agree in every bit
-  std::string doc;                                                      ///< what it does, for -help: begins with a noun
-  SolveDistances (*make)(Ranks& ranks, const DistanceOptions& options); ///< `ranks` must outlive what it returns
+  bool counts_steps; ///< along the grid: such solvers agree in every bit
+  std::string doc;   ///< what it does, for -help: begins with a noun
+  SolveDistances (*make)(Ranks& ranks,
+                         const DistanceOptions& options); ///< `ranks` must outlive what it returns
 };
 
 /// Cells of the domains of all fields together, on one local rank.
@@ -94,12 +99,15 @@ inline DistanceSeeds find_seeds(const Ranks& ranks, const DistanceFields& fields
 }
 
 /// The seeds of the problem if it has them, else those in its fields, kept in `found`.
-inline const DistanceSeeds& seeds_of(const Ranks& ranks, const DistanceProblem& problem, DistanceSeeds& found) {
+inline const DistanceSeeds& seeds_of(const Ranks& ranks, const DistanceProblem& problem,
+                                     DistanceSeeds& found) {
   return problem.seeds.empty() ? found = find_seeds(ranks, problem.fields) : problem.seeds;
 }
 
-/// One collective: the maxima of [changed, what `more` gives]. True if anything changed on any rank.
-inline bool anything_changed(Ranks& ranks, const std::vector<char>& changed, const DistanceMaxima& more, DistanceReport& report) {
+/// One collective: the maxima of [changed, what `more` gives]. True if anything changed on any
+/// rank.
+inline bool anything_changed(Ranks& ranks, const std::vector<char>& changed,
+                             const DistanceMaxima& more, DistanceReport& report) {
   std::vector<std::vector<std::int64_t>> values;
   for (std::size_t r = 0; r < changed.size(); ++r) {
     values.push_back(more ? more(static_cast<int>(r)) : std::vector<std::int64_t>{});

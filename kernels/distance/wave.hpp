@@ -1,11 +1,15 @@
-// Distances on one patch by a monotone bucket queue: bucket v holds the cells of distance v. A step costs 1, so that bucket v
-// fills no other bucket than v + 1, and two of them are enough for what is found here. Offers from other patches wait, ordered
-// by value, for the turn of their bucket. (Dial 1969, Algorithm 360, Communications of the ACM 12, 632.)
+// Distances on one patch by a monotone bucket queue: bucket v holds the cells of distance v. A step
+// costs 1, so that bucket v fills no other bucket than v + 1, and two of them are enough for what
+// is found here. Offers from other patches wait, ordered by value, for the turn of their bucket.
+// (Dial 1969, Algorithm 360, Communications of the ACM 12, 632.)
 //
-//   bucket 4: 3 cells, of which 1 was offered         Each cell of the bucket looks at its 4 neighbours: those without a
-//      ->  bucket 5: their free neighbours            distance, or with a larger one, get v + 1 and go into the next bucket.
+//   bucket 4: 3 cells, of which 1 was offered         Each cell of the bucket looks at its 4
+//   neighbours: those without a
+//      ->  bucket 5: their free neighbours            distance, or with a larger one, get v + 1 and
+//      go into the next bucket.
 //
-// Values never fall while a wave runs: a cell enters a bucket once per wave. Used by distance/bfs.hpp and distance/buckets.hpp.
+// Values never fall while a wave runs: a cell enters a bucket once per wave. Used by
+// distance/bfs.hpp and distance/buckets.hpp.
 #pragma once
 
 #include "kernels/distance/types.hpp"
@@ -19,8 +23,11 @@ inline bool improves(int value, int d) { return d == 0 || d > value; }
 
 class PatchWave {
 public:
-  /// d: one field of a patch with its ghosts, flat. The wave does not leave the patch: ghosts become -1.
-  PatchWave(const Patch& patch, int* d) : m_patch(patch), m_row(patch.xm + 2), m_d(d) { close_ghosts(); }
+  /// d: one field of a patch with its ghosts, flat. The wave does not leave the patch: ghosts
+  /// become -1.
+  PatchWave(const Patch& patch, int* d) : m_patch(patch), m_row(patch.xm + 2), m_d(d) {
+    close_ghosts();
+  }
 
   void close_ghosts() {
     for (int i = 0; i < m_row; ++i) m_d[i] = m_d[(m_patch.ym + 1) * m_row + i] = -1;
@@ -29,7 +36,8 @@ public:
 
   const int* d() const { return m_d; }
 
-  /// For the next wave: `cell` can be reached with `value` from another patch. Without effect if that is no better.
+  /// For the next wave: `cell` can be reached with `value` from another patch. Without effect if
+  /// that is no better.
   void offer(int value, int cell) {
     if (improves(value, m_d[cell])) m_offers.push_back({value, cell});
   }
@@ -50,7 +58,9 @@ public:
 private:
   struct Offer {
     int value, cell;
-    bool operator<(const Offer& o) const { return value != o.value ? value < o.value : cell < o.cell; }
+    bool operator<(const Offer& o) const {
+      return value != o.value ? value < o.value : cell < o.cell;
+    }
   };
 
   /// Bucket `value` holds `filled` cells.

@@ -1,12 +1,14 @@
 // Arrays of the model: Kokkos Views over one rank's patch of the grid, with one ring of ghosts.
 //
-// Shape and order: (j, i) = (y, x), columns (j, i, k). An owned cell has view indices 1..ym, 1..xm; index 0
-// and ym + 1 (xm + 1) are ghosts. The label of a View is for profilers and for errors of Kokkos only: names in files are given
-// with the View, never taken from it.
+// Shape and order: (j, i) = (y, x), columns (j, i, k). An owned cell has view indices 1..ym, 1..xm;
+// index 0 and ym + 1 (xm + 1) are ghosts. The label of a View is for profilers and for errors of
+// Kokkos only: names in files are given with the View, never taken from it.
 //
 // Where arrays live, and how columns lie: memory.hpp. Two rules hold for every backend:
-//   - A loop returns before it is done. Host code that reads or writes an array fences first; Ranks::update_ghosts does it for
-//     its caller (launch_ghosts does not), and a reduction into a host variable has waited for all that came before it.
+//   - A loop returns before it is done. Host code that reads or writes an array fences first;
+//   Ranks::update_ghosts does it for
+//     its caller (launch_ghosts does not), and a reduction into a host variable has waited for all
+//     that came before it.
 //   - What only loops use (work space of an algorithm) is a View in WorkMem, which is never moved.
 #pragma once
 
@@ -19,8 +21,9 @@
 namespace nunatak {
 
 template <class T> using Array2 = Kokkos::View<T**, Kokkos::LayoutRight, Mem>; // (j, i)
-template <class T> using SharedArray2 = Shared<T**>;                           // the same, worked on by the host in place, too
-template <class T> using Array3 = Kokkos::View<T***, ColumnLayout, Mem>;       // (j, i, k)
+template <class T>
+using SharedArray2 = Shared<T**>; // the same, worked on by the host in place, too
+template <class T> using Array3 = Kokkos::View<T***, ColumnLayout, Mem>; // (j, i, k)
 
 /// A 2-D array over `patch` and its ghosts, filled with zeros. `label`: for profilers.
 template <class T> Array2<T> make_array(const std::string& label, const Patch& patch) {
@@ -42,7 +45,8 @@ struct Cells {
 };
 inline Cells owned_cells(const Patch& p) { return {1, p.ym + 1, 1, p.xm + 1}; }
 inline Cells cells_and_ghosts(const Patch& p) { return {0, p.ym + 2, 0, p.xm + 2}; }
-/// The owned cells, and the ghosts to the left and below: each has the face to its right and the one above it.
+/// The owned cells, and the ghosts to the left and below: each has the face to its right and the
+/// one above it.
 inline Cells cells_with_faces(const Patch& p) { return {0, p.ym + 1, 0, p.xm + 1}; }
 
 // Before a loop whose turns do not depend on each other: the compiler may take several at once.
@@ -78,21 +82,26 @@ template <class F> struct CellLoop {
   F f;
   int i0, i1; ///< not used
   KOKKOS_INLINE_FUNCTION void operator()(int i, int j) const { f(j, i); }
-  template <class T> KOKKOS_INLINE_FUNCTION void operator()(int i, int j, T& result) const { f(j, i, result); }
+  template <class T> KOKKOS_INLINE_FUNCTION void operator()(int i, int j, T& result) const {
+    f(j, i, result);
+  }
 };
 
-/// What is handed to Kokkos for a loop over cells, and over what: rows on a CPU, blocks of 32 x 8 cells on a GPU.
+/// What is handed to Kokkos for a loop over cells, and over what: rows on a CPU, blocks of 32 x 8
+/// cells on a GPU.
 template <class F> using Loop = std::conditional_t<loops_on_host, RowLoop<F>, CellLoop<F>>;
 inline auto range_of(const Cells& cells) {
   if constexpr (loops_on_host) {
     return Kokkos::RangePolicy<Exec>(cells.j0, cells.j1);
   } else {
-    return Kokkos::MDRangePolicy<Exec, Kokkos::Rank<2>>({cells.i0, cells.j0}, {cells.i1, cells.j1}, {32, 8});
+    return Kokkos::MDRangePolicy<Exec, Kokkos::Rank<2>>({cells.i0, cells.j0}, {cells.i1, cells.j1},
+                                                        {32, 8});
   }
 }
 
-/// The one door for loops over cells: f(j, i) for all of `cells`, rows in parallel. The cells are independent of each other: f
-/// must not read what it writes for another one. `label` names the loop in profiles.
+/// The one door for loops over cells: f(j, i) for all of `cells`, rows in parallel. The cells are
+/// independent of each other: f must not read what it writes for another one. `label` names the
+/// loop in profiles.
 template <class F> void for_each_of(const char* label, const Cells& cells, const F& f) {
   Kokkos::parallel_for(label, range_of(cells), Loop<F>{f, cells.i0, cells.i1});
 }
@@ -103,13 +112,14 @@ template <class T, class L> T reduce_loop(const char* label, const Cells& cells,
   return result;
 }
 
-/// The same with a result that does not depend on the order: f(j, i, T& result) adds to it. T(): nothing yet; T has an exact +=
-/// (FixedSum, integers, Largest, and structs of them).
+/// The same with a result that does not depend on the order: f(j, i, T& result) adds to it. T():
+/// nothing yet; T has an exact += (FixedSum, integers, Largest, and structs of them).
 template <class T, class F> T reduce_over(const char* label, const Cells& cells, const F& f) {
   return reduce_loop<T>(label, cells, Loop<F>{f, cells.i0, cells.i1});
 }
 /// The same; but if `later` is there, the result goes into it, is not waited for, and not returned.
-template <class T, class F> T reduce_over(const char* label, const Cells& cells, const Later<T>& later, const F& f) {
+template <class T, class F>
+T reduce_over(const char* label, const Cells& cells, const Later<T>& later, const F& f) {
   if (!later.data()) return reduce_over<T>(label, cells, f);
   Kokkos::parallel_reduce(label, range_of(cells), Loop<F>{f, cells.i0, cells.i1}, later);
   return {};

@@ -1,5 +1,6 @@
-// Integers that several threads change. Kokkos' own functions lock where there is one thread only, too, and on a CPU read and
-// write by an exchange that begins with a plain read, which the thread sanitizer cannot tell from a race.
+// Integers that several threads change. Kokkos' own functions lock where there is one thread only,
+// too, and on a CPU read and write by an exchange that begins with a plain read, which the thread
+// sanitizer cannot tell from a race.
 #pragma once
 
 #include "kernels/grid/memory.hpp"

@@ -1,5 +1,6 @@
-// A cut of the grid by work: as many patches as another one, of unequal size, with about the same work along x, and along y. For
-// ice that covers a third of a square: docs/step-scaling.md has what it gains.
+// A cut of the grid by work: as many patches as another one, of unequal size, with about the same
+// work along x, and along y. For ice that covers a third of a square: docs/step-scaling.md has what
+// it gains.
 #pragma once
 
 #include "kernels/grid/patch.hpp"
@@ -8,12 +9,13 @@
 
 namespace nunatak {
 
-/// What a cell without ice counts where one with ice counts 1: more than its work, so that patches without ice do not become
-/// large.
+/// What a cell without ice counts where one with ice counts 1: more than its work, so that patches
+/// without ice do not become large.
 constexpr double work_without_ice = 0.1;
 
 /// The work of n lines of `cells` cells each, icy_cells[0..n - 1] of them with ice.
-template <class Counts> std::vector<double> work_of_lines(const Counts* icy_cells, std::size_t n, int cells) {
+template <class Counts>
+std::vector<double> work_of_lines(const Counts* icy_cells, std::size_t n, int cells) {
   std::vector<double> work;
   for (std::size_t k = 0; k < n; ++k) {
     const auto ice = static_cast<double>(icy_cells[k]);
@@ -31,7 +33,8 @@ inline std::vector<int> balanced(const std::vector<double>& work, int parts) {
   int i = 0;
   for (int r = 1; r < parts; ++r) {
     do sum += work[static_cast<std::size_t>(i++)];
-    while (i < lines - (parts - r) && sum + 0.5 * work[static_cast<std::size_t>(i)] < all * r / parts);
+    while (i < lines - (parts - r) &&
+           sum + 0.5 * work[static_cast<std::size_t>(i)] < all * r / parts);
     start.push_back(i);
   }
   start.push_back(lines);
@@ -39,7 +42,8 @@ inline std::vector<int> balanced(const std::vector<double>& work, int parts) {
 }
 
 /// `d` with other patches. icy_cells: of all columns, and then of all rows.
-template <class Counts> Decomposition balanced(Decomposition d, const std::vector<Counts>& icy_cells) {
+template <class Counts>
+Decomposition balanced(Decomposition d, const std::vector<Counts>& icy_cells) {
   const auto Mx = static_cast<std::size_t>(d.Mx), My = static_cast<std::size_t>(d.My);
   d.x = balanced(work_of_lines(icy_cells.data(), Mx, d.My), d.px);
   d.y = balanced(work_of_lines(icy_cells.data() + Mx, My, d.Mx), d.py);

@@ -1,10 +1,12 @@
-// Border cells of patches in a buffer of their own, for algorithms whose arrays are touched by loops only
-// (distance/device/distance.hpp, labels/device/labels.hpp): loops fill and read the buffer, the host sends it. On a GPU the
-// arrays themselves are never moved.
+// Border cells of patches in a buffer of their own, for algorithms whose arrays are touched by
+// loops only (distance/device/distance.hpp, labels/device/labels.hpp): loops fill and read the
+// buffer, the host sends it. On a GPU the arrays themselves are never moved.
 //
-//   ghost | cell .  .   The owned cells along the sides of a patch are numbered: west, east (ym each, from the south), south,
-//         |  .   .  .   north (xm each, from the west). A corner cell has two numbers. Each belongs to one ghost beside it;
-//         |  .   .  .   after the exchange its place holds what the neighbour has in the place of that ghost.
+//   ghost | cell .  .   The owned cells along the sides of a patch are numbered: west, east (ym
+//   each, from the south), south,
+//         |  .   .  .   north (xm each, from the west). A corner cell has two numbers. Each belongs
+//         to one ghost beside it; |  .   .  .   after the exchange its place holds what the
+//         neighbour has in the place of that ghost.
 #pragma once
 
 #include "kernels/grid/ranks.hpp"
@@ -45,43 +47,55 @@ public:
   };
 
   /// `ranks` must outlive this object.
-  BorderExchange(Ranks& ranks, int fields) : m_ranks(ranks), m_fields(static_cast<std::size_t>(fields)) {
+  BorderExchange(Ranks& ranks, int fields)
+      : m_ranks(ranks), m_fields(static_cast<std::size_t>(fields)) {
     const auto locals = static_cast<std::size_t>(ranks.local_size());
     m_sides.resize(locals), m_out.resize(locals), m_start.push_back(0);
     for (std::size_t r = 0; r < locals; ++r) {
       const Patch p = ranks.patch(static_cast<int>(r));
-      const std::array<Side, 4> sides = {
-          {{-1, 0, 0, p.ym}, {1, 0, p.ym, p.ym}, {0, -1, 2 * p.ym, p.xm}, {0, 1, 2 * p.ym + p.xm, p.xm}}};
+      const std::array<Side, 4> sides = {{{-1, 0, 0, p.ym},
+                                          {1, 0, p.ym, p.ym},
+                                          {0, -1, 2 * p.ym, p.xm},
+                                          {0, 1, 2 * p.ym + p.xm, p.xm}}};
       for (const Side& s : sides) {
-        const int neighbour = ranks.decomposition().neighbour(ranks.first() + static_cast<int>(r), s.dx, s.dy);
+        const int neighbour =
+            ranks.decomposition().neighbour(ranks.first() + static_cast<int>(r), s.dx, s.dy);
         if (neighbour < 0) continue;
         m_sides[r].push_back(s);
         m_out[r].push_back({neighbour, std::vector<int>(bytes(s) / sizeof(int))});
       }
-      m_start.push_back(m_start.back() + static_cast<std::size_t>(BorderCells{p.xm, p.ym}.size()) * m_fields);
+      m_start.push_back(m_start.back() +
+                        static_cast<std::size_t>(BorderCells{p.xm, p.ym}.size()) * m_fields);
     }
     m_in = m_out;
     m_data = make_shared<T*>("border cells", m_start.back());
   }
 
   T* data(int local) const { return m_data.data() + m_start[static_cast<std::size_t>(local)]; }
-  const std::vector<Side>& sides(int local) const { return m_sides[static_cast<std::size_t>(local)]; }
+  const std::vector<Side>& sides(int local) const {
+    return m_sides[static_cast<std::size_t>(local)];
+  }
 
-  /// Cells at the edge of the domain keep what they have. Communicates: one message to each neighbour beyond a side.
+  /// Cells at the edge of the domain keep what they have. Communicates: one message to each
+  /// neighbour beyond a side.
   void exchange() {
     Kokkos::fence("nunatak: before the exchange of border cells");
     for (std::size_t r = 0; r < m_out.size(); ++r) {
-      for (std::size_t s = 0; s < m_sides[r].size(); ++s) std::memcpy(m_out[r][s].words.data(), at(r, s), bytes(m_sides[r][s]));
+      for (std::size_t s = 0; s < m_sides[r].size(); ++s)
+        std::memcpy(m_out[r][s].words.data(), at(r, s), bytes(m_sides[r][s]));
     }
     m_ranks.exchange(m_out, m_in);
     for (std::size_t r = 0; r < m_in.size(); ++r) {
-      for (std::size_t s = 0; s < m_sides[r].size(); ++s) std::memcpy(at(r, s), m_in[r][s].words.data(), bytes(m_sides[r][s]));
+      for (std::size_t s = 0; s < m_sides[r].size(); ++s)
+        std::memcpy(at(r, s), m_in[r][s].words.data(), bytes(m_sides[r][s]));
     }
   }
 
 private:
   static_assert(sizeof(T) % sizeof(int) == 0, "packets hold words");
-  std::size_t bytes(const Side& s) const { return static_cast<std::size_t>(s.cells) * m_fields * sizeof(T); }
+  std::size_t bytes(const Side& s) const {
+    return static_cast<std::size_t>(s.cells) * m_fields * sizeof(T);
+  }
   T* at(std::size_t r, std::size_t s) const {
     return m_data.data() + m_start[r] + static_cast<std::size_t>(m_sides[r][s].first) * m_fields;
   }

@@ -1,8 +1,9 @@
-// exp, log, pow, cbrt, x^(-1/3), x^(-n/8), tan and erf from + - * / sqrt and shifts of integers: the same bits on every
-// processor, with every compiler and at any width, since nothing may be fused or reordered; none but erf has a branch, so that
-// loops over them are vectorised. libm's bits depend on the processor. Errors are below 1.5 units in the last place, of erf below
-// 4e-15 of it (tests/kernels/test_elementary.cpp holds them against long double and libm); the default rounding mode is taken for
-// granted. The polynomials interpolate at Chebyshev points.
+// exp, log, pow, cbrt, x^(-1/3), x^(-n/8), tan and erf from + - * / sqrt and shifts of integers:
+// the same bits on every processor, with every compiler and at any width, since nothing may be
+// fused or reordered; none but erf has a branch, so that loops over them are vectorised. libm's
+// bits depend on the processor. Errors are below 1.5 units in the last place, of erf below 4e-15 of
+// it (tests/kernels/test_elementary.cpp holds them against long double and libm); the default
+// rounding mode is taken for granted. The polynomials interpolate at Chebyshev points.
 #pragma once
 
 #include <Kokkos_Core.hpp>
@@ -15,20 +16,27 @@ namespace nunatak::elementary {
 namespace detail {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
-constexpr double to_integer = 6755399441055744.0; ///< 1.5 2^52: what is added to it is rounded to an integer, in its low bits
-constexpr double log2_e = 1.4426950408889634, ln2_hi = 0x1.62e42fefa3800p-1, ln2_lo = 0x1.ef35793c76730p-45;
+constexpr double to_integer =
+    6755399441055744.0; ///< 1.5 2^52: what is added to it is rounded to an integer, in its low bits
+constexpr double log2_e = 1.4426950408889634, ln2_hi = 0x1.62e42fefa3800p-1,
+                 ln2_lo = 0x1.ef35793c76730p-45;
 
-KOKKOS_FORCEINLINE_FUNCTION std::int64_t bits(double x) { return Kokkos::bit_cast<std::int64_t>(x); }
+KOKKOS_FORCEINLINE_FUNCTION std::int64_t bits(double x) {
+  return Kokkos::bit_cast<std::int64_t>(x);
+}
 KOKKOS_FORCEINLINE_FUNCTION double number(std::int64_t n) { return Kokkos::bit_cast<double>(n); }
 /// Up to 2^51.
 KOKKOS_FORCEINLINE_FUNCTION double round(double x) { return (x + to_integer) - to_integer; }
 /// 2^k for an integer k in -1022..1023.
 KOKKOS_FORCEINLINE_FUNCTION double power_of_two(double k) {
-  return number(static_cast<std::int64_t>(static_cast<std::uint64_t>(bits(k + (to_integer + 1023.0))) << 52));
+  return number(
+      static_cast<std::int64_t>(static_cast<std::uint64_t>(bits(k + (to_integer + 1023.0))) << 52));
 }
 /// The exponent of a normal positive number, from the bits.
 KOKKOS_FORCEINLINE_FUNCTION double exponent(std::int64_t n) {
-  return number(static_cast<std::int64_t>(static_cast<std::uint64_t>(n) >> 52) | bits(4503599627370496.0)) - 4503599627371519.0;
+  return number(static_cast<std::int64_t>(static_cast<std::uint64_t>(n) >> 52) |
+                bits(4503599627370496.0)) -
+         4503599627371519.0;
 }
 
 template <int n> KOKKOS_FORCEINLINE_FUNCTION double polynomial(const double (&c)[n], double x) {
@@ -49,7 +57,8 @@ KOKKOS_FORCEINLINE_FUNCTION Double2 sum_exactly(double a, double b) {
 /// a b exactly (Dekker 1971).
 KOKKOS_FORCEINLINE_FUNCTION Double2 multiply_exactly(double a, double b) {
   constexpr double split = 134217729.0; // 2^27 + 1
-  const double as = split * a, bs = split * b, a1 = as - (as - a), b1 = bs - (bs - b), a2 = a - a1, b2 = b - b1;
+  const double as = split * a, bs = split * b, a1 = as - (as - a), b1 = bs - (bs - b), a2 = a - a1,
+               b2 = b - b1;
   const double p = a * b;
   return {p, ((a1 * b1 - p) + a1 * b2 + a2 * b1) + a2 * b2};
 }
@@ -60,9 +69,10 @@ KOKKOS_FORCEINLINE_FUNCTION Double2 multiply(const Double2& a, const Double2& b)
 
 /// e^(x + lo) = p 2^k, |lo| small beside x, for x in -746..710.
 KOKKOS_FORCEINLINE_FUNCTION double exp(double x, double lo, double& k) {
-  constexpr double c[] = {0.16666666666666669,    0.041666666666666664,   0.008333333333330062,   0.0013888888888886552,
-                          0.00019841269863053618, 2.4801587317144498e-05, 2.7557268459997064e-06, 2.755728296954995e-07,
-                          2.510038549551032e-08,  2.0911236630261545e-09};
+  constexpr double c[] = {0.16666666666666669,    0.041666666666666664,   0.008333333333330062,
+                          0.0013888888888886552,  0.00019841269863053618, 2.4801587317144498e-05,
+                          2.7557268459997064e-06, 2.755728296954995e-07,  2.510038549551032e-08,
+                          2.0911236630261545e-09};
   k = round(x * log2_e);
   const double r = (x - k * ln2_hi) - (k * ln2_lo - lo);
   return 1.0 + (r + r * r * (0.5 + r * polynomial(c, r)));
@@ -76,7 +86,8 @@ KOKKOS_FORCEINLINE_FUNCTION double exp(double x, double lo) {
   return p * power_of_two(half) * power_of_two(k - half);
 }
 
-/// log x of 0 < x < infinity, to some 65 bits: x = 2^e m, s = (m - 1)/(m + 1), log m = 2 s + 2/3 s^3 + s^5 Q(s^2).
+/// log x of 0 < x < infinity, to some 65 bits: x = 2^e m, s = (m - 1)/(m + 1), log m = 2 s + 2/3
+/// s^3 + s^5 Q(s^2).
 KOKKOS_FORCEINLINE_FUNCTION Double2 log(double x) {
   constexpr double Q[] = {0.4,
                           0.28571428571428564,
@@ -87,15 +98,17 @@ KOKKOS_FORCEINLINE_FUNCTION Double2 log(double x) {
                           0.11766813121034213,
                           0.10456327269484514,
                           0.107624244195648};
-  constexpr std::int64_t one = 0x3ff0000000000000, sqrt_half = 0x3fe6a09e667f3bcd, mantissa = 0x000fffffffffffff;
+  constexpr std::int64_t one = 0x3ff0000000000000, sqrt_half = 0x3fe6a09e667f3bcd,
+                         mantissa = 0x000fffffffffffff;
   const bool tiny = x < std::numeric_limits<double>::min();
-  const auto n =
-      static_cast<std::int64_t>(static_cast<std::uint64_t>(bits(tiny ? x * 18014398509481984.0 : x)) + (one - sqrt_half));
+  const auto n = static_cast<std::int64_t>(
+      static_cast<std::uint64_t>(bits(tiny ? x * 18014398509481984.0 : x)) + (one - sqrt_half));
   const double e = exponent(n) - (tiny ? 54.0 : 0.0), f = number((n & mantissa) + sqrt_half) - 1.0;
   const double g = 2.0 + f, s_hi = f / g;
   const Double2 sg = multiply_exactly(s_hi, g);
   const Double2 s{s_hi, ((f - sg.hi) - sg.lo - s_hi * (f - (g - 2.0))) / g};
-  const Double2 z = multiply(s, s), cube = multiply(multiply(z, s), {0.6666666666666666, 3.700743415417188e-17});
+  const Double2 z = multiply(s, s),
+                cube = multiply(multiply(z, s), {0.6666666666666666, 3.700743415417188e-17});
   const double tail = s.hi * z.hi * z.hi * polynomial(Q, z.hi);
   const Double2 a = sum_exactly(e * ln2_hi, 2.0 * s.hi), b = sum_exactly(a.hi, cube.hi);
   return sum_exactly(b.hi, a.lo + b.lo + (2.0 * s.lo + cube.lo + (tail + e * ln2_lo)));
@@ -114,19 +127,23 @@ KOKKOS_FORCEINLINE_FUNCTION double moderate_exp(double x) {
 /// -infinity at 0, NaN below.
 KOKKOS_FORCEINLINE_FUNCTION double log(double x) {
   const detail::Double2 y = detail::log(x);
-  const double edge = x == 0.0 ? -detail::infinity : x == detail::infinity ? x : std::numeric_limits<double>::quiet_NaN();
+  const double edge = x == 0.0                ? -detail::infinity
+                      : x == detail::infinity ? x
+                                              : std::numeric_limits<double>::quiet_NaN();
   return x > 0.0 && x < detail::infinity ? y.hi + y.lo : edge;
 }
 
 /// x^y for x >= 0 (NaN below).
 KOKKOS_FORCEINLINE_FUNCTION double pow(double x, double y) {
-  constexpr double most = 73786976294838206464.0; // 2^66: beyond it everything but 1 is 0 or infinity
+  constexpr double most =
+      73786976294838206464.0; // 2^66: beyond it everything but 1 is 0 or infinity
   const double exponent = y > most ? most : y < -most ? -most : y;
   const detail::Double2 l = detail::log(x), p = detail::multiply_exactly(exponent, l.hi);
   const bool inside = p.hi > -800.0 && p.hi < 800.0;
   const double power = detail::exp(p.hi, inside ? p.lo + exponent * l.lo : 0.0);
-  const double edge = x == 0.0 || x == detail::infinity ? ((y > 0.0) == (x > 0.0) ? detail::infinity : 0.0)
-                                                        : std::numeric_limits<double>::quiet_NaN();
+  const double edge = x == 0.0 || x == detail::infinity
+                          ? ((y > 0.0) == (x > 0.0) ? detail::infinity : 0.0)
+                          : std::numeric_limits<double>::quiet_NaN();
   const double of_any = y == y ? (x > 0.0 && x < detail::infinity ? power : edge) : y;
   return y == 0.0 || x == 1.0 ? 1.0 : of_any;
 }
@@ -135,8 +152,8 @@ namespace detail {
 
 /// 2^k times the number of these bits.
 KOKKOS_FORCEINLINE_FUNCTION double scaled(std::int64_t n, double k) {
-  return number(
-      static_cast<std::int64_t>(static_cast<std::uint64_t>(n) + (static_cast<std::uint64_t>(bits(k + to_integer)) << 52)));
+  return number(static_cast<std::int64_t>(
+      static_cast<std::uint64_t>(n) + (static_cast<std::uint64_t>(bits(k + to_integer)) << 52)));
 }
 /// m^(-1/3) of m in 1/2..4, to 1e-9
 KOKKOS_FORCEINLINE_FUNCTION double inverse_cbrt(double m) {
@@ -175,12 +192,16 @@ KOKKOS_FORCEINLINE_FUNCTION double cbrt(double x) {
 /// For |x| <= 1e5.
 KOKKOS_FORCEINLINE_FUNCTION double tan(double x) {
   using namespace detail;
-  constexpr double c[] = {0.3333333333333333,      0.1333333333333336,     0.053968253968216494,   0.021869488538186894,
-                          0.00886323547219349,     0.0035921290251277526,  0.001455823306484352,   0.0005901129273566122,
-                          0.00023866062511576094,  9.877222654104013e-05,  3.391996496950876e-05,  2.712495871761255e-05,
-                          -1.0218100602616342e-05, 1.9554377552178262e-05, -9.753956934096784e-06, 3.951549148345975e-06};
-  const double k = round(x * 0.6366197723675814), half = 0.5 * k; // pi/2 in three parts, of 33, 33 and 53 bits
-  const double r1 = x - k * 0x1.921fb54400000p+0, r2 = k * 0x1.0b4611a600000p-34, r3 = k * 0x1.3198a2e037073p-69;
+  constexpr double c[] = {0.3333333333333333,      0.1333333333333336,     0.053968253968216494,
+                          0.021869488538186894,    0.00886323547219349,    0.0035921290251277526,
+                          0.001455823306484352,    0.0005901129273566122,  0.00023866062511576094,
+                          9.877222654104013e-05,   3.391996496950876e-05,  2.712495871761255e-05,
+                          -1.0218100602616342e-05, 1.9554377552178262e-05, -9.753956934096784e-06,
+                          3.951549148345975e-06};
+  const double k = round(x * 0.6366197723675814),
+               half = 0.5 * k; // pi/2 in three parts, of 33, 33 and 53 bits
+  const double r1 = x - k * 0x1.921fb54400000p+0, r2 = k * 0x1.0b4611a600000p-34,
+               r3 = k * 0x1.3198a2e037073p-69;
   const double s = r1 - r2, s_lo = ((r1 - s) - r2) - r3, r = s + s_lo, r_lo = s_lo - (r - s);
   const double tail = r * r * r * polynomial(c, r * r) + r_lo * (1.0 + r * r);
   const Double2 t = sum_exactly(r, tail);
@@ -191,7 +212,8 @@ KOKKOS_FORCEINLINE_FUNCTION double tan(double x) {
   return round(half) == half ? t.hi : -cotangent;
 }
 
-/// The error function, for setting up: a series of terms that are all positive, 2/sqrt(pi) e^(-x^2) sum 2^n x^(2n+1)/(2n+1)!!.
+/// The error function, for setting up: a series of terms that are all positive, 2/sqrt(pi) e^(-x^2)
+/// sum 2^n x^(2n+1)/(2n+1)!!.
 KOKKOS_INLINE_FUNCTION double erf(double x) {
   if (!(x > -6.0 && x < 6.0)) return x > 0.0 ? 1.0 : x < 0.0 ? -1.0 : x;
   const double x2 = x * x;
@@ -205,7 +227,8 @@ KOKKOS_INLINE_FUNCTION double erf(double x) {
 
 /// x^(-n/8), n = 0..4, of 1e-100 <= x <= 1e100, by roots: the usual laws of sliding.
 KOKKOS_FORCEINLINE_FUNCTION double inverse_eighths(double x, int n) {
-  const double inverse = 1.0 / (n == 3 ? x * x * x : x), half = Kokkos::sqrt(inverse), quarter = Kokkos::sqrt(half);
+  const double inverse = 1.0 / (n == 3 ? x * x * x : x), half = Kokkos::sqrt(inverse),
+               quarter = Kokkos::sqrt(half);
   return n == 0 ? 1.0 : n == 4 ? half : n == 2 ? quarter : Kokkos::sqrt(quarter);
 }
 

@@ -1,6 +1,7 @@
-// The ghost exchange of a patch in two loops, for arrays that loops alone should touch: one packs what goes to all neighbours, of
-// all arrays, into one buffer; one fills all ghosts from what has come, those beyond the edges of the domain included. The same
-// bytes in the same order as pack(), unpack() and replicate_edges() of halo_strips.hpp, which do it on the host.
+// The ghost exchange of a patch in two loops, for arrays that loops alone should touch: one packs
+// what goes to all neighbours, of all arrays, into one buffer; one fills all ghosts from what has
+// come, those beyond the edges of the domain included. The same bytes in the same order as pack(),
+// unpack() and replicate_edges() of halo_strips.hpp, which do it on the host.
 #pragma once
 
 #include "kernels/grid/halo_strips.hpp"
@@ -18,8 +19,9 @@ namespace nunatak {
 // What the two loops use: nvcc takes no private types there.
 namespace halo_loops {
 
-/// A cell that is sent, or a ghost: its position in the arrays, j (xm + 2) + i, and where it is in the buffer: cell `n` of the
-/// message that begins at cell `first` and has `cells`. cells = 0: not there; n is the position of the owned cell it copies.
+/// A cell that is sent, or a ghost: its position in the arrays, j (xm + 2) + i, and where it is in
+/// the buffer: cell `n` of the message that begins at cell `first` and has `cells`. cells = 0: not
+/// there; n is the position of the owned cell it copies.
 struct Place {
   int position, n, first, cells;
 };
@@ -27,7 +29,8 @@ using Places = Shared<Place*>;
 
 constexpr int most_arrays = 32;
 
-/// The arrays as words. A cell has `together` words of each level of array a, and then those of the next level, `map` cells on.
+/// The arrays as words. A cell has `together` words of each level of array a, and then those of the
+/// next level, `map` cells on.
 template <class Word> struct Arrays {
   int count = 0;
   std::int64_t map = 0; ///< cells of a patch and its ghosts
@@ -35,23 +38,29 @@ template <class Word> struct Arrays {
   int together[most_arrays] = {};
   int before[most_arrays + 1] = {0}; ///< words per cell of the arrays before it
   KOKKOS_INLINE_FUNCTION int words() const { return before[count]; }
-  /// Word n of all cells of all arrays, array by array, level by level: which array, cell, word of it.
-  KOKKOS_INLINE_FUNCTION void find(std::int64_t n, std::int64_t cells, int& a, int& cell, int& word) const {
+  /// Word n of all cells of all arrays, array by array, level by level: which array, cell, word of
+  /// it.
+  KOKKOS_INLINE_FUNCTION void find(std::int64_t n, std::int64_t cells, int& a, int& cell,
+                                   int& word) const {
     a = 0;
     while (n >= cells * before[a + 1]) ++a;
-    const std::int64_t rest = n - cells * before[a], width = together[a], level = rest / (cells * width);
+    const std::int64_t rest = n - cells * before[a], width = together[a],
+                       level = rest / (cells * width);
     cell = static_cast<int>((rest - level * cells * width) / width);
     word = static_cast<int>(level * width + rest % width);
   }
   KOKKOS_INLINE_FUNCTION std::int64_t in_buffer(const Place& p, int a, int word) const {
-    return static_cast<std::int64_t>(p.first) * words() + static_cast<std::int64_t>(p.cells) * before[a] +
-           at_level(p.n, p.cells, a, word);
+    return static_cast<std::int64_t>(p.first) * words() +
+           static_cast<std::int64_t>(p.cells) * before[a] + at_level(p.n, p.cells, a, word);
   }
-  KOKKOS_INLINE_FUNCTION Word& at(int a, int position, int word) const { return data[a][at_level(position, map, a, word)]; }
+  KOKKOS_INLINE_FUNCTION Word& at(int a, int position, int word) const {
+    return data[a][at_level(position, map, a, word)];
+  }
   /// Word of cell n in what has `cells` cells a level.
   KOKKOS_INLINE_FUNCTION std::int64_t at_level(int n, std::int64_t cells, int a, int word) const {
     const int width = together[a];
-    if (width == before[a + 1] - before[a]) return static_cast<std::int64_t>(n) * width + word; // one level
+    if (width == before[a + 1] - before[a])
+      return static_cast<std::int64_t>(n) * width + word; // one level
     return (word / width * cells + n) * width + word % width;
   }
 };
@@ -69,7 +78,8 @@ struct __attribute__((may_alias)) Word1 {
 
 /// f(place, array, word) for all words of the cells that `places` lists.
 template <class Word, class F>
-void for_each_word(const char* label, const Arrays<Word>& arrays, const Places& places, const F& f) {
+void for_each_word(const char* label, const Arrays<Word>& arrays, const Places& places,
+                   const F& f) {
   const auto cells = static_cast<std::int64_t>(places.extent(0));
   Kokkos::parallel_for(
       label, Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::int64_t>>(0, cells * arrays.words()),
@@ -81,25 +91,30 @@ void for_each_word(const char* label, const Arrays<Word>& arrays, const Places& 
 }
 template <class Word> void pack_words(const Arrays<Word>& arrays, const Places& sent, Word* out) {
   for_each_word(
-      "ghosts: pack", arrays, sent,
-      KOKKOS_LAMBDA(const Place& p, int a, int word) { out[arrays.in_buffer(p, a, word)] = arrays.at(a, p.position, word); });
+      "ghosts: pack", arrays, sent, KOKKOS_LAMBDA(const Place& p, int a, int word) {
+        out[arrays.in_buffer(p, a, word)] = arrays.at(a, p.position, word);
+      });
 }
-template <class Word> void unpack_words(const Arrays<Word>& arrays, const Places& ghosts, const Word* in) {
+template <class Word>
+void unpack_words(const Arrays<Word>& arrays, const Places& ghosts, const Word* in) {
   for_each_word(
       "ghosts: unpack", arrays, ghosts, KOKKOS_LAMBDA(const Place& p, int a, int word) {
-        arrays.at(a, p.position, word) = p.cells > 0 ? in[arrays.in_buffer(p, a, word)] : arrays.at(a, p.n, word);
+        arrays.at(a, p.position, word) =
+            p.cells > 0 ? in[arrays.in_buffer(p, a, word)] : arrays.at(a, p.n, word);
       });
 }
 
 } // namespace halo_loops
 
 /// The same arrays of local ranks, each level as one of its own: what is packed on the host.
-inline decltype(auto) by_level(const Decomposition& d, int first, const std::vector<std::vector<Ghosted>>& arrays) {
+inline decltype(auto) by_level(const Decomposition& d, int first,
+                               const std::vector<std::vector<Ghosted>>& arrays) {
   if constexpr (levels_apart) {
     std::vector<std::vector<Ghosted>> all(arrays.size());
     for (std::size_t r = 0; r < arrays.size(); ++r) {
       const Patch p = d.patch(first + static_cast<int>(r));
-      const std::size_t map = static_cast<std::size_t>(p.xm + 2) * static_cast<std::size_t>(p.ym + 2);
+      const std::size_t map =
+          static_cast<std::size_t>(p.xm + 2) * static_cast<std::size_t>(p.ym + 2);
       for (Ghosted a : arrays[r]) {
         const int levels = std::exchange(a.levels, 1);
         for (int k = 0; k < levels; ++k, a.data += map * a.cell_bytes) all[r].push_back(a);
@@ -131,7 +146,8 @@ public:
       const Message& m = m_outgoing.back();
       for (int j = owned.j0; j < owned.j1; ++j) {
         for (int i = owned.i0; i < owned.i1; ++i)
-          sent.push_back({position(j, i), static_cast<int>(sent.size()) - m.first, m.first, m.cells});
+          sent.push_back(
+              {position(j, i), static_cast<int>(sent.size()) - m.first, m.first, m.cells});
       }
     }
     for (int j = 0; j <= m_patch.ym + 1; ++j) {
@@ -147,12 +163,14 @@ public:
   /// Cells of all messages that go; as many come.
   int cells() const { return cells(m_outgoing); }
 
-  /// `out`, `in`: cells() times the bytes per cell of all arrays, in memory that loops reach, aligned to 8. Neither waits.
+  /// `out`, `in`: cells() times the bytes per cell of all arrays, in memory that loops reach,
+  /// aligned to 8. Neither waits.
   void pack(const std::vector<Ghosted>& arrays, std::byte* out) const {
     in_words(arrays, [&](const auto& a) { halo_loops::pack_words(a, m_sent, words_of(a, out)); });
   }
   void unpack(const std::vector<Ghosted>& arrays, const std::byte* in) const {
-    in_words(arrays, [&](const auto& a) { halo_loops::unpack_words(a, m_ghosts, words_of(a, in)); });
+    in_words(arrays,
+             [&](const auto& a) { halo_loops::unpack_words(a, m_ghosts, words_of(a, in)); });
   }
 
 private:
@@ -160,7 +178,9 @@ private:
   using Places = halo_loops::Places;
   template <class Word> using Arrays = halo_loops::Arrays<Word>;
 
-  template <class Word> static Word* words_of(const Arrays<Word>&, std::byte* buffer) { return reinterpret_cast<Word*>(buffer); }
+  template <class Word> static Word* words_of(const Arrays<Word>&, std::byte* buffer) {
+    return reinterpret_cast<Word*>(buffer);
+  }
   template <class Word> static const Word* words_of(const Arrays<Word>&, const std::byte* buffer) {
     return reinterpret_cast<const Word*>(buffer);
   }
@@ -168,11 +188,13 @@ private:
   /// f(Arrays) with the widest words of which all cells are made.
   template <class F> void in_words(const std::vector<Ghosted>& arrays, const F& f) const {
     if (arrays.size() > halo_loops::most_arrays) {
-      throw std::invalid_argument("ghost exchange: expected at most " + std::to_string(halo_loops::most_arrays) +
-                                  " arrays, found " + std::to_string(arrays.size()));
+      throw std::invalid_argument("ghost exchange: expected at most " +
+                                  std::to_string(halo_loops::most_arrays) + " arrays, found " +
+                                  std::to_string(arrays.size()));
     }
     const auto all = [&](std::size_t bytes) {
-      return std::all_of(arrays.begin(), arrays.end(), [&](const Ghosted& a) { return a.cell_bytes % bytes == 0; });
+      return std::all_of(arrays.begin(), arrays.end(),
+                         [&](const Ghosted& a) { return a.cell_bytes % bytes == 0; });
     };
     if (all(8)) return f(as_words<halo_loops::Word8>(arrays));
     if (all(4)) return f(as_words<halo_loops::Word4>(arrays));
@@ -183,7 +205,8 @@ private:
     words.map = static_cast<std::int64_t>(m_patch.xm + 2) * (m_patch.ym + 2);
     for (const Ghosted& a : arrays) {
       words.data[words.count] = reinterpret_cast<Word*>(a.data);
-      const int together = words.together[words.count] = static_cast<int>(a.cell_bytes / sizeof(Word));
+      const int together = words.together[words.count] =
+          static_cast<int>(a.cell_bytes / sizeof(Word));
       words.before[words.count + 1] = words.before[words.count] + together * a.levels;
       words.count += 1;
     }
@@ -195,7 +218,8 @@ private:
   }
   int position(int j, int i) const { return j * (m_patch.xm + 2) + i; }
 
-  /// What the ghost (j, i) holds: the nearest cell inside the domain, which is owned or a neighbour's.
+  /// What the ghost (j, i) holds: the nearest cell inside the domain, which is owned or a
+  /// neighbour's.
   Place source(const Decomposition& d, int j, int i) const {
     const Patch& p = m_patch;
     const int ghost = position(j, i);
@@ -213,7 +237,8 @@ private:
   }
 
   static Places list(const char* label, const std::vector<Place>& places) {
-    const Places view(Kokkos::view_alloc(shared_label(label), Kokkos::WithoutInitializing), places.size());
+    const Places view(Kokkos::view_alloc(shared_label(label), Kokkos::WithoutInitializing),
+                      places.size());
     std::copy(places.begin(), places.end(), view.data());
     return view;
   }

@@ -2,9 +2,9 @@
 // Shared by the MPI and the virtual exchange, so that both move the same cells.
 //
 //        dx=-1  0  +1
-//   dy=+1   6   7   8      A message in direction d carries the owned strip (or corner cell) that touches that side; the
-//   dy= 0   3   .   5      receiver puts it into its ghosts on the opposite side.
-//   dy=-1   0   1   2
+//   dy=+1   6   7   8      A message in direction d carries the owned strip (or corner cell) that
+//   touches that side; the dy= 0   3   .   5      receiver puts it into its ghosts on the opposite
+//   side. dy=-1   0   1   2
 #pragma once
 
 #include "kernels/grid/patch.hpp"
@@ -17,7 +17,9 @@ namespace nunatak {
 
 struct Strip {
   int j0, j1, i0, i1; ///< half-open ranges of view indices
-  std::size_t cells() const { return static_cast<std::size_t>(j1 - j0) * static_cast<std::size_t>(i1 - i0); }
+  std::size_t cells() const {
+    return static_cast<std::size_t>(j1 - j0) * static_cast<std::size_t>(i1 - i0);
+  }
 };
 
 /// Owned cells of `p` that the neighbour in direction (dx, dy) needs.
@@ -45,8 +47,9 @@ inline Strip ghost_strip(const Patch& p, int dx, int dy) {
   // lab 1 end
 }
 
-/// f(dx, dy, to, from) for the eight directions: what a rank sends in direction (dx, dy), to a neighbour, and what comes in this
-/// direction from the opposite one. -1: there is none. A rank may be its own neighbour, where the grid is periodic.
+/// f(dx, dy, to, from) for the eight directions: what a rank sends in direction (dx, dy), to a
+/// neighbour, and what comes in this direction from the opposite one. -1: there is none. A rank may
+/// be its own neighbour, where the grid is periodic.
 template <class F> void for_each_message(const Decomposition& d, int rank, const F& f) {
   for (int n = 0; n < 9; ++n) {
     const int dx = n % 3 - 1, dy = n / 3 - 1;
@@ -54,31 +57,40 @@ template <class F> void for_each_message(const Decomposition& d, int rank, const
   }
 }
 
-/// Append the cells of a strip to a buffer / take them from it. `data`: a ghosted array of `cell_bytes` per cell.
-inline std::byte* pack(const Patch& p, const Strip& s, const std::byte* data, std::size_t cell_bytes, std::byte* out) {
+/// Append the cells of a strip to a buffer / take them from it. `data`: a ghosted array of
+/// `cell_bytes` per cell.
+inline std::byte* pack(const Patch& p, const Strip& s, const std::byte* data,
+                       std::size_t cell_bytes, std::byte* out) {
   const std::size_t row = static_cast<std::size_t>(p.xm + 2) * cell_bytes,
                     bytes = static_cast<std::size_t>(s.i1 - s.i0) * cell_bytes;
   for (int j = s.j0; j < s.j1; ++j, out += bytes) {
-    std::memcpy(out, data + static_cast<std::size_t>(j) * row + static_cast<std::size_t>(s.i0) * cell_bytes, bytes);
+    std::memcpy(
+        out, data + static_cast<std::size_t>(j) * row + static_cast<std::size_t>(s.i0) * cell_bytes,
+        bytes);
   }
   return out;
 }
 
-inline const std::byte* unpack(const Patch& p, const Strip& s, std::byte* data, std::size_t cell_bytes, const std::byte* in) {
+inline const std::byte* unpack(const Patch& p, const Strip& s, std::byte* data,
+                               std::size_t cell_bytes, const std::byte* in) {
   const std::size_t row = static_cast<std::size_t>(p.xm + 2) * cell_bytes,
                     bytes = static_cast<std::size_t>(s.i1 - s.i0) * cell_bytes;
   for (int j = s.j0; j < s.j1; ++j, in += bytes) {
-    std::memcpy(data + static_cast<std::size_t>(j) * row + static_cast<std::size_t>(s.i0) * cell_bytes, in, bytes);
+    std::memcpy(data + static_cast<std::size_t>(j) * row +
+                    static_cast<std::size_t>(s.i0) * cell_bytes,
+                in, bytes);
   }
   return in;
 }
 
 /// The same for a list of arrays, one after another.
-template <class Arrays> std::byte* pack(const Patch& p, const Strip& s, const Arrays& arrays, std::byte* out) {
+template <class Arrays>
+std::byte* pack(const Patch& p, const Strip& s, const Arrays& arrays, std::byte* out) {
   for (const auto& a : arrays) out = pack(p, s, a.data, a.cell_bytes, out);
   return out;
 }
-template <class Arrays> const std::byte* unpack(const Patch& p, const Strip& s, const Arrays& arrays, const std::byte* in) {
+template <class Arrays>
+const std::byte* unpack(const Patch& p, const Strip& s, const Arrays& arrays, const std::byte* in) {
   for (const auto& a : arrays) in = unpack(p, s, a.data, a.cell_bytes, in);
   return in;
 }
@@ -88,9 +100,10 @@ template <class Arrays> std::size_t bytes_per_cell(const Arrays& arrays) {
   return bytes;
 }
 
-/// Fill the ghosts beyond the domain edges that are not periodic with the nearest owned cell (call it after the exchange:
-/// at the end of an edge it copies ghosts that the exchange has filled).
-inline void replicate_edges(const Decomposition& d, const Patch& p, std::byte* data, std::size_t cell_bytes) {
+/// Fill the ghosts beyond the domain edges that are not periodic with the nearest owned cell (call
+/// it after the exchange: at the end of an edge it copies ghosts that the exchange has filled).
+inline void replicate_edges(const Decomposition& d, const Patch& p, std::byte* data,
+                            std::size_t cell_bytes) {
   const std::size_t row = static_cast<std::size_t>(p.xm + 2) * cell_bytes;
   const auto at = [&](int j, int i) {
     return data + static_cast<std::size_t>(j) * row + static_cast<std::size_t>(i) * cell_bytes;

@@ -1,6 +1,6 @@
-// Lists that may have millions of entries, for host code: a std::vector whose memory is in huge pages where the system has them,
-// and is not touched before it is written. A page of 4 kB that is touched for the first time costs as much as writing it ten
-// times.
+// Lists that may have millions of entries, for host code: a std::vector whose memory is in huge
+// pages where the system has them, and is not touched before it is written. A page of 4 kB that is
+// touched for the first time costs as much as writing it ten times.
 #pragma once
 
 #include <cstddef>
@@ -30,7 +30,9 @@ template <class T> struct LargeAllocator {
     return static_cast<T*>(p);
   }
   void deallocate(T* p, std::size_t) { std::free(p); }
-  template <class U> void construct(U* p) { ::new (static_cast<void*>(p)) U; } // resize() writes no zeros
+  template <class U> void construct(U* p) {
+    ::new (static_cast<void*>(p)) U;
+  } // resize() writes no zeros
   template <class U, class... Args> void construct(U* p, Args&&... args) {
     ::new (static_cast<void*>(p)) U(std::forward<Args>(args)...);
   }

@@ -1,5 +1,6 @@
-// Lists of things that the host or loops make and loops read: a std::vector in memory that both sides can reach (memory.hpp).
-// What resize() adds has no values yet where loops run on a GPU. And places of cells in a list: a scan.
+// Lists of things that the host or loops make and loops read: a std::vector in memory that both
+// sides can reach (memory.hpp). What resize() adds has no values yet where loops run on a GPU. And
+// places of cells in a list: a scan.
 #pragma once
 
 #include "kernels/grid/array.hpp"
@@ -17,9 +18,13 @@ template <class T> struct MemAllocator {
   using value_type = T;
   MemAllocator() = default;
   template <class U> MemAllocator(const MemAllocator<U>&) {}
-  T* allocate(std::size_t n) { return static_cast<T*>(Kokkos::kokkos_malloc<SharedMem>("list", n * sizeof(T))); }
+  T* allocate(std::size_t n) {
+    return static_cast<T*>(Kokkos::kokkos_malloc<SharedMem>("list", n * sizeof(T)));
+  }
   void deallocate(T* p, std::size_t) { Kokkos::kokkos_free<SharedMem>(p); }
-  template <class U> void construct(U* p) { ::new (static_cast<void*>(p)) U; } // resize() writes no zeros: a loop will fill it
+  template <class U> void construct(U* p) {
+    ::new (static_cast<void*>(p)) U;
+  } // resize() writes no zeros: a loop will fill it
   template <class U, class... Args> void construct(U* p, Args&&... args) {
     ::new (static_cast<void*>(p)) U(std::forward<Args>(args)...);
   }
@@ -27,7 +32,8 @@ template <class T> struct MemAllocator {
   template <class U> bool operator!=(const MemAllocator<U>&) const { return false; }
 };
 
-template <class T> using List = std::vector<T, std::conditional_t<loops_on_host, std::allocator<T>, MemAllocator<T>>>;
+template <class T>
+using List = std::vector<T, std::conditional_t<loops_on_host, std::allocator<T>, MemAllocator<T>>>;
 
 /// f(thing) for each of a list, in parallel.
 template <class T, class F> struct ListLoop {
@@ -36,19 +42,23 @@ template <class T, class F> struct ListLoop {
   KOKKOS_INLINE_FUNCTION void operator()(int n) const { f(list[n]); }
 };
 template <class T, class F> void for_each_in(const char* label, const List<T>& list, const F& f) {
-  Kokkos::parallel_for(label, Kokkos::RangePolicy<Exec>(0, static_cast<int>(list.size())), ListLoop<T, F>{list.data(), f});
+  Kokkos::parallel_for(label, Kokkos::RangePolicy<Exec>(0, static_cast<int>(list.size())),
+                       ListLoop<T, F>{list.data(), f});
 }
 
 /// f(n) for each place n of a list, in parallel.
-template <class T, class F> void for_each_place(const char* label, const List<T>& list, const F& f) {
+template <class T, class F>
+void for_each_place(const char* label, const List<T>& list, const F& f) {
   Kokkos::parallel_for(label, Kokkos::RangePolicy<Exec>(0, static_cast<int>(list.size())), f);
 }
 
-/// Kokkos' scan over the numbers first ... end - 1: f(n, T& before, bool last) adds to what the numbers before n have added (T:
-/// see reduce_over), and may use that where `last` is set; it may be called without, too. The sum of all goes into `total`, if
-/// there is one, and is not waited for. One thread of a CPU goes once through the numbers; Kokkos' scan for several threads goes
+/// Kokkos' scan over the numbers first ... end - 1: f(n, T& before, bool last) adds to what the
+/// numbers before n have added (T: see reduce_over), and may use that where `last` is set; it may
+/// be called without, too. The sum of all goes into `total`, if there is one, and is not waited
+/// for. One thread of a CPU goes once through the numbers; Kokkos' scan for several threads goes
 /// twice, for one thread, too.
-template <class T, class F> void scan_range(const char* label, int first, int end, const F& f, const Later<T>& total = {}) {
+template <class T, class F>
+void scan_range(const char* label, int first, int end, const F& f, const Later<T>& total = {}) {
   if constexpr (loops_on_host) {
     if (Exec().concurrency() == 1) {
       const auto once = [=](int) {
@@ -83,8 +93,10 @@ template <class T, class F> struct ScanLoop {
   }
 };
 
-/// Places of cells in a list in raster order: f(j, i, T& before, bool last), as of scan_range. `total` begins as 0.
-template <class T, class F> void scan_over(const char* label, const Cells& cells, const Later<T>& total, const F& f) {
+/// Places of cells in a list in raster order: f(j, i, T& before, bool last), as of scan_range.
+/// `total` begins as 0.
+template <class T, class F>
+void scan_over(const char* label, const Cells& cells, const Later<T>& total, const F& f) {
   const int rows = cells.j1 - cells.j0, turns = loops_on_host ? rows : rows * (cells.i1 - cells.i0);
   const int first = loops_on_host ? cells.j0 : 0;
   scan_range(label, first, first + turns, ScanLoop<T, F>{f, cells}, total);

@@ -1,30 +1,35 @@
 // Time on a modelled machine: the LogGP model, with a clock per rank (virtual_ranks.hpp drives it).
 //
-//   rank 0  |o|. . .                    L: latency of the network    o: time a processor spends on a message, on either side
+//   rank 0  |o|. . .                    L: latency of the network    o: time a processor spends on
+//   a message, on either side
 //              \  L + (n - 1) G         g: least time between two messages of a rank
 //   rank 1      \. . |o|                G: time per byte of a long message
 //
-// A rank's clock moves when it works and when it sends or receives; receiving waits for the message. Collectives are trees of
-// ceil(log2 P) steps. A step takes L + 2 o, or what perf/calibrate has measured of that kind of collective (`Steps`):
-//   maximum, sum:      a step, and (n - 1) G, as often as there are steps     n bytes, recursive doubling. Libraries take other
+// A rank's clock moves when it works and when it sends or receives; receiving waits for the
+// message. Collectives are trees of ceil(log2 P) steps. A step takes L + 2 o, or what
+// perf/calibrate has measured of that kind of collective (`Steps`):
+//   maximum, sum:      a step, and (n - 1) G, as often as there are steps     n bytes, recursive
+//   doubling. Libraries take other
 //                      ways for long ones: what a byte adds is measured, too
-//   gather on all:     the steps, and once (N - 1) G                          N bytes of all ranks together
-//   gather, scatter:   a step per edge of a binomial tree, and once (N - 1) G at its root
-// No rank leaves a maximum, a sum or a gather on all before the last one has entered it. In a gather a rank waits for those below
-// it in the tree, in a scatter for those above: a rank that is late keeps only these waiting, and is one edge of a tree away
-// from its root if it is that of another field. A maximum that does not block goes on only while its ranks do not work: MPI
-// libraries move it when they are called. The clock that ends last is the critical path: how much of it was work, and how many
-// messages and collectives lie on it, travels along with the time.
+//   gather on all:     the steps, and once (N - 1) G                          N bytes of all ranks
+//   together gather, scatter:   a step per edge of a binomial tree, and once (N - 1) G at its root
+// No rank leaves a maximum, a sum or a gather on all before the last one has entered it. In a
+// gather a rank waits for those below it in the tree, in a scatter for those above: a rank that is
+// late keeps only these waiting, and is one edge of a tree away from its root if it is that of
+// another field. A maximum that does not block goes on only while its ranks do not work: MPI
+// libraries move it when they are called. The clock that ends last is the critical path: how much
+// of it was work, and how many messages and collectives lie on it, travels along with the time.
 //
-//                    7 -> 6 -> 4 -> 0       places in the tree, counted from the root: a place without its lowest
-//                    5 ------> 4            binary digit that is not 0 is the place above
-//                    3 -> 2 ------> 0
+//                    7 -> 6 -> 4 -> 0       places in the tree, counted from the root: a place
+//                    without its lowest 5 ------> 4            binary digit that is not 0 is the
+//                    place above 3 -> 2 ------> 0
 //
 // Ranks may share a few cores (`cores`): work then takes the core that is free first.
 //
-// Alexandrov, Ionescu, Schauser & Scheiman (1995), LogGP: incorporating long messages into the LogP model, SPAA.
-// The default numbers are assumptions about a machine, not measurements: state them with each result. Those of perf/calibrate are
-// measured; docs/cluster.md says how far the model is then from the time of an emulated cluster.
+// Alexandrov, Ionescu, Schauser & Scheiman (1995), LogGP: incorporating long messages into the LogP
+// model, SPAA. The default numbers are assumptions about a machine, not measurements: state them
+// with each result. Those of perf/calibrate are measured; docs/cluster.md says how far the model is
+// then from the time of an emulated cluster.
 #pragma once
 
 #include <algorithm>
@@ -55,12 +60,16 @@ struct LogGP {
     const double byte = step.reduction_byte > 0.0 ? step.reduction_byte : G;
     return steps(ranks) * (step_of(step.reduction) + std::max(bytes - 1.0, 0.0) * byte);
   }
-  double lagged(int ranks, double bytes) const { return steps(ranks) * (step_of(step.lagged) + stream(bytes)); }
+  double lagged(int ranks, double bytes) const {
+    return steps(ranks) * (step_of(step.lagged) + stream(bytes));
+  }
   double gather_all(int ranks, double bytes_of_all) const {
     return ranks > 1 ? steps(ranks) * step_of(step.gather_all) + stream(bytes_of_all) : 0.0;
   }
   double edge() const { return step_of(step.rooted); }
-  static double edges(int ranks) { return ranks > 1 ? std::floor(std::log2(ranks)) : 0.0; } ///< of the longest way to the root
+  static double edges(int ranks) {
+    return ranks > 1 ? std::floor(std::log2(ranks)) : 0.0;
+  } ///< of the longest way to the root
 
 private:
   double step_of(double measured) const { return measured > 0.0 ? measured : L + 2.0 * o; }
@@ -123,8 +132,10 @@ public:
     m_under_way.clear();
   }
 
-  /// A collective of `members` that takes `seconds` once all have entered it; returns its end, for those who do not wait.
-  template <class Members> Path collective(const Members& members, double seconds, bool wait = true) {
+  /// A collective of `members` that takes `seconds` once all have entered it; returns its end, for
+  /// those who do not wait.
+  template <class Members>
+  Path collective(const Members& members, double seconds, bool wait = true) {
     Path end;
     for (const int rank : members) end = std::max(end, at(rank));
     end.time += seconds;
@@ -133,7 +144,8 @@ public:
     return end;
   }
 
-  /// A gather of so many bytes to the member at place `root`: a rank waits for those below it in the tree.
+  /// A gather of so many bytes to the member at place `root`: a rank waits for those below it in
+  /// the tree.
   template <class Members> void gather(const Members& members, int root, double bytes) {
     Tree tree = enter(members, root);
     for (std::size_t n = members.size(); --n > 0;) {

@@ -1,15 +1,18 @@
-// Where arrays live, which side of a machine with a GPU reaches them, and how the levels of a column lie. array.hpp has the
-// arrays.
+// Where arrays live, which side of a machine with a GPU reaches them, and how the levels of a
+// column lie. array.hpp has the arrays.
 //
-// By default both sides reach an array. On a CPU its memory is the memory; for a GPU it is memory that the driver moves to the
-// side that touches it, page by page. With -DNUNATAK_DEVICE_MEMORY=ON an array (Mem) is in the memory of the device alone:
-//   - Host code that needs it takes a copy (on_host) and gives back what it has written (to_loops). Without the option these are
+// By default both sides reach an array. On a CPU its memory is the memory; for a GPU it is memory
+// that the driver moves to the side that touches it, page by page. With -DNUNATAK_DEVICE_MEMORY=ON
+// an array (Mem) is in the memory of the device alone:
+//   - Host code that needs it takes a copy (on_host) and gives back what it has written (to_loops).
+//   Without the option these are
 //     the array itself, and nothing.
-//   - What the host and loops both work on in place, such as lists and the codes of PICO, is said to be shared (SharedMem,
+//   - What the host and loops both work on in place, such as lists and the codes of PICO, is said
+//   to be shared (SharedMem,
 //     shared_array). docs/gpu.md lists it, with bytes.
-// On a CPU that option changes no type, since loops and the host share its memory; on_host copies all the same, and Views of
-// SharedMem have a label that begins with "shared: ". So tests/kernels/as_if_gpu.cpp can tell whether the host touches another
-// View.
+// On a CPU that option changes no type, since loops and the host share its memory; on_host copies
+// all the same, and Views of SharedMem have a label that begins with "shared: ". So
+// tests/kernels/as_if_gpu.cpp can tell whether the host touches another View.
 #pragma once
 
 #include <Kokkos_Core.hpp>
@@ -19,7 +22,8 @@
 
 namespace nunatak {
 
-using Exec = NUNATAK_EXEC_SPACE; // the execution space chosen at build time (CMake: NUNATAK_BACKEND)
+using Exec =
+    NUNATAK_EXEC_SPACE; // the execution space chosen at build time (CMake: NUNATAK_BACKEND)
 using WorkMem = Exec::memory_space;
 
 /// Do loops run in the host's memory? (A CPU: yes.)
@@ -34,28 +38,37 @@ constexpr bool device_memory = true;
 #else
 constexpr bool device_memory = false;
 #endif
-using SharedMem = std::conditional_t<loops_on_host, WorkMem, Kokkos::SharedSpace>;           ///< both sides reach it
-using Mem = std::conditional_t<device_memory, WorkMem, SharedMem>;                           ///< of arrays
-using PinnedMem = std::conditional_t<loops_on_host, WorkMem, Kokkos::SharedHostPinnedSpace>; ///< the host's, reached by loops
+using SharedMem =
+    std::conditional_t<loops_on_host, WorkMem, Kokkos::SharedSpace>; ///< both sides reach it
+using Mem = std::conditional_t<device_memory, WorkMem, SharedMem>;   ///< of arrays
+using PinnedMem =
+    std::conditional_t<loops_on_host, WorkMem,
+                       Kokkos::SharedHostPinnedSpace>; ///< the host's, reached by loops
 
-inline std::string shared_label(const std::string& label) { return device_memory ? "shared: " + label : label; }
+inline std::string shared_label(const std::string& label) {
+  return device_memory ? "shared: " + label : label;
+}
 
 /// A View in SharedMem, filled with zeros.
 template <class Data> using Shared = Kokkos::View<Data, Kokkos::LayoutRight, SharedMem>;
-template <class Data, class... Extents> Shared<Data> make_shared(const std::string& label, Extents... extents) {
+template <class Data, class... Extents>
+Shared<Data> make_shared(const std::string& label, Extents... extents) {
   return Shared<Data>(shared_label(label), static_cast<std::size_t>(extents)...);
 }
 
-/// A number, or a struct of them, that a loop leaves for the host, which reads it by () after a fence (reduce_over). Begins as 0.
+/// A number, or a struct of them, that a loop leaves for the host, which reads it by () after a
+/// fence (reduce_over). Begins as 0.
 template <class T> using Later = Kokkos::View<T, Kokkos::LayoutRight, PinnedMem>;
-template <class T> Later<T> make_later(const std::string& label) { return Later<T>(shared_label(label)); }
+template <class T> Later<T> make_later(const std::string& label) {
+  return Later<T>(shared_label(label));
+}
 
-/// The values of an array for the host: a copy, after all loops before, where the host does not reach them; else the array
-/// itself, which the caller fences.
+/// The values of an array for the host: a copy, after all loops before, where the host does not
+/// reach them; else the array itself, which the caller fences.
 template <class View> auto on_host(const View& a) {
   if constexpr (device_memory) {
-    const Kokkos::View<typename View::non_const_data_type, typename View::array_layout, SharedMem> copy(
-        Kokkos::view_alloc(shared_label(a.label()), Kokkos::WithoutInitializing), a.layout());
+    const Kokkos::View<typename View::non_const_data_type, typename View::array_layout, SharedMem>
+        copy(Kokkos::view_alloc(shared_label(a.label()), Kokkos::WithoutInitializing), a.layout());
     Kokkos::deep_copy(copy, a);
     return copy;
   } else {
@@ -67,7 +80,8 @@ template <class View, class Copy> void to_loops(const View& a, const Copy& on_ho
   if constexpr (device_memory) Kokkos::deep_copy(a, on_host);
 }
 
-/// On a CPU: fetches n values for a loop that soon reads or writes them, where the processor does not see that it will.
+/// On a CPU: fetches n values for a loop that soon reads or writes them, where the processor does
+/// not see that it will.
 template <class T> KOKKOS_FORCEINLINE_FUNCTION void prefetch(const T* first, int n = 1) {
   constexpr int step = 64 / sizeof(T);
   if constexpr (loops_on_host) {
@@ -75,7 +89,8 @@ template <class T> KOKKOS_FORCEINLINE_FUNCTION void prefetch(const T* first, int
   }
 }
 
-/// Columns: on a CPU the levels of one lie together; where lanes run over i, each level is a map of its own.
+/// Columns: on a CPU the levels of one lie together; where lanes run over i, each level is a map of
+/// its own.
 constexpr bool levels_apart = device_memory || !loops_on_host;
 using ColumnLayout = std::conditional_t<levels_apart, Kokkos::LayoutStride, Kokkos::LayoutRight>;
 inline ColumnLayout column_layout(int rows, int columns, int levels) {

@@ -1,4 +1,5 @@
-// Sums and maxima over all ranks of what a loop has found on each of them: exact, the same on any number of ranks.
+// Sums and maxima over all ranks of what a loop has found on each of them: exact, the same on any
+// number of ranks.
 #pragma once
 
 #include "kernels/grid/ranks.hpp"
@@ -11,10 +12,13 @@
 
 namespace nunatak {
 
-/// The sum over all ranks of things made of nothing but FixedSums and int64s: parts[local] -> the total. One collective.
+/// The sum over all ranks of things made of nothing but FixedSums and int64s: parts[local] -> the
+/// total. One collective.
 template <class T> T sum_over_ranks(Ranks& ranks, const std::vector<T>& parts) {
-  static_assert(sizeof(T) % sizeof(std::int64_t) == 0 && std::is_trivially_copyable_v<T>, "T is made of 64-bit integers");
-  std::vector<std::vector<std::int64_t>> words(parts.size(), std::vector<std::int64_t>(sizeof(T) / sizeof(std::int64_t)));
+  static_assert(sizeof(T) % sizeof(std::int64_t) == 0 && std::is_trivially_copyable_v<T>,
+                "T is made of 64-bit integers");
+  std::vector<std::vector<std::int64_t>> words(
+      parts.size(), std::vector<std::int64_t>(sizeof(T) / sizeof(std::int64_t)));
   for (std::size_t r = 0; r < parts.size(); ++r) std::memcpy(words[r].data(), &parts[r], sizeof(T));
   ranks.sum(words);
   T total;
@@ -35,7 +39,8 @@ inline double from_ordered_bits(std::int64_t n) {
   return x;
 }
 
-/// Element-wise maximum over all ranks of numbers that are not negative: values[local], equal sizes. One collective.
+/// Element-wise maximum over all ranks of numbers that are not negative: values[local], equal
+/// sizes. One collective.
 inline void max_over_ranks(Ranks& ranks, std::vector<std::vector<double>>& values) {
   std::vector<std::vector<std::int64_t>> bits(values.size());
   for (std::size_t r = 0; r < values.size(); ++r) {

@@ -1,4 +1,5 @@
-// Who owns what: the global grid of Mx x My cells cut into px x py rectangular patches, one per rank.
+// Who owns what: the global grid of Mx x My cells cut into px x py rectangular patches, one per
+// rank.
 //
 //   rank = ry * px + rx            +-----+-----+-----+
 //                                  |  3  |  4  |  5  |   ry = 1
@@ -27,14 +28,20 @@ struct Patch {
   constexpr int global_i(int i) const { return xs + i - 1; }
   constexpr int global_j(int j) const { return ys + j - 1; }
 
-  /// Global index of the cell with view indices (j, i), in raster order; 64 bits: it never overflows.
-  constexpr std::int64_t cell(int j, int i) const { return static_cast<std::int64_t>(global_j(j)) * Mx + global_i(i); }
+  /// Global index of the cell with view indices (j, i), in raster order; 64 bits: it never
+  /// overflows.
+  constexpr std::int64_t cell(int j, int i) const {
+    return static_cast<std::int64_t>(global_j(j)) * Mx + global_i(i);
+  }
 
-  constexpr bool owns(int gj, int gi) const { return gi >= xs && gi < xs + xm && gj >= ys && gj < ys + ym; }
+  constexpr bool owns(int gj, int gi) const {
+    return gi >= xs && gi < xs + xm && gj >= ys && gj < ys + ym;
+  }
   constexpr std::int64_t cells() const { return static_cast<std::int64_t>(xm) * ym; }
 };
 
-/// The owned cells of a patch cut into blocks of a row, for loops that give a thread more than one cell.
+/// The owned cells of a patch cut into blocks of a row, for loops that give a thread more than one
+/// cell.
 struct RowBlocks {
   static constexpr int cells = 64; ///< of a block; the last one of a row may have fewer
   int xm, ym;
@@ -56,7 +63,8 @@ struct Decomposition {
   int px = 1, py = 1;      ///< ranks along x and y
   bool periodic_x = false; ///< cell 0 and cell Mx - 1 of a row are neighbours
   bool periodic_y = false;
-  std::vector<int> x, y; ///< x[r]..x[r+1] are the columns of the r-th patch along x; sizes px + 1, py + 1
+  std::vector<int> x,
+      y; ///< x[r]..x[r+1] are the columns of the r-th patch along x; sizes px + 1, py + 1
 
   int size() const { return px * py; }
 
@@ -65,7 +73,8 @@ struct Decomposition {
     return {Mx, My, x[rx], y[ry], x[rx + 1] - x[rx], y[ry + 1] - y[ry]};
   }
 
-  /// Rank of the neighbour in direction (dx, dy), each -1, 0 or 1; -1 beyond a domain edge that is not periodic.
+  /// Rank of the neighbour in direction (dx, dy), each -1, 0 or 1; -1 beyond a domain edge that is
+  /// not periodic.
   int neighbour(int rank, int dx, int dy) const {
     int rx = rank % px + dx, ry = rank / px + dy;
     if (periodic_x) rx = (rx + px) % px;
@@ -73,24 +82,27 @@ struct Decomposition {
     return (rx < 0 || rx >= px || ry < 0 || ry >= py) ? -1 : ry * px + rx;
   }
 
-  /// px x py patches: all have Mx / px columns, the first Mx % px along x one more; rows alike. This is the cut of PETSc's
-  /// DMDACreate2d, for ranks that have no DMDA (virtual ones, tools); in the model the DMDA is asked (miniapp/model/dmda.hpp).
-  /// Throws std::invalid_argument if a patch would have no cell.
+  /// px x py patches: all have Mx / px columns, the first Mx % px along x one more; rows alike.
+  /// This is the cut of PETSc's DMDACreate2d, for ranks that have no DMDA (virtual ones, tools); in
+  /// the model the DMDA is asked (miniapp/model/dmda.hpp). Throws std::invalid_argument if a patch
+  /// would have no cell.
   static Decomposition make(int Mx, int My, int px, int py) {
     if (Mx < 1 || My < 1) {
       throw std::invalid_argument("grid of " + std::to_string(Mx) + " x " + std::to_string(My) +
                                   " cells: expected at least 1 x 1");
     }
     if (px < 1 || py < 1 || px > Mx || py > My) {
-      throw std::invalid_argument("grid too small for the ranks: " + std::to_string(Mx) + " x " + std::to_string(My) +
-                                  " cells cannot be cut into " + std::to_string(px) + " x " + std::to_string(py) +
-                                  " patches of at least one cell; use fewer ranks or a larger grid");
+      throw std::invalid_argument(
+          "grid too small for the ranks: " + std::to_string(Mx) + " x " + std::to_string(My) +
+          " cells cannot be cut into " + std::to_string(px) + " x " + std::to_string(py) +
+          " patches of at least one cell; use fewer ranks or a larger grid");
     }
     Decomposition d;
     d.Mx = Mx, d.My = My, d.px = px, d.py = py;
     const auto cut = [](int cells, int parts) {
       std::vector<int> start{0};
-      for (int r = 0; r < parts; ++r) start.push_back(start.back() + cells / parts + (r < cells % parts ? 1 : 0));
+      for (int r = 0; r < parts; ++r)
+        start.push_back(start.back() + cells / parts + (r < cells % parts ? 1 : 0));
       return start;
     };
     d.x = cut(Mx, px);
@@ -98,9 +110,9 @@ struct Decomposition {
     return d;
   }
 
-  /// The cut into `ranks` patches that PETSc's DMDACreate2d chooses: px is the largest divisor of `ranks` that is at most
-  /// sqrt(Mx ranks / My), rounded, so that patches are about square; where this makes a wide grid (Mx > My) have px < py, the two
-  /// are exchanged.
+  /// The cut into `ranks` patches that PETSc's DMDACreate2d chooses: px is the largest divisor of
+  /// `ranks` that is at most sqrt(Mx ranks / My), rounded, so that patches are about square; where
+  /// this makes a wide grid (Mx > My) have px < py, the two are exchanged.
   static Decomposition make(int Mx, int My, int ranks) {
     if (Mx < 1 || My < 1 || ranks < 1) return make(Mx, My, ranks, 1); // refused there
     int px = std::max(1, static_cast<int>(0.5 + std::sqrt(static_cast<double>(Mx) * ranks / My)));

@@ -1,11 +1,13 @@
 // How a parallel algorithm communicates: the only interface of kernels to other ranks.
 //
-// An algorithm is written over the *local ranks* of this process and a `Ranks`: with MPI there is one local rank per process
-// (miniapp/base/mpi_ranks.hpp); VirtualRanks (kernels/grid/virtual_ranks.hpp) holds P x Q of them in one process, so that the
-// same code can be tested at 4096 ranks on a laptop. Everything that is sent is counted.
+// An algorithm is written over the *local ranks* of this process and a `Ranks`: with MPI there is
+// one local rank per process (miniapp/base/mpi_ranks.hpp); VirtualRanks
+// (kernels/grid/virtual_ranks.hpp) holds P x Q of them in one process, so that the same code can be
+// tested at 4096 ranks on a laptop. Everything that is sent is counted.
 //
-// Functions that communicate are collective over all ranks, in the same order on each, unless their comment says otherwise:
-// Ranks::exchange is between the ranks of its packets, a Group is collective over its members.
+// Functions that communicate are collective over all ranks, in the same order on each, unless their
+// comment says otherwise: Ranks::exchange is between the ranks of its packets, a Group is
+// collective over its members.
 #pragma once
 
 #include "kernels/grid/array.hpp"
@@ -24,7 +26,8 @@ namespace nunatak {
 /// A ghosted array of any type, seen by the ghost exchange as bytes.
 struct Ghosted {
   std::byte* data = nullptr;
-  std::size_t cell_bytes = 0; ///< that lie together: sizeof(T), times Mz for columns unless levels lie apart (memory.hpp)
+  std::size_t cell_bytes = 0; ///< that lie together: sizeof(T), times Mz for columns unless levels
+                              ///< lie apart (memory.hpp)
   int levels = 1;             ///< maps of cell_bytes a cell, one after another
   bool doubles = false;       ///< T is double
 
@@ -32,9 +35,11 @@ struct Ghosted {
   Ghosted(const Kokkos::View<T, Layout, Memory>& a)
       : data(reinterpret_cast<std::byte*>(a.data())), cell_bytes(sizeof(*a.data()) * a.extent(2)),
         doubles(std::is_same_v<decltype(a.data()), double*>) {
-    if (std::is_same_v<Layout, Kokkos::LayoutStride>) levels = a.extent_int(2), cell_bytes /= a.extent(2);
+    if (std::is_same_v<Layout, Kokkos::LayoutStride>)
+      levels = a.extent_int(2), cell_bytes /= a.extent(2);
   }
-  template <class T, class Layout, class Memory> Ghosted(const Kokkos::View<T, Layout, Memory>&&) = delete; ///< it does not own
+  template <class T, class Layout, class Memory>
+  Ghosted(const Kokkos::View<T, Layout, Memory>&&) = delete; ///< it does not own
 };
 
 /// What an algorithm has sent so far, on this process.
@@ -45,7 +50,7 @@ struct Traffic {
   std::int64_t collectives = 0;      ///< reductions, gathers, scatters
   std::int64_t collective_bytes = 0; ///< what this process gives to them, or gets from a scatter
   std::int64_t lagged = 0;           ///< reductions that did not block (Group::start_max)
-  std::int64_t work = 0;             ///< visits of cells that algorithms have reported (Ranks::work)
+  std::int64_t work = 0; ///< visits of cells that algorithms have reported (Ranks::work)
 };
 
 /// Numbers for another rank, or from it.
@@ -54,22 +59,28 @@ struct Packet {
   std::vector<int> words;
 };
 
-/// A subset of the ranks. All of its members know who is a member; other ranks need not know that there is such a group.
-/// All functions are collective over the members. Arguments have an entry per local rank; those of others are not read.
+/// A subset of the ranks. All of its members know who is a member; other ranks need not know that
+/// there is such a group. All functions are collective over the members. Arguments have an entry
+/// per local rank; those of others are not read.
 class Group {
 public:
   explicit Group(std::vector<int> members) : m_members(std::move(members)) {}
   virtual ~Group() = default;
   const std::vector<int>& members() const { return m_members; } ///< global ranks, ascending
 
-  /// Start the maximum of `values[local]` over the members, and go on; the result comes later. One at a time.
+  /// Start the maximum of `values[local]` over the members, and go on; the result comes later. One
+  /// at a time.
   virtual void start_max(const std::vector<std::int64_t>& values) = 0;
   virtual std::int64_t finish_max() = 0;
 
-  /// What each member contributes, by position in members(), on the member of position `root` (empty on the others).
-  virtual std::vector<std::vector<int>> gather(int root, const std::vector<std::vector<int>>& contributions) = 0;
-  /// Each local rank's share of `shares`, which the member of position `root` has, by position in members().
-  virtual std::vector<std::vector<int>> scatter(int root, const std::vector<std::vector<int>>& shares) = 0;
+  /// What each member contributes, by position in members(), on the member of position `root`
+  /// (empty on the others).
+  virtual std::vector<std::vector<int>>
+  gather(int root, const std::vector<std::vector<int>>& contributions) = 0;
+  /// Each local rank's share of `shares`, which the member of position `root` has, by position in
+  /// members().
+  virtual std::vector<std::vector<int>> scatter(int root,
+                                                const std::vector<std::vector<int>>& shares) = 0;
 
 private:
   std::vector<int> m_members;
@@ -82,48 +93,61 @@ public:
 
   const Decomposition& decomposition() const { return m_decomposition; }
   const Traffic& traffic() const { return m_traffic; }
-  const Traffic& traffic_of_all() const { return *m_all_traffic; } ///< and what over() has made, and that in turn
+  const Traffic& traffic_of_all() const {
+    return *m_all_traffic;
+  } ///< and what over() has made, and that in turn
 
   /// The local ranks: `local_size()` of them, the first being global rank `first()`. One under MPI.
   virtual int local_size() const = 0;
   virtual int first() const = 0;
   Patch patch(int local) const { return m_decomposition.patch(first() + local); }
 
-  /// Fill the ghosts of `arrays[local]`, the same arrays in the same order on every rank: one message to each of up to eight
-  /// neighbours, whatever the number of arrays. Ghosts beyond a domain edge copy the nearest owned cell (zero gradient),
-  /// or the cell of the other side where the decomposition is periodic. Waits: host code may read them.
-  void update_ghosts(const std::vector<std::vector<Ghosted>>& arrays) { launch_ghosts(arrays), Kokkos::fence("ghosts"); }
+  /// Fill the ghosts of `arrays[local]`, the same arrays in the same order on every rank: one
+  /// message to each of up to eight neighbours, whatever the number of arrays. Ghosts beyond a
+  /// domain edge copy the nearest owned cell (zero gradient), or the cell of the other side where
+  /// the decomposition is periodic. Waits: host code may read them.
+  void update_ghosts(const std::vector<std::vector<Ghosted>>& arrays) {
+    launch_ghosts(arrays), Kokkos::fence("ghosts");
+  }
   /// The same for loops alone, which may return before it is done, as they do (array.hpp).
   virtual void launch_ghosts(const std::vector<std::vector<Ghosted>>& arrays) = 0;
 
-  /// Replace `values[local]` by the element-wise sum (maximum) over all ranks. Equal sizes on all ranks. One collective.
+  /// Replace `values[local]` by the element-wise sum (maximum) over all ranks. Equal sizes on all
+  /// ranks. One collective.
   virtual void sum(std::vector<std::vector<std::int64_t>>& values) = 0;
   virtual void max(std::vector<std::vector<std::int64_t>>& values) = 0;
   virtual void sum(std::vector<std::vector<ReproducibleSum>>& values) = 0;
 
-  /// The contributions of all ranks, one after another in the order of ranks: the same on every rank. Two collectives
-  /// (lengths, contents).
-  virtual std::vector<std::int64_t> gather_all(const std::vector<std::vector<std::int64_t>>& contributions) = 0;
+  /// The contributions of all ranks, one after another in the order of ranks: the same on every
+  /// rank. Two collectives (lengths, contents).
+  virtual std::vector<std::int64_t>
+  gather_all(const std::vector<std::vector<std::int64_t>>& contributions) = 0;
   /// The same where every rank knows the length of every contribution: one collective.
-  virtual std::vector<std::int64_t> gather_all(const std::vector<std::vector<std::int64_t>>& contributions,
-                                               const std::vector<int>& lengths) = 0;
+  virtual std::vector<std::int64_t>
+  gather_all(const std::vector<std::vector<std::int64_t>>& contributions,
+             const std::vector<int>& lengths) = 0;
 
-  /// Point-to-point messages: packets `out[local]` go to the ranks they name (each at most once), those of `in[local]` come from
-  /// the ranks they name. Both sides know that there is a message. Before, `words` in `in` have the size of the longest
-  /// message that may come; after, they are what came. Not collective: a rank without packets may call it or not.
-  virtual void exchange(const std::vector<std::vector<Packet>>& out, std::vector<std::vector<Packet>>& in) = 0;
+  /// Point-to-point messages: packets `out[local]` go to the ranks they name (each at most once),
+  /// those of `in[local]` come from the ranks they name. Both sides know that there is a message.
+  /// Before, `words` in `in` have the size of the longest message that may come; after, they are
+  /// what came. Not collective: a rank without packets may call it or not.
+  virtual void exchange(const std::vector<std::vector<Packet>>& out,
+                        std::vector<std::vector<Packet>>& in) = 0;
 
-  /// The ranks `members` (ascending, the same list on all of them) as a group. Collective over the members; others may call it
-  /// or not and get a group that they must not use. Its traffic is counted here; this object must outlive it.
+  /// The ranks `members` (ascending, the same list on all of them) as a group. Collective over the
+  /// members; others may call it or not and get a group that they must not use. Its traffic is
+  /// counted here; this object must outlive it.
   virtual std::unique_ptr<Group> group(std::vector<int> members) = 0;
 
-  /// An algorithm reports its work on a local rank, in visits of cells: for the clocks of virtual ranks. Not collective.
+  /// An algorithm reports its work on a local rank, in visits of cells: for the clocks of virtual
+  /// ranks. Not collective.
   virtual void work(int local, std::int64_t visits) {
     (void)local;
     count([visits](Traffic& t) { t.work += visits; });
   }
 
-  /// The network and processors of these ranks, for who chooses by cost: the same on all of them. Collective, the first time.
+  /// The network and processors of these ranks, for who chooses by cost: the same on all of them.
+  /// Collective, the first time.
   const LogGP& machine() {
     if (!m_machine->has_value()) *m_machine = find_machine();
     return **m_machine;
@@ -139,7 +163,9 @@ public:
 protected:
   virtual LogGP find_machine() { return {}; }
   virtual std::unique_ptr<Ranks> make_over(const Decomposition& decomposition) const = 0;
-  template <class F> void count(const F& add) { add(m_traffic), add(*m_all_traffic); } ///< add(Traffic&)
+  template <class F> void count(const F& add) {
+    add(m_traffic), add(*m_all_traffic);
+  } ///< add(Traffic&)
 
   Decomposition m_decomposition;
   Traffic m_traffic;
@@ -152,7 +178,8 @@ private:
 /// Ranks::launch_ghosts of the arrays that arrays_of(local) names.
 template <class F> void launch_ghosts(Ranks& ranks, const F& arrays_of) {
   std::vector<std::vector<Ghosted>> arrays;
-  for (int local = 0; local < ranks.local_size(); ++local) arrays.push_back(arrays_of(static_cast<std::size_t>(local)));
+  for (int local = 0; local < ranks.local_size(); ++local)
+    arrays.push_back(arrays_of(static_cast<std::size_t>(local)));
   ranks.launch_ghosts(arrays);
 }
 

@@ -1,15 +1,17 @@
-// Sums of doubles of any size that do not depend on the order of the terms, hence not on ranks, threads or vector width: one pass
-// over the terms, one reduction (Demmel and Nguyen 2015, Parallel reproducible summation, IEEE Trans. Comput. 64: their indexed
-// sum, here with integers in the bins). For sums of quantities of known size there is FixedSum (sums.hpp).
+// Sums of doubles of any size that do not depend on the order of the terms, hence not on ranks,
+// threads or vector width: one pass over the terms, one reduction (Demmel and Nguyen 2015, Parallel
+// reproducible summation, IEEE Trans. Comput. 64: their indexed sum, here with integers in the
+// bins). For sums of quantities of known size there is FixedSum (sums.hpp).
 //
-// A ladder of bins, the same for all sums: bin b counts units of 2^(32 b). A term is cut from above: a bin takes what the term is
-// rounded to in its units, and the rest, exactly what was rounded off, goes on to the bin below. Three bins are kept, from the
-// lowest one in which every term counts less than 2^30 units; what is under them is dropped from every term alike. The error is
-// below n 2^-63 max|term| before the value is rounded: less than that of a plain sum, n 2^-53 sum|term|, unless nearly all
-// cancels.
+// A ladder of bins, the same for all sums: bin b counts units of 2^(32 b). A term is cut from
+// above: a bin takes what the term is rounded to in its units, and the rest, exactly what was
+// rounded off, goes on to the bin below. Three bins are kept, from the lowest one in which every
+// term counts less than 2^30 units; what is under them is dropped from every term alike. The error
+// is below n 2^-63 max|term| before the value is rounded: less than that of a plain sum, n 2^-53
+// sum|term|, unless nearly all cancels.
 //
-// Range: |term| < 2^989 and at most 2^31 terms; a larger term, an infinity or NaN makes the value NaN. What is below 2^-993
-// counts as 0.
+// Range: |term| < 2^989 and at most 2^31 terms; a larger term, an infinity or NaN makes the value
+// NaN. What is below 2^-993 counts as 0.
 #pragma once
 
 #include "kernels/grid/array.hpp"
@@ -19,10 +21,12 @@
 
 namespace nunatak {
 
-/// Also what a reduction sends: it has no pointers, and += is its operation, in any order and grouping.
+/// Also what a reduction sends: it has no pointers, and += is its operation, in any order and
+/// grouping.
 struct ReproducibleSum {
   static constexpr int kept = 3, width = 32;
-  static constexpr std::int64_t none = -32, not_a_number = 31; ///< of `top`: no term but 0 yet; see above
+  static constexpr std::int64_t none = -32,
+                                not_a_number = 31; ///< of `top`: no term but 0 yet; see above
 
   std::int64_t top = none;    ///< the highest bin kept
   std::int64_t bins[kept]{0}; ///< of bins top, top - 1, top - 2
@@ -35,7 +39,8 @@ struct ReproducibleSum {
   }
 
   /// Adds term(n), n = first..last - 1.
-  template <class F> KOKKOS_INLINE_FUNCTION void add(const F& term, std::int64_t first, std::int64_t last) {
+  template <class F>
+  KOKKOS_INLINE_FUNCTION void add(const F& term, std::int64_t first, std::int64_t last) {
     if (top == not_a_number || add_to_bins(term, first, last)) return;
     double least = 0.0, most = 0.0;
     bool numbers = true;
@@ -63,17 +68,23 @@ struct ReproducibleSum {
     const double sign = b[0] < 0 ? -1.0 : 1.0;
     if (b[0] < 0) carry(-1);
     const double low = static_cast<double>(b[1]) * 4294967296.0 + static_cast<double>(b[2]);
-    return sign *
-           std::ldexp(static_cast<double>(b[0]) * 18446744073709551616.0 + low, static_cast<int>(width * (top - kept + 1)));
+    return sign * std::ldexp(static_cast<double>(b[0]) * 18446744073709551616.0 + low,
+                             static_cast<int>(width * (top - kept + 1)));
   }
 
 private:
   static constexpr std::uint64_t half = 1ULL << 30; ///< what a bin takes of a term: -half..half - 1
 
-  KOKKOS_INLINE_FUNCTION static std::uint64_t bits(double x) { return Kokkos::bit_cast<std::uint64_t>(x); }
-  /// How many units `rounded` is more than `round`, modulo 2^64: of infinities and NaN some number out of range.
-  KOKKOS_INLINE_FUNCTION static std::uint64_t units(double rounded, double round) { return bits(rounded) - bits(round); }
-  /// 1.5 2^52 units of bin b: what is added to it is rounded to units, and their number is in its low bits.
+  KOKKOS_INLINE_FUNCTION static std::uint64_t bits(double x) {
+    return Kokkos::bit_cast<std::uint64_t>(x);
+  }
+  /// How many units `rounded` is more than `round`, modulo 2^64: of infinities and NaN some number
+  /// out of range.
+  KOKKOS_INLINE_FUNCTION static std::uint64_t units(double rounded, double round) {
+    return bits(rounded) - bits(round);
+  }
+  /// 1.5 2^52 units of bin b: what is added to it is rounded to units, and their number is in its
+  /// low bits.
   KOKKOS_INLINE_FUNCTION static double rounder(std::int64_t b) {
     return 1.5 * Kokkos::bit_cast<double>((width * b + 52 + 1023) << 52);
   }
@@ -81,9 +92,10 @@ private:
     return units(x + rounder(b), rounder(b)) + half < 2 * half;
   }
 
-  /// As add; false, and nothing is added, if there is a term that the bins kept now do not hold. The compiler takes several terms
-  /// at once: sums of integers may be taken in any order.
-  template <class F> KOKKOS_INLINE_FUNCTION bool add_to_bins(const F& term, std::int64_t first, std::int64_t last) {
+  /// As add; false, and nothing is added, if there is a term that the bins kept now do not hold.
+  /// The compiler takes several terms at once: sums of integers may be taken in any order.
+  template <class F>
+  KOKKOS_INLINE_FUNCTION bool add_to_bins(const F& term, std::int64_t first, std::int64_t last) {
     if (top == none) return false;
     const double round[kept] = {rounder(top), rounder(top - 1), rounder(top - 2)};
     std::uint64_t sums[kept] = {}, seen = 0; // modulo 2^64: negative numbers of units, too
@@ -127,7 +139,9 @@ template <int N, class Terms> struct BlockOfSums {
   KOKKOS_INLINE_FUNCTION void operator()(std::int64_t b, ReproducibleSums<N>& result) const {
     add<0>(b * length, (b + 1) * length < count ? (b + 1) * length : count, result);
   }
-  template <int K> KOKKOS_INLINE_FUNCTION void add(std::int64_t first, std::int64_t last, ReproducibleSums<N>& result) const {
+  template <int K>
+  KOKKOS_INLINE_FUNCTION void add(std::int64_t first, std::int64_t last,
+                                  ReproducibleSums<N>& result) const {
     if constexpr (K < N) {
       result.of[K].add([this](std::int64_t n) { return terms.template term<K>(n); }, first, last);
       add<K + 1>(first, last, result);
@@ -145,12 +159,14 @@ ReproducibleSums<N> sums_reproducibly(const char* label, std::int64_t count, con
   return sums;
 }
 
-/// Terms of N dot products of lists of pairs: term<K>(n) = a_K(2n) b_K(2n) + a_K(2n + 1) b_K(2n + 1).
+/// Terms of N dot products of lists of pairs: term<K>(n) = a_K(2n) b_K(2n) + a_K(2n + 1) b_K(2n +
+/// 1).
 template <class Real, int N> struct DotProducts {
   const Real* of[N][2];
   template <int K> KOKKOS_INLINE_FUNCTION double term(std::int64_t n) const {
     const Real *a = of[K][0] + 2 * n, *b = of[K][1] + 2 * n;
-    return static_cast<double>(a[0]) * static_cast<double>(b[0]) + static_cast<double>(a[1]) * static_cast<double>(b[1]);
+    return static_cast<double>(a[0]) * static_cast<double>(b[0]) +
+           static_cast<double>(a[1]) * static_cast<double>(b[1]);
   }
 };
 
@@ -159,7 +175,8 @@ template <class F> struct OneTerm {
   template <int> KOKKOS_INLINE_FUNCTION double term(std::int64_t n) const { return f(n); }
 };
 /// The sum of term(n), n = 0..count - 1.
-template <class Space = Exec, class F> ReproducibleSum sum_reproducibly(const char* label, std::int64_t count, const F& term) {
+template <class Space = Exec, class F>
+ReproducibleSum sum_reproducibly(const char* label, std::int64_t count, const F& term) {
   return sums_reproducibly<1, Space>(label, count, OneTerm<F>{term}).of[0];
 }
 

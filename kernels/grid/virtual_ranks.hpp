@@ -1,6 +1,7 @@
 // P x Q ranks in one process: the same messages as with MPI, moved by memcpy and counted.
-// For tests and for studies of algorithms at thousands of ranks: with a LogGP machine (loggp.hpp) every rank has a clock.
-// Ghosts are packed, moved and unpacked by the host, or all of it by loops (halo_loops.hpp), which nobody has to wait for.
+// For tests and for studies of algorithms at thousands of ranks: with a LogGP machine (loggp.hpp)
+// every rank has a clock. Ghosts are packed, moved and unpacked by the host, or all of it by loops
+// (halo_loops.hpp), which nobody has to wait for.
 #pragma once
 
 #include "kernels/grid/halo_loops.hpp"
@@ -28,8 +29,10 @@ inline void copy_in_loop(const std::byte* from, std::byte* to, std::size_t bytes
 
 class VirtualRanks final : public Ranks {
 public:
-  explicit VirtualRanks(Decomposition decomposition, std::optional<LogGP> machine = std::nullopt, Halo halo = default_halo)
-      : VirtualRanks(std::move(decomposition), std::make_shared<std::optional<VirtualClock>>(), halo) {
+  explicit VirtualRanks(Decomposition decomposition, std::optional<LogGP> machine = std::nullopt,
+                        Halo halo = default_halo)
+      : VirtualRanks(std::move(decomposition), std::make_shared<std::optional<VirtualClock>>(),
+                     halo) {
     if (machine) m_clock.emplace(*machine, m_decomposition.size());
   }
 
@@ -62,7 +65,8 @@ public:
     reduce(values, [](ReproducibleSum a, const ReproducibleSum& b) { return a += b; });
   }
 
-  std::vector<std::int64_t> gather_all(const std::vector<std::vector<std::int64_t>>& contributions) override {
+  std::vector<std::int64_t>
+  gather_all(const std::vector<std::vector<std::int64_t>>& contributions) override {
     count_gather_all(m_all.size() * sizeof(int)); // the lengths
     return concatenate(contributions);
   }
@@ -70,13 +74,15 @@ public:
                                        const std::vector<int>& lengths) override {
     for (std::size_t r = 0; r < contributions.size(); ++r) {
       if (contributions[r].size() != static_cast<std::size_t>(lengths[r]))
-        throw std::logic_error("gather over ranks: rank " + std::to_string(r) + " announced " + std::to_string(lengths[r]) +
-                               " values and has " + std::to_string(contributions[r].size()));
+        throw std::logic_error("gather over ranks: rank " + std::to_string(r) + " announced " +
+                               std::to_string(lengths[r]) + " values and has " +
+                               std::to_string(contributions[r].size()));
     }
     return concatenate(contributions);
   }
 
-  void exchange(const std::vector<std::vector<Packet>>& out, std::vector<std::vector<Packet>>& in) override {
+  void exchange(const std::vector<std::vector<Packet>>& out,
+                std::vector<std::vector<Packet>>& in) override {
     std::size_t sent = 0, received = 0;
     for (int rank = 0; rank < local_size(); ++rank) {
       for (const Packet& packet : out[rank]) {
@@ -87,7 +93,8 @@ public:
       received += in[rank].size();
     }
     if (sent != received) {
-      throw std::logic_error("messages: " + std::to_string(received) + " expected, " + std::to_string(sent) + " sent");
+      throw std::logic_error("messages: " + std::to_string(received) + " expected, " +
+                             std::to_string(sent) + " sent");
     }
     if (m_clock) m_clock->deliver();
     count([](Traffic& t) { t.exchanges += 1; });
@@ -107,9 +114,11 @@ protected:
   LogGP find_machine() override { return m_clock ? m_clock->machine() : LogGP{}; }
 
 private:
-  VirtualRanks(Decomposition decomposition, std::shared_ptr<std::optional<VirtualClock>> clock, Halo halo)
+  VirtualRanks(Decomposition decomposition, std::shared_ptr<std::optional<VirtualClock>> clock,
+               Halo halo)
       : Ranks(std::move(decomposition)), m_shared_clock(std::move(clock)), m_clock(*m_shared_clock),
-        m_all(static_cast<std::size_t>(m_decomposition.size())), m_work(m_all.size(), 0), m_halo(halo) {
+        m_all(static_cast<std::size_t>(m_decomposition.size())), m_work(m_all.size(), 0),
+        m_halo(halo) {
     std::iota(m_all.begin(), m_all.end(), 0);
   }
   std::unique_ptr<Ranks> make_over(const Decomposition& decomposition) const override {
@@ -126,13 +135,15 @@ private:
         const std::size_t bytes = send.cells() * bytes_per_cell(sources);
         if (m_buffer.size() < bytes) m_buffer.resize(bytes);
         pack(patch(rank), send, sources, m_buffer.data());
-        unpack(patch(to), ghost_strip(patch(to), -dx, -dy), arrays[static_cast<std::size_t>(to)], m_buffer.data());
+        unpack(patch(to), ghost_strip(patch(to), -dx, -dy), arrays[static_cast<std::size_t>(to)],
+               m_buffer.data());
         if (to != rank) count_message(rank, to, bytes);
       });
     }
     if (m_clock) m_clock->deliver();
     for (int rank = 0; rank < local_size(); ++rank) {
-      for (const Ghosted& a : arrays[rank]) replicate_edges(m_decomposition, patch(rank), a.data, a.cell_bytes);
+      for (const Ghosted& a : arrays[rank])
+        replicate_edges(m_decomposition, patch(rank), a.data, a.cell_bytes);
     }
   }
 
@@ -145,7 +156,8 @@ private:
       const std::size_t words = (static_cast<std::size_t>(halo.cells()) * cell_bytes + 7) / 8;
       if (out.size() >= words) return;
       for (auto* buffer : {&out, &in})
-        *buffer = Kokkos::View<std::uint64_t*, WorkMem>(Kokkos::view_alloc("ghosts", Kokkos::WithoutInitializing), words);
+        *buffer = Kokkos::View<std::uint64_t*, WorkMem>(
+            Kokkos::view_alloc("ghosts", Kokkos::WithoutInitializing), words);
     }
     std::byte* sent() const { return reinterpret_cast<std::byte*>(out.data()); }
     std::byte* received() const { return reinterpret_cast<std::byte*>(in.data()); }
@@ -153,7 +165,8 @@ private:
 
   // Each loop begins when the one before it is done.
   void exchange_by_loops(const std::vector<std::vector<Ghosted>>& arrays) {
-    for (int rank = static_cast<int>(m_loops.size()); rank < local_size(); ++rank) m_loops.emplace_back(m_decomposition, rank);
+    for (int rank = static_cast<int>(m_loops.size()); rank < local_size(); ++rank)
+      m_loops.emplace_back(m_decomposition, rank);
     const std::size_t cell_bytes = bytes_per_cell(arrays[0]);
     for (std::size_t r = 0; r < m_loops.size(); ++r) {
       m_loops[r].reserve(cell_bytes);
@@ -163,35 +176,45 @@ private:
       for (const HaloLoops::Message& message : m_loops[r].halo.outgoing()) {
         const Loops& other = m_loops[static_cast<std::size_t>(message.rank)];
         const auto& incoming = other.halo.incoming();
-        const auto theirs = std::find_if(incoming.begin(), incoming.end(),
-                                         [&](const HaloLoops::Message& m) { return m.dx == -message.dx && m.dy == -message.dy; });
+        const auto theirs =
+            std::find_if(incoming.begin(), incoming.end(), [&](const HaloLoops::Message& m) {
+              return m.dx == -message.dx && m.dy == -message.dy;
+            });
         const std::size_t bytes = static_cast<std::size_t>(message.cells) * cell_bytes;
         copy_in_loop(m_loops[r].sent() + static_cast<std::size_t>(message.first) * cell_bytes,
-                     other.received() + static_cast<std::size_t>(theirs->first) * cell_bytes, bytes);
-        if (message.rank != static_cast<int>(r)) count_message(static_cast<int>(r), message.rank, bytes);
+                     other.received() + static_cast<std::size_t>(theirs->first) * cell_bytes,
+                     bytes);
+        if (message.rank != static_cast<int>(r))
+          count_message(static_cast<int>(r), message.rank, bytes);
       }
     }
     if (m_clock) m_clock->deliver();
-    for (std::size_t r = 0; r < m_loops.size(); ++r) m_loops[r].halo.unpack(arrays[r], m_loops[r].received());
+    for (std::size_t r = 0; r < m_loops.size(); ++r)
+      m_loops[r].halo.unpack(arrays[r], m_loops[r].received());
   }
 
   class VirtualGroup final : public Group {
   public:
-    VirtualGroup(VirtualRanks& ranks, std::vector<int> members) : Group(std::move(members)), m_ranks(ranks) {}
+    VirtualGroup(VirtualRanks& ranks, std::vector<int> members)
+        : Group(std::move(members)), m_ranks(ranks) {}
 
     void start_max(const std::vector<std::int64_t>& values) override {
-      if (m_maximum) throw std::logic_error("group of ranks: expected no maximum to be under way, found one");
+      if (m_maximum)
+        throw std::logic_error("group of ranks: expected no maximum to be under way, found one");
       m_maximum = values[static_cast<std::size_t>(members().at(0))];
-      for (const int rank : members()) m_maximum = std::max(*m_maximum, values[static_cast<std::size_t>(rank)]);
+      for (const int rank : members())
+        m_maximum = std::max(*m_maximum, values[static_cast<std::size_t>(rank)]);
       m_ranks.count([this](Traffic& t) { t.lagged += 1, t.collective_bytes += 8 * size(); });
       m_work = m_ranks.m_work;
-      if (auto& clock = m_ranks.m_clock) m_end = clock->collective(members(), clock->machine().lagged(size(), 8), false);
+      if (auto& clock = m_ranks.m_clock)
+        m_end = clock->collective(members(), clock->machine().lagged(size(), 8), false);
     }
     std::int64_t finish_max() override {
       const std::int64_t maximum = m_maximum.value();
       m_maximum.reset();
       if (auto& clock = m_ranks.m_clock) {
-        std::int64_t visits = 0; // since the start, of the member that has most: meanwhile nothing has moved
+        std::int64_t visits =
+            0; // since the start, of the member that has most: meanwhile nothing has moved
         for (const int rank : members()) {
           const auto r = static_cast<std::size_t>(rank);
           visits = std::max(visits, m_ranks.m_work[r] - m_work[r]);
@@ -201,7 +224,8 @@ private:
       }
       return maximum;
     }
-    std::vector<std::vector<int>> gather(int root, const std::vector<std::vector<int>>& contributions) override {
+    std::vector<std::vector<int>>
+    gather(int root, const std::vector<std::vector<int>>& contributions) override {
       std::vector<std::vector<int>> all;
       std::size_t words = 0;
       for (const int rank : members()) {
@@ -210,11 +234,13 @@ private:
       }
       for (const std::size_t n : {members().size(), words}) { // the lengths, the contents
         m_ranks.count_collective(n * sizeof(int));
-        if (auto& clock = m_ranks.m_clock) clock->gather(members(), root, static_cast<double>(n * sizeof(int)));
+        if (auto& clock = m_ranks.m_clock)
+          clock->gather(members(), root, static_cast<double>(n * sizeof(int)));
       }
       return all;
     }
-    std::vector<std::vector<int>> scatter(int root, const std::vector<std::vector<int>>& shares) override {
+    std::vector<std::vector<int>> scatter(int root,
+                                          const std::vector<std::vector<int>>& shares) override {
       std::vector<std::vector<int>> mine(m_ranks.m_all.size());
       std::size_t words = 0;
       for (std::size_t n = 0; n < members().size(); ++n) {
@@ -223,7 +249,8 @@ private:
       }
       for (const std::size_t n : {members().size(), words}) { // the lengths, the contents
         m_ranks.count_collective(n * sizeof(int));
-        if (auto& clock = m_ranks.m_clock) clock->scatter(members(), root, static_cast<double>(n * sizeof(int)));
+        if (auto& clock = m_ranks.m_clock)
+          clock->scatter(members(), root, static_cast<double>(n * sizeof(int)));
       }
       return mine;
     }
@@ -242,29 +269,36 @@ private:
   }
 
   void count_collective(std::size_t bytes) {
-    count([bytes](Traffic& t) { t.collectives += 1, t.collective_bytes += static_cast<std::int64_t>(bytes); });
+    count([bytes](Traffic& t) {
+      t.collectives += 1, t.collective_bytes += static_cast<std::int64_t>(bytes);
+    });
   }
 
   void count_gather_all(std::size_t bytes) {
     count_collective(bytes);
-    if (m_clock) m_clock->collective(m_all, m_clock->machine().gather_all(local_size(), static_cast<double>(bytes)));
+    if (m_clock)
+      m_clock->collective(m_all,
+                          m_clock->machine().gather_all(local_size(), static_cast<double>(bytes)));
   }
 
   static void deliver(int from, const Packet& packet, std::vector<Packet>& in) {
     for (Packet& expected : in) {
       if (expected.rank != from) continue;
       if (expected.words.size() < packet.words.size()) {
-        throw std::logic_error("messages: rank " + std::to_string(from) + " sends " + std::to_string(packet.words.size()) +
-                               " words to rank " + std::to_string(packet.rank) + ", which has room for " +
+        throw std::logic_error("messages: rank " + std::to_string(from) + " sends " +
+                               std::to_string(packet.words.size()) + " words to rank " +
+                               std::to_string(packet.rank) + ", which has room for " +
                                std::to_string(expected.words.size()));
       }
       expected.words = packet.words;
       return;
     }
-    throw std::logic_error("messages: rank " + std::to_string(packet.rank) + " expects none from rank " + std::to_string(from));
+    throw std::logic_error("messages: rank " + std::to_string(packet.rank) +
+                           " expects none from rank " + std::to_string(from));
   }
 
-  std::vector<std::int64_t> concatenate(const std::vector<std::vector<std::int64_t>>& contributions) {
+  std::vector<std::int64_t>
+  concatenate(const std::vector<std::vector<std::int64_t>>& contributions) {
     std::vector<std::int64_t> all;
     for (const auto& c : contributions) all.insert(all.end(), c.begin(), c.end());
     count_gather_all(all.size() * sizeof(std::int64_t));
@@ -273,13 +307,19 @@ private:
 
   template <class T, class Op> void reduce(std::vector<std::vector<T>>& values, Op op) {
     for (std::size_t r = 1; r < values.size(); ++r) {
-      if (values[r].size() != values[0].size()) throw std::logic_error("reduction over ranks: sizes differ");
-      for (std::size_t n = 0; n < values[0].size(); ++n) values[0][n] = op(values[0][n], values[r][n]);
+      if (values[r].size() != values[0].size())
+        throw std::logic_error("reduction over ranks: sizes differ");
+      for (std::size_t n = 0; n < values[0].size(); ++n)
+        values[0][n] = op(values[0][n], values[r][n]);
     }
     for (std::size_t r = 1; r < values.size(); ++r) values[r] = values[0];
     const std::size_t bytes = sizeof(T) * values[0].size();
-    count([&](Traffic& t) { t.collectives += 1, t.collective_bytes += static_cast<std::int64_t>(bytes * values.size()); });
-    if (m_clock) m_clock->collective(m_all, m_clock->machine().reduction(local_size(), static_cast<double>(bytes)));
+    count([&](Traffic& t) {
+      t.collectives += 1, t.collective_bytes += static_cast<std::int64_t>(bytes * values.size());
+    });
+    if (m_clock)
+      m_clock->collective(m_all,
+                          m_clock->machine().reduction(local_size(), static_cast<double>(bytes)));
   }
 
   std::shared_ptr<std::optional<VirtualClock>> m_shared_clock;

@@ -1,28 +1,31 @@
-// Functions whose loops are vectorised. On a CPU each is compiled by itself, for AVX2 and AVX-512, too, and the processor
-// chooses, where the compiler can do that. The bits must not depend on the width.
+// Functions whose loops are vectorised. On a CPU each is compiled by itself, for AVX2 and AVX-512,
+// too, and the processor chooses, where the compiler can do that. The bits must not depend on the
+// width.
 //
 //   namespace detail { KOKKOS_FORCEINLINE_FUNCTION void f(int n, double* x) { ... } }
 //   NUNATAK_WIDE(void, f, (int n, double* x), (n, x))    f(n, x) does detail::f(n, x)
 //
-// The file that compiles it defines NUNATAK_COMPILES_WIDE and includes the header. On a GPU it is inline: a thread has n = 1.
+// The file that compiles it defines NUNATAK_COMPILES_WIDE and includes the header. On a GPU it is
+// inline: a thread has n = 1.
 #pragma once
 
 #include <Kokkos_Core.hpp>
 
-// (Not with NUNATAK_ONE_WIDTH, by which the test kernels.bits_narrow has the registers that the compiler takes by default; and
-// not under the thread sanitizer: a program chooses before the sanitizer has started, which it does not survive.)
-#if defined(__GNUC__) && !defined(__clang__) && defined(__x86_64__) && !defined(__AVX2__) && !defined(__SANITIZE_THREAD__) &&    \
-    !defined(NUNATAK_ONE_WIDTH)
+// (Not with NUNATAK_ONE_WIDTH, by which the test kernels.bits_narrow has the registers that the
+// compiler takes by default; and not under the thread sanitizer: a program chooses before the
+// sanitizer has started, which it does not survive.)
+#if defined(__GNUC__) && !defined(__clang__) && defined(__x86_64__) && !defined(__AVX2__) &&       \
+    !defined(__SANITIZE_THREAD__) && !defined(NUNATAK_ONE_WIDTH)
 #define NUNATAK_WIDTHS __attribute__((target_clones("avx512f", "avx2", "default")))
 #else
 #define NUNATAK_WIDTHS
 #endif
 
 #if defined(KOKKOS_ENABLE_CUDA) || defined(KOKKOS_ENABLE_HIP) || defined(KOKKOS_ENABLE_SYCL)
-#define NUNATAK_WIDE(result, name, parameters, arguments)                                                                        \
+#define NUNATAK_WIDE(result, name, parameters, arguments)                                          \
   KOKKOS_INLINE_FUNCTION result name parameters { return detail::name arguments; }
 #elif defined(NUNATAK_COMPILES_WIDE)
-#define NUNATAK_WIDE(result, name, parameters, arguments)                                                                        \
+#define NUNATAK_WIDE(result, name, parameters, arguments)                                          \
   NUNATAK_WIDTHS result name parameters { return detail::name arguments; }
 #else
 #define NUNATAK_WIDE(result, name, parameters, arguments) result name parameters;

@@ -16,11 +16,18 @@ namespace nunatak {
 
 enum CellType : int { ice_free_land = 0, grounded_ice = 2, floating_ice = 3, ice_free_ocean = 4 };
 
-KOKKOS_INLINE_FUNCTION bool icy(int type) { return (type == grounded_ice) | (type == floating_ice); } // without a branch
-KOKKOS_INLINE_FUNCTION bool grounded(int type) { return (type == ice_free_land) | (type == grounded_ice); }
-KOKKOS_INLINE_FUNCTION bool ocean(int type) { return type == floating_ice || type == ice_free_ocean; }
+KOKKOS_INLINE_FUNCTION bool icy(int type) {
+  return (type == grounded_ice) | (type == floating_ice);
+} // without a branch
+KOKKOS_INLINE_FUNCTION bool grounded(int type) {
+  return (type == ice_free_land) | (type == grounded_ice);
+}
+KOKKOS_INLINE_FUNCTION bool ocean(int type) {
+  return type == floating_ice || type == ice_free_ocean;
+}
 
-constexpr double ice_free_thickness = 0.01; ///< m; a cell with less ice than this counts as ice-free
+constexpr double ice_free_thickness =
+    0.01; ///< m; a cell with less ice than this counts as ice-free
 
 /// Surface elevation if the ice rests on the bed / if it floats (m above sea level at 0).
 KOKKOS_INLINE_FUNCTION double grounded_surface(double b, double H) { return b + H; }
@@ -38,9 +45,10 @@ KOKKOS_INLINE_FUNCTION double surface(double b, double H) {
   return h_grounded > h_floating ? h_grounded : h_floating;
 }
 
-/// usurf h and mask from bed b and thickness H (m), in owned cells and ghosts; needs ghosts of b and H.
-inline void update_geometry(const Patch& patch, const Array2<double>& b, const Array2<double>& H, const Array2<double>& h,
-                            const Array2<int>& mask) {
+/// usurf h and mask from bed b and thickness H (m), in owned cells and ghosts; needs ghosts of b
+/// and H.
+inline void update_geometry(const Patch& patch, const Array2<double>& b, const Array2<double>& H,
+                            const Array2<double>& h, const Array2<int>& mask) {
   for_each_cell_and_ghost(
       "geometry", patch, KOKKOS_LAMBDA(int j, int i) {
         h(j, i) = surface(b(j, i), H(j, i));

@@ -1,5 +1,6 @@
-// Robin (1955, J. Glaciol. 2, 523-532): steady temperature of a column of ice whose vertical velocity falls linearly to zero at
-// the bed, w = -a z/H, heated from below. Used to start kernels/ice/columns.hpp and to verify it.
+// Robin (1955, J. Glaciol. 2, 523-532): steady temperature of a column of ice whose vertical
+// velocity falls linearly to zero at the bed, w = -a z/H, heated from below. Used to start
+// kernels/ice/columns.hpp and to verify it.
 //
 //   T(z) = T_s + (G sqrt(pi)/(2 k q)) [erf(q H) - erf(q z)],  q^2 = a rho c/(2 k H)
 #pragma once
@@ -11,13 +12,15 @@
 
 namespace nunatak::exact {
 
-/// T (K) at height z (m) of ice of thickness H (m), accumulation a (m s-1), surface temperature T_s (K), heat flux G (W m-2).
-/// With no accumulation (or so little that q H < 1e-4) it is the straight line of conduction alone.
+/// T (K) at height z (m) of ice of thickness H (m), accumulation a (m s-1), surface temperature T_s
+/// (K), heat flux G (W m-2). With no accumulation (or so little that q H < 1e-4) it is the straight
+/// line of conduction alone.
 KOKKOS_INLINE_FUNCTION double robin(double z, double H, double a, double T_s, double G) {
   const double qH = a > 0.0 ? Kokkos::sqrt(0.5 * a * rho_ice * ice_c * H / ice_k) : 0.0;
   if (qH < 1e-4) return T_s + G / ice_k * (H - z);
   constexpr double sqrt_pi = 1.7724538509055160;
-  return T_s + G * sqrt_pi * H / (2.0 * ice_k * qH) * (elementary::erf(qH) - elementary::erf(qH * (z / H)));
+  return T_s + G * sqrt_pi * H / (2.0 * ice_k * qH) *
+                   (elementary::erf(qH) - elementary::erf(qH * (z / H)));
 }
 
 } // namespace nunatak::exact

@@ -1,10 +1,14 @@
-// Yield stress of the till below grounded ice: tau_c = N_till tan(phi) (Mohr-Coulomb without cohesion).
+// Yield stress of the till below grounded ice: tau_c = N_till tan(phi) (Mohr-Coulomb without
+// cohesion).
 //
-//   N_till  effective pressure, a share of the overburden rho g H (Bueler and van Pelt 2015 for saturated till):
+//   N_till  effective pressure, a share of the overburden rho g H (Bueler and van Pelt 2015 for
+//   saturated till):
 //           N_till = delta^(1 - f) rho g H, from delta (thawed, f = 0) to 1 (frozen, f = 1)
-//           f = x (T_pm - T_b)/dT_frozen, within 0..1: the colder the base and the higher the bed, x as below; the deepest
-//           troughs are thawed whatever the temperature, since ice that flows fast melts its bed
-//   phi     friction angle: phi_min .. phi_max, linear in the bed elevation b between b_min and b_max (Martin et al. 2011):
+//           f = x (T_pm - T_b)/dT_frozen, within 0..1: the colder the base and the higher the bed,
+//           x as below; the deepest troughs are thawed whatever the temperature, since ice that
+//           flows fast melts its bed
+//   phi     friction angle: phi_min .. phi_max, linear in the bed elevation b between b_min and
+//   b_max (Martin et al. 2011):
 //           till is weaker where the sea has been
 #pragma once
 
@@ -21,8 +25,10 @@ struct TillParameters {
   double dT_frozen = 5.0;                 ///< K
 };
 
-/// tau_c in Pa from bed elevation and thickness in m, and the temperature of the base in K. log_delta: of overburden_fraction.
-KOKKOS_FORCEINLINE_FUNCTION double yield_stress(const TillParameters& till, double log_delta, double b, double H, double T_base) {
+/// tau_c in Pa from bed elevation and thickness in m, and the temperature of the base in K.
+/// log_delta: of overburden_fraction.
+KOKKOS_FORCEINLINE_FUNCTION double yield_stress(const TillParameters& till, double log_delta,
+                                                double b, double H, double T_base) {
   const auto clamp = [](double x) { return x < 0.0 ? 0.0 : x > 1.0 ? 1.0 : x; };
   const double high = clamp((b - till.b_min) / (till.b_max - till.b_min));
   const double frozen = high * clamp((pressure_melting(H) - T_base) / till.dT_frozen);
@@ -33,8 +39,9 @@ KOKKOS_FORCEINLINE_FUNCTION double yield_stress(const TillParameters& till, doub
 }
 
 namespace detail {
-KOKKOS_FORCEINLINE_FUNCTION void yield_stresses(const TillParameters& parameters, double log_delta, int n, const double* b,
-                                                const double* H, const double* T_base, double* tauc) {
+KOKKOS_FORCEINLINE_FUNCTION void yield_stresses(const TillParameters& parameters, double log_delta,
+                                                int n, const double* b, const double* H,
+                                                const double* T_base, double* tauc) {
   const TillParameters till = parameters;
   NUNATAK_INDEPENDENT
   for (int p = 0; p < n; ++p) tauc[p] = yield_stress(till, log_delta, b[p], H[p], T_base[p]);
@@ -43,13 +50,16 @@ KOKKOS_FORCEINLINE_FUNCTION void yield_stresses(const TillParameters& parameters
 
 /// yield_stress of n cells. On a CPU compiled by itself (packs.cpp), as the columns are.
 NUNATAK_WIDE(void, yield_stresses,
-             (const TillParameters& till, double log_delta, int n, const double* b, const double* H, const double* T_base,
-              double* tauc),
+             (const TillParameters& till, double log_delta, int n, const double* b, const double* H,
+              const double* T_base, double* tauc),
              (till, log_delta, n, b, H, T_base, tauc))
 
-/// tauc (Pa) in owned cells and ghosts: grounded ice has the yield stress, other cells 0. Needs ghosts of b, H, mask and T (K).
-inline void till_yield_stress(const Patch& patch, const TillParameters& till, const Array2<double>& b, const Array2<double>& H,
-                              const Array2<int>& mask, const Array3<double>& T, const Array2<double>& tauc) {
+/// tauc (Pa) in owned cells and ghosts: grounded ice has the yield stress, other cells 0. Needs
+/// ghosts of b, H, mask and T (K).
+inline void till_yield_stress(const Patch& patch, const TillParameters& till,
+                              const Array2<double>& b, const Array2<double>& H,
+                              const Array2<int>& mask, const Array3<double>& T,
+                              const Array2<double>& tauc) {
   const double log_delta = elementary::log(till.overburden_fraction);
   for_each_pack(
       "till", cells_and_ghosts(patch), KOKKOS_LAMBDA(int j, int i, int n) {
@@ -61,7 +71,8 @@ inline void till_yield_stress(const Patch& patch, const TillParameters& till, co
           T_base[p] = on_till ? T(j, i + p, 0) : T_melting;
         }
         if (any) yield_stresses(till, log_delta, n, &b(j, i), &H(j, i), T_base, stress);
-        for (int p = 0; p < n; ++p) tauc(j, i + p) = mask(j, i + p) == grounded_ice ? stress[p] : 0.0;
+        for (int p = 0; p < n; ++p)
+          tauc(j, i + p) = mask(j, i + p) == grounded_ice ? stress[p] : 0.0;
       });
 }
 

@@ -1,6 +1,6 @@
-// How long may a step be? Limits from the diffusivity of kernels/ice/sia.hpp and from velocities (kernels/ice/transport.hpp,
-// kernels/ice/velocity3d.hpp). A limit found on one rank becomes everyone's by a maximum, which is exact: the same step at any
-// number of ranks.
+// How long may a step be? Limits from the diffusivity of kernels/ice/sia.hpp and from velocities
+// (kernels/ice/transport.hpp, kernels/ice/velocity3d.hpp). A limit found on one rank becomes
+// everyone's by a maximum, which is exact: the same step at any number of ranks.
 #pragma once
 
 #include "kernels/grid/over_ranks.hpp"
@@ -8,10 +8,11 @@
 
 namespace nunatak {
 
-/// Largest |u|/dx + |v|/dy (s-1) of two velocities in the owned cells with ice; its inverse is the CFL limit. No ghosts needed.
-/// `later`: as of reduce_over.
-inline double advection_rate(const Patch& patch, double dx, double dy, const Array2<int>& mask, const Array2<double>& u,
-                             const Array2<double>& v, const Array2<double>& u_base, const Array2<double>& v_base,
+/// Largest |u|/dx + |v|/dy (s-1) of two velocities in the owned cells with ice; its inverse is the
+/// CFL limit. No ghosts needed. `later`: as of reduce_over.
+inline double advection_rate(const Patch& patch, double dx, double dy, const Array2<int>& mask,
+                             const Array2<double>& u, const Array2<double>& v,
+                             const Array2<double>& u_base, const Array2<double>& v_base,
                              const Later<Largest>& later = {}) {
   const double per_dx = 1.0 / dx, per_dy = 1.0 / dy;
   const auto both = KOKKOS_LAMBDA(int j, int i, Largest& largest) {
@@ -29,13 +30,17 @@ struct TimeStep {
   StepLimit limit = StepLimit::dt_max;
 
   const char* why() const {
-    return limit == StepLimit::diffusion ? "diffusion" : limit == StepLimit::advection ? "advection" : "dt_max";
+    return limit == StepLimit::diffusion   ? "diffusion"
+           : limit == StepLimit::advection ? "advection"
+                                           : "dt_max";
   }
 };
 
-/// dt = min{ 2 r/[D_max (dx^-2 + dy^-2)], 1/rate, dt_max }; r = 0.12, stable below 0.25 (explicit step, Bueler et al. 2005).
-/// D_max (m2 s-1) and rate (s-1, advection_rate) are maxima over all ranks. An open limit is 0: no ice moves.
-inline TimeStep time_step(double dx, double dy, double D_max, double rate, double dt_max, double r = 0.12) {
+/// dt = min{ 2 r/[D_max (dx^-2 + dy^-2)], 1/rate, dt_max }; r = 0.12, stable below 0.25 (explicit
+/// step, Bueler et al. 2005). D_max (m2 s-1) and rate (s-1, advection_rate) are maxima over all
+/// ranks. An open limit is 0: no ice moves.
+inline TimeStep time_step(double dx, double dy, double D_max, double rate, double dt_max,
+                          double r = 0.12) {
   TimeStep step{dt_max, StepLimit::dt_max};
   const double diffusion = D_max * (1.0 / (dx * dx) + 1.0 / (dy * dy));
   if (2.0 * r < step.dt * diffusion) step = {2.0 * r / diffusion, StepLimit::diffusion};

@@ -1,18 +1,21 @@
-// The velocity at every level, from the surface slope and the sliding velocity; strain heating. Levels: kernels/ice/levels.hpp.
+// The velocity at every level, from the surface slope and the sliding velocity; strain heating.
+// Levels: kernels/ice/levels.hpp.
 //
-//   U(z) = U_b - [2 A (rho g)^n/(n+1)] |grad h|^(n-1) grad h [H^(n+1) - (H-z)^(n+1)]     (Winkelmann et al. 2011, eq. 1 and 7)
-//   mean over depth: U_b - [2 A (rho g)^n/(n+2)] |grad h|^(n-1) grad h H^(n+1)
-//   w(z) = w_b - int_0^z (u_x + v_y) dz'
-//   Sigma = 2 A (rho g |grad h| (H-z))^(n+1)                                             (W m-3, of shearing)
+//   U(z) = U_b - [2 A (rho g)^n/(n+1)] |grad h|^(n-1) grad h [H^(n+1) - (H-z)^(n+1)] (Winkelmann et
+//   al. 2011, eq. 1 and 7) mean over depth: U_b - [2 A (rho g)^n/(n+2)] |grad h|^(n-1) grad h
+//   H^(n+1) w(z) = w_b - int_0^z (u_x + v_y) dz' Sigma = 2 A (rho g |grad h| (H-z))^(n+1) (W m-3,
+//   of shearing)
 //
-// z is the height above the base. In these coordinates incompressibility keeps its form, and w is the velocity across the
-// levels, w = w_true - u . grad(base) - d(base)/dt: what the temperature equation needs. At the base w_b = -(melt of floating
-// ice).
+// z is the height above the base. In these coordinates incompressibility keeps its form, and w is
+// the velocity across the levels, w = w_true - u . grad(base) - d(base)/dt: what the temperature
+// equation needs. At the base w_b = -(melt of floating ice).
 //
-// grad h at a cell: the mean of the two differences to its neighbours, without those across a front or a cliff
-// (kernels/ice/edges.hpp):                             grounded ice shears; floating ice only slides: U(z) = U_b
+// grad h at a cell: the mean of the two differences to its neighbours, without those across a front
+// or a cliff (kernels/ice/edges.hpp):                             grounded ice shears; floating ice
+// only slides: U(z) = U_b
 //      h_i - h_(i-1)   h_(i+1) - h_i               ice-free cells: all zero
-//     |-------------o-------------|                above the ice: u, v, w keep their surface values, Sigma = 0
+//     |-------------o-------------|                above the ice: u, v, w keep their surface
+//     values, Sigma = 0
 #pragma once
 
 #include "kernels/ice/levels.hpp"
@@ -25,7 +28,8 @@ struct HorizontalVelocity {
   Array2<double> heating;              ///< strain heating Sigma = heating (H-z)^4, W m-7
   Array2<double> u_surface, v_surface; ///< m s-1
   Array2<double> u_mean, v_mean;       ///< means over depth, m s-1
-  Array2<std::int8_t> moved;           ///< 0: the columns of u, v and w hold nothing but zeros, and nobody need write them
+  Array2<std::int8_t>
+      moved; ///< 0: the columns of u, v and w hold nothing but zeros, and nobody need write them
 
   static HorizontalVelocity make(const Patch& patch, int Mz) {
     return {make_columns<double>("uvel", patch, Mz),     make_columns<double>("vvel", patch, Mz),
@@ -42,11 +46,15 @@ KOKKOS_INLINE_FUNCTION double cell_slope(double to_cell, double from_cell, doubl
   return rise.value() / spacing;
 }
 
-/// Everything of HorizontalVelocity, in owned cells. Needs the edges, and H (m), mask, rate factor A (Pa-3 s-1) and sliding
-/// velocity u_b, v_b (m s-1) of the owned cells. A limit on the diffusivity slows shearing here by the same factor as the flux.
-inline void horizontal_velocity(const Patch& patch, double dx, double dy, const SiaParameters& parameters, const Levels& levels,
-                                const Edges& edges, const Array2<double>& H, const Array2<int>& mask, const Array2<double>& A,
-                                const Array2<double>& u_b, const Array2<double>& v_b, const HorizontalVelocity& out) {
+/// Everything of HorizontalVelocity, in owned cells. Needs the edges, and H (m), mask, rate factor
+/// A (Pa-3 s-1) and sliding velocity u_b, v_b (m s-1) of the owned cells. A limit on the
+/// diffusivity slows shearing here by the same factor as the flux.
+inline void horizontal_velocity(const Patch& patch, double dx, double dy,
+                                const SiaParameters& parameters, const Levels& levels,
+                                const Edges& edges, const Array2<double>& H,
+                                const Array2<int>& mask, const Array2<double>& A,
+                                const Array2<double>& u_b, const Array2<double>& v_b,
+                                const HorizontalVelocity& out) {
   const Column z = levels.z;
   const int Mz = levels.size();
   const double D_limit = parameters.D_limit;
@@ -56,8 +64,10 @@ inline void horizontal_velocity(const Patch& patch, double dx, double dy, const 
         const double thickness = H(j, i), ub = ice ? u_b(j, i) : 0.0, vb = ice ? v_b(j, i) : 0.0;
         const double h_x = shears ? cell_slope(edges.x(j, i - 1), edges.x(j, i), dx) : 0.0,
                      h_y = shears ? cell_slope(edges.y(j - 1, i), edges.y(j, i), dy) : 0.0;
-        const double slope2 = h_x * h_x + h_y * h_y, D = shears ? SiaDiffusivity{}(A(j, i), thickness, slope2) : 0.0;
-        // shearing per metre^4: D (n+2)/(n+1) / H^(n+2), which is 2 A (rho g)^n/(n+1) |grad h|^(n-1) where nothing is limited
+        const double slope2 = h_x * h_x + h_y * h_y,
+                     D = shears ? SiaDiffusivity{}(A(j, i), thickness, slope2) : 0.0;
+        // shearing per metre^4: D (n+2)/(n+1) / H^(n+2), which is 2 A (rho g)^n/(n+1) |grad
+        // h|^(n-1) where nothing is limited
         constexpr double rho_g = rho_ice * gravity;
         const double limit = D > D_limit ? D_limit / D : 1.0;
         const double rate = shears ? limit * 2.0 * A(j, i) * (rho_g * rho_g * rho_g) * slope2 : 0.0;
@@ -81,11 +91,13 @@ inline void horizontal_velocity(const Patch& patch, double dx, double dy, const 
       });
 }
 
-/// w (m s-1, upwards across the levels) in owned cells, by the trapezoidal rule. Needs ghosts of u, v and mask; H and the
-/// basal melt m (m s-1 of ice, used where floating) of the owned cells. Derivatives are centred, or one-sided next to a cell
-/// without ice; a cell with no icy neighbour along an axis has none.
-inline void vertical_velocity(const Patch& patch, double dx, double dy, const Levels& levels, const Array2<double>& H,
-                              const Array2<int>& mask, const Array2<double>& m, const HorizontalVelocity& velocity,
+/// w (m s-1, upwards across the levels) in owned cells, by the trapezoidal rule. Needs ghosts of u,
+/// v and mask; H and the basal melt m (m s-1 of ice, used where floating) of the owned cells.
+/// Derivatives are centred, or one-sided next to a cell without ice; a cell with no icy neighbour
+/// along an axis has none.
+inline void vertical_velocity(const Patch& patch, double dx, double dy, const Levels& levels,
+                              const Array2<double>& H, const Array2<int>& mask,
+                              const Array2<double>& m, const HorizontalVelocity& velocity,
                               const Array3<double>& w) {
   const Column z = levels.z;
   const int Mz = levels.size();
@@ -102,9 +114,11 @@ inline void vertical_velocity(const Patch& patch, double dx, double dy, const Le
         }
         const int l = icy(mask(j, i - 1)) ? 1 : 0, r = icy(mask(j, i + 1)) ? 1 : 0;
         const int b = icy(mask(j - 1, i)) ? 1 : 0, t = icy(mask(j + 1, i)) ? 1 : 0;
-        const double per_x = l + r > 0 ? 1.0 / ((l + r) * dx) : 0.0, per_y = b + t > 0 ? 1.0 / ((b + t) * dy) : 0.0;
+        const double per_x = l + r > 0 ? 1.0 / ((l + r) * dx) : 0.0,
+                     per_y = b + t > 0 ? 1.0 / ((b + t) * dy) : 0.0;
         const auto divergence = [&](int k) {
-          return (u(j, i + r, k) - u(j, i - l, k)) * per_x + (v(j + t, i, k) - v(j - b, i, k)) * per_y;
+          return (u(j, i + r, k) - u(j, i - l, k)) * per_x +
+                 (v(j + t, i, k) - v(j - b, i, k)) * per_y;
         };
         const int n = levels_in_ice(z, H(j, i));
         double here = mask(j, i) == floating_ice ? -m(j, i) : 0.0, below = divergence(0);
@@ -115,7 +129,8 @@ inline void vertical_velocity(const Patch& patch, double dx, double dy, const Le
           w(j, i, k) = here;
           below = above;
         }
-        here -= 0.5 * (below + (n < Mz ? divergence(n) : below)) * (H(j, i) - z(n - 1)); // up to the surface
+        here -= 0.5 * (below + (n < Mz ? divergence(n) : below)) *
+                (H(j, i) - z(n - 1)); // up to the surface
         for (int k = n; k < Mz; ++k) w(j, i, k) = here;
       });
 }

@@ -1,25 +1,29 @@
 // Connected components (4-connected) of several masks at once, the same on every decomposition.
 //
-// Input: one code (a byte) per cell, and per mask a rule that says which codes belong to it. Rows are cut into segments of
-// equal code (segments.hpp), segments of one mask are joined within each patch to fragments (labels/patch.hpp), and these are
-// joined across the seams (labels/seams.hpp, labels/merge.hpp). A component is known by its identity, the smallest global index
-// of its cells (64 bits), and where a mask asks for it by a number: 1, 2, ... in raster order of the first cell, what a serial
-// program finds.
+// Input: one code (a byte) per cell, and per mask a rule that says which codes belong to it. Rows
+// are cut into segments of equal code (segments.hpp), segments of one mask are joined within each
+// patch to fragments (labels/patch.hpp), and these are joined across the seams (labels/seams.hpp,
+// labels/merge.hpp). A component is known by its identity, the smallest global index of its cells
+// (64 bits), and where a mask asks for it by a number: 1, 2, ... in raster order of the first cell,
+// what a serial program finds.
 //
-// Communicates, for a batch of masks: one message to each neighbour beyond a side (4 bytes per mask and border cell) and one
-// gather (two collectives) of the fragments that touch a seam and the largest of each rank (two words each), the edges between
-// them (one word each), and of numbered masks the number of other components per row (one word each). Nothing else is sent,
-// except all components of masks that ask for `all`. On one rank nothing is sent at all.
+// Communicates, for a batch of masks: one message to each neighbour beyond a side (4 bytes per mask
+// and border cell) and one gather (two collectives) of the fragments that touch a seam and the
+// largest of each rank (two words each), the edges between them (one word each), and of numbered
+// masks the number of other components per row (one word each). Nothing else is sent, except all
+// components of masks that ask for `all`. On one rank nothing is sent at all.
 //
-// Why a union-find over runs and not "the label of the run above": a run may touch several runs above it, and all of them are
-// then one component. A program that joins only the first of them splits this one, unless the seams, which are complete, join it:
+// Why a union-find over runs and not "the label of the run above": a run may touch several runs
+// above it, and all of them are then one component. A program that joins only the first of them
+// splits this one, unless the seams, which are complete, join it:
 //
 //   1 0 0 0 0 0 1      patches of the 7 x 3 cells   1 x 1  2 x 1  1 x 2  3 x 1  2 x 2  1 x 3  7 x 3
 //   1 0 1 1 1 0 1      components that it finds       3      3      1      2      1      1      1
 //   1 1 1 0 1 1 1
 //
-// So equal answers on two decompositions prove nothing; tests compare with a flood fill (tests/kernels/test_labels.cpp).
-// Neighbour: labels/device/labels.hpp, the same answer by loops on the execution space.
+// So equal answers on two decompositions prove nothing; tests compare with a flood fill
+// (tests/kernels/test_labels.cpp). Neighbour: labels/device/labels.hpp, the same answer by loops on
+// the execution space.
 #pragma once
 
 #include "kernels/labels/seams.hpp"
@@ -34,12 +38,15 @@ struct MaskLabels : Components {
   /// component[local][segment]: the fragment that a segment belongs to, -1 if it is not in the mask
   std::vector<LargeList<int>> component;
 
-  /// The component of a segment of the mask, its number, and its flags (0 if the segment is not in the mask).
+  /// The component of a segment of the mask, its number, and its flags (0 if the segment is not in
+  /// the mask).
   const Component& at(std::size_t local, int segment) const {
-    return fragments[local][static_cast<std::size_t>(component[local][static_cast<std::size_t>(segment)])];
+    return fragments[local]
+                    [static_cast<std::size_t>(component[local][static_cast<std::size_t>(segment)])];
   }
   int number_of(std::size_t local, int segment) const {
-    return number[local][static_cast<std::size_t>(component[local][static_cast<std::size_t>(segment)])];
+    return number[local]
+                 [static_cast<std::size_t>(component[local][static_cast<std::size_t>(segment)])];
   }
   std::int64_t flags(std::size_t local, int segment) const {
     return component[local][static_cast<std::size_t>(segment)] < 0 ? 0 : at(local, segment).flags();
@@ -47,23 +54,28 @@ struct MaskLabels : Components {
 };
 
 /// What finds the fragments of one mask within one patch, as PatchLabels::update() does.
-using LabelPatch = std::function<void(const Patch&, const Segments&, const LabelMask&, LargeList<int>& component,
-                                      LargeList<Component>& fragments)>;
+using LabelPatch = std::function<void(const Patch&, const Segments&, const LabelMask&,
+                                      LargeList<int>& component, LargeList<Component>& fragments)>;
 
 class Labels {
 public:
-  /// The decomposition must not be periodic. `ranks` must outlive this object, which keeps its work space between calls.
-  /// `label_patch`: instead of PatchLabels, to study another method.
+  /// The decomposition must not be periodic. `ranks` must outlive this object, which keeps its work
+  /// space between calls. `label_patch`: instead of PatchLabels, to study another method.
   explicit Labels(Ranks& ranks, LabelPatch label_patch = {})
       : m_ranks(ranks), m_seams(ranks), m_label_patch(std::move(label_patch)) {
     if (m_label_patch) return;
-    m_label_patch = [patch = PatchLabels()](const Patch& p, const Segments& s, const LabelMask& mask, auto& component,
-                                            auto& fragments) mutable { patch.update(p, s, mask, component, fragments); };
+    m_label_patch = [patch = PatchLabels()](const Patch& p, const Segments& s,
+                                            const LabelMask& mask, auto& component,
+                                            auto& fragments) mutable {
+      patch.update(p, s, mask, component, fragments);
+    };
   }
 
-  /// Label all masks over the segments of each local rank (their codes may have been changed since they were found).
-  /// `maxima[local]`: numbers that travel along; replaced by their maxima over all ranks (equal sizes on all ranks).
-  const std::vector<MaskLabels>& update(const std::vector<Segments>& segments, const std::vector<LabelMask>& masks,
+  /// Label all masks over the segments of each local rank (their codes may have been changed since
+  /// they were found). `maxima[local]`: numbers that travel along; replaced by their maxima over
+  /// all ranks (equal sizes on all ranks).
+  const std::vector<MaskLabels>& update(const std::vector<Segments>& segments,
+                                        const std::vector<LabelMask>& masks,
                                         std::vector<std::vector<std::int64_t>>& maxima) {
     const auto locals = static_cast<std::size_t>(m_ranks.local_size());
     const BorderExchange<int>& border = m_seams.border(masks.size());
@@ -77,19 +89,23 @@ public:
         const Patch p = m_ranks.patch(static_cast<int>(r));
         m_label_patch(p, segments[r], masks[m], labels.component[r], labels.fragments[r]);
         m_ranks.work(static_cast<int>(r), segments[r].size());
-        fill_border(p, segments[r], labels.component[r], masks.size(), border.data(static_cast<int>(r)) + m);
+        fill_border(p, segments[r], labels.component[r], masks.size(),
+                    border.data(static_cast<int>(r)) + m);
       }
     }
     m_seams.join(masks, components, maxima);
     return m_labels;
   }
 
-  /// How mask m of the last update was joined across seams: counts for those who study it. More than one rank.
+  /// How mask m of the last update was joined across seams: counts for those who study it. More
+  /// than one rank.
   const SeamMerge& merge(std::size_t m) const { return m_seams.merge(m); }
 
 private:
-  /// Components of the border cells (BorderCells, grid/border_exchange.hpp), `stride` numbers apart.
-  static void fill_border(const Patch& p, const Segments& s, const LargeList<int>& component, std::size_t stride, int* out) {
+  /// Components of the border cells (BorderCells, grid/border_exchange.hpp), `stride` numbers
+  /// apart.
+  static void fill_border(const Patch& p, const Segments& s, const LargeList<int>& component,
+                          std::size_t stride, int* out) {
     const auto put = [&](int c) {
       *out = c;
       out += stride;
@@ -109,11 +125,13 @@ private:
   std::vector<MaskLabels> m_labels;
 };
 
-/// The numbers of the components as an array over the owned cells: 0 outside the mask and where a component has no number.
-/// `local`: the local rank that `patch` and `segments` belong to. Ghosts are not written. Nothing is communicated.
-inline void write_numbers(const Patch& patch, const Segments& segments, const MaskLabels& labels, std::size_t local,
-                          const SharedArray2<int>& numbers) {
-  constexpr int block = 4; // a segment is written in blocks, which may run over its end: the next segment comes after
+/// The numbers of the components as an array over the owned cells: 0 outside the mask and where a
+/// component has no number. `local`: the local rank that `patch` and `segments` belong to. Ghosts
+/// are not written. Nothing is communicated.
+inline void write_numbers(const Patch& patch, const Segments& segments, const MaskLabels& labels,
+                          std::size_t local, const SharedArray2<int>& numbers) {
+  constexpr int block =
+      4; // a segment is written in blocks, which may run over its end: the next segment comes after
   const int *component = labels.component[local].data(), *number = labels.number[local].data();
   std::vector<int> line(static_cast<std::size_t>(patch.xm) + 1 + block);
   int* row = line.data();

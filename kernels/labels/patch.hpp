@@ -1,12 +1,15 @@
 // First half of the labelling (labels/labels.hpp): the fragments of one mask within one patch.
 //
-//   row j + 1    . [  0  ] . [2] . .      A run that touches none below gets a new label, and a set of labels is known by its
-//   row j        [0] . [  1  ] . . .      smallest: the long run joins 0 and 1. The first cell met of a fragment is then the
-//                                         one with the smallest index, and fragments come out in raster order.
+//   row j + 1    . [  0  ] . [2] . .      A run that touches none below gets a new label, and a set
+//   of labels is known by its row j        [0] . [  1  ] . . .      smallest: the long run joins 0
+//   and 1. The first cell met of a fragment is then the
+//                                         one with the smallest index, and fragments come out in
+//                                         raster order.
 //
-// Method: run-based two-pass labelling, He, Chao & Suzuki (2008), IEEE Trans. Image Process. 17(5). On rough masks the time goes
-// to branches that nobody can predict; the loops over runs have none but those of the walk along two rows.
-// Neighbours: segments.hpp (input), labels/merge.hpp (second half).
+// Method: run-based two-pass labelling, He, Chao & Suzuki (2008), IEEE Trans. Image Process. 17(5).
+// On rough masks the time goes to branches that nobody can predict; the loops over runs have none
+// but those of the walk along two rows. Neighbours: segments.hpp (input), labels/merge.hpp (second
+// half).
 #pragma once
 
 #include "kernels/labels/segments.hpp"
@@ -25,31 +28,44 @@ struct Component {
   std::int64_t identity; ///< smallest global index of its cells
   std::int64_t word;     ///< cells << flag_bits | flags
 
-  constexpr std::int64_t cells() const { return word >> flag_bits; }             ///< area in cells
-  constexpr std::int64_t flags() const { return word & ((1 << flag_bits) - 1); } ///< union of the flags of its cells (LabelMask)
-  bool operator==(const Component& other) const { return identity == other.identity && word == other.word; }
-  void add(std::int64_t more_cells, std::int64_t more_flags) { word = (word + (more_cells << flag_bits)) | more_flags; }
+  constexpr std::int64_t cells() const { return word >> flag_bits; } ///< area in cells
+  constexpr std::int64_t flags() const {
+    return word & ((1 << flag_bits) - 1);
+  } ///< union of the flags of its cells (LabelMask)
+  bool operator==(const Component& other) const {
+    return identity == other.identity && word == other.word;
+  }
+  void add(std::int64_t more_cells, std::int64_t more_flags) {
+    word = (word + (more_cells << flag_bits)) | more_flags;
+  }
 };
 
-/// Flag of components that have a cell on the edge of the grid; the other 15 bits belong to the masks.
+/// Flag of components that have a cell on the edge of the grid; the other 15 bits belong to the
+/// masks.
 constexpr std::int64_t touches_edge = 1;
 
 struct LabelMask {
-  bool (*contains)(Code code);                                        ///< is a cell of this code part of the mask?
-  std::int64_t (*flags)(Code) = [](Code) { return std::int64_t{0}; }; ///< flags that a cell of this code gives to its component
-  bool all = false;          ///< gather all components on all ranks: `whole` is then complete, and all are numbered
-  std::int64_t numbered = 0; ///< components with one of these flags get consecutive numbers; sends counts, not components
+  bool (*contains)(Code code); ///< is a cell of this code part of the mask?
+  std::int64_t (*flags)(Code) = [](Code) {
+    return std::int64_t{0};
+  }; ///< flags that a cell of this code gives to its component
+  bool all =
+      false; ///< gather all components on all ranks: `whole` is then complete, and all are numbered
+  std::int64_t numbered = 0; ///< components with one of these flags get consecutive numbers; sends
+                             ///< counts, not components
 
   bool numbers_any() const { return all || numbered != 0; }
   bool numbers(const Component& c) const { return all || (c.word & numbered) != 0; }
 };
 
-/// The flags that a cell of this code gives to its component, -1 if the code is not part of the mask.
-/// invalid_argument if a flag does not fit.
+/// The flags that a cell of this code gives to its component, -1 if the code is not part of the
+/// mask. invalid_argument if a flag does not fit.
 inline std::int64_t flags_of(const LabelMask& mask, int code) {
   const auto c = static_cast<Code>(code);
   const std::int64_t flags = mask.contains(c) ? mask.flags(c) : -1;
-  if (flags >= 1 << flag_bits) throw std::invalid_argument("labels: expected flags of 16 bits, found " + std::to_string(flags));
+  if (flags >= 1 << flag_bits)
+    throw std::invalid_argument("labels: expected flags of 16 bits, found " +
+                                std::to_string(flags));
   return flags;
 }
 
@@ -62,11 +78,13 @@ public:
               LargeList<Component>& fragments) {
     int flags[256];
     for (int c = 0; c < 256; ++c) flags[c] = static_cast<int>(flags_of(mask, c));
-    component.resize(s.list.size()), fragments.resize(s.list.size() + 1), m_set.resize(s.list.size() + 2);
+    component.resize(s.list.size()), fragments.resize(s.list.size() + 1),
+        m_set.resize(s.list.size() + 2);
     const int labels = find_runs(p, s, flags, component.data(), fragments.data());
     const int sets = number_sets(labels, fragments.data());
     const int* number = m_set.data() + 1;
-    for (std::size_t n = 0; sets < labels && n < component.size(); ++n) component[n] = number[component[n]];
+    for (std::size_t n = 0; sets < labels && n < component.size(); ++n)
+      component[n] = number[component[n]];
     fragments.resize(static_cast<std::size_t>(sets));
   }
 
@@ -75,14 +93,17 @@ private:
     int i0, i1, label; // half-open range of view indices
   };
 
-  /// Rows are cut into runs of the mask: component[n] of segment n gets a label (or -1), each label its fragment. Returns how
-  /// many.
-  int find_runs(const Patch& p, const Segments& s, const int* flags, int* component, Component* fragments) {
+  /// Rows are cut into runs of the mask: component[n] of segment n gets a label (or -1), each label
+  /// its fragment. Returns how many.
+  int find_runs(const Patch& p, const Segments& s, const int* flags, int* component,
+                Component* fragments) {
     const auto room = static_cast<std::size_t>(p.xm) / 2 + 2;
     m_here.resize(room), m_below.resize(room);
-    const Run last{std::numeric_limits<int>::max(), std::numeric_limits<int>::max(), 0}; // touches nothing
+    const Run last{std::numeric_limits<int>::max(), std::numeric_limits<int>::max(),
+                   0}; // touches nothing
     m_below[0] = last;
-    const int west = p.xs == 0 ? 1 : 0, east = p.xs + p.xm == p.Mx ? p.xm + 1 : 0; // runs that touch them are at the edge
+    const int west = p.xs == 0 ? 1 : 0,
+              east = p.xs + p.xm == p.Mx ? p.xm + 1 : 0; // runs that touch them are at the edge
     int labels = 0;
     for (int j = 1; j <= p.ym; ++j) {
       const std::int64_t cell = p.cell(j, 0);
@@ -97,10 +118,12 @@ private:
           component[first] = -1;
           continue;
         }
-        for (; n < end && flags[s.list[n].code()] >= 0; ++n) of_run |= flags[s.list[n].code()], i1 = s.end(n);
+        for (; n < end && flags[s.list[n].code()] >= 0; ++n)
+          of_run |= flags[s.list[n].code()], i1 = s.end(n);
         const int label = join_run(i0, i1, labels);
         fragments[labels] = {cell + i0, 0}; // stays if this run begins one
-        fragments[label].add(i1 - i0, of_run | edge | static_cast<int>(i0 == west) | static_cast<int>(i1 == east));
+        fragments[label].add(i1 - i0, of_run | edge | static_cast<int>(i0 == west) |
+                                          static_cast<int>(i1 == east));
         labels += label == labels;
         *here++ = {i0, i1, label};
         for (int k = first; k < n; ++k) component[k] = label;
@@ -111,7 +134,8 @@ private:
     return labels;
   }
 
-  /// The label of a run: the smallest known of the runs below that it touches, which are joined, or else the new one.
+  /// The label of a run: the smallest known of the runs below that it touches, which are joined, or
+  /// else the new one.
   int join_run(int i0, int i1, int new_label) {
     // lab 3 begin: union-find over a run and those below | stub: throw "lab 3: not written yet";
     int *set = m_set.data() + 1, root = new_label;
@@ -131,7 +155,8 @@ private:
     // lab 3 end
   }
 
-  /// Sets are numbered in the order of their smallest labels, and have the fragments of all of theirs. Returns how many.
+  /// Sets are numbered in the order of their smallest labels, and have the fragments of all of
+  /// theirs. Returns how many.
   int number_sets(int labels, Component* fragments) {
     int *set = m_set.data() + 1, joined = 0, sets = 0;
     set[-1] = -1;
@@ -149,7 +174,8 @@ private:
     return sets;
   }
 
-  LargeList<int> m_set; // of each label: a smaller one of its set, or itself; then its number. One before the first: of no label
+  LargeList<int> m_set; // of each label: a smaller one of its set, or itself; then its number. One
+                        // before the first: of no label
   std::vector<Run> m_here, m_below;
   const Run* m_at = nullptr; // in m_below
 };

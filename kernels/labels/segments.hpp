@@ -1,7 +1,9 @@
-// Rows of a coded grid cut into segments: maximal ranges of equal code. Most rows of an ice sheet have a handful of them, so
-// what is done once per segment (labelling, classification) costs almost nothing per cell. Used by labels/labels.hpp and pico/.
+// Rows of a coded grid cut into segments: maximal ranges of equal code. Most rows of an ice sheet
+// have a handful of them, so what is done once per segment (labelling, classification) costs almost
+// nothing per cell. Used by labels/labels.hpp and pico/.
 //
-//   code   1 1 1 4 4 8 8 8      segments of the row: [1,4) 1   [4,6) 4   [6,9) 8      (view indices; the ghosts are not part)
+//   code   1 1 1 4 4 8 8 8      segments of the row: [1,4) 1   [4,6) 4   [6,9) 8      (view
+//   indices; the ghosts are not part)
 #pragma once
 
 #include "kernels/grid/array.hpp"
@@ -22,8 +24,11 @@ using Code = std::uint8_t; ///< what a cell is, as bits; their meaning belongs t
 class Segment {
 public:
   Segment() = default;
-  Segment(int i1, Code code) : m_word(static_cast<std::uint32_t>(i1) | static_cast<std::uint32_t>(code) << 24) {}
-  int end() const { return static_cast<int>(m_word & 0xffffff); } ///< of the range of view indices in x (half-open)
+  Segment(int i1, Code code)
+      : m_word(static_cast<std::uint32_t>(i1) | static_cast<std::uint32_t>(code) << 24) {}
+  int end() const {
+    return static_cast<int>(m_word & 0xffffff);
+  } ///< of the range of view indices in x (half-open)
   Code code() const { return static_cast<Code>(m_word >> 24); }
 
 private:
@@ -34,7 +39,8 @@ constexpr int longest_row = (1 << 24) - 2;
 /// The segments of one patch, row by row.
 struct Segments {
   LargeList<Segment> list;
-  std::vector<int> row; ///< segments row[j]..row[j+1] belong to row j (view index 1..ym); row[0] is not used
+  std::vector<int>
+      row; ///< segments row[j]..row[j+1] belong to row j (view index 1..ym); row[0] is not used
 
   int size() const { return static_cast<int>(list.size()); }
   int end(int n) const { return list[static_cast<std::size_t>(n)].end(); }
@@ -47,8 +53,9 @@ struct Segments {
   }
 };
 
-/// The segments of a row, of which there is room for xm + 1. Returns how many they are. Eight cells at a time while nothing
-/// changes; else without a branch per cell, since no branch predictor guesses the coast.
+/// The segments of a row, of which there is room for xm + 1. Returns how many they are. Eight cells
+/// at a time while nothing changes; else without a branch per cell, since no branch predictor
+/// guesses the coast.
 inline int cut_row(const Code* row, int xm, Segment* list) {
   int n = 0, i = 2;
   const auto look = [&](int at) {
@@ -72,7 +79,8 @@ inline int count_segments(const Code* row, int xm) {
   int n = 1;
   for (int i = 2; i <= xm; i += 128) {
     std::uint8_t changes = 0;
-    for (int k = i; k < std::min(i + 128, xm + 1); ++k) changes = static_cast<std::uint8_t>(changes + (row[k] != row[k - 1]));
+    for (int k = i; k < std::min(i + 128, xm + 1); ++k)
+      changes = static_cast<std::uint8_t>(changes + (row[k] != row[k - 1]));
     n += changes;
   }
   return n;
@@ -81,8 +89,11 @@ inline int count_segments(const Code* row, int xm) {
 /// Cut the owned cells of `codes` into segments. Host memory. Ghosts are not read.
 inline void find_segments(const Patch& patch, const Array2<Code>& codes, Segments& segments) {
   if (patch.xm > longest_row)
-    throw std::invalid_argument("segments: expected at most 2^24 - 2 columns, found " + std::to_string(patch.xm));
-  const auto row = [&](int j) { return codes.data() + static_cast<std::size_t>(j) * static_cast<std::size_t>(patch.xm + 2); };
+    throw std::invalid_argument("segments: expected at most 2^24 - 2 columns, found " +
+                                std::to_string(patch.xm));
+  const auto row = [&](int j) {
+    return codes.data() + static_cast<std::size_t>(j) * static_cast<std::size_t>(patch.xm + 2);
+  };
   auto& list = segments.list;
   segments.row.assign(static_cast<std::size_t>(patch.ym) + 2, 0);
   std::size_t found = 0, room = static_cast<std::size_t>(patch.xm) + 1;
@@ -91,7 +102,8 @@ inline void find_segments(const Patch& patch, const Array2<Code>& codes, Segment
     segments.row[static_cast<std::size_t>(j)] = static_cast<int>(found);
     if (found + room > list.size()) { // counted once, so that nothing is allocated twice
       std::size_t wanted = found + room;
-      for (int k = j; k <= patch.ym; ++k) wanted += static_cast<std::size_t>(count_segments(row(k), patch.xm));
+      for (int k = j; k <= patch.ym; ++k)
+        wanted += static_cast<std::size_t>(count_segments(row(k), patch.xm));
       list.resize(wanted);
     }
     found += static_cast<std::size_t>(cut_row(row(j), patch.xm, list.data() + found));

@@ -1,11 +1,11 @@
-// The patches of a level of kernels/multigrid/multigrid.hpp, which ranks have them, and their ghosts: several rings, so that a
-// level needs fewer exchanges. What a rank computes in its ghosts is what their owner computes, bit by bit.
+// The patches of a level of kernels/multigrid/multigrid.hpp, which ranks have them, and their
+// ghosts: several rings, so that a level needs fewer exchanges. What a rank computes in its ghosts
+// is what their owner computes, bit by bit.
 //
 //   3 3 3 3 3 3 3 3     o: owned, 1, 2, 3: rings. A loop that needs neighbours is right in one ring
-//   3 2 2 2 2 2 2 3     less than what it reads: after one exchange of b with three rings the smoother
-//   3 2 1 1 1 1 2 3     of degree 2 (first step, second step, residual) is right in rings 3, 2 and 1,
-//   3 2 1 o o 1 2 3     and the last one is what the restriction needs.
-//   3 2 1 o o 1 2 3
+//   3 2 2 2 2 2 2 3     less than what it reads: after one exchange of b with three rings the
+//   smoother 3 2 1 1 1 1 2 3     of degree 2 (first step, second step, residual) is right in rings
+//   3, 2 and 1, 3 2 1 o o 1 2 3     and the last one is what the restriction needs. 3 2 1 o o 1 2 3
 //   3 2 1 1 1 1 2 3
 #pragma once
 
@@ -21,20 +21,25 @@ public:
   Holders(Ranks& all, Decomposition decomposition, std::vector<int> members)
       : m_all(&all), m_decomposition(std::move(decomposition)), m_members(std::move(members)) {
     const auto position = [this](int rank) {
-      return static_cast<int>(std::lower_bound(m_members.begin(), m_members.end(), rank) - m_members.begin());
+      return static_cast<int>(std::lower_bound(m_members.begin(), m_members.end(), rank) -
+                              m_members.begin());
     };
     m_first = position(all.first());
     m_locals = position(all.first() + all.local_size()) - m_first;
   }
 
   const Decomposition& decomposition() const { return m_decomposition; }
-  int local_size() const { return m_locals; } ///< patches of this process; 0: it has no part in the level
+  int local_size() const {
+    return m_locals;
+  } ///< patches of this process; 0: it has no part in the level
   int first() const { return m_first; }
   Patch patch(int local) const { return m_decomposition.patch(m_first + local); }
   const std::vector<int>& members() const { return m_members; }
   int member(int n) const { return m_members[static_cast<std::size_t>(n)]; }
   Ranks& all() const { return *m_all; }
-  int place(int local) const { return member(m_first + local) - m_all->first(); } ///< among the local ranks of all()
+  int place(int local) const {
+    return member(m_first + local) - m_all->first();
+  } ///< among the local ranks of all()
   bool has(int n) const { return n >= m_first && n < m_first + m_locals; }
 
 private:
@@ -47,10 +52,16 @@ private:
 /// `p` and what of the domain is at most `rings` cells away.
 inline Patch grown(const Patch& p, int rings) {
   const int x = std::max(p.xs - rings, 0), y = std::max(p.ys - rings, 0);
-  return {p.Mx, p.My, x, y, std::min(p.xs + p.xm + rings, p.Mx) - x, std::min(p.ys + p.ym + rings, p.My) - y};
+  return {p.Mx,
+          p.My,
+          x,
+          y,
+          std::min(p.xs + p.xm + rings, p.Mx) - x,
+          std::min(p.ys + p.ym + rings, p.My) - y};
 }
 
-/// A strip at one end of a message that goes in direction (dx, dy), `more` cells wider against that direction.
+/// A strip at one end of a message that goes in direction (dx, dy), `more` cells wider against that
+/// direction.
 inline Strip widened(Strip s, int dx, int dy, int more) {
   if (dy == 1) s.j0 -= more;
   if (dy == -1) s.j1 += more;
@@ -59,7 +70,8 @@ inline Strip widened(Strip s, int dx, int dy, int more) {
   return s;
 }
 
-/// The cells of a strip of `p` (view indices) in an array over `array` and its ghosts, in raster order.
+/// The cells of a strip of `p` (view indices) in an array over `array` and its ghosts, in raster
+/// order.
 inline std::vector<int> places_in(const Patch& array, const Patch& p, const Strip& s) {
   std::vector<int> places;
   for (int j = s.j0; j < s.j1; ++j) {
@@ -83,8 +95,9 @@ inline bool patches_have(const Decomposition& d, int cells) {
   return wide(d.x) && wide(d.y);
 }
 
-/// `rings` rings of ghosts around the patches of `level`, which have at least so many cells along an axis that is cut; one ring
-/// where it is periodic. Arrays lie over grown(patch, rings - 1) and its ghosts.
+/// `rings` rings of ghosts around the patches of `level`, which have at least so many cells along
+/// an axis that is cut; one ring where it is periodic. Arrays lie over grown(patch, rings - 1) and
+/// its ghosts.
 inline Route halo(const Holders& level, int rings) {
   const Decomposition& d = level.decomposition();
   Route route(level.all(), d.size() == 1);
@@ -94,8 +107,10 @@ inline Route halo(const Holders& level, int rings) {
       const Strip owned = widened(owned_strip(p, dx, dy), dx, dy, rings - 1);
       const Strip ghosts = widened(ghost_strip(p, -dx, -dy), dx, dy, rings - 1);
       const auto at = static_cast<std::size_t>(n);
-      if (to >= 0) route.start.add(at, level.place(n), level.member(to), places_in(array, p, owned));
-      if (from >= 0) route.end.add(at, level.place(n), level.member(from), places_in(array, p, ghosts));
+      if (to >= 0)
+        route.start.add(at, level.place(n), level.member(to), places_in(array, p, owned));
+      if (from >= 0)
+        route.end.add(at, level.place(n), level.member(from), places_in(array, p, ghosts));
     });
   }
   route.list();

@@ -1,17 +1,20 @@
-// Linear hat functions on every second point of a grid: the basis of the next coarser grid, along one axis.
+// Linear hat functions on every second point of a grid: the basis of the next coarser grid, along
+// one axis.
 //
 //   fine     0   1   2   3   4   5     a coarse point lies on every even fine point;
 //            |   .   |   .   |   .     an odd fine point is the mean of its two coarse neighbours
 //   coarse   0       1       2   (3)
 //
-// With an even number of points one coarse point lies beyond the end, (3) above, so that every fine point has its two neighbours.
-// A periodic axis closes: the last odd point has coarse point 0 on its right; with an odd number of points the first and the last
-// are both even, and they are neighbours on both grids.
+// With an even number of points one coarse point lies beyond the end, (3) above, so that every fine
+// point has its two neighbours. A periodic axis closes: the last odd point has coarse point 0 on
+// its right; with an odd number of points the first and the last are both even, and they are
+// neighbours on both grids.
 //
-// Two points become one, whose hat is 1 on both; on a periodic axis it is its own neighbour on both sides.
+// Two points become one, whose hat is 1 on both; on a periodic axis it is its own neighbour on both
+// sides.
 //
-// In two dimensions a hat is the product of two; kernels/multigrid/multigrid.hpp cuts it to the cells that exist. Hats of an axis
-// that is not halved are the points themselves.
+// In two dimensions a hat is the product of two; kernels/multigrid/multigrid.hpp cuts it to the
+// cells that exist. Hats of an axis that is not halved are the points themselves.
 #pragma once
 
 #include "kernels/grid/patch.hpp"
@@ -20,27 +23,35 @@
 
 namespace nunatak {
 
-/// One axis of one rank's patch. View indices: owned points are 1..fine_m (fine), 1..coarse_m (coarse).
+/// One axis of one rank's patch. View indices: owned points are 1..fine_m (fine), 1..coarse_m
+/// (coarse).
 struct HatAxis {
   bool halved = false, periodic = false;
   int fine_M = 0, coarse_M = 0; ///< points of the whole axis
   int fine_s = 0, fine_m = 0;   ///< first owned point, number of owned points
   int coarse_s = 0, coarse_m = 0;
 
-  /// Left coarse neighbour (view index, 0..coarse_m) of an owned fine point, and the weights of that one and of the next.
-  KOKKOS_INLINE_FUNCTION int parent(int i) const { return halved ? (fine_s + i - 1) / 2 - coarse_s + 1 : i; }
+  /// Left coarse neighbour (view index, 0..coarse_m) of an owned fine point, and the weights of
+  /// that one and of the next.
+  KOKKOS_INLINE_FUNCTION int parent(int i) const {
+    return halved ? (fine_s + i - 1) / 2 - coarse_s + 1 : i;
+  }
   KOKKOS_INLINE_FUNCTION double right_weight(int i) const {
     return halved && coarse_M > 1 && (fine_s + i - 1) % 2 == 1 ? 0.5 : 0.0;
   }
 
   /// The fine point (view index) on which coarse point I lies.
-  KOKKOS_INLINE_FUNCTION int centre(int I) const { return halved ? 2 * (coarse_s + I - 1) - fine_s + 1 : I; }
-  /// The value of hat I at that point + o, o = -1, 0, 1; 0 where there is no fine point, not even a ghost (I beyond the end).
+  KOKKOS_INLINE_FUNCTION int centre(int I) const {
+    return halved ? 2 * (coarse_s + I - 1) - fine_s + 1 : I;
+  }
+  /// The value of hat I at that point + o, o = -1, 0, 1; 0 where there is no fine point, not even a
+  /// ghost (I beyond the end).
   KOKKOS_INLINE_FUNCTION double value(int I, int o) const {
     if (o == 0 || (halved && coarse_M == 1 && !periodic)) return 1.0;
     return halved && !beyond_seam(I, o) && centre(I) + o <= fine_m + 1 ? 0.5 : 0.0;
   }
-  /// Value of hat I + s, s = -1, 0, 1, at the point centre(I) + o, o = -2..2 (reached from points where hat I is not 0).
+  /// Value of hat I + s, s = -1, 0, 1, at the point centre(I) + o, o = -2..2 (reached from points
+  /// where hat I is not 0).
   KOKKOS_INLINE_FUNCTION double neighbour_value(int I, int o, int s) const {
     if (!halved || beyond_seam(I, o)) return o == s ? 1.0 : 0.0;
     if (coarse_M == 1) return s == 0 ? 1.0 : 0.0; // all neighbours are the point itself
@@ -49,7 +60,8 @@ struct HatAxis {
   }
 
 private:
-  /// Between the last and the first point of a periodic axis with an odd number of points there is no point of its own.
+  /// Between the last and the first point of a periodic axis with an odd number of points there is
+  /// no point of its own.
   KOKKOS_INLINE_FUNCTION bool beyond_seam(int I, int o) const {
     if (!periodic || fine_M % 2 == 0) return false;
     const int C = coarse_s + I - 1;
@@ -62,11 +74,13 @@ struct Halving {
   bool x = false, y = false;
 };
 
-/// The decomposition of the coarser grid: a coarse point belongs to the rank of the fine point on which it lies, the one beyond
-/// the end to the last rank.
+/// The decomposition of the coarser grid: a coarse point belongs to the rank of the fine point on
+/// which it lies, the one beyond the end to the last rank.
 inline Decomposition coarser(const Decomposition& fine, Halving halving) {
   Decomposition coarse = fine;
-  const auto halve = [](int M, bool periodic) { return periodic ? (M + 1) / 2 : M == 2 ? 1 : M / 2 + 1; };
+  const auto halve = [](int M, bool periodic) {
+    return periodic ? (M + 1) / 2 : M == 2 ? 1 : M / 2 + 1;
+  };
   if (halving.x) coarse.Mx = halve(fine.Mx, fine.periodic_x);
   if (halving.y) coarse.My = halve(fine.My, fine.periodic_y);
   for (int& start : coarse.x) start = halving.x ? (start + 1) / 2 : start;
@@ -76,10 +90,12 @@ inline Decomposition coarser(const Decomposition& fine, Halving halving) {
   return coarse;
 }
 
-inline HatAxis x_axis(const Decomposition& d, const Patch& fine, const Patch& coarse, Halving halving) {
+inline HatAxis x_axis(const Decomposition& d, const Patch& fine, const Patch& coarse,
+                      Halving halving) {
   return {halving.x, d.periodic_x, fine.Mx, coarse.Mx, fine.xs, fine.xm, coarse.xs, coarse.xm};
 }
-inline HatAxis y_axis(const Decomposition& d, const Patch& fine, const Patch& coarse, Halving halving) {
+inline HatAxis y_axis(const Decomposition& d, const Patch& fine, const Patch& coarse,
+                      Halving halving) {
   return {halving.y, d.periodic_y, fine.My, coarse.My, fine.ys, fine.ym, coarse.ys, coarse.ym};
 }
 

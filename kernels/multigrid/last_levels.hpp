@@ -1,7 +1,8 @@
-// The last levels of a cycle of kernels/multigrid/multigrid.hpp, which one rank has, in one loop of one team of threads: a level
-// of few unknowns keeps a GPU busy for less time than a launch takes. The same functions of single unknowns as in the loops of
-// smoother.hpp and transfer.hpp, in the same order, with a barrier after each: the same bits. At least the last level itself is
-// done so, by its inverse.
+// The last levels of a cycle of kernels/multigrid/multigrid.hpp, which one rank has, in one loop of
+// one team of threads: a level of few unknowns keeps a GPU busy for less time than a launch takes.
+// The same functions of single unknowns as in the loops of smoother.hpp and transfer.hpp, in the
+// same order, with a barrier after each: the same bits. At least the last level itself is done so,
+// by its inverse.
 #pragma once
 
 #include "kernels/multigrid/inverse.hpp"
@@ -48,13 +49,16 @@ public:
   void find_inverse() const {
     const LastLevels all = *this;
     Kokkos::parallel_for(
-        "multigrid: inverse of the last level", policy(), KOKKOS_LAMBDA(const Team& team) { all.find_inverse(team); });
+        "multigrid: inverse of the last level", policy(),
+        KOKKOS_LAMBDA(const Team& team) { all.find_inverse(team); });
   }
-  /// From b to x on the first of these levels, and the residual there if wanted and there are two or more.
+  /// From b to x on the first of these levels, and the residual there if wanted and there are two
+  /// or more.
   void cycle(bool with_residual) const {
     const LastLevels all = *this;
     Kokkos::parallel_for(
-        "multigrid: last levels", policy(), KOKKOS_LAMBDA(const Team& team) { all.cycle(team, with_residual); });
+        "multigrid: last levels", policy(),
+        KOKKOS_LAMBDA(const Team& team) { all.cycle(team, with_residual); });
   }
 
   // What a team does.
@@ -75,7 +79,8 @@ public:
         for (int m = 0; m < 4; ++m) {
           const int row = 2 * n + m / 2, column = 2 * other + m % 2;
           if (column > row) continue;
-          M[row * size + column] += last.smoothing.A[36 * static_cast<std::ptrdiff_t>(c) + 4 * slot + m];
+          M[row * size + column] +=
+              last.smoothing.A[36 * static_cast<std::ptrdiff_t>(c) + 4 * slot + m];
           M[column * size + row] = M[row * size + column];
         }
       }
@@ -95,8 +100,11 @@ public:
     }
     const TeamLevel<Real>& bottom = m_levels(last);
     Kokkos::parallel_for(Kokkos::TeamThreadRange(team, 0, 2 * bottom.unknowns), [&](int k) {
-      const auto at = [&](int n) { return 2 * static_cast<std::ptrdiff_t>(bottom.cells[n / 2]) + n % 2; };
-      const double value = m_inverse.row_times(k, [&](int n) { return static_cast<double>(bottom.smoothing.b[at(n)]); });
+      const auto at = [&](int n) {
+        return 2 * static_cast<std::ptrdiff_t>(bottom.cells[n / 2]) + n % 2;
+      };
+      const double value = m_inverse.row_times(
+          k, [&](int n) { return static_cast<double>(bottom.smoothing.b[at(n)]); });
       bottom.smoothing.x[at(k)] = static_cast<Real>(value);
     });
     team.team_barrier();
@@ -110,15 +118,23 @@ public:
   }
 
 private:
-  static Policy policy() { return Policy(1, loops_on_host ? std::min(Exec().concurrency(), 4) : 256); }
+  static Policy policy() {
+    return Policy(1, loops_on_host ? std::min(Exec().concurrency(), 4) : 256);
+  }
   /// View index of a neighbour across a periodic edge.
-  KOKKOS_INLINE_FUNCTION static int wrap(int i, int m, bool periodic) { return periodic ? (i - 1 + m) % m + 1 : i; }
+  KOKKOS_INLINE_FUNCTION static int wrap(int i, int m, bool periodic) {
+    return periodic ? (i - 1 + m) % m + 1 : i;
+  }
 
-  template <class F> KOKKOS_INLINE_FUNCTION static void for_each(const Team& team, const TeamLevel<Real>& level, const F& f) {
-    Kokkos::parallel_for(Kokkos::TeamThreadRange(team, 0, level.unknowns), [&](int n) { f(level.cells[n]); });
+  template <class F>
+  KOKKOS_INLINE_FUNCTION static void for_each(const Team& team, const TeamLevel<Real>& level,
+                                              const F& f) {
+    Kokkos::parallel_for(Kokkos::TeamThreadRange(team, 0, level.unknowns),
+                         [&](int n) { f(level.cells[n]); });
     team.team_barrier();
   }
-  KOKKOS_INLINE_FUNCTION static void relax(const Team& team, const TeamLevel<Real>& level, bool with_residual) {
+  KOKKOS_INLINE_FUNCTION static void relax(const Team& team, const TeamLevel<Real>& level,
+                                           bool with_residual) {
     Smoothing<Real> s = level.smoothing;
     ChebyshevSteps factors(level.polynomial);
     for (int k = 1; k < level.polynomial.degree; ++k) {

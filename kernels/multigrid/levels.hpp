@@ -1,4 +1,5 @@
-// The levels of kernels/multigrid/multigrid.hpp: which hats exist, which rank owns them, and where ranks are merged.
+// The levels of kernels/multigrid/multigrid.hpp: which hats exist, which rank owns them, and where
+// ranks are merged.
 #pragma once
 
 #include "kernels/multigrid/multigrid.hpp"
@@ -9,7 +10,8 @@
 
 namespace nunatak {
 
-/// Which axes of a grid are halved next: both, unless one is already much coarser than the other or has one point.
+/// Which axes of a grid are halved next: both, unless one is already much coarser than the other or
+/// has one point.
 inline Halving next_halving(const Decomposition& d, double dx, double dy) {
   Halving h{d.Mx > 1, d.My > 1};
   if (h.x && h.y) h = {dx <= 1.5 * dy, dy <= 1.5 * dx};
@@ -17,20 +19,24 @@ inline Halving next_halving(const Decomposition& d, double dx, double dy) {
 }
 
 /// A grid too large to be held by so many ranks, however few its unknowns.
-inline bool is_large(const Decomposition& d, int ranks = 1) { return std::int64_t{d.Mx} * d.My > std::int64_t{50000} * ranks; }
+inline bool is_large(const Decomposition& d, int ranks = 1) {
+  return std::int64_t{d.Mx} * d.My > std::int64_t{50000} * ranks;
+}
 
 template <class Real>
-Multigrid<Real>::Multigrid(Ranks& ranks, double dx, double dy, const std::vector<Array2<int>>& active,
-                           const MultigridOptions& options)
-    : m_options(options), m_all(ranks.over(ranks.decomposition())), m_machine(options.gather ? LogGP{} : ranks.machine()) {
-  std::vector<int> members(static_cast<std::size_t>(ranks.decomposition().size())); // the ranks of its patches
+Multigrid<Real>::Multigrid(Ranks& ranks, double dx, double dy,
+                           const std::vector<Array2<int>>& active, const MultigridOptions& options)
+    : m_options(options), m_all(ranks.over(ranks.decomposition())),
+      m_machine(options.gather ? LogGP{} : ranks.machine()) {
+  std::vector<int> members(
+      static_cast<std::size_t>(ranks.decomposition().size())); // the ranks of its patches
   std::iota(members.begin(), members.end(), 0);
   add_finest({*m_all, ranks.decomposition(), std::move(members)}, active);
   std::vector<std::vector<std::int64_t>> count;
   for (const NinePoint<Real>& part : m_levels[0].parts) count.push_back({part.size()});
   ranks.sum(count);
-  // The present level has at least so many unknown cells: halving an axis leaves half of them or more. A rank that has them all
-  // knows how many there are.
+  // The present level has at least so many unknown cells: halving an axis leaves half of them or
+  // more. A rank that has them all knows how many there are.
   std::int64_t least = count[0][0];
   while (!m_levels.back().parts.empty()) {
     const Decomposition& d = m_levels.back().holders.decomposition();
@@ -56,7 +62,8 @@ template <class Real> void Multigrid<Real>::set_last_levels() {
   if (m_levels.back().parts.empty()) return; // another rank has them
   const auto fits = [this](const Level& level) {
     const Decomposition& d = level.holders.decomposition();
-    return d.size() == 1 && !d.periodic_x && !d.periodic_y && level.parts[0].size() <= m_options.one_launch;
+    return d.size() == 1 && !d.periodic_x && !d.periodic_y &&
+           level.parts[0].size() <= m_options.one_launch;
   };
   m_first_of_last -= 1;
   while (m_first_of_last > 0 && fits(m_levels[m_first_of_last - 1])) m_first_of_last -= 1;
@@ -65,20 +72,23 @@ template <class Real> void Multigrid<Real>::set_last_levels() {
     const Level& level = m_levels[l];
     const auto n = static_cast<int>(l - m_first_of_last);
     m_last.set(n, level.parts[0], level.polynomial);
-    if (level.next == Next::coarser) m_last.set_transfer(n, {level.parts[0], m_levels[l + 1].parts[0], level.x[0], level.y[0]});
+    if (level.next == Next::coarser)
+      m_last.set_transfer(n, {level.parts[0], m_levels[l + 1].parts[0], level.x[0], level.y[0]});
   }
   m_last.set_last(m_levels.back().holders.decomposition());
 }
 
-// One rank has the last level, and levels of few unknowns (merge.hpp: by cost); no rank gets a large patch by merging because of
-// few unknowns.
-template <class Real> int Multigrid<Real>::side_of_blocks(std::int64_t least, Halving halving) const {
+// One rank has the last level, and levels of few unknowns (merge.hpp: by cost); no rank gets a
+// large patch by merging because of few unknowns.
+template <class Real>
+int Multigrid<Real>::side_of_blocks(std::int64_t least, Halving halving) const {
   const Decomposition& d = m_levels.back().holders.decomposition();
   if (d.size() == 1) return 1;
   const int least_cells = d.periodic_x || d.periodic_y ? 1 : rings_wanted(false);
   const auto can_go_on = [&](int side) {
     const Decomposition m = merged(d, side);
-    const bool enough = least >= m_options.share * m.size() || is_large(d, std::max(1, m.size() / 4));
+    const bool enough =
+        least >= m_options.share * m.size() || is_large(d, std::max(1, m.size() / 4));
     return (halving.x || halving.y) && enough && patches_have(coarser(m, halving), least_cells);
   };
   const int side = can_go_on(1) ? 1 : can_go_on(2) ? 2 : 4;
@@ -86,10 +96,13 @@ template <class Real> int Multigrid<Real>::side_of_blocks(std::int64_t least, Ha
   if (m_options.gather) return least <= std::max(*m_options.gather, m_options.bottom) ? 4 : side;
   constexpr double cycles_of_matrix = 3; // linear iterations of a nonlinear step
   const GatherCost cost{(side == 1 ? 2 : 4) + 1 / cycles_of_matrix, rings_wanted(false),
-                        2 * (2 + visits_of_product * degree(false)) + visits_of_operator / cycles_of_matrix,
+                        2 * (2 + visits_of_product * degree(false)) +
+                            visits_of_operator / cycles_of_matrix,
                         sizeof(Real) * (4 + 36 / cycles_of_matrix)}; // b, x, a row
   const bool few = least <= std::max(m_options.one_launch, m_options.bottom);
-  return few || cost.pays(m_machine, static_cast<double>(least), d.size()) ? side_to_one(m_machine, d) : side;
+  return few || cost.pays(m_machine, static_cast<double>(least), d.size())
+             ? side_to_one(m_machine, d)
+             : side;
 }
 
 template <class Real> int Multigrid<Real>::rings_of(const Decomposition& d, bool finest) const {
@@ -98,18 +111,22 @@ template <class Real> int Multigrid<Real>::rings_of(const Decomposition& d, bool
 }
 
 /// The owned cells of `from`, over `p`, in `to`, over `array`, of which `p` is a part.
-inline void copy_owned(const Patch& p, const Array2<int>& from, const Patch& array, const Array2<int>& to) {
+inline void copy_owned(const Patch& p, const Array2<int>& from, const Patch& array,
+                       const Array2<int>& to) {
   const int rows = p.ys - array.ys, columns = p.xs - array.xs;
   for_each_cell(
-      "multigrid: unknowns", p, KOKKOS_LAMBDA(int j, int i) { to(j + rows, i + columns) = from(j, i); });
+      "multigrid: unknowns", p,
+      KOKKOS_LAMBDA(int j, int i) { to(j + rows, i + columns) = from(j, i); });
 }
 
-template <class Real> void Multigrid<Real>::add_finest(const Holders& holders, const std::vector<Array2<int>>& active) {
+template <class Real>
+void Multigrid<Real>::add_finest(const Holders& holders, const std::vector<Array2<int>>& active) {
   const int rings = rings_of(holders.decomposition(), true);
   std::vector<Array2<int>> cells;
   for (int n = 0; n < holders.local_size(); ++n) {
     const Patch p = holders.patch(n), array = grown(p, rings - 1);
-    const auto from = active[static_cast<std::size_t>(n)], to = rings == 1 ? from : make_array<int>("active", array);
+    const auto from = active[static_cast<std::size_t>(n)],
+               to = rings == 1 ? from : make_array<int>("active", array);
     cells.push_back(to);
     if (rings > 1) copy_owned(p, from, array, to); // else it has its ghosts
   }
@@ -118,10 +135,13 @@ template <class Real> void Multigrid<Real>::add_finest(const Holders& holders, c
 
 // Ghosts of `cells`, and the level that has them.
 template <class Real>
-void Multigrid<Real>::add_level(const Holders& holders, bool finest, int rings, const std::vector<Array2<int>>& cells) {
-  Level level{holders, Chebyshev{degree(finest)}, rings, halo(holders, rings), {}, Next::none, {}, {}, {}};
+void Multigrid<Real>::add_level(const Holders& holders, bool finest, int rings,
+                                const std::vector<Array2<int>>& cells) {
+  Level level{
+      holders, Chebyshev{degree(finest)}, rings, halo(holders, rings), {}, Next::none, {}, {}, {}};
   const auto data = [&](std::size_t n) { return cells[n].data(); };
-  if (!cells.empty() && (rings > 1 || !m_levels.empty())) level.halo.move(1, data, data); // those of the finest grid may be there
+  if (!cells.empty() && (rings > 1 || !m_levels.empty()))
+    level.halo.move(1, data, data); // those of the finest grid may be there
   level.halo.keep(cells, cells);
   for (int n = 0; n < holders.local_size(); ++n)
     level.parts.emplace_back(holders.patch(n), cells[static_cast<std::size_t>(n)], rings);
@@ -150,25 +170,30 @@ template <class Real> void Multigrid<Real>::add_merged(int side) {
   Level& fine = m_levels.back();
   const Decomposition &d = fine.holders.decomposition(), m = merged(d, side);
   std::vector<int> firsts;
-  for (int n = 0; n < m.size(); ++n) firsts.push_back(fine.holders.member(n / m.px * side * d.px + n % m.px * side));
+  for (int n = 0; n < m.size(); ++n)
+    firsts.push_back(fine.holders.member(n / m.px * side * d.px + n % m.px * side));
   const Holders holders(*m_all, m, std::move(firsts));
-  const bool finest = std::all_of(m_levels.begin(), m_levels.end(), [](const Level& l) { return l.next != Next::coarser; });
+  const bool finest = std::all_of(m_levels.begin(), m_levels.end(),
+                                  [](const Level& l) { return l.next != Next::coarser; });
   const int rings = rings_of(m, finest);
   fine.next = Next::merged;
   fine.merge = Merge(fine.holders, fine.rings, holders, rings, side);
   std::vector<Array2<int>> from, cells;
   for (const NinePoint<Real>& part : fine.parts) from.push_back(part.active);
-  for (int n = 0; n < holders.local_size(); ++n) cells.push_back(make_array<int>("active", grown(holders.patch(n), rings - 1)));
+  for (int n = 0; n < holders.local_size(); ++n)
+    cells.push_back(make_array<int>("active", grown(holders.patch(n), rings - 1)));
   fine.merge.gather(
-      1, [&](std::size_t n) { return from[n].data(); }, [&](std::size_t n) { return cells[n].data(); });
+      1, [&](std::size_t n) { return from[n].data(); },
+      [&](std::size_t n) { return cells[n].data(); });
   add_level(holders, finest, rings, cells);
   m_levels[m_levels.size() - 2].merge.keep(from, cells);
 }
 
 // One sum over all ranks, for all grids.
 template <class Real> void Multigrid<Real>::count_unknowns(Ranks& ranks) {
-  std::vector<std::vector<std::int64_t>> counts(static_cast<std::size_t>(ranks.local_size()),
-                                                std::vector<std::int64_t>(m_unknown_cells.size(), 0));
+  std::vector<std::vector<std::int64_t>> counts(
+      static_cast<std::size_t>(ranks.local_size()),
+      std::vector<std::int64_t>(m_unknown_cells.size(), 0));
   std::size_t grid = 0;
   for (const Level& level : m_levels) {
     if (level.next == Next::merged) continue; // the next level is of the same grid
@@ -186,15 +211,18 @@ template <class Real> std::string Multigrid<Real>::describe() const {
   for (const Level& level : m_levels) {
     if (level.next == Next::merged) continue;
     const Decomposition& d = level.holders.decomposition();
-    text += (text.empty() ? "" : ", ") + std::to_string(d.Mx) + " x " + std::to_string(d.My) + " (" +
-            std::to_string(m_unknown_cells[grid++]) + ")";
-    if (d.size() != ranks) text += " on " + std::to_string(d.size()) + (d.size() == 1 ? " rank" : " ranks");
+    text += (text.empty() ? "" : ", ") + std::to_string(d.Mx) + " x " + std::to_string(d.My) +
+            " (" + std::to_string(m_unknown_cells[grid++]) + ")";
+    if (d.size() != ranks)
+      text += " on " + std::to_string(d.size()) + (d.size() == 1 ? " rank" : " ranks");
     ranks = d.size();
   }
   if (m_options.gather || m_levels[0].holders.decomposition().size() == 1) return text;
   char why[120];
-  std::snprintf(why, sizeof why, "; gathered by cost: a message of %.3g us and %.3g ns a byte, a visit of a cell %.3g ns",
-                1e6 * m_machine.L, 1e9 * m_machine.G, 1e9 * m_machine.visit);
+  std::snprintf(
+      why, sizeof why,
+      "; gathered by cost: a message of %.3g us and %.3g ns a byte, a visit of a cell %.3g ns",
+      1e6 * m_machine.L, 1e9 * m_machine.G, 1e9 * m_machine.visit);
   return text + why;
 }
 

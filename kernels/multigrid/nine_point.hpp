@@ -1,13 +1,14 @@
-// A symmetric 9-point operator with 2 x 2 blocks on the cells of a patch that are unknowns: the SSA's Jacobian, and its coarse
-// versions. One cell's row, and the loops over cells that the smoother of kernels/multigrid/multigrid.hpp is made of.
+// A symmetric 9-point operator with 2 x 2 blocks on the cells of a patch that are unknowns: the
+// SSA's Jacobian, and its coarse versions. One cell's row, and the loops over cells that the
+// smoother of kernels/multigrid/multigrid.hpp is made of.
 //
-//      6 7 8     Slot (dj + 1) * 3 + di + 1 holds the block that multiplies the values of the neighbour in direction (di, dj):
-//      3 4 5     entries 4 slot .. 4 slot + 3, row by row: [uu uv; vu vv]. Blocks of neighbours that are no unknowns are 0.
-//      0 1 2
+//      6 7 8     Slot (dj + 1) * 3 + di + 1 holds the block that multiplies the values of the
+//      neighbour in direction (di, dj): 3 4 5     entries 4 slot .. 4 slot + 3, row by row: [uu uv;
+//      vu vv]. Blocks of neighbours that are no unknowns are 0. 0 1 2
 //
-// Arrays are (j, i, n) over the rank's patch and as many rings of ghosts as its level has (halo.hpp): n = 36 entries of a row, 2
-// values (u, v), 4 entries of an inverse block. A row and what it multiplies lie together in memory; cells that are no unknowns
-// are never read.
+// Arrays are (j, i, n) over the rank's patch and as many rings of ghosts as its level has
+// (halo.hpp): n = 36 entries of a row, 2 values (u, v), 4 entries of an inverse block. A row and
+// what it multiplies lie together in memory; cells that are no unknowns are never read.
 #pragma once
 
 #include "kernels/grid/list.hpp"
@@ -17,10 +18,12 @@
 
 namespace nunatak {
 
-/// Four numbers that are multiplied and added together, in one register where the compiler is told how.
+/// Four numbers that are multiplied and added together, in one register where the compiler is told
+/// how.
 #if defined(__GNUC__) && !defined(__CUDACC__) && !defined(__HIPCC__)
 template <class Real> struct FourNumbers {
-  typedef Real type __attribute__((vector_size(4 * sizeof(Real)), aligned(alignof(Real)), may_alias));
+  typedef Real type
+      __attribute__((vector_size(4 * sizeof(Real)), aligned(alignof(Real)), may_alias));
 };
 template <class Real> using Four = typename FourNumbers<Real>::type;
 #else
@@ -37,20 +40,26 @@ template <class Real> struct Four {
 };
 #endif
 
-template <class Real> using Rows = Kokkos::View<Real***, Kokkos::LayoutRight, Mem>; // (j, i, n), as above
+template <class Real>
+using Rows = Kokkos::View<Real***, Kokkos::LayoutRight, Mem>; // (j, i, n), as above
 
 /// The cells around a rectangle of view indices, ring by ring, each in raster order.
 struct RingCells {
   int j0, i0, rows, columns; ///< of the rectangle
   /// In rings 1 to `ring`.
-  KOKKOS_INLINE_FUNCTION int count(int ring) const { return (rows + 2 * ring) * (columns + 2 * ring) - rows * columns; }
+  KOKKOS_INLINE_FUNCTION int count(int ring) const {
+    return (rows + 2 * ring) * (columns + 2 * ring) - rows * columns;
+  }
   KOKKOS_INLINE_FUNCTION void find(int n, int& ring, int& j, int& i) const {
     ring = 1;
     while (n >= count(ring)) ++ring;
     n -= count(ring - 1);
-    const int width = columns + 2 * ring, above = rows + 2 * ring - 1; // the rows between the first and the last have two cells
+    const int width = columns + 2 * ring,
+              above = rows + 2 * ring - 1; // the rows between the first and the last have two cells
     const int row = n < width ? 0 : Kokkos::min(1 + (n - width) / 2, above);
-    const int column = row == 0 ? n : row == above ? n - width - 2 * (above - 1) : (n - width) % 2 * (width - 1);
+    const int column = row == 0       ? n
+                       : row == above ? n - width - 2 * (above - 1)
+                                      : (n - width) % 2 * (width - 1);
     j = j0 - ring + row, i = i0 - ring + column;
   }
 };
@@ -61,23 +70,27 @@ struct Within {
   int rings[most_rings + 1] = {};
 };
 
-/// The places j stride + i of the unknowns in `owned` and the rings around it into `cells`, as in NinePoint, and their numbers.
-inline void list_unknowns(const Array2<int>& active, const RingCells& owned, int rings, const Kokkos::View<int*, Mem>& cells,
-                          const Later<Within>& within) {
+/// The places j stride + i of the unknowns in `owned` and the rings around it into `cells`, as in
+/// NinePoint, and their numbers.
+inline void list_unknowns(const Array2<int>& active, const RingCells& owned, int rings,
+                          const Kokkos::View<int*, Mem>& cells, const Later<Within>& within) {
   const int rows = active.extent_int(0), stride = active.extent_int(1);
   const Later<int> in_patch(within.data()->rings);
   scan_over<int>(
-      "multigrid: unknowns", Cells{owned.j0, owned.j0 + owned.rows, owned.i0, owned.i0 + owned.columns}, in_patch,
+      "multigrid: unknowns",
+      Cells{owned.j0, owned.j0 + owned.rows, owned.i0, owned.i0 + owned.columns}, in_patch,
       KOKKOS_LAMBDA(int j, int i, int& before, bool last) {
         if (active(j, i) == 0) return;
         if (last) cells(before) = j * stride + i;
         before += 1;
       });
   scan_range<int>(
-      "multigrid: unknowns of rings", 0, owned.count(rings), KOKKOS_LAMBDA(int n, int& before, bool last) {
+      "multigrid: unknowns of rings", 0, owned.count(rings),
+      KOKKOS_LAMBDA(int n, int& before, bool last) {
         int ring = 0, j = 0, i = 0;
         owned.find(n, ring, j, i);
-        if (j >= 0 && i >= 0 && j < rows && i < stride && active(j, i) != 0) { // grown() ends at the edge of the domain
+        if (j >= 0 && i >= 0 && j < rows && i < stride &&
+            active(j, i) != 0) { // grown() ends at the edge of the domain
           if (last) cells(in_patch() + before) = j * stride + i;
           before += 1;
         }
@@ -87,10 +100,11 @@ inline void list_unknowns(const Array2<int>& active, const RingCells& owned, int
 
 /// What one rank has of an operator and of the system A x = b.
 template <class Real> struct NinePoint {
-  Patch patch;                      ///< with all rings of ghosts but the last: arrays have one around it
-  Array2<int> active;               ///< 1: unknown; owned cells and ghosts (0 beyond the edge of the domain)
-  Kokkos::View<int*, Mem> cells;    ///< the owned unknowns in raster order, then those of ring 1, ...: j (patch.xm + 2) + i
-  std::vector<int> within;          ///< [k]: unknowns in rings 0 (owned) to k
+  Patch patch;        ///< with all rings of ghosts but the last: arrays have one around it
+  Array2<int> active; ///< 1: unknown; owned cells and ghosts (0 beyond the edge of the domain)
+  Kokkos::View<int*, Mem> cells; ///< the owned unknowns in raster order, then those of ring 1, ...:
+                                 ///< j (patch.xm + 2) + i
+  std::vector<int> within;       ///< [k]: unknowns in rings 0 (owned) to k
   Kokkos::View<Real*, Mem> vectors; ///< memory of b, x, r, d, e
   Rows<Real> A;                     ///< 36 entries
   Rows<Real> inverse;               ///< of S D (smoother.hpp), D the diagonal block
@@ -100,21 +114,29 @@ template <class Real> struct NinePoint {
   NinePoint() = default;
   /// `is_active`: over `owned`, grown by rings - 1 cells, and its ghosts.
   NinePoint(const Patch& owned, const Array2<int>& is_active, int rings = 1)
-      : patch(grown(owned, rings - 1)), active(is_active), m_first((owned.ys - patch.ys) * (patch.xm + 2) + owned.xs - patch.xs) {
+      : patch(grown(owned, rings - 1)), active(is_active),
+        m_first((owned.ys - patch.ys) * (patch.xm + 2) + owned.xs - patch.xs) {
     const Patch& p = patch;
-    A = Rows<Real>(Kokkos::view_alloc("matrix", Kokkos::WithoutInitializing), p.ym + 2, p.xm + 2, 36);
-    inverse = Rows<Real>(Kokkos::view_alloc("inverse", Kokkos::WithoutInitializing), p.ym + 2, p.xm + 2, 4);
-    // One block of memory, each vector at another offset into its page: loads and stores at the same offset of several pages
-    // would wait for each other (4 K aliasing).
+    A = Rows<Real>(Kokkos::view_alloc("matrix", Kokkos::WithoutInitializing), p.ym + 2, p.xm + 2,
+                   36);
+    inverse = Rows<Real>(Kokkos::view_alloc("inverse", Kokkos::WithoutInitializing), p.ym + 2,
+                         p.xm + 2, 4);
+    // One block of memory, each vector at another offset into its page: loads and stores at the
+    // same offset of several pages would wait for each other (4 K aliasing).
     const std::size_t page = 4096 / sizeof(Real), shift = 576 / sizeof(Real);
     const std::size_t length =
-        ((2 * static_cast<std::size_t>(p.ym + 2) * static_cast<std::size_t>(p.xm + 2)) / page + 1) * page + shift;
+        ((2 * static_cast<std::size_t>(p.ym + 2) * static_cast<std::size_t>(p.xm + 2)) / page + 1) *
+            page +
+        shift;
     vectors = Kokkos::View<Real*, Mem>("vectors", 5 * length);
     std::size_t start = 0;
-    for (Rows<Real>* v : {&b, &x, &r, &d, &e}) *v = Rows<Real>(vectors.data() + start, p.ym + 2, p.xm + 2, 2), start += length;
-    cells = Kokkos::View<int*, Mem>(Kokkos::view_alloc("cells", Kokkos::WithoutInitializing), active.size());
+    for (Rows<Real>* v : {&b, &x, &r, &d, &e})
+      *v = Rows<Real>(vectors.data() + start, p.ym + 2, p.xm + 2, 2), start += length;
+    cells = Kokkos::View<int*, Mem>(Kokkos::view_alloc("cells", Kokkos::WithoutInitializing),
+                                    active.size());
     const auto found = make_later<Within>("multigrid: within");
-    list_unknowns(active, RingCells{owned.ys - p.ys + 1, owned.xs - p.xs + 1, owned.ym, owned.xm}, rings, cells, found);
+    list_unknowns(active, RingCells{owned.ys - p.ys + 1, owned.xs - p.xs + 1, owned.ym, owned.xm},
+                  rings, cells, found);
     Kokkos::fence("multigrid: number of unknowns");
     within.assign(found().rings, found().rings + rings + 1);
   }
@@ -122,36 +144,45 @@ template <class Real> struct NinePoint {
   int within_ring(int ring) const { return within[static_cast<std::size_t>(ring)]; }
   /// The rows with the view indices of the owned patch.
   Rows<Real> rows_of_owned() const {
-    return Rows<Real>(A.data() + 36 * static_cast<std::ptrdiff_t>(m_first), patch.ym + 2, patch.xm + 2, 36);
+    return Rows<Real>(A.data() + 36 * static_cast<std::ptrdiff_t>(m_first), patch.ym + 2,
+                      patch.xm + 2, 36);
   }
 
 private:
   int m_first = 0; // place of view indices (0, 0) of the owned patch
 };
 
-/// (A x) of one cell. `a`: its row; `x`: its value in an array whose rows of cells are `stride` cells long.
-template <class Real> KOKKOS_INLINE_FUNCTION void row_product(const Real* a, const Real* x, int stride, Real& u, Real& v) {
+/// (A x) of one cell. `a`: its row; `x`: its value in an array whose rows of cells are `stride`
+/// cells long.
+template <class Real>
+KOKKOS_INLINE_FUNCTION void row_product(const Real* a, const Real* x, int stride, Real& u,
+                                        Real& v) {
   Four<Real> sum{};
   for (int dj = -1; dj <= 1; ++dj) {
     const Real* y = x + 2 * (dj * stride - 1);
-    for (int n = 0; n < 3; ++n, a += 4, y += 2) sum += Four<Real>{a[0], a[1], a[2], a[3]} * Four<Real>{y[0], y[1], y[0], y[1]};
+    for (int n = 0; n < 3; ++n, a += 4, y += 2)
+      sum += Four<Real>{a[0], a[1], a[2], a[3]} * Four<Real>{y[0], y[1], y[0], y[1]};
   }
   u = sum[0] + sum[1];
   v = sum[2] + sum[3];
 }
 
 /// f(c) for each unknown in rings 0 (owned) to `ring`, c = its place in an array of cells.
-template <class Real, class F> void for_each_unknown(const char* label, const NinePoint<Real>& p, int ring, const F& f) {
+template <class Real, class F>
+void for_each_unknown(const char* label, const NinePoint<Real>& p, int ring, const F& f) {
   const auto cells = p.cells;
   Kokkos::parallel_for(
-      label, Kokkos::RangePolicy<Exec>(0, p.within_ring(ring)), KOKKOS_LAMBDA(int n) { f(cells(n)); });
+      label, Kokkos::RangePolicy<Exec>(0, p.within_ring(ring)),
+      KOKKOS_LAMBDA(int n) { f(cells(n)); });
 }
-template <class Real, class F> void for_each_unknown(const char* label, const NinePoint<Real>& p, const F& f) {
+template <class Real, class F>
+void for_each_unknown(const char* label, const NinePoint<Real>& p, const F& f) {
   for_each_unknown(label, p, 0, f);
 }
 
 /// The same for the unknowns in rings `first` (1 or more) to `last`.
-template <class Real, class F> void for_each_ghost(const char* label, const NinePoint<Real>& p, int first, int last, const F& f) {
+template <class Real, class F>
+void for_each_ghost(const char* label, const NinePoint<Real>& p, int first, int last, const F& f) {
   const auto cells = p.cells;
   const int begin = p.within_ring(first - 1), end = p.within_ring(last);
   if (begin < end)
@@ -159,9 +190,9 @@ template <class Real, class F> void for_each_ghost(const char* label, const Nine
         label, Kokkos::RangePolicy<Exec>(begin, end), KOKKOS_LAMBDA(int n) { f(cells(n)); });
 }
 
-/// The inverses of the diagonal blocks D, each divided by its S (smoother.hpp): the larger of the sums of |entries| of the two
-/// rows of D^-1 A. A block that is singular to rounding is replaced by its trace times the identity, which is not smaller. In
-/// rings 0 to `ring`.
+/// The inverses of the diagonal blocks D, each divided by its S (smoother.hpp): the larger of the
+/// sums of |entries| of the two rows of D^-1 A. A block that is singular to rounding is replaced by
+/// its trace times the identity, which is not smaller. In rings 0 to `ring`.
 template <class Real> void invert_diagonal(const NinePoint<Real>& p, int ring = 0) {
   const auto A = p.A, inverse = p.inverse;
   for_each_unknown(
@@ -171,15 +202,19 @@ template <class Real> void invert_diagonal(const NinePoint<Real>& p, int ring = 
         const double uu = a[0], uv = a[1], vv = a[3], trace = uu + vv, det = uu * vv - uv * uv;
         const bool regular = det > 1e-6 * trace * trace;
         const double other = trace > 0.0 ? 1.0 / trace : 0.0;
-        const auto q0 = static_cast<Real>(regular ? vv / det : other), q1 = static_cast<Real>(regular ? -uv / det : 0.0),
+        const auto q0 = static_cast<Real>(regular ? vv / det : other),
+                   q1 = static_cast<Real>(regular ? -uv / det : 0.0),
                    q3 = static_cast<Real>(regular ? uu / det : other);
         Four<Real> sum{};
         for (int slot = 0; slot < 9; ++slot, row += 4) {
-          Four<Real> product = Four<Real>{q0, q0, q1, q1} * Four<Real>{row[0], row[1], row[0], row[1]};
+          Four<Real> product =
+              Four<Real>{q0, q0, q1, q1} * Four<Real>{row[0], row[1], row[0], row[1]};
           product += Four<Real>{q1, q1, q3, q3} * Four<Real>{row[2], row[3], row[2], row[3]};
-          sum += Four<Real>{Kokkos::abs(product[0]), Kokkos::abs(product[1]), Kokkos::abs(product[2]), Kokkos::abs(product[3])};
+          sum += Four<Real>{Kokkos::abs(product[0]), Kokkos::abs(product[1]),
+                            Kokkos::abs(product[2]), Kokkos::abs(product[3])};
         }
-        const Real S = sum[0] + sum[1] > sum[2] + sum[3] ? sum[0] + sum[1] : sum[2] + sum[3], scale = S > 0 ? 1 / S : 0;
+        const Real S = sum[0] + sum[1] > sum[2] + sum[3] ? sum[0] + sum[1] : sum[2] + sum[3],
+                   scale = S > 0 ? 1 / S : 0;
         q[0] = scale * q0, q[1] = q[2] = scale * q1, q[3] = scale * q3;
       });
 }

@@ -1,5 +1,6 @@
-// Numbers of single cells on their way between the patches of a level, or of two: ghosts (halo.hpp), merged patches (merge.hpp).
-// Both ends list the same cells in the same order, so that numbers travel without their places, and only those of unknowns.
+// Numbers of single cells on their way between the patches of a level, or of two: ghosts
+// (halo.hpp), merged patches (merge.hpp). Both ends list the same cells in the same order, so that
+// numbers travel without their places, and only those of unknowns.
 #pragma once
 
 #include "kernels/grid/array.hpp"
@@ -15,12 +16,13 @@
 
 namespace nunatak {
 
-/// Packets of bytes (a multiple of 4) between ranks, and from a rank to itself: to() and expect() for each piece, send(), and
-/// from() for each piece in the order in which the sender has written it. After clear() the same again, between the same ranks,
-/// with what was allocated before.
+/// Packets of bytes (a multiple of 4) between ranks, and from a rank to itself: to() and expect()
+/// for each piece, send(), and from() for each piece in the order in which the sender has written
+/// it. After clear() the same again, between the same ranks, with what was allocated before.
 class Mail {
 public:
-  explicit Mail(Ranks& ranks) : m_ranks(ranks), m_out(locals()), m_in(locals()), m_read(locals()), m_own(locals()) {}
+  explicit Mail(Ranks& ranks)
+      : m_ranks(ranks), m_out(locals()), m_in(locals()), m_read(locals()), m_own(locals()) {}
 
   void clear() {
     for (auto* all : {&m_out, &m_in}) {
@@ -46,7 +48,9 @@ public:
     Own& own = m_own[at(local)];
     if (is_own(local, rank)) return next(own.packet, own.read, bytes);
     Packet& packet = find(m_in[at(local)], rank);
-    return next(packet, m_read[at(local)][static_cast<std::size_t>(&packet - m_in[at(local)].data())], bytes);
+    return next(packet,
+                m_read[at(local)][static_cast<std::size_t>(&packet - m_in[at(local)].data())],
+                bytes);
   }
 
 private:
@@ -58,7 +62,8 @@ private:
   std::size_t locals() const { return at(m_ranks.local_size()); }
   bool is_own(int local, int rank) const { return m_ranks.first() + local == rank; }
   static Packet& find(std::vector<Packet>& packets, int rank) {
-    const auto found = std::find_if(packets.begin(), packets.end(), [rank](const Packet& p) { return p.rank == rank; });
+    const auto found = std::find_if(packets.begin(), packets.end(),
+                                    [rank](const Packet& p) { return p.rank == rank; });
     if (found != packets.end()) return *found;
     packets.push_back({rank, {}});
     return packets.back();
@@ -85,24 +90,30 @@ using RoutePlaces = Kokkos::View<int*, Mem>;
 /// to[k] = from[places[k]], or to[places[k]] = from[k], for `width` numbers of each cell.
 template <class T> void gather_cells(const RoutePlaces& places, int width, const T* from, T* to) {
   Kokkos::parallel_for(
-      "route: pack", Kokkos::RangePolicy<Exec>(0, static_cast<int>(places.extent(0))), KOKKOS_LAMBDA(int k) {
+      "route: pack", Kokkos::RangePolicy<Exec>(0, static_cast<int>(places.extent(0))),
+      KOKKOS_LAMBDA(int k) {
         for (int m = 0; m < width; ++m)
-          to[static_cast<std::ptrdiff_t>(k) * width + m] = from[static_cast<std::ptrdiff_t>(places(k)) * width + m];
+          to[static_cast<std::ptrdiff_t>(k) * width + m] =
+              from[static_cast<std::ptrdiff_t>(places(k)) * width + m];
       });
 }
 template <class T> void scatter_cells(const RoutePlaces& places, int width, const T* from, T* to) {
   Kokkos::parallel_for(
-      "route: unpack", Kokkos::RangePolicy<Exec>(0, static_cast<int>(places.extent(0))), KOKKOS_LAMBDA(int k) {
+      "route: unpack", Kokkos::RangePolicy<Exec>(0, static_cast<int>(places.extent(0))),
+      KOKKOS_LAMBDA(int k) {
         for (int m = 0; m < width; ++m)
-          to[static_cast<std::ptrdiff_t>(places(k)) * width + m] = from[static_cast<std::ptrdiff_t>(k) * width + m];
+          to[static_cast<std::ptrdiff_t>(places(k)) * width + m] =
+              from[static_cast<std::ptrdiff_t>(k) * width + m];
       });
 }
 
 /// The ends of the pieces of a list, for the host and loops.
 using RouteEnds = Kokkos::View<int*, PinnedMem>;
 
-/// Of `all`, the places of cells that are 1 in `active`, in the same order. `ends`: of the pieces of `all`, then of those kept.
-inline void keep_active(const RoutePlaces& all, const Array2<int>& active, const RoutePlaces& kept, const RouteEnds& ends) {
+/// Of `all`, the places of cells that are 1 in `active`, in the same order. `ends`: of the pieces
+/// of `all`, then of those kept.
+inline void keep_active(const RoutePlaces& all, const Array2<int>& active, const RoutePlaces& kept,
+                        const RouteEnds& ends) {
   const int pieces = ends.extent_int(0) / 2;
   scan_range<int>(
       "route: keep", 0, all.extent_int(0), KOKKOS_LAMBDA(int n, int& before, bool last) {
@@ -119,10 +130,11 @@ inline void keep_active(const RoutePlaces& all, const Array2<int>& active, const
 /// One end of a route: what leaves the local patches, or what arrives at them.
 class RouteEnd {
 public:
-  /// Cells of patch `part`, which is on rank `local` of this process, on their way from or to `rank`. Those of a pair of ranks
-  /// are added in the same order at both ends.
+  /// Cells of patch `part`, which is on rank `local` of this process, on their way from or to
+  /// `rank`. Those of a pair of ranks are added in the same order at both ends.
   void add(std::size_t part, int local, int rank, std::vector<int> places) {
-    if (m_parts.empty() || m_parts.back().part != part) m_parts.push_back({part, local, {}, {}, {}});
+    if (m_parts.empty() || m_parts.back().part != part)
+      m_parts.push_back({part, local, {}, {}, {}});
     const auto cells = static_cast<int>(places.size());
     m_parts.back().pieces.push_back({rank, std::move(places), cells});
   }
@@ -133,12 +145,15 @@ public:
     std::vector<RoutePlaces> kept;
     std::vector<RouteEnds> ends;
     for (const Part& part : m_parts) {
-      kept.emplace_back(Kokkos::view_alloc("multigrid: places", Kokkos::WithoutInitializing), part.places.extent(0));
+      kept.emplace_back(Kokkos::view_alloc("multigrid: places", Kokkos::WithoutInitializing),
+                        part.places.extent(0));
       ends.emplace_back(shared_label("multigrid: ends"), 2 * part.pieces.size());
       int end = 0;
-      for (std::size_t k = 0; k < part.pieces.size(); ++k) ends.back()(k) = end += static_cast<int>(part.pieces[k].places.size());
+      for (std::size_t k = 0; k < part.pieces.size(); ++k)
+        ends.back()(k) = end += static_cast<int>(part.pieces[k].places.size());
     }
-    for (std::size_t n = 0; n < m_parts.size(); ++n) keep_active(m_parts[n].places, active[m_parts[n].part], kept[n], ends[n]);
+    for (std::size_t n = 0; n < m_parts.size(); ++n)
+      keep_active(m_parts[n].places, active[m_parts[n].part], kept[n], ends[n]);
     Kokkos::fence("multigrid: cells that travel");
     for (std::size_t n = 0; n < m_parts.size(); ++n) {
       int before = 0;
@@ -153,9 +168,12 @@ public:
   void list() {
     for (Part& part : m_parts) {
       std::vector<int> all;
-      for (const Piece& piece : part.pieces) all.insert(all.end(), piece.places.begin(), piece.places.end());
-      part.places = RoutePlaces(Kokkos::view_alloc("multigrid: places", Kokkos::WithoutInitializing), all.size());
-      Kokkos::deep_copy(part.places, Kokkos::View<const int*, Kokkos::HostSpace>(all.data(), all.size()));
+      for (const Piece& piece : part.pieces)
+        all.insert(all.end(), piece.places.begin(), piece.places.end());
+      part.places = RoutePlaces(
+          Kokkos::view_alloc("multigrid: places", Kokkos::WithoutInitializing), all.size());
+      Kokkos::deep_copy(part.places,
+                        Kokkos::View<const int*, Kokkos::HostSpace>(all.data(), all.size()));
     }
   }
 
@@ -164,16 +182,19 @@ public:
   void reserve(std::size_t bytes_of_cell) {
     for (Part& part : m_parts) {
       const std::size_t size = (part.places.extent(0) * bytes_of_cell + 7) / 8;
-      if (part.buffer.extent(0) < size) part.buffer = make_shared<double*>("multigrid: buffer", size);
+      if (part.buffer.extent(0) < size)
+        part.buffer = make_shared<double*>("multigrid: buffer", size);
     }
   }
   template <class T, class F> void pack(int width, const F& source) const {
     for (const Part& part : m_parts)
-      gather_cells<T>(part.places, width, source(part.part), reinterpret_cast<T*>(part.buffer.data()));
+      gather_cells<T>(part.places, width, source(part.part),
+                      reinterpret_cast<T*>(part.buffer.data()));
   }
   template <class T, class F> void unpack(int width, const F& target) const {
     for (const Part& part : m_parts)
-      scatter_cells<T>(part.places, width, reinterpret_cast<const T*>(part.buffer.data()), target(part.part));
+      scatter_cells<T>(part.places, width, reinterpret_cast<const T*>(part.buffer.data()),
+                       target(part.part));
   }
   /// f(local, rank, bytes, buffer) of each piece that is not empty.
   template <class F> void for_each(std::size_t bytes_of_cell, const F& f) const {
@@ -203,7 +224,8 @@ private:
   std::vector<Part> m_parts;
 };
 
-/// The way of numbers from patches to patches. Not collective, but for messages between the ranks of its ends.
+/// The way of numbers from patches to patches. Not collective, but for messages between the ranks
+/// of its ends.
 class Route {
 public:
   Route() = default;
@@ -218,7 +240,8 @@ public:
 
   void list() { start.list(), end.list(); }
 
-  /// `width` numbers of each cell: source(patch) of the start becomes target(patch) of the end. One round of messages.
+  /// `width` numbers of each cell: source(patch) of the start becomes target(patch) of the end. One
+  /// round of messages.
   template <class F, class G> void move(int width, const F& source, const G& target) {
     move(m_there, width, start, source, end, target);
   }
@@ -229,7 +252,8 @@ public:
 
 private:
   template <class F, class G>
-  void move(std::unique_ptr<Mail>& mail, int width, RouteEnd& from, const F& source, RouteEnd& to, const G& target) {
+  void move(std::unique_ptr<Mail>& mail, int width, RouteEnd& from, const F& source, RouteEnd& to,
+            const G& target) {
     if (m_alone && from.empty()) return;
     if (mail == nullptr) mail = std::make_unique<Mail>(*m_all);
     mail->clear();
@@ -238,10 +262,13 @@ private:
     from.reserve(bytes_of_cell), to.reserve(bytes_of_cell);
     from.pack<T>(width, source);
     Kokkos::fence("multigrid: before messages");
-    from.for_each(bytes_of_cell, [&](int local, int rank, std::size_t bytes, const std::byte* buffer) {
-      std::memcpy(mail->to(local, rank, bytes), buffer, bytes);
+    from.for_each(bytes_of_cell,
+                  [&](int local, int rank, std::size_t bytes, const std::byte* buffer) {
+                    std::memcpy(mail->to(local, rank, bytes), buffer, bytes);
+                  });
+    to.for_each(bytes_of_cell, [&](int local, int rank, std::size_t bytes, std::byte*) {
+      mail->expect(local, rank, bytes);
     });
-    to.for_each(bytes_of_cell, [&](int local, int rank, std::size_t bytes, std::byte*) { mail->expect(local, rank, bytes); });
     if (!m_alone) mail->send();
     to.for_each(bytes_of_cell, [&](int local, int rank, std::size_t bytes, std::byte* buffer) {
       std::memcpy(buffer, mail->from(local, rank, bytes), bytes);

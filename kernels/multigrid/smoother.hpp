@@ -1,19 +1,24 @@
-// The smoother of kernels/multigrid/multigrid.hpp: Chebyshev's polynomial in (S D)^-1 A, D the 2 x 2 blocks on the diagonal, S a
-// number for each cell.
+// The smoother of kernels/multigrid/multigrid.hpp: Chebyshev's polynomial in (S D)^-1 A, D the 2 x
+// 2 blocks on the diagonal, S a number for each cell.
 //
-// It needs a bound on the largest eigenvalue of (S D)^-1 A. One is known without any estimate: no eigenvalue is larger than a
-// norm of the matrix. S is the larger of the sums of |entries| of the cell's two rows of D^-1 A, so that the rows of (S D)^-1 A
-// have sums of at most 1, and so have all eigenvalues. S is about 2.9 where the ice is uniform, and large only where it must be.
-// (The same bound for all cells is 4: A is a sum over elements of semidefinite matrices, each between at most 4 cells.) No
-// reduction is needed, nor a neighbour's row, and the arithmetic in a cell is the same for every decomposition.
+// It needs a bound on the largest eigenvalue of (S D)^-1 A. One is known without any estimate: no
+// eigenvalue is larger than a norm of the matrix. S is the larger of the sums of |entries| of the
+// cell's two rows of D^-1 A, so that the rows of (S D)^-1 A have sums of at most 1, and so have all
+// eigenvalues. S is about 2.9 where the ice is uniform, and large only where it must be. (The same
+// bound for all cells is 4: A is a sum over elements of semidefinite matrices, each between at most
+// 4 cells.) No reduction is needed, nor a neighbour's row, and the arithmetic in a cell is the same
+// for every decomposition.
 //
-// The polynomial of degree k damps the eigenvalues from 0.2/k to 1 (the lower end found best for the SSA of Antarctica):
+// The polynomial of degree k damps the eigenvalues from 0.2/k to 1 (the lower end found best for
+// the SSA of Antarctica):
 //
-//   theta = (high + low)/2,   delta = (high - low)/2,   rho_0 = delta/theta,   d_0 = (S D)^-1 r/theta
-//   rho_k = 1/(2 theta/delta - rho_{k-1}),   d_k = rho_k rho_{k-1} d_{k-1} + 2 rho_k/delta (S D)^-1 r,   x += d_k
+//   theta = (high + low)/2,   delta = (high - low)/2,   rho_0 = delta/theta,   d_0 = (S D)^-1
+//   r/theta rho_k = 1/(2 theta/delta - rho_{k-1}),   d_k = rho_k rho_{k-1} d_{k-1} + 2 rho_k/delta
+//   (S D)^-1 r,   x += d_k
 //
-// Smoothing has what is done in one unknown; the functions after it each do one loop over the unknowns in rings 0 (owned) to
-// `ring` and communicate nothing: they need what they name in one ring more.
+// Smoothing has what is done in one unknown; the functions after it each do one loop over the
+// unknowns in rings 0 (owned) to `ring` and communicate nothing: they need what they name in one
+// ring more.
 #pragma once
 
 #include "kernels/multigrid/nine_point.hpp"
@@ -22,8 +27,8 @@
 
 namespace nunatak {
 
-/// The polynomial (Saad 2003, algorithm 12.1): its degree, the interval of eigenvalues that it damps, and the interval's centre
-/// and half length.
+/// The polynomial (Saad 2003, algorithm 12.1): its degree, the interval of eigenvalues that it
+/// damps, and the interval's centre and half length.
 struct Chebyshev {
   int degree = 2;
 
@@ -36,7 +41,8 @@ struct Chebyshev {
 /// keep and push of the next step, beginning with that after the first one.
 struct ChebyshevSteps {
   double theta, delta, rho = delta / theta, keep = 0.0, push = 0.0;
-  KOKKOS_INLINE_FUNCTION explicit ChebyshevSteps(const Chebyshev& p) : theta(p.theta()), delta(p.delta()) {}
+  KOKKOS_INLINE_FUNCTION explicit ChebyshevSteps(const Chebyshev& p)
+      : theta(p.theta()), delta(p.delta()) {}
   KOKKOS_INLINE_FUNCTION void next() {
     const double next = 1.0 / (2.0 * theta / delta - rho);
     keep = next * rho, push = 2.0 * next / delta, rho = next;
@@ -51,8 +57,8 @@ template <class Real> struct Smoothing {
 
   Smoothing() = default;
   explicit Smoothing(const NinePoint<Real>& p)
-      : A(p.A.data()), inverse(p.inverse.data()), b(p.b.data()), x(p.x.data()), r(p.r.data()), d(p.d.data()), e(p.e.data()),
-        stride(p.patch.xm + 2) {}
+      : A(p.A.data()), inverse(p.inverse.data()), b(p.b.data()), x(p.x.data()), r(p.r.data()),
+        d(p.d.data()), e(p.e.data()), stride(p.patch.xm + 2) {}
 
   /// x = 0, r = b, d = (S D)^-1 r/theta.
   KOKKOS_INLINE_FUNCTION void start_from_zero(int c, Real scale) const {
@@ -103,14 +109,16 @@ template <class Real> struct Smoothing {
 };
 
 /// Needs b in rings 0 to `ring`.
-template <class Real> void start_from_zero(const NinePoint<Real>& p, const Chebyshev& polynomial, int ring) {
+template <class Real>
+void start_from_zero(const NinePoint<Real>& p, const Chebyshev& polynomial, int ring) {
   const Smoothing<Real> s(p);
   const auto scale = static_cast<Real>(1.0 / polynomial.theta());
   for_each_unknown(
       "multigrid: start", p, ring, KOKKOS_LAMBDA(int c) { s.start_from_zero(c, scale); });
 }
 
-/// x += d in the ghosts of rings `first` to `last`: what the owners do, so that x need not be exchanged.
+/// x += d in the ghosts of rings `first` to `last`: what the owners do, so that x need not be
+/// exchanged.
 template <class Real> void step_ghosts(const NinePoint<Real>& p, int first, int last) {
   const Smoothing<Real> s(p);
   for_each_ghost(

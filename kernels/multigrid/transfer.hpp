@@ -1,8 +1,10 @@
-// The transfer between a grid and the next coarser one: P^T A P, P^T r and P x for hats cut to the unknowns. P has the values of
-// the hats (kernels/multigrid/hats.hpp) at the unknowns of the fine grid. Nothing is communicated.
+// The transfer between a grid and the next coarser one: P^T A P, P^T r and P x for hats cut to the
+// unknowns. P has the values of the hats (kernels/multigrid/hats.hpp) at the unknowns of the fine
+// grid. Nothing is communicated.
 //
-//   u . . u . .     u: unknowns, H: coarse points whose hats are not 0 on all of them. A coarse point need not be an unknown of
-//   H   H   H       the fine grid: the hats beyond a margin are there, too, and the sum of all is 1 on every unknown.
+//   u . . u . .     u: unknowns, H: coarse points whose hats are not 0 on all of them. A coarse
+//   point need not be an unknown of H   H   H       the fine grid: the hats beyond a margin are
+//   there, too, and the sum of all is 1 on every unknown.
 #pragma once
 
 #include "kernels/multigrid/hats.hpp"
@@ -10,8 +12,11 @@
 
 namespace nunatak {
 
-/// f(j, i, w) for each fine point (view indices) at which the hat of coarse point (J, I) has a value w > 0.
-template <class F> KOKKOS_INLINE_FUNCTION void for_each_point(const HatAxis& ax, const HatAxis& ay, int J, int I, const F& f) {
+/// f(j, i, w) for each fine point (view indices) at which the hat of coarse point (J, I) has a
+/// value w > 0.
+template <class F>
+KOKKOS_INLINE_FUNCTION void for_each_point(const HatAxis& ax, const HatAxis& ay, int J, int I,
+                                           const F& f) {
   for (int dj = -1; dj <= 1; ++dj) {
     for (int di = -1; di <= 1; ++di) {
       const double w = ay.value(J, dj) * ax.value(I, di);
@@ -20,14 +25,15 @@ template <class F> KOKKOS_INLINE_FUNCTION void for_each_point(const HatAxis& ax,
   }
 }
 
-/// An array over `patch` and its ghosts: 1 for each coarse point of `owned`, a part of it, whose hat is not 0 on all unknowns, 0
-/// elsewhere. Needs a ring of ghosts of `active`.
-inline Array2<int> coarse_cells(const Patch& patch, const Patch& owned, const Array2<int>& active, const HatAxis& ax,
-                                const HatAxis& ay) {
+/// An array over `patch` and its ghosts: 1 for each coarse point of `owned`, a part of it, whose
+/// hat is not 0 on all unknowns, 0 elsewhere. Needs a ring of ghosts of `active`.
+inline Array2<int> coarse_cells(const Patch& patch, const Patch& owned, const Array2<int>& active,
+                                const HatAxis& ax, const HatAxis& ay) {
   const auto coarse = make_array<int>("active", patch);
   const int j0 = owned.ys - patch.ys + 1, i0 = owned.xs - patch.xs + 1;
   for_each_of(
-      "multigrid: coarse cells", Cells{j0, j0 + owned.ym, i0, i0 + owned.xm}, KOKKOS_LAMBDA(int J, int I) {
+      "multigrid: coarse cells", Cells{j0, j0 + owned.ym, i0, i0 + owned.xm},
+      KOKKOS_LAMBDA(int J, int I) {
         for_each_point(ax, ay, J, I, [&](int j, int i, double) {
           if (active(j, i) != 0) coarse(J, I) = 1;
         });
@@ -35,10 +41,11 @@ inline Array2<int> coarse_cells(const Patch& patch, const Patch& owned, const Ar
   return coarse;
 }
 
-/// coarse.A = P^T fine.A P: for each hat, over the rows of its (up to) nine points; first along x, then along y. Needs ghosts of
-/// fine.A.
+/// coarse.A = P^T fine.A P: for each hat, over the rows of its (up to) nine points; first along x,
+/// then along y. Needs ghosts of fine.A.
 template <class Real>
-void galerkin(const NinePoint<Real>& fine, const NinePoint<Real>& coarse, const HatAxis& ax, const HatAxis& ay) {
+void galerkin(const NinePoint<Real>& fine, const NinePoint<Real>& coarse, const HatAxis& ax,
+              const HatAxis& ay) {
   const auto A = fine.A, B = coarse.A;
   const auto active = fine.active;
   const int stride = coarse.patch.xm + 2;
@@ -91,9 +98,11 @@ template <class Real> struct Transfer {
   HatAxis ax, ay;
 
   Transfer() = default;
-  Transfer(const NinePoint<Real>& fine, const NinePoint<Real>& coarse, const HatAxis& x_axis, const HatAxis& y_axis)
-      : active(fine.active.data()), x(fine.x.data()), r(fine.r.data()), coarse_x(coarse.x.data()), coarse_b(coarse.b.data()),
-        stride(fine.patch.xm + 2), coarse_stride(coarse.patch.xm + 2), ax(x_axis), ay(y_axis) {}
+  Transfer(const NinePoint<Real>& fine, const NinePoint<Real>& coarse, const HatAxis& x_axis,
+           const HatAxis& y_axis)
+      : active(fine.active.data()), x(fine.x.data()), r(fine.r.data()), coarse_x(coarse.x.data()),
+        coarse_b(coarse.b.data()), stride(fine.patch.xm + 2), coarse_stride(coarse.patch.xm + 2),
+        ax(x_axis), ay(y_axis) {}
 
   /// The coarse unknown at place c: coarse.b = P^T fine.r.
   KOKKOS_INLINE_FUNCTION void restrict_to(int c) const {
@@ -111,11 +120,14 @@ template <class Real> struct Transfer {
   /// The fine unknown at place c: fine.x += P coarse.x.
   KOKKOS_INLINE_FUNCTION void prolong_to(int c) const {
     const int j = c / stride, i = c % stride;
-    const auto right = static_cast<Real>(ax.right_weight(i)), up = static_cast<Real>(ay.right_weight(j));
-    const Real* y = coarse_x + 2 * (static_cast<std::ptrdiff_t>(ay.parent(j)) * coarse_stride + ax.parent(i));
+    const auto right = static_cast<Real>(ax.right_weight(i)),
+               up = static_cast<Real>(ay.right_weight(j));
+    const Real* y =
+        coarse_x + 2 * (static_cast<std::ptrdiff_t>(ay.parent(j)) * coarse_stride + ax.parent(i));
     const int di = right > 0 ? 2 : 0, dj = up > 0 ? 2 * coarse_stride : 0;
     for (int m = 0; m < 2; ++m, ++y) {
-      const Real low = (1 - right) * y[0] + right * y[di], high = (1 - right) * y[dj] + right * y[dj + di];
+      const Real low = (1 - right) * y[0] + right * y[di],
+                 high = (1 - right) * y[dj] + right * y[dj + di];
       x[2 * static_cast<std::ptrdiff_t>(c) + m] += (1 - up) * low + up * high;
     }
   }
@@ -123,15 +135,18 @@ template <class Real> struct Transfer {
 
 /// Needs ghosts of fine.r.
 template <class Real>
-void restrict_residual(const NinePoint<Real>& fine, const NinePoint<Real>& coarse, const HatAxis& ax, const HatAxis& ay) {
+void restrict_residual(const NinePoint<Real>& fine, const NinePoint<Real>& coarse,
+                       const HatAxis& ax, const HatAxis& ay) {
   const Transfer<Real> t(fine, coarse, ax, ay);
   for_each_unknown(
       "multigrid: restrict", coarse, KOKKOS_LAMBDA(int c) { t.restrict_to(c); });
 }
 
-/// In rings 0 to `ring`, but for ghosts across a periodic edge. Needs as many rings of coarse.x, and one.
+/// In rings 0 to `ring`, but for ghosts across a periodic edge. Needs as many rings of coarse.x,
+/// and one.
 template <class Real>
-void prolong(const NinePoint<Real>& fine, const NinePoint<Real>& coarse, const HatAxis& ax, const HatAxis& ay, int ring = 1) {
+void prolong(const NinePoint<Real>& fine, const NinePoint<Real>& coarse, const HatAxis& ax,
+             const HatAxis& ay, int ring = 1) {
   const Transfer<Real> t(fine, coarse, ax, ay);
   for_each_unknown(
       "multigrid: prolong", fine, ring, KOKKOS_LAMBDA(int c) { t.prolong_to(c); });

@@ -9,15 +9,16 @@
 
 namespace nunatak::pico {
 
-/// n = 1 + round(sqrt(d / d_max) (n_max - 1)); d: largest distance to the grounding line on this shelf, d_max: on all shelves.
-/// 1 if there is no grounding line at all (d_max = 0).
+/// n = 1 + round(sqrt(d / d_max) (n_max - 1)); d: largest distance to the grounding line on this
+/// shelf, d_max: on all shelves. 1 if there is no grounding line at all (d_max = 0).
 inline int number_of_boxes(int d, int d_max, int n_max) {
   if (d_max <= 0) return 1;
   return 1 + static_cast<int>(std::round(std::sqrt(static_cast<double>(d) / d_max) * (n_max - 1)));
 }
 
-/// Box k of n, where (n - k)/n <= (1 - r)^2 <= (n - k + 1)/n, r = d_gl / (d_gl + d_cf); on ties the larger k. Then min(k, d_gl).
-/// In integers, hence exact: the largest k with n d_cf^2 <= (n - k + 1) (d_gl + d_cf)^2.
+/// Box k of n, where (n - k)/n <= (1 - r)^2 <= (n - k + 1)/n, r = d_gl / (d_gl + d_cf); on ties the
+/// larger k. Then min(k, d_gl). In integers, hence exact: the largest k with n d_cf^2 <= (n - k +
+/// 1) (d_gl + d_cf)^2.
 ///
 ///   d_gl  1 2 3 4 5        0: a cell that no grounding line or no front reaches has no box.
 ///   d_cf  5 4 3 2 1

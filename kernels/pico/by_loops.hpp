@@ -1,12 +1,16 @@
-// The cells of PICO's geometry by loops of the execution space, for a GPU: no host code touches an array. See shelf_finder.hpp.
+// The cells of PICO's geometry by loops of the execution space, for a GPU: no host code touches an
+// array. See shelf_finder.hpp.
 //
-//   codes -> labels by union-find (labels/device/labels.hpp) -> whole codes: a thread per cell -> labels
+//   codes -> labels by union-find (labels/device/labels.hpp) -> whole codes: a thread per cell ->
+//   labels
 //         -> masks and seeds: a thread per cell
-//         -> sums of shelves: a thread per block of a row, then integer atomics: the same in any order
-//         -> lists in raster order: a scan over the blocks finds where each begins, then the blocks write them
+//         -> sums of shelves: a thread per block of a row, then integer atomics: the same in any
+//         order
+//         -> lists in raster order: a scan over the blocks finds where each begins, then the blocks
+//         write them
 //
-// Waits for the labels of whole codes, and on several ranks for those before; then for the sums and the lengths of the lists,
-// together with the first distances.
+// Waits for the labels of whole codes, and on several ranks for those before; then for the sums and
+// the lengths of the lists, together with the first distances.
 #pragma once
 
 #include "kernels/grid/atomics.hpp"
@@ -32,11 +36,13 @@ struct ShelfOfCell {
 /// How many cells are of no type.
 inline void count_unknown(const Patch& p, const Array2<Code>& codes, const Later<int>& unknown) {
   reduce_over<int>(
-      "pico: types", owned_cells(p), unknown, KOKKOS_LAMBDA(int j, int i, int& n) { n += (codes(j, i) & type_bits) == 0; });
+      "pico: types", owned_cells(p), unknown,
+      KOKKOS_LAMBDA(int j, int i, int& n) { n += (codes(j, i) & type_bits) == 0; });
 }
 
 /// Of the components of a patch that is the whole grid.
-inline void find_open(const Shared<const Component*>& components, const int* how_many, const Shared<LargestComponent>& largest) {
+inline void find_open(const Shared<const Component*>& components, const int* how_many,
+                      const Shared<LargestComponent>& largest) {
   Kokkos::parallel_reduce(
       "pico: open ocean", Kokkos::RangePolicy<Exec>(0, components.extent_int(0)),
       KOKKOS_LAMBDA(int n, LargestComponent& most) {
@@ -46,7 +52,8 @@ inline void find_open(const Shared<const Component*>& components, const int* how
 }
 
 inline void add_bits(const Patch& p, const Array2<Code>& codes, const ComponentBits& bits,
-                     const Kokkos::Array<ComponentOfCell, 3>& components, const Shared<LargestComponent>& open) {
+                     const Kokkos::Array<ComponentOfCell, 3>& components,
+                     const Shared<LargestComponent>& open) {
   for_each_cell(
       "pico: codes", p, KOKKOS_LAMBDA(int j, int i) {
         Code code = codes(j, i);
@@ -58,12 +65,14 @@ inline void add_bits(const Patch& p, const Array2<Code>& codes, const ComponentB
       });
 }
 
-/// Masks and seeds; what holds elsewhere, where the last geometry had something. `adjacent`: basins, a square of the sum.
-inline void write_cells(const Patch& p, const Array2<Code>& codes, const ComponentOfCell& sea_floor, const Array2<int>& basins,
-                        int largest_basin_here, const PicoFields& out, std::int64_t* adjacent) {
+/// Masks and seeds; what holds elsewhere, where the last geometry had something. `adjacent`:
+/// basins, a square of the sum.
+inline void write_cells(const Patch& p, const Array2<Code>& codes, const ComponentOfCell& sea_floor,
+                        const Array2<int>& basins, int largest_basin_here, const PicoFields& out,
+                        std::int64_t* adjacent) {
   const Array2<std::uint8_t> masks = out.masks;
-  const Array2<int> rise = out.ice_rise_mask, ocean = out.ocean_mask, lake = out.lake_mask, sea = out.contshelf_mask,
-                    shelf_mask = out.shelf_mask, box_mask = out.box_mask;
+  const Array2<int> rise = out.ice_rise_mask, ocean = out.ocean_mask, lake = out.lake_mask,
+                    sea = out.contshelf_mask, shelf_mask = out.shelf_mask, box_mask = out.box_mask;
   const SharedArray2<int> d_gl = out.distance_gl, d_cf = out.distance_cf;
   const WaterFields water(out);
   const int up = p.xm + 2, size = largest_basin_here + 1;
@@ -75,7 +84,8 @@ inline void write_cells(const Patch& p, const Array2<Code>& codes, const Compone
         const std::uint8_t before = masks(j, i), now = packed_masks(here, contshelf);
         if (now != before) {
           masks(j, i) = now;
-          rise(j, i) = ice_rise_mask(here), ocean(j, i) = ocean_mask(here), lake(j, i) = lake_mask(here), sea(j, i) = contshelf;
+          rise(j, i) = ice_rise_mask(here), ocean(j, i) = ocean_mask(here),
+                  lake(j, i) = lake_mask(here), sea(j, i) = contshelf;
         }
         const bool inside = in_shelf_domain(here);
         d_gl(j, i) = inside ? static_cast<int>(starts_at_continent(code, up)) : -1;
@@ -101,7 +111,8 @@ struct ListSizes {
   }
 };
 
-/// The cells of a patch, their shelves before they are divided over basins, and where its blocks begin in the lists.
+/// The cells of a patch, their shelves before they are divided over basins, and where its blocks
+/// begin in the lists.
 struct ShelfBlocks {
   Patch patch;
   Array2<Code> codes;
@@ -113,8 +124,11 @@ struct ShelfBlocks {
   KOKKOS_INLINE_FUNCTION int size() const { return RowBlocks(patch).size(); }
   KOKKOS_INLINE_FUNCTION int position(int j, int i) const { return j * (patch.xm + 2) + i; }
   KOKKOS_INLINE_FUNCTION bool in_sea(int j, int i) const { return was_contshelf(masks(j, i)); }
-  /// Does a range of continental shelf begin at cell i of a block that begins at i0? Ranges end with their block.
-  KOKKOS_INLINE_FUNCTION bool begins_sea(int j, int i, int i0) const { return in_sea(j, i) && (i == i0 || !in_sea(j, i - 1)); }
+  /// Does a range of continental shelf begin at cell i of a block that begins at i0? Ranges end
+  /// with their block.
+  KOKKOS_INLINE_FUNCTION bool begins_sea(int j, int i, int i0) const {
+    return in_sea(j, i) && (i == i0 || !in_sea(j, i - 1));
+  }
 };
 
 /// Cells that follow each other and have the same entry in the table of shelves.
@@ -127,8 +141,10 @@ struct Entry {
   }
 };
 
-/// Where each block begins in the lists; cells and front cells of (shelf, basin), added to `sums` by ShelfSum.
-inline void place_blocks(const ShelfBlocks& b, int basins, std::size_t front_cells, std::int64_t* sums) {
+/// Where each block begins in the lists; cells and front cells of (shelf, basin), added to `sums`
+/// by ShelfSum.
+inline void place_blocks(const ShelfBlocks& b, int basins, std::size_t front_cells,
+                         std::int64_t* sums) {
   scan_range<ListSizes>(
       "pico: sums and places", 0, b.size(), KOKKOS_LAMBDA(int n, ListSizes& at, bool last) {
         int j = 0, i0 = 0, i1 = 0;
@@ -142,7 +158,8 @@ inline void place_blocks(const ShelfBlocks& b, int basins, std::size_t front_cel
           if (!shelf_ice(*code)) continue;
           at.shelf += 1;
           if (!last) continue;
-          const auto here = static_cast<std::int64_t>(table_entry(b.shelf(j, i), b.basins(j, i), basins));
+          const auto here =
+              static_cast<std::int64_t>(table_entry(b.shelf(j, i), b.basins(j, i), basins));
           if (here != entry.entry) {
             entry.add_to(sums, front_cells);
             entry = {here, 0, 0};
@@ -156,14 +173,16 @@ inline void place_blocks(const ShelfBlocks& b, int basins, std::size_t front_cel
 }
 
 /// The largest distance to the grounding line of each (shelf, basin).
-inline void find_largest(const ShelfBlocks& b, int basins, const SharedArray2<int>& d_gl, std::int64_t* largest) {
+inline void find_largest(const ShelfBlocks& b, int basins, const SharedArray2<int>& d_gl,
+                         std::int64_t* largest) {
   Kokkos::parallel_for(
       "pico: largest distances", Kokkos::RangePolicy<Exec>(0, b.size()), KOKKOS_LAMBDA(int n) {
         int j = 0, i0 = 0, i1 = 0;
         RowBlocks(b.patch).find(n, j, i0, i1);
         for (int i = i0; i < i1; ++i) {
           if (!shelf_ice(b.codes(j, i))) continue;
-          atomic_max(largest + table_entry(b.shelf(j, i), b.basins(j, i), basins), std::int64_t{d_gl(j, i)});
+          atomic_max(largest + table_entry(b.shelf(j, i), b.basins(j, i), basins),
+                     std::int64_t{d_gl(j, i)});
         }
       });
 }
@@ -194,17 +213,20 @@ inline void write_lists(const ShelfBlocks& b, LocalShelves& local) {
 class LoopFinder final : public ShelfFinder {
 public:
   LoopFinder(Ranks& ranks, const std::vector<Array2<Code>>& codes)
-      : m_ranks(ranks), m_codes(codes), m_land_and_sea(ranks, land_and_sea()), m_shelves(ranks, shelves_and_sea_floor()),
-        m_numbers(codes.size()), m_sums(codes.size()) {
+      : m_ranks(ranks), m_codes(codes), m_land_and_sea(ranks, land_and_sea()),
+        m_shelves(ranks, shelves_and_sea_floor()), m_numbers(codes.size()), m_sums(codes.size()) {
     for (std::size_t r = 0; r < codes.size(); ++r) {
       m_unknown.push_back(make_later<int>("pico: unknown types"));
-      m_first.push_back(make_shared<loops::ListSizes*>("pico: places", RowBlocks(patch(r)).size() + 1));
+      m_first.push_back(
+          make_shared<loops::ListSizes*>("pico: places", RowBlocks(patch(r)).size() + 1));
     }
   }
 
-  int label(const ComponentBits& bits, const LocalNumbers& numbers, std::vector<std::int64_t>& maxima) override {
+  int label(const ComponentBits& bits, const LocalNumbers& numbers,
+            std::vector<std::int64_t>& maxima) override {
     const std::size_t locals = m_codes.size();
-    const bool one_rank = m_ranks.decomposition().size() == 1; // which needs no host between the two batches
+    const bool one_rank =
+        m_ranks.decomposition().size() == 1; // which needs no host between the two batches
     std::vector<std::vector<std::int64_t>> values, nothing(locals);
     const auto ask = [&] {
       for (std::size_t r = 0; r < locals; ++r) {
@@ -212,10 +234,12 @@ public:
         values[r].push_back(m_unknown[r]() > 0);
       }
     };
-    for (std::size_t r = 0; r < locals; ++r) loops::count_unknown(patch(r), m_codes[r], m_unknown[r]);
+    for (std::size_t r = 0; r < locals; ++r)
+      loops::count_unknown(patch(r), m_codes[r], m_unknown[r]);
     m_land_and_sea.find(m_codes);
     if (one_rank) {
-      loops::find_open(m_land_and_sea.of_cell(of_ocean, 0).found, m_land_and_sea.how_many(of_ocean, 0), m_open);
+      loops::find_open(m_land_and_sea.of_cell(of_ocean, 0).found,
+                       m_land_and_sea.how_many(of_ocean, 0), m_open);
     } else {
       Kokkos::fence("pico: land and sea");
       ask();
@@ -223,7 +247,8 @@ public:
     }
     for (std::size_t r = 0; r < locals; ++r) {
       const auto of = [&](int mask) { return m_land_and_sea.of_cell(mask, r); };
-      loops::add_bits(patch(r), m_codes[r], bits, {{of(of_land), of(of_ocean), of(of_water)}}, m_open);
+      loops::add_bits(patch(r), m_codes[r], bits, {{of(of_land), of(of_ocean), of(of_water)}},
+                      m_open);
     }
     m_shelves.find(m_codes);
     Kokkos::fence("pico: labels");
@@ -233,18 +258,23 @@ public:
     return m_found->numbered;
   }
 
-  void look_at_cells(const std::vector<PicoInput>& in, std::vector<PicoFields>& out, const ShelfTable& table, const ShelfSum& sum,
-                     std::vector<std::vector<std::int64_t>>& sums, std::vector<LocalShelves>& local, DistanceSeeds& seeds,
-                     const std::function<void()>& wait) override {
+  void look_at_cells(const std::vector<PicoInput>& in, std::vector<PicoFields>& out,
+                     const ShelfTable& table, const ShelfSum& sum,
+                     std::vector<std::vector<std::int64_t>>& sums, std::vector<LocalShelves>& local,
+                     DistanceSeeds& seeds, const std::function<void()>& wait) override {
     seeds.clear(); // who wants them finds them in the fields
     m_blocks.clear();
     for (std::size_t r = 0; r < m_codes.size(); ++r) {
       m_numbers[r].assign(m_found->number[r].begin(), m_found->number[r].end());
       m_sums[r].assign(sums[r].begin(), sums[r].end());
-      m_blocks.push_back(
-          {patch(r), m_codes[r], out[r].masks, in[r].basins, {m_found->component[r], m_numbers[r].data()}, m_first[r]});
-      loops::write_cells(patch(r), m_codes[r], m_shelves.of_cell(of_sea_floor, r), in[r].basins, table.basins, out[r],
-                         m_sums[r].data() + sum.adjacent());
+      m_blocks.push_back({patch(r),
+                          m_codes[r],
+                          out[r].masks,
+                          in[r].basins,
+                          {m_found->component[r], m_numbers[r].data()},
+                          m_first[r]});
+      loops::write_cells(patch(r), m_codes[r], m_shelves.of_cell(of_sea_floor, r), in[r].basins,
+                         table.basins, out[r], m_sums[r].data() + sum.adjacent());
       loops::place_blocks(m_blocks[r], table.basins, sum.front_cells(), m_sums[r].data());
     }
     wait();
@@ -256,12 +286,15 @@ public:
     for (std::size_t r = 0; r < m_codes.size(); ++r) loops::write_lists(m_blocks[r], local[r]);
   }
 
-  /// While look_at_cells() waits: launches the largest distance to the grounding line of each entry of `table`; after that wait,
-  /// how many cells there are.
-  void find_largest(std::size_t r, const ShelfTable& table, const PicoFields& out, std::int64_t* largest) const {
+  /// While look_at_cells() waits: launches the largest distance to the grounding line of each entry
+  /// of `table`; after that wait, how many cells there are.
+  void find_largest(std::size_t r, const ShelfTable& table, const PicoFields& out,
+                    std::int64_t* largest) const {
     loops::find_largest(m_blocks[r], table.basins, out.distance_gl, largest);
   }
-  const loops::ListSizes& sizes(std::size_t r) const { return m_first[r](m_first[r].extent(0) - 1); }
+  const loops::ListSizes& sizes(std::size_t r) const {
+    return m_first[r](m_first[r].extent(0) - 1);
+  }
 
 private:
   Patch patch(std::size_t r) const { return m_ranks.patch(static_cast<int>(r)); }
@@ -279,10 +312,10 @@ private:
   std::vector<Array2<Code>> m_codes; // of the geometry
   DeviceLabels m_land_and_sea, m_shelves;
   Shared<LargestComponent> m_open = make_shared<LargestComponent>("pico: open ocean");
-  const DeviceMaskLabels* m_found = nullptr;      // shelves
-  std::vector<List<int>> m_numbers;               // [local]: of each component, the number of its shelf
-  std::vector<List<std::int64_t>> m_sums;         // [local]
-  std::vector<Later<int>> m_unknown;              // [local]
+  const DeviceMaskLabels* m_found = nullptr; // shelves
+  std::vector<List<int>> m_numbers;          // [local]: of each component, the number of its shelf
+  std::vector<List<std::int64_t>> m_sums;    // [local]
+  std::vector<Later<int>> m_unknown;         // [local]
   std::vector<Shared<loops::ListSizes*>> m_first; // [local](block)
   std::vector<loops::ShelfBlocks> m_blocks;       // [local]
 };

@@ -1,4 +1,5 @@
-// The cells of PICO's geometry on the host, a segment of equal code at a time: most rows have a handful. See shelf_finder.hpp.
+// The cells of PICO's geometry on the host, a segment of equal code at a time: most rows have a
+// handful. See shelf_finder.hpp.
 #pragma once
 
 #include "kernels/labels/labels.hpp"
@@ -13,16 +14,20 @@ namespace nunatak::pico {
 class SegmentFinder final : public ShelfFinder {
 public:
   SegmentFinder(Ranks& ranks, const std::vector<Array2<Code>>& codes, LabelPatch label_patch)
-      : m_ranks(ranks), m_codes(codes), m_labels(ranks, std::move(label_patch)), m_segments(codes.size()) {}
+      : m_ranks(ranks), m_codes(codes), m_labels(ranks, std::move(label_patch)),
+        m_segments(codes.size()) {}
 
-  int label(const ComponentBits& bits, const LocalNumbers& numbers, std::vector<std::int64_t>& maxima) override {
+  int label(const ComponentBits& bits, const LocalNumbers& numbers,
+            std::vector<std::int64_t>& maxima) override {
     Kokkos::fence("pico: first codes");
     std::vector<std::vector<std::int64_t>> values, nothing(m_codes.size());
     for (std::size_t r = 0; r < m_codes.size(); ++r) {
       find_segments(patch(r), m_codes[r], m_segments[r]);
-      m_ranks.work(static_cast<int>(r), 3 * patch(r).cells()); // with the masks that are written later
+      m_ranks.work(static_cast<int>(r),
+                   3 * patch(r).cells()); // with the masks that are written later
       const auto& list = m_segments[r].list;
-      const bool unknown = std::any_of(list.begin(), list.end(), [](const Segment& s) { return (s.code() & type_bits) == 0; });
+      const bool unknown = std::any_of(
+          list.begin(), list.end(), [](const Segment& s) { return (s.code() & type_bits) == 0; });
       values.push_back(numbers(r));
       values[r].push_back(unknown ? 1 : 0);
     }
@@ -33,9 +38,10 @@ public:
     return (*m_found)[of_shelf].numbered;
   }
 
-  void look_at_cells(const std::vector<PicoInput>& in, std::vector<PicoFields>& out, const ShelfTable& table, const ShelfSum& sum,
-                     std::vector<std::vector<std::int64_t>>& sums, std::vector<LocalShelves>& local, DistanceSeeds& seeds,
-                     const std::function<void()>&) override {
+  void look_at_cells(const std::vector<PicoInput>& in, std::vector<PicoFields>& out,
+                     const ShelfTable& table, const ShelfSum& sum,
+                     std::vector<std::vector<std::int64_t>>& sums, std::vector<LocalShelves>& local,
+                     DistanceSeeds& seeds, const std::function<void()>&) override {
     seeds.assign(2, std::vector<std::vector<int>>(m_codes.size()));
     for (std::size_t r = 0; r < m_codes.size(); ++r) {
       local[r].clear();
@@ -58,7 +64,8 @@ private:
         Code c = s.code();
         for (const int mask : {of_land, of_ocean, of_water}) {
           const MaskLabels& labels = (*m_found)[static_cast<std::size_t>(mask)];
-          if (labels.component[r][static_cast<std::size_t>(n)] >= 0) c |= bits(mask, labels.at(r, n), open);
+          if (labels.component[r][static_cast<std::size_t>(n)] >= 0)
+            c |= bits(mask, labels.at(r, n), open);
         }
         if (c == s.code()) return;
         s = {s.end(), c};
@@ -68,8 +75,9 @@ private:
     }
   }
 
-  void visit(std::size_t r, const PicoInput& in, PicoFields& out, const ShelfTable& table, const ShelfSum& sum,
-             std::vector<std::int64_t>& sums, LocalShelves& local, DistanceSeeds& seeds) {
+  void visit(std::size_t r, const PicoInput& in, PicoFields& out, const ShelfTable& table,
+             const ShelfSum& sum, std::vector<std::int64_t>& sums, LocalShelves& local,
+             DistanceSeeds& seeds) {
     const MaskLabels &shelves = (*m_found)[of_shelf], &sea_floor = (*m_found)[of_sea_floor];
     const Code* code = m_codes[r].data();
     const int* basin = in.basins.data();
@@ -79,16 +87,20 @@ private:
       const int contshelf = contshelf_mask(s.code(), (sea_floor.flags(r, n) & has_continent) != 0);
       out.write_masks(from, to, s.code(), contshelf);
       if (contshelf == 2) local.sea.emplace_back(from, to), local.sea_cells += to - from;
-      if (s.code() & is_ocean) find_adjacent_basins(code, up, from, to, basin, table.basins, &sums[sum.adjacent()]);
-      if (in_shelf_domain(s.code())) start_distances(code, up, from, to, out, seeds[0][r], seeds[1][r]);
+      if (s.code() & is_ocean)
+        find_adjacent_basins(code, up, from, to, basin, table.basins, &sums[sum.adjacent()]);
+      if (in_shelf_domain(s.code()))
+        start_distances(code, up, from, to, out, seeds[0][r], seeds[1][r]);
       for (int c = from; lake_ice(s.code()) && c < to; ++c) local.lake.push_back(c);
-      if (shelf_ice(s.code())) add_shelf_cells(code, up, from, to, shelves.number_of(r, n), basin, table, sum, sums, local);
+      if (shelf_ice(s.code()))
+        add_shelf_cells(code, up, from, to, shelves.number_of(r, n), basin, table, sum, sums,
+                        local);
     });
   }
 
   /// Cells of the domain of the distances, and their seeds.
-  static void start_distances(const Code* code, int up, int from, int to, PicoFields& f, std::vector<int>& seeds_gl,
-                              std::vector<int>& seeds_cf) {
+  static void start_distances(const Code* code, int up, int from, int to, PicoFields& f,
+                              std::vector<int>& seeds_gl, std::vector<int>& seeds_cf) {
     int *d_gl = f.distance_gl.data(), *d_cf = f.distance_cf.data();
     for (int c = from; c < to; ++c) {
       d_gl[c] = starts_at_continent(code + c, up);
@@ -98,11 +110,13 @@ private:
       f.written_domain.push_back(c);
     }
     if (code[from] & is_floating)
-      f.written_ice.insert(f.written_ice.end(), f.written_domain.end() - (to - from), f.written_domain.end());
+      f.written_ice.insert(f.written_ice.end(), f.written_domain.end() - (to - from),
+                           f.written_domain.end());
   }
 
-  static void add_shelf_cells(const Code* code, int up, int from, int to, int shelf, const int* basin, const ShelfTable& table,
-                              const ShelfSum& sum, std::vector<std::int64_t>& sums, LocalShelves& local) {
+  static void add_shelf_cells(const Code* code, int up, int from, int to, int shelf,
+                              const int* basin, const ShelfTable& table, const ShelfSum& sum,
+                              std::vector<std::int64_t>& sums, LocalShelves& local) {
     for (int c = from; c < to; ++c) {
       local.cell.push_back(c);
       local.shelf.push_back(shelf);

@@ -1,5 +1,6 @@
-// What a cell is to PICO, as bits of one byte (segments.hpp cuts rows into segments of equal code), and the legends of the
-// masks that PICO gives out. Neighbours: geometry.hpp sets the codes, fields.hpp holds the masks.
+// What a cell is to PICO, as bits of one byte (segments.hpp cuts rows into segments of equal code),
+// and the legends of the masks that PICO gives out. Neighbours: geometry.hpp sets the codes,
+// fields.hpp holds the masks.
 #pragma once
 
 #include "kernels/ice/geometry.hpp"
@@ -15,35 +16,54 @@ enum CodeBit : Code {
   is_shallow = 16,   ///< bed above the depth of the continental shelf
   is_continent = 32, ///< grounded, part of a large component or no ice rises wanted
   is_open = 64,      ///< ice-free ocean, part of its largest component
-  is_lake = 128,     ///< part of a component of floating ice and ocean that does not touch the edge of the grid
+  is_lake = 128, ///< part of a component of floating ice and ocean that does not touch the edge of
+                 ///< the grid
 };
 
 KOKKOS_INLINE_FUNCTION bool continent(Code c) { return (c & is_continent) != 0; }
 KOKKOS_INLINE_FUNCTION bool ice_rise(Code c) { return (c & is_grounded) != 0 && !continent(c); }
 KOKKOS_INLINE_FUNCTION bool hole(Code c) { return (c & is_ocean) != 0 && (c & is_open) == 0; }
-KOKKOS_INLINE_FUNCTION bool lake_ice(Code c) { return (c & is_floating) != 0 && (c & is_lake) != 0; }
-KOKKOS_INLINE_FUNCTION bool shelf_ice(Code c) { return (c & is_floating) != 0 && (c & is_lake) == 0; }
-KOKKOS_INLINE_FUNCTION bool has_ice(Code c) { return (c & is_floating) != 0 || (c & (is_grounded | is_bare)) == is_grounded; }
+KOKKOS_INLINE_FUNCTION bool lake_ice(Code c) {
+  return (c & is_floating) != 0 && (c & is_lake) != 0;
+}
+KOKKOS_INLINE_FUNCTION bool shelf_ice(Code c) {
+  return (c & is_floating) != 0 && (c & is_lake) == 0;
+}
+KOKKOS_INLINE_FUNCTION bool has_ice(Code c) {
+  return (c & is_floating) != 0 || (c & (is_grounded | is_bare)) == is_grounded;
+}
 /// The domain of the distances: floating ice, holes and ice rises.
-KOKKOS_INLINE_FUNCTION bool in_shelf_domain(Code c) { return (c & is_floating) != 0 || hole(c) || ice_rise(c); }
+KOKKOS_INLINE_FUNCTION bool in_shelf_domain(Code c) {
+  return (c & is_floating) != 0 || hole(c) || ice_rise(c);
+}
 
 /// What is among the 4 neighbours of a cell; `up`: from a row of the array to the next.
 KOKKOS_INLINE_FUNCTION int beside(const Code* c, int up) { return c[-1] | c[1] | c[-up] | c[up]; }
-/// Seeds of the distances: a continental cell among the 8 neighbours, open ocean among the 4. Front of a shelf: any ocean there.
+/// Seeds of the distances: a continental cell among the 8 neighbours, open ocean among the 4. Front
+/// of a shelf: any ocean there.
 KOKKOS_INLINE_FUNCTION bool starts_at_continent(const Code* c, int up) {
   const int corners = c[-up - 1] | c[-up + 1] | c[up - 1] | c[up + 1];
   return ((beside(c, up) | corners) & is_continent) != 0;
 }
-KOKKOS_INLINE_FUNCTION bool starts_at_front(const Code* c, int up) { return (beside(c, up) & is_open) != 0; }
-KOKKOS_INLINE_FUNCTION bool is_front(const Code* c, int up) { return (beside(c, up) & is_ocean) != 0; }
+KOKKOS_INLINE_FUNCTION bool starts_at_front(const Code* c, int up) {
+  return (beside(c, up) & is_open) != 0;
+}
+KOKKOS_INLINE_FUNCTION bool is_front(const Code* c, int up) {
+  return (beside(c, up) & is_ocean) != 0;
+}
 
 constexpr Code type_bits = is_grounded | is_bare | is_floating | is_ocean;
 
 // pico_ice_rise_mask: 0 ocean, 1 ice_rise, 2 continental_ice_sheet, 3 floating_ice
-KOKKOS_INLINE_FUNCTION int ice_rise_mask(Code c) { return continent(c) ? 2 : ice_rise(c) ? 1 : (c & is_floating) != 0 ? 3 : 0; }
+KOKKOS_INLINE_FUNCTION int ice_rise_mask(Code c) {
+  return continent(c) ? 2 : ice_rise(c) ? 1 : (c & is_floating) != 0 ? 3 : 0;
+}
 // pico_ocean_mask: 0 not_ice_free_ocean, 1 hole, 2 open_ocean
-KOKKOS_INLINE_FUNCTION int ocean_mask(Code c) { return (c & is_ocean) == 0 ? 0 : (c & is_open) != 0 ? 2 : 1; }
-// pico_lake_mask: 0 not_a_lake, 1 lake (floating ice or ocean without a way to the edge of the grid)
+KOKKOS_INLINE_FUNCTION int ocean_mask(Code c) {
+  return (c & is_ocean) == 0 ? 0 : (c & is_open) != 0 ? 2 : 1;
+}
+// pico_lake_mask: 0 not_a_lake, 1 lake (floating ice or ocean without a way to the edge of the
+// grid)
 KOKKOS_INLINE_FUNCTION int lake_mask(Code c) { return (c & is_lake) != 0 ? 1 : 0; }
 // pico_contshelf_mask: 0 other, 1 shallow_ocean not connected to the continent, 2 continental_shelf
 KOKKOS_INLINE_FUNCTION int contshelf_mask(Code c, bool attached) {
@@ -51,12 +71,13 @@ KOKKOS_INLINE_FUNCTION int contshelf_mask(Code c, bool attached) {
 }
 /// The four in one byte; the lowest two bits are the first one.
 KOKKOS_INLINE_FUNCTION std::uint8_t packed_masks(Code c, int contshelf) {
-  return static_cast<std::uint8_t>(ice_rise_mask(c) | ocean_mask(c) << 2 | lake_mask(c) << 4 | contshelf << 5);
+  return static_cast<std::uint8_t>(ice_rise_mask(c) | ocean_mask(c) << 2 | lake_mask(c) << 4 |
+                                   contshelf << 5);
 }
 KOKKOS_INLINE_FUNCTION bool was_floating(std::uint8_t masks) { return (masks & 3) == 3; }
 KOKKOS_INLINE_FUNCTION bool was_contshelf(std::uint8_t masks) { return masks >> 5 == 2; }
 // pico_shelf_mask: 0 not_a_shelf, 1..n number of the shelf
-// pico_distance_gl, pico_distance_cf: -1 outside the shelf domain, 0 not reached, 1 seed, 2, 3, ... steps
-// pico_box_mask: 0 no box, 1..n_max box, 1 at the grounding line
+// pico_distance_gl, pico_distance_cf: -1 outside the shelf domain, 0 not reached, 1 seed, 2, 3, ...
+// steps pico_box_mask: 0 no box, 1..n_max box, 1 at the grounding line
 
 } // namespace nunatak::pico

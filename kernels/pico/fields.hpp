@@ -1,4 +1,5 @@
-// What goes into PICO and what comes out, for one local rank. Neighbours: pico.hpp (the update), codes.hpp (legends).
+// What goes into PICO and what comes out, for one local rank. Neighbours: pico.hpp (the update),
+// codes.hpp (legends).
 #pragma once
 
 #include "kernels/grid/constants.hpp"
@@ -25,14 +26,21 @@ struct PicoInput {
 /// Output in owned cells; ghosts are work space. Arrays are named as in files.
 struct PicoFields {
   explicit PicoFields(const Patch& p)
-      : ice_rise_mask(make_array<int>("pico_ice_rise_mask", p)), ocean_mask(make_array<int>("pico_ocean_mask", p)),
-        lake_mask(make_array<int>("pico_lake_mask", p)), contshelf_mask(make_array<int>("pico_contshelf_mask", p)),
-        shelf_mask(make_array<int>("pico_shelf_mask", p)), box_mask(make_array<int>("pico_box_mask", p)),
-        distance_gl(shared_array<int>("pico_distance_gl", p)), distance_cf(shared_array<int>("pico_distance_cf", p)),
-        temperature(make_array<double>("pico_temperature", p)), salinity(make_array<double>("pico_salinity", p)),
+      : ice_rise_mask(make_array<int>("pico_ice_rise_mask", p)),
+        ocean_mask(make_array<int>("pico_ocean_mask", p)),
+        lake_mask(make_array<int>("pico_lake_mask", p)),
+        contshelf_mask(make_array<int>("pico_contshelf_mask", p)),
+        shelf_mask(make_array<int>("pico_shelf_mask", p)),
+        box_mask(make_array<int>("pico_box_mask", p)),
+        distance_gl(shared_array<int>("pico_distance_gl", p)),
+        distance_cf(shared_array<int>("pico_distance_cf", p)),
+        temperature(make_array<double>("pico_temperature", p)),
+        salinity(make_array<double>("pico_salinity", p)),
         temperature_box0(make_array<double>("pico_temperature_box0", p)),
-        salinity_box0(make_array<double>("pico_salinity_box0", p)), overturning(make_array<double>("pico_overturning", p)),
-        melt(make_array<double>("pico_basal_melt_rate", p)), base_temperature(make_array<double>("shelfbtemp", p)),
+        salinity_box0(make_array<double>("pico_salinity_box0", p)),
+        overturning(make_array<double>("pico_overturning", p)),
+        melt(make_array<double>("pico_basal_melt_rate", p)),
+        base_temperature(make_array<double>("shelfbtemp", p)),
         masks(make_array<std::uint8_t>("pico_masks", p)) {
     Kokkos::deep_copy(Exec(), distance_gl, -1);
     Kokkos::deep_copy(Exec(), distance_cf, -1);
@@ -41,18 +49,22 @@ struct PicoFields {
 
   Array2<int> ice_rise_mask, ocean_mask, lake_mask, contshelf_mask; ///< legends: codes.hpp
   Array2<int> shelf_mask, box_mask;
-  SharedArray2<int> distance_gl, distance_cf;     ///< shared: with solvers of the host
-  Array2<double> temperature, salinity;           ///< of the ocean below the shelf, K and g kg-1; 0 elsewhere
-  Array2<double> temperature_box0, salinity_box0; ///< of the water that enters below the shelf, K and g kg-1; 0 elsewhere
-  Array2<double> overturning;                     ///< q in box 1, m3 s-1; 0 elsewhere
-  Array2<double> melt;                            ///< m s-1 of ice, positive is melting; 0 elsewhere
-  Array2<double> base_temperature;                ///< in-situ pressure-melting point at the shelf base, K; 273.15 elsewhere
+  SharedArray2<int> distance_gl, distance_cf; ///< shared: with solvers of the host
+  Array2<double> temperature, salinity; ///< of the ocean below the shelf, K and g kg-1; 0 elsewhere
+  Array2<double> temperature_box0,
+      salinity_box0; ///< of the water that enters below the shelf, K and g kg-1; 0 elsewhere
+  Array2<double> overturning; ///< q in box 1, m3 s-1; 0 elsewhere
+  Array2<double> melt;        ///< m s-1 of ice, positive is melting; 0 elsewhere
+  Array2<double>
+      base_temperature; ///< in-situ pressure-melting point at the shelf base, K; 273.15 elsewhere
 
   /// The four masks of codes.hpp in one byte: a new geometry writes them where this changes.
   Array2<std::uint8_t> masks;
-  /// Positions (j (xm + 2) + i) that hold something else than what is said above for "elsewhere": distances, then the rest.
-  /// A new geometry clears these cells, and no others, before it writes. By loops (by_loops.hpp): no lists are kept.
-  List<int> written_domain, written_ice, written_before; ///< the last one: written_ice of the geometry before, for clear_water()
+  /// Positions (j (xm + 2) + i) that hold something else than what is said above for "elsewhere":
+  /// distances, then the rest. A new geometry clears these cells, and no others, before it writes.
+  /// By loops (by_loops.hpp): no lists are kept.
+  List<int> written_domain, written_ice,
+      written_before; ///< the last one: written_ice of the geometry before, for clear_water()
 
   /// The masks of the cells from <= position < to, all of one code, where they have others.
   void write_masks(int from, int to, Code c, int contshelf) {
@@ -67,8 +79,9 @@ struct PicoFields {
     std::fill(lake_mask.data() + from, lake_mask.data() + to, lake);
     std::fill(contshelf_mask.data() + from, contshelf_mask.data() + to, contshelf);
   }
-  /// Forget the last geometry: cells that it wrote get the values that hold elsewhere, but those that are written again, by
-  /// their new codes: the distances of the shelf domain, the rest of shelves. The water: clear_water(), afterwards.
+  /// Forget the last geometry: cells that it wrote get the values that hold elsewhere, but those
+  /// that are written again, by their new codes: the distances of the shelf domain, the rest of
+  /// shelves. The water: clear_water(), afterwards.
   void clear_written(const Code* code) {
     for (const int c : written_domain) {
       if (!pico::in_shelf_domain(code[c])) distance_gl.data()[c] = distance_cf.data()[c] = -1;
@@ -81,19 +94,24 @@ struct PicoFields {
   }
 };
 
-/// What one update did; the same on all ranks, but `collectives` and `exchanges`, which are of this process.
+/// What one update did; the same on all ranks, but `collectives` and `exchanges`, which are of this
+/// process.
 struct PicoReport {
-  bool geometry_kept = false; ///< nothing that it depends on has changed: only the melt was computed
+  bool geometry_kept =
+      false; ///< nothing that it depends on has changed: only the melt was computed
   int shelves = 0;
   int basins = 0; ///< largest basin number
   int d_max = 0;  ///< largest distance to a grounding line of any shelf cell
   int rounds = 0; ///< of ghosts, in the distances when they were last computed
   std::int64_t shelf_cells = 0;
-  std::int64_t fallback_cells = 0;                      ///< melt by Beckmann & Goosse (2003): box 0, or the previous box is empty
-  std::int64_t warnings = 0;                            ///< cells of box 1 with a negative discriminant
-  double total_melt = 0.0;                              ///< kg s-1
-  double domain_imbalance = 1.0, shelf_imbalance = 1.0; ///< cells per rank, largest over mean: domain of the distances, shelves
-  std::int64_t collectives = 0, exchanges = 0;          ///< of this update; exchanges: rounds of messages
+  std::int64_t fallback_cells =
+      0; ///< melt by Beckmann & Goosse (2003): box 0, or the previous box is empty
+  std::int64_t warnings = 0; ///< cells of box 1 with a negative discriminant
+  double total_melt = 0.0;   ///< kg s-1
+  double domain_imbalance = 1.0,
+         shelf_imbalance =
+             1.0; ///< cells per rank, largest over mean: domain of the distances, shelves
+  std::int64_t collectives = 0, exchanges = 0; ///< of this update; exchanges: rounds of messages
 };
 
 } // namespace nunatak

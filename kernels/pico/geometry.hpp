@@ -1,12 +1,15 @@
 // The geometry of PICO: masks, shelves, distances and boxes from bed, cell types and basins.
-//   bed, mask -> codes (one byte a cell) -> labels of {grounded, ocean, floating + ocean}   -> continent, open, lake
-//                                        -> labels of {floating + rises, shallow + continent} -> shelves, shelf sea
+//   bed, mask -> codes (one byte a cell) -> labels of {grounded, ocean, floating + ocean}   ->
+//   continent, open, lake
+//                                        -> labels of {floating + rises, shallow + continent} ->
+//                                        shelves, shelf sea
 //   -> split over basins -> distances to the grounding line and to the front -> boxes
 //
-// What goes over all cells is done by segments on the host or by loops (shelf_finder.hpp); what goes over shelf cells, by loops.
-// Reese et al. (2018), The Cryosphere 12, 1969, section 2.
-// Communicates: two batches of labels (one ghost exchange, one gather each), one ghost exchange of codes, one sum, the distances.
-// Neighbours: codes.hpp (legends), split.hpp, boxes.hpp, last_input.hpp, shelf_sum.hpp; the result: shelves.hpp.
+// What goes over all cells is done by segments on the host or by loops (shelf_finder.hpp); what
+// goes over shelf cells, by loops. Reese et al. (2018), The Cryosphere 12, 1969, section 2.
+// Communicates: two batches of labels (one ghost exchange, one gather each), one ghost exchange of
+// codes, one sum, the distances. Neighbours: codes.hpp (legends), split.hpp, boxes.hpp,
+// last_input.hpp, shelf_sum.hpp; the result: shelves.hpp.
 #pragma once
 
 #include "kernels/distance/distance.hpp"
@@ -23,9 +26,10 @@
 
 namespace nunatak::pico {
 
-/// Shelf cells get the numbers of shelves that are divided over basins: shelf_of[entry], by table_entry().
-inline void renumber(LocalShelves& local, const List<int>& shelf_of, int basins, const Array2<int>& basin_of_cell,
-                     const PicoFields& out) {
+/// Shelf cells get the numbers of shelves that are divided over basins: shelf_of[entry], by
+/// table_entry().
+inline void renumber(LocalShelves& local, const List<int>& shelf_of, int basins,
+                     const Array2<int>& basin_of_cell, const PicoFields& out) {
   const int *cell = local.cell.data(), *basin = basin_of_cell.data(), *of_entry = shelf_of.data();
   int *shelf = local.shelf.data(), *shelf_mask = out.shelf_mask.data();
   for_each_place(
@@ -36,7 +40,8 @@ inline void renumber(LocalShelves& local, const List<int>& shelf_of, int basins,
 }
 
 /// The largest distance to the grounding line on each shelf.
-inline void find_largest(const LocalShelves& local, const PicoFields& out, List<std::int64_t>& of_shelves) {
+inline void find_largest(const LocalShelves& local, const PicoFields& out,
+                         List<std::int64_t>& of_shelves) {
   const int *cell = local.cell.data(), *shelf = local.shelf.data(), *d_gl = out.distance_gl.data();
   std::int64_t* largest = of_shelves.data();
   for_each_place(
@@ -59,14 +64,18 @@ inline void write_boxes(LocalShelves& local, const List<int>& boxes, const PicoF
 class ShelfGeometry {
 public:
   /// `label_patch`: see Labels; by segments only.
-  ShelfGeometry(Ranks& ranks, double dx, double dy, const PicoOptions& options, LabelPatch label_patch = {})
-      : m_ranks(ranks), m_by_tiles(options.solver == "device" || (options.by_loops && options.solver == "auto")),
-        m_distances(ranks, m_by_tiles ? "device" : options.solver, {options.distance_guard, dx, dy}), m_cell_area(dx * dy),
-        m_options(options) {
+  ShelfGeometry(Ranks& ranks, double dx, double dy, const PicoOptions& options,
+                LabelPatch label_patch = {})
+      : m_ranks(ranks),
+        m_by_tiles(options.solver == "device" || (options.by_loops && options.solver == "auto")),
+        m_distances(ranks, m_by_tiles ? "device" : options.solver,
+                    {options.distance_guard, dx, dy}),
+        m_cell_area(dx * dy), m_options(options) {
     options.check();
     if (!(dx > 0.0) || !(dy > 0.0)) throw std::invalid_argument("PICO: expected dx > 0 and dy > 0");
     const auto locals = static_cast<std::size_t>(ranks.local_size());
-    for (int r = 0; r < ranks.local_size(); ++r) m_codes.push_back(make_array<Code>("pico_codes", ranks.patch(r)));
+    for (int r = 0; r < ranks.local_size(); ++r)
+      m_codes.push_back(make_array<Code>("pico_codes", ranks.patch(r)));
     if (options.by_loops) {
       auto loops = std::make_unique<LoopFinder>(ranks, m_codes);
       m_early = m_by_tiles ? loops.get() : nullptr;
@@ -81,9 +90,11 @@ public:
 
   /// Is there a result? The same on all ranks.
   bool valid() const { return m_valid; }
-  /// Of each local rank: has `in` changed since the result was found, or are the fields of `out` others? The result is still
-  /// valid if no rank reports a change. The fields of `out` must be as the last update left them. Nothing is communicated.
-  std::vector<Answer> changed(const std::vector<PicoInput>& in, const std::vector<PicoFields>& out) const {
+  /// Of each local rank: has `in` changed since the result was found, or are the fields of `out`
+  /// others? The result is still valid if no rank reports a change. The fields of `out` must be as
+  /// the last update left them. Nothing is communicated.
+  std::vector<Answer> changed(const std::vector<PicoInput>& in,
+                              const std::vector<PicoFields>& out) const {
     std::vector<Answer> answers;
     for (std::size_t r = 0; r < m_codes.size(); ++r) {
       const Patch p = m_ranks.patch(static_cast<int>(r));
@@ -92,12 +103,13 @@ public:
     return answers;
   }
   const Shelves& result() const { return m_result; }
-  /// Of each rank: does it own cells of the domain of the distances? After update(), the same on all ranks.
+  /// Of each rank: does it own cells of the domain of the distances? After update(), the same on
+  /// all ranks.
   const std::vector<char>& members() const { return m_members; }
 
-  /// Needs ghosts of basins. Writes the masks, distances and boxes of `out`, and clears the water where there is no shelf. Loops
-  /// may not be done with that when it returns. runtime_error, the same on all ranks, if a cell type or a basin number makes no
-  /// sense.
+  /// Needs ghosts of basins. Writes the masks, distances and boxes of `out`, and clears the water
+  /// where there is no shelf. Loops may not be done with that when it returns. runtime_error, the
+  /// same on all ranks, if a cell type or a basin number makes no sense.
   const Shelves& update(const std::vector<PicoInput>& in, std::vector<PicoFields>& out) {
     m_valid = false; // until all went well
     label(in);
@@ -106,13 +118,15 @@ public:
     find_shelves(in, out, distances);
     if (!m_early) distances = solve_distances(out);
     find_boxes(distances, out);
-    for (std::size_t r = 0; r < m_codes.size() && m_options.skip_unchanged; ++r) m_last[r].keep(out[r]);
+    for (std::size_t r = 0; r < m_codes.size() && m_options.skip_unchanged; ++r)
+      m_last[r].keep(out[r]);
     m_valid = true;
     return m_result;
   }
 
 private:
-  /// Codes of owned cells; continent, open ocean, lakes by three labellings in one batch; shelves and their sea floor by two.
+  /// Codes of owned cells; continent, open ocean, lakes by three labellings in one batch; shelves
+  /// and their sea floor by two.
   void label(const std::vector<PicoInput>& in) {
     for (std::size_t r = 0; r < m_codes.size(); ++r)
       m_last[r].read(m_ranks.patch(static_cast<int>(r)), in[r], m_options, m_codes[r]);
@@ -120,13 +134,17 @@ private:
       const SeenBasins& basins = m_last[r].seen();
       return std::vector<std::int64_t>{basins.largest, -static_cast<std::int64_t>(basins.smallest)};
     };
-    std::vector<std::int64_t> maxima; // largest basin, minus the smallest one, is there an unknown cell type
-    const int shelves = m_finder->label({m_cell_area, m_options.continental_ice_area}, seen, maxima);
+    std::vector<std::int64_t>
+        maxima; // largest basin, minus the smallest one, is there an unknown cell type
+    const int shelves =
+        m_finder->label({m_cell_area, m_options.continental_ice_area}, seen, maxima);
     if (maxima[0] > largest_basin || maxima[1] > 0) {
-      throw std::runtime_error("PICO: basins: expected numbers from 0 to " + std::to_string(largest_basin) + ", found " +
+      throw std::runtime_error("PICO: basins: expected numbers from 0 to " +
+                               std::to_string(largest_basin) + ", found " +
                                std::to_string(maxima[1] > 0 ? -maxima[1] : maxima[0]));
     }
-    if (maxima[2] != 0) throw std::runtime_error("PICO: mask: expected cell types 0, 2, 3, 4, found another number");
+    if (maxima[2] != 0)
+      throw std::runtime_error("PICO: mask: expected cell types 0, 2, 3, 4, found another number");
     m_result.table.reset(shelves, static_cast<int>(maxima[0]));
   }
 
@@ -139,12 +157,14 @@ private:
       m_ranks.update_ghosts(ghosted);
   }
 
-  /// Shelves, the continental shelf and the start of the distances (m_early: these themselves, and their report); one sum over
-  /// all ranks; shelves divided over basins.
-  void find_shelves(const std::vector<PicoInput>& in, std::vector<PicoFields>& out, DistanceReport& early) {
+  /// Shelves, the continental shelf and the start of the distances (m_early: these themselves, and
+  /// their report); one sum over all ranks; shelves divided over basins.
+  void find_shelves(const std::vector<PicoInput>& in, std::vector<PicoFields>& out,
+                    DistanceReport& early) {
     ShelfTable& table = m_result.table;
     const ShelfSum sum(table, m_ranks.decomposition().size());
-    std::vector<std::vector<std::int64_t>> sums(m_codes.size(), std::vector<std::int64_t>(sum.size()));
+    std::vector<std::vector<std::int64_t>> sums(m_codes.size(),
+                                                std::vector<std::int64_t>(sum.size()));
     m_finder->look_at_cells(in, out, table, sum, sums, m_result.local, m_seeds, [&] {
       if (m_early)
         early = solve_distances(out);
@@ -152,7 +172,8 @@ private:
         Kokkos::fence("pico: sums of shelves");
     });
     for (std::size_t r = 0; r < m_codes.size(); ++r)
-      sum.set_domain(m_ranks.first() + static_cast<int>(r), m_result.local[r].domain_cells, sums[r]);
+      sum.set_domain(m_ranks.first() + static_cast<int>(r), m_result.local[r].domain_cells,
+                     sums[r]);
     m_ranks.sum(sums);
     sum.read(sums[0], table);
     m_members = sum.members(sums[0]);
@@ -160,7 +181,8 @@ private:
     m_result.shelf.total = std::accumulate(table.cells.begin(), table.cells.end(), std::int64_t{0});
     const std::vector<int> shelf_of = split_shelves(table, sum.adjacent_basins(sums[0]));
     m_shelf_of.assign(shelf_of.begin(), shelf_of.end());
-    for (std::size_t r = 0; r < m_codes.size(); ++r) renumber(m_result.local[r], m_shelf_of, table.basins, in[r].basins, out[r]);
+    for (std::size_t r = 0; r < m_codes.size(); ++r)
+      renumber(m_result.local[r], m_shelf_of, table.basins, in[r].basins, out[r]);
   }
 
   /// Number of boxes of each shelf, box of each cell, from the report of the distances.
@@ -178,18 +200,21 @@ private:
     m_result.boxes.assign(1, 0);
     for (std::size_t s = 1; s < largest.size(); ++s)
       m_result.boxes.push_back(number_of_boxes(largest[s], m_result.d_max, m_options.boxes));
-    for (std::size_t r = 0; r < out.size(); ++r) write_boxes(m_result.local[r], m_result.boxes, out[r]);
+    for (std::size_t r = 0; r < out.size(); ++r)
+      write_boxes(m_result.local[r], m_result.boxes, out[r]);
   }
 
-  /// Both distances. Maxima: largest distance to the grounding line on each shelf (0 first), or of each entry of the table before
-  /// shelves are divided (m_early); cells of the domain, of shelves.
+  /// Both distances. Maxima: largest distance to the grounding line on each shelf (0 first), or of
+  /// each entry of the table before shelves are divided (m_early); cells of the domain, of shelves.
   DistanceReport solve_distances(std::vector<PicoFields>& out) {
     DistanceProblem problem{DistanceFields(2), m_seeds, {}, m_members, m_result.domain.total};
-    for (const PicoFields& f : out) problem.fields[0].push_back(f.distance_gl), problem.fields[1].push_back(f.distance_cf);
+    for (const PicoFields& f : out)
+      problem.fields[0].push_back(f.distance_gl), problem.fields[1].push_back(f.distance_cf);
     problem.launch = [&](int local) {
       const auto r = static_cast<std::size_t>(local);
       const ShelfTable& table = m_result.table;
-      m_largest[r].assign(m_early ? table.cells.size() : static_cast<std::size_t>(table.shelves) + 1, 0);
+      m_largest[r].assign(
+          m_early ? table.cells.size() : static_cast<std::size_t>(table.shelves) + 1, 0);
       if (m_early)
         m_early->find_largest(r, table, out[r], m_largest[r].data());
       else
@@ -204,7 +229,8 @@ private:
       std::vector<std::int64_t> d(m_largest[r].begin(), m_largest[r].end());
       const LocalShelves& local_shelves = m_result.local[r];
       d.push_back(m_early ? m_early->sizes(r).domain : local_shelves.domain_cells);
-      d.push_back(m_early ? m_early->sizes(r).shelf : static_cast<std::int64_t>(local_shelves.cell.size()));
+      d.push_back(m_early ? m_early->sizes(r).shelf
+                          : static_cast<std::int64_t>(local_shelves.cell.size()));
       return d;
     };
     if (!m_by_tiles) Kokkos::fence("pico: a solver of the host");
@@ -218,7 +244,8 @@ private:
   PicoOptions m_options;
   std::vector<Array2<Code>> m_codes; // whole codes have valid ghosts
   std::unique_ptr<ShelfFinder> m_finder;
-  const LoopFinder* m_early = nullptr;       // if it is one, and distances are found by loops: these are launched before it waits
+  const LoopFinder* m_early =
+      nullptr; // if it is one, and distances are found by loops: these are launched before it waits
   List<int> m_shelf_of;                      // by table_entry() of shelves that are not divided
   std::vector<List<std::int64_t>> m_largest; // [local]
   DistanceSeeds m_seeds;                     // of the grounding line, of the front; or none

@@ -1,5 +1,6 @@
-// What the geometry of PICO was computed from, to tell whether it still holds: cell types, which cells have a bed above the depth
-// of the continental shelf, and basins. The geometry reads nothing else. Nothing is communicated; a rank answers for its cells.
+// What the geometry of PICO was computed from, to tell whether it still holds: cell types, which
+// cells have a bed above the depth of the continental shelf, and basins. The geometry reads nothing
+// else. Nothing is communicated; a rank answers for its cells.
 //
 // One number per cell is kept (input_row.hpp), which the codes are made from.
 // Neighbours: geometry.hpp asks.
@@ -25,7 +26,9 @@ struct InputArrays {
     const int left = xm - together * n;
     return left < together ? left : together;
   }
-  KOKKOS_INLINE_FUNCTION InputRow row(int j, int i) const { return {&basins(j, i), &mask(j, i), &b(j, i), depth, ice_rises}; }
+  KOKKOS_INLINE_FUNCTION InputRow row(int j, int i) const {
+    return {&basins(j, i), &mask(j, i), &b(j, i), depth, ice_rises};
+  }
 
   int xm;
   Array2<int> basins;
@@ -37,10 +40,12 @@ struct InputArrays {
 
 class LastInput {
 public:
-  /// Is the input another one than at the last keep(), or the output another object? Not 0 if so, and before the first keep();
-  /// loops may read the answer, the host after a fence.
-  Answer changed(const Patch& p, const PicoInput& in, const PicoFields& out, const PicoOptions& options) const {
-    const bool nothing_kept = m_written.data() == nullptr || out.box_mask.data() != m_written.data();
+  /// Is the input another one than at the last keep(), or the output another object? Not 0 if so,
+  /// and before the first keep(); loops may read the answer, the host after a fence.
+  Answer changed(const Patch& p, const PicoInput& in, const PicoFields& out,
+                 const PicoOptions& options) const {
+    const bool nothing_kept =
+        m_written.data() == nullptr || out.box_mask.data() != m_written.data();
     const InputArrays input(p, in, options);
     const auto last = m_inputs;
     const Cells packs = InputArrays::packs(p);
@@ -50,14 +55,16 @@ public:
       const int i = InputArrays::first(n);
       any = changed_inputs(input.row(j, i), input.cells(n), &last(j, i));
     };
-    Kokkos::parallel_reduce("pico input changed", range_of(packs), Loop<decltype(look)>{look, packs.i0, packs.i1},
+    Kokkos::parallel_reduce("pico input changed", range_of(packs),
+                            Loop<decltype(look)>{look, packs.i0, packs.i1},
                             Kokkos::BOr<int, SharedMem>(m_answer));
     return m_answer;
   }
 
-  /// What is read of the owned cells, to be written before keep(), and their first codes. Their basins are in seen() when that is
-  /// done.
-  void read(const Patch& p, const PicoInput& in, const PicoOptions& options, const Array2<Code>& codes) {
+  /// What is read of the owned cells, to be written before keep(), and their first codes. Their
+  /// basins are in seen() when that is done.
+  void read(const Patch& p, const PicoInput& in, const PicoOptions& options,
+            const Array2<Code>& codes) {
     if (m_inputs.data() == nullptr) m_inputs = make_array<CellInput>("pico: last input", p);
     const InputArrays input(p, in, options);
     const auto inputs = m_inputs;

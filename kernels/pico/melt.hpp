@@ -2,14 +2,17 @@
 //
 //   sum (i)   per basin: T, S, cells of continental shelf          -> T0, S0 of each shelf
 //             per (shelf, box): cells, p
-//   sum (ii)  per (shelf, box): T of box 1 and of fallback cells;  -> means of T and S of every box, q
+//   sum (ii)  per (shelf, box): T of box 1 and of fallback cells;  -> means of T and S of every
+//   box, q
 //             per shelf: x = T0 - T1 over box 1
 //
-// Two sums suffice: T and S of box k >= 2 are affine in p, so that their means follow from the mean of p. The total melt follows
-// from the same means, since melt is affine in T, S and p. All sums are exact (FixedSum), so that every number is the same, bit
-// for bit, on every decomposition. Means are divided once, after the sum.
+// Two sums suffice: T and S of box k >= 2 are affine in p, so that their means follow from the mean
+// of p. The total melt follows from the same means, since melt is affine in T, S and p. All sums
+// are exact (FixedSum), so that every number is the same, bit for bit, on every decomposition.
+// Means are divided once, after the sum.
 //
-// Reese et al. (2018), The Cryosphere 12, 1969. Neighbours: physics.hpp (the formulas), geometry.hpp (shelves and boxes).
+// Reese et al. (2018), The Cryosphere 12, 1969. Neighbours: physics.hpp (the formulas),
+// geometry.hpp (shelves and boxes).
 #pragma once
 
 #include "kernels/grid/sums.hpp"
@@ -26,8 +29,10 @@ KOKKOS_INLINE_FUNCTION double usable(double value, std::int64_t& bad) {
   return good ? value : 0.0;
 }
 
-/// Continental shelf, per basin: cells, T, S. `bad`: the number of values that cannot be used. Nothing if *changed.
-inline void add_sea(const LocalShelves& local, const PicoInput& in, const int* changed, std::int64_t* sums, std::int64_t* bad) {
+/// Continental shelf, per basin: cells, T, S. `bad`: the number of values that cannot be used.
+/// Nothing if *changed.
+inline void add_sea(const LocalShelves& local, const PicoInput& in, const int* changed,
+                    std::int64_t* sums, std::int64_t* bad) {
   const double *T = in.theta.data(), *S = in.salt.data();
   const int* basin = in.basins.data();
   const std::pair<int, int>* ranges = local.sea.data();
@@ -36,7 +41,8 @@ inline void add_sea(const LocalShelves& local, const PicoInput& in, const int* c
       "pico: continental shelf", local.sea, KOKKOS_LAMBDA(int r) {
         if (changed != nullptr && *changed != 0) return;
         const std::pair<int, int> range = ranges[r], next = ranges[r + 4 <= last ? r + 4 : r];
-        prefetch(T + next.first, next.second - next.first), prefetch(S + next.first, next.second - next.first);
+        prefetch(T + next.first, next.second - next.first),
+            prefetch(S + next.first, next.second - next.first);
         prefetch(basin + next.first, next.second - next.first);
         std::int64_t unusable = 0;
         for (int c = range.first; c < range.second;) {
@@ -54,8 +60,8 @@ inline void add_sea(const LocalShelves& local, const PicoInput& in, const int* c
 }
 
 /// Shelf cells: pressures; per (shelf, box): cells, p. The rest as above.
-inline void add_pressures(const LocalShelves& local, const Array2<double>& H, const int* changed, ShelfCells& cells,
-                          std::int64_t* sums, std::int64_t* bad) {
+inline void add_pressures(const LocalShelves& local, const Array2<double>& H, const int* changed,
+                          ShelfCells& cells, std::int64_t* sums, std::int64_t* bad) {
   const int* cell = local.cell.data();
   const double* thk = H.data();
   const int cells_here = static_cast<int>(local.cell.size());
@@ -75,8 +81,10 @@ inline void add_pressures(const LocalShelves& local, const Array2<double>& H, co
       });
 }
 
-/// Cooling x in box 1; [warnings; per (shelf, box): T, T; per shelf from `x_at` on: x, x] in box 1 and in fallback boxes.
-inline void add_box_one(ShelfCells& cells, const List<BoxWater>& of_slots, double C, std::size_t x_at) {
+/// Cooling x in box 1; [warnings; per (shelf, box): T, T; per shelf from `x_at` on: x, x] in box 1
+/// and in fallback boxes.
+inline void add_box_one(ShelfCells& cells, const List<BoxWater>& of_slots, double C,
+                        std::size_t x_at) {
   const BoxWater* water = of_slots.data();
   const double* p = cells.p.data();
   double* x = cells.x.data();
@@ -98,32 +106,41 @@ inline void add_box_one(ShelfCells& cells, const List<BoxWater>& of_slots, doubl
           }
           sum_T.add(T);
         }
-        put(warned, sums), put(sum_x, sums + x_at + 2 * run.shelf), put(sum_T, sums + 1 + 2 * run.slot);
+        put(warned, sums), put(sum_x, sums + x_at + 2 * run.shelf),
+            put(sum_T, sums + 1 + 2 * run.slot);
       });
 }
 
 class ShelfMelt {
 public:
   ShelfMelt(Ranks& ranks, double dx, double dy, PicoOptions options)
-      : m_ranks(ranks), m_cell_area(dx * dy), m_options(options), m_cells(static_cast<std::size_t>(ranks.local_size())) {
+      : m_ranks(ranks), m_cell_area(dx * dy), m_options(options),
+        m_cells(static_cast<std::size_t>(ranks.local_size())) {
     options.check();
   }
 
-  /// Writes the fields of ice that floats: temperature ... base_temperature. Needs no ghosts. Communicates: two sums.
-  /// runtime_error, the same on all ranks, if H, theta or salt are not numbers of a sensible size where they are used.
-  void update(const Shelves& shelves, const std::vector<PicoInput>& in, std::vector<PicoFields>& out, PicoReport& report) {
+  /// Writes the fields of ice that floats: temperature ... base_temperature. Needs no ghosts.
+  /// Communicates: two sums. runtime_error, the same on all ranks, if H, theta or salt are not
+  /// numbers of a sensible size where they are used.
+  void update(const Shelves& shelves, const std::vector<PicoInput>& in,
+              std::vector<PicoFields>& out, PicoReport& report) {
     start(shelves, in);
     finish(shelves, in, out, report);
   }
 
-  /// The same in two halves. The first ends with sum (i), which also says whether the shelves are still valid:
-  /// `changed[local]` is not 0 where they are not. False if so on any rank; nothing has then been done.
-  bool start(const Shelves& shelves, const std::vector<PicoInput>& in, const std::vector<Answer>& changed = {}) {
+  /// The same in two halves. The first ends with sum (i), which also says whether the shelves are
+  /// still valid: `changed[local]` is not 0 where they are not. False if so on any rank; nothing
+  /// has then been done.
+  bool start(const Shelves& shelves, const std::vector<PicoInput>& in,
+             const std::vector<Answer>& changed = {}) {
     const FirstSum at{shelves.table.basins, slot(shelves.table.shelves + 1, 0)};
     std::vector<std::vector<std::int64_t>> sums(in.size(), std::vector<std::int64_t>(at.size()));
     for (std::size_t r = 0; r < in.size(); ++r) {
-      if (changed.empty()) m_cells[r].set(shelves.local[r].shelf, shelves.local[r].box, m_options.boxes, !m_options.by_loops);
-      launch_first_sum(shelves.local[r], in[r], at, changed.empty() ? nullptr : changed[r].data(), m_cells[r]);
+      if (changed.empty())
+        m_cells[r].set(shelves.local[r].shelf, shelves.local[r].box, m_options.boxes,
+                       !m_options.by_loops);
+      launch_first_sum(shelves.local[r], in[r], at, changed.empty() ? nullptr : changed[r].data(),
+                       m_cells[r]);
     }
     Kokkos::fence("pico: first sum");
     for (std::size_t r = 0; r < in.size(); ++r) {
@@ -136,26 +153,30 @@ public:
     m_ranks.sum(sums);
     if (sums[0][FirstSum::changed_ranks] != 0) return false;
     if (const std::int64_t bad = sums[0][FirstSum::bad_values]; bad != 0) {
-      throw std::runtime_error("PICO: thk, theta_ocean, salinity_ocean: expected numbers below 1e5, found " +
-                               std::to_string(bad) + " values that are not, on shelves or on the continental shelf");
+      throw std::runtime_error(
+          "PICO: thk, theta_ocean, salinity_ocean: expected numbers below 1e5, found " +
+          std::to_string(bad) + " values that are not, on shelves or on the continental shelf");
     }
     average_basins(shelves.table.basins, &sums[0][at.basins()]);
     fill_shelves(shelves.table, &sums[0][at.boxes()]);
     return true;
   }
-  void finish(const Shelves& shelves, const std::vector<PicoInput>& in, std::vector<PicoFields>& out, PicoReport& report) {
+  void finish(const Shelves& shelves, const std::vector<PicoInput>& in,
+              std::vector<PicoFields>& out, PicoReport& report) {
     second_sum(report);
     follow_boxes(report);
     tell_loops();
     for (std::size_t r = 0; r < in.size(); ++r)
-      write_melt(shelves.local[r], m_cells[r], m_of_slots, in[r].H, m_options.gamma_T, m_options.overturning_coefficient, out[r]);
+      write_melt(shelves.local[r], m_cells[r], m_of_slots, in[r].H, m_options.gamma_T,
+                 m_options.overturning_coefficient, out[r]);
   }
 
   /// Of each shelf (1..n; 0 is not used), after update().
   const std::vector<ShelfWater>& water() const { return m_water; }
 
 private:
-  /// Where the numbers of sum (i) are: bad values; changed ranks; per basin: cells, T, T, S, S; per (shelf, box): cells, p, p.
+  /// Where the numbers of sum (i) are: bad values; changed ranks; per basin: cells, T, T, S, S; per
+  /// (shelf, box): cells, p, p.
   struct FirstSum {
     static constexpr std::size_t bad_values = 0, changed_ranks = 1;
     int largest_basin;
@@ -167,12 +188,13 @@ private:
 
   static double get(const std::int64_t* at) { return FixedSum{at[0], at[1]}.value(); }
   std::size_t slot(int shelf, int box) const {
-    return static_cast<std::size_t>(shelf) * static_cast<std::size_t>(m_options.boxes + 1) + static_cast<std::size_t>(box);
+    return static_cast<std::size_t>(shelf) * static_cast<std::size_t>(m_options.boxes + 1) +
+           static_cast<std::size_t>(box);
   }
 
   /// What a local rank adds to sum (i).
-  static void launch_first_sum(const LocalShelves& local, const PicoInput& in, const FirstSum& at, const int* changed,
-                               ShelfCells& cells) {
+  static void launch_first_sum(const LocalShelves& local, const PicoInput& in, const FirstSum& at,
+                               const int* changed, ShelfCells& cells) {
     cells.sums.assign(at.size(), 0);
     std::int64_t *all = cells.sums.data(), *bad = all + FirstSum::bad_values;
     add_sea(local, in, changed, all + at.basins(), bad);
@@ -180,7 +202,8 @@ private:
   }
   void read_first_sum(std::size_t r, const LocalShelves& local, std::vector<std::int64_t>& sums) {
     m_ranks.work(static_cast<int>(r),
-                 4 * static_cast<std::int64_t>(local.cell.size()) + 3 * local.sea_cells); // the physics, two sums
+                 4 * static_cast<std::int64_t>(local.cell.size()) +
+                     3 * local.sea_cells); // the physics, two sums
     sums.assign(m_cells[r].sums.begin(), m_cells[r].sums.end());
   }
 
@@ -196,7 +219,8 @@ private:
     }
   }
 
-  /// The water that enters below each shelf; cells and mean pressure of its boxes, from their part of sum (i).
+  /// The water that enters below each shelf; cells and mean pressure of its boxes, from their part
+  /// of sum (i).
   void fill_shelves(const ShelfTable& table, const std::int64_t* sums) {
     m_water.assign(static_cast<std::size_t>(table.shelves) + 1, ShelfWater{});
     for (int s = 1; s <= table.shelves; ++s) {
@@ -211,7 +235,8 @@ private:
     }
   }
 
-  /// T0, S0: mean over the basins in which the shelf has a front, weighted by its cells there; the default if there is none.
+  /// T0, S0: mean over the basins in which the shelf has a front, weighted by its cells there; the
+  /// default if there is none.
   void mix_basins(const ShelfTable& table, int s, ShelfWater& w) const {
     double T = 0.0, S = 0.0;
     std::int64_t cells = 0;
@@ -231,17 +256,21 @@ private:
     for (int s = 1; s < static_cast<int>(m_water.size()); ++s) {
       const ShelfWater& w = m_water[static_cast<std::size_t>(s)];
       for (int k = 0; k <= m_options.boxes; ++k)
-        m_of_slots[slot(s, k)] = {w.T0, w.S0, g1(w, 1), w.from[static_cast<std::size_t>(k)], w.fallback(k)};
+        m_of_slots[slot(s, k)] = {w.T0, w.S0, g1(w, 1), w.from[static_cast<std::size_t>(k)],
+                                  w.fallback(k)};
     }
   }
 
   double g1(const ShelfWater& w, int k) const { // A_k gamma
-    return static_cast<double>(w.cells[static_cast<std::size_t>(k)]) * m_cell_area * m_options.gamma_T;
+    return static_cast<double>(w.cells[static_cast<std::size_t>(k)]) * m_cell_area *
+           m_options.gamma_T;
   }
 
-  /// [warnings; per (shelf, box): T, T; per shelf: x, x], then the means of box 1 and of fallback boxes.
+  /// [warnings; per (shelf, box): T, T; per shelf: x, x], then the means of box 1 and of fallback
+  /// boxes.
   void second_sum(PicoReport& report) {
-    const std::size_t n_shelves = m_water.size(), x_at = 1 + 2 * slot(static_cast<int>(n_shelves), 0);
+    const std::size_t n_shelves = m_water.size(),
+                      x_at = 1 + 2 * slot(static_cast<int>(n_shelves), 0);
     tell_loops();
     for (ShelfCells& cells : m_cells) {
       cells.sums.assign(x_at + 2 * n_shelves, 0);
@@ -257,10 +286,12 @@ private:
       w.T.assign(w.cells.size(), 0.0), w.S.assign(w.cells.size(), w.S0);
       for (int k = 0; k <= m_options.boxes; ++k) {
         const auto box = static_cast<std::size_t>(k);
-        if (w.cells[box] > 0) w.T[box] = get(&sums[0][1 + 2 * slot(s, k)]) / static_cast<double>(w.cells[box]);
+        if (w.cells[box] > 0)
+          w.T[box] = get(&sums[0][1 + 2 * slot(s, k)]) / static_cast<double>(w.cells[box]);
       }
       if (w.cells[1] == 0) continue;
-      const double x = get(&sums[0][x_at + 2 * static_cast<std::size_t>(s)]) / static_cast<double>(w.cells[1]);
+      const double x =
+          get(&sums[0][x_at + 2 * static_cast<std::size_t>(s)]) / static_cast<double>(w.cells[1]);
       w.S[1] = box_one_S(w.S0, x);
       w.q = overturning(m_options.overturning_coefficient, w.S0, x);
     }
@@ -281,8 +312,9 @@ private:
         }
         report.shelf_cells += w.cells[box];
         if (w.fallback(k)) report.fallback_cells += w.cells[box];
-        const double melt = w.fallback(k) ? fallback_melt_rate(m_options.gamma_T, w.T[box], w.S0, w.mean_p[box])
-                                          : melt_rate(m_options.gamma_T, w.T[box], w.S[box], w.mean_p[box]);
+        const double melt =
+            w.fallback(k) ? fallback_melt_rate(m_options.gamma_T, w.T[box], w.S0, w.mean_p[box])
+                          : melt_rate(m_options.gamma_T, w.T[box], w.S[box], w.mean_p[box]);
         report.total_melt += melt * static_cast<double>(w.cells[box]) * m_cell_area * rho_ice;
       }
     }

@@ -10,16 +10,22 @@ namespace nunatak {
 
 /// Defaults: Reese et al. (2018), The Cryosphere 12, 1969, table 1 and section 2.
 struct PicoOptions {
-  double gamma_T = 2.0e-5;                 ///< effective turbulent heat exchange velocity, m s-1
-  double overturning_coefficient = 1e6;    ///< C, m6 s-1 kg-1
-  double continental_shelf_depth = -800.0; ///< bed elevation above which the sea floor is continental shelf, m
-  double continental_ice_area = 1e5 * 1e6; ///< grounded components larger than this are continental ice, m2
-  bool exclude_ice_rises = true;           ///< smaller ones are ice rises: part of the shelf's domain, not a grounding line
-  int boxes = 5;                           ///< largest number of boxes, n_max
-  std::string solver = "auto";             ///< of the distances (distance/distance.hpp)
-  int distance_guard = -1;    ///< rounds after which `auto` gives up buckets; -1: by counts (distance/cost.hpp), 0: never
-  bool skip_unchanged = true; ///< keep the geometry while its input does not change
-  bool by_loops = !loops_on_host || device_memory; ///< geometry by loops of the execution space, not by segments on the host
+  double gamma_T = 2.0e-5;              ///< effective turbulent heat exchange velocity, m s-1
+  double overturning_coefficient = 1e6; ///< C, m6 s-1 kg-1
+  double continental_shelf_depth =
+      -800.0; ///< bed elevation above which the sea floor is continental shelf, m
+  double continental_ice_area =
+      1e5 * 1e6; ///< grounded components larger than this are continental ice, m2
+  bool exclude_ice_rises =
+      true;      ///< smaller ones are ice rises: part of the shelf's domain, not a grounding line
+  int boxes = 5; ///< largest number of boxes, n_max
+  std::string solver = "auto"; ///< of the distances (distance/distance.hpp)
+  int distance_guard = -1;     ///< rounds after which `auto` gives up buckets; -1: by counts
+                               ///< (distance/cost.hpp), 0: never
+  bool skip_unchanged = true;  ///< keep the geometry while its input does not change
+  bool by_loops =
+      !loops_on_host ||
+      device_memory; ///< geometry by loops of the execution space, not by segments on the host
 
   /// invalid_argument with the name of the parameter, what was expected and what was found.
   void check() const {
@@ -30,12 +36,15 @@ struct PicoOptions {
       throw std::invalid_argument(message.str());
     };
     require(gamma_T > 0.0 && gamma_T < 1.0, "gamma_T", "a velocity between 0 and 1 m s-1", gamma_T);
-    require(overturning_coefficient > 0.0 && overturning_coefficient < 1e12, "overturning_coefficient",
-            "a positive number of m6 s-1 kg-1", overturning_coefficient);
-    require(continental_shelf_depth <= 0.0, "continental_shelf_depth", "a bed elevation, 0 m or below", continental_shelf_depth);
-    require(continental_ice_area >= 0.0, "continental_ice_area", "an area of 0 m2 or more", continental_ice_area);
+    require(overturning_coefficient > 0.0 && overturning_coefficient < 1e12,
+            "overturning_coefficient", "a positive number of m6 s-1 kg-1", overturning_coefficient);
+    require(continental_shelf_depth <= 0.0, "continental_shelf_depth",
+            "a bed elevation, 0 m or below", continental_shelf_depth);
+    require(continental_ice_area >= 0.0, "continental_ice_area", "an area of 0 m2 or more",
+            continental_ice_area);
     require(boxes >= 1 && boxes <= 100, "boxes", "between 1 and 100", boxes);
-    require(by_loops || !device_memory, "by_loops", "1 where only loops reach arrays (NUNATAK_DEVICE_MEMORY)", by_loops);
+    require(by_loops || !device_memory, "by_loops",
+            "1 where only loops reach arrays (NUNATAK_DEVICE_MEMORY)", by_loops);
   }
 };
 

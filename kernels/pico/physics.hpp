@@ -1,6 +1,8 @@
-// The box model of PICO, point by point. Units: T in K, S in g kg-1, p in dbar, melt in m s-1 of ice. Nothing is communicated.
+// The box model of PICO, point by point. Units: T in K, S in g kg-1, p in dbar, melt in m s-1 of
+// ice. Nothing is communicated.
 //
-// Reese et al. (2018), The Cryosphere 12, 1969; equations in brackets. Box 1 is at the grounding line, box n at the front:
+// Reese et al. (2018), The Cryosphere 12, 1969; equations in brackets. Box 1 is at the grounding
+// line, box n at the front:
 //
 //      continent  \___box 1__|__box 2__|__ ... __|  front
 //                  \_  <- melt water rises towards the front
@@ -30,17 +32,24 @@ constexpr double alpha = 7.5e-5;               ///< K-1, thermal expansion
 constexpr double beta = 7.7e-4;                ///< kg g-1, haline contraction
 constexpr double default_T0 = T_melting - 1.5; ///< K, of a basin without continental shelf
 constexpr double default_S0 = 34.7;            ///< g kg-1
-constexpr double clip_margin = 0.001;          ///< K above freezing, for water that would be colder than freezing
+constexpr double clip_margin =
+    0.001; ///< K above freezing, for water that would be colder than freezing
 
 /// Pressure at the base of a shelf, dbar.
 KOKKOS_INLINE_FUNCTION double base_pressure(double H) { return rho_ice * gravity * H * 1e-4; }
 
 /// Pressure-melting point, potential and in-situ.
-KOKKOS_INLINE_FUNCTION double T_pm(double S, double p) { return freezing_a * S + freezing_b - freezing_c * p; }
-KOKKOS_INLINE_FUNCTION double T_in_situ(double S, double p) { return in_situ_a * S + in_situ_b - in_situ_c * p; }
+KOKKOS_INLINE_FUNCTION double T_pm(double S, double p) {
+  return freezing_a * S + freezing_b - freezing_c * p;
+}
+KOKKOS_INLINE_FUNCTION double T_in_situ(double S, double p) {
+  return in_situ_a * S + in_situ_b - in_situ_c * p;
+}
 
 /// Base of ice above a lake, which is fresh: the pressure-melting point of ice, K.
-KOKKOS_INLINE_FUNCTION double lake_temperature(double H) { return T_melting - clausius_clapeyron * rho_ice * gravity * H; }
+KOKKOS_INLINE_FUNCTION double lake_temperature(double H) {
+  return T_melting - clausius_clapeyron * rho_ice * gravity * H;
+}
 
 /// Water that enters is not colder than freezing.
 KOKKOS_INLINE_FUNCTION double clip_T0(double T0, double S0, double p) {
@@ -58,7 +67,8 @@ KOKKOS_INLINE_FUNCTION double fallback_melt_rate(double gamma, double T0, double
   return 0.005 * rho_water * c_p * gamma * (T0 - T_pm(S0, p)) / (latent_heat * rho_ice);
 }
 
-/// Box 1 (A6 to A9): x = T0 - T1 solves x^2 + P x + P T* = 0, P = g1 / (C rho* (beta s - alpha)), g1 = A_1 gamma.
+/// Box 1 (A6 to A9): x = T0 - T1 solves x^2 + P x + P T* = 0, P = g1 / (C rho* (beta s - alpha)),
+/// g1 = A_1 gamma.
 struct BoxOne {
   double x;    ///< cooling T0 - T1, K
   bool warned; ///< negative discriminant, taken as 0

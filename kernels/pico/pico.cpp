@@ -18,14 +18,16 @@ Pico::~Pico() = default;
 
 PicoReport Pico::update(const std::vector<PicoInput>& in, std::vector<PicoFields>& out) {
   if (in.size() != static_cast<std::size_t>(m_ranks.local_size()) || out.size() != in.size()) {
-    throw std::invalid_argument("PICO: expected input and fields of " + std::to_string(m_ranks.local_size()) +
-                                " local ranks, found " + std::to_string(in.size()) + " and " + std::to_string(out.size()));
+    throw std::invalid_argument("PICO: expected input and fields of " +
+                                std::to_string(m_ranks.local_size()) + " local ranks, found " +
+                                std::to_string(in.size()) + " and " + std::to_string(out.size()));
   }
   auto& [geometry, melt] = *m_parts;
   const Traffic before = m_ranks.traffic();
   PicoReport report;
   const pico::Shelves& shelves = geometry.result();
-  report.geometry_kept = m_skip_unchanged && geometry.valid() && melt.start(shelves, in, geometry.changed(in, out));
+  report.geometry_kept =
+      m_skip_unchanged && geometry.valid() && melt.start(shelves, in, geometry.changed(in, out));
   if (!report.geometry_kept) {
     geometry.update(in, out);
     melt.start(shelves, in);

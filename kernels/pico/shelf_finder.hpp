@@ -1,8 +1,10 @@
-// What the geometry of PICO asks of all cells: components of their codes, and what follows from these for each cell. Two ways:
+// What the geometry of PICO asks of all cells: components of their codes, and what follows from
+// these for each cell. Two ways:
 //   by_segments.hpp   on the host, a segment of a row at a time: the way of a CPU
 //   by_loops.hpp      loops of the execution space: the way of a GPU
-// Both give the same bits, lists and tables, on any decomposition. Here are the rules that they share: what is labelled, and what
-// a cell becomes by its component. Neighbours: geometry.hpp says what comes when.
+// Both give the same bits, lists and tables, on any decomposition. Here are the rules that they
+// share: what is labelled, and what a cell becomes by its component. Neighbours: geometry.hpp says
+// what comes when.
 #pragma once
 
 #include "kernels/distance/types.hpp"
@@ -16,7 +18,8 @@
 
 namespace nunatak::pico {
 
-/// The first batch of labels, from the first codes: ice rises and continents, ocean, water and what floats on it.
+/// The first batch of labels, from the first codes: ice rises and continents, ocean, water and what
+/// floats on it.
 enum LandAndSea { of_land, of_ocean, of_water };
 inline std::vector<LabelMask> land_and_sea() {
   return {
@@ -26,46 +29,57 @@ inline std::vector<LabelMask> land_and_sea() {
   };
 }
 
-/// The second batch, from the whole codes: shelves with ice rises (the number of a component is that of the shelf), shallow sea
-/// floor with the continent.
+/// The second batch, from the whole codes: shelves with ice rises (the number of a component is
+/// that of the shelf), shallow sea floor with the continent.
 enum ShelvesAndSeaFloor { of_shelf, of_sea_floor };
 constexpr std::int64_t has_shelf = 2, has_continent = 4; // flags of components
 inline std::vector<LabelMask> shelves_and_sea_floor() {
-  return {
-      {[](Code c) { return (c & is_floating) != 0 || ice_rise(c); }, [](Code c) { return shelf_ice(c) ? has_shelf : 0; }, false,
-       has_shelf},
-      {[](Code c) { return (c & is_shallow) != 0 || continent(c); }, [](Code c) { return continent(c) ? has_continent : 0; }}};
+  return {{[](Code c) { return (c & is_floating) != 0 || ice_rise(c); },
+           [](Code c) { return shelf_ice(c) ? has_shelf : 0; }, false, has_shelf},
+          {[](Code c) { return (c & is_shallow) != 0 || continent(c); },
+           [](Code c) { return continent(c) ? has_continent : 0; }}};
 }
 
-/// The bits that a cell gets from its component, of each mask of the first batch. `open`: the largest component of the ocean.
+/// The bits that a cell gets from its component, of each mask of the first batch. `open`: the
+/// largest component of the ocean.
 struct ComponentBits {
   double cell_area, continental_area; ///< m2
 
-  KOKKOS_INLINE_FUNCTION Code operator()(int mask, const Component& c, const Component& open) const {
-    if (mask == of_land) return static_cast<double>(c.cells()) * cell_area > continental_area ? is_continent : 0;
+  KOKKOS_INLINE_FUNCTION Code operator()(int mask, const Component& c,
+                                         const Component& open) const {
+    if (mask == of_land)
+      return static_cast<double>(c.cells()) * cell_area > continental_area ? is_continent : 0;
     if (mask == of_ocean) return c.identity == open.identity ? is_open : 0;
     return (c.flags() & touches_edge) != 0 ? 0 : is_lake;
   }
 };
 
-/// Numbers of a local rank that travel along with labels; asked for when the loops launched so far are done.
+/// Numbers of a local rank that travel along with labels; asked for when the loops launched so far
+/// are done.
 using LocalNumbers = std::function<std::vector<std::int64_t>(std::size_t local)>;
 
-/// Over the codes that it is given at its construction; functions are called in this order, for each new geometry.
+/// Over the codes that it is given at its construction; functions are called in this order, for
+/// each new geometry.
 class ShelfFinder {
 public:
   virtual ~ShelfFinder() = default;
 
-  /// Labels the first codes, which get the bits of the components, and labels the whole codes. Returns the number of shelves.
-  /// `maxima`: of `numbers`, over all ranks; then: is there an unknown cell type?
-  virtual int label(const ComponentBits& bits, const LocalNumbers& numbers, std::vector<std::int64_t>& maxima) = 0;
-  /// Whole codes, their ghosts and those of basins are valid. Writes the masks and the seeds of both distances; where the last
-  /// geometry had a shelf, its domain, or its water, and this one has not, what holds elsewhere. Finds what each local rank
-  /// knows: its lists, with shelves before they are divided over basins, and its numbers of the sum. `seeds`: positions, or none.
-  /// `wait`: called by who works by loops, when the seeds are written or will be; returns when these loops are done.
-  virtual void look_at_cells(const std::vector<PicoInput>& in, std::vector<PicoFields>& out, const ShelfTable& table,
-                             const ShelfSum& sum, std::vector<std::vector<std::int64_t>>& sums, std::vector<LocalShelves>& local,
-                             DistanceSeeds& seeds, const std::function<void()>& wait) = 0;
+  /// Labels the first codes, which get the bits of the components, and labels the whole codes.
+  /// Returns the number of shelves. `maxima`: of `numbers`, over all ranks; then: is there an
+  /// unknown cell type?
+  virtual int label(const ComponentBits& bits, const LocalNumbers& numbers,
+                    std::vector<std::int64_t>& maxima) = 0;
+  /// Whole codes, their ghosts and those of basins are valid. Writes the masks and the seeds of
+  /// both distances; where the last geometry had a shelf, its domain, or its water, and this one
+  /// has not, what holds elsewhere. Finds what each local rank knows: its lists, with shelves
+  /// before they are divided over basins, and its numbers of the sum. `seeds`: positions, or none.
+  /// `wait`: called by who works by loops, when the seeds are written or will be; returns when
+  /// these loops are done.
+  virtual void look_at_cells(const std::vector<PicoInput>& in, std::vector<PicoFields>& out,
+                             const ShelfTable& table, const ShelfSum& sum,
+                             std::vector<std::vector<std::int64_t>>& sums,
+                             std::vector<LocalShelves>& local, DistanceSeeds& seeds,
+                             const std::function<void()>& wait) = 0;
 };
 
 } // namespace nunatak::pico

@@ -1,9 +1,12 @@
-// The one sum of the geometry of PICO: where its numbers are. All are integers; nothing is communicated here.
+// The one sum of the geometry of PICO: where its numbers are. All are integers; nothing is
+// communicated here.
 //
-//   cells of each (shelf, basin) | front cells of each (shelf, basin) | adjacent basins, a square | cells of the domain | members
+//   cells of each (shelf, basin) | front cells of each (shelf, basin) | adjacent basins, a square |
+//   cells of the domain | members
 //
-// Members are the ranks that own cells of the domain of the distances: a bit for each rank, which no other rank sets, so that the
-// sum is their union. Neighbours: geometry.hpp fills it, split.hpp has the table.
+// Members are the ranks that own cells of the domain of the distances: a bit for each rank, which
+// no other rank sets, so that the sum is their union. Neighbours: geometry.hpp fills it, split.hpp
+// has the table.
 #pragma once
 
 #include "kernels/pico/split.hpp"
@@ -26,7 +29,8 @@ public:
   void set_domain(int rank, std::int64_t cells, std::vector<std::int64_t>& sums) const {
     sums[domain()] = cells;
     if (cells > 0)
-      sums[domain() + 1 + static_cast<std::size_t>(rank / 64)] = static_cast<std::int64_t>(std::uint64_t{1} << rank % 64);
+      sums[domain() + 1 + static_cast<std::size_t>(rank / 64)] =
+          static_cast<std::int64_t>(std::uint64_t{1} << rank % 64);
   }
 
   void read(const std::vector<std::int64_t>& sums, ShelfTable& table) const {
@@ -44,7 +48,8 @@ public:
   }
 
 private:
-  static std::vector<std::int64_t>::const_iterator at(const std::vector<std::int64_t>& sums, std::size_t n) {
+  static std::vector<std::int64_t>::const_iterator at(const std::vector<std::int64_t>& sums,
+                                                      std::size_t n) {
     return sums.begin() + static_cast<std::ptrdiff_t>(n);
   }
 

@@ -1,5 +1,6 @@
-// Shelf cells in a row, and the water below a shelf: what the loops of the physics go over. Nothing is communicated.
-// Neighbours: melt.hpp fills and sums them, shelf_fields.hpp makes fields of them, physics.hpp has the formulas.
+// Shelf cells in a row, and the water below a shelf: what the loops of the physics go over. Nothing
+// is communicated. Neighbours: melt.hpp fills and sums them, shelf_fields.hpp makes fields of them,
+// physics.hpp has the formulas.
 #pragma once
 
 #include "kernels/grid/atomics.hpp"
@@ -43,7 +44,9 @@ struct Run {
 
 /// The runs of a list of cells, which is cut into blocks: a run ends with its block.
 struct RunsOfList {
-  static constexpr int block = loops_on_host ? 4096 : 64; ///< a thread takes a run: not too long on a GPU, with few sums on a CPU
+  static constexpr int block =
+      loops_on_host ? 4096
+                    : 64; ///< a thread takes a run: not too long on a GPU, with few sums on a CPU
   const int *shelf, *box;
   int cells, boxes;
 
@@ -84,9 +87,12 @@ inline void write_runs(const RunsOfList& list, const int* first, Run* runs) {
 KOKKOS_INLINE_FUNCTION void put(std::int64_t n, std::int64_t* at) {
   if (n != 0) atomic_add(at, n);
 }
-KOKKOS_INLINE_FUNCTION void put(const FixedSum& sum, std::int64_t* at) { put(sum.hi, at), put(sum.lo, at + 1); }
+KOKKOS_INLINE_FUNCTION void put(const FixedSum& sum, std::int64_t* at) {
+  put(sum.hi, at), put(sum.lo, at + 1);
+}
 
-/// The cell that a loop over a list comes to some places later, to be fetched ahead; near the end of the list cell n.
+/// The cell that a loop over a list comes to some places later, to be fetched ahead; near the end
+/// of the list cell n.
 KOKKOS_INLINE_FUNCTION int cell_ahead(const int* cell, int n, int cells) {
   constexpr int ahead = 64;
   return cell[n + ahead < cells ? n + ahead : n];
@@ -102,8 +108,8 @@ struct ShelfCells {
   RunsOfList list{};   ///< where they are else
   List<int> first;     ///< the first run of each block
 
-  /// A list of cells of these shelves and boxes, 0..boxes. `wait`: for the list of runs, too; else, when its loops are done,
-  /// list_runs() makes it.
+  /// A list of cells of these shelves and boxes, 0..boxes. `wait`: for the list of runs, too; else,
+  /// when its loops are done, list_runs() makes it.
   void set(const List<int>& shelf, const List<int>& box, int boxes, bool wait) {
     const std::size_t cells = shelf.size();
     list = {shelf.data(), box.data(), static_cast<int>(cells), boxes}, listed = false;
@@ -124,7 +130,8 @@ struct ShelfCells {
     if (listed)
       for_each_in(label, runs, f);
     else
-      Kokkos::parallel_for(label, Kokkos::RangePolicy<Exec>(0, list.blocks()), RunsOfBlock<F>{list, f});
+      Kokkos::parallel_for(label, Kokkos::RangePolicy<Exec>(0, list.blocks()),
+                           RunsOfBlock<F>{list, f});
   }
 };
 

@@ -1,5 +1,5 @@
-// What the geometry of PICO hands on to the physics. Lists are for loops; the host fences before it reads them.
-// Neighbours: geometry.hpp makes it, melt.hpp uses it.
+// What the geometry of PICO hands on to the physics. Lists are for loops; the host fences before it
+// reads them. Neighbours: geometry.hpp makes it, melt.hpp uses it.
 #pragma once
 
 #include "kernels/grid/list.hpp"
@@ -15,8 +15,11 @@ struct Load {
   std::int64_t largest = 0, total = 0;
   int ranks = 1;
 
-  /// Largest over mean, 1 if there are no cells: the time of the slowest rank over that of a perfect balance.
-  double imbalance() const { return total > 0 ? static_cast<double>(largest) / (static_cast<double>(total) / ranks) : 1.0; }
+  /// Largest over mean, 1 if there are no cells: the time of the slowest rank over that of a
+  /// perfect balance.
+  double imbalance() const {
+    return total > 0 ? static_cast<double>(largest) / (static_cast<double>(total) / ranks) : 1.0;
+  }
 };
 
 /// The shelves of one local rank. Positions are j (xm + 2) + i.
@@ -27,7 +30,10 @@ struct LocalShelves {
   std::int64_t sea_cells = 0;    ///< of all ranges
   std::int64_t domain_cells = 0; ///< of the domain of the distances
 
-  void clear() { cell.clear(), shelf.clear(), box.clear(), lake.clear(), sea.clear(), sea_cells = domain_cells = 0; }
+  void clear() {
+    cell.clear(), shelf.clear(), box.clear(), lake.clear(), sea.clear(),
+        sea_cells = domain_cells = 0;
+  }
 };
 
 /// The same on all ranks, but `local`.

@@ -1,7 +1,8 @@
-// What SsaElement (element.hpp) does, many numbers at once and bit for bit the same: the elements of a row between icy cells (one
-// by one on a GPU, at margins, and where Glen's exponent is not 3), and every row of the Jacobian. On a CPU compiled by itself
-// (element_rows.cpp), for AVX2 and AVX-512, too, and the processor chooses. Nothing is communicated. Neighbours: loops.hpp has
-// the loops over a patch.
+// What SsaElement (element.hpp) does, many numbers at once and bit for bit the same: the elements
+// of a row between icy cells (one by one on a GPU, at margins, and where Glen's exponent is not 3),
+// and every row of the Jacobian. On a CPU compiled by itself (element_rows.cpp), for AVX2 and
+// AVX-512, too, and the processor chooses. Nothing is communicated. Neighbours: loops.hpp has the
+// loops over a patch.
 #pragma once
 
 #include "kernels/grid/widths.hpp"
@@ -10,7 +11,8 @@
 
 namespace nunatak::ssa {
 
-/// Values at the corners of a row of elements: from the first south-western corner on, and the row above.
+/// Values at the corners of a row of elements: from the first south-western corner on, and the row
+/// above.
 struct CornerRows {
   const double *below, *above;
 };
@@ -27,13 +29,14 @@ struct Strains {
   double Kw[8][elements_at_once], e2[elements_at_once];
 };
 
-/// A row of K times what is relative to corner 0: 0 there, which SsaElement::strain2 adds, too, without a trace.
+/// A row of K times what is relative to corner 0: 0 there, which SsaElement::strain2 adds, too,
+/// without a trace.
 KOKKOS_FORCEINLINE_FUNCTION double times(const double (&K)[8], const double (&r)[8]) {
   return 0.0 + K[2] * r[2] + K[3] * r[3] + K[4] * r[4] + K[5] * r[5] + K[6] * r[6] + K[7] * r[7];
 }
 /// SsaElement::strain2 of n elements with four icy corners.
-KOKKOS_FORCEINLINE_FUNCTION void find_strains(const Q1Element& q1, int n, const CornerRows& u, const CornerRows& v,
-                                              Strains& out) {
+KOKKOS_FORCEINLINE_FUNCTION void find_strains(const Q1Element& q1, int n, const CornerRows& u,
+                                              const CornerRows& v, Strains& out) {
   const double(&K)[8][8] = q1.K[15];
   const double area = q1.area[15];
   const double *u0 = u.below, *u1 = u.above, *v0 = v.below, *v1 = v.above;
@@ -43,17 +46,20 @@ KOKKOS_FORCEINLINE_FUNCTION void find_strains(const Q1Element& q1, int n, const 
     const double r[8] = {0.0,           0.0,           u0[k + 1] - u0[k], v0[k + 1] - v0[k],
                          u1[k] - u0[k], v1[k] - v0[k], u1[k + 1] - u0[k], v1[k + 1] - v0[k]};
     s.Kw[0][k] = times(K[0], r), s.Kw[1][k] = times(K[1], r);
-    const double p2 = times(K[2], r), p3 = times(K[3], r), p4 = times(K[4], r), p5 = times(K[5], r), p6 = times(K[6], r),
-                 p7 = times(K[7], r);
-    s.Kw[2][k] = p2, s.Kw[3][k] = p3, s.Kw[4][k] = p4, s.Kw[5][k] = p5, s.Kw[6][k] = p6, s.Kw[7][k] = p7;
-    s.e2[k] = 0.5 * (0.0 + r[2] * p2 + r[3] * p3 + r[4] * p4 + r[5] * p5 + r[6] * p6 + r[7] * p7) / area;
+    const double p2 = times(K[2], r), p3 = times(K[3], r), p4 = times(K[4], r), p5 = times(K[5], r),
+                 p6 = times(K[6], r), p7 = times(K[7], r);
+    s.Kw[2][k] = p2, s.Kw[3][k] = p3, s.Kw[4][k] = p4, s.Kw[5][k] = p5, s.Kw[6][k] = p6,
+    s.Kw[7][k] = p7;
+    s.e2[k] =
+        0.5 * (0.0 + r[2] * p2 + r[3] * p3 + r[4] * p4 + r[5] * p5 + r[6] * p6 + r[7] * p7) / area;
   }
   out = s;
 }
 
 /// SsaElement of n elements, where Glen's exponent is 3.
-KOKKOS_FORCEINLINE_FUNCTION void set_row(const Q1Element& q1, const GlenLaw& glen, int n, const CornerRows& u,
-                                         const CornerRows& v, const CornerRows& BH, SsaElement* row) {
+KOKKOS_FORCEINLINE_FUNCTION void set_row(const Q1Element& q1, const GlenLaw& glen, int n,
+                                         const CornerRows& u, const CornerRows& v,
+                                         const CornerRows& BH, SsaElement* row) {
   const double *B0 = BH.below, *B1 = BH.above;
   const double(&mean)[4] = q1.mean[15];
   const double area = q1.area[15], exponent = glen.exponent(), eps2 = glen.eps2;
@@ -61,11 +67,13 @@ KOKKOS_FORCEINLINE_FUNCTION void set_row(const Q1Element& q1, const GlenLaw& gle
     const int size = n - first < elements_at_once ? n - first : elements_at_once;
     Strains s;
     double nuH2[elements_at_once], slope[elements_at_once];
-    find_strains(q1, size, {u.below + first, u.above + first}, {v.below + first, v.above + first}, s);
+    find_strains(q1, size, {u.below + first, u.above + first}, {v.below + first, v.above + first},
+                 s);
     NUNATAK_INDEPENDENT
     for (int k = 0; k < size; ++k) {
       const int c = first + k;
-      const double strength = mean[0] * B0[c] + mean[1] * B0[c + 1] + mean[2] * B1[c] + mean[3] * B1[c + 1];
+      const double strength =
+          mean[0] * B0[c] + mean[1] * B0[c + 1] + mean[2] * B1[c] + mean[3] * B1[c + 1];
       const double all = s.e2[k] + eps2;
       nuH2[k] = strength * elementary::inverse_cbrt(all);
       slope[k] = nuH2[k] * (exponent / all) / area;
@@ -79,12 +87,15 @@ KOKKOS_FORCEINLINE_FUNCTION void set_row(const Q1Element& q1, const GlenLaw& gle
 }
 
 /// SsaElement::weigh of n elements, by the changes of u and v since the last Jacobian.
-KOKKOS_FORCEINLINE_FUNCTION void weigh_row(const Q1Element& q1, double eps2, int n, const CornerRows& u, const CornerRows& v,
-                                           const CornerRows& u_before, const CornerRows& v_before, SsaElement* row) {
+KOKKOS_FORCEINLINE_FUNCTION void weigh_row(const Q1Element& q1, double eps2, int n,
+                                           const CornerRows& u, const CornerRows& v,
+                                           const CornerRows& u_before, const CornerRows& v_before,
+                                           SsaElement* row) {
   for (int first = 0; first < n; first += elements_at_once) {
     const int size = n - first < elements_at_once ? n - first : elements_at_once;
     Strains s;
-    double du[2][elements_at_once + 1], dv[2][elements_at_once + 1], now[elements_at_once], weight[elements_at_once];
+    double du[2][elements_at_once + 1], dv[2][elements_at_once + 1], now[elements_at_once],
+        weight[elements_at_once];
     for (int k = 0; k <= size; ++k) {
       const int c = first + k;
       du[0][k] = u.below[c] - u_before.below[c], du[1][k] = u.above[c] - u_before.above[c];
@@ -93,19 +104,23 @@ KOKKOS_FORCEINLINE_FUNCTION void weigh_row(const Q1Element& q1, double eps2, int
     find_strains(q1, size, {du[0], du[1]}, {dv[0], dv[1]}, s);
     for (int k = 0; k < size; ++k) now[k] = row[first + k].e2;
     NUNATAK_INDEPENDENT
-    for (int k = 0; k < size; ++k) weight[k] = newton_weight(s.e2[k], now[k] + eps2, strain_caution);
+    for (int k = 0; k < size; ++k)
+      weight[k] = newton_weight(s.e2[k], now[k] + eps2, strain_caution);
     for (int k = 0; k < size; ++k) row[first + k].weigh(weight[k]);
   }
 }
 
-/// Entries of SsaElement::jacobian, four at once: the two unknowns of corner c times two of each corner.
+/// Entries of SsaElement::jacobian, four at once: the two unknowns of corner c times two of each
+/// corner.
 template <int c>
-KOKKOS_FORCEINLINE_FUNCTION void add_element(const Q1Element& q1, const AroundUnknown& around, Four<double> (&row)[9]) {
+KOKKOS_FORCEINLINE_FUNCTION void add_element(const Q1Element& q1, const AroundUnknown& around,
+                                             Four<double> (&row)[9]) {
   const SsaElement& e = *around.element[c];
   const double *K0 = q1.K[around.ice[c]][2 * c], *K1 = q1.K[around.ice[c]][2 * c + 1], *p = e.p;
   const double s0 = e.slope * p[2 * c], s1 = e.slope * p[2 * c + 1];
   const Four<double> nuH2{e.nuH2, e.nuH2, e.nuH2, e.nuH2}, slope{s0, s0, s1, s1};
-  constexpr int slot = 4 - 3 * (c >> 1) - (c & 1); // of corner 0; those of the others: 1, 3 and 4 more
+  constexpr int slot =
+      4 - 3 * (c >> 1) - (c & 1); // of corner 0; those of the others: 1, 3 and 4 more
   const auto add = [&](int to, int b) {
     Four<double> entries = nuH2 * Four<double>{K0[b], K0[b + 1], K1[b], K1[b + 1]};
     entries += slope * Four<double>{p[b], p[b + 1], p[b], p[b + 1]};
@@ -114,50 +129,58 @@ KOKKOS_FORCEINLINE_FUNCTION void add_element(const Q1Element& q1, const AroundUn
   add(slot, 0), add(slot + 1, 2), add(slot + 3, 4), add(slot + 4, 6);
 }
 template <class Real>
-KOKKOS_FORCEINLINE_FUNCTION void write_row(const Q1Element& q1, const AroundUnknown& around, double xx, double xy, double yy,
-                                           unsigned into, Real* out) {
+KOKKOS_FORCEINLINE_FUNCTION void write_row(const Q1Element& q1, const AroundUnknown& around,
+                                           double xx, double xy, double yy, unsigned into,
+                                           Real* out) {
   Four<double> row[9]{};
   row[4] = Four<double>{xx, xy, xy, yy};
   add_element<3>(q1, around, row), add_element<2>(q1, around, row);
   add_element<1>(q1, around, row), add_element<0>(q1, around, row);
   const auto write = [&](int slot) {
     const bool unknown = (into >> slot & 1u) != 0;
-    for (int m = 0; m < 4; ++m) out[4 * slot + m] = unknown ? static_cast<Real>(row[slot][m]) : Real(0);
+    for (int m = 0; m < 4; ++m)
+      out[4 * slot + m] = unknown ? static_cast<Real>(row[slot][m]) : Real(0);
   };
   write(0), write(1), write(2), write(3), write(4), write(5), write(6), write(7), write(8);
 }
 } // namespace detail
 
 NUNATAK_WIDE(void, set_row,
-             (const Q1Element& q1, const GlenLaw& glen, int n, const CornerRows& u, const CornerRows& v, const CornerRows& BH,
-              SsaElement* row),
+             (const Q1Element& q1, const GlenLaw& glen, int n, const CornerRows& u,
+              const CornerRows& v, const CornerRows& BH, SsaElement* row),
              (q1, glen, n, u, v, BH, row))
 NUNATAK_WIDE(void, weigh_row,
-             (const Q1Element& q1, double eps2, int n, const CornerRows& u, const CornerRows& v, const CornerRows& u_before,
-              const CornerRows& v_before, SsaElement* row),
+             (const Q1Element& q1, double eps2, int n, const CornerRows& u, const CornerRows& v,
+              const CornerRows& u_before, const CornerRows& v_before, SsaElement* row),
              (q1, eps2, n, u, v, u_before, v_before, row))
 
-/// The row of an unknown, 36 numbers as in kernels/multigrid/nine_point.hpp, from the elements and the drag. A bit of `into` for
-/// each of the nine cells: is it an unknown, too?
+/// The row of an unknown, 36 numbers as in kernels/multigrid/nine_point.hpp, from the elements and
+/// the drag. A bit of `into` for each of the nine cells: is it an unknown, too?
 NUNATAK_WIDE(void, write_row,
-             (const Q1Element& q1, const AroundUnknown& around, double xx, double xy, double yy, unsigned into, float* out),
+             (const Q1Element& q1, const AroundUnknown& around, double xx, double xy, double yy,
+              unsigned into, float* out),
              (q1, around, xx, xy, yy, into, out))
 NUNATAK_WIDE(void, write_row,
-             (const Q1Element& q1, const AroundUnknown& around, double xx, double xy, double yy, unsigned into, double* out),
+             (const Q1Element& q1, const AroundUnknown& around, double xx, double xy, double yy,
+              unsigned into, double* out),
              (q1, around, xx, xy, yy, into, out))
 
-KOKKOS_INLINE_FUNCTION CornerRows corners(const Array2<double>& a, int j, int i) { return {&a(j, i), &a(j + 1, i)}; }
+KOKKOS_INLINE_FUNCTION CornerRows corners(const Array2<double>& a, int j, int i) {
+  return {&a(j, i), &a(j + 1, i)};
+}
 
 /// f(k, element) for each element.
 template <class F> void for_each_element(const char* label, const SsaPatch& p, const F& f) {
   const auto elements = p.elements;
   Kokkos::parallel_for(
-      label, Kokkos::RangePolicy<Exec>(0, p.lengths.elements), KOKKOS_LAMBDA(int k) { f(k, elements(k)); });
+      label, Kokkos::RangePolicy<Exec>(0, p.lengths.elements),
+      KOKKOS_LAMBDA(int k) { f(k, elements(k)); });
 }
 
-/// The same on a CPU, but row(k, n, j, i) for n elements from number k on that are side by side between icy cells, the first of
-/// them at (j, i).
-template <class Row, class One> void for_each_row(const char* label, const SsaPatch& p, const Row& row, const One& one) {
+/// The same on a CPU, but row(k, n, j, i) for n elements from number k on that are side by side
+/// between icy cells, the first of them at (j, i).
+template <class Row, class One>
+void for_each_row(const char* label, const SsaPatch& p, const Row& row, const One& one) {
   constexpr int block = 256;
   const int all = p.lengths.elements;
   const auto elements = p.elements;
@@ -167,7 +190,9 @@ template <class Row, class One> void for_each_row(const char* label, const SsaPa
     while (k < end) {
       const Element first = elements(k);
       int n = 0;
-      const auto goes_on = [&](const Element& e) { return e.ice == 15 && e.j == first.j && e.i == first.i + n; };
+      const auto goes_on = [&](const Element& e) {
+        return e.ice == 15 && e.j == first.j && e.i == first.i + n;
+      };
       while (k + n < end && goes_on(elements(k + n))) ++n;
       if (n > 0)
         row(k, n, first.j, first.i);
@@ -178,7 +203,8 @@ template <class Row, class One> void for_each_row(const char* label, const SsaPa
   });
 }
 template <class Row, class One>
-void for_each_element(const char* label, const SsaPatch& p, bool by_rows, const Row& row, const One& one) {
+void for_each_element(const char* label, const SsaPatch& p, bool by_rows, const Row& row,
+                      const One& one) {
   if constexpr (loops_on_host) {
     if (by_rows) return for_each_row(label, p, row, one);
   }

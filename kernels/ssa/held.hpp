@@ -1,7 +1,9 @@
-// Which ice of one rank's patch is held, by loops (ssa/unknowns.hpp says by what): a union-find of the ice that does not hold
-// itself, in which set 0 is held. In most solves all ice is held, and all else is made meanwhile as if it were.
+// Which ice of one rank's patch is held, by loops (ssa/unknowns.hpp says by what): a union-find of
+// the ice that does not hold itself, in which set 0 is held. In most solves all ice is held, and
+// all else is made meanwhile as if it were.
 //
-// Nothing is communicated; assembly.hpp exchanges ghosts of the marks where ice is held from beyond a seam.
+// Nothing is communicated; assembly.hpp exchanges ghosts of the marks where ice is held from beyond
+// a seam.
 #pragma once
 
 #include "kernels/grid/atomics.hpp"
@@ -19,7 +21,8 @@ inline void mark_ice(const SsaPatch& p, const Decomposition& d) {
   for_each_cell_and_ghost(
       "ssa: ice", patch, KOKKOS_LAMBDA(int j, int i) {
         const int gi = patch.global_i(i), gj = patch.global_j(j), type = mask(j, i);
-        const bool inside = (periodic_x || (gi >= 0 && gi < patch.Mx)) && (periodic_y || (gj >= 0 && gj < patch.My));
+        const bool inside = (periodic_x || (gi >= 0 && gi < patch.Mx)) &&
+                            (periodic_y || (gj >= 0 && gj < patch.My));
         const bool holds = fixed(j, i) || (type == grounded_ice && tauc(j, i) > 0.0);
         ice(j, i) = !inside || !icy(type) ? no_ice : holds ? held : loose;
       });
@@ -30,7 +33,8 @@ struct Sets {
   Forest sets;
   Array2<int> ice;
   int rows, columns;
-  explicit Sets(const SsaPatch& p) : sets(p.sets), ice(p.ice), rows(p.patch.ym + 2), columns(p.patch.xm + 2) {}
+  explicit Sets(const SsaPatch& p)
+      : sets(p.sets), ice(p.ice), rows(p.patch.ym + 2), columns(p.patch.xm + 2) {}
 
   KOKKOS_INLINE_FUNCTION int of(int j, int i) const { return j * columns + i + 1; }
   KOKKOS_INLINE_FUNCTION bool is(int what, int j, int i) const {
@@ -67,7 +71,8 @@ struct Sets {
   KOKKOS_INLINE_FUNCTION bool is_held(int j, int i) const { return sets.root(of(j, i)) == 0; }
 };
 
-/// f(n) for each owned cell and ghost, n = j (xm + 2) + i. Not by for_each_of, whose cells are independent of each other.
+/// f(n) for each owned cell and ghost, n = j (xm + 2) + i. Not by for_each_of, whose cells are
+/// independent of each other.
 template <class F> void for_each_place(const char* label, const SsaPatch& p, const F& f) {
   Kokkos::parallel_for(label, Kokkos::RangePolicy<Exec>(0, static_cast<int>(p.ice.size())), f);
 }
@@ -91,14 +96,16 @@ inline void count(const SsaPatch& p, bool all_held) {
   reduce_over<Counts>(
       "ssa: count", owned_cells(p.patch), p.counts, KOKKOS_LAMBDA(int j, int i, Counts& counts) {
         const bool is_loose = ice(j, i) == loose && !sets.is_held(j, i);
-        const int is_unknown = ice(j, i) != no_ice && (all_held || !is_loose) && !fixed(j, i) ? 1 : 0;
+        const int is_unknown =
+            ice(j, i) != no_ice && (all_held || !is_loose) && !fixed(j, i) ? 1 : 0;
         counts.loose += is_loose ? 1 : 0;
         counts.unknowns += is_unknown;
         counts.changed += is_unknown != unknown(j, i) ? 1 : 0;
       });
 }
 
-/// Loose ice of which it is known what holds it is held from now on; with `exclude` the rest is no ice.
+/// Loose ice of which it is known what holds it is held from now on; with `exclude` the rest is no
+/// ice.
 inline void settle(const SsaPatch& p, bool exclude) {
   const Sets sets(p);
   for_each_place(
@@ -112,8 +119,8 @@ inline void settle(const SsaPatch& p, bool exclude) {
       });
 }
 
-/// After an exchange of ghosts: takes over what other ranks hold, and undoes the rest (a ghost beyond the edge of the domain has
-/// become a copy of an owned cell).
+/// After an exchange of ghosts: takes over what other ranks hold, and undoes the rest (a ghost
+/// beyond the edge of the domain has become a copy of an owned cell).
 inline void take_ghosts(const SsaPatch& p) {
   const Sets sets(p);
   for_each_place(

@@ -1,16 +1,18 @@
-// The linear systems of the SSA: conjugate gradients with one reduction per iteration (Chronopoulos and Gear 1989, s-step
-// iterative methods for symmetric linear systems, J. Comput. Appl. Math. 25), preconditioned by a cycle of kernels/multigrid/.
+// The linear systems of the SSA: conjugate gradients with one reduction per iteration (Chronopoulos
+// and Gear 1989, s-step iterative methods for symmetric linear systems, J. Comput. Appl. Math. 25),
+// preconditioned by a cycle of kernels/multigrid/.
 //
 //   r = b                                           one iteration:  u = M r, w = A u
 //                                                   reduction:      r.u, w.u, r.w, r.s, w.w, w.s
 //   beta  = r.u / (r.u)_before                      p = u + beta p,  s = w + beta s  (= A p)
 //   alpha = r.u / (w.u - beta/alpha_before r.u)     y += alpha p,    r -= alpha s
 //
-// A u costs nothing of its own: the cycle ends with the residual r - A u. So the matrix exists once, in the precision of the
-// multigrid. |r| after the step is known before the next cycle, from the sums of the reduction:
+// A u costs nothing of its own: the cycle ends with the residual r - A u. So the matrix exists
+// once, in the precision of the multigrid. |r| after the step is known before the next cycle, from
+// the sums of the reduction:
 //   r.r <- r.r - 2 alpha (r.w + beta r.s) + alpha^2 s.s,     s.s <- w.w + 2 beta w.s + beta^2 s.s
-// Sums are exact to their rounding whatever their order (kernels/grid/reproducible_sum.hpp), and all else is cell by cell: the
-// solution has the same bits on every decomposition.
+// Sums are exact to their rounding whatever their order (kernels/grid/reproducible_sum.hpp), and
+// all else is cell by cell: the solution has the same bits on every decomposition.
 #pragma once
 
 #include "kernels/grid/reproducible_sum.hpp"
@@ -24,17 +26,21 @@
 
 namespace nunatak {
 
-/// A x = b with the matrix of ssa::jacobian; lists of pairs per owned unknown, one of each per local rank.
+/// A x = b with the matrix of ssa::jacobian; lists of pairs per owned unknown, one of each per
+/// local rank.
 class SsaLinearSolver {
 public:
   using List = Kokkos::View<double*, Mem>;
   virtual ~SsaLinearSolver() = default;
 
-  /// The matrix of a step from (u, v), whose ghosts it needs and where the last residual was computed. Collective.
-  virtual void set_matrix(const std::vector<Array2<double>>& u, const std::vector<Array2<double>>& v, ssa::Linearisation how) = 0;
-  /// y, so that |b - A y| <= tolerance |b|. Returns the iterations, or -1: not after `most` of them, or the matrix is not
-  /// positive. Collective: one reduction, one cycle each.
-  virtual int solve(const std::vector<List>& b, const std::vector<List>& y, double tolerance, int most) = 0;
+  /// The matrix of a step from (u, v), whose ghosts it needs and where the last residual was
+  /// computed. Collective.
+  virtual void set_matrix(const std::vector<Array2<double>>& u,
+                          const std::vector<Array2<double>>& v, ssa::Linearisation how) = 0;
+  /// y, so that |b - A y| <= tolerance |b|. Returns the iterations, or -1: not after `most` of
+  /// them, or the matrix is not positive. Collective: one reduction, one cycle each.
+  virtual int solve(const std::vector<List>& b, const std::vector<List>& y, double tolerance,
+                    int most) = 0;
   virtual std::string describe() const = 0; ///< the levels in words
 };
 
@@ -42,24 +48,30 @@ public:
 template <class Real> class SsaConjugateGradients final : public SsaLinearSolver {
 public:
   /// For the present unknowns of `assembly`. Collective.
-  SsaConjugateGradients(Ranks& ranks, SsaAssembly& assembly, double dx, double dy, const MultigridOptions& options)
-      : m_ranks(ranks), m_assembly(assembly), m_multigrid(ranks, dx, dy, unknown_cells(assembly, ranks.local_size()), options) {
+  SsaConjugateGradients(Ranks& ranks, SsaAssembly& assembly, double dx, double dy,
+                        const MultigridOptions& options)
+      : m_ranks(ranks), m_assembly(assembly),
+        m_multigrid(ranks, dx, dy, unknown_cells(assembly, ranks.local_size()), options) {
     for (int local = 0; local < ranks.local_size(); ++local) {
       const auto n = 2 * static_cast<std::size_t>(assembly.patch(local).unknowns());
-      m_vectors.push_back({Vector("r", n), Vector("u", n), Vector("w", n), Vector("p", n), Vector("s", n)});
+      m_vectors.push_back(
+          {Vector("r", n), Vector("u", n), Vector("w", n), Vector("p", n), Vector("s", n)});
     }
   }
 
-  void set_matrix(const std::vector<Array2<double>>& u, const std::vector<Array2<double>>& v, ssa::Linearisation how) override {
+  void set_matrix(const std::vector<Array2<double>>& u, const std::vector<Array2<double>>& v,
+                  ssa::Linearisation how) override {
     for (int local = 0; local < m_ranks.local_size(); ++local) {
       const auto n = static_cast<std::size_t>(local);
-      ssa::jacobian(m_assembly.patch(local), u[n], v[n], how, m_multigrid.finest(local).rows_of_owned(), true);
+      ssa::jacobian(m_assembly.patch(local), u[n], v[n], how,
+                    m_multigrid.finest(local).rows_of_owned(), true);
       m_ranks.work(local, visits_of_matrix * m_assembly.patch(local).unknowns());
     }
     m_multigrid.set_operator();
   }
 
-  int solve(const std::vector<List>& b, const std::vector<List>& y, double tolerance, int most) override {
+  int solve(const std::vector<List>& b, const std::vector<List>& y, double tolerance,
+            int most) override {
     for (int local = 0; local < m_ranks.local_size(); ++local) start(local, b, y);
     double rr = 0.0, rr_first = 0.0, ss = 0.0, ru_before = 1.0, alpha_before = 1.0;
     for (int n = 0; n < most; ++n) {
@@ -68,8 +80,10 @@ public:
       rr = rr_now;
       if (n == 0) rr_first = rr;
       if (rr == 0.0) return n;
-      const double beta = n == 0 ? 0.0 : ru / ru_before, alpha = ru / (wu - beta / alpha_before * ru);
-      if (!(ru > 0.0) || !(alpha > 0.0) || !std::isfinite(alpha)) return n == 0 ? -1 : n; // as far as its precision goes
+      const double beta = n == 0 ? 0.0 : ru / ru_before,
+                   alpha = ru / (wu - beta / alpha_before * ru);
+      if (!(ru > 0.0) || !(alpha > 0.0) || !std::isfinite(alpha))
+        return n == 0 ? -1 : n; // as far as its precision goes
       ss = ww + 2.0 * beta * ws + beta * beta * ss;
       for (int local = 0; local < m_ranks.local_size(); ++local) {
         step(local, y, alpha, beta);
@@ -88,7 +102,8 @@ public:
   }
 
 private:
-  // What an unknown cell costs besides the multigrid (Ranks::work): perf/bench_ssa at 8 km, in 3 ns.
+  // What an unknown cell costs besides the multigrid (Ranks::work): perf/bench_ssa at 8 km, in 3
+  // ns.
   static constexpr std::int64_t visits_of_matrix = 33, visits_of_iteration = 8;
 
   using Vector = Kokkos::View<Real*, Mem>;
@@ -106,7 +121,8 @@ public: // what the compiler of a GPU asks of functions with loops
     const Rows<Real> finest = m_multigrid.finest(local).b;
     const auto places = m_multigrid.finest(local).cells;
     Kokkos::parallel_for(
-        "ssa: start", Kokkos::RangePolicy<Exec>(0, m_assembly.patch(local).unknowns()), KOKKOS_LAMBDA(int n) {
+        "ssa: start", Kokkos::RangePolicy<Exec>(0, m_assembly.patch(local).unknowns()),
+        KOKKOS_LAMBDA(int n) {
           for (int m = 2 * n; m < 2 * n + 2; ++m) {
             r(m) = static_cast<Real>(from(m));
             finest.data()[2 * static_cast<std::ptrdiff_t>(places(n)) + m - 2 * n] = r(m);
@@ -118,7 +134,8 @@ public: // what the compiler of a GPU asks of functions with loops
   /// r.u, w.u, r.w, r.s, w.w, w.s, r.r
   std::array<double, 7> dot_products() {
     std::vector<std::vector<ReproducibleSum>> sums;
-    for (int local = 0; local < m_ranks.local_size(); ++local) sums.push_back(dot_products_of(local));
+    for (int local = 0; local < m_ranks.local_size(); ++local)
+      sums.push_back(dot_products_of(local));
     m_ranks.sum(sums);
     std::array<double, 7> values{};
     for (std::size_t k = 0; k < values.size(); ++k) values[k] = sums[0][k].value();
@@ -131,13 +148,17 @@ public: // what the compiler of a GPU asks of functions with loops
     const Rows<Real> x = m_multigrid.finest(local).x, residual = m_multigrid.finest(local).r;
     const auto places = m_multigrid.finest(local).cells;
     Kokkos::parallel_for(
-        "ssa: u and A u", Kokkos::RangePolicy<Exec>(0, m_assembly.patch(local).unknowns()), KOKKOS_LAMBDA(int n) {
+        "ssa: u and A u", Kokkos::RangePolicy<Exec>(0, m_assembly.patch(local).unknowns()),
+        KOKKOS_LAMBDA(int n) {
           const auto c = 2 * static_cast<std::ptrdiff_t>(places(n));
-          for (int m = 0; m < 2; ++m) u(2 * n + m) = x.data()[c + m], w(2 * n + m) = r(2 * n + m) - residual.data()[c + m];
+          for (int m = 0; m < 2; ++m)
+            u(2 * n + m) = x.data()[c + m], w(2 * n + m) = r(2 * n + m) - residual.data()[c + m];
         });
     const Real *pr = r.data(), *pu = u.data(), *pw = w.data(), *ps = v.s.data();
-    const DotProducts<Real, 7> products{{{pr, pu}, {pw, pu}, {pr, pw}, {pr, ps}, {pw, pw}, {pw, ps}, {pr, pr}}};
-    const auto sums = sums_reproducibly<7>("ssa: dot products", m_assembly.patch(local).unknowns(), products);
+    const DotProducts<Real, 7> products{
+        {{pr, pu}, {pw, pu}, {pr, pw}, {pr, ps}, {pw, pw}, {pw, ps}, {pr, pr}}};
+    const auto sums =
+        sums_reproducibly<7>("ssa: dot products", m_assembly.patch(local).unknowns(), products);
     return {sums.of, sums.of + 7};
   }
 
@@ -150,7 +171,8 @@ public: // what the compiler of a GPU asks of functions with loops
     const auto places = m_multigrid.finest(local).cells;
     const Real alpha = static_cast<Real>(alpha_), beta = static_cast<Real>(beta_);
     Kokkos::parallel_for(
-        "ssa: conjugate gradients", Kokkos::RangePolicy<Exec>(0, m_assembly.patch(local).unknowns()), KOKKOS_LAMBDA(int n) {
+        "ssa: conjugate gradients",
+        Kokkos::RangePolicy<Exec>(0, m_assembly.patch(local).unknowns()), KOKKOS_LAMBDA(int n) {
           const auto c = 2 * static_cast<std::ptrdiff_t>(places(n));
           for (int m = 2 * n; m < 2 * n + 2; ++m) {
             p(m) = u(m) + beta * p(m);

@@ -1,16 +1,22 @@
-// The forces on the unknown cells that do not depend on the velocity, and the yield stress of their bed, on one rank's patch.
+// The forces on the unknown cells that do not depend on the velocity, and the yield stress of their
+// bed, on one rank's patch.
 //
-// Cell by cell (lumped), which keeps the answer free of overshoots where drag changes by orders of magnitude between cells:
-//   drag      tau_c times the grounded area of the cell (sub-grid grounding line), or times its whole area where the mask says
+// Cell by cell (lumped), which keeps the answer free of overshoots where drag changes by orders of
+// magnitude between cells:
+//   drag      tau_c times the grounded area of the cell (sub-grid grounding line), or times its
+//   whole area where the mask says
 //             grounded (till_subgrid = false)
-//   driving   - rho g H h_x with the cell's own H; h_x from neighbours of the same kind, grounded or floating: at a grounding
-//             line the slope of each kind on its part of the cell, the part that drag has; half a cell of level surface at a
-//             front, where the face carries the pressure instead
+//   driving   - rho g H h_x with the cell's own H; h_x from neighbours of the same kind, grounded
+//   or floating: at a grounding
+//             line the slope of each kind on its part of the cell, the part that drag has; half a
+//             cell of level surface at a front, where the face carries the pressure instead
 //   front     pressure on each face towards a cell without ice (kernels/ssa/rheology.hpp)
 //
-// The edge of a domain that is not periodic: floating ice ends there as at an open ocean, grounded ice without any force.
+// The edge of a domain that is not periodic: floating ice ends there as at an open ocean, grounded
+// ice without any force.
 //
-// Nothing is communicated. Neighbours: unknowns.hpp (which cells have ice), assembly.hpp (calls these functions).
+// Nothing is communicated. Neighbours: unknowns.hpp (which cells have ice), assembly.hpp (calls
+// these functions).
 #pragma once
 
 #include "kernels/ssa/loops.hpp"
@@ -31,29 +37,38 @@ struct Ice {
   SsaPatch::Rise rise;
   bool till_subgrid;
   explicit Ice(const SsaPatch& p)
-      : H(p.input.H), h(p.input.h), b(p.input.b), tauc(p.input.tauc), mask(p.input.mask), ice(p.ice), rise(p.rise),
-        till_subgrid(p.till_subgrid) {}
+      : H(p.input.H), h(p.input.h), b(p.input.b), tauc(p.input.tauc), mask(p.input.mask),
+        ice(p.ice), rise(p.rise), till_subgrid(p.till_subgrid) {}
 
-  /// Two grounded cells, the bed of one above the surface of the other: a wall of rock under a little ice.
-  KOKKOS_INLINE_FUNCTION bool wall(Cell a, Cell c) const { return b(c.j, c.i) > h(a.j, a.i) || b(a.j, a.i) > h(c.j, c.i); }
+  /// Two grounded cells, the bed of one above the surface of the other: a wall of rock under a
+  /// little ice.
+  KOKKOS_INLINE_FUNCTION bool wall(Cell a, Cell c) const {
+    return b(c.j, c.i) > h(a.j, a.i) || b(a.j, a.i) > h(c.j, c.i);
+  }
   /// Ice of one kind, grounded or floating, in neighbouring cells: the surface may be differenced.
   KOKKOS_INLINE_FUNCTION bool same_kind(Cell a, Cell c) const {
-    return ice(a.j, a.i) != 0 && ice(c.j, c.i) != 0 && mask(a.j, a.i) == mask(c.j, c.i) && !wall(a, c);
+    return ice(a.j, a.i) != 0 && ice(c.j, c.i) != 0 && mask(a.j, a.i) == mask(c.j, c.i) &&
+           !wall(a, c);
   }
   /// Height above flotation (m): positive where ice is grounded.
-  KOKKOS_INLINE_FUNCTION double above_flotation(Cell at) const { return b(at.j, at.i) + rho_ice / rho_water * H(at.j, at.i); }
+  KOKKOS_INLINE_FUNCTION double above_flotation(Cell at) const {
+    return b(at.j, at.i) + rho_ice / rho_water * H(at.j, at.i);
+  }
   KOKKOS_INLINE_FUNCTION double own_part(Cell at, Cell next) const;
   KOKKOS_INLINE_FUNCTION double half_cell_rise(Cell at, int side) const;
   KOKKOS_INLINE_FUNCTION double face_pressure(Cell at, int side) const;
 };
 
-/// B H of all cells; the rise of the surface (m) from each owned cell to each neighbour of the same kind, 0 where there is none.
+/// B H of all cells; the rise of the surface (m) from each owned cell to each neighbour of the same
+/// kind, 0 where there is none.
 inline void set_coefficients(const SsaPatch& p) {
   const Ice in(p);
   const auto BH = p.BH;
   const auto hardness = p.input.hardness;
   for_each_cell_and_ghost(
-      "ssa: B H", p.patch, KOKKOS_LAMBDA(int j, int i) { BH(j, i) = in.ice(j, i) != 0 ? hardness(j, i) * in.H(j, i) : 0.0; });
+      "ssa: B H", p.patch, KOKKOS_LAMBDA(int j, int i) {
+        BH(j, i) = in.ice(j, i) != 0 ? hardness(j, i) * in.H(j, i) : 0.0;
+      });
   for_each_cell(
       "ssa: rise", p.patch, KOKKOS_LAMBDA(int j, int i) {
         for (int side = 0; side < 4; ++side) {
@@ -63,26 +78,33 @@ inline void set_coefficients(const SsaPatch& p) {
       });
 }
 
-/// Across a grounding line: the part of the half cell that is of the cell's own kind, by linear height above flotation F.
+/// Across a grounding line: the part of the half cell that is of the cell's own kind, by linear
+/// height above flotation F.
 ///
-///      cell (F > 0)                   neighbour (G < 0)          The surface has a kink at the grounding line. Where drag ends
-///   |-------+-------:---x---|-------+-------|                    the steep slope that it balances must end, too: the drag of the
+///      cell (F > 0)                   neighbour (G < 0)          The surface has a kink at the
+///      grounding line. Where drag ends
+///   |-------+-------:---x---|-------+-------|                    the steep slope that it balances
+///   must end, too: the drag of the
 ///           |<- half cell ->|       x: F = 0                     cell is that of the same part.
 KOKKOS_INLINE_FUNCTION double Ice::own_part(Cell at, Cell next) const {
   if (!till_subgrid) return 1.0;
-  if (mask(at.j, at.i) == floating_ice && !(tauc(at.j, at.i) > 0.0)) return 1.0; // no drag to balance the slope on land
+  if (mask(at.j, at.i) == floating_ice && !(tauc(at.j, at.i) > 0.0))
+    return 1.0; // no drag to balance the slope on land
   const double F = above_flotation(at), G = above_flotation(next);
   return (F > 0.0) == (G > 0.0) ? 1.0 : Kokkos::min(1.0, 2.0 * F / (F - G));
 }
 
-/// Rise of the surface (m) from a cell to its neighbour on one side, as the half cell on that side feels it. Needs ghosts of
-/// `rise`.
+/// Rise of the surface (m) from a cell to its neighbour on one side, as the half cell on that side
+/// feels it. Needs ghosts of `rise`.
 KOKKOS_INLINE_FUNCTION double Ice::half_cell_rise(Cell at, int side) const {
   const Cell next = neighbour(at, side);
-  // a front, a cliff or rock: the face carries the pressure; a wall: no part of the surface of the ice
+  // a front, a cliff or rock: the face carries the pressure; a wall: no part of the surface of the
+  // ice
   if (ice(next.j, next.i) == 0 || wall(at, next)) return 0.0;
-  if (!same_kind(at, next)) { // a grounding line: the slope of each kind, on its part of the half cell
-    const double part = own_part(at, next), own = -rise(at.j, at.i, side ^ 1), other = rise(next.j, next.i, side);
+  if (!same_kind(at,
+                 next)) { // a grounding line: the slope of each kind, on its part of the half cell
+    const double part = own_part(at, next), own = -rise(at.j, at.i, side ^ 1),
+                 other = rise(next.j, next.i, side);
     return part * own + (1.0 - part) * other;
   }
   constexpr double share = 0.125; // the mean of a bilinear surface over half a cell
@@ -104,7 +126,8 @@ KOKKOS_INLINE_FUNCTION double Ice::face_pressure(Cell at, int side) const {
   const bool floats = mask(at.j, at.i) == floating_ice;
   const double thickness = H(at.j, at.i), bed = b(at.j, at.i);
   const int type = mask(next.j, next.i);
-  if (icy(type)) return floats ? front_pressure(thickness, bed, true) : 0.0; // the edge of the domain
+  if (icy(type))
+    return floats ? front_pressure(thickness, bed, true) : 0.0; // the edge of the domain
   return type == ice_free_ocean ? front_pressure(thickness, bed, floats)
                                 : cliff_pressure(thickness, h(at.j, at.i), b(next.j, next.i));
 }
@@ -120,7 +143,8 @@ inline void find_grounded(const SsaPatch& p) {
         for (int c = 0; c < 4; ++c) F[c] = in.above_flotation({e.j + (c >> 1), e.i + (c & 1)});
         ssa_element_grounded(q1(), e.ice, F, fraction);
         for (int c = 0; c < 4; ++c) {
-          if (!in.till_subgrid) fraction[c] = in.mask(e.j + (c >> 1), e.i + (c & 1)) == grounded_ice ? 1.0 : 0.0;
+          if (!in.till_subgrid)
+            fraction[c] = in.mask(e.j + (c >> 1), e.i + (c & 1)) == grounded_ice ? 1.0 : 0.0;
           area(k, c) = fraction[c] * q1().weight;
         }
       });
@@ -142,7 +166,8 @@ inline void compute_load(const SsaPatch& p) {
         double grounded = 0.0; // of the four elements around the cell, in raster order
         for (int c = 3; c >= 0; --c) grounded += area(element_at(j - (c >> 1), i - (c & 1)), c);
         yield(n) = grounded * in.tauc(j, i);
-        const double weight = -0.5 * rho_ice * gravity * in.H(j, i); // thin ice is not pushed by its neighbours' thickness
+        const double weight = -0.5 * rho_ice * gravity *
+                              in.H(j, i); // thin ice is not pushed by its neighbours' thickness
         double x = weight * dy * (in.half_cell_rise(at, east) - in.half_cell_rise(at, west));
         double y = weight * dx * (in.half_cell_rise(at, north) - in.half_cell_rise(at, south));
         x += dy * (in.face_pressure(at, east) - in.face_pressure(at, west));

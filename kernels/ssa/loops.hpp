@@ -1,14 +1,16 @@
-// The loops of the SSA over the elements and the unknowns of one rank's patch: residual, Jacobian (its product with a vector by
-// elements: multiply.hpp). First the coefficients of each element, then, per unknown, the sum over its four elements in raster
-// order.
+// The loops of the SSA over the elements and the unknowns of one rank's patch: residual, Jacobian
+// (its product with a vector by elements: multiply.hpp). First the coefficients of each element,
+// then, per unknown, the sum over its four elements in raster order.
 //
-//   element (j-1, i-1) | (j-1, i)        unknown (j, i) is corner 3 of the first, 2, 1, 0 of the others
+//   element (j-1, i-1) | (j-1, i)        unknown (j, i) is corner 3 of the first, 2, 1, 0 of the
+//   others
 //   -------------------+---------
 //           (j, i-1)   |  (j, i)
 //
-// Elements that touch an owned cell are computed by every rank that needs them: nothing is summed across ranks, and all results
-// are bitwise the same for every decomposition. Nothing is communicated. Velocities u, v are in m s-1, forces in N. Pointers to
-// doubles are lists of pairs (x, y) per owned unknown, in memory that loops reach.
+// Elements that touch an owned cell are computed by every rank that needs them: nothing is summed
+// across ranks, and all results are bitwise the same for every decomposition. Nothing is
+// communicated. Velocities u, v are in m s-1, forces in N. Pointers to doubles are lists of pairs
+// (x, y) per owned unknown, in memory that loops reach.
 #pragma once
 
 #include "kernels/multigrid/nine_point.hpp"
@@ -17,23 +19,27 @@
 namespace nunatak::ssa {
 
 /// How the equations are linearised about (u, v):
-///   at_rest    viscosity of a strain rate typical of ice streams and shelves: (u, v) is 0 and says nothing about it
-///   picard     viscosity and drag of (u, v), frozen
-///   weighted   Newton's derivative, weighted by newton_weight with the change since the last Jacobian; that of the drag with the
+///   at_rest    viscosity of a strain rate typical of ice streams and shelves: (u, v) is 0 and says
+///   nothing about it picard     viscosity and drag of (u, v), frozen weighted   Newton's
+///   derivative, weighted by newton_weight with the change since the last Jacobian; that of the
+///   drag with the
 ///              direction of follow_direction
 enum class Linearisation { at_rest, picard, weighted };
 
-constexpr double strain_rate_at_rest = 0.01 / seconds_per_year; ///< s-1, of ice streams and shelves: 1e-4 to 1e-1 a-1
+constexpr double strain_rate_at_rest =
+    0.01 / seconds_per_year; ///< s-1, of ice streams and shelves: 1e-4 to 1e-1 a-1
 
 /// f(n, j, i) for each owned unknown: its position in the lists and its view indices.
 template <class F> void for_each_unknown(const char* label, const SsaPatch& p, const F& f) {
   const auto places = p.places;
   const int stride = p.patch.xm + 2;
   Kokkos::parallel_for(
-      label, Kokkos::RangePolicy<Exec>(0, p.unknowns()), KOKKOS_LAMBDA(int n) { f(n, places(n) / stride, places(n) % stride); });
+      label, Kokkos::RangePolicy<Exec>(0, p.unknowns()),
+      KOKKOS_LAMBDA(int n) { f(n, places(n) / stride, places(n) % stride); });
 }
 
-/// 0 in cells without ice and in excluded ones, the fixed velocity in fixed cells: in owned cells and ghosts.
+/// 0 in cells without ice and in excluded ones, the fixed velocity in fixed cells: in owned cells
+/// and ghosts.
 inline void impose(const SsaPatch& p, const Array2<double>& u, const Array2<double>& v) {
   const auto ice = p.ice, fixed = p.input.fixed;
   const auto u_fixed = p.input.u_fixed, v_fixed = p.input.v_fixed;
@@ -48,19 +54,24 @@ inline void impose(const SsaPatch& p, const Array2<double>& u, const Array2<doub
       });
 }
 
-/// The owned unknowns from arrays into a list, and back (the ghosts of the arrays are left as they are).
+/// The owned unknowns from arrays into a list, and back (the ghosts of the arrays are left as they
+/// are).
 inline void pack(const SsaPatch& p, const Array2<double>& u, const Array2<double>& v, double* x) {
   for_each_unknown(
-      "ssa: pack", p, KOKKOS_LAMBDA(int n, int j, int i) { x[2 * n] = u(j, i), x[2 * n + 1] = v(j, i); });
+      "ssa: pack", p,
+      KOKKOS_LAMBDA(int n, int j, int i) { x[2 * n] = u(j, i), x[2 * n + 1] = v(j, i); });
   Kokkos::fence("ssa: packed");
 }
-inline void unpack(const SsaPatch& p, const double* x, const Array2<double>& u, const Array2<double>& v) {
+inline void unpack(const SsaPatch& p, const double* x, const Array2<double>& u,
+                   const Array2<double>& v) {
   for_each_unknown(
-      "ssa: unpack", p, KOKKOS_LAMBDA(int n, int j, int i) { u(j, i) = x[2 * n], v(j, i) = x[2 * n + 1]; });
+      "ssa: unpack", p,
+      KOKKOS_LAMBDA(int n, int j, int i) { u(j, i) = x[2 * n], v(j, i) = x[2 * n + 1]; });
 }
 
 /// The coefficients of the elements at (u, v). Needs ghosts of u, v.
-inline void set_elements(const SsaPatch& p, const Array2<double>& u, const Array2<double>& v, const GlenLaw& glen) {
+inline void set_elements(const SsaPatch& p, const Array2<double>& u, const Array2<double>& v,
+                         const GlenLaw& glen) {
   const auto coefficients = p.coefficients;
   const auto BH = p.BH;
   const auto q1 = p.q1;
@@ -78,16 +89,18 @@ inline void set_elements(const SsaPatch& p, const Array2<double>& u, const Array
       });
 }
 
-/// How much of Newton's term each element uses: from the change of the strain rate since the last Jacobian.
-inline void weigh_elements(const SsaPatch& p, const Array2<double>& u, const Array2<double>& v, Linearisation how) {
+/// How much of Newton's term each element uses: from the change of the strain rate since the last
+/// Jacobian.
+inline void weigh_elements(const SsaPatch& p, const Array2<double>& u, const Array2<double>& v,
+                           Linearisation how) {
   const auto coefficients = p.coefficients;
   const auto q1 = p.q1;
   const auto u_before = p.u_before, v_before = p.v_before;
   const bool picard = how != Linearisation::weighted;
   const double eps2 = p.glen.eps2;
   const auto row = KOKKOS_LAMBDA(int k, int n, int j, int i) {
-    weigh_row(q1(), eps2, n, corners(u, j, i), corners(v, j, i), corners(u_before, j, i), corners(v_before, j, i),
-              &coefficients(k));
+    weigh_row(q1(), eps2, n, corners(u, j, i), corners(v, j, i), corners(u_before, j, i),
+              corners(v_before, j, i), &coefficients(k));
   };
   for_each_element(
       "ssa: weights", p, !picard, row, KOKKOS_LAMBDA(int k, const Element& e) {
@@ -103,7 +116,8 @@ inline void weigh_elements(const SsaPatch& p, const Array2<double>& u, const Arr
 }
 
 /// r = membrane stresses + drag - load. Needs ghosts of u, v.
-inline void residual(const SsaPatch& p, const Array2<double>& u, const Array2<double>& v, double* r) {
+inline void residual(const SsaPatch& p, const Array2<double>& u, const Array2<double>& v,
+                     double* r) {
   set_elements(p, u, v, p.glen);
   const auto yield = p.yield, load = p.load;
   const auto element_at = p.element_at;
@@ -124,8 +138,10 @@ inline void residual(const SsaPatch& p, const Array2<double>& u, const Array2<do
       });
 }
 
-/// The derivative of the drag at (u, v): `drag` of the patch, and `direction` for the next Jacobian.
-inline void set_drag(const SsaPatch& p, const Array2<double>& u, const Array2<double>& v, Linearisation how) {
+/// The derivative of the drag at (u, v): `drag` of the patch, and `direction` for the next
+/// Jacobian.
+inline void set_drag(const SsaPatch& p, const Array2<double>& u, const Array2<double>& v,
+                     Linearisation how) {
   const auto yield = p.yield;
   const auto drag = p.drag;
   const auto direction = p.direction;
@@ -138,7 +154,8 @@ inline void set_drag(const SsaPatch& p, const Array2<double>& u, const Array2<do
         const double U = u(j, i), V = v(j, i), speed2 = U * U + V * V;
         const double change[2] = {U - u_before(j, i), V - v_before(j, i)};
         const double change2 = change[0] * change[0] + change[1] * change[1];
-        const double weight = picard ? 0.0 : newton_weight(change2, speed2 + till.delta2, drag_caution);
+        const double weight =
+            picard ? 0.0 : newton_weight(change2, speed2 + till.delta2, drag_caution);
         double w[2] = {direction(n, 0), direction(n, 1)};
         if (!picard) follow_direction({U, V}, change, till.delta2, w);
         for (int m = 0; m < 2; ++m) direction(n, m) = w[m] *= weight;
@@ -150,12 +167,13 @@ inline void set_drag(const SsaPatch& p, const Array2<double>& u, const Array2<do
       });
 }
 
-/// The matrix of a step from (u, v): the rows of the owned unknowns into A (j, i, 36), as in kernels/multigrid/nine_point.hpp;
-/// entries towards cells that are no unknowns are 0. Symmetric positive definite. Needs ghosts of u, v. `after_residual`: the
-/// last call on this patch was residual() at the same (u, v), whose elements are used.
+/// The matrix of a step from (u, v): the rows of the owned unknowns into A (j, i, 36), as in
+/// kernels/multigrid/nine_point.hpp; entries towards cells that are no unknowns are 0. Symmetric
+/// positive definite. Needs ghosts of u, v. `after_residual`: the last call on this patch was
+/// residual() at the same (u, v), whose elements are used.
 template <class Real>
-void jacobian(const SsaPatch& p, const Array2<double>& u, const Array2<double>& v, Linearisation how, const Rows<Real>& A,
-              bool after_residual = false) {
+void jacobian(const SsaPatch& p, const Array2<double>& u, const Array2<double>& v,
+              Linearisation how, const Rows<Real>& A, bool after_residual = false) {
   GlenLaw glen = p.glen;
   if (how == Linearisation::at_rest) glen.eps2 = strain_rate_at_rest * strain_rate_at_rest;
   if (!after_residual || how == Linearisation::at_rest) set_elements(p, u, v, glen);
@@ -174,12 +192,14 @@ void jacobian(const SsaPatch& p, const Array2<double>& u, const Array2<double>& 
           around.element[c] = &coefficients(k), around.ice[c] = elements(k).ice;
         }
         unsigned into = 0;
-        for (int slot = 0; slot < 9; ++slot) into |= unsigned{unknown(j + slot / 3 - 1, i + slot % 3 - 1) != 0} << slot;
+        for (int slot = 0; slot < 9; ++slot)
+          into |= unsigned{unknown(j + slot / 3 - 1, i + slot % 3 - 1) != 0} << slot;
         write_row(q1(), around, drag(n, 0), drag(n, 1), drag(n, 2), into, &A(j, i, 0));
       });
   const auto u_before = p.u_before, v_before = p.v_before;
   for_each_cell_and_ghost(
-      "ssa: before", p.patch, KOKKOS_LAMBDA(int j, int i) { u_before(j, i) = u(j, i), v_before(j, i) = v(j, i); });
+      "ssa: before", p.patch,
+      KOKKOS_LAMBDA(int j, int i) { u_before(j, i) = u(j, i), v_before(j, i) = v(j, i); });
 }
 
 } // namespace nunatak::ssa

@@ -1,19 +1,21 @@
-// The Jacobian of kernels/ssa/loops.hpp times a vector without a matrix, element by element: -ssa_operator elements. Nothing is
-// communicated.
+// The Jacobian of kernels/ssa/loops.hpp times a vector without a matrix, element by element:
+// -ssa_operator elements. Nothing is communicated.
 #pragma once
 
 #include "kernels/ssa/loops.hpp"
 
 namespace nunatak::ssa {
 
-/// Keeps the elements of the last Jacobian for multiply(): a residual overwrites those that it was formed with.
+/// Keeps the elements of the last Jacobian for multiply(): a residual overwrites those that it was
+/// formed with.
 inline void keep_elements(SsaPatch& p) {
-  if (p.kept.extent(0) != p.coefficients.extent(0)) p.kept = decltype(p.kept)("ssa_kept", p.coefficients.extent(0));
+  if (p.kept.extent(0) != p.coefficients.extent(0))
+    p.kept = decltype(p.kept)("ssa_kept", p.coefficients.extent(0));
   Kokkos::deep_copy(p.kept, p.coefficients);
 }
 
-/// y = the Jacobian of keep_elements() times x (j, i, 2), element by element. Needs ghosts of x, which is 0 in cells that are no
-/// unknowns.
+/// y = the Jacobian of keep_elements() times x (j, i, 2), element by element. Needs ghosts of x,
+/// which is 0 in cells that are no unknowns.
 inline void multiply(const SsaPatch& p, const Rows<double>& x, double* y) {
   const auto element_at = p.element_at;
   const auto elements = p.elements;

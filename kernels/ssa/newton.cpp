@@ -1,5 +1,6 @@
-// What newton.hpp makes of the templates of linear.hpp, in both precisions: compiled once. describe() is the key function of
-// SsaNewton, so that its table of virtual functions is here, too, and not in every file that makes one.
+// What newton.hpp makes of the templates of linear.hpp, in both precisions: compiled once.
+// describe() is the key function of SsaNewton, so that its table of virtual functions is here, too,
+// and not in every file that makes one.
 #include "kernels/ssa/newton.hpp"
 
 #include "kernels/ssa/linear.hpp"
@@ -11,11 +12,13 @@ namespace nunatak {
 
 std::string SsaNewton::describe() const {
   if (m_linear == nullptr) return "no unknowns";
-  return std::to_string(m_report.unknown_cells) + " cells with two unknowns, " + std::to_string(m_report.excluded_cells) +
-         " excluded; Picard to Newton, weighted by element, until |residual| <= " + text(m_options.tolerance) +
-         " |load|; conjugate gradients until " + text(m_options.linear_tolerance) +
-         ", with multigrid (V-cycle, Chebyshev of degree " + std::to_string(m_options.multigrid.smoothing) +
-         ", on coarse grids one more), both in " + m_linear->describe();
+  return std::to_string(m_report.unknown_cells) + " cells with two unknowns, " +
+         std::to_string(m_report.excluded_cells) +
+         " excluded; Picard to Newton, weighted by element, until |residual| <= " +
+         text(m_options.tolerance) + " |load|; conjugate gradients until " +
+         text(m_options.linear_tolerance) + ", with multigrid (V-cycle, Chebyshev of degree " +
+         std::to_string(m_options.multigrid.smoothing) + ", on coarse grids one more), both in " +
+         m_linear->describe();
 }
 
 void SsaNewton::create() {
@@ -26,9 +29,11 @@ void SsaNewton::create() {
     m_lists.push_back({List("ssa_x", n), List("ssa_f", n), List("ssa_g", n), List("ssa_y", n)});
   }
   if (m_options.single_precision) {
-    m_linear = std::make_unique<SsaConjugateGradients<float>>(m_ranks, m_assembly, m_dx, m_dy, m_options.multigrid);
+    m_linear = std::make_unique<SsaConjugateGradients<float>>(m_ranks, m_assembly, m_dx, m_dy,
+                                                              m_options.multigrid);
   } else {
-    m_linear = std::make_unique<SsaConjugateGradients<double>>(m_ranks, m_assembly, m_dx, m_dy, m_options.multigrid);
+    m_linear = std::make_unique<SsaConjugateGradients<double>>(m_ranks, m_assembly, m_dx, m_dy,
+                                                               m_options.multigrid);
   }
 }
 

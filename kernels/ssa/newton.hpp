@@ -1,8 +1,10 @@
-// The nonlinear iteration for the SSA over the local ranks of a process, with the conjugate gradients of linear.hpp: no PETSc, so
-// that it runs on virtual ranks and where there is a compiler only. The method is told in solver.hpp.
+// The nonlinear iteration for the SSA over the local ranks of a process, with the conjugate
+// gradients of linear.hpp: no PETSc, so that it runs on virtual ranks and where there is a compiler
+// only. The method is told in solver.hpp.
 //
-// Communication of a solve besides SsaAssembly::set_input and the linear systems: per step one exchange of ghosts and one
-// reduction, and as many more as the step is damped; before the first one of each.
+// Communication of a solve besides SsaAssembly::set_input and the linear systems: per step one
+// exchange of ghosts and one reduction, and as many more as the step is damped; before the first
+// one of each.
 #pragma once
 
 #include "kernels/ssa/linear.hpp"
@@ -45,7 +47,8 @@ public:
     m_report.reductions = static_cast<int>(m_ranks.traffic_of_all().collectives - collectives);
     m_report.seconds_total = all.seconds();
     if (m_report.unknown_cells > 0 && m_report.reason.rfind("DIVERGED", 0) == 0) {
-      throw SsaError(m_report, m_options.tolerance, m_report.reason == linear_solve ? "; linear solver: DIVERGED_ITS" : "");
+      throw SsaError(m_report, m_options.tolerance,
+                     m_report.reason == linear_solve ? "; linear solver: DIVERGED_ITS" : "");
     }
     return m_report;
   }
@@ -53,7 +56,8 @@ public:
   void residual(int local, const Array2<double>& r_x, const Array2<double>& r_y) const override {
     Kokkos::deep_copy(r_x, 0.0);
     Kokkos::deep_copy(r_y, 0.0);
-    if (m_report.unknown_cells > 0) ssa::unpack(m_assembly.patch(local), m_lists[at(local)].f.data(), r_x, r_y);
+    if (m_report.unknown_cells > 0)
+      ssa::unpack(m_assembly.patch(local), m_lists[at(local)].f.data(), r_x, r_y);
   }
 
   std::string describe() const override;
@@ -61,7 +65,8 @@ public:
 private:
   using List = SsaLinearSolver::List;
   struct Lists {
-    List x, f, g, y; ///< pairs per owned unknown: velocity, m s-1; residual there and at the trial, N; step
+    List x, f, g,
+        y; ///< pairs per owned unknown: velocity, m s-1; residual there and at the trial, N; step
   };
   // What an unknown cell costs (Ranks::work): perf/bench_ssa at 8 km, in 3 ns.
   static constexpr std::int64_t visits_of_input = 60, visits_of_residual = 18;
@@ -93,7 +98,8 @@ private:
     for (;; how = ssa::Linearisation::weighted) {
       m_report.final_residual = std::sqrt(residual2);
       if (!std::isfinite(residual2)) return stop("DIVERGED_FNORM_NAN");
-      if (m_report.final_residual <= m_options.tolerance * m_report.load_norm) return stop("CONVERGED_FNORM_ABS");
+      if (m_report.final_residual <= m_options.tolerance * m_report.load_norm)
+        return stop("CONVERGED_FNORM_ABS");
       if (m_report.steps == m_options.max_steps) return stop("DIVERGED_MAX_IT");
       if (!solve_linearised(how)) return stop(linear_solve);
       residual2 = search();
@@ -105,7 +111,8 @@ private:
 
   // y: the step. False if the linear system was not solved.
   bool solve_linearised(ssa::Linearisation how) {
-    const bool linear = m_options.glen_n == 1.0 && m_options.till_q == 1.0; // then the matrix is that of all steps
+    const bool linear =
+        m_options.glen_n == 1.0 && m_options.till_q == 1.0; // then the matrix is that of all steps
     const Kokkos::Timer matrix;
     if (!linear || m_report.steps == 0) m_linear->set_matrix(m_u, m_v, how);
     m_report.seconds_jacobian += matrix.seconds();
@@ -142,7 +149,9 @@ private:
   // g at (u, v), whose ghosts are exchanged. Next come sums.
   void compute_residuals() {
     m_timer.reset();
-    launch_ghosts(m_ranks, [this](std::size_t n) -> std::vector<Ghosted> { return {m_u[n], m_v[n]}; });
+    launch_ghosts(m_ranks, [this](std::size_t n) -> std::vector<Ghosted> {
+      return {m_u[n], m_v[n]};
+    });
     for (int local = 0; local < m_ranks.local_size(); ++local) {
       ssa::residual(patch(local), m_u[at(local)], m_v[at(local)], m_lists[at(local)].g.data());
       m_ranks.work(local, visits_of_residual * patch(local).unknowns());
@@ -172,14 +181,16 @@ public: // what the compiler of a GPU asks of functions with loops
     const auto u = m_u[at(local)], v = m_v[at(local)];
     const auto x = m_lists[at(local)].x, y = m_lists[at(local)].y;
     ssa::for_each_unknown(
-        "ssa: trial", patch(local),
-        KOKKOS_LAMBDA(int n, int j, int i) { u(j, i) = x(2 * n) - t * y(2 * n), v(j, i) = x(2 * n + 1) - t * y(2 * n + 1); });
+        "ssa: trial", patch(local), KOKKOS_LAMBDA(int n, int j, int i) {
+          u(j, i) = x(2 * n) - t * y(2 * n), v(j, i) = x(2 * n + 1) - t * y(2 * n + 1);
+        });
   }
   /// x -= t y.
   void take(int local, double t) {
     const auto x = m_lists[at(local)].x, y = m_lists[at(local)].y;
     Kokkos::parallel_for(
-        "ssa: step", Kokkos::RangePolicy<Exec>(0, 2 * patch(local).unknowns()), KOKKOS_LAMBDA(int n) { x(n) -= t * y(n); });
+        "ssa: step", Kokkos::RangePolicy<Exec>(0, 2 * patch(local).unknowns()),
+        KOKKOS_LAMBDA(int n) { x(n) -= t * y(n); });
   }
 
 private:

@@ -1,15 +1,17 @@
-// The shallow shelf approximation (SSA): sliding velocity from geometry, till and hardness. What a solve needs, what it reports,
-// and what every solver of it is: SsaNewton (newton.hpp), and PETSc's SNES (miniapp/model/ssa.cpp).
+// The shallow shelf approximation (SSA): sliding velocity from geometry, till and hardness. What a
+// solve needs, what it reports, and what every solver of it is: SsaNewton (newton.hpp), and PETSc's
+// SNES (miniapp/model/ssa.cpp).
 //
-//   d/dx [2 nu H (2 u_x + v_y)] + d/dy [nu H (u_y + v_x)] - beta u = rho g H h_x, and the same with x and y exchanged
-//   (MacAyeal 1989, eqs 14 and 15; till as in Schoof 2006). Weak form, margin, fronts: element.hpp; unknowns, icebergs, domain
-//   edges: assembly.hpp.
+//   d/dx [2 nu H (2 u_x + v_y)] + d/dy [nu H (u_y + v_x)] - beta u = rho g H h_x, and the same with
+//   x and y exchanged (MacAyeal 1989, eqs 14 and 15; till as in Schoof 2006). Weak form, margin,
+//   fronts: element.hpp; unknowns, icebergs, domain edges: assembly.hpp.
 //
-// Method of both. Every step solves with a symmetric positive definite matrix between Picard's and Newton's: each element takes
-// as much of Newton's derivative as it may (newton_weight in rheology.hpp). The first matrix is Picard's, from rest with the
-// viscosity of a typical strain rate. The length of the step comes from the slope of the energy that the SSA minimises, which is
-// convex: see SlopeSearch; nearly all steps are full. Linear systems: conjugate gradients to a twentieth of the residual (more is
-// not repaid by fewer steps), and multigrid.
+// Method of both. Every step solves with a symmetric positive definite matrix between Picard's and
+// Newton's: each element takes as much of Newton's derivative as it may (newton_weight in
+// rheology.hpp). The first matrix is Picard's, from rest with the viscosity of a typical strain
+// rate. The length of the step comes from the slope of the energy that the SSA minimises, which is
+// convex: see SlopeSearch; nearly all steps are full. Linear systems: conjugate gradients to a
+// twentieth of the residual (more is not repaid by fewer steps), and multigrid.
 #pragma once
 
 #include "kernels/grid/constants.hpp"
@@ -26,16 +28,17 @@
 namespace nunatak {
 
 struct SsaOptions {
-  double glen_n = 3.0;                                ///< exponent of the flow law; 1: linear
-  double epsilon = 1.0 / seconds_per_year / 1.0e6;    ///< regularising strain rate, s-1: 1 m/a per 1000 km
-  double till_q = 0.25;                               ///< exponent of the sliding law: 0 plastic, 1 linear
-  double till_delta = 0.01 / seconds_per_year;        ///< regularising speed, m s-1
+  double glen_n = 3.0; ///< exponent of the flow law; 1: linear
+  double epsilon =
+      1.0 / seconds_per_year / 1.0e6;          ///< regularising strain rate, s-1: 1 m/a per 1000 km
+  double till_q = 0.25;                        ///< exponent of the sliding law: 0 plastic, 1 linear
+  double till_delta = 0.01 / seconds_per_year; ///< regularising speed, m s-1
   double till_u_threshold = 100.0 / seconds_per_year; ///< speed at which the drag is tau_c, m s-1
-  bool till_subgrid = true;                           ///< drag on the grounded part of a cell; false: on cells of the mask
-  double tolerance = 1.0e-6;                          ///< |residual| <= tolerance |load|, 2-norms over unknowns (N)
-  double linear_tolerance = 0.05;                     ///< of a linear system, relative to its right-hand side
-  int max_steps = 100;                                ///< of one solve
-  bool single_precision = true;                       ///< of the multigrid
+  bool till_subgrid = true;  ///< drag on the grounded part of a cell; false: on cells of the mask
+  double tolerance = 1.0e-6; ///< |residual| <= tolerance |load|, 2-norms over unknowns (N)
+  double linear_tolerance = 0.05; ///< of a linear system, relative to its right-hand side
+  int max_steps = 100;            ///< of one solve
+  bool single_precision = true;   ///< of the multigrid
   MultigridOptions multigrid;
 
   GlenLaw glen() const { return {glen_n, epsilon * epsilon}; }
@@ -52,18 +55,21 @@ struct SsaReport {
   int reductions = 0;                                  ///< sums, maxima and gathers over all ranks
   double load_norm = 0.0;                              ///< N; what the residuals are compared with
   double initial_residual = 0.0, final_residual = 0.0; ///< N
-  std::string reason;                                  ///< why the iteration stopped, in PETSc's words
-  double seconds_setup = 0.0, seconds_residual = 0.0, seconds_jacobian = 0.0, seconds_linear = 0.0, seconds_total = 0.0;
+  std::string reason; ///< why the iteration stopped, in PETSc's words
+  double seconds_setup = 0.0, seconds_residual = 0.0, seconds_jacobian = 0.0, seconds_linear = 0.0,
+         seconds_total = 0.0;
 };
 
 /// A solve that did not converge. The velocity holds its last state.
 class SsaError : public std::runtime_error {
 public:
   SsaError(const SsaReport& r, double tolerance, const std::string& why)
-      : std::runtime_error("SSA: the stress balance did not converge: " + r.reason + " after " + std::to_string(r.steps) +
-                           " steps (" + std::to_string(r.linear_iterations) +
-                           " linear iterations); expected |residual| <= " + number(tolerance) +
-                           " |load|, found |residual| / |load| = " + number(r.final_residual / r.load_norm) + why) {}
+      : std::runtime_error(
+            "SSA: the stress balance did not converge: " + r.reason + " after " +
+            std::to_string(r.steps) + " steps (" + std::to_string(r.linear_iterations) +
+            " linear iterations); expected |residual| <= " + number(tolerance) +
+            " |load|, found |residual| / |load| = " + number(r.final_residual / r.load_norm) +
+            why) {}
 
 private:
   static std::string number(double x) {
@@ -77,9 +83,10 @@ class SsaSolver {
 public:
   virtual ~SsaSolver() = default;
 
-  /// Solve for the velocity (u, v), m s-1; arguments have an entry per local rank. In: the first guess in owned cells. Out: the
-  /// solution, in owned cells and ghosts; 0 in cells without ice and in excluded ones. Collective; throws SsaError on every rank
-  /// if it does not converge, with the residual and the step at which it stopped.
+  /// Solve for the velocity (u, v), m s-1; arguments have an entry per local rank. In: the first
+  /// guess in owned cells. Out: the solution, in owned cells and ghosts; 0 in cells without ice and
+  /// in excluded ones. Collective; throws SsaError on every rank if it does not converge, with the
+  /// residual and the step at which it stopped.
   virtual SsaReport solve(const std::vector<SsaInput>& inputs, const std::vector<Array2<double>>& u,
                           const std::vector<Array2<double>>& v) = 0;
 
@@ -88,15 +95,17 @@ public:
     return solve(std::vector<SsaInput>{input}, {u}, {v});
   }
 
-  /// The residual (N) of each owned cell of a local rank after the last solve; 0 where there is no unknown.
+  /// The residual (N) of each owned cell of a local rank after the last solve; 0 where there is no
+  /// unknown.
   virtual void residual(int local, const Array2<double>& r_x, const Array2<double>& r_y) const = 0;
   /// The solver in words, as set up by the last solve.
   virtual std::string describe() const = 0;
 };
 
-/// The length t of a step x - t y. The residual F is the gradient of a convex energy, so that the slope s(t) = -F(x - t y).y
-/// never falls, and s(0) < 0. The full step is taken if it does not overshoot much, s(1) <= |s(0)|/2; else the zero of s is
-/// bracketed by [0, 1] and approached by regula falsi (Illinois) until |s(t)| <= |s(0)|/2.
+/// The length t of a step x - t y. The residual F is the gradient of a convex energy, so that the
+/// slope s(t) = -F(x - t y).y never falls, and s(0) < 0. The full step is taken if it does not
+/// overshoot much, s(1) <= |s(0)|/2; else the zero of s is bracketed by [0, 1] and approached by
+/// regula falsi (Illinois) until |s(t)| <= |s(0)|/2.
 class SlopeSearch {
 public:
   explicit SlopeSearch(double slope0) : m_slope0(slope0), m_slope_low(slope0) {}
@@ -105,14 +114,17 @@ public:
   /// The slope there. True: take it; false: try the new t().
   bool accept(double slope) {
     m_trials += 1;
-    if (std::fabs(slope) <= 0.5 * std::fabs(m_slope0) || (m_t == 1.0 && slope < 0.0) || m_trials == 12) return true;
+    if (std::fabs(slope) <= 0.5 * std::fabs(m_slope0) || (m_t == 1.0 && slope < 0.0) ||
+        m_trials == 12)
+      return true;
     if (slope > 0.0) {
       if (m_high < 1.0 || m_trials > 1) m_slope_low *= 0.5;
       m_high = m_t, m_slope_high = slope;
     } else {
       m_low = m_t, m_slope_low = slope, m_slope_high *= 0.5;
     }
-    m_t = m_low + (m_high - m_low) * std::fmin(0.9, std::fmax(0.1, -m_slope_low / (m_slope_high - m_slope_low)));
+    m_t = m_low + (m_high - m_low) *
+                      std::fmin(0.9, std::fmax(0.1, -m_slope_low / (m_slope_high - m_slope_low)));
     return false;
   }
 

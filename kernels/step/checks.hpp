@@ -1,4 +1,5 @@
-// What is looked at after a step, on a patch: how much ice there is, its largest numbers, and whether they are numbers.
+// What is looked at after a step, on a patch: how much ice there is, its largest numbers, and
+// whether they are numbers.
 #pragma once
 
 #include "kernels/grid/packs.hpp"
@@ -10,7 +11,8 @@
 
 namespace nunatak {
 
-constexpr double believed_speed = 100e3 / seconds_per_year; ///< m s-1; the fastest glaciers move 20 km a year
+constexpr double believed_speed =
+    100e3 / seconds_per_year; ///< m s-1; the fastest glaciers move 20 km a year
 
 /// What one loop over the cells counts and looks for.
 struct Seen {
@@ -37,10 +39,12 @@ inline Seen look_over(const Patch& patch, const State& state, const Flow* flow) 
   const auto mask = state.mask;
   const auto T = state.temp;
   const bool known = flow != nullptr;
-  const auto u_surface = known ? flow->velocity.u_surface : u, v_surface = known ? flow->velocity.v_surface : v;
+  const auto u_surface = known ? flow->velocity.u_surface : u,
+             v_surface = known ? flow->velocity.v_surface : v;
   const int Mz = static_cast<int>(T.extent(2));
   const auto look = KOKKOS_LAMBDA(int j, int first, int cells, Seen& so_far) {
-    const bool unbroken = !levels_apart && are_numbers(&T(j, first, 0), cells * Mz) && are_numbers(&H(j, first), cells);
+    const bool unbroken = !levels_apart && are_numbers(&T(j, first, 0), cells * Mz) &&
+                          are_numbers(&H(j, first), cells);
     for (int i = first; i < first + cells; ++i) {
       const auto column = levels_of_cell(T, j, i);
       double zero = 0.0 * H(j, i); // 0 times a number is 0, and NaN times anything else
@@ -59,10 +63,12 @@ inline Seen look_over(const Patch& patch, const State& state, const Flow* flow) 
 }
 
 /// What a mass budget misses between two sums of the thickness, relative to its largest term.
-inline double closure(const FixedSum& thickness_before, const FixedSum& thickness_now, const MassBudget& budget) {
+inline double closure(const FixedSum& thickness_before, const FixedSum& thickness_now,
+                      const MassBudget& budget) {
   const double start = thickness_before.value(), end = thickness_now.value();
   double scale = std::fmax(start, end);
-  for (const FixedSum* term : {&budget.surface, &budget.basal, &budget.calved, &budget.edge, &budget.clipped}) {
+  for (const FixedSum* term :
+       {&budget.surface, &budget.basal, &budget.calved, &budget.edge, &budget.clipped}) {
     scale = std::fmax(scale, std::fabs(term->value()));
   }
   return scale > 0.0 ? (end - start - budget.change()) / scale : 0.0;

@@ -1,5 +1,5 @@
-// Temperature of the ice over the local ranks: the columns of kernels/ice/columns.hpp, heated by shearing, by friction at the bed
-// and from below.
+// Temperature of the ice over the local ranks: the columns of kernels/ice/columns.hpp, heated by
+// shearing, by friction at the bed and from below.
 #pragma once
 
 #include "kernels/ice/columns.hpp"
@@ -11,9 +11,11 @@
 
 namespace nunatak {
 
-/// Into the ice from below, W m-2: geothermal heat and, where it is grounded, friction beta |u|^2. Owned cells.
-inline void base_heat_flux(const Patch& patch, const TillLaw& till, const State& s, const Array2<double>& tauc,
-                           const Array2<double>& geothermal, const Array2<double>& flux) {
+/// Into the ice from below, W m-2: geothermal heat and, where it is grounded, friction beta |u|^2.
+/// Owned cells.
+inline void base_heat_flux(const Patch& patch, const TillLaw& till, const State& s,
+                           const Array2<double>& tauc, const Array2<double>& geothermal,
+                           const Array2<double>& flux) {
   const auto u = s.u_ssa, v = s.v_ssa;
   const auto mask = s.mask;
   for_each_cell(
@@ -39,21 +41,24 @@ public:
     }
   }
 
-  /// The temperature of `states` after dt seconds in owned cells, for the geometry and flow of the beginning of the step: call it
-  /// before the mass transport, which exchanges the ghosts. Communicates nothing.
-  void step(std::vector<State>& states, const std::vector<Flow>& flows, const std::vector<Forcing>& forcings, double dt) {
+  /// The temperature of `states` after dt seconds in owned cells, for the geometry and flow of the
+  /// beginning of the step: call it before the mass transport, which exchanges the ghosts.
+  /// Communicates nothing.
+  void step(std::vector<State>& states, const std::vector<Flow>& flows,
+            const std::vector<Forcing>& forcings, double dt) {
     for (std::size_t n = 0; n < states.size(); ++n) {
       State& s = states[n];
       const Patch patch = m_ranks.patch(static_cast<int>(n));
       const HorizontalVelocity& velocity = flows[n].velocity;
       base_heat_flux(patch, m_till, s, flows[n].tauc, forcings[n].bheatflx, m_base_flux[n]);
-      temperature_step(patch, m_dx, m_dy, dt, m_levels, s.thk, s.mask, forcings[n].ice_surface_temp, m_base_flux[n], velocity.u,
-                       velocity.v, flows[n].w, velocity.heating, s.temp, m_temp[n], m_melted[n], m_held[n], m_sums[n]);
+      temperature_step(patch, m_dx, m_dy, dt, m_levels, s.thk, s.mask, forcings[n].ice_surface_temp,
+                       m_base_flux[n], velocity.u, velocity.v, flows[n].w, velocity.heating, s.temp,
+                       m_temp[n], m_melted[n], m_held[n], m_sums[n]);
       std::swap(s.temp, m_temp[n]);
     }
   }
-  /// What that melted inside the ice of a local rank, after a fence: metres of ice, summed over cells; it is counted, not taken
-  /// from the thickness.
+  /// What that melted inside the ice of a local rank, after a fence: metres of ice, summed over
+  /// cells; it is counted, not taken from the thickness.
   FixedSum melted(std::size_t local) const { return m_sums[local]().ice; }
 
 private:

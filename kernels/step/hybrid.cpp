@@ -3,9 +3,11 @@
 
 namespace nunatak {
 
-Hybrid::Hybrid(Ranks& ranks, double dx, double dy, const Levels& levels, const HybridOptions& options,
-               std::unique_ptr<SsaSolver> sliding, std::vector<State> states, std::vector<Forcing> forcings, StepWatch& watch)
-    : m_dx(dx), m_dy(dy), m_options(options), m_watch(watch), m_states(std::move(states)), m_forcings(std::move(forcings)),
+Hybrid::Hybrid(Ranks& ranks, double dx, double dy, const Levels& levels,
+               const HybridOptions& options, std::unique_ptr<SsaSolver> sliding,
+               std::vector<State> states, std::vector<Forcing> forcings, StepWatch& watch)
+    : m_dx(dx), m_dy(dy), m_options(options), m_watch(watch), m_states(std::move(states)),
+      m_forcings(std::move(forcings)),
       m_stress_balance(ranks, dx, dy, levels, options.stress, std::move(sliding), watch),
       m_energy(ranks, dx, dy, levels, options.till), m_transport(ranks, dx, dy) {
   for (int n = 0; n < ranks.local_size(); ++n) {
@@ -41,7 +43,8 @@ void Hybrid::advance(double dt) {
 
 std::vector<StepSums> Hybrid::step_sums() const {
   std::vector<StepSums> sums;
-  for (std::size_t n = 0; n < m_states.size(); ++n) sums.push_back({m_transport.budget(n), m_energy.melted(n)});
+  for (std::size_t n = 0; n < m_states.size(); ++n)
+    sums.push_back({m_transport.budget(n), m_energy.melted(n)});
   return sums;
 }
 

@@ -1,5 +1,6 @@
-// The hybrid step over the local ranks of a process: PICO, stress balance, temperature, transport. No files, options or clock:
-// the model (miniapp/model/model.hpp) runs it on MPI, nunatak-step on thousands of virtual ranks, and tests on both.
+// The hybrid step over the local ranks of a process: PICO, stress balance, temperature, transport.
+// No files, options or clock: the model (miniapp/model/model.hpp) runs it on MPI, nunatak-step on
+// thousands of virtual ranks, and tests on both.
 //
 //   Hybrid hybrid(ranks, dx, dy, levels, options, solver, states, forcings, watch);
 //   while (...) {
@@ -24,44 +25,51 @@ namespace nunatak {
 
 struct HybridOptions {
   StressBalanceOptions stress;
-  TillLaw till = SsaOptions{}.till(); ///< of the friction that heats the base: that of the solver of the SSA
-  std::optional<PicoOptions> pico;    ///< none: no melt below shelves
-  bool energy = true;                 ///< false: the temperature stays
-  double dt_max = seconds_per_year;   ///< s
+  TillLaw till =
+      SsaOptions{}.till(); ///< of the friction that heats the base: that of the solver of the SSA
+  std::optional<PicoOptions> pico;  ///< none: no melt below shelves
+  bool energy = true;               ///< false: the temperature stays
+  double dt_max = seconds_per_year; ///< s
 };
 
 /// What one step did.
 struct StepSums {
   MassBudget budget;
-  FixedSum melted_inside; ///< metres of ice, summed over cells; counted, not taken from the thickness
+  FixedSum
+      melted_inside; ///< metres of ice, summed over cells; counted, not taken from the thickness
 };
 
 class Hybrid {
 public:
-  /// states, forcings: one per local rank, ghosts valid. `sliding`: none if the base does not slide. `ranks`, `levels` and
-  /// `watch` must outlive this object.
+  /// states, forcings: one per local rank, ghosts valid. `sliding`: none if the base does not
+  /// slide. `ranks`, `levels` and `watch` must outlive this object.
   Hybrid(Ranks& ranks, double dx, double dy, const Levels& levels, const HybridOptions& options,
-         std::unique_ptr<SsaSolver> sliding, std::vector<State> states, std::vector<Forcing> forcings, StepWatch& watch);
+         std::unique_ptr<SsaSolver> sliding, std::vector<State> states,
+         std::vector<Forcing> forcings, StepWatch& watch);
   ~Hybrid();
 
-  /// The melt below ice shelves and the flow, for the present states. Changes their sliding velocity, nothing else of them.
-  /// Throws SsaError if the stress balance cannot be solved.
+  /// The melt below ice shelves and the flow, for the present states. Changes their sliding
+  /// velocity, nothing else of them. Throws SsaError if the stress balance cannot be solved.
   void diagnose();
 
   /// The longest stable step for the flow of the last diagnose(), and what limits it.
   TimeStep stable_step() const {
-    return time_step(m_dx, m_dy, m_stress_balance.D_max(), m_stress_balance.advection_rate_max(), m_options.dt_max);
+    return time_step(m_dx, m_dy, m_stress_balance.D_max(), m_stress_balance.advection_rate_max(),
+                     m_options.dt_max);
   }
 
-  /// Temperature and then thickness, surface and mask after `dt` seconds (0: of the present state), ghosts included, with the
-  /// flow and melt of the last diagnose(). Loops may not be done when it returns.
+  /// Temperature and then thickness, surface and mask after `dt` seconds (0: of the present state),
+  /// ghosts included, with the flow and melt of the last diagnose(). Loops may not be done when it
+  /// returns.
   void advance(double dt);
   /// What the last advance() did on each local rank, after a fence. For sum_over_ranks.
   std::vector<StepSums> step_sums() const;
 
   const State& state(int local) const { return m_states[static_cast<std::size_t>(local)]; }
   const Forcing& forcing(int local) const { return m_forcings[static_cast<std::size_t>(local)]; }
-  const Flow& flow(int local) const { return m_stress_balance.flows()[static_cast<std::size_t>(local)]; }
+  const Flow& flow(int local) const {
+    return m_stress_balance.flows()[static_cast<std::size_t>(local)];
+  }
   const PicoFields& ocean(int local) const { return m_ocean[static_cast<std::size_t>(local)]; }
   const StressBalance& stress_balance() const { return m_stress_balance; }
   bool has_ocean() const { return m_pico.has_value(); }

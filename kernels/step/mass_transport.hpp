@@ -1,4 +1,5 @@
-// One step of mass transport over the local ranks: the kernels of kernels/ice/transport.hpp with their ghost exchanges.
+// One step of mass transport over the local ranks: the kernels of kernels/ice/transport.hpp with
+// their ghost exchanges.
 #pragma once
 
 #include "kernels/grid/constants.hpp"
@@ -17,22 +18,26 @@ public:
     for (int n = 0; n < ranks.local_size(); ++n) m_work.emplace_back(ranks.patch(n));
   }
 
-  /// Move, add and melt ice for dt seconds: thk, usurf and mask of `states` become those of the end of the step, ghosts included.
-  /// melt: basal melt of floating ice, m s-1. Two exchanges, the second one of the temperature, too, if it has changed.
-  void step(std::vector<State>& states, const std::vector<Flow>& flows, const std::vector<Forcing>& forcings,
-            const std::vector<Array2<double>>& melt, double dt, bool temperature_changed = false) {
+  /// Move, add and melt ice for dt seconds: thk, usurf and mask of `states` become those of the end
+  /// of the step, ghosts included. melt: basal melt of floating ice, m s-1. Two exchanges, the
+  /// second one of the temperature, too, if it has changed.
+  void step(std::vector<State>& states, const std::vector<Flow>& flows,
+            const std::vector<Forcing>& forcings, const std::vector<Array2<double>>& melt,
+            double dt, bool temperature_changed = false) {
     for (std::size_t n = 0; n < states.size(); ++n) {
       const State& s = states[n];
       const Work& w = m_work[n];
-      total_flux(patch(n), s.edges, s.thk, s.mask, s.u_ssa, s.v_ssa, flows[n].q_x, flows[n].q_y, w.q_x, w.q_y);
+      total_flux(patch(n), s.edges, s.thk, s.mask, s.u_ssa, s.v_ssa, flows[n].q_x, flows[n].q_y,
+                 w.q_x, w.q_y);
       outflow_factor(patch(n), m_dx, m_dy, dt, s.thk, w.q_x, w.q_y, w.outflow);
     }
-    launch_ghosts(m_ranks, [this](std::size_t n) -> std::vector<Ghosted> { return {m_work[n].outflow}; });
+    launch_ghosts(m_ranks,
+                  [this](std::size_t n) -> std::vector<Ghosted> { return {m_work[n].outflow}; });
     for (std::size_t n = 0; n < states.size(); ++n) {
       State& s = states[n];
       Work& w = m_work[n];
-      update_thickness(patch(n), m_dx, m_dy, dt, s.thk, s.mask, w.q_x, w.q_y, w.outflow, forcings[n].climatic_mass_balance,
-                       melt[n], w.thk, rho_ice, w.budget);
+      update_thickness(patch(n), m_dx, m_dy, dt, s.thk, s.mask, w.q_x, w.q_y, w.outflow,
+                       forcings[n].climatic_mass_balance, melt[n], w.thk, rho_ice, w.budget);
       std::swap(s.thk, w.thk);
     }
     launch_ghosts(m_ranks, [&](std::size_t n) -> std::vector<Ghosted> {
@@ -41,13 +46,16 @@ public:
     });
     for (std::size_t n = 0; n < states.size(); ++n) states[n].update_surface(patch(n));
   }
-  MassBudget budget(std::size_t local) const { return m_work[local].budget(); } ///< of the last step, after a fence
+  MassBudget budget(std::size_t local) const {
+    return m_work[local].budget();
+  } ///< of the last step, after a fence
 
 private:
   struct Work {
     explicit Work(const Patch& p)
-        : q_x(make_array<double>("q_x", p)), q_y(make_array<double>("q_y", p)), outflow(make_array<double>("outflow_factor", p)),
-          thk(make_array<double>("thk_next", p)), budget(make_later<MassBudget>("mass budget")) {}
+        : q_x(make_array<double>("q_x", p)), q_y(make_array<double>("q_y", p)),
+          outflow(make_array<double>("outflow_factor", p)), thk(make_array<double>("thk_next", p)),
+          budget(make_later<MassBudget>("mass budget")) {}
     Array2<double> q_x, q_y, outflow, thk;
     Later<MassBudget> budget;
   };

@@ -1,5 +1,5 @@
-// What the model carries from step to step, what drives it, and how the ice moves: of one local rank. Arrays in SI units, with
-// one ring of ghosts.
+// What the model carries from step to step, what drives it, and how the ice moves: of one local
+// rank. Arrays in SI units, with one ring of ghosts.
 #pragma once
 
 #include "kernels/grid/array.hpp"
@@ -10,8 +10,9 @@ namespace nunatak {
 /// The prognostic state; together with the Forcing it makes a restart file.
 struct State {
   explicit State(const Patch& patch) ///< zeros; temp once the levels are known
-      : thk(make_array<double>("thk", patch)), topg(make_array<double>("topg", patch)), usurf(make_array<double>("usurf", patch)),
-        mask(make_array<int>("mask", patch)), edges(patch), u_ssa(make_array<double>("u_ssa", patch)),
+      : thk(make_array<double>("thk", patch)), topg(make_array<double>("topg", patch)),
+        usurf(make_array<double>("usurf", patch)), mask(make_array<int>("mask", patch)),
+        edges(patch), u_ssa(make_array<double>("u_ssa", patch)),
         v_ssa(make_array<double>("v_ssa", patch)) {}
 
   /// Surface, mask and edges from thickness and bed, ghosts included.
@@ -20,39 +21,41 @@ struct State {
     update_edges(patch, usurf, mask, edges);
   }
 
-  Array2<double> thk;          ///< H, ice thickness, m
-  Array2<double> topg;         ///< b, bed elevation, m
-  Array2<double> usurf;        ///< h, surface elevation, m (from thk and topg)
-  Array2<int> mask;            ///< cell type, see kernels/ice/geometry.hpp (from thk and topg)
-  Edges edges;                 ///< see kernels/ice/edges.hpp (from usurf and mask)
-  Array3<double> temp;         ///< T, ice temperature, K; levels above the bed
-  Array2<double> u_ssa, v_ssa; ///< sliding velocity, m s-1: of the last solve, and the first guess of the next
+  Array2<double> thk;   ///< H, ice thickness, m
+  Array2<double> topg;  ///< b, bed elevation, m
+  Array2<double> usurf; ///< h, surface elevation, m (from thk and topg)
+  Array2<int> mask;     ///< cell type, see kernels/ice/geometry.hpp (from thk and topg)
+  Edges edges;          ///< see kernels/ice/edges.hpp (from usurf and mask)
+  Array3<double> temp;  ///< T, ice temperature, K; levels above the bed
+  Array2<double> u_ssa,
+      v_ssa; ///< sliding velocity, m s-1: of the last solve, and the first guess of the next
 };
 
 /// What drives the model; constant in time.
 struct Forcing {
   explicit Forcing(const Patch& patch)
       : climatic_mass_balance(make_array<double>("climatic_mass_balance", patch)),
-        ice_surface_temp(make_array<double>("ice_surface_temp", patch)), bheatflx(make_array<double>("bheatflx", patch)),
-        tauc(make_array<double>("tauc", patch)), hardav(make_array<double>("hardav", patch)),
-        basins(make_array<int>("basins", patch)), theta_ocean(make_array<double>("theta_ocean", patch)),
+        ice_surface_temp(make_array<double>("ice_surface_temp", patch)),
+        bheatflx(make_array<double>("bheatflx", patch)), tauc(make_array<double>("tauc", patch)),
+        hardav(make_array<double>("hardav", patch)), basins(make_array<int>("basins", patch)),
+        theta_ocean(make_array<double>("theta_ocean", patch)),
         salinity_ocean(make_array<double>("salinity_ocean", patch)) {}
 
   Array2<double> climatic_mass_balance; ///< kg m-2 s-1
   Array2<double> ice_surface_temp;      ///< K
   Array2<double> bheatflx;              ///< W m-2
-  Array2<double> tauc;                  ///< yield stress of the till, Pa; used if has_tauc, else the till model
-  Array2<double> hardav;                ///< vertically averaged hardness, Pa s^(1/3); used if has_hardav
-  Array2<int> basins;                   ///< drainage basins of PICO, 1..n; 0: none
-  Array2<double> theta_ocean;           ///< K
-  Array2<double> salinity_ocean;        ///< g kg-1
-  Array2<int> fixed;                    ///< optional: where not 0, the sliding velocity is (u_fixed, v_fixed)
-  Array2<double> u_fixed, v_fixed;      ///< m s-1
+  Array2<double> tauc;   ///< yield stress of the till, Pa; used if has_tauc, else the till model
+  Array2<double> hardav; ///< vertically averaged hardness, Pa s^(1/3); used if has_hardav
+  Array2<int> basins;    ///< drainage basins of PICO, 1..n; 0: none
+  Array2<double> theta_ocean;    ///< K
+  Array2<double> salinity_ocean; ///< g kg-1
+  Array2<int> fixed; ///< optional: where not 0, the sliding velocity is (u_fixed, v_fixed)
+  Array2<double> u_fixed, v_fixed; ///< m s-1
   bool has_tauc = false, has_hardav = false;
 };
 
-/// How the ice moves over its base, for one geometry; how the base moves is in the State (u_ssa, v_ssa). Arrays are valid in
-/// owned cells; velocity.u, velocity.v, hardav in ghosts too.
+/// How the ice moves over its base, for one geometry; how the base moves is in the State (u_ssa,
+/// v_ssa). Arrays are valid in owned cells; velocity.u, velocity.v, hardav in ghosts too.
 struct Flow {
   Flow(const Patch& patch, int Mz)
       : q_x(make_array<double>("q_x", patch)), q_y(make_array<double>("q_y", patch)),

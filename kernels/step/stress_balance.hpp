@@ -1,6 +1,6 @@
-// The stress balance of the hybrid model (Winkelmann et al. 2011) over the local ranks: sliding by the SSA
-// (kernels/ssa/solver.hpp), shearing by the SIA (kernels/ice/sia.hpp), and the velocity at every level that follows from both
-// (kernels/ice/velocity3d.hpp).
+// The stress balance of the hybrid model (Winkelmann et al. 2011) over the local ranks: sliding by
+// the SSA (kernels/ssa/solver.hpp), shearing by the SIA (kernels/ice/sia.hpp), and the velocity at
+// every level that follows from both (kernels/ice/velocity3d.hpp).
 #pragma once
 
 #include "kernels/grid/elementary.hpp"
@@ -23,14 +23,16 @@ namespace nunatak {
 struct StressBalanceOptions {
   bool shears = true;      ///< false: no SIA
   bool isothermal = false; ///< softness everywhere, no enhancement; else by the temperature
-  double softness = 1e-16 / seconds_per_year, sia_enhancement = 2.0, ssa_enhancement = 0.6; ///< A, Pa-3 s-1; factors of it
+  double softness = 1e-16 / seconds_per_year, sia_enhancement = 2.0,
+         ssa_enhancement = 0.6; ///< A, Pa-3 s-1; factors of it
   TillParameters till;
 };
 
-/// A of the SIA (0 without shearing) and B of the SSA from the hardness B, each with its enhancement factor of A = B^-3.
-/// isothermal: A, Pa-3 s-1; 0: by B.
-inline void enhance(const Patch& patch, const Array2<double>& hardness, double isothermal, double sia_factor, double ssa_factor,
-                    const Array2<double>& softness, const Array2<double>& ssa_hardness) {
+/// A of the SIA (0 without shearing) and B of the SSA from the hardness B, each with its
+/// enhancement factor of A = B^-3. isothermal: A, Pa-3 s-1; 0: by B.
+inline void enhance(const Patch& patch, const Array2<double>& hardness, double isothermal,
+                    double sia_factor, double ssa_factor, const Array2<double>& softness,
+                    const Array2<double>& ssa_hardness) {
   const double stiffening = elementary::inverse_cbrt(ssa_factor);
   for_each_cell_and_ghost(
       "softness", patch, KOKKOS_LAMBDA(int j, int i) {
@@ -42,10 +44,13 @@ inline void enhance(const Patch& patch, const Array2<double>& hardness, double i
 
 class StressBalance {
 public:
-  /// `sliding`: none if the base does not slide. `ranks`, `levels` and `watch` must outlive this object.
-  StressBalance(Ranks& ranks, double dx, double dy, const Levels& levels, const StressBalanceOptions& options,
-                std::unique_ptr<SsaSolver> sliding, StepWatch& watch)
-      : m_ranks(ranks), m_dx(dx), m_dy(dy), m_levels(levels), m_options(options), m_sliding(std::move(sliding)), m_watch(watch) {
+  /// `sliding`: none if the base does not slide. `ranks`, `levels` and `watch` must outlive this
+  /// object.
+  StressBalance(Ranks& ranks, double dx, double dy, const Levels& levels,
+                const StressBalanceOptions& options, std::unique_ptr<SsaSolver> sliding,
+                StepWatch& watch)
+      : m_ranks(ranks), m_dx(dx), m_dy(dy), m_levels(levels), m_options(options),
+        m_sliding(std::move(sliding)), m_watch(watch) {
     for (int n = 0; n < ranks.local_size(); ++n) {
       const Patch p = ranks.patch(n);
       m_flows.emplace_back(p, levels.size());
@@ -56,10 +61,12 @@ public:
     }
   }
 
-  /// The flows for the geometry and temperature of `states` (with ghosts), and their sliding velocity: u_ssa and v_ssa are the
-  /// first guess and become the solution, ghosts included; nothing else of the states changes. melt: basal melt of floating ice,
-  /// m s-1. Collective: the solve; two exchanges, one maximum. Throws SsaError if the SSA does not converge.
-  void update(const std::vector<State>& states, const std::vector<Forcing>& forcings, const std::vector<Array2<double>>& melt) {
+  /// The flows for the geometry and temperature of `states` (with ghosts), and their sliding
+  /// velocity: u_ssa and v_ssa are the first guess and become the solution, ghosts included;
+  /// nothing else of the states changes. melt: basal melt of floating ice, m s-1. Collective: the
+  /// solve; two exchanges, one maximum. Throws SsaError if the SSA does not converge.
+  void update(const std::vector<State>& states, const std::vector<Forcing>& forcings,
+              const std::vector<Array2<double>>& melt) {
     {
       const StepPart part(m_watch, "stress balance: till, hardness");
       set_material(states, forcings);
@@ -73,15 +80,15 @@ public:
       for (std::size_t n = 0; n < m_flows.size(); ++n) {
         const State& s = states[n];
         const Flow& f = m_flows[n];
-        sia_fluxes(patch(n), m_dx, m_dy, {}, s.edges, s.thk, s.mask, m_softness[n], f.q_x, f.q_y, SiaDiffusivity{},
-                   m_shearing[n]);
+        sia_fluxes(patch(n), m_dx, m_dy, {}, s.edges, s.thk, s.mask, m_softness[n], f.q_x, f.q_y,
+                   SiaDiffusivity{}, m_shearing[n]);
       }
     }
     const StepPart part(m_watch, "stress balance: 3-D velocity");
     for (std::size_t n = 0; n < m_flows.size(); ++n) {
       const State& s = states[n];
-      horizontal_velocity(patch(n), m_dx, m_dy, {}, m_levels, s.edges, s.thk, s.mask, m_softness[n], s.u_ssa, s.v_ssa,
-                          m_flows[n].velocity);
+      horizontal_velocity(patch(n), m_dx, m_dy, {}, m_levels, s.edges, s.thk, s.mask, m_softness[n],
+                          s.u_ssa, s.v_ssa, m_flows[n].velocity);
     }
     launch_ghosts(m_ranks, [this](std::size_t n) -> std::vector<Ghosted> {
       return {m_flows[n].velocity.u, m_flows[n].velocity.v};
@@ -89,20 +96,27 @@ public:
     for (std::size_t n = 0; n < m_flows.size(); ++n) {
       const State& s = states[n];
       const HorizontalVelocity& velocity = m_flows[n].velocity;
-      vertical_velocity(patch(n), m_dx, m_dy, m_levels, s.thk, s.mask, melt[n], velocity, m_flows[n].w);
-      advection_rate(patch(n), m_dx, m_dy, s.mask, velocity.u_surface, velocity.v_surface, s.u_ssa, s.v_ssa, m_advection[n]);
+      vertical_velocity(patch(n), m_dx, m_dy, m_levels, s.thk, s.mask, melt[n], velocity,
+                        m_flows[n].w);
+      advection_rate(patch(n), m_dx, m_dy, s.mask, velocity.u_surface, velocity.v_surface, s.u_ssa,
+                     s.v_ssa, m_advection[n]);
     }
     Kokkos::fence("limits of the time step");
     std::vector<std::vector<double>> limits;
-    for (std::size_t n = 0; n < m_flows.size(); ++n) limits.push_back({m_shearing[n]().D_max, m_advection[n]().value});
+    for (std::size_t n = 0; n < m_flows.size(); ++n)
+      limits.push_back({m_shearing[n]().D_max, m_advection[n]().value});
     max_over_ranks(m_ranks, limits);
     m_D_max = limits[0][0];
     m_advection_rate = limits[0][1];
   }
 
-  const std::vector<Flow>& flows() const { return m_flows; }     ///< of the last update
-  double D_max() const { return m_D_max; }                       ///< largest diffusivity of the SIA, m2 s-1, over all ranks
-  double advection_rate_max() const { return m_advection_rate; } ///< largest |u|/dx + |v|/dy, s-1, over all ranks
+  const std::vector<Flow>& flows() const { return m_flows; } ///< of the last update
+  double D_max() const {
+    return m_D_max;
+  } ///< largest diffusivity of the SIA, m2 s-1, over all ranks
+  double advection_rate_max() const {
+    return m_advection_rate;
+  } ///< largest |u|/dx + |v|/dy, s-1, over all ranks
   const SsaReport& last_solve() const { return m_last; }
   const SsaSolver* sliding() const { return m_sliding.get(); }
 
@@ -128,10 +142,13 @@ private:
         update_hardness(patch(n), m_levels, s.thk, forcings[n].ice_surface_temp, s.temp, f.hardav);
       }
     }
-    if (thermal) launch_ghosts(m_ranks, [this](std::size_t n) -> std::vector<Ghosted> { return {m_flows[n].hardav}; });
+    if (thermal)
+      launch_ghosts(m_ranks,
+                    [this](std::size_t n) -> std::vector<Ghosted> { return {m_flows[n].hardav}; });
     const double sia_factor = !m_options.shears ? 0.0 : thermal ? m_options.sia_enhancement : 1.0;
     for (std::size_t n = 0; n < m_flows.size(); ++n) {
-      enhance(patch(n), m_flows[n].hardav, m_options.isothermal && !given ? m_options.softness : 0.0, sia_factor,
+      enhance(patch(n), m_flows[n].hardav,
+              m_options.isothermal && !given ? m_options.softness : 0.0, sia_factor,
               thermal ? m_options.ssa_enhancement : 1.0, m_softness[n], m_ssa_hardness[n]);
     }
   }
@@ -142,7 +159,8 @@ private:
     for (std::size_t n = 0; n < states.size(); ++n) {
       const State& s = states[n];
       const Forcing& f = forcings[n];
-      inputs.push_back({s.thk, s.usurf, s.topg, m_flows[n].tauc, m_ssa_hardness[n], s.mask, f.fixed, f.u_fixed, f.v_fixed});
+      inputs.push_back({s.thk, s.usurf, s.topg, m_flows[n].tauc, m_ssa_hardness[n], s.mask, f.fixed,
+                        f.u_fixed, f.v_fixed});
       u.push_back(s.u_ssa), v.push_back(s.v_ssa);
     }
     m_last = m_sliding->solve(inputs, u, v);
@@ -155,7 +173,8 @@ private:
   std::unique_ptr<SsaSolver> m_sliding;
   StepWatch& m_watch;
   std::vector<Flow> m_flows;
-  std::vector<Array2<double>> m_ssa_hardness, m_softness; // B of the SSA, Pa s^(1/3); A of the SIA, Pa-3 s-1
+  std::vector<Array2<double>> m_ssa_hardness,
+      m_softness; // B of the SSA, Pa s^(1/3); A of the SIA, Pa-3 s-1
   std::vector<Later<SiaResult>> m_shearing;
   std::vector<Later<Largest>> m_advection;
   double m_D_max = 0.0, m_advection_rate = 0.0;

@@ -1,4 +1,5 @@
-// Who wants to know which part of a step runs: the timers of the model, and what counts messages on virtual ranks.
+// Who wants to know which part of a step runs: the timers of the model, and what counts messages on
+// virtual ranks.
 #pragma once
 
 namespace nunatak {

@@ -8,7 +8,8 @@
 namespace nunatak {
 
 Progress::Progress(int rank, const std::string& wanted)
-    : m_on(rank == 0 && (wanted == "on" || (wanted == "auto" && isatty(STDERR_FILENO) != 0))), m_start(MPI_Wtime()) {}
+    : m_on(rank == 0 && (wanted == "on" || (wanted == "auto" && isatty(STDERR_FILENO) != 0))),
+      m_start(MPI_Wtime()) {}
 
 Progress::~Progress() { hide(); }
 
@@ -24,8 +25,9 @@ void Progress::update(double done, const std::string& what) {
   constexpr int width = 30;
   const int bars = static_cast<int>(width * (done < 1.0 ? done : 1.0));
   char line[160];
-  std::snprintf(line, sizeof line, "\r\033[K[%.*s%*s] %3.0f%%  %s  %.0f s, %.0f s left", bars, "##############################",
-                width - bars, "", 100.0 * done, what.c_str(), spent, left);
+  std::snprintf(line, sizeof line, "\r\033[K[%.*s%*s] %3.0f%%  %s  %.0f s, %.0f s left", bars,
+                "##############################", width - bars, "", 100.0 * done, what.c_str(),
+                spent, left);
   std::fputs(line, stderr);
   std::fflush(stderr);
 }

@@ -1,4 +1,5 @@
-// For the person who started the run, by rank 0: lines on standard output, and progress on standard error.
+// For the person who started the run, by rank 0: lines on standard output, and progress on standard
+// error.
 #pragma once
 
 #include <iostream>
@@ -17,8 +18,9 @@ private:
   bool m_on;
 };
 
-/// Progress of a long run with an estimate of its end: one line on a terminal, redrawn at most four times a second; silent when
-/// standard error is not a terminal (a log, a batch job, most ways of starting more than one rank) unless it is asked for.
+/// Progress of a long run with an estimate of its end: one line on a terminal, redrawn at most four
+/// times a second; silent when standard error is not a terminal (a log, a batch job, most ways of
+/// starting more than one rank) unless it is asked for.
 class Progress {
 public:
   Progress(int rank, const std::string& wanted); ///< auto, on, off

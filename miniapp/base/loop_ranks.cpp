@@ -20,9 +20,11 @@ bool sends_from_loops(const std::string& wanted) {
 std::byte* LoopRanks::buffers(std::size_t bytes) {
   const std::size_t words = (bytes + 7) / 8;
   if (m_gpu_aware && m_device.size() < words)
-    m_device = decltype(m_device)(Kokkos::view_alloc(shared_label("halo: buffers"), Kokkos::WithoutInitializing), words);
+    m_device = decltype(m_device)(
+        Kokkos::view_alloc(shared_label("halo: buffers"), Kokkos::WithoutInitializing), words);
   if (!m_gpu_aware && m_pinned.size() < words)
-    m_pinned = decltype(m_pinned)(Kokkos::view_alloc(shared_label("halo: buffers"), Kokkos::WithoutInitializing), words);
+    m_pinned = decltype(m_pinned)(
+        Kokkos::view_alloc(shared_label("halo: buffers"), Kokkos::WithoutInitializing), words);
   return reinterpret_cast<std::byte*>(m_gpu_aware ? m_device.data() : m_pinned.data());
 }
 
@@ -33,7 +35,9 @@ void LoopRanks::exchange_ghosts(const std::vector<Ghosted>& arrays) {
   const auto at = [&](std::byte* buffer, const HaloLoops::Message& m) {
     return buffer + static_cast<std::size_t>(m.first) * cell_bytes;
   };
-  const auto size = [&](const HaloLoops::Message& m) { return static_cast<int>(static_cast<std::size_t>(m.cells) * cell_bytes); };
+  const auto size = [&](const HaloLoops::Message& m) {
+    return static_cast<int>(static_cast<std::size_t>(m.cells) * cell_bytes);
+  };
 
   if (m_loops.cells() > 0) {
     m_loops.pack(arrays, out);
@@ -42,7 +46,8 @@ void LoopRanks::exchange_ghosts(const std::vector<Ghosted>& arrays) {
   std::array<MPI_Request, 16> requests;
   int n_requests = 0;
   const auto next = [&] { return &requests[static_cast<std::size_t>(n_requests++)]; };
-  for (const HaloLoops::Message& m : m_loops.incoming()) { // the sender names it by its own direction, which is opposite to ours
+  for (const HaloLoops::Message& m :
+       m_loops.incoming()) { // the sender names it by its own direction, which is opposite to ours
     MPI_Irecv(at(in, m), size(m), MPI_BYTE, m.rank, halo_tag(-m.dx, -m.dy), comm(), next());
   }
   for (const HaloLoops::Message& m : m_loops.outgoing()) {

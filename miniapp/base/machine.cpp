@@ -11,8 +11,10 @@ namespace {
 
 /// f(key, constant) for all of them: one list for both ways.
 template <class Machine, class F> void for_each_constant(Machine& m, const F& f) {
-  f("L_s", m.L), f("o_s", m.o), f("g_s", m.g), f("G_s_per_byte", m.G), f("visit_s", m.visit), f("cores", m.cores);
-  f("reduction_step_s", m.step.reduction), f("lagged_step_s", m.step.lagged), f("gather_all_step_s", m.step.gather_all);
+  f("L_s", m.L), f("o_s", m.o), f("g_s", m.g), f("G_s_per_byte", m.G), f("visit_s", m.visit),
+      f("cores", m.cores);
+  f("reduction_step_s", m.step.reduction), f("lagged_step_s", m.step.lagged),
+      f("gather_all_step_s", m.step.gather_all);
   f("rooted_step_s", m.step.rooted), f("reduction_step_s_per_byte", m.step.reduction_byte);
 }
 
@@ -25,9 +27,12 @@ nlohmann::ordered_json to_json(const LogGP& machine) {
 }
 
 void MachineOptions::add_to(OptionTable& table) {
-  table.add(text("machine", file, "JSON file of the constants, as calibrate prints them, in place of the five below"));
+  table.add(
+      text("machine", file,
+           "JSON file of the constants, as calibrate prints them, in place of the five below"));
   table.add(number("loggp_L", given.L, "s", "latency of the network", 0));
-  table.add(number("loggp_o", given.o, "s", "time of a processor for a message, on either side", 0));
+  table.add(
+      number("loggp_o", given.o, "s", "time of a processor for a message, on either side", 0));
   table.add(number("loggp_g", given.g, "s", "least time between two messages of a rank", 0));
   table.add(number("loggp_G", given.G, "s", "time per byte", 0));
   table.add(number("loggp_visit", given.visit, "s", "time per visit of a cell", 0));

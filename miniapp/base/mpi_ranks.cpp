@@ -13,13 +13,14 @@ namespace {
 constexpr int exchange_tag = 31, group_tag = 32;
 } // namespace
 
-MpiRanks::MpiRanks(MPI_Comm comm, Decomposition decomposition) : Ranks(std::move(decomposition)), m_comm(comm) {
+MpiRanks::MpiRanks(MPI_Comm comm, Decomposition decomposition)
+    : Ranks(std::move(decomposition)), m_comm(comm) {
   int size = 0;
   MPI_Comm_size(comm, &size);
   MPI_Comm_rank(comm, &m_rank);
   if (size != m_decomposition.size()) {
-    throw std::invalid_argument("decomposition into " + std::to_string(m_decomposition.size()) + " patches, but there are " +
-                                std::to_string(size) + " ranks");
+    throw std::invalid_argument("decomposition into " + std::to_string(m_decomposition.size()) +
+                                " patches, but there are " + std::to_string(size) + " ranks");
   }
 }
 
@@ -42,9 +43,11 @@ void MpiRanks::exchange_ghosts(const std::vector<Ghosted>& arrays) {
 }
 
 void MpiRanks::fill_ghosts(const std::vector<Ghosted>& mine) {
-  // lab 1 begin: receive from all neighbours, send to all, wait | stub: throw "lab 1: not written yet";
+  // lab 1 begin: receive from all neighbours, send to all, wait | stub: throw "lab 1: not written
+  // yet";
   const Patch p = patch();
-  const std::size_t cell_bytes = bytes_per_cell(mine), ring = 2 * static_cast<std::size_t>(p.xm + p.ym + 2) * cell_bytes;
+  const std::size_t cell_bytes = bytes_per_cell(mine),
+                    ring = 2 * static_cast<std::size_t>(p.xm + p.ym + 2) * cell_bytes;
   if (m_buffer.size() < 2 * ring) m_buffer.resize(2 * ring);
   std::byte *in = m_buffer.data(), *out = in + ring;
   std::array<MPI_Request, 16> requests;
@@ -59,7 +62,8 @@ void MpiRanks::fill_ghosts(const std::vector<Ghosted>& mine) {
     if (to >= 0) {
       std::byte* const first = out;
       out = pack(p, owned_strip(p, dx, dy), mine, first);
-      MPI_Isend(first, static_cast<int>(out - first), MPI_BYTE, to, halo_tag(dx, dy), m_comm, next());
+      MPI_Isend(first, static_cast<int>(out - first), MPI_BYTE, to, halo_tag(dx, dy), m_comm,
+                next());
       if (to != m_rank) count([&](Traffic& t) { t.messages += 1, t.bytes += out - first; });
     }
   });
@@ -73,12 +77,14 @@ void MpiRanks::fill_ghosts(const std::vector<Ghosted>& mine) {
 }
 
 void MpiRanks::sum(std::vector<std::vector<std::int64_t>>& values) {
-  MPI_Allreduce(MPI_IN_PLACE, values[0].data(), static_cast<int>(values[0].size()), MPI_INT64_T, MPI_SUM, m_comm);
+  MPI_Allreduce(MPI_IN_PLACE, values[0].data(), static_cast<int>(values[0].size()), MPI_INT64_T,
+                MPI_SUM, m_comm);
   count_collective(values[0].size() * sizeof(std::int64_t));
 }
 
 void MpiRanks::max(std::vector<std::vector<std::int64_t>>& values) {
-  MPI_Allreduce(MPI_IN_PLACE, values[0].data(), static_cast<int>(values[0].size()), MPI_INT64_T, MPI_MAX, m_comm);
+  MPI_Allreduce(MPI_IN_PLACE, values[0].data(), static_cast<int>(values[0].size()), MPI_INT64_T,
+                MPI_MAX, m_comm);
   count_collective(values[0].size() * sizeof(std::int64_t));
 }
 
@@ -89,7 +95,8 @@ void MpiRanks::sum(std::vector<std::vector<ReproducibleSum>>& values) {
 
 namespace {
 void add_sums(void* in, void* inout, int* n, MPI_Datatype*) {
-  for (int k = 0; k < *n; ++k) static_cast<ReproducibleSum*>(inout)[k] += static_cast<const ReproducibleSum*>(in)[k];
+  for (int k = 0; k < *n; ++k)
+    static_cast<ReproducibleSum*>(inout)[k] += static_cast<const ReproducibleSum*>(in)[k];
 }
 } // namespace
 
@@ -104,7 +111,8 @@ void sum_over_ranks(MPI_Comm comm, ReproducibleSum* sums, int n) {
   MPI_Allreduce(MPI_IN_PLACE, sums, n, type, add, comm);
 }
 
-std::vector<std::int64_t> MpiRanks::gather_all(const std::vector<std::vector<std::int64_t>>& contributions) {
+std::vector<std::int64_t>
+MpiRanks::gather_all(const std::vector<std::vector<std::int64_t>>& contributions) {
   const int count = static_cast<int>(contributions[0].size());
   std::vector<int> counts(static_cast<std::size_t>(m_decomposition.size()));
   MPI_Allgather(&count, 1, MPI_INT, counts.data(), 1, MPI_INT, m_comm);
@@ -112,30 +120,34 @@ std::vector<std::int64_t> MpiRanks::gather_all(const std::vector<std::vector<std
   return gather_all(contributions, counts);
 }
 
-std::vector<std::int64_t> MpiRanks::gather_all(const std::vector<std::vector<std::int64_t>>& contributions,
-                                               const std::vector<int>& lengths) {
+std::vector<std::int64_t>
+MpiRanks::gather_all(const std::vector<std::vector<std::int64_t>>& contributions,
+                     const std::vector<int>& lengths) {
   std::vector<int> starts(lengths.size());
   int total = 0;
   for (std::size_t r = 0; r < lengths.size(); ++r) starts[r] = total, total += lengths[r];
   std::vector<std::int64_t> all(static_cast<std::size_t>(total));
-  MPI_Allgatherv(contributions[0].data(), static_cast<int>(contributions[0].size()), MPI_INT64_T, all.data(), lengths.data(),
-                 starts.data(), MPI_INT64_T, m_comm);
+  MPI_Allgatherv(contributions[0].data(), static_cast<int>(contributions[0].size()), MPI_INT64_T,
+                 all.data(), lengths.data(), starts.data(), MPI_INT64_T, m_comm);
   count_collective(contributions[0].size() * sizeof(std::int64_t));
   return all;
 }
 
-void MpiRanks::exchange(const std::vector<std::vector<Packet>>& out, std::vector<std::vector<Packet>>& in) {
+void MpiRanks::exchange(const std::vector<std::vector<Packet>>& out,
+                        std::vector<std::vector<Packet>>& in) {
   std::vector<Packet>& incoming = in[0];
   m_requests.resize(incoming.size() + out[0].size()), m_statuses.resize(m_requests.size());
   std::size_t n = 0;
   for (Packet& packet : incoming) {
-    MPI_Irecv(packet.words.data(), static_cast<int>(packet.words.size()), MPI_INT, packet.rank, exchange_tag, m_comm,
-              &m_requests[n++]);
+    MPI_Irecv(packet.words.data(), static_cast<int>(packet.words.size()), MPI_INT, packet.rank,
+              exchange_tag, m_comm, &m_requests[n++]);
   }
   for (const Packet& packet : out[0]) {
-    MPI_Isend(packet.words.data(), static_cast<int>(packet.words.size()), MPI_INT, packet.rank, exchange_tag, m_comm,
-              &m_requests[n++]);
-    count([&](Traffic& t) { t.messages += 1, t.bytes += static_cast<std::int64_t>(packet.words.size() * sizeof(int)); });
+    MPI_Isend(packet.words.data(), static_cast<int>(packet.words.size()), MPI_INT, packet.rank,
+              exchange_tag, m_comm, &m_requests[n++]);
+    count([&](Traffic& t) {
+      t.messages += 1, t.bytes += static_cast<std::int64_t>(packet.words.size() * sizeof(int));
+    });
   }
   MPI_Waitall(static_cast<int>(n), m_requests.data(), m_statuses.data());
   for (std::size_t p = 0; p < incoming.size(); ++p) {
@@ -151,7 +163,8 @@ LogGP MpiRanks::find_machine() {
   LogGP machine;
   if (size == 1) return machine;
   MpiRanks ring(m_comm, m_decomposition); // what it sends is not counted here
-  // seconds of a round with the nearest `neighbours` in a ring: of the slowest rank, the median of three rows of so many
+  // seconds of a round with the nearest `neighbours` in a ring: of the slowest rank, the median of
+  // three rows of so many
   const auto round = [&](int neighbours, int rounds, int length) {
     std::vector<std::vector<Packet>> out(1), in;
     for (int n = 1; n <= neighbours; ++n) {
@@ -178,7 +191,8 @@ LogGP MpiRanks::find_machine() {
 
 class MpiRanks::MpiGroup final : public Group {
 public:
-  MpiGroup(MpiRanks& ranks, std::vector<int> ranks_in_it) : Group(std::move(ranks_in_it)), m_ranks(ranks) {
+  MpiGroup(MpiRanks& ranks, std::vector<int> ranks_in_it)
+      : Group(std::move(ranks_in_it)), m_ranks(ranks) {
     if (!std::binary_search(members().begin(), members().end(), ranks.m_rank)) return;
     MPI_Group all = MPI_GROUP_NULL, some = MPI_GROUP_NULL;
     MPI_Comm_group(ranks.m_comm, &all);
@@ -204,21 +218,25 @@ public:
     return m_maximum;
   }
 
-  std::vector<std::vector<int>> gather(int root, const std::vector<std::vector<int>>& contributions) override {
+  std::vector<std::vector<int>>
+  gather(int root, const std::vector<std::vector<int>>& contributions) override {
     const int mine = static_cast<int>(contributions[0].size());
     std::vector<int> lengths(at_root(root) ? members().size() : 0);
     MPI_Gather(&mine, 1, MPI_INT, lengths.data(), 1, MPI_INT, root, m_comm);
     const std::vector<int> starts = starts_of(lengths);
     std::vector<int> all(at_root(root) ? static_cast<std::size_t>(starts.back()) : 0);
-    MPI_Gatherv(contributions[0].data(), mine, MPI_INT, all.data(), lengths.data(), starts.data(), MPI_INT, root, m_comm);
+    MPI_Gatherv(contributions[0].data(), mine, MPI_INT, all.data(), lengths.data(), starts.data(),
+                MPI_INT, root, m_comm);
     m_ranks.count_collective(sizeof(int));
     m_ranks.count_collective(contributions[0].size() * sizeof(int));
     std::vector<std::vector<int>> by_member;
-    for (std::size_t n = 0; n < lengths.size(); ++n) by_member.emplace_back(all.begin() + starts[n], all.begin() + starts[n + 1]);
+    for (std::size_t n = 0; n < lengths.size(); ++n)
+      by_member.emplace_back(all.begin() + starts[n], all.begin() + starts[n + 1]);
     return by_member;
   }
 
-  std::vector<std::vector<int>> scatter(int root, const std::vector<std::vector<int>>& shares) override {
+  std::vector<std::vector<int>> scatter(int root,
+                                        const std::vector<std::vector<int>>& shares) override {
     std::vector<int> lengths, all;
     if (at_root(root)) {
       for (const std::vector<int>& share : shares) {
@@ -229,7 +247,8 @@ public:
     int length = 0;
     MPI_Scatter(lengths.data(), 1, MPI_INT, &length, 1, MPI_INT, root, m_comm);
     std::vector<std::vector<int>> mine{std::vector<int>(static_cast<std::size_t>(length))};
-    MPI_Scatterv(all.data(), lengths.data(), starts_of(lengths).data(), MPI_INT, mine[0].data(), length, MPI_INT, root, m_comm);
+    MPI_Scatterv(all.data(), lengths.data(), starts_of(lengths).data(), MPI_INT, mine[0].data(),
+                 length, MPI_INT, root, m_comm);
     m_ranks.count_collective(sizeof(int));
     m_ranks.count_collective(mine[0].size() * sizeof(int));
     return mine;
@@ -250,6 +269,8 @@ private:
   std::int64_t m_mine = 0, m_maximum = 0;
 };
 
-std::unique_ptr<Group> MpiRanks::group(std::vector<int> members) { return std::make_unique<MpiGroup>(*this, std::move(members)); }
+std::unique_ptr<Group> MpiRanks::group(std::vector<int> members) {
+  return std::make_unique<MpiGroup>(*this, std::move(members));
+}
 
 } // namespace nunatak

@@ -1,4 +1,5 @@
-// The ghost exchange and the collectives of kernels/grid/ranks.hpp, through MPI: one local rank per process.
+// The ghost exchange and the collectives of kernels/grid/ranks.hpp, through MPI: one local rank per
+// process.
 #pragma once
 
 #include "kernels/grid/ranks.hpp"
@@ -9,7 +10,8 @@ namespace nunatak {
 
 class MpiRanks : public Ranks {
 public:
-  /// What the ghost exchanges of this process took: a part of traffic(). The time includes waiting for late ranks.
+  /// What the ghost exchanges of this process took: a part of traffic(). The time includes waiting
+  /// for late ranks.
   struct Halo {
     std::int64_t exchanges = 0, messages = 0, bytes = 0;
     double seconds = 0.0;
@@ -29,26 +31,32 @@ public:
   void sum(std::vector<std::vector<std::int64_t>>& values) override;
   void max(std::vector<std::vector<std::int64_t>>& values) override;
   void sum(std::vector<std::vector<ReproducibleSum>>& values) override;
-  std::vector<std::int64_t> gather_all(const std::vector<std::vector<std::int64_t>>& contributions) override;
+  std::vector<std::int64_t>
+  gather_all(const std::vector<std::vector<std::int64_t>>& contributions) override;
   std::vector<std::int64_t> gather_all(const std::vector<std::vector<std::int64_t>>& contributions,
                                        const std::vector<int>& lengths) override;
-  void exchange(const std::vector<std::vector<Packet>>& out, std::vector<std::vector<Packet>>& in) override;
+  void exchange(const std::vector<std::vector<Packet>>& out,
+                std::vector<std::vector<Packet>>& in) override;
   std::unique_ptr<Group> group(std::vector<int> members) override;
 
-  /// The same for the one local rank: `update_ghosts({H, b, mask})`, any mixture of types, one message per neighbour.
+  /// The same for the one local rank: `update_ghosts({H, b, mask})`, any mixture of types, one
+  /// message per neighbour.
   using Ranks::update_ghosts;
-  void update_ghosts(const std::vector<Ghosted>& arrays) { update_ghosts(std::vector<std::vector<Ghosted>>{arrays}); }
+  void update_ghosts(const std::vector<Ghosted>& arrays) {
+    update_ghosts(std::vector<std::vector<Ghosted>>{arrays});
+  }
 
 protected:
   std::unique_ptr<Ranks> make_over(const Decomposition& decomposition) const override {
     return std::make_unique<MpiRanks>(m_comm, decomposition);
   }
-  /// Measured in a ring of all ranks: L in 15 rounds with up to 8 neighbours, as a grid has, G in 6 of long and 6 of short
-  /// messages to two; o and the time of a visit are assumed.
+  /// Measured in a ring of all ranks: L in 15 rounds with up to 8 neighbours, as a grid has, G in 6
+  /// of long and 6 of short messages to two; o and the time of a visit are assumed.
   LogGP find_machine() override;
   /// All ghosts, counted: here on the host.
   virtual void exchange_ghosts(const std::vector<Ghosted>& arrays);
-  /// Fill the ghosts that are cells of neighbours, and count what is sent: here one message per neighbour for all arrays.
+  /// Fill the ghosts that are cells of neighbours, and count what is sent: here one message per
+  /// neighbour for all arrays.
   virtual void fill_ghosts(const std::vector<Ghosted>& arrays);
   /// The tag of ghosts that go in the direction (dx, dy), each -1, 0 or 1.
   static int halo_tag(int dx, int dy) { return 17 + (dy + 1) * 3 + dx + 1; }
@@ -56,7 +64,9 @@ protected:
 private:
   class MpiGroup;
   void count_collective(std::size_t bytes) {
-    count([bytes](Traffic& t) { t.collectives += 1, t.collective_bytes += static_cast<std::int64_t>(bytes); });
+    count([bytes](Traffic& t) {
+      t.collectives += 1, t.collective_bytes += static_cast<std::int64_t>(bytes);
+    });
   }
   MPI_Comm m_comm;
   int m_rank = 0;

@@ -43,21 +43,25 @@ void assign(bool& target, const Option&, const std::string* value, const std::st
   target = value == nullptr || io::parse_switch(*value, what);
 }
 
-void assign(std::string& target, const Option& option, const std::string* value, const std::string& what) {
+void assign(std::string& target, const Option& option, const std::string* value,
+            const std::string& what) {
   if (!option.words.empty() && !is_one_of(*value, option.words)) {
     throw Error(what + ": expected one of " + option.words + ", found '" + *value + "'");
   }
   target = *value;
 }
 
-template <class T> void assign(T& target, const Option& option, const std::string* value, const std::string& what) {
+template <class T>
+void assign(T& target, const Option& option, const std::string* value, const std::string& what) {
   const double number = parse_quantity(*value, option.unit, what);
-  const bool whole = std::is_same_v<T, int>, fits = !whole || (number == std::floor(number) && std::fabs(number) <= 2147483647.0);
+  const bool whole = std::is_same_v<T, int>,
+             fits = !whole || (number == std::floor(number) && std::fabs(number) <= 2147483647.0);
   if (!fits || !(number >= option.min && number <= option.max)) {
     std::ostringstream s;
     s << what << ": expected a " << (whole ? "whole number" : "value");
     if (option.min > -HUGE_VAL) s << " of at least " << option.min;
-    if (option.max < HUGE_VAL) s << (option.min > -HUGE_VAL ? " and at most " : " of at most ") << option.max;
+    if (option.max < HUGE_VAL)
+      s << (option.min > -HUGE_VAL ? " and at most " : " of at most ") << option.max;
     s << (option.unit.empty() ? "" : " ") << option.unit << ", found '" << *value << "'";
     throw Error(s.str());
   }
@@ -80,7 +84,8 @@ std::vector<std::string> parts_of(const std::string& word, std::size_t room) {
 }
 
 /// Prints `text` from column `at` on, and further lines from column `indent`.
-void fold(std::ostream& out, const std::string& text, std::size_t at, std::size_t indent, std::size_t columns) {
+void fold(std::ostream& out, const std::string& text, std::size_t at, std::size_t indent,
+          std::size_t columns) {
   std::istringstream words(text);
   const std::size_t room = columns > indent ? columns - indent : 1;
   bool is_first = true;
@@ -102,14 +107,17 @@ void fold(std::ostream& out, const std::string& text, std::size_t at, std::size_
 
 std::size_t help_columns() {
   winsize size{};
-  const bool is_terminal = isatty(STDOUT_FILENO) != 0 && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0;
+  const bool is_terminal =
+      isatty(STDOUT_FILENO) != 0 && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0;
   return is_terminal ? std::max<std::size_t>(size.ws_col, 60) : 100;
 }
 
-Option count_or_auto(const std::string& name, std::optional<std::int64_t>& target, const std::string& doc) {
+Option count_or_auto(const std::string& name, std::optional<std::int64_t>& target,
+                     const std::string& doc) {
   const auto set = [&target, name](const std::string& value, const std::string& what) {
     int count = 0;
-    if (value != "auto") assign(count, number(name, count, "", "", 0), &value, what + " (a number, or auto)");
+    if (value != "auto")
+      assign(count, number(name, count, "", "", 0), &value, what + " (a number, or auto)");
     target = value == "auto" ? std::nullopt : std::optional<std::int64_t>(count);
   };
   const auto get = [&target] { return target ? std::to_string(*target) : std::string("auto"); };
@@ -117,7 +125,8 @@ Option count_or_auto(const std::string& name, std::optional<std::int64_t>& targe
 }
 
 bool is_option(const std::string& word) {
-  return word.size() > 1 && word[0] == '-' && std::isalpha(static_cast<unsigned char>(word[1])) != 0;
+  return word.size() > 1 && word[0] == '-' &&
+         std::isalpha(static_cast<unsigned char>(word[1])) != 0;
 }
 
 std::string no_option(const std::string& word) {
@@ -159,17 +168,20 @@ std::string OptionTable::nearest_name(const std::string& name) const {
 void OptionTable::fail_unknown(const std::string& name) const {
   const std::size_t equal = name.find('=');
   if (equal != std::string::npos && knows(name.substr(0, equal))) {
-    throw Error("unknown option -" + name + "; did you mean -" + name.substr(0, equal) + " " + name.substr(equal + 1) + "?");
+    throw Error("unknown option -" + name + "; did you mean -" + name.substr(0, equal) + " " +
+                name.substr(equal + 1) + "?");
   }
   const std::string near = nearest_name(name);
-  throw Error("unknown option -" + name + (near.empty() ? "" : "; did you mean -" + near + "?") + " (-help lists all options)");
+  throw Error("unknown option -" + name + (near.empty() ? "" : "; did you mean -" + near + "?") +
+              " (-help lists all options)");
 }
 
 void OptionTable::set(const std::string& name, const std::string* value) {
   const Option* const option = find(name);
   if (option == nullptr) fail_unknown(name);
   const std::string what = "option -" + name;
-  if (!is_flag(*option) && (value == nullptr || value->empty())) throw Error(what + ": expected a value, found none");
+  if (!is_flag(*option) && (value == nullptr || value->empty()))
+    throw Error(what + ": expected a value, found none");
   std::visit(
       [&](const auto& target) {
         if constexpr (std::is_same_v<std::decay_t<decltype(target)>, Option::Setting>) {
@@ -204,16 +216,17 @@ bool OptionTable::read(int argc, const char* const* argv, std::vector<std::strin
 void OptionTable::print_introduction(std::ostream& out, std::size_t columns) const {
   bool has_units = false, has_flags = false;
   for (const Section& section : m_sections) {
-    for (const Row& row : section.rows) has_units |= !row.option.unit.empty(), has_flags |= is_flag(row.option);
+    for (const Row& row : section.rows)
+      has_units |= !row.option.unit.empty(), has_flags |= is_flag(row.option);
   }
   out << m_title << "\n\n  " << m_example << "\n\n";
   fold(out,
        std::string("What stands after the name of an option is its default (none: no value). ") +
            (has_units ? units_in_words() : "") +
-           (has_flags
-                ? " An option whose default is yes or no is a switch: yes where it stands alone, else as it is told by yes, "
-                  "true, on, 1 or no, false, off, 0."
-                : ""),
+           (has_flags ? " An option whose default is yes or no is a switch: yes where it stands "
+                        "alone, else as it is told by yes, "
+                        "true, on, 1 or no, false, off, 0."
+                      : ""),
        0, 0, columns);
 }
 
@@ -229,7 +242,8 @@ void OptionTable::print_help(std::ostream& out, std::size_t columns) const {
     fold(out, section.title, 0, 2, columns);
     for (const Row& row : section.rows) {
       const Option& o = row.option;
-      const std::string value = (row.default_text.empty() ? "none" : row.default_text) + (o.unit.empty() ? "" : " ") + o.unit;
+      const std::string value = (row.default_text.empty() ? "none" : row.default_text) +
+                                (o.unit.empty() ? "" : " ") + o.unit;
       std::string line = "  -" + o.name;
       line.resize(values, ' ');
       line += value;

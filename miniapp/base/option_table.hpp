@@ -1,4 +1,5 @@
-// The options of a program: one table of rows, each bound to a variable that holds its default until options are read.
+// The options of a program: one table of rows, each bound to a variable that holds its default
+// until options are read.
 //
 //   int columns = 201;
 //   bool compare = false;
@@ -8,8 +9,9 @@
 //   table.add(flag("compare", compare, "comparison with a reference solver"));
 //   table.read(argc, argv);
 //
-// Numbers with a unit may be given in any unit that converts (-grid_dx 16km); a flag alone is true, or has a value (-compare
-// no). An unknown option is an Error that suggests the nearest name. tests/miniapp/test_option_table.cpp builds this example.
+// Numbers with a unit may be given in any unit that converts (-grid_dx 16km); a flag alone is true,
+// or has a value (-compare no). An unknown option is an Error that suggests the nearest name.
+// tests/miniapp/test_option_table.cpp builds this example.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -26,7 +28,8 @@
 
 namespace nunatak {
 
-/// A row: made by number(), word(), text(), flag() or setting() below. What it is bound to must outlive the table.
+/// A row: made by number(), word(), text(), flag() or setting() below. What it is bound to must
+/// outlive the table.
 struct Option {
   /// A value that something else parses and prints (the knobs of io/).
   struct Setting {
@@ -38,23 +41,32 @@ struct Option {
   std::variant<bool*, int*, double*, std::string*, Setting> target;
   std::string unit, doc;
   std::string words = ""; ///< allowed ones, separated by |; "" for any
-  double min = -std::numeric_limits<double>::infinity(), max = std::numeric_limits<double>::infinity();
+  double min = -std::numeric_limits<double>::infinity(),
+         max = std::numeric_limits<double>::infinity();
 };
 
 /// `T`: int or double; `unit`: "" if it has none.
 template <class T>
 Option number(const std::string& name, T& target, const std::string& unit, const std::string& doc,
-              double min = -std::numeric_limits<double>::infinity(), double max = std::numeric_limits<double>::infinity()) {
+              double min = -std::numeric_limits<double>::infinity(),
+              double max = std::numeric_limits<double>::infinity()) {
   return {name, &target, unit, doc, "", min, max};
 }
-inline Option word(const std::string& name, std::string& target, const std::string& words, const std::string& doc) {
+inline Option word(const std::string& name, std::string& target, const std::string& words,
+                   const std::string& doc) {
   return {name, &target, "", doc, words};
 }
-inline Option text(const std::string& name, std::string& target, const std::string& doc) { return {name, &target, "", doc}; }
-inline Option flag(const std::string& name, bool& target, const std::string& doc) { return {name, &target, "", doc}; }
+inline Option text(const std::string& name, std::string& target, const std::string& doc) {
+  return {name, &target, "", doc};
+}
+inline Option flag(const std::string& name, bool& target, const std::string& doc) {
+  return {name, &target, "", doc};
+}
 /// A whole number of at least 0, or "auto": none.
-Option count_or_auto(const std::string& name, std::optional<std::int64_t>& target, const std::string& doc);
-inline Option setting(const std::string& name, Option::Setting target, const std::string& words, const std::string& doc) {
+Option count_or_auto(const std::string& name, std::optional<std::int64_t>& target,
+                     const std::string& doc);
+inline Option setting(const std::string& name, Option::Setting target, const std::string& words,
+                      const std::string& doc) {
   return {name, std::move(target), "", doc, words};
 }
 
@@ -63,25 +75,30 @@ std::size_t help_columns();
 
 class OptionTable {
 public:
-  OptionTable(std::string title, std::string example) : m_title(std::move(title)), m_example(std::move(example)) {}
+  OptionTable(std::string title, std::string example)
+      : m_title(std::move(title)), m_example(std::move(example)) {}
 
   /// Options that are added from now on stand under this title.
   void section(const std::string& title) { m_sections.push_back({title, {}}); }
   void add(Option option);
 
-  /// The command line. Throws Error that names the option, what was expected and what was found. -help prints the table to
-  /// standard output of rank 0; then the result is false, and the program has nothing more to do. `words`: takes those that
-  /// belong to no option; without it they are an error.
-  [[nodiscard]] bool read(int argc, const char* const* argv, std::vector<std::string>* words = nullptr);
+  /// The command line. Throws Error that names the option, what was expected and what was found.
+  /// -help prints the table to standard output of rank 0; then the result is false, and the program
+  /// has nothing more to do. `words`: takes those that belong to no option; without it they are an
+  /// error.
+  [[nodiscard]] bool read(int argc, const char* const* argv,
+                          std::vector<std::string>* words = nullptr);
 
   /// One option; `value` is nullptr for a flag that stands alone. The same errors.
   void set(const std::string& name, const std::string* value);
   bool knows(const std::string& name) const { return find(name) != nullptr; }
   const std::set<std::string>& names_set() const { return m_set; } ///< of the options that were set
-  std::string nearest_name(const std::string& name) const;         ///< the option that was perhaps meant; "" if none is near
+  std::string nearest_name(
+      const std::string& name) const; ///< the option that was perhaps meant; "" if none is near
   [[noreturn]] void fail_unknown(const std::string& name) const;
 
-  /// All options with defaults and descriptions, in lines of at most `columns` where words allow it.
+  /// All options with defaults and descriptions, in lines of at most `columns` where words allow
+  /// it.
   void print_help(std::ostream& out, std::size_t columns = help_columns()) const;
   nlohmann::json to_json() const; ///< all options with their values
 
@@ -107,9 +124,10 @@ bool is_option(const std::string& word);
 /// What is wrong with a word that is neither an option nor the value of one.
 std::string no_option(const std::string& word);
 
-/// What a table will read of an option, for what has to be known before one can be filled; "" if the command line does not have
-/// it. That is -io_transport alone: PETSc fills the model's table, and output servers do not start PETSc. That the table says the
-/// same is checked where the writer looks for its servers (io/async/client.cpp).
+/// What a table will read of an option, for what has to be known before one can be filled; "" if
+/// the command line does not have it. That is -io_transport alone: PETSc fills the model's table,
+/// and output servers do not start PETSc. That the table says the same is checked where the writer
+/// looks for its servers (io/async/client.cpp).
 std::string value_on_command_line(int argc, const char* const* argv, const std::string& name);
 
 } // namespace nunatak

@@ -29,11 +29,14 @@ std::filesystem::path folder_of(const std::filesystem::path& path) {
   return path.has_parent_path() ? path.parent_path() : std::filesystem::path(".");
 }
 
-std::optional<Identity> folder_identity(const std::filesystem::path& path) { return identity(folder_of(path)); }
+std::optional<Identity> folder_identity(const std::filesystem::path& path) {
+  return identity(folder_of(path));
+}
 
 bool has_number(const std::string& suffix) { // .0000
   return suffix.size() > 4 && suffix[0] == '.' &&
-         std::all_of(suffix.begin() + 1, suffix.end(), [](unsigned char c) { return std::isdigit(c); });
+         std::all_of(suffix.begin() + 1, suffix.end(),
+                     [](unsigned char c) { return std::isdigit(c); });
 }
 
 /// A file where it is.
@@ -42,18 +45,22 @@ struct Place {
   std::string name;       ///< in the folder
   bool is_regular = true; ///< or is not there yet
 
-  explicit Place(std::filesystem::path path) : file(identity(path)), name(path.filename().string()) {
+  explicit Place(std::filesystem::path path)
+      : file(identity(path)), name(path.filename().string()) {
     std::error_code none;
     folder = folder_identity(path);
     if (file) is_regular = std::filesystem::is_regular_file(path, none);
-    for (int links = 0; !file && links < 40 && std::filesystem::is_symlink(path, none); ++links) { // to what is not there yet
+    for (int links = 0; !file && links < 40 && std::filesystem::is_symlink(path, none);
+         ++links) { // to what is not there yet
       path = folder_of(path) / std::filesystem::read_symlink(path, none);
       folder = folder_identity(path), name = path.filename().string();
     }
   }
 };
 
-bool is_prefix(FileUse use) { return use == FileUse::snapshots || use == FileUse::dumps || use == FileUse::subfiles; }
+bool is_prefix(FileUse use) {
+  return use == FileUse::snapshots || use == FileUse::dumps || use == FileUse::subfiles;
+}
 
 bool is_same(const NamedFile& a, const NamedFile& b) {
   const Place place_a(a.path), place_b(b.path);
@@ -74,8 +81,8 @@ bool goes_with(const NamedFile& of, const std::string& name) {
   case FileUse::text:
     return suffix == ".tmp";
   case FileUse::netcdf:
-    return suffix.rfind(".tmp", 0) == 0 || suffix.rfind(".commit", 0) == 0 || suffix == ".lock" || suffix == ".json" ||
-           has_number(suffix);
+    return suffix.rfind(".tmp", 0) == 0 || suffix.rfind(".commit", 0) == 0 || suffix == ".lock" ||
+           suffix == ".json" || has_number(suffix);
   case FileUse::snapshots: // _00010.000.nc
     return suffix.size() >= 13 && suffix[0] == '_' && ends_with(suffix, ".nc") &&
            suffix.find_first_not_of("0123456789.", 1) == suffix.size() - 2;
@@ -95,9 +102,10 @@ bool belongs_to(const NamedFile& of, const NamedFile& other) {
 }
 
 void check_pair(const NamedFile& a, const NamedFile& b) {
-  const std::string what = "options " + a.option + " '" + a.path + "' and " + b.option + " '" + b.path + "': expected ";
-  const bool both_read =
-      (a.use == FileUse::read || a.use == FileUse::subfiles) && (b.use == FileUse::read || b.use == FileUse::subfiles);
+  const std::string what =
+      "options " + a.option + " '" + a.path + "' and " + b.option + " '" + b.path + "': expected ";
+  const bool both_read = (a.use == FileUse::read || a.use == FileUse::subfiles) &&
+                         (b.use == FileUse::read || b.use == FileUse::subfiles);
   if (both_read) return;
   const bool may_replace = a.may_replace == b.option || b.may_replace == a.option;
   if (!is_prefix(a.use) && !is_prefix(b.use) && is_same(a, b)) {
@@ -105,10 +113,12 @@ void check_pair(const NamedFile& a, const NamedFile& b) {
     throw Error(what + "different files, found the same one twice");
   }
   // the snapshots of a run that goes on from one are later ones
-  const bool goes_on =
-      (a.use == FileUse::snapshots && b.use == FileUse::read) || (b.use == FileUse::snapshots && a.use == FileUse::read);
+  const bool goes_on = (a.use == FileUse::snapshots && b.use == FileUse::read) ||
+                       (b.use == FileUse::snapshots && a.use == FileUse::read);
   if (!goes_on && (belongs_to(a, b) || belongs_to(b, a)))
-    throw Error(what + "names of which none belongs to the other, found one that the other takes for itself");
+    throw Error(
+        what +
+        "names of which none belongs to the other, found one that the other takes for itself");
 }
 
 /// Names that io takes for itself, and what rename would refuse at the end.
@@ -117,7 +127,8 @@ void check_name(const NamedFile& file) {
   const std::string name = path.filename().string(), ending = path.extension().string(),
                     what = "option " + file.option + ": '" + file.path + "': ";
   if (name == "manifest.jsonl" || ending == ".tmp" || ending == ".commit" || ending == ".lock")
-    throw Error(what + "expected a name that is not manifest.jsonl and does not end in .tmp, .commit or .lock: those are taken");
+    throw Error(what + "expected a name that is not manifest.jsonl and does not end in .tmp, "
+                       ".commit or .lock: those are taken");
   if (file.use == FileUse::netcdf && !Place(path).is_regular)
     throw Error(what + "expected a file, found something that is not a regular one");
 }
@@ -126,7 +137,8 @@ void check_name(const NamedFile& file) {
 
 void check_files(const std::vector<NamedFile>& all) {
   std::vector<NamedFile> files;
-  std::copy_if(all.begin(), all.end(), std::back_inserter(files), [](const NamedFile& f) { return !f.path.empty(); });
+  std::copy_if(all.begin(), all.end(), std::back_inserter(files),
+               [](const NamedFile& f) { return !f.path.empty(); });
   for (const NamedFile& file : files) {
     if (file.use == FileUse::text || file.use == FileUse::netcdf) check_name(file);
   }
@@ -139,7 +151,8 @@ void require_writable(const std::string& option, const std::string& path) {
   if (path.empty()) return;
   const std::string what = "option " + option + ": cannot write '" + path + "': ";
   struct stat status {};
-  if (stat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode)) throw Error(what + "expected a file, found a folder");
+  if (stat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode))
+    throw Error(what + "expected a file, found a folder");
   const std::string folder = folder_of(path).string();
   if (access(folder.c_str(), W_OK | X_OK) != 0)
     throw Error(what + "no such folder, or no permission to write in '" + folder + "'");

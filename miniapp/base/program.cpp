@@ -16,18 +16,21 @@ namespace {
 
 constexpr double longest_unwinding = 6.0; // s: a client of output servers gives its ring 5 s
 
-/// What may have happened to this rank alone. If all have failed alike, the abort of rank 0 comes before the others repeat what
-/// it says. A message is written as one piece: mpiexec mixes the pieces of ranks.
+/// What may have happened to this rank alone. If all have failed alike, the abort of rank 0 comes
+/// before the others repeat what it says. A message is written as one piece: mpiexec mixes the
+/// pieces of ranks.
 [[noreturn]] void end_all(const World& world, const std::string& program, const char* what) {
   if (world.rank() > 0) std::this_thread::sleep_for(std::chrono::seconds(2));
-  std::cerr << program + ": error: rank " + std::to_string(world.rank()) + ": " + what + "\n" << std::flush;
+  std::cerr << program + ": error: rank " + std::to_string(world.rank()) + ": " + what + "\n"
+            << std::flush;
   world.abort();
 }
 
 } // namespace
 
 Libraries::Libraries(int, char**)
-    : m_kokkos(std::make_unique<Kokkos::ScopeGuard>(Kokkos::InitializationSettings().set_disable_warnings(true))) {}
+    : m_kokkos(std::make_unique<Kokkos::ScopeGuard>(
+          Kokkos::InitializationSettings().set_disable_warnings(true))) {}
 
 Libraries::~Libraries() = default;
 
@@ -45,7 +48,9 @@ int status_of(const std::string& program, const std::function<int()>& run) {
   } catch (const std::invalid_argument& error) {
     return report(error);
   } catch (const std::bad_alloc&) {
-    std::cerr << program + ": error: rank " + std::to_string(world.rank()) + ": expected memory, found none\n" << std::flush;
+    std::cerr << program + ": error: rank " + std::to_string(world.rank()) +
+                     ": expected memory, found none\n"
+              << std::flush;
     world.abort();
   } catch (const std::exception& error) {
     end_all(world, program, error.what());

@@ -1,4 +1,5 @@
-// A number with a unit, and a time in the ways in which people and batch systems write it. See units.hpp.
+// A number with a unit, and a time in the ways in which people and batch systems write it. See
+// units.hpp.
 #include "miniapp/base/error.hpp"
 #include "miniapp/base/units.hpp"
 
@@ -15,7 +16,8 @@ namespace {
 
 /// "3h50m", "1d 2h", "90min"; nothing if it is not of this kind.
 std::optional<double> human_duration(const std::string& text) {
-  static const std::regex form(R"((?:(\d+\.?\d*) ?d)? ?(?:(\d+\.?\d*) ?h)? ?(?:(\d+\.?\d*) ?m(?:in)?)? ?(?:(\d+\.?\d*) ?s)?)");
+  static const std::regex form(
+      R"((?:(\d+\.?\d*) ?d)? ?(?:(\d+\.?\d*) ?h)? ?(?:(\d+\.?\d*) ?m(?:in)?)? ?(?:(\d+\.?\d*) ?s)?)");
   std::smatch part;
   if (text.empty() || !std::regex_match(text, part, form)) return std::nullopt;
   double seconds = 0.0;
@@ -38,7 +40,8 @@ std::optional<double> slurm_duration(const std::string& text) {
   if (!part[1].matched && numbers.size() == 2) numbers.insert(numbers.begin(), 0.0); // no hours
   if (!part[1].matched && numbers.size() == 1) return 60.0 * numbers[0];
   numbers.resize(3, 0.0);
-  return 86400.0 * (part[1].matched ? std::stod(part[1]) : 0.0) + 3600.0 * numbers[0] + 60.0 * numbers[1] + numbers[2];
+  return 86400.0 * (part[1].matched ? std::stod(part[1]) : 0.0) + 3600.0 * numbers[0] +
+         60.0 * numbers[1] + numbers[2];
 }
 
 } // namespace
@@ -47,7 +50,8 @@ double parse_quantity(const std::string& text, const std::string& unit, const st
   char* end = nullptr;
   const double number = std::strtod(text.c_str(), &end);
   if (end == text.c_str() || !std::isfinite(number)) {
-    throw Error(what + ": expected a number" + (unit.empty() ? "" : " in " + unit) + ", found '" + text + "'");
+    throw Error(what + ": expected a number" + (unit.empty() ? "" : " in " + unit) + ", found '" +
+                text + "'");
   }
   std::string suffix = end;
   suffix.erase(0, suffix.find_first_not_of(' '));
@@ -59,8 +63,10 @@ double parse_quantity(const std::string& text, const std::string& unit, const st
 double parse_duration(const std::string& text, const std::string& what) {
   std::optional<double> seconds = human_duration(text);
   if (!seconds) seconds = slurm_duration(text);
-  const bool begins_with_digit = !text.empty() && std::isdigit(static_cast<unsigned char>(text[0])) != 0;
-  if (!seconds && begins_with_digit && text.find_first_of(":-") == std::string::npos) seconds = parse_quantity(text, "s", what);
+  const bool begins_with_digit =
+      !text.empty() && std::isdigit(static_cast<unsigned char>(text[0])) != 0;
+  if (!seconds && begins_with_digit && text.find_first_of(":-") == std::string::npos)
+    seconds = parse_quantity(text, "s", what);
   if (seconds && *seconds > 0.0) return *seconds;
   throw Error(what + ": expected a time such as 3h50m, 90min or 3:50:00, found '" + text + "'");
 }

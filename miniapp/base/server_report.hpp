@@ -21,7 +21,8 @@ inline nlohmann::json servers_record(const std::vector<io::ServerReport>& report
                             {"message_bytes", r.message_bytes},
                             {"written_bytes", r.summary.work.written_bytes},
                             {"written_operations", r.summary.work.written_operations}};
-    for (std::size_t p = 0; p < io::n_phases; ++p) group["phases"][io::phase_names[p]] = r.summary.phases[p].mean;
+    for (std::size_t p = 0; p < io::n_phases; ++p)
+      group["phases"][io::phase_names[p]] = r.summary.phases[p].mean;
     groups.push_back(group);
   }
   return groups;

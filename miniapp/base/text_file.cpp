@@ -34,9 +34,11 @@ int write_all(int fd, const std::string& text) {
 
 void write_text_file(const std::string& path, const std::string& text, bool append) {
   struct stat status {};
-  const bool exists = ::stat(path.c_str(), &status) == 0, through_temporary = !append && (!exists || S_ISREG(status.st_mode));
+  const bool exists = ::stat(path.c_str(), &status) == 0,
+             through_temporary = !append && (!exists || S_ISREG(status.st_mode));
   const std::string written = through_temporary ? path + ".tmp" : path;
-  const int fd = ::open(written.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | (append ? O_APPEND : O_TRUNC), 0666);
+  const int fd =
+      ::open(written.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | (append ? O_APPEND : O_TRUNC), 0666);
   if (fd < 0) fail(path, errno);
   const int error = write_all(fd, text);
   if (error != 0 && through_temporary) ::unlink(written.c_str());

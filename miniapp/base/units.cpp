@@ -19,10 +19,12 @@ struct System {
     const char* const named = std::getenv("UDUNITS2_XML_PATH");
     const std::string path = named != nullptr ? named : "";
     std::error_code none;
-    // an environment of Spack names the file of Spack's UDUNITS, which is not there if the system's is linked: that has its own
+    // an environment of Spack names the file of Spack's UDUNITS, which is not there if the system's
+    // is linked: that has its own
     if (!std::filesystem::exists(path, none)) unsetenv("UDUNITS2_XML_PATH");
     system = ut_read_xml(nullptr);
-    if (system == nullptr) throw Error("UDUNITS cannot read its unit database: found UDUNITS2_XML_PATH '" + path + "'");
+    if (system == nullptr)
+      throw Error("UDUNITS cannot read its unit database: found UDUNITS2_XML_PATH '" + path + "'");
   }
   ~System() { ut_free_system(system); }
 };
@@ -37,17 +39,23 @@ Unit parse(const System& units, const std::string& name, const std::string& what
 
 } // namespace
 
-const char* units_in_words() { return "Numbers with a unit may be given in any unit that converts: 16km, 1.5us."; }
+const char* units_in_words() {
+  return "Numbers with a unit may be given in any unit that converts: 16km, 1.5us.";
+}
 
-UnitConversion unit_conversion(const std::string& from, const std::string& to, const std::string& what) {
+UnitConversion unit_conversion(const std::string& from, const std::string& to,
+                               const std::string& what) {
   if (from == to) return [](double x) { return x; };
   static const System units; // read once: the database is large
   // "g/kg" and "psu" of salinities, as they stand in files
-  const std::string known = from == "psu" || from == "PSU" ? "g/kg" : from == "degreesN" || from == "degreesE" ? "degree" : from;
+  const std::string known = from == "psu" || from == "PSU"             ? "g/kg"
+                            : from == "degreesN" || from == "degreesE" ? "degree"
+                                                                       : from;
   const Unit a = parse(units, known, what), b = parse(units, to, what);
-  const std::shared_ptr<cv_converter> converter(ut_get_converter(a.get(), b.get()), [](cv_converter* c) {
-    if (c != nullptr) cv_free(c);
-  });
+  const std::shared_ptr<cv_converter> converter(ut_get_converter(a.get(), b.get()),
+                                                [](cv_converter* c) {
+                                                  if (c != nullptr) cv_free(c);
+                                                });
   if (!converter) throw Error(what + ": units '" + from + "' cannot be converted to '" + to + "'");
   return [converter](double x) { return cv_convert_double(converter.get(), x); };
 }

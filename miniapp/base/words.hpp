@@ -1,4 +1,5 @@
-// Words of options: lists like "a:b:c" and "2x2,8x8" cut into words, words into numbers, and how a word ends.
+// Words of options: lists like "a:b:c" and "2x2,8x8" cut into words, words into numbers, and how a
+// word ends.
 #pragma once
 
 #include "miniapp/base/error.hpp"
@@ -27,7 +28,8 @@ inline bool ends_with(const std::string& text, const std::string& end) {
 }
 
 /// A whole number from `min` to `max`. Throws Error that names `what`.
-inline std::int64_t whole_number(const std::string& word, std::int64_t min, std::int64_t max, const std::string& what) {
+inline std::int64_t whole_number(const std::string& word, std::int64_t min, std::int64_t max,
+                                 const std::string& what) {
   std::int64_t number = 0;
   std::size_t used = 0;
   try {
@@ -36,8 +38,8 @@ inline std::int64_t whole_number(const std::string& word, std::int64_t min, std:
     used = 0;
   }
   if (used == 0 || used != word.size() || number < min || number > max) {
-    throw Error(what + ": expected a whole number from " + std::to_string(min) + " to " + std::to_string(max) + ", found '" +
-                word + "'");
+    throw Error(what + ": expected a whole number from " + std::to_string(min) + " to " +
+                std::to_string(max) + ", found '" + word + "'");
   }
   return number;
 }

@@ -16,7 +16,8 @@ namespace nunatak {
 namespace {
 
 MPI_Comm computing = MPI_COMM_WORLD; // World is wherever a program looks: there is one
-MPI_Comm meeting = MPI_COMM_NULL;    // the same processes, for all_come(): others may wait in calls on `computing`
+MPI_Comm meeting =
+    MPI_COMM_NULL; // the same processes, for all_come(): others may wait in calls on `computing`
 
 void meet(MPI_Comm comm) {
   if (meeting != MPI_COMM_NULL) MPI_Comm_free(&meeting);
@@ -78,7 +79,8 @@ struct Processes::Parts {
 Processes::Processes(int argc, char** argv) : m_parts(std::make_unique<Parts>()) {
   io::prefer_romio(); // before MPI starts
   int provided = MPI_THREAD_SINGLE;
-  MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &provided); // other threads write and watch, without MPI
+  MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED,
+                  &provided); // other threads write and watch, without MPI
   m_parts->transport = value_on_command_line(argc, argv, "io_transport");
   meet(MPI_COMM_WORLD);
 }

@@ -14,10 +14,12 @@ namespace nunatak {
 
 class Clock {
 public:
-  /// `start`: model time at the start, s. Without -run_years, -run_until and -run_steps time does not advance: every
-  /// part of the model is computed once for the initial state, which is then written. Throws Error if -run_until is in the past.
+  /// `start`: model time at the start, s. Without -run_years, -run_until and -run_steps time does
+  /// not advance: every part of the model is computed once for the initial state, which is then
+  /// written. Throws Error if -run_until is in the past.
   Clock(const Options& options, double start)
-      : m_start(start), m_end(end_of_run(options, start)), m_zero_length(m_end == HUGE_VAL && options.run_steps == 0),
+      : m_start(start), m_end(end_of_run(options, start)),
+        m_zero_length(m_end == HUGE_VAL && options.run_steps == 0),
         m_max_steps(options.run_steps > 0 ? options.run_steps
                     : m_zero_length       ? 1
                                           : INT64_MAX),
@@ -25,7 +27,8 @@ public:
     if (m_zero_length) m_end = start;
     if (m_end < start) {
       throw Error("option -run_until: expected a year of at least that in which the run starts, " +
-                  std::to_string(start / seconds_per_year) + ", found " + std::to_string(options.run_until));
+                  std::to_string(start / seconds_per_year) + ", found " +
+                  std::to_string(options.run_until));
     }
   }
 
@@ -35,14 +38,16 @@ public:
   bool zero_length() const { return m_zero_length; }
   bool finished() const { return m_steps >= m_max_steps || (!m_zero_length && m_time >= m_end); }
 
-  /// The longest next step (s) that ends no later than the run and `next_stop`. If two steps will do, they are made equal.
+  /// The longest next step (s) that ends no later than the run and `next_stop`. If two steps will
+  /// do, they are made equal.
   double longest_step(double wanted, double next_stop = HUGE_VAL) const {
     if (m_zero_length) return 0.0;
     const double left = std::fmin(m_end, next_stop) - m_time;
     return wanted >= left ? left : wanted > 0.5 * left ? 0.5 * left : wanted;
   }
 
-  /// End of a step of dt seconds that was asked to go as far as `next_stop` at most: lands on it exactly.
+  /// End of a step of dt seconds that was asked to go as far as `next_stop` at most: lands on it
+  /// exactly.
   void advance(double dt, double next_stop = HUGE_VAL) {
     const double stop = std::fmin(m_end, next_stop);
     m_step_begin = m_time;
@@ -52,14 +57,18 @@ public:
 
   /// Share of the run that is done, 0 to 1.
   double done() const {
-    const double by_steps = m_max_steps == INT64_MAX ? 0.0 : static_cast<double>(m_steps) / static_cast<double>(m_max_steps);
-    const double by_time = m_end < HUGE_VAL && m_end > m_start ? (m_time - m_start) / (m_end - m_start) : 0.0;
+    const double by_steps = m_max_steps == INT64_MAX
+                                ? 0.0
+                                : static_cast<double>(m_steps) / static_cast<double>(m_max_steps);
+    const double by_time =
+        m_end < HUGE_VAL && m_end > m_start ? (m_time - m_start) / (m_end - m_start) : 0.0;
     return std::fmax(by_steps, by_time);
   }
   /// "step 12, year 3.2"
   std::string text() const {
     char words[80];
-    std::snprintf(words, sizeof words, "step %lld, year %.3g", static_cast<long long>(m_steps), m_time / seconds_per_year);
+    std::snprintf(words, sizeof words, "step %lld, year %.3g", static_cast<long long>(m_steps),
+                  m_time / seconds_per_year);
     return words;
   }
   double years() const { return (m_time - m_start) / seconds_per_year; }

@@ -20,17 +20,17 @@ void require_product(int px, int py, int size) {
   if (px <= 0) px = size / py;
   if (py <= 0) py = size / px;
   if (px * py == size) return;
-  throw Error("options -grid_px and -grid_py: expected a product of " + std::to_string(size) + " ranks, found " +
-              std::to_string(px) + " x " + std::to_string(py));
+  throw Error("options -grid_px and -grid_py: expected a product of " + std::to_string(size) +
+              " ranks, found " + std::to_string(px) + " x " + std::to_string(py));
 }
 void require_cells(DM dm, int size) {
   PetscInt Mx = 0, My = 0, px = 0, py = 0;
-  NUNATAK_PETSC(
-      DMDAGetInfo(dm, nullptr, &Mx, &My, nullptr, &px, &py, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr));
+  NUNATAK_PETSC(DMDAGetInfo(dm, nullptr, &Mx, &My, nullptr, &px, &py, nullptr, nullptr, nullptr,
+                            nullptr, nullptr, nullptr, nullptr));
   if (Mx < 1 || My < 1 || std::int64_t{Mx} * My > most_cells) {
     throw Error("grid of " + std::to_string(Mx) + " x " + std::to_string(My) +
-                " points (-grid_..., -da_grid_x, -da_grid_y, -da_refine): expected at most " + std::to_string(most_cells) +
-                " (PETSc counts two unknowns of each in 32 bits)");
+                " points (-grid_..., -da_grid_x, -da_grid_y, -da_refine): expected at most " +
+                std::to_string(most_cells) + " (PETSc counts two unknowns of each in 32 bits)");
   }
   require_product(px, py, size);
   if (px <= 0 && py <= 0) {
@@ -43,17 +43,18 @@ void require_cells(DM dm, int size) {
 // A cut that was made for some points is for no others.
 void require_same_points(DM dm, const DmdaShape& shape) {
   PetscInt Mx = 0, My = 0;
-  NUNATAK_PETSC(DMDAGetInfo(dm, nullptr, &Mx, &My, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr,
-                            nullptr, nullptr));
+  NUNATAK_PETSC(DMDAGetInfo(dm, nullptr, &Mx, &My, nullptr, nullptr, nullptr, nullptr, nullptr,
+                            nullptr, nullptr, nullptr, nullptr, nullptr));
   if (Mx == shape.Mx && My == shape.My) return;
-  throw Error("options -grid_cut ice and -da_refine: expected one of them; -grid_dx refines the grid, too");
+  throw Error(
+      "options -grid_cut ice and -da_refine: expected one of them; -grid_dx refines the grid, too");
 }
 
 Decomposition decomposition_of(DM dm, int rank) {
   Decomposition d;
   DMBoundaryType x = DM_BOUNDARY_NONE, y = DM_BOUNDARY_NONE;
-  NUNATAK_PETSC(
-      DMDAGetInfo(dm, nullptr, &d.Mx, &d.My, nullptr, &d.px, &d.py, nullptr, nullptr, nullptr, &x, &y, nullptr, nullptr));
+  NUNATAK_PETSC(DMDAGetInfo(dm, nullptr, &d.Mx, &d.My, nullptr, &d.px, &d.py, nullptr, nullptr,
+                            nullptr, &x, &y, nullptr, nullptr));
   d.periodic_x = x == DM_BOUNDARY_PERIODIC, d.periodic_y = y == DM_BOUNDARY_PERIODIC;
   const PetscInt *columns = nullptr, *rows = nullptr;
   NUNATAK_PETSC(DMDAGetOwnershipRanges(dm, &columns, &rows, nullptr));
@@ -64,15 +65,17 @@ Decomposition decomposition_of(DM dm, int rank) {
   NUNATAK_PETSC(DMDAGetNeighbors(dm, &neighbours));
   for (int n = 0; n < 9; ++n) {
     if (n != 4 && std::max(neighbours[n], -1) != d.neighbour(rank, n % 3 - 1, n / 3 - 1))
-      throw std::logic_error("DMDA: rank " + std::to_string(rank) + " has another neighbour in direction " + std::to_string(n));
+      throw std::logic_error("DMDA: rank " + std::to_string(rank) +
+                             " has another neighbour in direction " + std::to_string(n));
   }
   return d;
 }
 
 template <class Field> void require_shape(const char* vec, const Field& field, int ym, int xm) {
   if (field.extent_int(0) == ym && field.extent_int(1) == xm) return;
-  throw Error(std::string(vec) + " Vec: expected an array of " + std::to_string(ym) + " x " + std::to_string(xm) + " x " +
-              std::to_string(field.extent(2)) + " numbers"); // of maps the third extent is 1
+  throw Error(std::string(vec) + " Vec: expected an array of " + std::to_string(ym) + " x " +
+              std::to_string(xm) + " x " + std::to_string(field.extent(2)) +
+              " numbers"); // of maps the third extent is 1
 }
 
 template <class Field> void require_ghosted(Dmda& grid, const Field& field) {
@@ -84,12 +87,15 @@ template <class Field> void require_ghosted(Dmda& grid, const Field& field) {
 } // namespace
 
 Dmda::Dmda(MPI_Comm comm, const DmdaShape& shape) {
-  const auto boundary = [](bool periodic) { return periodic ? DM_BOUNDARY_PERIODIC : DM_BOUNDARY_GHOSTED; };
+  const auto boundary = [](bool periodic) {
+    return periodic ? DM_BOUNDARY_PERIODIC : DM_BOUNDARY_GHOSTED;
+  };
   const auto patches = [](int n) { return n > 0 ? n : PETSC_DECIDE; };
   DM dm = nullptr;
   require_product(shape.px, shape.py, io::size_of(comm));
-  NUNATAK_PETSC(DMDACreate2d(comm, boundary(shape.periodic_x), boundary(shape.periodic_y), DMDA_STENCIL_BOX, shape.Mx, shape.My,
-                             patches(shape.px), patches(shape.py), 1, 1, nullptr, nullptr, &dm));
+  NUNATAK_PETSC(DMDACreate2d(comm, boundary(shape.periodic_x), boundary(shape.periodic_y),
+                             DMDA_STENCIL_BOX, shape.Mx, shape.My, patches(shape.px),
+                             patches(shape.py), 1, 1, nullptr, nullptr, &dm));
   m_dms.emplace(1, dm);
   NUNATAK_PETSC(DMSetFromOptions(dm));
   require_cells(dm, io::size_of(comm));
@@ -134,8 +140,8 @@ BorrowedVec BorrowedVec::global(Dmda& grid, const Array2<double>& owned) {
   NUNATAK_PETSC(DMDAGetCorners(grid.dm(), nullptr, nullptr, nullptr, &xm, &ym, nullptr));
   require_shape("global", owned, ym, xm);
   Vec vec = nullptr;
-  NUNATAK_PETSC(VecCreateMPIWithArray(PetscObjectComm(reinterpret_cast<PetscObject>(grid.dm())), 1, xm * ym, PETSC_DECIDE,
-                                      owned.data(), &vec));
+  NUNATAK_PETSC(VecCreateMPIWithArray(PetscObjectComm(reinterpret_cast<PetscObject>(grid.dm())), 1,
+                                      xm * ym, PETSC_DECIDE, owned.data(), &vec));
   return BorrowedVec(vec);
 }
 

@@ -1,14 +1,18 @@
-// The grid as PETSc has it: a DMDA with a box stencil of width 1, DMDACreate2d's choice of patches, and Vecs over its cells.
+// The grid as PETSc has it: a DMDA with a box stencil of width 1, DMDACreate2d's choice of patches,
+// and Vecs over its cells.
 //
-//   DM_BOUNDARY_GHOSTED, or DM_BOUNDARY_PERIODIC where the grid is: either way a local Vec has (ym + 2) x (xm + 2) cells, which
-//   is the shape of a field with its ghosts (kernels/grid/array.hpp), in the same order. PETSc leaves the ghosts beyond an edge
-//   of the domain alone; Ranks::update_ghosts copies the nearest owned cell into them.
+//   DM_BOUNDARY_GHOSTED, or DM_BOUNDARY_PERIODIC where the grid is: either way a local Vec has (ym
+//   + 2) x (xm + 2) cells, which is the shape of a field with its ghosts (kernels/grid/array.hpp),
+//   in the same order. PETSc leaves the ghosts beyond an edge of the domain alone;
+//   Ranks::update_ghosts copies the nearest owned cell into them.
 //
 // Which Vec borrows what (nothing is copied; the array must outlive the Vec):
-//   local Vec    any field of doubles with its ghosts: Array2, or Array3 on the DMDA with as many numbers a cell
-//   global Vec   an array of doubles without ghosts, ym x xm (x numbers a cell). A field cannot be borrowed by a global Vec: its
+//   local Vec    any field of doubles with its ghosts: Array2, or Array3 on the DMDA with as many
+//   numbers a cell global Vec   an array of doubles without ghosts, ym x xm (x numbers a cell). A
+//   field cannot be borrowed by a global Vec: its
 //                owned cells are no contiguous memory. DMLocalToGlobal copies them.
-//   Integers and single precision are no Vecs; DmdaRanks (dmda_ranks.hpp) sends them by the PetscSF of the same scatter.
+//   Integers and single precision are no Vecs; DmdaRanks (dmda_ranks.hpp) sends them by the PetscSF
+//   of the same scatter.
 #pragma once
 
 #include "kernels/grid/array.hpp"
@@ -25,13 +29,15 @@ namespace nunatak {
 struct DmdaShape {
   int Mx = 0, My = 0, px = 0, py = 0;
   bool periodic_x = false, periodic_y = false;
-  std::vector<PetscInt> columns = {}, rows = {}; ///< of the patches along x, y; empty: as equal as can be
+  std::vector<PetscInt> columns = {},
+                        rows = {}; ///< of the patches along x, y; empty: as equal as can be
 };
 
 class Dmda {
 public:
-  /// Hears PETSc's options: -da_processors_x, -da_grid_x, -da_refine, -dm_view, ..., so that it may have other cells and patches
-  /// than `shape`. Collective. Throws Error or std::invalid_argument where the grid cannot be cut so.
+  /// Hears PETSc's options: -da_processors_x, -da_grid_x, -da_refine, -dm_view, ..., so that it may
+  /// have other cells and patches than `shape`. Collective. Throws Error or std::invalid_argument
+  /// where the grid cannot be cut so.
   Dmda(MPI_Comm comm, const DmdaShape& shape);
 
   /// The DMDA with `dof` numbers a cell. Those with more than one have the same cells and patches

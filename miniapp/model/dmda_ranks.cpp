@@ -8,8 +8,10 @@
 
 namespace nunatak {
 
-DmdaRanks::DmdaRanks(MPI_Comm comm, Dmda& grid) : MpiRanks(comm, grid.decomposition()), m_grid(grid) {
-  const auto field = make_array<double>("field", patch()); // PETSc makes the scatter when it is first used
+DmdaRanks::DmdaRanks(MPI_Comm comm, Dmda& grid)
+    : MpiRanks(comm, grid.decomposition()), m_grid(grid) {
+  const auto field =
+      make_array<double>("field", patch()); // PETSc makes the scatter when it is first used
   const BorrowedVec vec = BorrowedVec::local(grid, field);
   NUNATAK_PETSC(DMLocalToLocalBegin(grid.dm(), vec, INSERT_VALUES, vec));
   NUNATAK_PETSC(DMLocalToLocalEnd(grid.dm(), vec, INSERT_VALUES, vec));
@@ -61,7 +63,8 @@ MPI_Datatype DmdaRanks::cell_type(std::size_t bytes) {
   return m_types[bytes] = type;
 }
 
-std::unique_ptr<MpiRanks> make_ranks(MPI_Comm comm, Dmda& grid, const std::string& halo, const std::string& gpu_aware) {
+std::unique_ptr<MpiRanks> make_ranks(MPI_Comm comm, Dmda& grid, const std::string& halo,
+                                     const std::string& gpu_aware) {
   if (device_memory && halo != "loops" && halo != "auto")
     throw Error("option -halo: expected auto or loops, found " + halo +
                 ": the host does not reach arrays (NUNATAK_DEVICE_MEMORY)");

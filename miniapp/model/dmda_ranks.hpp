@@ -1,7 +1,8 @@
-// The ghost exchange as a model on PETSc does it (-halo dmda): one array at a time through the DMDA's local-to-local scatter.
-// Fields of doubles are borrowed by a local Vec and go through DMLocalToLocalBegin/End in place, columns through the DMDA with
-// as many numbers a cell; all else goes through the PetscSF of the same scatter. The same cells travel as in MpiRanks and no
-// number is changed, so that all bits are the same; the messages are more: up to eight for every array.
+// The ghost exchange as a model on PETSc does it (-halo dmda): one array at a time through the
+// DMDA's local-to-local scatter. Fields of doubles are borrowed by a local Vec and go through
+// DMLocalToLocalBegin/End in place, columns through the DMDA with as many numbers a cell; all else
+// goes through the PetscSF of the same scatter. The same cells travel as in MpiRanks and no number
+// is changed, so that all bits are the same; the messages are more: up to eight for every array.
 #pragma once
 
 #include "miniapp/base/mpi_ranks.hpp"
@@ -30,8 +31,9 @@ private:
   std::int64_t m_messages = 0, m_cells = 0;    // that this rank sends for one array
 };
 
-/// The ranks of a grid; halo: packed, loops, dmda, or auto (loops where they run on a GPU, else packed); gpu_aware: of loops (see
-/// loop_ranks.hpp). Collective.
-std::unique_ptr<MpiRanks> make_ranks(MPI_Comm comm, Dmda& grid, const std::string& halo, const std::string& gpu_aware = "auto");
+/// The ranks of a grid; halo: packed, loops, dmda, or auto (loops where they run on a GPU, else
+/// packed); gpu_aware: of loops (see loop_ranks.hpp). Collective.
+std::unique_ptr<MpiRanks> make_ranks(MPI_Comm comm, Dmda& grid, const std::string& halo,
+                                     const std::string& gpu_aware = "auto");
 
 } // namespace nunatak

@@ -1,11 +1,13 @@
-// dump_buffer("nuH", nuH): a field into a file from anywhere in the model, in one line; for looking at things.
+// dump_buffer("nuH", nuH): a field into a file from anywhere in the model, in one line; for looking
+// at things.
 //
-//   dump_buffer("nuH", nuH);            // any Array2<double>, Array2<int>, Array3<double> with its ring of ghosts
-//   mpiexec -n 4 nunatak ... -dump look_ // look_nuH.nc, with one record per call; without -dump nothing happens
+//   dump_buffer("nuH", nuH);            // any Array2<double>, Array2<int>, Array3<double> with its
+//   ring of ghosts mpiexec -n 4 nunatak ... -dump look_ // look_nuH.nc, with one record per call;
+//   without -dump nothing happens
 //
-// The users of GCRM's output library asked for just this (Palmer et al. 2011). To be callable from everywhere it needs
-// what nothing else here has: a pointer to the current object, in dump.cpp, set while a Dumps lives. Collective: call it on all
-// ranks.
+// The users of GCRM's output library asked for just this (Palmer et al. 2011). To be callable from
+// everywhere it needs what nothing else here has: a pointer to the current object, in dump.cpp, set
+// while a Dumps lives. Collective: call it on all ranks.
 #pragma once
 
 #include "io/writer.hpp"
@@ -20,14 +22,17 @@
 
 namespace nunatak {
 
-/// Append the owned cells of `array` to the file of that name. The name is that of a NetCDF variable. Throws Error if a later
-/// call of the same name brings another type or number of levels, or if the array is not one of the grid.
+/// Append the owned cells of `array` to the file of that name. The name is that of a NetCDF
+/// variable. Throws Error if a later call of the same name brings another type or number of levels,
+/// or if the array is not one of the grid.
 void dump_buffer(const std::string& name, const FieldArray& array);
 
-/// main has one. Every file has the dimensions call, y, x (and level), and for each call the model time.
+/// main has one. Every file has the dimensions call, y, x (and level), and for each call the model
+/// time.
 class Dumps {
 public:
-  Dumps(const Options& options, const Grid& grid, const Patch& patch, MPI_Comm comm, std::string history);
+  Dumps(const Options& options, const Grid& grid, const Patch& patch, MPI_Comm comm,
+        std::string history);
   ~Dumps();
   Dumps(const Dumps&) = delete;
   Dumps& operator=(const Dumps&) = delete;

@@ -20,7 +20,9 @@ void remember(int signal) {
 
 const auto program_begin = std::chrono::steady_clock::now(); // set before main()
 
-double seconds() { return std::chrono::duration<double>(std::chrono::steady_clock::now() - program_begin).count(); }
+double seconds() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - program_begin).count();
+}
 
 } // namespace
 
@@ -32,7 +34,8 @@ void remember_signals() {
   sigaction(SIGUSR1, &action, nullptr);
 }
 
-EarlyEnd::EarlyEnd(int rank, double limit) : m_rank(rank), m_limit(limit), m_step_begin(seconds()) {}
+EarlyEnd::EarlyEnd(int rank, double limit)
+    : m_rank(rank), m_limit(limit), m_step_begin(seconds()) {}
 
 double EarlyEnd::wish(double longest_output) {
   const double now = seconds();
@@ -50,8 +53,10 @@ std::string EarlyEnd::reason() const {
 
 int EarlyEnd::tell(const std::string& where, const std::string& state) const {
   if (m_rank == 0) {
-    const std::string next = state.empty() ? "no file to continue from (no -o, no -snapshot_file)" : "-i " + state + " continues";
-    std::cerr << "nunatak: ended early at " + where + " (" + reason() + "): " + next + "\n" << std::flush;
+    const std::string next = state.empty() ? "no file to continue from (no -o, no -snapshot_file)"
+                                           : "-i " + state + " continues";
+    std::cerr << "nunatak: ended early at " + where + " (" + reason() + "): " + next + "\n"
+              << std::flush;
   }
   return state.empty() ? 1 : ended_early;
 }

@@ -1,4 +1,5 @@
-// A field of the model as output sees it: an array and its name in files. The label of the View is for profilers only.
+// A field of the model as output sees it: an array and its name in files. The label of the View is
+// for profilers only.
 #pragma once
 
 #include "kernels/grid/array.hpp"
@@ -23,7 +24,8 @@ using FieldList = std::vector<Field>;
 
 /// nullptr if there is none of that name.
 inline const Field* find(const FieldList& fields, const std::string& name) {
-  const auto found = std::find_if(fields.begin(), fields.end(), [&](const Field& f) { return f.name == name; });
+  const auto found =
+      std::find_if(fields.begin(), fields.end(), [&](const Field& f) { return f.name == name; });
   return found == fields.end() ? nullptr : &*found;
 }
 

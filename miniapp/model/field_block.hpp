@@ -1,7 +1,8 @@
 // Where the cells that a rank owns lie in an array of the model and in a file.
 //
-// Arrays are (j, i) or (j, i, k) with one ring of ghosts; files are (y, x), and (y, x, z) or (z, y, x) by -io_order: the second
-// is the order that tools want, the first the order of memory. The formats reshuffle while they copy.
+// Arrays are (j, i) or (j, i, k) with one ring of ghosts; files are (y, x), and (y, x, z) or (z, y,
+// x) by -io_order: the second is the order that tools want, the first the order of memory. The
+// formats reshuffle while they copy.
 #pragma once
 
 #include "io/writer.hpp"
@@ -13,7 +14,8 @@
 namespace nunatak {
 
 /// A block of the file with the strides of an array; `columns`: the file has a dimension of levels.
-template <class Array> io::Block field_block(const Patch& p, bool columns, const Array& array, bool levels_first) {
+template <class Array>
+io::Block field_block(const Patch& p, bool columns, const Array& array, bool levels_first) {
   const auto size = [](int n) { return static_cast<std::size_t>(n); };
   const auto stride = [&](int n) { return static_cast<std::ptrdiff_t>(array.stride(n)); };
   io::Block block{{size(p.ys), size(p.xs)}, {size(p.ym), size(p.xm)}, {stride(0), stride(1)}};

@@ -11,7 +11,9 @@ namespace nunatak {
 
 namespace {
 
-Axis centred(double half_width, int points) { return {-half_width, 2.0 * half_width / (points - 1), points}; }
+Axis centred(double half_width, int points) {
+  return {-half_width, 2.0 * half_width / (points - 1), points};
+}
 
 /// The edges whose velocity is given.
 struct Fixed {
@@ -36,7 +38,8 @@ void complete_stream(const Grid& grid, const Patch& patch, Forcing& forcing) {
       const int gj = patch.global_j(j), gi = patch.global_i(i);
       const double y = grid.y(gj);
       tauc(j, i) = synthetic::stream_yield_stress(y);
-      if (gj == 0 || gj == grid.My() - 1 || gi == 0 || gi == grid.Mx() - 1) edges.fix(j, i, exact::TestI::u(y));
+      if (gj == 0 || gj == grid.My() - 1 || gi == 0 || gi == grid.Mx() - 1)
+        edges.fix(j, i, exact::TestI::u(y));
     }
   }
   to_loops(forcing.tauc, tauc);
@@ -58,23 +61,27 @@ void complete_shelf(const Patch& patch, Forcing& forcing) {
 
 GeneratedGrid generated_grid(const Options& options) {
   using namespace synthetic;
-  if (options.init == "dome") return {centred(dome_half_width, 61), centred(dome_half_width, 61), true};
-  if (options.init == "stream") return {centred(stream_half_width, 5), centred(stream_half_width, 61)};
-  if (options.init == "shelf") return {{0.0, shelf_length / 200, 201}, {0.0, shelf_length / 200, 11}, false, true};
+  if (options.init == "dome")
+    return {centred(dome_half_width, 61), centred(dome_half_width, 61), true};
+  if (options.init == "stream")
+    return {centred(stream_half_width, 5), centred(stream_half_width, 61)};
+  if (options.init == "shelf")
+    return {{0.0, shelf_length / 200, 201}, {0.0, shelf_length / 200, 11}, false, true};
   return {centred(marine_half_width, 381), centred(marine_half_width, 381), true, false, true};
 }
 
-void generate(const Options& options, const Grid& grid, const Patch& patch, State& state, Forcing& forcing) {
+void generate(const Options& options, const Grid& grid, const Patch& patch, State& state,
+              Forcing& forcing) {
   std::function<synthetic::Site(double, double)> site = synthetic::dome;
   if (options.init == "shelf") site = synthetic::shelf;
   if (options.init == "stream") site = synthetic::stream;
   if (options.init == "marine") {
-    site = [continent = synthetic::Continent(static_cast<std::uint64_t>(options.seed))](double x, double y) {
-      return continent.at(x, y);
-    };
+    site = [continent = synthetic::Continent(static_cast<std::uint64_t>(options.seed))](
+               double x, double y) { return continent.at(x, y); };
   }
-  const auto thk = on_host(state.thk), topg = on_host(state.topg), M = on_host(forcing.climatic_mass_balance),
-             T_s = on_host(forcing.ice_surface_temp), G = on_host(forcing.bheatflx), theta = on_host(forcing.theta_ocean),
+  const auto thk = on_host(state.thk), topg = on_host(state.topg),
+             M = on_host(forcing.climatic_mass_balance), T_s = on_host(forcing.ice_surface_temp),
+             G = on_host(forcing.bheatflx), theta = on_host(forcing.theta_ocean),
              salinity = on_host(forcing.salinity_ocean);
   const auto basins = on_host(forcing.basins);
   for (int j = 1; j <= patch.ym; ++j) {

@@ -1,4 +1,5 @@
-// Initial states without a file: grids and fields from kernels/cases/synthetic.hpp, every rank its own cells.
+// Initial states without a file: grids and fields from kernels/cases/synthetic.hpp, every rank its
+// own cells.
 #pragma once
 
 #include "kernels/step/state.hpp"
@@ -17,6 +18,7 @@ struct GeneratedGrid {
 GeneratedGrid generated_grid(const Options& options);
 
 /// Fill the owned cells. Forcing keeps what it has where the state says nothing.
-void generate(const Options& options, const Grid& grid, const Patch& patch, State& state, Forcing& forcing);
+void generate(const Options& options, const Grid& grid, const Patch& patch, State& state,
+              Forcing& forcing);
 
 } // namespace nunatak

@@ -16,7 +16,9 @@ namespace {
 
 Axis with_points(Axis axis, int points) {
   if (points == axis.points) return axis;
-  if (points < 2) throw Error("options -da_grid_x and -da_grid_y: expected at least 2 points, found " + std::to_string(points));
+  if (points < 2)
+    throw Error("options -da_grid_x and -da_grid_y: expected at least 2 points, found " +
+                std::to_string(points));
   axis.spacing = axis.periodic ? axis.spacing * axis.points / points : axis.extent() / (points - 1);
   axis.points = points;
   return axis;
@@ -26,11 +28,15 @@ Axis with_points(Axis axis, int points) {
 std::string refinements(const std::string& prefix) {
   char word[32] = "";
   PetscBool is_set = PETSC_FALSE;
-  NUNATAK_PETSC(PetscOptionsGetString(nullptr, prefix.c_str(), "-da_refine", word, sizeof word, &is_set));
-  return is_set == PETSC_TRUE ? std::to_string(whole_number(word, 0, 30, "option -" + prefix + "da_refine")) : "";
+  NUNATAK_PETSC(
+      PetscOptionsGetString(nullptr, prefix.c_str(), "-da_refine", word, sizeof word, &is_set));
+  return is_set == PETSC_TRUE
+             ? std::to_string(whole_number(word, 0, 30, "option -" + prefix + "da_refine"))
+             : "";
 }
 
-/// The SSA has the points of the grid: -ssa_da_refine, PETSc's name for the DMDA of that solver, refines the grid.
+/// The SSA has the points of the grid: -ssa_da_refine, PETSc's name for the DMDA of that solver,
+/// refines the grid.
 void hear_da_refine() {
   const std::string of_ssa = refinements("ssa_"), of_grid = refinements("");
   if (of_ssa.empty() || of_ssa == of_grid) return;
@@ -45,7 +51,8 @@ void hear_da_refine() {
 Grid make_grid(MPI_Comm comm, const Axis& x, const Axis& y, int px, int py) {
   Grid grid;
   hear_da_refine();
-  grid.dmda = std::make_shared<Dmda>(comm, DmdaShape{x.points, y.points, px, py, x.periodic, y.periodic});
+  grid.dmda =
+      std::make_shared<Dmda>(comm, DmdaShape{x.points, y.points, px, py, x.periodic, y.periodic});
   check_petsc_options({"da_", "dm_"}, "the DMDA of the grid");
   grid.decomposition = grid.dmda->decomposition();
   const Axis columns = with_points(x, grid.Mx()), rows = with_points(y, grid.My());
@@ -57,8 +64,11 @@ Grid make_grid(MPI_Comm comm, const Axis& x, const Axis& y, int px, int py) {
 Grid recut(MPI_Comm comm, const Grid& grid, const Decomposition& decomposition) {
   const Decomposition& d = decomposition;
   DmdaShape shape{d.Mx, d.My, d.px, d.py, d.periodic_x, d.periodic_y};
-  for (int r = 0; r < d.px; ++r) shape.columns.push_back(d.x[static_cast<std::size_t>(r) + 1] - d.x[static_cast<std::size_t>(r)]);
-  for (int r = 0; r < d.py; ++r) shape.rows.push_back(d.y[static_cast<std::size_t>(r) + 1] - d.y[static_cast<std::size_t>(r)]);
+  for (int r = 0; r < d.px; ++r)
+    shape.columns.push_back(d.x[static_cast<std::size_t>(r) + 1] -
+                            d.x[static_cast<std::size_t>(r)]);
+  for (int r = 0; r < d.py; ++r)
+    shape.rows.push_back(d.y[static_cast<std::size_t>(r) + 1] - d.y[static_cast<std::size_t>(r)]);
   Grid other = grid;
   other.dmda = std::make_shared<Dmda>(comm, shape);
   other.decomposition = other.dmda->decomposition();
@@ -68,25 +78,32 @@ Grid recut(MPI_Comm comm, const Grid& grid, const Decomposition& decomposition) 
 Axis choose_axis(const Axis& source, int points, double spacing) {
   if (points == 0 && spacing == 0.0) return source;
   if (spacing > 0.0 && spacing < 1.0)
-    throw Error("option -grid_dx: expected 0 or a spacing of at least 1 m, found " + std::to_string(spacing) + " m");
+    throw Error("option -grid_dx: expected 0 or a spacing of at least 1 m, found " +
+                std::to_string(spacing) + " m");
   Axis axis;
   if (spacing == 0.0) {
-    if (points < 2) throw Error("grid: expected at least 2 points along x and y, found " + std::to_string(points));
+    if (points < 2)
+      throw Error("grid: expected at least 2 points along x and y, found " +
+                  std::to_string(points));
     axis.points = points;
     axis.spacing = source.extent() / (points - 1);
     axis.first = source.first;
     return axis;
   }
   axis.spacing = spacing;
-  axis.points = points > 0 ? points : static_cast<int>(std::floor(source.extent() / spacing * (1.0 + 1e-12))) + 1;
+  axis.points = points > 0
+                    ? points
+                    : static_cast<int>(std::floor(source.extent() / spacing * (1.0 + 1e-12))) + 1;
   if (axis.points < 2) {
-    throw Error("grid spacing of " + std::to_string(spacing) + " m (-grid_dx): the domain is only " +
-                std::to_string(source.extent()) + " m wide");
+    throw Error("grid spacing of " + std::to_string(spacing) +
+                " m (-grid_dx): the domain is only " + std::to_string(source.extent()) + " m wide");
   }
   if (axis.extent() > source.extent() * (1.0 + 1e-9)) {
-    throw Error("grid of " + std::to_string(axis.points) + " points every " + std::to_string(spacing) +
-                " m (-grid_Mx, -grid_My, -grid_dx): expected at most " + std::to_string(source.extent()) +
-                " m from the first to the last, the width of the domain, found " + std::to_string(axis.extent()) + " m");
+    throw Error("grid of " + std::to_string(axis.points) + " points every " +
+                std::to_string(spacing) + " m (-grid_Mx, -grid_My, -grid_dx): expected at most " +
+                std::to_string(source.extent()) +
+                " m from the first to the last, the width of the domain, found " +
+                std::to_string(axis.extent()) + " m");
   }
   axis.first = source.first + (source.extent() - axis.extent()) / 2.0;
   return axis;

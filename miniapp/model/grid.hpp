@@ -19,7 +19,8 @@ struct Axis {
 };
 
 struct Grid {
-  std::shared_ptr<Dmda> dmda;  ///< owns cells, patches and neighbours; none in tests and benchmarks that need no PETSc
+  std::shared_ptr<Dmda>
+      dmda; ///< owns cells, patches and neighbours; none in tests and benchmarks that need no PETSc
   Decomposition decomposition; ///< that of the DMDA
   double x0 = 0.0, y0 = 0.0;   ///< coordinates of point (0, 0), m
   double dx = 1.0, dy = 1.0;   ///< spacing, m
@@ -34,16 +35,18 @@ struct Grid {
   double y(int j) const { return y0 + j * dy; }
 };
 
-/// The grid over two axes, in px x py patches (0: as PETSc chooses), without levels. Where PETSc's options change the number of
-/// points (-da_grid_x, -da_refine), the domain keeps its size. Collective. Throws as Dmda does, and Error for an option that
-/// starts with da_ or dm_ and that nobody uses.
+/// The grid over two axes, in px x py patches (0: as PETSc chooses), without levels. Where PETSc's
+/// options change the number of points (-da_grid_x, -da_refine), the domain keeps its size.
+/// Collective. Throws as Dmda does, and Error for an option that starts with da_ or dm_ and that
+/// nobody uses.
 Grid make_grid(MPI_Comm comm, const Axis& x, const Axis& y, int px = 0, int py = 0);
 
-/// The same grid, its patches cut as in `decomposition`. Collective. Error if PETSc's options change the number of points again.
+/// The same grid, its patches cut as in `decomposition`. Collective. Error if PETSc's options
+/// change the number of points again.
 Grid recut(MPI_Comm comm, const Grid& grid, const Decomposition& decomposition);
 
-/// The axis asked for by -grid_M* (points > 0) or -grid_dx (spacing > 0) over the extent of `source`; both: points of that
-/// spacing, centred on it; none: `source` itself.
+/// The axis asked for by -grid_M* (points > 0) or -grid_dx (spacing > 0) over the extent of
+/// `source`; both: points of that spacing, centred on it; none: `source` itself.
 Axis choose_axis(const Axis& source, int points, double spacing);
 
 } // namespace nunatak

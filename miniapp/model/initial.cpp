@@ -25,12 +25,14 @@ void set_constants(const Options& options, Forcing& forcing) {
   Kokkos::deep_copy(forcing.salinity_ocean, options.salinity_ocean);
 }
 
-/// Climate where the input has none: the surface cools with its elevation at a constant rate, and colder air snows less
-/// (it holds about half as much water for every 10 K). Owned cells and ghosts.
-void set_climate(const Options& options, const Patch& patch, const State& state, Forcing& forcing, bool temperature,
-                 bool balance) {
+/// Climate where the input has none: the surface cools with its elevation at a constant rate, and
+/// colder air snows less (it holds about half as much water for every 10 K). Owned cells and
+/// ghosts.
+void set_climate(const Options& options, const Patch& patch, const State& state, Forcing& forcing,
+                 bool temperature, bool balance) {
   const double T_0 = options.ice_surface_temp, lapse = options.ice_surface_lapse_rate / 1000.0;
-  const double M_0 = options.climatic_mass_balance / seconds_per_year, halving = options.climatic_mass_balance_halving;
+  const double M_0 = options.climatic_mass_balance / seconds_per_year,
+               halving = options.climatic_mass_balance_halving;
   const auto T = forcing.ice_surface_temp, M = forcing.climatic_mass_balance, h = state.usurf;
   for_each_cell_and_ghost(
       "climate", patch, KOKKOS_LAMBDA(int j, int i) {
@@ -42,14 +44,16 @@ void set_climate(const Options& options, const Patch& patch, const State& state,
 
 double thickest_ice(const Patch& patch, const Array2<double>& H) {
   return reduce_over<Largest>(
-             "thickest ice", owned_cells(patch), KOKKOS_LAMBDA(int j, int i, Largest& t) { t.see(H(j, i)); })
+             "thickest ice", owned_cells(patch),
+             KOKKOS_LAMBDA(int j, int i, Largest& t) { t.see(H(j, i)); })
       .value;
 }
 
 /// What stands in for the variables that the input does not have.
 void log_substitutes(const Options& options, const Input& input, const Log& log) {
   const auto say = [&](const char* variable, const std::string& instead) {
-    if (!input.gives(variable)) log.line("input: no " + std::string(variable) + " in " + options.input + ": " + instead);
+    if (!input.gives(variable))
+      log.line("input: no " + std::string(variable) + " in " + options.input + ": " + instead);
   };
   const auto number = [](double value) {
     std::ostringstream text;
@@ -59,7 +63,8 @@ void log_substitutes(const Options& options, const Input& input, const Log& log)
   const auto ignored = [&](const char* variable, std::initializer_list<const char*> names) {
     for (const char* name : names) {
       if (input.gives(variable) && options.given.count(name) > 0) {
-        log.line("input: option -" + std::string(name) + " has no effect: " + options.input + " has " + variable);
+        log.line("input: option -" + std::string(name) + " has no effect: " + options.input +
+                 " has " + variable);
       }
     }
   };
@@ -68,18 +73,21 @@ void log_substitutes(const Options& options, const Input& input, const Log& log)
   ignored("bheatflx", {"bheatflx"});
   ignored("theta_ocean", {"theta_ocean"});
   ignored("salinity_ocean", {"salinity_ocean"});
-  ignored("tauc",
-          {"till_phi_min", "till_phi_max", "till_topg_min", "till_topg_max", "till_overburden_fraction", "till_frozen_below"});
+  ignored("tauc", {"till_phi_min", "till_phi_max", "till_topg_min", "till_topg_max",
+                   "till_overburden_fraction", "till_frozen_below"});
   ignored("hardav", {"softness", "rheology", "sia_e", "ssa_e"});
-  if (options.given.count("seed") > 0) log.line("input: option -seed has no effect: the ice is that of " + options.input);
-  say("climatic_mass_balance", number(options.climatic_mass_balance) + " kg m-2 year-1 at sea level, half of it for every " +
+  if (options.given.count("seed") > 0)
+    log.line("input: option -seed has no effect: the ice is that of " + options.input);
+  say("climatic_mass_balance", number(options.climatic_mass_balance) +
+                                   " kg m-2 year-1 at sea level, half of it for every " +
                                    number(options.climatic_mass_balance_halving) + " K of cooling");
-  say("ice_surface_temp",
-      number(options.ice_surface_temp) + " K at sea level, " + number(options.ice_surface_lapse_rate) + " K less per km");
+  say("ice_surface_temp", number(options.ice_surface_temp) + " K at sea level, " +
+                              number(options.ice_surface_lapse_rate) + " K less per km");
   say("bheatflx", number(options.bheatflx) + " W m-2");
   say("tauc", "from the till model (-till_*)");
-  say("hardav", options.rheology == "isothermal" ? "softness " + number(options.softness) + " Pa-3 s-1"
-                                                 : "from the temperature of the ice");
+  say("hardav", options.rheology == "isothermal"
+                    ? "softness " + number(options.softness) + " Pa-3 s-1"
+                    : "from the temperature of the ice");
   if (options.ocean != "pico") return;
   say("basins", "all of the grid is one basin");
   say("theta_ocean", number(options.theta_ocean) + " K");
@@ -97,7 +105,8 @@ io::ReadOptions ways_to_read(const Options& options) {
   return ways;
 }
 
-InitialState::InitialState(Options& options, MPI_Comm comm, const Log& log) : m_options(options), m_log(log) {
+InitialState::InitialState(Options& options, MPI_Comm comm, const Log& log)
+    : m_options(options), m_log(log) {
   if (!options.input.empty()) {
     if (options.i_verify) {
       try {
@@ -110,14 +119,17 @@ InitialState::InitialState(Options& options, MPI_Comm comm, const Log& log) : m_
   }
   const bool continent = m_input || options.init == "marine";
   const auto choose = [&](std::string& option, const char* name, const char* value) {
-    if (option == "auto") option = m_input ? m_input->choice(name).value_or(value) : value; // a restart goes on as it began
+    if (option == "auto")
+      option =
+          m_input ? m_input->choice(name).value_or(value) : value; // a restart goes on as it began
   };
   choose(options.stress, "stress", continent ? "ssa+sia" : options.init == "dome" ? "sia" : "ssa");
   choose(options.rheology, "rheology", continent ? "paterson_budd" : "isothermal");
   choose(options.ocean, "ocean", continent ? "pico" : "none");
   choose(options.energy, "energy", "on");
   if (!m_input && options.ocean == "pico" && generated_grid(options).periodic_y)
-    throw Error("options -init " + options.init + " and -ocean pico: PICO needs a grid that is not periodic");
+    throw Error("options -init " + options.init +
+                " and -ocean pico: PICO needs a grid that is not periodic");
   if (!m_input) return;
   const std::string begun = m_input->choice("init").value_or("file");
   options.init = begun;
@@ -129,7 +141,8 @@ InitialState::InitialState(Options& options, MPI_Comm comm, const Log& log) : m_
 
 Grid InitialState::horizontal_grid(MPI_Comm comm) const {
   const Options& o = m_options;
-  const GeneratedGrid source = m_input ? GeneratedGrid{m_input->x(), m_input->y(), true} : generated_grid(o);
+  const GeneratedGrid source =
+      m_input ? GeneratedGrid{m_input->x(), m_input->y(), true} : generated_grid(o);
   Axis x = choose_axis(source.x, o.Mx, o.dx), y = choose_axis(source.y, o.My, o.dx);
   if (source.square && o.dx == 0.0) { // the points along one direction set the spacing of the other
     if (o.Mx > 0 && o.My == 0) y = choose_axis(source.y, 0, x.spacing);
@@ -155,8 +168,8 @@ Decomposition InitialState::balanced(const Grid& grid, MPI_Comm comm) const {
     generate(m_options, grid, p, state, forcing);
   }
   const auto thk = on_host(state.thk);
-  std::vector<std::vector<std::int64_t>> icy_cells{
-      std::vector<std::int64_t>(static_cast<std::size_t>(p.Mx + p.My), 0)}; // of columns, then of rows
+  std::vector<std::vector<std::int64_t>> icy_cells{std::vector<std::int64_t>(
+      static_cast<std::size_t>(p.Mx + p.My), 0)}; // of columns, then of rows
   for (int j = 1; j <= p.ym; ++j) {
     for (int i = 1; i <= p.xm; ++i) {
       const std::int64_t one = thk(j, i) > ice_free_thickness ? 1 : 0;
@@ -169,10 +182,12 @@ Decomposition InitialState::balanced(const Grid& grid, MPI_Comm comm) const {
   const auto range = [](const std::vector<int>& starts) {
     int least = starts.back(), most = 0;
     for (std::size_t n = 1; n < starts.size(); ++n)
-      least = std::min(least, starts[n] - starts[n - 1]), most = std::max(most, starts[n] - starts[n - 1]);
+      least = std::min(least, starts[n] - starts[n - 1]),
+      most = std::max(most, starts[n] - starts[n - 1]);
     return std::to_string(least) + (least == most ? "" : " to " + std::to_string(most));
   };
-  m_log.line("grid: cut by its ice: patches of " + range(d.x) + " columns, " + range(d.y) + " rows");
+  m_log.line("grid: cut by its ice: patches of " + range(d.x) + " columns, " + range(d.y) +
+             " rows");
   return d;
 }
 
@@ -184,20 +199,33 @@ void InitialState::read(Grid& grid, MpiRanks& ranks, State& state, Forcing& forc
     log_substitutes(m_options, *m_input, m_log);
   } else {
     generate(m_options, grid, patch, state, forcing);
-    for (const char* name : {"climatic_mass_balance", "climatic_mass_balance_halving", "ice_surface_temp",
-                             "ice_surface_lapse_rate", "bheatflx", "theta_ocean", "salinity_ocean"}) {
+    for (const char* name :
+         {"climatic_mass_balance", "climatic_mass_balance_halving", "ice_surface_temp",
+          "ice_surface_lapse_rate", "bheatflx", "theta_ocean", "salinity_ocean"}) {
       if (m_options.given.count(name) > 0)
-        m_log.line("init: option -" + std::string(name) + " has no effect: -init " + m_options.init + " has its own climate");
+        m_log.line("init: option -" + std::string(name) + " has no effect: -init " +
+                   m_options.init + " has its own climate");
     }
   }
-  std::vector<Ghosted> all{
-      state.thk,        state.topg,   state.u_ssa,    state.v_ssa,    forcing.climatic_mass_balance, forcing.ice_surface_temp,
-      forcing.bheatflx, forcing.tauc, forcing.hardav, forcing.basins, forcing.theta_ocean,           forcing.salinity_ocean};
-  if (forcing.fixed.data() != nullptr) all.insert(all.end(), {forcing.fixed, forcing.u_fixed, forcing.v_fixed});
+  std::vector<Ghosted> all{state.thk,
+                           state.topg,
+                           state.u_ssa,
+                           state.v_ssa,
+                           forcing.climatic_mass_balance,
+                           forcing.ice_surface_temp,
+                           forcing.bheatflx,
+                           forcing.tauc,
+                           forcing.hardav,
+                           forcing.basins,
+                           forcing.theta_ocean,
+                           forcing.salinity_ocean};
+  if (forcing.fixed.data() != nullptr)
+    all.insert(all.end(), {forcing.fixed, forcing.u_fixed, forcing.v_fixed});
   ranks.update_ghosts(all);
   state.update_surface(patch);
   if (m_input)
-    set_climate(m_options, patch, state, forcing, !m_input->gives("ice_surface_temp"), !m_input->gives("climatic_mass_balance"));
+    set_climate(m_options, patch, state, forcing, !m_input->gives("ice_surface_temp"),
+                !m_input->gives("climatic_mass_balance"));
 
   choose_levels(grid, ranks, state);
   state.temp = make_columns<double>("temp", patch, grid.Mz());
@@ -207,9 +235,10 @@ void InitialState::read(Grid& grid, MpiRanks& ranks, State& state, Forcing& forc
     const auto accumulation = make_array<double>("accumulation", patch);
     const auto balance = forcing.climatic_mass_balance;
     for_each_cell(
-        "accumulation in metres of ice", patch, KOKKOS_LAMBDA(int j, int i) { accumulation(j, i) = balance(j, i) / rho_ice; });
-    initial_temperature(patch, levels_at(grid.z), state.thk, state.mask, forcing.ice_surface_temp, accumulation, forcing.bheatflx,
-                        state.temp);
+        "accumulation in metres of ice", patch,
+        KOKKOS_LAMBDA(int j, int i) { accumulation(j, i) = balance(j, i) / rho_ice; });
+    initial_temperature(patch, levels_at(grid.z), state.thk, state.mask, forcing.ice_surface_temp,
+                        accumulation, forcing.bheatflx, state.temp);
   }
   ranks.update_ghosts({state.temp});
 }
@@ -219,25 +248,33 @@ void InitialState::choose_levels(Grid& grid, MpiRanks& ranks, const State& state
   max_over_ranks(ranks, largest);
   const double thickest = largest[0][0];
 
-  if (m_input && m_options.Mz == 0 && m_options.Lz == 0.0) grid.z = m_input->levels(); // a restart keeps its levels
+  if (m_input && m_options.Mz == 0 && m_options.Lz == 0.0)
+    grid.z = m_input->levels(); // a restart keeps its levels
   if (!grid.z.empty() && m_options.given.count("grid_z_spacing") > 0)
-    m_log.line("input: option -grid_z_spacing has no effect: " + m_options.input + " has levels (-grid_Mz makes others)");
+    m_log.line("input: option -grid_z_spacing has no effect: " + m_options.input +
+               " has levels (-grid_Mz makes others)");
   if (grid.z.empty()) {
     // room to grow: a quarter more than the thickest ice, in full 100 m
-    const double Lz = m_options.Lz > 0.0 ? m_options.Lz : std::fmax(1000.0, 100.0 * std::ceil(thickest * 1.25 / 100.0));
-    const LevelSpacing spacing = m_options.z_spacing == "equal" ? LevelSpacing::equal : LevelSpacing::quadratic;
+    const double Lz = m_options.Lz > 0.0
+                          ? m_options.Lz
+                          : std::fmax(1000.0, 100.0 * std::ceil(thickest * 1.25 / 100.0));
+    const LevelSpacing spacing =
+        m_options.z_spacing == "equal" ? LevelSpacing::equal : LevelSpacing::quadratic;
     const int Mz = m_options.Mz > 0 ? m_options.Mz : 31;
     if (Mz > max_levels)
-      throw Error("option -grid_Mz: expected at most " + std::to_string(max_levels) + " levels, found " + std::to_string(Mz));
+      throw Error("option -grid_Mz: expected at most " + std::to_string(max_levels) +
+                  " levels, found " + std::to_string(Mz));
     grid.z = make_levels(Lz, Mz, spacing).z_host;
   }
   if (thickest > grid.Lz()) {
-    throw Error("option -grid_Lz: expected at least the thickness of the thickest ice, " + std::to_string(thickest) +
-                " m, found " + std::to_string(grid.Lz()) + " m");
+    throw Error("option -grid_Lz: expected at least the thickness of the thickest ice, " +
+                std::to_string(thickest) + " m, found " + std::to_string(grid.Lz()) + " m");
   }
 }
 
-nlohmann::json InitialState::report() const { return m_input ? m_input->report() : nlohmann::json{{"init", m_options.init}}; }
+nlohmann::json InitialState::report() const {
+  return m_input ? m_input->report() : nlohmann::json{{"init", m_options.init}};
+}
 
 std::string InitialState::title() const {
   return m_input ? "nunatak run from " + m_options.input.substr(m_options.input.rfind('/') + 1)

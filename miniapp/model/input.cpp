@@ -30,18 +30,22 @@ Input::Input(const std::string& path, MPI_Comm comm, const Log& log, io::ReadOpt
     : m_reader(path, comm, std::move(read_options)), m_comm(comm), m_log(log) {
   m_x = read_axis(m_reader, "x", m_flip_x);
   m_y = read_axis(m_reader, "y", m_flip_y);
-  if (const auto spacing = m_reader.numbers("", "model_grid_spacing"); spacing && spacing->size() == 2) {
+  if (const auto spacing = m_reader.numbers("", "model_grid_spacing");
+      spacing && spacing->size() == 2) {
     // what the run computed with, which the coordinates give back only to rounding
-    for (const auto& [axis, value] : {std::pair{&m_x, (*spacing)[0]}, std::pair{&m_y, (*spacing)[1]}})
+    for (const auto& [axis, value] :
+         {std::pair{&m_x, (*spacing)[0]}, std::pair{&m_y, (*spacing)[1]}})
       if (std::fabs(value - axis->spacing) <= 1e-12 * axis->spacing) axis->spacing = value;
   }
   for (const char* required : {"thk", "topg"}) {
-    if (!m_reader.has(required)) throw Error(path + ": variable '" + required + "' is missing (thk and topg are required)");
+    if (!m_reader.has(required))
+      throw Error(path + ": variable '" + required + "' is missing (thk and topg are required)");
   }
   std::istringstream state(m_reader.text("", "model_state_variables").value_or(""));
   for (std::string name; state >> name;) {
     if (!m_reader.has(name))
-      throw Error(path + ": variable '" + name + "' is missing (expected, as the attribute model_state_variables names it)");
+      throw Error(path + ": variable '" + name +
+                  "' is missing (expected, as the attribute model_state_variables names it)");
   }
 }
 
@@ -50,9 +54,11 @@ nlohmann::json Input::report() const {
   const auto seconds = [](const io::ReadSummary::Seconds& t) {
     return nlohmann::json{{"min", t.min}, {"mean", t.mean}, {"max", t.max}};
   };
-  return {{"file", m_reader.path()},    {"read", io::word_of(m_reader.by())}, {"open", seconds(s.open)},
-          {"values", seconds(s.read)},  {"scatter", seconds(s.scatter)},      {"bytes", s.bytes},
-          {"operations", s.operations}, {"sent_bytes", s.sent_bytes},         {"opening_ranks", s.openers}};
+  return {{"file", m_reader.path()},       {"read", io::word_of(m_reader.by())},
+          {"open", seconds(s.open)},       {"values", seconds(s.read)},
+          {"scatter", seconds(s.scatter)}, {"bytes", s.bytes},
+          {"operations", s.operations},    {"sent_bytes", s.sent_bytes},
+          {"opening_ranks", s.openers}};
 }
 
 std::optional<PolarStereographic> Input::projection() const {
@@ -77,8 +83,8 @@ std::optional<PolarStereographic> Input::projection() const {
     const auto found = m_reader.number(mapping, attribute);
     if (!found && required) missing += std::string(" ") + attribute;
     if (found && !std::isfinite(*found)) {
-      throw Error(m_reader.path() + ": attribute '" + mapping + ":" + attribute + "': expected a finite number, found " +
-                  std::to_string(*found));
+      throw Error(m_reader.path() + ": attribute '" + mapping + ":" + attribute +
+                  "': expected a finite number, found " + std::to_string(*found));
     }
     *value = found.value_or(*value);
   }
@@ -90,7 +96,8 @@ std::optional<PolarStereographic> Input::projection() const {
 
 bool Input::gives(const std::string& variable) const {
   const auto state = m_reader.text("", "model_state_variables");
-  return m_reader.has(variable) && (!state || (" " + *state + " ").find(" " + variable + " ") != std::string::npos);
+  return m_reader.has(variable) &&
+         (!state || (" " + *state + " ").find(" " + variable + " ") != std::string::npos);
 }
 
 std::vector<double> Input::levels() const {
@@ -102,8 +109,11 @@ std::vector<double> Input::levels() const {
   const auto to_metres = unit_conversion(m_reader.text("z", "units").value_or("m"), "m", what);
   for (double& height : z) height = to_metres(height);
   bool upwards = z.size() >= 2 && z[0] == 0.0;
-  for (std::size_t k = 1; k < z.size(); ++k) upwards = upwards && z[k] > z[k - 1] && std::isfinite(z[k]);
-  if (!upwards) throw Error(what + ": expected at least 2 heights above the bed, from 0 upwards, found other ones");
+  for (std::size_t k = 1; k < z.size(); ++k)
+    upwards = upwards && z[k] > z[k - 1] && std::isfinite(z[k]);
+  if (!upwards)
+    throw Error(what +
+                ": expected at least 2 heights above the bed, from 0 upwards, found other ones");
   return z;
 }
 
@@ -112,14 +122,16 @@ std::optional<double> Input::time() const {
   constexpr double longest = 1e15; // s, 30 million years: above, seconds are lost in rounding
   if (time && !(std::fabs(*time) <= longest)) {
     std::ostringstream text;
-    text << m_reader.path() << ": attribute 'model_time_seconds': expected a time of at most " << longest << " s, found "
-         << *time;
+    text << m_reader.path() << ": attribute 'model_time_seconds': expected a time of at most "
+         << longest << " s, found " << *time;
     throw Error(text.str());
   }
   return time;
 }
 
-FileBlock Input::block(const Grid& grid, const Patch& patch) const { return {m_x, m_y, m_flip_x, m_flip_y, grid, patch}; }
+FileBlock Input::block(const Grid& grid, const Patch& patch) const {
+  return {m_x, m_y, m_flip_x, m_flip_y, grid, patch};
+}
 
 bool Input::levels_first(const std::string& variable) const {
   const auto axes = m_reader.dimensions(variable);
@@ -138,7 +150,8 @@ void Input::check_dimensions(const std::string& variable, bool columns) const {
   if (columns) expected.insert(levels_first(variable) ? expected.begin() : expected.end(), "z");
   if (names != expected) {
     throw Error(m_reader.path() + ": variable '" + variable + "': expected dimensions " +
-                (columns ? "(y, x, z) or (z, y, x)" : "(y, x)") + " with or without time in front, found (" + found + ")");
+                (columns ? "(y, x, z) or (z, y, x)" : "(y, x)") +
+                " with or without time in front, found (" + found + ")");
   }
 }
 
@@ -150,7 +163,8 @@ UnitConversion Input::conversion(const std::string& variable, const std::string&
   return unit_conversion(units.value_or(to), to, what);
 }
 
-void Input::read_field(const FieldInfo& info, const Grid& grid, MpiRanks& ranks, const Array2<double>& to) const {
+void Input::read_field(const FieldInfo& info, const Grid& grid, MpiRanks& ranks,
+                       const Array2<double>& to) const {
   check_dimensions(info.variable, false);
   const UnitConversion convert = conversion(info.variable, info.units);
   const Patch patch = ranks.patch();
@@ -191,10 +205,14 @@ void Input::read(const Grid& grid, MpiRanks& ranks, State& state, Forcing& forci
 
   const Array2<double>& balance = forcing.climatic_mass_balance;
   const double largest_balance = 1e-2; // kg m-2 s-1: 300 m of water a year
-  if (gives("climatic_mass_balance") && is_speed(m_reader.text("climatic_mass_balance", "units").value_or(""))) {
-    read_field({"climatic_mass_balance", "m s-1", -largest_balance / rho_ice, largest_balance / rho_ice}, grid, ranks, balance);
+  if (gives("climatic_mass_balance") &&
+      is_speed(m_reader.text("climatic_mass_balance", "units").value_or(""))) {
+    read_field(
+        {"climatic_mass_balance", "m s-1", -largest_balance / rho_ice, largest_balance / rho_ice},
+        grid, ranks, balance);
     for_each_cell(
-        "metres of ice to kg m-2", ranks.patch(), KOKKOS_LAMBDA(int j, int i) { balance(j, i) *= rho_ice; });
+        "metres of ice to kg m-2", ranks.patch(),
+        KOKKOS_LAMBDA(int j, int i) { balance(j, i) *= rho_ice; });
   } else {
     optional({"climatic_mass_balance", "kg m-2 s-1", -largest_balance, largest_balance}, balance);
   }
@@ -209,7 +227,8 @@ void Input::read(const Grid& grid, MpiRanks& ranks, State& state, Forcing& forci
   if (optional({"basins", "", 0.0, 1e4, Interpolation::nearest, true}, numbers)) {
     const auto target = forcing.basins;
     for_each_cell(
-        "basins", ranks.patch(), KOKKOS_LAMBDA(int j, int i) { target(j, i) = static_cast<int>(numbers(j, i)); });
+        "basins", ranks.patch(),
+        KOKKOS_LAMBDA(int j, int i) { target(j, i) = static_cast<int>(numbers(j, i)); });
   }
   if (gives("usurf")) check_surface(grid, ranks, state);
 }
@@ -234,7 +253,8 @@ void Input::check_surface(const Grid& grid, MpiRanks& ranks, const State& state)
   difference.hi = sums[0][0], difference.lo = sums[0][1];
   char text[200];
   std::snprintf(text, sizeof text,
-                "input: usurf follows from thk and topg by flotation; the file's differs from it by %.1f m on average (with ice)",
+                "input: usurf follows from thk and topg by flotation; the file's differs from it "
+                "by %.1f m on average (with ice)",
                 difference.value() / static_cast<double>(sums[0][2]));
   m_log.line(text);
 }
@@ -261,7 +281,8 @@ void Input::read_temperature(const Grid& grid, MpiRanks& ranks, Array3<double>& 
     for (int i = 1; i <= patch.xm; ++i) {
       std::fill(column.begin(), column.end(), 0.0);
       points.for_each_corner(j, i, [&](std::size_t n, double weight) {
-        for (std::size_t k = 0; k < nz; ++k) column[k] += weight * convert(values[first ? k * n_points + n : n * nz + k]);
+        for (std::size_t k = 0; k < nz; ++k)
+          column[k] += weight * convert(values[first ? k * n_points + n : n * nz + k]);
       });
       for (int k = 0; k < grid.Mz(); ++k) {
         const double T = at_height(column, z, grid.z[static_cast<std::size_t>(k)]);
@@ -273,8 +294,10 @@ void Input::read_temperature(const Grid& grid, MpiRanks& ranks, Array3<double>& 
   to_loops(temp, to);
   ranks.sum(bad);
   if (bad[0][0] > 0) {
-    throw Error(m_reader.path() + ": variable 'temp': expected values from 150 to 330 K everywhere, found other or missing " +
-                "values at " + std::to_string(bad[0][0]) + " points");
+    throw Error(
+        m_reader.path() +
+        ": variable 'temp': expected values from 150 to 330 K everywhere, found other or missing " +
+        "values at " + std::to_string(bad[0][0]) + " points");
   }
 }
 

@@ -1,9 +1,12 @@
-// Reading the initial state and the forcing from a NetCDF file, for every rank its own block, onto the grid of the run.
+// Reading the initial state and the forcing from a NetCDF file, for every rank its own block, onto
+// the grid of the run.
 //
-// The file has coordinates x and y (equally spaced, in any unit of length) and variables of shape (y, x) or (time, y, x), of
-// which the last record is read; `temp` of shape (..., y, x, z). On another grid than the file's, fields are interpolated:
-// bilinear; basins take the nearest point; the ice extent is that of the nearest point, and thickness is averaged over icy points
-// only, so that margins are not thinned. On the file's own grid values are taken as they are, to the last bit.
+// The file has coordinates x and y (equally spaced, in any unit of length) and variables of shape
+// (y, x) or (time, y, x), of which the last record is read; `temp` of shape (..., y, x, z). On
+// another grid than the file's, fields are interpolated: bilinear; basins take the nearest point;
+// the ice extent is that of the nearest point, and thickness is averaged over icy points only, so
+// that margins are not thinned. On the file's own grid values are taken as they are, to the last
+// bit.
 #pragma once
 
 #include "io/reader.hpp"
@@ -17,8 +20,8 @@ namespace nunatak {
 
 class Input {
 public:
-  /// Collective. Throws Error (io::Error) if the file cannot be read, lacks thk, topg, a coordinate or a
-  /// variable of its model_state_variables, or x or y is not regular.
+  /// Collective. Throws Error (io::Error) if the file cannot be read, lacks thk, topg, a coordinate
+  /// or a variable of its model_state_variables, or x or y is not regular.
   Input(const std::string& path, MPI_Comm comm, const Log& log, io::ReadOptions read_options = {});
 
   /// Who has read, and what it has cost so far. Collective.
@@ -32,11 +35,15 @@ public:
   /// Levels and time of a file that nunatak wrote; empty otherwise.
   std::vector<double> levels() const; ///< m, from 0 upwards
   std::optional<double> time() const; ///< s
-  /// What the run that wrote the file had chosen for an option that can be "auto"; nullopt for other files.
-  std::optional<std::string> choice(const std::string& option) const { return m_reader.text("", "option_" + option); }
+  /// What the run that wrote the file had chosen for an option that can be "auto"; nullopt for
+  /// other files.
+  std::optional<std::string> choice(const std::string& option) const {
+    return m_reader.text("", "option_" + option);
+  }
 
-  /// thk, topg, and what else the file has; Forcing keeps what it has where the file has nothing. Collective. Throws Error naming
-  /// file and variable: wrong dimensions, wrong units, NaN, negative thickness.
+  /// thk, topg, and what else the file has; Forcing keeps what it has where the file has nothing.
+  /// Collective. Throws Error naming file and variable: wrong dimensions, wrong units, NaN,
+  /// negative thickness.
   void read(const Grid& grid, MpiRanks& ranks, State& state, Forcing& forcing) const;
 
   /// The first of these alone.
@@ -54,8 +61,10 @@ private:
   FileBlock block(const Grid& grid, const Patch& patch) const;
   bool levels_first(const std::string& variable) const; ///< (z, y, x), not (y, x, z)
   void check_dimensions(const std::string& variable, bool columns) const;
-  UnitConversion conversion(const std::string& variable, const std::string& to) const; ///< from the units of the file
-  void read_field(const FieldInfo& info, const Grid& grid, MpiRanks& ranks, const Array2<double>& field) const;
+  UnitConversion conversion(const std::string& variable,
+                            const std::string& to) const; ///< from the units of the file
+  void read_field(const FieldInfo& info, const Grid& grid, MpiRanks& ranks,
+                  const Array2<double>& field) const;
 
   io::Reader m_reader;
   MPI_Comm m_comm;

@@ -13,16 +13,21 @@ namespace nunatak {
 
 namespace {
 
-/// valid_min, valid_max or valid_range of a variable, in the units of its unpacked values; infinite where it has none.
+/// valid_min, valid_max or valid_range of a variable, in the units of its unpacked values; infinite
+/// where it has none.
 std::pair<double, double> valid_range(const io::Reader& in, const std::string& name) {
-  const double scale = in.number(name, "scale_factor").value_or(1.0), offset = in.number(name, "add_offset").value_or(0.0);
-  double low = in.number(name, "valid_min").value_or(-HUGE_VAL), high = in.number(name, "valid_max").value_or(HUGE_VAL);
-  if (const auto range = in.numbers(name, "valid_range"); range && range->size() == 2) low = (*range)[0], high = (*range)[1];
+  const double scale = in.number(name, "scale_factor").value_or(1.0),
+               offset = in.number(name, "add_offset").value_or(0.0);
+  double low = in.number(name, "valid_min").value_or(-HUGE_VAL),
+         high = in.number(name, "valid_max").value_or(HUGE_VAL);
+  if (const auto range = in.numbers(name, "valid_range"); range && range->size() == 2)
+    low = (*range)[0], high = (*range)[1];
   low = low * scale + offset, high = high * scale + offset;
   return {std::fmin(low, high), std::fmax(low, high)};
 }
 
-constexpr double on_grid = 1e-6; // a point this close to a point of the file (in spacings) is that point
+constexpr double on_grid =
+    1e-6; // a point this close to a point of the file (in spacings) is that point
 
 Place place(double coordinate, const Axis& axis) {
   double f = (coordinate - axis.first) / axis.spacing;
@@ -45,7 +50,8 @@ std::string expected(Fault fault, const FieldInfo& info) {
 Fault fault_of(double v, const FieldInfo& info) {
   if (!std::isfinite(v)) return not_a_number;
   if (info.method == Interpolation::thickness && v < 0.0) return negative;
-  return v < info.min || v > info.max || (info.whole && v != std::floor(v)) ? out_of_range : n_faults;
+  return v < info.min || v > info.max || (info.whole && v != std::floor(v)) ? out_of_range
+                                                                            : n_faults;
 }
 
 } // namespace
@@ -53,39 +59,47 @@ Fault fault_of(double v, const FieldInfo& info) {
 void check_own_dimension(const io::Reader& in, const std::string& name, const std::string& what) {
   const auto axes = in.dimensions(name);
   if (axes.size() == 1 && axes[0].name == name) return;
-  throw Error(what + ": expected " + name + "(" + name + "), found " + name + "(" + in.shape(name) + ")");
+  throw Error(what + ": expected " + name + "(" + name + "), found " + name + "(" + in.shape(name) +
+              ")");
 }
 
 Axis read_axis(const io::Reader& in, const std::string& name, bool& flip) {
   const std::string what = in.path() + ": coordinate '" + name + "'";
-  if (!in.has(name)) throw Error(what + " is missing (expected a variable " + name + "(" + name + "))");
+  if (!in.has(name))
+    throw Error(what + " is missing (expected a variable " + name + "(" + name + "))");
   check_own_dimension(in, name, what);
   std::vector<double> c = in.read_all(name);
-  if (c.size() < 2) throw Error(what + ": expected at least 2 points, found " + std::to_string(c.size()));
+  if (c.size() < 2)
+    throw Error(what + ": expected at least 2 points, found " + std::to_string(c.size()));
   const auto to_metres = unit_conversion(in.text(name, "units").value_or("m"), "m", what);
   for (double& v : c) v = to_metres(v);
   flip = c.back() < c.front();
   if (flip) std::reverse(c.begin(), c.end());
-  Axis axis{c.front(), (c.back() - c.front()) / static_cast<double>(c.size() - 1), static_cast<int>(c.size())};
+  Axis axis{c.front(), (c.back() - c.front()) / static_cast<double>(c.size() - 1),
+            static_cast<int>(c.size())};
   for (std::size_t n = 0; n < c.size(); ++n) {
-    if (!(std::fabs(c[n] - (axis.first + static_cast<double>(n) * axis.spacing)) < 1e-3 * axis.spacing)) {
-      throw Error(what + ": expected equally spaced points, found " + std::to_string(c[n]) + " m at index " + std::to_string(n));
+    if (!(std::fabs(c[n] - (axis.first + static_cast<double>(n) * axis.spacing)) <
+          1e-3 * axis.spacing)) {
+      throw Error(what + ": expected equally spaced points, found " + std::to_string(c[n]) +
+                  " m at index " + std::to_string(n));
     }
   }
   constexpr double shortest = 1.0, longest = 1e7; // m
   if (!(axis.spacing >= shortest && axis.spacing <= longest)) {
     std::ostringstream text;
-    text << what << ": expected points every 1 m to 10000 km, found them every " << axis.spacing << " m (is its unit right?)";
+    text << what << ": expected points every 1 m to 10000 km, found them every " << axis.spacing
+         << " m (is its unit right?)";
     throw Error(text.str());
   }
   return axis;
 }
 
-void check_valid(const io::Reader& in, const std::string& variable, const std::vector<double>& values, MpiRanks& ranks) {
+void check_valid(const io::Reader& in, const std::string& variable,
+                 const std::vector<double>& values, MpiRanks& ranks) {
   const auto [low, high] = valid_range(in, variable);
   if (low == -HUGE_VAL && high == HUGE_VAL) return;
-  const double rounding =
-      1e-6 * std::fmax(std::isfinite(low) ? std::fabs(low) : 0.0, std::isfinite(high) ? std::fabs(high) : 0.0);
+  const double rounding = 1e-6 * std::fmax(std::isfinite(low) ? std::fabs(low) : 0.0,
+                                           std::isfinite(high) ? std::fabs(high) : 0.0);
   std::vector<std::vector<double>> worst{{0.0, 0.0}};
   for (const double v : values) {
     worst[0][0] = std::fmax(worst[0][0], low - v);
@@ -94,12 +108,14 @@ void check_valid(const io::Reader& in, const std::string& variable, const std::v
   max_over_ranks(ranks, worst);
   if (worst[0][0] <= rounding && worst[0][1] <= rounding) return;
   std::ostringstream text;
-  text << in.path() << ": variable '" << variable << "': expected values from " << low << " to " << high
-       << ", its own valid range, found " << (worst[0][0] > rounding ? low - worst[0][0] : high + worst[0][1]);
+  text << in.path() << ": variable '" << variable << "': expected values from " << low << " to "
+       << high << ", its own valid range, found "
+       << (worst[0][0] > rounding ? low - worst[0][0] : high + worst[0][1]);
   throw Error(text.str());
 }
 
-FileBlock::FileBlock(const Axis& axis_x, const Axis& axis_y, bool flip_x, bool flip_y, const Grid& grid, const Patch& patch)
+FileBlock::FileBlock(const Axis& axis_x, const Axis& axis_y, bool flip_x, bool flip_y,
+                     const Grid& grid, const Patch& patch)
     : flip_rows(flip_y), flip_columns(flip_x) {
   for (int i = 0; i < patch.xm; ++i) x.push_back(place(grid.x(patch.xs + i), axis_x));
   for (int j = 0; j < patch.ym; ++j) y.push_back(place(grid.y(patch.ys + j), axis_y));
@@ -119,7 +135,8 @@ void Faults::add(Fault fault, std::int64_t cell) {
   m_where[fault] = std::max(m_where[fault], cell);
 }
 
-void Faults::check(MpiRanks& ranks, const Grid& grid, const FieldInfo& info, const std::string& what) const {
+void Faults::check(MpiRanks& ranks, const Grid& grid, const FieldInfo& info,
+                   const std::string& what) const {
   std::vector<std::vector<std::int64_t>> count{m_count}, where{m_where};
   ranks.sum(count);
   ranks.max(where);
@@ -133,8 +150,9 @@ void Faults::check(MpiRanks& ranks, const Grid& grid, const FieldInfo& info, con
   }
 }
 
-double interpolate(const FieldInfo& info, const FileBlock& block, int j, int i, const std::vector<double>& values,
-                   const std::vector<double>& ice, Fault& fault) {
+double interpolate(const FieldInfo& info, const FileBlock& block, int j, int i,
+                   const std::vector<double>& values, const std::vector<double>& ice,
+                   Fault& fault) {
   const bool thickness = info.method == Interpolation::thickness;
   double sum = 0.0, weights = 0.0, nearest = 0.0, largest = -1.0;
   block.for_each_corner(j, i, [&](std::size_t n, double weight) {
@@ -146,8 +164,8 @@ double interpolate(const FieldInfo& info, const FileBlock& block, int j, int i, 
     if (thickness && v == 0.0) return; // thickness is averaged over ice
     sum += weight * v, weights += weight;
   });
-  const bool as_nearest =
-      largest == 1.0 || info.method == Interpolation::nearest || (thickness && (nearest == 0.0 || weights == 0.0));
+  const bool as_nearest = largest == 1.0 || info.method == Interpolation::nearest ||
+                          (thickness && (nearest == 0.0 || weights == 0.0));
   return as_nearest ? nearest : weights > 0.0 ? sum / weights : std::nan("");
 }
 
@@ -171,9 +189,12 @@ void fill_with_mean(MpiRanks& ranks, const SharedArray2<double>& field, double l
 
 double at_height(const std::vector<double>& column, const std::vector<double>& z, double height) {
   height = std::min(height, z.back());
-  const auto above = static_cast<std::size_t>(std::lower_bound(z.begin(), z.end(), height) - z.begin());
-  const double weight = z[above] == height ? 1.0 : (height - z[above - 1]) / (z[above] - z[above - 1]);
-  return weight == 1.0 ? column[above] : (1.0 - weight) * column[above - 1] + weight * column[above];
+  const auto above =
+      static_cast<std::size_t>(std::lower_bound(z.begin(), z.end(), height) - z.begin());
+  const double weight =
+      z[above] == height ? 1.0 : (height - z[above - 1]) / (z[above] - z[above - 1]);
+  return weight == 1.0 ? column[above]
+                       : (1.0 - weight) * column[above - 1] + weight * column[above];
 }
 
 } // namespace nunatak

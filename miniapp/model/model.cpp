@@ -8,8 +8,9 @@ namespace nunatak {
 
 namespace {
 
-/// Messages, bytes and collectives of the model itself (PETSc's and MPI-IO's are not counted), summed over ranks; "halo": the
-/// part of the ghost exchanges, by whichever -halo, and the time of the slowest rank in them. Collective.
+/// Messages, bytes and collectives of the model itself (PETSc's and MPI-IO's are not counted),
+/// summed over ranks; "halo": the part of the ghost exchanges, by whichever -halo, and the time of
+/// the slowest rank in them. Collective.
 nlohmann::json traffic_report(const MpiRanks& ranks) {
   const Traffic& t = ranks.traffic_of_all();
   const MpiRanks::Halo& halo = ranks.halo();
@@ -17,20 +18,26 @@ nlohmann::json traffic_report(const MpiRanks& ranks) {
   MPI_Allreduce(MPI_IN_PLACE, sums, 4, MPI_INT64_T, MPI_SUM, ranks.comm());
   double seconds = halo.seconds;
   MPI_Allreduce(MPI_IN_PLACE, &seconds, 1, MPI_DOUBLE, MPI_MAX, ranks.comm());
-  return {
-      {"messages", sums[0]},
-      {"bytes", sums[1]},
-      {"exchanges_per_rank", t.exchanges},
-      {"collectives_per_rank", t.collectives},
-      {"halo", {{"messages", sums[2]}, {"bytes", sums[3]}, {"exchanges_per_rank", halo.exchanges}, {"max_seconds", seconds}}}};
+  return {{"messages", sums[0]},
+          {"bytes", sums[1]},
+          {"exchanges_per_rank", t.exchanges},
+          {"collectives_per_rank", t.collectives},
+          {"halo",
+           {{"messages", sums[2]},
+            {"bytes", sums[3]},
+            {"exchanges_per_rank", halo.exchanges},
+            {"max_seconds", seconds}}}};
 }
 
 } // namespace
 
-// In this order: the grid without levels, arrays on it, the state, the levels that its ice needs, and physics on all of them.
+// In this order: the grid without levels, arrays on it, the state, the levels that its ice needs,
+// and physics on all of them.
 Model::Model(Options& options, MPI_Comm comm, Timers& timers, const Log& log)
-    : m_watch(timers), m_log(log), m_initial(options, comm, log), m_grid(m_initial.horizontal_grid(comm)),
-      m_ranks(make_ranks(comm, *m_grid.dmda, options.halo, options.gpu_aware_mpi)), m_view_solver(options.ssa_view) {
+    : m_watch(timers), m_log(log), m_initial(options, comm, log),
+      m_grid(m_initial.horizontal_grid(comm)),
+      m_ranks(make_ranks(comm, *m_grid.dmda, options.halo, options.gpu_aware_mpi)),
+      m_view_solver(options.ssa_view) {
   const Patch patch = m_ranks->patch();
   State state(patch);
   Forcing forcing(patch);
@@ -47,8 +54,9 @@ Model::Model(Options& options, MPI_Comm comm, Timers& timers, const Log& log)
     const SsaSystemOptions system{options.ssa_solver, options.ssa_operator, m_grid.dmda.get()};
     sliding = make_ssa_solver(*m_ranks, m_grid.dx, m_grid.dy, ssa_options(options), system);
   }
-  m_hybrid = std::make_unique<Hybrid>(*m_ranks, m_grid.dx, m_grid.dy, m_levels, hybrid_options(options), std::move(sliding),
-                                      std::vector<State>{state}, std::vector<Forcing>{forcing}, m_watch);
+  m_hybrid = std::make_unique<Hybrid>(
+      *m_ranks, m_grid.dx, m_grid.dy, m_levels, hybrid_options(options), std::move(sliding),
+      std::vector<State>{state}, std::vector<Forcing>{forcing}, m_watch);
 }
 
 void Model::diagnose(double time) {

@@ -1,5 +1,6 @@
-// The model on its grid: state and forcing from files or a generator, the hybrid step on MPI, and names for all of it. What is
-// not here: the physics (kernels/step/hybrid.hpp), the clock and files (miniapp/main.cpp).
+// The model on its grid: state and forcing from files or a generator, the hybrid step on MPI, and
+// names for all of it. What is not here: the physics (kernels/step/hybrid.hpp), the clock and files
+// (miniapp/main.cpp).
 //
 //   Model model(options, comm, timers, log);
 //   while (...) {
@@ -28,19 +29,20 @@ namespace nunatak {
 
 class Model {
 public:
-  /// Reads or generates state and forcing. `options` gets the values of "auto". `timers` and `log` must outlive the model.
-  /// Throws Error, see input.hpp.
+  /// Reads or generates state and forcing. `options` gets the values of "auto". `timers` and `log`
+  /// must outlive the model. Throws Error, see input.hpp.
   Model(Options& options, MPI_Comm comm, Timers& timers, const Log& log);
 
-  /// The melt below ice shelves and the flow, for the present state at `time` (s, for the records of the solves). Changes the
-  /// sliding velocity of the state, nothing else of it. Throws SsaError if the stress balance cannot be solved.
+  /// The melt below ice shelves and the flow, for the present state at `time` (s, for the records
+  /// of the solves). Changes the sliding velocity of the state, nothing else of it. Throws SsaError
+  /// if the stress balance cannot be solved.
   void diagnose(double time);
 
   /// The longest stable step for the flow of the last diagnose(), and what limits it.
   TimeStep stable_step() const { return m_hybrid->stable_step(); }
 
-  /// Temperature and then thickness, surface and mask after `dt` seconds (0: of the present state), ghosts included, with the
-  /// flow and melt of the last diagnose().
+  /// Temperature and then thickness, surface and mask after `dt` seconds (0: of the present state),
+  /// ghosts included, with the flow and melt of the last diagnose().
   void advance(double dt) { m_hybrid->advance(dt); }
 
   const Grid& grid() const { return m_grid; }
@@ -55,9 +57,9 @@ public:
   double start_time() const { return m_initial.time(); }   ///< of the initial state, s
   bool continues() const { return m_initial.continues(); } ///< a run that had come to start_time()
   std::string title() const { return m_initial.title(); }  ///< "nunatak run from ..."
-  FieldList fields();                                      ///< state, forcing, and the diagnostics of the last diagnose()
-  FieldList failed_fields();                               ///< the same and the residual, after an SsaError
-  nlohmann::json report() const;                           ///< input, ssa, ocean, messages
+  FieldList fields();            ///< state, forcing, and the diagnostics of the last diagnose()
+  FieldList failed_fields();     ///< the same and the residual, after an SsaError
+  nlohmann::json report() const; ///< input, ssa, ocean, messages
 
 private:
   // The parts of a step, timed.

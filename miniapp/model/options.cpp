@@ -20,8 +20,12 @@ namespace {
 
 /// A row for a time on the wall, in seconds; 0 is none.
 Option duration(const std::string& name, double& seconds, const std::string& doc) {
-  const auto set = [&seconds](const std::string& value, const std::string& what) { seconds = parse_duration(value, what); };
-  const auto get = [&seconds] { return seconds == 0.0 ? std::string() : std::to_string(std::lround(seconds)) + " s"; };
+  const auto set = [&seconds](const std::string& value, const std::string& what) {
+    seconds = parse_duration(value, what);
+  };
+  const auto get = [&seconds] {
+    return seconds == 0.0 ? std::string() : std::to_string(std::lround(seconds)) + " s";
+  };
   return setting(name, {set, get, false}, "", doc);
 }
 
@@ -30,45 +34,63 @@ constexpr double longest_run = 1e7;  // years
 
 void add_start_and_grid(OptionTable& table, Options& o) {
   table.section("Where the run starts");
-  table.add(text("i", o.input, "NetCDF file with thk and topg, or a file written by nunatak, which continues that run"));
-  table.add(
-      flag("i_verify", o.i_verify,
-           "comparison of that file, and of those that are continued, with their checksums in manifest.jsonl, if they have any"));
+  table.add(text(
+      "i", o.input,
+      "NetCDF file with thk and topg, or a file written by nunatak, which continues that run"));
+  table.add(flag("i_verify", o.i_verify,
+                 "comparison of that file, and of those that are continued, with their checksums "
+                 "in manifest.jsonl, if they have any"));
   table.add(word("io_read", o.io_read, io::reader_words(),
-                 "readers of that file: every rank, rank 0 for all, all together, or a rank of each node (auto: each on one "
+                 "readers of that file: every rank, rank 0 for all, all together, or a rank of "
+                 "each node (auto: each on one "
                  "node, else direct)"));
   table.add(word("init", o.init, "dome|shelf|stream|marine", "initial state without a file"));
-  table.add(number("seed", o.seed, "", "seed of -init marine: another number, another continent", 0));
-
-  table.section("Grid; PETSc's options of a DMDA are heard, too: -da_processors_x, -da_grid_x, -da_refine, -dm_view, ...");
   table.add(
-      number("grid_Mx", o.Mx, "", "grid points along x (0: from the input, or as -init has it: 381 of marine)", 0, most_points));
-  table.add(number("grid_My", o.My, "", "grid points along y (0: from the input or -init; with -grid_Mx as makes square cells)",
-                   0, most_points));
-  table.add(number("grid_Mz", o.Mz, "", "vertical levels (0: from a restart file, or 31)", 0, max_levels));
-  table.add(number("grid_dx", o.dx, "m", "grid spacing (0: from the input, or from the number of points)", 0, 1e7));
-  table.add(number("grid_Lz", o.Lz, "m", "height of the column (0: from the thickest ice)", 0, 1e5));
-  table.add(word("grid_z_spacing", o.z_spacing, "quadratic|equal", "spacing of the levels: finer near the bed, or equal"));
+      number("seed", o.seed, "", "seed of -init marine: another number, another continent", 0));
+
+  table.section("Grid; PETSc's options of a DMDA are heard, too: -da_processors_x, -da_grid_x, "
+                "-da_refine, -dm_view, ...");
+  table.add(number("grid_Mx", o.Mx, "",
+                   "grid points along x (0: from the input, or as -init has it: 381 of marine)", 0,
+                   most_points));
+  table.add(number(
+      "grid_My", o.My, "",
+      "grid points along y (0: from the input or -init; with -grid_Mx as makes square cells)", 0,
+      most_points));
+  table.add(number("grid_Mz", o.Mz, "", "vertical levels (0: from a restart file, or 31)", 0,
+                   max_levels));
+  table.add(number("grid_dx", o.dx, "m",
+                   "grid spacing (0: from the input, or from the number of points)", 0, 1e7));
+  table.add(
+      number("grid_Lz", o.Lz, "m", "height of the column (0: from the thickest ice)", 0, 1e5));
+  table.add(word("grid_z_spacing", o.z_spacing, "quadratic|equal",
+                 "spacing of the levels: finer near the bed, or equal"));
   table.add(number("grid_px", o.px, "", "ranks along x (0: as PETSc's DMDA chooses)", 0));
   table.add(number("grid_py", o.py, "", "ranks along y (0: as PETSc's DMDA chooses)", 0));
-  table.add(word("grid_cut", o.cut, "equal|ice", "patches of equal size, or of about the same ice along x and y"));
-  table.add(word(
-      "halo", o.halo, "auto|packed|loops|dmda",
-      "ghost exchange: one message per neighbour for all arrays, packed by the host or by the loops of the kernels (auto: on "
-      "a GPU), or array by array through the DMDA's scatters"));
+  table.add(word("grid_cut", o.cut, "equal|ice",
+                 "patches of equal size, or of about the same ice along x and y"));
+  table.add(word("halo", o.halo, "auto|packed|loops|dmda",
+                 "ghost exchange: one message per neighbour for all arrays, packed by the host or "
+                 "by the loops of the kernels (auto: on "
+                 "a GPU), or array by array through the DMDA's scatters"));
   table.add(word("gpu_aware_mpi", o.gpu_aware_mpi, "auto|on|off",
-                 "messages of -halo loops from the memory of the GPU, or from pinned memory of the host (auto: as MPI says)"));
+                 "messages of -halo loops from the memory of the GPU, or from pinned memory of the "
+                 "host (auto: as MPI says)"));
 
   table.section("Time");
-  table.add(number("run_years", o.run_years, "year", "length of the run (0: everything is evaluated once and written)", 0,
+  table.add(number("run_years", o.run_years, "year",
+                   "length of the run (0: everything is evaluated once and written)", 0,
                    longest_run));
-  table.add(number("run_until", o.run_until, "year", "model time at which the run ends, in place of -run_years", -longest_run,
+  table.add(number("run_until", o.run_until, "year",
+                   "model time at which the run ends, in place of -run_years", -longest_run,
                    longest_run));
-  table.add(
-      number("run_steps", o.run_steps, "", "largest number of steps (0: no limit); without -run_years the number of steps", 0));
+  table.add(number("run_steps", o.run_steps, "",
+                   "largest number of steps (0: no limit); without -run_years the number of steps",
+                   0));
   table.add(number("dt_max", o.dt_max, "year", "longest time step", 1e-6, longest_run));
   table.add(duration("run_wall", o.run_wall,
-                     "limit on the wall (3h50m, 90min, 3:50:00): the run ends before it, leaves its state, and has status 85; so "
+                     "limit on the wall (3h50m, 90min, 3:50:00): the run ends before it, leaves "
+                     "its state, and has status 85; so "
                      "it does after SIGTERM or SIGUSR1"));
 }
 
@@ -77,106 +99,144 @@ void add_ice(OptionTable& table, Options& o) {
   table.add(word("stress", o.stress, "auto|sia|ssa|ssa+sia",
                  "stress balance (auto: sia for dome, ssa for shelf and stream, else ssa+sia)"));
   table.add(word("rheology", o.rheology, "auto|isothermal|paterson_budd",
-                 "ice softness: constant, or a function of temperature (auto: isothermal for dome, shelf, stream)"));
-  table.add(number("softness", o.softness, "Pa-3 s-1", "softness A of isothermal ice", 1e-30, 1e-15));
+                 "ice softness: constant, or a function of temperature (auto: isothermal for dome, "
+                 "shelf, stream)"));
+  table.add(
+      number("softness", o.softness, "Pa-3 s-1", "softness A of isothermal ice", 1e-30, 1e-15));
   table.add(number("sia_e", o.sia_enhancement, "",
-                   "enhancement factor of the softness in the SIA, if it follows from temperature", 0.01, 100));
+                   "enhancement factor of the softness in the SIA, if it follows from temperature",
+                   0.01, 100));
   table.add(number("ssa_e", o.ssa_enhancement, "",
-                   "enhancement factor of the softness in the SSA, if it follows from temperature", 0.01, 100));
-  table.add(number("sliding_q", o.sliding_q, "", "exponent of the pseudo-plastic sliding law (0: plastic)", 0, 1));
-  table.add(number("sliding_u_threshold", o.sliding_u_threshold, "m year-1", "threshold speed of the sliding law", 1e-3, 1e9));
-  table.add(number("till_phi_min", o.till.phi_min, "degree", "till friction angle at and below till_topg_min", 0.1, 89));
-  table.add(number("till_phi_max", o.till.phi_max, "degree", "till friction angle at and above till_topg_max", 0.1, 89));
-  table.add(number("till_topg_min", o.till.b_min, "m", "bed elevation of the smallest friction angle"));
-  table.add(number("till_topg_max", o.till.b_max, "m", "bed elevation of the largest friction angle"));
+                   "enhancement factor of the softness in the SSA, if it follows from temperature",
+                   0.01, 100));
+  table.add(number("sliding_q", o.sliding_q, "",
+                   "exponent of the pseudo-plastic sliding law (0: plastic)", 0, 1));
+  table.add(number("sliding_u_threshold", o.sliding_u_threshold, "m year-1",
+                   "threshold speed of the sliding law", 1e-3, 1e9));
+  table.add(number("till_phi_min", o.till.phi_min, "degree",
+                   "till friction angle at and below till_topg_min", 0.1, 89));
+  table.add(number("till_phi_max", o.till.phi_max, "degree",
+                   "till friction angle at and above till_topg_max", 0.1, 89));
+  table.add(
+      number("till_topg_min", o.till.b_min, "m", "bed elevation of the smallest friction angle"));
+  table.add(
+      number("till_topg_max", o.till.b_max, "m", "bed elevation of the largest friction angle"));
   table.add(number("till_overburden_fraction", o.till.overburden_fraction, "",
                    "effective pressure of a thawed till as a fraction of overburden", 1e-4, 1));
   table.add(flag("till_subgrid", o.ssa.till_subgrid,
-                 "drag at the grounding line on the grounded part of a cell; no: on the whole of a grounded cell"));
+                 "drag at the grounding line on the grounded part of a cell; no: on the whole of a "
+                 "grounded cell"));
   table.add(number("till_frozen_below", o.till.dT_frozen, "K",
-                   "temperature below the melting point at which the till of high beds is frozen and carries all overburden",
+                   "temperature below the melting point at which the till of high beds is frozen "
+                   "and carries all overburden",
                    1e-3));
 
-  table.section(
-      "Solver of the stress balance (SSA); PETSc's own options have the prefix ssa_, too: -ssa_ksp_type, -ssa_pc_type, ...");
-  table.add(number("ssa_tolerance", o.ssa.tolerance, "", "norm of the residual over that of the load at which a solve ends",
-                   1e-14, 0.1));
-  table.add(number("ssa_max_steps", o.ssa.max_steps, "", "nonlinear steps after which a solve has failed", 1));
-  table.add(
-      word("ssa_solver", o.ssa_solver, "auto|own|petsc",
-           "solver: our Newton and conjugate gradients, or PETSc's SNES and KSP (auto: petsc if one of its options is given)"));
+  table.section("Solver of the stress balance (SSA); PETSc's own options have the prefix ssa_, "
+                "too: -ssa_ksp_type, -ssa_pc_type, ...");
+  table.add(number("ssa_tolerance", o.ssa.tolerance, "",
+                   "norm of the residual over that of the load at which a solve ends", 1e-14, 0.1));
+  table.add(number("ssa_max_steps", o.ssa.max_steps, "",
+                   "nonlinear steps after which a solve has failed", 1));
+  table.add(word("ssa_solver", o.ssa_solver, "auto|own|petsc",
+                 "solver: our Newton and conjugate gradients, or PETSc's SNES and KSP (auto: petsc "
+                 "if one of its options is given)"));
   table.add(word("ssa_operator", o.ssa_operator, "auto|stencil|elements|aij|dm",
-                 "matrix for PETSc's Krylov method: stencil, rows in the order of the grid; elements, none; aij, PETSc's; dm, "
+                 "matrix for PETSc's Krylov method: stencil, rows in the order of the grid; "
+                 "elements, none; aij, PETSc's; dm, "
                  "PETSc's on the DMDA (auto: stencil; with -ssa_pc_type mg dm, with others aij)"));
   table.add(word("ssa_multigrid_precision", o.ssa_multigrid_precision, "single|double",
                  "floating-point precision of the multigrid, and of our conjugate gradients"));
   table.add(number("ssa_multigrid_smoothing", o.ssa.multigrid.smoothing, "",
-                   "degree of the Chebyshev smoother on the finest grid; on others one more", 1, 10));
+                   "degree of the Chebyshev smoother on the finest grid; on others one more", 1,
+                   10));
+  table.add(count_or_auto("ssa_multigrid_gather", o.ssa.multigrid.gather,
+                          "unknown cells of a level of the multigrid from which on one rank has "
+                          "all of them (auto: by the time that "
+                          "messages take)"));
+  table.add(number(
+      "ssa_multigrid_share", o.ssa_multigrid_share, "",
+      "unknown cells per rank of a level of the multigrid below which fewer ranks have it", 0));
   table.add(
-      count_or_auto("ssa_multigrid_gather", o.ssa.multigrid.gather,
-                    "unknown cells of a level of the multigrid from which on one rank has all of them (auto: by the time that "
-                    "messages take)"));
-  table.add(number("ssa_multigrid_share", o.ssa_multigrid_share, "",
-                   "unknown cells per rank of a level of the multigrid below which fewer ranks have it", 0));
-  table.add(flag("ssa_view", o.ssa_view, "description of the solver, printed after the first solve"));
-  table.add(text("ssa_failed_file", o.ssa_failed_file, "file of the state if a solve fails (none: no file)"));
+      flag("ssa_view", o.ssa_view, "description of the solver, printed after the first solve"));
+  table.add(text("ssa_failed_file", o.ssa_failed_file,
+                 "file of the state if a solve fails (none: no file)"));
 }
 
 void add_forcing(OptionTable& table, Options& o) {
   table.section("Climate where the input has none");
-  table.add(
-      number("climatic_mass_balance", o.climatic_mass_balance, "kg m-2 year-1", "surface mass balance at sea level", -3e5, 3e5));
+  table.add(number("climatic_mass_balance", o.climatic_mass_balance, "kg m-2 year-1",
+                   "surface mass balance at sea level", -3e5, 3e5));
   table.add(number("climatic_mass_balance_halving", o.climatic_mass_balance_halving, "K",
-                   "cooling of the surface with its elevation that halves snowfall (0: snowfall does not change)", 0));
-  table.add(number("ice_surface_temp", o.ice_surface_temp, "K", "temperature at the ice surface at sea level", 150, 273.15));
-  table.add(number("ice_surface_lapse_rate", o.ice_surface_lapse_rate, "K km-1", "cooling of the ice surface with its elevation",
-                   0, 20));
+                   "cooling of the surface with its elevation that halves snowfall (0: snowfall "
+                   "does not change)",
+                   0));
+  table.add(number("ice_surface_temp", o.ice_surface_temp, "K",
+                   "temperature at the ice surface at sea level", 150, 273.15));
+  table.add(number("ice_surface_lapse_rate", o.ice_surface_lapse_rate, "K km-1",
+                   "cooling of the ice surface with its elevation", 0, 20));
   table.add(number("bheatflx", o.bheatflx, "W m-2", "geothermal heat flux", 0, 100));
   table.add(number("theta_ocean", o.theta_ocean, "K", "ocean temperature for PICO", 200, 330));
   table.add(number("salinity_ocean", o.salinity_ocean, "g/kg", "ocean salinity for PICO", 0, 50));
-  table.add(word("energy", o.energy, "auto|on|off",
-                 "temperature of the ice as a variable (auto: on, or as the run that is continued)"));
+  table.add(
+      word("energy", o.energy, "auto|on|off",
+           "temperature of the ice as a variable (auto: on, or as the run that is continued)"));
 
   table.section("Ocean");
-  table.add(word("ocean", o.ocean, "auto|pico|none", "melt below ice shelves (auto: none for dome, shelf, stream)"));
-  table.add(number("pico_gamma_T", o.pico.gamma_T, "m s-1", "turbulent heat exchange coefficient", 1e-12, 0.1));
-  table.add(number("pico_overturning", o.pico.overturning_coefficient, "", "overturning coefficient C, m6 s-1 kg-1", 1e-6, 1e11));
+  table.add(word("ocean", o.ocean, "auto|pico|none",
+                 "melt below ice shelves (auto: none for dome, shelf, stream)"));
+  table.add(number("pico_gamma_T", o.pico.gamma_T, "m s-1", "turbulent heat exchange coefficient",
+                   1e-12, 0.1));
+  table.add(number("pico_overturning", o.pico.overturning_coefficient, "",
+                   "overturning coefficient C, m6 s-1 kg-1", 1e-6, 1e11));
   table.add(number("pico_continental_shelf_depth", o.pico.continental_shelf_depth, "m",
                    "bed elevation that bounds the continental shelf", -HUGE_VAL, 0));
-  table.add(flag("pico_exclude_ice_rises", o.pico.exclude_ice_rises, "exclusion of ice rises: they have no grounding line"));
+  table.add(flag("pico_exclude_ice_rises", o.pico.exclude_ice_rises,
+                 "exclusion of ice rises: they have no grounding line"));
   table.add(number("pico_boxes", o.pico.boxes, "", "number of boxes of the largest shelf", 1, 100));
   table.add(word("pico_distance", o.pico.solver, distance_solver_names("|"), "distance solver"));
   table.add(number("pico_distance_guard", o.pico.distance_guard, "",
-                   "rounds of buckets after which auto changes to gather (-1: as many as gather would cost, 0: never)", -1, 1e9));
+                   "rounds of buckets after which auto changes to gather (-1: as many as gather "
+                   "would cost, 0: never)",
+                   -1, 1e9));
   table.add(flag("pico_skip_unchanged", o.pico.skip_unchanged,
-                 "reuse of shelves, distances and boxes while cell types, continental shelf and basins do not change"));
+                 "reuse of shelves, distances and boxes while cell types, continental shelf and "
+                 "basins do not change"));
 }
 
 void add_output(OptionTable& table, Options& o) {
   table.section("Output");
   table.add(text("o", o.output, "result: the model state at the end (a restart file)"));
-  table.add(text("snapshot_file", o.snapshot_file, "snapshots: one file per time, <name>_<years>.nc (restart files)"));
-  table.add(number("snapshot_every", o.snapshot_every, "year", "time between snapshots", 0, longest_run));
+  table.add(text("snapshot_file", o.snapshot_file,
+                 "snapshots: one file per time, <name>_<years>.nc (restart files)"));
+  table.add(
+      number("snapshot_every", o.snapshot_every, "year", "time between snapshots", 0, longest_run));
   table.add(text("spatial_file", o.spatial_file, "maps, appended to one file"));
-  table.add(text("spatial_vars", o.spatial_vars, "variables of the spatial file, separated by commas"));
+  table.add(
+      text("spatial_vars", o.spatial_vars, "variables of the spatial file, separated by commas"));
   table.add(number("spatial_every", o.spatial_every, "year", "time between maps", 0, longest_run));
   table.add(text("timeseries_file", o.timeseries_file, "scalars at every time step"));
+  table.add(flag("overwrite", o.overwrite,
+                 "replacement of the files of maps and scalars by a restarted run, which else "
+                 "continues them, or refuses to start"));
+  table.add(number("io_commit_every", o.io_commit_every, "",
+                   "records after which a growing file is made durable; where that takes a copy, "
+                   "ever more of them (0: at its end)",
+                   0));
+  table.add(word("io_order", o.io_order, "yxz|zyx",
+                 "order of dimensions in files: as in memory, or levels before rows"));
+  table.add(number("io_budget", o.io_budget, "%",
+                   "share of the run's time above which a line warns of output (0: never; unless "
+                   "given, only in runs of a minute or more)",
+                   0, 100));
+  table.add(text("dump", o.dump,
+                 "files of dump_buffer(name, array): <this><name>.nc (none: calls do nothing)"));
   table.add(
-      flag("overwrite", o.overwrite,
-           "replacement of the files of maps and scalars by a restarted run, which else continues them, or refuses to start"));
-  table.add(number(
-      "io_commit_every", o.io_commit_every, "",
-      "records after which a growing file is made durable; where that takes a copy, ever more of them (0: at its end)", 0));
-  table.add(word("io_order", o.io_order, "yxz|zyx", "order of dimensions in files: as in memory, or levels before rows"));
-  table.add(number(
-      "io_budget", o.io_budget, "%",
-      "share of the run's time above which a line warns of output (0: never; unless given, only in runs of a minute or more)", 0,
-      100));
-  table.add(text("dump", o.dump, "files of dump_buffer(name, array): <this><name>.nc (none: calls do nothing)"));
-  table.add(text("io_trace", o.io_trace, "CSV of every call that the libraries make on the files written (perf/plot_trace.py)"));
+      text("io_trace", o.io_trace,
+           "CSV of every call that the libraries make on the files written (perf/plot_trace.py)"));
   table.add(text("report", o.report, "JSON report of times, iterations, bytes, versions"));
-  table.add(word("progress", o.progress, "auto|on|off",
-                 "progress and an estimate of the end on standard error (auto: if that is a terminal)"));
+  table.add(
+      word("progress", o.progress, "auto|on|off",
+           "progress and an estimate of the end on standard error (auto: if that is a terminal)"));
   table.add(flag("verbose", o.verbose, "one line per time step, and the table of times"));
   add_io_options(table, o.io);
 }
@@ -194,20 +254,28 @@ void check(const Options& o) {
   const auto need = [](bool ok, const char* message) {
     if (!ok) throw Error(message);
   };
-  need(o.given.count("i") + o.given.count("init") < 2, "options -i and -init: expected one of them, found both");
+  need(o.given.count("i") + o.given.count("init") < 2,
+       "options -i and -init: expected one of them, found both");
   need(o.given.count("run_years") + o.given.count("run_until") < 2,
        "options -run_years and -run_until: expected one of them, found both");
   need(o.run_wall == 0.0 || !o.output.empty() || !o.snapshot_file.empty(),
        "option -run_wall: expected -o or -snapshot_file, too, for the state in which the run ends");
-  need(o.Mx != 1 && o.My != 1 && o.Mz != 1, "options -grid_Mx, -grid_My, -grid_Mz: expected 0 or at least 2, found 1");
-  need(o.till.phi_max >= o.till.phi_min, "options -till_phi_min and -till_phi_max: expected min <= max");
-  need(o.till.b_max > o.till.b_min, "options -till_topg_min and -till_topg_max: expected min < max");
-  need(o.snapshot_file.empty() == (o.snapshot_every == 0.0), "options -snapshot_file and -snapshot_every: expected both or none");
+  need(o.Mx != 1 && o.My != 1 && o.Mz != 1,
+       "options -grid_Mx, -grid_My, -grid_Mz: expected 0 or at least 2, found 1");
+  need(o.till.phi_max >= o.till.phi_min,
+       "options -till_phi_min and -till_phi_max: expected min <= max");
+  need(o.till.b_max > o.till.b_min,
+       "options -till_topg_min and -till_topg_max: expected min < max");
+  need(o.snapshot_file.empty() == (o.snapshot_every == 0.0),
+       "options -snapshot_file and -snapshot_every: expected both or none");
   need(o.snapshot_every == 0.0 || o.snapshot_every >= 0.001,
-       "option -snapshot_every: expected at least 0.001 year (files are named by thousandths of a year)");
+       "option -snapshot_every: expected at least 0.001 year (files are named by thousandths of a "
+       "year)");
   io::check(o.io);
-  need(o.spatial_file.empty() || o.spatial_every > 0.0, "option -spatial_every: expected a positive time with -spatial_file");
-  need(!o.spatial_file.empty() || o.given.count("spatial_every") + o.given.count("spatial_vars") == 0,
+  need(o.spatial_file.empty() || o.spatial_every > 0.0,
+       "option -spatial_every: expected a positive time with -spatial_file");
+  need(!o.spatial_file.empty() ||
+           o.given.count("spatial_every") + o.given.count("spatial_vars") == 0,
        "options -spatial_every and -spatial_vars: expected -spatial_file, too, for the maps");
 }
 
@@ -223,9 +291,11 @@ void check_files(const Options& o, const std::vector<std::string>& options_files
                                   {"-dump", o.dump, FileUse::dumps},
                                   {"-report", o.report},
                                   {"-io_trace", o.io_trace}};
-  for (const std::string& file : options_files) files.push_back({"-options_file", file, FileUse::read});
+  for (const std::string& file : options_files)
+    files.push_back({"-options_file", file, FileUse::read});
   check_files(files);
-  for (const std::string& path : {o.output, o.spatial_file, o.timeseries_file, o.snapshot_file, o.dump}) {
+  for (const std::string& path :
+       {o.output, o.spatial_file, o.timeseries_file, o.snapshot_file, o.dump}) {
     if (!path.empty()) io::require_manifest(path);
   }
 }

@@ -1,9 +1,10 @@
 // The options of the program: one struct of values, one table that names them (options.cpp).
 //
-// Options are PETSc's: on the command line, in PETSC_OPTIONS, or in a file (-options_file run.yaml, or PETSc's own format).
-// Numbers with a unit may be given in any unit that converts ("-grid_dx 16km", "-pico_gamma_T 1e-5"). Other options
-// that start with ssa_ belong to the PETSc solver of the stress balance (-ssa_ksp_type, -ssa_pc_type, ...), those with da_ or dm_
-// to the DMDA of the grid (-da_grid_x, -dm_view). Anything else is an error.
+// Options are PETSc's: on the command line, in PETSC_OPTIONS, or in a file (-options_file run.yaml,
+// or PETSc's own format). Numbers with a unit may be given in any unit that converts ("-grid_dx
+// 16km", "-pico_gamma_T 1e-5"). Other options that start with ssa_ belong to the PETSc solver of
+// the stress balance (-ssa_ksp_type, -ssa_pc_type, ...), those with da_ or dm_ to the DMDA of the
+// grid (-da_grid_x, -dm_view). Anything else is an error.
 #pragma once
 
 #include "io/options.hpp"
@@ -93,8 +94,9 @@ struct Options {
 /// Rows for all options, bound to `options`, which must outlive the table.
 void add_model_options(OptionTable& table, Options& options);
 
-/// Set `options` (and the other rows of the table) as the user wants them, checked: each for itself and whether they fit
-/// together. False if the user asked for -help, which is printed. Throws Error.
+/// Set `options` (and the other rows of the table) as the user wants them, checked: each for itself
+/// and whether they fit together. False if the user asked for -help, which is printed. Throws
+/// Error.
 bool read_options(Session& session, OptionTable& table, Options& options);
 
 /// All options with their values, for the report.

@@ -25,7 +25,8 @@ namespace {
 /// The names in a list separated by commas, with or without blanks.
 std::vector<std::string> names_in(const std::string& list) {
   std::vector<std::string> names = split(list, ',');
-  for (std::string& name : names) name.erase(0, name.find_first_not_of(' ')), name.erase(name.find_last_not_of(' ') + 1);
+  for (std::string& name : names)
+    name.erase(0, name.find_first_not_of(' ')), name.erase(name.find_last_not_of(' ') + 1);
   return names;
 }
 
@@ -35,14 +36,17 @@ double next_multiple(double time, double every_years) {
   return (std::floor(time / every * (1.0 + 1e-14) + 1e-9) + 1.0) * every;
 }
 
-/// The lines of a history, and room for more that belongs to it: blanks up to a multiple of 4 KiB. See docs/files.md.
+/// The lines of a history, and room for more that belongs to it: blanks up to a multiple of 4 KiB.
+/// See docs/files.md.
 std::string with_room(std::string lines) {
   constexpr std::size_t room = 4096;
   lines.resize((lines.size() / room + 1) * room, ' ');
   return lines;
 }
 
-std::string without_room(const std::string& lines) { return lines.substr(0, lines.find_last_not_of(' ') + 1); }
+std::string without_room(const std::string& lines) {
+  return lines.substr(0, lines.find_last_not_of(' ') + 1);
+}
 
 bool is_multiple(double time, double every_years) {
   const double n = time / (every_years * seconds_per_year);
@@ -51,10 +55,11 @@ bool is_multiple(double time, double every_years) {
 
 } // namespace
 
-Output::Output(const Options& options, Model& model, const std::vector<Scalar>& scalars, std::string history, Timers& timers,
-               const Log& log)
-    : m_options(options), m_grid(model.grid()), m_ranks(model.ranks()), m_coordinates(m_grid, m_ranks.patch()),
-      m_start(model.start_time()), m_continues(model.continues()), m_title(model.title()), m_history(std::move(history)),
+Output::Output(const Options& options, Model& model, const std::vector<Scalar>& scalars,
+               std::string history, Timers& timers, const Log& log)
+    : m_options(options), m_grid(model.grid()), m_ranks(model.ranks()),
+      m_coordinates(m_grid, m_ranks.patch()), m_start(model.start_time()),
+      m_continues(model.continues()), m_title(model.title()), m_history(std::move(history)),
       m_timers(timers), m_log(log), m_spatial_vars(names_in(options.spatial_vars)) {
   io::on_rank_0(m_ranks.comm(), [&] {
     require_writable("-o", options.output);
@@ -69,58 +74,70 @@ Output::Output(const Options& options, Model& model, const std::vector<Scalar>& 
       throw Error(std::string("option -spatial_vars: ") + error.what());
     }
     if (!options.spatial_file.empty() && find(model.fields(), name) == nullptr) {
-      const std::string why = name.compare(0, 5, "pico_") == 0 ? " (expected -ocean pico, found " + options.ocean + ")" : "";
+      const std::string why = name.compare(0, 5, "pico_") == 0
+                                  ? " (expected -ocean pico, found " + options.ocean + ")"
+                                  : "";
       throw Error("option -spatial_vars: " + name + " is not computed in this run" + why);
     }
   }
   m_writer = io::make_writer(m_ranks.comm(), options.io);
 
   Timers::Scope scope(m_timers, "output: open");
-  m_spatial = open_series("-spatial_file", options.spatial_file,
-                          map_schema(m_grid, m_spatial_vars, m_title, m_history, options.io_order == "zyx"),
-                          calendar_days(options.spatial_every * seconds_per_year));
+  m_spatial =
+      open_series("-spatial_file", options.spatial_file,
+                  map_schema(m_grid, m_spatial_vars, m_title, m_history, options.io_order == "zyx"),
+                  calendar_days(options.spatial_every * seconds_per_year));
   if (m_spatial.file && m_spatial.records == 0) m_coordinates.put(*m_spatial.file);
-  m_series = open_series("-timeseries_file", options.timeseries_file, series_schema(scalars, m_title, m_history), 0.0);
+  m_series = open_series("-timeseries_file", options.timeseries_file,
+                         series_schema(scalars, m_title, m_history), 0.0);
 }
 
 /// `longest_gap`: days between records that belong to the same series.
-Output::Series Output::open_series(const std::string& option, const std::string& path, io::Schema schema, double longest_gap) {
+Output::Series Output::open_series(const std::string& option, const std::string& path,
+                                   io::Schema schema, double longest_gap) {
   Series series;
   if (path.empty()) return series;
   std::optional<OldSeries> old;
   std::string history = m_history;
-  if (m_continues && !m_options.overwrite && m_options.io.format != "null" && OldSeries::exists(path, m_ranks.comm())) {
+  if (m_continues && !m_options.overwrite && m_options.io.format != "null" &&
+      OldSeries::exists(path, m_ranks.comm())) {
     try {
-      if (m_options.i_verify) io::require_intact(m_ranks.comm(), path); // else a flipped bit is copied, and has a new checksum
-      old.emplace(path, schema, m_grid, calendar_days(m_start), longest_gap, m_ranks.comm(), ways_to_read(m_options));
+      if (m_options.i_verify)
+        io::require_intact(m_ranks.comm(),
+                           path); // else a flipped bit is copied, and has a new checksum
+      old.emplace(path, schema, m_grid, calendar_days(m_start), longest_gap, m_ranks.comm(),
+                  ways_to_read(m_options));
     } catch (const Error& error) {
-      throw Error("option " + option + ": this run continues another one, but not its file '" + path +
-                  "' (-overwrite replaces it): " + error.what());
+      throw Error("option " + option + ": this run continues another one, but not its file '" +
+                  path + "' (-overwrite replaces it): " + error.what());
     }
     series.records = old->records();
     series.last = old->last();
     history = without_room(old->history()) + "\n" + m_history;
-    m_log.line(path + ": " + std::to_string(old->records()) + " records are kept, " + std::to_string(old->later()) +
-               " later ones are computed again");
+    m_log.line(path + ": " + std::to_string(old->records()) + " records are kept, " +
+               std::to_string(old->later()) + " later ones are computed again");
   }
   for (io::Attribute& attribute : schema.attributes) {
     if (attribute.name == "history") attribute = {"history", with_room(history)};
-    if (attribute.name == "title" && old && !old->title().empty()) attribute = {"title", old->title()};
+    if (attribute.name == "title" && old && !old->title().empty())
+      attribute = {"title", old->title()};
   }
-  series.file =
-      open(path, schema,
-           {io::FileKind::append, m_options.io_commit_every, static_cast<std::int64_t>(series.records), series.records > 0});
+  series.file = open(path, schema,
+                     {io::FileKind::append, m_options.io_commit_every,
+                      static_cast<std::int64_t>(series.records), series.records > 0});
   if (series.records == 0) return series;
   if (series.file->is_continued()) {
     m_log.line(path + ": continued in place");
   } else {
-    if (!series.file->why_anew().empty()) m_log.line(path + ": written anew: " + series.file->why_anew());
+    if (!series.file->why_anew().empty())
+      m_log.line(path + ": written anew: " + series.file->why_anew());
     old->copy(*series.file, m_ranks.patch());
   }
   return series;
 }
 
-/// Is there a record at this time (days) to write? What a restarted run computes at its start may be in the file already.
+/// Is there a record at this time (days) to write? What a restarted run computes at its start may
+/// be in the file already.
 bool Output::begin_record(Series& series, double time) const {
   if (!series.file || time <= series.last + same_time) return false;
   series.last = time;
@@ -128,13 +145,17 @@ bool Output::begin_record(Series& series, double time) const {
   return true;
 }
 
-std::unique_ptr<io::File> Output::open(const std::string& path, const io::Schema& schema, io::FileOptions options) {
+std::unique_ptr<io::File> Output::open(const std::string& path, const io::Schema& schema,
+                                       io::FileOptions options) {
   auto file = m_writer->open(path, schema, options);
-  const std::string kind = io::has_features(m_options.io, io::classic) ? io::classic_kind(schema, m_options.io) : "";
+  const std::string kind =
+      io::has_features(m_options.io, io::classic) ? io::classic_kind(schema, m_options.io) : "";
   if (std::exchange(m_kind, kind) != kind) m_log.line(path + ": a classic file, " + kind);
   const auto hints = file->hints();
-  if (hints.count("ignored") > 0 && std::exchange(m_ignored_hints, hints.at("ignored")) != hints.at("ignored"))
-    m_log.line("hints for MPI-IO (" + hints.at("mpi_io") + ") that have no effect: " + hints.at("ignored"));
+  if (hints.count("ignored") > 0 &&
+      std::exchange(m_ignored_hints, hints.at("ignored")) != hints.at("ignored"))
+    m_log.line("hints for MPI-IO (" + hints.at("mpi_io") +
+               ") that have no effect: " + hints.at("ignored"));
   return file;
 }
 
@@ -144,10 +165,13 @@ void Output::put_field(io::File& file, std::size_t record, const Field& field) {
   std::visit(
       [&](const auto& on_device) {
         const auto array = on_host(on_device);
-        if (device_memory) m_copies.push_back(std::make_shared<decltype(on_host(on_device))>(array));
-        io::Block block = field_block(p, info.kind == Kind::columns, array, m_options.io_order == "zyx");
+        if (device_memory)
+          m_copies.push_back(std::make_shared<decltype(on_host(on_device))>(array));
+        io::Block block =
+            field_block(p, info.kind == Kind::columns, array, m_options.io_order == "zyx");
         if (std::string(info.internal_units) != info.units) // none has an offset
-          block.scale = {unit_conversion(info.internal_units, info.units, field.name)(1.0), fill_value};
+          block.scale = {unit_conversion(info.internal_units, info.units, field.name)(1.0),
+                         fill_value};
         file.put(field.name, record, block, first_owned(array));
       },
       field.array);
@@ -160,19 +184,22 @@ void Output::put_record(io::File& file, std::size_t record, double time, const F
   for (const io::Variable& v : file.schema().variables) {
     if (v.dimensions.size() < 3) continue; // coordinates
     const Field* field = find(fields, v.name);
-    if (field == nullptr) throw Error(file.path() + ": variable '" + v.name + "' is not computed in this run");
+    if (field == nullptr)
+      throw Error(file.path() + ": variable '" + v.name + "' is not computed in this run");
     put_field(file, record, *field);
   }
 }
 
-void Output::write_state(const std::string& path, const Clock& clock, const FieldList& fields, bool diagnostics) {
+void Output::write_state(const std::string& path, const Clock& clock, const FieldList& fields,
+                         bool diagnostics) {
   std::vector<std::string> names;
   std::string state_names; // what a restart reads; the rest is diagnosed again
   for (const VariableInfo& variable : variables()) {
     const Field* field = find(fields, variable.name);
     const bool restart = field != nullptr && field->restart;
     if (variable.role == Role::restart && !restart)
-      throw Error(path + ": variable '" + variable.name + "' is missing (expected in every file that a run can start from)");
+      throw Error(path + ": variable '" + variable.name +
+                  "' is missing (expected in every file that a run can start from)");
     if (restart) state_names += (state_names.empty() ? "" : " ") + std::string(variable.name);
     if (restart || (diagnostics && field != nullptr)) names.emplace_back(variable.name);
   }
@@ -185,7 +212,8 @@ void Output::write_state(const std::string& path, const Clock& clock, const Fiel
                                     {"rheology", m_options.rheology},
                                     {"ocean", m_options.ocean},
                                     {"energy", m_options.energy}}) {
-    schema.attributes.emplace_back(std::string("option_") + name, value); // "auto" of the run that continues this one
+    schema.attributes.emplace_back(std::string("option_") + name,
+                                   value); // "auto" of the run that continues this one
   }
   const double begin = m_timers.elapsed();
   const auto file = open(path, schema, {io::FileKind::once});
@@ -218,14 +246,17 @@ void Output::write_snapshot(const Clock& clock, const FieldList& fields) {
   std::snprintf(years, sizeof years, "_%09.3f.nc", clock.time() / seconds_per_year);
   m_last_state = stem + years;
   m_last_state_time = clock.time();
-  if (m_series.file) m_series.file->commit(clock.steps()); // so that a run can be continued from here with its series
+  if (m_series.file)
+    m_series.file->commit(
+        clock.steps()); // so that a run can be continued from here with its series
   if (m_spatial.file) m_spatial.file->commit(clock.steps());
   write_state(m_last_state, clock, fields, false);
 }
 
 void Output::write_due(const Clock& clock, const Fields& fields) {
   const double time = clock.time();
-  if (m_spatial.file && is_multiple(time, m_options.spatial_every) && begin_record(m_spatial, calendar_days(time))) {
+  if (m_spatial.file && is_multiple(time, m_options.spatial_every) &&
+      begin_record(m_spatial, calendar_days(time))) {
     Timers::Scope scope(m_timers, "output: spatial");
     put_record(*m_spatial.file, m_spatial.records - 1, time, fields());
     m_spatial.file->end_record(clock.steps());
@@ -239,7 +270,8 @@ void Output::write_due(const Clock& clock, const Fields& fields) {
 double Output::next_due(double time) const {
   double next = HUGE_VAL;
   if (m_spatial.file) next = std::fmin(next, next_multiple(time, m_options.spatial_every));
-  if (!m_options.snapshot_file.empty()) next = std::fmin(next, next_multiple(time, m_options.snapshot_every));
+  if (!m_options.snapshot_file.empty())
+    next = std::fmin(next, next_multiple(time, m_options.snapshot_every));
   return next;
 }
 
@@ -250,7 +282,8 @@ void Output::write_scalars(const Clock& clock, const std::vector<Scalar>& scalar
   const std::size_t record = m_series.records - 1;
   m_series.file->put_all("time", record, std::vector<double>{end});
   m_series.file->put_all("time_bnds", record, std::vector<double>{begin, end});
-  for (const Scalar& scalar : scalars) m_series.file->put_all(scalar.name, record, std::vector<double>{scalar.value});
+  for (const Scalar& scalar : scalars)
+    m_series.file->put_all(scalar.name, record, std::vector<double>{scalar.value});
   m_series.file->end_record(clock.steps());
 }
 
@@ -259,7 +292,8 @@ void Output::write_failed(const Clock& clock, const FieldList& fields) {
   try {
     write_state(m_options.ssa_failed_file, clock, fields, true);
     finish_writing();
-  } catch (const io::Error& error) { // why the solve failed matters more, and is still to be reported
+  } catch (
+      const io::Error& error) { // why the solve failed matters more, and is still to be reported
     m_log.line(std::string("-ssa_failed_file not written: ") + error.what());
   }
 }
@@ -272,7 +306,8 @@ std::string Output::finish(const Clock& clock, const Fields& fields) {
     m_files.push_back(file->path());
     log_layout(*file);
   };
-  // The series first: a run that is killed in between is continued from an older state, and its series from there.
+  // The series first: a run that is killed in between is continued from an older state, and its
+  // series from there.
   close("output: time series", m_series.file);
   close("output: spatial", m_spatial.file);
   if (!m_options.output.empty()) {
@@ -280,7 +315,8 @@ std::string Output::finish(const Clock& clock, const Fields& fields) {
     m_last_state = m_options.output;
     m_last_state_time = clock.time();
     write_state(m_options.output, clock, fields(), true);
-  } else if (!m_options.snapshot_file.empty() && !clock.finished() && m_last_state_time != clock.time()) {
+  } else if (!m_options.snapshot_file.empty() && !clock.finished() &&
+             m_last_state_time != clock.time()) {
     write_snapshot(clock, fields());
   }
   finish_writing();

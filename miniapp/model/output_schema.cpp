@@ -13,11 +13,13 @@ using io::Attribute;
 using io::Type;
 
 std::vector<Attribute> global_attributes(const std::string& title, const std::string& history) {
-  return {{"Conventions", "CF-1.8"},
-          {"title", title},
-          {"source", std::string("nunatak ") + NUNATAK_VERSION + ", a mini-app of an ice sheet model"},
-          {"history", history},
-          {"comment", "model output, not observations; a model year of 31556926 s is one year of the 365_day calendar"}};
+  return {
+      {"Conventions", "CF-1.8"},
+      {"title", title},
+      {"source", std::string("nunatak ") + NUNATAK_VERSION + ", a mini-app of an ice sheet model"},
+      {"history", history},
+      {"comment", "model output, not observations; a model year of 31556926 s is one year of the "
+                  "365_day calendar"}};
 }
 
 io::Variable time_variable(bool bounds) {
@@ -31,7 +33,8 @@ io::Variable time_variable(bool bounds) {
   return v;
 }
 
-io::Variable coordinate(const char* name, const char* axis, const char* standard_name, const char* long_name) {
+io::Variable coordinate(const char* name, const char* axis, const char* standard_name,
+                        const char* long_name) {
   io::Variable v{name, Type::float64, {name}, {}};
   if (standard_name[0] != '\0') v.attributes.emplace_back("standard_name", standard_name);
   v.attributes.emplace_back("long_name", long_name);
@@ -42,26 +45,32 @@ io::Variable coordinate(const char* name, const char* axis, const char* standard
 
 void add_projection(io::Schema& schema, const PolarStereographic& p) {
   io::Variable mapping{"mapping", Type::int32, {}, {}};
-  mapping.attributes = {{"grid_mapping_name", "polar_stereographic"},
-                        {"latitude_of_projection_origin", p.latitude_of_projection_origin},
-                        {"standard_parallel", p.standard_parallel},
-                        {"straight_vertical_longitude_from_pole", p.straight_vertical_longitude_from_pole},
-                        {"false_easting", p.false_easting},
-                        {"false_northing", p.false_northing},
-                        {"semi_major_axis", p.semi_major_axis},
-                        {"inverse_flattening", p.inverse_flattening},
-                        {"crs_wkt", p.wkt()}};
+  mapping.attributes = {
+      {"grid_mapping_name", "polar_stereographic"},
+      {"latitude_of_projection_origin", p.latitude_of_projection_origin},
+      {"standard_parallel", p.standard_parallel},
+      {"straight_vertical_longitude_from_pole", p.straight_vertical_longitude_from_pole},
+      {"false_easting", p.false_easting},
+      {"false_northing", p.false_northing},
+      {"semi_major_axis", p.semi_major_axis},
+      {"inverse_flattening", p.inverse_flattening},
+      {"crs_wkt", p.wkt()}};
   schema.variables.push_back(mapping);
   schema.variables.push_back(
-      {"lat", Type::float64, {"y", "x"}, {{"standard_name", "latitude"}, {"long_name", "latitude"}, {"units", "degrees_north"}}});
-  schema.variables.push_back({"lon",
-                              Type::float64,
-                              {"y", "x"},
-                              {{"standard_name", "longitude"}, {"long_name", "longitude"}, {"units", "degrees_east"}}});
+      {"lat",
+       Type::float64,
+       {"y", "x"},
+       {{"standard_name", "latitude"}, {"long_name", "latitude"}, {"units", "degrees_north"}}});
+  schema.variables.push_back(
+      {"lon",
+       Type::float64,
+       {"y", "x"},
+       {{"standard_name", "longitude"}, {"long_name", "longitude"}, {"units", "degrees_east"}}});
 }
 
 io::Variable map_variable(const VariableInfo& info, bool projected, bool levels_first) {
-  io::Variable v{info.name, info.kind == Kind::integers ? Type::int32 : Type::float64, {"time", "y", "x"}, {}};
+  io::Variable v{
+      info.name, info.kind == Kind::integers ? Type::int32 : Type::float64, {"time", "y", "x"}, {}};
   if (info.kind == Kind::columns && levels_first) v.dimensions = {"time", "z", "y", "x"};
   if (info.kind == Kind::columns && !levels_first) v.dimensions = {"time", "y", "x", "z"};
   const auto text = [&](const char* name, const char* value) {
@@ -84,17 +93,21 @@ io::Variable map_variable(const VariableInfo& info, bool projected, bool levels_
 
 double calendar_days(double model_seconds) { return model_seconds / seconds_per_year * 365.0; }
 
-io::Schema map_schema(const Grid& grid, const std::vector<std::string>& variables, const std::string& title,
-                      const std::string& history, bool levels_first) {
+io::Schema map_schema(const Grid& grid, const std::vector<std::string>& variables,
+                      const std::string& title, const std::string& history, bool levels_first) {
   io::Schema schema;
   const auto size = [](int n) { return static_cast<std::size_t>(n); };
-  const bool columns =
-      std::any_of(variables.begin(), variables.end(), [](const auto& name) { return variable_info(name).kind == Kind::columns; });
-  schema.dimensions = {{"time", io::unlimited}, {"y", size(grid.My()), true}, {"x", size(grid.Mx()), true}};
+  const bool columns = std::any_of(variables.begin(), variables.end(), [](const auto& name) {
+    return variable_info(name).kind == Kind::columns;
+  });
+  schema.dimensions = {
+      {"time", io::unlimited}, {"y", size(grid.My()), true}, {"x", size(grid.Mx()), true}};
   if (columns) schema.dimensions.push_back({"z", size(grid.Mz())});
   schema.attributes = global_attributes(title, history);
-  schema.variables = {time_variable(false), coordinate("y", "Y", "projection_y_coordinate", "y coordinate of the projection"),
-                      coordinate("x", "X", "projection_x_coordinate", "x coordinate of the projection")};
+  schema.variables = {
+      time_variable(false),
+      coordinate("y", "Y", "projection_y_coordinate", "y coordinate of the projection"),
+      coordinate("x", "X", "projection_x_coordinate", "x coordinate of the projection")};
   if (columns) {
     io::Variable z = coordinate("z", "Z", "", "height above the base of the ice");
     z.attributes.emplace_back("positive", "up");
@@ -102,7 +115,8 @@ io::Schema map_schema(const Grid& grid, const std::vector<std::string>& variable
   }
   if (grid.projection) add_projection(schema, *grid.projection);
   for (const std::string& name : variables)
-    schema.variables.push_back(map_variable(variable_info(name), grid.projection.has_value(), levels_first));
+    schema.variables.push_back(
+        map_variable(variable_info(name), grid.projection.has_value(), levels_first));
   return schema;
 }
 
@@ -113,13 +127,16 @@ void Coordinates::put(io::File& file) {
   file.put_all("x", x);
   file.put_all("y", y);
   const auto& dimensions = file.schema().dimensions;
-  if (std::any_of(dimensions.begin(), dimensions.end(), [](const auto& d) { return d.name == "z"; })) file.put_all("z", m_grid.z);
+  if (std::any_of(dimensions.begin(), dimensions.end(),
+                  [](const auto& d) { return d.name == "z"; }))
+    file.put_all("z", m_grid.z);
   if (!m_grid.projection) return;
   file.put_all("mapping", std::vector<int>{0});
   const Patch& patch = m_patch;
   for (int j = patch.ys; m_lat.size() < static_cast<std::size_t>(patch.cells()); ++j) { // once
     for (int i = patch.xs; i < patch.xs + patch.xm; ++i) {
-      const auto place = m_grid.projection->inverse(x[static_cast<std::size_t>(i)], y[static_cast<std::size_t>(j)]);
+      const auto place = m_grid.projection->inverse(x[static_cast<std::size_t>(i)],
+                                                    y[static_cast<std::size_t>(j)]);
       m_lat.push_back(place.lat), m_lon.push_back(place.lon);
     }
   }
@@ -129,13 +146,15 @@ void Coordinates::put(io::File& file) {
   file.put("lon", block, m_lon.data());
 }
 
-io::Schema series_schema(const std::vector<Scalar>& scalars, const std::string& title, const std::string& history) {
+io::Schema series_schema(const std::vector<Scalar>& scalars, const std::string& title,
+                         const std::string& history) {
   io::Schema schema;
   schema.dimensions = {{"time", io::unlimited}, {"bnds", 2}};
   schema.attributes = global_attributes(title, history);
   schema.variables = {time_variable(true), {"time_bnds", Type::float64, {"time", "bnds"}, {}}};
   for (const Scalar& s : scalars) {
-    io::Variable v{s.name, Type::float64, {"time"}, {{"long_name", s.long_name}, {"units", s.units}}};
+    io::Variable v{
+        s.name, Type::float64, {"time"}, {{"long_name", s.long_name}, {"units", s.units}}};
     schema.variables.push_back(v);
   }
   return schema;

@@ -1,4 +1,5 @@
-// CF-1.8 metadata of the model's files: coordinates, projection, time, and the variables of variables.hpp.
+// CF-1.8 metadata of the model's files: coordinates, projection, time, and the variables of
+// variables.hpp.
 #pragma once
 
 #include "io/schema.hpp"
@@ -17,9 +18,10 @@ constexpr double fill_value = -2e9;
 /// Days of the 365-day calendar of the files; a model year is one year of that calendar.
 double calendar_days(double model_seconds);
 
-/// A file of maps: dimensions time (unlimited), y, x and, if a variable needs it, z. `levels_first`: (z, y, x), not (y, x, z).
-io::Schema map_schema(const Grid& grid, const std::vector<std::string>& variables, const std::string& title,
-                      const std::string& history, bool levels_first);
+/// A file of maps: dimensions time (unlimited), y, x and, if a variable needs it, z.
+/// `levels_first`: (z, y, x), not (y, x, z).
+io::Schema map_schema(const Grid& grid, const std::vector<std::string>& variables,
+                      const std::string& title, const std::string& history, bool levels_first);
 
 /// x, y, z, lat, lon of files made with map_schema, all of one grid.
 class Coordinates {
@@ -31,7 +33,8 @@ public:
 private:
   const Grid& m_grid;
   Patch m_patch;
-  std::vector<double> m_lat, m_lon; ///< of the patch; made for the first file: they take longer than a snapshot to a server
+  std::vector<double> m_lat, m_lon; ///< of the patch; made for the first file: they take longer
+                                    ///< than a snapshot to a server
 };
 
 /// One scalar of the time series.
@@ -43,6 +46,7 @@ struct Scalar {
 };
 
 /// A file of scalars along time, with time_bnds: each record covers the step that led to it.
-io::Schema series_schema(const std::vector<Scalar>& scalars, const std::string& title, const std::string& history);
+io::Schema series_schema(const std::vector<Scalar>& scalars, const std::string& title,
+                         const std::string& history);
 
 } // namespace nunatak

@@ -91,7 +91,8 @@ FieldList restart_fields(const State& state, const Forcing& forcing) {
 
 Diagnostics::Diagnostics(const Patch& patch)
     : m_patch(patch), m_speed_surface(make_array<double>("velsurf_mag", patch)),
-      m_speed_base(make_array<double>("velbase_mag", patch)), m_residual_x(make_array<double>("ssa_residual_x", patch)),
+      m_speed_base(make_array<double>("velbase_mag", patch)),
+      m_residual_x(make_array<double>("ssa_residual_x", patch)),
       m_residual_y(make_array<double>("ssa_residual_y", patch)) {}
 
 void Diagnostics::add_fields(const Hybrid& hybrid, FieldList& fields) const {
@@ -126,7 +127,8 @@ void Diagnostics::add_residual(const Hybrid& hybrid, FieldList& fields) const {
 }
 
 void PhysicsReport::add(const Hybrid& hybrid, double time) {
-  if (hybrid.stress_balance().sliding() != nullptr) m_solves.push_back(record(hybrid.stress_balance().last_solve(), time));
+  if (hybrid.stress_balance().sliding() != nullptr)
+    m_solves.push_back(record(hybrid.stress_balance().last_solve(), time));
   if (!hybrid.has_ocean()) return;
   m_updates += 1;
   m_kept += hybrid.last_ocean().geometry_kept ? 1 : 0;

@@ -1,5 +1,5 @@
-// The parts of a step as the options of the program ask for them (kernels/step/hybrid.hpp), their state and diagnostics by name,
-// and their reports.
+// The parts of a step as the options of the program ask for them (kernels/step/hybrid.hpp), their
+// state and diagnostics by name, and their reports.
 #pragma once
 
 #include "kernels/step/hybrid.hpp"
@@ -17,13 +17,14 @@ HybridOptions hybrid_options(const Options& options);
 /// What a restart file holds, each marked so: the state, and the forcing that was given.
 FieldList restart_fields(const State& state, const Forcing& forcing);
 
-/// The diagnostics of the last diagnose() of local rank 0; those of PICO if it runs. The speeds are computed into the arrays
-/// given.
+/// The diagnostics of the last diagnose() of local rank 0; those of PICO if it runs. The speeds are
+/// computed into the arrays given.
 class Diagnostics {
 public:
   explicit Diagnostics(const Patch& patch);
   void add_fields(const Hybrid& hybrid, FieldList& fields) const;
-  void add_residual(const Hybrid& hybrid, FieldList& fields) const; ///< of the last solve of the SSA
+  void add_residual(const Hybrid& hybrid,
+                    FieldList& fields) const; ///< of the last solve of the SSA
 
 private:
   Patch m_patch;

@@ -1,5 +1,5 @@
-// Polar stereographic projection of the ellipsoid (Snyder 1987, Map Projections: A Working Manual, eqs. 14-15, 15-9, 21-39 to
-// 21-41, with the series 3-5), and its CF description.
+// Polar stereographic projection of the ellipsoid (Snyder 1987, Map Projections: A Working Manual,
+// eqs. 14-15, 15-9, 21-39 to 21-41, with the series 3-5), and its CF description.
 #pragma once
 
 #include <string>

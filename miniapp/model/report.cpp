@@ -17,9 +17,10 @@ namespace nunatak {
 
 nlohmann::json versions() {
   nlohmann::json json = {{"nunatak", NUNATAK_VERSION}, {"MPI", io::mpi_library()}};
-  json["PETSc"] = std::to_string(PETSC_VERSION_MAJOR) + "." + std::to_string(PETSC_VERSION_MINOR) + "." +
-                  std::to_string(PETSC_VERSION_SUBMINOR);
-  json["Kokkos"] = std::to_string(KOKKOS_VERSION / 10000) + "." + std::to_string(KOKKOS_VERSION / 100 % 100) + "." +
+  json["PETSc"] = std::to_string(PETSC_VERSION_MAJOR) + "." + std::to_string(PETSC_VERSION_MINOR) +
+                  "." + std::to_string(PETSC_VERSION_SUBMINOR);
+  json["Kokkos"] = std::to_string(KOKKOS_VERSION / 10000) + "." +
+                   std::to_string(KOKKOS_VERSION / 100 % 100) + "." +
                    std::to_string(KOKKOS_VERSION % 100);
   for (const auto& [name, version] : io::library_versions()) json[name] = version;
   return json;
@@ -32,14 +33,17 @@ std::string utc_now() {
   return text;
 }
 
-Report::Report(const Options& options, const Grid& grid, MPI_Comm comm) : m_path(options.report), m_comm(comm) {
+Report::Report(const Options& options, const Grid& grid, MPI_Comm comm)
+    : m_path(options.report), m_comm(comm) {
   io::on_rank_0(comm, [&] { require_writable("-report", m_path); });
 
   const Decomposition& d = grid.decomposition;
   m_json["started"] = utc_now();
   m_json["versions"] = versions();
-  m_json["ranks"] = {{"size", d.size()}, {"px", d.px}, {"py", d.py}, {"execution_space", Exec::name()}};
-  m_json["grid"] = {{"Mx", grid.Mx()}, {"My", grid.My()}, {"Mz", grid.Mz()}, {"dx", grid.dx}, {"dy", grid.dy}, {"Lz", grid.Lz()}};
+  m_json["ranks"] = {
+      {"size", d.size()}, {"px", d.px}, {"py", d.py}, {"execution_space", Exec::name()}};
+  m_json["grid"] = {{"Mx", grid.Mx()}, {"My", grid.My()}, {"Mz", grid.Mz()},
+                    {"dx", grid.dx},   {"dy", grid.dy},   {"Lz", grid.Lz()}};
   m_json["options"] = to_json(options);
 }
 
@@ -55,12 +59,14 @@ void Report::finish(const Timers& timers, const Log& log) {
 
   char text[160];
   log.line("");
-  std::snprintf(text, sizeof text, "%-34s %8s %10s %10s %10s %7s", "seconds", "calls", "min", "mean", "max", "share");
+  std::snprintf(text, sizeof text, "%-34s %8s %10s %10s %10s %7s", "seconds", "calls", "min",
+                "mean", "max", "share");
   log.line(text);
   for (const Timers::Summary& s : timers.summarise(m_comm)) {
-    m_json["timers"][s.name] = {{"calls", s.calls}, {"min", s.min}, {"mean", s.mean}, {"max", s.max}};
-    std::snprintf(text, sizeof text, "%-34s %8ld %10.3f %10.3f %10.3f %6.1f%%", s.name.c_str(), s.calls, s.min, s.mean, s.max,
-                  100.0 * s.mean / wall);
+    m_json["timers"][s.name] = {
+        {"calls", s.calls}, {"min", s.min}, {"mean", s.mean}, {"max", s.max}};
+    std::snprintf(text, sizeof text, "%-34s %8ld %10.3f %10.3f %10.3f %6.1f%%", s.name.c_str(),
+                  s.calls, s.min, s.mean, s.max, 100.0 * s.mean / wall);
     log.line(text);
   }
   std::snprintf(text, sizeof text, "%-34s %8s %10s %10s %10.3f", "total", "", "", "", wall);

@@ -20,7 +20,8 @@ nlohmann::json versions();
 
 class Report {
 public:
-  /// Throws Error naming the file if `options.report` cannot be written: at the start of the run, not at its end.
+  /// Throws Error naming the file if `options.report` cannot be written: at the start of the run,
+  /// not at its end.
   Report(const Options& options, const Grid& grid, MPI_Comm comm);
 
   /// Facts of a part of the run, under a key of their own: report.add({{"ssa", ...}}).

@@ -1,5 +1,6 @@
-// See reproducible_vec.hpp. VecSetOperation names few operations, so that their table is written directly; of what is private to
-// PETSc only the table is used: its functions are hidden from version 3.22 on.
+// See reproducible_vec.hpp. VecSetOperation names few operations, so that their table is written
+// directly; of what is private to PETSc only the table is used: its functions are hidden from
+// version 3.22 on.
 #include "miniapp/model/reproducible_vec.hpp"
 
 #include "kernels/grid/reproducible_sum.hpp"
@@ -30,7 +31,8 @@ _VecOps& standard_of(Vec x) {
 
 void take_over(Vec x);
 
-// --- sums over all ranks ----------------------------------------------------------------------------------------------------
+// --- sums over all ranks
+// ----------------------------------------------------------------------------------------------------
 
 PetscErrorCode all_reduce(MPI_Comm comm, int n, ReproducibleSum* sums) {
   PetscMPIInt ranks = 1;
@@ -55,7 +57,8 @@ PetscErrorCode multiple_dot(Vec x, PetscInt n, const Vec ys[], PetscScalar* valu
     PetscCall(VecRestoreArrayRead(ys[k], &py));
   }
   PetscCall(VecRestoreArrayRead(x, &px));
-  PetscCall(all_reduce(PetscObjectComm(reinterpret_cast<PetscObject>(x)), static_cast<int>(n), sums.data()));
+  PetscCall(all_reduce(PetscObjectComm(reinterpret_cast<PetscObject>(x)), static_cast<int>(n),
+                       sums.data()));
   for (PetscInt k = 0; k < n; ++k) values[k] = sums[static_cast<std::size_t>(k)].value();
   return 0;
 }
@@ -69,7 +72,8 @@ PetscErrorCode norm(Vec x, NormType type, PetscReal* value) {
   return 0;
 }
 
-// --- loops over the elements ------------------------------------------------------------------------------------------------
+// --- loops over the elements
+// ------------------------------------------------------------------------------------------------
 
 // out(n) = f(x(n), y(n), out(n)); x and y may be the same
 template <class F> PetscErrorCode for_each(const char* label, Vec out, Vec x, Vec y, const F& f) {
@@ -81,7 +85,8 @@ template <class F> PetscErrorCode for_each(const char* label, Vec out, Vec x, Ve
   PetscCall(VecGetArrayRead(y, &py));
   PetscCall(VecGetArray(out, &po));
   Kokkos::parallel_for(
-      label, Kokkos::RangePolicy<VecExec>(0, size), KOKKOS_LAMBDA(PetscInt n) { po[n] = f(px[n], py[n], po[n]); });
+      label, Kokkos::RangePolicy<VecExec>(0, size),
+      KOKKOS_LAMBDA(PetscInt n) { po[n] = f(px[n], py[n], po[n]); });
   Kokkos::fence(label);
   PetscCall(VecRestoreArray(out, &po));
   PetscCall(VecRestoreArrayRead(y, &py));
@@ -95,12 +100,14 @@ PetscErrorCode axpy(Vec y, PetscScalar a, Vec x) {
 }
 PetscErrorCode axpby(Vec y, PetscScalar a, PetscScalar b, Vec x) {
   return for_each(
-      "vec: axpby", y, x, x,
-      KOKKOS_LAMBDA(double xn, double, double yn) { return b == 0.0 ? a * xn : a * xn + b * yn; }); // y may hold anything then
+      "vec: axpby", y, x, x, KOKKOS_LAMBDA(double xn, double, double yn) {
+        return b == 0.0 ? a * xn : a * xn + b * yn;
+      }); // y may hold anything then
 }
 PetscErrorCode aypx(Vec y, PetscScalar a, Vec x) {
   return for_each(
-      "vec: aypx", y, x, x, KOKKOS_LAMBDA(double xn, double, double yn) { return a == 0.0 ? xn : xn + a * yn; });
+      "vec: aypx", y, x, x,
+      KOKKOS_LAMBDA(double xn, double, double yn) { return a == 0.0 ? xn : xn + a * yn; });
 }
 PetscErrorCode waxpy(Vec w, PetscScalar a, Vec x, Vec y) {
   return for_each(
@@ -111,7 +118,8 @@ PetscErrorCode maxpy(Vec y, PetscInt n, const PetscScalar* a, Vec* x) {
   return 0;
 }
 
-// --- the type ---------------------------------------------------------------------------------------------------------------
+// --- the type
+// ---------------------------------------------------------------------------------------------------------------
 
 PetscErrorCode duplicate(Vec x, Vec* y) {
   PetscCall(standard_of(x).duplicate(x, y));

@@ -1,4 +1,5 @@
-// The life of the libraries of the model: Kokkos and PETSc start with the Session and end with it. MPI: Processes (world.hpp).
+// The life of the libraries of the model: Kokkos and PETSc start with the Session and end with it.
+// MPI: Processes (world.hpp).
 #pragma once
 
 #include "miniapp/base/option_table.hpp"
@@ -25,9 +26,10 @@ public:
   int rank() const { return m_rank; }
   int size() const { return m_size; }
 
-  /// Set the rows of the table by the options files, PETSC_OPTIONS and the command line, which overrides the others. False if the
-  /// user asked for -help: rank 0 has printed the table. Throws Error on all ranks: a file that cannot be read, a word that
-  /// belongs to no option, a value that the table refuses, an option that neither the table nor PETSc knows. Collective.
+  /// Set the rows of the table by the options files, PETSC_OPTIONS and the command line, which
+  /// overrides the others. False if the user asked for -help: rank 0 has printed the table. Throws
+  /// Error on all ranks: a file that cannot be read, a word that belongs to no option, a value that
+  /// the table refuses, an option that neither the table nor PETSc knows. Collective.
   bool read(OptionTable& table);
   const std::vector<std::string>& options_files() const; ///< of the command line
 
@@ -39,8 +41,8 @@ private:
   std::unique_ptr<CommandLine> m_command_line;
 };
 
-/// Options of a PETSc object show only after it was set up whether anybody uses them. Throws Error for one that begins with one
-/// of `prefixes` and that nobody has used; `user`: who should have.
+/// Options of a PETSc object show only after it was set up whether anybody uses them. Throws Error
+/// for one that begins with one of `prefixes` and that nobody has used; `user`: who should have.
 void check_petsc_options(const std::vector<std::string>& prefixes, const std::string& user);
 void check_solver_options(); ///< those that begin with ssa_; call it after the first solve
 

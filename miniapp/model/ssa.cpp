@@ -1,4 +1,5 @@
-// See ssa.hpp. SNES drives; the callbacks below hand it the residual and the matrix of kernels/ssa/loops.hpp.
+// See ssa.hpp. SNES drives; the callbacks below hand it the residual and the matrix of
+// kernels/ssa/loops.hpp.
 #include "miniapp/model/ssa.hpp"
 
 #include "kernels/ssa/newton.hpp"
@@ -23,8 +24,10 @@ namespace {
 /// SNES drives; its callbacks hand it the residual and the matrix of kernels/ssa/loops.hpp.
 class SsaSnes final : public SsaSolver {
 public:
-  SsaSnes(MpiRanks& ranks, double dx, double dy, const SsaOptions& options, const SsaSystemOptions& system)
-      : m_ranks(ranks), m_options(options), m_assembly(ranks, dx, dy, options.glen(), options.till(), options.till_subgrid),
+  SsaSnes(MpiRanks& ranks, double dx, double dy, const SsaOptions& options,
+          const SsaSystemOptions& system)
+      : m_ranks(ranks), m_options(options),
+        m_assembly(ranks, dx, dy, options.glen(), options.till(), options.till_subgrid),
         m_system(ranks, m_assembly, dx, dy, options, system) {}
   ~SsaSnes() override { destroy(); }
 
@@ -76,7 +79,9 @@ void SsaSnes::create() {
   NUNATAK_PETSC(KSPSetType(ksp, KSPCG));
   NUNATAK_PETSC(KSPSetNormType(ksp, KSP_NORM_UNPRECONDITIONED));
   const bool linear = m_options.glen_n == 1.0 && m_options.till_q == 1.0;
-  NUNATAK_PETSC(KSPSetTolerances(ksp, linear ? 0.1 * m_options.tolerance : m_options.linear_tolerance, 0.0, PETSC_DEFAULT, 1000));
+  NUNATAK_PETSC(KSPSetTolerances(ksp,
+                                 linear ? 0.1 * m_options.tolerance : m_options.linear_tolerance,
+                                 0.0, PETSC_DEFAULT, 1000));
   m_system.configure(ksp);
   NUNATAK_PETSC(SNESSetTolerances(m_snes, 0.0, 0.0, 0.0, m_options.max_steps, PETSC_MAX_INT));
   NUNATAK_PETSC(SNESSetFromOptions(m_snes));
@@ -90,7 +95,8 @@ void SsaSnes::set_tolerance() {
   PetscReal relative = 0.0, step = 0.0;
   PetscInt steps = 0, evaluations = 0;
   NUNATAK_PETSC(SNESGetTolerances(m_snes, nullptr, &relative, &step, &steps, &evaluations));
-  NUNATAK_PETSC(SNESSetTolerances(m_snes, m_options.tolerance * m_report.load_norm, relative, step, steps, evaluations));
+  NUNATAK_PETSC(SNESSetTolerances(m_snes, m_options.tolerance * m_report.load_norm, relative, step,
+                                  steps, evaluations));
 }
 
 void SsaSnes::destroy() {
@@ -114,7 +120,8 @@ PetscErrorCode SsaSnes::set_residual(SNES, Vec x, Vec r, void* self) {
   PetscCall(VecGetArrayRead(x, &px));
   PetscCall(VecGetArrayWrite(r, &pr));
   s.set_velocity(px);
-  s.m_system.set_vec(pr, [&](double* unknowns) { ssa::residual(s.m_assembly.patch(0), s.m_u, s.m_v, unknowns); });
+  s.m_system.set_vec(
+      pr, [&](double* unknowns) { ssa::residual(s.m_assembly.patch(0), s.m_u, s.m_v, unknowns); });
   PetscCall(VecRestoreArrayWrite(r, &pr));
   PetscCall(VecRestoreArrayRead(x, &px));
   s.m_report.seconds_residual += MPI_Wtime() - start;
@@ -194,8 +201,9 @@ SsaReport SsaSnes::solve(const std::vector<SsaInput>& inputs, const std::vector<
     NUNATAK_PETSC(VecGetArrayWrite(m_r, &x));
     const auto load = m_assembly.patch(0).load;
     Kokkos::fence("ssa: load");
-    m_system.set_vec(
-        x, [&](double* unknowns) { std::copy(load.data(), load.data() + 2 * m_assembly.patch(0).unknowns(), unknowns); });
+    m_system.set_vec(x, [&](double* unknowns) {
+      std::copy(load.data(), load.data() + 2 * m_assembly.patch(0).unknowns(), unknowns);
+    });
     NUNATAK_PETSC(VecRestoreArrayWrite(m_r, &x));
     NUNATAK_PETSC(VecNorm(m_r, NORM_2, &m_report.load_norm));
     NUNATAK_PETSC(VecGetArrayWrite(m_x, &x));
@@ -206,8 +214,8 @@ SsaReport SsaSnes::solve(const std::vector<SsaInput>& inputs, const std::vector<
   m_report.reductions = static_cast<int>(m_ranks.traffic_of_all().collectives - collectives) +
                         static_cast<int>(petsc_allreduce_ct - petsc_reductions);
   m_report.seconds_total = MPI_Wtime() - start;
-  m_report.seconds_linear =
-      m_report.seconds_total - m_report.seconds_setup - m_report.seconds_residual - m_report.seconds_jacobian;
+  m_report.seconds_linear = m_report.seconds_total - m_report.seconds_setup -
+                            m_report.seconds_residual - m_report.seconds_jacobian;
   return m_report;
 }
 
@@ -218,7 +226,8 @@ void SsaSnes::iterate(double start) {
   NUNATAK_PETSC(SNESComputeFunction(m_snes, m_x, m_r));
   NUNATAK_PETSC(SNESSetInitialFunction(m_snes, m_r)); // not once more
   NUNATAK_PETSC(VecNorm(m_r, NORM_2, &m_report.initial_residual));
-  if (m_report.load_norm == 0.0) m_report.load_norm = m_report.initial_residual; // driven by fixed values alone
+  if (m_report.load_norm == 0.0)
+    m_report.load_norm = m_report.initial_residual; // driven by fixed values alone
   set_tolerance();
   m_report.seconds_setup = MPI_Wtime() - start - m_report.seconds_residual;
 
@@ -260,8 +269,9 @@ std::string SsaSnes::describe() const {
   NUNATAK_PETSC(KSPGetTolerances(ksp, &tolerance, nullptr, nullptr, nullptr));
   std::ostringstream text;
   text << m_report.unknown_cells << " cells with two unknowns, " << m_report.excluded_cells
-       << " excluded; Picard to Newton, weighted by element, until |residual| <= " << m_options.tolerance << " |load|; " << type
-       << " until " << tolerance << "; " << m_system.describe();
+       << " excluded; Picard to Newton, weighted by element, until |residual| <= "
+       << m_options.tolerance << " |load|; " << type << " until " << tolerance << "; "
+       << m_system.describe();
   return text.str();
 }
 
@@ -273,22 +283,25 @@ bool asks_for_petsc(const SsaSystemOptions& system) {
   const std::string options = all == nullptr ? "" : all;
   PetscFree(all);
   bool found = false;
-  for (const char* begin : {"-ssa_ksp_", "-ssa_pc_", "-ssa_snes_", "-ssa_mg_", "-ssa_mat_", "-ssa_sub_"})
+  for (const char* begin :
+       {"-ssa_ksp_", "-ssa_pc_", "-ssa_snes_", "-ssa_mg_", "-ssa_mat_", "-ssa_sub_"})
     found = found || options.find(begin) != std::string::npos;
   return found;
 }
 
 } // namespace
 
-std::unique_ptr<SsaSolver> make_ssa_solver(MpiRanks& ranks, double dx, double dy, const SsaOptions& options,
+std::unique_ptr<SsaSolver> make_ssa_solver(MpiRanks& ranks, double dx, double dy,
+                                           const SsaOptions& options,
                                            const SsaSystemOptions& system) {
   if (system.solver == "own" && system.form != "auto")
-    throw Error("options -ssa_solver own and -ssa_operator " + system.form + ": the operator is for -ssa_solver petsc");
+    throw Error("options -ssa_solver own and -ssa_operator " + system.form +
+                ": the operator is for -ssa_solver petsc");
   if (system.solver == "own" || (system.solver == "auto" && !asks_for_petsc(system)))
     return std::make_unique<SsaNewton>(ranks, dx, dy, options);
   if (device_memory)
-    throw Error(
-        "option -ssa_solver: expected own, found petsc, whose vectors the host fills from arrays (NUNATAK_DEVICE_MEMORY)");
+    throw Error("option -ssa_solver: expected own, found petsc, whose vectors the host fills from "
+                "arrays (NUNATAK_DEVICE_MEMORY)");
   return std::make_unique<SsaSnes>(ranks, dx, dy, options, system);
 }
 

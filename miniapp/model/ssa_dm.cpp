@@ -8,10 +8,12 @@
 
 namespace nunatak {
 
-SsaDm::SsaDm(MpiRanks& ranks, Dmda* grid) : m_patch(ranks.patch()), m_decomposition(ranks.decomposition()) {
+SsaDm::SsaDm(MpiRanks& ranks, Dmda* grid)
+    : m_patch(ranks.patch()), m_decomposition(ranks.decomposition()) {
   const Decomposition& d = m_decomposition;
   if (grid == nullptr) {
-    m_own = std::make_unique<Dmda>(ranks.comm(), DmdaShape{d.Mx, d.My, d.px, d.py, d.periodic_x, d.periodic_y});
+    m_own = std::make_unique<Dmda>(ranks.comm(),
+                                   DmdaShape{d.Mx, d.My, d.px, d.py, d.periodic_x, d.periodic_y});
     grid = m_own.get();
   }
   DM dm = nullptr;
@@ -33,7 +35,8 @@ void SsaDm::assemble(const SsaPatch& patch, const Rows<double>& rows, Mat matrix
     for (int i = 1; i <= m_patch.xm; ++i) {
       const PetscInt cell = j * stride + i;
       if (patch.unknown(j, i) == 0) {
-        NUNATAK_PETSC(MatSetValuesBlockedLocal(matrix, 1, &cell, 1, &cell, identity, INSERT_VALUES));
+        NUNATAK_PETSC(
+            MatSetValuesBlockedLocal(matrix, 1, &cell, 1, &cell, identity, INSERT_VALUES));
         continue;
       }
       const double* blocks = rows.data() + 36 * static_cast<std::ptrdiff_t>(cell);
@@ -74,8 +77,9 @@ void SsaDm::require_levels(int levels) const {
     if ((points - extra) % ratio == 0) return;
     const int fitting = ((points - extra) / ratio + 1) * ratio + extra;
     throw Error("options -ssa_pc_type mg and -ssa_pc_mg_levels " + std::to_string(levels) +
-                ": expected a number of points along " + axis + " that is " + (periodic ? "" : "1 plus ") + "a multiple of " +
-                std::to_string(ratio) + ", found " + std::to_string(points) + "; fewer levels, or -grid_M" + axis + " " +
+                ": expected a number of points along " + axis + " that is " +
+                (periodic ? "" : "1 plus ") + "a multiple of " + std::to_string(ratio) +
+                ", found " + std::to_string(points) + "; fewer levels, or -grid_M" + axis + " " +
                 std::to_string(fitting) + ", will do");
   };
   check("x", m_decomposition.Mx, m_decomposition.periodic_x);

@@ -19,10 +19,12 @@ std::string given(const char* name) {
   return found == PETSC_TRUE ? value : "";
 }
 
-// Loops of their own functions: nvcc takes none in a private member. Lists are pairs per unknown, arrays pairs per cell.
+// Loops of their own functions: nvcc takes none in a private member. Lists are pairs per unknown,
+// arrays pairs per cell.
 
 template <class Real>
-void list_to_array(const SsaPatch& p, const Kokkos::View<int*, Mem>& places, const double* list, Real* array) {
+void list_to_array(const SsaPatch& p, const Kokkos::View<int*, Mem>& places, const double* list,
+                   Real* array) {
   Kokkos::parallel_for(
       "ssa: list to array", Kokkos::RangePolicy<Exec>(0, p.unknowns()), KOKKOS_LAMBDA(int k) {
         Real* at = array + 2 * static_cast<std::ptrdiff_t>(places(k));
@@ -31,7 +33,8 @@ void list_to_array(const SsaPatch& p, const Kokkos::View<int*, Mem>& places, con
 }
 
 template <class Real>
-void array_to_list(const SsaPatch& p, const Kokkos::View<int*, Mem>& places, const Real* array, double* list) {
+void array_to_list(const SsaPatch& p, const Kokkos::View<int*, Mem>& places, const Real* array,
+                   double* list) {
   Kokkos::parallel_for(
       "ssa: array to list", Kokkos::RangePolicy<Exec>(0, p.unknowns()), KOKKOS_LAMBDA(int k) {
         const Real* at = array + 2 * static_cast<std::ptrdiff_t>(places(k));
@@ -50,11 +53,13 @@ void multiply_rows(const SsaPatch& p, const Rows<double>& rows, const Rows<doubl
       });
 }
 
-template <class Real> void copy_rows(const SsaPatch& p, const Rows<double>& rows, const NinePoint<Real>& level) {
+template <class Real>
+void copy_rows(const SsaPatch& p, const Rows<double>& rows, const NinePoint<Real>& level) {
   const auto A = level.A;
   const auto places = p.places, cells = level.cells;
   Kokkos::parallel_for(
-      "ssa: rows for the multigrid", Kokkos::RangePolicy<Exec>(0, p.unknowns()), KOKKOS_LAMBDA(int k) {
+      "ssa: rows for the multigrid", Kokkos::RangePolicy<Exec>(0, p.unknowns()),
+      KOKKOS_LAMBDA(int k) {
         const double* from = rows.data() + 36 * static_cast<std::ptrdiff_t>(places(k));
         Real* to = A.data() + 36 * static_cast<std::ptrdiff_t>(cells(k));
         for (int m = 0; m < 36; ++m) to[m] = static_cast<Real>(from[m]);
@@ -63,21 +68,25 @@ template <class Real> void copy_rows(const SsaPatch& p, const Rows<double>& rows
 
 } // namespace
 
-SsaSystem::SsaSystem(MpiRanks& ranks, SsaAssembly& assembly, double dx, double dy, const SsaOptions& options,
-                     const SsaSystemOptions& system)
+SsaSystem::SsaSystem(MpiRanks& ranks, SsaAssembly& assembly, double dx, double dy,
+                     const SsaOptions& options, const SsaSystemOptions& system)
     : m_ranks(ranks), m_assembly(assembly), m_dx(dx), m_dy(dy), m_options(options), m_given(system),
       m_pc_type(given("-pc_type")) {
-  if (m_given.form == "auto") m_given.form = m_pc_type.empty() ? "stencil" : m_pc_type == PCMG ? "dm" : "aij";
+  if (m_given.form == "auto")
+    m_given.form = m_pc_type.empty() ? "stencil" : m_pc_type == PCMG ? "dm" : "aij";
   const auto refuse = [&](const char* why) {
-    throw Error("options -ssa_operator " + m_given.form + " and -ssa_pc_type " + m_pc_type + ": " + why);
+    throw Error("options -ssa_operator " + m_given.form + " and -ssa_pc_type " + m_pc_type + ": " +
+                why);
   };
   const bool assembled = m_given.form == "aij" || m_given.form == "dm";
-  if (!m_pc_type.empty() && m_pc_type != PCNONE && !assembled) refuse("PETSc's preconditioners need -ssa_operator aij or dm");
-  if (m_pc_type == PCMG && m_given.form != "dm") refuse("PETSc's geometric multigrid needs -ssa_operator dm");
+  if (!m_pc_type.empty() && m_pc_type != PCNONE && !assembled)
+    refuse("PETSc's preconditioners need -ssa_operator aij or dm");
+  if (m_pc_type == PCMG && m_given.form != "dm")
+    refuse("PETSc's geometric multigrid needs -ssa_operator dm");
   if (!given("-snes_grid_sequence").empty()) {
-    throw Error(
-        "option -ssa_snes_grid_sequence: the SSA is solved at the points of the fields it is given, on one grid; expected "
-        "-da_refine, which refines the grid of the whole model, or -grid_dx");
+    throw Error("option -ssa_snes_grid_sequence: the SSA is solved at the points of the fields it "
+                "is given, on one grid; expected "
+                "-da_refine, which refines the grid of the whole model, or -grid_dx");
   }
   if (m_given.form == "dm") m_dm = std::make_unique<SsaDm>(ranks, m_given.grid);
 }
@@ -93,7 +102,8 @@ void SsaSystem::destroy() {
 void SsaSystem::create() {
   destroy();
   const Patch p = m_ranks.patch();
-  m_rows = Rows<double>(Kokkos::view_alloc("ssa_rows", Kokkos::WithoutInitializing), p.ym + 2, p.xm + 2, 36);
+  m_rows = Rows<double>(Kokkos::view_alloc("ssa_rows", Kokkos::WithoutInitializing), p.ym + 2,
+                        p.xm + 2, 36);
   m_x = Rows<double>("ssa_x", p.ym + 2, p.xm + 2, 2);
   if (m_dm || !loops_on_host) {
     m_in = decltype(m_in)("ssa_in", 2 * static_cast<std::size_t>(patch().unknowns()));
@@ -116,11 +126,13 @@ void SsaSystem::create() {
   }
 }
 
-// --- the matrix -----------------------------------------------------------------------------------------------------------
+// --- the matrix
+// -----------------------------------------------------------------------------------------------------------
 
 void SsaSystem::create_shell() {
   const int n = 2 * patch().unknowns();
-  NUNATAK_PETSC(MatCreateShell(m_ranks.comm(), n, n, PETSC_DETERMINE, PETSC_DETERMINE, this, &m_matrix));
+  NUNATAK_PETSC(
+      MatCreateShell(m_ranks.comm(), n, n, PETSC_DETERMINE, PETSC_DETERMINE, this, &m_matrix));
   NUNATAK_PETSC(MatShellSetOperation(m_matrix, MATOP_MULT, reinterpret_cast<void (*)()>(multiply)));
 }
 
@@ -146,7 +158,8 @@ void SsaSystem::create_aij() {
       }
     }
   }
-  NUNATAK_PETSC(MatSetPreallocationCOO(m_matrix, static_cast<PetscCount>(rows.size()), rows.data(), columns.data()));
+  NUNATAK_PETSC(MatSetPreallocationCOO(m_matrix, static_cast<PetscCount>(rows.size()), rows.data(),
+                                       columns.data()));
   NUNATAK_PETSC(MatSetOption(m_matrix, MAT_SPD, PETSC_TRUE));
   m_coo.resize(rows.size());
 }
@@ -165,7 +178,8 @@ void SsaSystem::assemble(const Array2<double>& u, const Array2<double>& v, ssa::
     NUNATAK_PETSC(MatSetValuesCOO(m_matrix, m_coo.data(), INSERT_VALUES));
   } else {
     if (m_given.form == "elements") ssa::keep_elements(m_assembly.patch(0));
-    NUNATAK_PETSC(MatAssemblyBegin(m_matrix, MAT_FINAL_ASSEMBLY)); // tells PETSc that it has changed
+    NUNATAK_PETSC(
+        MatAssemblyBegin(m_matrix, MAT_FINAL_ASSEMBLY)); // tells PETSc that it has changed
     NUNATAK_PETSC(MatAssemblyEnd(m_matrix, MAT_FINAL_ASSEMBLY));
   }
 }
@@ -210,7 +224,8 @@ PetscErrorCode SsaSystem::multiply(Mat matrix, Vec x, Vec y) {
   return 0;
 }
 
-// --- the preconditioner ---------------------------------------------------------------------------------------------------
+// --- the preconditioner
+// ---------------------------------------------------------------------------------------------------
 
 void SsaSystem::configure(KSP ksp) {
   PC pc = nullptr;
@@ -253,7 +268,8 @@ template <class Real> void SsaSystem::fill(Multigrid<Real>& multigrid) {
   multigrid.set_operator();
 }
 
-template <class Real> void SsaSystem::cycle(Multigrid<Real>& multigrid, const double* b, double* x) {
+template <class Real>
+void SsaSystem::cycle(Multigrid<Real>& multigrid, const double* b, double* x) {
   const NinePoint<Real>& finest = multigrid.finest(0);
   list_to_array(patch(), finest.cells, b, finest.b.data());
   multigrid.cycle();
@@ -270,14 +286,18 @@ void SsaSystem::configure_petsc(PC pc, const std::string& type) {
   const Settings gamg = {{"-ssa_mg_levels_ksp_type", "richardson"},
                          {"-ssa_mg_levels_pc_type", "sor"},
                          {"-ssa_pc_gamg_reuse_interpolation", "false"}};
-  const Settings mg = {
-      {"-ssa_pc_mg_galerkin", "both"}, {"-ssa_mg_levels_ksp_type", "richardson"}, {"-ssa_mg_levels_pc_type", "sor"}};
+  const Settings mg = {{"-ssa_pc_mg_galerkin", "both"},
+                       {"-ssa_mg_levels_ksp_type", "richardson"},
+                       {"-ssa_mg_levels_pc_type", "sor"}};
   NUNATAK_PETSC(PCSetType(pc, type.c_str()));
   const std::string levels = given("-pc_mg_levels");
   if (type == PCMG && !levels.empty()) m_dm->require_levels(std::stoi(levels));
   const std::string hypre = given("-pc_hypre_type");
   const bool boomeramg = type == PCHYPRE && (hypre.empty() || hypre == "boomeramg");
-  for (const auto& [name, value] : boomeramg ? boomer : type == PCGAMG ? gamg : type == PCMG ? mg : Settings{}) {
+  for (const auto& [name, value] : boomeramg        ? boomer
+                                   : type == PCGAMG ? gamg
+                                   : type == PCMG   ? mg
+                                                    : Settings{}) {
     PetscBool is_set = PETSC_FALSE;
     NUNATAK_PETSC(PetscOptionsHasName(nullptr, nullptr, name, &is_set));
     if (is_set == PETSC_FALSE) NUNATAK_PETSC(PetscOptionsSetValue(nullptr, name, value));

@@ -1,17 +1,19 @@
-// PETSc's linear systems of the SSA: the matrix in one of four forms, and the preconditioner. ssa.cpp drives; the rows come from
-// kernels/ssa/assembly.hpp.
+// PETSc's linear systems of the SSA: the matrix in one of four forms, and the preconditioner.
+// ssa.cpp drives; the rows come from kernels/ssa/assembly.hpp.
 //
 //   -ssa_operator stencil    18 numbers a row in the order of the grid, times a vector (default)
 //                 elements   no matrix for the Krylov method: element by element
-//                 aij        PETSc's sparse matrix, assembled by MatSetValuesCOO; what PETSc's preconditioners need
-//                 dm         PETSc's sparse matrix on the DMDA of the grid, cells without ice included (ssa_dm.hpp)
+//                 aij        PETSc's sparse matrix, assembled by MatSetValuesCOO; what PETSc's
+//                 preconditioners need dm         PETSc's sparse matrix on the DMDA of the grid,
+//                 cells without ice included (ssa_dm.hpp)
 //
-// The preconditioner is the multigrid of kernels/multigrid/multigrid.hpp, unless -ssa_pc_type names one of PETSc's:
+// The preconditioner is the multigrid of kernels/multigrid/multigrid.hpp, unless -ssa_pc_type names
+// one of PETSc's:
 //
-//   hypre      BoomerAMG. Aggressive coarsening on the finest level; best of its settings on Antarctica at 16 km
-//   gamg       PETSc's smoothed aggregation. SOR smoothing: Chebyshev's estimate of the spectrum fails on these matrices
-//   mg         PETSc's geometric multigrid on the DMDA; Galerkin operators, SOR smoothing
-//   bjacobi, asm, lu, none, ...
+//   hypre      BoomerAMG. Aggressive coarsening on the finest level; best of its settings on
+//   Antarctica at 16 km gamg       PETSc's smoothed aggregation. SOR smoothing: Chebyshev's
+//   estimate of the spectrum fails on these matrices mg         PETSc's geometric multigrid on the
+//   DMDA; Galerkin operators, SOR smoothing bjacobi, asm, lu, none, ...
 #pragma once
 
 #include "kernels/multigrid/multigrid.hpp"
@@ -30,8 +32,9 @@ namespace nunatak {
 
 struct SsaSystemOptions {
   std::string solver = "auto"; ///< own, petsc; auto: own, unless there is an option for PETSc's
-  std::string form = "auto"; ///< of PETSc's matrix: stencil, elements, aij, dm; auto: stencil, dm for mg, aij for others of PETSc
-  Dmda* grid = nullptr;      ///< for dm: that of the model; nullptr: one like it is made
+  std::string form = "auto";   ///< of PETSc's matrix: stencil, elements, aij, dm; auto: stencil, dm
+                               ///< for mg, aij for others of PETSc
+  Dmda* grid = nullptr;        ///< for dm: that of the model; nullptr: one like it is made
 };
 
 class SsaSystem {
@@ -51,8 +54,8 @@ public:
   Mat matrix() const { return m_matrix; }
   DM dm() const { return m_dm ? m_dm->dm() : nullptr; } ///< only of dm
 
-  /// The values of the unknowns in an array of a Vec, which is the host's memory, where loops reach them: itself, or a copy that
-  /// is good until the next call.
+  /// The values of the unknowns in an array of a Vec, which is the host's memory, where loops reach
+  /// them: itself, or a copy that is good until the next call.
   const double* unknowns_in(const double* vec);
   /// An array of a Vec from the values of the unknowns, which f(double*) sets by loops.
   void set_vec(double* vec, const std::function<void(double*)>& f);
@@ -87,7 +90,8 @@ private:
   Rows<double> m_rows, m_x;
   std::vector<double> m_coo;
   std::unique_ptr<SsaDm> m_dm;
-  Kokkos::View<double*, Mem> m_in, m_out; // of dm, and where loops do not reach a Vec: values of the unknowns
+  Kokkos::View<double*, Mem> m_in,
+      m_out; // of dm, and where loops do not reach a Vec: values of the unknowns
   std::unique_ptr<Multigrid<float>> m_single;
   std::unique_ptr<Multigrid<double>> m_double;
 };

@@ -13,8 +13,10 @@ namespace nunatak {
 std::string describe(const Grid& grid) {
   const Decomposition& d = grid.decomposition;
   char text[200];
-  std::snprintf(text, sizeof text, "grid: %d x %d x %d points, %.6g x %.6g km, up to %.6g m; ranks: %d (%d x %d)", d.Mx, d.My,
-                grid.Mz(), grid.dx / 1e3, grid.dy / 1e3, grid.Lz(), d.size(), d.px, d.py);
+  std::snprintf(text, sizeof text,
+                "grid: %d x %d x %d points, %.6g x %.6g km, up to %.6g m; ranks: %d (%d x %d)",
+                d.Mx, d.My, grid.Mz(), grid.dx / 1e3, grid.dy / 1e3, grid.Lz(), d.size(), d.px,
+                d.py);
   return text;
 }
 
@@ -30,14 +32,16 @@ double Summary::measure(const State& state, const Hybrid* hybrid, double wish) {
     std::int64_t grounded, floating, broken, racing;
     StepSums step;
   };
-  const Seen found = look_over(m_ranks.patch(), state, hybrid != nullptr ? &hybrid->flow(0) : nullptr); // waits
+  const Seen found =
+      look_over(m_ranks.patch(), state, hybrid != nullptr ? &hybrid->flow(0) : nullptr); // waits
   const StepSums step = hybrid != nullptr ? hybrid->step_sums()[0] : StepSums{};
-  const Sums sums =
-      sum_over_ranks<Sums>(m_ranks, {{found.volume, found.grounded, found.floating, found.broken, found.racing, step}});
+  const Sums sums = sum_over_ranks<Sums>(
+      m_ranks, {{found.volume, found.grounded, found.floating, found.broken, found.racing, step}});
   m_thickness = sums.thickness, m_last = sums.step;
   m_grounded_cells = sums.grounded, m_floating_cells = sums.floating, m_broken_cells = sums.broken;
   m_racing_cells = sums.racing;
-  std::vector<std::vector<double>> largest{{found.thickness.value, std::sqrt(found.speed2.value), wish}};
+  std::vector<std::vector<double>> largest{
+      {found.thickness.value, std::sqrt(found.speed2.value), wish}};
   max_over_ranks(m_ranks, largest);
   m_thickest = largest[0][0], m_fastest = largest[0][1];
   return largest[0][2];
@@ -56,11 +60,13 @@ double Summary::add(const Hybrid& hybrid, double dt, double wish) {
                 std::to_string(m_broken_cells) + " cells");
   }
   if (m_thickest > m_grid.Lz()) {
-    throw Error("ice of " + std::to_string(m_thickest) + " m has grown above the highest level: expected at most " +
+    throw Error("ice of " + std::to_string(m_thickest) +
+                " m has grown above the highest level: expected at most " +
                 std::to_string(m_grid.Lz()) + " m (-grid_Lz)");
   }
   if (!(std::fabs(closure()) < 1e-9))
-    throw Error("the mass budget does not close: the volume misses " + std::to_string(closure()) + " of itself");
+    throw Error("the mass budget does not close: the volume misses " + std::to_string(closure()) +
+                " of itself");
   return largest_wish;
 }
 
@@ -68,32 +74,41 @@ void Summary::warn(const Log& log) const {
   char text[200];
   if (m_racing_steps > 0) {
     std::snprintf(text, sizeof text,
-                  "warning: the surface of the ice moves faster than 100 km/a in up to %lld cells, in %lld step(s)",
-                  static_cast<long long>(m_most_racing_cells), static_cast<long long>(m_racing_steps));
+                  "warning: the surface of the ice moves faster than 100 km/a in up to %lld cells, "
+                  "in %lld step(s)",
+                  static_cast<long long>(m_most_racing_cells),
+                  static_cast<long long>(m_racing_steps));
     log.line(text);
   }
   const double asked = m_total.clipped.value() * m_cell_area / 1e9;
   if (asked > 0.0) {
     std::snprintf(text, sizeof text,
-                  "warning: mass balance and melt asked for %.3g km3 of ice where there was no more, in %lld step(s)", asked,
-                  static_cast<long long>(m_clipped_steps));
+                  "warning: mass balance and melt asked for %.3g km3 of ice where there was no "
+                  "more, in %lld step(s)",
+                  asked, static_cast<long long>(m_clipped_steps));
     log.line(text);
   }
 }
 
 std::vector<Scalar> Summary::scalars() const {
-  const auto flux = [&](const FixedSum& sum) { return m_dt > 0.0 ? sum.value() * m_cell_area * rho_ice / m_dt : 0.0; };
+  const auto flux = [&](const FixedSum& sum) {
+    return m_dt > 0.0 ? sum.value() * m_cell_area * rho_ice / m_dt : 0.0;
+  };
   const auto area = [&](std::int64_t cells) { return static_cast<double>(cells) * m_cell_area; };
   const MassBudget& b = m_last.budget;
   return {
       {"ice_volume", "m3", "volume of the ice", m_thickness.value() * m_cell_area},
       {"ice_area_grounded", "m2", "area of grounded ice", area(m_grounded_cells)},
       {"ice_area_floating", "m2", "area of floating ice", area(m_floating_cells)},
-      {"surface_mass_flux", "kg s-1", "mass gained at the surface (negative: lost)", flux(b.surface)},
-      {"basal_mass_flux", "kg s-1", "mass lost by melting below ice shelves (negative: gained by freezing)", flux(b.basal)},
+      {"surface_mass_flux", "kg s-1", "mass gained at the surface (negative: lost)",
+       flux(b.surface)},
+      {"basal_mass_flux", "kg s-1",
+       "mass lost by melting below ice shelves (negative: gained by freezing)", flux(b.basal)},
       {"calving_mass_flux", "kg s-1", "mass lost by calving", flux(b.calved)},
-      {"edge_mass_flux", "kg s-1", "mass gained through the edge of the domain (negative: lost)", flux(b.edge)},
-      {"clipped_mass_flux", "kg s-1", "mass that balance and melt asked for where there was no more ice (gained)",
+      {"edge_mass_flux", "kg s-1", "mass gained through the edge of the domain (negative: lost)",
+       flux(b.edge)},
+      {"clipped_mass_flux", "kg s-1",
+       "mass that balance and melt asked for where there was no more ice (gained)",
        flux(b.clipped)},
       {"max_sliding_speed", "m year-1", "largest sliding speed", m_fastest * seconds_per_year},
       {"dt", "s", "length of the time step", m_dt},
@@ -103,13 +118,17 @@ std::vector<Scalar> Summary::scalars() const {
 std::string Summary::line(const Clock& clock, const char* why, const SsaReport& ssa) const {
   char text[200];
   std::snprintf(text, sizeof text,
-                "step %5lld  year %10.4f  dt %8.4f a (%s)  volume %.6g km3  fastest %5.0f m/a  SSA: %d steps, %d linear",
-                static_cast<long long>(clock.steps()), clock.time() / seconds_per_year, m_dt / seconds_per_year, why,
-                m_thickness.value() * m_cell_area / 1e9, m_fastest * seconds_per_year, ssa.steps, ssa.linear_iterations);
+                "step %5lld  year %10.4f  dt %8.4f a (%s)  volume %.6g km3  fastest %5.0f m/a  "
+                "SSA: %d steps, %d linear",
+                static_cast<long long>(clock.steps()), clock.time() / seconds_per_year,
+                m_dt / seconds_per_year, why, m_thickness.value() * m_cell_area / 1e9,
+                m_fastest * seconds_per_year, ssa.steps, ssa.linear_iterations);
   return text;
 }
 
-double Summary::closure() const { return nunatak::closure(m_start_thickness, m_thickness, m_total); }
+double Summary::closure() const {
+  return nunatak::closure(m_start_thickness, m_thickness, m_total);
+}
 
 nlohmann::json Summary::report() const {
   const auto km3 = [&](const FixedSum& sum) { return sum.value() * m_cell_area / 1e9; };

@@ -1,5 +1,5 @@
-// Numbers that sum up the ice sheet, the same on all ranks: for the time series, the line per step, and the closure of the mass
-// budget.
+// Numbers that sum up the ice sheet, the same on all ranks: for the time series, the line per step,
+// and the closure of the mass budget.
 #pragma once
 
 #include "miniapp/model/clock.hpp"
@@ -17,9 +17,10 @@ class Summary {
 public:
   Summary(const Grid& grid, MpiRanks& ranks, const State& state);
 
-  /// The state at the end of a step of dt seconds, what it did, and its flow. Two reductions. Checks the run: throws Error if
-  /// thickness or temperature is no number, if ice reaches above the highest level, or if the mass budget of the run does not
-  /// close. A number that each rank has, 0 or more, travels along (early_end.hpp): the result is the largest.
+  /// The state at the end of a step of dt seconds, what it did, and its flow. Two reductions.
+  /// Checks the run: throws Error if thickness or temperature is no number, if ice reaches above
+  /// the highest level, or if the mass budget of the run does not close. A number that each rank
+  /// has, 0 or more, travels along (early_end.hpp): the result is the largest.
   double add(const Hybrid& hybrid, double dt, double wish = 0.0);
 
   std::vector<Scalar> scalars() const; ///< of the last step
@@ -27,12 +28,12 @@ public:
   std::string line(const Clock& clock, const char* why, const SsaReport& ssa) const;
   nlohmann::json report() const; ///< the mass budget of the run; closure: see above
 
-  /// A line for what hardly anybody can have meant: ice faster than 100 km/a; negative mass balance and melt for which there was
-  /// no ice. At the end of the run.
+  /// A line for what hardly anybody can have meant: ice faster than 100 km/a; negative mass balance
+  /// and melt for which there was no ice. At the end of the run.
   void warn(const Log& log) const;
 
 private:
-  double closure() const;                                                ///< what the budget misses, relative to its largest term
+  double closure() const; ///< what the budget misses, relative to its largest term
   double measure(const State& state, const Hybrid* hybrid, double wish); ///< hybrid: after a step
 
   const Grid& m_grid;
@@ -40,9 +41,10 @@ private:
   double m_cell_area;                      // m2
   FixedSum m_thickness, m_start_thickness; // m, summed over cells
   std::int64_t m_grounded_cells = 0, m_floating_cells = 0, m_broken_cells = 0;
-  double m_thickest = 0.0;                             // m
-  double m_fastest = 0.0;                              // sliding, m s-1
-  std::int64_t m_racing_cells = 0, m_racing_steps = 0; // faster than anybody believes: of this step; steps that had any
+  double m_thickest = 0.0; // m
+  double m_fastest = 0.0;  // sliding, m s-1
+  std::int64_t m_racing_cells = 0,
+               m_racing_steps = 0; // faster than anybody believes: of this step; steps that had any
   std::int64_t m_most_racing_cells = 0, m_clipped_steps = 0;
   StepSums m_last;
   double m_dt = 0.0; // of the last step, s

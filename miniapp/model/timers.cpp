@@ -7,10 +7,13 @@
 
 namespace nunatak {
 
-Timers::Timers() : m_start(MPI_Wtime()) { NUNATAK_PETSC(PetscClassIdRegister("nunatak", &m_class)); }
+Timers::Timers() : m_start(MPI_Wtime()) {
+  NUNATAK_PETSC(PetscClassIdRegister("nunatak", &m_class));
+}
 
 std::size_t Timers::index(const std::string& name) {
-  const auto found = std::find_if(m_entries.begin(), m_entries.end(), [&](const Entry& e) { return e.name == name; });
+  const auto found = std::find_if(m_entries.begin(), m_entries.end(),
+                                  [&](const Entry& e) { return e.name == name; });
   if (found != m_entries.end()) return static_cast<std::size_t>(found - m_entries.begin());
   Entry entry;
   entry.name = name;
@@ -41,7 +44,8 @@ std::vector<Timers::Summary> Timers::summarise(MPI_Comm comm) const {
   for (const Entry& e : m_entries) seconds.push_back(e.seconds);
   const std::vector<io::OverRanks> reduced = io::over_ranks(comm, seconds);
   std::vector<Summary> summaries;
-  for (std::size_t e = 0; e < m_entries.size(); ++e) summaries.push_back({reduced[e], m_entries[e].name, m_entries[e].calls});
+  for (std::size_t e = 0; e < m_entries.size(); ++e)
+    summaries.push_back({reduced[e], m_entries[e].name, m_entries[e].calls});
   return summaries;
 }
 

@@ -1,8 +1,10 @@
-// Where the time goes: named scopes, each also a PETSc log event (-log_view) and a Kokkos profiling region.
+// Where the time goes: named scopes, each also a PETSc log event (-log_view) and a Kokkos profiling
+// region.
 //
 //   { Timers::Scope scope(timers, "ssa"); ... }
 //
-// A scope fences the Kokkos execution space at its end and never waits for other ranks: a late rank shows as a larger maximum.
+// A scope fences the Kokkos execution space at its end and never waits for other ranks: a late rank
+// shows as a larger maximum.
 #pragma once
 
 #include "io/statistics.hpp"

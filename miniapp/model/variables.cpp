@@ -6,7 +6,8 @@ namespace nunatak {
 
 namespace {
 
-constexpr Kind map = Kind::map, ice_map = Kind::ice_map, integers = Kind::integers, columns = Kind::columns;
+constexpr Kind map = Kind::map, ice_map = Kind::ice_map, integers = Kind::integers,
+               columns = Kind::columns;
 constexpr Role restart = Role::restart, diagnostic = Role::diagnostic;
 
 const Flags cell_types{{0, 2, 3, 4}, "ice_free_bedrock grounded_ice floating_ice ice_free_ocean"};
@@ -23,51 +24,66 @@ const std::vector<VariableInfo>& variables() {
       {"thk", map, restart, "m", "m", "land_ice_thickness", "land ice thickness"},
       {"topg", map, restart, "m", "m", "bedrock_altitude", "bedrock surface elevation"},
       {"usurf", map, restart, "m", "m", "surface_altitude", "ice upper surface elevation"},
-      {"mask", integers, restart, "", "", "", "cell type: ice-free or icy, on land or afloat", cell_types},
+      {"mask", integers, restart, "", "", "", "cell type: ice-free or icy, on land or afloat",
+       cell_types},
       // velocity
       {"ubar", map, diagnostic, "m s-1", "m year-1", "land_ice_vertical_mean_x_velocity",
        "vertical mean of the horizontal velocity, x component"},
       {"vbar", map, diagnostic, "m s-1", "m year-1", "land_ice_vertical_mean_y_velocity",
        "vertical mean of the horizontal velocity, y component"},
-      {"velsurf_mag", ice_map, diagnostic, "m s-1", "m year-1", "", "magnitude of the horizontal velocity at the ice surface"},
-      {"velbase_mag", ice_map, diagnostic, "m s-1", "m year-1", "", "magnitude of the sliding velocity"},
+      {"velsurf_mag", ice_map, diagnostic, "m s-1", "m year-1", "",
+       "magnitude of the horizontal velocity at the ice surface"},
+      {"velbase_mag", ice_map, diagnostic, "m s-1", "m year-1", "",
+       "magnitude of the sliding velocity"},
       {"u_ssa", map, restart, "m s-1", "m s-1", "", "sliding (SSA) velocity, x component"},
       {"v_ssa", map, restart, "m s-1", "m s-1", "", "sliding (SSA) velocity, y component"},
-      {"ssa_residual_x", map, diagnostic, "N", "N", "", "residual of the stress balance, x component, a force on the cell"},
-      {"ssa_residual_y", map, diagnostic, "N", "N", "", "residual of the stress balance, y component, a force on the cell"},
-      {"uvel", columns, diagnostic, "m s-1", "m year-1", "land_ice_x_velocity", "horizontal velocity, x component"},
-      {"vvel", columns, diagnostic, "m s-1", "m year-1", "land_ice_y_velocity", "horizontal velocity, y component"},
-      {"wvel", columns, diagnostic, "m s-1", "m year-1", "", "vertical velocity relative to the bed"},
+      {"ssa_residual_x", map, diagnostic, "N", "N", "",
+       "residual of the stress balance, x component, a force on the cell"},
+      {"ssa_residual_y", map, diagnostic, "N", "N", "",
+       "residual of the stress balance, y component, a force on the cell"},
+      {"uvel", columns, diagnostic, "m s-1", "m year-1", "land_ice_x_velocity",
+       "horizontal velocity, x component"},
+      {"vvel", columns, diagnostic, "m s-1", "m year-1", "land_ice_y_velocity",
+       "horizontal velocity, y component"},
+      {"wvel", columns, diagnostic, "m s-1", "m year-1", "",
+       "vertical velocity relative to the bed"},
       // temperature and material
       {"temp", columns, restart, "K", "K", "land_ice_temperature", "ice temperature"},
       {"tauc", map, diagnostic, "Pa", "Pa", "", "yield stress of the till"},
       {"hardav", map, diagnostic, "", "", "", "vertically averaged ice hardness in Pa s^(1/3)"},
       // climate and bed
-      {"climatic_mass_balance", map, restart, "kg m-2 s-1", "kg m-2 s-1", "land_ice_surface_specific_mass_balance_flux",
-       "surface mass balance"},
+      {"climatic_mass_balance", map, restart, "kg m-2 s-1", "kg m-2 s-1",
+       "land_ice_surface_specific_mass_balance_flux", "surface mass balance"},
       {"ice_surface_temp", map, restart, "K", "K", "", "ice temperature at the surface"},
-      {"bheatflx", map, restart, "W m-2", "W m-2", "upward_geothermal_heat_flux_at_ground_level_in_land_ice",
-       "upward geothermal heat flux"},
+      {"bheatflx", map, restart, "W m-2", "W m-2",
+       "upward_geothermal_heat_flux_at_ground_level_in_land_ice", "upward geothermal heat flux"},
       // ocean
       {"basins", integers, restart, "", "", "", "drainage basins of PICO; 0 is none"},
-      {"theta_ocean", map, restart, "K", "K", "sea_water_potential_temperature", "ocean potential temperature given to PICO"},
-      {"salinity_ocean", map, restart, "g kg-1", "g kg-1", "sea_water_absolute_salinity", "ocean salinity given to PICO"},
+      {"theta_ocean", map, restart, "K", "K", "sea_water_potential_temperature",
+       "ocean potential temperature given to PICO"},
+      {"salinity_ocean", map, restart, "g kg-1", "g kg-1", "sea_water_absolute_salinity",
+       "ocean salinity given to PICO"},
       {"pico_shelf_mask", integers, diagnostic, "", "", "", "number of the ice shelf; 0 is none"},
-      {"pico_box_mask", integers, diagnostic, "", "", "", "ocean box, 1 at the grounding line; 0 is none"},
+      {"pico_box_mask", integers, diagnostic, "", "", "",
+       "ocean box, 1 at the grounding line; 0 is none"},
       {"pico_distance_gl", integers, diagnostic, "", "", "",
        "distance to the grounding line in cells; 0: not reached, -1: not ice shelf"},
       {"pico_distance_cf", integers, diagnostic, "", "", "",
        "distance to the calving front in cells; 0: not reached, -1: not ice shelf"},
       {"pico_ice_rise_mask", integers, diagnostic, "", "", "", "grounded ice by kind", ice_rises},
-      {"pico_ocean_mask", integers, diagnostic, "", "", "", "open ocean and holes in ice shelves", oceans},
+      {"pico_ocean_mask", integers, diagnostic, "", "", "", "open ocean and holes in ice shelves",
+       oceans},
       {"pico_lake_mask", integers, diagnostic, "", "", "", "subglacial lakes", lakes},
       {"pico_contshelf_mask", integers, diagnostic, "", "", "", "continental shelf", shelves},
       {"pico_temperature", map, diagnostic, "K", "K", "", "temperature of the ocean box"},
       {"pico_salinity", map, diagnostic, "g kg-1", "g kg-1", "", "salinity of the ocean box"},
-      {"pico_temperature_box0", map, diagnostic, "K", "K", "", "temperature of the water that enters the cavity"},
-      {"pico_salinity_box0", map, diagnostic, "g kg-1", "g kg-1", "", "salinity of the water that enters the cavity"},
+      {"pico_temperature_box0", map, diagnostic, "K", "K", "",
+       "temperature of the water that enters the cavity"},
+      {"pico_salinity_box0", map, diagnostic, "g kg-1", "g kg-1", "",
+       "salinity of the water that enters the cavity"},
       {"pico_overturning", map, diagnostic, "m3 s-1", "m3 s-1", "", "overturning of the cavity"},
-      {"pico_basal_melt_rate", map, diagnostic, "m s-1", "m year-1", "", "melt below ice shelves, positive is mass loss"}};
+      {"pico_basal_melt_rate", map, diagnostic, "m s-1", "m year-1", "",
+       "melt below ice shelves, positive is mass loss"}};
   return table;
 }
 

@@ -14,7 +14,8 @@ namespace {
 using Cell = std::pair<int, int>; // row, column
 
 /// The cells of so many throws that hit the domain, each tried again at most 1000 times.
-std::set<Cell> random_cells(std::uint64_t seed, std::uint64_t throws, const Mask& mask, const Domain& domain) {
+std::set<Cell> random_cells(std::uint64_t seed, std::uint64_t throws, const Mask& mask,
+                            const Domain& domain) {
   std::set<Cell> cells;
   for (std::uint64_t n = 0; n < throws; ++n) {
     for (std::uint64_t again = 0; again < 1000; ++again) {
@@ -39,7 +40,8 @@ Domain::Domain(const std::string& text, const Mask& mask, const std::string& wha
 
 class SeedRules::Values {
 public:
-  Values(const Patch& p, const Mask& mask, const Domain& domain) : m_patch(p), m_row(static_cast<std::size_t>(p.xm) + 2) {
+  Values(const Patch& p, const Mask& mask, const Domain& domain)
+      : m_patch(p), m_row(static_cast<std::size_t>(p.xm) + 2) {
     m_values.resize(m_row * (static_cast<std::size_t>(p.ym) + 2));
     m_inside.resize(m_values.size(), 0);
     for (int j = 0; j <= p.ym + 1; ++j) {
@@ -55,11 +57,15 @@ public:
     const int gj = m_patch.global_j(j), gi = m_patch.global_i(i);
     return gj >= 0 && gj < m_patch.My && gi >= 0 && gi < m_patch.Mx;
   }
-  bool in_domain(int j, int i) const { return m_inside[at(j, i)] != 0; } // false outside of the grid
-  int operator()(int j, int i) const { return m_values[at(j, i)]; }      // of a cell of the grid
+  bool in_domain(int j, int i) const {
+    return m_inside[at(j, i)] != 0;
+  }                                                                 // false outside of the grid
+  int operator()(int j, int i) const { return m_values[at(j, i)]; } // of a cell of the grid
 
 private:
-  std::size_t at(int j, int i) const { return static_cast<std::size_t>(j) * m_row + static_cast<std::size_t>(i); }
+  std::size_t at(int j, int i) const {
+    return static_cast<std::size_t>(j) * m_row + static_cast<std::size_t>(i);
+  }
   Patch m_patch;
   std::size_t m_row;
   std::vector<int> m_values;
@@ -80,17 +86,21 @@ SeedRules::Rule SeedRules::make_rule(const std::string& name) const {
   const auto is = [&](const char* word, std::size_t numbers) {
     if (words[0] != word) return false;
     if (words.size() != 1 + numbers) {
-      throw Error(what + ": expected " + std::to_string(numbers) + " numbers after the name, found " +
-                  std::to_string(words.size() - 1));
+      throw Error(what + ": expected " + std::to_string(numbers) +
+                  " numbers after the name, found " + std::to_string(words.size() - 1));
     }
     return true;
   };
   // a rule says which cells of the domain are seeds
   const auto seeds = [](auto is_seed) -> Rule {
-    return [is_seed](const Values& v, int j, int i) { return !v.in_domain(j, i) ? -1 : is_seed(v, j, i) ? 1 : 0; };
+    return [is_seed](const Values& v, int j, int i) {
+      return !v.in_domain(j, i) ? -1 : is_seed(v, j, i) ? 1 : 0;
+    };
   };
   const auto cell = [&](int row, int column) {
-    return seeds([=](const Values& v, int j, int i) { return v.patch().global_j(j) == row && v.patch().global_i(i) == column; });
+    return seeds([=](const Values& v, int j, int i) {
+      return v.patch().global_j(j) == row && v.patch().global_i(i) == column;
+    });
   };
   if (is("near", 1) || is("beside", 1)) {
     const bool corners = words[0] == "near";
@@ -98,13 +108,15 @@ SeedRules::Rule SeedRules::make_rule(const std::string& name) const {
       for (int dj = -1; dj <= 1; ++dj) {
         for (int di = -1; di <= 1; ++di) {
           const bool wanted = corners ? dj != 0 || di != 0 : (dj != 0) != (di != 0);
-          if (wanted && v.in_grid(j + dj, i + di) && others.contains(v(j + dj, i + di))) return true;
+          if (wanted && v.in_grid(j + dj, i + di) && others.contains(v(j + dj, i + di)))
+            return true;
         }
       }
       return false;
     });
   }
-  if (is("left", 0)) return seeds([](const Values& v, int, int i) { return v.patch().global_i(i) == 0; });
+  if (is("left", 0))
+    return seeds([](const Values& v, int, int i) { return v.patch().global_i(i) == 0; });
   if (is("corner", 0)) return cell(0, 0);
   if (is("at", 2)) {
     return cell(static_cast<int>(whole_number(words[1], 0, m_mask.My - 1, what)),
@@ -112,22 +124,26 @@ SeedRules::Rule SeedRules::make_rule(const std::string& name) const {
   }
   if (is("boundary", 0)) {
     return seeds([](const Values& v, int j, int i) {
-      return !(v.in_domain(j - 1, i) && v.in_domain(j + 1, i) && v.in_domain(j, i - 1) && v.in_domain(j, i + 1));
+      return !(v.in_domain(j - 1, i) && v.in_domain(j + 1, i) && v.in_domain(j, i - 1) &&
+               v.in_domain(j, i + 1));
     });
   }
   if (is("random", 2)) {
-    const auto seed = static_cast<std::uint64_t>(whole_number(words[1], 0, std::numeric_limits<std::int64_t>::max(), what));
+    const auto seed = static_cast<std::uint64_t>(
+        whole_number(words[1], 0, std::numeric_limits<std::int64_t>::max(), what));
     const auto throws = static_cast<std::uint64_t>(whole_number(words[2], 0, 1000000, what));
-    return seeds([cells = random_cells(seed, throws, m_mask, m_domain)](const Values& v, int j, int i) {
-      return cells.count({v.patch().global_j(j), v.patch().global_i(i)}) != 0;
-    });
+    return seeds(
+        [cells = random_cells(seed, throws, m_mask, m_domain)](const Values& v, int j, int i) {
+          return cells.count({v.patch().global_j(j), v.patch().global_i(i)}) != 0;
+        });
   }
   if (is("given", 0)) {
-    return [](const Values& v, int j, int i) { return v(j, i) == 0 || v(j, i) == 1 ? v(j, i) : -1; };
+    return
+        [](const Values& v, int j, int i) { return v(j, i) == 0 || v(j, i) == 1 ? v(j, i) : -1; };
   }
-  throw Error(
-      "option -seeds: expected near:VALUES, beside:VALUES, left, corner, at:J:I, boundary, random:SEED:N or given, found '" +
-      name + "'");
+  throw Error("option -seeds: expected near:VALUES, beside:VALUES, left, corner, at:J:I, boundary, "
+              "random:SEED:N or given, found '" +
+              name + "'");
 }
 
 DistanceFields SeedRules::fields(const Ranks& ranks) const {
@@ -152,7 +168,8 @@ std::vector<Array2<Code>> domain_codes(const Ranks& ranks, const Mask& mask, con
     const Patch p = ranks.patch(r);
     codes.push_back(make_array<Code>("in the domain", p));
     for (int j = 1; j <= p.ym; ++j) {
-      for (int i = 1; i <= p.xm; ++i) codes.back()(j, i) = domain.contains(mask.value(p.global_j(j), p.global_i(i))) ? 1 : 0;
+      for (int i = 1; i <= p.xm; ++i)
+        codes.back()(j, i) = domain.contains(mask.value(p.global_j(j), p.global_i(i))) ? 1 : 0;
     }
   }
   return codes;

@@ -2,15 +2,15 @@
 //
 //   -domain 3        the cells of value 3          -domain 0+2      those of value 0 or 2
 //
-//   -seeds, one field of distances for each word of the list (words are separated by commas); seeds are cells of the domain
-//     near:0+2       with a cell of value 0 or 2 among their 8 neighbours: the grounding line of a mask of cell types
-//     beside:4       with a cell of value 4 among their 4 neighbours: the calving front
-//     left           in column 0
-//     corner         the cell (0, 0)
-//     at:J:I         the cell in row J and column I
-//     boundary       with one of their 4 neighbours outside of the domain or of the grid
-//     random:SEED:N  N cells thrown at random; a throw that misses the domain is repeated, at most 1000 times
-//     given          the values are a field already: 1 seed, 0 other cells of the domain, anything else outside
+//   -seeds, one field of distances for each word of the list (words are separated by commas); seeds
+//   are cells of the domain
+//     near:0+2       with a cell of value 0 or 2 among their 8 neighbours: the grounding line of a
+//     mask of cell types beside:4       with a cell of value 4 among their 4 neighbours: the
+//     calving front left           in column 0 corner         the cell (0, 0) at:J:I         the
+//     cell in row J and column I boundary       with one of their 4 neighbours outside of the
+//     domain or of the grid random:SEED:N  N cells thrown at random; a throw that misses the domain
+//     is repeated, at most 1000 times given          the values are a field already: 1 seed, 0
+//     other cells of the domain, anything else outside
 //
 // Defaults: for cell types -domain 3 -seeds near:0+2,beside:4; for others -domain 1 -seeds left.
 // Neighbours: mask_source.hpp (the mask), kernels/distance/types.hpp (what a field is).
@@ -45,13 +45,16 @@ public:
 
   const std::vector<std::string>& names() const { return m_names; } ///< one per field
 
-  /// The fields before they are solved, on all local ranks. Evaluates the mask once per cell and ghost. No communication.
+  /// The fields before they are solved, on all local ranks. Evaluates the mask once per cell and
+  /// ghost. No communication.
   DistanceFields fields(const Ranks& ranks) const;
 
 private:
-  /// The values of a patch and of one ring of cells around it; cells outside of the grid are outside of any mask.
+  /// The values of a patch and of one ring of cells around it; cells outside of the grid are
+  /// outside of any mask.
   class Values;
-  using Rule = std::function<int(const Values& values, int j, int i)>; // value of the field at a cell, by view indices
+  using Rule = std::function<int(const Values& values, int j,
+                                 int i)>; // value of the field at a cell, by view indices
   Rule make_rule(const std::string& name) const;
 
   const Mask& m_mask;

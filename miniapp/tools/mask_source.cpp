@@ -18,8 +18,8 @@ namespace nunatak::tools {
 
 namespace {
 
-constexpr const char* formulas =
-    "percolation:P[:SEED], serpentine, spiral, comb, checkerboard, shelves[:SEED[:ROUGHNESS]], empty or full";
+constexpr const char* formulas = "percolation:P[:SEED], serpentine, spiral, comb, checkerboard, "
+                                 "shelves[:SEED[:ROUGHNESS]], empty or full";
 
 /// One of the formulas; `words` are its name and its numbers.
 Mask generated(const std::string& text, int Mx, int My) {
@@ -32,19 +32,22 @@ Mask generated(const std::string& text, int Mx, int My) {
     }
   };
   const auto seed = [&](std::size_t n) {
-    return words.size() > n
-               ? static_cast<std::uint64_t>(whole_number(words[n], 0, std::numeric_limits<std::int64_t>::max(), what))
-               : std::uint64_t{1};
+    return words.size() > n ? static_cast<std::uint64_t>(whole_number(
+                                  words[n], 0, std::numeric_limits<std::int64_t>::max(), what))
+                            : std::uint64_t{1};
   };
   const auto share = [&](std::size_t n, double otherwise) {
     const double value = words.size() > n ? parse_quantity(words[n], "", what) : otherwise;
-    if (!(value >= 0.0 && value <= 1.0)) throw Error(what + ": expected a number from 0 to 1, found '" + words[n] + "'");
+    if (!(value >= 0.0 && value <= 1.0))
+      throw Error(what + ": expected a number from 0 to 1, found '" + words[n] + "'");
     return value;
   };
   Mask mask{Mx, My, text, {}, false};
   if (name == "percolation") {
     numbers(1, 2);
-    mask.value = [p = share(1, 0.0), s = seed(2)](int j, int i) { return masks::percolation(p, s, j, i) ? 1 : 0; };
+    mask.value = [p = share(1, 0.0), s = seed(2)](int j, int i) {
+      return masks::percolation(p, s, j, i) ? 1 : 0;
+    };
     return mask;
   }
   if (name == "shelves") {
@@ -54,14 +57,16 @@ Mask generated(const std::string& text, int Mx, int My) {
     return mask;
   }
   using Formula = std::function<bool(int j, int i)>;
-  const std::map<std::string, Formula> others = {{"serpentine", [=](int j, int i) { return masks::serpentine(Mx, j, i); }},
-                                                 {"spiral", [=](int j, int i) { return masks::spiral(Mx, My, j, i); }},
-                                                 {"comb", [=](int j, int i) { return masks::comb(My, j, i); }},
-                                                 {"checkerboard", [](int j, int i) { return masks::checkerboard(j, i); }},
-                                                 {"empty", [](int, int) { return false; }},
-                                                 {"full", [](int, int) { return true; }}};
+  const std::map<std::string, Formula> others = {
+      {"serpentine", [=](int j, int i) { return masks::serpentine(Mx, j, i); }},
+      {"spiral", [=](int j, int i) { return masks::spiral(Mx, My, j, i); }},
+      {"comb", [=](int j, int i) { return masks::comb(My, j, i); }},
+      {"checkerboard", [](int j, int i) { return masks::checkerboard(j, i); }},
+      {"empty", [](int, int) { return false; }},
+      {"full", [](int, int) { return true; }}};
   const auto found = others.find(name);
-  if (found == others.end()) throw Error(std::string("option -mask: expected ") + formulas + ", found '" + text + "'");
+  if (found == others.end())
+    throw Error(std::string("option -mask: expected ") + formulas + ", found '" + text + "'");
   numbers(0, 0);
   mask.value = [inside = found->second](int j, int i) { return inside(j, i) ? 1 : 0; };
   return mask;
@@ -73,7 +78,8 @@ Mask from_picture(const std::string& path, const std::string& bytes) {
       picture->Mx, picture->My, path,
       [picture](int j, int i) {
         return static_cast<int>(
-            picture->values[static_cast<std::size_t>(j) * static_cast<std::size_t>(picture->Mx) + static_cast<std::size_t>(i)]);
+            picture->values[static_cast<std::size_t>(j) * static_cast<std::size_t>(picture->Mx) +
+                            static_cast<std::size_t>(i)]);
       },
       false};
 }
@@ -83,8 +89,8 @@ Mask from_file(const MaskOptions& options) {
   World().agree([&] {
     if (!std::filesystem::is_regular_file(options.file)) {
       throw Error("option -i: expected a file, found " +
-                  std::string(std::filesystem::exists(options.file) ? "something else" : "none") + " of the name '" +
-                  options.file + "'");
+                  std::string(std::filesystem::exists(options.file) ? "something else" : "none") +
+                  " of the name '" + options.file + "'");
     }
     std::ifstream in(options.file, std::ios::binary);
     char start[2] = {0, 0};
@@ -95,7 +101,8 @@ Mask from_file(const MaskOptions& options) {
   });
   if (picture.empty()) return mask_from_netcdf(options.file, options.variable);
   if (!options.variable.empty())
-    throw Error("option -variable: expected a NetCDF file, found the picture '" + options.file + "'");
+    throw Error("option -variable: expected a NetCDF file, found the picture '" + options.file +
+                "'");
   return from_picture(options.file, picture);
 }
 
@@ -104,24 +111,30 @@ Mask from_file(const MaskOptions& options) {
 void MaskOptions::add_to(OptionTable& table) {
   table.section("The mask: a file or a formula");
   table.add(text("i", file, "NetCDF file, or picture (PBM, PGM)"));
-  table.add(text("variable", variable, "variable of the NetCDF file (mask; or the cell types of thk and topg)"));
+  table.add(text("variable", variable,
+                 "variable of the NetCDF file (mask; or the cell types of thk and topg)"));
   table.add(text("mask", mask, std::string("formula: ") + formulas));
   table.add(number("grid_Mx", Mx, "", "columns of -mask", 1));
   table.add(number("grid_My", My, "", "rows of -mask (0: as many as columns)", 0));
-  table.add(number("refine", refine, "", "cells along either side of a square that replace each cell", 1));
+  table.add(number("refine", refine, "",
+                   "cells along either side of a square that replace each cell", 1));
 }
 
 Mask read_mask(const MaskOptions& options) {
   if (options.file.empty() == options.mask.empty()) {
-    throw Error(std::string("options -i and -mask: expected one of them, found ") + (options.file.empty() ? "none" : "both"));
+    throw Error(std::string("options -i and -mask: expected one of them, found ") +
+                (options.file.empty() ? "none" : "both"));
   }
-  Mask mask =
-      options.file.empty() ? generated(options.mask, options.Mx, options.My == 0 ? options.Mx : options.My) : from_file(options);
+  Mask mask = options.file.empty()
+                  ? generated(options.mask, options.Mx, options.My == 0 ? options.Mx : options.My)
+                  : from_file(options);
   const int n = options.refine;
   if (n > 1) {
     if (mask.Mx > largest_int / n || mask.My > largest_int / n) {
-      throw Error("option -refine: expected at most " + std::to_string(largest_int / std::max(mask.Mx, mask.My)) + " for " +
-                  std::to_string(mask.Mx) + " x " + std::to_string(mask.My) + " cells, found " + std::to_string(n));
+      throw Error("option -refine: expected at most " +
+                  std::to_string(largest_int / std::max(mask.Mx, mask.My)) + " for " +
+                  std::to_string(mask.Mx) + " x " + std::to_string(mask.My) + " cells, found " +
+                  std::to_string(n));
     }
     mask.Mx *= n, mask.My *= n;
     mask.value = [n, coarse = std::move(mask.value)](int j, int i) { return coarse(j / n, i / n); };

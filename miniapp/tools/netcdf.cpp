@@ -28,31 +28,39 @@ public:
   void require(const std::string& variable) {
     if (!m_file.has(variable)) fail(variable, "expected such a variable, found " + list());
     const auto axes = m_file.dimensions(variable);
-    if (axes.size() < 2 || axes.size() > 3 || (axes.size() == 3 && axes[0].name != "time" && !axes[0].unlimited)) {
+    if (axes.size() < 2 || axes.size() > 3 ||
+        (axes.size() == 3 && axes[0].name != "time" && !axes[0].unlimited)) {
       std::string found;
       for (const auto& axis : axes) found += (found.empty() ? "" : ", ") + axis.name;
       fail(variable, "expected the dimensions (y, x) or (time, y, x), found (" + found + ")");
     }
     const std::size_t rows = axes[axes.size() - 2].length, columns = axes.back().length;
-    if (rows < 1 || columns < 1 || rows > largest_int || columns > largest_int || (axes.size() == 3 && axes[0].length == 0)) {
-      fail(variable, "expected at least one cell, found " + std::to_string(columns) + " x " + std::to_string(rows) +
-                         (axes.size() == 3 ? " cells and " + std::to_string(axes[0].length) + " records" : " cells"));
+    if (rows < 1 || columns < 1 || rows > largest_int || columns > largest_int ||
+        (axes.size() == 3 && axes[0].length == 0)) {
+      fail(variable,
+           "expected at least one cell, found " + std::to_string(columns) + " x " +
+               std::to_string(rows) +
+               (axes.size() == 3 ? " cells and " + std::to_string(axes[0].length) + " records"
+                                 : " cells"));
     }
     if (Mx != 0 && (Mx != static_cast<int>(columns) || My != static_cast<int>(rows))) {
-      fail(variable, "expected " + std::to_string(Mx) + " x " + std::to_string(My) + " cells, found " + std::to_string(columns) +
-                         " x " + std::to_string(rows));
+      fail(variable, "expected " + std::to_string(Mx) + " x " + std::to_string(My) +
+                         " cells, found " + std::to_string(columns) + " x " + std::to_string(rows));
     }
     Mx = static_cast<int>(columns), My = static_cast<int>(rows);
   }
 
-  /// f(first cell, values) for slabs of rows of the last record: a file of any size needs little memory. T: double or integers.
+  /// f(first cell, values) for slabs of rows of the last record: a file of any size needs little
+  /// memory. T: double or integers.
   template <class T, class F> void for_each_slab(const std::string& variable, const F& f) const {
     const int step = std::max(1, (1 << 20) / Mx);
     const auto axes = m_file.dimensions(variable);
     for (int j = 0; j < My; j += step) {
-      const auto rows = static_cast<std::size_t>(std::min(step, My - j)), columns = static_cast<std::size_t>(Mx);
+      const auto rows = static_cast<std::size_t>(std::min(step, My - j)),
+                 columns = static_cast<std::size_t>(Mx);
       std::vector<std::size_t> start{static_cast<std::size_t>(j), 0}, count{rows, columns};
-      if (axes.size() == 3) start.insert(start.begin(), axes[0].length - 1), count.insert(count.begin(), 1);
+      if (axes.size() == 3)
+        start.insert(start.begin(), axes[0].length - 1), count.insert(count.begin(), 1);
       const std::size_t first = static_cast<std::size_t>(j) * columns;
       if constexpr (std::is_same_v<T, double>) {
         f(first, m_file.read_block(variable, start, count));
@@ -65,10 +73,12 @@ public:
   /// f(cell, value in m)
   template <class F> void for_each_metre(const std::string& variable, const F& f) const {
     const std::string what = "mask '" + m_file.path() + "', variable '" + variable + "'";
-    const UnitConversion metres = unit_conversion(m_file.text(variable, "units").value_or("m"), "m", what);
+    const UnitConversion metres =
+        unit_conversion(m_file.text(variable, "units").value_or("m"), "m", what);
     for_each_slab<double>(variable, [&](std::size_t first, const std::vector<double>& slab) {
       for (std::size_t n = 0; n < slab.size(); ++n) {
-        if (!std::isfinite(slab[n])) fail(variable, "expected a number in cell " + std::to_string(first + n) + ", found none");
+        if (!std::isfinite(slab[n]))
+          fail(variable, "expected a number in cell " + std::to_string(first + n) + ", found none");
         f(first + n, metres(slab[n]));
       }
     });
@@ -93,8 +103,12 @@ std::vector<int> count_from_zero(int n) {
   return numbers;
 }
 
-std::vector<std::size_t> start_of(const Patch& p) { return {static_cast<std::size_t>(p.ys), static_cast<std::size_t>(p.xs)}; }
-std::vector<std::size_t> count_of(const Patch& p) { return {static_cast<std::size_t>(p.ym), static_cast<std::size_t>(p.xm)}; }
+std::vector<std::size_t> start_of(const Patch& p) {
+  return {static_cast<std::size_t>(p.ys), static_cast<std::size_t>(p.xs)};
+}
+std::vector<std::size_t> count_of(const Patch& p) {
+  return {static_cast<std::size_t>(p.ym), static_cast<std::size_t>(p.xm)};
+}
 
 } // namespace
 
@@ -103,7 +117,8 @@ void require_netcdf(const std::string&) {}
 Mask mask_from_netcdf(const std::string& path, std::string variable) {
   const io::Reader file(path, world_comm());
   Variables variables(file);
-  const bool flotation = variable.empty() && !file.has("mask") && file.has("thk") && file.has("topg");
+  const bool flotation =
+      variable.empty() && !file.has("mask") && file.has("thk") && file.has("topg");
   if (variable.empty()) variable = "mask";
   if (flotation) {
     variables.require("thk");
@@ -111,24 +126,29 @@ Mask mask_from_netcdf(const std::string& path, std::string variable) {
   } else {
     variables.require(variable);
   }
-  const std::size_t Mx = static_cast<std::size_t>(variables.Mx), cells = Mx * static_cast<std::size_t>(variables.My);
+  const std::size_t Mx = static_cast<std::size_t>(variables.Mx),
+                    cells = Mx * static_cast<std::size_t>(variables.My);
   const auto values = std::make_shared<std::vector<int>>(cells);
   if (flotation) {
     std::vector<double> H(cells); // m
     variables.for_each_metre("thk", [&](std::size_t n, double thickness) { H[n] = thickness; });
-    variables.for_each_metre("topg", [&](std::size_t n, double b) { (*values)[n] = cell_type(b, H[n]); });
+    variables.for_each_metre("topg",
+                             [&](std::size_t n, double b) { (*values)[n] = cell_type(b, H[n]); });
   } else {
-    variables.for_each_slab<std::int64_t>(variable, [&](std::size_t first, const std::vector<std::int64_t>& slab) {
-      for (std::size_t n = 0; n < slab.size(); ++n) {
-        if (slab[n] < -largest_int || slab[n] > largest_int)
-          variables.fail(variable, "expected 32-bit values, found " + std::to_string(slab[n]));
-        (*values)[first + n] = static_cast<int>(slab[n]);
-      }
-    });
+    variables.for_each_slab<std::int64_t>(
+        variable, [&](std::size_t first, const std::vector<std::int64_t>& slab) {
+          for (std::size_t n = 0; n < slab.size(); ++n) {
+            if (slab[n] < -largest_int || slab[n] > largest_int)
+              variables.fail(variable, "expected 32-bit values, found " + std::to_string(slab[n]));
+            (*values)[first + n] = static_cast<int>(slab[n]);
+          }
+        });
   }
   const std::string name = path + (flotation ? " thk, topg" : " " + variable);
   return {variables.Mx, variables.My, name,
-          [values, Mx](int j, int i) { return (*values)[static_cast<std::size_t>(j) * Mx + static_cast<std::size_t>(i)]; },
+          [values, Mx](int j, int i) {
+            return (*values)[static_cast<std::size_t>(j) * Mx + static_cast<std::size_t>(i)];
+          },
           flotation || variable == "mask"};
 }
 
@@ -137,12 +157,14 @@ void write_answer(const std::string& path, const Mask& mask, const Answer& answe
   const Patch& p = answer.rectangle;
   const std::string name = mask.cell_types ? "mask" : "values";
   io::Schema schema;
-  schema.dimensions = {{"y", static_cast<std::size_t>(p.My)}, {"x", static_cast<std::size_t>(p.Mx)}};
+  schema.dimensions = {{"y", static_cast<std::size_t>(p.My)},
+                       {"x", static_cast<std::size_t>(p.Mx)}};
   schema.variables = {{"y", io::Type::int32, {"y"}, {{"long_name", "row"}}},
                       {"x", io::Type::int32, {"x"}, {{"long_name", "column"}}},
                       {name, io::Type::int32, {"y", "x"}, {{"long_name", mask.name}}}};
   for (const Answer::Field& field : answer.fields) {
-    schema.variables.push_back({field.name, io::Type::int32, {"y", "x"}, {{"long_name", field.long_name}}});
+    schema.variables.push_back(
+        {field.name, io::Type::int32, {"y", "x"}, {{"long_name", field.long_name}}});
   }
   schema.attributes = {{"Conventions", "CF-1.8"}, {"title", mask.name}, {"source", answer.who}};
 
@@ -158,7 +180,8 @@ void write_answer(const std::string& path, const Mask& mask, const Answer& answe
     for (int i = 0; i < p.xm; ++i) values.push_back(mask.value(p.ys + j, p.xs + i));
   }
   file->put(name, block, values.data());
-  for (const Answer::Field& field : answer.fields) file->put(field.name, block, field.values.data());
+  for (const Answer::Field& field : answer.fields)
+    file->put(field.name, block, field.values.data());
   file->close();
 }
 
@@ -169,20 +192,25 @@ Answer read_answer(const std::string& path, const Answer& like) {
   answer.who = "the file '" + path + "'";
   answer.rectangle = p;
   for (const Answer::Field& field : like.fields) {
-    if (!file.has(field.name)) throw Error("file '" + path + "': expected a variable '" + field.name + "', found none");
+    if (!file.has(field.name))
+      throw Error("file '" + path + "': expected a variable '" + field.name + "', found none");
     const auto axes = file.dimensions(field.name);
     if (axes.size() != 2 || axes[0].length != static_cast<std::size_t>(p.My) ||
         axes[1].length != static_cast<std::size_t>(p.Mx)) {
       std::string found;
-      for (const auto& axis : axes) found += (found.empty() ? "" : " x ") + std::to_string(axis.length);
-      throw Error("file '" + path + "', variable '" + field.name + "': expected " + std::to_string(p.My) + " x " +
-                  std::to_string(p.Mx) + " values, found " + found);
+      for (const auto& axis : axes)
+        found += (found.empty() ? "" : " x ") + std::to_string(axis.length);
+      throw Error("file '" + path + "', variable '" + field.name + "': expected " +
+                  std::to_string(p.My) + " x " + std::to_string(p.Mx) + " values, found " + found);
     }
-    const std::vector<std::int64_t> values = file.read_block_int(field.name, start_of(p), count_of(p));
+    const std::vector<std::int64_t> values =
+        file.read_block_int(field.name, start_of(p), count_of(p));
     answer.fields.push_back({field.name, field.long_name, {}});
-    for (const std::int64_t v : values) { // a value beyond 32 bits is no answer: it becomes one that nothing equals
+    for (const std::int64_t v :
+         values) { // a value beyond 32 bits is no answer: it becomes one that nothing equals
       const bool fits = v > std::numeric_limits<int>::min() && v <= std::numeric_limits<int>::max();
-      answer.fields.back().values.push_back(fits ? static_cast<int>(v) : std::numeric_limits<int>::min());
+      answer.fields.back().values.push_back(fits ? static_cast<int>(v)
+                                                 : std::numeric_limits<int>::min());
     }
   }
   return answer;

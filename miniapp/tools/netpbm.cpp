@@ -27,11 +27,13 @@ public:
     const std::size_t start = m_at;
     std::int64_t value = 0;
     while (left() > 0 && is_digit(m_bytes[m_at])) {
-      value = std::min<std::int64_t>(10 * value + (m_bytes[m_at++] - '0'), std::int64_t{1} << 40); // beyond any max: no overflow
+      value = std::min<std::int64_t>(10 * value + (m_bytes[m_at++] - '0'),
+                                     std::int64_t{1} << 40); // beyond any max: no overflow
     }
     if (m_at == start) fail(what + ": expected a number, found " + here());
     if (value < min || value > max) {
-      fail(what + ": expected a number from " + std::to_string(min) + " to " + std::to_string(max) + ", found " +
+      fail(what + ": expected a number from " + std::to_string(min) + " to " + std::to_string(max) +
+           ", found " +
            std::string(m_bytes.substr(start, std::min<std::size_t>(m_at - start, 20))));
     }
     return static_cast<int>(value);
@@ -40,20 +42,22 @@ public:
   /// One 0 or 1 of a plain bitmap: they need no space between them.
   unsigned bit(const std::string& what) {
     skip_blanks();
-    if (left() == 0 || (m_bytes[m_at] != '0' && m_bytes[m_at] != '1')) fail(what + ": expected 0 or 1, found " + here());
+    if (left() == 0 || (m_bytes[m_at] != '0' && m_bytes[m_at] != '1'))
+      fail(what + ": expected 0 or 1, found " + here());
     return byte() - '0';
   }
 
   /// The one white space between the header and raw values.
   void end_of_header() {
-    if (left() == 0 || !is_space(m_bytes[m_at])) fail("header: expected white space before the values, found " + here());
+    if (left() == 0 || !is_space(m_bytes[m_at]))
+      fail("header: expected white space before the values, found " + here());
     m_at += 1;
   }
 
   void need(std::int64_t bytes, const std::string& size) const {
     if (left() < bytes) {
-      fail("expected at least " + std::to_string(bytes) + " bytes of values for " + size + " cells, found " +
-           std::to_string(left()));
+      fail("expected at least " + std::to_string(bytes) + " bytes of values for " + size +
+           " cells, found " + std::to_string(left()));
     }
   }
 
@@ -61,10 +65,14 @@ public:
   void end_of_file(bool plain) {
     if (plain) skip_blanks();
     while (left() > 0 && is_space(m_bytes[m_at])) m_at += 1;
-    if (left() > 0) fail("expected the end of the file after the last value, found " + std::to_string(left()) + " more bytes");
+    if (left() > 0)
+      fail("expected the end of the file after the last value, found " + std::to_string(left()) +
+           " more bytes");
   }
 
-  [[noreturn]] void fail(const std::string& what) const { throw Error("mask '" + m_file + "': " + what); }
+  [[noreturn]] void fail(const std::string& what) const {
+    throw Error("mask '" + m_file + "': " + what);
+  }
 
 private:
   /// White space, and comments from # to the end of the line.
@@ -81,8 +89,10 @@ private:
   std::string here() const {
     if (left() == 0) return "the end of the file";
     const char c = m_bytes[m_at];
-    return (c > ' ' && c < 127 ? "'" + std::string(1, c) + "'"
-                               : "the byte " + std::to_string(static_cast<unsigned>(static_cast<unsigned char>(c)))) +
+    return (c > ' ' && c < 127
+                ? "'" + std::string(1, c) + "'"
+                : "the byte " +
+                      std::to_string(static_cast<unsigned>(static_cast<unsigned char>(c)))) +
            " at " + std::to_string(m_at);
   }
 
@@ -94,12 +104,14 @@ private:
 } // namespace
 
 bool is_netpbm(std::string_view start) {
-  return start.size() >= 2 && start[0] == 'P' && (start[1] == '1' || start[1] == '2' || start[1] == '4' || start[1] == '5');
+  return start.size() >= 2 && start[0] == 'P' &&
+         (start[1] == '1' || start[1] == '2' || start[1] == '4' || start[1] == '5');
 }
 
 Picture parse_netpbm(std::string_view bytes, const std::string& file) {
   Scanner in(bytes, file);
-  if (!is_netpbm(bytes)) in.fail("expected a portable bitmap or graymap (P1, P2, P4 or P5), found something else");
+  if (!is_netpbm(bytes))
+    in.fail("expected a portable bitmap or graymap (P1, P2, P4 or P5), found something else");
   const char format = bytes[1];
   const bool bitmap = format == '1' || format == '4', plain = format == '1' || format == '2';
   in.skip(2);
@@ -135,7 +147,8 @@ Picture parse_netpbm(std::string_view bytes, const std::string& file) {
         value = in.byte();
         if (largest > 255) value = value << 8 | in.byte();
         if (value > static_cast<unsigned>(largest)) {
-          in.fail("value: expected a number from 0 to " + std::to_string(largest) + ", found " + std::to_string(value));
+          in.fail("value: expected a number from 0 to " + std::to_string(largest) + ", found " +
+                  std::to_string(value));
         }
       }
       picture.values[n++] = static_cast<std::uint16_t>(value);

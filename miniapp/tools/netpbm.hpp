@@ -1,12 +1,14 @@
-// Pictures as masks: portable bitmaps and graymaps (PBM, PGM; plain and raw), which any image program writes.
+// Pictures as masks: portable bitmaps and graymaps (PBM, PGM; plain and raw), which any image
+// program writes.
 //
 //   P1            P2             P4, P5: the same header, one white space, then bytes:
-//   # comment     3 2            P4: rows of bits, padded to whole bytes    P5: one byte per value, two (high byte first)
-//   3 2           255                                                           if the largest value is above 255
-//   1 0 1         0 128 255
-//   1 1 1         7   7   7      Values: PBM 1 is black, 0 is white; PGM 0 is black, the largest value is white.
+//   # comment     3 2            P4: rows of bits, padded to whole bytes    P5: one byte per value,
+//   two (high byte first) 3 2           255 if the largest value is above 255 1 0 1         0 128
+//   255 1 1 1         7   7   7      Values: PBM 1 is black, 0 is white; PGM 0 is black, the
+//   largest value is white.
 //
-// Formats: the manual pages pbm(5) and pgm(5) of Netpbm. Neighbour: mask_source.hpp, which makes masks of them.
+// Formats: the manual pages pbm(5) and pgm(5) of Netpbm. Neighbour: mask_source.hpp, which makes
+// masks of them.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +18,8 @@
 
 namespace nunatak::tools {
 
-/// Values in raster order; the upper row of the picture is row 0. Its size is that of the header, always.
+/// Values in raster order; the upper row of the picture is row 0. Its size is that of the header,
+/// always.
 struct Picture {
   int Mx = 0, My = 0;
   std::vector<std::uint16_t> values;
@@ -25,9 +28,9 @@ struct Picture {
 /// Does the text start with P1, P2, P4 or P5?
 bool is_netpbm(std::string_view start);
 
-/// The picture in `bytes`. Throws Error that names `file`, what was expected and what was found: no such format, no number where
-/// one should be, a size of zero, more cells than the file can hold (nothing is allocated for them), a value above the largest
-/// one, bytes after the last value.
+/// The picture in `bytes`. Throws Error that names `file`, what was expected and what was found: no
+/// such format, no number where one should be, a size of zero, more cells than the file can hold
+/// (nothing is allocated for them), a value above the largest one, bytes after the last value.
 Picture parse_netpbm(std::string_view bytes, const std::string& file);
 
 } // namespace nunatak::tools

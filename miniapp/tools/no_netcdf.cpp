@@ -4,10 +4,14 @@
 
 namespace nunatak::tools {
 
-void require_netcdf(const std::string& what) { throw Error(what + ": this program was built without NetCDF"); }
+void require_netcdf(const std::string& what) {
+  throw Error(what + ": this program was built without NetCDF");
+}
 
 Mask mask_from_netcdf(const std::string& path, std::string) {
-  throw Error("mask '" + path + "': expected a picture (PBM, PGM), found something else: this program was built without NetCDF");
+  throw Error("mask '" + path +
+              "': expected a picture (PBM, PGM), found something else: this program was built "
+              "without NetCDF");
 }
 
 void write_answer(const std::string& path, const Mask&, const Answer&) {

@@ -1,9 +1,10 @@
-// nunatak-check: is what a file of PISM's says of PICO what follows from its ice, bed, basins and ocean? For regression tests.
+// nunatak-check: is what a file of PISM's says of PICO what follows from its ice, bed, basins and
+// ocean? For regression tests.
 //
 //   nunatak-check run.nc [-forcing ocean.nc] [-pism_2.3] [-picture differences.ppm]
 //
-// Exit status: 0 all equal, 1 something differs, 2 error. docs/tools.md has examples. Neighbours: check/ (the parts),
-// program.hpp.
+// Exit status: 0 all equal, 1 something differs, 2 error. docs/tools.md has examples. Neighbours:
+// check/ (the parts), program.hpp.
 #include "kernels/grid/virtual_ranks.hpp"
 #include "miniapp/base/error.hpp"
 #include "miniapp/base/option_table.hpp"
@@ -29,22 +30,34 @@ struct CheckOptions {
 
   void add_to(OptionTable& table) {
     table.section("What is checked");
-    table.add(text("i", input, "file with thk, topg, mask, basins and pico_... (or the first word, without -i)"));
-    table.add(text("forcing", forcing, "file on the same grid with basins, theta_ocean, salinity_ocean"));
-    table.add(text("fields", fields, "names of fields to compare, separated by commas (none: all that the file has)"));
     table.add(
-        number("tolerance", tolerance, "", "largest relative difference of temperature, salinity, overturning, melt", 0, 1));
-    table.add(flag("pism_2.3", pism_2_3, "answers with two defects of PISM 2.3: labels that split, distances that saturate"));
+        text("i", input,
+             "file with thk, topg, mask, basins and pico_... (or the first word, without -i)"));
+    table.add(
+        text("forcing", forcing, "file on the same grid with basins, theta_ocean, salinity_ocean"));
+    table.add(
+        text("fields", fields,
+             "names of fields to compare, separated by commas (none: all that the file has)"));
+    table.add(number("tolerance", tolerance, "",
+                     "largest relative difference of temperature, salinity, overturning, melt", 0,
+                     1));
+    table.add(
+        flag("pism_2.3", pism_2_3,
+             "answers with two defects of PISM 2.3: labels that split, distances that saturate"));
     table.section("Parameters that the file does not have, or others than those");
     table.add(number("pico_gamma_T", pico.gamma_T, "m s-1", "turbulent heat exchange coefficient"));
-    table.add(number("pico_overturning", pico.overturning_coefficient, "", "overturning coefficient C, m6 s-1 kg-1"));
-    table.add(number("pico_continental_shelf_depth", pico.continental_shelf_depth, "m", "lowest bed of the continental shelf"));
-    table.add(
-        number("pico_continental_ice_area", pico.continental_ice_area, "m2", "area above which grounded ice is no ice rise"));
-    table.add(flag("pico_exclude_ice_rises", pico.exclude_ice_rises, "exclusion of ice rises: they have no grounding line"));
+    table.add(number("pico_overturning", pico.overturning_coefficient, "",
+                     "overturning coefficient C, m6 s-1 kg-1"));
+    table.add(number("pico_continental_shelf_depth", pico.continental_shelf_depth, "m",
+                     "lowest bed of the continental shelf"));
+    table.add(number("pico_continental_ice_area", pico.continental_ice_area, "m2",
+                     "area above which grounded ice is no ice rise"));
+    table.add(flag("pico_exclude_ice_rises", pico.exclude_ice_rises,
+                   "exclusion of ice rises: they have no grounding line"));
     table.add(number("pico_boxes", pico.boxes, "", "number of boxes of the largest shelf", 1, 100));
     table.section("Ranks and output");
-    table.add(text("virtual_ranks", virtual_ranks, "P x Q ranks in one process, or a number: 2x2, 4 (none: those of mpiexec)"));
+    table.add(text("virtual_ranks", virtual_ranks,
+                   "P x Q ranks in one process, or a number: 2x2, 4 (none: those of mpiexec)"));
     table.add(text("picture", picture, "picture (PPM) of the cells that differ, in red"));
     table.add(text("json", json, "JSON file of all comparisons"));
   }
@@ -58,14 +71,19 @@ struct CheckOptions {
     if (input.empty()) throw Error("expected a file: nunatak-check FILE.nc, found none");
     require_one_process(virtual_ranks);
     World().on_rank_0([&] {
-      check_files({{"-i", input, FileUse::read}, {"-forcing", forcing, FileUse::read}, {"-picture", picture}, {"-json", json}});
+      check_files({{"-i", input, FileUse::read},
+                   {"-forcing", forcing, FileUse::read},
+                   {"-picture", picture},
+                   {"-json", json}});
       require_writable("-picture", picture);
       require_writable("-json", json);
     });
     for (const std::string& name : split(fields, ',')) {
       const auto& all = pico_fields();
-      const bool known = std::any_of(all.begin(), all.end(), [&](const PicoField& f) { return f.name == name; });
-      if (!fields.empty() && name != "mask" && !known) throw Error("option -fields: '" + name + "' is not a field of PICO");
+      const bool known =
+          std::any_of(all.begin(), all.end(), [&](const PicoField& f) { return f.name == name; });
+      if (!fields.empty() && name != "mask" && !known)
+        throw Error("option -fields: '" + name + "' is not a field of PICO");
     }
   }
 };
@@ -88,9 +106,11 @@ public:
   bool run(PismDefects defects) {
     m_results.clear(), m_left_out.clear(), m_without_ocean.clear();
     m_marks = no_marks(*m_ranks);
-    const PicoAnswer answer = compute_pico(*m_ranks, m_file, m_pico, m_input, m_file.ocean_source(), defects);
+    const PicoAnswer answer =
+        compute_pico(*m_ranks, m_file, m_pico, m_input, m_file.ocean_source(), defects);
     m_shelves = answer.shelves;
-    if (m_file.has("mask") && m_options.wants("mask")) m_results.push_back(compare_types(*m_ranks, m_file, m_input, m_marks));
+    if (m_file.has("mask") && m_options.wants("mask"))
+      m_results.push_back(compare_types(*m_ranks, m_file, m_input, m_marks));
     for (const PicoField& field : pico_fields()) {
       if (!m_options.wants(field.name)) continue;
       if (!m_file.has(field.name)) {
@@ -98,12 +118,15 @@ public:
       } else if (field.is_water() && m_file.ocean_source() == OceanSource::none) {
         m_without_ocean.push_back(field.name);
       } else {
-        m_results.push_back(compare_field(*m_ranks, m_file, field, answer.fields, m_options.tolerance, m_marks));
+        m_results.push_back(
+            compare_field(*m_ranks, m_file, field, answer.fields, m_options.tolerance, m_marks));
       }
     }
     if (m_results.empty())
-      throw Error("file '" + m_file.path() + "': expected fields of PICO (pico_shelf_mask, ...), found none");
-    return std::all_of(m_results.begin(), m_results.end(), [](const FieldDifference& d) { return d.different == 0; });
+      throw Error("file '" + m_file.path() +
+                  "': expected fields of PICO (pico_shelf_mask, ...), found none");
+    return std::all_of(m_results.begin(), m_results.end(),
+                       [](const FieldDifference& d) { return d.different == 0; });
   }
 
   void report(bool equal, const std::string& remark) const {
@@ -111,20 +134,24 @@ public:
     for (const FieldDifference& d : m_results) records.push_back(d.record(m_file));
     if (World().rank() == 0) print(std::cout, records, equal, remark);
     nlohmann::ordered_json json;
-    json["file"] = m_file.path(), json["version"] = NUNATAK_VERSION, json["equal"] = equal, json["remark"] = remark;
+    json["file"] = m_file.path(), json["version"] = NUNATAK_VERSION, json["equal"] = equal,
+    json["remark"] = remark;
     json["parameters"] = m_parameters, json["fields"] = records;
     json["not_in_the_file"] = m_left_out, json["without_ocean"] = m_without_ocean;
     write_json(m_options.json, json);
-    write_picture(m_options.picture, *m_ranks, m_input, m_marks, m_file.y.back() > m_file.y.front());
+    write_picture(m_options.picture, *m_ranks, m_input, m_marks,
+                  m_file.y.back() > m_file.y.front());
   }
 
 private:
-  void print(std::ostream& out, const std::vector<Record>& records, bool equal, const std::string& remark) const {
+  void print(std::ostream& out, const std::vector<Record>& records, bool equal,
+             const std::string& remark) const {
     const auto list = [&](const std::string& title, const std::vector<std::string>& names) {
       for (std::size_t n = 0; n < names.size(); ++n) out << (n == 0 ? title : ", ") << names[n];
       if (!names.empty()) out << "\n";
     };
-    out << m_file.path() << ": " << m_file.x.size() << " x " << m_file.y.size() << " cells, " << m_shelves << " shelves\n";
+    out << m_file.path() << ": " << m_file.x.size() << " x " << m_file.y.size() << " cells, "
+        << m_shelves << " shelves\n";
     for (const std::string& line : m_parameters) out << "  " << line << "\n";
     if (m_file.ocean_source() == OceanSource::box0)
       out << "  water of box 0 is the file's (it has no theta_ocean, salinity_ocean)\n";
@@ -142,8 +169,10 @@ private:
                  {"found", "found"}});
     out << "\n";
     list("not compared, not in the file: ", m_left_out);
-    list("not compared, the file has no theta_ocean and salinity_ocean, nor pico_..._box0: ", m_without_ocean);
-    const auto different = std::count_if(m_results.begin(), m_results.end(), [](const auto& d) { return d.different > 0; });
+    list("not compared, the file has no theta_ocean and salinity_ocean, nor pico_..._box0: ",
+         m_without_ocean);
+    const auto different = std::count_if(m_results.begin(), m_results.end(),
+                                         [](const auto& d) { return d.different > 0; });
     if (equal) out << "all equal (fields: " << m_results.size() << ")\n";
     if (!equal) out << "different: " << different << " of " << m_results.size() << " fields\n";
     if (!remark.empty()) out << remark << "\n";
@@ -166,9 +195,11 @@ private:
 std::string explanation(const CheckOptions& options, const std::set<std::string>& set) {
   const std::string then = "; with -pism_2.3 all fields are equal";
   Check other(options, set);
-  if (other.run({false, true})) return "PISM 2.3's distances that saturate explain all of it" + then;
+  if (other.run({false, true}))
+    return "PISM 2.3's distances that saturate explain all of it" + then;
   if (other.run({true, false})) return "PISM 2.3's labels that split explain all of it" + then;
-  if (other.run({true, true})) return "PISM 2.3's labels that split and distances that saturate explain all of it" + then;
+  if (other.run({true, true}))
+    return "PISM 2.3's labels that split and distances that saturate explain all of it" + then;
   return "";
 }
 
@@ -191,7 +222,8 @@ int main(int argc, char** argv) {
     OptionTable table("nunatak-check: PICO's fields in a file of PISM, computed anew and compared",
                       "nunatak-check run.nc -forcing ocean.nc -picture differences.ppm");
     options.add_to(table);
-    if (table.read(static_cast<int>(words.size()), words.data())) equal = run(options, table.names_set());
+    if (table.read(static_cast<int>(words.size()), words.data()))
+      equal = run(options, table.names_set());
   });
   return status != 0 ? 2 : equal ? 0 : 1;
 }

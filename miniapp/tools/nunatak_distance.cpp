@@ -1,9 +1,11 @@
-// nunatak-distance: distances on any mask, by several solvers, on real or virtual ranks: are they equal, and what do they cost?
+// nunatak-distance: distances on any mask, by several solvers, on real or virtual ranks: are they
+// equal, and what do they cost?
 //
-//   nunatak-distance -mask serpentine -seeds corner -solvers sweep,bfs -virtual_ranks 1x1,4x4 -compare
+//   nunatak-distance -mask serpentine -seeds corner -solvers sweep,bfs -virtual_ranks 1x1,4x4
+//   -compare
 //
-// docs/tools.md has examples. Neighbours: tool.hpp (what it shares with nunatak-labels), kernels/distance/distance.hpp (the
-// solvers).
+// docs/tools.md has examples. Neighbours: tool.hpp (what it shares with nunatak-labels),
+// kernels/distance/distance.hpp (the solvers).
 #include "kernels/distance/distance.hpp"
 #include "miniapp/base/program.hpp"
 #include "miniapp/base/words.hpp"
@@ -41,7 +43,8 @@ DistanceFields copy_of(const DistanceFields& fields) {
   DistanceFields copy(fields.size());
   for (std::size_t f = 0; f < fields.size(); ++f) {
     for (const Array2<int>& from : fields[f]) {
-      copy[f].push_back(Array2<int>(Kokkos::view_alloc(Kokkos::WithoutInitializing, "distance"), from.extent(0), from.extent(1)));
+      copy[f].push_back(Array2<int>(Kokkos::view_alloc(Kokkos::WithoutInitializing, "distance"),
+                                    from.extent(0), from.extent(1)));
     }
   }
   return copy;
@@ -65,32 +68,34 @@ std::vector<char> members(Ranks& ranks, const std::vector<std::int64_t>& cells) 
   std::vector<std::vector<std::int64_t>> mine;
   for (const std::int64_t c : cells) mine.push_back({c});
   std::vector<char> members;
-  for (const std::int64_t c :
-       ranks.gather_all(mine, std::vector<int>(static_cast<std::size_t>(ranks.decomposition().size()), 1))) {
+  for (const std::int64_t c : ranks.gather_all(
+           mine, std::vector<int>(static_cast<std::size_t>(ranks.decomposition().size()), 1))) {
     members.push_back(c > 0);
   }
   return members;
 }
 
-/// A field in words: "distance_1, steps from the seeds near:0+2: 20 seeds, largest 12, 3 cells without a way to a seed".
+/// A field in words: "distance_1, steps from the seeds near:0+2: 20 seeds, largest 12, 3 cells
+/// without a way to a seed".
 std::string describe(const Answer::Field& field, const RankSet& set) {
   std::int64_t seeds = 0, lost = 0, largest = 0;
-  for (const int d : field.values) seeds += d == 1, lost += d == 0, largest = std::max<std::int64_t>(largest, d);
-  return field.name + ", " + field.long_name + ": " + std::to_string(spread_of(set, {seeds}).sum) + " seeds, largest distance " +
-         std::to_string(spread_of(set, {largest}).max) + ", " + std::to_string(spread_of(set, {lost}).sum) +
-         " cells without a way to a seed";
+  for (const int d : field.values)
+    seeds += d == 1, lost += d == 0, largest = std::max<std::int64_t>(largest, d);
+  return field.name + ", " + field.long_name + ": " + std::to_string(spread_of(set, {seeds}).sum) +
+         " seeds, largest distance " + std::to_string(spread_of(set, {largest}).max) + ", " +
+         std::to_string(spread_of(set, {lost}).sum) + " cells without a way to a seed";
 }
 
-Answer answer_of(const RankSet& set, const DistanceFields& fields, const std::vector<std::string>& seeds,
-                 const DistanceSolver& solver) {
+Answer answer_of(const RankSet& set, const DistanceFields& fields,
+                 const std::vector<std::string>& seeds, const DistanceSolver& solver) {
   Answer answer;
   answer.who = solver.name + " on " + set.name();
   answer.metric = solver.counts_steps ? "steps" : solver.name;
   answer.rectangle = set.rectangle();
   for (std::size_t f = 0; f < fields.size(); ++f) {
     const std::string name = fields.size() == 1 ? "distance" : "distance_" + std::to_string(f + 1);
-    answer.fields.push_back(
-        {name, answer.metric + " from the seeds " + seeds[f], collect(*set.ranks, answer.rectangle, fields[f])});
+    answer.fields.push_back({name, answer.metric + " from the seeds " + seeds[f],
+                             collect(*set.ranks, answer.rectangle, fields[f])});
   }
   return answer;
 }
@@ -110,14 +115,18 @@ void run(const Options& options) {
     const DistanceFields start = rules.fields(*set.ranks);
     const std::vector<std::int64_t> cells = domain_cells(*set.ranks, start);
     const Spread spread = spread_of(set, cells);
-    // as PICO asks: it knows the seeds, the members and the number of cells; `maxima`: all ranks get the same report
-    DistanceProblem problem{copy_of(start), find_seeds(*set.ranks, start), {}, members(*set.ranks, cells), spread.sum};
+    // as PICO asks: it knows the seeds, the members and the number of cells; `maxima`: all ranks
+    // get the same report
+    DistanceProblem problem{
+        copy_of(start), find_seeds(*set.ranks, start), {}, members(*set.ranks, cells), spread.sum};
     problem.maxima = [](int) { return std::vector<std::int64_t>{}; };
     for (const DistanceSolver& solver : solvers) {
-      Distances distances(*set.ranks, solver.name, {options.guard, options.dx, options.dy, options.unit});
+      Distances distances(*set.ranks, solver.name,
+                          {options.guard, options.dx, options.dy, options.unit});
       DistanceReport report;
       const auto prepare = [&] { assign(problem.fields, start); };
-      const Record measured = measure(set, options.repeat, prepare, [&] { report = distances.solve(problem); });
+      const Record measured =
+          measure(set, options.repeat, prepare, [&] { report = distances.solve(problem); });
       Record record;
       record["domain_cells"] = spread.sum;
       record["domain_imbalance"] = spread.imbalance();
@@ -145,17 +154,23 @@ void run(const Options& options) {
 int main(int argc, char** argv) {
   return run_program(argc, argv, "nunatak-distance", [&](Libraries&) {
     Options options;
-    OptionTable table("nunatak-distance: distances on any mask, by several solvers, on real or virtual ranks",
-                      "nunatak-distance -mask serpentine -seeds corner -solvers sweep,bfs -virtual_ranks 1x1,4x4 -compare");
+    OptionTable table(
+        "nunatak-distance: distances on any mask, by several solvers, on real or virtual ranks",
+        "nunatak-distance -mask serpentine -seeds corner -solvers sweep,bfs -virtual_ranks 1x1,4x4 "
+        "-compare");
     options.add_to(table, "all answers with the first of their kind");
     table.section("Distances");
-    table.add(text("solvers", options.solvers, "list (none: all that count steps) of " + distance_solver_docs()));
+    table.add(text("solvers", options.solvers,
+                   "list (none: all that count steps) of " + distance_solver_docs()));
     table.add(text("seeds", options.seeds,
-                   "list, one field for each: near:VALUES, beside:VALUES, left, corner, at:J:I, boundary, random:SEED:N, given"));
-    table.add(number("guard", options.guard, "", "rounds after which auto gives up buckets; 0: never, -1: by counts", -1));
+                   "list, one field for each: near:VALUES, beside:VALUES, left, corner, at:J:I, "
+                   "boundary, random:SEED:N, given"));
+    table.add(number("guard", options.guard, "",
+                     "rounds after which auto gives up buckets; 0: never, -1: by counts", -1));
     table.add(number("grid_dx", options.dx, "m", "width of a cell, for fmm", 1e-6));
     table.add(number("grid_dy", options.dy, "m", "height of a cell, for fmm", 1e-6));
-    table.add(number("fmm_unit", options.unit, "m", "unit of the distances of fmm, which are whole numbers (0: -grid_dx)", 0));
+    table.add(number("fmm_unit", options.unit, "m",
+                     "unit of the distances of fmm, which are whole numbers (0: -grid_dx)", 0));
     if (table.read(argc, argv)) run(options);
   });
 }

@@ -1,10 +1,13 @@
-// nunatak-io: what does it cost to write the state of a model, in this way or in that? Output only, any size, no model.
+// nunatak-io: what does it cost to write the state of a model, in this way or in that? Output only,
+// any size, no model.
 //
-//   mpiexec -n 2 nunatak-io -workload pism:G5km -scale 0.3 -ways pnetcdf,serial -repeat 7 -json out.json
+//   mpiexec -n 2 nunatak-io -workload pism:G5km -scale 0.3 -ways pnetcdf,serial -repeat 7 -json
+//   out.json
 //
-// All ways take turns with a probe P, which writes as many bytes with plain pwrite(), in one run: P A B, A B P, B P A, ... Each
-// turn ends when its file is durable. docs/output.md has examples. Neighbours in miniapp/tools/io/: workload.hpp (what is
-// written), turn.hpp (one turn), host.hpp, io_report.hpp (tables and JSON).
+// All ways take turns with a probe P, which writes as many bytes with plain pwrite(), in one run: P
+// A B, A B P, B P A, ... Each turn ends when its file is durable. docs/output.md has examples.
+// Neighbours in miniapp/tools/io/: workload.hpp (what is written), turn.hpp (one turn), host.hpp,
+// io_report.hpp (tables and JSON).
 #include "io/trace/replay.hpp"
 #include "io/trace/trace.hpp"
 #include "miniapp/base/error.hpp"
@@ -45,33 +48,42 @@ std::vector<Way> make_ways(const std::vector<NamedWay>& named, MPI_Comm comm) {
   return ways;
 }
 
-/// On the disk: all files that are there at a time. In memory: one record of all arrays, and half of it for what the formats
-/// copy.
-void require_space(const BenchOptions& options, const Workload& workload, const Record& host, const Record& disk,
-                   std::uint64_t bytes, const std::vector<Way>& ways) {
-  const bool joined = std::any_of(ways.begin(), ways.end(), [](const Way& w) { return is_in_subfiles(w.results.named.options); });
+/// On the disk: all files that are there at a time. In memory: one record of all arrays, and half
+/// of it for what the formats copy.
+void require_space(const BenchOptions& options, const Workload& workload, const Record& host,
+                   const Record& disk, std::uint64_t bytes, const std::vector<Way>& ways) {
+  const bool joined = std::any_of(ways.begin(), ways.end(), [](const Way& w) {
+    return is_in_subfiles(w.results.named.options);
+  });
   const std::uint64_t files = (options.keep ? ways.size() : 1) + (joined ? 1 : 0);
   const auto require = [&](const std::string& what, std::uint64_t needed, std::uint64_t found) {
     if (needed <= found) return;
-    throw Error("workload '" + workload.name + "': expected " + std::to_string(needed) + " bytes " + what + ", found " +
-                std::to_string(found) + " (-scale makes it smaller)");
+    throw Error("workload '" + workload.name + "': expected " + std::to_string(needed) + " bytes " +
+                what + ", found " + std::to_string(found) + " (-scale makes it smaller)");
   };
-  require("free on the disk of '" + options.folder + "'", bytes * files * 21 / 20, disk["free_bytes"].get<std::uint64_t>());
-  const auto ranks = host["ranks"].get<std::uint64_t>(), fullest = host["ranks_per_node"].get<std::uint64_t>();
-  require("of memory on a node", (workload.bytes_per_record() + workload.fixed_bytes()) / ranks * fullest * 3 / 2,
+  require("free on the disk of '" + options.folder + "'", bytes * files * 21 / 20,
+          disk["free_bytes"].get<std::uint64_t>());
+  const auto ranks = host["ranks"].get<std::uint64_t>(),
+             fullest = host["ranks_per_node"].get<std::uint64_t>();
+  require("of memory on a node",
+          (workload.bytes_per_record() + workload.fixed_bytes()) / ranks * fullest * 3 / 2,
           host["available_memory"].get<std::uint64_t>());
 }
 
-Record workload_record(const Workload& workload, const BenchOptions& options, const Arrays& arrays, MPI_Comm comm) {
-  std::array<std::int64_t, 2> most{static_cast<std::int64_t>(arrays.bytes()), -static_cast<std::int64_t>(arrays.bytes())};
+Record workload_record(const Workload& workload, const BenchOptions& options, const Arrays& arrays,
+                       MPI_Comm comm) {
+  std::array<std::int64_t, 2> most{static_cast<std::int64_t>(arrays.bytes()),
+                                   -static_cast<std::int64_t>(arrays.bytes())};
   MPI_Allreduce(MPI_IN_PLACE, most.data(), 2, MPI_INT64_T, MPI_MAX, comm);
   Record record;
   record["name"] = workload.name, record["scale"] = options.scale, record["text"] = workload.text;
   for (const WorkloadDimension& d : workload.dimensions) record["dimensions"][d.name] = d.length;
   record["variables"] = workload.variables.size() + 1; // and time
   record["records"] = options.records;
-  record["bytes_per_record"] = workload.bytes_per_record(), record["fixed_bytes"] = workload.fixed_bytes();
-  record["memory_per_rank"] = {{"min", -most[1]}, {"max", most[0]}}; // bytes, ghosts included; 0: a rank without cells
+  record["bytes_per_record"] = workload.bytes_per_record(),
+  record["fixed_bytes"] = workload.fixed_bytes();
+  record["memory_per_rank"] = {{"min", -most[1]},
+                               {"max", most[0]}}; // bytes, ghosts included; 0: a rank without cells
   return record;
 }
 
@@ -89,12 +101,14 @@ struct TurnsOf {
     const NamedWay& named = way.results.named;
     const auto records = static_cast<std::size_t>(options.records);
     const bool counts = turn > 0 || turns == 1;
-    const WriteTurn written = write_turn(comm, *way.writer, arrays, named.order, scratch.path(way.file), records, compute);
+    const WriteTurn written = write_turn(comm, *way.writer, arrays, named.order,
+                                         scratch.path(way.file), records, compute);
     const std::int64_t size = scratch.bytes(way.file);
     if (counts) way.results.writes.push_back(written), way.results.file_bytes.push_back(size);
 
     const bool verify = options.verify == "all" || (options.verify == "first" && turn == 0);
-    const std::vector<io::ReadBy> by = reads.empty() && verify ? std::vector{io::ReadBy::each} : reads;
+    const std::vector<io::ReadBy> by =
+        reads.empty() && verify ? std::vector{io::ReadBy::each} : reads;
     std::string file = way.file;
     if (is_in_subfiles(named.options) && !by.empty()) {
       file += ".joined";
@@ -112,7 +126,8 @@ struct TurnsOf {
       how.hints = named.options.hints;
       how.ranks_per_node = named.options.ranks_per_node;
       scratch.drop_from_cache(file);
-      const ReadTurn read = read_turn(comm, scratch.path(file), named, how, arrays, records, verify);
+      const ReadTurn read =
+          read_turn(comm, scratch.path(file), named, how, arrays, records, verify);
       if (counts && !reads.empty()) way.results.reads[io::word_of(each)].push_back(read);
       way.results.verified += read.compared;
     }
@@ -121,17 +136,21 @@ struct TurnsOf {
 };
 
 /// What came out: on standard output, and as JSON, which `json` begins.
-void report(const BenchOptions& options, Record json, const std::vector<Way>& ways, const std::vector<double>& probe_seconds) {
+void report(const BenchOptions& options, Record json, const std::vector<Way>& ways,
+            const std::vector<double>& probe_seconds) {
   std::vector<Record> of_ways;
   for (const Way& way : ways) of_ways.push_back(way_record(way.results, probe_seconds));
   json["ways"] = of_ways;
   if (World().rank() == 0) {
     const Record &host = json["host"], &workload = json["workload"];
-    std::cout << workload["name"].get<std::string>() << ", scale " << options.scale << ": " << workload["text"].get<std::string>()
-              << "; " << json["probe"]["bytes"] << " bytes in " << options.records << " record(s), " << host["ranks"]
-              << " ranks on " << host["nodes"] << " node(s) of " << host["cores_per_node"] << " cores, "
-              << json["file_system"]["type"].get<std::string>() << ", " << host["mpi_io"].get<std::string>() << "\n";
-    if (host["oversubscribed"].get<bool>()) std::cout << "more ranks than cores: for correctness, not for times\n";
+    std::cout << workload["name"].get<std::string>() << ", scale " << options.scale << ": "
+              << workload["text"].get<std::string>() << "; " << json["probe"]["bytes"]
+              << " bytes in " << options.records << " record(s), " << host["ranks"] << " ranks on "
+              << host["nodes"] << " node(s) of " << host["cores_per_node"] << " cores, "
+              << json["file_system"]["type"].get<std::string>() << ", "
+              << host["mpi_io"].get<std::string>() << "\n";
+    if (host["oversubscribed"].get<bool>())
+      std::cout << "more ranks than cores: for correctness, not for times\n";
     std::cout << "\n";
     print_ways(std::cout, of_ways, json["probe"]);
     std::cout << std::flush;
@@ -142,8 +161,8 @@ void report(const BenchOptions& options, Record json, const std::vector<Way>& wa
 void run(const BenchOptions& options, MPI_Comm comm) {
   const int rank = io::rank_in(comm), ranks = io::size_of(comm);
   // 1. what is written, how and where; what cannot be is an error before anything is written
-  const Workload workload =
-      make_workload(options.workload, options.scale, options.scale_levels, static_cast<std::size_t>(options.variables));
+  const Workload workload = make_workload(options.workload, options.scale, options.scale_levels,
+                                          static_cast<std::size_t>(options.variables));
   std::vector<Way> ways = make_ways(options.named_ways(workload.order), comm);
   const std::vector<io::ReadBy> reads = options.reads();
   World().on_rank_0([&] {
@@ -166,7 +185,8 @@ void run(const BenchOptions& options, MPI_Comm comm) {
   Probe probe(comm, scratch.path("probe"), bytes);
   const TurnsOf turns_of{comm, options, reads, scratch, compute, arrays};
   std::vector<double> probe_seconds, copy_seconds;
-  const std::size_t turns = options.repeat > 1 ? static_cast<std::size_t>(options.repeat) + 1 : 1, n = ways.size() + 1;
+  const std::size_t turns = options.repeat > 1 ? static_cast<std::size_t>(options.repeat) + 1 : 1,
+                    n = ways.size() + 1;
   for (std::size_t turn = 0; turn < turns; ++turn) {
     const bool counts = turn > 0 || turns == 1;
     for (std::size_t k = 0; k < n; ++k) {
@@ -188,7 +208,8 @@ void run(const BenchOptions& options, MPI_Comm comm) {
   json["workload"] = workload_record(workload, options, arrays, comm);
   json["host"] = host, json["file_system"] = disk;
   json["turns"] = probe_seconds.size(), json["first_turn_dropped"] = turns > 1;
-  json["read_cache"] = "dropped by POSIX_FADV_DONTNEED before each read, as far as the system does it";
+  json["read_cache"] =
+      "dropped by POSIX_FADV_DONTNEED before each read, as far as the system does it";
   json["probe"]["bytes"] = bytes, json["probe"]["seconds"] = spread_of_turns(probe_seconds);
   json["copy"]["bytes"] = arrays.bytes(), json["copy"]["seconds"] = spread_of_turns(copy_seconds);
   report(options, json, ways, probe_seconds);
@@ -200,19 +221,25 @@ void replay(const BenchOptions& options, MPI_Comm comm) {
     require_writable("-json", options.json);
   });
   const Scratch scratch(comm, options.folder, options.keep);
-  const io::ReplayStatistics done = io::replay(comm, options.replay, scratch.folder(), {options.think});
+  const io::ReplayStatistics done =
+      io::replay(comm, options.replay, scratch.folder(), {options.think});
   Record json;
-  json["tool"] = "nunatak-io", json["version"] = NUNATAK_VERSION, json["replay"] = options.replay, json["think"] = options.think;
+  json["tool"] = "nunatak-io", json["version"] = NUNATAK_VERSION, json["replay"] = options.replay,
+  json["think"] = options.think;
   json["host"] = host_facts(comm), json["file_system"] = file_system_facts(comm, scratch.folder());
   json["traced_ranks"] = done.traced_ranks;
   json["seconds"] = done.seconds, json["traced_seconds"] = done.traced_seconds;
-  json["read_bytes"] = done.read_bytes, json["written_bytes"] = done.written_bytes, json["missing_bytes"] = done.missing_bytes;
-  for (std::size_t n = 0; n < done.operations.size(); ++n) json["operations"][io::trace_operation_names[n]] = done.operations[n];
+  json["read_bytes"] = done.read_bytes, json["written_bytes"] = done.written_bytes,
+  json["missing_bytes"] = done.missing_bytes;
+  for (std::size_t n = 0; n < done.operations.size(); ++n)
+    json["operations"][io::trace_operation_names[n]] = done.operations[n];
   const int rank = io::rank_in(comm);
   if (rank == 0) {
-    std::cout << options.replay << ": " << done.seconds << " s (the program that was traced: " << done.traced_seconds << " s), "
+    std::cout << options.replay << ": " << done.seconds
+              << " s (the program that was traced: " << done.traced_seconds << " s), "
               << done.written_bytes << " bytes written, " << done.read_bytes << " read\n";
-    for (const auto& [name, number] : json["operations"].items()) std::cout << "  " << name << " " << number << "\n";
+    for (const auto& [name, number] : json["operations"].items())
+      std::cout << "  " << name << " " << number << "\n";
     std::cout << std::flush;
   }
   write_json(options.json, json);
@@ -223,8 +250,10 @@ void replay(const BenchOptions& options, MPI_Comm comm) {
 int main(int argc, char** argv) {
   return run_program(argc, argv, "nunatak-io", [&](Libraries&) {
     BenchOptions options;
-    OptionTable table("nunatak-io: writes and reads the state of a model, in several ways that take turns",
-                      "mpiexec -n 2 nunatak-io -workload pism:G5km -scale 0.3 -ways pnetcdf,serial -json out.json");
+    OptionTable table(
+        "nunatak-io: writes and reads the state of a model, in several ways that take turns",
+        "mpiexec -n 2 nunatak-io -workload pism:G5km -scale 0.3 -ways pnetcdf,serial -json "
+        "out.json");
     options.add_to(table);
     if (table.read(argc, argv)) {
       if (!options.replay.empty()) return replay(options, world_comm());

@@ -24,19 +24,21 @@ struct JoinOptions {
 
 void run(const JoinOptions& options) {
   if (options.input.empty() || options.output.empty()) {
-    throw Error("options -i and -o: expected the name of the subfiles and of the file to write, found " +
-                std::string(options.input.empty() && options.output.empty() ? "none"
-                            : options.input.empty()                         ? "-o only"
-                                                                            : "-i only"));
+    throw Error(
+        "options -i and -o: expected the name of the subfiles and of the file to write, found " +
+        std::string(options.input.empty() && options.output.empty() ? "none"
+                    : options.input.empty()                         ? "-o only"
+                                                                    : "-i only"));
   }
   World().on_rank_0([&] {
-    check_files({{"-i", options.input, FileUse::subfiles}, {"-o", options.output, FileUse::netcdf}});
+    check_files(
+        {{"-i", options.input, FileUse::subfiles}, {"-o", options.output, FileUse::netcdf}});
     require_writable("-o", options.output);
   });
   const io::Joined joined = io::join(world_comm(), options.input, options.output, options.how);
   if (World().rank() == 0) {
-    std::cout << "joined " << joined.subfiles << " subfiles of " << options.input << ", " << joined.records
-              << " record(s): " << options.output << std::endl;
+    std::cout << "joined " << joined.subfiles << " subfiles of " << options.input << ", "
+              << joined.records << " record(s): " << options.output << std::endl;
   }
 }
 
@@ -48,7 +50,8 @@ int main(int argc, char** argv) {
     OptionTable table("nunatak-join: one file of the subfiles of a layout file-per-aggregator",
                       "nunatak-join -i run.nc -o joined.nc");
     table.section("Files");
-    table.add(text("i", options.input, "name without its number: run.nc for run.nc.0000, run.nc.0001, ..."));
+    table.add(text("i", options.input,
+                   "name without its number: run.nc for run.nc.0000, run.nc.0001, ..."));
     table.add(text("o", options.output, "file to write"));
     add_io_options(table, options.how);
     if (table.read(argc, argv)) run(options);

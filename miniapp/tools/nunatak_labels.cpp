@@ -1,9 +1,10 @@
-// nunatak-labels: connected components of any mask on real or virtual ranks: how many, how large, and what does it cost?
+// nunatak-labels: connected components of any mask on real or virtual ranks: how many, how large,
+// and what does it cost?
 //
 //   nunatak-labels -mask percolation:0.593 -grid_Mx 1000 -virtual_ranks 1x1,8x8 -compare
 //
-// docs/tools.md has examples. Neighbours: tool.hpp (what it shares with nunatak-distance), kernels/labels/labels.hpp (the
-// labelling).
+// docs/tools.md has examples. Neighbours: tool.hpp (what it shares with nunatak-distance),
+// kernels/labels/labels.hpp (the labelling).
 #include "kernels/labels/labels.hpp"
 #include "miniapp/base/program.hpp"
 #include "miniapp/tools/mask_fields.hpp"
@@ -21,17 +22,21 @@ Answer answer_of(const Patch& rectangle, std::vector<int> numbers, const std::st
   Answer answer;
   answer.who = who;
   answer.rectangle = rectangle;
-  answer.fields = {{"label", "number of the component, in raster order of first cells", std::move(numbers)}};
+  answer.fields = {
+      {"label", "number of the component, in raster order of first cells", std::move(numbers)}};
   return answer;
 }
 
-/// The reference: a flood fill of the whole grid, on every process, without any of the code that is tested.
+/// The reference: a flood fill of the whole grid, on every process, without any of the code that is
+/// tested.
 Answer flood_fill(const Mask& mask, const Domain& domain, const Patch& rectangle) {
   const std::int64_t Mx = mask.Mx, cells = Mx * mask.My;
-  std::vector<int> number(static_cast<std::size_t>(cells)); // -1: in the domain, without a number yet
+  std::vector<int> number(
+      static_cast<std::size_t>(cells)); // -1: in the domain, without a number yet
   const auto at = [&](std::int64_t cell) -> int& { return number[static_cast<std::size_t>(cell)]; };
   for (std::int64_t n = 0; n < cells; ++n) {
-    at(n) = domain.contains(mask.value(static_cast<int>(n / Mx), static_cast<int>(n % Mx))) ? -1 : 0;
+    at(n) =
+        domain.contains(mask.value(static_cast<int>(n / Mx), static_cast<int>(n % Mx))) ? -1 : 0;
   }
   int components = 0;
   std::vector<std::int64_t> stack;
@@ -55,26 +60,31 @@ Answer flood_fill(const Mask& mask, const Domain& domain, const Patch& rectangle
   }
   std::vector<int> mine;
   for (int j = 0; j < rectangle.ym; ++j) {
-    const auto begin = number.begin() + static_cast<std::ptrdiff_t>((rectangle.ys + j) * Mx + rectangle.xs);
+    const auto begin =
+        number.begin() + static_cast<std::ptrdiff_t>((rectangle.ys + j) * Mx + rectangle.xs);
     mine.insert(mine.end(), begin, begin + rectangle.xm);
   }
   return answer_of(rectangle, std::move(mine), "a flood fill");
 }
 
 /// Owned cells of code 1; the ghosts are 0.
-std::int64_t count_ones(const Array2<Code>& codes) { return std::count(codes.data(), codes.data() + codes.size(), 1); }
+std::int64_t count_ones(const Array2<Code>& codes) {
+  return std::count(codes.data(), codes.data() + codes.size(), 1);
+}
 
 /// All components together. Each is counted by the rank that has its first cell.
 struct Census {
   std::int64_t components, cells = 0, at_edge = 0;
   Component largest;
 
-  Census(const RankSet& set, const MaskLabels& labels) : components(labels.numbered), largest(labels.largest()) {
+  Census(const RankSet& set, const MaskLabels& labels)
+      : components(labels.numbered), largest(labels.largest()) {
     for (std::size_t r = 0; r < labels.fragments.size(); ++r) {
       const Patch p = set.ranks->patch(static_cast<int>(r));
       std::set<std::int64_t> seen; // fragments of a patch may be joined outside of it
       for (const Component& c : labels.fragments[r]) {
-        if (!p.owns(static_cast<int>(c.identity / p.Mx), static_cast<int>(c.identity % p.Mx))) continue;
+        if (!p.owns(static_cast<int>(c.identity / p.Mx), static_cast<int>(c.identity % p.Mx)))
+          continue;
         if (!seen.insert(c.identity).second) continue;
         cells += c.cells();
         at_edge += (c.flags() & touches_edge) != 0;
@@ -86,11 +96,13 @@ struct Census {
 
   std::vector<std::string> words(const Mask& mask) const {
     std::vector<std::string> lines = {std::to_string(cells) + " cells in the domain",
-                                      std::to_string(components) + " components, " + std::to_string(at_edge) +
+                                      std::to_string(components) + " components, " +
+                                          std::to_string(at_edge) +
                                           " of them at the edge of the grid"};
     if (components > 0) {
-      lines.push_back("the largest has " + std::to_string(largest.cells()) + " cells; its first one is j = " +
-                      std::to_string(largest.identity / mask.Mx) + ", i = " + std::to_string(largest.identity % mask.Mx));
+      lines.push_back("the largest has " + std::to_string(largest.cells()) +
+                      " cells; its first one is j = " + std::to_string(largest.identity / mask.Mx) +
+                      ", i = " + std::to_string(largest.identity % mask.Mx));
     }
     return lines;
   }
@@ -116,17 +128,20 @@ void run(const ToolOptions& options) {
     Ranks& ranks = *set.ranks;
     Labels labels(ranks);
     std::vector<Array2<int>> numbers;
-    for (int r = 0; r < ranks.local_size(); ++r) numbers.push_back(make_array<int>("label", ranks.patch(r)));
+    for (int r = 0; r < ranks.local_size(); ++r)
+      numbers.push_back(make_array<int>("label", ranks.patch(r)));
     const MaskLabels* found = nullptr;
     const Record measured = measure(
         set, options.repeat, [] {},
         [&] {
-          for (std::size_t r = 0; r < codes.size(); ++r) find_segments(ranks.patch(static_cast<int>(r)), codes[r], segments[r]);
+          for (std::size_t r = 0; r < codes.size(); ++r)
+            find_segments(ranks.patch(static_cast<int>(r)), codes[r], segments[r]);
           found = &labels.update(segments, {wanted}, nothing)[0];
           for (std::size_t r = 0; r < codes.size(); ++r)
             write_numbers(ranks.patch(static_cast<int>(r)), segments[r], *found, r, numbers[r]);
         });
-    if (options.compare && results.empty()) results.compare_with(flood_fill(mask, domain, set.rectangle()));
+    if (options.compare && results.empty())
+      results.compare_with(flood_fill(mask, domain, set.rectangle()));
     std::vector<std::int64_t> cells;
     for (const Array2<Code>& code : codes) cells.push_back(count_ones(code));
     const Census census(set, *found);
@@ -137,7 +152,8 @@ void run(const ToolOptions& options) {
     record["components"] = census.components, record["components_at_edge"] = census.at_edge;
     record["largest_cells"] = census.largest.cells();
     record.update(measured);
-    results.add(record, answer_of(set.rectangle(), collect(ranks, set.rectangle(), numbers), "the labels on " + set.name()));
+    results.add(record, answer_of(set.rectangle(), collect(ranks, set.rectangle(), numbers),
+                                  "the labels on " + set.name()));
   });
 
   // 3. what came out
@@ -149,8 +165,9 @@ void run(const ToolOptions& options) {
 int main(int argc, char** argv) {
   return run_program(argc, argv, "nunatak-labels", [&](Libraries&) {
     ToolOptions options;
-    OptionTable table("nunatak-labels: connected components of any mask, on real or virtual ranks",
-                      "nunatak-labels -mask percolation:0.593 -grid_Mx 1000 -virtual_ranks 1x1,8x8 -compare");
+    OptionTable table(
+        "nunatak-labels: connected components of any mask, on real or virtual ranks",
+        "nunatak-labels -mask percolation:0.593 -grid_Mx 1000 -virtual_ranks 1x1,8x8 -compare");
     options.add_to(table, "all answers with a flood fill of the whole grid");
     if (table.read(argc, argv)) run(options);
   });

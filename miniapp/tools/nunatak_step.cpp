@@ -1,10 +1,12 @@
-// nunatak-step: hybrid steps of the synthetic continent, without PETSc, files or output: on thousands of virtual ranks in one
-// process, or on the processes of mpiexec. Per part of a step: what is sent, how long it would take on a modelled machine, and
-// how long it took here. The fields must have the same bits on all sets of ranks: status 1 if not.
+// nunatak-step: hybrid steps of the synthetic continent, without PETSc, files or output: on
+// thousands of virtual ranks in one process, or on the processes of mpiexec. Per part of a step:
+// what is sent, how long it would take on a modelled machine, and how long it took here. The fields
+// must have the same bits on all sets of ranks: status 1 if not.
 //
 //   nunatak-step -grid_dx 8000 -virtual_ranks 1,16,256,4096
 //
-// docs/step-scaling.md says what it found. Neighbours: kernels/step/hybrid.hpp (the step), tool.hpp (sets of ranks).
+// docs/step-scaling.md says what it found. Neighbours: kernels/step/hybrid.hpp (the step), tool.hpp
+// (sets of ranks).
 #include "kernels/grid/balance.hpp"
 #include "kernels/ssa/newton.hpp"
 #include "miniapp/base/error.hpp"
@@ -39,8 +41,9 @@ struct Options {
   int points() const { return synthetic::marine_points(dx); }
 };
 
-/// What a part costs in visits of a cell (Ranks::work; 3 ns): per cell, per cell with ice, and per level of such a cell. From the
-/// times of bench_model on one core, Antarctica at 8 km, 31 levels (docs/performance.md). The SSA reports its own work.
+/// What a part costs in visits of a cell (Ranks::work; 3 ns): per cell, per cell with ice, and per
+/// level of such a cell. From the times of bench_model on one core, Antarctica at 8 km, 31 levels
+/// (docs/performance.md). The SSA reports its own work.
 struct Cost {
   const char* part;
   double cell, icy_cell, level;
@@ -62,8 +65,10 @@ public:
 
     /// Adds the numbers of another part `times` times.
     void add(const Part& other, int times = 1) {
-      traffic.exchanges += times * other.traffic.exchanges, traffic.messages += times * other.traffic.messages;
-      traffic.bytes += times * other.traffic.bytes, traffic.collectives += times * other.traffic.collectives;
+      traffic.exchanges += times * other.traffic.exchanges,
+          traffic.messages += times * other.traffic.messages;
+      traffic.bytes += times * other.traffic.bytes,
+          traffic.collectives += times * other.traffic.collectives;
       modelled += times * other.modelled, work += times * other.work, wall += times * other.wall;
     }
   };
@@ -73,16 +78,19 @@ public:
 
   void begin(const char* part) override {
     m_part = part;
-    m_cost = std::find_if(std::begin(costs), std::end(costs), [this](const Cost& c) { return m_part == c.part; });
-    if (m_cost == std::end(costs)) throw std::logic_error("part '" + m_part + "' of the step: expected a row in `costs`");
+    m_cost = std::find_if(std::begin(costs), std::end(costs),
+                          [this](const Cost& c) { return m_part == c.part; });
+    if (m_cost == std::end(costs))
+      throw std::logic_error("part '" + m_part + "' of the step: expected a row in `costs`");
     m_before = now();
   }
   void end() override {
     Kokkos::fence();
     Part after = now(); // before the clocks get the work
     for (std::size_t n = 0; n < m_cells.size(); ++n) {
-      const double visits = m_cost->cell * static_cast<double>(m_cells[n]) +
-                            (m_cost->icy_cell + m_cost->level * m_levels) * static_cast<double>(m_icy[n]);
+      const double visits =
+          m_cost->cell * static_cast<double>(m_cells[n]) +
+          (m_cost->icy_cell + m_cost->level * m_levels) * static_cast<double>(m_icy[n]);
       m_set.ranks->work(static_cast<int>(n), std::llround(visits));
     }
     const Part last = now();
@@ -100,7 +108,8 @@ private:
       const VirtualClock::Path path = m_set.machine->clock()->critical();
       part.modelled = path.time, part.work = path.work;
     }
-    part.wall = std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+    part.wall =
+        std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
     return part;
   }
 
@@ -114,16 +123,19 @@ private:
 };
 
 /// The steps on one set of ranks: a record per part, and one of all. Returns the fingerprint.
-std::uint64_t run(const Options& o, RankSet& set, const Levels& levels, std::vector<Record>& records) {
+std::uint64_t run(const Options& o, RankSet& set, const Levels& levels,
+                  std::vector<Record>& records) {
   Ranks& ranks = *set.ranks;
-  synthetic::Sheet sheet = synthetic::make_sheet(ranks, o.dx, levels, static_cast<std::uint64_t>(o.seed));
+  synthetic::Sheet sheet =
+      synthetic::make_sheet(ranks, o.dx, levels, static_cast<std::uint64_t>(o.seed));
   HybridOptions options;
   options.dt_max = o.dt_max * seconds_per_year;
   options.till = o.ssa.till();
   if (o.ocean != "none") options.pico = PicoOptions{};
   Counter counter(set, sheet, levels.size());
-  Hybrid hybrid(ranks, o.dx, o.dx, levels, options, std::make_unique<SsaNewton>(ranks, o.dx, o.dx, o.ssa),
-                std::move(sheet.states), std::move(sheet.forcings), counter);
+  Hybrid hybrid(ranks, o.dx, o.dx, levels, options,
+                std::make_unique<SsaNewton>(ranks, o.dx, o.dx, o.ssa), std::move(sheet.states),
+                std::move(sheet.forcings), counter);
   if (set.machine != nullptr) set.machine->restart_clock();
   int nonlinear = 0, linear = 0;
   for (int n = 0; n < o.steps; ++n) {
@@ -139,20 +151,24 @@ std::uint64_t run(const Options& o, RankSet& set, const Levels& levels, std::vec
   const Decomposition& d = ranks.decomposition();
   Counter::Part all;
   const auto add = [&](const std::string& name, const Counter::Part& part) {
-    const std::int64_t messages = World().sum(part.traffic.messages), bytes = World().sum(part.traffic.bytes);
+    const std::int64_t messages = World().sum(part.traffic.messages),
+                       bytes = World().sum(part.traffic.bytes);
     const double wall = World().max(part.wall);
     Record record;
     record["ranks"] = d.size(), record["px"] = d.px, record["py"] = d.py;
     record["part"] = name;
-    record["exchanges"] = part.traffic.exchanges, record["messages"] = messages, record["bytes"] = bytes;
+    record["exchanges"] = part.traffic.exchanges, record["messages"] = messages,
+    record["bytes"] = bytes;
     record["collectives"] = part.traffic.collectives;
     record["loggp_s"] = record["loggp_work_s"] = Record();
-    if (set.machine != nullptr) record["loggp_s"] = part.modelled, record["loggp_work_s"] = part.work;
+    if (set.machine != nullptr)
+      record["loggp_s"] = part.modelled, record["loggp_work_s"] = part.work;
     record["wall_s"] = wall;
     record["nonlinear_steps"] = name == "step" ? Record(nonlinear) : Record();
     record["linear_iterations"] = name == "step" ? Record(linear) : Record();
     record["ice_imbalance"] = name == "step" ? ice.imbalance() : Record();
-    record["solver"] = name == "step" ? Record(hybrid.stress_balance().sliding()->describe()) : Record();
+    record["solver"] =
+        name == "step" ? Record(hybrid.stress_balance().sliding()->describe()) : Record();
     records.push_back(record);
   };
   for (const Cost& cost : costs) {
@@ -162,10 +178,12 @@ std::uint64_t run(const Options& o, RankSet& set, const Levels& levels, std::vec
     all.add(found->second);
   }
   add("step", all);
-  return static_cast<std::uint64_t>(World().sum(static_cast<std::int64_t>(synthetic::fingerprint(ranks, hybrid))));
+  return static_cast<std::uint64_t>(
+      World().sum(static_cast<std::int64_t>(synthetic::fingerprint(ranks, hybrid))));
 }
 
-/// The cut that was asked for: patches of equal size, or of about the same number of cells with ice along each axis.
+/// The cut that was asked for: patches of equal size, or of about the same number of cells with ice
+/// along each axis.
 Decomposition cut(const Options& o, const Decomposition& d) {
   if (o.cut == "equal") return d;
   const synthetic::Continent continent(static_cast<std::uint64_t>(o.seed));
@@ -174,7 +192,8 @@ Decomposition cut(const Options& o, const Decomposition& d) {
     for (int i = 0; i < d.Mx; ++i) {
       const auto at = [&](int k) { return k * o.dx - synthetic::marine_half_width; };
       const int one = continent.at(at(i), at(j)).H > ice_free_thickness ? 1 : 0;
-      icy_cells[static_cast<std::size_t>(i)] += one, icy_cells[static_cast<std::size_t>(d.Mx + j)] += one;
+      icy_cells[static_cast<std::size_t>(i)] += one,
+          icy_cells[static_cast<std::size_t>(d.Mx + j)] += one;
     }
   }
   return balanced(d, icy_cells);
@@ -201,8 +220,9 @@ void run(const Options& o) {
   char digits[17];
   std::snprintf(digits, sizeof digits, "%016llx", static_cast<unsigned long long>(*first));
   if (world.rank() == 0) {
-    std::cout << "nunatak-step: " << M << " x " << M << " cells of " << o.dx / 1e3 << " km, " << o.Mz << " levels, " << o.steps
-              << (o.steps == 1 ? " step" : " steps") << "; fields " << digits << "\n\n";
+    std::cout << "nunatak-step: " << M << " x " << M << " cells of " << o.dx / 1e3 << " km, "
+              << o.Mz << " levels, " << o.steps << (o.steps == 1 ? " step" : " steps")
+              << "; fields " << digits << "\n\n";
     print_table(std::cout, records,
                 {{"ranks", "ranks"},
                  {"part", "part"},
@@ -222,7 +242,8 @@ void run(const Options& o) {
   if (!o.ranks.virtual_ranks.empty()) json["machine"] = to_json(o.ranks.machine.machine());
   write_json(o.json, json);
   if (!different.empty())
-    throw Error("wrong result: the fields on " + different + " differ from those on the first set of ranks");
+    throw Error("wrong result: the fields on " + different +
+                " differ from those on the first set of ranks");
 }
 
 } // namespace
@@ -231,7 +252,8 @@ int main(int argc, char** argv) {
   return run_program(argc, argv, "nunatak-step", [&](Libraries&) {
     Options o;
     int share = static_cast<int>(o.ssa.multigrid.share);
-    OptionTable table("nunatak-step: hybrid steps of a synthetic continent: what each part sends, and modelled times",
+    OptionTable table("nunatak-step: hybrid steps of a synthetic continent: what each part sends, "
+                      "and modelled times",
                       "nunatak-step -grid_dx 32000 -virtual_ranks 1,16,256");
     table.section("Problem");
     table.add(number("grid_dx", o.dx, "m", "width of a cell", 500, 500e3));
@@ -241,20 +263,26 @@ int main(int argc, char** argv) {
     table.add(number("dt_max", o.dt_max, "year", "longest step", 1e-6, 100));
     table.add(word("ocean", o.ocean, "auto|pico|none", "melt below ice shelves (auto: pico)"));
     table.section("Solver of the stress balance (SSA)");
-    table.add(number("sliding_q", o.ssa.till_q, "", "exponent of the pseudo-plastic sliding law (0: plastic)", 0, 1));
-    table.add(number("ssa_tolerance", o.ssa.tolerance, "", "norm of the residual over that of the load at which a solve ends",
-                     1e-14, 0.1));
+    table.add(number("sliding_q", o.ssa.till_q, "",
+                     "exponent of the pseudo-plastic sliding law (0: plastic)", 0, 1));
+    table.add(number("ssa_tolerance", o.ssa.tolerance, "",
+                     "norm of the residual over that of the load at which a solve ends", 1e-14,
+                     0.1));
     table.add(word("ssa_multigrid_precision", o.precision, "single|double",
                    "floating-point precision of the multigrid, and of our conjugate gradients"));
     table.add(number("ssa_multigrid_smoothing", o.ssa.multigrid.smoothing, "",
-                     "degree of the Chebyshev smoother on the finest grid; on others one more", 1, 10));
+                     "degree of the Chebyshev smoother on the finest grid; on others one more", 1,
+                     10));
     table.add(count_or_auto("ssa_multigrid_gather", o.ssa.multigrid.gather,
-                            "unknown cells of a level of the multigrid from which on one rank has all of them (auto: by the time "
+                            "unknown cells of a level of the multigrid from which on one rank has "
+                            "all of them (auto: by the time "
                             "that messages take)"));
-    table.add(number("ssa_multigrid_share", share, "",
-                     "unknown cells per rank of a level of the multigrid below which fewer ranks have it", 0));
+    table.add(number(
+        "ssa_multigrid_share", share, "",
+        "unknown cells per rank of a level of the multigrid below which fewer ranks have it", 0));
     table.section("Ranks");
-    table.add(word("grid_cut", o.cut, "equal|ice", "patches of equal size, or of about the same ice along x and y"));
+    table.add(word("grid_cut", o.cut, "equal|ice",
+                   "patches of equal size, or of about the same ice along x and y"));
     o.ranks.add_to(table);
     table.section("Output");
     table.add(text("json", o.json, "JSON file of all counts and times"));

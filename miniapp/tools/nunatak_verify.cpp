@@ -1,9 +1,11 @@
 // nunatak-verify: do files hold what was written? Compares them with manifest.jsonl beside them.
 //
 //   nunatak-verify                              all files of this folder
-//   mpiexec -n 4 nunatak-verify /scratch/run result.nc      of that folder, and one file, or the subfiles of one
+//   mpiexec -n 4 nunatak-verify /scratch/run result.nc      of that folder, and one file, or the
+//   subfiles of one
 //
-// Neighbours: io/durable/verify.hpp (what it does), io/durable/manifest.hpp (what the lines mean), miniapp/base/program.hpp.
+// Neighbours: io/durable/verify.hpp (what it does), io/durable/manifest.hpp (what the lines mean),
+// miniapp/base/program.hpp.
 #include "io/durable/manifest.hpp"
 #include "io/durable/verify.hpp"
 #include "miniapp/base/error.hpp"
@@ -26,19 +28,24 @@ namespace {
 /// What is asked for by one word of the command line: a folder, or one name in it.
 io::Verification verify(const std::string& word) {
   std::error_code none;
-  const bool is_folder = World().max(std::int64_t{World().rank() == 0 && std::filesystem::is_directory(word, none)}) > 0;
+  const bool is_folder = World().max(std::int64_t{World().rank() == 0 &&
+                                                  std::filesystem::is_directory(word, none)}) > 0;
   if (is_folder) return io::verify(world_comm(), word + "/manifest.jsonl");
   const std::string manifest = io::manifest_of(word);
-  io::Verification result = io::verify(world_comm(), manifest, std::filesystem::path(word).filename().string());
-  if (result.files == 0) throw Error("file '" + word + "': expected a line of it in '" + manifest + "', found none");
+  io::Verification result =
+      io::verify(world_comm(), manifest, std::filesystem::path(word).filename().string());
+  if (result.files == 0)
+    throw Error("file '" + word + "': expected a line of it in '" + manifest + "', found none");
   return result;
 }
 
 /// The list of complaints may not take the place of a file that is verified.
 void require_other_file(const std::string& json) {
-  const std::string manifest = io::manifest_of(json), name = std::filesystem::path(json).filename().string();
+  const std::string manifest = io::manifest_of(json),
+                    name = std::filesystem::path(json).filename().string();
   if (io::parse_manifest(io::read_manifest(manifest)).files.count(name) > 0)
-    throw Error("option -json: '" + json + "': expected a file that '" + manifest + "' does not name, found a line of it");
+    throw Error("option -json: '" + json + "': expected a file that '" + manifest +
+                "' does not name, found a line of it");
 }
 
 void run(const std::vector<std::string>& words, const std::string& json) {
@@ -66,8 +73,10 @@ void run(const std::vector<std::string>& words, const std::string& json) {
   record["files"] = all.files, record["bytes"] = all.bytes, record["complaints"] = all.complaints;
   write_json(json, record);
   World().on_rank_0([&] {
-    const std::string what = std::to_string(all.files) + " file(s), " + std::to_string(all.bytes) + " bytes: ";
-    if (!all.complaints.empty()) throw Error(what + std::to_string(all.complaints.size()) + " complaint(s)");
+    const std::string what =
+        std::to_string(all.files) + " file(s), " + std::to_string(all.bytes) + " bytes: ";
+    if (!all.complaints.empty())
+      throw Error(what + std::to_string(all.complaints.size()) + " complaint(s)");
     std::cout << what << "as they were written" << std::endl;
   });
 }
@@ -78,9 +87,10 @@ int main(int argc, char** argv) {
   return run_program(argc, argv, "nunatak-verify", [&](Libraries&) {
     std::vector<std::string> words;
     std::string json;
-    OptionTable table("nunatak-verify: compares files with the sizes and checksums in manifest.jsonl beside them",
-                      "mpiexec -n 4 nunatak-verify [FOLDER|FILE ...]\n\n"
-                      "Without a word: this folder. The exit status is 1 if anything differs.");
+    OptionTable table(
+        "nunatak-verify: compares files with the sizes and checksums in manifest.jsonl beside them",
+        "mpiexec -n 4 nunatak-verify [FOLDER|FILE ...]\n\n"
+        "Without a word: this folder. The exit status is 1 if anything differs.");
     table.section("Output");
     table.add(text("json", json, "JSON file of the complaints"));
     if (!table.read(argc, argv, &words)) return;

@@ -35,19 +35,22 @@ std::string csv_text(const nlohmann::ordered_json& value) {
 
 template <class F> std::string csv_line(const Record& record, const F& text) {
   std::string line;
-  for (const auto& [key, value] : record.items()) line += (line.empty() ? "" : ",") + text(key, value);
+  for (const auto& [key, value] : record.items())
+    line += (line.empty() ? "" : ",") + text(key, value);
   return line;
 }
 
 } // namespace
 
-void print_table(std::ostream& out, const std::vector<Record>& records, const std::vector<Column>& columns) {
+void print_table(std::ostream& out, const std::vector<Record>& records,
+                 const std::vector<Column>& columns) {
   std::vector<std::vector<std::string>> texts; // by column; the first is the title
   for (const Column& column : columns) {
     std::vector<std::string> text{column.title};
     bool any = false;
     for (const Record& record : records) {
-      const auto value = record.contains(column.key) ? record.at(column.key) : nlohmann::ordered_json();
+      const auto value =
+          record.contains(column.key) ? record.at(column.key) : nlohmann::ordered_json();
       any = any || !value.is_null();
       text.push_back(cell_text(value, column.scale));
     }
@@ -72,7 +75,8 @@ void write_json(const std::string& path, const nlohmann::ordered_json& json) {
 void write_csv(const std::string& path, const std::vector<Record>& records, bool append) {
   if (path.empty() || records.empty()) return;
   World().on_rank_0([&] {
-    const std::string names = csv_line(records[0], [](const std::string& key, const Record&) { return key; });
+    const std::string names =
+        csv_line(records[0], [](const std::string& key, const Record&) { return key; });
     std::string text, first;
     if (append) {
       std::ifstream old(path);
@@ -83,7 +87,9 @@ void write_csv(const std::string& path, const std::vector<Record>& records, bool
     }
     if (first.empty()) text = names + "\n";
     for (const Record& record : records) {
-      text += csv_line(record, [](const std::string&, const Record& value) { return csv_text(value); }) + "\n";
+      text += csv_line(record,
+                       [](const std::string&, const Record& value) { return csv_text(value); }) +
+              "\n";
     }
     write_text_file(path, text, append);
   });

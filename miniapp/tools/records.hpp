@@ -18,12 +18,14 @@ struct Column {
 };
 
 /// A table of some columns. Columns that are null in all records are left out.
-void print_table(std::ostream& out, const std::vector<Record>& records, const std::vector<Column>& columns);
+void print_table(std::ostream& out, const std::vector<Record>& records,
+                 const std::vector<Column>& columns);
 
 /// Written by rank 0; an empty path is fine. Collective; throws Error on all ranks.
 void write_json(const std::string& path, const nlohmann::ordered_json& json);
 
-/// One line per record under a line of names. `append`: goes on in a file that has these names; the Error says which it has.
+/// One line per record under a line of names. `append`: goes on in a file that has these names; the
+/// Error says which it has.
 void write_csv(const std::string& path, const std::vector<Record>& records, bool append);
 
 } // namespace nunatak::tools

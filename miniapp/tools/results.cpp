@@ -10,13 +10,15 @@
 
 namespace nunatak::tools {
 
-std::vector<int> collect(const Ranks& ranks, const Patch& rectangle, const std::vector<Array2<int>>& local) {
+std::vector<int> collect(const Ranks& ranks, const Patch& rectangle,
+                         const std::vector<Array2<int>>& local) {
   std::vector<int> values(static_cast<std::size_t>(rectangle.cells()));
   for (int r = 0; r < ranks.local_size(); ++r) {
     const Patch p = ranks.patch(r);
     const Array2<int>& from = local[static_cast<std::size_t>(r)];
     for (int j = 1; j <= p.ym; ++j) {
-      const std::int64_t row = p.global_j(j) - rectangle.ys, first = row * rectangle.xm + p.xs - rectangle.xs;
+      const std::int64_t row = p.global_j(j) - rectangle.ys,
+                         first = row * rectangle.xm + p.xs - rectangle.xs;
       for (int i = 1; i <= p.xm; ++i) values[static_cast<std::size_t>(first + i - 1)] = from(j, i);
     }
   }
@@ -28,9 +30,11 @@ std::optional<std::string> first_difference(const Answer& expected, const Answer
   const auto fields = static_cast<std::int64_t>(expected.fields.size());
   constexpr std::int64_t nowhere = std::numeric_limits<std::int64_t>::max();
   std::int64_t mine = nowhere; // cell * fields + field
-  std::int64_t values[2] = {std::numeric_limits<std::int64_t>::min(), std::numeric_limits<std::int64_t>::min()};
+  std::int64_t values[2] = {std::numeric_limits<std::int64_t>::min(),
+                            std::numeric_limits<std::int64_t>::min()};
   for (std::int64_t f = 0; f < fields; ++f) {
-    const auto &a = expected.fields[static_cast<std::size_t>(f)].values, &b = found.fields[static_cast<std::size_t>(f)].values;
+    const auto &a = expected.fields[static_cast<std::size_t>(f)].values,
+               &b = found.fields[static_cast<std::size_t>(f)].values;
     const auto [at, other] = std::mismatch(a.begin(), a.end(), b.begin(), b.end());
     if (at == a.end()) continue;
     const std::int64_t n = at - a.begin(), cell = (p.ys + n / p.xm) * p.Mx + p.xs + n % p.xm;
@@ -44,9 +48,11 @@ std::optional<std::string> first_difference(const Answer& expected, const Answer
   if (mine != first) values[0] = values[1] = std::numeric_limits<std::int64_t>::min();
   for (std::int64_t& value : values) value = world.max(value);
   const std::int64_t cell = first / fields;
-  return found.who + " and " + expected.who + " differ first at j = " + std::to_string(cell / p.Mx) +
-         ", i = " + std::to_string(cell % p.Mx) + " in " + expected.fields[static_cast<std::size_t>(first % fields)].name +
-         ": found " + std::to_string(values[1]) + ", expected " + std::to_string(values[0]);
+  return found.who + " and " + expected.who +
+         " differ first at j = " + std::to_string(cell / p.Mx) +
+         ", i = " + std::to_string(cell % p.Mx) + " in " +
+         expected.fields[static_cast<std::size_t>(first % fields)].name + ": found " +
+         std::to_string(values[1]) + ", expected " + std::to_string(values[0]);
 }
 
 void Results::add(const Record& measured, const Answer& answer) {
@@ -70,9 +76,14 @@ void Results::add(const Record& measured, const Answer& answer) {
 void Results::report(const std::vector<std::string>& heading, const std::vector<Column>& of_method,
                      const std::vector<Column>& of_work) const {
   std::vector<Column> columns = {{"ranks", "ranks"}, {"px", "P"}, {"py", "Q"}};
-  const auto add = [&](const std::vector<Column>& more) { columns.insert(columns.end(), more.begin(), more.end()); };
+  const auto add = [&](const std::vector<Column>& more) {
+    columns.insert(columns.end(), more.begin(), more.end());
+  };
   add(of_method);
-  add({{"messages", "messages"}, {"bytes", "bytes"}, {"collectives", "collectives"}, {"collective_bytes", "coll. bytes"}});
+  add({{"messages", "messages"},
+       {"bytes", "bytes"},
+       {"collectives", "collectives"},
+       {"collective_bytes", "coll. bytes"}});
   add(of_work);
   add({{"path_messages", "path msgs"},
        {"path_collectives", "path coll."},
@@ -94,7 +105,8 @@ void Results::report(const std::vector<std::string>& heading, const std::vector<
   write_csv(m_options.csv, m_records, m_options.csv_append);
   if (m_difference) throw Error(*m_difference);
   if (compares && m_compared == 0) {
-    throw Error("option -compare: expected two answers at least (-solvers, -virtual_ranks, -expect), found one");
+    throw Error("option -compare: expected two answers at least (-solvers, -virtual_ranks, "
+                "-expect), found one");
   }
 }
 
@@ -103,7 +115,8 @@ nlohmann::ordered_json Results::to_json() const {
   json["tool"] = m_tool, json["version"] = NUNATAK_VERSION;
   json["machine"] = nunatak::to_json(m_options.ranks.machine.machine());
   json["comparisons"] = m_compared;
-  json["difference"] = m_difference ? nlohmann::ordered_json(*m_difference) : nlohmann::ordered_json();
+  json["difference"] =
+      m_difference ? nlohmann::ordered_json(*m_difference) : nlohmann::ordered_json();
   json["runs"] = m_records;
   return json;
 }

@@ -1,4 +1,5 @@
-// The runs of a tool: their records, and their answers, which are compared. Reported at the end: table, files, status.
+// The runs of a tool: their records, and their answers, which are compared. Reported at the end:
+// table, files, status.
 #pragma once
 
 #include "miniapp/tools/tool.hpp"
@@ -22,10 +23,11 @@ struct Answer {
 };
 
 /// Values of all local ranks in the cells of `rectangle`.
-std::vector<int> collect(const Ranks& ranks, const Patch& rectangle, const std::vector<Array2<int>>& local);
+std::vector<int> collect(const Ranks& ranks, const Patch& rectangle,
+                         const std::vector<Array2<int>>& local);
 
-/// Where two answers first differ: the smallest cell in raster order, the first field in it, both values. The same on all ranks.
-/// Both have the same rectangle and the same fields. Collective.
+/// Where two answers first differ: the smallest cell in raster order, the first field in it, both
+/// values. The same on all ranks. Both have the same rectangle and the same fields. Collective.
 std::optional<std::string> first_difference(const Answer& expected, const Answer& found);
 
 class Results {
@@ -42,8 +44,9 @@ public:
 
   bool empty() const { return m_records.empty(); }
 
-  /// Print `heading`, the table and what was compared; write -json and -csv. Throws Error if any answer differed. Collective.
-  /// The table has the columns that all tools share: ranks, `of_method`, messages, `of_work`, the critical path, times.
+  /// Print `heading`, the table and what was compared; write -json and -csv. Throws Error if any
+  /// answer differed. Collective. The table has the columns that all tools share: ranks,
+  /// `of_method`, messages, `of_work`, the critical path, times.
   void report(const std::vector<std::string>& heading, const std::vector<Column>& of_method,
               const std::vector<Column>& of_work) const;
 

@@ -1,5 +1,6 @@
-// The synthetic continent as state and forcing on any ranks, for programs that take steps without files (nunatak-step,
-// bench_kernels), and a number that tells whether two runs have the same fields. Filled and read on the host.
+// The synthetic continent as state and forcing on any ranks, for programs that take steps without
+// files (nunatak-step, bench_kernels), and a number that tells whether two runs have the same
+// fields. Filled and read on the host.
 #pragma once
 
 #include "kernels/cases/continent.hpp"
@@ -14,7 +15,9 @@
 namespace nunatak::synthetic {
 
 /// Points along x (and y) of a grid of the continent with cells of dx metres.
-inline int marine_points(double dx) { return static_cast<int>(std::lround(2.0 * marine_half_width / dx)) + 1; }
+inline int marine_points(double dx) {
+  return static_cast<int>(std::lround(2.0 * marine_half_width / dx)) + 1;
+}
 
 struct Sheet {
   std::vector<State> states;
@@ -32,25 +35,29 @@ inline Sheet make_sheet(Ranks& ranks, double dx, const Levels& levels, std::uint
     Forcing f(p);
     s.temp = make_columns<double>("temp", p, levels.size());
     const auto thk = on_host(s.thk), topg = on_host(s.topg), M = on_host(f.climatic_mass_balance),
-               T_s = on_host(f.ice_surface_temp), G = on_host(f.bheatflx), theta = on_host(f.theta_ocean),
-               salinity = on_host(f.salinity_ocean);
+               T_s = on_host(f.ice_surface_temp), G = on_host(f.bheatflx),
+               theta = on_host(f.theta_ocean), salinity = on_host(f.salinity_ocean);
     const auto basins = on_host(f.basins);
     for (int j = 1; j <= p.ym; ++j) {
       for (int i = 1; i <= p.xm; ++i) {
         const auto at = [&](int k) { return k * dx - marine_half_width; };
         const Site site = continent.at(at(p.global_i(i)), at(p.global_j(j)));
-        thk(j, i) = site.H, topg(j, i) = site.b, M(j, i) = site.M * rho_ice, T_s(j, i) = site.T_s, G(j, i) = site.G;
-        basins(j, i) = site.basin, theta(j, i) = site.theta_ocean, salinity(j, i) = site.salinity_ocean;
+        thk(j, i) = site.H, topg(j, i) = site.b, M(j, i) = site.M * rho_ice, T_s(j, i) = site.T_s,
+               G(j, i) = site.G;
+        basins(j, i) = site.basin, theta(j, i) = site.theta_ocean,
+                  salinity(j, i) = site.salinity_ocean;
       }
     }
-    to_loops(s.thk, thk), to_loops(s.topg, topg), to_loops(f.climatic_mass_balance, M), to_loops(f.ice_surface_temp, T_s);
+    to_loops(s.thk, thk), to_loops(s.topg, topg), to_loops(f.climatic_mass_balance, M),
+        to_loops(f.ice_surface_temp, T_s);
     to_loops(f.bheatflx, G), to_loops(f.theta_ocean, theta), to_loops(f.salinity_ocean, salinity);
     to_loops(f.basins, basins);
     sheet.states.push_back(s), sheet.forcings.push_back(f);
   }
   launch_ghosts(ranks, [&](std::size_t n) -> std::vector<Ghosted> {
     const Forcing& f = sheet.forcings[n];
-    return {sheet.states[n].thk, sheet.states[n].topg, f.climatic_mass_balance, f.ice_surface_temp, f.bheatflx, f.basins,
+    return {sheet.states[n].thk, sheet.states[n].topg, f.climatic_mass_balance,
+            f.ice_surface_temp,  f.bheatflx,           f.basins,
             f.theta_ocean,       f.salinity_ocean};
   });
   for (int n = 0; n < ranks.local_size(); ++n) {
@@ -60,7 +67,8 @@ inline Sheet make_sheet(Ranks& ranks, double dx, const Levels& levels, std::uint
     s.update_surface(p);
     const auto accumulation = make_array<double>("accumulation", p);
     in_metres_of_ice(p, f.climatic_mass_balance, accumulation);
-    initial_temperature(p, levels, s.thk, s.mask, f.ice_surface_temp, accumulation, f.bheatflx, s.temp);
+    initial_temperature(p, levels, s.thk, s.mask, f.ice_surface_temp, accumulation, f.bheatflx,
+                        s.temp);
     Kokkos::fence();
     const auto mask = on_host(s.mask);
     std::int64_t icy_cells = 0;
@@ -69,11 +77,13 @@ inline Sheet make_sheet(Ranks& ranks, double dx, const Levels& levels, std::uint
     }
     sheet.cells.push_back(std::int64_t{p.xm} * p.ym), sheet.icy_cells.push_back(icy_cells);
   }
-  launch_ghosts(ranks, [&](std::size_t n) -> std::vector<Ghosted> { return {sheet.states[n].temp}; });
+  launch_ghosts(ranks,
+                [&](std::size_t n) -> std::vector<Ghosted> { return {sheet.states[n].temp}; });
   return sheet;
 }
 
-/// A number that depends on every bit of the owned cells of a field and on where they are, whatever the decomposition.
+/// A number that depends on every bit of the owned cells of a field and on where they are, whatever
+/// the decomposition.
 template <class A> std::uint64_t fingerprint(const Patch& p, const A& field) {
   const auto a = on_host(field);
   const std::size_t width = a.extent(2);
@@ -97,8 +107,9 @@ inline std::uint64_t fingerprint(const Ranks& ranks, const Hybrid& hybrid) {
   for (int n = 0; n < ranks.local_size(); ++n) {
     const Patch p = ranks.patch(n);
     const State& s = hybrid.state(n);
-    sum += fingerprint(p, s.thk) + 3 * fingerprint(p, s.temp) + 5 * fingerprint(p, s.u_ssa) + 7 * fingerprint(p, s.v_ssa) +
-           9 * fingerprint(p, s.mask) + 11 * fingerprint(p, hybrid.flow(n).w) + 13 * fingerprint(p, hybrid.ocean(n).melt) +
+    sum += fingerprint(p, s.thk) + 3 * fingerprint(p, s.temp) + 5 * fingerprint(p, s.u_ssa) +
+           7 * fingerprint(p, s.v_ssa) + 9 * fingerprint(p, s.mask) +
+           11 * fingerprint(p, hybrid.flow(n).w) + 13 * fingerprint(p, hybrid.ocean(n).melt) +
            15 * fingerprint(p, hybrid.ocean(n).box_mask);
   }
   return sum;

@@ -35,13 +35,16 @@ Decomposition decomposition_of(const std::string& text, int Mx, int My) {
   const std::string what = "option -virtual_ranks '" + text + "'";
   if (words.size() > 2) throw Error(what + ": expected PxQ or a number of ranks");
   const int first = static_cast<int>(whole_number(words[0], 1, largest_int, what));
-  return words.size() == 1 ? Decomposition::make(Mx, My, first)
-                           : Decomposition::make(Mx, My, first, static_cast<int>(whole_number(words[1], 1, largest_int, what)));
+  return words.size() == 1
+             ? Decomposition::make(Mx, My, first)
+             : Decomposition::make(Mx, My, first,
+                                   static_cast<int>(whole_number(words[1], 1, largest_int, what)));
 }
 
 void RankOptions::add_to(OptionTable& table) {
   table.add(
-      text("virtual_ranks", virtual_ranks, "P x Q ranks in one process, a list: 1x1,4x4,64 (none: the processes of mpiexec)"));
+      text("virtual_ranks", virtual_ranks,
+           "P x Q ranks in one process, a list: 1x1,4x4,64 (none: the processes of mpiexec)"));
   machine.add_to(table);
 }
 
@@ -52,7 +55,8 @@ void RankOptions::check() const {
 
 void require_one_process(const std::string& virtual_ranks) {
   if (virtual_ranks.empty() || World().size() == 1) return;
-  throw Error("option -virtual_ranks: expected one process, found " + std::to_string(World().size()));
+  throw Error("option -virtual_ranks: expected one process, found " +
+              std::to_string(World().size()));
 }
 
 void ToolOptions::add_to(OptionTable& table, const std::string& compared_with) {
@@ -61,9 +65,12 @@ void ToolOptions::add_to(OptionTable& table, const std::string& compared_with) {
   table.section("Ranks");
   ranks.add_to(table);
   table.section("Checks and output");
-  table.add(flag("compare", compare, "comparison of " + compared_with + "; status 1 if they differ"));
-  table.add(text("expect", expect, "file of an earlier -o to compare with; status 1 if the answers differ"));
-  table.add(number("repeat", repeat, "", "timed runs, after one that is not timed if more than 1", 1));
+  table.add(
+      flag("compare", compare, "comparison of " + compared_with + "; status 1 if they differ"));
+  table.add(text("expect", expect,
+                 "file of an earlier -o to compare with; status 1 if the answers differ"));
+  table.add(
+      number("repeat", repeat, "", "timed runs, after one that is not timed if more than 1", 1));
   table.add(text("o", output, "NetCDF file of the mask and the answer"));
   table.add(text("json", json, "JSON file of all counts and times"));
   table.add(text("csv", csv, "CSV file of the same, one line per run"));
@@ -71,7 +78,8 @@ void ToolOptions::add_to(OptionTable& table, const std::string& compared_with) {
 }
 
 void ToolOptions::check() const {
-  if (csv_append && csv.empty()) throw Error("option -csv_append: expected a file by -csv, found none");
+  if (csv_append && csv.empty())
+    throw Error("option -csv_append: expected a file by -csv, found none");
   if (!output.empty()) require_netcdf("option -o");
   if (!expect.empty()) require_netcdf("option -expect");
   World().on_rank_0([&] {
@@ -90,7 +98,8 @@ void ToolOptions::check() const {
 
 std::string RankSet::name() const {
   const Decomposition& d = ranks->decomposition();
-  return std::to_string(d.px) + " x " + std::to_string(d.py) + (machine != nullptr ? " virtual ranks" : " ranks");
+  return std::to_string(d.px) + " x " + std::to_string(d.py) +
+         (machine != nullptr ? " virtual ranks" : " ranks");
 }
 
 Patch RankSet::rectangle() const {
@@ -98,7 +107,8 @@ Patch RankSet::rectangle() const {
   return machine != nullptr ? Patch{d.Mx, d.My, 0, 0, d.Mx, d.My} : ranks->patch(0);
 }
 
-void for_each_rank_set(const RankOptions& options, int Mx, int My, const std::function<void(RankSet&)>& f, const Recut& recut) {
+void for_each_rank_set(const RankOptions& options, int Mx, int My,
+                       const std::function<void(RankSet&)>& f, const Recut& recut) {
   const auto cut = [&](const Decomposition& d) { return recut ? recut(d) : d; };
   if (options.virtual_ranks.empty()) {
     const Decomposition d = Decomposition::make(Mx, My, World().size());
@@ -107,7 +117,8 @@ void for_each_rank_set(const RankOptions& options, int Mx, int My, const std::fu
     return f(set);
   }
   std::vector<Decomposition> cuts; // all of them, before the first run
-  for (const std::string& word : split(options.virtual_ranks, ',')) cuts.push_back(decomposition_of(word, Mx, My));
+  for (const std::string& word : split(options.virtual_ranks, ','))
+    cuts.push_back(decomposition_of(word, Mx, My));
   for (const Decomposition& d : cuts) require_small_patches(d);
   const LogGP machine = options.machine.machine();
   for (const Decomposition& d : cuts) {
@@ -130,7 +141,8 @@ Record Spread::imbalance() const {
   return sum > 0 ? Record(static_cast<double>(max) * ranks / static_cast<double>(sum)) : Record();
 }
 
-Record measure(RankSet& set, int repeat, const std::function<void()>& prepare, const std::function<void()>& run) {
+Record measure(RankSet& set, int repeat, const std::function<void()>& prepare,
+               const std::function<void()>& run) {
   Record record;
   std::vector<double> seconds, means;
   const int runs = repeat > 1 ? repeat + 1 : 1;
@@ -141,17 +153,21 @@ Record measure(RankSet& set, int repeat, const std::function<void()>& prepare, c
     World().barrier();
     const auto begin = std::chrono::steady_clock::now();
     run();
-    const double time = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+    const double time =
+        std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
     const double slowest = World().max(time);
     const auto nanoseconds = World().sum(static_cast<std::int64_t>(1e9 * time));
-    if (n > 0 || runs == 1) seconds.push_back(slowest), means.push_back(1e-9 * static_cast<double>(nanoseconds) / World().size());
+    if (n > 0 || runs == 1)
+      seconds.push_back(slowest),
+          means.push_back(1e-9 * static_cast<double>(nanoseconds) / World().size());
     if (n > 0) continue;
 
     const Decomposition& d = set.ranks->decomposition();
     std::vector<std::int64_t> counts = numbers_of(set.ranks->traffic());
     for (std::size_t k = 0; k < counts.size(); ++k) counts[k] -= before[k];
     const Spread work =
-        spread_of(set, set.machine != nullptr ? set.machine->work_of_ranks() : std::vector<std::int64_t>{counts[6]});
+        spread_of(set, set.machine != nullptr ? set.machine->work_of_ranks()
+                                              : std::vector<std::int64_t>{counts[6]});
     record["ranks"] = d.size();
     record["px"] = d.px, record["py"] = d.py;
     record["virtual"] = set.machine != nullptr;
@@ -164,7 +180,8 @@ Record measure(RankSet& set, int repeat, const std::function<void()>& prepare, c
     record["work"] = work.sum, record["work_max"] = work.max;
     record["work_mean"] = static_cast<double>(work.sum) / d.size();
     record["imbalance"] = work.imbalance();
-    record["loggp_s"] = record["loggp_work_s"] = record["path_messages"] = record["path_collectives"] = Record();
+    record["loggp_s"] = record["loggp_work_s"] = record["path_messages"] =
+        record["path_collectives"] = Record();
     if (set.machine != nullptr) {
       const VirtualClock::Path path = set.machine->clock()->critical();
       record["loggp_s"] = path.time, record["loggp_work_s"] = path.work;

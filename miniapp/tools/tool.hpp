@@ -1,5 +1,6 @@
-// What nunatak-distance, nunatak-labels and nunatak-step share: the options beside the mask, the ranks they run on, and what is
-// measured of a run. Neighbours: records.hpp (table, JSON, CSV), results.hpp (compares), mask_source.hpp.
+// What nunatak-distance, nunatak-labels and nunatak-step share: the options beside the mask, the
+// ranks they run on, and what is measured of a run. Neighbours: records.hpp (table, JSON, CSV),
+// results.hpp (compares), mask_source.hpp.
 #pragma once
 
 #include "kernels/grid/virtual_ranks.hpp"
@@ -18,7 +19,8 @@ struct RankOptions {
   MachineOptions machine;
 
   void add_to(OptionTable& table);
-  /// Error if virtual ranks are asked for and there are several processes, or if the machine's file cannot be read.
+  /// Error if virtual ranks are asked for and there are several processes, or if the machine's file
+  /// cannot be read.
   void check() const;
 };
 
@@ -50,21 +52,24 @@ struct RankSet {
   Patch rectangle() const;
 };
 
-/// The cut that a word of -virtual_ranks asks for. Throws Error if it is none, or the grid cannot be cut so.
+/// The cut that a word of -virtual_ranks asks for. Throws Error if it is none, or the grid cannot
+/// be cut so.
 Decomposition decomposition_of(const std::string& text, int Mx, int My);
 
-/// f for each set of -virtual_ranks in turn ("2x2,8x8"; "6": the cut into 6 patches of a DMDA), or once for the
-/// processes. `recut` may move the seams. Throws Error if the grid cannot be cut so.
+/// f for each set of -virtual_ranks in turn ("2x2,8x8"; "6": the cut into 6 patches of a DMDA), or
+/// once for the processes. `recut` may move the seams. Throws Error if the grid cannot be cut so.
 using Recut = std::function<Decomposition(Decomposition)>;
-void for_each_rank_set(const RankOptions& options, int Mx, int My, const std::function<void(RankSet&)>& f,
-                       const Recut& recut = nullptr);
+void for_each_rank_set(const RankOptions& options, int Mx, int My,
+                       const std::function<void(RankSet&)>& f, const Recut& recut = nullptr);
 
-/// Runs `prepare` and `run` once to count, and -repeat times more, if that is more than 1, for the time. Collective.
-/// `traffic` of all ranks together: messages and bytes are sums, the others are those of the rank that has most.
-/// The record has: ranks, px, py, virtual, messages, bytes, collectives, lagged, work_max, work_mean, imbalance; of virtual ranks
-/// loggp_s, loggp_work_s, path_messages, path_collectives (of the critical path); wall_s (median; of each run the slowest rank),
-/// wall_min_s, wall_max_s, wall_mean_s (median; of each run the mean of the ranks).
-Record measure(RankSet& set, int repeat, const std::function<void()>& prepare, const std::function<void()>& run);
+/// Runs `prepare` and `run` once to count, and -repeat times more, if that is more than 1, for the
+/// time. Collective. `traffic` of all ranks together: messages and bytes are sums, the others are
+/// those of the rank that has most. The record has: ranks, px, py, virtual, messages, bytes,
+/// collectives, lagged, work_max, work_mean, imbalance; of virtual ranks loggp_s, loggp_work_s,
+/// path_messages, path_collectives (of the critical path); wall_s (median; of each run the slowest
+/// rank), wall_min_s, wall_max_s, wall_mean_s (median; of each run the mean of the ranks).
+Record measure(RankSet& set, int repeat, const std::function<void()>& prepare,
+               const std::function<void()>& run);
 
 /// Sum and maximum of a number over local ranks and processes.
 struct Spread {

@@ -1,6 +1,8 @@
-// Preloaded into Slurm's daemons on an emulated cluster of an ordinary user: its user namespace has no groups to drop.
+// Preloaded into Slurm's daemons on an emulated cluster of an ordinary user: its user namespace has
+// no groups to drop.
 //
-// Linux refuses setgroups() there, and Slurm ends. Here the calls say that all is well and do nothing.
+// Linux refuses setgroups() there, and Slurm ends. Here the calls say that all is well and do
+// nothing.
 #include <grp.h>
 #include <sys/types.h>
 

@@ -1,5 +1,6 @@
-// What the client of the emulated parallel file system (striped_fs.cpp) and its storage servers (storage_server.cpp) say to each
-// other: requests and replies of this size, in order, over TCP. After a request to write come its bytes, after a reply to a read.
+// What the client of the emulated parallel file system (striped_fs.cpp) and its storage servers
+// (storage_server.cpp) say to each other: requests and replies of this size, in order, over TCP.
+// After a request to write come its bytes, after a reply to a read.
 #pragma once
 
 #include <cstddef>

@@ -1,7 +1,8 @@
-// A storage server of the emulated parallel file system. It keeps no data: it takes the bytes from the network, or sends as many,
-// and answers when its disk would have done it.
+// A storage server of the emulated parallel file system. It keeps no data: it takes the bytes from
+// the network, or sends as many, and answers when its disk would have done it.
 //
-//   storage_server RATE SEEK_MS      bytes per second of the disk (0: the network is the limit), milliseconds lost at every jump
+//   storage_server RATE SEEK_MS      bytes per second of the disk (0: the network is the limit),
+//   milliseconds lost at every jump
 #include "protocol.hpp"
 
 #include <algorithm>
@@ -45,9 +46,11 @@ public:
     constexpr double metadata_time = 1e-4;
     const std::lock_guard lock(m_mutex);
     const double t = now();
-    if (request.operation == Operation::metadata) return m_metadata_free = std::max(m_metadata_free, t) + metadata_time;
+    if (request.operation == Operation::metadata)
+      return m_metadata_free = std::max(m_metadata_free, t) + metadata_time;
     if (request.operation == Operation::sync) return m_free;
-    if (request.file != m_file || request.offset != m_position) m_free = std::max(m_free, t) + m_seek;
+    if (request.file != m_file || request.offset != m_position)
+      m_free = std::max(m_free, t) + m_seek;
     m_file = request.file;
     m_position = request.offset + request.size;
     return m_free = std::max(m_free, t) + (m_rate > 0 ? request.size / m_rate : 0.0);
@@ -60,7 +63,8 @@ private:
 };
 
 /// Take or send `size` bytes that mean nothing.
-template <class Move> bool move_bytes(std::size_t size, std::vector<char>& buffer, const Move& move) {
+template <class Move>
+bool move_bytes(std::size_t size, std::vector<char>& buffer, const Move& move) {
   for (; size > 0; size -= std::min(size, buffer.size())) {
     if (!move(buffer.data(), std::min(size, buffer.size()))) return false;
   }
@@ -71,12 +75,17 @@ void serve(int fd, Disk& disk) {
   std::vector<char> buffer(buffer_size);
   Request request{};
   while (receive_all(fd, &request, sizeof request)) {
-    const bool writes = request.operation == Operation::write, reads = request.operation == Operation::read;
-    if (writes && !move_bytes(request.size, buffer, [&](char* to, std::size_t n) { return receive_all(fd, to, n); })) break;
+    const bool writes = request.operation == Operation::write,
+               reads = request.operation == Operation::read;
+    if (writes && !move_bytes(request.size, buffer,
+                              [&](char* to, std::size_t n) { return receive_all(fd, to, n); }))
+      break;
     sleep_until(disk.done(request));
     const Reply reply{request.operation, reads ? request.size : 0};
     if (!send_all(fd, &reply, sizeof reply)) break;
-    if (!move_bytes(reply.size, buffer, [&](const char* from, std::size_t n) { return send_all(fd, from, n); })) break;
+    if (!move_bytes(reply.size, buffer,
+                    [&](const char* from, std::size_t n) { return send_all(fd, from, n); }))
+      break;
   }
   ::close(fd);
 }
@@ -91,7 +100,8 @@ int main(int argc, char** argv) {
   sockaddr_in address{};
   address.sin_family = AF_INET;
   address.sin_port = htons(port);
-  if (::bind(listener, reinterpret_cast<sockaddr*>(&address), sizeof address) != 0 || ::listen(listener, 128) != 0) {
+  if (::bind(listener, reinterpret_cast<sockaddr*>(&address), sizeof address) != 0 ||
+      ::listen(listener, 128) != 0) {
     std::perror("storage_server");
     return 1;
   }

@@ -1,13 +1,16 @@
 // The client of an emulated striped parallel file system, on every node (FUSE 3).
 //
-//   striped_fs CONTENT MOUNTPOINT STRIPE DIRTY SERVER...       stripe, dirty in bytes; servers by address
+//   striped_fs CONTENT MOUNTPOINT STRIPE DIRTY SERVER...       stripe, dirty in bytes; servers by
+//   address
 //
-// The *content* is a folder that all nodes of the emulated cluster share: names, sizes, data and locks are the kernel's, and so
-// coherent. The *time* is that of a striped file system: every write and read moves as many bytes to or from the storage servers
-// that hold those stripes, and waits for them; every metadata call asks server 0; fsync asks all. Stripe s of file f lies on
-// server (f + s) mod n. Nothing is cached that is read. A write may return before its bytes have reached the servers, as long as
-// at most DIRTY bytes of this node are on their way (0: it waits for them); fsync waits for all. So do the clients of Lustre;
-// unlike there other nodes see such bytes at once.
+// The *content* is a folder that all nodes of the emulated cluster share: names, sizes, data and
+// locks are the kernel's, and so coherent. The *time* is that of a striped file system: every write
+// and read moves as many bytes to or from the storage servers that hold those stripes, and waits
+// for them; every metadata call asks server 0; fsync asks all. Stripe s of file f lies on server (f
+// + s) mod n. Nothing is cached that is read. A write may return before its bytes have reached the
+// servers, as long as at most DIRTY bytes of this node are on their way (0: it waits for them);
+// fsync waits for all. So do the clients of Lustre; unlike there other nodes see such bytes at
+// once.
 #define FUSE_USE_VERSION 31
 #include "striped_servers.hpp"
 
@@ -43,7 +46,8 @@ void* start(fuse_conn_info* connection, fuse_config* config) {
   config->use_ino = 1;
   config->attr_timeout = config->entry_timeout = config->negative_timeout = 0;
   connection->max_write = 1 << 20;
-  for (const std::string& address : file_system.addresses) file_system.servers.push_back(std::make_unique<Server>(address));
+  for (const std::string& address : file_system.addresses)
+    file_system.servers.push_back(std::make_unique<Server>(address));
   return nullptr;
 }
 
@@ -61,14 +65,16 @@ int read_content(const char*, char* data, std::size_t size, off_t at, fuse_file_
   const ssize_t n = ::pread(fd_of(file), data, size, at);
   if (n < 0) return -errno;
   if (n == 0) file_system.metadata();
-  file_system.read(number_of(fd_of(file)), static_cast<std::uint64_t>(at), static_cast<std::uint64_t>(n));
+  file_system.read(number_of(fd_of(file)), static_cast<std::uint64_t>(at),
+                   static_cast<std::uint64_t>(n));
   return static_cast<int>(n);
 }
 
 int write_content(const char*, const char* data, std::size_t size, off_t at, fuse_file_info* file) {
   const ssize_t n = ::pwrite(fd_of(file), data, size, at);
   if (n < 0) return -errno;
-  file_system.write(number_of(fd_of(file)), static_cast<std::uint64_t>(at), static_cast<std::uint64_t>(n));
+  file_system.write(number_of(fd_of(file)), static_cast<std::uint64_t>(at),
+                    static_cast<std::uint64_t>(n));
   return static_cast<int>(n);
 }
 
@@ -83,7 +89,8 @@ int lock_content(const char*, fuse_file_info* file, int command, struct flock* l
   }
 }
 
-int list_folder(const char* path, void* entries, fuse_fill_dir_t add, off_t, fuse_file_info*, fuse_readdir_flags) {
+int list_folder(const char* path, void* entries, fuse_fill_dir_t add, off_t, fuse_file_info*,
+                fuse_readdir_flags) {
   file_system.metadata();
   DIR* const folder = ::opendir(file_system.path(path).c_str());
   if (folder == nullptr) return -errno;
@@ -100,11 +107,15 @@ int list_folder(const char* path, void* entries, fuse_fill_dir_t add, off_t, fus
 void set_name_operations(fuse_operations& o) {
   o.getattr = [](const char* path, struct stat* status, fuse_file_info* file) {
     file_system.metadata();
-    const int got = file != nullptr ? ::fstat(fd_of(file), status) : ::lstat(file_system.path(path).c_str(), status);
-    status->st_blksize = static_cast<blksize_t>(file_system.stripe); // libraries size their buffers by it, as on Lustre
+    const int got = file != nullptr ? ::fstat(fd_of(file), status)
+                                    : ::lstat(file_system.path(path).c_str(), status);
+    status->st_blksize = static_cast<blksize_t>(
+        file_system.stripe); // libraries size their buffers by it, as on Lustre
     return result(got);
   };
-  o.access = [](const char* path, int mode) { return result(::access(file_system.path(path).c_str(), mode)); };
+  o.access = [](const char* path, int mode) {
+    return result(::access(file_system.path(path).c_str(), mode));
+  };
   o.mkdir = [](const char* path, mode_t mode) {
     file_system.metadata();
     return result(::mkdir(file_system.path(path).c_str(), mode));
@@ -119,7 +130,8 @@ void set_name_operations(fuse_operations& o) {
   };
   o.rename = [](const char* from, const char* to, unsigned flags) {
     file_system.metadata();
-    return result(::renameat2(AT_FDCWD, file_system.path(from).c_str(), AT_FDCWD, file_system.path(to).c_str(), flags));
+    return result(::renameat2(AT_FDCWD, file_system.path(from).c_str(), AT_FDCWD,
+                              file_system.path(to).c_str(), flags));
   };
   o.link = [](const char* from, const char* to) {
     file_system.metadata();
@@ -134,19 +146,27 @@ void set_name_operations(fuse_operations& o) {
     if (n >= 0) target[n] = '\0';
     return result(n);
   };
-  o.chmod = [](const char* path, mode_t mode, fuse_file_info*) { return result(::chmod(file_system.path(path).c_str(), mode)); };
+  o.chmod = [](const char* path, mode_t mode, fuse_file_info*) {
+    return result(::chmod(file_system.path(path).c_str(), mode));
+  };
   o.utimens = [](const char* path, const timespec times[2], fuse_file_info*) {
-    return result(::utimensat(AT_FDCWD, file_system.path(path).c_str(), times, AT_SYMLINK_NOFOLLOW));
+    return result(
+        ::utimensat(AT_FDCWD, file_system.path(path).c_str(), times, AT_SYMLINK_NOFOLLOW));
   };
 }
 
 void set_file_operations(fuse_operations& o) {
   o.truncate = [](const char* path, off_t size, fuse_file_info* file) {
     file_system.metadata();
-    return result(file != nullptr ? ::ftruncate(fd_of(file), size) : ::truncate(file_system.path(path).c_str(), size));
+    return result(file != nullptr ? ::ftruncate(fd_of(file), size)
+                                  : ::truncate(file_system.path(path).c_str(), size));
   };
-  o.statfs = [](const char* path, struct statvfs* status) { return result(::statvfs(file_system.path(path).c_str(), status)); };
-  o.open = [](const char* path, fuse_file_info* file) { return open_content(path, file->flags, 0, file); };
+  o.statfs = [](const char* path, struct statvfs* status) {
+    return result(::statvfs(file_system.path(path).c_str(), status));
+  };
+  o.open = [](const char* path, fuse_file_info* file) {
+    return open_content(path, file->flags, 0, file);
+  };
   o.create = [](const char* path, mode_t mode, fuse_file_info* file) {
     return open_content(path, file->flags | O_CREAT, mode, file);
   };

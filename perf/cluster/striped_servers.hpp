@@ -1,5 +1,5 @@
-// The storage servers as one node of the emulated cluster sees them: connections, stripes, and bytes on their way. Used by
-// striped_fs.cpp, which says what they stand for.
+// The storage servers as one node of the emulated cluster sees them: connections, stripes, and
+// bytes on their way. Used by striped_fs.cpp, which says what they stand for.
 #pragma once
 
 #include "protocol.hpp"
@@ -21,7 +21,8 @@
 
 namespace cluster {
 
-/// Waits until all requests that were made for it are answered, or until so few of their bytes are left that there is room.
+/// Waits until all requests that were made for it are answered, or until so few of their bytes are
+/// left that there is room.
 class Answers {
 public:
   void expect(std::uint64_t bytes) {
@@ -49,7 +50,8 @@ private:
   std::uint64_t m_bytes = 0;
 };
 
-/// The connection to one storage server: a thread that sends requests, one that takes the replies, in order.
+/// The connection to one storage server: a thread that sends requests, one that takes the replies,
+/// in order.
 class Server {
 public:
   explicit Server(const std::string& address) : m_fd(::socket(AF_INET, SOCK_STREAM, 0)) {
@@ -59,7 +61,8 @@ public:
     to.sin_family = AF_INET;
     to.sin_port = htons(port);
     inet_pton(AF_INET, address.c_str(), &to.sin_addr);
-    for (int attempt = 0; ::connect(m_fd, reinterpret_cast<sockaddr*>(&to), sizeof to) != 0; ++attempt) {
+    for (int attempt = 0; ::connect(m_fd, reinterpret_cast<sockaddr*>(&to), sizeof to) != 0;
+         ++attempt) {
       if (attempt == 50) {
         std::perror(("striped_fs: " + address).c_str());
         std::exit(1);
@@ -159,11 +162,14 @@ struct FileSystem {
   }
 
 private:
-  void ask(Operation operation, std::uint64_t file, std::uint64_t begin, std::uint64_t size, Answers& answers) const {
+  void ask(Operation operation, std::uint64_t file, std::uint64_t begin, std::uint64_t size,
+           Answers& answers) const {
     const std::uint64_t n = servers.size();
     for (const std::uint64_t end = begin + size; begin < end;) {
-      const std::uint64_t number = begin / stripe, in_stripe = begin % stripe, bytes = std::min(stripe - in_stripe, end - begin);
-      const Request request{operation, static_cast<std::uint32_t>(bytes), file, number / n * stripe + in_stripe};
+      const std::uint64_t number = begin / stripe, in_stripe = begin % stripe,
+                          bytes = std::min(stripe - in_stripe, end - begin);
+      const Request request{operation, static_cast<std::uint32_t>(bytes), file,
+                            number / n * stripe + in_stripe};
       servers[(file + number) % n]->ask(request, answers);
       begin += bytes;
     }

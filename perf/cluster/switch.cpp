@@ -1,13 +1,14 @@
 // A network switch in user space, with a latency and a rate per port towards the host.
 //
-//   switch LATENCY_US PORTS READY      PORTS: a line per port, "number mac rate" (rate as tc writes it: 50mbit); READY: a file
-//   that
+//   switch LATENCY_US PORTS READY      PORTS: a line per port, "number mac rate" (rate as tc writes
+//   it: 50mbit); READY: a file that
 //                                      appears when the TAP devices tap1, tap2, ... exist
 //
 // A frame that is read at time t leaves port j at
 //   free_j = max(t + latency, free_j) + bits / rate_j
-// in virtual time: if this thread is late once, what follows is not. The sender's rate is a tbf queue on the host's side, so that
-// packets wait where TCP sees them. One thread, which sleeps while nothing moves.
+// in virtual time: if this thread is late once, what follows is not. The sender's rate is a tbf
+// queue on the host's side, so that packets wait where TCP sees them. One thread, which sleeps
+// while nothing moves.
 #include <algorithm>
 #include <array>
 #include <cstdint>
@@ -113,7 +114,8 @@ public:
       for (int k = 0; k < n; ++k) {
         if (events[k].data.u64 < m_ports.size()) receive(events[k].data.u64);
         std::uint64_t expired = 0;
-        if (events[k].data.u64 == m_ports.size() && ::read(m_timer, &expired, sizeof expired) < 0) continue;
+        if (events[k].data.u64 == m_ports.size() && ::read(m_timer, &expired, sizeof expired) < 0)
+          continue;
       }
     }
   }
@@ -131,16 +133,19 @@ private:
       const Nanoseconds t = now();
       const ssize_t size = ::read(m_ports[from].fd, m_buffer.data(), m_buffer.size());
       if (size < 14) return;
-      const auto data = std::make_shared<const std::vector<unsigned char>>(m_buffer.begin(), m_buffer.begin() + size);
+      const auto data = std::make_shared<const std::vector<unsigned char>>(m_buffer.begin(),
+                                                                           m_buffer.begin() + size);
       const bool to_all = (m_buffer[0] & 1) != 0; // a group address
       for (std::size_t p = 0; p < m_ports.size(); ++p) {
-        const bool to_this = std::equal(m_ports[p].mac.begin(), m_ports[p].mac.end(), m_buffer.begin());
+        const bool to_this =
+            std::equal(m_ports[p].mac.begin(), m_ports[p].mac.end(), m_buffer.begin());
         if (p != from && (to_all || to_this)) enqueue(m_ports[p], data, t + m_latency);
       }
     }
   }
 
-  static void enqueue(Port& port, const std::shared_ptr<const std::vector<unsigned char>>& data, Nanoseconds arrival) {
+  static void enqueue(Port& port, const std::shared_ptr<const std::vector<unsigned char>>& data,
+                      Nanoseconds arrival) {
     if (port.queue.size() >= longest_queue) return; // dropped, as a switch would
     const double bytes = static_cast<double>(data->size() + overhead);
     port.free = std::max(arrival, port.free) + static_cast<Nanoseconds>(bytes * port.ns_per_byte);
@@ -154,7 +159,8 @@ private:
     for (Port& port : m_ports) {
       while (!port.queue.empty() && port.queue.front().due <= t + early) {
         const auto& data = *port.queue.front().data;
-        if (::write(port.fd, data.data(), data.size()) < 0 && errno == EAGAIN) break; // the host is behind: once more
+        if (::write(port.fd, data.data(), data.size()) < 0 && errno == EAGAIN)
+          break; // the host is behind: once more
         port.queue.pop_front();
       }
       if (port.queue.empty()) continue;

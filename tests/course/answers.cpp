@@ -1,4 +1,5 @@
-// Right answers that nunatak-distance and nunatak-labels do not give: course_answers LAB SEED prints a JSON object of numbers.
+// Right answers that nunatak-distance and nunatak-labels do not give: course_answers LAB SEED
+// prints a JSON object of numbers.
 #include "kernels/grid/sums.hpp"
 #include "kernels/grid/virtual_ranks.hpp"
 #include "kernels/ice/sia.hpp"
@@ -36,7 +37,8 @@ void halo(int seed) {
 void collectives(int seed) {
   const LogGP machine;
   const int ranks = 1 << (6 + seed % 9);
-  for (const int n : {62, 8}) print(n == 62 ? "us_of_62" : "us_of_8", 1e6 * n * machine.reduction(4096, 1.0));
+  for (const int n : {62, 8})
+    print(n == 62 ? "us_of_62" : "us_of_8", 1e6 * n * machine.reduction(4096, 1.0));
   print("us_of_8_own", 1e6 * 8 * machine.reduction(ranks, 1.0));
 }
 
@@ -50,7 +52,8 @@ void sums(int seed) {
 
 /// Lab 6: a slab on a slope.
 void sia(int seed) {
-  const double H = 1000.0 + 10.0 * seed, slope = 0.01, D = SiaDiffusivity{}(ice_softness, H, slope * slope);
+  const double H = 1000.0 + 10.0 * seed, slope = 0.01,
+               D = SiaDiffusivity{}(ice_softness, H, slope * slope);
   print("D", D);
   print("q", D * slope);
 }

@@ -1,4 +1,5 @@
-// Lab 2: bfs_distances equals a serial search of the whole grid, in as few rounds as its header says.
+// Lab 2: bfs_distances equals a serial search of the whole grid, in as few rounds as its header
+// says.
 #include "kernels/distance/bfs.hpp"
 #include "tests/kernels/distance_grids.hpp"
 
@@ -8,7 +9,8 @@ using namespace nunatak;
 
 namespace {
 
-DistanceReport solve(Ranks& ranks, std::vector<Grid<int>>& grids, const DistanceMaxima& maxima = {}) {
+DistanceReport solve(Ranks& ranks, std::vector<Grid<int>>& grids,
+                     const DistanceMaxima& maxima = {}) {
   DistanceProblem problem;
   for (const auto& grid : grids) problem.fields.push_back(scatter(ranks, grid));
   problem.maxima = maxima;
@@ -35,7 +37,8 @@ TEST_CASE("lab 2: a drawn case: seeds, detours, cells that no seed reaches") {
 
 TEST_CASE("lab 2: equal to a serial search, on any domain and decomposition") {
   for (const auto& [name, mask] : test_masks()) {
-    const std::vector<Grid<int>> start = {with_seeds(mask, 50, 1), with_seeds(mask, 5, 2), with_seeds(mask, 0, 3)};
+    const std::vector<Grid<int>> start = {with_seeds(mask, 50, 1), with_seeds(mask, 5, 2),
+                                          with_seeds(mask, 0, 3)};
     for (const auto& [px, py] : decompositions(mask.Mx, mask.My)) {
       INFO(name << " on " << px << " x " << py);
       VirtualRanks ranks(Decomposition::make(mask.Mx, mask.My, px, py));
@@ -67,7 +70,9 @@ TEST_CASE("lab 2: rounds, messages, collectives and visits of a square") {
     CAPTURE(e.p);
     VirtualRanks ranks(Decomposition::make(24, 24, e.p, e.p), LogGP{});
     std::vector<Grid<int>> found{start};
-    const DistanceReport report = solve(ranks, found, [](int local) { return std::vector<std::int64_t>{local, 5}; });
+    const DistanceReport report = solve(ranks, found, [](int local) {
+      return std::vector<std::int64_t>{local, 5};
+    });
     CHECK(report.rounds == e.rounds);
     CHECK(report.maxima == std::vector<std::int64_t>{e.p * e.p - 1, 5});
     CHECK(ranks.traffic().messages == e.messages);

@@ -9,7 +9,8 @@ TEST_CASE("lab 1: messages of one exchange on 2 x 2, 4 x 4, 6 x 6 patches, and t
     int p;
     std::int64_t messages, cells;
   };
-  for (const Expected& e : {Expected{2, 12, 4 * (2 * 12 + 1)}, {4, 84, 24 * 2 * 6 + 36}, {6, 220, 60 * 2 * 4 + 100}}) {
+  for (const Expected& e :
+       {Expected{2, 12, 4 * (2 * 12 + 1)}, {4, 84, 24 * 2 * 6 + 36}, {6, 220, 60 * 2 * 4 + 100}}) {
     CAPTURE(e.p);
     VirtualRanks ranks(Decomposition::make(24, 24, e.p, e.p));
     check_ghosts(ranks);

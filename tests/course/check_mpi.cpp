@@ -1,4 +1,5 @@
-// Lab 1, second part: the exchange of ghosts by MPI, against the same check as that of virtual ranks.
+// Lab 1, second part: the exchange of ghosts by MPI, against the same check as that of virtual
+// ranks.
 #include "miniapp/base/mpi_ranks.hpp"
 #include "tests/kernels/ghost_checks.hpp"
 

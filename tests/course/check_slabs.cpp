@@ -1,4 +1,5 @@
-// Lab 8: slab_boxes gives each element of every variable to exactly one aggregator. tests/io/test_partition.cpp asks all layouts.
+// Lab 8: slab_boxes gives each element of every variable to exactly one aggregator.
+// tests/io/test_partition.cpp asks all layouts.
 #include "io/layouts/partition.hpp"
 
 #include <catch2/catch_test_macros.hpp>
@@ -24,7 +25,8 @@ Schema ice(std::size_t My, std::size_t Mx) {
 } // namespace
 
 TEST_CASE("lab 8: each element belongs to one aggregator, and slabs follow each other") {
-  for (const auto& [My, Mx] : {std::pair<std::size_t, std::size_t>{7, 11}, {1, 1}, {1, 9}, {16, 2}, {61, 83}}) {
+  for (const auto& [My, Mx] :
+       {std::pair<std::size_t, std::size_t>{7, 11}, {1, 1}, {1, 9}, {16, 2}, {61, 83}}) {
     const Schema schema = ice(My, Mx);
     for (const std::size_t n : {1, 2, 3, 4, 5, 6, 7, 12, 16, 100}) {
       for (std::size_t v = 0; v < schema.variables.size(); ++v) {
@@ -42,7 +44,8 @@ TEST_CASE("lab 8: each element belongs to one aggregator, and slabs follow each 
             if (box.count.empty()) continue;
             CHECK(box.start[0] == next);
             next += box.count[0];
-            for (std::size_t d = 1; d < whole.count.size(); ++d) CHECK((box.start[d] == 0 && box.count[d] == whole.count[d]));
+            for (std::size_t d = 1; d < whole.count.size(); ++d)
+              CHECK((box.start[d] == 0 && box.count[d] == whole.count[d]));
           }
         }
         CHECK(elements == whole.elements());
@@ -53,8 +56,10 @@ TEST_CASE("lab 8: each element belongs to one aggregator, and slabs follow each 
 
 TEST_CASE("lab 8: slabs are nearly equal, and where they should be") {
   const Schema schema = ice(8, 16);
-  CHECK(slab_boxes(schema, schema.variable("temp"), 3)[1] == std::vector<Box>{{{1, 0, 0}, {1, 8, 16}}}); // a level each
-  CHECK(slab_boxes(schema, schema.variable("uvel"), 4)[3] == std::vector<Box>{{{6, 0, 0}, {2, 16, 3}}});
+  CHECK(slab_boxes(schema, schema.variable("temp"), 3)[1] ==
+        std::vector<Box>{{{1, 0, 0}, {1, 8, 16}}}); // a level each
+  CHECK(slab_boxes(schema, schema.variable("uvel"), 4)[3] ==
+        std::vector<Box>{{{6, 0, 0}, {2, 16, 3}}});
   for (const auto& of_a : slab_boxes(schema, schema.variable("lat"), 3)) {
     REQUIRE(of_a.size() == 1);
     CHECK((of_a[0].count[0] == 2 || of_a[0].count[0] == 3));

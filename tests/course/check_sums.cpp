@@ -1,4 +1,5 @@
-// Lab 5: sums of FixedSum have the same bits on any number of ranks and in any order, and are accurate.
+// Lab 5: sums of FixedSum have the same bits on any number of ranks and in any order, and are
+// accurate.
 #include "kernels/grid/sums.hpp"
 #include "kernels/grid/virtual_ranks.hpp"
 
@@ -28,7 +29,8 @@ double sum_on(int p, const std::vector<double>& terms) {
     FixedSum mine;
     const Patch patch = ranks.patch(r);
     for (int j = 1; j <= patch.ym; ++j) {
-      for (int i = 1; i <= patch.xm; ++i) mine.add(terms[static_cast<std::size_t>(patch.cell(j, i))]);
+      for (int i = 1; i <= patch.xm; ++i)
+        mine.add(terms[static_cast<std::size_t>(patch.cell(j, i))]);
     }
     words.push_back({mine.hi, mine.lo});
   }
@@ -58,7 +60,8 @@ TEST_CASE("lab 5: equal bits in any order") {
 }
 
 TEST_CASE("lab 5: each term is rounded once, to the nearest multiple of 2^-40") {
-  for (const double term : {1.0, -0.75, 1.0 / 3.0, -1.0 / 3.0, 3e6, -3e6, 0.9 / 1099511627776.0, -0.9 / 1099511627776.0}) {
+  for (const double term : {1.0, -0.75, 1.0 / 3.0, -1.0 / 3.0, 3e6, -3e6, 0.9 / 1099511627776.0,
+                            -0.9 / 1099511627776.0}) {
     CAPTURE(term);
     FixedSum sum;
     sum.add(term);

@@ -1,15 +1,17 @@
-// Preloaded into one program of a run: the k-th call of a kind on one rank fails, stops short, or is the last thing the rank
-// does.
+// Preloaded into one program of a run: the k-th call of a kind on one rank fails, stops short, or
+// is the last thing the rank does.
 //
 //   LD_PRELOAD=libfaults.so NUNATAK_FAULT="<rank> <call> <k> <action> <folder> <file>" program
 //
-// call: open, write (pwrite and writev, too), fsync, close, rename, fallocate, ftruncate on files below `folder`, or new (memory
-// of at least 4 KiB, asked for by C++ once MPI is there: hwloc's libraries, too, ask for some while Open MPI 5 begins). action: a
-// number of errno; short (half of a write); kill; full (this call and all of its kind that follow fail, as on a full disk). rank
-// -1: all ranks, each by its own count. When it strikes, the empty `file` appears. Other calls pass. loop.py counts k up until a
-// run never gets that far.
+// call: open, write (pwrite and writev, too), fsync, close, rename, fallocate, ftruncate on files
+// below `folder`, or new (memory of at least 4 KiB, asked for by C++ once MPI is there: hwloc's
+// libraries, too, ask for some while Open MPI 5 begins). action: a number of errno; short (half of
+// a write); kill; full (this call and all of its kind that follow fail, as on a full disk). rank
+// -1: all ranks, each by its own count. When it strikes, the empty `file` appears. Other calls
+// pass. loop.py counts k up until a run never gets that far.
 //
-// call "every": none fails, and at its end each rank writes into `file`.<rank> how many calls of each kind it made.
+// call "every": none fails, and at its end each rank writes into `file`.<rank> how many calls of
+// each kind it made.
 #include <atomic>
 #include <cerrno>
 #include <climits>
@@ -28,7 +30,9 @@
 
 namespace {
 
-template <class F> F* real(const char* name) { return reinterpret_cast<F*>(dlsym(RTLD_NEXT, name)); }
+template <class F> F* real(const char* name) {
+  return reinterpret_cast<F*>(dlsym(RTLD_NEXT, name));
+}
 
 int rank_of_process() {
   for (const char* name : {"OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID"}) {
@@ -37,7 +41,8 @@ int rank_of_process() {
   return 0;
 }
 
-constexpr const char* calls[] = {"open", "write", "fsync", "close", "rename", "fallocate", "ftruncate", "new"};
+constexpr const char* calls[] = {"open",   "write",     "fsync",     "close",
+                                 "rename", "fallocate", "ftruncate", "new"};
 
 struct Fault {
   bool is_on = false, counts = false;
@@ -49,7 +54,8 @@ struct Fault {
     int rank = -1;
     const char* const text = std::getenv("NUNATAK_FAULT");
     const bool is_told =
-        text != nullptr && std::sscanf(text, "%d %31s %ld %31s %4095s %4095s", &rank, call, &at, action, folder, file) == 6;
+        text != nullptr && std::sscanf(text, "%d %31s %ld %31s %4095s %4095s", &rank, call, &at,
+                                       action, folder, file) == 6;
     counts = is_told && std::strcmp(call, "every") == 0;
     is_on = counts || (is_told && (rank < 0 || rank == rank_of_process()));
   }
@@ -58,14 +64,17 @@ struct Fault {
     is_on = false;
     char line[PATH_MAX + 32];
     std::snprintf(line, sizeof line, "%s.%d", file, rank_of_process());
-    const int fd = real<int(const char*, int, ...)>("open")(line, O_WRONLY | O_CREAT | O_TRUNC, 0666);
-    for (std::size_t n = 0; n < std::size(calls); ++n) dprintf(fd, "%s %ld\n", calls[n], count[n].load());
+    const int fd =
+        real<int(const char*, int, ...)>("open")(line, O_WRONLY | O_CREAT | O_TRUNC, 0666);
+    for (std::size_t n = 0; n < std::size(calls); ++n)
+      dprintf(fd, "%s %ld\n", calls[n], count[n].load());
     real<int(int)>("close")(fd);
   }
   bool is(const char* name) const { return is_on && (counts || std::strcmp(call, name) == 0); }
   bool does(const char* what) const { return std::strcmp(action, what) == 0; }
   static bool is_in_mpi() {
-    static const auto initialized = reinterpret_cast<int (*)(int*)>(dlsym(RTLD_DEFAULT, "MPI_Initialized"));
+    static const auto initialized =
+        reinterpret_cast<int (*)(int*)>(dlsym(RTLD_DEFAULT, "MPI_Initialized"));
     int flag = 0;
     return initialized != nullptr && initialized(&flag) == 0 && flag != 0;
   }
@@ -73,13 +82,16 @@ struct Fault {
     char whole[PATH_MAX];
     const std::string name = path == nullptr ? "" : path;
     const auto slash = name.rfind('/');
-    if (realpath(slash == std::string::npos ? "." : name.substr(0, slash + 1).c_str(), whole) == nullptr) return false;
+    if (realpath(slash == std::string::npos ? "." : name.substr(0, slash + 1).c_str(), whole) ==
+        nullptr)
+      return false;
     return std::strncmp(whole, folder, std::strlen(folder)) == 0;
   }
   bool is_below(int fd) const {
     char link[64], path[PATH_MAX] = {};
     std::snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
-    return readlink(link, path, sizeof path - 1) > 0 && std::strncmp(path, folder, std::strlen(folder)) == 0;
+    return readlink(link, path, sizeof path - 1) > 0 &&
+           std::strncmp(path, folder, std::strlen(folder)) == 0;
   }
   /// One more such call: is it the one?
   bool strikes(const char* name) {
@@ -114,7 +126,9 @@ template <class Call> int fail_or(const char* name, bool counts, const Call& cal
   return fault().is(name) && counts && fault().strikes(name) ? -1 : call();
 }
 
-mode_t mode_of(int flags, va_list arguments) { return (flags & O_CREAT) != 0 ? va_arg(arguments, mode_t) : 0; }
+mode_t mode_of(int flags, va_list arguments) {
+  return (flags & O_CREAT) != 0 ? va_arg(arguments, mode_t) : 0;
+}
 
 } // namespace
 
@@ -135,18 +149,25 @@ int open64(const char* path, int flags, ...) {
   return open_any("open64", path, flags, mode);
 }
 ssize_t write(int fd, const void* data, size_t size) {
-  return write_some(fd, size, [&](size_t n) { return real<ssize_t(int, const void*, size_t)>("write")(fd, data, n); });
+  return write_some(fd, size, [&](size_t n) {
+    return real<ssize_t(int, const void*, size_t)>("write")(fd, data, n);
+  });
 }
 ssize_t pwrite(int fd, const void* data, size_t size, off_t at) {
-  return write_some(fd, size,
-                    [&](size_t n) { return real<ssize_t(int, const void*, size_t, off_t)>("pwrite")(fd, data, n, at); });
+  return write_some(fd, size, [&](size_t n) {
+    return real<ssize_t(int, const void*, size_t, off_t)>("pwrite")(fd, data, n, at);
+  });
 }
-ssize_t pwrite64(int fd, const void* data, size_t size, off64_t at) { return pwrite(fd, data, size, at); }
+ssize_t pwrite64(int fd, const void* data, size_t size, off64_t at) {
+  return pwrite(fd, data, size, at);
+}
 ssize_t writev(int fd, const iovec* parts, int n) {
-  return write_some(fd, 1, [&](size_t) { return real<ssize_t(int, const iovec*, int)>("writev")(fd, parts, n); });
+  return write_some(
+      fd, 1, [&](size_t) { return real<ssize_t(int, const iovec*, int)>("writev")(fd, parts, n); });
 }
 int fsync(int fd) {
-  return fail_or("fsync", fault().is_on && fault().is_below(fd), [&] { return real<int(int)>("fsync")(fd); });
+  return fail_or("fsync", fault().is_on && fault().is_below(fd),
+                 [&] { return real<int(int)>("fsync")(fd); });
 }
 int close(int fd) {
   const bool counts = fault().is("close") && fault().is_below(fd);
@@ -158,10 +179,13 @@ int rename(const char* from, const char* to) {
                  [&] { return real<int(const char*, const char*)>("rename")(from, to); });
 }
 int fallocate(int fd, int mode, off_t begin, off_t size) {
-  return fail_or("fallocate", fault().is_on && fault().is_below(fd),
-                 [&] { return real<int(int, int, off_t, off_t)>("fallocate")(fd, mode, begin, size); });
+  return fail_or("fallocate", fault().is_on && fault().is_below(fd), [&] {
+    return real<int(int, int, off_t, off_t)>("fallocate")(fd, mode, begin, size);
+  });
 }
-int fallocate64(int fd, int mode, off64_t begin, off64_t size) { return fallocate(fd, mode, begin, size); }
+int fallocate64(int fd, int mode, off64_t begin, off64_t size) {
+  return fallocate(fd, mode, begin, size);
+}
 int ftruncate(int fd, off_t size) {
   return fail_or("ftruncate", fault().is_on && fault().is_below(fd),
                  [&] { return real<int(int, off_t)>("ftruncate")(fd, size); });
@@ -171,7 +195,8 @@ int ftruncate64(int fd, off64_t size) { return ftruncate(fd, size); }
 } // extern "C"
 
 void* operator new(std::size_t size) {
-  if (size >= 4096 && fault().is("new") && fault().is_in_mpi() && fault().strikes("new")) throw std::bad_alloc();
+  if (size >= 4096 && fault().is("new") && fault().is_in_mpi() && fault().strikes("new"))
+    throw std::bad_alloc();
   if (void* const memory = std::malloc(size == 0 ? 1 : size)) return memory;
   throw std::bad_alloc();
 }

@@ -1,11 +1,14 @@
-// Preloaded into all programs of a run: one slow disk without a cache for all of them. A write to a file below `folder` returns
-// when the disk would have written it, after all writes that were there before, of any process.
+// Preloaded into all programs of a run: one slow disk without a cache for all of them. A write to a
+// file below `folder` returns when the disk would have written it, after all writes that were there
+// before, of any process.
 //
-//   LD_PRELOAD=libslow_disk.so NUNATAK_DISK="<bytes per second> <folder> <file> [<seconds> [<bytes>]]" program
+//   LD_PRELOAD=libslow_disk.so NUNATAK_DISK="<bytes per second> <folder> <file> [<seconds>
+//   [<bytes>]]" program
 //
-// `file` is shared memory: the time at which the disk will be free. It must not be there before, or be that of the run.
-// `folder` may be the beginning of a name. `seconds`: the first write of so many bytes or more (default 64 KiB: values, not a
-// header) takes that much longer, so that what is to fill meanwhile fills, however busy the machine is.
+// `file` is shared memory: the time at which the disk will be free. It must not be there before, or
+// be that of the run. `folder` may be the beginning of a name. `seconds`: the first write of so
+// many bytes or more (default 64 KiB: values, not a header) takes that much longer, so that what is
+// to fill meanwhile fills, however busy the machine is.
 #include <atomic>
 #include <climits>
 #include <cstdint>
@@ -21,7 +24,9 @@
 
 namespace {
 
-template <class F> F* real(const char* name) { return reinterpret_cast<F*>(dlsym(RTLD_NEXT, name)); }
+template <class F> F* real(const char* name) {
+  return reinterpret_cast<F*>(dlsym(RTLD_NEXT, name));
+}
 
 std::int64_t now() {
   timespec t{};
@@ -43,21 +48,26 @@ struct Disk {
   Disk() {
     const char* const text = std::getenv("NUNATAK_DISK");
     char file[PATH_MAX] = "";
-    if (text == nullptr || std::sscanf(text, "%lf %4095s %4095s %lf %ld", &rate, folder, file, &first, &least) < 3) return;
+    if (text == nullptr ||
+        std::sscanf(text, "%lf %4095s %4095s %lf %ld", &rate, folder, file, &first, &least) < 3)
+      return;
     const int fd = real<int(const char*, int, ...)>("open")(file, O_RDWR | O_CREAT, 0666);
     if (fd < 0 || ftruncate(fd, sizeof *shared) != 0) std::abort();
-    shared = static_cast<Shared*>(mmap(nullptr, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0));
+    shared = static_cast<Shared*>(
+        mmap(nullptr, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0));
   }
   bool has(int fd) const {
     if (shared == nullptr) return false;
     char link[64], path[PATH_MAX] = {};
     std::snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
-    return readlink(link, path, sizeof path - 1) > 0 && std::strncmp(path, folder, std::strlen(folder)) == 0;
+    return readlink(link, path, sizeof path - 1) > 0 &&
+           std::strncmp(path, folder, std::strlen(folder)) == 0;
   }
   /// Wait for so many bytes.
   void write(ssize_t bytes) const {
     const bool held = bytes >= least && !shared->was_held.exchange(true);
-    const auto needed = static_cast<std::int64_t>(1e9 * (static_cast<double>(bytes) / rate + (held ? first : 0.0)));
+    const auto needed =
+        static_cast<std::int64_t>(1e9 * (static_cast<double>(bytes) / rate + (held ? first : 0.0)));
     std::int64_t begin = shared->free_at.load(), end = 0;
     do {
       end = (begin > now() ? begin : now()) + needed;
@@ -83,7 +93,9 @@ ssize_t write(int fd, const void* data, size_t size) {
 ssize_t pwrite(int fd, const void* data, size_t size, off_t at) {
   return slowly(fd, real<ssize_t(int, const void*, size_t, off_t)>("pwrite")(fd, data, size, at));
 }
-ssize_t pwrite64(int fd, const void* data, size_t size, off64_t at) { return pwrite(fd, data, size, at); }
+ssize_t pwrite64(int fd, const void* data, size_t size, off64_t at) {
+  return pwrite(fd, data, size, at);
+}
 ssize_t writev(int fd, const iovec* parts, int n) {
   return slowly(fd, real<ssize_t(int, const iovec*, int)>("writev")(fd, parts, n));
 }

@@ -1,16 +1,22 @@
-// The program that loop.py lets fail: it writes two files by one method of output, and can check what it left.
+// The program that loop.py lets fail: it writes two files by one method of output, and can check
+// what it left.
 //
-//   victim run <folder> <method> [<patience> [throws <rank>|errs <rank>|sleeps <rank>]] [-io_transport <word>]
-//                                               a series of three records, each committed, and a snapshot per record; prints the
-//                                               number of records after each commit (transport sync). <rank> of those that
-//                                               compute throws in the middle of the second record, when the first is durable:
-//                                               an exception, or an Error, which others are expected to throw, too; or it
-//                                               sleeps for ever there
-//   victim continue <folder> <method> ...       the same, but the series is there, and goes on in place behind its second record
-//   victim check <folder>                       each file that has its final name is whole, and the manifest agrees; prints how
-//                                               many files there are, and how many records the series has. An error that begins
-//                                               with "told": the manifest says which files are not as they were written, and
-//                                               all others are whole
+//   victim run <folder> <method> [<patience> [throws <rank>|errs <rank>|sleeps <rank>]]
+//   [-io_transport <word>]
+//                                               a series of three records, each committed, and a
+//                                               snapshot per record; prints the number of records
+//                                               after each commit (transport sync). <rank> of those
+//                                               that compute throws in the middle of the second
+//                                               record, when the first is durable: an exception, or
+//                                               an Error, which others are expected to throw, too;
+//                                               or it sleeps for ever there
+//   victim continue <folder> <method> ...       the same, but the series is there, and goes on in
+//   place behind its second record victim check <folder>                       each file that has
+//   its final name is whole, and the manifest agrees; prints how
+//                                               many files there are, and how many records the
+//                                               series has. An error that begins with "told": the
+//                                               manifest says which files are not as they were
+//                                               written, and all others are whole
 //
 // Patches are columns of the grid, so that the parts of the ranks interleave in the file.
 #include "io/durable/manifest.hpp"
@@ -46,17 +52,23 @@ io::Schema schema(std::string history) {
   return s;
 }
 
-double value(std::size_t record, std::size_t j, std::size_t i) { return static_cast<double>(record * 10000 + j * 100 + i) + 0.5; }
-std::int8_t mask(std::size_t record, std::size_t j) { return static_cast<std::int8_t>((record + j) % 100); }
+double value(std::size_t record, std::size_t j, std::size_t i) {
+  return static_cast<double>(record * 10000 + j * 100 + i) + 0.5;
+}
+std::int8_t mask(std::size_t record, std::size_t j) {
+  return static_cast<std::int8_t>((record + j) % 100);
+}
 
 class Fields {
 public:
   Fields() {
-    const auto rank = static_cast<std::size_t>(World().rank()), size = static_cast<std::size_t>(World().size());
+    const auto rank = static_cast<std::size_t>(World().rank()),
+               size = static_cast<std::size_t>(World().size());
     m_first = nx * rank / size, m_columns = nx * (rank + 1) / size - m_first;
   }
   void put_topg(io::File& file) const { file.put("topg", block(), values(0, 1).data()); }
-  template <class Between> void put(io::File& file, std::size_t in_file, std::size_t record, const Between& between) const {
+  template <class Between>
+  void put(io::File& file, std::size_t in_file, std::size_t record, const Between& between) const {
     file.put_all("time", in_file, std::vector<double>{static_cast<double>(record)});
     file.put("thk", in_file, block(), values(record, 1).data());
     between();
@@ -77,7 +89,8 @@ private:
   std::vector<double> values(std::size_t record, std::size_t levels) const {
     std::vector<double> all;
     for (std::size_t j = 0; j < ny; ++j) {
-      for (std::size_t i = 0; i < m_columns; ++i) all.insert(all.end(), levels, value(record, j, m_first + i));
+      for (std::size_t i = 0; i < m_columns; ++i)
+        all.insert(all.end(), levels, value(record, j, m_first + i));
     }
     return all;
   }
@@ -91,24 +104,29 @@ void leave(const std::string& what) {
   throw std::runtime_error(message);
 }
 
-void run(const std::string& folder, const std::string& method, bool continues, int patience, const std::string& what,
-         int thrower) {
+void run(const std::string& folder, const std::string& method, bool continues, int patience,
+         const std::string& what, int thrower) {
   const std::size_t kept = continues ? 2 : 0;
   io::Options options;
   options.patience = patience;
   const auto writer = io::make_writer(world_comm(), io::parse_method(method, options));
   const Fields fields;
-  const io::FileOptions series_options{io::FileKind::append, 1, static_cast<std::int64_t>(kept), continues};
-  const auto series = writer->open(folder + "/series.nc", schema(continues ? "first\nsecond" : "first"), series_options);
-  if (continues && !series->is_continued()) throw Error(folder + "/series.nc: expected to continue it: " + series->why_anew());
+  const io::FileOptions series_options{io::FileKind::append, 1, static_cast<std::int64_t>(kept),
+                                       continues};
+  const auto series = writer->open(folder + "/series.nc",
+                                   schema(continues ? "first\nsecond" : "first"), series_options);
+  if (continues && !series->is_continued())
+    throw Error(folder + "/series.nc: expected to continue it: " + series->why_anew());
   if (!continues) fields.put_topg(*series);
   for (std::size_t t = kept; t < kept + records; ++t) {
     if (t == 1 && thrower >= 0) writer->finish();
     fields.put(*series, t, t, [&] {
       if (t == 1 && thrower == World().rank()) leave(what);
     });
-    if (World().rank() == 0 && writer->options().transport == "sync") std::printf("%zu\n", t + 1), std::fflush(stdout);
-    const auto snapshot = writer->open(folder + "/snapshot" + std::to_string(t % 2) + ".nc", schema("first"));
+    if (World().rank() == 0 && writer->options().transport == "sync")
+      std::printf("%zu\n", t + 1), std::fflush(stdout);
+    const auto snapshot =
+        writer->open(folder + "/snapshot" + std::to_string(t % 2) + ".nc", schema("first"));
     fields.put_topg(*snapshot);
     fields.put(*snapshot, 0, t);
     snapshot->close(static_cast<std::int64_t>(t));
@@ -127,7 +145,8 @@ std::size_t check_file(const std::string& path) {
   expect(in.records() > 0, path, "no record");
   for (std::size_t t = 0; t < in.records(); ++t) {
     const auto record = static_cast<std::size_t>(in.read_block("time", {t}, {1})[0]);
-    const auto thk = in.read_block("thk", {t, 0, 0}, {1, ny, nx}), temp = in.read_block("temp", {t, 0, 0, 0}, {1, ny, nx, nz});
+    const auto thk = in.read_block("thk", {t, 0, 0}, {1, ny, nx}),
+               temp = in.read_block("temp", {t, 0, 0, 0}, {1, ny, nx, nz});
     const auto masks = in.read_block_int("mask", {t, 0, 0}, {1, ny, nx});
     for (std::size_t n = 0; n < ny * nx; ++n) {
       expect(thk[n] == value(record, n / nx, n % nx), path, "thk");
@@ -162,12 +181,14 @@ void check(const std::string& folder) {
 int main(int argc, char** argv) {
   return run_program(argc, argv, "victim", [&](Libraries&) {
     const std::vector<std::string> words(argv, argv + argc);
-    const auto word = [&](std::size_t n, const char* otherwise) { return words.size() > n ? words[n] : otherwise; };
+    const auto word = [&](std::size_t n, const char* otherwise) {
+      return words.size() > n ? words[n] : otherwise;
+    };
     if (words.at(1) == "run" || words.at(1) == "continue") {
       const std::string what = word(5, "");
       const bool leaves = what == "throws" || what == "errs" || what == "sleeps";
-      return run(words.at(2), words.at(3), words.at(1) == "continue", std::stoi(word(4, "600")), what,
-                 leaves ? std::stoi(words.at(6)) : -1);
+      return run(words.at(2), words.at(3), words.at(1) == "continue", std::stoi(word(4, "600")),
+                 what, leaves ? std::stoi(words.at(6)) : -1);
     }
     check(words.at(2));
   });

@@ -18,11 +18,15 @@ public:
   }
 
   using Sizes = std::vector<std::size_t>;
-  std::size_t records() const { return m_nc ? m_nc->records() : static_cast<std::size_t>(m_raw->records); }
-  std::vector<double> read_block(const std::string& name, const Sizes& start, const Sizes& count) const {
+  std::size_t records() const {
+    return m_nc ? m_nc->records() : static_cast<std::size_t>(m_raw->records);
+  }
+  std::vector<double> read_block(const std::string& name, const Sizes& start,
+                                 const Sizes& count) const {
     return m_nc ? m_nc->read_block(name, start, count) : raw<double>(name, start, count);
   }
-  std::vector<std::int64_t> read_block_int(const std::string& name, const Sizes& start, const Sizes& count) const {
+  std::vector<std::int64_t> read_block_int(const std::string& name, const Sizes& start,
+                                           const Sizes& count) const {
     return m_nc ? m_nc->read_block_int(name, start, count) : raw<std::int64_t>(name, start, count);
   }
   std::vector<double> read_all(const std::string& name) const {
@@ -33,7 +37,8 @@ public:
   }
 
 private:
-  template <class T> std::vector<T> raw(const std::string& name, const Sizes& start, const Sizes& count) const {
+  template <class T>
+  std::vector<T> raw(const std::string& name, const Sizes& start, const Sizes& count) const {
     using nunatak::io::Type;
     switch (m_raw->schema.variables[m_raw->schema.variable(name)].type) {
     case Type::int8:
@@ -51,7 +56,8 @@ private:
     }
     return {};
   }
-  template <class Stored, class T> std::vector<T> raw_as(const std::string& name, const Sizes& start, const Sizes& count) const {
+  template <class Stored, class T>
+  std::vector<T> raw_as(const std::string& name, const Sizes& start, const Sizes& count) const {
     std::size_t n = 1;
     for (const std::size_t c : count) n *= c;
     std::vector<Stored> values(n);

@@ -1,5 +1,5 @@
-// Any schema, filled with values that tell their place, written by any decomposition and compared after reading. For the tests of
-// layouts and of joining.
+// Any schema, filled with values that tell their place, written by any decomposition and compared
+// after reading. For the tests of layouts and of joining.
 #pragma once
 
 #include "io/layouts/partition.hpp"
@@ -24,18 +24,19 @@ using io::Type;
 inline Schema ice(std::size_t My = 7, std::size_t Mx = 11) {
   Schema s;
   s.dimensions = {{"time", io::unlimited}, {"y", My, true}, {"x", Mx, true}, {"z", 5}, {"nv", 2}};
-  s.variables = {{"time", Type::float64, {"time"}, {{"units", "days since 1-1-1"}}},
-                 {"time_bounds", Type::float64, {"time", "nv"}, {}},
-                 {"y", Type::float64, {"y"}, {{"units", "m"}}},
-                 {"x", Type::float64, {"x"}, {{"units", "m"}}},
-                 {"z", Type::float64, {"z"}, {{"units", "m"}}},
-                 {"mapping", Type::int32, {}, {{"grid_mapping_name", "polar_stereographic"}}},
-                 {"basins", Type::int16, {"y", "x"}, {}},
-                 {"cell", Type::int64, {"y", "x"}, {}},
-                 {"mask", Type::int8, {"time", "y", "x"}, {{"flag_values", {0, 1}}, {"flag_meanings", "a b"}}},
-                 {"thk", Type::float64, {"time", "y", "x"}, {{"units", "m"}, {"_FillValue", -1.5}}},
-                 {"temp", Type::float64, {"time", "z", "y", "x"}, {}},
-                 {"uvel", Type::float32, {"time", "y", "x", "z"}, {}}};
+  s.variables = {
+      {"time", Type::float64, {"time"}, {{"units", "days since 1-1-1"}}},
+      {"time_bounds", Type::float64, {"time", "nv"}, {}},
+      {"y", Type::float64, {"y"}, {{"units", "m"}}},
+      {"x", Type::float64, {"x"}, {{"units", "m"}}},
+      {"z", Type::float64, {"z"}, {{"units", "m"}}},
+      {"mapping", Type::int32, {}, {{"grid_mapping_name", "polar_stereographic"}}},
+      {"basins", Type::int16, {"y", "x"}, {}},
+      {"cell", Type::int64, {"y", "x"}, {}},
+      {"mask", Type::int8, {"time", "y", "x"}, {{"flag_values", {0, 1}}, {"flag_meanings", "a b"}}},
+      {"thk", Type::float64, {"time", "y", "x"}, {{"units", "m"}, {"_FillValue", -1.5}}},
+      {"temp", Type::float64, {"time", "z", "y", "x"}, {}},
+      {"uvel", Type::float32, {"time", "y", "x", "z"}, {}}};
   s.attributes = {{"Conventions", "CF-1.8"}, {"numbers", std::vector<float>{0.5f, 1.5f}}};
   return s;
 }
@@ -59,21 +60,27 @@ inline double value(const Schema& schema, std::size_t v, std::size_t record, std
   return schema.variables[v].type == Type::int8 ? std::fmod(code, 127.0) : code;
 }
 
-/// The boxes of a rank; several are put one after the other. Every rank has equally many for a variable.
-using Cut = std::function<std::vector<Box>(const Schema&, std::size_t v, int rank, int size, std::size_t record)>;
+/// The boxes of a rank; several are put one after the other. Every rank has equally many for a
+/// variable.
+using Cut = std::function<std::vector<Box>(const Schema&, std::size_t v, int rank, int size,
+                                           std::size_t record)>;
 
-/// Rows and columns of ranks along the first two distributed dimensions; the last rank of three or more has nothing.
+/// Rows and columns of ranks along the first two distributed dimensions; the last rank of three or
+/// more has nothing.
 inline Box patch(const Schema& schema, std::size_t v, int rank, int size) {
   Box box = io::whole_box(schema, v);
   const int active = size > 2 ? size - 1 : size, rows = active % 2 == 0 ? 2 : 1;
   const std::size_t lead = schema.has_records(schema.variables[v]) ? 1 : 0;
   std::vector<std::size_t> places;
   for (std::size_t d = 0; d < box.count.size(); ++d) {
-    if (schema.dimensions[schema.dimension(schema.variables[v].dimensions[d + lead])].distributed) places.push_back(d);
+    if (schema.dimensions[schema.dimension(schema.variables[v].dimensions[d + lead])].distributed)
+      places.push_back(d);
   }
   const auto cut = [&](std::size_t d, int n, int parts) {
-    const std::size_t length = box.count[d], first = length * static_cast<std::size_t>(n) / static_cast<std::size_t>(parts);
-    box.count[d] = length * static_cast<std::size_t>(n + 1) / static_cast<std::size_t>(parts) - first;
+    const std::size_t length = box.count[d], first = length * static_cast<std::size_t>(n) /
+                                                     static_cast<std::size_t>(parts);
+    box.count[d] =
+        length * static_cast<std::size_t>(n + 1) / static_cast<std::size_t>(parts) - first;
     box.start[d] = first;
   };
   if (rank >= active) {
@@ -87,15 +94,18 @@ inline Box patch(const Schema& schema, std::size_t v, int rank, int size) {
   return box;
 }
 
-inline std::vector<Box> patches(const Schema& schema, std::size_t v, int rank, int size, std::size_t) {
+inline std::vector<Box> patches(const Schema& schema, std::size_t v, int rank, int size,
+                                std::size_t) {
   return {patch(schema, v, rank, size)};
 }
 /// From the second record on, the ranks have changed places.
-inline std::vector<Box> changing_patches(const Schema& schema, std::size_t v, int rank, int size, std::size_t record) {
+inline std::vector<Box> changing_patches(const Schema& schema, std::size_t v, int rank, int size,
+                                         std::size_t record) {
   return {patch(schema, v, record % 2 == 0 ? rank : size - 1 - rank, size)};
 }
 /// Two puts: the two halves of a patch.
-inline std::vector<Box> halves(const Schema& schema, std::size_t v, int rank, int size, std::size_t) {
+inline std::vector<Box> halves(const Schema& schema, std::size_t v, int rank, int size,
+                               std::size_t) {
   Box first = patch(schema, v, rank, size), second = first;
   first.count[0] /= 2;
   second.start[0] += first.count[0];
@@ -104,10 +114,12 @@ inline std::vector<Box> halves(const Schema& schema, std::size_t v, int rank, in
 }
 
 template <class T>
-void put_as(io::File& file, std::size_t v, const std::vector<std::size_t>& record, const Box& box, bool turned) {
+void put_as(io::File& file, std::size_t v, const std::vector<std::size_t>& record, const Box& box,
+            bool turned) {
   const Schema& schema = file.schema();
   const Box whole = io::whole_box(schema, v);
-  // in memory: as in the file, or with the dimensions in the opposite order; one more element along each
+  // in memory: as in the file, or with the dimensions in the opposite order; one more element along
+  // each
   io::Block block{box.start, box.count, std::vector<std::ptrdiff_t>(box.count.size())};
   std::ptrdiff_t stride = 1;
   for (std::size_t n = 0; n < box.count.size(); ++n) {
@@ -133,7 +145,8 @@ void put_as(io::File& file, std::size_t v, const std::vector<std::size_t>& recor
   }
 }
 
-template <class T> void put_everywhere(io::File& file, std::size_t v, const std::vector<std::size_t>& record) {
+template <class T>
+void put_everywhere(io::File& file, std::size_t v, const std::vector<std::size_t>& record) {
   std::vector<T> values(io::whole_box(file.schema(), v).elements());
   for (std::size_t e = 0; e < values.size(); ++e)
     values[e] = static_cast<T>(value(file.schema(), v, record.empty() ? 0 : record[0], e));
@@ -145,7 +158,8 @@ template <class T> void put_everywhere(io::File& file, std::size_t v, const std:
 }
 
 /// All variables with records, or (record empty) all without.
-inline void put(io::File& file, const std::vector<std::size_t>& record, const Cut& cut, MPI_Comm comm) {
+inline void put(io::File& file, const std::vector<std::size_t>& record, const Cut& cut,
+                MPI_Comm comm) {
   const Schema& schema = file.schema();
   for (std::size_t v = 0; v < schema.variables.size(); ++v) {
     const io::Variable& variable = schema.variables[v];
@@ -167,11 +181,14 @@ inline void put(io::File& file, const std::vector<std::size_t>& record, const Cu
     };
     const bool is_cut = variable.dimensions.size() > 1 &&
                         std::any_of(variable.dimensions.begin(), variable.dimensions.end(),
-                                    [&](const std::string& d) { return schema.dimensions[schema.dimension(d)].distributed; });
+                                    [&](const std::string& d) {
+                                      return schema.dimensions[schema.dimension(d)].distributed;
+                                    });
     with_type([&](auto type) {
       using T = decltype(type);
       if (!is_cut) return put_everywhere<T>(file, v, record);
-      for (const Box& box : cut(schema, v, rank_in(comm), size_of(comm), record.empty() ? 0 : record[0]))
+      for (const Box& box :
+           cut(schema, v, rank_in(comm), size_of(comm), record.empty() ? 0 : record[0]))
         put_as<T>(file, v, record, box, v % 2 == 0);
     });
   }
@@ -179,8 +196,8 @@ inline void put(io::File& file, const std::vector<std::size_t>& record, const Cu
 }
 
 /// Open, write, close.
-inline void write(io::Writer& writer, const std::string& path, const Schema& schema, std::size_t records,
-                  const Cut& cut = patches, MPI_Comm comm = MPI_COMM_WORLD) {
+inline void write(io::Writer& writer, const std::string& path, const Schema& schema,
+                  std::size_t records, const Cut& cut = patches, MPI_Comm comm = MPI_COMM_WORLD) {
   const auto file = writer.open(path, schema);
   put(*file, {}, cut, comm);
   for (std::size_t t = 0; t < records; ++t) put(*file, {t}, cut, comm);
@@ -188,7 +205,8 @@ inline void write(io::Writer& writer, const std::string& path, const Schema& sch
 }
 
 /// The number of values of a file that are not those of the pattern, on any rank. Collective.
-inline std::size_t wrong_values(const std::string& path, const Schema& schema, std::size_t records) {
+inline std::size_t wrong_values(const std::string& path, const Schema& schema,
+                                std::size_t records) {
   const io::Reader in(path, MPI_COMM_WORLD);
   std::size_t wrong = in.records() != records;
   for (std::size_t v = 0; v < schema.variables.size(); ++v) {

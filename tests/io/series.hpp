@@ -1,4 +1,5 @@
-// A series of records whose values tell their record, written by all ranks and read back. Used by the tests of commits.
+// A series of records whose values tell their record, written by all ranks and read back. Used by
+// the tests of commits.
 #pragma once
 
 #include "io/reader.hpp"
@@ -13,12 +14,14 @@
 inline nunatak::io::Schema series() {
   nunatak::io::Schema s;
   s.dimensions = {{"time", nunatak::io::unlimited}, {"cell", 100}};
-  s.variables = {{"time", nunatak::io::Type::float64, {"time"}, {}}, {"thk", nunatak::io::Type::float64, {"time", "cell"}, {}}};
+  s.variables = {{"time", nunatak::io::Type::float64, {"time"}, {}},
+                 {"thk", nunatak::io::Type::float64, {"time", "cell"}, {}}};
   return s;
 }
 
 inline void put_record(nunatak::io::File& file, std::size_t t, MPI_Comm comm = MPI_COMM_WORLD) {
-  const auto rank = static_cast<std::size_t>(rank_in(comm)), size = static_cast<std::size_t>(size_of(comm));
+  const auto rank = static_cast<std::size_t>(rank_in(comm)),
+             size = static_cast<std::size_t>(size_of(comm));
   const std::size_t first = 100 * rank / size, last = 100 * (rank + 1) / size;
   const std::vector<double> thk(last - first, static_cast<double>(t) + 0.25);
   file.put_all("time", t, std::vector<double>{static_cast<double>(t)});

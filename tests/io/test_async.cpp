@@ -1,4 +1,5 @@
-// The transport async: the same files as sync, errors that come back, and nobody who waits for ever.
+// The transport async: the same files as sync, errors that come back, and nobody who waits for
+// ever.
 #include "io/async/client.hpp"
 #include "io/async/servers.hpp"
 #include "io/durable/verify.hpp"
@@ -51,8 +52,8 @@ TEST_CASE("words of the transport") {
     CHECK(counts.once == once);
     CHECK(counts.append == append);
   }
-  for (const std::string word : {"async:0", "async", "async:", "async:1+", "async:1+0", "async:-1", "async:0+1", "async:3+-1",
-                                 "async:1+1+1", "async:1x", "later"}) {
+  for (const std::string word : {"async:0", "async", "async:", "async:1+", "async:1+0", "async:-1",
+                                 "async:0+1", "async:3+-1", "async:1+1+1", "async:1x", "later"}) {
     INFO(word);
     CHECK(io::parse_transport(word).once == 0);
     CHECK_THAT(message([&] { options_of("direct/transport=" + word); }),
@@ -67,16 +68,19 @@ TEST_CASE("what does not go together with servers is refused, with the reason") 
              ContainsSubstring("expected define upfront"));
   CHECK_THAT(message([&] { options_of("direct/pool=64KiB/transport=async:1"); }),
              ContainsSubstring("pool: expected 1MiB to 2GiB"));
-  CHECK_THAT(
-      message([&] { options_of("pnetcdf/transport=thread"); }),
-      ContainsSubstring("expected a format that writes values without MPI, direct, found transport thread with format pnetcdf"));
+  CHECK_THAT(message([&] { options_of("pnetcdf/transport=thread"); }),
+             ContainsSubstring("expected a format that writes values without MPI, direct, found "
+                               "transport thread with format pnetcdf"));
   CHECK_THAT(message([&] { options_of("direct/pool=64KiB/transport=thread"); }),
              ContainsSubstring("pool: expected 1MiB to 2GiB"));
   CHECK_THAT(
       message([&] { io::make_writer(MPI_COMM_WORLD, options_of("direct/transport=async:1")); }),
-      ContainsSubstring("expected servers that were set apart when the program began (-io_transport async:1 on the command "
+      ContainsSubstring("expected servers that were set apart when the program began "
+                        "(-io_transport async:1 on the command "
                         "line), found none"));
-  CHECK_THAT(message([&] { io::Servers(MPI_COMM_WORLD, "async:" + std::to_string(size_of(MPI_COMM_WORLD))); }),
+  CHECK_THAT(message([&] {
+               io::Servers(MPI_COMM_WORLD, "async:" + std::to_string(size_of(MPI_COMM_WORLD)));
+             }),
              ContainsSubstring("expected at least one rank that computes"));
 }
 
@@ -102,9 +106,12 @@ TEST_CASE("servers and threads write what the ranks would have written") {
   };
   for (const auto& [way, cut, has_same_bytes] :
        {Case{"direct", pattern::patches, true}, Case{"serial", pattern::halves, true},
-        Case{"pnetcdf/box", pattern::patches, true}, Case{"direct/morton/stripe=64", pattern::changing_patches, true},
-        Case{"hybrid/zslab", pattern::changing_patches, true}, Case{"direct/buffer=100", pattern::patches, true},
-        Case{"direct/auto/stripe=64", pattern::halves, true}, Case{"direct/box", pattern::changing_patches, true},
+        Case{"pnetcdf/box", pattern::patches, true},
+        Case{"direct/morton/stripe=64", pattern::changing_patches, true},
+        Case{"hybrid/zslab", pattern::changing_patches, true},
+        Case{"direct/buffer=100", pattern::patches, true},
+        Case{"direct/auto/stripe=64", pattern::halves, true},
+        Case{"direct/box", pattern::changing_patches, true},
         Case{"netcdf4", pattern::patches, false}}) {
     INFO(transport << ", " << way);
     if (transport == "thread" && way.substr(0, 6) != "direct") continue;
@@ -119,7 +126,8 @@ TEST_CASE("servers and threads write what the ranks would have written") {
     });
     if (has_same_bytes) check_equal(scratch, "ex.nc", "alone.nc");
     CHECK(pattern::wrong_values(scratch / "ex.nc", schema, records) == 0);
-    CHECK(io::verify(MPI_COMM_WORLD, scratch / "manifest.jsonl").complaints.empty()); // the sums of the ranks that compute
+    CHECK(io::verify(MPI_COMM_WORLD, scratch / "manifest.jsonl")
+              .complaints.empty()); // the sums of the ranks that compute
   }
 }
 
@@ -217,7 +225,8 @@ TEST_CASE("an error of a server reaches all ranks, and what was committed stays"
     io::Writer writer(comm, options_of("direct/transport=" + transport));
     pattern::write(writer, scratch / "good.nc", schema, records, pattern::patches, comm);
     const std::string found = message([&] {
-      for (int n = 0; n < 100; ++n) pattern::write(writer, scratch / "none/bad.nc", schema, records, pattern::patches, comm);
+      for (int n = 0; n < 100; ++n)
+        pattern::write(writer, scratch / "none/bad.nc", schema, records, pattern::patches, comm);
       writer.finish();
     });
     CHECK_THAT(found, ContainsSubstring("none/bad.nc"));
@@ -269,9 +278,13 @@ TEST_CASE("blocks of many short rows through the smallest ring, and a put that c
   const Scratch scratch;
   Schema schema;
   schema.dimensions = {{"z", 3}, {"y", 2, true}, {"x", 200000}};
-  schema.variables = {{"v", io::Type::float64, {"z", "y", "x"}, {}}, {"w", io::Type::float64, {"y"}, {}}};
+  schema.variables = {{"v", io::Type::float64, {"z", "y", "x"}, {}},
+                      {"w", io::Type::float64, {"y"}, {}}};
   with_servers("async:1", [&](MPI_Comm comm) {
-    io::Writer writer(comm, options_of("direct/pool=1MiB/buffer=1000/transport=async:1")); // a row is larger than the ring
+    io::Writer writer(
+        comm,
+        options_of(
+            "direct/pool=1MiB/buffer=1000/transport=async:1")); // a row is larger than the ring
     pattern::write(writer, scratch / "ex.nc", schema, 0, pattern::patches, comm);
     writer.finish();
     const auto file = writer.open(scratch / "no.nc", schema);

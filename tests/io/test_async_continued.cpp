@@ -1,5 +1,5 @@
-// Output servers go on in place with the series of an earlier run, as the ranks themselves would: the same bytes, the same
-// reasons for a new file, and the same error, at the same call.
+// Output servers go on in place with the series of an earlier run, as the ranks themselves would:
+// the same bytes, the same reasons for a new file, and the same error, at the same call.
 #include "io/durable/durable.hpp"
 #include "io/durable/verify.hpp"
 #include "tests/io/series.hpp"
@@ -40,10 +40,12 @@ void go_on(MPI_Comm comm, const std::string& path, const std::string& method) {
   const auto writer = io::make_writer(comm, io::parse_method(method, {}));
   const std::string before = io::checksum_file(path).checksum;
   for (const bool has_more : {false, true}) { // the first is given up: the old file stands
-    const auto file = writer->open(path, with_history("one\ntwo"), {io::FileKind::append, 1, 3, true});
+    const auto file =
+        writer->open(path, with_history("one\ntwo"), {io::FileKind::append, 1, 3, true});
     REQUIRE(file->is_continued());
     CHECK(io::checksum_file(path).checksum == before);
-    CHECK(message([&] { file->put_all("time", 2, std::vector<double>{0.0}); }).find("from 3 on") != std::string::npos);
+    CHECK(message([&] { file->put_all("time", 2, std::vector<double>{0.0}); }).find("from 3 on") !=
+          std::string::npos);
     MPI_Barrier(comm);
     if (!has_more) continue;
     for (std::size_t t = 3; t < 6; ++t) put_record(*file, t, comm);
@@ -54,23 +56,29 @@ void go_on(MPI_Comm comm, const std::string& path, const std::string& method) {
 
 } // namespace
 
-TEST_CASE("a series that servers continue in place has the bytes that the ranks would have written") {
+TEST_CASE(
+    "a series that servers continue in place has the bytes that the ranks would have written") {
   const std::string transport = GENERATE("async:1", "async:2", "async:2+1");
   if (!has_room_for(transport)) return;
   const Scratch scratch;
-  const std::string before = GENERATE("serial", "direct"), method = GENERATE("direct", "direct/box");
+  const std::string before = GENERATE("serial", "direct"),
+                    method = GENERATE("direct", "direct/box");
   for (const std::string& way : {std::string("sync"), transport}) {
     write_series(scratch / (way + ".nc"), before);
-    compute(way, [&](MPI_Comm comm, const std::string& suffix) { go_on(comm, scratch / (way + ".nc"), method + suffix); });
+    compute(way, [&](MPI_Comm comm, const std::string& suffix) {
+      go_on(comm, scratch / (way + ".nc"), method + suffix);
+    });
     MPI_Barrier(MPI_COMM_WORLD);
     CHECK(complete_records(scratch / (way + ".nc")) == 6);
   }
-  CHECK(io::checksum_file(scratch / (transport + ".nc")).checksum == io::checksum_file(scratch / "sync.nc").checksum);
+  CHECK(io::checksum_file(scratch / (transport + ".nc")).checksum ==
+        io::checksum_file(scratch / "sync.nc").checksum);
   CHECK(io::verify_manifest(scratch / "manifest.jsonl").empty());
   CHECK_FALSE(lines_of(scratch / "manifest.jsonl").back().contains("grows"));
 }
 
-TEST_CASE("servers write a series anew for the reasons, and refuse it with the error, of the ranks themselves") {
+TEST_CASE("servers write a series anew for the reasons, and refuse it with the error, of the ranks "
+          "themselves") {
   const std::string transport = GENERATE("async:1", "async:2", "async:1+1");
   if (!has_room_for(transport)) return;
   const Scratch scratch;
@@ -86,14 +94,16 @@ TEST_CASE("servers write a series anew for the reasons, and refuse it with the e
   write_series(path, "direct");
   const std::string none = scratch / "none/ts.nc";
   for (const Case& c :
-       {Case{"direct", path, "another header", other}, Case{"direct/checksum=memory", path, "checksum", two},
-        Case{"pnetcdf", path, "", two}, Case{"direct", path, "", two, 0}, Case{"direct", none, none, two}}) { // no such folder
+       {Case{"direct", path, "another header", other},
+        Case{"direct/checksum=memory", path, "checksum", two}, Case{"pnetcdf", path, "", two},
+        Case{"direct", path, "", two, 0}, Case{"direct", none, none, two}}) { // no such folder
     std::string found[2];
     for (const int n : {0, 1}) {
       compute(n == 0 ? "sync" : transport, [&](MPI_Comm comm, const std::string& suffix) {
         const auto writer = io::make_writer(comm, io::parse_method(c.method + suffix, {}));
         const std::string error = message([&] {
-          const auto file = writer->open(c.path, c.schema, {io::FileKind::append, c.every, 3, true});
+          const auto file =
+              writer->open(c.path, c.schema, {io::FileKind::append, c.every, 3, true});
           CHECK_FALSE(file->is_continued());
           found[n] = file->why_anew();
         });

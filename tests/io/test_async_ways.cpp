@@ -1,4 +1,5 @@
-// Which ranks serve, what goes to which of them, and what the sums of the ranks that compute find out about the way there.
+// Which ranks serve, what goes to which of them, and what the sums of the ranks that compute find
+// out about the way there.
 #include "io/durable/verify.hpp"
 #include "io/layouts/join.hpp"
 #include "tests/io/pattern.hpp"
@@ -14,20 +15,25 @@ using io::Schema;
 
 namespace {
 
-bool damages = false;      ///< the values that this rank sends
-int waits = 0, agrees = 0; ///< collective calls of this rank: those that wait for others, and those that do not
+bool damages = false; ///< the values that this rank sends
+int waits = 0,
+    agrees =
+        0; ///< collective calls of this rank: those that wait for others, and those that do not
 
 } // namespace
 
 extern "C" {
 
 /// The last value of every message to a server has one bit changed on its way.
-int MPI_Issend(const void* data, int count, MPI_Datatype type, int rank, int tag, MPI_Comm comm, MPI_Request* request) {
+int MPI_Issend(const void* data, int count, MPI_Datatype type, int rank, int tag, MPI_Comm comm,
+               MPI_Request* request) {
   constexpr int last = 8; // bytes: all values of this test are float64
-  if (damages && count > last) static_cast<std::byte*>(const_cast<void*>(data))[count - last] ^= std::byte{1};
+  if (damages && count > last)
+    static_cast<std::byte*>(const_cast<void*>(data))[count - last] ^= std::byte{1};
   return PMPI_Issend(data, count, type, rank, tag, comm, request);
 }
-int MPI_Allreduce(const void* from, void* to, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm) {
+int MPI_Allreduce(const void* from, void* to, int count, MPI_Datatype type, MPI_Op op,
+                  MPI_Comm comm) {
   waits += 1;
   return PMPI_Allreduce(from, to, count, type, op, comm);
 }
@@ -39,7 +45,8 @@ int MPI_Barrier(MPI_Comm comm) {
   waits += 1;
   return PMPI_Barrier(comm);
 }
-int MPI_Iallreduce(const void* from, void* to, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm, MPI_Request* request) {
+int MPI_Iallreduce(const void* from, void* to, int count, MPI_Datatype type, MPI_Op op,
+                   MPI_Comm comm, MPI_Request* request) {
   agrees += 1;
   return PMPI_Iallreduce(from, to, count, type, op, comm, request);
 }
@@ -71,7 +78,8 @@ TEST_CASE("with async:S+T files that grow have servers of their own") {
     const auto written = [&] { // by each group
       writer.finish();
       std::vector<std::int64_t> bytes;
-      for (const io::ServerReport& report : writer.server_reports()) bytes.push_back(report.summary.work.written_bytes);
+      for (const io::ServerReport& report : writer.server_reports())
+        bytes.push_back(report.summary.work.written_bytes);
       if (rank_in(comm) == 0) REQUIRE(bytes.size() == 2);
       bytes.resize(2, 0); // elsewhere nobody is told
       return bytes;
@@ -93,7 +101,8 @@ TEST_CASE("with async:S+T files that grow have servers of their own") {
   });
 }
 
-TEST_CASE("a record costs the ranks that compute one collective call, for which nobody waits at once") {
+TEST_CASE(
+    "a record costs the ranks that compute one collective call, for which nobody waits at once") {
   if (!has_room_for("async:1")) return;
   const Scratch scratch;
   const Schema schema = pattern::ice();
@@ -102,7 +111,8 @@ TEST_CASE("a record costs the ranks that compute one collective call, for which 
     const auto file = writer.open(scratch / "ex.nc", schema, {io::FileKind::append, 1});
     pattern::put(*file, {}, pattern::patches, comm);
     waits = agrees = 0;
-    for (std::size_t record = 0; record < 5; ++record) pattern::put(*file, {record}, pattern::patches, comm);
+    for (std::size_t record = 0; record < 5; ++record)
+      pattern::put(*file, {record}, pattern::patches, comm);
     CHECK(waits == 0);
     CHECK(agrees == 5);
     waits = agrees = 0;
@@ -115,7 +125,8 @@ TEST_CASE("a record costs the ranks that compute one collective call, for which 
 }
 
 TEST_CASE("pieces that servers have written are joined to the file of one rank") {
-  const std::string transport = GENERATE("async:1", "async:2", "async:3"), format = GENERATE("serial", "direct", "netcdf4");
+  const std::string transport = GENERATE("async:1", "async:2", "async:3"),
+                    format = GENERATE("serial", "direct", "netcdf4");
   if (!has_room_for(transport)) return;
   INFO(format << ", " << transport);
   const Scratch scratch;
@@ -125,26 +136,30 @@ TEST_CASE("pieces that servers have written are joined to the file of one rank")
     pattern::write(alone, scratch / "alone.nc", schema, 2, pattern::patches, MPI_COMM_SELF);
   });
   with_servers(transport, [&](MPI_Comm comm) {
-    io::Writer writer(comm, io::parse_method(format + "/file-per-aggregator/transport=" + transport, {}));
+    io::Writer writer(comm,
+                      io::parse_method(format + "/file-per-aggregator/transport=" + transport, {}));
     pattern::write(writer, scratch / "ex.nc", schema, 2, pattern::changing_patches, comm);
     writer.finish();
   });
   MPI_Barrier(MPI_COMM_WORLD);
-  const io::Joined joined =
-      io::join(MPI_COMM_WORLD, scratch / "ex.nc", scratch / "joined.nc", io::parse_method("pnetcdf/zslab", {}));
+  const io::Joined joined = io::join(MPI_COMM_WORLD, scratch / "ex.nc", scratch / "joined.nc",
+                                     io::parse_method("pnetcdf/zslab", {}));
   CHECK(joined.subfiles == static_cast<std::size_t>(io::parse_transport(transport).once));
   CHECK(pattern::wrong_values(scratch / "joined.nc", schema, 2) == 0);
   CHECK(io::verify(MPI_COMM_WORLD, scratch / "manifest.jsonl").complaints.empty());
 }
 
-TEST_CASE("a bit that changes on its way to a server is found by the sums of the ranks that compute") {
+TEST_CASE(
+    "a bit that changes on its way to a server is found by the sums of the ranks that compute") {
   if (!has_room_for("async:1")) return;
   const Scratch scratch;
   Schema schema;
   schema.dimensions = {{"time", io::unlimited}, {"y", 12, true}, {"x", 5}};
-  schema.variables = {{"good", io::Type::float64, {"time", "y", "x"}, {}}, {"bad", io::Type::float64, {"time", "y", "x"}, {}}};
+  schema.variables = {{"good", io::Type::float64, {"time", "y", "x"}, {}},
+                      {"bad", io::Type::float64, {"time", "y", "x"}, {}}};
   const auto rows = [](MPI_Comm comm) {
-    const auto size = static_cast<std::size_t>(size_of(comm)), rank = static_cast<std::size_t>(rank_in(comm));
+    const auto size = static_cast<std::size_t>(size_of(comm)),
+               rank = static_cast<std::size_t>(rank_in(comm));
     const std::size_t begin = 12 * rank / size, end = 12 * (rank + 1) / size;
     return io::Block{{begin, 0}, {end - begin, 5}, {}};
   };
@@ -162,9 +177,11 @@ TEST_CASE("a bit that changes on its way to a server is found by the sums of the
       writer.finish();
     });
     MPI_Barrier(MPI_COMM_WORLD);
-    const std::vector<std::string> complaints = io::verify(MPI_COMM_WORLD, scratch / "manifest.jsonl").complaints;
+    const std::vector<std::string> complaints =
+        io::verify(MPI_COMM_WORLD, scratch / "manifest.jsonl").complaints;
     if (rank_in(MPI_COMM_WORLD) != 0) continue;
     REQUIRE(complaints.size() == (is_damaged ? 1 : 0));
-    if (is_damaged) CHECK_THAT(complaints.front(), ContainsSubstring("ex.nc") && ContainsSubstring("'bad'"));
+    if (is_damaged)
+      CHECK_THAT(complaints.front(), ContainsSubstring("ex.nc") && ContainsSubstring("'bad'"));
   }
 }

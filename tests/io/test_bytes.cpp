@@ -1,4 +1,5 @@
-// Every byte crosses the way to the disk once: what a trace has of writing and reading, the manifest included, over what was put.
+// Every byte crosses the way to the disk once: what a trace has of writing and reading, the
+// manifest included, over what was put.
 #include "io/trace/csv.hpp"
 #include "io/trace/trace.hpp"
 #include "tests/io/pattern.hpp"
@@ -12,9 +13,10 @@ using io::TraceOperation;
 TEST_CASE("bytes written and read, header and manifest included, over bytes put: at most 1.02") {
   if (!io::trace_available()) SKIP("this build cannot trace (sanitizers)");
   const Scratch scratch;
-  const std::string way = GENERATE("serial", "pnetcdf", "pnetcdf/zslab", "pnetcdf/access=independent", "hybrid", "hybrid/box:1",
-                                   "direct", "direct/zslab", "direct/auto", "direct/transport=thread",
-                                   "direct/file-per-aggregator", "posix", "posix/auto", "mpiio", "mpiio/zslab");
+  const std::string way =
+      GENERATE("serial", "pnetcdf", "pnetcdf/zslab", "pnetcdf/access=independent", "hybrid",
+               "hybrid/box:1", "direct", "direct/zslab", "direct/auto", "direct/transport=thread",
+               "direct/file-per-aggregator", "posix", "posix/auto", "mpiio", "mpiio/zslab");
   INFO(way);
   constexpr std::size_t records = 2;
   const io::Schema schema = pattern::ice(150, 160);
@@ -41,9 +43,13 @@ TEST_CASE("bytes written and read, header and manifest included, over bytes put:
     }
     std::size_t of_library = 0;
     if (way == "serial")
-      of_library = puts * (std::size_t{128} << 10); // NetCDF-C: what lies around both ends of a put, read and written
-    if (way.rfind("hybrid", 0) == 0) of_library = std::size_t{300} << 10; // PnetCDF: a part of the file for its header
-    const double ratio = (static_cast<double>(written + read) - static_cast<double>(of_library)) / static_cast<double>(put);
+      of_library =
+          puts * (std::size_t{128}
+                  << 10); // NetCDF-C: what lies around both ends of a put, read and written
+    if (way.rfind("hybrid", 0) == 0)
+      of_library = std::size_t{300} << 10; // PnetCDF: a part of the file for its header
+    const double ratio = (static_cast<double>(written + read) - static_cast<double>(of_library)) /
+                         static_cast<double>(put);
     INFO(written << " bytes written and " << read << " read, " << put << " put");
     CHECK(static_cast<std::size_t>(written) > put);
     CHECK(ratio < 1.02);

@@ -1,4 +1,5 @@
-// The format and the layout that CONTRIBUTING.md shows, built from that text and registered by the rows that it shows.
+// The format and the layout that CONTRIBUTING.md shows, built from that text and registered by the
+// rows that it shows.
 #include "io/registry.hpp"
 #include "io/writer.hpp"
 #include "tests/io/scratch.hpp"
@@ -22,13 +23,15 @@ std::string text_of(const std::string& path) {
 
 /// Write 10, 11, ... with this method, two values per rank.
 void write(const std::string& method, const std::string& path) {
-  const auto rank = static_cast<std::size_t>(rank_in(MPI_COMM_WORLD)), size = static_cast<std::size_t>(size_of(MPI_COMM_WORLD));
+  const auto rank = static_cast<std::size_t>(rank_in(MPI_COMM_WORLD)),
+             size = static_cast<std::size_t>(size_of(MPI_COMM_WORLD));
   io::Schema schema;
   schema.dimensions = {{"time", io::unlimited}, {"x", 2 * size, true}};
   schema.variables = {{"thk", io::Type::float64, {"time", "x"}, {}}};
   const auto writer = io::make_writer(MPI_COMM_WORLD, io::parse_method(method, {}));
   const auto file = writer->open(path, schema);
-  const std::vector<double> values = {10.0 + 2.0 * static_cast<double>(rank), 11.0 + 2.0 * static_cast<double>(rank)};
+  const std::vector<double> values = {10.0 + 2.0 * static_cast<double>(rank),
+                                      11.0 + 2.0 * static_cast<double>(rank)};
   file->put("thk", 0, {{2 * rank}, {2}, {}}, values.data());
   file->end_record();
   file->close();
@@ -46,7 +49,8 @@ TEST_CASE("the format of CONTRIBUTING.md is in the words and writes, natively an
     for (int r = 0; r < size_of(MPI_COMM_WORLD); ++r) {
       const std::string suffix = ".000" + std::to_string(r), first = std::to_string(10 + 2 * r),
                         second = std::to_string(11 + 2 * r);
-      CHECK(text_of(scratch / "native" + suffix) == "thk 0 " + std::to_string(2 * r) + " : " + first + " " + second + "\n");
+      CHECK(text_of(scratch / "native" + suffix) ==
+            "thk 0 " + std::to_string(2 * r) + " : " + first + " " + second + "\n");
       if (r > 0) CHECK(text_of(scratch / "box" + suffix).empty());
       all += " " + first + " " + second;
     }
@@ -62,15 +66,18 @@ TEST_CASE("the layout of CONTRIBUTING.md is in the words and moves columns to ag
   write("lines/columns:2", scratch / "columns"); // cut in the middle, whatever the ranks have put
   scratch.on_rank_0([&] {
     std::string all;
-    for (std::size_t r = 0; r < size; ++r) all += text_of(scratch / "columns.000" + std::to_string(r));
+    for (std::size_t r = 0; r < size; ++r)
+      all += text_of(scratch / "columns.000" + std::to_string(r));
     std::string first = "thk 0 0 :", second = "thk 0 " + std::to_string(size) + " :";
-    for (std::size_t x = 0; x < 2 * size; ++x) (size == 1 || x < size ? first : second) += " " + std::to_string(10 + x);
+    for (std::size_t x = 0; x < 2 * size; ++x)
+      (size == 1 || x < size ? first : second) += " " + std::to_string(10 + x);
     CHECK(all == first + "\n" + (size == 1 ? "" : second + "\n"));
   });
 }
 
 TEST_CASE("what its row does not promise is refused") {
-  for (const char* method : {"lines/fill=yes", "lines/access=independent", "lines/file-per-aggregator", "lines/deflate=1"}) {
+  for (const char* method : {"lines/fill=yes", "lines/access=independent",
+                             "lines/file-per-aggregator", "lines/deflate=1"}) {
     INFO(method);
     CHECK_THAT(message([&] { io::parse_method(method, {}); }), ContainsSubstring("found lines"));
   }

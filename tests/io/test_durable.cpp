@@ -1,4 +1,5 @@
-// io/durable/durable.hpp and the commits of the writer: final names are complete files, the manifest tells the truth.
+// io/durable/durable.hpp and the commits of the writer: final names are complete files, the
+// manifest tells the truth.
 #include "io/durable/durable.hpp"
 #include "io/durable/sparse_checksum.hpp"
 #include "io/durable/verify.hpp"
@@ -70,9 +71,11 @@ TEST_CASE("the manifest notices what changed after it was written") {
     f.seekp(static_cast<std::streamoff>(size) - 1);
     f.put(1);
   });
-  CHECK_THAT(complaint(), ContainsSubstring("ex.nc': ") &&
-                              ContainsSubstring(options.checksum == "file" ? "expected " + std::to_string(size) + " bytes, crc32:"
-                                                                           : "expected values with the sum"));
+  CHECK_THAT(complaint(),
+             ContainsSubstring("ex.nc': ") &&
+                 ContainsSubstring(options.checksum == "file"
+                                       ? "expected " + std::to_string(size) + " bytes, crc32:"
+                                       : "expected values with the sum"));
   MPI_Barrier(MPI_COMM_WORLD);
   scratch.on_rank_0([&] { std::filesystem::resize_file(path, size - 8); });
   CHECK_THAT(complaint(), ContainsSubstring("truncated"));
@@ -85,7 +88,8 @@ TEST_CASE("the manifest notices what changed after it was written") {
   MPI_Barrier(MPI_COMM_WORLD);
 
   // killed while appending a line: the torn line does not count, and the next commit ends it
-  scratch.on_rank_0([&] { std::ofstream(manifest, std::ios::app) << R"({"name":"ex.nc","size":1,)"; });
+  scratch.on_rank_0(
+      [&] { std::ofstream(manifest, std::ios::app) << R"({"name":"ex.nc","size":1,)"; });
   CHECK(complaint().empty());
   MPI_Barrier(MPI_COMM_WORLD);
   const auto again = writer->open(path, series());
@@ -93,10 +97,12 @@ TEST_CASE("the manifest notices what changed after it was written") {
   put_record(*again, 1);
   again->close();
   CHECK(complaint().empty());
-  CHECK_THAT(io::verify_manifest(scratch / "none.jsonl").at(0), ContainsSubstring("no such manifest"));
+  CHECK_THAT(io::verify_manifest(scratch / "none.jsonl").at(0),
+             ContainsSubstring("no such manifest"));
 }
 
-TEST_CASE("killed between the rename and the last line: the intent before it vouches for the file") {
+TEST_CASE(
+    "killed between the rename and the last line: the intent before it vouches for the file") {
   const Scratch scratch;
   scratch.on_rank_0([&] {
     const std::string path = scratch / "ex.nc", manifest = scratch / "manifest.jsonl";
@@ -126,7 +132,8 @@ TEST_CASE("killed between the rename and the last line: the intent before it vou
     // after the last line, the old file is no longer right
     std::ofstream(manifest, std::ios::app) << lines[3] << '\n';
     CHECK(io::verify_manifest(manifest).size() == 1);
-    // a new name: killed before the rename there is no file, after it there is one; both are right, another one is not
+    // a new name: killed before the rename there is no file, after it there is one; both are right,
+    // another one is not
     std::ofstream(manifest) << lines[0] << '\n';
     CHECK(io::verify_manifest(manifest).empty());
     std::filesystem::rename(path, scratch / "second.nc");
@@ -151,7 +158,8 @@ TEST_CASE("the checksum of a file from its pieces, in any order, from several ra
   const Scratch scratch;
   std::mt19937 random(1);
   const std::string path = scratch / "pieces";
-  for (const std::size_t size : {std::size_t{0}, std::size_t{1}, std::size_t{4096}, std::size_t{100003}}) {
+  for (const std::size_t size :
+       {std::size_t{0}, std::size_t{1}, std::size_t{4096}, std::size_t{100003}}) {
     std::string bytes(size, '\0');
     std::vector<std::pair<std::size_t, std::size_t>> pieces; // begin, size
     for (std::size_t at = 0; at < size;) {
@@ -168,8 +176,11 @@ TEST_CASE("the checksum of a file from its pieces, in any order, from several ra
     for (const io::SparseChecksum& rank : ranks) sum ^= rank.part_of_file(size);
     scratch.on_rank_0([&] {
       std::ofstream(path, std::ios::binary) << bytes;
-      CHECK(io::checksum_text(io::checksum_of_parts(sum, size)) == io::checksum_file(path).checksum);
-      if (size > 0) CHECK(io::checksum_text(io::checksum_of_parts(sum ^ 1, size)) != io::checksum_file(path).checksum);
+      CHECK(io::checksum_text(io::checksum_of_parts(sum, size)) ==
+            io::checksum_file(path).checksum);
+      if (size > 0)
+        CHECK(io::checksum_text(io::checksum_of_parts(sum ^ 1, size)) !=
+              io::checksum_file(path).checksum);
     });
   }
 }

@@ -1,4 +1,5 @@
-// io/layouts/exchange_plan.hpp: messages of a thousand ranks counted in one process; pieces that leave gaps. No MPI.
+// io/layouts/exchange_plan.hpp: messages of a thousand ranks counted in one process; pieces that
+// leave gaps. No MPI.
 #include "io/layouts/box.hpp"
 #include "io/layouts/exchange_plan.hpp"
 
@@ -43,7 +44,8 @@ TEST_CASE("the plans of 1024 ranks fit together, and every message is counted") 
   // every rank lies in one rectangle: a message, unless it is the rank's own
   const Boxes rectangles = Rectangles(schema, P).boxes(0, false);
   std::size_t own = 0;
-  for (std::size_t a = 0; a < P; ++a) own += meet(rectangles[a].at(0), *round.given[a * P][0]).elements() > 0;
+  for (std::size_t a = 0; a < P; ++a)
+    own += meet(rectangles[a].at(0), *round.given[a * P][0]).elements() > 0;
   CHECK(count(rectangles) == P * P - own);
 }
 

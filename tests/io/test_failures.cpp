@@ -1,4 +1,5 @@
-// Errors of the writer: on every rank, naming file and cause, without a hang and without a final name.
+// Errors of the writer: on every rank, naming file and cause, without a hang and without a final
+// name.
 #include "io/durable/durable.hpp"
 #include "io/durable/verify.hpp"
 #include "io/formats/mpi_io.hpp"
@@ -27,7 +28,8 @@ constexpr std::size_t rows = 2;
 io::Schema schema_of(std::size_t cells) {
   io::Schema s;
   s.dimensions = {{"time", io::unlimited}, {"y", rows}, {"x", cells / rows}};
-  s.variables = {{"thk", io::Type::float64, {"time", "y", "x"}, {}}, {"mask", io::Type::int8, {"y", "x"}, {}}};
+  s.variables = {{"thk", io::Type::float64, {"time", "y", "x"}, {}},
+                 {"mask", io::Type::int8, {"y", "x"}, {}}};
   return s;
 }
 
@@ -35,7 +37,8 @@ io::Schema schema_of(std::size_t cells) {
 struct Share {
   std::size_t start, columns, count;
   explicit Share(std::size_t cells) {
-    const auto rank = static_cast<std::size_t>(rank_in(MPI_COMM_WORLD)), size = static_cast<std::size_t>(size_of(MPI_COMM_WORLD));
+    const auto rank = static_cast<std::size_t>(rank_in(MPI_COMM_WORLD)),
+               size = static_cast<std::size_t>(size_of(MPI_COMM_WORLD));
     start = cells / rows * rank / size;
     columns = cells / rows * (rank + 1) / size - start;
     count = rows * columns;
@@ -49,7 +52,8 @@ std::unique_ptr<io::Writer> writer_of(const std::string& format) {
   return io::make_writer(MPI_COMM_WORLD, options);
 }
 
-/// While it lives, files of the given ranks cannot grow beyond `bytes`: writing more fails, as on a full disk.
+/// While it lives, files of the given ranks cannot grow beyond `bytes`: writing more fails, as on a
+/// full disk.
 class FullDisk {
 public:
   FullDisk(rlim_t bytes, bool this_rank) {
@@ -74,8 +78,9 @@ private:
 TEST_CASE("ways of writing that do not exist are refused, naming those that do") {
   io::Options options;
   options.format = "netcdf5";
-  CHECK_THAT(message([&] { io::make_writer(MPI_COMM_WORLD, options); }),
-             ContainsSubstring("null|serial|netcdf4|pnetcdf|hybrid|direct|posix|mpiio, found 'netcdf5'"));
+  CHECK_THAT(
+      message([&] { io::make_writer(MPI_COMM_WORLD, options); }),
+      ContainsSubstring("null|serial|netcdf4|pnetcdf|hybrid|direct|posix|mpiio, found 'netcdf5'"));
   options = {};
   options.layout = "boxes";
   CHECK_THAT(message([&] { io::make_writer(MPI_COMM_WORLD, options); }),
@@ -104,17 +109,20 @@ TEST_CASE("names that cannot be kept are refused before anything is written") {
 
 TEST_CASE("a file that cannot be created is an error on every rank") {
   const Scratch scratch;
-  const std::string format = GENERATE("serial", "netcdf4", "pnetcdf", "hybrid", "direct", "posix", "mpiio");
+  const std::string format =
+      GENERATE("serial", "netcdf4", "pnetcdf", "hybrid", "direct", "posix", "mpiio");
   const auto writer = writer_of(format);
   const std::string missing = scratch / "no/such/folder/ex.nc";
   CHECK_THAT(message([&] { writer->open(missing, schema_of(10)); }), ContainsSubstring(missing));
   scratch.on_rank_0([&] { std::ofstream(scratch / "file"); });
-  CHECK_THAT(message([&] { writer->open(scratch / "file/ex.nc", schema_of(10)); }), ContainsSubstring("file/ex.nc"));
+  CHECK_THAT(message([&] { writer->open(scratch / "file/ex.nc", schema_of(10)); }),
+             ContainsSubstring("file/ex.nc"));
   // what rename would refuse at the end is refused at the beginning
   scratch.on_rank_0([&] { std::filesystem::create_directory(scratch / "folder.nc"); });
   CHECK_THAT(message([&] { writer->open(scratch / "folder.nc", schema_of(10)); }),
              ContainsSubstring("folder.nc': expected the name of a file, found a folder"));
-  CHECK_THAT(message([&] { writer->open(scratch / "folder.nc/", schema_of(10)); }), ContainsSubstring("found a folder"));
+  CHECK_THAT(message([&] { writer->open(scratch / "folder.nc/", schema_of(10)); }),
+             ContainsSubstring("found a folder"));
   CHECK_FALSE(std::filesystem::exists(scratch / "folder.nc.tmp"));
   const std::string longest(NAME_MAX - 12, 'n'); // with ".commit.json"
   CHECK_THAT(message([&] { writer->open(scratch / (longest + "n"), schema_of(10)); }),
@@ -128,15 +136,18 @@ TEST_CASE("a file that cannot be created is an error on every rank") {
 
 TEST_CASE("wrong puts are refused") {
   const Scratch scratch;
-  const auto writer = writer_of(GENERATE("null", "serial", "netcdf4", "pnetcdf", "hybrid", "direct", "posix", "mpiio"));
+  const auto writer = writer_of(
+      GENERATE("null", "serial", "netcdf4", "pnetcdf", "hybrid", "direct", "posix", "mpiio"));
   const auto file = writer->open(scratch / "ex.nc", schema_of(10));
   const Share mine(10);
   const std::vector<double> thk(10, 1.0);
   const std::vector<std::int32_t> mask(10, 1);
-  CHECK_THAT(message([&] { file->put("topg", 0, mine.block(), thk.data()); }), ContainsSubstring("found 'topg'"));
+  CHECK_THAT(message([&] { file->put("topg", 0, mine.block(), thk.data()); }),
+             ContainsSubstring("found 'topg'"));
   CHECK_THAT(message([&] { file->put("mask", mine.block(), mask.data()); }),
              ContainsSubstring("values of type int8, found int32"));
-  CHECK_THAT(message([&] { file->put("thk", mine.block(), thk.data()); }), ContainsSubstring("'thk': expected a record number"));
+  CHECK_THAT(message([&] { file->put("thk", mine.block(), thk.data()); }),
+             ContainsSubstring("'thk': expected a record number"));
   CHECK_THAT(message([&] { file->put_all("mask", std::vector<std::int8_t>(9)); }),
              ContainsSubstring("expected 10 values, found 9"));
 
@@ -145,26 +156,30 @@ TEST_CASE("wrong puts are refused") {
   const bool is_last = rank_in(MPI_COMM_WORLD) == size_of(MPI_COMM_WORLD) - 1;
   if (is_last) block.count[1] += 1;
   file->put("thk", 0, block, thk.data());
-  CHECK_THAT(message([&] { file->end_record(); }), ContainsSubstring("dimension 'x': expected a block within 0..5, found"));
+  CHECK_THAT(message([&] { file->end_record(); }),
+             ContainsSubstring("dimension 'x': expected a block within 0..5, found"));
 }
 
 TEST_CASE("a file with values missing does not get its final name") {
   const Scratch scratch;
-  const auto writer = writer_of(GENERATE("serial", "netcdf4", "pnetcdf", "hybrid", "direct", "posix", "mpiio"));
+  const auto writer =
+      writer_of(GENERATE("serial", "netcdf4", "pnetcdf", "hybrid", "direct", "posix", "mpiio"));
   const auto file = writer->open(scratch / "ex.nc", schema_of(10));
   const Share mine(10);
   const std::vector<double> thk(10, 1.0);
   file->put("thk", 0, mine.block(), thk.data());
   file->put("thk", 1, mine.block(), thk.data());
-  CHECK_THAT(message([&] { file->close(); }),
-             ContainsSubstring("'mask': expected 10 values in 2 record(s), found that 0 have been put"));
+  CHECK_THAT(
+      message([&] { file->close(); }),
+      ContainsSubstring("'mask': expected 10 values in 2 record(s), found that 0 have been put"));
   CHECK_FALSE(std::filesystem::exists(scratch / "ex.nc"));
   CHECK_FALSE(std::filesystem::exists(scratch / "manifest.jsonl"));
 }
 
 TEST_CASE("a full disk is an error on every rank") {
   const Scratch scratch;
-  const std::string format = GENERATE("serial", "netcdf4", "pnetcdf", "hybrid", "direct", "posix", "mpiio");
+  const std::string format =
+      GENERATE("serial", "netcdf4", "pnetcdf", "hybrid", "direct", "posix", "mpiio");
   const bool one_rank_only = GENERATE(false, true);
   INFO(format << (one_rank_only ? ", one rank" : ", all ranks"));
   constexpr std::size_t cells = 1 << 20;
@@ -188,13 +203,15 @@ TEST_CASE("a full disk is an error on every rank") {
     });
   }
   CHECK_THAT(found, ContainsSubstring("ex.nc"));
-  if (size_of(MPI_COMM_WORLD) == 1) CHECK_THAT(found, ContainsSubstring("File too large")); // what the system said
+  if (size_of(MPI_COMM_WORLD) == 1)
+    CHECK_THAT(found, ContainsSubstring("File too large")); // what the system said
   CHECK_FALSE(std::filesystem::exists(scratch / "ex.nc"));
 }
 
 TEST_CASE("a full disk while committing leaves the last commit and no half copy") {
   const Scratch scratch;
-  const std::string format = GENERATE("serial", "netcdf4", "pnetcdf", "hybrid", "direct", "posix", "mpiio");
+  const std::string format =
+      GENERATE("serial", "netcdf4", "pnetcdf", "hybrid", "direct", "posix", "mpiio");
   const auto writer = writer_of(format);
   constexpr std::size_t cells = 1 << 14;
   const std::string path = scratch / "ts.nc";
@@ -230,9 +247,11 @@ TEST_CASE("the cause of a failed write: what the system said, or else that the d
   constexpr auto too_much = std::numeric_limits<std::int64_t>::max(); // more than any disk has
   CHECK(io::cause_of_failed_write(ENOSPC, scratch.path(), 0) == ": No space left on device");
   CHECK(io::cause_of_failed_write(EFBIG, scratch.path(), 0) == ": File too large");
-  CHECK(io::cause_of_failed_write(ENOENT, scratch.path(), 0) == ""); // has nothing to do with writing
+  CHECK(io::cause_of_failed_write(ENOENT, scratch.path(), 0) ==
+        ""); // has nothing to do with writing
   CHECK(io::cause_of_failed_write(0, scratch.path(), 0) == "");
   CHECK_THAT(io::cause_of_failed_write(0, scratch.path(), too_much),
-             ContainsSubstring(": no space left on device: expected room for 9223372036854775807 bytes, found "));
+             ContainsSubstring(
+                 ": no space left on device: expected room for 9223372036854775807 bytes, found "));
   CHECK(io::cause_of_failed_write(0, scratch / "no/such/folder", too_much) == "");
 }

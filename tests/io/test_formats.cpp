@@ -1,5 +1,5 @@
-// What single formats promise beyond the values (test_writer.cpp): what late definitions move, what CDF-2 refuses, shapes of
-// chunks, hints, plain files, slabs that need no copy.
+// What single formats promise beyond the values (test_writer.cpp): what late definitions move, what
+// CDF-2 refuses, shapes of chunks, hints, plain files, slabs that need no copy.
 #include "io/formats/chunks.hpp"
 #include "io/formats/quota.hpp"
 #include "io/formats/raw.hpp"
@@ -26,18 +26,21 @@ constexpr std::size_t cells = 200;
 
 enum class Kind { records, fixed, mixed };
 
-/// Write `n` variables of 1600 bytes (each record) in two records, in the order of the schema; the bytes moved.
+/// Write `n` variables of 1600 bytes (each record) in two records, in the order of the schema; the
+/// bytes moved.
 std::int64_t moved(const std::string& path, const std::string& way, Kind kind, int n) {
   const auto writer = io::make_writer(MPI_COMM_WORLD, io::parse_method(way, {}));
   io::Schema s;
   s.dimensions = {{"time", io::unlimited}, {"x", cells}};
   for (int v = 0; v < n; ++v) {
     const bool has_records = kind == Kind::records || (kind == Kind::mixed && v % 2 == 0);
-    const auto dims = has_records ? std::vector<std::string>{"time", "x"} : std::vector<std::string>{"x"};
+    const auto dims =
+        has_records ? std::vector<std::string>{"time", "x"} : std::vector<std::string>{"x"};
     s.variables.push_back({"variable_" + std::to_string(v), Type::float64, dims, {{"units", "m"}}});
   }
   const auto file = writer->open(path, s);
-  const auto rank = static_cast<std::size_t>(rank_in(MPI_COMM_WORLD)), size = static_cast<std::size_t>(size_of(MPI_COMM_WORLD));
+  const auto rank = static_cast<std::size_t>(rank_in(MPI_COMM_WORLD)),
+             size = static_cast<std::size_t>(size_of(MPI_COMM_WORLD));
   const std::size_t first = cells * rank / size, count = cells * (rank + 1) / size - first;
   for (std::size_t t = 0; t < 2; ++t) {
     for (std::size_t v = 0; v < s.variables.size(); ++v) {
@@ -54,7 +57,8 @@ std::int64_t moved(const std::string& path, const std::string& way, Kind kind, i
   const io::Reader in(path, MPI_COMM_WORLD);
   for (std::size_t v = 0; v < s.variables.size(); ++v) {
     const bool has_records = s.has_records(s.variables[v]);
-    CHECK(in.read_all(s.variables[v].name).back() == static_cast<double>(100 * v + (has_records ? 1 : 0)));
+    CHECK(in.read_all(s.variables[v].name).back() ==
+          static_cast<double>(100 * v + (has_records ? 1 : 0)));
   }
   return io::summarize(MPI_COMM_WORLD, writer->statistics()).work.moved_bytes;
 }
@@ -70,19 +74,24 @@ TEST_CASE("late definitions move what is there: the more variables, the more oft
   CHECK(moved(path, format + "/header=0", Kind::records, 5) == 0);
   for (const int n : {2, 5, 9}) {
     INFO(n);
-    const std::int64_t all = n * (n - 1) / 2 * one; // each definition moves all variables before it: payload times (n - 1) / 4
+    const std::int64_t all =
+        n * (n - 1) / 2 *
+        one; // each definition moves all variables before it: payload times (n - 1) / 4
     CHECK(moved(path, way + "/header=0", Kind::records, n) == all);
     CHECK(moved(path, way + "/header=0", Kind::fixed, n) == all);
-    // with room in the header fixed variables stay where they are; so do records, but PnetCDF writes them again all the same
+    // with room in the header fixed variables stay where they are; so do records, but PnetCDF
+    // writes them again all the same
     CHECK(moved(path, way + "/header=64KiB", Kind::fixed, n) == 0);
     CHECK(moved(path, way + "/header=64KiB", Kind::records, n) == (format == "serial" ? 0 : all));
   }
-  // fixed variables after record variables: the records move for each of them, whatever room the header has. r f r f r: before
-  // the first f there is 1 record variable, before the second 2; PnetCDF rewrites 1 and 2 more for the second and third r
+  // fixed variables after record variables: the records move for each of them, whatever room the
+  // header has. r f r f r: before the first f there is 1 record variable, before the second 2;
+  // PnetCDF rewrites 1 and 2 more for the second and third r
   CHECK(moved(path, way + "/header=64KiB", Kind::mixed, 5) == (format == "serial" ? 3 : 6) * one);
 }
 
-TEST_CASE("a classic file is CDF-2 where that can hold it; what was asked to be CDF-2 and cannot is refused") {
+TEST_CASE("a classic file is CDF-2 where that can hold it; what was asked to be CDF-2 and cannot "
+          "is refused") {
   const Scratch scratch;
   const std::string format = GENERATE("serial", "pnetcdf", "hybrid", "direct");
   INFO(format);
@@ -104,10 +113,12 @@ TEST_CASE("a classic file is CDF-2 where that can hold it; what was asked to be 
   const auto beyond_cdf2 = [&](const std::string& what) {
     CHECK(kind(s, "auto") == "CDF-5");
     CHECK(kind(s, "cdf5") == "CDF-5");
-    CHECK_THAT(kind(s, "cdf2"), ContainsSubstring("ex.nc.tmp': " + what) && ContainsSubstring("take classic auto or cdf5"));
+    CHECK_THAT(kind(s, "cdf2"), ContainsSubstring("ex.nc.tmp': " + what) &&
+                                    ContainsSubstring("take classic auto or cdf5"));
   };
   s.variables = {{"v", Type::int8, {"x"}, {}}};
-  beyond_cdf2("dimension 'long': expected a length of at most 2147483647 in CDF-2, found 2147483648");
+  beyond_cdf2(
+      "dimension 'long': expected a length of at most 2147483647 in CDF-2, found 2147483648");
   s.dimensions.pop_back();
   CHECK(kind(s, "auto") == "CDF-2");
   CHECK(kind(s, "cdf2") == "CDF-2");
@@ -117,7 +128,8 @@ TEST_CASE("a classic file is CDF-2 where that can hold it; what was asked to be 
   s.variables = {{"v", Type::int8, {"x"}, {{"n", std::int64_t{1}}}}};
   beyond_cdf2("attribute 'v:n': expected a type");
   s.variables = {{"big", Type::float64, {"time", "y", "x"}, {}}};
-  beyond_cdf2("variable 'big': expected at most 4294967292 bytes in a record of CDF-2, found 4294967296");
+  beyond_cdf2(
+      "variable 'big': expected at most 4294967292 bytes in a record of CDF-2, found 4294967296");
 }
 
 TEST_CASE("shapes of chunks") {
@@ -129,7 +141,8 @@ TEST_CASE("shapes of chunks") {
                  {"s", Type::int32, {}, {}},
                  {"large", Type::int16, {"time", "y", "long"}, {}}};
   const auto chunk = [&](const std::string& variable, const std::string& way) {
-    return io::chunk_shape(s, s.variables[s.variable(variable)], io::parse_method("netcdf4" + way, {}));
+    return io::chunk_shape(s, s.variables[s.variable(variable)],
+                           io::parse_method("netcdf4" + way, {}));
   };
   CHECK(chunk("t", "") == Sizes{512}); // 4 KiB
   CHECK(chunk("t", "/chunk=record") == Sizes{1});
@@ -146,7 +159,8 @@ TEST_CASE("shapes of chunks") {
   CHECK_THAT(message([&] { chunk("v", "/chunk=z=7"); }),
              ContainsSubstring("expected a dimension of the file (time, y, x, long), found 'z'"));
   for (const char* wrong : {"/chunk=y", "/chunk=y=0", "/chunk=y=-3", "/chunk=y=4k"}) {
-    CHECK_THAT(message([&] { chunk("v", wrong); }), ContainsSubstring("expected auto, record or lengths by dimension"));
+    CHECK_THAT(message([&] { chunk("v", wrong); }),
+               ContainsSubstring("expected auto, record or lengths by dimension"));
   }
 }
 
@@ -156,7 +170,8 @@ TEST_CASE("aggregators per node become hints of MPI-IO, unless the user gives th
   s.dimensions = {{"x", 4}};
   const std::string nodes = std::to_string((size_of(MPI_COMM_WORLD) + 1) / 2); // of two ranks
   const auto open_and_close = [&](const std::string& way) {
-    const auto writer = io::make_writer(MPI_COMM_WORLD, io::parse_method(way + "/ranks_per_node=2/aggregators=1", {}));
+    const auto writer = io::make_writer(
+        MPI_COMM_WORLD, io::parse_method(way + "/ranks_per_node=2/aggregators=1", {}));
     const auto file = writer->open(scratch / "ex.nc", s);
     auto found = file->hints();
     file->close();
@@ -183,14 +198,16 @@ TEST_CASE("aggregators per node become hints of MPI-IO, unless the user gives th
   CHECK(open_and_close("direct/native").empty());
 }
 
-TEST_CASE("a plain file: fixed variables, then records; every section aligned; attributes in the JSON") {
+TEST_CASE(
+    "a plain file: fixed variables, then records; every section aligned; attributes in the JSON") {
   const Scratch scratch;
   io::Schema s;
   s.dimensions = {{"time", io::unlimited}, {"x", 3}};
-  s.variables = {{"a", Type::int8, {"x"}, {{"valid_min", -1}, {"units", "m"}}}, // numbers of its own type
-                 {"r", Type::float32, {"time", "x"}, {}},
-                 {"b", Type::float64, {}, {}},
-                 {"t", Type::int16, {"time"}, {}}};
+  s.variables = {
+      {"a", Type::int8, {"x"}, {{"valid_min", -1}, {"units", "m"}}}, // numbers of its own type
+      {"r", Type::float32, {"time", "x"}, {}},
+      {"b", Type::float64, {}, {}},
+      {"t", Type::int16, {"time"}, {}}};
   s.attributes = {{"title", "plain"}, {"factors", std::vector<double>{0.1, 2}}};
   const io::RawLayout layout = io::raw_layout(s, 64);
   CHECK(layout.begin == std::vector<std::uint64_t>{0, 64, 8, 80});
@@ -214,17 +231,21 @@ TEST_CASE("a plain file: fixed variables, then records; every section aligned; a
   const io::RawFile raw = io::open_raw(scratch / "ex.nc");
   CHECK(raw.records == 2);
   CHECK(raw.layout.begin == layout.begin);
-  CHECK(std::get<std::vector<std::int8_t>>(raw.schema.variables[0].attributes[0].value) == std::vector<std::int8_t>{-1});
+  CHECK(std::get<std::vector<std::int8_t>>(raw.schema.variables[0].attributes[0].value) ==
+        std::vector<std::int8_t>{-1});
   CHECK(std::get<std::string>(raw.schema.variables[0].attributes[1].value) == "m");
-  CHECK(std::get<std::vector<double>>(raw.schema.attributes[1].value) == std::vector<double>{0.1, 2});
+  CHECK(std::get<std::vector<double>>(raw.schema.attributes[1].value) ==
+        std::vector<double>{0.1, 2});
   CHECK(std::filesystem::file_size(scratch / "ex.nc") == 192);
   std::int16_t t[2] = {};
   io::read_raw(raw, "t", {0}, {2}, reinterpret_cast<std::byte*>(t));
   CHECK((t[0] == 0 && t[1] == 1));
-  CHECK_THAT(message([&] { io::read_raw(raw, "t", {1}, {2}, nullptr); }), ContainsSubstring("variable 't': expected a block"));
+  CHECK_THAT(message([&] { io::read_raw(raw, "t", {1}, {2}, nullptr); }),
+             ContainsSubstring("variable 't': expected a block"));
   MPI_Barrier(MPI_COMM_WORLD);
   scratch.on_rank_0([&] { std::filesystem::resize_file(scratch / "ex.nc", 191); });
-  CHECK_THAT(message([&] { io::open_raw(scratch / "ex.nc"); }), ContainsSubstring("expected 192 bytes; found 191"));
+  CHECK_THAT(message([&] { io::open_raw(scratch / "ex.nc"); }),
+             ContainsSubstring("expected 192 bytes; found 191"));
 }
 
 TEST_CASE("runs: what lies together is one") {
@@ -240,7 +261,8 @@ TEST_CASE("runs: what lies together is one") {
     std::vector<io::Run> list;
     io::append_runs(s, layout, v, slab, data, list);
     std::vector<std::array<std::size_t, 3>> found; // in the file, bytes, in memory
-    for (const auto& run : list) found.push_back({run.begin, run.size, static_cast<std::size_t>(run.data - data)});
+    for (const auto& run : list)
+      found.push_back({run.begin, run.size, static_cast<std::size_t>(run.data - data)});
     return found;
   };
   using Found = std::vector<std::array<std::size_t, 3>>;
@@ -251,7 +273,8 @@ TEST_CASE("runs: what lies together is one") {
   CHECK(runs(1, {0, 1, 0}, {2, 1, 5}) == Found{{50, 10, 0}, {90, 10, 10}});
 }
 
-TEST_CASE("a quota is the same on all ranks: parts by the largest piece, full by the mean of the copies") {
+TEST_CASE("a quota is the same on all ranks: parts by the largest piece, full by the mean of the "
+          "copies") {
   io::Schema s;
   s.dimensions = {{"x", 1000}, {"huge", std::size_t{5} << 30}};
   s.variables = {{"small", Type::int8, {"x"}, {}}, {"huge", Type::int8, {"huge"}, {}}};

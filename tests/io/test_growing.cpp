@@ -43,7 +43,8 @@ TEST_CASE("append: a committed state can be opened at any time and survives") {
   CHECK(io::verify_manifest(manifest).empty());
 }
 
-TEST_CASE("append: kept records are committed with the next one at the earliest, and any record on demand") {
+TEST_CASE("append: kept records are committed with the next one at the earliest, and any record on "
+          "demand") {
   const Scratch scratch;
   io::Options options;
   options.format = GENERATE("serial", "pnetcdf");
@@ -61,13 +62,16 @@ TEST_CASE("append: kept records are committed with the next one at the earliest,
   CHECK(complete_records(path) == 4);
 }
 
-TEST_CASE("append: commits grow rarer with the file, so that all copies together stay below three times the file") {
+TEST_CASE("append: commits grow rarer with the file, so that all copies together stay below three "
+          "times the file") {
   const Scratch scratch;
-  const std::string method = GENERATE("serial", "netcdf4", "pnetcdf", "hybrid", "direct/checksum=file");
+  const std::string method =
+      GENERATE("serial", "netcdf4", "pnetcdf", "hybrid", "direct/checksum=file");
   const auto writer = io::make_writer(MPI_COMM_WORLD, io::parse_method(method, {}));
   const std::string path = scratch / "ts.nc", manifest = scratch / "manifest.jsonl";
   io::Schema schema = series();
-  schema.dimensions[1].length = 1000; // records of 8008 bytes: the header, 8192 bytes, counts little
+  schema.dimensions[1].length =
+      1000; // records of 8008 bytes: the header, 8192 bytes, counts little
   const auto file = writer->open(path, schema, {io::FileKind::append, 4});
   for (std::size_t t = 0; t < 200; ++t) {
     file->put_all("time", t, std::vector<double>{static_cast<double>(t)});
@@ -88,14 +92,17 @@ TEST_CASE("append: commits grow rarer with the file, so that all copies together
   const io::Summary s = io::summarize(MPI_COMM_WORLD, writer->statistics());
   CHECK(s[io::Phase::copy].bytes == copied);
   CHECK(copied < 3 * final_size);
-  CHECK(s[io::Phase::checksum].bytes == (method == "direct/checksum=file" ? copied + final_size : 0));
+  CHECK(s[io::Phase::checksum].bytes ==
+        (method == "direct/checksum=file" ? copied + final_size : 0));
   CHECK(s.work.written_bytes >= copied + 200 * 8008); // the values once, and the copies
   CHECK(s.work.written_bytes < copied + 2 * final_size);
 }
 
-TEST_CASE("append in place: every commit is in the file under its final name, what comes after it is not, and no copy is made") {
+TEST_CASE("append in place: every commit is in the file under its final name, what comes after it "
+          "is not, and no copy is made") {
   const Scratch scratch;
-  const auto writer = io::make_writer(MPI_COMM_WORLD, io::parse_method(GENERATE("direct", "direct/zslab", "direct/box:1"), {}));
+  const auto writer = io::make_writer(
+      MPI_COMM_WORLD, io::parse_method(GENERATE("direct", "direct/zslab", "direct/box:1"), {}));
   const std::string path = scratch / "ts.nc", manifest = scratch / "manifest.jsonl";
   const auto intact = [&](std::size_t records) {
     CHECK(complete_records(path) == records);
@@ -159,7 +166,8 @@ TEST_CASE("append in place: every commit is in the file under its final name, wh
   CHECK(io::verify_manifest(manifest).size() == 1); // it is closed: nothing follows
 }
 
-TEST_CASE("killed while a record is committed in place: the number in the header decides, and the manifest knows both") {
+TEST_CASE("killed while a record is committed in place: the number in the header decides, and the "
+          "manifest knows both") {
   const Scratch scratch;
   scratch.on_rank_0([&] {
     const std::string path = scratch / "ts.nc", manifest = scratch / "manifest.jsonl";
@@ -184,17 +192,20 @@ TEST_CASE("killed while a record is committed in place: the number in the header
     header.seekp(7);
     header.put(2);
     header.close();
-    CHECK(io::verify_manifest(manifest).empty()); // before it: two records, and the values of a third
+    CHECK(
+        io::verify_manifest(manifest).empty()); // before it: two records, and the values of a third
     std::fstream(path, std::ios::in | std::ios::out | std::ios::binary).seekp(7).put(1);
     CHECK(io::verify_manifest(manifest).size() == 1);
   });
 }
 
-TEST_CASE("a thousand records, each committed in place: bytes written, header and manifest included, over bytes put") {
+TEST_CASE("a thousand records, each committed in place: bytes written, header and manifest "
+          "included, over bytes put") {
   if (!io::trace_available()) SKIP("this build cannot trace (sanitizers)");
   const Scratch scratch;
   constexpr std::size_t records = 1000, cells = 2000;
-  const auto rank = static_cast<std::size_t>(rank_in(MPI_COMM_WORLD)), size = static_cast<std::size_t>(size_of(MPI_COMM_WORLD));
+  const auto rank = static_cast<std::size_t>(rank_in(MPI_COMM_WORLD)),
+             size = static_cast<std::size_t>(size_of(MPI_COMM_WORLD));
   io::Schema schema;
   schema.dimensions = {{"time", io::unlimited}, {"cell", cells}};
   schema.variables = {{"thk", io::Type::float64, {"time", "cell"}, {}}};
@@ -214,9 +225,11 @@ TEST_CASE("a thousand records, each committed in place: bytes written, header an
   trace.finish();
   scratch.on_rank_0([&] {
     std::int64_t written = 0;
-    for (const auto& e : io::read_trace(csv).events) written += e.operation == io::TraceOperation::write ? e.bytes : 0;
+    for (const auto& e : io::read_trace(csv).events)
+      written += e.operation == io::TraceOperation::write ? e.bytes : 0;
     constexpr double payload = records * cells * sizeof(double);
-    CHECK(static_cast<double>(written) > payload + static_cast<double>(std::filesystem::file_size(manifest)));
+    CHECK(static_cast<double>(written) >
+          payload + static_cast<double>(std::filesystem::file_size(manifest)));
     CHECK(static_cast<double>(written) < 1.05 * payload);
   });
 }
@@ -231,7 +244,8 @@ io::Schema with_history(std::string history) {
 }
 
 /// Records begin <= t < end of a series; closed.
-void write_series(const std::string& path, const std::string& method, const io::Schema& schema, std::size_t end) {
+void write_series(const std::string& path, const std::string& method, const io::Schema& schema,
+                  std::size_t end) {
   const auto writer = io::make_writer(MPI_COMM_WORLD, io::parse_method(method, {}));
   const auto file = writer->open(path, schema, {io::FileKind::append, 1});
   for (std::size_t t = 0; t < end; ++t) put_record(*file, t);
@@ -241,12 +255,13 @@ void write_series(const std::string& path, const std::string& method, const io::
 
 } // namespace
 
-TEST_CASE(
-    "a series that goes on in place has the bytes of one that was written at once, and stands until the next record comes") {
+TEST_CASE("a series that goes on in place has the bytes of one that was written at once, and "
+          "stands until the next record comes") {
   const Scratch scratch;
   const std::string path = scratch / "ts.nc", manifest = scratch / "manifest.jsonl";
   const std::string before = GENERATE("serial", "pnetcdf", "direct"),
-                    method = GENERATE("direct", "direct/zslab", "direct/box:1", "direct/transport=thread");
+                    method = GENERATE("direct", "direct/zslab", "direct/box:1",
+                                      "direct/transport=thread");
   write_series(path, before, with_history("one"), 5);
   const std::string bytes_before = io::checksum_file(path).checksum;
   const auto writer = io::make_writer(MPI_COMM_WORLD, io::parse_method(method, {}));
@@ -257,12 +272,14 @@ TEST_CASE(
     MPI_Barrier(MPI_COMM_WORLD);
   };
   for (const bool goes_on : {false, true}) {
-    const auto file = writer->open(path, with_history("one\ntwo"), {io::FileKind::append, 1, 3, true});
+    const auto file =
+        writer->open(path, with_history("one\ntwo"), {io::FileKind::append, 1, 3, true});
     REQUIRE(file->is_continued());
     CHECK(io::checksum_file(path).checksum == bytes_before);
     MPI_Barrier(MPI_COMM_WORLD);
     CHECK_FALSE(std::filesystem::exists(path + ".tmp"));
-    CHECK(message([&] { file->put_all("time", 2, std::vector<double>{0.0}); }).find("from 3 on") != std::string::npos);
+    CHECK(message([&] { file->put_all("time", 2, std::vector<double>{0.0}); }).find("from 3 on") !=
+          std::string::npos);
     if (!goes_on) continue;
     put_record(*file, 3);
     file->put_all("time", 4, std::vector<double>{4.0}); // under way: the commit before it is done
@@ -286,7 +303,8 @@ TEST_CASE("a continued series without a new record ends with those that it keeps
   const std::string path = scratch / "ts.nc";
   write_series(path, "direct", with_history("one"), 5);
   const auto writer = io::make_writer(MPI_COMM_WORLD, io::parse_method("direct", {}));
-  const auto file = writer->open(path, with_history("one\ntwo"), {io::FileKind::append, 1, 3, true});
+  const auto file =
+      writer->open(path, with_history("one\ntwo"), {io::FileKind::append, 1, 3, true});
   REQUIRE(file->is_continued());
   file->close();
   CHECK(complete_records(path) == 3);
@@ -318,7 +336,10 @@ TEST_CASE("a series that cannot go on in place is written anew, and says why") {
   scratch.on_rank_0([&] { std::filesystem::create_hard_link(path, scratch / "kept.nc"); });
   CHECK(why("direct", two).find("several names") != std::string::npos);
   MPI_Barrier(MPI_COMM_WORLD);
-  scratch.on_rank_0([&] { std::filesystem::remove(scratch / "kept.nc"), std::filesystem::remove(scratch / "manifest.jsonl"); });
+  scratch.on_rank_0([&] {
+    std::filesystem::remove(scratch / "kept.nc"),
+        std::filesystem::remove(scratch / "manifest.jsonl");
+  });
   CHECK(why("direct", two).find("no line") != std::string::npos);
   write_series(path, "direct/checksum=none", with_history("one"), 5);
   CHECK(why("direct", two).find("no sums") != std::string::npos);
@@ -327,7 +348,8 @@ TEST_CASE("a series that cannot go on in place is written anew, and says why") {
 TEST_CASE("41 records and 2 more in place: bytes written over bytes put") {
   if (!io::trace_available()) SKIP("this build cannot trace (sanitizers)");
   const Scratch scratch;
-  const std::string path = scratch / "ts.nc", csv = scratch / "t.csv", manifest = scratch / "manifest.jsonl";
+  const std::string path = scratch / "ts.nc", csv = scratch / "t.csv",
+                    manifest = scratch / "manifest.jsonl";
   constexpr std::size_t cells = 50000;
   const auto schema = [&](const char* history) {
     io::Schema s = with_history(history);
@@ -354,7 +376,8 @@ TEST_CASE("41 records and 2 more in place: bytes written over bytes put") {
   trace.finish();
   scratch.on_rank_0([&] {
     std::int64_t written = 0;
-    for (const auto& e : io::read_trace(csv).events) written += e.operation == io::TraceOperation::write ? e.bytes : 0;
+    for (const auto& e : io::read_trace(csv).events)
+      written += e.operation == io::TraceOperation::write ? e.bytes : 0;
     constexpr double payload = 2 * (cells + 1) * sizeof(double);
     CHECK(static_cast<double>(written) > payload);
     CHECK(static_cast<double>(written) < 1.05 * payload);

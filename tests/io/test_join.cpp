@@ -1,5 +1,6 @@
-// io/layouts/join.hpp: the subfiles of a layout file-per-aggregator become the file that was never in subfiles, byte for byte;
-// subfiles that are missing, damaged or of another set are refused by name.
+// io/layouts/join.hpp: the subfiles of a layout file-per-aggregator become the file that was never
+// in subfiles, byte for byte; subfiles that are missing, damaged or of another set are refused by
+// name.
 #include "io/durable/durable.hpp"
 #include "io/durable/verify.hpp"
 #include "io/layouts/join.hpp"
@@ -20,8 +21,11 @@ namespace {
 
 constexpr std::size_t records = 2;
 
-void write_pieces(const std::string& path, const std::string& format, const Schema& schema, int per_node = 6) {
-  io::Writer writer(MPI_COMM_WORLD, io::parse_method(format + "/file-per-aggregator:" + std::to_string(per_node), {}));
+void write_pieces(const std::string& path, const std::string& format, const Schema& schema,
+                  int per_node = 6) {
+  io::Writer writer(
+      MPI_COMM_WORLD,
+      io::parse_method(format + "/file-per-aggregator:" + std::to_string(per_node), {}));
   pattern::write(writer, path, schema, records);
 }
 
@@ -31,8 +35,8 @@ io::Options way(const std::string& text) { return io::parse_method(text, {}); }
 
 void check_refused(const Scratch& scratch, const std::vector<std::string>& words) {
   for (const std::string& word : words)
-    CHECK_THROWS_MATCHES(io::join(MPI_COMM_WORLD, scratch / "ex.nc", scratch / "no.nc", {}), io::Error,
-                         MessageMatches(ContainsSubstring(word)));
+    CHECK_THROWS_MATCHES(io::join(MPI_COMM_WORLD, scratch / "ex.nc", scratch / "no.nc", {}),
+                         io::Error, MessageMatches(ContainsSubstring(word)));
   CHECK_FALSE(std::filesystem::exists(scratch / "no.nc"));
 }
 
@@ -48,7 +52,8 @@ TEST_CASE("joined subfiles have the bytes of the file that was never cut") {
     pattern::write(alone, scratch / "alone.nc", schema, records, pattern::patches, MPI_COMM_SELF);
   });
   write_pieces(scratch / "ex.nc", format, schema);
-  const io::Joined joined = io::join(MPI_COMM_WORLD, scratch / "ex.nc", scratch / "joined.nc", way("pnetcdf/zslab"));
+  const io::Joined joined =
+      io::join(MPI_COMM_WORLD, scratch / "ex.nc", scratch / "joined.nc", way("pnetcdf/zslab"));
   CHECK(joined.subfiles == static_cast<std::size_t>(size_of(MPI_COMM_WORLD)));
   CHECK(joined.records == records);
   scratch.on_rank_0([&] {
@@ -82,19 +87,25 @@ TEST_CASE("subfiles that are missing, damaged or strange are refused by name") {
   check_refused(scratch, {"expected 11 values", "variable 'x'", "found 5"});
 
   on_rank_0([&] { std::filesystem::rename(path("longer.nc.0001"), path("ex.nc.0001")); });
-  check_refused(scratch, {"ex.nc.0001': dimension 'x': expected a part of 11, as in the first subfile, found of 12"});
+  check_refused(
+      scratch,
+      {"ex.nc.0001': dimension 'x': expected a part of 11, as in the first subfile, found of 12"});
 
   on_rank_0([&] { std::filesystem::rename(path("other.nc.0001"), path("ex.nc.0001")); });
-  check_refused(scratch, {"ex.nc.0001': number of dimensions: expected 5, as in the first subfile, found 6"});
+  check_refused(
+      scratch, {"ex.nc.0001': number of dimensions: expected 5, as in the first subfile, found 6"});
 
   on_rank_0([&] {
-    std::filesystem::copy_file(path("kept"), path("ex.nc.0001"), std::filesystem::copy_options::overwrite_existing);
-    std::filesystem::resize_file(path("ex.nc.0001"), std::filesystem::file_size(path("ex.nc.0001")) - 8);
+    std::filesystem::copy_file(path("kept"), path("ex.nc.0001"),
+                               std::filesystem::copy_options::overwrite_existing);
+    std::filesystem::resize_file(path("ex.nc.0001"),
+                                 std::filesystem::file_size(path("ex.nc.0001")) - 8);
   });
   check_refused(scratch, {"ex.nc.0001': truncated"});
 
   on_rank_0([&] {
-    std::filesystem::copy_file(path("kept"), path("ex.nc.0001"), std::filesystem::copy_options::overwrite_existing);
+    std::filesystem::copy_file(path("kept"), path("ex.nc.0001"),
+                               std::filesystem::copy_options::overwrite_existing);
     int nc = 0, x = 0;
     const int shifted[] = {1, 11, 5, 10}; // one index too early
     CHECK(nc_open(path("ex.nc.0001").c_str(), NC_WRITE, &nc) == NC_NOERR);
@@ -102,7 +113,8 @@ TEST_CASE("subfiles that are missing, damaged or strange are refused by name") {
     CHECK(nc_put_att_int(nc, x, "domain_decomposition", NC_INT, 4, shifted) == NC_NOERR);
     CHECK(nc_close(nc) == NC_NOERR);
   });
-  check_refused(scratch, {"ex.nc.0001': variable 'x': expected a part that no other subfile has", "ex.nc.0000'"});
+  check_refused(scratch, {"ex.nc.0001': variable 'x': expected a part that no other subfile has",
+                          "ex.nc.0000'"});
 
   on_rank_0([&] { std::filesystem::rename(path("kept"), path("ex.nc.0001")); });
   io::join(MPI_COMM_WORLD, scratch / "ex.nc", scratch / "yes.nc", {});

@@ -1,5 +1,6 @@
-// Variables of more than 2^31 elements, more than 2 GiB and more than 4 GiB: only the slabs at both ends are written, so that
-// the file is a large hole and takes no room. Through the formats (io/formats/format.hpp): a File would ask for all values.
+// Variables of more than 2^31 elements, more than 2 GiB and more than 4 GiB: only the slabs at both
+// ends are written, so that the file is a large hole and takes no room. Through the formats
+// (io/formats/format.hpp): a File would ask for all values.
 #include "io/registry.hpp"
 #include "tests/io/any_reader.hpp"
 #include "tests/io/scratch.hpp"
@@ -28,7 +29,8 @@ io::Schema large_schema() {
   return s;
 }
 
-/// 2 elements along every dimension, at the beginning (rank 0) or the end (last rank) of the record.
+/// 2 elements along every dimension, at the beginning (rank 0) or the end (last rank) of the
+/// record.
 io::Hyperslab corner(const io::Schema& schema, std::size_t v, std::size_t record, bool at_end) {
   io::Hyperslab slab;
   slab.start = schema.shape(schema.variables[v]);
@@ -69,7 +71,8 @@ std::vector<std::byte> numbers(Type type, std::size_t n, int first) {
 
 TEST_CASE("sizes beyond 32 bits") {
   const Scratch scratch;
-  const std::string name = GENERATE("serial", "netcdf4", "pnetcdf", "direct", "posix", "mpiio"), path = scratch / "large.nc";
+  const std::string name = GENERATE("serial", "netcdf4", "pnetcdf", "direct", "posix", "mpiio"),
+                    path = scratch / "large.nc";
   INFO(name);
   io::Options options;
   options.format = name;
@@ -85,7 +88,8 @@ TEST_CASE("sizes beyond 32 bits") {
     for (std::size_t v = 0; v < schema.variables.size(); ++v) {
       if (record > 0 && !schema.has_records(schema.variables[v])) continue;
       io::Hyperslab slab = corner(schema, v, record, rank == last);
-      const auto values = numbers(slab.type, slab.elements(), first_number(v, record, rank == last));
+      const auto values =
+          numbers(slab.type, slab.elements(), first_number(v, record, rank == last));
       slab.data = values.data();
       slab.empty = rank != 0 && rank != last;
       format->put(v, slab);
@@ -104,11 +108,13 @@ TEST_CASE("sizes beyond 32 bits") {
   REQUIRE(in.records() == 2);
   for (std::size_t v = 0; v < schema.variables.size(); ++v) {
     const std::string& variable = schema.variables[v].name;
-    for (std::size_t record = 0; record < (schema.has_records(schema.variables[v]) ? 2u : 1u); ++record) {
+    for (std::size_t record = 0; record < (schema.has_records(schema.variables[v]) ? 2u : 1u);
+         ++record) {
       for (const bool at_end : {false, true}) {
         const io::Hyperslab slab = corner(schema, v, record, at_end);
         std::vector<double> expected(slab.elements());
-        for (std::size_t k = 0; k < expected.size(); ++k) expected[k] = first_number(v, record, at_end) + static_cast<int>(k);
+        for (std::size_t k = 0; k < expected.size(); ++k)
+          expected[k] = first_number(v, record, at_end) + static_cast<int>(k);
         INFO(variable << ", record " << record);
         CHECK(in.read_block(variable, slab.start, slab.count) == expected);
       }

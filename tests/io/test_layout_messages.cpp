@@ -1,5 +1,6 @@
-// io/layouts/remap.hpp, io/layouts/exchange.hpp: a layout sends as many messages as it must, hands the inner format what it
-// promises, and goes on when that fails on one rank. Values: test_layouts.cpp.
+// io/layouts/remap.hpp, io/layouts/exchange.hpp: a layout sends as many messages as it must, hands
+// the inner format what it promises, and goes on when that fails on one rank. Values:
+// test_layouts.cpp.
 #include "io/layouts/exchange.hpp"
 #include "io/layouts/remap.hpp"
 #include "io/layouts/repeats.hpp"
@@ -27,7 +28,8 @@ Schema one_field() {
   return s;
 }
 
-/// Messages of a record, once with rows of ranks, or with what `cut` says; from the second record on nothing else happens.
+/// Messages of a record, once with rows of ranks, or with what `cut` says; from the second record
+/// on nothing else happens.
 io::Work work_of(const std::string& way, const Schema& schema, const pattern::Cut& cut) {
   const Scratch scratch;
   io::Writer writer(MPI_COMM_WORLD, options_of(way));
@@ -46,7 +48,9 @@ io::Work work_of(const std::string& way, const Schema& schema, const pattern::Cu
 }
 
 std::vector<Box> rows(const Schema& schema, std::size_t v, int rank, int size, std::size_t) {
-  return {io::slab_boxes(schema, v, static_cast<std::size_t>(size))[static_cast<std::size_t>(rank)].at(0)};
+  return {
+      io::slab_boxes(schema, v, static_cast<std::size_t>(size))[static_cast<std::size_t>(rank)].at(
+          0)};
 }
 std::vector<Box> columns(const Schema& schema, std::size_t v, int rank, int size, std::size_t) {
   const auto r = static_cast<std::size_t>(rank), n = static_cast<std::size_t>(size);
@@ -57,18 +61,21 @@ std::vector<Box> columns(const Schema& schema, std::size_t v, int rank, int size
 
 } // namespace
 
-TEST_CASE("auto deals small variables to all ranks, where the format does not say where they begin, too") {
+TEST_CASE("auto deals small variables to all ranks, where the format does not say where they "
+          "begin, too") {
   const std::int64_t n = size_of(MPI_COMM_WORLD);
   Schema s;
   s.dimensions = {{"time", io::unlimited}, {"y", 64, true}, {"x", 64, true}};
-  for (int v = 0; v < 24; ++v) s.variables.push_back({"v" + std::to_string(v), Type::float64, {"time", "y", "x"}, {}});
+  for (int v = 0; v < 24; ++v)
+    s.variables.push_back({"v" + std::to_string(v), Type::float64, {"time", "y", "x"}, {}});
   CHECK(work_of("null/auto", s, columns).messages == n * (n - 1));
   CHECK(work_of("pnetcdf/auto", s, columns).messages == n * (n - 1));
 }
 
 TEST_CASE("messages are those that the cut asks for") {
   const int size = size_of(MPI_COMM_WORLD);
-  const std::int64_t n = size, field = 12 * 8 * 8; // bytes of a record; 12 rows are divided by 1, 2, 3, 4, 6
+  const std::int64_t n = size,
+                     field = 12 * 8 * 8; // bytes of a record; 12 rows are divided by 1, 2, 3, 4, 6
   const std::string format = GENERATE("null", "pnetcdf");
   const Schema s = one_field();
 
@@ -84,28 +91,31 @@ TEST_CASE("messages are those that the cut asks for") {
   CHECK(turned.messages == n * (n - 1));
   if (8 % size == 0) CHECK(turned.message_bytes == field * (n - 1) / n);
 
-  const io::Work nodes = work_of(format + "/zslab:1/ranks_per_node=2", s, rows); // the first of each pair writes for both
+  const io::Work nodes = work_of(format + "/zslab:1/ranks_per_node=2", s,
+                                 rows); // the first of each pair writes for both
   if (size % 2 == 0) CHECK(nodes.off_node_bytes == 0);
   if (size % 2 == 0) CHECK(nodes.messages == n / 2);
   if (size % 2 == 0) CHECK(nodes.message_bytes == field / 2);
 
-  if (size == 1 || size == 2 || size == 6) { // cut into rows as the nodes are: 1, 3 rectangles of 12 x 8
+  if (size == 1 || size == 2 ||
+      size == 6) { // cut into rows as the nodes are: 1, 3 rectangles of 12 x 8
     const io::Work boxes = work_of(format + "/box:1/ranks_per_node=2", s, rows);
     CHECK(boxes.messages == n / 2);
     CHECK(boxes.off_node_bytes == 0);
   }
   if (size == 4) {
     // tiles of 24 doubles could be 4 x 6; from the shorter dimension: x gets 4, y the other 6
-    const auto quarters = [](const Schema&, std::size_t, int rank, int, std::size_t) -> std::vector<Box> {
+    const auto quarters = [](const Schema&, std::size_t, int rank, int,
+                             std::size_t) -> std::vector<Box> {
       const auto q = static_cast<std::size_t>(rank);
       return {{{6 * (q / 2), 4 * (q % 2)}, {6, 4}}};
     };
     const io::Work z_curve = work_of(format + "/morton:1/ranks_per_node=1/stripe=192", s, quarters);
     CHECK(z_curve.messages == 0);
-    const auto exchanged = [&](const Schema& schema, std::size_t v, int rank, int n_ranks, std::size_t t) {
-      return quarters(schema, v, 3 - rank, n_ranks, t);
-    };
-    const io::Work opposite = work_of(format + "/morton:1/ranks_per_node=1/stripe=192", s, exchanged);
+    const auto exchanged = [&](const Schema& schema, std::size_t v, int rank, int n_ranks,
+                               std::size_t t) { return quarters(schema, v, 3 - rank, n_ranks, t); };
+    const io::Work opposite =
+        work_of(format + "/morton:1/ranks_per_node=1/stripe=192", s, exchanged);
     CHECK(opposite.messages == 4);
     CHECK(opposite.off_node_bytes == field);
   }
@@ -149,19 +159,23 @@ TEST_CASE("messages above the largest go in several, in order") {
   if (size == 1) return;
   const int next = (rank + 1) % size, previous = (rank + size - 1) % size;
   std::vector<std::byte> out(1001), in(1001);
-  for (std::size_t n = 0; n < out.size(); ++n) out[n] = static_cast<std::byte>(n * 7 + static_cast<std::size_t>(rank));
-  const std::size_t sent = GENERATE(std::size_t{1001}, std::size_t{950}, std::size_t{300}, std::size_t{0});
+  for (std::size_t n = 0; n < out.size(); ++n)
+    out[n] = static_cast<std::byte>(n * 7 + static_cast<std::size_t>(rank));
+  const std::size_t sent =
+      GENERATE(std::size_t{1001}, std::size_t{950}, std::size_t{300}, std::size_t{0});
   std::vector<io::Message> receives{{previous, in.data(), in.size()}};
   CHECK(io::exchange(MPI_COMM_WORLD, receives, {{next, out.data(), out.size(), sent}}, 100) == 11);
   CHECK(receives[0].sent == sent);
   for (std::size_t n = 0; n < sent; ++n) {
-    if (in[n] != static_cast<std::byte>(n * 7 + static_cast<std::size_t>(previous))) FAIL("byte " << n);
+    if (in[n] != static_cast<std::byte>(n * 7 + static_cast<std::size_t>(previous)))
+      FAIL("byte " << n);
   }
 }
 
 namespace {
 
-/// Words behind repeat_room, shortened, as a receiver gets them, and restored. Returns how many were sent.
+/// Words behind repeat_room, shortened, as a receiver gets them, and restored. Returns how many
+/// were sent.
 std::size_t sent_and_restored(const std::vector<std::uint64_t>& words) {
   std::vector<std::uint64_t> out(words), in(words.size() + 1, 77);
   out.insert(out.begin(), 77);
@@ -188,7 +202,8 @@ TEST_CASE("a repeated value is sent once, and comes back") {
     std::vector<std::uint64_t> words;
     while (words.size() < n) {
       state = state * 6364136223846793005u + 1442695040888963407u;
-      words.insert(words.end(), std::min<std::size_t>(n - words.size(), 1 + (state >> 60)), state >> 40 & 3);
+      words.insert(words.end(), std::min<std::size_t>(n - words.size(), 1 + (state >> 60)),
+                   state >> 40 & 3);
     }
     CHECK(sent_and_restored(words) <= n);
   }
@@ -224,7 +239,8 @@ public:
   void put(std::size_t, const io::Hyperslab& slab) override {
     m_seen.posts += 1;
     m_seen.elements += slab.elements();
-    m_seen.all_lasting = m_seen.all_lasting && slab.lasting && slab.start.size() == slab.stride.size() && slab.start[0] == 8;
+    m_seen.all_lasting = m_seen.all_lasting && slab.lasting &&
+                         slab.start.size() == slab.stride.size() && slab.start[0] == 8;
     if (rank_in(MPI_COMM_WORLD) == m_fails_on) throw io::Error("no");
   }
   void wait() override { m_seen.waits += 1; }
@@ -239,21 +255,27 @@ private:
 
 } // namespace
 
-TEST_CASE("the inner format gets lasting pieces, equally many on all ranks, also after it has failed on one") {
+TEST_CASE("the inner format gets lasting pieces, equally many on all ranks, also after it has "
+          "failed on one") {
   const int rank = rank_in(MPI_COMM_WORLD), size = size_of(MPI_COMM_WORLD);
   const Schema schema = one_field();
   io::Options options;
   options.buffer = GENERATE(std::size_t{1} << 20, std::size_t{100});
   const io::Topology topology = io::make_topology(MPI_COMM_WORLD, 2);
   const std::vector<int> aggregators = io::aggregators(topology, 1);
-  const auto boxes_of = [&](const Schema& s, std::size_t v) { return io::morton_boxes(s, v, aggregators.size(), 400); };
+  const auto boxes_of = [&](const Schema& s, std::size_t v) {
+    return io::morton_boxes(s, v, aggregators.size(), 400);
+  };
   Notes::Seen seen;
-  const auto format =
-      io::make_remap(MPI_COMM_WORLD, schema, options, topology, aggregators, boxes_of, std::make_unique<Notes>(seen, size - 1));
+  const auto format = io::make_remap(MPI_COMM_WORLD, schema, options, topology, aggregators,
+                                     boxes_of, std::make_unique<Notes>(seen, size - 1));
   format->define();
   const Box mine = rows(schema, 0, rank, size, 0).at(0);
   const std::vector<double> values(mine.elements());
-  io::Hyperslab slab{{8, mine.start[0], 0}, {1, mine.count[0], 8}, {0, 8, 1}, reinterpret_cast<const std::byte*>(values.data())};
+  io::Hyperslab slab{{8, mine.start[0], 0},
+                     {1, mine.count[0], 8},
+                     {0, 8, 1},
+                     reinterpret_cast<const std::byte*>(values.data())};
   format->put(0, slab);
   if (rank == size - 1) {
     CHECK_THROWS_AS(format->wait(), io::Error);

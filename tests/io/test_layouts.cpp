@@ -1,4 +1,5 @@
-// io/registry.hpp: every layout writes the file that one rank alone would write. Messages: test_layout_messages.cpp.
+// io/registry.hpp: every layout writes the file that one rank alone would write. Messages:
+// test_layout_messages.cpp.
 #include "io/durable/durable.hpp"
 #include "io/durable/verify.hpp"
 #include "io/formats/raw.hpp"
@@ -72,38 +73,47 @@ TEST_CASE("every layout writes the same bytes, on nodes of 1, 2, 3 ranks and of 
 
 TEST_CASE("auto: long runs stay, short ones move, and the choice is told") {
   const Scratch scratch;
-  const auto rank = static_cast<std::size_t>(rank_in(MPI_COMM_WORLD)), size = static_cast<std::size_t>(size_of(MPI_COMM_WORLD));
+  const auto rank = static_cast<std::size_t>(rank_in(MPI_COMM_WORLD)),
+             size = static_cast<std::size_t>(size_of(MPI_COMM_WORLD));
   constexpr std::size_t length = 120;
   Schema schema;
   schema.dimensions = {{"y", length, true}, {"x", length, true}};
-  schema.variables = {{"rows", Type::float64, {"y", "x"}, {}}, {"columns", Type::float64, {"y", "x"}, {}}};
+  schema.variables = {{"rows", Type::float64, {"y", "x"}, {}},
+                      {"columns", Type::float64, {"y", "x"}, {}}};
   const std::size_t first = length * rank / size, count = length * (rank + 1) / size - first;
-  std::vector<double> values(length * count); // no two are the same, or less is sent than was counted
+  std::vector<double> values(length *
+                             count); // no two are the same, or less is sent than was counted
   std::iota(values.begin(), values.end(), 1.0);
   io::Writer writer(MPI_COMM_WORLD, options_of("direct/auto/call=8KiB"));
   const auto put = [&](const char* variable, const io::Block& block) {
-    const auto file = writer.open(scratch / variable, {schema.dimensions, {schema.variables[schema.variable(variable)]}, {}});
+    const auto file = writer.open(
+        scratch / variable, {schema.dimensions, {schema.variables[schema.variable(variable)]}, {}});
     file->put(variable, block, values.data());
     file->close();
-    return std::pair{io::summarize(MPI_COMM_WORLD, file->statistics()).work, file->hints().at("layout")};
+    return std::pair{io::summarize(MPI_COMM_WORLD, file->statistics()).work,
+                     file->hints().at("layout")};
   };
   const auto [rows, of_rows] = put("rows", {{first, 0}, {count, length}, {}});
   CHECK(rows.messages == 0);
-  CHECK_THAT(of_rows, ContainsSubstring("1 variable(s) stay: " + std::to_string(size) + " calls and no byte sent, or ") &&
+  CHECK_THAT(of_rows, ContainsSubstring("1 variable(s) stay: " + std::to_string(size) +
+                                        " calls and no byte sent, or ") &&
                           ContainsSubstring("; no variable moves"));
   const auto [columns, of_columns] = put("columns", {{0, first}, {length, count}, {}});
   CHECK((columns.messages > 0) == (size > 1));
   if (size > 1)
     CHECK_THAT(of_columns,
-               ContainsSubstring("no variable stays; 1 variable(s) move: " + std::to_string(size * length) + " calls") &&
+               ContainsSubstring("no variable stays; 1 variable(s) move: " +
+                                 std::to_string(size * length) + " calls") &&
                    ContainsSubstring(std::to_string(columns.message_bytes) + " bytes sent"));
 }
 
-TEST_CASE("auto: what a call costs is measured once, on several nodes, within bounds, and leaves no file") {
+TEST_CASE("auto: what a call costs is measured once, on several nodes, within bounds, and leaves "
+          "no file") {
   CHECK(io::call_cost_of(0.0, 1e9).bytes == 1 << 10);
   CHECK(io::call_cost_of(1e-3, 6.25e6).bytes == 6250);
   CHECK(io::call_cost_of(1.0, 1e9).bytes == 64 << 10);
-  CHECK(io::call_cost_of(1.2e-3, 6.25e6).text() == "a call like 7500 bytes sent (measured: 0.0012 s, 6.2 MB/s)");
+  CHECK(io::call_cost_of(1.2e-3, 6.25e6).text() ==
+        "a call like 7500 bytes sent (measured: 0.0012 s, 6.2 MB/s)");
 
   const Scratch scratch;
   const Schema schema{{{"y", 8, true}}, {{"thk", Type::float64, {"y"}, {}}}, {}};
@@ -117,17 +127,20 @@ TEST_CASE("auto: what a call costs is measured once, on several nodes, within bo
   const bool is_one = size_of(MPI_COMM_WORLD) == 1;
   io::Writer writer(MPI_COMM_WORLD, options_of("direct/auto/ranks_per_node=1"));
   const std::string told = layout(writer, scratch / "ex.nc");
-  CHECK_THAT(told, ContainsSubstring(is_one ? "a call like 8192 bytes sent (the default)" : "(measured: "));
+  CHECK_THAT(told, ContainsSubstring(is_one ? "a call like 8192 bytes sent (the default)"
+                                            : "(measured: "));
   CHECK(layout(writer, scratch / "again.nc") == told);
   scratch.on_rank_0([&] {
-    for (const auto& entry : std::filesystem::directory_iterator(scratch.path())) CHECK(entry.path().extension() != ".call");
+    for (const auto& entry : std::filesystem::directory_iterator(scratch.path()))
+      CHECK(entry.path().extension() != ".call");
   });
   io::Writer asked(MPI_COMM_WORLD, options_of("direct/auto/ranks_per_node=1/call=100"));
   CHECK(layout(asked, scratch / "ex.nc") == "a call like 100 bytes sent (-io_call)");
   io::Writer collective(MPI_COMM_WORLD, options_of("pnetcdf/auto/ranks_per_node=1"));
   CHECK_THAT(layout(collective, scratch / "ex.nc"), ContainsSubstring("(the default)"));
   io::Writer nowhere(MPI_COMM_WORLD, options_of("direct/auto/ranks_per_node=1"));
-  CHECK_THROWS_WITH(nowhere.open(scratch / "no/folder.nc", schema), ContainsSubstring("no/folder.nc"));
+  CHECK_THROWS_WITH(nowhere.open(scratch / "no/folder.nc", schema),
+                    ContainsSubstring("no/folder.nc"));
 }
 
 TEST_CASE("unless a layout is asked for, direct chooses by itself on several nodes") {
@@ -151,9 +164,10 @@ TEST_CASE("unless a layout is asked for, direct chooses by itself on several nod
 
 TEST_CASE("formats that write together, after a layout") {
   const Scratch scratch;
-  const auto [way, schema] = GENERATE(table<std::string, Schema>({{"netcdf4/zslab", pattern::ice()},
-                                                                  {"netcdf4/morton:3/chunk=record/deflate=1", pattern::ice()},
-                                                                  {"hybrid/box:1", pattern::geodesic()}}));
+  const auto [way, schema] = GENERATE(
+      table<std::string, Schema>({{"netcdf4/zslab", pattern::ice()},
+                                  {"netcdf4/morton:3/chunk=record/deflate=1", pattern::ice()},
+                                  {"hybrid/box:1", pattern::geodesic()}}));
   INFO(way);
   io::Writer writer(MPI_COMM_WORLD, options_of(way + "/ranks_per_node=2/buffer=2000"));
   pattern::write(writer, scratch / "ex.nc", schema, records, pattern::changing_patches);
@@ -169,7 +183,8 @@ std::vector<std::byte> raw_values(const std::string& path, const io::Variable& v
   std::size_t bytes = io::bytes_of(variable.type);
   for (const std::size_t n : count) bytes *= n;
   std::vector<std::byte> values(bytes);
-  io::read_raw(file, variable.name, std::vector<std::size_t>(count.size(), 0), count, values.data());
+  io::read_raw(file, variable.name, std::vector<std::size_t>(count.size(), 0), count,
+               values.data());
   return values;
 }
 
@@ -188,7 +203,8 @@ TEST_CASE("plain files, after a layout") {
     scratch.on_rank_0([&] {
       CHECK(checksum(scratch / "ex.json") == checksum(scratch / "native.json"));
       for (const io::Variable& v : schema.variables)
-        CHECK(raw_values(scratch / "ex", v) == raw_values(scratch / "native", v)); // in gaps there may be anything
+        CHECK(raw_values(scratch / "ex", v) ==
+              raw_values(scratch / "native", v)); // in gaps there may be anything
     });
   }
 }
@@ -198,7 +214,8 @@ TEST_CASE("pieces that change from record to record, and several puts of a varia
   const Schema schema = pattern::ice();
   write_alone(scratch, schema);
   const std::string format = GENERATE("pnetcdf/", "direct/");
-  for (const pattern::Cut& cut : {pattern::Cut(pattern::changing_patches), pattern::Cut(pattern::halves)}) {
+  for (const pattern::Cut& cut :
+       {pattern::Cut(pattern::changing_patches), pattern::Cut(pattern::halves)}) {
     for (const std::string& layout : three_layouts) {
       INFO(format << layout);
       io::Writer writer(MPI_COMM_WORLD, options_of(format + layout + "/ranks_per_node=2"));
@@ -215,8 +232,10 @@ TEST_CASE("small buffers: a record in rounds, a variable in parts") {
   const std::string buffer = GENERATE("100", "2000"), format = GENERATE("pnetcdf/", "direct/");
   for (const std::string& layout : three_layouts) {
     INFO(format << layout << ", " << buffer << " bytes");
-    io::Writer writer(MPI_COMM_WORLD, options_of(format + layout + "/ranks_per_node=2/buffer=" + buffer));
-    pattern::write(writer, scratch / "ex.nc", schema, records, buffer == "100" ? pattern::halves : pattern::patches);
+    io::Writer writer(MPI_COMM_WORLD,
+                      options_of(format + layout + "/ranks_per_node=2/buffer=" + buffer));
+    pattern::write(writer, scratch / "ex.nc", schema, records,
+                   buffer == "100" ? pattern::halves : pattern::patches);
     check_same(scratch, scratch / "ex.nc", schema);
   }
 }
@@ -228,7 +247,8 @@ TEST_CASE("two files with layouts interleave") {
   for (const std::string& layout : three_layouts) {
     INFO(format << layout);
     io::Writer writer(MPI_COMM_WORLD, options_of(format + layout));
-    const auto a = writer.open(scratch / "a.nc", schema), b = writer.open(scratch / "b.nc", other, {io::FileKind::append, 1});
+    const auto a = writer.open(scratch / "a.nc", schema),
+               b = writer.open(scratch / "b.nc", other, {io::FileKind::append, 1});
     pattern::put(*b, {}, pattern::patches, MPI_COMM_WORLD);
     pattern::put(*a, {}, pattern::patches, MPI_COMM_WORLD);
     for (std::size_t t = 0; t < 2; ++t) {
@@ -257,7 +277,8 @@ TEST_CASE("file-per-aggregator: each file opens by itself and says where it belo
     const auto where = in.numbers("x", "domain_decomposition").value();
     CHECK(in.number("", "NumFilesInSet") == n);
     CHECK((where[0] == 1 && where[1] == 11));
-    const auto first = static_cast<std::size_t>(where[2]) - 1, count = static_cast<std::size_t>(where[3]) - first;
+    const auto first = static_cast<std::size_t>(where[2]) - 1,
+               count = static_cast<std::size_t>(where[3]) - first;
     CHECK(in.length("x") == count);
     CHECK(in.length("y") == 7);
     cells += 7 * count;
@@ -268,7 +289,8 @@ TEST_CASE("file-per-aggregator: each file opens by itself and says where it belo
       wrong += x[i] != pattern::value(schema, v_x, 0, first + i);
       for (std::size_t t = 0; t < records; ++t) {
         for (std::size_t j = 0; j < 7; ++j)
-          wrong += thk[(t * 7 + j) * count + i] != pattern::value(schema, v_thk, t, j * 11 + first + i);
+          wrong +=
+              thk[(t * 7 + j) * count + i] != pattern::value(schema, v_thk, t, j * 11 + first + i);
       }
     }
     CHECK(wrong == 0);
@@ -282,7 +304,8 @@ TEST_CASE("file-per-aggregator: a file without distributed dimensions is one ord
   const Scratch scratch;
   Schema schema;
   schema.dimensions = {{"time", io::unlimited}, {"nv", 2}};
-  schema.variables = {{"time", Type::float64, {"time"}, {}}, {"time_bounds", Type::float64, {"time", "nv"}, {}}};
+  schema.variables = {{"time", Type::float64, {"time"}, {}},
+                      {"time_bounds", Type::float64, {"time", "nv"}, {}}};
   write_alone(scratch, schema);
   io::Writer writer(MPI_COMM_WORLD, options_of("pnetcdf/file-per-aggregator"));
   pattern::write(writer, scratch / "ex.nc", schema, records);
@@ -297,7 +320,8 @@ TEST_CASE("file-per-aggregator: more aggregators than cells are refused") {
     pattern::write(writer, scratch / "ex.nc", small, 1);
     CHECK(std::filesystem::exists(scratch / "ex.nc.0000"));
   } else {
-    CHECK_THROWS_MATCHES(writer.open(scratch / "ex.nc", small), io::Error, MessageMatches(ContainsSubstring("at most 2 agg")));
+    CHECK_THROWS_MATCHES(writer.open(scratch / "ex.nc", small), io::Error,
+                         MessageMatches(ContainsSubstring("at most 2 agg")));
   }
 }
 
@@ -314,15 +338,16 @@ TEST_CASE("null with a layout moves values, and writes nothing") {
 }
 
 TEST_CASE("what cannot work with a layout is refused with the reason") {
-  const std::pair<const char*, const char*> refused[] = {{"serial/zslab", "format serial gathers to rank 0 by itself"},
-                                                         {"serial/box:2", "format serial gathers to rank 0 by itself"},
-                                                         {"serial/morton:1", "format serial gathers to rank 0 by itself"},
-                                                         {"hybrid/file-per-aggregator", "writes a NetCDF file per aggregator"},
-                                                         {"posix/file-per-aggregator:2", "writes a NetCDF file per aggregator"},
-                                                         {"pnetcdf/zslab/define=interleaved", "layouts move a record at a time"},
-                                                         {"pnetcdf/box:0", "expected one of"},
-                                                         {"pnetcdf/morton:-1", "expected one of"},
-                                                         {"pnetcdf/diagonal", "expected one of"}};
+  const std::pair<const char*, const char*> refused[] = {
+      {"serial/zslab", "format serial gathers to rank 0 by itself"},
+      {"serial/box:2", "format serial gathers to rank 0 by itself"},
+      {"serial/morton:1", "format serial gathers to rank 0 by itself"},
+      {"hybrid/file-per-aggregator", "writes a NetCDF file per aggregator"},
+      {"posix/file-per-aggregator:2", "writes a NetCDF file per aggregator"},
+      {"pnetcdf/zslab/define=interleaved", "layouts move a record at a time"},
+      {"pnetcdf/box:0", "expected one of"},
+      {"pnetcdf/morton:-1", "expected one of"},
+      {"pnetcdf/diagonal", "expected one of"}};
   for (const auto& [way, why] : refused) {
     INFO(way);
     CHECK_THROWS_MATCHES(options_of(way), io::Error, MessageMatches(ContainsSubstring(why)));

@@ -1,5 +1,6 @@
-// io/durable/lock.hpp: one writer per name; a lock that was left is taken over, others are refused. And sets of files: what a
-// run that was killed between two renames leaves, and how the next one ends it.
+// io/durable/lock.hpp: one writer per name; a lock that was left is taken over, others are refused.
+// And sets of files: what a run that was killed between two renames leaves, and how the next one
+// ends it.
 #include "io/durable/durable.hpp"
 #include "io/durable/lock.hpp"
 #include "io/durable/verify.hpp"
@@ -50,7 +51,8 @@ TEST_CASE("one writer per name, until it closes the file or lets it go") {
   {
     const auto file = writer->open(path, numbers());
     CHECK_THAT(message([&] { writer->open(path, numbers()); }),
-               ContainsSubstring("ex.nc': expected to be its only writer, found process ") && ContainsSubstring("ex.nc.lock"));
+               ContainsSubstring("ex.nc': expected to be its only writer, found process ") &&
+                   ContainsSubstring("ex.nc.lock"));
     writer->open(scratch / "other.nc", numbers());
   }                            // never closed
   MPI_Barrier(MPI_COMM_WORLD); // rank 0 has let it go
@@ -65,7 +67,8 @@ TEST_CASE("one writer per name, until it closes the file or lets it go") {
   CHECK(message([&] { writer->open(path, numbers()); }) == "no error");
 }
 
-TEST_CASE("a lock that was left is taken over; of others it is said whose they are and what to delete") {
+TEST_CASE(
+    "a lock that was left is taken over; of others it is said whose they are and what to delete") {
   const Scratch scratch;
   scratch.on_rank_0([&] {
     const std::string path = scratch / "ex.nc", name = path + ".lock";
@@ -91,7 +94,8 @@ TEST_CASE("a lock that was left is taken over; of others it is said whose they a
     const pid_t ended = fork();
     if (ended == 0) _exit(0);
     siginfo_t how{};
-    REQUIRE(waitid(P_PID, static_cast<id_t>(ended), &how, WEXITED | WNOWAIT) == 0); // it has ended, and stays a zombie
+    REQUIRE(waitid(P_PID, static_cast<id_t>(ended), &how, WEXITED | WNOWAIT) ==
+            0); // it has ended, and stays a zombie
     std::ifstream stat("/proc/" + std::to_string(ended) + "/stat");
     const std::vector<std::string> fields{std::istream_iterator<std::string>(stat), {}};
     CHECK(with({{"process", ended}, {"began", fields.at(21)}}) == "no error");
@@ -105,14 +109,18 @@ TEST_CASE("a lock that was left is taken over; of others it is said whose they a
     unsetenv("SLURM_JOB_ID");
     unsetenv("SLURM_RESTART_COUNT");
     // not
-    CHECK_THAT(with(nlohmann::json::object()), ContainsSubstring("found process " + std::to_string(getpid())));
-    CHECK_THAT(with({{"process", 1}, {"began", ""}, {"job", "77"}, {"boot", "another"}, {"host", "node9"}}),
-               ContainsSubstring("the lock of process 1 on host node9, job 77, since 20") &&
-                   ContainsSubstring("if it does not, delete '" + name + "'"));
+    CHECK_THAT(with(nlohmann::json::object()),
+               ContainsSubstring("found process " + std::to_string(getpid())));
+    CHECK_THAT(
+        with(
+            {{"process", 1}, {"began", ""}, {"job", "77"}, {"boot", "another"}, {"host", "node9"}}),
+        ContainsSubstring("the lock of process 1 on host node9, job 77, since 20") &&
+            ContainsSubstring("if it does not, delete '" + name + "'"));
     CHECK_THAT(with({{"processes", "pid:[1]"}}), ContainsSubstring("it cannot be told"));
     CHECK_THAT(with({{"process", "many"}}), ContainsSubstring("does not say who writes"));
     std::ofstream(name) << "12\n";
-    CHECK_THAT(message([&] { const io::Lock lock(path); }), ContainsSubstring("if nobody does, delete it"));
+    CHECK_THAT(message([&] { const io::Lock lock(path); }),
+               ContainsSubstring("if nobody does, delete it"));
     std::ofstream(name, std::ios::trunc).close(); // killed before it had said who it is
     CHECK(message([&] { const io::Lock lock(path); }) == "no error");
     // deleted by hand and taken by another: not ours to remove
@@ -141,7 +149,8 @@ TEST_CASE("a manifest that cannot be appended to is an error before anything is 
   }
 }
 
-TEST_CASE("files of one write: a mixture with those before is told, and ended by the next run if it can be") {
+TEST_CASE("files of one write: a mixture with those before is told, and ended by the next run if "
+          "it can be") {
   if (size_of(MPI_COMM_WORLD) < 3) SKIP("three files of three ranks");
   const Scratch scratch;
   io::Options options;
@@ -154,21 +163,25 @@ TEST_CASE("files of one write: a mixture with those before is told, and ended by
   std::string lines_before;
   scratch.on_rank_0([&] {
     std::filesystem::create_directory(scratch / "old");
-    for (const char* n : {"0", "1", "2"}) std::filesystem::copy(path + ".000" + n, scratch / ("old/" + std::string(n)));
+    for (const char* n : {"0", "1", "2"})
+      std::filesystem::copy(path + ".000" + n, scratch / ("old/" + std::string(n)));
     lines_before = io::read_manifest(manifest);
   });
   write(path, options, 2.0);
   scratch.on_rank_0([&] { // as if killed after the first rename
     const std::string lines = io::read_manifest(manifest);
-    std::ofstream(manifest) << lines.substr(0, lines.rfind('\n', lines.find("committed", lines_before.size())) + 1);
+    std::ofstream(manifest) << lines.substr(
+        0, lines.rfind('\n', lines.find("committed", lines_before.size())) + 1);
     for (const char* n : {"1", "2"}) {
       std::filesystem::rename(path + ".000" + n, path + ".tmp.000" + n);
       std::filesystem::copy(scratch / ("old/" + std::string(n)), path + ".000" + n);
     }
     const auto complaints = io::verify_manifest(manifest);
     REQUIRE(complaints.size() == 4);
-    CHECK_THAT(complaints[0], ContainsSubstring("run.nc.0000': expected the files that were written with it"));
-    CHECK_THAT(complaints[3], ContainsSubstring("run.nc': variable") && ContainsSubstring("with the sum"));
+    CHECK_THAT(complaints[0],
+               ContainsSubstring("run.nc.0000': expected the files that were written with it"));
+    CHECK_THAT(complaints[3],
+               ContainsSubstring("run.nc': variable") && ContainsSubstring("with the sum"));
   });
   SECTION("the next run makes the new ones whole before it writes") {
     scratch.on_rank_0([&] { // it finds the lock of one that has ended
@@ -207,7 +220,8 @@ TEST_CASE("all ranks together find what each piece of a file is, and what was ch
   const Scratch scratch;
   io::Options options;
   options.format = "serial";
-  const std::string path = scratch / "ex.nc", manifest = scratch / "manifest.jsonl", large = scratch / "large";
+  const std::string path = scratch / "ex.nc", manifest = scratch / "manifest.jsonl",
+                    large = scratch / "large";
   write(path, options, 1.0);
   scratch.on_rank_0([&] {
     std::ofstream out(large, std::ios::binary);
@@ -230,7 +244,8 @@ TEST_CASE("all ranks together find what each piece of a file is, and what was ch
   });
   for (const char* name : {"ex.nc", "link.nc"}) {
     CHECK_THAT(message([&] { io::require_intact(MPI_COMM_WORLD, scratch / name); }),
-               ContainsSubstring(std::string(name) + "': ") && ContainsSubstring("expected values with the sum"));
+               ContainsSubstring(std::string(name) + "': ") &&
+                   ContainsSubstring("expected values with the sum"));
   }
   const io::Verification result = io::verify(MPI_COMM_WORLD, manifest, "ex.nc");
   CHECK(result.complaints.size() == (rank_in(MPI_COMM_WORLD) == 0 ? 1 : 0));

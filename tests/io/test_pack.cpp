@@ -1,4 +1,5 @@
-// io/pack.hpp: strided copies against one that goes element by element, for all orders of three dimensions.
+// io/pack.hpp: strided copies against one that goes element by element, for all orders of three
+// dimensions.
 #include "io/pack.hpp"
 
 #include <catch2/catch_test_macros.hpp>
@@ -18,7 +19,8 @@ template <class T> std::vector<T> expected(const Hyperslab& p) {
   for (std::size_t a = 0; a < p.count[0]; ++a) {
     for (std::size_t b = 0; b < p.count[1]; ++b) {
       for (std::size_t c = 0; c < p.count[2]; ++c) {
-        out.push_back(data[static_cast<std::ptrdiff_t>(a) * p.stride[0] + static_cast<std::ptrdiff_t>(b) * p.stride[1] +
+        out.push_back(data[static_cast<std::ptrdiff_t>(a) * p.stride[0] +
+                           static_cast<std::ptrdiff_t>(b) * p.stride[1] +
                            static_cast<std::ptrdiff_t>(c) * p.stride[2]]);
       }
     }
@@ -33,13 +35,15 @@ template <class T> void check_all_orders() {
     const std::size_t n1 = size[1] + 2, n2 = size[2] + 3;
     std::vector<T> memory((size[0] + 2) * n1 * n2);
     for (std::size_t n = 0; n < memory.size(); ++n) memory[n] = static_cast<T>(n % 127);
-    const std::array<std::ptrdiff_t, 3> stride = {static_cast<std::ptrdiff_t>(n1 * n2), static_cast<std::ptrdiff_t>(n2), 1};
+    const std::array<std::ptrdiff_t, 3> stride = {static_cast<std::ptrdiff_t>(n1 * n2),
+                                                  static_cast<std::ptrdiff_t>(n2), 1};
     std::array<std::size_t, 3> order = {0, 1, 2};
     do {
       Hyperslab p;
       p.type = type_of<T>();
       p.data = reinterpret_cast<const std::byte*>(memory.data() + n1 * n2 + n2 + 1);
-      for (const std::size_t d : order) p.start.push_back(10), p.count.push_back(size[d]), p.stride.push_back(stride[d]);
+      for (const std::size_t d : order)
+        p.start.push_back(10), p.count.push_back(size[d]), p.stride.push_back(stride[d]);
       std::vector<T> packed(p.elements());
       pack(p, p.type, reinterpret_cast<std::byte*>(packed.data()));
       CHECK(packed == expected<T>(p));
@@ -61,18 +65,22 @@ TEST_CASE("strided arrays are packed in the order of the file") {
 TEST_CASE("doubles are rounded to floats, also when transposed") {
   std::vector<double> memory(12 * 17);
   for (std::size_t n = 0; n < memory.size(); ++n) memory[n] = 0.1 * static_cast<double>(n);
-  const Hyperslab p{{0, 0}, {17, 12}, {1, 17}, reinterpret_cast<const std::byte*>(memory.data()), Type::float64, false};
+  const Hyperslab p{{0, 0},        {17, 12},
+                    {1, 17},       reinterpret_cast<const std::byte*>(memory.data()),
+                    Type::float64, false};
   std::vector<float> packed(p.elements());
   pack(p, Type::float32, reinterpret_cast<std::byte*>(packed.data()));
   for (std::size_t a = 0; a < 17; ++a) {
-    for (std::size_t b = 0; b < 12; ++b) CHECK(packed[a * 12 + b] == static_cast<float>(memory[b * 17 + a]));
+    for (std::size_t b = 0; b < 12; ++b)
+      CHECK(packed[a * 12 + b] == static_cast<float>(memory[b * 17 + a]));
   }
 }
 
 TEST_CASE("a slice is the part of a piece within a range") {
   std::vector<std::int32_t> memory(40);
   std::iota(memory.begin(), memory.end(), 0);
-  const Hyperslab p{{4, 0}, {5, 8}, {8, 1}, reinterpret_cast<const std::byte*>(memory.data()), Type::int32, false};
+  const Hyperslab p{{4, 0},      {5, 8}, {8, 1}, reinterpret_cast<const std::byte*>(memory.data()),
+                    Type::int32, false};
   const Hyperslab s = slice(p, 0, 6, 100);
   CHECK(s.start == std::vector<std::size_t>{6, 0});
   CHECK(s.count == std::vector<std::size_t>{3, 8});
@@ -86,19 +94,23 @@ TEST_CASE("a slice is the part of a piece within a range") {
 TEST_CASE("values are scaled while they are packed, but for those that are missing") {
   constexpr double fill = -2e9, factor = 31556926.0;
   std::vector<double> memory(600);
-  for (std::size_t n = 0; n < memory.size(); ++n) memory[n] = n % 7 == 3 ? fill : 1e-7 * static_cast<double>(n);
+  for (std::size_t n = 0; n < memory.size(); ++n)
+    memory[n] = n % 7 == 3 ? fill : 1e-7 * static_cast<double>(n);
   std::vector<double> in_the_file(memory);
   for (double& v : in_the_file) v = v == fill ? v : v * factor;
-  const auto slab_of = [](const std::vector<double>& values, std::vector<std::size_t> count, std::vector<std::ptrdiff_t> stride) {
+  const auto slab_of = [](const std::vector<double>& values, std::vector<std::size_t> count,
+                          std::vector<std::ptrdiff_t> stride) {
     Hyperslab slab;
     slab.start.assign(count.size(), 0);
     slab.count = std::move(count), slab.stride = std::move(stride);
     slab.data = reinterpret_cast<const std::byte*>(values.data());
     return slab;
   };
-  const auto check = [&](const std::vector<std::size_t>& count, const std::vector<std::ptrdiff_t>& stride) {
+  const auto check = [&](const std::vector<std::size_t>& count,
+                         const std::vector<std::ptrdiff_t>& stride) {
     for (const Type type : {Type::float64, Type::float32}) {
-      Hyperslab slab = slab_of(memory, count, stride), reference = slab_of(in_the_file, count, stride);
+      Hyperslab slab = slab_of(memory, count, stride),
+                reference = slab_of(in_the_file, count, stride);
       slab.scale = {factor, fill};
       CHECK_FALSE(is_packed(slab, type));
       ValueSum sum(count), expected_sum(count);

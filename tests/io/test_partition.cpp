@@ -1,5 +1,5 @@
-// io/layouts/partition.hpp, box.hpp, auto.hpp: every element of every variable belongs to exactly one aggregator, whatever the
-// lengths; Morton order against interleaved bits. No MPI.
+// io/layouts/partition.hpp, box.hpp, auto.hpp: every element of every variable belongs to exactly
+// one aggregator, whatever the lengths; Morton order against interleaved bits. No MPI.
 #include "io/layouts/auto.hpp"
 
 #include <catch2/catch_test_macros.hpp>
@@ -18,8 +18,10 @@ using BoxesBy = std::function<Boxes(const Schema&, std::size_t v, std::size_t ag
 
 const std::map<std::string, BoxesBy> layouts = {
     {"zslab", slab_boxes},
-    {"box", [](const Schema& s, std::size_t v, std::size_t n) { return Rectangles(s, n).boxes(v, false); }},
-    {"morton", [](const Schema& s, std::size_t v, std::size_t n) { return morton_boxes(s, v, n, 100); }},
+    {"box", [](const Schema& s, std::size_t v,
+               std::size_t n) { return Rectangles(s, n).boxes(v, false); }},
+    {"morton",
+     [](const Schema& s, std::size_t v, std::size_t n) { return morton_boxes(s, v, n, 100); }},
     {"auto", [](const Schema& s, std::size_t v, std::size_t n) {
        return run_boxes(s, v, {n, 40, 64, 128, 64}, 60);
      }}};
@@ -60,7 +62,8 @@ Schema geodesic(std::size_t cells) {
 /// A staggered grid, and a variable whose dimensions would want the same axis.
 Schema staggered() {
   Schema s;
-  s.dimensions = {{"yt", 6, true}, {"xt", 10, true}, {"yu", 7, true}, {"xu", 11, true}, {"level", 2}, {"month", 3, true}};
+  s.dimensions = {{"yt", 6, true},  {"xt", 10, true}, {"yu", 7, true},
+                  {"xu", 11, true}, {"level", 2},     {"month", 3, true}};
   s.variables = {{"t", Type::float64, {"level", "yt", "xt"}, {}},
                  {"u", Type::float64, {"level", "yu", "xu"}, {}},
                  {"flux", Type::float64, {"yt", "xu"}, {}},
@@ -75,7 +78,8 @@ std::vector<Schema> schemas() {
   for (Dimension& d : none.dimensions) d.distributed = false;
   Schema three = ice(4, 3);
   three.dimensions[3].distributed = true;
-  return {ice(7, 11), ice(1, 1), ice(1, 9), ice(16, 2), geodesic(12), geodesic(42), staggered(), none, three};
+  return {ice(7, 11),   ice(1, 1),   ice(1, 9), ice(16, 2), geodesic(12),
+          geodesic(42), staggered(), none,      three};
 }
 
 /// How often each element of a variable is in a box.
@@ -104,7 +108,9 @@ std::size_t interleaved(const std::vector<std::size_t>& index) {
   return code;
 }
 
-Box box2(std::size_t j, std::size_t i, std::size_t nj, std::size_t ni) { return {{j, i}, {nj, ni}}; }
+Box box2(std::size_t j, std::size_t i, std::size_t nj, std::size_t ni) {
+  return {{j, i}, {nj, ni}};
+}
 
 } // namespace
 
@@ -119,7 +125,8 @@ TEST_CASE("every element of every variable belongs to exactly one aggregator") {
           const Boxes boxes = layout(schema, v, n);
           REQUIRE(boxes.size() == n);
           const std::vector<int> found = owners(whole, boxes);
-          CHECK(std::count(found.begin(), found.end(), 1) == static_cast<std::ptrdiff_t>(found.size()));
+          CHECK(std::count(found.begin(), found.end(), 1) ==
+                static_cast<std::ptrdiff_t>(found.size()));
           for (const auto& of_a : boxes) {
             for (const Box& box : of_a) CHECK(box.elements() > 0);
           }
@@ -130,7 +137,8 @@ TEST_CASE("every element of every variable belongs to exactly one aggregator") {
 }
 
 TEST_CASE("parts of a list of boxes cover it once") {
-  const std::vector<std::vector<Box>> lists = {{box2(0, 0, 7, 5)}, {box2(0, 0, 1, 1)}, {box2(0, 0, 2, 2), box2(2, 0, 3, 2)}, {}};
+  const std::vector<std::vector<Box>> lists = {
+      {box2(0, 0, 7, 5)}, {box2(0, 0, 1, 1)}, {box2(0, 0, 2, 2), box2(2, 0, 3, 2)}, {}};
   for (const auto& list : lists) {
     std::size_t elements = 0;
     for (const Box& box : list) elements += box.elements();
@@ -143,11 +151,14 @@ TEST_CASE("parts of a list of boxes cover it once") {
       if (n == 7) CHECK(parts[3].at(0).elements() == 5);
     }
   }
-  CHECK(part_of({Box{}}, 0, 3).size() + part_of({Box{}}, 1, 3).size() + part_of({Box{}}, 2, 3).size() == 1); // a scalar
+  CHECK(part_of({Box{}}, 0, 3).size() + part_of({Box{}}, 1, 3).size() +
+            part_of({Box{}}, 2, 3).size() ==
+        1); // a scalar
 }
 
 TEST_CASE("Morton order is that of interleaved bits") {
-  for (const std::vector<std::size_t>& counts : std::vector<std::vector<std::size_t>>{{5, 7}, {1, 9}, {3, 4, 5}, {13}, {8, 8}}) {
+  for (const std::vector<std::size_t>& counts :
+       std::vector<std::vector<std::size_t>>{{5, 7}, {1, 9}, {3, 4, 5}, {13}, {8, 8}}) {
     std::vector<std::vector<std::size_t>> places{{}};
     for (const std::size_t count : counts) {
       std::vector<std::vector<std::size_t>> longer;
@@ -160,7 +171,8 @@ TEST_CASE("Morton order is that of interleaved bits") {
       places = longer;
     }
     auto expected = places;
-    std::sort(expected.begin(), expected.end(), [](const auto& a, const auto& b) { return interleaved(a) < interleaved(b); });
+    std::sort(expected.begin(), expected.end(),
+              [](const auto& a, const auto& b) { return interleaved(a) < interleaved(b); });
     std::sort(places.begin(), places.end(), morton_less);
     CHECK(places == expected);
   }
@@ -169,19 +181,24 @@ TEST_CASE("Morton order is that of interleaved bits") {
 TEST_CASE("slabs, tiles and rectangles are where the papers put them") {
   const Schema schema = ice(8, 16);
   const auto v = [&](const char* name) { return schema.variable(name); };
-  CHECK(slab_boxes(schema, v("temp"), 3)[1] == std::vector<Box>{{{1, 0, 0}, {1, 8, 16}}}); // a level each
-  CHECK(slab_boxes(schema, v("uvel"), 4)[3] == std::vector<Box>{{{6, 0, 0}, {2, 16, 3}}}); // rows, where z is fastest
+  CHECK(slab_boxes(schema, v("temp"), 3)[1] ==
+        std::vector<Box>{{{1, 0, 0}, {1, 8, 16}}}); // a level each
+  CHECK(slab_boxes(schema, v("uvel"), 4)[3] ==
+        std::vector<Box>{{{6, 0, 0}, {2, 16, 3}}}); // rows, where z is fastest
   // the cut with the shortest seams: 8 x 16 in two squares, in four; in eight: 2 x 4 squares
   CHECK(Rectangles(schema, 2).boxes(v("lat"), false)[1] == std::vector<Box>{box2(0, 8, 8, 8)});
   CHECK(Rectangles(schema, 8).boxes(v("lat"), false)[5] == std::vector<Box>{box2(4, 4, 4, 4)});
-  CHECK(Rectangles(schema, 8).boxes(v("temp"), false)[5] == std::vector<Box>{{{0, 4, 4}, {3, 4, 4}}}); // all levels
-  CHECK(Rectangles(schema, 8).boxes(v("x"), false)[5].empty());                                        // of 0 to 3
+  CHECK(Rectangles(schema, 8).boxes(v("temp"), false)[5] ==
+        std::vector<Box>{{{0, 4, 4}, {3, 4, 4}}});              // all levels
+  CHECK(Rectangles(schema, 8).boxes(v("x"), false)[5].empty()); // of 0 to 3
   CHECK(Rectangles(schema, 8).boxes(v("x"), true)[5] == std::vector<Box>{{{4}, {4}}});
   CHECK(Rectangles(schema, 8).boxes(v("mapping"), false)[1].empty());
   CHECK(Rectangles(schema, 8).boxes(v("mapping"), true)[1].size() == 1);
-  // 128 bytes hold 16 doubles, 4 x 4; 8 tiles along the Z curve, 4 to each of two; 5 columns of three doubles: 2 x 2
+  // 128 bytes hold 16 doubles, 4 x 4; 8 tiles along the Z curve, 4 to each of two; 5 columns of
+  // three doubles: 2 x 2
   const Boxes tiles = morton_boxes(schema, v("lat"), 2, 128);
-  CHECK(tiles[0] == std::vector<Box>{box2(0, 0, 4, 4), box2(0, 4, 4, 4), box2(4, 0, 4, 4), box2(4, 4, 4, 4)});
+  CHECK(tiles[0] ==
+        std::vector<Box>{box2(0, 0, 4, 4), box2(0, 4, 4, 4), box2(4, 0, 4, 4), box2(4, 4, 4, 4)});
   CHECK(tiles[1].front() == box2(0, 8, 4, 4));
   CHECK(morton_boxes(schema, v("temp"), 1, 128)[0][1] == Box{{0, 0, 2}, {3, 2, 2}});
   CHECK(morton_boxes(schema, v("temp"), 1, 1)[0].size() == 128); // a column is more than a stripe
@@ -189,7 +206,8 @@ TEST_CASE("slabs, tiles and rectangles are where the papers put them") {
 
 TEST_CASE("runs of the file are dealt to the aggregators, and are counted") {
   const Schema schema = ice(20, 30);
-  const std::size_t v = schema.variable("temp"), row = 30, level = 20 * row; // 3 levels; 14400 bytes
+  const std::size_t v = schema.variable("temp"), row = 30,
+                    level = 20 * row; // 3 levels; 14400 bytes
   const Deal deal{4, 600, 1000, 2000, 1000};
   constexpr std::uint64_t begin = 400; // 8 divides all: no element lies on a border
   const Boxes boxes = run_boxes(schema, v, deal, begin);
@@ -198,7 +216,8 @@ TEST_CASE("runs of the file are dealt to the aggregators, and are counted") {
     for (const Box& box : boxes[static_cast<std::size_t>(a)]) {
       CHECK(runs_in(box, whole_box(schema, v)) == 1);
       const std::size_t first = box.start[0] * level + box.start[1] * row + box.start[2];
-      for (std::size_t n = first; n < first + box.elements(); ++n) CHECK(std::exchange(owners[n], a) == -1);
+      for (std::size_t n = first; n < first + box.elements(); ++n)
+        CHECK(std::exchange(owners[n], a) == -1);
     }
   }
   for (std::size_t n = 0; n < owners.size(); ++n) {

@@ -1,5 +1,5 @@
-// io/reader.hpp: values, attributes and errors, for every kind of NetCDF file, on every number of ranks, in all ways to read
-// (read/options.hpp; see also test_reader_ways.cpp).
+// io/reader.hpp: values, attributes and errors, for every kind of NetCDF file, on every number of
+// ranks, in all ways to read (read/options.hpp; see also test_reader_ways.cpp).
 #include "io/reader.hpp"
 #include "tests/io/scratch.hpp"
 
@@ -28,9 +28,11 @@ double code(std::size_t t, std::size_t j, std::size_t i) {
 
 #define NC(call) REQUIRE((call) == NC_NOERR)
 
-/// A small file with what a reader meets: records, packed and missing values, integers in floats, text and numbers.
+/// A small file with what a reader meets: records, packed and missing values, integers in floats,
+/// text and numbers.
 void write_example(const std::string& path, int mode) {
-  int nc = 0, t = 0, y = 0, x = 0, v = 0, packed = 0, mask = 0, basins = 0, never = 0, big = 0, lonely = 0;
+  int nc = 0, t = 0, y = 0, x = 0, v = 0, packed = 0, mask = 0, basins = 0, never = 0, big = 0,
+      lonely = 0;
   const bool wide = (mode & NC_NETCDF4) != 0 || (mode & NC_64BIT_DATA) == NC_64BIT_DATA;
   NC(nc_create(path.c_str(), mode | NC_CLOBBER, &nc));
   NC(nc_def_dim(nc, "time", NC_UNLIMITED, &t));
@@ -63,7 +65,8 @@ void write_example(const std::string& path, int mode) {
         if (n > 0) continue;
         const short stored = i == 2 ? fill : static_cast<short>(label);
         const int flag = label % 5 - 2;
-        const float basin = i == 0 ? std::numeric_limits<float>::quiet_NaN() : static_cast<float>(label);
+        const float basin =
+            i == 0 ? std::numeric_limits<float>::quiet_NaN() : static_cast<float>(label);
         NC(nc_put_var1_short(nc, packed, at2, &stored));
         NC(nc_put_var1_int(nc, mask, at2, &flag));
         NC(nc_put_var1_float(nc, basins, at2, &basin));
@@ -98,11 +101,13 @@ struct Kind {
 io::ReadOptions any_way() {
   io::ReadOptions options;
   options.ranks_per_node = 2;
-  options.by = GENERATE(io::ReadBy::each, io::ReadBy::serial, io::ReadBy::parallel, io::ReadBy::direct);
+  options.by =
+      GENERATE(io::ReadBy::each, io::ReadBy::serial, io::ReadBy::parallel, io::ReadBy::direct);
   return options;
 }
 
-const Kind kinds[] = {{"cdf1", 0}, {"cdf2", NC_64BIT_OFFSET}, {"cdf5", NC_64BIT_DATA}, {"netcdf4", NC_NETCDF4}};
+const Kind kinds[] = {
+    {"cdf1", 0}, {"cdf2", NC_64BIT_OFFSET}, {"cdf5", NC_64BIT_DATA}, {"netcdf4", NC_NETCDF4}};
 
 } // namespace
 
@@ -135,7 +140,8 @@ TEST_CASE("every rank reads its block of every kind of file") {
     for (std::size_t t = 0; t < Mt; ++t) {
       const auto thk = in.read_block("thk", {t, rows.start, 1}, {1, rows.count, Mx - 1});
       REQUIRE(thk.size() == rows.count * (Mx - 1));
-      for (std::size_t n = 0; n < thk.size(); ++n) CHECK(thk[n] == code(t, rows.start + n / (Mx - 1), 1 + n % (Mx - 1)));
+      for (std::size_t n = 0; n < thk.size(); ++n)
+        CHECK(thk[n] == code(t, rows.start + n / (Mx - 1), 1 + n % (Mx - 1)));
     }
     const auto last = in.read_record("thk", {rows.start, 0}, {rows.count, Mx});
     CHECK(last == in.read_block("thk", {Mt - 1, rows.start, 0}, {1, rows.count, Mx}));
@@ -156,8 +162,10 @@ TEST_CASE("every rank reads its block of every kind of file") {
     }
     CHECK(in.read_all("lonely") == std::vector<double>{42.0});
     if (in.has("big")) {
-      CHECK(in.read_block_int("big", {0}, {2}) == std::vector<std::int64_t>{4611686018427387905LL, NC_FILL_INT64});
-      CHECK(in.read_block_int("big", {0}, {2}, 7) == std::vector<std::int64_t>{4611686018427387905LL, 7});
+      CHECK(in.read_block_int("big", {0}, {2}) ==
+            std::vector<std::int64_t>{4611686018427387905LL, NC_FILL_INT64});
+      CHECK(in.read_block_int("big", {0}, {2}, 7) ==
+            std::vector<std::int64_t>{4611686018427387905LL, 7});
     }
   }
 }
@@ -186,23 +194,33 @@ TEST_CASE("an error says what was expected and found, the same on every rank") {
                in.read_block_int("basins", {0, 0}, {1, Mx});
              }),
              ContainsSubstring("expected whole numbers, found nan"));
-  CHECK_THAT(message([&] { in.read_block_int("packed", {0, 0}, {1, Mx}); }), ContainsSubstring("found a packed variable"));
+  CHECK_THAT(message([&] {
+               in.read_block_int("packed", {0, 0}, {1, Mx});
+             }),
+             ContainsSubstring("found a packed variable"));
   CHECK_THAT(message([&] { in.text("packed", "scale_factor"); }),
              ContainsSubstring("'packed:scale_factor': expected text, found 1 number"));
-  CHECK_THAT(message([&] { in.numbers("thk", "units"); }), ContainsSubstring("'thk:units': expected numbers"));
-  CHECK_THAT(message([&] { in.number("", "levels"); }), ContainsSubstring("expected one number, found 2"));
+  CHECK_THAT(message([&] { in.numbers("thk", "units"); }),
+             ContainsSubstring("'thk:units': expected numbers"));
+  CHECK_THAT(message([&] { in.number("", "levels"); }),
+             ContainsSubstring("expected one number, found 2"));
   CHECK_THAT(message([&] { in.length("lev"); }), ContainsSubstring("expected a dimension 'lev'"));
 
   // only the last rank asks for too much; all ranks throw its message
   const bool is_last = rank_in(MPI_COMM_WORLD) == size_of(MPI_COMM_WORLD) - 1;
-  CHECK_THAT(message([&] { in.read_block("mask", {0, 0}, {is_last ? My + 4 : 1, Mx}); }), ContainsSubstring("at least 9 values"));
+  CHECK_THAT(message([&] {
+               in.read_block("mask", {0, 0}, {is_last ? My + 4 : 1, Mx});
+             }),
+             ContainsSubstring("at least 9 values"));
 }
 
 TEST_CASE("files that are missing, foreign or truncated are refused") {
   const io::ReadOptions options = any_way();
   INFO(io::word_of(options.by));
   const Scratch scratch;
-  const auto open = [&](const std::string& path) { return message([&] { io::Reader(path, MPI_COMM_WORLD, options); }); };
+  const auto open = [&](const std::string& path) {
+    return message([&] { io::Reader(path, MPI_COMM_WORLD, options); });
+  };
   CHECK_THAT(open(scratch / "none.nc"), ContainsSubstring("none.nc': no such file"));
   CHECK_THAT(open(scratch.path()), ContainsSubstring("not a file"));
   scratch.on_rank_0([&] {
@@ -218,7 +236,8 @@ TEST_CASE("files that are missing, foreign or truncated are refused") {
     std::uintmax_t size = std::filesystem::file_size(path);
     MPI_Barrier(MPI_COMM_WORLD);
     // the last byte, half of the file, inside the header, inside the magic number
-    for (const std::uintmax_t length : {size - 1, size / 2, std::uintmax_t{100}, std::uintmax_t{30}, std::uintmax_t{3}}) {
+    for (const std::uintmax_t length :
+         {size - 1, size / 2, std::uintmax_t{100}, std::uintmax_t{30}, std::uintmax_t{3}}) {
       INFO(kind.name << " cut from " << size << " to " << length << " bytes");
       scratch.on_rank_0([&] { std::filesystem::resize_file(path, length); });
       const std::string found = open(path);

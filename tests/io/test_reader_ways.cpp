@@ -1,5 +1,6 @@
-// The ways to read (io/read/options.hpp) give the same values: all types and kinds of file, any decomposition, ranks
-// without cells, calls and slabs of a few bytes; and they do as much as they say.
+// The ways to read (io/read/options.hpp) give the same values: all types and kinds of file, any
+// decomposition, ranks without cells, calls and slabs of a few bytes; and they do as much as they
+// say.
 #include "io/layouts/box.hpp"
 #include "io/reader.hpp"
 #include "io/trace/csv.hpp"
@@ -33,10 +34,15 @@ struct Kind {
   int mode;
   int n_types; // the classic five, or all ten
 };
-const Kind kinds[] = {{"cdf1", 0, 5}, {"cdf2", NC_64BIT_OFFSET, 5}, {"cdf5", NC_64BIT_DATA, 10}, {"netcdf4", NC_NETCDF4, 10}};
-const nc_type types[] = {NC_BYTE, NC_SHORT, NC_INT, NC_FLOAT, NC_DOUBLE, NC_UBYTE, NC_USHORT, NC_UINT, NC_INT64, NC_UINT64};
+const Kind kinds[] = {{"cdf1", 0, 5},
+                      {"cdf2", NC_64BIT_OFFSET, 5},
+                      {"cdf5", NC_64BIT_DATA, 10},
+                      {"netcdf4", NC_NETCDF4, 10}};
+const nc_type types[] = {NC_BYTE,  NC_SHORT,  NC_INT,  NC_FLOAT, NC_DOUBLE,
+                         NC_UBYTE, NC_USHORT, NC_UINT, NC_INT64, NC_UINT64};
 
-/// v0, v1, ...: one variable (time, y, x, z) of every type, `fixed` without time; in NetCDF-4 chunked and compressed.
+/// v0, v1, ...: one variable (time, y, x, z) of every type, `fixed` without time; in NetCDF-4
+/// chunked and compressed.
 void write_all_types(const std::string& path, const Kind& kind) {
   int nc = 0, dims[4], fixed = 0;
   std::vector<int> ids(static_cast<std::size_t>(kind.n_types));
@@ -67,8 +73,11 @@ struct Decomposition {
   io::Box box;
 };
 std::vector<Decomposition> decompositions() {
-  const auto rank = static_cast<std::size_t>(rank_in(MPI_COMM_WORLD)), size = static_cast<std::size_t>(size_of(MPI_COMM_WORLD));
-  const auto first = [](std::size_t n, std::size_t part, std::size_t parts) { return n * part / parts; };
+  const auto rank = static_cast<std::size_t>(rank_in(MPI_COMM_WORLD)),
+             size = static_cast<std::size_t>(size_of(MPI_COMM_WORLD));
+  const auto first = [](std::size_t n, std::size_t part, std::size_t parts) {
+    return n * part / parts;
+  };
   const auto along = [&](std::size_t n, std::size_t part, std::size_t parts) {
     return std::pair(first(n, part, parts), first(n, part + 1, parts) - first(n, part, parts));
   };
@@ -79,11 +88,14 @@ std::vector<Decomposition> decompositions() {
   const auto [x, xm] = along(Mx, rank % px, px);
   const std::size_t ys = y - std::min<std::size_t>(y, 1), ye = std::min(My, y + ym + 1);
   const bool last = rank + 1 == size;
-  return {
-      {"rows", {{1, row, 0, 0}, {1, rows, Mx, Mz}}},       {"columns", {{0, 0, column, 0}, {Mt, My, columns, Mz}}},
-      {"boxes", {{0, y, x, 1}, {1, ym, xm, 2}}},           {"boxes with ghosts", {{0, ys, 0, 0}, {2, ye - ys, Mx, Mz}}},
-      {"all", {{0, 0, 0, 0}, {Mt, My, Mx, Mz}}},           {"the last rank alone", {{0, 0, 0, 0}, {last ? Mt : 0, My, Mx, Mz}}},
-      {"records", {{rank % Mt, 0, 0, 0}, {1, My, Mx, 1}}}, {"none", {{Mt, My, Mx, Mz}, {0, 0, 0, 0}}}};
+  return {{"rows", {{1, row, 0, 0}, {1, rows, Mx, Mz}}},
+          {"columns", {{0, 0, column, 0}, {Mt, My, columns, Mz}}},
+          {"boxes", {{0, y, x, 1}, {1, ym, xm, 2}}},
+          {"boxes with ghosts", {{0, ys, 0, 0}, {2, ye - ys, Mx, Mz}}},
+          {"all", {{0, 0, 0, 0}, {Mt, My, Mx, Mz}}},
+          {"the last rank alone", {{0, 0, 0, 0}, {last ? Mt : 0, My, Mx, Mz}}},
+          {"records", {{rank % Mt, 0, 0, 0}, {1, My, Mx, 1}}},
+          {"none", {{Mt, My, Mx, Mz}, {0, 0, 0, 0}}}};
 }
 
 template <class T> std::vector<T> expected(const io::Box& box) {
@@ -137,12 +149,14 @@ TEST_CASE("a box is cut into contiguous parts, in order, none too large") {
 }
 
 TEST_CASE("all ways to read give the same values") {
-  const auto by = GENERATE(io::ReadBy::each, io::ReadBy::serial, io::ReadBy::parallel, io::ReadBy::direct);
+  const auto by =
+      GENERATE(io::ReadBy::each, io::ReadBy::serial, io::ReadBy::parallel, io::ReadBy::direct);
   const Scratch scratch;
   for (const Kind& kind : kinds) {
     const std::string path = scratch / (std::string(kind.name) + ".nc");
     scratch.on_rank_0([&] { write_all_types(path, kind); });
-    for (const std::size_t bytes : {std::size_t{1} << 20, std::size_t{100}}) { // 100: many calls, even rows are cut
+    for (const std::size_t bytes :
+         {std::size_t{1} << 20, std::size_t{100}}) { // 100: many calls, even rows are cut
       const bool few = bytes == 100; // enough: some boxes of doubles, in CDF-5 and NetCDF-4
       if (few && kind.n_types < 10) continue;
       io::ReadOptions options;
@@ -156,8 +170,10 @@ TEST_CASE("all ways to read give the same values") {
         const auto reals = expected<double>(box);
         const auto integers = expected<std::int64_t>(box);
         for (int n = 0; n < kind.n_types; ++n) {
-          if (n != 4 && (few || which != "boxes")) continue; // all boxes of doubles, one of other types
-          INFO(io::word_of(by) << ", " << kind.name << ", " << name << ", v" << n << ", calls of " << bytes << " bytes");
+          if (n != 4 && (few || which != "boxes"))
+            continue; // all boxes of doubles, one of other types
+          INFO(io::word_of(by) << ", " << kind.name << ", " << name << ", v" << n << ", calls of "
+                               << bytes << " bytes");
           const std::string variable = "v" + std::to_string(n);
           CHECK(in.read_block(variable, box.start, box.count) == reals);
           if (!few) CHECK(in.read_block_int(variable, box.start, box.count) == integers);
@@ -209,8 +225,10 @@ TEST_CASE("the cost of a way to read is what it did") {
   CHECK_THROWS_AS(io::read_by("Serial"), io::Error);
 }
 
-TEST_CASE("a damaged chunk is an error on every rank, in every way, also if only one rank reads it") {
-  const auto by = GENERATE(io::ReadBy::each, io::ReadBy::serial, io::ReadBy::parallel, io::ReadBy::direct);
+TEST_CASE(
+    "a damaged chunk is an error on every rank, in every way, also if only one rank reads it") {
+  const auto by =
+      GENERATE(io::ReadBy::each, io::ReadBy::serial, io::ReadBy::parallel, io::ReadBy::direct);
   const Scratch scratch;
   const std::string path = scratch / "damaged.nc";
   constexpr std::size_t M = 4096;
@@ -242,7 +260,8 @@ TEST_CASE("a damaged chunk is an error on every rank, in every way, also if only
 
 TEST_CASE("values far beyond 2 GiB and 2^31 elements are found") {
   const Scratch scratch;
-  const std::string path = scratch / "big.nc"; // holes of 4 GiB: a few kilobytes on most file systems
+  const std::string path =
+      scratch / "big.nc"; // holes of 4 GiB: a few kilobytes on most file systems
   constexpr std::size_t M = 65539;
   scratch.on_rank_0([&] {
     int nc = 0, dims[2], id = 0, old = 0;
@@ -253,22 +272,26 @@ TEST_CASE("values far beyond 2 GiB and 2^31 elements are found") {
     NC(nc_def_var(nc, "v", NC_BYTE, 2, dims, &id));
     NC(nc_enddef(nc));
     for (int n = 0; n < 6; ++n) {
-      const std::size_t start[] = {M - 2 + static_cast<std::size_t>(n) / 3, M - 3 + static_cast<std::size_t>(n) % 3},
+      const std::size_t start[] = {M - 2 + static_cast<std::size_t>(n) / 3,
+                                   M - 3 + static_cast<std::size_t>(n) % 3},
                         count[] = {1, 1};
       NC(nc_put_vara_int(nc, id, start, count, &n));
     }
     NC(nc_close(nc));
   });
-  const auto by = GENERATE(io::ReadBy::each, io::ReadBy::serial, io::ReadBy::parallel, io::ReadBy::direct);
+  const auto by =
+      GENERATE(io::ReadBy::each, io::ReadBy::serial, io::ReadBy::parallel, io::ReadBy::direct);
   io::ReadOptions options;
   options.by = by;
   const io::Reader in(path, MPI_COMM_WORLD, options);
   const std::size_t rows = rank_in(MPI_COMM_WORLD) == 0 ? 2 : 1;
   const auto found = in.read_block_int("v", {M - rows, M - 3}, {rows, 3});
-  CHECK(found == (rows == 2 ? std::vector<std::int64_t>{0, 1, 2, 3, 4, 5} : std::vector<std::int64_t>{3, 4, 5}));
+  CHECK(found == (rows == 2 ? std::vector<std::int64_t>{0, 1, 2, 3, 4, 5}
+                            : std::vector<std::int64_t>{3, 4, 5}));
 }
 
-TEST_CASE("a classic file is opened on one rank of each node, and the library opens it on rank 0 alone") {
+TEST_CASE(
+    "a classic file is opened on one rank of each node, and the library opens it on rank 0 alone") {
   if (!io::trace_available()) SKIP("this build cannot trace");
   const Scratch scratch;
   const std::string path = scratch / "opens.nc", csv = scratch / "opens.csv";

@@ -15,12 +15,14 @@ namespace {
 Schema good() {
   Schema s;
   s.dimensions = {{"time", unlimited}, {"y", 3}, {"x", 4}};
-  s.variables = {{"thk", Type::float64, {"time", "y", "x"}, {{"units", "m"}}}, {"mask", Type::int8, {"y", "x"}, {}}};
+  s.variables = {{"thk", Type::float64, {"time", "y", "x"}, {{"units", "m"}}},
+                 {"mask", Type::int8, {"y", "x"}, {}}};
   s.attributes = {{"title", "example"}};
   return s;
 }
 
-#define REFUSED(schema, words) CHECK_THROWS_MATCHES((schema).validate(), Error, MessageMatches(ContainsSubstring(words)))
+#define REFUSED(schema, words)                                                                     \
+  CHECK_THROWS_MATCHES((schema).validate(), Error, MessageMatches(ContainsSubstring(words)))
 
 } // namespace
 
@@ -64,14 +66,17 @@ TEST_CASE("a schema that no format could write is refused") {
 
 TEST_CASE("some attributes take the type of their variable, exactly or not at all") {
   const Variable mask{"mask", Type::int8, {}, {}}, fine{"fine", Type::float32, {}, {}};
-  CHECK(std::get<std::vector<std::int8_t>>(own_type({"flag_values", {0, 2, 3}}, mask)) == std::vector<std::int8_t>{0, 2, 3});
-  CHECK(std::get<std::vector<float>>(own_type({"_FillValue", 1e20}, fine)) == std::vector<float>{1e20f});
+  CHECK(std::get<std::vector<std::int8_t>>(own_type({"flag_values", {0, 2, 3}}, mask)) ==
+        std::vector<std::int8_t>{0, 2, 3});
+  CHECK(std::get<std::vector<float>>(own_type({"_FillValue", 1e20}, fine)) ==
+        std::vector<float>{1e20f});
   CHECK(std::get<std::vector<double>>(own_type({"scale", 2.0}, mask)) == std::vector<double>{2.0});
   CHECK_THROWS_MATCHES(own_type({"flag_values", {0, 128}}, mask), Error,
                        MessageMatches(ContainsSubstring("int8 holds exactly, found 128")));
   CHECK_THROWS_AS(own_type({"valid_min", 0.5}, mask), Error);
   CHECK_THROWS_AS(own_type({"valid_min", std::numeric_limits<double>::quiet_NaN()}, mask), Error);
-  CHECK_THROWS_MATCHES(own_type({"_FillValue", "none"}, mask), Error, MessageMatches(ContainsSubstring("expected numbers")));
+  CHECK_THROWS_MATCHES(own_type({"_FillValue", "none"}, mask), Error,
+                       MessageMatches(ContainsSubstring("expected numbers")));
   Schema s = good();
   s.variables[1].attributes.push_back({"flag_values", {0, 200}});
   REFUSED(s, "'mask:flag_values'");

@@ -42,12 +42,14 @@ private:
 
 } // namespace
 
-TEST_CASE("a failed call is a success for its caller, and stands in the shield: of this thread, on regular files") {
+TEST_CASE("a failed call is a success for its caller, and stands in the shield: of this thread, on "
+          "regular files") {
   if (!io::trace_available()) SKIP("sanitizers stand where the shield would");
   const Scratch scratch;
   char data[64] = {};
   iovec parts[2] = {{data, 40}, {data, 24}};
-  const int fd = ::open((scratch / "f").c_str(), O_RDWR | O_CREAT, 0600), pipe_end = ::open("/dev/full", O_WRONLY);
+  const int fd = ::open((scratch / "f").c_str(), O_RDWR | O_CREAT, 0600),
+            pipe_end = ::open("/dev/full", O_WRONLY);
   const Limit limit(0);
   CHECK(::pwrite(fd, data, 64, 0) == -1);
   {
@@ -62,13 +64,15 @@ TEST_CASE("a failed call is a success for its caller, and stands in the shield: 
     CHECK(shield.error().empty());
     CHECK(::pwritev(fd, parts, 2, 0) == 64);
     CHECK(::pwrite(fd, data, 8, 0) == 8);
-    CHECK_THAT(shield.error(), ContainsSubstring("expected to write 64 bytes; found: File too large"));
+    CHECK_THAT(shield.error(),
+               ContainsSubstring("expected to write 64 bytes; found: File too large"));
   }
   CHECK(::pwrite(fd, data, 64, 0) == -1);
   ::close(fd), ::close(pipe_end);
 }
 
-TEST_CASE("collective writes in many rounds on a rank whose disk is full: an error of all, and none waits") {
+TEST_CASE("collective writes in many rounds on a rank whose disk is full: an error of all, and "
+          "none waits") {
   if (!io::trace_available()) SKIP("sanitizers stand where the shield would");
   if (io::mpi_io_name() == "OMPIO") SKIP("OMPIO hangs in a collective write that fails");
   const Scratch scratch;
@@ -76,11 +80,13 @@ TEST_CASE("collective writes in many rounds on a rank whose disk is full: an err
   options.hints = {{"cb_buffer_size", "4096"}};
   options.aggregators = size_of(MPI_COMM_WORLD); // all ranks write
   options.patience = 60;
-  const std::string way = GENERATE("pnetcdf", "hybrid", "mpiio", "netcdf4", "pnetcdf/zslab", "netcdf4/zslab");
+  const std::string way =
+      GENERATE("pnetcdf", "hybrid", "mpiio", "netcdf4", "pnetcdf/zslab", "netcdf4/zslab");
   const int full = GENERATE(0, 1); // rank 0 allocates, and learns of it then
   INFO(way << ", rank " << full);
   const auto writer = io::make_writer(MPI_COMM_WORLD, io::parse_method(way, options));
-  const auto rank = static_cast<std::size_t>(rank_in(MPI_COMM_WORLD)), size = static_cast<std::size_t>(size_of(MPI_COMM_WORLD));
+  const auto rank = static_cast<std::size_t>(rank_in(MPI_COMM_WORLD)),
+             size = static_cast<std::size_t>(size_of(MPI_COMM_WORLD));
   constexpr std::size_t ny = 64, nx = 120;
   io::Schema schema;
   schema.dimensions = {{"time", io::unlimited}, {"y", ny, true}, {"x", nx, true}};

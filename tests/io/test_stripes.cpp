@@ -1,4 +1,5 @@
-// io/layouts/auto.hpp: the length of a stripe of a file, and how stripes are dealt to the aggregators. No MPI.
+// io/layouts/auto.hpp: the length of a stripe of a file, and how stripes are dealt to the
+// aggregators. No MPI.
 #include "io/layouts/auto.hpp"
 
 #include <catch2/catch_test_macros.hpp>
@@ -10,7 +11,8 @@
 
 using namespace nunatak::io;
 
-TEST_CASE("the length of a stripe: what is asked for, else what a file system that has stripes says") {
+TEST_CASE(
+    "the length of a stripe: what is asked for, else what a file system that has stripes says") {
   constexpr std::size_t page = 4096, KiB = 1024, MiB = 1024 * KiB;
   CHECK(stripe_of(100, 8 * MiB).bytes == 100);
   CHECK(stripe_of(0, page).bytes == MiB); // ext4, xfs, overlay, tmpfs
@@ -24,10 +26,13 @@ TEST_CASE("the length of a stripe: what is asked for, else what a file system th
   CHECK(stripe_of(0, page).text() == "stripes of 1048576 bytes (the default)");
 }
 
-TEST_CASE("the length of a stripe in Lustre's attribute of a folder: plain, with a pool, of several components, cut off") {
-  const auto put = [](std::vector<unsigned char>& bytes, std::size_t at, std::uint32_t value, std::size_t size = 4) {
+TEST_CASE("the length of a stripe in Lustre's attribute of a folder: plain, with a pool, of "
+          "several components, cut off") {
+  const auto put = [](std::vector<unsigned char>& bytes, std::size_t at, std::uint32_t value,
+                      std::size_t size = 4) {
     if (bytes.size() < at + size) bytes.resize(at + size);
-    for (std::size_t n = 0; n < size; ++n) bytes[at + n] = static_cast<unsigned char>(value >> (8 * n));
+    for (std::size_t n = 0; n < size; ++n)
+      bytes[at + n] = static_cast<unsigned char>(value >> (8 * n));
   };
   std::vector<unsigned char> plain(32), components(32 + 2 * 48);
   put(plain, 0, 0x0BD10BD0), put(plain, 24, 4 << 20), put(plain, 28, 8, 2);
@@ -54,12 +59,14 @@ TEST_CASE("all aggregators get as many whole stripes of a file, and equal pieces
     CHECK(deal.head == head);
     CHECK(deal.piece == piece);
   };
-  is(deal_of(40 * MiB + 300 * KiB, 8, MiB), MiB, MiB, 128 * KiB);  // 5 runs each; the head ends where a stripe does
-  is(deal_of(40 * MiB, 8, MiB), MiB, 0, 4 * KiB);                  // no head
+  is(deal_of(40 * MiB + 300 * KiB, 8, MiB), MiB, MiB,
+     128 * KiB);                                  // 5 runs each; the head ends where a stripe does
+  is(deal_of(40 * MiB, 8, MiB), MiB, 0, 4 * KiB); // no head
   is(deal_of(3 * MiB, 8, MiB), MiB, 3 * MiB, 384 * KiB);           // nothing else
   is(deal_of(800 * KiB, 8, MiB), MiB, MiB, 100 * KiB);             // shared out evenly
   is(deal_of(900 * MiB, 8, 4 * MiB), 4 * MiB, 4 * MiB, 512 * KiB); // long stripes
-  is(deal_of(512 * MiB, 8, 100 * KiB), 1000 * KiB, 4 * MiB + 904 * KiB, 628 * KiB); // short ones: ten are a run
+  is(deal_of(512 * MiB, 8, 100 * KiB), 1000 * KiB, 4 * MiB + 904 * KiB,
+     628 * KiB); // short ones: ten are a run
   for (const std::uint64_t end : {1, 5000, 123456789}) {
     const Deal deal = deal_of(end, 3, 64 * KiB);
     std::uint64_t bytes[3] = {}, byte = 0;

@@ -1,5 +1,5 @@
-// The transport thread: what a thread finds wrong is the error of all ranks. That it writes the files of the others:
-// test_async.cpp.
+// The transport thread: what a thread finds wrong is the error of all ranks. That it writes the
+// files of the others: test_async.cpp.
 #include "io/async/servers.hpp"
 #include "io/thread/write_thread.hpp"
 #include "tests/io/pattern.hpp"
@@ -24,7 +24,9 @@ using io::Schema;
 
 namespace {
 
-io::Options options_of(const std::string& method) { return io::parse_method(method + "/transport=thread/pool=1MiB", {}); }
+io::Options options_of(const std::string& method) {
+  return io::parse_method(method + "/transport=thread/pool=1MiB", {});
+}
 
 /// Files of this process have at most so many bytes.
 class FileLimit {
@@ -50,7 +52,8 @@ TEST_CASE("a write that fails in the thread of one rank is the error of all, at 
   const std::string way = GENERATE("direct", "direct/box:1");
   const Scratch scratch;
   const Schema schema = pattern::ice(61, 83); // 700 kB a record
-  const bool is_limited = way == "direct/box:1" || rank_in(MPI_COMM_WORLD) == std::min(1, size_of(MPI_COMM_WORLD) - 1);
+  const bool is_limited =
+      way == "direct/box:1" || rank_in(MPI_COMM_WORLD) == std::min(1, size_of(MPI_COMM_WORLD) - 1);
   io::Writer writer(MPI_COMM_WORLD, options_of(way));
   pattern::write(writer, scratch / "good.nc", schema, 1);
   writer.finish();
@@ -58,7 +61,8 @@ TEST_CASE("a write that fails in the thread of one rank is the error of all, at 
   const FileLimit limit(is_limited ? 1500000 : 1 << 30);
   int calls = 0;
   const std::string found = message([&] {
-    const auto file = writer.open(scratch / "bad.nc", schema, {io::FileKind::append, GENERATE(0, 1)});
+    const auto file =
+        writer.open(scratch / "bad.nc", schema, {io::FileKind::append, GENERATE(0, 1)});
     pattern::put(*file, {}, pattern::halves, MPI_COMM_WORLD);
     for (std::size_t record = 0; record < 8; ++record, ++calls) {
       pattern::put(*file, {record}, pattern::halves, MPI_COMM_WORLD);
@@ -68,7 +72,8 @@ TEST_CASE("a write that fails in the thread of one rank is the error of all, at 
     ++calls;
     writer.finish();
   });
-  CHECK_THAT(found, ContainsSubstring("bad.nc") && ContainsSubstring("variable '") && ContainsSubstring("File too large"));
+  CHECK_THAT(found, ContainsSubstring("bad.nc") && ContainsSubstring("variable '") &&
+                        ContainsSubstring("File too large"));
   CHECK_THAT(message([&] { writer.finish(); }), ContainsSubstring("File too large")); // still
   int least = calls, most = calls;
   MPI_Allreduce(MPI_IN_PLACE, &least, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
@@ -77,7 +82,8 @@ TEST_CASE("a write that fails in the thread of one rank is the error of all, at 
   CHECK(pattern::wrong_values(scratch / "good.nc", schema, 1) == 0);
 }
 
-TEST_CASE("the first error of a job is the thread's, a lack of memory told in words, and no later job is run") {
+TEST_CASE("the first error of a job is the thread's, a lack of memory told in words, and no later "
+          "job is run") {
   io::WriteThread thread(0);
   bool is_run = false;
   thread.add([] { throw std::bad_alloc(); });
@@ -103,7 +109,8 @@ TEST_CASE("close hands over, and finish makes durable, in the order of the calls
   writer.finish();
   std::vector<std::string> expected;
   for (int n = 0; n < 2; ++n)
-    expected.insert(expected.end(), {scratch / "snapshot.nc", scratch / "snapshot.nc", scratch / "series.nc"});
+    expected.insert(expected.end(),
+                    {scratch / "snapshot.nc", scratch / "snapshot.nc", scratch / "series.nc"});
   CHECK((writer.take_committed() == expected));
   CHECK(pattern::wrong_values(scratch / "snapshot.nc", schema, 2) == 0);
   CHECK(pattern::wrong_values(scratch / "series.nc", schema, 1) == 0);
@@ -112,7 +119,8 @@ TEST_CASE("close hands over, and finish makes durable, in the order of the calls
   CHECK(writer.server_reports()[0].summary.work.written_bytes > 0);
 }
 
-TEST_CASE("a call that waits for a disk is made by a thread, and the rank does something else until it is done") {
+TEST_CASE("a call that waits for a disk is made by a thread, and the rank does something else "
+          "until it is done") {
   constexpr std::size_t much = io::DiskThread::worth_it;
   std::thread::id made_by;
   const auto call = [&] { made_by = std::this_thread::get_id(); };
@@ -153,8 +161,9 @@ TEST_CASE("layouts move values in put, and their aggregators' threads write them
   const Schema schema = pattern::ice();
   io::Writer alone(MPI_COMM_WORLD, io::parse_method("serial", {}));
   pattern::write(alone, scratch / "alone.nc", schema, 3);
-  for (const std::string way : {"direct/box:1", "direct/zslab:2", "direct/morton:2/stripe=64/buffer=100",
-                                "direct/auto:1/stripe=64", "direct/checksum=file"}) {
+  for (const std::string way :
+       {"direct/box:1", "direct/zslab:2", "direct/morton:2/stripe=64/buffer=100",
+        "direct/auto:1/stripe=64", "direct/checksum=file"}) {
     INFO(way);
     io::Writer writer(MPI_COMM_WORLD, options_of(way));
     const auto file = writer.open(scratch / "ex.nc", schema, {io::FileKind::append, 1});

@@ -1,5 +1,5 @@
-// io/trace/trace.hpp and io/trace/replay.hpp: a trace has every call on the watched files, true to the byte, and can be done
-// again.
+// io/trace/trace.hpp and io/trace/replay.hpp: a trace has every call on the watched files, true to
+// the byte, and can be done again.
 #include "io/formats/mpi_io.hpp"
 #include "io/trace/replay.hpp"
 #include "io/trace/trace.hpp"
@@ -30,7 +30,8 @@ std::vector<Call> calls_of(const io::TraceTable& trace, int rank, const std::str
   std::vector<Call> calls;
   for (const auto& e : trace.events) {
     if (e.rank == rank && trace.files[static_cast<std::size_t>(e.file)] == file) {
-      calls.emplace_back(io::trace_operation_names[static_cast<std::size_t>(e.operation)], e.offset, e.bytes);
+      calls.emplace_back(io::trace_operation_names[static_cast<std::size_t>(e.operation)], e.offset,
+                         e.bytes);
     }
   }
   return calls;
@@ -44,7 +45,9 @@ Sums sums_of(const io::TraceTable& trace, const std::string& file) {
   std::vector<std::pair<std::int64_t, std::int64_t>> ranges;
   Sums s;
   for (const auto& e : trace.events) {
-    if (e.operation != TraceOperation::write || trace.files[static_cast<std::size_t>(e.file)] != file) continue;
+    if (e.operation != TraceOperation::write ||
+        trace.files[static_cast<std::size_t>(e.file)] != file)
+      continue;
     s.writes += 1;
     s.written += e.bytes;
     ranges.emplace_back(e.offset, e.offset + e.bytes);
@@ -56,7 +59,9 @@ Sums sums_of(const io::TraceTable& trace, const std::string& file) {
   return s;
 }
 
-std::int64_t size_of_file(const std::string& path) { return static_cast<std::int64_t>(std::filesystem::file_size(path)); }
+std::int64_t size_of_file(const std::string& path) {
+  return static_cast<std::int64_t>(std::filesystem::file_size(path));
+}
 
 void write_text(const std::string& path, const std::string& text) { std::ofstream(path) << text; }
 
@@ -64,11 +69,13 @@ const std::string header = std::string(io::trace_header) + "\n";
 
 } // namespace
 
-TEST_CASE("plain calls: each one, with the true offset; other files do not appear; errno survives") {
+TEST_CASE(
+    "plain calls: each one, with the true offset; other files do not appear; errno survives") {
   if (!io::trace_available()) SKIP("this build cannot trace (sanitizers)");
   const Scratch scratch;
   const int rank = rank_in(MPI_COMM_WORLD);
-  const std::string mine = scratch / ("data." + std::to_string(rank)), other = scratch / "other", csv = scratch / "t.csv";
+  const std::string mine = scratch / ("data." + std::to_string(rank)), other = scratch / "other",
+                    csv = scratch / "t.csv";
   const std::vector<char> bytes(1000, 'x');
   std::vector<char> back(1000);
   io::Trace trace(MPI_COMM_WORLD);
@@ -108,23 +115,24 @@ TEST_CASE("plain calls: each one, with the true offset; other files do not appea
     CHECK(table.files.size() == static_cast<std::size_t>(table.ranks) + 1);
     for (int r = 0; r < table.ranks; ++r) {
       CHECK(calls_of(table, r, scratch / "data/none") == std::vector<Call>{{"open", 0, -1}});
-      CHECK(calls_of(table, r, scratch / ("data." + std::to_string(r))) == std::vector<Call>{{"open", 0, 0},
-                                                                                             {"truncate", 0, 0},
-                                                                                             {"write", 0, 100},
-                                                                                             {"write", 100, 23},
-                                                                                             {"write", 500 + r, 10},
-                                                                                             {"seek", 120, 0},
-                                                                                             {"read", 120, 10},
-                                                                                             {"write", 600, 10},
-                                                                                             {"read", 590, 20},
-                                                                                             {"truncate", 555, 0},
-                                                                                             {"sync", 0, 0},
-                                                                                             {"write", 130, 1},
-                                                                                             {"close", 0, 0},
-                                                                                             {"open", 0, 0},
-                                                                                             {"write", 555, 7},
-                                                                                             {"read", 562, -1},
-                                                                                             {"close", 0, 0}});
+      CHECK(calls_of(table, r, scratch / ("data." + std::to_string(r))) ==
+            std::vector<Call>{{"open", 0, 0},
+                              {"truncate", 0, 0},
+                              {"write", 0, 100},
+                              {"write", 100, 23},
+                              {"write", 500 + r, 10},
+                              {"seek", 120, 0},
+                              {"read", 120, 10},
+                              {"write", 600, 10},
+                              {"read", 590, 20},
+                              {"truncate", 555, 0},
+                              {"sync", 0, 0},
+                              {"write", 130, 1},
+                              {"close", 0, 0},
+                              {"open", 0, 0},
+                              {"write", 555, 7},
+                              {"read", 562, -1},
+                              {"close", 0, 0}});
     }
     for (const auto& e : table.events) CHECK((0.0 <= e.start && e.start <= e.end && e.end < 100.0));
   });
@@ -133,7 +141,8 @@ TEST_CASE("plain calls: each one, with the true offset; other files do not appea
 TEST_CASE("streams and copies in the kernel") {
   if (!io::trace_available()) SKIP("this build cannot trace (sanitizers)");
   const Scratch scratch;
-  const std::string csv = scratch / "t.csv", path = scratch / "a, \"b\"", copy = path + ".copy"; // a name for a CSV to quote
+  const std::string csv = scratch / "t.csv", path = scratch / "a, \"b\"",
+                    copy = path + ".copy"; // a name for a CSV to quote
   io::Trace trace(MPI_COMM_WORLD);
   trace.start(csv);
   io::trace_watch(path);
@@ -156,8 +165,11 @@ TEST_CASE("streams and copies in the kernel") {
                                                         {"read", 0, 200},
                                                         {"read", 200, 100},
                                                         {"close", 0, 0}});
-    CHECK(calls_of(table, 0, copy) ==
-          std::vector<Call>{{"open", 0, 0}, {"truncate", 0, 0}, {"write", 0, 200}, {"write", 200, 100}, {"close", 0, 0}});
+    CHECK(calls_of(table, 0, copy) == std::vector<Call>{{"open", 0, 0},
+                                                        {"truncate", 0, 0},
+                                                        {"write", 0, 200},
+                                                        {"write", 200, 100},
+                                                        {"close", 0, 0}});
   });
 }
 
@@ -168,7 +180,8 @@ TEST_CASE("what the libraries write covers the file; the replay does it again") 
   options.format = GENERATE("serial", "pnetcdf");
   options.header = 0; // space kept free, which PnetCDF leaves as a hole
   INFO(options.format);
-  const auto rank = static_cast<std::size_t>(rank_in(MPI_COMM_WORLD)), size = static_cast<std::size_t>(size_of(MPI_COMM_WORLD));
+  const auto rank = static_cast<std::size_t>(rank_in(MPI_COMM_WORLD)),
+             size = static_cast<std::size_t>(size_of(MPI_COMM_WORLD));
   constexpr std::size_t cells = 9000;
   io::Schema schema;
   schema.dimensions = {{"time", io::unlimited}, {"cell", cells}};
@@ -197,7 +210,9 @@ TEST_CASE("what the libraries write covers the file; the replay does it again") 
   std::int64_t writes = 0, written = 0;
   scratch.on_rank_0([&] {
     const io::TraceTable table = io::read_trace(csv);
-    CHECK(table.files == std::vector<std::string>{scratch / "ex.nc.tmp", scratch / "ex.nc.tmp@2"}); // no manifest, no after.nc
+    CHECK(table.files ==
+          std::vector<std::string>{scratch / "ex.nc.tmp",
+                                   scratch / "ex.nc.tmp@2"}); // no manifest, no after.nc
     for (const std::string& name : table.files) {
       const Sums s = sums_of(table, name);
       INFO(name);
@@ -214,7 +229,8 @@ TEST_CASE("what the libraries write covers the file; the replay does it again") 
     const io::ReplayStatistics s = io::replay(MPI_COMM_WORLD, csv, scratch / "again", {think});
     CHECK(s.operations[static_cast<std::size_t>(TraceOperation::write)] == writes);
     CHECK(s.written_bytes == written);
-    // with others a rank may read, for the checksum, before they have written: nothing holds the ranks together in a replay
+    // with others a rank may read, for the checksum, before they have written: nothing holds the
+    // ranks together in a replay
     if (size_of(MPI_COMM_WORLD) == 1) CHECK(s.missing_bytes == 0);
     CHECK(s.traced_ranks <= size_of(MPI_COMM_WORLD));
     CHECK(size_of_file(scratch / "again/ex.nc.tmp") == bytes);
@@ -223,22 +239,26 @@ TEST_CASE("what the libraries write covers the file; the replay does it again") 
   }
 }
 
-TEST_CASE("replay: more traced ranks than ranks, files that are only read, truncations in the order of time") {
+TEST_CASE("replay: more traced ranks than ranks, files that are only read, truncations in the "
+          "order of time") {
   const Scratch scratch;
   scratch.on_rank_0([&] {
-    write_text(scratch / "t.csv", "# by hand\n" + header +
-                                      "4,write,d/out,0,1000,0.1,0.2\n" // cut off by the truncation of rank 0
-                                      "0,truncate,d/out,10,0,0.3,0.3\n"
-                                      "1,write,d/out,50,50,0.4,0.5\n"
-                                      "3,read,d/in,1000,24,0.4,0.5\n"
-                                      "2,read,other/in,0,8,0.1,0.2\n"
-                                      "2,write,d/out,0,5,0.1,-0.0\n");
+    write_text(scratch / "t.csv",
+               "# by hand\n" + header +
+                   "4,write,d/out,0,1000,0.1,0.2\n" // cut off by the truncation of rank 0
+                   "0,truncate,d/out,10,0,0.3,0.3\n"
+                   "1,write,d/out,50,50,0.4,0.5\n"
+                   "3,read,d/in,1000,24,0.4,0.5\n"
+                   "2,read,other/in,0,8,0.1,0.2\n"
+                   "2,write,d/out,0,5,0.1,-0.0\n");
   });
-  CHECK_THROWS_WITH(io::replay(MPI_COMM_WORLD, scratch / "t.csv", scratch / "again"),
-                    ContainsSubstring("line 8: expected an end not before the start 0.1, found -0.0"));
+  CHECK_THROWS_WITH(
+      io::replay(MPI_COMM_WORLD, scratch / "t.csv", scratch / "again"),
+      ContainsSubstring("line 8: expected an end not before the start 0.1, found -0.0"));
   scratch.on_rank_0([&] {
     std::string text = io::trace_header;
-    text += "\n4,write,d/out,0,1000,0.1,0.2\n0,truncate,d/out,10,0,0.3,0.3\n1,write,d/out,50,50,0.4,0.5\n2,write,d/"
+    text += "\n4,write,d/out,0,1000,0.1,0.2\n0,truncate,d/out,10,0,0.3,0.3\n1,write,d/"
+            "out,50,50,0.4,0.5\n2,write,d/"
             "out,90,-1,0.1,0.2\n"
             "3,read,d/in,1000,24,0.4,0.5\n2,read,other/in,0,8,0.1,0.2\n3,close,d/in,0,0,0.6,0.6\n";
     write_text(scratch / "t.csv", text);
@@ -247,7 +267,8 @@ TEST_CASE("replay: more traced ranks than ranks, files that are only read, trunc
   CHECK(size_of_file(scratch / "again/out") == 100);
   CHECK(size_of_file(scratch / "again/d_in") == 1024);
   CHECK(size_of_file(scratch / "again/other_in") == 8);
-  CHECK(s.operations == decltype(s.operations){0, 2, 2, 0, 0, 1, 1}); // open, read, write, seek, sync, truncate, close
+  CHECK(s.operations == decltype(s.operations){
+                            0, 2, 2, 0, 0, 1, 1}); // open, read, write, seek, sync, truncate, close
   CHECK(s.read_bytes == 32);
   CHECK(s.written_bytes == 1050);
   CHECK(s.missing_bytes == 0);
@@ -259,34 +280,42 @@ TEST_CASE("a bad trace is refused with its line, what was expected and what was 
   const Scratch scratch;
   const auto [text, message] = GENERATE(table<std::string, std::string>({
       {"", "line 0: expected 'rank,operation,file,offset,bytes,start,end', found ''"},
-      {"rank,op\n", "line 1: expected 'rank,operation,file,offset,bytes,start,end', found 'rank,op'"},
+      {"rank,op\n",
+       "line 1: expected 'rank,operation,file,offset,bytes,start,end', found 'rank,op'"},
       {header + "# fine\n0,write,a,0,1,0\n", "line 3: expected 7 fields, found 6"},
       {header + "x,write,a,0,1,0,1\n", "line 2: expected a rank from 0 to 1073741823, found 'x'"},
-      {header + "0,wirte,a,0,1,0,1\n",
-       "line 2: expected an operation (open, read, write, seek, sync, truncate, close), found 'wirte'"},
+      {header + "0,wirte,a,0,1,0,1\n", "line 2: expected an operation (open, read, write, seek, "
+                                       "sync, truncate, close), found 'wirte'"},
       {header + "0,write,,0,1,0,1\n", "line 2: expected the name of a file, found none"},
       {header + "0,write,a,-4,1,0,1\n", "line 2: expected an offset from 0"},
-      {header + "0,write,a,0,99999999999,0,1\n", "line 2: expected bytes from -1 to 2147479552, found '99999999999'"},
+      {header + "0,write,a,0,99999999999,0,1\n",
+       "line 2: expected bytes from -1 to 2147479552, found '99999999999'"},
       {header + "0,write,a,0,1,nan,1\n", "line 2: expected a start in seconds, found 'nan'"},
-      {header + "0,write,\"a,0,1,0,1\n", "line 2: expected a closing quote, found the end of the file"},
+      {header + "0,write,\"a,0,1,0,1\n",
+       "line 2: expected a closing quote, found the end of the file"},
       {header + "0,write,a/..,0,1,0,1\n", "expected the name of a file, found 'a/..'"},
   }));
   scratch.on_rank_0([&, bad = text] { write_text(scratch / "bad.csv", bad); });
-  CHECK_THROWS_WITH(io::replay(MPI_COMM_WORLD, scratch / "bad.csv", scratch / "again"), ContainsSubstring(message));
-  CHECK_THROWS_WITH(io::replay(MPI_COMM_WORLD, scratch / "none.csv", scratch / "again"), ContainsSubstring("No such file"));
+  CHECK_THROWS_WITH(io::replay(MPI_COMM_WORLD, scratch / "bad.csv", scratch / "again"),
+                    ContainsSubstring(message));
+  CHECK_THROWS_WITH(io::replay(MPI_COMM_WORLD, scratch / "none.csv", scratch / "again"),
+                    ContainsSubstring("No such file"));
 }
 
 TEST_CASE("a trace that cannot be") {
   const Scratch scratch;
   io::Trace trace(MPI_COMM_WORLD), second(MPI_COMM_WORLD);
   if (!io::trace_available()) {
-    CHECK_THROWS_WITH(trace.start(scratch / "t.csv"), ContainsSubstring("this program cannot record one"));
+    CHECK_THROWS_WITH(trace.start(scratch / "t.csv"),
+                      ContainsSubstring("this program cannot record one"));
     return;
   }
-  CHECK_THROWS_WITH(trace.start(scratch / "none/t.csv"), ContainsSubstring("expected to create the file; found: No such file"));
+  CHECK_THROWS_WITH(trace.start(scratch / "none/t.csv"),
+                    ContainsSubstring("expected to create the file; found: No such file"));
   trace.finish(); // was not started: nothing
   trace.start(scratch / "t.csv");
-  CHECK_THROWS_WITH(second.start(scratch / "u.csv"), ContainsSubstring("expected no trace to run, found one"));
+  CHECK_THROWS_WITH(second.start(scratch / "u.csv"),
+                    ContainsSubstring("expected no trace to run, found one"));
   trace.finish();
   trace.start(scratch / "t.csv"); // and again
   trace.finish();

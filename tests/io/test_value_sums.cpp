@@ -1,5 +1,6 @@
-// io/durable/value_sum.hpp: the sum of values is that of its definition, however they are cut and lie; every format on every
-// number of ranks has the same sums in the manifest, which find a changed bit and say where it is.
+// io/durable/value_sum.hpp: the sum of values is that of its definition, however they are cut and
+// lie; every format on every number of ranks has the same sums in the manifest, which find a
+// changed bit and say where it is.
 #include "io/durable/durable.hpp"
 #include "io/durable/found_sums.hpp"
 #include "io/durable/value_sums.hpp"
@@ -44,19 +45,21 @@ std::uint64_t sum_of(io::Hyperslab slab, Type type, const std::vector<std::size_
   io::Buffer packed;
   slab.sum = &sum;
   io::pack(slab, type, packed.of_size(8 * slab.elements()));
-  const io::Hyperslab there{slab.start, slab.count, io::contiguous_strides(slab.count), packed.data(), type, false,
-                            false,      &once_more};
+  const io::Hyperslab there{slab.start,    slab.count, io::contiguous_strides(slab.count),
+                            packed.data(), type,       false,
+                            false,         &once_more};
   io::add_to_sum(there);
   CHECK(sum.value() == once_more.value());
   return sum.value();
 }
 
 io::Hyperslab slab_of(const std::vector<double>& values, const io::Box& box) {
-  return {box.start, box.count, io::contiguous_strides(box.count), reinterpret_cast<const std::byte*>(values.data()),
-          Type::float64};
+  return {box.start, box.count, io::contiguous_strides(box.count),
+          reinterpret_cast<const std::byte*>(values.data()), Type::float64};
 }
 
-/// The file whose line in the manifest has the sums of `path`, and the name that it shares with others (find_sums()).
+/// The file whose line in the manifest has the sums of `path`, and the name that it shares with
+/// others (find_sums()).
 struct Named {
   std::string path, of;
 };
@@ -94,7 +97,8 @@ void flip_last_value(const std::string& path, const std::string& variable) {
 
 } // namespace
 
-TEST_CASE("a sum of values is that of its definition, in any parts, orders of memory and with a record before them") {
+TEST_CASE("a sum of values is that of its definition, in any parts, orders of memory and with a "
+          "record before them") {
   std::mt19937_64 random(7);
   const std::vector<std::size_t> shape = {5, 7, 11};
   std::vector<double> values(5 * 7 * 11);
@@ -103,12 +107,18 @@ TEST_CASE("a sum of values is that of its definition, in any parts, orders of me
   CHECK(sum_of(slab_of(values, {{0, 0, 0}, shape}), Type::float64, shape) == whole);
 
   std::vector<double> turned(values.size()); // slowest dimension of the file fastest in memory
-  for (std::size_t n = 0; n < values.size(); ++n) turned[(n % 11) * 35 + (n / 11) % 7 * 5 + n / 77] = values[n];
-  io::Hyperslab slab{{0, 0, 0}, shape, {1, 5, 35}, reinterpret_cast<const std::byte*>(turned.data()), Type::float64};
+  for (std::size_t n = 0; n < values.size(); ++n)
+    turned[(n % 11) * 35 + (n / 11) % 7 * 5 + n / 77] = values[n];
+  io::Hyperslab slab{{0, 0, 0},
+                     shape,
+                     {1, 5, 35},
+                     reinterpret_cast<const std::byte*>(turned.data()),
+                     Type::float64};
   std::uint64_t sum = 0;
   for (std::size_t a = 0; a < 2; ++a) {
     for (std::size_t b = 0; b < 3; ++b)
-      sum += sum_of(io::slice(io::slice(slab, 0, a * 3, a * 3 + 3), 2, b * 4, b * 4 + 4), Type::float64, shape);
+      sum += sum_of(io::slice(io::slice(slab, 0, a * 3, a * 3 + 3), 2, b * 4, b * 4 + 4),
+                    Type::float64, shape);
   }
   CHECK(sum == whole);
   slab.insert_record(12);
@@ -117,14 +127,16 @@ TEST_CASE("a sum of values is that of its definition, in any parts, orders of me
   const double value = 0.1; // as the file has it
   const auto as_float = static_cast<float>(value);
   const io::Hyperslab one{{0}, {1}, {1}, reinterpret_cast<const std::byte*>(&value), Type::float64};
-  const io::Hyperslab other{{0}, {1}, {1}, reinterpret_cast<const std::byte*>(&as_float), Type::float32};
+  const io::Hyperslab other{
+      {0}, {1}, {1}, reinterpret_cast<const std::byte*>(&as_float), Type::float32};
   CHECK(sum_of(one, Type::float32, {1}) == sum_of(other, Type::float32, {1}));
   CHECK(sum_of(one, Type::float64, {1}) != sum_of(other, Type::float32, {1}));
 }
 
 TEST_CASE("every changed bit changes the sum, and so does every exchange of two values") {
   std::vector<double> values(40);
-  for (std::size_t n = 0; n < values.size(); ++n) values[n] = static_cast<double>(n / 2); // most of their bits are equal
+  for (std::size_t n = 0; n < values.size(); ++n)
+    values[n] = static_cast<double>(n / 2); // most of their bits are equal
   const auto sum = [&] { return sum_of(slab_of(values, {{0}, {40}}), Type::float64, {40}); };
   const std::uint64_t right = sum();
   int unseen = 0, exchanged = 0;
@@ -151,12 +163,14 @@ TEST_CASE("every changed bit changes the sum, and so does every exchange of two 
   CHECK(exchanged == 760);
 }
 
-TEST_CASE("the sums in the manifest are the same from every format, layout and number of ranks, and those of the file") {
+TEST_CASE("the sums in the manifest are the same from every format, layout and number of ranks, "
+          "and those of the file") {
   const Scratch scratch;
   const std::string method =
-      GENERATE("serial", "netcdf4", "netcdf4/deflate=1/shuffle=yes", "pnetcdf", "pnetcdf/box:1", "hybrid", "direct",
-               "direct/zslab:2", "posix", "posix/box:1", "mpiio", "mpiio/zslab", "serial/file-per-aggregator:2",
-               "pnetcdf/file-per-aggregator:3", "netcdf4/file-per-aggregator:2", "direct/file-per-aggregator:3");
+      GENERATE("serial", "netcdf4", "netcdf4/deflate=1/shuffle=yes", "pnetcdf", "pnetcdf/box:1",
+               "hybrid", "direct", "direct/zslab:2", "posix", "posix/box:1", "mpiio", "mpiio/zslab",
+               "serial/file-per-aggregator:2", "pnetcdf/file-per-aggregator:3",
+               "netcdf4/file-per-aggregator:2", "direct/file-per-aggregator:3");
   INFO(method);
   const io::Schema schema = pattern::ice();
   const std::string path = scratch / "ex.nc";
@@ -175,7 +189,8 @@ TEST_CASE("the sums in the manifest are the same from every format, layout and n
     CHECK(found.sums.at("thk").size() == 3);
     io::Options alone;
     alone.format = "serial";
-    pattern::write(*io::make_writer(MPI_COMM_SELF, alone), scratch / "one.nc", schema, 3, pattern::patches, MPI_COMM_SELF);
+    pattern::write(*io::make_writer(MPI_COMM_SELF, alone), scratch / "one.nc", schema, 3,
+                   pattern::patches, MPI_COMM_SELF);
     CHECK(io::find_sums(MPI_COMM_SELF, scratch / "one.nc", 3).sums == found.sums);
     CHECK(io::verify_manifest(scratch / "manifest.jsonl").empty());
   });
@@ -183,7 +198,8 @@ TEST_CASE("the sums in the manifest are the same from every format, layout and n
 
 TEST_CASE("a changed bit is found, and named by file, variable and record") {
   const Scratch scratch;
-  const std::string method = GENERATE("direct", "direct/zslab", "serial", "pnetcdf", "hybrid", "netcdf4");
+  const std::string method =
+      GENERATE("direct", "direct/zslab", "serial", "pnetcdf", "hybrid", "netcdf4");
   INFO(method);
   const std::string path = scratch / "ex.nc", manifest = scratch / "manifest.jsonl";
   const io::Schema schema = pattern::ice();
@@ -199,7 +215,8 @@ TEST_CASE("a changed bit is found, and named by file, variable and record") {
     MPI_Barrier(MPI_COMM_WORLD);
     scratch.on_rank_0([&] {
       REQUIRE(complaints.size() == 1);
-      CHECK_THAT(complaints[0], ContainsSubstring("ex.nc") && ContainsSubstring(name) && ContainsSubstring("with the sum"));
+      CHECK_THAT(complaints[0], ContainsSubstring("ex.nc") && ContainsSubstring(name) &&
+                                    ContainsSubstring("with the sum"));
       if (has_records) CHECK_THAT(complaints[0], ContainsSubstring("record 2"));
       flip_last();
     });
@@ -207,17 +224,22 @@ TEST_CASE("a changed bit is found, and named by file, variable and record") {
   scratch.on_rank_0([&] { // an attribute
     if (method == "netcdf4") return;
     std::string bytes(io::read_classic_layout(path).value().header_end, '\0');
-    std::ifstream(path, std::ios::binary).read(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+    std::ifstream(path, std::ios::binary)
+        .read(bytes.data(), static_cast<std::streamsize>(bytes.size()));
     flip(path, bytes.find("polar_stereographic"));
     const auto complaints = io::verify_manifest(manifest);
     REQUIRE(complaints.size() == 1);
-    CHECK_THAT(complaints[0], ContainsSubstring("expected dimensions, variables and attributes with the checksum crc32:"));
+    CHECK_THAT(complaints[0],
+               ContainsSubstring(
+                   "expected dimensions, variables and attributes with the checksum crc32:"));
   });
 }
 
-TEST_CASE("a changed bit of a plain file or of a subfile is found, and named by file, variable and record") {
+TEST_CASE("a changed bit of a plain file or of a subfile is found, and named by file, variable and "
+          "record") {
   const Scratch scratch;
-  const std::string method = GENERATE("posix", "mpiio", "direct/file-per-aggregator:3", "pnetcdf/file-per-aggregator:2");
+  const std::string method =
+      GENERATE("posix", "mpiio", "direct/file-per-aggregator:3", "pnetcdf/file-per-aggregator:2");
   INFO(method);
   const std::string path = scratch / "ex.nc", manifest = scratch / "manifest.jsonl";
   const io::Schema schema = pattern::ice();
@@ -228,17 +250,20 @@ TEST_CASE("a changed bit of a plain file or of a subfile is found, and named by 
                            : std::filesystem::exists(path + ".0001") ? path + ".0001"
                                                                      : first.path;
   MPI_Barrier(MPI_COMM_WORLD);
-  const auto place = [&](const std::string& file, std::size_t v) { // of the first byte of its last record
+  const auto place = [&](const std::string& file,
+                         std::size_t v) { // of the first byte of its last record
     if (is_plain) {
       const auto layout = io::open_raw(file).layout;
-      return layout.begin[v] + (schema.has_records(schema.variables[v]) ? 2 * layout.record_stride : 0);
+      return layout.begin[v] +
+             (schema.has_records(schema.variables[v]) ? 2 * layout.record_stride : 0);
     }
     const auto layout = io::read_classic_layout(file).value();
     return layout.variables[v].begin + (layout.variables[v].is_record ? 2 * layout.record_size : 0);
   };
   for (std::size_t v = 0; v < schema.variables.size(); ++v) {
     const io::Variable& variable = schema.variables[v];
-    const bool is_cut = variable.dimensions.size() > 1 && variable.name != "time_bounds"; // other values are in every subfile
+    const bool is_cut = variable.dimensions.size() > 1 &&
+                        variable.name != "time_bounds"; // other values are in every subfile
     const std::string file = is_cut ? last : first.path, name = "variable '" + variable.name + "'";
     scratch.on_rank_0([&] { flip(file, place(file, v)); });
     const auto complaints = io::verify(MPI_COMM_WORLD, manifest).complaints;
@@ -250,7 +275,8 @@ TEST_CASE("a changed bit of a plain file or of a subfile is found, and named by 
                            [&](const auto& c) { return c.find(words) != std::string::npos; });
       };
       const std::string record = schema.has_records(variable) ? ", record 2: " : ": ";
-      CHECK(any("file '" + (first.of.empty() ? first.path : path) + "': " + name + record + "expected values with the sum"));
+      CHECK(any("file '" + (first.of.empty() ? first.path : path) + "': " + name + record +
+                "expected values with the sum"));
       CHECK(any("file '" + file + "': "));
       flip(file, place(file, v));
     });
@@ -259,8 +285,9 @@ TEST_CASE("a changed bit of a plain file or of a subfile is found, and named by 
     if (first.path == last) return;
     flip(last, place(last, schema.variable("z")));
     const auto complaints = io::verify_manifest(manifest);
-    CHECK(std::any_of(complaints.begin(), complaints.end(),
-                      [&](const auto& c) { return c.find("file '" + last + "': expected ") == 0; }));
+    CHECK(std::any_of(complaints.begin(), complaints.end(), [&](const auto& c) {
+      return c.find("file '" + last + "': expected ") == 0;
+    }));
     flip(last, place(last, schema.variable("z")));
     CHECK(io::verify_manifest(manifest).empty());
   });
@@ -268,19 +295,25 @@ TEST_CASE("a changed bit of a plain file or of a subfile is found, and named by 
 
 TEST_CASE("what the manifest has with each choice of -io_checksum") {
   const Scratch scratch;
-  const std::string choice = GENERATE("values", "memory", "file", "none"), format = GENERATE("direct", "pnetcdf", "posix");
+  const std::string choice = GENERATE("values", "memory", "file", "none"),
+                    format = GENERATE("direct", "pnetcdf", "posix");
   INFO(choice << ", " << format);
-  const auto writer = io::make_writer(MPI_COMM_WORLD, io::parse_method(format + "/checksum=" + choice, {}));
+  const auto writer =
+      io::make_writer(MPI_COMM_WORLD, io::parse_method(format + "/checksum=" + choice, {}));
   pattern::write(*writer, scratch / "ex.nc", pattern::ice(), 2);
   const auto read = io::summarize(MPI_COMM_WORLD, writer->statistics())[io::Phase::checksum].bytes;
   scratch.on_rank_0([&] {
-    const auto entry = io::parse_manifest(io::read_manifest(scratch / "manifest.jsonl")).files.at("ex.nc").entries.back();
+    const auto entry = io::parse_manifest(io::read_manifest(scratch / "manifest.jsonl"))
+                           .files.at("ex.nc")
+                           .entries.back();
     const bool has_json = format == "posix"; // beside it, which is read for its checksum
     CHECK(entry.sums.has_value() == (choice == "values"));
     CHECK(entry.checksum.empty() == ((choice == "values" && !has_json) || choice == "none"));
-    CHECK((read > 0) == (choice == "file" || (choice != "none" && has_json) || (choice == "memory" && format == "pnetcdf")));
+    CHECK((read > 0) == (choice == "file" || (choice != "none" && has_json) ||
+                         (choice == "memory" && format == "pnetcdf")));
     CHECK(io::verify_manifest(scratch / "manifest.jsonl").empty());
     std::ofstream(scratch / "ex.nc", std::ios::app) << "more";
-    CHECK_FALSE(io::verify_manifest(scratch / "manifest.jsonl").empty()); // its size is always there
+    CHECK_FALSE(
+        io::verify_manifest(scratch / "manifest.jsonl").empty()); // its size is always there
   });
 }

@@ -1,4 +1,5 @@
-// io/writer.hpp: patterns that encode their place, written by every format on every number of ranks, read back and compared.
+// io/writer.hpp: patterns that encode their place, written by every format on every number of
+// ranks, read back and compared.
 #include "io/durable/durable.hpp"
 #include "io/durable/verify.hpp"
 #include "io/formats/mpi_io.hpp"
@@ -22,14 +23,17 @@ namespace {
 constexpr std::size_t My = 7, Mx = 11, Mz = 5, n_times = 3;
 
 double code(std::size_t t, std::size_t j, std::size_t i, std::size_t k) {
-  return 1e6 * static_cast<double>(t) + 1e4 * static_cast<double>(j) + 1e2 * static_cast<double>(i) + static_cast<double>(k);
+  return 1e6 * static_cast<double>(t) + 1e4 * static_cast<double>(j) +
+         1e2 * static_cast<double>(i) + static_cast<double>(k);
 }
 
-/// A rank's patch with one ring of ghosts around it; the ranks cut the grid into uneven columns, and the last rank of three or
-/// more has nothing.
+/// A rank's patch with one ring of ghosts around it; the ranks cut the grid into uneven columns,
+/// and the last rank of three or more has nothing.
 struct Patch {
   std::size_t xs = 0, xm = 0, ys = 0, ym = 0;
-  Patch() : Patch(static_cast<std::size_t>(rank_in(MPI_COMM_WORLD)), static_cast<std::size_t>(size_of(MPI_COMM_WORLD))) {}
+  Patch()
+      : Patch(static_cast<std::size_t>(rank_in(MPI_COMM_WORLD)),
+              static_cast<std::size_t>(size_of(MPI_COMM_WORLD))) {}
   Patch(std::size_t rank, std::size_t size) {
     const std::size_t active = size > 2 ? size - 1 : size;
     if (rank >= active) return;
@@ -66,29 +70,43 @@ bool has_int64(const std::string& classic) { return classic != "cdf2"; }
 io::Schema example_schema(const std::string& classic) {
   io::Schema s;
   s.dimensions = {{"time", io::unlimited}, {"y", My}, {"x", Mx}, {"z", Mz}, {"nv", 2}};
-  s.attributes = {{"Conventions", "CF-1.8"}, {"numbers", std::vector<double>{1.5, 2.5}}, {"count", 3}, {"empty", ""}};
+  s.attributes = {{"Conventions", "CF-1.8"},
+                  {"numbers", std::vector<double>{1.5, 2.5}},
+                  {"count", 3},
+                  {"empty", ""}};
   s.variables = {
-      {"time", Type::float64, {"time"}, {{"units", "seconds since 1-1-1"}, {"bounds", "time_bounds"}}},
+      {"time",
+       Type::float64,
+       {"time"},
+       {{"units", "seconds since 1-1-1"}, {"bounds", "time_bounds"}}},
       {"time_bounds", Type::float64, {"time", "nv"}, {}},
       {"x", Type::float64, {"x"}, {{"units", "m"}}},
       {"mapping", Type::int32, {}, {{"grid_mapping_name", "polar_stereographic"}}},
       {"scalar", Type::float32, {"time"}, {}},
-      {"thk", Type::float64, {"time", "y", "x"}, {{"units", "m"}, {"_FillValue", -9999}, {"valid_min", 0}}},
-      {"mask", Type::int8, {"time", "y", "x"}, {{"flag_values", {0, 1, 2}}, {"flag_meanings", "a b c"}}},
+      {"thk",
+       Type::float64,
+       {"time", "y", "x"},
+       {{"units", "m"}, {"_FillValue", -9999}, {"valid_min", 0}}},
+      {"mask",
+       Type::int8,
+       {"time", "y", "x"},
+       {{"flag_values", {0, 1, 2}}, {"flag_meanings", "a b c"}}},
       {"basins", Type::int16, {"y", "x"}, {{"valid_range", {-100, 100}}}},
       {"label", Type::int32, {"y", "x"}, {{"_FillValue", -1}}},
       {"cell", Type::int64, {"y", "x"}, {{"valid_max", std::int64_t{4611686018427387905LL}}}},
       {"temp", Type::float64, {"time", "z", "y", "x"}, {}},
       {"temp_yxz", Type::float32, {"time", "y", "x", "z"}, {{"valid_max", 1e7}}},
   };
-  if (!has_int64(classic)) s.variables.erase(s.variables.begin() + static_cast<std::ptrdiff_t>(s.variable("cell")));
+  if (!has_int64(classic))
+    s.variables.erase(s.variables.begin() + static_cast<std::ptrdiff_t>(s.variable("cell")));
   return s;
 }
 
 /// Written once per format; in `steps`, so that tests can interleave two files.
 class Example {
 public:
-  Example(io::Writer& writer, const std::string& path, Patch patch = {}, io::FileOptions options = {})
+  Example(io::Writer& writer, const std::string& path, Patch patch = {},
+          io::FileOptions options = {})
       : p(patch), file(writer.open(path, example_schema(writer.options().classic), options)) {}
 
   void fixed() {
@@ -96,19 +114,23 @@ public:
     for (std::size_t i = 0; i < Mx; ++i) x[i] = 1000.0 * static_cast<double>(i);
     file->put_all("x", x);
     file->put_all("mapping", std::vector<std::int32_t>{0});
-    auto basins = p.array<std::int16_t>(1, [](auto j, auto i, auto) { return static_cast<int>(j * Mx + i) - 40; });
-    auto label =
-        p.array<std::int32_t>(1, [](auto j, auto i, auto) { return 100000 * static_cast<int>(j) + static_cast<int>(i); });
-    auto cell = p.array<std::int64_t>(
-        1, [](auto j, auto i, auto) { return 4611686018427387905LL + static_cast<std::int64_t>(j * Mx + i); });
+    auto basins = p.array<std::int16_t>(
+        1, [](auto j, auto i, auto) { return static_cast<int>(j * Mx + i) - 40; });
+    auto label = p.array<std::int32_t>(
+        1, [](auto j, auto i, auto) { return 100000 * static_cast<int>(j) + static_cast<int>(i); });
+    auto cell = p.array<std::int64_t>(1, [](auto j, auto i, auto) {
+      return 4611686018427387905LL + static_cast<std::int64_t>(j * Mx + i);
+    });
     file->put("basins", p.plane(), p.owned(basins));
     file->put("label", p.plane(), p.owned(label));
-    if (file->schema().variables.size() == example_schema("").variables.size()) file->put("cell", p.plane(), p.owned(cell));
+    if (file->schema().variables.size() == example_schema("").variables.size())
+      file->put("cell", p.plane(), p.owned(cell));
   }
 
   void record(std::size_t t) {
     const auto thk = p.array<double>(1, [t](auto j, auto i, auto) { return code(t, j, i, 0); });
-    const auto mask = p.array<std::int8_t>(1, [t](auto j, auto i, auto) { return (j + i + t) % 3; });
+    const auto mask =
+        p.array<std::int8_t>(1, [t](auto j, auto i, auto) { return (j + i + t) % 3; });
     auto temp = p.array<double>(Mz, [t](auto j, auto i, auto k) { return code(t, j, i, k); });
     const double now = 10.0 * static_cast<double>(t);
     file->put_all("time", t, std::vector<double>{now});
@@ -142,26 +164,31 @@ void check_values(const std::string& path, std::size_t n_records, const std::str
         wrong += mask[j * Mx + i] != static_cast<std::int64_t>((j + i + t) % 3);
         for (std::size_t k = 0; k < Mz; ++k) {
           wrong += temp[(k * My + j) * Mx + i] != code(t, j, i, k);
-          wrong += temp_yxz[(j * Mx + i) * Mz + k] != static_cast<double>(static_cast<float>(code(t, j, i, k)));
+          wrong += temp_yxz[(j * Mx + i) * Mz + k] !=
+                   static_cast<double>(static_cast<float>(code(t, j, i, k)));
         }
       }
     }
   }
   CHECK(wrong == 0);
-  const auto time = in.read_all("time"), bounds = in.read_all("time_bounds"), scalar = in.read_all("scalar");
+  const auto time = in.read_all("time"), bounds = in.read_all("time_bounds"),
+             scalar = in.read_all("scalar");
   for (std::size_t t = 0; t < n_records; ++t) {
     CHECK(time[t] == 10.0 * static_cast<double>(t));
     CHECK(bounds[2 * t + 1] - bounds[2 * t] == 10.0);
     CHECK(scalar[t] == static_cast<double>(t) + 0.5);
   }
   const auto x = in.read_all("x");
-  const auto basins = in.read_block_int("basins", {0, 0}, {My, Mx}), label = in.read_block_int("label", {0, 0}, {My, Mx});
-  const auto cell = has_int64(classic) ? in.read_block_int("cell", {0, 0}, {My, Mx}) : std::vector<std::int64_t>();
+  const auto basins = in.read_block_int("basins", {0, 0}, {My, Mx}),
+             label = in.read_block_int("label", {0, 0}, {My, Mx});
+  const auto cell = has_int64(classic) ? in.read_block_int("cell", {0, 0}, {My, Mx})
+                                       : std::vector<std::int64_t>();
   wrong = 0;
   for (std::size_t n = 0; n < My * Mx; ++n) {
     const auto number = static_cast<std::int64_t>(n);
     wrong += basins[n] != number - 40;
-    wrong += label[n] != 100000 * (number / static_cast<std::int64_t>(Mx)) + number % static_cast<std::int64_t>(Mx);
+    wrong += label[n] != 100000 * (number / static_cast<std::int64_t>(Mx)) +
+                             number % static_cast<std::int64_t>(Mx);
     if (has_int64(classic)) wrong += cell[n] != 4611686018427387905LL + number;
   }
   CHECK(wrong == 0);
@@ -178,9 +205,11 @@ void check_metadata(const std::string& path, const std::string& classic, bool in
     std::sort(found.begin(), found.end());
   }
   CHECK(found == names);
-  const std::map<Type, std::string> types = {{Type::int8, "byte"},   {Type::int16, "short"},   {Type::int32, "int"},
-                                             {Type::int64, "int64"}, {Type::float32, "float"}, {Type::float64, "double"}};
-  for (const auto& v : example_schema(classic).variables) CHECK(in.type(v.name) == types.at(v.type));
+  const std::map<Type, std::string> types = {{Type::int8, "byte"},     {Type::int16, "short"},
+                                             {Type::int32, "int"},     {Type::int64, "int64"},
+                                             {Type::float32, "float"}, {Type::float64, "double"}};
+  for (const auto& v : example_schema(classic).variables)
+    CHECK(in.type(v.name) == types.at(v.type));
   CHECK(in.text("", "Conventions") == "CF-1.8");
   CHECK(in.text("", "empty") == "");
   CHECK(in.numbers("", "numbers") == std::vector<double>{1.5, 2.5});
@@ -196,7 +225,8 @@ void check_metadata(const std::string& path, const std::string& classic, bool in
   CHECK(in.numbers("mask", "flag_values") == std::vector<double>{0, 1, 2});
   const auto axes = in.dimensions("temp");
   REQUIRE(axes.size() == 4);
-  CHECK((axes[0].unlimited && axes[1].name == "z" && axes[1].length == Mz && axes[3].name == "x" && axes[3].length == Mx));
+  CHECK((axes[0].unlimited && axes[1].name == "z" && axes[1].length == Mz && axes[3].name == "x" &&
+         axes[3].length == Mx));
 }
 
 } // namespace
@@ -204,30 +234,38 @@ void check_metadata(const std::string& path, const std::string& classic, bool in
 TEST_CASE("every way of writing writes the same values and metadata") {
   const Scratch scratch;
   const std::string way = GENERATE(
-      as<std::string>(), "serial", "pnetcdf", "netcdf4", "hybrid", "direct", "posix", "mpiio", // and then the knobs:
-      "serial/classic=cdf2", "pnetcdf/classic=cdf2", "hybrid/classic=cdf2", "direct/classic=cdf2", "direct/classic=cdf5",
-      "direct/align=4KiB/header=0/checksum=file", "direct/zslab", "direct/box:1", "direct/morton:2", "serial/slab=617/buffer=100",
-      "serial/define=interleaved/header=0/fill=yes", "pnetcdf/buffer=100", "pnetcdf/define=interleaved/header=0",
-      "pnetcdf/define=interleaved/access=independent/fill=yes", "pnetcdf/access=independent/fill=yes/align=4KiB/header=0",
-      "pnetcdf/aggregators=2/hints=cb_buffer_size=65536", "hybrid/fill=yes/align=1KiB/header=64KiB", "netcdf4/buffer=100",
-      "netcdf4/chunk=record/fill=yes/align=4KiB", "netcdf4/chunk=y=3,x=4,time=2/deflate=4/shuffle=yes",
-      "netcdf4/access=independent/shuffle=no", "posix/align=4KiB", "mpiio/access=independent/align=12", "mpiio/buffer=100");
+      as<std::string>(), "serial", "pnetcdf", "netcdf4", "hybrid", "direct", "posix",
+      "mpiio", // and then the knobs:
+      "serial/classic=cdf2", "pnetcdf/classic=cdf2", "hybrid/classic=cdf2", "direct/classic=cdf2",
+      "direct/classic=cdf5", "direct/align=4KiB/header=0/checksum=file", "direct/zslab",
+      "direct/box:1", "direct/morton:2", "serial/slab=617/buffer=100",
+      "serial/define=interleaved/header=0/fill=yes", "pnetcdf/buffer=100",
+      "pnetcdf/define=interleaved/header=0",
+      "pnetcdf/define=interleaved/access=independent/fill=yes",
+      "pnetcdf/access=independent/fill=yes/align=4KiB/header=0",
+      "pnetcdf/aggregators=2/hints=cb_buffer_size=65536", "hybrid/fill=yes/align=1KiB/header=64KiB",
+      "netcdf4/buffer=100", "netcdf4/chunk=record/fill=yes/align=4KiB",
+      "netcdf4/chunk=y=3,x=4,time=2/deflate=4/shuffle=yes", "netcdf4/access=independent/shuffle=no",
+      "posix/align=4KiB", "mpiio/access=independent/align=12", "mpiio/buffer=100");
   INFO(way);
   const io::Options options = io::parse_method(way, {});
-  const bool is_plain = options.format == "posix" || options.format == "mpiio", interleaved = options.define == "interleaved";
+  const bool is_plain = options.format == "posix" || options.format == "mpiio",
+             interleaved = options.define == "interleaved";
   {
     const auto writer = io::make_writer(MPI_COMM_WORLD, options);
     Example example(*writer, scratch / "ex.nc");
     example.fixed();
     for (std::size_t t = 0; t < n_times; ++t) example.record(t);
     example.file->close(7);
-    CHECK((io::summarize(MPI_COMM_WORLD, writer->statistics()).work.moved_bytes > 0) == interleaved);
+    CHECK((io::summarize(MPI_COMM_WORLD, writer->statistics()).work.moved_bytes > 0) ==
+          interleaved);
   }
   check_values(scratch / "ex.nc", n_times, options.classic);
   if (!is_plain) check_metadata(scratch / "ex.nc", options.classic, interleaved);
   scratch.on_rank_0([&] { CHECK(io::verify_manifest(scratch / "manifest.jsonl").empty()); });
 
-  // and the same bytes, whatever the number of ranks: compare with what one rank alone writes, other classic files with serial
+  // and the same bytes, whatever the number of ranks: compare with what one rank alone writes,
+  // other classic files with serial
   if (options.format != "direct" && way != "serial" && way != "pnetcdf" && !is_plain) return;
   scratch.on_rank_0([&] {
     io::Options others = options;
@@ -237,9 +275,11 @@ TEST_CASE("every way of writing writes the same values and metadata") {
     one.fixed();
     for (std::size_t t = 0; t < n_times; ++t) one.record(t);
     one.file->close();
-    CHECK(io::checksum_file(scratch / "ex.nc").checksum == io::checksum_file(scratch / "one.nc").checksum);
+    CHECK(io::checksum_file(scratch / "ex.nc").checksum ==
+          io::checksum_file(scratch / "one.nc").checksum);
     if (!is_plain) return;
-    CHECK(io::checksum_file(scratch / "ex.nc.json").checksum == io::checksum_file(scratch / "one.nc.json").checksum);
+    CHECK(io::checksum_file(scratch / "ex.nc.json").checksum ==
+          io::checksum_file(scratch / "one.nc.json").checksum);
   });
 }
 
@@ -274,8 +314,10 @@ TEST_CASE("pieces that leave gaps do not touch the gaps") {
   schema.dimensions = {{"x", 12}};
   schema.variables = {{"v", Type::int32, {"x"}, {}}};
   const auto file = writer->open(scratch / "gaps.nc", schema);
-  const auto rank = static_cast<std::size_t>(rank_in(MPI_COMM_WORLD)), size = static_cast<std::size_t>(size_of(MPI_COMM_WORLD));
-  // every second cell is put in the first round, in cyclic order over the ranks; the others in the second
+  const auto rank = static_cast<std::size_t>(rank_in(MPI_COMM_WORLD)),
+             size = static_cast<std::size_t>(size_of(MPI_COMM_WORLD));
+  // every second cell is put in the first round, in cyclic order over the ranks; the others in the
+  // second
   for (std::size_t n = 0; n < 6 / size + 1; ++n) {
     for (const std::size_t odd : {std::size_t{1}, std::size_t{0}}) {
       const std::size_t pair = n * size + rank, at = 2 * pair + odd;
@@ -291,7 +333,8 @@ TEST_CASE("pieces that leave gaps do not touch the gaps") {
 
 TEST_CASE("null writes nothing; statistics count what was put") {
   const Scratch scratch;
-  const std::string format = GENERATE("null", "serial", "netcdf4", "pnetcdf", "direct", "posix", "mpiio");
+  const std::string format =
+      GENERATE("null", "serial", "netcdf4", "pnetcdf", "direct", "posix", "mpiio");
   INFO(format);
   io::Options options;
   options.format = format;
@@ -306,24 +349,29 @@ TEST_CASE("null writes nothing; statistics count what was put") {
 
   const io::Summary s = io::summarize(MPI_COMM_WORLD, writer->statistics());
   const std::int64_t cells = My * Mx;
-  const std::int64_t fixed = 8 * Mx + 4 + cells * (2 + 4 + 8), record = 8 + 16 + 4 + cells * (8 + 1) + cells * Mz * (8 + 4);
+  const std::int64_t fixed = 8 * Mx + 4 + cells * (2 + 4 + 8),
+                     record = 8 + 16 + 4 + cells * (8 + 1) + cells * Mz * (8 + 4);
   CHECK(s[io::Phase::post].bytes == fixed + 2 * record);
   CHECK(s[io::Phase::post].operations == (5 + 2 * 7) * size_of(MPI_COMM_WORLD));
   CHECK(s[io::Phase::wait].operations == 3 * size_of(MPI_COMM_WORLD));
   CHECK(s[io::Phase::wait].min <= s[io::Phase::wait].mean);
   CHECK(s[io::Phase::wait].mean <= s[io::Phase::wait].max);
-  CHECK(example.file->statistics()[io::Phase::post].bytes == writer->statistics()[io::Phase::post].bytes);
+  CHECK(example.file->statistics()[io::Phase::post].bytes ==
+        writer->statistics()[io::Phase::post].bytes);
   if (format == "null") {
     CHECK(s.work.written_bytes == 0);
     CHECK(s[io::Phase::fsync].operations == 0);
   } else {
     std::int64_t read = 0;
     for (const char* plain : {"posix", "mpiio"}) { // a plain file has its JSON beside it
-      if (format == plain) read += static_cast<std::int64_t>(std::filesystem::file_size(scratch / "ex.nc.json"));
+      if (format == plain)
+        read += static_cast<std::int64_t>(std::filesystem::file_size(scratch / "ex.nc.json"));
     }
     CHECK(s.work.written_bytes >= fixed + 2 * record);
     CHECK(s[io::Phase::checksum].bytes == read);
   }
-  CHECK(example.file->hints().empty() == (format == "null" || format == "serial" || format == "direct" || format == "posix"));
-  if (!example.file->hints().empty()) CHECK(example.file->hints().at("mpi_io") == io::mpi_io_name());
+  CHECK(example.file->hints().empty() ==
+        (format == "null" || format == "serial" || format == "direct" || format == "posix"));
+  if (!example.file->hints().empty())
+    CHECK(example.file->hints().at("mpi_io") == io::mpi_io_name());
 }

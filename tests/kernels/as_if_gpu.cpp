@@ -1,15 +1,18 @@
-// What would go wrong on a GPU, and what would travel, on a machine without one. Where loops run on a GPU they return before they
-// are done, host code fences before it touches an array, and arrays move between the two page by page (kernels/grid/array.hpp).
-// On a CPU none of it shows. This library, loaded into a program twice over,
+// What would go wrong on a GPU, and what would travel, on a machine without one. Where loops run on
+// a GPU they return before they are done, host code fences before it touches an array, and arrays
+// move between the two page by page (kernels/grid/array.hpp). On a CPU none of it shows. This
+// library, loaded into a program twice over,
 //
 //   LD_PRELOAD=libas_if_gpu.so KOKKOS_TOOLS_LIBS=libas_if_gpu.so nunatak ...
 //
-// gives Views pages of their own and, from the end of a loop to the next fence, copy between Views or loop, takes the right to
-// touch them away: the host is told the View that it touches too early and the loop, and the program ends with status 86. With
-// AS_IF_GPU_MOVES=file it also follows on which side each page is, and writes how many of each View (by its label) went to the
-// host and to the device: what managed memory would have to move. With AS_IF_GPU_DEVICE_MEMORY=1, for programs that were built
-// with -DNUNATAK_DEVICE_MEMORY=ON (kernels/grid/memory.hpp), the host may touch no View at all whose label does not begin with
-// "shared: ". One thread (Serial): who faults is told from whether a loop runs.
+// gives Views pages of their own and, from the end of a loop to the next fence, copy between Views
+// or loop, takes the right to touch them away: the host is told the View that it touches too early
+// and the loop, and the program ends with status 86. With AS_IF_GPU_MOVES=file it also follows on
+// which side each page is, and writes how many of each View (by its label) went to the host and to
+// the device: what managed memory would have to move. With AS_IF_GPU_DEVICE_MEMORY=1, for programs
+// that were built with -DNUNATAK_DEVICE_MEMORY=ON (kernels/grid/memory.hpp), the host may touch no
+// View at all whose label does not begin with "shared: ". One thread (Serial): who faults is told
+// from whether a loop runs.
 #include <dlfcn.h>
 #include <execinfo.h>
 #include <sys/mman.h>
@@ -27,14 +30,18 @@
 
 namespace {
 
-constexpr std::size_t page = 4096, header = 128; ///< Kokkos writes as many bytes before the values of a View: not the program's
+constexpr std::size_t
+    page = 4096,
+    header = 128; ///< Kokkos writes as many bytes before the values of a View: not the program's
 constexpr std::size_t room = std::size_t{1} << 36;
 constexpr int status = 86;
 
 enum class Now { host, device, not_fenced }; ///< who may touch Views: nobody while not_fenced
 enum Side : char { nowhere, on_host, on_device };
 
-template <class F> F* next_function(const char* name) { return reinterpret_cast<F*>(dlsym(RTLD_NEXT, name)); }
+template <class F> F* next_function(const char* name) {
+  return reinterpret_cast<F*>(dlsym(RTLD_NEXT, name));
+}
 
 Side side_of_page[room / page]; // zeros that take memory where they are written
 
@@ -60,7 +67,8 @@ public:
       m_used += pages * page;
     }
     mprotect(first, pages * page, PROT_READ | PROT_WRITE);
-    if (m_device_memory && m_now == Now::host) mprotect(first + page, (pages - 1) * page, PROT_NONE);
+    if (m_device_memory && m_now == Now::host)
+      mprotect(first + page, (pages - 1) * page, PROT_NONE);
     m_blocks[first] = {pages, "shared: no View yet"};
     return first + page - header;
   }
@@ -106,11 +114,14 @@ private:
     long to_host = 0, to_device = 0;
   };
 
-  Arena() : m_begin(static_cast<char*>(mmap(nullptr, room, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0))) {
+  Arena()
+      : m_begin(static_cast<char*>(
+            mmap(nullptr, room, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0))) {
     struct sigaction action {};
     action.sa_sigaction = on_fault;
     action.sa_flags = SA_SIGINFO;
-    next_function<int(int, const struct sigaction*, struct sigaction*)>("sigaction")(SIGSEGV, &action, nullptr);
+    next_function<int(int, const struct sigaction*, struct sigaction*)>("sigaction")(
+        SIGSEGV, &action, nullptr);
     m_device_memory = std::getenv("AS_IF_GPU_DEVICE_MEMORY") != nullptr;
     if (std::getenv("AS_IF_GPU_MOVES") != nullptr) m_moves_file = std::getenv("AS_IF_GPU_MOVES");
     if (!m_moves_file.empty()) std::atexit([] { get().write_moves(); });
@@ -120,14 +131,16 @@ private:
 
   void become(Now now) {
     if (m_used == 0 || now == m_now) return;
-    const bool nobody = now == Now::not_fenced || !m_moves_file.empty() || (now == Now::host && m_device_memory);
+    const bool nobody =
+        now == Now::not_fenced || !m_moves_file.empty() || (now == Now::host && m_device_memory);
     mprotect(m_begin, m_used, nobody ? PROT_NONE : PROT_READ | PROT_WRITE);
     m_now = now;
   }
 
   static void on_fault(int signal, siginfo_t* info, void*) {
     if (get().touched(static_cast<char*>(info->si_addr))) return;
-    next_function<sighandler_t(int, sighandler_t)>("signal")(signal, SIG_DFL); // not ours: it happens again
+    next_function<sighandler_t(int, sighandler_t)>("signal")(signal,
+                                                             SIG_DFL); // not ours: it happens again
   }
   bool touched(char* at) {
     if (at < m_begin || at >= m_begin + room) return false;
@@ -140,9 +153,12 @@ private:
     const bool of_kokkos = this_page == first; // the label
     const std::size_t byte = static_cast<std::size_t>(at - first) - page;
     if (m_now == Now::not_fenced && !of_kokkos)
-      refuse("'%s' (byte %zu) after the loop '%s': expected a fence between them", block.label.c_str(), byte, m_loop.c_str());
-    if (m_now == Now::host && m_device_memory && !of_kokkos && block.label.compare(0, 8, "shared: ") != 0)
-      refuse("'%s' (byte %zu), which only loops reach: expected a copy of it (on_host)", block.label.c_str(), byte);
+      refuse("'%s' (byte %zu) after the loop '%s': expected a fence between them",
+             block.label.c_str(), byte, m_loop.c_str());
+    if (m_now == Now::host && m_device_memory && !of_kokkos &&
+        block.label.compare(0, 8, "shared: ") != 0)
+      refuse("'%s' (byte %zu), which only loops reach: expected a copy of it (on_host)",
+             block.label.c_str(), byte);
     mprotect(this_page, page, PROT_READ | PROT_WRITE);
     if (of_kokkos) return true;
     const Side here = m_now == Now::device ? on_device : on_host, before = side(at);
@@ -181,13 +197,17 @@ private:
 } // namespace
 
 // What Kokkos allocates on the host, and nothing else in our programs, asks for an alignment.
-void* operator new(std::size_t bytes, std::align_val_t, const std::nothrow_t&) noexcept { return Arena::get().allocate(bytes); }
+void* operator new(std::size_t bytes, std::align_val_t, const std::nothrow_t&) noexcept {
+  return Arena::get().allocate(bytes);
+}
 void* operator new(std::size_t bytes, std::align_val_t) {
   void* const at = Arena::get().allocate(bytes);
   if (at == nullptr) throw std::bad_alloc();
   return at;
 }
-void operator delete(void* at, std::align_val_t, const std::nothrow_t&) noexcept { Arena::get().free(at); }
+void operator delete(void* at, std::align_val_t, const std::nothrow_t&) noexcept {
+  Arena::get().free(at);
+}
 void operator delete(void* at, std::align_val_t) noexcept { Arena::get().free(at); }
 void operator delete(void* at, std::size_t, std::align_val_t) noexcept { Arena::get().free(at); }
 
@@ -199,7 +219,8 @@ sighandler_t signal(int number, sighandler_t handler) noexcept {
 }
 int sigaction(int number, const struct sigaction* action, struct sigaction* old) noexcept {
   if (number == SIGSEGV) action = nullptr;
-  return next_function<int(int, const struct sigaction*, struct sigaction*)>("sigaction")(number, action, old);
+  return next_function<int(int, const struct sigaction*, struct sigaction*)>("sigaction")(
+      number, action, old);
 }
 }
 
@@ -212,18 +233,29 @@ struct Settings {
   bool requires_global_fencing;
   bool padding[255];
 };
-void kokkosp_request_tool_settings(std::uint32_t, Settings* settings) { settings->requires_global_fencing = false; }
-void kokkosp_allocate_data(Space, const char* label, const void* values, std::uint64_t) { Arena::get().name(values, label); }
+void kokkosp_request_tool_settings(std::uint32_t, Settings* settings) {
+  settings->requires_global_fencing = false;
+}
+void kokkosp_allocate_data(Space, const char* label, const void* values, std::uint64_t) {
+  Arena::get().name(values, label);
+}
 
-void kokkosp_begin_parallel_for(const char* label, std::uint32_t, std::uint64_t*) { Arena::get().loop_begins(label); }
-void kokkosp_begin_parallel_reduce(const char* label, std::uint32_t, std::uint64_t*) { Arena::get().loop_begins(label); }
-void kokkosp_begin_parallel_scan(const char* label, std::uint32_t, std::uint64_t*) { Arena::get().loop_begins(label); }
+void kokkosp_begin_parallel_for(const char* label, std::uint32_t, std::uint64_t*) {
+  Arena::get().loop_begins(label);
+}
+void kokkosp_begin_parallel_reduce(const char* label, std::uint32_t, std::uint64_t*) {
+  Arena::get().loop_begins(label);
+}
+void kokkosp_begin_parallel_scan(const char* label, std::uint32_t, std::uint64_t*) {
+  Arena::get().loop_begins(label);
+}
 void kokkosp_end_parallel_for(std::uint64_t) { Arena::get().loop_ends(); }
 void kokkosp_end_parallel_reduce(std::uint64_t) { Arena::get().loop_ends(); }
 void kokkosp_end_parallel_scan(std::uint64_t) { Arena::get().loop_ends(); }
 
 void kokkosp_begin_fence(const char*, std::uint32_t, std::uint64_t*) { Arena::get().fence(); }
-void kokkosp_begin_deep_copy(Space, const char*, const void*, Space, const char*, const void*, std::uint64_t) {
+void kokkosp_begin_deep_copy(Space, const char*, const void*, Space, const char*, const void*,
+                             std::uint64_t) {
   Arena::get().copy(true);
 }
 void kokkosp_end_deep_copy() { Arena::get().copy(false); }

@@ -1,10 +1,12 @@
-// The bits of the kernels: three hybrid steps of a small ice sheet, all parts of the model, on one rank and on six virtual ones,
-// and a hash of every field after them. The same on every processor and with every compiler and vector width, or something has
-// been fused, reordered or taken from libm.
+// The bits of the kernels: three hybrid steps of a small ice sheet, all parts of the model, on one
+// rank and on six virtual ones, and a hash of every field after them. The same on every processor
+// and with every compiler and vector width, or something has been fused, reordered or taken from
+// libm.
 //
-//   bits FILE    compares with the hashes of FILE (tests/kernels/bits.txt); 4: this processor lacks what it was compiled for
-//   bits FILE loops    the same with ghosts that loops exchange and the geometry of PICO by loops, as on a GPU
-//   bits         prints them: what to put into that file when the equations have changed on purpose
+//   bits FILE    compares with the hashes of FILE (tests/kernels/bits.txt); 4: this processor lacks
+//   what it was compiled for bits FILE loops    the same with ghosts that loops exchange and the
+//   geometry of PICO by loops, as on a GPU bits         prints them: what to put into that file
+//   when the equations have changed on purpose
 #include "sheet.hpp"
 
 #include <cstdio>
@@ -43,14 +45,20 @@ std::map<std::string, std::uint64_t> hashes(const Sheet& sheet) {
   Kokkos::fence();
   std::map<std::string, std::uint64_t> all;
   for (int n = 0; n < sheet.ranks.local_size(); ++n) {
-    const auto add = [&](const char* name, const auto& field) { all[name] += hash(sheet.ranks.patch(n), field); };
+    const auto add = [&](const char* name, const auto& field) {
+      all[name] += hash(sheet.ranks.patch(n), field);
+    };
     const State& s = sheet.hybrid->state(n);
     const Flow& f = sheet.hybrid->flow(n);
     const PicoFields& o = sheet.hybrid->ocean(n);
-    add("thickness", s.thk), add("surface", s.usurf), add("mask", s.mask), add("temperature", s.temp);
-    add("sliding u", s.u_ssa), add("sliding v", s.v_ssa), add("hardness", f.hardav), add("yield stress", f.tauc);
-    add("flux of the SIA x", f.q_x), add("flux of the SIA y", f.q_y), add("velocity u", f.velocity.u);
-    add("velocity v", f.velocity.v), add("velocity w", f.w), add("strain heating", f.velocity.heating);
+    add("thickness", s.thk), add("surface", s.usurf), add("mask", s.mask),
+        add("temperature", s.temp);
+    add("sliding u", s.u_ssa), add("sliding v", s.v_ssa), add("hardness", f.hardav),
+        add("yield stress", f.tauc);
+    add("flux of the SIA x", f.q_x), add("flux of the SIA y", f.q_y),
+        add("velocity u", f.velocity.u);
+    add("velocity v", f.velocity.v), add("velocity w", f.w),
+        add("strain heating", f.velocity.heating);
     add("PICO: distance", o.distance_gl), add("PICO: boxes", o.box_mask), add("PICO: melt", o.melt);
   }
   return all;
@@ -102,5 +110,6 @@ int main(int argc, char** argv) {
   if (!nunatak::processor_has_it()) return 4;
   const Kokkos::ScopeGuard guard(argc, argv);
   const bool loops = argc > 2 && std::string(argv[2]) == "loops";
-  return nunatak::run(argc > 1 ? argv[1] : nullptr, loops ? nunatak::Halo::loops : nunatak::default_halo);
+  return nunatak::run(argc > 1 ? argv[1] : nullptr,
+                      loops ? nunatak::Halo::loops : nunatak::default_halo);
 }

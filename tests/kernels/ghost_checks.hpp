@@ -1,5 +1,5 @@
-// One check of the ghost exchange for every kind of Ranks: fill owned cells with their global index, exchange, look at every
-// ghost. Three arrays of different types travel together.
+// One check of the ghost exchange for every kind of Ranks: fill owned cells with their global
+// index, exchange, look at every ghost. Three arrays of different types travel together.
 #pragma once
 
 #include "kernels/grid/ranks.hpp"
@@ -9,8 +9,11 @@
 namespace nunatak {
 
 inline std::int64_t expected_cell(const Decomposition& d, int gj, int gi) {
-  const auto fold = [](int g, int M, bool periodic) { return periodic ? (g + M) % M : g < 0 ? 0 : g >= M ? M - 1 : g; };
-  return static_cast<std::int64_t>(fold(gj, d.My, d.periodic_y)) * d.Mx + fold(gi, d.Mx, d.periodic_x);
+  const auto fold = [](int g, int M, bool periodic) {
+    return periodic ? (g + M) % M : g < 0 ? 0 : g >= M ? M - 1 : g;
+  };
+  return static_cast<std::int64_t>(fold(gj, d.My, d.periodic_y)) * d.Mx +
+         fold(gi, d.Mx, d.periodic_x);
 }
 
 /// f(d) with each periodicity: none, x, y, both.
@@ -50,7 +53,8 @@ inline void check_ghosts(Ranks& ranks) {
       for (int i = 0; i <= p.xm + 1; ++i) {
         const std::int64_t n = expected_cell(ranks.decomposition(), p.global_j(j), p.global_i(i));
         bool same = a[r](j, i) == n && b[r](j, i) == 2 * n;
-        for (int k = 0; k < Mz; ++k) same = same && c[r](j, i, k) == static_cast<double>(n) + 0.25 * k;
+        for (int k = 0; k < Mz; ++k)
+          same = same && c[r](j, i, k) == static_cast<double>(n) + 0.25 * k;
         wrong += same ? 0 : 1;
       }
     }

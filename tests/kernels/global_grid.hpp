@@ -1,4 +1,5 @@
-// Grids drawn as text or held as global vectors, cut into patches of virtual ranks and put together again.
+// Grids drawn as text or held as global vectors, cut into patches of virtual ranks and put together
+// again.
 #pragma once
 
 #include "kernels/cases/masks.hpp"
@@ -17,7 +18,8 @@ template <class T> struct Grid {
   std::vector<T> values;
 
   Grid() = default;
-  Grid(int Mx_, int My_, T value = T{}) : Mx(Mx_), My(My_), values(static_cast<std::size_t>(Mx_) * My_, value) {}
+  Grid(int Mx_, int My_, T value = T{})
+      : Mx(Mx_), My(My_), values(static_cast<std::size_t>(Mx_) * My_, value) {}
   T& operator()(int j, int i) { return values[static_cast<std::size_t>(j) * Mx + i]; }
   const T& operator()(int j, int i) const { return values[static_cast<std::size_t>(j) * Mx + i]; }
   bool inside(int j, int i) const { return j >= 0 && j < My && i >= 0 && i < Mx; }
@@ -62,10 +64,12 @@ template <class T> Grid<T> gather(const Ranks& ranks, const std::vector<Array2<T
   return grid;
 }
 
-/// Decompositions (px, py) that fit the grid, from one rank to one row and column of patches per few cells.
+/// Decompositions (px, py) that fit the grid, from one rank to one row and column of patches per
+/// few cells.
 inline std::vector<std::pair<int, int>> decompositions(int Mx, int My) {
   std::vector<std::pair<int, int>> fit;
-  for (const auto& [px, py] : {std::pair{1, 1}, {2, 1}, {1, 2}, {3, 1}, {2, 2}, {1, 5}, {3, 2}, {4, 3}, {5, 7}, {8, 8}}) {
+  for (const auto& [px, py] :
+       {std::pair{1, 1}, {2, 1}, {1, 2}, {3, 1}, {2, 2}, {1, 5}, {3, 2}, {4, 3}, {5, 7}, {8, 8}}) {
     if (px <= Mx && py <= My) fit.emplace_back(px, py);
   }
   return fit;
@@ -102,15 +106,16 @@ inline Grid<int> checkerboard(int Mx, int My) { return grid_of(Mx, My, masks::ch
 
 /// Masks of 0 and 1 on which labellings and distances go wrong, if they go wrong.
 inline std::vector<std::pair<std::string, Grid<int>>> test_masks() {
-  std::vector<std::pair<std::string, Grid<int>>> masks = {{"serpentine", serpentine(41, 41)},
-                                                          {"spiral", spiral(33, 33)},
-                                                          {"comb", comb(23, 17)},
-                                                          {"checkerboard", checkerboard(16, 19)},
-                                                          {"empty", Grid<int>(12, 9)},
-                                                          {"full", Grid<int>(12, 9, 1)},
-                                                          {"one cell", Grid<int>(1, 1, 1)},
-                                                          {"one row", random_mask(29, 1, 0.7, 3)},
-                                                          {"one column", random_mask(1, 29, 0.7, 4)}};
+  std::vector<std::pair<std::string, Grid<int>>> masks = {
+      {"serpentine", serpentine(41, 41)},
+      {"spiral", spiral(33, 33)},
+      {"comb", comb(23, 17)},
+      {"checkerboard", checkerboard(16, 19)},
+      {"empty", Grid<int>(12, 9)},
+      {"full", Grid<int>(12, 9, 1)},
+      {"one cell", Grid<int>(1, 1, 1)},
+      {"one row", random_mask(29, 1, 0.7, 3)},
+      {"one column", random_mask(1, 29, 0.7, 4)}};
   unsigned seed = 10;
   for (const double p : {0.2, 0.45, 0.55, 0.593, 0.65, 0.8, 0.95}) {
     masks.emplace_back("random " + std::to_string(p), random_mask(37, 26, p, ++seed));

@@ -1,5 +1,6 @@
-// For the tests of memory that only loops reach (kernels/grid/memory.hpp): the host reads an array, of which it has taken a copy
-// if there is an argument. Columns have their levels apart, and the same values.
+// For the tests of memory that only loops reach (kernels/grid/memory.hpp): the host reads an array,
+// of which it has taken a copy if there is an argument. Columns have their levels apart, and the
+// same values.
 #include "kernels/grid/array.hpp"
 
 int main(int argc, char**) {

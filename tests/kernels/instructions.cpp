@@ -1,5 +1,6 @@
-// For callgrind: two hybrid steps of a small ice sheet, and of the loops of the second one a dump of the counts after each, under
-// the loop's label. Run by instructions.py. Prints what the counts depend on: compiler, and whether there is AVX2 to choose.
+// For callgrind: two hybrid steps of a small ice sheet, and of the loops of the second one a dump
+// of the counts after each, under the loop's label. Run by instructions.py. Prints what the counts
+// depend on: compiler, and whether there is AVX2 to choose.
 #include "sheet.hpp"
 
 #if __has_include(<valgrind/callgrind.h>)

@@ -6,6 +6,6 @@
 namespace nunatak {
 
 constexpr Code in_mask = 1, in_other = 2, attaching = 4; // bits of a code
-constexpr std::int64_t attached = 2;                     // flag of components with an attaching cell
+constexpr std::int64_t attached = 2; // flag of components with an attaching cell
 
 } // namespace nunatak

@@ -1,13 +1,15 @@
-// What a program asks of its execution space, as Kokkos tells a tool: loops, reductions, scans, copies between Views, and how
-// often the host waits. For tests and tools; one at a time, on the main thread.
+// What a program asks of its execution space, as Kokkos tells a tool: loops, reductions, scans,
+// copies between Views, and how often the host waits. For tests and tools; one at a time, on the
+// main thread.
 //
 //   LaunchLog::start();
 //   ... one step ...
 //   const Launches found = count(LaunchLog::take());
 //
-// A synchronisation is a fence of the execution space, whoever asks for it: ours, that of a reduction into a number of the host,
-// of an allocation, of a copy. What happens inside a copy between two Views counts as the copy alone, which is a synchronisation,
-// too. On a CPU a mirror of a View is the View itself and nothing is copied: where loops run on a GPU there are more copies.
+// A synchronisation is a fence of the execution space, whoever asks for it: ours, that of a
+// reduction into a number of the host, of an allocation, of a copy. What happens inside a copy
+// between two Views counts as the copy alone, which is a synchronisation, too. On a CPU a mirror of
+// a View is the View itself and nothing is copied: where loops run on a GPU there are more copies.
 #pragma once
 
 #include "kernels/grid/array.hpp"
@@ -34,19 +36,22 @@ class LaunchLog {
 public:
   static void start() {
     namespace tools = Kokkos::Tools::Experimental;
-    tools::set_begin_parallel_for_callback(
-        [](const char* label, std::uint32_t device, std::uint64_t*) { add(Kind::loop, label, device); });
+    tools::set_begin_parallel_for_callback([](const char* label, std::uint32_t device,
+                                              std::uint64_t*) { add(Kind::loop, label, device); });
     tools::set_begin_parallel_reduce_callback(
-        [](const char* label, std::uint32_t device, std::uint64_t*) { add(Kind::reduction, label, device); });
-    tools::set_begin_parallel_scan_callback(
-        [](const char* label, std::uint32_t device, std::uint64_t*) { add(Kind::scan, label, device); });
-    tools::set_begin_fence_callback(
-        [](const char* label, std::uint32_t device, std::uint64_t*) { add(Kind::fence, label, device); });
-    tools::set_begin_deep_copy_callback(
-        [](Handle, const char* to, const void*, Handle, const char* from, const void*, std::uint64_t) {
-          s_events.push_back({Kind::copy, std::string(from) + " -> " + to});
-          s_in_copy = true;
+        [](const char* label, std::uint32_t device, std::uint64_t*) {
+          add(Kind::reduction, label, device);
         });
+    tools::set_begin_parallel_scan_callback([](const char* label, std::uint32_t device,
+                                               std::uint64_t*) { add(Kind::scan, label, device); });
+    tools::set_begin_fence_callback([](const char* label, std::uint32_t device, std::uint64_t*) {
+      add(Kind::fence, label, device);
+    });
+    tools::set_begin_deep_copy_callback([](Handle, const char* to, const void*, Handle,
+                                           const char* from, const void*, std::uint64_t) {
+      s_events.push_back({Kind::copy, std::string(from) + " -> " + to});
+      s_in_copy = true;
+    });
     tools::set_end_deep_copy_callback([] { s_in_copy = false; });
     s_events.clear();
   }
@@ -59,8 +64,10 @@ private:
 
   static void add(Kind kind, const char* label, std::uint32_t device) {
     namespace tools = Kokkos::Tools::Experimental;
-    const bool ours = tools::identifier_from_devid(device).type == tools::DeviceTypeTraits<Exec>::id;
-    const bool of_this_log = kind == Kind::fence && std::strstr(label, "Profile Tool Fence") != nullptr;
+    const bool ours =
+        tools::identifier_from_devid(device).type == tools::DeviceTypeTraits<Exec>::id;
+    const bool of_this_log =
+        kind == Kind::fence && std::strstr(label, "Profile Tool Fence") != nullptr;
     if (ours && !s_in_copy && !of_this_log) s_events.push_back({kind, label});
   }
   static inline std::vector<LaunchEvent> s_events;

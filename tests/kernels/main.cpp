@@ -1,5 +1,6 @@
-// main() of the kernel tests: Kokkos without MPI. Tests read arrays after a loop: on a GPU, where a loop returns before it is
-// done, each is waited for. (tests/kernels/bits.cpp does without: there the fences of the kernels are all there is.)
+// main() of the kernel tests: Kokkos without MPI. Tests read arrays after a loop: on a GPU, where a
+// loop returns before it is done, each is waited for. (tests/kernels/bits.cpp does without: there
+// the fences of the kernels are all there is.)
 #include "kernels/grid/array.hpp"
 
 #include <catch2/catch_session.hpp>
@@ -7,7 +8,8 @@
 int main(int argc, char** argv) {
   Kokkos::ScopeGuard kokkos(Kokkos::InitializationSettings().set_disable_warnings(true));
   if (!nunatak::loops_on_host) {
-    Kokkos::Tools::Experimental::set_end_parallel_for_callback([](std::uint64_t) { Kokkos::fence("tests: end of a loop"); });
+    Kokkos::Tools::Experimental::set_end_parallel_for_callback(
+        [](std::uint64_t) { Kokkos::fence("tests: end of a loop"); });
   }
   return Catch::Session().run(argc, argv);
 }

@@ -7,7 +7,8 @@
 
 namespace nunatak {
 
-/// Rank r sends r + 1 numbers r to the next rank and its negative to the one before, and expects room for more.
+/// Rank r sends r + 1 numbers r to the next rank and its negative to the one before, and expects
+/// room for more.
 inline void check_messages(Ranks& ranks) {
   const int size = ranks.decomposition().size(), longest = size + 3;
   std::vector<std::vector<Packet>> out, in;
@@ -28,7 +29,8 @@ inline void check_messages(Ranks& ranks) {
     const int r = ranks.first() + local;
     for (const Packet& packet : in[local]) {
       if (packet.rank > r) CHECK(packet.words == std::vector<int>{-(r + 1)});
-      if (packet.rank < r) CHECK(packet.words == std::vector<int>(static_cast<std::size_t>(r), r - 1));
+      if (packet.rank < r)
+        CHECK(packet.words == std::vector<int>(static_cast<std::size_t>(r), r - 1));
     }
   }
 }

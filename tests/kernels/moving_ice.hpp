@@ -1,5 +1,6 @@
-// Ice that shears and slides with a given velocity, on virtual ranks: the kernels of one mass step in the order of the model,
-// without stress balance, ocean and temperature. For the tests of kernels/ice/sia.hpp and kernels/ice/transport.hpp.
+// Ice that shears and slides with a given velocity, on virtual ranks: the kernels of one mass step
+// in the order of the model, without stress balance, ocean and temperature. For the tests of
+// kernels/ice/sia.hpp and kernels/ice/transport.hpp.
 #pragma once
 
 #include "kernels/grid/virtual_ranks.hpp"
@@ -13,8 +14,8 @@
 
 namespace nunatak {
 
-/// What a cell holds: bed b and thickness H (m), sliding velocity u, v (m s-1), surface balance M and basal melt m of floating
-/// ice (m s-1), rate factor A (Pa-3 s-1; 0: the ice does not shear).
+/// What a cell holds: bed b and thickness H (m), sliding velocity u, v (m s-1), surface balance M
+/// and basal melt m of floating ice (m s-1), rate factor A (Pa-3 s-1; 0: the ice does not shear).
 struct Cell {
   double b = 1.0, H = 0.0, u = 0.0, v = 0.0, M = 0.0, m = 0.0, A = 0.0;
 };
@@ -38,14 +39,16 @@ struct MovingIce {
     for (int r = 0; r < ranks.local_size(); ++r) {
       const Patch p = ranks.patch(r);
       Local s(p);
-      for (auto* a : {&s.b, &s.H, &s.H_new, &s.h, &s.u, &s.v, &s.q_x, &s.q_y, &s.f, &s.M, &s.m, &s.A})
+      for (auto* a :
+           {&s.b, &s.H, &s.H_new, &s.h, &s.u, &s.v, &s.q_x, &s.q_y, &s.f, &s.M, &s.m, &s.A})
         *a = make_array<double>("a", p);
       s.mask = make_array<int>("mask", p);
       local.push_back(s);
     }
     for_each([&](Local& s, int j, int i, int gj, int gi) {
       const Cell c = at(gj, gi);
-      s.b(j, i) = c.b, s.H(j, i) = c.H, s.u(j, i) = c.u, s.v(j, i) = c.v, s.M(j, i) = c.M, s.m(j, i) = c.m, s.A(j, i) = c.A;
+      s.b(j, i) = c.b, s.H(j, i) = c.H, s.u(j, i) = c.u, s.v(j, i) = c.v, s.M(j, i) = c.M,
+             s.m(j, i) = c.m, s.A(j, i) = c.A;
     });
   }
 
@@ -54,7 +57,8 @@ struct MovingIce {
     for (int r = 0; r < ranks.local_size(); ++r) {
       const Patch p = ranks.patch(r);
       for (int j = 1; j <= p.ym; ++j) {
-        for (int i = 1; i <= p.xm; ++i) f(local[static_cast<std::size_t>(r)], j, i, p.global_j(j), p.global_i(i));
+        for (int i = 1; i <= p.xm; ++i)
+          f(local[static_cast<std::size_t>(r)], j, i, p.global_j(j), p.global_i(i));
       }
     }
   }
@@ -69,7 +73,9 @@ struct MovingIce {
       const Local& s = local[static_cast<std::size_t>(r)];
       update_geometry(ranks.patch(r), s.b, s.H, s.h, s.mask);
       update_edges(ranks.patch(r), s.h, s.mask, s.edges);
-      D_max.push_back({sia_fluxes(ranks.patch(r), dx, dy, {}, s.edges, s.H, s.mask, s.A, s.q_x, s.q_y, D).D_max});
+      D_max.push_back(
+          {sia_fluxes(ranks.patch(r), dx, dy, {}, s.edges, s.H, s.mask, s.A, s.q_x, s.q_y, D)
+               .D_max});
     }
     max_over_ranks(ranks, D_max);
     return D_max[0][0];
@@ -88,7 +94,8 @@ struct MovingIce {
     std::vector<MassBudget> parts;
     for (int r = 0; r < ranks.local_size(); ++r) {
       Local& s = local[static_cast<std::size_t>(r)];
-      parts.push_back(update_thickness(ranks.patch(r), dx, dy, dt, s.H, s.mask, s.q_x, s.q_y, s.f, s.M, s.m, s.H_new));
+      parts.push_back(update_thickness(ranks.patch(r), dx, dy, dt, s.H, s.mask, s.q_x, s.q_y, s.f,
+                                       s.M, s.m, s.H_new));
       std::swap(s.H, s.H_new);
     }
     const MassBudget total = sum_over_ranks(ranks, parts);
@@ -113,8 +120,11 @@ struct MovingIce {
   /// Thickness of all cells in raster order (m).
   std::vector<double> thickness() {
     const int Mx = ranks.decomposition().Mx;
-    std::vector<double> all(static_cast<std::size_t>(Mx) * static_cast<std::size_t>(ranks.decomposition().My));
-    for_each([&](Local& s, int j, int i, int gj, int gi) { all[static_cast<std::size_t>(gj * Mx + gi)] = s.H(j, i); });
+    std::vector<double> all(static_cast<std::size_t>(Mx) *
+                            static_cast<std::size_t>(ranks.decomposition().My));
+    for_each([&](Local& s, int j, int i, int gj, int gi) {
+      all[static_cast<std::size_t>(gj * Mx + gi)] = s.H(j, i);
+    });
     return all;
   }
 };

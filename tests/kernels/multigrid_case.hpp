@@ -1,5 +1,6 @@
-// Operators for the tests of the multigrid: sums of element matrices on the cells of a mask, held as one global matrix, and their
-// way into and out of the patches of virtual ranks. Used by test_hats.cpp, test_galerkin.cpp and test_multigrid.cpp.
+// Operators for the tests of the multigrid: sums of element matrices on the cells of a mask, held
+// as one global matrix, and their way into and out of the patches of virtual ranks. Used by
+// test_hats.cpp, test_galerkin.cpp and test_multigrid.cpp.
 //
 // A global vector has 2 values per cell, unknown or not, in raster order.
 #pragma once
@@ -31,7 +32,8 @@ struct Dense {
   std::size_t rows = 0, columns = 0;
   Vector values;
 
-  Dense(std::size_t rows_, std::size_t columns_) : rows(rows_), columns(columns_), values(rows_ * columns_, 0.0) {}
+  Dense(std::size_t rows_, std::size_t columns_)
+      : rows(rows_), columns(columns_), values(rows_ * columns_, 0.0) {}
   double& operator()(std::size_t r, std::size_t c) { return values[r * columns + c]; }
   double operator()(std::size_t r, std::size_t c) const { return values[r * columns + c]; }
 
@@ -61,7 +63,8 @@ struct Dense {
   }
 };
 
-using ElementMatrix = double[8][8]; // unknown 2 c + m: component m at corner c; bit 0 of c: +x, bit 1: +y
+using ElementMatrix =
+    double[8][8]; // unknown 2 c + m: component m at corner c; bit 0 of c: +x, bit 1: +y
 
 /// The global matrix, row by row as in kernels/multigrid/nine_point.hpp.
 struct Operator {
@@ -70,7 +73,8 @@ struct Operator {
   Vector rows;
 
   Operator(Grid<int> mask_, bool px, bool py)
-      : mask(std::move(mask_)), periodic_x(px), periodic_y(py), rows(36 * mask.values.size(), 0.0) {}
+      : mask(std::move(mask_)), periodic_x(px), periodic_y(py), rows(36 * mask.values.size(), 0.0) {
+  }
 
   std::size_t cells() const { return mask.values.size(); }
 
@@ -96,14 +100,17 @@ struct Operator {
             for (int d = 0; d < 4; ++d) {
               if (corner[c] < 0 || corner[d] < 0) continue;
               const int slot = ((d >> 1) - (c >> 1) + 1) * 3 + (d & 1) - (c & 1) + 1;
-              for (int m = 0; m < 4; ++m) block(corner[c], slot)[m] += K[2 * c + (m >> 1)][2 * d + (m & 1)];
+              for (int m = 0; m < 4; ++m)
+                block(corner[c], slot)[m] += K[2 * c + (m >> 1)][2 * d + (m & 1)];
             }
           }
         });
       }
     }
   }
-  double* block(int cell, int slot) { return &rows[36 * static_cast<std::size_t>(cell) + 4 * static_cast<std::size_t>(slot)]; }
+  double* block(int cell, int slot) {
+    return &rows[36 * static_cast<std::size_t>(cell) + 4 * static_cast<std::size_t>(slot)];
+  }
   const double* block(int cell, int slot) const {
     return &rows[36 * static_cast<std::size_t>(cell) + 4 * static_cast<std::size_t>(slot)];
   }
@@ -117,7 +124,8 @@ struct Operator {
         for (int slot = 0; slot < 9 && cell >= 0; ++slot) {
           const int other = unknown(j + slot / 3 - 1, i + slot % 3 - 1);
           for (int m = 0; m < 4 && other >= 0; ++m)
-            f(static_cast<std::size_t>(2 * cell + m / 2), static_cast<std::size_t>(2 * other + m % 2), block(cell, slot)[m]);
+            f(static_cast<std::size_t>(2 * cell + m / 2),
+              static_cast<std::size_t>(2 * other + m % 2), block(cell, slot)[m]);
         }
       }
     }
@@ -136,7 +144,8 @@ struct Operator {
   Vector random_vector(unsigned seed) const {
     std::mt19937 random(seed);
     Vector x(2 * cells(), 0.0);
-    for (std::size_t n = 0; n < x.size(); ++n) x[n] = mask.values[n / 2] * (static_cast<double>(random()) / 2147483648.0 - 1.0);
+    for (std::size_t n = 0; n < x.size(); ++n)
+      x[n] = mask.values[n / 2] * (static_cast<double>(random()) / 2147483648.0 - 1.0);
     return x;
   }
 
@@ -150,13 +159,15 @@ struct Operator {
       const int stride = part.patch.xm + 2, j = part.cells(n) / stride, i = part.cells(n) % stride;
       for (int m = 0; m < 36; ++m)
         part.A(j, i, m) =
-            static_cast<Real>(rows[36 * static_cast<std::size_t>(part.patch.cell(j, i)) + static_cast<std::size_t>(m)]);
+            static_cast<Real>(rows[36 * static_cast<std::size_t>(part.patch.cell(j, i)) +
+                                   static_cast<std::size_t>(m)]);
     }
   }
 };
 
 /// Sums of squares of small integers times powers of 2: exact in double, also on coarser grids.
-inline Operator random_operator(const Grid<int>& mask, bool px, bool py, unsigned seed, int squares = 5) {
+inline Operator random_operator(const Grid<int>& mask, bool px, bool py, unsigned seed,
+                                int squares = 5) {
   std::mt19937 random(seed);
   Operator A(mask, px, py);
   A.for_each_element([&](int, int, int, const auto& add) {
@@ -174,9 +185,11 @@ inline Operator random_operator(const Grid<int>& mask, bool px, bool py, unsigne
   return A;
 }
 
-/// The linear SSA: 2 nu H = strength(j, i) of element (j, i), drag beta(j, i) times the area of a cell.
+/// The linear SSA: 2 nu H = strength(j, i) of element (j, i), drag beta(j, i) times the area of a
+/// cell.
 inline Operator ssa_operator(const Grid<int>& mask, bool px, bool py, double dx, double dy,
-                             const std::function<double(int, int)>& strength, const std::function<double(int, int)>& beta) {
+                             const std::function<double(int, int)>& strength,
+                             const std::function<double(int, int)>& beta) {
   Operator A(mask, px, py);
   const Q1Element q1(dx, dy);
   A.for_each_element([&](int ice, int j, int i, const auto& add) {
@@ -220,18 +233,21 @@ inline std::vector<Array2<int>> active_cells(Ranks& ranks, const Grid<int>& mask
 /// A multigrid with its operator on virtual ranks, as a linear map of global vectors.
 template <class Real> class Cycle {
 public:
-  Cycle(const Operator& A, const Decomposition& d, const MultigridOptions& options, double dx = 1.0, double dy = 1.0,
-        const std::optional<LogGP>& machine = std::nullopt)
+  Cycle(const Operator& A, const Decomposition& d, const MultigridOptions& options, double dx = 1.0,
+        double dy = 1.0, const std::optional<LogGP>& machine = std::nullopt)
       : ranks(d, machine), multigrid(ranks, dx, dy, active_cells(ranks, A.mask), options) {
     for (int n = 0; n < ranks.local_size(); ++n) A.fill(multigrid.finest(n));
     multigrid.set_operator();
   }
   Vector operator()(const Vector& b) {
     Vector x(b.size(), 0.0);
-    for_each_value(
-        [&](const NinePoint<Real>& part, int j, int i, int m, std::size_t n) { part.b(j, i, m) = static_cast<Real>(b[n]); });
+    for_each_value([&](const NinePoint<Real>& part, int j, int i, int m, std::size_t n) {
+      part.b(j, i, m) = static_cast<Real>(b[n]);
+    });
     multigrid.cycle();
-    for_each_value([&](const NinePoint<Real>& part, int j, int i, int m, std::size_t n) { x[n] = part.x(j, i, m); });
+    for_each_value([&](const NinePoint<Real>& part, int j, int i, int m, std::size_t n) {
+      x[n] = part.x(j, i, m);
+    });
     return x;
   }
 
@@ -246,7 +262,8 @@ private:
       for (int n = 0; n < part.size(); ++n) {
         const int j = part.cells(n) / stride, i = part.cells(n) % stride;
         for (int m = 0; m < 2; ++m)
-          f(part, j, i, m, 2 * static_cast<std::size_t>(part.patch.cell(j, i)) + static_cast<std::size_t>(m));
+          f(part, j, i, m,
+            2 * static_cast<std::size_t>(part.patch.cell(j, i)) + static_cast<std::size_t>(m));
       }
     }
   }

@@ -5,9 +5,10 @@
 
 namespace nunatak {
 
-/// The last of a pack whose other columns have no ice. T: n levels, on entry with all explicit terms, on exit the solution.
-inline void solve_column(const Levels& levels, int n, double H, double dt, double T_s, bool floating, double G, const double* w,
-                         double* T) {
+/// The last of a pack whose other columns have no ice. T: n levels, on entry with all explicit
+/// terms, on exit the solution.
+inline void solve_column(const Levels& levels, int n, double H, double dt, double T_s,
+                         bool floating, double G, const double* w, double* T) {
   ColumnPack pack;
   const int p = columns_at_once - 1;
   pack.H[p] = H, pack.T_s[p] = T_s, pack.G[p] = G, pack.n[p] = n, pack.floating[p] = floating;

@@ -1,6 +1,7 @@
 // Small ice sheets drawn as text, run through PICO on virtual ranks.
 //
-//   # grounded ice   ^ bare land   f floating ice   s floating ice over shallow sea   ~ ocean   : shallow ocean
+//   # grounded ice   ^ bare land   f floating ice   s floating ice over shallow sea   ~ ocean   :
+//   shallow ocean
 //
 // Cells are 100 km wide; grounded components of more than 3 cells are continental.
 #pragma once
@@ -23,9 +24,14 @@ struct PicoCase {
   explicit PicoCase(const std::vector<std::string>& rows) {
     mask = draw(rows, [](char c) {
       const bool floats = c == 'f' || c == 's', water = c == '~' || c == ':';
-      return c == '^' ? int{ice_free_land} : floats ? int{floating_ice} : water ? int{ice_free_ocean} : int{grounded_ice};
+      return c == '^' ? int{ice_free_land}
+             : floats ? int{floating_ice}
+             : water  ? int{ice_free_ocean}
+                      : int{grounded_ice};
     });
-    b = draw(rows, [](char c) { return c == '#' || c == '^' ? 100.0 : c == 's' || c == ':' ? -500.0 : -2000.0; });
+    b = draw(rows, [](char c) {
+      return c == '#' || c == '^' ? 100.0 : c == 's' || c == ':' ? -500.0 : -2000.0;
+    });
     H = draw(rows, [](char c) { return c == 'f' || c == 's' ? 500.0 : c == '#' ? 1000.0 : 0.0; });
     T = Grid<double>(mask.Mx, mask.My, T_melting);
     S = Grid<double>(mask.Mx, mask.My, 34.5);
@@ -36,24 +42,30 @@ struct PicoCase {
 
 struct PicoResult {
   PicoReport report;
-  Grid<int> ice_rise_mask, ocean_mask, lake_mask, contshelf_mask, shelf_mask, distance_gl, distance_cf, box_mask;
-  Grid<double> temperature, salinity, temperature_box0, salinity_box0, overturning, melt, base_temperature;
+  Grid<int> ice_rise_mask, ocean_mask, lake_mask, contshelf_mask, shelf_mask, distance_gl,
+      distance_cf, box_mask;
+  Grid<double> temperature, salinity, temperature_box0, salinity_box0, overturning, melt,
+      base_temperature;
 
   /// The same bits everywhere.
   bool operator==(const PicoResult& o) const {
-    return ice_rise_mask == o.ice_rise_mask && ocean_mask == o.ocean_mask && lake_mask == o.lake_mask &&
-           contshelf_mask == o.contshelf_mask && shelf_mask == o.shelf_mask && distance_gl == o.distance_gl &&
-           distance_cf == o.distance_cf && box_mask == o.box_mask && temperature == o.temperature && salinity == o.salinity &&
-           temperature_box0 == o.temperature_box0 && salinity_box0 == o.salinity_box0 && overturning == o.overturning &&
-           melt == o.melt && base_temperature == o.base_temperature && report.total_melt == o.report.total_melt &&
+    return ice_rise_mask == o.ice_rise_mask && ocean_mask == o.ocean_mask &&
+           lake_mask == o.lake_mask && contshelf_mask == o.contshelf_mask &&
+           shelf_mask == o.shelf_mask && distance_gl == o.distance_gl &&
+           distance_cf == o.distance_cf && box_mask == o.box_mask && temperature == o.temperature &&
+           salinity == o.salinity && temperature_box0 == o.temperature_box0 &&
+           salinity_box0 == o.salinity_box0 && overturning == o.overturning && melt == o.melt &&
+           base_temperature == o.base_temperature && report.total_melt == o.report.total_melt &&
            report.shelves == o.report.shelves && report.warnings == o.report.warnings &&
-           report.shelf_cells == o.report.shelf_cells && report.fallback_cells == o.report.fallback_cells &&
-           report.d_max == o.report.d_max && report.basins == o.report.basins;
+           report.shelf_cells == o.report.shelf_cells &&
+           report.fallback_cells == o.report.fallback_cells && report.d_max == o.report.d_max &&
+           report.basins == o.report.basins;
   }
 };
 
 inline std::vector<PicoInput> pico_input(VirtualRanks& ranks, const PicoCase& c) {
-  const auto H = scatter(ranks, c.H), b = scatter(ranks, c.b), T = scatter(ranks, c.T), S = scatter(ranks, c.S);
+  const auto H = scatter(ranks, c.H), b = scatter(ranks, c.b), T = scatter(ranks, c.T),
+             S = scatter(ranks, c.S);
   const auto mask = scatter(ranks, c.mask), basins = scatter(ranks, c.basins);
   std::vector<PicoInput> in;
   std::vector<std::vector<Ghosted>> ghosted;
@@ -71,7 +83,8 @@ inline std::vector<PicoFields> pico_fields(const Ranks& ranks) {
   return fields;
 }
 
-inline PicoResult pico_result(const Ranks& ranks, const PicoReport& report, const std::vector<PicoFields>& fields) {
+inline PicoResult pico_result(const Ranks& ranks, const PicoReport& report,
+                              const std::vector<PicoFields>& fields) {
   const auto global = [&](auto member) {
     std::vector<std::decay_t<decltype(fields[0].*member)>> local;
     for (const PicoFields& f : fields) local.push_back(f.*member);
@@ -110,16 +123,19 @@ inline PicoResult run_pico(const PicoCase& c, int px = 1, int py = 1) {
   return pico_result(ranks, report, fields);
 }
 
-/// A random coast: blocks of grounded ice, shelves and ocean with noise, several basins, thickness and ocean that vary.
+/// A random coast: blocks of grounded ice, shelves and ocean with noise, several basins, thickness
+/// and ocean that vary.
 inline PicoCase random_coast(int Mx, int My, unsigned seed) {
   std::mt19937 random(seed);
   const int block = 5, columns = Mx / block + 1;
   std::string blocks;
   for (int n = 0; n < columns * (My / block + 1); ++n) blocks += "##ffff~~~"[random() % 9];
-  std::vector<std::string> rows(static_cast<std::size_t>(My), std::string(static_cast<std::size_t>(Mx), '~'));
+  std::vector<std::string> rows(static_cast<std::size_t>(My),
+                                std::string(static_cast<std::size_t>(Mx), '~'));
   for (int j = 0; j < My; ++j) {
     for (int i = 0; i < Mx; ++i)
-      rows[j][i] = random() % 12 == 0 ? "##ff~^s:"[random() % 8] : blocks[(j / block) * columns + i / block];
+      rows[j][i] =
+          random() % 12 == 0 ? "##ff~^s:"[random() % 8] : blocks[(j / block) * columns + i / block];
   }
   PicoCase c(rows);
   const auto uniform = [&] { return static_cast<double>(random()) / 4294967296.0; };
@@ -128,7 +144,8 @@ inline PicoCase random_coast(int Mx, int My, unsigned seed) {
     if (c.mask.values[n] == ice_free_ocean && uniform() < 0.7) c.b.values[n] = -400.0;
     c.T.values[n] = T_melting - 1.8 + 3.0 * uniform();
     c.S.values[n] = 34.0 + uniform();
-    c.basins.values[n] = static_cast<int>(n) % Mx * 6 / Mx + (static_cast<int>(n) / Mx > My / 2 ? 6 : 0); // 0 to 11
+    c.basins.values[n] =
+        static_cast<int>(n) % Mx * 6 / Mx + (static_cast<int>(n) / Mx > My / 2 ? 6 : 0); // 0 to 11
   }
   return c;
 }

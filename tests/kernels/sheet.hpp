@@ -1,4 +1,5 @@
-// A small ice sheet for the tests of whole hybrid steps: all parts of the model, on any cut into virtual ranks.
+// A small ice sheet for the tests of whole hybrid steps: all parts of the model, on any cut into
+// virtual ranks.
 #pragma once
 
 #include "kernels/cases/noise.hpp"
@@ -20,7 +21,8 @@ class NobodyWatches final : public StepWatch {
 class Sheet {
 public:
   Sheet(int px, int py, Halo halo = default_halo)
-      : ranks(Decomposition::make(Mx, My, px, py), std::nullopt, halo), levels(make_levels(4000.0, Mz, LevelSpacing::quadratic)) {
+      : ranks(Decomposition::make(Mx, My, px, py), std::nullopt, halo),
+        levels(make_levels(4000.0, Mz, LevelSpacing::quadratic)) {
     std::vector<State> states;
     std::vector<Forcing> forcings;
     for (int n = 0; n < ranks.local_size(); ++n) {
@@ -31,7 +33,8 @@ public:
     HybridOptions options;
     options.pico = PicoOptions{};
     if (halo == Halo::loops) options.pico->by_loops = true; // all as on a GPU
-    hybrid = std::make_unique<Hybrid>(ranks, dx, dy, levels, options, std::make_unique<SsaNewton>(ranks, dx, dy, SsaOptions{}),
+    hybrid = std::make_unique<Hybrid>(ranks, dx, dy, levels, options,
+                                      std::make_unique<SsaNewton>(ranks, dx, dy, SsaOptions{}),
                                       std::move(states), std::move(forcings), nobody);
   }
 
@@ -43,8 +46,9 @@ public:
 private:
   // Every cell and ghost; temp has valid owned cells.
   void fill(const Patch& p, State& s, Forcing& f) const {
-    const auto topg = on_host(s.topg), thk = on_host(s.thk), T_s = on_host(f.ice_surface_temp), G = on_host(f.bheatflx),
-               M = on_host(f.climatic_mass_balance), theta = on_host(f.theta_ocean), salinity = on_host(f.salinity_ocean);
+    const auto topg = on_host(s.topg), thk = on_host(s.thk), T_s = on_host(f.ice_surface_temp),
+               G = on_host(f.bheatflx), M = on_host(f.climatic_mass_balance),
+               theta = on_host(f.theta_ocean), salinity = on_host(f.salinity_ocean);
     const auto basins = on_host(f.basins);
     for (int j = 0; j <= p.ym + 1; ++j) {
       for (int i = 0; i <= p.xm + 1; ++i) {
@@ -52,21 +56,24 @@ private:
                      r2 = (x * x + y * y) / (330e3 * 330e3);
         const double shape = 1.0 - r2 + 0.4 * noise(2, x, y, 150e3);
         topg(j, i) = 500.0 - 1400.0 * r2 + 300.0 * rough_noise(1, x, y, 100e3);
-        thk(j, i) = shape > 0.0 ? 200.0 + 2200.0 * Kokkos::sqrt(shape) + 100.0 * noise(3, x, y, 50e3) : 0.0;
+        thk(j, i) =
+            shape > 0.0 ? 200.0 + 2200.0 * Kokkos::sqrt(shape) + 100.0 * noise(3, x, y, 50e3) : 0.0;
         T_s(j, i) = 250.0 + 15.0 * noise(4, x, y, 300e3);
         M(j, i) = rho_ice * (0.3 + 0.2 * noise(5, x, y, 200e3)) / seconds_per_year;
         G(j, i) = 0.06 + 0.02 * noise(6, x, y, 200e3);
         basins(j, i) = 1, theta(j, i) = T_melting - 1.0, salinity(j, i) = 34.5;
       }
     }
-    to_loops(s.topg, topg), to_loops(s.thk, thk), to_loops(f.ice_surface_temp, T_s), to_loops(f.bheatflx, G);
-    to_loops(f.climatic_mass_balance, M), to_loops(f.theta_ocean, theta), to_loops(f.salinity_ocean, salinity),
-        to_loops(f.basins, basins);
+    to_loops(s.topg, topg), to_loops(s.thk, thk), to_loops(f.ice_surface_temp, T_s),
+        to_loops(f.bheatflx, G);
+    to_loops(f.climatic_mass_balance, M), to_loops(f.theta_ocean, theta),
+        to_loops(f.salinity_ocean, salinity), to_loops(f.basins, basins);
     s.update_surface(p);
     s.temp = make_columns<double>("temp", p, Mz);
     const auto accumulation = make_array<double>("accumulation", p);
     in_metres_of_ice(p, f.climatic_mass_balance, accumulation);
-    initial_temperature(p, levels, s.thk, s.mask, f.ice_surface_temp, accumulation, f.bheatflx, s.temp);
+    initial_temperature(p, levels, s.thk, s.mask, f.ice_surface_temp, accumulation, f.bheatflx,
+                        s.temp);
     Kokkos::fence();
   }
 

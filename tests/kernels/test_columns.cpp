@@ -1,5 +1,5 @@
-// Temperature of columns: no new extremes, melting, margins, start, hardness. Robin's solution and conservation of heat:
-// tests/verification/test_columns.cpp.
+// Temperature of columns: no new extremes, melting, margins, start, hardness. Robin's solution and
+// conservation of heat: tests/verification/test_columns.cpp.
 #include "kernels/ice/columns.hpp"
 #include "one_column.hpp"
 
@@ -18,7 +18,8 @@ struct OneColumn {
   double H, T_s, G;
   bool floating = false;
 
-  OneColumn(Levels l, double H_, double T_s_, double G_) : levels(std::move(l)), H(H_), T_s(T_s_), G(G_) {
+  OneColumn(Levels l, double H_, double T_s_, double G_)
+      : levels(std::move(l)), H(H_), T_s(T_s_), G(G_) {
     w.assign(levels.z_host.size(), 0.0);
     T.assign(levels.z_host.size(), T_s);
   }
@@ -34,7 +35,8 @@ struct Columns {
   Array2<int> mask;
   Array3<double> u, v, w, T, T_new;
 
-  Columns(int Mx, int My) : patch(Decomposition::make(Mx, My, 1, 1).patch(0)), mask(make_array<int>("mask", patch)) {
+  Columns(int Mx, int My)
+      : patch(Decomposition::make(Mx, My, 1, 1).patch(0)), mask(make_array<int>("mask", patch)) {
     for (auto* a : {&H, &T_s, &G, &melted, &heating, &held}) *a = make_array<double>("a", patch);
     for (auto* a : {&u, &v, &w, &T, &T_new}) *a = make_columns<double>("a", patch, levels.size());
     Kokkos::deep_copy(H, 1000.0);
@@ -43,7 +45,8 @@ struct Columns {
     Kokkos::deep_copy(mask, static_cast<int>(grounded_ice));
   }
   MeltedInside step(double dt) {
-    return temperature_step(patch, 1e3, 1e3, dt, levels, H, mask, T_s, G, u, v, w, heating, T, T_new, melted, held);
+    return temperature_step(patch, 1e3, 1e3, dt, levels, H, mask, T_s, G, u, v, w, heating, T,
+                            T_new, melted, held);
   }
 };
 
@@ -56,11 +59,13 @@ TEST_CASE("closed: no flux, one temperature, nothing happens") {
   for (int k = 0; k < c.n(); ++k) CHECK(std::abs(c.T[k] - 250.0) <= 1e-11);
 }
 
-TEST_CASE("a column without ice has the temperature of the surface, in both arrays, whatever was there and when that changes") {
+TEST_CASE("a column without ice has the temperature of the surface, in both arrays, whatever was "
+          "there and when that changes") {
   Columns c(2, 1);
   const auto bare_is = [&](double expected) {
     bool both = true;
-    for (int k = 0; k < c.levels.size(); ++k) both = both && c.T(1, 2, k) == expected && c.T_new(1, 2, k) == expected;
+    for (int k = 0; k < c.levels.size(); ++k)
+      both = both && c.T(1, 2, k) == expected && c.T_new(1, 2, k) == expected;
     return both;
   };
   c.step(year);
@@ -101,8 +106,10 @@ TEST_CASE("strong advection makes no new extremes") {
 TEST_CASE("ice is set back to its melting point, and the heat is counted") {
   Columns c(1, 1);
   Kokkos::deep_copy(c.T, 273.0);
-  Kokkos::deep_copy(c.T_s, 280.0);                         // the surface cannot be warmer than 273.15 K
-  Kokkos::deep_copy(c.heating, 1e-3 / std::pow(200.0, 4)); // 200 m: from the highest level in the ice to the surface
+  Kokkos::deep_copy(c.T_s, 280.0); // the surface cannot be warmer than 273.15 K
+  Kokkos::deep_copy(
+      c.heating,
+      1e-3 / std::pow(200.0, 4)); // 200 m: from the highest level in the ice to the surface
   const MeltedInside melted = c.step(10.0 * year);
   double heat = 0.0, heating = 0.0; // J m-2 gained by the ice, and from strain
   const int n = levels_in_ice(c.levels.z, 1000.0);
@@ -115,14 +122,16 @@ TEST_CASE("ice is set back to its melting point, and the heat is counted") {
   }
   CHECK(c.T_new(1, 1, 6) == T_melting);
   CHECK(melted.points == 5);
-  // the heating of the control volumes, plus what came from the surface, is in the ice or has melted it
+  // the heating of the control volumes, plus what came from the surface, is in the ice or has
+  // melted it
   const double conduction = 2.0 * ice_k / 200.0 * 10.0 * year;
   const double melting = melted.ice.value() * rho_ice * latent_heat;
   CHECK(std::abs(heat + melting - heating) <= conduction);
   CHECK(std::abs(melted.ice.value() - c.melted(1, 1)) <= 1e-12);
 }
 
-TEST_CASE("floating: the base is at its melting point; ice-free: everything is at the surface temperature") {
+TEST_CASE("floating: the base is at its melting point; ice-free: everything is at the surface "
+          "temperature") {
   Columns c(2, 1);
   c.mask(1, 1) = floating_ice;
   c.mask(1, 2) = ice_free_land;
@@ -133,13 +142,15 @@ TEST_CASE("floating: the base is at its melting point; ice-free: everything is a
     std::swap(c.T, c.T_new);
   }
   CHECK(c.T(1, 1, 0) == pressure_melting(1000.0));
-  CHECK(std::abs(c.T(1, 1, 2) - (240.0 + 0.6 * (pressure_melting(1000.0) - 240.0))) <= 1e-9); // steady: a straight line
+  CHECK(std::abs(c.T(1, 1, 2) - (240.0 + 0.6 * (pressure_melting(1000.0) - 240.0))) <=
+        1e-9); // steady: a straight line
   for (int k = 0; k < c.levels.size(); ++k) CHECK(c.T(1, 2, k) == 240.0);
 }
 
 TEST_CASE("horizontal advection is upwind and takes nothing from ice-free neighbours") {
   Columns c(3, 1);
-  for (int k = 0; k < c.levels.size(); ++k) c.T(1, 1, k) = 230.0, c.T(1, 2, k) = 240.0, c.T(1, 3, k) = 250.0;
+  for (int k = 0; k < c.levels.size(); ++k)
+    c.T(1, 1, k) = 230.0, c.T(1, 2, k) = 240.0, c.T(1, 3, k) = 250.0;
   const double dt = 1e-3; // so short that conduction does not show
   const auto rate = [&](int i) { return (c.T_new(1, i, 2) - c.T(1, i, 2)) / dt; };
   Kokkos::deep_copy(c.u, 1.0);
@@ -153,15 +164,18 @@ TEST_CASE("horizontal advection is upwind and takes nothing from ice-free neighb
   CHECK(std::abs(rate(2)) <= 1e-8);
 }
 
-TEST_CASE("initial temperature: Robin where grounded, a sinking column where floating, never above melting") {
+TEST_CASE("initial temperature: Robin where grounded, a sinking column where floating, never above "
+          "melting") {
   CHECK(initial_temperature(500.0, 2000.0, false, 0.1 / year, 230.0, 0.04) ==
         exact::robin(500.0, 2000.0, 0.1 / year, 230.0, 0.04));
-  CHECK(initial_temperature(500.0, 2000.0, false, -1.0, 230.0, 0.014) == 230.0 + 0.014 / ice_k * 1500.0);
+  CHECK(initial_temperature(500.0, 2000.0, false, -1.0, 230.0, 0.014) ==
+        230.0 + 0.014 / ice_k * 1500.0);
   CHECK(initial_temperature(0.0, 3000.0, false, -1.0, 250.0, 0.06) == pressure_melting(3000.0));
   CHECK(initial_temperature(0.0, 500.0, true, 0.1, 250.0, 0.06) == pressure_melting(500.0));
   CHECK(initial_temperature(500.0, 500.0, true, 0.1, 280.0, 0.06) == T_melting);
   // little accumulation joins no accumulation
-  CHECK(std::abs(exact::robin(100.0, 1000.0, 1e-16, 250.0, 0.05) - exact::robin(100.0, 1000.0, 0.0, 250.0, 0.05)) <= 1e-6);
+  CHECK(std::abs(exact::robin(100.0, 1000.0, 1e-16, 250.0, 0.05) -
+                 exact::robin(100.0, 1000.0, 0.0, 250.0, 0.05)) <= 1e-6);
 }
 
 TEST_CASE("hardness: Paterson and Budd, averaged over depth") {
@@ -173,16 +187,19 @@ TEST_CASE("hardness: Paterson and Budd, averaged over depth") {
   const Levels levels = make_levels(2000.0, 21, LevelSpacing::quadratic);
   const std::vector<double>& z = levels.z_host;
   const Patch patch = Decomposition::make(11, 1, 1, 1).patch(0); // more than a pack
-  const auto H = make_array<double>("H", patch), T_s = make_array<double>("T_s", patch), B = make_array<double>("B", patch);
+  const auto H = make_array<double>("H", patch), T_s = make_array<double>("T_s", patch),
+             B = make_array<double>("B", patch);
   const auto T = make_columns<double>("T", patch, levels.size());
   Kokkos::deep_copy(T_s, 260.0);
   for (const double thickness : {0.0, 30.0, 1234.5}) {
     Kokkos::deep_copy(H, thickness);
     for (int i = 1; i <= patch.xm; ++i) {
-      for (int k = 0; k < levels.size(); ++k) T(1, i, k) = pressure_melting(thickness - z[k]) - 13.15;
+      for (int k = 0; k < levels.size(); ++k)
+        T(1, i, k) = pressure_melting(thickness - z[k]) - 13.15;
     }
     update_hardness(patch, levels, H, T_s, T, B);
-    for (int i = 1; i <= patch.xm; ++i) CHECK(std::abs(B(1, i) / paterson_budd_hardness(260.0) - 1.0) <= 1e-12);
+    for (int i = 1; i <= patch.xm; ++i)
+      CHECK(std::abs(B(1, i) / paterson_budd_hardness(260.0) - 1.0) <= 1e-12);
   }
   // columns of any thickness side by side: each has the bits of a loop over its levels
   for (int i = 1; i <= patch.xm; ++i) {
@@ -194,10 +211,12 @@ TEST_CASE("hardness: Paterson and Budd, averaged over depth") {
     const double thickness = H(1, i);
     const int n = i > 1 ? levels_in_ice(levels.z, thickness) : 0;
     const auto hardness = [&](int k) {
-      return paterson_budd_hardness(k < n ? relative_to_melting(T(1, i, k), thickness - z[k]) : 260.0);
+      return paterson_budd_hardness(k < n ? relative_to_melting(T(1, i, k), thickness - z[k])
+                                          : 260.0);
     };
     double sum = 0.0;
-    for (int k = 0; k < n; ++k) sum += 0.5 * (hardness(k) + hardness(k + 1)) * ((k + 1 < n ? z[k + 1] : thickness) - z[k]);
+    for (int k = 0; k < n; ++k)
+      sum += 0.5 * (hardness(k) + hardness(k + 1)) * ((k + 1 < n ? z[k + 1] : thickness) - z[k]);
     CHECK(B(1, i) == (n > 0 ? sum / thickness : hardness(0)));
   }
 }

@@ -1,4 +1,5 @@
-// Distances: all solvers equal to a breadth-first search of the whole grid, bit for bit, on any decomposition.
+// Distances: all solvers equal to a breadth-first search of the whole grid, bit for bit, on any
+// decomposition.
 #include "tests/kernels/distance_case.hpp"
 
 #include <catch2/catch_test_macros.hpp>
@@ -28,7 +29,8 @@ TEST_CASE("a drawn case: seeds, detours, cells that no seed reaches") {
 
 TEST_CASE("all solvers equal a search of the whole grid, on any domain and decomposition") {
   for (const auto& [name, mask] : test_masks()) {
-    const std::vector<Grid<int>> start = {with_seeds(mask, 50, 1), with_seeds(mask, 5, 2), with_seeds(mask, 0, 3)};
+    const std::vector<Grid<int>> start = {with_seeds(mask, 50, 1), with_seeds(mask, 5, 2),
+                                          with_seeds(mask, 0, 3)};
     std::vector<Grid<int>> expected;
     for (const auto& s : start) expected.push_back(search(s));
     for (const auto& [px, py] : decompositions(mask.Mx, mask.My)) {
@@ -59,7 +61,8 @@ TEST_CASE("a serpentine of 41 x 41 cells is 881 long") {
   }
 }
 
-TEST_CASE("rounds, messages and collectives of a square cut in 2 x 2 and 6 x 6; maxima come along") {
+TEST_CASE(
+    "rounds, messages and collectives of a square cut in 2 x 2 and 6 x 6; maxima come along") {
   Grid<int> start(24, 24, 0);
   start(0, 0) = 1;
   const auto maxima = [](int local) { return std::vector<std::int64_t>{local, 5}; };
@@ -69,11 +72,13 @@ TEST_CASE("rounds, messages and collectives of a square cut in 2 x 2 and 6 x 6; 
     std::int64_t rounds, messages, collectives, lagged;
   };
   const std::vector<Expected> cases = {
-      {2, 1, "sweep", 47, 2 * 47, 47, 0},                                 // one round per level
-      {1, 1, "bfs", 0, 0, 1, 0},          {2, 2, "bfs", 3, 12 * 3, 3, 0}, // two seams, one round to see that nothing changes
-      {6, 6, "bfs", 11, 220 * 11, 11, 0},                                 // ten seams
-      {1, 1, "buckets", 0, 0, 2, 0},                                      // a gather of the members, the maxima
-      {2, 2, "buckets", 3, 8 * 3, 2, 2},  {6, 6, "buckets", 13, 120 * 13, 2, 4}, // lag 3: looked at after rounds 4, 7, 10, 13
+      {2, 1, "sweep", 47, 2 * 47, 47, 0}, // one round per level
+      {1, 1, "bfs", 0, 0, 1, 0},
+      {2, 2, "bfs", 3, 12 * 3, 3, 0},     // two seams, one round to see that nothing changes
+      {6, 6, "bfs", 11, 220 * 11, 11, 0}, // ten seams
+      {1, 1, "buckets", 0, 0, 2, 0},      // a gather of the members, the maxima
+      {2, 2, "buckets", 3, 8 * 3, 2, 2},
+      {6, 6, "buckets", 13, 120 * 13, 2, 4}, // lag 3: looked at after rounds 4, 7, 10, 13
   };
   for (const Expected& e : cases) {
     INFO(e.solver << " on " << e.px << " x " << e.py);
@@ -92,8 +97,10 @@ TEST_CASE("rounds, messages and collectives of a square cut in 2 x 2 and 6 x 6; 
 }
 
 TEST_CASE("names of solvers; periodic grids are refused") {
-  for (const DistanceSolver& solver : distance_solvers()) CHECK(&distance_solver(solver.name) == &solver);
-  CHECK_THAT(distance_solver_names("|"), Catch::Matchers::ContainsSubstring("sweep|bfs|buckets|gather|device|auto|fmm"));
+  for (const DistanceSolver& solver : distance_solvers())
+    CHECK(&distance_solver(solver.name) == &solver);
+  CHECK_THAT(distance_solver_names("|"),
+             Catch::Matchers::ContainsSubstring("sweep|bfs|buckets|gather|device|auto|fmm"));
   CHECK_THROWS_WITH(distance_solver("dfs"), Catch::Matchers::ContainsSubstring("dfs"));
   Decomposition d = Decomposition::make(8, 8, 2);
   d.periodic_y = true;

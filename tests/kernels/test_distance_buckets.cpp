@@ -1,4 +1,5 @@
-// Distances by buckets and by `auto`: many ranks, exact counts of small cases, the words of a message, the guard.
+// Distances by buckets and by `auto`: many ranks, exact counts of small cases, the words of a
+// message, the guard.
 #include "kernels/cases/masks.hpp"
 #include "kernels/distance/seam.hpp"
 #include "tests/kernels/distance_case.hpp"
@@ -12,7 +13,8 @@ namespace {
 
 /// The distances of drawn rows on `px` ranks side by side, and what was sent.
 struct Row {
-  Row(const std::string& cells, int px) : ranks(Decomposition::make(static_cast<int>(cells.size()), 1, px, 1)) {
+  Row(const std::string& cells, int px)
+      : ranks(Decomposition::make(static_cast<int>(cells.size()), 1, px, 1)) {
     const DistanceFields fields{scatter(ranks, draw({cells}))};
     report = Distances(ranks, "buckets").solve({fields});
     found = gather(ranks, fields[0]);
@@ -43,11 +45,13 @@ std::vector<Grid<int>> shelves(int M, std::uint64_t seed) {
 } // namespace
 
 TEST_CASE("32 x 32 ranks, and ranks of one cell, equal a search of the whole grid") {
-  for (const auto& [Mx, My, px, py] : {std::array{97, 83, 32, 32}, {33, 150, 32, 32}, {32, 32, 32, 32}, {40, 3, 40, 3}}) {
+  for (const auto& [Mx, My, px, py] :
+       {std::array{97, 83, 32, 32}, {33, 150, 32, 32}, {32, 32, 32, 32}, {40, 3, 40, 3}}) {
     for (const double p : {0.5, 0.6, 0.7, 1.0}) {
       INFO("p = " << p << ", " << Mx << " x " << My << " cells on " << px << " x " << py);
       const Grid<int> mask = random_mask(Mx, My, p, static_cast<unsigned>(Mx + My));
-      const std::vector<Grid<int>> start = {with_seeds(mask, 300, 1), with_seeds(mask, 30, 2), with_seeds(mask, 0, 3)};
+      const std::vector<Grid<int>> start = {with_seeds(mask, 300, 1), with_seeds(mask, 30, 2),
+                                            with_seeds(mask, 0, 3)};
       VirtualRanks ranks(Decomposition::make(Mx, My, px, py));
       for (const char* solver : {"bfs", "buckets", "auto"}) {
         std::vector<Grid<int>> found = start;
@@ -58,7 +62,8 @@ TEST_CASE("32 x 32 ranks, and ranks of one cell, equal a search of the whole gri
   }
 }
 
-TEST_CASE("fields with different domains; members told by the caller; one object for several domains") {
+TEST_CASE(
+    "fields with different domains; members told by the caller; one object for several domains") {
   VirtualRanks ranks(Decomposition::make(20, 16, 5, 4));
   Distances distances(ranks, "buckets");
   for (unsigned seed = 1; seed <= 6; ++seed) {
@@ -99,7 +104,8 @@ TEST_CASE("serpentines of many lengths") {
   }
 }
 
-TEST_CASE("counts: a row over two ranks needs one message each way, and an empty one until the maximum has come") {
+TEST_CASE("counts: a row over two ranks needs one message each way, and an empty one until the "
+          "maximum has come") {
   const Row row("1.......", 2);
   CHECK(row.found == draw({"12345678"}));
   CHECK(row.report.rounds == 2);
@@ -161,7 +167,8 @@ TEST_CASE("counts: a path that goes to and fro over a seam") {
   CHECK(report.rounds == 6); // five crossings, and one round until the maximum has come
   CHECK(ranks.traffic().lagged == 5);
   CHECK(ranks.traffic().messages == 12);
-  CHECK(ranks.traffic().bytes == 4 * (2 * (1 + 9) + 4 * 3)); // strips with holes; then a header, a position and a value
+  CHECK(ranks.traffic().bytes ==
+        4 * (2 * (1 + 9) + 4 * 3)); // strips with holes; then a header, a position and a value
 }
 
 TEST_CASE("the words of a message: runs, changes, the whole strip, nothing") {
@@ -195,7 +202,8 @@ TEST_CASE("a seam tells only what is of use to the other side, and tells it once
   DistanceSeam seam(p, 1, 0, 1, 1);
   std::vector<int> words;
   seam.write_all(waves, words);
-  CHECK(seam.read({3 * 4 + 2, 5, 6, 8, 7}, waves) == 4); // the case that is drawn in distance/seam.hpp
+  CHECK(seam.read({3 * 4 + 2, 5, 6, 8, 7}, waves) ==
+        4); // the case that is drawn in distance/seam.hpp
   CHECK(seam.open(waves));
   seam.write_better(waves, words);
   CHECK(words.empty()); // 2 was shown
@@ -210,7 +218,8 @@ TEST_CASE("a seam tells only what is of use to the other side, and tells it once
   CHECK(words.empty());
 }
 
-TEST_CASE("auto: paths that cross many seams go over to gather, for twice its cost at most; shelves stay with buckets") {
+TEST_CASE("auto: paths that cross many seams go over to gather, for twice its cost at most; "
+          "shelves stay with buckets") {
   struct Expected {
     std::string name;
     std::vector<Grid<int>> start;
@@ -253,7 +262,8 @@ TEST_CASE("auto: the guard given by hand") {
     options.guard = guard;
     const DistanceReport report = solve(ranks, "auto", found, options);
     CHECK(found[0] == search(start[0]));
-    CHECK(ranks.traffic().lagged == std::min((report.rounds + 1) / 3, 4)); // after rounds 1, 4, 7, 10
+    CHECK(ranks.traffic().lagged ==
+          std::min((report.rounds + 1) / 3, 4)); // after rounds 1, 4, 7, 10
     return std::pair{report.solver, report.rounds};
   };
   CHECK(run(0) == std::pair{std::string("buckets"), 13});

@@ -18,7 +18,8 @@ std::vector<Grid<int>> three_fields(const Grid<int>& mask) {
     std::mt19937 random(every + 1);
     fields.emplace_back(mask.Mx, mask.My, -1);
     for (std::size_t n = 0; n < mask.values.size(); ++n) {
-      if (mask.values[n] == 1) fields.back().values[n] = every != 0 && random() % every == 0 ? 1 : 0;
+      if (mask.values[n] == 1)
+        fields.back().values[n] = every != 0 && random() % every == 0 ? 1 : 0;
     }
   }
   return fields;
@@ -26,17 +27,20 @@ std::vector<Grid<int>> three_fields(const Grid<int>& mask) {
 
 enum class By { levels, tiles };
 
-DistanceReport solve(VirtualRanks& ranks, By by, std::vector<Grid<int>>& grids, const DistanceMaxima& maxima = {}) {
+DistanceReport solve(VirtualRanks& ranks, By by, std::vector<Grid<int>>& grids,
+                     const DistanceMaxima& maxima = {}) {
   DistanceFields fields;
   for (const auto& grid : grids) {
     fields.push_back(scatter(ranks, grid));
-    for (const Array2<int>& d : fields.back()) { // ghosts are work space: what they hold does not matter
+    for (const Array2<int>& d :
+         fields.back()) { // ghosts are work space: what they hold does not matter
       for (std::size_t i = 0; i < d.extent(1); ++i) d(0, i) = d(d.extent(0) - 1, i) = 1;
       for (std::size_t j = 0; j < d.extent(0); ++j) d(j, 0) = d(j, d.extent(1) - 1) = 1;
     }
   }
-  const DistanceReport report =
-      by == By::levels ? sweep_distances(ranks, fields, maxima) : DeviceDistances(ranks).solve({fields, {}, maxima});
+  const DistanceReport report = by == By::levels
+                                    ? sweep_distances(ranks, fields, maxima)
+                                    : DeviceDistances(ranks).solve({fields, {}, maxima});
   for (std::size_t f = 0; f < grids.size(); ++f) grids[f] = gather(ranks, fields[f]);
   return report;
 }
@@ -64,7 +68,8 @@ TEST_CASE("tiles give the distances of the level sweeps, on any domain and decom
 TEST_CASE("grids of several tiles a patch, and of a tile and a bit") {
   for (const auto& [Mx, My] : {std::pair{32, 32}, {33, 31}, {64, 65}, {131, 70}}) {
     const std::string size = std::to_string(Mx) + " x " + std::to_string(My);
-    for (const double p : {0.6, 0.7, 1.0}) check_against_levels(size, three_fields(random_mask(Mx, My, p, 5)));
+    for (const double p : {0.6, 0.7, 1.0})
+      check_against_levels(size, three_fields(random_mask(Mx, My, p, 5)));
     std::vector<Grid<int>> path(1, serpentine(Mx, My));
     for (int& d : path[0].values) d -= 1;
     path[0](0, 0) = 1;

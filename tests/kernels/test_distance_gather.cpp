@@ -1,4 +1,5 @@
-// Distances gathered to one rank per field: equal to a search of the whole grid, bit for bit; the messages are small.
+// Distances gathered to one rank per field: equal to a search of the whole grid, bit for bit; the
+// messages are small.
 #include "kernels/distance/gather.hpp"
 #include "tests/kernels/distance_case.hpp"
 
@@ -34,13 +35,15 @@ DistanceFields cut(const Ranks& ranks, const std::vector<Grid<int>>& grids) {
 }
 
 /// Fields that differ from those expected.
-int wrong(int px, int py, const std::vector<Grid<int>>& start, const std::vector<Grid<int>>& expected) {
+int wrong(int px, int py, const std::vector<Grid<int>>& start,
+          const std::vector<Grid<int>>& expected) {
   VirtualRanks ranks(Decomposition::make(start[0].Mx, start[0].My, px, py));
   const DistanceFields fields = cut(ranks, start);
   const auto group = ranks.group(members_of(ranks, fields));
   const DistanceReport report = gather_distances(ranks, *group, {fields});
   int differ = report.rounds;
-  for (std::size_t f = 0; f < fields.size(); ++f) differ += gather(ranks, fields[f]) == expected[f] ? 0 : 1;
+  for (std::size_t f = 0; f < fields.size(); ++f)
+    differ += gather(ranks, fields[f]) == expected[f] ? 0 : 1;
   return differ;
 }
 
@@ -83,7 +86,8 @@ TEST_CASE("run lengths: a byte for a run of up to 42 numbers") {
 
 TEST_CASE("gathered distances equal a search of the whole grid, on any domain and decomposition") {
   for (const auto& [name, mask] : test_masks()) {
-    const std::vector<Grid<int>> start = {with_seeds(mask, 50, 1), with_seeds(mask, 5, 2), with_seeds(mask, 0, 3)};
+    const std::vector<Grid<int>> start = {with_seeds(mask, 50, 1), with_seeds(mask, 5, 2),
+                                          with_seeds(mask, 0, 3)};
     std::vector<Grid<int>> expected;
     for (const auto& s : start) expected.push_back(search(s));
     for (const auto& [px, py] : decompositions(mask.Mx, mask.My)) {
@@ -144,7 +148,9 @@ TEST_CASE("only members take part: their messages, their work") {
 TEST_CASE("bits per cell of a shelf: runs of the domain, steps of the distances") {
   // a disc of 2809 cells on 4 ranks; seeds along its left half
   Grid<int> start(64, 64, -1);
-  const auto inside = [](int j, int i) { return (j - 32) * (j - 32) + (i - 32) * (i - 32) < 30 * 30; };
+  const auto inside = [](int j, int i) {
+    return (j - 32) * (j - 32) + (i - 32) * (i - 32) < 30 * 30;
+  };
   for (int j = 0; j < 64; ++j) {
     for (int i = 0; i < 64; ++i) {
       if (inside(j, i)) start(j, i) = i < 32 && !inside(j, i - 1) ? 1 : 0;
@@ -153,11 +159,13 @@ TEST_CASE("bits per cell of a shelf: runs of the domain, steps of the distances"
   VirtualRanks ranks(Decomposition::make(64, 64, 2, 2));
   const DistanceFields fields = cut(ranks, {start});
   std::size_t domain_words = 0, distance_words = 0, cells = 0;
-  for (const auto& a : fields[0]) domain_words += FlatField{a.data(), 34, 32, 32}.encode_domain().size();
+  for (const auto& a : fields[0])
+    domain_words += FlatField{a.data(), 34, 32, 32}.encode_domain().size();
   gather_distances(ranks, *ranks.group({0, 1, 2, 3}), {fields});
   for (const auto& a : fields[0]) {
     distance_words += FlatField{a.data(), 34, 32, 32}.encode_distances().size();
-    FlatField{a.data(), 34, 32, 32}.for_each_domain_cell([&](std::ptrdiff_t, std::ptrdiff_t) { cells += 1; });
+    FlatField{a.data(), 34, 32, 32}.for_each_domain_cell(
+        [&](std::ptrdiff_t, std::ptrdiff_t) { cells += 1; });
   }
   CHECK(cells == 2809);
   CHECK(domain_words == 80);    // 0.63 bits per cell of the grid
@@ -165,5 +173,6 @@ TEST_CASE("bits per cell of a shelf: runs of the domain, steps of the distances"
 }
 
 TEST_CASE("more cells than an int can count are refused") {
-  CHECK_THROWS_WITH(GatheredField(Decomposition::make(50000, 50000, 2, 1), {0, 1}), Catch::Matchers::ContainsSubstring("2^31"));
+  CHECK_THROWS_WITH(GatheredField(Decomposition::make(50000, 50000, 2, 1), {0, 1}),
+                    Catch::Matchers::ContainsSubstring("2^31"));
 }

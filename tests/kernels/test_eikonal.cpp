@@ -1,4 +1,5 @@
-// Distances in metres: one solution for every order and decomposition, and its convergence to exact distances.
+// Distances in metres: one solution for every order and decomposition, and its convergence to exact
+// distances.
 #include "kernels/distance/eikonal.hpp"
 #include "tests/kernels/distance_case.hpp"
 
@@ -19,7 +20,8 @@ Grid<double> metres_of(const Grid<int>& start, double dx, double dy, int px = 1,
   return gather(ranks, metres[0]);
 }
 
-/// The same equations solved in another way: the cell with the smallest value is final, one after the other.
+/// The same equations solved in another way: the cell with the smallest value is final, one after
+/// the other.
 Grid<double> in_order_of_value(const Grid<int>& start, double dx, double dy) {
   Grid<double> u(start.Mx, start.My, not_reached);
   Grid<char> final(start.Mx, start.My, 0);
@@ -28,7 +30,9 @@ Grid<double> in_order_of_value(const Grid<int>& start, double dx, double dy) {
   for (int n = 0; n < start.Mx * start.My; ++n) {
     if (start.values[n] == 1) u.values[n] = 0.0, trials.push({0.0, n});
   }
-  const auto known = [&](int j, int i) { return u.inside(j, i) && final(j, i) ? u(j, i) : not_reached; };
+  const auto known = [&](int j, int i) {
+    return u.inside(j, i) && final(j, i) ? u(j, i) : not_reached;
+  };
   while (!trials.empty()) {
     const int cell = trials.top().second, cj = cell / u.Mx, ci = cell % u.Mx;
     trials.pop();
@@ -37,14 +41,16 @@ Grid<double> in_order_of_value(const Grid<int>& start, double dx, double dy) {
     for (const auto& [dj, di] : {std::pair{0, 1}, {0, -1}, {1, 0}, {-1, 0}}) {
       const int j = cj + dj, i = ci + di;
       if (!u.inside(j, i) || start(j, i) != 0 || final(j, i)) continue;
-      u(j, i) = upwind_distance(std::min(known(j, i - 1), known(j, i + 1)), dx, std::min(known(j - 1, i), known(j + 1, i)), dy);
+      u(j, i) = upwind_distance(std::min(known(j, i - 1), known(j, i + 1)), dx,
+                                std::min(known(j - 1, i), known(j + 1, i)), dy);
       trials.push({u(j, i), j * u.Mx + i});
     }
   }
   return u;
 }
 
-/// Largest error over the domain on n x n cells of a square of 1 m; exact(x, y) is 0 at seeds, negative outside.
+/// Largest error over the domain on n x n cells of a square of 1 m; exact(x, y) is 0 at seeds,
+/// negative outside.
 template <class Exact> double error(int n, const Exact& exact) {
   Grid<int> start(n, n);
   const double h = 1.0 / n;
@@ -69,9 +75,11 @@ TEST_CASE("the upwind value is larger than what it depends on, rounding included
   const auto uniform = [&] { return static_cast<double>(random()) / 4294967296.0; };
   int wrong = 0;
   for (int n = 0; n < 20000; ++n) {
-    const double h = n % 2 == 0 ? 1.0 : 0.3 + uniform(), k = n % 2 == 0 ? 1.0 : 0.3 + uniform(), a = 1e3 * uniform();
+    const double h = n % 2 == 0 ? 1.0 : 0.3 + uniform(), k = n % 2 == 0 ? 1.0 : 0.3 + uniform(),
+                 a = 1e3 * uniform();
     double b = a + 1.5 * h * uniform(); // and close to where the second argument stops to count:
-    for (int step = n % 16; step < 8; ++step) b = std::nextafter(step % 8 == n % 16 ? a + h : b, n % 3 == 0 ? 0.0 : 1e9);
+    for (int step = n % 16; step < 8; ++step)
+      b = std::nextafter(step % 8 == n % 16 ? a + h : b, n % 3 == 0 ? 0.0 : 1e9);
     const double u = upwind_distance(a, h, b, k), alone = upwind_distance(a, h, not_reached, k);
     wrong += u > a && u <= alone ? 0 : 1;
     wrong += b < u || u == alone ? 0 : 1;
@@ -81,10 +89,12 @@ TEST_CASE("the upwind value is larger than what it depends on, rounding included
   CHECK(wrong == 0);
   CHECK(upwind_distance(2.0, 3.0, not_reached, 1.0) == 5.0);
   CHECK(upwind_distance(not_reached, 3.0, not_reached, 1.0) == not_reached);
-  CHECK(std::abs(upwind_distance(0.0, 3.0, 0.0, 4.0) - 2.4) < 1e-15); // the height of the triangle 3, 4, 5
+  CHECK(std::abs(upwind_distance(0.0, 3.0, 0.0, 4.0) - 2.4) <
+        1e-15); // the height of the triangle 3, 4, 5
 }
 
-TEST_CASE("one solution: the same bits in order of values, by sweeps, on any domain and decomposition") {
+TEST_CASE(
+    "one solution: the same bits in order of values, by sweeps, on any domain and decomposition") {
   for (const auto& [name, mask] : test_masks()) {
     for (const auto& [dx, dy] : {std::pair{1000.0, 1000.0}, {700.0, 1900.0}}) {
       const Grid<int> start = with_seeds(mask, dx == 1000.0 ? 60 : 9, 1);
@@ -123,10 +133,12 @@ TEST_CASE("first order: distance to a point, to a disc, around a corner") {
     const double r = std::hypot(x - 0.5, y - 0.5);
     return r < 1e-12 ? 0.0 : r;
   };
-  const auto disc = [](double x, double y) { return std::max(std::hypot(x - 0.5, y - 0.5) - 0.2, 0.0); };
-  //    . . . . .      The wall is x > X, y < Y. The seed is the first cell of the coarsest grid: all grids have a cell there.
-  //    . . C # #      Whoever does not see it past the corner C = (X, Y) goes by the corner.
-  //    s . . # #
+  const auto disc = [](double x, double y) {
+    return std::max(std::hypot(x - 0.5, y - 0.5) - 0.2, 0.0);
+  };
+  //    . . . . .      The wall is x > X, y < Y. The seed is the first cell of the coarsest grid:
+  //    all grids have a cell there. . . C # #      Whoever does not see it past the corner C = (X,
+  //    Y) goes by the corner. s . . # #
   const auto corner = [](double x, double y) {
     const double X = 0.5, Y = 0.6, seed = 0.5 / 45.0;
     if (x > X + 1e-9 && y < Y) return -1.0;
@@ -139,16 +151,19 @@ TEST_CASE("first order: distance to a point, to a disc, around a corner") {
     int n;
     double point, disc, corner; // bounds of the error, m
   };
-  const std::vector<Row> table = {
-      {45, 0.0235, 0.02223, 0.0423}, {135, 0.0105, 0.00741, 0.0188}, {405, 0.00441, 0.00234, 0.00794}};
+  const std::vector<Row> table = {{45, 0.0235, 0.02223, 0.0423},
+                                  {135, 0.0105, 0.00741, 0.0188},
+                                  {405, 0.00441, 0.00234, 0.00794}};
   Row before{};
   for (const Row& row : table) {
     const Row found{row.n, error(row.n, point), error(row.n, disc), error(row.n, corner)};
-    INFO(row.n << " cells: point " << found.point << ", disc " << found.disc << ", corner " << found.corner);
+    INFO(row.n << " cells: point " << found.point << ", disc " << found.disc << ", corner "
+               << found.corner);
     CHECK(found.point < row.point);
     CHECK(found.disc < row.disc);
     CHECK(found.corner < row.corner);
-    if (before.n > 0) { // orders: h log h behind a point, where the curvature of the front is not bounded
+    if (before.n >
+        0) { // orders: h log h behind a point, where the curvature of the front is not bounded
       CHECK(std::log(before.point / found.point) / std::log(3.0) > 0.73);
       CHECK(std::log(before.disc / found.disc) / std::log(3.0) > 0.99);
       CHECK(std::log(before.corner / found.corner) / std::log(3.0) > 0.73);
@@ -158,10 +173,13 @@ TEST_CASE("first order: distance to a point, to a disc, around a corner") {
 }
 
 TEST_CASE("distances in cells, as PICO takes them") {
-  // metres / 1000, by hand:    2     2.55  3.25  4.05          steps along the grid would be  3 4 5 6
-  //                            1     1.71  2.55  3.44                                         2 3 4 5
-  //                            0     1     2     3                                            1 2 3 4
-  const Grid<int> start = draw({"1...-.", "....--", "....-."}), expected = draw({"1234-.", "2344--", "3445-."});
+  // metres / 1000, by hand:    2     2.55  3.25  4.05          steps along the grid would be  3 4 5
+  // 6
+  //                            1     1.71  2.55  3.44                                         2 3 4
+  //                            5 0     1     2     3                                            1 2
+  //                            3 4
+  const Grid<int> start = draw({"1...-.", "....--", "....-."}),
+                  expected = draw({"1234-.", "2344--", "3445-."});
   for (const auto& [px, py] : decompositions(6, 3)) {
     VirtualRanks ranks(Decomposition::make(6, 3, px, py));
     const DistanceFields fields{scatter(ranks, start), scatter(ranks, Grid<int>(6, 3, -1))};
@@ -191,15 +209,18 @@ TEST_CASE("cells are visited in the order of their values: hardly any twice") {
   bool changed = false;
   Grid<double> metres(203, 203);
   EikonalPatch patch(ranks.patch(0), 1.0, 1.0, local[0].data(), &metres(0, 0));
-  CHECK(patch.relax(changed) < domain * 11 / 10); // sweeps over rows and columns: 5 times the domain
+  CHECK(patch.relax(changed) <
+        domain * 11 / 10); // sweeps over rows and columns: 5 times the domain
   CHECK(changed);
 }
 
 TEST_CASE("what cannot be solved is refused") {
   Decomposition d = Decomposition::make(8, 8, 2);
   VirtualRanks ranks(d);
-  CHECK_THROWS_WITH(solve_eikonal(ranks, 1.0, 0.0, {}, {}), Catch::Matchers::ContainsSubstring("dy > 0"));
+  CHECK_THROWS_WITH(solve_eikonal(ranks, 1.0, 0.0, {}, {}),
+                    Catch::Matchers::ContainsSubstring("dy > 0"));
   d.periodic_x = true;
   VirtualRanks around(d);
-  CHECK_THROWS_WITH(solve_eikonal(around, 1.0, 1.0, {}, {}), Catch::Matchers::ContainsSubstring("periodic"));
+  CHECK_THROWS_WITH(solve_eikonal(around, 1.0, 1.0, {}, {}),
+                    Catch::Matchers::ContainsSubstring("periodic"));
 }

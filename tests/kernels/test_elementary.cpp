@@ -12,8 +12,10 @@ using namespace nunatak;
 
 namespace {
 
-constexpr double inf = std::numeric_limits<double>::infinity(), nan_ = std::numeric_limits<double>::quiet_NaN();
-constexpr double tiny = std::numeric_limits<double>::denorm_min(), normal = std::numeric_limits<double>::min(),
+constexpr double inf = std::numeric_limits<double>::infinity(),
+                 nan_ = std::numeric_limits<double>::quiet_NaN();
+constexpr double tiny = std::numeric_limits<double>::denorm_min(),
+                 normal = std::numeric_limits<double>::min(),
                  huge = std::numeric_limits<double>::max();
 constexpr int arguments = 1000000; // of each function and range: 10^7 and more in all
 
@@ -27,7 +29,8 @@ double error(double found, long double exact) {
 }
 
 /// The largest error over numbers between a and b, or between 2^a and 2^b.
-template <class F, class G> double worst(const F& f, const G& exact, double a, double b, bool powers = false) {
+template <class F, class G>
+double worst(const F& f, const G& exact, double a, double b, bool powers = false) {
   std::mt19937_64 random(12345);
   std::uniform_real_distribution<double> between(a, b);
   double most = 0.0;
@@ -48,8 +51,9 @@ TEST_CASE("exp: below 1.5 units in the last place; edges") {
   CHECK(worst(f, exact, -1.0, 1.0) < 1.5);
   CHECK(worst(f, exact, -746.0, 710.0) < 1.5);
   CHECK(worst(f, exact, -745.2, -708.0) < 1.5); // subnormal
-  for (const double x : {0.0, -0.0, tiny, -tiny, 1e-17, 709.78271289338397, 709.782712893384, 709.7827128933841,
-                         -745.13321910194110, -745.2, -745.14, -708.3964185322641, 1e308, -1e308, huge, -huge, inf, -inf}) {
+  for (const double x : {0.0, -0.0, tiny, -tiny, 1e-17, 709.78271289338397, 709.782712893384,
+                         709.7827128933841, -745.13321910194110, -745.2, -745.14,
+                         -708.3964185322641, 1e308, -1e308, huge, -huge, inf, -inf}) {
     CHECK(error(f(x), exact(x)) < 1.5);
   }
   CHECK((f(0.0) == 1.0 && f(inf) == inf && f(-inf) == 0.0 && std::isnan(f(nan_))));
@@ -64,29 +68,38 @@ TEST_CASE("log: below 1.5 units in the last place; edges") {
   CHECK(worst(f, exact, 0.5, 2.0) < 1.5);
   CHECK(worst(f, exact, 0.999, 1.001) < 1.5);
   CHECK(worst(f, exact, -1074.0, 1023.9, true) < 1.5);
-  for (const double x :
-       {tiny, normal, std::nextafter(normal, 0.0), 1.0, std::nextafter(1.0, 0.0), std::nextafter(1.0, 2.0), huge}) {
+  for (const double x : {tiny, normal, std::nextafter(normal, 0.0), 1.0, std::nextafter(1.0, 0.0),
+                         std::nextafter(1.0, 2.0), huge}) {
     CHECK(error(f(x), exact(x)) < 1.5);
   }
   CHECK((f(1.0) == 0.0 && f(0.0) == -inf && f(-0.0) == -inf && f(inf) == inf));
-  CHECK((std::isnan(f(-1.0)) && std::isnan(f(-inf)) && std::isnan(f(nan_)) && std::isnan(f(-tiny))));
+  CHECK(
+      (std::isnan(f(-1.0)) && std::isnan(f(-inf)) && std::isnan(f(nan_)) && std::isnan(f(-tiny))));
 }
 
 TEST_CASE("pow: below 1.5 units in the last place; edges") {
   std::mt19937_64 random(12345);
-  std::uniform_real_distribution<double> exponent(-1074.0, 1024.0), share(-1.0, 1.0), small(-2.0, 2.0);
+  std::uniform_real_distribution<double> exponent(-1074.0, 1024.0), share(-1.0, 1.0),
+      small(-2.0, 2.0);
   double most = 0.0;
   for (int n = 0; n < 2 * arguments; ++n) {
-    const double x = std::exp2(n % 2 == 0 ? exponent(random) : small(random)); // the whole range of results, and around 1
-    const double y = x == 1.0 ? 0.0 : n % 3 == 0 ? small(random) : 1080.0 * share(random) / std::log2(x);
-    most = std::fmax(most, error(elementary::pow(x, y), std::pow(static_cast<long double>(x), static_cast<long double>(y))));
+    const double x = std::exp2(
+        n % 2 == 0 ? exponent(random) : small(random)); // the whole range of results, and around 1
+    const double y = x == 1.0     ? 0.0
+                     : n % 3 == 0 ? small(random)
+                                  : 1080.0 * share(random) / std::log2(x);
+    most = std::fmax(most, error(elementary::pow(x, y), std::pow(static_cast<long double>(x),
+                                                                 static_cast<long double>(y))));
   }
   CHECK(most < 1.5);
-  for (const double x : {0.0, tiny, normal, 0.5, std::nextafter(1.0, 0.0), 1.0, std::nextafter(1.0, 2.0), 2.0, huge, inf, nan_}) {
-    for (const double y : {-inf, -huge, -1e20, -3.0, -1.0, -tiny, 0.0, tiny, 0.5, 1.0, 2.0, 1e16, 1e20, huge, inf, nan_}) {
+  for (const double x : {0.0, tiny, normal, 0.5, std::nextafter(1.0, 0.0), 1.0,
+                         std::nextafter(1.0, 2.0), 2.0, huge, inf, nan_}) {
+    for (const double y : {-inf, -huge, -1e20, -3.0, -1.0, -tiny, 0.0, tiny, 0.5, 1.0, 2.0, 1e16,
+                           1e20, huge, inf, nan_}) {
       INFO(x << " to the power " << y);
       const double found = elementary::pow(x, y), libm = std::pow(x, y);
-      CHECK((same(found, libm) || error(found, std::pow(static_cast<long double>(x), static_cast<long double>(y))) < 1.5));
+      CHECK((same(found, libm) || error(found, std::pow(static_cast<long double>(x),
+                                                        static_cast<long double>(y))) < 1.5));
     }
   }
   CHECK(std::isnan(elementary::pow(-1.0, 2.0)));
@@ -97,10 +110,12 @@ TEST_CASE("cbrt: below 1.5 units in the last place; edges") {
   const auto exact = [](long double x) { return std::cbrt(x); };
   CHECK(worst(f, exact, -10.0, 10.0) < 1.5);
   CHECK(worst(f, exact, -1074.0, 1023.9, true) < 1.5);
-  for (const double x : {tiny, -tiny, normal, std::nextafter(normal, 0.0), 1.0, 8.0, -27.0, 0.5, 4.0, huge, -huge}) {
+  for (const double x :
+       {tiny, -tiny, normal, std::nextafter(normal, 0.0), 1.0, 8.0, -27.0, 0.5, 4.0, huge, -huge}) {
     CHECK(error(f(x), exact(x)) < 1.5);
   }
-  CHECK((f(0.0) == 0.0 && std::signbit(f(-0.0)) && f(inf) == inf && f(-inf) == -inf && std::isnan(f(nan_)) && f(27.0) == 3.0));
+  CHECK((f(0.0) == 0.0 && std::signbit(f(-0.0)) && f(inf) == inf && f(-inf) == -inf &&
+         std::isnan(f(nan_)) && f(27.0) == 3.0));
 }
 
 TEST_CASE("tan: below 1.5 units in the last place; edges") {
@@ -109,8 +124,9 @@ TEST_CASE("tan: below 1.5 units in the last place; edges") {
   CHECK(worst(f, exact, -0.8, 0.8) < 1.5);
   CHECK(worst(f, exact, -1.5707963, 1.5707963) < 1.5);
   CHECK(worst(f, exact, -1e5, 1e5) < 1.5);
-  for (const double x : {0.0, tiny, normal, 1e-9, 0.78539816339744828, 0.78539816339744839, 1.5707963267948966,
-                         -1.5707963267948966, 3.1415926535897931, 4.7123889803846897, 1e5}) {
+  for (const double x :
+       {0.0, tiny, normal, 1e-9, 0.78539816339744828, 0.78539816339744839, 1.5707963267948966,
+        -1.5707963267948966, 3.1415926535897931, 4.7123889803846897, 1e5}) {
     CHECK(error(f(x), exact(x)) < 1.5);
   }
   CHECK((std::isnan(f(nan_)) && std::isnan(f(inf))));
@@ -138,6 +154,6 @@ TEST_CASE("the error function") {
     const double x = k / 1000.0;
     CHECK(std::abs(elementary::erf(x) - std::erf(x)) <= 4e-15 * std::abs(std::erf(x)));
   }
-  CHECK((elementary::erf(0.0) == 0.0 && elementary::erf(inf) == 1.0 && elementary::erf(-inf) == -1.0 &&
-         std::isnan(elementary::erf(nan_))));
+  CHECK((elementary::erf(0.0) == 0.0 && elementary::erf(inf) == 1.0 &&
+         elementary::erf(-inf) == -1.0 && std::isnan(elementary::erf(nan_))));
 }

@@ -1,5 +1,6 @@
-// From a grid to the next coarser one: P^T A P, P^T r and P x against dense matrices, entry by entry and exactly, on several
-// decompositions; the bound on the eigenvalues of D^-1 A that the smoother relies on, on fine and coarse levels.
+// From a grid to the next coarser one: P^T A P, P^T r and P x against dense matrices, entry by
+// entry and exactly, on several decompositions; the bound on the eigenvalues of D^-1 A that the
+// smoother relies on, on fine and coarse levels.
 #include "multigrid_case.hpp"
 
 #include <catch2/catch_test_macros.hpp>
@@ -19,7 +20,8 @@ struct Level {
   std::vector<NinePoint<double>> parts;
 
   Level(const Decomposition& d, const std::vector<Array2<int>>& active) : ranks(d) {
-    for (int n = 0; n < ranks.local_size(); ++n) parts.emplace_back(ranks.patch(n), active[static_cast<std::size_t>(n)]);
+    for (int n = 0; n < ranks.local_size(); ++n)
+      parts.emplace_back(ranks.patch(n), active[static_cast<std::size_t>(n)]);
   }
   template <class F> void update_ghosts(const F& rows_of) {
     std::vector<std::vector<Ghosted>> arrays;
@@ -57,14 +59,16 @@ struct TwoLevels {
   std::vector<HatAxis> x, y;
   Level fine, coarse;
 
-  TwoLevels(const Operator& A, const Decomposition& d, Halving h) : TwoLevels(A, d, h, VirtualRanks(d)) {}
+  TwoLevels(const Operator& A, const Decomposition& d, Halving h)
+      : TwoLevels(A, d, h, VirtualRanks(d)) {}
 
 private:
   TwoLevels(const Operator& A, const Decomposition& d, Halving h, VirtualRanks ranks)
       : halving(h), fine(d, active_cells(ranks, A.mask)), coarse(coarser(d, h), coarse_mask()) {
     for (const auto& part : fine.parts) A.fill(part);
     fine.update_ghosts([](const NinePoint<double>& part) { return part.A; });
-    for (std::size_t n = 0; n < fine.parts.size(); ++n) galerkin(fine.parts[n], coarse.parts[n], x[n], y[n]);
+    for (std::size_t n = 0; n < fine.parts.size(); ++n)
+      galerkin(fine.parts[n], coarse.parts[n], x[n], y[n]);
   }
   std::vector<Array2<int>> coarse_mask() {
     const Decomposition &d = fine.ranks.decomposition(), c = coarser(d, halving);
@@ -75,11 +79,13 @@ private:
       const NinePoint<double>& part = fine.parts[static_cast<std::size_t>(n)];
       x.push_back(x_axis(d, part.patch, ranks.patch(n), halving));
       y.push_back(y_axis(d, part.patch, ranks.patch(n), halving));
-      cells.push_back(coarse_cells(ranks.patch(n), ranks.patch(n), part.active, x.back(), y.back()));
+      cells.push_back(
+          coarse_cells(ranks.patch(n), ranks.patch(n), part.active, x.back(), y.back()));
       ghosted.push_back({cells.back()});
     }
     ranks.update_ghosts(ghosted);
-    for (int n = 0; n < ranks.local_size(); ++n) clear_beyond_edges(c, ranks.patch(n), cells[static_cast<std::size_t>(n)]);
+    for (int n = 0; n < ranks.local_size(); ++n)
+      clear_beyond_edges(c, ranks.patch(n), cells[static_cast<std::size_t>(n)]);
     return cells;
   }
 };
@@ -98,7 +104,8 @@ Dense prolongation(const Operator& A, Halving halving) {
       const int j = static_cast<int>(row / 2) / d.Mx, i = static_cast<int>(row / 2) % d.Mx,
                 J = static_cast<int>(column / 2) / c.Mx, I = static_cast<int>(column / 2) % c.Mx;
       if (A.mask(j, i) == 0) continue;
-      P(row, column) = weight(halving.y, d.periodic_y, j, J, c.My) * weight(halving.x, d.periodic_x, i, I, c.Mx);
+      P(row, column) =
+          weight(halving.y, d.periodic_y, j, J, c.My) * weight(halving.x, d.periodic_x, i, I, c.Mx);
     }
   }
   return P;
@@ -153,7 +160,9 @@ double largest_eigenvalue(const Level& level) {
     for (const double v : y) largest = std::max(largest, std::abs(v));
     if (largest == 0.0) return 0.0;
     const Vector Ay = A * y;
-    const double yAy = dot(y, Ay); // Rayleigh quotient of D^-1 A in the product of A: y.A y/(y.A x') with y = D^-1 A x'
+    const double yAy = dot(
+        y,
+        Ay); // Rayleigh quotient of D^-1 A in the product of A: y.A y/(y.A x') with y = D^-1 A x'
     ratio = std::max(ratio, yAy / dot(y, Ax));
     for (std::size_t k = 0; k < x.size(); ++k) x[k] = y[k] / largest;
   }
@@ -217,13 +226,15 @@ TEST_CASE("prolongation and restriction are P and its transpose, exactly, on eve
   }
 }
 
-TEST_CASE("no eigenvalue of (S D)^-1 A is above 1, on fine and coarse levels, with regular and singular blocks") {
+TEST_CASE("no eigenvalue of (S D)^-1 A is above 1, on fine and coarse levels, with regular and "
+          "singular blocks") {
   double highest = 0.0;
   unsigned seed = 0;
   for (const int kind : {0, 1, 2, 3}) {
     for (const int squares : {1, 2, 5}) {
       for (const double share : {0.5, 0.8, 1.0}) {
-        const Operator A = random_operator(random_mask(11, 8, share, seed), (kind & 1) != 0, (kind & 2) != 0, seed, squares);
+        const Operator A = random_operator(random_mask(11, 8, share, seed), (kind & 1) != 0,
+                                           (kind & 2) != 0, seed, squares);
         seed += 1;
         const TwoLevels levels(A, A.decomposition(1, 1), {true, kind != 3});
         for (const Level* level : {&levels.fine, &levels.coarse}) {
@@ -246,7 +257,8 @@ TEST_CASE("no eigenvalue of (S D)^-1 A is above 1, on fine and coarse levels, wi
     }
     add(K);
   });
-  CHECK(std::abs(largest_eigenvalue(TwoLevels(A, A.decomposition(1, 1), {true, false}).fine) - 1.0) < 1e-9);
+  CHECK(std::abs(largest_eigenvalue(TwoLevels(A, A.decomposition(1, 1), {true, false}).fine) -
+                 1.0) < 1e-9);
 }
 
 TEST_CASE("inverses of diagonal blocks: regular, singular, nothing") {
@@ -258,8 +270,10 @@ TEST_CASE("inverses of diagonal blocks: regular, singular, nothing") {
   const TwoLevels levels(A, A.decomposition(1, 1), {true, false});
   const NinePoint<double>& part = levels.fine.parts[0];
   invert_diagonal(part);
-  const double expected[3][4] = {{0.5, -0.5, -0.5, 1.0}, {1.0 / 6, 0, 0, 1.0 / 6}, {0, 0, 0, 0}}; // 1/trace is 1/5, S 6/5
+  const double expected[3][4] = {
+      {0.5, -0.5, -0.5, 1.0}, {1.0 / 6, 0, 0, 1.0 / 6}, {0, 0, 0, 0}}; // 1/trace is 1/5, S 6/5
   for (int cell = 0; cell < 3; ++cell) {
-    for (int m = 0; m < 4; ++m) CHECK(std::abs(part.inverse(1, cell + 1, m) - expected[cell][m]) <= 1e-15);
+    for (int m = 0; m < 4; ++m)
+      CHECK(std::abs(part.inverse(1, cell + 1, m) - expected[cell][m]) <= 1e-15);
   }
 }

@@ -1,5 +1,6 @@
-// Hats on every second point: their values against the definition, on every cut of every short axis; which coarse points exist.
-// The inverse of the last level's matrix, with unknowns that depend on others.
+// Hats on every second point: their values against the definition, on every cut of every short
+// axis; which coarse points exist. The inverse of the last level's matrix, with unknowns that
+// depend on others.
 #include "multigrid_case.hpp"
 
 #include <catch2/catch_test_macros.hpp>
@@ -15,7 +16,8 @@ namespace {
 /// hats[g][C]: value of hat C at fine point g, by definition.
 std::vector<Vector> axis_hats(int M, bool periodic, bool halved) {
   const int coarse = !halved ? M : periodic ? (M + 1) / 2 : M == 2 ? 1 : M / 2 + 1;
-  std::vector<Vector> hats(static_cast<std::size_t>(M), Vector(static_cast<std::size_t>(coarse), 0.0));
+  std::vector<Vector> hats(static_cast<std::size_t>(M),
+                           Vector(static_cast<std::size_t>(coarse), 0.0));
   for (int g = 0; g < M; ++g) {
     Vector& row = hats[static_cast<std::size_t>(g)];
     if (!halved) {
@@ -68,8 +70,9 @@ TEST_CASE("every coarse point has one owner: that of its fine point") {
   int wrong = 0;
   for (const Axis& axis : axes()) {
     for_each_cut(axis, [&](const Decomposition& fine, const Decomposition& coarse) {
-      wrong += coarse.x.front() != 0 || coarse.x.back() != coarse.Mx ||
-               coarse.Mx != static_cast<int>(axis_hats(axis.M, axis.periodic, axis.halved)[0].size());
+      wrong +=
+          coarse.x.front() != 0 || coarse.x.back() != coarse.Mx ||
+          coarse.Mx != static_cast<int>(axis_hats(axis.M, axis.periodic, axis.halved)[0].size());
       for (int r = 0; r < fine.px; ++r) {
         const Patch p = fine.patch(r), q = coarse.patch(r);
         wrong += q.xm < 0;
@@ -132,7 +135,9 @@ TEST_CASE("hats seen from their centres are those of the definition") {
             const int g = fold(p.global_i(i), p.Mx, axis.periodic);
             if (g < 0 || g >= p.Mx) continue; // no unknown
             mass += value;
-            if (q.Mx > 1) wrong += value != hats[static_cast<std::size_t>(g)][static_cast<std::size_t>(q.global_i(I))];
+            if (q.Mx > 1)
+              wrong += value !=
+                       hats[static_cast<std::size_t>(g)][static_cast<std::size_t>(q.global_i(I))];
             for (int near = o - 1; near <= o + 1; ++near) { // what a row of A at that point reaches
               const int other = fold(p.global_i(hat.centre(I) + near), p.Mx, axis.periodic);
               if (other < 0 || other >= p.Mx) continue;
@@ -175,7 +180,8 @@ TEST_CASE("linear functions are sums of hats, but across the seam of a periodic 
   }
 }
 
-TEST_CASE("the coarse points that exist are those whose hats reach an unknown; they sum to 1 on all unknowns") {
+TEST_CASE("the coarse points that exist are those whose hats reach an unknown; they sum to 1 on "
+          "all unknowns") {
   unsigned seed = 0;
   for (const auto& [Mx, My] : {std::pair{2, 9}, {3, 3}, {8, 5}, {9, 6}, {7, 1}, {4, 2}}) {
     for (const int kind : {0, 1, 2, 3}) {
@@ -205,8 +211,8 @@ TEST_CASE("the coarse points that exist are those whose hats reach an unknown; t
         std::vector<Array2<int>> cells;
         for (int n = 0; n < ranks.local_size(); ++n) {
           const Patch p = ranks.patch(n), q = coarse_ranks.patch(n);
-          cells.push_back(
-              coarse_cells(q, q, active[static_cast<std::size_t>(n)], x_axis(d, p, q, halving), y_axis(d, p, q, halving)));
+          cells.push_back(coarse_cells(q, q, active[static_cast<std::size_t>(n)],
+                                       x_axis(d, p, q, halving), y_axis(d, p, q, halving)));
         }
         CHECK(gather(coarse_ranks, cells) == expected);
       }
@@ -223,12 +229,15 @@ Vector solved(int n, const Vector& matrix, const Vector& right) {
   using Policy = Kokkos::TeamPolicy<Exec>;
   for (const double scale : {2.0, 1.0}) { // the second time in place
     Kokkos::parallel_for(
-        "inverse", Policy(1, std::min(Exec().concurrency(), 3)), KOKKOS_LAMBDA(const Policy::member_type& team) {
-          Kokkos::parallel_for(Kokkos::TeamThreadRange(team, 0, n * n), [&](int k) { inverse.matrix()[k] = scale * A(k); });
+        "inverse", Policy(1, std::min(Exec().concurrency(), 3)),
+        KOKKOS_LAMBDA(const Policy::member_type& team) {
+          Kokkos::parallel_for(Kokkos::TeamThreadRange(team, 0, n * n),
+                               [&](int k) { inverse.matrix()[k] = scale * A(k); });
           team.team_barrier();
           inverse.find(team);
-          Kokkos::parallel_for(Kokkos::TeamThreadRange(team, 0, n),
-                               [&](int i) { x(i) = inverse.row_times(i, [&](int j) { return b(j); }); });
+          Kokkos::parallel_for(Kokkos::TeamThreadRange(team, 0, n), [&](int i) {
+            x(i) = inverse.row_times(i, [&](int j) { return b(j); });
+          });
         });
   }
   Kokkos::fence();
@@ -239,16 +248,18 @@ Vector solved(int n, const Vector& matrix, const Vector& right) {
 TEST_CASE("inverse: exact where numbers are, nothing for no unknowns") {
   // L = [2; 1 4; -2 1 1; 0 3 -1 2]
   const Vector A = {4, 2, -4, 0, 2, 17, 2, 12, -4, 2, 6, 2, 0, 12, 2, 14};
-  const Vector b = {4 * 1 + 2 * 2 - 4 * 3, 2 * 1 + 17 * 2 + 2 * 3 + 12 * 4, -4 * 1 + 2 * 2 + 6 * 3 + 2 * 4,
-                    12 * 2 + 2 * 3 + 14 * 4};
+  const Vector b = {4 * 1 + 2 * 2 - 4 * 3, 2 * 1 + 17 * 2 + 2 * 3 + 12 * 4,
+                    -4 * 1 + 2 * 2 + 6 * 3 + 2 * 4, 12 * 2 + 2 * 3 + 14 * 4};
   CHECK(solved(4, A, b) == Vector{1, 2, 3, 4});
   CHECK(solved(0, {}, {}).empty());
 }
 
 TEST_CASE("inverse: dependent unknowns are 0, and the others solve a system that has a solution") {
-  const Vector free = {1, -1, 0, 0, -1, 2, -1, 0, 0, -1, 2, -1, 0, 0, -1, 1}; // a chain of springs that is held nowhere
+  const Vector free = {1, -1, 0, 0,  -1, 2, -1, 0,
+                       0, -1, 2, -1, 0,  0, -1, 1}; // a chain of springs that is held nowhere
   CHECK(solved(4, free, {1, 1, 0, -2}) == Vector{5, 4, 2, 0});
-  CHECK(solved(3, {0, 0, 0, 0, 4, 0, 0, 0, 0}, {0, 8, 0}) == Vector{0, 2, 0}); // first and last do not exist
+  CHECK(solved(3, {0, 0, 0, 0, 4, 0, 0, 0, 0}, {0, 8, 0}) ==
+        Vector{0, 2, 0}); // first and last do not exist
 
   for (const double scale : {1.0, 1e20, 1e-20}) {
     for (std::size_t rank = 0; rank <= 12; rank += 3) {

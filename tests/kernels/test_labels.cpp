@@ -33,7 +33,9 @@ Fill flood_fill(const Grid<int>& mask, const Grid<Code>& codes) {
       if (j == 0 || i == 0 || j == mask.My - 1 || i == mask.Mx - 1) c.add(0, touches_edge);
       if (codes(j, i) & attaching) c.add(0, attached);
       for (const auto& [dj, di] : {std::pair{0, 1}, {0, -1}, {1, 0}, {-1, 0}}) {
-        if (!mask.inside(j + dj, i + di) || mask(j + dj, i + di) == 0 || fill.number(j + dj, i + di) != 0) continue;
+        if (!mask.inside(j + dj, i + di) || mask(j + dj, i + di) == 0 ||
+            fill.number(j + dj, i + di) != 0)
+          continue;
         fill.number(j + dj, i + di) = static_cast<int>(fill.components.size());
         stack.push_back((j + dj) * mask.Mx + i + di);
       }
@@ -55,8 +57,10 @@ std::vector<Segments> segments_of(const Ranks& ranks, const Grid<Code>& codes) {
   return segments;
 }
 
-/// Cells whose component differs from the flood fill in number (if they are numbered), identity, area or flags.
-int wrong_cells(const Ranks& ranks, const std::vector<Segments>& segments, const MaskLabels& labels, const Fill& fill, bool all) {
+/// Cells whose component differs from the flood fill in number (if they are numbered), identity,
+/// area or flags.
+int wrong_cells(const Ranks& ranks, const std::vector<Segments>& segments, const MaskLabels& labels,
+                const Fill& fill, bool all) {
   int wrong = 0;
   for (int r = 0; r < ranks.local_size(); ++r) {
     const Patch p = ranks.patch(r);
@@ -64,10 +68,12 @@ int wrong_cells(const Ranks& ranks, const std::vector<Segments>& segments, const
       int cells = 0;
       for (int n = segments[r].row[j], i = 1; n < segments[r].row[j + 1]; ++n) {
         for (; i < segments[r].end(n); ++i, ++cells) {
-          const int expected = fill.number(p.global_j(j), p.global_i(i)), component = labels.component[r][n];
+          const int expected = fill.number(p.global_j(j), p.global_i(i)),
+                    component = labels.component[r][n];
           if ((component < 0) != (expected == 0)) wrong += 1;
           if (component < 0 || expected == 0) continue;
-          const Component &found = labels.fragments[r][component], &c = fill.components[expected - 1];
+          const Component &found = labels.fragments[r][component],
+                          &c = fill.components[expected - 1];
           const bool same = found == c && (!all || labels.number[r][component] == expected);
           wrong += same ? 0 : 1;
         }
@@ -79,7 +85,8 @@ int wrong_cells(const Ranks& ranks, const std::vector<Segments>& segments, const
 }
 
 /// The numbers as an array of the whole grid.
-Grid<int> numbers_of(const Ranks& ranks, const std::vector<Segments>& segments, const MaskLabels& labels) {
+Grid<int> numbers_of(const Ranks& ranks, const std::vector<Segments>& segments,
+                     const MaskLabels& labels) {
   std::vector<Array2<int>> numbers;
   for (int r = 0; r < ranks.local_size(); ++r) {
     numbers.push_back(make_array<int>("numbers", ranks.patch(r)));
@@ -92,14 +99,16 @@ Grid<int> numbers_of(const Ranks& ranks, const std::vector<Segments>& segments, 
 
 TEST_CASE("segments cover a row, each of one code") {
   VirtualRanks ranks(Decomposition::make(30, 2, 1));
-  const Grid<Code> codes = draw({"111111111111111112222222223441", "777777777777777777777777777777"},
-                                [](char c) { return static_cast<Code>(c - '0'); });
+  const Grid<Code> codes =
+      draw({"111111111111111112222222223441", "777777777777777777777777777777"},
+           [](char c) { return static_cast<Code>(c - '0'); });
   const Segments s = segments_of(ranks, codes)[0];
   REQUIRE(s.size() == 6);
   CHECK(s.row[1] == 0);
   CHECK(s.row[2] == 5);
   CHECK(s.row[3] == 6);
-  const std::vector<std::pair<int, Code>> expected = {{18, 1}, {27, 2}, {28, 3}, {30, 4}, {31, 1}, {31, 7}}; // end, code
+  const std::vector<std::pair<int, Code>> expected = {{18, 1}, {27, 2}, {28, 3},
+                                                      {30, 4}, {31, 1}, {31, 7}}; // end, code
   for (int n = 0; n < 6; ++n) {
     CHECK(s.end(n) == expected[n].first);
     CHECK(s.list[n].code() == expected[n].second);
@@ -107,12 +116,14 @@ TEST_CASE("segments cover a row, each of one code") {
 }
 
 TEST_CASE("a run that touches several runs below joins them all") {
-  const Grid<Code> codes = draw({"1000001", "1011101", "1110111"}, [](char c) { return static_cast<Code>(c - '0'); });
+  const Grid<Code> codes =
+      draw({"1000001", "1011101", "1110111"}, [](char c) { return static_cast<Code>(c - '0'); });
   for (const auto& [px, py] : decompositions(7, 3)) {
     VirtualRanks ranks(Decomposition::make(7, 3, px, py));
     Labels labels(ranks);
     std::vector<std::vector<std::int64_t>> nothing(static_cast<std::size_t>(ranks.local_size()));
-    const MaskLabels& found = labels.update(segments_of(ranks, codes), {mask_of(in_mask, true)}, nothing)[0];
+    const MaskLabels& found =
+        labels.update(segments_of(ranks, codes), {mask_of(in_mask, true)}, nothing)[0];
     INFO(px << " x " << py);
     REQUIRE(found.whole.size() == 1);
     CHECK(found.whole[0].cells() == 13);
@@ -122,10 +133,12 @@ TEST_CASE("a run that touches several runs below joins them all") {
 
 TEST_CASE("components equal a flood fill: numbers, areas, flags, on any decomposition") {
   for (const auto& [name, mask] : test_masks()) {
-    const Grid<int> other = random_mask(mask.Mx, mask.My, 0.6, 99), marks = random_mask(mask.Mx, mask.My, 0.02, 7);
+    const Grid<int> other = random_mask(mask.Mx, mask.My, 0.6, 99),
+                    marks = random_mask(mask.Mx, mask.My, 0.02, 7);
     Grid<Code> codes(mask.Mx, mask.My);
     for (std::size_t n = 0; n < codes.values.size(); ++n) {
-      codes.values[n] = static_cast<Code>(mask.values[n] * in_mask + other.values[n] * in_other + marks.values[n] * attaching);
+      codes.values[n] = static_cast<Code>(mask.values[n] * in_mask + other.values[n] * in_other +
+                                          marks.values[n] * attaching);
     }
     const Fill fill = flood_fill(mask, codes), fill_other = flood_fill(other, codes);
     Component largest{};
@@ -136,8 +149,10 @@ TEST_CASE("components equal a flood fill: numbers, areas, flags, on any decompos
       Labels labels(ranks);
       INFO(name << " on " << px << " x " << py);
       for (const bool all : {true, false}) {
-        std::vector<std::vector<std::int64_t>> nothing(static_cast<std::size_t>(ranks.local_size()));
-        const auto& found = labels.update(segments, {mask_of(in_mask, all), mask_of(in_other, false)}, nothing);
+        std::vector<std::vector<std::int64_t>> nothing(
+            static_cast<std::size_t>(ranks.local_size()));
+        const auto& found =
+            labels.update(segments, {mask_of(in_mask, all), mask_of(in_other, false)}, nothing);
         CHECK(wrong_cells(ranks, segments, found[0], fill, all) == 0);
         CHECK(wrong_cells(ranks, segments, found[1], fill_other, false) == 0);
         if (all) CHECK(found[0].whole.size() == fill.components.size());
@@ -161,7 +176,8 @@ TEST_CASE("consecutive numbers of the components that are asked for, without gat
     int count[2] = {0, 0};
     for (const int k : {0, 1}) {
       std::vector<int> number(1, 0);
-      for (const Component& c : fill.components) number.push_back((c.flags() & flags[k]) != 0 ? ++count[k] : 0);
+      for (const Component& c : fill.components)
+        number.push_back((c.flags() & flags[k]) != 0 ? ++count[k] : 0);
       for (int& value : expected[k].values) value = number[static_cast<std::size_t>(value)];
     }
     std::vector<std::pair<int, int>> cuts = decompositions(mask.Mx, mask.My);
@@ -192,7 +208,8 @@ TEST_CASE("a batch of labels is one exchange and one gather, and carries maxima 
   std::vector<std::vector<std::int64_t>> maxima;
   for (int r = 0; r < 8; ++r) maxima.push_back({r, -r});
   Labels labels(ranks);
-  const auto& found = labels.update(segments, {mask_of(in_mask, false), mask_of(in_other, false)}, maxima);
+  const auto& found =
+      labels.update(segments, {mask_of(in_mask, false), mask_of(in_other, false)}, maxima);
   CHECK(ranks.traffic().exchanges == 1);
   CHECK(ranks.traffic().collectives == 2);
   for (const auto& values : maxima) CHECK(values == std::vector<std::int64_t>{7, 0});
@@ -200,7 +217,8 @@ TEST_CASE("a batch of labels is one exchange and one gather, and carries maxima 
   // a second update with the same object does not remember the first
   for (Code& c : codes.values) c = 0;
   codes(3, 9) = in_mask;
-  const auto& again = labels.update(segments_of(ranks, codes), {mask_of(in_mask, true), mask_of(in_other, true)}, maxima);
+  const auto& again = labels.update(segments_of(ranks, codes),
+                                    {mask_of(in_mask, true), mask_of(in_other, true)}, maxima);
   REQUIRE(again[0].whole.size() == 1);
   CHECK(again[0].whole[0].identity == 3 * 16 + 9);
   CHECK(again[1].whole.empty());

@@ -19,17 +19,19 @@ std::vector<LabelMask> two_masks(bool numbers) {
 
 /// The mask, another one, and marks.
 Grid<Code> codes_of(const Grid<int>& mask) {
-  const Grid<int> other = random_mask(mask.Mx, mask.My, 0.6, 99), marks = random_mask(mask.Mx, mask.My, 0.02, 7);
+  const Grid<int> other = random_mask(mask.Mx, mask.My, 0.6, 99),
+                  marks = random_mask(mask.Mx, mask.My, 0.02, 7);
   Grid<Code> codes(mask.Mx, mask.My);
   for (std::size_t n = 0; n < codes.values.size(); ++n) {
-    codes.values[n] = static_cast<Code>(mask.values[n] * in_mask + other.values[n] * in_other + marks.values[n] * attaching);
+    codes.values[n] = static_cast<Code>(mask.values[n] * in_mask + other.values[n] * in_other +
+                                        marks.values[n] * attaching);
   }
   return codes;
 }
 
 /// Cells whose component has another identity, area, flags or number than that of Labels.
-int wrong_cells(const Ranks& ranks, const std::vector<Segments>& segments, const MaskLabels& expected,
-                const DeviceMaskLabels& found) {
+int wrong_cells(const Ranks& ranks, const std::vector<Segments>& segments,
+                const MaskLabels& expected, const DeviceMaskLabels& found) {
   int wrong = 0;
   for (int r = 0; r < ranks.local_size(); ++r) {
     const Patch p = ranks.patch(r);
@@ -38,9 +40,9 @@ int wrong_cells(const Ranks& ranks, const std::vector<Segments>& segments, const
         const int c = expected.component[r][n];
         for (; i < segments[r].end(n); ++i) {
           const int d = found.component[r](j, i);
-          const bool agree =
-              c < 0 || d < 0 ? c == d
-                             : expected.fragments[r][c] == found.fragments[r][d] && expected.number[r][c] == found.number[r][d];
+          const bool agree = c < 0 || d < 0 ? c == d
+                                            : expected.fragments[r][c] == found.fragments[r][d] &&
+                                                  expected.number[r][c] == found.number[r][d];
           wrong += agree ? 0 : 1;
         }
       }
@@ -56,7 +58,8 @@ void check_against_labels(const std::string& name, const Grid<int>& mask) {
     VirtualRanks ranks(Decomposition::make(mask.Mx, mask.My, px, py));
     const auto codes = scatter(ranks, grid);
     std::vector<Segments> segments(codes.size());
-    for (int r = 0; r < ranks.local_size(); ++r) find_segments(ranks.patch(r), codes[r], segments[r]);
+    for (int r = 0; r < ranks.local_size(); ++r)
+      find_segments(ranks.patch(r), codes[r], segments[r]);
     Labels labels(ranks);
     for (const bool numbers : {true, false}) {
       std::vector<std::vector<std::int64_t>> nothing(codes.size());
@@ -66,7 +69,8 @@ void check_against_labels(const std::string& name, const Grid<int>& mask) {
       for (int m = 0; m < 2; ++m) {
         CHECK(wrong_cells(ranks, segments, expected[m], found[m]) == 0);
         CHECK(expected[m].numbered == found[m].numbered);
-        CHECK(std::equal(expected[m].whole.begin(), expected[m].whole.end(), found[m].whole.begin(), found[m].whole.end()));
+        CHECK(std::equal(expected[m].whole.begin(), expected[m].whole.end(), found[m].whole.begin(),
+                         found[m].whole.end()));
       }
     }
   }
@@ -80,14 +84,16 @@ TEST_CASE("components are those of Labels, on any mask and decomposition") {
 
 TEST_CASE("rows of several blocks, and of a block and a bit") {
   for (const int Mx : {63, 64, 65, 200}) {
-    for (const double p : {0.5, 0.6, 0.9}) check_against_labels(std::to_string(Mx), random_mask(Mx, 40, p, 3));
+    for (const double p : {0.5, 0.6, 0.9})
+      check_against_labels(std::to_string(Mx), random_mask(Mx, 40, p, 3));
     check_against_labels("comb of " + std::to_string(Mx), comb(Mx, 20));
     check_against_labels("serpentine of " + std::to_string(Mx), serpentine(Mx, 21));
   }
 }
 
 TEST_CASE("a run that touches several runs below joins them all; areas and identities by hand") {
-  const Grid<Code> grid = draw({"1000001", "1011101", "1110111"}, [](char c) { return static_cast<Code>(c - '0'); });
+  const Grid<Code> grid =
+      draw({"1000001", "1011101", "1110111"}, [](char c) { return static_cast<Code>(c - '0'); });
   VirtualRanks ranks(Decomposition::make(7, 3, 2, 1));
   DeviceLabels labels(ranks, two_masks(true));
   std::vector<std::vector<std::int64_t>> maxima = {{3, -1}, {2, 0}};
@@ -106,7 +112,8 @@ TEST_CASE("labels on the execution space refuse a periodic grid, and a fourth ma
   Decomposition d = Decomposition::make(8, 8, 2);
   d.periodic_x = true;
   VirtualRanks ranks(d);
-  CHECK_THROWS_WITH(DeviceLabels(ranks, two_masks(true)), Catch::Matchers::ContainsSubstring("periodic"));
+  CHECK_THROWS_WITH(DeviceLabels(ranks, two_masks(true)),
+                    Catch::Matchers::ContainsSubstring("periodic"));
   VirtualRanks one(Decomposition::make(8, 8, 1));
   CHECK_THROWS_WITH(DeviceLabels(one, std::vector<LabelMask>(4, two_masks(true)[0])),
                     Catch::Matchers::ContainsSubstring("at most 3 masks, found 4"));

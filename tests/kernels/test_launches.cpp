@@ -35,14 +35,16 @@ private:
 /// Steps of the synthetic continent on one rank.
 struct Case {
   explicit Case(double dx, std::int64_t one_launch = 0)
-      : ranks(decomposition(dx), std::nullopt, Halo::loops), levels(make_levels(5000.0, 6, LevelSpacing::quadratic)) {
+      : ranks(decomposition(dx), std::nullopt, Halo::loops),
+        levels(make_levels(5000.0, 6, LevelSpacing::quadratic)) {
     synthetic::Sheet sheet = synthetic::make_sheet(ranks, dx, levels, 1);
     HybridOptions options;
     options.pico = PicoOptions{};
     options.pico->by_loops = true; // as on a GPU
     SsaOptions ssa;
     ssa.multigrid.one_launch = one_launch;
-    hybrid = std::make_unique<Hybrid>(ranks, dx, dx, levels, options, std::make_unique<SsaNewton>(ranks, dx, dx, ssa),
+    hybrid = std::make_unique<Hybrid>(ranks, dx, dx, levels, options,
+                                      std::make_unique<SsaNewton>(ranks, dx, dx, ssa),
                                       std::move(sheet.states), std::move(sheet.forcings), watch);
   }
   static Decomposition decomposition(double dx) {
@@ -61,8 +63,8 @@ struct Case {
 
 std::string text(const std::vector<LaunchEvent>& events) {
   const Launches n = count(events);
-  std::string lines =
-      "launches " + std::to_string(n.launches()) + ", synchronisations " + std::to_string(n.synchronisations()) + ":";
+  std::string lines = "launches " + std::to_string(n.launches()) + ", synchronisations " +
+                      std::to_string(n.synchronisations()) + ":";
   std::map<std::string, int> names;
   for (const LaunchEvent& e : events) names[e.label] += 1;
   for (const auto& [name, times] : names) lines += "\n  " + std::to_string(times) + " " + name;
@@ -70,19 +72,21 @@ std::string text(const std::vector<LaunchEvent>& events) {
 }
 
 int times(const std::vector<LaunchEvent>& events, const char* label) {
-  return static_cast<int>(std::count_if(events.begin(), events.end(), [&](const LaunchEvent& e) { return e.label == label; }));
+  return static_cast<int>(std::count_if(events.begin(), events.end(),
+                                        [&](const LaunchEvent& e) { return e.label == label; }));
 }
 
-/// No more than that. A number that has become smaller: lower it here and in docs/gpu.md. On a GPU they are only told: there
-/// main() waits after each loop, and mirrors of Views are copies.
-void check_at_most(const char* what, const std::vector<LaunchEvent>& events, int launches, int synchronisations) {
+/// No more than that. A number that has become smaller: lower it here and in docs/gpu.md. On a GPU
+/// they are only told: there main() waits after each loop, and mirrors of Views are copies.
+void check_at_most(const char* what, const std::vector<LaunchEvent>& events, int launches,
+                   int synchronisations) {
   if (!loops_on_host) {
     WARN(what << ": " << text(events));
     return;
   }
   const Launches found = count(events);
-  INFO(what << ": expected at most " << launches << " launches and " << synchronisations << " synchronisations, found "
-            << text(events));
+  INFO(what << ": expected at most " << launches << " launches and " << synchronisations
+            << " synchronisations, found " << text(events));
   CHECK(found.launches() <= launches);
   CHECK(found.synchronisations() <= synchronisations);
 }
@@ -105,14 +109,16 @@ TEST_CASE("a step outside the SSA launches and waits no more often than docs/gpu
                        {"energy", 2, 0},
                        {"mass transport", 7, 0},
                        {"between", 0, 0}};
-  for (const Most& m : most) check_at_most(m.part, c.watch.events.at(m.part), m.launches, m.synchronisations);
+  for (const Most& m : most)
+    check_at_most(m.part, c.watch.events.at(m.part), m.launches, m.synchronisations);
   CHECK(c.watch.events.size() == std::size(most) + 1); // and the SSA
   for (int n = 0; n < 2; ++n) c.hybrid->diagnose();
   REQUIRE(c.hybrid->last_ocean().geometry_kept);
   check_at_most("ocean, the geometry of the last diagnose()", c.watch.events.at("ocean"), 6, 2);
 }
 
-TEST_CASE("a linear iteration, a nonlinear step and a solve of the SSA launch and wait no more often than docs/gpu.md says") {
+TEST_CASE("a linear iteration, a nonlinear step and a solve of the SSA launch and wait no more "
+          "often than docs/gpu.md says") {
   struct Expected {
     double dx;
     std::int64_t one_launch;
@@ -128,7 +134,8 @@ TEST_CASE("a linear iteration, a nonlinear step and a solve of the SSA launch an
     REQUIRE(times(solve, "ssa: dot products") == report.linear_iterations);
     REQUIRE(times(solve, "ssa: Jacobian") == report.steps);
     const auto first = [&solve](const char* label) {
-      return std::find_if(solve.begin(), solve.end(), [label](const LaunchEvent& e) { return e.label == label; });
+      return std::find_if(solve.begin(), solve.end(),
+                          [label](const LaunchEvent& e) { return e.label == label; });
     };
     check_at_most("set-up of a solve", {solve.begin(), first("ssa: fixed velocity")}, 11, 1);
     const std::vector<LaunchEvent> new_levels(first("ssa: fixed velocity"), first("ssa: pack"));
@@ -140,7 +147,8 @@ TEST_CASE("a linear iteration, a nonlinear step and a solve of the SSA launch an
     for (const LaunchEvent& event : solve) {
       one.push_back(event);
       if (event.label != "ssa: dot products") continue;
-      INFO(dx << " m, one launch from " << one_launch << ": " << c.hybrid->stress_balance().sliding()->describe());
+      INFO(dx << " m, one launch from " << one_launch << ": "
+              << c.hybrid->stress_balance().sliding()->describe());
       CHECK(times(one, "multigrid: restrict") == levels);
       CHECK(times(one, "multigrid: last levels") == 1);
       const int launches = (levels > 0 ? 10 * levels - 1 : 1) + 3; // the cycle, and the rest
@@ -170,7 +178,8 @@ TEST_CASE("what is not launched is not counted, and what is, is") {
   Launches found = count(LaunchLog::take());
   CHECK((found.loops == 1 && found.launches() == 1 && found.synchronisations() == 0));
   reduce_over<Largest>(
-      "one reduction", owned_cells(p), KOKKOS_LAMBDA(int j, int i, Largest& most) { most.see(a(j, i)); });
+      "one reduction", owned_cells(p),
+      KOKKOS_LAMBDA(int j, int i, Largest& most) { most.see(a(j, i)); });
   found = count(LaunchLog::take());
   CHECK((found.reductions == 1 && found.launches() == 1 && found.synchronisations() == 1));
   Kokkos::deep_copy(b, a);

@@ -29,12 +29,14 @@ int reached(Grid<int> g, int j, int i) {
     if (!g.inside(a, b) || g(a, b) != 1) continue;
     g(a, b) = 0;
     n += 1;
-    for (const auto& [da, db] : {std::pair{0, 1}, {0, -1}, {1, 0}, {-1, 0}}) stack.emplace_back(a + da, b + db);
+    for (const auto& [da, db] : {std::pair{0, 1}, {0, -1}, {1, 0}, {-1, 0}})
+      stack.emplace_back(a + da, b + db);
   }
   return n;
 }
 
-/// One path, one cell wide, that starts at (0, 0): two ends, all other cells have two neighbours, and all are joined.
+/// One path, one cell wide, that starts at (0, 0): two ends, all other cells have two neighbours,
+/// and all are joined.
 bool is_path(const Grid<int>& g) {
   const int cells = static_cast<int>(std::count(g.values.begin(), g.values.end(), 1));
   int ends = 0, joints = 0;
@@ -98,8 +100,10 @@ TEST_CASE("percolation: a share of p, another for every seed, the same cells in 
     return grid_of(M, M, [=](int j, int i) { return masks::percolation(p, seed, j, i); });
   };
   const Grid<int> a = mask(0.3, 1, 200), b = mask(0.3, 2, 200), smaller = mask(0.3, 1, 50);
-  CHECK(std::abs(std::count(a.values.begin(), a.values.end(), 1) - 12000) < 400); // 4.4 standard deviations
-  CHECK(std::abs(std::inner_product(a.values.begin(), a.values.end(), b.values.begin(), 0) - 3600) < 260);
+  CHECK(std::abs(std::count(a.values.begin(), a.values.end(), 1) - 12000) <
+        400); // 4.4 standard deviations
+  CHECK(std::abs(std::inner_product(a.values.begin(), a.values.end(), b.values.begin(), 0) - 3600) <
+        260);
   for (int j = 0; j < 50; ++j) CHECK(std::equal(&smaller(j, 0), &smaller(j, 0) + 50, &a(j, 0)));
   CHECK(mask(0.0, 1, 50) == Grid<int>(50, 50, 0));
   CHECK(mask(1.0, 1, 50) == Grid<int>(50, 50, 1));
@@ -119,9 +123,11 @@ TEST_CASE("shelves: land in the middle, ocean around it, shelves, ice rises and 
       CHECK(cells[Shelves::floating] > 800);
       CHECK(cells[Shelves::ocean] > 15000);
       CHECK(g(120, 120) == Shelves::grounded);
-      for (const auto& [j, i] : {std::pair{0, 0}, {0, 239}, {239, 0}, {239, 239}}) CHECK(g(j, i) == Shelves::ocean);
+      for (const auto& [j, i] : {std::pair{0, 0}, {0, 239}, {239, 0}, {239, 239}})
+        CHECK(g(j, i) == Shelves::ocean);
       // some land is not joined to the continent
-      const Grid<int> land = grid_of(240, 240, [&](int j, int i) { return g(j, i) == Shelves::grounded; });
+      const Grid<int> land =
+          grid_of(240, 240, [&](int j, int i) { return g(j, i) == Shelves::grounded; });
       CHECK(reached(land, 120, 120) < cells[Shelves::grounded]);
       CHECK(reached(land, 120, 120) > 0.9 * cells[Shelves::grounded]);
     }
@@ -132,6 +138,7 @@ TEST_CASE("shelves: land in the middle, ocean around it, shelves, ice rises and 
 TEST_CASE("shelves: the longer side counts, and a finer grid samples the same continent") {
   const Grid<int> coarse = shelves(81, 61, 7, 0.5), fine = shelves(243, 183, 7, 0.5);
   for (int j = 0; j < 61; ++j) {
-    for (int i = 0; i < 81; ++i) CHECK(coarse(j, i) == fine(3 * j + 1, 3 * i + 1)); // its middle cell
+    for (int i = 0; i < 81; ++i)
+      CHECK(coarse(j, i) == fine(3 * j + 1, 3 * i + 1)); // its middle cell
   }
 }

@@ -1,5 +1,6 @@
-// The multigrid's cycle as a linear map: symmetric, positive, the same bits on every decomposition, and a good preconditioner for
-// the linear SSA, whatever the size, the margin, the viscosity and the shape of the cells.
+// The multigrid's cycle as a linear map: symmetric, positive, the same bits on every decomposition,
+// and a good preconditioner for the linear SSA, whatever the size, the margin, the viscosity and
+// the shape of the cells.
 #include "multigrid_case.hpp"
 
 #include <catch2/catch_test_macros.hpp>
@@ -62,7 +63,8 @@ struct Solution {
 };
 
 /// Conjugate gradients from 0 until the residual is 1e-8 of b.
-template <class Preconditioner> Solution solve(const Operator& A, const Vector& b, Preconditioner& M, int most = 200) {
+template <class Preconditioner>
+Solution solve(const Operator& A, const Vector& b, Preconditioner& M, int most = 200) {
   Solution s{0, Vector(b.size(), 0.0)};
   Vector r = b, z = M(r), p = z;
   const double goal = 1e-8 * std::sqrt(dot(b, b));
@@ -78,7 +80,9 @@ template <class Preconditioner> Solution solve(const Operator& A, const Vector& 
   return s;
 }
 
-template <class Real> int iterations(const Operator& A, double dx = 1.0, double dy = 1.0, const MultigridOptions& options = {}) {
+template <class Real>
+int iterations(const Operator& A, double dx = 1.0, double dy = 1.0,
+               const MultigridOptions& options = {}) {
   Cycle<Real> M(A, A.decomposition(1, 1), options, dx, dy);
   return solve(A, A.random_vector(3), M).iterations;
 }
@@ -133,13 +137,18 @@ TEST_CASE("the last level alone solves exactly") {
 }
 
 TEST_CASE("one cycle gives the same bits on every decomposition, however ranks are merged") {
-  const auto check = [](const Operator& A, const Decomposition& d, const auto& expected, auto real) {
+  const auto check = [](const Operator& A, const Decomposition& d, const auto& expected,
+                        auto real) {
     constexpr std::int64_t all = 1000000000;
-    for (const auto& [gather, share, one_launch] :
-         {std::array<std::int64_t, 3>{0, 0, 0}, {0, 7, all}, {40, 0, 30}, {40, 7, 0}, {0, all, all}, {all, 0, 30}}) {
+    for (const auto& [gather, share, one_launch] : {std::array<std::int64_t, 3>{0, 0, 0},
+                                                    {0, 7, all},
+                                                    {40, 0, 30},
+                                                    {40, 7, 0},
+                                                    {0, all, all},
+                                                    {all, 0, 30}}) {
       Cycle<decltype(real)> M(A, d, {2, gather, 10, share, one_launch});
-      INFO(d.px << " x " << d.py << ", gather " << gather << ", share " << share << ", one launch from " << one_launch << ": "
-                << M.multigrid.describe());
+      INFO(d.px << " x " << d.py << ", gather " << gather << ", share " << share
+                << ", one launch from " << one_launch << ": " << M.multigrid.describe());
       CHECK(M(A.random_vector(1)) == expected);
     }
     for (const double latency : {0.0, 1e-5, 1.0}) { // by cost
@@ -151,13 +160,16 @@ TEST_CASE("one cycle gives the same bits on every decomposition, however ranks a
     }
   };
   unsigned seed = 0;
-  for (const Domain& domain :
-       {Domain{"islands", islands()}, {"serpentine", serpentine(13, 12)}, {"one patch", Grid<int>(6, 5, 1)}}) {
+  for (const Domain& domain : {Domain{"islands", islands()},
+                               {"serpentine", serpentine(13, 12)},
+                               {"one patch", Grid<int>(6, 5, 1)}}) {
     for (const int kind : {0, 1, 2, 3}) {
       seed += 1;
       const Operator A = held(domain.mask, (kind & 1) != 0, (kind & 2) != 0, seed);
-      const Vector in_double = Cycle<double>(A, A.decomposition(1, 1), {2, 3000, 10})(A.random_vector(1)),
-                   in_single = Cycle<float>(A, A.decomposition(1, 1), {2, 3000, 10})(A.random_vector(1));
+      const Vector in_double =
+                       Cycle<double>(A, A.decomposition(1, 1), {2, 3000, 10})(A.random_vector(1)),
+                   in_single =
+                       Cycle<float>(A, A.decomposition(1, 1), {2, 3000, 10})(A.random_vector(1));
       for (int px = 1; px <= 6; ++px) {
         for (int py = 1; py <= 5; ++py) {
           check(A, A.decomposition(px, py), in_double, 0.0);
@@ -214,7 +226,8 @@ TEST_CASE("no unknowns, one unknown, a cell that nothing holds") {
   }
 }
 
-TEST_CASE("scaling by powers of 2 scales the result, up to the numbers of an ice sheet in single precision") {
+TEST_CASE("scaling by powers of 2 scales the result, up to the numbers of an ice sheet in single "
+          "precision") {
   const Operator A = held(islands(), false, false, 7);
   Operator large = A;
   for (double& a : large.rows) a = std::ldexp(a, 64); // up to 1e21 and more
@@ -231,15 +244,18 @@ TEST_CASE("conjugate gradients need no more iterations on a finer grid") {
   int first_smooth = 0, first_noise = 0;
   for (const int n : {33, 65, 129, 257}) {
     INFO(n);
-    const Operator smooth = ice(continent(n), false, 1.0, 1.0, [n](int j, int i) { // from 0.01 to 100
-      return std::pow(10.0, 2.0 * std::sin(21.0 * i / n) * std::sin(14.0 * j / n + 7.0 * i / n));
-    });
+    const Operator smooth =
+        ice(continent(n), false, 1.0, 1.0, [n](int j, int i) { // from 0.01 to 100
+          return std::pow(10.0,
+                          2.0 * std::sin(21.0 * i / n) * std::sin(14.0 * j / n + 7.0 * i / n));
+        });
     const int found = iterations<float>(smooth);
     if (n == 33) first_smooth = found;
     CHECK(found <= 45);
     CHECK(found < 1.5 * first_smooth);
     if (n == 257) continue;
-    const Operator noise = ice(continent(n), false, 1.0, 1.0, [&](int j, int i) { return hard(j + 1, i + 1) != 0 ? 10.0 : 1.0; });
+    const Operator noise = ice(continent(n), false, 1.0, 1.0,
+                               [&](int j, int i) { return hard(j + 1, i + 1) != 0 ? 10.0 : 1.0; });
     const int in_double = iterations<double>(noise);
     if (n == 33) first_noise = in_double;
     CHECK(in_double <= 30);
@@ -262,8 +278,8 @@ TEST_CASE("strips: a short axis is halved down to one point") {
       for (const bool periodic : {false, true}) {
         INFO(width << " " << aspect << " " << periodic);
         for (const int n : {65, 257})
-          CHECK(iterations<double>(ice(Grid<int>(n, width, 1), periodic, aspect, 1.0, uniform), aspect, 1.0) <=
-                (periodic ? 15 : 32));
+          CHECK(iterations<double>(ice(Grid<int>(n, width, 1), periodic, aspect, 1.0, uniform),
+                                   aspect, 1.0) <= (periodic ? 15 : 32));
       }
     }
   }
@@ -272,7 +288,8 @@ TEST_CASE("strips: a short axis is halved down to one point") {
 TEST_CASE("an iceberg that nothing holds: a load in balance is met in both precisions") {
   Grid<int> bergs = continent(33);
   for (int j = 0; j < 33; ++j) bergs(j, 15) = bergs(j, 16) = 0;
-  const Operator A = ssa_operator(bergs, false, false, 1.0, 1.0, uniform, [](int, int) { return 0.0; });
+  const Operator A =
+      ssa_operator(bergs, false, false, 1.0, 1.0, uniform, [](int, int) { return 0.0; });
   const Vector b = A * A.random_vector(5);
   Cycle<double> in_double(A, A.decomposition(3, 2), {});
   Cycle<float> in_single(A, A.decomposition(3, 2), {});
@@ -282,14 +299,15 @@ TEST_CASE("an iceberg that nothing holds: a load in balance is met in both preci
 
 namespace {
 
-/// Cells that neighbours compute once more in a cycle without the residual at its end, times visits of a product: of all patches,
-/// of the one that has most.
+/// Cells that neighbours compute once more in a cycle without the residual at its end, times visits
+/// of a product: of all patches, of the one that has most.
 std::pair<std::int64_t, std::int64_t> redundant(const Decomposition& d, int degree, int rings) {
   std::pair<std::int64_t, std::int64_t> visits{0, 0};
   for (int n = 0; n < d.size(); ++n) {
     const Patch p = d.patch(n);
     const auto beside = [&](int ring) { return grown(p, ring).cells() - p.cells(); };
-    std::int64_t cells = beside(1) + beside(degree - 1); // the residuals before and after the coarser level
+    std::int64_t cells =
+        beside(1) + beside(degree - 1); // the residuals before and after the coarser level
     for (int k = 1; k < degree; ++k) cells += beside(rings - k) + beside(degree - 1 - k);
     visits = {visits.first + 8 * cells, std::max(visits.second, 8 * cells)};
   }
@@ -304,15 +322,16 @@ struct Counted {
   Traffic before;
 
   Counted(const Operator& A, int px, int py, const MultigridOptions& options)
-      : ranks(A.decomposition(px, py), LogGP{}), multigrid(ranks, 1.0, 1.0, active_cells(ranks, A.mask), options) {}
+      : ranks(A.decomposition(px, py), LogGP{}),
+        multigrid(ranks, 1.0, 1.0, active_cells(ranks, A.mask), options) {}
   void set_operator(const Operator& A) {
     for (int n = 0; n < ranks.local_size(); ++n) A.fill(multigrid.finest(n));
     multigrid.set_operator();
   }
   Sent sent() {
     const Traffic& now = ranks.traffic_of_all();
-    const Sent difference{now.exchanges - before.exchanges, now.messages - before.messages, now.collectives - before.collectives,
-                          now.work - before.work};
+    const Sent difference{now.exchanges - before.exchanges, now.messages - before.messages,
+                          now.collectives - before.collectives, now.work - before.work};
     before = now;
     return difference;
   }
@@ -321,44 +340,55 @@ struct Counted {
 } // namespace
 
 TEST_CASE("communication is what the header says") {
-  // A round of ghosts: 84 messages between 4 x 4 patches, 12 between 2 x 2. A merge: 12 messages from 16 to 4 ranks, 3 to one.
+  // A round of ghosts: 84 messages between 4 x 4 patches, 12 between 2 x 2. A merge: 12 messages
+  // from 16 to 4 ranks, 3 to one.
   using Sent = Counted::Sent;
   for (const int smoothing : {1, 2}) { // of the finest grid; of the others one more
     const Operator A = held(Grid<int>(65, 50, 1), false, false, 1);
     Counted c(A, 4, 4, {smoothing, 60, 60, 51});
-    const bool wide = smoothing == 2; // its five rings do not fit into patches of the third grid on 4 ranks
-    CHECK(c.multigrid.describe() ==
-          (wide ? "65 x 50 (3250) on 16 ranks, 33 x 26 (858) on 4 ranks, 17 x 14 (238) on 1 rank, 9 x 8 (72), 5 x 5 (25)"
-                : "65 x 50 (3250) on 16 ranks, 33 x 26 (858) on 4 ranks, 17 x 14 (238), 9 x 8 (72) on 1 rank, 5 x 5 (25)"));
+    const bool wide =
+        smoothing == 2; // its five rings do not fit into patches of the third grid on 4 ranks
+    CHECK(c.multigrid.describe() == (wide ? "65 x 50 (3250) on 16 ranks, 33 x 26 (858) on 4 ranks, "
+                                            "17 x 14 (238) on 1 rank, 9 x 8 (72), 5 x 5 (25)"
+                                          : "65 x 50 (3250) on 16 ranks, 33 x 26 (858) on 4 ranks, "
+                                            "17 x 14 (238), 9 x 8 (72) on 1 rank, 5 x 5 (25)"));
     // the first: ghosts of the mask as the caller has them, then as the finest level has them
-    CHECK(c.sent() == (wide ? Sent{7, 3 * 84 + 3 * 12 + 3, 2, 0} : Sent{8, 3 * 84 + 4 * 12 + 3, 2, 0}));
+    CHECK(c.sent() ==
+          (wide ? Sent{7, 3 * 84 + 3 * 12 + 3, 2, 0} : Sent{8, 3 * 84 + 4 * 12 + 3, 2, 0}));
     c.set_operator(A);
     const std::int64_t operators = 50 * (3250 + 858 + 238 + 72 + 25) + 25 * 25 * 25;
-    CHECK(c.sent() == (wide ? Sent{4, 84 + 2 * 12 + 3, 0, operators} : Sent{5, 84 + 3 * 12 + 3, 0, operators}));
+    CHECK(c.sent() ==
+          (wide ? Sent{4, 84 + 2 * 12 + 3, 0, operators} : Sent{5, 84 + 3 * 12 + 3, 0, operators}));
     c.ranks.restart_clock();
     c.multigrid.cycle();
     const int degree = smoothing + 1, rings = 2 * degree - 1; // of coarse grids
-    const Decomposition finest = A.decomposition(4, 4), second = merged(coarser(finest, {true, true}), 2);
+    const Decomposition finest = A.decomposition(4, 4),
+                        second = merged(coarser(finest, {true, true}), 2);
     auto [all, most] = redundant(finest, smoothing, 2 * smoothing);
     for (const Decomposition& d : {second, coarser(second, {true, true})}) {
       if (wide && d.Mx == 17) continue;
       const auto [of_level, of_patch] = redundant(d, degree, rings);
       all += of_level, most += of_patch;
     }
-    const int of_finest = 4 + 16 * smoothing, of_others = 4 + 16 * degree; // visits of an unknown cell
+    const int of_finest = 4 + 16 * smoothing,
+              of_others = 4 + 16 * degree; // visits of an unknown cell
     const std::int64_t cycle = of_finest * 3250 + of_others * (858 + 238 + 72) + 17 * 25 + all;
-    CHECK(c.sent() == (wide ? Sent{7, 84 + 4 * 12 + 2 * 3, 0, cycle} : Sent{9, 84 + 6 * 12 + 2 * 3, 0, cycle}));
-    // ranks that have no part of coarse levels do not work there: at most the largest patch of each level is on the critical path
+    CHECK(c.sent() ==
+          (wide ? Sent{7, 84 + 4 * 12 + 2 * 3, 0, cycle} : Sent{9, 84 + 6 * 12 + 2 * 3, 0, cycle}));
+    // ranks that have no part of coarse levels do not work there: at most the largest patch of each
+    // level is on the critical path
     const VirtualClock& clock = *c.ranks.clock();
     const int third = wide ? 17 * 14 : 10 * 8;
     CHECK(clock.critical().work <=
-          static_cast<double>(of_finest * 17 * 13 + of_others * (18 * 14 + third + 72) + 17 * 25 + most) * clock.machine().visit *
-              1.0001);
+          static_cast<double>(of_finest * 17 * 13 + of_others * (18 * 14 + third + 72) + 17 * 25 +
+                              most) *
+              clock.machine().visit * 1.0001);
     CHECK(clock.critical().work >= (of_others * 72 + 17 * 25) * clock.machine().visit);
     c.multigrid.cycle_with_residual();
     CHECK(c.sent()[0] == (wide ? 7 : 9));
   }
-  for (const int smoothing : {1, 2, 3}) { // one ring: b, steps, r, x because of the periodic axis, steps; the rest is on one rank
+  for (const int smoothing : {1, 2, 3}) { // one ring: b, steps, r, x because of the periodic axis,
+                                          // steps; the rest is on one rank
     const Operator A = held(Grid<int>(33, 20, 1), true, false, 1);
     Counted c(A, 2, 2, {smoothing, 400, 60});
     c.set_operator(A);
@@ -389,10 +419,13 @@ TEST_CASE("one rank gets a level if messages take longer than its work") {
     machine.L = latency;
     return Cycle<float>(A, A.decomposition(4, 4), {}, 1.0, 1.0, machine).multigrid.describe();
   };
-  CHECK_THAT(levels(1e-6), StartsWith("65 x 50 (3250) on 16 ranks, 33 x 26 (858) on 4 ranks, 17 x 14 (238) on 1 rank"));
+  CHECK_THAT(
+      levels(1e-6),
+      StartsWith("65 x 50 (3250) on 16 ranks, 33 x 26 (858) on 4 ranks, 17 x 14 (238) on 1 rank"));
   CHECK_THAT(levels(1e-4), StartsWith("65 x 50 (3250) on 16 ranks, 33 x 26 (858) on 1 rank"));
-  CHECK(levels(1.0) == "65 x 50 (3250), 33 x 26 (858), 17 x 14 (238), 9 x 8 (72), 5 x 5 (25); gathered by cost: a "
-                       "message of 1e+06 us and 0.1 ns a byte, a visit of a cell 3 ns");
+  CHECK(levels(1.0) ==
+        "65 x 50 (3250), 33 x 26 (858), 17 x 14 (238), 9 x 8 (72), 5 x 5 (25); gathered by cost: a "
+        "message of 1e+06 us and 0.1 ns a byte, a visit of a cell 3 ns");
 }
 
 TEST_CASE("few unknowns on a large grid: no process holds it whole") {

@@ -22,7 +22,8 @@ template <class Check> void on_all_decompositions(const PicoCase& c, Check check
 
 } // namespace
 
-TEST_CASE("continent, ice rise, hole, lake, continental shelf, shelf, distances and boxes of a drawn coast") {
+TEST_CASE("continent, ice rise, hole, lake, continental shelf, shelf, distances and boxes of a "
+          "drawn coast") {
   PicoCase c({"############", //
               "#f##fff#####", // (1,1) a lake
               "####f#f##~##", // (2,5) an ice rise, (2,9) a hole, part of a lake
@@ -119,8 +120,12 @@ TEST_CASE("without ice rises every grounded cell is continental") {
 
 TEST_CASE("an ice rise joins two shelves, ocean does not") {
   PicoCase joined({"~~~~~~~", "~ff#ff~", "~~~~~~~"}), apart({"~~~~~~~", "~ff~ff~", "~~~~~~~"});
-  on_all_decompositions(joined, [](const PicoResult& r) { CHECK(r.shelf_mask == draw({".......", ".11.11.", "......."})); });
-  on_all_decompositions(apart, [](const PicoResult& r) { CHECK(r.shelf_mask == draw({".......", ".11.22.", "......."})); });
+  on_all_decompositions(joined, [](const PicoResult& r) {
+    CHECK(r.shelf_mask == draw({".......", ".11.11.", "......."}));
+  });
+  on_all_decompositions(apart, [](const PicoResult& r) {
+    CHECK(r.shelf_mask == draw({".......", ".11.22.", "......."}));
+  });
 }
 
 TEST_CASE("shelves are numbered 1, 2, ..., passing over ice rises and lakes") {
@@ -130,7 +135,8 @@ TEST_CASE("shelves are numbered 1, 2, ..., passing over ice rises and lakes") {
               "~ff~~~####", //
               "~~~~~f~~~f"});
   on_all_decompositions(c, [](const PicoResult& r) {
-    CHECK(r.shelf_mask == draw({"..........", "...1......", "..........", ".22.......", ".....3...4"}));
+    CHECK(r.shelf_mask ==
+          draw({"..........", "...1......", "..........", ".22.......", ".....3...4"}));
     CHECK(r.lake_mask(2, 7) == 1);
     CHECK(r.report.shelves == 4);
   });
@@ -140,13 +146,22 @@ TEST_CASE("a shelf is split where a basin is not adjacent to its main basin and 
   const auto basins = [](PicoCase& c, const std::string& row) { c.basins = draw({row, row, row}); };
   PicoCase c({"#########", "fffffffff", "~~~~~~~~~"});
   basins(c, "111122333");
-  on_all_decompositions(c, [](const PicoResult& r) { CHECK(r.shelf_mask == draw({".........", "111111222", "........."})); });
-  basins(c, "222111333"); // equal areas: the first is the main basin; both others are adjacent to it
-  on_all_decompositions(c, [](const PicoResult& r) { CHECK(r.shelf_mask == draw({".........", "111111111", "........."})); });
+  on_all_decompositions(c, [](const PicoResult& r) {
+    CHECK(r.shelf_mask == draw({".........", "111111222", "........."}));
+  });
+  basins(c,
+         "222111333"); // equal areas: the first is the main basin; both others are adjacent to it
+  on_all_decompositions(c, [](const PicoResult& r) {
+    CHECK(r.shelf_mask == draw({".........", "111111111", "........."}));
+  });
   basins(c, "111100333"); // basin 0 is no basin: it stays with its shelf
-  on_all_decompositions(c, [](const PicoResult& r) { CHECK(r.shelf_mask == draw({".........", "111111222", "........."})); });
+  on_all_decompositions(c, [](const PicoResult& r) {
+    CHECK(r.shelf_mask == draw({".........", "111111222", "........."}));
+  });
   basins(c, "333322444"); // the new shelf's number comes after the old ones
-  on_all_decompositions(c, [](const PicoResult& r) { CHECK(r.shelf_mask == draw({".........", "111111222", "........."})); });
+  on_all_decompositions(c, [](const PicoResult& r) {
+    CHECK(r.shelf_mask == draw({".........", "111111222", "........."}));
+  });
   PicoCase no_front({"#########", "fffffffff", "~~~~~~###"});
   basins(no_front, "111122333");
   on_all_decompositions(no_front, [](const PicoResult& r) { CHECK(r.shelf_mask(1, 8) == 1); });
@@ -154,7 +169,8 @@ TEST_CASE("a shelf is split where a basin is not adjacent to its main basin and 
 
 TEST_CASE("basins are adjacent in the ocean next to ice, not further out") {
   PicoCase c({"#########", "fffffffff", "~~~~~~~~~", "~~~~~~~~~"});
-  c.basins = draw({"111122333", "111122333", "111122333", "111113333"}); // 1 and 3 meet in the last row only
+  c.basins = draw(
+      {"111122333", "111122333", "111122333", "111113333"}); // 1 and 3 meet in the last row only
   on_all_decompositions(c, [](const PicoResult& r) { CHECK(r.shelf_mask(1, 8) == 2); });
   c.basins = draw({"111122333", "111122333", "111113333", "111113333"}); // and here next to the ice
   on_all_decompositions(c, [](const PicoResult& r) { CHECK(r.shelf_mask(1, 8) == 1); });
@@ -166,7 +182,8 @@ TEST_CASE("no shelves at all") {
       CHECK(r.report.shelves == 0);
       CHECK(r.report.total_melt == 0.0);
       CHECK(*std::max_element(r.box_mask.values.begin(), r.box_mask.values.end()) == 0);
-      CHECK(*std::min_element(r.base_temperature.values.begin(), r.base_temperature.values.end()) == T_melting);
+      CHECK(*std::min_element(r.base_temperature.values.begin(), r.base_temperature.values.end()) ==
+            T_melting);
     });
   }
 }
@@ -184,21 +201,23 @@ TEST_CASE("all floating: a shelf that touches the edge, without grounding line a
 }
 
 TEST_CASE("no continental ice: no grounding line, no box, no division by a largest distance of 0") {
-  on_all_decompositions(PicoCase({"~~~~~~", "~f##f~", "~ffff~", "~~~~~~"}), [](const PicoResult& r) {
-    CHECK(r.report.d_max == 0);
-    CHECK(r.distance_gl == draw({"------", "-....-", "-....-", "------"}));
-    CHECK(r.distance_cf == draw({"------", "-1111-", "-1111-", "------"}));
-    CHECK(r.report.fallback_cells == 6);
-  });
+  on_all_decompositions(PicoCase({"~~~~~~", "~f##f~", "~ffff~", "~~~~~~"}),
+                        [](const PicoResult& r) {
+                          CHECK(r.report.d_max == 0);
+                          CHECK(r.distance_gl == draw({"------", "-....-", "-....-", "------"}));
+                          CHECK(r.distance_cf == draw({"------", "-1111-", "-1111-", "------"}));
+                          CHECK(r.report.fallback_cells == 6);
+                        });
 }
 
 TEST_CASE("a shelf at the edge without a front is not a lake; behind ice it is") {
-  on_all_decompositions(PicoCase({"#####", "ff###", "#####", "##f##", "#####"}), [](const PicoResult& r) {
-    CHECK(r.shelf_mask == draw({".....", "11...", ".....", ".....", "....."}));
-    CHECK(r.lake_mask == draw({".....", ".....", ".....", "..1..", "....."}));
-    CHECK(r.distance_cf(1, 0) == 0);
-    CHECK(r.box_mask(1, 0) == 0);
-  });
+  on_all_decompositions(
+      PicoCase({"#####", "ff###", "#####", "##f##", "#####"}), [](const PicoResult& r) {
+        CHECK(r.shelf_mask == draw({".....", "11...", ".....", ".....", "....."}));
+        CHECK(r.lake_mask == draw({".....", ".....", ".....", "..1..", "....."}));
+        CHECK(r.distance_cf(1, 0) == 0);
+        CHECK(r.box_mask(1, 0) == 0);
+      });
 }
 
 TEST_CASE("a serpentine shelf, one cell wide") {
@@ -236,16 +255,20 @@ TEST_CASE("number of boxes and box of a cell") {
   for (int n = 1; n <= 6; ++n) {
     for (int d_gl = 1; d_gl < 40; ++d_gl) {
       for (int d_cf = 1; d_cf < 40; ++d_cf) {
-        int expected = 0; // by the definition, in integers: (n - k) w^2 <= n d_cf^2 <= (n - k + 1) w^2
+        int expected =
+            0; // by the definition, in integers: (n - k) w^2 <= n d_cf^2 <= (n - k + 1) w^2
         const int w2 = (d_gl + d_cf) * (d_gl + d_cf), part = n * d_cf * d_cf;
-        for (int k = 1; k <= n; ++k) expected = (n - k) * w2 <= part && part <= (n - k + 1) * w2 ? k : expected;
-        if (box_of(d_gl, d_cf, n) != std::min(expected, d_gl)) FAIL(n << " " << d_gl << " " << d_cf);
+        for (int k = 1; k <= n; ++k)
+          expected = (n - k) * w2 <= part && part <= (n - k + 1) * w2 ? k : expected;
+        if (box_of(d_gl, d_cf, n) != std::min(expected, d_gl))
+          FAIL(n << " " << d_gl << " " << d_cf);
       }
     }
   }
 }
 
-TEST_CASE("random coasts: the same bits on any decomposition, with all solvers that count steps, in a second update") {
+TEST_CASE("random coasts: the same bits on any decomposition, with all solvers that count steps, "
+          "in a second update") {
   for (unsigned seed = 1; seed <= 6; ++seed) {
     PicoCase c = random_coast(40, 31, seed);
     const PicoCase other = random_coast(40, 31, seed + 100);
@@ -270,7 +293,9 @@ TEST_CASE("random coasts: the same bits on any decomposition, with all solvers t
         pico.update(pico_input(ranks, other), fields);
         const PicoReport report = pico.update(pico_input(ranks, c), fields);
         CHECK(pico_result(ranks, report, fields) == serial);
-        if (!way.options.by_loops) CHECK(report.collectives == (px * py == 1 ? 5 : 9)); // on one rank labels are not gathered
+        if (!way.options.by_loops)
+          CHECK(report.collectives ==
+                (px * py == 1 ? 5 : 9)); // on one rank labels are not gathered
       }
     }
   }
@@ -284,7 +309,8 @@ TEST_CASE("what makes no sense is refused with its name") {
     c.mask(1, 2) = floating_ice, c.basins(0, 3) = -4;
     CHECK_THROWS_WITH(run_pico(c, 2, 2), ContainsSubstring("basins") && ContainsSubstring("-4"));
     c.basins(0, 3) = 123456789;
-    CHECK_THROWS_WITH(run_pico(c, 2, 2), ContainsSubstring("basins") && ContainsSubstring("123456789"));
+    CHECK_THROWS_WITH(run_pico(c, 2, 2),
+                      ContainsSubstring("basins") && ContainsSubstring("123456789"));
   }
   VirtualRanks ranks(Decomposition::make(4, 3, 2, 1));
   std::vector<PicoFields> none;

@@ -1,5 +1,5 @@
-// Physics of PICO: the formulas, the heat balances behind them, shelf inputs, fallbacks, warnings; the whole update against a
-// plain evaluation cell by cell.
+// Physics of PICO: the formulas, the heat balances behind them, shelf inputs, fallbacks, warnings;
+// the whole update against a plain evaluation cell by cell.
 #include "kernels/pico/melt.hpp"
 #include "tests/kernels/pico_case.hpp"
 
@@ -50,15 +50,19 @@ TEST_CASE("box k: what the overturning loses on its way melts ice") {
 TEST_CASE("melt: units and signs") {
   const double T = T_pm(34.5, 500.0);
   CHECK(melt_rate(2e-5, T, 34.5, 500.0) == 0.0);
-  CHECK_THAT(melt_rate(2e-5, T + 1.0, 34.5, 500.0) * seconds_per_year, WithinRel(8.48309, 1e-5)); // m a-1
+  CHECK_THAT(melt_rate(2e-5, T + 1.0, 34.5, 500.0) * seconds_per_year,
+             WithinRel(8.48309, 1e-5)); // m a-1
   CHECK(melt_rate(2e-5, T - 0.1, 34.5, 500.0) < 0.0);
-  CHECK_THAT(fallback_melt_rate(2e-5, T + 1.0, 34.5, 500.0) * seconds_per_year, WithinRel(0.0424155, 1e-5));
+  CHECK_THAT(fallback_melt_rate(2e-5, T + 1.0, 34.5, 500.0) * seconds_per_year,
+             WithinRel(0.0424155, 1e-5));
 }
 
 namespace {
 
-/// Box means, box after box, from the cells themselves; T0, S0 and the boxes are taken as given by `r`.
-void check_cell_by_cell(const PicoCase& c, const PicoResult& r, const std::vector<ShelfWater>& water) {
+/// Box means, box after box, from the cells themselves; T0, S0 and the boxes are taken as given by
+/// `r`.
+void check_cell_by_cell(const PicoCase& c, const PicoResult& r,
+                        const std::vector<ShelfWater>& water) {
   const int n_max = c.options.boxes;
   const double gamma = c.options.gamma_T, C = c.options.overturning_coefficient;
   double total = 0.0;
@@ -127,15 +131,18 @@ TEST_CASE("the update equals an evaluation cell by cell") {
   CHECK(fallbacks > 0);
 }
 
-TEST_CASE("shelf input: means over the continental shelf of basins with a front, weighted by shelf cells") {
+TEST_CASE("shelf input: means over the continental shelf of basins with a front, weighted by shelf "
+          "cells") {
   PicoCase c({"########", //
               "ffffffff", //
               "~~~~::::", //
               "::::::::"});
   c.basins = draw({"11122233", "11122233", "11122233", "11122233"});
-  for (int i = 0; i < 8; ++i) c.T(3, i) = 272.0 + i, c.S(3, i) = 34.0 + 0.1 * i; // deep water above must not matter
+  for (int i = 0; i < 8; ++i)
+    c.T(3, i) = 272.0 + i, c.S(3, i) = 34.0 + 0.1 * i; // deep water above must not matter
   for (int i = 4; i < 8; ++i) c.T(2, i) = 272.0 + i, c.S(2, i) = 34.0 + 0.1 * i;
-  // continental shelf: connected to the continent? Shallow cells touch ice that floats only: none is attached
+  // continental shelf: connected to the continent? Shallow cells touch ice that floats only: none
+  // is attached
   CHECK(run_pico(c).contshelf_mask(3, 0) == 1);
   CHECK(run_pico(c).temperature_box0(1, 0) == default_T0);
   CHECK(run_pico(c).salinity_box0(1, 0) == default_S0);
@@ -148,7 +155,8 @@ TEST_CASE("shelf input: means over the continental shelf of basins with a front,
   for (int j = 0; j < 4; ++j) {
     for (int i = 0; i < 9; ++i) d.T(j, i) = 272.0 + i, d.S(j, i) = 34.0 + 0.1 * i;
   }
-  // basin 1 (3 shelf cells): cells 0 1 and 0 1 2; basin 2 (3): 4 5 and 3 4 5; basin 3 (2): 6 7 twice. Split: 1 and 3 not adjacent
+  // basin 1 (3 shelf cells): cells 0 1 and 0 1 2; basin 2 (3): 4 5 and 3 4 5; basin 3 (2): 6 7
+  // twice. Split: 1 and 3 not adjacent
   const double T1 = 272.0 + 4.0 / 5.0, T2 = 272.0 + 21.0 / 5.0, T3 = 272.0 + 6.5;
   const PicoResult r = run_pico(d, 2, 2);
   CHECK(r.shelf_mask == draw({".........", "11111122.", ".........", "........."}));
@@ -165,7 +173,8 @@ TEST_CASE("a basin without continental shelf gets the default; basin 0 is no bas
   c.T(2, 0) = c.T(3, 0) = 275.0, c.S(2, 0) = c.S(3, 0) = 35.0;
   CHECK(run_pico(c).temperature_box0(1, 1) == 275.0);
   CHECK(run_pico(c).salinity_box0(1, 1) == 35.0);
-  c.basins = draw({"111222", "111222", "122222", "122222"}); // 2 of 4 cells in basin 2, which has no continental shelf
+  c.basins = draw({"111222", "111222", "122222",
+                   "122222"}); // 2 of 4 cells in basin 2, which has no continental shelf
   CHECK_THAT(run_pico(c).temperature_box0(1, 1), WithinRel(0.5 * (275.0 + default_T0), 1e-14));
   c.basins = draw({"111000", "111000", "100000", "100000"}); // the cells in basin 0 have no weight
   CHECK(run_pico(c).temperature_box0(1, 4) == 275.0);
@@ -204,7 +213,8 @@ namespace {
 /// One shelf of given boxes, straight into the physics.
 struct OneShelf {
   explicit OneShelf(const std::vector<int>& boxes)
-      : ranks(Decomposition::make(static_cast<int>(boxes.size()), 1, 1)), c({std::string(boxes.size(), 'f')}) {
+      : ranks(Decomposition::make(static_cast<int>(boxes.size()), 1, 1)),
+        c({std::string(boxes.size(), 'f')}) {
     shelves.local.resize(1);
     for (std::size_t n = 0; n < boxes.size(); ++n) {
       c.H.values[n] = 400.0 + 10.0 * static_cast<double>(n);
@@ -223,7 +233,8 @@ struct OneShelf {
   }
   bool fallback(int n) const { // the first cell is cell 1
     const double p = base_pressure(c.H(0, n - 1));
-    return fields[0].melt(1, n) == fallback_melt_rate(c.options.gamma_T, default_T0, default_S0, p) &&
+    return fields[0].melt(1, n) ==
+               fallback_melt_rate(c.options.gamma_T, default_T0, default_S0, p) &&
            fields[0].temperature(1, n) == default_T0 && fields[0].salinity(1, n) == default_S0;
   }
 
@@ -290,17 +301,21 @@ TEST_CASE("options and values that cannot be used are refused with their name") 
     change(options);
     return Pico(ranks, 1e4, 1e4, options);
   };
-  CHECK_THROWS_WITH(with([](PicoOptions& o) { o.gamma_T = -1e-5; }), ContainsSubstring("gamma_T is -1e-05"));
+  CHECK_THROWS_WITH(with([](PicoOptions& o) { o.gamma_T = -1e-5; }),
+                    ContainsSubstring("gamma_T is -1e-05"));
   CHECK_THROWS_WITH(with([](PicoOptions& o) { o.gamma_T = NAN; }), ContainsSubstring("gamma_T"));
-  CHECK_THROWS_WITH(with([](PicoOptions& o) { o.overturning_coefficient = 0.0; }), ContainsSubstring("overturning_coefficient"));
+  CHECK_THROWS_WITH(with([](PicoOptions& o) { o.overturning_coefficient = 0.0; }),
+                    ContainsSubstring("overturning_coefficient"));
   CHECK_THROWS_WITH(with([](PicoOptions& o) { o.continental_shelf_depth = 800.0; }),
                     ContainsSubstring("continental_shelf_depth"));
-  CHECK_THROWS_WITH(with([](PicoOptions& o) { o.continental_ice_area = -1.0; }), ContainsSubstring("continental_ice_area"));
+  CHECK_THROWS_WITH(with([](PicoOptions& o) { o.continental_ice_area = -1.0; }),
+                    ContainsSubstring("continental_ice_area"));
   CHECK_THROWS_WITH(with([](PicoOptions& o) { o.boxes = 0; }), ContainsSubstring("boxes"));
   PicoCase c({"####", "ffff", "::::", ":::#"});
   c.options.exclude_ice_rises = false;
   c.T(3, 1) = std::numeric_limits<double>::quiet_NaN();
-  CHECK_THROWS_WITH(run_pico(c, 2, 2), ContainsSubstring("theta_ocean") && ContainsSubstring("1 values"));
+  CHECK_THROWS_WITH(run_pico(c, 2, 2),
+                    ContainsSubstring("theta_ocean") && ContainsSubstring("1 values"));
   c.T(3, 1) = 273.0, c.H(1, 0) = std::numeric_limits<double>::infinity();
   CHECK_THROWS_WITH(run_pico(c, 2, 2), ContainsSubstring("thk"));
 }

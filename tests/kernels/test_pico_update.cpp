@@ -1,6 +1,6 @@
-// An update of PICO as a whole: geometry that is kept while its input does not change, what is communicated, the loads of ranks,
-// and what the geometry by segments and that by loops hand on to the physics. Neighbours: test_pico_geometry.cpp,
-// test_pico_physics.cpp.
+// An update of PICO as a whole: geometry that is kept while its input does not change, what is
+// communicated, the loads of ranks, and what the geometry by segments and that by loops hand on to
+// the physics. Neighbours: test_pico_geometry.cpp, test_pico_physics.cpp.
 #include "kernels/pico/geometry.hpp"
 #include "tests/kernels/pico_case.hpp"
 
@@ -21,8 +21,8 @@ namespace {
 /// PICO on virtual ranks, updated again and again.
 struct Session {
   Session(const PicoCase& c, int px, int py)
-      : ranks(Decomposition::make(c.mask.Mx, c.mask.My, px, py)), pico(ranks, c.dx, c.dx, c.options), fields(pico_fields(ranks)) {
-  }
+      : ranks(Decomposition::make(c.mask.Mx, c.mask.My, px, py)),
+        pico(ranks, c.dx, c.dx, c.options), fields(pico_fields(ranks)) {}
 
   PicoResult update(const PicoCase& c) {
     const std::vector<PicoInput> in = pico_input(ranks, c);
@@ -30,7 +30,9 @@ struct Session {
     const PicoReport report = pico.update(in, fields);
     return pico_result(ranks, report, fields);
   }
-  std::int64_t messages() const { return ranks.traffic().messages - before.messages; } ///< of the last update
+  std::int64_t messages() const {
+    return ranks.traffic().messages - before.messages;
+  } ///< of the last update
 
   VirtualRanks ranks;
   Pico pico;
@@ -57,10 +59,12 @@ PicoCase coast_of(const Grid<int>& mask, unsigned seed) {
   std::vector<std::string> rows;
   for (int j = 0; j < mask.My; ++j) {
     rows.emplace_back();
-    for (int i = 0; i < mask.Mx; ++i) rows.back() += mask(j, i) == 1 ? 'f' : "####^~~:"[random() % 8];
+    for (int i = 0; i < mask.Mx; ++i)
+      rows.back() += mask(j, i) == 1 ? 'f' : "####^~~:"[random() % 8];
   }
   PicoCase c(rows);
-  for (std::size_t n = 0; n < c.basins.values.size(); ++n) c.basins.values[n] = static_cast<int>(n) % mask.Mx * 4 / mask.Mx;
+  for (std::size_t n = 0; n < c.basins.values.size(); ++n)
+    c.basins.values[n] = static_cast<int>(n) % mask.Mx * 4 / mask.Mx;
   return c;
 }
 
@@ -74,7 +78,8 @@ std::vector<int> cells_of(const List<std::pair<int, int>>& ranges) {
 
 } // namespace
 
-TEST_CASE("the geometry is kept while its input does not change, and the melt follows the water and the ice") {
+TEST_CASE("the geometry is kept while its input does not change, and the melt follows the water "
+          "and the ice") {
   for (unsigned seed = 1; seed <= 4; ++seed) {
     PicoCase c = coast(seed);
     c.options.by_loops = seed > 2;
@@ -117,7 +122,10 @@ TEST_CASE("a change on one rank of many is a new geometry on all") {
       Session session(c, px, py);
       const std::int64_t whole = session.update(c).report.collectives;
       for (const PicoCase* other : {&type, &bed, &basin}) {
-        INFO("seed " << seed << " on " << px << " x " << py << ", case " << (other == &type ? 0 : other == &bed ? 1 : 2));
+        INFO("seed " << seed << " on " << px << " x " << py << ", case "
+                     << (other == &type  ? 0
+                         : other == &bed ? 1
+                                         : 2));
         const PicoResult changed = session.update(*other);
         CHECK(!changed.report.geometry_kept);
         CHECK(changed == run_pico(*other));
@@ -151,7 +159,8 @@ TEST_CASE("nothing is kept without the option, for other fields, or after an err
   CHECK(!session.update(c).report.geometry_kept);
   CHECK(session.update(c).report.geometry_kept);
   PicoCase cold = c;
-  cold.H.values[last_cell(c, floating_ice)] = std::numeric_limits<double>::infinity(); // its geometry is good
+  cold.H.values[last_cell(c, floating_ice)] =
+      std::numeric_limits<double>::infinity(); // its geometry is good
   CHECK_THROWS_WITH(session.update(cold), ContainsSubstring("thk"));
   CHECK(session.update(c) == run_pico(c));
   PicoCase warm = coast(17); // the same with a new geometry
@@ -214,10 +223,13 @@ TEST_CASE("ranks that own cells of the domain of the distances, and the loads of
   CHECK(run_pico(PicoCase({"##", "##"}), 2, 1).report.shelf_imbalance == 1.0);
 }
 
-TEST_CASE("by loops: the lists and tables that there are by segments, on any coast and decomposition") {
+TEST_CASE(
+    "by loops: the lists and tables that there are by segments, on any coast and decomposition") {
   std::vector<PicoCase> cases;
-  for (const auto& [name, mask] : test_masks()) cases.push_back(coast_of(mask, 1)), cases.push_back(coast_of(mask, 2));
-  for (const int Mx : {63, 64, 65, 200}) cases.push_back(random_coast(Mx, 25, static_cast<unsigned>(Mx))); // blocks of rows
+  for (const auto& [name, mask] : test_masks())
+    cases.push_back(coast_of(mask, 1)), cases.push_back(coast_of(mask, 2));
+  for (const int Mx : {63, 64, 65, 200})
+    cases.push_back(random_coast(Mx, 25, static_cast<unsigned>(Mx))); // blocks of rows
   for (std::size_t n = 0; n < cases.size(); ++n) {
     for (const auto& [px, py] : decompositions(cases[n].mask.Mx, cases[n].mask.My)) {
       INFO("case " << n << " on " << px << " x " << py);
@@ -234,17 +246,21 @@ TEST_CASE("by loops: the lists and tables that there are by segments, on any coa
       }
       CHECK(results[0] == results[1]);
       const Shelves &expected = found[0]->result(), &shelves = found[1]->result();
-      CHECK((shelves.table.shelves == expected.table.shelves && shelves.table.basins == expected.table.basins));
+      CHECK((shelves.table.shelves == expected.table.shelves &&
+             shelves.table.basins == expected.table.basins));
       CHECK(shelves.table.cells == expected.table.cells);
       CHECK(shelves.table.front_cells == expected.table.front_cells);
       CHECK((shelves.boxes == expected.boxes && shelves.d_max == expected.d_max));
-      CHECK((shelves.domain.largest == expected.domain.largest && shelves.domain.total == expected.domain.total));
-      CHECK((shelves.shelf.largest == expected.shelf.largest && shelves.shelf.total == expected.shelf.total));
+      CHECK((shelves.domain.largest == expected.domain.largest &&
+             shelves.domain.total == expected.domain.total));
+      CHECK((shelves.shelf.largest == expected.shelf.largest &&
+             shelves.shelf.total == expected.shelf.total));
       CHECK(found[1]->members() == found[0]->members());
       for (std::size_t r = 0; r < in.size(); ++r) {
         const LocalShelves &a = expected.local[r], &b = shelves.local[r];
         CHECK((b.cell == a.cell && b.shelf == a.shelf && b.box == a.box && b.lake == a.lake));
-        CHECK((cells_of(b.sea) == cells_of(a.sea) && b.sea_cells == a.sea_cells && b.domain_cells == a.domain_cells));
+        CHECK((cells_of(b.sea) == cells_of(a.sea) && b.sea_cells == a.sea_cells &&
+               b.domain_cells == a.domain_cells));
       }
     }
   }

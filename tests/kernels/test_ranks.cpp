@@ -24,7 +24,8 @@ std::int64_t allocations = 0; // of this program
   if (void* p = std::malloc(bytes)) return p;
   throw std::bad_alloc();
 }
-[[gnu::noinline]] void* operator new(std::size_t bytes, const std::nothrow_t&) noexcept { // of std::stable_sort
+[[gnu::noinline]] void* operator new(std::size_t bytes,
+                                     const std::nothrow_t&) noexcept { // of std::stable_sort
   allocations += 1;
   return std::malloc(bytes);
 }
@@ -35,10 +36,12 @@ std::int64_t allocations = 0; // of this program
 using namespace nunatak;
 
 TEST_CASE("a cut by work gives all patches about the same of it, and at least one line") {
-  std::vector<int> ice(60 + 40, 0); // 60 columns, 40 rows; ice in columns 20 to 39 and rows 10 to 29
+  std::vector<int> ice(60 + 40,
+                       0); // 60 columns, 40 rows; ice in columns 20 to 39 and rows 10 to 29
   for (int i = 20; i < 40; ++i) ice[static_cast<std::size_t>(i)] = 20;
   for (int j = 10; j < 30; ++j) ice[static_cast<std::size_t>(60 + j)] = 20;
-  for (const auto& [px, py] : {std::pair(1, 1), std::pair(2, 2), std::pair(4, 5), std::pair(7, 1), std::pair(60, 40)}) {
+  for (const auto& [px, py] :
+       {std::pair(1, 1), std::pair(2, 2), std::pair(4, 5), std::pair(7, 1), std::pair(60, 40)}) {
     const Decomposition d = balanced(Decomposition::make(60, 40, px, py), ice);
     REQUIRE(d.x.size() == static_cast<std::size_t>(px) + 1);
     REQUIRE(d.x.front() == 0);
@@ -78,7 +81,8 @@ TEST_CASE("every cell is owned once") {
 }
 
 TEST_CASE("the cut for many ranks is that of a DMDA") {
-  // The rule in integers: px <= 1/2 + sqrt(Mx size / My) is (2 px - 1)^2 My <= 4 Mx size. Real DMDAs: test_dmda.cpp.
+  // The rule in integers: px <= 1/2 + sqrt(Mx size / My) is (2 px - 1)^2 My <= 4 Mx size. Real
+  // DMDAs: test_dmda.cpp.
   for (const std::int64_t Mx : {64, 100, 191, 381, 761, 6080}) {
     for (const std::int64_t My : {64, 97, 381, 1000, 6081}) {
       for (const int size : {5, 8, 12, 16, 30, 64, 97, 256, 360, 1000, 1024, 4096}) {
@@ -89,7 +93,8 @@ TEST_CASE("the cut for many ranks is that of a DMDA") {
         int py = size / px;
         if (Mx > My && px < py) std::swap(px, py);
         if (px > Mx || py > My) continue;
-        const Decomposition d = Decomposition::make(static_cast<int>(Mx), static_cast<int>(My), size);
+        const Decomposition d =
+            Decomposition::make(static_cast<int>(Mx), static_cast<int>(My), size);
         CAPTURE(Mx, My, size);
         REQUIRE((d.px == px && d.py == py));
         const int wide = static_cast<int>(Mx % px); // the first patches are one cell wider
@@ -102,8 +107,8 @@ TEST_CASE("the cut for many ranks is that of a DMDA") {
 }
 
 TEST_CASE("a grid too small for the ranks is refused with both numbers") {
-  REQUIRE_THROWS_WITH(Decomposition::make(2, 2, 5),
-                      Catch::Matchers::ContainsSubstring("2 x 2") && Catch::Matchers::ContainsSubstring("5"));
+  REQUIRE_THROWS_WITH(Decomposition::make(2, 2, 5), Catch::Matchers::ContainsSubstring("2 x 2") &&
+                                                        Catch::Matchers::ContainsSubstring("5"));
 }
 
 TEST_CASE("ghosts hold the neighbour's cells, with and without periodicity") {
@@ -126,22 +131,27 @@ TEST_CASE("one message per neighbour, whatever the number of arrays") {
   CHECK(ranks.traffic().messages == 4 * 3 + 4 * 5 + 8);
 }
 
-TEST_CASE("an exchange of ghosts keeps its buffers: none is allocated after the first of its size") {
+TEST_CASE(
+    "an exchange of ghosts keeps its buffers: none is allocated after the first of its size") {
   VirtualRanks ranks(Decomposition::make(60, 60, 6, 6), std::nullopt, Halo::host);
   const Holders on_nine(ranks, merged(ranks.decomposition(), 2), {0, 2, 4, 12, 14, 16, 24, 26, 28});
   std::vector<std::vector<Ghosted>> arrays;
   std::vector<Array2<double>> a;
   std::vector<Array3<float>> c;
   for (int r = 0; r < ranks.local_size(); ++r) {
-    a.push_back(make_array<double>("a", ranks.patch(r))), c.push_back(make_columns<float>("c", ranks.patch(r), 5));
+    a.push_back(make_array<double>("a", ranks.patch(r))),
+        c.push_back(make_columns<float>("c", ranks.patch(r), 5));
     arrays.push_back({a.back(), c.back()});
   }
   std::vector<Array2<double>> merged_cells;
-  for (int n = 0; n < on_nine.local_size(); ++n) merged_cells.push_back(make_array<double>("a", grown(on_nine.patch(n), 2)));
+  for (int n = 0; n < on_nine.local_size(); ++n)
+    merged_cells.push_back(make_array<double>("a", grown(on_nine.patch(n), 2)));
   const auto data = [&](std::size_t n) { return merged_cells[n].data(); };
   Route rings = halo(on_nine, 3);
-  const std::function<void()> ways[] = {[&] { ranks.update_ghosts(arrays); }, [&] { rings.move(1, data, data); }};
-  const std::int64_t names[] = {1, 1 + 2 * on_nine.local_size()}; // of a fence; of loops that pack and unpack
+  const std::function<void()> ways[] = {[&] { ranks.update_ghosts(arrays); },
+                                        [&] { rings.move(1, data, data); }};
+  const std::int64_t names[] = {
+      1, 1 + 2 * on_nine.local_size()}; // of a fence; of loops that pack and unpack
   for (const std::size_t way : {0, 1}) {
     ways[way]();
     const std::int64_t before = allocations;
@@ -150,10 +160,15 @@ TEST_CASE("an exchange of ghosts keeps its buffers: none is allocated after the 
   }
 }
 
-TEST_CASE("rings of ghosts hold the cells of their owners, on all ranks and on some, and only those that are kept") {
+TEST_CASE("rings of ghosts hold the cells of their owners, on all ranks and on some, and only "
+          "those that are kept") {
   const int Mx = 23, My = 19;
-  const auto value = [](const Patch& p, int j, int i) { return static_cast<float>((p.cell(j, i) * 37) % 1009); };
-  const auto kept = [](const Patch& p, int j, int i) { return (p.global_j(j) * 7 + p.global_i(i) * 3) % 5 != 0; };
+  const auto value = [](const Patch& p, int j, int i) {
+    return static_cast<float>((p.cell(j, i) * 37) % 1009);
+  };
+  const auto kept = [](const Patch& p, int j, int i) {
+    return (p.global_j(j) * 7 + p.global_i(i) * 3) % 5 != 0;
+  };
   for (const auto& [px, py] : {std::pair{1, 1}, {2, 1}, {1, 3}, {3, 2}, {4, 4}}) {
     const Decomposition d = Decomposition::make(Mx, My, px, py);
     VirtualRanks ranks(Decomposition::make(Mx, My, 9, 7));
@@ -166,7 +181,8 @@ TEST_CASE("rings of ghosts hold the cells of their owners, on all ranks and on s
       std::vector<Array2<int>> active;
       for (int n = 0; n < level.local_size(); ++n) {
         const Patch p = level.patch(n), array = grown(p, rings - 1);
-        a.push_back(make_columns<float>("a", array, 2)), active.push_back(make_array<int>("active", array));
+        a.push_back(make_columns<float>("a", array, 2)),
+            active.push_back(make_array<int>("active", array));
         for (int j = 1; j <= p.ym; ++j) {
           for (int i = 1; i <= p.xm; ++i) {
             const int row = j + p.ys - array.ys, column = i + p.xs - array.xs;
@@ -176,11 +192,13 @@ TEST_CASE("rings of ghosts hold the cells of their owners, on all ranks and on s
         }
       }
       route.move(
-          1, [&](std::size_t n) { return active[n].data(); }, [&](std::size_t n) { return active[n].data(); });
+          1, [&](std::size_t n) { return active[n].data(); },
+          [&](std::size_t n) { return active[n].data(); });
       route.keep(active, active);
       const std::int64_t bytes = ranks.traffic().bytes;
       route.move(
-          2, [&](std::size_t n) { return a[n].data(); }, [&](std::size_t n) { return a[n].data(); });
+          2, [&](std::size_t n) { return a[n].data(); },
+          [&](std::size_t n) { return a[n].data(); });
       int wrong = 0, ghosts = 0;
       for (int n = 0; n < level.local_size(); ++n) {
         const Patch p = level.patch(n), array = grown(p, rings - 1);
@@ -191,7 +209,8 @@ TEST_CASE("rings of ghosts hold the cells of their owners, on all ranks and on s
             const bool travels = inside && (owned || kept(array, j, i));
             const float expected = travels ? value(array, j, i) : 0.0f;
             ghosts += inside && !owned && kept(array, j, i);
-            wrong += a[n](j, i, 0) != expected || a[n](j, i, 1) != -expected || active[n](j, i) != (inside && kept(array, j, i));
+            wrong += a[n](j, i, 0) != expected || a[n](j, i, 1) != -expected ||
+                     active[n](j, i) != (inside && kept(array, j, i));
           }
         }
       }
@@ -212,13 +231,18 @@ TEST_CASE("messages between ranks, and groups of ranks") {
   }
 }
 
-TEST_CASE("a message that is not expected, or longer than expected, is an error that names the ranks") {
+TEST_CASE(
+    "a message that is not expected, or longer than expected, is an error that names the ranks") {
   VirtualRanks ranks(Decomposition::make(4, 4, 2, 1));
   const std::vector<std::vector<Packet>> out = {{{1, {7, 7}}}, {}};
-  std::vector<std::vector<Packet>> none(2), short_one = {{}, {{0, {0}}}}, another = {{{1, {0}}}, {{0, {0, 0}}}};
-  CHECK_THROWS_WITH(ranks.exchange(out, none), Catch::Matchers::ContainsSubstring("rank 1 expects none from rank 0"));
-  CHECK_THROWS_WITH(ranks.exchange(out, short_one), Catch::Matchers::ContainsSubstring("2 words to rank 1"));
-  CHECK_THROWS_WITH(ranks.exchange(out, another), Catch::Matchers::ContainsSubstring("2 expected, 1 sent"));
+  std::vector<std::vector<Packet>> none(2), short_one = {{}, {{0, {0}}}},
+                                            another = {{{1, {0}}}, {{0, {0, 0}}}};
+  CHECK_THROWS_WITH(ranks.exchange(out, none),
+                    Catch::Matchers::ContainsSubstring("rank 1 expects none from rank 0"));
+  CHECK_THROWS_WITH(ranks.exchange(out, short_one),
+                    Catch::Matchers::ContainsSubstring("2 words to rank 1"));
+  CHECK_THROWS_WITH(ranks.exchange(out, another),
+                    Catch::Matchers::ContainsSubstring("2 expected, 1 sent"));
 }
 
 TEST_CASE("LogGP: work, a message, a collective, and the critical path through them") {
@@ -232,16 +256,19 @@ TEST_CASE("LogGP: work, a message, a collective, and the critical path through t
   ranks.exchange(out, in);
   const auto& clock = *ranks.clock();
   using Catch::Matchers::WithinAbs;
-  CHECK_THAT(clock.of(0).time, WithinAbs(22.0, 1e-12));                   // 20 + o + o
-  CHECK_THAT(clock.of(1).time, WithinAbs(21.0 + 3.5 + 5.0 + 1.0, 1e-12)); // 7 G more than the first byte, L, o
-  CHECK_THAT(clock.of(2).time, WithinAbs(24.5 + 5.0 + 1.0, 1e-12));       // the wire is free after 3.5 s > g
+  CHECK_THAT(clock.of(0).time, WithinAbs(22.0, 1e-12)); // 20 + o + o
+  CHECK_THAT(clock.of(1).time,
+             WithinAbs(21.0 + 3.5 + 5.0 + 1.0, 1e-12)); // 7 G more than the first byte, L, o
+  CHECK_THAT(clock.of(2).time,
+             WithinAbs(24.5 + 5.0 + 1.0, 1e-12)); // the wire is free after 3.5 s > g
   CHECK(clock.of(3).time == 0.0);
   CHECK(clock.critical().messages == 1);
   CHECK(clock.critical().work == 20.0);
 
   std::vector<std::vector<std::int64_t>> values(4, {0});
   ranks.max(values);
-  CHECK_THAT(clock.of(3).time, WithinAbs(30.5 + 2 * (2.0 + 5.0 + 3.5), 1e-12)); // two steps of 8 bytes
+  CHECK_THAT(clock.of(3).time,
+             WithinAbs(30.5 + 2 * (2.0 + 5.0 + 3.5), 1e-12)); // two steps of 8 bytes
   CHECK(clock.critical().collectives == 1);
 
   // a reduction that does not block
@@ -250,7 +277,8 @@ TEST_CASE("LogGP: work, a message, a collective, and the critical path through t
   group->start_max({0, 5, 0, 4});
   ranks.work(1, 100);
   CHECK(group->finish_max() == 5);
-  CHECK_THAT(ranks.clock()->of(1).time, WithinAbs(210.5, 1e-12)); // it has moved only when rank 1 had done its work
+  CHECK_THAT(ranks.clock()->of(1).time,
+             WithinAbs(210.5, 1e-12)); // it has moved only when rank 1 had done its work
   CHECK_THAT(ranks.clock()->of(3).time, WithinAbs(210.5, 1e-12));
   CHECK(ranks.clock()->of(0).time == 0.0);
   CHECK(ranks.traffic().lagged == 1);
@@ -267,7 +295,8 @@ TEST_CASE("LogGP: whom a gather and a scatter keep waiting") {
   const std::vector<std::vector<int>> contributions(8);
   ranks.work(3, 10); // place 2 of the tree, above 6 at place 3
   group->gather(0, contributions);
-  CHECK(clock(0) == 10.0 + 1.0 + 4.0); // one edge after the second message (contents) of the rank that was late
+  CHECK(clock(0) ==
+        10.0 + 1.0 + 4.0); // one edge after the second message (contents) of the rank that was late
   CHECK(clock(1) == 2.0);
   CHECK(clock(3) == 12.0);
   CHECK(clock(6) == 2.0);
@@ -285,7 +314,8 @@ TEST_CASE("LogGP: whom a gather and a scatter keep waiting") {
   CHECK(clock(2) == 0.0);
 }
 
-TEST_CASE("LogGP: what does not block rests while its ranks work, and has a step of its own; shared cores") {
+TEST_CASE("LogGP: what does not block rests while its ranks work, and has a step of its own; "
+          "shared cores") {
   LogGP m;
   m.visit = 1.0;
   m.step.lagged = 50.0;
@@ -315,11 +345,14 @@ TEST_CASE("fixed-point sums are the same in any order and accurate") {
   for (double t : terms) forward.add(t), exact += t;
   for (auto t = terms.rbegin(); t != terms.rend(); ++t) backward.add(*t);
   CHECK(forward.value() == backward.value());
-  CHECK(std::abs(forward.value() / static_cast<double>(exact) - 1.0) <= 2.3e-16); // the last bit of a double
+  CHECK(std::abs(forward.value() / static_cast<double>(exact) - 1.0) <=
+        2.3e-16); // the last bit of a double
   FixedSum negative;
   negative.add(-0.75);
   CHECK(negative.value() == -0.75);
-  for (int n = -40; n < 40; ++n) terms.push_back(std::ldexp(n + 0.5, -40)), terms.push_back(std::ldexp(n, -41 - n)); // ties, tiny
+  for (int n = -40; n < 40; ++n)
+    terms.push_back(std::ldexp(n + 0.5, -40)),
+        terms.push_back(std::ldexp(n, -41 - n));       // ties, tiny
   for (const std::size_t first : {0, 99990, 100001}) { // many at once
     FixedSum one_by_one, at_once;
     for (std::size_t n = first; n < terms.size(); ++n) one_by_one.add(terms[n]);

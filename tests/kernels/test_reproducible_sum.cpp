@@ -1,4 +1,5 @@
-// Sums that do not depend on the order: bits over orders and groupings, the error against long double, the edges.
+// Sums that do not depend on the order: bits over orders and groupings, the error against long
+// double, the edges.
 #include "kernels/grid/reproducible_sum.hpp"
 
 #include <catch2/catch_test_macros.hpp>
@@ -45,11 +46,14 @@ double sum_by_loop(const std::vector<double>& terms) {
   const Kokkos::View<double*, nunatak::Mem> list("terms", terms.size());
   std::copy(terms.begin(), terms.end(), list.data());
   return nunatak::sum_reproducibly(
-             "test", static_cast<std::int64_t>(terms.size()), KOKKOS_LAMBDA(std::int64_t n) { return list(n); })
+             "test", static_cast<std::int64_t>(terms.size()),
+             KOKKOS_LAMBDA(std::int64_t n) { return list(n); })
       .value();
 }
 
-double sum_of(const std::vector<double>& terms) { return sum_in_pieces(terms, static_cast<int>(terms.size()) + 1, false); }
+double sum_of(const std::vector<double>& terms) {
+  return sum_in_pieces(terms, static_cast<int>(terms.size()) + 1, false);
+}
 
 } // namespace
 
@@ -74,13 +78,15 @@ TEST_CASE("a reproducible sum is closer than its bound") {
     for (unsigned seed = 0; seed < 20; ++seed) {
       const std::vector<double> terms = random_terms(1000, exponents, seed);
       std::vector<double> sorted = terms; // of one exponent range long double is exact enough
-      std::sort(sorted.begin(), sorted.end(), [](double a, double b) { return std::abs(a) < std::abs(b); });
+      std::sort(sorted.begin(), sorted.end(),
+                [](double a, double b) { return std::abs(a) < std::abs(b); });
       long double exact = 0.0L;
       for (const double term : sorted) exact += term;
       const double largest = std::abs(sorted.back()), sum = sum_of(terms);
       CAPTURE(exponents, seed);
       CHECK(std::abs(static_cast<double>(sum - exact)) <=
-            std::ldexp(std::abs(sum), -53) + static_cast<double>(terms.size()) * std::ldexp(largest, -63));
+            std::ldexp(std::abs(sum), -53) +
+                static_cast<double>(terms.size()) * std::ldexp(largest, -63));
     }
   }
 }
@@ -98,7 +104,8 @@ TEST_CASE("a reproducible sum of what cancels is what is left") {
 }
 
 TEST_CASE("the edges of a reproducible sum") {
-  constexpr double infinity = std::numeric_limits<double>::infinity(), nan = std::numeric_limits<double>::quiet_NaN();
+  constexpr double infinity = std::numeric_limits<double>::infinity(),
+                   nan = std::numeric_limits<double>::quiet_NaN();
   CHECK(sum_of({}) == 0.0);
   CHECK(sum_of({0.0, -0.0}) == 0.0);
   CHECK(sum_of({std::numeric_limits<double>::denorm_min()}) == 0.0);

@@ -1,5 +1,6 @@
-// Shallow ice flow on virtual ranks: constants of the exact solutions, the same bits on any decomposition. Errors against the
-// exact solutions: tests/verification/test_sia.cpp. Single faces: test_sia_faces.cpp.
+// Shallow ice flow on virtual ranks: constants of the exact solutions, the same bits on any
+// decomposition. Errors against the exact solutions: tests/verification/test_sia.cpp. Single faces:
+// test_sia_faces.cpp.
 #include "kernels/cases/exact_sia.hpp"
 #include "kernels/moving_ice.hpp"
 

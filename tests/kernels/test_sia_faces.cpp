@@ -1,4 +1,5 @@
-// Shallow ice flux through single faces: where there is none, limits, symmetry of the axes. Whole ice sheets: test_sia.cpp.
+// Shallow ice flux through single faces: where there is none, limits, symmetry of the axes. Whole
+// ice sheets: test_sia.cpp.
 #include "kernels/ice/sia.hpp"
 
 #include <catch2/catch_test_macros.hpp>
@@ -9,7 +10,8 @@ using namespace nunatak;
 TEST_CASE("no shearing through fronts, cliffs and shelves") {
   const auto allowed = [](int a, double h_a, int b, double h_b) {
     const auto from_to = [](int from, double h_from, int to, double h_to) {
-      return shear_flux_allowed(from, to, surface_continues(from, h_from, to, h_to) ? h_to - h_from : surface_ends);
+      return shear_flux_allowed(
+          from, to, surface_continues(from, h_from, to, h_to) ? h_to - h_from : surface_ends);
     };
     const bool there = from_to(a, h_a, b, h_b), back = from_to(b, h_b, a, h_a);
     REQUIRE(there == back);
@@ -25,13 +27,17 @@ TEST_CASE("no shearing through fronts, cliffs and shelves") {
   CHECK_FALSE(allowed(floating_ice, 50.0, ice_free_ocean, 0.0));
 }
 
-TEST_CASE("edges: the rise to the east and to the north, ghosts included, or the end of the surface") {
+TEST_CASE(
+    "edges: the rise to the east and to the north, ghosts included, or the end of the surface") {
   const Patch p = Decomposition::make(4, 3, 1, 1).patch(0);
-  const auto b = make_array<double>("b", p), H = make_array<double>("H", p), h = make_array<double>("h", p);
+  const auto b = make_array<double>("b", p), H = make_array<double>("H", p),
+             h = make_array<double>("h", p);
   const auto mask = make_array<int>("mask", p);
   for (int j = 0; j <= p.ym + 1; ++j) {
     for (int i = 0; i <= p.xm + 1; ++i) // columns: grounded ice, ice, a shelf, ocean, ocean, ocean
-      b(j, i) = i < 2 ? 10.0 * j : -900.0, H(j, i) = i < 2 ? 500.0 + 7.0 * i : i == 2 ? 300.0 + j : 0.0;
+      b(j, i) = i < 2 ? 10.0 * j : -900.0, H(j, i) = i < 2    ? 500.0 + 7.0 * i
+                                                     : i == 2 ? 300.0 + j
+                                                              : 0.0;
   }
   update_geometry(p, b, H, h, mask);
   const Edges edges(p);
@@ -56,11 +62,13 @@ TEST_CASE("edges: the rise to the east and to the north, ghosts included, or the
 
 TEST_CASE("the slope along a face is the mean of the rises on both sides of it: a twisted slab") {
   const Patch p = Decomposition::make(5, 4, 1, 1).patch(0);
-  const auto b = make_array<double>("b", p), H = make_array<double>("H", p), h = make_array<double>("h", p),
-             A = make_array<double>("A", p), q_x = make_array<double>("q_x", p), q_y = make_array<double>("q_y", p);
+  const auto b = make_array<double>("b", p), H = make_array<double>("H", p),
+             h = make_array<double>("h", p), A = make_array<double>("A", p),
+             q_x = make_array<double>("q_x", p), q_y = make_array<double>("q_y", p);
   const auto mask = make_array<int>("mask", p);
   for (int j = 0; j <= p.ym + 1; ++j) {
-    for (int i = 0; i <= p.xm + 1; ++i) b(j, i) = 2000.0 + 3.0 * i * j, H(j, i) = 1000.0, A(j, i) = 1e-24;
+    for (int i = 0; i <= p.xm + 1; ++i)
+      b(j, i) = 2000.0 + 3.0 * i * j, H(j, i) = 1000.0, A(j, i) = 1e-24;
   }
   update_geometry(p, b, H, h, mask);
   const Edges edges(p);
@@ -81,14 +89,14 @@ TEST_CASE("x and y are treated alike: a transposed sheet has transposed fluxes")
   const int n = 7;
   const Patch p = Decomposition::make(n, n, 1, 1).patch(0);
   const auto fluxes = [&](bool transpose, Array2<double> q_x, Array2<double> q_y) {
-    auto b = make_array<double>("b", p), H = make_array<double>("H", p), h = make_array<double>("h", p),
-         A = make_array<double>("A", p);
+    auto b = make_array<double>("b", p), H = make_array<double>("H", p),
+         h = make_array<double>("h", p), A = make_array<double>("A", p);
     auto mask = make_array<int>("mask", p);
     for (int j = 0; j < n + 2; ++j) {
       for (int i = 0; i < n + 2; ++i) {
         const int a = transpose ? i : j, c = transpose ? j : i;
-        b(j, i) = -900.0 + 150.0 * ((5 * a + 3 * c) % 8), H(j, i) = 200.0 * ((2 * a * a + 7 * c) % 9),
-             A(j, i) = 1e-24 * (1 + (a + c) % 3);
+        b(j, i) = -900.0 + 150.0 * ((5 * a + 3 * c) % 8),
+             H(j, i) = 200.0 * ((2 * a * a + 7 * c) % 9), A(j, i) = 1e-24 * (1 + (a + c) % 3);
       }
     }
     update_geometry(p, b, H, h, mask);
@@ -97,8 +105,8 @@ TEST_CASE("x and y are treated alike: a transposed sheet has transposed fluxes")
     return transpose ? sia_fluxes(p, 2e4, 1e4, {}, edges, H, mask, A, q_x, q_y)
                      : sia_fluxes(p, 1e4, 2e4, {}, edges, H, mask, A, q_x, q_y);
   };
-  auto q_x = make_array<double>("q_x", p), q_y = make_array<double>("q_y", p), r_x = make_array<double>("r_x", p),
-       r_y = make_array<double>("r_y", p);
+  auto q_x = make_array<double>("q_x", p), q_y = make_array<double>("q_y", p),
+       r_x = make_array<double>("r_x", p), r_y = make_array<double>("r_y", p);
   CHECK(fluxes(false, q_x, q_y).D_max == fluxes(true, r_x, r_y).D_max);
   int wrong = 0, zero = 0, other = 0;
   for (int j = 0; j <= n; ++j) {
@@ -114,7 +122,8 @@ TEST_CASE("x and y are treated alike: a transposed sheet has transposed fluxes")
 
 TEST_CASE("a diffusivity limit cuts and counts") {
   const Patch p = Decomposition::make(2, 1, 1, 1).patch(0);
-  auto h = make_array<double>("h", p), H = make_array<double>("H", p), A = make_array<double>("A", p);
+  auto h = make_array<double>("h", p), H = make_array<double>("H", p),
+       A = make_array<double>("A", p);
   auto q_x = make_array<double>("q_x", p), q_y = make_array<double>("q_y", p);
   auto mask = make_array<int>("mask", p);
   Kokkos::deep_copy(A, ice_softness);
@@ -122,15 +131,17 @@ TEST_CASE("a diffusivity limit cuts and counts") {
   for (int j = 0; j < 3; ++j) {
     for (int i = 0; i < 4; ++i) H(j, i) = h(j, i) = i < 2 ? 2000.0 : 1000.0;
   }
-  const double D = SiaDiffusivity{}(ice_softness, 1500.0, 1e-4);            // slope 0.01
-  const double D_y = SiaDiffusivity{}(ice_softness, 2000.0, 0.005 * 0.005); // y-faces at i = 1: half the slope, thicker ice
+  const double D = SiaDiffusivity{}(ice_softness, 1500.0, 1e-4); // slope 0.01
+  const double D_y = SiaDiffusivity{}(
+      ice_softness, 2000.0, 0.005 * 0.005); // y-faces at i = 1: half the slope, thicker ice
   const Edges edges(p);
   update_edges(p, h, mask, edges);
   CHECK(sia_fluxes(p, 1e5, 1e5, {}, edges, H, mask, A, q_x, q_y).D_max == std::max(D, D_y));
   CHECK(q_x(1, 1) == D * 0.01);
   CHECK(q_x(1, 0) == 0.0);
   CHECK(q_x(1, 2) == 0.0);
-  const SiaResult limited = sia_fluxes(p, 1e5, 1e5, SiaParameters{0.5 * D}, edges, H, mask, A, q_x, q_y);
+  const SiaResult limited =
+      sia_fluxes(p, 1e5, 1e5, SiaParameters{0.5 * D}, edges, H, mask, A, q_x, q_y);
   CHECK(limited.D_max == 0.5 * D);
   CHECK(limited.limited_faces == 3); // the x-face and two y-faces at i = 1
   CHECK(q_x(1, 1) == 0.5 * D * 0.01);

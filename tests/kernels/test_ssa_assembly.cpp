@@ -1,6 +1,7 @@
-// The discrete SSA on virtual ranks: load, residual, rows of the Jacobian and their product are the same bits for every cut of
-// the grid; the matrix is symmetric positive definite, it is the derivative of the residual, and the two ways to multiply with it
-// agree. Neighbours: test_ssa_q1.cpp (one element), test_ssa_drag.cpp, multigrid_case.hpp.
+// The discrete SSA on virtual ranks: load, residual, rows of the Jacobian and their product are the
+// same bits for every cut of the grid; the matrix is symmetric positive definite, it is the
+// derivative of the residual, and the two ways to multiply with it agree. Neighbours:
+// test_ssa_q1.cpp (one element), test_ssa_drag.cpp, multigrid_case.hpp.
 #include "kernels/ssa/assembly.hpp"
 #include "kernels/ssa/multiply.hpp"
 #include "multigrid_case.hpp"
@@ -16,17 +17,20 @@ constexpr double dx = 8000.0, dy = 9000.0;
 const GlenLaw glen{3.0, 1e-27};
 const TillLaw till{0.25, 1e-19, 3e-6};
 
-/// Grounded ice and shelves with a ragged margin, two fixed cells, two icebergs of which a third one that is fixed is none, rock
-/// above the ice around it, and a velocity. Each value depends on the cell alone.
+/// Grounded ice and shelves with a ragged margin, two fixed cells, two icebergs of which a third
+/// one that is fixed is none, rock above the ice around it, and a velocity. Each value depends on
+/// the cell alone.
 struct Case {
-  Grid<double> H{Mx, My}, h{Mx, My}, b{Mx, My}, tauc{Mx, My}, hardness{Mx, My}, u{Mx, My}, v{Mx, My}, zero{Mx, My};
+  Grid<double> H{Mx, My}, h{Mx, My}, b{Mx, My}, tauc{Mx, My}, hardness{Mx, My}, u{Mx, My},
+      v{Mx, My}, zero{Mx, My};
   Grid<int> mask{Mx, My}, fixed{Mx, My};
 
   Case() {
     const std::vector<std::string> ice = {
-        "...................", ".11111111....11....", ".111111111...11....", "111111111111.......", "1111111111111..1...",
-        "11111111111111.....", "1111111111111111...", "111111111111.1111..", "11111111111...111..", ".111111111.........",
-        ".1111111........1..", "..11111....1.......", "....1..............", "..................."};
+        "...................", ".11111111....11....", ".111111111...11....", "111111111111.......",
+        "1111111111111..1...", "11111111111111.....", "1111111111111111...", "111111111111.1111..",
+        "11111111111...111..", ".111111111.........", ".1111111........1..", "..11111....1.......",
+        "....1..............", "..................."};
     std::mt19937 random(3);
     const auto number = [&random](double low, double high) {
       return low + (high - low) * static_cast<double>(random()) / 4294967296.0;
@@ -34,7 +38,9 @@ struct Case {
     for (int j = 0; j < My; ++j) {
       for (int i = 0; i < Mx; ++i) {
         b(j, i) = 200.0 - 90.0 * i + number(-400.0, 400.0);
-        H(j, i) = ice[static_cast<std::size_t>(j)][static_cast<std::size_t>(i)] == '1' ? number(300.0, 700.0) : 0.0;
+        H(j, i) = ice[static_cast<std::size_t>(j)][static_cast<std::size_t>(i)] == '1'
+                      ? number(300.0, 700.0)
+                      : 0.0;
         tauc(j, i) = number(0.0, 1.0) < 0.2 ? 0.0 : number(1e4, 1e5);
         hardness(j, i) = number(1e8, 3e8);
         u(j, i) = number(-1e-5, 1e-5), v(j, i) = number(-1e-5, 1e-5);
@@ -42,7 +48,8 @@ struct Case {
     }
     b(6, 3) = b(7, 3) = 1500.0, H(6, 3) = 20.0; // a wall
     for (int j = 0; j < My; ++j) {
-      for (int i = 0; i < Mx; ++i) h(j, i) = surface(b(j, i), H(j, i)), mask(j, i) = cell_type(b(j, i), H(j, i));
+      for (int i = 0; i < Mx; ++i)
+        h(j, i) = surface(b(j, i), H(j, i)), mask(j, i) = cell_type(b(j, i), H(j, i));
     }
     fixed(5, 5) = fixed(8, 15) = 1;
   }
@@ -59,7 +66,8 @@ struct Discrete {
   using Velocity = std::vector<Array2<double>>;
 
   Discrete(const Case& c, const Decomposition& d) : ranks(d), assembly(ranks, dx, dy, glen, till) {
-    const auto H = field(c.H), h = field(c.h), b = field(c.b), tauc = field(c.tauc), B = field(c.hardness), zero = field(c.zero);
+    const auto H = field(c.H), h = field(c.h), b = field(c.b), tauc = field(c.tauc),
+               B = field(c.hardness), zero = field(c.zero);
     const auto mask = field(c.mask), fixed = field(c.fixed);
     std::vector<SsaInput> inputs;
     for (std::size_t n = 0; n < H.size(); ++n)
@@ -80,7 +88,8 @@ struct Discrete {
     return arrays;
   }
 
-  /// A global vector (multigrid_case.hpp) from what `fill` writes into the list of each rank's unknowns.
+  /// A global vector (multigrid_case.hpp) from what `fill` writes into the list of each rank's
+  /// unknowns.
   template <class F> Vector global(const F& fill) {
     Vector all(2 * at(Mx * My), 0.0);
     for (int r = 0; r < ranks.local_size(); ++r) {
@@ -96,25 +105,33 @@ struct Discrete {
     return all;
   }
   Vector load() {
-    return global([](int, const SsaPatch& p, double* x) { std::copy(p.load.data(), p.load.data() + 2 * p.unknowns(), x); });
+    return global([](int, const SsaPatch& p, double* x) {
+      std::copy(p.load.data(), p.load.data() + 2 * p.unknowns(), x);
+    });
   }
   Vector residual() {
-    return global([&](int r, const SsaPatch& p, double* x) { ssa::residual(p, u[at(r)], v[at(r)], x); });
+    return global(
+        [&](int r, const SsaPatch& p, double* x) { ssa::residual(p, u[at(r)], v[at(r)], x); });
   }
   Vector residual(const Vector& w) { // of the velocity w
     Grid<double> U{Mx, My}, V{Mx, My};
-    for (std::size_t n = 0; n < U.values.size(); ++n) U.values[n] = w[2 * n], V.values[n] = w[2 * n + 1];
+    for (std::size_t n = 0; n < U.values.size(); ++n)
+      U.values[n] = w[2 * n], V.values[n] = w[2 * n + 1];
     const auto u_w = field(U), v_w = field(V);
-    for (int r = 0; r < ranks.local_size(); ++r) ssa::impose(assembly.patch(r), u_w[at(r)], v_w[at(r)]);
-    return global([&](int r, const SsaPatch& p, double* x) { ssa::residual(p, u_w[at(r)], v_w[at(r)], x); });
+    for (int r = 0; r < ranks.local_size(); ++r)
+      ssa::impose(assembly.patch(r), u_w[at(r)], v_w[at(r)]);
+    return global(
+        [&](int r, const SsaPatch& p, double* x) { ssa::residual(p, u_w[at(r)], v_w[at(r)], x); });
   }
   Vector velocity() {
-    return global([&](int r, const SsaPatch& p, double* x) { ssa::pack(p, u[at(r)], v[at(r)], x); });
+    return global(
+        [&](int r, const SsaPatch& p, double* x) { ssa::pack(p, u[at(r)], v[at(r)], x); });
   }
 
   /// The matrix, whose elements are kept for product().
   Operator jacobian(ssa::Linearisation how) {
-    Operator A(Grid<int>(Mx, My), ranks.decomposition().periodic_x, ranks.decomposition().periodic_y);
+    Operator A(Grid<int>(Mx, My), ranks.decomposition().periodic_x,
+               ranks.decomposition().periodic_y);
     for (int r = 0; r < ranks.local_size(); ++r) {
       SsaPatch& p = assembly.patch(r);
       const Rows<double> rows("rows", p.patch.ym + 2, p.patch.xm + 2, 36);
@@ -136,7 +153,8 @@ struct Discrete {
       local.emplace_back("x", p.patch.ym + 2, p.patch.xm + 2, 2);
       for (int n = 0; n < p.unknowns(); ++n) {
         const auto cell = static_cast<std::size_t>(p.patch.cell(p.cell(n).j, p.cell(n).i));
-        for (std::size_t m = 0; m < 2; ++m) local.back()(p.cell(n).j, p.cell(n).i, m) = x[2 * cell + m];
+        for (std::size_t m = 0; m < 2; ++m)
+          local.back()(p.cell(n).j, p.cell(n).i, m) = x[2 * cell + m];
       }
       ghosted.push_back({local.back()});
     }
@@ -183,8 +201,8 @@ bool positive_definite(Dense A) {
   return true;
 }
 
-constexpr ssa::Linearisation all_linearisations[] = {ssa::Linearisation::at_rest, ssa::Linearisation::picard,
-                                                     ssa::Linearisation::weighted};
+constexpr ssa::Linearisation all_linearisations[] = {
+    ssa::Linearisation::at_rest, ssa::Linearisation::picard, ssa::Linearisation::weighted};
 
 } // namespace
 
@@ -194,7 +212,8 @@ TEST_CASE("load, residual, Jacobian and product are the same bits on every decom
     Discrete one(c, cut(1, 1, periodic));
     REQUIRE(one.assembly.unknowns() > 90);
     CHECK(one.assembly.excluded() > 0);
-    std::vector<Decomposition> cuts = {cut(2, 2, periodic), cut(4, 1, periodic), cut(3, 2, periodic), cut(1, 6, periodic),
+    std::vector<Decomposition> cuts = {cut(2, 2, periodic), cut(4, 1, periodic),
+                                       cut(3, 2, periodic), cut(1, 6, periodic),
                                        cut(Mx, My, periodic)};
     cuts.push_back(cut(4, 3, periodic)); // one cell wide here, all the rest there
     cuts.back().x = {0, 1, 2, 5, Mx}, cuts.back().y = {0, 3, 4, My};
@@ -248,7 +267,8 @@ TEST_CASE("numbers of unknowns: rank after rank, in raster order; neighbours hav
   }
 }
 
-TEST_CASE("every Jacobian is symmetric and positive definite, and element by element it is the same") {
+TEST_CASE(
+    "every Jacobian is symmetric and positive definite, and element by element it is the same") {
   const Case c;
   for (const bool periodic : {false, true}) {
     Discrete p(c, cut(3, 2, periodic));
@@ -290,8 +310,12 @@ TEST_CASE("which ice is held is what a flood fill finds, in ghosts, too, on ever
     std::vector<ssa::Cell> front;
     for (int j = 0; j < My; ++j) {
       for (int i = 0; i < Mx; ++i) {
-        c.mask(j, i) = random() % 100 >= percent ? ice_free_ocean : random() % 20 == 0 ? grounded_ice : floating_ice;
-        if (!icy(c.mask(j, i)) || !(c.fixed(j, i) != 0 || (c.mask(j, i) == grounded_ice && c.tauc(j, i) > 0.0))) continue;
+        c.mask(j, i) = random() % 100 >= percent ? ice_free_ocean
+                       : random() % 20 == 0      ? grounded_ice
+                                                 : floating_ice;
+        if (!icy(c.mask(j, i)) ||
+            !(c.fixed(j, i) != 0 || (c.mask(j, i) == grounded_ice && c.tauc(j, i) > 0.0)))
+          continue;
         expected(j, i) = 1, front.push_back({j, i});
       }
     }
@@ -304,7 +328,8 @@ TEST_CASE("which ice is held is what a flood fill finds, in ghosts, too, on ever
         expected(j, i) = 1, front.push_back({j, i});
       }
     }
-    for (const Decomposition& d : {cut(1, 1, false), cut(4, 3, false), cut(1, 6, false), cut(Mx, My, false)}) {
+    for (const Decomposition& d :
+         {cut(1, 1, false), cut(4, 3, false), cut(1, 6, false), cut(Mx, My, false)}) {
       const Discrete p(c, d);
       std::int64_t wrong = 0;
       for (int r = 0; r < p.ranks.local_size(); ++r) {
@@ -312,7 +337,9 @@ TEST_CASE("which ice is held is what a flood fill finds, in ghosts, too, on ever
         for (int j = 0; j <= patch.patch.ym + 1; ++j) {
           for (int i = 0; i <= patch.patch.xm + 1; ++i) {
             const int gj = patch.patch.global_j(j), gi = patch.patch.global_i(i);
-            wrong += (patch.ice(j, i) != 0) != (expected.inside(gj, gi) && expected(gj, gi) != 0) ? 1 : 0;
+            wrong += (patch.ice(j, i) != 0) != (expected.inside(gj, gi) && expected(gj, gi) != 0)
+                         ? 1
+                         : 0;
           }
         }
       }
@@ -322,7 +349,8 @@ TEST_CASE("which ice is held is what a flood fill finds, in ghosts, too, on ever
   }
 }
 
-TEST_CASE("icebergs are excluded, unless something holds them; changes are seen; traffic is what the header says") {
+TEST_CASE("icebergs are excluded, unless something holds them; changes are seen; traffic is what "
+          "the header says") {
   Case c;
   Discrete p(c, cut(3, 2, false));
   CHECK(p.assembly.unknowns_changed());

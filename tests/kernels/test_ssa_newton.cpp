@@ -1,6 +1,6 @@
-// The nonlinear solver of the SSA on virtual ranks: the same bits for every cut of the grid, the residual that it promises, one
-// reduction per iteration and per step, and what it says when it fails. Its velocities beside PETSc's: tests/verification,
-// tests/program/test_runs.py.
+// The nonlinear solver of the SSA on virtual ranks: the same bits for every cut of the grid, the
+// residual that it promises, one reduction per iteration and per step, and what it says when it
+// fails. Its velocities beside PETSc's: tests/verification, tests/program/test_runs.py.
 #include "global_grid.hpp"
 #include "kernels/cases/noise.hpp"
 #include "kernels/ssa/newton.hpp"
@@ -30,7 +30,8 @@ public:
     }
     std::vector<std::vector<Ghosted>> all;
     for (const SsaInput& in : inputs)
-      all.push_back({in.H, in.h, in.b, in.tauc, in.hardness, in.mask, in.fixed, in.u_fixed, in.v_fixed});
+      all.push_back(
+          {in.H, in.h, in.b, in.tauc, in.hardness, in.mask, in.fixed, in.u_fixed, in.v_fixed});
     ranks.update_ghosts(all);
   }
 
@@ -61,7 +62,8 @@ public:
 
 private:
   static void set(const SsaInput& in, int j, int i, int gj, int gi) {
-    const double x = (gi - 0.5 * Mx) * dx, y = (gj - 0.5 * My) * dy, r2 = (x * x + y * y) / (140e3 * 140e3);
+    const double x = (gi - 0.5 * Mx) * dx, y = (gj - 0.5 * My) * dy,
+                 r2 = (x * x + y * y) / (140e3 * 140e3);
     const double shape = 1.0 - r2 + 0.3 * noise(2, x, y, 60e3);
     const bool iceberg = gj == 1 && gi == Mx - 2;
     in.b(j, i) = 300.0 - 1100.0 * r2 + 200.0 * rough_noise(1, x, y, 50e3);
@@ -89,7 +91,8 @@ double relative_residual(Sheet& sheet, const SsaOptions& options) {
 
 TEST_CASE("A solve of the SSA has the same bits on every cut of the grid") {
   for (const bool single : {true, false}) {
-    for (const std::int64_t gather : {3000, 100}) { // one rank has all levels; the finest ones smoothed on their ranks
+    for (const std::int64_t gather :
+         {3000, 100}) { // one rank has all levels; the finest ones smoothed on their ranks
       SsaOptions options;
       options.single_precision = single;
       options.multigrid.gather = gather;
@@ -112,7 +115,8 @@ TEST_CASE("A solve of the SSA has the same bits on every cut of the grid") {
   }
 }
 
-TEST_CASE("Single and double precision of the linear systems give the same velocity within the tolerance") {
+TEST_CASE("Single and double precision of the linear systems give the same velocity within the "
+          "tolerance") {
   SsaOptions options;
   options.tolerance = 1e-9;
   Sheet one(cut(1, 1)), two(cut(1, 1));
@@ -150,7 +154,8 @@ TEST_CASE("A linear law needs its matrix once") {
   Sheet sheet(cut(2, 2));
   for (const SsaInput& in : sheet.inputs) {
     for (int j = 0; j < static_cast<int>(in.hardness.extent(0)); ++j) {
-      for (int i = 0; i < static_cast<int>(in.hardness.extent(1)); ++i) in.hardness(j, i) *= 3e5; // Pa s
+      for (int i = 0; i < static_cast<int>(in.hardness.extent(1)); ++i)
+        in.hardness(j, i) *= 3e5; // Pa s
     }
   }
   const SsaReport report = sheet.solve(options);
@@ -164,20 +169,23 @@ TEST_CASE("A solve that fails says where it stopped and keeps its last state") {
   options.max_steps = 2;
   Sheet sheet(cut(3, 2));
   SsaNewton solver(sheet.ranks, dx, dy, options);
-  CHECK_THROWS_WITH(solver.solve(sheet.inputs, sheet.u, sheet.v), ContainsSubstring("DIVERGED_MAX_IT after 2 steps") &&
-                                                                      ContainsSubstring("expected |residual| <= 1e-06 |load|"));
+  CHECK_THROWS_WITH(solver.solve(sheet.inputs, sheet.u, sheet.v),
+                    ContainsSubstring("DIVERGED_MAX_IT after 2 steps") &&
+                        ContainsSubstring("expected |residual| <= 1e-06 |load|"));
   double most = 0.0;
   for (const double x : sheet.velocity()) most = std::fmax(most, std::fabs(x));
   CHECK(most > 0.0);
   // NaN where there should be ice
   sheet.inputs[0].hardness(2, 2) = std::nan("");
   for (const SsaInput& in : sheet.inputs) Kokkos::deep_copy(in.hardness, std::nan(""));
-  CHECK_THROWS_WITH(solver.solve(sheet.inputs, sheet.u, sheet.v), ContainsSubstring("DIVERGED_FNORM_NAN"));
+  CHECK_THROWS_WITH(solver.solve(sheet.inputs, sheet.u, sheet.v),
+                    ContainsSubstring("DIVERGED_FNORM_NAN"));
 }
 
 TEST_CASE("Without ice there is nothing to solve") {
   Sheet sheet(cut(2, 2));
-  for (const SsaInput& in : sheet.inputs) Kokkos::deep_copy(in.mask, static_cast<int>(ice_free_ocean));
+  for (const SsaInput& in : sheet.inputs)
+    Kokkos::deep_copy(in.mask, static_cast<int>(ice_free_ocean));
   const SsaReport report = sheet.solve({});
   CHECK(report.unknown_cells == 0);
   CHECK(report.steps == 0);

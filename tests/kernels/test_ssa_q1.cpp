@@ -1,5 +1,5 @@
-// One SSA element: extension at the margin, rigid motions, symmetry, the Jacobian against differences, grounded fractions,
-// fronts.
+// One SSA element: extension at the margin, rigid motions, symmetry, the Jacobian against
+// differences, grounded fractions, fronts.
 #include "kernels/cases/noise.hpp"
 #include "kernels/ssa/element_rows.hpp"
 
@@ -42,7 +42,8 @@ TEST_CASE("the extension keeps icy values and follows its rules") {
   CHECK(at(plane, 0b0010, q1, 2, 0) == 3.0); // one: constant
 }
 
-TEST_CASE("translations cost nothing in any element, the rotation nothing in a full one; the matrix is symmetric") {
+TEST_CASE("translations cost nothing in any element, the rotation nothing in a full one; the "
+          "matrix is symmetric") {
   const Q1Element q1(lx, ly);
   for (int ice = 1; ice < 16; ++ice) {
     double norm = 0.0;
@@ -87,11 +88,13 @@ TEST_CASE("elements in a row, and rows of the Jacobian, have the bits of single 
   constexpr int n = 41; // two packs of sixteen and a rest
   std::vector<double> maps[10];
   for (int m = 0; m < 10; ++m) {
-    for (int i = 0; i <= n; ++i) maps[m].push_back((m < 8 ? 1e-5 : 1e11) * (1.5 + noise(m, 700.0 * i, 0.0, 2000.0)));
+    for (int i = 0; i <= n; ++i)
+      maps[m].push_back((m < 8 ? 1e-5 : 1e11) * (1.5 + noise(m, 700.0 * i, 0.0, 2000.0)));
   }
   const auto rows = [&](int m) { return ssa::CornerRows{maps[m].data(), maps[m + 1].data()}; };
   const auto values = [&](int u, int v, int k, double(&w)[8]) {
-    for (int c = 0; c < 4; ++c) w[2 * c] = maps[u + c / 2][k + c % 2], w[2 * c + 1] = maps[v + c / 2][k + c % 2];
+    for (int c = 0; c < 4; ++c)
+      w[2 * c] = maps[u + c / 2][k + c % 2], w[2 * c + 1] = maps[v + c / 2][k + c % 2];
   };
   std::vector<SsaElement> found(n), expected;
   ssa::set_row(q1, soft_ice, n, rows(0), rows(2), rows(8), found.data());
@@ -103,11 +106,13 @@ TEST_CASE("elements in a row, and rows of the Jacobian, have the bits of single 
     const double strength[4] = {maps[8][k], maps[8][k + 1], maps[9][k], maps[9][k + 1]};
     expected.emplace_back(q1, soft_ice, 15, w, strength);
     SsaElement& e = expected.back();
-    e.weigh(newton_weight(SsaElement::strain2(q1, 15, change, Kw), e.e2 + soft_ice.eps2, strain_caution));
+    e.weigh(newton_weight(SsaElement::strain2(q1, 15, change, Kw), e.e2 + soft_ice.eps2,
+                          strain_caution));
     CHECK((found[k].nuH2 == e.nuH2 && found[k].slope == e.slope && found[k].e2 == e.e2));
     for (int a = 0; a < 8; ++a) CHECK(found[k].p[a] == e.p[a]);
   }
-  const ssa::AroundUnknown around{{&expected[0], &expected[1], &expected[2], &expected[3]}, {15, 7, 14, 15}};
+  const ssa::AroundUnknown around{{&expected[0], &expected[1], &expected[2], &expected[3]},
+                                  {15, 7, 14, 15}};
   double row[36], sum[36] = {};
   float single[36];
   sum[16] = 3e9, sum[17] = sum[18] = -1e9, sum[19] = 2e9;
@@ -118,7 +123,8 @@ TEST_CASE("elements in a row, and rows of the Jacobian, have the bits of single 
     for (int d = 0; d < 4; ++d) {
       const int slot = 3 * (d / 2 - c / 2 + 1) + d % 2 - c % 2 + 1;
       for (int m = 0; m < 4; ++m)
-        sum[4 * slot + m] += around.element[c]->jacobian(q1, around.ice[c], 2 * c + m / 2, 2 * d + m % 2);
+        sum[4 * slot + m] +=
+            around.element[c]->jacobian(q1, around.ice[c], 2 * c + m / 2, 2 * d + m % 2);
     }
   }
   for (int m = 0; m < 36; ++m) {
@@ -127,7 +133,8 @@ TEST_CASE("elements in a row, and rows of the Jacobian, have the bits of single 
   }
 }
 
-TEST_CASE("the Jacobian is the derivative of the residual and positive, in elements of every pattern") {
+TEST_CASE(
+    "the Jacobian is the derivative of the residual and positive, in elements of every pattern") {
   const Q1Element q1(lx, ly);
   const double w0[8] = {1e-6, 3e-6, -2e-6, 4e-6, 5e-6, -1e-6, 2.5e-6, -3e-6}, step = 1e-10;
   for (int ice = 1; ice < 16; ++ice) {
@@ -190,8 +197,11 @@ TEST_CASE("pressure on fronts and cliffs") {
   const double shelf = 0.5 * rho_ice * g * (1.0 - rho_ice / rho_water) * 300.0 * 300.0;
   CHECK(std::abs(front_pressure(300.0, -1000.0, true) / shelf - 1.0) < 1e-14);
   CHECK(front_pressure(300.0, 10.0, false) == 0.5 * rho_ice * g * 300.0 * 300.0); // above the sea
-  CHECK(std::abs(front_pressure(300.0, -100.0, false) / (0.5 * g * (rho_ice * 9e4 - rho_water * 1e4)) - 1.0) < 1e-14);
-  CHECK(cliff_pressure(300.0, 500.0, 200.0) == 0.5 * rho_ice * g * 300.0 * 300.0); // flat land: the whole face
+  CHECK(std::abs(front_pressure(300.0, -100.0, false) /
+                     (0.5 * g * (rho_ice * 9e4 - rho_water * 1e4)) -
+                 1.0) < 1e-14);
+  CHECK(cliff_pressure(300.0, 500.0, 200.0) ==
+        0.5 * rho_ice * g * 300.0 * 300.0); // flat land: the whole face
   CHECK(cliff_pressure(300.0, 500.0, 400.0) == 0.5 * rho_ice * g * 100.0 * 100.0);
   CHECK(cliff_pressure(300.0, 500.0, 600.0) == 0.0); // a nunatak
   CHECK(cliff_pressure(300.0, 500.0, -50.0) == 0.5 * rho_ice * g * 300.0 * 300.0);

@@ -1,4 +1,5 @@
-// Initial states without files: the continent has what it promises, for any seed and resolution; dome, shelf, stream.
+// Initial states without files: the continent has what it promises, for any seed and resolution;
+// dome, shelf, stream.
 #include "kernels/cases/continent.hpp"
 #include "kernels/ice/geometry.hpp"
 
@@ -22,7 +23,8 @@ struct Sampled {
     const synthetic::Continent continent(seed);
     for (int j = 0; j < M; ++j) {
       for (int i = 0; i < M; ++i) {
-        site.push_back(continent.at(-synthetic::marine_half_width + i * dx, -synthetic::marine_half_width + j * dx));
+        site.push_back(continent.at(-synthetic::marine_half_width + i * dx,
+                                    -synthetic::marine_half_width + j * dx));
         type.push_back(cell_type(site.back().b, site.back().H));
       }
     }
@@ -30,7 +32,8 @@ struct Sampled {
 
   int count(int t) const { return static_cast<int>(std::count(type.begin(), type.end(), t)); }
 
-  /// Labels 1, 2, ... of the 4-connected components of cells that satisfy f (0: none), and their number of cells.
+  /// Labels 1, 2, ... of the 4-connected components of cells that satisfy f (0: none), and their
+  /// number of cells.
   struct Components {
     std::vector<int> label, cells;
   };
@@ -73,12 +76,14 @@ TEST_CASE("the hash is the published one, noise is bounded and smooth") {
   CHECK(jump <= 1.875 * 2.0 / 100e3); // the steepest slope of the quintic between -1 and 1
 }
 
-TEST_CASE("marine at 16 km: shelves, rises, holes, lakes, a plausible ice sheet; for several seeds") {
+TEST_CASE(
+    "marine at 16 km: shelves, rises, holes, lakes, a plausible ice sheet; for several seeds") {
   for (const std::uint64_t seed : {0, 1, 2, 3, 4, 5}) {
     const Sampled s(seed, 381);
     CAPTURE(seed);
 
-    const auto grounded_parts = s.components([](int t) { return t == grounded_ice || t == ice_free_land; });
+    const auto grounded_parts =
+        s.components([](int t) { return t == grounded_ice || t == ice_free_land; });
     const auto water = s.components([](int t) { return t == floating_ice || t == ice_free_ocean; });
     const auto floating = s.components([](int t) { return t == floating_ice; });
     const auto open = s.components([](int t) { return t == ice_free_ocean; });
@@ -89,7 +94,8 @@ TEST_CASE("marine at 16 km: shelves, rises, holes, lakes, a plausible ice sheet;
       const int H = static_cast<int>(s.site[n].H);
       thickest = std::max(thickest, H);
       if (s.type[n] != floating_ice || water.label[n] != ocean_water) continue;
-      if (floating.cells[floating.label[n] - 1] >= 3) shelves.insert(floating.label[n]); // slivers do not count
+      if (floating.cells[floating.label[n] - 1] >= 3)
+        shelves.insert(floating.label[n]); // slivers do not count
       thinnest_shelf = std::min(thinnest_shelf, H), thickest_shelf = std::max(thickest_shelf, H);
     }
     CHECK(shelves.size() >= 20);
@@ -119,8 +125,10 @@ TEST_CASE("marine at 16 km: shelves, rises, holes, lakes, a plausible ice sheet;
           continue;
         }
         if (s.type[n] != grounded_ice || s.type[n + 1] != grounded_ice) continue;
-        const double slope = (surface(s.site[n + 1].b, s.site[n + 1].H) - surface(site.b, site.H)) / s.dx;
-        stress = std::max(stress, rho_ice * gravity * 0.5 * (site.H + s.site[n + 1].H) * std::abs(slope));
+        const double slope =
+            (surface(s.site[n + 1].b, s.site[n + 1].H) - surface(site.b, site.H)) / s.dx;
+        stress = std::max(stress,
+                          rho_ice * gravity * 0.5 * (site.H + s.site[n + 1].H) * std::abs(slope));
       }
     }
     CHECK(edge_ice == 0);
@@ -156,7 +164,8 @@ TEST_CASE("resolution samples one continent; seeds make different ones") {
   CHECK(std::abs(area(coarse, floating_ice) / area(fine, floating_ice) - 1.0) <= 0.05);
   CHECK(std::abs(area(coarse, grounded_ice) / area(fine, grounded_ice) - 1.0) <= 0.01);
   int different = 0;
-  for (std::size_t n = 0; n < coarse.type.size(); ++n) different += coarse.type[n] != other.type[n] ? 1 : 0;
+  for (std::size_t n = 0; n < coarse.type.size(); ++n)
+    different += coarse.type[n] != other.type[n] ? 1 : 0;
   CHECK(different > 1000);
 }
 
@@ -170,7 +179,8 @@ TEST_CASE("dome, shelf, stream") {
   CHECK(cell_type(front.b, front.H) == floating_ice);
   // C = 2.45e-18 in the papers' digits
   const double Q0 = 600.0 * 300.0 / seconds_per_year;
-  CHECK(std::abs((std::pow(front.H, -4) - std::pow(600.0, -4)) * Q0 / (4.0 * 499e3) - 2.45e-18) <= 0.005e-18);
+  CHECK(std::abs((std::pow(front.H, -4) - std::pow(600.0, -4)) * Q0 / (4.0 * 499e3) - 2.45e-18) <=
+        0.005e-18);
   const synthetic::Site up = synthetic::stream(0.0, 1e4), down = synthetic::stream(1e4, -1e4);
   CHECK(std::abs(up.b + up.H - down.b - down.H - 10.0) <= 1e-9);
   CHECK(synthetic::stream_yield_stress(0.0) == 0.0);

@@ -1,4 +1,5 @@
-// Distances through MPI: the bits of a search of the whole grid, and the messages of as many virtual ranks, one for one.
+// Distances through MPI: the bits of a search of the whole grid, and the messages of as many
+// virtual ranks, one for one.
 #include "miniapp/base/mpi_ranks.hpp"
 #include "tests/kernels/distance_case.hpp"
 
@@ -14,7 +15,8 @@ Decomposition cut(const Grid<int>& grid) {
   return Decomposition::make(grid.Mx, grid.My, size);
 }
 
-/// What all ranks have sent: messages, bytes; and what each took part in at most: exchanges, collectives, lagged reductions.
+/// What all ranks have sent: messages, bytes; and what each took part in at most: exchanges,
+/// collectives, lagged reductions.
 std::vector<std::int64_t> sent(const Traffic& t) {
   std::vector<std::int64_t> sums{t.messages, t.bytes}, maxima{t.exchanges, t.collectives, t.lagged};
   MPI_Allreduce(MPI_IN_PLACE, sums.data(), 2, MPI_INT64_T, MPI_SUM, MPI_COMM_WORLD);
@@ -41,13 +43,15 @@ void check(const std::vector<Grid<int>>& start, const std::string& solver) {
   CHECK(report.rounds == expected.rounds);
   CHECK(report.maxima == expected.maxima);
   const Traffic& t = virtual_ranks.traffic();
-  CHECK(sent(ranks.traffic()) == std::vector<std::int64_t>{t.messages, t.bytes, t.exchanges, t.collectives, t.lagged});
+  CHECK(sent(ranks.traffic()) ==
+        std::vector<std::int64_t>{t.messages, t.bytes, t.exchanges, t.collectives, t.lagged});
   const Patch p = ranks.patch();
   for (std::size_t f = 0; f < start.size(); ++f) {
     const Grid<int> whole = search(start[f]);
     int wrong = 0;
     for (int j = 1; j <= p.ym; ++j) {
-      for (int i = 1; i <= p.xm; ++i) wrong += real.fields[f][0](j, i) != whole(p.global_j(j), p.global_i(i));
+      for (int i = 1; i <= p.xm; ++i)
+        wrong += real.fields[f][0](j, i) != whole(p.global_j(j), p.global_i(i));
     }
     CHECK(wrong == 0);
   }
@@ -60,7 +64,8 @@ const auto solvers = {"sweep", "bfs", "buckets", "gather", "auto"};
 TEST_CASE("random masks") {
   for (const double p : {0.1, 0.45, 0.6, 0.8, 1.0}) {
     const Grid<int> mask = random_mask(47, 38, p, 7);
-    for (const char* solver : solvers) check({with_seeds(mask, 200, 1), with_seeds(mask, 10, 2)}, solver);
+    for (const char* solver : solvers)
+      check({with_seeds(mask, 200, 1), with_seeds(mask, 10, 2)}, solver);
   }
 }
 

@@ -1,5 +1,5 @@
-// The DMDA of the grid: its cut is that of Decomposition, Vecs borrow arrays, and its scatters fill ghosts as the packed
-// exchange.
+// The DMDA of the grid: its cut is that of Decomposition, Vecs borrow arrays, and its scatters fill
+// ghosts as the packed exchange.
 #include "miniapp/model/dmda_ranks.hpp"
 #include "miniapp/model/grid.hpp"
 #include "miniapp/model/petsc_error.hpp"
@@ -25,8 +25,8 @@ int world_size() {
 bool petsc_cuts(int Mx, int My, int px, int py) {
   DM dm = nullptr;
   PetscPushErrorHandler(PetscReturnErrorHandler, nullptr);
-  DMDACreate2d(MPI_COMM_WORLD, DM_BOUNDARY_GHOSTED, DM_BOUNDARY_GHOSTED, DMDA_STENCIL_BOX, Mx, My, px > 0 ? px : PETSC_DECIDE,
-               py > 0 ? py : PETSC_DECIDE, 1, 1, nullptr, nullptr, &dm);
+  DMDACreate2d(MPI_COMM_WORLD, DM_BOUNDARY_GHOSTED, DM_BOUNDARY_GHOSTED, DMDA_STENCIL_BOX, Mx, My,
+               px > 0 ? px : PETSC_DECIDE, py > 0 ? py : PETSC_DECIDE, 1, 1, nullptr, nullptr, &dm);
   const bool cut = DMSetUp(dm) == 0;
   DMDestroy(&dm);
   PetscPopErrorHandler();
@@ -44,19 +44,22 @@ void check_cut(const DmdaShape& shape) {
     CHECK_FALSE(petsc_cuts(shape.Mx, shape.My, shape.px, shape.py));
     return;
   }
-  const Decomposition d = Dmda(MPI_COMM_WORLD, shape).decomposition(); // which compares the neighbours
+  const Decomposition d =
+      Dmda(MPI_COMM_WORLD, shape).decomposition(); // which compares the neighbours
   CHECK((d.Mx == rule.Mx && d.My == rule.My && d.px == rule.px && d.py == rule.py));
   CHECK((d.x == rule.x && d.y == rule.y));
   CHECK((d.periodic_x == shape.periodic_x && d.periodic_y == shape.periodic_y));
 }
 
-/// Arrays of any bits (NaN, too), exchanged both ways: the same bits, ghosts beyond the edges included.
+/// Arrays of any bits (NaN, too), exchanged both ways: the same bits, ghosts beyond the edges
+/// included.
 template <class T> void check_type(MpiRanks& packed, MpiRanks& dmda, int numbers) {
   const Patch p = packed.patch();
   const auto a = make_columns<T>("a", p, numbers), b = make_columns<T>("b", p, numbers);
   std::mt19937 random(static_cast<unsigned>(packed.first()));
   const std::size_t bytes = a.size() * sizeof(T);
-  for (std::size_t n = 0; n < bytes; ++n) reinterpret_cast<unsigned char*>(a.data())[n] = static_cast<unsigned char>(random());
+  for (std::size_t n = 0; n < bytes; ++n)
+    reinterpret_cast<unsigned char*>(a.data())[n] = static_cast<unsigned char>(random());
   Kokkos::deep_copy(b, a);
   packed.update_ghosts({a});
   dmda.update_ghosts({b});
@@ -76,8 +79,10 @@ TEST_CASE("the cut of a DMDA is that of Decomposition, chosen and forced") {
       }
     }
   }
-  for (int periodic = 1; periodic < 4; ++periodic) check_cut({11, 9, 0, 0, (periodic & 1) != 0, (periodic & 2) != 0});
-  CHECK_THROWS_WITH(Dmda(MPI_COMM_WORLD, {40, 40, 5, 0}), Catch::Matchers::ContainsSubstring("expected a product of"));
+  for (int periodic = 1; periodic < 4; ++periodic)
+    check_cut({11, 9, 0, 0, (periodic & 1) != 0, (periodic & 2) != 0});
+  CHECK_THROWS_WITH(Dmda(MPI_COMM_WORLD, {40, 40, 5, 0}),
+                    Catch::Matchers::ContainsSubstring("expected a product of"));
 }
 
 TEST_CASE("PETSc's options change the grid: points and patches, not the size of the domain") {
@@ -105,8 +110,11 @@ TEST_CASE("the DMDA's scatters fill ghosts, with and without periodicity, one ar
     check_ghosts(dmda); // three arrays
     check_ghosts(packed);
     CHECK((packed.halo().exchanges == 1 && dmda.halo().exchanges == 3));
-    if (periodic == 0) CHECK((dmda.halo().messages == 3 * packed.halo().messages && dmda.halo().bytes == packed.halo().bytes));
-    CHECK((dmda.halo().messages == dmda.traffic().messages && dmda.halo().bytes == dmda.traffic().bytes));
+    if (periodic == 0)
+      CHECK((dmda.halo().messages == 3 * packed.halo().messages &&
+             dmda.halo().bytes == packed.halo().bytes));
+    CHECK((dmda.halo().messages == dmda.traffic().messages &&
+           dmda.halo().bytes == dmda.traffic().bytes));
     for (const int numbers : {1, 3, 36}) {
       check_type<unsigned char>(packed, dmda, numbers);
       check_type<int>(packed, dmda, numbers);
@@ -128,7 +136,8 @@ TEST_CASE("Vecs borrow arrays: a global one without ghosts, a local one with the
   }
   const auto field = make_array<double>("field", p);
   {
-    const BorrowedVec global = BorrowedVec::global(grid, owned), local = BorrowedVec::local(grid, field);
+    const BorrowedVec global = BorrowedVec::global(grid, owned),
+                      local = BorrowedVec::local(grid, field);
     const PetscScalar* memory = nullptr;
     VecGetArrayRead(local, &memory);
     CHECK(memory == field.data());
@@ -141,6 +150,8 @@ TEST_CASE("Vecs borrow arrays: a global one without ghosts, a local one with the
       wrong += field(j, i) != static_cast<double>(expected_cell(d, p.global_j(j), p.global_i(i)));
   }
   CHECK(wrong == 0);
-  CHECK_THROWS_WITH(BorrowedVec::local(grid, owned), Catch::Matchers::ContainsSubstring("local Vec: expected an array of"));
-  CHECK_THROWS_WITH(BorrowedVec::global(grid, field), Catch::Matchers::ContainsSubstring("global Vec: expected an array of"));
+  CHECK_THROWS_WITH(BorrowedVec::local(grid, owned),
+                    Catch::Matchers::ContainsSubstring("local Vec: expected an array of"));
+  CHECK_THROWS_WITH(BorrowedVec::global(grid, field),
+                    Catch::Matchers::ContainsSubstring("global Vec: expected an array of"));
 }

@@ -1,4 +1,5 @@
-// miniapp/model/dump.hpp: a buffer goes into a file by one line, from a function that knows nothing of output.
+// miniapp/model/dump.hpp: a buffer goes into a file by one line, from a function that knows nothing
+// of output.
 #include "io/reader.hpp"
 #include "miniapp/base/error.hpp"
 #include "miniapp/model/dump.hpp"
@@ -14,7 +15,9 @@ using namespace nunatak;
 namespace {
 
 /// Some function deep in the model.
-void compute(const Array2<double>& nuH, double factor) { dump_buffer("nuH", (nuH(0, 0) = factor, nuH)); }
+void compute(const Array2<double>& nuH, double factor) {
+  dump_buffer("nuH", (nuH(0, 0) = factor, nuH));
+}
 
 } // namespace
 
@@ -49,14 +52,17 @@ TEST_CASE("dump_buffer appends a record per call; without -dump it does nothing"
   compute(nuH, 2.0);
   dump_buffer("label", label);
   dump_buffer("strain", strain);
-  REQUIRE_THROWS_WITH(dump_buffer("label", nuH), Catch::Matchers::ContainsSubstring("expected int32 with 1"));
+  REQUIRE_THROWS_WITH(dump_buffer("label", nuH),
+                      Catch::Matchers::ContainsSubstring("expected int32 with 1"));
   Patch other = p;
   other.xm += 1;
-  REQUIRE_THROWS_WITH(dump_buffer("wrong", make_array<double>("wrong", other)),
-                      Catch::Matchers::ContainsSubstring("dump_buffer 'wrong': expected an array of"));
+  REQUIRE_THROWS_WITH(
+      dump_buffer("wrong", make_array<double>("wrong", other)),
+      Catch::Matchers::ContainsSubstring("dump_buffer 'wrong': expected an array of"));
   dumps.finish();
 
-  const io::Reader in(scratch / "look_nuH.nc", MPI_COMM_WORLD), levels(scratch / "look_strain.nc", MPI_COMM_WORLD),
+  const io::Reader in(scratch / "look_nuH.nc", MPI_COMM_WORLD),
+      levels(scratch / "look_strain.nc", MPI_COMM_WORLD),
       labels(scratch / "look_label.nc", MPI_COMM_WORLD);
   CHECK(in.records() == 2);
   CHECK(in.read_all("time") == std::vector<double>{0.0, 36.5});
@@ -70,7 +76,8 @@ TEST_CASE("dump_buffer appends a record per call; without -dump it does nothing"
       const auto code = static_cast<double>(j * 100 + i);
       wrong += values[j * 11 + i] != code || static_cast<double>(found[j * 11 + i]) != -code;
       for (std::size_t k = 0; k < 4; ++k)
-        wrong += columns[first ? (k * 9 + j) * 11 + i : (j * 11 + i) * 4 + k] != code + 0.125 * static_cast<double>(k);
+        wrong += columns[first ? (k * 9 + j) * 11 + i : (j * 11 + i) * 4 + k] !=
+                 code + 0.125 * static_cast<double>(k);
     }
   }
   CHECK(wrong == 0);

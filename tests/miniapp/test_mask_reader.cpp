@@ -1,5 +1,5 @@
-// The reader of masks: exact on good files; on any other bytes an Error that names the file, never a crash, a hang or a mask
-// that is not what the header says.
+// The reader of masks: exact on good files; on any other bytes an Error that names the file, never
+// a crash, a hang or a mask that is not what the header says.
 #include "io/writer.hpp"
 #include "kernels/cases/noise.hpp"
 #include "miniapp/base/error.hpp"
@@ -45,9 +45,11 @@ File good_file(char format, int largest, Random& random) {
   Picture& p = file.picture;
   p.Mx = 1 + below(random, 19), p.My = 1 + below(random, 7);
   const bool bitmap = format == '1' || format == '4';
-  for (int n = 0; n < p.Mx * p.My; ++n) p.values.push_back(static_cast<std::uint16_t>(below(random, bitmap ? 2 : largest + 1)));
+  for (int n = 0; n < p.Mx * p.My; ++n)
+    p.values.push_back(static_cast<std::uint16_t>(below(random, bitmap ? 2 : largest + 1)));
   std::string& out = file.bytes;
-  out = std::string("P") + format + gap(random) + std::to_string(p.Mx) + gap(random) + std::to_string(p.My);
+  out = std::string("P") + format + gap(random) + std::to_string(p.Mx) + gap(random) +
+        std::to_string(p.My);
   if (!bitmap) out += gap(random) + std::to_string(largest);
   out += format == '2' ? gap(random) : "\n";
   for (int j = 0; j < p.My; ++j) {
@@ -59,7 +61,8 @@ File good_file(char format, int largest, Random& random) {
       if (format == '5' && largest > 255) out += static_cast<char>(v >> 8);
       if (format == '5') out += static_cast<char>(v & 255u);
       bits |= v << (7 - i % 8);
-      if (format == '4' && (i % 8 == 7 || i == p.Mx - 1)) out += static_cast<char>(std::exchange(bits, 0u));
+      if (format == '4' && (i % 8 == 7 || i == p.Mx - 1))
+        out += static_cast<char>(std::exchange(bits, 0u));
     }
   }
   return file;
@@ -72,10 +75,14 @@ File good_file(Random& random) {
 
 /// Something happens to the bytes.
 std::string spoiled(std::string s, Random& random) {
-  const char* const words[] = {"0", "-1", "4294967297", "99999999999999999999999", "2147483647", "#", "P", "\n", "65536", "1e3"};
+  const char* const words[] = {"0",          "-1", "4294967297", "99999999999999999999999",
+                               "2147483647", "#",  "P",          "\n",
+                               "65536",      "1e3"};
   for (int n = 1 + below(random, 3); n > 0; --n) {
-    const auto at = static_cast<std::size_t>(below(random, static_cast<int>(s.size()) + 1)); // mostly in the header
-    const auto early = std::min(at, s.size() == 0 ? 0 : random() % (1 + std::min<std::size_t>(s.size(), 20)));
+    const auto at = static_cast<std::size_t>(
+        below(random, static_cast<int>(s.size()) + 1)); // mostly in the header
+    const auto early =
+        std::min(at, s.size() == 0 ? 0 : random() % (1 + std::min<std::size_t>(s.size(), 20)));
     switch (below(random, 6)) {
     case 0:
       s = s.substr(0, at);
@@ -130,7 +137,9 @@ std::optional<Picture> parsed(const std::string& bytes) {
 /// A folder for the files of a test case.
 class Folder {
 public:
-  Folder() : m_path(std::filesystem::temp_directory_path() / ("nunatak_mask_" + std::to_string(getpid()))) {
+  Folder()
+      : m_path(std::filesystem::temp_directory_path() /
+               ("nunatak_mask_" + std::to_string(getpid()))) {
     std::filesystem::create_directories(m_path);
   }
   ~Folder() { std::filesystem::remove_all(m_path); }
@@ -151,8 +160,8 @@ Mask read(const std::string& file, const std::string& variable = "") {
 }
 
 /// 5 x 3 cells in `name` of these dimensions; "time" has no record yet.
-void write_netcdf(const std::string& path, const std::string& name, const std::vector<std::string>& dimensions,
-                  std::vector<double> values) {
+void write_netcdf(const std::string& path, const std::string& name,
+                  const std::vector<std::string>& dimensions, std::vector<double> values) {
   io::Schema schema;
   schema.dimensions = {{"y", 3}, {"x", 5}, {"z", 2}};
   schema.variables = {{name, io::Type::float64, dimensions, {}}};
@@ -176,10 +185,14 @@ TEST_CASE("pictures as written") {
   CHECK(a.Mx == 3);
   CHECK(a.My == 2);
   CHECK(a.values == std::vector<std::uint16_t>{1, 0, 1, 0, 1, 1});
-  CHECK(parse_netpbm("P2\n2 2 65535 0 65535\n1 2\n", "b").values == std::vector<std::uint16_t>{0, 65535, 1, 2});
-  CHECK(parse_netpbm(std::string("P4 9 1\n\xA5\x80", 9), "c").values == std::vector<std::uint16_t>{1, 0, 1, 0, 0, 1, 0, 1, 1});
-  CHECK(parse_netpbm(std::string("P5 2 1 255\n\x07\xFF", 13), "d").values == std::vector<std::uint16_t>{7, 255});
-  CHECK(parse_netpbm(std::string("P5 1 1 256\n\x01\x00\n", 14), "e").values == std::vector<std::uint16_t>{256});
+  CHECK(parse_netpbm("P2\n2 2 65535 0 65535\n1 2\n", "b").values ==
+        std::vector<std::uint16_t>{0, 65535, 1, 2});
+  CHECK(parse_netpbm(std::string("P4 9 1\n\xA5\x80", 9), "c").values ==
+        std::vector<std::uint16_t>{1, 0, 1, 0, 0, 1, 0, 1, 1});
+  CHECK(parse_netpbm(std::string("P5 2 1 255\n\x07\xFF", 13), "d").values ==
+        std::vector<std::uint16_t>{7, 255});
+  CHECK(parse_netpbm(std::string("P5 1 1 256\n\x01\x00\n", 14), "e").values ==
+        std::vector<std::uint16_t>{256});
 }
 
 TEST_CASE("what is wrong with a picture is said") {
@@ -191,7 +204,8 @@ TEST_CASE("what is wrong with a picture is said") {
       {"P1 -1 1 0", "width: expected a number, found '-' at 3"},
       {"P1 0 1 0", "width: expected a number from 1 to 2147483647, found 0"},
       {"P1 1 4294967297 0", "height: expected a number from 1 to 2147483647, found 4294967297"},
-      {"P1 1 99999999999999999999999 0", "height: expected a number from 1 to 2147483647, found 99999999999999999999"},
+      {"P1 1 99999999999999999999999 0",
+       "height: expected a number from 1 to 2147483647, found 99999999999999999999"},
       {"P1 2 2\n11", "expected at least 4 bytes of values for 2 x 2 cells, found 3"},
       {"P1 2 2 1 1 1      ", "value: expected 0 or 1, found the end of the file"},
       {"P1 2 1 1 2", "value: expected 0 or 1, found '2' at 9"},
@@ -199,7 +213,8 @@ TEST_CASE("what is wrong with a picture is said") {
       {"P2 1 1 7 8", "value: expected a number from 0 to 7, found 8"},
       {"P2 2147483647 2147483647 255 0", "expected at least 9223372028264841217 bytes of values"},
       {"P4 2147483647 2147483647\n0", "expected at least 576460752034988032 bytes of values"},
-      {"P5 2147483647 2147483647 65535\n0", "expected at least 9223372028264841218 bytes of values"},
+      {"P5 2147483647 2147483647 65535\n0",
+       "expected at least 9223372028264841218 bytes of values"},
       {"P5 1 1 255", "expected white space before the values, found the end of the file"},
       {"P5 2 2 255\nabc", "expected at least 4 bytes of values for 2 x 2 cells, found 3"},
       {"P5 1 1 9\nz", "value: expected a number from 0 to 9, found 122"},
@@ -207,7 +222,8 @@ TEST_CASE("what is wrong with a picture is said") {
       {"P1 1 1 1 1", "expected the end of the file after the last value, found 1 more bytes"}};
   for (const auto& [bytes, message] : cases) {
     INFO(bytes);
-    CHECK_THROWS_WITH(parse_netpbm(bytes, "p.pbm"), ContainsSubstring("mask 'p.pbm': ") && ContainsSubstring(message));
+    CHECK_THROWS_WITH(parse_netpbm(bytes, "p.pbm"),
+                      ContainsSubstring("mask 'p.pbm': ") && ContainsSubstring(message));
   }
 }
 
@@ -217,7 +233,9 @@ TEST_CASE("thousands of pictures, good ones and spoiled ones") {
   for (int n = 0; n < 6000; ++n) {
     const File file = good_file(random);
     const auto same = parsed(file.bytes);
-    if (same && same->Mx == file.picture.Mx && same->My == file.picture.My && same->values == file.picture.values) good += 1;
+    if (same && same->Mx == file.picture.Mx && same->My == file.picture.My &&
+        same->values == file.picture.values)
+      good += 1;
     const std::string bad = spoiled(file.bytes, random);
     const auto found = parsed(bad);
     if (!found) {
@@ -226,9 +244,11 @@ TEST_CASE("thousands of pictures, good ones and spoiled ones") {
     }
     survived += 1;
     const auto [Mx, My] = size_in_header(bad);
-    if (found->Mx != Mx || found->My != My || found->values.size() != static_cast<std::size_t>(Mx * My) ||
+    if (found->Mx != Mx || found->My != My ||
+        found->values.size() != static_cast<std::size_t>(Mx * My) ||
         found->values.size() > 8 * bad.size()) {
-      FAIL("a picture of " << found->Mx << " x " << found->My << " and " << found->values.size() << " values from " << bad);
+      FAIL("a picture of " << found->Mx << " x " << found->My << " and " << found->values.size()
+                           << " values from " << bad);
     }
   }
   CHECK(good == 6000);
@@ -242,11 +262,13 @@ TEST_CASE("thousands of random strings that start like a picture") {
   int refused = 0;
   for (int n = 0; n < 4000; ++n) {
     std::string bytes = std::string("P") + "1245"[random() % 4];
-    for (int length = below(random, 40); length > 0; --length) bytes += letters[random() % letters.size()];
+    for (int length = below(random, 40); length > 0; --length)
+      bytes += letters[random() % letters.size()];
     const auto found = parsed(bytes);
     if (!found) {
       refused += 1;
-    } else if (found->values.size() != static_cast<std::size_t>(found->Mx) * static_cast<std::size_t>(found->My)) {
+    } else if (found->values.size() !=
+               static_cast<std::size_t>(found->Mx) * static_cast<std::size_t>(found->My)) {
       FAIL("values: " << found->values.size());
     }
   }
@@ -274,14 +296,16 @@ TEST_CASE("files: a picture, a NetCDF mask, cell types of thickness and bed") {
 
 TEST_CASE("files that are no masks") {
   const Folder folder;
-  const auto refused = [&](const std::string& file, const std::string& variable, const std::string& message) {
+  const auto refused = [&](const std::string& file, const std::string& variable,
+                           const std::string& message) {
     INFO(file);
-    CHECK_THROWS_WITH(read(file, variable),
-                      ContainsSubstring(message) && ContainsSubstring(file) && ContainsSubstring("expected"));
+    CHECK_THROWS_WITH(read(file, variable), ContainsSubstring(message) && ContainsSubstring(file) &&
+                                                ContainsSubstring("expected"));
   };
   refused(folder / "nowhere.nc", "", "found none of the name");
   refused(folder / "", "", "found something else of the name");
-  refused(folder.write("p.pbm", "P1 1 1 1"), "mask", "option -variable: expected a NetCDF file, found the picture");
+  refused(folder.write("p.pbm", "P1 1 1 1"), "mask",
+          "option -variable: expected a NetCDF file, found the picture");
   const std::vector<double> threes(15, 3.0);
   write_netcdf(folder / "row.nc", "mask", {"x"}, std::vector<double>(5, 3.0));
   refused(folder / "row.nc", "", "expected the dimensions (y, x) or (time, y, x), found (x)");
@@ -295,7 +319,8 @@ TEST_CASE("files that are no masks") {
   CHECK_THROWS_AS(read(folder / "half.nc"), Error);
 }
 
-TEST_CASE("NetCDF files cut short or with a wrong byte: the mask of the header, or an error that names the file") {
+TEST_CASE("NetCDF files cut short or with a wrong byte: the mask of the header, or an error that "
+          "names the file") {
   const Folder folder;
   write_netcdf(folder / "m.nc", "mask", {"y", "x"}, std::vector<double>(15, 3.0));
   const std::string whole = bytes_of(folder / "m.nc");

@@ -1,5 +1,6 @@
-// miniapp/model/model.hpp with output.hpp: a few steps, a file, and a run that goes on from it. A state variable that is missing
-// from what is to be written is an error; the labels of arrays do not matter.
+// miniapp/model/model.hpp with output.hpp: a few steps, a file, and a run that goes on from it. A
+// state variable that is missing from what is to be written is an error; the labels of arrays do
+// not matter.
 #include "io/reader.hpp"
 #include "miniapp/model/model.hpp"
 #include "miniapp/model/output.hpp"
@@ -31,8 +32,8 @@ Options marine(const std::string& output) {
 /// A model and its output after the steps that `options` ask for; the volume of ice in `scalars`.
 struct Run {
   explicit Run(Options wanted)
-      : options(std::move(wanted)), model(options, MPI_COMM_WORLD, timers, silent), clock(options, model.start_time()),
-        output(options, model, {}, "now", timers, silent) {
+      : options(std::move(wanted)), model(options, MPI_COMM_WORLD, timers, silent),
+        clock(options, model.start_time()), output(options, model, {}, "now", timers, silent) {
     Summary summary(model.grid(), model.ranks(), model.state());
     while (!clock.finished()) {
       model.diagnose(clock.time());
@@ -97,8 +98,9 @@ TEST_CASE("a state variable that is missing is an error, whatever arrays are cal
       }
       return rest;
     };
-    CHECK_THROWS_WITH(run.output.finish(run.clock, without),
-                      ContainsSubstring("variable '" + std::string(variable.name) + "' is missing"));
+    CHECK_THROWS_WITH(
+        run.output.finish(run.clock, without),
+        ContainsSubstring("variable '" + std::string(variable.name) + "' is missing"));
   }
   CHECK_FALSE(std::filesystem::exists(scratch / "result.nc"));
 
@@ -120,7 +122,8 @@ TEST_CASE("a state variable that is missing is an error, whatever arrays are cal
   const auto thk = in.read_record("thk", {size(p.ys), size(p.xs)}, {size(p.ym), size(p.xm)});
   int wrong = 0;
   for (int j = 0; j < p.ym; ++j) {
-    for (int i = 0; i < p.xm; ++i) wrong += thk[size(j * p.xm + i)] != run.model.state().thk(j + 1, i + 1);
+    for (int i = 0; i < p.xm; ++i)
+      wrong += thk[size(j * p.xm + i)] != run.model.state().thk(j + 1, i + 1);
   }
   CHECK(wrong == 0);
 }

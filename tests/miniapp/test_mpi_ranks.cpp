@@ -31,7 +31,8 @@ TEST_CASE("sum, max and gather over ranks") {
   values = {{-rank, rank}};
   ranks.max(values);
   CHECK(values[0] == std::vector<std::int64_t>{0, size - 1});
-  const auto all = ranks.gather_all({std::vector<std::int64_t>(static_cast<std::size_t>(rank), rank)}); // rank 0 gives none
+  const auto all = ranks.gather_all(
+      {std::vector<std::int64_t>(static_cast<std::size_t>(rank), rank)}); // rank 0 gives none
   std::vector<std::int64_t> expected;
   for (int r = 0; r < size; ++r) expected.insert(expected.end(), static_cast<std::size_t>(r), r);
   CHECK(all == expected);

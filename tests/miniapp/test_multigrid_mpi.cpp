@@ -1,4 +1,5 @@
-// The multigrid on MPI ranks: the bits of one rank, and the messages of virtual ranks, however ranks are merged.
+// The multigrid on MPI ranks: the bits of one rank, and the messages of virtual ranks, however
+// ranks are merged.
 #include "miniapp/base/mpi_ranks.hpp"
 #include "tests/kernels/multigrid_case.hpp"
 
@@ -13,9 +14,10 @@ std::vector<std::int64_t> sent(const Ranks& ranks) {
   return {t.messages, t.bytes, t.exchanges, t.collectives, t.work};
 }
 
-/// Three cycles on the MPI ranks: each owned value is that of one rank, and what is sent is what virtual ranks send, unless
-/// levels are gathered by cost.
-template <class Real> void check(const Operator& A, const Decomposition& d, const MultigridOptions& options) {
+/// Three cycles on the MPI ranks: each owned value is that of one rank, and what is sent is what
+/// virtual ranks send, unless levels are gathered by cost.
+template <class Real>
+void check(const Operator& A, const Decomposition& d, const MultigridOptions& options) {
   const Vector b = A.random_vector(1), expected = Cycle<Real>(A, A.decomposition(1, 1), options)(b);
   Cycle<Real> on_virtual(A, d, options);
   MpiRanks ranks(MPI_COMM_WORLD, d);
@@ -24,7 +26,8 @@ template <class Real> void check(const Operator& A, const Decomposition& d, cons
   const auto at = [&](int n, int m) { return 2 * part.cells(n) + m; };
   const auto global = [&](int n, int m) {
     const int stride = part.patch.xm + 2;
-    return 2 * static_cast<std::size_t>(part.patch.cell(part.cells(n) / stride, part.cells(n) % stride)) +
+    return 2 * static_cast<std::size_t>(
+                   part.patch.cell(part.cells(n) / stride, part.cells(n) % stride)) +
            static_cast<std::size_t>(m);
   };
   for (int repeat = 0; repeat < 3; ++repeat) {
@@ -37,7 +40,8 @@ template <class Real> void check(const Operator& A, const Decomposition& d, cons
     CHECK(ranks.traffic_of_all().collectives == collectives);
     bool equal = true;
     for (int n = 0; n < part.size(); ++n) {
-      for (int m = 0; m < 2; ++m) equal = equal && part.x.data()[at(n, m)] == static_cast<Real>(expected[global(n, m)]);
+      for (int m = 0; m < 2; ++m)
+        equal = equal && part.x.data()[at(n, m)] == static_cast<Real>(expected[global(n, m)]);
     }
     CHECK(equal);
   }
@@ -45,12 +49,16 @@ template <class Real> void check(const Operator& A, const Decomposition& d, cons
   on_virtual.multigrid.set_operator();
   for (int repeat = 0; repeat < 3; ++repeat) on_virtual.multigrid.cycle();
   std::vector<std::int64_t> mine = sent(ranks), all = mine;
-  MPI_Allreduce(mine.data(), all.data(), static_cast<int>(all.size()), MPI_INT64_T, MPI_SUM, MPI_COMM_WORLD);
+  MPI_Allreduce(mine.data(), all.data(), static_cast<int>(all.size()), MPI_INT64_T, MPI_SUM,
+                MPI_COMM_WORLD);
   const std::vector<std::int64_t> wanted = sent(on_virtual.ranks);
-  INFO(d.px << " x " << d.py << ", gather " << *options.gather << ", share " << options.share << ": " << multigrid.describe());
-  CHECK(std::vector<std::int64_t>{all[0], all[1], all[4]} == std::vector<std::int64_t>{wanted[0], wanted[1], wanted[4]});
+  INFO(d.px << " x " << d.py << ", gather " << *options.gather << ", share " << options.share
+            << ": " << multigrid.describe());
+  CHECK(std::vector<std::int64_t>{all[0], all[1], all[4]} ==
+        std::vector<std::int64_t>{wanted[0], wanted[1], wanted[4]});
   if (ranks.first() == 0) {
-    CHECK(std::vector<std::int64_t>{mine[2], mine[3]} == std::vector<std::int64_t>{wanted[2], wanted[3]});
+    CHECK(std::vector<std::int64_t>{mine[2], mine[3]} ==
+          std::vector<std::int64_t>{wanted[2], wanted[3]});
     CHECK(multigrid.describe() == on_virtual.multigrid.describe());
   }
 }
@@ -89,7 +97,8 @@ TEST_CASE("a cycle on MPI ranks has the bits of one rank and the messages of vir
   }
 }
 
-TEST_CASE("the constants of the machine are the same on all ranks, and what measures them is not counted") {
+TEST_CASE("the constants of the machine are the same on all ranks, and what measures them is not "
+          "counted") {
   int size = 1;
   MPI_Comm_size(MPI_COMM_WORLD, &size);
   MpiRanks ranks(MPI_COMM_WORLD, Decomposition::make(40, 30, size));

@@ -38,7 +38,8 @@ OptionTable table_of(Values& v) {
 Values values_of(std::vector<const char*> words) {
   Values v;
   words.insert(words.begin(), "nunatak-x");
-  const bool no_help = table_of(v).read(static_cast<int>(words.size()), words.data()); // outside of CHECK: may throw
+  const bool no_help =
+      table_of(v).read(static_cast<int>(words.size()), words.data()); // outside of CHECK: may throw
   CHECK(no_help);
   return v;
 }
@@ -46,8 +47,8 @@ Values values_of(std::vector<const char*> words) {
 } // namespace
 
 TEST_CASE("options: values of every kind, units converted") {
-  const Values v =
-      values_of({"-grid_dx", "16km", "-compare", "-grid_Mx", "7", "-verbose", "no", "-solver", "sweep", "-o", "-3.nc"});
+  const Values v = values_of({"-grid_dx", "16km", "-compare", "-grid_Mx", "7", "-verbose", "no",
+                              "-solver", "sweep", "-o", "-3.nc"});
   CHECK(v.columns == 7);
   CHECK(v.dx == 16000.0);
   CHECK(v.compare);
@@ -83,7 +84,8 @@ TEST_CASE("options: bytes that are chosen by the program are called auto") {
   }
   CHECK((options.buffer == 0 && options.call == 0 && options.stripe == 0));
   const std::string none = "auto";
-  CHECK_THROWS_WITH(table.set("io_slab", &none), ContainsSubstring("option -io_slab: expected a number of bytes"));
+  CHECK_THROWS_WITH(table.set("io_slab", &none),
+                    ContainsSubstring("option -io_slab: expected a number of bytes"));
 }
 
 TEST_CASE("options: an error says what was expected and what was found") {
@@ -91,19 +93,22 @@ TEST_CASE("options: an error says what was expected and what was found") {
     CHECK_THROWS_WITH(values_of(std::move(words)), ContainsSubstring(message));
   };
   refused({"-grid_Mx", "0"}, "option -grid_Mx: expected a whole number of at least 1, found '0'");
-  refused({"-grid_Mx", "2.5"}, "option -grid_Mx: expected a whole number of at least 1, found '2.5'");
+  refused({"-grid_Mx", "2.5"},
+          "option -grid_Mx: expected a whole number of at least 1, found '2.5'");
   refused({"-grid_Mx", "3e9"}, "expected a whole number");
-  refused({"-grid_dx", "2e6"}, "option -grid_dx: expected a value of at least 1e-06 and at most 1e+06 m, found '2e6'");
+  refused({"-grid_dx", "2e6"},
+          "option -grid_dx: expected a value of at least 1e-06 and at most 1e+06 m, found '2e6'");
   refused({"-grid_dx", "3s"}, "option -grid_dx: units 's' cannot be converted to 'm'");
   refused({"-grid_Mx"}, "option -grid_Mx: expected a value, found none");
   refused({"-compare", "perhaps"}, "option -compare: expected yes or no, found 'perhaps'");
   refused({"-solver", "dfs"}, "option -solver: expected one of bfs|sweep, found 'dfs'");
   refused({"-sovler", "bfs"}, "unknown option -sovler; did you mean -solver?");
-  refused({"-gather", "-1"}, "option -gather (a number, or auto): expected a whole number of at least 0");
+  refused({"-gather", "-1"},
+          "option -gather (a number, or auto): expected a whole number of at least 0");
   refused({"-gather", "no"}, "option -gather (a number, or auto): expected a number, found 'no'");
   refused({"bfs"}, "'bfs' on the command line belongs to no option (expected: -option value)");
-  refused({"--solver", "bfs"},
-          "'--solver' on the command line belongs to no option (expected: -option value, with one dash: -solver)");
+  refused({"--solver", "bfs"}, "'--solver' on the command line belongs to no option (expected: "
+                               "-option value, with one dash: -solver)");
   refused({"-solver=bfs"}, "unknown option -solver=bfs; did you mean -solver bfs?");
   refused({"-helpp"}, "unknown option -helpp; did you mean -help?");
 }
@@ -118,31 +123,35 @@ TEST_CASE("options: help has the defaults, JSON the values; the table knows what
   CHECK(table.to_json()["solver"] == "bfs");
   std::ostringstream help;
   table.print_help(help);
-  CHECK_THAT(help.str(),
-             ContainsSubstring("-grid_Mx") && ContainsSubstring("201") && ContainsSubstring("distance solver: bfs|sweep"));
+  CHECK_THAT(help.str(), ContainsSubstring("-grid_Mx") && ContainsSubstring("201") &&
+                             ContainsSubstring("distance solver: bfs|sweep"));
 }
 
 TEST_CASE("options: help is folded below the descriptions, words between |") {
-  std::string answer = "a value that is far too long for its column", solver = "breadth-first-search";
+  std::string answer = "a value that is far too long for its column",
+              solver = "breadth-first-search";
   int length = 3;
   OptionTable table("nunatak-x: what it does", "nunatak-x");
   table.section("Section");
-  table.add(number("length", length, "", "description of a dozen words that no line of sixty columns can ever hold"));
-  table.add(word("solver", solver, "breadth-first-search|iterative-sweeps|fast-marching", "method"));
+  table.add(number("length", length, "",
+                   "description of a dozen words that no line of sixty columns can ever hold"));
+  table.add(
+      word("solver", solver, "breadth-first-search|iterative-sweeps|fast-marching", "method"));
   table.add(text("answer", answer, "end"));
   std::ostringstream help;
   table.print_help(help, 60);
-  CHECK_THAT(help.str(), ContainsSubstring("\nSection\n"
-                                           "  -length         3             description of a dozen words\n"
-                                           "                                that no line of sixty\n"
-                                           "                                columns can ever hold\n"
-                                           "  -solver         breadth-first-search\n"
-                                           "                                method:\n"
-                                           "                                breadth-first-search|\n"
-                                           "                                iterative-sweeps|\n"
-                                           "                                fast-marching\n"
-                                           "  -answer         a value that is far too long for its column\n"
-                                           "                                end\n"));
+  CHECK_THAT(help.str(),
+             ContainsSubstring("\nSection\n"
+                               "  -length         3             description of a dozen words\n"
+                               "                                that no line of sixty\n"
+                               "                                columns can ever hold\n"
+                               "  -solver         breadth-first-search\n"
+                               "                                method:\n"
+                               "                                breadth-first-search|\n"
+                               "                                iterative-sweeps|\n"
+                               "                                fast-marching\n"
+                               "  -answer         a value that is far too long for its column\n"
+                               "                                end\n"));
 }
 
 TEST_CASE("options: what a table will read is known before there is one") {

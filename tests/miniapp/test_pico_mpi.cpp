@@ -1,4 +1,5 @@
-// PICO through MPI: labels, distances and all fields of PICO equal, bit for bit, to those of one virtual rank.
+// PICO through MPI: labels, distances and all fields of PICO equal, bit for bit, to those of one
+// virtual rank.
 #include "kernels/distance/distance.hpp"
 #include "miniapp/base/mpi_ranks.hpp"
 #include "tests/kernels/pico_case.hpp"
@@ -17,10 +18,12 @@ int world_size() {
 }
 
 /// Owned cells that differ from the global array.
-template <class T> int differences(const Patch& p, const Array2<T>& found, const Grid<T>& expected) {
+template <class T>
+int differences(const Patch& p, const Array2<T>& found, const Grid<T>& expected) {
   int n = 0;
   for (int j = 1; j <= p.ym; ++j) {
-    for (int i = 1; i <= p.xm; ++i) n += found(j, i) == expected(p.global_j(j), p.global_i(i)) ? 0 : 1;
+    for (int i = 1; i <= p.xm; ++i)
+      n += found(j, i) == expected(p.global_j(j), p.global_i(i)) ? 0 : 1;
   }
   return n;
 }
@@ -34,12 +37,18 @@ PicoInput input_of(MpiRanks& ranks, const PicoCase& c) {
 
 /// Owned cells of all fields that differ from those of one rank.
 int differences(const Patch& p, const PicoFields& f, const PicoResult& serial) {
-  return differences(p, f.ice_rise_mask, serial.ice_rise_mask) + differences(p, f.ocean_mask, serial.ocean_mask) +
-         differences(p, f.lake_mask, serial.lake_mask) + differences(p, f.contshelf_mask, serial.contshelf_mask) +
-         differences(p, f.shelf_mask, serial.shelf_mask) + differences(p, f.distance_gl, serial.distance_gl) +
-         differences(p, f.distance_cf, serial.distance_cf) + differences(p, f.box_mask, serial.box_mask) +
-         differences(p, f.temperature, serial.temperature) + differences(p, f.salinity, serial.salinity) +
-         differences(p, f.temperature_box0, serial.temperature_box0) + differences(p, f.salinity_box0, serial.salinity_box0) +
+  return differences(p, f.ice_rise_mask, serial.ice_rise_mask) +
+         differences(p, f.ocean_mask, serial.ocean_mask) +
+         differences(p, f.lake_mask, serial.lake_mask) +
+         differences(p, f.contshelf_mask, serial.contshelf_mask) +
+         differences(p, f.shelf_mask, serial.shelf_mask) +
+         differences(p, f.distance_gl, serial.distance_gl) +
+         differences(p, f.distance_cf, serial.distance_cf) +
+         differences(p, f.box_mask, serial.box_mask) +
+         differences(p, f.temperature, serial.temperature) +
+         differences(p, f.salinity, serial.salinity) +
+         differences(p, f.temperature_box0, serial.temperature_box0) +
+         differences(p, f.salinity_box0, serial.salinity_box0) +
          differences(p, f.overturning, serial.overturning) + differences(p, f.melt, serial.melt) +
          differences(p, f.base_temperature, serial.base_temperature);
 }
@@ -95,7 +104,8 @@ TEST_CASE("a serpentine across the ranks is 881 long") {
     const auto farthest = [&](int) {
       std::int64_t d = 0;
       for (int j = 1; j <= ranks.patch().ym; ++j) {
-        for (int i = 1; i <= ranks.patch().xm; ++i) d = std::max<std::int64_t>(d, fields[0][0](j, i));
+        for (int i = 1; i <= ranks.patch().xm; ++i)
+          d = std::max<std::int64_t>(d, fields[0][0](j, i));
       }
       return std::vector<std::int64_t>{d};
     };

@@ -1,5 +1,5 @@
-// Polar stereographic coordinates against the worked example of IOGP Guidance Note 7-2 (method EPSG:9829), and the north as the
-// mirror image of the south.
+// Polar stereographic coordinates against the worked example of IOGP Guidance Note 7-2 (method
+// EPSG:9829), and the north as the mirror image of the south.
 #include "miniapp/model/projection.hpp"
 
 #include <catch2/catch_test_macros.hpp>

@@ -19,16 +19,20 @@ TEST_CASE("quantities with and without a unit") {
 }
 
 TEST_CASE("malformed quantities name the culprit") {
-  CHECK_THROWS_WITH(parse_quantity("", "m", "option -grid_dx"), ContainsSubstring("option -grid_dx"));
-  CHECK_THROWS_WITH(parse_quantity("km", "m", "x"), ContainsSubstring("expected a number in m, found 'km'"));
+  CHECK_THROWS_WITH(parse_quantity("", "m", "option -grid_dx"),
+                    ContainsSubstring("option -grid_dx"));
+  CHECK_THROWS_WITH(parse_quantity("km", "m", "x"),
+                    ContainsSubstring("expected a number in m, found 'km'"));
   CHECK_THROWS_WITH(parse_quantity("nan", "m", "x"), ContainsSubstring("found 'nan'"));
-  CHECK_THROWS_WITH(parse_quantity("3 s", "m", "x"), ContainsSubstring("'s' cannot be converted to 'm'"));
+  CHECK_THROWS_WITH(parse_quantity("3 s", "m", "x"),
+                    ContainsSubstring("'s' cannot be converted to 'm'"));
   CHECK_THROWS_WITH(parse_quantity("3 m", "", "x"), ContainsSubstring("without unit"));
 }
 
 TEST_CASE("units as they stand in files") {
   CHECK(unit_conversion("Celsius", "K", "theta_ocean")(-1.8) == -1.8 + 273.15);
   CHECK(unit_conversion("degree_Celsius", "K", "theta_ocean")(0.0) == 273.15);
-  CHECK_THAT(unit_conversion("kg m-2 year-1", "kg m-2 s-1", "smb")(31556926.0), WithinRel(1.0, 1e-8));
+  CHECK_THAT(unit_conversion("kg m-2 year-1", "kg m-2 s-1", "smb")(31556926.0),
+             WithinRel(1.0, 1e-8));
   CHECK(unit_conversion("psu", "g/kg", "salinity")(34.5) == 34.5);
 }

@@ -7,7 +7,8 @@
 
 namespace nunatak {
 
-inline const std::string reference_file = std::string(NUNATAK_SHARED_DATA) + "/reference/hybrid_antarctica_16km.nc";
+inline const std::string reference_file =
+    std::string(NUNATAK_SHARED_DATA) + "/reference/hybrid_antarctica_16km.nc";
 constexpr double moving = 10.0; // m/a: slower ice is not compared
 
 } // namespace nunatak

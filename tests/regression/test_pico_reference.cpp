@@ -1,5 +1,6 @@
-// PICO on Antarctica: masks, distances and boxes equal to PISM's, temperatures, salinities, overturning and melt to 1e-9;
-// golden values; total melt with default parameters. The same on any number of ranks.
+// PICO on Antarctica: masks, distances and boxes equal to PISM's, temperatures, salinities,
+// overturning and melt to 1e-9; golden values; total melt with default parameters. The same on any
+// number of ranks.
 #include "io/reader.hpp"
 #include "kernels/grid/sums.hpp"
 #include "kernels/pico/pico.hpp"
@@ -27,8 +28,9 @@ struct Case {
   explicit Case(const std::string& file) : in(shared + "/" + file, MPI_COMM_WORLD) {
     int size = 0;
     MPI_Comm_size(MPI_COMM_WORLD, &size);
-    ranks = std::make_unique<MpiRanks>(
-        MPI_COMM_WORLD, Decomposition::make(static_cast<int>(in.length("x")), static_cast<int>(in.length("y")), size));
+    ranks = std::make_unique<MpiRanks>(MPI_COMM_WORLD,
+                                       Decomposition::make(static_cast<int>(in.length("x")),
+                                                           static_cast<int>(in.length("y")), size));
     p = ranks->patch();
     const std::vector<double> x = in.read_all("x"), y = in.read_all("y");
     dx = (x.back() - x.front()) / static_cast<double>(x.size() - 1);
@@ -50,10 +52,12 @@ struct Case {
     return a;
   }
 
-  /// The input of PICO; cell types from thickness and bed. `offset`: 273.15 if the file has degrees Celsius.
+  /// The input of PICO; cell types from thickness and bed. `offset`: 273.15 if the file has degrees
+  /// Celsius.
   PicoInput input(double offset) const {
-    PicoInput input{array<double>("thk"), array<double>("topg"),        make_array<int>("mask", p),
-                    array<int>("basins"), array<double>("theta_ocean"), array<double>("salinity_ocean")};
+    PicoInput input{array<double>("thk"),         array<double>("topg"),
+                    make_array<int>("mask", p),   array<int>("basins"),
+                    array<double>("theta_ocean"), array<double>("salinity_ocean")};
     for (int j = 1; j <= p.ym; ++j) {
       for (int i = 1; i <= p.xm; ++i) {
         input.mask(j, i) = cell_type(input.b(j, i), input.H(j, i));
@@ -112,9 +116,10 @@ void check_against_pism(const std::string& file, const std::string& solver) {
   tools::CellValues marks = tools::no_marks(*c.ranks);
   CHECK(tools::compare_types(*c.ranks, in, input, marks).different == 0);
   for (const tools::PicoField& field : tools::pico_fields()) {
-    const tools::FieldDifference result = tools::compare_field(*c.ranks, in, field, fields, 1e-9, marks);
-    INFO(field.name << " at j = " << result.j << ", i = " << result.i << ": " << result.expected << ", in the file "
-                    << result.found);
+    const tools::FieldDifference result =
+        tools::compare_field(*c.ranks, in, field, fields, 1e-9, marks);
+    INFO(field.name << " at j = " << result.j << ", i = " << result.i << ": " << result.expected
+                    << ", in the file " << result.found);
     CHECK(result.compared > 0);
     CHECK(result.different == 0);
   }
@@ -122,14 +127,18 @@ void check_against_pism(const std::string& file, const std::string& solver) {
 
 } // namespace
 
-TEST_CASE("Antarctica at 50 km is PISM's") { check_against_pism("reference/pico_antarctica_50km.nc", "auto"); }
+TEST_CASE("Antarctica at 50 km is PISM's") {
+  check_against_pism("reference/pico_antarctica_50km.nc", "auto");
+}
 
 TEST_CASE("Antarctica at 50 km, one shelf over two basins, is PISM's") {
   check_against_pism("reference/pico_antarctica_50km_merged.nc", "auto");
   check_against_pism("reference/pico_antarctica_50km_merged.nc", "sweep");
 }
 
-TEST_CASE("Antarctica at 16 km is PISM's") { check_against_pism("reference/pico_antarctica_16km.nc", "auto"); }
+TEST_CASE("Antarctica at 16 km is PISM's") {
+  check_against_pism("reference/pico_antarctica_16km.nc", "auto");
+}
 
 TEST_CASE("shelf input temperatures of three shelves") {
   const std::string file = "data/bedmap2_schmidtko14_50km.nc";
@@ -139,7 +148,8 @@ TEST_CASE("shelf input temperatures of three shelves") {
   Pico(*c.ranks, c.dx, c.dy, reference_options()).update(c.input(T_melting), f);
   const auto wrong = [&](int x, int y, double expected) {
     return c.count([&](int j, int i, std::size_t) {
-      return c.p.global_j(j) == y && c.p.global_i(i) == x && !(std::fabs(f.temperature_box0(j, i) - expected) <= 1e-9);
+      return c.p.global_j(j) == y && c.p.global_i(i) == x &&
+             !(std::fabs(f.temperature_box0(j, i) - expected) <= 1e-9);
     });
   };
   CHECK(wrong(59, 37, 271.553311083714) == 0);
@@ -148,8 +158,9 @@ TEST_CASE("shelf input temperatures of three shelves") {
 }
 
 TEST_CASE("total melt with default parameters") {
-  const std::map<std::string, double> expected = {{"data/bedmap2_schmidtko14_50km.nc", 1953.77}, // Gt a-1
-                                                  {"data/antarctica_32km.nc", 1975.38}};
+  const std::map<std::string, double> expected = {
+      {"data/bedmap2_schmidtko14_50km.nc", 1953.77}, // Gt a-1
+      {"data/antarctica_32km.nc", 1975.38}};
   for (const auto& [file, total] : expected) {
     if (!present(file)) SKIP("no " + file + " in " + shared);
     Case c(file);
@@ -161,7 +172,8 @@ TEST_CASE("total melt with default parameters") {
     }
     std::vector<std::vector<std::int64_t>> words{{melt.hi, melt.lo}};
     c.ranks->sum(words);
-    const double by_cells = FixedSum{words[0][0], words[0][1]}.value() * c.dx * c.dy * rho_ice * 1e-12;
+    const double by_cells =
+        FixedSum{words[0][0], words[0][1]}.value() * c.dx * c.dy * rho_ice * 1e-12;
     const double reported = report.total_melt * seconds_per_year * 1e-12;
     INFO(file << ": total melt " << reported << " Gt/a, summed over cells " << by_cells);
     CHECK(std::fabs(reported / total - 1.0) < 0.01);

@@ -1,8 +1,9 @@
-// Why nunatak's SSA and PISM's differ on Antarctica at 16 km: it is the stencil of the membrane stresses, and nothing else. Here
-// nunatak's load, drag and material laws stand in the equations, with the stencil on cell faces (face_stencil.hpp) in the place
-// of its elements: then the speeds are PISM's. And on finer grids both stencils come together. What the elements do is checked
-// with exact solutions (tests/verification/), nunatak as it is in test_ssa_reference.cpp; docs/ssa-reference.md tells the whole
-// comparison. One rank.
+// Why nunatak's SSA and PISM's differ on Antarctica at 16 km: it is the stencil of the membrane
+// stresses, and nothing else. Here nunatak's load, drag and material laws stand in the equations,
+// with the stencil on cell faces (face_stencil.hpp) in the place of its elements: then the speeds
+// are PISM's. And on finer grids both stencils come together. What the elements do is checked with
+// exact solutions (tests/verification/), nunatak as it is in test_ssa_reference.cpp;
+// docs/ssa-reference.md tells the whole comparison. One rank.
 #include "io/reader.hpp"
 #include "miniapp/model/ssa.hpp"
 #include "tests/regression/face_stencil.hpp"
@@ -24,12 +25,15 @@ namespace {
 const GlenLaw glen{3.0, std::pow(1.0 / seconds_per_year / 1e6, 2)};
 const TillLaw plastic{0.0, std::pow(0.01 / seconds_per_year, 2), 1.0};
 
-/// The reference on a grid `refine` times as fine: bilinear between its points, ice where the nearest point has ice.
+/// The reference on a grid `refine` times as fine: bilinear between its points, ice where the
+/// nearest point has ice.
 class Antarctica {
 public:
   explicit Antarctica(int refine)
-      : m_in(reference_file, MPI_COMM_SELF), m_refine(refine), m_M(static_cast<int>(m_in.length("x"))),
-        m_thk(m_in.read_all("thk")), ranks(MPI_COMM_SELF, Decomposition::make(refine * (m_M - 1) + 1, refine * (m_M - 1) + 1, 1)),
+      : m_in(reference_file, MPI_COMM_SELF), m_refine(refine),
+        m_M(static_cast<int>(m_in.length("x"))), m_thk(m_in.read_all("thk")),
+        ranks(MPI_COMM_SELF,
+              Decomposition::make(refine * (m_M - 1) + 1, refine * (m_M - 1) + 1, 1)),
         p(ranks.patch()) {
     const std::vector<double> x = m_in.read_all("x");
     dx = (x[1] - x[0]) / refine;
@@ -37,7 +41,8 @@ public:
     input.hardness = array("hardav", true);
     u = array("uvelbase", true), v = array("vvelbase", true);
     input.h = make_array<double>("usurf", p), input.mask = make_array<int>("mask", p);
-    input.u_fixed = make_array<double>("u_fixed", p), input.v_fixed = make_array<double>("v_fixed", p);
+    input.u_fixed = make_array<double>("u_fixed", p),
+    input.v_fixed = make_array<double>("v_fixed", p);
     ranks.update_ghosts({input.H, input.b, input.tauc, input.hardness});
     update_geometry(p, input.b, input.H, input.h, input.mask);
     // this till holds all ice that is three cells from the shelves; it is left out to save time
@@ -71,7 +76,8 @@ private:
     const Array2<double> a = make_array<double>(name, p);
     for (int j = 1; j <= p.ym; ++j) {
       for (int i = 1; i <= p.xm; ++i) {
-        const double y = static_cast<double>(j - 1) / m_refine, x = static_cast<double>(i - 1) / m_refine;
+        const double y = static_cast<double>(j - 1) / m_refine,
+                     x = static_cast<double>(i - 1) / m_refine;
         double sum = 0.0, total = 0.0;
         for (int corner = 0; corner < 4; ++corner) {
           const int cj = static_cast<int>(y) + corner / 2, ci = static_cast<int>(x) + corner % 2;
@@ -79,7 +85,8 @@ private:
           if (weight == 0.0 || (between_ice && m_thk[at(cj, ci)] <= ice_free_thickness)) continue;
           sum += weight * values[at(cj, ci)], total += weight;
         }
-        const bool ice = m_thk[at(static_cast<int>(y + 0.5), static_cast<int>(x + 0.5))] > ice_free_thickness;
+        const bool ice =
+            m_thk[at(static_cast<int>(y + 0.5), static_cast<int>(x + 0.5))] > ice_free_thickness;
         a(j, i) = (ice || !between_ice) && total > 0.0 ? sum / total : 0.0;
       }
     }
@@ -99,11 +106,11 @@ public:
   Array2<double> u, v; ///< PISM's velocity, m/a
 };
 
-/// Picard steps, stretched by a half, with a direct solver, from w on until nothing changes by more than `tolerance`; drag(w) is
-/// what the bed adds to the diagonal.
+/// Picard steps, stretched by a half, with a direct solver, from w on until nothing changes by more
+/// than `tolerance`; drag(w) is what the bed adds to the diagonal.
 template <class Drag>
-void iterate(const FaceStencil& stencil, const Drag& drag, const std::vector<double>& load, std::vector<double>& w,
-             double tolerance) {
+void iterate(const FaceStencil& stencil, const Drag& drag, const std::vector<double>& load,
+             std::vector<double>& w, double tolerance) {
   const auto size = static_cast<PetscInt>(w.size());
   Mat matrix = nullptr;
   Vec f = nullptr, x = nullptr;
@@ -121,7 +128,8 @@ void iterate(const FaceStencil& stencil, const Drag& drag, const std::vector<dou
     const std::vector<double> beta = drag(w);
     MatZeroEntries(matrix);
     stencil.add(glen, w, matrix);
-    for (PetscInt k = 0; k < size; ++k) MatSetValue(matrix, k, k, beta[static_cast<std::size_t>(k / 2)], ADD_VALUES);
+    for (PetscInt k = 0; k < size; ++k)
+      MatSetValue(matrix, k, k, beta[static_cast<std::size_t>(k / 2)], ADD_VALUES);
     MatAssemblyBegin(matrix, MAT_FINAL_ASSEMBLY);
     MatAssemblyEnd(matrix, MAT_FINAL_ASSEMBLY);
     KSPSetOperators(ksp, matrix, matrix);
@@ -172,11 +180,13 @@ Array2<double> with_faces(Antarctica& a, double tolerance) {
   const auto u = make_array<double>("u", a.p), v = make_array<double>("v", a.p);
   const auto drag = [&](const std::vector<double>& velocity) {
     std::vector<double> along_x(2 * cells, 0.0), force(2 * cells), beta(cells);
-    for (std::size_t n = 0; n < cells; ++n) along_x[2 * n] = std::hypot(velocity[2 * n], velocity[2 * n + 1]) + 1e-20;
+    for (std::size_t n = 0; n < cells; ++n)
+      along_x[2 * n] = std::hypot(velocity[2 * n], velocity[2 * n + 1]) + 1e-20;
     ssa::unpack(patch, along_x.data(), u, v);
     a.ranks.update_ghosts({u, v});
     ssa::residual(patch, u, v, force.data());
-    for (std::size_t n = 0; n < cells; ++n) beta[n] = std::max((force[2 * n] + load[2 * n]) / along_x[2 * n], 0.0);
+    for (std::size_t n = 0; n < cells; ++n)
+      beta[n] = std::max((force[2 * n] + load[2 * n]) / along_x[2 * n], 0.0);
     return beta;
   };
 
@@ -198,7 +208,8 @@ Array2<double> with_elements(Antarctica& a, bool till_subgrid = true) {
   SsaOptions options;
   options.till_q = 0.0;
   options.till_subgrid = till_subgrid;
-  const auto u = make_array<double>("u", a.p), v = make_array<double>("v", a.p), speed = make_array<double>("speed", a.p);
+  const auto u = make_array<double>("u", a.p), v = make_array<double>("v", a.p),
+             speed = make_array<double>("speed", a.p);
   make_ssa_solver(a.ranks, a.dx, a.dx, options)->solve(a.input, u, v);
   for (int j = 1; j <= a.p.ym; ++j) {
     for (int i = 1; i <= a.p.xm; ++i) speed(j, i) = std::hypot(u(j, i), v(j, i)) * seconds_per_year;
@@ -223,8 +234,9 @@ Difference difference(const std::vector<double>& a, const std::vector<double>& b
 }
 
 void check(const std::string& what, const Difference& d, double bound_median, double bound_most) {
-  std::printf("%-40s relative difference of speed %.5f (median), %.5f (90th percentile), %+.5f (signed median)\n", what.c_str(),
-              d.median, d.most, d.sign);
+  std::printf("%-40s relative difference of speed %.5f (median), %.5f (90th percentile), %+.5f "
+              "(signed median)\n",
+              what.c_str(), d.median, d.most, d.sign);
   CHECK(d.median < bound_median);
   CHECK(d.most < bound_most);
 }
@@ -247,8 +259,10 @@ TEST_CASE("with stresses on cell faces, nunatak's load and drag give PISM's spee
   for (int j = 1; j <= a.p.ym; ++j) {
     for (int i = 1; i <= a.p.xm; ++i) pism(j, i) = std::hypot(a.u(j, i), a.v(j, i));
   }
-  // beside a grounding line the driving stress follows the part that has drag; with a one-sided slope the median was below 0.0035
-  check("faces beside PISM:", difference(a.at_points(with_faces(a, 1e-6)), a.at_points(pism)), 0.0040, 0.0150);
+  // beside a grounding line the driving stress follows the part that has drag; with a one-sided
+  // slope the median was below 0.0035
+  check("faces beside PISM:", difference(a.at_points(with_faces(a, 1e-6)), a.at_points(pism)),
+        0.0040, 0.0150);
 }
 
 TEST_CASE("on a finer grid elements and faces come together") {
@@ -265,15 +279,18 @@ TEST_CASE("elements and faces have the same limit", "[.]") { // two minutes, 1.5
     for (std::size_t n = 0; n < fine.size(); ++n) all.push_back(2.0 * fine[n] - coarse[n]);
     return all;
   };
-  const Both last = {limit(grids[1].elements, grids[2].elements), limit(grids[1].faces, grids[2].faces)};
-  check(" 4 km, elements beside faces:", difference(grids[2].elements, grids[2].faces), 0.030, 0.056);
+  const Both last = {limit(grids[1].elements, grids[2].elements),
+                     limit(grids[1].faces, grids[2].faces)};
+  check(" 4 km, elements beside faces:", difference(grids[2].elements, grids[2].faces), 0.030,
+        0.056);
   for (const Both& grid : grids) {
     check("elements beside their limit:", difference(grid.elements, last.elements), 0.25, 0.5);
     check("faces beside their limit:", difference(grid.faces, last.faces), 0.25, 0.5);
   }
   for (const int refine : {1, 2}) { // drag by mask errs to the other side
     Antarctica a(refine);
-    check("whole cells beside the limit:", difference(a.at_points(with_elements(a, false)), last.elements), 0.11, 0.46);
+    check("whole cells beside the limit:",
+          difference(a.at_points(with_elements(a, false)), last.elements), 0.11, 0.46);
   }
   check("limits, elements beside faces:", difference(last.elements, last.faces), 0.01, 0.05);
 }

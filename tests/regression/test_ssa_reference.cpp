@@ -1,7 +1,8 @@
-// The shallow shelf approximation on Antarctica, 16 km, beside PISM's: the given yield stress and hardness, plastic till. Both
-// solve the same equations with different stencils for the membrane stresses, so the fields agree to some per cent, not to the
-// tolerance of the solvers. That it is this stencil alone is shown in test_ssa_faces.cpp; docs/ssa-reference.md says more.
-// A second solve, on one rank, is compared with that on all ranks.
+// The shallow shelf approximation on Antarctica, 16 km, beside PISM's: the given yield stress and
+// hardness, plastic till. Both solve the same equations with different stencils for the membrane
+// stresses, so the fields agree to some per cent, not to the tolerance of the solvers. That it is
+// this stencil alone is shown in test_ssa_faces.cpp; docs/ssa-reference.md says more. A second
+// solve, on one rank, is compared with that on all ranks.
 #include "io/reader.hpp"
 #include "kernels/grid/over_ranks.hpp"
 #include "miniapp/model/ssa.hpp"
@@ -24,15 +25,17 @@ struct Solve {
   explicit Solve(MPI_Comm comm) : in(reference_file, comm) {
     int size = 0;
     MPI_Comm_size(comm, &size);
-    ranks = std::make_unique<MpiRanks>(
-        comm, Decomposition::make(static_cast<int>(in.length("x")), static_cast<int>(in.length("y")), size));
+    ranks = std::make_unique<MpiRanks>(comm,
+                                       Decomposition::make(static_cast<int>(in.length("x")),
+                                                           static_cast<int>(in.length("y")), size));
     p = ranks->patch();
     const std::vector<double> x = in.read_all("x"), y = in.read_all("y");
     const double dx = (x.back() - x.front()) / static_cast<double>(x.size() - 1),
                  dy = (y.back() - y.front()) / static_cast<double>(y.size() - 1);
 
     SsaInput input;
-    input.H = array("thk"), input.b = array("topg"), input.tauc = array("tauc"), input.hardness = array("hardav");
+    input.H = array("thk"), input.b = array("topg"), input.tauc = array("tauc"),
+    input.hardness = array("hardav");
     input.h = make_array<double>("usurf", p), input.mask = make_array<int>("mask", p);
     ranks->update_ghosts({input.H, input.b, input.tauc, input.hardness});
     update_geometry(p, input.b, input.H, input.h, input.mask);
@@ -43,7 +46,8 @@ struct Solve {
     const auto u = make_array<double>("u", p), v = make_array<double>("v", p);
     report = make_ssa_solver(*ranks, dx, dy, options)->solve(input, u, v);
 
-    const std::vector<double> u_ref = block("uvelbase"), v_ref = block("vvelbase"), kind = block("mask");
+    const std::vector<double> u_ref = block("uvelbase"), v_ref = block("vvelbase"),
+                              kind = block("mask");
     for (int j = 1, n = 0; j <= p.ym; ++j) {
       for (int i = 1; i <= p.xm; ++i, ++n) {
         const auto c = static_cast<std::size_t>(n);
@@ -105,10 +109,11 @@ TEST_CASE("SSA of Antarctica: PISM's speeds, on any number of ranks") {
   REQUIRE(difference.size() > 1000);
   const double median = quantile(difference, 0.5), most = quantile(difference, 0.9);
   if (all.ranks->first() == 0) {
-    std::printf("SSA beside PISM, %zu cells above %.0f m/a: relative difference of speed %.4f (median), %.4f (90th percentile); "
+    std::printf("SSA beside PISM, %zu cells above %.0f m/a: relative difference of speed %.4f "
+                "(median), %.4f (90th percentile); "
                 "%d steps, %d linear iterations; %lld cells excluded\n",
-                difference.size(), moving, median, most, all.report.steps, all.report.linear_iterations,
-                static_cast<long long>(all.report.excluded_cells));
+                difference.size(), moving, median, most, all.report.steps,
+                all.report.linear_iterations, static_cast<long long>(all.report.excluded_cells));
   }
   CHECK(median < 0.083);
   CHECK(most < 0.205);
@@ -117,11 +122,13 @@ TEST_CASE("SSA of Antarctica: PISM's speeds, on any number of ranks") {
   const Solve alone(MPI_COMM_SELF); // the same on every rank
   std::vector<double> part;         // of this rank's patch
   for (int j = 1; j <= all.p.ym; ++j) {
-    for (int i = 1; i <= all.p.xm; ++i) part.push_back(alone.speed[static_cast<std::size_t>(all.p.cell(j, i))]);
+    for (int i = 1; i <= all.p.xm; ++i)
+      part.push_back(alone.speed[static_cast<std::size_t>(all.p.cell(j, i))]);
   }
   const std::vector<double> over_ranks = all.differences(part);
   if (all.ranks->first() == 0)
-    std::printf("SSA on %d ranks beside one: relative difference of speed %.1e (median), %.1e (largest)\n",
-                all.ranks->decomposition().size(), quantile(over_ranks, 0.5), over_ranks.back());
+    std::printf(
+        "SSA on %d ranks beside one: relative difference of speed %.1e (median), %.1e (largest)\n",
+        all.ranks->decomposition().size(), quantile(over_ranks, 0.5), over_ranks.back());
   CHECK(quantile(over_ranks, 0.5) < 1e-4);
 }

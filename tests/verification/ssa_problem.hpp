@@ -1,5 +1,6 @@
-// What the programs test_ssa_*.cpp and test_marine.cpp share: one SSA problem on the ranks of MPI_COMM_WORLD, filled by functions
-// of the cell, solved, and looked at by maxima that are the same on all ranks. Neighbour: table.hpp.
+// What the programs test_ssa_*.cpp and test_marine.cpp share: one SSA problem on the ranks of
+// MPI_COMM_WORLD, filled by functions of the cell, solved, and looked at by maxima that are the
+// same on all ranks. Neighbour: table.hpp.
 #pragma once
 
 #include "kernels/ice/geometry.hpp"
@@ -25,7 +26,8 @@ struct Row {
   double bound;
 };
 
-/// Grids of a table: all on one and two ranks; the first two on more, which are there to show that the answer is the same.
+/// Grids of a table: all on one and two ranks; the first two on more, which are there to show that
+/// the answer is the same.
 template <class Grid> std::vector<Grid> grids(std::vector<Grid> all) {
   if (mpi_size() > 2 && all.size() > 2) all.resize(2);
   return all;
@@ -34,7 +36,8 @@ template <class Grid> std::vector<Grid> grids(std::vector<Grid> all) {
 /// One SSA problem on an Mx x My grid; grounded ice everywhere until filled.
 struct SsaProblem {
   SsaProblem(int Mx, int My, double spacing_x, double spacing_y, bool periodic_x, bool periodic_y)
-      : dx(spacing_x), dy(spacing_y), ranks(MPI_COMM_WORLD, decomposition(Mx, My, periodic_x, periodic_y)), patch(ranks.patch()) {
+      : dx(spacing_x), dy(spacing_y),
+        ranks(MPI_COMM_WORLD, decomposition(Mx, My, periodic_x, periodic_y)), patch(ranks.patch()) {
     in = make_ssa_input(patch);
     u = array("u"), v = array("v");
     Kokkos::deep_copy(in.mask, static_cast<int>(grounded_ice));
@@ -63,10 +66,13 @@ struct SsaProblem {
   void fix(int j, int i, double u_exact, double v_exact) const {
     in.fixed(j, i) = 1, in.u_fixed(j, i) = u_exact, in.v_fixed(j, i) = v_exact;
   }
-  bool on_edge(int gj, int gi) const { return gi == 0 || gi == patch.Mx - 1 || gj == 0 || gj == patch.My - 1; }
+  bool on_edge(int gj, int gi) const {
+    return gi == 0 || gi == patch.Mx - 1 || gj == 0 || gj == patch.My - 1;
+  }
 
   const SsaReport& solve(const SsaOptions& options) {
-    ranks.update_ghosts({in.H, in.h, in.b, in.tauc, in.hardness, in.mask, in.fixed, in.u_fixed, in.v_fixed});
+    ranks.update_ghosts(
+        {in.H, in.h, in.b, in.tauc, in.hardness, in.mask, in.fixed, in.u_fixed, in.v_fixed});
     report = make_ssa_solver(ranks, dx, dy, options)->solve(in, u, v);
     return report;
   }
@@ -87,9 +93,12 @@ struct SsaProblem {
   }
   /// The whole field on every rank, in raster order.
   std::vector<double> gather(const Array2<double>& f) const {
-    std::vector<double> all(static_cast<std::size_t>(patch.Mx) * static_cast<std::size_t>(patch.My), 0.0);
-    fill([&](int j, int i, int, int) { all[static_cast<std::size_t>(patch.cell(j, i))] = f(j, i); });
-    MPI_Allreduce(MPI_IN_PLACE, all.data(), static_cast<int>(all.size()), MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+    std::vector<double> all(static_cast<std::size_t>(patch.Mx) * static_cast<std::size_t>(patch.My),
+                            0.0);
+    fill(
+        [&](int j, int i, int, int) { all[static_cast<std::size_t>(patch.cell(j, i))] = f(j, i); });
+    MPI_Allreduce(MPI_IN_PLACE, all.data(), static_cast<int>(all.size()), MPI_DOUBLE, MPI_SUM,
+                  MPI_COMM_WORLD);
     return all;
   }
 

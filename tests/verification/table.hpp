@@ -1,11 +1,14 @@
-// A verification table: one row per grid with its error, the bound it must stay below, and the observed order of convergence.
-// Every program of tests/verification ends in such tables; scripts/verify.sh prints them and nothing else.
+// A verification table: one row per grid with its error, the bound it must stay below, and the
+// observed order of convergence. Every program of tests/verification ends in such tables;
+// scripts/verify.sh prints them and nothing else.
 //
 //   Table table("Test I: Schoof's ice stream", "max |u - exact|, m/a");
 //   table.add(61, dy / 1e3, error, 16.2);   one row per grid, coarse to fine
-//   table.check(rank, 1.8);                 prints (rank 0), then CHECKs every error <= bound and every order >= 1.8
+//   table.check(rank, 1.8);                 prints (rank 0), then CHECKs every error <= bound and
+//   every order >= 1.8
 //
-// The errors must be the same on all ranks (reduce them first): every rank checks, so that all ranks fail together.
+// The errors must be the same on all ranks (reduce them first): every rank checks, so that all
+// ranks fail together.
 #pragma once
 
 #include <optional>
@@ -18,17 +21,22 @@ namespace nunatak {
 class Table {
 public:
   /// `quantity`: what the error is, with its unit.
-  Table(std::string title, std::string quantity) : m_title(std::move(title)), m_quantity(std::move(quantity)) {}
+  Table(std::string title, std::string quantity)
+      : m_title(std::move(title)), m_quantity(std::move(quantity)) {}
 
-  /// A row: number of points (or cells) along the refined direction, spacing in km, error and bound in the unit of `quantity`.
-  void add(int points, double spacing_km, double error, double bound) { m_rows.push_back({points, spacing_km, error, bound}); }
+  /// A row: number of points (or cells) along the refined direction, spacing in km, error and bound
+  /// in the unit of `quantity`.
+  void add(int points, double spacing_km, double error, double bound) {
+    m_rows.push_back({points, spacing_km, error, bound});
+  }
 
-  /// Order p between row n - 1 and row n, as in error ~ spacing^p. NaN where there is none: first row, an error of 0, equal
-  /// spacings.
+  /// Order p between row n - 1 and row n, as in error ~ spacing^p. NaN where there is none: first
+  /// row, an error of 0, equal spacings.
   double order(std::size_t n) const;
 
-  /// Print on rank 0 (Markdown; the script knows the lines by their ### and |) and CHECK every error <= bound, and every order >=
-  /// minimum_order. Without it the error is not one of the grid (it is the solver's, say): no order is printed.
+  /// Print on rank 0 (Markdown; the script knows the lines by their ### and |) and CHECK every
+  /// error <= bound, and every order >= minimum_order. Without it the error is not one of the grid
+  /// (it is the solver's, say): no order is printed.
   void check(int rank, std::optional<double> minimum_order = {}) const;
 
 private:

@@ -1,16 +1,18 @@
-// Temperature of columns: Robin's solution with its order in levels, and where every joule goes. Units: tests/kernels/
-// test_columns.cpp.
+// Temperature of columns: Robin's solution with its order in levels, and where every joule goes.
+// Units: tests/kernels/ test_columns.cpp.
 //
-// The heat of a column is that of the control volumes of its levels, sum of rho c T_k V_k; the half interval below the surface
-// belongs to the surface, whose temperature is given. In one step, exactly but for rounding, with T* before ice above its
-// melting point is set back:
+// The heat of a column is that of the control volumes of its levels, sum of rho c T_k V_k; the half
+// interval below the surface belongs to the surface, whose temperature is given. In one step,
+// exactly but for rounding, with T* before ice above its melting point is set back:
 //
-//   heat after - heat before = dt [ G + k (T_s - T*_{n-1})/(H - z_{n-1}) + sum V Sigma ]      base (grounded), surface, strain
-//                              - dt rho c [ sum V (u T_x + v T_y) + sum V w T*_z ]            advection
+//   heat after - heat before = dt [ G + k (T_s - T*_{n-1})/(H - z_{n-1}) + sum V Sigma ]      base
+//   (grounded), surface, strain
+//                              - dt rho c [ sum V (u T_x + v T_y) + sum V w T*_z ] advection
 //                              - rho L (ice melted inside)
 //
-// A floating base is held at its melting point: the sum then starts at level 1, with k (T*_0 - T*_1)/(z_1 - z_0) from below.
-// Advection is not in flux form: the scheme makes or loses some heat where it moves ice, less with finer grids (last table).
+// A floating base is held at its melting point: the sum then starts at level 1, with k (T*_0 -
+// T*_1)/(z_1 - z_0) from below. Advection is not in flux form: the scheme makes or loses some heat
+// where it moves ice, less with finer grids (last table).
 #include "kernels/grid/virtual_ranks.hpp"
 #include "kernels/ice/columns.hpp"
 #include "kernels/one_column.hpp"
@@ -36,7 +38,8 @@ struct Columns {
   Array2<int> mask;
   Array3<double> u, v, w, T, T_new;
 
-  Columns(Decomposition d, Levels l, double spacing) : ranks(std::move(d)), levels(std::move(l)), dx(spacing) {
+  Columns(Decomposition d, Levels l, double spacing)
+      : ranks(std::move(d)), levels(std::move(l)), dx(spacing) {
     for (auto* a : {&H, &T_s, &G, &melted, &heating, &held}) *a = make_array<double>("a", patch);
     for (auto* a : {&u, &v, &w, &T, &T_new}) *a = make_columns<double>("a", patch, levels.size());
     mask = make_array<int>("mask", patch);
@@ -44,20 +47,23 @@ struct Columns {
   }
   void step(double dt) {
     ranks.update_ghosts({{T, mask}});
-    temperature_step(patch, dx, dx, dt, levels, H, mask, T_s, G, u, v, w, heating, T, T_new, melted, held);
+    temperature_step(patch, dx, dx, dt, levels, H, mask, T_s, G, u, v, w, heating, T, T_new, melted,
+                     held);
   }
   int n(int j, int i) const { return levels_in_ice(levels.z, H(j, i)); }
   double volume(int j, int i, int k) const { return control_volume(levels.z, n(j, i), H(j, i), k); }
 };
 
-/// Largest error (K) of a steady column of thickness H under accumulation of 0.1 m/a on Mz levels up to 4000 m.
+/// Largest error (K) of a steady column of thickness H under accumulation of 0.1 m/a on Mz levels
+/// up to 4000 m.
 double robin_error(LevelSpacing spacing, double H, int Mz) {
   const double a = 0.1 / seconds_per_year, G = 0.042, T_s = 223.15;
   const Levels levels = make_levels(4000.0, Mz, spacing);
   const int n = levels_in_ice(levels.z, H);
   std::vector<double> T(levels.z_host.size(), T_s), w;
   for (const double z : levels.z_host) w.push_back(-a * z / H);
-  for (int step = 0; step < 400; ++step) solve_column(levels, n, H, 5000.0 * seconds_per_year, T_s, false, G, w.data(), T.data());
+  for (int step = 0; step < 400; ++step)
+    solve_column(levels, n, H, 5000.0 * seconds_per_year, T_s, false, G, w.data(), T.data());
   double error = 0.0;
   for (int k = 0; k < n; ++k) {
     const auto index = static_cast<std::size_t>(k);
@@ -67,43 +73,60 @@ double robin_error(LevelSpacing spacing, double H, int Mz) {
 }
 
 /// The derivative of T along z at level k >= 1 as the scheme takes it; `above` is T_{k+1} or T_s.
-double blended_slope(double T_below, double T, double above, double dz_below, double dz_above, double w) {
-  const double speed = std::abs(w) * std::max(dz_below, dz_above) * rho_c, lambda = std::min(1.0, 2.0 * ice_k / speed);
+double blended_slope(double T_below, double T, double above, double dz_below, double dz_above,
+                     double w) {
+  const double speed = std::abs(w) * std::max(dz_below, dz_above) * rho_c,
+               lambda = std::min(1.0, 2.0 * ice_k / speed);
   const double upwind = w > 0.0 ? (T - T_below) / dz_below : (above - T) / dz_above;
   return lambda * (above - T_below) / (dz_below + dz_above) + (1.0 - lambda) * upwind;
 }
 
 } // namespace
 
-TEST_CASE("Robin's column: second order in levels, whatever the spacing and wherever the surface lies") {
+TEST_CASE(
+    "Robin's column: second order in levels, whatever the spacing and wherever the surface lies") {
   struct Case {
     LevelSpacing spacing;
     double H;
     const char* title;
     double bound[4];
   };
-  for (const Case& c :
-       {Case{LevelSpacing::equal, 3000.0, "Robin: equal levels, H = 3000 m", {0.0700, 0.0175, 0.00440, 0.00110}},
-        Case{LevelSpacing::equal, 2950.0, "Robin: equal levels, H = 2950 m", {0.0705, 0.0177, 0.00445, 0.00111}},
-        Case{LevelSpacing::quadratic, 3000.0, "Robin: finer at the base, H = 3000 m", {0.0400, 0.0100, 0.00250, 0.00063}},
-        Case{LevelSpacing::quadratic, 2950.0, "Robin: finer at the base, H = 2950 m", {0.0395, 0.0100, 0.00257, 0.00065}}}) {
+  for (const Case& c : {Case{LevelSpacing::equal,
+                             3000.0,
+                             "Robin: equal levels, H = 3000 m",
+                             {0.0700, 0.0175, 0.00440, 0.00110}},
+                        Case{LevelSpacing::equal,
+                             2950.0,
+                             "Robin: equal levels, H = 2950 m",
+                             {0.0705, 0.0177, 0.00445, 0.00111}},
+                        Case{LevelSpacing::quadratic,
+                             3000.0,
+                             "Robin: finer at the base, H = 3000 m",
+                             {0.0400, 0.0100, 0.00250, 0.00063}},
+                        Case{LevelSpacing::quadratic,
+                             2950.0,
+                             "Robin: finer at the base, H = 2950 m",
+                             {0.0395, 0.0100, 0.00257, 0.00065}}}) {
     Table table(c.title, "largest error, K");
     int Mz = 21;
     for (const double bound : c.bound) {
-      table.add(Mz, 4.0 / (Mz - 1), robin_error(c.spacing, c.H, Mz), bound); // the mean distance of levels
+      table.add(Mz, 4.0 / (Mz - 1), robin_error(c.spacing, c.H, Mz),
+                bound); // the mean distance of levels
       Mz = 2 * Mz - 1;
     }
     table.check(0, 1.95);
   }
 }
 
-TEST_CASE("heat: what a column gains came through its ends, from strain, by advection, or has melted ice") {
+TEST_CASE("heat: what a column gains came through its ends, from strain, by advection, or has "
+          "melted ice") {
   std::mt19937 generator(7);
   const auto random = [&](double low, double high) {
     return low + (high - low) * static_cast<double>(generator()) / 4294967296.0;
   };
   const int M = 7;
-  Columns c(Decomposition::make(M, M, 1, 1), make_levels(2000.0, 15, LevelSpacing::quadratic), 10e3);
+  Columns c(Decomposition::make(M, M, 1, 1), make_levels(2000.0, 15, LevelSpacing::quadratic),
+            10e3);
   const auto& z = c.levels.z_host;
   double worst = 0.0;
   int melting = 0, frozen = 0, floating = 0, upwinded = 0;
@@ -111,13 +134,16 @@ TEST_CASE("heat: what a column gains came through its ends, from strain, by adve
     const double warmth = round < 10 ? 240.0 : 268.0; // the second half melts
     for (int j = 1; j <= M; ++j) {
       for (int i = 1; i <= M; ++i) {
-        c.H(j, i) = random(0.5, 1999.0), c.heating(j, i) = random(0.0, 2e-3) / std::pow(c.H(j, i), 4),
+        c.H(j, i) = random(0.5, 1999.0),
+               c.heating(j, i) = random(0.0, 2e-3) / std::pow(c.H(j, i), 4),
                c.T_s(j, i) = random(warmth - 10.0, warmth), c.G(j, i) = random(0.0, 0.1);
         const double kind = random(0.0, 1.0);
         c.mask(j, i) = kind < 0.1 ? ice_free_land : kind < 0.3 ? floating_ice : grounded_ice;
-        const double speed = std::pow(10.0, random(-1.0, 2.0)) / seconds_per_year; // 0.1 to 100 m/a up or down
+        const double speed =
+            std::pow(10.0, random(-1.0, 2.0)) / seconds_per_year; // 0.1 to 100 m/a up or down
         for (std::size_t k = 0; k < z.size(); ++k) {
-          c.u(j, i, k) = random(-100.0, 100.0) / seconds_per_year, c.v(j, i, k) = random(-100.0, 100.0) / seconds_per_year;
+          c.u(j, i, k) = random(-100.0, 100.0) / seconds_per_year,
+                    c.v(j, i, k) = random(-100.0, 100.0) / seconds_per_year;
           c.w(j, i, k) = speed * random(-1.0, 1.0);
           c.T(j, i, k) = random(warmth - 10.0, warmth + 10.0);
         }
@@ -131,16 +157,22 @@ TEST_CASE("heat: what a column gains came through its ends, from strain, by adve
         const int n = c.n(j, i);
         const bool floats = c.mask(j, i) == floating_ice;
         const double H = c.H(j, i), top = c.T_s(j, i);
-        // the explicit half of the step, then the implicit one by itself: T*, not yet set back to the melting point
+        // the explicit half of the step, then the implicit one by itself: T*, not yet set back to
+        // the melting point
         std::vector<double> explicit_terms, T_star;
         for (int k = 0; k < n; ++k) {
           const double u = c.u(j, i, k), v = c.v(j, i, k);
-          const auto difference = [&](int J, int I, bool from_below) { // along one axis, upwind; none from an ice-free cell
-            const int s = from_below ? -1 : 1;
-            return icy(c.mask(j + s * J, i + s * I)) ? s * (c.T(j + s * J, i + s * I, k) - c.T(j, i, k)) : 0.0;
-          };
-          explicit_terms.push_back(c.heating(j, i) * std::pow(H - z[static_cast<std::size_t>(k)], 4) -
-                                   rho_c * (u * difference(0, 1, u > 0.0) + v * difference(1, 0, v > 0.0)) / c.dx);
+          const auto difference =
+              [&](int J, int I,
+                  bool from_below) { // along one axis, upwind; none from an ice-free cell
+                const int s = from_below ? -1 : 1;
+                return icy(c.mask(j + s * J, i + s * I))
+                           ? s * (c.T(j + s * J, i + s * I, k) - c.T(j, i, k))
+                           : 0.0;
+              };
+          explicit_terms.push_back(
+              c.heating(j, i) * std::pow(H - z[static_cast<std::size_t>(k)], 4) -
+              rho_c * (u * difference(0, 1, u > 0.0) + v * difference(1, 0, v > 0.0)) / c.dx);
           T_star.push_back(c.T(j, i, k) + dt * explicit_terms.back() / rho_c);
         }
         solve_column(c.levels, n, H, dt, top, floats, c.G(j, i), &c.w(j, i, 0), T_star.data());
@@ -149,14 +181,17 @@ TEST_CASE("heat: what a column gains came through its ends, from strain, by adve
           const std::size_t at = static_cast<std::size_t>(k);
           const double excess = T_star[at] - pressure_melting(H - z[at]);
           if (excess > 0.0) set_back += rho_c * excess * c.volume(j, i, k);
-          CHECK(std::abs(c.T_new(j, i, k) - (excess > 0.0 ? pressure_melting(H - z[at]) : T_star[at])) <= 1e-9);
+          CHECK(std::abs(c.T_new(j, i, k) -
+                         (excess > 0.0 ? pressure_melting(H - z[at]) : T_star[at])) <= 1e-9);
           scale += rho_c * 273.0 * c.volume(j, i, k);
           if (floats && k == 0) continue; // the ocean gives the base what it needs
           gained += rho_c * (T_star[at] - c.T(j, i, k)) * c.volume(j, i, k);
           given += dt * explicit_terms[at] * c.volume(j, i, k);
           if (k == 0) continue;
-          const double above = k + 1 < n ? T_star[at + 1] : top, z_above = k + 1 < n ? z[at + 1] : H;
-          const double slope = blended_slope(T_star[at - 1], T_star[at], above, z[at] - z[at - 1], z_above - z[at], c.w(j, i, k));
+          const double above = k + 1 < n ? T_star[at + 1] : top,
+                       z_above = k + 1 < n ? z[at + 1] : H;
+          const double slope = blended_slope(T_star[at - 1], T_star[at], above, z[at] - z[at - 1],
+                                             z_above - z[at], c.w(j, i, k));
           given -= dt * rho_c * c.w(j, i, k) * slope * c.volume(j, i, k);
           upwinded += std::abs(c.w(j, i, k)) * (z_above - z[at]) * rho_c > 2.0 * ice_k ? 1 : 0;
         }
@@ -181,13 +216,18 @@ TEST_CASE("heat: what a column gains came through its ends, from strain, by adve
   CHECK(upwinded > 200);
 }
 
-// Ice that turns round and round in a closed, periodic slab: u = U cos(pi z/H) sin(2 pi x/L), with w from incompressibility, zero
-// at base and surface. Nothing carries heat in or out but conduction at the surface; the rest is an error of the advection.
+// Ice that turns round and round in a closed, periodic slab: u = U cos(pi z/H) sin(2 pi x/L), with
+// w from incompressibility, zero at base and surface. Nothing carries heat in or out but conduction
+// at the surface; the rest is an error of the advection.
 TEST_CASE("heat made or lost by advection vanishes with the grid") {
-  constexpr double pi = 3.14159265358979323846, H = 1000.0, L = 100e3, U = 100.0 / seconds_per_year, T_top = 250.0, dT = 10.0;
-  constexpr double surplus = rho_c * dT * 2.0 / pi * H * L; // heat above T_top at the start, J per metre of slab
-  Table table("Closed circulation, a fifth of the way round: heat made or lost by advection", "share of all heat, %");
-  for (const auto& [cells, bound] : {std::pair{16, 5.9}, std::pair{32, 1.51}, std::pair{64, 0.46}, std::pair{128, 0.235}}) {
+  constexpr double pi = 3.14159265358979323846, H = 1000.0, L = 100e3, U = 100.0 / seconds_per_year,
+                   T_top = 250.0, dT = 10.0;
+  constexpr double surplus =
+      rho_c * dT * 2.0 / pi * H * L; // heat above T_top at the start, J per metre of slab
+  Table table("Closed circulation, a fifth of the way round: heat made or lost by advection",
+              "share of all heat, %");
+  for (const auto& [cells, bound] :
+       {std::pair{16, 5.9}, std::pair{32, 1.51}, std::pair{64, 0.46}, std::pair{128, 0.235}}) {
     const int M = cells; // lambdas of C++17 hold no name of a structured binding
     Decomposition d = Decomposition::make(M, 1, 1, 1);
     d.periodic_x = d.periodic_y = true;

@@ -1,7 +1,9 @@
-// Test N: a marine ice sheet on a flat bed that slides over linear drag and calves at both ends (kernels/cases/exact_marine.hpp).
-// First its velocity on the exact geometry, then its thickness, which the transport of the hybrid model must keep: carried for
-// 1000 years by that velocity, and for 100 years with the stress balance solved in every step. No shearing: q_SIA = 0.
-// Neighbours: test_ssa_shelf.cpp (a floating front), tests/kernels/test_transport.cpp (the exact velocity, bit for bit).
+// Test N: a marine ice sheet on a flat bed that slides over linear drag and calves at both ends
+// (kernels/cases/exact_marine.hpp). First its velocity on the exact geometry, then its thickness,
+// which the transport of the hybrid model must keep: carried for 1000 years by that velocity, and
+// for 100 years with the stress balance solved in every step. No shearing: q_SIA = 0. Neighbours:
+// test_ssa_shelf.cpp (a floating front), tests/kernels/test_transport.cpp (the exact velocity, bit
+// for bit).
 #include "kernels/cases/exact_marine.hpp"
 #include "kernels/ice/time_step.hpp"
 #include "kernels/step/mass_transport.hpp"
@@ -16,10 +18,12 @@ namespace {
 
 const exact::MarineSheet N;
 
-/// The sheet in M cells from front to front, with one cell of ocean at either end; 4 cells across, periodic.
+/// The sheet in M cells from front to front, with one cell of ocean at either end; 4 cells across,
+/// periodic.
 struct Sheet {
   explicit Sheet(int M)
-      : dx(2.0 * N.front() / M), p(M + 2, 4, dx, dx, false, true), states{State(p.patch)}, forcings{Forcing(p.patch)},
+      : dx(2.0 * N.front() / M),
+        p(M + 2, 4, dx, dx, false, true), states{State(p.patch)}, forcings{Forcing(p.patch)},
         transport(p.ranks, dx, dx), flows{Flow(p.patch, 2)}, melt(p.array("melt")) {
     State& state = states[0];
     p.fill([&](int j, int i, int, int gi) {
@@ -44,22 +48,30 @@ struct Sheet {
     p.in.H = states[0].thk; // the step exchanges arrays
     p.solve(options);
   }
-  /// `years` of transport in steps of at most dt_max years; the velocity is computed anew in each step if `coupled`.
+  /// `years` of transport in steps of at most dt_max years; the velocity is computed anew in each
+  /// step if `coupled`.
   void run(double years, double dt_max, bool coupled) {
     double t = 0.0;
     while (t < years * year) {
       if (coupled) solve(1e-6);
-      std::vector<std::vector<double>> rate{{advection_rate(p.patch, dx, dx, states[0].mask, p.u, p.v, p.u, p.v)}};
+      std::vector<std::vector<double>> rate{
+          {advection_rate(p.patch, dx, dx, states[0].mask, p.u, p.v, p.u, p.v)}};
       max_over_ranks(p.ranks, rate);
-      const double dt = std::min(time_step(dx, dx, 0.0, rate[0][0], dt_max * year).dt, years * year - t);
+      const double dt =
+          std::min(time_step(dx, dx, 0.0, rate[0][0], dt_max * year).dt, years * year - t);
       transport.step(states, flows, forcings, {melt}, dt);
       t += dt;
     }
   }
-  double speed_error(int j, int i, int gi) const { return ocean(gi) ? 0.0 : p.u(j, i) - N.u(x(gi)); }
-  double thickness_error(int j, int i, int gi) const { return ocean(gi) ? 0.0 : states[0].thk(j, i) - N.H(x(gi)); }
+  double speed_error(int j, int i, int gi) const {
+    return ocean(gi) ? 0.0 : p.u(j, i) - N.u(x(gi));
+  }
+  double thickness_error(int j, int i, int gi) const {
+    return ocean(gi) ? 0.0 : states[0].thk(j, i) - N.H(x(gi));
+  }
   double mean_thickness_error() const {
-    return p.sum([&](int j, int i, int, int gi) { return thickness_error(j, i, gi); }) / (4.0 * (p.patch.Mx - 2));
+    return p.sum([&](int j, int i, int, int gi) { return thickness_error(j, i, gi); }) /
+           (4.0 * (p.patch.Mx - 2));
   }
 
   double dx;
@@ -74,12 +86,14 @@ struct Sheet {
 } // namespace
 
 TEST_CASE("test N: the velocity of a marine ice sheet") {
-  Table table("SSA, test N (Bueler 2014): a marine ice sheet on the exact geometry, n = 3", "max error of u, m/a");
+  Table table("SSA, test N (Bueler 2014): a marine ice sheet on the exact geometry, n = 3",
+              "max error of u, m/a");
   int rank = 0;
   for (const auto& [M, bound] : grids<Row>({{61, 7.5}, {121, 2.4}, {241, 0.67}, {481, 0.18}})) {
     Sheet sheet(M);
     sheet.solve(1e-8);
-    const double error = sheet.p.maximum([&](int j, int i, int, int gi) { return sheet.speed_error(j, i, gi); });
+    const double error =
+        sheet.p.maximum([&](int j, int i, int, int gi) { return sheet.speed_error(j, i, gi); });
     table.add(M, sheet.dx / 1e3, year * error, bound);
     CHECK(year * sheet.p.maximum([&](int j, int i, int, int) { return sheet.p.v(j, i); }) < 1e-6);
     rank = sheet.p.rank();
@@ -88,16 +102,19 @@ TEST_CASE("test N: the velocity of a marine ice sheet") {
 }
 
 TEST_CASE("test N: its thickness after 1000 years") {
-  // Upwind fluxes add the diffusion |u| dx/2. With u = s x and H_x = -2 H0 x/L0^2 the error of H is e = x f(t),
-  //   f' + 2 s f = -2 s dx H0/L0^2,  so that  |e| = dx H0/L0^2 (1 - exp(-2 s t)) |x| + higher orders: its mean is the bound.
-  Table table("Transport, test N: 1000 years with the velocity of the first solve", "mean error of H, m");
+  // Upwind fluxes add the diffusion |u| dx/2. With u = s x and H_x = -2 H0 x/L0^2 the error of H is
+  // e = x f(t),
+  //   f' + 2 s f = -2 s dx H0/L0^2,  so that  |e| = dx H0/L0^2 (1 - exp(-2 s t)) |x| + higher
+  //   orders: its mean is the bound.
+  Table table("Transport, test N: 1000 years with the velocity of the first solve",
+              "mean error of H, m");
   int rank = 0;
   for (const int M : grids<int>({61, 121, 241, 481})) {
     Sheet sheet(M);
     sheet.solve(1e-8);
     sheet.run(1000.0, 1e9, false);
-    const double predicted =
-        sheet.dx * N.H0 / (N.L0 * N.L0) * (1.0 - std::exp(-2.0 * N.u(1.0) * 1000.0 * year)) * N.front() / 2.0;
+    const double predicted = sheet.dx * N.H0 / (N.L0 * N.L0) *
+                             (1.0 - std::exp(-2.0 * N.u(1.0) * 1000.0 * year)) * N.front() / 2.0;
     const double error = sheet.mean_thickness_error();
     table.add(M, sheet.dx / 1e3, error, predicted);
     CHECK(error > 0.95 * predicted);
@@ -111,14 +128,18 @@ TEST_CASE("test N: thickness and velocity together") {
     int M;
     double thickness, speed;
   };
-  Table thickness("Hybrid step, test N: 100 years, the stress balance solved in every step", "mean error of H, m"),
-      speed("Hybrid step, test N: 100 years, the stress balance solved in every step", "max error of u, m/a");
+  Table thickness("Hybrid step, test N: 100 years, the stress balance solved in every step",
+                  "mean error of H, m"),
+      speed("Hybrid step, test N: 100 years, the stress balance solved in every step",
+            "max error of u, m/a");
   int rank = 0;
-  for (const auto& [M, bound_H, bound_u] : grids<Bounds>({{31, 9.5, 28.5}, {61, 5.5, 15.8}, {121, 3.0, 8.6}})) {
+  for (const auto& [M, bound_H, bound_u] :
+       grids<Bounds>({{31, 9.5, 28.5}, {61, 5.5, 15.8}, {121, 3.0, 8.6}})) {
     Sheet sheet(M);
     sheet.run(100.0, 0.5, true);
     thickness.add(M, sheet.dx / 1e3, sheet.mean_thickness_error(), bound_H);
-    const double error = sheet.p.maximum([&](int j, int i, int, int gi) { return sheet.speed_error(j, i, gi); });
+    const double error =
+        sheet.p.maximum([&](int j, int i, int, int gi) { return sheet.speed_error(j, i, gi); });
     speed.add(M, sheet.dx / 1e3, year * error, bound_u);
     rank = sheet.p.rank();
   }
@@ -127,14 +148,16 @@ TEST_CASE("test N: thickness and velocity together") {
 }
 
 TEST_CASE("a marine ice sheet with a shelf: the velocity across a grounding line") {
-  // The grounding line is where it falls between the points. There drag and driving stress, which balance each other, jump from
-  // 5.5e4 Pa to 0 and to 7e2 Pa: the scheme must let both end at the same place.
+  // The grounding line is where it falls between the points. There drag and driving stress, which
+  // balance each other, jump from 5.5e4 Pa to 0 and to 7e2 Pa: the scheme must let both end at the
+  // same place.
   const exact::MarineSheetAndShelf exact;
   const double front = exact.grounding_line() + 100e3;
   Table table("SSA, marine ice sheet with a shelf (Bueler 2014), n = 3", "max error of u, m/a"),
       mean("SSA, marine ice sheet with a shelf (Bueler 2014), n = 3", "mean error of u, m/a");
   int rank = 0;
-  for (const auto& [points, bound] : grids<Row>({{61, 13.5}, {121, 5.1}, {241, 1.55}, {481, 0.42}})) {
+  for (const auto& [points, bound] :
+       grids<Row>({{61, 13.5}, {121, 5.1}, {241, 1.55}, {481, 0.42}})) {
     const int M = points; // lambdas of C++17 hold no name of a structured binding
     const double dx = 2.0 * front / M;
     SsaProblem p(M + 2, 4, dx, dx, false, true);
@@ -149,7 +172,9 @@ TEST_CASE("a marine ice sheet with a shelf: the velocity across a grounding line
     options.till_q = 1.0, options.till_u_threshold = exact.sheet.u_threshold;
     options.tolerance = 1e-8;
     p.solve(options);
-    const auto error = [&](int j, int i, int, int gi) { return ocean(gi) ? 0.0 : p.u(j, i) - exact.u(x(gi)); };
+    const auto error = [&](int j, int i, int, int gi) {
+      return ocean(gi) ? 0.0 : p.u(j, i) - exact.u(x(gi));
+    };
     table.add(M, dx / 1e3, year * p.maximum(error), bound);
     mean.add(M, dx / 1e3, year * p.sum(error) / (4.0 * M), 0.25 * bound);
     rank = p.rank();

@@ -1,14 +1,17 @@
-// Van der Veen's shelf with a calving front (kernels/cases/exact_ssa.hpp): against the exact solution, against the closed form of
-// the discrete one, and mirrored in x, in y and in the diagonal. The front lies on cell faces; the last row of cells is free of
-// ice. Neighbours: test_ssa_exact.cpp, test_ssa_symmetry.cpp.
+// Van der Veen's shelf with a calving front (kernels/cases/exact_ssa.hpp): against the exact
+// solution, against the closed form of the discrete one, and mirrored in x, in y and in the
+// diagonal. The front lies on cell faces; the last row of cells is free of ice. Neighbours:
+// test_ssa_exact.cpp, test_ssa_symmetry.cpp.
 //
-// The discrete solution in closed form. Between points i and i + 1 the scheme has the load 1/2 rho' g H_i H_(i+1) (driving stress
-// with the cell's own H; the sum from the front telescopes) and the mean thickness (H_i + H_(i+1))/2, so that
+// The discrete solution in closed form. Between points i and i + 1 the scheme has the load 1/2 rho'
+// g H_i H_(i+1) (driving stress with the cell's own H; the sum from the front telescopes) and the
+// mean thickness (H_i + H_(i+1))/2, so that
 //
 //   u_(i+1) - u_i = dx C h^3,   1/h = (1/H_i + 1/H_(i+1))/2   (the harmonic mean),
 //
-// where the exact solution has the integral of C H^3. Taylor: h^3 exceeds the mean of H^3 by dx^2 (H^2 H''/4 - H H'^2), which is
-// dx^2 H H'^2/4 for this profile (H H'' = 5 H'^2). Summed from the grounding line, where H' is H0' and nearly all of it arises:
+// where the exact solution has the integral of C H^3. Taylor: h^3 exceeds the mean of H^3 by dx^2
+// (H^2 H''/4 - H H'^2), which is dx^2 H H'^2/4 for this profile (H H'' = 5 H'^2). Summed from the
+// grounding line, where H' is H0' and nearly all of it arises:
 //
 //   error = dx^2 C H0^2 |H0'|/28,  second order; the front adds none.
 #include "kernels/cases/exact_ssa.hpp"
@@ -70,7 +73,8 @@ std::vector<double> discrete_speed(int M) {
   const double dx = length / (M - 1);
   std::vector<double> u{VanDerVeen::u0};
   for (int n = 1; n < M - 1; ++n) {
-    const double H = VanDerVeen::H((n - 1) * dx), H1 = VanDerVeen::H(n * dx), harmonic = 2.0 * H * H1 / (H + H1);
+    const double H = VanDerVeen::H((n - 1) * dx), H1 = VanDerVeen::H(n * dx),
+                 harmonic = 2.0 * H * H1 / (H + H1);
     u.push_back(u.back() + dx * VanDerVeen::C() * harmonic * harmonic * harmonic);
   }
   return u;
@@ -81,15 +85,18 @@ std::vector<double> discrete_speed(int M) {
 TEST_CASE("van der Veen's shelf: a calving front") {
   Table max_error("SSA, van der Veen's shelf with a calving front, n = 3", "max error of u, m/a"),
       mean_error("SSA, van der Veen's shelf", "mean error of u, m/a"),
-      discrete("SSA, van der Veen's shelf beside the closed form of its discrete solution", "max difference of u, m/a");
+      discrete("SSA, van der Veen's shelf beside the closed form of its discrete solution",
+               "max difference of u, m/a");
   int rank = 0;
   for (const int M : grids<int>({201, 401, 801})) {
     Shelf shelf(M, plus_x);
     shelf.solve(1e-11);
     const SsaProblem& p = shelf.p;
     const auto error = [&](int j, int i, int gj, int gi) { return shelf.error(j, i, gj, gi); };
-    const double slope0 = VanDerVeen::C() * std::pow(VanDerVeen::H0, 4.0) / VanDerVeen::u0, // |H'| at the grounding line
-        predicted = year * shelf.dx * shelf.dx * VanDerVeen::C() * VanDerVeen::H0 * VanDerVeen::H0 * slope0 / 28.0;
+    const double slope0 = VanDerVeen::C() * std::pow(VanDerVeen::H0, 4.0) /
+                          VanDerVeen::u0, // |H'| at the grounding line
+        predicted = year * shelf.dx * shelf.dx * VanDerVeen::C() * VanDerVeen::H0 * VanDerVeen::H0 *
+                    slope0 / 28.0;
     max_error.add(M, shelf.dx / 1e3, year * p.maximum(error), 1.01 * predicted);
     mean_error.add(M, shelf.dx / 1e3, year * p.sum(error) / (4.0 * (M - 1)), predicted);
     const std::vector<double> u = discrete_speed(M);
@@ -106,7 +113,8 @@ TEST_CASE("van der Veen's shelf: a calving front") {
 }
 
 TEST_CASE("the shelf mirrored in x, in y and in the diagonal has the same speed") {
-  Table table("SSA, van der Veen's shelf flowing in -x, +y and -y beside +x: the same answer", "max difference of u, m/a");
+  Table table("SSA, van der Veen's shelf flowing in -x, +y and -y beside +x: the same answer",
+              "max difference of u, m/a");
   int rank = 0;
   for (const int M : {51, 101, 201}) {
     Shelf reference(M, plus_x);
@@ -117,7 +125,8 @@ TEST_CASE("the shelf mirrored in x, in y and in the diagonal has the same speed"
       Shelf shelf(M, direction);
       shelf.solve(1e-11);
       difference = std::max(difference, shelf.p.maximum([&](int j, int i, int gj, int gi) {
-        return std::abs(shelf.speed(j, i) - u[static_cast<std::size_t>(shelf.index(gj, gi))]) + std::abs(shelf.across(j, i));
+        return std::abs(shelf.speed(j, i) - u[static_cast<std::size_t>(shelf.index(gj, gi))]) +
+               std::abs(shelf.across(j, i));
       }));
     }
     table.add(M, reference.dx / 1e3, year * difference, 1e-8 * year * VanDerVeen::u(length));

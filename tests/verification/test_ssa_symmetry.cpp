@@ -1,6 +1,6 @@
-// The SSA on a small marine ice sheet with everything in it: mirrored, transposed, cut into any number of ranks, it flows the
-// same. And the cases without an answer to compare: no load, no ice, no convergence. Neighbours: test_ssa_exact.cpp,
-// test_ssa_shelf.cpp.
+// The SSA on a small marine ice sheet with everything in it: mirrored, transposed, cut into any
+// number of ranks, it flows the same. And the cases without an answer to compare: no load, no ice,
+// no convergence. Neighbours: test_ssa_exact.cpp, test_ssa_shelf.cpp.
 #include "ssa_problem.hpp"
 
 #include <catch2/catch_test_macros.hpp>
@@ -10,8 +10,8 @@ using namespace nunatak;
 
 namespace {
 
-/// A small marine ice sheet with a shelf, an ice rise, an iceberg, bare rock and a one-cell-wide tongue. `flip`: bit 0 mirrors x,
-/// bit 1 mirrors y, bit 2 exchanges x and y.
+/// A small marine ice sheet with a shelf, an ice rise, an iceberg, bare rock and a one-cell-wide
+/// tongue. `flip`: bit 0 mirrors x, bit 1 mirrors y, bit 2 exchanges x and y.
 SsaProblem little_antarctica(int flip, double tolerance) {
   const int M = 24;
   SsaProblem p(M, M, 20e3, 20e3, false, false);
@@ -48,7 +48,8 @@ TEST_CASE("mirrored and transposed ice sheets have mirrored and transposed veloc
     const int M = q.patch.Mx;
     const double difference = year * q.maximum([&](int j, int i, int gj, int gi) {
       int a = (flip & 1) != 0 ? M - 1 - gi : gi, c = (flip & 2) != 0 ? M - 1 - gj : gj;
-      double u = (flip & 1) != 0 ? -q.u(j, i) : q.u(j, i), v = (flip & 2) != 0 ? -q.v(j, i) : q.v(j, i);
+      double u = (flip & 1) != 0 ? -q.u(j, i) : q.u(j, i),
+             v = (flip & 2) != 0 ? -q.v(j, i) : q.v(j, i);
       if ((flip & 4) != 0) std::swap(a, c), std::swap(u, v);
       const auto n = static_cast<std::size_t>(c * M + a);
       return std::max(std::abs(u - u0[n]), std::abs(v - v0[n]));
@@ -61,7 +62,8 @@ TEST_CASE("the velocity does not depend on the number of ranks") {
   SsaProblem p = little_antarctica(0, 1e-10);
   const std::vector<double> u = p.gather(p.u), v = p.gather(p.v);
   double sum = 0.0, sum2 = 0.0;
-  for (std::size_t n = 0; n < u.size(); ++n) sum += year * (u[n] - 0.5 * v[n]), sum2 += year * year * (u[n] * u[n] + v[n] * v[n]);
+  for (std::size_t n = 0; n < u.size(); ++n)
+    sum += year * (u[n] - 0.5 * v[n]), sum2 += year * year * (u[n] * u[n] + v[n] * v[n]);
   CHECK(std::abs(sum - 80.9547899797) < 1e-5); // recorded on one rank
   CHECK(std::abs(sum2 - 5354.65633903) < 1e-3);
 }
@@ -69,10 +71,13 @@ TEST_CASE("the velocity does not depend on the number of ranks") {
 TEST_CASE("ice of constant thickness on a flat bed does not move") {
   SsaProblem p(8, 8, 1e4, 1e4, true, true);
   p.fill([&](int j, int i, int, int) {
-    p.in.H(j, i) = 1000.0, p.in.h(j, i) = 1100.0, p.in.b(j, i) = 100.0, p.in.tauc(j, i) = 1e4, p.in.hardness(j, i) = 2e8;
+    p.in.H(j, i) = 1000.0, p.in.h(j, i) = 1100.0, p.in.b(j, i) = 100.0, p.in.tauc(j, i) = 1e4,
+              p.in.hardness(j, i) = 2e8;
   });
   p.solve({});
-  CHECK(p.maximum([&](int j, int i, int, int) { return std::abs(p.u(j, i)) + std::abs(p.v(j, i)); }) == 0.0);
+  CHECK(p.maximum([&](int j, int i, int, int) {
+    return std::abs(p.u(j, i)) + std::abs(p.v(j, i));
+  }) == 0.0);
 }
 
 TEST_CASE("no ice, no unknowns") {
@@ -84,10 +89,12 @@ TEST_CASE("no ice, no unknowns") {
 TEST_CASE("a solve that does not converge says where it stopped") {
   SsaProblem p(61, 4, 1e4, 1e4, false, true);
   p.fill([&](int j, int i, int, int gi) {
-    p.in.H(j, i) = 2000.0 - 10.0 * gi, p.in.h(j, i) = p.in.H(j, i), p.in.tauc(j, i) = 5e4, p.in.hardness(j, i) = 2e8;
+    p.in.H(j, i) = 2000.0 - 10.0 * gi, p.in.h(j, i) = p.in.H(j, i), p.in.tauc(j, i) = 5e4,
+              p.in.hardness(j, i) = 2e8;
   });
   SsaOptions options;
   options.max_steps = 3;
   options.tolerance = 1e-12;
-  CHECK_THROWS_WITH(p.solve(options), Catch::Matchers::ContainsSubstring("DIVERGED_MAX_IT after 3 steps"));
+  CHECK_THROWS_WITH(p.solve(options),
+                    Catch::Matchers::ContainsSubstring("DIVERGED_MAX_IT after 3 steps"));
 }

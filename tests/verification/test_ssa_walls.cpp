@@ -1,6 +1,7 @@
-// The SSA between staircase walls: plug flow in a channel that crosses the grid at an angle. The walls are then no line of cells
-// but steps, as the edge of a shelf mostly is, and the error is of first order. Errors of the speed in the middle, with bounds;
-// docs/ssa-reference.md compares them with those of a stencil on cell faces, and says what they mean for Antarctica.
+// The SSA between staircase walls: plug flow in a channel that crosses the grid at an angle. The
+// walls are then no line of cells but steps, as the edge of a shelf mostly is, and the error is of
+// first order. Errors of the speed in the middle, with bounds; docs/ssa-reference.md compares them
+// with those of a stencil on cell faces, and says what they mean for Antarctica.
 #include "kernels/cases/exact_ssa.hpp"
 #include "ssa_problem.hpp"
 
@@ -15,14 +16,16 @@ using namespace nunatak;
 
 namespace {
 
-/// Relative error of the speed in the middle of a channel. The grid is periodic, the channel endless; the level a i + b j of a
-/// cell tells how far it is from the wall, here for (a, b) = (1, 1) and a width of 3 levels:
+/// Relative error of the speed in the middle of a channel. The grid is periodic, the channel
+/// endless; the level a i + b j of a cell tells how far it is from the wall, here for (a, b) = (1,
+/// 1) and a width of 3 levels:
 ///
 ///    0 # # 1 2        #  wall, velocity 0; the exact walls run through the outermost wall cells
 ///    # # 1 2 #
-///    # 1 2 # #        The surface is a plane that falls along the channel and jumps at the edges of the grid. It is not
-///    1 2 # # #        differenced there, since each edge lies between grounded and floating ice (no drag on either):
-///    2 # # # 1        the load is that of the plane everywhere.
+///    # 1 2 # #        The surface is a plane that falls along the channel and jumps at the edges
+///    of the grid. It is not 1 2 # # #        differenced there, since each edge lies between
+///    grounded and floating ice (no drag on either): 2 # # # 1        the load is that of the plane
+///    everywhere.
 double channel_error(int a, int b, int width) {
   using exact::PlugFlow;
   const double slant = std::hypot(a, b), dx = 2.0 * PlugFlow::L * slant / width;
@@ -36,11 +39,14 @@ double channel_error(int a, int b, int width) {
     p.in.fixed(j, i) = level == 0 || level >= width ? 1 : 0;
   });
   const SsaReport& report = p.solve({});
-  const double fastest =
-      p.maximum([&](int j, int i, int, int) { return std::max(0.0, (b * p.u(j, i) - a * p.v(j, i)) / slant); });
+  const double fastest = p.maximum([&](int j, int i, int, int) {
+    return std::max(0.0, (b * p.u(j, i) - a * p.v(j, i)) / slant);
+  });
   const double error = fastest / PlugFlow::u(0.0) - 1.0;
-  PetscPrintf(MPI_COMM_WORLD, "channel (%d, %d), %.1f cells wide: relative error in the middle %+.4f; %d steps, %.3f s\n", a, b,
-              width / slant, error, report.steps, report.seconds_total);
+  PetscPrintf(
+      MPI_COMM_WORLD,
+      "channel (%d, %d), %.1f cells wide: relative error in the middle %+.4f; %d steps, %.3f s\n",
+      a, b, width / slant, error, report.steps, report.seconds_total);
   return std::abs(error);
 }
 

@@ -1,6 +1,7 @@
-// No direction is special: a mirrored, rotated or transposed ice sheet gives the mirrored, rotated or transposed answer, to the
-// bit. Shearing, sliding, transport, velocities of the column and temperature, on a coast drawn by lot. The whole program with
-// PICO and the SSA: tests/program/test_symmetry.py.
+// No direction is special: a mirrored, rotated or transposed ice sheet gives the mirrored, rotated
+// or transposed answer, to the bit. Shearing, sliding, transport, velocities of the column and
+// temperature, on a coast drawn by lot. The whole program with PICO and the SSA:
+// tests/program/test_symmetry.py.
 #include "kernels/ice/columns.hpp"
 #include "kernels/ice/velocity3d.hpp"
 #include "kernels/moving_ice.hpp"
@@ -13,7 +14,8 @@ using namespace nunatak;
 
 namespace {
 
-/// One of the eight ways to lay an Mx x My grid on itself: flips first, then the exchange of x and y.
+/// One of the eight ways to lay an Mx x My grid on itself: flips first, then the exchange of x and
+/// y.
 struct Way {
   bool flip_x, flip_y, transpose;
 
@@ -42,7 +44,8 @@ std::vector<Way> all_ways() {
 
 /// Grounded, floating, bare and open cells side by side, with slopes in all directions.
 Cell coast(int j, int i) {
-  const unsigned n = (static_cast<unsigned>(j) * 7919u + static_cast<unsigned>(i) * 104729u + 11u) * 2654435761u;
+  const unsigned n =
+      (static_cast<unsigned>(j) * 7919u + static_cast<unsigned>(i) * 104729u + 11u) * 2654435761u;
   const auto random = [&](int k) { return static_cast<double>((n >> (4 * k)) % 1000u) / 1000.0; };
   Cell c;
   c.b = -900.0 + 1200.0 * random(0);
@@ -61,11 +64,13 @@ Cell transformed(const Way& way, int j, int i) {
 }
 
 MovingIce make_ice(const Way& way) {
-  return MovingIce(Decomposition::make(way.Mx(Mx0, My0), way.My(Mx0, My0), 3, 2), way.transpose ? dy0 : dx0,
-                   way.transpose ? dx0 : dy0, [&](int j, int i) { return transformed(way, j, i); });
+  return MovingIce(Decomposition::make(way.Mx(Mx0, My0), way.My(Mx0, My0), 3, 2),
+                   way.transpose ? dy0 : dx0, way.transpose ? dx0 : dy0,
+                   [&](int j, int i) { return transformed(way, j, i); });
 }
 
-/// Thickness after 40 steps as long as diffusion and sliding allow, back in the original orientation; then the budget.
+/// Thickness after 40 steps as long as diffusion and sliding allow, back in the original
+/// orientation; then the budget.
 std::vector<double> forty_steps(const Way& way) {
   MovingIce ice = make_ice(way);
   for (int n = 0; n < 40; ++n) {
@@ -77,7 +82,8 @@ std::vector<double> forty_steps(const Way& way) {
     const auto [j0, i0] = way.original(gj, gi, Mx0, My0);
     result[static_cast<std::size_t>(j0 * Mx0 + i0)] = s.H(j, i);
   });
-  for (const FixedSum& term : {ice.budget.surface, ice.budget.basal, ice.budget.calved, ice.budget.edge, ice.budget.clipped}) {
+  for (const FixedSum& term : {ice.budget.surface, ice.budget.basal, ice.budget.calved,
+                               ice.budget.edge, ice.budget.clipped}) {
     result.push_back(term.value());
   }
   return result;
@@ -100,7 +106,8 @@ std::vector<double> warm(const Way& way) {
     for (auto* list : {&w, &T, &T_new}) list->push_back(make_columns<double>("column", p, Mz));
     for (auto* list : {&T_s, &G, &melted}) list->push_back(make_array<double>("a", p));
     Kokkos::deep_copy(G.back(), 0.06);
-    horizontal_velocity(p, ice.dx, ice.dy, {}, levels, s.edges, s.H, s.mask, s.A, s.u, s.v, velocity.back());
+    horizontal_velocity(p, ice.dx, ice.dy, {}, levels, s.edges, s.H, s.mask, s.A, s.u, s.v,
+                        velocity.back());
     for (int j = 1; j <= p.ym; ++j) {
       for (int i = 1; i <= p.xm; ++i) {
         T_s.back()(j, i) = 250.0 + 0.005 * s.H(j, i);
@@ -116,8 +123,8 @@ std::vector<double> warm(const Way& way) {
     const MovingIce::Local& s = ice.local[r];
     const HorizontalVelocity& o = velocity[r];
     vertical_velocity(p, ice.dx, ice.dy, levels, s.H, s.mask, s.m, o, w[r]);
-    temperature_step(p, ice.dx, ice.dy, 1e8, levels, s.H, s.mask, T_s[r], G[r], o.u, o.v, w[r], o.heating, T[r], T_new[r],
-                     melted[r], make_array<double>("held", p));
+    temperature_step(p, ice.dx, ice.dy, 1e8, levels, s.H, s.mask, T_s[r], G[r], o.u, o.v, w[r],
+                     o.heating, T[r], T_new[r], melted[r], make_array<double>("held", p));
     for (int j = 1; j <= p.ym; ++j) {
       for (int i = 1; i <= p.xm; ++i) {
         const auto [j0, i0] = way.original(p.global_j(j), p.global_i(i), Mx0, My0);
@@ -140,9 +147,11 @@ int differing(const std::vector<double>& a, const std::vector<double>& b) {
 
 } // namespace
 
-TEST_CASE("shearing, sliding, balance and melt: forty steps have no preferred direction, to the bit") {
+TEST_CASE(
+    "shearing, sliding, balance and melt: forty steps have no preferred direction, to the bit") {
   const std::vector<double> straight = forty_steps({false, false, false});
-  for (std::size_t n = straight.size() - 5; n < straight.size(); ++n) CHECK(straight[n] != 0.0); // every term took part
+  for (std::size_t n = straight.size() - 5; n < straight.size(); ++n)
+    CHECK(straight[n] != 0.0); // every term took part
   for (const Way& way : all_ways()) {
     CAPTURE(way.flip_x, way.flip_y, way.transpose);
     CHECK(differing(straight, forty_steps(way)) == 0);
@@ -152,7 +161,8 @@ TEST_CASE("shearing, sliding, balance and melt: forty steps have no preferred di
 TEST_CASE("velocity of the column and temperature have no preferred direction, to the bit") {
   const std::vector<double> straight = warm({false, false, false});
   int sinking = 0, rising = 0;
-  for (std::size_t n = 0; n < straight.size(); n += 19) (straight[n + 14] < 0.0 ? sinking : rising) += straight[n + 14] != 0.0;
+  for (std::size_t n = 0; n < straight.size(); n += 19)
+    (straight[n + 14] < 0.0 ? sinking : rising) += straight[n + 14] != 0.0;
   CHECK(sinking > 50);
   CHECK(rising > 50);
   for (const Way& way : all_ways()) {

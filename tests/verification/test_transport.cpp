@@ -1,5 +1,6 @@
-// Mass transport: test N against its exact solution, budgets that close to rounding on coasts drawn by lot, positivity at any
-// velocity and any step. Single cells: tests/kernels/test_transport.cpp. The whole program: tests/program/test_verification.py.
+// Mass transport: test N against its exact solution, budgets that close to rounding on coasts drawn
+// by lot, positivity at any velocity and any step. Single cells: tests/kernels/test_transport.cpp.
+// The whole program: tests/program/test_verification.py.
 #include "kernels/cases/exact_sia.hpp"
 #include "kernels/moving_ice.hpp"
 #include "verification/table.hpp"
@@ -12,14 +13,16 @@ using namespace nunatak;
 
 namespace {
 
-/// Cells drawn by lot: `speed` is the largest sliding velocity (m s-1), `ice` the share of cells with ice.
+/// Cells drawn by lot: `speed` is the largest sliding velocity (m s-1), `ice` the share of cells
+/// with ice.
 struct Lottery {
   unsigned seed;
   double speed, ice, lowest_bed = -900.0;
   bool sources = true, shearing = true;
 
   Cell operator()(int j, int i) const {
-    std::mt19937 generator(seed * 1000003u + static_cast<unsigned>(j) * 1009u + static_cast<unsigned>(i));
+    std::mt19937 generator(seed * 1000003u + static_cast<unsigned>(j) * 1009u +
+                           static_cast<unsigned>(i));
     generator.discard(8);
     const auto random = [&] { return static_cast<double>(generator()) / 4294967296.0; };
     Cell c;
@@ -32,7 +35,8 @@ struct Lottery {
   }
 };
 
-/// What the volume misses after the steps so far, relative to the largest volume or term of the budget.
+/// What the volume misses after the steps so far, relative to the largest volume or term of the
+/// budget.
 double closure(MovingIce& ice, double start) {
   const MassBudget& b = ice.budget;
   double scale = std::max(start, ice.volume());
@@ -46,19 +50,22 @@ double closure(MovingIce& ice, double start) {
 
 TEST_CASE("test N: sliding and balance keep a marine flowline, to first order") {
   const exact::TestN N;
-  Table table("Test N (Bodvardsson 1955): a marine flowline after 500 years", "mean error of thickness, m");
+  Table table("Test N (Bodvardsson 1955): a marine flowline after 500 years",
+              "mean error of thickness, m");
   for (const auto& [M, bound] : {std::pair{45, 34.93}, std::pair{90, 17.68}, std::pair{180, 8.9}}) {
     // cell centres from the divide (the left edge, where u = 0) to beyond the front
     const double dx = N.front() / M;
     MovingIce ice(Decomposition::make(M + 2, 1, 3, 1), dx, dx, [&](int, int i) {
       const double x = (i + 0.5) * dx;
-      return x < N.front() ? Cell{-1.0, N.H(x), N.u(x), 0.0, N.M(x), 0.0} : Cell{-4000.0, 0.0, 0.0, 0.0, 0.0, 0.0};
+      return x < N.front() ? Cell{-1.0, N.H(x), N.u(x), 0.0, N.M(x), 0.0}
+                           : Cell{-4000.0, 0.0, 0.0, 0.0, 0.0, 0.0};
     });
     const double before = ice.volume();
     for (int n = 0; n < 500; ++n) ice.step(seconds_per_year);
     const std::vector<double> H = ice.thickness();
     double error = 0.0;
-    for (int i = 0; i < M; ++i) error += std::abs(H[static_cast<std::size_t>(i)] - N.H((i + 0.5) * dx)) / M;
+    for (int i = 0; i < M; ++i)
+      error += std::abs(H[static_cast<std::size_t>(i)] - N.H((i + 0.5) * dx)) / M;
     table.add(M, dx / 1e3, error, bound);
     CHECK(closure(ice, before) <= 1e-13);
     CHECK(ice.budget.calved.value() > 0.0);
@@ -72,13 +79,14 @@ TEST_CASE("the budget closes on any coast, with the same bits on any decompositi
     const auto run = [&](int px, int py) {
       MovingIce ice(Decomposition::make(23, 19, px, py), 500.0, 400.0, lottery);
       const double before = ice.volume();
-      // ice that stands at the edge of the domain with a velocity into it enters for ever: few steps
+      // ice that stands at the edge of the domain with a velocity into it enters for ever: few
+      // steps
       for (int n = 0; n < 30; ++n) ice.step(2e5);
       CAPTURE(seed, px, py);
       CHECK(closure(ice, before) <= 1e-13);
       std::vector<double> result = ice.thickness();
-      for (const FixedSum& term :
-           {ice.budget.surface, ice.budget.basal, ice.budget.calved, ice.budget.edge, ice.budget.clipped}) {
+      for (const FixedSum& term : {ice.budget.surface, ice.budget.basal, ice.budget.calved,
+                                   ice.budget.edge, ice.budget.clipped}) {
         CHECK(term.value() != 0.0);
         result.push_back(term.value());
       }
@@ -92,7 +100,8 @@ TEST_CASE("the budget closes on any coast, with the same bits on any decompositi
 }
 
 TEST_CASE("no thickness is ever negative, whatever the velocity and however long the step") {
-  // Courant numbers from 0.1 to 1e9. Without sources no ice may be clipped but what rounding leaves in an emptied cell.
+  // Courant numbers from 0.1 to 1e9. Without sources no ice may be clipped but what rounding leaves
+  // in an emptied cell.
   for (const double courant : {0.1, 1.0, 10.0, 1e3, 1e6, 1e9}) {
     for (unsigned seed = 1; seed <= 10; ++seed) {
       for (const bool sources : {false, true}) {

@@ -1,19 +1,25 @@
 // Distances by tiles, wholly on the execution space (see distance.hpp): the solver for a GPU.
 //
-//   +----+----+----+      1. A patch is cut into tiles of 32 x 32 cells. One team loads a tile and the ring of cells around it
-//   |    | <- | *  |         into its scratch memory and sweeps there, along rows and along columns in turn, until nothing
-//   +----+----+-|--+         changes: a thread has a row (column) to itself and goes through it to and fro, so that no two
-//   |    |    | v  |         threads touch the same cell.
-//   +----+----+----+      2. What changed is written back. A tile beside it is put on the list if a better offer reaches it.
-//                         3. The listed tiles are next, until the list is empty. Then border cells are exchanged between patches,
-//                            and tiles that get a better offer are listed. Whether anything has changed anywhere is asked
-//                            only after 4, 8, 16, ... of these rounds: rounds too many cost nothing but their messages.
+//   +----+----+----+      1. A patch is cut into tiles of 32 x 32 cells. One team loads a tile and
+//   the ring of cells around it |    | <- | *  |         into its scratch memory and sweeps there,
+//   along rows and along columns in turn, until nothing
+//   +----+----+-|--+         changes: a thread has a row (column) to itself and goes through it to
+//   and fro, so that no two |    |    | v  |         threads touch the same cell.
+//   +----+----+----+      2. What changed is written back. A tile beside it is put on the list if a
+//   better offer reaches it.
+//                         3. The listed tiles are next, until the list is empty. Then border cells
+//                         are exchanged between patches,
+//                            and tiles that get a better offer are listed. Whether anything has
+//                            changed anywhere is asked only after 4, 8, 16, ... of these rounds:
+//                            rounds too many cost nothing but their messages.
 //
-// Every value is the length of a path and values only decrease, so that the order of tiles and threads does not matter: where no
-// offer is better the values are the distances, the same bits as those of the other solvers. All fields and all local ranks share
-// one list, hence the launches. A value travels one tile per launch: a path through n tiles needs n launches. (A launch for each
-// cell of the path, as in a search by levels, would be 32 times as many.) The host sees the length of the list, on a GPU after
-// each 8 launches, and the border cells, which have a buffer of their own; the fields are not touched by it.
+// Every value is the length of a path and values only decrease, so that the order of tiles and
+// threads does not matter: where no offer is better the values are the distances, the same bits as
+// those of the other solvers. All fields and all local ranks share one list, hence the launches. A
+// value travels one tile per launch: a path through n tiles needs n launches. (A launch for each
+// cell of the path, as in a search by levels, would be 32 times as many.) The host sees the length
+// of the list, on a GPU after each 8 launches, and the border cells, which have a buffer of their
+// own; the fields are not touched by it.
 #pragma once
 
 #include "kernels/distance/device/tiles.hpp"
@@ -28,7 +34,8 @@ namespace nunatak {
 namespace device_distance {
 
 /// f(patch, n, cell, ghost) for border cell n of each patch, n as a place in its buffer.
-template <class F> void for_each_border_cell(const char* label, const Shared<FieldPatch*>& patches, const F& f) {
+template <class F>
+void for_each_border_cell(const char* label, const Shared<FieldPatch*>& patches, const F& f) {
   const Kokkos::TeamPolicy<Exec> policy(static_cast<int>(patches.extent(0)), Kokkos::AUTO);
   Kokkos::parallel_for(
       label, policy, KOKKOS_LAMBDA(const Kokkos::TeamPolicy<Exec>::member_type& team) {
@@ -74,7 +81,8 @@ inline Tiles make_tiles(const Ranks& ranks, int count) {
 }
 
 /// Waits for the loops that use the tiles.
-inline void set_fields(const Tiles& tiles, const DistanceFields& fields, const BorderExchange<int>& border) {
+inline void set_fields(const Tiles& tiles, const DistanceFields& fields,
+                       const BorderExchange<int>& border) {
   Kokkos::fence("distances: other fields");
   const std::size_t count = fields.size();
   for (std::size_t n = 0; n < tiles.patches.size(); ++n) {
@@ -87,13 +95,16 @@ inline void set_fields(const Tiles& tiles, const DistanceFields& fields, const B
 inline void start(const Tiles& tiles) {
   const TileList list = tiles.next;
   Kokkos::parallel_for(
-      "distances: all tiles", Kokkos::RangePolicy<Exec>(0, tiles.total), KOKKOS_LAMBDA(int t) { list.add(t); });
+      "distances: all tiles", Kokkos::RangePolicy<Exec>(0, tiles.total),
+      KOKKOS_LAMBDA(int t) { list.add(t); });
   for_each_border_cell(
-      "distances: close ghosts", tiles.patches, KOKKOS_LAMBDA(const FieldPatch& p, int, int, int ghost) { p.d[ghost] = -1; });
+      "distances: close ghosts", tiles.patches,
+      KOKKOS_LAMBDA(const FieldPatch& p, int, int, int ghost) { p.d[ghost] = -1; });
 }
 
-/// Relax the listed tiles (at most `listed`), and those that they list, until nothing changes within the patches. The host looks
-/// at the length of the list after several launches: those that find it empty cost little. Before each look it calls `launch`.
+/// Relax the listed tiles (at most `listed`), and those that they list, until nothing changes
+/// within the patches. The host looks at the length of the list after several launches: those that
+/// find it empty cost little. Before each look it calls `launch`.
 template <class F> void relax(Tiles& tiles, int listed, const F& launch) {
   const auto bytes = Kokkos::PerTeam(static_cast<int>(RelaxTile::Scratch::shmem_size()));
   constexpr int launches = loops_on_host ? 2 : 8; // on a GPU an empty launch is cheaper than a look
@@ -101,8 +112,9 @@ template <class F> void relax(Tiles& tiles, int listed, const F& launch) {
     for (int n = 0; n < launches; ++n) {
       const TileList free = tiles.now;
       tiles.now = tiles.next, tiles.next = tiles.after, tiles.after = free;
-      Kokkos::parallel_for("distances: tiles", RelaxTile::Policy(listed, threads).set_scratch_size(0, bytes),
-                           RelaxTile{tiles.patches, tiles.patch_of_tile, tiles.now, tiles.next, tiles.after});
+      Kokkos::parallel_for(
+          "distances: tiles", RelaxTile::Policy(listed, threads).set_scratch_size(0, bytes),
+          RelaxTile{tiles.patches, tiles.patch_of_tile, tiles.now, tiles.next, tiles.after});
       listed = std::min(tiles.total, 4 * listed); // a tile lists those beside it
     }
     launch();
@@ -116,8 +128,8 @@ inline int how_many(const TileList& list) {
   return listed;
 }
 
-/// Exchange border cells, and list the tiles that get a better offer from beyond their patch. (A cell at the edge of the domain
-/// finds its own value in the buffer, which is no offer.)
+/// Exchange border cells, and list the tiles that get a better offer from beyond their patch. (A
+/// cell at the edge of the domain finds its own value in the buffer, which is no offer.)
 inline void exchange(const Tiles& tiles, BorderExchange<int>& border) {
   for_each_border_cell(
       "distances: border cells", tiles.patches,
@@ -125,7 +137,8 @@ inline void exchange(const Tiles& tiles, BorderExchange<int>& border) {
   border.exchange();
   const TileList list = tiles.next;
   for_each_border_cell(
-      "distances: offers", tiles.patches, KOKKOS_LAMBDA(const FieldPatch& p, int n, int cell, int ghost) {
+      "distances: offers", tiles.patches,
+      KOKKOS_LAMBDA(const FieldPatch& p, int n, int cell, int ghost) {
         p.d[ghost] = p.buffer[n];
         if (accepts(p.d[cell], p.d[ghost])) list.add(p.tile_of(cell));
       });
@@ -140,7 +153,8 @@ public:
   explicit DeviceDistances(Ranks& ranks) : m_ranks(ranks) {}
 
   /// The distances. Fields are read and written by loops only.
-  /// Communicates: per round one message to each neighbour on a side; after 4, 8, 16, ... rounds one maximum.
+  /// Communicates: per round one message to each neighbour on a side; after 4, 8, 16, ... rounds
+  /// one maximum.
   DistanceReport solve(const DistanceProblem& problem) {
     const DistanceFields& fields = problem.fields;
     const bool one_rank = m_ranks.decomposition().size() == 1;
@@ -183,8 +197,9 @@ private:
 };
 
 inline SolveDistances make_device(Ranks& ranks, const DistanceOptions&) {
-  return
-      [by_tiles = std::make_shared<DeviceDistances>(ranks)](const DistanceProblem& problem) { return by_tiles->solve(problem); };
+  return [by_tiles = std::make_shared<DeviceDistances>(ranks)](const DistanceProblem& problem) {
+    return by_tiles->solve(problem);
+  };
 }
 
 } // namespace nunatak

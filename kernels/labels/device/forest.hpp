@@ -1,5 +1,5 @@
-// A union-find over integers by loops on the execution space, with atomics (labels/device/union_find.hpp, ssa/held.hpp): who
-// joins what in which order does not matter.
+// A union-find over integers by loops on the execution space, with atomics
+// (labels/device/union_find.hpp, ssa/held.hpp): who joins what in which order does not matter.
 #pragma once
 
 #include "kernels/grid/array.hpp"
@@ -7,13 +7,14 @@
 
 namespace nunatak {
 
-/// Sets of integers; the root of a set is its smallest member, whose parent it is itself. Others have a smaller parent.
+/// Sets of integers; the root of a set is its smallest member, whose parent it is itself. Others
+/// have a smaller parent.
 struct Forest {
   Kokkos::View<int*, WorkMem> parents;
 
   KOKKOS_INLINE_FUNCTION int& parent(int c) const { return parents(c); }
-  /// The root of the set of c. Paths are halved on the way: parents are replaced by grandparents, which others may do at the same
-  /// time.
+  /// The root of the set of c. Paths are halved on the way: parents are replaced by grandparents,
+  /// which others may do at the same time.
   KOKKOS_INLINE_FUNCTION int root(int c) const {
     int up = atomic_load(&parent(c));
     while (up != c) {

@@ -29,17 +29,21 @@ Record number(double value) {
 Record FieldDifference::record(const PicoFile& file) const {
   Record record;
   record["field"] = name, record["compared"] = compared, record["different"] = different;
-  for (const char* key : {"largest", "j", "i", "x_m", "y_m", "expected", "found"}) record[key] = Record();
+  for (const char* key : {"largest", "j", "i", "x_m", "y_m", "expected", "found"})
+    record[key] = Record();
   if (different == 0) return record;
   record["largest"] = number(largest), record["j"] = j, record["i"] = i;
-  record["x_m"] = file.x[static_cast<std::size_t>(i)], record["y_m"] = file.y[static_cast<std::size_t>(j)];
+  record["x_m"] = file.x[static_cast<std::size_t>(i)],
+  record["y_m"] = file.y[static_cast<std::size_t>(j)];
   record["expected"] = number(expected), record["found"] = number(found);
   return record;
 }
 
-FieldDifference compare(Ranks& ranks, const std::string& name, const CellValues& expected, const CellValues& found,
-                        const CellValues* where, const Closeness& closeness, CellValues& marks) {
-  std::vector<std::vector<std::int64_t>> parts; // of each local rank: compared, different, largest, first cell, its two values
+FieldDifference compare(Ranks& ranks, const std::string& name, const CellValues& expected,
+                        const CellValues& found, const CellValues* where,
+                        const Closeness& closeness, CellValues& marks) {
+  std::vector<std::vector<std::int64_t>>
+      parts; // of each local rank: compared, different, largest, first cell, its two values
   for (int r = 0; r < ranks.local_size(); ++r) {
     const Patch p = ranks.patch(r);
     const auto local = static_cast<std::size_t>(r);
@@ -49,14 +53,16 @@ FieldDifference compare(Ranks& ranks, const std::string& name, const CellValues&
       if (where != nullptr && (*where)[local][n] == 0.0) continue;
       const double a = expected[local][n], b = found[local][n], difference = std::fabs(b - a);
       compared += 1;
-      if (difference <= closeness.tolerance * (std::fabs(b) + closeness.small)) continue; // false for NaN
+      if (difference <= closeness.tolerance * (std::fabs(b) + closeness.small))
+        continue; // false for NaN
       marks[local][n] = 1.0;
       if (!(difference <= largest) && !std::isnan(largest)) largest = difference;
       if (different++ > 0) continue;
       const int row = static_cast<int>(n) / p.xm, column = static_cast<int>(n) % p.xm;
       first = p.cell(row + 1, column + 1), pair[0] = a, pair[1] = b;
     }
-    parts.push_back({compared, different, Kokkos::bit_cast<std::int64_t>(largest), first, Kokkos::bit_cast<std::int64_t>(pair[0]),
+    parts.push_back({compared, different, Kokkos::bit_cast<std::int64_t>(largest), first,
+                     Kokkos::bit_cast<std::int64_t>(pair[0]),
                      Kokkos::bit_cast<std::int64_t>(pair[1])});
   }
   const std::vector<std::int64_t> all = ranks.gather_all(parts);
@@ -69,7 +75,8 @@ FieldDifference compare(Ranks& ranks, const std::string& name, const CellValues&
     if (!(largest <= sum.largest) && !std::isnan(sum.largest)) sum.largest = largest;
     if (all[at + 3] >= first) continue;
     first = all[at + 3];
-    sum.expected = Kokkos::bit_cast<double>(all[at + 4]), sum.found = Kokkos::bit_cast<double>(all[at + 5]);
+    sum.expected = Kokkos::bit_cast<double>(all[at + 4]),
+    sum.found = Kokkos::bit_cast<double>(all[at + 5]);
   }
   if (first == nowhere) return sum;
   const int Mx = ranks.decomposition().Mx;
@@ -78,7 +85,8 @@ FieldDifference compare(Ranks& ranks, const std::string& name, const CellValues&
 }
 
 CellValues with_numbers_of(Ranks& ranks, const CellValues& ours, const CellValues& theirs) {
-  // 1. the cells that each pair of numbers shares, on all ranks; fields are whole numbers or NaN, which is no shelf
+  // 1. the cells that each pair of numbers shares, on all ranks; fields are whole numbers or NaN,
+  // which is no shelf
   using Pair = std::array<std::int64_t, 2>;
   std::vector<std::vector<std::int64_t>> parts;
   for (std::size_t r = 0; r < ours.size(); ++r) {
@@ -88,7 +96,8 @@ CellValues with_numbers_of(Ranks& ranks, const CellValues& ours, const CellValue
       cells[{std::llround(ours[r][n]), std::fabs(t) < 1e15 ? std::llround(t) : 0}] += 1;
     }
     parts.emplace_back();
-    for (const auto& [pair, count] : cells) parts.back().insert(parts.back().end(), {pair[0], pair[1], count});
+    for (const auto& [pair, count] : cells)
+      parts.back().insert(parts.back().end(), {pair[0], pair[1], count});
   }
   const std::vector<std::int64_t> all = ranks.gather_all(parts);
   std::map<Pair, std::int64_t> cells;
@@ -104,7 +113,8 @@ CellValues with_numbers_of(Ranks& ranks, const CellValues& ours, const CellValue
   std::sort(order.begin(), order.end());
   std::map<std::int64_t, std::int64_t> number{{0, 0}}, taken{{0, 0}};
   for (const auto& [count, pair] : order) {
-    if (number.count(pair[0]) == 0 && taken.count(pair[1]) == 0) number[pair[0]] = pair[1], taken[pair[1]] = pair[0];
+    if (number.count(pair[0]) == 0 && taken.count(pair[1]) == 0)
+      number[pair[0]] = pair[1], taken[pair[1]] = pair[0];
   }
   for (const auto& [pair, count] : cells) {
     if (number.count(pair[0]) == 0) number[pair[0]] = unused++;
@@ -116,8 +126,9 @@ CellValues with_numbers_of(Ranks& ranks, const CellValues& ours, const CellValue
   return result;
 }
 
-FieldDifference compare_field(Ranks& ranks, const PicoFile& file, const PicoField& field, const std::vector<PicoFields>& answer,
-                              double tolerance, CellValues& marks) {
+FieldDifference compare_field(Ranks& ranks, const PicoFile& file, const PicoField& field,
+                              const std::vector<PicoFields>& answer, double tolerance,
+                              CellValues& marks) {
   const CellValues found = file.read(ranks, field.name, field.unit, "the comparison");
   CellValues expected = values_of(ranks, answer, field);
   if (field.mask == &PicoFields::shelf_mask) expected = with_numbers_of(ranks, expected, found);
@@ -126,23 +137,27 @@ FieldDifference compare_field(Ranks& ranks, const PicoFile& file, const PicoFiel
   return compare(ranks, field.name, expected, found, &where, {tolerance, field.small}, marks);
 }
 
-FieldDifference compare_types(Ranks& ranks, const PicoFile& file, const std::vector<PicoInput>& input, CellValues& marks) {
+FieldDifference compare_types(Ranks& ranks, const PicoFile& file,
+                              const std::vector<PicoInput>& input, CellValues& marks) {
   CellValues expected = no_marks(ranks);
   for (std::size_t r = 0; r < expected.size(); ++r) {
-    for_owned(ranks.patch(static_cast<int>(r)),
-              [&](std::size_t n, int j, int i) { expected[r][n] = cell_type(input[r].b(j, i), input[r].H(j, i)); });
+    for_owned(ranks.patch(static_cast<int>(r)), [&](std::size_t n, int j, int i) {
+      expected[r][n] = cell_type(input[r].b(j, i), input[r].H(j, i));
+    });
   }
-  return compare(ranks, "mask", expected, file.read(ranks, "mask", "", "the comparison"), nullptr, {}, marks);
+  return compare(ranks, "mask", expected, file.read(ranks, "mask", "", "the comparison"), nullptr,
+                 {}, marks);
 }
 
 CellValues no_marks(const Ranks& ranks) {
   CellValues marks;
-  for (int r = 0; r < ranks.local_size(); ++r) marks.emplace_back(static_cast<std::size_t>(ranks.patch(r).cells()), 0.0);
+  for (int r = 0; r < ranks.local_size(); ++r)
+    marks.emplace_back(static_cast<std::size_t>(ranks.patch(r).cells()), 0.0);
   return marks;
 }
 
-void write_picture(const std::string& path, Ranks& ranks, const std::vector<PicoInput>& input, const CellValues& marks,
-                   bool y_ascends) {
+void write_picture(const std::string& path, Ranks& ranks, const std::vector<PicoInput>& input,
+                   const CellValues& marks, bool y_ascends) {
   if (path.empty()) return;
   constexpr int marked = -1;
   std::vector<std::vector<std::int64_t>> parts;
@@ -162,9 +177,12 @@ void write_picture(const std::string& path, Ranks& ranks, const std::vector<Pico
       const Patch p = d.patch(rank);
       for (std::int64_t n = 0; n < p.cells(); ++n, ++value) {
         const std::int64_t j = p.ys + n / p.xm, row = y_ascends ? p.My - 1 - j : j;
-        const int grey = grounded(static_cast<int>(*value)) ? 220 : *value == floating_ice ? 120 : 0;
+        const int grey = grounded(static_cast<int>(*value)) ? 220
+                         : *value == floating_ice           ? 120
+                                                            : 0;
         const auto at = static_cast<std::size_t>(3 * (row * p.Mx + p.xs + n % p.xm));
-        for (std::size_t c = 0; c < 3; ++c) pixels[at + c] = static_cast<char>(*value != marked ? grey : c == 0 ? 255 : 0);
+        for (std::size_t c = 0; c < 3; ++c)
+          pixels[at + c] = static_cast<char>(*value != marked ? grey : c == 0 ? 255 : 0);
       }
     }
     std::ofstream out(path, std::ios::binary);

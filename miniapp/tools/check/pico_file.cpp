@@ -20,7 +20,8 @@ std::string place(const io::Reader& file, const std::string& variable) {
 
 /// A coordinate with equal steps, m.
 std::vector<double> coordinate(const io::Reader& file, const std::string& name) {
-  if (!file.has(name)) throw Error("file '" + file.path() + "': expected a variable '" + name + "' (m), found none");
+  if (!file.has(name))
+    throw Error("file '" + file.path() + "': expected a variable '" + name + "' (m), found none");
   std::vector<double> values = file.read_all(name);
   const std::string what = place(file, name);
   if (file.dimensions(name).size() != 1 || values.size() < 2)
@@ -30,12 +31,14 @@ std::vector<double> coordinate(const io::Reader& file, const std::string& name) 
   const double step = (values.back() - values.front()) / static_cast<double>(values.size() - 1);
   for (std::size_t n = 1; n < values.size(); ++n) {
     if (!(std::fabs(values[n] - values[n - 1] - step) <= 1e-3 * std::fabs(step)) || step == 0.0)
-      throw Error(what + ": expected equal steps, found another one after value " + std::to_string(n - 1));
+      throw Error(what + ": expected equal steps, found another one after value " +
+                  std::to_string(n - 1));
   }
   return values;
 }
 
-template <class T> Array2<T> array_of(const std::string& name, const Patch& p, const std::vector<double>& values) {
+template <class T>
+Array2<T> array_of(const std::string& name, const Patch& p, const std::vector<double>& values) {
   Array2<T> a = make_array<T>(name, p);
   for_owned(p, [&](std::size_t n, int j, int i) { a(j, i) = static_cast<T>(values[n]); });
   return a;
@@ -50,7 +53,8 @@ void require_numbers(const std::string& what, const CellValues& values, bool who
         if (good) continue;
         std::ostringstream found;
         found << v;
-        throw Error(what + ": expected " + (whole ? "whole numbers" : "numbers") + " in all cells, found " + found.str());
+        throw Error(what + ": expected " + (whole ? "whole numbers" : "numbers") +
+                    " in all cells, found " + found.str());
       }
     }
   });
@@ -65,7 +69,8 @@ struct Parameter {
 
 } // namespace
 
-PicoFile::PicoFile(const std::string& path, const std::string& forcing) : m_file(path, world_comm()) {
+PicoFile::PicoFile(const std::string& path, const std::string& forcing)
+    : m_file(path, world_comm()) {
   x = coordinate(m_file, "x"), y = coordinate(m_file, "y");
   dx = std::fabs(x.back() - x.front()) / static_cast<double>(x.size() - 1);
   dy = std::fabs(y.back() - y.front()) / static_cast<double>(y.size() - 1);
@@ -73,7 +78,8 @@ PicoFile::PicoFile(const std::string& path, const std::string& forcing) : m_file
 }
 
 const io::Reader& PicoFile::holder(const std::string& variable) const {
-  const bool of_ocean = variable == "basins" || variable == "theta_ocean" || variable == "salinity_ocean";
+  const bool of_ocean =
+      variable == "basins" || variable == "theta_ocean" || variable == "salinity_ocean";
   return m_forcing && of_ocean && m_forcing->has(variable) ? *m_forcing : m_file;
 }
 
@@ -81,13 +87,16 @@ CellValues PicoFile::read(const Ranks& ranks, const std::string& variable, const
                           const std::string& needed_for) const {
   const io::Reader& file = holder(variable);
   if (!file.has(variable))
-    throw Error("file '" + path() + "': expected a variable '" + variable + "' (needed for " + needed_for + "), found none");
+    throw Error("file '" + path() + "': expected a variable '" + variable + "' (needed for " +
+                needed_for + "), found none");
   const std::string what = place(file, variable);
   const auto axes = file.dimensions(variable);
   const bool records = axes.size() == 3 && (axes[0].unlimited || axes[0].name == "time");
-  if (!(axes.size() == 2 || records) || axes.back().length != x.size() || axes[axes.size() - 2].length != y.size()) {
-    throw Error(what + ": expected (y = " + std::to_string(y.size()) + ", x = " + std::to_string(x.size()) +
-                "), alone or after time, found (" + file.shape(variable) + ")");
+  if (!(axes.size() == 2 || records) || axes.back().length != x.size() ||
+      axes[axes.size() - 2].length != y.size()) {
+    throw Error(what + ": expected (y = " + std::to_string(y.size()) +
+                ", x = " + std::to_string(x.size()) + "), alone or after time, found (" +
+                file.shape(variable) + ")");
   }
   CellValues values;
   for (int r = 0; r < ranks.local_size(); ++r) {
@@ -103,14 +112,17 @@ CellValues PicoFile::read(const Ranks& ranks, const std::string& variable, const
 }
 
 std::vector<PicoInput> PicoFile::input(Ranks& ranks) const {
-  const auto numbers = [&](const std::string& name, const std::string& unit, bool whole, const std::string& needed_for) {
+  const auto numbers = [&](const std::string& name, const std::string& unit, bool whole,
+                           const std::string& needed_for) {
     CellValues values = read(ranks, name, unit, needed_for);
     require_numbers(place(holder(name), name), values, whole);
     return values;
   };
   const bool flotation = !has("mask"), ocean = ocean_source() == OceanSource::fields;
-  const CellValues H = numbers("thk", "m", false, "all of PICO"), b = numbers("topg", "m", false, "pico_contshelf_mask");
-  const CellValues basins = numbers("basins", "", true, "pico_shelf_mask, pico_box_mask and the water");
+  const CellValues H = numbers("thk", "m", false, "all of PICO"),
+                   b = numbers("topg", "m", false, "pico_contshelf_mask");
+  const CellValues basins =
+      numbers("basins", "", true, "pico_shelf_mask, pico_box_mask and the water");
   const CellValues mask = flotation ? H : numbers("mask", "", true, "all of PICO");
   const CellValues theta = ocean ? read(ranks, "theta_ocean", "kelvin", "the water") : H;
   const CellValues salt = ocean ? read(ranks, "salinity_ocean", "g/kg", "the water") : H;
@@ -119,11 +131,14 @@ std::vector<PicoInput> PicoFile::input(Ranks& ranks) const {
   for (int r = 0; r < ranks.local_size(); ++r) {
     const Patch p = ranks.patch(r);
     const auto n = static_cast<std::size_t>(r);
-    input.push_back({array_of<double>("thk", p, H[n]), array_of<double>("topg", p, b[n]), array_of<int>("mask", p, mask[n]),
-                     array_of<int>("basins", p, basins[n]), array_of<double>("theta_ocean", p, theta[n]),
+    input.push_back({array_of<double>("thk", p, H[n]), array_of<double>("topg", p, b[n]),
+                     array_of<int>("mask", p, mask[n]), array_of<int>("basins", p, basins[n]),
+                     array_of<double>("theta_ocean", p, theta[n]),
                      array_of<double>("salinity_ocean", p, salt[n])});
     const PicoInput& in = input.back();
-    if (flotation) for_owned(p, [&](std::size_t, int j, int i) { in.mask(j, i) = cell_type(in.b(j, i), in.H(j, i)); });
+    if (flotation)
+      for_owned(
+          p, [&](std::size_t, int j, int i) { in.mask(j, i) = cell_type(in.b(j, i), in.H(j, i)); });
     ghosted.push_back({in.basins});
   }
   ranks.update_ghosts(ghosted);
@@ -133,16 +148,21 @@ std::vector<PicoInput> PicoFile::input(Ranks& ranks) const {
 OceanSource PicoFile::ocean_source() const {
   const auto found = [&](const std::string& name) { return holder(name).has(name); };
   if (found("theta_ocean") && found("salinity_ocean")) return OceanSource::fields;
-  return found("pico_temperature_box0") && found("pico_salinity_box0") ? OceanSource::box0 : OceanSource::none;
+  return found("pico_temperature_box0") && found("pico_salinity_box0") ? OceanSource::box0
+                                                                       : OceanSource::none;
 }
 
-std::vector<std::string> PicoFile::parameters(PicoOptions& o, const std::set<std::string>& kept) const {
+std::vector<std::string> PicoFile::parameters(PicoOptions& o,
+                                              const std::set<std::string>& kept) const {
   const std::string pico = "ocean.pico.";
   const Parameter parameters[] = {
       {"pico_gamma_T", "heat_exchange_coefficent", 1.0, "m s-1", &o.gamma_T},
-      {"pico_overturning", "overturning_coefficent", 1.0, "m6 s-1 kg-1", &o.overturning_coefficient},
-      {"pico_continental_shelf_depth", "continental_shelf_depth", 1.0, "m", &o.continental_shelf_depth},
-      {"pico_continental_ice_area", "maximum_ice_rise_area", 1e6, "m2", &o.continental_ice_area}, // km2
+      {"pico_overturning", "overturning_coefficent", 1.0, "m6 s-1 kg-1",
+       &o.overturning_coefficient},
+      {"pico_continental_shelf_depth", "continental_shelf_depth", 1.0, "m",
+       &o.continental_shelf_depth},
+      {"pico_continental_ice_area", "maximum_ice_rise_area", 1e6, "m2",
+       &o.continental_ice_area}, // km2
       {"pico_boxes", "number_of_boxes", 1.0, "", &o.boxes},
       {"pico_exclude_ice_rises", "exclude_ice_rises", 1.0, "", &o.exclude_ice_rises},
   };

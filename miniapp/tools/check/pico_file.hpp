@@ -1,6 +1,7 @@
-// A file of PISM's (or of nunatak's) that has fields of PICO: its grid, what PICO reads, its parameters, what PICO has found.
-// Variables are (y, x) or (time, y, x), of which the last record is read, in any units that convert.
-// Neighbours: pico_answer.hpp (computes the fields anew), differences.hpp (compares them).
+// A file of PISM's (or of nunatak's) that has fields of PICO: its grid, what PICO reads, its
+// parameters, what PICO has found. Variables are (y, x) or (time, y, x), of which the last record
+// is read, in any units that convert. Neighbours: pico_answer.hpp (computes the fields anew),
+// differences.hpp (compares them).
 #pragma once
 
 #include "io/reader.hpp"
@@ -29,8 +30,9 @@ enum class OceanSource { none, fields, box0 };
 
 class PicoFile {
 public:
-  /// `forcing`: another file on the same grid, in which basins, theta_ocean and salinity_ocean are looked for first; "": none.
-  /// Collective, as all functions that read. Throws Error that names file and variable.
+  /// `forcing`: another file on the same grid, in which basins, theta_ocean and salinity_ocean are
+  /// looked for first; "": none. Collective, as all functions that read. Throws Error that names
+  /// file and variable.
   explicit PicoFile(const std::string& path, const std::string& forcing = "");
 
   std::vector<double> x, y; ///< of cells, m
@@ -39,18 +41,21 @@ public:
   const std::string& path() const { return m_file.path(); }
   bool has(const std::string& variable) const { return m_file.has(variable); }
 
-  /// Values in `unit` ("": as they are); NaN where the file says that there are none. Error, which says what `variable` is
-  /// needed for, if it is not there or is on another grid.
-  CellValues read(const Ranks& ranks, const std::string& variable, const std::string& unit, const std::string& needed_for) const;
+  /// Values in `unit` ("": as they are); NaN where the file says that there are none. Error, which
+  /// says what `variable` is needed for, if it is not there or is on another grid.
+  CellValues read(const Ranks& ranks, const std::string& variable, const std::string& unit,
+                  const std::string& needed_for) const;
 
-  /// What PICO reads: thk, topg, mask (if there is none, by flotation), basins with ghosts, the ocean (zeros if `ocean_source` is
-  /// not `fields`).
+  /// What PICO reads: thk, topg, mask (if there is none, by flotation), basins with ghosts, the
+  /// ocean (zeros if `ocean_source` is not `fields`).
   std::vector<PicoInput> input(Ranks& ranks) const;
   OceanSource ocean_source() const;
 
-  /// Parameters of PISM that the file has: in pism_overrides, else in pism_config, else as attributes of the file. Those in
-  /// `kept` (names as below, without -) stay as they are. Returns a line about each: value and where it comes from.
-  std::vector<std::string> parameters(PicoOptions& options, const std::set<std::string>& kept) const;
+  /// Parameters of PISM that the file has: in pism_overrides, else in pism_config, else as
+  /// attributes of the file. Those in `kept` (names as below, without -) stay as they are. Returns
+  /// a line about each: value and where it comes from.
+  std::vector<std::string> parameters(PicoOptions& options,
+                                      const std::set<std::string>& kept) const;
 
 private:
   const io::Reader& holder(const std::string& variable) const;

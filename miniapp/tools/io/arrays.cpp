@@ -35,10 +35,11 @@ template <class T> T pattern(std::size_t v, std::size_t record, std::uint64_t pl
   }
 }
 
-/// f(place, offset) for every element of a box, offset = sum of index times stride; dimensions in memory order.
+/// f(place, offset) for every element of a box, offset = sum of index times stride; dimensions in
+/// memory order.
 template <class F>
-void for_each_element(const std::vector<std::size_t>& shape, const Box& box, const std::vector<std::ptrdiff_t>& stride,
-                      const F& f) {
+void for_each_element(const std::vector<std::size_t>& shape, const Box& box,
+                      const std::vector<std::ptrdiff_t>& stride, const F& f) {
   const std::size_t n = shape.size();
   if (box.elements() == 0) return;
   std::vector<std::size_t> rows = box.count, index(n, 0);
@@ -50,26 +51,30 @@ void for_each_element(const std::vector<std::size_t>& shape, const Box& box, con
       place = place * shape[d] + box.start[d] + index[d];
       offset += static_cast<std::ptrdiff_t>(index[d]) * stride[d];
     }
-    for (std::size_t i = 0; i < box.count[n - 1]; ++i, ++place, offset += stride[n - 1]) f(place, offset);
+    for (std::size_t i = 0; i < box.count[n - 1]; ++i, ++place, offset += stride[n - 1])
+      f(place, offset);
   } while (io::next_index(index, rows));
 }
 
 template <class T>
-void fill_box(const Workload& w, std::size_t v, std::size_t record, const Box& box, const std::vector<std::ptrdiff_t>& stride,
-              T* first) {
+void fill_box(const Workload& w, std::size_t v, std::size_t record, const Box& box,
+              const std::vector<std::ptrdiff_t>& stride, T* first) {
   const WorkloadVariable& variable = w.variables[v];
   const std::vector<std::size_t> shape = w.shape(variable);
   if (variable.content == Content::given) {
-    for_each_element(shape, box, stride,
-                     [&](std::uint64_t place, std::ptrdiff_t at) { first[at] = static_cast<T>(variable.given(place)); });
+    for_each_element(shape, box, stride, [&](std::uint64_t place, std::ptrdiff_t at) {
+      first[at] = static_cast<T>(variable.given(place));
+    });
   } else if (variable.content == Content::ocean) {
     const std::size_t nx = shape.back(), ny = shape[shape.size() - 2];
     for_each_element(shape, box, stride, [&](std::uint64_t place, std::ptrdiff_t at) {
-      first[at] = w.is_land(place / nx % ny, place % nx) ? static_cast<T>(land) : pattern<T>(v, record, place);
+      first[at] = w.is_land(place / nx % ny, place % nx) ? static_cast<T>(land)
+                                                         : pattern<T>(v, record, place);
     });
   } else {
-    for_each_element(shape, box, stride,
-                     [&](std::uint64_t place, std::ptrdiff_t at) { first[at] = pattern<T>(v, record, place); });
+    for_each_element(shape, box, stride, [&](std::uint64_t place, std::ptrdiff_t at) {
+      first[at] = pattern<T>(v, record, place);
+    });
   }
 }
 
@@ -79,7 +84,8 @@ Arrays::Arrays(const Workload& workload, int rank, int ranks) : m_workload(workl
   for (const WorkloadVariable& v : workload.variables) {
     m_arrays.emplace_back();
     if (v.content == Content::coordinate) continue;
-    for (const Box& box : boxes_of(workload, v, static_cast<std::size_t>(rank), static_cast<std::size_t>(ranks))) {
+    for (const Box& box :
+         boxes_of(workload, v, static_cast<std::size_t>(rank), static_cast<std::size_t>(ranks))) {
       m_arrays.back().push_back(make_array(v, box));
     }
   }
@@ -90,7 +96,8 @@ Arrays::Array Arrays::make_array(const WorkloadVariable& variable, const Box& bo
   Array array{box, std::vector<std::ptrdiff_t>(box.count.size()), 0, {}};
   std::size_t next = 1;
   for (std::size_t d = box.count.size(); d-- > 0;) {
-    const std::size_t ring = m_workload.dimension(variable.dimensions[d]).cut_along >= 0 ? m_workload.ghosts : 0;
+    const std::size_t ring =
+        m_workload.dimension(variable.dimensions[d]).cut_along >= 0 ? m_workload.ghosts : 0;
     array.stride[d] = static_cast<std::ptrdiff_t>(next);
     array.first += static_cast<std::ptrdiff_t>(ring * next);
     next *= box.count[d] + 2 * ring;
@@ -164,7 +171,9 @@ void Arrays::put(io::File& file, std::size_t record, const std::string& order) c
       }
       io::with_type(m_workload.variables[v].type, [&](auto type) {
         const auto* data =
-            array.data.empty() ? nullptr : reinterpret_cast<const decltype(type)*>(array.data.data()) + array.first;
+            array.data.empty()
+                ? nullptr
+                : reinterpret_cast<const decltype(type)*>(array.data.data()) + array.first;
         if (variable.records) {
           file.put(variable.name, record, block, data);
         } else {
@@ -182,12 +191,14 @@ void Arrays::put(io::File& file, std::size_t record, const std::string& order) c
   }
 }
 
-std::vector<Arrays::FileBox> Arrays::file_boxes(std::size_t v, std::size_t record, const std::string& order) const {
+std::vector<Arrays::FileBox> Arrays::file_boxes(std::size_t v, std::size_t record,
+                                                const std::string& order) const {
   const WorkloadVariable& variable = m_workload.variables[v];
   std::vector<FileBox> boxes;
   for (const Array& array : m_arrays[v]) {
     FileBox box;
-    if (variable.records) box.start.push_back(record), box.count.push_back(array.box.elements() > 0 ? 1 : 0);
+    if (variable.records)
+      box.start.push_back(record), box.count.push_back(array.box.elements() > 0 ? 1 : 0);
     for (const std::size_t d : file_order(m_workload, variable, order)) {
       box.start.push_back(array.box.start[d]);
       box.count.push_back(array.box.count[d]);
@@ -197,19 +208,21 @@ std::vector<Arrays::FileBox> Arrays::file_boxes(std::size_t v, std::size_t recor
   return boxes;
 }
 
-std::optional<std::string> Arrays::first_difference(std::size_t v, std::size_t b, std::size_t record, const std::string& order,
+std::optional<std::string> Arrays::first_difference(std::size_t v, std::size_t b,
+                                                    std::size_t record, const std::string& order,
                                                     const std::vector<double>& found) const {
   const WorkloadVariable& variable = m_workload.variables[v];
   const Box& box = m_arrays[v][b].box;
   std::vector<std::ptrdiff_t> stride(box.count.size());
   std::ptrdiff_t next = 1;
   const std::vector<std::size_t> places = file_order(m_workload, variable, order);
-  for (std::size_t n = places.size(); n-- > 0; next *= static_cast<std::ptrdiff_t>(box.count[places[n]]))
+  for (std::size_t n = places.size(); n-- > 0;
+       next *= static_cast<std::ptrdiff_t>(box.count[places[n]]))
     stride[places[n]] = next;
   std::optional<std::string> difference;
   const auto tell = [&](const std::string& expected, const std::string& value) {
-    difference =
-        "variable '" + variable.name + "', record " + std::to_string(record) + ": expected " + expected + ", found " + value;
+    difference = "variable '" + variable.name + "', record " + std::to_string(record) +
+                 ": expected " + expected + ", found " + value;
   };
   if (found.size() != box.elements()) {
     tell(std::to_string(box.elements()) + " values", std::to_string(found.size()));
@@ -234,7 +247,8 @@ std::optional<std::string> Arrays::first_difference(std::size_t v, std::size_t b
 std::optional<std::string> Arrays::coordinate_difference(const WorkloadVariable& variable,
                                                          const std::vector<double>& found) const {
   if (found == coordinates(variable)) return std::nullopt;
-  return "variable '" + variable.name + "': expected multiples of " + std::to_string(m_workload.dimension(variable.name).spacing);
+  return "variable '" + variable.name + "': expected multiples of " +
+         std::to_string(m_workload.dimension(variable.name).spacing);
 }
 
 } // namespace nunatak::tools

@@ -1,11 +1,12 @@
 // The arrays of a workload as one rank holds them, and what they hold.
 //
-// Every value tells where it belongs, so that what is read back can be checked without a second copy. With `place` the position
-// in the model's whole array, counted in memory order:
+// Every value tells where it belongs, so that what is read back can be checked without a second
+// copy. With `place` the position in the model's whole array, counted in memory order:
 //
 //   doubles   2^43 record + 2^33 variable + place    (modulo 2^10, 2^10, 2^33: below 2^53, exact)
 //   floats    24 bits of a hash of that number       (exact)
-//   integers  31 or 7 bits of the hash, or what the workload gives (the neighbours of a geodesic grid)
+//   integers  31 or 7 bits of the hash, or what the workload gives (the neighbours of a geodesic
+//   grid)
 //
 // Neighbours: workload.hpp (shapes, who has what), turn.hpp (writes and reads).
 #pragma once
@@ -28,8 +29,8 @@ public:
   /// Of this rank's arrays.
   std::size_t bytes() const;
 
-  /// Of copying them once within memory, 4 MiB at a time, into at most 64 MiB that are used again and again: what a transport
-  /// that hands its values over cannot do without.
+  /// Of copying them once within memory, 4 MiB at a time, into at most 64 MiB that are used again
+  /// and again: what a transport that hands its values over cannot do without.
   double copy_seconds();
 
   /// Fill all arrays with those of a record, unless they hold it; those without records once.
@@ -38,17 +39,21 @@ public:
   /// Put all arrays of a record, and before record 0 the coordinates and what else has no records.
   void put(io::File& file, std::size_t record, const std::string& order) const;
 
-  /// Of variable v: start and count for io::Reader, in the order of the file, for each box; with the record, if it has them.
+  /// Of variable v: start and count for io::Reader, in the order of the file, for each box; with
+  /// the record, if it has them.
   struct FileBox {
     std::vector<std::size_t> start, count;
   };
-  std::vector<FileBox> file_boxes(std::size_t v, std::size_t record, const std::string& order) const;
+  std::vector<FileBox> file_boxes(std::size_t v, std::size_t record,
+                                  const std::string& order) const;
 
-  /// Compare what was read of box b of variable v, in the order of the file (NaN for fill values). The first wrong value in
-  /// words.
-  std::optional<std::string> first_difference(std::size_t v, std::size_t b, std::size_t record, const std::string& order,
+  /// Compare what was read of box b of variable v, in the order of the file (NaN for fill values).
+  /// The first wrong value in words.
+  std::optional<std::string> first_difference(std::size_t v, std::size_t b, std::size_t record,
+                                              const std::string& order,
                                               const std::vector<double>& found) const;
-  std::optional<std::string> coordinate_difference(const WorkloadVariable& variable, const std::vector<double>& found) const;
+  std::optional<std::string> coordinate_difference(const WorkloadVariable& variable,
+                                                   const std::vector<double>& found) const;
 
 private:
   struct Array {

@@ -9,7 +9,8 @@ namespace nunatak::tools {
 
 namespace {
 
-/// Commas also stand within hints and chunks: a word that begins with name=value goes on with the way before it.
+/// Commas also stand within hints and chunks: a word that begins with name=value goes on with the
+/// way before it.
 std::vector<std::string> list_of_ways(const std::string& text) {
   std::vector<std::string> ways;
   for (const std::string& word : split(text, ',')) {
@@ -34,30 +35,43 @@ void BenchOptions::add_to(OptionTable& table) {
   table.section("What is written");
   table.add(text("workload", workload, "model and size, see below"));
   table.add(number("scale", scale, "", "factor of horizontal lengths; odd ones stay odd"));
-  table.add(flag("scale_levels", scale_levels, "the factor of -scale is applied to the number of levels, too"));
-  table.add(number("variables", variables, "", "number of variables, evenly from the list (0: all)", 0));
+  table.add(flag("scale_levels", scale_levels,
+                 "the factor of -scale is applied to the number of levels, too"));
+  table.add(
+      number("variables", variables, "", "number of variables, evenly from the list (0: all)", 0));
   table.add(number("records", records, "", "records per file", 1));
-  table.add(number("compute", compute, "s", "synthetic computation between records, not counted", 0.0));
-  table.add(flag("compute_sleeps", compute_sleeps,
-                 "computation that takes time, and no core: for nodes that share the cores of a machine"));
+  table.add(
+      number("compute", compute, "s", "synthetic computation between records, not counted", 0.0));
+  table.add(flag(
+      "compute_sleeps", compute_sleeps,
+      "computation that takes time, and no core: for nodes that share the cores of a machine"));
   table.section("How");
   table.add(text("ways", ways,
-                 "methods of output that take turns, a list: format/layout/name=value/..., where a name is one of the options "
-                 "-io_... without io_, as in direct,netcdf4/zslab/deflate=1/order=zyx; what a method does not say is as these "
+                 "methods of output that take turns, a list: format/layout/name=value/..., where a "
+                 "name is one of the options "
+                 "-io_... without io_, as in direct,netcdf4/zslab/deflate=1/order=zyx; what a "
+                 "method does not say is as these "
                  "options say (none: one method, as they say)"));
-  table.add(number("repeat", repeat, "", "turns that count, after one that is dropped; 1: that one is not dropped", 1));
-  table.add(word("io_order", order, "yxz|zyx",
-                 "order of dimensions in the file, levels fastest or slowest (none: the workload's own)"));
+  table.add(number("repeat", repeat, "",
+                   "turns that count, after one that is dropped; 1: that one is not dropped", 1));
+  table.add(word(
+      "io_order", order, "yxz|zyx",
+      "order of dimensions in the file, levels fastest or slowest (none: the workload's own)"));
   add_io_options(table, io);
   table.section("Reading");
-  table.add(text("read", read, "methods of reading each file again: no, or a list of " + io::reader_words()));
-  table.add(word("verify", verify, "first|all|no", "comparison of every value that is read: of the first turn, of all, or none"));
+  table.add(text("read", read,
+                 "methods of reading each file again: no, or a list of " + io::reader_words()));
+  table.add(word("verify", verify, "first|all|no",
+                 "comparison of every value that is read: of the first turn, of all, or none"));
   table.section("Where");
-  table.add(text("o", folder, "folder; the files are in its folder nunatak-io.files, which is removed"));
+  table.add(
+      text("o", folder, "folder; the files are in its folder nunatak-io.files, which is removed"));
   table.add(flag("keep", keep, "the files of the last turn stay there"));
   table.add(text("json", json, "JSON file of all measurements"));
   table.section("Traces");
-  table.add(text("io_trace", trace, "CSV of every call that the libraries make on the files written (perf/plot_trace.py)"));
+  table.add(
+      text("io_trace", trace,
+           "CSV of every call that the libraries make on the files written (perf/plot_trace.py)"));
   table.add(text("replay", replay, "trace whose calls are repeated, instead of all else"));
   table.add(flag("replay_think", think, "the pauses of the trace are repeated, too"));
 }
@@ -65,8 +79,10 @@ void BenchOptions::add_to(OptionTable& table) {
 std::vector<NamedWay> BenchOptions::named_ways(const std::string& usual_order) const {
   const io::Options& standard = io;
   std::vector<NamedWay> named;
-  for (const std::string& name : list_of_ways(ways.empty() ? standard.format + "/" + standard.layout : ways)) {
-    NamedWay way{name, order.empty() ? usual_order : known_order(order, "option -io_order"), standard};
+  for (const std::string& name :
+       list_of_ways(ways.empty() ? standard.format + "/" + standard.layout : ways)) {
+    NamedWay way{name, order.empty() ? usual_order : known_order(order, "option -io_order"),
+                 standard};
     std::string of_writer;
     for (const std::string& word : split(name, '/')) {
       if (word.rfind("order=", 0) == 0) {

@@ -17,7 +17,8 @@ struct NamedWay {
 };
 
 struct BenchOptions {
-  std::string workload = "pism:G5km", ways, order, read = "no", verify = "first", folder = ".", json, trace, replay;
+  std::string workload = "pism:G5km", ways, order, read = "no", verify = "first", folder = ".",
+              json, trace, replay;
   double scale = 0.1, compute = 0.0;
   bool scale_levels = false, keep = false, think = false, compute_sleeps = false;
   int repeat = 7, records = 1, variables = 0;
@@ -25,8 +26,10 @@ struct BenchOptions {
 
   void add_to(OptionTable& table);
 
-  /// -ways, a list "pnetcdf,netcdf4/chunk=y=8,x=8/order=zyx": each way begins with its format (a word without "=" up to its first
-  /// "/"). Without -ways one, of -io_<knob>. `usual_order`: where neither way nor -io_order says one. Error for what is unknown.
+  /// -ways, a list "pnetcdf,netcdf4/chunk=y=8,x=8/order=zyx": each way begins with its format (a
+  /// word without "=" up to its first
+  /// "/"). Without -ways one, of -io_<knob>. `usual_order`: where neither way nor -io_order says
+  /// one. Error for what is unknown.
   std::vector<NamedWay> named_ways(const std::string& usual_order) const;
   /// -read; empty: no. Error for an unknown word.
   std::vector<io::ReadBy> reads() const;

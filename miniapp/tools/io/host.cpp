@@ -29,7 +29,8 @@ constexpr std::uint64_t call_bytes = 2 << 20;
   throw Error("file '" + path + "': expected " + call + " to work, found: " + std::strerror(errno));
 }
 
-/// Of this node, in bytes, as Linux estimates it: free, or can be freed. The largest number where it does not tell.
+/// Of this node, in bytes, as Linux estimates it: free, or can be freed. The largest number where
+/// it does not tell.
 std::uint64_t available_memory() {
   std::ifstream in("/proc/meminfo");
   std::string name, unit;
@@ -46,7 +47,8 @@ Record host_facts(MPI_Comm comm) {
   const io::Topology nodes = io::make_topology(comm, 0);
   int fullest = 0;
   for (int n = 0; n < nodes.n_nodes; ++n) {
-    fullest = std::max(fullest, static_cast<int>(std::count(nodes.node_of.begin(), nodes.node_of.end(), n)));
+    fullest = std::max(fullest,
+                       static_cast<int>(std::count(nodes.node_of.begin(), nodes.node_of.end(), n)));
   }
   auto cores = static_cast<int>(sysconf(_SC_NPROCESSORS_ONLN));
   MPI_Allreduce(MPI_IN_PLACE, &cores, 1, MPI_INT, MPI_MIN, comm);
@@ -56,7 +58,8 @@ Record host_facts(MPI_Comm comm) {
   if (getloadavg(&load, 1) != 1) load = -1.0;
   MPI_Bcast(&load, 1, MPI_DOUBLE, 0, comm);
   Record facts;
-  facts["ranks"] = ranks, facts["nodes"] = nodes.n_nodes, facts["ranks_per_node"] = fullest, facts["cores_per_node"] = cores;
+  facts["ranks"] = ranks, facts["nodes"] = nodes.n_nodes, facts["ranks_per_node"] = fullest,
+  facts["cores_per_node"] = cores;
   facts["available_memory"] = memory;
   facts["oversubscribed"] = fullest > cores;
   facts["load_average"] = load < 0.0 ? Record() : Record(load);
@@ -76,14 +79,16 @@ Record file_system_facts(MPI_Comm comm, const std::string& folder) {
     struct statvfs space {};
     if (statfs(folder.c_str(), &type) != 0 || statvfs(folder.c_str(), &space) != 0)
       throw Error("option -o: expected a folder, found '" + folder + "'");
-    found_there = {static_cast<std::int64_t>(type.f_type), static_cast<std::uint64_t>(space.f_bavail) * space.f_frsize};
+    found_there = {static_cast<std::int64_t>(type.f_type),
+                   static_cast<std::uint64_t>(space.f_bavail) * space.f_frsize};
   });
   MPI_Bcast(&found_there, sizeof found_there, MPI_BYTE, 0, comm);
   const std::map<std::int64_t, const char*> names = {
       // statfs(2); /usr/include/linux/magic.h
-      {0xef53, "ext"},    {0x58465342, "xfs"},    {0x9123683e, "btrfs"}, {0x01021994, "tmpfs"}, {0x794c7630, "overlay"},
-      {0x6969, "nfs"},    {0x0bd00bd0, "lustre"}, {0x47504653, "gpfs"},  {0x2fc12fc1, "zfs"},   {0xf2f52010, "f2fs"},
-      {0x01021997, "9p"}, {0x65735546, "fuse"},   {0x00c36400, "ceph"},  {0x19830326, "beegfs"}};
+      {0xef53, "ext"},         {0x58465342, "xfs"},   {0x9123683e, "btrfs"},  {0x01021994, "tmpfs"},
+      {0x794c7630, "overlay"}, {0x6969, "nfs"},       {0x0bd00bd0, "lustre"}, {0x47504653, "gpfs"},
+      {0x2fc12fc1, "zfs"},     {0xf2f52010, "f2fs"},  {0x01021997, "9p"},     {0x65735546, "fuse"},
+      {0x00c36400, "ceph"},    {0x19830326, "beegfs"}};
   const auto found = names.find(found_there.type);
   std::ostringstream number;
   number << "0x" << std::hex << found_there.type;
@@ -97,9 +102,11 @@ Scratch::Scratch(MPI_Comm comm, const std::string& folder, bool keep)
     : m_comm(comm), m_path(folder + "/nunatak-io.files"), m_keep(keep) {
   io::on_rank_0(comm, [&] {
     std::error_code none;
-    if (!std::filesystem::is_directory(folder, none)) throw Error("option -o: expected a folder, found '" + folder + "'");
+    if (!std::filesystem::is_directory(folder, none))
+      throw Error("option -o: expected a folder, found '" + folder + "'");
     if (!std::filesystem::create_directory(m_path, none) && none)
-      throw Error("option -o: expected to make the folder '" + m_path + "'; found: " + none.message());
+      throw Error("option -o: expected to make the folder '" + m_path +
+                  "'; found: " + none.message());
   });
   remove("");
 }
@@ -112,7 +119,8 @@ Scratch::~Scratch() {
 std::vector<std::string> Scratch::files(const std::string& name) const {
   std::vector<std::string> paths;
   for (const auto& entry : std::filesystem::directory_iterator(m_path)) {
-    if (entry.path().filename().string().rfind(name, 0) == 0) paths.push_back(entry.path().string());
+    if (entry.path().filename().string().rfind(name, 0) == 0)
+      paths.push_back(entry.path().string());
   }
   std::sort(paths.begin(), paths.end());
   return paths;
@@ -127,7 +135,8 @@ void Scratch::remove(const std::string& name) const {
 std::int64_t Scratch::bytes(const std::string& name) const {
   std::int64_t sum = 0;
   io::on_rank_0(m_comm, [&] {
-    for (const std::string& file : files(name)) sum += static_cast<std::int64_t>(std::filesystem::file_size(file));
+    for (const std::string& file : files(name))
+      sum += static_cast<std::int64_t>(std::filesystem::file_size(file));
   });
   MPI_Bcast(&sum, 1, MPI_INT64_T, 0, m_comm);
   return sum;
@@ -144,8 +153,10 @@ void Scratch::drop_from_cache(const std::string& name) const {
 }
 
 Probe::Probe(MPI_Comm comm, std::string path, std::uint64_t bytes)
-    : m_comm(comm), m_path(std::move(path)), m_bytes(bytes), m_topology(io::make_topology(comm, 0)), m_buffer(call_bytes) {
-  for (std::size_t n = 0; n < m_buffer.size(); ++n) m_buffer[n] = static_cast<std::byte>(n * 7 + 1); // no zeros to be skipped
+    : m_comm(comm), m_path(std::move(path)), m_bytes(bytes), m_topology(io::make_topology(comm, 0)),
+      m_buffer(call_bytes) {
+  for (std::size_t n = 0; n < m_buffer.size(); ++n)
+    m_buffer[n] = static_cast<std::byte>(n * 7 + 1); // no zeros to be skipped
 }
 
 void Probe::write_share() const {
@@ -153,9 +164,11 @@ void Probe::write_share() const {
   const int fd = open(path.c_str(), O_WRONLY | O_CLOEXEC);
   if (fd < 0) fail(path, "open");
   const auto rank = static_cast<std::uint64_t>(m_rank), size = static_cast<std::uint64_t>(m_size);
-  const std::uint64_t share = m_bytes / size, end = m_rank + 1 == m_size ? m_bytes : share * (rank + 1);
+  const std::uint64_t share = m_bytes / size,
+                      end = m_rank + 1 == m_size ? m_bytes : share * (rank + 1);
   for (std::uint64_t at = share * rank; at < end;) {
-    const ssize_t done = pwrite(fd, m_buffer.data(), std::min(call_bytes, end - at), static_cast<off_t>(at));
+    const ssize_t done =
+        pwrite(fd, m_buffer.data(), std::min(call_bytes, end - at), static_cast<off_t>(at));
     if (done <= 0) {
       close(fd);
       fail(path, "pwrite");

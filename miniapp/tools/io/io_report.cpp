@@ -23,7 +23,8 @@ double median(std::vector<double> values) {
 }
 
 /// f(turn) of every turn.
-template <class T, class F> std::vector<double> over_turns(const std::vector<T>& turns, const F& f) {
+template <class T, class F>
+std::vector<double> over_turns(const std::vector<T>& turns, const F& f) {
   std::vector<double> values;
   for (const T& turn : turns) values.push_back(f(turn));
   return values;
@@ -34,26 +35,35 @@ template <class T, class F> std::vector<double> over_turns(const std::vector<T>&
 Record spread_of_turns(const std::vector<double>& values) {
   std::vector<double> sorted = values;
   std::sort(sorted.begin(), sorted.end());
-  return {{"median", quantile(sorted, 0.5)}, {"q1", quantile(sorted, 0.25)}, {"q3", quantile(sorted, 0.75)},
-          {"min", sorted.front()},           {"max", sorted.back()},         {"all", values}};
+  return {{"median", quantile(sorted, 0.5)},
+          {"q1", quantile(sorted, 0.25)},
+          {"q3", quantile(sorted, 0.75)},
+          {"min", sorted.front()},
+          {"max", sorted.back()},
+          {"all", values}};
 }
 
 Record way_record(const WayResults& way, const std::vector<double>& probe_seconds) {
   Record record;
   record["way"] = way.named.text;
   record["order"] = way.named.order;
-  for (const io::Knob& knob : io::knobs()) record["options"][knob.name] = io::knob_text(way.named.options, knob);
+  for (const io::Knob& knob : io::knobs())
+    record["options"][knob.name] = io::knob_text(way.named.options, knob);
   record["hints"] = way.writes.back().hints;
 
-  const std::vector<double> seconds = over_turns(way.writes, [](const WriteTurn& t) { return t.seconds; });
+  const std::vector<double> seconds =
+      over_turns(way.writes, [](const WriteTurn& t) { return t.seconds; });
   std::vector<double> paired;
   for (std::size_t n = 0; n < seconds.size(); ++n) paired.push_back(probe_seconds[n] / seconds[n]);
   record["seconds"] = spread_of_turns(seconds);
-  record["compute_seconds"] = median(over_turns(way.writes, [](const WriteTurn& t) { return t.compute_seconds; }));
-  record["compute_slowdown"] = median(over_turns(way.writes, [](const WriteTurn& t) { return t.compute_slowdown; }));
-  record["visible_seconds"] = spread_of_turns(over_turns(way.writes, [](const WriteTurn& t) { return t.visible_seconds; }));
-  record["drain_seconds"] =
-      spread_of_turns(over_turns(way.writes, [](const WriteTurn& t) { return t.seconds - t.visible_seconds; }));
+  record["compute_seconds"] =
+      median(over_turns(way.writes, [](const WriteTurn& t) { return t.compute_seconds; }));
+  record["compute_slowdown"] =
+      median(over_turns(way.writes, [](const WriteTurn& t) { return t.compute_slowdown; }));
+  record["visible_seconds"] =
+      spread_of_turns(over_turns(way.writes, [](const WriteTurn& t) { return t.visible_seconds; }));
+  record["drain_seconds"] = spread_of_turns(
+      over_turns(way.writes, [](const WriteTurn& t) { return t.seconds - t.visible_seconds; }));
   record["servers"] = servers_record(way.writes.back().servers);
   record["share_of_probe"] = median(probe_seconds) / median(seconds);
   record["share_of_probe_paired"] = spread_of_turns(paired);
@@ -61,7 +71,8 @@ Record way_record(const WayResults& way, const std::vector<double>& probe_second
   const io::Summary& last = way.writes.back().summary; // what is counted is the same in every turn
   for (std::size_t p = 0; p < io::n_phases; ++p) {
     const auto of = [&](double io::Summary::Entry::*member) {
-      return median(over_turns(way.writes, [&](const WriteTurn& t) { return t.summary.phases[p].*member; }));
+      return median(
+          over_turns(way.writes, [&](const WriteTurn& t) { return t.summary.phases[p].*member; }));
     };
     record["phases"][io::phase_names[p]] = {{"max_s", of(&io::Summary::Entry::max)},
                                             {"mean_s", of(&io::Summary::Entry::mean)},
@@ -81,10 +92,14 @@ Record way_record(const WayResults& way, const std::vector<double>& probe_second
   for (const auto& [by, turns] : way.reads) {
     if (turns.empty()) continue;
     Record& read = record["reads"][by];
-    read["seconds"] = spread_of_turns(over_turns(turns, [](const ReadTurn& t) { return t.seconds; }));
-    read["open_s"] = median(over_turns(turns, [](const ReadTurn& t) { return t.summary.open.max; }));
-    read["read_s"] = median(over_turns(turns, [](const ReadTurn& t) { return t.summary.read.max; }));
-    read["scatter_s"] = median(over_turns(turns, [](const ReadTurn& t) { return t.summary.scatter.max; }));
+    read["seconds"] =
+        spread_of_turns(over_turns(turns, [](const ReadTurn& t) { return t.seconds; }));
+    read["open_s"] =
+        median(over_turns(turns, [](const ReadTurn& t) { return t.summary.open.max; }));
+    read["read_s"] =
+        median(over_turns(turns, [](const ReadTurn& t) { return t.summary.read.max; }));
+    read["scatter_s"] =
+        median(over_turns(turns, [](const ReadTurn& t) { return t.summary.scatter.max; }));
     const io::ReadSummary& summary = turns.back().summary;
     read["bytes"] = turns.back().bytes, read["read_bytes"] = summary.bytes;
     read["operations"] = summary.operations, read["sent_bytes"] = summary.sent_bytes;
@@ -107,7 +122,8 @@ void print_times(std::ostream& out, const std::vector<Record>& ways, const Recor
     times.back()["paired"] = way["share_of_probe_paired"]["median"];
     if (!way["join_seconds"].is_null()) times.back()["join"] = way["join_seconds"]["median"];
   }
-  out << "Seconds from open to durable; share: time of the probe over it, of medians and as the median of pairs\n\n";
+  out << "Seconds from open to durable; share: time of the probe over it, of medians and as the "
+         "median of pairs\n\n";
   print_table(out, times,
               {{"way", "way"},
                {"median", "median"},
@@ -158,7 +174,8 @@ void print_reads(std::ostream& out, const std::vector<Record>& ways) {
     }
   }
   if (reads.empty()) return;
-  out << "\nReading: seconds; opening, the library and messages on the slowest rank; bytes asked for, read and sent\n\n";
+  out << "\nReading: seconds; opening, the library and messages on the slowest rank; bytes asked "
+         "for, read and sent\n\n";
   print_table(out, reads,
               {{"way", "way"},
                {"by", "by"},

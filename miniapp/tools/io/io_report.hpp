@@ -1,5 +1,5 @@
-// What nunatak-io tells: per way of writing the spread over turns, the share of the probe, phases and counts. Bytes and seconds.
-// Filled by nunatak_io.cpp; tables by records.hpp.
+// What nunatak-io tells: per way of writing the spread over turns, the share of the probe, phases
+// and counts. Bytes and seconds. Filled by nunatak_io.cpp; tables by records.hpp.
 #pragma once
 
 #include "miniapp/tools/io/bench_options.hpp"

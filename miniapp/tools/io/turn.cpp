@@ -94,24 +94,27 @@ double Compute::run() const {
   const auto start = std::chrono::steady_clock::now();
   for (int k = 0; k < m_parts; ++k) {
     if (m_sleeps) {
-      std::this_thread::sleep_until(start + std::chrono::duration<double>(m_seconds * (k + 1) / m_parts));
+      std::this_thread::sleep_until(start +
+                                    std::chrono::duration<double>(m_seconds * (k + 1) / m_parts));
     } else {
       sink = sink + multiply_add(m_operations / m_parts);
     }
     int is_there = 0;
     MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_SELF, &is_there, MPI_STATUS_IGNORE);
   }
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count() / m_seconds;
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count() /
+         m_seconds;
 }
 
-WriteTurn write_turn(MPI_Comm comm, io::Writer& writer, Arrays& arrays, const std::string& order, const std::string& path,
-                     std::size_t records, const Compute& compute) {
+WriteTurn write_turn(MPI_Comm comm, io::Writer& writer, Arrays& arrays, const std::string& order,
+                     const std::string& path, std::size_t records, const Compute& compute) {
   const io::Schema schema = schema_of(arrays.workload(), order);
   WriteTurn turn;
   arrays.fill(0);
   MPI_Barrier(comm);
   const double start = MPI_Wtime();
-  const auto file = writer.open(path, schema, {records > 1 ? io::FileKind::append : io::FileKind::once, 0});
+  const auto file =
+      writer.open(path, schema, {records > 1 ? io::FileKind::append : io::FileKind::once, 0});
   for (std::size_t record = 0; record < records; ++record) {
     if (record > 0) {
       const double pause = MPI_Wtime();
@@ -136,8 +139,9 @@ WriteTurn write_turn(MPI_Comm comm, io::Writer& writer, Arrays& arrays, const st
   return turn;
 }
 
-ReadTurn read_turn(MPI_Comm comm, const std::string& path, const NamedWay& written, const io::ReadOptions& how,
-                   const Arrays& arrays, std::size_t records, bool verify) {
+ReadTurn read_turn(MPI_Comm comm, const std::string& path, const NamedWay& written,
+                   const io::ReadOptions& how, const Arrays& arrays, std::size_t records,
+                   bool verify) {
   const Workload& workload = arrays.workload();
   ReadTurn turn;
   std::string difference; // the first of this rank
@@ -165,7 +169,8 @@ ReadTurn read_turn(MPI_Comm comm, const std::string& path, const NamedWay& writt
         turn.bytes += static_cast<std::int64_t>(values.size() * io::bytes_of(variable.type));
         if (!verify) continue;
         const double pause = MPI_Wtime();
-        if (difference.empty()) difference = arrays.first_difference(v, b, record, written.order, values).value_or("");
+        if (difference.empty())
+          difference = arrays.first_difference(v, b, record, written.order, values).value_or("");
         turn.compared += static_cast<std::int64_t>(values.size());
         MPI_Barrier(comm);
         not_reading += MPI_Wtime() - pause;
@@ -181,7 +186,8 @@ ReadTurn read_turn(MPI_Comm comm, const std::string& path, const NamedWay& writt
       if (variable.content != Content::coordinate) continue;
       const std::size_t length = workload.dimension(variable.name).length;
       const std::vector<double> values = read(variable.name, {0}, {length});
-      if (difference.empty()) difference = arrays.coordinate_difference(variable, values).value_or("");
+      if (difference.empty())
+        difference = arrays.coordinate_difference(variable, values).value_or("");
     }
   }
   io::agree(comm, [&] {
@@ -203,7 +209,8 @@ double join_turn(MPI_Comm comm, const std::string& path, const std::string& join
 
 std::string why_not_read(const io::Options& written, io::ReadBy by) {
   if (!io::has_features(written, io::netcdf) && !is_plain(written)) return "there is no file";
-  if (is_plain(written) && by != io::ReadBy::each && by != io::ReadBy::automatic) return "a plain file is read by each rank";
+  if (is_plain(written) && by != io::ReadBy::each && by != io::ReadBy::automatic)
+    return "a plain file is read by each rank";
   return "";
 }
 

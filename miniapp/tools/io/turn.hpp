@@ -1,4 +1,5 @@
-// One turn of a way of writing: a file is written and made durable, and read again. Used by nunatak_io.cpp.
+// One turn of a way of writing: a file is written and made durable, and read again. Used by
+// nunatak_io.cpp.
 //
 //   |open|define|coordinates, record 0|compute|record 1|compute|...|close: fsync, rename, fsync|
 //   |<------------------------- seconds, without those of compute --------------------------->|
@@ -16,9 +17,10 @@
 
 namespace nunatak::tools {
 
-/// A model that computes between records: so many floating-point operations as one rank does in the given time when it is made.
-/// It enters MPI every millisecond, as the exchange of ghosts does. `sleeps`: it takes that time, and no core (the nodes of an
-/// emulated cluster share the cores of one machine).
+/// A model that computes between records: so many floating-point operations as one rank does in the
+/// given time when it is made. It enters MPI every millisecond, as the exchange of ghosts does.
+/// `sleeps`: it takes that time, and no core (the nodes of an emulated cluster share the cores of
+/// one machine).
 class Compute {
 public:
   Compute(double seconds, bool sleeps);
@@ -32,18 +34,19 @@ private:
 };
 
 struct WriteTurn {
-  double seconds = 0.0;          ///< of the slowest rank, until the file is durable
-  double visible_seconds = 0.0;  ///< the same, until close() returns
-  double compute_seconds = 0.0;  ///< the same: synthetic compute and new values, between records
-  double compute_slowdown = 0.0; ///< the same: synthetic compute over the time that was asked for, mean of the pauses
+  double seconds = 0.0;         ///< of the slowest rank, until the file is durable
+  double visible_seconds = 0.0; ///< the same, until close() returns
+  double compute_seconds = 0.0; ///< the same: synthetic compute and new values, between records
+  double compute_slowdown =
+      0.0; ///< the same: synthetic compute over the time that was asked for, mean of the pauses
   io::Summary summary;
   std::map<std::string, std::string> hints;
   std::vector<io::ServerReport> servers; ///< of all turns so far, on rank 0
 };
 
 /// Write `records` records. `path` must not be there. Collective.
-WriteTurn write_turn(MPI_Comm comm, io::Writer& writer, Arrays& arrays, const std::string& order, const std::string& path,
-                     std::size_t records, const Compute& compute);
+WriteTurn write_turn(MPI_Comm comm, io::Writer& writer, Arrays& arrays, const std::string& order,
+                     const std::string& path, std::size_t records, const Compute& compute);
 
 struct ReadTurn {
   double seconds = 0.0; ///< of the slowest rank, opening included
@@ -52,17 +55,19 @@ struct ReadTurn {
   std::int64_t compared = 0; ///< values; 0 without `verify`
 };
 
-/// Read what write_turn() wrote, each rank its own boxes. With `verify` every value is compared (not timed): Error on all ranks
-/// if one is wrong. Collective.
-ReadTurn read_turn(MPI_Comm comm, const std::string& path, const NamedWay& written, const io::ReadOptions& how,
-                   const Arrays& arrays, std::size_t records, bool verify);
+/// Read what write_turn() wrote, each rank its own boxes. With `verify` every value is compared
+/// (not timed): Error on all ranks if one is wrong. Collective.
+ReadTurn read_turn(MPI_Comm comm, const std::string& path, const NamedWay& written,
+                   const io::ReadOptions& how, const Arrays& arrays, std::size_t records,
+                   bool verify);
 
-/// A way of writing with a file per aggregator: join_turn() makes one file of them, as nunatak-join does, and tells the seconds
-/// of the slowest rank. Collective.
+/// A way of writing with a file per aggregator: join_turn() makes one file of them, as nunatak-join
+/// does, and tells the seconds of the slowest rank. Collective.
 bool is_in_subfiles(const io::Options& written);
 double join_turn(MPI_Comm comm, const std::string& path, const std::string& joined);
 
-/// Why a file of this way of writing is not read so; empty if it is. Plain files (posix, mpiio) are read by each rank only.
+/// Why a file of this way of writing is not read so; empty if it is. Plain files (posix, mpiio) are
+/// read by each rank only.
 std::string why_not_read(const io::Options& written, io::ReadBy by);
 
 } // namespace nunatak::tools

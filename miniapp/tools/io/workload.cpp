@@ -20,10 +20,12 @@ std::array<std::size_t, 2> part_of(std::size_t length, std::size_t p, std::size_
 }
 
 /// The box of a rank by its place in the grid of ranks, land or not.
-Box plain_box(const Workload& workload, const WorkloadVariable& variable, std::size_t rank, std::size_t ranks) {
+Box plain_box(const Workload& workload, const WorkloadVariable& variable, std::size_t rank,
+              std::size_t ranks) {
   const std::vector<std::size_t> parts = workload.grid(ranks);
   std::vector<std::size_t> at(parts.size());
-  for (std::size_t a = parts.size(), rest = rank; a-- > 0; rest /= parts[a]) at[a] = rest % parts[a];
+  for (std::size_t a = parts.size(), rest = rank; a-- > 0; rest /= parts[a])
+    at[a] = rest % parts[a];
   std::vector<bool> met(parts.size(), false);
   Box box;
   for (const std::string& name : variable.dimensions) {
@@ -56,8 +58,10 @@ bool is_all_land(const Workload& workload, const Box& box) {
 } // namespace
 
 const WorkloadDimension& Workload::dimension(const std::string& name_) const {
-  const auto found = std::find_if(dimensions.begin(), dimensions.end(), [&](const auto& d) { return d.name == name_; });
-  if (found == dimensions.end()) throw Error("workload '" + name + "': no dimension '" + name_ + "'");
+  const auto found = std::find_if(dimensions.begin(), dimensions.end(),
+                                  [&](const auto& d) { return d.name == name_; });
+  if (found == dimensions.end())
+    throw Error("workload '" + name + "': no dimension '" + name_ + "'");
   return *found;
 }
 
@@ -67,7 +71,9 @@ std::vector<std::size_t> Workload::shape(const WorkloadVariable& variable) const
   return lengths;
 }
 
-std::uint64_t Workload::bytes_per_record() const { return io::bytes_of(io::Type::float64) + bytes(true); } // time first
+std::uint64_t Workload::bytes_per_record() const {
+  return io::bytes_of(io::Type::float64) + bytes(true);
+} // time first
 std::uint64_t Workload::fixed_bytes() const { return bytes(false); }
 
 std::uint64_t Workload::bytes(bool of_record) const {
@@ -78,11 +84,13 @@ std::uint64_t Workload::bytes(bool of_record) const {
   return sum;
 }
 
-std::vector<std::size_t> file_order(const Workload& workload, const WorkloadVariable& variable, const std::string& order) {
+std::vector<std::size_t> file_order(const Workload& workload, const WorkloadVariable& variable,
+                                    const std::string& order) {
   std::vector<std::size_t> places(variable.dimensions.size());
   std::iota(places.begin(), places.end(), std::size_t{0});
-  std::stable_partition(places.begin(), places.end(),
-                        [&](std::size_t d) { return workload.dimension(variable.dimensions[d]).vertical == (order == "zyx"); });
+  std::stable_partition(places.begin(), places.end(), [&](std::size_t d) {
+    return workload.dimension(variable.dimensions[d]).vertical == (order == "zyx");
+  });
   return places;
 }
 
@@ -93,11 +101,15 @@ io::Schema schema_of(const Workload& workload, const std::string& order) {
     schema.dimensions.push_back({d.name, d.length});
     schema.dimensions.back().distributed = d.cut_along >= 0;
   }
-  schema.variables = {{"time", io::Type::float64, {"time"}, {{"units", "days since 1-1-1"}, {"calendar", "365_day"}}}};
+  schema.variables = {{"time",
+                       io::Type::float64,
+                       {"time"},
+                       {{"units", "days since 1-1-1"}, {"calendar", "365_day"}}}};
   for (const WorkloadVariable& v : workload.variables) {
     io::Variable variable{v.name, v.type, {}, {}};
     if (v.records) variable.dimensions.push_back("time");
-    for (const std::size_t d : file_order(workload, v, order)) variable.dimensions.push_back(v.dimensions[d]);
+    for (const std::size_t d : file_order(workload, v, order))
+      variable.dimensions.push_back(v.dimensions[d]);
     if (v.content == Content::coordinate) {
       const std::string& units = workload.dimension(v.name).units;
       if (!units.empty()) variable.attributes.emplace_back("units", units);
@@ -107,11 +119,13 @@ io::Schema schema_of(const Workload& workload, const std::string& order) {
     if (v.content == Content::ocean) variable.attributes.emplace_back("_FillValue", -1.0);
     schema.variables.push_back(variable);
   }
-  schema.attributes = {{"Conventions", "CF-1.8"}, {"title", "nunatak-io, workload " + workload.name}};
+  schema.attributes = {{"Conventions", "CF-1.8"},
+                       {"title", "nunatak-io, workload " + workload.name}};
   return schema;
 }
 
-std::vector<Box> boxes_of(const Workload& workload, const WorkloadVariable& variable, std::size_t rank, std::size_t ranks) {
+std::vector<Box> boxes_of(const Workload& workload, const WorkloadVariable& variable,
+                          std::size_t rank, std::size_t ranks) {
   if (variable.content != Content::ocean) return {plain_box(workload, variable, rank, ranks)};
   std::vector<Box> plain;
   std::vector<bool> land;
@@ -133,18 +147,25 @@ std::vector<Box> boxes_of(const Workload& workload, const WorkloadVariable& vari
   return boxes[rank];
 }
 
-Workload make_workload(const std::string& name, double scale, bool scale_levels, std::size_t variables) {
+Workload make_workload(const std::string& name, double scale, bool scale_levels,
+                       std::size_t variables) {
   const std::size_t colon = name.find(':');
-  const std::string system = name.substr(0, colon), detail = colon == std::string::npos ? "" : name.substr(colon + 1);
+  const std::string system = name.substr(0, colon),
+                    detail = colon == std::string::npos ? "" : name.substr(colon + 1);
   if (!(scale > 0.0 && scale <= 100.0)) {
-    throw Error("option -scale: expected a number above 0 and at most 100, found " + std::to_string(scale));
+    throw Error("option -scale: expected a number above 0 and at most 100, found " +
+                std::to_string(scale));
   }
   using Make = Workload(const std::string& detail, double scale, bool scale_levels);
-  const std::map<std::string, Make*> systems = {
-      {"pism", pism_workload}, {"cam", cam_workload}, {"mom", mom_workload}, {"gcrm", gcrm_workload}};
+  const std::map<std::string, Make*> systems = {{"pism", pism_workload},
+                                                {"cam", cam_workload},
+                                                {"mom", mom_workload},
+                                                {"gcrm", gcrm_workload}};
   const auto found = systems.find(system);
   if (found == systems.end())
-    throw Error("option -workload: expected pism:, cam:, mom: or gcrm: and a size (-help lists them), found '" + name + "'");
+    throw Error("option -workload: expected pism:, cam:, mom: or gcrm: and a size (-help lists "
+                "them), found '" +
+                name + "'");
   Workload workload = found->second(detail, scale, scale_levels);
   workload.name = name;
   const std::size_t all = workload.variables.size();
@@ -158,7 +179,9 @@ Workload make_workload(const std::string& name, double scale, bool scale_levels,
   }
   std::vector<WorkloadVariable> coordinates; // first in the file
   for (const WorkloadDimension& d : workload.dimensions) {
-    if (d.spacing != 0.0) coordinates.push_back({d.name, io::Type::float64, {d.name}, Content::coordinate, false, nullptr});
+    if (d.spacing != 0.0)
+      coordinates.push_back(
+          {d.name, io::Type::float64, {d.name}, Content::coordinate, false, nullptr});
   }
   workload.variables.insert(workload.variables.begin(), coordinates.begin(), coordinates.end());
   return workload;
@@ -166,12 +189,12 @@ Workload make_workload(const std::string& name, double scale, bool scale_levels,
 
 std::vector<std::string> workload_table() {
   std::vector<std::string> lines;
-  for (const char* name : {"pism:G5km", "pism:A10km", "pism:G1km", "cam:FV-B", "cam:FV-C", "cam:FV-D", "mom:0.25", "mom:0.1",
-                           "gcrm:6", "gcrm:9", "gcrm:11"}) {
+  for (const char* name : {"pism:G5km", "pism:A10km", "pism:G1km", "cam:FV-B", "cam:FV-C",
+                           "cam:FV-D", "mom:0.25", "mom:0.1", "gcrm:6", "gcrm:9", "gcrm:11"}) {
     const Workload workload = make_workload(name);
     std::ostringstream line;
-    line << std::left << std::setw(11) << name << std::right << std::setw(12) << workload.bytes_per_record()
-         << " bytes per record, " << workload.text;
+    line << std::left << std::setw(11) << name << std::right << std::setw(12)
+         << workload.bytes_per_record() << " bytes per record, " << workload.text;
     lines.push_back(line.str());
   }
   return lines;

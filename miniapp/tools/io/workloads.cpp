@@ -26,20 +26,24 @@ struct Grid {
 };
 
 /// The grid that `detail` names, its lengths times `scale`.
-Grid grid_of(const std::string& system, const std::string& detail, const std::vector<Grid>& grids, double scale,
-             bool scale_levels) {
+Grid grid_of(const std::string& system, const std::string& detail, const std::vector<Grid>& grids,
+             double scale, bool scale_levels) {
   std::string names;
   for (const Grid& g : grids) {
     if (detail == g.name)
-      return {g.name, scaled(g.nx, scale), scaled(g.ny, scale), scale_levels ? scaled(g.nz, scale) : g.nz, g.step};
+      return {g.name, scaled(g.nx, scale), scaled(g.ny, scale),
+              scale_levels ? scaled(g.nz, scale) : g.nz, g.step};
     names += (names.empty() ? "" : &g == &grids.back() ? " or " : ", ") + system + ":" + g.name;
   }
   throw Error("option -workload: expected " + names + ", found '" + system + ":" + detail + "'");
 }
 
-std::string size_of(const Grid& g) { return std::to_string(g.nx) + " x " + std::to_string(g.ny) + " x " + std::to_string(g.nz); }
+std::string size_of(const Grid& g) {
+  return std::to_string(g.nx) + " x " + std::to_string(g.ny) + " x " + std::to_string(g.nz);
+}
 
-/// Two factors of `ranks`, the first for the length ly: patches as square as they can be, or factors as equal as they can be.
+/// Two factors of `ranks`, the first for the length ly: patches as square as they can be, or
+/// factors as equal as they can be.
 std::vector<std::size_t> square_patches(std::size_t ranks, std::size_t ly, std::size_t lx) {
   std::size_t best = 1;
   const auto seam = [&](std::size_t py) { // half the outline of a patch
@@ -60,8 +64,9 @@ std::vector<std::size_t> equal_factors(std::size_t ranks) {
   return {ranks / small, small};
 }
 
-void add(Workload& w, io::Type type, const std::vector<std::string>& dimensions, std::initializer_list<const char*> names,
-         Content content = Content::pattern, bool records = true) {
+void add(Workload& w, io::Type type, const std::vector<std::string>& dimensions,
+         std::initializer_list<const char*> names, Content content = Content::pattern,
+         bool records = true) {
   for (const char* name : names) w.variables.push_back({name, type, dimensions, content, records});
 }
 
@@ -69,36 +74,43 @@ void add(Workload& w, io::Type type, const std::vector<std::string>& dimensions,
 
 /// The state of an ice sheet model: boxes in y and x, whole columns.
 ///
-/// Grids: Dickens and Morey (2013), Increasing the scalability of PISM for high resolution ice sheet models (points along x, y,
-/// z): Greenland at 5 and 1 km, Antarctica at 10 km. Their files hold the state of PISM 0.5; the list of variables here is ours
-/// (what nunatak writes, in PISM's manner): 15 maps and 6 arrays of columns, doubles, and a mask of bytes. Arrays in memory are
+/// Grids: Dickens and Morey (2013), Increasing the scalability of PISM for high resolution ice
+/// sheet models (points along x, y, z): Greenland at 5 and 1 km, Antarctica at 10 km. Their files
+/// hold the state of PISM 0.5; the list of variables here is ours (what nunatak writes, in PISM's
+/// manner): 15 maps and 6 arrays of columns, doubles, and a mask of bytes. Arrays in memory are
 /// (y,x,z) with one ring of ghosts, columns contiguous.
 Workload pism_workload(const std::string& detail, double scale, bool scale_levels) {
-  const std::vector<Grid> grids = {
-      {"G5km", 301, 561, 201, 5000.0}, {"A10km", 600, 600, 301, 10000.0}, {"G1km", 1501, 2801, 401, 1000.0}};
+  const std::vector<Grid> grids = {{"G5km", 301, 561, 201, 5000.0},
+                                   {"A10km", 600, 600, 301, 10000.0},
+                                   {"G1km", 1501, 2801, 401, 1000.0}};
   const Grid g = grid_of("pism", detail, grids, scale, scale_levels);
   Workload w;
   w.text = size_of(g) + ", 15 maps, 6 arrays of columns";
-  w.dimensions = {{"y", "m", g.ny, 0, false, g.step}, {"x", "m", g.nx, 1, false, g.step}, {"z", "m", g.nz, -1, true, 20.0}};
+  w.dimensions = {{"y", "m", g.ny, 0, false, g.step},
+                  {"x", "m", g.nx, 1, false, g.step},
+                  {"z", "m", g.nz, -1, true, 20.0}};
   w.ghosts = 1;
   w.grid = [g](std::size_t ranks) { return square_patches(ranks, g.ny, g.nx); };
   add(w, io::Type::float64, {"y", "x"}, {"lat", "lon"}, Content::pattern, false);
   add(w, io::Type::int8, {"y", "x"}, {"mask"});
   add(w, io::Type::float64, {"y", "x"},
-      {"thk", "topg", "usurf", "dbdt", "bheatflx", "bmelt", "bwat", "tauc", "ubar", "vbar", "climatic_mass_balance",
-       "ice_surface_temp"});
+      {"thk", "topg", "usurf", "dbdt", "bheatflx", "bmelt", "bwat", "tauc", "ubar", "vbar",
+       "climatic_mass_balance", "ice_surface_temp"});
   add(w, io::Type::float64, {"y", "x", "z"}, {"enthalpy", "temp", "age", "uvel", "vvel", "wvel"});
   return w;
 }
 
 /// A history file of the Community Atmosphere Model: latitudes and levels are cut among the ranks.
 ///
-/// Tseng and Ding (2008), Efficient parallel I/O in Community Atmosphere Model (CAM), International Journal of High Performance
-/// Computing Applications 22: finite-volume grids FV-B (2 x 2.5 degrees), FV-C (1 x 1.25) and FV-D (0.5 x 0.625), poles included,
-/// 26 levels; arrays are lon x lev x lat in memory (Fortran: lon fastest) and lon x lat x lev in the file; one history file of
-/// FV-D holds 4.1 GB. How many arrays that were is not told: 186 with levels and 93 without, floats, make 4.0997 GB.
+/// Tseng and Ding (2008), Efficient parallel I/O in Community Atmosphere Model (CAM), International
+/// Journal of High Performance Computing Applications 22: finite-volume grids FV-B (2 x 2.5
+/// degrees), FV-C (1 x 1.25) and FV-D (0.5 x 0.625), poles included, 26 levels; arrays are lon x
+/// lev x lat in memory (Fortran: lon fastest) and lon x lat x lev in the file; one history file of
+/// FV-D holds 4.1 GB. How many arrays that were is not told: 186 with levels and 93 without,
+/// floats, make 4.0997 GB.
 Workload cam_workload(const std::string& detail, double scale, bool scale_levels) {
-  const std::vector<Grid> grids = {{"FV-B", 144, 91, 26, 2.5}, {"FV-C", 288, 181, 26, 1.25}, {"FV-D", 576, 361, 26, 0.625}};
+  const std::vector<Grid> grids = {
+      {"FV-B", 144, 91, 26, 2.5}, {"FV-C", 288, 181, 26, 1.25}, {"FV-D", 576, 361, 26, 0.625}};
   const Grid g = grid_of("cam", detail, grids, scale, scale_levels);
   Workload w;
   w.text = size_of(g) + ", 93 maps, 186 arrays with levels";
@@ -107,31 +119,39 @@ Workload cam_workload(const std::string& detail, double scale, bool scale_levels
                   {"lev", "1", g.nz, 1, true, 1.0},
                   {"lon", "degrees_east", g.nx, -1, false, g.step}};
   w.grid = equal_factors;
-  for (int n = 1; n <= 93; ++n) w.variables.push_back({"MAP" + std::to_string(n), io::Type::float32, {"lat", "lon"}});
-  for (int n = 1; n <= 186; ++n) w.variables.push_back({"FIELD" + std::to_string(n), io::Type::float32, {"lat", "lev", "lon"}});
+  for (int n = 1; n <= 93; ++n)
+    w.variables.push_back({"MAP" + std::to_string(n), io::Type::float32, {"lat", "lon"}});
+  for (int n = 1; n <= 186; ++n)
+    w.variables.push_back({"FIELD" + std::to_string(n), io::Type::float32, {"lat", "lev", "lon"}});
   return w;
 }
 
 /// A restart file of an ocean model on a tripolar grid: boxes, some of them all land.
 ///
-/// Grids of MOM5 at 1/4 degree (1440 x 1080 x 50) and 1/10 degree (3600 x 2700 x 75), lon x lat x depth, lon fastest, in memory
-/// and in the file. Continents are three rectangles (shares of the grid), 30 % of the cells:
+/// Grids of MOM5 at 1/4 degree (1440 x 1080 x 50) and 1/10 degree (3600 x 2700 x 75), lon x lat x
+/// depth, lon fastest, in memory and in the file. Continents are three rectangles (shares of the
+/// grid), 30 % of the cells:
 ///
 ///   1.0 +------------+--------------------+
 ///       |############|        ####        |     #  land: _FillValue
 ///       |############|        ####        |
-///   0.5 |############|        ####        |     With 2 x 3 ranks the box in the upper left is all land: that rank has no cells,
-///       |                     ####        |     and the rank before it puts the fill values, as MOM's I/O root does for the
+///   0.5 |############|        ####        |     With 2 x 3 ranks the box in the upper left is all
+///   land: that rank has no cells,
+///       |                     ####        |     and the rank before it puts the fill values, as
+///       MOM's I/O root does for the
 ///       |#################################|     domains that its mask table leaves out.
 ///   0.0 +---------------------------------+
 Workload mom_workload(const std::string& detail, double scale, bool scale_levels) {
-  const Grid g = grid_of("mom", detail, {{"0.25", 1440, 1080, 50, 0.25}, {"0.1", 3600, 2700, 75, 0.1}}, scale, scale_levels);
+  const Grid g =
+      grid_of("mom", detail, {{"0.25", 1440, 1080, 50, 0.25}, {"0.1", 3600, 2700, 75, 0.1}}, scale,
+              scale_levels);
   Workload w;
   w.text = size_of(g) + ", 4 maps, 6 arrays with levels, land";
   w.order = "zyx";
-  w.dimensions = {{"st_ocean", "m", g.nz, -1, true, 10.0},
-                  {"yt_ocean", "1", g.ny, 0, false, 1.0}, // the grid is curved: numbers of rows and columns
-                  {"xt_ocean", "1", g.nx, 1, false, 1.0}};
+  w.dimensions = {
+      {"st_ocean", "m", g.nz, -1, true, 10.0},
+      {"yt_ocean", "1", g.ny, 0, false, 1.0}, // the grid is curved: numbers of rows and columns
+      {"xt_ocean", "1", g.nx, 1, false, 1.0}};
   w.ghosts = 1;
   w.grid = [g](std::size_t ranks) { return square_patches(ranks, g.ny, g.nx); };
   w.is_land = [g](std::size_t j, std::size_t i) {
@@ -139,27 +159,31 @@ Workload mom_workload(const std::string& detail, double scale, bool scale_levels
                  x = (static_cast<double>(i) + 0.5) / static_cast<double>(g.nx);
     return (x < 0.36 && y > 0.48) || (x > 0.60 && x < 0.70 && y > 0.20) || y < 0.06;
   };
-  add(w, io::Type::float64, {"yt_ocean", "xt_ocean"}, {"eta_t", "pbot_t", "patm_t", "rho0_t"}, Content::ocean);
-  add(w, io::Type::float64, {"st_ocean", "yt_ocean", "xt_ocean"}, {"temp", "salt", "age_global", "u", "v", "wt"}, Content::ocean);
+  add(w, io::Type::float64, {"yt_ocean", "xt_ocean"}, {"eta_t", "pbot_t", "patm_t", "rho0_t"},
+      Content::ocean);
+  add(w, io::Type::float64, {"st_ocean", "yt_ocean", "xt_ocean"},
+      {"temp", "salt", "age_global", "u", "v", "wt"}, Content::ocean);
   return w;
 }
 
-/// A history file of the Global Cloud Resolving Model: cells, corners and edges of a geodesic grid, each rank a range of them in
-/// Morton order along the sphere. See geodesic.hpp.
+/// A history file of the Global Cloud Resolving Model: cells, corners and edges of a geodesic grid,
+/// each rank a range of them in Morton order along the sphere. See geodesic.hpp.
 ///
-/// Schuchardt et al. (2009), Palmer et al. (2011), Efficient data IO for a parallel Global Cloud Resolving Model: 10 4^R + 2
-/// cells (R = 11: 4 km, R = 12: 2 km), temperature, pressure and others at cells, vorticity at corners, wind at edges; the file
-/// holds the grid as neighbours, corners and edges of each cell and corners of each edge. Levels: 25 layers and 26 interfaces, a
-/// choice of ours; floats, indices as 32-bit integers. -scale halves or doubles: R + log2(scale), rounded.
+/// Schuchardt et al. (2009), Palmer et al. (2011), Efficient data IO for a parallel Global Cloud
+/// Resolving Model: 10 4^R + 2 cells (R = 11: 4 km, R = 12: 2 km), temperature, pressure and others
+/// at cells, vorticity at corners, wind at edges; the file holds the grid as neighbours, corners
+/// and edges of each cell and corners of each edge. Levels: 25 layers and 26 interfaces, a choice
+/// of ours; floats, indices as 32-bit integers. -scale halves or doubles: R + log2(scale), rounded.
 Workload gcrm_workload(const std::string& detail, double scale, bool scale_levels) {
-  const auto asked = static_cast<int>(whole_number(detail, 0, 12, "option -workload 'gcrm:" + detail + "'"));
+  const auto asked =
+      static_cast<int>(whole_number(detail, 0, 12, "option -workload 'gcrm:" + detail + "'"));
   const int R = std::clamp(asked + static_cast<int>(std::lround(std::log2(scale))), 0, 12);
   const Geodesic sphere(R);
   const auto size = [](std::int64_t n) { return static_cast<std::size_t>(n); };
   const std::size_t layers = scale_levels ? scaled(25, scale) : 25;
   Workload w;
-  w.text = "R = " + std::to_string(R) + ", " + std::to_string(sphere.cells()) + " cells x " + std::to_string(layers) +
-           ", 9 arrays and 4 of the grid";
+  w.text = "R = " + std::to_string(R) + ", " + std::to_string(sphere.cells()) + " cells x " +
+           std::to_string(layers) + ", 9 arrays and 4 of the grid";
   w.dimensions = {{"cells", "", size(sphere.cells()), 0, false, 0.0},
                   {"corners", "", size(sphere.corners()), 0, false, 0.0},
                   {"edges", "", size(sphere.edges()), 0, false, 0.0},
@@ -169,19 +193,30 @@ Workload gcrm_workload(const std::string& detail, double scale, bool scale_level
                   {"edge_sides", "", 2, -1, false, 0.0}};
   w.grid = [](std::size_t ranks) { return std::vector<std::size_t>{ranks}; };
   const auto cells_and = [&](const char* name, auto around) {
-    w.variables.push_back({name, io::Type::int32, {"cells", "cell_sides"}, Content::given, false, [=](std::uint64_t place) {
+    w.variables.push_back({name,
+                           io::Type::int32,
+                           {"cells", "cell_sides"},
+                           Content::given,
+                           false,
+                           [=](std::uint64_t place) {
                              return around(static_cast<std::int64_t>(place / 6))[place % 6];
                            }});
   };
   cells_and("cell_neighbors", [=](std::int64_t cell) { return sphere.cell_neighbors(cell); });
   cells_and("cell_corners", [=](std::int64_t cell) { return sphere.cell_corners(cell); });
   cells_and("cell_edges", [=](std::int64_t cell) { return sphere.cell_edges(cell); });
-  w.variables.push_back(
-      {"edge_corners", io::Type::int32, {"edges", "edge_sides"}, Content::given, false, [=](std::uint64_t place) {
-         return sphere.edge_corners(static_cast<std::int64_t>(place / 2))[place % 2];
-       }});
+  w.variables.push_back({"edge_corners",
+                         io::Type::int32,
+                         {"edges", "edge_sides"},
+                         Content::given,
+                         false,
+                         [=](std::uint64_t place) {
+                           return sphere.edge_corners(
+                               static_cast<std::int64_t>(place / 2))[place % 2];
+                         }});
   add(w, io::Type::float32, {"cells"}, {"surface_temperature"});
-  add(w, io::Type::float32, {"cells", "layers"}, {"temperature", "pressure", "water_vapor", "cloud_water"});
+  add(w, io::Type::float32, {"cells", "layers"},
+      {"temperature", "pressure", "water_vapor", "cloud_water"});
   add(w, io::Type::float32, {"cells", "interfaces"}, {"geopotential", "vertical_velocity"});
   add(w, io::Type::float32, {"corners", "layers"}, {"vorticity"});
   add(w, io::Type::float32, {"edges", "layers"}, {"wind"});

@@ -1,8 +1,10 @@
-// Exact sums, which do not depend on the order of the terms, hence not on the number of ranks or threads.
+// Exact sums, which do not depend on the order of the terms, hence not on the number of ranks or
+// threads.
 //
-// Each term is rounded once to a multiple of 2^-40 (about 1e-12) and then added as an integer, exactly. A sum is two 64-bit
-// integers, high and low words of 32 bits: any MPI sum of int64 adds them, in any order, with the same result.
-// Range: |term| < 2^62 2^-40 = 4e6, at most 2^31 terms. Choose the unit so that terms fit: metres, kelvin, g/kg, dbar.
+// Each term is rounded once to a multiple of 2^-40 (about 1e-12) and then added as an integer,
+// exactly. A sum is two 64-bit integers, high and low words of 32 bits: any MPI sum of int64 adds
+// them, in any order, with the same result. Range: |term| < 2^62 2^-40 = 4e6, at most 2^31 terms.
+// Choose the unit so that terms fit: metres, kelvin, g/kg, dbar.
 #pragma once
 
 #include <Kokkos_Core.hpp>
@@ -29,7 +31,8 @@ struct FixedSum {
   /// The sum as a double, rounded once.
   KOKKOS_INLINE_FUNCTION double value() const {
     const std::int64_t carry = lo >> 32;
-    return static_cast<double>(hi + carry) / 256.0 + static_cast<double>(lo - carry * 4294967296LL) / 1099511627776.0;
+    return static_cast<double>(hi + carry) / 256.0 +
+           static_cast<double>(lo - carry * 4294967296LL) / 1099511627776.0;
   }
 };
 
