@@ -4,6 +4,7 @@ import json
 import os
 import pathlib
 import re
+import shutil
 import sys
 
 from .study_file import StudyError
@@ -30,6 +31,8 @@ class System:
             self.name = self.site.stem
         else:
             raise StudyError(f"--system: expected local, cluster, slurm or a site file of ReFrame (SITE.py), found '{words}'")
+        if self.name == "slurm" and not all(map(shutil.which, ("sbatch", "srun"))):
+            raise StudyError("--system slurm: expected sbatch and srun in the PATH, found none")
         self.local, self.cluster = self.name == "local", self.name == "cluster"
 
     @property

@@ -176,15 +176,6 @@ def test_ice_thicker_than_the_column(nunatak):
     refused(nunatak("-init", "dome", "-grid_Mx", "21", *QUICK, "-grid_Lz", "1000", ranks=2), "-grid_Lz", "1000")
 
 
-def test_help_lists_every_option_once(nunatak):
-    run = nunatak("-help", ranks=2)
-    assert run.status == 0
-    names = [line.split()[0] for line in run.out.splitlines() if line.startswith("  -")]
-    assert len(names) == len(set(names)) and len(names) > 40
-    for name in ("-i", "-grid_dx", "-pico_gamma_T", "-io_format", "-report"):
-        assert name in names
-
-
 def test_help_into_a_pipe_that_closes(tmp_path):
     """PETSc's handler of SIGPIPE once took that for a crash."""
     read, write = os.pipe()
@@ -192,16 +183,6 @@ def test_help_into_a_pipe_that_closes(tmp_path):
     done = subprocess.run([os.environ["NUNATAK"], "-help"], cwd=tmp_path, stdout=write, stderr=subprocess.PIPE, text=True, timeout=60)
     os.close(write)
     assert done.returncode == 0 and done.stderr == "", done
-
-
-def test_coordinate_of_another_length(nunatak, island):
-    """x(15) beside thk(y, x=30) once made an ice sheet of half the size."""
-    def change(data):
-        data.renameVariable("x", "old_x")
-        data.createDimension("half", 11)
-        data.createVariable("x", "f8", ("half",))[:] = np.linspace(-200e3, 200e3, 11)
-    island(change)
-    refused(nunatak("-i", "island.nc", ranks=2), "island.nc", "coordinate 'x'", "expected x(x)", "x(half = 11)")
 
 
 @pytest.mark.parametrize("spacing", [1e-8, 1e30])
@@ -227,11 +208,6 @@ def test_values_outside_of_their_valid_range(nunatak, island, attributes, found)
         data["thk"].set_auto_maskandscale(False)
     island(change)
     refused(nunatak("-i", "island.nc", ranks=3), "island.nc", "'thk'", "valid range", f"found {found}")
-
-
-def test_values_within_their_valid_range(nunatak, island):
-    island(lambda d: (d["thk"].setncatts({"valid_range": [0.0, 1500.0]}), d["topg"].setncatts({"valid_min": -5000.0})))
-    assert nunatak("-i", "island.nc", "-grid_Mz", "5", *QUICK, ranks=2).status == 0
 
 
 @pytest.mark.parametrize("attribute", ["standard_parallel", "semi_major_axis", "latitude_of_projection_origin"])
@@ -278,19 +254,6 @@ def test_an_option_of_a_file_is_told_with_its_line(nunatak, tmp_path, name, cont
 def test_options_file_that_is_a_pipe(nunatak, tmp_path):
     os.mkfifo(tmp_path / "run.yaml")
     refused(nunatak("-options_file", "run.yaml", ranks=2, timeout=20), "run.yaml", "regular file")
-
-
-def test_options_file_with_all_that_is_allowed(nunatak, tmp_path):
-    (tmp_path / "run.yaml").write_text("---\n# a run\ninit: dome # round\ngrid:\n    Mx: 21\n    Mz: '5'\nstress: \"sia\"\n"
-                                       "o: a#b.nc\nssa: {view: false}\nrun_years: 0\n")
-    assert nunatak("-options_file", "run.yaml", ranks=2).status == 0
-    assert (tmp_path / "a#b.nc").exists()
-
-
-def test_petscrc_is_named(nunatak, tmp_path):
-    (tmp_path / ".petscrc").write_text("-grid_Mx 21\n-grid_Mz 5\n")
-    run = nunatak("-init", "dome", *QUICK, "-verbose", "false", ranks=2)
-    assert run.status == 0 and run.out.count("options: read .petscrc") == 1, run.text
 
 
 def test_warnings_of_what_nobody_meant(nunatak, island):
