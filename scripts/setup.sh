@@ -26,6 +26,7 @@ build_kokkos() {
     rm -rf "$deps/download"
   fi
   if command -v ninja >/dev/null; then generator=(-G Ninja); fi
+  . scripts/environment.sh # ccache
   cmake "${generator[@]}" -S "$source_dir" -B "$deps/kokkos-build" -DCMAKE_BUILD_TYPE=Release -DCMAKE_CXX_STANDARD=17 -DCMAKE_INSTALL_PREFIX="$deps" \
     -DCMAKE_INSTALL_LIBDIR=lib -DKokkos_ENABLE_SERIAL=ON -DKokkos_ENABLE_OPENMP=ON -DCMAKE_UNITY_BUILD=ON >"$deps/kokkos.log" 2>&1 &&
     cmake --build "$deps/kokkos-build" --target install -j "$(env -u OMP_NUM_THREADS nproc)" >>"$deps/kokkos.log" 2>&1 ||

@@ -47,6 +47,7 @@ presets() {
 }
 
 timed "setup" scripts/setup.sh cluster
+. scripts/environment.sh # again: setup has installed ccache
 prepare ci
 status=0
 course "$@" >build/course.log 2>&1 &
