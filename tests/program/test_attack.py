@@ -84,16 +84,6 @@ def test_failed_run_leaves_no_empty_report(nunatak, island, tmp_path):
     assert not (tmp_path / "r.json").exists() or json.loads((tmp_path / "r.json").read_text())
 
 
-@pytest.mark.parametrize("options, words", [
-    (("-seed", "1.5", "-init", "marine"), ("-seed", "whole number")),
-    (("-init", "dome", "-pico_gamma_T", "0", "-ocean", "pico"), ("-pico_gamma_T",)),
-    (("-init", "dome", "-spatial_file", "s.nc", "-spatial_vars", "thk,,topg"), ("-spatial_vars",)),
-    (("-options_file",), ("-options_file",)),
-    (("-init", "dome", "-ssa_ksp_tipe", "cg", "-stress", "sia"), ("-ssa_ksp_tipe",))])
-def test_option_refused_by_name(nunatak, options, words):
-    refused(nunatak("-grid_Mx", "11", "-grid_Mz", "5", "-run_steps", "1", *options, ranks=2, timeout=20), *words)
-
-
 def test_options_without_effect_are_told(nunatak, island):
     island()
     run = nunatak("-i", "island.nc", "-grid_Mz", "3", *QUICK, "-seed", "2", "-o", "first.nc")

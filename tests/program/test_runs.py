@@ -27,7 +27,7 @@ def assert_same_bits(one, other, where):
 
 def test_all_ghost_exchanges_give_the_same_bits(nunatak, tmp_path):
     """Ten SIA and PICO steps, -halo packed, dmda and loops: every variable, bit for bit; dmda has more messages, and the same bytes."""
-    for ranks in (1, 2, 3, 4, 6):
+    for ranks in (1, 3, 6):
         for halo in ("packed", "dmda", "loops"):
             succeeded(nunatak(*MARINE, "-stress", "sia", "-run_steps", "10", "-halo", halo, "-o", f"{halo}.nc",
                               "-report", f"{halo}.json", ranks=ranks))
@@ -63,15 +63,15 @@ def test_distance_solvers_agree(nunatak, tmp_path):
             np.testing.assert_array_equal(other[name], sweep[name], err_msg=f"{name} by {solver}")
 
 
-@pytest.mark.parametrize("solver", [[], ["-grid_cut", "ice"], ["-ssa_solver", "petsc"], ["-ssa_operator", "elements"], ["-ssa_ksp_type", "gmres"],
-                                    ["-ssa_multigrid_precision", "double", "-halo", "dmda"]], ids=lambda words: " ".join(words) or "default")
+@pytest.mark.parametrize("solver", [[], ["-grid_cut", "ice", "-pico_distance", "sweep"], ["-ssa_multigrid_precision", "double", "-halo", "dmda"]],
+                         ids=lambda words: " ".join(words) or "default")
 def test_ten_hybrid_steps_are_the_same_bits_on_any_number_of_ranks(nunatak, tmp_path, solver):
     """Everything that is written, the velocities of the SSA included."""
-    for ranks in (1, 2, 3, 4, 5, 6):
+    for ranks in (1, 2, 3, 4, 6):
         succeeded(nunatak(*MARINE, "-run_steps", "10", *solver, "-o", f"r{ranks}.nc", ranks=ranks))
     one = variables(tmp_path / "r1.nc")
     assert one["velsurf_mag"].max() > 100 and one["pico_basal_melt_rate"].max() > 0
-    for ranks in (2, 3, 4, 5, 6):
+    for ranks in (2, 3, 4, 6):
         assert_same_bits(one, variables(tmp_path / f"r{ranks}.nc"), f"on {ranks} ranks")
 
 
