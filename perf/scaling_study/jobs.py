@@ -10,7 +10,7 @@ import signal
 import subprocess
 import sys
 
-from . import machine, topology
+from . import machine
 from .study_file import StudyError
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -91,7 +91,7 @@ def plan_of(arguments, study, system, results, runs, nodes):
             "session_report": str(results.work / "session.json"),
             "scratch": scratch_folder(arguments.scratch, system, results, cluster_folder, study), "time_limit": study["time_limit"],
             "timeout_options": ["--foreground"] if system.local else [], "on_node": on_cluster if system.cluster else [],
-            "topology": topology.COMMAND, "site": str(system.site), "system": system.place, "job_options": arguments.job_option,
+            "site": str(system.site), "system": system.place, "job_options": arguments.job_option,
             "policy": "serial" if system.one_at_a_time or arguments.at_once == 1 else "async",
             "nodes": nodes, "cluster_folder": cluster_folder,
             "cluster_up": machine.cluster_words(study, nodes) if system.cluster else []}

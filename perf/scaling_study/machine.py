@@ -75,7 +75,7 @@ def rate(text):
 
 
 def facts_of(system, nodes, cluster, facts):
-    """machine.json but for the topology and the versions, which come with the first report. `facts`: the four lines that a job wrote of its
+    """machine.json except for the versions, which come with the first report. `facts`: the four lines that a job wrote of its
     node."""
     kernel, cores, cpu, file_system = (facts + [""] * 4)[:4]
     cores = int(cores) if cores.isdigit() else None
