@@ -80,7 +80,6 @@ inline PartTimes time_parts(VirtualRanks& ranks, const Grid& grid, const PicoOpt
       const Patch p = ranks.patch(static_cast<int>(r));
       for (int j = 1; j <= p.ym; ++j) {
         for (int i = 1; i <= p.xm; ++i) {
-          problem.cells += f == 0 && d(j, i) >= 0;
           d(j, i) = std::min(d(j, i), 0) + (d(j, i) == 1);
         }
       }

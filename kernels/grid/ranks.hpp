@@ -47,8 +47,8 @@ struct Traffic {
   std::int64_t exchanges = 0;        ///< rounds of ghost exchange
   std::int64_t messages = 0;         ///< point-to-point messages sent
   std::int64_t bytes = 0;            ///< payload of these messages
-  std::int64_t collectives = 0;      ///< reductions, gathers, scatters
-  std::int64_t collective_bytes = 0; ///< what this process gives to them, or gets from a scatter
+  std::int64_t collectives = 0;      ///< reductions and gathers
+  std::int64_t collective_bytes = 0; ///< what this process contributes to them
   std::int64_t lagged = 0;           ///< reductions that did not block (Group::start_max)
   std::int64_t work = 0; ///< visits of cells that algorithms have reported (Ranks::work)
 };
@@ -72,15 +72,6 @@ public:
   /// at a time.
   virtual void start_max(const std::vector<std::int64_t>& values) = 0;
   virtual std::int64_t finish_max() = 0;
-
-  /// What each member contributes, by position in members(), on the member of position `root`
-  /// (empty on the others).
-  virtual std::vector<std::vector<int>>
-  gather(int root, const std::vector<std::vector<int>>& contributions) = 0;
-  /// Each local rank's share of `shares`, which the member of position `root` has, by position in
-  /// members().
-  virtual std::vector<std::vector<int>> scatter(int root,
-                                                const std::vector<std::vector<int>>& shares) = 0;
 
 private:
   std::vector<int> m_members;

@@ -224,36 +224,6 @@ private:
       }
       return maximum;
     }
-    std::vector<std::vector<int>>
-    gather(int root, const std::vector<std::vector<int>>& contributions) override {
-      std::vector<std::vector<int>> all;
-      std::size_t words = 0;
-      for (const int rank : members()) {
-        all.push_back(contributions[static_cast<std::size_t>(rank)]);
-        words += all.back().size();
-      }
-      for (const std::size_t n : {members().size(), words}) { // the lengths, the contents
-        m_ranks.count_collective(n * sizeof(int));
-        if (auto& clock = m_ranks.m_clock)
-          clock->gather(members(), root, static_cast<double>(n * sizeof(int)));
-      }
-      return all;
-    }
-    std::vector<std::vector<int>> scatter(int root,
-                                          const std::vector<std::vector<int>>& shares) override {
-      std::vector<std::vector<int>> mine(m_ranks.m_all.size());
-      std::size_t words = 0;
-      for (std::size_t n = 0; n < members().size(); ++n) {
-        mine[static_cast<std::size_t>(members()[n])] = shares.at(n);
-        words += shares[n].size();
-      }
-      for (const std::size_t n : {members().size(), words}) { // the lengths, the contents
-        m_ranks.count_collective(n * sizeof(int));
-        if (auto& clock = m_ranks.m_clock)
-          clock->scatter(members(), root, static_cast<double>(n * sizeof(int)));
-      }
-      return mine;
-    }
 
   private:
     int size() const { return static_cast<int>(members().size()); }

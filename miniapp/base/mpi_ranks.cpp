@@ -200,7 +200,6 @@ public:
     MPI_Comm_create_group(ranks.m_comm, some, group_tag, &m_comm);
     MPI_Group_free(&some);
     MPI_Group_free(&all);
-    MPI_Comm_rank(m_comm, &m_position);
   }
   ~MpiGroup() override {
     if (m_comm != MPI_COMM_NULL) MPI_Comm_free(&m_comm);
@@ -218,53 +217,9 @@ public:
     return m_maximum;
   }
 
-  std::vector<std::vector<int>>
-  gather(int root, const std::vector<std::vector<int>>& contributions) override {
-    const int mine = static_cast<int>(contributions[0].size());
-    std::vector<int> lengths(at_root(root) ? members().size() : 0);
-    MPI_Gather(&mine, 1, MPI_INT, lengths.data(), 1, MPI_INT, root, m_comm);
-    const std::vector<int> starts = starts_of(lengths);
-    std::vector<int> all(at_root(root) ? static_cast<std::size_t>(starts.back()) : 0);
-    MPI_Gatherv(contributions[0].data(), mine, MPI_INT, all.data(), lengths.data(), starts.data(),
-                MPI_INT, root, m_comm);
-    m_ranks.count_collective(sizeof(int));
-    m_ranks.count_collective(contributions[0].size() * sizeof(int));
-    std::vector<std::vector<int>> by_member;
-    for (std::size_t n = 0; n < lengths.size(); ++n)
-      by_member.emplace_back(all.begin() + starts[n], all.begin() + starts[n + 1]);
-    return by_member;
-  }
-
-  std::vector<std::vector<int>> scatter(int root,
-                                        const std::vector<std::vector<int>>& shares) override {
-    std::vector<int> lengths, all;
-    if (at_root(root)) {
-      for (const std::vector<int>& share : shares) {
-        lengths.push_back(static_cast<int>(share.size()));
-        all.insert(all.end(), share.begin(), share.end());
-      }
-    }
-    int length = 0;
-    MPI_Scatter(lengths.data(), 1, MPI_INT, &length, 1, MPI_INT, root, m_comm);
-    std::vector<std::vector<int>> mine{std::vector<int>(static_cast<std::size_t>(length))};
-    MPI_Scatterv(all.data(), lengths.data(), starts_of(lengths).data(), MPI_INT, mine[0].data(),
-                 length, MPI_INT, root, m_comm);
-    m_ranks.count_collective(sizeof(int));
-    m_ranks.count_collective(mine[0].size() * sizeof(int));
-    return mine;
-  }
-
 private:
-  bool at_root(int root) const { return m_position == root; }
-  static std::vector<int> starts_of(const std::vector<int>& lengths) { // and the end
-    std::vector<int> starts{0};
-    for (const int length : lengths) starts.push_back(starts.back() + length);
-    return starts;
-  }
-
   MpiRanks& m_ranks;
   MPI_Comm m_comm = MPI_COMM_NULL;
-  int m_position = -1;
   MPI_Request m_request = MPI_REQUEST_NULL;
   std::int64_t m_mine = 0, m_maximum = 0;
 };

@@ -194,10 +194,6 @@ void add_forcing(OptionTable& table, Options& o) {
                  "exclusion of ice rises: they have no grounding line"));
   table.add(number("pico_boxes", o.pico.boxes, "", "number of boxes of the largest shelf", 1, 100));
   table.add(word("pico_distance", o.pico.solver, distance_solver_names("|"), "distance solver"));
-  table.add(number("pico_distance_guard", o.pico.distance_guard, "",
-                   "rounds of buckets after which auto changes to gather (-1: as many as gather "
-                   "would cost, 0: never)",
-                   -1, 1e9));
   table.add(flag("pico_skip_unchanged", o.pico.skip_unchanged,
                  "reuse of shelves, distances and boxes while cell types, continental shelf and "
                  "basins do not change"));

@@ -1,25 +1,21 @@
 // Distances by tiles, wholly on the execution space (see distance.hpp): the solver for a GPU.
 //
-//   +----+----+----+      1. A patch is cut into tiles of 32 x 32 cells. One team loads a tile and
-//   the ring of cells around it |    | <- | *  |         into its scratch memory and sweeps there,
-//   along rows and along columns in turn, until nothing
-//   +----+----+-|--+         changes: a thread has a row (column) to itself and goes through it to
-//   and fro, so that no two |    |    | v  |         threads touch the same cell.
-//   +----+----+----+      2. What changed is written back. A tile beside it is put on the list if a
-//   better offer reaches it.
-//                         3. The listed tiles are next, until the list is empty. Then border cells
-//                         are exchanged between patches,
-//                            and tiles that get a better offer are listed. Whether anything has
-//                            changed anywhere is asked only after 4, 8, 16, ... of these rounds:
-//                            rounds too many cost nothing but their messages.
+//  +----+----+----+   1. A patch is cut into tiles of 32 x 32 cells. One team loads a tile and the
+//  |    | <- | *  |      ring of cells around it into its scratch memory and sweeps there, along
+//  +----+----+-|--+      rows and columns alternately, until nothing changes. A thread has a row
+//  |    |    | v  |      (column) to itself and passes through it in both directions.
+//  +----+----+----+   2. What changed is written back. A neighbouring tile that gets a better offer
+//                        is put on the list.
+//                     3. The listed tiles are next, until the list is empty. Border cells are then
+//                        exchanged between patches, and tiles that get a better offer are listed.
+//                        A reduction tells only after 4, 8, 16, ... of these rounds whether
+//                        anything has changed: superfluous rounds cost only their messages.
 //
 // Every value is the length of a path and values only decrease, so that the order of tiles and
-// threads does not matter: where no offer is better the values are the distances, the same bits as
-// those of the other solvers. All fields and all local ranks share one list, hence the launches. A
-// value travels one tile per launch: a path through n tiles needs n launches. (A launch for each
-// cell of the path, as in a search by levels, would be 32 times as many.) The host sees the length
-// of the list, on a GPU after each 8 launches, and the border cells, which have a buffer of their
-// own; the fields are not touched by it.
+// threads does not matter: the result has the bits of the other solvers. All fields and all local
+// ranks share one list, hence the launches. A value travels one tile per launch (a search by levels
+// would need 32 times as many launches). The host reads the length of the list, on a GPU after each
+// 8 launches, and the border cells, which have a buffer of their own; it never touches the fields.
 #pragma once
 
 #include "kernels/distance/device/tiles.hpp"

@@ -1,4 +1,4 @@
-// The loops of the distances by tiles (distance/device/distance.hpp): what a patch is to them, the
+// The loops of the distances by tiles (distance/device/distance.hpp): a patch as they see it, the
 // list of tiles, the work on one tile.
 #pragma once
 
