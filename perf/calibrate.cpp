@@ -7,9 +7,7 @@
 // Everything is measured in long rows of the same operation, and is the mean of the ranks: a rank
 // that is late at the beginning of one operation finds its messages waiting, so that the time of
 // the slowest rank in a single one counts some waits twice. The constants are medians over the
-// repetitions. Nothing here knows what the solvers of distances do. (MpiRanks::find_machine asks
-// less: L and G alone, in 27 rounds of the solvers' own exchange at the start of a run, of the
-// slowest rank.)
+// repetitions.
 #include "miniapp/base/error.hpp"
 #include "miniapp/base/machine.hpp"
 #include "miniapp/base/option_table.hpp"

@@ -11,13 +11,11 @@
 #pragma once
 
 #include "kernels/grid/array.hpp"
-#include "kernels/grid/loggp.hpp"
 #include "kernels/grid/reproducible_sum.hpp"
 
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <type_traits>
 #include <vector>
 
@@ -84,9 +82,8 @@ public:
 
   const Decomposition& decomposition() const { return m_decomposition; }
   const Traffic& traffic() const { return m_traffic; }
-  const Traffic& traffic_of_all() const {
-    return *m_all_traffic;
-  } ///< and what over() has made, and that in turn
+  /// Of these ranks and of all that over() has made, recursively.
+  const Traffic& traffic_of_all() const { return *m_all_traffic; }
 
   /// The local ranks: `local_size()` of them, the first being global rank `first()`. One under MPI.
   virtual int local_size() const = 0;
@@ -98,7 +95,8 @@ public:
   /// domain edge copy the nearest owned cell (zero gradient), or the cell of the other side where
   /// the decomposition is periodic. Waits: host code may read them.
   void update_ghosts(const std::vector<std::vector<Ghosted>>& arrays) {
-    launch_ghosts(arrays), Kokkos::fence("ghosts");
+    launch_ghosts(arrays);
+    Kokkos::fence("ghosts");
   }
   /// The same for loops alone, which may return before it is done, as they do (array.hpp).
   virtual void launch_ghosts(const std::vector<std::vector<Ghosted>>& arrays) = 0;
@@ -137,33 +135,26 @@ public:
     count([visits](Traffic& t) { t.work += visits; });
   }
 
-  /// The network and processors of these ranks, for who chooses by cost: the same on all of them.
-  /// Collective, the first time.
-  const LogGP& machine() {
-    if (!m_machine->has_value()) *m_machine = find_machine();
-    return **m_machine;
-  }
-
   /// The same ranks over another grid, cut into as many patches: it has a traffic() of its own.
   std::unique_ptr<Ranks> over(const Decomposition& decomposition) const {
     std::unique_ptr<Ranks> other = make_over(decomposition);
-    other->m_all_traffic = m_all_traffic, other->m_machine = m_machine;
+    other->m_all_traffic = m_all_traffic;
     return other;
   }
 
 protected:
-  virtual LogGP find_machine() { return {}; }
   virtual std::unique_ptr<Ranks> make_over(const Decomposition& decomposition) const = 0;
+  /// add(Traffic&)
   template <class F> void count(const F& add) {
-    add(m_traffic), add(*m_all_traffic);
-  } ///< add(Traffic&)
+    add(m_traffic);
+    add(*m_all_traffic);
+  }
 
   Decomposition m_decomposition;
   Traffic m_traffic;
 
 private:
   std::shared_ptr<Traffic> m_all_traffic = std::make_shared<Traffic>();
-  std::shared_ptr<std::optional<LogGP>> m_machine = std::make_shared<std::optional<LogGP>>();
 };
 
 /// Ranks::launch_ghosts of the arrays that arrays_of(local) names.

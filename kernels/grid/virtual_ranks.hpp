@@ -110,9 +110,6 @@ public:
     if (m_clock) m_clock->work(local, visits);
   }
 
-protected:
-  LogGP find_machine() override { return m_clock ? m_clock->machine() : LogGP{}; }
-
 private:
   VirtualRanks(Decomposition decomposition, std::shared_ptr<std::optional<VirtualClock>> clock,
                Halo halo)

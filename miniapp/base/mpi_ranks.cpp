@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <stdexcept>
 
 namespace nunatak {
@@ -156,37 +155,6 @@ void MpiRanks::exchange(const std::vector<std::vector<Packet>>& out,
     incoming[p].words.resize(static_cast<std::size_t>(words));
   }
   count([](Traffic& t) { t.exchanges += 1; });
-}
-
-LogGP MpiRanks::find_machine() {
-  const int size = decomposition().size(), words = 8192;
-  LogGP machine;
-  if (size == 1) return machine;
-  MpiRanks ring(m_comm, m_decomposition); // what it sends is not counted here
-  // seconds of a round with the nearest `neighbours` in a ring: of the slowest rank, the median of
-  // three rows of so many
-  const auto round = [&](int neighbours, int rounds, int length) {
-    std::vector<std::vector<Packet>> out(1), in;
-    for (int n = 1; n <= neighbours; ++n) {
-      const int away = (n + 1) / 2, to = n % 2 == 1 ? m_rank + away : m_rank + size - away;
-      out[0].push_back({to % size, std::vector<int>(static_cast<std::size_t>(length))});
-    }
-    in = out;
-    std::vector<std::vector<std::int64_t>> rows(1);
-    for (int row = 0; row < 3; ++row) {
-      const double begin = MPI_Wtime();
-      for (int n = 0; n < rounds; ++n) ring.exchange(out, in);
-      rows[0].push_back(std::llround(1e9 * (MPI_Wtime() - begin)) / rounds);
-    }
-    ring.max(rows);
-    std::sort(rows[0].begin(), rows[0].end());
-    return 1e-9 * static_cast<double>(rows[0][1]);
-  };
-  const int all = std::min(size - 1, 8), two = std::min(size - 1, 2);
-  round(all, 1, 1); // opens connections
-  machine.L = std::max(round(all, 4, 1) - 2.0 * all * machine.o, 0.0);
-  machine.G = std::max(round(two, 2, words) - round(two, 2, 1), 0.0) / (4.0 * two * words);
-  return machine;
 }
 
 class MpiRanks::MpiGroup final : public Group {

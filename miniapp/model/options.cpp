@@ -149,12 +149,11 @@ void add_ice(OptionTable& table, Options& o) {
   table.add(number("ssa_multigrid_smoothing", o.ssa.multigrid.smoothing, "",
                    "degree of the Chebyshev smoother on the finest grid; on others one more", 1,
                    10));
-  table.add(count_or_auto("ssa_multigrid_gather", o.ssa.multigrid.gather,
-                          "unknown cells of a level of the multigrid from which on one rank has "
-                          "all of them (auto: by the time that "
-                          "messages take)"));
   table.add(number(
-      "ssa_multigrid_share", o.ssa_multigrid_share, "",
+      "ssa_multigrid_gather", o.ssa.multigrid.gather, "",
+      "unknown cells of a level of the multigrid from which on one rank has all of them", 0));
+  table.add(number(
+      "ssa_multigrid_share", o.ssa.multigrid.share, "",
       "unknown cells per rank of a level of the multigrid below which fewer ranks have it", 0));
   table.add(
       flag("ssa_view", o.ssa_view, "description of the solver, printed after the first solve"));

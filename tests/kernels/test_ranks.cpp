@@ -2,7 +2,7 @@
 #include "kernels/grid/balance.hpp"
 #include "kernels/grid/sums.hpp"
 #include "kernels/grid/virtual_ranks.hpp"
-#include "kernels/multigrid/merge.hpp"
+#include "kernels/multigrid/halo.hpp"
 #include "tests/kernels/ghost_checks.hpp"
 #include "tests/kernels/message_checks.hpp"
 
