@@ -1,4 +1,4 @@
-// How a parallel algorithm communicates: the only interface of kernels to other ranks.
+// Communication of a parallel algorithm: the only interface of kernels to other ranks.
 //
 // An algorithm is written over the *local ranks* of this process and a `Ranks`: with MPI there is
 // one local rank per process (miniapp/base/mpi_ranks.hpp); VirtualRanks
@@ -12,29 +12,33 @@
 
 #include "kernels/grid/array.hpp"
 #include "kernels/grid/reproducible_sum.hpp"
+#include "kernels/grid/sums.hpp"
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <memory>
 #include <type_traits>
 #include <vector>
 
 namespace nunatak {
 
-/// A ghosted array of any type, seen by the ghost exchange as bytes.
+/// A ghosted array of any type, as bytes.
 struct Ghosted {
   std::byte* data = nullptr;
-  std::size_t cell_bytes = 0; ///< that lie together: sizeof(T), times Mz for columns unless levels
-                              ///< lie apart (memory.hpp)
-  int levels = 1;             ///< maps of cell_bytes a cell, one after another
-  bool doubles = false;       ///< T is double
+  /// Contiguous bytes: sizeof(T), times Mz for columns unless levels lie apart (memory.hpp).
+  std::size_t cell_bytes = 0;
+  int levels = 1;       ///< maps of cell_bytes a cell, one after another
+  bool doubles = false; ///< T is double
 
   template <class T, class Layout, class Memory>
   Ghosted(const Kokkos::View<T, Layout, Memory>& a)
       : data(reinterpret_cast<std::byte*>(a.data())), cell_bytes(sizeof(*a.data()) * a.extent(2)),
         doubles(std::is_same_v<decltype(a.data()), double*>) {
-    if (std::is_same_v<Layout, Kokkos::LayoutStride>)
-      levels = a.extent_int(2), cell_bytes /= a.extent(2);
+    if (std::is_same_v<Layout, Kokkos::LayoutStride>) {
+      levels = a.extent_int(2);
+      cell_bytes /= a.extent(2);
+    }
   }
   template <class T, class Layout, class Memory>
   Ghosted(const Kokkos::View<T, Layout, Memory>&&) = delete; ///< it does not own
@@ -163,6 +167,46 @@ template <class F> void launch_ghosts(Ranks& ranks, const F& arrays_of) {
   for (int local = 0; local < ranks.local_size(); ++local)
     arrays.push_back(arrays_of(static_cast<std::size_t>(local)));
   ranks.launch_ghosts(arrays);
+}
+
+/// The sum over all ranks of structs of FixedSums and int64s: parts[local] -> the total, exact, the
+/// same on any number of ranks. One collective.
+template <class T> T sum_over_ranks(Ranks& ranks, const std::vector<T>& parts) {
+  static_assert(sizeof(T) % sizeof(std::int64_t) == 0 && std::is_trivially_copyable_v<T>,
+                "T is made of 64-bit integers");
+  std::vector<std::vector<std::int64_t>> words(
+      parts.size(), std::vector<std::int64_t>(sizeof(T) / sizeof(std::int64_t)));
+  for (std::size_t r = 0; r < parts.size(); ++r) std::memcpy(words[r].data(), &parts[r], sizeof(T));
+  ranks.sum(words);
+  T total;
+  std::memcpy(static_cast<void*>(&total), words[0].data(), sizeof(T));
+  return total;
+}
+
+/// The bits of a double that is not negative, as an integer: they have the same order.
+inline std::int64_t ordered_bits(double x) {
+  x += 0.0; // no negative zero
+  std::int64_t n = 0;
+  std::memcpy(&n, &x, sizeof n);
+  return n;
+}
+inline double from_ordered_bits(std::int64_t n) {
+  double x = 0.0;
+  std::memcpy(&x, &n, sizeof x);
+  return x;
+}
+
+/// Element-wise maximum over all ranks of numbers that are not negative: values[local], equal
+/// sizes. One collective.
+inline void max_over_ranks(Ranks& ranks, std::vector<std::vector<double>>& values) {
+  std::vector<std::vector<std::int64_t>> bits(values.size());
+  for (std::size_t r = 0; r < values.size(); ++r) {
+    for (double x : values[r]) bits[r].push_back(ordered_bits(x));
+  }
+  ranks.max(bits);
+  for (std::size_t r = 0; r < values.size(); ++r) {
+    for (std::size_t n = 0; n < values[r].size(); ++n) values[r][n] = from_ordered_bits(bits[r][n]);
+  }
 }
 
 } // namespace nunatak

@@ -4,7 +4,7 @@
 // (halo_loops.hpp), which nobody has to wait for.
 #pragma once
 
-#include "kernels/grid/halo_loops.hpp"
+#include "kernels/grid/device/halo_loops.hpp"
 #include "kernels/grid/loggp.hpp"
 #include "kernels/grid/ranks.hpp"
 

@@ -1,6 +1,6 @@
 #include "miniapp/base/mpi_ranks.hpp"
 
-#include "kernels/grid/halo_loops.hpp"
+#include "kernels/grid/device/halo_loops.hpp"
 
 #include <algorithm>
 #include <array>
