@@ -4,7 +4,7 @@
 // (halo_loops.hpp), which nobody has to wait for.
 #pragma once
 
-#include "kernels/grid/halo_loops.hpp"
+#include "kernels/grid/device/halo_loops.hpp"
 #include "kernels/grid/loggp.hpp"
 #include "kernels/grid/ranks.hpp"
 
@@ -109,9 +109,6 @@ public:
     m_work[static_cast<std::size_t>(local)] += visits;
     if (m_clock) m_clock->work(local, visits);
   }
-
-protected:
-  LogGP find_machine() override { return m_clock ? m_clock->machine() : LogGP{}; }
 
 private:
   VirtualRanks(Decomposition decomposition, std::shared_ptr<std::optional<VirtualClock>> clock,
@@ -223,36 +220,6 @@ private:
         clock->reach(members(), m_end);
       }
       return maximum;
-    }
-    std::vector<std::vector<int>>
-    gather(int root, const std::vector<std::vector<int>>& contributions) override {
-      std::vector<std::vector<int>> all;
-      std::size_t words = 0;
-      for (const int rank : members()) {
-        all.push_back(contributions[static_cast<std::size_t>(rank)]);
-        words += all.back().size();
-      }
-      for (const std::size_t n : {members().size(), words}) { // the lengths, the contents
-        m_ranks.count_collective(n * sizeof(int));
-        if (auto& clock = m_ranks.m_clock)
-          clock->gather(members(), root, static_cast<double>(n * sizeof(int)));
-      }
-      return all;
-    }
-    std::vector<std::vector<int>> scatter(int root,
-                                          const std::vector<std::vector<int>>& shares) override {
-      std::vector<std::vector<int>> mine(m_ranks.m_all.size());
-      std::size_t words = 0;
-      for (std::size_t n = 0; n < members().size(); ++n) {
-        mine[static_cast<std::size_t>(members()[n])] = shares.at(n);
-        words += shares[n].size();
-      }
-      for (const std::size_t n : {members().size(), words}) { // the lengths, the contents
-        m_ranks.count_collective(n * sizeof(int));
-        if (auto& clock = m_ranks.m_clock)
-          clock->scatter(members(), root, static_cast<double>(n * sizeof(int)));
-      }
-      return mine;
     }
 
   private:

@@ -1,13 +1,13 @@
 // Rows of a coded grid cut into segments: maximal ranges of equal code. Most rows of an ice sheet
 // have a handful of them, so what is done once per segment (labelling, classification) costs almost
-// nothing per cell. Used by labels/labels.hpp and pico/.
+// nothing per cell. Used by labels.hpp and pico/.
 //
-//   code   1 1 1 4 4 8 8 8      segments of the row: [1,4) 1   [4,6) 4   [6,9) 8      (view
-//   indices; the ghosts are not part)
+//   code   1 1 1 4 4 8 8 8      segments of the row: [1,4) 1   [4,6) 4   [6,9) 8
+//                               (view indices; the ghosts are not part)
 #pragma once
 
 #include "kernels/grid/array.hpp"
-#include "kernels/grid/large_list.hpp"
+#include "kernels/grid/list.hpp"
 
 #include <algorithm>
 #include <cstdint>
@@ -26,9 +26,8 @@ public:
   Segment() = default;
   Segment(int i1, Code code)
       : m_word(static_cast<std::uint32_t>(i1) | static_cast<std::uint32_t>(code) << 24) {}
-  int end() const {
-    return static_cast<int>(m_word & 0xffffff);
-  } ///< of the range of view indices in x (half-open)
+  /// The end of the half-open range of view indices in x.
+  int end() const { return static_cast<int>(m_word & 0xffffff); }
   Code code() const { return static_cast<Code>(m_word >> 24); }
 
 private:
@@ -39,8 +38,7 @@ constexpr int longest_row = (1 << 24) - 2;
 /// The segments of one patch, row by row.
 struct Segments {
   LargeList<Segment> list;
-  std::vector<int>
-      row; ///< segments row[j]..row[j+1] belong to row j (view index 1..ym); row[0] is not used
+  std::vector<int> row; ///< segments row[j]..row[j+1] belong to row j (1..ym); row[0] is not used
 
   int size() const { return static_cast<int>(list.size()); }
   int end(int n) const { return list[static_cast<std::size_t>(n)].end(); }

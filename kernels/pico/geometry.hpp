@@ -68,9 +68,8 @@ public:
                 LabelPatch label_patch = {})
       : m_ranks(ranks),
         m_by_tiles(options.solver == "device" || (options.by_loops && options.solver == "auto")),
-        m_distances(ranks, m_by_tiles ? "device" : options.solver,
-                    {options.distance_guard, dx, dy}),
-        m_cell_area(dx * dy), m_options(options) {
+        m_distances(ranks, m_by_tiles ? "device" : options.solver, {dx, dy}), m_cell_area(dx * dy),
+        m_options(options) {
     options.check();
     if (!(dx > 0.0) || !(dy > 0.0)) throw std::invalid_argument("PICO: expected dx > 0 and dy > 0");
     const auto locals = static_cast<std::size_t>(ranks.local_size());
@@ -207,7 +206,7 @@ private:
   /// Both distances. Maxima: largest distance to the grounding line on each shelf (0 first), or of
   /// each entry of the table before shelves are divided (m_early); cells of the domain, of shelves.
   DistanceReport solve_distances(std::vector<PicoFields>& out) {
-    DistanceProblem problem{DistanceFields(2), m_seeds, {}, m_members, m_result.domain.total};
+    DistanceProblem problem{DistanceFields(2), m_seeds, {}, m_members};
     for (const PicoFields& f : out)
       problem.fields[0].push_back(f.distance_gl), problem.fields[1].push_back(f.distance_cf);
     problem.launch = [&](int local) {

@@ -20,8 +20,6 @@ struct PicoOptions {
       true;      ///< smaller ones are ice rises: part of the shelf's domain, not a grounding line
   int boxes = 5; ///< largest number of boxes, n_max
   std::string solver = "auto"; ///< of the distances (distance/distance.hpp)
-  int distance_guard = -1;     ///< rounds after which `auto` gives up buckets; -1: by counts
-                               ///< (distance/cost.hpp), 0: never
   bool skip_unchanged = true;  ///< keep the geometry while its input does not change
   bool by_loops =
       !loops_on_host ||

@@ -8,7 +8,7 @@
 #pragma once
 
 #include "kernels/distance/types.hpp"
-#include "kernels/labels/seams.hpp"
+#include "kernels/labels/boundaries.hpp"
 #include "kernels/pico/codes.hpp"
 #include "kernels/pico/fields.hpp"
 #include "kernels/pico/shelf_sum.hpp"

@@ -12,10 +12,10 @@
 // residual and the Jacobian; assembly.hpp calls all of it.
 #pragma once
 
+#include "kernels/grid/forest.hpp"
 #include "kernels/grid/list.hpp"
 #include "kernels/grid/ranks.hpp"
 #include "kernels/ice/geometry.hpp"
-#include "kernels/labels/device/forest.hpp"
 #include "kernels/ssa/element.hpp"
 
 #include <cstdint>

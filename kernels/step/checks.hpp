@@ -2,8 +2,8 @@
 // whether they are numbers.
 #pragma once
 
-#include "kernels/grid/packs.hpp"
-#include "kernels/ice/column_pack.hpp"
+#include "kernels/grid/array.hpp"
+#include "kernels/ice/columns.hpp"
 #include "kernels/ice/transport.hpp"
 #include "kernels/step/state.hpp"
 

@@ -25,7 +25,7 @@ struct State {
   Array2<double> topg;  ///< b, bed elevation, m
   Array2<double> usurf; ///< h, surface elevation, m (from thk and topg)
   Array2<int> mask;     ///< cell type, see kernels/ice/geometry.hpp (from thk and topg)
-  Edges edges;          ///< see kernels/ice/edges.hpp (from usurf and mask)
+  Edges edges;          ///< see kernels/ice/sia.hpp (from usurf and mask)
   Array3<double> temp;  ///< T, ice temperature, K; levels above the bed
   Array2<double> u_ssa,
       v_ssa; ///< sliding velocity, m s-1: of the last solve, and the first guess of the next

@@ -149,12 +149,11 @@ void add_ice(OptionTable& table, Options& o) {
   table.add(number("ssa_multigrid_smoothing", o.ssa.multigrid.smoothing, "",
                    "degree of the Chebyshev smoother on the finest grid; on others one more", 1,
                    10));
-  table.add(count_or_auto("ssa_multigrid_gather", o.ssa.multigrid.gather,
-                          "unknown cells of a level of the multigrid from which on one rank has "
-                          "all of them (auto: by the time that "
-                          "messages take)"));
   table.add(number(
-      "ssa_multigrid_share", o.ssa_multigrid_share, "",
+      "ssa_multigrid_gather", o.ssa.multigrid.gather, "",
+      "unknown cells of a level of the multigrid from which on one rank has all of them", 0));
+  table.add(number(
+      "ssa_multigrid_share", o.ssa.multigrid.share, "",
       "unknown cells per rank of a level of the multigrid below which fewer ranks have it", 0));
   table.add(
       flag("ssa_view", o.ssa_view, "description of the solver, printed after the first solve"));
@@ -194,10 +193,6 @@ void add_forcing(OptionTable& table, Options& o) {
                  "exclusion of ice rises: they have no grounding line"));
   table.add(number("pico_boxes", o.pico.boxes, "", "number of boxes of the largest shelf", 1, 100));
   table.add(word("pico_distance", o.pico.solver, distance_solver_names("|"), "distance solver"));
-  table.add(number("pico_distance_guard", o.pico.distance_guard, "",
-                   "rounds of buckets after which auto changes to gather (-1: as many as gather "
-                   "would cost, 0: never)",
-                   -1, 1e9));
   table.add(flag("pico_skip_unchanged", o.pico.skip_unchanged,
                  "reuse of shelves, distances and boxes while cell types, continental shelf and "
                  "basins do not change"));

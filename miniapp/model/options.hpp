@@ -51,7 +51,6 @@ struct Options {
   std::string ssa_solver = "auto";
   std::string ssa_operator = "auto";
   std::string ssa_multigrid_precision = "single";
-  int ssa_multigrid_share = 4;
   bool ssa_view = false;
   std::string ssa_failed_file = "ssa_failed.nc";
   double sliding_q = 0.75;
