@@ -25,8 +25,6 @@ SETTINGS = {
     "smoothing 1": ["-ssa_multigrid_smoothing", "1"],
     "smoothing 3": ["-ssa_multigrid_smoothing", "3"],
     "smoothing 4": ["-ssa_multigrid_smoothing", "4"],
-    "operator elements": ["-ssa_operator", "elements"],
-    "operator aij": ["-ssa_operator", "aij"],
     "minres": ["-ssa_ksp_type", "minres", "-ssa_ksp_norm_type", "preconditioned"],
     "fcg": ["-ssa_ksp_type", "fcg"],
     "gmres": ["-ssa_ksp_type", "gmres"],
