@@ -1,5 +1,5 @@
 // The discrete SSA over the local ranks of a process: which cells are unknowns, the load, the
-// residual and the Jacobian. No solver: miniapp/model/ssa.hpp drives it with PETSc's. The equations
+// residual and the Jacobian. No solver: miniapp/model/petsc/ssa.hpp drives it with PETSc's. The equations
 // are in kernels/ssa/element.hpp.
 //
 //   SsaAssembly assembly(ranks, dx, dy, glen, till);
