@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What the model sees of its output with a server or a thread, beside the synchronous ways, on one slow disk or on this one.
+"""What the model sees of its output with a server, beside the synchronous ways, on one slow disk or on this one.
 
     perf/bench_async.py --build build/ci --rate 100 --json async.json
 
@@ -22,7 +22,7 @@ def read_arguments():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--build", default="build/ci", help="folder of the programs (default %(default)s)")
     parser.add_argument("--ranks", type=int, default=2, help="that compute (default %(default)s)")
-    parser.add_argument("--transport", default="async:1", help="or thread (default %(default)s)")
+    parser.add_argument("--transport", default="async:1", help="(default %(default)s)")
     parser.add_argument("--rate", type=float, default=100.0, help="MB/s of the disk; 0: as it is (default %(default)s)")
     parser.add_argument("--ways", default="serial,pnetcdf,direct", help="synchronous (default %(default)s)")
     parser.add_argument("--way", default="direct", help="of the servers (default %(default)s)")
@@ -36,7 +36,7 @@ def read_arguments():
 
 
 def servers_of(transport):
-    return 0 if transport == "thread" else sum(map(int, transport.split(":")[1].split("+")))
+    return sum(map(int, transport.split(":")[1].split("+")))
 
 
 def measure(a, folder):
