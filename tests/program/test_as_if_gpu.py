@@ -11,7 +11,6 @@ RUNS = {
     "own solver": (1, *MARINE),
     "series": (3, *MARINE, "-spatial_file", "s.nc", "-spatial_every", "0.01", "-timeseries_file", "t.nc", "-snapshot_file", "p.nc",
                "-snapshot_every", "0.01", "-grid_cut", "ice"),
-    "thread": (2, *MARINE, "-spatial_file", "s.nc", "-spatial_every", "0.01", "-io_transport", "thread"),
     "server": (2, *MARINE, "-spatial_file", "s.nc", "-spatial_every", "0.01", "-io_transport", "async:1"),
     "loops": (3, *MARINE, "-halo", "loops"),
     "scatters": (3, *MARINE, "-halo", "dmda", "-pico_distance", "bfs"),
