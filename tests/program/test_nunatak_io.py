@@ -2,7 +2,6 @@
 import json
 import os
 import pathlib
-import resource
 import shlex
 import subprocess
 
@@ -95,16 +94,6 @@ def test_the_report(bench, tmp_path):
     assert serial["phases"]["post"]["bytes"] == serial["payload_bytes"]
 
 
-def test_a_computation_that_sleeps_takes_its_time_and_no_core(bench, tmp_path):
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    run = bench("-workload", "pism:G5km", "-scale", 0.03, "-ways", "null", "-repeat", 1, "-records", 3, "-compute", "3s", "-compute_sleeps",
-                "-json", "out.json")
-    assert run.status == 0, run.text
-    way, used = report(tmp_path)["ways"][0], resource.getrusage(resource.RUSAGE_CHILDREN)
-    assert way["compute_seconds"] >= 6 and way["compute_slowdown"] >= 1
-    assert used.ru_utime - before.ru_utime + used.ru_stime - before.ru_stime < 3
-
-
 def test_what_is_in_the_file(bench, tmp_path):
     run = bench("-workload", "pism:G5km", "-scale", 0.03, "-scale_levels", "-ways", "serial,pnetcdf/order=zyx", "-repeat", 1,
                 "-records", 2, "-keep", "-verify", "no", ranks=3)
@@ -149,21 +138,6 @@ def test_the_geodesic_grid(bench, tmp_path):
             assert set(ends[edges[cell][k]]) == shared and len(shared) == 2
 
 
-def test_a_trace_and_its_replay(bench, tmp_path):
-    run = bench("-workload", "gcrm:2", "-scale", 1, "-ways", "posix", "-repeat", 1, "-verify", "no", "-io_trace", "t.csv", ranks=2)
-    if "sanitizer" in run.err:
-        pytest.skip("this build cannot trace")
-    assert run.status == 0, run.text
-    rows = [line.split(",") for line in (tmp_path / "t.csv").read_text().splitlines() if line[0].isdigit()]
-    written = sum(int(row[4]) for row in rows if row[1] == "write" and "json" not in row[2])
-    assert written > 100000 and {row[0] for row in rows} == {"0", "1"}
-    run = bench("-replay", "t.csv", "-json", "replay.json", ranks=2)
-    assert run.status == 0, run.text
-    told = report(tmp_path, "replay.json")
-    assert told["written_bytes"] >= written and told["operations"]["write"] == sum(row[1] == "write" for row in rows)
-    assert not (tmp_path / "nunatak-io.files").exists()
-
-
 @pytest.mark.parametrize("arguments, words", [
     ("-workload pism:G2km", ["-workload", "pism:G5km, pism:A10km or pism:G1km", "'pism:G2km'"]),
     ("-workload roms:1", ["-workload", "cam:", "'roms:1'"]),
@@ -188,10 +162,3 @@ def test_errors(bench, tmp_path, arguments, words):
     for word in words:
         assert word in run.err, (word, run.err)
     assert list(tmp_path.iterdir()) == []
-
-
-def test_help(bench):
-    run = bench("-help")
-    assert run.status == 0
-    for word in ("-ways", "-io_header", "pism:G1km   81332202853 bytes per record", "cam:FV-D     4099666184", "mom:0.1", "gcrm:11"):
-        assert word in run.out, word
