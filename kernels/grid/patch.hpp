@@ -98,7 +98,10 @@ struct Decomposition {
           " patches of at least one cell; use fewer ranks or a larger grid");
     }
     Decomposition d;
-    d.Mx = Mx, d.My = My, d.px = px, d.py = py;
+    d.Mx = Mx;
+    d.My = My;
+    d.px = px;
+    d.py = py;
     const auto cut = [](int cells, int parts) {
       std::vector<int> start{0};
       for (int r = 0; r < parts; ++r)

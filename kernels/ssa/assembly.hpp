@@ -1,19 +1,15 @@
 // The discrete SSA over the local ranks of a process: which cells are unknowns, the load, the
-// residual and the Jacobian. No solver: miniapp/model/ssa.hpp drives it with PETSc's. The equations
-// are in kernels/ssa/element.hpp.
+// residual and the Jacobian; no solver. The equations are in element.hpp.
 //
 //   SsaAssembly assembly(ranks, dx, dy, glen, till);
-//   assembly.set_input(inputs);                          // geometry: collective
-//   ssa::residual(assembly.patch(n), u[n], v[n], r);     // and the other functions of loops.hpp:
-//   local rank by local rank
-//
-// Neighbours: held.hpp (which ice), unknowns.hpp (cells and elements), load.hpp (driving forces),
-// loops.hpp (residual, Jacobian).
+//   assembly.set_input(inputs);                       // geometry: collective
+//   ssa::residual(assembly.patch(n), u[n], v[n], r);  // and the other functions of loops.hpp, for
+//                                                     // each local rank
 #pragma once
 
-#include "kernels/ssa/held.hpp"
 #include "kernels/ssa/load.hpp"
 #include "kernels/ssa/loops.hpp"
+#include "kernels/ssa/unknowns.hpp"
 
 #include <numeric>
 #include <stdexcept>
@@ -35,9 +31,8 @@ public:
   /// arrays must stay as they are until the next call. Waits for the number of unknowns, and
   /// returns before the load is there. Collective: one sum and one exchange of ghosts; where a rank
   /// has ice that nothing on its patch holds, R rounds of one exchange and one sum more, where R is
-  /// the largest number of seams that ice crosses on its way from what holds it, and 1 more if
-  /// there is ice that nothing holds at all. invalid_argument if there is not one input per local
-  /// rank.
+  /// the largest number of subdomain boundaries between ice and what holds it, and 1 more if there
+  /// is ice that nothing holds at all. invalid_argument if there is not one input per local rank.
   void set_input(const std::vector<SsaInput>& inputs) {
     if (inputs.size() != m_patches.size()) {
       throw std::invalid_argument("SSA: expected input of " + std::to_string(m_patches.size()) +
@@ -71,18 +66,16 @@ public:
   }
 
   std::int64_t unknowns() const { return m_unknowns; } ///< unknown cells on all ranks
-  std::int64_t excluded() const {
-    return m_excluded;
-  } ///< cells on all ranks without anything that holds them
-  /// Are the unknowns others than before the last set_input? The same answer on all ranks.
+  std::int64_t excluded() const { return m_excluded; } ///< cells on all ranks that nothing holds
+  /// True if the last set_input has changed the unknowns. The same on all ranks.
   bool unknowns_changed() const { return m_changed; }
 
   SsaPatch& patch(int local) { return m_patches[static_cast<std::size_t>(local)]; }
   const SsaPatch& patch(int local) const { return m_patches[static_cast<std::size_t>(local)]; }
 
 private:
-  // First as if all ice were held; then, if need be, what holds ice is told across seams until
-  // nothing changes.
+  // First as if all ice were held; then, if necessary, what holds ice is exchanged between ranks
+  // until nothing changes.
   void find_ice() {
     for (const SsaPatch& p : m_patches) {
       ssa::mark_ice(p, m_ranks.decomposition());
@@ -98,12 +91,18 @@ private:
       for (const SsaPatch& p : m_patches) ssa::settle(p, false);
       launch_ghosts(m_ranks,
                     [this](std::size_t n) -> std::vector<Ghosted> { return {m_patches[n].ice}; });
-      for (const SsaPatch& p : m_patches) ssa::take_ghosts(p), ssa::count(p, false);
+      for (const SsaPatch& p : m_patches) {
+        ssa::take_ghosts(p);
+        ssa::count(p, false);
+      }
       loose = sum_counts();
     } while (loose > 0 && loose < before);
     m_excluded = loose;
-    // where all ice is held at last, so are ghosts that a rank has not been told of
-    for (const SsaPatch& p : m_patches) ssa::settle(p, loose > 0), ssa::list_unknowns(p);
+    // where all ice is held at last, so are the remaining loose ghosts
+    for (const SsaPatch& p : m_patches) {
+      ssa::settle(p, loose > 0);
+      ssa::list_unknowns(p);
+    }
     Kokkos::fence("ssa: number of unknowns");
     read_lengths();
   }
@@ -118,7 +117,8 @@ private:
     for (const SsaPatch& p : m_patches)
       counts.push_back({p.counts().loose, p.counts().unknowns, p.counts().changed});
     m_ranks.sum(counts);
-    m_unknowns = counts[0][1], m_changed = counts[0][2] > 0;
+    m_unknowns = counts[0][1];
+    m_changed = counts[0][2] > 0;
     return counts[0][0];
   }
 
