@@ -1,5 +1,5 @@
 // The STREAM triad a = b + s c on arrays far larger than any cache: what the memory of this machine
-// gives at this moment. Times of bench_ssa, bench_kernels and bench_model are told in passes of it.
+// gives at this moment. Benchmarks give their times in passes of it.
 #pragma once
 
 #include "kernels/grid/array.hpp"

@@ -5,17 +5,16 @@
 //   bench_pico -i antarctica_1km.nc -virtual_ranks 1,16,256,4096 -distance sweep (perf/upsample.py
 //   makes such a file)
 //
-// The parts go through the code of the model (kernels/pico, kernels/labels/labels.hpp,
-// kernels/distance/distance.hpp) on one patch per process. Parts take turns within a repetition, so
-// that a disturbance of the machine meets them all alike. A time is that of the slowest rank, from
-// a barrier on. The first repetition is the warm-up and is dropped. See perf/README.md for the
-// JSON.
+// The update, one with unchanged geometry, the geometry and the melt run one after the other within
+// a repetition, so that a disturbance of the machine affects all alike. A time is that of the
+// slowest rank after a barrier. The first repetition is the warm-up and is dropped. perf/README.md
+// explains the JSON; nunatak-labels and nunatak-distance time these algorithms by themselves.
 #include "kernels/pico/melt.hpp"
 #include "kernels/pico/pico.hpp"
 #include "miniapp/base/program.hpp"
 #include "miniapp/model/report.hpp"
 #include "perf/bandwidth.hpp"
-#include "perf/pico_parts.hpp"
+#include "perf/pico_problem.hpp"
 #include "perf/virtual_pico.hpp"
 
 #include <algorithm>
@@ -26,31 +25,28 @@ using namespace nunatak::bench;
 
 namespace {
 
-/// Something that is timed; `prepare` is not.
 struct Timed {
   const char* name;
-  std::function<void()> run, prepare = [] {};
-  std::vector<double> ms = {}, mean_ms = {}; // of the slowest rank, of all ranks
-  Traffic traffic = {};                      // of one call
+  std::function<void()> run;
+  std::vector<double> ms = {}; ///< of the slowest rank
+  Traffic traffic = {};        ///< of one call
 
   double least() const { return *std::min_element(ms.begin(), ms.end()); }
 };
 
-void time_in_turns(std::vector<Timed>& all, int repeat, MpiRanks& ranks) {
+void time_alternately(std::vector<Timed>& all, int repeat, MpiRanks& ranks) {
   for (int n = 0; n <= repeat; ++n) {
     for (Timed& t : all) {
-      t.prepare();
       const Traffic before = ranks.traffic();
       MPI_Barrier(ranks.comm());
       const double begin = MPI_Wtime();
       t.run();
       Kokkos::fence("bench_pico");
-      double ms = 1e3 * (MPI_Wtime() - begin), sum = ms;
+      double ms = 1e3 * (MPI_Wtime() - begin);
       MPI_Allreduce(MPI_IN_PLACE, &ms, 1, MPI_DOUBLE, MPI_MAX, ranks.comm());
-      MPI_Allreduce(MPI_IN_PLACE, &sum, 1, MPI_DOUBLE, MPI_SUM, ranks.comm());
       t.traffic.collectives = ranks.traffic().collectives - before.collectives;
       t.traffic.exchanges = ranks.traffic().exchanges - before.exchanges;
-      if (n > 0) t.ms.push_back(ms), t.mean_ms.push_back(sum / ranks.decomposition().size());
+      if (n > 0) t.ms.push_back(ms);
     }
   }
 }
@@ -101,33 +97,12 @@ void check_melt(const Problem& problem, const PicoFields& out, double total) {
                 " kg/s, the sum over cells is " + std::to_string(sum));
 }
 
-/// What every repetition and every part must agree on: the first update.
-void check(Problem& problem, Parts& parts, const PicoFields& first, const PicoReport& report) {
-  const Patch p = problem.ranks->patch();
-  const MPI_Comm comm = problem.ranks->comm();
-  for (const std::string solver : {"buckets", "bfs", "sweep"}) {
-    parts.reset();
-    parts.solve(solver);
-    require_none(different(p, parts.distances[0][0], first.distance_gl) +
-                     different(p, parts.distances[1][0], first.distance_cf),
-                 "distances of " + solver + " differ from the update", comm);
-  }
-  std::int64_t open = 0;
-  for (int j = 1; j <= p.ym; ++j) {
-    for (int i = 1; i <= p.xm; ++i) open += first.ocean_mask(j, i) == 2;
-  }
-  if (over_ranks(open, MPI_INT64_T, comm) != parts.open_ocean)
-    throw Error("wrong result: labels of the open ocean");
-  check_melt(problem, first, report.total_melt);
-}
-
 nlohmann::json to_json(const std::vector<Timed>& timed, double cells) {
   nlohmann::json json;
   for (const Timed& t : timed) {
     json[t.name] = {{"median_ms", median(t.ms)},
                     {"min_ms", t.least()},
                     {"max_ms", *std::max_element(t.ms.begin(), t.ms.end())},
-                    {"median_mean_ms", median(t.mean_ms)},
                     {"ns_per_cell", median(t.ms) * 1e6 / cells},
                     {"collectives", t.traffic.collectives},
                     {"exchanges", t.traffic.exchanges}};
@@ -163,24 +138,14 @@ nlohmann::json run(const Arguments& arguments, Problem& problem, const Session& 
       in_two{PicoFields(p)};
   PicoReport report = pico.update(problem.in, first), melt_report,
              kept_report = keeps.update(problem.in, kept);
-  Parts parts(problem, first[0]);
   const pico::Shelves* shelves = nullptr;
-  const auto reset = [&] { parts.reset(); };
   std::vector<Timed> timed = {
       {"update", [&] { report = pico.update(problem.in, whole); }},
       {"update, geometry kept", [&] { kept_report = keeps.update(problem.in, kept); }},
       {"geometry", [&] { shelves = &geometry.update(problem.in, in_two); }},
       {"melt", [&] { melt.update(*shelves, problem.in, in_two, melt_report); }},
-      {"codes and segments", [&] { parts.cut(problem); }},
-      {"labels", [&] { parts.label(); }},
-      {"distances, buckets", [&] { parts.solve("buckets"); }, reset},
-      {"distances, bfs", [&] { parts.solve("bfs"); }, reset},
   };
-  time_in_turns(timed, arguments.repeat, ranks);
-  // these two by themselves: they take long, and leave nothing of the others in the caches
-  std::vector<Timed> sweep = {{"distances, sweep", [&] { parts.solve("sweep"); }, reset}};
-  time_in_turns(sweep, arguments.repeat, ranks);
-  timed.push_back(sweep[0]);
+  time_alternately(timed, arguments.repeat, ranks);
   Triad triad;
   for (int n = 0; n < arguments.repeat; ++n) triad.run();
 
@@ -190,7 +155,7 @@ nlohmann::json run(const Arguments& arguments, Problem& problem, const Session& 
                "an update that should keep the geometry", session.comm());
   require_none(different(p, in_two[0], first[0]),
                "geometry and melt by themselves differ from the update", session.comm());
-  check(problem, parts, first[0], report);
+  check_melt(problem, first[0], report.total_melt);
 
   const double cells = static_cast<double>(grid.Mx()) * grid.My();
   nlohmann::json json = {
@@ -211,8 +176,6 @@ nlohmann::json run(const Arguments& arguments, Problem& problem, const Session& 
                     {"total_melt_Gt_per_year", report.total_melt * seconds_per_year / 1e12}};
   json["parts"] = to_json(timed, cells);
   json["parts"]["update"]["rounds"] = report.rounds;
-  for (const auto& [solver, rounds] : parts.rounds)
-    json["parts"]["distances, " + solver]["rounds"] = rounds;
   json["triad"] = to_json(triad, timed[0], timed[1], cells);
   return json;
 }

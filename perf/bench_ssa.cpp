@@ -12,7 +12,6 @@
 #include "miniapp/model/report.hpp"
 #include "miniapp/model/session.hpp"
 #include "perf/bandwidth.hpp"
-#include "perf/mpi_counts.hpp"
 #include "perf/ssa_problem.hpp"
 
 #include <petscsys.h>
@@ -50,11 +49,6 @@ double largest(double value, MPI_Comm comm) {
   MPI_Allreduce(MPI_IN_PLACE, &value, 1, MPI_DOUBLE, MPI_MAX, comm);
   return value;
 }
-std::int64_t total(std::int64_t value, MPI_Comm comm) {
-  MPI_Allreduce(MPI_IN_PLACE, &value, 1, MPI_INT64_T, MPI_SUM, comm);
-  return value;
-}
-
 /// Maximum of f(j, i) over the owned cells of all ranks, times the seconds of a year.
 template <class F> double largest_per_year(const MpiRanks& ranks, const F& f) {
   const Patch p = ranks.patch();
@@ -75,14 +69,13 @@ void require(bool right, const std::string& what, double found, double expected)
 /// The repetitions.
 struct Measured {
   Times times;
-  SsaReport report; ///< of the last one, as `solver` and `sent`
-  MpiCounts sent;
+  SsaReport report; ///< of the last one, as `solver`
   std::string solver;
   Triad triad;
   double differs = 0.0; ///< largest difference of a velocity from the first one, m/a
 };
 
-Measured measure(SsaProblem& problem, const SsaSystemOptions& system, int repeat, bool sheet) {
+Measured measure(SsaProblem& problem, const std::string& solver, int repeat, bool sheet) {
   const MPI_Comm comm = problem.ranks->comm();
   const Patch patch = problem.ranks->patch();
   const auto u_first = make_array<double>("u_first", patch),
@@ -91,20 +84,16 @@ Measured measure(SsaProblem& problem, const SsaSystemOptions& system, int repeat
   for (int n = 0; n <= repeat; ++n) {
     problem.rest();
     MPI_Barrier(comm);
-    const MpiCounts before = mpi_counts();
     const double wall = MPI_Wtime();
     const std::clock_t cpu = std::clock();
     {
       const auto ssa =
-          make_ssa_solver(*problem.ranks, problem.dx, problem.dy, problem.options, system);
+          make_ssa_solver(*problem.ranks, problem.dx, problem.dy, problem.options, solver);
       m.report = ssa->solve(problem.in, problem.u, problem.v);
       m.solver = ssa->describe();
     }
     const double cpu_seconds = static_cast<double>(std::clock() - cpu) / CLOCKS_PER_SEC;
     const double wall_seconds = MPI_Wtime() - wall;
-    const MpiCounts after = mpi_counts();
-    m.sent = {after.messages - before.messages, after.bytes - before.bytes,
-              after.collectives - before.collectives};
     if (n == 0) {
       if (!sheet) check_solver_options();
       Kokkos::deep_copy(u_first, problem.u);
@@ -128,9 +117,8 @@ nlohmann::json run(const Arguments& arguments, Options options, const Session& s
                              : exact_problem(arguments.problem == "J", arguments.M,
                                              ssa_options(options), comm, session.size());
   const Patch patch = problem.ranks->patch();
-  const SsaSystemOptions system{options.ssa_solver, options.ssa_operator};
-  const Measured measured = measure(problem, system, arguments.repeat, sheet);
-  const auto& [times, report, sent, solver, triad, differs] = measured;
+  const Measured measured = measure(problem, options.ssa_solver, arguments.repeat, sheet);
+  const auto& [times, report, solver, triad, differs] = measured;
 
   const double speed = largest_per_year(
       *problem.ranks, [&](int j, int i) { return std::hypot(problem.u(j, i), problem.v(j, i)); });
@@ -141,7 +129,7 @@ nlohmann::json run(const Arguments& arguments, Options options, const Session& s
           sheet ? problem.bound * speed : problem.bound);
   // a new solver that starts from the solution finds nothing to do
   const SsaReport again =
-      make_ssa_solver(*problem.ranks, problem.dx, problem.dy, problem.options, system)
+      make_ssa_solver(*problem.ranks, problem.dx, problem.dy, problem.options, options.ssa_solver)
           ->solve(problem.in, problem.u, problem.v);
   const double residual = again.initial_residual / again.load_norm;
   require(residual <= problem.options.tolerance, "residual, computed again, relative to the load",
@@ -180,10 +168,6 @@ nlohmann::json run(const Arguments& arguments, Options options, const Session& s
                    {"passes_per_solve", seconds / triad_pass},
                    {"passes_per_linear_iteration",
                     seconds / triad_pass / std::max(report.linear_iterations, 1)}};
-  json["sent"] = {{"messages", total(sent.messages, comm)},
-                  {"bytes", total(sent.bytes, comm)},
-                  {"collectives", sent.collectives},
-                  {"messages_of_busiest_rank", largest(static_cast<double>(sent.messages), comm)}};
   return json;
 }
 

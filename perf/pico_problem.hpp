@@ -68,7 +68,9 @@ inline Problem from_file(const Arguments& a, const Session& session) {
       throw Error(a.input + ": variable '" + name + "' is missing (PICO needs it)");
   }
   Grid file;
-  file.x0 = input.x().first, file.dx = input.x().spacing, file.y0 = input.y().first,
+  file.x0 = input.x().first;
+  file.dx = input.x().spacing;
+  file.y0 = input.y().first;
   file.dy = input.y().spacing;
   file.decomposition = Decomposition::make(input.x().points, input.y().points, session.size());
   MpiRanks ranks(session.comm(), file.decomposition);
@@ -77,8 +79,10 @@ inline Problem from_file(const Arguments& a, const Session& session) {
   input.read(file, ranks, state, forcing);
 
   Grid fine = file;
-  fine.dx /= a.refine, fine.dy /= a.refine;
-  fine.decomposition.Mx *= a.refine, fine.decomposition.My *= a.refine;
+  fine.dx /= a.refine;
+  fine.dy /= a.refine;
+  fine.decomposition.Mx *= a.refine;
+  fine.decomposition.My *= a.refine;
   for (int& start : fine.decomposition.x) start *= a.refine;
   for (int& start : fine.decomposition.y) start *= a.refine;
   Problem problem(fine, session.comm());
@@ -87,9 +91,11 @@ inline Problem from_file(const Arguments& a, const Session& session) {
   for (int j = 1; j <= p.ym; ++j) {
     for (int i = 1; i <= p.xm; ++i) {
       const int J = (j - 1) / a.refine + 1, I = (i - 1) / a.refine + 1;
-      in.H(j, i) = state.thk(J, I), in.b(j, i) = state.topg(J, I),
-              in.basins(j, i) = forcing.basins(J, I);
-      in.theta(j, i) = forcing.theta_ocean(J, I), in.salt(j, i) = forcing.salinity_ocean(J, I);
+      in.H(j, i) = state.thk(J, I);
+      in.b(j, i) = state.topg(J, I);
+      in.basins(j, i) = forcing.basins(J, I);
+      in.theta(j, i) = forcing.theta_ocean(J, I);
+      in.salt(j, i) = forcing.salinity_ocean(J, I);
     }
   }
   problem.complete();
@@ -109,8 +115,11 @@ inline Problem synthetic_continent(const Arguments& a, const Session& session) {
   for (int j = 1; j <= p.ym; ++j) {
     for (int i = 1; i <= p.xm; ++i) {
       const synthetic::Site s = continent.at(grid.x(p.global_i(i)), grid.y(p.global_j(j)));
-      in.H(j, i) = s.H, in.b(j, i) = s.b, in.basins(j, i) = s.basin, in.theta(j, i) = s.theta_ocean,
-              in.salt(j, i) = s.salinity_ocean;
+      in.H(j, i) = s.H;
+      in.b(j, i) = s.b;
+      in.basins(j, i) = s.basin;
+      in.theta(j, i) = s.theta_ocean;
+      in.salt(j, i) = s.salinity_ocean;
     }
   }
   problem.complete();

@@ -6,7 +6,7 @@
 #include "kernels/cases/exact_ssa.hpp"
 #include "kernels/ice/geometry.hpp"
 #include "miniapp/model/model.hpp"
-#include "miniapp/model/ssa.hpp"
+#include "miniapp/model/petsc/ssa.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -4,7 +4,6 @@
 #pragma once
 
 #include "kernels/grid/virtual_ranks.hpp"
-#include "kernels/pico/melt.hpp"
 #include "kernels/pico/pico.hpp"
 #include "miniapp/base/machine.hpp"
 #include "miniapp/base/words.hpp"
@@ -51,47 +50,6 @@ inline std::uint64_t fingerprint(const Patch& p, const PicoFields& f) {
          9 * fingerprint(p, f.melt) + 11 * fingerprint(p, f.base_temperature);
 }
 
-/// Modelled seconds of the parts, one after another, each with clocks that start at 0.
-struct PartTimes {
-  double geometry, distances, melt;
-};
-
-inline PartTimes time_parts(VirtualRanks& ranks, const Grid& grid, const PicoOptions& options,
-                            const std::vector<PicoInput>& in, std::vector<PicoFields>& out) {
-  const auto timed = [&](const auto& part) {
-    ranks.restart_clock();
-    part();
-    return ranks.clock()->critical().time;
-  };
-  PartTimes times;
-  pico::ShelfGeometry geometry(ranks, grid.dx, grid.dy, options);
-  pico::ShelfMelt melt(ranks, grid.dx, grid.dy, options);
-  PicoReport report;
-  const pico::Shelves* shelves = nullptr;
-  times.geometry = timed([&] { shelves = &geometry.update(in, out); });
-  times.melt = timed([&] { melt.update(*shelves, in, out, report); });
-  // the distances once more, by themselves: from the seeds that they have now
-  DistanceProblem problem{DistanceFields(2)};
-  problem.members = geometry.members();
-  problem.maxima = [](int) { return std::vector<std::int64_t>{}; };
-  for (std::size_t r = 0; r < out.size(); ++r) {
-    for (std::size_t f = 0; f < 2; ++f) {
-      const Array2<int>& d = f == 0 ? out[r].distance_gl : out[r].distance_cf;
-      const Patch p = ranks.patch(static_cast<int>(r));
-      for (int j = 1; j <= p.ym; ++j) {
-        for (int i = 1; i <= p.xm; ++i) {
-          d(j, i) = std::min(d(j, i), 0) + (d(j, i) == 1);
-        }
-      }
-      problem.fields[f].push_back(d);
-    }
-  }
-  problem.seeds = find_seeds(ranks, problem.fields);
-  Distances distances(ranks, options.solver);
-  times.distances = timed([&] { distances.solve(problem); });
-  return times;
-}
-
 /// Every number of ranks must give the same fields, bit for bit: an Error otherwise.
 inline nlohmann::json run_virtual(const Problem& problem, VirtualOptions options) {
   options.pico.skip_unchanged = false; // every update is a whole one
@@ -122,13 +80,15 @@ inline nlohmann::json run_virtual(const Problem& problem, VirtualOptions options
     std::uint64_t print = 0;
     for (int r = 0; r < size; ++r)
       print += fingerprint(ranks.patch(r), out[static_cast<std::size_t>(r)]);
-    if (first_size == 0) first = print, first_size = size;
+    if (first_size == 0) {
+      first = print;
+      first_size = size;
+    }
     if (print != first)
       throw Error("wrong result: fields on " + std::to_string(size) +
                   " ranks differ from those on " + std::to_string(first_size));
     const Traffic sent = ranks.traffic();
     const VirtualClock::Path path = ranks.clock()->critical();
-    const PartTimes parts = time_parts(ranks, grid, options.pico, in, out);
     json["runs"].push_back({{"ranks", size},
                             {"px", ranks.decomposition().px},
                             {"py", ranks.decomposition().py},
@@ -146,9 +106,6 @@ inline nlohmann::json run_virtual(const Problem& problem, VirtualOptions options
                             {"work", sent.work},
                             {"modelled_ms", 1e3 * path.time},
                             {"modelled_work_ms", 1e3 * path.work},
-                            {"modelled_geometry_ms", 1e3 * parts.geometry},
-                            {"modelled_distances_ms", 1e3 * parts.distances},
-                            {"modelled_melt_ms", 1e3 * parts.melt},
                             {"path_messages", path.messages},
                             {"path_collectives", path.collectives}});
   }

@@ -86,11 +86,11 @@ public:
     m_result.domain.ranks = m_result.shelf.ranks = ranks.decomposition().size();
   }
 
-  /// Is there a result? The same on all ranks.
+  /// True if there is a result. The same on all ranks.
   bool valid() const { return m_valid; }
-  /// Of each local rank: has `in` changed since the result was found, or are the fields of `out`
-  /// others? The result is still valid if no rank reports a change. The fields of `out` must be as
-  /// the last update left them. Nothing is communicated.
+  /// Of each local rank: 1 if `in` has changed since the result was found, or the fields of `out`
+  /// are others. The result is still valid if no rank reports a change. The fields of `out` must be
+  /// as the last update left them. Nothing is communicated.
   std::vector<Answer> changed(const std::vector<PicoInput>& in,
                               const std::vector<PicoFields>& out) const {
     std::vector<Answer> answers;
@@ -101,7 +101,7 @@ public:
     return answers;
   }
   const Shelves& result() const { return m_result; }
-  /// Of each rank: does it own cells of the domain of the distances? After update(), the same on
+  /// Of each rank: 1 if it owns cells of the domain of the distances. After update(), the same on
   /// all ranks.
   const std::vector<char>& members() const { return m_members; }
 

@@ -115,8 +115,8 @@ struct InputArrays {
 
 class LastInput {
 public:
-  /// Is the input another one than at the last keep(), or the output another object? Not 0 if so,
-  /// and before the first keep(); loops may read the answer, the host after a fence.
+  /// Not 0 if the input is another one than at the last keep(), or the output another object, and
+  /// before the first keep(); loops may read the answer, the host after a fence.
   Answer changed(const Patch& p, const PicoInput& in, const PicoFields& out,
                  const PicoOptions& options) const {
     const bool nothing_kept =

@@ -1,7 +1,7 @@
 // What the geometry of PICO asks of all cells: components of their codes, and what follows from
-// these for each cell. Two ways:
-//   by_segments.hpp   on the host, a segment of a row at a time: the way of a CPU
-//   by_loops.hpp      loops of the execution space: the way of a GPU
+// these for each cell. Two methods:
+//   by_segments.hpp   on the host, a segment of a row at a time: on a CPU
+//   device/by_loops.hpp   loops of the execution space: on a GPU
 // Both give the same bits, lists and tables, on any decomposition. Here are the rules that they
 // share: what is labelled, and what a cell becomes by its component. Neighbours: geometry.hpp says
 // what comes when.

@@ -11,7 +11,6 @@
 #include "kernels/ssa/loops.hpp"
 #include "kernels/ssa/unknowns.hpp"
 
-#include <numeric>
 #include <stdexcept>
 #include <string>
 
@@ -45,24 +44,6 @@ public:
     launch_ghosts(m_ranks,
                   [this](std::size_t n) -> std::vector<Ghosted> { return {m_patches[n].rise}; });
     for (SsaPatch& p : m_patches) ssa::compute_load(p);
-  }
-
-  /// `first` and `number` of the patches, for PETSc's matrices. Collective: one gather and one
-  /// exchange.
-  void number_unknowns() {
-    std::vector<std::vector<std::int64_t>> mine;
-    for (const SsaPatch& p : m_patches) mine.push_back({p.unknowns()});
-    const auto all = m_ranks.gather_all(
-        mine, std::vector<int>(static_cast<std::size_t>(m_ranks.decomposition().size()), 1));
-    for (int local = 0; local < m_ranks.local_size(); ++local) {
-      patch(local).first =
-          std::accumulate(all.begin(), all.begin() + m_ranks.first() + local, std::int64_t{0});
-      ssa::number_unknowns(patch(local));
-    }
-    launch_ghosts(m_ranks,
-                  [this](std::size_t n) -> std::vector<Ghosted> { return {m_patches[n].number}; });
-    for (const SsaPatch& p : m_patches) ssa::clear_numbers_of_others(p);
-    Kokkos::fence("ssa: numbers");
   }
 
   std::int64_t unknowns() const { return m_unknowns; } ///< unknown cells on all ranks

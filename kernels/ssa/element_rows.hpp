@@ -177,7 +177,7 @@ NUNATAK_WIDE(void, weigh_row,
              (q1, eps2, n, u, v, u_before, v_before, row))
 
 /// The row of an unknown, 36 numbers as in kernels/multigrid/nine_point.hpp, from the elements and
-/// the drag. A bit of `into` for each of the nine cells: is it an unknown, too?
+/// the drag. Bit n of `into`: cell n of the nine is an unknown, too.
 NUNATAK_WIDE(void, write_row,
              (const Q1Element& q1, const AroundUnknown& around, double xx, double xy, double yy,
               unsigned into, float* out),

@@ -123,12 +123,9 @@ struct SsaPatch {
   Kokkos::View<double*, Mem> yield;        ///< tau_c times the grounded area of an unknown cell, N
   Kokkos::View<double*, Mem> load;         ///< driving force on the unknown cells, N: pairs (x, y)
   Kokkos::View<SsaElement*, Mem> coefficients; ///< of elements, of the last residual or Jacobian
-  Kokkos::View<SsaElement*, Mem> kept;      ///< the same for the Jacobian that multiply() applies
-  Kokkos::View<double* [3], Mem> drag;      ///< uu, uv, vv of the last Jacobian
-  Kokkos::View<double* [2], Mem> direction; ///< of sliding, for the next one (follow_direction)
-  Array2<double> u_before, v_before;        ///< where the last Jacobian was formed
-  std::int64_t first = 0; ///< number of the first owned unknown cell (SsaAssembly::number_unknowns)
-  Array2<std::int64_t> number; ///< of an unknown cell, else -1; owned cells and ghosts
+  Kokkos::View<double* [3], Mem> drag;         ///< uu, uv, vv of the last Jacobian
+  Kokkos::View<double* [2], Mem> direction;    ///< of sliding, for the next one (follow_direction)
+  Array2<double> u_before, v_before;           ///< where the last Jacobian was formed
 
   SsaPatch(const Patch& p, double dx_, double dy_, const GlenLaw& glen_, const TillLaw& till_,
            bool till_subgrid_)
@@ -140,8 +137,8 @@ struct SsaPatch {
         elements("ssa_elements", 0), element_at(make_array<int>("ssa_element", p)),
         BH(make_array<double>("ssa_BH", p)), rise("ssa_rise", p.ym + 2, p.xm + 2),
         grounded("ssa_grounded_area", 0), yield("ssa_yield", 0), load("ssa_load", 0),
-        coefficients("ssa_coefficients", 0), kept("ssa_kept", 0), drag("ssa_drag", 0),
-        direction("ssa_direction", 0), u_before(make_array<double>("ssa_u_before", p)),
+        coefficients("ssa_coefficients", 0), drag("ssa_drag", 0), direction("ssa_direction", 0),
+        u_before(make_array<double>("ssa_u_before", p)),
         v_before(make_array<double>("ssa_v_before", p)) {
     q1() = Q1Element(dx, dy);
     sets.parents = Kokkos::View<int*, WorkMem>("ssa_sets", ice.size() + 1);
@@ -151,11 +148,6 @@ struct SsaPatch {
 
   int unknowns() const { return lengths.unknowns; }
   ssa::Cell cell(int n) const { return {places(n) / (patch.xm + 2), places(n) % (patch.xm + 2)}; }
-  /// Number of the unknown cell that is the neighbour of unknown n in direction `slot`
-  /// (kernels/multigrid/nine_point.hpp), or -1.
-  std::int64_t column(int n, int slot) const {
-    return number(cell(n).j + slot / 3 - 1, cell(n).i + slot % 3 - 1);
-  }
 };
 
 namespace ssa {
@@ -206,28 +198,6 @@ inline void mark_unknowns(SsaPatch& p) {
   for_each_cell_and_ghost(
       "ssa: unknowns", p.patch,
       KOKKOS_LAMBDA(int j, int i) { unknown(j, i) = ice(j, i) != no_ice && !fixed(j, i) ? 1 : 0; });
-}
-
-/// The numbers of owned unknown cells; -1 elsewhere.
-inline void number_unknowns(SsaPatch& p) {
-  if (p.number.size() == 0) p.number = make_array<std::int64_t>("ssa_number", p.patch);
-  Kokkos::deep_copy(p.number, -1);
-  const auto number = p.number;
-  const auto places = p.places;
-  const std::int64_t first = p.first;
-  Kokkos::parallel_for(
-      "ssa: numbers", Kokkos::RangePolicy<Exec>(0, p.unknowns()),
-      KOKKOS_LAMBDA(int n) { number.data()[places(n)] = first + n; });
-}
-
-/// After an exchange of ghosts: beyond the edge of the domain there are no unknowns.
-inline void clear_numbers_of_others(const SsaPatch& p) {
-  const auto number = p.number;
-  const auto unknown = p.unknown;
-  for_each_cell_and_ghost(
-      "ssa: numbers of others", p.patch, KOKKOS_LAMBDA(int j, int i) {
-        if (unknown(j, i) == 0) number(j, i) = -1;
-      });
 }
 
 // --- which ice is held, by a union-find of the ice that does not hold itself, in which set 0 is

@@ -140,10 +140,6 @@ void add_ice(OptionTable& table, Options& o) {
   table.add(word("ssa_solver", o.ssa_solver, "auto|own|petsc",
                  "solver: our Newton and conjugate gradients, or PETSc's SNES and KSP (auto: petsc "
                  "if one of its options is given)"));
-  table.add(word("ssa_operator", o.ssa_operator, "auto|stencil|elements|aij|dm",
-                 "matrix for PETSc's Krylov method: stencil, rows in the order of the grid; "
-                 "elements, none; aij, PETSc's; dm, "
-                 "PETSc's on the DMDA (auto: stencil; with -ssa_pc_type mg dm, with others aij)"));
   table.add(word("ssa_multigrid_precision", o.ssa_multigrid_precision, "single|double",
                  "floating-point precision of the multigrid, and of our conjugate gradients"));
   table.add(number("ssa_multigrid_smoothing", o.ssa.multigrid.smoothing, "",

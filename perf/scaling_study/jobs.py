@@ -46,12 +46,12 @@ def words(study, run, home):
 def scratch_folder(given, system, results, cluster_folder, study):
     """Where runs write; one folder per study below what others may share."""
     shared = given or (None if system.local else os.environ.get("SCRATCH"))
-    emulated = machine.emulated_description(cluster_folder) if cluster_folder else None
+    emulated = machine.emulated_description(cluster_folder)
     if not given and (system.cluster and study["cluster"]["servers"] != "0" or emulated and emulated["servers"]):
         shared = "/mnt/pfs"
     if shared is None:
         return str(results.work / "files")
-    return os.path.join(os.path.abspath(shared), os.path.basename(machine.cluster_folder(results.folder)))
+    return os.path.join(os.path.abspath(shared), machine.study_name(results.folder))
 
 
 def plan_of(arguments, study, system, results, runs, nodes):

@@ -59,17 +59,17 @@ TEST_CASE("options: a switch is on or off in any of four words, of the model and
   for (const std::string word : {"yes", "true", "on", "1", "no", "false", "off", "0"}) {
     const bool on = word == "yes" || word == "true" || word == "on" || word == "1";
     CHECK(values_of({"-compare", word.c_str()}).compare == on);
-    CHECK(io::parse_method("direct/overlap=" + word, {}).overlap == on);
+    CHECK(io::parse_method("direct/ompio=" + word, {}).ompio == on);
   }
-  CHECK_THROWS_WITH(io::parse_method("direct/overlap=always", {}),
-                    ContainsSubstring("overlap: expected yes or no, found 'always'"));
+  CHECK_THROWS_WITH(io::parse_method("direct/ompio=always", {}),
+                    ContainsSubstring("ompio: expected yes or no, found 'always'"));
 }
 
 TEST_CASE("options: bytes that are chosen by the program are called auto") {
   io::Options options;
   OptionTable table("nunatak-x: what it does", "nunatak-x");
   add_io_options(table, options);
-  for (const std::string name : {"io_buffer", "io_call", "io_stripe"}) {
+  for (const std::string name : {"io_buffer", "io_stripe"}) {
     CHECK(table.to_json()[name] == "auto");
     const std::string size = "64KiB", none = "auto";
     table.set(name, &size);
@@ -77,10 +77,10 @@ TEST_CASE("options: bytes that are chosen by the program are called auto") {
     table.set(name, &none);
     CHECK(table.to_json()[name] == "auto");
   }
-  CHECK((options.buffer == 0 && options.call == 0 && options.stripe == 0));
+  CHECK((options.buffer == 0 && options.stripe == 0));
   const std::string none = "auto";
-  CHECK_THROWS_WITH(table.set("io_slab", &none),
-                    ContainsSubstring("option -io_slab: expected a number of bytes"));
+  CHECK_THROWS_WITH(table.set("io_pool", &none),
+                    ContainsSubstring("option -io_pool: expected a number of bytes"));
 }
 
 TEST_CASE("options: an error says what was expected and what was found") {

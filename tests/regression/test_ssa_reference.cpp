@@ -5,7 +5,7 @@
 // solve, on one rank, is compared with that on all ranks.
 #include "io/reader.hpp"
 #include "kernels/grid/ranks.hpp"
-#include "miniapp/model/ssa.hpp"
+#include "miniapp/model/petsc/ssa.hpp"
 #include "tests/regression/reference.hpp"
 
 #include <catch2/catch_test_macros.hpp>

@@ -40,7 +40,7 @@ struct PatchBlocks : Forest {
       table; ///< of a code: the flags it gives to its component; -1 if it is not part of the mask
   Array2<Code> codes;
   Array2<int> component;
-  Shared<Component*> fragments; ///< the components of this patch; there is room for all
+  Shared<Component*> fragments; ///< the components of this patch; large enough for all
   int* count;                   ///< how many they are
 
   KOKKOS_INLINE_FUNCTION int blocks() const { return RowBlocks(patch).size(); }
@@ -296,8 +296,8 @@ private:
   std::vector<List<std::int64_t>> m_tables;             // [mask]: of each code
   std::vector<Shared<int*>> m_counts;                   // [mask](local): components of the patch
   std::vector<std::vector<Shared<Component*>>> m_found; // [mask][local]: these components
-  std::vector<Kokkos::View<int*, WorkMem>>
-      m_parents; // [mask]: of any patch, since loops run one after the other
+  // [mask]: of any patch, since loops run one after the other
+  std::vector<Kokkos::View<int*, WorkMem>> m_parents;
 };
 
 } // namespace nunatak
