@@ -5,6 +5,7 @@
 // exact solutions (tests/verification/), nunatak as it is in test_ssa_reference.cpp;
 // docs/ssa-reference.md tells the whole comparison. One rank.
 #include "io/reader.hpp"
+#include "kernels/ssa/assembly.hpp"
 #include "miniapp/model/petsc/ssa.hpp"
 #include "tests/regression/face_stencil.hpp"
 #include "tests/regression/reference.hpp"
