@@ -40,8 +40,8 @@ namespace nunatak {
 /// metres[f][local], as DistanceFields.
 using MetreFields = std::vector<std::vector<Array2<double>>>;
 
-constexpr double not_reached =
-    std::numeric_limits<double>::infinity(); ///< m; cells outside and cells no seed reaches
+/// m; cells outside and cells no seed reaches.
+constexpr double not_reached = std::numeric_limits<double>::infinity();
 
 /// The upwind value: a, b as above; h_a, h_b: their spacings. With lo <= hi these values, h and k
 /// their spacings, t = hi - lo: u = lo + h if that is at most hi, else hi + k [h sqrt(h^2 + k^2 -
@@ -101,7 +101,7 @@ public:
   }
 
   /// Visit cells until every one has the upwind value of its neighbours. Returns the number of
-  /// visits; `changed`: did any value?
+  /// visits; `changed` is set if any value has changed.
   std::int64_t relax(bool& changed) {
     std::sort(m_offers.begin(), m_offers.end());
     std::int64_t visits = 0;
@@ -159,11 +159,10 @@ private:
   double m_dx, m_dy;
   double* m_u;
   std::vector<State> m_state;
-  std::vector<double> m_ghosts; // as they were when last looked at
-  std::vector<std::pair<double, int>>
-      m_offers; // of ghosts that have changed: their value, the cell beside
-  std::array<std::vector<int>, buckets>
-      m_bucket; // a ring of cells that wait; the last one has what lies further ahead, too
+  std::vector<double> m_ghosts;                 // as they were when last looked at
+  std::vector<std::pair<double, int>> m_offers; // ghosts that have changed: value, cell next to it
+  // a ring of cells that wait; the last bucket holds those further ahead, too
+  std::array<std::vector<int>, buckets> m_bucket;
   std::size_t m_first = 0, m_waiting = 0; // where the ring begins, at the value
   double m_low = 0.0, m_width = std::min(m_dx, m_dy) / 8;
 };

@@ -21,9 +21,9 @@ using DistanceFields = std::vector<std::vector<SharedArray2<int>>>;
 /// buckets); the other solvers read the fields.
 using DistanceSeeds = std::vector<std::vector<std::vector<int>>>;
 
-/// Numbers of a local rank whose maximum over all ranks is taken once the distances are final
-/// (sweep, bfs: in the reduction that finds that nothing changes any more). Equal sizes on all
-/// ranks.
+/// Numbers of a local rank whose maximum over all ranks is taken once the distances are final, in
+/// the reduction that finds that nothing changes any more; may be asked for before, too. Equal
+/// sizes on all ranks. Solver `device`: loops may not be done when it is called.
 using DistanceMaxima = std::function<std::vector<std::int64_t>(int local)>;
 
 struct DistanceProblem {
@@ -33,9 +33,6 @@ struct DistanceProblem {
   /// members[rank] != 0: the rank owns cells of the domain of a field. The same on all ranks; empty
   /// if the caller does not know.
   std::vector<char> members = {};
-  /// Solver `device`: launches loops on a local rank whose results `maxima` reads, before the host
-  /// waits for distances that may be final. May be empty.
-  std::function<void(int local)> launch = {};
 };
 
 struct DistanceReport {

@@ -17,7 +17,7 @@
 
 namespace nunatak {
 
-/// Does `value` improve on the distance `d` (-1: outside of the domain, 0: none yet)?
+/// True if `value` improves on the distance `d` (-1: outside of the domain, 0: none yet).
 inline bool improves(int value, int d) { return d == 0 || d > value; }
 
 class PatchWave {

@@ -36,9 +36,8 @@ template <class T> struct LargeAllocator {
     return static_cast<T*>(p);
   }
   void deallocate(T* p, std::size_t) { std::free(p); }
-  template <class U> void construct(U* p) {
-    ::new (static_cast<void*>(p)) U;
-  } // resize() writes no zeros
+  /// resize() writes no zeros.
+  template <class U> void construct(U* p) { ::new (static_cast<void*>(p)) U; }
   template <class U, class... Args> void construct(U* p, Args&&... args) {
     ::new (static_cast<void*>(p)) U(std::forward<Args>(args)...);
   }
@@ -57,9 +56,8 @@ template <class T> struct MemAllocator {
     return static_cast<T*>(Kokkos::kokkos_malloc<SharedMem>("list", n * sizeof(T)));
   }
   void deallocate(T* p, std::size_t) { Kokkos::kokkos_free<SharedMem>(p); }
-  template <class U> void construct(U* p) {
-    ::new (static_cast<void*>(p)) U;
-  } // resize() writes no zeros: a loop will fill it
+  /// resize() writes no zeros: a loop will fill it.
+  template <class U> void construct(U* p) { ::new (static_cast<void*>(p)) U; }
   template <class U, class... Args> void construct(U* p, Args&&... args) {
     ::new (static_cast<void*>(p)) U(std::forward<Args>(args)...);
   }

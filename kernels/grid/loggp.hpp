@@ -91,7 +91,8 @@ public:
     const double seconds = m_machine.visit * static_cast<double>(visits);
     const auto core = std::min_element(m_core.begin(), m_core.end());
     if (core != m_core.end()) at(rank).time = std::max(at(rank).time, *core);
-    at(rank).time += seconds, at(rank).work += seconds;
+    at(rank).time += seconds;
+    at(rank).work += seconds;
     if (core != m_core.end()) *core = at(rank).time;
   }
 

@@ -35,12 +35,10 @@ constexpr bool device_memory = true;
 #else
 constexpr bool device_memory = false;
 #endif
-using SharedMem =
-    std::conditional_t<loops_on_host, WorkMem, Kokkos::SharedSpace>; ///< both sides reach it
-using Mem = std::conditional_t<device_memory, WorkMem, SharedMem>;   ///< of arrays
-using PinnedMem =
-    std::conditional_t<loops_on_host, WorkMem,
-                       Kokkos::SharedHostPinnedSpace>; ///< the host's, reached by loops
+/// Memory that both sides reach; of arrays; of the host, reached by loops.
+using SharedMem = std::conditional_t<loops_on_host, WorkMem, Kokkos::SharedSpace>;
+using Mem = std::conditional_t<device_memory, WorkMem, SharedMem>;
+using PinnedMem = std::conditional_t<loops_on_host, WorkMem, Kokkos::SharedHostPinnedSpace>;
 
 inline std::string shared_label(const std::string& label) {
   return device_memory ? "shared: " + label : label;

@@ -61,8 +61,8 @@ struct Packet {
   std::vector<int> words;
 };
 
-/// A subset of the ranks. All of its members know who is a member; other ranks need not know that
-/// there is such a group. All functions are collective over the members. Arguments have an entry
+/// A subset of the ranks. All members know the members; other ranks need not know that there is
+/// such a group. All functions are collective over the members. Arguments have an entry
 /// per local rank; those of others are not read.
 class Group {
 public:

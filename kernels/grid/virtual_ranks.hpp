@@ -1,7 +1,7 @@
 // P x Q ranks in one process: the same messages as with MPI, moved by memcpy and counted.
 // For tests and for studies of algorithms at thousands of ranks: with a LogGP machine (loggp.hpp)
 // every rank has a clock. Ghosts are packed, moved and unpacked by the host, or all of it by loops
-// (halo_loops.hpp), which nobody has to wait for.
+// (device/halo_loops.hpp), without waiting.
 #pragma once
 
 #include "kernels/grid/device/halo_loops.hpp"
@@ -16,7 +16,7 @@
 
 namespace nunatak {
 
-enum class Halo { host, loops }; ///< who moves ghosts
+enum class Halo { host, loops }; ///< what moves ghosts
 constexpr Halo default_halo = loops_on_host && !device_memory ? Halo::host : Halo::loops;
 
 /// The bytes from `from` to `to`, in a loop: what a message does on virtual ranks.
@@ -210,8 +210,8 @@ private:
       const std::int64_t maximum = m_maximum.value();
       m_maximum.reset();
       if (auto& clock = m_ranks.m_clock) {
-        std::int64_t visits =
-            0; // since the start, of the member that has most: meanwhile nothing has moved
+        // since the start, of the member that has most: meanwhile nothing has moved
+        std::int64_t visits = 0;
         for (const int rank : members()) {
           const auto r = static_cast<std::size_t>(rank);
           visits = std::max(visits, m_ranks.m_work[r] - m_work[r]);

@@ -4,9 +4,9 @@
 //   rank 0      | rank 1      Every rank numbers its fragments that touch a subdomain boundary (and
 //   . 0 0 0 0   | 0 0 .       its largest). Neighbours exchange the numbers of their border cells:
 //   . . . . 0   | . . .       rank 1 sees that its fragment 0 touches fragment 0 of the west, and
-//   1 1 1 1 1   | 1 1 1       its fragment 1 touches fragment 1: two edges. An edge is sent once, by
-//                             the rank in the east or the north. All fragments and edges go to every
-//                             rank, in the order of ranks, and every rank does the same union-find.
+//   1 1 1 1 1   | 1 1 1       its fragment 1 touches fragment 1: two edges. An edge is sent once,
+//                             by the rank in the east or the north. All fragments and edges go to
+//                             every rank, in the order of ranks, for the same union-find there.
 //
 // Since fragments have places in what was gathered, nothing is searched: the merge is linear in
 // fragments and edges. Only the components are sorted, by identity.
@@ -15,10 +15,10 @@
 // the count of those that begin before it, and a component that touches no boundary is merely
 // counted, per row of the grid:
 //
-//   row j   | rank 0: 2 begin here | rank 1: 1 | ...   begin before = all of rows 0..j-1 + in this
-//   row j-1 |            0         |         4 |       row, of the ranks in the west + in this row, of
-//                                                      this rank before + joined components that begin
-//                                                      before
+//   row j   | rank 0: 2 begin here | rank 1: 1 | ...   begin before = all of rows 0..j-1
+//   row j-1 |            0         |         4 |         + in this row, of the ranks in the west
+//                                                        + in this row, of this rank before
+//                                                        + joined components that begin before
 //
 // On one rank nothing is sent. Communicates, for a batch of masks on more: one message to each
 // neighbour beyond a side (4 bytes per mask and border cell), and one gather (two collectives).
@@ -294,8 +294,8 @@ public:
   }
 
   /// `components[m]`: fragments as the patches have found them, in raster order of the first cell;
-  /// everything else is output. `maxima[local]`: numbers that travel along; replaced by their maxima
-  /// over all ranks (equal sizes on all ranks).
+  /// everything else is output. `maxima[local]`: numbers that travel along; replaced by their
+  /// maxima over all ranks (equal sizes on all ranks).
   void join(const std::vector<LabelMask>& masks, const std::vector<Components*>& components,
             std::vector<std::vector<std::int64_t>>& maxima) {
     const std::size_t locals = m_border_numbers.size();
@@ -334,8 +334,6 @@ public:
       }
     }
   }
-
-  const FragmentMerge& merge(std::size_t m) const { return m_merge.at(m); }
 
 private:
   enum Unsent { not_counted = -2, counted = -1 }; // fragments that are not sent, in m_place

@@ -98,10 +98,6 @@ public:
     return m_labels;
   }
 
-  /// How mask m of the last update was joined across subdomain boundaries (counts for studies), on
-  /// more than one rank.
-  const FragmentMerge& merge(std::size_t m) const { return m_boundaries.merge(m); }
-
 private:
   /// Components of the border cells (BorderCells, grid/border_exchange.hpp), `stride` numbers
   /// apart.

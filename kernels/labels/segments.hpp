@@ -43,7 +43,7 @@ struct Segments {
   int size() const { return static_cast<int>(list.size()); }
   int end(int n) const { return list[static_cast<std::size_t>(n)].end(); }
 
-  /// f(j, n, i0, segment) for each in turn.
+  /// f(j, n, i0, segment) for each.
   template <class F> void for_each(const F& f) {
     for (int j = 1; j + 1 < static_cast<int>(row.size()); ++j) {
       for (int n = row[j], i0 = 1; n < row[j + 1]; i0 = end(n++)) f(j, n, i0, list[n]);
@@ -51,7 +51,7 @@ struct Segments {
   }
 };
 
-/// The segments of a row, of which there is room for xm + 1. Returns how many they are. Eight cells
+/// The segments of a row, into `list` of xm + 1 entries. Returns how many they are. Eight cells
 /// at a time while nothing changes; else without a branch per cell, since no branch predictor
 /// guesses the coast.
 inline int cut_row(const Code* row, int xm, Segment* list) {

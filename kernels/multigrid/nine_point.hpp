@@ -55,8 +55,8 @@ struct RingCells {
     ring = 1;
     while (n >= count(ring)) ++ring;
     n -= count(ring - 1);
-    const int width = columns + 2 * ring,
-              above = rows + 2 * ring - 1; // the rows between the first and the last have two cells
+    // the rows between the first and the last have two cells
+    const int width = columns + 2 * ring, above = rows + 2 * ring - 1;
     const int row = n < width ? 0 : Kokkos::min(1 + (n - width) / 2, above);
     const int column = row == 0       ? n
                        : row == above ? n - width - 2 * (above - 1)

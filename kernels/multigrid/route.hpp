@@ -216,7 +216,7 @@ private:
   struct Piece {
     int rank;
     std::vector<int> places; ///< all that may travel
-    int cells;               ///< of them that do
+    int cells;               ///< how many of them do
   };
   struct Part {
     std::size_t part;

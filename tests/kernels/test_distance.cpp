@@ -79,6 +79,9 @@ TEST_CASE(
       {1, 1, "buckets", 0, 0, 2, 0},      // a gather of the members, the maxima
       {2, 2, "buckets", 3, 8 * 3, 2, 2},
       {6, 6, "buckets", 13, 120 * 13, 2, 4}, // lag 3: looked at after rounds 4, 7, 10, 13
+      {1, 1, "device", 0, 0, 1, 0},
+      {2, 2, "device", 4, 8 * 4, 1, 0}, // the first maximum comes after four rounds
+      {6, 6, "device", 16, 120 * 16, 3, 0},
   };
   for (const Expected& e : cases) {
     INFO(e.solver << " on " << e.px << " x " << e.py);
@@ -105,4 +108,32 @@ TEST_CASE("names of solvers; periodic grids are refused") {
   d.periodic_y = true;
   VirtualRanks ranks(d);
   CHECK_THROWS_WITH(Distances(ranks, "bfs"), Catch::Matchers::ContainsSubstring("periodic"));
+}
+
+TEST_CASE(
+    "tiles: grids of several tiles a patch, and of a tile and a bit; ghosts may hold anything") {
+  for (const auto& [Mx, My] : {std::pair{32, 32}, {33, 31}, {64, 65}, {131, 70}}) {
+    std::vector<std::vector<Grid<int>>> cases{{with_seed_at_corner(serpentine(Mx, My))}};
+    for (const double p : {0.6, 0.7, 1.0}) {
+      const Grid<int> mask = random_mask(Mx, My, p, 5);
+      cases.push_back({with_seeds(mask, 50, 1), with_seeds(mask, 5, 2), with_seeds(mask, 0, 3)});
+    }
+    for (const std::vector<Grid<int>>& start : cases) {
+      for (const auto& [px, py] : decompositions(Mx, My)) {
+        INFO(Mx << " x " << My << " on " << px << " x " << py);
+        VirtualRanks ranks(Decomposition::make(Mx, My, px, py));
+        DistanceFields fields;
+        for (const Grid<int>& grid : start) {
+          fields.push_back(scatter(ranks, grid));
+          for (const Array2<int>& d : fields.back()) {
+            for (std::size_t i = 0; i < d.extent(1); ++i) d(0, i) = d(d.extent(0) - 1, i) = 1;
+            for (std::size_t j = 0; j < d.extent(0); ++j) d(j, 0) = d(j, d.extent(1) - 1) = 1;
+          }
+        }
+        Distances(ranks, "device").solve({fields});
+        for (std::size_t f = 0; f < start.size(); ++f)
+          CHECK(gather(ranks, fields[f]) == search(start[f]));
+      }
+    }
+  }
 }

@@ -252,8 +252,8 @@ inline void start(const Tiles& tiles) {
 
 /// Relax the listed tiles (at most `listed`), and those that they list, until nothing changes
 /// within the patches. The host looks at the length of the list after several launches: those that
-/// find it empty cost little. Before each look it calls `launch`.
-template <class F> void relax(Tiles& tiles, int listed, const F& launch) {
+/// find it empty cost little.
+inline void relax(Tiles& tiles, int listed) {
   const auto bytes = Kokkos::PerTeam(static_cast<int>(RelaxTile::Scratch::shmem_size()));
   constexpr int launches = loops_on_host ? 2 : 8; // on a GPU an empty launch is cheaper than a look
   while (listed > 0) {
@@ -267,7 +267,6 @@ template <class F> void relax(Tiles& tiles, int listed, const F& launch) {
           RelaxTile{tiles.patches, tiles.patch_of_tile, tiles.now, tiles.next, tiles.after});
       listed = std::min(tiles.total, 4 * listed); // a tile lists its neighbours
     }
-    launch();
     Kokkos::deep_copy(listed, tiles.next.count);
   }
 }
@@ -308,18 +307,13 @@ public:
   DistanceReport solve(const DistanceProblem& problem) {
     const DistanceFields& fields = problem.fields;
     const bool one_rank = m_ranks.decomposition().size() == 1;
-    const auto launch = [&] {
-      for (int r = 0; r < m_ranks.local_size() && problem.launch; ++r) problem.launch(r);
-    };
     if (fields.size() != m_fields.size()) {
       m_border.emplace(m_ranks, static_cast<int>(fields.size()));
       m_tiles = device_distance::make_tiles(m_ranks, static_cast<int>(fields.size()));
     }
     if (fields != m_fields) device_distance::set_fields(m_tiles, m_fields = fields, *m_border);
     device_distance::start(m_tiles);
-    device_distance::relax(m_tiles, m_tiles.total, [&] {
-      if (one_rank) launch();
-    });
+    device_distance::relax(m_tiles, m_tiles.total);
     DistanceReport report;
     std::vector<char> changed(static_cast<std::size_t>(m_ranks.local_size()), 0);
     int until = one_rank ? 0 : 4;
@@ -327,14 +321,10 @@ public:
       for (; report.rounds < until; ++report.rounds) {
         device_distance::exchange(m_tiles, *m_border);
         const int listed = device_distance::how_many(m_tiles.next);
-        device_distance::relax(m_tiles, listed, [] {});
+        device_distance::relax(m_tiles, listed);
         std::fill(changed.begin(), changed.end(), listed > 0 ? 1 : 0);
       }
       until *= 2;
-      if (!one_rank) {
-        launch();
-        Kokkos::fence("distances: maxima");
-      }
     } while (anything_changed(m_ranks, changed, problem.maxima, report));
     return report;
   }

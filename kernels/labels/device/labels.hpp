@@ -40,7 +40,7 @@ struct PatchBlocks : Forest {
       table; ///< of a code: the flags it gives to its component; -1 if it is not part of the mask
   Array2<Code> codes;
   Array2<int> component;
-  Shared<Component*> fragments; ///< the components of this patch; there is room for all
+  Shared<Component*> fragments; ///< the components of this patch; large enough for all
   int* count;                   ///< how many they are
 
   KOKKOS_INLINE_FUNCTION int blocks() const { return RowBlocks(patch).size(); }
@@ -100,7 +100,8 @@ inline void join_runs(const PatchMasks& all) {
           if (here && left && i == i0) p.join(c, c - 1);
           if (here && below && !(left && left_below))
             p.join(c, c - row); // else its left neighbour has joined them
-          left = here, left_below = below;
+          left = here;
+          left_below = below;
         }
       });
 }
@@ -126,7 +127,10 @@ inline void number_roots(const PatchMasks& all) {
         for (int i = i0; i < i1; ++i) {
           const int c = p.position(j, i);
           if (p.parent(c) != c) continue;
-          if (last) p.component(j, i) = number, p.fragments(number) = {p.patch.cell(j, i), 0};
+          if (last) {
+            p.component(j, i) = number;
+            p.fragments(number) = {p.patch.cell(j, i), 0};
+          }
           number += 1;
         }
         if (last && n % p.blocks() == p.blocks() - 1) *p.count = number;
@@ -155,7 +159,8 @@ inline void collect(const PatchMasks& all) {
           const int root = p.root(c);
           if (component[root] != number) {
             add();
-            number = component[root], cells = flags = 0;
+            number = component[root];
+            cells = flags = 0;
           }
           if (root != c) component[c] = number;
           const bool edge =
@@ -275,11 +280,7 @@ public:
     return m_labels;
   }
 
-  /// For loops: how many components a patch has, and what they know of them. They do not wait for
-  /// join() on one rank.
-  const int* how_many(int mask, std::size_t local) const {
-    return &m_counts[static_cast<std::size_t>(mask)](local);
-  }
+  /// For loops.
   ComponentOfCell of_cell(int mask, std::size_t local) const {
     const auto m = static_cast<std::size_t>(mask);
     return {m_labels[m].component[local], m_found[m][local]};
@@ -295,8 +296,8 @@ private:
   std::vector<List<std::int64_t>> m_tables;             // [mask]: of each code
   std::vector<Shared<int*>> m_counts;                   // [mask](local): components of the patch
   std::vector<std::vector<Shared<Component*>>> m_found; // [mask][local]: these components
-  std::vector<Kokkos::View<int*, WorkMem>>
-      m_parents; // [mask]: of any patch, since loops run one after the other
+  // [mask]: of any patch, since loops run one after the other
+  std::vector<Kokkos::View<int*, WorkMem>> m_parents;
 };
 
 } // namespace nunatak
