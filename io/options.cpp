@@ -91,10 +91,9 @@ const std::vector<Knob>& knobs() {
        "per node",
        layouts.c_str()},
       {"transport", &Options::transport,
-       "time of writing: sync, by the ranks that compute; later by N ranks that do nothing else "
-       "(N+N: others for files that "
-       "grow); or later by a thread of each rank (direct)",
-       "sync|async:N|async:N+N|thread"},
+       "time of writing: sync, by the ranks that compute, or later by N ranks that do nothing else "
+       "(N+N: others for files that grow)",
+       "sync|async:N|async:N+N"},
       {"define", &Options::define,
        "order of definitions: all before the first value, or each variable before its own",
        "upfront|interleaved"},
@@ -122,11 +121,6 @@ const std::vector<Knob>& knobs() {
        "system, where it tells, else "
        "1MiB)",
        "auto"},
-      {"call", &Options::call,
-       "bytes that could be sent in the time of a call of the file system, for the layout auto "
-       "(auto: measured on several nodes, "
-       "format direct; else 8KiB)",
-       "auto"},
       {"slab", &Options::slab,
        "bytes that a rank gathers or reads at a time for others (serial; -io_read serial, direct)",
        ""},
@@ -135,12 +129,8 @@ const std::vector<Knob>& knobs() {
        "of a batch for a server "
        "(auto: 64MiB)",
        "auto"},
-      {"pool", &Options::pool,
-       "bytes that may be on their way to the servers or the thread, per rank (async, thread, "
-       "overlap)",
+      {"pool", &Options::pool, "bytes that may be on their way to the servers, per rank (async)",
        ""},
-      {"overlap", &Options::overlap,
-       "overlap: a thread writes what a layout has moved, while the next is moved (direct)", ""},
       {"aggregators", &Options::aggregators,
        "aggregators per node: of MPI-IO (cb_nodes) and of a layout without N (0: one; of native "
        "netcdf4 two)",
@@ -274,11 +264,6 @@ void check_words(const Options& o) {
 void check_transport(const Options& o) {
   if (o.transport == "sync") return;
   const std::string found = ", found transport " + o.transport + " with ";
-  refuse(o.transport == "thread" && !has_features(o, without_mpi),
-         "a thread writes beside the rank's calls of MPI: expected a format that writes values "
-         "without MPI, " +
-             formats_with(without_mpi) + found + "format " + o.format);
-  if (o.transport == "thread") return;
   refuse(o.layout.find(':') != std::string::npos,
          "the servers are the aggregators: expected a layout without a number" + found + "layout " +
              o.layout);

@@ -36,14 +36,10 @@ struct Options {
       4; ///< bytes: of the first value of fixed-size and of record data; netcdf4: of large objects
   std::size_t stripe =
       0; ///< bytes: segments of the layout morton, borders of auto; 0, auto: see layouts/stripe.hpp
-  std::size_t call = 0; ///< bytes that could be sent in the time of a call, for the layout auto; 0,
-                        ///< auto: see layouts/call_cost.hpp
   std::size_t slab = 16 << 20; ///< bytes that rank 0 gathers at a time (serial)
   std::size_t buffer = 0; ///< mean bytes of copies per writing rank that wait, bytes of a batch for
                           ///< a server; 0 (auto): below
-  std::size_t pool = 64 << 20; ///< async, thread, overlap: bytes on their way, per rank
-  bool overlap = true;         ///< a thread writes what a layout has moved, while the next is moved
-                               ///< (formats without MPI)
+  std::size_t pool = 64 << 20; ///< async: bytes on their way, per rank
   int aggregators =
       0; ///< per node: cb_nodes of MPI-IO, and N of layouts without one; 0: 1, of native netcdf4 2
   int ranks_per_node = 0; ///< virtual nodes of that many consecutive ranks; 0: the machine's

@@ -12,7 +12,6 @@
 
 #include <algorithm>
 #include <memory>
-#include <optional>
 
 namespace nunatak::io {
 
@@ -35,7 +34,7 @@ const std::vector<FormatRow>& formats() {
       {"hybrid", "rank 0 the header, all ranks the values", open_hybrid,
        netcdf | classic | mpi_io | independent | fill_values | many_writers},
       {"direct", "rank 0 the header, all ranks the values without MPI-IO", open_direct,
-       netcdf | classic | many_writers | subfiles | without_mpi},
+       netcdf | classic | many_writers | subfiles | by_runs},
       {"posix", "all ranks a plain file", open_posix, plain | many_writers},
       {"mpiio", "all ranks a plain file", open_mpiio, plain | mpi_io | independent | many_writers},
   };
@@ -116,41 +115,29 @@ std::unique_ptr<Format> open_format(MPI_Comm comm, const std::string& path, cons
                                        : open(comm, path, schema, options);
 }
 
-/// The layout around the format, and `around` between them.
-OpenFormat in_layout(MPI_Comm comm, const Options& options, const Topology& topology,
-                     const Around& around) {
+/// The layout around the format.
+OpenFormat in_layout(MPI_Comm comm, const Options& options, const Topology& topology) {
   const Layout layout = parse_layout(options);
   const LayoutRow& row = layout_row(layout.name);
-  const auto wrapped = [around](const Schema& schema, std::unique_ptr<Format> format) {
-    return around ? around(schema, std::move(format)) : std::move(format);
-  };
   if (row.boxes == nullptr)
     return [=](const std::string& path, const Schema& schema) {
-      return wrapped(schema, open_format(comm, path, schema, options));
+      return open_format(comm, path, schema, options);
     };
   const int per_node =
       layout.every_rank ? static_cast<int>(topology.node_of.size()) : layout.per_node;
   const std::vector<int> ranks = aggregators(topology, per_node);
-  const bool is_copied = around != nullptr;
-  const auto call = std::make_shared<std::optional<CallCost>>(); // with the first file
   return [=, &row](const std::string& path, const Schema& schema) {
     const Stripe stripe = stripe_at(comm, path, options);
     Options striped = options;
     striped.stripe = stripe.bytes;
-    if (row.chooses && !*call) {
-      const bool calls = has_features(options, without_mpi); // pwrite
-      *call = call_cost_at(comm, topology, calls ? path + ".call" : "", options, stripe.bytes);
-    }
     auto inner = row.subfiles ? make_split_files(comm, path, schema, striped, ranks, open_format)
                               : open_format(comm, path, schema, striped);
-    inner = wrapped(schema, std::move(inner));
     if (row.chooses)
-      return make_auto(comm, schema, striped, topology, ranks, std::move(inner), is_copied, stripe,
-                       **call);
+      return make_auto(comm, schema, striped, topology, ranks, std::move(inner), stripe);
     const BoxesOf boxes = [=, &row](const Schema& of, std::size_t v) {
       return row.boxes(of, v, ranks.size(), stripe.bytes);
     };
-    return make_remap(comm, schema, striped, topology, ranks, boxes, std::move(inner), is_copied);
+    return make_remap(comm, schema, striped, topology, ranks, boxes, std::move(inner));
   };
 }
 
@@ -190,15 +177,9 @@ bool has_features(const Options& options, unsigned features) {
 
 std::string layout_of(const Options& options, const Topology& topology) {
   if (options.layout != "default") return options.layout;
-  const bool can_move = has_features(options, without_mpi) && options.transport == "sync" &&
-                        options.define == "upfront";
+  const bool can_move =
+      has_features(options, by_runs) && options.transport == "sync" && options.define == "upfront";
   return can_move && topology.n_nodes > 1 ? "auto" : "native";
-}
-
-bool overlaps(const Options& options) {
-  const bool moves = layout_row(options).boxes != nullptr;
-  return options.overlap && options.transport == "sync" && moves &&
-         has_features(options, without_mpi);
 }
 
 Checksum checksum_of(const Options& options) {
@@ -228,11 +209,10 @@ ReadBy read_by(const std::string& word) {
   return static_cast<ReadBy>(&row_of(readers(), word, "way to read") - readers().data());
 }
 
-OpenFormat find_format(MPI_Comm comm, const Options& chosen, const Topology& topology,
-                       const Around& around) {
+OpenFormat find_format(MPI_Comm comm, const Options& chosen, const Topology& topology) {
   check(chosen);
   const Options options = with_hints(chosen, topology);
-  const OpenFormat open = in_layout(comm, options, topology, around);
+  const OpenFormat open = in_layout(comm, options, topology);
   if (!has_features(options, mpi_io)) return open;
   if (mpi_io_name() == "OMPIO" && !options.ompio) {
     throw Error("output format " + options.format +

@@ -34,8 +34,8 @@ enum Feature : unsigned {
   fill_values = 64,   ///< can write fill values before the values
   many_writers = 128, ///< any rank can write: a layout may choose which do
   classic = 512,      ///< a classic file, of the kind that Options::classic says
-  without_mpi =
-      1024, ///< values are written without a call of MPI: a thread may do it (transport thread)
+  by_runs = 1024, ///< each rank writes its runs of the file by itself: on several nodes the layout
+                  ///< auto is the default
   aggregates = 2048, ///< natively, values always go through aggregators: one of a node is slower
                      ///< than its page cache
   subfiles = 256,    ///< can be opened on one rank alone, and its files can be joined (layout
@@ -99,20 +99,11 @@ bool sums_bytes(const Options& options);
 /// The names of all formats that have these features, "netcdf4, pnetcdf or mpiio".
 std::string formats_with(unsigned features);
 
-/// The layout, where it is "default" chosen: auto if ranks of several nodes write without MPI, else
+/// The layout, where it is "default" chosen: auto if ranks of several nodes write run by run, else
 /// native.
 std::string layout_of(const Options& options, const Topology& topology);
-/// Do values move, and may a thread write them while others move?
-bool overlaps(const Options& options);
-
-/// What stands between a layout and the format, and takes copies of what is put: the layout then
-/// moves a record in several rounds.
-using Around =
-    std::function<std::unique_ptr<Format>(const Schema& schema, std::unique_ptr<Format> format)>;
-
-/// The format and layout that `options` name, with `around` between them. `comm` must outlive what
-/// it returns. Error, with the reason, if the options do not go together.
-OpenFormat find_format(MPI_Comm comm, const Options& options, const Topology& topology,
-                       const Around& around = nullptr);
+/// The format and layout that `options` name. `comm` must outlive what it returns. Error, with the
+/// reason, if the options do not go together.
+OpenFormat find_format(MPI_Comm comm, const Options& options, const Topology& topology);
 
 } // namespace nunatak::io

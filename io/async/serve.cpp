@@ -3,7 +3,6 @@
 #include "io/async/ring.hpp"
 #include "io/layouts/stripe.hpp"
 #include "io/registry.hpp"
-#include "io/thread/write_thread.hpp"
 
 #include <algorithm>
 #include <csignal>
@@ -80,12 +79,10 @@ int Server::run() {
   for (const int signal : {SIGTERM, SIGUSR1})
     std::signal(signal, SIG_IGN); // the ranks that compute decide when the run ends
   keep_memory();
-  const DiskThread disk([this] { return take(true); });
   Nap nap(8000); // a look takes some 30 us, so that an idle server needs less than 1 % of a core
   while (!m_status) {
-    bool has_done = take(false);
+    bool has_done = take();
     if (!m_inbox.actions().empty() && is_ready(m_inbox.actions().front())) {
-      if (m_seen > 0) m_seen -= 1;
       execute(m_inbox.pop_action());
       has_done = true;
     }
@@ -115,10 +112,12 @@ void Server::execute(const Bytes& action) {
     case Action::writer:
       return make_writer(from);
     case Action::open:
-      return open(file(from));
-    case Action::begin_batch:
-      m_ahead.erase(from.take<int>());
-      return;
+      return open(announce(from));
+    case Action::begin_batch: {
+      const int number = from.take<int>();
+      m_batches[number].file = from.take<int>();
+      return m_inbox.open_batch(number);
+    }
     case Action::end_batch:
       return end_batch(from);
     case Action::end_record:

@@ -72,8 +72,6 @@ public:
   /// Where the values of a variable (in the first record) begin, after define(), if that is known.
   /// Local, the same on all ranks.
   virtual std::optional<std::uint64_t> first_byte(std::size_t /*v*/) const { return std::nullopt; }
-  /// Begin to write what was put, if that has waited for more; does not wait. Local.
-  virtual void push() {}
   /// Everything that was put has been handed to the file system.
   virtual void wait() = 0;
   /// Everything in the file, the number of records included, is with the operating system: another

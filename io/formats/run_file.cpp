@@ -2,7 +2,6 @@
 
 #include "io/formats/byte_order.hpp"
 #include "io/registry.hpp"
-#include "io/thread/write_thread.hpp"
 
 #include <algorithm>
 #include <cerrno>
@@ -67,12 +66,10 @@ void RunFile::write_pending() {
   if (m_pending.empty()) return;
   if (m_rank % 2 == 1)
     std::reverse(m_pending.begin(), m_pending.end()); // neighbours meet less often on a server
-  on_disk(m_used, [this] {
-    for (const Run& run : m_pending) {
-      if (m_written) m_written->add(run.begin, run.data, run.size);
-      write(run);
-    }
-  });
+  for (const Run& run : m_pending) {
+    if (m_written) m_written->add(run.begin, run.data, run.size);
+    write(run);
+  }
   m_pending.clear();
   m_used = 0;
 }

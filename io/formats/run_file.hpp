@@ -21,7 +21,6 @@ public:
   ~RunFile() override;
 
   void put(std::size_t v, const Hyperslab& slab) override;
-  void push() override;
   void wait() override;
   void flush() override;
   void flush_values() override; ///< the length of the file
@@ -56,6 +55,7 @@ protected:
 private:
   virtual void write_records(std::uint64_t records) = 0; ///< on rank 0
 
+  void push();
   void write_pending();
   std::string variable_at(std::uint64_t offset) const;
 

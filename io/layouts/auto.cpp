@@ -49,10 +49,9 @@ constexpr int n_counts = sizeof(Counts) / sizeof(std::int64_t);
 class Auto final : public FormatAround {
 public:
   Auto(MPI_Comm comm, const Schema& schema, const Options& options, const Topology& topology,
-       const std::vector<int>& aggregators, std::unique_ptr<Format> inner, bool is_copied,
-       const Stripe& stripe, const CallCost& call)
-      : Auto(comm, schema, options, topology, aggregators, *inner.get(), std::move(inner),
-             is_copied, stripe, call) {}
+       const std::vector<int>& aggregators, std::unique_ptr<Format> inner, const Stripe& stripe)
+      : Auto(comm, schema, options, topology, aggregators, *inner.get(), std::move(inner), stripe) {
+  }
 
   void put(std::size_t v, const Hyperslab& slab) override {
     (moves(v, slab) ? *m_inner : m_native).put(v, slab);
@@ -61,20 +60,19 @@ public:
   /// And, as "layout", what was chosen.
   std::map<std::string, std::string> hints() const override {
     std::map<std::string, std::string> hints = FormatAround::hints();
-    hints["layout"] = m_stay.text("stay", run()) + "; " + m_go.text("move", run()) + "; " +
-                      m_stripe.text() + "; " + m_call.text();
+    hints["layout"] =
+        m_stay.text("stay", run()) + "; " + m_go.text("move", run()) + "; " + m_stripe.text();
     return hints;
   }
 
 private:
   Auto(MPI_Comm comm, const Schema& schema, const Options& options, const Topology& topology,
        const std::vector<int>& aggregators, Format& native, std::unique_ptr<Format>&& inner,
-       bool is_copied, const Stripe& stripe, const CallCost& call)
+       const Stripe& stripe)
       : FormatAround(make_remap(
             comm, schema, options, topology, aggregators,
-            [this](const Schema&, std::size_t v) { return boxes_of(v); }, std::move(inner),
-            is_copied)),
-        m_comm(comm), m_schema(schema), m_aggregators(aggregators), m_stripe(stripe), m_call(call),
+            [this](const Schema&, std::size_t v) { return boxes_of(v); }, std::move(inner))),
+        m_comm(comm), m_schema(schema), m_aggregators(aggregators), m_stripe(stripe),
         m_native(native), m_choices(schema.variables.size()) {}
 
   /// Of the variables that stay, or of those that move.
@@ -154,8 +152,8 @@ private:
     MPI_Allreduce(MPI_IN_PLACE, &all, n_counts, MPI_INT64_T, MPI_SUM, m_comm);
     const double native = static_cast<double>(all.native_calls),
                  moved = static_cast<double>(all.bytes) / static_cast<double>(run());
-    const auto call = static_cast<double>(m_call.bytes);
-    return {all, native > 1 && static_cast<double>(all.sent) + moved * call < native * call};
+    return {all,
+            native > 1 && static_cast<double>(all.sent) + moved * call_bytes < native * call_bytes};
   }
 
   MPI_Comm m_comm;
@@ -163,7 +161,6 @@ private:
   const Schema& m_schema;
   std::vector<int> m_aggregators;
   Stripe m_stripe;
-  CallCost m_call;
   std::optional<Deal> m_deal; ///< once all is defined
   std::vector<std::uint64_t> m_begin = raw_layout(m_schema, 1).begin;
   Format& m_native; ///< the remap's inner one
@@ -229,10 +226,9 @@ std::size_t runs_in(const Box& box, const Box& whole) {
 
 std::unique_ptr<Format> make_auto(MPI_Comm comm, const Schema& schema, const Options& options,
                                   const Topology& topology, const std::vector<int>& aggregators,
-                                  std::unique_ptr<Format> inner, bool is_copied,
-                                  const Stripe& stripe, const CallCost& call) {
+                                  std::unique_ptr<Format> inner, const Stripe& stripe) {
   return std::make_unique<Auto>(comm, schema, options, topology, aggregators, std::move(inner),
-                                is_copied, stripe, call);
+                                stripe);
 }
 
 } // namespace nunatak::io

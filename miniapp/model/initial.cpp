@@ -4,7 +4,7 @@
 #include "kernels/grid/balance.hpp"
 #include "kernels/grid/constants.hpp"
 #include "kernels/grid/elementary.hpp"
-#include "kernels/grid/over_ranks.hpp"
+#include "kernels/grid/ranks.hpp"
 #include "kernels/ice/columns.hpp"
 #include "kernels/ice/geometry.hpp"
 #include "miniapp/base/error.hpp"

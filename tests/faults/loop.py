@@ -46,7 +46,7 @@ import xarray
 SHORT = ["pnetcdf", "netcdf4", "direct", "direct/transport=async:1"]  # on 2 ranks
 METHODS = ["serial", "pnetcdf", "hybrid", "direct", "netcdf4", "posix", "mpiio", "pnetcdf/zslab", "pnetcdf/box:1", "netcdf4/morton:1",
            "posix/box:1", "serial/file-per-aggregator:2", "pnetcdf/access=independent", "netcdf4/access=independent",
-           "pnetcdf/define=interleaved", "direct/transport=async:1", "pnetcdf/transport=async:1", "direct/transport=thread"]
+           "pnetcdf/define=interleaved", "direct/transport=async:1", "pnetcdf/transport=async:1"]
 FAULTS = [("open", errno.EIO), ("write", errno.EIO), ("write", errno.ENOSPC), ("write", "short"), ("fsync", errno.EIO),
           ("close", errno.EIO), ("rename", errno.EIO), ("fallocate", errno.ENOSPC), ("ftruncate", errno.EIO), ("new", errno.ENOMEM)]
 EVERYBODY = -1  # all ranks

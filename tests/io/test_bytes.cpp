@@ -15,7 +15,7 @@ TEST_CASE("bytes written and read, header and manifest included, over bytes put:
   const Scratch scratch;
   const std::string way =
       GENERATE("serial", "pnetcdf", "pnetcdf/zslab", "pnetcdf/access=independent", "hybrid",
-               "hybrid/box:1", "direct", "direct/zslab", "direct/auto", "direct/transport=thread",
+               "hybrid/box:1", "direct", "direct/zslab", "direct/auto",
                "direct/file-per-aggregator", "posix", "posix/auto", "mpiio", "mpiio/zslab");
   INFO(way);
   constexpr std::size_t records = 2;

@@ -3,7 +3,6 @@
 #include "io/durable/durable.hpp"
 #include "io/durable/verify.hpp"
 #include "io/formats/raw.hpp"
-#include "io/layouts/call_cost.hpp"
 #include "tests/io/pattern.hpp"
 
 #include <catch2/catch_test_macros.hpp>
@@ -81,10 +80,9 @@ TEST_CASE("auto: long runs stay, short ones move, and the choice is told") {
   schema.variables = {{"rows", Type::float64, {"y", "x"}, {}},
                       {"columns", Type::float64, {"y", "x"}, {}}};
   const std::size_t first = length * rank / size, count = length * (rank + 1) / size - first;
-  std::vector<double> values(length *
-                             count); // no two are the same, or less is sent than was counted
+  std::vector<double> values(length * count);
   std::iota(values.begin(), values.end(), 1.0);
-  io::Writer writer(MPI_COMM_WORLD, options_of("direct/auto/call=8KiB"));
+  io::Writer writer(MPI_COMM_WORLD, options_of("direct/auto"));
   const auto put = [&](const char* variable, const io::Block& block) {
     const auto file = writer.open(
         scratch / variable, {schema.dimensions, {schema.variables[schema.variable(variable)]}, {}});
@@ -107,42 +105,6 @@ TEST_CASE("auto: long runs stay, short ones move, and the choice is told") {
                    ContainsSubstring(std::to_string(columns.message_bytes) + " bytes sent"));
 }
 
-TEST_CASE("auto: what a call costs is measured once, on several nodes, within bounds, and leaves "
-          "no file") {
-  CHECK(io::call_cost_of(0.0, 1e9).bytes == 1 << 10);
-  CHECK(io::call_cost_of(1e-3, 6.25e6).bytes == 6250);
-  CHECK(io::call_cost_of(1.0, 1e9).bytes == 64 << 10);
-  CHECK(io::call_cost_of(1.2e-3, 6.25e6).text() ==
-        "a call like 7500 bytes sent (measured: 0.0012 s, 6.2 MB/s)");
-
-  const Scratch scratch;
-  const Schema schema{{{"y", 8, true}}, {{"thk", Type::float64, {"y"}, {}}}, {}};
-  const auto layout = [&](io::Writer& writer, const std::string& path) {
-    const auto file = writer.open(path, schema);
-    file->put_all("thk", std::vector<double>(8));
-    const std::string told = file->hints().at("layout");
-    file->close();
-    return told.substr(told.rfind("; ") + 2);
-  };
-  const bool is_one = size_of(MPI_COMM_WORLD) == 1;
-  io::Writer writer(MPI_COMM_WORLD, options_of("direct/auto/ranks_per_node=1"));
-  const std::string told = layout(writer, scratch / "ex.nc");
-  CHECK_THAT(told, ContainsSubstring(is_one ? "a call like 8192 bytes sent (the default)"
-                                            : "(measured: "));
-  CHECK(layout(writer, scratch / "again.nc") == told);
-  scratch.on_rank_0([&] {
-    for (const auto& entry : std::filesystem::directory_iterator(scratch.path()))
-      CHECK(entry.path().extension() != ".call");
-  });
-  io::Writer asked(MPI_COMM_WORLD, options_of("direct/auto/ranks_per_node=1/call=100"));
-  CHECK(layout(asked, scratch / "ex.nc") == "a call like 100 bytes sent (-io_call)");
-  io::Writer collective(MPI_COMM_WORLD, options_of("pnetcdf/auto/ranks_per_node=1"));
-  CHECK_THAT(layout(collective, scratch / "ex.nc"), ContainsSubstring("(the default)"));
-  io::Writer nowhere(MPI_COMM_WORLD, options_of("direct/auto/ranks_per_node=1"));
-  CHECK_THROWS_WITH(nowhere.open(scratch / "no/folder.nc", schema),
-                    ContainsSubstring("no/folder.nc"));
-}
-
 TEST_CASE("unless a layout is asked for, direct chooses by itself on several nodes") {
   const Scratch scratch;
   const bool is_one = size_of(MPI_COMM_WORLD) == 1;
@@ -159,7 +121,6 @@ TEST_CASE("unless a layout is asked for, direct chooses by itself on several nod
   CHECK_FALSE(is_chosen("direct/ranks_per_node=100"));
   CHECK_FALSE(is_chosen("direct/native/ranks_per_node=1"));
   CHECK_FALSE(is_chosen("pnetcdf/ranks_per_node=1"));
-  CHECK_FALSE(is_chosen("direct/ranks_per_node=1/transport=thread"));
 }
 
 TEST_CASE("formats that write together, after a layout") {

@@ -41,8 +41,7 @@ def ranks_of(process):
 
 def test_the_files_of_a_run_with_servers_are_those_of_a_run_without(nunatak, tmp_path):
     runs = {"sync": (2, ()), "async:1": (3, ()), "async:2": (3, ("-io_order", "yxz")), "async:1+1": (4, ("-io_pool", "1MiB")),
-            "pnetcdf": (2, ("-io_transport", "async:1", "-io_format", "pnetcdf")), "thread": (2, ()),
-            "thread, box": (3, ("-io_transport", "thread", "-io_layout", "box:1", "-io_pool", "1MiB"))}
+            "pnetcdf": (2, ("-io_transport", "async:1", "-io_format", "pnetcdf"))}
     for name, (ranks, options) in runs.items():
         (tmp_path / name).mkdir()
         transport = () if name == "sync" or "-io_transport" in options else ("-io_transport", name)
@@ -71,12 +70,11 @@ def test_a_run_goes_on_from_what_servers_wrote(nunatak, tmp_path):
 def test_what_cannot_be_is_refused_before_anything_is_written(nunatak, tmp_path):
     (tmp_path / "options.yaml").write_text("io_transport: async:1\n")
     for options, ranks, message in (
-            (("-io_transport", "async:0"), 2, "expected one of sync|async:N|async:N+N|thread, found 'async:0'"),
+            (("-io_transport", "async:0"), 2, "expected one of sync|async:N|async:N+N, found 'async:0'"),
             (("-io_transport", "async:2"), 2, "expected at least one rank that computes beside 2 server(s), found 2 rank(s)"),
             (("-options_file", "options.yaml"), 2, "on the command line), found none"),
             (("-io_transport", "async:1", "-io_format", "direct", "-io_layout", "box:2"), 2, "expected a layout without a number"),
             (("-io_transport", "async:1", "-io_pool", "1KiB"), 2, "pool: expected 1MiB to 2GiB"),
-            (("-io_transport", "thread", "-io_format", "netcdf4"), 2, "expected a format that writes values without MPI, direct, found"),
             (("-io_transport", "async:1", "-no_such_option"), 2, "unknown option -no_such_option")):
         run = nunatak(*MARINE, "-run_years", 1, "-o", "end.nc", *options, ranks=ranks, timeout=60)
         assert run.status != 0
@@ -147,9 +145,9 @@ def test_a_server_that_is_killed_ends_the_run_and_committed_files_stay(tmp_path)
     bits(tmp_path / "s_00002.000.nc")
 
 
-def test_the_report_says_what_servers_and_threads_did(nunatak, tmp_path):
+def test_the_report_says_what_servers_did(nunatak, tmp_path):
     """And the time of output, which the budget is held against, is that which the model sees and the last wait."""
-    for transport, ranks, n_groups, servers in (("async:1", 3, 1, 1), ("async:1+1", 3, 2, 1), ("thread", 2, 1, 2)):
+    for transport, ranks, n_groups, servers in (("async:1", 3, 1, 1), ("async:1+1", 3, 2, 1)):
         begin = time.time()
         run = nunatak(*MARINE, "-run_years", 2, *FILES, "-io_transport", transport, "-io_format", "direct", "-io_budget", "0.01%", "-report",
                       "r.json", ranks=ranks)
@@ -165,7 +163,7 @@ def test_the_report_says_what_servers_and_threads_did(nunatak, tmp_path):
             assert 1e6 < group["peak_bytes"] < 4e9
             assert group["written_bytes"] > 1000 and group["written_operations"] > 0
             assert 0 < sum(group["phases"].values()) < longest
-            assert (group["messages"] > 0) == (group["message_bytes"] > 0) == (transport != "thread")
+            assert group["messages"] > 0 and group["message_bytes"] > 0
         assert 0 < output["drain_seconds"] < longest
         assert report["timers"]["output: drain"]["mean"] >= 0.9 * output["drain_seconds"]
         seen = sum(timer["mean"] for name, timer in report["timers"].items() if name.startswith("output: "))

@@ -1,7 +1,7 @@
 // The ghost exchange of a patch in two loops, for arrays that loops alone should touch: one packs
 // what goes to all neighbours, of all arrays, into one buffer; one fills all ghosts from what has
-// come, those beyond the edges of the domain included. The same bytes in the same order as pack(),
-// unpack() and replicate_edges() of halo_strips.hpp, which do it on the host.
+// arrived, those beyond the edges of the domain included. The same bytes in the same order as
+// pack(), unpack() and replicate_edges() of halo_strips.hpp, which do it on the host.
 #pragma once
 
 #include "kernels/grid/halo_strips.hpp"
@@ -16,7 +16,7 @@
 
 namespace nunatak {
 
-// What the two loops use: nvcc takes no private types there.
+// The types of the two loops: nvcc accepts no private ones.
 namespace halo_loops {
 
 /// A cell that is sent, or a ghost: its position in the arrays, j (xm + 2) + i, and where it is in

@@ -1,4 +1,4 @@
-#include "miniapp/model/dmda_ranks.hpp"
+#include "miniapp/model/petsc/dmda_ranks.hpp"
 
 #include "miniapp/base/error.hpp"
 #include "miniapp/base/loop_ranks.hpp"

@@ -1,23 +1,22 @@
 // The cells of PICO's geometry by loops of the execution space, for a GPU: no host code touches an
 // array. See shelf_finder.hpp.
 //
-//   codes -> labels by union-find (labels/device/labels.hpp) -> whole codes: a thread per cell ->
-//   labels
+//   codes -> labels by union-find (labels/device/labels.hpp) -> whole codes: a thread per cell
+//         -> labels
 //         -> masks and seeds: a thread per cell
 //         -> sums of shelves: a thread per block of a row, then integer atomics: the same in any
-//         order
+//            order
 //         -> lists in raster order: a scan over the blocks finds where each begins, then the blocks
-//         write them
+//            write them
 //
-// Waits for the labels of whole codes, and on several ranks for those before; then for the sums and
-// the lengths of the lists, together with the first distances.
+// Waits for each batch of labels, then for the sums and the lengths of the lists.
 #pragma once
 
 #include "kernels/grid/atomics.hpp"
 #include "kernels/labels/device/labels.hpp"
-#include "kernels/pico/adjacent.hpp"
-#include "kernels/pico/shelf_fields.hpp"
+#include "kernels/pico/codes.hpp"
 #include "kernels/pico/shelf_finder.hpp"
+#include "kernels/pico/shelf_water.hpp"
 
 namespace nunatak::pico {
 
@@ -38,17 +37,6 @@ inline void count_unknown(const Patch& p, const Array2<Code>& codes, const Later
   reduce_over<int>(
       "pico: types", owned_cells(p), unknown,
       KOKKOS_LAMBDA(int j, int i, int& n) { n += (codes(j, i) & type_bits) == 0; });
-}
-
-/// Of the components of a patch that is the whole grid.
-inline void find_open(const Shared<const Component*>& components, const int* how_many,
-                      const Shared<LargestComponent>& largest) {
-  Kokkos::parallel_reduce(
-      "pico: open ocean", Kokkos::RangePolicy<Exec>(0, components.extent_int(0)),
-      KOKKOS_LAMBDA(int n, LargestComponent& most) {
-        if (n < *how_many) most += LargestComponent{components(n)};
-      },
-      largest);
 }
 
 inline void add_bits(const Patch& p, const Array2<Code>& codes, const ComponentBits& bits,
@@ -84,8 +72,10 @@ inline void write_cells(const Patch& p, const Array2<Code>& codes, const Compone
         const std::uint8_t before = masks(j, i), now = packed_masks(here, contshelf);
         if (now != before) {
           masks(j, i) = now;
-          rise(j, i) = ice_rise_mask(here), ocean(j, i) = ocean_mask(here),
-                  lake(j, i) = lake_mask(here), sea(j, i) = contshelf;
+          rise(j, i) = ice_rise_mask(here);
+          ocean(j, i) = ocean_mask(here);
+          lake(j, i) = lake_mask(here);
+          sea(j, i) = contshelf;
         }
         const bool inside = in_shelf_domain(here);
         d_gl(j, i) = inside ? static_cast<int>(starts_at_continent(code, up)) : -1;
@@ -106,7 +96,11 @@ inline void write_cells(const Patch& p, const Array2<Code>& codes, const Compone
 struct ListSizes {
   int shelf = 0, lake = 0, sea = 0, sea_cells = 0, domain = 0;
   KOKKOS_INLINE_FUNCTION ListSizes& operator+=(const ListSizes& o) {
-    shelf += o.shelf, lake += o.lake, sea += o.sea, sea_cells += o.sea_cells, domain += o.domain;
+    shelf += o.shelf;
+    lake += o.lake;
+    sea += o.sea;
+    sea_cells += o.sea_cells;
+    domain += o.domain;
     return *this;
   }
 };
@@ -124,7 +118,7 @@ struct ShelfBlocks {
   KOKKOS_INLINE_FUNCTION int size() const { return RowBlocks(patch).size(); }
   KOKKOS_INLINE_FUNCTION int position(int j, int i) const { return j * (patch.xm + 2) + i; }
   KOKKOS_INLINE_FUNCTION bool in_sea(int j, int i) const { return was_contshelf(masks(j, i)); }
-  /// Does a range of continental shelf begin at cell i of a block that begins at i0? Ranges end
+  /// True if a range of continental shelf begins at cell i of a block that begins at i0. Ranges end
   /// with their block.
   KOKKOS_INLINE_FUNCTION bool begins_sea(int j, int i, int i0) const {
     return in_sea(j, i) && (i == i0 || !in_sea(j, i - 1));
@@ -153,8 +147,10 @@ inline void place_blocks(const ShelfBlocks& b, int basins, std::size_t front_cel
         Entry entry;
         for (int i = i0; i < i1; ++i) {
           const Code* code = &b.codes(j, i);
-          at.domain += in_shelf_domain(*code), at.lake += lake_ice(*code);
-          at.sea_cells += b.in_sea(j, i), at.sea += b.begins_sea(j, i, i0);
+          at.domain += in_shelf_domain(*code);
+          at.lake += lake_ice(*code);
+          at.sea_cells += b.in_sea(j, i);
+          at.sea += b.begins_sea(j, i, i0);
           if (!shelf_ice(*code)) continue;
           at.shelf += 1;
           if (!last) continue;
@@ -164,26 +160,12 @@ inline void place_blocks(const ShelfBlocks& b, int basins, std::size_t front_cel
             entry.add_to(sums, front_cells);
             entry = {here, 0, 0};
           }
-          entry.cells += 1, entry.front += is_front(code, b.patch.xm + 2);
+          entry.cells += 1;
+          entry.front += is_front(code, b.patch.xm + 2);
         }
         if (!last) return;
         entry.add_to(sums, front_cells);
         if (n == b.size() - 1) b.first(n + 1) = at;
-      });
-}
-
-/// The largest distance to the grounding line of each (shelf, basin).
-inline void find_largest(const ShelfBlocks& b, int basins, const SharedArray2<int>& d_gl,
-                         std::int64_t* largest) {
-  Kokkos::parallel_for(
-      "pico: largest distances", Kokkos::RangePolicy<Exec>(0, b.size()), KOKKOS_LAMBDA(int n) {
-        int j = 0, i0 = 0, i1 = 0;
-        RowBlocks(b.patch).find(n, j, i0, i1);
-        for (int i = i0; i < i1; ++i) {
-          if (!shelf_ice(b.codes(j, i))) continue;
-          atomic_max(largest + table_entry(b.shelf(j, i), b.basins(j, i), basins),
-                     std::int64_t{d_gl(j, i)});
-        }
       });
 }
 
@@ -225,26 +207,16 @@ public:
   int label(const ComponentBits& bits, const LocalNumbers& numbers,
             std::vector<std::int64_t>& maxima) override {
     const std::size_t locals = m_codes.size();
-    const bool one_rank =
-        m_ranks.decomposition().size() == 1; // which needs no host between the two batches
     std::vector<std::vector<std::int64_t>> values, nothing(locals);
-    const auto ask = [&] {
-      for (std::size_t r = 0; r < locals; ++r) {
-        values.push_back(numbers(r));
-        values[r].push_back(m_unknown[r]() > 0);
-      }
-    };
     for (std::size_t r = 0; r < locals; ++r)
       loops::count_unknown(patch(r), m_codes[r], m_unknown[r]);
     m_land_and_sea.find(m_codes);
-    if (one_rank) {
-      loops::find_open(m_land_and_sea.of_cell(of_ocean, 0).found,
-                       m_land_and_sea.how_many(of_ocean, 0), m_open);
-    } else {
-      Kokkos::fence("pico: land and sea");
-      ask();
-      m_open().found = m_land_and_sea.join(values)[of_ocean].largest();
+    Kokkos::fence("pico: land and sea");
+    for (std::size_t r = 0; r < locals; ++r) {
+      values.push_back(numbers(r));
+      values[r].push_back(m_unknown[r]() > 0);
     }
+    m_open().found = m_land_and_sea.join(values)[of_ocean].largest();
     for (std::size_t r = 0; r < locals; ++r) {
       const auto of = [&](int mask) { return m_land_and_sea.of_cell(mask, r); };
       loops::add_bits(patch(r), m_codes[r], bits, {{of(of_land), of(of_ocean), of(of_water)}},
@@ -252,7 +224,6 @@ public:
     }
     m_shelves.find(m_codes);
     Kokkos::fence("pico: labels");
-    if (one_rank) ask();
     maxima = values[0];
     m_found = &m_shelves.join(nothing)[of_shelf];
     return m_found->numbered;
@@ -261,8 +232,8 @@ public:
   void look_at_cells(const std::vector<PicoInput>& in, std::vector<PicoFields>& out,
                      const ShelfTable& table, const ShelfSum& sum,
                      std::vector<std::vector<std::int64_t>>& sums, std::vector<LocalShelves>& local,
-                     DistanceSeeds& seeds, const std::function<void()>& wait) override {
-    seeds.clear(); // who wants them finds them in the fields
+                     DistanceSeeds& seeds) override {
+    seeds.clear(); // solvers find them in the fields
     m_blocks.clear();
     for (std::size_t r = 0; r < m_codes.size(); ++r) {
       m_numbers[r].assign(m_found->number[r].begin(), m_found->number[r].end());
@@ -277,23 +248,13 @@ public:
                          table.basins, out[r], m_sums[r].data() + sum.adjacent());
       loops::place_blocks(m_blocks[r], table.basins, sum.front_cells(), m_sums[r].data());
     }
-    wait();
+    Kokkos::fence("pico: sums of shelves");
     for (std::size_t r = 0; r < m_codes.size(); ++r) {
       sums[r].assign(m_sums[r].begin(), m_sums[r].end());
-      set_sizes(sizes(r), local[r]);
+      set_sizes(m_first[r](m_first[r].extent(0) - 1), local[r]);
       m_ranks.work(static_cast<int>(r), 3 * patch(r).cells());
     }
     for (std::size_t r = 0; r < m_codes.size(); ++r) loops::write_lists(m_blocks[r], local[r]);
-  }
-
-  /// While look_at_cells() waits: launches the largest distance to the grounding line of each entry
-  /// of `table`; after that wait, how many cells there are.
-  void find_largest(std::size_t r, const ShelfTable& table, const PicoFields& out,
-                    std::int64_t* largest) const {
-    loops::find_largest(m_blocks[r], table.basins, out.distance_gl, largest);
-  }
-  const loops::ListSizes& sizes(std::size_t r) const {
-    return m_first[r](m_first[r].extent(0) - 1);
   }
 
 private:
@@ -305,7 +266,8 @@ private:
     local.shelf.resize(static_cast<std::size_t>(sizes.shelf));
     local.lake.resize(static_cast<std::size_t>(sizes.lake));
     local.sea.resize(static_cast<std::size_t>(sizes.sea));
-    local.sea_cells = sizes.sea_cells, local.domain_cells = sizes.domain;
+    local.sea_cells = sizes.sea_cells;
+    local.domain_cells = sizes.domain;
   }
 
   Ranks& m_ranks;

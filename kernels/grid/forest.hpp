@@ -1,5 +1,5 @@
-// A union-find over integers by loops on the execution space, with atomics
-// (labels/device/union_find.hpp, ssa/held.hpp): who joins what in which order does not matter.
+// A union-find over integers by loops on the execution space, with atomics: the result does not
+// depend on the order of the joins. Used by labels/device/labels.hpp and ssa/unknowns.hpp.
 #pragma once
 
 #include "kernels/grid/array.hpp"
@@ -13,8 +13,8 @@ struct Forest {
   Kokkos::View<int*, WorkMem> parents;
 
   KOKKOS_INLINE_FUNCTION int& parent(int c) const { return parents(c); }
-  /// The root of the set of c. Paths are halved on the way: parents are replaced by grandparents,
-  /// which others may do at the same time.
+  /// The root of the set of c. Paths are halved: parents are replaced by grandparents, which other
+  /// threads may do at the same time.
   KOKKOS_INLINE_FUNCTION int root(int c) const {
     int up = atomic_load(&parent(c));
     while (up != c) {
@@ -25,14 +25,16 @@ struct Forest {
     }
     return c;
   }
-  /// Only a root is given a new parent, and only if it is still one: else its new root is tried.
+  /// Only a root gets a new parent, and only if it is still one: else its new root is tried.
   KOKKOS_INLINE_FUNCTION void join(int a, int b) const {
-    a = root(a), b = root(b);
+    a = root(a);
+    b = root(b);
     while (a != b) {
       const int larger = Kokkos::max(a, b), smaller = Kokkos::min(a, b);
       const int found = Kokkos::atomic_compare_exchange(&parent(larger), larger, smaller);
       if (found == larger) return;
-      a = root(found), b = smaller;
+      a = root(found);
+      b = smaller;
     }
   }
 };

@@ -1,18 +1,17 @@
-// The seam between two patches, as distance/buckets.hpp sees it from one side: the values known of
-// the cells on the other side, which values improve on these, and how they are written into a
-// message.
+// The boundary between two patches as one side of it sees it (buckets.hpp): the known values of the
+// cells on the other side, which values improve on these, and how they are written to a message.
 //
-//      mine | theirs (known)       Mine are offered 5 + 1 and 6 + 1 by them; my 2 offers 3 to their
-//      8, so it is sent; my 9 and
-//         9 | 5                    6 are of no use to them. Once it is sent, their cell has 3 at
-//         most: nothing is sent twice. 6 | 6                    '#' is outside of the domain:
-//         nothing passes there. A seam where nothing passes at all is 2 | 8 closed: there are no
-//         messages after the first one, in which both sides send their cells. # | 7
+//     mine | theirs (known)       They offer 5 + 1 and 6 + 1 to my cells. My 2 offers 3 to their 8,
+//        9 | 5                    so it is sent; my 9 and 6 are of no use to them. Once it is sent,
+//        6 | 6                    their cell has at most 3: nothing is sent twice. '#' is outside
+//        2 | 8                    the domain. A boundary across which the domain does not continue
+//        # | 7                    is closed: it has no message after the first one.
 //
-// A message holds, per field, one word 3 n + form and what follows. The shortest form is taken:
+// A message holds, per field, a header 3 n + form and what follows; the shortest form is taken:
 //   form 0   n changes   position, value
-//   form 1   n runs      position, 3 length + slope + 1, first value: from cell to cell values
-//   change by slope = -1, 0, 1 form 2   n cells     the whole strip
+//   form 1   n runs      position, 3 length + slope + 1, first value: values change by `slope` (-1,
+//                        0 or 1) from cell to cell
+//   form 2   n cells     the whole strip
 // A message without changes is empty.
 #pragma once
 
@@ -20,10 +19,11 @@
 
 namespace nunatak {
 
-class DistanceSeam {
+class DistanceBoundary {
 public:
   /// The side (dx, dy) of `patch`, one of four, next to the patch of `rank`.
-  DistanceSeam(const Patch& patch, int dx, int dy, int rank, std::size_t fields) : m_rank(rank) {
+  DistanceBoundary(const Patch& patch, int dx, int dy, int rank, std::size_t fields)
+      : m_rank(rank) {
     const int row = patch.xm + 2;
     m_step = dx != 0 ? row : 1;
     m_length = dx != 0 ? patch.ym : patch.xm;
@@ -37,13 +37,13 @@ public:
     return m_known.size() + m_known.size() / static_cast<std::size_t>(m_length);
   }
 
-  /// The first message: all cells of the domain with what they have. Returns the number of cells
-  /// looked at, as all that follow.
+  /// The first message: all cells of the domain. Returns the number of cells visited, as do all
+  /// functions below.
   std::int64_t write_all(const std::vector<PatchWave>& waves, std::vector<int>& words) {
     return write(waves, words, [](int d, int&) { return d >= 0; });
   }
 
-  /// Later messages: the cells whose offers improve on what is known of the other side.
+  /// Later messages: cells whose offers improve on what is known of the other side.
   std::int64_t write_better(const std::vector<PatchWave>& waves, std::vector<int>& words) {
     return write(waves, words, [](int d, int& known) {
       if (d <= 0 || known < 0 || !improves(d + 1, known)) return false;
@@ -81,8 +81,8 @@ public:
     return cells;
   }
 
-  /// After both sides have sent their cells: does the domain continue across the seam? What was
-  /// sent is not sent again.
+  /// After both sides have sent their cells: true if the domain continues across the boundary. What
+  /// was sent is not sent again.
   bool open(const std::vector<PatchWave>& waves) {
     bool is_open = false;
     for (std::size_t f = 0; f < waves.size(); ++f) {
@@ -156,8 +156,7 @@ private:
   }
 
   int m_rank, m_first, m_step, m_length;
-  std::vector<int> m_known; // value of the cell on the other side, or a bound above it; -1: outside
-                            // of the domain
+  std::vector<int> m_known; // a bound above the value on the other side; -1: outside the domain
   std::vector<Change> m_changes;
 };
 
