@@ -34,7 +34,7 @@ def hint(text, key):
     return {words[5] for words in lines if words[2] == key}
 
 
-@pytest.mark.parametrize("io_format", ["pnetcdf", "netcdf4", "mpiio"])
+@pytest.mark.parametrize("io_format", ["pnetcdf", "netcdf4"])
 def test_hints_reach_romio(run, io_format):
     text = run("ROMIO", "-io_format", io_format, "-io_hints", "cb_buffer_size=65536", "-io_aggregators", 1,
                environment={"ROMIO_PRINT_HINTS": "1"})
@@ -45,7 +45,7 @@ def test_hints_reach_romio(run, io_format):
     assert "have no effect" not in text
 
 
-@pytest.mark.parametrize("way", ["pnetcdf", "pnetcdf/independent", "hybrid", "netcdf4", "netcdf4/box:1", "mpiio"])
+@pytest.mark.parametrize("way", ["pnetcdf", "pnetcdf/independent", "hybrid", "netcdf4", "netcdf4/box:1"])
 def test_writes_do_without_sieving(run, way):
     """A sieved write that fails keeps ROMIO's lock of the file, and others wait for it; after a layout ROMIO reads and writes the whole file
     once more with what HDF5 writes at close."""

@@ -139,11 +139,11 @@ def test_a_batch_system_that_is_not_there_is_one_sentence(monkeypatch):
 
 
 def test_points_keep_their_cells_per_rank_and_repetitions_take_turns(tmp_path):
-    (tmp_path / "x.yaml").write_text("vary: {io_fill: [no, yes]}\nthreads: 2\nranks_per_node: 3\nrepetitions: 2\noptions: {seed: 7}\n"
+    (tmp_path / "x.yaml").write_text("vary: {io_ompio: [no, yes]}\nthreads: 2\nranks_per_node: 3\nrepetitions: 2\noptions: {seed: 7}\n"
                                      "weak: {nodes: [1, 4], cells_per_rank: 10000, options: -init marine}")
     runs = points.runs_of(study_file.read(tmp_path / "x.yaml")[0])
     assert [(run["point"], run["repetition"]) for run in runs] == [
-        (f"weak-{nodes}-io_fill={fill}", n) for n in (0, 1) for nodes in (1, 4) for fill in ("no", "yes")]
+        (f"weak-{nodes}-io_ompio={on}", n) for n in (0, 1) for nodes in (1, 4) for on in ("no", "yes")]
     for run in runs:
         assert run["ranks"] == 3 * run["nodes"] and run["threads"] == 2
         assert abs(run["cells"] / run["ranks"] - 10000) < 300
