@@ -124,17 +124,6 @@ def test_wrong_points_are_named_and_left_out(tmp_path, made):
     assert {p["cores"] for p in result.results["points"]} == {1, 2}
 
 
-def test_equal_bits_where_they_are_promised(tmp_path, made):
-    folder = Folder(tmp_path / "a")
-    for n in (1, 2, 4):
-        one = model_report(n, 192)
-        one["options"]["stress"] = "sia"
-        one["mass_budget"]["volume_end_km3"] = 18602940.678838316 * (1 + 1e-15 * (n == 4))
-        folder.add("strong", n, 0, one)
-    result = made(folder)
-    assert result.status == 1 and result.err.count("left out") == 1 and "strong-4, repetition 0" in result.err
-
-
 def test_lost_runs(tmp_path, made):
     folder = Folder(tmp_path / "a").fill(modes=["strong"], ranks=(1, 2, 4), ways=["pnetcdf"])
     name = {"io_format": "pnetcdf"}
