@@ -133,17 +133,6 @@ def test_a_value_that_is_missing_or_no_whole_number_differs(reference, tmp_path)
     assert different["pico_box_mask"]["largest"] == "none"
 
 
-def test_forcing_in_another_file(reference, shared, tmp_path):
-    def drop(data):
-        for name in ("theta_ocean", "salinity_ocean", "basins"):
-            data.renameVariable(name, "no_" + name)
-    path = reference(drop)
-    run = check(path, *REFERENCE, folder=tmp_path)
-    assert run.status == 2 and "expected a variable 'basins' (needed for pico_shelf_mask" in run.err, run.text
-    run = check(path, *REFERENCE, "-forcing", shared / "reference/pico_antarctica_50km.nc", folder=tmp_path, ranks=2)
-    assert run.status == 0 and "water of box 0" not in run.out, run.text
-
-
 @pytest.mark.parametrize("arguments, message", [
     ((), "expected a file: nunatak-check FILE.nc, found none"),
     (("none.nc",), "none.nc"),

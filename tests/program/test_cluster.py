@@ -133,15 +133,6 @@ def test_the_file_system_is_shared_striped_and_as_fast_as_its_cards(cluster):
 
 
 @needs_file_system
-def test_the_layout_auto_takes_the_stripe_of_the_file_system(cluster):
-    cluster("up", "-n", 2, "-s", 2, "-r", "200mbit", "--stripe", 2**18)
-    for options, stripe in (((), "262144 bytes (the file system's)"), (("-io_stripe", "128KiB"), "131072 bytes (-io_stripe)")):
-        run = cluster("mpirun", "-n", 2, os.environ["NUNATAK"], "-init", "marine", "-grid_dx", "64km", "-grid_Mz", 5, "-stress", "sia",
-                      "-run_years", 0, "-io_layout", "auto", "-o", "/mnt/pfs/a.nc", *options, timeout=120)
-        assert f"stripes of {stripe}" in run.stdout, run.stdout + run.stderr
-
-
-@needs_file_system
 def test_a_node_may_have_written_bytes_on_their_way_until_fsync(cluster):
     cluster("up", "-n", 2, "-s", 2, "-r", "80mbit", "-S", "40mbit", "--dirty", 2**26)
     script = ("import os, time; f = os.open('/mnt/pfs/x', os.O_WRONLY | os.O_CREAT); t = time.time(); os.write(f, bytes(4 << 20)); "

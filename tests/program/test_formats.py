@@ -113,15 +113,6 @@ def test_opened_by_gdal(written, name):
             assert np.array_equal(image.read(record + 1), data["thk"][record][::-1])  # images begin in the north
 
 
-def test_kind_of_classic_file_is_said(tmp_path):
-    run = ("-init", "marine", "-grid_dx", "192km", "-grid_Mz", "3", "-stress", "sia", "-run_steps", "1", "-o", "result.nc", "-snapshot_file",
-           "snap", "-snapshot_every", "1")
-    for options, kind in (((), "CDF-2"), (("-io_classic", "cdf5"), "CDF-5"), (("-io_format", "netcdf4"), None)):
-        text = run_nunatak(*run, *options, cwd=tmp_path).text
-        assert text.count("a classic file, ") == (kind is not None), text
-        assert kind is None or f": a classic file, {kind}\n" in text, text
-
-
 @each_format
 def test_valid(written, name):
     """The header and the size of a classic file are what its format's specification says."""

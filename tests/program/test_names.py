@@ -119,14 +119,6 @@ def test_a_full_disk_for_text(nunatak, tmp_path):
     assert (tmp_path / "full").is_symlink() and not (tmp_path / "full.tmp").exists()
 
 
-@pytest.mark.parametrize("option", ["-json", "-csv"])
-def test_a_full_disk_for_the_tables_of_tools(tmp_path, option):
-    os.symlink("/dev/full", tmp_path / "full")
-    refused(tool("nunatak-labels", tmp_path, "-mask", "comb", "-virtual_ranks", "1", option, "full"), "'full'",
-            "No space left on device", program="nunatak-labels")
-    assert (tmp_path / "full").is_symlink()
-
-
 LABELS = ("nunatak-labels", "-mask", "full", "-virtual_ranks", "1")
 
 

@@ -194,11 +194,3 @@ def test_failing_solve_leaves_its_state(nunatak, tmp_path, transport):
     run = nunatak("-i", "failed.nc", *marine[2:], "-run_steps", "1", ranks=2)
     assert run.status == 0, run.text
     solves(tmp_path)
-
-
-def test_failed_file_that_cannot_be_written(nunatak):
-    """The error is that of the solve all the same."""
-    run = nunatak("-init", "marine", "-grid_dx", "128km", "-grid_Mz", "5", "-run_steps", "1", "-ssa_max_steps", "1",
-                  "-ssa_failed_file", "nowhere/failed.nc", ranks=2)
-    assert run.status == 1 and run.text.count("nunatak: error:") == 1, run.text
-    assert "DIVERGED_MAX_IT" in run.err and "nowhere/failed.nc" in run.out, run.text

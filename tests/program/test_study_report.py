@@ -11,7 +11,7 @@ import pytest
 from study_samples import Folder, io_report, model_report
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "perf"))
-from scaling_study import fits, page, parts, plots, report  # noqa: E402
+from scaling_study import fits, parts, plots, report  # noqa: E402
 
 
 @pytest.fixture
@@ -63,14 +63,6 @@ def test_where_the_budget_is_passed():
 
 
 # -- numbers of the report
-
-def test_parts_of_a_run():
-    times = parts.samples(model_report(4, 192))[0].times
-    stacked = [t for t in times if t[1] in ("init", "compute", "output", "other")]
-    total = next(t for t in times if t[0] == parts.TOTAL)
-    assert sum(mean for *_, mean in stacked) == pytest.approx(total[2], rel=1e-12)
-    names = [t[0] for t in stacked]
-    assert len(set(names)) == len(names) and "init" not in names and "output: result" not in names
 
 
 def test_numbers_follow_the_law(tmp_path, made):
@@ -146,15 +138,6 @@ def test_lost_runs(tmp_path, made):
     assert law(result.results, parts.TOTAL)["runs"] == 9
 
 
-def test_folders_with_nothing(tmp_path, made):
-    (tmp_path / "empty").mkdir()
-    assert made(tmp_path / "empty").status == 1
-    result = made(tmp_path / "none")
-    assert result.status == 1 and "expected a folder" in result.err and "no run can be reported" in result.err
-    result = made(tmp_path / "empty", Folder(tmp_path / "a").fill(modes=["weak"], ranks=(1, 2), ways=["serial"]))
-    assert result.status == 1 and "expected runs.jsonl" in result.err and "Weak, io_format serial" in result.page
-
-
 def test_more_ranks_than_cores_are_not_fitted(tmp_path, made):
     folder = Folder(tmp_path / "a").fill(modes=["strong"], ranks=(1, 2, 4), ways=["pnetcdf"])
     folder.fill(modes=["strong"], ranks=(8,), ways=["pnetcdf"], oversubscribed=True)
@@ -190,7 +173,3 @@ def test_output_alone(tmp_path, made):
     result = made(folder)
     assert result.status == 0 and {p["curve"] for p in result.results["points"]} == {"way=pnetcdf", "way=serial"}
     assert law(result.results, parts.TOTAL, curve="way=serial")["sigma"] == pytest.approx(1)
-
-
-def test_numbers_are_short():
-    assert [page.number(x) for x in (12.345, 0.0451, 1.234e-5, 1234.5, None)] == ["12.3", "0.0451", "1.23e-05", "1234", "-"]
