@@ -66,7 +66,7 @@ def test_what_runs_on_a_gpu_compiles_and_no_kernel_fuses(tmp_path):
     print(f"{len(files)} files, {sum(ptx.count('.entry') for ptx in files)} kernels")
     assert len(files) > 10
     ptx = "".join(files)
-    assert ptx.count(".entry") > 300 and ptx.count("mul.rn.f64") > 2000 and ptx.count("mul.rn.f32") > 100
+    assert ptx.count(".entry") > 200 and ptx.count("mul.rn.f64") > 1500 and ptx.count("mul.rn.f32") > 100
     other = found(ptx)
     assert not other
 
