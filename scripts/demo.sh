@@ -14,7 +14,7 @@ scripts/setup.sh
 say() { printf '\033[1m[demo]\033[0m %s\n' "$*"; }
 
 say "building the programs (minutes the first time; log: build/release-build.log)"
-cmake -G Ninja --preset release -DNUNATAK_UNITY=ON >build/release-configure.log 2>&1 || { cat build/release-configure.log; exit 1; }
+cmake -G Ninja --preset release >build/release-configure.log 2>&1 || { cat build/release-configure.log; exit 1; }
 show() { # the last line of what a program prints, if there is a terminal to show it on
   if [ -t 1 ]; then while IFS= read -r line; do printf '\r\033[K%.90s' "$line"; done; printf '\r\033[K'; else cat >/dev/null; fi
 }
