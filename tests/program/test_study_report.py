@@ -116,6 +116,17 @@ def test_wrong_points_are_named_and_left_out(tmp_path, made):
     assert {p["cores"] for p in result.results["points"]} == {1, 2}
 
 
+@pytest.mark.parametrize("name", ["/etc/passwd", "../a/reports/x.json", "reports/..", "reports/a/b.json", None])
+def test_a_report_elsewhere_is_not_read(tmp_path, made, name):
+    folder = Folder(tmp_path / "a").fill(modes=["strong"], ranks=(1, 2, 4), ways=["pnetcdf"])
+    folder.add("strong", 8, 0, None, {"io_format": "\x1b[31mred"})
+    *lines, last = (folder.path / "runs.jsonl").read_text().splitlines()
+    (folder.path / "runs.jsonl").write_text("\n".join([*lines, json.dumps({**json.loads(last), "report": name})]) + "\n")
+    result = made(folder)
+    assert result.status == 1 and f"expected a report in the folder reports, found '{name}'" in result.err
+    assert "\x1b" not in result.err and "\\x1b[31mred" in result.err
+
+
 def test_lost_runs(tmp_path, made):
     folder = Folder(tmp_path / "a").fill(modes=["strong"], ranks=(1, 2, 4), ways=["pnetcdf"])
     name = {"io_format": "pnetcdf"}
