@@ -115,11 +115,6 @@ public:
   /// rank. Two collectives (lengths, contents).
   virtual std::vector<std::int64_t>
   gather_all(const std::vector<std::vector<std::int64_t>>& contributions) = 0;
-  /// The same where every rank knows the length of every contribution: one collective.
-  virtual std::vector<std::int64_t>
-  gather_all(const std::vector<std::vector<std::int64_t>>& contributions,
-             const std::vector<int>& lengths) = 0;
-
   /// Point-to-point messages: packets `out[local]` go to the ranks they name (each at most once),
   /// those of `in[local]` come from the ranks they name. Both sides know that there is a message.
   /// Before, `words` in `in` have the size of the longest message that may come; after, they are

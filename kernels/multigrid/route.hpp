@@ -51,9 +51,7 @@ public:
     Own& own = m_own[at(local)];
     if (is_own(local, rank)) return next(own.packet, own.read, bytes);
     Packet& packet = find(m_in[at(local)], rank);
-    return next(packet,
-                m_read[at(local)][static_cast<std::size_t>(&packet - m_in[at(local)].data())],
-                bytes);
+    return next(packet, m_read[at(local)][&packet - m_in[at(local)].data()], bytes);
   }
 
 private:
