@@ -16,7 +16,7 @@ bool has_servers(const Options& options) { return options.transport != "sync"; }
 
 Writer::Writer(MPI_Comm comm, Options options, const std::string& who)
     : m_comm(comm), m_options(std::move(options)), m_machine(make_topology(comm, 0)),
-      m_watchdog(comm, m_options.patience, who, has_servers(m_options)) {
+      m_watchdog(comm, m_options.patience.count, who, has_servers(m_options)) {
   check(m_options);
   const Topology topology = make_topology(comm, m_options.ranks_per_node);
   m_options.layout = layout_of(m_options, topology);

@@ -27,7 +27,9 @@ inline double median(std::vector<double> values) {
 class Triad {
 public:
   Triad() : m_ranks(World().size()), m_words(std::max((1 << 24) / m_ranks, 1)) {
-    m_a = View("a", m_words), m_b = View("b", m_words), m_c = View("c", m_words);
+    m_a = View("a", m_words);
+    m_b = View("b", m_words);
+    m_c = View("c", m_words);
     Kokkos::deep_copy(m_b, 1.0);
     Kokkos::deep_copy(m_c, 2.0);
     run();

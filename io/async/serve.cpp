@@ -141,11 +141,6 @@ void Server::execute(const Bytes& action) {
       return;
     case Action::finish:
       return report(from.take<int>());
-    case Action::start_trace:
-      m_trace = std::make_unique<Trace>(m_servers.all());
-      return m_trace->start(from.take<std::string>());
-    case Action::finish_trace:
-      return m_trace->finish();
     case Action::stop:
       m_status = from.take<int>();
       tell(Packer().add(News::stopped));
@@ -249,9 +244,11 @@ void Server::report(int number) {
       over_ranks(m_comm, {static_cast<double>(peak_bytes())}).front().max);
   std::int64_t taken[2] = {m_inbox.messages(), m_inbox.message_bytes()};
   MPI_Allreduce(MPI_IN_PLACE, taken, 2, MPI_INT64_T, MPI_SUM, m_comm);
-  report.messages = taken[0], report.message_bytes = taken[1];
+  report.messages = taken[0];
+  report.message_bytes = taken[1];
   m_inbox.restart_counts();
-  m_idle = 0.0, m_began = MPI_Wtime();
+  m_idle = 0.0;
+  m_began = MPI_Wtime();
   tell(Packer().add(News::finished).add(number).add(m_group).add(report));
 }
 

@@ -15,7 +15,6 @@
 #include "io/async/inbox.hpp"
 #include "io/async/servers.hpp"
 #include "io/layouts/partition.hpp"
-#include "io/trace/trace.hpp"
 #include "io/writer.hpp"
 
 #include <map>
@@ -96,7 +95,6 @@ private:
   std::map<int, OpenFile> m_files;
   std::map<int, Batch> m_batches; ///< open
   bool m_has_failed = false;
-  std::unique_ptr<Trace> m_trace;
   std::optional<int> m_status; ///< of stop
   double m_began, m_idle = 0.0;
 };

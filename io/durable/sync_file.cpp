@@ -4,7 +4,6 @@
 #include "io/durable/found_sums.hpp"
 #include "io/durable/shared_checksums.hpp"
 #include "io/read/classic_header.hpp"
-#include "io/trace/trace.hpp"
 
 #include <algorithm>
 #include <cstdio>
@@ -19,7 +18,6 @@ SyncFile::SyncFile(MPI_Comm comm, std::string path, Schema schema, FileOptions o
            watchdog),
       m_written(this->path() + ".tmp"), m_checksum(checksum), m_machine(machine) {
   on_rank_0(comm, [&] { take_name(); });
-  trace_watch(this->path());
   together(Phase::open, [&] { m_format = open(m_written, this->schema()); });
   if (m_format->defined_size() > 0) reserve_bytes(m_format->defined_size());
   together(Phase::define, [&] { m_format->define(); });

@@ -1,7 +1,7 @@
 // A Format is an open file that takes hyperslabs: what stands between a File (file.hpp), which
 // checks and times, and the disk.
 //
-// To add a format: write one file like serial.cpp or raw_posix.cpp with a function open_<name>,
+// To add a format: write one file like serial.cpp or direct.cpp with a function open_<name>,
 // list the file in io/CMakeLists.txt, and declare the function and add its row in io/registry.cpp.
 // The row says what the format can do; options, help and refusals follow from it. CONTRIBUTING.md
 // shows a whole one, which the tests build and run.

@@ -1,7 +1,7 @@
 #include "io/layouts/auto.hpp"
 
 #include "io/agree.hpp"
-#include "io/formats/raw.hpp"
+#include "io/formats/runs.hpp"
 #include "io/layouts/format_around.hpp"
 #include "io/layouts/remap.hpp"
 
@@ -26,14 +26,16 @@ void append_run(const Box& box, std::size_t first, std::size_t last, std::vector
   const std::size_t whole = (first + row - 1) / row, end = last / row; // rows
   const auto part = [&](std::size_t index, std::size_t begin, std::size_t stop) {
     Box one = box;
-    one.start[d] += index, one.count[d] = 1;
+    one.start[d] += index;
+    one.count[d] = 1;
     append_run(one, begin, stop, boxes, d + 1);
   };
   if (whole > end) return part(end, first % row, last % row); // within one row
   if (first % row != 0) part(whole - 1, first % row, row);
   if (end > whole) {
     boxes.push_back(box);
-    boxes.back().start[d] += whole, boxes.back().count[d] = end - whole;
+    boxes.back().start[d] += whole;
+    boxes.back().count[d] = end - whole;
   }
   if (last % row != 0) part(end, 0, last % row);
 }
@@ -81,8 +83,9 @@ private:
     Counts counts;
     void add(const Counts& more) {
       variables += 1;
-      counts.native_calls += more.native_calls, counts.sent += more.sent,
-          counts.bytes += more.bytes;
+      counts.native_calls += more.native_calls;
+      counts.sent += more.sent;
+      counts.bytes += more.bytes;
     }
     std::string text(const std::string& verb, std::size_t run) const {
       if (variables == 0) return "no variable " + verb + "s";
@@ -95,8 +98,7 @@ private:
     }
   };
 
-  /// Where the format does not say where a variable begins: one behind the other, as in a plain
-  /// file.
+  /// Where the format does not say where a variable begins: one behind the other.
   std::uint64_t begin_of(std::size_t v) const {
     return m_native.first_byte(v).value_or(m_begin[v]);
   }
@@ -162,7 +164,7 @@ private:
   std::vector<int> m_aggregators;
   Stripe m_stripe;
   std::optional<Deal> m_deal; ///< once all is defined
-  std::vector<std::uint64_t> m_begin = raw_layout(m_schema, 1).begin;
+  std::vector<std::uint64_t> m_begin = packed_layout(m_schema).begin;
   Format& m_native; ///< the remap's inner one
   std::map<std::pair<std::vector<std::size_t>, Type>, Choice> m_of_shape;
   std::vector<const Choice*> m_choices; ///< of each variable, once it was put
@@ -212,6 +214,11 @@ Boxes run_boxes(const Schema& schema, std::size_t v, const Deal& deal, std::uint
     byte = part.end;
   }
   return boxes;
+}
+
+Boxes auto_boxes(const Schema& schema, std::size_t v, std::size_t aggregators, std::size_t stripe) {
+  const RunLayout layout = packed_layout(schema);
+  return run_boxes(schema, v, deal_of(layout.file_size(1), aggregators, stripe), layout.begin[v]);
 }
 
 std::size_t runs_in(const Box& box, const Box& whole) {

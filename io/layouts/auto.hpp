@@ -59,6 +59,9 @@ Deal deal_of(std::uint64_t end, std::size_t aggregators, std::size_t stripe);
 /// to the later part; a variable without dimensions to one.
 Boxes run_boxes(const Schema& schema, std::size_t v, const Deal& deal, std::uint64_t begin);
 
+/// The boxes where the format is not asked where a variable begins: as in packed_layout().
+Boxes auto_boxes(const Schema& schema, std::size_t v, std::size_t aggregators, std::size_t stripe);
+
 /// The runs of the file that a box of a variable is made of: those of its slowest dimensions of
 /// which the next ones are not whole.
 std::size_t runs_in(const Box& box, const Box& whole);

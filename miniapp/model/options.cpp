@@ -221,9 +221,6 @@ void add_output(OptionTable& table, Options& o) {
                    0, 100));
   table.add(text("dump", o.dump,
                  "files of dump_buffer(name, array): <this><name>.nc (none: calls do nothing)"));
-  table.add(
-      text("io_trace", o.io_trace,
-           "CSV of every call that the libraries make on the files written (perf/plot_trace.py)"));
   table.add(text("report", o.report, "JSON report of times, iterations, bytes, versions"));
   table.add(
       word("progress", o.progress, "auto|on|off",
@@ -280,8 +277,7 @@ void check_files(const Options& o, const std::vector<std::string>& options_files
                                   {"-ssa_failed_file", failed, FileUse::netcdf},
                                   {"-snapshot_file", o.snapshot_file, FileUse::snapshots},
                                   {"-dump", o.dump, FileUse::dumps},
-                                  {"-report", o.report},
-                                  {"-io_trace", o.io_trace}};
+                                  {"-report", o.report}};
   for (const std::string& file : options_files)
     files.push_back({"-options_file", file, FileUse::read});
   check_files(files);

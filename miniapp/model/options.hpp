@@ -81,7 +81,6 @@ struct Options {
   std::string io_order = "yxz";
   double io_budget = 10.0; // percent
   std::string dump;
-  std::string io_trace;
   std::string report;
   std::string progress = "auto";
   bool verbose = true;

@@ -106,7 +106,7 @@ def main():
     sh("ip", "link", "set", "lo", "up")
     for folder in ("backing", "tmp"):
         (state / folder).mkdir()
-    sh("mount", "-t", "tmpfs", "tmpfs", state / "backing")
+    sh("mount", "-t", "tmpfs", "-o", "mode=0755", "tmpfs", state / "backing")
     sh("mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", "/mnt")
     os.mkdir("/mnt/pfs")
     start_network()

@@ -4,6 +4,7 @@ import json
 import os
 import pathlib
 import re
+import shutil
 import sys
 
 from .study_file import StudyError
@@ -30,6 +31,8 @@ class System:
             self.name = self.site.stem
         else:
             raise StudyError(f"--system: expected local, cluster, slurm or a site file of ReFrame (SITE.py), found '{words}'")
+        if self.name == "slurm" and not all(map(shutil.which, ("sbatch", "srun"))):
+            raise StudyError("--system slurm: expected sbatch and srun in the PATH, found none")
         self.local, self.cluster = self.name == "local", self.name == "cluster"
 
     @property
@@ -72,7 +75,7 @@ def rate(text):
 
 
 def facts_of(system, nodes, cluster, facts):
-    """machine.json but for the topology and the versions, which come with the first report. `facts`: the four lines that a job wrote of its
+    """machine.json except for the versions, which come with the first report. `facts`: the four lines that a job wrote of its
     node."""
     kernel, cores, cpu, file_system = (facts + [""] * 4)[:4]
     cores = int(cores) if cores.isdigit() else None

@@ -67,7 +67,7 @@ class StudyRun(rfm.RunOnlyRegressionTest):
                   f"if [ -L {folder} ] || ! [ -O {folder} ]; then echo {refused} >&2; exit 1; fi; "
                   f"rm -rf {files} && mkdir {files}; uname -sr; env -u OMP_NUM_THREADS nproc; grep -m1 'model name' /proc/cpuinfo; "
                   f"df -h --output=fstype,source,size {files} | tail -n 1 | tr -s ' '")
-        self.prerun_cmds = [f"{on_node(before)} > facts || exit 1", f"{on_node(PLAN['topology'])} > topology.xml", "date +%s.%N > begin"]
+        self.prerun_cmds = [f"{on_node(before)} > facts || exit 1", "date +%s.%N > begin"]
         self.executable = "env"
         words = ["-C", f"{PLAN['scratch']}/{one['name']}", PLAN["program"], *one["words"], PLAN["report_option"], str(here / "report.json")]
         self.executable_opts = [shlex.quote(word) for word in words]
@@ -105,8 +105,6 @@ class StudyRun(rfm.RunOnlyRegressionTest):
         except (OSError, ValueError, AttributeError) as error:
             return {"status": "no report", "seconds": seconds, "reason": self.last_lines(f"expected a report, found none ({error})")}
         shutil.copyfile(report, pathlib.Path(PLAN["results"]) / self.one["report"])
-        if self.read("topology.xml"):
-            shutil.copyfile(pathlib.Path(self.stagedir) / "topology.xml", pathlib.Path(PLAN["results"]) / "topology.xml")
         return {"status": "ok", "seconds": wall, "elapsed": seconds}
 
     def last_lines(self, what):

@@ -2,7 +2,6 @@
 // test_layout_messages.cpp.
 #include "io/durable/durable.hpp"
 #include "io/durable/verify.hpp"
-#include "io/formats/raw.hpp"
 #include "tests/io/pattern.hpp"
 
 #include <catch2/catch_test_macros.hpp>
@@ -133,41 +132,6 @@ TEST_CASE("formats that write together, after a layout") {
   io::Writer writer(MPI_COMM_WORLD, options_of(way + "/ranks_per_node=2/buffer=2000"));
   pattern::write(writer, scratch / "ex.nc", schema, records, pattern::changing_patches);
   CHECK(pattern::wrong_values(scratch / "ex.nc", schema, records) == 0);
-}
-
-namespace {
-
-std::vector<std::byte> raw_values(const std::string& path, const io::Variable& variable) {
-  const io::RawFile file = io::open_raw(path);
-  std::vector<std::size_t> count = file.schema.shape(variable);
-  if (file.schema.has_records(variable)) count[0] = file.records;
-  std::size_t bytes = io::bytes_of(variable.type);
-  for (const std::size_t n : count) bytes *= n;
-  std::vector<std::byte> values(bytes);
-  io::read_raw(file, variable.name, std::vector<std::size_t>(count.size(), 0), count,
-               values.data());
-  return values;
-}
-
-} // namespace
-
-TEST_CASE("plain files, after a layout") {
-  const Scratch scratch;
-  const Schema schema = pattern::ice();
-  const std::string format = GENERATE("posix", "mpiio");
-  io::Writer native(MPI_COMM_WORLD, options_of(format));
-  pattern::write(native, scratch / "native", schema, records);
-  for (const char* layout : {"zslab", "morton:3"}) {
-    INFO(format << ", " << layout);
-    io::Writer writer(MPI_COMM_WORLD, options_of(format + "/" + layout + "/ranks_per_node=2"));
-    pattern::write(writer, scratch / "ex", schema, records);
-    scratch.on_rank_0([&] {
-      CHECK(checksum(scratch / "ex.json") == checksum(scratch / "native.json"));
-      for (const io::Variable& v : schema.variables)
-        CHECK(raw_values(scratch / "ex", v) ==
-              raw_values(scratch / "native", v)); // in gaps there may be anything
-    });
-  }
 }
 
 TEST_CASE("pieces that change from record to record, and several puts of a variable") {
@@ -304,7 +268,6 @@ TEST_CASE("what cannot work with a layout is refused with the reason") {
       {"serial/box:2", "format serial gathers to rank 0 by itself"},
       {"serial/morton:1", "format serial gathers to rank 0 by itself"},
       {"hybrid/file-per-aggregator", "writes a NetCDF file per aggregator"},
-      {"posix/file-per-aggregator:2", "writes a NetCDF file per aggregator"},
       {"pnetcdf/zslab/define=interleaved", "layouts move a record at a time"},
       {"pnetcdf/box:0", "expected one of"},
       {"pnetcdf/morton:-1", "expected one of"},

@@ -78,6 +78,13 @@ TEST_CASE("options: bytes that are chosen by the program are called auto") {
     CHECK(table.to_json()[name] == "auto");
   }
   CHECK((options.buffer == 0 && options.stripe == 0));
+  const std::string soon = "20s", later = "10min", odd = "20 parsecs";
+  table.set("io_patience", &soon);
+  CHECK((options.patience.count == 20 && table.to_json()["io_patience"] == soon));
+  table.set("io_patience", &later);
+  CHECK((options.patience.count == 600 && table.to_json()["io_patience"] == later));
+  CHECK_THROWS_WITH(table.set("io_patience", &odd),
+                    ContainsSubstring("option -io_patience: expected a time (20s, 10min, 1h)"));
   const std::string none = "auto";
   CHECK_THROWS_WITH(table.set("io_pool", &none),
                     ContainsSubstring("option -io_pool: expected a number of bytes"));

@@ -17,7 +17,6 @@ RUNS = {
     "double": (2, *MARINE, "-ssa_multigrid_precision", "double", "-pico_distance", "device"),
     "petsc": (2, *MARINE, *PETSC, "-ssa_solver", "petsc"),
     "shelf": (1, "-init", "shelf", "-run_steps", "1"),
-    "stream": (2, "-init", "stream", "-run_steps", "1", "-ssa_solver", "petsc"),
     "dome": (2, "-init", "dome", "-grid_Mx", "21", "-grid_Mz", "5", "-run_steps", "2"),
 }
 
