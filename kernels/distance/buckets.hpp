@@ -24,7 +24,6 @@
 
 #include "kernels/distance/boundary.hpp"
 
-#include <cmath>
 #include <memory>
 
 namespace nunatak {
@@ -32,8 +31,9 @@ namespace nunatak {
 /// Rounds after which a maximum over so many ranks is read, at least 1: a step of the tree of a
 /// reduction takes half a round, since a rank has one message in it instead of four.
 inline int lag_of(std::size_t members) {
-  const double steps = members > 1 ? std::ceil(std::log2(members)) : 0.0;
-  return std::max(1, static_cast<int>(std::ceil(0.5 * steps)));
+  int steps = 0;
+  while (std::size_t{1} << steps < members) ++steps;
+  return std::max(1, (steps + 1) / 2);
 }
 
 /// To be called on the members only. The maxima of a problem are left to the caller.

@@ -2,8 +2,8 @@
 //
 // An algorithm is written over the *local ranks* of this process and a `Ranks`: with MPI there is
 // one local rank per process (miniapp/base/mpi_ranks.hpp); VirtualRanks
-// (kernels/grid/virtual_ranks.hpp) holds P x Q of them in one process, so that the same code can be
-// tested at 4096 ranks on a laptop. Everything that is sent is counted.
+// (kernels/grid/virtual/virtual_ranks.hpp) holds P x Q of them in one process, so that the same
+// code can be tested at 4096 ranks on a laptop. Everything that is sent is counted.
 //
 // Functions that communicate are collective over all ranks, in the same order on each, unless their
 // comment says otherwise: Ranks::exchange is between the ranks of its packets, a Group is

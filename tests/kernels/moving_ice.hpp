@@ -3,7 +3,7 @@
 // kernels/ice/sia.hpp and kernels/ice/transport.hpp.
 #pragma once
 
-#include "kernels/grid/virtual_ranks.hpp"
+#include "kernels/grid/virtual/virtual_ranks.hpp"
 #include "kernels/ice/sia.hpp"
 #include "kernels/ice/time_step.hpp"
 #include "kernels/ice/transport.hpp"

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "kernels/cases/noise.hpp"
-#include "kernels/grid/virtual_ranks.hpp"
+#include "kernels/grid/virtual/virtual_ranks.hpp"
 #include "kernels/ssa/newton.hpp"
 #include "kernels/step/hybrid.hpp"
 

@@ -136,9 +136,9 @@ TEST_CASE("first order: distance to a point, to a disc, around a corner") {
   const auto disc = [](double x, double y) {
     return std::max(std::hypot(x - 0.5, y - 0.5) - 0.2, 0.0);
   };
-  //    . . . . .      The wall is x > X, y < Y. The seed is the first cell of the coarsest grid: all
-  //    . . C # #      grids have a cell there. Where the wall hides it, the path goes by the corner
-  //    s . . # #      C = (X, Y).
+  //    . . . . .   The wall is x > X, y < Y. The seed is the first cell of the coarsest grid:
+  //    . . C # #   all grids have a cell there. Where the wall hides it, the path goes by the
+  //    s . . # #   corner C = (X, Y).
   const auto corner = [](double x, double y) {
     const double X = 0.5, Y = 0.6, seed = 0.5 / 45.0;
     if (x > X + 1e-9 && y < Y) return -1.0;

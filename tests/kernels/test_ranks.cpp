@@ -1,7 +1,7 @@
 // Decomposition, ghost exchange and collectives on virtual ranks; sums that do not depend on order.
 #include "kernels/grid/balance.hpp"
 #include "kernels/grid/sums.hpp"
-#include "kernels/grid/virtual_ranks.hpp"
+#include "kernels/grid/virtual/virtual_ranks.hpp"
 #include "kernels/multigrid/halo.hpp"
 #include "tests/kernels/ghost_checks.hpp"
 #include "tests/kernels/message_checks.hpp"

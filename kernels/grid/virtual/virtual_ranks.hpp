@@ -5,8 +5,8 @@
 #pragma once
 
 #include "kernels/grid/device/halo_loops.hpp"
-#include "kernels/grid/loggp.hpp"
 #include "kernels/grid/ranks.hpp"
+#include "kernels/grid/virtual/loggp.hpp"
 
 #include <algorithm>
 #include <memory>
