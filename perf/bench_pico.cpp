@@ -10,7 +10,7 @@
 // slowest rank after a barrier. The first repetition is the warm-up and is dropped. perf/README.md
 // explains the JSON; nunatak-labels and nunatak-distance time these algorithms by themselves.
 #include "kernels/cases/continent.hpp"
-#include "kernels/grid/virtual_ranks.hpp"
+#include "kernels/grid/virtual/virtual_ranks.hpp"
 #include "kernels/ice/geometry.hpp"
 #include "kernels/pico/fields.hpp"
 #include "kernels/pico/melt.hpp"

@@ -1,6 +1,6 @@
-// calibrate: the constants of a LogGP machine (kernels/grid/loggp.hpp), measured on the ranks that
-// it runs on. Prints one JSON object, which nunatak-distance, nunatak-labels, nunatak-step and
-// bench_pico read (-machine).
+// calibrate: the constants of a LogGP machine (kernels/grid/virtual/loggp.hpp), measured on the
+// ranks that it runs on. Prints one JSON object, which nunatak-distance, nunatak-labels,
+// nunatak-step and bench_pico read (-machine).
 //
 //   mpiexec -n 8 calibrate > machine.json
 //

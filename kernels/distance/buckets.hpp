@@ -18,13 +18,12 @@
 //
 // Communicates, among the members: per round one message to each of up to four neighbours; every
 // `lag` rounds one non-blocking reduction; nothing if there is one member, or none. Among all
-// ranks: one gather of an integer each if the problem does not name the members, and the maxima if
+// ranks: one maximum if the problem does not name the members, and the maxima if
 // wanted.
 #pragma once
 
 #include "kernels/distance/boundary.hpp"
 
-#include <cmath>
 #include <memory>
 
 namespace nunatak {
@@ -32,8 +31,9 @@ namespace nunatak {
 /// Rounds after which a maximum over so many ranks is read, at least 1: a step of the tree of a
 /// reduction takes half a round, since a rank has one message in it instead of four.
 inline int lag_of(std::size_t members) {
-  const double steps = members > 1 ? std::ceil(std::log2(members)) : 0.0;
-  return std::max(1, static_cast<int>(std::ceil(0.5 * steps)));
+  int steps = 0;
+  while (std::size_t{1} << steps < members) ++steps;
+  return std::max(1, (steps + 1) / 2);
 }
 
 /// To be called on the members only. The maxima of a problem are left to the caller.
@@ -153,12 +153,12 @@ public:
   /// `ranks` must outlive this object.
   explicit DistanceMembers(Ranks& ranks) : m_ranks(ranks) {}
 
-  /// The members as a group; null if no local rank is one. Communicates one gather if the problem
+  /// The members as a group; null if no local rank is one. Communicates one maximum if the problem
   /// does not name them, and what Ranks::group needs if they are not those of the last call.
   /// invalid_argument if `members` has not an entry for each rank.
   Group* find(const DistanceProblem& problem) {
     const std::vector<char> is_member =
-        problem.members.empty() ? gather(problem.fields) : problem.members;
+        problem.members.empty() ? ask_all(problem.fields) : problem.members;
     const auto size = static_cast<std::size_t>(m_ranks.decomposition().size());
     if (is_member.size() != size) {
       throw std::invalid_argument("distances: members: expected an entry for each of " +
@@ -180,15 +180,14 @@ public:
   }
 
 private:
-  std::vector<char> gather(const DistanceFields& fields) {
-    std::vector<std::vector<std::int64_t>> mine;
+  std::vector<char> ask_all(const DistanceFields& fields) {
+    const auto size = static_cast<std::size_t>(m_ranks.decomposition().size());
+    std::vector<std::vector<std::int64_t>> owns(static_cast<std::size_t>(m_ranks.local_size()),
+                                                std::vector<std::int64_t>(size, 0));
     for (int r = 0; r < m_ranks.local_size(); ++r)
-      mine.push_back({cells_of_domain(m_ranks, fields, r)});
-    std::vector<char> members;
-    for (const std::int64_t cells : m_ranks.gather_all(
-             mine, std::vector<int>(static_cast<std::size_t>(m_ranks.decomposition().size()), 1)))
-      members.push_back(cells > 0);
-    return members;
+      owns[r][m_ranks.first() + r] = cells_of_domain(m_ranks, fields, r) > 0;
+    m_ranks.max(owns);
+    return {owns[0].begin(), owns[0].end()};
   }
 
   Ranks& m_ranks;

@@ -69,7 +69,7 @@ public:
     for (int j = 1; j <= patch.ym; ++j) {
       for (int i = 1; i <= patch.xm; ++i) {
         const int what = start[at(j, i)];
-        if (what == 0) m_state[static_cast<std::size_t>(at(j, i))] = clean;
+        if (what == 0) m_state[at(j, i)] = clean;
         if (what == 1) seeds.push_back(at(j, i));
       }
     }
@@ -129,7 +129,7 @@ private:
   int at(int j, int i) const { return j * m_row + i; }
 
   void visit(int c, bool& changed) {
-    m_state[static_cast<std::size_t>(c)] = clean;
+    m_state[c] = clean;
     const double a = std::min(m_u[c - 1], m_u[c + 1]), b = std::min(m_u[c - m_row], m_u[c + m_row]);
     const double u = upwind_distance(a, m_dx, b, m_dy), before = m_u[c];
     if (u == before) return;
@@ -147,7 +147,7 @@ private:
   /// A neighbour of the cell has changed, from or to the value `low`. If it is not below that of
   /// the cell, it does not count.
   void mark(int c, double low, std::vector<int>& bucket) {
-    State& state = m_state[static_cast<std::size_t>(c)];
+    State& state = m_state[c];
     if (state != clean || !(low < m_u[c])) return;
     state = waiting;
     m_waiting += 1;

@@ -72,10 +72,8 @@ public:
     m_data = make_shared<T*>("border cells", m_start.back());
   }
 
-  T* data(int local) const { return m_data.data() + m_start[static_cast<std::size_t>(local)]; }
-  const std::vector<Side>& sides(int local) const {
-    return m_sides[static_cast<std::size_t>(local)];
-  }
+  T* data(int local) const { return m_data.data() + m_start[local]; }
+  const std::vector<Side>& sides(int local) const { return m_sides[local]; }
 
   /// Cells at the edge of the domain keep what they have. Communicates: one message to each
   /// neighbour beyond a side.

@@ -47,41 +47,24 @@ template <class F> void for_each_message(const Decomposition& d, int rank, const
   }
 }
 
-/// Append the cells of a strip to a buffer / take them from it. `data`: a ghosted array of
-/// `cell_bytes` per cell.
-inline std::byte* pack(const Patch& p, const Strip& s, const std::byte* data,
-                       std::size_t cell_bytes, std::byte* out) {
-  const std::size_t row = static_cast<std::size_t>(p.xm + 2) * cell_bytes,
-                    bytes = static_cast<std::size_t>(s.i1 - s.i0) * cell_bytes;
-  for (int j = s.j0; j < s.j1; ++j, out += bytes) {
-    std::memcpy(
-        out, data + static_cast<std::size_t>(j) * row + static_cast<std::size_t>(s.i0) * cell_bytes,
-        bytes);
-  }
-  return out;
-}
-
-inline const std::byte* unpack(const Patch& p, const Strip& s, std::byte* data,
-                               std::size_t cell_bytes, const std::byte* in) {
-  const std::size_t row = static_cast<std::size_t>(p.xm + 2) * cell_bytes,
-                    bytes = static_cast<std::size_t>(s.i1 - s.i0) * cell_bytes;
-  for (int j = s.j0; j < s.j1; ++j, in += bytes) {
-    std::memcpy(data + static_cast<std::size_t>(j) * row +
-                    static_cast<std::size_t>(s.i0) * cell_bytes,
-                in, bytes);
-  }
-  return in;
-}
-
-/// The same for a list of arrays, one after another.
+/// Append the cells of a strip of all arrays, one after another, to a buffer / take them from it;
+/// arrays with one level (Ghosted). Both return the end.
 template <class Arrays>
 std::byte* pack(const Patch& p, const Strip& s, const Arrays& arrays, std::byte* out) {
-  for (const auto& a : arrays) out = pack(p, s, a.data, a.cell_bytes, out);
+  for (const auto& a : arrays) {
+    const std::size_t row = (p.xm + 2) * a.cell_bytes, bytes = (s.i1 - s.i0) * a.cell_bytes;
+    for (int j = s.j0; j < s.j1; ++j, out += bytes)
+      std::memcpy(out, a.data + j * row + s.i0 * a.cell_bytes, bytes);
+  }
   return out;
 }
 template <class Arrays>
 const std::byte* unpack(const Patch& p, const Strip& s, const Arrays& arrays, const std::byte* in) {
-  for (const auto& a : arrays) in = unpack(p, s, a.data, a.cell_bytes, in);
+  for (const auto& a : arrays) {
+    const std::size_t row = (p.xm + 2) * a.cell_bytes, bytes = (s.i1 - s.i0) * a.cell_bytes;
+    for (int j = s.j0; j < s.j1; ++j, in += bytes)
+      std::memcpy(a.data + j * row + s.i0 * a.cell_bytes, in, bytes);
+  }
   return in;
 }
 template <class Arrays> std::size_t bytes_per_cell(const Arrays& arrays) {

@@ -2,8 +2,8 @@
 //
 // An algorithm is written over the *local ranks* of this process and a `Ranks`: with MPI there is
 // one local rank per process (miniapp/base/mpi_ranks.hpp); VirtualRanks
-// (kernels/grid/virtual_ranks.hpp) holds P x Q of them in one process, so that the same code can be
-// tested at 4096 ranks on a laptop. Everything that is sent is counted.
+// (kernels/grid/virtual/virtual_ranks.hpp) holds P x Q of them in one process, so that the same
+// code can be tested at 4096 ranks on a laptop. Everything that is sent is counted.
 //
 // Functions that communicate are collective over all ranks, in the same order on each, unless their
 // comment says otherwise: Ranks::exchange is between the ranks of its packets, a Group is
@@ -115,11 +115,6 @@ public:
   /// rank. Two collectives (lengths, contents).
   virtual std::vector<std::int64_t>
   gather_all(const std::vector<std::vector<std::int64_t>>& contributions) = 0;
-  /// The same where every rank knows the length of every contribution: one collective.
-  virtual std::vector<std::int64_t>
-  gather_all(const std::vector<std::vector<std::int64_t>>& contributions,
-             const std::vector<int>& lengths) = 0;
-
   /// Point-to-point messages: packets `out[local]` go to the ranks they name (each at most once),
   /// those of `in[local]` come from the ranks they name. Both sides know that there is a message.
   /// Before, `words` in `in` have the size of the longest message that may come; after, they are

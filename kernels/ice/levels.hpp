@@ -69,13 +69,4 @@ KOKKOS_INLINE_FUNCTION int levels_in_ice(const Column& z, double H, int guess = 
   return n;
 }
 
-/// Throws if ice of thickness H_max (m, the largest anywhere) reaches above the levels.
-inline void require_levels_above(const Levels& levels, double H_max) {
-  if (H_max > levels.Lz()) {
-    throw std::runtime_error("ice thickness: expected at most the height of the levels, Lz = " +
-                             std::to_string(levels.Lz()) + " m, found " + std::to_string(H_max) +
-                             " m; choose a larger Lz");
-  }
-}
-
 } // namespace nunatak

@@ -21,7 +21,6 @@
 #include "kernels/ice/geometry.hpp"
 
 #include <cstddef>
-#include <limits>
 
 namespace nunatak {
 
@@ -179,78 +178,58 @@ struct SiaDiffusivity {
   }
 };
 
-struct SiaParameters {
-  /// Largest diffusivity allowed, m2 s-1; the default limits nothing.
-  double D_limit = std::numeric_limits<double>::infinity();
-};
-
-struct SiaResult {
-  double D_max = 0.0; ///< largest diffusivity on a face of this patch, m2 s-1 (for the time step)
-  /// Faces of this patch where D was cut to D_limit; one between two patches counts on both sides.
-  std::int64_t limited_faces = 0;
-  KOKKOS_INLINE_FUNCTION SiaResult& operator+=(const SiaResult& other) {
-    D_max = D_max > other.D_max ? D_max : other.D_max;
-    limited_faces += other.limited_faces;
-    return *this;
-  }
-};
-
 /// Fluxes by shearing, q_x and q_y (m2 s-1), on all faces of the owned cells.
 /// Needs edges, and ghosts of thickness H (m), mask and rate factor A (Pa-3 s-1; in ice-free cells
 /// it is not used next to ice). At an edge of the domain the ghosts repeat the edge: the surface
 /// has no slope there, the flux is zero. `diffusivity`: a function of (A, H, slope squared), see
 /// SiaDiffusivity; 0 if A and the slope are. Communicates nothing: both sides of a subdomain
-/// boundary compute the same bits. Reduce D_max with max_over_ranks (kernels/grid/ranks.hpp).
+/// boundary compute the same bits. Returns the largest diffusivity on a face of the patch (m2
+/// s-1), to be reduced with max_over_ranks.
 /// `later`: as of reduce_over.
 template <class Diffusivity = SiaDiffusivity>
-SiaResult sia_fluxes(const Patch& patch, double dx, double dy, const SiaParameters& parameters,
-                     const Edges& edges, const Array2<double>& H, const Array2<int>& mask,
-                     const Array2<double>& A, const Array2<double>& q_x, const Array2<double>& q_y,
-                     const Diffusivity& diffusivity = {}, const Later<SiaResult>& later = {}) {
+double sia_fluxes(const Patch& patch, double dx, double dy, const Edges& edges,
+                  const Array2<double>& H, const Array2<int>& mask, const Array2<double>& A,
+                  const Array2<double>& q_x, const Array2<double>& q_y,
+                  const Diffusivity& diffusivity = {}, const Later<Largest>& later = {}) {
   constexpr int P = FacePack::P;
-  const double D_limit = parameters.D_limit, per_dx = 1.0 / dx, per_dy = 1.0 / dy;
+  const double per_dx = 1.0 / dx, per_dy = 1.0 / dy;
   const int end = patch.xm + 1, row = patch.xm + 2;
   // packs of cells (j, i..): each cell has the face to its right and the one above it; row 0 and
   // column 0 have one of the two
-  return reduce_over<SiaResult>(
-      "sia fluxes", Cells{0, patch.ym + 1, 0, (end + P - 1) / P}, later,
-      KOKKOS_LAMBDA(int j, int n_pack, SiaResult& local) {
-        FacePack pack;
-        for (int axis = j == 0 ? 1 : 0; axis < 2; ++axis) {
-          const int i = n_pack == 0 ? axis : P * n_pack, left = end - P * n_pack,
-                    n = P * n_pack + (left < P ? left : P) - i;
-          const Array2<double>&cut = axis == 0 ? edges.x : edges.y,
-                &along = axis == 0 ? edges.y : edges.x;
-          const int J = 1 - axis, I = axis; // step along the face
-          const FaceRow faces{&cut(j, i),
-                              &along(j - J, i - I),
-                              &along(j, i),
-                              &H(j, i),
-                              &A(j, i),
-                              &mask(j, i),
-                              axis == 0 ? 1 : row,
-                              axis == 0 ? per_dx : per_dy,
-                              axis == 0 ? per_dy : per_dx};
-          double* q = &(axis == 0 ? q_x : q_y)(j, i);
-          if (!find_slopes(faces, n, pack)) {
-            for (int p = 0; p < n; ++p) q[p] = 0.0;
-            continue;
-          }
-          double D[P] = {};
-          // lab 6 begin: the flux through the faces | stub: throw "lab 6: not written yet";
-          NUNATAK_INDEPENDENT
-          for (int p = 0; p < n; ++p) D[p] = diffusivity(pack.A[p], pack.H[p], pack.s2[p]);
-          for (int p = 0; p < n && D_limit < std::numeric_limits<double>::infinity(); ++p) {
-            if (!(D[p] > D_limit)) continue;
-            D[p] = D_limit;
-            local.limited_faces += 1;
-          }
-          NUNATAK_INDEPENDENT
-          for (int p = 0; p < n; ++p) q[p] = -D[p] * pack.s[p];
-          // lab 6 end
-          local += SiaResult{largest_of(D), 0};
-        }
-      });
+  const auto flux = KOKKOS_LAMBDA(int j, int n_pack, Largest& D_max) {
+    FacePack pack;
+    for (int axis = j == 0 ? 1 : 0; axis < 2; ++axis) {
+      const int i = n_pack == 0 ? axis : P * n_pack, left = end - P * n_pack,
+                n = P * n_pack + (left < P ? left : P) - i;
+      const Array2<double>&cut = axis == 0 ? edges.x : edges.y,
+            &along = axis == 0 ? edges.y : edges.x;
+      const int J = 1 - axis, I = axis; // step along the face
+      const FaceRow faces{&cut(j, i),
+                          &along(j - J, i - I),
+                          &along(j, i),
+                          &H(j, i),
+                          &A(j, i),
+                          &mask(j, i),
+                          axis == 0 ? 1 : row,
+                          axis == 0 ? per_dx : per_dy,
+                          axis == 0 ? per_dy : per_dx};
+      double* q = &(axis == 0 ? q_x : q_y)(j, i);
+      if (!find_slopes(faces, n, pack)) {
+        for (int p = 0; p < n; ++p) q[p] = 0.0;
+        continue;
+      }
+      double D[P] = {};
+      // lab 6 begin: the flux through the faces | stub: throw "lab 6: not written yet";
+      NUNATAK_INDEPENDENT
+      for (int p = 0; p < n; ++p) D[p] = diffusivity(pack.A[p], pack.H[p], pack.s2[p]);
+      NUNATAK_INDEPENDENT
+      for (int p = 0; p < n; ++p) q[p] = -D[p] * pack.s[p];
+      // lab 6 end
+      D_max.see(largest_of(D));
+    }
+  };
+  const Cells packs{0, patch.ym + 1, 0, (end + P - 1) / P};
+  return reduce_over<Largest>("sia fluxes", packs, later, flux).value;
 }
 
 } // namespace nunatak

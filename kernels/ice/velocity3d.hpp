@@ -46,29 +46,23 @@ KOKKOS_INLINE_FUNCTION double cell_slope(double to_cell, double from_cell, doubl
 }
 
 /// Everything of HorizontalVelocity, in owned cells. Needs the edges, and H (m), mask, rate factor
-/// A (Pa-3 s-1) and sliding velocity u_b, v_b (m s-1) of the owned cells. A limit on the
-/// diffusivity slows shearing here by the same factor as the flux.
-inline void horizontal_velocity(const Patch& patch, double dx, double dy,
-                                const SiaParameters& parameters, const Levels& levels,
+/// A (Pa-3 s-1) and sliding velocity u_b, v_b (m s-1) of the owned cells.
+inline void horizontal_velocity(const Patch& patch, double dx, double dy, const Levels& levels,
                                 const Edges& edges, const Array2<double>& H,
                                 const Array2<int>& mask, const Array2<double>& A,
                                 const Array2<double>& u_b, const Array2<double>& v_b,
                                 const HorizontalVelocity& out) {
   const Column z = levels.z;
   const int Mz = levels.size();
-  const double D_limit = parameters.D_limit;
   for_each_cell(
       "horizontal velocity", patch, KOKKOS_LAMBDA(int j, int i) {
         const bool ice = icy(mask(j, i)), shears = mask(j, i) == grounded_ice;
         const double thickness = H(j, i), ub = ice ? u_b(j, i) : 0.0, vb = ice ? v_b(j, i) : 0.0;
         const double h_x = shears ? cell_slope(edges.x(j, i - 1), edges.x(j, i), dx) : 0.0,
                      h_y = shears ? cell_slope(edges.y(j - 1, i), edges.y(j, i), dy) : 0.0;
-        const double slope2 = h_x * h_x + h_y * h_y,
-                     D = shears ? SiaDiffusivity{}(A(j, i), thickness, slope2) : 0.0;
-        // shearing per metre^4: D (n+2)/(n+1) / H^(n+2)
+        const double slope2 = h_x * h_x + h_y * h_y;
         constexpr double rho_g = rho_ice * gravity;
-        const double limit = D > D_limit ? D_limit / D : 1.0;
-        const double rate = shears ? limit * 2.0 * A(j, i) * (rho_g * rho_g * rho_g) * slope2 : 0.0;
+        const double rate = shears ? 2.0 * A(j, i) * (rho_g * rho_g * rho_g) * slope2 : 0.0;
         const double H4 = thickness * thickness * thickness * thickness;
         const double shear = rate / (glen_n + 1);
         const double us = ub - shear * h_x * H4, vs = vb - shear * h_y * H4;

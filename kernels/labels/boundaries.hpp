@@ -50,7 +50,7 @@ public:
   }
 
 private:
-  int& parent(int n) { return m_parent[static_cast<std::size_t>(n)]; }
+  int& parent(int n) { return m_parent[n]; }
   std::vector<int> m_parent;
 };
 
@@ -172,7 +172,7 @@ public:
   /// Numbered components that were not sent and begin before row j of a patch (view index), whose
   /// global row is `row`.
   int counted_before(int row, const std::vector<int>& west, int j) const {
-    return m_numbered ? m_row[row] + west[static_cast<std::size_t>(j - 1)] : 0;
+    return m_numbered ? m_row[row] + west[j - 1] : 0;
   }
   /// Of all components: how many are numbered.
   int numbered() const { return m_count; }

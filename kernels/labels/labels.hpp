@@ -41,15 +41,13 @@ struct MaskLabels : Components {
   /// The component of a segment of the mask, its number, and its flags (0 if the segment is not in
   /// the mask).
   const Component& at(std::size_t local, int segment) const {
-    return fragments[local]
-                    [static_cast<std::size_t>(component[local][static_cast<std::size_t>(segment)])];
+    return fragments[local][component[local][segment]];
   }
   int number_of(std::size_t local, int segment) const {
-    return number[local]
-                 [static_cast<std::size_t>(component[local][static_cast<std::size_t>(segment)])];
+    return number[local][component[local][segment]];
   }
   std::int64_t flags(std::size_t local, int segment) const {
-    return component[local][static_cast<std::size_t>(segment)] < 0 ? 0 : at(local, segment).flags();
+    return component[local][segment] < 0 ? 0 : at(local, segment).flags();
   }
 };
 

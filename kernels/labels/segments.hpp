@@ -41,7 +41,7 @@ struct Segments {
   std::vector<int> row; ///< segments row[j]..row[j+1] belong to row j (1..ym); row[0] is not used
 
   int size() const { return static_cast<int>(list.size()); }
-  int end(int n) const { return list[static_cast<std::size_t>(n)].end(); }
+  int end(int n) const { return list[n].end(); }
 
   /// f(j, n, i0, segment) for each.
   template <class F> void for_each(const F& f) {
@@ -97,7 +97,7 @@ inline void find_segments(const Patch& patch, const Array2<Code>& codes, Segment
   std::size_t found = 0, room = static_cast<std::size_t>(patch.xm) + 1;
   list.resize(list.capacity());
   for (int j = 1; j <= patch.ym; ++j) {
-    segments.row[static_cast<std::size_t>(j)] = static_cast<int>(found);
+    segments.row[j] = static_cast<int>(found);
     if (found + room > list.size()) { // counted once, so that nothing is allocated twice
       std::size_t wanted = found + room;
       for (int k = j; k <= patch.ym; ++k)

@@ -49,7 +49,7 @@ public:
   int first() const { return m_first; }
   Patch patch(int local) const { return m_decomposition.patch(m_first + local); }
   const std::vector<int>& members() const { return m_members; }
-  int member(int n) const { return m_members[static_cast<std::size_t>(n)]; }
+  int member(int n) const { return m_members[n]; }
   Ranks& all() const { return *m_all; }
   /// Among the local ranks of all().
   int place(int local) const { return member(m_first + local) - m_all->first(); }

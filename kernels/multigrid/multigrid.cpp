@@ -104,8 +104,7 @@ void Multigrid<Real>::add_finest(const Holders& holders, const std::vector<Array
   std::vector<Array2<int>> cells;
   for (int n = 0; n < holders.local_size(); ++n) {
     const Patch p = holders.patch(n), array = grown(p, rings - 1);
-    const auto from = active[static_cast<std::size_t>(n)],
-               to = rings == 1 ? from : make_array<int>("active", array);
+    const auto from = active[n], to = rings == 1 ? from : make_array<int>("active", array);
     cells.push_back(to);
     if (rings > 1) copy_owned(p, from, array, to); // else it has its ghosts
   }
@@ -123,7 +122,7 @@ void Multigrid<Real>::add_level(const Holders& holders, bool finest, int rings,
     level.halo.move(1, data, data); // those of the finest grid may be there
   level.halo.keep(cells, cells);
   for (int n = 0; n < holders.local_size(); ++n)
-    level.parts.emplace_back(holders.patch(n), cells[static_cast<std::size_t>(n)], rings);
+    level.parts.emplace_back(holders.patch(n), cells[n], rings);
   m_levels.push_back(std::move(level));
 }
 
@@ -134,7 +133,7 @@ template <class Real> void Multigrid<Real>::add_coarser(Halving halving) {
   const int rings = rings_of(holders.decomposition(), false);
   std::vector<Array2<int>> cells;
   for (int n = 0; n < holders.local_size(); ++n) {
-    const NinePoint<Real>& part = fine.parts[static_cast<std::size_t>(n)];
+    const NinePoint<Real>& part = fine.parts[n];
     const Patch p = holders.patch(n), array = grown(p, rings - 1);
     fine.x.push_back(x_axis(d, part.patch, array, halving));
     fine.y.push_back(y_axis(d, part.patch, array, halving));
@@ -214,7 +213,7 @@ template <class Real> void Multigrid<Real>::update_solution(Level& level) {
 template <class Real> void Multigrid<Real>::work(Level& level, int visits, int first, int last) {
   const Holders& holders = level.holders;
   for (int n = 0; n < holders.local_size(); ++n) {
-    const NinePoint<Real>& part = level.parts[static_cast<std::size_t>(n)];
+    const NinePoint<Real>& part = level.parts[n];
     const int cells = part.within_ring(last) - (first > 0 ? part.within_ring(first - 1) : 0);
     if (cells > 0) holders.all().work(holders.place(n), std::int64_t{visits} * cells);
   }

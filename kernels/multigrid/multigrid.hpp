@@ -65,7 +65,7 @@ public:
 
   /// The finest level of local rank n: fill A in its owned unknowns, then call set_operator(); set
   /// b, call cycle(), read x.
-  NinePoint<Real>& finest(int n) { return m_levels[0].parts[static_cast<std::size_t>(n)]; }
+  NinePoint<Real>& finest(int n) { return m_levels[0].parts[n]; }
   /// Coarse operators and the inverse of the last one. One exchange per level that several ranks
   /// have, one round of messages where patches are merged.
   void set_operator();

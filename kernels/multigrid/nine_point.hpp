@@ -143,7 +143,7 @@ template <class Real> struct NinePoint {
     within.assign(found().rings, found().rings + rings + 1);
   }
   int size() const { return within[0]; } ///< owned unknowns
-  int within_ring(int ring) const { return within[static_cast<std::size_t>(ring)]; }
+  int within_ring(int ring) const { return within[ring]; }
   /// The rows with the view indices of the owned patch.
   Rows<Real> rows_of_owned() const {
     return Rows<Real>(A.data() + 36 * static_cast<std::ptrdiff_t>(m_first), patch.ym + 2,

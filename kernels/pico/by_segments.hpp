@@ -63,9 +63,8 @@ private:
       m_segments[r].for_each([&](int j, int n, int i0, Segment& s) {
         Code c = s.code();
         for (const int mask : {of_land, of_ocean, of_water}) {
-          const MaskLabels& labels = (*m_found)[static_cast<std::size_t>(mask)];
-          if (labels.component[r][static_cast<std::size_t>(n)] >= 0)
-            c |= bits(mask, labels.at(r, n), open);
+          const MaskLabels& labels = (*m_found)[mask];
+          if (labels.component[r][n] >= 0) c |= bits(mask, labels.at(r, n), open);
         }
         if (c == s.code()) return;
         s = {s.end(), c};

@@ -228,7 +228,7 @@ private:
   void fill_shelves(const ShelfTable& table, const std::int64_t* sums) {
     m_water.assign(static_cast<std::size_t>(table.shelves) + 1, ShelfWater{});
     for (int s = 1; s <= table.shelves; ++s) {
-      ShelfWater& w = m_water[static_cast<std::size_t>(s)];
+      ShelfWater& w = m_water[s];
       mix_basins(table, s, w);
       w.from.resize(static_cast<std::size_t>(m_options.boxes) + 1);
       for (int k = 0; k <= m_options.boxes; ++k) {
@@ -247,8 +247,8 @@ private:
     for (int b = 1; b <= table.basins; ++b) {
       if (table.front_cells[table.at(s, b)] == 0) continue;
       const std::int64_t n = table.cells[table.at(s, b)];
-      T += static_cast<double>(n) * m_basin_T[static_cast<std::size_t>(b)];
-      S += static_cast<double>(n) * m_basin_S[static_cast<std::size_t>(b)];
+      T += static_cast<double>(n) * m_basin_T[b];
+      S += static_cast<double>(n) * m_basin_S[b];
       cells += n;
     }
     if (cells == 0) return;
@@ -260,16 +260,14 @@ private:
   void copy_water() {
     m_of_slots.resize(slot(static_cast<int>(m_water.size()), 0));
     for (int s = 1; s < static_cast<int>(m_water.size()); ++s) {
-      const ShelfWater& w = m_water[static_cast<std::size_t>(s)];
+      const ShelfWater& w = m_water[s];
       for (int k = 0; k <= m_options.boxes; ++k)
-        m_of_slots[slot(s, k)] = {w.T0, w.S0, g1(w, 1), w.from[static_cast<std::size_t>(k)],
-                                  w.fallback(k)};
+        m_of_slots[slot(s, k)] = {w.T0, w.S0, g1(w, 1), w.from[k], w.fallback(k)};
     }
   }
 
   double g1(const ShelfWater& w, int k) const { // A_k gamma
-    return static_cast<double>(w.cells[static_cast<std::size_t>(k)]) * m_cell_area *
-           m_options.gamma_T;
+    return static_cast<double>(w.cells[k]) * m_cell_area * m_options.gamma_T;
   }
 
   /// [warnings; per (shelf, box): T, T; per shelf: x, x], then the means of box 1 and of fallback
@@ -288,7 +286,7 @@ private:
     m_ranks.sum(sums);
     report.warnings = sums[0][0];
     for (int s = 1; s < static_cast<int>(n_shelves); ++s) {
-      ShelfWater& w = m_water[static_cast<std::size_t>(s)];
+      ShelfWater& w = m_water[s];
       w.T.assign(w.cells.size(), 0.0);
       w.S.assign(w.cells.size(), w.S0);
       for (int k = 0; k <= m_options.boxes; ++k) {

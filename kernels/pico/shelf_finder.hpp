@@ -1,10 +1,8 @@
-// What the geometry of PICO asks of all cells: components of their codes, and what follows from
-// these for each cell. Two methods:
-//   by_segments.hpp   on the host, a segment of a row at a time: on a CPU
+// Components of the codes of PICO, and what follows from them for each cell. Two methods:
+//   by_segments.hpp       on the host, a segment of a row at a time: on a CPU
 //   device/by_loops.hpp   loops of the execution space: on a GPU
-// Both give the same bits, lists and tables, on any decomposition. Here are the rules that they
-// share: what is labelled, and what a cell becomes by its component. Neighbours: geometry.hpp says
-// what comes when.
+// Both give the same bits, lists and tables, on any decomposition. This file has the rules of both:
+// which masks are labelled, and what a cell becomes by its component. geometry.hpp calls them.
 #pragma once
 
 #include "kernels/distance/types.hpp"

@@ -28,7 +28,7 @@ struct ShelfWater {
   /// Box 0, a box after an empty one, and all boxes if there is no overturning: no box water.
   bool fallback(int k) const {
     if (k == 0) return true;
-    return k >= 2 && (cells[static_cast<std::size_t>(k - 1)] == 0 || cells[1] == 0);
+    return k >= 2 && (cells[k - 1] == 0 || cells[1] == 0);
   }
 };
 

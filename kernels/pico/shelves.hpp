@@ -86,8 +86,7 @@ inline std::vector<int> split_shelves(ShelfTable& table,
     }
     shelf_of[table.at(s, 0)] = s;
     for (int b = 1; b <= basins; ++b) {
-      const bool neighbours =
-          b == main || adjacent[static_cast<std::size_t>(b * (basins + 1) + main)] != 0;
+      const bool neighbours = b == main || adjacent[b * (basins + 1) + main] != 0;
       const bool split = !neighbours && table.front_cells[table.at(s, b)] > 0;
       shelf_of[table.at(s, b)] = split ? ++table.shelves : s;
     }

@@ -51,8 +51,8 @@ public:
   /// True if the last set_input has changed the unknowns. The same on all ranks.
   bool unknowns_changed() const { return m_changed; }
 
-  SsaPatch& patch(int local) { return m_patches[static_cast<std::size_t>(local)]; }
-  const SsaPatch& patch(int local) const { return m_patches[static_cast<std::size_t>(local)]; }
+  SsaPatch& patch(int local) { return m_patches[local]; }
+  const SsaPatch& patch(int local) const { return m_patches[local]; }
 
 private:
   // First as if all ice were held; then, if necessary, what holds ice is exchanged between ranks

@@ -1,8 +1,7 @@
-// What SsaElement (element.hpp) does, many numbers at once and bit for bit the same: the elements
-// of a row between icy cells (one by one on a GPU, at margins, and where Glen's exponent is not 3),
-// and every row of the Jacobian. On a CPU compiled by itself (element_rows.cpp), for AVX2 and
-// AVX-512, too, and the processor chooses. Nothing is communicated. Neighbours: loops.hpp has the
-// loops over a patch.
+// The functions of SsaElement (element.hpp) for many elements at once, bit for bit the same: the
+// elements of a row between icy cells (one by one on a GPU, at margins, and where Glen's exponent
+// is not 3), and every row of the Jacobian. On a CPU compiled for several widths
+// (element_rows.cpp). Nothing is communicated. loops.hpp has the loops over a patch.
 #pragma once
 
 #include "kernels/grid/widths.hpp"

@@ -144,7 +144,7 @@ public: // what the compiler of a GPU asks of functions with loops
   }
 
   std::vector<ReproducibleSum> dot_products_of(int local) {
-    const Vectors& v = m_vectors[static_cast<std::size_t>(local)];
+    const Vectors& v = m_vectors[local];
     const auto r = v.r, u = v.u, w = v.w;
     const Rows<Real> x = m_multigrid.finest(local).x, residual = m_multigrid.finest(local).r;
     const auto places = m_multigrid.finest(local).cells;
@@ -167,9 +167,9 @@ public: // what the compiler of a GPU asks of functions with loops
 
   /// p, s, y and r of one iteration.
   void step(int local, const std::vector<List>& solution, double alpha_, double beta_) {
-    const Vectors& v = m_vectors[static_cast<std::size_t>(local)];
+    const Vectors& v = m_vectors[local];
     const auto r = v.r, u = v.u, w = v.w, p = v.p, s = v.s;
-    const auto y = solution[static_cast<std::size_t>(local)];
+    const auto y = solution[local];
     const Rows<Real> finest = m_multigrid.finest(local).b;
     const auto places = m_multigrid.finest(local).cells;
     const Real alpha = static_cast<Real>(alpha_), beta = static_cast<Real>(beta_);

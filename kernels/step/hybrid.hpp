@@ -63,12 +63,10 @@ public:
   /// What the last advance() did on each local rank, after a fence. For sum_over_ranks.
   std::vector<StepSums> step_sums() const;
 
-  const State& state(int local) const { return m_states[static_cast<std::size_t>(local)]; }
-  const Forcing& forcing(int local) const { return m_forcings[static_cast<std::size_t>(local)]; }
-  const Flow& flow(int local) const {
-    return m_stress_balance.flows()[static_cast<std::size_t>(local)];
-  }
-  const PicoFields& ocean(int local) const { return m_ocean[static_cast<std::size_t>(local)]; }
+  const State& state(int local) const { return m_states[local]; }
+  const Forcing& forcing(int local) const { return m_forcings[local]; }
+  const Flow& flow(int local) const { return m_stress_balance.flows()[local]; }
+  const PicoFields& ocean(int local) const { return m_ocean[local]; }
   const StressBalance& stress_balance() const { return m_stress_balance; }
   bool has_ocean() const { return m_pico.has_value(); }
   const PicoReport& last_ocean() const { return m_pico_report; } ///< of the last diagnose()

@@ -33,8 +33,6 @@ public:
   void sum(std::vector<std::vector<ReproducibleSum>>& values) override;
   std::vector<std::int64_t>
   gather_all(const std::vector<std::vector<std::int64_t>>& contributions) override;
-  std::vector<std::int64_t> gather_all(const std::vector<std::vector<std::int64_t>>& contributions,
-                                       const std::vector<int>& lengths) override;
   void exchange(const std::vector<std::vector<Packet>>& out,
                 std::vector<std::vector<Packet>>& in) override;
   std::unique_ptr<Group> group(std::vector<int> members) override;

@@ -64,14 +64,13 @@ std::vector<std::int64_t> domain_cells(const Ranks& ranks, const DistanceFields&
 
 /// Which ranks own cells of the domain, as PICO knows it before it asks for distances.
 std::vector<char> members(Ranks& ranks, const std::vector<std::int64_t>& cells) {
-  std::vector<std::vector<std::int64_t>> mine;
-  for (const std::int64_t c : cells) mine.push_back({c});
-  std::vector<char> members;
-  for (const std::int64_t c : ranks.gather_all(
-           mine, std::vector<int>(static_cast<std::size_t>(ranks.decomposition().size()), 1))) {
-    members.push_back(c > 0);
+  std::vector<std::vector<std::int64_t>> owns;
+  for (std::size_t r = 0; r < cells.size(); ++r) {
+    owns.emplace_back(static_cast<std::size_t>(ranks.decomposition().size()), 0);
+    owns[r][static_cast<std::size_t>(ranks.first()) + r] = cells[r] > 0;
   }
-  return members;
+  ranks.max(owns);
+  return {owns[0].begin(), owns[0].end()};
 }
 
 /// A field in words: "distance_1, steps from the seeds near:0+2: 20 seeds, largest 12, 3 cells

@@ -226,7 +226,7 @@ inline std::vector<Array2<int>> active_cells(Ranks& ranks, const Grid<int>& mask
   for (const auto& a : active) ghosted.push_back({a});
   ranks.update_ghosts(ghosted);
   for (int n = 0; n < ranks.local_size(); ++n)
-    clear_beyond_edges(ranks.decomposition(), ranks.patch(n), active[static_cast<std::size_t>(n)]);
+    clear_beyond_edges(ranks.decomposition(), ranks.patch(n), active[n]);
   return active;
 }
 

@@ -152,7 +152,7 @@ TEST_CASE("the words of a message: runs, changes, the whole strip, nothing") {
   const Patch p{2, 8, 0, 0, 1, 8}; // one column of 8 cells, the left of two
   const auto shown = [&](const std::vector<int>& column) {
     Array2<int> d = make_array<int>("d", p);
-    for (int j = 1; j <= 8; ++j) d(j, 1) = column[static_cast<std::size_t>(j - 1)];
+    for (int j = 1; j <= 8; ++j) d(j, 1) = column[j - 1];
     std::vector<PatchWave> waves{{p, d.data()}};
     std::vector<int> words, later;
     DistanceBoundary boundary(p, 1, 0, 1, 1);
@@ -174,7 +174,7 @@ TEST_CASE("a boundary sends only what is of use to the other side, and sends it 
   const Patch p{2, 4, 0, 0, 1, 4};
   Array2<int> d = make_array<int>("d", p);
   const std::vector<int> mine = {9, 6, 2, -1};
-  for (int j = 1; j <= 4; ++j) d(j, 1) = mine[static_cast<std::size_t>(j - 1)];
+  for (int j = 1; j <= 4; ++j) d(j, 1) = mine[j - 1];
   std::vector<PatchWave> waves{{p, d.data()}};
   DistanceBoundary boundary(p, 1, 0, 1, 1);
   std::vector<int> words;

@@ -19,14 +19,14 @@ std::vector<Vector> axis_hats(int M, bool periodic, bool halved) {
   std::vector<Vector> hats(static_cast<std::size_t>(M),
                            Vector(static_cast<std::size_t>(coarse), 0.0));
   for (int g = 0; g < M; ++g) {
-    Vector& row = hats[static_cast<std::size_t>(g)];
+    Vector& row = hats[g];
     if (!halved) {
-      row[static_cast<std::size_t>(g)] = 1.0;
+      row[g] = 1.0;
     } else if (g % 2 == 0) {
-      row[static_cast<std::size_t>(g / 2)] = 1.0;
+      row[g / 2] = 1.0;
     } else {
-      row[static_cast<std::size_t>(g / 2)] += 0.5;
-      row[static_cast<std::size_t>((g / 2 + 1) % coarse)] += 0.5;
+      row[g / 2] += 0.5;
+      row[(g / 2 + 1) % coarse] += 0.5;
     }
   }
   return hats;
@@ -102,8 +102,7 @@ TEST_CASE("the coarse points that exist are those whose hats reach an unknown; t
           double sum = 0.0;
           for (int J = 0; J < expected.My; ++J) {
             for (int I = 0; I < expected.Mx; ++I) {
-              const double hat = hy[static_cast<std::size_t>(j)][static_cast<std::size_t>(J)] *
-                                 hx[static_cast<std::size_t>(i)][static_cast<std::size_t>(I)];
+              const double hat = hy[j][J] * hx[i][I];
               if (A.mask(j, i) != 0 && hat > 0.0) expected(J, I) = 1, sum += hat;
             }
           }
@@ -118,8 +117,8 @@ TEST_CASE("the coarse points that exist are those whose hats reach an unknown; t
         std::vector<Array2<int>> cells;
         for (int n = 0; n < ranks.local_size(); ++n) {
           const Patch p = ranks.patch(n), q = coarse_ranks.patch(n);
-          cells.push_back(coarse_cells(q, q, active[static_cast<std::size_t>(n)],
-                                       x_axis(d, p, q, halving), y_axis(d, p, q, halving)));
+          cells.push_back(
+              coarse_cells(q, q, active[n], x_axis(d, p, q, halving), y_axis(d, p, q, halving)));
         }
         CHECK(gather(coarse_ranks, cells) == expected);
       }

@@ -180,7 +180,7 @@ TEST_CASE("consecutive numbers of the components that are asked for, without gat
       std::vector<int> number(1, 0);
       for (const Component& c : fill.components)
         number.push_back((c.flags() & flags[k]) != 0 ? ++count[k] : 0);
-      for (int& value : expected[k].values) value = number[static_cast<std::size_t>(value)];
+      for (int& value : expected[k].values) value = number[value];
     }
     std::vector<std::pair<int, int>> cuts = decompositions(mask.Mx, mask.My);
     if (mask.Mx >= 32 && mask.My >= 32) cuts.emplace_back(32, 32);

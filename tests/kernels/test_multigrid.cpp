@@ -19,7 +19,7 @@ namespace {
 Operator held(const Grid<int>& mask, bool px, bool py, unsigned seed) {
   Operator A = random_operator(mask, px, py, seed);
   for (int cell = 0; cell < static_cast<int>(A.cells()); ++cell) {
-    if (A.mask.values[static_cast<std::size_t>(cell)] != 0) A.add_drag(cell, 0.125);
+    if (A.mask.values[cell] != 0) A.add_drag(cell, 0.125);
   }
   return A;
 }

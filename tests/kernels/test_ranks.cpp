@@ -1,7 +1,7 @@
 // Decomposition, ghost exchange and collectives on virtual ranks; sums that do not depend on order.
 #include "kernels/grid/balance.hpp"
 #include "kernels/grid/sums.hpp"
-#include "kernels/grid/virtual_ranks.hpp"
+#include "kernels/grid/virtual/virtual_ranks.hpp"
 #include "kernels/multigrid/halo.hpp"
 #include "tests/kernels/ghost_checks.hpp"
 #include "tests/kernels/message_checks.hpp"
@@ -38,8 +38,8 @@ using namespace nunatak;
 TEST_CASE("a cut by work gives all patches about the same of it, and at least one line") {
   std::vector<int> ice(60 + 40,
                        0); // 60 columns, 40 rows; ice in columns 20 to 39 and rows 10 to 29
-  for (int i = 20; i < 40; ++i) ice[static_cast<std::size_t>(i)] = 20;
-  for (int j = 10; j < 30; ++j) ice[static_cast<std::size_t>(60 + j)] = 20;
+  for (int i = 20; i < 40; ++i) ice[i] = 20;
+  for (int j = 10; j < 30; ++j) ice[60 + j] = 20;
   for (const auto& [px, py] :
        {std::pair(1, 1), std::pair(2, 2), std::pair(4, 5), std::pair(7, 1), std::pair(60, 40)}) {
     const Decomposition d = balanced(Decomposition::make(60, 40, px, py), ice);
@@ -50,10 +50,9 @@ TEST_CASE("a cut by work gives all patches about the same of it, and at least on
     double all = 0.0, most = 0.0, line = 0.0;
     for (const double w : work) all += w, line = std::fmax(line, w);
     for (int r = 0; r < px; ++r) {
-      REQUIRE(d.x[static_cast<std::size_t>(r) + 1] > d.x[static_cast<std::size_t>(r)]);
+      REQUIRE(d.x[static_cast<std::size_t>(r) + 1] > d.x[r]);
       double sum = 0.0;
-      for (int i = d.x[static_cast<std::size_t>(r)]; i < d.x[static_cast<std::size_t>(r) + 1]; ++i)
-        sum += work[static_cast<std::size_t>(i)];
+      for (int i = d.x[r]; i < d.x[static_cast<std::size_t>(r) + 1]; ++i) sum += work[i];
       most = std::fmax(most, sum);
     }
     CHECK(most <= all / px + line);
@@ -73,7 +72,7 @@ TEST_CASE("every cell is owned once") {
       const Patch p = d.patch(r);
       REQUIRE(p.cells() > 0);
       for (int j = 1; j <= p.ym; ++j) {
-        for (int i = 1; i <= p.xm; ++i) owners[static_cast<std::size_t>(p.cell(j, i))] += 1;
+        for (int i = 1; i <= p.xm; ++i) owners[p.cell(j, i)] += 1;
       }
     }
     for (int n : owners) CHECK(n == 1);

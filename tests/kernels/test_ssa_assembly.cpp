@@ -36,9 +36,7 @@ struct Case {
     for (int j = 0; j < My; ++j) {
       for (int i = 0; i < Mx; ++i) {
         b(j, i) = 200.0 - 90.0 * i + number(-400.0, 400.0);
-        H(j, i) = ice[static_cast<std::size_t>(j)][static_cast<std::size_t>(i)] == '1'
-                      ? number(300.0, 700.0)
-                      : 0.0;
+        H(j, i) = ice[j][i] == '1' ? number(300.0, 700.0) : 0.0;
         tauc(j, i) = number(0.0, 1.0) < 0.2 ? 0.0 : number(1e4, 1e5);
         hardness(j, i) = number(1e8, 3e8);
         u(j, i) = number(-1e-5, 1e-5), v(j, i) = number(-1e-5, 1e-5);
@@ -333,8 +331,7 @@ std::vector<double> drag(const std::vector<double>& F, bool till_subgrid) {
   Kokkos::deep_copy(in.H, H);
   Kokkos::deep_copy(in.tauc, tauc);
   for (int j = 1; j <= p.ym; ++j) {
-    for (int i = 1; i <= p.xm; ++i)
-      in.b(j, i) = F[static_cast<std::size_t>(p.global_i(i))] - rho_ice / rho_water * H;
+    for (int i = 1; i <= p.xm; ++i) in.b(j, i) = F[p.global_i(i)] - rho_ice / rho_water * H;
   }
   ranks.update_ghosts({{in.b}});
   update_geometry(p, in.b, in.H, in.h, in.mask);

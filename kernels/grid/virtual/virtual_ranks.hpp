@@ -5,8 +5,8 @@
 #pragma once
 
 #include "kernels/grid/device/halo_loops.hpp"
-#include "kernels/grid/loggp.hpp"
 #include "kernels/grid/ranks.hpp"
+#include "kernels/grid/virtual/loggp.hpp"
 
 #include <algorithm>
 #include <memory>
@@ -70,17 +70,6 @@ public:
     count_gather_all(m_all.size() * sizeof(int)); // the lengths
     return concatenate(contributions);
   }
-  std::vector<std::int64_t> gather_all(const std::vector<std::vector<std::int64_t>>& contributions,
-                                       const std::vector<int>& lengths) override {
-    for (std::size_t r = 0; r < contributions.size(); ++r) {
-      if (contributions[r].size() != static_cast<std::size_t>(lengths[r]))
-        throw std::logic_error("gather over ranks: rank " + std::to_string(r) + " announced " +
-                               std::to_string(lengths[r]) + " values and has " +
-                               std::to_string(contributions[r].size()));
-    }
-    return concatenate(contributions);
-  }
-
   void exchange(const std::vector<std::vector<Packet>>& out,
                 std::vector<std::vector<Packet>>& in) override {
     std::size_t sent = 0, received = 0;
@@ -106,7 +95,7 @@ public:
 
   void work(int local, std::int64_t visits) override {
     Ranks::work(local, visits);
-    m_work[static_cast<std::size_t>(local)] += visits;
+    m_work[local] += visits;
     if (m_clock) m_clock->work(local, visits);
   }
 
@@ -125,15 +114,14 @@ private:
   void exchange_on_host(const std::vector<std::vector<Ghosted>>& arrays) {
     Kokkos::fence("nunatak: before the ghost exchange");
     for (int rank = 0; rank < local_size(); ++rank) {
-      const auto& sources = arrays[static_cast<std::size_t>(rank)];
+      const auto& sources = arrays[rank];
       for_each_message(m_decomposition, rank, [&](int dx, int dy, int to, int) {
         if (to < 0) return;
         const Strip send = owned_strip(patch(rank), dx, dy);
         const std::size_t bytes = send.cells() * bytes_per_cell(sources);
         if (m_buffer.size() < bytes) m_buffer.resize(bytes);
         pack(patch(rank), send, sources, m_buffer.data());
-        unpack(patch(to), ghost_strip(patch(to), -dx, -dy), arrays[static_cast<std::size_t>(to)],
-               m_buffer.data());
+        unpack(patch(to), ghost_strip(patch(to), -dx, -dy), arrays[to], m_buffer.data());
         if (to != rank) count_message(rank, to, bytes);
       });
     }
@@ -171,7 +159,7 @@ private:
     }
     for (std::size_t r = 0; r < m_loops.size(); ++r) {
       for (const HaloLoops::Message& message : m_loops[r].halo.outgoing()) {
-        const Loops& other = m_loops[static_cast<std::size_t>(message.rank)];
+        const Loops& other = m_loops[message.rank];
         const auto& incoming = other.halo.incoming();
         const auto theirs =
             std::find_if(incoming.begin(), incoming.end(), [&](const HaloLoops::Message& m) {
@@ -198,9 +186,8 @@ private:
     void start_max(const std::vector<std::int64_t>& values) override {
       if (m_maximum)
         throw std::logic_error("group of ranks: expected no maximum to be under way, found one");
-      m_maximum = values[static_cast<std::size_t>(members().at(0))];
-      for (const int rank : members())
-        m_maximum = std::max(*m_maximum, values[static_cast<std::size_t>(rank)]);
+      m_maximum = values[members().at(0)];
+      for (const int rank : members()) m_maximum = std::max(*m_maximum, values[rank]);
       m_ranks.count([this](Traffic& t) { t.lagged += 1, t.collective_bytes += 8 * size(); });
       m_work = m_ranks.m_work;
       if (auto& clock = m_ranks.m_clock)

@@ -77,7 +77,7 @@ public:
         m_core(static_cast<std::size_t>(machine.cores), 0.0) {}
 
   const LogGP& machine() const { return m_machine; }
-  const Path& of(int rank) const { return m_rank[static_cast<std::size_t>(rank)]; }
+  const Path& of(int rank) const { return m_rank[rank]; }
   Path critical() const { return *std::max_element(m_rank.begin(), m_rank.end()); }
 
   /// All ranks at time 0.
@@ -99,7 +99,7 @@ public:
   /// A message leaves; it arrives with deliver().
   void send(int from, int to, std::int64_t bytes) {
     Path& sender = at(from);
-    double& wire = m_wire[static_cast<std::size_t>(from)]; // free again from then on
+    double& wire = m_wire[from]; // free again from then on
     sender.time += m_machine.o;
     Path arrival = sender;
     const double stream = m_machine.stream(static_cast<double>(bytes));
@@ -143,7 +143,7 @@ private:
     int to;
     Path arrival;
   };
-  Path& at(int rank) { return m_rank[static_cast<std::size_t>(rank)]; }
+  Path& at(int rank) { return m_rank[rank]; }
 
   LogGP m_machine;
   std::vector<Path> m_rank;
