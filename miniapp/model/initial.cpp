@@ -195,7 +195,7 @@ void InitialState::read(Grid& grid, MpiRanks& ranks, State& state, Forcing& forc
   const Patch patch = ranks.patch();
   set_constants(m_options, forcing);
   if (m_input) {
-    m_input->read(grid, ranks, state, forcing);
+    m_input->read(m_options, grid, ranks, state, forcing);
     log_substitutes(m_options, *m_input, m_log);
   } else {
     generate(m_options, grid, patch, state, forcing);

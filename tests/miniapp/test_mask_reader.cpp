@@ -314,7 +314,7 @@ TEST_CASE("files that are no masks") {
   write_netcdf(folder / "thk.nc", "thk", {"y", "x"}, threes);
   refused(folder / "thk.nc", "", "variable 'mask': expected such a variable, found thk");
   write_netcdf(folder / "large.nc", "mask", {"y", "x"}, std::vector<double>(15, 3e10));
-  refused(folder / "large.nc", "", "expected 32-bit values, found 30000000000");
+  refused(folder / "large.nc", "", "expected whole numbers of 32 bits, found 30000000000");
   write_netcdf(folder / "half.nc", "mask", {"y", "x"}, std::vector<double>(15, 2.5));
   CHECK_THROWS_AS(read(folder / "half.nc"), Error);
 }
