@@ -52,7 +52,7 @@ def one_run(a, case, interval):
         if a.rate > 0:
             command += ["env", f"LD_PRELOAD={build / 'tests/faults/libslow_disk.so'}", f"NUNATAK_DISK={1e6 * a.rate} {folder} {folder}/disk"]
         command += [str(build / "miniapp/nunatak-io"), "-workload", "pism:G5km", "-scale", a.scale, "-records", str(a.records), "-compute",
-                    str(compute), "-io_pool", a.pool, "-ways", a.way, "-repeat", "1", "-verify", "no", "-o", folder, "-json",
+                    str(compute), "-io_pool", a.pool, "-ways", a.way, "-repeat", "1", "-verify", "no", "-o", folder, "-report",
                     f"{folder}/out.json", *(["-io_transport", f"async:{a.servers}"] if case == "async" else [])]
         done = subprocess.run(command, capture_output=True, text=True)
         if done.returncode != 0:

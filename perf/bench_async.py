@@ -46,7 +46,7 @@ def measure(a, folder):
     if a.rate > 0:
         command += ["env", f"LD_PRELOAD={build / 'tests/faults/libslow_disk.so'}", f"NUNATAK_DISK={1e6 * a.rate} {folder} {folder / 'disk'}"]
     command += [str(build / "miniapp/nunatak-io"), "-workload", a.workload, "-scale", a.scale, "-ways", ",".join(ways), "-repeat",
-                str(a.repeat), "-io_transport", a.transport, "-o", str(folder), "-json", str(result)]
+                str(a.repeat), "-io_transport", a.transport, "-o", str(folder), "-report", str(result)]
     done = subprocess.run(command, capture_output=True, text=True)
     if done.returncode != 0:
         sys.exit(f"bench_async: {shlex.join(command)}\n{done.stderr}")

@@ -57,7 +57,7 @@ class Check:
     def report(self, words, nodes=None):
         """The JSON of a tool, alone or on the nodes."""
         path = f"{self.folder}/report.json"
-        words = [*words, "-json", path]
+        words = [*words, "-report", path]
         self.cluster("mpirun", "-n", nodes, *words) if nodes else run(words)
         with open(path) as file:
             return json.load(file)["runs"][0]

@@ -39,7 +39,7 @@ def run(arguments, ways, *options, environment=None, ranks=None, scale=None, wor
         command = shlex.split(arguments.mpiexec) + [str(ranks or arguments.ranks), arguments.program, "-workload",
                                                     workload or arguments.workload, "-scale", str(scale or arguments.scale),
                                                     "-repeat", str(arguments.repeat), "-o", arguments.folder, "-ways",
-                                                    ",".join(ways), "-json", str(out), *[str(word) for word in options]]
+                                                    ",".join(ways), "-report", str(out), *[str(word) for word in options]]
         done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, **(environment or {})})
         if done.returncode != 0:
             fail(f"{' '.join(command)}: {done.stderr.strip()}")

@@ -133,7 +133,7 @@ def measured(arguments, nodes, folder, layouts):
     try:
         ways = ",".join("posix" if layout == "native" else f"posix/{layout}" for layout in layouts)
         run([*cluster, "mpirun", "-n", nodes, pathlib.Path(arguments.build).resolve() / "miniapp" / "nunatak-io", *workload(arguments), "-ways", ways,
-             "-repeat", arguments.repeat, "-verify", "no", "-o", "/mnt/pfs", "-json", f"{folder}/io.json"], environment)
+             "-repeat", arguments.repeat, "-verify", "no", "-o", "/mnt/pfs", "-report", f"{folder}/io.json"], environment)
     finally:
         run([*cluster, "down"], environment)
     with open(f"{folder}/io.json") as file:

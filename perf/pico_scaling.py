@@ -37,7 +37,7 @@ def run(command):
 def distances_of(arguments, launcher, ranks, solvers):
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "runs.json")
-        words = ["-i", arguments.input, "-solvers", solvers, "-compare", "-json", path]
+        words = ["-i", arguments.input, "-solvers", solvers, "-compare", "-report", path]
         words += ["-virtual_ranks", ranks] if not launcher else []
         run(launcher + [os.path.join(arguments.build, "miniapp", "nunatak-distance")] + words)
         with open(path) as file:

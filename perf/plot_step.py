@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Draw the modelled time of a hybrid step against ranks, from nunatak-step -json: the figure of docs/step-scaling.md.
+"""Draw the modelled time of a hybrid step against ranks, from nunatak-step -report: the figure of docs/step-scaling.md.
 
-    nunatak-step -grid_dx 4000 -sliding_q 0.25 -virtual_ranks 1,4,16,64,256,1024,4096,16384 -json equal.json
-    nunatak-step -grid_dx 4000 -sliding_q 0.25 -virtual_ranks 4,16,64,256,1024,4096 -grid_cut ice -json ice.json
+    nunatak-step -grid_dx 4000 -sliding_q 0.25 -virtual_ranks 1,4,16,64,256,1024,4096,16384 -report equal.json
+    nunatak-step -grid_dx 4000 -sliding_q 0.25 -virtual_ranks 4,16,64,256,1024,4096 -grid_cut ice -report ice.json
     perf/plot_step.py docs/img/step_scaling.png equal.json ice.json
 """
 import argparse

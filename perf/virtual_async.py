@@ -45,7 +45,7 @@ def measured(a, point, way="direct", disk=DISK):
             command += ["env", f"LD_PRELOAD={build / 'tests/faults/libslow_disk.so'}", f"NUNATAK_DISK={1e6 * disk} {folder} {folder}/disk"]
         command += [str(build / "miniapp/nunatak-io"), "-workload", "pism:G5km", "-scale", str(scale), "-records", str(records), "-compute",
                     str(compute), "-io_pool", pool, "-ways", way, "-io_transport", f"async:{servers}", "-repeat", str(a.repeat), "-verify",
-                    "no", "-o", folder, "-json", f"{folder}/out.json"]
+                    "no", "-o", folder, "-report", f"{folder}/out.json"]
         done = subprocess.run(command, capture_output=True, text=True)
         if done.returncode != 0:
             io_runs.fail(f"{shlex.join(command)}: {done.stderr.strip()}")

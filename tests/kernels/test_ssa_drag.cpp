@@ -1,6 +1,6 @@
 // The drag of the SSA's cells at a grounding line: tau_c times the grounded area, or times the
 // whole cell by the mask. Exact areas of a height above flotation that is linear in x. Neighbours:
-// tests/kernels/test_ssa_assembly.cpp, tests/regression/test_ssa_faces.cpp.
+// tests/kernels/test_ssa_assembly.cpp.
 #include "kernels/grid/virtual_ranks.hpp"
 #include "kernels/ssa/assembly.hpp"
 

@@ -42,7 +42,7 @@ def report(folder, name="out.json"):
 @pytest.mark.parametrize("workload", WORKLOADS)
 def test_every_value_of_every_workload(bench, tmp_path, workload, ranks):
     run = bench("-workload", workload, *WORKLOADS[workload].split(), "-ways", ",".join(WAYS), "-repeat", 1, "-records", 2,
-                "-json", "out.json", ranks=ranks)
+                "-report", "out.json", ranks=ranks)
     assert run.status == 0, run.text
     told = report(tmp_path)
     written = told["workload"]["fixed_bytes"] + 2 * told["workload"]["bytes_per_record"]
@@ -68,7 +68,7 @@ def test_every_value_of_every_workload(bench, tmp_path, workload, ranks):
 
 def test_the_report(bench, tmp_path):
     run = bench("-workload", "pism:G5km", "-scale", 0.05, "-scale_levels", "-ways", "serial,pnetcdf/hints=cb_nodes=1,cb_buffer_size=65536,null",
-                "-repeat", 3, "-records", 2, "-compute", "50ms", "-read", "each,serial,parallel", "-io_header", "64KiB", "-json", "out.json", ranks=2)
+                "-repeat", 3, "-records", 2, "-compute", "50ms", "-read", "each,serial,parallel", "-io_header", "64KiB", "-report", "out.json", ranks=2)
     assert run.status == 0, run.text
     told = report(tmp_path)
     assert told["workload"]["dimensions"] == {"y": 29, "x": 15, "z": 11}  # 561, 301 and 201 are odd
@@ -98,7 +98,7 @@ def test_the_report(bench, tmp_path):
 def test_a_computation_that_sleeps_takes_its_time_and_no_core(bench, tmp_path):
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     run = bench("-workload", "pism:G5km", "-scale", 0.03, "-ways", "null", "-repeat", 1, "-records", 3, "-compute", "3s", "-compute_sleeps",
-                "-json", "out.json")
+                "-report", "out.json")
     assert run.status == 0, run.text
     way, used = report(tmp_path)["ways"][0], resource.getrusage(resource.RUSAGE_CHILDREN)
     assert way["compute_seconds"] >= 6 and way["compute_slowdown"] >= 1
@@ -157,7 +157,7 @@ def test_a_trace_and_its_replay(bench, tmp_path):
     rows = [line.split(",") for line in (tmp_path / "t.csv").read_text().splitlines() if line[0].isdigit()]
     written = sum(int(row[4]) for row in rows if row[1] == "write" and "json" not in row[2])
     assert written > 100000 and {row[0] for row in rows} == {"0", "1"}
-    run = bench("-replay", "t.csv", "-json", "replay.json", ranks=2)
+    run = bench("-replay", "t.csv", "-report", "replay.json", ranks=2)
     assert run.status == 0, run.text
     told = report(tmp_path, "replay.json")
     assert told["written_bytes"] >= written and told["operations"]["write"] == sum(row[1] == "write" for row in rows)
@@ -178,7 +178,7 @@ def test_a_trace_and_its_replay(bench, tmp_path):
     ("-workload pism:G1km -scale 100", ["bytes free on the disk", "found", "-scale"]),
     ("-scale 0", ["-scale", "above 0"]),
     ("-io_formt null", ["unknown option", "did you mean -io_format?"]),
-    ("-json nowhere/out.json", ["-json", "nowhere/out.json"]),
+    ("-report nowhere/out.json", ["-report", "nowhere/out.json"]),
     ("-o nowhere/deep", ["option -o: expected a folder, found 'nowhere/deep'"]),
     ("-o /dev/null", ["option -o: expected a folder, found '/dev/null'"]),
 ])

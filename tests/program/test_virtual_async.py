@@ -15,7 +15,7 @@ def test_messages_are_those_of_a_run(tmp_path, servers, layout):
     options = ["-workload", "pism:G5km", "-scale", "0.06", "-records", "2", "-io_pool", "1MiB", "-io_buffer", "1MiB", "-io_layout", layout,
                "-io_stripe", "64KiB"]
     command = [*shlex.split(os.environ["NUNATAK_MPIEXEC"]), str(3 + servers), str(PROGRAM.with_name("nunatak-io")), *options, "-ways", "direct",
-               "-io_transport", f"async:{servers}", "-repeat", "1", "-verify", "no", "-o", str(tmp_path), "-json", str(tmp_path / "run.json")]
+               "-io_transport", f"async:{servers}", "-repeat", "1", "-verify", "no", "-o", str(tmp_path), "-report", str(tmp_path / "run.json")]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60)
     assert done.returncode == 0, done.stderr
     taken = json.loads((tmp_path / "run.json").read_text())["ways"][0]["servers"][0]
