@@ -73,7 +73,7 @@ def nunatak(arguments, mask, folder, repeat, save=False):
     picture, answer, report = (os.path.join(folder, name) for name in ("mask.pgm", "labels.nc", "report.json"))
     with open(picture, "wb") as file:
         file.write(b"P5 %d %d 1\n" % mask.shape[::-1] + mask.tobytes())
-    command = [arguments.program, "-i", picture, "-domain", "1", "-repeat", str(repeat), "-json", report]
+    command = [arguments.program, "-i", picture, "-domain", "1", "-repeat", str(repeat), "-report", report]
     done = subprocess.run(command + (["-o", answer] if save else []), capture_output=True, text=True, check=False)
     if done.returncode != 0:
         fail(f"nunatak-labels failed with status {done.returncode}: {done.stderr.strip()}")

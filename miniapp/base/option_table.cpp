@@ -54,7 +54,7 @@ void assign(std::string& target, const Option& option, const std::string* value,
 template <class T>
 void assign(T& target, const Option& option, const std::string* value, const std::string& what) {
   const double number = parse_quantity(*value, option.unit, what);
-  const bool whole = std::is_same_v<T, int>,
+  const bool whole = std::is_integral_v<T>,
              fits = !whole || (number == std::floor(number) && std::fabs(number) <= 2147483647.0);
   if (!fits || !(number >= option.min && number <= option.max)) {
     std::ostringstream s;

@@ -38,14 +38,14 @@ struct Option {
     bool is_flag;
   };
   std::string name;
-  std::variant<bool*, int*, double*, std::string*, Setting> target;
+  std::variant<bool*, int*, std::int64_t*, double*, std::string*, Setting> target;
   std::string unit, doc;
   std::string words = ""; ///< allowed ones, separated by |; "" for any
   double min = -std::numeric_limits<double>::infinity(),
          max = std::numeric_limits<double>::infinity();
 };
 
-/// `T`: int or double; `unit`: "" if it has none.
+/// `T`: int, int64_t or double; `unit`: "" if it has none.
 template <class T>
 Option number(const std::string& name, T& target, const std::string& unit, const std::string& doc,
               double min = -std::numeric_limits<double>::infinity(),

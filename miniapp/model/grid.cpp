@@ -24,33 +24,19 @@ Axis with_points(Axis axis, int points) {
   return axis;
 }
 
-/// How often an option refines: "" if it is not there.
-std::string refinements(const std::string& prefix) {
+/// PETSc takes any word for a number.
+void check_da_refine() {
   char word[32] = "";
   PetscBool is_set = PETSC_FALSE;
-  NUNATAK_PETSC(
-      PetscOptionsGetString(nullptr, prefix.c_str(), "-da_refine", word, sizeof word, &is_set));
-  return is_set == PETSC_TRUE
-             ? std::to_string(whole_number(word, 0, 30, "option -" + prefix + "da_refine"))
-             : "";
-}
-
-/// The SSA has the points of the grid: -ssa_da_refine, PETSc's name for the DMDA of that solver,
-/// refines the grid.
-void hear_da_refine() {
-  const std::string of_ssa = refinements("ssa_"), of_grid = refinements("");
-  if (of_ssa.empty() || of_ssa == of_grid) return;
-  if (!of_grid.empty())
-    throw Error("options -da_refine " + of_grid + " and -ssa_da_refine " + of_ssa +
-                ": expected one of them: both refine the grid");
-  NUNATAK_PETSC(PetscOptionsSetValue(nullptr, "-da_refine", of_ssa.c_str()));
+  NUNATAK_PETSC(PetscOptionsGetString(nullptr, nullptr, "-da_refine", word, sizeof word, &is_set));
+  if (is_set == PETSC_TRUE) whole_number(word, 0, 30, "option -da_refine");
 }
 
 } // namespace
 
 Grid make_grid(MPI_Comm comm, const Axis& x, const Axis& y, int px, int py) {
   Grid grid;
-  hear_da_refine();
+  check_da_refine();
   grid.dmda =
       std::make_shared<Dmda>(comm, DmdaShape{x.points, y.points, px, py, x.periodic, y.periodic});
   check_petsc_options({"da_", "dm_"}, "the DMDA of the grid");

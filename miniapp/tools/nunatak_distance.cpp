@@ -10,7 +10,7 @@
 #include "miniapp/base/program.hpp"
 #include "miniapp/base/words.hpp"
 #include "miniapp/tools/mask_fields.hpp"
-#include "miniapp/tools/results.hpp"
+#include "miniapp/tools/tool.hpp"
 
 #include <algorithm>
 #include <set>

@@ -15,8 +15,7 @@ from .study_file import StudyError
 
 HERE = pathlib.Path(__file__).resolve().parent
 SOURCE = HERE.parents[1]
-REPORT_OPTIONS = {"nunatak": "-report", "nunatak-io": "-json"}
-OUTPUT_OPTIONS = {"nunatak": {"o": "result.nc", "verbose": "no", "progress": "off"}, "nunatak-io": {"o": "."}}
+OUTPUT_OPTIONS = {"nunatak": {"o": "result.nc", "verbose": "no"}, "nunatak-io": {"o": "."}}
 INPUT_OPTIONS = {"i", "options_file", "replay"}  # files
 
 
@@ -87,7 +86,7 @@ def plan_of(arguments, study, system, results, runs, nodes):
                for run in runs]
     on_cluster = [sys.executable, str(HERE.parent / "cluster" / "cluster"), "run", "node1"]
     return {"runs": planned, "program": arguments.program,
-            "report_option": REPORT_OPTIONS[study["program"]], "results": str(results.folder), "folder": str(results.work),
+            "results": str(results.folder), "folder": str(results.work),
             "session_report": str(results.work / "session.json"),
             "scratch": scratch_folder(arguments.scratch, system, results, cluster_folder, study), "time_limit": study["time_limit"],
             "timeout_options": ["--foreground"] if system.local else [], "on_node": on_cluster if system.cluster else [],

@@ -10,7 +10,7 @@ import shlex
 import yaml
 
 PROGRAMS = ("nunatak", "nunatak-io")
-OURS = ("report", "json", "verbose", "progress")  # options that the study itself gives
+OURS = ("report", "verbose")  # options that the study itself gives
 LONGEST = 1 << 16  # characters of a study
 UNITS = {"s": 1, "m": 60, "min": 60, "h": 3600}
 

@@ -69,7 +69,7 @@ class StudyRun(rfm.RunOnlyRegressionTest):
                   f"df -h --output=fstype,source,size {files} | tail -n 1 | tr -s ' '")
         self.prerun_cmds = [f"{on_node(before)} > facts || exit 1", "date +%s.%N > begin"]
         self.executable = "env"
-        words = ["-C", f"{PLAN['scratch']}/{one['name']}", PLAN["program"], *one["words"], PLAN["report_option"], str(here / "report.json")]
+        words = ["-C", f"{PLAN['scratch']}/{one['name']}", PLAN["program"], *one["words"], "-report", str(here / "report.json")]
         self.executable_opts = [shlex.quote(word) for word in words]
         after = f"rm -rf {files}; rmdir --ignore-fail-on-non-empty {folder}"
         self.postrun_cmds = ["echo $? > status", "date +%s.%N > end", on_node(after)]

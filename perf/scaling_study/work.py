@@ -10,8 +10,8 @@ from collections import Counter, defaultdict
 from . import parts
 
 # What an option may change without changing the work: names of files, talk, the cut of the grid, the way of output.
-NOT_WORK = {"o", "report", "spatial_file", "snapshot_file", "timeseries_file", "ssa_failed_file", "dump", "overwrite", "verbose",
-            "progress", "run_wall", "i_verify"}
+NOT_WORK = {"o", "report", "spatial_file", "snapshot_file", "timeseries_file", "ssa_failed_file", "overwrite", "verbose",
+            "run_wall", "i_verify"}
 GRID = {"grid_Mx", "grid_My", "grid_dx"}  # follows the ranks in weak scaling, and is looked at itself
 CELLS_PER_CORE = 0.2  # how far a run may be from the median of its curve: small grids have few sizes to choose from
 VOLUME = 1e-6

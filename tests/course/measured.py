@@ -49,7 +49,7 @@ def way_of(ranks, before, *options):
     program = need("miniapp/nunatak-io")
     with tempfile.TemporaryDirectory() as folder:
         preloaded = [word.replace("FOLDER", folder) for word in before]
-        said(on_ranks(ranks, *preloaded, program, *options, "-repeat", "1", "-verify", "no", "-o", folder, "-json", f"{folder}/out.json"))
+        said(on_ranks(ranks, *preloaded, program, *options, "-repeat", "1", "-verify", "no", "-o", folder, "-report", f"{folder}/out.json"))
         return json.loads(pathlib.Path(folder, "out.json").read_text())["ways"][0]
 
 

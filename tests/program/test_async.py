@@ -182,7 +182,7 @@ def peaks_on_a_slow_disk(folder, ranks, way, pool, *options):
     program = pathlib.Path(os.environ["NUNATAK"]).with_name("nunatak-io")
     command = [*shlex.split(os.environ["NUNATAK_MPIEXEC"]), str(ranks), sys.executable, "-c", PEAK_OF_RANK, str(folder / "peak."), "env",
                f"LD_PRELOAD={os.environ['NUNATAK_SLOW_DISK']}", f"NUNATAK_DISK=20e6 {folder}/nunatak-io.files/way {folder / 'disk'}", str(program), "-workload",
-               "pism:G5km", "-scale", "0.15", "-repeat", "1", "-ways", way, "-io_pool", pool, "-verify", "no", "-o", str(folder), "-json",
+               "pism:G5km", "-scale", "0.15", "-repeat", "1", "-ways", way, "-io_pool", pool, "-verify", "no", "-o", str(folder), "-report",
                str(folder / "written.json"), *options]
     done = subprocess.run(command, capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr

@@ -43,7 +43,7 @@ OPTIONS = [
     (("-grid_Mx", "2000000000"), ("option -grid_Mx", "at most")),
     (("-grid_Mx", "1000000"), ("1000000 x 1000000 points", "expected at most")),
     (("-da_refine", "x"), ("option -da_refine", "expected a whole number", "found 'x'")),
-    (("-ssa_da_refine", "-1"), ("option -ssa_da_refine", "expected a whole number", "found '-1'")),
+    (("-da_refine", "-1"), ("option -da_refine", "expected a whole number", "found '-1'")),
     (("-da_refine", "14"), ("327681 x 327681 points", "-da_refine", "expected at most")),
     (("-spatial_every", "2"), ("-spatial_every", "expected -spatial_file")),
     (("-spatial_file", "s.nc", "-spatial_vars", "ssa_residual_x"), ("option -spatial_vars: ssa_residual_x is not computed in this run",)),
@@ -222,8 +222,12 @@ def test_time_that_is_none(nunatak, island, time):
     (b"init: d\xf6me\n", ("expected text",)), ("init: dome\ngrid:\n  Mx: 21\ninit: dome\n", ("line 4", "option init", "line 1")),
     ("grid:\n  Mx: 21\ngrid_Mx: 31 # again\n", ("line 3", "option grid_Mx", "line 2")), ("init:\nstress: sia\n", ("line 1", "option init")),
     ("stress: sia\ngrid:\n  Mx: ~\n", ("line 3", "option grid_Mx")), ("stress: sia\ninit: # dome\n", ("line 2", "option init")),
-    ("init: dome\ngrid:\n\tMx: 21\n", ("line 3", "a tab")), ("init: dome\nhelp: true\n", ("line 2", "option -help", "command line"))],
-    ids=["empty", "comments", "binary", "latin 1", "twice", "twice, nested", "no value", "null", "no value at the end", "a tab", "help"])
+    ("init: dome\ngrid:\n\tMx: 21\n", ("line 3", "a tab")), ("init: dome\nhelp: true\n", ("line 2", "option -help", "command line")),
+    ("init: dome\nINIT: shelf\n", ("line 2", "option INIT", "line 1")), ("INIT: dome\n", ("line 1", "unknown option -INIT")),
+    ("o: " + 100000 * "[", ("line 1", "option o")), (50000 * "{a: ", ("line 1", "nested at most")),
+    ("a: &x {b: 1}\nc: *x\n", ("line 2",)), ("init: dome\n---\ngrid_Mx: 21\n", ("one document",)), ("init\n", ("line 1", "option: value"))],
+    ids=["empty", "comments", "binary", "latin 1", "twice", "twice, nested", "no value", "null", "no value at the end", "a tab", "help",
+         "twice, in two cases", "in another case", "nested lists", "nested names", "alias", "two documents", "no name"])
 def test_options_file_of_no_sense(nunatak, tmp_path, content, words):
     (tmp_path / "run.yaml").write_bytes(content if isinstance(content, bytes) else content.encode())
     refused(nunatak("-options_file", "run.yaml", ranks=2, timeout=20), "run.yaml", *words)
@@ -232,7 +236,7 @@ def test_options_file_of_no_sense(nunatak, tmp_path, content, words):
 @pytest.mark.parametrize("name, content, more, words", [
     ("run.yaml", "init: dome\ngrid:\n  Mz: 5\n  Nx: 21\n", (), ("unknown option -grid_Nx; did you mean -grid_Mx?", "'run.yaml', line 4")),
     ("run.yaml", "grid: # of cells\n  dx: 16kg\n", (), ("option -grid_dx: units 'kg'", "'run.yaml', line 2")),
-    ("run.opts", "-init dome\n-grid_Mz many\n", (), ("option -grid_Mz", "'many'", "'run.opts', line 2")),
+    ("run.opts", "-init dome\n-grid_Mz many\n", (), ("option -grid_Mz", "'many'", "('run.opts')")),
     ("run.yaml", "grid:\n  dx: 16kg\n", ("-grid_dx", "16g"), ("option -grid_dx: units 'g'",))],
     ids=["unknown", "wrong unit", "PETSc's format", "given anew"])
 def test_an_option_of_a_file_is_told_with_its_line(nunatak, tmp_path, name, content, more, words):

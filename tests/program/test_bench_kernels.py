@@ -24,7 +24,7 @@ def bench(folder, *arguments, ranks=None):
 
 
 def test_the_fields_of_nunatak_step(tmp_path):
-    steps = run("miniapp/nunatak-step", tmp_path, *PROBLEM, "-sliding_q", "0.25", "-steps", "4", "-json", "steps.json")
+    steps = run("miniapp/nunatak-step", tmp_path, *PROBLEM, "-sliding_q", "0.25", "-steps", "4", "-report", "steps.json")
     assert steps.status == 0, steps.text
     expected = json.loads((tmp_path / "steps.json").read_text())["fields"]
     assert bench(tmp_path)["fields"] == bench(tmp_path, ranks=2)["fields"] == expected

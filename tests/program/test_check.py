@@ -87,7 +87,7 @@ def test_a_changed_cell_is_named(reference, tmp_path, name):
 
     path = reference(change)
     ranks = (None, None, None, 3)[(EXACT + WATER).index(name) % 4]
-    run = check(path, *REFERENCE, "-json", "r.json", "-picture", "d.ppm", "-fields", name, folder=tmp_path, ranks=ranks)
+    run = check(path, *REFERENCE, "-report", "r.json", "-picture", "d.ppm", "-fields", name, folder=tmp_path, ranks=ranks)
     assert run.status == 1 and "different: 1 of 1 fields" in run.out, run.text
     different = changed(tmp_path / "r.json")[name]
     assert (different["different"], different["j"], different["i"]) == (1, *cell)
@@ -115,7 +115,7 @@ def test_numbers_of_shelves_do_not_matter(reference, tmp_path):
         data.cells = sizes[-2][0]
     path = reference(join)
     for ranks in (None, 3):
-        assert check(path, *REFERENCE, "-json", "r.json", folder=tmp_path, ranks=ranks).status == 1
+        assert check(path, *REFERENCE, "-report", "r.json", folder=tmp_path, ranks=ranks).status == 1
         with netCDF4.Dataset(path) as data:
             assert changed(tmp_path / "r.json")["pico_shelf_mask"]["different"] == data.cells
 
@@ -126,7 +126,7 @@ def test_a_value_that_is_missing_or_no_whole_number_differs(reference, tmp_path)
         values = data["old"][:].astype(float)
         values[60, 34], values[3, 5] = np.nan, 0.25
         data.createVariable("pico_box_mask", "f8", ("y", "x"))[:] = values
-    run = check(reference(change), *REFERENCE, "-json", "r.json", folder=tmp_path)
+    run = check(reference(change), *REFERENCE, "-report", "r.json", folder=tmp_path)
     assert run.status == 1, run.text
     different = changed(tmp_path / "r.json")
     assert list(different) == ["pico_box_mask"] and different["pico_box_mask"]["different"] == 2

@@ -91,8 +91,8 @@ def test_ranks_see_the_nodes_and_send_what_they_send_elsewhere(cluster, tmp_path
             subprocess.run([str(word) for word in start + words], check=True, capture_output=True, timeout=60)
         return counts(json.loads(path.read_text()))
 
-    for words in (("nunatak-distance", "-mask", "shelves:1", "-grid_Mx", "61", "-grid_My", "43", "-compare", "-json"),
-                  ("nunatak-labels", "-mask", "percolation:0.593", "-grid_Mx", "61", "-grid_My", "43", "-json")):
+    for words in (("nunatak-distance", "-mask", "shelves:1", "-grid_Mx", "61", "-grid_My", "43", "-compare", "-report"),
+                  ("nunatak-labels", "-mask", "percolation:0.593", "-grid_Mx", "61", "-grid_My", "43", "-report")):
         found = [report(*words, where=where) for where in ("virtual", "processes", "nodes")]
         assert found[0] == found[1] == found[2]
         assert sum(found[0].values()) > 100

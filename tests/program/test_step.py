@@ -18,7 +18,7 @@ def step(folder, *arguments, ranks=None):
 
 
 def found(folder, *arguments, ranks=None):
-    run = step(folder, *GRID, *arguments, "-json", "found.json", ranks=ranks)
+    run = step(folder, *GRID, *arguments, "-report", "found.json", ranks=ranks)
     assert run.status == 0, run.text
     return json.loads((folder / "found.json").read_text())
 
@@ -53,7 +53,7 @@ def test_collectives_outside_the_ssa(tmp_path, steps):
     (("-steps", "0"), None, "-steps"),
     (("-ocean", "true"), None, "expected one of auto|pico|none"),
     (("-machine", "none.json"), None, "file 'none.json': cannot be read"),
-    (("-json", "nowhere/x.json"), None, "nowhere/x.json"),
+    (("-report", "nowhere/x.json"), None, "nowhere/x.json"),
     (("-grid_dz", "1"), None, "-grid_dz"),
 ])
 def test_refused(tmp_path, arguments, ranks, words):

@@ -43,7 +43,7 @@ def test_every_mask_on_processes_and_virtual_ranks(tool, tmp_path, mask):
 
 @pytest.mark.parametrize("name", ["distance", "labels"])
 def test_virtual_ranks_send_what_processes_send(tool, tmp_path, name):
-    grid = ("-mask", "shelves:1", "-grid_Mx", 60, "-json")
+    grid = ("-mask", "shelves:1", "-grid_Mx", 60, "-report")
     assert tool(name, *grid, "virtual.json", "-virtual_ranks", "2,3,4").status == 0
     virtual = runs(tmp_path / "virtual.json")
     for ranks in (2, 3, 4):
@@ -109,7 +109,7 @@ def test_a_planted_difference_is_found(tool, tmp_path, name, variable, ranks):
         true = int(data[variable][12, 4])
         data[variable][12, 4] = 777
         data[variable][15, 2] = 778
-    run = tool(name, *grid, "-expect", "good.nc", "-compare", "-json", "r.json", ranks=ranks)
+    run = tool(name, *grid, "-expect", "good.nc", "-compare", "-report", "r.json", ranks=ranks)
     assert run.status == 1, run.text
     assert run.text.count("error:") == 1, run.text
     assert f"differ first at j = 12, i = 4 in {variable}: found {true}, expected 777" in run.err, run.text
@@ -133,7 +133,7 @@ def test_a_planted_difference_is_found(tool, tmp_path, name, variable, ranks):
     ("labels", ("-mask", "full", "-grid_Mx", "0"), "option -grid_Mx: expected a whole number of at least 1, found '0'"),
     ("labels", ("-mask", "full", "-loggp_L", "3m"), "option -loggp_L: units 'm' cannot be converted to 's'"),
     ("labels", ("-mask", "full", "-domain", "one"), "option -domain: expected a whole number"),
-    ("labels", ("-mask", "full", "-json", "nowhere/r.json"), "option -json: cannot write 'nowhere/r.json'"),
+    ("labels", ("-mask", "full", "-report", "nowhere/r.json"), "option -report: cannot write 'nowhere/r.json'"),
     ("labels", ("-mask", "full", "-refine", "2147483647"), "option -refine: expected at most"),
     ("distance", ("-mask", "full", "-expect", "m.nc"), "expected a variable 'distance', found none"),
     ("distance", ("-mask", "full", "-solvers", "bfs", "-compare"), "expected two answers at least")])
@@ -158,7 +158,7 @@ def test_virtual_ranks_and_grids(tool):
 def test_antarctica(tool, shared, tmp_path):
     """Cell types that follow from thickness and bed, refined."""
     data = shared / "data" / "antarctica_32km.nc"
-    run = tool("distance", "-i", data, "-refine", 2, "-virtual_ranks", "1,8x8", "-compare", "-json", "r.json")
+    run = tool("distance", "-i", data, "-refine", 2, "-virtual_ranks", "1,8x8", "-compare", "-report", "r.json")
     assert run.status == 0, run.text
     assert all(r["domain_cells"] > 1000 for r in runs(tmp_path / "r.json"))
     assert tool("labels", "-i", data, "-domain", "0+2", "-compare", ranks=2).status == 0

@@ -8,11 +8,33 @@
 
 namespace nunatak {
 
+namespace {
+
+/// A local Vec in the memory of a field with its ghosts, `dof` numbers a cell. Nothing is copied;
+/// the field must outlive it.
+class BorrowedVec {
+public:
+  BorrowedVec(Dmda& grid, int dof, double* data) {
+    PetscInt xm = 0, ym = 0;
+    NUNATAK_PETSC(DMDAGetGhostCorners(grid.dm(), nullptr, nullptr, nullptr, &xm, &ym, nullptr));
+    NUNATAK_PETSC(VecCreateSeqWithArray(PETSC_COMM_SELF, dof, dof * xm * ym, data, &m_vec));
+  }
+  ~BorrowedVec() { VecDestroy(&m_vec); }
+  BorrowedVec(const BorrowedVec&) = delete;
+  BorrowedVec& operator=(const BorrowedVec&) = delete;
+  operator Vec() const { return m_vec; }
+
+private:
+  Vec m_vec = nullptr;
+};
+
+} // namespace
+
 DmdaRanks::DmdaRanks(MPI_Comm comm, Dmda& grid)
     : MpiRanks(comm, grid.decomposition()), m_grid(grid) {
   const auto field =
       make_array<double>("field", patch()); // PETSc makes the scatter when it is first used
-  const BorrowedVec vec = BorrowedVec::local(grid, field);
+  const BorrowedVec vec(grid, 1, field.data());
   NUNATAK_PETSC(DMLocalToLocalBegin(grid.dm(), vec, INSERT_VALUES, vec));
   NUNATAK_PETSC(DMLocalToLocalEnd(grid.dm(), vec, INSERT_VALUES, vec));
   NUNATAK_PETSC(DMDAGetScatter(grid.dm(), nullptr, &m_scatter));
@@ -44,7 +66,7 @@ void DmdaRanks::fill_ghosts(const std::vector<Ghosted>& arrays) {
 void DmdaRanks::scatter(const Ghosted& array) {
   if (array.doubles) {
     const int dof = static_cast<int>(array.cell_bytes / sizeof(double));
-    const BorrowedVec vec = BorrowedVec::local(m_grid, dof, reinterpret_cast<double*>(array.data));
+    const BorrowedVec vec(m_grid, dof, reinterpret_cast<double*>(array.data));
     NUNATAK_PETSC(DMLocalToLocalBegin(m_grid.dm(dof), vec, INSERT_VALUES, vec));
     NUNATAK_PETSC(DMLocalToLocalEnd(m_grid.dm(dof), vec, INSERT_VALUES, vec));
   } else {

@@ -1,4 +1,4 @@
-#include "miniapp/model/early_end.hpp"
+#include "miniapp/model/clock.hpp"
 
 #include <algorithm>
 #include <chrono>
