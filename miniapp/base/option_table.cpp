@@ -112,6 +112,17 @@ std::size_t help_columns() {
   return is_terminal ? std::max<std::size_t>(size.ws_col, 60) : 100;
 }
 
+Option one_of_two(const std::string& name, bool& target, const std::string& yes,
+                  const std::string& no, const std::string& doc) {
+  const auto set = [&target, yes, no](const std::string& value, const std::string& what) {
+    if (value != yes && value != no)
+      throw Error(what + ": expected one of " + yes + "|" + no + ", found '" + value + "'");
+    target = value == yes;
+  };
+  const auto get = [&target, yes, no] { return target ? yes : no; };
+  return setting(name, {set, get, false}, yes + "|" + no, doc);
+}
+
 bool is_option(const std::string& word) {
   return word.size() > 1 && word[0] == '-' &&
          std::isalpha(static_cast<unsigned char>(word[1])) != 0;

@@ -62,6 +62,9 @@ inline Option text(const std::string& name, std::string& target, const std::stri
 inline Option flag(const std::string& name, bool& target, const std::string& doc) {
   return {name, &target, "", doc};
 }
+/// A bool that is `yes` or `no`, two words.
+Option one_of_two(const std::string& name, bool& target, const std::string& yes,
+                  const std::string& no, const std::string& doc);
 inline Option setting(const std::string& name, Option::Setting target, const std::string& words,
                       const std::string& doc) {
   return {name, std::move(target), "", doc, words};
