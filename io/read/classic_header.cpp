@@ -1,9 +1,9 @@
 // Parses the header of classic NetCDF files. See classic_header.hpp.
 //
 //   header = magic numrecs dim_list gatt_list var_list
-//   magic  = 'C' 'D' 'F' version     version 1: 32-bit sizes and offsets; 2: 64-bit offsets; 5:
-//   64-bit sizes and offsets list   = tag count element*      tag 10 dimensions, 11 variables, 12
-//   attributes, 0 if absent
+//   magic  = 'C' 'D' 'F' version     version 1: 32-bit sizes and offsets; 2: 64-bit offsets;
+//                                    5: 64-bit sizes and offsets
+//   list   = tag count element*      tag 10 dimensions, 11 variables, 12 attributes, 0 if absent
 #include "io/read/classic_header.hpp"
 
 #include "io/error.hpp"

@@ -15,7 +15,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 SOURCE = HERE.parents[1]
 REPORT_OPTIONS = {"nunatak": "-report", "nunatak-io": "-json"}
 OUTPUT_OPTIONS = {"nunatak": {"o": "result.nc", "verbose": "no", "progress": "off"}, "nunatak-io": {"o": "."}}
-INPUT_OPTIONS = {"i", "options_file", "replay"}  # files
+INPUT_OPTIONS = {"i", "options_file"}  # files
 
 
 def find_program(name, given):
