@@ -4,8 +4,6 @@
 #include "miniapp/base/paths.hpp"
 #include "miniapp/base/program.hpp"
 #include "miniapp/model/clock.hpp"
-#include "miniapp/model/dump.hpp"
-#include "miniapp/model/early_end.hpp"
 #include "miniapp/model/model.hpp"
 #include "miniapp/model/output.hpp"
 #include "miniapp/model/report.hpp"
@@ -40,9 +38,7 @@ int run(const Session& session, Options& options, const std::string& command) {
   Clock clock(options, model.start_time());
   Summary summary(model.grid(), model.ranks(), model.state());
   Output output(options, model, summary.scalars(), command, timers, log);
-  Dumps dumps(options, model.grid(), model.ranks().patch(), session.comm(), command);
   Report report(options, model.grid(), session.comm());
-  Progress progress(session.rank(), options.progress);
   init.reset();
   log.line(describe(model.grid()));
 
@@ -50,7 +46,6 @@ int run(const Session& session, Options& options, const std::string& command) {
   // advance, write scalars
   const auto fields = [&] { return model.fields(); };
   const auto diagnose_and_write = [&] {
-    dumps.set_time(clock.time());
     try {
       model.diagnose(clock.time());
     } catch (const SsaError& error) {
@@ -69,15 +64,12 @@ int run(const Session& session, Options& options, const std::string& command) {
     clock.advance(dt, next_stop);
     early.agree(summary.add(model.hybrid(), dt, early.wish(output.longest_write())));
     output.write_scalars(clock, summary.scalars());
-    progress.hide();
     log.line(summary.line(clock, stable.why(), model.last_solve()));
-    progress.update(clock.done(), clock.text());
   }
 
   // 5. the last state, with its own flow and melt, into the result; all files are closed
   if (!clock.zero_length()) diagnose_and_write();
   const std::string state = output.finish(clock, fields);
-  dumps.finish();
 
   // 6. report
   summary.warn(log);

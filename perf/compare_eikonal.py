@@ -66,7 +66,7 @@ def ours(program, folder, start, dx, dy, *options):
     with open(folder / "start.pgm", "wb") as file:
         file.write(b"P5 %d %d 255\n" % start.shape[::-1] + start.astype(np.uint8).tobytes())  # outside: 255
     command = [program, "-i", folder / "start.pgm", "-seeds", "given", "-solvers", "fmm", "-grid_dx", f"{dx:.17g}", "-grid_dy", f"{dy:.17g}",
-               "-fmm_unit", f"{unit_of(start, dx, dy):.17g}", "-json", folder / "r.json", *options]
+               "-fmm_unit", f"{unit_of(start, dx, dy):.17g}", "-report", folder / "r.json", *options]
     done = subprocess.run([str(word) for word in command], capture_output=True, text=True)
     if done.returncode != 0:
         fail(done.stderr.strip())

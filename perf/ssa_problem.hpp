@@ -6,7 +6,7 @@
 #include "kernels/cases/exact_ssa.hpp"
 #include "kernels/ice/geometry.hpp"
 #include "miniapp/model/model.hpp"
-#include "miniapp/model/ssa.hpp"
+#include "miniapp/model/petsc/ssa.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -119,7 +119,8 @@ inline SsaProblem ice_sheet(Options& options, MPI_Comm comm) {
   problem.in = {state.thk,  state.usurf,   state.topg,      flow.tauc,      problem.in.hardness,
                 state.mask, forcing.fixed, forcing.u_fixed, forcing.v_fixed};
   const bool enhanced = options.rheology != "isothermal" && !forcing.has_hardav;
-  const double stiffening = enhanced ? std::pow(options.ssa_enhancement, -1.0 / 3.0) : 1.0;
+  const double stiffening =
+      enhanced ? std::pow(options.hybrid.stress.ssa_enhancement, -1.0 / 3.0) : 1.0;
   const auto hardness = problem.in.hardness, mean = flow.hardav;
   for_each_cell_and_ghost(
       "hardness", p, KOKKOS_LAMBDA(int j, int i) { hardness(j, i) = stiffening * mean(j, i); });

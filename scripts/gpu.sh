@@ -220,7 +220,7 @@ samplers+=($!)
 for where in gpu host; do
   programs=$out/tree
   [ "$where" = gpu ] || programs=$out/host
-  step "nunatak-step, $where" 300 "$programs/miniapp/nunatak-step" -grid_dx 16e3 -steps 4 -json "$out/$where-steps.json" || true
+  step "nunatak-step, $where" 300 "$programs/miniapp/nunatak-step" -grid_dx 16e3 -steps 4 -report "$out/$where-steps.json" || true
   for km in 8 4; do
     step "bench_kernels, $where, $km km" 300 bash -c 'to_file "$@"' to_file "$out/$where-${km}km.json" "$programs/perf/bench_kernels" -grid_dx ${km}e3 &&
       add_times $where $km || true

@@ -79,7 +79,7 @@ def right_answers(lab, seed):
         name, *words = q["run"]
         if tuple(q["run"]) not in results:
             with tempfile.TemporaryDirectory() as folder:
-                extra = [] if name == "answers" else ["-json", "out.json"]
+                extra = [] if name == "answers" else ["-report", "out.json"]
                 status, output = run([program("course_answers" if name == "answers" else "nunatak-" + name), *words, *extra], 300, folder)
                 if status != 0:
                     raise Problem(f"{shlex.join(q['run'])}: status {status}\n{output}")
@@ -293,7 +293,7 @@ def first(options):
         rounds = {}
         for solver, ranks in (("sweep", "1"), ("bfs", "1,16,256")):
             status, output = run([program("nunatak-distance"), "-mask", "serpentine", "-seeds", "corner", "-solvers", solver, "-virtual_ranks", ranks,
-                                  "-json", "first.json"], 300, BUILD)
+                                  "-report", "first.json"], 300, BUILD)
             if status != 0:
                 raise Problem(output)
             for found in json.loads((BUILD / "first.json").read_text())["runs"]:

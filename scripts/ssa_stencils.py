@@ -59,7 +59,7 @@ def invariant(ux, uy, vx, vy):
 
 
 class Faces:
-    """Bueler and Brown (2009); margins after Winkelmann et al. (2011): see tests/regression/face_stencil.hpp."""
+    """Bueler and Brown (2009); margins after Winkelmann et al. (2011)."""
 
     def __init__(self, grid, thickness="mean", stress_mean=False, viscosity_mean=True, thin=50.0, floor=1e13):
         self.grid, self.faces, self.floor = grid, [], floor

@@ -7,7 +7,7 @@ function(tool_test name program pattern)
 endfunction()
 
 file(WRITE ${CMAKE_CURRENT_BINARY_DIR}/picture.pbm "P1 5 3\n11111 10001 11101\n")
-tool_test(distance nunatak-distance "all equal" -mask spiral -grid_Mx 61 -virtual_ranks 1,2x3,8x8 -compare -json distance.json)
+tool_test(distance nunatak-distance "all equal" -mask spiral -grid_Mx 61 -virtual_ranks 1,2x3,8x8 -compare -report distance.json)
 tool_test(labels nunatak-labels "all equal" -mask percolation:0.593 -grid_Mx 101 -virtual_ranks 1,2x3,8x8 -compare -csv labels.csv)
 tool_test(picture nunatak-labels "1 components.*all equal" -i picture.pbm -domain 1 -virtual_ranks 1,2 -compare)
 file(WRITE ${CMAKE_CURRENT_BINARY_DIR}/picture.nc "no picture")

@@ -54,7 +54,7 @@ void assign(std::string& target, const Option& option, const std::string* value,
 template <class T>
 void assign(T& target, const Option& option, const std::string* value, const std::string& what) {
   const double number = parse_quantity(*value, option.unit, what);
-  const bool whole = std::is_same_v<T, int>,
+  const bool whole = std::is_integral_v<T>,
              fits = !whole || (number == std::floor(number) && std::fabs(number) <= 2147483647.0);
   if (!fits || !(number >= option.min && number <= option.max)) {
     std::ostringstream s;
@@ -110,18 +110,6 @@ std::size_t help_columns() {
   const bool is_terminal =
       isatty(STDOUT_FILENO) != 0 && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0;
   return is_terminal ? std::max<std::size_t>(size.ws_col, 60) : 100;
-}
-
-Option count_or_auto(const std::string& name, std::optional<std::int64_t>& target,
-                     const std::string& doc) {
-  const auto set = [&target, name](const std::string& value, const std::string& what) {
-    int count = 0;
-    if (value != "auto")
-      assign(count, number(name, count, "", "", 0), &value, what + " (a number, or auto)");
-    target = value == "auto" ? std::nullopt : std::optional<std::int64_t>(count);
-  };
-  const auto get = [&target] { return target ? std::to_string(*target) : std::string("auto"); };
-  return setting(name, {set, get, false}, "", doc);
 }
 
 bool is_option(const std::string& word) {

@@ -38,14 +38,14 @@ struct Option {
     bool is_flag;
   };
   std::string name;
-  std::variant<bool*, int*, double*, std::string*, Setting> target;
+  std::variant<bool*, int*, std::int64_t*, double*, std::string*, Setting> target;
   std::string unit, doc;
   std::string words = ""; ///< allowed ones, separated by |; "" for any
   double min = -std::numeric_limits<double>::infinity(),
          max = std::numeric_limits<double>::infinity();
 };
 
-/// `T`: int or double; `unit`: "" if it has none.
+/// `T`: int, int64_t or double; `unit`: "" if it has none.
 template <class T>
 Option number(const std::string& name, T& target, const std::string& unit, const std::string& doc,
               double min = -std::numeric_limits<double>::infinity(),
@@ -62,9 +62,6 @@ inline Option text(const std::string& name, std::string& target, const std::stri
 inline Option flag(const std::string& name, bool& target, const std::string& doc) {
   return {name, &target, "", doc};
 }
-/// A whole number of at least 0, or "auto": none.
-Option count_or_auto(const std::string& name, std::optional<std::int64_t>& target,
-                     const std::string& doc);
 inline Option setting(const std::string& name, Option::Setting target, const std::string& words,
                       const std::string& doc) {
   return {name, std::move(target), "", doc, words};

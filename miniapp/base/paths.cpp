@@ -58,9 +58,7 @@ struct Place {
   }
 };
 
-bool is_prefix(FileUse use) {
-  return use == FileUse::snapshots || use == FileUse::dumps || use == FileUse::subfiles;
-}
+bool is_prefix(FileUse use) { return use == FileUse::snapshots || use == FileUse::subfiles; }
 
 bool is_same(const NamedFile& a, const NamedFile& b) {
   const Place place_a(a.path), place_b(b.path);
@@ -86,8 +84,6 @@ bool goes_with(const NamedFile& of, const std::string& name) {
   case FileUse::snapshots: // _00010.000.nc
     return suffix.size() >= 13 && suffix[0] == '_' && ends_with(suffix, ".nc") &&
            suffix.find_first_not_of("0123456789.", 1) == suffix.size() - 2;
-  case FileUse::dumps:
-    return ends_with(suffix, ".nc");
   case FileUse::subfiles:
     return has_number(suffix);
   }

@@ -1,5 +1,4 @@
-// The files that the options of a run name: is there a place for each, and does none destroy
-// another?
+// Checks of the files that the options of a run name: each has a place, and none destroys another.
 #pragma once
 
 #include <string>
@@ -14,7 +13,6 @@ enum class FileUse {
   netcdf, ///< written by io: also <path>.tmp, .commit, .lock, .json, .0000, ..., and manifest.jsonl
           ///< in its folder
   snapshots, ///< files <path without .nc>_00010.000.nc of the kind netcdf
-  dumps,     ///< files <path><name>.nc of the kind netcdf
   subfiles,  ///< files <path>.0000, ... are read
 };
 

@@ -71,19 +71,6 @@ Decomposition decomposition_of(DM dm, int rank) {
   return d;
 }
 
-template <class Field> void require_shape(const char* vec, const Field& field, int ym, int xm) {
-  if (field.extent_int(0) == ym && field.extent_int(1) == xm) return;
-  throw Error(std::string(vec) + " Vec: expected an array of " + std::to_string(ym) + " x " +
-              std::to_string(xm) + " x " + std::to_string(field.extent(2)) +
-              " numbers"); // of maps the third extent is 1
-}
-
-template <class Field> void require_ghosted(Dmda& grid, const Field& field) {
-  PetscInt xm = 0, ym = 0;
-  NUNATAK_PETSC(DMDAGetGhostCorners(grid.dm(), nullptr, nullptr, nullptr, &xm, &ym, nullptr));
-  require_shape("local", field, ym, xm);
-}
-
 } // namespace
 
 Dmda::Dmda(MPI_Comm comm, const DmdaShape& shape) {
@@ -115,34 +102,6 @@ DM Dmda::dm(int dof) {
     handle.reset(dm);
   }
   return handle.get();
-}
-
-BorrowedVec BorrowedVec::local(Dmda& grid, int dof, double* data) {
-  PetscInt xm = 0, ym = 0;
-  NUNATAK_PETSC(DMDAGetGhostCorners(grid.dm(), nullptr, nullptr, nullptr, &xm, &ym, nullptr));
-  Vec vec = nullptr;
-  NUNATAK_PETSC(VecCreateSeqWithArray(PETSC_COMM_SELF, dof, dof * xm * ym, data, &vec));
-  return BorrowedVec(vec);
-}
-
-BorrowedVec BorrowedVec::local(Dmda& grid, const Array3<double>& field) {
-  require_ghosted(grid, field);
-  return local(grid, field.extent_int(2), field.data());
-}
-
-BorrowedVec BorrowedVec::local(Dmda& grid, const Array2<double>& field) {
-  require_ghosted(grid, field);
-  return local(grid, 1, field.data());
-}
-
-BorrowedVec BorrowedVec::global(Dmda& grid, const Array2<double>& owned) {
-  PetscInt xm = 0, ym = 0;
-  NUNATAK_PETSC(DMDAGetCorners(grid.dm(), nullptr, nullptr, nullptr, &xm, &ym, nullptr));
-  require_shape("global", owned, ym, xm);
-  Vec vec = nullptr;
-  NUNATAK_PETSC(VecCreateMPIWithArray(PetscObjectComm(reinterpret_cast<PetscObject>(grid.dm())), 1,
-                                      xm * ym, PETSC_DECIDE, owned.data(), &vec));
-  return BorrowedVec(vec);
 }
 
 } // namespace nunatak

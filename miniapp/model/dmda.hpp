@@ -6,13 +6,7 @@
 //   in the same order. PETSc leaves the ghosts beyond an edge of the domain alone;
 //   Ranks::update_ghosts copies the nearest owned cell into them.
 //
-// Which Vec borrows what (nothing is copied; the array must outlive the Vec):
-//   local Vec    any field of doubles with its ghosts: Array2, or Array3 on the DMDA with as many
-//   numbers a cell global Vec   an array of doubles without ghosts, ym x xm (x numbers a cell). A
-//   field cannot be borrowed by a global Vec: its
-//                owned cells are no contiguous memory. DMLocalToGlobal copies them.
-//   Integers and single precision are no Vecs; DmdaRanks (dmda_ranks.hpp) sends them by the PetscSF
-//   of the same scatter.
+// A Vec in the memory of a field is made where PETSc's scatters are used: petsc/dmda_ranks.cpp.
 #pragma once
 
 #include "kernels/grid/array.hpp"
@@ -54,26 +48,6 @@ private:
   using Handle = std::unique_ptr<std::remove_pointer_t<DM>, Destroy>;
   std::map<int, Handle> m_dms; // by numbers a cell
   Decomposition m_decomposition;
-};
-
-/// A Vec in the memory of an array, see above.
-class BorrowedVec {
-public:
-  /// Throws Error if the array has not the shape of a local Vec.
-  static BorrowedVec local(Dmda& grid, const Array2<double>& field);
-  static BorrowedVec local(Dmda& grid, const Array3<double>& field);
-  static BorrowedVec local(Dmda& grid, int dof, double* data);
-  /// Collective. Throws Error if the array has not the shape of the owned cells.
-  static BorrowedVec global(Dmda& grid, const Array2<double>& owned);
-
-  ~BorrowedVec() { VecDestroy(&m_vec); }
-  BorrowedVec(const BorrowedVec&) = delete;
-  BorrowedVec& operator=(const BorrowedVec&) = delete;
-  operator Vec() const { return m_vec; }
-
-private:
-  explicit BorrowedVec(Vec vec) : m_vec(vec) {}
-  Vec m_vec;
 };
 
 } // namespace nunatak

@@ -24,33 +24,19 @@ Axis with_points(Axis axis, int points) {
   return axis;
 }
 
-/// How often an option refines: "" if it is not there.
-std::string refinements(const std::string& prefix) {
+/// PETSc takes any word for a number.
+void check_da_refine() {
   char word[32] = "";
   PetscBool is_set = PETSC_FALSE;
-  NUNATAK_PETSC(
-      PetscOptionsGetString(nullptr, prefix.c_str(), "-da_refine", word, sizeof word, &is_set));
-  return is_set == PETSC_TRUE
-             ? std::to_string(whole_number(word, 0, 30, "option -" + prefix + "da_refine"))
-             : "";
-}
-
-/// The SSA has the points of the grid: -ssa_da_refine, PETSc's name for the DMDA of that solver,
-/// refines the grid.
-void hear_da_refine() {
-  const std::string of_ssa = refinements("ssa_"), of_grid = refinements("");
-  if (of_ssa.empty() || of_ssa == of_grid) return;
-  if (!of_grid.empty())
-    throw Error("options -da_refine " + of_grid + " and -ssa_da_refine " + of_ssa +
-                ": expected one of them: both refine the grid");
-  NUNATAK_PETSC(PetscOptionsSetValue(nullptr, "-da_refine", of_ssa.c_str()));
+  NUNATAK_PETSC(PetscOptionsGetString(nullptr, nullptr, "-da_refine", word, sizeof word, &is_set));
+  if (is_set == PETSC_TRUE) whole_number(word, 0, 30, "option -da_refine");
 }
 
 } // namespace
 
 Grid make_grid(MPI_Comm comm, const Axis& x, const Axis& y, int px, int py) {
   Grid grid;
-  hear_da_refine();
+  check_da_refine();
   grid.dmda =
       std::make_shared<Dmda>(comm, DmdaShape{x.points, y.points, px, py, x.periodic, y.periodic});
   check_petsc_options({"da_", "dm_"}, "the DMDA of the grid");
@@ -80,6 +66,7 @@ Axis choose_axis(const Axis& source, int points, double spacing) {
   if (spacing > 0.0 && spacing < 1.0)
     throw Error("option -grid_dx: expected 0 or a spacing of at least 1 m, found " +
                 std::to_string(spacing) + " m");
+  constexpr double rounding = 1e-3; // of coordinates in the file, in spacings
   Axis axis;
   if (spacing == 0.0) {
     if (points < 2)
@@ -91,14 +78,16 @@ Axis choose_axis(const Axis& source, int points, double spacing) {
     return axis;
   }
   axis.spacing = spacing;
-  axis.points = points > 0
-                    ? points
-                    : static_cast<int>(std::floor(source.extent() / spacing * (1.0 + 1e-12))) + 1;
+  axis.points =
+      points > 0 ? points : static_cast<int>(std::floor(source.extent() / spacing + rounding)) + 1;
   if (axis.points < 2) {
     throw Error("grid spacing of " + std::to_string(spacing) +
                 " m (-grid_dx): the domain is only " + std::to_string(source.extent()) + " m wide");
   }
-  if (axis.extent() > source.extent() * (1.0 + 1e-9)) {
+  if (std::fabs(axis.extent() - source.extent()) <= rounding * spacing &&
+      axis.points == source.points)
+    return source;
+  if (axis.extent() > source.extent() + rounding * spacing) {
     throw Error("grid of " + std::to_string(axis.points) + " points every " +
                 std::to_string(spacing) + " m (-grid_Mx, -grid_My, -grid_dx): expected at most " +
                 std::to_string(source.extent()) +

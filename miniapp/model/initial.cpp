@@ -1,22 +1,121 @@
 #include "miniapp/model/initial.hpp"
 
 #include "io/durable/verify.hpp"
+#include "kernels/cases/continent.hpp"
+#include "kernels/cases/exact_ssa.hpp"
 #include "kernels/grid/balance.hpp"
 #include "kernels/grid/constants.hpp"
 #include "kernels/grid/elementary.hpp"
-#include "kernels/grid/over_ranks.hpp"
+#include "kernels/grid/ranks.hpp"
 #include "kernels/ice/columns.hpp"
 #include "kernels/ice/geometry.hpp"
+#include "kernels/step/sites.hpp"
 #include "miniapp/base/error.hpp"
-#include "miniapp/model/generate.hpp"
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <sstream>
 
 namespace nunatak {
 
 namespace {
+
+// --- states without a file (-init)
+
+/// The grid that a state (`options.init`) has if -grid_* does not change it.
+struct GeneratedGrid {
+  Axis x, y;
+  bool square = false; ///< -grid_Mx alone sets My too
+  bool periodic_y = false;
+  bool on_the_earth = false; ///< has a projection: `marine` lies on the South Pole
+};
+
+Axis centred(double half_width, int points) {
+  return {-half_width, 2.0 * half_width / (points - 1), points};
+}
+
+/// The edges whose velocity is given.
+struct Fixed {
+  explicit Fixed(Forcing& f) : forcing(f), fixed(on_host(f.fixed)), u(on_host(f.u_fixed)) {}
+  ~Fixed() {
+    to_loops(forcing.fixed, fixed);
+    to_loops(forcing.u_fixed, u);
+  }
+  Fixed(const Fixed&) = delete;
+  Fixed& operator=(const Fixed&) = delete;
+  void fix(int j, int i, double speed) {
+    fixed(j, i) = 1;
+    u(j, i) = speed;
+  }
+  Forcing& forcing;
+  SharedArray2<int> fixed;
+  SharedArray2<double> u;
+};
+
+/// Exact velocities on all edges of the domain (test I).
+void complete_stream(const Grid& grid, const Patch& patch, Forcing& forcing) {
+  forcing.has_tauc = forcing.has_hardav = true;
+  Kokkos::deep_copy(forcing.hardav, exact::TestI::B);
+  Fixed edges(forcing);
+  const auto tauc = on_host(forcing.tauc);
+  for (int j = 1; j <= patch.ym; ++j) {
+    for (int i = 1; i <= patch.xm; ++i) {
+      const int gj = patch.global_j(j), gi = patch.global_i(i);
+      const double y = grid.y(gj);
+      tauc(j, i) = synthetic::stream_yield_stress(y);
+      if (gj == 0 || gj == grid.My() - 1 || gi == 0 || gi == grid.Mx() - 1)
+        edges.fix(j, i, exact::TestI::u(y));
+    }
+  }
+  to_loops(forcing.tauc, tauc);
+}
+
+/// Ice enters at x = 0.
+void complete_shelf(const Patch& patch, Forcing& forcing) {
+  forcing.has_hardav = true;
+  Kokkos::deep_copy(forcing.hardav, exact::VanDerVeen::B);
+  Fixed edges(forcing);
+  for (int j = 1; j <= patch.ym; ++j) {
+    for (int i = 1; i <= patch.xm; ++i) {
+      if (patch.global_i(i) == 0) edges.fix(j, i, exact::VanDerVeen::u0);
+    }
+  }
+}
+
+GeneratedGrid generated_grid(const Options& options) {
+  using namespace synthetic;
+  if (options.init == "dome")
+    return {centred(dome_half_width, 61), centred(dome_half_width, 61), true};
+  if (options.init == "stream")
+    return {centred(stream_half_width, 5), centred(stream_half_width, 61)};
+  if (options.init == "shelf")
+    return {{0.0, shelf_length / 200, 201}, {0.0, shelf_length / 200, 11}, false, true};
+  return {centred(marine_half_width, 381), centred(marine_half_width, 381), true, false, true};
+}
+
+/// Fill the owned cells. Forcing keeps what it has where the state says nothing.
+void generate(const Options& options, const Grid& grid, const Patch& patch, State& state,
+              Forcing& forcing) {
+  std::function<synthetic::Site(double, double)> site = synthetic::dome;
+  if (options.init == "shelf") site = synthetic::shelf;
+  if (options.init == "stream") site = synthetic::stream;
+  if (options.init == "marine") {
+    site = [continent = synthetic::Continent(static_cast<std::uint64_t>(options.seed))](
+               double x, double y) { return continent.at(x, y); };
+  }
+  synthetic::set_sites(patch, state, forcing,
+                       [&](int gj, int gi) { return site(grid.x(gi), grid.y(gj)); });
+  if (options.init == "shelf" || options.init == "stream") {
+    forcing.fixed = make_array<int>("fixed", patch);
+    forcing.u_fixed = make_array<double>("u_fixed", patch);
+    forcing.v_fixed = make_array<double>("v_fixed", patch);
+  }
+  if (options.init == "stream") complete_stream(grid, patch, forcing);
+  if (options.init == "shelf") complete_shelf(patch, forcing);
+}
+
+// --- what an input does not have
 
 void set_constants(const Options& options, Forcing& forcing) {
   Kokkos::deep_copy(forcing.bheatflx, options.bheatflx);
@@ -86,7 +185,7 @@ void log_substitutes(const Options& options, const Input& input, const Log& log)
   say("bheatflx", number(options.bheatflx) + " W m-2");
   say("tauc", "from the till model (-till_*)");
   say("hardav", options.rheology == "isothermal"
-                    ? "softness " + number(options.softness) + " Pa-3 s-1"
+                    ? "softness " + number(options.hybrid.stress.softness) + " Pa-3 s-1"
                     : "from the temperature of the ice");
   if (options.ocean != "pico") return;
   say("basins", "all of the grid is one basin");
@@ -181,9 +280,10 @@ Decomposition InitialState::balanced(const Grid& grid, MPI_Comm comm) const {
   const Decomposition d = nunatak::balanced(grid.decomposition, icy_cells[0]);
   const auto range = [](const std::vector<int>& starts) {
     int least = starts.back(), most = 0;
-    for (std::size_t n = 1; n < starts.size(); ++n)
-      least = std::min(least, starts[n] - starts[n - 1]),
+    for (std::size_t n = 1; n < starts.size(); ++n) {
+      least = std::min(least, starts[n] - starts[n - 1]);
       most = std::max(most, starts[n] - starts[n - 1]);
+    }
     return std::to_string(least) + (least == most ? "" : " to " + std::to_string(most));
   };
   m_log.line("grid: cut by its ice: patches of " + range(d.x) + " columns, " + range(d.y) +
@@ -195,7 +295,7 @@ void InitialState::read(Grid& grid, MpiRanks& ranks, State& state, Forcing& forc
   const Patch patch = ranks.patch();
   set_constants(m_options, forcing);
   if (m_input) {
-    m_input->read(grid, ranks, state, forcing);
+    m_input->read(m_options, grid, ranks, state, forcing);
     log_substitutes(m_options, *m_input, m_log);
   } else {
     generate(m_options, grid, patch, state, forcing);
@@ -233,10 +333,7 @@ void InitialState::read(Grid& grid, MpiRanks& ranks, State& state, Forcing& forc
     m_input->read_temperature(grid, ranks, state.temp);
   } else {
     const auto accumulation = make_array<double>("accumulation", patch);
-    const auto balance = forcing.climatic_mass_balance;
-    for_each_cell(
-        "accumulation in metres of ice", patch,
-        KOKKOS_LAMBDA(int j, int i) { accumulation(j, i) = balance(j, i) / rho_ice; });
+    in_metres_of_ice(patch, forcing.climatic_mass_balance, accumulation);
     initial_temperature(patch, levels_at(grid.z), state.thk, state.mask, forcing.ice_surface_temp,
                         accumulation, forcing.bheatflx, state.temp);
   }

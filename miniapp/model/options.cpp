@@ -8,6 +8,7 @@
 #include "miniapp/base/error.hpp"
 #include "miniapp/base/io_options.hpp"
 #include "miniapp/base/paths.hpp"
+#include "miniapp/base/step_options.hpp"
 #include "miniapp/base/units.hpp"
 #include "miniapp/model/session.hpp"
 
@@ -101,61 +102,41 @@ void add_ice(OptionTable& table, Options& o) {
   table.add(word("rheology", o.rheology, "auto|isothermal|paterson_budd",
                  "ice softness: constant, or a function of temperature (auto: isothermal for dome, "
                  "shelf, stream)"));
-  table.add(
-      number("softness", o.softness, "Pa-3 s-1", "softness A of isothermal ice", 1e-30, 1e-15));
-  table.add(number("sia_e", o.sia_enhancement, "",
+  table.add(number("softness", o.hybrid.stress.softness, "Pa-3 s-1", "softness A of isothermal ice",
+                   1e-30, 1e-15));
+  table.add(number("sia_e", o.hybrid.stress.sia_enhancement, "",
                    "enhancement factor of the softness in the SIA, if it follows from temperature",
                    0.01, 100));
-  table.add(number("ssa_e", o.ssa_enhancement, "",
+  table.add(number("ssa_e", o.hybrid.stress.ssa_enhancement, "",
                    "enhancement factor of the softness in the SSA, if it follows from temperature",
                    0.01, 100));
-  table.add(number("sliding_q", o.sliding_q, "",
-                   "exponent of the pseudo-plastic sliding law (0: plastic)", 0, 1));
+  add_sliding_exponent(table, o.ssa);
   table.add(number("sliding_u_threshold", o.sliding_u_threshold, "m year-1",
                    "threshold speed of the sliding law", 1e-3, 1e9));
-  table.add(number("till_phi_min", o.till.phi_min, "degree",
+  table.add(number("till_phi_min", o.hybrid.stress.till.phi_min, "degree",
                    "till friction angle at and below till_topg_min", 0.1, 89));
-  table.add(number("till_phi_max", o.till.phi_max, "degree",
+  table.add(number("till_phi_max", o.hybrid.stress.till.phi_max, "degree",
                    "till friction angle at and above till_topg_max", 0.1, 89));
-  table.add(
-      number("till_topg_min", o.till.b_min, "m", "bed elevation of the smallest friction angle"));
-  table.add(
-      number("till_topg_max", o.till.b_max, "m", "bed elevation of the largest friction angle"));
-  table.add(number("till_overburden_fraction", o.till.overburden_fraction, "",
+  table.add(number("till_topg_min", o.hybrid.stress.till.b_min, "m",
+                   "bed elevation of the smallest friction angle"));
+  table.add(number("till_topg_max", o.hybrid.stress.till.b_max, "m",
+                   "bed elevation of the largest friction angle"));
+  table.add(number("till_overburden_fraction", o.hybrid.stress.till.overburden_fraction, "",
                    "effective pressure of a thawed till as a fraction of overburden", 1e-4, 1));
   table.add(flag("till_subgrid", o.ssa.till_subgrid,
                  "drag at the grounding line on the grounded part of a cell; no: on the whole of a "
                  "grounded cell"));
-  table.add(number("till_frozen_below", o.till.dT_frozen, "K",
+  table.add(number("till_frozen_below", o.hybrid.stress.till.dT_frozen, "K",
                    "temperature below the melting point at which the till of high beds is frozen "
                    "and carries all overburden",
                    1e-3));
 
   table.section("Solver of the stress balance (SSA); PETSc's own options have the prefix ssa_, "
                 "too: -ssa_ksp_type, -ssa_pc_type, ...");
-  table.add(number("ssa_tolerance", o.ssa.tolerance, "",
-                   "norm of the residual over that of the load at which a solve ends", 1e-14, 0.1));
-  table.add(number("ssa_max_steps", o.ssa.max_steps, "",
-                   "nonlinear steps after which a solve has failed", 1));
   table.add(word("ssa_solver", o.ssa_solver, "auto|own|petsc",
                  "solver: our Newton and conjugate gradients, or PETSc's SNES and KSP (auto: petsc "
                  "if one of its options is given)"));
-  table.add(word("ssa_operator", o.ssa_operator, "auto|stencil|elements|aij|dm",
-                 "matrix for PETSc's Krylov method: stencil, rows in the order of the grid; "
-                 "elements, none; aij, PETSc's; dm, "
-                 "PETSc's on the DMDA (auto: stencil; with -ssa_pc_type mg dm, with others aij)"));
-  table.add(word("ssa_multigrid_precision", o.ssa_multigrid_precision, "single|double",
-                 "floating-point precision of the multigrid, and of our conjugate gradients"));
-  table.add(number("ssa_multigrid_smoothing", o.ssa.multigrid.smoothing, "",
-                   "degree of the Chebyshev smoother on the finest grid; on others one more", 1,
-                   10));
-  table.add(count_or_auto("ssa_multigrid_gather", o.ssa.multigrid.gather,
-                          "unknown cells of a level of the multigrid from which on one rank has "
-                          "all of them (auto: by the time that "
-                          "messages take)"));
-  table.add(number(
-      "ssa_multigrid_share", o.ssa_multigrid_share, "",
-      "unknown cells per rank of a level of the multigrid below which fewer ranks have it", 0));
+  add_ssa_options(table, o.ssa);
   table.add(
       flag("ssa_view", o.ssa_view, "description of the solver, printed after the first solve"));
   table.add(text("ssa_failed_file", o.ssa_failed_file,
@@ -184,20 +165,8 @@ void add_forcing(OptionTable& table, Options& o) {
   table.section("Ocean");
   table.add(word("ocean", o.ocean, "auto|pico|none",
                  "melt below ice shelves (auto: none for dome, shelf, stream)"));
-  table.add(number("pico_gamma_T", o.pico.gamma_T, "m s-1", "turbulent heat exchange coefficient",
-                   1e-12, 0.1));
-  table.add(number("pico_overturning", o.pico.overturning_coefficient, "",
-                   "overturning coefficient C, m6 s-1 kg-1", 1e-6, 1e11));
-  table.add(number("pico_continental_shelf_depth", o.pico.continental_shelf_depth, "m",
-                   "bed elevation that bounds the continental shelf", -HUGE_VAL, 0));
-  table.add(flag("pico_exclude_ice_rises", o.pico.exclude_ice_rises,
-                 "exclusion of ice rises: they have no grounding line"));
-  table.add(number("pico_boxes", o.pico.boxes, "", "number of boxes of the largest shelf", 1, 100));
+  add_pico_options(table, o.pico);
   table.add(word("pico_distance", o.pico.solver, distance_solver_names("|"), "distance solver"));
-  table.add(number("pico_distance_guard", o.pico.distance_guard, "",
-                   "rounds of buckets after which auto changes to gather (-1: as many as gather "
-                   "would cost, 0: never)",
-                   -1, 1e9));
   table.add(flag("pico_skip_unchanged", o.pico.skip_unchanged,
                  "reuse of shelves, distances and boxes while cell types, continental shelf and "
                  "basins do not change"));
@@ -228,12 +197,7 @@ void add_output(OptionTable& table, Options& o) {
                    "share of the run's time above which a line warns of output (0: never; unless "
                    "given, only in runs of a minute or more)",
                    0, 100));
-  table.add(text("dump", o.dump,
-                 "files of dump_buffer(name, array): <this><name>.nc (none: calls do nothing)"));
   table.add(text("report", o.report, "JSON report of times, iterations, bytes, versions"));
-  table.add(
-      word("progress", o.progress, "auto|on|off",
-           "progress and an estimate of the end on standard error (auto: if that is a terminal)"));
   table.add(flag("verbose", o.verbose, "one line per time step, and the table of times"));
   add_io_options(table, o.io);
 }
@@ -259,9 +223,9 @@ void check(const Options& o) {
        "option -run_wall: expected -o or -snapshot_file, too, for the state in which the run ends");
   need(o.Mx != 1 && o.My != 1 && o.Mz != 1,
        "options -grid_Mx, -grid_My, -grid_Mz: expected 0 or at least 2, found 1");
-  need(o.till.phi_max >= o.till.phi_min,
+  need(o.hybrid.stress.till.phi_max >= o.hybrid.stress.till.phi_min,
        "options -till_phi_min and -till_phi_max: expected min <= max");
-  need(o.till.b_max > o.till.b_min,
+  need(o.hybrid.stress.till.b_max > o.hybrid.stress.till.b_min,
        "options -till_topg_min and -till_topg_max: expected min < max");
   need(o.snapshot_file.empty() == (o.snapshot_every == 0.0),
        "options -snapshot_file and -snapshot_every: expected both or none");
@@ -285,13 +249,11 @@ void check_files(const Options& o, const std::vector<std::string>& options_files
                                   {"-timeseries_file", o.timeseries_file, FileUse::netcdf},
                                   {"-ssa_failed_file", failed, FileUse::netcdf},
                                   {"-snapshot_file", o.snapshot_file, FileUse::snapshots},
-                                  {"-dump", o.dump, FileUse::dumps},
                                   {"-report", o.report}};
   for (const std::string& file : options_files)
     files.push_back({"-options_file", file, FileUse::read});
   check_files(files);
-  for (const std::string& path :
-       {o.output, o.spatial_file, o.timeseries_file, o.snapshot_file, o.dump}) {
+  for (const std::string& path : {o.output, o.spatial_file, o.timeseries_file, o.snapshot_file}) {
     if (!path.empty()) io::require_manifest(path);
   }
 }

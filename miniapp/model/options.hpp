@@ -1,16 +1,15 @@
-// The options of the program: one struct of values, one table that names them (options.cpp).
+// The options of the program: one struct of values, one table that names them (options.cpp). The
+// parameters of a part of the step are a member of `hybrid`: its row in the table is all that is
+// needed here.
 //
-// Options are PETSc's: on the command line, in PETSC_OPTIONS, or in a file (-options_file run.yaml,
-// or PETSc's own format). Numbers with a unit may be given in any unit that converts ("-grid_dx
-// 16km", "-pico_gamma_T 1e-5"). Other options that start with ssa_ belong to the PETSc solver of
-// the stress balance (-ssa_ksp_type, -ssa_pc_type, ...), those with da_ or dm_ to the DMDA of the
-// grid (-da_grid_x, -dm_view). Anything else is an error.
+// Options are given on the command line, in a file (options_file.hpp) or in PETSC_OPTIONS. Numbers
+// with a unit may be given in any unit that converts ("-grid_dx 16km"). Other options that start
+// with ssa_ belong to the PETSc solver of the stress balance (-ssa_ksp_type, -ssa_pc_type, ...),
+// those with da_ or dm_ to the DMDA of the grid (-da_grid_x, -dm_view). Anything else is an error.
 #pragma once
 
 #include "io/options.hpp"
-#include "kernels/ice/till.hpp"
-#include "kernels/pico/options.hpp"
-#include "kernels/ssa/solver.hpp"
+#include "kernels/step/hybrid.hpp"
 #include "miniapp/base/option_table.hpp"
 
 #include <set>
@@ -45,18 +44,12 @@ struct Options {
   // stress balance
   std::string stress = "auto";
   std::string rheology = "auto";
-  double softness = 3.1689e-24; // Pa-3 s-1
-  double sia_enhancement = 2.0, ssa_enhancement = 0.6;
-  SsaOptions ssa; // but for the next ones, and those of sliding: see ssa_options()
+  HybridOptions hybrid; // completed by hybrid_options() (physics.hpp)
+  SsaOptions ssa;       // completed by ssa_options()
   std::string ssa_solver = "auto";
-  std::string ssa_operator = "auto";
-  std::string ssa_multigrid_precision = "single";
-  int ssa_multigrid_share = 4;
   bool ssa_view = false;
   std::string ssa_failed_file = "ssa_failed.nc";
-  double sliding_q = 0.75;
   double sliding_u_threshold = 100.0; // m/a
-  TillParameters till{5.0, 15.0, -1000.0, 1000.0, 0.05, 30.0};
   // climate where the input has none
   double climatic_mass_balance = 300.0;        // kg m-2 a-1, at sea level
   double climatic_mass_balance_halving = 10.0; // K
@@ -82,12 +75,16 @@ struct Options {
   int io_commit_every = 10;
   std::string io_order = "yxz";
   double io_budget = 10.0; // percent
-  std::string dump;
   std::string report;
-  std::string progress = "auto";
   bool verbose = true;
 
   std::set<std::string> given; ///< names of the options that the user has set
+
+  Options() {
+    hybrid.stress.softness = 3.1689e-24; // Pa-3 s-1
+    ssa.till_q = 0.75;
+    hybrid.stress.till = {5.0, 15.0, -1000.0, 1000.0, 0.05, 30.0};
+  }
 };
 
 /// Rows for all options, bound to `options`, which must outlive the table.

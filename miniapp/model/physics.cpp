@@ -47,21 +47,14 @@ void add_pico_fields(const PicoFields& ocean, FieldList& fields) {
 
 SsaOptions ssa_options(const Options& options) {
   SsaOptions ssa = options.ssa;
-  ssa.single_precision = options.ssa_multigrid_precision == "single";
-  ssa.multigrid.share = options.ssa_multigrid_share;
-  ssa.till_q = options.sliding_q;
   ssa.till_u_threshold = options.sliding_u_threshold / seconds_per_year;
   return ssa;
 }
 
 HybridOptions hybrid_options(const Options& options) {
-  HybridOptions hybrid;
+  HybridOptions hybrid = options.hybrid;
   hybrid.stress.shears = options.stress != "ssa";
   hybrid.stress.isothermal = options.rheology == "isothermal";
-  hybrid.stress.softness = options.softness;
-  hybrid.stress.sia_enhancement = options.sia_enhancement;
-  hybrid.stress.ssa_enhancement = options.ssa_enhancement;
-  hybrid.stress.till = options.till;
   hybrid.till = ssa_options(options).till();
   if (options.ocean != "none") hybrid.pico = options.pico;
   hybrid.energy = options.energy == "on";

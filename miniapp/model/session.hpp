@@ -1,5 +1,5 @@
-// The life of the libraries of the model: Kokkos and PETSc start with the Session and end with it.
-// MPI: Processes (world.hpp).
+// The libraries of the model and its options: Kokkos and PETSc start with the Session and end with
+// it. MPI: Processes (world.hpp).
 #pragma once
 
 #include "miniapp/base/option_table.hpp"
@@ -7,7 +7,6 @@
 
 #include <mpi.h>
 
-#include <memory>
 #include <string>
 #include <vector>
 
@@ -16,7 +15,7 @@ namespace nunatak {
 class Session {
 public:
   /// On the ranks that compute, after MPI: starts Kokkos, then PETSc.
-  /// PETSc gets the command line but for `-help` and `-options_file`.
+  /// PETSc gets the command line except for `-help` and `-options_file`.
   Session(int argc, char** argv);
   ~Session();
   Session(const Session&) = delete;
@@ -26,23 +25,25 @@ public:
   int rank() const { return m_rank; }
   int size() const { return m_size; }
 
-  /// Set the rows of the table by the options files, PETSC_OPTIONS and the command line, which
-  /// overrides the others. False if the user asked for -help: rank 0 has printed the table. Throws
-  /// Error on all ranks: a file that cannot be read, a word that belongs to no option, a value that
-  /// the table refuses, an option that neither the table nor PETSc knows. Collective.
+  /// Set the rows of the table by PETSC_OPTIONS, options files and the command line; the later ones
+  /// override. False if the user asked for -help: rank 0 has printed the table. Throws Error on all
+  /// ranks: a file that cannot be read, a word that belongs to no option, a value that the table
+  /// refuses, an option that neither the table nor PETSc knows. Collective.
   bool read(OptionTable& table);
-  const std::vector<std::string>& options_files() const; ///< of the command line
+  const std::vector<std::string>& options_files() const { return m_options_files; }
 
 private:
   Libraries m_libraries;
   MPI_Comm m_comm;
   int m_rank = 0, m_size = 1;
-  struct CommandLine;
-  std::unique_ptr<CommandLine> m_command_line;
+  std::vector<char*> m_words; ///< of the command line, for PETSc
+  std::vector<std::string> m_options_files;
+  bool m_help = false;
+  std::string m_error; ///< what is wrong with the command line
 };
 
-/// Options of a PETSc object show only after it was set up whether anybody uses them. Throws Error
-/// for one that begins with one of `prefixes` and that nobody has used; `user`: who should have.
+/// Only after a PETSc object was set up is it known which options it uses. Throws Error for one
+/// that begins with one of `prefixes` and was not used by `user`.
 void check_petsc_options(const std::vector<std::string>& prefixes, const std::string& user);
 void check_solver_options(); ///< those that begin with ssa_; call it after the first solve
 

@@ -20,7 +20,7 @@ public:
   /// The state at the end of a step of dt seconds, what it did, and its flow. Two reductions.
   /// Checks the run: throws Error if thickness or temperature is no number, if ice reaches above
   /// the highest level, or if the mass budget of the run does not close. A number that each rank
-  /// has, 0 or more, travels along (early_end.hpp): the result is the largest.
+  /// has, 0 or more, travels along (EarlyEnd): the result is the largest.
   double add(const Hybrid& hybrid, double dt, double wish = 0.0);
 
   std::vector<Scalar> scalars() const; ///< of the last step

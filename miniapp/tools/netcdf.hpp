@@ -2,7 +2,7 @@
 // there is none.
 #pragma once
 
-#include "miniapp/tools/results.hpp"
+#include "miniapp/tools/tool.hpp"
 
 namespace nunatak::tools {
 

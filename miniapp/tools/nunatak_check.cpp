@@ -5,11 +5,12 @@
 //
 // Exit status: 0 all equal, 1 something differs, 2 error. docs/tools.md has examples. Neighbours:
 // check/ (the parts), program.hpp.
-#include "kernels/grid/virtual_ranks.hpp"
+#include "kernels/grid/virtual/virtual_ranks.hpp"
 #include "miniapp/base/error.hpp"
 #include "miniapp/base/option_table.hpp"
 #include "miniapp/base/paths.hpp"
 #include "miniapp/base/program.hpp"
+#include "miniapp/base/step_options.hpp"
 #include "miniapp/base/words.hpp"
 #include "miniapp/tools/check/differences.hpp"
 #include "miniapp/tools/tool.hpp"
@@ -45,21 +46,12 @@ struct CheckOptions {
         flag("pism_2.3", pism_2_3,
              "answers with two defects of PISM 2.3: labels that split, distances that saturate"));
     table.section("Parameters that the file does not have, or others than those");
-    table.add(number("pico_gamma_T", pico.gamma_T, "m s-1", "turbulent heat exchange coefficient"));
-    table.add(number("pico_overturning", pico.overturning_coefficient, "",
-                     "overturning coefficient C, m6 s-1 kg-1"));
-    table.add(number("pico_continental_shelf_depth", pico.continental_shelf_depth, "m",
-                     "lowest bed of the continental shelf"));
-    table.add(number("pico_continental_ice_area", pico.continental_ice_area, "m2",
-                     "area above which grounded ice is no ice rise"));
-    table.add(flag("pico_exclude_ice_rises", pico.exclude_ice_rises,
-                   "exclusion of ice rises: they have no grounding line"));
-    table.add(number("pico_boxes", pico.boxes, "", "number of boxes of the largest shelf", 1, 100));
+    add_pico_options(table, pico);
     table.section("Ranks and output");
     table.add(text("virtual_ranks", virtual_ranks,
                    "P x Q ranks in one process, or a number: 2x2, 4 (none: those of mpiexec)"));
     table.add(text("picture", picture, "picture (PPM) of the cells that differ, in red"));
-    table.add(text("json", json, "JSON file of all comparisons"));
+    table.add(text("report", json, "JSON file of all comparisons"));
   }
 
   bool wants(const std::string& field) const {
@@ -74,9 +66,9 @@ struct CheckOptions {
       check_files({{"-i", input, FileUse::read},
                    {"-forcing", forcing, FileUse::read},
                    {"-picture", picture},
-                   {"-json", json}});
+                   {"-report", json}});
       require_writable("-picture", picture);
-      require_writable("-json", json);
+      require_writable("-report", json);
     });
     for (const std::string& name : split(fields, ',')) {
       const auto& all = pico_fields();

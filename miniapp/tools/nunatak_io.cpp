@@ -1,7 +1,7 @@
 // nunatak-io: what does it cost to write the state of a model, in this way or in that? Output only,
 // any size, no model.
 //
-//   mpiexec -n 2 nunatak-io -workload pism:G5km -scale 0.3 -ways pnetcdf,serial -repeat 7 -json
+//   mpiexec -n 2 nunatak-io -workload pism:G5km -scale 0.3 -ways pnetcdf,serial -repeat 7 -report
 //   out.json
 //
 // All ways take turns with a probe P, which writes as many bytes with plain pwrite(), in one run: P
@@ -171,8 +171,8 @@ void run(const BenchOptions& options, MPI_Comm comm) {
   std::vector<Way> ways = make_ways(options.named_ways(workload.order), comm);
   const std::vector<io::ReadBy> reads = options.reads();
   World().on_rank_0([&] {
-    check_files({{"-json", options.json}});
-    require_writable("-json", options.json);
+    check_files({{"-report", options.json}});
+    require_writable("-report", options.json);
   });
   const auto records = static_cast<std::size_t>(options.records);
   const std::uint64_t bytes = workload.fixed_bytes() + workload.bytes_per_record() * records;
@@ -226,7 +226,7 @@ int main(int argc, char** argv) {
     BenchOptions options;
     OptionTable table(
         "nunatak-io: writes and reads the state of a model, in several ways that take turns",
-        "mpiexec -n 2 nunatak-io -workload pism:G5km -scale 0.3 -ways pnetcdf,serial -json "
+        "mpiexec -n 2 nunatak-io -workload pism:G5km -scale 0.3 -ways pnetcdf,serial -report "
         "out.json");
     options.add_to(table);
     if (table.read(argc, argv)) return run(options, world_comm());

@@ -8,7 +8,7 @@
 #include "kernels/labels/labels.hpp"
 #include "miniapp/base/program.hpp"
 #include "miniapp/tools/mask_fields.hpp"
-#include "miniapp/tools/results.hpp"
+#include "miniapp/tools/tool.hpp"
 
 #include <algorithm>
 #include <set>

@@ -12,6 +12,7 @@
 #include "miniapp/base/error.hpp"
 #include "miniapp/base/paths.hpp"
 #include "miniapp/base/program.hpp"
+#include "miniapp/base/step_options.hpp"
 #include "miniapp/base/world.hpp"
 #include "miniapp/tools/sheet.hpp"
 #include "miniapp/tools/tool.hpp"
@@ -20,9 +21,9 @@
 #include <chrono>
 #include <cmath>
 #include <iostream>
-#include <map>
 #include <optional>
-#include <stdexcept>
+#include <utility>
+#include <vector>
 
 using namespace nunatak;
 using namespace nunatak::tools;
@@ -34,7 +35,7 @@ struct Options {
   int Mz = 31, seed = 1, steps = 1;
   SsaOptions ssa;
   RankOptions ranks;
-  std::string ocean = "auto", precision = "single", cut = "equal", json;
+  std::string ocean = "auto", cut = "equal", json;
 
   Options() { ssa.till_q = 0.75; } // as nunatak has it
 
@@ -42,8 +43,8 @@ struct Options {
 };
 
 /// What a part costs in visits of a cell (Ranks::work; 3 ns): per cell, per cell with ice, and per
-/// level of such a cell. From the times of bench_model on one core, Antarctica at 8 km, 31 levels
-/// (docs/performance.md). The SSA reports its own work.
+/// level of such a cell. From times on one core, Antarctica at 8 km, 31 levels
+/// (docs/performance.md). The SSA reports its own work; a part without a row costs nothing.
 struct Cost {
   const char* part;
   double cell, icy_cell, level;
@@ -65,11 +66,13 @@ public:
 
     /// Adds the numbers of another part `times` times.
     void add(const Part& other, int times = 1) {
-      traffic.exchanges += times * other.traffic.exchanges,
-          traffic.messages += times * other.traffic.messages;
-      traffic.bytes += times * other.traffic.bytes,
-          traffic.collectives += times * other.traffic.collectives;
-      modelled += times * other.modelled, work += times * other.work, wall += times * other.wall;
+      traffic.exchanges += times * other.traffic.exchanges;
+      traffic.messages += times * other.traffic.messages;
+      traffic.bytes += times * other.traffic.bytes;
+      traffic.collectives += times * other.traffic.collectives;
+      modelled += times * other.modelled;
+      work += times * other.work;
+      wall += times * other.wall;
     }
   };
 
@@ -78,10 +81,9 @@ public:
 
   void begin(const char* part) override {
     m_part = part;
-    m_cost = std::find_if(std::begin(costs), std::end(costs),
-                          [this](const Cost& c) { return m_part == c.part; });
-    if (m_cost == std::end(costs))
-      throw std::logic_error("part '" + m_part + "' of the step: expected a row in `costs`");
+    const auto row = std::find_if(std::begin(costs), std::end(costs),
+                                  [part](const Cost& c) { return std::string(part) == c.part; });
+    m_cost = row != std::end(costs) ? *row : Cost{part, 0, 0, 0};
     m_before = now();
   }
   void end() override {
@@ -89,16 +91,21 @@ public:
     Part after = now(); // before the clocks get the work
     for (std::size_t n = 0; n < m_cells.size(); ++n) {
       const double visits =
-          m_cost->cell * static_cast<double>(m_cells[n]) +
-          (m_cost->icy_cell + m_cost->level * m_levels) * static_cast<double>(m_icy[n]);
+          m_cost.cell * static_cast<double>(m_cells[n]) +
+          (m_cost.icy_cell + m_cost.level * m_levels) * static_cast<double>(m_icy[n]);
       m_set.ranks->work(static_cast<int>(n), std::llround(visits));
     }
     const Part last = now();
-    after.modelled = last.modelled, after.work = last.work;
+    after.modelled = last.modelled;
+    after.work = last.work;
     after.add(m_before, -1);
-    m_parts[m_part].add(after);
+    auto found = std::find_if(m_parts.begin(), m_parts.end(),
+                              [this](const auto& part) { return part.first == m_part; });
+    if (found == m_parts.end()) found = m_parts.insert(found, {m_part, Part()});
+    found->second.add(after);
   }
-  const std::map<std::string, Part>& parts() const { return m_parts; }
+  /// In the order of their first call.
+  const std::vector<std::pair<std::string, Part>>& parts() const { return m_parts; }
 
 private:
   Part now() const {
@@ -106,7 +113,8 @@ private:
     part.traffic = m_set.ranks->traffic_of_all();
     if (m_set.machine != nullptr) {
       const VirtualClock::Path path = m_set.machine->clock()->critical();
-      part.modelled = path.time, part.work = path.work;
+      part.modelled = path.time;
+      part.work = path.work;
     }
     part.wall =
         std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
@@ -117,9 +125,9 @@ private:
   std::vector<std::int64_t> m_cells, m_icy;
   int m_levels;
   std::string m_part;
-  const Cost* m_cost = nullptr; ///< of m_part
+  Cost m_cost{}; ///< of m_part
   Part m_before;
-  std::map<std::string, Part> m_parts;
+  std::vector<std::pair<std::string, Part>> m_parts;
 };
 
 /// The steps on one set of ranks: a record per part, and one of all. Returns the fingerprint.
@@ -148,6 +156,7 @@ std::uint64_t run(const Options& o, RankSet& set, const Levels& levels,
     sum_over_ranks(ranks, hybrid.step_sums()); // as the model adds them up: counted
   }
   const Spread ice = spread_of(set, sheet.icy_cells);
+  const std::string solver = hybrid.stress_balance().sliding()->describe();
   const Decomposition& d = ranks.decomposition();
   Counter::Part all;
   const auto add = [&](const std::string& name, const Counter::Part& part) {
@@ -155,27 +164,26 @@ std::uint64_t run(const Options& o, RankSet& set, const Levels& levels,
                        bytes = World().sum(part.traffic.bytes);
     const double wall = World().max(part.wall);
     Record record;
-    record["ranks"] = d.size(), record["px"] = d.px, record["py"] = d.py;
-    record["part"] = name;
-    record["exchanges"] = part.traffic.exchanges, record["messages"] = messages,
-    record["bytes"] = bytes;
-    record["collectives"] = part.traffic.collectives;
-    record["loggp_s"] = record["loggp_work_s"] = Record();
-    if (set.machine != nullptr)
-      record["loggp_s"] = part.modelled, record["loggp_work_s"] = part.work;
-    record["wall_s"] = wall;
-    record["nonlinear_steps"] = name == "step" ? Record(nonlinear) : Record();
-    record["linear_iterations"] = name == "step" ? Record(linear) : Record();
-    record["ice_imbalance"] = name == "step" ? ice.imbalance() : Record();
-    record["solver"] =
-        name == "step" ? Record(hybrid.stress_balance().sliding()->describe()) : Record();
-    records.push_back(record);
+    const bool is_virtual = set.machine != nullptr, is_all = name == "step";
+    records.push_back({{"ranks", d.size()},
+                       {"px", d.px},
+                       {"py", d.py},
+                       {"part", name},
+                       {"exchanges", part.traffic.exchanges},
+                       {"messages", messages},
+                       {"bytes", bytes},
+                       {"collectives", part.traffic.collectives},
+                       {"loggp_s", is_virtual ? Record(part.modelled) : Record()},
+                       {"loggp_work_s", is_virtual ? Record(part.work) : Record()},
+                       {"wall_s", wall},
+                       {"nonlinear_steps", is_all ? Record(nonlinear) : Record()},
+                       {"linear_iterations", is_all ? Record(linear) : Record()},
+                       {"ice_imbalance", is_all ? ice.imbalance() : Record()},
+                       {"solver", is_all ? Record(solver) : Record()}});
   };
-  for (const Cost& cost : costs) {
-    const auto found = counter.parts().find(cost.part);
-    if (found == counter.parts().end()) continue;
-    add(cost.part, found->second);
-    all.add(found->second);
+  for (const auto& [name, part] : counter.parts()) {
+    add(name, part);
+    all.add(part);
   }
   add("step", all);
   return static_cast<std::uint64_t>(
@@ -192,8 +200,8 @@ Decomposition cut(const Options& o, const Decomposition& d) {
     for (int i = 0; i < d.Mx; ++i) {
       const auto at = [&](int k) { return k * o.dx - synthetic::marine_half_width; };
       const int one = continent.at(at(i), at(j)).H > ice_free_thickness ? 1 : 0;
-      icy_cells[static_cast<std::size_t>(i)] += one,
-          icy_cells[static_cast<std::size_t>(d.Mx + j)] += one;
+      icy_cells[static_cast<std::size_t>(i)] += one;
+      icy_cells[static_cast<std::size_t>(d.Mx + j)] += one;
     }
   }
   return balanced(d, icy_cells);
@@ -202,8 +210,8 @@ Decomposition cut(const Options& o, const Decomposition& d) {
 void run(const Options& o) {
   const World world;
   world.on_rank_0([&] {
-    check_files({{"-machine", o.ranks.machine.file, FileUse::read}, {"-json", o.json}});
-    require_writable("-json", o.json);
+    check_files({{"-machine", o.ranks.machine.file, FileUse::read}, {"-report", o.json}});
+    require_writable("-report", o.json);
   });
   o.ranks.check();
   const Levels levels = make_levels(5000.0, o.Mz, LevelSpacing::quadratic);
@@ -251,7 +259,6 @@ void run(const Options& o) {
 int main(int argc, char** argv) {
   return run_program(argc, argv, "nunatak-step", [&](Libraries&) {
     Options o;
-    int share = static_cast<int>(o.ssa.multigrid.share);
     OptionTable table("nunatak-step: hybrid steps of a synthetic continent: what each part sends, "
                       "and modelled times",
                       "nunatak-step -grid_dx 32000 -virtual_ranks 1,16,256");
@@ -263,31 +270,15 @@ int main(int argc, char** argv) {
     table.add(number("dt_max", o.dt_max, "year", "longest step", 1e-6, 100));
     table.add(word("ocean", o.ocean, "auto|pico|none", "melt below ice shelves (auto: pico)"));
     table.section("Solver of the stress balance (SSA)");
-    table.add(number("sliding_q", o.ssa.till_q, "",
-                     "exponent of the pseudo-plastic sliding law (0: plastic)", 0, 1));
-    table.add(number("ssa_tolerance", o.ssa.tolerance, "",
-                     "norm of the residual over that of the load at which a solve ends", 1e-14,
-                     0.1));
-    table.add(word("ssa_multigrid_precision", o.precision, "single|double",
-                   "floating-point precision of the multigrid, and of our conjugate gradients"));
-    table.add(number("ssa_multigrid_smoothing", o.ssa.multigrid.smoothing, "",
-                     "degree of the Chebyshev smoother on the finest grid; on others one more", 1,
-                     10));
-    table.add(count_or_auto("ssa_multigrid_gather", o.ssa.multigrid.gather,
-                            "unknown cells of a level of the multigrid from which on one rank has "
-                            "all of them (auto: by the time "
-                            "that messages take)"));
-    table.add(number(
-        "ssa_multigrid_share", share, "",
-        "unknown cells per rank of a level of the multigrid below which fewer ranks have it", 0));
+    add_sliding_exponent(table, o.ssa);
+    add_ssa_options(table, o.ssa);
     table.section("Ranks");
     table.add(word("grid_cut", o.cut, "equal|ice",
                    "patches of equal size, or of about the same ice along x and y"));
     o.ranks.add_to(table);
     table.section("Output");
-    table.add(text("json", o.json, "JSON file of all counts and times"));
+    table.add(text("report", o.json, "JSON file of all counts and times"));
     if (!table.read(argc, argv)) return;
-    o.ssa.single_precision = o.precision == "single", o.ssa.multigrid.share = share;
     run(o);
   });
 }

@@ -44,17 +44,17 @@ void require_other_file(const std::string& json) {
   const std::string manifest = io::manifest_of(json),
                     name = std::filesystem::path(json).filename().string();
   if (io::parse_manifest(io::read_manifest(manifest)).files.count(name) > 0)
-    throw Error("option -json: '" + json + "': expected a file that '" + manifest +
+    throw Error("option -report: '" + json + "': expected a file that '" + manifest +
                 "' does not name, found a line of it");
 }
 
 void run(const std::vector<std::string>& words, const std::string& json) {
   World().on_rank_0([&] {
     if (!json.empty()) require_other_file(json);
-    std::vector<NamedFile> files{{"-json", json}};
+    std::vector<NamedFile> files{{"-report", json}};
     for (const std::string& word : words) files.push_back({"FILE", word, FileUse::read});
     check_files(files);
-    require_writable("-json", json);
+    require_writable("-report", json);
   });
   io::Verification all;
   for (const std::string& word : words) {
@@ -92,7 +92,7 @@ int main(int argc, char** argv) {
         "mpiexec -n 4 nunatak-verify [FOLDER|FILE ...]\n\n"
         "Without a word: this folder. The exit status is 1 if anything differs.");
     table.section("Output");
-    table.add(text("json", json, "JSON file of the complaints"));
+    table.add(text("report", json, "JSON file of the complaints"));
     if (!table.read(argc, argv, &words)) return;
     if (words.empty()) words.emplace_back(".");
     run(words, json);

@@ -1,12 +1,13 @@
 // The synthetic continent as state and forcing on any ranks, for programs that take steps without
-// files (nunatak-step, bench_kernels), and a number that tells whether two runs have the same
-// fields. Filled and read on the host.
+// files (nunatak-step, bench_kernels), and a fingerprint of the fields of a run. Filled and
+// read on the host.
 #pragma once
 
 #include "kernels/cases/continent.hpp"
 #include "kernels/ice/columns.hpp"
 #include "kernels/ice/geometry.hpp"
 #include "kernels/step/hybrid.hpp"
+#include "kernels/step/sites.hpp"
 
 #include <cmath>
 #include <cstdint>
@@ -34,25 +35,10 @@ inline Sheet make_sheet(Ranks& ranks, double dx, const Levels& levels, std::uint
     State s(p);
     Forcing f(p);
     s.temp = make_columns<double>("temp", p, levels.size());
-    const auto thk = on_host(s.thk), topg = on_host(s.topg), M = on_host(f.climatic_mass_balance),
-               T_s = on_host(f.ice_surface_temp), G = on_host(f.bheatflx),
-               theta = on_host(f.theta_ocean), salinity = on_host(f.salinity_ocean);
-    const auto basins = on_host(f.basins);
-    for (int j = 1; j <= p.ym; ++j) {
-      for (int i = 1; i <= p.xm; ++i) {
-        const auto at = [&](int k) { return k * dx - marine_half_width; };
-        const Site site = continent.at(at(p.global_i(i)), at(p.global_j(j)));
-        thk(j, i) = site.H, topg(j, i) = site.b, M(j, i) = site.M * rho_ice, T_s(j, i) = site.T_s,
-               G(j, i) = site.G;
-        basins(j, i) = site.basin, theta(j, i) = site.theta_ocean,
-                  salinity(j, i) = site.salinity_ocean;
-      }
-    }
-    to_loops(s.thk, thk), to_loops(s.topg, topg), to_loops(f.climatic_mass_balance, M),
-        to_loops(f.ice_surface_temp, T_s);
-    to_loops(f.bheatflx, G), to_loops(f.theta_ocean, theta), to_loops(f.salinity_ocean, salinity);
-    to_loops(f.basins, basins);
-    sheet.states.push_back(s), sheet.forcings.push_back(f);
+    const auto at = [&](int k) { return k * dx - marine_half_width; };
+    set_sites(p, s, f, [&](int gj, int gi) { return continent.at(at(gi), at(gj)); });
+    sheet.states.push_back(s);
+    sheet.forcings.push_back(f);
   }
   launch_ghosts(ranks, [&](std::size_t n) -> std::vector<Ghosted> {
     const Forcing& f = sheet.forcings[n];
@@ -75,7 +61,8 @@ inline Sheet make_sheet(Ranks& ranks, double dx, const Levels& levels, std::uint
     for (int j = 1; j <= p.ym; ++j) {
       for (int i = 1; i <= p.xm; ++i) icy_cells += icy(mask(j, i)) ? 1 : 0;
     }
-    sheet.cells.push_back(std::int64_t{p.xm} * p.ym), sheet.icy_cells.push_back(icy_cells);
+    sheet.cells.push_back(std::int64_t{p.xm} * p.ym);
+    sheet.icy_cells.push_back(icy_cells);
   }
   launch_ghosts(ranks,
                 [&](std::size_t n) -> std::vector<Ghosted> { return {sheet.states[n].temp}; });

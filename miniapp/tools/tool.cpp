@@ -8,6 +8,8 @@
 
 #include <algorithm>
 #include <chrono>
+#include <iostream>
+#include <limits>
 
 namespace nunatak::tools {
 
@@ -26,6 +28,38 @@ void require_small_patches(const Decomposition& d) {
 
 std::vector<std::int64_t> numbers_of(const Traffic& t) {
   return {t.messages, t.bytes, t.exchanges, t.collectives, t.lagged, t.collective_bytes, t.work};
+}
+
+/// Where two answers first differ: the smallest cell in raster order, the first field in it, both
+/// values. The same on all ranks. Both have the same rectangle and the same fields. Collective.
+std::optional<std::string> first_difference(const Answer& expected, const Answer& found) {
+  const Patch& p = expected.rectangle;
+  const auto fields = static_cast<std::int64_t>(expected.fields.size());
+  constexpr std::int64_t nowhere = std::numeric_limits<std::int64_t>::max();
+  std::int64_t mine = nowhere; // cell * fields + field
+  std::int64_t values[2] = {std::numeric_limits<std::int64_t>::min(),
+                            std::numeric_limits<std::int64_t>::min()};
+  for (std::int64_t f = 0; f < fields; ++f) {
+    const auto &a = expected.fields[static_cast<std::size_t>(f)].values,
+               &b = found.fields[static_cast<std::size_t>(f)].values;
+    const auto [at, other] = std::mismatch(a.begin(), a.end(), b.begin(), b.end());
+    if (at == a.end()) continue;
+    const std::int64_t n = at - a.begin(), cell = (p.ys + n / p.xm) * p.Mx + p.xs + n % p.xm;
+    if (cell * fields + f >= mine) continue;
+    mine = cell * fields + f;
+    values[0] = *at, values[1] = *other;
+  }
+  const World world;
+  const std::int64_t first = -world.max(-mine);
+  if (first == nowhere) return std::nullopt;
+  if (mine != first) values[0] = values[1] = std::numeric_limits<std::int64_t>::min();
+  for (std::int64_t& value : values) value = world.max(value);
+  const std::int64_t cell = first / fields;
+  return found.who + " and " + expected.who +
+         " differ first at j = " + std::to_string(cell / p.Mx) +
+         ", i = " + std::to_string(cell % p.Mx) + " in " +
+         expected.fields[static_cast<std::size_t>(first % fields)].name + ": found " +
+         std::to_string(values[1]) + ", expected " + std::to_string(values[0]);
 }
 
 } // namespace
@@ -72,7 +106,7 @@ void ToolOptions::add_to(OptionTable& table, const std::string& compared_with) {
   table.add(
       number("repeat", repeat, "", "timed runs, after one that is not timed if more than 1", 1));
   table.add(text("o", output, "NetCDF file of the mask and the answer"));
-  table.add(text("json", json, "JSON file of all counts and times"));
+  table.add(text("report", report, "JSON file of all counts and times"));
   table.add(text("csv", csv, "CSV file of the same, one line per run"));
   table.add(flag("csv_append", csv_append, "lines are appended to the file of -csv"));
 }
@@ -87,10 +121,10 @@ void ToolOptions::check() const {
                  {"-expect", expect, FileUse::read},
                  {"-machine", ranks.machine.file, FileUse::read},
                  {"-o", output, FileUse::netcdf},
-                 {"-json", json},
+                 {"-report", report},
                  {"-csv", csv}});
     require_writable("-o", output);
-    require_writable("-json", json);
+    require_writable("-report", report);
     require_writable("-csv", csv);
   });
   ranks.check();
@@ -132,8 +166,12 @@ void for_each_rank_set(const RankOptions& options, int Mx, int My,
 Spread spread_of(const RankSet& set, const std::vector<std::int64_t>& values) {
   Spread spread;
   spread.ranks = set.ranks->decomposition().size();
-  for (const std::int64_t v : values) spread.sum += v, spread.max = std::max(spread.max, v);
-  spread.sum = World().sum(spread.sum), spread.max = World().max(spread.max);
+  for (const std::int64_t v : values) {
+    spread.sum += v;
+    spread.max = std::max(spread.max, v);
+  }
+  spread.sum = World().sum(spread.sum);
+  spread.max = World().max(spread.max);
   return spread;
 }
 
@@ -157,9 +195,10 @@ Record measure(RankSet& set, int repeat, const std::function<void()>& prepare,
         std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
     const double slowest = World().max(time);
     const auto nanoseconds = World().sum(static_cast<std::int64_t>(1e9 * time));
-    if (n > 0 || runs == 1)
-      seconds.push_back(slowest),
-          means.push_back(1e-9 * static_cast<double>(nanoseconds) / World().size());
+    if (n > 0 || runs == 1) {
+      seconds.push_back(slowest);
+      means.push_back(1e-9 * static_cast<double>(nanoseconds) / World().size());
+    }
     if (n > 0) continue;
 
     const Decomposition& d = set.ranks->decomposition();
@@ -168,35 +207,111 @@ Record measure(RankSet& set, int repeat, const std::function<void()>& prepare,
     const Spread work =
         spread_of(set, set.machine != nullptr ? set.machine->work_of_ranks()
                                               : std::vector<std::int64_t>{counts[6]});
-    record["ranks"] = d.size();
-    record["px"] = d.px, record["py"] = d.py;
-    record["virtual"] = set.machine != nullptr;
-    record["messages"] = spread_of(set, {counts[0]}).sum;
-    record["bytes"] = spread_of(set, {counts[1]}).sum;
-    record["exchanges"] = spread_of(set, {counts[2]}).max;
-    record["collectives"] = spread_of(set, {counts[3]}).max;
-    record["lagged"] = spread_of(set, {counts[4]}).max;
-    record["collective_bytes"] = spread_of(set, {counts[5]}).sum;
-    record["work"] = work.sum, record["work_max"] = work.max;
-    record["work_mean"] = static_cast<double>(work.sum) / d.size();
-    record["imbalance"] = work.imbalance();
-    record["loggp_s"] = record["loggp_work_s"] = record["path_messages"] =
-        record["path_collectives"] = Record();
-    if (set.machine != nullptr) {
-      const VirtualClock::Path path = set.machine->clock()->critical();
-      record["loggp_s"] = path.time, record["loggp_work_s"] = path.work;
-      record["path_messages"] = path.messages, record["path_collectives"] = path.collectives;
-    }
+    const bool is_virtual = set.machine != nullptr;
+    const auto path = is_virtual ? set.machine->clock()->critical() : VirtualClock::Path{};
+    const auto modelled = [&](auto value) { return is_virtual ? Record(value) : Record(); };
+    record = {{"ranks", d.size()},
+              {"px", d.px},
+              {"py", d.py},
+              {"virtual", is_virtual},
+              {"messages", spread_of(set, {counts[0]}).sum},
+              {"bytes", spread_of(set, {counts[1]}).sum},
+              {"exchanges", spread_of(set, {counts[2]}).max},
+              {"collectives", spread_of(set, {counts[3]}).max},
+              {"lagged", spread_of(set, {counts[4]}).max},
+              {"collective_bytes", spread_of(set, {counts[5]}).sum},
+              {"work", work.sum},
+              {"work_max", work.max},
+              {"work_mean", static_cast<double>(work.sum) / d.size()},
+              {"imbalance", work.imbalance()},
+              {"loggp_s", modelled(path.time)},
+              {"loggp_work_s", modelled(path.work)},
+              {"path_messages", modelled(path.messages)},
+              {"path_collectives", modelled(path.collectives)}};
   }
   const auto median = [](std::vector<double>& values) {
     std::sort(values.begin(), values.end());
     return 0.5 * (values[values.size() / 2] + values[(values.size() - 1) / 2]);
   };
-  record["wall_s"] = median(seconds), record["wall_mean_s"] = median(means);
+  record["wall_s"] = median(seconds);
+  record["wall_mean_s"] = median(means);
   const bool several = seconds.size() > 1;
   record["wall_min_s"] = several ? Record(seconds.front()) : Record();
   record["wall_max_s"] = several ? Record(seconds.back()) : Record();
   return record;
+}
+
+std::vector<int> collect(const Ranks& ranks, const Patch& rectangle,
+                         const std::vector<Array2<int>>& local) {
+  std::vector<int> values(static_cast<std::size_t>(rectangle.cells()));
+  for (int r = 0; r < ranks.local_size(); ++r) {
+    const Patch p = ranks.patch(r);
+    const Array2<int>& from = local[static_cast<std::size_t>(r)];
+    for (int j = 1; j <= p.ym; ++j) {
+      const std::int64_t row = p.global_j(j) - rectangle.ys,
+                         first = row * rectangle.xm + p.xs - rectangle.xs;
+      for (int i = 1; i <= p.xm; ++i) values[static_cast<std::size_t>(first + i - 1)] = from(j, i);
+    }
+  }
+  return values;
+}
+
+void Results::add(const Record& measured, const Answer& answer) {
+  if (m_records.empty()) {
+    write_answer(m_options.output, m_mask, answer);
+    if (!m_options.expect.empty()) compare_with(read_answer(m_options.expect, answer));
+  }
+  for (const Answer& reference : m_references) {
+    if (!reference.metric.empty() && reference.metric != answer.metric) continue;
+    const std::optional<std::string> difference = first_difference(reference, answer);
+    m_compared += 1;
+    if (!m_difference) m_difference = difference;
+  }
+  Record record = {{"mask", m_mask.name}, {"Mx", m_mask.Mx}, {"My", m_mask.My}};
+  record.update(measured);
+  m_records.push_back(record);
+}
+
+void Results::report(const std::vector<std::string>& heading, const std::vector<Column>& of_method,
+                     const std::vector<Column>& of_work) const {
+  std::vector<Column> columns = {{"ranks", "ranks"}, {"px", "P"}, {"py", "Q"}};
+  const auto add = [&](const std::vector<Column>& more) {
+    columns.insert(columns.end(), more.begin(), more.end());
+  };
+  add(of_method);
+  add({{"messages", "messages"},
+       {"bytes", "bytes"},
+       {"collectives", "collectives"},
+       {"collective_bytes", "coll. bytes"}});
+  add(of_work);
+  add({{"path_messages", "path msgs"},
+       {"path_collectives", "path coll."},
+       {"loggp_work_s", "work us", 1e6},
+       {"loggp_s", "LogGP us", 1e6},
+       {"wall_s", "wall ms", 1e3},
+       {"wall_min_s", "min", 1e3},
+       {"wall_max_s", "max", 1e3}});
+  const bool compares = m_options.compare || !m_options.expect.empty();
+  if (World().rank() == 0) {
+    std::cout << m_mask.name << ": " << m_mask.Mx << " x " << m_mask.My << " cells\n";
+    for (const std::string& line : heading) std::cout << line << "\n";
+    std::cout << "\n";
+    print_table(std::cout, m_records, columns);
+    if (compares && !m_difference) std::cout << "\nall equal (comparisons: " << m_compared << ")\n";
+    std::cout << std::flush;
+  }
+  write_json(m_options.report, {{"tool", m_tool},
+                                {"version", NUNATAK_VERSION},
+                                {"machine", to_json(m_options.ranks.machine.machine())},
+                                {"comparisons", m_compared},
+                                {"difference", m_difference ? Record(*m_difference) : Record()},
+                                {"runs", m_records}});
+  write_csv(m_options.csv, m_records, m_options.csv_append);
+  if (m_difference) throw Error(*m_difference);
+  if (compares && m_compared == 0) {
+    throw Error("option -compare: expected two answers at least (-solvers, -virtual_ranks, "
+                "-expect), found one");
+  }
 }
 
 } // namespace nunatak::tools

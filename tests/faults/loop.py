@@ -171,8 +171,9 @@ def first_part(mpiexec, victim, method, ranks):
 def trial(options, method, ranks, rank, call, action, k, slowness, counts=None):
     """None if the run never came to the k-th call; else (ended by the watchdog, complaints). `slowness`: of the machine; `counts`: takes
     {(rank, call): number} if `call` is "every"."""
-    folder = pathlib.Path(tempfile.mkdtemp(prefix="nunatak_faults_"))
-    hit = folder.with_suffix(".hit")
+    base = pathlib.Path(tempfile.mkdtemp(prefix="nunatak_faults_"))
+    folder, hit = base / "files", base / "hit"
+    folder.mkdir()
     if options.continued:
         shutil.copytree(first_part(options.mpiexec, options.victim, method, ranks), folder, dirs_exist_ok=True)
     fault = f"{rank} {call} {k} {action} {folder} {hit}"
@@ -200,9 +201,7 @@ def trial(options, method, ranks, rank, call, action, k, slowness, counts=None):
         wrong = complaints(run, mpiexec + victim, method, folder, time.time() - begin, slowness, options.victim, call, action, options.continued)
         return "-io_patience" in run.stderr, wrong
     finally:
-        shutil.rmtree(folder, ignore_errors=True)
-        for path in [hit, *hit.parent.glob(hit.name + ".*")]:
-            path.unlink(missing_ok=True)
+        shutil.rmtree(base, ignore_errors=True)
 
 
 def without_fault(options, method, ranks):

@@ -1,7 +1,7 @@
-// The DMDA of the grid: its cut is that of Decomposition, Vecs borrow arrays, and its scatters fill
-// ghosts as the packed exchange.
-#include "miniapp/model/dmda_ranks.hpp"
+// The DMDA of the grid: its cut is that of Decomposition, and its scatters fill ghosts as the
+// packed exchange.
 #include "miniapp/model/grid.hpp"
+#include "miniapp/model/petsc/dmda_ranks.hpp"
 #include "miniapp/model/petsc_error.hpp"
 #include "tests/kernels/ghost_checks.hpp"
 
@@ -123,35 +123,4 @@ TEST_CASE("the DMDA's scatters fill ghosts, with and without periodicity, one ar
       check_type<double>(packed, dmda, numbers);
     }
   }
-}
-
-TEST_CASE("Vecs borrow arrays: a global one without ghosts, a local one with them") {
-  Dmda grid(MPI_COMM_WORLD, {11, 9, 0, 0, true, true});
-  const Decomposition& d = grid.decomposition();
-  MpiRanks ranks(MPI_COMM_WORLD, d);
-  const Patch p = ranks.patch();
-  const Array2<double> owned("owned", p.ym, p.xm);
-  for (int j = 1; j <= p.ym; ++j) {
-    for (int i = 1; i <= p.xm; ++i) owned(j - 1, i - 1) = static_cast<double>(p.cell(j, i));
-  }
-  const auto field = make_array<double>("field", p);
-  {
-    const BorrowedVec global = BorrowedVec::global(grid, owned),
-                      local = BorrowedVec::local(grid, field);
-    const PetscScalar* memory = nullptr;
-    VecGetArrayRead(local, &memory);
-    CHECK(memory == field.data());
-    VecRestoreArrayRead(local, &memory);
-    NUNATAK_PETSC(DMGlobalToLocal(grid.dm(), global, INSERT_VALUES, local));
-  }
-  int wrong = 0;
-  for (int j = 0; j <= p.ym + 1; ++j) {
-    for (int i = 0; i <= p.xm + 1; ++i)
-      wrong += field(j, i) != static_cast<double>(expected_cell(d, p.global_j(j), p.global_i(i)));
-  }
-  CHECK(wrong == 0);
-  CHECK_THROWS_WITH(BorrowedVec::local(grid, owned),
-                    Catch::Matchers::ContainsSubstring("local Vec: expected an array of"));
-  CHECK_THROWS_WITH(BorrowedVec::global(grid, field),
-                    Catch::Matchers::ContainsSubstring("global Vec: expected an array of"));
 }

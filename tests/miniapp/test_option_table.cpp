@@ -18,7 +18,6 @@ struct Values {
   double dx = 1000.0;
   bool compare = false, verbose = true;
   std::string solver = "bfs", output;
-  std::optional<std::int64_t> gather = {};
 };
 
 OptionTable table_of(Values& v) {
@@ -31,7 +30,6 @@ OptionTable table_of(Values& v) {
   table.add(flag("verbose", v.verbose, "one line per step"));
   table.add(word("solver", v.solver, "bfs|sweep", "distance solver"));
   table.add(text("o", v.output, "file of the result"));
-  table.add(count_or_auto("gather", v.gather, "cells that one rank has"));
   return table;
 }
 
@@ -55,9 +53,6 @@ TEST_CASE("options: values of every kind, units converted") {
   CHECK_FALSE(v.verbose);
   CHECK(v.solver == "sweep");
   CHECK(v.output == "-3.nc");
-  CHECK_FALSE(v.gather.has_value());
-  CHECK(values_of({"-gather", "0"}).gather == 0);
-  CHECK_FALSE(values_of({"-gather", "auto"}).gather.has_value());
 }
 
 TEST_CASE("options: a switch is on or off in any of four words, of the model and of output") {
@@ -110,9 +105,6 @@ TEST_CASE("options: an error says what was expected and what was found") {
   refused({"-compare", "perhaps"}, "option -compare: expected yes or no, found 'perhaps'");
   refused({"-solver", "dfs"}, "option -solver: expected one of bfs|sweep, found 'dfs'");
   refused({"-sovler", "bfs"}, "unknown option -sovler; did you mean -solver?");
-  refused({"-gather", "-1"},
-          "option -gather (a number, or auto): expected a whole number of at least 0");
-  refused({"-gather", "no"}, "option -gather (a number, or auto): expected a number, found 'no'");
   refused({"bfs"}, "'bfs' on the command line belongs to no option (expected: -option value)");
   refused({"--solver", "bfs"}, "'--solver' on the command line belongs to no option (expected: "
                                "-option value, with one dash: -solver)");

@@ -63,7 +63,7 @@ def test_every_alias_of_an_output_that_is_not_there_yet(nunatak, tmp_path):
 
 @pytest.mark.parametrize("option, other, name", [
     ("-o", "-report", "x.nc.0001"), ("-spatial_file", "-o", "x.nc.0000"),
-    ("-snapshot_file", "-o", "x_00010.000.nc"), ("-dump", "-o", "x.nc_thk.nc")])
+    ("-snapshot_file", "-o", "x_00010.000.nc")])
 def test_names_that_an_output_takes_for_itself(nunatak, tmp_path, option, other, name):
     every = ("-snapshot_every", "1") if option == "-snapshot_file" else ()
     refused(nunatak(*DOME, option, "x.nc", *every, other, f"./{name}"), f"{option} 'x.nc'", f"{other} './{name}'", "belongs to the other")
@@ -94,20 +94,20 @@ def test_tools(tmp_path):
     mask = ("-mask", "comb", "-grid_Mx", "20", "-virtual_ranks", "1")
     assert tool("nunatak-labels", tmp_path, *mask, "-o", "x.nc").status == 0
     before = (tmp_path / "x.nc").read_bytes()
-    for program, a, b in (("nunatak-labels", "-i", "-o"), ("nunatak-distance", "-i", "-json"), ("nunatak-labels", "-i", "-csv"),
+    for program, a, b in (("nunatak-labels", "-i", "-o"), ("nunatak-distance", "-i", "-report"), ("nunatak-labels", "-i", "-csv"),
                           ("nunatak-distance", "-expect", "-csv")):
         more = mask if a == "-expect" else ("-virtual_ranks", "1")
         refused(tool(program, tmp_path, *more, a, "x.nc", b, "./x.nc"), f"{a} 'x.nc' and {b} './x.nc'", program=program)
     refused(tool("nunatak-join", tmp_path, "-i", "x.nc", "-o", "./x.nc.0001"), "-i 'x.nc' and -o './x.nc.0001'",
             program="nunatak-join")
-    for a, b in (("-i", "-json"), ("-i", "-picture"), ("-forcing", "-json"), ("-picture", "-json")):
+    for a, b in (("-i", "-report"), ("-i", "-picture"), ("-forcing", "-report"), ("-picture", "-report")):
         files = ("y.nc", a, "x.nc", b, "./x.nc") if a != "-i" else ("x.nc", b, "./x.nc")
         refused(tool("nunatak-check", tmp_path, *files), f"{a} 'x.nc' and {b} './x.nc'", program="nunatak-check", status=2)
     for program, more in (("nunatak-labels", mask), ("nunatak-distance", mask), ("nunatak-step", ("-virtual_ranks", "1"))):
-        refused(tool(program, tmp_path, *more, "-machine", "x.nc", "-json", "./x.nc"), "-machine 'x.nc' and -json './x.nc'", program=program)
+        refused(tool(program, tmp_path, *more, "-machine", "x.nc", "-report", "./x.nc"), "-machine 'x.nc' and -report './x.nc'", program=program)
     os.symlink("x.nc", tmp_path / "other.nc")
     for words, named in (((), "./x.nc"), (("x.nc",), "./x.nc"), (("other.nc",), "other.nc")):
-        refused(tool("nunatak-verify", tmp_path, *words, "-json", named), "-json", f"'{named}'", program="nunatak-verify")
+        refused(tool("nunatak-verify", tmp_path, *words, "-report", named), "-report", f"'{named}'", program="nunatak-verify")
     assert (tmp_path / "x.nc").read_bytes() == before
 
 
@@ -117,14 +117,6 @@ def test_a_full_disk_for_text(nunatak, tmp_path):
     run = nunatak(*DOME, "-o", "x.nc", "-report", "full", ranks=2)
     refused(run, "'full'", "No space left on device")
     assert (tmp_path / "full").is_symlink() and not (tmp_path / "full.tmp").exists()
-
-
-@pytest.mark.parametrize("option", ["-json", "-csv"])
-def test_a_full_disk_for_the_tables_of_tools(tmp_path, option):
-    os.symlink("/dev/full", tmp_path / "full")
-    refused(tool("nunatak-labels", tmp_path, "-mask", "comb", "-virtual_ranks", "1", option, "full"), "'full'",
-            "No space left on device", program="nunatak-labels")
-    assert (tmp_path / "full").is_symlink()
 
 
 LABELS = ("nunatak-labels", "-mask", "full", "-virtual_ranks", "1")

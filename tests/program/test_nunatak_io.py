@@ -41,7 +41,7 @@ def report(folder, name="out.json"):
 @pytest.mark.parametrize("workload", WORKLOADS)
 def test_every_value_of_every_workload(bench, tmp_path, workload, ranks):
     run = bench("-workload", workload, *WORKLOADS[workload].split(), "-ways", ",".join(WAYS), "-repeat", 1, "-records", 2,
-                "-json", "out.json", ranks=ranks)
+                "-report", "out.json", ranks=ranks)
     assert run.status == 0, run.text
     told = report(tmp_path)
     written = told["workload"]["fixed_bytes"] + 2 * told["workload"]["bytes_per_record"]
@@ -67,7 +67,7 @@ def test_every_value_of_every_workload(bench, tmp_path, workload, ranks):
 
 def test_the_report(bench, tmp_path):
     run = bench("-workload", "pism:G5km", "-scale", 0.05, "-scale_levels", "-ways", "serial,pnetcdf/hints=cb_nodes=1,cb_buffer_size=65536,null",
-                "-repeat", 3, "-records", 2, "-compute", "50ms", "-read", "each,serial,parallel", "-io_header", "64KiB", "-json", "out.json", ranks=2)
+                "-repeat", 3, "-records", 2, "-compute", "50ms", "-read", "each,serial,parallel", "-io_header", "64KiB", "-report", "out.json", ranks=2)
     assert run.status == 0, run.text
     told = report(tmp_path)
     assert told["workload"]["dimensions"] == {"y": 29, "x": 15, "z": 11}  # 561, 301 and 201 are odd
@@ -124,7 +124,7 @@ def test_what_is_in_the_file(bench, tmp_path):
     ("-workload pism:G1km -scale 100", ["bytes free on the disk", "found", "-scale"]),
     ("-scale 0", ["-scale", "above 0"]),
     ("-io_formt null", ["unknown option", "did you mean -io_format?"]),
-    ("-json nowhere/out.json", ["-json", "nowhere/out.json"]),
+    ("-report nowhere/out.json", ["-report", "nowhere/out.json"]),
     ("-o nowhere/deep", ["option -o: expected a folder, found 'nowhere/deep'"]),
     ("-o /dev/null", ["option -o: expected a folder, found '/dev/null'"]),
 ])
@@ -134,10 +134,3 @@ def test_errors(bench, tmp_path, arguments, words):
     for word in words:
         assert word in run.err, (word, run.err)
     assert list(tmp_path.iterdir()) == []
-
-
-def test_help(bench):
-    run = bench("-help")
-    assert run.status == 0
-    for word in ("-ways", "-io_header", "pism:G1km   81332202853 bytes per record", "cam:FV-D     4099666184", "mom:0.1", "gcrm:11"):
-        assert word in run.out, word

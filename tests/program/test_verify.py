@@ -37,7 +37,7 @@ def test_all_is_well(files, ranks):
     size = sum((files / name).stat().st_size for name in ("o.nc", "s.nc", "t.nc"))
     run = verify(files, ranks=ranks)
     assert run.status == 0 and run.out == f"3 file(s), {size} bytes: as they were written\n", run.text
-    assert verify(files.parent, files, "-json", files / "v.json", ranks=ranks).status == 0
+    assert verify(files.parent, files, "-report", files / "v.json", ranks=ranks).status == 0
     assert json.loads((files / "v.json").read_text())["complaints"] == []
     run = verify(files.parent, files / "o.nc", ranks=ranks)
     assert run.status == 0 and run.out.startswith("1 file(s), "), run.text
@@ -49,7 +49,7 @@ def test_each_change_is_told(files, ranks):
     with open(files / "s.nc", "ab") as data:
         data.write(b"more")
     (files / "t.nc").unlink()
-    run = verify(files, "-json", "v.json", ranks=ranks)
+    run = verify(files, "-report", "v.json", ranks=ranks)
     assert run.status == 1, run.text
     assert run.err.count("nunatak-verify: error:") == 1 and "3 complaint(s)" in run.err
     for name, what in (("o.nc", ": "), ("s.nc", "bytes"), ("t.nc", "No such file")):

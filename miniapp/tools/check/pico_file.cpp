@@ -6,6 +6,7 @@
 #include "miniapp/base/world.hpp"
 #include "miniapp/base/world_comm.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <sstream>
 #include <variant>
@@ -71,7 +72,8 @@ struct Parameter {
 
 PicoFile::PicoFile(const std::string& path, const std::string& forcing)
     : m_file(path, world_comm()) {
-  x = coordinate(m_file, "x"), y = coordinate(m_file, "y");
+  x = coordinate(m_file, "x");
+  y = coordinate(m_file, "y");
   dx = std::fabs(x.back() - x.front()) / static_cast<double>(x.size() - 1);
   dy = std::fabs(y.back() - y.front()) / static_cast<double>(y.size() - 1);
   if (!forcing.empty()) m_forcing = std::make_unique<io::Reader>(forcing, world_comm());
@@ -115,6 +117,12 @@ std::vector<PicoInput> PicoFile::input(Ranks& ranks) const {
   const auto numbers = [&](const std::string& name, const std::string& unit, bool whole,
                            const std::string& needed_for) {
     CellValues values = read(ranks, name, unit, needed_for);
+    const io::Packing packing = holder(name).packing(name);
+    for (std::vector<double>& local : values) {
+      if (whole)
+        std::transform(local.begin(), local.end(), local.begin(),
+                       [&](double v) { return packing.id(v); });
+    }
     require_numbers(place(holder(name), name), values, whole);
     return values;
   };

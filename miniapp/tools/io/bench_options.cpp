@@ -64,7 +64,7 @@ void BenchOptions::add_to(OptionTable& table) {
   table.add(
       text("o", folder, "folder; the files are in its folder nunatak-io.files, which is removed"));
   table.add(flag("keep", keep, "the files of the last turn stay there"));
-  table.add(text("json", json, "JSON file of all measurements"));
+  table.add(text("report", json, "JSON file of all measurements"));
 }
 
 std::vector<NamedWay> BenchOptions::named_ways(const std::string& usual_order) const {

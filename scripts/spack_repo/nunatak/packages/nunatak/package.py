@@ -31,6 +31,7 @@ class Nunatak(CMakePackage):
     depends_on("kokkos@4.3:4+serial")  # 5 asks for C++20
     depends_on("kokkos+openmp", when="+openmp")
     depends_on("udunits")
+    depends_on("libyaml")
     depends_on("nlohmann-json@3:")
     depends_on("libdeflate")
     depends_on("zlib-api")

@@ -1,0 +1,52 @@
+// Options of the step that several programs have: the same names, bounds and help in all of them.
+#pragma once
+
+#include "kernels/pico/options.hpp"
+#include "kernels/ssa/solver.hpp"
+#include "miniapp/base/option_table.hpp"
+
+#include <cmath>
+
+namespace nunatak {
+
+/// The solver of the stress balance. `o` must outlive the table, as in all of these.
+inline void add_ssa_options(OptionTable& table, SsaOptions& o) {
+  table.add(number("ssa_tolerance", o.tolerance, "",
+                   "norm of the residual over that of the load at which a solve ends", 1e-14, 0.1));
+  table.add(number("ssa_max_steps", o.max_steps, "",
+                   "nonlinear steps after which a solve has failed", 1));
+  table.add(one_of_two("ssa_multigrid_precision", o.single_precision, "single", "double",
+                       "floating-point precision of the multigrid, and of our conjugate "
+                       "gradients"));
+  table.add(number("ssa_multigrid_smoothing", o.multigrid.smoothing, "",
+                   "degree of the Chebyshev smoother on the finest grid; on others one more", 1,
+                   10));
+  table.add(count_or_auto("ssa_multigrid_gather", o.multigrid.gather,
+                          "unknown cells of a level of the multigrid from which on one rank has "
+                          "all of them (auto: by the time that messages take)"));
+  table.add(number("ssa_multigrid_share", o.multigrid.share, "",
+                   "unknown cells per rank of a level of the multigrid below which fewer ranks "
+                   "have it",
+                   0));
+}
+
+inline void add_sliding_exponent(OptionTable& table, SsaOptions& o) {
+  table.add(number("sliding_q", o.till_q, "",
+                   "exponent of the pseudo-plastic sliding law (0: plastic)", 0, 1));
+}
+
+inline void add_pico_options(OptionTable& table, PicoOptions& o) {
+  table.add(number("pico_gamma_T", o.gamma_T, "m s-1", "turbulent heat exchange coefficient", 1e-12,
+                   0.1));
+  table.add(number("pico_overturning", o.overturning_coefficient, "",
+                   "overturning coefficient C, m6 s-1 kg-1", 1e-6, 1e11));
+  table.add(number("pico_continental_shelf_depth", o.continental_shelf_depth, "m",
+                   "bed elevation that bounds the continental shelf", -HUGE_VAL, 0));
+  table.add(number("pico_continental_ice_area", o.continental_ice_area, "m2",
+                   "area above which grounded ice is no ice rise", 0));
+  table.add(flag("pico_exclude_ice_rises", o.exclude_ice_rises,
+                 "exclusion of ice rises: they have no grounding line"));
+  table.add(number("pico_boxes", o.boxes, "", "number of boxes of the largest shelf", 1, 100));
+}
+
+} // namespace nunatak
