@@ -120,6 +120,10 @@ const std::vector<Knob>& knobs() {
        "segment of the layout morton, and borders of the layout auto, in bytes (auto: of the file "
        "system, where it is known, else 1MiB)",
        "auto"},
+      {"call_cost", &Options::call_cost,
+       "layout auto: bytes that are sent in the time of a call of the file system; less where "
+       "clients write behind",
+       ""},
       {"buffer", &Options::buffer,
        "bytes of copies per writing rank that may wait for the end of the record (auto: 8MiB), "
        "that a rank gathers or reads at a time for others (serial; -io_read serial, direct; auto: "

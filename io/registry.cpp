@@ -4,9 +4,7 @@
 #include "io/error.hpp"
 #include "io/formats/mpi_io.hpp"
 #include "io/layouts/auto.hpp"
-#include "io/layouts/remap.hpp"
-#include "io/layouts/split_files.hpp"
-#include "io/layouts/stripe.hpp"
+#include "io/layouts/in_layout.hpp"
 
 #include <algorithm>
 #include <memory>
@@ -96,30 +94,11 @@ Options with_hints(Options options, const Topology& topology) {
   return options;
 }
 
-/// The layout around the format.
-OpenFormat in_layout(MPI_Comm comm, const Options& options, const Topology& topology) {
+/// With the layout native every rank hands what it has to the format.
+OpenFormat open_native(MPI_Comm comm, const Options& options) {
   OpenFunction* const open = format_row(options.format).open;
-  const Layout layout = parse_layout(options);
-  const LayoutRow& row = layout_row(layout.name);
-  if (row.boxes == nullptr)
-    return [=](const std::string& path, const Schema& schema) {
-      return open(comm, path, schema, options);
-    };
-  const int per_node =
-      layout.every_rank ? static_cast<int>(topology.node_of.size()) : layout.per_node;
-  const std::vector<int> ranks = aggregators(topology, per_node);
-  return [=, &row](const std::string& path, const Schema& schema) {
-    const Stripe stripe = stripe_at(comm, path, options);
-    Options striped = options;
-    striped.stripe = stripe.bytes;
-    auto inner = row.subfiles ? make_split_files(comm, path, schema, striped, ranks, open)
-                              : open(comm, path, schema, striped);
-    if (row.chooses)
-      return make_auto(comm, schema, striped, topology, ranks, std::move(inner), stripe);
-    const BoxesOf boxes = [=, &row](const Schema& of, std::size_t v) {
-      return row.boxes(of, v, ranks.size(), stripe.bytes);
-    };
-    return make_remap(comm, schema, striped, topology, ranks, boxes, std::move(inner));
+  return [=](const std::string& path, const Schema& schema) {
+    return open(comm, path, schema, options);
   };
 }
 
@@ -197,7 +176,9 @@ ReadBy read_by(const std::string& word) {
 OpenFormat find_format(MPI_Comm comm, const Options& chosen, const Topology& topology) {
   check(chosen);
   const Options options = with_hints(chosen, topology);
-  const OpenFormat open = in_layout(comm, options, topology);
+  const OpenFormat open = layout_row(options).boxes == nullptr
+                              ? open_native(comm, options)
+                              : open_in_layout(comm, options, topology);
   if (!uses_mpi_io(options)) return open;
   if (mpi_io_name() == "OMPIO" && !options.ompio) {
     throw Error("output format " + options.format +

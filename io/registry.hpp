@@ -1,13 +1,13 @@
-// The registry: one row for each format, layout and way to read. The word lists of options and
-// help, what is refused, and what is opened all come from the rows; no other file knows which
+// The registry: one row for each format, layout and method of reading. The word lists of options
+// and help, what is refused, and what is opened all come from the rows; no other file knows which
 // exist.
 //
 //   new format    io/formats/<name>.cpp (see format.hpp), its declaration and its row in
-//   registry.cpp new layout    io/layouts/<name>.cpp with a function that cuts a variable into
-//   boxes (see partition.hpp), then likewise
+//                 registry.cpp
+//   new layout    io/layouts/<name>.cpp with a function that cuts a variable into boxes (see
+//                 partition.hpp), then likewise
 //
-// Both files go into io/CMakeLists.txt, and the row makes the rest. Used by options.cpp, writer.cpp
-// and reader.cpp.
+// Both files go into io/CMakeLists.txt. Used by options.cpp, writer.cpp and reader.cpp.
 #pragma once
 
 #include "io/formats/format.hpp"
@@ -81,7 +81,7 @@ const LayoutRow& layout_row(const Options& options); ///< of Options::layout, it
 std::string format_words();
 std::string layout_words();
 std::string reader_words();
-/// "null: nobody, serial: rank 0, ..."
+/// "null: no rank, serial: rank 0, ..."
 std::string format_writers();
 
 /// Does the format of these options have all these features?
@@ -93,7 +93,7 @@ bool uses_mpi_io(const Options& options);
 enum class Checksum { values, memory, file, none };
 Checksum checksum_of(const Options& options);
 /// Are bytes summed from memory? Of files that are written together also next to the sums of their
-/// values: they tell which is which.
+/// values: they distinguish new files from old ones.
 bool sums_bytes(const Options& options);
 /// The names of all formats that have these features, "netcdf4, pnetcdf or hybrid".
 std::string formats_with(unsigned features);

@@ -1,4 +1,4 @@
-// Metadata: what the header of a file says, without a word to the file (contents.hpp). See
+// Metadata: what the header of a file says, without access to the file (contents.hpp). See
 // reader.hpp; values: reader.cpp.
 #include "io/reader.hpp"
 

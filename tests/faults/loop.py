@@ -108,8 +108,6 @@ def complaints(run, again, method, folder, seconds, slowness, victim, call, faul
         if call == "fsync":
             wrong.append("status 0 after a failed fsync: tried again, or not looked at")
     elif faults_hit != "kill":
-        if faults_hit == "full" and "-io_patience" in run.stderr:
-            wrong.append("only the watchdog ended the run")
         causes = {re.sub(r"rank \d+|phase '\w+'", "", line) for line in errors}
         if not errors:
             wrong.append("no message: " + run.stderr[-600:])
