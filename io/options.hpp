@@ -29,8 +29,7 @@ struct Options {
   int deflate = 0; ///< netcdf4: level of zlib, 0 is off
   bool shuffle = false; ///< netcdf4
   bool fill = false;    ///< write fill values before the values (the default of the libraries)
-  std::string checksum = "values"; ///< in the manifest: sums of values, or CRC-32 of bytes from
-                                   ///< memory or the file, or none
+  std::string checksum = "values"; ///< in the manifest: sums of values, or none
   std::size_t header = 8192;       ///< bytes kept free in the header of a classic file (h_minfree)
   std::size_t align =
       4; ///< bytes: of the first value of fixed-size and of record data; netcdf4: of large objects

@@ -1,6 +1,8 @@
 // The rows of the registry, and what is opened from them. See registry.hpp.
 #include "io/registry.hpp"
 
+#include "io/agree.hpp"
+#include "io/durable/durable.hpp"
 #include "io/error.hpp"
 #include "io/formats/mpi_io.hpp"
 #include "io/formats/raw.hpp"
@@ -112,6 +114,8 @@ Options with_hints(Options options, const Topology& topology) {
 std::unique_ptr<Format> open_format(MPI_Comm comm, const std::string& path, const Schema& schema,
                                     const Options& options) {
   OpenFunction* const open = format_row(options.format).open;
+  if (has_features(options, netcdf) || has_features(options, plain))
+    on_rank_0(comm, [&] { create_anew(path); }); // before a library follows a link of that name
   return has_features(options, mpi_io) ? open_shielded(open, comm, path, schema, options)
                                        : open(comm, path, schema, options);
 }
@@ -201,17 +205,8 @@ bool overlaps(const Options& options) {
          has_features(options, without_mpi);
 }
 
-Checksum checksum_of(const Options& options) {
-  if (options.checksum == "none") return Checksum::none;
-  if (options.checksum == "file") return Checksum::file;
-  const bool has_file = has_features(options, netcdf) || has_features(options, plain);
-  return options.checksum == "values" && has_file ? Checksum::values : Checksum::memory;
-}
-
-bool sums_bytes(const Options& options) {
-  const bool are_several = has_features(options, plain) || layout_row(options).subfiles;
-  return checksum_of(options) == Checksum::memory ||
-         (checksum_of(options) == Checksum::values && are_several);
+bool makes_sums(const Options& options) {
+  return options.checksum == "values" && has_features(options, netcdf);
 }
 
 std::string formats_with(unsigned features) {

@@ -89,13 +89,8 @@ std::string format_writers();
 
 /// Does the format of these options have all these features?
 bool has_features(const Options& options, unsigned features);
-/// What the manifest will have: sums of values, or of bytes, from memory where possible, or as they
-/// are read again.
-enum class Checksum { values, memory, file, none };
-Checksum checksum_of(const Options& options);
-/// Are bytes summed from memory? Of files that are written together also beside the sums of their
-/// values: they tell which is which.
-bool sums_bytes(const Options& options);
+/// Sums of values go into the manifest.
+bool makes_sums(const Options& options);
 /// The names of all formats that have these features, "netcdf4, pnetcdf or mpiio".
 std::string formats_with(unsigned features);
 

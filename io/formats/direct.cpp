@@ -7,8 +7,8 @@
 //   writes the number of records
 //
 // The bytes are those of `serial` and `pnetcdf`. Neither MPI-IO nor a message stands between a rank
-// and the file system. The header does not change but for that number, so that the file grows in
-// place, unless it must be read for its checksum.
+// and the file system. The header does not change except for that number, so that the file grows in
+// place.
 #include "io/durable/durable.hpp"
 #include "io/formats/byte_order.hpp"
 #include "io/formats/classic.hpp"
@@ -58,7 +58,7 @@ public:
     m_layout.begin = std::move(places);
   }
 
-  bool grows_in_place() const override { return m_options.checksum != "file"; }
+  bool grows_in_place() const override { return true; }
 
   Reopened reopen(const std::string& path, std::uint64_t records) override {
     Reopened reopened{"", m_layout.file_size(records)};
@@ -66,17 +66,6 @@ public:
     broadcast(reopened.why_not, comm());
     if (reopened.why_not.empty()) go_on_with(path, records);
     return reopened;
-  }
-
-  /// The header, too.
-  std::optional<SparseChecksum> written() const override {
-    std::optional<SparseChecksum> all = RunFile::written();
-    if (!all || rank() != 0) return all;
-    std::string header = m_header;
-    const auto count = bytes_of_integer(records(), m_count_bytes);
-    std::memcpy(header.data() + count_begin, count.data(), count.size());
-    all->add(0, header.data(), header.size());
-    return all;
   }
 
 private:

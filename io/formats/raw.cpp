@@ -3,6 +3,7 @@
 
 #include "io/error.hpp"
 #include "io/formats/byte_order.hpp"
+#include "io/formats/format.hpp"
 #include "io/read/classic_file.hpp"
 
 #include <nlohmann/json.hpp>
@@ -188,7 +189,7 @@ void write_raw_json(const std::string& path, const Schema& schema, const RawLayo
   json.update(schema_json(schema, true));
   for (std::size_t n = 0; n < schema.variables.size(); ++n)
     json["variables"][n]["offset"] = layout.begin[n];
-  std::ofstream out(path + ".json", std::ios::binary | std::ios::trunc);
+  std::ofstream out(with_suffix(path, ".json"), std::ios::binary | std::ios::trunc);
   out << json.dump(1, ' ', false, Json::error_handler_t::replace) << "\n";
   out.flush();
   if (!out)

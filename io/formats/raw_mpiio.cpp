@@ -24,7 +24,6 @@ public:
   MpiIo(MPI_Comm comm, const std::string& path, const Schema& schema, const Options& options)
       : m_comm(comm), m_path(path), m_schema(schema), m_options(options),
         m_quota(comm, schema, options.copy_bytes()) {
-    if (sums_bytes(options)) m_written.emplace();
     MPI_Info info = make_info(m_options.hints);
     int status =
         MPI_File_open(comm, path.c_str(), MPI_MODE_WRONLY | MPI_MODE_CREATE, info, &m_file);
@@ -72,7 +71,6 @@ public:
   std::uint64_t expected_size(std::uint64_t records) const override {
     return m_layout.file_size(records);
   }
-  std::optional<SparseChecksum> written() const override { return m_written; }
   Work work() const override { return m_work; }
   std::map<std::string, std::string> hints() const override { return m_hints; }
   std::vector<OutputFile> files() const override { return {OutputFile{}, OutputFile{".json", 0}}; }
@@ -122,7 +120,6 @@ private:
     std::vector<int> sizes; // no run is longer than what one part holds, 1 GiB
     std::vector<MPI_Aint> in_file, in_memory;
     for (const Run& run : m_runs) {
-      if (m_written) m_written->add(run.begin, run.data, run.size);
       sizes.push_back(static_cast<int>(run.size));
       in_file.push_back(static_cast<MPI_Aint>(run.begin));
       in_memory.push_back(0);
@@ -174,7 +171,6 @@ private:
   std::uint64_t m_size_records = 0; ///< that the file has, and
   MPI_Offset m_size = 0;            ///< its length
   std::vector<Run> m_runs;
-  std::optional<SparseChecksum> m_written;
   Copies m_copies;
   std::map<std::string, std::string> m_hints;
   KeptError m_error;

@@ -1,7 +1,7 @@
 #include "io/formats/run_file.hpp"
 
+#include "io/durable/durable.hpp"
 #include "io/formats/byte_order.hpp"
-#include "io/registry.hpp"
 #include "io/thread/write_thread.hpp"
 
 #include <algorithm>
@@ -15,15 +15,10 @@ namespace nunatak::io {
 constexpr std::size_t part_bytes = std::size_t{2} << 20;
 
 RunFile::RunFile(MPI_Comm comm, const std::string& path, const Schema& schema,
-                 const Options& options)
+                 const Options& /*options*/)
     : m_comm(comm), m_path(path), m_schema(schema) {
-  if (sums_bytes(options)) m_written.emplace();
-  const auto open = [&](int flags, const char* what) {
-    m_fd = ::open(m_path.c_str(), flags, 0666);
-    if (m_fd < 0) fail(what);
-  };
-  on_rank_0(comm, [&] { open(O_WRONLY | O_CREAT | O_TRUNC, "expected to create it"); });
-  if (m_rank != 0) open(O_WRONLY, "expected to open it");
+  m_fd = ::open(m_path.c_str(), O_WRONLY | O_CLOEXEC); // it has been created: registry.cpp
+  if (m_fd < 0) fail("expected to open it");
 }
 
 RunFile::~RunFile() {
@@ -31,11 +26,13 @@ RunFile::~RunFile() {
 }
 
 void RunFile::go_on_with(const std::string& path, std::uint64_t records) {
-  const int fd = ::open(path.c_str(), O_WRONLY);
+  const int fd = ::open(path.c_str(), O_WRONLY | O_CLOEXEC);
   if (fd < 0)
     throw Error("file '" + path + "': expected to open it; found: " + std::strerror(errno));
   ::close(m_fd); // nothing was written to it
-  m_fd = fd, m_path = path, m_records = records;
+  m_fd = fd;
+  m_path = path;
+  m_records = records;
 }
 
 void RunFile::fail(const std::string& what) const {
@@ -69,7 +66,6 @@ void RunFile::write_pending() {
     std::reverse(m_pending.begin(), m_pending.end()); // neighbours meet less often on a server
   on_disk(m_used, [this] {
     for (const Run& run : m_pending) {
-      if (m_written) m_written->add(run.begin, run.data, run.size);
       write(run);
     }
   });
@@ -118,8 +114,8 @@ void RunFile::flush_values() {
   m_records = records;
   m_error.rethrow();
   if (m_rank != 0) return;
-  if (::ftruncate(m_fd, static_cast<off_t>(m_layout.file_size(records))) != 0)
-    fail("expected to set its length");
+  const auto length = static_cast<off_t>(m_layout.file_size(records));
+  if (retried([&] { return ::ftruncate(m_fd, length); }) != 0) fail("expected to set its length");
 }
 
 void RunFile::flush() {
@@ -131,7 +127,7 @@ void RunFile::close() {
   flush();
   const int fd = m_fd;
   m_fd = -1;
-  if (::close(fd) != 0) fail("close");
+  if (::close(fd) != 0 && errno != EINTR) fail("close"); // EINTR: it is closed
 }
 
 } // namespace nunatak::io

@@ -33,7 +33,6 @@ public:
   std::optional<std::uint64_t> first_byte(std::size_t v) const override {
     return m_layout.begin[v];
   }
-  std::optional<SparseChecksum> written() const override { return m_written; } ///< the values
   Work work() const override { return m_work; }
 
 protected:
@@ -65,9 +64,8 @@ private:
   const Schema& m_schema;
   std::size_t m_records = 0;
   std::vector<Run> m_pending; ///< packed, not yet written
-  std::optional<SparseChecksum> m_written;
-  Buffer m_buffer;        ///< of their values
-  std::size_t m_used = 0; ///< bytes of it
+  Buffer m_buffer;            ///< of their values
+  std::size_t m_used = 0;     ///< bytes of it
   KeptError m_error;
   Work m_work;
 };

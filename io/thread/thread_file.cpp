@@ -1,5 +1,7 @@
 #include "io/thread/thread_file.hpp"
 
+#include "io/durable/durable.hpp"
+
 #include <algorithm>
 #include <filesystem>
 #include <limits>
@@ -102,15 +104,14 @@ FileOptions told_when(FileOptions options) {
 } // namespace
 
 ThreadFile::ThreadFile(MPI_Comm comm, const std::string& path, const Schema& schema,
-                       FileOptions options, Checksum checksum, const OpenFormat& open,
+                       FileOptions options, bool makes_sums, const OpenFormat& open,
                        const Topology& machine, Backlog& backlog, Statistics& total,
                        Watchdog& watchdog)
-    : File(comm, path, schema, options, false, total, watchdog), m_backlog(backlog),
-      m_commits_in_place(checksum != Checksum::file) {
+    : File(comm, path, schema, options, false, total, watchdog), m_backlog(backlog) {
   together(Phase::open, [&] {
     backlog.settle_of(path); // one of the same name, perhaps
     backlog.settle_done();
-    m_behind = std::make_shared<SyncFile>(comm, path, schema, told_when(options), checksum, open,
+    m_behind = std::make_shared<SyncFile>(comm, path, schema, told_when(options), makes_sums, open,
                                           machine, backlog.statistics(), watchdog);
   });
   m_behind->is_continued() ? begin_with_kept_records() : begin_anew(m_behind->why_anew());

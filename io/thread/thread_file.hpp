@@ -65,7 +65,7 @@ class ThreadFile final : public File {
 public:
   /// Collective. `open`: of Queued formats, of the thread of `backlog`.
   ThreadFile(MPI_Comm comm, const std::string& path, const Schema& schema, FileOptions options,
-             Checksum checksum, const OpenFormat& open, const Topology& machine, Backlog& backlog,
+             bool makes_sums, const OpenFormat& open, const Topology& machine, Backlog& backlog,
              Statistics& total, Watchdog& watchdog);
 
   std::map<std::string, std::string> hints() const override { return m_behind->hints(); }
@@ -76,7 +76,6 @@ private:
   void finish_record(std::int64_t step) override;
   void make_readable() override;
   bool can_commit_records() const override { return true; }
-  bool commits_in_place() const override { return m_commits_in_place; }
   void commit_records(std::int64_t step) override { hand_over(step, false); }
   void close_and_commit(std::int64_t step) override;
   Work work() const override;
@@ -84,7 +83,6 @@ private:
   void hand_over(std::int64_t step, bool closes);
 
   Backlog& m_backlog;
-  bool m_commits_in_place;
   double m_stall = 0.0; ///< of this file, in the backlog
   std::shared_ptr<File> m_behind;
 };

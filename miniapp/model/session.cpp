@@ -1,7 +1,7 @@
 #include "miniapp/model/session.hpp"
 
 #include "io/agree.hpp"
-#include "io/durable/durable.hpp"
+#include "io/durable/manifest.hpp"
 #include "miniapp/base/error.hpp"
 #include "miniapp/base/option_table.hpp"
 #include "miniapp/base/words.hpp"

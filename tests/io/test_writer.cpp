@@ -237,8 +237,8 @@ TEST_CASE("every way of writing writes the same values and metadata") {
       as<std::string>(), "serial", "pnetcdf", "netcdf4", "hybrid", "direct", "posix",
       "mpiio", // and then the knobs:
       "serial/classic=cdf2", "pnetcdf/classic=cdf2", "hybrid/classic=cdf2", "direct/classic=cdf2",
-      "direct/classic=cdf5", "direct/align=4KiB/header=0/checksum=file", "direct/zslab",
-      "direct/box:1", "direct/morton:2", "serial/slab=617/buffer=100",
+      "direct/classic=cdf5", "direct/align=4KiB/header=0", "direct/zslab", "direct/box:1",
+      "direct/morton:2", "serial/slab=617/buffer=100",
       "serial/define=interleaved/header=0/fill=yes", "pnetcdf/buffer=100",
       "pnetcdf/define=interleaved/header=0",
       "pnetcdf/define=interleaved/access=independent/fill=yes",
@@ -275,11 +275,9 @@ TEST_CASE("every way of writing writes the same values and metadata") {
     one.fixed();
     for (std::size_t t = 0; t < n_times; ++t) one.record(t);
     one.file->close();
-    CHECK(io::checksum_file(scratch / "ex.nc").checksum ==
-          io::checksum_file(scratch / "one.nc").checksum);
+    CHECK(file_hash(scratch / "ex.nc") == file_hash(scratch / "one.nc"));
     if (!is_plain) return;
-    CHECK(io::checksum_file(scratch / "ex.nc.json").checksum ==
-          io::checksum_file(scratch / "one.nc.json").checksum);
+    CHECK(file_hash(scratch / "ex.nc.json") == file_hash(scratch / "one.nc.json"));
   });
 }
 
@@ -362,13 +360,7 @@ TEST_CASE("null writes nothing; statistics count what was put") {
     CHECK(s.work.written_bytes == 0);
     CHECK(s[io::Phase::fsync].operations == 0);
   } else {
-    std::int64_t read = 0;
-    for (const char* plain : {"posix", "mpiio"}) { // a plain file has its JSON beside it
-      if (format == plain)
-        read += static_cast<std::int64_t>(std::filesystem::file_size(scratch / "ex.nc.json"));
-    }
     CHECK(s.work.written_bytes >= fixed + 2 * record);
-    CHECK(s[io::Phase::checksum].bytes == read);
   }
   CHECK(example.file->hints().empty() ==
         (format == "null" || format == "serial" || format == "direct" || format == "posix"));
