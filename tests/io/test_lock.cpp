@@ -14,6 +14,7 @@
 #include <fcntl.h>
 #include <fstream>
 #include <sched.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -36,11 +37,13 @@ public:
     m_process = fork();
     if (m_process == 0) {
       if (namespaces != 0 && unshare(namespaces) != 0) _exit(2);
+      prctl(PR_SET_PDEATHSIG, SIGKILL);
       if (namespaces != 0 && fork() != 0) {
         int status = 0;
         wait(&status);
         _exit(0);
       }
+      prctl(PR_SET_PDEATHSIG, SIGKILL); // of the new process, too
       const io::Lock lock(path);
       const auto written = ::write(pipe[1], "1", 1);
       static_cast<void>(written);
