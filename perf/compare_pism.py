@@ -2,18 +2,14 @@
 """Run PISM and nunatak on the same problems in turns, and print ratios of their times. PISM is built elsewhere; see peer.md.
 
     perf/compare_pism.py --pism DIR --nunatak EXE --data antarctica.nc --ranks 1 2 --json compare.json
-    perf/compare_pism.py --pism DIR --bench-ssa EXE --tests J plug --grids 61 121 241
 
-DIR holds pism, pism_ssa_test_j and pism_ssa_test_plug. Two parts, each left out with a message if what it needs is not there:
+Five steps of 0.02 years of the hybrid model with PICO and temperature (pism_peer.py), part by part. DIR holds pism, which runs by
+three methods: `default`, finite differences as it comes; `fd equal`, finite differences with the largest of --picard-rtol at which
+its first velocity is within 1e-4 of its own tight solution, as nunatak's must be; `fem equal`, finite elements until
+|residual| <= 1e-6 |load|, nunatak's own criterion. The two `equal` methods have looser linear solves than PISM's default, which
+makes them faster. --ways leaves some out.
 
-  antarctica: five steps of 0.02 years of the hybrid model with PICO and temperature (pism_peer.py), part by part. PISM runs
-              in three ways: `default`, finite differences as it comes; `fd equal`, finite differences with the largest of
-              --picard-rtol at which its first velocity is within 1e-4 of its own tight solution, as nunatak's must be;
-              `fem equal`, finite elements until |residual| <= 1e-6 |load|, nunatak's own criterion. The two `equal` ways
-              have looser linear solves than PISM's default, which makes them faster. --ways leaves some out.
-  tests:      the SSA of tests J and plug, finite differences and finite elements of PISM against bench_ssa.
-
-No ratio is printed where a check fails: errors against exact solutions, volume, speed and total melt that should agree.
+No ratio is printed where a check fails: volume, speed and total melt that should agree.
 One JSON object goes to standard output (or --json), tables to standard error.
 """
 import argparse
@@ -29,7 +25,6 @@ import launcher
 import pism_peer as peer
 from pism_peer import RunFailed
 
-EXACT = {"J": {61: 0.1608, 121: 0.0409, 241: 0.0103, 481: 0.0026}, "plug": {61: 0.051, 121: 0.0127, 241: 0.0031}}  # m/a
 WAYS = {"default": "default", "fd": "fd equal", "fem": "fem equal"}
 CONVERGED = 1e-4  # how near a first velocity must be to the tight one of the same program, 2-norms
 STEPS = 6  # updates of the stress balance: one from rest and one after each of five steps
@@ -46,17 +41,14 @@ def say(message):
 def read_arguments():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--pism", required=True, metavar="DIR", help="folder of PISM's programs")
-    parser.add_argument("--nunatak", metavar="EXE", help="our program, for antarctica")
-    parser.add_argument("--bench-ssa", metavar="EXE", help="our benchmark, for tests")
-    parser.add_argument("--data", nargs="+", default=[], metavar="FILE",
+    parser.add_argument("--nunatak", required=True, metavar="EXE", help="our program")
+    parser.add_argument("--data", nargs="+", required=True, metavar="FILE",
                         help="thk, topg, basins, theta_ocean, salinity_ocean, perhaps tauc; each from the first file that has it")
     parser.add_argument("--refine", type=int, default=0, help="halve the spacing of the data so often (default 0)")
     parser.add_argument("--ways", nargs="+", default=list(WAYS), choices=list(WAYS), help="ways to run PISM (default: all)")
     parser.add_argument("--picard-rtol", nargs="+", default=["1e-6", "1e-7", "1e-8", "1e-9"],
                         help="tolerances to choose from, largest first (default %(default)s)")
     parser.add_argument("--pism-option", nargs="*", default=[], help="more options for PISM, as 'name value' without dash")
-    parser.add_argument("--tests", nargs="*", default=["J", "plug"], choices=sorted(EXACT), help="tests to run")
-    parser.add_argument("--grids", type=int, nargs="+", default=[61, 121], help="points along a side of the tests")
     parser.add_argument("--ranks", type=int, nargs="+", default=[1, 2])
     parser.add_argument("--repeat", type=int, default=3, help="turns (default 3)")
     parser.add_argument("--mpiexec", default=launcher.MPIEXEC, help="words before the rank count")
@@ -74,13 +66,6 @@ def read_arguments():
 
 def spread(values):
     return {"median": statistics.median(values), "min": min(values), "max": max(values)}
-
-
-def missing_program(path):
-    return not path or not os.access(path, os.X_OK) or os.path.isdir(path)
-
-
-# --- antarctica ------------------------------------------------------------------------------------------------------------
 
 
 class Antarctica:
@@ -250,56 +235,18 @@ def print_antarctica(result):
         say(f"{'iterations':20s}" + "".join(f"{str(t['nonlinear']) + ' / ' + str(t['linear']):>26s}" for t in table.values()))
 
 
-# --- tests J and plug ------------------------------------------------------------------------------------------------------
-
-
-def run_tests(a, folder):
-    ours = not missing_program(a.bench_ssa)
-    if not ours:
-        say("no --bench-ssa: tests of PISM alone, no ratios")
-    results = []
-    head = f"{'test':6s}{'grid':>5s}{'ranks':>6s} {'program':10s}{'error m/a':>10s}{'seconds (min to max)':>28s}{'its':>12s}"
-    say(f"\n{head}  PISM / ours")
-    for test in a.tests:
-        for points in a.grids:
-            for n in a.ranks:
-                runs = {who: [] for who in ["fd", "fem"] + ["nunatak"] * ours}
-                for _ in range(a.repeat):
-                    for who, kept in runs.items():
-                        kept.append(peer.own_test(a, folder, test, points, n) if who == "nunatak" else
-                                    peer.pism_test(a, folder, test, points, who, n))
-                bound = EXACT[test].get(points)
-                checked = bound is not None and all(r["error"] <= 1.05 * bound for who in runs if who != "fd" for r in runs[who])
-                seconds = {who: spread([r["seconds"] for r in kept]) for who, kept in runs.items()}
-                for who, kept in runs.items():
-                    s, first = seconds[who], kept[0]
-                    ratio = f"{s['median'] / seconds['nunatak']['median']:.1f}" if ours and checked and who != "nunatak" else "-"
-                    its = f"{first['nonlinear']} / {first['linear']}"
-                    say(f"{test:6s}{points:5d}{n:6d} {who:10s}{first['error']:10.4f}"
-                        f"{s['median']:13.3f} ({s['min']:.3f}-{s['max']:.3f})".ljust(66) + f"{its:>12s}  {ratio:>8s}")
-                    results.append({"test": test, "grid": points, "ranks": n, "program": who, "error_m_per_year": first["error"],
-                                    "bound": bound, "checked": checked, "seconds": s, "cpu_s": spread([r["cpu_s"] for r in kept]),
-                                    "nonlinear": first["nonlinear"], "linear": first["linear"]})
-    return results
-
-
 def main():
     a = read_arguments()
-    a.pism, a.nunatak, a.bench_ssa = [p and os.path.abspath(p) for p in (a.pism, a.nunatak, a.bench_ssa)]
+    a.pism, a.nunatak = os.path.abspath(a.pism), os.path.abspath(a.nunatak)
     a.data = [os.path.abspath(p) for p in a.data]
+    for program in (os.path.join(a.pism, "pism"), a.nunatak):
+        if not os.access(program, os.X_OK) or os.path.isdir(program):
+            fail(f"'{program}': expected a program, found none")
     result = {"load_at_start": os.getloadavg(), "cores": len(os.sched_getaffinity(0)), "repetitions": a.repeat,
               "clock": "processor time" if a.clock else "wall time"}
     with tempfile.TemporaryDirectory() as folder:
         try:
-            if missing_program(os.path.join(a.pism, "pism")) or missing_program(a.nunatak) or not a.data:
-                say("antarctica skipped: it needs pism in --pism, --nunatak and --data")
-            else:
-                result["antarctica"] = run_antarctica(a, folder)
-            absent = [t for t in a.tests if missing_program(os.path.join(a.pism, f"pism_ssa_test_{t.lower()}"))]
-            if absent or not a.tests:
-                say("tests skipped: " + (f"no pism_ssa_test_* of {', '.join(absent)} in --pism" if absent else "none asked for"))
-            else:
-                result["tests"] = run_tests(a, folder)
+            result["antarctica"] = run_antarctica(a, folder)
         except RunFailed as error:
             fail(str(error))
     result["load_at_end"] = os.getloadavg()

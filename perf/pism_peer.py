@@ -170,29 +170,3 @@ def nunatak_command(nunatak, case, steps, output, options):
     words = f"""-i {case} -grid_Mz {LEVELS} -grid_Lz {HEIGHT} -stress ssa+sia -rheology paterson_budd -sia_e 1 -ssa_e 1
         -sliding_q 0.25 {length} -dt_max {STEP} -ocean pico -progress off -report report.json -o {output}"""
     return [nunatak, *words.split(), *options]
-
-
-# --- tests J and plug ------------------------------------------------------------------------------------------------------
-
-
-def pism_test(a, folder, test, points, method, ranks):
-    prefix = "" if method == "fem" else "ssafd_"
-    # J is one linear system; on plug the linear solves of finite differences stall below 1e-7
-    tight = ["-ssafd_picard_rtol", "1e-6", "-ssafd_ksp_rtol", "1e-8" if test == "J" else "1e-5"]
-    command = [os.path.join(a.pism, f"pism_ssa_test_{test.lower()}"), "-Mx", points, "-My", points, "-ssa_method", method,
-               "-o_size", "none", f"-{prefix}ksp_converged_reason", "-log_view", ":log.py:ascii_info_detail", *tight]
-    text, wall, cpu = run(a.mpiexec, ranks, command, folder)
-    error = float(re.search(r"maxvector.*\n\s*([-+.\deE]+)", text)[1])
-    events = logged(os.path.join(folder, "log.py"), "Main Stage")
-    nonlinear, linear = linear_iterations(text, prefix)
-    # SNESSolve holds assembly and linear solves; for finite differences the linear solves alone are timed
-    seconds = events["SNESSolve"][1] if method == "fem" else sum(events[e][1] for e in LINEAR)
-    return {"error": error, "seconds": seconds, "wall_s": wall, "cpu_s": cpu, "nonlinear": nonlinear, "linear": linear}
-
-
-def own_test(a, folder, test, points, ranks):
-    """One solve from rest, after a warm-up, by bench_ssa on as many points as PISM has."""
-    text, wall, cpu = run(a.mpiexec, ranks, [a.bench_ssa, "-problem", test, "-M", points, "-repeat", "1"], folder)
-    found = json.loads(text[text.index("{"):])
-    return {"error": found["result"]["error_m_per_year"], "seconds": found["seconds"]["wall"]["median"], "wall_s": wall, "cpu_s": cpu,
-            "nonlinear": found["work"]["steps"], "linear": found["work"]["linear_iterations"]}

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """What a trace of file operations says: sizes, alignment, who touches what, what was written twice; and a picture of it.
 
-    nunatak -init marine -o ex.nc -io_trace t.csv
+    LD_PRELOAD=build/release/perf/trace/libnunatak_trace.so nunatak -init marine -o ex.nc
     perf/plot_trace.py t.csv --stripe 1MiB --json t.json --plot t.png
 
-The CSV is that of -io_trace (io/trace/csv.hpp). Words of the JSON, for all files together or one (--file ex.nc.tmp):
+The CSV is that of libnunatak_trace.so (perf/trace/trace.cpp). Words of the JSON, for all files together or one (--file ex.nc.tmp):
   writes_aligned   share of the writes, by number and by bytes, that begin (end, do both) on a multiple of the stripe
   stripes          number of stripes of all files that 1, 2, 3 or more ranks have written to
   reads_while_writing  reads of a file between its first and its last write, by any rank
@@ -257,7 +257,7 @@ def label_of(exponent):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("trace", help="CSV of -io_trace")
+    parser.add_argument("trace", help="CSV of libnunatak_trace.so")
     parser.add_argument("--stripe", type=size_of, default="1MiB", help="bytes of a stripe of the file system (default %(default)s)")
     parser.add_argument("--file", help="only this file of the trace (default: all)")
     parser.add_argument("--json", metavar="FILE", help="the figures as JSON")

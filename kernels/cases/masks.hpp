@@ -23,7 +23,7 @@
 
 namespace nunatak::masks {
 
-/// Rows 0, 2, 4, ... joined at their ends in turn: one path of about Mx My / 2 cells.
+/// Rows 0, 2, 4, ... joined at alternating ends: one path of about Mx My / 2 cells.
 inline bool serpentine(int Mx, int j, int i) {
   return j % 2 == 0 || i == (j % 4 == 1 ? Mx - 1 : 0);
 }

@@ -67,7 +67,7 @@ KOKKOS_FORCEINLINE_FUNCTION Double2 multiply(const Double2& a, const Double2& b)
   return sum_exactly(p.hi, p.lo + (a.hi * b.lo + a.lo * b.hi));
 }
 
-/// e^(x + lo) = p 2^k, |lo| small beside x, for x in -746..710.
+/// e^(x + lo) = p 2^k, |lo| small compared with x, for x in -746..710.
 KOKKOS_FORCEINLINE_FUNCTION double exp(double x, double lo, double& k) {
   constexpr double c[] = {0.16666666666666669,    0.041666666666666664,   0.008333333333330062,
                           0.0013888888888886552,  0.00019841269863053618, 2.4801587317144498e-05,

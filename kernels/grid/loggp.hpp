@@ -1,35 +1,27 @@
 // Time on a modelled machine: the LogGP model, with a clock per rank (virtual_ranks.hpp drives it).
 //
 //   rank 0  |o|. . .                    L: latency of the network    o: time a processor spends on
-//   a message, on either side
-//              \  L + (n - 1) G         g: least time between two messages of a rank
-//   rank 1      \. . |o|                G: time per byte of a long message
+//              \  L + (n - 1) G            a message, on either side
+//   rank 1      \. . |o|                g: least time between two messages of a rank
+//                                       G: time per byte of a long message
 //
-// A rank's clock moves when it works and when it sends or receives; receiving waits for the
-// message. Collectives are trees of ceil(log2 P) steps. A step takes L + 2 o, or what
-// perf/calibrate has measured of that kind of collective (`Steps`):
-//   maximum, sum:      a step, and (n - 1) G, as often as there are steps     n bytes, recursive
-//   doubling. Libraries take other
-//                      ways for long ones: what a byte adds is measured, too
-//   gather on all:     the steps, and once (N - 1) G                          N bytes of all ranks
-//   together gather, scatter:   a step per edge of a binomial tree, and once (N - 1) G at its root
-// No rank leaves a maximum, a sum or a gather on all before the last one has entered it. In a
-// gather a rank waits for those below it in the tree, in a scatter for those above: a rank that is
-// late keeps only these waiting, and is one edge of a tree away from its root if it is that of
-// another field. A maximum that does not block goes on only while its ranks do not work: MPI
-// libraries move it when they are called. The clock that ends last is the critical path: how much
-// of it was work, and how many messages and collectives lie on it, travels along with the time.
-//
-//                    7 -> 6 -> 4 -> 0       places in the tree, counted from the root: a place
-//                    without its lowest 5 ------> 4            binary digit that is not 0 is the
-//                    place above 3 -> 2 ------> 0
+// The clock of a rank moves when it works, sends or receives; receiving waits for the message.
+// Collectives are trees of ceil(log2 P) steps. A step takes L + 2 o, or what perf/calibrate has
+// measured for that kind of collective (`Steps`):
+//  maximum, sum    per step once more (n - 1) G            n bytes, recursive doubling; what a byte
+//                                                          adds is measured, too
+//  gather on all   the steps, and once (N - 1) G           N bytes of all ranks together
+// No rank leaves a collective before the last one has entered it. A non-blocking maximum advances
+// only while its ranks do not work: MPI libraries move it when they are called. The clock that ends
+// last is the critical path; how much of it was work, and how many messages and collectives lie on
+// it, travels along with the time.
 //
 // Ranks may share a few cores (`cores`): work then takes the core that is free first.
 //
 // Alexandrov, Ionescu, Schauser & Scheiman (1995), LogGP: incorporating long messages into the LogP
 // model, SPAA. The default numbers are assumptions about a machine, not measurements: state them
-// with each result. Those of perf/calibrate are measured; docs/cluster.md says how far the model is
-// then from the time of an emulated cluster.
+// with each result. Those of perf/calibrate are measured; docs/cluster.md compares the model with
+// the time of an emulated cluster.
 #pragma once
 
 #include <algorithm>
@@ -48,7 +40,7 @@ struct LogGP {
 
   /// Seconds of a step of each kind of collective; 0: L + 2 o.
   struct Steps {
-    double reduction = 0.0, lagged = 0.0, gather_all = 0.0, rooted = 0.0;
+    double reduction = 0.0, lagged = 0.0, gather_all = 0.0;
     double reduction_byte = 0.0; ///< what each byte adds to a step of a sum or maximum; 0: G
   } step = {};
 
@@ -66,10 +58,6 @@ struct LogGP {
   double gather_all(int ranks, double bytes_of_all) const {
     return ranks > 1 ? steps(ranks) * step_of(step.gather_all) + stream(bytes_of_all) : 0.0;
   }
-  double edge() const { return step_of(step.rooted); }
-  static double edges(int ranks) {
-    return ranks > 1 ? std::floor(std::log2(ranks)) : 0.0;
-  } ///< of the longest way to the root
 
 private:
   double step_of(double measured) const { return measured > 0.0 ? measured : L + 2.0 * o; }
@@ -103,7 +91,8 @@ public:
     const double seconds = m_machine.visit * static_cast<double>(visits);
     const auto core = std::min_element(m_core.begin(), m_core.end());
     if (core != m_core.end()) at(rank).time = std::max(at(rank).time, *core);
-    at(rank).time += seconds, at(rank).work += seconds;
+    at(rank).time += seconds;
+    at(rank).work += seconds;
     if (core != m_core.end()) *core = at(rank).time;
   }
 
@@ -144,34 +133,6 @@ public:
     return end;
   }
 
-  /// A gather of so many bytes to the member at place `root`: a rank waits for those below it in
-  /// the tree.
-  template <class Members> void gather(const Members& members, int root, double bytes) {
-    Tree tree = enter(members, root);
-    for (std::size_t n = members.size(); --n > 0;) {
-      Path& above = tree.paths[n & (n - 1)];
-      Path arrival = tree.paths[n];
-      at(tree.ranks[n]) = arrival;
-      at(tree.ranks[n]).time += m_machine.o;
-      arrival.time += m_machine.edge();
-      above = std::max(above, arrival);
-    }
-    tree.paths[0].time += m_machine.stream(bytes);
-    if (members.size() > 1) at(tree.ranks[0]) = tree.paths[0];
-  }
-
-  /// A scatter: a rank waits for those above it in the tree.
-  template <class Members> void scatter(const Members& members, int root, double bytes) {
-    Tree tree = enter(members, root);
-    at(tree.ranks[0]).time += members.size() > 1 ? m_machine.o : 0.0;
-    tree.paths[0].time += m_machine.stream(bytes);
-    for (std::size_t n = 1; n < members.size(); ++n) {
-      Path arrival = tree.paths[n & (n - 1)];
-      arrival.time += m_machine.edge();
-      at(tree.ranks[n]) = tree.paths[n] = std::max(tree.paths[n], arrival);
-    }
-  }
-
   /// The clocks of `members` go on to `end` at least.
   template <class Members> void reach(const Members& members, const Path& end) {
     for (const int rank : members) at(rank) = std::max(at(rank), end);
@@ -182,20 +143,6 @@ private:
     int to;
     Path arrival;
   };
-  struct Tree { // by place
-    std::vector<int> ranks;
-    std::vector<Path> paths;
-  };
-  template <class Members> Tree enter(const Members& members, int root) {
-    Tree tree;
-    const std::size_t size = members.size();
-    for (std::size_t n = 0; n < size; ++n) {
-      tree.ranks.push_back(members[(static_cast<std::size_t>(root) + n) % size]);
-      tree.paths.push_back(at(tree.ranks.back()));
-      tree.paths.back().collectives += 1;
-    }
-    return tree;
-  }
   Path& at(int rank) { return m_rank[static_cast<std::size_t>(rank)]; }
 
   LogGP m_machine;

@@ -46,7 +46,9 @@ struct ReproducibleSum {
     bool numbers = true;
     for (std::int64_t n = first; n < last; ++n) {
       const double x = term(n);
-      least = x < least ? x : least, most = x > most ? x : most, numbers = numbers && x == x;
+      least = x < least ? x : least;
+      most = x > most ? x : most;
+      numbers = numbers && x == x;
     }
     if (numbers && least == 0.0 && most == 0.0) return;
     std::int64_t bin = none + kept;

@@ -1,10 +1,10 @@
 // P x Q ranks in one process: the same messages as with MPI, moved by memcpy and counted.
 // For tests and for studies of algorithms at thousands of ranks: with a LogGP machine (loggp.hpp)
 // every rank has a clock. Ghosts are packed, moved and unpacked by the host, or all of it by loops
-// (halo_loops.hpp), which nobody has to wait for.
+// (device/halo_loops.hpp), without waiting.
 #pragma once
 
-#include "kernels/grid/halo_loops.hpp"
+#include "kernels/grid/device/halo_loops.hpp"
 #include "kernels/grid/loggp.hpp"
 #include "kernels/grid/ranks.hpp"
 
@@ -16,7 +16,7 @@
 
 namespace nunatak {
 
-enum class Halo { host, loops }; ///< who moves ghosts
+enum class Halo { host, loops }; ///< what moves ghosts
 constexpr Halo default_halo = loops_on_host && !device_memory ? Halo::host : Halo::loops;
 
 /// The bytes from `from` to `to`, in a loop: what a message does on virtual ranks.
@@ -109,9 +109,6 @@ public:
     m_work[static_cast<std::size_t>(local)] += visits;
     if (m_clock) m_clock->work(local, visits);
   }
-
-protected:
-  LogGP find_machine() override { return m_clock ? m_clock->machine() : LogGP{}; }
 
 private:
   VirtualRanks(Decomposition decomposition, std::shared_ptr<std::optional<VirtualClock>> clock,
@@ -213,8 +210,8 @@ private:
       const std::int64_t maximum = m_maximum.value();
       m_maximum.reset();
       if (auto& clock = m_ranks.m_clock) {
-        std::int64_t visits =
-            0; // since the start, of the member that has most: meanwhile nothing has moved
+        // since the start, of the member that has most: meanwhile nothing has moved
+        std::int64_t visits = 0;
         for (const int rank : members()) {
           const auto r = static_cast<std::size_t>(rank);
           visits = std::max(visits, m_ranks.m_work[r] - m_work[r]);
@@ -223,36 +220,6 @@ private:
         clock->reach(members(), m_end);
       }
       return maximum;
-    }
-    std::vector<std::vector<int>>
-    gather(int root, const std::vector<std::vector<int>>& contributions) override {
-      std::vector<std::vector<int>> all;
-      std::size_t words = 0;
-      for (const int rank : members()) {
-        all.push_back(contributions[static_cast<std::size_t>(rank)]);
-        words += all.back().size();
-      }
-      for (const std::size_t n : {members().size(), words}) { // the lengths, the contents
-        m_ranks.count_collective(n * sizeof(int));
-        if (auto& clock = m_ranks.m_clock)
-          clock->gather(members(), root, static_cast<double>(n * sizeof(int)));
-      }
-      return all;
-    }
-    std::vector<std::vector<int>> scatter(int root,
-                                          const std::vector<std::vector<int>>& shares) override {
-      std::vector<std::vector<int>> mine(m_ranks.m_all.size());
-      std::size_t words = 0;
-      for (std::size_t n = 0; n < members().size(); ++n) {
-        mine[static_cast<std::size_t>(members()[n])] = shares.at(n);
-        words += shares[n].size();
-      }
-      for (const std::size_t n : {members().size(), words}) { // the lengths, the contents
-        m_ranks.count_collective(n * sizeof(int));
-        if (auto& clock = m_ranks.m_clock)
-          clock->scatter(members(), root, static_cast<double>(n * sizeof(int)));
-      }
-      return mine;
     }
 
   private:

@@ -1,21 +1,21 @@
 // The velocity at every level, from the surface slope and the sliding velocity; strain heating.
-// Levels: kernels/ice/levels.hpp.
+// Levels: levels.hpp.
 //
-//   U(z) = U_b - [2 A (rho g)^n/(n+1)] |grad h|^(n-1) grad h [H^(n+1) - (H-z)^(n+1)] (Winkelmann et
-//   al. 2011, eq. 1 and 7) mean over depth: U_b - [2 A (rho g)^n/(n+2)] |grad h|^(n-1) grad h
-//   H^(n+1) w(z) = w_b - int_0^z (u_x + v_y) dz' Sigma = 2 A (rho g |grad h| (H-z))^(n+1) (W m-3,
-//   of shearing)
+//   U(z) = U_b - [2 A (rho g)^n/(n+1)] |grad h|^(n-1) grad h [H^(n+1) - (H-z)^(n+1)]
+//   mean over depth: U_b - [2 A (rho g)^n/(n+2)] |grad h|^(n-1) grad h H^(n+1)
+//   w(z) = w_b - int_0^z (u_x + v_y) dz'
+//   Sigma = 2 A (rho g |grad h| (H-z))^(n+1)   (W m-3, of shearing)
 //
-// z is the height above the base. In these coordinates incompressibility keeps its form, and w is
-// the velocity across the levels, w = w_true - u . grad(base) - d(base)/dt: what the temperature
-// equation needs. At the base w_b = -(melt of floating ice).
+// (Winkelmann et al. 2011, eq. 1 and 7.) z is the height above the base. In these coordinates
+// incompressibility keeps its form, and w is the velocity across the levels, w = w_true - u .
+// grad(base) - d(base)/dt, which the temperature equation needs. At the base w_b = -(melt of
+// floating ice).
 //
 // grad h at a cell: the mean of the two differences to its neighbours, without those across a front
-// or a cliff (kernels/ice/edges.hpp):                             grounded ice shears; floating ice
-// only slides: U(z) = U_b
-//      h_i - h_(i-1)   h_(i+1) - h_i               ice-free cells: all zero
-//     |-------------o-------------|                above the ice: u, v, w keep their surface
-//     values, Sigma = 0
+// or a cliff (sia.hpp):
+//      h_i - h_(i-1)   h_(i+1) - h_i      grounded ice shears; floating ice only slides: U(z) = U_b
+//     |-------------o-------------|       ice-free cells: all zero
+//                                         above the ice: u, v, w keep their surface values
 #pragma once
 
 #include "kernels/ice/levels.hpp"
@@ -28,8 +28,7 @@ struct HorizontalVelocity {
   Array2<double> heating;              ///< strain heating Sigma = heating (H-z)^4, W m-7
   Array2<double> u_surface, v_surface; ///< m s-1
   Array2<double> u_mean, v_mean;       ///< means over depth, m s-1
-  Array2<std::int8_t>
-      moved; ///< 0: the columns of u, v and w hold nothing but zeros, and nobody need write them
+  Array2<std::int8_t> moved;           ///< 0: the columns of u, v and w hold zeros
 
   static HorizontalVelocity make(const Patch& patch, int Mz) {
     return {make_columns<double>("uvel", patch, Mz),     make_columns<double>("vvel", patch, Mz),
@@ -66,8 +65,7 @@ inline void horizontal_velocity(const Patch& patch, double dx, double dy,
                      h_y = shears ? cell_slope(edges.y(j - 1, i), edges.y(j, i), dy) : 0.0;
         const double slope2 = h_x * h_x + h_y * h_y,
                      D = shears ? SiaDiffusivity{}(A(j, i), thickness, slope2) : 0.0;
-        // shearing per metre^4: D (n+2)/(n+1) / H^(n+2), which is 2 A (rho g)^n/(n+1) |grad
-        // h|^(n-1) where nothing is limited
+        // shearing per metre^4: D (n+2)/(n+1) / H^(n+2)
         constexpr double rho_g = rho_ice * gravity;
         const double limit = D > D_limit ? D_limit / D : 1.0;
         const double rate = shears ? limit * 2.0 * A(j, i) * (rho_g * rho_g * rho_g) * slope2 : 0.0;
@@ -81,11 +79,15 @@ inline void horizontal_velocity(const Patch& patch, double dx, double dy,
             out.u(j, i, k) = ub - shear * h_x * (H4 - d4);
             out.v(j, i, k) = vb - shear * h_y * (H4 - d4);
           }
-          for (int k = n; k < Mz; ++k) out.u(j, i, k) = us, out.v(j, i, k) = vs;
+          for (int k = n; k < Mz; ++k) {
+            out.u(j, i, k) = us;
+            out.v(j, i, k) = vs;
+          }
           out.moved(j, i) = 1;
         }
         out.heating(j, i) = rate * rho_g * slope2;
-        out.u_surface(j, i) = us, out.v_surface(j, i) = vs;
+        out.u_surface(j, i) = us;
+        out.v_surface(j, i) = vs;
         out.u_mean(j, i) = ub - rate / (glen_n + 2) * h_x * H4;
         out.v_mean(j, i) = vb - rate / (glen_n + 2) * h_y * H4;
       });
@@ -129,8 +131,8 @@ inline void vertical_velocity(const Patch& patch, double dx, double dy, const Le
           w(j, i, k) = here;
           below = above;
         }
-        here -= 0.5 * (below + (n < Mz ? divergence(n) : below)) *
-                (H(j, i) - z(n - 1)); // up to the surface
+        const double at_surface = n < Mz ? divergence(n) : below;
+        here -= 0.5 * (below + at_surface) * (H(j, i) - z(n - 1));
         for (int k = n; k < Mz; ++k) w(j, i, k) = here;
       });
 }

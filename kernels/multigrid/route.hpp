@@ -1,6 +1,6 @@
-// Numbers of single cells on their way between the patches of a level, or of two: ghosts
-// (halo.hpp), merged patches (merge.hpp). Both ends list the same cells in the same order, so that
-// numbers travel without their places, and only those of unknowns.
+// Moves numbers of single cells between the patches of a level, or of two levels: ghosts, merged
+// patches (halo.hpp). Both ends list the same cells in the same order, so that numbers travel
+// without their places, and only those of unknowns.
 #pragma once
 
 #include "kernels/grid/array.hpp"
@@ -31,7 +31,10 @@ public:
       }
     }
     for (auto& read : m_read) read.clear();
-    for (Own& own : m_own) own.packet.words.clear(), own.read = 0;
+    for (Own& own : m_own) {
+      own.packet.words.clear();
+      own.read = 0;
+    }
   }
   std::byte* to(int local, int rank, std::size_t bytes) {
     Packet& packet = is_own(local, rank) ? m_own[at(local)].packet : find(m_out[at(local)], rank);
@@ -130,8 +133,8 @@ inline void keep_active(const RoutePlaces& all, const Array2<int>& active, const
 /// One end of a route: what leaves the local patches, or what arrives at them.
 class RouteEnd {
 public:
-  /// Cells of patch `part`, which is on rank `local` of this process, on their way from or to
-  /// `rank`. Those of a pair of ranks are added in the same order at both ends.
+  /// Cells of patch `part`, on local rank `local`, that travel from or to `rank`. Those of a pair
+  /// of ranks are added in the same order at both ends.
   void add(std::size_t part, int local, int rank, std::vector<int> places) {
     if (m_parts.empty() || m_parts.back().part != part)
       m_parts.push_back({part, local, {}, {}, {}});
@@ -159,7 +162,8 @@ public:
       int before = 0;
       for (std::size_t k = 0; k < m_parts[n].pieces.size(); ++k) {
         const int end = ends[n](m_parts[n].pieces.size() + k);
-        m_parts[n].pieces[k].cells = end - before, before = end;
+        m_parts[n].pieces[k].cells = end - before;
+        before = end;
       }
       m_parts[n].places = Kokkos::subview(kept[n], std::make_pair(0, before));
     }
@@ -178,7 +182,7 @@ public:
   }
 
   bool empty() const { return m_parts.empty(); }
-  /// Makes room for so many bytes of each cell.
+  /// Allocates so many bytes of each cell.
   void reserve(std::size_t bytes_of_cell) {
     for (Part& part : m_parts) {
       const std::size_t size = (part.places.extent(0) * bytes_of_cell + 7) / 8;
@@ -212,7 +216,7 @@ private:
   struct Piece {
     int rank;
     std::vector<int> places; ///< all that may travel
-    int cells;               ///< of them that do
+    int cells;               ///< how many of them do
   };
   struct Part {
     std::size_t part;
@@ -224,8 +228,8 @@ private:
   std::vector<Part> m_parts;
 };
 
-/// The way of numbers from patches to patches. Not collective, but for messages between the ranks
-/// of its ends.
+/// Moves numbers from patches to patches. Not collective, except for messages between the ranks of
+/// its ends.
 class Route {
 public:
   Route() = default;
@@ -234,11 +238,16 @@ public:
 
   RouteEnd start, end;
   void keep(const std::vector<Array2<int>>& at_start, const std::vector<Array2<int>>& at_end) {
-    start.keep(at_start), end.keep(at_end);
-    m_there.reset(), m_back.reset();
+    start.keep(at_start);
+    end.keep(at_end);
+    m_there.reset();
+    m_back.reset();
   }
 
-  void list() { start.list(), end.list(); }
+  void list() {
+    start.list();
+    end.list();
+  }
 
   /// `width` numbers of each cell: source(patch) of the start becomes target(patch) of the end. One
   /// round of messages.
@@ -259,7 +268,8 @@ private:
     mail->clear();
     using T = std::remove_reference_t<decltype(*target(std::size_t{0}))>;
     const std::size_t bytes_of_cell = static_cast<std::size_t>(width) * sizeof(T);
-    from.reserve(bytes_of_cell), to.reserve(bytes_of_cell);
+    from.reserve(bytes_of_cell);
+    to.reserve(bytes_of_cell);
     from.pack<T>(width, source);
     Kokkos::fence("multigrid: before messages");
     from.for_each(bytes_of_cell,

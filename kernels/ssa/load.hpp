@@ -1,22 +1,18 @@
 // The forces on the unknown cells that do not depend on the velocity, and the yield stress of their
-// bed, on one rank's patch.
+// bed, on the patch of a rank.
 //
 // Cell by cell (lumped), which keeps the answer free of overshoots where drag changes by orders of
 // magnitude between cells:
 //   drag      tau_c times the grounded area of the cell (sub-grid grounding line), or times its
-//   whole area where the mask says
-//             grounded (till_subgrid = false)
+//             whole area where the mask is grounded (till_subgrid = false)
 //   driving   - rho g H h_x with the cell's own H; h_x from neighbours of the same kind, grounded
-//   or floating: at a grounding
-//             line the slope of each kind on its part of the cell, the part that drag has; half a
-//             cell of level surface at a front, where the face carries the pressure instead
-//   front     pressure on each face towards a cell without ice (kernels/ssa/rheology.hpp)
+//             or floating: at a grounding line the slope of each kind on its part of the cell, the
+//             part that drag has; half a cell of level surface at a front, where the face carries
+//             the pressure instead
+//   front     pressure on each face towards a cell without ice (rheology.hpp)
 //
 // The edge of a domain that is not periodic: floating ice ends there as at an open ocean, grounded
-// ice without any force.
-//
-// Nothing is communicated. Neighbours: unknowns.hpp (which cells have ice), assembly.hpp (calls
-// these functions).
+// ice without any force. Nothing is communicated.
 #pragma once
 
 #include "kernels/ssa/loops.hpp"
@@ -172,7 +168,8 @@ inline void compute_load(const SsaPatch& p) {
         double y = weight * dx * (in.half_cell_rise(at, north) - in.half_cell_rise(at, south));
         x += dy * (in.face_pressure(at, east) - in.face_pressure(at, west));
         y += dx * (in.face_pressure(at, north) - in.face_pressure(at, south));
-        load(2 * n) = x, load(2 * n + 1) = y;
+        load(2 * n) = x;
+        load(2 * n + 1) = y;
         for (int m = 0; m < 3; ++m) drag(n, m) = 0.0;
         for (int m = 0; m < 2; ++m) direction(n, m) = 0.0;
       });

@@ -25,18 +25,16 @@ namespace nunatak {
 
 struct HybridOptions {
   StressBalanceOptions stress;
-  TillLaw till =
-      SsaOptions{}.till(); ///< of the friction that heats the base: that of the solver of the SSA
-  std::optional<PicoOptions> pico;  ///< none: no melt below shelves
-  bool energy = true;               ///< false: the temperature stays
-  double dt_max = seconds_per_year; ///< s
+  TillLaw till = SsaOptions{}.till(); ///< of the friction that heats the base: that of the SSA
+  std::optional<PicoOptions> pico;    ///< none: no melt below shelves
+  bool energy = true;                 ///< false: the temperature stays
+  double dt_max = seconds_per_year;   ///< s
 };
 
-/// What one step did.
+/// Sums of one step over the cells of a local rank.
 struct StepSums {
   MassBudget budget;
-  FixedSum
-      melted_inside; ///< metres of ice, summed over cells; counted, not taken from the thickness
+  FixedSum melted_inside; ///< metres of ice; counted, not taken from the thickness
 };
 
 class Hybrid {

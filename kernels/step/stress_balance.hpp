@@ -111,12 +111,9 @@ public:
   }
 
   const std::vector<Flow>& flows() const { return m_flows; } ///< of the last update
-  double D_max() const {
-    return m_D_max;
-  } ///< largest diffusivity of the SIA, m2 s-1, over all ranks
-  double advection_rate_max() const {
-    return m_advection_rate;
-  } ///< largest |u|/dx + |v|/dy, s-1, over all ranks
+  /// Over all ranks: the largest diffusivity of the SIA, m2 s-1, and |u|/dx + |v|/dy, s-1.
+  double D_max() const { return m_D_max; }
+  double advection_rate_max() const { return m_advection_rate; }
   const SsaReport& last_solve() const { return m_last; }
   const SsaSolver* sliding() const { return m_sliding.get(); }
 
@@ -161,7 +158,8 @@ private:
       const Forcing& f = forcings[n];
       inputs.push_back({s.thk, s.usurf, s.topg, m_flows[n].tauc, m_ssa_hardness[n], s.mask, f.fixed,
                         f.u_fixed, f.v_fixed});
-      u.push_back(s.u_ssa), v.push_back(s.v_ssa);
+      u.push_back(s.u_ssa);
+      v.push_back(s.v_ssa);
     }
     m_last = m_sliding->solve(inputs, u, v);
   }
@@ -173,8 +171,7 @@ private:
   std::unique_ptr<SsaSolver> m_sliding;
   StepWatch& m_watch;
   std::vector<Flow> m_flows;
-  std::vector<Array2<double>> m_ssa_hardness,
-      m_softness; // B of the SSA, Pa s^(1/3); A of the SIA, Pa-3 s-1
+  std::vector<Array2<double>> m_ssa_hardness, m_softness; // B of the SSA, A of the SIA
   std::vector<Later<SiaResult>> m_shearing;
   std::vector<Later<Largest>> m_advection;
   double m_D_max = 0.0, m_advection_rate = 0.0;

@@ -50,9 +50,6 @@ protected:
   std::unique_ptr<Ranks> make_over(const Decomposition& decomposition) const override {
     return std::make_unique<MpiRanks>(m_comm, decomposition);
   }
-  /// Measured in a ring of all ranks: L in 15 rounds with up to 8 neighbours, as a grid has, G in 6
-  /// of long and 6 of short messages to two; o and the time of a visit are assumed.
-  LogGP find_machine() override;
   /// All ghosts, counted: here on the host.
   virtual void exchange_ghosts(const std::vector<Ghosted>& arrays);
   /// Fill the ghosts that are cells of neighbours, and count what is sent: here one message per

@@ -112,18 +112,6 @@ std::size_t help_columns() {
   return is_terminal ? std::max<std::size_t>(size.ws_col, 60) : 100;
 }
 
-Option count_or_auto(const std::string& name, std::optional<std::int64_t>& target,
-                     const std::string& doc) {
-  const auto set = [&target, name](const std::string& value, const std::string& what) {
-    int count = 0;
-    if (value != "auto")
-      assign(count, number(name, count, "", "", 0), &value, what + " (a number, or auto)");
-    target = value == "auto" ? std::nullopt : std::optional<std::int64_t>(count);
-  };
-  const auto get = [&target] { return target ? std::to_string(*target) : std::string("auto"); };
-  return setting(name, {set, get, false}, "", doc);
-}
-
 bool is_option(const std::string& word) {
   return word.size() > 1 && word[0] == '-' &&
          std::isalpha(static_cast<unsigned char>(word[1])) != 0;

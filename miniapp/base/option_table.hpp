@@ -62,9 +62,6 @@ inline Option text(const std::string& name, std::string& target, const std::stri
 inline Option flag(const std::string& name, bool& target, const std::string& doc) {
   return {name, &target, "", doc};
 }
-/// A whole number of at least 0, or "auto": none.
-Option count_or_auto(const std::string& name, std::optional<std::int64_t>& target,
-                     const std::string& doc);
 inline Option setting(const std::string& name, Option::Setting target, const std::string& words,
                       const std::string& doc) {
   return {name, std::move(target), "", doc, words};

@@ -4,7 +4,7 @@
 #include "kernels/grid/balance.hpp"
 #include "kernels/grid/constants.hpp"
 #include "kernels/grid/elementary.hpp"
-#include "kernels/grid/over_ranks.hpp"
+#include "kernels/grid/ranks.hpp"
 #include "kernels/ice/columns.hpp"
 #include "kernels/ice/geometry.hpp"
 #include "miniapp/base/error.hpp"
@@ -99,7 +99,7 @@ void log_substitutes(const Options& options, const Input& input, const Log& log)
 io::ReadOptions ways_to_read(const Options& options) {
   io::ReadOptions ways;
   ways.by = io::read_by(options.io_read);
-  ways.slab_bytes = options.io.slab;
+  ways.slab_bytes = options.io.gather_bytes();
   ways.ranks_per_node = options.io.ranks_per_node;
   ways.hints = options.io.hints;
   return ways;

@@ -1,6 +1,6 @@
 #include "miniapp/model/input_field.hpp"
 
-#include "kernels/grid/over_ranks.hpp"
+#include "kernels/grid/ranks.hpp"
 #include "kernels/grid/sums.hpp"
 #include "miniapp/base/error.hpp"
 #include "miniapp/base/units.hpp"

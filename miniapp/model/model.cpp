@@ -1,8 +1,8 @@
 #include "miniapp/model/model.hpp"
 
-#include "miniapp/model/dmda_ranks.hpp"
+#include "miniapp/model/petsc/dmda_ranks.hpp"
+#include "miniapp/model/petsc/ssa.hpp"
 #include "miniapp/model/session.hpp"
-#include "miniapp/model/ssa.hpp"
 
 namespace nunatak {
 
@@ -51,8 +51,8 @@ Model::Model(Options& options, MPI_Comm comm, Timers& timers, const Log& log)
   if (options.stress == "sia") {
     check_solver_options();
   } else {
-    const SsaSystemOptions system{options.ssa_solver, options.ssa_operator, m_grid.dmda.get()};
-    sliding = make_ssa_solver(*m_ranks, m_grid.dx, m_grid.dy, ssa_options(options), system);
+    sliding = make_ssa_solver(*m_ranks, m_grid.dx, m_grid.dy, ssa_options(options),
+                              options.ssa_solver, m_grid.dmda.get());
   }
   m_hybrid = std::make_unique<Hybrid>(
       *m_ranks, m_grid.dx, m_grid.dy, m_levels, hybrid_options(options), std::move(sliding),

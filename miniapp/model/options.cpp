@@ -140,21 +140,16 @@ void add_ice(OptionTable& table, Options& o) {
   table.add(word("ssa_solver", o.ssa_solver, "auto|own|petsc",
                  "solver: our Newton and conjugate gradients, or PETSc's SNES and KSP (auto: petsc "
                  "if one of its options is given)"));
-  table.add(word("ssa_operator", o.ssa_operator, "auto|stencil|elements|aij|dm",
-                 "matrix for PETSc's Krylov method: stencil, rows in the order of the grid; "
-                 "elements, none; aij, PETSc's; dm, "
-                 "PETSc's on the DMDA (auto: stencil; with -ssa_pc_type mg dm, with others aij)"));
   table.add(word("ssa_multigrid_precision", o.ssa_multigrid_precision, "single|double",
                  "floating-point precision of the multigrid, and of our conjugate gradients"));
   table.add(number("ssa_multigrid_smoothing", o.ssa.multigrid.smoothing, "",
                    "degree of the Chebyshev smoother on the finest grid; on others one more", 1,
                    10));
-  table.add(count_or_auto("ssa_multigrid_gather", o.ssa.multigrid.gather,
-                          "unknown cells of a level of the multigrid from which on one rank has "
-                          "all of them (auto: by the time that "
-                          "messages take)"));
   table.add(number(
-      "ssa_multigrid_share", o.ssa_multigrid_share, "",
+      "ssa_multigrid_gather", o.ssa.multigrid.gather, "",
+      "unknown cells of a level of the multigrid from which on one rank has all of them", 0));
+  table.add(number(
+      "ssa_multigrid_share", o.ssa.multigrid.share, "",
       "unknown cells per rank of a level of the multigrid below which fewer ranks have it", 0));
   table.add(
       flag("ssa_view", o.ssa_view, "description of the solver, printed after the first solve"));
@@ -194,10 +189,6 @@ void add_forcing(OptionTable& table, Options& o) {
                  "exclusion of ice rises: they have no grounding line"));
   table.add(number("pico_boxes", o.pico.boxes, "", "number of boxes of the largest shelf", 1, 100));
   table.add(word("pico_distance", o.pico.solver, distance_solver_names("|"), "distance solver"));
-  table.add(number("pico_distance_guard", o.pico.distance_guard, "",
-                   "rounds of buckets after which auto changes to gather (-1: as many as gather "
-                   "would cost, 0: never)",
-                   -1, 1e9));
   table.add(flag("pico_skip_unchanged", o.pico.skip_unchanged,
                  "reuse of shelves, distances and boxes while cell types, continental shelf and "
                  "basins do not change"));
@@ -230,9 +221,6 @@ void add_output(OptionTable& table, Options& o) {
                    0, 100));
   table.add(text("dump", o.dump,
                  "files of dump_buffer(name, array): <this><name>.nc (none: calls do nothing)"));
-  table.add(
-      text("io_trace", o.io_trace,
-           "CSV of every call that the libraries make on the files written (perf/plot_trace.py)"));
   table.add(text("report", o.report, "JSON report of times, iterations, bytes, versions"));
   table.add(
       word("progress", o.progress, "auto|on|off",
@@ -289,8 +277,7 @@ void check_files(const Options& o, const std::vector<std::string>& options_files
                                   {"-ssa_failed_file", failed, FileUse::netcdf},
                                   {"-snapshot_file", o.snapshot_file, FileUse::snapshots},
                                   {"-dump", o.dump, FileUse::dumps},
-                                  {"-report", o.report},
-                                  {"-io_trace", o.io_trace}};
+                                  {"-report", o.report}};
   for (const std::string& file : options_files)
     files.push_back({"-options_file", file, FileUse::read});
   check_files(files);

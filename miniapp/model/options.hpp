@@ -49,9 +49,7 @@ struct Options {
   double sia_enhancement = 2.0, ssa_enhancement = 0.6;
   SsaOptions ssa; // but for the next ones, and those of sliding: see ssa_options()
   std::string ssa_solver = "auto";
-  std::string ssa_operator = "auto";
   std::string ssa_multigrid_precision = "single";
-  int ssa_multigrid_share = 4;
   bool ssa_view = false;
   std::string ssa_failed_file = "ssa_failed.nc";
   double sliding_q = 0.75;
@@ -83,7 +81,6 @@ struct Options {
   std::string io_order = "yxz";
   double io_budget = 10.0; // percent
   std::string dump;
-  std::string io_trace;
   std::string report;
   std::string progress = "auto";
   bool verbose = true;

@@ -48,7 +48,6 @@ void add_pico_fields(const PicoFields& ocean, FieldList& fields) {
 SsaOptions ssa_options(const Options& options) {
   SsaOptions ssa = options.ssa;
   ssa.single_precision = options.ssa_multigrid_precision == "single";
-  ssa.multigrid.share = options.ssa_multigrid_share;
   ssa.till_q = options.sliding_q;
   ssa.till_u_threshold = options.sliding_u_threshold / seconds_per_year;
   return ssa;

@@ -42,7 +42,7 @@ struct Options {
 };
 
 /// What a part costs in visits of a cell (Ranks::work; 3 ns): per cell, per cell with ice, and per
-/// level of such a cell. From the times of bench_model on one core, Antarctica at 8 km, 31 levels
+/// level of such a cell. From times on one core, Antarctica at 8 km, 31 levels
 /// (docs/performance.md). The SSA reports its own work.
 struct Cost {
   const char* part;
@@ -251,7 +251,6 @@ void run(const Options& o) {
 int main(int argc, char** argv) {
   return run_program(argc, argv, "nunatak-step", [&](Libraries&) {
     Options o;
-    int share = static_cast<int>(o.ssa.multigrid.share);
     OptionTable table("nunatak-step: hybrid steps of a synthetic continent: what each part sends, "
                       "and modelled times",
                       "nunatak-step -grid_dx 32000 -virtual_ranks 1,16,256");
@@ -273,12 +272,11 @@ int main(int argc, char** argv) {
     table.add(number("ssa_multigrid_smoothing", o.ssa.multigrid.smoothing, "",
                      "degree of the Chebyshev smoother on the finest grid; on others one more", 1,
                      10));
-    table.add(count_or_auto("ssa_multigrid_gather", o.ssa.multigrid.gather,
-                            "unknown cells of a level of the multigrid from which on one rank has "
-                            "all of them (auto: by the time "
-                            "that messages take)"));
     table.add(number(
-        "ssa_multigrid_share", share, "",
+        "ssa_multigrid_gather", o.ssa.multigrid.gather, "",
+        "unknown cells of a level of the multigrid from which on one rank has all of them", 0));
+    table.add(number(
+        "ssa_multigrid_share", o.ssa.multigrid.share, "",
         "unknown cells per rank of a level of the multigrid below which fewer ranks have it", 0));
     table.section("Ranks");
     table.add(word("grid_cut", o.cut, "equal|ice",
@@ -287,7 +285,7 @@ int main(int argc, char** argv) {
     table.section("Output");
     table.add(text("json", o.json, "JSON file of all counts and times"));
     if (!table.read(argc, argv)) return;
-    o.ssa.single_precision = o.precision == "single", o.ssa.multigrid.share = share;
+    o.ssa.single_precision = o.precision == "single";
     run(o);
   });
 }

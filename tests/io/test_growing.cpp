@@ -210,8 +210,7 @@ TEST_CASE("a series that goes on in place has the bytes of one that was written 
   const Scratch scratch;
   const std::string path = scratch / "ts.nc", manifest = scratch / "manifest.jsonl";
   const std::string before = GENERATE("serial", "pnetcdf", "direct"),
-                    method = GENERATE("direct", "direct/zslab", "direct/box:1",
-                                      "direct/transport=thread");
+                    method = GENERATE("direct", "direct/zslab", "direct/box:1");
   write_series(path, before, with_history("one"), 5);
   const std::size_t bytes_before = file_hash(path);
   const auto writer = io::make_writer(MPI_COMM_WORLD, io::parse_method(method, {}));

@@ -180,8 +180,8 @@ TEST_CASE("the sums in the manifest are the same from every format, layout and n
           "and those of the file") {
   const Scratch scratch;
   const std::string method =
-      GENERATE("serial", "netcdf4", "netcdf4/deflate=1/shuffle=yes", "netcdf4/access=independent",
-               "pnetcdf", "pnetcdf/box:1", "hybrid", "direct", "direct/zslab:2",
+      GENERATE("serial", "netcdf4", "netcdf4/deflate=1", "netcdf4/access=independent", "pnetcdf",
+               "pnetcdf/box:1", "hybrid", "direct", "direct/zslab:2", "direct/calls=mpiio",
                "serial/file-per-aggregator:2", "pnetcdf/file-per-aggregator:3/buffer=100",
                "netcdf4/file-per-aggregator:2", "direct/file-per-aggregator:3");
   INFO(method);

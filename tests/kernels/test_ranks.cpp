@@ -2,7 +2,7 @@
 #include "kernels/grid/balance.hpp"
 #include "kernels/grid/sums.hpp"
 #include "kernels/grid/virtual_ranks.hpp"
-#include "kernels/multigrid/merge.hpp"
+#include "kernels/multigrid/halo.hpp"
 #include "tests/kernels/ghost_checks.hpp"
 #include "tests/kernels/message_checks.hpp"
 
@@ -283,35 +283,6 @@ TEST_CASE("LogGP: work, a message, a collective, and the critical path through t
   CHECK(ranks.clock()->of(0).time == 0.0);
   CHECK(ranks.traffic().lagged == 1);
   CHECK(ranks.work_of_ranks() == std::vector<std::int64_t>{0, 100, 0, 0});
-}
-
-TEST_CASE("LogGP: whom a gather and a scatter keep waiting") {
-  LogGP m;
-  m.L = 5.0, m.o = 1.0, m.g = 0.0, m.G = 0.0, m.visit = 1.0;
-  m.step.rooted = 4.0;
-  VirtualRanks ranks(Decomposition::make(4, 4, 4, 2), m);
-  const auto clock = [&](int rank) { return ranks.clock()->of(rank).time; };
-  const auto group = ranks.group({0, 1, 3, 6});
-  const std::vector<std::vector<int>> contributions(8);
-  ranks.work(3, 10); // place 2 of the tree, above 6 at place 3
-  group->gather(0, contributions);
-  CHECK(clock(0) ==
-        10.0 + 1.0 + 4.0); // one edge after the second message (contents) of the rank that was late
-  CHECK(clock(1) == 2.0);
-  CHECK(clock(3) == 12.0);
-  CHECK(clock(6) == 2.0);
-  ranks.restart_clock();
-  group->gather(0, contributions);
-  CHECK(clock(0) == 9.0); // rank 3 has the length of rank 6 at 4, sends its own contents at 5
-  CHECK(clock(3) == 6.0);
-  ranks.restart_clock();
-  ranks.work(1, 30);
-  group->scatter(0, contributions);
-  CHECK(clock(0) == 2.0);
-  CHECK(clock(1) == 30.0); // it was there already
-  CHECK(clock(3) == 1.0 + 4.0);
-  CHECK(clock(6) == 1.0 + 8.0);
-  CHECK(clock(2) == 0.0);
 }
 
 TEST_CASE("LogGP: what does not block rests while its ranks work, and has a step of its own; "

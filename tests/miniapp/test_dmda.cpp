@@ -1,6 +1,6 @@
 // The DMDA of the grid: its cut is that of Decomposition, Vecs borrow arrays, and its scatters fill
 // ghosts as the packed exchange.
-#include "miniapp/model/dmda_ranks.hpp"
+#include "miniapp/model/petsc/dmda_ranks.hpp"
 #include "miniapp/model/grid.hpp"
 #include "miniapp/model/petsc_error.hpp"
 #include "tests/kernels/ghost_checks.hpp"

@@ -137,10 +137,10 @@ std::optional<Picture> parsed(const std::string& bytes) {
 /// A folder for the files of a test case.
 class Folder {
 public:
-  Folder()
-      : m_path(std::filesystem::temp_directory_path() /
-               ("nunatak_mask_" + std::to_string(getpid()))) {
-    std::filesystem::create_directories(m_path);
+  Folder() {
+    std::string path = std::filesystem::temp_directory_path() / "nunatak_mask_XXXXXX";
+    if (mkdtemp(path.data()) == nullptr) throw std::runtime_error("cannot create " + path);
+    m_path = path;
   }
   ~Folder() { std::filesystem::remove_all(m_path); }
   std::string operator/(const std::string& name) const { return (m_path / name).string(); }

@@ -133,26 +133,6 @@ def test_a_value_that_is_missing_or_no_whole_number_differs(reference, tmp_path)
     assert different["pico_box_mask"]["largest"] == "none"
 
 
-def test_water_from_box0_alone(reference, tmp_path):
-    """PISM's output has no theta_ocean: what enters a shelf is taken from the file, the rest is checked."""
-    def drop(data):
-        for name in ("theta_ocean", "salinity_ocean"):
-            data.renameVariable(name, "no_" + name)
-    path = reference(drop)
-    for ranks in (None, 2):
-        run = check(path, *REFERENCE, folder=tmp_path, ranks=ranks)
-        assert run.status == 0 and "water of box 0 is the file's" in run.out and "all equal (fields: 17)" in run.out, run.text
-    assert check(path, *REFERENCE[2:], folder=tmp_path).status == 1  # another gamma_T
-
-    def drop_more(data):
-        drop(data)
-        data.renameVariable("pico_temperature_box0", "no_box0")
-    path = reference(drop_more)
-    run = check(path, *REFERENCE, folder=tmp_path)
-    assert run.status == 0 and "all equal (fields: 9)" in run.out, run.text
-    assert "not in the file: pico_temperature_box0\n" in run.out and "nor pico_..._box0: pico_salinity_box0, " in run.out
-
-
 def test_forcing_in_another_file(reference, shared, tmp_path):
     def drop(data):
         for name in ("theta_ocean", "salinity_ocean", "basins"):
@@ -162,81 +142,6 @@ def test_forcing_in_another_file(reference, shared, tmp_path):
     assert run.status == 2 and "expected a variable 'basins' (needed for pico_shelf_mask" in run.err, run.text
     run = check(path, *REFERENCE, "-forcing", shared / "reference/pico_antarctica_50km.nc", folder=tmp_path, ranks=2)
     assert run.status == 0 and "water of box 0" not in run.out, run.text
-
-
-def serpentine(n):
-    """1 on a path one cell wide: rows 0, 2, 4, ... joined at alternating ends."""
-    path = np.zeros((n, n), int)
-    path[::2] = 1
-    path[1::4, -1] = path[3::4, 0] = 1
-    return path
-
-
-def distance_along(inside, start):
-    distance = np.where(inside, 0, -1)
-    front, d = [start], 1
-    while front:
-        for cell in front:
-            distance[cell] = d
-        d += 1
-        front = [(j + b, i + a) for j, i in front for a, b in ((1, 0), (-1, 0), (0, 1), (0, -1))
-                 if 0 <= j + b < len(distance) and 0 <= i + a < len(distance[0]) and distance[j + b, i + a] == 0]
-    return distance
-
-
-def test_distances_that_saturate(tmp_path):
-    """A shelf one cell wide in open ocean, of 798 cells in a row; PISM 2.3 counts to 83 on 41 x 41 cells."""
-    mask = np.full((41, 41), 4)
-    mask[1:-1, 1:-1] = np.where(serpentine(39) == 1, 3, 4)
-    mask[1, 1] = 2  # the grounding line
-    true = distance_along(mask == 3, (1, 2))
-    assert true.max() == 798
-    run = check(write(tmp_path / "true.nc", mask, d_gl=true), folder=tmp_path)
-    assert run.status == 0 and "all equal (fields: 2)" in run.out, run.text
-    for parameter in ("pico_gamma_T = 3e-05 m s-1 (pism_config)", "pico_continental_ice_area = 5e+07 m2 (pism_config)",
-                      "pico_boxes = 3 (pism_overrides)", "pico_exclude_ice_rises = true (pism_config)", "-800 m (default)"):
-        assert parameter in run.out, run.text
-    file = write(tmp_path / "pism.nc", mask, d_gl=np.minimum(true, 83))
-    for ranks in (None, 3):
-        run = check(file, "-json", "r.json", folder=tmp_path, ranks=ranks)
-        assert run.status == 1 and "saturate explain all of it; with -pism_2.3 all fields are equal" in run.out, run.text
-        different = changed(tmp_path / "r.json")["pico_distance_gl"]
-        first = np.argwhere(true > 83)[0]
-        assert different["different"] == np.sum(true > 83) and [different["j"], different["i"]] == first.tolist()
-        assert different["found"] == 83 and different["expected"] == true[tuple(first)] and different["largest"] == 798 - 83
-        assert check(file, "-pism_2.3", folder=tmp_path, ranks=ranks).status == 0
-
-
-def test_labels_that_split(tmp_path):
-    """One shelf in the form of SMALL, of which PISM 2.3 makes two. In open ocean, with land in a corner."""
-    mask = np.full((7, 11), 4)
-    mask[2:5, 2:9] = [[3 if c == "1" else 4 for c in row] for row in SMALL]
-    mask[0, 0] = 2
-    whole, split = np.where(mask == 3, 1, 0), np.where(mask == 3, 2, 0)
-    split[2:4, 2] = 1
-    assert check(write(tmp_path / "whole.nc", mask, whole), folder=tmp_path).status == 0
-    file = write(tmp_path / "split.nc", mask, split)
-    run = check(file, "-json", "r.json", folder=tmp_path)
-    assert run.status == 1 and "labels that split explain all of it" in run.out, run.text
-    assert changed(tmp_path / "r.json")["pico_shelf_mask"]["different"] == np.sum(split == 1)
-    assert check(file, "-pism_2.3", folder=tmp_path).status == 0
-    assert check(tmp_path / "whole.nc", "-pism_2.3", folder=tmp_path).status == 1
-    # with one rank for each cell nothing is lost; virtual ranks lose what processes lose
-    assert check(tmp_path / "whole.nc", "-pism_2.3", "-virtual_ranks", "11x7", folder=tmp_path).status == 0
-    for ranks in (2, 3):
-        virtual = check(file, "-pism_2.3", "-virtual_ranks", ranks, folder=tmp_path)
-        assert check(file, "-pism_2.3", folder=tmp_path, ranks=ranks).out == virtual.out
-
-
-def test_labels_that_split_antarctica(shared, tmp_path):
-    """The references come from a PISM whose labels were mended: -pism_2.3 differs, and on other ranks otherwise."""
-    path = shared / "reference/pico_antarctica_16km.nc"
-    outputs = set()
-    for ranks in (1, 3, 4):
-        run = check(path, *REFERENCE, "-pism_2.3", "-virtual_ranks", ranks, folder=tmp_path)
-        assert run.status == 1 and "explain" not in run.out, run.text
-        outputs.add(run.out)
-    assert len(outputs) == 3
 
 
 @pytest.mark.parametrize("arguments, message", [

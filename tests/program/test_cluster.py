@@ -74,13 +74,6 @@ def test_hosts_have_names_and_cards_of_the_given_rate_and_latency(cluster):
     assert 0.5 * 40e6 / 8 < rate < 1.05 * 40e6 / 8
 
 
-def test_without_latency_a_bridge_is_fast(cluster):
-    cluster("up", "-n", 2, "-r", "40mbit")
-    seconds, rate = best_ping(cluster, 0.002, 0.5 * 40e6 / 8)
-    assert seconds < 0.002
-    assert 0.5 * 40e6 / 8 < rate < 1.05 * 40e6 / 8
-
-
 def test_ranks_see_the_nodes_and_send_what_they_send_elsewhere(cluster, tmp_path):
     """The program meets real nodes; what it counts does not depend on them: nodes, processes of one node, virtual ranks."""
     cluster("up", "-n", 4, "-l", "1ms")
@@ -193,7 +186,7 @@ def test_nothing_is_left_when_a_part_is_killed(cluster):
     cluster("up", "-n", 2)
     inside = subprocess.Popen([sys.executable, CLUSTER, "run", "node1", "sleep", "1000"], env=cluster.environment)
     time.sleep(0.3)
-    os.kill(int((cluster.folder / "room.pid").read_text()), signal.SIGKILL)
+    os.kill(int((cluster.folder / "room.pid").read_text().split()[0]), signal.SIGKILL)
     assert inside.wait(timeout=10) != 0
     assert "no cluster runs" in cluster("status", check=False).stderr
     cluster("up", "-n", 2)  # over what the killed one left

@@ -148,15 +148,6 @@ def test_option_file_runs(nunatak, tmp_path, name):
     assert np.isfinite(fields_of(tmp_path / written)["thk"]).all()
 
 
-def test_basins_are_merged(tmp_path):
-    geometry, basins = write_bedmap2(tmp_path / "bedmap2_bin"), write_basins(tmp_path / "basins.txt")
-    made = make(geometry, "--basins", basins, "--merge", "1+3", "--dx", "160km", "-o", tmp_path / "out.nc")
-    assert made.returncode == 0, made.stderr
-    f = fields_of(tmp_path / "out.nc")
-    assert set(np.unique(f["basins"])) == {1, 2, 3}
-    assert f["basins"][0, 0] == 1 and f["basins"][-1, -1] == 1 and f["basins"][-1, 0] == 3
-
-
 def test_what_is_wrong_is_named(tmp_path):
     basins = write_basins(tmp_path / "basins.txt")
     (tmp_path / "short.txt").write_text("header\n1 2 3\n")

@@ -1,6 +1,5 @@
 """perf/study report: laws that are known are found again, and a results folder with something wrong ends in a sentence while the rest
 is reported. The results are made by study_samples.py."""
-import csv
 import html.parser
 import json
 import pathlib
@@ -57,33 +56,6 @@ def test_exact_laws_are_found(cores, sigma, kappa):
         assert fit["most_cores"] == pytest.approx(np.sqrt((1 - sigma) / kappa), rel=0.01)
 
 
-@pytest.mark.parametrize("cores", [[1, 2, 4, 8], [1, 2, 4, 8, 16, 32, 64]])
-def test_intervals_cover_the_truth(cores):
-    n, sigma, kappa = np.repeat(cores, 3), 0.05, 5e-4
-    within = np.zeros(2)
-    for seed in range(100):
-        noise = np.exp(0.05 * np.random.default_rng(seed).standard_normal(len(n)))
-        fit = fits.usl(n, 3e5 * n / (1 + sigma * (n - 1) + kappa * n * (n - 1)) * noise)
-        within += [low <= truth <= high for (low, high), truth in
-                   ((fit["sigma_interval"], sigma), (fit["kappa_interval"], kappa))]
-    assert (within >= 88).all(), within
-    assert (within < 100).any(), "intervals of 95 % that never miss are too wide"
-
-
-def test_another_law_is_a_misfit():
-    n = np.repeat([1, 2, 4, 8, 16], 3)
-    noise = np.exp(0.01 * np.random.default_rng(1).standard_normal(len(n)))
-    steps = np.where(n > 4, 0.4, 1.0)  # half a network
-    assert fits.usl(n, n * steps * noise)["misfit"] < 0.01
-    assert fits.usl(n, n / (1 + 0.1 * (n - 1)) * noise)["misfit"] > 0.01
-
-
-def test_too_few_points():
-    assert "expected 3 or more" in fits.usl([1, 1, 2], [1.0, 1.0, 2.0])["why_not"]
-    fit = fits.usl([1, 2, 4], [1.0, 1.9, 3.4])
-    assert fit["sigma"] > 0 and fit["sigma_interval"] is None
-
-
 def test_where_the_budget_is_passed():
     assert fits.crossing([1, 2, 4, 8], [2, 4, 12, 30], 8.0) == {"first": 4, "last_within": 2, "between": pytest.approx(2**1.5)}
     assert fits.crossing([1, 2], [2, 4], 8.0) is None
@@ -115,16 +87,6 @@ def test_numbers_follow_the_law(tmp_path, made):
     weak = point(result.results, n, "output: fsync", mode="weak")  # one after the other: n times the time for n times the work
     assert weak["efficiency"] == pytest.approx(1 / n, rel=0.01) and weak["serial_fraction"] == pytest.approx(1, rel=0.01)
     assert "Strong, io_format pnetcdf" in result.page and "passes" in result.page.replace("passed", "passes")
-
-
-def test_table_has_a_number_in_each_cell(tmp_path, made):
-    result = made(Folder(tmp_path / "a").fill(modes=["strong"], ranks=(1, 2), ways=["pnetcdf"]))
-    with open(result.folder / "table.csv", encoding="utf-8") as file:
-        rows = list(csv.DictReader(file))
-    assert {"total", "output: wait", "messages"} <= {row["quantity"] for row in rows}
-    for row in rows:
-        assert float(row["min"]) <= float(row["median"]) <= float(row["max"])
-        assert row["unit"] in ("s", "1")
 
 
 def test_all_figures(tmp_path, capsys, monkeypatch):
@@ -202,29 +164,6 @@ def test_folders_with_nothing(tmp_path, made):
     assert result.status == 1 and "expected a folder" in result.err and "no run can be reported" in result.err
     result = made(tmp_path / "empty", Folder(tmp_path / "a").fill(modes=["weak"], ranks=(1, 2), ways=["serial"]))
     assert result.status == 1 and "expected runs.jsonl" in result.err and "Weak, io_format serial" in result.page
-
-
-def test_a_folder_without_descriptions(tmp_path, made):
-    folder = Folder(tmp_path / "a").fill(modes=["strong"], ranks=(1, 2), ways=["pnetcdf"])
-    (folder.path / "machine.json").unlink()
-    (folder.path / "study.yaml").write_text("title: [")
-    result = made(folder)
-    assert result.status == 1 and "machine.json cannot be read" in result.err and "study.yaml cannot be read" in result.err
-    assert "Strong" in result.page
-
-
-def test_an_unfinished_study(tmp_path, made):
-    folder = Folder(tmp_path / "a").fill(modes=["strong"], ranks=(1, 2), ways=["pnetcdf"])  # 3 repetitions
-    folder.add("strong", 4, 0, model_report(4, 192), {"io_format": "pnetcdf"})
-    result = made(folder)
-    assert result.status == 0 and "1 of 3 points have less than the 3 repetitions" in result.page
-
-
-def test_one_point_only(tmp_path, made):
-    folder = Folder(tmp_path / "a")
-    folder.add("strong", 4, 0, model_report(4, 192))
-    result = made(folder)
-    assert result.status == 0 and "One point only" in result.page and "spread is unknown" in result.page
 
 
 def test_more_ranks_than_cores_are_not_fitted(tmp_path, made):

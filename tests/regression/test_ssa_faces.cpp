@@ -5,7 +5,8 @@
 // exact solutions (tests/verification/), nunatak as it is in test_ssa_reference.cpp;
 // docs/ssa-reference.md tells the whole comparison. One rank.
 #include "io/reader.hpp"
-#include "miniapp/model/ssa.hpp"
+#include "kernels/ssa/assembly.hpp"
+#include "miniapp/model/petsc/ssa.hpp"
 #include "tests/regression/face_stencil.hpp"
 #include "tests/regression/reference.hpp"
 
@@ -158,7 +159,6 @@ Array2<double> with_faces(Antarctica& a, double tolerance) {
   input.hardness = make_array<double>("zero", a.p);
   SsaAssembly assembly(a.ranks, a.dx, a.dx, glen, plastic);
   assembly.set_input({input});
-  assembly.number_unknowns();
   const SsaPatch& patch = assembly.patch(0);
   const std::vector<double> load(patch.load.data(), patch.load.data() + 2 * patch.unknowns());
   const auto cells = static_cast<std::size_t>(patch.unknowns());
@@ -167,10 +167,11 @@ Array2<double> with_faces(Antarctica& a, double tolerance) {
   std::vector<double> w(2 * cells);
   const auto unknown = make_array<int>("unknown", a.p);
   Kokkos::deep_copy(unknown, static_cast<int>(FaceStencil::no_cell));
+  int next = 0;
   for (int j = 1; j <= a.p.ym; ++j) {
     for (int i = 1; i <= a.p.xm; ++i) {
-      if (patch.number(j, i) >= 0)
-        unknown(j, i) = static_cast<int>(patch.number(j, i));
+      if (patch.unknown(j, i) != 0)
+        unknown(j, i) = next++;
       else if (icy(a.input.mask(j, i)) && a.input.fixed(j, i) != 0)
         unknown(j, i) = FaceStencil::fixed_cell;
     }

@@ -4,8 +4,8 @@
 // this stencil alone is shown in test_ssa_faces.cpp; docs/ssa-reference.md says more. A second
 // solve, on one rank, is compared with that on all ranks.
 #include "io/reader.hpp"
-#include "kernels/grid/over_ranks.hpp"
-#include "miniapp/model/ssa.hpp"
+#include "kernels/grid/ranks.hpp"
+#include "miniapp/model/petsc/ssa.hpp"
 #include "tests/regression/reference.hpp"
 
 #include <catch2/catch_test_macros.hpp>

@@ -4,7 +4,7 @@
 #pragma once
 
 #include "kernels/ice/geometry.hpp"
-#include "miniapp/model/ssa.hpp"
+#include "miniapp/model/petsc/ssa.hpp"
 
 #include <algorithm>
 #include <cmath>
