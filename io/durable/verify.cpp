@@ -54,7 +54,7 @@ std::string difference(MPI_Comm comm, const std::string& path, const Found& foun
   const std::string size = "expected " + std::to_string(line.size) + " bytes; found ";
   if (found.error != 0) return size + std::strerror(found.error);
   if (found.size < line.size || (found.size > line.size && !line.grows))
-    return size + std::to_string(found.size);
+    return size + std::to_string(found.size) + " bytes";
   if (!line.sums) return "";
   FoundSums values;
   try {

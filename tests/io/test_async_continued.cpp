@@ -98,6 +98,7 @@ TEST_CASE("servers write a series anew for the reasons, and refuse it with the e
         Case{"direct", path, "", two, 0}, Case{"direct", none, none, two}}) { // no such folder
     std::string found[2];
     for (const int n : {0, 1}) {
+      scratch.on_rank_0([&] { std::filesystem::remove(path + ".tmp"); }); // of a file given up
       compute(n == 0 ? "sync" : transport, [&](MPI_Comm comm, const std::string& suffix) {
         const auto writer = io::make_writer(comm, io::parse_method(c.method + suffix, {}));
         const std::string error = message([&] {
