@@ -31,7 +31,6 @@ LIBRARIES = {
     "PETSc": r"petsc.*\.h",
     "UDUNITS": r"udunits2\.h",
     "JSON": r"nlohmann/.*",
-    "compression": r"(zlib|libdeflate)\.h",
     "system": r"(dlfcn|emmintrin|fcntl|link|malloc|unistd|stdio|sys/.*|linux/.*)\.?h?",
 }
 
