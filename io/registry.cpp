@@ -1,6 +1,8 @@
 // The rows of the registry, and what is opened from them. See registry.hpp.
 #include "io/registry.hpp"
 
+#include "io/agree.hpp"
+#include "io/durable/durable.hpp"
 #include "io/error.hpp"
 #include "io/formats/mpi_io.hpp"
 #include "io/layouts/auto.hpp"
@@ -96,13 +98,18 @@ Options with_hints(Options options, const Topology& topology) {
 
 /// With the layout native every rank hands what it has to the format.
 OpenFormat open_native(MPI_Comm comm, const Options& options) {
-  OpenFunction* const open = format_row(options.format).open;
   return [=](const std::string& path, const Schema& schema) {
-    return open(comm, path, schema, options);
+    return open_anew(comm, path, schema, options);
   };
 }
 
 } // namespace
+
+std::unique_ptr<Format> open_anew(MPI_Comm comm, const std::string& path, const Schema& schema,
+                                  const Options& options) {
+  if (has_features(options, netcdf)) on_rank_0(comm, [&] { create_anew(path); });
+  return format_row(options.format).open(comm, path, schema, options);
+}
 
 const FormatRow& format_row(std::string_view name) {
   return row_of(formats(), name, "output format");
@@ -147,16 +154,8 @@ std::string layout_of(const Options& options, const Topology& topology) {
   return can_move && topology.n_nodes > 1 ? "auto" : "native";
 }
 
-Checksum checksum_of(const Options& options) {
-  if (options.checksum == "none") return Checksum::none;
-  if (options.checksum == "file") return Checksum::file;
-  const bool is_read = has_features(options, netcdf);
-  return options.checksum == "values" && is_read ? Checksum::values : Checksum::memory;
-}
-
-bool sums_bytes(const Options& options) {
-  return checksum_of(options) == Checksum::memory ||
-         (checksum_of(options) == Checksum::values && layout_row(options).subfiles);
+bool makes_sums(const Options& options) {
+  return options.checksum == "values" && has_features(options, netcdf);
 }
 
 std::string formats_with(unsigned features) {

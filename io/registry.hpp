@@ -88,19 +88,18 @@ std::string format_writers();
 bool has_features(const Options& options, unsigned features);
 /// Is the file opened by MPI-IO?
 bool uses_mpi_io(const Options& options);
-/// What the manifest will have: sums of values, or of bytes, from memory where possible, or as they
-/// are read again.
-enum class Checksum { values, memory, file, none };
-Checksum checksum_of(const Options& options);
-/// Are bytes summed from memory? Of files that are written together also next to the sums of their
-/// values: they distinguish new files from old ones.
-bool sums_bytes(const Options& options);
+/// Sums of values go into the manifest.
+bool makes_sums(const Options& options);
 /// The names of all formats that have these features, "netcdf4, pnetcdf or hybrid".
 std::string formats_with(unsigned features);
 
 /// The layout, where it is "default" chosen: auto if ranks of several nodes write run by run, else
 /// native.
 std::string layout_of(const Options& options, const Topology& topology);
+/// Opens the format that `options` name, by itself. Rank 0 creates the file before a library opens
+/// it, so that no link of that name is followed. Collective.
+OpenFunction open_anew;
+
 /// The format and layout that `options` name. `comm` must outlive what it returns. Error, with the
 /// reason, if the options do not go together.
 OpenFormat find_format(MPI_Comm comm, const Options& options, const Topology& topology);

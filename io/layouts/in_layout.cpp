@@ -9,7 +9,6 @@
 namespace nunatak::io {
 
 OpenFormat open_in_layout(MPI_Comm comm, const Options& options, const Topology& topology) {
-  OpenFunction* const open = format_row(options.format).open;
   const Layout layout = parse_layout(options);
   const LayoutRow& row = layout_row(layout.name);
   const int per_node =
@@ -19,8 +18,8 @@ OpenFormat open_in_layout(MPI_Comm comm, const Options& options, const Topology&
     const Stripe stripe = stripe_at(comm, path, options);
     Options striped = options;
     striped.stripe = stripe.bytes;
-    auto inner = row.subfiles ? make_split_files(comm, path, schema, striped, ranks, open)
-                              : open(comm, path, schema, striped);
+    auto inner = row.subfiles ? make_split_files(comm, path, schema, striped, ranks, open_anew)
+                              : open_anew(comm, path, schema, striped);
     if (row.chooses)
       return make_auto(comm, schema, striped, topology, ranks, std::move(inner), stripe);
     const BoxesOf boxes = [=, &row](const Schema& of, std::size_t v) {

@@ -19,7 +19,7 @@ WORKLOADS = {
     "mom:0.25": "-scale 0.015 -scale_levels",
     "gcrm:5": "-scale 0.125",
 }
-PHASES = ["open", "define", "reserve", "post", "exchange", "stall", "wait", "flush", "close", "copy", "checksum", "fsync"]
+PHASES = ["open", "define", "reserve", "post", "exchange", "stall", "wait", "flush", "close", "checksum", "fsync"]
 
 
 @pytest.fixture
