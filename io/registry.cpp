@@ -4,6 +4,7 @@
 #include "io/agree.hpp"
 #include "io/durable/durable.hpp"
 #include "io/error.hpp"
+#include "io/formats/classic.hpp"
 #include "io/formats/mpi_io.hpp"
 #include "io/layouts/auto.hpp"
 #include "io/layouts/in_layout.hpp"
@@ -107,6 +108,8 @@ OpenFormat open_native(MPI_Comm comm, const Options& options) {
 
 std::unique_ptr<Format> open_anew(MPI_Comm comm, const std::string& path, const Schema& schema,
                                   const Options& options) {
+  if (has_features(options, classic))
+    classic_mode(path, schema, options); // refuses before there is a file
   if (has_features(options, netcdf)) on_rank_0(comm, [&] { create_anew(path); });
   return format_row(options.format).open(comm, path, schema, options);
 }
