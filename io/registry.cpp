@@ -4,6 +4,7 @@
 #include "io/agree.hpp"
 #include "io/durable/durable.hpp"
 #include "io/error.hpp"
+#include "io/formats/classic.hpp"
 #include "io/formats/mpi_io.hpp"
 #include "io/layouts/auto.hpp"
 #include "io/layouts/remap.hpp"
@@ -101,6 +102,7 @@ Options with_hints(Options options, const Topology& topology) {
 /// Creates the file before a library opens it: no link of that name is followed.
 std::unique_ptr<Format> open_anew(MPI_Comm comm, const std::string& path, const Schema& schema,
                                   const Options& options) {
+  if (has_features(options, classic)) classic_mode(path, schema, options); // may refuse
   if (has_features(options, netcdf)) on_rank_0(comm, [&] { create_anew(path); });
   return format_row(options.format).open(comm, path, schema, options);
 }
