@@ -1,14 +1,13 @@
 // Ends a run that hangs in a collective call of the output.
 //
-// Some errors of one rank cannot be mended from outside: ROMIO and HDF5 then wait for each other
-// for ever. Whatever takes longer than the patience of the user (-io_patience) is reported, file,
-// phase and rank, and ends the run. One message says it, of the rank that knows most, because the
-// others have more patience:
+// Some errors of one rank cannot be handled from outside: ROMIO and HDF5 then wait for each other
+// forever. A call that takes longer than -io_patience is reported with file, phase and rank, and
+// the run ends. One rank reports it, the one that knows most, because the limits of the others are
+// longer (in units of the patience):
 //
-//   a rank that waits in agree() with an error, which the others do not come for    7/8
+//   a rank that waits in agree() with an error, while the others do not arrive      7/8
 //   rank 0 in a call that hangs, then the others, one after the other               1 to 5/4
-//   who only waits for others, in agree() or for a server                           1/2 more for
-//   each
+//   a rank that only waits for others, in agree() or for a server                   1/2 more each
 //
 // One sleeping thread per process; it makes no call of MPI but MPI_Abort.
 #pragma once
@@ -26,16 +25,16 @@ namespace nunatak::io {
 
 class Watchdog {
 public:
-  /// `patience` in seconds; 0: for ever, no thread. `who` of this rank, in the message: "" is its
-  /// number. `waits`: for others, who have the same patience, and come first with their message,
-  /// which says more.
+  /// `patience` in seconds; 0: no limit, no thread. `who`: this rank, in the message; "" is its
+  /// number. `waits`: for servers, which have the same patience and report first, since their
+  /// message says more.
   Watchdog(MPI_Comm comm, int patience, std::string who = "", bool waits = false);
   ~Watchdog();
   Watchdog(const Watchdog&) = delete;
   Watchdog& operator=(const Watchdog&) = delete;
 
-  /// Run f, which is a phase of the output of a file. Within another one the inner one counts, and
-  /// time begins again behind it.
+  /// Run f, which is a phase of the output of a file. Within another phase the inner one counts,
+  /// and time begins again after it.
   template <class F> void watch(const std::string& path, const char* phase, const F& f) {
     const Scope scope(*this, {&path, phase});
     f();

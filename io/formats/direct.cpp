@@ -368,7 +368,6 @@ private:
 
 std::unique_ptr<Format> open_direct(MPI_Comm comm, const std::string& path, const Schema& schema,
                                     const Options& options) {
-  classic_mode(path, schema, options); // refuses before there is a file
   return std::make_unique<Direct>(comm, path, schema, options);
 }
 

@@ -188,8 +188,8 @@ void add_output(OptionTable& table, Options& o) {
                  "replacement of the files of maps and scalars by a restarted run, which else "
                  "continues them, or refuses to start"));
   table.add(number("io_commit_every", o.io_commit_every, "",
-                   "records after which a growing file is made durable; where that takes a copy, "
-                   "ever more of them (0: at its end)",
+                   "records after which a growing file of direct is made durable (0, and other "
+                   "formats: at its end)",
                    0));
   table.add(word("io_order", o.io_order, "yxz|zyx",
                  "order of dimensions in files: as in memory, or levels before rows"));
