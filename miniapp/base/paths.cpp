@@ -53,7 +53,8 @@ struct Place {
     for (int links = 0; !file && links < 40 && std::filesystem::is_symlink(path, none);
          ++links) { // to what is not there yet
       path = folder_of(path) / std::filesystem::read_symlink(path, none);
-      folder = folder_identity(path), name = path.filename().string();
+      folder = folder_identity(path);
+      name = path.filename().string();
     }
   }
 };
@@ -67,7 +68,7 @@ bool is_same(const NamedFile& a, const NamedFile& b) {
   return place_a.folder && place_a.folder == place_b.folder && place_a.name == place_b.name;
 }
 
-/// A file with this name, in the folder of `of`, is one that `of` reads or writes beside its own.
+/// A file with this name, in the folder of `of`, is one that `of` reads or writes as well.
 bool goes_with(const NamedFile& of, const std::string& name) {
   std::string own = std::filesystem::path(of.path).filename().string();
   if (of.use == FileUse::snapshots && ends_with(own, ".nc")) own.resize(own.size() - 3);
