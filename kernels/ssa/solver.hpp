@@ -1,6 +1,6 @@
 // The shallow shelf approximation (SSA): sliding velocity from geometry, till and hardness. What a
 // solve needs, what it reports, and what every solver of it is: SsaNewton (newton.hpp), and PETSc's
-// SNES (miniapp/model/ssa.cpp).
+// SNES (miniapp/model/petsc/ssa.cpp).
 //
 //   d/dx [2 nu H (2 u_x + v_y)] + d/dy [nu H (u_y + v_x)] - beta u = rho g H h_x, and the same with
 //   x and y exchanged (MacAyeal 1989, eqs 14 and 15; till as in Schoof 2006). Weak form, margin,

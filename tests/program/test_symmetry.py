@@ -1,7 +1,7 @@
 """No direction is special: a mirrored, rotated or transposed marine ice sheet gives the mirrored, rotated or transposed answer.
 
 Whole steps of the program with PICO, temperature and transport. Without the SSA to the bit; with it to the tolerance of its
-solver. The kernels by themselves: tests/verification/test_symmetry.cpp.
+solver.
 """
 import json
 
