@@ -77,7 +77,7 @@ function(nunatak_precompile kind)
   add_library(nunatak_pch_${kind} OBJECT ${source})
   target_link_libraries(nunatak_pch_${kind} PRIVATE ${libraries})
   target_precompile_headers(nunatak_pch_${kind} PRIVATE ${headers})
-  if(kind MATCHES "^(io|kernels)_tests$")
-    target_compile_options(nunatak_pch_${kind} PRIVATE $<$<CONFIG:Release>:-O1>) # as those tests: g++ asks for the same level in both
+  if(kind MATCHES "_tests$")
+    target_compile_options(nunatak_pch_${kind} PRIVATE $<$<CONFIG:Release>:-O1>) # as the tests: g++ asks for the same level in both
   endif()
 endfunction()

@@ -28,7 +28,10 @@ std::string nearest_name(const std::string& name, const std::vector<std::string>
   std::size_t fewest = std::max<std::size_t>(3, name.size() / 3 + 1); // farther is no suggestion
   for (const std::string& other : known) {
     const std::size_t n = edit_distance(name, other);
-    if (n < fewest) fewest = n, nearest = other;
+    if (n < fewest) {
+      fewest = n;
+      nearest = other;
+    }
   }
   return nearest;
 }

@@ -38,30 +38,30 @@ bool fits(const std::string& word, const std::string& form) {
   return number >= 1 && number <= 1000000 && fits(rest, form.substr(n + 1));
 }
 
-bool is_allowed(const std::string& word, const std::string& words) {
-  const std::vector<std::string> forms = split(words, '|');
-  return std::any_of(forms.begin(), forms.end(),
-                     [&](const std::string& form) { return fits(word, form); });
+struct Unit {
+  const char* name;
+  long long size;
+};
+constexpr Unit byte_units[] = {{"GiB", 1LL << 30}, {"MiB", 1 << 20}, {"KiB", 1 << 10}, {"B", 1}};
+constexpr Unit time_units[] = {{"h", 3600}, {"min", 60}, {"s", 1}};
+
+/// A whole number with one of these units, or without one: the last.
+template <std::size_t n>
+long long parse_size(const std::string& text, const Unit (&units)[n], long long most,
+                     const std::string& expected) {
+  const auto [number, name] = leading_number(text);
+  for (const Unit& unit : units) {
+    const bool is_it = name == unit.name || (name.empty() && unit.size == 1);
+    if (is_it && number >= 0 && number <= most / unit.size) return number * unit.size;
+  }
+  throw Error(expected + ", found '" + text + "'");
 }
 
-std::size_t parse_bytes(const std::string& text, const std::string& what) {
-  const auto [number, unit] = leading_number(text);
-  const std::pair<const char*, int> units[] = {
-      {"", 0}, {"B", 0}, {"KiB", 10}, {"MiB", 20}, {"GiB", 30}};
-  for (const auto& [name, shift] : units) {
-    if (unit == name && number >= 0 && number <= (1LL << (50 - shift)))
-      return static_cast<std::size_t>(number) << shift;
+template <std::size_t n> std::string size_text(long long size, const Unit (&units)[n]) {
+  for (const Unit& unit : units) {
+    if (size > 0 && size % unit.size == 0) return std::to_string(size / unit.size) + unit.name;
   }
-  throw Error(what + ": expected a number of bytes (65536, 64KiB, 1MiB), found '" + text + "'");
-}
-
-std::string bytes_text(std::size_t bytes) {
-  const std::pair<const char*, int> units[] = {{"GiB", 30}, {"MiB", 20}, {"KiB", 10}};
-  for (const auto& [name, shift] : units) {
-    if (bytes > 0 && bytes % (std::size_t{1} << shift) == 0)
-      return std::to_string(bytes >> shift) + name;
-  }
-  return std::to_string(bytes);
+  return "0" + std::string(units[n - 1].name);
 }
 
 std::map<std::string, std::string> parse_hints(const std::string& text, const std::string& what) {
@@ -85,16 +85,15 @@ const std::vector<Knob>& knobs() {
   static const std::vector<Knob> table = {
       {"format", &Options::format, format_doc.c_str(), formats.c_str()},
       {"layout", &Options::layout,
-       "layout: where values move before they are written (default: on several nodes auto for "
-       "direct, else native); N "
-       "aggregators "
-       "per node",
+       "where values move before they are written (default: on several nodes auto for direct, else "
+       "native); N aggregators per node",
        layouts.c_str()},
       {"transport", &Options::transport,
-       "time of writing: sync, by the ranks that compute; later by N ranks that do nothing else "
-       "(N+N: others for files that "
-       "grow); or later by a thread of each rank (direct)",
-       "sync|async:N|async:N+N|thread"},
+       "time of writing: sync, by the ranks that compute, or later by N ranks that do nothing else "
+       "(N+N: others for files that grow)",
+       "sync|async:N|async:N+N"},
+      {"calls", &Options::calls, "how direct writes a run: pwrite, or MPI_File_write_at",
+       "posix|mpiio"},
       {"define", &Options::define,
        "order of definitions: all before the first value, or each variable before its own",
        "upfront|interleaved"},
@@ -103,44 +102,31 @@ const std::vector<Knob>& knobs() {
        "kind of a classic file: auto is cdf2 (which GDAL reads, too) where it can hold the data",
        "auto|cdf2|cdf5"},
       {"chunk", &Options::chunk,
-       "chunks of netcdf4: auto, record, or lengths by dimension (y=64,x=64)", ""},
-      {"deflate", &Options::deflate, "compression level of netcdf4, 0 to 9", ""},
-      {"shuffle", &Options::shuffle,
-       "shuffle filter of netcdf4: bytes are sorted by significance before compression", ""},
-      {"fill", &Options::fill, "fill values are written before the values", ""},
+       "chunks of netcdf4: auto, record, or lengths by dimension (y=64,x=64; others are whole)",
+       ""},
+      {"deflate", &Options::deflate,
+       "compression level of netcdf4, 0 (none) to 9; bytes are shuffled before", ""},
       {"checksum", &Options::checksum,
        "checksums in the manifest: values (a sum for each variable and record, made from what is "
-       "put), or CRC-32 of the bytes of "
-       "files, from memory, where the format knows them (direct, posix, mpiio), or by reading the "
-       "file once more",
+       "put), or CRC-32 of the bytes of files, from memory, where the format knows them (direct), "
+       "or by reading the file once more",
        "values|memory|file|none"},
       {"header", &Options::header, "bytes kept free in the header of a classic file", ""},
       {"align", &Options::align,
-       "alignment in bytes of the first value of fixed-size and of record variables", ""},
+       "alignment in bytes of the first value of fixed-size and of record variables, and of the "
+       "objects of netcdf4",
+       ""},
       {"stripe", &Options::stripe,
        "segment of the layout morton, and borders of the layout auto, in bytes (auto: of the file "
-       "system, where it tells, else "
-       "1MiB)",
+       "system, where it is known, else 1MiB)",
        "auto"},
-      {"call", &Options::call,
-       "bytes that could be sent in the time of a call of the file system, for the layout auto "
-       "(auto: measured on several nodes, "
-       "format direct; else 8KiB)",
-       "auto"},
-      {"slab", &Options::slab,
-       "bytes that a rank gathers or reads at a time for others (serial; -io_read serial, direct)",
-       ""},
       {"buffer", &Options::buffer,
-       "bytes of copies per writing rank that may wait for the end of the record (auto: 8MiB), and "
-       "of a batch for a server "
-       "(auto: 64MiB)",
+       "bytes of copies per writing rank that may wait for the end of the record (auto: 8MiB), "
+       "that a rank gathers or reads at a time for others (serial; -io_read serial, direct; auto: "
+       "16MiB), and of a batch for a server (auto: 64MiB)",
        "auto"},
-      {"pool", &Options::pool,
-       "bytes that may be on their way to the servers or the thread, per rank (async, thread, "
-       "overlap)",
+      {"pool", &Options::pool, "bytes that may be on their way to the servers, per rank (async)",
        ""},
-      {"overlap", &Options::overlap,
-       "overlap: a thread writes what a layout has moved, while the next is moved (direct)", ""},
       {"aggregators", &Options::aggregators,
        "aggregators per node: of MPI-IO (cb_nodes) and of a layout without N (0: one; of native "
        "netcdf4 two)",
@@ -151,19 +137,19 @@ const std::vector<Knob>& knobs() {
       {"ompio", &Options::ompio,
        "MPI-IO through OMPIO is accepted, although it reports success of writes that failed", ""},
       {"patience", &Options::patience,
-       "seconds that an output call may take before the run is ended (0: for ever)", ""}};
+       "time that an output call may take before the run is ended (20s, 10min; 0s: no limit)", ""}};
   return table;
 }
 
 namespace {
 
 void require_word(const Knob& knob, const std::string& text, const std::string& what) {
-  if (knob.words[0] == '\0' || is_allowed(text, knob.words)) return;
+  if (knob.words[0] == '\0') return;
+  for (const std::string& form : split(knob.words, '|')) {
+    if (fits(text, form)) return;
+  }
   throw Error(what + ": expected one of " + knob.words + ", found '" + text + "'");
 }
-
-/// How 0 bytes of this knob are written.
-std::string word_for_0(const Knob& knob) { return knob.words[0] != '\0' ? knob.words : "0"; }
 
 /// "order, format, layout, ..."
 std::string knob_names(const std::string& also) {
@@ -178,21 +164,29 @@ void set_knob(Options& options, const Knob& knob, const std::string& text,
               const std::string& what) {
   std::visit(
       [&](auto member) {
-        using T = std::decay_t<decltype(options.*member)>;
+        auto& value = options.*member;
+        using T = std::decay_t<decltype(value)>;
         if constexpr (std::is_same_v<T, std::string>) {
           require_word(knob, text, what);
-          options.*member = text;
+          value = text;
         } else if constexpr (std::is_same_v<T, bool>) {
-          options.*member = parse_switch(text, what);
+          value = parse_switch(text, what);
         } else if constexpr (std::is_same_v<T, int>) {
           const auto [number, rest] = leading_number(text);
           if (number < 0 || number > 1000000000 || !rest.empty())
             throw Error(what + ": expected a whole number, at least 0, found '" + text + "'");
-          options.*member = static_cast<int>(number);
+          value = static_cast<int>(number);
         } else if constexpr (std::is_same_v<T, std::size_t>) {
-          options.*member = word_for_0(knob) == text ? 0 : parse_bytes(text, what);
+          const std::string expected = what + ": expected a number of bytes (65536, 64KiB, 1MiB)";
+          const bool is_0 = knob.words[0] != '\0' && text == knob.words;
+          value = is_0
+                      ? 0
+                      : static_cast<std::size_t>(parse_size(text, byte_units, 1LL << 50, expected));
+        } else if constexpr (std::is_same_v<T, Seconds>) {
+          value.count = static_cast<int>(parse_size(text, time_units, 1000000000,
+                                                    what + ": expected a time (20s, 10min, 1h)"));
         } else {
-          options.*member = parse_hints(text, what);
+          value = parse_hints(text, what);
         }
       },
       knob.member);
@@ -210,7 +204,10 @@ std::string knob_text(const Options& options, const Knob& knob) {
         } else if constexpr (std::is_same_v<T, int>) {
           return std::to_string(value);
         } else if constexpr (std::is_same_v<T, std::size_t>) {
-          return value == 0 ? word_for_0(knob) : bytes_text(value);
+          if (value == 0 && knob.words[0] != '\0') return knob.words;
+          return size_text(static_cast<long long>(value), byte_units);
+        } else if constexpr (std::is_same_v<T, Seconds>) {
+          return size_text(value.count, time_units);
         } else {
           std::string text;
           for (const auto& [key, hint] : value)
@@ -262,31 +259,6 @@ void refuse(bool is_wrong, const std::string& why) {
   if (is_wrong) throw Error("output: " + why);
 }
 
-/// Words given by a program, not by the command line.
-void check_words(const Options& o) {
-  for (const Knob& knob : knobs()) {
-    if (const auto* word = std::get_if<std::string Options::*>(&knob.member)) {
-      require_word(knob, o.*(*word), std::string("output ") + knob.name);
-    }
-  }
-}
-
-void check_transport(const Options& o) {
-  if (o.transport == "sync") return;
-  const std::string found = ", found transport " + o.transport + " with ";
-  refuse(o.transport == "thread" && !has_features(o, without_mpi),
-         "a thread writes beside the rank's calls of MPI: expected a format that writes values "
-         "without MPI, " +
-             formats_with(without_mpi) + found + "format " + o.format);
-  if (o.transport == "thread") return;
-  refuse(o.layout.find(':') != std::string::npos,
-         "the servers are the aggregators: expected a layout without a number" + found + "layout " +
-             o.layout);
-  refuse(o.define == "interleaved",
-         "the servers define a file before its first value comes: expected define upfront" + found +
-             "define interleaved");
-}
-
 /// What the rows of format and layout say about the other options.
 void check_rows(const Options& o) {
   const LayoutRow& layout = layout_row(o);
@@ -306,30 +278,42 @@ void check_rows(const Options& o) {
          "define interleaved writes each variable at once, layouts move a record at a time: "
          "expected layout native, found " +
              o.layout);
-  need(o.deflate > 0 || o.shuffle || o.chunk != "auto", storage,
-       "chunk, deflate and shuffle are those of NetCDF-4");
+  need(o.deflate > 0 || o.chunk != "auto", storage, "chunk and deflate are those of NetCDF-4");
   need(o.classic != "auto", classic, "classic is the kind of a classic file");
   need(o.access == "independent", independent, "access is a choice of MPI-IO");
-  need(o.fill, fill_values, "fill: plain files have no fill values");
+  need(o.calls == "mpiio", by_runs, "calls: the libraries make their own");
   if (const auto check_format = format_row(o.format).check) check_format(o);
+}
+
+void check_transport(const Options& o) {
+  if (o.transport == "sync") return;
+  const std::string found = ", found transport " + o.transport + " with ";
+  refuse(o.layout.find(':') != std::string::npos,
+         "the servers are the aggregators: expected a layout without a number" + found + "layout " +
+             o.layout);
+  refuse(o.define == "interleaved",
+         "the servers define a file before its first value comes: expected define upfront" + found +
+             "define interleaved");
 }
 
 void check_bytes(const Options& o) {
   constexpr std::size_t GiB = std::size_t{1} << 30;
   refuse(o.align == 0 || o.align % 4 != 0,
          "align: expected a multiple of 4, found " + std::to_string(o.align));
-  refuse(o.slab == 0, "slab: expected more than 0 bytes");
-  refuse(o.slab > GiB || o.align > GiB || o.stripe > GiB,
-         "slab, align, stripe: expected at most 1GiB");
+  refuse(o.align > GiB || o.stripe > GiB, "align, stripe: expected at most 1GiB");
   refuse(o.buffer > 1024 * GiB, "buffer: expected at most 1024GiB");
   refuse(o.pool < GiB / 1024 || o.pool > 2 * GiB,
-         "pool: expected 1MiB to 2GiB, found " + bytes_text(o.pool));
+         "pool: expected 1MiB to 2GiB, found " +
+             size_text(static_cast<long long>(o.pool), byte_units));
 }
 
 } // namespace
 
 void check(const Options& o) {
-  check_words(o);
+  for (const Knob& knob : knobs()) { // a program may set members without set_knob()
+    if (const auto* word = std::get_if<std::string Options::*>(&knob.member))
+      require_word(knob, o.*(*word), std::string("output ") + knob.name);
+  }
   check_rows(o);
   check_transport(o);
   check_bytes(o);

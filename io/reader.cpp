@@ -10,7 +10,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
+#include <cstring>
+#include <new>
+#include <sstream>
 
 namespace nunatak::io {
 
@@ -20,47 +22,41 @@ namespace {
 template <class F> bool with_type(nc_type type, const F& f) {
   switch (type) {
   case NC_BYTE:
-    return f(static_cast<signed char>(0)), true;
+    f(std::int8_t{0});
+    return true;
   case NC_UBYTE:
-    return f(static_cast<unsigned char>(0)), true;
+    f(std::uint8_t{0});
+    return true;
   case NC_SHORT:
-    return f(short{0}), true;
+    f(std::int16_t{0});
+    return true;
   case NC_USHORT:
-    return f(static_cast<unsigned short>(0)), true;
+    f(std::uint16_t{0});
+    return true;
   case NC_INT:
-    return f(int{0}), true;
+    f(std::int32_t{0});
+    return true;
   case NC_UINT:
-    return f(0U), true;
+    f(std::uint32_t{0});
+    return true;
   case NC_INT64:
-    return f(std::int64_t{0}), true;
+    f(std::int64_t{0});
+    return true;
   case NC_UINT64:
-    return f(std::uint64_t{0}), true;
+    f(std::uint64_t{0});
+    return true;
   case NC_FLOAT:
-    return f(0.0F), true;
+    f(0.0F);
+    return true;
   case NC_DOUBLE:
-    return f(0.0), true;
+    f(0.0);
+    return true;
   }
   return false;
 }
 
-/// A type of whole numbers that int64 holds.
-bool is_integer(nc_type type) {
-  return type == NC_BYTE || type == NC_SHORT || type == NC_INT || type == NC_INT64 ||
-         type == NC_UBYTE || type == NC_USHORT || type == NC_UINT;
-}
-
-/// What the library fills a variable with that has no _FillValue; bytes use all their values.
-std::optional<double> default_fill(nc_type type) {
-  if (type == NC_FLOAT) return static_cast<double>(NC_FILL_FLOAT);
-  if (type == NC_DOUBLE) return NC_FILL_DOUBLE;
-  return std::nullopt;
-}
-std::optional<std::int64_t> default_fill_int(nc_type type) {
-  if (type == NC_SHORT) return NC_FILL_SHORT;
-  if (type == NC_INT) return NC_FILL_INT;
-  if (type == NC_INT64) return NC_FILL_INT64;
-  return std::nullopt;
-}
+/// int64 holds all its values.
+bool is_integer(nc_type type) { return type != NC_FLOAT && type != NC_DOUBLE && type != NC_UINT64; }
 
 /// What `automatic` stands for. Collective.
 ReadBy chosen(ReadBy by, MPI_Comm comm, const ReadOptions& options) {
@@ -109,115 +105,108 @@ void Reader::check_block(const std::string& variable, const Box& box) const {
   }
 }
 
-/// The values of a box, as they are in the file but for their type. Collective; a failure may be
-/// this rank's alone.
-template <class T> std::vector<T> Reader::read_as(std::size_t variable, const Box& box) const {
-  std::vector<T> values(box.elements());
-  with_type(contents().variables[variable].nc_type, [&](auto zero) {
-    using Stored = decltype(zero);
-    if constexpr (std::is_same_v<Stored, T>) {
-      m_source->read(variable, box, sizeof(T), reinterpret_cast<std::byte*>(values.data()));
-    } else {
-      std::vector<Stored> stored(values.size());
-      m_source->read(variable, box, sizeof(Stored), reinterpret_cast<std::byte*>(stored.data()));
-      std::transform(stored.begin(), stored.end(), values.begin(),
-                     [](Stored v) { return static_cast<T>(v); });
+/// Memory for the values of a box, which the variable must have.
+template <class T>
+std::vector<T> Reader::make_room(const std::string& variable, const Box& box) const {
+  check_block(variable, box);
+  double elements = 1.0;
+  for (const std::size_t n : box.count) elements *= static_cast<double>(n);
+  try {
+    if (elements < 0x1p48) return std::vector<T>(box.elements());
+  } catch (const std::bad_alloc&) { // as more than any machine has
+  }
+  fail("variable '" + variable + "': expected memory for " + in_words(box.count) +
+       " values, found none");
+}
+
+Packing Reader::packing(const std::string& variable) const {
+  return {contents().variables[id(variable)], m_path};
+}
+
+/// The values of a box, as they are in the file but for their type; they are read into the end of
+/// `values`, and need no other memory. Collective; a failure may be this rank's alone.
+template <class T>
+void Reader::read_as(const std::string& variable, const Box& box, int nc_type,
+                     std::vector<T>& values) const {
+  with_type(nc_type, [&](auto stored) {
+    static_assert(sizeof stored <= sizeof(T));
+    const std::size_t n = values.size();
+    auto* const to = reinterpret_cast<std::byte*>(values.data());
+    std::byte* const from = to + n * (sizeof(T) - sizeof stored);
+    m_source->read(id(variable), box, sizeof stored, from);
+    if constexpr (std::is_same_v<decltype(stored), T>) return;
+    for (std::size_t i = 0; i < n; ++i) {
+      std::memcpy(&stored, from + i * sizeof stored, sizeof stored);
+      const T value = static_cast<T>(stored);
+      std::memcpy(to + i * sizeof(T), &value, sizeof(T));
     }
   });
-  return values;
 }
 
-/// _FillValue (else the default of the type) and missing_value, exact to 64 bits.
-std::vector<std::int64_t> Reader::fill_values_int(const std::string& variable) const {
-  std::vector<std::int64_t> values;
-  for (const char* name : {"_FillValue", "missing_value"}) {
-    const auto* a = attribute(variable, name);
-    if (a != nullptr) values.insert(values.end(), a->integers.begin(), a->integers.end());
+/// Error on all ranks if a number of any rank lies beyond the limits of its variable. Collective.
+void Reader::check_limits(const std::string& variable, const Packing& packing,
+                          const std::vector<double>& values) const {
+  if (std::isinf(packing.low) && std::isinf(packing.high)) return;
+  double beyond[2] = {0.0, 0.0};
+  for (const double v : values) {
+    beyond[0] = std::fmax(beyond[0], packing.low - v);
+    beyond[1] = std::fmax(beyond[1], v - packing.high);
   }
-  const auto unwritten = default_fill_int(contents().variables[id(variable)].nc_type);
-  if (unwritten && !attribute(variable, "_FillValue")) values.push_back(*unwritten);
-  return values;
-}
-
-/// NaN for missing values.
-void Reader::mark_missing(const std::string& variable, std::vector<double>& values) const {
-  const nc_type type = contents().variables[id(variable)].nc_type;
-  std::vector<double> fills;
-  if (is_integer(type)) {
-    for (const std::int64_t fill : fill_values_int(variable))
-      fills.push_back(static_cast<double>(fill));
-  } else {
-    for (const char* name : {"_FillValue", "missing_value"}) {
-      if (const auto found = numbers(variable, name))
-        fills.insert(fills.end(), found->begin(), found->end());
-    }
-    const auto unwritten = default_fill(type);
-    if (unwritten && !attribute(variable, "_FillValue")) fills.push_back(*unwritten);
-  }
-  for (double fill : fills) {
-    const bool fits = std::fabs(fill) <= static_cast<double>(std::numeric_limits<float>::max());
-    if (type == NC_FLOAT && fits)
-      fill = static_cast<double>(static_cast<float>(fill)); // given as double, stored as float
-    std::replace(values.begin(), values.end(), fill, std::numeric_limits<double>::quiet_NaN());
-  }
+  MPI_Allreduce(MPI_IN_PLACE, beyond, 2, MPI_DOUBLE, MPI_MAX, m_comm);
+  const double tolerance = packing.tolerance();
+  if (beyond[0] <= tolerance && beyond[1] <= tolerance) return;
+  std::ostringstream text;
+  text << "variable '" << variable << "': expected values from " << packing.low << " to "
+       << packing.high << ", its own valid range, found "
+       << (beyond[0] > tolerance ? packing.low - beyond[0] : packing.high + beyond[1]);
+  fail(text.str());
 }
 
 std::vector<double> Reader::read_block(const std::string& variable,
                                        const std::vector<std::size_t>& start,
                                        const std::vector<std::size_t>& count) const {
   const Box box{start, count};
+  std::optional<Packing> packing;
   std::vector<double> values;
-  agree(m_comm, [&] { check_block(variable, box); });
   agree(m_comm, [&] {
-    values = read_as<double>(id(variable), box);
-    mark_missing(variable, values);
-    const auto scale = number(variable, "scale_factor"), offset = number(variable, "add_offset");
-    if (!std::isfinite(scale.value_or(1.0)) || scale.value_or(1.0) == 0.0 ||
-        !std::isfinite(offset.value_or(0.0))) {
-      fail("variable '" + variable +
-           "': expected a finite scale_factor other than 0 and a finite add_offset, found " +
-           std::to_string(scale.value_or(1.0)) + " and " + std::to_string(offset.value_or(0.0)));
-    }
-    if (scale || offset) {
-      for (double& v : values) v = v * scale.value_or(1.0) + offset.value_or(0.0);
-    }
+    values = make_room<double>(variable, box);
+    packing = this->packing(variable);
   });
+  agree(m_comm, [&] {
+    read_as(variable, box, packing->nc_type, values);
+    packing->unpack(values);
+  });
+  check_limits(variable, *packing, values);
   return values;
 }
 
 std::vector<std::int64_t> Reader::read_block_int(const std::string& variable,
                                                  const std::vector<std::size_t>& start,
-                                                 const std::vector<std::size_t>& count,
-                                                 std::optional<std::int64_t> missing) const {
+                                                 const std::vector<std::size_t>& count) const {
   const Box box{start, count};
-  const std::string what = "variable '" + variable + "': expected whole numbers";
+  std::optional<Packing> packing;
   std::vector<std::int64_t> values;
+  std::vector<double> numbers;
   agree(m_comm, [&] {
-    if (numbers(variable, "scale_factor") || numbers(variable, "add_offset"))
-      fail(what + ", found a packed variable");
-    check_block(variable, box);
+    values = make_room<std::int64_t>(variable, box);
+    packing = this->packing(variable);
+    if (!is_integer(packing->nc_type) || packing->is_packed)
+      numbers = make_room<double>(variable, box);
   });
   agree(m_comm, [&] {
-    const std::size_t v = id(variable);
-    if (is_integer(contents().variables[v].nc_type)) {
-      values = read_as<std::int64_t>(v, box);
-      if (!missing) return;
-      for (const std::int64_t fill : fill_values_int(variable))
-        std::replace(values.begin(), values.end(), fill, *missing);
+    if (is_integer(packing->nc_type) && !packing->is_packed) {
+      read_as(variable, box, packing->nc_type, values);
       return;
     }
-    std::vector<double> numbers = read_as<double>(v, box);
-    mark_missing(variable, numbers);
-    values.resize(numbers.size());
+    read_as(variable, box, packing->nc_type, numbers);
+    packing->unpack(numbers);
     for (std::size_t n = 0; n < numbers.size(); ++n) {
-      if (std::isnan(numbers[n]) && missing) {
-        values[n] = *missing;
-      } else if (std::abs(numbers[n]) < 9007199254740992.0 &&
-                 numbers[n] == std::trunc(numbers[n])) {
-        values[n] = static_cast<std::int64_t>(numbers[n]);
-      } else {
-        fail(what + ", found " + std::to_string(numbers[n]));
+      const double v = packing->id(numbers[n]);
+      if (!(std::abs(v) < 0x1p53 && v == std::trunc(v))) {
+        fail("variable '" + variable + "': expected whole numbers, found " +
+             std::to_string(numbers[n]));
       }
+      values[n] = static_cast<std::int64_t>(v);
     }
   });
   return values;
@@ -242,7 +231,10 @@ std::vector<double> Reader::read_record(const std::string& variable,
 std::vector<double> Reader::read_all(const std::string& variable) const {
   std::vector<std::size_t> start, count;
   agree(m_comm, [&] {
-    for (const auto& axis : dimensions(variable)) start.push_back(0), count.push_back(axis.length);
+    for (const auto& axis : dimensions(variable)) {
+      start.push_back(0);
+      count.push_back(axis.length);
+    }
   });
   return read_block(variable, start, count);
 }

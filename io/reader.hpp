@@ -12,12 +12,13 @@
 // All functions marked collective are called by every rank of `comm`, in the same order; an error
 // on any rank is the same Error on all. Use MPI_COMM_SELF to read on one rank alone. Blocks may be
 // empty (a count of 0), differ between ranks, and overlap. Neighbours: error.hpp (Error),
-// contents.hpp (the header), read/source.hpp (the ways), writer.hpp.
+// contents.hpp (the header), packing.hpp (values), read/source.hpp (the ways), writer.hpp.
 #pragma once
 
 #include "io/error.hpp"
 #include "io/read/contents.hpp"
 #include "io/read/options.hpp"
+#include "io/read/packing.hpp"
 #include "io/statistics.hpp"
 
 #include <cstddef>
@@ -64,7 +65,7 @@ public:
   std::size_t records() const;
 
   /// Attributes; `variable` = "" means of the file. nullopt if absent. Error if it is a number
-  /// (text) where text (numbers) was asked for.
+  /// (text) where text (numbers) was asked for. Text (plain_text): characters, or one string.
   std::vector<std::string> attributes(const std::string& variable) const;
   std::optional<std::string> text(const std::string& variable, const std::string& name) const;
   std::optional<std::vector<double>> numbers(const std::string& variable,
@@ -75,22 +76,23 @@ public:
   /// The only value of an attribute; Error if it has several.
   std::optional<double> number(const std::string& variable, const std::string& name) const;
 
+  /// How the stored values of a variable become numbers.
+  Packing packing(const std::string& variable) const;
+
   // --- Values (collective) ---
 
   /// Values of the block start[d] <= index < start[d] + count[d], row-major, one start and count
-  /// per dimension of the variable. scale_factor and add_offset are applied. NaN where the file has
-  /// _FillValue, missing_value, or (without _FillValue) the default fill value of the type, which
-  /// marks what was never written.
+  /// per dimension of the variable, unpacked: NaN where they are missing. Error if one lies beyond
+  /// the valid range of its variable.
   std::vector<double> read_block(const std::string& variable, const std::vector<std::size_t>& start,
                                  const std::vector<std::size_t>& count) const;
 
-  /// The same for integers, exact to 64 bits. A floating-point variable is accepted if every value
-  /// is a whole number. Missing values become `missing` if it is given, else they stay as stored
-  /// (integers) or are an Error (NaN). Packed variables (scale_factor, add_offset) are an Error.
-  std::vector<std::int64_t>
-  read_block_int(const std::string& variable, const std::vector<std::size_t>& start,
-                 const std::vector<std::size_t>& count,
-                 std::optional<std::int64_t> missing = std::nullopt) const;
+  /// The same for whole numbers. Integers that are not packed stay as they are stored, exact to 64
+  /// bits, fill values and limits without meaning; others are ids (Packing::id), and an Error if
+  /// they are missing or no whole numbers.
+  std::vector<std::int64_t> read_block_int(const std::string& variable,
+                                           const std::vector<std::size_t>& start,
+                                           const std::vector<std::size_t>& count) const;
 
   /// read_block of one record of a variable whose first dimension is unlimited or named "time";
   /// `start` and `count` are of the other dimensions. No `record` means the last one. A variable
@@ -110,9 +112,12 @@ private:
   const std::vector<Contents::Attribute>& attributes_of(const std::string& variable) const;
   const Contents::Attribute* attribute(const std::string& variable, const std::string& name) const;
   void check_block(const std::string& variable, const Box& box) const;
-  template <class T> std::vector<T> read_as(std::size_t variable, const Box& box) const;
-  void mark_missing(const std::string& variable, std::vector<double>& values) const;
-  std::vector<std::int64_t> fill_values_int(const std::string& variable) const;
+  template <class T> std::vector<T> make_room(const std::string& variable, const Box& box) const;
+  template <class T>
+  void read_as(const std::string& variable, const Box& box, int nc_type,
+               std::vector<T>& values) const;
+  void check_limits(const std::string& variable, const Packing& packing,
+                    const std::vector<double>& values) const;
 
   std::string m_path;
   MPI_Comm m_comm;

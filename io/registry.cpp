@@ -3,8 +3,6 @@
 
 #include "io/error.hpp"
 #include "io/formats/mpi_io.hpp"
-#include "io/formats/raw.hpp"
-#include "io/formats/shielded.hpp"
 #include "io/layouts/auto.hpp"
 #include "io/layouts/remap.hpp"
 #include "io/layouts/split_files.hpp"
@@ -12,32 +10,26 @@
 
 #include <algorithm>
 #include <memory>
-#include <optional>
 
 namespace nunatak::io {
 
 // Functions that the rows name, each in a file of its own.
-OpenFunction open_null, open_serial, open_netcdf4, open_pnetcdf, open_hybrid, open_direct,
-    open_posix, open_mpiio;
+OpenFunction open_null, open_serial, open_netcdf4, open_pnetcdf, open_hybrid, open_direct;
 void check_netcdf4(const Options& options);
 
 const std::vector<FormatRow>& formats() {
   static const std::vector<FormatRow> rows = {
-      {"null", "nobody", open_null,
-       independent | late_define | fill_values | many_writers | subfiles},
-      {"serial", "rank 0", open_serial, netcdf | classic | late_define | fill_values | subfiles},
+      {"null", "no rank", open_null, independent | late_define | many_writers | subfiles},
+      {"serial", "rank 0", open_serial, netcdf | classic | late_define | subfiles},
       {"netcdf4", "all ranks through HDF5", open_netcdf4,
-       netcdf | mpi_io | independent | storage | fill_values | many_writers | aggregates | subfiles,
+       netcdf | mpi_io | independent | storage | many_writers | aggregates | subfiles,
        check_netcdf4},
       {"pnetcdf", "all ranks through PnetCDF", open_pnetcdf,
-       netcdf | classic | mpi_io | independent | late_define | fill_values | many_writers |
-           subfiles},
+       netcdf | classic | mpi_io | independent | late_define | many_writers | subfiles},
       {"hybrid", "rank 0 the header, all ranks the values", open_hybrid,
-       netcdf | classic | mpi_io | independent | fill_values | many_writers},
-      {"direct", "rank 0 the header, all ranks the values without MPI-IO", open_direct,
-       netcdf | classic | many_writers | subfiles | without_mpi},
-      {"posix", "all ranks a plain file", open_posix, plain | many_writers},
-      {"mpiio", "all ranks a plain file", open_mpiio, plain | mpi_io | independent | many_writers},
+       netcdf | classic | mpi_io | independent | many_writers},
+      {"direct", "rank 0 the header, all ranks the values without a library", open_direct,
+       netcdf | classic | many_writers | subfiles | by_runs},
   };
   return rows;
 }
@@ -46,12 +38,7 @@ const std::vector<LayoutRow>& layouts() {
   static const std::vector<LayoutRow> rows = {
       {"default", PerNode::never, nullptr}, // until layout_of() has chosen one
       {"native", PerNode::never, nullptr},
-      {"auto", PerNode::optional,
-       [](auto& schema, auto v, auto n, auto stripe) {
-         const RawLayout layout = raw_layout(schema, 1);
-         return run_boxes(schema, v, deal_of(layout.file_size(1), n, stripe), layout.begin[v]);
-       },
-       true, false, true},
+      {"auto", PerNode::optional, auto_boxes, true, false, true},
       {"zslab", PerNode::optional,
        [](auto& schema, auto v, auto n, auto) { return slab_boxes(schema, v, n); }, true},
       {"box", PerNode::optional,
@@ -94,9 +81,9 @@ const Row& row_of(const std::vector<Row>& rows, std::string_view name, const cha
 
 /// Hints for MPI-IO, unless the user's say otherwise: N aggregators per node
 /// (Options::aggregators), and writes without sieving, for ROMIO keeps its lock of the file where a
-/// sieved write fails, and other ranks wait for that for ever.
+/// sieved write fails, and other ranks then wait for it forever.
 Options with_hints(Options options, const Topology& topology) {
-  if (has_features(options, mpi_io) && mpi_io_name() == "ROMIO")
+  if (uses_mpi_io(options) && mpi_io_name() == "ROMIO")
     options.hints.emplace("romio_ds_write", "disable");
   const bool is_native = layout_row(options).boxes == nullptr;
   if (options.aggregators == 0 && has_features(options, aggregates) && is_native)
@@ -109,48 +96,30 @@ Options with_hints(Options options, const Topology& topology) {
   return options;
 }
 
-std::unique_ptr<Format> open_format(MPI_Comm comm, const std::string& path, const Schema& schema,
-                                    const Options& options) {
+/// The layout around the format.
+OpenFormat in_layout(MPI_Comm comm, const Options& options, const Topology& topology) {
   OpenFunction* const open = format_row(options.format).open;
-  return has_features(options, mpi_io) ? open_shielded(open, comm, path, schema, options)
-                                       : open(comm, path, schema, options);
-}
-
-/// The layout around the format, and `around` between them.
-OpenFormat in_layout(MPI_Comm comm, const Options& options, const Topology& topology,
-                     const Around& around) {
   const Layout layout = parse_layout(options);
   const LayoutRow& row = layout_row(layout.name);
-  const auto wrapped = [around](const Schema& schema, std::unique_ptr<Format> format) {
-    return around ? around(schema, std::move(format)) : std::move(format);
-  };
   if (row.boxes == nullptr)
     return [=](const std::string& path, const Schema& schema) {
-      return wrapped(schema, open_format(comm, path, schema, options));
+      return open(comm, path, schema, options);
     };
   const int per_node =
       layout.every_rank ? static_cast<int>(topology.node_of.size()) : layout.per_node;
   const std::vector<int> ranks = aggregators(topology, per_node);
-  const bool is_copied = around != nullptr;
-  const auto call = std::make_shared<std::optional<CallCost>>(); // with the first file
   return [=, &row](const std::string& path, const Schema& schema) {
     const Stripe stripe = stripe_at(comm, path, options);
     Options striped = options;
     striped.stripe = stripe.bytes;
-    if (row.chooses && !*call) {
-      const bool calls = has_features(options, without_mpi); // pwrite
-      *call = call_cost_at(comm, topology, calls ? path + ".call" : "", options, stripe.bytes);
-    }
-    auto inner = row.subfiles ? make_split_files(comm, path, schema, striped, ranks, open_format)
-                              : open_format(comm, path, schema, striped);
-    inner = wrapped(schema, std::move(inner));
+    auto inner = row.subfiles ? make_split_files(comm, path, schema, striped, ranks, open)
+                              : open(comm, path, schema, striped);
     if (row.chooses)
-      return make_auto(comm, schema, striped, topology, ranks, std::move(inner), is_copied, stripe,
-                       **call);
+      return make_auto(comm, schema, striped, topology, ranks, std::move(inner), stripe);
     const BoxesOf boxes = [=, &row](const Schema& of, std::size_t v) {
       return row.boxes(of, v, ranks.size(), stripe.bytes);
     };
-    return make_remap(comm, schema, striped, topology, ranks, boxes, std::move(inner), is_copied);
+    return make_remap(comm, schema, striped, topology, ranks, boxes, std::move(inner));
   };
 }
 
@@ -188,30 +157,27 @@ bool has_features(const Options& options, unsigned features) {
   return (format_row(options.format).features & features) == features;
 }
 
-std::string layout_of(const Options& options, const Topology& topology) {
-  if (options.layout != "default") return options.layout;
-  const bool can_move = has_features(options, without_mpi) && options.transport == "sync" &&
-                        options.define == "upfront";
-  return can_move && topology.n_nodes > 1 ? "auto" : "native";
+bool uses_mpi_io(const Options& options) {
+  return has_features(options, mpi_io) || options.calls == "mpiio";
 }
 
-bool overlaps(const Options& options) {
-  const bool moves = layout_row(options).boxes != nullptr;
-  return options.overlap && options.transport == "sync" && moves &&
-         has_features(options, without_mpi);
+std::string layout_of(const Options& options, const Topology& topology) {
+  if (options.layout != "default") return options.layout;
+  const bool can_move =
+      has_features(options, by_runs) && options.transport == "sync" && options.define == "upfront";
+  return can_move && topology.n_nodes > 1 ? "auto" : "native";
 }
 
 Checksum checksum_of(const Options& options) {
   if (options.checksum == "none") return Checksum::none;
   if (options.checksum == "file") return Checksum::file;
-  const bool has_file = has_features(options, netcdf) || has_features(options, plain);
-  return options.checksum == "values" && has_file ? Checksum::values : Checksum::memory;
+  const bool is_read = has_features(options, netcdf);
+  return options.checksum == "values" && is_read ? Checksum::values : Checksum::memory;
 }
 
 bool sums_bytes(const Options& options) {
-  const bool are_several = has_features(options, plain) || layout_row(options).subfiles;
   return checksum_of(options) == Checksum::memory ||
-         (checksum_of(options) == Checksum::values && are_several);
+         (checksum_of(options) == Checksum::values && layout_row(options).subfiles);
 }
 
 std::string formats_with(unsigned features) {
@@ -228,17 +194,16 @@ ReadBy read_by(const std::string& word) {
   return static_cast<ReadBy>(&row_of(readers(), word, "way to read") - readers().data());
 }
 
-OpenFormat find_format(MPI_Comm comm, const Options& chosen, const Topology& topology,
-                       const Around& around) {
+OpenFormat find_format(MPI_Comm comm, const Options& chosen, const Topology& topology) {
   check(chosen);
   const Options options = with_hints(chosen, topology);
-  const OpenFormat open = in_layout(comm, options, topology, around);
-  if (!has_features(options, mpi_io)) return open;
+  const OpenFormat open = in_layout(comm, options, topology);
+  if (!uses_mpi_io(options)) return open;
   if (mpi_io_name() == "OMPIO" && !options.ompio) {
     throw Error("output format " + options.format +
                 ": expected ROMIO to carry MPI-IO, found OMPIO, which reports success of writes " +
                 "that failed: take an Open MPI with ROMIO and leave OMPI_MCA_io unset, choose "
-                "format serial or posix, or accept " +
+                "format serial or direct, or accept " +
                 "that errors are lost (-io_ompio yes)");
   }
   return [open](const std::string& path,

@@ -24,21 +24,18 @@ namespace nunatak::io {
 
 /// What a format can do: the sum of these is FormatRow::features.
 enum Feature : unsigned {
-  netcdf = 1, ///< writes NetCDF, which a Reader reads
-  plain = 2,  ///< writes values and a JSON file beside them (raw.hpp); nunatak reads back what is
-              ///< `netcdf` or `plain`
-  mpi_io = 4, ///< opens the file by MPI-IO: hints and aggregators act; no ':' in its path
-  independent = 8,    ///< can write without collective calls (access)
-  late_define = 16,   ///< takes definitions after values (define interleaved)
-  storage = 32,       ///< has chunks, compression and shuffle
-  fill_values = 64,   ///< can write fill values before the values
-  many_writers = 128, ///< any rank can write: a layout may choose which do
-  classic = 512,      ///< a classic file, of the kind that Options::classic says
-  without_mpi =
-      1024, ///< values are written without a call of MPI: a thread may do it (transport thread)
-  aggregates = 2048, ///< natively, values always go through aggregators: one of a node is slower
+  netcdf = 1,        ///< writes NetCDF, which a Reader reads
+  classic = 2,       ///< a classic file, of the kind that Options::classic says
+  mpi_io = 4,        ///< opens the file by MPI-IO: hints and aggregators act; no ':' in its path
+  independent = 8,   ///< can write without collective calls (access)
+  late_define = 16,  ///< takes definitions after values (define interleaved)
+  storage = 32,      ///< has chunks and compression
+  many_writers = 64, ///< any rank can write: a layout may choose which do
+  by_runs = 128,     ///< each rank writes its runs of the file by itself (calls); on several nodes
+                     ///< the layout auto is the default
+  aggregates = 256,  ///< natively, values always go through aggregators: one of a node is slower
                      ///< than its page cache
-  subfiles = 256,    ///< can be opened on one rank alone, and its files can be joined (layout
+  subfiles = 512,    ///< can be opened on one rank alone, and its files can be joined (layout
                      ///< file-per-aggregator)
 };
 
@@ -89,30 +86,23 @@ std::string format_writers();
 
 /// Does the format of these options have all these features?
 bool has_features(const Options& options, unsigned features);
+/// Is the file opened by MPI-IO?
+bool uses_mpi_io(const Options& options);
 /// What the manifest will have: sums of values, or of bytes, from memory where possible, or as they
 /// are read again.
 enum class Checksum { values, memory, file, none };
 Checksum checksum_of(const Options& options);
-/// Are bytes summed from memory? Of files that are written together also beside the sums of their
+/// Are bytes summed from memory? Of files that are written together also next to the sums of their
 /// values: they tell which is which.
 bool sums_bytes(const Options& options);
-/// The names of all formats that have these features, "netcdf4, pnetcdf or mpiio".
+/// The names of all formats that have these features, "netcdf4, pnetcdf or hybrid".
 std::string formats_with(unsigned features);
 
-/// The layout, where it is "default" chosen: auto if ranks of several nodes write without MPI, else
+/// The layout, where it is "default" chosen: auto if ranks of several nodes write run by run, else
 /// native.
 std::string layout_of(const Options& options, const Topology& topology);
-/// Do values move, and may a thread write them while others move?
-bool overlaps(const Options& options);
-
-/// What stands between a layout and the format, and takes copies of what is put: the layout then
-/// moves a record in several rounds.
-using Around =
-    std::function<std::unique_ptr<Format>(const Schema& schema, std::unique_ptr<Format> format)>;
-
-/// The format and layout that `options` name, with `around` between them. `comm` must outlive what
-/// it returns. Error, with the reason, if the options do not go together.
-OpenFormat find_format(MPI_Comm comm, const Options& options, const Topology& topology,
-                       const Around& around = nullptr);
+/// The format and layout that `options` name. `comm` must outlive what it returns. Error, with the
+/// reason, if the options do not go together.
+OpenFormat find_format(MPI_Comm comm, const Options& options, const Topology& topology);
 
 } // namespace nunatak::io

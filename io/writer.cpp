@@ -5,37 +5,22 @@
 #include "io/async/client.hpp"
 #include "io/durable/sync_file.hpp"
 #include "io/registry.hpp"
-#include "io/thread/queued.hpp"
-#include "io/thread/thread_file.hpp"
 
 namespace nunatak::io {
 
 namespace {
 
-bool has_servers(const Options& options) {
-  return options.transport != "sync" && options.transport != "thread";
-}
+bool has_servers(const Options& options) { return options.transport != "sync"; }
 
 } // namespace
 
 Writer::Writer(MPI_Comm comm, Options options, const std::string& who)
     : m_comm(comm), m_options(std::move(options)), m_machine(make_topology(comm, 0)),
-      m_watchdog(comm, m_options.patience, who, has_servers(m_options)) {
+      m_watchdog(comm, m_options.patience.count, who, has_servers(m_options)) {
   check(m_options);
   const Topology topology = make_topology(comm, m_options.ranks_per_node);
   m_options.layout = layout_of(m_options, topology);
-  Around around;
-  if (m_options.transport == "thread") {
-    m_backlog = std::make_unique<Backlog>(comm, m_options.pool, m_machine, m_watchdog);
-    around = [this](const Schema& schema, auto format) {
-      return make_queued(m_backlog->thread(), schema, std::move(format));
-    };
-  } else if (overlaps(m_options)) {
-    around = [this](const Schema& schema, auto format) {
-      return make_overlapped(m_options.pool, schema, std::move(format));
-    };
-  }
-  m_open = find_format(comm, m_options, topology, around);
+  m_open = find_format(comm, m_options, topology);
   if (has_servers(m_options)) m_client = std::make_unique<Client>(comm, m_options);
 }
 
@@ -47,10 +32,6 @@ std::unique_ptr<File> Writer::open(const std::string& path, const Schema& schema
   if (m_client)
     return std::make_unique<AsyncFile>(m_comm, path, schema, file_options, checksum, *m_client,
                                        m_statistics, m_watchdog);
-  if (m_backlog) {
-    return std::make_unique<ThreadFile>(m_comm, path, schema, file_options, checksum, m_open,
-                                        m_machine, *m_backlog, m_statistics, m_watchdog);
-  }
   return std::make_unique<SyncFile>(m_comm, path, schema, file_options, checksum, m_open, m_machine,
                                     m_statistics, m_watchdog);
 }
@@ -59,14 +40,11 @@ void Writer::finish() {
   static const std::string all = "(all)";
   m_watchdog.watch(all, "finish", [&] {
     if (m_client) m_server_reports = m_client->finish();
-    if (m_backlog) m_server_reports = m_backlog->finish();
   });
 }
 
 std::vector<std::string> Writer::take_committed() {
-  return m_client    ? m_client->take_committed()
-         : m_backlog ? m_backlog->take_committed()
-                     : std::vector<std::string>();
+  return m_client ? m_client->take_committed() : std::vector<std::string>();
 }
 
 std::unique_ptr<Writer> make_writer(MPI_Comm comm, const Options& options) {

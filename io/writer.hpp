@@ -13,12 +13,11 @@
 // of one rank are errors of all, thrown at the latest by the next end_record(), sync() or close().
 // A File destroyed without close() leaves name.nc.tmp and no final name.
 //
-// With transports async (async/servers.hpp) and thread (thread/thread_file.hpp) close() hands over,
-// and writer->finish() makes durable.
+// With transport async (async/servers.hpp) close() hands over, and writer->finish() makes durable.
 //
 // A File (file.hpp) checks, times and counts; SyncFile (durable/sync_file.hpp) writes through a
 // Format (formats/format.hpp) and makes it durable, AsyncFile (async/async_file.hpp) lets servers
-// do it, ThreadFile a thread. Reading: reader.hpp.
+// do it. Reading: reader.hpp.
 #pragma once
 
 #include "io/file.hpp"
@@ -33,7 +32,6 @@
 
 namespace nunatak::io {
 
-class Backlog;
 class Client;
 struct ServerReport;
 
@@ -55,13 +53,13 @@ public:
   /// All files that were closed are durable when it returns. transport sync: they are already.
   /// Collective; throws what went wrong on the servers.
   void finish();
-  /// async, thread: names of the files that were committed since the last call, on rank 0.
+  /// async: names of the files that were committed since the last call, on rank 0.
   std::vector<std::string> take_committed();
 
   const Options& options() const { return m_options; }
   /// Of all files so far, on this rank; see summarize().
   const Statistics& statistics() const { return m_statistics; }
-  /// Of the servers, by group, or of the threads, on rank 0, at the last finish(); none with
+  /// Of the servers, by group, on rank 0, at the last finish(); none with
   /// transport sync.
   const std::vector<ServerReport>& server_reports() const { return m_server_reports; }
 
@@ -71,7 +69,6 @@ private:
   Topology m_machine;
   Statistics m_statistics;
   Watchdog m_watchdog;
-  std::unique_ptr<Backlog> m_backlog; ///< thread
   OpenFormat m_open;
   std::unique_ptr<Client> m_client; ///< async
   std::vector<ServerReport> m_server_reports;

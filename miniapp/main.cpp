@@ -1,6 +1,5 @@
 // nunatak: a run, step by step.
 #include "io/agree.hpp"
-#include "io/trace/trace.hpp"
 #include "miniapp/base/log.hpp"
 #include "miniapp/base/paths.hpp"
 #include "miniapp/base/program.hpp"
@@ -96,18 +95,7 @@ int main(int argc, char** argv) {
         "gamg.");
     add_model_options(table, options);
     if (!read_options(session, table, options)) return 0;
-    io::on_rank_0(session.comm(), [&] { require_writable("-io_trace", options.io_trace); });
-    io::Trace trace(session.comm());
-    trace.start(options.io_trace);
     remember_signals();
-    int status = 0;
-    try {
-      status = run(session, options, command_line(session.comm(), argc, argv));
-    } catch (const Error&) {
-      trace.finish(); // what led to the error
-      throw;
-    }
-    trace.finish();
-    return status;
+    return run(session, options, command_line(session.comm(), argc, argv));
   });
 }

@@ -1,5 +1,5 @@
 // The STREAM triad a = b + s c on arrays far larger than any cache: what the memory of this machine
-// gives at this moment. Times of bench_ssa, bench_kernels and bench_model are told in passes of it.
+// gives at this moment. Benchmarks give their times in passes of it.
 #pragma once
 
 #include "kernels/grid/array.hpp"
@@ -27,7 +27,9 @@ inline double median(std::vector<double> values) {
 class Triad {
 public:
   Triad() : m_ranks(World().size()), m_words(std::max((1 << 24) / m_ranks, 1)) {
-    m_a = View("a", m_words), m_b = View("b", m_words), m_c = View("c", m_words);
+    m_a = View("a", m_words);
+    m_b = View("b", m_words);
+    m_c = View("c", m_words);
     Kokkos::deep_copy(m_b, 1.0);
     Kokkos::deep_copy(m_c, 2.0);
     run();

@@ -5,52 +5,270 @@
 //   bench_pico -i antarctica_1km.nc -virtual_ranks 1,16,256,4096 -distance sweep (perf/upsample.py
 //   makes such a file)
 //
-// The parts go through the code of the model (kernels/pico, kernels/labels/labels.hpp,
-// kernels/distance/distance.hpp) on one patch per process. Parts take turns within a repetition, so
-// that a disturbance of the machine meets them all alike. A time is that of the slowest rank, from
-// a barrier on. The first repetition is the warm-up and is dropped. See perf/README.md for the
-// JSON.
+// The update, one with unchanged geometry, the geometry and the melt run one after the other within
+// a repetition, so that a disturbance of the machine affects all alike. A time is that of the
+// slowest rank after a barrier. The first repetition is the warm-up and is dropped. perf/README.md
+// explains the JSON; nunatak-labels and nunatak-distance time these algorithms by themselves.
+#include "kernels/cases/continent.hpp"
+#include "kernels/grid/virtual/virtual_ranks.hpp"
+#include "kernels/ice/geometry.hpp"
+#include "kernels/pico/fields.hpp"
 #include "kernels/pico/melt.hpp"
 #include "kernels/pico/pico.hpp"
+#include "miniapp/base/error.hpp"
+#include "miniapp/base/machine.hpp"
+#include "miniapp/base/option_table.hpp"
 #include "miniapp/base/program.hpp"
+#include "miniapp/base/words.hpp"
+#include "miniapp/model/input.hpp"
 #include "miniapp/model/report.hpp"
+#include "miniapp/model/session.hpp"
+#include "miniapp/tools/sheet.hpp"
 #include "perf/bandwidth.hpp"
-#include "perf/pico_parts.hpp"
-#include "perf/virtual_pico.hpp"
+
+#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <cmath>
+#include <memory>
 
 using namespace nunatak;
 using namespace nunatak::bench;
 
 namespace {
 
-/// Something that is timed; `prepare` is not.
+struct Arguments {
+  std::string input;
+  int refine = 1, repeat = 15;
+  double dx = 0.0; // m; 0: not given
+
+  void add_to(OptionTable& table) {
+    table.section("Problem");
+    table.add(text("i", input, "NetCDF file with thk, topg, basins, theta_ocean, salinity_ocean"));
+    table.add(number(
+        "refine", refine, "",
+        "points along either side of a square that replace each point of -i; 1, 2 or 4", 1, 4));
+    table.add(number("grid_dx", dx, "m",
+                     "spacing of the synthetic continent, without -i (0: 16 km)", 0, 500e3));
+    table.add(number("repeat", repeat, "", "repetitions that count", 7));
+  }
+  void check() const {
+    if (refine == 3) throw Error("option -refine: expected 1, 2 or 4, found 3");
+    if (dx > 0.0 && dx < 100.0)
+      throw Error("option -grid_dx: expected 100 m to 500 km, found " + std::to_string(dx) + " m");
+    if (input.empty() && refine != 1) throw Error("option -refine needs a file (-i)");
+    if (!input.empty() && dx > 0.0) throw Error("options -i and -grid_dx: expected one of them");
+  }
+};
+
+struct Problem {
+  Grid grid;
+  std::unique_ptr<MpiRanks> ranks;
+  std::vector<PicoInput> in; // of the one local rank
+
+  explicit Problem(const Grid& g, MPI_Comm comm)
+      : grid(g), ranks(std::make_unique<MpiRanks>(comm, g.decomposition)) {
+    const Patch p = ranks->patch();
+    in.push_back({make_array<double>("thk", p), make_array<double>("topg", p),
+                  make_array<int>("mask", p), make_array<int>("basins", p),
+                  make_array<double>("theta_ocean", p), make_array<double>("salinity_ocean", p)});
+  }
+  void complete() {
+    const Patch p = ranks->patch();
+    for (int j = 1; j <= p.ym; ++j) {
+      for (int i = 1; i <= p.xm; ++i) in[0].mask(j, i) = cell_type(in[0].b(j, i), in[0].H(j, i));
+    }
+    ranks->update_ghosts({in[0].basins});
+  }
+};
+
+/// The grid of the file cut into patches; then every cell, and with it every patch, is refined.
+Problem from_file(const Arguments& a, const Session& session) {
+  const Log silent(session.rank(), false);
+  const Input input(a.input, session.comm(), silent);
+  for (const char* name : {"basins", "theta_ocean", "salinity_ocean"}) {
+    if (!input.gives(name))
+      throw Error(a.input + ": variable '" + name + "' is missing (PICO needs it)");
+  }
+  Grid file;
+  file.x0 = input.x().first;
+  file.dx = input.x().spacing;
+  file.y0 = input.y().first;
+  file.dy = input.y().spacing;
+  file.decomposition = Decomposition::make(input.x().points, input.y().points, session.size());
+  MpiRanks ranks(session.comm(), file.decomposition);
+  State state(ranks.patch());
+  Forcing forcing(ranks.patch());
+  input.read(file, ranks, state, forcing);
+
+  Grid fine = file;
+  fine.dx /= a.refine;
+  fine.dy /= a.refine;
+  fine.decomposition.Mx *= a.refine;
+  fine.decomposition.My *= a.refine;
+  for (int& start : fine.decomposition.x) start *= a.refine;
+  for (int& start : fine.decomposition.y) start *= a.refine;
+  Problem problem(fine, session.comm());
+  const PicoInput& in = problem.in[0];
+  const Patch p = problem.ranks->patch();
+  for (int j = 1; j <= p.ym; ++j) {
+    for (int i = 1; i <= p.xm; ++i) {
+      const int J = (j - 1) / a.refine + 1, I = (i - 1) / a.refine + 1;
+      in.H(j, i) = state.thk(J, I);
+      in.b(j, i) = state.topg(J, I);
+      in.basins(j, i) = forcing.basins(J, I);
+      in.theta(j, i) = forcing.theta_ocean(J, I);
+      in.salt(j, i) = forcing.salinity_ocean(J, I);
+    }
+  }
+  problem.complete();
+  return problem;
+}
+
+Problem synthetic_continent(const Arguments& a, const Session& session) {
+  const double half = synthetic::marine_half_width;
+  const Axis axis = choose_axis({-half, half, 3}, 0, a.dx > 0.0 ? a.dx : 16e3);
+  Grid grid;
+  grid.x0 = grid.y0 = axis.first, grid.dx = grid.dy = axis.spacing;
+  grid.decomposition = Decomposition::make(axis.points, axis.points, session.size());
+  Problem problem(grid, session.comm());
+  const PicoInput& in = problem.in[0];
+  const Patch p = problem.ranks->patch();
+  const synthetic::Continent continent(1);
+  for (int j = 1; j <= p.ym; ++j) {
+    for (int i = 1; i <= p.xm; ++i) {
+      const synthetic::Site s = continent.at(grid.x(p.global_i(i)), grid.y(p.global_j(j)));
+      in.H(j, i) = s.H;
+      in.b(j, i) = s.b;
+      in.basins(j, i) = s.basin;
+      in.theta(j, i) = s.theta_ocean;
+      in.salt(j, i) = s.salinity_ocean;
+    }
+  }
+  problem.complete();
+  return problem;
+}
+
+struct VirtualOptions {
+  std::string ranks; ///< -virtual_ranks, a list; "": none
+  PicoOptions pico;
+  MachineOptions machine;
+
+  void add_to(OptionTable& table) {
+    table.section("Virtual ranks in one process: updates are counted, and their time is modelled, "
+                  "instead of measured");
+    table.add(
+        text("virtual_ranks", ranks,
+             "numbers of virtual ranks, a list (none: the processes of mpiexec, which are timed)"));
+    table.add(word("distance", pico.solver, distance_solver_names("|"),
+                   "distance solver on virtual ranks"));
+    machine.add_to(table);
+  }
+};
+
+/// The patch of a virtual rank, cut from the whole grid.
+template <class T> Array2<T> cut(const Array2<T>& whole, const Patch& p, bool ghosts) {
+  Array2<T> part = make_array<T>(whole.label(), p);
+  const int ring = ghosts ? 1 : 0;
+  for (int j = 1 - ring; j <= p.ym + ring; ++j) {
+    for (int i = 1 - ring; i <= p.xm + ring; ++i)
+      part(j, i) = whole(p.global_j(j) + 1, p.global_i(i) + 1);
+  }
+  return part;
+}
+
+/// A number that depends on every bit of what an update has found, whatever the decomposition.
+std::uint64_t fingerprint(const Patch& p, const PicoFields& f) {
+  using synthetic::fingerprint;
+  return fingerprint(p, f.shelf_mask) + 3 * fingerprint(p, f.distance_gl) +
+         5 * fingerprint(p, f.distance_cf) + 7 * fingerprint(p, f.box_mask) +
+         9 * fingerprint(p, f.melt) + 11 * fingerprint(p, f.base_temperature);
+}
+
+/// Every number of ranks must give the same fields, bit for bit: an Error otherwise.
+nlohmann::json run_virtual(const Problem& problem, VirtualOptions options) {
+  options.pico.skip_unchanged = false; // every update is a whole one
+  const PicoInput& whole = problem.in[0];
+  const Grid& grid = problem.grid;
+  const LogGP machine = options.machine.machine();
+  nlohmann::json json = {{"benchmark", "virtual_pico"},
+                         {"grid", {{"Mx", grid.Mx()}, {"My", grid.My()}, {"dx", grid.dx}}},
+                         {"distance", options.pico.solver},
+                         {"machine", to_json(machine)}};
+  std::uint64_t first = 0;
+  int first_size = 0;
+  for (const std::string& number_of_ranks : split(options.ranks, ',')) {
+    const auto size =
+        static_cast<int>(whole_number(number_of_ranks, 1, 1000000, "option -virtual_ranks"));
+    VirtualRanks ranks(Decomposition::make(grid.Mx(), grid.My(), size), machine);
+    std::vector<PicoInput> in;
+    std::vector<PicoFields> out;
+    for (int r = 0; r < size; ++r) {
+      const Patch p = ranks.patch(r);
+      in.push_back({cut(whole.H, p, false), cut(whole.b, p, false), cut(whole.mask, p, false),
+                    cut(whole.basins, p, true), cut(whole.theta, p, false),
+                    cut(whole.salt, p, false)});
+      out.emplace_back(p);
+    }
+    const PicoReport report = Pico(ranks, grid.dx, grid.dy, options.pico).update(in, out);
+    Kokkos::fence("bench_pico");
+    std::uint64_t print = 0;
+    for (int r = 0; r < size; ++r)
+      print += fingerprint(ranks.patch(r), out[static_cast<std::size_t>(r)]);
+    if (first_size == 0) {
+      first = print;
+      first_size = size;
+    }
+    if (print != first)
+      throw Error("wrong result: fields on " + std::to_string(size) +
+                  " ranks differ from those on " + std::to_string(first_size));
+    const Traffic sent = ranks.traffic();
+    const VirtualClock::Path path = ranks.clock()->critical();
+    json["runs"].push_back({{"ranks", size},
+                            {"px", ranks.decomposition().px},
+                            {"py", ranks.decomposition().py},
+                            {"shelves", report.shelves},
+                            {"shelf_cells", report.shelf_cells},
+                            {"rounds", report.rounds},
+                            {"exchanges", sent.exchanges},
+                            {"messages", sent.messages},
+                            {"bytes", sent.bytes},
+                            {"collectives", sent.collectives},
+                            {"collective_bytes", sent.collective_bytes},
+                            {"lagged_reductions", sent.lagged},
+                            {"domain_imbalance", report.domain_imbalance},
+                            {"shelf_imbalance", report.shelf_imbalance},
+                            {"work", sent.work},
+                            {"modelled_ms", 1e3 * path.time},
+                            {"modelled_work_ms", 1e3 * path.work},
+                            {"path_messages", path.messages},
+                            {"path_collectives", path.collectives}});
+  }
+  return json;
+}
+
 struct Timed {
   const char* name;
-  std::function<void()> run, prepare = [] {};
-  std::vector<double> ms = {}, mean_ms = {}; // of the slowest rank, of all ranks
-  Traffic traffic = {};                      // of one call
+  std::function<void()> run;
+  std::vector<double> ms = {}; ///< of the slowest rank
+  Traffic traffic = {};        ///< of one call
 
   double least() const { return *std::min_element(ms.begin(), ms.end()); }
 };
 
-void time_in_turns(std::vector<Timed>& all, int repeat, MpiRanks& ranks) {
+void time_alternately(std::vector<Timed>& all, int repeat, MpiRanks& ranks) {
   for (int n = 0; n <= repeat; ++n) {
     for (Timed& t : all) {
-      t.prepare();
       const Traffic before = ranks.traffic();
       MPI_Barrier(ranks.comm());
       const double begin = MPI_Wtime();
       t.run();
       Kokkos::fence("bench_pico");
-      double ms = 1e3 * (MPI_Wtime() - begin), sum = ms;
+      double ms = 1e3 * (MPI_Wtime() - begin);
       MPI_Allreduce(MPI_IN_PLACE, &ms, 1, MPI_DOUBLE, MPI_MAX, ranks.comm());
-      MPI_Allreduce(MPI_IN_PLACE, &sum, 1, MPI_DOUBLE, MPI_SUM, ranks.comm());
       t.traffic.collectives = ranks.traffic().collectives - before.collectives;
       t.traffic.exchanges = ranks.traffic().exchanges - before.exchanges;
-      if (n > 0) t.ms.push_back(ms), t.mean_ms.push_back(sum / ranks.decomposition().size());
+      if (n > 0) t.ms.push_back(ms);
     }
   }
 }
@@ -91,7 +309,10 @@ void check_melt(const Problem& problem, const PicoFields& out, double total) {
   const Patch p = problem.ranks->patch();
   long double sum = 0.0L, size = 0.0L;
   for (int j = 1; j <= p.ym; ++j) {
-    for (int i = 1; i <= p.xm; ++i) sum += out.melt(j, i), size += std::fabs(out.melt(j, i));
+    for (int i = 1; i <= p.xm; ++i) {
+      sum += out.melt(j, i);
+      size += std::fabs(out.melt(j, i));
+    }
   }
   const long double to_mass = static_cast<long double>(problem.grid.dx) * problem.grid.dy * rho_ice;
   sum = to_mass * over_ranks(sum, MPI_LONG_DOUBLE, problem.ranks->comm());
@@ -101,33 +322,12 @@ void check_melt(const Problem& problem, const PicoFields& out, double total) {
                 " kg/s, the sum over cells is " + std::to_string(sum));
 }
 
-/// What every repetition and every part must agree on: the first update.
-void check(Problem& problem, Parts& parts, const PicoFields& first, const PicoReport& report) {
-  const Patch p = problem.ranks->patch();
-  const MPI_Comm comm = problem.ranks->comm();
-  for (const std::string solver : {"buckets", "bfs", "sweep"}) {
-    parts.reset();
-    parts.solve(solver);
-    require_none(different(p, parts.distances[0][0], first.distance_gl) +
-                     different(p, parts.distances[1][0], first.distance_cf),
-                 "distances of " + solver + " differ from the update", comm);
-  }
-  std::int64_t open = 0;
-  for (int j = 1; j <= p.ym; ++j) {
-    for (int i = 1; i <= p.xm; ++i) open += first.ocean_mask(j, i) == 2;
-  }
-  if (over_ranks(open, MPI_INT64_T, comm) != parts.open_ocean)
-    throw Error("wrong result: labels of the open ocean");
-  check_melt(problem, first, report.total_melt);
-}
-
 nlohmann::json to_json(const std::vector<Timed>& timed, double cells) {
   nlohmann::json json;
   for (const Timed& t : timed) {
     json[t.name] = {{"median_ms", median(t.ms)},
                     {"min_ms", t.least()},
                     {"max_ms", *std::max_element(t.ms.begin(), t.ms.end())},
-                    {"median_mean_ms", median(t.mean_ms)},
                     {"ns_per_cell", median(t.ms) * 1e6 / cells},
                     {"collectives", t.traffic.collectives},
                     {"exchanges", t.traffic.exchanges}};
@@ -163,24 +363,14 @@ nlohmann::json run(const Arguments& arguments, Problem& problem, const Session& 
       in_two{PicoFields(p)};
   PicoReport report = pico.update(problem.in, first), melt_report,
              kept_report = keeps.update(problem.in, kept);
-  Parts parts(problem, first[0]);
   const pico::Shelves* shelves = nullptr;
-  const auto reset = [&] { parts.reset(); };
   std::vector<Timed> timed = {
       {"update", [&] { report = pico.update(problem.in, whole); }},
       {"update, geometry kept", [&] { kept_report = keeps.update(problem.in, kept); }},
       {"geometry", [&] { shelves = &geometry.update(problem.in, in_two); }},
       {"melt", [&] { melt.update(*shelves, problem.in, in_two, melt_report); }},
-      {"codes and segments", [&] { parts.cut(problem); }},
-      {"labels", [&] { parts.label(); }},
-      {"distances, buckets", [&] { parts.solve("buckets"); }, reset},
-      {"distances, bfs", [&] { parts.solve("bfs"); }, reset},
   };
-  time_in_turns(timed, arguments.repeat, ranks);
-  // these two by themselves: they take long, and leave nothing of the others in the caches
-  std::vector<Timed> sweep = {{"distances, sweep", [&] { parts.solve("sweep"); }, reset}};
-  time_in_turns(sweep, arguments.repeat, ranks);
-  timed.push_back(sweep[0]);
+  time_alternately(timed, arguments.repeat, ranks);
   Triad triad;
   for (int n = 0; n < arguments.repeat; ++n) triad.run();
 
@@ -190,7 +380,7 @@ nlohmann::json run(const Arguments& arguments, Problem& problem, const Session& 
                "an update that should keep the geometry", session.comm());
   require_none(different(p, in_two[0], first[0]),
                "geometry and melt by themselves differ from the update", session.comm());
-  check(problem, parts, first[0], report);
+  check_melt(problem, first[0], report.total_melt);
 
   const double cells = static_cast<double>(grid.Mx()) * grid.My();
   nlohmann::json json = {
@@ -211,8 +401,6 @@ nlohmann::json run(const Arguments& arguments, Problem& problem, const Session& 
                     {"total_melt_Gt_per_year", report.total_melt * seconds_per_year / 1e12}};
   json["parts"] = to_json(timed, cells);
   json["parts"]["update"]["rounds"] = report.rounds;
-  for (const auto& [solver, rounds] : parts.rounds)
-    json["parts"]["distances, " + solver]["rounds"] = rounds;
   json["triad"] = to_json(triad, timed[0], timed[1], cells);
   return json;
 }

@@ -1,15 +1,13 @@
-// calibrate: the constants of a LogGP machine (kernels/grid/loggp.hpp), measured on the ranks that
-// it runs on. Prints one JSON object, which nunatak-distance, nunatak-labels, nunatak-step and
-// bench_pico read (-machine).
+// calibrate: the constants of a LogGP machine (kernels/grid/virtual/loggp.hpp), measured on the
+// ranks that it runs on. Prints one JSON object, which nunatak-distance, nunatak-labels,
+// nunatak-step and bench_pico read (-machine).
 //
 //   mpiexec -n 8 calibrate > machine.json
 //
 // Everything is measured in long rows of the same operation, and is the mean of the ranks: a rank
 // that is late at the beginning of one operation finds its messages waiting, so that the time of
 // the slowest rank in a single one counts some waits twice. The constants are medians over the
-// repetitions. Nothing here knows what the solvers of distances do. (MpiRanks::find_machine asks
-// less: L and G alone, in 27 rounds of the solvers' own exchange at the start of a run, of the
-// slowest rank.)
+// repetitions.
 #include "miniapp/base/error.hpp"
 #include "miniapp/base/machine.hpp"
 #include "miniapp/base/option_table.hpp"
@@ -114,13 +112,6 @@ public:
     std::iota(starts.begin(), starts.end(), 0);
     MPI_Allgatherv(&m_rank, 1, MPI_INT, all, lengths.data(), starts.data(), MPI_INT, world_comm());
   }
-  /// To rank 0 and back: two of them.
-  void rooted() {
-    int back = 0;
-    auto* all = reinterpret_cast<int*>(m_buffer.data());
-    MPI_Gather(&m_rank, 1, MPI_INT, all, 1, MPI_INT, 0, world_comm());
-    MPI_Scatter(all, 1, MPI_INT, &back, 1, MPI_INT, 0, world_comm());
-  }
 
 private:
   void send(int to, int bytes) { MPI_Send(m_buffer.data(), bytes, MPI_BYTE, to, 0, world_comm()); }
@@ -150,14 +141,13 @@ Json run(int ranks, int repeat) {
   m.step.reduction = c.time([&] { c.reduction(); }) / steps;
   const double longer = c.time([&] { c.reduction(table / 8); }) / steps;
   m.step.reduction_byte = std::max(longer - m.step.reduction, 0.0) / table;
-  // what it adds to a reduction: one that blocks always comes after it (distance/members.hpp)
+  // what it adds to a reduction: one that blocks always comes after it (distance/buckets.hpp)
   const double both = c.time([&] {
     c.lagged();
     c.reduction();
   });
   m.step.lagged = std::max(both / steps - m.step.reduction, 0.0);
   m.step.gather_all = 0.5 * c.time([&] { c.gather_all(); }) / steps;
-  m.step.rooted = 0.5 * c.time([&] { c.rooted(); }) / LogGP::edges(ranks);
   json["machine"] = to_json(m);
   return json;
 }

@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
 """Label the same masks by nunatak, connected-components-3d (cc3d) and scipy.ndimage, in turns, and compare.
 
-    perf/compare_labels.py --input antarctica_32km.nc --json labels.json --plot labels.png
+    perf/compare_labels.py --input antarctica_32km.nc --json labels.json
 
 Masks: full, checkerboard and percolation on --size^2 cells; grounded, floating and ocean of the ice sheet --input (thk, topg), each
 point made --refine x --refine points of the same values. All get the same bytes and give an array of labels of the whole grid,
 1, 2, ... in raster order, 4-connected; the arrays must be equal, cell by cell. Times are wall time, nanoseconds per cell, the
 fastest of --repeat; the programs run in turns, on one core each: measure on a quiet machine. nunatak-labels keeps its work space from
 one labelling to the next, as the model does; its first one, which gets it, is in the last column.
-cc3d and scipy are not needed to build or test nunatak: pip install connected-components-3d scipy matplotlib.
+cc3d and scipy are not needed to build or test nunatak: pip install connected-components-3d scipy.
 """
 import argparse
 import json
@@ -21,7 +21,6 @@ import time
 import numpy as np
 
 RHO_ICE, RHO_SEA = 910.0, 1028.0
-STYLE = {"nunatak": ("#0072B2", "o"), "cc3d": ("#E69F00", "s"), "scipy": ("#000000", "^")}  # Okabe and Ito
 
 
 def fail(message):
@@ -120,27 +119,6 @@ def print_row(row):
     print(f"{row['mask']:18s}{row['Mx']:6d}{row['components']:10d}{times}   {ratios}{first:12.2f}", flush=True)
 
 
-def plot(rows, path, unit="ns per cell, wall time"):
-    import matplotlib
-
-    matplotlib.use("Agg")
-    import matplotlib.pyplot as plt
-
-    figure, axes = plt.subplots(figsize=(8, 0.8 + 0.25 * len(rows)), layout="constrained")
-    for who in rows[0]["best"]:
-        colour, marker = STYLE[who]
-        axes.plot([row["best"][who] for row in rows], range(len(rows)), ls="", color=colour, marker=marker, label=who)
-    axes.set_yticks(range(len(rows)), [row["mask"] for row in rows])
-    axes.invert_yaxis()
-    axes.set_xscale("log")
-    axes.set_xticks([0.5, 1, 2, 5, 10, 20], ["0.5", "1", "2", "5", "10", "20"])
-    axes.set_xlabel(f"{unit}; one core, fastest run")
-    axes.legend(frameon=False)
-    axes.grid(color="0.9")
-    axes.set_axisbelow(True)
-    figure.savefig(path, dpi=160)
-
-
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--program", default="build/release/miniapp/nunatak-labels", help="default %(default)s")
@@ -149,7 +127,6 @@ def main():
     parser.add_argument("--size", type=int, default=4096, help="of the other masks (default 4096)")
     parser.add_argument("--repeat", type=int, default=5, help="runs of each that count (default 5)")
     parser.add_argument("--json", metavar="FILE")
-    parser.add_argument("--plot", metavar="FILE")
     arguments = parser.parse_args()
     if not os.access(arguments.program, os.X_OK):
         fail(f"--program: '{arguments.program}' cannot be executed")
@@ -161,8 +138,6 @@ def main():
         with open(arguments.json, "w", encoding="utf-8") as file:
             json.dump({"unit": "ns per cell, wall time", "runs": arguments.repeat, "masks": rows}, file, indent=2)
             file.write("\n")
-    if arguments.plot:
-        plot(rows, arguments.plot)
 
 
 if __name__ == "__main__":

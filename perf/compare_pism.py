@@ -2,34 +2,196 @@
 """Run PISM and nunatak on the same problems in turns, and print ratios of their times. PISM is built elsewhere; see peer.md.
 
     perf/compare_pism.py --pism DIR --nunatak EXE --data antarctica.nc --ranks 1 2 --json compare.json
-    perf/compare_pism.py --pism DIR --bench-ssa EXE --tests J plug --grids 61 121 241
 
-DIR holds pism, pism_ssa_test_j and pism_ssa_test_plug. Two parts, each left out with a message if what it needs is not there:
+Five steps of 0.02 years of the hybrid model with PICO and temperature, part by part. DIR holds pism, which runs by
+three methods: `default`, finite differences as it comes; `fd equal`, finite differences with the largest of --picard-rtol at which
+its first velocity is within 1e-4 of its own tight solution, as nunatak's must be; `fem equal`, finite elements until
+|residual| <= 1e-6 |load|, nunatak's own criterion. The two `equal` methods have looser linear solves than PISM's default, which
+makes them faster. --ways leaves some out.
 
-  antarctica: five steps of 0.02 years of the hybrid model with PICO and temperature (pism_peer.py), part by part. PISM runs
-              in three ways: `default`, finite differences as it comes; `fd equal`, finite differences with the largest of
-              --picard-rtol at which its first velocity is within 1e-4 of its own tight solution, as nunatak's must be;
-              `fem equal`, finite elements until |residual| <= 1e-6 |load|, nunatak's own criterion. The two `equal` ways
-              have looser linear solves than PISM's default, which makes them faster. --ways leaves some out.
-  tests:      the SSA of tests J and plug, finite differences and finite elements of PISM against bench_ssa.
+The Antarctic case is one problem for both programs: thickness, bed, till strength, ocean and basins from the given data; air at
+248 K, 300 kg m-2 year-1 of snow, 0.05 W m-2 from below; and the ice temperature with which PISM fills the ice when it
+bootstraps. PISM bootstraps in every run; nunatak reads the temperature that PISM wrote after a run of no length.
 
-No ratio is printed where a check fails: errors against exact solutions, volume, speed and total melt that should agree.
+No ratio is printed where a check fails: volume, speed and total melt that should agree.
 One JSON object goes to standard output (or --json), tables to standard error.
 """
 import argparse
 import json
 import os
+import re
+import shlex
 import statistics
+import subprocess
 import sys
 import tempfile
+import time
 
+import netCDF4
 import numpy as np
 
 import launcher
-import pism_peer as peer
-from pism_peer import RunFailed
 
-EXACT = {"J": {61: 0.1608, 121: 0.0409, 241: 0.0103, 481: 0.0026}, "plug": {61: 0.051, 121: 0.0127, 241: 0.0031}}  # m/a
+STEP = 0.02  # years
+LEVELS, HEIGHT = 31, 5000.0
+LINEAR = ["KSPSolve", "PCSetUp"]  # events of linear solves in PISM's log
+# part: (events of PISM, timers of nunatak). PISM counts the averaging of hardness to the shallow stress balance.
+PARTS = {
+    "SSA": (["stress_balance.shallow"], ["stress balance: till, hardness", "stress balance: SSA"]),
+    "SIA, 3-D velocity": (["stress_balance.modifier", "stress_balance.strain_heat", "stress_balance.vertical_velocity"],
+                          ["stress balance: SIA", "stress balance: 3-D velocity"]),
+    "energy": (["energy"], ["energy"]),
+    "mass transport": (["mass_transport"], ["mass transport"]),
+    "PICO": (["ocean"], ["ocean"]),
+}
+UNITS = {"thk": "m", "topg": "m", "tauc": "Pa", "theta_ocean": "K", "salinity_ocean": "g/kg", "ice_surface_temp": "K",
+         "climatic_mass_balance": "kg m-2 year-1", "bheatflx": "W m-2"}
+STANDARD_NAMES = {"thk": "land_ice_thickness", "topg": "bedrock_altitude", "x": "projection_x_coordinate",
+                  "y": "projection_y_coordinate",
+                  "climatic_mass_balance": "land_ice_surface_specific_mass_balance_flux"}
+
+
+class RunFailed(Exception):
+    """A program did not do what was asked of it."""
+
+
+def run(mpiexec, ranks, command, folder):
+    """Run a command: (standard output, wall seconds, user + system seconds of all ranks)."""
+    words = shlex.split(mpiexec) + [str(ranks), *map(str, command)]
+    log = os.path.join(folder, "out.txt")
+    environment = dict(os.environ, OMP_NUM_THREADS="1")
+    with open(log, "w", encoding="utf-8") as out:
+        start = time.monotonic()
+        process = subprocess.Popen(words, cwd=folder, stdout=out, stderr=subprocess.STDOUT, env=environment)
+        _, status, usage = os.wait4(process.pid, 0)
+        wall = time.monotonic() - start
+    process.returncode = os.waitstatus_to_exitcode(status)
+    with open(log, encoding="utf-8", errors="replace") as out:
+        text = out.read()
+    if process.returncode != 0:
+        raise RunFailed(f"status {process.returncode}: {shlex.join(words)}\n{text[-2000:]}")
+    return text, wall, usage.ru_utime + usage.ru_stime
+
+
+def logged(path, stage):
+    """PETSc's log of one stage (-log_view :FILE:ascii_info_detail): event -> (calls, seconds of the slowest rank)."""
+    line = re.compile(r'Stages\["(.*?)"\]\["(.*?)"\]\[\d+\] = \{"count" : ([^,]+), "time" : ([^,]+),')
+    events = {}
+    with open(path, encoding="utf-8") as file:
+        for found in map(line.match, file):
+            if found and found[1] == stage and float(found[3]) > 0:
+                calls, seconds = events.get(found[2], (0, 0.0))
+                events[found[2]] = (int(float(found[3])), max(seconds, float(found[4])))
+    return events
+
+
+def linear_iterations(text, prefix):
+    """From -*ksp_converged_reason: (linear solves, their iterations)."""
+    if re.search(r"solve did not converge|re-trying", text):
+        raise RunFailed("a linear solve of PISM did not converge")
+    found = re.findall(rf"Linear {prefix + ' ' if prefix else ''}solve converged due to \w+ iterations (\d+)", text)
+    return len(found), sum(map(int, found))
+
+
+# --- the input -------------------------------------------------------------------------------------------------------------
+
+
+def read_data(paths):
+    """x, y and the fields, each from the first of the files that has it."""
+    fields = {}
+    wanted = ["x", "y", "thk", "topg", "basins", "theta_ocean", "salinity_ocean", "tauc"]
+    for path in paths:
+        with netCDF4.Dataset(path) as file:
+            for name in wanted:
+                if name in file.variables and name not in fields:
+                    values = np.ma.filled(np.ma.asarray(file[name][:], dtype=float), np.nan).squeeze()
+                    celsius = "elsius" in getattr(file[name], "units", "") or getattr(file[name], "units", "") == "degC"
+                    fields[name] = values + 273.15 if name == "theta_ocean" and celsius else values
+    missing = [name for name in wanted[:-1] if name not in fields]
+    if missing:
+        raise RunFailed(f"--data: expected thk, topg, basins, theta_ocean and salinity_ocean, found no {', '.join(missing)}")
+    return fields
+
+
+def refine(fields):
+    """Twice as many intervals: bilinear; extent of the ice, basins and ocean by nearest neighbour; thickness over icy points."""
+
+    def corners(a):
+        low, high = [np.arange(2 * n - 1) // 2 for n in a.shape], [(np.arange(2 * n - 1) + 1) // 2 for n in a.shape]
+        return np.array([a[np.ix_(j, i)] for j in (low[0], high[0]) for i in (low[1], high[1])])
+
+    fine = {name: np.linspace(fields[name][0], fields[name][-1], 2 * len(fields[name]) - 1) for name in "xy"}
+    for name, a in fields.items():
+        if name == "thk":
+            four = corners(a)
+            fine[name] = np.where(four[0] > 0, four.sum(axis=0) / np.maximum((four > 0).sum(axis=0), 1), 0.0)
+        elif name in ("topg", "tauc"):
+            fine[name] = corners(a).mean(axis=0)
+        elif name not in "xy":
+            fine[name] = corners(a)[0]
+    return fine
+
+
+def write_input(path, fields, temperature=None):
+    """A file for either program; `temperature`: (z, temp(y, x, z)), for nunatak."""
+    shape = fields["thk"].shape
+    fields = dict(fields)
+    fields.setdefault("tauc", 0.1 * 910.0 * 9.81 * fields["thk"] * np.tan(np.radians(15.0)))
+    constants = {"ice_surface_temp": 248.0, "climatic_mass_balance": 300.0, "bheatflx": 0.05}
+    fields.update({name: np.full(shape, value) for name, value in constants.items()})
+    with netCDF4.Dataset(path, "w", format="NETCDF3_64BIT_OFFSET") as file:
+        for name, values in [("x", fields["x"]), ("y", fields["y"])] + ([("z", temperature[0])] if temperature else []):
+            file.createDimension(name, len(values))
+            variable = file.createVariable(name, "f8", (name,))
+            variable.units = "m"
+            if name in STANDARD_NAMES:
+                variable.standard_name = STANDARD_NAMES[name]
+            variable[:] = values
+        for name, values in fields.items():
+            if name in "xy":
+                continue
+            variable = file.createVariable(name, "f8", ("y", "x"))
+            if name in UNITS:
+                variable.units = UNITS[name]
+            if name in STANDARD_NAMES:
+                variable.standard_name = STANDARD_NAMES[name]
+            variable[:] = values
+        if temperature:
+            variable = file.createVariable("temp", "f8", ("y", "x", "z"))
+            variable.units = "K"
+            variable[:] = temperature[1]
+
+
+def read(path, *names):
+    """Fields of a result, without time."""
+    with netCDF4.Dataset(path) as file:
+        return [np.ma.filled(np.ma.asarray(file[name][:], dtype=float), np.nan).squeeze() for name in names]
+
+
+# --- the command lines -----------------------------------------------------------------------------------------------------
+
+
+def pism_command(pism, case, steps, output, options):
+    """The hybrid step with the physics of nunatak_command; icebergs are removed, as PISM wants with its front condition."""
+    words = f"""-i {case} -bootstrap -Mz {LEVELS} -Lz {HEIGHT} -z_spacing quadratic -grid.recompute_longitude_and_latitude no
+        -stress_balance ssa+sia -cfbc -kill_icebergs -pseudo_plastic -pseudo_plastic_q 0.25 -yield_stress constant
+        -bed_smoother_range 0 -gradient mahaffy -energy cold -hydrology null -surface given -surface_given_file {case}
+        -ocean pico -ocean_pico_file {case} -ocean.pico.exclude_ice_rises yes
+        -max_dt {STEP} -y {steps * STEP:.10g} -ssafd_ksp_converged_reason -ksp_converged_reason
+        -o {output} -o_size small -log_view :log.py:ascii_info_detail"""
+    return [os.path.join(pism, "pism"), *words.split(), *options]
+
+
+def nunatak_command(nunatak, case, steps, output, options):
+    """One step fewer: nunatak ends with the flow and the melt of its last state, one update of each more than steps."""
+    length = f"-run_steps {steps - 1}" if steps > 1 else "-run_years 0"
+    words = f"""-i {case} -grid_Mz {LEVELS} -grid_Lz {HEIGHT} -stress ssa+sia -rheology paterson_budd -sia_e 1 -ssa_e 1
+        -sliding_q 0.25 {length} -dt_max {STEP} -ocean pico -progress off -report report.json -o {output}"""
+    return [nunatak, *words.split(), *options]
+
+
+# --- the comparison --------------------------------------------------------------------------------------------------------
+
 WAYS = {"default": "default", "fd": "fd equal", "fem": "fem equal"}
 CONVERGED = 1e-4  # how near a first velocity must be to the tight one of the same program, 2-norms
 STEPS = 6  # updates of the stress balance: one from rest and one after each of five steps
@@ -46,29 +208,20 @@ def say(message):
 def read_arguments():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--pism", required=True, metavar="DIR", help="folder of PISM's programs")
-    parser.add_argument("--nunatak", metavar="EXE", help="our program, for antarctica")
-    parser.add_argument("--bench-ssa", metavar="EXE", help="our benchmark, for tests")
-    parser.add_argument("--data", nargs="+", default=[], metavar="FILE",
+    parser.add_argument("--nunatak", required=True, metavar="EXE", help="our program")
+    parser.add_argument("--data", nargs="+", required=True, metavar="FILE",
                         help="thk, topg, basins, theta_ocean, salinity_ocean, perhaps tauc; each from the first file that has it")
     parser.add_argument("--refine", type=int, default=0, help="halve the spacing of the data so often (default 0)")
     parser.add_argument("--ways", nargs="+", default=list(WAYS), choices=list(WAYS), help="ways to run PISM (default: all)")
     parser.add_argument("--picard-rtol", nargs="+", default=["1e-6", "1e-7", "1e-8", "1e-9"],
                         help="tolerances to choose from, largest first (default %(default)s)")
-    parser.add_argument("--pism-option", nargs="*", default=[], help="more options for PISM, as 'name value' without dash")
-    parser.add_argument("--tests", nargs="*", default=["J", "plug"], choices=sorted(EXACT), help="tests to run")
-    parser.add_argument("--grids", type=int, nargs="+", default=[61, 121], help="points along a side of the tests")
     parser.add_argument("--ranks", type=int, nargs="+", default=[1, 2])
     parser.add_argument("--repeat", type=int, default=3, help="turns (default 3)")
     parser.add_argument("--mpiexec", default=launcher.MPIEXEC, help="words before the rank count")
-    parser.add_argument("--clock", metavar="LIB", help="preload LIB: MPI_Wtime as processor time, see peer.md; one rank only")
     parser.add_argument("--json", metavar="FILE", help="write the JSON there")
     arguments = parser.parse_args()
     if min(arguments.ranks) < 1 or arguments.repeat < 1:
         fail("--ranks and --repeat: expected 1 or more")
-    if arguments.clock:
-        if arguments.ranks != [1] or not os.path.exists(arguments.clock):
-            fail("--clock: expected an existing library and --ranks 1 (a rank that waits for another one uses processor time)")
-        os.environ["LD_PRELOAD"] = os.path.abspath(arguments.clock)
     return arguments
 
 
@@ -76,41 +229,33 @@ def spread(values):
     return {"median": statistics.median(values), "min": min(values), "max": max(values)}
 
 
-def missing_program(path):
-    return not path or not os.access(path, os.X_OK) or os.path.isdir(path)
-
-
-# --- antarctica ------------------------------------------------------------------------------------------------------------
-
-
 class Antarctica:
     """The case in a folder of its own, and the two programs on it."""
 
     def __init__(self, a, folder):
         self.a, self.folder = a, folder
-        self.pism_options = [word for pair in a.pism_option for word in ("-" + pair).split()]
-        fields = peer.read_data(a.data)
+        fields = read_data(a.data)
         for _ in range(a.refine):
-            fields = peer.refine(fields)
+            fields = refine(fields)
         self.case = os.path.join(folder, "pism.nc")
-        peer.write_input(self.case, fields)
+        write_input(self.case, fields)
         self.pism(1, 0, [])
-        z, temperature, thk = peer.read(os.path.join(folder, "end.nc"), "z", "temp", "thk")
+        z, temperature, thk = read(os.path.join(folder, "end.nc"), "z", "temp", "thk")
         self.own_case = os.path.join(folder, "nunatak.nc")
-        peer.write_input(self.own_case, dict(fields, thk=thk), (z, temperature))
+        write_input(self.own_case, dict(fields, thk=thk), (z, temperature))
         self.shape, self.dx = thk.shape, fields["x"][1] - fields["x"][0]
 
     def pism(self, ranks, steps, options):
-        command = peer.pism_command(self.a.pism, self.case, steps, "end.nc", self.pism_options + options)
-        text, wall, cpu = peer.run(self.a.mpiexec, ranks, command, self.folder)
-        events = peer.logged(os.path.join(self.folder, "log.py"), "time-stepping loop")
+        command = pism_command(self.a.pism, self.case, steps, "end.nc", options)
+        text, wall, cpu = run(self.a.mpiexec, ranks, command, self.folder)
+        events = logged(os.path.join(self.folder, "log.py"), "time-stepping loop")
         result = {"wall_s": wall, "cpu_s": cpu}
         if steps == 0:
             return result
-        result["nonlinear"], result["linear"] = [a + b for a, b in zip(peer.linear_iterations(text, "ssafd_"),
-                                                                       peer.linear_iterations(text, ""))]
-        result["parts"] = {part: sum(events[e][1] / events[e][0] for e in names) for part, (names, _) in peer.PARTS.items()}
-        result["parts"]["SSA, linear solves"] = sum(events[e][1] for e in peer.LINEAR) / events["stress_balance.shallow"][0]
+        result["nonlinear"], result["linear"] = [a + b for a, b in zip(linear_iterations(text, "ssafd_"),
+                                                                       linear_iterations(text, ""))]
+        result["parts"] = {part: sum(events[e][1] / events[e][0] for e in names) for part, (names, _) in PARTS.items()}
+        result["parts"]["SSA, linear solves"] = sum(events[e][1] for e in LINEAR) / events["stress_balance.shallow"][0]
         if events["stress_balance.shallow"][0] != steps:
             raise RunFailed(f"PISM: expected {steps} steps, found {events['stress_balance.shallow'][0]}")
         thk, topg, melt = self.result("thk", "topg", "shelfbmassflux")
@@ -120,14 +265,14 @@ class Antarctica:
         return result
 
     def nunatak(self, ranks, steps, options):
-        command = peer.nunatak_command(self.a.nunatak, self.own_case, steps, "end.nc", options)
-        _, wall, cpu = peer.run(self.a.mpiexec, ranks, command, self.folder)
+        command = nunatak_command(self.a.nunatak, self.own_case, steps, "end.nc", options)
+        _, wall, cpu = run(self.a.mpiexec, ranks, command, self.folder)
         with open(os.path.join(self.folder, "report.json"), encoding="utf-8") as file:
             report = json.load(file)
         timers, ssa = report["timers"], report["ssa"]
         result = {"wall_s": wall, "cpu_s": cpu, "nonlinear": ssa["steps"],
                   "linear": ssa["linear_iterations"], "load_norm": ssa["history"][0]["load"], "versions": report["versions"]}
-        parts = {part: sum(timers[t]["max"] / timers[t]["calls"] for t in names) for part, (_, names) in peer.PARTS.items()
+        parts = {part: sum(timers[t]["max"] / timers[t]["calls"] for t in names) for part, (_, names) in PARTS.items()
                  if all(t in timers for t in names)}
         parts["SSA, linear solves"] = sum(solve["seconds_linear"] for solve in ssa["history"]) / ssa["solves"]
         result["parts"] = parts
@@ -136,7 +281,7 @@ class Antarctica:
         return result
 
     def result(self, *names):
-        return peer.read(os.path.join(self.folder, "end.nc"), *names)
+        return read(os.path.join(self.folder, "end.nc"), *names)
 
     def velocity(self):
         thk, u, v = self.result("thk", "u_ssa", "v_ssa")
@@ -234,7 +379,7 @@ def print_antarctica(result):
     for check, passed in result["checks"].items():
         say(f"{'ok    ' if passed else 'FAILED'} {check}")
     for n, table in result["ranks"].items():
-        say(f"\n{result['grid'][0]} x {result['grid'][1]} x {peer.LEVELS}, {n} rank(s), seconds per update, median (min to max)")
+        say(f"\n{result['grid'][0]} x {result['grid'][1]} x {LEVELS}, {n} rank(s), seconds per update, median (min to max)")
         say(f"{'':20s}" + "".join(f"{who:>26s}" for who in table) + "   ratios to nunatak")
 
         def line(name, pick, table=table):
@@ -250,56 +395,17 @@ def print_antarctica(result):
         say(f"{'iterations':20s}" + "".join(f"{str(t['nonlinear']) + ' / ' + str(t['linear']):>26s}" for t in table.values()))
 
 
-# --- tests J and plug ------------------------------------------------------------------------------------------------------
-
-
-def run_tests(a, folder):
-    ours = not missing_program(a.bench_ssa)
-    if not ours:
-        say("no --bench-ssa: tests of PISM alone, no ratios")
-    results = []
-    head = f"{'test':6s}{'grid':>5s}{'ranks':>6s} {'program':10s}{'error m/a':>10s}{'seconds (min to max)':>28s}{'its':>12s}"
-    say(f"\n{head}  PISM / ours")
-    for test in a.tests:
-        for points in a.grids:
-            for n in a.ranks:
-                runs = {who: [] for who in ["fd", "fem"] + ["nunatak"] * ours}
-                for _ in range(a.repeat):
-                    for who, kept in runs.items():
-                        kept.append(peer.own_test(a, folder, test, points, n) if who == "nunatak" else
-                                    peer.pism_test(a, folder, test, points, who, n))
-                bound = EXACT[test].get(points)
-                checked = bound is not None and all(r["error"] <= 1.05 * bound for who in runs if who != "fd" for r in runs[who])
-                seconds = {who: spread([r["seconds"] for r in kept]) for who, kept in runs.items()}
-                for who, kept in runs.items():
-                    s, first = seconds[who], kept[0]
-                    ratio = f"{s['median'] / seconds['nunatak']['median']:.1f}" if ours and checked and who != "nunatak" else "-"
-                    its = f"{first['nonlinear']} / {first['linear']}"
-                    say(f"{test:6s}{points:5d}{n:6d} {who:10s}{first['error']:10.4f}"
-                        f"{s['median']:13.3f} ({s['min']:.3f}-{s['max']:.3f})".ljust(66) + f"{its:>12s}  {ratio:>8s}")
-                    results.append({"test": test, "grid": points, "ranks": n, "program": who, "error_m_per_year": first["error"],
-                                    "bound": bound, "checked": checked, "seconds": s, "cpu_s": spread([r["cpu_s"] for r in kept]),
-                                    "nonlinear": first["nonlinear"], "linear": first["linear"]})
-    return results
-
-
 def main():
     a = read_arguments()
-    a.pism, a.nunatak, a.bench_ssa = [p and os.path.abspath(p) for p in (a.pism, a.nunatak, a.bench_ssa)]
+    a.pism, a.nunatak = os.path.abspath(a.pism), os.path.abspath(a.nunatak)
     a.data = [os.path.abspath(p) for p in a.data]
-    result = {"load_at_start": os.getloadavg(), "cores": len(os.sched_getaffinity(0)), "repetitions": a.repeat,
-              "clock": "processor time" if a.clock else "wall time"}
+    for program in (os.path.join(a.pism, "pism"), a.nunatak):
+        if not os.access(program, os.X_OK) or os.path.isdir(program):
+            fail(f"'{program}': expected a program, found none")
+    result = {"load_at_start": os.getloadavg(), "cores": len(os.sched_getaffinity(0)), "repetitions": a.repeat}
     with tempfile.TemporaryDirectory() as folder:
         try:
-            if missing_program(os.path.join(a.pism, "pism")) or missing_program(a.nunatak) or not a.data:
-                say("antarctica skipped: it needs pism in --pism, --nunatak and --data")
-            else:
-                result["antarctica"] = run_antarctica(a, folder)
-            absent = [t for t in a.tests if missing_program(os.path.join(a.pism, f"pism_ssa_test_{t.lower()}"))]
-            if absent or not a.tests:
-                say("tests skipped: " + (f"no pism_ssa_test_* of {', '.join(absent)} in --pism" if absent else "none asked for"))
-            else:
-                result["tests"] = run_tests(a, folder)
+            result["antarctica"] = run_antarctica(a, folder)
         except RunFailed as error:
             fail(str(error))
     result["load_at_end"] = os.getloadavg()

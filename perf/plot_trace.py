@@ -1,14 +1,12 @@
 #!/usr/bin/env python3
 """What a trace of file operations says: sizes, alignment, who touches what, what was written twice; and a picture of it.
 
-    nunatak -init marine -o ex.nc -io_trace t.csv
+    LD_PRELOAD=build/release/perf/trace/libnunatak_trace.so nunatak -init marine -o ex.nc
     perf/plot_trace.py t.csv --stripe 1MiB --json t.json --plot t.png
 
-The CSV is that of -io_trace (io/trace/csv.hpp). Words of the JSON, for all files together or one (--file ex.nc.tmp):
+The CSV is that of libnunatak_trace.so (perf/trace/trace.cpp). Words of the JSON, for all files together or one (--file ex.nc.tmp):
   writes_aligned   share of the writes, by number and by bytes, that begin (end, do both) on a multiple of the stripe
   stripes          number of stripes of all files that 1, 2, 3 or more ranks have written to
-  reads_while_writing  reads of a file between its first and its last write, by any rank
-  read_modify_write_bytes  bytes of reads that the same rank writes to later
   rewritten_bytes  bytes written to a place that had been written before (a truncation forgets what it cuts off)
   moved_over_payload  bytes written over bytes of distinct places written
   seconds          per operation and rank, inside the calls
@@ -120,24 +118,14 @@ def analyse(events, stripe):
     fine = [e for e in events if e.bytes >= 0]
     writes = [e for e in fine if e.operation == "write" and e.bytes > 0]
     reads = [e for e in fine if e.operation == "read"]
-    span = {}  # first and last write of each file
     places = collections.defaultdict(Written)
     rewritten = 0
     for e in fine:
         if e.operation == "write" and e.bytes > 0:
-            span[e.file] = (span.get(e.file, (e.start,))[0], e.start)
             rewritten += places[e.file].overlap(e.offset, e.offset + e.bytes)
             places[e.file].add(e.offset, e.offset + e.bytes)
         elif e.operation == "truncate":
             places[e.file].cut(e.offset)
-    later = collections.defaultdict(Written)  # places that a rank writes later
-    modified = 0
-    for e in reversed(fine):
-        if e.operation == "write" and e.bytes > 0:
-            later[e.rank, e.file].add(e.offset, e.offset + e.bytes)
-        elif e.operation == "read":
-            modified += later[e.rank, e.file].overlap(e.offset, e.offset + e.bytes)
-    between = [e for e in reads if e.file in span and span[e.file][0] < e.start < span[e.file][1]]
     written = sum(e.bytes for e in writes)
     ranks = sorted({e.rank for e in events})
     seconds = {operation: dict.fromkeys(map(str, ranks), 0.0) for operation in OPERATIONS}
@@ -156,8 +144,6 @@ def analyse(events, stripe):
         "stripe_bytes": stripe,
         "writes_aligned": aligned(writes, stripe),
         "stripes": writers_of_stripes(writes, stripe),
-        "reads_while_writing": {"reads": len(between), "bytes": sum(e.bytes for e in between)},
-        "read_modify_write_bytes": modified,
         "rewritten_bytes": rewritten,
         "moved_over_payload": share(written, written - rewritten),
         "seconds": seconds,
@@ -175,8 +161,6 @@ def report(result):
     for where, found in result["writes_aligned"].items():
         print(f"{where:>10} {100 * found['of_number']:8.1f} % of the writes {100 * found['of_bytes']:6.1f} % of their bytes")
     print(f"stripes written by 1, 2, 3 or more ranks: {', '.join(map(str, result['stripes'].values()))}")
-    print(f"reads between the first and the last write of a file: {result['reads_while_writing']['reads']}, {result['reads_while_writing']['bytes']} bytes; "
-          f"bytes read and written later by the same rank: {result['read_modify_write_bytes']}")
     print(f"bytes written more than once: {result['rewritten_bytes']}; moved / payload: {result['moved_over_payload']:.3f}")
 
 
@@ -257,7 +241,7 @@ def label_of(exponent):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("trace", help="CSV of -io_trace")
+    parser.add_argument("trace", help="CSV of libnunatak_trace.so")
     parser.add_argument("--stripe", type=size_of, default="1MiB", help="bytes of a stripe of the file system (default %(default)s)")
     parser.add_argument("--file", help="only this file of the trace (default: all)")
     parser.add_argument("--json", metavar="FILE", help="the figures as JSON")

@@ -9,16 +9,16 @@ input=${1:-}
 if [ -n "$input" ] && [ ! -r "$input" ]; then echo "demo: cannot read $input" >&2; exit 1; fi
 [ -z "$input" ] || input=$(cd "$(dirname "$input")" && pwd)/$(basename "$input")
 cd "$(dirname "$0")/.."
-. scripts/environment.sh
 scripts/setup.sh
+. scripts/environment.sh # after setup, which installs ccache
 say() { printf '\033[1m[demo]\033[0m %s\n' "$*"; }
 
-say "building the program (minutes the first time; log: build/release-build.log)"
+say "building the programs (minutes the first time; log: build/release-build.log)"
 cmake -G Ninja --preset release >build/release-configure.log 2>&1 || { cat build/release-configure.log; exit 1; }
 show() { # the last line of what a program prints, if there is a terminal to show it on
   if [ -t 1 ]; then while IFS= read -r line; do printf '\r\033[K%.90s' "$line"; done; printf '\r\033[K'; else cat >/dev/null; fi
 }
-cmake --build --preset release --target nunatak 2>&1 | tee build/release-build.log | show || { tail -n 40 build/release-build.log; exit 1; }
+cmake --build --preset release --target programs cluster 2>&1 | tee build/release-build.log | show || { tail -n 40 build/release-build.log; exit 1; }
 
 ranks=${RANKS:-2} years=${YEARS:-10}
 out=build/demo

@@ -3,7 +3,7 @@
 
     scripts/draw_course.py loggp COUNTS.json PICTURE.png     modelled time against ranks, from nunatak-distance -report
     scripts/draw_course.py labels PICTURE.png                the mask of lab 3 on several cuts, labelled with a mistake
-    scripts/draw_course.py roofline KERNELS.json PICTURE.png cells per second of the kernels below the roof of the memory, from bench_model or bench_kernels
+    scripts/draw_course.py roofline KERNELS.json PICTURE.png cells per second of the kernels below the roof of the memory, from bench_kernels
     scripts/draw_course.py scaling RESULTS.json PICTURE.png  strong and weak scaling with efficiency, from the page of perf/study report
 """
 

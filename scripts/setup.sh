@@ -26,6 +26,7 @@ build_kokkos() {
     rm -rf "$deps/download"
   fi
   if command -v ninja >/dev/null; then generator=(-G Ninja); fi
+  . scripts/environment.sh # ccache
   cmake "${generator[@]}" -S "$source_dir" -B "$deps/kokkos-build" -DCMAKE_BUILD_TYPE=Release -DCMAKE_CXX_STANDARD=17 -DCMAKE_INSTALL_PREFIX="$deps" \
     -DCMAKE_INSTALL_LIBDIR=lib -DKokkos_ENABLE_SERIAL=ON -DKokkos_ENABLE_OPENMP=ON -DCMAKE_UNITY_BUILD=ON >"$deps/kokkos.log" 2>&1 &&
     cmake --build "$deps/kokkos-build" --target install -j "$(env -u OMP_NUM_THREADS nproc)" >>"$deps/kokkos.log" 2>&1 ||
@@ -80,7 +81,7 @@ fi
 packages=(g++ cmake ninja-build ccache git pkg-config python3-venv python3-pip
   libpetsc-real-dev libopenmpi-dev openmpi-bin libpnetcdf-dev pnetcdf-bin libnetcdf-mpi-dev
   libudunits2-dev libyaml-dev zlib1g-dev libdeflate-dev nlohmann-json3-dev netcdf-bin cdo nco gdal-bin valgrind)
-if [ "${1:-}" = cluster ]; then packages+=(iproute2 libfuse3-dev fuse3 slurm-wlm hwloc-nox e2fsprogs); fi
+if [ "${1:-}" = cluster ]; then packages+=(iproute2 libfuse3-dev fuse3 slurm-wlm e2fsprogs); fi
 missing() { for p in "$@"; do [[ $(dpkg-query -W -f='${Status}' "$p" 2>/dev/null || true) == *'ok installed'* ]] || echo "$p"; done; }
 install() { root env DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends "$@" >"$deps/apt.log" 2>&1 ||
   { tail -n 20 "$deps/apt.log" >&2; echo "setup: apt-get install failed for: $*" >&2; exit 1; }; }

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Set up, build and test everything: the kernels alone, the kernels and single-rank tests under the sanitizers, and the whole program;
+# Set up, build and test everything: the kernels alone, kernels, io and tools on one rank under the sanitizers, and the whole program;
 # warnings are errors. Arguments go to ctest ("scripts/test.sh -R pico"). The five slowest steps are printed at the end.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -47,6 +47,7 @@ presets() {
 }
 
 timed "setup" scripts/setup.sh cluster
+. scripts/environment.sh # again: setup has installed ccache
 prepare ci
 status=0
 course "$@" >build/course.log 2>&1 &

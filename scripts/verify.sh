@@ -6,14 +6,14 @@
 # What the tables mean: docs/verification.md. The exit status is not 0 if an error exceeds its bound.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-. scripts/environment.sh
-
 build=${BUILD:-build/release}
 if [ -z "${BUILD:-}" ]; then
   scripts/setup.sh >&2
+  . scripts/environment.sh
   cmake -G Ninja --preset release >build/release-configure.log 2>&1 || { cat build/release-configure.log >&2; exit 1; }
 fi
 log=$build/verification.log
+. scripts/environment.sh
 cmake --build "$build" --target verification >"$log" 2>&1 || { tail -n 60 "$log" >&2; exit 1; }
 
 select="^verification\.[a-z_0-9]*${1:-}[a-z_0-9]*(\.np${RANKS:-1})?\$"

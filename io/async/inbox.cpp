@@ -24,9 +24,8 @@ Inbox::Inbox(Servers& servers, MPI_Comm comm) : m_servers(servers), m_comm(comm)
   m_home_clients = n / m_size + (m_rank < n % m_size ? 1 : 0);
 }
 
-bool Inbox::poll(const Place& place, bool one_at_a_time) {
-  const bool actions = take_actions(), counts = take_counts(),
-             begun = begin_values(one_at_a_time ? 1 : most_incoming),
+bool Inbox::poll(const Place& place) {
+  const bool actions = take_actions(), counts = take_counts(), begun = begin_values(),
              finished = finish_values(place);
   return actions || counts || begun || finished;
 }
@@ -55,10 +54,10 @@ bool Inbox::take_counts() {
   return true;
 }
 
-bool Inbox::begin_values(std::size_t most) {
+bool Inbox::begin_values() {
   bool has_begun = false;
   for (const auto& [number, taken] : m_taken) {
-    if (m_incoming_bytes >= most) break;
+    if (m_incoming_bytes >= most_incoming) break;
     int is_there = 0;
     MPI_Message message = MPI_MESSAGE_NULL;
     MPI_Status status;

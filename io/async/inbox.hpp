@@ -2,7 +2,7 @@
 // batches that are open.
 //
 // Nothing else is taken from the network: values of later batches stay with their clients, and of
-// open ones 16 MiB are on their way at a time, or one message while a disk is waited for.
+// open ones 16 MiB are on their way at a time.
 #pragma once
 
 #include "io/async/servers.hpp"
@@ -24,10 +24,8 @@ public:
 
   /// What to do with the values of a batch: see Client::send for the message.
   using Place = std::function<void(int batch, const std::byte* message)>;
-  /// Take what is there. False if there was nothing. `one_at_a_time`: of the messages with values;
-  /// while a file is written over the same card, more would stand before the answers of its
-  /// servers.
-  bool poll(const Place& place, bool one_at_a_time);
+  /// Take what is there. False if there was nothing.
+  bool poll(const Place& place);
 
   const std::deque<Bytes>& actions() const { return m_actions; } ///< in their order
   Bytes pop_action();
@@ -59,7 +57,7 @@ private:
   };
   bool take_actions();
   bool take_counts();
-  bool begin_values(std::size_t most); ///< bytes on their way
+  bool begin_values();
   bool finish_values(const Place& place);
 
   Servers& m_servers;

@@ -26,12 +26,15 @@ bool Ring::find_room(std::size_t bytes) {
       begin = newest;
     }
   }
-  m_next = {begin, begin + bytes, {}};
+  m_next = {begin, begin + bytes, MPI_REQUEST_NULL};
   return true;
 }
 
 bool Ring::release_oldest() {
-  if (m_messages.empty() || !m_messages.front().is_taken()) return false;
+  if (m_messages.empty()) return false;
+  int is_taken = 0;
+  MPI_Test(&m_messages.front().request, &is_taken, MPI_STATUS_IGNORE);
+  if (is_taken == 0) return false;
   m_on_its_way -= m_messages.front().end - m_messages.front().begin;
   m_messages.pop_front();
   return true;
@@ -61,18 +64,8 @@ std::byte* Ring::take(std::size_t bytes) {
 }
 
 void Ring::send(int rank, int tag, MPI_Comm comm) {
-  MPI_Request request = MPI_REQUEST_NULL;
   MPI_Issend(m_memory.get() + m_next.begin, static_cast<int>(m_next.end - m_next.begin), MPI_BYTE,
-             rank, tag, comm, &request);
-  keep([request]() mutable {
-    int is_taken = 0;
-    MPI_Test(&request, &is_taken, MPI_STATUS_IGNORE);
-    return is_taken != 0;
-  });
-}
-
-void Ring::keep(std::function<bool()> is_taken) {
-  m_next.is_taken = std::move(is_taken);
+             rank, tag, comm, &m_next.request);
   m_messages.push_back(m_next);
   m_on_its_way += m_next.end - m_next.begin;
   m_most = std::max(m_most, m_on_its_way);

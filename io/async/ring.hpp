@@ -1,5 +1,4 @@
-// The memory of what is on its way, to the servers or to the thread that writes: a ring that is
-// never larger than -io_pool.
+// The memory of what is on its way to the servers: a ring that is never larger than -io_pool.
 //
 //   |........|oldest ............... newest|........|     take(): room behind the newest; waits
 //   while there is none
@@ -12,7 +11,6 @@
 
 #include <cstddef>
 #include <deque>
-#include <functional>
 #include <limits>
 #include <memory>
 
@@ -27,11 +25,10 @@ public:
   ~Ring(); ///< what is still on its way needs its memory: it is then not given back
 
   std::size_t size() const { return m_size; }
-  /// Room for a message of at most size() bytes, to be sent or kept next. Waits for older ones to
+  /// Room for a message of at most size() bytes, to be sent next. Waits for older ones to
   /// be taken.
   std::byte* take(std::size_t bytes);
   void send(int rank, int tag, MPI_Comm comm);
-  void keep(std::function<bool()> is_taken); ///< until it says so
   /// Wait until all is taken, or for so many seconds. True if all is.
   bool drain(double seconds);
 
@@ -41,7 +38,7 @@ public:
 private:
   struct Message {
     std::size_t begin, end;
-    std::function<bool()> is_taken;
+    MPI_Request request;
   };
   bool find_room(std::size_t bytes);
   bool release_oldest(); ///< if it was taken
@@ -49,7 +46,7 @@ private:
   std::unique_ptr<std::byte[]> m_memory;
   std::size_t m_size, m_most_messages;
   std::deque<Message> m_messages; ///< on their way, oldest first
-  Message m_next{0, 0, {}};
+  Message m_next{0, 0, MPI_REQUEST_NULL};
   double m_stall = 0.0;
   std::size_t m_on_its_way = 0, m_most = 0;
 };

@@ -3,7 +3,6 @@
 #include "io/async/ring.hpp"
 #include "io/layouts/stripe.hpp"
 #include "io/registry.hpp"
-#include "io/thread/write_thread.hpp"
 
 #include <algorithm>
 #include <csignal>
@@ -80,12 +79,10 @@ int Server::run() {
   for (const int signal : {SIGTERM, SIGUSR1})
     std::signal(signal, SIG_IGN); // the ranks that compute decide when the run ends
   keep_memory();
-  const DiskThread disk([this] { return take(true); });
   Nap nap(8000); // a look takes some 30 us, so that an idle server needs less than 1 % of a core
   while (!m_status) {
-    bool has_done = take(false);
+    bool has_done = take();
     if (!m_inbox.actions().empty() && is_ready(m_inbox.actions().front())) {
-      if (m_seen > 0) m_seen -= 1;
       execute(m_inbox.pop_action());
       has_done = true;
     }
@@ -115,10 +112,12 @@ void Server::execute(const Bytes& action) {
     case Action::writer:
       return make_writer(from);
     case Action::open:
-      return open(file(from));
-    case Action::begin_batch:
-      m_ahead.erase(from.take<int>());
-      return;
+      return open(announce(from));
+    case Action::begin_batch: {
+      const int number = from.take<int>();
+      m_batches[number].file = from.take<int>();
+      return m_inbox.open_batch(number);
+    }
     case Action::end_batch:
       return end_batch(from);
     case Action::end_record:
@@ -142,11 +141,6 @@ void Server::execute(const Bytes& action) {
       return;
     case Action::finish:
       return report(from.take<int>());
-    case Action::start_trace:
-      m_trace = std::make_unique<Trace>(m_servers.all());
-      return m_trace->start(from.take<std::string>());
-    case Action::finish_trace:
-      return m_trace->finish();
     case Action::stop:
       m_status = from.take<int>();
       tell(Packer().add(News::stopped));
@@ -250,9 +244,11 @@ void Server::report(int number) {
       over_ranks(m_comm, {static_cast<double>(peak_bytes())}).front().max);
   std::int64_t taken[2] = {m_inbox.messages(), m_inbox.message_bytes()};
   MPI_Allreduce(MPI_IN_PLACE, taken, 2, MPI_INT64_T, MPI_SUM, m_comm);
-  report.messages = taken[0], report.message_bytes = taken[1];
+  report.messages = taken[0];
+  report.message_bytes = taken[1];
   m_inbox.restart_counts();
-  m_idle = 0.0, m_began = MPI_Wtime();
+  m_idle = 0.0;
+  m_began = MPI_Wtime();
   tell(Packer().add(News::finished).add(number).add(m_group).add(report));
 }
 

@@ -8,15 +8,13 @@
 //
 // A batch is what is put into a file until its record ends or -io_buffer bytes have come to a
 // server. Its values are put together in memory, in runs as long as the file has them, and written
-// when it ends. Meanwhile the next one is taken: a thread makes the calls that wait for a disk
-// (thread/write_thread.hpp). What belongs to later batches stays with the clients. After an error
-// everything is taken and dropped, so that nobody waits.
+// when it ends. What belongs to later batches stays with the clients. After an error everything is
+// taken and dropped, so that no client waits.
 #pragma once
 
 #include "io/async/inbox.hpp"
 #include "io/async/servers.hpp"
 #include "io/layouts/partition.hpp"
-#include "io/trace/trace.hpp"
 #include "io/writer.hpp"
 
 #include <map>
@@ -61,7 +59,7 @@ private:
     FileOptions options;
     Schema schema;
     std::vector<Boxes> boxes;   ///< of each variable, by server
-    std::unique_ptr<File> file; ///< nullptr before its turn, and after an error
+    std::unique_ptr<File> file; ///< nullptr before it is opened, and after an error
     double closed_at = 0.0;
   };
   struct Writing { ///< for a Writer of the clients
@@ -70,15 +68,14 @@ private:
     double longest_handover = 0.0;
   };
 
-  bool take(bool writes); ///< what has come; false if there was nothing. `writes`: meanwhile
-  void look_ahead(std::size_t actions);
+  bool take(); ///< what has come; false if there was nothing
   void place(Batch& batch, const std::byte* message);
   Assembled& part_of_batch(Batch& batch, const Key& key);
 
   bool is_ready(const Bytes& action);
   void execute(const Bytes& action);
   void make_writer(Unpacker& from);
-  void announce(Unpacker& from);
+  OpenFile& announce(Unpacker& from);
   void open(OpenFile& file);
   void end_batch(Unpacker& from);
   void write(OpenFile& file, const Key& key, Assembled& part);
@@ -96,11 +93,8 @@ private:
   Inbox m_inbox;
   std::map<int, Writing> m_writers;
   std::map<int, OpenFile> m_files;
-  std::map<int, Batch> m_batches;     ///< open
-  std::size_t m_seen = 0;             ///< actions of the inbox that look_ahead() has seen
-  std::map<int, std::size_t> m_ahead; ///< batches that were begun before their turn: bytes
+  std::map<int, Batch> m_batches; ///< open
   bool m_has_failed = false;
-  std::unique_ptr<Trace> m_trace;
   std::optional<int> m_status; ///< of stop
   double m_began, m_idle = 0.0;
 };

@@ -50,8 +50,6 @@ enum class Action {
   close,
   abandon,
   finish,
-  start_trace,
-  finish_trace,
   stop
 };
 

@@ -1,54 +1,12 @@
 // What a server takes from the ranks that compute, in any order, and at any time. See serve.hpp.
 #include "io/async/serve.hpp"
 
-#include <algorithm>
-
 namespace nunatak::io {
 
-bool Server::take(bool writes) {
-  const bool has_taken = m_inbox.poll(
-      [this](int number, const std::byte* message) {
-        if (!m_has_failed) place(m_batches.at(number), message);
-      },
-      writes);
-  look_ahead(writes ? m_inbox.actions().size()
-                    : std::min<std::size_t>(m_inbox.actions().size(), 1));
-  return has_taken;
-}
-
-/// While a disk is waited for, values of the next batch may come: it is begun before its turn.
-/// Another one only if all of those before it are known to be small.
-void Server::look_ahead(std::size_t actions) {
-  constexpr std::size_t most_ahead = 1 << 20; // bytes
-  for (; m_seen < actions; ++m_seen) {
-    Unpacker from(m_inbox.actions()[m_seen].data());
-    switch (from.take<Action>()) {
-    case Action::writer: // what comes after it needs its options
-      return;
-    case Action::open:
-      announce(from);
-      break;
-    case Action::begin_batch: {
-      std::size_t bytes = 0;
-      for (const auto& [number, its_bytes] : m_ahead) bytes += its_bytes;
-      if (bytes > most_ahead) return;
-      const int number = from.take<int>();
-      m_batches[number].file = from.take<int>();
-      m_inbox.open_batch(number);
-      m_ahead[number] = most_ahead + 1; // not known yet
-      break;
-    }
-    case Action::end_batch: {
-      const auto found = m_ahead.find(from.take<int>());
-      if (found == m_ahead.end()) break;
-      found->second = 0;
-      for (const Key& key : from.take<std::vector<Key>>())
-        found->second += bytes_here(m_files.at(m_batches.at(found->first).file), key.v);
-      break;
-    }
-    default:;
-    }
-  }
+bool Server::take() {
+  return m_inbox.poll([this](int number, const std::byte* message) {
+    if (!m_has_failed) place(m_batches.at(number), message);
+  });
 }
 
 /// Of a variable.
@@ -57,7 +15,7 @@ std::size_t Server::bytes_here(const OpenFile& file, std::size_t v) const {
 }
 
 /// What is needed to take its values. Local.
-void Server::announce(Unpacker& from) {
+Server::OpenFile& Server::announce(Unpacker& from) {
   OpenFile& opened = m_files[from.take<int>()];
   opened.writer = from.take<int>();
   opened.path = from.take<std::string>();
@@ -68,6 +26,7 @@ void Server::announce(Unpacker& from) {
     opened.boxes.push_back(server_boxes(m_writers.at(opened.writer).options, opened.schema, v,
                                         static_cast<std::size_t>(m_size)));
   }
+  return opened;
 }
 
 Server::Assembled& Server::part_of_batch(Batch& batch, const Key& key) {

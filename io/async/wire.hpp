@@ -1,8 +1,8 @@
 // How what is said to the servers becomes bytes, and back: numbers, texts, lists, a schema.
 #pragma once
 
-#include "io/formats/raw.hpp"
 #include "io/layouts/box.hpp"
+#include "io/schema.hpp"
 
 #include <cstddef>
 #include <cstring>
@@ -36,7 +36,16 @@ public:
     return *this;
   }
   Packer& add(const Box& box) { return add(box.start).add(box.count); }
-  Packer& add(const Schema& schema) { return add(message_of(schema)); }
+  Packer& add(const Attribute& attribute) {
+    add(attribute.name).add(attribute.value.index());
+    std::visit([&](const auto& value) { add(value); }, attribute.value);
+    return *this;
+  }
+  Packer& add(const Dimension& d) { return add(d.name).add(d.length).add(d.distributed); }
+  Packer& add(const Variable& v) {
+    return add(v.name).add(v.type).add(v.dimensions).add(v.attributes);
+  }
+  Packer& add(const Schema& s) { return add(s.dimensions).add(s.variables).add(s.attributes); }
 
   const Bytes& bytes() const { return m_bytes; }
 
@@ -77,7 +86,33 @@ private:
     box.start = take<std::vector<std::size_t>>();
     box.count = take<std::vector<std::size_t>>();
   }
-  void take(Schema& schema) { schema = schema_of(take<std::vector<std::uint8_t>>()); }
+  void take(Dimension& d) {
+    d.name = take<std::string>();
+    d.length = take<std::size_t>();
+    d.distributed = take<bool>();
+  }
+  void take(Variable& v) {
+    v.name = take<std::string>();
+    v.type = take<Type>();
+    v.dimensions = take<std::vector<std::string>>();
+    take(v.attributes);
+  }
+  void take(Schema& s) {
+    s.dimensions = take<std::vector<Dimension>>();
+    s.variables = take<std::vector<Variable>>();
+    take(s.attributes);
+  }
+  void take(std::vector<Attribute>& attributes) {
+    for (auto n = take<std::size_t>(); n > 0; --n) {
+      auto& attribute = attributes.emplace_back(take<std::string>(), "");
+      take_value<0>(take<std::size_t>(), attribute.value);
+    }
+  }
+  /// Of the type that has this number in the variant.
+  template <std::size_t n> void take_value(std::size_t number, Attribute::Value& value) {
+    if (n == number) value = take<std::variant_alternative_t<n, Attribute::Value>>();
+    if constexpr (n + 1 < std::variant_size_v<Attribute::Value>) take_value<n + 1>(number, value);
+  }
   template <class T> void take(std::vector<T>& values) {
     values.resize(take<std::size_t>());
     for (T& value : values) value = take<T>();

@@ -3,7 +3,6 @@
 
 #include "io/durable/descriptor.hpp"
 #include "io/error.hpp"
-#include "io/thread/write_thread.hpp"
 
 #include <libdeflate.h>
 
@@ -70,11 +69,9 @@ void write_all(int fd, const std::string& path, const char* data, std::size_t si
   }
 }
 
-void fsync_path(const std::string& path, std::size_t unwritten) {
+void fsync_path(const std::string& path) {
   const Descriptor fd(path, O_RDONLY, "expected to open it for fsync");
-  on_disk(unwritten, [&] {
-    if (::fsync(fd) != 0) fail(path, "fsync");
-  });
+  if (::fsync(fd) != 0) fail(path, "fsync");
 }
 
 void fsync_folder_of(const std::string& path) {

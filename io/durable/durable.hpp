@@ -18,9 +18,8 @@
 
 namespace nunatak::io {
 
-/// Flush a file or folder to the disk. `unwritten`: bytes of it that may wait for that (on_disk()
-/// of thread/write_thread.hpp).
-void fsync_path(const std::string& path, std::size_t unwritten = 0);
+/// Flush a file or folder to the disk.
+void fsync_path(const std::string& path);
 
 /// Flush the folder of a file to the disk: afterwards its name is there.
 void fsync_folder_of(const std::string& path);

@@ -3,7 +3,6 @@
 #include "io/agree.hpp"
 #include "io/durable/durable.hpp"
 #include "io/formats/define.hpp"
-#include "io/formats/raw.hpp"
 #include "io/layouts/partition.hpp"
 #include "io/layouts/subfile_set.hpp"
 #include "io/layouts/topology.hpp"
@@ -160,18 +159,6 @@ Sums sums_of_subfiles(MPI_Comm comm, const std::string& path, std::size_t record
       });
 }
 
-Sums sums_of_plain(MPI_Comm comm, const std::string& path, std::size_t records) {
-  RawFile file;
-  agree(comm, [&] { file = open_raw(path); });
-  const auto variables = variables_of(file.schema, std::min<std::size_t>(records, file.records));
-  return sum_up(
-      comm, variables,
-      [&](const Summed& variable, std::size_t record, const auto& part, std::byte* values) {
-        const Box box = with_record(variable, record, part.box);
-        read_raw(file, variable.name, box.start, box.count, values);
-      });
-}
-
 } // namespace
 
 std::string metadata_checksum(Contents contents) {
@@ -183,9 +170,7 @@ std::string metadata_checksum(Contents contents) {
 
 FoundSums find_sums(MPI_Comm comm, const std::string& path, std::size_t records,
                     const std::string& of) {
-  if (!of.empty())
-    return {of == path ? sums_of_plain(comm, path, records) : sums_of_subfiles(comm, of, records),
-            ""};
+  if (!of.empty()) return {sums_of_subfiles(comm, of, records), ""};
   Source source(path);
   Contents contents;
   on_rank_0(comm, [&] { contents = source.open().contents(); });

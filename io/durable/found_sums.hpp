@@ -22,9 +22,8 @@ struct FoundSums {
 
 /// Of the first `records` records, read by all ranks, or, if they are on several nodes, by one of
 /// each; who gets nothing to read does not open the file. `of`, of files that were written
-/// together: the name that they share. Then the sums are those of all subfiles, or, if it is
-/// `path`, of a plain file. Error on all ranks if it cannot be read. Collective; the result is the
-/// same on all ranks.
+/// together: the name that they share. Then the sums are those of all subfiles. Error on all ranks
+/// if it cannot be read. Collective; the result is the same on all ranks.
 FoundSums find_sums(MPI_Comm comm, const std::string& path, std::size_t records,
                     const std::string& of = "");
 

@@ -4,8 +4,6 @@
 #include "io/durable/found_sums.hpp"
 #include "io/durable/shared_checksums.hpp"
 #include "io/read/classic_header.hpp"
-#include "io/thread/write_thread.hpp"
-#include "io/trace/trace.hpp"
 
 #include <algorithm>
 #include <cstdio>
@@ -20,7 +18,6 @@ SyncFile::SyncFile(MPI_Comm comm, std::string path, Schema schema, FileOptions o
            watchdog),
       m_written(this->path() + ".tmp"), m_checksum(checksum), m_machine(machine) {
   on_rank_0(comm, [&] { take_name(); });
-  trace_watch(this->path());
   together(Phase::open, [&] { m_format = open(m_written, this->schema()); });
   if (m_format->defined_size() > 0) reserve_bytes(m_format->defined_size());
   together(Phase::define, [&] { m_format->define(); });
@@ -98,8 +95,7 @@ void SyncFile::reserve_bytes(std::uint64_t expected) {
   together(Phase::reserve, [&] {
     const std::vector<OutputFile> mine = my_files();
     if (mine.empty() || expected <= m_reserved) return;
-    on_disk(expected - m_reserved,
-            [&] { reserve_space(m_written + mine.front().suffix, m_reserved, expected); });
+    reserve_space(m_written + mine.front().suffix, m_reserved, expected);
     m_reserved = expected;
   });
 }
@@ -114,9 +110,8 @@ void SyncFile::take_name() {
 
 void SyncFile::write_slab(std::size_t v, std::size_t /*record*/, const Hyperslab& slab) {
   m_format->put(v, slab);
-  const std::size_t bytes = slab.elements() * bytes_of(schema().variables[v].type);
-  m_uncommitted += bytes;
-  start_writeback_of_enough(static_cast<std::int64_t>(bytes));
+  start_writeback_of_enough(
+      static_cast<std::int64_t>(slab.elements() * bytes_of(schema().variables[v].type)));
 }
 
 /// While the next values are computed, copied and moved, the disk may as well write what the system
@@ -213,7 +208,6 @@ void SyncFile::copy(const std::string& to) {
     }
   });
   copied[Phase::copy].bytes = copied.work.written_bytes;
-  m_uncommitted += static_cast<std::size_t>(copied.work.written_bytes);
   add(copied);
 }
 
@@ -273,9 +267,8 @@ void SyncFile::commit(const std::string& name, std::int64_t step, bool grows) {
   together(Phase::fsync, [&] {
     for (const OutputFile& file : files) {
       const bool shared_here = file.owner == OutputFile::shared && m_machine.is_first(rank());
-      if (file.owner == rank() || shared_here) fsync_path(name + file.suffix, m_uncommitted);
+      if (file.owner == rank() || shared_here) fsync_path(name + file.suffix);
     }
-    m_uncommitted = 0;
   });
   together(Phase::fsync, [&] {
     if (rank() != 0) return;

@@ -63,9 +63,8 @@ private:
   std::unique_ptr<Format> m_format;
   std::optional<std::uint64_t>
       m_kept_size; ///< of a continued file with the records that it keeps, until they are committed
-  std::uint64_t m_reserved = 0;  ///< bytes of this rank's file that are allocated
-  std::size_t m_uncommitted = 0; ///< bytes put or copied since the last commit
-  std::int64_t m_unwritten = 0;  ///< bytes put since the system was last asked to write to the disk
+  std::uint64_t m_reserved = 0; ///< bytes of this rank's file that are allocated
+  std::int64_t m_unwritten = 0; ///< bytes put since the system was last asked to write to the disk
   const Topology& m_machine;
 };
 

@@ -3,7 +3,6 @@
 #include "io/agree.hpp"
 #include "io/durable/durable.hpp"
 #include "io/durable/sparse_checksum.hpp"
-#include "io/formats/raw.hpp"
 #include "io/reader.hpp"
 
 #include <algorithm>
@@ -135,7 +134,7 @@ public:
         complain("file '" + beside(m_path, name) +
                  "': expected the files that were written with it, found others beside it");
       }
-      if (!is_absent(name)) open(name, entries.back());
+      if (!is_absent(name)) open(name);
     }
     for (const auto& [name, expected] : m_manifest.files) compare_values(name, expected.entries);
     return std::move(m_complaints);
@@ -177,13 +176,10 @@ private:
         std::find(m_complaints.begin(), m_complaints.end(), text) != m_complaints.end();
     if (!what.empty() && !is_told) complain(text);
   }
-  void open(const std::string& name, const ManifestEntry& entry) {
+  void open(const std::string& name) {
     const std::string path = beside(m_path, name);
     try {
-      const bool is_raw = entry.files > 1 && m_manifest.files.count(name + ".json") > 0;
-      if (is_raw) {
-        open_raw(path);
-      } else if (std::filesystem::path(path).extension() != ".json") {
+      if (std::filesystem::path(path).extension() != ".json") {
         const Reader opens(path, MPI_COMM_SELF);
       }
     } catch (const Error& e) {

@@ -70,8 +70,7 @@ std::vector<std::size_t> chunk_shape(const Schema& schema, const Variable& varia
       chunk[d] = d == 0 && has_records ? found->second : std::min(chunk[d], found->second);
     }
   }
-  if (chunk.empty() || (!has_records && options.deflate == 0 && !options.shuffle && !is_named))
-    return {};
+  if (chunk.empty() || (!has_records && options.deflate == 0 && !is_named)) return {};
   if (options.chunk == "auto" && has_records) {
     std::size_t record = element;
     for (const std::size_t n : chunk) record *= n;

@@ -45,7 +45,7 @@ void define(int ncid, const std::string& path, const Schema& schema, const Optio
     check_status<NetcdfC>(status, path, what);
   };
   int old_fill = 0;
-  check(nc_set_fill(ncid, options.fill ? NC_FILL : NC_NOFILL, &old_fill), "fill mode");
+  check(nc_set_fill(ncid, NC_NOFILL, &old_fill), "fill mode");
   Definition<NetcdfC> definition(ncid, path, schema);
   definition.dimensions();
   for (std::size_t v = 0; v < schema.variables.size(); ++v) definition.variable(v);

@@ -25,8 +25,7 @@ int classic_mode(const std::string& path, const Schema& schema, const Options& o
 /// The same for the log: "CDF-2", or "CDF-5" and why.
 std::string classic_kind(const Schema& schema, const Options& options);
 
-/// Create the file `path` with all definitions of the schema, and fill values if they are asked
-/// for, by NetCDF-C. Local.
+/// Create the file `path` with all definitions of the schema by NetCDF-C. Local.
 void create_classic(const std::string& path, const Schema& schema, const Options& options);
 
 } // namespace nunatak::io

@@ -1,7 +1,7 @@
 // A Format is an open file that takes hyperslabs: what stands between a File (file.hpp), which
 // checks and times, and the disk.
 //
-// To add a format: write one file like serial.cpp or raw_posix.cpp with a function open_<name>,
+// To add a format: write one file like serial.cpp or direct.cpp with a function open_<name>,
 // list the file in io/CMakeLists.txt, and declare the function and add its row in io/registry.cpp.
 // The row says what the format can do; options, help and refusals follow from it. CONTRIBUTING.md
 // shows a whole one, which the tests build and run.
@@ -72,8 +72,6 @@ public:
   /// Where the values of a variable (in the first record) begin, after define(), if that is known.
   /// Local, the same on all ranks.
   virtual std::optional<std::uint64_t> first_byte(std::size_t /*v*/) const { return std::nullopt; }
-  /// Begin to write what was put, if that has waited for more; does not wait. Local.
-  virtual void push() {}
   /// Everything that was put has been handed to the file system.
   virtual void wait() = 0;
   /// Everything in the file, the number of records included, is with the operating system: another

@@ -14,7 +14,6 @@
 #include "io/formats/mpi_io.hpp"
 #include "io/formats/quota.hpp"
 #include "io/registry.hpp"
-#include "io/trace/shield.hpp"
 
 #include <netcdf.h>
 #include <netcdf_par.h>
@@ -51,7 +50,6 @@ public:
 
 private:
   static int close_file(MPI_Comm, int, void* ncid, void*) {
-    const Shield shield; // where the disk is full NetCDF-C would crash; the error has been told
     nc_close(static_cast<int>(reinterpret_cast<std::intptr_t>(ncid)));
     return MPI_SUCCESS;
   }
@@ -79,12 +77,12 @@ public:
     m_file.opened(m_ncid);
   }
   // No close in the destructor: it is collective, and a rank that unwinds an exception of its own
-  // would wait for ever.
+  // would wait forever.
 
   void define() override {
     m_records.assign(m_schema.variables.size(), 0);
     int old_fill = 0; // of the whole file: nc_def_var_fill would drop the attribute _FillValue
-    check(nc_set_fill(m_ncid, m_options.fill ? NC_FILL : NC_NOFILL, &old_fill), "fill mode");
+    check(nc_set_fill(m_ncid, NC_NOFILL, &old_fill), "fill mode");
     Definition<NetcdfC> definition(m_ncid, m_path, m_schema);
     definition.dimensions();
     for (std::size_t v = 0; v < m_schema.variables.size(); ++v) {
@@ -134,12 +132,8 @@ private:
     check(nc_def_var_chunking(m_ncid, m_ids[v], chunk.empty() ? NC_CONTIGUOUS : NC_CHUNKED,
                               chunk.data()),
           what + ": chunks");
-    if (m_options.deflate > 0 || m_options.shuffle) {
-      const int level = m_options.deflate;
-      check(
-          nc_def_var_deflate(m_ncid, m_ids[v], m_options.shuffle ? 1 : 0, level > 0 ? 1 : 0, level),
-          what + ": compression");
-    }
+    if (m_options.deflate > 0)
+      check(nc_def_var_deflate(m_ncid, m_ids[v], 1, 1, m_options.deflate), what + ": compression");
   }
 
   /// A scalar has no count that could be 0: only the rank that has it calls, also in collective
@@ -170,7 +164,10 @@ private:
     const std::size_t rank = variable.dimensions.size(), elements = slab.elements();
     if (elements == 0 && (rank == 0 || !collective)) return;
     std::vector<std::size_t> start(rank, 0), count(rank, 0);
-    if (elements > 0) start = slab.start, count = slab.count;
+    if (elements > 0) {
+      start = slab.start;
+      count = slab.count;
+    }
     static const std::byte nothing[8] = {};
     const std::byte* data = elements > 0 ? packed(slab, variable.type, m_buffer) : nothing;
     errno = 0;
@@ -206,8 +203,8 @@ void check_netcdf4(const Options& options) {
   if (options.deflate > 9)
     throw Error("output: deflate: expected a level of 0 to 9, found " +
                 std::to_string(options.deflate));
-  if ((options.deflate > 0 || options.shuffle) && options.access == "independent") {
-    throw Error("output: deflate, shuffle: HDF5 filters in collective writes only: expected access "
+  if (options.deflate > 0 && options.access == "independent") {
+    throw Error("output: deflate: HDF5 compresses in collective writes only: expected access "
                 "collective, found independent");
   }
 }

@@ -1,6 +1,6 @@
-// Formats to which every rank writes its own block with PnetCDF. They differ in who defines the
-// file: with `pnetcdf` all ranks do, with `hybrid` rank 0 does with serial NetCDF-C, then all open
-// it, as in PISM 0.5. See format.hpp.
+// The formats `pnetcdf` and `hybrid`: every rank writes its own block with PnetCDF. They differ in
+// who defines the file: with `pnetcdf` all ranks do, with `hybrid` rank 0 does with serial
+// NetCDF-C, then all open it, as in PISM 0.5. See format.hpp.
 //
 // put() packs a copy (unless the slab lasts) and queues it (ncmpi_iput_vara); wait() is one
 // collective ncmpi_wait_all per record, in which MPI-IO merges the blocks of all variables and
@@ -53,17 +53,38 @@ struct PnetcdfC {
   static const char* message(int status) { return ncmpi_strerror(status); }
 };
 
-/// What both formats share: values.
-class PnetcdfFile : public Format {
+class Pnetcdf final : public Format {
 public:
-  PnetcdfFile(MPI_Comm comm, const std::string& path, const Schema& schema, const Options& options)
+  /// `is_hybrid`: rank 0 defines the file.
+  Pnetcdf(MPI_Comm comm, const std::string& path, const Schema& schema, const Options& options,
+          bool is_hybrid)
       : m_comm(comm), m_path(path), m_schema(schema), m_options(options),
-        m_quota(comm, schema, options.copy_bytes()) {}
+        m_quota(comm, schema, options.copy_bytes()), m_is_hybrid(is_hybrid) {
+    if (is_hybrid) return;
+    MPI_Info info = make_info(options.hints);
+    const int status = ncmpi_create(
+        comm, path.c_str(), NC_CLOBBER | classic_mode(path, schema, options), info, &m_ncid);
+    MPI_Info_free(&info);
+    check(status, "expected to create it");
+  }
   // No close in the destructor: it is collective, and a rank that unwinds an exception of its own
-  // would wait for ever.
+  // would wait forever.
+
+  void define() override {
+    m_is_hybrid ? define_on_rank_0() : define_together();
+    on_rank_0(m_comm, [&] { m_moved.count(m_path, true); });
+    MPI_Info info = MPI_INFO_NULL; // in effect: hints of PnetCDF, and of MPI-IO what is reported
+    check(ncmpi_inq_file_info(m_ncid, &info), "hints");
+    m_hints = used_hints(m_options.hints, info);
+    MPI_Info_free(&info);
+    const auto sieving = m_hints.find("romio_ds_write");
+    m_by_run =
+        sieving != m_hints.end() && sieving->second == "disable" && !hints_survive_reopening();
+    end_collective();
+  }
 
   void put(std::size_t v, const Hyperslab& slab) override {
-    if (m_options.fill && m_schema.has_records(m_schema.variables[v])) fill(v, slab);
+    if (m_ids[v] < 0) define_late(v);
     const std::size_t n_parts = m_quota.begin(v, slab);
     for (std::size_t part = 0; part < n_parts; ++part) {
       if (m_quota.is_full()) write_pending();
@@ -85,51 +106,64 @@ public:
     check(status, "flush");
   }
 
-  void close() override { check(ncmpi_close(m_ncid), "close"); }
-
-  /// What is defined, as the library has placed it; what is not defined yet, as if it came last.
-  std::uint64_t expected_size(std::uint64_t records) const override {
-    MPI_Offset header = 0;
-    check(ncmpi_inq_header_extent(m_ncid, &header), "header");
-    auto fixed = static_cast<std::uint64_t>(header), first_record = std::uint64_t{0},
-         record = std::uint64_t{0};
+  void close() override {
     for (std::size_t v = 0; v < m_ids.size(); ++v) {
-      const Variable& variable = m_schema.variables[v];
-      const std::uint64_t bytes = (m_schema.bytes(variable) + 3) / 4 * 4;
-      MPI_Offset begin = -1;
-      if (m_ids[v] >= 0)
-        check(ncmpi_inq_varoffset(m_ncid, m_ids[v], &begin), "variable '" + variable.name + "'");
-      if (m_schema.has_records(variable)) {
-        if (begin >= 0 && record == 0) first_record = static_cast<std::uint64_t>(begin);
-        record += bytes;
-      } else {
-        fixed =
-            begin >= 0 ? std::max(fixed, static_cast<std::uint64_t>(begin) + bytes) : fixed + bytes;
-      }
+      if (m_ids[v] < 0) define_late(v);
     }
-    return record == 0 ? fixed : std::max(fixed, first_record) + records * record;
+    check(ncmpi_close(m_ncid), "close");
+  }
+
+  /// Of what is defined, on rank 0.
+  std::uint64_t expected_size(std::uint64_t records) const override {
+    return m_moved.layout().size(records);
   }
 
   Work work() const override { return m_work; }
   std::map<std::string, std::string> hints() const override { return m_hints; }
 
-protected:
+private:
+  using Index = std::vector<MPI_Offset>;
+
   void check(int status, const std::string& what) const {
     check_status<PnetcdfC>(status, m_path, what);
   }
 
-  /// The file takes values now: read the hints in effect, those of PnetCDF, and of MPI-IO what the
-  /// MPI library reports (Open MPI 4: as given).
-  void begin_data() {
-    m_filled.assign(m_schema.variables.size(), 0);
-    MPI_Info info = MPI_INFO_NULL;
-    check(ncmpi_inq_file_info(m_ncid, &info), "hints");
-    m_hints = used_hints(m_options.hints, info);
+  void define_together() {
+    m_definition.emplace(m_ncid, m_path, m_schema);
+    m_ids.assign(m_schema.variables.size(), -1);
+    m_definition->dimensions();
+    for (std::size_t v = 0; v < m_ids.size() && m_options.define == "upfront"; ++v)
+      m_ids[v] = m_definition->variable(v);
+    m_definition->attributes();
+    check(end_define(m_options.header), "header");
+  }
+
+  void define_on_rank_0() {
+    on_rank_0(m_comm, [&] { create_classic(m_path, m_schema, m_options); });
+    m_ids.resize(m_schema.variables.size()); // in both libraries, in the order of definition
+    std::iota(m_ids.begin(), m_ids.end(), 0);
+    MPI_Info info = make_info(m_options.hints);
+    const int status = ncmpi_open(m_comm, m_path.c_str(), NC_WRITE, info, &m_ncid);
     MPI_Info_free(&info);
-    const auto sieving = m_hints.find("romio_ds_write");
-    m_by_run =
-        sieving != m_hints.end() && sieving->second == "disable" && !hints_survive_reopening();
+    check(status, "expected to open it");
+  }
+
+  int end_define(std::size_t header) {
+    const auto alignment = static_cast<MPI_Offset>(m_options.align);
+    return ncmpi__enddef(m_ncid, static_cast<MPI_Offset>(header), alignment, 0, alignment);
+  }
+
+  void define_late(std::size_t v) {
+    if (m_quota.waiting() > 0) write_pending();
+    begin_collective();
+    check(ncmpi_redef(m_ncid), "expected to define more");
+    m_ids[v] = m_definition->variable(v);
+    const int status = end_define(
+        m_n_late == 0 ? m_options.header : 0); // the first variable fixes where the header must end
+    agree(m_comm, [&] { check(status, "header"); }); // one rank writes it
     end_collective();
+    m_n_late += 1;
+    on_rank_0(m_comm, [&] { m_work.moved_bytes += m_moved.count(m_path, true); });
   }
 
   /// To the collective data mode, which some functions need, and back.
@@ -161,30 +195,6 @@ protected:
     m_work.written_operations += 1;
   }
 
-  MPI_Comm m_comm;
-  std::string m_path;
-  const Schema& m_schema;
-  Options m_options;
-  int m_ncid = -1;
-  std::vector<int> m_ids; ///< of each variable; -1: not defined yet
-  Quota m_quota;
-  Work m_work;
-
-private:
-  using Index = std::vector<MPI_Offset>;
-
-  /// PnetCDF fills variables without records when they are defined; records must be filled one by
-  /// one, before their values.
-  void fill(std::size_t v, const Hyperslab& slab) {
-    std::int64_t records = slab.elements() == 0 ? 0 : static_cast<std::int64_t>(slab.start[0]) + 1;
-    MPI_Allreduce(MPI_IN_PLACE, &records, 1, MPI_INT64_T, MPI_MAX, m_comm);
-    if (records <= m_filled[v]) return;
-    begin_collective();
-    for (; m_filled[v] < records; ++m_filled[v])
-      keep(ncmpi_fill_var_rec(m_ncid, m_ids[v], m_filled[v]), m_schema.variables[v].name);
-    end_collective();
-  }
-
   void queue(std::size_t v, const Hyperslab& slab) {
     const Variable& variable = m_schema.variables[v];
     if (slab.elements() == 0) return;
@@ -212,8 +222,10 @@ private:
       elements *= slab.count[--cut]; // the dimensions before `cut` tell runs apart
     for (std::size_t n = 0; n < slab.elements() / elements;
          ++n, data += elements * bytes_of(variable.type)) {
-      for (std::size_t d = cut, rest = n; d-- > 0; rest /= slab.count[d])
-        start[d] = static_cast<MPI_Offset>(slab.start[d] + rest % slab.count[d]), count[d] = 1;
+      for (std::size_t d = cut, rest = n; d-- > 0; rest /= slab.count[d]) {
+        start[d] = static_cast<MPI_Offset>(slab.start[d] + rest % slab.count[d]);
+        count[d] = 1;
+      }
       errno = 0;
       const auto size = static_cast<MPI_Offset>(elements);
       const int status = ncmpi_put_vara(m_ncid, id, start.data(), count.data(), data, size,
@@ -230,105 +242,36 @@ private:
                 "expected to write; found: " + ncmpi_strerror(status) + cause);
   }
 
-  std::vector<std::int64_t> m_filled; ///< records of each variable that have fill values
+  MPI_Comm m_comm;
+  std::string m_path;
+  const Schema& m_schema;
+  Options m_options;
+  int m_ncid = -1;
+  std::vector<int> m_ids; ///< of each variable; -1: not defined yet
+  Quota m_quota;
+  bool m_is_hybrid;
+  std::optional<Definition<PnetcdfC>> m_definition;
+  int m_n_late = 0;   ///< late definitions so far
+  MovedBytes m_moved; ///< on rank 0
   std::vector<int> m_requests;
   std::vector<std::size_t> m_names; ///< the variable of each request
   Copies m_copies;
   std::map<std::string, std::string> m_hints;
   bool m_by_run = false; ///< independent access
   KeptError m_error;
-};
-
-class Pnetcdf final : public PnetcdfFile {
-public:
-  Pnetcdf(MPI_Comm comm, const std::string& path, const Schema& schema, const Options& options)
-      : PnetcdfFile(comm, path, schema, options) {
-    MPI_Info info = make_info(options.hints);
-    const int status = ncmpi_create(
-        comm, path.c_str(), NC_CLOBBER | classic_mode(path, schema, options), info, &m_ncid);
-    MPI_Info_free(&info);
-    check(status, "expected to create it");
-  }
-
-  void define() override {
-    m_definition.emplace(m_ncid, m_path, m_schema);
-    m_ids.assign(m_schema.variables.size(), -1);
-    if (m_options.fill) check(ncmpi_set_fill(m_ncid, NC_FILL, nullptr), "fill mode");
-    m_definition->dimensions();
-    for (std::size_t v = 0; v < m_ids.size() && m_options.define == "upfront"; ++v)
-      m_ids[v] = m_definition->variable(v);
-    m_definition->attributes();
-    check(end_define(m_options.header), "header");
-    begin_data();
-  }
-
-  void put(std::size_t v, const Hyperslab& slab) override {
-    if (m_ids[v] < 0) define_late(v);
-    PnetcdfFile::put(v, slab);
-  }
-
-  void close() override {
-    for (std::size_t v = 0; v < m_ids.size(); ++v) {
-      if (m_ids[v] < 0) define_late(v);
-    }
-    PnetcdfFile::close();
-  }
-
-private:
-  int end_define(std::size_t header) {
-    const auto alignment = static_cast<MPI_Offset>(m_options.align);
-    return ncmpi__enddef(m_ncid, static_cast<MPI_Offset>(header), alignment, 0, alignment);
-  }
-
-  void define_late(std::size_t v) {
-    if (m_quota.waiting() > 0) write_pending();
-    begin_collective();
-    check(ncmpi_redef(m_ncid), "expected to define more");
-    m_ids[v] = m_definition->variable(v);
-    const int status = end_define(
-        m_n_late == 0 ? m_options.header : 0); // the first variable fixes where the header must end
-    agree(m_comm, [&] { check(status, "header"); }); // one rank writes it
-    end_collective();
-    m_n_late += 1;
-    on_rank_0(m_comm, [&] { m_work.moved_bytes += m_moved.count(m_path, true); });
-  }
-
-  int m_n_late = 0; ///< late definitions so far
-  std::optional<Definition<PnetcdfC>> m_definition;
-  MovedBytes m_moved; ///< on rank 0
-};
-
-class Hybrid final : public PnetcdfFile {
-public:
-  using PnetcdfFile::PnetcdfFile;
-
-  void define() override {
-    on_rank_0(m_comm, [&] { create_classic(m_path, m_schema, m_options); });
-    m_ids.resize(m_schema.variables.size()); // in both libraries, in the order of definition
-    std::iota(m_ids.begin(), m_ids.end(), 0);
-    MPI_Info info = make_info(m_options.hints);
-    const int status = ncmpi_open(m_comm, m_path.c_str(), NC_WRITE, info, &m_ncid);
-    MPI_Info_free(&info);
-    check(status, "expected to open it");
-    if (m_options.fill) { // of records; the other variables have been filled on rank 0
-      check(ncmpi_redef(m_ncid), "fill mode");
-      check(ncmpi_set_fill(m_ncid, NC_FILL, nullptr), "fill mode");
-      check(ncmpi_enddef(m_ncid), "fill mode");
-    }
-    begin_data();
-  }
+  Work m_work;
 };
 
 } // namespace
 
 std::unique_ptr<Format> open_pnetcdf(MPI_Comm comm, const std::string& path, const Schema& schema,
                                      const Options& options) {
-  return std::make_unique<Pnetcdf>(comm, path, schema, options);
+  return std::make_unique<Pnetcdf>(comm, path, schema, options, false);
 }
 
 std::unique_ptr<Format> open_hybrid(MPI_Comm comm, const std::string& path, const Schema& schema,
                                     const Options& options) {
-  return std::make_unique<Hybrid>(comm, path, schema, options);
+  return std::make_unique<Pnetcdf>(comm, path, schema, options, true);
 }
 
 } // namespace nunatak::io

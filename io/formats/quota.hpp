@@ -1,9 +1,9 @@
 // How much of what was put may wait in memory, and how much one call of a library may write; the
 // same decision on all ranks.
 //
-// Two limits: copies take Options::buffer per rank in the mean, and no rank hands over more than 1
+// Two limits: copies take Options::buffer per rank on average, and no rank hands over more than 1
 // GiB at a time, because MPI-IO and the libraries above it count in 32 bits. What is larger is cut
-// into parts. Used by pnetcdf.cpp, netcdf4.cpp and raw_mpiio.cpp (and Waiting by remap.cpp):
+// into parts. Used by pnetcdf.cpp and netcdf4.cpp (and Waiting by remap.cpp):
 //
 //   const std::size_t n = quota.begin(v, slab);
 //   for (part = 0; part < n; ++part) {

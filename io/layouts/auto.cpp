@@ -1,7 +1,7 @@
 #include "io/layouts/auto.hpp"
 
 #include "io/agree.hpp"
-#include "io/formats/raw.hpp"
+#include "io/formats/runs.hpp"
 #include "io/layouts/format_around.hpp"
 #include "io/layouts/remap.hpp"
 
@@ -26,14 +26,16 @@ void append_run(const Box& box, std::size_t first, std::size_t last, std::vector
   const std::size_t whole = (first + row - 1) / row, end = last / row; // rows
   const auto part = [&](std::size_t index, std::size_t begin, std::size_t stop) {
     Box one = box;
-    one.start[d] += index, one.count[d] = 1;
+    one.start[d] += index;
+    one.count[d] = 1;
     append_run(one, begin, stop, boxes, d + 1);
   };
   if (whole > end) return part(end, first % row, last % row); // within one row
   if (first % row != 0) part(whole - 1, first % row, row);
   if (end > whole) {
     boxes.push_back(box);
-    boxes.back().start[d] += whole, boxes.back().count[d] = end - whole;
+    boxes.back().start[d] += whole;
+    boxes.back().count[d] = end - whole;
   }
   if (last % row != 0) part(end, 0, last % row);
 }
@@ -49,10 +51,9 @@ constexpr int n_counts = sizeof(Counts) / sizeof(std::int64_t);
 class Auto final : public FormatAround {
 public:
   Auto(MPI_Comm comm, const Schema& schema, const Options& options, const Topology& topology,
-       const std::vector<int>& aggregators, std::unique_ptr<Format> inner, bool is_copied,
-       const Stripe& stripe, const CallCost& call)
-      : Auto(comm, schema, options, topology, aggregators, *inner.get(), std::move(inner),
-             is_copied, stripe, call) {}
+       const std::vector<int>& aggregators, std::unique_ptr<Format> inner, const Stripe& stripe)
+      : Auto(comm, schema, options, topology, aggregators, *inner.get(), std::move(inner), stripe) {
+  }
 
   void put(std::size_t v, const Hyperslab& slab) override {
     (moves(v, slab) ? *m_inner : m_native).put(v, slab);
@@ -61,20 +62,19 @@ public:
   /// And, as "layout", what was chosen.
   std::map<std::string, std::string> hints() const override {
     std::map<std::string, std::string> hints = FormatAround::hints();
-    hints["layout"] = m_stay.text("stay", run()) + "; " + m_go.text("move", run()) + "; " +
-                      m_stripe.text() + "; " + m_call.text();
+    hints["layout"] =
+        m_stay.text("stay", run()) + "; " + m_go.text("move", run()) + "; " + m_stripe.text();
     return hints;
   }
 
 private:
   Auto(MPI_Comm comm, const Schema& schema, const Options& options, const Topology& topology,
        const std::vector<int>& aggregators, Format& native, std::unique_ptr<Format>&& inner,
-       bool is_copied, const Stripe& stripe, const CallCost& call)
+       const Stripe& stripe)
       : FormatAround(make_remap(
             comm, schema, options, topology, aggregators,
-            [this](const Schema&, std::size_t v) { return boxes_of(v); }, std::move(inner),
-            is_copied)),
-        m_comm(comm), m_schema(schema), m_aggregators(aggregators), m_stripe(stripe), m_call(call),
+            [this](const Schema&, std::size_t v) { return boxes_of(v); }, std::move(inner))),
+        m_comm(comm), m_schema(schema), m_aggregators(aggregators), m_stripe(stripe),
         m_native(native), m_choices(schema.variables.size()) {}
 
   /// Of the variables that stay, or of those that move.
@@ -83,8 +83,9 @@ private:
     Counts counts;
     void add(const Counts& more) {
       variables += 1;
-      counts.native_calls += more.native_calls, counts.sent += more.sent,
-          counts.bytes += more.bytes;
+      counts.native_calls += more.native_calls;
+      counts.sent += more.sent;
+      counts.bytes += more.bytes;
     }
     std::string text(const std::string& verb, std::size_t run) const {
       if (variables == 0) return "no variable " + verb + "s";
@@ -97,8 +98,7 @@ private:
     }
   };
 
-  /// Where the format does not say where a variable begins: one behind the other, as in a plain
-  /// file.
+  /// Where the format does not say where a variable begins: one behind the other.
   std::uint64_t begin_of(std::size_t v) const {
     return m_native.first_byte(v).value_or(m_begin[v]);
   }
@@ -154,8 +154,8 @@ private:
     MPI_Allreduce(MPI_IN_PLACE, &all, n_counts, MPI_INT64_T, MPI_SUM, m_comm);
     const double native = static_cast<double>(all.native_calls),
                  moved = static_cast<double>(all.bytes) / static_cast<double>(run());
-    const auto call = static_cast<double>(m_call.bytes);
-    return {all, native > 1 && static_cast<double>(all.sent) + moved * call < native * call};
+    return {all,
+            native > 1 && static_cast<double>(all.sent) + moved * call_bytes < native * call_bytes};
   }
 
   MPI_Comm m_comm;
@@ -163,9 +163,8 @@ private:
   const Schema& m_schema;
   std::vector<int> m_aggregators;
   Stripe m_stripe;
-  CallCost m_call;
   std::optional<Deal> m_deal; ///< once all is defined
-  std::vector<std::uint64_t> m_begin = raw_layout(m_schema, 1).begin;
+  std::vector<std::uint64_t> m_begin = packed_layout(m_schema).begin;
   Format& m_native; ///< the remap's inner one
   std::map<std::pair<std::vector<std::size_t>, Type>, Choice> m_of_shape;
   std::vector<const Choice*> m_choices; ///< of each variable, once it was put
@@ -217,6 +216,11 @@ Boxes run_boxes(const Schema& schema, std::size_t v, const Deal& deal, std::uint
   return boxes;
 }
 
+Boxes auto_boxes(const Schema& schema, std::size_t v, std::size_t aggregators, std::size_t stripe) {
+  const RunLayout layout = packed_layout(schema);
+  return run_boxes(schema, v, deal_of(layout.file_size(1), aggregators, stripe), layout.begin[v]);
+}
+
 std::size_t runs_in(const Box& box, const Box& whole) {
   std::size_t runs = box.elements(), d = box.count.size();
   while (d > 0) {
@@ -229,10 +233,9 @@ std::size_t runs_in(const Box& box, const Box& whole) {
 
 std::unique_ptr<Format> make_auto(MPI_Comm comm, const Schema& schema, const Options& options,
                                   const Topology& topology, const std::vector<int>& aggregators,
-                                  std::unique_ptr<Format> inner, bool is_copied,
-                                  const Stripe& stripe, const CallCost& call) {
+                                  std::unique_ptr<Format> inner, const Stripe& stripe) {
   return std::make_unique<Auto>(comm, schema, options, topology, aggregators, std::move(inner),
-                                is_copied, stripe, call);
+                                stripe);
 }
 
 } // namespace nunatak::io

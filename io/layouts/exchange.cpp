@@ -6,17 +6,16 @@
 
 namespace nunatak::io {
 
-std::int64_t exchange(MPI_Comm comm, std::vector<Message>& receives,
+std::int64_t exchange(MPI_Comm comm, const std::vector<Message>& receives,
                       const std::vector<Message>& sends, std::size_t largest) {
-  constexpr int tag = 20614; // nobody else's on this communicator
+  constexpr int tag = 20614; // used by nothing else on this communicator
   std::vector<MPI_Request> requests;
   const auto start = [&](const std::vector<Message>& messages, const auto& begin) {
-    for (const Message& m : messages) { // parts of one message arrive in order; the last ones of a
-                                        // shorter one are empty
+    for (const Message& m : messages) { // parts of one message arrive in order
       for (std::size_t at = 0; at < m.size; at += largest) {
         requests.push_back(MPI_REQUEST_NULL);
-        begin(m.data + at, static_cast<int>(std::min(largest, m.sent - std::min(at, m.sent))),
-              m.rank, &requests.back());
+        begin(m.data + at, static_cast<int>(std::min(largest, m.size - at)), m.rank,
+              &requests.back());
       }
     }
   };
@@ -27,17 +26,7 @@ std::int64_t exchange(MPI_Comm comm, std::vector<Message>& receives,
   start(sends, [&](const std::byte* data, int size, int rank, MPI_Request* request) {
     MPI_Isend(data, size, MPI_BYTE, rank, tag, comm, request);
   });
-  std::vector<MPI_Status> statuses(requests.size());
-  MPI_Waitall(static_cast<int>(requests.size()), requests.data(), statuses.data());
-  auto status = statuses.cbegin();
-  for (Message& m : receives) {
-    m.sent = 0;
-    for (std::size_t at = 0; at < m.size; at += largest) {
-      int received = 0;
-      MPI_Get_count(&*status++, MPI_BYTE, &received);
-      m.sent += static_cast<std::size_t>(received);
-    }
-  }
+  MPI_Waitall(static_cast<int>(requests.size()), requests.data(), MPI_STATUSES_IGNORE);
   return static_cast<std::int64_t>(requests.size() - n_receives);
 }
 

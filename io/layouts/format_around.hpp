@@ -1,5 +1,5 @@
 // A format around a format, which is what a layout is: everything goes to the inner one, but for
-// what the layout does otherwise. Used by remap.cpp, auto.cpp and thread/queued.cpp.
+// what the layout does otherwise. Used by remap.cpp and auto.cpp.
 #pragma once
 
 #include "io/formats/format.hpp"
@@ -23,24 +23,22 @@ public:
   std::optional<std::uint64_t> first_byte(std::size_t v) const override {
     return m_inner->first_byte(v);
   }
-  void push() override { m_inner->push(); }
   void wait() override { m_inner->wait(); }
-  void flush() override { when_written().flush(); }
-  void close() override { when_written().close(); }
+  void flush() override { m_inner->flush(); }
+  void close() override { m_inner->close(); }
   bool grows_in_place() const override { return m_inner->grows_in_place(); }
-  void flush_values() override { when_written().flush_values(); }
-  void count_records() override { when_written().count_records(); }
+  void flush_values() override { m_inner->flush_values(); }
+  void count_records() override { m_inner->count_records(); }
   Reopened reopen(const std::string& path, std::uint64_t records) override {
-    return when_written().reopen(path, records);
+    return m_inner->reopen(path, records);
   }
-  std::optional<SparseChecksum> written() const override { return when_written().written(); }
+  std::optional<SparseChecksum> written() const override { return m_inner->written(); }
   Work work() const override { return m_inner->work(); }
   std::map<std::string, std::string> hints() const override { return m_inner->hints(); }
   std::vector<OutputFile> files() const override { return m_inner->files(); }
 
 protected:
   explicit FormatAround(std::unique_ptr<Format> inner) : m_inner(std::move(inner)) {}
-  virtual Format& when_written() const { return *m_inner; } ///< all that was put
   const std::unique_ptr<Format> m_inner;
 };
 

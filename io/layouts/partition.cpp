@@ -74,7 +74,10 @@ std::vector<std::size_t> make_grid(const std::vector<std::size_t>& lengths, std:
                                                                    std::size_t left) {
     if (axis + 1 < lengths.size()) {
       for (std::size_t k = left; k > 0; --k) {
-        if (left % k == 0) grid[axis] = k, choose(axis + 1, left / k);
+        if (left % k == 0) {
+          grid[axis] = k;
+          choose(axis + 1, left / k);
+        }
       }
       return;
     }
@@ -86,8 +89,11 @@ std::vector<std::size_t> make_grid(const std::vector<std::size_t>& lengths, std:
       seams += static_cast<double>(grid[d]) / static_cast<double>(lengths[d]);
     }
     if (best.empty() || (fits && !best_fits) ||
-        (fits == best_fits && seams < best_seams * (1.0 - 1e-12)))
-      best = grid, best_fits = fits, best_seams = seams;
+        (fits == best_fits && seams < best_seams * (1.0 - 1e-12))) {
+      best = grid;
+      best_fits = fits;
+      best_seams = seams;
+    }
   };
   if (!lengths.empty()) choose(0, n);
   return best;
@@ -126,7 +132,10 @@ bool morton_less(const std::vector<std::size_t>& a, const std::vector<std::size_
   std::size_t decides = 0, highest = 0;
   for (std::size_t d = 0; d < a.size(); ++d) {
     const std::size_t bits = a[d] ^ b[d];
-    if (highest < bits && highest < (highest ^ bits)) decides = d, highest = bits;
+    if (highest < bits && highest < (highest ^ bits)) {
+      decides = d;
+      highest = bits;
+    }
   }
   return !a.empty() && a[decides] < b[decides];
 }
@@ -142,7 +151,10 @@ Boxes morton_boxes(const Schema& schema, std::size_t v, std::size_t aggregators,
   }
   std::vector<std::size_t> lengths, n_tiles;
   std::size_t column = whole.elements() * bytes_of(schema.variables[v].type); // bytes of one cell
-  for (const std::size_t d : places) lengths.push_back(whole.count[d]), column /= whole.count[d];
+  for (const std::size_t d : places) {
+    lengths.push_back(whole.count[d]);
+    column /= whole.count[d];
+  }
   const std::vector<std::size_t> tile = tile_of(lengths, std::max<std::size_t>(1, stripe / column));
   for (std::size_t n = 0; n < places.size(); ++n)
     n_tiles.push_back((lengths[n] + tile[n] - 1) / tile[n]);

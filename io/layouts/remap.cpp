@@ -5,11 +5,8 @@
 #include "io/layouts/exchange.hpp"
 #include "io/layouts/exchange_plan.hpp"
 #include "io/layouts/format_around.hpp"
-#include "io/layouts/repeats.hpp"
-#include "io/layouts/stripe.hpp"
 
 #include <algorithm>
-#include <numeric>
 
 namespace nunatak::io {
 
@@ -29,19 +26,12 @@ struct Schedule {
       n; ///< puts to the inner format, by part and group: the same on all ranks
 };
 
-constexpr std::int64_t n_rounds =
-    8; ///< of a record, if the inner format writes one while the next is moved
-
 class Remap final : public FormatAround {
 public:
   Remap(MPI_Comm comm, const Schema& schema, const Options& options, const Topology& topology,
-        std::vector<int> aggregators, BoxesOf boxes_of, std::unique_ptr<Format> inner,
-        bool is_copied)
+        std::vector<int> aggregators, BoxesOf boxes_of, std::unique_ptr<Format> inner)
       : FormatAround(std::move(inner)), m_comm(comm), m_schema(schema), m_topology(topology),
-        m_aggregators(std::move(aggregators)), m_boxes_of(std::move(boxes_of)),
-        m_is_copied(is_copied) {
-    m_least_round =
-        static_cast<std::int64_t>(stripe_of(options.stripe).bytes * m_aggregators.size());
+        m_aggregators(std::move(aggregators)), m_boxes_of(std::move(boxes_of)) {
     m_waiting.limit = static_cast<std::int64_t>(options.copy_bytes() * m_aggregators.size());
   }
 
@@ -53,11 +43,6 @@ public:
       for (const auto& boxes : m_boxes.back()) elements += elements_of(boxes);
       m_bytes.push_back(static_cast<std::int64_t>(elements * bytes_of(m_schema.variables[v].type)));
     }
-    if (!m_is_copied || m_bytes.empty()) return;
-    const std::int64_t record = std::accumulate(m_bytes.begin(), m_bytes.end(), std::int64_t{0});
-    const std::int64_t largest = *std::max_element(m_bytes.begin(), m_bytes.end());
-    m_waiting.limit =
-        std::min(m_waiting.limit, std::max({m_least_round, record / n_rounds, largest}));
   }
 
   void put(std::size_t v, const Hyperslab& slab) override {
@@ -111,7 +96,7 @@ private:
     for (std::size_t part = 0; part < n_parts; ++part) {
       timed([&] { move_values(schedule->plans[part], puts); });
       write(schedule->plans[part], schedule->n[part], puts, schedule->groups, records);
-      inner([&] { m_is_copied ? m_inner->push() : m_inner->wait(); });
+      inner([&] { m_inner->wait(); });
     }
   }
 
@@ -198,7 +183,6 @@ private:
     m_assembled.of_size(plan.target_bytes);
     std::vector<Message> receives = make_receives(plan);
     m_work.messages += exchange(m_comm, receives, make_sends(plan, puts));
-    for (const Message& message : receives) restore(message);
     for (const Transfer& t : plan.own)
       place(plan, t, type_of_put(puts[t.put]), slice(puts[t.put].slab, t.box));
     for (std::size_t c = 0; c < plan.receives.size(); ++c) {
@@ -213,28 +197,27 @@ private:
 
   std::vector<Message> make_receives(const Plan& plan) {
     std::size_t bytes = 0;
-    for (const Channel& c : plan.receives) bytes += c.bytes + repeat_room;
+    for (const Channel& c : plan.receives) bytes += c.bytes;
     std::byte* in = m_incoming.of_size(bytes);
     std::vector<Message> receives;
     for (const Channel& c : plan.receives) {
       receives.push_back({c.rank, in, c.bytes});
-      in += c.bytes + repeat_room;
+      in += c.bytes;
     }
     return receives;
   }
 
   std::vector<Message> make_sends(const Plan& plan, const std::vector<Put>& puts) {
     std::size_t bytes = 0;
-    for (const Channel& c : plan.sends) bytes += repeat_room + c.bytes;
+    for (const Channel& c : plan.sends) bytes += c.bytes;
     std::byte* out = m_outgoing.of_size(bytes);
     std::vector<Message> sends;
     for (const Channel& c : plan.sends) {
-      out += repeat_room;
       for (const Transfer& t : c.transfers)
         pack(slice(puts[t.put].slab, t.box), type_of_put(puts[t.put]), out + t.offset);
-      sends.push_back(shorten({c.rank, out, c.bytes}));
+      sends.push_back({c.rank, out, c.bytes});
       out += c.bytes;
-      const auto sent = static_cast<std::int64_t>(sends.back().sent);
+      const auto sent = static_cast<std::int64_t>(c.bytes);
       m_work.message_bytes += sent;
       if (node_of(c.rank) != node_of(m_rank)) m_work.off_node_bytes += sent;
     }
@@ -272,7 +255,7 @@ private:
         Box box = whole_box(m_schema, v);
         Hyperslab slab;
         slab.type = variable.type;
-        slab.lasting = !m_is_copied;
+        slab.lasting = true;
         slab.empty = target == plan.targets.end() || target->group != g;
         if (slab.empty) {
           box.start.assign(box.start.size(), 0);
@@ -300,8 +283,6 @@ private:
   Topology m_topology;
   std::vector<int> m_aggregators;
   BoxesOf m_boxes_of;
-  bool m_is_copied;                  ///< by the inner format
-  std::int64_t m_least_round = 0;    ///< bytes, of all ranks
   std::vector<Boxes> m_boxes;        ///< of each variable
   std::vector<std::int64_t> m_bytes; ///< of a record of each variable, over all aggregators
   Waiting m_waiting{0};              ///< copies over all ranks, as all ranks count them
@@ -317,10 +298,9 @@ private:
 
 std::unique_ptr<Format> make_remap(MPI_Comm comm, const Schema& schema, const Options& options,
                                    const Topology& topology, std::vector<int> aggregators,
-                                   BoxesOf boxes_of, std::unique_ptr<Format> inner,
-                                   bool is_copied) {
+                                   BoxesOf boxes_of, std::unique_ptr<Format> inner) {
   return std::make_unique<Remap>(comm, schema, options, topology, std::move(aggregators),
-                                 std::move(boxes_of), std::move(inner), is_copied);
+                                 std::move(boxes_of), std::move(inner));
 }
 
 } // namespace nunatak::io

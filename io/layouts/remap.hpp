@@ -27,12 +27,9 @@ using BoxesOf = std::function<Boxes(const Schema& schema, std::size_t v)>;
 /// Wrap `inner`, which all ranks of `comm` have opened. `aggregators`: ranks, ascending; boxes_of
 /// gives their boxes in this order. Boxes of aggregators may overlap: what lies in both goes to
 /// both. The inner format gets lasting slabs, of a variable and record equally many on every rank
-/// (empty ones included). If it takes copies (`is_copied`) and writes them meanwhile, a record is
-/// moved in rounds, of which it writes one while the next is moved; it then gets slabs that do not
-/// last.
+/// (empty ones included).
 std::unique_ptr<Format> make_remap(MPI_Comm comm, const Schema& schema, const Options& options,
                                    const Topology& topology, std::vector<int> aggregators,
-                                   BoxesOf boxes_of, std::unique_ptr<Format> inner,
-                                   bool is_copied = false);
+                                   BoxesOf boxes_of, std::unique_ptr<Format> inner);
 
 } // namespace nunatak::io

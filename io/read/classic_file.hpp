@@ -1,12 +1,11 @@
-// Values of a classic file by pread, where its header says that they lie. Used by read/direct.cpp,
-// and of plain files by formats/raw.cpp.
+// Values of a classic file by pread, where its header says that they lie. Used by read/direct.cpp.
 //
 // Runs of the file are read straight into their place. Runs that lie close together are read in one
 // call with what lies between them, 4 MiB at most, because a call costs a file system as much as
 // many bytes.
 #pragma once
 
-#include "io/formats/raw.hpp"
+#include "io/formats/runs.hpp"
 #include "io/layouts/box.hpp"
 #include "io/read/classic_header.hpp"
 #include "io/read/contents.hpp"

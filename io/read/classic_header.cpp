@@ -1,14 +1,14 @@
 // Parses the header of classic NetCDF files. See classic_header.hpp.
 //
 //   header = magic numrecs dim_list gatt_list var_list
-//   magic  = 'C' 'D' 'F' version     version 1: 32-bit sizes and offsets; 2: 64-bit offsets; 5:
-//   64-bit sizes and offsets list   = tag count element*      tag 10 dimensions, 11 variables, 12
-//   attributes, 0 if absent
+//   magic  = 'C' 'D' 'F' version    1: sizes and offsets of 32 bits; 2: offsets of 64; 5: both
+//   list   = tag count element*     tag 10: dimensions, 11: variables, 12: attributes, 0: absent
 #include "io/read/classic_header.hpp"
 
 #include "io/error.hpp"
 
 #include <algorithm>
+#include <filesystem>
 #include <fstream>
 #include <vector>
 
@@ -16,114 +16,163 @@ namespace nunatak::io {
 
 namespace {
 
+constexpr std::uint64_t longest_name = 256; ///< NC_MAX_NAME: NetCDF-C copies names into so much
+
+/// Bytes of the largest file, and less: no sum of a few of them overflows.
+constexpr std::uint64_t largest_file = std::uint64_t{1} << 60;
+
+std::uint64_t round_up(std::uint64_t bytes) { return (bytes + 3) / 4 * 4; }
+
+/// Reads the header from its beginning. Each number in it that says how much follows is held
+/// against the bytes that are left, before anybody believes it.
 class Header {
 public:
-  explicit Header(const std::string& path) : m_path(path), m_in(path, std::ios::binary) {}
+  explicit Header(const std::string& path) : m_path(path), m_in(path, std::ios::binary) {
+    std::error_code none;
+    m_size = std::filesystem::file_size(path, none);
+    if (none) m_size = 0;
+  }
 
-  /// The first four bytes; nothing if this is no classic file.
+  /// That of the magic number; nothing if this is no classic file.
   std::optional<int> version() {
     char magic[4] = {};
     if (!m_in.read(magic, 4) || magic[0] != 'C' || magic[1] != 'D' || magic[2] != 'F')
       return std::nullopt;
     if (magic[3] != 1 && magic[3] != 2 && magic[3] != 5) return std::nullopt;
+    count_bytes = magic[3] == 5 ? 8 : 4;
+    offset_bytes = magic[3] == 1 ? 4 : 8;
+    m_position = 4;
     return magic[3];
   }
+  int count_bytes = 4, offset_bytes = 4;
 
   /// An unsigned big-endian integer.
   std::uint64_t integer(int bytes) {
     unsigned char raw[8];
     if (!m_in.read(reinterpret_cast<char*>(raw), bytes))
       fail("the file ends inside its header: it is truncated");
+    m_position += static_cast<std::uint64_t>(bytes);
     std::uint64_t value = 0;
     for (int n = 0; n < bytes; ++n) value = value << 8 | raw[n];
     return value;
   }
 
-  std::uint64_t position() { return static_cast<std::uint64_t>(m_in.tellg()); }
+  /// A number of things that follow, each of at least so many bytes.
+  std::uint64_t count(const std::string& things, std::uint64_t bytes) {
+    const std::uint64_t n = integer(count_bytes), left = m_size - std::min(m_size, m_position);
+    if (n > left / bytes) {
+      fail("header: expected at most " + std::to_string(left / bytes) + " " + things +
+           " in the rest of the file, found " + std::to_string(n));
+    }
+    return n;
+  }
+
   /// Through the stream's buffer: a seek would throw it away.
-  void skip(std::uint64_t bytes) { m_in.ignore(static_cast<std::streamsize>((bytes + 3) / 4 * 4)); }
+  void skip(std::uint64_t bytes) {
+    m_in.ignore(static_cast<std::streamsize>(round_up(bytes)));
+    m_position += round_up(bytes);
+  }
+
+  void skip_name() {
+    const std::uint64_t length = count("characters of a name", 1);
+    if (length > longest_name) {
+      fail("header: expected names of at most " + std::to_string(longest_name) +
+           " characters, found " + std::to_string(length));
+    }
+    skip(length);
+  }
+
+  void skip_attributes() {
+    integer(4);
+    for (std::uint64_t n = count("attributes", 12); n > 0; --n) {
+      skip_name();
+      const std::uint64_t size = type_size();
+      skip(count("values of an attribute", size) * size);
+    }
+  }
+
+  std::uint64_t type_size() {
+    const std::uint64_t type = integer(4);
+    if (type < 1 || type > 11)
+      fail("expected a type from 1 to 11 in the header, found " + std::to_string(type));
+    return classic_type_bytes[type];
+  }
+
+  /// Bytes that the header promises: of a sum, of a product.
+  std::uint64_t sum(std::uint64_t a, std::uint64_t b) const {
+    return promised(a <= largest_file && b <= largest_file - a, a + b);
+  }
+  std::uint64_t product(std::uint64_t a, std::uint64_t b) const {
+    return promised(b == 0 || a <= largest_file / b, a * b);
+  }
+
+  std::uint64_t position() const { return m_position; }
 
   [[noreturn]] void fail(const std::string& what) const {
     throw Error("file '" + m_path + "': " + what);
   }
 
 private:
+  std::uint64_t promised(bool fits, std::uint64_t bytes) const {
+    if (!fits) fail("truncated: its header promises more than 2^60 bytes");
+    return bytes;
+  }
+
   std::string m_path;
   std::ifstream m_in;
+  std::uint64_t m_size = 0, m_position = 0;
 };
-
-std::uint64_t type_size(const Header& header, std::uint64_t type) {
-  if (type < 1 || type > 11)
-    header.fail("expected a type from 1 to 11 in the header, found " + std::to_string(type));
-  return classic_type_bytes[type];
-}
-
-std::uint64_t round_up(std::uint64_t bytes) { return (bytes + 3) / 4 * 4; }
-
-std::uint64_t record_size(const std::vector<ClassicLayout::Place>& variables) {
-  std::uint64_t n_record = 0, lone = 0, size = 0;
-  for (const auto& v : variables) {
-    if (!v.is_record) continue;
-    n_record += 1;
-    lone = v.size;
-    size += round_up(v.size);
-  }
-  return n_record == 1 ? lone : size; // a lone record variable is not padded
-}
 
 } // namespace
 
 std::optional<ClassicLayout> read_classic_layout(const std::string& path) {
   Header in(path);
-  const std::optional<int> version = in.version();
-  if (!version) return std::nullopt;
-  const int count_bytes = version == 5 ? 8 : 4;
-  const int offset_bytes = version == 1 ? 4 : 8;
-  const auto count = [&] { return in.integer(count_bytes); };
-  const auto skip_attributes = [&] {
-    in.integer(4);
-    for (std::uint64_t n = count(); n > 0; --n) {
-      in.skip(count());
-      const std::uint64_t size = type_size(in, in.integer(4));
-      in.skip(count() * size);
-    }
-  };
-
+  if (!in.version()) return std::nullopt;
   ClassicLayout layout;
-  layout.count_bytes = static_cast<std::size_t>(count_bytes);
-  layout.records = count();
-  if (layout.records == (version == 5 ? ~0ULL : 0xffffffffULL))
-    layout.records = 0; // "streaming": their number is not stated
+  layout.count_bytes = static_cast<std::size_t>(in.count_bytes);
+  layout.records = in.integer(in.count_bytes);
+  if (layout.records == (in.count_bytes == 8 ? ~0ULL : 0xffffffffULL)) {
+    in.fail("header: expected the number of records, found none ('streaming': the program that "
+            "wrote the file has not closed it)");
+  }
+  const std::uint64_t count_bytes = layout.count_bytes;
   in.integer(4);
   std::vector<std::uint64_t> dimensions;
-  for (std::uint64_t n = count(); n > 0; --n) {
-    in.skip(count());
-    dimensions.push_back(count()); // 0: the record dimension
+  for (std::uint64_t n = in.count("dimensions", 2 * count_bytes); n > 0; --n) {
+    in.skip_name();
+    dimensions.push_back(in.integer(in.count_bytes)); // 0: the record dimension
   }
-  skip_attributes();
+  in.skip_attributes();
   in.integer(4);
-  for (std::uint64_t n = count(); n > 0; --n) {
-    in.skip(count());
-    std::vector<std::uint64_t> shape(
-        static_cast<std::size_t>(std::min<std::uint64_t>(count(), 1024)));
+  for (std::uint64_t n = in.count("variables", 5 * count_bytes); n > 0; --n) {
+    in.skip_name();
+    std::vector<std::uint64_t> shape(in.count("dimensions of a variable", count_bytes));
     for (auto& length : shape) {
-      const std::uint64_t id = count();
+      const std::uint64_t id = in.integer(in.count_bytes);
       if (id >= dimensions.size()) {
         in.fail("the header refers to dimension " + std::to_string(id) + ", but there are " +
                 std::to_string(dimensions.size()));
       }
       length = dimensions[static_cast<std::size_t>(id)];
     }
-    skip_attributes();
-    std::uint64_t size = type_size(in, in.integer(4));
-    count(); // vsize: redundant, and wrong by design where it does not fit
-    const std::uint64_t begin = in.integer(offset_bytes);
+    in.skip_attributes();
+    std::uint64_t size = in.type_size();
+    in.integer(in.count_bytes); // vsize: redundant, and wrong by design where it does not fit
+    const std::uint64_t begin = in.integer(in.offset_bytes);
     const bool is_record = !shape.empty() && shape[0] == 0;
-    for (std::size_t d = is_record ? 1 : 0; d < shape.size(); ++d) size *= shape[d];
-    layout.variables.push_back({begin, size, is_record});
+    for (std::size_t d = is_record ? 1 : 0; d < shape.size(); ++d)
+      size = in.product(size, shape[d]);
+    layout.variables.push_back({in.sum(begin, 0), size, is_record});
   }
   layout.header_end = in.position();
-  layout.record_size = record_size(layout.variables);
+  for (const ClassicLayout::Place& v : layout.variables) {
+    if (v.is_record) layout.record_size = in.sum(layout.record_size, round_up(v.size));
+  }
+  const auto is_record = [](const ClassicLayout::Place& v) { return v.is_record; };
+  const auto lone = std::find_if(layout.variables.begin(), layout.variables.end(), is_record);
+  if (std::count_if(layout.variables.begin(), layout.variables.end(), is_record) == 1)
+    layout.record_size = lone->size; // not padded
+  in.sum(in.product(layout.record_size, layout.records), 0);
   return layout;
 }
 

@@ -46,6 +46,7 @@ public:
   /// (`all_records`) reads and writes every record as soon as one grows, also those that stay where
   /// they are.
   std::int64_t count(const std::string& path, bool all_records);
+  const ClassicLayout& layout() const { return m_before; } ///< at the last call
 
 private:
   ClassicLayout m_before;

@@ -73,6 +73,14 @@ std::vector<Contents::Attribute> attributes_of(int nc, int variable, const std::
 
 } // namespace
 
+std::string plain_text(const Contents::Attribute& attribute) {
+  const std::string text = attribute.text.substr(0, attribute.text.find('\0'));
+  const char* const white = " \t\r\n";
+  const std::size_t first = text.find_first_not_of(white);
+  return first == std::string::npos ? ""
+                                    : text.substr(first, text.find_last_not_of(white) + 1 - first);
+}
+
 NcFile::NcFile(const std::string& path) {
   const auto fail = [&](const std::string& what) { throw Error("file '" + path + "': " + what); };
   std::error_code ignored;
@@ -90,7 +98,10 @@ NcFile::NcFile(const std::string& path) {
     fail("truncated: its header promises " + std::to_string(*needed) + " bytes, found " +
          std::to_string(found));
   }
-  check(nc_open(path.c_str(), NC_NOWRITE, &m_id), path,
+  // NetCDF-C takes what stands before a colon for a protocol or a drive
+  const std::string name =
+      path.find(':') == std::string::npos || path[0] == '/' ? path : "./" + path;
+  check(nc_open(name.c_str(), NC_NOWRITE, &m_id), path,
         "expected a complete NetCDF file (classic, CDF-2, CDF-5 or NetCDF-4/HDF5)");
 }
 

@@ -62,6 +62,10 @@ struct Contents {
 
 Contents contents_of(const NcFile& file, const std::string& path);
 
+/// The text of an attribute up to its first NUL, without white space at its ends: C and Matlab pad
+/// text with NULs, Fortran with blanks.
+std::string plain_text(const Contents::Attribute& attribute);
+
 /// As bytes, in which numbers stay exact.
 std::vector<std::uint8_t> message_of(const Contents& contents);
 

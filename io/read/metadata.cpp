@@ -95,7 +95,7 @@ std::optional<std::string> Reader::text(const std::string& variable,
     fail("attribute '" + variable + ":" + name + "': expected text, found " +
          std::to_string(a->length) + " number(s)");
   }
-  return a->text;
+  return plain_text(*a);
 }
 
 std::optional<std::vector<double>> Reader::numbers(const std::string& variable,

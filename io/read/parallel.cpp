@@ -40,9 +40,11 @@ public:
     broadcast(m_contents, comm);
     m_statistics.openers = 1;
     MPI_Info info = make_info(options.hints);
+    // PnetCDF and MPI-IO take off what stands before the first colon, as the name of a file system
+    const std::string name = path.find(':') == std::string::npos ? path : "ufs:" + path;
     const int status = m_contents.is_hdf5
-                           ? nc_open_par(path.c_str(), NC_NOWRITE, comm, info, &m_ncid)
-                           : ncmpi_open(comm, path.c_str(), NC_NOWRITE, info, &m_ncid);
+                           ? nc_open_par(name.c_str(), NC_NOWRITE, comm, info, &m_ncid)
+                           : ncmpi_open(comm, name.c_str(), NC_NOWRITE, info, &m_ncid);
     MPI_Info_free(&info);
     agree(comm, [&] {
       if (status != NC_NOERR)

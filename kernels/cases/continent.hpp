@@ -10,8 +10,7 @@
 //              \  sqrt(h0^2+c d) |___________________________________
 //               \_- h0           |                                   |  sea
 //     b          \_______________|__________________________________/
-//    ______/\____/      <- d > 0 | d < 0 ->                               continental shelf, then
-//    deep sea
+//    ______/\____/      <- d > 0 | d < 0 ->                        continental shelf, then deep sea
 //
 // d: distance to the intended grounding line, positive inland: the smallest of the distance to the
 // coast, R(angle) - r, and the distances to the bays, which are tapered capsules cut into the

@@ -1,15 +1,13 @@
 // Test N with all that the stress balance needs: a marine ice sheet on a flat bed, whose thickness,
-// velocity and balance are TestN of kernels/cases/exact_sia.hpp; and the same sheet with a shelf in
-// place of its front. Bueler (2014), J. Glaciol. 60(223), 1117-1125, sections 2 to 4; Bodvardsson
-// (1955); van der Veen (1983) for the shelf.
+// velocity and balance are TestN of exact_sia.hpp; and the same sheet with a shelf in place of its
+// front. Bueler (2014), J. Glaciol. 60(223), 1117-1125, sections 2 to 4; Bodvardsson (1955); van
+// der Veen (1983) for the shelf.
 //
-//              ______-------______                      x = 0: the divide, u = 0
-//          ---      H(x), u(x)     ---                  x = +-x_c: the front of MarineSheet; the
-//          ice is just afloat there
-//   ~~~____                           ____~~~ 0         b = -rho/rho_w H(x_c)
+//              ______-------______               x = 0: the divide, u = 0
+//          ---      H(x), u(x)     ---           x = +-x_c: the front of MarineSheet, just afloat
+//   ~~~____                           ____~~~ 0  b = -rho/rho_w H(x_c)
 //      ----|                         |----
-//   _______|_________________________|_______ b         beyond x_c: the shelf of
-//   MarineSheetAndShelf
+//   _______|_________________________|_______ b  beyond x_c: the shelf of MarineSheetAndShelf
 //
 // Drag takes the whole driving stress, beta u = -rho g H h_x with beta = k rho g H. So the membrane
 // stress T = 2 B H |u_x|^(1/n) is the same everywhere, equal to that of a shelf of thickness

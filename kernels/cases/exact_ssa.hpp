@@ -1,11 +1,11 @@
-// Exact solutions of the shallow shelf approximation, nothing else. SI units; x, y from the centre
-// of the domain.
+// Exact solutions of the shallow shelf approximation. SI units; x, y from the centre of the domain.
 //
 //   Test I        Schoof (2006): an ice stream whose till strengthens to both sides; plastic, n = 3
 //   Test J        Bueler: a doubly periodic floating shelf with nu H constant (linear)
 //   van der Veen  (2013, section 5.4): an unconfined shelf of steady thickness with a calving
-//   front, n = 3 plug flow     an ice stream without drag between two walls, n = 3 linear drag   a
-//   shelf of constant nu H over linear till, pushed at one end
+//                 front, n = 3
+//   plug flow     an ice stream without drag between two walls, n = 3
+//   linear drag   a shelf of constant nu H over linear till, pushed at one end
 // The numbers that a scheme must reach: tests/verification/test_ssa_exact.cpp, test_ssa_shelf.cpp.
 #pragma once
 

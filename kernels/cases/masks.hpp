@@ -1,20 +1,21 @@
 // Masks made by formulas: each is a function of the global cell (j, i), so that no rank needs the
 // whole grid and the mask is the same on any decomposition. For tests of labels and distances, and
-// for the tools that show them (docs/tools.md).
+// for the tools that show them (docs/tools.md). '#' is 1, '.' is 0; row 0 is at the top.
 //
-//   serpentine        spiral            comb              checkerboard        '#' is 1, '.' is 0;
-//   row 0 is the top one # # # # # # #     # # # # # # #     # . # . # . #     . # . # . # . . . .
-//   . . . #     . . . . . . #     # . # . # . #     # . # . # . # # # # # # # #     # # # # # . #
-//   # . # . # . #     . # . # . # . # . . . . . .     # . . . # . #     # . # . # . #     # . # . #
-//   . # # # # # # # #     # . # # # . #     # . # . # . #     . # . # . # . . . . . . . #     # . .
-//   . . . #     # . # . # . #     # . # . # . # # # # # # # #     # # # # # # #     # # # # # # #
-//   . # . # . # . one path          one path          teeth joined in   no two cells joined
+//   serpentine        spiral            comb              checkerboard
+//   # # # # # # #     # # # # # # #     # . # . # . #     . # . # . # .
+//   . . . . . . #     . . . . . . #     # . # . # . #     # . # . # . #
+//   # # # # # # #     # # # # # . #     # . # . # . #     . # . # . # .
+//   # . . . . . .     # . . . # . #     # . # . # . #     # . # . # . #
+//   # # # # # # #     # . # # # . #     # . # . # . #     . # . # . # .
+//   . . . . . . #     # . . . . . #     # . # . # . #     # . # . # . #
+//   # # # # # # #     # # # # # # #     # # # # # # #     . # . # . # .
+//   one path          one path          teeth joined in   no two cells joined
 //                                       the last row
 //
-// percolation: each cell by the throw of a die; at p = 0.593 components of all sizes (site
-// percolation on the square lattice). shelves: grounded ice, floating ice and ocean, with ice rises
-// and islands, from smooth noise. Neighbours: noise.hpp (the random numbers), labels/labels.hpp and
-// distance.hpp (what is tried on them).
+// percolation: each cell at random; at p = 0.593 components of all sizes (site percolation on the
+// square lattice). shelves: grounded ice, floating ice and ocean, with ice rises and islands, from
+// smooth noise (noise.hpp).
 #pragma once
 
 #include "kernels/cases/noise.hpp"
@@ -23,7 +24,7 @@
 
 namespace nunatak::masks {
 
-/// Rows 0, 2, 4, ... joined at their ends in turn: one path of about Mx My / 2 cells.
+/// Rows 0, 2, 4, ... joined at alternating ends: one path of about Mx My / 2 cells.
 inline bool serpentine(int Mx, int j, int i) {
   return j % 2 == 0 || i == (j % 4 == 1 ? Mx - 1 : 0);
 }
@@ -32,11 +33,11 @@ inline bool serpentine(int Mx, int j, int i) {
 /// Any size.
 ///
 ///   r = distance to the edge of the grid numbers the rings. Even rings are path, odd rings are
-///   wall, but for two cells: the cell below the start of an even ring is wall (a), the cell before
-///   the start of the next one is path (b).
+///   wall, except for two cells: the cell below the start of an even ring is wall (a), the cell
+///   before the start of the next one is path (b).
 ///
-///        # # # # # # #      Ring r is Mx - 2 r cells wide and My - 2 r cells high. Rings too thin
-///        for a turn (1 or 2 cells) a . . . . . #      hold an upper row and a right column only.
+///        # # # # # # #      Ring r is Mx - 2 r cells wide and My - 2 r cells high. Rings of 1 or 2
+///        a . . . . . #      cells hold an upper row and a right column only.
 ///        # b # # # . #
 ///        # . a . # . #
 inline bool spiral(int Mx, int My, int j, int i) {
@@ -67,12 +68,13 @@ inline bool percolation(double p, std::uint64_t seed, int j, int i) {
 /// A continent with ice shelves, by the legend of the model (kernels/ice/geometry.hpp): 2 grounded,
 /// 3 floating, 4 ocean.
 ///
-///     4 4 4 4 4 4 4 4 4      Distances are in units of the longer side of the grid, from its
-///     middle; `s` decreases outwards. 4 4 3 3 3 4 4 2 4        land      s > 0          s = 0.3 -
-///     distance + noise 4 3 3 2 3 3 4 4 4        shelf     s > -w         w: its width, of smooth
-///     noise, 0 on some coasts 4 3 2 2 2 3 3 4 4        ice rises and islands: where finer noise
-///     has a peak, within reach of the coast 4 2 2 2 2 2 2 4 4
+///     4 4 4 4 4 4 4 4 4
+///     4 4 3 3 3 4 4 2 4     land     s > 0     s = 0.3 - distance + noise
+///     4 3 3 2 3 3 4 4 4     shelf    s > -w    w: its width, of smooth noise, 0 on some coasts
+///     4 3 2 2 2 3 3 4 4     rises and islands: where finer noise peaks, within reach of the coast
+///     4 2 2 2 2 2 2 4 4
 ///
+/// Distances are in units of the longer side of the grid, from its middle; `s` decreases outwards.
 /// `roughness` from 0 (round) to 1 (torn) is the strength of the noise. Every resolution samples
 /// the same continent.
 class Shelves {

@@ -1,11 +1,11 @@
 // Initial states that need no file, as functions of position: every rank fills its own cells, at
 // any resolution.
 //
-//   dome      Halfar's dome at t0 (kernels/cases/exact_sia.hpp, test B) on flat land
+//   dome      Halfar's dome at t0 (exact_sia.hpp, test B) on flat land
 //   shelf     the unconfined ice shelf of van der Veen (1983), flowing along x to a calving front
 //   stream    Schoof's (2006) ice stream: a slab on a slope, weak till in the middle
 //   marine    a continent with marine basins, many ice shelves, ice rises, holes and lakes
-//   (kernels/cases/continent.hpp)
+//             (continent.hpp)
 //
 // These functions run on the host.
 #pragma once

@@ -1,17 +1,17 @@
 // Distances by breadth-first search with rounds of ghosts (see distance.hpp): what PISM does since
 // 2025, without its bound on the length of a path.
 //
-//   patch 0     | patch 1      1. Each patch searches from its own seeds, with a queue: each cell
-//   is visited once. 1 2 3 4     | 0 0 0        2. Ghosts are exchanged. A cell next to a ghost of
-//   value v is offered v + 1; offers that are
-//             4 > 5            better than what the cell has are accepted, and the search goes on
-//             from them, smallest first.
-//   5 < 6 . . . | 6 . .        3. All ranks ask whether anything has changed on any of them. Until
-//   nothing has.
+//  patch 0     | patch 1      1. Each patch searches from its own seeds, with a queue.
+//  1 2 3 4     | 0 0 0        2. Ghosts are exchanged. A cell next to a ghost of value v is
+//            4 > 5               offered v + 1; better offers are accepted, and the search goes on
+//  5 < 6 . . . | 6 . .           from them, smallest first.
+//                             3. A reduction tells whether anything has changed on any rank; if so,
+//                                step 2 is repeated.
 //
-// A path that crosses seams n times needs n rounds, and one more to see that nothing changes. Every
-// value is the length of a path, values only decrease, and where no offer is better they are the
-// distances: the fixed point is the same for every order of events, hence for every decomposition.
+// A path that crosses subdomain boundaries n times needs n rounds, and one more to see that nothing
+// changes. Every value is the length of a path, values only decrease, and where no offer is better
+// they are the distances: the fixed point is the same for every order of events, hence for every
+// decomposition.
 #pragma once
 
 #include "kernels/distance/wave.hpp"
@@ -38,8 +38,7 @@ inline std::int64_t collect_offers(const Patch& p, const int* d, PatchWave& wave
 
 inline DistanceReport bfs_distances(Ranks& ranks, const DistanceFields& fields,
                                     const DistanceSeeds& seeds, const DistanceMaxima& maxima) {
-  // lab 2 begin: a wave in each patch, then rounds of ghosts | stub: throw "lab 2: not written
-  // yet";
+  // lab 2 begin: a wave in each patch, then rounds | stub: throw "lab 2: not written yet";
   const int locals = ranks.local_size();
   std::vector<std::vector<Ghosted>> ghosted(static_cast<std::size_t>(locals));
   std::vector<std::vector<PatchWave>> waves(static_cast<std::size_t>(locals));

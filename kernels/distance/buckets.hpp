@@ -1,53 +1,55 @@
 // Distances by bucket queues on patches that send to few neighbours (see distance.hpp).
 //
-//   +------+------+------+    1. Each patch runs a wave from its own seeds (distance/wave.hpp).
-//   |  ....|......|      |    2. Patches send each other the cells along their common seam
-//   (distance/seam.hpp). From then on |  . * | *  ..|      |       only those exchange messages
-//   whose domains touch (*), and only of values that improved.
-//   +------+------+------+    3. Rounds: read the messages, run a wave from what they offer, write
-//   the next messages. |      |      |  ....|
-//   +------+------+------+    A patch without cells of the domain (.) takes no member. All fields
-//   go in one message.
+//   +------+------+------+    1. Each patch runs a wave from its own seeds (wave.hpp).
+//   |  ....|......|      |    2. Neighbouring patches send each other the cells along their
+//   |    . * | *  ..|      |       boundary (boundary.hpp). From then on only patches whose domains
+//   +------+------+------+       touch (*) exchange messages, and only of values that improved.
+//   |      |      |  ....|    3. Rounds: read the messages, run a wave from what they offer, write
+//   +------+------+------+       the next messages.
 //
-// The end: after round s a maximum is started among the members (has any a message to send?) and
-// looked at after round s + lag. If it is 0, nothing was under way then, and nothing has changed
-// since. No rank waits for it: the lag is about as long as a reduction takes. Values only decrease,
-// and where no offer is better they are the distances: the same bits for any order of events.
+// The members are the ranks that own cells of the domain (.); no other rank takes part in the
+// rounds. All fields go in one message.
 //
-// Communicates, among the ranks that own cells of the domain: per round one message to each of up
-// to four neighbours; every `lag` rounds one reduction that does not block. Nothing if there is one
-// such rank, or none.
+// The end: after round s a non-blocking maximum is started among the members (1 if a member has a
+// message to send); its result is read after round s + lag. If it is 0, nothing was under way then,
+// and nothing has changed since. The lag is about as long as a reduction takes, so that no rank
+// waits for it. Values only decrease, and where no offer is better they are the distances: the same
+// bits for any order of events.
+//
+// Communicates, among the members: per round one message to each of up to four neighbours; every
+// `lag` rounds one non-blocking reduction; nothing if there is one member, or none. Among all
+// ranks: one maximum if the problem does not name the members, and the maxima if
+// wanted.
 #pragma once
 
-#include "kernels/distance/members.hpp"
-#include "kernels/distance/seam.hpp"
+#include "kernels/distance/boundary.hpp"
+
+#include <memory>
 
 namespace nunatak {
 
-/// To be called on the members only: the ranks that own cells of the domain. lag: rounds from the
-/// start of a maximum until it is looked at, at least 1. guard: number of rounds after which it
-/// gives up, 0: never. Maxima of `problem` are left to the caller.
+/// Rounds after which a maximum over so many ranks is read, at least 1: a step of the tree of a
+/// reduction takes half a round, since a rank has one message in it instead of four.
+inline int lag_of(std::size_t members) {
+  int steps = 0;
+  while (std::size_t{1} << steps < members) ++steps;
+  return std::max(1, (steps + 1) / 2);
+}
+
+/// To be called on the members only. The maxima of a problem are left to the caller.
 class BucketDistances {
 public:
-  BucketDistances(Ranks& ranks, Group& members, int lag, int guard)
-      : m_ranks(ranks), m_members(members), m_lag(lag), m_guard(guard) {}
+  BucketDistances(Ranks& ranks, Group& members)
+      : m_ranks(ranks), m_members(members), m_lag(lag_of(members.members().size())) {}
 
-  /// False if it gave up, the same on all members: fields are then as before.
-  bool solve(const DistanceFields& fields, const DistanceSeeds& seeds) {
+  void solve(const DistanceFields& fields, const DistanceSeeds& seeds) {
     start(fields, seeds);
-    if (m_members.members().size() == 1) return true;
+    if (m_members.members().size() == 1) return;
     for (int maximum_of = 0;;) { // the round after which the maximum under way was started
       advance();
-      const bool give_up = m_rounds == m_guard;
-      if (maximum_of > 0 && (m_rounds == maximum_of + m_lag || give_up)) {
-        if (m_members.finish_max() == 0) return true;
+      if (maximum_of > 0 && m_rounds == maximum_of + m_lag) {
+        if (m_members.finish_max() == 0) return;
         maximum_of = 0;
-      }
-      if (give_up) {
-        for (const LocalMember& member : m_local) {
-          for (const auto& field : fields) reset(m_ranks.patch(member.local), field[member.local]);
-        }
-        return false;
       }
       if (maximum_of > 0) continue;
       m_members.start_max(m_sends);
@@ -58,11 +60,11 @@ public:
   int rounds() const { return m_rounds; }
 
 private:
-  /// A local rank that is a member. Its seams are in the order of its packets.
+  /// A local rank that is a member. Its boundaries are in the order of its packets.
   struct LocalMember {
     int local;
     std::vector<PatchWave> waves; // per field
-    std::vector<DistanceSeam> seams;
+    std::vector<DistanceBoundary> boundaries;
   };
 
   bool is_member(int rank) const {
@@ -71,7 +73,9 @@ private:
 
   void start(const DistanceFields& fields, const DistanceSeeds& seeds) {
     const auto locals = static_cast<std::size_t>(m_ranks.local_size());
-    m_out.resize(locals), m_in.resize(locals), m_sends.resize(locals);
+    m_out.resize(locals);
+    m_in.resize(locals);
+    m_sends.resize(locals);
     for (int r = 0; r < m_ranks.local_size(); ++r) {
       if (!is_member(m_ranks.first() + r)) continue;
       m_local.push_back({r, {}, {}});
@@ -84,35 +88,29 @@ private:
       for (const auto& [dx, dy] : {std::pair{-1, 0}, {1, 0}, {0, -1}, {0, 1}}) {
         const int other = m_ranks.decomposition().neighbour(m_ranks.first() + r, dx, dy);
         if (other < 0 || !is_member(other)) continue;
-        member.seams.emplace_back(m_ranks.patch(r), dx, dy, other, fields.size());
+        member.boundaries.emplace_back(m_ranks.patch(r), dx, dy, other, fields.size());
         m_out[r].push_back({other, {}});
         m_in[r].push_back({other, {}});
-        visits += member.seams.back().write_all(member.waves, m_out[r].back().words);
+        visits += member.boundaries.back().write_all(member.waves, m_out[r].back().words);
       }
       m_ranks.work(r, visits);
-    }
-  }
-
-  static void reset(const Patch& p, const SharedArray2<int>& d) {
-    for (int j = 1; j <= p.ym; ++j) {
-      for (int i = 1; i <= p.xm; ++i) d(j, i) = d(j, i) > 1 ? 0 : d(j, i);
     }
   }
 
   /// A round.
   void advance() {
     for (const LocalMember& member : m_local) {
-      for (std::size_t s = 0; s < member.seams.size(); ++s)
-        m_in[member.local][s].words.resize(member.seams[s].longest());
+      for (std::size_t s = 0; s < member.boundaries.size(); ++s)
+        m_in[member.local][s].words.resize(member.boundaries[s].longest());
     }
     m_ranks.exchange(m_out, m_in);
     m_rounds += 1;
     for (LocalMember& member : m_local) {
       const int r = member.local;
       std::int64_t visits = 0;
-      for (std::size_t s = 0; s < member.seams.size(); ++s)
-        visits += member.seams[s].read(m_in[r][s].words, member.waves);
-      if (m_rounds == 1) close_seams(member);
+      for (std::size_t s = 0; s < member.boundaries.size(); ++s)
+        visits += member.boundaries[s].read(m_in[r][s].words, member.waves);
+      if (m_rounds == 1) close_boundaries(member);
       bool reached = false;
       for (PatchWave& wave : member.waves) {
         if (!wave.has_offers()) continue;
@@ -120,10 +118,10 @@ private:
         reached = true;
       }
       m_sends[r] = 0;
-      for (std::size_t s = 0; s < member.seams.size(); ++s) {
+      for (std::size_t s = 0; s < member.boundaries.size(); ++s) {
         std::vector<int>& words = m_out[r][s].words;
         words.clear();
-        if (reached) visits += member.seams[s].write_better(member.waves, words);
+        if (reached) visits += member.boundaries[s].write_better(member.waves, words);
         if (!words.empty()) m_sends[r] = 1;
       }
       m_ranks.work(r, visits);
@@ -131,11 +129,11 @@ private:
   }
 
   /// No more messages where the domain does not continue.
-  void close_seams(LocalMember& member) {
-    for (std::size_t s = member.seams.size(); s-- > 0;) {
-      if (member.seams[s].open(member.waves)) continue;
+  void close_boundaries(LocalMember& member) {
+    for (std::size_t s = member.boundaries.size(); s-- > 0;) {
+      if (member.boundaries[s].open(member.waves)) continue;
       const auto n = static_cast<std::ptrdiff_t>(s);
-      member.seams.erase(member.seams.begin() + n);
+      member.boundaries.erase(member.boundaries.begin() + n);
       m_out[member.local].erase(m_out[member.local].begin() + n);
       m_in[member.local].erase(m_in[member.local].begin() + n);
     }
@@ -143,20 +141,81 @@ private:
 
   Ranks& m_ranks;
   Group& m_members;
-  int m_lag, m_guard, m_rounds = 0;
+  int m_lag, m_rounds = 0;
   std::vector<LocalMember> m_local;
   std::vector<std::vector<Packet>> m_out, m_in; // per local rank
   std::vector<std::int64_t> m_sends;            // per local rank: 1 if it has a message to send
 };
 
+/// Finds the members of problems, and keeps their group between calls.
+class DistanceMembers {
+public:
+  /// `ranks` must outlive this object.
+  explicit DistanceMembers(Ranks& ranks) : m_ranks(ranks) {}
+
+  /// The members as a group; null if no local rank is one. Communicates one maximum if the problem
+  /// does not name them, and what Ranks::group needs if they are not those of the last call.
+  /// invalid_argument if `members` has not an entry for each rank.
+  Group* find(const DistanceProblem& problem) {
+    const std::vector<char> is_member =
+        problem.members.empty() ? ask_all(problem.fields) : problem.members;
+    const auto size = static_cast<std::size_t>(m_ranks.decomposition().size());
+    if (is_member.size() != size) {
+      throw std::invalid_argument("distances: members: expected an entry for each of " +
+                                  std::to_string(size) + " ranks, found " +
+                                  std::to_string(is_member.size()));
+    }
+    std::vector<int> members;
+    bool take_part = false;
+    for (int rank = 0; rank < m_ranks.decomposition().size(); ++rank) {
+      if (is_member[rank] == 0) continue;
+      members.push_back(rank);
+      take_part =
+          take_part || (rank >= m_ranks.first() && rank < m_ranks.first() + m_ranks.local_size());
+    }
+    if (m_group && m_group->members() == members) return m_group.get();
+    m_group.reset();
+    if (take_part) m_group = m_ranks.group(members);
+    return m_group.get();
+  }
+
+private:
+  std::vector<char> ask_all(const DistanceFields& fields) {
+    const auto size = static_cast<std::size_t>(m_ranks.decomposition().size());
+    std::vector<std::vector<std::int64_t>> owns(static_cast<std::size_t>(m_ranks.local_size()),
+                                                std::vector<std::int64_t>(size, 0));
+    for (int r = 0; r < m_ranks.local_size(); ++r)
+      owns[r][m_ranks.first() + r] = cells_of_domain(m_ranks, fields, r) > 0;
+    m_ranks.max(owns);
+    return {owns[0].begin(), owns[0].end()};
+  }
+
+  Ranks& m_ranks;
+  std::unique_ptr<Group> m_group; // of the last call
+};
+
+/// If maxima are wanted, all ranks get the same report, by one reduction; else ranks that are no
+/// members know of no rounds.
+inline void share_report(Ranks& ranks, const DistanceMaxima& maxima, DistanceReport& report) {
+  if (!maxima) return;
+  std::vector<std::vector<std::int64_t>> values;
+  for (int r = 0; r < ranks.local_size(); ++r) {
+    values.push_back(maxima(r));
+    values.back().push_back(report.rounds);
+  }
+  ranks.max(values);
+  report.rounds = static_cast<int>(values[0].back());
+  values[0].pop_back();
+  report.maxima = std::move(values[0]);
+}
+
 inline SolveDistances make_buckets(Ranks& ranks, const DistanceOptions&) {
   return
       [&ranks, members = std::make_shared<DistanceMembers>(ranks)](const DistanceProblem& problem) {
-        const DistanceCost cost = members->find(problem);
         DistanceReport report;
-        if (Group* group = members->group()) {
+        if (Group* group = members->find(problem)) {
           DistanceSeeds found;
-          BucketDistances buckets(ranks, *group, cost.lag(), 0);
+          BucketDistances buckets(ranks, *group);
           buckets.solve(problem.fields, seeds_of(ranks, problem, found));
           report.rounds = buckets.rounds();
         }

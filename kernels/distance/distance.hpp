@@ -1,13 +1,13 @@
 // Distances along the grid: from each cell of a domain to the nearest seed, by steps to one of 4
 // neighbours inside the domain.
 //
-//   1 2 3 . 7      '.' is outside (-1); 1 is a seed; the 0 is part of the domain, but no seed
-//   reaches it. . . 4 5 6      Reese et al. (2018), The Cryosphere 12, 1969, section 2: distance to
-//   the grounding line, to the front. 0 . . . .
+//   1 2 3 . 7      '.' is outside (-1), 1 is a seed; no seed reaches the 0, which is part of the
+//   . . 4 5 6      domain. Reese et al. (2018), The Cryosphere 12, 1969, section 2: distances to
+//   0 . . . .      the grounding line and to the front.
 //
 // Several fields are solved together: one message per neighbour and round, whatever their number. A
 // new solver is one file with a function like make_sweep() (sweep.hpp) and one row of the table in
-// distance.cpp: options, help and tests read the table.
+// distance.cpp; options, help and tests read the table.
 #pragma once
 
 #include "kernels/distance/types.hpp"
@@ -35,7 +35,6 @@ public:
   DistanceReport solve(const DistanceProblem& problem);
 
 private:
-  std::string m_solver;
   SolveDistances m_solve;
 };
 

@@ -1,33 +1,31 @@
-// Distance in metres: |grad d| = 1 inside a domain, d = 0 at the seeds' cell centres (solver `fmm`;
-// distance.hpp has the others).
+// Distance in metres: |grad d| = 1 inside a domain, d = 0 at the centres of the seeds (solver
+// `fmm`; see distance.hpp).
 //
-//              n                 a = min(u_w, u_e),  b = min(u_s, u_n)          outside, beyond the
-//              edge, not yet reached:
-//          w   u   e             [max(u - a, 0)/dx]^2 + [max(u - b, 0)/dy]^2 = 1 infinity
-//              s
+//        n         a = min(u_w, u_e),  b = min(u_s, u_n)          outside the domain, beyond the
+//    w   u   e     [max(u - a, 0)/dx]^2                            edge and where not yet reached u
+//        s           + [max(u - b, 0)/dy]^2 = 1                    is infinite
+//
 // First-order upwind scheme of Rouy & Tourin (1992), SIAM J. Numer. Anal. 29, 867. The larger of a
-// and b counts only if it is smaller than u, so a value depends on smaller ones only. A cell waits
-// for a visit once a smaller neighbour has changed, and those that wait are visited in the order of
-// these neighbours' values, as far as buckets of an eighth of a cell tell them apart (after Yatziv,
-// Bartesaghi & Sapiro 2006, J. Comput. Phys. 212, 393): 1.0 to 1.7 visits per cell, where sweeps
-// over rows and columns need up to 11. Then ghosts are exchanged, and so on until u is the upwind
-// value of its neighbours in every cell, exactly.
+// and b counts only if it is smaller than u, so a value depends on smaller ones only. A cell is
+// visited after a smaller neighbour has changed, in the order of these neighbours' values, which is
+// kept to buckets of an eighth of a cell (after Yatziv, Bartesaghi & Sapiro 2006, J. Comput. Phys.
+// 212, 393): 1.0 to 1.7 visits per cell, where sweeps over rows and columns need up to 11. Ghosts
+// are then exchanged, and so on until u is exactly the upwind value of its neighbours everywhere.
 //
-// The bits are the same for every order of visits, hence for every decomposition. For suppose that
-// u and v both satisfy the equations of the program, rounding included, and that c is the cell with
-// the smallest min(u_c, v_c) of those where they differ, say u_c < v_c. Neighbours below u_c are
-// the same in u and v, the others do not count: v_c = u_c, which it is not. This needs no more than
-// what upwind_distance() ensures: (1) the result is larger than every argument that it depends on;
-// (2) an argument that is not below the result does not change it. By the same two a wrong value
-// comes from a smaller wrong one: each time that all cells have been visited the smallest wrong
-// value has grown, until there is none.
+// The bits are the same for every order of visits, hence for every decomposition. Proof: let u and
+// v satisfy the equations of the program, rounding included, and let c be the cell with the
+// smallest min(u_c, v_c) of those where they differ, say u_c < v_c. Neighbours below u_c are the
+// same in u and v, and the others do not count, so v_c = u_c: a contradiction. This needs two
+// properties of upwind_distance(): (1) the result is larger than every argument that it depends on;
+// (2) an argument that is not below the result does not change it. By the same two the smallest
+// wrong value grows each time that all cells have been visited, until there is none.
 //
-// Largest error on the unit square, in units of its side, and order (tests/kernels/test_eikonal.cpp
-// holds it to this):
-//   cells             45^2       135^2           405^2
-//   from a point      0.0234     0.0105  0.73    0.0044  0.79      h log h: curved without bound at
-//   the point from a disc       0.0222     0.0074  1.00    0.0023  1.05      of cells whose centres
-//   lie in it around a corner   0.0423     0.0187  0.74    0.0079  0.78
+// Largest error on the unit square, in units of its side, and order (tests/kernels/
+// test_eikonal.cpp checks these figures):
+//  cells             45^2       135^2           405^2
+//  from a point      0.0234     0.0105  0.73    0.0044  0.79      h log h: the curvature is
+//  from a disc       0.0222     0.0074  1.00    0.0023  1.05      unbounded at the point; a disc is
+//  around a corner   0.0423     0.0187  0.74    0.0079  0.78      the cells with centres in it
 #pragma once
 
 #include "kernels/distance/types.hpp"
@@ -39,11 +37,11 @@
 
 namespace nunatak {
 
-/// metres[f][local]: beside DistanceFields.
+/// metres[f][local], as DistanceFields.
 using MetreFields = std::vector<std::vector<Array2<double>>>;
 
-constexpr double not_reached =
-    std::numeric_limits<double>::infinity(); ///< m; cells outside and cells no seed reaches
+/// m; cells outside and cells no seed reaches.
+constexpr double not_reached = std::numeric_limits<double>::infinity();
 
 /// The upwind value: a, b as above; h_a, h_b: their spacings. With lo <= hi these values, h and k
 /// their spacings, t = hi - lo: u = lo + h if that is at most hi, else hi + k [h sqrt(h^2 + k^2 -
@@ -71,7 +69,7 @@ public:
     for (int j = 1; j <= patch.ym; ++j) {
       for (int i = 1; i <= patch.xm; ++i) {
         const int what = start[at(j, i)];
-        if (what == 0) m_state[static_cast<std::size_t>(at(j, i))] = clean;
+        if (what == 0) m_state[at(j, i)] = clean;
         if (what == 1) seeds.push_back(at(j, i));
       }
     }
@@ -103,7 +101,7 @@ public:
   }
 
   /// Visit cells until every one has the upwind value of its neighbours. Returns the number of
-  /// visits; `changed`: did any value?
+  /// visits; `changed` is set if any value has changed.
   std::int64_t relax(bool& changed) {
     std::sort(m_offers.begin(), m_offers.end());
     std::int64_t visits = 0;
@@ -131,7 +129,7 @@ private:
   int at(int j, int i) const { return j * m_row + i; }
 
   void visit(int c, bool& changed) {
-    m_state[static_cast<std::size_t>(c)] = clean;
+    m_state[c] = clean;
     const double a = std::min(m_u[c - 1], m_u[c + 1]), b = std::min(m_u[c - m_row], m_u[c + m_row]);
     const double u = upwind_distance(a, m_dx, b, m_dy), before = m_u[c];
     if (u == before) return;
@@ -149,7 +147,7 @@ private:
   /// A neighbour of the cell has changed, from or to the value `low`. If it is not below that of
   /// the cell, it does not count.
   void mark(int c, double low, std::vector<int>& bucket) {
-    State& state = m_state[static_cast<std::size_t>(c)];
+    State& state = m_state[c];
     if (state != clean || !(low < m_u[c])) return;
     state = waiting;
     m_waiting += 1;
@@ -161,11 +159,10 @@ private:
   double m_dx, m_dy;
   double* m_u;
   std::vector<State> m_state;
-  std::vector<double> m_ghosts; // as they were when last looked at
-  std::vector<std::pair<double, int>>
-      m_offers; // of ghosts that have changed: their value, the cell beside
-  std::array<std::vector<int>, buckets>
-      m_bucket; // a ring of cells that wait; the last one has what lies further ahead, too
+  std::vector<double> m_ghosts;                 // as they were when last looked at
+  std::vector<std::pair<double, int>> m_offers; // ghosts that have changed: value, cell next to it
+  // a ring of cells that wait; the last bucket holds those further ahead, too
+  std::array<std::vector<int>, buckets> m_bucket;
   std::size_t m_first = 0, m_waiting = 0; // where the ring begins, at the value
   double m_low = 0.0, m_width = std::min(m_dx, m_dy) / 8;
 };
@@ -200,12 +197,12 @@ inline DistanceReport solve_eikonal(Ranks& ranks, double dx, double dy, const Di
       patches[r].emplace_back(ranks.patch(r), dx, dy, start[f][r].data(), metres[f][r].data());
     }
     relax(r);
-    changed[r] = 0; // no neighbour has seen it yet; without seams there is none
+    changed[r] = 0; // on one rank nothing is exchanged: the first relaxation is final
   }
   DistanceReport report;
-  const bool seams = ranks.decomposition().size() > 1;
+  const bool several = ranks.decomposition().size() > 1;
   do {
-    for (int round = 0; seams && round < 4; ++round, ++report.rounds) {
+    for (int round = 0; several && round < 4; ++round, ++report.rounds) {
       ranks.update_ghosts(ghosted);
       for (int r = 0; r < locals; ++r) {
         for (EikonalPatch& patch : patches[r]) patch.look_at_ghosts();

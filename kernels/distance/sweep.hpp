@@ -1,8 +1,8 @@
 // Distances by sweeps over levels (see distance.hpp): the reference solver.
 //
-//   level 1      level 2      level 3        Level n: every cell that has no distance yet and a
-//   neighbour of distance n 1 0 0        1 2 0        1 2 3          gets n + 1. As many sweeps,
-//   ghost exchanges and collectives as the largest 0 0 0        2 0 0        2 3 0 distance.
+//   level 1      level 2      level 3      Level n: every cell without a distance that has a
+//   1 0 0        1 2 0        1 2 3        neighbour of distance n gets n + 1. There are as many
+//   0 0 0        2 0 0        2 3 0        sweeps, exchanges, reductions as the largest distance.
 #pragma once
 
 #include "kernels/distance/types.hpp"

@@ -1,5 +1,5 @@
-// Distances along the grid: what a problem, its answer and a solver are (distance.hpp has the table
-// of the solvers).
+// Distances along the grid: a problem, its answer, a solver (distance.hpp has the table of
+// solvers).
 #pragma once
 
 #include "kernels/grid/ranks.hpp"
@@ -18,53 +18,45 @@ namespace nunatak {
 using DistanceFields = std::vector<std::vector<SharedArray2<int>>>;
 
 /// Flat positions (j (xm + 2) + i) of the seeds: seeds[f][local]. The queues start from them (bfs,
-/// buckets, auto); the other solvers read the fields.
+/// buckets); the other solvers read the fields.
 using DistanceSeeds = std::vector<std::vector<std::vector<int>>>;
 
-/// Numbers of this local rank that are to be maximised over all ranks once the distances are final
-/// (sweep, bfs: in the same collective that finds out that nothing changes any more). Equal sizes
-/// on all ranks.
+/// Numbers of a local rank whose maximum over all ranks is taken once the distances are final, in
+/// the reduction that finds that nothing changes any more; may be asked for before, too. Equal
+/// sizes on all ranks. Solver `device`: loops may not be done when it is called.
 using DistanceMaxima = std::function<std::vector<std::int64_t>(int local)>;
 
-/// What is asked for.
 struct DistanceProblem {
   DistanceFields fields;
   DistanceSeeds seeds = {};   ///< may be empty: a solver that needs them finds them in the fields
   DistanceMaxima maxima = {}; ///< may be empty
-  /// Of each rank: does it own cells of the domain of any field? Empty if the caller does not know.
-  /// The same on all ranks, as `cells`.
+  /// members[rank] != 0: the rank owns cells of the domain of a field. The same on all ranks; empty
+  /// if the caller does not know.
   std::vector<char> members = {};
-  std::int64_t cells = 0; ///< of the domain, over all ranks; 0 if the caller does not know
-  /// Of a local rank, for solver `device`: launches loops whose results `maxima` reads. Called
-  /// before it waits for distances that may be final. May be empty.
-  std::function<void(int local)> launch = {};
 };
 
 struct DistanceReport {
   int rounds = 0;                   ///< of messages between neighbours
   std::vector<std::int64_t> maxima; ///< of DistanceMaxima, over all ranks
-  std::string
-      solver; ///< the name of the solver that found the answer: `auto` hands over to another one
 };
 
+/// For fmm, in m.
 struct DistanceOptions {
-  static constexpr int by_counts = -1;
-  int guard = by_counts; ///< rounds after which `auto` gives up buckets; 0: never
-  double dx = 1.0;       ///< of a cell, m: for fmm
+  double dx = 1.0; ///< of a cell
   double dy = 1.0;
-  double unit = 0.0; ///< of the distances of fmm, m; 0: dx
+  double unit = 0.0; ///< of the distances; 0: dx
 };
 
 /// Solves one problem after another on the same ranks.
 using SolveDistances = std::function<DistanceReport(const DistanceProblem& problem)>;
 
-/// A solver: a row of the table in distance.hpp.
+/// A solver: a row of the table in distance.cpp.
 struct DistanceSolver {
   std::string name;
   bool counts_steps; ///< along the grid: such solvers agree in every bit
   std::string doc;   ///< what it does, for -help: begins with a noun
-  SolveDistances (*make)(Ranks& ranks,
-                         const DistanceOptions& options); ///< `ranks` must outlive what it returns
+  /// `ranks` must outlive what it returns.
+  SolveDistances (*make)(Ranks& ranks, const DistanceOptions& options);
 };
 
 /// Cells of the domains of all fields together, on one local rank.
@@ -73,7 +65,7 @@ inline std::int64_t cells_of_domain(const Ranks& ranks, const DistanceFields& fi
   std::int64_t cells = 0;
   for (int j = 1; j <= p.ym; ++j) {
     for (int i = 1; i <= p.xm; ++i) {
-      int outside = -1; // stays negative if it is in all fields
+      int outside = -1; // stays negative if the cell is outside in all fields
       for (const auto& field : fields) outside &= field[local](j, i);
       cells += outside >= 0;
     }
@@ -104,8 +96,7 @@ inline const DistanceSeeds& seeds_of(const Ranks& ranks, const DistanceProblem& 
   return problem.seeds.empty() ? found = find_seeds(ranks, problem.fields) : problem.seeds;
 }
 
-/// One collective: the maxima of [changed, what `more` gives]. True if anything changed on any
-/// rank.
+/// One reduction: the maxima of [changed, what `more` gives]. True if anything changed on any rank.
 inline bool anything_changed(Ranks& ranks, const std::vector<char>& changed,
                              const DistanceMaxima& more, DistanceReport& report) {
   std::vector<std::vector<std::int64_t>> values;

@@ -1,15 +1,14 @@
 // Distances on one patch by a monotone bucket queue: bucket v holds the cells of distance v. A step
-// costs 1, so that bucket v fills no other bucket than v + 1, and two of them are enough for what
-// is found here. Offers from other patches wait, ordered by value, for the turn of their bucket.
+// costs 1, so that bucket v fills no bucket but v + 1, and two buckets are enough for what is found
+// here. Offers from other patches are sorted by value and wait until their bucket is next.
 // (Dial 1969, Algorithm 360, Communications of the ACM 12, 632.)
 //
-//   bucket 4: 3 cells, of which 1 was offered         Each cell of the bucket looks at its 4
-//   neighbours: those without a
-//      ->  bucket 5: their free neighbours            distance, or with a larger one, get v + 1 and
-//      go into the next bucket.
+//   bucket 4: 3 cells, one of them an offer         Each cell of the bucket looks at its 4
+//      ->  bucket 5: their free neighbours          neighbours: those without a distance, or with a
+//                                                   larger one, get v + 1 and the next bucket.
 //
-// Values never fall while a wave runs: a cell enters a bucket once per wave. Used by
-// distance/bfs.hpp and distance/buckets.hpp.
+// Values never fall while a wave runs: a cell enters a bucket once per wave. Used by bfs.hpp and
+// buckets.hpp.
 #pragma once
 
 #include "kernels/distance/types.hpp"
@@ -18,7 +17,7 @@
 
 namespace nunatak {
 
-/// Does `value` improve on the distance `d` (-1: outside of the domain, 0: none yet)?
+/// True if `value` improves on the distance `d` (-1: outside of the domain, 0: none yet).
 inline bool improves(int value, int d) { return d == 0 || d > value; }
 
 class PatchWave {

@@ -1,4 +1,4 @@
-// Arrays of the model: Kokkos Views over one rank's patch of the grid, with one ring of ghosts.
+// Arrays of the model: Kokkos Views over the patch of a rank, with one ring of ghosts, and loops.
 //
 // Shape and order: (j, i) = (y, x), columns (j, i, k). An owned cell has view indices 1..ym, 1..xm;
 // index 0 and ym + 1 (xm + 1) are ghosts. The label of a View is for profilers and for errors of
@@ -6,9 +6,8 @@
 //
 // Where arrays live, and how columns lie: memory.hpp. Two rules hold for every backend:
 //   - A loop returns before it is done. Host code that reads or writes an array fences first;
-//   Ranks::update_ghosts does it for
-//     its caller (launch_ghosts does not), and a reduction into a host variable has waited for all
-//     that came before it.
+//     Ranks::update_ghosts does it for its caller (launch_ghosts does not), and a reduction into a
+//     host variable has waited for all that came before it.
 //   - What only loops use (work space of an algorithm) is a View in WorkMem, which is never moved.
 #pragma once
 
@@ -49,7 +48,7 @@ inline Cells cells_and_ghosts(const Patch& p) { return {0, p.ym + 2, 0, p.xm + 2
 /// one above it.
 inline Cells cells_with_faces(const Patch& p) { return {0, p.ym + 1, 0, p.xm + 1}; }
 
-// Before a loop whose turns do not depend on each other: the compiler may take several at once.
+// Before a loop of independent iterations, which the compiler may vectorise.
 #if defined(__CUDACC__) || defined(__HIPCC__)
 #define NUNATAK_INDEPENDENT
 #elif defined(__clang__)
@@ -60,7 +59,7 @@ inline Cells cells_with_faces(const Patch& p) { return {0, p.ym + 1, 0, p.xm + 1
 #define NUNATAK_INDEPENDENT
 #endif
 
-/// What a loop does with a row of cells, on a CPU.
+/// A loop over a row of cells, on a CPU.
 template <class F> struct RowLoop {
   F f;
   int i0, i1;
@@ -77,7 +76,7 @@ template <class F> struct RowLoop {
   }
 };
 
-/// What it does with one cell, on a GPU, where i runs over the lanes.
+/// One cell, on a GPU, where i runs over the lanes.
 template <class F> struct CellLoop {
   F f;
   int i0, i1; ///< not used
@@ -87,8 +86,8 @@ template <class F> struct CellLoop {
   }
 };
 
-/// What is handed to Kokkos for a loop over cells, and over what: rows on a CPU, blocks of 32 x 8
-/// cells on a GPU.
+/// The functor and the range that Kokkos gets for a loop over cells: rows on a CPU, blocks of 32 x
+/// 8 cells on a GPU.
 template <class F> using Loop = std::conditional_t<loops_on_host, RowLoop<F>, CellLoop<F>>;
 inline auto range_of(const Cells& cells) {
   if constexpr (loops_on_host) {
@@ -99,7 +98,7 @@ inline auto range_of(const Cells& cells) {
   }
 }
 
-/// The one door for loops over cells: f(j, i) for all of `cells`, rows in parallel. The cells are
+/// f(j, i) for all of `cells`, rows in parallel: all loops over cells use it. The cells are
 /// independent of each other: f must not read what it writes for another one. `label` names the
 /// loop in profiles.
 template <class F> void for_each_of(const char* label, const Cells& cells, const F& f) {
@@ -143,6 +142,36 @@ template <class F> void for_each_cell(const char* label, const Patch& patch, con
 /// Loop over the owned cells and all ghosts of a patch, f(j, i) with view indices.
 template <class F> void for_each_cell_and_ghost(const char* label, const Patch& patch, const F& f) {
   for_each_of(label, cells_and_ghosts(patch), f);
+}
+
+/// Packs of cells of a row, for functions that take several cells at once (widths.hpp): f(j, i, n),
+/// n cells from (j, i) on.
+constexpr int cells_at_once = loops_on_host ? 64 : 1;
+template <class F> struct PackLoop {
+  F f;
+  int i0, i1;
+  KOKKOS_INLINE_FUNCTION int first(int pack) const { return i0 + cells_at_once * pack; }
+  KOKKOS_INLINE_FUNCTION int size(int i) const {
+    return i1 - i < cells_at_once ? i1 - i : cells_at_once;
+  }
+  KOKKOS_INLINE_FUNCTION void operator()(int j, int pack) const {
+    f(j, first(pack), size(first(pack)));
+  }
+  template <class T> KOKKOS_INLINE_FUNCTION void operator()(int j, int pack, T& result) const {
+    f(j, first(pack), size(first(pack)), result);
+  }
+};
+inline Cells packs_in(const Cells& cells) {
+  return {cells.j0, cells.j1, 0, (cells.i1 - cells.i0 + cells_at_once - 1) / cells_at_once};
+}
+
+/// for_each_of and reduce_over with packs of cells.
+template <class F> void for_each_pack(const char* label, const Cells& cells, const F& f) {
+  for_each_of(label, packs_in(cells), PackLoop<F>{f, cells.i0, cells.i1});
+}
+template <class T, class F>
+T reduce_over_packs(const char* label, const Cells& cells, const Later<T>& later, const F& f) {
+  return reduce_over<T>(label, packs_in(cells), later, PackLoop<F>{f, cells.i0, cells.i1});
 }
 
 } // namespace nunatak

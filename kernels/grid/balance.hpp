@@ -32,9 +32,8 @@ inline std::vector<int> balanced(const std::vector<double>& work, int parts) {
   std::vector<int> start{0};
   int i = 0;
   for (int r = 1; r < parts; ++r) {
-    do sum += work[static_cast<std::size_t>(i++)];
-    while (i < lines - (parts - r) &&
-           sum + 0.5 * work[static_cast<std::size_t>(i)] < all * r / parts);
+    do sum += work[i++];
+    while (i < lines - (parts - r) && sum + 0.5 * work[i] < all * r / parts);
     start.push_back(i);
   }
   start.push_back(lines);

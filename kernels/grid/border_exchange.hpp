@@ -1,12 +1,11 @@
 // Border cells of patches in a buffer of their own, for algorithms whose arrays are touched by
-// loops only (distance/device/distance.hpp, labels/device/labels.hpp): loops fill and read the
-// buffer, the host sends it. On a GPU the arrays themselves are never moved.
+// loops only (distance/device/, labels/): loops fill and read the buffer, the host sends it. On a
+// GPU the arrays themselves are never moved.
 //
 //   ghost | cell .  .   The owned cells along the sides of a patch are numbered: west, east (ym
-//   each, from the south), south,
-//         |  .   .  .   north (xm each, from the west). A corner cell has two numbers. Each belongs
-//         to one ghost beside it; |  .   .  .   after the exchange its place holds what the
-//         neighbour has in the place of that ghost.
+//         |  .   .  .   each, from the south), south, north (xm each, from the west). A corner cell
+//         |  .   .  .   has two numbers. Each belongs to one neighbouring ghost; after the exchange
+//                       its place holds what the neighbour has in the place of that ghost.
 #pragma once
 
 #include "kernels/grid/ranks.hpp"
@@ -22,7 +21,7 @@ struct BorderCells {
   int xm = 0, ym = 0;
 
   KOKKOS_INLINE_FUNCTION int size() const { return 2 * (xm + ym); }
-  /// Border cell n and the ghost beside it, as positions j (xm + 2) + i.
+  /// Border cell n and the ghost next to it, as positions j (xm + 2) + i.
   KOKKOS_INLINE_FUNCTION void find(int n, int& cell, int& ghost) const {
     const int row = xm + 2;
     if (n < 2 * ym) {
@@ -50,7 +49,9 @@ public:
   BorderExchange(Ranks& ranks, int fields)
       : m_ranks(ranks), m_fields(static_cast<std::size_t>(fields)) {
     const auto locals = static_cast<std::size_t>(ranks.local_size());
-    m_sides.resize(locals), m_out.resize(locals), m_start.push_back(0);
+    m_sides.resize(locals);
+    m_out.resize(locals);
+    m_start.push_back(0);
     for (std::size_t r = 0; r < locals; ++r) {
       const Patch p = ranks.patch(static_cast<int>(r));
       const std::array<Side, 4> sides = {{{-1, 0, 0, p.ym},
@@ -71,10 +72,8 @@ public:
     m_data = make_shared<T*>("border cells", m_start.back());
   }
 
-  T* data(int local) const { return m_data.data() + m_start[static_cast<std::size_t>(local)]; }
-  const std::vector<Side>& sides(int local) const {
-    return m_sides[static_cast<std::size_t>(local)];
-  }
+  T* data(int local) const { return m_data.data() + m_start[local]; }
+  const std::vector<Side>& sides(int local) const { return m_sides[local]; }
 
   /// Cells at the edge of the domain keep what they have. Communicates: one message to each
   /// neighbour beyond a side.

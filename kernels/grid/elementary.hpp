@@ -1,4 +1,4 @@
-// exp, log, pow, cbrt, x^(-1/3), x^(-n/8), tan and erf from + - * / sqrt and shifts of integers:
+// exp, log, pow, x^(-1/3), x^(-n/8), tan and erf from + - * / sqrt and shifts of integers:
 // the same bits on every processor, with every compiler and at any width, since nothing may be
 // fused or reordered; none but erf has a branch, so that loops over them are vectorised. libm's
 // bits depend on the processor. Errors are below 1.5 units in the last place, of erf below 4e-15 of
@@ -67,7 +67,7 @@ KOKKOS_FORCEINLINE_FUNCTION Double2 multiply(const Double2& a, const Double2& b)
   return sum_exactly(p.hi, p.lo + (a.hi * b.lo + a.lo * b.hi));
 }
 
-/// e^(x + lo) = p 2^k, |lo| small beside x, for x in -746..710.
+/// e^(x + lo) = p 2^k, |lo| small compared with x, for x in -746..710.
 KOKKOS_FORCEINLINE_FUNCTION double exp(double x, double lo, double& k) {
   constexpr double c[] = {0.16666666666666669,    0.041666666666666664,   0.008333333333330062,
                           0.0013888888888886552,  0.00019841269863053618, 2.4801587317144498e-05,
@@ -171,22 +171,6 @@ KOKKOS_FORCEINLINE_FUNCTION double inverse_cbrt(double x) {
   const double k = detail::round(detail::exponent(n) * (1.0 / 3.0));
   const double m = detail::scaled(n, -3.0 * k), r = detail::inverse_cbrt(m);
   return detail::scaled(detail::bits(r + r * (1.0 - m * (r * r * r)) * (1.0 / 3.0)), -k);
-}
-
-/// The third root, of any sign.
-KOKKOS_FORCEINLINE_FUNCTION double cbrt(double x) {
-  using namespace detail;
-  const double a = x < 0.0 ? -x : x;
-  const bool tiny = a < std::numeric_limits<double>::min();
-  const std::int64_t n = bits(tiny ? a * 18014398509481984.0 : a);
-  const double k = round(detail::exponent(n) * (1.0 / 3.0));
-  const double m = scaled(n, -3.0 * k), r = detail::inverse_cbrt(m);
-  double y = m * (r * r);
-  const Double2 y2 = multiply_exactly(y, y), y3 = multiply_exactly(y2.hi, y);
-  y += ((m - y3.hi) - y3.lo - y2.lo * y) * (r * r * (1.0 / 3.0));
-  y = scaled(bits(y), k - (tiny ? 18.0 : 0.0));
-  const double root = a > 0.0 && a < infinity ? y : a;
-  return x < 0.0 ? -root : x > 0.0 ? root : x;
 }
 
 /// For |x| <= 1e5.

@@ -1,18 +1,52 @@
-// Lists of things that the host or loops make and loops read: a std::vector in memory that both
-// sides can reach (memory.hpp). What resize() adds has no values yet where loops run on a GPU. And
-// places of cells in a list: a scan.
+// Lists. List: made by the host or by loops and read by loops, a std::vector in memory that both
+// sides reach (memory.hpp); what resize() adds has no values yet where loops run on a GPU.
+// LargeList: a list of host code in huge pages where the system has them; its memory is not touched
+// before it is written (the first touch of a page of 4 kB costs as much as writing it ten times).
+// Scans find the places of cells in a list.
 #pragma once
 
 #include "kernels/grid/array.hpp"
 
 #include <cstddef>
+#include <cstdlib>
 #include <memory>
 #include <new>
 #include <type_traits>
 #include <utility>
 #include <vector>
+#ifdef __linux__
+#include <sys/mman.h>
+#endif
 
 namespace nunatak {
+
+template <class T> struct LargeAllocator {
+  using value_type = T;
+  static constexpr std::size_t page = std::size_t{1} << 21; ///< a huge page, bytes
+
+  LargeAllocator() = default;
+  template <class U> LargeAllocator(const LargeAllocator<U>&) {}
+  T* allocate(std::size_t n) {
+    const std::size_t bytes = n * sizeof(T), whole = (bytes + page - 1) / page * page;
+    void* const p = bytes < 2 * page ? std::malloc(bytes) : std::aligned_alloc(page, whole);
+    if (p == nullptr) throw std::bad_alloc();
+#ifdef MADV_HUGEPAGE
+    if (bytes >= 2 * page) madvise(p, whole, MADV_HUGEPAGE); // advice: it may be refused
+#endif
+    return static_cast<T*>(p);
+  }
+  void deallocate(T* p, std::size_t) { std::free(p); }
+  /// resize() writes no zeros.
+  template <class U> void construct(U* p) { ::new (static_cast<void*>(p)) U; }
+  template <class U, class... Args> void construct(U* p, Args&&... args) {
+    ::new (static_cast<void*>(p)) U(std::forward<Args>(args)...);
+  }
+  template <class U> bool operator==(const LargeAllocator<U>&) const { return true; }
+  template <class U> bool operator!=(const LargeAllocator<U>&) const { return false; }
+};
+
+/// What resize() adds has no values yet, where T is a number or an aggregate of numbers.
+template <class T> using LargeList = std::vector<T, LargeAllocator<T>>;
 
 template <class T> struct MemAllocator {
   using value_type = T;
@@ -22,9 +56,8 @@ template <class T> struct MemAllocator {
     return static_cast<T*>(Kokkos::kokkos_malloc<SharedMem>("list", n * sizeof(T)));
   }
   void deallocate(T* p, std::size_t) { Kokkos::kokkos_free<SharedMem>(p); }
-  template <class U> void construct(U* p) {
-    ::new (static_cast<void*>(p)) U;
-  } // resize() writes no zeros: a loop will fill it
+  /// resize() writes no zeros: a loop will fill it.
+  template <class U> void construct(U* p) { ::new (static_cast<void*>(p)) U; }
   template <class U, class... Args> void construct(U* p, Args&&... args) {
     ::new (static_cast<void*>(p)) U(std::forward<Args>(args)...);
   }

@@ -4,15 +4,13 @@
 // By default both sides reach an array. On a CPU its memory is the memory; for a GPU it is memory
 // that the driver moves to the side that touches it, page by page. With -DNUNATAK_DEVICE_MEMORY=ON
 // an array (Mem) is in the memory of the device alone:
-//   - Host code that needs it takes a copy (on_host) and gives back what it has written (to_loops).
-//   Without the option these are
-//     the array itself, and nothing.
-//   - What the host and loops both work on in place, such as lists and the codes of PICO, is said
-//   to be shared (SharedMem,
-//     shared_array). docs/gpu.md lists it, with bytes.
+//   - Host code that needs it takes a copy (on_host) and copies back what it has written
+//     (to_loops). Without the option these are the array itself, and nothing.
+//   - What the host and loops both work on in place, such as lists and the codes of PICO, is
+//     declared as shared (SharedMem, shared_array). docs/gpu.md lists it, with bytes.
 // On a CPU that option changes no type, since loops and the host share its memory; on_host copies
-// all the same, and Views of SharedMem have a label that begins with "shared: ". So
-// tests/kernels/as_if_gpu.cpp can tell whether the host touches another View.
+// nevertheless, and Views of SharedMem have a label that begins with "shared: ", by which
+// tests/kernels/as_if_gpu.cpp recognises a forbidden access of the host to another View.
 #pragma once
 
 #include <Kokkos_Core.hpp>
@@ -22,11 +20,10 @@
 
 namespace nunatak {
 
-using Exec =
-    NUNATAK_EXEC_SPACE; // the execution space chosen at build time (CMake: NUNATAK_BACKEND)
+using Exec = NUNATAK_EXEC_SPACE; // chosen at build time (CMake: NUNATAK_BACKEND)
 using WorkMem = Exec::memory_space;
 
-/// Do loops run in the host's memory? (A CPU: yes.)
+/// True if loops run in the host's memory, as on a CPU.
 constexpr bool loops_on_host = Kokkos::SpaceAccessibility<Kokkos::HostSpace, WorkMem>::accessible;
 #ifdef KOKKOS_ENABLE_SERIAL
 constexpr bool one_thread = std::is_same_v<Exec, Kokkos::Serial>;
@@ -38,12 +35,10 @@ constexpr bool device_memory = true;
 #else
 constexpr bool device_memory = false;
 #endif
-using SharedMem =
-    std::conditional_t<loops_on_host, WorkMem, Kokkos::SharedSpace>; ///< both sides reach it
-using Mem = std::conditional_t<device_memory, WorkMem, SharedMem>;   ///< of arrays
-using PinnedMem =
-    std::conditional_t<loops_on_host, WorkMem,
-                       Kokkos::SharedHostPinnedSpace>; ///< the host's, reached by loops
+/// Memory that both sides reach; of arrays; of the host, reached by loops.
+using SharedMem = std::conditional_t<loops_on_host, WorkMem, Kokkos::SharedSpace>;
+using Mem = std::conditional_t<device_memory, WorkMem, SharedMem>;
+using PinnedMem = std::conditional_t<loops_on_host, WorkMem, Kokkos::SharedHostPinnedSpace>;
 
 inline std::string shared_label(const std::string& label) {
   return device_memory ? "shared: " + label : label;
@@ -63,8 +58,8 @@ template <class T> Later<T> make_later(const std::string& label) {
   return Later<T>(shared_label(label));
 }
 
-/// The values of an array for the host: a copy, after all loops before, where the host does not
-/// reach them; else the array itself, which the caller fences.
+/// The values of an array for the host: where the host does not reach them a copy, after all
+/// previous loops; else the array itself, which the caller fences.
 template <class View> auto on_host(const View& a) {
   if constexpr (device_memory) {
     const Kokkos::View<typename View::non_const_data_type, typename View::array_layout, SharedMem>
@@ -80,8 +75,8 @@ template <class View, class Copy> void to_loops(const View& a, const Copy& on_ho
   if constexpr (device_memory) Kokkos::deep_copy(a, on_host);
 }
 
-/// On a CPU: fetches n values for a loop that soon reads or writes them, where the processor does
-/// not see that it will.
+/// On a CPU: prefetches n values for a loop that soon reads or writes them, where the processor
+/// does not foresee it.
 template <class T> KOKKOS_FORCEINLINE_FUNCTION void prefetch(const T* first, int n = 1) {
   constexpr int step = 64 / sizeof(T);
   if constexpr (loops_on_host) {
@@ -100,7 +95,7 @@ inline ColumnLayout column_layout(int rows, int columns, int levels) {
     return ColumnLayout(rows, columns, levels);
 }
 
-/// The levels of the column of a cell, from the bottom: what [k] is taken of.
+/// The levels of the column of a cell, from the bottom, by [k].
 template <class T> struct LevelsApart {
   T* first;
   std::ptrdiff_t step;

@@ -63,8 +63,7 @@ struct Decomposition {
   int px = 1, py = 1;      ///< ranks along x and y
   bool periodic_x = false; ///< cell 0 and cell Mx - 1 of a row are neighbours
   bool periodic_y = false;
-  std::vector<int> x,
-      y; ///< x[r]..x[r+1] are the columns of the r-th patch along x; sizes px + 1, py + 1
+  std::vector<int> x, y; ///< x[r]..x[r+1]: columns of patch r along x; sizes px + 1, py + 1
 
   int size() const { return px * py; }
 
@@ -98,7 +97,10 @@ struct Decomposition {
           " patches of at least one cell; use fewer ranks or a larger grid");
     }
     Decomposition d;
-    d.Mx = Mx, d.My = My, d.px = px, d.py = py;
+    d.Mx = Mx;
+    d.My = My;
+    d.px = px;
+    d.py = py;
     const auto cut = [](int cells, int parts) {
       std::vector<int> start{0};
       for (int r = 0; r < parts; ++r)

@@ -1,9 +1,9 @@
-// How a parallel algorithm communicates: the only interface of kernels to other ranks.
+// Communication of a parallel algorithm: the only interface of kernels to other ranks.
 //
 // An algorithm is written over the *local ranks* of this process and a `Ranks`: with MPI there is
 // one local rank per process (miniapp/base/mpi_ranks.hpp); VirtualRanks
-// (kernels/grid/virtual_ranks.hpp) holds P x Q of them in one process, so that the same code can be
-// tested at 4096 ranks on a laptop. Everything that is sent is counted.
+// (kernels/grid/virtual/virtual_ranks.hpp) holds P x Q of them in one process, so that the same
+// code can be tested at 4096 ranks on a laptop. Everything that is sent is counted.
 //
 // Functions that communicate are collective over all ranks, in the same order on each, unless their
 // comment says otherwise: Ranks::exchange is between the ranks of its packets, a Group is
@@ -11,32 +11,34 @@
 #pragma once
 
 #include "kernels/grid/array.hpp"
-#include "kernels/grid/loggp.hpp"
 #include "kernels/grid/reproducible_sum.hpp"
+#include "kernels/grid/sums.hpp"
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <memory>
-#include <optional>
 #include <type_traits>
 #include <vector>
 
 namespace nunatak {
 
-/// A ghosted array of any type, seen by the ghost exchange as bytes.
+/// A ghosted array of any type, as bytes.
 struct Ghosted {
   std::byte* data = nullptr;
-  std::size_t cell_bytes = 0; ///< that lie together: sizeof(T), times Mz for columns unless levels
-                              ///< lie apart (memory.hpp)
-  int levels = 1;             ///< maps of cell_bytes a cell, one after another
-  bool doubles = false;       ///< T is double
+  /// Contiguous bytes: sizeof(T), times Mz for columns unless levels lie apart (memory.hpp).
+  std::size_t cell_bytes = 0;
+  int levels = 1;       ///< maps of cell_bytes a cell, one after another
+  bool doubles = false; ///< T is double
 
   template <class T, class Layout, class Memory>
   Ghosted(const Kokkos::View<T, Layout, Memory>& a)
       : data(reinterpret_cast<std::byte*>(a.data())), cell_bytes(sizeof(*a.data()) * a.extent(2)),
         doubles(std::is_same_v<decltype(a.data()), double*>) {
-    if (std::is_same_v<Layout, Kokkos::LayoutStride>)
-      levels = a.extent_int(2), cell_bytes /= a.extent(2);
+    if (std::is_same_v<Layout, Kokkos::LayoutStride>) {
+      levels = a.extent_int(2);
+      cell_bytes /= a.extent(2);
+    }
   }
   template <class T, class Layout, class Memory>
   Ghosted(const Kokkos::View<T, Layout, Memory>&&) = delete; ///< it does not own
@@ -47,8 +49,8 @@ struct Traffic {
   std::int64_t exchanges = 0;        ///< rounds of ghost exchange
   std::int64_t messages = 0;         ///< point-to-point messages sent
   std::int64_t bytes = 0;            ///< payload of these messages
-  std::int64_t collectives = 0;      ///< reductions, gathers, scatters
-  std::int64_t collective_bytes = 0; ///< what this process gives to them, or gets from a scatter
+  std::int64_t collectives = 0;      ///< reductions and gathers
+  std::int64_t collective_bytes = 0; ///< what this process contributes to them
   std::int64_t lagged = 0;           ///< reductions that did not block (Group::start_max)
   std::int64_t work = 0; ///< visits of cells that algorithms have reported (Ranks::work)
 };
@@ -59,8 +61,8 @@ struct Packet {
   std::vector<int> words;
 };
 
-/// A subset of the ranks. All of its members know who is a member; other ranks need not know that
-/// there is such a group. All functions are collective over the members. Arguments have an entry
+/// A subset of the ranks. All members know the members; other ranks need not know that there is
+/// such a group. All functions are collective over the members. Arguments have an entry
 /// per local rank; those of others are not read.
 class Group {
 public:
@@ -73,15 +75,6 @@ public:
   virtual void start_max(const std::vector<std::int64_t>& values) = 0;
   virtual std::int64_t finish_max() = 0;
 
-  /// What each member contributes, by position in members(), on the member of position `root`
-  /// (empty on the others).
-  virtual std::vector<std::vector<int>>
-  gather(int root, const std::vector<std::vector<int>>& contributions) = 0;
-  /// Each local rank's share of `shares`, which the member of position `root` has, by position in
-  /// members().
-  virtual std::vector<std::vector<int>> scatter(int root,
-                                                const std::vector<std::vector<int>>& shares) = 0;
-
 private:
   std::vector<int> m_members;
 };
@@ -93,9 +86,8 @@ public:
 
   const Decomposition& decomposition() const { return m_decomposition; }
   const Traffic& traffic() const { return m_traffic; }
-  const Traffic& traffic_of_all() const {
-    return *m_all_traffic;
-  } ///< and what over() has made, and that in turn
+  /// Of these ranks and of all that over() has made, recursively.
+  const Traffic& traffic_of_all() const { return *m_all_traffic; }
 
   /// The local ranks: `local_size()` of them, the first being global rank `first()`. One under MPI.
   virtual int local_size() const = 0;
@@ -107,7 +99,8 @@ public:
   /// domain edge copy the nearest owned cell (zero gradient), or the cell of the other side where
   /// the decomposition is periodic. Waits: host code may read them.
   void update_ghosts(const std::vector<std::vector<Ghosted>>& arrays) {
-    launch_ghosts(arrays), Kokkos::fence("ghosts");
+    launch_ghosts(arrays);
+    Kokkos::fence("ghosts");
   }
   /// The same for loops alone, which may return before it is done, as they do (array.hpp).
   virtual void launch_ghosts(const std::vector<std::vector<Ghosted>>& arrays) = 0;
@@ -122,11 +115,6 @@ public:
   /// rank. Two collectives (lengths, contents).
   virtual std::vector<std::int64_t>
   gather_all(const std::vector<std::vector<std::int64_t>>& contributions) = 0;
-  /// The same where every rank knows the length of every contribution: one collective.
-  virtual std::vector<std::int64_t>
-  gather_all(const std::vector<std::vector<std::int64_t>>& contributions,
-             const std::vector<int>& lengths) = 0;
-
   /// Point-to-point messages: packets `out[local]` go to the ranks they name (each at most once),
   /// those of `in[local]` come from the ranks they name. Both sides know that there is a message.
   /// Before, `words` in `in` have the size of the longest message that may come; after, they are
@@ -146,33 +134,26 @@ public:
     count([visits](Traffic& t) { t.work += visits; });
   }
 
-  /// The network and processors of these ranks, for who chooses by cost: the same on all of them.
-  /// Collective, the first time.
-  const LogGP& machine() {
-    if (!m_machine->has_value()) *m_machine = find_machine();
-    return **m_machine;
-  }
-
   /// The same ranks over another grid, cut into as many patches: it has a traffic() of its own.
   std::unique_ptr<Ranks> over(const Decomposition& decomposition) const {
     std::unique_ptr<Ranks> other = make_over(decomposition);
-    other->m_all_traffic = m_all_traffic, other->m_machine = m_machine;
+    other->m_all_traffic = m_all_traffic;
     return other;
   }
 
 protected:
-  virtual LogGP find_machine() { return {}; }
   virtual std::unique_ptr<Ranks> make_over(const Decomposition& decomposition) const = 0;
+  /// add(Traffic&)
   template <class F> void count(const F& add) {
-    add(m_traffic), add(*m_all_traffic);
-  } ///< add(Traffic&)
+    add(m_traffic);
+    add(*m_all_traffic);
+  }
 
   Decomposition m_decomposition;
   Traffic m_traffic;
 
 private:
   std::shared_ptr<Traffic> m_all_traffic = std::make_shared<Traffic>();
-  std::shared_ptr<std::optional<LogGP>> m_machine = std::make_shared<std::optional<LogGP>>();
 };
 
 /// Ranks::launch_ghosts of the arrays that arrays_of(local) names.
@@ -181,6 +162,46 @@ template <class F> void launch_ghosts(Ranks& ranks, const F& arrays_of) {
   for (int local = 0; local < ranks.local_size(); ++local)
     arrays.push_back(arrays_of(static_cast<std::size_t>(local)));
   ranks.launch_ghosts(arrays);
+}
+
+/// The sum over all ranks of structs of FixedSums and int64s: parts[local] -> the total, exact, the
+/// same on any number of ranks. One collective.
+template <class T> T sum_over_ranks(Ranks& ranks, const std::vector<T>& parts) {
+  static_assert(sizeof(T) % sizeof(std::int64_t) == 0 && std::is_trivially_copyable_v<T>,
+                "T is made of 64-bit integers");
+  std::vector<std::vector<std::int64_t>> words(
+      parts.size(), std::vector<std::int64_t>(sizeof(T) / sizeof(std::int64_t)));
+  for (std::size_t r = 0; r < parts.size(); ++r) std::memcpy(words[r].data(), &parts[r], sizeof(T));
+  ranks.sum(words);
+  T total;
+  std::memcpy(static_cast<void*>(&total), words[0].data(), sizeof(T));
+  return total;
+}
+
+/// The bits of a double that is not negative, as an integer: they have the same order.
+inline std::int64_t ordered_bits(double x) {
+  x += 0.0; // no negative zero
+  std::int64_t n = 0;
+  std::memcpy(&n, &x, sizeof n);
+  return n;
+}
+inline double from_ordered_bits(std::int64_t n) {
+  double x = 0.0;
+  std::memcpy(&x, &n, sizeof x);
+  return x;
+}
+
+/// Element-wise maximum over all ranks of numbers that are not negative: values[local], equal
+/// sizes. One collective.
+inline void max_over_ranks(Ranks& ranks, std::vector<std::vector<double>>& values) {
+  std::vector<std::vector<std::int64_t>> bits(values.size());
+  for (std::size_t r = 0; r < values.size(); ++r) {
+    for (double x : values[r]) bits[r].push_back(ordered_bits(x));
+  }
+  ranks.max(bits);
+  for (std::size_t r = 0; r < values.size(); ++r) {
+    for (std::size_t n = 0; n < values[r].size(); ++n) values[r][n] = from_ordered_bits(bits[r][n]);
+  }
 }
 
 } // namespace nunatak

@@ -46,7 +46,9 @@ struct ReproducibleSum {
     bool numbers = true;
     for (std::int64_t n = first; n < last; ++n) {
       const double x = term(n);
-      least = x < least ? x : least, most = x > most ? x : most, numbers = numbers && x == x;
+      least = x < least ? x : least;
+      most = x > most ? x : most;
+      numbers = numbers && x == x;
     }
     if (numbers && least == 0.0 && most == 0.0) return;
     std::int64_t bin = none + kept;
@@ -150,10 +152,10 @@ template <int N, class Terms> struct BlockOfSums {
 };
 
 /// The sums of terms.term<K>(n), n = 0..count - 1, for K = 0..N - 1.
-template <int N, class Space = Exec, class Terms>
+template <int N, class Terms>
 ReproducibleSums<N> sums_reproducibly(const char* label, std::int64_t count, const Terms& terms) {
   using Block = BlockOfSums<N, Terms>;
-  const Kokkos::RangePolicy<Space> blocks(0, (count + Block::length - 1) / Block::length);
+  const Kokkos::RangePolicy<Exec> blocks(0, (count + Block::length - 1) / Block::length);
   ReproducibleSums<N> sums;
   Kokkos::parallel_reduce(label, blocks, Block{terms, count}, sums);
   return sums;
@@ -169,15 +171,5 @@ template <class Real, int N> struct DotProducts {
            static_cast<double>(a[1]) * static_cast<double>(b[1]);
   }
 };
-
-template <class F> struct OneTerm {
-  F f;
-  template <int> KOKKOS_INLINE_FUNCTION double term(std::int64_t n) const { return f(n); }
-};
-/// The sum of term(n), n = 0..count - 1.
-template <class Space = Exec, class F>
-ReproducibleSum sum_reproducibly(const char* label, std::int64_t count, const F& term) {
-  return sums_reproducibly<1, Space>(label, count, OneTerm<F>{term}).of[0];
-}
 
 } // namespace nunatak

@@ -42,7 +42,8 @@ struct FixedSum {
       high += bits(h) - bits(round);
       low += bits(l) - bits(round) - (bits(rest - (l - round)) >> 63); // floor(rest)
     }
-    hi += static_cast<std::int64_t>(high), lo += static_cast<std::int64_t>(low);
+    hi += static_cast<std::int64_t>(high);
+    lo += static_cast<std::int64_t>(low);
   }
 
   KOKKOS_INLINE_FUNCTION FixedSum& operator+=(const FixedSum& other) {

@@ -1,4 +1,4 @@
-// Where is ice, and does it float? Flotation, surface elevation and the mask of cell types.
+// Flotation, surface elevation and the mask of cell types.
 //
 //            floating_ice (3)         grounded_ice (2)
 //        _____________________  ____________-----
@@ -16,9 +16,10 @@ namespace nunatak {
 
 enum CellType : int { ice_free_land = 0, grounded_ice = 2, floating_ice = 3, ice_free_ocean = 4 };
 
+// Without branches.
 KOKKOS_INLINE_FUNCTION bool icy(int type) {
   return (type == grounded_ice) | (type == floating_ice);
-} // without a branch
+}
 KOKKOS_INLINE_FUNCTION bool grounded(int type) {
   return (type == ice_free_land) | (type == grounded_ice);
 }
@@ -26,8 +27,7 @@ KOKKOS_INLINE_FUNCTION bool ocean(int type) {
   return type == floating_ice || type == ice_free_ocean;
 }
 
-constexpr double ice_free_thickness =
-    0.01; ///< m; a cell with less ice than this counts as ice-free
+constexpr double ice_free_thickness = 0.01; ///< m; a cell with less ice counts as ice-free
 
 /// Surface elevation if the ice rests on the bed / if it floats (m above sea level at 0).
 KOKKOS_INLINE_FUNCTION double grounded_surface(double b, double H) { return b + H; }

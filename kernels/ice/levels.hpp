@@ -1,12 +1,11 @@
 // Vertical levels of the columns: heights above the base of the ice, z_0 = 0 < z_1 < ... < z_{Mz-1}
-// = L_z, the same in every column (used by kernels/ice/velocity3d.hpp and kernels/ice/columns.hpp).
+// = L_z, the same in every column (used by velocity3d.hpp and columns.hpp).
 //
 //        surface z = H  ~~~~~~~~~~~~   A column of thickness H holds ice at its first n =
-//        levels_in_ice(z, H) levels, those
-//   z_3  ------o-------                with z_k < H; the surface itself is one more point, usually
-//   between two levels. z_2  ------o-------  n = 4         Levels at and above the surface hold
-//   surface values (each kernel says which). z_1  ------o-------                Level 0 counts as
-//   ice even where H = 0: every column has n >= 1. z_0  ======o=======  base
+//   z_3  ------o-------                levels_in_ice(z, H) levels, those with z_k < H; the surface
+//   z_2  ------o-------  n = 4         is one more point, usually between two levels. Levels at and
+//   z_1  ------o-------                above the surface hold surface values (each kernel says
+//   z_0  ======o=======  base          which). Level 0 counts as ice even where H = 0: n >= 1.
 #pragma once
 
 #include "kernels/grid/array.hpp"
@@ -21,9 +20,8 @@ namespace nunatak {
 using Column = Kokkos::View<double*, Mem>;
 
 enum class LevelSpacing {
-  equal,    ///< z_k = L_z zeta
-  quadratic ///< z_k = L_z (zeta/4) (1 + 3 zeta): four times finer at the base than on average; zeta
-            ///< = k/(Mz - 1)
+  equal,    ///< z_k = L_z zeta, zeta = k/(Mz - 1)
+  quadratic ///< z_k = L_z (zeta/4) (1 + 3 zeta): four times finer at the base than on average
 };
 
 struct Levels {
@@ -62,22 +60,13 @@ inline Levels make_levels(double Lz, int Mz, LevelSpacing spacing) {
   return levels_at(z);
 }
 
-/// Number of levels with z_k < H, at least 1. `guess`: where to begin, 1..Mz: that of the cell
-/// beside is near.
+/// Number of levels with z_k < H, at least 1. `guess`: where to begin, 1..Mz; that of the
+/// neighbouring cell is near.
 KOKKOS_INLINE_FUNCTION int levels_in_ice(const Column& z, double H, int guess = 1) {
   int n = guess;
   for (const int Mz = static_cast<int>(z.extent(0)); n < Mz && z(n) < H;) ++n;
   while (n > 1 && !(z(n - 1) < H)) --n;
   return n;
-}
-
-/// Throws if ice of thickness H_max (m, the largest anywhere) reaches above the levels.
-inline void require_levels_above(const Levels& levels, double H_max) {
-  if (H_max > levels.Lz()) {
-    throw std::runtime_error("ice thickness: expected at most the height of the levels, Lz = " +
-                             std::to_string(levels.Lz()) + " m, found " + std::to_string(H_max) +
-                             " m; choose a larger Lz");
-  }
 }
 
 } // namespace nunatak

@@ -1,6 +1,6 @@
 // Loops over columns, faces and cells, for two, four and eight lanes: kernels/grid/widths.hpp.
 #define NUNATAK_COMPILES_WIDE
-#include "kernels/ice/column_pack.hpp"
-#include "kernels/ice/face_pack.hpp"
+#include "kernels/ice/columns.hpp"
+#include "kernels/ice/sia.hpp"
 #include "kernels/ice/till.hpp"
-#include "kernels/ice/transport_pack.hpp"
+#include "kernels/ice/transport.hpp"

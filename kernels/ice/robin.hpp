@@ -1,6 +1,6 @@
 // Robin (1955, J. Glaciol. 2, 523-532): steady temperature of a column of ice whose vertical
 // velocity falls linearly to zero at the bed, w = -a z/H, heated from below. Used to start
-// kernels/ice/columns.hpp and to verify it.
+// columns.hpp and to verify it.
 //
 //   T(z) = T_s + (G sqrt(pi)/(2 k q)) [erf(q H) - erf(q z)],  q^2 = a rho c/(2 k H)
 #pragma once

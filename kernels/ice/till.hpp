@@ -1,18 +1,16 @@
 // Yield stress of the till below grounded ice: tau_c = N_till tan(phi) (Mohr-Coulomb without
 // cohesion).
 //
-//   N_till  effective pressure, a share of the overburden rho g H (Bueler and van Pelt 2015 for
-//   saturated till):
-//           N_till = delta^(1 - f) rho g H, from delta (thawed, f = 0) to 1 (frozen, f = 1)
-//           f = x (T_pm - T_b)/dT_frozen, within 0..1: the colder the base and the higher the bed,
-//           x as below; the deepest troughs are thawed whatever the temperature, since ice that
-//           flows fast melts its bed
-//   phi     friction angle: phi_min .. phi_max, linear in the bed elevation b between b_min and
-//   b_max (Martin et al. 2011):
-//           till is weaker where the sea has been
+//   N_till  effective pressure, a part of the overburden rho g H (Bueler and van Pelt 2015 for
+//           saturated till): N_till = delta^(1 - f) rho g H, from delta (thawed, f = 0) to 1
+//           (frozen, f = 1); f = x (T_pm - T_b)/dT_frozen, within 0..1: the colder the base and the
+//           higher the bed, x as below; the deepest troughs are thawed whatever the temperature,
+//           since ice that flows fast melts its bed
+//   phi     friction angle: phi_min .. phi_max, linear (x) in the bed elevation b between b_min and
+//           b_max (Martin et al. 2011): till is weaker where the sea has been
 #pragma once
 
-#include "kernels/grid/packs.hpp"
+#include "kernels/grid/array.hpp"
 #include "kernels/ice/columns.hpp"
 #include "kernels/ice/geometry.hpp"
 

@@ -1,9 +1,9 @@
-// How long may a step be? Limits from the diffusivity of kernels/ice/sia.hpp and from velocities
-// (kernels/ice/transport.hpp, kernels/ice/velocity3d.hpp). A limit found on one rank becomes
-// everyone's by a maximum, which is exact: the same step at any number of ranks.
+// The length of a time step: limits from the diffusivity of sia.hpp and from velocities
+// (transport.hpp, velocity3d.hpp). A maximum over ranks is exact: the step is the same at any
+// number of ranks.
 #pragma once
 
-#include "kernels/grid/over_ranks.hpp"
+#include "kernels/grid/ranks.hpp"
 #include "kernels/ice/geometry.hpp"
 
 namespace nunatak {
@@ -18,7 +18,8 @@ inline double advection_rate(const Patch& patch, double dx, double dy, const Arr
   const auto both = KOKKOS_LAMBDA(int j, int i, Largest& largest) {
     const double rate = Kokkos::abs(u(j, i)) * per_dx + Kokkos::abs(v(j, i)) * per_dy;
     const double at_base = Kokkos::abs(u_base(j, i)) * per_dx + Kokkos::abs(v_base(j, i)) * per_dy;
-    largest.see(icy(mask(j, i)) ? rate : 0.0), largest.see(icy(mask(j, i)) ? at_base : 0.0);
+    largest.see(icy(mask(j, i)) ? rate : 0.0);
+    largest.see(icy(mask(j, i)) ? at_base : 0.0);
   };
   return reduce_over<Largest>("advection rate", owned_cells(patch), later, both).value;
 }

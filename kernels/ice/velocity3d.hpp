@@ -1,21 +1,21 @@
 // The velocity at every level, from the surface slope and the sliding velocity; strain heating.
-// Levels: kernels/ice/levels.hpp.
+// Levels: levels.hpp.
 //
-//   U(z) = U_b - [2 A (rho g)^n/(n+1)] |grad h|^(n-1) grad h [H^(n+1) - (H-z)^(n+1)] (Winkelmann et
-//   al. 2011, eq. 1 and 7) mean over depth: U_b - [2 A (rho g)^n/(n+2)] |grad h|^(n-1) grad h
-//   H^(n+1) w(z) = w_b - int_0^z (u_x + v_y) dz' Sigma = 2 A (rho g |grad h| (H-z))^(n+1) (W m-3,
-//   of shearing)
+//   U(z) = U_b - [2 A (rho g)^n/(n+1)] |grad h|^(n-1) grad h [H^(n+1) - (H-z)^(n+1)]
+//   mean over depth: U_b - [2 A (rho g)^n/(n+2)] |grad h|^(n-1) grad h H^(n+1)
+//   w(z) = w_b - int_0^z (u_x + v_y) dz'
+//   Sigma = 2 A (rho g |grad h| (H-z))^(n+1)   (W m-3, of shearing)
 //
-// z is the height above the base. In these coordinates incompressibility keeps its form, and w is
-// the velocity across the levels, w = w_true - u . grad(base) - d(base)/dt: what the temperature
-// equation needs. At the base w_b = -(melt of floating ice).
+// (Winkelmann et al. 2011, eq. 1 and 7.) z is the height above the base. In these coordinates
+// incompressibility keeps its form, and w is the velocity across the levels, w = w_true - u .
+// grad(base) - d(base)/dt, which the temperature equation needs. At the base w_b = -(melt of
+// floating ice).
 //
 // grad h at a cell: the mean of the two differences to its neighbours, without those across a front
-// or a cliff (kernels/ice/edges.hpp):                             grounded ice shears; floating ice
-// only slides: U(z) = U_b
-//      h_i - h_(i-1)   h_(i+1) - h_i               ice-free cells: all zero
-//     |-------------o-------------|                above the ice: u, v, w keep their surface
-//     values, Sigma = 0
+// or a cliff (sia.hpp):
+//      h_i - h_(i-1)   h_(i+1) - h_i      grounded ice shears; floating ice only slides: U(z) = U_b
+//     |-------------o-------------|       ice-free cells: all zero
+//                                         above the ice: u, v, w keep their surface values
 #pragma once
 
 #include "kernels/ice/levels.hpp"
@@ -28,8 +28,7 @@ struct HorizontalVelocity {
   Array2<double> heating;              ///< strain heating Sigma = heating (H-z)^4, W m-7
   Array2<double> u_surface, v_surface; ///< m s-1
   Array2<double> u_mean, v_mean;       ///< means over depth, m s-1
-  Array2<std::int8_t>
-      moved; ///< 0: the columns of u, v and w hold nothing but zeros, and nobody need write them
+  Array2<std::int8_t> moved;           ///< 0: the columns of u, v and w hold zeros
 
   static HorizontalVelocity make(const Patch& patch, int Mz) {
     return {make_columns<double>("uvel", patch, Mz),     make_columns<double>("vvel", patch, Mz),
@@ -47,30 +46,23 @@ KOKKOS_INLINE_FUNCTION double cell_slope(double to_cell, double from_cell, doubl
 }
 
 /// Everything of HorizontalVelocity, in owned cells. Needs the edges, and H (m), mask, rate factor
-/// A (Pa-3 s-1) and sliding velocity u_b, v_b (m s-1) of the owned cells. A limit on the
-/// diffusivity slows shearing here by the same factor as the flux.
-inline void horizontal_velocity(const Patch& patch, double dx, double dy,
-                                const SiaParameters& parameters, const Levels& levels,
+/// A (Pa-3 s-1) and sliding velocity u_b, v_b (m s-1) of the owned cells.
+inline void horizontal_velocity(const Patch& patch, double dx, double dy, const Levels& levels,
                                 const Edges& edges, const Array2<double>& H,
                                 const Array2<int>& mask, const Array2<double>& A,
                                 const Array2<double>& u_b, const Array2<double>& v_b,
                                 const HorizontalVelocity& out) {
   const Column z = levels.z;
   const int Mz = levels.size();
-  const double D_limit = parameters.D_limit;
   for_each_cell(
       "horizontal velocity", patch, KOKKOS_LAMBDA(int j, int i) {
         const bool ice = icy(mask(j, i)), shears = mask(j, i) == grounded_ice;
         const double thickness = H(j, i), ub = ice ? u_b(j, i) : 0.0, vb = ice ? v_b(j, i) : 0.0;
         const double h_x = shears ? cell_slope(edges.x(j, i - 1), edges.x(j, i), dx) : 0.0,
                      h_y = shears ? cell_slope(edges.y(j - 1, i), edges.y(j, i), dy) : 0.0;
-        const double slope2 = h_x * h_x + h_y * h_y,
-                     D = shears ? SiaDiffusivity{}(A(j, i), thickness, slope2) : 0.0;
-        // shearing per metre^4: D (n+2)/(n+1) / H^(n+2), which is 2 A (rho g)^n/(n+1) |grad
-        // h|^(n-1) where nothing is limited
+        const double slope2 = h_x * h_x + h_y * h_y;
         constexpr double rho_g = rho_ice * gravity;
-        const double limit = D > D_limit ? D_limit / D : 1.0;
-        const double rate = shears ? limit * 2.0 * A(j, i) * (rho_g * rho_g * rho_g) * slope2 : 0.0;
+        const double rate = shears ? 2.0 * A(j, i) * (rho_g * rho_g * rho_g) * slope2 : 0.0;
         const double H4 = thickness * thickness * thickness * thickness;
         const double shear = rate / (glen_n + 1);
         const double us = ub - shear * h_x * H4, vs = vb - shear * h_y * H4;
@@ -81,11 +73,15 @@ inline void horizontal_velocity(const Patch& patch, double dx, double dy,
             out.u(j, i, k) = ub - shear * h_x * (H4 - d4);
             out.v(j, i, k) = vb - shear * h_y * (H4 - d4);
           }
-          for (int k = n; k < Mz; ++k) out.u(j, i, k) = us, out.v(j, i, k) = vs;
+          for (int k = n; k < Mz; ++k) {
+            out.u(j, i, k) = us;
+            out.v(j, i, k) = vs;
+          }
           out.moved(j, i) = 1;
         }
         out.heating(j, i) = rate * rho_g * slope2;
-        out.u_surface(j, i) = us, out.v_surface(j, i) = vs;
+        out.u_surface(j, i) = us;
+        out.v_surface(j, i) = vs;
         out.u_mean(j, i) = ub - rate / (glen_n + 2) * h_x * H4;
         out.v_mean(j, i) = vb - rate / (glen_n + 2) * h_y * H4;
       });
@@ -129,8 +125,8 @@ inline void vertical_velocity(const Patch& patch, double dx, double dy, const Le
           w(j, i, k) = here;
           below = above;
         }
-        here -= 0.5 * (below + (n < Mz ? divergence(n) : below)) *
-                (H(j, i) - z(n - 1)); // up to the surface
+        const double at_surface = n < Mz ? divergence(n) : below;
+        here -= 0.5 * (below + at_surface) * (H(j, i) - z(n - 1));
         for (int k = n; k < Mz; ++k) w(j, i, k) = here;
       });
 }

@@ -1,15 +1,14 @@
-// First half of the labelling (labels/labels.hpp): the fragments of one mask within one patch.
+// First half of the labelling (labels.hpp): the fragments of one mask within one patch.
 //
 //   row j + 1    . [  0  ] . [2] . .      A run that touches none below gets a new label, and a set
-//   of labels is known by its row j        [0] . [  1  ] . . .      smallest: the long run joins 0
-//   and 1. The first cell met of a fragment is then the
-//                                         one with the smallest index, and fragments come out in
-//                                         raster order.
+//   row j        [0] . [  1  ] . . .      of labels is known by its smallest: the long run joins 0
+//                                         and 1. The first cell met of a fragment is then the one
+//                                         with the smallest index, and fragments come out in raster
+//                                         order.
 //
 // Method: run-based two-pass labelling, He, Chao & Suzuki (2008), IEEE Trans. Image Process. 17(5).
-// On rough masks the time goes to branches that nobody can predict; the loops over runs have none
-// but those of the walk along two rows. Neighbours: segments.hpp (input), labels/merge.hpp (second
-// half).
+// On rough masks the time is spent in mispredicted branches; the loops over runs have none but
+// those of the walk along two rows. Input: segments.hpp; second half: boundaries.hpp.
 #pragma once
 
 #include "kernels/labels/segments.hpp"
@@ -29,9 +28,8 @@ struct Component {
   std::int64_t word;     ///< cells << flag_bits | flags
 
   constexpr std::int64_t cells() const { return word >> flag_bits; } ///< area in cells
-  constexpr std::int64_t flags() const {
-    return word & ((1 << flag_bits) - 1);
-  } ///< union of the flags of its cells (LabelMask)
+  /// The union of the flags of its cells (LabelMask).
+  constexpr std::int64_t flags() const { return word & ((1 << flag_bits) - 1); }
   bool operator==(const Component& other) const {
     return identity == other.identity && word == other.word;
   }
@@ -45,14 +43,13 @@ struct Component {
 constexpr std::int64_t touches_edge = 1;
 
 struct LabelMask {
-  bool (*contains)(Code code); ///< is a cell of this code part of the mask?
-  std::int64_t (*flags)(Code) = [](Code) {
-    return std::int64_t{0};
-  }; ///< flags that a cell of this code gives to its component
-  bool all =
-      false; ///< gather all components on all ranks: `whole` is then complete, and all are numbered
-  std::int64_t numbered = 0; ///< components with one of these flags get consecutive numbers; sends
-                             ///< counts, not components
+  bool (*contains)(Code code); ///< true if a cell of this code is part of the mask
+  /// Flags that a cell of this code gives to its component.
+  std::int64_t (*flags)(Code) = [](Code) { return std::int64_t{0}; };
+  /// Gather all components on all ranks: Components::whole is complete, and all are numbered.
+  bool all = false;
+  /// Components with one of these flags get consecutive numbers; counts are sent, not components.
+  std::int64_t numbered = 0;
 
   bool numbers_any() const { return all || numbered != 0; }
   bool numbers(const Component& c) const { return all || (c.word & numbered) != 0; }
@@ -78,8 +75,9 @@ public:
               LargeList<Component>& fragments) {
     int flags[256];
     for (int c = 0; c < 256; ++c) flags[c] = static_cast<int>(flags_of(mask, c));
-    component.resize(s.list.size()), fragments.resize(s.list.size() + 1),
-        m_set.resize(s.list.size() + 2);
+    component.resize(s.list.size());
+    fragments.resize(s.list.size() + 1);
+    m_set.resize(s.list.size() + 2);
     const int labels = find_runs(p, s, flags, component.data(), fragments.data());
     const int sets = number_sets(labels, fragments.data());
     const int* number = m_set.data() + 1;
@@ -98,12 +96,13 @@ private:
   int find_runs(const Patch& p, const Segments& s, const int* flags, int* component,
                 Component* fragments) {
     const auto room = static_cast<std::size_t>(p.xm) / 2 + 2;
-    m_here.resize(room), m_below.resize(room);
-    const Run last{std::numeric_limits<int>::max(), std::numeric_limits<int>::max(),
-                   0}; // touches nothing
+    m_here.resize(room);
+    m_below.resize(room);
+    constexpr int most = std::numeric_limits<int>::max();
+    const Run last{most, most, 0}; // touches nothing
     m_below[0] = last;
-    const int west = p.xs == 0 ? 1 : 0,
-              east = p.xs + p.xm == p.Mx ? p.xm + 1 : 0; // runs that touch them are at the edge
+    // runs that begin or end here are at the edge of the grid
+    const int west = p.xs == 0 ? 1 : 0, east = p.xs + p.xm == p.Mx ? p.xm + 1 : 0;
     int labels = 0;
     for (int j = 1; j <= p.ym; ++j) {
       const std::int64_t cell = p.cell(j, 0);
@@ -118,8 +117,10 @@ private:
           component[first] = -1;
           continue;
         }
-        for (; n < end && flags[s.list[n].code()] >= 0; ++n)
-          of_run |= flags[s.list[n].code()], i1 = s.end(n);
+        for (; n < end && flags[s.list[n].code()] >= 0; ++n) {
+          of_run |= flags[s.list[n].code()];
+          i1 = s.end(n);
+        }
         const int label = join_run(i0, i1, labels);
         fragments[labels] = {cell + i0, 0}; // stays if this run begins one
         fragments[label].add(i1 - i0, of_run | edge | static_cast<int>(i0 == west) |
@@ -174,8 +175,8 @@ private:
     return sets;
   }
 
-  LargeList<int> m_set; // of each label: a smaller one of its set, or itself; then its number. One
-                        // before the first: of no label
+  // of each label: a smaller one of its set, or itself; then its number. The entry before: no label
+  LargeList<int> m_set;
   std::vector<Run> m_here, m_below;
   const Run* m_at = nullptr; // in m_below
 };

@@ -1,13 +1,13 @@
 // Rows of a coded grid cut into segments: maximal ranges of equal code. Most rows of an ice sheet
 // have a handful of them, so what is done once per segment (labelling, classification) costs almost
-// nothing per cell. Used by labels/labels.hpp and pico/.
+// nothing per cell. Used by labels.hpp and pico/.
 //
-//   code   1 1 1 4 4 8 8 8      segments of the row: [1,4) 1   [4,6) 4   [6,9) 8      (view
-//   indices; the ghosts are not part)
+//   code   1 1 1 4 4 8 8 8      segments of the row: [1,4) 1   [4,6) 4   [6,9) 8
+//                               (view indices; the ghosts are not part)
 #pragma once
 
 #include "kernels/grid/array.hpp"
-#include "kernels/grid/large_list.hpp"
+#include "kernels/grid/list.hpp"
 
 #include <algorithm>
 #include <cstdint>
@@ -26,9 +26,8 @@ public:
   Segment() = default;
   Segment(int i1, Code code)
       : m_word(static_cast<std::uint32_t>(i1) | static_cast<std::uint32_t>(code) << 24) {}
-  int end() const {
-    return static_cast<int>(m_word & 0xffffff);
-  } ///< of the range of view indices in x (half-open)
+  /// The end of the half-open range of view indices in x.
+  int end() const { return static_cast<int>(m_word & 0xffffff); }
   Code code() const { return static_cast<Code>(m_word >> 24); }
 
 private:
@@ -39,13 +38,12 @@ constexpr int longest_row = (1 << 24) - 2;
 /// The segments of one patch, row by row.
 struct Segments {
   LargeList<Segment> list;
-  std::vector<int>
-      row; ///< segments row[j]..row[j+1] belong to row j (view index 1..ym); row[0] is not used
+  std::vector<int> row; ///< segments row[j]..row[j+1] belong to row j (1..ym); row[0] is not used
 
   int size() const { return static_cast<int>(list.size()); }
-  int end(int n) const { return list[static_cast<std::size_t>(n)].end(); }
+  int end(int n) const { return list[n].end(); }
 
-  /// f(j, n, i0, segment) for each in turn.
+  /// f(j, n, i0, segment) for each.
   template <class F> void for_each(const F& f) {
     for (int j = 1; j + 1 < static_cast<int>(row.size()); ++j) {
       for (int n = row[j], i0 = 1; n < row[j + 1]; i0 = end(n++)) f(j, n, i0, list[n]);
@@ -53,7 +51,7 @@ struct Segments {
   }
 };
 
-/// The segments of a row, of which there is room for xm + 1. Returns how many they are. Eight cells
+/// The segments of a row, into `list` of xm + 1 entries. Returns how many they are. Eight cells
 /// at a time while nothing changes; else without a branch per cell, since no branch predictor
 /// guesses the coast.
 inline int cut_row(const Code* row, int xm, Segment* list) {
@@ -99,7 +97,7 @@ inline void find_segments(const Patch& patch, const Array2<Code>& codes, Segment
   std::size_t found = 0, room = static_cast<std::size_t>(patch.xm) + 1;
   list.resize(list.capacity());
   for (int j = 1; j <= patch.ym; ++j) {
-    segments.row[static_cast<std::size_t>(j)] = static_cast<int>(found);
+    segments.row[j] = static_cast<int>(found);
     if (found + room > list.size()) { // counted once, so that nothing is allocated twice
       std::size_t wanted = found + room;
       for (int k = j; k <= patch.ym; ++k)

@@ -1,16 +1,32 @@
-// The patches of a level of kernels/multigrid/multigrid.hpp, which ranks have them, and their
-// ghosts: several rings, so that a level needs fewer exchanges. What a rank computes in its ghosts
-// is what their owner computes, bit by bit.
+// The patches of a level of multigrid.hpp: which ranks have them, their ghosts, and how they are
+// merged onto fewer ranks.
 //
-//   3 3 3 3 3 3 3 3     o: owned, 1, 2, 3: rings. A loop that needs neighbours is right in one ring
+// Ghosts are several rings, so that a level needs fewer exchanges. What a rank computes in its
+// ghosts is what their owner computes, bit by bit.
+//
+//   3 3 3 3 3 3 3 3     o: owned, 1, 2, 3: rings. A loop that needs neighbours is valid in one ring
 //   3 2 2 2 2 2 2 3     less than what it reads: after one exchange of b with three rings the
-//   smoother 3 2 1 1 1 1 2 3     of degree 2 (first step, second step, residual) is right in rings
-//   3, 2 and 1, 3 2 1 o o 1 2 3     and the last one is what the restriction needs. 3 2 1 o o 1 2 3
+//   3 2 1 1 1 1 2 3     smoother of degree 2 (first step, second step, residual) is valid in rings
+//   3 2 1 o o 1 2 3     3, 2 and 1, and the last one is what the restriction needs.
+//   3 2 1 o o 1 2 3
 //   3 2 1 1 1 1 2 3
+//
+// Coarse levels on fewer ranks: blocks of neighbouring patches go to the first rank of each block.
+// The other ranks take no part in the coarser levels; they wait for the solution.
+//
+//   +---+---+---+    2 x 2    +-------+---+    Only messages between these ranks are sent, through
+//   | 6 | 7 | 8 |   patches   |   6   | 8 |    the Ranks of all: no communicator of the remaining
+//   +---+---+---+   become    +-------+---+    ranks is made.
+//   | 3 | 4 | 5 |    one:     |       |   |
+//   +---+---+---+             |   0   | 2 |
+//   | 0 | 1 | 2 |             |       |   |
+//   +---+---+---+             +-------+---+
 #pragma once
 
 #include "kernels/grid/halo_strips.hpp"
 #include "kernels/multigrid/route.hpp"
+
+#include <algorithm>
 
 namespace nunatak {
 
@@ -29,17 +45,14 @@ public:
   }
 
   const Decomposition& decomposition() const { return m_decomposition; }
-  int local_size() const {
-    return m_locals;
-  } ///< patches of this process; 0: it has no part in the level
+  int local_size() const { return m_locals; } ///< of this process; 0: it has no part in the level
   int first() const { return m_first; }
   Patch patch(int local) const { return m_decomposition.patch(m_first + local); }
   const std::vector<int>& members() const { return m_members; }
-  int member(int n) const { return m_members[static_cast<std::size_t>(n)]; }
+  int member(int n) const { return m_members[n]; }
   Ranks& all() const { return *m_all; }
-  int place(int local) const {
-    return member(m_first + local) - m_all->first();
-  } ///< among the local ranks of all()
+  /// Among the local ranks of all().
+  int place(int local) const { return member(m_first + local) - m_all->first(); }
   bool has(int n) const { return n >= m_first && n < m_first + m_locals; }
 
 private:
@@ -84,7 +97,7 @@ inline std::vector<int> places_in(const Patch& array, const Patch& p, const Stri
   return places;
 }
 
-/// Has each patch at least so many cells along an axis that is cut?
+/// True if each patch has at least so many cells along every axis that is cut.
 inline bool patches_have(const Decomposition& d, int cells) {
   const auto wide = [cells](const std::vector<int>& starts) {
     for (std::size_t r = 1; starts.size() > 2 && r < starts.size(); ++r) {
@@ -116,5 +129,78 @@ inline Route halo(const Holders& level, int rings) {
   route.list();
   return route;
 }
+
+/// Blocks of side x side patches, fewer at the ends.
+inline Decomposition merged(const Decomposition& d, int side) {
+  Decomposition m = d;
+  const auto keep = [side](std::vector<int>& starts) {
+    std::vector<int> kept;
+    for (std::size_t r = 0; r + 1 < starts.size(); r += static_cast<std::size_t>(side))
+      kept.push_back(starts[r]);
+    kept.push_back(starts.back());
+    starts = std::move(kept);
+    return static_cast<int>(starts.size()) - 1;
+  };
+  m.px = keep(m.x);
+  m.py = keep(m.y);
+  return m;
+}
+
+/// Moves numbers from the patches of a level to those of the same grid, merged, and back.
+class Merge {
+public:
+  Merge() = default;
+  /// Arrays lie over the patches grown by rings - 1 cells, and their ghosts: `fine_rings`, `rings`
+  /// of the patches merged, which are not fewer unless one rank has all. At first all cells of a
+  /// patch travel. Not collective.
+  Merge(const Holders& fine, int fine_rings, const Holders& merged, int rings, int side)
+      : m_gather(fine.all()), m_give_back(fine.all()) {
+    const Decomposition &d = fine.decomposition(), &m = merged.decomposition();
+    for (int n = 0; n < d.size(); ++n) {
+      const int block = (n / d.px / side) * m.px + n % d.px / side, child = fine.member(n),
+                first = merged.member(block);
+      const Patch p = d.patch(n);
+      const Strip owned{1, p.ym + 1, 1, p.xm + 1},
+          all{1 - fine_rings, p.ym + 1 + fine_rings, 1 - fine_rings, p.xm + 1 + fine_rings};
+      if (fine.has(n)) {
+        const auto part = static_cast<std::size_t>(n - fine.first());
+        const Patch array = grown(p, fine_rings - 1);
+        m_gather.start.add(part, fine.place(n - fine.first()), first, places_in(array, p, owned));
+        m_give_back.end.add(part, fine.place(n - fine.first()), first, places_in(array, p, all));
+      }
+      if (merged.has(block)) {
+        const auto part = static_cast<std::size_t>(block - merged.first());
+        const Patch array = grown(m.patch(block), rings - 1);
+        m_gather.end.add(part, merged.place(block - merged.first()), child,
+                         places_in(array, p, owned));
+        m_give_back.start.add(part, merged.place(block - merged.first()), child,
+                              places_in(array, p, all));
+      }
+    }
+    m_gather.list();
+  }
+  /// From now on only unknowns travel: below[n], above[n] are 1 in those of the local patches,
+  /// ghosts included.
+  void keep(const std::vector<Array2<int>>& below, const std::vector<Array2<int>>& above) {
+    m_gather.keep(below, above);
+    m_give_back.keep(above, below);
+  }
+
+  /// `width` numbers of each owned cell that travels: from(patch) of those below becomes to(patch)
+  /// of those merged. Communicates: a message from each patch that is not the first of its block.
+  template <class F, class G> void gather(int width, const F& from, const G& to) {
+    m_gather.move(width, from, to);
+  }
+  /// And back; give_back: with all ghosts of each patch, after keep() only.
+  template <class F, class G> void give_back_owned(int width, const F& from, const G& to) {
+    m_gather.move_back(width, from, to);
+  }
+  template <class F, class G> void give_back(int width, const F& from, const G& to) {
+    m_give_back.move(width, from, to);
+  }
+
+private:
+  Route m_gather, m_give_back;
+};
 
 } // namespace nunatak

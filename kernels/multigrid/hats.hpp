@@ -6,15 +6,13 @@
 //   coarse   0       1       2   (3)
 //
 // With an even number of points one coarse point lies beyond the end, (3) above, so that every fine
-// point has its two neighbours. A periodic axis closes: the last odd point has coarse point 0 on
-// its right; with an odd number of points the first and the last are both even, and they are
-// neighbours on both grids.
+// point has two neighbours. A periodic axis closes: the last odd point has coarse point 0 on its
+// right; with an odd number of points the first and the last are both even, and they are neighbours
+// on both grids. Two points become one, whose hat is 1 on both; on a periodic axis it is its own
+// neighbour on both sides.
 //
-// Two points become one, whose hat is 1 on both; on a periodic axis it is its own neighbour on both
-// sides.
-//
-// In two dimensions a hat is the product of two; kernels/multigrid/multigrid.hpp cuts it to the
-// cells that exist. Hats of an axis that is not halved are the points themselves.
+// In two dimensions a hat is the product of two; multigrid.hpp cuts it to the cells that exist.
+// Hats of an axis that is not halved are the points themselves.
 #pragma once
 
 #include "kernels/grid/patch.hpp"
@@ -48,12 +46,12 @@ struct HatAxis {
   /// ghost (I beyond the end).
   KOKKOS_INLINE_FUNCTION double value(int I, int o) const {
     if (o == 0 || (halved && coarse_M == 1 && !periodic)) return 1.0;
-    return halved && !beyond_seam(I, o) && centre(I) + o <= fine_m + 1 ? 0.5 : 0.0;
+    return halved && !across_closure(I, o) && centre(I) + o <= fine_m + 1 ? 0.5 : 0.0;
   }
   /// Value of hat I + s, s = -1, 0, 1, at the point centre(I) + o, o = -2..2 (reached from points
   /// where hat I is not 0).
   KOKKOS_INLINE_FUNCTION double neighbour_value(int I, int o, int s) const {
-    if (!halved || beyond_seam(I, o)) return o == s ? 1.0 : 0.0;
+    if (!halved || across_closure(I, o)) return o == s ? 1.0 : 0.0;
     if (coarse_M == 1) return s == 0 ? 1.0 : 0.0; // all neighbours are the point itself
     const int distance = o > 2 * s ? o - 2 * s : 2 * s - o;
     return distance == 0 ? 1.0 : distance == 1 ? 0.5 : 0.0;
@@ -61,8 +59,8 @@ struct HatAxis {
 
 private:
   /// Between the last and the first point of a periodic axis with an odd number of points there is
-  /// no point of its own.
-  KOKKOS_INLINE_FUNCTION bool beyond_seam(int I, int o) const {
+  /// no odd point.
+  KOKKOS_INLINE_FUNCTION bool across_closure(int I, int o) const {
     if (!periodic || fine_M % 2 == 0) return false;
     const int C = coarse_s + I - 1;
     return (C == coarse_M - 1 && o == 1) || (C == 0 && o == -1);

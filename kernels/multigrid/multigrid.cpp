@@ -1,8 +1,331 @@
-// The multigrid, compiled once for all that use it. See multigrid.hpp.
-#include "kernels/multigrid/cycle.hpp"
-#include "kernels/multigrid/levels.hpp"
+// The levels of multigrid.hpp, their operators, and the V-cycle, compiled once for all users.
+#include "kernels/multigrid/multigrid.hpp"
+
+#include <algorithm>
+#include <numeric>
 
 namespace nunatak {
+
+namespace {
+
+/// Which axes of a grid are halved next: both, unless one is already much coarser than the other or
+/// has one point.
+Halving next_halving(const Decomposition& d, double dx, double dy) {
+  Halving h{d.Mx > 1, d.My > 1};
+  if (h.x && h.y) h = {dx <= 1.5 * dy, dy <= 1.5 * dx};
+  return h;
+}
+
+/// A grid too large to be held by so many ranks, however few its unknowns.
+bool is_large(const Decomposition& d, int ranks = 1) {
+  return std::int64_t{d.Mx} * d.My > std::int64_t{50000} * ranks;
+}
+
+} // namespace
+
+// --- levels: which hats exist, which ranks own them, where patches are merged
+
+template <class Real>
+Multigrid<Real>::Multigrid(Ranks& ranks, double dx, double dy,
+                           const std::vector<Array2<int>>& active, const MultigridOptions& options)
+    : m_options(options), m_all(ranks.over(ranks.decomposition())) {
+  std::vector<int> members(
+      static_cast<std::size_t>(ranks.decomposition().size())); // the ranks of its patches
+  std::iota(members.begin(), members.end(), 0);
+  add_finest({*m_all, ranks.decomposition(), std::move(members)}, active);
+  std::vector<std::vector<std::int64_t>> count;
+  for (const NinePoint<Real>& part : m_levels[0].parts) count.push_back({part.size()});
+  ranks.sum(count);
+  // A bound from below on the unknown cells of the present level: halving an axis leaves half of
+  // them or more. A rank that has them all knows their number.
+  std::int64_t least = count[0][0];
+  while (!m_levels.back().parts.empty()) {
+    const Decomposition& d = m_levels.back().holders.decomposition();
+    const Halving halving = next_halving(d, dx, dy);
+    const int side = side_of_blocks(least, halving);
+    if (side > 1) {
+      add_merged(side);
+      continue;
+    }
+    if (d.size() == 1) least = m_levels.back().parts[0].size();
+    if ((least <= options.bottom && !is_large(d)) || (!halving.x && !halving.y)) break;
+    add_coarser(halving);
+    if (halving.x) {
+      least = (least + 1) / 2;
+      dx *= 2.0;
+    }
+    if (halving.y) {
+      least = (least + 1) / 2;
+      dy *= 2.0;
+    }
+  }
+  count_unknowns(ranks);
+  if (!m_levels.back().parts.empty()) {
+    const Level& last = m_levels.back();
+    m_last = LastLevel<Real>(last.parts[0], last.holders.decomposition());
+  }
+}
+
+// One rank has the last level, and levels of few unknowns; no rank gets a large patch by merging
+// because of few unknowns.
+template <class Real>
+int Multigrid<Real>::side_of_blocks(std::int64_t least, Halving halving) const {
+  const Decomposition& d = m_levels.back().holders.decomposition();
+  if (d.size() == 1) return 1;
+  const int least_cells = d.periodic_x || d.periodic_y ? 1 : rings_wanted(false);
+  const auto can_go_on = [&](int side) {
+    const Decomposition m = merged(d, side);
+    const bool enough =
+        least >= std::int64_t{m_options.share} * m.size() || is_large(d, std::max(1, m.size() / 4));
+    return (halving.x || halving.y) && enough && patches_have(coarser(m, halving), least_cells);
+  };
+  const int side = can_go_on(1) ? 1 : can_go_on(2) ? 2 : 4;
+  if (is_large(d)) return side;
+  return least <= std::max(m_options.gather, m_options.bottom) ? 4 : side;
+}
+
+template <class Real> int Multigrid<Real>::rings_of(const Decomposition& d, bool finest) const {
+  const int rings = rings_wanted(finest);
+  return d.size() == 1 || d.periodic_x || d.periodic_y || !patches_have(d, rings) ? 1 : rings;
+}
+
+/// The owned cells of `from`, over `p`, in `to`, over `array`, of which `p` is a part.
+inline void copy_owned(const Patch& p, const Array2<int>& from, const Patch& array,
+                       const Array2<int>& to) {
+  const int rows = p.ys - array.ys, columns = p.xs - array.xs;
+  for_each_cell(
+      "multigrid: unknowns", p,
+      KOKKOS_LAMBDA(int j, int i) { to(j + rows, i + columns) = from(j, i); });
+}
+
+template <class Real>
+void Multigrid<Real>::add_finest(const Holders& holders, const std::vector<Array2<int>>& active) {
+  const int rings = rings_of(holders.decomposition(), true);
+  std::vector<Array2<int>> cells;
+  for (int n = 0; n < holders.local_size(); ++n) {
+    const Patch p = holders.patch(n), array = grown(p, rings - 1);
+    const auto from = active[n], to = rings == 1 ? from : make_array<int>("active", array);
+    cells.push_back(to);
+    if (rings > 1) copy_owned(p, from, array, to); // else it has its ghosts
+  }
+  add_level(holders, true, rings, cells);
+}
+
+// Ghosts of `cells`, and the level that has them.
+template <class Real>
+void Multigrid<Real>::add_level(const Holders& holders, bool finest, int rings,
+                                const std::vector<Array2<int>>& cells) {
+  Level level{
+      holders, Chebyshev{degree(finest)}, rings, halo(holders, rings), {}, Next::none, {}, {}, {}};
+  const auto data = [&](std::size_t n) { return cells[n].data(); };
+  if (!cells.empty() && (rings > 1 || !m_levels.empty()))
+    level.halo.move(1, data, data); // those of the finest grid may be there
+  level.halo.keep(cells, cells);
+  for (int n = 0; n < holders.local_size(); ++n)
+    level.parts.emplace_back(holders.patch(n), cells[n], rings);
+  m_levels.push_back(std::move(level));
+}
+
+template <class Real> void Multigrid<Real>::add_coarser(Halving halving) {
+  Level& fine = m_levels.back();
+  const Decomposition& d = fine.holders.decomposition();
+  const Holders holders(*m_all, coarser(d, halving), fine.holders.members());
+  const int rings = rings_of(holders.decomposition(), false);
+  std::vector<Array2<int>> cells;
+  for (int n = 0; n < holders.local_size(); ++n) {
+    const NinePoint<Real>& part = fine.parts[n];
+    const Patch p = holders.patch(n), array = grown(p, rings - 1);
+    fine.x.push_back(x_axis(d, part.patch, array, halving));
+    fine.y.push_back(y_axis(d, part.patch, array, halving));
+    cells.push_back(coarse_cells(array, p, part.active, fine.x.back(), fine.y.back()));
+  }
+  fine.next = Next::coarser;
+  add_level(holders, false, rings, cells);
+}
+
+// The same grid on the first ranks of blocks of side x side patches.
+template <class Real> void Multigrid<Real>::add_merged(int side) {
+  Level& fine = m_levels.back();
+  const Decomposition &d = fine.holders.decomposition(), m = merged(d, side);
+  std::vector<int> firsts;
+  for (int n = 0; n < m.size(); ++n)
+    firsts.push_back(fine.holders.member(n / m.px * side * d.px + n % m.px * side));
+  const Holders holders(*m_all, m, std::move(firsts));
+  const bool finest = std::all_of(m_levels.begin(), m_levels.end(),
+                                  [](const Level& l) { return l.next != Next::coarser; });
+  const int rings = rings_of(m, finest);
+  fine.next = Next::merged;
+  fine.merge = Merge(fine.holders, fine.rings, holders, rings, side);
+  std::vector<Array2<int>> from, cells;
+  for (const NinePoint<Real>& part : fine.parts) from.push_back(part.active);
+  for (int n = 0; n < holders.local_size(); ++n)
+    cells.push_back(make_array<int>("active", grown(holders.patch(n), rings - 1)));
+  fine.merge.gather(
+      1, [&](std::size_t n) { return from[n].data(); },
+      [&](std::size_t n) { return cells[n].data(); });
+  add_level(holders, finest, rings, cells);
+  m_levels[m_levels.size() - 2].merge.keep(from, cells);
+}
+
+// One sum over all ranks, for all grids.
+template <class Real> void Multigrid<Real>::count_unknowns(Ranks& ranks) {
+  std::vector<std::vector<std::int64_t>> counts(
+      static_cast<std::size_t>(ranks.local_size()),
+      std::vector<std::int64_t>(m_unknown_cells.size(), 0));
+  std::size_t grid = 0;
+  for (const Level& level : m_levels) {
+    if (level.next == Next::merged) continue; // the next level is of the same grid
+    for (const NinePoint<Real>& part : level.parts) counts[0][grid] += part.size();
+    grid += 1;
+  }
+  ranks.sum(counts);
+  std::copy(counts[0].begin(), counts[0].end(), m_unknown_cells.begin());
+}
+
+template <class Real> std::string Multigrid<Real>::describe() const {
+  std::string text;
+  std::size_t grid = 0;
+  int ranks = 1;
+  for (const Level& level : m_levels) {
+    if (level.next == Next::merged) continue;
+    const Decomposition& d = level.holders.decomposition();
+    text += (text.empty() ? "" : ", ") + std::to_string(d.Mx) + " x " + std::to_string(d.My) +
+            " (" + std::to_string(m_unknown_cells[grid++]) + ")";
+    if (d.size() != ranks)
+      text += " on " + std::to_string(d.size()) + (d.size() == 1 ? " rank" : " ranks");
+    ranks = d.size();
+  }
+  return text;
+}
+
+// --- ghosts and work
+
+template <class Real>
+void Multigrid<Real>::update_ghosts(Level& level, int width, Rows<Real> NinePoint<Real>::*rows) {
+  if (!level.parts.empty()) level.halo.move(width, data(level, rows), data(level, rows));
+}
+
+// Where patches have been merged, x has come back with its ghosts.
+template <class Real> void Multigrid<Real>::update_solution(Level& level) {
+  if (level.next != Next::merged) update_ghosts(level, 2, &NinePoint<Real>::x);
+}
+
+template <class Real> void Multigrid<Real>::work(Level& level, int visits, int first, int last) {
+  const Holders& holders = level.holders;
+  for (int n = 0; n < holders.local_size(); ++n) {
+    const NinePoint<Real>& part = level.parts[n];
+    const int cells = part.within_ring(last) - (first > 0 ? part.within_ring(first - 1) : 0);
+    if (cells > 0) holders.all().work(holders.place(n), std::int64_t{visits} * cells);
+  }
+}
+
+// --- operators
+
+template <class Real> void Multigrid<Real>::set_operator() {
+  for (std::size_t l = 0; l < m_levels.size(); ++l) {
+    Level& level = m_levels[l];
+    if (level.next == Next::merged) {
+      level.merge.gather(36, data(level, &NinePoint<Real>::A),
+                         data(m_levels[l + 1], &NinePoint<Real>::A));
+      continue;
+    }
+    if (level.next == Next::coarser) update_ghosts(level, 36, &NinePoint<Real>::A);
+    for (const NinePoint<Real>& part : level.parts)
+      invert_diagonal(part, level.next == Next::coarser ? level.rings : 0);
+    work(level, visits_of_operator);
+    if (level.next != Next::coarser) continue;
+    for (std::size_t n = 0; n < level.parts.size(); ++n)
+      galerkin(level.parts[n], m_levels[l + 1].parts[n], level.x[n], level.y[n]);
+  }
+  if (m_levels.back().parts.empty()) return;
+  m_last.find_inverse();
+  const Level& last = m_levels.back(); // on one rank
+  const std::int64_t cells = last.parts[0].size();
+  last.holders.all().work(last.holders.place(0),
+                          visits_of_inverse * cells * cells * cells); // 53 us for 25 cells
+}
+
+// --- the cycle
+
+template <class Real> void Multigrid<Real>::cycle(std::size_t l, bool with_residual) {
+  Level& level = m_levels[l];
+  if (level.parts.empty()) return; // other ranks do it
+  if (level.next == Next::none) {
+    m_last.solve();
+    work(level, visits_of_bottom);
+    if (with_residual) {
+      update_solution(level);
+      start(level.parts[0], level.polynomial, 0);
+    }
+    return;
+  }
+  Level& next = m_levels[l + 1];
+  if (level.next == Next::merged) {
+    level.merge.gather(2, data(level, &NinePoint<Real>::b), data(next, &NinePoint<Real>::b));
+    cycle(l + 1, with_residual);
+    if (!with_residual) {
+      update_solution(next);
+      level.merge.give_back(2, data(next, &NinePoint<Real>::x), data(level, &NinePoint<Real>::x));
+      return;
+    }
+    using Member = Rows<Real> NinePoint<Real>::*;
+    for (const Member rows :
+         {&NinePoint<Real>::x, &NinePoint<Real>::r}) // no finer grid needs ghosts
+      level.merge.give_back_owned(2, data(next, rows), data(level, rows));
+    return;
+  }
+  const bool one_ring = level.rings == 1;
+  update_ghosts(level, 2, &NinePoint<Real>::b);
+  for (const NinePoint<Real>& part : level.parts)
+    start_from_zero(part, level.polynomial, level.rings);
+  relax(level, level.rings, one_ring ? 0 : 1);
+  work(level, visits_of_smoothing(level));
+  if (one_ring) update_ghosts(level, 2, &NinePoint<Real>::r);
+  for (std::size_t n = 0; n < level.parts.size(); ++n)
+    restrict_residual(level.parts[n], next.parts[n], level.x[n], level.y[n]);
+  cycle(l + 1, false);
+  update_solution(next);
+  // every step is valid in one ring less
+  const int ring = one_ring ? 1 : level.polynomial.degree + (with_residual ? 1 : 0);
+  for (std::size_t n = 0; n < level.parts.size(); ++n)
+    prolong(level.parts[n], next.parts[n], level.x[n], level.y[n], ring);
+  const Decomposition& d = level.holders.decomposition();
+  if (d.periodic_x || d.periodic_y) update_ghosts(level, 2, &NinePoint<Real>::x);
+  for (const NinePoint<Real>& part : level.parts) start(part, level.polynomial, ring - 1);
+  work(level, visits_of_product, 1, ring - 1);
+  relax(level, ring - 1, with_residual ? 0 : -1);
+  work(level, visits_of_smoothing(level));
+}
+
+template <class Real> void Multigrid<Real>::relax(Level& level, int ring, int residual) {
+  ChebyshevSteps factors(level.polynomial);
+  for (int k = 1; k < level.polynomial.degree; ++k) {
+    factors.next();
+    if (ring == 0) {
+      update_ghosts(level, 2, &NinePoint<Real>::d);
+      ring = 1;
+    }
+    ring -= 1;
+    for (NinePoint<Real>& part : level.parts) {
+      step_ghosts(part, ring + 1, ring + 1);
+      step(part, factors, ring);
+    }
+    work(level, visits_of_product, 1, ring);
+  }
+  if (residual < 0) {
+    for (const NinePoint<Real>& part : level.parts) finish(part, false, ring);
+    return;
+  }
+  if (ring == 0) {
+    update_ghosts(level, 2, &NinePoint<Real>::d);
+    ring = 1;
+  }
+  for (const NinePoint<Real>& part : level.parts) {
+    step_ghosts(part, residual + 1, ring);
+    finish(part, true, residual);
+  }
+  work(level, visits_of_product, 1, residual);
+}
 
 template class Multigrid<float>;
 template class Multigrid<double>;

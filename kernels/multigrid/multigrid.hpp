@@ -1,31 +1,25 @@
 // Multigrid for a 9-point operator on the cells of a masked grid: one V-cycle is a symmetric
-// approximation of A^-1.
+// approximation of A^-1. Made for the SSA on an ice sheet: unknowns only where there is ice,
+// margins of any shape, islands and tongues one cell wide, viscosity and drag that jump by orders
+// of magnitude.
 //
-// Made for the SSA on an ice sheet: unknowns only where there is ice, margins of any shape, islands
-// and tongues one cell wide, viscosity and drag that jump by orders of magnitude.
-//
-//   levels         hats on every second point, cut to the unknowns (kernels/multigrid/hats.hpp): a
-//   hat exists where it is not
-//                  0 on at least one unknown. Whatever the margin, the hats sum to 1, so that
-//                  translations, linear fields and with them the rotation are represented exactly
-//                  (not where a periodic axis with an odd number of points closes, nor on an axis
-//                  of one point). An axis whose spacing is more than 1.5 times that of the other
-//                  keeps its points (semicoarsening).
-//   operators      Galerkin, A_coarse = P^T A P: 9 points again. Symmetric, positive semidefinite
-//   (hats cut to few cells may be
-//                  linearly dependent; the systems stay consistent).
-//   smoother       kernels/multigrid/smoother.hpp, the same before and after the coarser level; on
-//   coarse grids it has one
-//                  degree more: a V-cycle solves their problems the less well the more levels there
-//                  are
-//   ghosts         kernels/multigrid/halo.hpp: as many rings as the smoother reaches, computed once
-//   more by each neighbour fewer ranks    kernels/multigrid/merge.hpp: where a rank has few
-//   unknowns or would have no point of the next level, blocks of
-//                  neighbouring patches go to one rank each, and all to rank 0 from the level on
-//                  where that costs less than its messages; the other ranks wait
-//   last level     its inverse, in double; dependent unknowns (a pivot that is 0 to rounding) stay
-//   0 last levels    kernels/multigrid/last_levels.hpp: on a GPU those of few unknowns are one
-//   launch
+//  levels       hats on every second point, cut to the unknowns (hats.hpp): a hat exists where it
+//               is not 0 on at least one unknown. Whatever the margin, the hats sum to 1, so that
+//               translations, linear fields and with them the rotation are represented exactly (not
+//               where a periodic axis with an odd number of points closes, nor on an axis of one
+//               point). An axis whose spacing is more than 1.5 times that of the other keeps its
+//               points (semicoarsening).
+//  operators    Galerkin, A_coarse = P^T A P (transfer.hpp): 9 points again; symmetric, positive
+//               semidefinite (hats cut to few cells may be linearly dependent; the systems stay
+//               consistent)
+//  smoother     smoother.hpp, the same before and after the coarser level; one degree more on
+//               coarse grids, since a V-cycle solves their problems the less well the more levels
+//               there are
+//  ghosts       halo.hpp: as many rings as the smoother reaches, computed redundantly
+//  fewer ranks  halo.hpp: where a rank has few unknowns, or would have no point of the next level,
+//               blocks of neighbouring patches go to one rank each; levels of few unknowns go to
+//               rank 0. The other ranks wait
+//  last level   last_level.hpp: its inverse, in double
 //
 // In single precision (Real = float) it moves half the bytes; the Krylov method around it works in
 // double.
@@ -42,27 +36,22 @@
 #pragma once
 
 #include "kernels/grid/ranks.hpp"
-#include "kernels/multigrid/last_levels.hpp"
-#include "kernels/multigrid/merge.hpp"
+#include "kernels/multigrid/last_level.hpp"
+#include "kernels/multigrid/smoother.hpp"
+#include "kernels/multigrid/transfer.hpp"
 
 #include <array>
 #include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 
 namespace nunatak {
 
 struct MultigridOptions {
-  int smoothing =
-      2; ///< degree of the smoother on the finest grid, 1 or more; one more on all others
-  /// Unknown cells from which on one rank has them all, if the grid is small, too; none: by cost
-  /// (merge.hpp).
-  std::optional<std::int64_t> gather = {};
-  std::int64_t bottom = 25; ///< at most N unknown cells on the last level, if a coarser grid exists
-  std::int64_t share = 4;   ///< unknown cells per rank below which patches are merged
-  std::int64_t one_launch =
-      loops_on_host ? 0 : 3000; ///< unknown cells from which on the rest of a cycle is one launch
+  int smoothing = 2; ///< degree of the smoother on the finest grid, 1 or more; one more on others
+  int gather = 200;  ///< one rank has a level of at most N unknown cells, if its grid is small, too
+  int bottom = 25;   ///< at most N unknown cells on the last level, if a coarser grid exists
+  int share = 4;     ///< unknown cells per rank below which patches are merged
 };
 
 template <class Real> class Multigrid {
@@ -70,14 +59,13 @@ public:
   /// `ranks` must outlive this object. dx, dy: grid spacing (m; only the ratio matters), for
   /// semicoarsening. active[local]: 1 where a cell is an unknown, in owned cells and ghosts, 0
   /// beyond the edges of the domain. Collective: two reductions, and an exchange per level that
-  /// several ranks have; a round of messages where patches are merged. Gathered by cost:
-  /// Ranks::machine().
+  /// several ranks have; a round of messages where patches are merged.
   Multigrid(Ranks& ranks, double dx, double dy, const std::vector<Array2<int>>& active,
             const MultigridOptions& options);
 
   /// The finest level of local rank n: fill A in its owned unknowns, then call set_operator(); set
   /// b, call cycle(), read x.
-  NinePoint<Real>& finest(int n) { return m_levels[0].parts[static_cast<std::size_t>(n)]; }
+  NinePoint<Real>& finest(int n) { return m_levels[0].parts[n]; }
   /// Coarse operators and the inverse of the last one. One exchange per level that several ranks
   /// have, one round of messages where patches are merged.
   void set_operator();
@@ -116,16 +104,14 @@ private:
   int rings_wanted(bool finest) const {
     return std::max(degree(finest) + 1, 2 * degree(finest) - (finest ? 0 : 1));
   }
-  int degree(bool finest) const {
-    return m_options.smoothing + (finest ? 0 : 1);
-  } ///< of the smoother
+  /// Of the smoother.
+  int degree(bool finest) const { return m_options.smoothing + (finest ? 0 : 1); }
   int rings_of(const Decomposition& d, bool finest) const;
   /// The side of the blocks of patches that are merged next; 1: none. `least`: unknown cells of the
   /// level, or fewer.
   int side_of_blocks(std::int64_t least, Halving halving) const;
   void count_unknowns(Ranks& ranks);
 
-  void set_last_levels();
   void cycle(std::size_t l, bool with_residual);
   /// The smoother's steps after the first one, which is right in rings 0 to `ring`; then r in ring
   /// 0 to `residual`, -1: nowhere.
@@ -150,11 +136,9 @@ private:
 
   MultigridOptions m_options;
   std::unique_ptr<Ranks> m_all; ///< carries what merged patches send
-  LogGP m_machine;              ///< by which levels are gathered, if by cost
   std::vector<Level> m_levels;
   std::array<std::int64_t, 64> m_unknown_cells{}; ///< of each grid
-  LastLevels<Real> m_last;
-  std::size_t m_first_of_last = 0; ///< of m_levels
+  LastLevel<Real> m_last;
 };
 
 extern template class Multigrid<float>; // multigrid.cpp

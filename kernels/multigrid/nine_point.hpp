@@ -1,25 +1,26 @@
 // A symmetric 9-point operator with 2 x 2 blocks on the cells of a patch that are unknowns: the
-// SSA's Jacobian, and its coarse versions. One cell's row, and the loops over cells that the
-// smoother of kernels/multigrid/multigrid.hpp is made of.
+// SSA's Jacobian, and its coarse versions. The row of a cell, and the loops over cells of which the
+// smoother of multigrid.hpp is made.
 //
 //      6 7 8     Slot (dj + 1) * 3 + di + 1 holds the block that multiplies the values of the
-//      neighbour in direction (di, dj): 3 4 5     entries 4 slot .. 4 slot + 3, row by row: [uu uv;
-//      vu vv]. Blocks of neighbours that are no unknowns are 0. 0 1 2
+//      3 4 5     neighbour in direction (di, dj): entries 4 slot .. 4 slot + 3, row by row:
+//      0 1 2     [uu uv; vu vv]. Blocks of neighbours that are no unknowns are 0.
 //
-// Arrays are (j, i, n) over the rank's patch and as many rings of ghosts as its level has
-// (halo.hpp): n = 36 entries of a row, 2 values (u, v), 4 entries of an inverse block. A row and
-// what it multiplies lie together in memory; cells that are no unknowns are never read.
+// Arrays are (j, i, n) over the patch and as many rings of ghosts as its level has (halo.hpp):
+// n = 36 entries of a row, 2 values (u, v), 4 entries of an inverse block. A row and what it
+// multiplies lie together in memory; cells that are no unknowns are never read.
 #pragma once
 
 #include "kernels/grid/list.hpp"
 #include "kernels/multigrid/halo.hpp"
 
+#include <utility>
 #include <vector>
 
 namespace nunatak {
 
-/// Four numbers that are multiplied and added together, in one register where the compiler is told
-/// how.
+/// Four numbers that are multiplied and added together, in one register where the compiler has
+/// vector types.
 #if defined(__GNUC__) && !defined(__CUDACC__) && !defined(__HIPCC__)
 template <class Real> struct FourNumbers {
   typedef Real type
@@ -54,13 +55,14 @@ struct RingCells {
     ring = 1;
     while (n >= count(ring)) ++ring;
     n -= count(ring - 1);
-    const int width = columns + 2 * ring,
-              above = rows + 2 * ring - 1; // the rows between the first and the last have two cells
+    // the rows between the first and the last have two cells
+    const int width = columns + 2 * ring, above = rows + 2 * ring - 1;
     const int row = n < width ? 0 : Kokkos::min(1 + (n - width) / 2, above);
     const int column = row == 0       ? n
                        : row == above ? n - width - 2 * (above - 1)
                                       : (n - width) % 2 * (width - 1);
-    j = j0 - ring + row, i = i0 - ring + column;
+    j = j0 - ring + row;
+    i = i0 - ring + column;
   }
 };
 
@@ -131,7 +133,7 @@ template <class Real> struct NinePoint {
     vectors = Kokkos::View<Real*, Mem>("vectors", 5 * length);
     std::size_t start = 0;
     for (Rows<Real>* v : {&b, &x, &r, &d, &e})
-      *v = Rows<Real>(vectors.data() + start, p.ym + 2, p.xm + 2, 2), start += length;
+      *v = Rows<Real>(vectors.data() + std::exchange(start, start + length), p.ym + 2, p.xm + 2, 2);
     cells = Kokkos::View<int*, Mem>(Kokkos::view_alloc("cells", Kokkos::WithoutInitializing),
                                     active.size());
     const auto found = make_later<Within>("multigrid: within");
@@ -141,7 +143,7 @@ template <class Real> struct NinePoint {
     within.assign(found().rings, found().rings + rings + 1);
   }
   int size() const { return within[0]; } ///< owned unknowns
-  int within_ring(int ring) const { return within[static_cast<std::size_t>(ring)]; }
+  int within_ring(int ring) const { return within[ring]; }
   /// The rows with the view indices of the owned patch.
   Rows<Real> rows_of_owned() const {
     return Rows<Real>(A.data() + 36 * static_cast<std::ptrdiff_t>(m_first), patch.ym + 2,
@@ -215,7 +217,9 @@ template <class Real> void invert_diagonal(const NinePoint<Real>& p, int ring = 
         }
         const Real S = sum[0] + sum[1] > sum[2] + sum[3] ? sum[0] + sum[1] : sum[2] + sum[3],
                    scale = S > 0 ? 1 / S : 0;
-        q[0] = scale * q0, q[1] = q[2] = scale * q1, q[3] = scale * q3;
+        q[0] = scale * q0;
+        q[1] = q[2] = scale * q1;
+        q[3] = scale * q3;
       });
 }
 

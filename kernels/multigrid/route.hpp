@@ -1,6 +1,6 @@
-// Numbers of single cells on their way between the patches of a level, or of two: ghosts
-// (halo.hpp), merged patches (merge.hpp). Both ends list the same cells in the same order, so that
-// numbers travel without their places, and only those of unknowns.
+// Moves numbers of single cells between the patches of a level, or of two levels: ghosts, merged
+// patches (halo.hpp). Both ends list the same cells in the same order, so that numbers travel
+// without their places, and only those of unknowns.
 #pragma once
 
 #include "kernels/grid/array.hpp"
@@ -9,81 +9,11 @@
 
 #include <algorithm>
 #include <cstring>
-#include <memory>
 #include <type_traits>
 #include <utility>
 #include <vector>
 
 namespace nunatak {
-
-/// Packets of bytes (a multiple of 4) between ranks, and from a rank to itself: to() and expect()
-/// for each piece, send(), and from() for each piece in the order in which the sender has written
-/// it. After clear() the same again, between the same ranks, with what was allocated before.
-class Mail {
-public:
-  explicit Mail(Ranks& ranks)
-      : m_ranks(ranks), m_out(locals()), m_in(locals()), m_read(locals()), m_own(locals()) {}
-
-  void clear() {
-    for (auto* all : {&m_out, &m_in}) {
-      for (auto& packets : *all) {
-        for (Packet& packet : packets) packet.words.clear();
-      }
-    }
-    for (auto& read : m_read) read.clear();
-    for (Own& own : m_own) own.packet.words.clear(), own.read = 0;
-  }
-  std::byte* to(int local, int rank, std::size_t bytes) {
-    Packet& packet = is_own(local, rank) ? m_own[at(local)].packet : find(m_out[at(local)], rank);
-    return grow(packet, bytes);
-  }
-  void expect(int local, int rank, std::size_t bytes) {
-    if (!is_own(local, rank)) grow(find(m_in[at(local)], rank), bytes);
-  }
-  void send() {
-    m_ranks.exchange(m_out, m_in);
-    for (std::size_t n = 0; n < m_in.size(); ++n) m_read[n].resize(m_in[n].size(), 0);
-  }
-  const std::byte* from(int local, int rank, std::size_t bytes) {
-    Own& own = m_own[at(local)];
-    if (is_own(local, rank)) return next(own.packet, own.read, bytes);
-    Packet& packet = find(m_in[at(local)], rank);
-    return next(packet,
-                m_read[at(local)][static_cast<std::size_t>(&packet - m_in[at(local)].data())],
-                bytes);
-  }
-
-private:
-  struct Own {
-    Packet packet;
-    std::size_t read = 0;
-  };
-  static std::size_t at(int local) { return static_cast<std::size_t>(local); }
-  std::size_t locals() const { return at(m_ranks.local_size()); }
-  bool is_own(int local, int rank) const { return m_ranks.first() + local == rank; }
-  static Packet& find(std::vector<Packet>& packets, int rank) {
-    const auto found = std::find_if(packets.begin(), packets.end(),
-                                    [rank](const Packet& p) { return p.rank == rank; });
-    if (found != packets.end()) return *found;
-    packets.push_back({rank, {}});
-    return packets.back();
-  }
-  static std::byte* grow(Packet& packet, std::size_t bytes) {
-    const std::size_t before = packet.words.size();
-    packet.words.resize(before + bytes / sizeof(int));
-    return reinterpret_cast<std::byte*>(packet.words.data() + before);
-  }
-  static const std::byte* next(const Packet& packet, std::size_t& read, std::size_t bytes) {
-    const int* first = packet.words.data() + read;
-    read += bytes / sizeof(int);
-    return reinterpret_cast<const std::byte*>(first);
-  }
-
-  Ranks& m_ranks;
-  std::vector<std::vector<Packet>> m_out, m_in;
-  std::vector<std::vector<std::size_t>> m_read; // words, of the packets that came
-  std::vector<Own> m_own;
-};
 
 using RoutePlaces = Kokkos::View<int*, Mem>;
 
@@ -130,13 +60,22 @@ inline void keep_active(const RoutePlaces& all, const Array2<int>& active, const
 /// One end of a route: what leaves the local patches, or what arrives at them.
 class RouteEnd {
 public:
-  /// Cells of patch `part`, which is on rank `local` of this process, on their way from or to
-  /// `rank`. Those of a pair of ranks are added in the same order at both ends.
-  void add(std::size_t part, int local, int rank, std::vector<int> places) {
+  static constexpr std::size_t to_itself = ~std::size_t{0};
+
+  RouteEnd() = default;
+  explicit RouteEnd(int first_rank) : m_first(first_rank) {}
+
+  /// Cells of patch `part`, on local rank `local`, that travel from or to `rank`. Those of a pair
+  /// of ranks are added in the same order at both ends. One patch per local rank.
+  void add(std::size_t part, int local, int rank, const std::vector<int>& places) {
     if (m_parts.empty() || m_parts.back().part != part)
       m_parts.push_back({part, local, {}, {}, {}});
-    const auto cells = static_cast<int>(places.size());
-    m_parts.back().pieces.push_back({rank, std::move(places), cells});
+    std::vector<Piece>& pieces = m_parts.back().pieces;
+    auto piece = std::find_if(pieces.begin(), pieces.end(),
+                              [rank](const Piece& other) { return other.rank == rank; });
+    if (piece == pieces.end()) piece = pieces.insert(piece, {rank, {}, 0});
+    piece->places.insert(piece->places.end(), places.begin(), places.end());
+    piece->cells = static_cast<int>(piece->places.size());
   }
   /// From now on only cells travel that are 1 in active[part].
   void keep(const std::vector<Array2<int>>& active) {
@@ -159,7 +98,8 @@ public:
       int before = 0;
       for (std::size_t k = 0; k < m_parts[n].pieces.size(); ++k) {
         const int end = ends[n](m_parts[n].pieces.size() + k);
-        m_parts[n].pieces[k].cells = end - before, before = end;
+        m_parts[n].pieces[k].cells = end - before;
+        before = end;
       }
       m_parts[n].places = Kokkos::subview(kept[n], std::make_pair(0, before));
     }
@@ -178,7 +118,7 @@ public:
   }
 
   bool empty() const { return m_parts.empty(); }
-  /// Makes room for so many bytes of each cell.
+  /// Allocates so many bytes of each cell.
   void reserve(std::size_t bytes_of_cell) {
     for (Part& part : m_parts) {
       const std::size_t size = (part.places.extent(0) * bytes_of_cell + 7) / 8;
@@ -196,13 +136,16 @@ public:
       scatter_cells<T>(part.places, width, reinterpret_cast<const T*>(part.buffer.data()),
                        target(part.part));
   }
-  /// f(local, rank, bytes, buffer) of each piece that is not empty.
+  /// f(local, rank, n, bytes, buffer) of each piece that is not empty, n = 0, 1, ... of those of a
+  /// patch, or to_itself.
   template <class F> void for_each(std::size_t bytes_of_cell, const F& f) const {
     for (const Part& part : m_parts) {
       std::byte* at = reinterpret_cast<std::byte*>(part.buffer.data());
+      std::size_t n = 0;
       for (const Piece& piece : part.pieces) {
         const std::size_t bytes = static_cast<std::size_t>(piece.cells) * bytes_of_cell;
-        if (bytes > 0) f(part.local, piece.rank, bytes, at);
+        const bool own = piece.rank == m_first + part.local;
+        if (bytes > 0) f(part.local, piece.rank, own ? to_itself : n++, bytes, at);
         at += bytes;
       }
     }
@@ -212,7 +155,7 @@ private:
   struct Piece {
     int rank;
     std::vector<int> places; ///< all that may travel
-    int cells;               ///< of them that do
+    int cells;               ///< how many of them do
   };
   struct Part {
     std::size_t part;
@@ -221,24 +164,31 @@ private:
     RoutePlaces places; ///< of all pieces
     Shared<double*> buffer;
   };
+  int m_first = 0; // rank of the first local one
   std::vector<Part> m_parts;
 };
 
-/// The way of numbers from patches to patches. Not collective, but for messages between the ranks
-/// of its ends.
+/// Moves numbers from patches to patches. Not collective, except for messages between the ranks of
+/// its ends.
 class Route {
 public:
   Route() = default;
   /// `alone`: no cell goes to another rank, and no rank is waited for.
-  explicit Route(Ranks& all, bool alone = false) : m_all(&all), m_alone(alone) {}
+  explicit Route(Ranks& all, bool alone = false)
+      : start(all.first()), end(all.first()), m_all(&all), m_alone(alone) {}
 
   RouteEnd start, end;
   void keep(const std::vector<Array2<int>>& at_start, const std::vector<Array2<int>>& at_end) {
-    start.keep(at_start), end.keep(at_end);
-    m_there.reset(), m_back.reset();
+    start.keep(at_start);
+    end.keep(at_end);
+    m_there = {};
+    m_back = {};
   }
 
-  void list() { start.list(), end.list(); }
+  void list() {
+    start.list();
+    end.list();
+  }
 
   /// `width` numbers of each cell: source(patch) of the start becomes target(patch) of the end. One
   /// round of messages.
@@ -251,34 +201,53 @@ public:
   }
 
 private:
+  /// Packets of the local ranks, in the order of the pieces, and what a rank has for itself. Their
+  /// memory stays.
+  struct Mail {
+    std::vector<std::vector<Packet>> out, in;
+    std::vector<const std::byte*> own;
+  };
+  static std::byte* packet(std::vector<Packet>& packets, std::size_t n, int rank,
+                           std::size_t bytes) {
+    if (n == packets.size()) packets.push_back({rank, {}});
+    packets[n].words.resize(bytes / sizeof(int));
+    return reinterpret_cast<std::byte*>(packets[n].words.data());
+  }
+
   template <class F, class G>
-  void move(std::unique_ptr<Mail>& mail, int width, RouteEnd& from, const F& source, RouteEnd& to,
-            const G& target) {
+  void move(Mail& mail, int width, RouteEnd& from, const F& source, RouteEnd& to, const G& target) {
     if (m_alone && from.empty()) return;
-    if (mail == nullptr) mail = std::make_unique<Mail>(*m_all);
-    mail->clear();
+    for (auto* packets : {&mail.out, &mail.in}) packets->resize(m_all->local_size());
+    mail.own.resize(m_all->local_size());
     using T = std::remove_reference_t<decltype(*target(std::size_t{0}))>;
     const std::size_t bytes_of_cell = static_cast<std::size_t>(width) * sizeof(T);
-    from.reserve(bytes_of_cell), to.reserve(bytes_of_cell);
+    from.reserve(bytes_of_cell);
+    to.reserve(bytes_of_cell);
     from.pack<T>(width, source);
     Kokkos::fence("multigrid: before messages");
     from.for_each(bytes_of_cell,
-                  [&](int local, int rank, std::size_t bytes, const std::byte* buffer) {
-                    std::memcpy(mail->to(local, rank, bytes), buffer, bytes);
+                  [&](int local, int rank, std::size_t n, std::size_t bytes, std::byte* at) {
+                    if (n == RouteEnd::to_itself)
+                      mail.own[local] = at;
+                    else
+                      std::memcpy(packet(mail.out[local], n, rank, bytes), at, bytes);
                   });
-    to.for_each(bytes_of_cell, [&](int local, int rank, std::size_t bytes, std::byte*) {
-      mail->expect(local, rank, bytes);
-    });
-    if (!m_alone) mail->send();
-    to.for_each(bytes_of_cell, [&](int local, int rank, std::size_t bytes, std::byte* buffer) {
-      std::memcpy(buffer, mail->from(local, rank, bytes), bytes);
-    });
+    to.for_each(bytes_of_cell,
+                [&](int local, int rank, std::size_t n, std::size_t bytes, std::byte*) {
+                  if (n != RouteEnd::to_itself) packet(mail.in[local], n, rank, bytes);
+                });
+    if (!m_alone) m_all->exchange(mail.out, mail.in);
+    to.for_each(
+        bytes_of_cell, [&](int local, int rank, std::size_t n, std::size_t bytes, std::byte* at) {
+          const bool own = n == RouteEnd::to_itself;
+          std::memcpy(at, own ? mail.own[local] : packet(mail.in[local], n, rank, bytes), bytes);
+        });
     to.unpack<T>(width, target);
   }
 
   Ranks* m_all = nullptr;
   bool m_alone = false;
-  std::unique_ptr<Mail> m_there, m_back; // their memory stays
+  Mail m_there, m_back;
 };
 
 } // namespace nunatak

@@ -1,24 +1,24 @@
-// The smoother of kernels/multigrid/multigrid.hpp: Chebyshev's polynomial in (S D)^-1 A, D the 2 x
-// 2 blocks on the diagonal, S a number for each cell.
+// The smoother of multigrid.hpp: Chebyshev's polynomial in (S D)^-1 A, D the 2 x 2 blocks on the
+// diagonal, S a number for each cell.
 //
-// It needs a bound on the largest eigenvalue of (S D)^-1 A. One is known without any estimate: no
-// eigenvalue is larger than a norm of the matrix. S is the larger of the sums of |entries| of the
-// cell's two rows of D^-1 A, so that the rows of (S D)^-1 A have sums of at most 1, and so have all
-// eigenvalues. S is about 2.9 where the ice is uniform, and large only where it must be. (The same
-// bound for all cells is 4: A is a sum over elements of semidefinite matrices, each between at most
-// 4 cells.) No reduction is needed, nor a neighbour's row, and the arithmetic in a cell is the same
-// for every decomposition.
+// It needs a bound on the largest eigenvalue of (S D)^-1 A. No estimate is needed: no eigenvalue is
+// larger than a norm of the matrix. S is the larger of the sums of |entries| of the cell's two rows
+// of D^-1 A, so that the rows of (S D)^-1 A have sums of at most 1, which bounds all eigenvalues. S
+// is about 2.9 where the ice is uniform, and large only where it must be. (The same bound for all
+// cells is 4: A is a sum over elements of semidefinite matrices, each between at most 4 cells.) It
+// needs no reduction and no row of a neighbour, and the arithmetic in a cell is the same for every
+// decomposition.
 //
 // The polynomial of degree k damps the eigenvalues from 0.2/k to 1 (the lower end found best for
 // the SSA of Antarctica):
 //
-//   theta = (high + low)/2,   delta = (high - low)/2,   rho_0 = delta/theta,   d_0 = (S D)^-1
-//   r/theta rho_k = 1/(2 theta/delta - rho_{k-1}),   d_k = rho_k rho_{k-1} d_{k-1} + 2 rho_k/delta
-//   (S D)^-1 r,   x += d_k
+//   theta = (high + low)/2,   delta = (high - low)/2,   rho_0 = delta/theta
+//   d_0 = (S D)^-1 r/theta,   rho_k = 1/(2 theta/delta - rho_{k-1})
+//   d_k = rho_k rho_{k-1} d_{k-1} + 2 rho_k/delta (S D)^-1 r,   x += d_k
 //
-// Smoothing has what is done in one unknown; the functions after it each do one loop over the
-// unknowns in rings 0 (owned) to `ring` and communicate nothing: they need what they name in one
-// ring more.
+// Smoothing has the arithmetic of one unknown; the functions after it do one loop each over the
+// unknowns in rings 0 (owned) to `ring` and communicate nothing. They need the arrays that they
+// name in one ring more.
 #pragma once
 
 #include "kernels/multigrid/nine_point.hpp"
@@ -45,17 +45,18 @@ struct ChebyshevSteps {
       : theta(p.theta()), delta(p.delta()) {}
   KOKKOS_INLINE_FUNCTION void next() {
     const double next = 1.0 / (2.0 * theta / delta - rho);
-    keep = next * rho, push = 2.0 * next / delta, rho = next;
+    keep = next * rho;
+    push = 2.0 * next / delta;
+    rho = next;
   }
 };
 
-/// What is done in the unknown at place c of a part of a level.
+/// The arithmetic of the unknown at place c of a part of a level.
 template <class Real> struct Smoothing {
   const Real *A, *inverse, *b;
   Real *x, *r, *d, *e;
   int stride;
 
-  Smoothing() = default;
   explicit Smoothing(const NinePoint<Real>& p)
       : A(p.A.data()), inverse(p.inverse.data()), b(p.b.data()), x(p.x.data()), r(p.r.data()),
         d(p.d.data()), e(p.e.data()), stride(p.patch.xm + 2) {}
@@ -66,7 +67,8 @@ template <class Real> struct Smoothing {
     const Real *f = b + at, *q = inverse + 2 * at;
     Real *px = x + at, *pr = r + at, *pd = d + at;
     px[0] = px[1] = 0;
-    pr[0] = f[0], pr[1] = f[1];
+    pr[0] = f[0];
+    pr[1] = f[1];
     pd[0] = scale * (q[0] * f[0] + q[1] * f[1]);
     pd[1] = scale * (q[2] * f[0] + q[3] * f[1]);
   }
@@ -77,7 +79,8 @@ template <class Real> struct Smoothing {
     row_product(A + 18 * at, x + at, stride, u, v);
     const Real *f = b + at, *q = inverse + 2 * at;
     Real *pr = r + at, *pd = d + at;
-    pr[0] = f[0] - u, pr[1] = f[1] - v;
+    pr[0] = f[0] - u;
+    pr[1] = f[1] - v;
     pd[0] = scale * (q[0] * pr[0] + q[1] * pr[1]);
     pd[1] = scale * (q[2] * pr[0] + q[3] * pr[1]);
   }
@@ -88,8 +91,10 @@ template <class Real> struct Smoothing {
     row_product(A + 18 * at, d + at, stride, u, v);
     const Real *pd = d + at, *q = inverse + 2 * at;
     Real *px = x + at, *pr = r + at, *pe = e + at;
-    px[0] += pd[0], px[1] += pd[1];
-    pr[0] -= u, pr[1] -= v;
+    px[0] += pd[0];
+    px[1] += pd[1];
+    pr[0] -= u;
+    pr[1] -= v;
     // lab 7 begin: the next step | stub: throw "lab 7: not written yet";
     pe[0] = keep * pd[0] + push * (q[0] * pr[0] + q[1] * pr[1]);
     pe[1] = keep * pd[1] + push * (q[2] * pr[0] + q[3] * pr[1]);
@@ -100,11 +105,13 @@ template <class Real> struct Smoothing {
     const auto at = 2 * static_cast<std::ptrdiff_t>(c);
     const Real* pd = d + at;
     Real *px = x + at, *pr = r + at;
-    px[0] += pd[0], px[1] += pd[1];
+    px[0] += pd[0];
+    px[1] += pd[1];
     if (!with_residual) return;
     Real u = 0, v = 0;
     row_product(A + 18 * at, pd, stride, u, v);
-    pr[0] -= u, pr[1] -= v;
+    pr[0] -= u;
+    pr[1] -= v;
   }
 };
 
@@ -117,7 +124,7 @@ void start_from_zero(const NinePoint<Real>& p, const Chebyshev& polynomial, int 
       "multigrid: start", p, ring, KOKKOS_LAMBDA(int c) { s.start_from_zero(c, scale); });
 }
 
-/// x += d in the ghosts of rings `first` to `last`: what the owners do, so that x need not be
+/// x += d in the ghosts of rings `first` to `last`, as their owners do, so that x need not be
 /// exchanged.
 template <class Real> void step_ghosts(const NinePoint<Real>& p, int first, int last) {
   const Smoothing<Real> s(p);

@@ -1,10 +1,10 @@
 // The transfer between a grid and the next coarser one: P^T A P, P^T r and P x for hats cut to the
-// unknowns. P has the values of the hats (kernels/multigrid/hats.hpp) at the unknowns of the fine
-// grid. Nothing is communicated.
+// unknowns. P has the values of the hats (hats.hpp) at the unknowns of the fine grid. Nothing is
+// communicated.
 //
-//   u . . u . .     u: unknowns, H: coarse points whose hats are not 0 on all of them. A coarse
-//   point need not be an unknown of H   H   H       the fine grid: the hats beyond a margin are
-//   there, too, and the sum of all is 1 on every unknown.
+//   u . . u . .     u: unknowns, H: coarse points whose hats are not 0 on all unknowns. A coarse
+//   H   H   H       point need not be an unknown of the fine grid: the hats beyond a margin exist,
+//                   too, and all hats sum to 1 on every unknown.
 #pragma once
 
 #include "kernels/multigrid/hats.hpp"
@@ -90,66 +90,52 @@ void galerkin(const NinePoint<Real>& fine, const NinePoint<Real>& coarse, const 
       });
 }
 
-/// What is done in one point of the transfer of vectors between parts of two levels.
-template <class Real> struct Transfer {
-  const int* active;
-  Real *x, *r, *coarse_x, *coarse_b;
-  int stride, coarse_stride;
-  HatAxis ax, ay;
-
-  Transfer() = default;
-  Transfer(const NinePoint<Real>& fine, const NinePoint<Real>& coarse, const HatAxis& x_axis,
-           const HatAxis& y_axis)
-      : active(fine.active.data()), x(fine.x.data()), r(fine.r.data()), coarse_x(coarse.x.data()),
-        coarse_b(coarse.b.data()), stride(fine.patch.xm + 2), coarse_stride(coarse.patch.xm + 2),
-        ax(x_axis), ay(y_axis) {}
-
-  /// The coarse unknown at place c: coarse.b = P^T fine.r.
-  KOKKOS_INLINE_FUNCTION void restrict_to(int c) const {
-    Real u = 0, v = 0;
-    for_each_point(ax, ay, c / coarse_stride, c % coarse_stride, [&](int j, int i, double weight) {
-      const int at = j * stride + i;
-      if (active[at] == 0) return;
-      const auto w = static_cast<Real>(weight);
-      u += w * r[2 * static_cast<std::ptrdiff_t>(at)];
-      v += w * r[2 * static_cast<std::ptrdiff_t>(at) + 1];
-    });
-    Real* b = coarse_b + 2 * static_cast<std::ptrdiff_t>(c);
-    b[0] = u, b[1] = v;
-  }
-  /// The fine unknown at place c: fine.x += P coarse.x.
-  KOKKOS_INLINE_FUNCTION void prolong_to(int c) const {
-    const int j = c / stride, i = c % stride;
-    const auto right = static_cast<Real>(ax.right_weight(i)),
-               up = static_cast<Real>(ay.right_weight(j));
-    const Real* y =
-        coarse_x + 2 * (static_cast<std::ptrdiff_t>(ay.parent(j)) * coarse_stride + ax.parent(i));
-    const int di = right > 0 ? 2 : 0, dj = up > 0 ? 2 * coarse_stride : 0;
-    for (int m = 0; m < 2; ++m, ++y) {
-      const Real low = (1 - right) * y[0] + right * y[di],
-                 high = (1 - right) * y[dj] + right * y[dj + di];
-      x[2 * static_cast<std::ptrdiff_t>(c) + m] += (1 - up) * low + up * high;
-    }
-  }
-};
-
-/// Needs ghosts of fine.r.
+/// coarse.b = P^T fine.r. Needs ghosts of fine.r.
 template <class Real>
 void restrict_residual(const NinePoint<Real>& fine, const NinePoint<Real>& coarse,
                        const HatAxis& ax, const HatAxis& ay) {
-  const Transfer<Real> t(fine, coarse, ax, ay);
+  const int* active = fine.active.data();
+  const Real* r = fine.r.data();
+  Real* b = coarse.b.data();
+  const int stride = fine.patch.xm + 2, coarse_stride = coarse.patch.xm + 2;
   for_each_unknown(
-      "multigrid: restrict", coarse, KOKKOS_LAMBDA(int c) { t.restrict_to(c); });
+      "multigrid: restrict", coarse, KOKKOS_LAMBDA(int c) {
+        Real u = 0, v = 0;
+        const auto add = [&](int j, int i, double weight) {
+          const int at = j * stride + i;
+          if (active[at] == 0) return;
+          const auto w = static_cast<Real>(weight);
+          u += w * r[2 * static_cast<std::ptrdiff_t>(at)];
+          v += w * r[2 * static_cast<std::ptrdiff_t>(at) + 1];
+        };
+        for_each_point(ax, ay, c / coarse_stride, c % coarse_stride, add);
+        b[2 * static_cast<std::ptrdiff_t>(c)] = u;
+        b[2 * static_cast<std::ptrdiff_t>(c) + 1] = v;
+      });
 }
 
-/// In rings 0 to `ring`, but for ghosts across a periodic edge. Needs as many rings of coarse.x,
-/// and one.
+/// fine.x += P coarse.x in rings 0 to `ring`, except for ghosts across a periodic edge. Needs one
+/// ring of coarse.x more.
 template <class Real>
 void prolong(const NinePoint<Real>& fine, const NinePoint<Real>& coarse, const HatAxis& ax,
              const HatAxis& ay, int ring = 1) {
-  const Transfer<Real> t(fine, coarse, ax, ay);
+  Real* x = fine.x.data();
+  const Real* coarse_x = coarse.x.data();
+  const int stride = fine.patch.xm + 2, coarse_stride = coarse.patch.xm + 2;
   for_each_unknown(
-      "multigrid: prolong", fine, ring, KOKKOS_LAMBDA(int c) { t.prolong_to(c); });
+      "multigrid: prolong", fine, ring, KOKKOS_LAMBDA(int c) {
+        const int j = c / stride, i = c % stride;
+        const auto right = static_cast<Real>(ax.right_weight(i)),
+                   up = static_cast<Real>(ay.right_weight(j));
+        const Real* y = coarse_x + 2 * (static_cast<std::ptrdiff_t>(ay.parent(j)) * coarse_stride +
+                                        ax.parent(i));
+        const int di = right > 0 ? 2 : 0, dj = up > 0 ? 2 * coarse_stride : 0;
+        for (int m = 0; m < 2; ++m, ++y) {
+          const Real low = (1 - right) * y[0] + right * y[di],
+                     high = (1 - right) * y[dj] + right * y[dj + di];
+          x[2 * static_cast<std::ptrdiff_t>(c) + m] += (1 - up) * low + up * high;
+        }
+      });
 }
 
 } // namespace nunatak

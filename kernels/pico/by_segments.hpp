@@ -3,9 +3,9 @@
 #pragma once
 
 #include "kernels/labels/labels.hpp"
-#include "kernels/pico/adjacent.hpp"
-#include "kernels/pico/shelf_fields.hpp"
+#include "kernels/pico/codes.hpp"
 #include "kernels/pico/shelf_finder.hpp"
+#include "kernels/pico/shelf_water.hpp"
 
 #include <algorithm>
 
@@ -41,7 +41,7 @@ public:
   void look_at_cells(const std::vector<PicoInput>& in, std::vector<PicoFields>& out,
                      const ShelfTable& table, const ShelfSum& sum,
                      std::vector<std::vector<std::int64_t>>& sums, std::vector<LocalShelves>& local,
-                     DistanceSeeds& seeds, const std::function<void()>&) override {
+                     DistanceSeeds& seeds) override {
     seeds.assign(2, std::vector<std::vector<int>>(m_codes.size()));
     for (std::size_t r = 0; r < m_codes.size(); ++r) {
       local[r].clear();
@@ -63,9 +63,8 @@ private:
       m_segments[r].for_each([&](int j, int n, int i0, Segment& s) {
         Code c = s.code();
         for (const int mask : {of_land, of_ocean, of_water}) {
-          const MaskLabels& labels = (*m_found)[static_cast<std::size_t>(mask)];
-          if (labels.component[r][static_cast<std::size_t>(n)] >= 0)
-            c |= bits(mask, labels.at(r, n), open);
+          const MaskLabels& labels = (*m_found)[mask];
+          if (labels.component[r][n] >= 0) c |= bits(mask, labels.at(r, n), open);
         }
         if (c == s.code()) return;
         s = {s.end(), c};
@@ -86,7 +85,10 @@ private:
       const int from = j * up + i0, to = j * up + s.end();
       const int contshelf = contshelf_mask(s.code(), (sea_floor.flags(r, n) & has_continent) != 0);
       out.write_masks(from, to, s.code(), contshelf);
-      if (contshelf == 2) local.sea.emplace_back(from, to), local.sea_cells += to - from;
+      if (contshelf == 2) {
+        local.sea.emplace_back(from, to);
+        local.sea_cells += to - from;
+      }
       if (s.code() & is_ocean)
         find_adjacent_basins(code, up, from, to, basin, table.basins, &sums[sum.adjacent()]);
       if (in_shelf_domain(s.code()))

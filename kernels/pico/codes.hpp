@@ -1,10 +1,13 @@
-// What a cell is to PICO, as bits of one byte (segments.hpp cuts rows into segments of equal code),
-// and the legends of the masks that PICO gives out. Neighbours: geometry.hpp sets the codes,
+// The code of a cell in PICO, as bits of one byte (segments.hpp cuts rows into segments of equal
+// code), and the legends of the masks in the output. Pointwise. geometry.hpp sets the codes,
 // fields.hpp holds the masks.
 #pragma once
 
 #include "kernels/ice/geometry.hpp"
 #include "kernels/labels/segments.hpp"
+
+#include <cstdint>
+#include <cstring>
 
 namespace nunatak::pico {
 
@@ -16,8 +19,8 @@ enum CodeBit : Code {
   is_shallow = 16,   ///< bed above the depth of the continental shelf
   is_continent = 32, ///< grounded, part of a large component or no ice rises wanted
   is_open = 64,      ///< ice-free ocean, part of its largest component
-  is_lake = 128, ///< part of a component of floating ice and ocean that does not touch the edge of
-                 ///< the grid
+  /// Part of a component of floating ice and ocean that does not touch the edge of the grid.
+  is_lake = 128,
 };
 
 KOKKOS_INLINE_FUNCTION bool continent(Code c) { return (c & is_continent) != 0; }
@@ -37,19 +40,19 @@ KOKKOS_INLINE_FUNCTION bool in_shelf_domain(Code c) {
   return (c & is_floating) != 0 || hole(c) || ice_rise(c);
 }
 
-/// What is among the 4 neighbours of a cell; `up`: from a row of the array to the next.
-KOKKOS_INLINE_FUNCTION int beside(const Code* c, int up) { return c[-1] | c[1] | c[-up] | c[up]; }
+/// The bits of the 4 neighbours of a cell; `up`: from a row of the array to the next.
+KOKKOS_INLINE_FUNCTION int around(const Code* c, int up) { return c[-1] | c[1] | c[-up] | c[up]; }
 /// Seeds of the distances: a continental cell among the 8 neighbours, open ocean among the 4. Front
 /// of a shelf: any ocean there.
 KOKKOS_INLINE_FUNCTION bool starts_at_continent(const Code* c, int up) {
   const int corners = c[-up - 1] | c[-up + 1] | c[up - 1] | c[up + 1];
-  return ((beside(c, up) | corners) & is_continent) != 0;
+  return ((around(c, up) | corners) & is_continent) != 0;
 }
 KOKKOS_INLINE_FUNCTION bool starts_at_front(const Code* c, int up) {
-  return (beside(c, up) & is_open) != 0;
+  return (around(c, up) & is_open) != 0;
 }
 KOKKOS_INLINE_FUNCTION bool is_front(const Code* c, int up) {
-  return (beside(c, up) & is_ocean) != 0;
+  return (around(c, up) & is_ocean) != 0;
 }
 
 constexpr Code type_bits = is_grounded | is_bare | is_floating | is_ocean;
@@ -79,5 +82,49 @@ KOKKOS_INLINE_FUNCTION bool was_contshelf(std::uint8_t masks) { return masks >> 
 // pico_shelf_mask: 0 not_a_shelf, 1..n number of the shelf
 // pico_distance_gl, pico_distance_cf: -1 outside the shelf domain, 0 not reached, 1 seed, 2, 3, ...
 // steps pico_box_mask: 0 no box, 1..n_max box, 1 at the grounding line
+
+// --- which basins are neighbours: those of two adjacent ocean cells, one of which is next to ice
+//
+//   i i i i        i: ice, 1 and 2: ice-free ocean of these basins
+//   1 1 2 2        adjacent, here
+//   1 1 2 2        not because of these
+
+/// put(a, b) for the basins b next to that of the ocean cell c, a: flat positions, in rows of
+/// length `up`. Codes and basins need valid ghosts.
+template <class F>
+KOKKOS_INLINE_FUNCTION void for_each_adjacent_basin(const Code* code, int up, int c,
+                                                    const int* basin, const F& put) {
+  const int neighbours[] = {c - 1, c + 1, c - up, c + up};
+  bool ice = false;
+  for (const int n : neighbours) ice = ice || has_ice(code[n]);
+  if (!ice) return;
+  for (const int n : neighbours) {
+    if ((code[n] & is_ocean) != 0 && basin[n] != basin[c]) put(basin[c], basin[n]);
+  }
+}
+
+/// The ocean cells from..to of one row. Sets adjacent[a (basins + 1) + b] and its mirror image
+/// to 1.
+inline void find_adjacent_basins(const Code* code, int up, int from, int to, const int* basin,
+                                 int basins, std::int64_t* adjacent) {
+  const auto check = [&](int at) {
+    for_each_adjacent_basin(code, up, at, basin, [=](int a, int b) {
+      adjacent[a * (basins + 1) + b] = adjacent[b * (basins + 1) + a] = 1;
+    });
+  };
+  constexpr std::uint64_t all_ocean = 0x0101010101010101ULL * is_ocean;
+  for (int c = from; c < to;) {
+    if (c > from && c + 8 < to) { // eight cells with ocean on all sides are not next to ice
+      std::uint64_t above, below;
+      std::memcpy(&above, code + c + up, 8);
+      std::memcpy(&below, code + c - up, 8);
+      if ((above & below & all_ocean) == all_ocean) {
+        c += 8;
+        continue;
+      }
+    }
+    check(c++);
+  }
+}
 
 } // namespace nunatak::pico

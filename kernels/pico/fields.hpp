@@ -1,5 +1,4 @@
-// What goes into PICO and what comes out, for one local rank. Neighbours: pico.hpp (the update),
-// codes.hpp (legends).
+// Input and output of PICO (pico.hpp) on one local rank. Legends: codes.hpp.
 #pragma once
 
 #include "kernels/grid/constants.hpp"
@@ -51,20 +50,20 @@ struct PicoFields {
   Array2<int> shelf_mask, box_mask;
   SharedArray2<int> distance_gl, distance_cf; ///< shared: with solvers of the host
   Array2<double> temperature, salinity; ///< of the ocean below the shelf, K and g kg-1; 0 elsewhere
-  Array2<double> temperature_box0,
-      salinity_box0; ///< of the water that enters below the shelf, K and g kg-1; 0 elsewhere
+  /// Of the water that enters below the shelf, K and g kg-1; 0 elsewhere.
+  Array2<double> temperature_box0, salinity_box0;
   Array2<double> overturning; ///< q in box 1, m3 s-1; 0 elsewhere
   Array2<double> melt;        ///< m s-1 of ice, positive is melting; 0 elsewhere
-  Array2<double>
-      base_temperature; ///< in-situ pressure-melting point at the shelf base, K; 273.15 elsewhere
+  /// In-situ pressure-melting point at the shelf base, K; 273.15 elsewhere.
+  Array2<double> base_temperature;
 
   /// The four masks of codes.hpp in one byte: a new geometry writes them where this changes.
   Array2<std::uint8_t> masks;
-  /// Positions (j (xm + 2) + i) that hold something else than what is said above for "elsewhere":
-  /// distances, then the rest. A new geometry clears these cells, and no others, before it writes.
-  /// By loops (by_loops.hpp): no lists are kept.
-  List<int> written_domain, written_ice,
-      written_before; ///< the last one: written_ice of the geometry before, for clear_water()
+  /// Positions (j (xm + 2) + i) that do not hold the values for "elsewhere" above: distances, then
+  /// the rest. A new geometry clears these cells, and no others, before it writes. No lists are
+  /// kept by loops (device/by_loops.hpp). written_before: written_ice of the previous geometry, for
+  /// clear_water().
+  List<int> written_domain, written_ice, written_before;
 
   /// The masks of the cells from <= position < to, all of one code, where they have others.
   void write_masks(int from, int to, Code c, int contshelf) {
@@ -90,27 +89,26 @@ struct PicoFields {
       if (!pico::shelf_ice(code[c])) shelf_mask.data()[c] = box_mask.data()[c] = 0;
     }
     std::swap(written_before, written_ice);
-    written_domain.clear(), written_ice.clear();
+    written_domain.clear();
+    written_ice.clear();
   }
 };
 
-/// What one update did; the same on all ranks, but `collectives` and `exchanges`, which are of this
-/// process.
+/// The result of one update; the same on all ranks, except `collectives` and `exchanges`, which are
+/// of this process.
 struct PicoReport {
-  bool geometry_kept =
-      false; ///< nothing that it depends on has changed: only the melt was computed
+  bool geometry_kept = false; ///< its input has not changed: only the melt was computed
   int shelves = 0;
   int basins = 0; ///< largest basin number
   int d_max = 0;  ///< largest distance to a grounding line of any shelf cell
   int rounds = 0; ///< of ghosts, in the distances when they were last computed
   std::int64_t shelf_cells = 0;
-  std::int64_t fallback_cells =
-      0; ///< melt by Beckmann & Goosse (2003): box 0, or the previous box is empty
+  /// Melt by Beckmann & Goosse (2003): box 0, or the previous box is empty.
+  std::int64_t fallback_cells = 0;
   std::int64_t warnings = 0; ///< cells of box 1 with a negative discriminant
   double total_melt = 0.0;   ///< kg s-1
-  double domain_imbalance = 1.0,
-         shelf_imbalance =
-             1.0; ///< cells per rank, largest over mean: domain of the distances, shelves
+  /// Cells per rank, largest over mean: of the domain of the distances, of shelves.
+  double domain_imbalance = 1.0, shelf_imbalance = 1.0;
   std::int64_t collectives = 0, exchanges = 0; ///< of this update; exchanges: rounds of messages
 };
 

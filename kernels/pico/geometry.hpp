@@ -1,24 +1,24 @@
 // The geometry of PICO: masks, shelves, distances and boxes from bed, cell types and basins.
-//   bed, mask -> codes (one byte a cell) -> labels of {grounded, ocean, floating + ocean}   ->
-//   continent, open, lake
-//                                        -> labels of {floating + rises, shallow + continent} ->
-//                                        shelves, shelf sea
-//   -> split over basins -> distances to the grounding line and to the front -> boxes
 //
-// What goes over all cells is done by segments on the host or by loops (shelf_finder.hpp); what
-// goes over shelf cells, by loops. Reese et al. (2018), The Cryosphere 12, 1969, section 2.
-// Communicates: two batches of labels (one ghost exchange, one gather each), one ghost exchange of
-// codes, one sum, the distances. Neighbours: codes.hpp (legends), split.hpp, boxes.hpp,
-// last_input.hpp, shelf_sum.hpp; the result: shelves.hpp.
+//   bed, mask -> codes (one byte a cell)
+//             -> labels of {grounded, ocean, floating + ocean}    -> continent, open, lake
+//             -> labels of {floating + rises, shallow + continent} -> shelves, shelf sea
+//             -> shelves divided over basins
+//             -> distances to the grounding line and to the front -> boxes
+//
+// Loops over all cells go by segments on the host (by_segments.hpp) or by loops of the execution
+// space (device/by_loops.hpp); shelf cells by loops. Reese et al. (2018), The Cryosphere 12, 1969,
+// section 2. Communicates: two batches of labels (one ghost exchange, one gather each), one ghost
+// exchange of codes, one sum, the distances. Legends: codes.hpp; the result: shelves.hpp.
 #pragma once
 
 #include "kernels/distance/distance.hpp"
 #include "kernels/grid/atomics.hpp"
-#include "kernels/pico/boxes.hpp"
-#include "kernels/pico/by_loops.hpp"
 #include "kernels/pico/by_segments.hpp"
+#include "kernels/pico/device/by_loops.hpp"
 #include "kernels/pico/last_input.hpp"
 #include "kernels/pico/options.hpp"
+#include "kernels/pico/shelves.hpp"
 
 #include <algorithm>
 #include <memory>
@@ -68,31 +68,29 @@ public:
                 LabelPatch label_patch = {})
       : m_ranks(ranks),
         m_by_tiles(options.solver == "device" || (options.by_loops && options.solver == "auto")),
-        m_distances(ranks, m_by_tiles ? "device" : options.solver,
-                    {options.distance_guard, dx, dy}),
-        m_cell_area(dx * dy), m_options(options) {
+        m_distances(ranks, m_by_tiles ? "device" : options.solver, {dx, dy}), m_cell_area(dx * dy),
+        m_options(options) {
     options.check();
     if (!(dx > 0.0) || !(dy > 0.0)) throw std::invalid_argument("PICO: expected dx > 0 and dy > 0");
     const auto locals = static_cast<std::size_t>(ranks.local_size());
     for (int r = 0; r < ranks.local_size(); ++r)
       m_codes.push_back(make_array<Code>("pico_codes", ranks.patch(r)));
     if (options.by_loops) {
-      auto loops = std::make_unique<LoopFinder>(ranks, m_codes);
-      m_early = m_by_tiles ? loops.get() : nullptr;
-      m_finder = std::move(loops);
+      m_finder = std::make_unique<LoopFinder>(ranks, m_codes);
     } else {
       m_finder = std::make_unique<SegmentFinder>(ranks, m_codes, std::move(label_patch));
     }
-    m_last.resize(locals), m_largest.resize(locals);
+    m_last.resize(locals);
+    m_largest.resize(locals);
     m_result.local.resize(locals);
     m_result.domain.ranks = m_result.shelf.ranks = ranks.decomposition().size();
   }
 
-  /// Is there a result? The same on all ranks.
+  /// True if there is a result. The same on all ranks.
   bool valid() const { return m_valid; }
-  /// Of each local rank: has `in` changed since the result was found, or are the fields of `out`
-  /// others? The result is still valid if no rank reports a change. The fields of `out` must be as
-  /// the last update left them. Nothing is communicated.
+  /// Of each local rank: 1 if `in` has changed since the result was found, or the fields of `out`
+  /// are others. The result is still valid if no rank reports a change. The fields of `out` must be
+  /// as the last update left them. Nothing is communicated.
   std::vector<Answer> changed(const std::vector<PicoInput>& in,
                               const std::vector<PicoFields>& out) const {
     std::vector<Answer> answers;
@@ -103,7 +101,7 @@ public:
     return answers;
   }
   const Shelves& result() const { return m_result; }
-  /// Of each rank: does it own cells of the domain of the distances? After update(), the same on
+  /// Of each rank: 1 if it owns cells of the domain of the distances. After update(), the same on
   /// all ranks.
   const std::vector<char>& members() const { return m_members; }
 
@@ -114,10 +112,8 @@ public:
     m_valid = false; // until all went well
     label(in);
     update_ghosts();
-    DistanceReport distances;
-    find_shelves(in, out, distances);
-    if (!m_early) distances = solve_distances(out);
-    find_boxes(distances, out);
+    find_shelves(in, out);
+    find_boxes(solve_distances(out), out);
     for (std::size_t r = 0; r < m_codes.size() && m_options.skip_unchanged; ++r)
       m_last[r].keep(out[r]);
     m_valid = true;
@@ -134,10 +130,10 @@ private:
       const SeenBasins& basins = m_last[r].seen();
       return std::vector<std::int64_t>{basins.largest, -static_cast<std::int64_t>(basins.smallest)};
     };
-    std::vector<std::int64_t>
-        maxima; // largest basin, minus the smallest one, is there an unknown cell type
-    const int shelves =
-        m_finder->label({m_cell_area, m_options.continental_ice_area}, seen, maxima);
+    // largest basin, minus the smallest one, 1 if there is an unknown cell type
+    std::vector<std::int64_t> maxima;
+    const ComponentBits bits{m_cell_area, m_options.continental_ice_area};
+    const int shelves = m_finder->label(bits, seen, maxima);
     if (maxima[0] > largest_basin || maxima[1] > 0) {
       throw std::runtime_error("PICO: basins: expected numbers from 0 to " +
                                std::to_string(largest_basin) + ", found " +
@@ -157,20 +153,14 @@ private:
       m_ranks.update_ghosts(ghosted);
   }
 
-  /// Shelves, the continental shelf and the start of the distances (m_early: these themselves, and
-  /// their report); one sum over all ranks; shelves divided over basins.
-  void find_shelves(const std::vector<PicoInput>& in, std::vector<PicoFields>& out,
-                    DistanceReport& early) {
+  /// Shelves, the continental shelf and the start of the distances; one sum over all ranks; shelves
+  /// divided over basins.
+  void find_shelves(const std::vector<PicoInput>& in, std::vector<PicoFields>& out) {
     ShelfTable& table = m_result.table;
     const ShelfSum sum(table, m_ranks.decomposition().size());
     std::vector<std::vector<std::int64_t>> sums(m_codes.size(),
                                                 std::vector<std::int64_t>(sum.size()));
-    m_finder->look_at_cells(in, out, table, sum, sums, m_result.local, m_seeds, [&] {
-      if (m_early)
-        early = solve_distances(out);
-      else
-        Kokkos::fence("pico: sums of shelves");
-    });
+    m_finder->look_at_cells(in, out, table, sum, sums, m_result.local, m_seeds);
     for (std::size_t r = 0; r < m_codes.size(); ++r)
       sum.set_domain(m_ranks.first() + static_cast<int>(r), m_result.local[r].domain_cells,
                      sums[r]);
@@ -191,11 +181,8 @@ private:
     m_result.rounds = report.rounds;
     m_result.domain.largest = report.maxima[entries];
     m_result.shelf.largest = report.maxima[entries + 1];
-    std::vector<int> largest(static_cast<std::size_t>(m_result.table.shelves) + 1, 0);
-    for (std::size_t n = 0; n < entries; ++n) {
-      int& of_shelf = largest[m_early ? static_cast<std::size_t>(m_shelf_of[n]) : n];
-      of_shelf = std::max(of_shelf, static_cast<int>(report.maxima[n]));
-    }
+    std::vector<int> largest;
+    for (std::size_t s = 0; s < entries; ++s) largest.push_back(static_cast<int>(report.maxima[s]));
     m_result.d_max = *std::max_element(largest.begin(), largest.end());
     m_result.boxes.assign(1, 0);
     for (std::size_t s = 1; s < largest.size(); ++s)
@@ -204,33 +191,23 @@ private:
       write_boxes(m_result.local[r], m_result.boxes, out[r]);
   }
 
-  /// Both distances. Maxima: largest distance to the grounding line on each shelf (0 first), or of
-  /// each entry of the table before shelves are divided (m_early); cells of the domain, of shelves.
+  /// Both distances. Maxima: largest distance to the grounding line on each shelf (0 first); cells
+  /// of the domain, of shelves.
   DistanceReport solve_distances(std::vector<PicoFields>& out) {
-    DistanceProblem problem{DistanceFields(2), m_seeds, {}, m_members, m_result.domain.total};
-    for (const PicoFields& f : out)
-      problem.fields[0].push_back(f.distance_gl), problem.fields[1].push_back(f.distance_cf);
-    problem.launch = [&](int local) {
-      const auto r = static_cast<std::size_t>(local);
-      const ShelfTable& table = m_result.table;
-      m_largest[r].assign(
-          m_early ? table.cells.size() : static_cast<std::size_t>(table.shelves) + 1, 0);
-      if (m_early)
-        m_early->find_largest(r, table, out[r], m_largest[r].data());
-      else
-        find_largest(m_result.local[r], out[r], m_largest[r]);
-    };
+    DistanceProblem problem{DistanceFields(2), m_seeds, {}, m_members};
+    for (const PicoFields& f : out) {
+      problem.fields[0].push_back(f.distance_gl);
+      problem.fields[1].push_back(f.distance_cf);
+    }
     problem.maxima = [&](int local) {
-      if (!m_by_tiles) {
-        problem.launch(local);
-        Kokkos::fence("pico: largest distances");
-      }
       const auto r = static_cast<std::size_t>(local);
+      const LocalShelves& shelves = m_result.local[r];
+      m_largest[r].assign(static_cast<std::size_t>(m_result.table.shelves) + 1, 0);
+      find_largest(shelves, out[r], m_largest[r]);
+      Kokkos::fence("pico: largest distances");
       std::vector<std::int64_t> d(m_largest[r].begin(), m_largest[r].end());
-      const LocalShelves& local_shelves = m_result.local[r];
-      d.push_back(m_early ? m_early->sizes(r).domain : local_shelves.domain_cells);
-      d.push_back(m_early ? m_early->sizes(r).shelf
-                          : static_cast<std::int64_t>(local_shelves.cell.size()));
+      d.push_back(shelves.domain_cells);
+      d.push_back(static_cast<std::int64_t>(shelves.cell.size()));
       return d;
     };
     if (!m_by_tiles) Kokkos::fence("pico: a solver of the host");
@@ -244,8 +221,6 @@ private:
   PicoOptions m_options;
   std::vector<Array2<Code>> m_codes; // whole codes have valid ghosts
   std::unique_ptr<ShelfFinder> m_finder;
-  const LoopFinder* m_early =
-      nullptr; // if it is one, and distances are found by loops: these are launched before it waits
   List<int> m_shelf_of;                      // by table_entry() of shelves that are not divided
   std::vector<List<std::int64_t>> m_largest; // [local]
   DistanceSeeds m_seeds;                     // of the grounding line, of the front; or none

@@ -2,22 +2,21 @@
 //
 //   sum (i)   per basin: T, S, cells of continental shelf          -> T0, S0 of each shelf
 //             per (shelf, box): cells, p
-//   sum (ii)  per (shelf, box): T of box 1 and of fallback cells;  -> means of T and S of every
-//   box, q
-//             per shelf: x = T0 - T1 over box 1
+//   sum (ii)  per (shelf, box): T of box 1 and of fallback cells   -> means of T and S of every
+//             per shelf: x = T0 - T1 over box 1                       box, q
 //
 // Two sums suffice: T and S of box k >= 2 are affine in p, so that their means follow from the mean
 // of p. The total melt follows from the same means, since melt is affine in T, S and p. All sums
-// are exact (FixedSum), so that every number is the same, bit for bit, on every decomposition.
-// Means are divided once, after the sum.
+// are exact (FixedSum), so that every number has the same bits on every decomposition. Means are
+// divided once, after the sum.
 //
-// Reese et al. (2018), The Cryosphere 12, 1969. Neighbours: physics.hpp (the formulas),
-// geometry.hpp (shelves and boxes).
+// Reese et al. (2018), The Cryosphere 12, 1969. physics.hpp has the formulas, geometry.hpp finds
+// shelves and boxes.
 #pragma once
 
 #include "kernels/grid/sums.hpp"
 #include "kernels/pico/geometry.hpp"
-#include "kernels/pico/shelf_fields.hpp"
+#include "kernels/pico/shelf_water.hpp"
 
 namespace nunatak::pico {
 
@@ -41,8 +40,8 @@ inline void add_sea(const LocalShelves& local, const PicoInput& in, const int* c
       "pico: continental shelf", local.sea, KOKKOS_LAMBDA(int r) {
         if (changed != nullptr && *changed != 0) return;
         const std::pair<int, int> range = ranges[r], next = ranges[r + 4 <= last ? r + 4 : r];
-        prefetch(T + next.first, next.second - next.first),
-            prefetch(S + next.first, next.second - next.first);
+        prefetch(T + next.first, next.second - next.first);
+        prefetch(S + next.first, next.second - next.first);
         prefetch(basin + next.first, next.second - next.first);
         std::int64_t unusable = 0;
         for (int c = range.first; c < range.second;) {
@@ -50,10 +49,13 @@ inline void add_sea(const LocalShelves& local, const PicoInput& in, const int* c
           FixedSum sum_T, sum_S;
           for (; c < range.second && basin[c] == here; ++c) {
             if (here == 0) continue;
-            sum_T.add(usable(T[c], unusable)), sum_S.add(usable(S[c], unusable));
+            sum_T.add(usable(T[c], unusable));
+            sum_S.add(usable(S[c], unusable));
           }
           std::int64_t* at = sums + 5 * here;
-          put(c - first, at), put(sum_T, at + 1), put(sum_S, at + 3);
+          put(c - first, at);
+          put(sum_T, at + 1);
+          put(sum_S, at + 3);
         }
         put(unusable, bad);
       });
@@ -66,8 +68,8 @@ inline void add_pressures(const LocalShelves& local, const Array2<double>& H, co
   const double* thk = H.data();
   const int cells_here = static_cast<int>(local.cell.size());
   double* p = cells.p.data();
-  cells.for_each_run(
-      "pico: pressures", KOKKOS_LAMBDA(const Run& run) {
+  for_each_in(
+      "pico: pressures", cells.runs, KOKKOS_LAMBDA(const Run& run) {
         if (changed != nullptr && *changed != 0) return;
         FixedSum sum;
         std::int64_t unusable = 0;
@@ -77,7 +79,9 @@ inline void add_pressures(const LocalShelves& local, const Array2<double>& H, co
           sum.add(p[n]);
         }
         std::int64_t* at = sums + 3 * run.slot;
-        put(run.end - run.first, at), put(sum, at + 1), put(unusable, bad);
+        put(run.end - run.first, at);
+        put(sum, at + 1);
+        put(unusable, bad);
       });
 }
 
@@ -100,14 +104,16 @@ inline void add_box_one(ShelfCells& cells, const List<BoxWater>& of_slots, doubl
           double T = T0;
           if (run.box == 1) {
             const BoxOne one = box_one(w.g1, C, T0, w.S0, p[n]);
-            x[n] = one.x, T -= one.x;
+            x[n] = one.x;
+            T -= one.x;
             warned += one.warned;
             sum_x.add(one.x);
           }
           sum_T.add(T);
         }
-        put(warned, sums), put(sum_x, sums + x_at + 2 * run.shelf),
-            put(sum_T, sums + 1 + 2 * run.slot);
+        put(warned, sums);
+        put(sum_x, sums + x_at + 2 * run.shelf);
+        put(sum_T, sums + 1 + 2 * run.slot);
       });
 }
 
@@ -137,14 +143,12 @@ public:
     std::vector<std::vector<std::int64_t>> sums(in.size(), std::vector<std::int64_t>(at.size()));
     for (std::size_t r = 0; r < in.size(); ++r) {
       if (changed.empty())
-        m_cells[r].set(shelves.local[r].shelf, shelves.local[r].box, m_options.boxes,
-                       !m_options.by_loops);
+        m_cells[r].set(shelves.local[r].shelf, shelves.local[r].box, m_options.boxes);
       launch_first_sum(shelves.local[r], in[r], at, changed.empty() ? nullptr : changed[r].data(),
                        m_cells[r]);
     }
     Kokkos::fence("pico: first sum");
     for (std::size_t r = 0; r < in.size(); ++r) {
-      m_cells[r].list_runs();
       if (changed.empty() || changed[r]() == 0)
         read_first_sum(r, shelves.local[r], sums[r]);
       else
@@ -165,7 +169,7 @@ public:
               std::vector<PicoFields>& out, PicoReport& report) {
     second_sum(report);
     follow_boxes(report);
-    tell_loops();
+    copy_water();
     for (std::size_t r = 0; r < in.size(); ++r)
       write_melt(shelves.local[r], m_cells[r], m_of_slots, in[r].H, m_options.gamma_T,
                  m_options.overturning_coefficient, out[r]);
@@ -201,9 +205,9 @@ private:
     add_pressures(local, in.H, changed, cells, all + at.boxes(), bad);
   }
   void read_first_sum(std::size_t r, const LocalShelves& local, std::vector<std::int64_t>& sums) {
-    m_ranks.work(static_cast<int>(r),
-                 4 * static_cast<std::int64_t>(local.cell.size()) +
-                     3 * local.sea_cells); // the physics, two sums
+    // the physics, two sums
+    const auto cells = static_cast<std::int64_t>(local.cell.size());
+    m_ranks.work(static_cast<int>(r), 4 * cells + 3 * local.sea_cells);
     sums.assign(m_cells[r].sums.begin(), m_cells[r].sums.end());
   }
 
@@ -224,7 +228,7 @@ private:
   void fill_shelves(const ShelfTable& table, const std::int64_t* sums) {
     m_water.assign(static_cast<std::size_t>(table.shelves) + 1, ShelfWater{});
     for (int s = 1; s <= table.shelves; ++s) {
-      ShelfWater& w = m_water[static_cast<std::size_t>(s)];
+      ShelfWater& w = m_water[s];
       mix_basins(table, s, w);
       w.from.resize(static_cast<std::size_t>(m_options.boxes) + 1);
       for (int k = 0; k <= m_options.boxes; ++k) {
@@ -243,27 +247,27 @@ private:
     for (int b = 1; b <= table.basins; ++b) {
       if (table.front_cells[table.at(s, b)] == 0) continue;
       const std::int64_t n = table.cells[table.at(s, b)];
-      T += static_cast<double>(n) * m_basin_T[static_cast<std::size_t>(b)];
-      S += static_cast<double>(n) * m_basin_S[static_cast<std::size_t>(b)];
+      T += static_cast<double>(n) * m_basin_T[b];
+      S += static_cast<double>(n) * m_basin_S[b];
       cells += n;
     }
-    if (cells > 0) w.T0 = T / static_cast<double>(cells), w.S0 = S / static_cast<double>(cells);
+    if (cells == 0) return;
+    w.T0 = T / static_cast<double>(cells);
+    w.S0 = S / static_cast<double>(cells);
   }
 
-  /// What is known of the water by now.
-  void tell_loops() {
+  /// The present water of each (shelf, box), for loops.
+  void copy_water() {
     m_of_slots.resize(slot(static_cast<int>(m_water.size()), 0));
     for (int s = 1; s < static_cast<int>(m_water.size()); ++s) {
-      const ShelfWater& w = m_water[static_cast<std::size_t>(s)];
+      const ShelfWater& w = m_water[s];
       for (int k = 0; k <= m_options.boxes; ++k)
-        m_of_slots[slot(s, k)] = {w.T0, w.S0, g1(w, 1), w.from[static_cast<std::size_t>(k)],
-                                  w.fallback(k)};
+        m_of_slots[slot(s, k)] = {w.T0, w.S0, g1(w, 1), w.from[k], w.fallback(k)};
     }
   }
 
   double g1(const ShelfWater& w, int k) const { // A_k gamma
-    return static_cast<double>(w.cells[static_cast<std::size_t>(k)]) * m_cell_area *
-           m_options.gamma_T;
+    return static_cast<double>(w.cells[k]) * m_cell_area * m_options.gamma_T;
   }
 
   /// [warnings; per (shelf, box): T, T; per shelf: x, x], then the means of box 1 and of fallback
@@ -271,7 +275,7 @@ private:
   void second_sum(PicoReport& report) {
     const std::size_t n_shelves = m_water.size(),
                       x_at = 1 + 2 * slot(static_cast<int>(n_shelves), 0);
-    tell_loops();
+    copy_water();
     for (ShelfCells& cells : m_cells) {
       cells.sums.assign(x_at + 2 * n_shelves, 0);
       add_box_one(cells, m_of_slots, m_options.overturning_coefficient, x_at);
@@ -282,8 +286,9 @@ private:
     m_ranks.sum(sums);
     report.warnings = sums[0][0];
     for (int s = 1; s < static_cast<int>(n_shelves); ++s) {
-      ShelfWater& w = m_water[static_cast<std::size_t>(s)];
-      w.T.assign(w.cells.size(), 0.0), w.S.assign(w.cells.size(), w.S0);
+      ShelfWater& w = m_water[s];
+      w.T.assign(w.cells.size(), 0.0);
+      w.S.assign(w.cells.size(), w.S0);
       for (int k = 0; k <= m_options.boxes; ++k) {
         const auto box = static_cast<std::size_t>(k);
         if (w.cells[box] > 0)
@@ -299,7 +304,9 @@ private:
 
   /// Box k from box k - 1; the total melt from the means of all boxes.
   void follow_boxes(PicoReport& report) {
-    report.total_melt = 0.0, report.shelf_cells = 0, report.fallback_cells = 0;
+    report.total_melt = 0.0;
+    report.shelf_cells = 0;
+    report.fallback_cells = 0;
     for (std::size_t s = 1; s < m_water.size(); ++s) {
       ShelfWater& w = m_water[s];
       for (int k = 0; k <= m_options.boxes; ++k) {

@@ -1,4 +1,4 @@
-// Parameters of PICO: names, defaults, units, and what is wrong with a value that cannot be used.
+// Parameters of PICO: defaults, units, valid ranges.
 #pragma once
 
 #include "kernels/distance/types.hpp"
@@ -12,20 +12,17 @@ namespace nunatak {
 struct PicoOptions {
   double gamma_T = 2.0e-5;              ///< effective turbulent heat exchange velocity, m s-1
   double overturning_coefficient = 1e6; ///< C, m6 s-1 kg-1
-  double continental_shelf_depth =
-      -800.0; ///< bed elevation above which the sea floor is continental shelf, m
-  double continental_ice_area =
-      1e5 * 1e6; ///< grounded components larger than this are continental ice, m2
-  bool exclude_ice_rises =
-      true;      ///< smaller ones are ice rises: part of the shelf's domain, not a grounding line
-  int boxes = 5; ///< largest number of boxes, n_max
+  /// Bed elevation above which the sea floor is continental shelf, m.
+  double continental_shelf_depth = -800.0;
+  /// Grounded components larger than this are continental ice, m2.
+  double continental_ice_area = 1e5 * 1e6;
+  /// Smaller ones are ice rises: part of the shelf's domain, without a grounding line.
+  bool exclude_ice_rises = true;
+  int boxes = 5;               ///< largest number of boxes, n_max
   std::string solver = "auto"; ///< of the distances (distance/distance.hpp)
-  int distance_guard = -1;     ///< rounds after which `auto` gives up buckets; -1: by counts
-                               ///< (distance/cost.hpp), 0: never
   bool skip_unchanged = true;  ///< keep the geometry while its input does not change
-  bool by_loops =
-      !loops_on_host ||
-      device_memory; ///< geometry by loops of the execution space, not by segments on the host
+  /// Geometry by loops of the execution space, not by segments on the host.
+  bool by_loops = !loops_on_host || device_memory;
 
   /// invalid_argument with the name of the parameter, what was expected and what was found.
   void check() const {

@@ -8,7 +8,7 @@
 //                  \_  <- melt water rises towards the front
 //   T0, S0 ------->  q (overturning) enters at depth, box 1 first
 //
-// Neighbours: melt.hpp evaluates these on all shelves; boxes.hpp says which cell is in which box.
+// melt.hpp evaluates these on all shelves; shelves.hpp says which cell is in which box.
 #pragma once
 
 #include "kernels/grid/constants.hpp"
@@ -32,8 +32,7 @@ constexpr double alpha = 7.5e-5;               ///< K-1, thermal expansion
 constexpr double beta = 7.7e-4;                ///< kg g-1, haline contraction
 constexpr double default_T0 = T_melting - 1.5; ///< K, of a basin without continental shelf
 constexpr double default_S0 = 34.7;            ///< g kg-1
-constexpr double clip_margin =
-    0.001; ///< K above freezing, for water that would be colder than freezing
+constexpr double clip_margin = 0.001;          ///< K above freezing, of water below freezing
 
 /// Pressure at the base of a shelf, dbar.
 KOKKOS_INLINE_FUNCTION double base_pressure(double H) { return rho_ice * gravity * H * 1e-4; }

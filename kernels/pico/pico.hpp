@@ -14,7 +14,7 @@
 //
 // Communicates, with a geometry that is kept: two sums. With a new one: 3 exchanges of ghosts and
 // those of the distances (rounds in the report); collectives: two gathers (2 each), 3 sums, those
-// of the distances (`buckets`: 1 maximum; `gather` 8 more; `bfs` and `sweep`: one per round), and
+// of the distances (`buckets`: 1 maximum; `bfs` and `sweep`: one per round), and
 // one sum in vain if there was a geometry to compare with: 9 at most with `buckets`.
 #pragma once
 

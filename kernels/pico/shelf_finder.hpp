@@ -1,17 +1,14 @@
-// What the geometry of PICO asks of all cells: components of their codes, and what follows from
-// these for each cell. Two ways:
-//   by_segments.hpp   on the host, a segment of a row at a time: the way of a CPU
-//   by_loops.hpp      loops of the execution space: the way of a GPU
-// Both give the same bits, lists and tables, on any decomposition. Here are the rules that they
-// share: what is labelled, and what a cell becomes by its component. Neighbours: geometry.hpp says
-// what comes when.
+// Components of the codes of PICO, and what follows from them for each cell. Two methods:
+//   by_segments.hpp       on the host, a segment of a row at a time: on a CPU
+//   device/by_loops.hpp   loops of the execution space: on a GPU
+// Both give the same bits, lists and tables, on any decomposition. This file has the rules of both:
+// which masks are labelled, and what a cell becomes by its component. geometry.hpp calls them.
 #pragma once
 
 #include "kernels/distance/types.hpp"
-#include "kernels/labels/seams.hpp"
+#include "kernels/labels/boundaries.hpp"
 #include "kernels/pico/codes.hpp"
 #include "kernels/pico/fields.hpp"
-#include "kernels/pico/shelf_sum.hpp"
 #include "kernels/pico/shelves.hpp"
 
 #include <functional>
@@ -70,16 +67,13 @@ public:
   virtual int label(const ComponentBits& bits, const LocalNumbers& numbers,
                     std::vector<std::int64_t>& maxima) = 0;
   /// Whole codes, their ghosts and those of basins are valid. Writes the masks and the seeds of
-  /// both distances; where the last geometry had a shelf, its domain, or its water, and this one
-  /// has not, what holds elsewhere. Finds what each local rank knows: its lists, with shelves
-  /// before they are divided over basins, and its numbers of the sum. `seeds`: positions, or none.
-  /// `wait`: called by who works by loops, when the seeds are written or will be; returns when
-  /// these loops are done.
+  /// both distances; clears what the last geometry had and this one has not. Finds the lists of
+  /// each local rank, with shelves before they are divided over basins, and its numbers of the sum.
+  /// `seeds`: positions, or none. Waits.
   virtual void look_at_cells(const std::vector<PicoInput>& in, std::vector<PicoFields>& out,
                              const ShelfTable& table, const ShelfSum& sum,
                              std::vector<std::vector<std::int64_t>>& sums,
-                             std::vector<LocalShelves>& local, DistanceSeeds& seeds,
-                             const std::function<void()>& wait) = 0;
+                             std::vector<LocalShelves>& local, DistanceSeeds& seeds) = 0;
 };
 
 } // namespace nunatak::pico

@@ -1,12 +1,14 @@
-// Shelf cells in a row, and the water below a shelf: what the loops of the physics go over. Nothing
-// is communicated. Neighbours: melt.hpp fills and sums them, shelf_fields.hpp makes fields of them,
-// physics.hpp has the formulas.
+// The water below the shelves of PICO: shelf cells in runs of one shelf and box, which the loops of
+// the physics take, and the fields that follow from the water of each box. Nothing is communicated.
+// melt.hpp finds the water, physics.hpp has the formulas.
 #pragma once
 
 #include "kernels/grid/atomics.hpp"
 #include "kernels/grid/list.hpp"
 #include "kernels/grid/sums.hpp"
+#include "kernels/pico/fields.hpp"
 #include "kernels/pico/physics.hpp"
+#include "kernels/pico/shelves.hpp"
 
 #include <cstdint>
 #include <utility>
@@ -26,7 +28,7 @@ struct ShelfWater {
   /// Box 0, a box after an empty one, and all boxes if there is no overturning: no box water.
   bool fallback(int k) const {
     if (k == 0) return true;
-    return k >= 2 && (cells[static_cast<std::size_t>(k - 1)] == 0 || cells[1] == 0);
+    return k >= 2 && (cells[k - 1] == 0 || cells[1] == 0);
   }
 };
 
@@ -44,9 +46,8 @@ struct Run {
 
 /// The runs of a list of cells, which is cut into blocks: a run ends with its block.
 struct RunsOfList {
-  static constexpr int block =
-      loops_on_host ? 4096
-                    : 64; ///< a thread takes a run: not too long on a GPU, with few sums on a CPU
+  /// A thread takes a run: not too long on a GPU, with few sums on a CPU.
+  static constexpr int block = loops_on_host ? 4096 : 64;
   const int *shelf, *box;
   int cells, boxes;
 
@@ -59,12 +60,6 @@ struct RunsOfList {
       f(Run{shelf[n], box[n], shelf[n] * (boxes + 1) + box[n], n, end});
     }
   }
-};
-
-template <class F> struct RunsOfBlock {
-  RunsOfList list;
-  F f;
-  KOKKOS_INLINE_FUNCTION void operator()(int b) const { list.for_each_run(b, f); }
 };
 
 /// Of each block: how many runs are before it; then how many there are.
@@ -88,11 +83,11 @@ KOKKOS_INLINE_FUNCTION void put(std::int64_t n, std::int64_t* at) {
   if (n != 0) atomic_add(at, n);
 }
 KOKKOS_INLINE_FUNCTION void put(const FixedSum& sum, std::int64_t* at) {
-  put(sum.hi, at), put(sum.lo, at + 1);
+  put(sum.hi, at);
+  put(sum.lo, at + 1);
 }
 
-/// The cell that a loop over a list comes to some places later, to be fetched ahead; near the end
-/// of the list cell n.
+/// The cell some places ahead in a list, for prefetching; near the end of the list cell n.
 KOKKOS_INLINE_FUNCTION int cell_ahead(const int* cell, int n, int cells) {
   constexpr int ahead = 64;
   return cell[n + ahead < cells ? n + ahead : n];
@@ -104,35 +99,111 @@ struct ShelfCells {
   List<double> p, x;       ///< of each cell: pressure, dbar; cooling T0 - T1 in box 1, K
   List<std::int64_t> sums; ///< what loops add up
 
-  bool listed = false; ///< are the runs in the list?
-  RunsOfList list{};   ///< where they are else
-  List<int> first;     ///< the first run of each block
-
-  /// A list of cells of these shelves and boxes, 0..boxes. `wait`: for the list of runs, too; else,
-  /// when its loops are done, list_runs() makes it.
-  void set(const List<int>& shelf, const List<int>& box, int boxes, bool wait) {
-    const std::size_t cells = shelf.size();
-    list = {shelf.data(), box.data(), static_cast<int>(cells), boxes}, listed = false;
-    p.resize(cells), x.resize(cells), first.resize(static_cast<std::size_t>(list.blocks()) + 1);
-    find_runs(list, first.data());
-    if (!wait) return;
+  /// A list of cells of these shelves and boxes, 0..boxes. Waits.
+  void set(const List<int>& shelf, const List<int>& box, int boxes) {
+    const RunsOfList list{shelf.data(), box.data(), static_cast<int>(shelf.size()), boxes};
+    p.resize(shelf.size());
+    x.resize(shelf.size());
+    m_first.resize(static_cast<std::size_t>(list.blocks()) + 1);
+    find_runs(list, m_first.data());
     Kokkos::fence("pico: runs");
-    list_runs();
-  }
-  void list_runs() {
-    if (std::exchange(listed, true)) return;
-    runs.resize(static_cast<std::size_t>(first.back()));
-    write_runs(list, first.data(), runs.data());
+    runs.resize(static_cast<std::size_t>(m_first.back()));
+    write_runs(list, m_first.data(), runs.data());
   }
 
-  /// f(run) for each run, listed or not.
-  template <class F> void for_each_run(const char* label, const F& f) const {
-    if (listed)
-      for_each_in(label, runs, f);
-    else
-      Kokkos::parallel_for(label, Kokkos::RangePolicy<Exec>(0, list.blocks()),
-                           RunsOfBlock<F>{list, f});
+private:
+  List<int> m_first; // the first run of each block
+};
+
+// --- fields
+
+/// The results of a cell.
+struct CellMelt {
+  double T, S, T0, q, melt, base; ///< K, g kg-1, K, m3 s-1, m s-1 of ice, K
+};
+
+/// f(n, CellMelt) for cells of one shelf and box; gamma and C as in PicoOptions.
+template <class F>
+KOKKOS_INLINE_FUNCTION void melt_of_run(const BoxWater& w, const Run& run, double gamma, double C,
+                                        const double* p, const double* x, const F& f) {
+  const double T_in = w.T0, S0 = w.S0;
+  if (run.box == 1) {
+    for (int n = run.first; n < run.end; ++n) {
+      const double T0 = clip_T0(T_in, S0, p[n]), T = T0 - x[n], S = box_one_S(S0, x[n]);
+      f(n, CellMelt{T, S, T0, overturning(C, S0, x[n]), melt_rate(gamma, T, S, p[n]),
+                    T_in_situ(S, p[n])});
+    }
+  } else if (w.fallback) {
+    for (int n = run.first; n < run.end; ++n) {
+      const double T0 = clip_T0(T_in, S0, p[n]);
+      f(n, CellMelt{T0, S0, T0, 0.0, fallback_melt_rate(gamma, T0, S0, p[n]), T_in_situ(S0, p[n])});
+    }
+  } else {
+    const NextBox from = w.from;
+    for (int n = run.first; n < run.end; ++n) {
+      const double T = from.T_k(p[n]), S = from.S_k(T);
+      f(n, CellMelt{T, S, clip_T0(T_in, S0, p[n]), 0.0, melt_rate(gamma, T, S, p[n]),
+                    T_in_situ(S, p[n])});
+    }
+  }
+}
+
+/// The fields of the water, to be written by loops.
+struct WaterFields {
+  double *T, *S, *T0, *S0, *q, *melt, *base;
+
+  explicit WaterFields(const PicoFields& out)
+      : T(out.temperature.data()), S(out.salinity.data()), T0(out.temperature_box0.data()),
+        S0(out.salinity_box0.data()), q(out.overturning.data()), melt(out.melt.data()),
+        base(out.base_temperature.data()) {}
+
+  KOKKOS_INLINE_FUNCTION void clear(int c) const {
+    T[c] = S[c] = T0[c] = S0[c] = q[c] = melt[c] = 0.0;
+    base[c] = T_melting;
   }
 };
+
+/// The water where the geometry before had ice that floats, and the present one (its codes) has no
+/// shelf: in a loop.
+inline void clear_water(const PicoFields& out, const Array2<Code>& codes) {
+  const Code* code = codes.data();
+  const WaterFields water(out);
+  for_each_in(
+      "pico: clear", out.written_before, KOKKOS_LAMBDA(int c) {
+        if (!shelf_ice(code[c])) water.clear(c);
+      });
+}
+
+/// The fields of shelf cells and of ice above lakes.
+inline void write_melt(const LocalShelves& local, const ShelfCells& cells,
+                       const List<BoxWater>& of_slots, const Array2<double>& H, double gamma,
+                       double C, const PicoFields& out) {
+  const int* cell = local.cell.data();
+  const BoxWater* water = of_slots.data();
+  const double *p = cells.p.data(), *x = cells.x.data(), *thk = H.data();
+  double *T = out.temperature.data(), *S = out.salinity.data(), *T0 = out.temperature_box0.data(),
+         *S0 = out.salinity_box0.data(), *q = out.overturning.data(), *melt = out.melt.data(),
+         *base = out.base_temperature.data();
+  const int cells_here = static_cast<int>(local.cell.size());
+  for_each_in(
+      "pico: melt", cells.runs, KOKKOS_LAMBDA(const Run& run) {
+        const BoxWater w = water[run.slot];
+        melt_of_run(w, run, gamma, C, p, x, [=](int n, const CellMelt& m) {
+          const int c = cell[n], next = cell_ahead(cell, n, cells_here);
+          if (next % 8 == 0) {
+            for (double* field : {T, S, T0, S0, q, melt, base}) prefetch(field + next);
+          }
+          T[c] = m.T;
+          S[c] = m.S;
+          T0[c] = m.T0;
+          S0[c] = w.S0;
+          q[c] = m.q;
+          melt[c] = m.melt;
+          base[c] = m.base;
+        });
+      });
+  for_each_in(
+      "pico: lakes", local.lake, KOKKOS_LAMBDA(int c) { base[c] = lake_temperature(thk[c]); });
+}
 
 } // namespace nunatak::pico

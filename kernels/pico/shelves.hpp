@@ -1,14 +1,157 @@
-// What the geometry of PICO hands on to the physics. Lists are for loops; the host fences before it
-// reads them. Neighbours: geometry.hpp makes it, melt.hpp uses it.
+// The shelves of PICO: their tables, how they are divided over basins, their boxes, and what the
+// geometry (geometry.hpp) hands on to the physics (melt.hpp). Nothing is communicated.
 #pragma once
 
 #include "kernels/grid/list.hpp"
-#include "kernels/pico/split.hpp"
 
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
 #include <utility>
 #include <vector>
 
 namespace nunatak::pico {
+
+// --- boxes: Reese et al. (2018), The Cryosphere 12, 1969, equations (9) to (11)
+
+/// n = 1 + round(sqrt(d / d_max) (n_max - 1)); d: largest distance to the grounding line on this
+/// shelf, d_max: on all shelves. 1 if there is no grounding line at all (d_max = 0).
+inline int number_of_boxes(int d, int d_max, int n_max) {
+  if (d_max <= 0) return 1;
+  return 1 + static_cast<int>(std::round(std::sqrt(static_cast<double>(d) / d_max) * (n_max - 1)));
+}
+
+/// Box k of n, where (n - k)/n <= (1 - r)^2 <= (n - k + 1)/n, r = d_gl / (d_gl + d_cf); on ties the
+/// larger k. Then min(k, d_gl). In integers, hence exact: the largest k with n d_cf^2 <= (n - k +
+/// 1) (d_gl + d_cf)^2.
+///
+///   d_gl  1 2 3 4 5        0: a cell that no grounding line or no front reaches has no box.
+///   d_cf  5 4 3 2 1
+///   box   1 2 3 3 3   (n = 3)
+KOKKOS_INLINE_FUNCTION int box_of(int d_gl, int d_cf, int n) {
+  if (d_gl <= 0 || d_cf <= 0) return 0;
+  const std::int64_t whole = static_cast<std::int64_t>(d_gl + d_cf) * (d_gl + d_cf);
+  const std::int64_t part = static_cast<std::int64_t>(d_cf) * d_cf * n;
+  const std::int64_t above = (part + whole - 1) / whole; // n - k + 1 >= this, part > 0
+  const int k = static_cast<int>(n + 1 - above);
+  return k < d_gl ? k : d_gl;
+}
+
+// --- tables of shelves and basins, the same on every rank
+
+/// Where a table of `basins` basins has the number of (shelf, basin).
+KOKKOS_INLINE_FUNCTION std::size_t table_entry(int shelf, int basin, int basins) {
+  return static_cast<std::size_t>(shelf) * static_cast<std::size_t>(basins + 1) +
+         static_cast<std::size_t>(basin);
+}
+
+/// Numbers per (shelf, basin); shelves and basins from 0 (which is none).
+struct ShelfTable {
+  int shelves = 0;                       ///< shelves are numbered 1..shelves
+  int basins = 0;                        ///< basins are numbered 1..basins
+  std::vector<std::int64_t> cells;       ///< shelf cells
+  std::vector<std::int64_t> front_cells; ///< those with ice-free ocean among their 4 neighbours
+
+  void reset(int n_shelves, int n_basins) {
+    shelves = n_shelves;
+    basins = n_basins;
+    const auto size = static_cast<std::size_t>(shelves + 1) * static_cast<std::size_t>(basins + 1);
+    cells.assign(size, 0);
+    front_cells.assign(size, 0);
+  }
+  std::size_t at(int shelf, int basin) const { return table_entry(shelf, basin, basins); }
+};
+
+/// A shelf that reaches into several basins may be several shelves.
+///
+///   basin 1 | basin 2 | basin 3    One shelf, most of it in basin 1. The open ocean in front of
+///   s s s s | s s s s | s s        basin 1 borders that of basin 2, not that of basin 3: cells in
+///   ~ ~ ~ ~ | ~ ~ ~ ~ | ~ ~        basin 3 become a shelf of their own, if there is a calving
+///   front
+///                                  in basin 3.
+///
+/// Basin 0 is no basin: its cells stay with their shelf and count for nothing. Divides shelves over
+/// basins. `adjacent`: (basins + 1)^2 numbers, non-zero where two basins are
+/// neighbours. Returns shelf_of[at(s, b)]: the new number of what shelf s has in basin b. New
+/// shelves get the numbers after the old ones, in the order of (shelf, basin); `table` is brought
+/// up to date. The main basin is the one with most cells, of several the first.
+inline std::vector<int> split_shelves(ShelfTable& table,
+                                      const std::vector<std::int64_t>& adjacent) {
+  const int shelves = table.shelves, basins = table.basins;
+  std::vector<int> shelf_of(table.cells.size());
+  for (int s = 1; s <= shelves; ++s) {
+    int main = 0;
+    for (int b = 1; b <= basins; ++b) {
+      if (table.cells[table.at(s, b)] > (main == 0 ? 0 : table.cells[table.at(s, main)])) main = b;
+    }
+    shelf_of[table.at(s, 0)] = s;
+    for (int b = 1; b <= basins; ++b) {
+      const bool neighbours = b == main || adjacent[b * (basins + 1) + main] != 0;
+      const bool split = !neighbours && table.front_cells[table.at(s, b)] > 0;
+      shelf_of[table.at(s, b)] = split ? ++table.shelves : s;
+    }
+  }
+  ShelfTable after;
+  after.reset(table.shelves, basins);
+  for (int s = 1; s <= shelves; ++s) {
+    for (int b = 0; b <= basins; ++b) {
+      const std::size_t from = table.at(s, b), to = after.at(shelf_of[from], b);
+      after.cells[to] = table.cells[from];
+      after.front_cells[to] = table.front_cells[from];
+    }
+  }
+  table = std::move(after);
+  return shelf_of;
+}
+
+/// The one sum of the geometry: where its numbers are. All are integers.
+///   cells of each (shelf, basin) | front cells of each (shelf, basin) | adjacent basins, a square
+///   | cells of the domain | members: a bit for each rank that owns cells of the domain of the
+///   distances, which no other rank sets, so that the sum is their union
+class ShelfSum {
+public:
+  /// For the shelves and basins of `table`, on `ranks` ranks.
+  ShelfSum(const ShelfTable& table, int ranks)
+      : m_ranks(static_cast<std::size_t>(ranks)), m_table(table.cells.size()),
+        m_square(static_cast<std::size_t>((table.basins + 1) * (table.basins + 1))) {}
+
+  std::size_t front_cells() const { return m_table; } ///< cells are at 0; both by ShelfTable::at
+  std::size_t adjacent() const { return 2 * m_table; }
+  std::size_t domain() const { return adjacent() + m_square; }
+  std::size_t size() const { return domain() + 1 + (m_ranks + 63) / 64; }
+
+  /// What `rank` knows of its part of the domain.
+  void set_domain(int rank, std::int64_t cells, std::vector<std::int64_t>& sums) const {
+    sums[domain()] = cells;
+    if (cells > 0)
+      sums[domain() + 1 + static_cast<std::size_t>(rank / 64)] =
+          static_cast<std::int64_t>(std::uint64_t{1} << rank % 64);
+  }
+
+  void read(const std::vector<std::int64_t>& sums, ShelfTable& table) const {
+    table.cells.assign(sums.begin(), at(sums, front_cells()));
+    table.front_cells.assign(at(sums, front_cells()), at(sums, adjacent()));
+  }
+  std::vector<std::int64_t> adjacent_basins(const std::vector<std::int64_t>& sums) const {
+    return {at(sums, adjacent()), at(sums, domain())};
+  }
+  std::vector<char> members(const std::vector<std::int64_t>& sums) const {
+    std::vector<char> all(m_ranks);
+    for (std::size_t rank = 0; rank < m_ranks; ++rank)
+      all[rank] = static_cast<std::uint64_t>(sums[domain() + 1 + rank / 64]) >> rank % 64 & 1;
+    return all;
+  }
+
+private:
+  static std::vector<std::int64_t>::const_iterator at(const std::vector<std::int64_t>& sums,
+                                                      std::size_t n) {
+    return sums.begin() + static_cast<std::ptrdiff_t>(n);
+  }
+
+  std::size_t m_ranks, m_table, m_square;
+};
+
+// --- the result
 
 /// Cells per rank.
 struct Load {
@@ -31,12 +174,14 @@ struct LocalShelves {
   std::int64_t domain_cells = 0; ///< of the domain of the distances
 
   void clear() {
-    cell.clear(), shelf.clear(), box.clear(), lake.clear(), sea.clear(),
-        sea_cells = domain_cells = 0;
+    for (List<int>* list : {&cell, &shelf, &box, &lake}) list->clear();
+    sea.clear();
+    sea_cells = domain_cells = 0;
   }
 };
 
-/// The same on all ranks, but `local`.
+/// The result of the geometry; the same on all ranks, except `local`. Lists are for loops; the host
+/// fences before it reads them.
 struct Shelves {
   std::vector<LocalShelves> local;
   ShelfTable table;

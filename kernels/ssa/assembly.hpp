@@ -1,21 +1,16 @@
 // The discrete SSA over the local ranks of a process: which cells are unknowns, the load, the
-// residual and the Jacobian. No solver: miniapp/model/petsc/ssa.hpp drives it with PETSc's. The equations
-// are in kernels/ssa/element.hpp.
+// residual and the Jacobian; no solver. The equations are in element.hpp.
 //
 //   SsaAssembly assembly(ranks, dx, dy, glen, till);
-//   assembly.set_input(inputs);                          // geometry: collective
-//   ssa::residual(assembly.patch(n), u[n], v[n], r);     // and the other functions of loops.hpp:
-//   local rank by local rank
-//
-// Neighbours: held.hpp (which ice), unknowns.hpp (cells and elements), load.hpp (driving forces),
-// loops.hpp (residual, Jacobian).
+//   assembly.set_input(inputs);                       // geometry: collective
+//   ssa::residual(assembly.patch(n), u[n], v[n], r);  // and the other functions of loops.hpp, for
+//                                                     // each local rank
 #pragma once
 
-#include "kernels/ssa/held.hpp"
 #include "kernels/ssa/load.hpp"
 #include "kernels/ssa/loops.hpp"
+#include "kernels/ssa/unknowns.hpp"
 
-#include <numeric>
 #include <stdexcept>
 #include <string>
 
@@ -35,9 +30,8 @@ public:
   /// arrays must stay as they are until the next call. Waits for the number of unknowns, and
   /// returns before the load is there. Collective: one sum and one exchange of ghosts; where a rank
   /// has ice that nothing on its patch holds, R rounds of one exchange and one sum more, where R is
-  /// the largest number of seams that ice crosses on its way from what holds it, and 1 more if
-  /// there is ice that nothing holds at all. invalid_argument if there is not one input per local
-  /// rank.
+  /// the largest number of subdomain boundaries between ice and what holds it, and 1 more if there
+  /// is ice that nothing holds at all. invalid_argument if there is not one input per local rank.
   void set_input(const std::vector<SsaInput>& inputs) {
     if (inputs.size() != m_patches.size()) {
       throw std::invalid_argument("SSA: expected input of " + std::to_string(m_patches.size()) +
@@ -52,37 +46,17 @@ public:
     for (SsaPatch& p : m_patches) ssa::compute_load(p);
   }
 
-  /// `first` and `number` of the patches, for PETSc's matrices. Collective: one gather and one
-  /// exchange.
-  void number_unknowns() {
-    std::vector<std::vector<std::int64_t>> mine;
-    for (const SsaPatch& p : m_patches) mine.push_back({p.unknowns()});
-    const auto all = m_ranks.gather_all(
-        mine, std::vector<int>(static_cast<std::size_t>(m_ranks.decomposition().size()), 1));
-    for (int local = 0; local < m_ranks.local_size(); ++local) {
-      patch(local).first =
-          std::accumulate(all.begin(), all.begin() + m_ranks.first() + local, std::int64_t{0});
-      ssa::number_unknowns(patch(local));
-    }
-    launch_ghosts(m_ranks,
-                  [this](std::size_t n) -> std::vector<Ghosted> { return {m_patches[n].number}; });
-    for (const SsaPatch& p : m_patches) ssa::clear_numbers_of_others(p);
-    Kokkos::fence("ssa: numbers");
-  }
-
   std::int64_t unknowns() const { return m_unknowns; } ///< unknown cells on all ranks
-  std::int64_t excluded() const {
-    return m_excluded;
-  } ///< cells on all ranks without anything that holds them
-  /// Are the unknowns others than before the last set_input? The same answer on all ranks.
+  std::int64_t excluded() const { return m_excluded; } ///< cells on all ranks that nothing holds
+  /// True if the last set_input has changed the unknowns. The same on all ranks.
   bool unknowns_changed() const { return m_changed; }
 
-  SsaPatch& patch(int local) { return m_patches[static_cast<std::size_t>(local)]; }
-  const SsaPatch& patch(int local) const { return m_patches[static_cast<std::size_t>(local)]; }
+  SsaPatch& patch(int local) { return m_patches[local]; }
+  const SsaPatch& patch(int local) const { return m_patches[local]; }
 
 private:
-  // First as if all ice were held; then, if need be, what holds ice is told across seams until
-  // nothing changes.
+  // First as if all ice were held; then, if necessary, what holds ice is exchanged between ranks
+  // until nothing changes.
   void find_ice() {
     for (const SsaPatch& p : m_patches) {
       ssa::mark_ice(p, m_ranks.decomposition());
@@ -98,12 +72,18 @@ private:
       for (const SsaPatch& p : m_patches) ssa::settle(p, false);
       launch_ghosts(m_ranks,
                     [this](std::size_t n) -> std::vector<Ghosted> { return {m_patches[n].ice}; });
-      for (const SsaPatch& p : m_patches) ssa::take_ghosts(p), ssa::count(p, false);
+      for (const SsaPatch& p : m_patches) {
+        ssa::take_ghosts(p);
+        ssa::count(p, false);
+      }
       loose = sum_counts();
     } while (loose > 0 && loose < before);
     m_excluded = loose;
-    // where all ice is held at last, so are ghosts that a rank has not been told of
-    for (const SsaPatch& p : m_patches) ssa::settle(p, loose > 0), ssa::list_unknowns(p);
+    // where all ice is held at last, so are the remaining loose ghosts
+    for (const SsaPatch& p : m_patches) {
+      ssa::settle(p, loose > 0);
+      ssa::list_unknowns(p);
+    }
     Kokkos::fence("ssa: number of unknowns");
     read_lengths();
   }
@@ -118,7 +98,8 @@ private:
     for (const SsaPatch& p : m_patches)
       counts.push_back({p.counts().loose, p.counts().unknowns, p.counts().changed});
     m_ranks.sum(counts);
-    m_unknowns = counts[0][1], m_changed = counts[0][2] > 0;
+    m_unknowns = counts[0][1];
+    m_changed = counts[0][2] > 0;
     return counts[0][0];
   }
 

@@ -14,17 +14,17 @@
 //
 // Weak form (MacAyeal 1989; in the notation of Schoof 2006), for all test functions (phi, psi):
 //
-//   int 2 nu H [ (2 u_x + v_y) phi_x + 1/2 (u_y + v_x) phi_y ]  and  2 nu H [ (2 v_y + u_x) psi_y +
-//   1/2 (u_y + v_x) psi_x ]
-//     + int beta (u phi + v psi) = - int rho g H (h_x phi + h_y psi) + int_front P (n_x phi + n_y
-//     psi)
+//   int 2 nu H [ (2 u_x + v_y) phi_x + 1/2 (u_y + v_x) phi_y ]
+//   and 2 nu H [ (2 v_y + u_x) psi_y + 1/2 (u_y + v_x) psi_x ]
+//     + int beta (u phi + v psi)
+//     = - int rho g H (h_x phi + h_y psi) + int_front P (n_x phi + n_y psi)
 //
 // Viscosity is one number per element, from the mean of e^2 over the element and the mean of B H:
 // with the symmetric matrix K of the quadratic form, int e^2 = 1/2 w.K w for the eight velocities
 // w, everything follows from p = K w and the element's area a:
 //
-//   e^2 = w.p/(2 a),   residual = 2 nu H p,   Picard 2 nu H K,   Newton 2 nu H K + (2 nu H)'/a p
-//   p^T
+//   e^2 = w.p/(2 a),   residual = 2 nu H p,   Picard 2 nu H K
+//   Newton 2 nu H K + (2 nu H)'/a p p^T
 //
 // The discrete SSA is then the minimum of the convex energy  sum a B H W(e^2) + drag - load,  W' =
 // 2 nu/B,  and one cube root per element is enough.
@@ -42,8 +42,8 @@
 // whose margin is a perfect staircase could spin around one grounded cell, or around a corner at
 // which it touches other ice, without any strain, and its equations would be singular. In an
 // element with three icy corners e^2 therefore has 1/4 s (u_y - v_x)^2 too, with a small s
-// (spin_resistance). Driving stress, front term and drag are added cell by cell
-// (kernels/ssa/load.hpp). Material laws: kernels/ssa/rheology.hpp.
+// (spin_resistance). Driving stress, front term and drag are added cell by cell (load.hpp).
+// Material laws: rheology.hpp.
 #pragma once
 
 #include "kernels/ssa/rheology.hpp"

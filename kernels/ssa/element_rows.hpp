@@ -1,8 +1,7 @@
-// What SsaElement (element.hpp) does, many numbers at once and bit for bit the same: the elements
-// of a row between icy cells (one by one on a GPU, at margins, and where Glen's exponent is not 3),
-// and every row of the Jacobian. On a CPU compiled by itself (element_rows.cpp), for AVX2 and
-// AVX-512, too, and the processor chooses. Nothing is communicated. Neighbours: loops.hpp has the
-// loops over a patch.
+// The functions of SsaElement (element.hpp) for many elements at once, bit for bit the same: the
+// elements of a row between icy cells (one by one on a GPU, at margins, and where Glen's exponent
+// is not 3), and every row of the Jacobian. On a CPU compiled for several widths
+// (element_rows.cpp). Nothing is communicated. loops.hpp has the loops over a patch.
 #pragma once
 
 #include "kernels/grid/widths.hpp"
@@ -45,10 +44,15 @@ KOKKOS_FORCEINLINE_FUNCTION void find_strains(const Q1Element& q1, int n, const 
   for (int k = 0; k < n; ++k) {
     const double r[8] = {0.0,           0.0,           u0[k + 1] - u0[k], v0[k + 1] - v0[k],
                          u1[k] - u0[k], v1[k] - v0[k], u1[k + 1] - u0[k], v1[k + 1] - v0[k]};
-    s.Kw[0][k] = times(K[0], r), s.Kw[1][k] = times(K[1], r);
+    s.Kw[0][k] = times(K[0], r);
+    s.Kw[1][k] = times(K[1], r);
     const double p2 = times(K[2], r), p3 = times(K[3], r), p4 = times(K[4], r), p5 = times(K[5], r),
                  p6 = times(K[6], r), p7 = times(K[7], r);
-    s.Kw[2][k] = p2, s.Kw[3][k] = p3, s.Kw[4][k] = p4, s.Kw[5][k] = p5, s.Kw[6][k] = p6,
+    s.Kw[2][k] = p2;
+    s.Kw[3][k] = p3;
+    s.Kw[4][k] = p4;
+    s.Kw[5][k] = p5;
+    s.Kw[6][k] = p6;
     s.Kw[7][k] = p7;
     s.e2[k] =
         0.5 * (0.0 + r[2] * p2 + r[3] * p3 + r[4] * p4 + r[5] * p5 + r[6] * p6 + r[7] * p7) / area;
@@ -81,7 +85,9 @@ KOKKOS_FORCEINLINE_FUNCTION void set_row(const Q1Element& q1, const GlenLaw& gle
     for (int k = 0; k < size; ++k) {
       SsaElement& e = row[first + k];
       for (int a = 0; a < 8; ++a) e.p[a] = s.Kw[a][k];
-      e.nuH2 = nuH2[k], e.slope = slope[k], e.e2 = s.e2[k];
+      e.nuH2 = nuH2[k];
+      e.slope = slope[k];
+      e.e2 = s.e2[k];
     }
   }
 }
@@ -98,8 +104,10 @@ KOKKOS_FORCEINLINE_FUNCTION void weigh_row(const Q1Element& q1, double eps2, int
         weight[elements_at_once];
     for (int k = 0; k <= size; ++k) {
       const int c = first + k;
-      du[0][k] = u.below[c] - u_before.below[c], du[1][k] = u.above[c] - u_before.above[c];
-      dv[0][k] = v.below[c] - v_before.below[c], dv[1][k] = v.above[c] - v_before.above[c];
+      du[0][k] = u.below[c] - u_before.below[c];
+      du[1][k] = u.above[c] - u_before.above[c];
+      dv[0][k] = v.below[c] - v_before.below[c];
+      dv[1][k] = v.above[c] - v_before.above[c];
     }
     find_strains(q1, size, {du[0], du[1]}, {dv[0], dv[1]}, s);
     for (int k = 0; k < size; ++k) now[k] = row[first + k].e2;
@@ -126,7 +134,10 @@ KOKKOS_FORCEINLINE_FUNCTION void add_element(const Q1Element& q1, const AroundUn
     entries += slope * Four<double>{p[b], p[b + 1], p[b], p[b + 1]};
     row[to] += entries;
   };
-  add(slot, 0), add(slot + 1, 2), add(slot + 3, 4), add(slot + 4, 6);
+  add(slot, 0);
+  add(slot + 1, 2);
+  add(slot + 3, 4);
+  add(slot + 4, 6);
 }
 template <class Real>
 KOKKOS_FORCEINLINE_FUNCTION void write_row(const Q1Element& q1, const AroundUnknown& around,
@@ -134,14 +145,24 @@ KOKKOS_FORCEINLINE_FUNCTION void write_row(const Q1Element& q1, const AroundUnkn
                                            Real* out) {
   Four<double> row[9]{};
   row[4] = Four<double>{xx, xy, xy, yy};
-  add_element<3>(q1, around, row), add_element<2>(q1, around, row);
-  add_element<1>(q1, around, row), add_element<0>(q1, around, row);
+  add_element<3>(q1, around, row);
+  add_element<2>(q1, around, row);
+  add_element<1>(q1, around, row);
+  add_element<0>(q1, around, row);
   const auto write = [&](int slot) {
     const bool unknown = (into >> slot & 1u) != 0;
     for (int m = 0; m < 4; ++m)
       out[4 * slot + m] = unknown ? static_cast<Real>(row[slot][m]) : Real(0);
   };
-  write(0), write(1), write(2), write(3), write(4), write(5), write(6), write(7), write(8);
+  write(0);
+  write(1);
+  write(2);
+  write(3);
+  write(4);
+  write(5);
+  write(6);
+  write(7);
+  write(8);
 }
 } // namespace detail
 
@@ -155,7 +176,7 @@ NUNATAK_WIDE(void, weigh_row,
              (q1, eps2, n, u, v, u_before, v_before, row))
 
 /// The row of an unknown, 36 numbers as in kernels/multigrid/nine_point.hpp, from the elements and
-/// the drag. A bit of `into` for each of the nine cells: is it an unknown, too?
+/// the drag. Bit n of `into`: cell n of the nine is an unknown, too.
 NUNATAK_WIDE(void, write_row,
              (const Q1Element& q1, const AroundUnknown& around, double xx, double xy, double yy,
               unsigned into, float* out),

@@ -7,12 +7,12 @@
 //   beta  = r.u / (r.u)_before                      p = u + beta p,  s = w + beta s  (= A p)
 //   alpha = r.u / (w.u - beta/alpha_before r.u)     y += alpha p,    r -= alpha s
 //
-// A u costs nothing of its own: the cycle ends with the residual r - A u. So the matrix exists
-// once, in the precision of the multigrid. |r| after the step is known before the next cycle, from
-// the sums of the reduction:
+// A u costs nothing extra: the cycle ends with the residual r - A u. So the matrix exists once, in
+// the precision of the multigrid. |r| after the step is known before the next cycle, from the sums
+// of the reduction:
 //   r.r <- r.r - 2 alpha (r.w + beta r.s) + alpha^2 s.s,     s.s <- w.w + 2 beta w.s + beta^2 s.s
-// Sums are exact to their rounding whatever their order (kernels/grid/reproducible_sum.hpp), and
-// all else is cell by cell: the solution has the same bits on every decomposition.
+// Sums are exact to their rounding in any order (kernels/grid/reproducible_sum.hpp), and everything
+// else is cell by cell: the solution has the same bits on every decomposition.
 #pragma once
 
 #include "kernels/grid/reproducible_sum.hpp"
@@ -91,7 +91,8 @@ public:
       }
       rr += alpha * (alpha * ss - 2.0 * (rw + beta * rs));
       if (!(rr > tolerance * tolerance * rr_first)) return n + 1;
-      ru_before = ru, alpha_before = alpha;
+      ru_before = ru;
+      alpha_before = alpha;
     }
     return -1;
   }
@@ -143,7 +144,7 @@ public: // what the compiler of a GPU asks of functions with loops
   }
 
   std::vector<ReproducibleSum> dot_products_of(int local) {
-    const Vectors& v = m_vectors[static_cast<std::size_t>(local)];
+    const Vectors& v = m_vectors[local];
     const auto r = v.r, u = v.u, w = v.w;
     const Rows<Real> x = m_multigrid.finest(local).x, residual = m_multigrid.finest(local).r;
     const auto places = m_multigrid.finest(local).cells;
@@ -151,8 +152,10 @@ public: // what the compiler of a GPU asks of functions with loops
         "ssa: u and A u", Kokkos::RangePolicy<Exec>(0, m_assembly.patch(local).unknowns()),
         KOKKOS_LAMBDA(int n) {
           const auto c = 2 * static_cast<std::ptrdiff_t>(places(n));
-          for (int m = 0; m < 2; ++m)
-            u(2 * n + m) = x.data()[c + m], w(2 * n + m) = r(2 * n + m) - residual.data()[c + m];
+          for (int m = 0; m < 2; ++m) {
+            u(2 * n + m) = x.data()[c + m];
+            w(2 * n + m) = r(2 * n + m) - residual.data()[c + m];
+          }
         });
     const Real *pr = r.data(), *pu = u.data(), *pw = w.data(), *ps = v.s.data();
     const DotProducts<Real, 7> products{
@@ -164,9 +167,9 @@ public: // what the compiler of a GPU asks of functions with loops
 
   /// p, s, y and r of one iteration.
   void step(int local, const std::vector<List>& solution, double alpha_, double beta_) {
-    const Vectors& v = m_vectors[static_cast<std::size_t>(local)];
+    const Vectors& v = m_vectors[local];
     const auto r = v.r, u = v.u, w = v.w, p = v.p, s = v.s;
-    const auto y = solution[static_cast<std::size_t>(local)];
+    const auto y = solution[local];
     const Rows<Real> finest = m_multigrid.finest(local).b;
     const auto places = m_multigrid.finest(local).cells;
     const Real alpha = static_cast<Real>(alpha_), beta = static_cast<Real>(beta_);

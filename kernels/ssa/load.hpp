@@ -1,22 +1,18 @@
 // The forces on the unknown cells that do not depend on the velocity, and the yield stress of their
-// bed, on one rank's patch.
+// bed, on the patch of a rank.
 //
 // Cell by cell (lumped), which keeps the answer free of overshoots where drag changes by orders of
 // magnitude between cells:
 //   drag      tau_c times the grounded area of the cell (sub-grid grounding line), or times its
-//   whole area where the mask says
-//             grounded (till_subgrid = false)
+//             whole area where the mask is grounded (till_subgrid = false)
 //   driving   - rho g H h_x with the cell's own H; h_x from neighbours of the same kind, grounded
-//   or floating: at a grounding
-//             line the slope of each kind on its part of the cell, the part that drag has; half a
-//             cell of level surface at a front, where the face carries the pressure instead
-//   front     pressure on each face towards a cell without ice (kernels/ssa/rheology.hpp)
+//             or floating: at a grounding line the slope of each kind on its part of the cell, the
+//             part that drag has; half a cell of level surface at a front, where the face carries
+//             the pressure instead
+//   front     pressure on each face towards a cell without ice (rheology.hpp)
 //
 // The edge of a domain that is not periodic: floating ice ends there as at an open ocean, grounded
-// ice without any force.
-//
-// Nothing is communicated. Neighbours: unknowns.hpp (which cells have ice), assembly.hpp (calls
-// these functions).
+// ice without any force. Nothing is communicated.
 #pragma once
 
 #include "kernels/ssa/loops.hpp"
@@ -81,11 +77,12 @@ inline void set_coefficients(const SsaPatch& p) {
 /// Across a grounding line: the part of the half cell that is of the cell's own kind, by linear
 /// height above flotation F.
 ///
-///      cell (F > 0)                   neighbour (G < 0)          The surface has a kink at the
-///      grounding line. Where drag ends
-///   |-------+-------:---x---|-------+-------|                    the steep slope that it balances
-///   must end, too: the drag of the
-///           |<- half cell ->|       x: F = 0                     cell is that of the same part.
+///      cell (F > 0)                   neighbour (G < 0)
+///   |-------+-------:---x---|-------+-------|
+///           |<- half cell ->|       x: F = 0
+///
+/// The surface has a kink at the grounding line. Where drag ends the steep slope that it balances
+/// must end, too: the drag of the cell is that of the same part.
 KOKKOS_INLINE_FUNCTION double Ice::own_part(Cell at, Cell next) const {
   if (!till_subgrid) return 1.0;
   if (mask(at.j, at.i) == floating_ice && !(tauc(at.j, at.i) > 0.0))
@@ -98,23 +95,21 @@ KOKKOS_INLINE_FUNCTION double Ice::own_part(Cell at, Cell next) const {
 /// feels it. Needs ghosts of `rise`.
 KOKKOS_INLINE_FUNCTION double Ice::half_cell_rise(Cell at, int side) const {
   const Cell next = neighbour(at, side);
-  // a front, a cliff or rock: the face carries the pressure; a wall: no part of the surface of the
-  // ice
+  // a front, a cliff or rock: the face carries the pressure; a wall is not part of the surface
   if (ice(next.j, next.i) == 0 || wall(at, next)) return 0.0;
-  if (!same_kind(at,
-                 next)) { // a grounding line: the slope of each kind, on its part of the half cell
+  if (!same_kind(at, next)) { // a grounding line: the slope of each kind, on its part
     const double part = own_part(at, next), own = -rise(at.j, at.i, side ^ 1),
                  other = rise(next.j, next.i, side);
     return part * own + (1.0 - part) * other;
   }
-  constexpr double share = 0.125; // the mean of a bilinear surface over half a cell
+  constexpr double weight = 0.125; // the mean of a bilinear surface over half a cell
   const double own = h(next.j, next.i) - h(at.j, at.i);
-  double sum = (1.0 - 2.0 * share) * own;
-  for (int turn = 3; turn >= 2; --turn) {
-    const int across = side ^ turn;
-    const Cell beside = neighbour(at, across), beside_next = neighbour(next, across);
-    const bool known = same_kind(at, beside) && same_kind(at, beside_next);
-    sum += share * (known ? h(beside_next.j, beside_next.i) - h(beside.j, beside.i) : own);
+  double sum = (1.0 - 2.0 * weight) * own;
+  for (int k = 3; k >= 2; --k) {
+    const int across = side ^ k;
+    const Cell there = neighbour(at, across), there_next = neighbour(next, across);
+    const bool known = same_kind(at, there) && same_kind(at, there_next);
+    sum += weight * (known ? h(there_next.j, there_next.i) - h(there.j, there.i) : own);
   }
   return sum;
 }
@@ -172,7 +167,8 @@ inline void compute_load(const SsaPatch& p) {
         double y = weight * dx * (in.half_cell_rise(at, north) - in.half_cell_rise(at, south));
         x += dy * (in.face_pressure(at, east) - in.face_pressure(at, west));
         y += dx * (in.face_pressure(at, north) - in.face_pressure(at, south));
-        load(2 * n) = x, load(2 * n + 1) = y;
+        load(2 * n) = x;
+        load(2 * n + 1) = y;
         for (int m = 0; m < 3; ++m) drag(n, m) = 0.0;
         for (int m = 0; m < 2; ++m) direction(n, m) = 0.0;
       });

@@ -1,10 +1,9 @@
-// The loops of the SSA over the elements and the unknowns of one rank's patch: residual, Jacobian
-// (its product with a vector by elements: multiply.hpp). First the coefficients of each element,
-// then, per unknown, the sum over its four elements in raster order.
+// The loops of the SSA over the elements and the unknowns of the patch of a rank: residual and
+// Jacobian. First the coefficients of each element, then, per unknown, the sum over its four
+// elements in raster order.
 //
 //   element (j-1, i-1) | (j-1, i)        unknown (j, i) is corner 3 of the first, 2, 1, 0 of the
-//   others
-//   -------------------+---------
+//   -------------------+---------        others
 //           (j, i-1)   |  (j, i)
 //
 // Elements that touch an owned cell are computed by every rank that needs them: nothing is summed
@@ -19,15 +18,14 @@
 namespace nunatak::ssa {
 
 /// How the equations are linearised about (u, v):
-///   at_rest    viscosity of a strain rate typical of ice streams and shelves: (u, v) is 0 and says
-///   nothing about it picard     viscosity and drag of (u, v), frozen weighted   Newton's
-///   derivative, weighted by newton_weight with the change since the last Jacobian; that of the
-///   drag with the
-///              direction of follow_direction
+///   at_rest    viscosity of a strain rate typical of ice streams and shelves, where (u, v) is 0
+///   picard     viscosity and drag of (u, v), frozen
+///   weighted   Newton's derivative, weighted by newton_weight with the change since the last
+///              Jacobian; that of the drag with the direction of follow_direction
 enum class Linearisation { at_rest, picard, weighted };
 
-constexpr double strain_rate_at_rest =
-    0.01 / seconds_per_year; ///< s-1, of ice streams and shelves: 1e-4 to 1e-1 a-1
+/// s-1; ice streams and shelves have 1e-4 to 1e-1 a-1.
+constexpr double strain_rate_at_rest = 0.01 / seconds_per_year;
 
 /// f(n, j, i) for each owned unknown: its position in the lists and its view indices.
 template <class F> void for_each_unknown(const char* label, const SsaPatch& p, const F& f) {
@@ -49,7 +47,8 @@ inline void impose(const SsaPatch& p, const Array2<double>& u, const Array2<doub
         if (ice(j, i) == 0) {
           u(j, i) = v(j, i) = 0.0;
         } else if (some_fixed && fixed(j, i) != 0) {
-          u(j, i) = u_fixed(j, i), v(j, i) = v_fixed(j, i);
+          u(j, i) = u_fixed(j, i);
+          v(j, i) = v_fixed(j, i);
         }
       });
 }
@@ -83,7 +82,9 @@ inline void set_elements(const SsaPatch& p, const Array2<double>& u, const Array
         double w[8], strength[4];
         for (int c = 0; c < 4; ++c) {
           const int j = e.j + (c >> 1), i = e.i + (c & 1);
-          w[2 * c] = u(j, i), w[2 * c + 1] = v(j, i), strength[c] = BH(j, i);
+          w[2 * c] = u(j, i);
+          w[2 * c + 1] = v(j, i);
+          strength[c] = BH(j, i);
         }
         coefficients(k) = SsaElement(q1(), glen, e.ice, w, strength);
       });
@@ -108,7 +109,8 @@ inline void weigh_elements(const SsaPatch& p, const Array2<double>& u, const Arr
         double change[8], Kw[8];
         for (int c = 0; c < 4; ++c) {
           const int j = e.j + (c >> 1), i = e.i + (c & 1);
-          change[2 * c] = u(j, i) - u_before(j, i), change[2 * c + 1] = v(j, i) - v_before(j, i);
+          change[2 * c] = u(j, i) - u_before(j, i);
+          change[2 * c + 1] = v(j, i) - v_before(j, i);
         }
         const double change2 = SsaElement::strain2(q1(), e.ice, change, Kw);
         coefficients(k).weigh(newton_weight(change2, coefficients(k).e2 + eps2, strain_caution));
@@ -189,7 +191,8 @@ void jacobian(const SsaPatch& p, const Array2<double>& u, const Array2<double>& 
         AroundUnknown around;
         for (int c = 0; c < 4; ++c) {
           const int k = element_at(j - (c >> 1), i - (c & 1));
-          around.element[c] = &coefficients(k), around.ice[c] = elements(k).ice;
+          around.element[c] = &coefficients(k);
+          around.ice[c] = elements(k).ice;
         }
         unsigned into = 0;
         for (int slot = 0; slot < 9; ++slot)

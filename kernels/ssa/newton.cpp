@@ -1,6 +1,5 @@
-// What newton.hpp makes of the templates of linear.hpp, in both precisions: compiled once.
-// describe() is the key function of SsaNewton, so that its table of virtual functions is here, too,
-// and not in every file that makes one.
+// The templates of linear.hpp in both precisions, for newton.hpp: compiled once. describe() is the
+// key function of SsaNewton: its table of virtual functions is in this file only.
 #include "kernels/ssa/newton.hpp"
 
 #include "kernels/ssa/linear.hpp"

@@ -1,6 +1,6 @@
 // The nonlinear iteration for the SSA over the local ranks of a process, with the conjugate
 // gradients of linear.hpp: no PETSc, so that it runs on virtual ranks and where there is a compiler
-// only. The method is told in solver.hpp.
+// only. The method is described in solver.hpp.
 //
 // Communication of a solve besides SsaAssembly::set_input and the linear systems: per step one
 // exchange of ghosts and one reduction, and as many more as the step is damped; before the first
@@ -30,7 +30,8 @@ public:
     const Kokkos::Timer all;
     const std::int64_t collectives = m_ranks.traffic_of_all().collectives;
     m_report = {};
-    m_u = u, m_v = v;
+    m_u = u;
+    m_v = v;
     m_assembly.set_input(inputs);
     for (int local = 0; local < m_ranks.local_size(); ++local) {
       ssa::impose(patch(local), u[at(local)], v[at(local)]);
@@ -64,9 +65,9 @@ public:
 
 private:
   using List = SsaLinearSolver::List;
+  /// Pairs per owned unknown: velocity, m s-1; residual there and at the trial, N; step.
   struct Lists {
-    List x, f, g,
-        y; ///< pairs per owned unknown: velocity, m s-1; residual there and at the trial, N; step
+    List x, f, g, y;
   };
   // What an unknown cell costs (Ranks::work): perf/bench_ssa at 8 km, in 3 ns.
   static constexpr std::int64_t visits_of_input = 60, visits_of_residual = 18;
@@ -111,14 +112,17 @@ private:
 
   // y: the step. False if the linear system was not solved.
   bool solve_linearised(ssa::Linearisation how) {
-    const bool linear =
-        m_options.glen_n == 1.0 && m_options.till_q == 1.0; // then the matrix is that of all steps
+    // then all steps have the same matrix
+    const bool linear = m_options.glen_n == 1.0 && m_options.till_q == 1.0;
     const Kokkos::Timer matrix;
     if (!linear || m_report.steps == 0) m_linear->set_matrix(m_u, m_v, how);
     m_report.seconds_jacobian += matrix.seconds();
     const Kokkos::Timer system;
     std::vector<List> f, y;
-    for (const Lists& l : m_lists) f.push_back(l.f), y.push_back(l.y);
+    for (const Lists& l : m_lists) {
+      f.push_back(l.f);
+      y.push_back(l.y);
+    }
     constexpr int most = 1000;
     const double tolerance = linear ? 1e-4 : m_options.linear_tolerance;
     const int iterations = m_linear->solve(f, y, tolerance, most);
@@ -182,7 +186,8 @@ public: // what the compiler of a GPU asks of functions with loops
     const auto x = m_lists[at(local)].x, y = m_lists[at(local)].y;
     ssa::for_each_unknown(
         "ssa: trial", patch(local), KOKKOS_LAMBDA(int n, int j, int i) {
-          u(j, i) = x(2 * n) - t * y(2 * n), v(j, i) = x(2 * n + 1) - t * y(2 * n + 1);
+          u(j, i) = x(2 * n) - t * y(2 * n);
+          v(j, i) = x(2 * n + 1) - t * y(2 * n + 1);
         });
   }
   /// x -= t y.

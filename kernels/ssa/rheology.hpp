@@ -61,7 +61,7 @@ struct TillLaw {
 /// speed), regularised; `change2`: of its change in the last step.
 ///
 /// The stress grows like the third root of the strain rate. From a strain rate that is too small,
-/// Newton's tangent leads far beyond the solution; near zero strain it circles around it for ever,
+/// Newton's tangent leads far beyond the solution; near zero strain it circles around it forever,
 /// and damping the whole step for the sake of a few elements slows down all others. Picard's
 /// operator bounds the energy from above and does not overshoot, but gains 2/3 a step at best.
 /// Weighing element by element keeps both virtues: the weights tend to 1 as the iteration
@@ -69,9 +69,8 @@ struct TillLaw {
 KOKKOS_INLINE_FUNCTION double newton_weight(double change2, double now2, double caution) {
   return now2 > 0.0 ? 1.0 / (1.0 + caution * change2 / now2) : 0.0;
 }
-constexpr double strain_caution = 0.3,
-                 drag_caution =
-                     0.02; ///< fewest steps on Antarctica, Greenland and synthetic continents
+/// Fewest steps on Antarctica, Greenland and synthetic continents.
+constexpr double strain_caution = 0.3, drag_caution = 0.02;
 
 /// The direction in which ice slides, as Newton's method may use it: w, |w| <= 1, follows U/|U|
 /// from step to step.
@@ -104,7 +103,7 @@ KOKKOS_INLINE_FUNCTION double front_pressure(double H, double b, bool floats) {
 }
 
 /// The same for a face against ice-free land of elevation `b_land`: rock takes the pressure of the
-/// ice below b_land, so that only the height h - b_land that stands free pushes. Zero beside a
+/// ice below b_land, so that only the height h - b_land that stands free pushes. Zero next to a
 /// nunatak.
 ///
 ///       h ____          h: surface of the ice

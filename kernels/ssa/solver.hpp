@@ -1,6 +1,6 @@
-// The shallow shelf approximation (SSA): sliding velocity from geometry, till and hardness. What a
-// solve needs, what it reports, and what every solver of it is: SsaNewton (newton.hpp), and PETSc's
-// SNES (miniapp/model/petsc/ssa.cpp).
+// The shallow shelf approximation (SSA): sliding velocity from geometry, till and hardness. The
+// options and the report of a solve, and the interface of its solvers: SsaNewton (newton.hpp), and
+// PETSc's SNES (miniapp/model/petsc/).
 //
 //   d/dx [2 nu H (2 u_x + v_y)] + d/dy [nu H (u_y + v_x)] - beta u = rho g H h_x, and the same with
 //   x and y exchanged (MacAyeal 1989, eqs 14 and 15; till as in Schoof 2006). Weak form, margin,
@@ -50,7 +50,7 @@ struct SsaReport {
   std::int64_t unknown_cells = 0;  ///< two unknowns each
   std::int64_t excluded_cells = 0; ///< icebergs: ice without anything that holds it
   int steps = 0;                   ///< nonlinear: matrices formed
-  int damped_steps = 0;            ///< of them not taken in full
+  int damped_steps = 0;            ///< steps shortened by the line search
   int linear_iterations = 0;
   int reductions = 0;                                  ///< sums, maxima and gathers over all ranks
   double load_norm = 0.0;                              ///< N; what the residuals are compared with
@@ -119,9 +119,12 @@ public:
       return true;
     if (slope > 0.0) {
       if (m_high < 1.0 || m_trials > 1) m_slope_low *= 0.5;
-      m_high = m_t, m_slope_high = slope;
+      m_high = m_t;
+      m_slope_high = slope;
     } else {
-      m_low = m_t, m_slope_low = slope, m_slope_high *= 0.5;
+      m_low = m_t;
+      m_slope_low = slope;
+      m_slope_high *= 0.5;
     }
     m_t = m_low + (m_high - m_low) *
                       std::fmin(0.9, std::fmax(0.1, -m_slope_low / (m_slope_high - m_slope_low)));

@@ -1,21 +1,22 @@
-// The unknowns and elements of the discrete SSA on one rank's patch: which cells of ice move, and
-// what the loops need of them.
+// The unknowns and elements of the discrete SSA on the patch of a rank: which cells of ice move,
+// and the arrays of the loops.
 //
-// Unknowns: two (u, v) per icy cell that is neither fixed (Dirichlet) nor excluded, numbered in
-// raster order, rank after rank.
+// Unknowns: two (u, v) per icy cell that is neither fixed (Dirichlet) nor excluded, in raster
+// order.
 //
 // Excluded: ice that nothing holds. A component (8 neighbours) of icy cells without a grounded cell
 // of positive yield stress and without a fixed cell can drift freely, and its equations are
 // singular; its velocity is set to 0, and its cells are counted.
 //
-// Neighbours: held.hpp finds what holds ice, load.hpp computes the driving forces, loops.hpp the
-// residual and the Jacobian; assembly.hpp calls all of it.
+// load.hpp computes the driving forces, loops.hpp the residual and the Jacobian; assembly.hpp calls
+// all of it.
 #pragma once
 
+#include "kernels/grid/atomics.hpp"
+#include "kernels/grid/forest.hpp"
 #include "kernels/grid/list.hpp"
 #include "kernels/grid/ranks.hpp"
 #include "kernels/ice/geometry.hpp"
-#include "kernels/labels/device/forest.hpp"
 #include "kernels/ssa/element.hpp"
 
 #include <cstdint>
@@ -24,11 +25,12 @@ namespace nunatak {
 
 /// What a solve needs besides the first guess, on one rank's patch; all with valid ghosts.
 struct SsaInput {
-  Array2<double> H;    ///< ice thickness, m
-  Array2<double> h;    ///< surface elevation, m
-  Array2<double> b;    ///< bed elevation, m
-  Array2<double> tauc; ///< yield stress of the till, Pa; weighted by the grounded part of a cell,
-                       ///< so used in floating cells beside a grounding line, too
+  Array2<double> H; ///< ice thickness, m
+  Array2<double> h; ///< surface elevation, m
+  Array2<double> b; ///< bed elevation, m
+  /// Yield stress of the till, Pa; weighted by the grounded part of a cell, so used in floating
+  /// cells next to a grounding line, too.
+  Array2<double> tauc;
   Array2<double> hardness; ///< B, vertical mean, Pa s^(1/n)
   Array2<int> mask;        ///< cell types of kernels/ice/geometry.hpp
   /// Optional: where `fixed` is not 0 and there is ice, the velocity stays (u_fixed, v_fixed), m
@@ -61,27 +63,26 @@ struct Element {
   int ice;  ///< which corners are icy: bit c, as in kernels/ssa/element.hpp
 };
 
-enum Held : int {
-  no_ice = 0,
-  held = 1,
-  loose = 2
-}; ///< legend of SsaPatch::ice; loose: held by other ice, if at all
+/// Legend of SsaPatch::ice; loose: held by other ice, if at all.
+enum Held : int { no_ice = 0, held = 1, loose = 2 };
 
 /// What loops count in the owned cells of a patch.
 struct Counts {
   std::int64_t loose = 0; ///< ice that nothing is known to hold
   std::int64_t unknowns = 0;
-  std::int64_t changed =
-      0; ///< unknown cells that were none in the last solve, and the other way round
+  std::int64_t changed = 0; ///< cells that are unknown in only one of this solve and the last
   KOKKOS_INLINE_FUNCTION Counts& operator+=(const Counts& o) {
-    loose += o.loose, unknowns += o.unknowns, changed += o.changed;
+    loose += o.loose;
+    unknowns += o.unknowns;
+    changed += o.changed;
     return *this;
   }
 };
 struct Lengths {
   int unknowns = 0, elements = 0; ///< of the lists of a patch
   KOKKOS_INLINE_FUNCTION Lengths& operator+=(const Lengths& o) {
-    unknowns += o.unknowns, elements += o.elements;
+    unknowns += o.unknowns;
+    elements += o.elements;
     return *this;
   }
 };
@@ -102,8 +103,7 @@ struct SsaPatch {
   double dx = 0.0, dy = 0.0; ///< m
   GlenLaw glen;
   TillLaw till;
-  bool till_subgrid =
-      true; ///< drag on the grounded part of a cell; false: on cells that are grounded by the mask
+  bool till_subgrid = true; ///< drag on the grounded part of a cell; false: on grounded cells
   Shared<Q1Element> q1;
   using Rise = Kokkos::View<double** [4], Kokkos::LayoutRight, Mem>;
 
@@ -122,14 +122,10 @@ struct SsaPatch {
   Kokkos::View<double* [4], Mem> grounded; ///< area in the corners of the elements, m2
   Kokkos::View<double*, Mem> yield;        ///< tau_c times the grounded area of an unknown cell, N
   Kokkos::View<double*, Mem> load;         ///< driving force on the unknown cells, N: pairs (x, y)
-  Kokkos::View<SsaElement*, Mem>
-      coefficients;                         ///< of the elements, for the last residual or Jacobian
-  Kokkos::View<SsaElement*, Mem> kept;      ///< the same for the Jacobian that multiply() applies
-  Kokkos::View<double* [3], Mem> drag;      ///< uu, uv, vv of the last Jacobian
-  Kokkos::View<double* [2], Mem> direction; ///< of sliding, for the next one (follow_direction)
-  Array2<double> u_before, v_before;        ///< where the last Jacobian was formed
-  std::int64_t first = 0; ///< number of the first owned unknown cell (SsaAssembly::number_unknowns)
-  Array2<std::int64_t> number; ///< of an unknown cell, else -1; owned cells and ghosts
+  Kokkos::View<SsaElement*, Mem> coefficients; ///< of elements, of the last residual or Jacobian
+  Kokkos::View<double* [3], Mem> drag;         ///< uu, uv, vv of the last Jacobian
+  Kokkos::View<double* [2], Mem> direction;    ///< of sliding, for the next one (follow_direction)
+  Array2<double> u_before, v_before;           ///< where the last Jacobian was formed
 
   SsaPatch(const Patch& p, double dx_, double dy_, const GlenLaw& glen_, const TillLaw& till_,
            bool till_subgrid_)
@@ -141,22 +137,17 @@ struct SsaPatch {
         elements("ssa_elements", 0), element_at(make_array<int>("ssa_element", p)),
         BH(make_array<double>("ssa_BH", p)), rise("ssa_rise", p.ym + 2, p.xm + 2),
         grounded("ssa_grounded_area", 0), yield("ssa_yield", 0), load("ssa_load", 0),
-        coefficients("ssa_coefficients", 0), kept("ssa_kept", 0), drag("ssa_drag", 0),
-        direction("ssa_direction", 0), u_before(make_array<double>("ssa_u_before", p)),
+        coefficients("ssa_coefficients", 0), drag("ssa_drag", 0), direction("ssa_direction", 0),
+        u_before(make_array<double>("ssa_u_before", p)),
         v_before(make_array<double>("ssa_v_before", p)) {
     q1() = Q1Element(dx, dy);
     sets.parents = Kokkos::View<int*, WorkMem>("ssa_sets", ice.size() + 1);
-    ssa::make_room(places, p.xm * p.ym),
-        ssa::make_room(elements, (p.xm + 1) * (p.ym + 1)); // whatever the ice
+    ssa::make_room(places, p.xm * p.ym); // whatever the ice
+    ssa::make_room(elements, (p.xm + 1) * (p.ym + 1));
   }
 
   int unknowns() const { return lengths.unknowns; }
   ssa::Cell cell(int n) const { return {places(n) / (patch.xm + 2), places(n) % (patch.xm + 2)}; }
-  /// Number of the unknown cell that is the neighbour of unknown n in direction `slot`
-  /// (kernels/multigrid/nine_point.hpp), or -1.
-  std::int64_t column(int n, int slot) const {
-    return number(cell(n).j + slot / 3 - 1, cell(n).i + slot % 3 - 1);
-  }
 };
 
 namespace ssa {
@@ -196,9 +187,12 @@ inline void list_unknowns(const SsaPatch& p) {
 /// Room for the lists that are as long as p.lengths says, and the marks of the unknowns.
 inline void mark_unknowns(SsaPatch& p) {
   const auto [unknowns, elements] = p.lengths;
-  make_room(p.coefficients, elements), make_room(p.grounded, elements);
-  make_room(p.yield, unknowns), make_room(p.load, 2 * unknowns);
-  make_room(p.drag, unknowns), make_room(p.direction, unknowns);
+  make_room(p.coefficients, elements);
+  make_room(p.grounded, elements);
+  make_room(p.yield, unknowns);
+  make_room(p.load, 2 * unknowns);
+  make_room(p.drag, unknowns);
+  make_room(p.direction, unknowns);
   const auto ice = p.ice, unknown = p.unknown;
   const Fixed fixed(p);
   for_each_cell_and_ghost(
@@ -206,25 +200,129 @@ inline void mark_unknowns(SsaPatch& p) {
       KOKKOS_LAMBDA(int j, int i) { unknown(j, i) = ice(j, i) != no_ice && !fixed(j, i) ? 1 : 0; });
 }
 
-/// The numbers of owned unknown cells; -1 elsewhere.
-inline void number_unknowns(SsaPatch& p) {
-  if (p.number.size() == 0) p.number = make_array<std::int64_t>("ssa_number", p.patch);
-  Kokkos::deep_copy(p.number, -1);
-  const auto number = p.number;
-  const auto places = p.places;
-  const std::int64_t first = p.first;
-  Kokkos::parallel_for(
-      "ssa: numbers", Kokkos::RangePolicy<Exec>(0, p.unknowns()),
-      KOKKOS_LAMBDA(int n) { number.data()[places(n)] = first + n; });
+// --- which ice is held, by a union-find of the ice that does not hold itself, in which set 0 is
+// held. In most solves all ice is held, and the rest is prepared meanwhile as if it were. Nothing
+// is communicated; assembly.hpp exchanges ghosts of the marks where ice is held from another rank.
+
+/// Marks the ice inside the domain, in owned cells and ghosts.
+inline void mark_ice(const SsaPatch& p, const Decomposition& d) {
+  const auto ice = p.ice, mask = p.input.mask;
+  const auto tauc = p.input.tauc;
+  const Fixed fixed(p);
+  const Patch patch = p.patch;
+  const bool periodic_x = d.periodic_x, periodic_y = d.periodic_y;
+  for_each_cell_and_ghost(
+      "ssa: ice", patch, KOKKOS_LAMBDA(int j, int i) {
+        const int gi = patch.global_i(i), gj = patch.global_j(j), type = mask(j, i);
+        const bool inside = (periodic_x || (gi >= 0 && gi < patch.Mx)) &&
+                            (periodic_y || (gj >= 0 && gj < patch.My));
+        const bool holds = fixed(j, i) || (type == grounded_ice && tauc(j, i) > 0.0);
+        ice(j, i) = !inside || !icy(type) ? no_ice : holds ? held : loose;
+      });
 }
 
-/// After an exchange of ghosts: beyond the edge of the domain there are no unknowns.
-inline void clear_numbers_of_others(const SsaPatch& p) {
-  const auto number = p.number;
-  const auto unknown = p.unknown;
+/// A cell and its neighbours, as the union-find sees them.
+struct Sets {
+  Forest sets;
+  Array2<int> ice;
+  int rows, columns;
+  explicit Sets(const SsaPatch& p)
+      : sets(p.sets), ice(p.ice), rows(p.patch.ym + 2), columns(p.patch.xm + 2) {}
+
+  KOKKOS_INLINE_FUNCTION int of(int j, int i) const { return j * columns + i + 1; }
+  KOKKOS_INLINE_FUNCTION bool is(int what, int j, int i) const {
+    return j >= 0 && i >= 0 && j < rows && i < columns && ice(j, i) == what;
+  }
+  KOKKOS_INLINE_FUNCTION bool next_to_held(int j, int i) const {
+    for (int n = 0; n < 9; ++n) {
+      if (is(held, j + n / 3 - 1, i + n % 3 - 1)) return true;
+    }
+    return false;
+  }
+  /// The set that a cell begins with: what holds it, or the loose cell to the left or below.
+  KOKKOS_INLINE_FUNCTION void begin(int j, int i) const {
+    int parent = of(j, i);
+    if (ice(j, i) != loose) {
+      parent = ice(j, i) == held ? 0 : -1;
+    } else if (next_to_held(j, i)) {
+      parent = 0;
+    } else if (is(loose, j, i - 1)) {
+      parent = of(j, i - 1);
+    } else if (is(loose, j - 1, i)) {
+      parent = of(j - 1, i);
+    }
+    sets.parent(of(j, i)) = parent;
+  }
+  /// A loose cell joins those to the left and below that are not joined without it.
+  KOKKOS_INLINE_FUNCTION void join(int j, int i) const {
+    const bool left = is(loose, j, i - 1), below = is(loose, j - 1, i);
+    if (left) sets.join(of(j, i), of(j, i - 1));
+    if (below && !left) sets.join(of(j, i), of(j - 1, i));
+    if (!below && !left && is(loose, j - 1, i - 1)) sets.join(of(j, i), of(j - 1, i - 1));
+    if (!below && is(loose, j - 1, i + 1)) sets.join(of(j, i), of(j - 1, i + 1));
+  }
+  KOKKOS_INLINE_FUNCTION bool is_held(int j, int i) const { return sets.root(of(j, i)) == 0; }
+};
+
+/// f(n) for each owned cell and ghost, n = j (xm + 2) + i. Not by for_each_of, whose cells are
+/// independent of each other.
+template <class F> void for_each_place(const char* label, const SsaPatch& p, const F& f) {
+  Kokkos::parallel_for(label, Kokkos::RangePolicy<Exec>(0, static_cast<int>(p.ice.size())), f);
+}
+
+/// Joins the loose ice, in owned cells and ghosts.
+inline void join_loose(const SsaPatch& p) {
+  const Sets sets(p);
   for_each_cell_and_ghost(
-      "ssa: numbers of others", p.patch, KOKKOS_LAMBDA(int j, int i) {
-        if (unknown(j, i) == 0) number(j, i) = -1;
+      "ssa: sets of ice", p.patch, KOKKOS_LAMBDA(int j, int i) { sets.begin(j, i); });
+  for_each_place(
+      "ssa: join ice", p, KOKKOS_LAMBDA(int n) {
+        if (sets.ice.data()[n] == loose) sets.join(n / sets.columns, n % sets.columns);
+      });
+}
+
+/// Counts into p.counts: `all_held`: unknowns as if all ice were held.
+inline void count(const SsaPatch& p, bool all_held) {
+  const Sets sets(p);
+  const auto ice = p.ice, unknown = p.unknown;
+  const Fixed fixed(p);
+  reduce_over<Counts>(
+      "ssa: count", owned_cells(p.patch), p.counts, KOKKOS_LAMBDA(int j, int i, Counts& counts) {
+        const bool is_loose = ice(j, i) == loose && !sets.is_held(j, i);
+        const int is_unknown =
+            ice(j, i) != no_ice && (all_held || !is_loose) && !fixed(j, i) ? 1 : 0;
+        counts.loose += is_loose ? 1 : 0;
+        counts.unknowns += is_unknown;
+        counts.changed += is_unknown != unknown(j, i) ? 1 : 0;
+      });
+}
+
+/// Loose ice of which it is known what holds it is held from now on; with `exclude` the rest is no
+/// ice.
+inline void settle(const SsaPatch& p, bool exclude) {
+  const Sets sets(p);
+  for_each_place(
+      "ssa: held ice", p, KOKKOS_LAMBDA(int n) {
+        int& ice = sets.ice.data()[n];
+        if (ice != loose) return;
+        if (sets.sets.root(n + 1) == 0)
+          ice = held;
+        else if (exclude)
+          ice = no_ice;
+      });
+}
+
+/// After an exchange of ghosts: takes over what other ranks hold, and undoes the rest (a ghost
+/// beyond the edge of the domain has become a copy of an owned cell).
+inline void take_ghosts(const SsaPatch& p) {
+  const Sets sets(p);
+  for_each_place(
+      "ssa: ice of other ranks", p, KOKKOS_LAMBDA(int n) {
+        int& ice = sets.ice.data()[n];
+        if (atomic_load(&sets.sets.parent(n + 1)) < 0)
+          ice = no_ice;
+        else if (ice == held)
+          sets.sets.join(n + 1, 0);
       });
 }
 

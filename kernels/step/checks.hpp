@@ -1,9 +1,9 @@
-// What is looked at after a step, on a patch: how much ice there is, its largest numbers, and
-// whether they are numbers.
+// Checks after a step, on a patch: how much ice there is, its largest numbers, and whether they are
+// numbers.
 #pragma once
 
-#include "kernels/grid/packs.hpp"
-#include "kernels/ice/column_pack.hpp"
+#include "kernels/grid/array.hpp"
+#include "kernels/ice/columns.hpp"
 #include "kernels/ice/transport.hpp"
 #include "kernels/step/state.hpp"
 
@@ -11,10 +11,10 @@
 
 namespace nunatak {
 
-constexpr double believed_speed =
-    100e3 / seconds_per_year; ///< m s-1; the fastest glaciers move 20 km a year
+/// m s-1; the fastest glaciers move 20 km a year.
+constexpr double believed_speed = 100e3 / seconds_per_year;
 
-/// What one loop over the cells counts and looks for.
+/// Counts and maxima of one loop over the cells.
 struct Seen {
   std::int64_t grounded = 0, floating = 0;
   std::int64_t broken = 0;   ///< cells with a thickness or temperature that is no number

@@ -25,18 +25,16 @@ namespace nunatak {
 
 struct HybridOptions {
   StressBalanceOptions stress;
-  TillLaw till =
-      SsaOptions{}.till(); ///< of the friction that heats the base: that of the solver of the SSA
-  std::optional<PicoOptions> pico;  ///< none: no melt below shelves
-  bool energy = true;               ///< false: the temperature stays
-  double dt_max = seconds_per_year; ///< s
+  TillLaw till = SsaOptions{}.till(); ///< of the friction that heats the base: that of the SSA
+  std::optional<PicoOptions> pico;    ///< none: no melt below shelves
+  bool energy = true;                 ///< false: the temperature stays
+  double dt_max = seconds_per_year;   ///< s
 };
 
-/// What one step did.
+/// Sums of one step over the cells of a local rank.
 struct StepSums {
   MassBudget budget;
-  FixedSum
-      melted_inside; ///< metres of ice, summed over cells; counted, not taken from the thickness
+  FixedSum melted_inside; ///< metres of ice; counted, not taken from the thickness
 };
 
 class Hybrid {
@@ -65,12 +63,10 @@ public:
   /// What the last advance() did on each local rank, after a fence. For sum_over_ranks.
   std::vector<StepSums> step_sums() const;
 
-  const State& state(int local) const { return m_states[static_cast<std::size_t>(local)]; }
-  const Forcing& forcing(int local) const { return m_forcings[static_cast<std::size_t>(local)]; }
-  const Flow& flow(int local) const {
-    return m_stress_balance.flows()[static_cast<std::size_t>(local)];
-  }
-  const PicoFields& ocean(int local) const { return m_ocean[static_cast<std::size_t>(local)]; }
+  const State& state(int local) const { return m_states[local]; }
+  const Forcing& forcing(int local) const { return m_forcings[local]; }
+  const Flow& flow(int local) const { return m_stress_balance.flows()[local]; }
+  const PicoFields& ocean(int local) const { return m_ocean[local]; }
   const StressBalance& stress_balance() const { return m_stress_balance; }
   bool has_ocean() const { return m_pico.has_value(); }
   const PicoReport& last_ocean() const { return m_pico_report; } ///< of the last diagnose()

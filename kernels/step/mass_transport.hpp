@@ -46,9 +46,8 @@ public:
     });
     for (std::size_t n = 0; n < states.size(); ++n) states[n].update_surface(patch(n));
   }
-  MassBudget budget(std::size_t local) const {
-    return m_work[local].budget();
-  } ///< of the last step, after a fence
+  /// Of the last step, after a fence.
+  MassBudget budget(std::size_t local) const { return m_work[local].budget(); }
 
 private:
   struct Work {

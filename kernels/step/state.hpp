@@ -1,5 +1,5 @@
-// What the model carries from step to step, what drives it, and how the ice moves: of one local
-// rank. Arrays in SI units, with one ring of ghosts.
+// The state of the model, its forcing, and the flow of the ice, on one local rank. Arrays in SI
+// units, with one ring of ghosts.
 #pragma once
 
 #include "kernels/grid/array.hpp"
@@ -25,10 +25,10 @@ struct State {
   Array2<double> topg;  ///< b, bed elevation, m
   Array2<double> usurf; ///< h, surface elevation, m (from thk and topg)
   Array2<int> mask;     ///< cell type, see kernels/ice/geometry.hpp (from thk and topg)
-  Edges edges;          ///< see kernels/ice/edges.hpp (from usurf and mask)
+  Edges edges;          ///< see kernels/ice/sia.hpp (from usurf and mask)
   Array3<double> temp;  ///< T, ice temperature, K; levels above the bed
-  Array2<double> u_ssa,
-      v_ssa; ///< sliding velocity, m s-1: of the last solve, and the first guess of the next
+  /// Sliding velocity, m s-1: of the last solve, and the first guess of the next.
+  Array2<double> u_ssa, v_ssa;
 };
 
 /// What drives the model; constant in time.

@@ -56,7 +56,7 @@ public:
       m_flows.emplace_back(p, levels.size());
       m_ssa_hardness.push_back(make_array<double>("ssa_hardness", p));
       m_softness.push_back(make_array<double>("softness", p));
-      m_shearing.push_back(make_later<SiaResult>("largest diffusivity"));
+      m_shearing.push_back(make_later<Largest>("largest diffusivity"));
       m_advection.push_back(make_later<Largest>("largest advection rate"));
     }
   }
@@ -80,14 +80,14 @@ public:
       for (std::size_t n = 0; n < m_flows.size(); ++n) {
         const State& s = states[n];
         const Flow& f = m_flows[n];
-        sia_fluxes(patch(n), m_dx, m_dy, {}, s.edges, s.thk, s.mask, m_softness[n], f.q_x, f.q_y,
+        sia_fluxes(patch(n), m_dx, m_dy, s.edges, s.thk, s.mask, m_softness[n], f.q_x, f.q_y,
                    SiaDiffusivity{}, m_shearing[n]);
       }
     }
     const StepPart part(m_watch, "stress balance: 3-D velocity");
     for (std::size_t n = 0; n < m_flows.size(); ++n) {
       const State& s = states[n];
-      horizontal_velocity(patch(n), m_dx, m_dy, {}, m_levels, s.edges, s.thk, s.mask, m_softness[n],
+      horizontal_velocity(patch(n), m_dx, m_dy, m_levels, s.edges, s.thk, s.mask, m_softness[n],
                           s.u_ssa, s.v_ssa, m_flows[n].velocity);
     }
     launch_ghosts(m_ranks, [this](std::size_t n) -> std::vector<Ghosted> {
@@ -104,19 +104,16 @@ public:
     Kokkos::fence("limits of the time step");
     std::vector<std::vector<double>> limits;
     for (std::size_t n = 0; n < m_flows.size(); ++n)
-      limits.push_back({m_shearing[n]().D_max, m_advection[n]().value});
+      limits.push_back({m_shearing[n]().value, m_advection[n]().value});
     max_over_ranks(m_ranks, limits);
     m_D_max = limits[0][0];
     m_advection_rate = limits[0][1];
   }
 
   const std::vector<Flow>& flows() const { return m_flows; } ///< of the last update
-  double D_max() const {
-    return m_D_max;
-  } ///< largest diffusivity of the SIA, m2 s-1, over all ranks
-  double advection_rate_max() const {
-    return m_advection_rate;
-  } ///< largest |u|/dx + |v|/dy, s-1, over all ranks
+  /// Over all ranks: the largest diffusivity of the SIA, m2 s-1, and |u|/dx + |v|/dy, s-1.
+  double D_max() const { return m_D_max; }
+  double advection_rate_max() const { return m_advection_rate; }
   const SsaReport& last_solve() const { return m_last; }
   const SsaSolver* sliding() const { return m_sliding.get(); }
 
@@ -161,7 +158,8 @@ private:
       const Forcing& f = forcings[n];
       inputs.push_back({s.thk, s.usurf, s.topg, m_flows[n].tauc, m_ssa_hardness[n], s.mask, f.fixed,
                         f.u_fixed, f.v_fixed});
-      u.push_back(s.u_ssa), v.push_back(s.v_ssa);
+      u.push_back(s.u_ssa);
+      v.push_back(s.v_ssa);
     }
     m_last = m_sliding->solve(inputs, u, v);
   }
@@ -173,10 +171,8 @@ private:
   std::unique_ptr<SsaSolver> m_sliding;
   StepWatch& m_watch;
   std::vector<Flow> m_flows;
-  std::vector<Array2<double>> m_ssa_hardness,
-      m_softness; // B of the SSA, Pa s^(1/3); A of the SIA, Pa-3 s-1
-  std::vector<Later<SiaResult>> m_shearing;
-  std::vector<Later<Largest>> m_advection;
+  std::vector<Array2<double>> m_ssa_hardness, m_softness; // B of the SSA, A of the SIA
+  std::vector<Later<Largest>> m_shearing, m_advection;
   double m_D_max = 0.0, m_advection_rate = 0.0;
   SsaReport m_last;
 };

@@ -1,5 +1,5 @@
-// Who wants to know which part of a step runs: the timers of the model, and what counts messages on
-// virtual ranks.
+// An observer of the parts of a step: the timers of the model, and what counts messages on virtual
+// ranks.
 #pragma once
 
 namespace nunatak {

@@ -4,7 +4,7 @@
 // read in place. On a CPU the buffers are its memory.
 #pragma once
 
-#include "kernels/grid/halo_loops.hpp"
+#include "kernels/grid/device/halo_loops.hpp"
 #include "miniapp/base/mpi_ranks.hpp"
 
 #include <memory>

@@ -20,7 +20,6 @@ template <class Machine, class F> void for_each_constant(Machine& m, const F& f)
   f("reduction_step_s", m.step.reduction);
   f("lagged_step_s", m.step.lagged);
   f("gather_all_step_s", m.step.gather_all);
-  f("rooted_step_s", m.step.rooted);
   f("reduction_step_s_per_byte", m.step.reduction_byte);
 }
 

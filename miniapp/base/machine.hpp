@@ -1,8 +1,8 @@
-// The constants of a modelled machine (kernels/grid/loggp.hpp) as options and as JSON, for all
-// programs with virtual ranks.
+// The constants of a modelled machine (kernels/grid/virtual/loggp.hpp) as options and as JSON, for
+// all programs with virtual ranks.
 #pragma once
 
-#include "kernels/grid/loggp.hpp"
+#include "kernels/grid/virtual/loggp.hpp"
 
 #include <nlohmann/json.hpp>
 

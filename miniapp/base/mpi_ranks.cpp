@@ -1,10 +1,9 @@
 #include "miniapp/base/mpi_ranks.hpp"
 
-#include "kernels/grid/halo_loops.hpp"
+#include "kernels/grid/device/halo_loops.hpp"
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <stdexcept>
 
 namespace nunatak {
@@ -43,8 +42,7 @@ void MpiRanks::exchange_ghosts(const std::vector<Ghosted>& arrays) {
 }
 
 void MpiRanks::fill_ghosts(const std::vector<Ghosted>& mine) {
-  // lab 1 begin: receive from all neighbours, send to all, wait | stub: throw "lab 1: not written
-  // yet";
+  // lab 1 begin: receive from all, send to all, wait | stub: throw "lab 1: not written yet";
   const Patch p = patch();
   const std::size_t cell_bytes = bytes_per_cell(mine),
                     ring = 2 * static_cast<std::size_t>(p.xm + p.ym + 2) * cell_bytes;
@@ -114,18 +112,14 @@ void sum_over_ranks(MPI_Comm comm, ReproducibleSum* sums, int n) {
 std::vector<std::int64_t>
 MpiRanks::gather_all(const std::vector<std::vector<std::int64_t>>& contributions) {
   const int count = static_cast<int>(contributions[0].size());
-  std::vector<int> counts(static_cast<std::size_t>(m_decomposition.size()));
-  MPI_Allgather(&count, 1, MPI_INT, counts.data(), 1, MPI_INT, m_comm);
+  std::vector<int> lengths(static_cast<std::size_t>(m_decomposition.size())), starts(lengths);
+  MPI_Allgather(&count, 1, MPI_INT, lengths.data(), 1, MPI_INT, m_comm);
   count_collective(sizeof(int));
-  return gather_all(contributions, counts);
-}
-
-std::vector<std::int64_t>
-MpiRanks::gather_all(const std::vector<std::vector<std::int64_t>>& contributions,
-                     const std::vector<int>& lengths) {
-  std::vector<int> starts(lengths.size());
   int total = 0;
-  for (std::size_t r = 0; r < lengths.size(); ++r) starts[r] = total, total += lengths[r];
+  for (std::size_t r = 0; r < lengths.size(); ++r) {
+    starts[r] = total;
+    total += lengths[r];
+  }
   std::vector<std::int64_t> all(static_cast<std::size_t>(total));
   MPI_Allgatherv(contributions[0].data(), static_cast<int>(contributions[0].size()), MPI_INT64_T,
                  all.data(), lengths.data(), starts.data(), MPI_INT64_T, m_comm);
@@ -158,37 +152,6 @@ void MpiRanks::exchange(const std::vector<std::vector<Packet>>& out,
   count([](Traffic& t) { t.exchanges += 1; });
 }
 
-LogGP MpiRanks::find_machine() {
-  const int size = decomposition().size(), words = 8192;
-  LogGP machine;
-  if (size == 1) return machine;
-  MpiRanks ring(m_comm, m_decomposition); // what it sends is not counted here
-  // seconds of a round with the nearest `neighbours` in a ring: of the slowest rank, the median of
-  // three rows of so many
-  const auto round = [&](int neighbours, int rounds, int length) {
-    std::vector<std::vector<Packet>> out(1), in;
-    for (int n = 1; n <= neighbours; ++n) {
-      const int away = (n + 1) / 2, to = n % 2 == 1 ? m_rank + away : m_rank + size - away;
-      out[0].push_back({to % size, std::vector<int>(static_cast<std::size_t>(length))});
-    }
-    in = out;
-    std::vector<std::vector<std::int64_t>> rows(1);
-    for (int row = 0; row < 3; ++row) {
-      const double begin = MPI_Wtime();
-      for (int n = 0; n < rounds; ++n) ring.exchange(out, in);
-      rows[0].push_back(std::llround(1e9 * (MPI_Wtime() - begin)) / rounds);
-    }
-    ring.max(rows);
-    std::sort(rows[0].begin(), rows[0].end());
-    return 1e-9 * static_cast<double>(rows[0][1]);
-  };
-  const int all = std::min(size - 1, 8), two = std::min(size - 1, 2);
-  round(all, 1, 1); // opens connections
-  machine.L = std::max(round(all, 4, 1) - 2.0 * all * machine.o, 0.0);
-  machine.G = std::max(round(two, 2, words) - round(two, 2, 1), 0.0) / (4.0 * two * words);
-  return machine;
-}
-
 class MpiRanks::MpiGroup final : public Group {
 public:
   MpiGroup(MpiRanks& ranks, std::vector<int> ranks_in_it)
@@ -200,7 +163,6 @@ public:
     MPI_Comm_create_group(ranks.m_comm, some, group_tag, &m_comm);
     MPI_Group_free(&some);
     MPI_Group_free(&all);
-    MPI_Comm_rank(m_comm, &m_position);
   }
   ~MpiGroup() override {
     if (m_comm != MPI_COMM_NULL) MPI_Comm_free(&m_comm);
@@ -218,53 +180,9 @@ public:
     return m_maximum;
   }
 
-  std::vector<std::vector<int>>
-  gather(int root, const std::vector<std::vector<int>>& contributions) override {
-    const int mine = static_cast<int>(contributions[0].size());
-    std::vector<int> lengths(at_root(root) ? members().size() : 0);
-    MPI_Gather(&mine, 1, MPI_INT, lengths.data(), 1, MPI_INT, root, m_comm);
-    const std::vector<int> starts = starts_of(lengths);
-    std::vector<int> all(at_root(root) ? static_cast<std::size_t>(starts.back()) : 0);
-    MPI_Gatherv(contributions[0].data(), mine, MPI_INT, all.data(), lengths.data(), starts.data(),
-                MPI_INT, root, m_comm);
-    m_ranks.count_collective(sizeof(int));
-    m_ranks.count_collective(contributions[0].size() * sizeof(int));
-    std::vector<std::vector<int>> by_member;
-    for (std::size_t n = 0; n < lengths.size(); ++n)
-      by_member.emplace_back(all.begin() + starts[n], all.begin() + starts[n + 1]);
-    return by_member;
-  }
-
-  std::vector<std::vector<int>> scatter(int root,
-                                        const std::vector<std::vector<int>>& shares) override {
-    std::vector<int> lengths, all;
-    if (at_root(root)) {
-      for (const std::vector<int>& share : shares) {
-        lengths.push_back(static_cast<int>(share.size()));
-        all.insert(all.end(), share.begin(), share.end());
-      }
-    }
-    int length = 0;
-    MPI_Scatter(lengths.data(), 1, MPI_INT, &length, 1, MPI_INT, root, m_comm);
-    std::vector<std::vector<int>> mine{std::vector<int>(static_cast<std::size_t>(length))};
-    MPI_Scatterv(all.data(), lengths.data(), starts_of(lengths).data(), MPI_INT, mine[0].data(),
-                 length, MPI_INT, root, m_comm);
-    m_ranks.count_collective(sizeof(int));
-    m_ranks.count_collective(mine[0].size() * sizeof(int));
-    return mine;
-  }
-
 private:
-  bool at_root(int root) const { return m_position == root; }
-  static std::vector<int> starts_of(const std::vector<int>& lengths) { // and the end
-    std::vector<int> starts{0};
-    for (const int length : lengths) starts.push_back(starts.back() + length);
-    return starts;
-  }
-
   MpiRanks& m_ranks;
   MPI_Comm m_comm = MPI_COMM_NULL;
-  int m_position = -1;
   MPI_Request m_request = MPI_REQUEST_NULL;
   std::int64_t m_mine = 0, m_maximum = 0;
 };

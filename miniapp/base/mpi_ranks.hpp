@@ -33,8 +33,6 @@ public:
   void sum(std::vector<std::vector<ReproducibleSum>>& values) override;
   std::vector<std::int64_t>
   gather_all(const std::vector<std::vector<std::int64_t>>& contributions) override;
-  std::vector<std::int64_t> gather_all(const std::vector<std::vector<std::int64_t>>& contributions,
-                                       const std::vector<int>& lengths) override;
   void exchange(const std::vector<std::vector<Packet>>& out,
                 std::vector<std::vector<Packet>>& in) override;
   std::unique_ptr<Group> group(std::vector<int> members) override;
@@ -50,9 +48,6 @@ protected:
   std::unique_ptr<Ranks> make_over(const Decomposition& decomposition) const override {
     return std::make_unique<MpiRanks>(m_comm, decomposition);
   }
-  /// Measured in a ring of all ranks: L in 15 rounds with up to 8 neighbours, as a grid has, G in 6
-  /// of long and 6 of short messages to two; o and the time of a visit are assumed.
-  LogGP find_machine() override;
   /// All ghosts, counted: here on the host.
   virtual void exchange_ghosts(const std::vector<Ghosted>& arrays);
   /// Fill the ghosts that are cells of neighbours, and count what is sent: here one message per

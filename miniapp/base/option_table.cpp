@@ -110,8 +110,6 @@ Option number(const std::string& name, T& target, const std::string& unit, const
 }
 template Option number(const std::string&, int&, const std::string&, const std::string&, double,
                        double);
-template Option number(const std::string&, std::int64_t&, const std::string&, const std::string&,
-                       double, double);
 template Option number(const std::string&, double&, const std::string&, const std::string&, double,
                        double);
 
@@ -145,19 +143,6 @@ Option one_of_two(const std::string& name, bool& target, const std::string& yes,
   };
   const auto get = [&target, yes, no] { return nlohmann::json(target ? yes : no); };
   return {name, "", doc, words, false, set, get};
-}
-
-Option count_or_auto(const std::string& name, std::optional<std::int64_t>& target,
-                     const std::string& doc) {
-  const auto set = [&target](const std::string& value, const std::string& what) {
-    target.reset();
-    if (value != "auto")
-      target = parse_number<std::int64_t>(value, "", 0, no_bound, what + " (a number, or auto)");
-  };
-  const auto get = [&target] {
-    return nlohmann::json(target ? std::to_string(*target) : std::string("auto"));
-  };
-  return {name, "", doc, "", false, set, get};
 }
 
 bool is_option(const std::string& word) {

@@ -16,11 +16,9 @@
 
 #include <nlohmann/json.hpp>
 
-#include <cstdint>
 #include <functional>
 #include <iosfwd>
 #include <limits>
-#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -40,7 +38,7 @@ struct Option {
 
 constexpr double no_bound = std::numeric_limits<double>::infinity();
 
-/// `T`: int, std::int64_t or double; `unit`: "" if it has none.
+/// `T`: int or double; `unit`: "" if it has none.
 template <class T>
 Option number(const std::string& name, T& target, const std::string& unit, const std::string& doc,
               double min = -no_bound, double max = no_bound);
@@ -52,9 +50,6 @@ Option flag(const std::string& name, bool& target, const std::string& doc);
 /// A bool that is `yes` or `no`, two words.
 Option one_of_two(const std::string& name, bool& target, const std::string& yes,
                   const std::string& no, const std::string& doc);
-/// A whole number of at least 0, or "auto": none.
-Option count_or_auto(const std::string& name, std::optional<std::int64_t>& target,
-                     const std::string& doc);
 
 /// Columns of standard output: of the terminal (at least 60), or 100.
 std::size_t help_columns();

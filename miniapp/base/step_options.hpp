@@ -21,9 +21,9 @@ inline void add_ssa_options(OptionTable& table, SsaOptions& o) {
   table.add(number("ssa_multigrid_smoothing", o.multigrid.smoothing, "",
                    "degree of the Chebyshev smoother on the finest grid; on others one more", 1,
                    10));
-  table.add(count_or_auto("ssa_multigrid_gather", o.multigrid.gather,
-                          "unknown cells of a level of the multigrid from which on one rank has "
-                          "all of them (auto: by the time that messages take)"));
+  table.add(number("ssa_multigrid_gather", o.multigrid.gather, "",
+                   "unknown cells of a level of the multigrid up to which one rank has all of them",
+                   0));
   table.add(number("ssa_multigrid_share", o.multigrid.share, "",
                    "unknown cells per rank of a level of the multigrid below which fewer ranks "
                    "have it",

@@ -68,6 +68,7 @@ Axis choose_axis(const Axis& source, int points, double spacing) {
   if (spacing > 0.0 && spacing < 1.0)
     throw Error("option -grid_dx: expected 0 or a spacing of at least 1 m, found " +
                 std::to_string(spacing) + " m");
+  constexpr double rounding = 1e-3; // of coordinates in the file, in spacings
   Axis axis;
   if (spacing == 0.0) {
     if (points < 2)
@@ -79,14 +80,16 @@ Axis choose_axis(const Axis& source, int points, double spacing) {
     return axis;
   }
   axis.spacing = spacing;
-  axis.points = points > 0
-                    ? points
-                    : static_cast<int>(std::floor(source.extent() / spacing * (1.0 + 1e-12))) + 1;
+  axis.points =
+      points > 0 ? points : static_cast<int>(std::floor(source.extent() / spacing + rounding)) + 1;
   if (axis.points < 2) {
     throw Error("grid spacing of " + std::to_string(spacing) +
                 " m (-grid_dx): the domain is only " + std::to_string(source.extent()) + " m wide");
   }
-  if (axis.extent() > source.extent() * (1.0 + 1e-9)) {
+  if (std::fabs(axis.extent() - source.extent()) <= rounding * spacing &&
+      axis.points == source.points)
+    return source;
+  if (axis.extent() > source.extent() + rounding * spacing) {
     throw Error("grid of " + std::to_string(axis.points) + " points every " +
                 std::to_string(spacing) + " m (-grid_Mx, -grid_My, -grid_dx): expected at most " +
                 std::to_string(source.extent()) +

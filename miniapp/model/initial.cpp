@@ -6,7 +6,7 @@
 #include "kernels/grid/balance.hpp"
 #include "kernels/grid/constants.hpp"
 #include "kernels/grid/elementary.hpp"
-#include "kernels/grid/over_ranks.hpp"
+#include "kernels/grid/ranks.hpp"
 #include "kernels/ice/columns.hpp"
 #include "kernels/ice/geometry.hpp"
 #include "kernels/step/sites.hpp"
@@ -198,7 +198,7 @@ void log_substitutes(const Options& options, const Input& input, const Log& log)
 io::ReadOptions ways_to_read(const Options& options) {
   io::ReadOptions ways;
   ways.by = io::read_by(options.io_read);
-  ways.slab_bytes = options.io.slab;
+  ways.slab_bytes = options.io.gather_bytes();
   ways.ranks_per_node = options.io.ranks_per_node;
   ways.hints = options.io.hints;
   return ways;
@@ -295,7 +295,7 @@ void InitialState::read(Grid& grid, MpiRanks& ranks, State& state, Forcing& forc
   const Patch patch = ranks.patch();
   set_constants(m_options, forcing);
   if (m_input) {
-    m_input->read(grid, ranks, state, forcing);
+    m_input->read(m_options, grid, ranks, state, forcing);
     log_substitutes(m_options, *m_input, m_log);
   } else {
     generate(m_options, grid, patch, state, forcing);

@@ -3,6 +3,7 @@
 #include "kernels/grid/constants.hpp"
 #include "kernels/grid/sums.hpp"
 #include "kernels/ice/geometry.hpp"
+#include "kernels/pico/input_row.hpp"
 #include "miniapp/base/error.hpp"
 
 #include <algorithm>
@@ -24,6 +25,18 @@ bool is_speed(const std::string& units) {
   }
 }
 
+/// Of a grid_mapping, "name", or "name: x y other: lat lon" since CF-1.7: that of x. "": "mapping".
+std::string mapping_of_x(const std::string& grid_mapping) {
+  if (grid_mapping.find(':') == std::string::npos)
+    return grid_mapping.empty() ? "mapping" : grid_mapping;
+  std::istringstream words(grid_mapping);
+  std::string name = "mapping";
+  for (std::string word; words >> word && word != "x";) {
+    if (word.back() == ':') name = word.substr(0, word.size() - 1);
+  }
+  return name;
+}
+
 } // namespace
 
 Input::Input(const std::string& path, MPI_Comm comm, const Log& log, io::ReadOptions read_options)
@@ -41,6 +54,8 @@ Input::Input(const std::string& path, MPI_Comm comm, const Log& log, io::ReadOpt
     if (!m_reader.has(required))
       throw Error(path + ": variable '" + required + "' is missing (thk and topg are required)");
   }
+  if (const std::size_t records = records_of("thk"); records > 1)
+    m_log.line("input: " + path + ": the last of " + std::to_string(records) + " records is read");
   std::istringstream state(m_reader.text("", "model_state_variables").value_or(""));
   for (std::string name; state >> name;) {
     if (!m_reader.has(name))
@@ -62,36 +77,59 @@ nlohmann::json Input::report() const {
 }
 
 std::optional<PolarStereographic> Input::projection() const {
-  const auto name = m_reader.text("thk", "grid_mapping");
-  const std::string mapping = name.value_or("mapping");
-  if (!m_reader.has(mapping)) return std::nullopt;
-  if (m_reader.text(mapping, "grid_mapping_name").value_or("") != "polar_stereographic") {
-    m_log.line("input: " + m_reader.path() + ": grid mapping '" + mapping +
-               "' is not polar_stereographic: no lat and lon in the output");
+  const std::string named = m_reader.text("thk", "grid_mapping")
+                                .value_or(m_reader.text("topg", "grid_mapping").value_or(""));
+  const std::string mapping = mapping_of_x(named);
+  const auto no_projection = [&](const std::string& why) -> std::optional<PolarStereographic> {
+    m_log.line("input: " + m_reader.path() + ": grid mapping '" + mapping + "' " + why +
+               ": no lat and lon in the output");
     return std::nullopt;
-  }
-  PolarStereographic p;
-  std::string missing;
-  for (const auto& [attribute, value, required] :
-       {std::tuple{"latitude_of_projection_origin", &p.latitude_of_projection_origin, true},
-        {"standard_parallel", &p.standard_parallel, true},
-        {"straight_vertical_longitude_from_pole", &p.straight_vertical_longitude_from_pole, true},
-        {"false_easting", &p.false_easting, false},
-        {"false_northing", &p.false_northing, false},
-        {"semi_major_axis", &p.semi_major_axis, false},
-        {"inverse_flattening", &p.inverse_flattening, false}}) {
+  };
+  if (!m_reader.has(mapping))
+    return named.empty() ? std::nullopt : no_projection("is not a variable of the file");
+  if (m_reader.text(mapping, "grid_mapping_name").value_or("") != "polar_stereographic")
+    return no_projection("is not polar_stereographic");
+  const auto number = [&](const std::string& attribute) {
     const auto found = m_reader.number(mapping, attribute);
-    if (!found && required) missing += std::string(" ") + attribute;
     if (found && !std::isfinite(*found)) {
       throw Error(m_reader.path() + ": attribute '" + mapping + ":" + attribute +
                   "': expected a finite number, found " + std::to_string(*found));
     }
+    return found;
+  };
+  PolarStereographic p;
+  std::string missing;
+  for (const auto& [attribute, value] :
+       {std::pair{"latitude_of_projection_origin", &p.latitude_of_projection_origin},
+        {"standard_parallel", &p.standard_parallel},
+        {"straight_vertical_longitude_from_pole", &p.straight_vertical_longitude_from_pole}}) {
+    const auto found = number(attribute);
+    if (!found) missing += std::string(" ") + attribute;
     *value = found.value_or(*value);
   }
-  if (missing.empty() && p.semi_major_axis > 0.0 && p.inverse_flattening > 1.0) return p;
-  m_log.line("input: " + m_reader.path() + ": grid mapping '" + mapping + "' lacks" +
-             (missing.empty() ? " an ellipsoid" : missing) + ": no lat and lon in the output");
-  return std::nullopt;
+  for (const auto& [axis, attribute, value] :
+       {std::tuple{"x", "false_easting", &p.false_easting},
+        {"y", "false_northing", &p.false_northing}}) { // in the unit of the coordinate
+    const std::string units = m_reader.text(axis, "units").value_or("m");
+    *value = unit_conversion(units, "m", axis)(number(attribute).value_or(0.0));
+  }
+  const auto a = number("semi_major_axis"), b = number("semi_minor_axis"),
+             radius = number("earth_radius"), flattening = number("inverse_flattening");
+  if (a || radius) p.semi_major_axis = a ? *a : *radius;
+  if (flattening) {
+    p.inverse_flattening = *flattening;
+  } else if (b) {
+    p.inverse_flattening =
+        *b == p.semi_major_axis ? 0.0 : p.semi_major_axis / (p.semi_major_axis - *b);
+  } else if (radius) {
+    p.inverse_flattening = 0.0;
+  } else if (p.semi_major_axis != PolarStereographic().semi_major_axis) {
+    missing += " inverse_flattening";
+  }
+  const bool is_ellipsoid =
+      p.semi_major_axis > 0.0 && (p.inverse_flattening == 0.0 || p.inverse_flattening > 1.0);
+  if (missing.empty() && is_ellipsoid) return p;
+  return no_projection("lacks" + (missing.empty() ? " an ellipsoid" : missing));
 }
 
 bool Input::gives(const std::string& variable) const {
@@ -138,7 +176,7 @@ bool Input::levels_first(const std::string& variable) const {
   return axes.size() > 2 && axes[axes.size() - 3].name == "z";
 }
 
-void Input::check_dimensions(const std::string& variable, bool columns) const {
+void Input::check_dimensions(const std::string& variable, bool columns, bool has_mean) const {
   std::string found;
   std::vector<std::string> names;
   for (const auto& axis : m_reader.dimensions(variable)) {
@@ -148,11 +186,37 @@ void Input::check_dimensions(const std::string& variable, bool columns) const {
   if (names.size() > 2 && names[0] == "time") names.erase(names.begin());
   std::vector<std::string> expected{"y", "x"};
   if (columns) expected.insert(levels_first(variable) ? expected.begin() : expected.end(), "z");
+  const std::string what = m_reader.path() + ": variable '" + variable + "': expected ";
   if (names != expected) {
-    throw Error(m_reader.path() + ": variable '" + variable + "': expected dimensions " +
-                (columns ? "(y, x, z) or (z, y, x)" : "(y, x)") +
+    throw Error(what + "dimensions " + (columns ? "(y, x, z) or (z, y, x)" : "(y, x)") +
                 " with or without time in front, found (" + found + ")");
   }
+  const std::size_t records = records_of(variable), of_ice = records_of("thk");
+  if (records > 1 && records != of_ice && !has_mean) {
+    throw Error(what + "one record" +
+                (of_ice > 1 ? ", or " + std::to_string(of_ice) + " as thk has" : "") + ", found " +
+                std::to_string(records));
+  }
+}
+
+std::size_t Input::records_of(const std::string& variable) const {
+  const auto axes = m_reader.dimensions(variable);
+  return axes.size() > 2 && axes[0].name == "time" ? axes[0].length : 1;
+}
+
+std::vector<double> Input::read_values(const FieldInfo& info, const FileBlock& points) const {
+  const std::size_t records = records_of(info.variable);
+  if (records <= 1 || records == records_of("thk"))
+    return m_reader.read_record(info.variable, points.start, points.count);
+  m_log.line("input: " + m_reader.path() + ": variable '" + info.variable + "': the mean of its " +
+             std::to_string(records) + " records is taken");
+  std::vector<double> sum(points.count[0] * points.count[1], 0.0);
+  for (std::size_t record = 0; record < records; ++record) {
+    const auto values = m_reader.read_record(info.variable, points.start, points.count, record);
+    for (std::size_t n = 0; n < sum.size(); ++n) sum[n] += values[n];
+  }
+  for (double& v : sum) v /= static_cast<double>(records);
+  return sum;
 }
 
 UnitConversion Input::conversion(const std::string& variable, const std::string& to) const {
@@ -163,14 +227,28 @@ UnitConversion Input::conversion(const std::string& variable, const std::string&
   return unit_conversion(units.value_or(to), to, what);
 }
 
-void Input::read_field(const FieldInfo& info, const Grid& grid, MpiRanks& ranks,
+bool Input::read_field(const FieldInfo& info, const Grid& grid, MpiRanks& ranks,
                        const Array2<double>& to) const {
-  check_dimensions(info.variable, false);
+  check_dimensions(info.variable, false, info.has_mean);
   const UnitConversion convert = conversion(info.variable, info.units);
   const Patch patch = ranks.patch();
   const FileBlock points = block(grid, patch);
-  std::vector<double> values = m_reader.read_record(info.variable, points.start, points.count), ice;
-  check_valid(m_reader, info.variable, values, ranks);
+  std::vector<double> values = read_values(info, points), ice;
+  if (!info.is_used) {
+    const auto missing =
+        std::count_if(values.begin(), values.end(), [](double v) { return v != v; });
+    std::vector<std::vector<std::int64_t>> all{{missing}};
+    ranks.sum(all);
+    if (all[0][0] > 0) {
+      m_log.line("input: " + m_reader.path() + ": variable '" + info.variable +
+                 "' has missing values, and this run does not use it: left out");
+      return false;
+    }
+  }
+  if (info.of_ids) {
+    const io::Packing packing = m_reader.packing(info.variable);
+    for (double& v : values) v = packing.id(v);
+  }
   for (double& v : values) v = convert(v);
   if (info.of_ice) ice = m_reader.read_record("thk", points.start, points.count);
 
@@ -186,45 +264,53 @@ void Input::read_field(const FieldInfo& info, const Grid& grid, MpiRanks& ranks,
   if (info.of_ice) fill_with_mean(ranks, field, info.max);
   to_loops(to, field);
   faults.check(ranks, grid, info, m_reader.path() + ": variable '" + info.variable + "'");
+  return true;
 }
 
 void Input::read_thickness(const Grid& grid, MpiRanks& ranks, const Array2<double>& thk) const {
   read_field({"thk", "m", 0.0, 1e4, Interpolation::thickness}, grid, ranks, thk);
 }
 
-void Input::read(const Grid& grid, MpiRanks& ranks, State& state, Forcing& forcing) const {
-  const auto optional = [&](const FieldInfo& info, const Array2<double>& field) {
-    if (!gives(info.variable)) return false;
-    read_field(info, grid, ranks, field);
-    return true;
+void Input::read(const Options& options, const Grid& grid, MpiRanks& ranks, State& state,
+                 Forcing& forcing) const {
+  const bool slides = options.stress != "sia", has_ocean = options.ocean != "none";
+  const auto optional = [&](FieldInfo info, const Array2<double>& field, bool is_used = true) {
+    info.is_used = is_used;
+    return gives(info.variable) && read_field(info, grid, ranks, field);
+  };
+  const auto climate = [&](FieldInfo info, const Array2<double>& field, bool is_used = true) {
+    info.has_mean = true;
+    return optional(info, field, is_used);
   };
   read_thickness(grid, ranks, state.thk);
   read_field({"topg", "m", -12e3, 9e3}, grid, ranks, state.topg);
-  optional({"u_ssa", "m s-1", -1.0, 1.0}, state.u_ssa);
-  optional({"v_ssa", "m s-1", -1.0, 1.0}, state.v_ssa);
+  optional({"u_ssa", "m s-1", -1.0, 1.0}, state.u_ssa, slides);
+  optional({"v_ssa", "m s-1", -1.0, 1.0}, state.v_ssa, slides);
 
   const Array2<double>& balance = forcing.climatic_mass_balance;
   const double largest_balance = 1e-2; // kg m-2 s-1: 300 m of water a year
   if (gives("climatic_mass_balance") &&
       is_speed(m_reader.text("climatic_mass_balance", "units").value_or(""))) {
-    read_field(
+    climate(
         {"climatic_mass_balance", "m s-1", -largest_balance / rho_ice, largest_balance / rho_ice},
-        grid, ranks, balance);
+        balance);
     for_each_cell(
         "metres of ice to kg m-2", ranks.patch(),
         KOKKOS_LAMBDA(int j, int i) { balance(j, i) *= rho_ice; });
   } else {
-    optional({"climatic_mass_balance", "kg m-2 s-1", -largest_balance, largest_balance}, balance);
+    climate({"climatic_mass_balance", "kg m-2 s-1", -largest_balance, largest_balance}, balance);
   }
-  optional({"ice_surface_temp", "K", 150.0, 330.0}, forcing.ice_surface_temp);
-  optional({"bheatflx", "W m-2", -1.0, 100.0}, forcing.bheatflx);
-  forcing.has_tauc = optional({"tauc", "Pa", 0.0, 1e9}, forcing.tauc);
+  climate({"ice_surface_temp", "K", 150.0, 330.0}, forcing.ice_surface_temp);
+  climate({"bheatflx", "W m-2", -1.0, 100.0}, forcing.bheatflx);
+  forcing.has_tauc = optional({"tauc", "Pa", 0.0, 1e9}, forcing.tauc, slides);
   forcing.has_hardav = optional({"hardav", "", 1e6, 1e10, Interpolation::bilinear, false, true},
                                 forcing.hardav); // in Pa s^(1/3), which UDUNITS cannot parse
-  optional({"theta_ocean", "K", 260.0, 320.0}, forcing.theta_ocean);
-  optional({"salinity_ocean", "g/kg", 0.0, 50.0}, forcing.salinity_ocean);
+  climate({"theta_ocean", "K", 260.0, 320.0}, forcing.theta_ocean, has_ocean);
+  climate({"salinity_ocean", "g/kg", 0.0, 50.0}, forcing.salinity_ocean, has_ocean);
   const Array2<double> numbers = make_array<double>("basins", ranks.patch());
-  if (optional({"basins", "", 0.0, 1e4, Interpolation::nearest, true}, numbers)) {
+  const FieldInfo basins{"basins", "", 0.0, double{pico::largest_basin}, Interpolation::nearest,
+                         true};
+  if (optional(basins, numbers, has_ocean)) {
     const auto target = forcing.basins;
     for_each_cell(
         "basins", ranks.patch(),
@@ -236,7 +322,7 @@ void Input::read(const Grid& grid, MpiRanks& ranks, State& state, Forcing& forci
 /// The model finds the surface by flotation: a line says how far that is from the file's.
 void Input::check_surface(const Grid& grid, MpiRanks& ranks, const State& state) const {
   const Array2<double> given = make_array<double>("usurf", ranks.patch());
-  read_field({"usurf", "m", -1e4, 2e4}, grid, ranks, given);
+  read_field({"usurf", "m", -1e4, 2e4, Interpolation::bilinear, false, true}, grid, ranks, given);
   const auto usurf = on_host(given), thk = on_host(state.thk), topg = on_host(state.topg);
   FixedSum difference;
   std::int64_t cells = 0;
@@ -250,7 +336,8 @@ void Input::check_surface(const Grid& grid, MpiRanks& ranks, const State& state)
   std::vector<std::vector<std::int64_t>> sums{{difference.hi, difference.lo, cells}};
   ranks.sum(sums);
   if (sums[0][2] == 0) return;
-  difference.hi = sums[0][0], difference.lo = sums[0][1];
+  difference.hi = sums[0][0];
+  difference.lo = sums[0][1];
   char text[200];
   std::snprintf(text, sizeof text,
                 "input: usurf follows from thk and topg by flotation; the file's differs from it "
@@ -260,7 +347,7 @@ void Input::check_surface(const Grid& grid, MpiRanks& ranks, const State& state)
 }
 
 void Input::read_temperature(const Grid& grid, MpiRanks& ranks, Array3<double>& temp) const {
-  check_dimensions("temp", true);
+  check_dimensions("temp", true, false);
   const UnitConversion convert = conversion("temp", "K");
   const std::vector<double> z = levels();
   const std::size_t nz = z.size();
@@ -272,7 +359,6 @@ void Input::read_temperature(const Grid& grid, MpiRanks& ranks, Array3<double>& 
   count.insert(first ? count.begin() : count.end(), nz);
   const std::vector<double> values = m_reader.read_record("temp", start, count);
   const std::size_t n_points = points.count[0] * points.count[1];
-  check_valid(m_reader, "temp", values, ranks);
 
   std::vector<std::vector<std::int64_t>> bad{{0}};
   std::vector<double> column(nz);

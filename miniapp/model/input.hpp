@@ -2,7 +2,8 @@
 // the grid of the run.
 //
 // The file has coordinates x and y (equally spaced, in any unit of length) and variables of shape
-// (y, x) or (time, y, x), of which the last record is read; `temp` of shape (..., y, x, z). On
+// (y, x) or (time, y, x), of which the last record is read if thk has as many, else of climate and
+// ocean the mean of all; `temp` of shape (..., y, x, z). On
 // another grid than the file's, fields are interpolated: bilinear; basins take the nearest point;
 // the ice extent is that of the nearest point, and thickness is averaged over icy points only, so
 // that margins are not thinned. On the file's own grid values are taken as they are, to the last
@@ -42,9 +43,10 @@ public:
   }
 
   /// thk, topg, and what else the file has; Forcing keeps what it has where the file has nothing.
-  /// Collective. Throws Error naming file and variable: wrong dimensions, wrong units, NaN,
-  /// negative thickness.
-  void read(const Grid& grid, MpiRanks& ranks, State& state, Forcing& forcing) const;
+  /// `options` say what the run uses. Collective. Throws Error naming file and variable: wrong
+  /// dimensions, wrong units, NaN, negative thickness.
+  void read(const Options& options, const Grid& grid, MpiRanks& ranks, State& state,
+            Forcing& forcing) const;
 
   /// The first of these alone.
   void read_thickness(const Grid& grid, MpiRanks& ranks, const Array2<double>& thk) const;
@@ -60,10 +62,13 @@ private:
   void check_surface(const Grid& grid, MpiRanks& ranks, const State& state) const;
   FileBlock block(const Grid& grid, const Patch& patch) const;
   bool levels_first(const std::string& variable) const; ///< (z, y, x), not (y, x, z)
-  void check_dimensions(const std::string& variable, bool columns) const;
+  void check_dimensions(const std::string& variable, bool columns, bool has_mean) const;
+  std::size_t records_of(const std::string& variable) const;
+  std::vector<double> read_values(const FieldInfo& info, const FileBlock& points) const;
   UnitConversion conversion(const std::string& variable,
                             const std::string& to) const; ///< from the units of the file
-  void read_field(const FieldInfo& info, const Grid& grid, MpiRanks& ranks,
+  /// Returns false if the run does not use the field, and it has missing values.
+  bool read_field(const FieldInfo& info, const Grid& grid, MpiRanks& ranks,
                   const Array2<double>& field) const;
 
   io::Reader m_reader;

@@ -1,6 +1,6 @@
 #include "miniapp/model/input_field.hpp"
 
-#include "kernels/grid/over_ranks.hpp"
+#include "kernels/grid/ranks.hpp"
 #include "kernels/grid/sums.hpp"
 #include "miniapp/base/error.hpp"
 #include "miniapp/base/units.hpp"
@@ -12,19 +12,6 @@
 namespace nunatak {
 
 namespace {
-
-/// valid_min, valid_max or valid_range of a variable, in the units of its unpacked values; infinite
-/// where it has none.
-std::pair<double, double> valid_range(const io::Reader& in, const std::string& name) {
-  const double scale = in.number(name, "scale_factor").value_or(1.0),
-               offset = in.number(name, "add_offset").value_or(0.0);
-  double low = in.number(name, "valid_min").value_or(-HUGE_VAL),
-         high = in.number(name, "valid_max").value_or(HUGE_VAL);
-  if (const auto range = in.numbers(name, "valid_range"); range && range->size() == 2)
-    low = (*range)[0], high = (*range)[1];
-  low = low * scale + offset, high = high * scale + offset;
-  return {std::fmin(low, high), std::fmax(low, high)};
-}
 
 constexpr double on_grid =
     1e-6; // a point this close to a point of the file (in spacings) is that point
@@ -42,7 +29,7 @@ std::string expected(Fault fault, const FieldInfo& info) {
   if (fault == not_a_number) return "numbers everywhere, found NaN or missing values";
   if (fault == negative) return "thickness of at least 0, found negative values";
   std::ostringstream text;
-  text << (info.whole ? "whole numbers" : "values") << " from " << info.min << " to " << info.max
+  text << (info.of_ids ? "whole numbers" : "values") << " from " << info.min << " to " << info.max
        << (info.units.empty() ? "" : " ") << info.units << ", found other values";
   return text.str();
 }
@@ -50,8 +37,8 @@ std::string expected(Fault fault, const FieldInfo& info) {
 Fault fault_of(double v, const FieldInfo& info) {
   if (!std::isfinite(v)) return not_a_number;
   if (info.method == Interpolation::thickness && v < 0.0) return negative;
-  return v < info.min || v > info.max || (info.whole && v != std::floor(v)) ? out_of_range
-                                                                            : n_faults;
+  return v < info.min || v > info.max || (info.of_ids && v != std::floor(v)) ? out_of_range
+                                                                             : n_faults;
 }
 
 } // namespace
@@ -92,26 +79,6 @@ Axis read_axis(const io::Reader& in, const std::string& name, bool& flip) {
     throw Error(text.str());
   }
   return axis;
-}
-
-void check_valid(const io::Reader& in, const std::string& variable,
-                 const std::vector<double>& values, MpiRanks& ranks) {
-  const auto [low, high] = valid_range(in, variable);
-  if (low == -HUGE_VAL && high == HUGE_VAL) return;
-  const double rounding = 1e-6 * std::fmax(std::isfinite(low) ? std::fabs(low) : 0.0,
-                                           std::isfinite(high) ? std::fabs(high) : 0.0);
-  std::vector<std::vector<double>> worst{{0.0, 0.0}};
-  for (const double v : values) {
-    worst[0][0] = std::fmax(worst[0][0], low - v);
-    worst[0][1] = std::fmax(worst[0][1], v - high);
-  }
-  max_over_ranks(ranks, worst);
-  if (worst[0][0] <= rounding && worst[0][1] <= rounding) return;
-  std::ostringstream text;
-  text << in.path() << ": variable '" << variable << "': expected values from " << low << " to "
-       << high << ", its own valid range, found "
-       << (worst[0][0] > rounding ? low - worst[0][0] : high + worst[0][1]);
-  throw Error(text.str());
 }
 
 FileBlock::FileBlock(const Axis& axis_x, const Axis& axis_y, bool flip_x, bool flip_y,

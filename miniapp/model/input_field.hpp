@@ -1,6 +1,6 @@
 // How a variable of an input file becomes a field of the run: what the file says of itself
-// (coordinates, valid ranges) held against what it holds, the block of the file that covers a
-// patch, interpolation, faults. Neighbour: input.hpp, whose functions use it.
+// (coordinates) held against what it holds, the block of the file that covers a patch,
+// interpolation, faults. Neighbour: input.hpp, whose functions use it.
 #pragma once
 
 #include "io/reader.hpp"
@@ -22,11 +22,6 @@ void check_own_dimension(const io::Reader& in, const std::string& name, const st
 /// a spacing that no ice sheet has.
 Axis read_axis(const io::Reader& in, const std::string& name, bool& flip);
 
-/// Throws Error if a value of any rank is outside of valid_range, valid_min or valid_max of its
-/// variable. `values`: unpacked, not converted. Collective.
-void check_valid(const io::Reader& in, const std::string& variable,
-                 const std::vector<double>& values, MpiRanks& ranks);
-
 /// `thickness`: bilinear over icy points; the ice extent is that of the nearest point.
 enum class Interpolation { bilinear, nearest, thickness };
 
@@ -35,9 +30,10 @@ struct FieldInfo {
   std::string variable, units; // "": not converted
   double min, max;             // in these units
   Interpolation method = Interpolation::bilinear;
-  bool whole = false; // whole numbers only
-  bool of_ice =
-      false; // says nothing where the file has no ice: there the mean over all ice is taken
+  bool of_ids = false;   // whole numbers only, 0 where there is none
+  bool of_ice = false;   // says nothing where the file has no ice: there the mean over ice is taken
+  bool has_mean = false; // of several records, where thk has others
+  bool is_used = true;   // if not, a field with missing values is left out
 };
 
 /// Where a point lies between the points of the file: index of the point before, and the weight of

@@ -167,10 +167,6 @@ void add_forcing(OptionTable& table, Options& o) {
                  "melt below ice shelves (auto: none for dome, shelf, stream)"));
   add_pico_options(table, o.pico);
   table.add(word("pico_distance", o.pico.solver, distance_solver_names("|"), "distance solver"));
-  table.add(number("pico_distance_guard", o.pico.distance_guard, "",
-                   "rounds of buckets after which auto changes to gather (-1: as many as gather "
-                   "would cost, 0: never)",
-                   -1, 1e9));
   table.add(flag("pico_skip_unchanged", o.pico.skip_unchanged,
                  "reuse of shelves, distances and boxes while cell types, continental shelf and "
                  "basins do not change"));
@@ -201,9 +197,6 @@ void add_output(OptionTable& table, Options& o) {
                    "share of the run's time above which a line warns of output (0: never; unless "
                    "given, only in runs of a minute or more)",
                    0, 100));
-  table.add(
-      text("io_trace", o.io_trace,
-           "CSV of every call that the libraries make on the files written (perf/plot_trace.py)"));
   table.add(text("report", o.report, "JSON report of times, iterations, bytes, versions"));
   table.add(flag("verbose", o.verbose, "one line per time step, and the table of times"));
   add_io_options(table, o.io);
@@ -256,8 +249,7 @@ void check_files(const Options& o, const std::vector<std::string>& options_files
                                   {"-timeseries_file", o.timeseries_file, FileUse::netcdf},
                                   {"-ssa_failed_file", failed, FileUse::netcdf},
                                   {"-snapshot_file", o.snapshot_file, FileUse::snapshots},
-                                  {"-report", o.report},
-                                  {"-io_trace", o.io_trace}};
+                                  {"-report", o.report}};
   for (const std::string& file : options_files)
     files.push_back({"-options_file", file, FileUse::read});
   check_files(files);

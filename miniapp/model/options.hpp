@@ -75,7 +75,6 @@ struct Options {
   int io_commit_every = 10;
   std::string io_order = "yxz";
   double io_budget = 10.0; // percent
-  std::string io_trace;
   std::string report;
   bool verbose = true;
 

@@ -7,7 +7,8 @@ namespace nunatak {
 
 PolarStereographic::LatLon PolarStereographic::inverse(double x, double y) const {
   const double pi = 3.14159265358979323846, degree = pi / 180.0;
-  const double f = 1.0 / inverse_flattening, e2 = f * (2.0 - f), e = std::sqrt(e2);
+  const double f = inverse_flattening > 0.0 ? 1.0 / inverse_flattening : 0.0;
+  const double e2 = f * (2.0 - f), e = std::sqrt(e2);
   const double phi_c = std::fabs(standard_parallel) * degree, s = std::sin(phi_c);
   const double sign =
       latitude_of_projection_origin > 0.0 ? 1.0 : -1.0; // the south is the north seen in a mirror

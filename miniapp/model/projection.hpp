@@ -12,7 +12,7 @@ struct PolarStereographic {
   double straight_vertical_longitude_from_pole = 0.0; ///< degrees
   double false_easting = 0.0, false_northing = 0.0;   ///< m
   double semi_major_axis = 6378137.0;                 ///< m (WGS 84)
-  double inverse_flattening = 298.257223563;
+  double inverse_flattening = 298.257223563;          ///< 0: a sphere
 
   struct LatLon {
     double lat, lon; ///< degrees

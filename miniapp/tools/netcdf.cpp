@@ -13,6 +13,7 @@
 #include <limits>
 #include <memory>
 #include <numeric>
+#include <sstream>
 
 namespace nunatak::tools {
 
@@ -47,25 +48,21 @@ public:
       fail(variable, "expected " + std::to_string(Mx) + " x " + std::to_string(My) +
                          " cells, found " + std::to_string(columns) + " x " + std::to_string(rows));
     }
-    Mx = static_cast<int>(columns), My = static_cast<int>(rows);
+    Mx = static_cast<int>(columns);
+    My = static_cast<int>(rows);
   }
 
-  /// f(first cell, values) for slabs of rows of the last record: a file of any size needs little
-  /// memory. T: double or integers.
-  template <class T, class F> void for_each_slab(const std::string& variable, const F& f) const {
+  /// f(cell, number) for the last record, in slabs of rows: a file of any size needs little memory.
+  template <class F> void for_each_cell(const std::string& variable, const F& f) const {
     const int step = std::max(1, (1 << 20) / Mx);
-    const auto axes = m_file.dimensions(variable);
+    std::size_t cell = 0;
     for (int j = 0; j < My; j += step) {
-      const auto rows = static_cast<std::size_t>(std::min(step, My - j)),
-                 columns = static_cast<std::size_t>(Mx);
-      std::vector<std::size_t> start{static_cast<std::size_t>(j), 0}, count{rows, columns};
-      if (axes.size() == 3)
-        start.insert(start.begin(), axes[0].length - 1), count.insert(count.begin(), 1);
-      const std::size_t first = static_cast<std::size_t>(j) * columns;
-      if constexpr (std::is_same_v<T, double>) {
-        f(first, m_file.read_block(variable, start, count));
-      } else {
-        f(first, m_file.read_block_int(variable, start, count));
+      const auto rows = static_cast<std::size_t>(std::min(step, My - j));
+      const auto columns = static_cast<std::size_t>(Mx);
+      for (const double v :
+           m_file.read_record(variable, {static_cast<std::size_t>(j), 0}, {rows, columns})) {
+        f(cell, v);
+        cell += 1;
       }
     }
   }
@@ -75,12 +72,26 @@ public:
     const std::string what = "mask '" + m_file.path() + "', variable '" + variable + "'";
     const UnitConversion metres =
         unit_conversion(m_file.text(variable, "units").value_or("m"), "m", what);
-    for_each_slab<double>(variable, [&](std::size_t first, const std::vector<double>& slab) {
-      for (std::size_t n = 0; n < slab.size(); ++n) {
-        if (!std::isfinite(slab[n]))
-          fail(variable, "expected a number in cell " + std::to_string(first + n) + ", found none");
-        f(first + n, metres(slab[n]));
+    for_each_cell(variable, [&](std::size_t n, double v) {
+      if (!std::isfinite(v))
+        fail(variable, "expected a number in cell " + std::to_string(n) + ", found none");
+      f(n, metres(v));
+    });
+  }
+
+  /// f(cell, id)
+  template <class F> void for_each_id(const std::string& variable, const F& f) const {
+    const io::Packing packing = m_file.packing(variable);
+    for_each_cell(variable, [&](std::size_t n, double v) {
+      const double id = packing.id(v);
+      if (!(std::fabs(id) <= largest_int && id == std::trunc(id))) {
+        std::ostringstream found;
+        found.precision(16);
+        found << v;
+        fail(variable, "expected whole numbers of 32 bits, found " + found.str() + " in cell " +
+                           std::to_string(n));
       }
+      f(n, static_cast<int>(id));
     });
   }
 
@@ -135,14 +146,7 @@ Mask mask_from_netcdf(const std::string& path, std::string variable) {
     variables.for_each_metre("topg",
                              [&](std::size_t n, double b) { (*values)[n] = cell_type(b, H[n]); });
   } else {
-    variables.for_each_slab<std::int64_t>(
-        variable, [&](std::size_t first, const std::vector<std::int64_t>& slab) {
-          for (std::size_t n = 0; n < slab.size(); ++n) {
-            if (slab[n] < -largest_int || slab[n] > largest_int)
-              variables.fail(variable, "expected 32-bit values, found " + std::to_string(slab[n]));
-            (*values)[first + n] = static_cast<int>(slab[n]);
-          }
-        });
+    variables.for_each_id(variable, [&](std::size_t n, int id) { (*values)[n] = id; });
   }
   const std::string name = path + (flotation ? " thk, topg" : " " + variable);
   return {variables.Mx, variables.My, name,

@@ -5,7 +5,7 @@
 //
 // Exit status: 0 all equal, 1 something differs, 2 error. docs/tools.md has examples. Neighbours:
 // check/ (the parts), program.hpp.
-#include "kernels/grid/virtual_ranks.hpp"
+#include "kernels/grid/virtual/virtual_ranks.hpp"
 #include "miniapp/base/error.hpp"
 #include "miniapp/base/option_table.hpp"
 #include "miniapp/base/paths.hpp"

@@ -21,9 +21,8 @@ using namespace nunatak::tools;
 namespace {
 
 struct Options : ToolOptions {
-  std::string seeds, solvers;             // -seeds, -solvers
-  int guard = DistanceOptions::by_counts; // -guard
-  double dx = 1.0, dy = 1.0, unit = 0.0;  // m, -grid_dx, -grid_dy, -fmm_unit
+  std::string seeds, solvers; // -seeds, -solvers
+  DistanceOptions fmm;        // m, -grid_dx, -grid_dy, -fmm_unit
 };
 
 /// Without a list: all that count steps.
@@ -65,14 +64,13 @@ std::vector<std::int64_t> domain_cells(const Ranks& ranks, const DistanceFields&
 
 /// Which ranks own cells of the domain, as PICO knows it before it asks for distances.
 std::vector<char> members(Ranks& ranks, const std::vector<std::int64_t>& cells) {
-  std::vector<std::vector<std::int64_t>> mine;
-  for (const std::int64_t c : cells) mine.push_back({c});
-  std::vector<char> members;
-  for (const std::int64_t c : ranks.gather_all(
-           mine, std::vector<int>(static_cast<std::size_t>(ranks.decomposition().size()), 1))) {
-    members.push_back(c > 0);
+  std::vector<std::vector<std::int64_t>> owns;
+  for (std::size_t r = 0; r < cells.size(); ++r) {
+    owns.emplace_back(static_cast<std::size_t>(ranks.decomposition().size()), 0);
+    owns[r][static_cast<std::size_t>(ranks.first()) + r] = cells[r] > 0;
   }
-  return members;
+  ranks.max(owns);
+  return {owns[0].begin(), owns[0].end()};
 }
 
 /// A field in words: "distance_1, steps from the seeds near:0+2: 20 seeds, largest 12, 3 cells
@@ -118,23 +116,19 @@ void run(const Options& options) {
     const DistanceFields start = rules.fields(*set.ranks);
     const std::vector<std::int64_t> cells = domain_cells(*set.ranks, start);
     const Spread spread = spread_of(set, cells);
-    // as PICO asks: it knows the seeds, the members and the number of cells; `maxima`: all ranks
-    // get the same report
+    // as PICO asks, which knows the seeds and the members; `maxima`: all ranks get the same report
     DistanceProblem problem{
-        copy_of(start), find_seeds(*set.ranks, start), {}, members(*set.ranks, cells), spread.sum};
+        copy_of(start), find_seeds(*set.ranks, start), {}, members(*set.ranks, cells)};
     problem.maxima = [](int) { return std::vector<std::int64_t>{}; };
     for (const DistanceSolver& solver : solvers) {
-      Distances distances(*set.ranks, solver.name,
-                          {options.guard, options.dx, options.dy, options.unit});
+      Distances distances(*set.ranks, solver.name, options.fmm);
       DistanceReport report;
       const auto prepare = [&] { assign(problem.fields, start); };
       const Record measured =
           measure(set, options.repeat, prepare, [&] { report = distances.solve(problem); });
-      const bool own = report.solver == solver.name;
       Record record = {{"domain_cells", spread.sum},
                        {"domain_imbalance", spread.imbalance()},
                        {"solver", solver.name},
-                       {"found_by", own ? Record() : Record(report.solver)},
                        {"rounds", report.rounds}};
       record.update(measured);
       const Answer answer = answer_of(set, problem.fields, rules.names(), solver);
@@ -148,7 +142,7 @@ void run(const Options& options) {
   });
 
   // 3. what came out
-  results.report(heading, {{"solver", "solver"}, {"found_by", "found by"}, {"rounds", "rounds"}},
+  results.report(heading, {{"solver", "solver"}, {"rounds", "rounds"}},
                  {{"lagged", "lagged"}, {"work_max", "visits"}, {"imbalance", "max/mean"}});
 }
 
@@ -168,11 +162,9 @@ int main(int argc, char** argv) {
     table.add(text("seeds", options.seeds,
                    "list, one field for each: near:VALUES, beside:VALUES, left, corner, at:J:I, "
                    "boundary, random:SEED:N, given"));
-    table.add(number("guard", options.guard, "",
-                     "rounds after which auto gives up buckets; 0: never, -1: by counts", -1));
-    table.add(number("grid_dx", options.dx, "m", "width of a cell, for fmm", 1e-6));
-    table.add(number("grid_dy", options.dy, "m", "height of a cell, for fmm", 1e-6));
-    table.add(number("fmm_unit", options.unit, "m",
+    table.add(number("grid_dx", options.fmm.dx, "m", "width of a cell, for fmm", 1e-6));
+    table.add(number("grid_dy", options.fmm.dy, "m", "height of a cell, for fmm", 1e-6));
+    table.add(number("fmm_unit", options.fmm.unit, "m",
                      "unit of the distances of fmm, which are whole numbers (0: -grid_dx)", 0));
     if (table.read(argc, argv)) run(options);
   });

@@ -8,8 +8,6 @@
 // A B, A B P, B P A, ... Each turn ends when its file is durable. docs/output.md has examples.
 // Neighbours in miniapp/tools/io/: workload.hpp (what is written), turn.hpp (one turn), host.hpp,
 // io_report.hpp (tables and JSON).
-#include "io/trace/replay.hpp"
-#include "io/trace/trace.hpp"
 #include "miniapp/base/error.hpp"
 #include "miniapp/base/paths.hpp"
 #include "miniapp/base/program.hpp"
@@ -76,11 +74,13 @@ Record workload_record(const Workload& workload, const BenchOptions& options, co
                                    -static_cast<std::int64_t>(arrays.bytes())};
   MPI_Allreduce(MPI_IN_PLACE, most.data(), 2, MPI_INT64_T, MPI_MAX, comm);
   Record record;
-  record["name"] = workload.name, record["scale"] = options.scale, record["text"] = workload.text;
+  record["name"] = workload.name;
+  record["scale"] = options.scale;
+  record["text"] = workload.text;
   for (const WorkloadDimension& d : workload.dimensions) record["dimensions"][d.name] = d.length;
   record["variables"] = workload.variables.size() + 1; // and time
   record["records"] = options.records;
-  record["bytes_per_record"] = workload.bytes_per_record(),
+  record["bytes_per_record"] = workload.bytes_per_record();
   record["fixed_bytes"] = workload.fixed_bytes();
   record["memory_per_rank"] = {{"min", -most[1]},
                                {"max", most[0]}}; // bytes, ghosts included; 0: a rank without cells
@@ -104,7 +104,10 @@ struct TurnsOf {
     const WriteTurn written = write_turn(comm, *way.writer, arrays, named.order,
                                          scratch.path(way.file), records, compute);
     const std::int64_t size = scratch.bytes(way.file);
-    if (counts) way.results.writes.push_back(written), way.results.file_bytes.push_back(size);
+    if (counts) {
+      way.results.writes.push_back(written);
+      way.results.file_bytes.push_back(size);
+    }
 
     const bool verify = options.verify == "all" || (options.verify == "first" && turn == 0);
     const std::vector<io::ReadBy> by =
@@ -116,9 +119,8 @@ struct TurnsOf {
       if (counts) way.results.joins.push_back(seconds);
     }
     for (const io::ReadBy each : by) {
-      const std::string reason = why_not_read(named.options, each);
-      if (!reason.empty()) {
-        way.results.not_read[io::word_of(each)] = reason;
+      if (!has_file(named.options)) {
+        way.results.not_read[io::word_of(each)] = "there is no file";
         continue;
       }
       io::ReadOptions how;
@@ -131,7 +133,10 @@ struct TurnsOf {
       if (counts && !reads.empty()) way.results.reads[io::word_of(each)].push_back(read);
       way.results.verified += read.compared;
     }
-    if (!options.keep || turn + 1 < turns) scratch.remove(way.file), scratch.remove("manifest");
+    if (!options.keep || turn + 1 < turns) {
+      scratch.remove(way.file);
+      scratch.remove("manifest");
+    }
   }
 };
 
@@ -166,9 +171,8 @@ void run(const BenchOptions& options, MPI_Comm comm) {
   std::vector<Way> ways = make_ways(options.named_ways(workload.order), comm);
   const std::vector<io::ReadBy> reads = options.reads();
   World().on_rank_0([&] {
-    check_files({{"-report", options.json}, {"-io_trace", options.trace}});
+    check_files({{"-report", options.json}});
     require_writable("-report", options.json);
-    require_writable("-io_trace", options.trace);
   });
   const auto records = static_cast<std::size_t>(options.records);
   const std::uint64_t bytes = workload.fixed_bytes() + workload.bytes_per_record() * records;
@@ -177,14 +181,12 @@ void run(const BenchOptions& options, MPI_Comm comm) {
   const Record disk = file_system_facts(comm, scratch.folder());
   require_space(options, workload, host, disk, bytes, ways);
   Arrays arrays(workload, rank, ranks);
-  const Compute compute(options.compute, options.compute_sleeps);
-  io::Trace trace(comm);
-  trace.start(options.trace);
+  const Compute compute(options.compute);
 
   // 2. turns; each begins with another one of them, so that none has always the same neighbour
   Probe probe(comm, scratch.path("probe"), bytes);
   const TurnsOf turns_of{comm, options, reads, scratch, compute, arrays};
-  std::vector<double> probe_seconds, copy_seconds;
+  std::vector<double> probe_seconds;
   const std::size_t turns = options.repeat > 1 ? static_cast<std::size_t>(options.repeat) + 1 : 1,
                     n = ways.size() + 1;
   for (std::size_t turn = 0; turn < turns; ++turn) {
@@ -195,54 +197,26 @@ void run(const BenchOptions& options, MPI_Comm comm) {
         turns_of.take(ways[next - 1], turn, turns);
         continue;
       }
-      const double seconds = probe.run(), copying = arrays.copy_seconds();
-      if (counts) probe_seconds.push_back(seconds), copy_seconds.push_back(copying);
+      const double seconds = probe.run();
+      if (counts) probe_seconds.push_back(seconds);
       scratch.remove("probe");
     }
   }
-  trace.finish();
 
   // 3. what came out
   Record json;
-  json["tool"] = "nunatak-io", json["version"] = NUNATAK_VERSION;
+  json["tool"] = "nunatak-io";
+  json["version"] = NUNATAK_VERSION;
   json["workload"] = workload_record(workload, options, arrays, comm);
-  json["host"] = host, json["file_system"] = disk;
-  json["turns"] = probe_seconds.size(), json["first_turn_dropped"] = turns > 1;
+  json["host"] = host;
+  json["file_system"] = disk;
+  json["turns"] = probe_seconds.size();
+  json["first_turn_dropped"] = turns > 1;
   json["read_cache"] =
       "dropped by POSIX_FADV_DONTNEED before each read, as far as the system does it";
-  json["probe"]["bytes"] = bytes, json["probe"]["seconds"] = spread_of_turns(probe_seconds);
-  json["copy"]["bytes"] = arrays.bytes(), json["copy"]["seconds"] = spread_of_turns(copy_seconds);
+  json["probe"]["bytes"] = bytes;
+  json["probe"]["seconds"] = spread_of_turns(probe_seconds);
   report(options, json, ways, probe_seconds);
-}
-
-void replay(const BenchOptions& options, MPI_Comm comm) {
-  World().on_rank_0([&] {
-    check_files({{"-replay", options.replay, FileUse::read}, {"-report", options.json}});
-    require_writable("-report", options.json);
-  });
-  const Scratch scratch(comm, options.folder, options.keep);
-  const io::ReplayStatistics done =
-      io::replay(comm, options.replay, scratch.folder(), {options.think});
-  Record json;
-  json["tool"] = "nunatak-io", json["version"] = NUNATAK_VERSION, json["replay"] = options.replay,
-  json["think"] = options.think;
-  json["host"] = host_facts(comm), json["file_system"] = file_system_facts(comm, scratch.folder());
-  json["traced_ranks"] = done.traced_ranks;
-  json["seconds"] = done.seconds, json["traced_seconds"] = done.traced_seconds;
-  json["read_bytes"] = done.read_bytes, json["written_bytes"] = done.written_bytes,
-  json["missing_bytes"] = done.missing_bytes;
-  for (std::size_t n = 0; n < done.operations.size(); ++n)
-    json["operations"][io::trace_operation_names[n]] = done.operations[n];
-  const int rank = io::rank_in(comm);
-  if (rank == 0) {
-    std::cout << options.replay << ": " << done.seconds
-              << " s (the program that was traced: " << done.traced_seconds << " s), "
-              << done.written_bytes << " bytes written, " << done.read_bytes << " read\n";
-    for (const auto& [name, number] : json["operations"].items())
-      std::cout << "  " << name << " " << number << "\n";
-    std::cout << std::flush;
-  }
-  write_json(options.json, json);
 }
 
 } // namespace
@@ -255,10 +229,7 @@ int main(int argc, char** argv) {
         "mpiexec -n 2 nunatak-io -workload pism:G5km -scale 0.3 -ways pnetcdf,serial -report "
         "out.json");
     options.add_to(table);
-    if (table.read(argc, argv)) {
-      if (!options.replay.empty()) return replay(options, world_comm());
-      return run(options, world_comm());
-    }
+    if (table.read(argc, argv)) return run(options, world_comm());
     if (World().rank() != 0) return;
     std::cout << "\nWorkloads, with -scale 1\n";
     for (const std::string& line : workload_table()) std::cout << "  " << line << "\n";

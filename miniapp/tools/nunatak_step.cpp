@@ -43,7 +43,7 @@ struct Options {
 };
 
 /// What a part costs in visits of a cell (Ranks::work; 3 ns): per cell, per cell with ice, and per
-/// level of such a cell. From the times of bench_model on one core, Antarctica at 8 km, 31 levels
+/// level of such a cell. From times on one core, Antarctica at 8 km, 31 levels
 /// (docs/performance.md). The SSA reports its own work; a part without a row costs nothing.
 struct Cost {
   const char* part;

@@ -3,7 +3,7 @@
 // (table, JSON, CSV), mask_source.hpp, netcdf.hpp.
 #pragma once
 
-#include "kernels/grid/virtual_ranks.hpp"
+#include "kernels/grid/virtual/virtual_ranks.hpp"
 #include "miniapp/base/machine.hpp"
 #include "miniapp/tools/mask_source.hpp"
 #include "miniapp/tools/records.hpp"

@@ -8,10 +8,12 @@ Killing this process ends everything.
 import json
 import os
 import pathlib
+import shlex
 import subprocess
 import sys
 import time
 
+HERE = pathlib.Path(__file__).resolve().parent
 state = pathlib.Path(sys.argv[1])
 cluster = json.loads((state / "cluster.json").read_text())
 programs = pathlib.Path(cluster["programs"])
@@ -22,19 +24,19 @@ def sh(*words):
     subprocess.run([str(word) for word in words], check=True)
 
 
-def pid_of(host):
-    return (state / f"{host}.pid").read_text().strip()
-
-
 def on(host, *words):
-    return ["nsenter", "-t", pid_of(host), "-n", "-u", "-i", "-m", "--wd=/", "--", *[str(w) for w in words]]
+    return [HERE / "agent", host, shlex.join(str(word) for word in words)]
+
+
+def netns_of(host):
+    return (state / f"{host}.pid").read_text().split()[0]
 
 
 def start_host(name):
     """Its name, its /dev/shm, and a process that keeps them."""
     pid_file = state / f"{name}.pid"
     script = (f"hostname {name} && mount -t tmpfs tmpfs /dev/shm && (mount -t sysfs sysfs /sys 2>/dev/null || true) && "
-              f"echo $$ > {pid_file}.new && mv {pid_file}.new {pid_file} && exec sleep infinity")
+              f"read -r stat </proc/$$/stat && set -- ${{stat##*) }} && echo $$ ${{20}} > {pid_file}.new && mv {pid_file}.new {pid_file} && exec sleep infinity")
     subprocess.Popen(["unshare", "--net", "--uts", "--ipc", "--mount", "--propagation", "private", "sh", "-c", script])
     return pid_file
 
@@ -52,7 +54,7 @@ def connect_by_bridge(hosts):
     sh("ip", "link", "add", "bridge0", "type", "bridge")
     sh("ip", "link", "set", "bridge0", "up", "mtu", 9000)
     for k, host in enumerate(hosts):
-        sh("ip", "link", "add", f"port{k}", "mtu", 9000, "type", "veth", "peer", "name", "eth0", "mtu", 9000, "netns", pid_of(host))
+        sh("ip", "link", "add", f"port{k}", "mtu", 9000, "type", "veth", "peer", "name", "eth0", "mtu", 9000, "netns", netns_of(host))
         sh("ip", "link", "set", f"port{k}", "gso_max_segs", 1, "master", "bridge0", "up")
         sh(*on(host, "ip", "link", "set", "eth0", "gso_max_segs", 1))
         limit_rate([], f"port{k}", rate_of(host))  # what the host receives
@@ -69,7 +71,7 @@ def connect_by_switch(hosts):
             sys.exit("the switch ended: " + str(switch.returncode))
         time.sleep(0.01)
     for k, host in enumerate(hosts):
-        sh("ip", "link", "set", f"tap{k + 1}", "netns", pid_of(host))
+        sh("ip", "link", "set", f"tap{k + 1}", "netns", netns_of(host))
         sh(*on(host, "ip", "link", "set", f"tap{k + 1}", "name", "eth0", "address", f"02:77:00:00:00:{k + 1:02x}", "mtu", 9000))
         limit_rate(on(host), "eth0", rate_of(host))
 
@@ -104,7 +106,7 @@ def main():
     sh("ip", "link", "set", "lo", "up")
     for folder in ("backing", "tmp"):
         (state / folder).mkdir()
-    sh("mount", "-t", "tmpfs", "tmpfs", state / "backing")
+    sh("mount", "-t", "tmpfs", "-o", "mode=0755", "tmpfs", state / "backing")
     sh("mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", "/mnt")
     os.mkdir("/mnt/pfs")
     start_network()

@@ -7,10 +7,12 @@ anywhere; SLURM_CONF is set by `cluster run`.
 import json
 import os
 import pathlib
+import shlex
 import subprocess
 import sys
 import time
 
+HERE = pathlib.Path(__file__).resolve().parent
 state = pathlib.Path(sys.argv[1])
 cluster = json.loads((state / "cluster.json").read_text())
 folder = state / "slurm"
@@ -51,13 +53,12 @@ def may_set_groups():
 
 
 def on(host, *words):
-    pid = (state / f"{host}.pid").read_text().strip()
-    return ["nsenter", "-t", pid, "-n", "-u", "-i", "-m", "--wd=/", "--", *[str(word) for word in words]]
+    return [HERE / "agent", host, shlex.join(str(word) for word in words)]
 
 
 def idle_nodes():
     done = subprocess.run(on("node1", "timeout", "2", "sinfo", "-h", "-t", "idle", "-o", "%D"), capture_output=True, text=True,
-                          env={"SLURM_CONF": str(folder / "slurm.conf"), "PATH": "/usr/sbin:/usr/bin:/sbin:/bin"})
+                          env={"NUNATAK_CLUSTER": str(state), "SLURM_CONF": str(folder / "slurm.conf"), "PATH": "/usr/sbin:/usr/bin:/sbin:/bin"})
     return int(done.stdout.strip() or 0) if done.returncode == 0 and done.stdout.strip().isdigit() else 0
 
 

@@ -11,8 +11,7 @@ noise of times is relative. X(1) is fitted too; a curve need not begin at one co
 
 The interval of sigma (kappa) is a profile: all values at which the best fit with the others free leaves no more than F(1, n - 3) allows
 at 95 %. It ends at the bound 0 where it should, is not symmetric, and needs no random numbers, which a bootstrap of three repetitions
-at four points would draw from too small a bag. It holds if the law does: `misfit` is the p-value of the test whether the points leave
-the curve by more than their repetitions scatter (F test of lack of fit); the page says so below 1 %.
+at four points would draw from too small a bag. It holds if the law does.
 """
 import math
 
@@ -44,7 +43,7 @@ def usl(cores, rates):
     if a <= 1e-12 * max(b, c):
         return {"why_not": "the law has no rate of one core here: slower than with any sigma and kappa"}
     fit = {"sigma": float(b / a), "kappa": float(c / a), "rate_of_one": float(1 / a), "runs": len(cores), "relative_error": None,
-           "sigma_interval": None, "kappa_interval": None, "misfit": misfit(cores, rates, residual**2), "most_cores": None}
+           "sigma_interval": None, "kappa_interval": None, "most_cores": None}
     if c > 0:
         fit["most_cores"] = math.sqrt(max(1 - fit["sigma"], 0.0) / fit["kappa"])
     free = len(cores) - 3
@@ -78,17 +77,6 @@ def interval(best, excess):
     while high < LARGEST and excess(high) <= 0:
         high *= 2
     return [float(low), float(brentq(excess, best, high, rtol=1e-6, xtol=1e-12)) if high < LARGEST else None]
-
-
-def misfit(cores, rates, residual):
-    """The chance of a misfit as large as this if the law holds; None if no point was repeated or each has a parameter of its own."""
-    groups = [rates[cores == n] for n in sorted(set(cores))]
-    scatter = sum(len(g) - np.sum(g) ** 2 / np.sum(g**2) for g in groups)  # what is left if each number of cores has a rate of its own
-    points, runs = len(groups), len(cores)
-    if points <= 3 or runs <= points or scatter <= 1e-12 * runs:
-        return None
-    excess = max(residual - scatter, 0.0) / (points - 3)
-    return float(f_distribution.sf(excess / (scatter / (runs - points)), points - 3, runs - points))
 
 
 def crossing(cores, shares, budget):

@@ -1,14 +1,16 @@
 """Starts the session of ReFrame (session.py) that makes the runs of a study, and yields their records as they end."""
 import ctypes
+import difflib
 import json
 import os
 import pathlib
+import re
 import shutil
 import signal
 import subprocess
 import sys
 
-from . import machine, topology
+from . import machine
 from .study_file import StudyError
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -32,6 +34,30 @@ def find_program(name, given):
     return str(path)
 
 
+def known_options(program):
+    """{name: allowed words, or nothing where any value may stand} by -help of the program; nothing of one that has no such help."""
+    try:
+        said = subprocess.run([program, "-help"], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60, check=False).stdout
+    except (OSError, subprocess.TimeoutExpired):
+        return {}
+    found = {}
+    for name, text in re.findall(r"^  -(\S+) +(.*(?:\n {20,}.*)*)", said, re.M):
+        allowed = re.search(r": ([^\s:]+(?:\|[^\s:]+)+)$", re.sub(r"\|\s+", "|", " ".join(text.split())))
+        found[name] = allowed[1].split("|") if allowed else []
+    return found
+
+
+def refuse_unknown(runs, known):
+    """Words that no run could take, before the first one. What is no option of the program may be one of PETSc's, unless it is nearly one."""
+    for name, value in {(name, value) for run in runs for name, value in run["options"].items()}:
+        near = [] if name in known else difflib.get_close_matches(name, known, 1, 0.85)
+        if near:
+            raise StudyError(f"option -{name}: expected one of the program's, found none of this name; did you mean -{near[0]}?")
+        allowed = known.get(name, [])
+        if value is not None and allowed and not any(re.fullmatch(re.sub("N", "[0-9]+", re.escape(word)), value) for word in allowed):
+            raise StudyError(f"option -{name}: expected one of {'|'.join(allowed)}, found '{value}'")
+
+
 def words(study, run, home):
     """The options as the program reads them; input files are named from the folder of the study file."""
     options = {**OUTPUT_OPTIONS[study["program"]], **run["options"]}
@@ -45,12 +71,12 @@ def words(study, run, home):
 def scratch_folder(given, system, results, cluster_folder, study):
     """Where runs write; one folder per study below what others may share."""
     shared = given or (None if system.local else os.environ.get("SCRATCH"))
-    emulated = machine.emulated_description(cluster_folder) if cluster_folder else None
+    emulated = machine.emulated_description(cluster_folder)
     if not given and (system.cluster and study["cluster"]["servers"] != "0" or emulated and emulated["servers"]):
         shared = "/mnt/pfs"
     if shared is None:
         return str(results.work / "files")
-    return os.path.join(os.path.abspath(shared), os.path.basename(machine.cluster_folder(results.folder)))
+    return os.path.join(os.path.abspath(shared), machine.study_name(results.folder))
 
 
 def plan_of(arguments, study, system, results, runs, nodes):
@@ -64,7 +90,7 @@ def plan_of(arguments, study, system, results, runs, nodes):
             "session_report": str(results.work / "session.json"),
             "scratch": scratch_folder(arguments.scratch, system, results, cluster_folder, study), "time_limit": study["time_limit"],
             "timeout_options": ["--foreground"] if system.local else [], "on_node": on_cluster if system.cluster else [],
-            "topology": topology.COMMAND, "site": str(system.site), "system": system.place, "job_options": arguments.job_option,
+            "site": str(system.site), "system": system.place, "job_options": arguments.job_option,
             "policy": "serial" if system.one_at_a_time or arguments.at_once == 1 else "async",
             "nodes": nodes, "cluster_folder": cluster_folder,
             "cluster_up": machine.cluster_words(study, nodes) if system.cluster else []}

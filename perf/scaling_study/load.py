@@ -5,6 +5,7 @@ repetition the last one that was ok counts, else the last. Who reads runs next i
 """
 import json
 import pathlib
+import re
 
 import yaml
 
@@ -26,7 +27,9 @@ class Study:
         self.asked = 0  # runs of which there is a line
 
     def complain(self, sentence):
-        self.complaints.append(f"{self.folder}: {sentence}")
+        """Files may hold control characters, which a terminal obeys."""
+        printable = "".join(c if c.isprintable() else f"\\x{ord(c):02x}" for c in sentence)
+        self.complaints.append(f"{self.folder}: {printable}")
 
 
 def read(folder):
@@ -105,7 +108,11 @@ def add_run(study, run):
         why = one_line(run["reason"])
         study.complain(f"{who}: {run['status']}" + (f": {why}" if why else ""))
         return
-    path = study.folder / str(run.get("report"))
+    name = str(run.get("report"))
+    if not re.fullmatch(r"reports/(?!\.{1,2}$)[^/\0]+", name):
+        study.complain(f"{who}: expected a report in the folder reports, found '{name}'")
+        return
+    path = study.folder / name
     try:
         report = json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:

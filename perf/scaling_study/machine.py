@@ -4,10 +4,15 @@ import json
 import os
 import pathlib
 import re
+import shutil
+import sys
 
 from .study_file import StudyError
 
 HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent / "cluster"))
+import cluster_state  # noqa: E402
+
 OWN = ("local", "cluster", "slurm")
 POLLS = {"local": "5", "cluster": "5"}  # least looks per second at a job that runs; of batch systems ReFrame's own
 
@@ -26,6 +31,8 @@ class System:
             self.name = self.site.stem
         else:
             raise StudyError(f"--system: expected local, cluster, slurm or a site file of ReFrame (SITE.py), found '{words}'")
+        if self.name == "slurm" and not all(map(shutil.which, ("sbatch", "srun"))):
+            raise StudyError("--system slurm: expected sbatch and srun in the PATH, found none")
         self.local, self.cluster = self.name == "local", self.name == "cluster"
 
     @property
@@ -42,17 +49,25 @@ def cluster_words(study, nodes):
     return ["-n", str(nodes), *[word for name, value in study["cluster"].items() for word in (f"--{name.replace('_', '-')}", value)]]
 
 
+def study_name(output):
+    """The name of a study among others of this user; the same when the study goes on."""
+    return f"nunatak-study-{hashlib.sha1(str(output).encode()).hexdigest()[:8]}"
+
+
 def cluster_folder(output):
-    """The state of the study's own cluster. Short, for sockets lie below it; the same when the study goes on."""
-    return f"/tmp/nunatak-study-{hashlib.sha1(str(output).encode()).hexdigest()[:8]}"
+    """The state of the study's own cluster."""
+    try:
+        return os.path.join(cluster_state.private_folder(), study_name(output))
+    except cluster_state.StateError as error:
+        raise StudyError(str(error)) from None
 
 
 def emulated_description(folder):
     """Of the emulated cluster whose state is in `folder`; nothing elsewhere."""
     try:
-        return json.loads((pathlib.Path(folder) / "cluster.json").read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return None
+        return cluster_state.State(folder).description() if folder else None
+    except cluster_state.StateError as error:
+        raise StudyError(str(error)) from None
 
 
 def rate(text):
@@ -60,7 +75,7 @@ def rate(text):
 
 
 def facts_of(system, nodes, cluster, facts):
-    """machine.json but for the topology and the versions, which come with the first report. `facts`: the four lines that a job wrote of its
+    """machine.json except for the versions, which come with the first report. `facts`: the four lines that a job wrote of its
     node."""
     kernel, cores, cpu, file_system = (facts + [""] * 4)[:4]
     cores = int(cores) if cores.isdigit() else None

@@ -64,7 +64,7 @@ def findings(points, laws, unit):
         if len(output.budget.dropna()):
             text += ". " + share_text(output, unit)
         law = next((f for f in laws if (f["mode"], f["machine"], f["curve"], f["part"]) == (*curve, parts.TOTAL)), {})
-        if law.get("most_cores") and (law.get("misfit") or 1) >= 0.01:
+        if law.get("most_cores"):
             far = law["most_cores"] > 2 * last.cores
             text += f". By the Universal Scalability Law most is done per second at {number(law['most_cores'])} {unit}"
             text += f", far beyond the {last.cores} measured" if far else ""
@@ -115,12 +115,12 @@ def law_table(points, laws, unit):
         where = [law["mode"], name(points, law["machine"], law["curve"]) or "all", law["part"]]
         if "sigma" in law:
             cells = [number(law["sigma"]), interval(law["sigma_interval"]), number(law["kappa"]), interval(law["kappa_interval"]),
-                     number(law["most_cores"]), percent(law["relative_error"]), number(law["misfit"], 2), law["runs"]]
-            style = "aside" if (law["misfit"] or 1) < 0.01 else "sum" if law["kind"] == "sum" else ""
+                     number(law["most_cores"]), percent(law["relative_error"]), law["runs"]]
+            style = "sum" if law["kind"] == "sum" else ""
             rows.append({"style": style, "cells": where + cells})
     order = {part: n for n, part in enumerate(parts.SUMS)}
     rows.sort(key=lambda row: (row["cells"][0], row["cells"][1], order.get(row["cells"][2], len(order))))
-    return {"head": ["mode", "curve", "part", "σ", "95 %", "κ", "95 %", f"most at ({unit})", "scatter", "misfit", "runs"], "rows": rows}
+    return {"head": ["mode", "curve", "part", "σ", "95 %", "κ", "95 %", f"most at ({unit})", "scatter", "runs"], "rows": rows}
 
 
 def not_fitted(points, laws):

@@ -6,7 +6,6 @@ import pathlib
 
 import yaml
 
-from . import topology
 from .machine import software_of
 from .study_file import StudyError
 
@@ -66,8 +65,7 @@ class Results:
 
     def know_machine(self, machine, report):
         """Once, after the first run that has a report."""
-        topology_file = self.folder / "topology.xml"
-        self.machine = {**machine, "topology": topology.describe(topology_file), **software_of(report)}
+        self.machine = {**machine, **software_of(report)}
         replace(self.machine_file, json.dumps(self.machine, indent=1) + "\n")
 
     def add(self, record):

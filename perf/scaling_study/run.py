@@ -39,6 +39,7 @@ def run(arguments):
         all_runs = [{**one, "nodes": 1, "ranks_per_node": one["ranks"]} for one in all_runs]
     home = os.path.dirname(os.path.abspath(arguments.file))
     arguments.program = jobs.find_program(study["program"], arguments.program)  # it and the inputs before a folder of results
+    jobs.refuse_unknown(all_runs, jobs.known_options(arguments.program))
     all_runs = [{**one, "words": jobs.words(study, one, home)} for one in all_runs]
     output = arguments.output or f"study-{pathlib.Path(arguments.file).stem}-{system.name}"
     results = Results(output, text, system.name)

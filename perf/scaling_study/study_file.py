@@ -11,6 +11,7 @@ import yaml
 
 PROGRAMS = ("nunatak", "nunatak-io")
 OURS = ("report", "verbose")  # options that the study itself gives
+LONGEST = 1 << 16  # characters of a study
 UNITS = {"s": 1, "m": 60, "min": 60, "h": 3600}
 
 
@@ -19,7 +20,12 @@ class StudyError(Exception):
 
 
 class Loader(yaml.BaseLoader):
-    """Scalars are text; a key that comes twice is an error."""
+    """Scalars are text; a key that comes twice is an error, and so is an alias, of which a few lines make gigabytes."""
+
+    def compose_node(self, parent, index):
+        if self.check_event(yaml.AliasEvent):
+            raise yaml.composer.ComposerError(None, None, "an alias, which studies do not have", self.peek_event().start_mark)
+        return super().compose_node(parent, index)
 
     def construct_mapping(self, node, deep=False):
         keys = [self.construct_object(key, deep=True) for key, _ in node.value]
@@ -54,7 +60,7 @@ class Check:
         return self.value
 
     def whole(self, expected="a whole number of 1 or more"):
-        if not isinstance(self.value, str) or not re.fullmatch(r"[0-9]+", self.value) or int(self.value) < 1:
+        if not isinstance(self.value, str) or not re.fullmatch(r"[0-9]{1,9}", self.value) or int(self.value) < 1:
             self.fail(expected)
         return int(self.value)
 
@@ -68,7 +74,7 @@ class Check:
         return sorted(numbers)
 
     def seconds(self):
-        match = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?)\s*([a-z]*)", self.value) if isinstance(self.value, str) else None
+        match = re.fullmatch(r"([0-9]{1,9}(?:\.[0-9]{1,9})?)\s*([a-z]*)", self.value) if isinstance(self.value, str) else None
         if not match or match[2] not in UNITS or float(match[1]) <= 0:
             self.fail("a time like 90s, 2m or 1h")
         return float(match[1]) * UNITS[match[2]]
@@ -98,7 +104,11 @@ class Check:
 
     def options_of_words(self):
         found, name = {}, None
-        for word in shlex.split(self.text("options, as -name value or as keys with values")):
+        try:
+            words = shlex.split(self.text("options, as -name value or as keys with values"))
+        except ValueError as error:
+            self.fail("options, as -name value", f"'{self.value.strip()[:100]}' ({error})")
+        for word in words:
             if re.match(r"-[A-Za-z]", word):
                 name = word[1:]
                 found[name] = None
@@ -124,8 +134,9 @@ def describe(value):
     if isinstance(value, dict):
         return "keys with values" if value else "nothing"
     if isinstance(value, list):
-        return f"the list [{', '.join(str(item) for item in value)}]"
-    return f"'{value}'" if value else "nothing"
+        text = ", ".join(str(item) for item in value)
+        return f"the list [{text if len(text) <= 100 else text[:100] + '...'}]"
+    return f"'{value if len(value) <= 100 else value[:100] + '...'}'" if value else "nothing"
 
 
 SERIES = ("nodes", "ranks", "options")
@@ -158,11 +169,16 @@ def series(check, known):
 
 def load(path):
     try:
-        text = pathlib.Path(path).read_text(encoding="utf-8")
+        with open(path, encoding="utf-8") as file:
+            text = file.read(LONGEST + 1)
     except (OSError, UnicodeDecodeError) as error:
         raise StudyError(f"file '{path}': expected a study, found none: {getattr(error, 'strerror', None) or error}") from None
+    if len(text) > LONGEST:
+        raise StudyError(f"file '{path}': expected at most {LONGEST} characters, found more")
     try:
         return yaml.load(text, Loader)
+    except RecursionError:
+        raise StudyError(f"file '{path}': expected YAML, found too many brackets inside one another") from None
     except yaml.YAMLError as error:
         raise StudyError(f"file '{path}': expected YAML, found: {' '.join(str(error).split())}") from None
 
@@ -192,7 +208,7 @@ def plain(value):
         return {key: plain(item) for key, item in value.items()}
     if isinstance(value, list):
         return [plain(item) for item in value]
-    return int(value) if re.fullmatch(r"[1-9][0-9]*|0", value) else value
+    return int(value) if re.fullmatch(r"[1-9][0-9]{0,8}|0", value) else value
 
 
 def checked(path, raw):

@@ -8,9 +8,13 @@ import os
 import pathlib
 import shlex
 import shutil
+import sys
 
 import reframe as rfm
 from reframe.core.builtins import parameter, run_after, run_before, sanity_function
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "cluster"))
+import cluster_state  # noqa: E402
 
 PLAN = json.loads(pathlib.Path(os.environ["NUNATAK_STUDY_PLAN"]).read_text(encoding="utf-8"))
 GRACE = 60.0  # seconds of a job beyond the limit of its run
@@ -25,8 +29,7 @@ def tell(record):
 
 def emulated_cluster():
     """What cluster.json says of it; null elsewhere."""
-    description = pathlib.Path(PLAN["cluster_folder"] or "/nonexistent") / "cluster.json"
-    return json.loads(description.read_text(encoding="utf-8")) if description.exists() else None
+    return cluster_state.State(PLAN["cluster_folder"]).description() if PLAN["cluster_folder"] else None
 
 
 def on_node(script):
@@ -57,11 +60,14 @@ class StudyRun(rfm.RunOnlyRegressionTest):
         self.time_limit = PLAN["time_limit"] + GRACE
         self.env_vars = {"OMP_NUM_THREADS": str(one["threads"])}
         folder = shlex.quote(PLAN["scratch"])
+        refused = shlex.quote(f"folder '{PLAN['scratch']}': expected one of this user, found one of another or a link")
         files = f"{folder}/{one['name']}"  # what the run writes
         # an empty folder; the machine as a node of the job sees it, for machine.json
-        before = (f"rm -rf {files} && mkdir -p {files}; uname -sr; env -u OMP_NUM_THREADS nproc; grep -m1 'model name' /proc/cpuinfo; "
+        before = (f"mkdir -p {shlex.quote(os.path.dirname(PLAN['scratch']))}; mkdir -m 700 {folder} 2>/dev/null; "
+                  f"if [ -L {folder} ] || ! [ -O {folder} ]; then echo {refused} >&2; exit 1; fi; "
+                  f"rm -rf {files} && mkdir {files}; uname -sr; env -u OMP_NUM_THREADS nproc; grep -m1 'model name' /proc/cpuinfo; "
                   f"df -h --output=fstype,source,size {files} | tail -n 1 | tr -s ' '")
-        self.prerun_cmds = [f"{on_node(before)} > facts", f"{on_node(PLAN['topology'])} > topology.xml", "date +%s.%N > begin"]
+        self.prerun_cmds = [f"{on_node(before)} > facts || exit 1", "date +%s.%N > begin"]
         self.executable = "env"
         words = ["-C", f"{PLAN['scratch']}/{one['name']}", PLAN["program"], *one["words"], "-report", str(here / "report.json")]
         self.executable_opts = [shlex.quote(word) for word in words]
@@ -99,8 +105,6 @@ class StudyRun(rfm.RunOnlyRegressionTest):
         except (OSError, ValueError, AttributeError) as error:
             return {"status": "no report", "seconds": seconds, "reason": self.last_lines(f"expected a report, found none ({error})")}
         shutil.copyfile(report, pathlib.Path(PLAN["results"]) / self.one["report"])
-        if self.read("topology.xml"):
-            shutil.copyfile(pathlib.Path(self.stagedir) / "topology.xml", pathlib.Path(PLAN["results"]) / "topology.xml")
         return {"status": "ok", "seconds": wall, "elapsed": seconds}
 
     def last_lines(self, what):

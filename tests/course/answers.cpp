@@ -1,7 +1,7 @@
 // Right answers that nunatak-distance and nunatak-labels do not give: course_answers LAB SEED
 // prints a JSON object of numbers.
 #include "kernels/grid/sums.hpp"
-#include "kernels/grid/virtual_ranks.hpp"
+#include "kernels/grid/virtual/virtual_ranks.hpp"
 #include "kernels/ice/sia.hpp"
 
 #include <cstdio>

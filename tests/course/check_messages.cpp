@@ -1,5 +1,5 @@
 // Lab 1: what an exchange of ghosts sends, counted.
-#include "kernels/grid/virtual_ranks.hpp"
+#include "kernels/grid/virtual/virtual_ranks.hpp"
 #include "tests/kernels/ghost_checks.hpp"
 
 using namespace nunatak;

@@ -1,7 +1,7 @@
 // Lab 5: sums of FixedSum have the same bits on any number of ranks and in any order, and are
 // accurate.
 #include "kernels/grid/sums.hpp"
-#include "kernels/grid/virtual_ranks.hpp"
+#include "kernels/grid/virtual/virtual_ranks.hpp"
 
 #include <catch2/catch_test_macros.hpp>
 

@@ -91,24 +91,12 @@ def waits_in_a_run(pool, records):
     return waits
 
 
-def waits_in_a_model(pool, records):
-    """The same by the discrete events of virtual_async: 1 if it waits at all."""
-    output = said([need("perf/virtual_async"), *ring(pool, records), "-clients", "1", "-servers", "1", "-disk", "1"])
-    return int(json.loads(output)["runs"][0]["modelled"]["stall_s"] > 0)
-
-
-def first_wait(pool, waits=None):
+def first_wait(pool):
     """Lab 10: the first record that waits for room in the ring, by halving."""
-    if waits is None:
-        try:
-            need("tests/faults/libslow_disk.so"), need("miniapp/nunatak-io")
-            waits = waits_in_a_run
-        except Missing:
-            waits = waits_in_a_model
     without, with_wait = 0, MOST_RECORDS
     while with_wait - without > 1:
         middle = (without + with_wait) // 2
-        without, with_wait = (without, middle) if waits(pool, middle) else (middle, with_wait)
+        without, with_wait = (without, middle) if waits_in_a_run(pool, middle) else (middle, with_wait)
     return with_wait
 
 

@@ -35,8 +35,7 @@ std::vector<std::pair<std::int64_t, std::int64_t>> components(const Grid<int>& m
 } // namespace
 
 TEST_CASE("lab 3: the components of any mask are the same on all decompositions") {
-  // lab 3 begin: random masks; compare the components of two cuts | stub: FAIL("lab 3: not written
-  // yet");
+  // lab 3 begin: components of two cuts of random masks | stub: FAIL("lab 3: not written yet");
   for (unsigned seed = 0; seed < 40; ++seed) {
     const Grid<int> mask = random_mask(23, 17, 0.45 + 0.01 * seed, seed);
     const auto finest =

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Kills a server, a client, or all of a run of nunatak with output servers (or threads that write) at seeded instants while it writes,
+"""Kills a server, a client, or all of a run of nunatak with output servers at seeded instants while it writes,
 and goes on from what is left.
 
-  instants.py NUNATAK "MPIEXEC -n" --slow-disk LIBRARY [--instants 100] [--seed 1] [--transport async:1|thread] [--go-on every|last]
+  instants.py NUNATAK "MPIEXEC -n" --slow-disk LIBRARY [--instants 100] [--seed 1] [--transport async:1] [--go-on every|last]
 
 Three runs that are not killed come first. The disk is one of --rate bytes per second (slow_disk.cpp), which makes most of their time,
 however busy the machine is; the instants lie within the shortest of them. Every other run must end within 30 s, with a status that is
@@ -32,7 +32,7 @@ FILES = ("-timeseries_file", "series.nc", "-spatial_file", "maps.nc", "-spatial_
 
 
 def servers_of(transport):
-    return 0 if transport == "thread" else sum(map(int, transport.split(":")[1].split("+")))
+    return sum(map(int, transport.split(":")[1].split("+")))
 
 
 def command(options, *words):
@@ -194,7 +194,7 @@ def main():
                 shutil.rmtree(folder)
             folder = pathlib.Path(base) / str(n)
             folder.mkdir()
-            struck_ones = ("server", "client", "all") if servers_of(options.transport) > 0 else ("client", "all")
+            struck_ones = ("server", "client", "all")
             who, instant = struck_ones[n % len(struck_ones)], random.uniform(0.0, length)
             wrong = trial(options, folder, whole, who, instant)
             if wrong is None:

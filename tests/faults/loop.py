@@ -3,7 +3,7 @@
 
 Every run must end within 30 s. With status 0 all files must be there, whole, as the manifest says. With another status there must
 be an error that names a file of the run and a cause, the same on all ranks or from one rank only; what was committed before must
-be there, be whole and verify. Files that are replaced together (subfiles, posix and mpiio) may be a mixture of old and new: then the
+be there, be whole and verify. Files that are replaced together (subfiles) may be a mixture of old and new: then the
 manifest must tell, no other file may be touched, and a run after it must leave all files whole.
 
 A run without a fault counts the calls of each rank first; no k is tried beyond half as many again (the next run may make some more).
@@ -44,9 +44,9 @@ import time
 import xarray
 
 SHORT = ["pnetcdf", "netcdf4", "direct", "direct/transport=async:1"]  # on 2 ranks
-METHODS = ["serial", "pnetcdf", "hybrid", "direct", "netcdf4", "posix", "mpiio", "pnetcdf/zslab", "pnetcdf/box:1", "netcdf4/morton:1",
-           "posix/box:1", "serial/file-per-aggregator:2", "pnetcdf/access=independent", "netcdf4/access=independent",
-           "pnetcdf/define=interleaved", "direct/transport=async:1", "pnetcdf/transport=async:1", "direct/transport=thread"]
+METHODS = ["serial", "pnetcdf", "hybrid", "direct", "direct/calls=mpiio", "netcdf4", "pnetcdf/zslab", "pnetcdf/box:1", "netcdf4/morton:1",
+           "serial/file-per-aggregator:2", "pnetcdf/access=independent", "netcdf4/access=independent",
+           "pnetcdf/define=interleaved", "direct/transport=async:1", "pnetcdf/transport=async:1"]
 FAULTS = [("open", errno.EIO), ("write", errno.EIO), ("write", errno.ENOSPC), ("write", "short"), ("fsync", errno.EIO),
           ("close", errno.EIO), ("rename", errno.EIO), ("fallocate", errno.ENOSPC), ("ftruncate", errno.EIO), ("new", errno.ENOMEM)]
 EVERYBODY = -1  # all ranks
@@ -54,11 +54,11 @@ FULL = [("write", "full")]  # from then on all writes fail, of all ranks
 KILLS = [(call, "kill") for call in ("open", "write", "fsync", "close", "rename", "fallocate", "ftruncate")]
 PATIENCE, LONGEST = 3, 30  # seconds: of a call, of a run
 KEPT = 2  # records of a series that is continued
-USUAL = 0.5  # of a run without a fault: on two idle cores 0.36 to 0.41, of pnetcdf and posix 0.37 to 0.6 (9 runs of each of six methods)
+USUAL = 0.5  # of a run without a fault: on two idle cores 0.36 to 0.41, of pnetcdf 0.37 to 0.6 (9 runs of each of six methods)
 
 
 def strides(every):
-    """1, 2, 3, ..., every, and then twice as many each time (posix writes row by row), or, for the short form, 1, 6, 36, ..."""
+    """1, 2, 3, ..., every, and then twice as many each time (direct writes row by row), or, for the short form, 1, 6, 36, ..."""
     k = 1
     while True:
         yield k
@@ -67,7 +67,7 @@ def strides(every):
 
 def replaces_several(method):
     """A file of this method is several files, which no file system replaces at one instant (docs/reliability.md, "Not promised")."""
-    return method.startswith(("posix", "mpiio")) or "per-aggregator" in method
+    return "per-aggregator" in method
 
 
 def check_of(victim, folder):
@@ -173,8 +173,9 @@ def first_part(mpiexec, victim, method, ranks):
 def trial(options, method, ranks, rank, call, action, k, slowness, counts=None):
     """None if the run never came to the k-th call; else (ended by the watchdog, complaints). `slowness`: of the machine; `counts`: takes
     {(rank, call): number} if `call` is "every"."""
-    folder = pathlib.Path(tempfile.mkdtemp(prefix="nunatak_faults_"))
-    hit = folder.with_suffix(".hit")
+    base = pathlib.Path(tempfile.mkdtemp(prefix="nunatak_faults_"))
+    folder, hit = base / "files", base / "hit"
+    folder.mkdir()
     if options.continued:
         shutil.copytree(first_part(options.mpiexec, options.victim, method, ranks), folder, dirs_exist_ok=True)
     fault = f"{rank} {call} {k} {action} {folder} {hit}"
@@ -202,9 +203,7 @@ def trial(options, method, ranks, rank, call, action, k, slowness, counts=None):
         wrong = complaints(run, mpiexec + victim, method, folder, time.time() - begin, slowness, options.victim, call, action, options.continued)
         return "-io_patience" in run.stderr, wrong
     finally:
-        shutil.rmtree(folder, ignore_errors=True)
-        for path in [hit, *hit.parent.glob(hit.name + ".*")]:
-            path.unlink(missing_ok=True)
+        shutil.rmtree(base, ignore_errors=True)
 
 
 def without_fault(options, method, ranks):

@@ -17,7 +17,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "program"))
 from patience import again_if_busy  # noqa: E402
 
 USUAL = 0.7  # seconds of a run in which nobody leaves, on two idle cores
-METHODS = ["direct", "direct/transport=thread", "direct/transport=async:1", "pnetcdf/transport=async:1"]
+METHODS = ["direct", "direct/transport=async:1", "pnetcdf/transport=async:1"]
 
 
 def run(folder, method, ranks, patience, *leaves):
@@ -44,7 +44,7 @@ def error_of(folder, method, ranks, n, patience, what, rank):
     return errors[0]
 
 
-@pytest.mark.parametrize("method, ranks", [*((method, 3) for method in METHODS), *((METHODS[2], ranks) for ranks in (2, 5)), (METHODS[0], 5)])
+@pytest.mark.parametrize("method, ranks", [*((method, 3) for method in METHODS), *((METHODS[1], ranks) for ranks in (2, 5)), (METHODS[0], 5)])
 @pytest.mark.parametrize("what, rank", [("throws", 0), ("throws", -1), ("errs", 0), ("errs", -1)])
 def test_an_exception_on_one_client_ends_all_ranks_and_is_the_message(tmp_path, method, ranks, what, rank):
     """`throws`: what may happen to one rank. `errs`: an error that the program takes for one of all ranks."""
@@ -55,7 +55,7 @@ def test_an_exception_on_one_client_ends_all_ranks_and_is_the_message(tmp_path, 
     again_if_busy(attempt, lambda: run(tmp_path / "all", method, ranks, 600), USUAL)
 
 
-@pytest.mark.parametrize("method, ranks", [(METHODS[0], 3), (METHODS[2], 3), (METHODS[2], 5)])
+@pytest.mark.parametrize("method, ranks", [(METHODS[0], 3), (METHODS[1], 3), (METHODS[1], 5)])
 @pytest.mark.parametrize("rank", [0, -1])
 def test_of_those_that_wait_for_a_client_one_speaks(tmp_path, method, ranks, rank):
     first = "rank 1" if rank == 0 else "rank 0"

@@ -13,7 +13,7 @@ import time
 
 import pytest
 
-FORMATS = ["serial", "pnetcdf", "hybrid", "direct", "netcdf4", "posix", "mpiio"]
+FORMATS = ["serial", "pnetcdf", "hybrid", "direct", "netcdf4"]
 EXT4_IOC_SHUTDOWN, NO_LOG_FLUSH = 0x8004587D, 2  # linux/fs/ext4/ext4.h
 
 

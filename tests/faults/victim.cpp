@@ -21,11 +21,11 @@
 // Patches are columns of the grid, so that the parts of the ranks interleave in the file.
 #include "io/durable/manifest.hpp"
 #include "io/durable/verify.hpp"
+#include "io/reader.hpp"
 #include "io/writer.hpp"
 #include "miniapp/base/error.hpp"
 #include "miniapp/base/program.hpp"
 #include "miniapp/base/world_comm.hpp"
-#include "tests/io/any_reader.hpp"
 
 #include <chrono>
 #include <cstdio>
@@ -108,7 +108,7 @@ void run(const std::string& folder, const std::string& method, bool continues, i
          const std::string& what, int thrower) {
   const std::size_t kept = continues ? 2 : 0;
   io::Options options;
-  options.patience = patience;
+  options.patience.count = patience;
   const auto writer = io::make_writer(world_comm(), io::parse_method(method, options));
   const Fields fields;
   const io::FileOptions series_options{io::FileKind::append, 1, static_cast<std::int64_t>(kept),
@@ -141,7 +141,7 @@ void expect(bool is_right, const std::string& path, const std::string& what) {
 
 /// The number of its records.
 std::size_t check_file(const std::string& path) {
-  const AnyReader in(path);
+  const io::Reader in(path, MPI_COMM_WORLD);
   expect(in.records() > 0, path, "no record");
   for (std::size_t t = 0; t < in.records(); ++t) {
     const auto record = static_cast<std::size_t>(in.read_block("time", {t}, {1})[0]);

@@ -6,7 +6,7 @@ KERNELS = pathlib.Path(__file__).resolve().parents[2] / "kernels"
 LIBM = re.compile(r"\b(?:std|Kokkos)::(exp|exp2|expm1|log|log2|log10|log1p|pow|cbrt|hypot|sin|cos|tan|asin|acos|atan|atan2|sinh|cosh|tanh|"
                   r"erf|erfc|fma)\s*\(")
 SETTING_UP = KERNELS / "cases"  # exact solutions and synthetic ice sheets, before the first step
-MODELS_OF_TIME = {KERNELS / "grid/loggp.hpp", KERNELS / "distance/cost.hpp"}  # rounds of a network: no field depends on them
+MODELS_OF_TIME = {KERNELS / "grid/virtual/loggp.hpp"}  # rounds of a network: no field depends on them
 
 
 def calls(path):

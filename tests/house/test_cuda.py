@@ -1,7 +1,7 @@
-"""Every file of the preset cuda that nvcc compiles becomes PTX, and none has a fused multiply-add or anything approximate, or the bits of a
-GPU would not be those of the CPU. Division and roots are one instruction in PTX, rounded correctly; functions of CUDA's libm would show, since
-they are made of fma. Needs nvcc, and the source of Kokkos that scripts/setup.sh leaves; no GPU. Files without Kokkos are left to the presets
-of the CPU, and so is the linking."""
+"""What runs on a GPU (the kernels, the model, nunatak-step) becomes PTX by the preset cuda, and nothing in it has a fused multiply-add or
+anything approximate, or the bits of a GPU would not be those of the CPU. Division and roots are one instruction in PTX, rounded correctly; functions of CUDA's libm would show, since
+they are made of fma. Needs nvcc, and the source of Kokkos that scripts/setup.sh leaves; no GPU. Tools, tests and benchmarks, files without
+Kokkos and the linking are left to the presets of the CPU."""
 
 import concurrent.futures
 import json
@@ -16,6 +16,8 @@ import pytest
 
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
 KOKKOS = SOURCE / "build/deps/kokkos-source"
+RUNS_THERE = re.compile(r"/(kernels/|miniapp/base/|miniapp/model/|miniapp/main\.cpp|miniapp/tools/nunatak_step\.cpp|miniapp/(CMakeFiles/nunatak_(base|model)"
+                        r"\.dir)/)")  # the last one: files that are compiled together
 OTHER_BITS = re.compile(r"^\s*(?:@\S+\s+)?((?:fma|mad)\.[\w.]*f(?:16|32|64)\S*|\w+\.(?:[\w.]*\.)?(?:approx|full|ftz)\b\S*)", re.M)
 
 
@@ -54,16 +56,17 @@ def ptx_of(command, output):
 
 @pytest.mark.skipif(nvcc_folder() is None, reason="not compiled for CUDA: expected nvcc on the PATH or in /usr/local/cuda/bin")
 @pytest.mark.skipif(not KOKKOS.exists(), reason="not compiled for CUDA: expected Kokkos in build/deps/kokkos-source (scripts/setup.sh)")
-def test_all_files_compile_and_no_kernel_fuses(tmp_path):
+def test_what_runs_on_a_gpu_compiles_and_no_kernel_fuses(tmp_path):
     run(["cmake", "--preset", "cuda", "-B", tmp_path], SOURCE)
     commands = [c for c in json.loads((tmp_path / "compile_commands.json").read_text())
-                if "nvcc_wrapper" in c["command"] and "--host-only" not in c["command"] and not re.search("_deps/kokkos-|deps/kokkos-", c["file"])]
+                if "nvcc_wrapper" in c["command"] and "--host-only" not in c["command"] and RUNS_THERE.search(c["file"])
+                and "kokkos" not in c["file"] and "/tests/" not in c["file"]]
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         files = list(pool.map(ptx_of, commands, [tmp_path / f"{n}.ptx" for n in range(len(commands))]))
     print(f"{len(files)} files, {sum(ptx.count('.entry') for ptx in files)} kernels")
-    assert len(files) > 50
+    assert len(files) > 10
     ptx = "".join(files)
-    assert ptx.count(".entry") > 1500 and ptx.count("mul.rn.f64") > 10000 and ptx.count("mul.rn.f32") > 500
+    assert ptx.count(".entry") > 200 and ptx.count("mul.rn.f64") > 1500 and ptx.count("mul.rn.f32") > 100
     other = found(ptx)
     assert not other
 

@@ -54,11 +54,6 @@ def test_netcdf_dir_has_both(tmp_path, library_folder):
     assert find(tmp_path, environment={"NETCDF_DIR": str(root)}) == [root / "include", root / library_folder / "libnetcdf.so"]
 
 
-def test_a_prefix_has_both(tmp_path):
-    root = installed(tmp_path / "spack")
-    assert find(tmp_path, [f"-DCMAKE_PREFIX_PATH={root}"]) == [root / "include", root / "lib/libnetcdf.so"]
-
-
 def test_netcdf_dir_comes_before_a_prefix(tmp_path):
     root, other = installed(tmp_path / "spack"), installed(tmp_path / "other")
     assert find(tmp_path, [f"-DCMAKE_PREFIX_PATH={other}"], {"NETCDF_DIR": str(root)})[1] == root / "lib/libnetcdf.so"

@@ -5,6 +5,7 @@
 
 #include <mpi.h>
 
+#include <cstdlib>
 #include <filesystem>
 #include <functional>
 #include <string>
@@ -26,10 +27,12 @@ inline std::string message(const std::function<void()>& f) {
 class Scratch {
 public:
   Scratch() {
-    long id = getpid();
-    MPI_Bcast(&id, 1, MPI_LONG, 0, MPI_COMM_WORLD);
-    m_path = std::filesystem::temp_directory_path() / ("nunatak_io_" + std::to_string(id));
-    on_rank_0([&] { std::filesystem::create_directories(m_path); });
+    std::string path = std::filesystem::temp_directory_path() / "nunatak_io_XXXXXX";
+    on_rank_0([&] {
+      if (mkdtemp(path.data()) == nullptr) throw nunatak::io::Error("cannot create " + path);
+    });
+    MPI_Bcast(path.data(), static_cast<int>(path.size()), MPI_CHAR, 0, MPI_COMM_WORLD);
+    m_path = path;
   }
   ~Scratch() {
     MPI_Barrier(MPI_COMM_WORLD);

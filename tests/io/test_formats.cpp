@@ -1,8 +1,8 @@
 // What single formats promise beyond the values (test_writer.cpp): what late definitions move, what
-// CDF-2 refuses, shapes of chunks, hints, plain files, slabs that need no copy.
+// CDF-2 refuses, shapes of chunks, hints, slabs that need no copy.
 #include "io/formats/chunks.hpp"
 #include "io/formats/quota.hpp"
-#include "io/formats/raw.hpp"
+#include "io/formats/runs.hpp"
 #include "io/reader.hpp"
 #include "io/writer.hpp"
 #include "tests/io/scratch.hpp"
@@ -10,7 +10,6 @@
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/generators/catch_generators.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
-#include <nlohmann/json.hpp>
 
 #include <filesystem>
 #include <fstream>
@@ -187,79 +186,25 @@ TEST_CASE("aggregators per node become hints of MPI-IO, unless the user gives th
     const std::size_t begin = at + key.size() + 2;
     return list.substr(begin, list.find(',', begin) - begin);
   };
-  for (const char* format : {"netcdf4", "pnetcdf", "hybrid", "mpiio"}) {
+  for (const char* format : {"netcdf4", "pnetcdf", "hybrid"}) {
     INFO(format);
     CHECK(hints(format, "cb_nodes") == nodes);
     CHECK(hints(format, "cb_config_list") == "*:" + nodes);
     CHECK(hints(std::string(format) + "/hints=cb_nodes=1", "cb_nodes") == "1");
   }
   CHECK(open_and_close("serial").empty());
-  CHECK(open_and_close("posix").empty());
   CHECK(open_and_close("direct/native").empty());
-}
-
-TEST_CASE(
-    "a plain file: fixed variables, then records; every section aligned; attributes in the JSON") {
-  const Scratch scratch;
-  io::Schema s;
-  s.dimensions = {{"time", io::unlimited}, {"x", 3}};
-  s.variables = {
-      {"a", Type::int8, {"x"}, {{"valid_min", -1}, {"units", "m"}}}, // numbers of its own type
-      {"r", Type::float32, {"time", "x"}, {}},
-      {"b", Type::float64, {}, {}},
-      {"t", Type::int16, {"time"}, {}}};
-  s.attributes = {{"title", "plain"}, {"factors", std::vector<double>{0.1, 2}}};
-  const io::RawLayout layout = io::raw_layout(s, 64);
-  CHECK(layout.begin == std::vector<std::uint64_t>{0, 64, 8, 80});
-  CHECK((layout.record_begin == 64 && layout.record_stride == 64 && layout.file_size(3) == 256));
-  CHECK(io::raw_layout(s, 4).record_begin == 16);
-  CHECK(io::raw_layout(s, 4).record_stride == 24);
-
-  const auto writer = io::make_writer(MPI_COMM_WORLD, io::parse_method("posix/align=64", {}));
-  const auto file = writer->open(scratch / "ex.nc", s);
-  file->put_all("a", std::vector<std::int8_t>{1, 2, 3});
-  file->put_all("b", std::vector<double>{0.5});
-  for (std::size_t t = 0; t < 2; ++t) {
-    file->put_all("r", t, std::vector<float>{1.0f, 2.0f, 3.0f});
-    file->put_all("t", t, std::vector<std::int16_t>{static_cast<std::int16_t>(t)});
-    file->end_record();
-  }
-  file->sync(); // readable now, under the temporary name
-  CHECK(io::open_raw(scratch / "ex.nc.tmp").records == 2);
-  MPI_Barrier(MPI_COMM_WORLD);
-  file->close();
-  const io::RawFile raw = io::open_raw(scratch / "ex.nc");
-  CHECK(raw.records == 2);
-  CHECK(raw.layout.begin == layout.begin);
-  CHECK(std::get<std::vector<std::int8_t>>(raw.schema.variables[0].attributes[0].value) ==
-        std::vector<std::int8_t>{-1});
-  CHECK(std::get<std::string>(raw.schema.variables[0].attributes[1].value) == "m");
-  CHECK(std::get<std::vector<double>>(raw.schema.attributes[1].value) ==
-        std::vector<double>{0.1, 2});
-  CHECK(std::filesystem::file_size(scratch / "ex.nc") == 192);
-  std::int16_t t[2] = {};
-  io::read_raw(raw, "t", {0}, {2}, reinterpret_cast<std::byte*>(t));
-  CHECK((t[0] == 0 && t[1] == 1));
-  CHECK_THAT(message([&] { io::read_raw(raw, "t", {1}, {2}, nullptr); }),
-             ContainsSubstring("variable 't': expected a block"));
-  MPI_Barrier(MPI_COMM_WORLD);
-  scratch.on_rank_0([&] { std::filesystem::resize_file(scratch / "ex.nc", 191); });
-  CHECK_THAT(message([&] { io::open_raw(scratch / "ex.nc"); }),
-             ContainsSubstring("expected 192 bytes; found 191"));
 }
 
 TEST_CASE("runs: what lies together is one") {
   io::Schema s;
   s.dimensions = {{"time", io::unlimited}, {"y", 4}, {"x", 5}};
   s.variables = {{"f", Type::int16, {"y", "x"}, {}}, {"r", Type::int16, {"time", "y", "x"}, {}}};
-  const io::RawLayout layout = io::raw_layout(s, 4);
+  const io::RunLayout layout{{0, 40}, 40, 40, 40};
   const std::byte data[200] = {};
   const auto runs = [&](std::size_t v, const Sizes& start, const Sizes& count) {
-    io::Hyperslab slab;
-    slab.start = start;
-    slab.count = count;
     std::vector<io::Run> list;
-    io::append_runs(s, layout, v, slab, data, list);
+    io::append_runs(io::placement_of(s, layout, v), start, count, data, list);
     std::vector<std::array<std::size_t, 3>> found; // in the file, bytes, in memory
     for (const auto& run : list)
       found.push_back({run.begin, run.size, static_cast<std::size_t>(run.data - data)});

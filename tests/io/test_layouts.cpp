@@ -2,8 +2,6 @@
 // test_layout_messages.cpp.
 #include "io/durable/durable.hpp"
 #include "io/durable/verify.hpp"
-#include "io/formats/raw.hpp"
-#include "io/layouts/call_cost.hpp"
 #include "tests/io/pattern.hpp"
 
 #include <catch2/catch_test_macros.hpp>
@@ -81,10 +79,9 @@ TEST_CASE("auto: long runs stay, short ones move, and the choice is told") {
   schema.variables = {{"rows", Type::float64, {"y", "x"}, {}},
                       {"columns", Type::float64, {"y", "x"}, {}}};
   const std::size_t first = length * rank / size, count = length * (rank + 1) / size - first;
-  std::vector<double> values(length *
-                             count); // no two are the same, or less is sent than was counted
+  std::vector<double> values(length * count);
   std::iota(values.begin(), values.end(), 1.0);
-  io::Writer writer(MPI_COMM_WORLD, options_of("direct/auto/call=8KiB"));
+  io::Writer writer(MPI_COMM_WORLD, options_of("direct/auto"));
   const auto put = [&](const char* variable, const io::Block& block) {
     const auto file = writer.open(
         scratch / variable, {schema.dimensions, {schema.variables[schema.variable(variable)]}, {}});
@@ -107,42 +104,6 @@ TEST_CASE("auto: long runs stay, short ones move, and the choice is told") {
                    ContainsSubstring(std::to_string(columns.message_bytes) + " bytes sent"));
 }
 
-TEST_CASE("auto: what a call costs is measured once, on several nodes, within bounds, and leaves "
-          "no file") {
-  CHECK(io::call_cost_of(0.0, 1e9).bytes == 1 << 10);
-  CHECK(io::call_cost_of(1e-3, 6.25e6).bytes == 6250);
-  CHECK(io::call_cost_of(1.0, 1e9).bytes == 64 << 10);
-  CHECK(io::call_cost_of(1.2e-3, 6.25e6).text() ==
-        "a call like 7500 bytes sent (measured: 0.0012 s, 6.2 MB/s)");
-
-  const Scratch scratch;
-  const Schema schema{{{"y", 8, true}}, {{"thk", Type::float64, {"y"}, {}}}, {}};
-  const auto layout = [&](io::Writer& writer, const std::string& path) {
-    const auto file = writer.open(path, schema);
-    file->put_all("thk", std::vector<double>(8));
-    const std::string told = file->hints().at("layout");
-    file->close();
-    return told.substr(told.rfind("; ") + 2);
-  };
-  const bool is_one = size_of(MPI_COMM_WORLD) == 1;
-  io::Writer writer(MPI_COMM_WORLD, options_of("direct/auto/ranks_per_node=1"));
-  const std::string told = layout(writer, scratch / "ex.nc");
-  CHECK_THAT(told, ContainsSubstring(is_one ? "a call like 8192 bytes sent (the default)"
-                                            : "(measured: "));
-  CHECK(layout(writer, scratch / "again.nc") == told);
-  scratch.on_rank_0([&] {
-    for (const auto& entry : std::filesystem::directory_iterator(scratch.path()))
-      CHECK(entry.path().extension() != ".call");
-  });
-  io::Writer asked(MPI_COMM_WORLD, options_of("direct/auto/ranks_per_node=1/call=100"));
-  CHECK(layout(asked, scratch / "ex.nc") == "a call like 100 bytes sent (-io_call)");
-  io::Writer collective(MPI_COMM_WORLD, options_of("pnetcdf/auto/ranks_per_node=1"));
-  CHECK_THAT(layout(collective, scratch / "ex.nc"), ContainsSubstring("(the default)"));
-  io::Writer nowhere(MPI_COMM_WORLD, options_of("direct/auto/ranks_per_node=1"));
-  CHECK_THROWS_WITH(nowhere.open(scratch / "no/folder.nc", schema),
-                    ContainsSubstring("no/folder.nc"));
-}
-
 TEST_CASE("unless a layout is asked for, direct chooses by itself on several nodes") {
   const Scratch scratch;
   const bool is_one = size_of(MPI_COMM_WORLD) == 1;
@@ -159,7 +120,6 @@ TEST_CASE("unless a layout is asked for, direct chooses by itself on several nod
   CHECK_FALSE(is_chosen("direct/ranks_per_node=100"));
   CHECK_FALSE(is_chosen("direct/native/ranks_per_node=1"));
   CHECK_FALSE(is_chosen("pnetcdf/ranks_per_node=1"));
-  CHECK_FALSE(is_chosen("direct/ranks_per_node=1/transport=thread"));
 }
 
 TEST_CASE("formats that write together, after a layout") {
@@ -172,41 +132,6 @@ TEST_CASE("formats that write together, after a layout") {
   io::Writer writer(MPI_COMM_WORLD, options_of(way + "/ranks_per_node=2/buffer=2000"));
   pattern::write(writer, scratch / "ex.nc", schema, records, pattern::changing_patches);
   CHECK(pattern::wrong_values(scratch / "ex.nc", schema, records) == 0);
-}
-
-namespace {
-
-std::vector<std::byte> raw_values(const std::string& path, const io::Variable& variable) {
-  const io::RawFile file = io::open_raw(path);
-  std::vector<std::size_t> count = file.schema.shape(variable);
-  if (file.schema.has_records(variable)) count[0] = file.records;
-  std::size_t bytes = io::bytes_of(variable.type);
-  for (const std::size_t n : count) bytes *= n;
-  std::vector<std::byte> values(bytes);
-  io::read_raw(file, variable.name, std::vector<std::size_t>(count.size(), 0), count,
-               values.data());
-  return values;
-}
-
-} // namespace
-
-TEST_CASE("plain files, after a layout") {
-  const Scratch scratch;
-  const Schema schema = pattern::ice();
-  const std::string format = GENERATE("posix", "mpiio");
-  io::Writer native(MPI_COMM_WORLD, options_of(format));
-  pattern::write(native, scratch / "native", schema, records);
-  for (const char* layout : {"zslab", "morton:3"}) {
-    INFO(format << ", " << layout);
-    io::Writer writer(MPI_COMM_WORLD, options_of(format + "/" + layout + "/ranks_per_node=2"));
-    pattern::write(writer, scratch / "ex", schema, records);
-    scratch.on_rank_0([&] {
-      CHECK(checksum(scratch / "ex.json") == checksum(scratch / "native.json"));
-      for (const io::Variable& v : schema.variables)
-        CHECK(raw_values(scratch / "ex", v) ==
-              raw_values(scratch / "native", v)); // in gaps there may be anything
-    });
-  }
 }
 
 TEST_CASE("pieces that change from record to record, and several puts of a variable") {
@@ -343,7 +268,6 @@ TEST_CASE("what cannot work with a layout is refused with the reason") {
       {"serial/box:2", "format serial gathers to rank 0 by itself"},
       {"serial/morton:1", "format serial gathers to rank 0 by itself"},
       {"hybrid/file-per-aggregator", "writes a NetCDF file per aggregator"},
-      {"posix/file-per-aggregator:2", "writes a NetCDF file per aggregator"},
       {"pnetcdf/zslab/define=interleaved", "layouts move a record at a time"},
       {"pnetcdf/box:0", "expected one of"},
       {"pnetcdf/morton:-1", "expected one of"},

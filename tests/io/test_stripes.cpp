@@ -26,32 +26,6 @@ TEST_CASE(
   CHECK(stripe_of(0, page).text() == "stripes of 1048576 bytes (the default)");
 }
 
-TEST_CASE("the length of a stripe in Lustre's attribute of a folder: plain, with a pool, of "
-          "several components, cut off") {
-  const auto put = [](std::vector<unsigned char>& bytes, std::size_t at, std::uint32_t value,
-                      std::size_t size = 4) {
-    if (bytes.size() < at + size) bytes.resize(at + size);
-    for (std::size_t n = 0; n < size; ++n)
-      bytes[at + n] = static_cast<unsigned char>(value >> (8 * n));
-  };
-  std::vector<unsigned char> plain(32), components(32 + 2 * 48);
-  put(plain, 0, 0x0BD10BD0), put(plain, 24, 4 << 20), put(plain, 28, 8, 2);
-  CHECK(lustre_stripe(plain.data(), plain.size()) == std::size_t{4} << 20);
-  put(plain, 0, 0x0BD30BD0);
-  CHECK(lustre_stripe(plain.data(), plain.size()) == std::size_t{4} << 20);
-  CHECK(lustre_stripe(plain.data(), 27) == 0);
-  put(plain, 0, 0x0BD50BD1);
-  CHECK(lustre_stripe(plain.data(), plain.size()) == 0);
-  CHECK(lustre_stripe(plain.data(), 0) == 0);
-
-  put(components, 0, 0x0BD60BD0), put(components, 14, 2, 2);
-  put(components, 32 + 24, 128), put(components, 32 + 48 + 24, 160);
-  put(components, 128, 0x0BD10BD0), put(components, 128 + 24, 1 << 20);
-  put(components, 160, 0x0BD30BD0), put(components, 160 + 24, 16 << 20);
-  CHECK(lustre_stripe(components.data(), components.size()) == std::size_t{16} << 20);
-  CHECK(lustre_stripe(components.data(), 160) == 0);
-}
-
 TEST_CASE("all aggregators get as many whole stripes of a file, and equal pieces of its head") {
   constexpr std::uint64_t MiB = 1 << 20, KiB = 1 << 10;
   const auto is = [](const Deal& deal, std::uint64_t run, std::uint64_t head, std::uint64_t piece) {

@@ -5,7 +5,6 @@
 #include "io/durable/found_sums.hpp"
 #include "io/durable/value_sums.hpp"
 #include "io/durable/verify.hpp"
-#include "io/formats/raw.hpp"
 #include "io/read/classic_header.hpp"
 #include "io/writer.hpp"
 #include "tests/io/pattern.hpp"
@@ -64,7 +63,6 @@ struct Named {
   std::string path, of;
 };
 Named with_sums(const std::string& path) {
-  if (std::filesystem::exists(path + ".json")) return {path, path};
   if (std::filesystem::exists(path)) return {path, ""};
   return {path + ".0000", std::filesystem::exists(path + ".0001") ? path : ""};
 }
@@ -167,10 +165,10 @@ TEST_CASE("the sums in the manifest are the same from every format, layout and n
           "and those of the file") {
   const Scratch scratch;
   const std::string method =
-      GENERATE("serial", "netcdf4", "netcdf4/deflate=1/shuffle=yes", "pnetcdf", "pnetcdf/box:1",
-               "hybrid", "direct", "direct/zslab:2", "posix", "posix/box:1", "mpiio", "mpiio/zslab",
-               "serial/file-per-aggregator:2", "pnetcdf/file-per-aggregator:3",
-               "netcdf4/file-per-aggregator:2", "direct/file-per-aggregator:3");
+      GENERATE("serial", "netcdf4", "netcdf4/deflate=1", "pnetcdf", "pnetcdf/box:1", "hybrid",
+               "direct", "direct/zslab:2", "direct/calls=mpiio", "serial/file-per-aggregator:2",
+               "pnetcdf/file-per-aggregator:3", "netcdf4/file-per-aggregator:2",
+               "direct/file-per-aggregator:3");
   INFO(method);
   const io::Schema schema = pattern::ice();
   const std::string path = scratch / "ex.nc";
@@ -235,28 +233,22 @@ TEST_CASE("a changed bit is found, and named by file, variable and record") {
   });
 }
 
-TEST_CASE("a changed bit of a plain file or of a subfile is found, and named by file, variable and "
+TEST_CASE("a changed bit of a subfile is found, and named by file, variable and "
           "record") {
   const Scratch scratch;
   const std::string method =
-      GENERATE("posix", "mpiio", "direct/file-per-aggregator:3", "pnetcdf/file-per-aggregator:2");
+      GENERATE("direct/file-per-aggregator:3", "pnetcdf/file-per-aggregator:2");
   INFO(method);
   const std::string path = scratch / "ex.nc", manifest = scratch / "manifest.jsonl";
   const io::Schema schema = pattern::ice();
   pattern::write(*io::make_writer(MPI_COMM_WORLD, io::parse_method(method, {})), path, schema, 3);
   const Named first = with_sums(path);
-  const bool is_plain = first.of == first.path;
   const std::string last = std::filesystem::exists(path + ".0002")   ? path + ".0002"
                            : std::filesystem::exists(path + ".0001") ? path + ".0001"
                                                                      : first.path;
   MPI_Barrier(MPI_COMM_WORLD);
   const auto place = [&](const std::string& file,
                          std::size_t v) { // of the first byte of its last record
-    if (is_plain) {
-      const auto layout = io::open_raw(file).layout;
-      return layout.begin[v] +
-             (schema.has_records(schema.variables[v]) ? 2 * layout.record_stride : 0);
-    }
     const auto layout = io::read_classic_layout(file).value();
     return layout.variables[v].begin + (layout.variables[v].is_record ? 2 * layout.record_size : 0);
   };
@@ -296,7 +288,7 @@ TEST_CASE("a changed bit of a plain file or of a subfile is found, and named by 
 TEST_CASE("what the manifest has with each choice of -io_checksum") {
   const Scratch scratch;
   const std::string choice = GENERATE("values", "memory", "file", "none"),
-                    format = GENERATE("direct", "pnetcdf", "posix");
+                    format = GENERATE("direct", "pnetcdf");
   INFO(choice << ", " << format);
   const auto writer =
       io::make_writer(MPI_COMM_WORLD, io::parse_method(format + "/checksum=" + choice, {}));
@@ -306,11 +298,9 @@ TEST_CASE("what the manifest has with each choice of -io_checksum") {
     const auto entry = io::parse_manifest(io::read_manifest(scratch / "manifest.jsonl"))
                            .files.at("ex.nc")
                            .entries.back();
-    const bool has_json = format == "posix"; // beside it, which is read for its checksum
     CHECK(entry.sums.has_value() == (choice == "values"));
-    CHECK(entry.checksum.empty() == ((choice == "values" && !has_json) || choice == "none"));
-    CHECK((read > 0) == (choice == "file" || (choice != "none" && has_json) ||
-                         (choice == "memory" && format == "pnetcdf")));
+    CHECK(entry.checksum.empty() == (choice == "values" || choice == "none"));
+    CHECK((read > 0) == (choice == "file" || (choice == "memory" && format == "pnetcdf")));
     CHECK(io::verify_manifest(scratch / "manifest.jsonl").empty());
     std::ofstream(scratch / "ex.nc", std::ios::app) << "more";
     CHECK_FALSE(

@@ -1,12 +1,13 @@
 // The bits of the kernels: three hybrid steps of a small ice sheet, all parts of the model, on one
 // rank and on six virtual ones, and a hash of every field after them. The same on every processor
-// and with every compiler and vector width, or something has been fused, reordered or taken from
-// libm.
+// and with every compiler and vector width, unless something has been fused, reordered or taken
+// from libm.
 //
-//   bits FILE    compares with the hashes of FILE (tests/kernels/bits.txt); 4: this processor lacks
-//   what it was compiled for bits FILE loops    the same with ghosts that loops exchange and the
-//   geometry of PICO by loops, as on a GPU bits         prints them: what to put into that file
-//   when the equations have changed on purpose
+//   bits FILE          compares with the hashes of FILE (tests/kernels/bits.txt); status 4: this
+//                      processor lacks what the program was compiled for
+//   bits FILE loops    the same with ghosts that loops exchange and the geometry of PICO by loops,
+//                      as on a GPU
+//   bits               prints them: the new bits.txt when the equations have changed on purpose
 #include "sheet.hpp"
 
 #include <cstdio>

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "kernels/cases/masks.hpp"
-#include "kernels/grid/virtual_ranks.hpp"
+#include "kernels/grid/virtual/virtual_ranks.hpp"
 
 #include <random>
 #include <string>

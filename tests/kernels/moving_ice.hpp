@@ -3,7 +3,7 @@
 // kernels/ice/sia.hpp and kernels/ice/transport.hpp.
 #pragma once
 
-#include "kernels/grid/virtual_ranks.hpp"
+#include "kernels/grid/virtual/virtual_ranks.hpp"
 #include "kernels/ice/sia.hpp"
 #include "kernels/ice/time_step.hpp"
 #include "kernels/ice/transport.hpp"
@@ -57,8 +57,7 @@ struct MovingIce {
     for (int r = 0; r < ranks.local_size(); ++r) {
       const Patch p = ranks.patch(r);
       for (int j = 1; j <= p.ym; ++j) {
-        for (int i = 1; i <= p.xm; ++i)
-          f(local[static_cast<std::size_t>(r)], j, i, p.global_j(j), p.global_i(i));
+        for (int i = 1; i <= p.xm; ++i) f(local[r], j, i, p.global_j(j), p.global_i(i));
       }
     }
   }
@@ -70,12 +69,11 @@ struct MovingIce {
     ranks.update_ghosts(state);
     std::vector<std::vector<double>> D_max;
     for (int r = 0; r < ranks.local_size(); ++r) {
-      const Local& s = local[static_cast<std::size_t>(r)];
+      const Local& s = local[r];
       update_geometry(ranks.patch(r), s.b, s.H, s.h, s.mask);
       update_edges(ranks.patch(r), s.h, s.mask, s.edges);
       D_max.push_back(
-          {sia_fluxes(ranks.patch(r), dx, dy, {}, s.edges, s.H, s.mask, s.A, s.q_x, s.q_y, D)
-               .D_max});
+          {sia_fluxes(ranks.patch(r), dx, dy, s.edges, s.H, s.mask, s.A, s.q_x, s.q_y, D)});
     }
     max_over_ranks(ranks, D_max);
     return D_max[0][0];
@@ -85,7 +83,7 @@ struct MovingIce {
   MassBudget move(double dt) {
     std::vector<std::vector<Ghosted>> factor;
     for (int r = 0; r < ranks.local_size(); ++r) {
-      const Local& s = local[static_cast<std::size_t>(r)];
+      const Local& s = local[r];
       total_flux(ranks.patch(r), s.edges, s.H, s.mask, s.u, s.v, s.q_x, s.q_y, s.q_x, s.q_y);
       outflow_factor(ranks.patch(r), dx, dy, dt, s.H, s.q_x, s.q_y, s.f);
       factor.push_back({s.f});
@@ -93,7 +91,7 @@ struct MovingIce {
     ranks.update_ghosts(factor);
     std::vector<MassBudget> parts;
     for (int r = 0; r < ranks.local_size(); ++r) {
-      Local& s = local[static_cast<std::size_t>(r)];
+      Local& s = local[r];
       parts.push_back(update_thickness(ranks.patch(r), dx, dy, dt, s.H, s.mask, s.q_x, s.q_y, s.f,
                                        s.M, s.m, s.H_new));
       std::swap(s.H, s.H_new);
@@ -112,7 +110,7 @@ struct MovingIce {
   double volume() {
     std::vector<FixedSum> parts;
     for (int r = 0; r < ranks.local_size(); ++r) {
-      parts.push_back(sum_thickness(ranks.patch(r), local[static_cast<std::size_t>(r)].H));
+      parts.push_back(sum_thickness(ranks.patch(r), local[r].H));
     }
     return sum_over_ranks(ranks, parts).value();
   }
@@ -122,9 +120,7 @@ struct MovingIce {
     const int Mx = ranks.decomposition().Mx;
     std::vector<double> all(static_cast<std::size_t>(Mx) *
                             static_cast<std::size_t>(ranks.decomposition().My));
-    for_each([&](Local& s, int j, int i, int gj, int gi) {
-      all[static_cast<std::size_t>(gj * Mx + gi)] = s.H(j, i);
-    });
+    for_each([&](Local& s, int j, int i, int gj, int gi) { all[gj * Mx + gi] = s.H(j, i); });
     return all;
   }
 };

@@ -226,7 +226,7 @@ inline std::vector<Array2<int>> active_cells(Ranks& ranks, const Grid<int>& mask
   for (const auto& a : active) ghosted.push_back({a});
   ranks.update_ghosts(ghosted);
   for (int n = 0; n < ranks.local_size(); ++n)
-    clear_beyond_edges(ranks.decomposition(), ranks.patch(n), active[static_cast<std::size_t>(n)]);
+    clear_beyond_edges(ranks.decomposition(), ranks.patch(n), active[n]);
   return active;
 }
 
@@ -234,8 +234,8 @@ inline std::vector<Array2<int>> active_cells(Ranks& ranks, const Grid<int>& mask
 template <class Real> class Cycle {
 public:
   Cycle(const Operator& A, const Decomposition& d, const MultigridOptions& options, double dx = 1.0,
-        double dy = 1.0, const std::optional<LogGP>& machine = std::nullopt)
-      : ranks(d, machine), multigrid(ranks, dx, dy, active_cells(ranks, A.mask), options) {
+        double dy = 1.0)
+      : ranks(d), multigrid(ranks, dx, dy, active_cells(ranks, A.mask), options) {
     for (int n = 0; n < ranks.local_size(); ++n) A.fill(multigrid.finest(n));
     multigrid.set_operator();
   }

@@ -1,4 +1,4 @@
-// The implicit step of kernels/ice/column_pack.hpp in one column.
+// The implicit step of kernels/ice/columns.hpp in one column.
 #pragma once
 
 #include "kernels/ice/columns.hpp"

@@ -1,7 +1,7 @@
 // Small ice sheets drawn as text, run through PICO on virtual ranks.
 //
-//   # grounded ice   ^ bare land   f floating ice   s floating ice over shallow sea   ~ ocean   :
-//   shallow ocean
+//   # grounded ice     ^ bare land     f floating ice     s floating ice over shallow sea
+//   ~ ocean            : shallow ocean
 //
 // Cells are 100 km wide; grounded components of more than 3 cells are continental.
 #pragma once

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "kernels/cases/noise.hpp"
-#include "kernels/grid/virtual_ranks.hpp"
+#include "kernels/grid/virtual/virtual_ranks.hpp"
 #include "kernels/ssa/newton.hpp"
 #include "kernels/step/hybrid.hpp"
 
@@ -13,7 +13,7 @@
 
 namespace nunatak {
 
-class NobodyWatches final : public StepWatch {
+class NoWatch final : public StepWatch {
   void begin(const char*) override {}
   void end() override {}
 };
@@ -35,7 +35,7 @@ public:
     if (halo == Halo::loops) options.pico->by_loops = true; // all as on a GPU
     hybrid = std::make_unique<Hybrid>(ranks, dx, dy, levels, options,
                                       std::make_unique<SsaNewton>(ranks, dx, dy, SsaOptions{}),
-                                      std::move(states), std::move(forcings), nobody);
+                                      std::move(states), std::move(forcings), no_watch);
   }
 
   void step() {
@@ -79,7 +79,7 @@ private:
 
   static constexpr int Mx = 61, My = 47, Mz = 17;
   static constexpr double dx = 16e3, dy = 16e3;
-  NobodyWatches nobody;
+  NoWatch no_watch;
 
 public:
   VirtualRanks ranks;

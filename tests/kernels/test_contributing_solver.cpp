@@ -18,7 +18,7 @@ TEST_CASE("the solver of CONTRIBUTING.md is in the words and finds what a search
       INFO(name << " on " << px << " x " << py);
       VirtualRanks ranks(Decomposition::make(mask.Mx, mask.My, px, py));
       std::vector<Grid<int>> found = start;
-      CHECK(solve(ranks, "relax", found).solver == "relax");
+      solve(ranks, "relax", found);
       for (std::size_t f = 0; f < found.size(); ++f) CHECK(found[f] == search(start[f]));
     }
   }

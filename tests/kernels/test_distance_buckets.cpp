@@ -1,11 +1,8 @@
-// Distances by buckets and by `auto`: many ranks, exact counts of small cases, the words of a
-// message, the guard.
-#include "kernels/cases/masks.hpp"
-#include "kernels/distance/seam.hpp"
+// Distances by buckets: many ranks, exact counts of small cases, the forms of a message.
+#include "kernels/distance/boundary.hpp"
 #include "tests/kernels/distance_case.hpp"
 
 #include <catch2/catch_test_macros.hpp>
-#include <catch2/matchers/catch_matchers_string.hpp>
 
 using namespace nunatak;
 
@@ -24,24 +21,6 @@ struct Row {
   Grid<int> found;
 };
 
-/// Floating cells of masks.hpp; seeds at the grounding line (8 neighbours) and at the front (4).
-std::vector<Grid<int>> shelves(int M, std::uint64_t seed) {
-  const masks::Shelves type(M, M, seed, 0.5);
-  std::vector<Grid<int>> start(2, Grid<int>(M, M, -1));
-  for (int j = 0; j < M; ++j) {
-    for (int i = 0; i < M; ++i) {
-      if (type(j, i) != masks::Shelves::floating) continue;
-      start[0](j, i) = start[1](j, i) = 0;
-      for (int n = 0; n < 9; ++n) {
-        const int beside = type(j + n / 3 - 1, i + n % 3 - 1);
-        if (beside == masks::Shelves::grounded) start[0](j, i) = 1;
-        if (beside == masks::Shelves::ocean && n % 2 == 1) start[1](j, i) = 1;
-      }
-    }
-  }
-  return start;
-}
-
 } // namespace
 
 TEST_CASE("32 x 32 ranks, and ranks of one cell, equal a search of the whole grid") {
@@ -53,7 +32,7 @@ TEST_CASE("32 x 32 ranks, and ranks of one cell, equal a search of the whole gri
       const std::vector<Grid<int>> start = {with_seeds(mask, 300, 1), with_seeds(mask, 30, 2),
                                             with_seeds(mask, 0, 3)};
       VirtualRanks ranks(Decomposition::make(Mx, My, px, py));
-      for (const char* solver : {"bfs", "buckets", "auto"}) {
+      for (const char* solver : {"bfs", "buckets"}) {
         std::vector<Grid<int>> found = start;
         solve(ranks, solver, found);
         for (std::size_t f = 0; f < found.size(); ++f) CHECK(found[f] == search(start[f]));
@@ -94,12 +73,10 @@ TEST_CASE("serpentines of many lengths") {
     const int length = (My + 1) / 2 * Mx + My / 2;
     for (const auto& [px, py] : decompositions(Mx, My)) {
       VirtualRanks ranks(Decomposition::make(Mx, My, px, py));
-      for (const char* solver : {"buckets", "auto"}) {
-        std::vector<Grid<int>> found{start};
-        solve(ranks, solver, found);
-        CHECK(*std::max_element(found[0].values.begin(), found[0].values.end()) == length);
-        CHECK(found[0] == search(start));
-      }
+      std::vector<Grid<int>> found{start};
+      solve(ranks, "buckets", found);
+      CHECK(*std::max_element(found[0].values.begin(), found[0].values.end()) == length);
+      CHECK(found[0] == search(start));
     }
   }
 }
@@ -115,7 +92,7 @@ TEST_CASE("counts: a row over two ranks needs one message each way, and an empty
   CHECK(row.ranks.traffic().collectives == 1); // the members
 }
 
-TEST_CASE("counts: where the domain ends at the seam, there are no messages after the first") {
+TEST_CASE("counts: where the domain ends at the boundary, there are no messages after the first") {
   const Row row("1..-....", 2);
   CHECK(row.found == draw({"123-...."}));
   CHECK(row.ranks.traffic().messages == 2);
@@ -149,8 +126,8 @@ TEST_CASE("counts: one member, no member, no seeds") {
   CHECK(dry.ranks.traffic().bytes == 4 * 8);
 }
 
-TEST_CASE("counts: a path that goes to and fro over a seam") {
-  const Grid<int> path = draw({"1...", // the seam is in the middle
+TEST_CASE("counts: a path that goes to and fro over a boundary") {
+  const Grid<int> path = draw({"1...", // the boundary is in the middle
                                "---.", //
                                "....", //
                                ".---", //
@@ -175,13 +152,13 @@ TEST_CASE("the words of a message: runs, changes, the whole strip, nothing") {
   const Patch p{2, 8, 0, 0, 1, 8}; // one column of 8 cells, the left of two
   const auto shown = [&](const std::vector<int>& column) {
     Array2<int> d = make_array<int>("d", p);
-    for (int j = 1; j <= 8; ++j) d(j, 1) = column[static_cast<std::size_t>(j - 1)];
+    for (int j = 1; j <= 8; ++j) d(j, 1) = column[j - 1];
     std::vector<PatchWave> waves{{p, d.data()}};
     std::vector<int> words, later;
-    DistanceSeam seam(p, 1, 0, 1, 1);
-    CHECK(seam.write_all(waves, words) == 8);
-    CHECK(words.size() <= seam.longest());
-    seam.write_better(waves, later);
+    DistanceBoundary boundary(p, 1, 0, 1, 1);
+    CHECK(boundary.write_all(waves, words) == 8);
+    CHECK(words.size() <= boundary.longest());
+    boundary.write_better(waves, later);
     CHECK(later.empty()); // nothing is known of the other side
     return words;
   };
@@ -193,84 +170,27 @@ TEST_CASE("the words of a message: runs, changes, the whole strip, nothing") {
   CHECK(shown({1, -1, 3, -1, 5, -1, 9, 7}) == W{3 * 8 + 2, 1, -1, 3, -1, 5, -1, 9, 7});
 }
 
-TEST_CASE("a seam tells only what is of use to the other side, and tells it once") {
+TEST_CASE("a boundary sends only what is of use to the other side, and sends it once") {
   const Patch p{2, 4, 0, 0, 1, 4};
   Array2<int> d = make_array<int>("d", p);
   const std::vector<int> mine = {9, 6, 2, -1};
-  for (int j = 1; j <= 4; ++j) d(j, 1) = mine[static_cast<std::size_t>(j - 1)];
+  for (int j = 1; j <= 4; ++j) d(j, 1) = mine[j - 1];
   std::vector<PatchWave> waves{{p, d.data()}};
-  DistanceSeam seam(p, 1, 0, 1, 1);
+  DistanceBoundary boundary(p, 1, 0, 1, 1);
   std::vector<int> words;
-  seam.write_all(waves, words);
-  CHECK(seam.read({3 * 4 + 2, 5, 6, 8, 7}, waves) ==
-        4); // the case that is drawn in distance/seam.hpp
-  CHECK(seam.open(waves));
-  seam.write_better(waves, words);
+  boundary.write_all(waves, words);
+  CHECK(boundary.read({3 * 4 + 2, 5, 6, 8, 7}, waves) ==
+        4); // the case that is drawn in distance/boundary.hpp
+  CHECK(boundary.open(waves));
+  boundary.write_better(waves, words);
   CHECK(words.empty()); // 2 was shown
   CHECK(waves[0].from_offers() == 1);
   CHECK(d(1, 1) == 6);
-  seam.write_better(waves, words);
+  boundary.write_better(waves, words);
   CHECK(words.empty()); // 6 + 1 is no use to 5
   d(2, 1) = 4;
-  seam.write_better(waves, words);
+  boundary.write_better(waves, words);
   CHECK(words == std::vector<int>{3 * 1, 1, 4});
-  seam.write_better(waves, words);
+  boundary.write_better(waves, words);
   CHECK(words.empty());
-}
-
-TEST_CASE("auto: paths that cross many seams go over to gather, for twice its cost at most; "
-          "shelves stay with buckets") {
-  struct Expected {
-    std::string name;
-    std::vector<Grid<int>> start;
-    int px;
-    std::string by;
-    int rounds;
-  };
-  const std::vector<Expected> cases = {
-      {"serpentine", {with_seed_at_corner(serpentine(64, 64))}, 2, "gather", 5},
-      {"serpentine", {with_seed_at_corner(serpentine(64, 64))}, 8, "gather", 8},
-      {"spiral", {with_seed_at_corner(spiral(65, 65))}, 4, "gather", 6},
-      {"shelves", shelves(128, 1), 2, "buckets", 2},
-      {"shelves", shelves(128, 1), 8, "buckets", 7},
-      {"shelves", shelves(128, 1), 16, "buckets", 7},
-  };
-  for (const Expected& e : cases) {
-    INFO(e.name << " on " << e.px << " x " << e.px);
-    const auto run = [&](const std::string& solver, DistanceReport& report) {
-      VirtualRanks ranks(Decomposition::make(e.start[0].Mx, e.start[0].My, e.px, e.px), LogGP{});
-      std::vector<Grid<int>> found = e.start;
-      report = solve(ranks, solver, found);
-      for (std::size_t f = 0; f < found.size(); ++f) CHECK(found[f] == search(e.start[f]));
-      return ranks.clock()->critical().time;
-    };
-    DistanceReport report, other;
-    const double time = run("auto", report);
-    CHECK(report.solver == e.by);
-    CHECK(report.rounds == e.rounds);
-    const double best = std::min(run("buckets", other), run("gather", other));
-    CHECK(time <= 2.05 * best);
-  }
-}
-
-TEST_CASE("auto: the guard given by hand") {
-  const std::vector<Grid<int>> start{with_seed_at_corner(Grid<int>(24, 24, 1))};
-  const auto run = [&](int guard) {
-    VirtualRanks ranks(Decomposition::make(24, 24, 6, 6));
-    std::vector<Grid<int>> found = start;
-    DistanceOptions options;
-    options.guard = guard;
-    const DistanceReport report = solve(ranks, "auto", found, options);
-    CHECK(found[0] == search(start[0]));
-    CHECK(ranks.traffic().lagged ==
-          std::min((report.rounds + 1) / 3, 4)); // after rounds 1, 4, 7, 10
-    return std::pair{report.solver, report.rounds};
-  };
-  CHECK(run(0) == std::pair{std::string("buckets"), 13});
-  CHECK(run(1) == std::pair{std::string("gather"), 1});
-  CHECK(run(5) == std::pair{std::string("gather"), 5});
-  CHECK(run(10) == std::pair{std::string("gather"), 10});  // done, but nobody knows
-  CHECK(run(11) == std::pair{std::string("buckets"), 11}); // the maximum of round 10 is waited for
-  CHECK(run(14) == std::pair{std::string("buckets"), 13});
-  CHECK_THROWS_WITH(run(-2), Catch::Matchers::ContainsSubstring("guard is -2"));
 }

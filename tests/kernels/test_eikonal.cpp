@@ -136,9 +136,9 @@ TEST_CASE("first order: distance to a point, to a disc, around a corner") {
   const auto disc = [](double x, double y) {
     return std::max(std::hypot(x - 0.5, y - 0.5) - 0.2, 0.0);
   };
-  //    . . . . .      The wall is x > X, y < Y. The seed is the first cell of the coarsest grid:
-  //    all grids have a cell there. . . C # #      Whoever does not see it past the corner C = (X,
-  //    Y) goes by the corner. s . . # #
+  //    . . . . .   The wall is x > X, y < Y. The seed is the first cell of the coarsest grid:
+  //    . . C # #   all grids have a cell there. Where the wall hides it, the path goes by the
+  //    s . . # #   corner C = (X, Y).
   const auto corner = [](double x, double y) {
     const double X = 0.5, Y = 0.6, seed = 0.5 / 45.0;
     if (x > X + 1e-9 && y < Y) return -1.0;
@@ -173,11 +173,9 @@ TEST_CASE("first order: distance to a point, to a disc, around a corner") {
 }
 
 TEST_CASE("distances in cells, as PICO takes them") {
-  // metres / 1000, by hand:    2     2.55  3.25  4.05          steps along the grid would be  3 4 5
-  // 6
-  //                            1     1.71  2.55  3.44                                         2 3 4
-  //                            5 0     1     2     3                                            1 2
-  //                            3 4
+  // metres / 1000, by hand:    2     2.55  3.25  4.05     steps along the grid:  3 4 5 6
+  //                            1     1.71  2.55  3.44                            2 3 4 5
+  //                            0     1     2     3                               1 2 3 4
   const Grid<int> start = draw({"1...-.", "....--", "....-."}),
                   expected = draw({"1234-.", "2344--", "3445-."});
   for (const auto& [px, py] : decompositions(6, 3)) {

@@ -1,4 +1,4 @@
-// exp, log, pow, cbrt, tan, roots and erf beside long double, on many arguments and on all edges.
+// exp, log, pow, tan, roots and erf against long double, on many arguments and on all edges.
 #include "kernels/grid/elementary.hpp"
 
 #include <catch2/catch_test_macros.hpp>
@@ -103,19 +103,6 @@ TEST_CASE("pow: below 1.5 units in the last place; edges") {
     }
   }
   CHECK(std::isnan(elementary::pow(-1.0, 2.0)));
-}
-
-TEST_CASE("cbrt: below 1.5 units in the last place; edges") {
-  const auto f = [](double x) { return elementary::cbrt(x); };
-  const auto exact = [](long double x) { return std::cbrt(x); };
-  CHECK(worst(f, exact, -10.0, 10.0) < 1.5);
-  CHECK(worst(f, exact, -1074.0, 1023.9, true) < 1.5);
-  for (const double x :
-       {tiny, -tiny, normal, std::nextafter(normal, 0.0), 1.0, 8.0, -27.0, 0.5, 4.0, huge, -huge}) {
-    CHECK(error(f(x), exact(x)) < 1.5);
-  }
-  CHECK((f(0.0) == 0.0 && std::signbit(f(-0.0)) && f(inf) == inf && f(-inf) == -inf &&
-         std::isnan(f(nan_)) && f(27.0) == 3.0));
 }
 
 TEST_CASE("tan: below 1.5 units in the last place; edges") {

@@ -20,8 +20,7 @@ struct Level {
   std::vector<NinePoint<double>> parts;
 
   Level(const Decomposition& d, const std::vector<Array2<int>>& active) : ranks(d) {
-    for (int n = 0; n < ranks.local_size(); ++n)
-      parts.emplace_back(ranks.patch(n), active[static_cast<std::size_t>(n)]);
+    for (int n = 0; n < ranks.local_size(); ++n) parts.emplace_back(ranks.patch(n), active[n]);
   }
   template <class F> void update_ghosts(const F& rows_of) {
     std::vector<std::vector<Ghosted>> arrays;
@@ -76,7 +75,7 @@ private:
     std::vector<Array2<int>> cells;
     std::vector<std::vector<Ghosted>> ghosted;
     for (int n = 0; n < ranks.local_size(); ++n) {
-      const NinePoint<double>& part = fine.parts[static_cast<std::size_t>(n)];
+      const NinePoint<double>& part = fine.parts[n];
       x.push_back(x_axis(d, part.patch, ranks.patch(n), halving));
       y.push_back(y_axis(d, part.patch, ranks.patch(n), halving));
       cells.push_back(
@@ -84,8 +83,7 @@ private:
       ghosted.push_back({cells.back()});
     }
     ranks.update_ghosts(ghosted);
-    for (int n = 0; n < ranks.local_size(); ++n)
-      clear_beyond_edges(c, ranks.patch(n), cells[static_cast<std::size_t>(n)]);
+    for (int n = 0; n < ranks.local_size(); ++n) clear_beyond_edges(c, ranks.patch(n), cells[n]);
     return cells;
   }
 };

@@ -1,6 +1,6 @@
-// Hats on every second point: their values against the definition, on every cut of every short
-// axis; which coarse points exist. The inverse of the last level's matrix, with unknowns that
-// depend on others.
+// Hats on every second point: who owns a coarse point, on every cut of every short axis; which
+// coarse points exist (their values: test_galerkin.cpp). The inverse of the last level's matrix,
+// with unknowns that depend on others.
 #include "multigrid_case.hpp"
 
 #include <catch2/catch_test_macros.hpp>
@@ -19,14 +19,14 @@ std::vector<Vector> axis_hats(int M, bool periodic, bool halved) {
   std::vector<Vector> hats(static_cast<std::size_t>(M),
                            Vector(static_cast<std::size_t>(coarse), 0.0));
   for (int g = 0; g < M; ++g) {
-    Vector& row = hats[static_cast<std::size_t>(g)];
+    Vector& row = hats[g];
     if (!halved) {
-      row[static_cast<std::size_t>(g)] = 1.0;
+      row[g] = 1.0;
     } else if (g % 2 == 0) {
-      row[static_cast<std::size_t>(g / 2)] = 1.0;
+      row[g / 2] = 1.0;
     } else {
-      row[static_cast<std::size_t>(g / 2)] += 0.5;
-      row[static_cast<std::size_t>((g / 2 + 1) % coarse)] += 0.5;
+      row[g / 2] += 0.5;
+      row[(g / 2 + 1) % coarse] += 0.5;
     }
   }
   return hats;
@@ -87,99 +87,6 @@ TEST_CASE("every coarse point has one owner: that of its fine point") {
   CHECK(wrong == 0);
 }
 
-TEST_CASE("parents and weights are those of the definition, on every cut, and within the ghosts") {
-  int wrong = 0;
-  for (const Axis& axis : axes()) {
-    const auto hats = axis_hats(axis.M, axis.periodic, axis.halved);
-    for_each_cut(axis, [&](const Decomposition& fine, const Decomposition& coarse) {
-      if (!patches_have(coarse, 1)) return;
-      for (int r = 0; r < fine.px; ++r) {
-        const Patch p = fine.patch(r), q = coarse.patch(r);
-        const HatAxis hat = x_axis(fine, p, q, {axis.halved, false});
-        for (int i = 1; i <= p.xm; ++i) {
-          Vector row(hats[0].size(), 0.0);
-          const double right = hat.right_weight(i);
-          const int I = hat.parent(i), last = right > 0.0 ? I + 1 : I;
-          wrong += I < 0 || last > q.xm + 1;
-          for (int n = I; n <= last; ++n) {
-            const int C = axis.periodic ? (q.global_i(n) + q.Mx) % q.Mx : q.global_i(n);
-            wrong += C < 0 || C >= q.Mx;
-            row[static_cast<std::size_t>((C + q.Mx) % q.Mx)] += n == I ? 1.0 - right : right;
-          }
-          wrong += row != hats[static_cast<std::size_t>(p.global_i(i))];
-        }
-      }
-    });
-  }
-  CHECK(wrong == 0);
-}
-
-TEST_CASE("hats seen from their centres are those of the definition") {
-  int wrong = 0;
-  for (const Axis& axis : axes()) {
-    const auto hats = axis_hats(axis.M, axis.periodic, axis.halved);
-    const auto fold = [](int n, int M, bool periodic) { return periodic ? (n + M) % M : n; };
-    for_each_cut(axis, [&](const Decomposition& fine, const Decomposition& coarse) {
-      if (!patches_have(coarse, 1)) return;
-      for (int r = 0; r < fine.px; ++r) {
-        const Patch p = fine.patch(r), q = coarse.patch(r);
-        const HatAxis hat = x_axis(fine, p, q, {axis.halved, false});
-        for (int I = 1; I <= q.xm; ++I) {
-          double mass = 0.0, expected = 0.0;
-          for (const Vector& row : hats) expected += row[static_cast<std::size_t>(q.global_i(I))];
-          for (int o = -1; o <= 1; ++o) {
-            const double value = hat.value(I, o);
-            if (value == 0.0) continue;
-            const int i = hat.centre(I) + o;
-            wrong += i < 0 || i > p.xm + 1; // not even a ghost
-            const int g = fold(p.global_i(i), p.Mx, axis.periodic);
-            if (g < 0 || g >= p.Mx) continue; // no unknown
-            mass += value;
-            if (q.Mx > 1)
-              wrong += value !=
-                       hats[static_cast<std::size_t>(g)][static_cast<std::size_t>(q.global_i(I))];
-            for (int near = o - 1; near <= o + 1; ++near) { // what a row of A at that point reaches
-              const int other = fold(p.global_i(hat.centre(I) + near), p.Mx, axis.periodic);
-              if (other < 0 || other >= p.Mx) continue;
-              double sum = 0.0;
-              for (int s = -1; s <= 1; ++s) {
-                const int C = fold(q.global_i(I) + s, q.Mx, axis.periodic);
-                const double v = hat.neighbour_value(I, near, s);
-                sum += v;
-                if (C < 0 || C >= q.Mx || (axis.periodic && q.Mx < 3)) {
-                  wrong += C < 0 && v != 0.0;
-                  continue;
-                }
-                wrong += v != hats[static_cast<std::size_t>(other)][static_cast<std::size_t>(C)];
-              }
-              wrong += sum != 1.0;
-            }
-          }
-          wrong += mass != expected;
-        }
-      }
-    });
-  }
-  CHECK(wrong == 0);
-}
-
-TEST_CASE("linear functions are sums of hats, but across the seam of a periodic axis") {
-  for (const Axis& axis : axes()) {
-    if (!axis.halved || axis.M == 2) continue;
-    const auto hats = axis_hats(axis.M, axis.periodic, true);
-    for (int g = 0; g < axis.M; ++g) {
-      if (axis.periodic && axis.M % 2 == 0 && g == axis.M - 1) continue;
-      double one = 0.0, x = 0.0;
-      for (std::size_t C = 0; C < hats[0].size(); ++C) {
-        one += hats[static_cast<std::size_t>(g)][C];
-        x += hats[static_cast<std::size_t>(g)][C] * 2.0 * static_cast<double>(C);
-      }
-      CHECK(one == 1.0);
-      CHECK(x == g);
-    }
-  }
-}
-
 TEST_CASE("the coarse points that exist are those whose hats reach an unknown; they sum to 1 on "
           "all unknowns") {
   unsigned seed = 0;
@@ -195,8 +102,7 @@ TEST_CASE("the coarse points that exist are those whose hats reach an unknown; t
           double sum = 0.0;
           for (int J = 0; J < expected.My; ++J) {
             for (int I = 0; I < expected.Mx; ++I) {
-              const double hat = hy[static_cast<std::size_t>(j)][static_cast<std::size_t>(J)] *
-                                 hx[static_cast<std::size_t>(i)][static_cast<std::size_t>(I)];
+              const double hat = hy[j][J] * hx[i][I];
               if (A.mask(j, i) != 0 && hat > 0.0) expected(J, I) = 1, sum += hat;
             }
           }
@@ -211,8 +117,8 @@ TEST_CASE("the coarse points that exist are those whose hats reach an unknown; t
         std::vector<Array2<int>> cells;
         for (int n = 0; n < ranks.local_size(); ++n) {
           const Patch p = ranks.patch(n), q = coarse_ranks.patch(n);
-          cells.push_back(coarse_cells(q, q, active[static_cast<std::size_t>(n)],
-                                       x_axis(d, p, q, halving), y_axis(d, p, q, halving)));
+          cells.push_back(
+              coarse_cells(q, q, active[n], x_axis(d, p, q, halving), y_axis(d, p, q, halving)));
         }
         CHECK(gather(coarse_ranks, cells) == expected);
       }

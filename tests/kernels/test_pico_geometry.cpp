@@ -1,6 +1,6 @@
 // Geometry of PICO on drawn ice sheets: masks, shelves, distances, boxes, and the corner cases.
 #include "kernels/distance/distance.hpp"
-#include "kernels/pico/boxes.hpp"
+#include "kernels/pico/shelves.hpp"
 #include "tests/kernels/pico_case.hpp"
 
 #include <catch2/catch_test_macros.hpp>

@@ -71,7 +71,7 @@ void check_cell_by_cell(const PicoCase& c, const PicoResult& r,
     worst = std::max(worst, std::fabs(found - expected) / size);
   };
   for (int s = 1; s <= r.report.shelves; ++s) {
-    const ShelfWater& w = water[static_cast<std::size_t>(s)];
+    const ShelfWater& w = water[s];
     std::vector<std::vector<std::size_t>> cells(static_cast<std::size_t>(n_max) + 1);
     for (std::size_t n = 0; n < r.shelf_mask.values.size(); ++n) {
       if (r.shelf_mask.values[n] == s) cells[r.box_mask.values[n]].push_back(n);

@@ -24,7 +24,7 @@ std::vector<double> random_terms(int n, int exponents, unsigned seed) {
 }
 
 void add(ReproducibleSum& sum, const std::vector<double>& terms, int first, int last) {
-  sum.add([&](std::int64_t n) { return terms[static_cast<std::size_t>(n)]; }, first, last);
+  sum.add([&](std::int64_t n) { return terms[n]; }, first, last);
 }
 
 // in pieces of up to `piece` terms, each a sum of its own
@@ -41,14 +41,17 @@ double sum_in_pieces(const std::vector<double>& terms, int piece, bool backwards
   return sum.value();
 }
 
+struct Listed {
+  Kokkos::View<double*, nunatak::Mem> list;
+  template <int> KOKKOS_INLINE_FUNCTION double term(std::int64_t n) const { return list(n); }
+};
+
 // by a loop of the backend
 double sum_by_loop(const std::vector<double>& terms) {
-  const Kokkos::View<double*, nunatak::Mem> list("terms", terms.size());
-  std::copy(terms.begin(), terms.end(), list.data());
-  return nunatak::sum_reproducibly(
-             "test", static_cast<std::int64_t>(terms.size()),
-             KOKKOS_LAMBDA(std::int64_t n) { return list(n); })
-      .value();
+  const Listed listed{Kokkos::View<double*, nunatak::Mem>("terms", terms.size())};
+  std::copy(terms.begin(), terms.end(), listed.list.data());
+  const auto count = static_cast<std::int64_t>(terms.size());
+  return nunatak::sums_reproducibly<1>("test", count, listed).of[0].value();
 }
 
 double sum_of(const std::vector<double>& terms) {

@@ -91,7 +91,7 @@ double relative_residual(Sheet& sheet, const SsaOptions& options) {
 
 TEST_CASE("A solve of the SSA has the same bits on every cut of the grid") {
   for (const bool single : {true, false}) {
-    for (const std::int64_t gather :
+    for (const int gather :
          {3000, 100}) { // one rank has all levels; the finest ones smoothed on their ranks
       SsaOptions options;
       options.single_precision = single;
@@ -135,7 +135,7 @@ TEST_CASE("Single and double precision of the linear systems give the same veloc
 
 TEST_CASE("One collective per linear iteration and one per step, however ranks are merged") {
   for (const auto& [px, py] : {std::pair(2, 2), std::pair(12, 9)}) {
-    for (const std::int64_t gather : {3000, 100, 0}) {
+    for (const int gather : {3000, 100, 0}) {
       SsaOptions options;
       options.multigrid.gather = gather;
       Sheet sheet(cut(px, py));

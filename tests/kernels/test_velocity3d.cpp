@@ -1,6 +1,6 @@
 // Velocities at every level: the profile of shearing, its means, incompressibility, ice margins,
 // any decomposition.
-#include "kernels/grid/virtual_ranks.hpp"
+#include "kernels/grid/virtual/virtual_ranks.hpp"
 #include "kernels/ice/velocity3d.hpp"
 
 #include <catch2/catch_test_macros.hpp>
@@ -49,7 +49,7 @@ struct Case {
       update_geometry(ranks.patch(r), b[r], H[r], h[r], mask[r]);
       edges.emplace_back(ranks.patch(r));
       update_edges(ranks.patch(r), h[r], mask[r], edges[r]);
-      horizontal_velocity(ranks.patch(r), dx, dy, {}, levels, edges[r], H[r], mask[r], A[r], u_b[r],
+      horizontal_velocity(ranks.patch(r), dx, dy, levels, edges[r], H[r], mask[r], A[r], u_b[r],
                           v_b[r], out[r]);
     }
     ranks.update_ghosts(second);
@@ -72,8 +72,6 @@ TEST_CASE("levels: ends, spacing, ice in a column, refusals") {
   CHECK(levels_in_ice(equal.z, 9000.0) == 5);
   CHECK_THROWS(make_levels(4000.0, 1, LevelSpacing::equal));
   CHECK_THROWS(make_levels(0.0, 5, LevelSpacing::equal));
-  CHECK_THROWS(require_levels_above(equal, 4000.1));
-  CHECK_NOTHROW(require_levels_above(equal, 4000.0));
 }
 
 TEST_CASE("a slab on a slope: profile, means and heating are those of laminar flow") {
@@ -113,8 +111,7 @@ TEST_CASE("sliding that spreads sinks: w = w_b - z (u_x + v_y)") {
   CHECK(shelf.out[0].heating(3, 3) == 0.0);
 }
 
-TEST_CASE(
-    "gradients ignore the cliff at a front; ice-free cells do not move; a limit slows shearing") {
+TEST_CASE("gradients ignore the cliff at a front; ice-free cells do not move") {
   const auto fill = [](double x, double, double& b, double& H, double& u, double& v, double&) {
     b = -300.0, H = x < 50e3 ? 1500.0 - 0.001 * x : 0.0, u = 1e-6, v = 0.0;
   };
@@ -128,17 +125,11 @@ TEST_CASE(
   CHECK(close(o.u_surface(2, 3), expected, 1e-9));
   CHECK(o.u(2, 4, 0) == 0.0);
   CHECK(o.u_surface(2, 4) == 0.0);
-  const double D = SiaDiffusivity{}(ice_softness, marine.H[0](2, 3), 1e-6);
-  horizontal_velocity(marine.ranks.patch(0), marine.dx, marine.dy, SiaParameters{0.25 * D},
-                      marine.levels, marine.edges[0], marine.H[0], marine.mask[0], marine.A[0],
-                      marine.u_b[0], marine.v_b[0], marine.out[0]);
-  CHECK(close(o.u_surface(2, 3) - 1e-6, 0.25 * (expected - 1e-6), 1e-9));
   marine.mask[0](2, 3) = ice_free_land,
                     marine.H[0](2, 3) = 0.0; // the ice is gone: so is its velocity
   for (int step = 0; step < 2; ++step) {
-    horizontal_velocity(marine.ranks.patch(0), marine.dx, marine.dy, {}, marine.levels,
-                        marine.edges[0], marine.H[0], marine.mask[0], marine.A[0], marine.u_b[0],
-                        marine.v_b[0], o);
+    horizontal_velocity(marine.ranks.patch(0), marine.dx, marine.dy, marine.levels, marine.edges[0],
+                        marine.H[0], marine.mask[0], marine.A[0], marine.u_b[0], marine.v_b[0], o);
     vertical_velocity(marine.ranks.patch(0), marine.dx, marine.dy, marine.levels, marine.H[0],
                       marine.mask[0], marine.m[0], o, marine.w[0]);
     for (int k = 0; k < marine.levels.size(); ++k)
@@ -162,7 +153,7 @@ TEST_CASE("the same bits on any decomposition") {
       for (int j = 1; j <= p.ym; ++j) {
         for (int i = 1; i <= p.xm; ++i) {
           for (int k = 0; k < Mz; ++k) {
-            double* at = &all[static_cast<std::size_t>((p.cell(j, i) * Mz + k) * 4)];
+            double* at = &all[(p.cell(j, i) * Mz + k) * 4];
             at[0] = c.out[r].u(j, i, k), at[1] = c.out[r].v(j, i, k), at[2] = c.w[r](j, i, k),
             at[3] = c.out[r].heating(j, i);
           }

@@ -137,10 +137,10 @@ std::optional<Picture> parsed(const std::string& bytes) {
 /// A folder for the files of a test case.
 class Folder {
 public:
-  Folder()
-      : m_path(std::filesystem::temp_directory_path() /
-               ("nunatak_mask_" + std::to_string(getpid()))) {
-    std::filesystem::create_directories(m_path);
+  Folder() {
+    std::string path = std::filesystem::temp_directory_path() / "nunatak_mask_XXXXXX";
+    if (mkdtemp(path.data()) == nullptr) throw std::runtime_error("cannot create " + path);
+    m_path = path;
   }
   ~Folder() { std::filesystem::remove_all(m_path); }
   std::string operator/(const std::string& name) const { return (m_path / name).string(); }
@@ -295,7 +295,7 @@ TEST_CASE("files that are no masks") {
   write_netcdf(folder / "thk.nc", "thk", {"y", "x"}, threes);
   refused(folder / "thk.nc", "", "variable 'mask': expected such a variable, found thk");
   write_netcdf(folder / "large.nc", "mask", {"y", "x"}, std::vector<double>(15, 3e10));
-  refused(folder / "large.nc", "", "expected 32-bit values, found 30000000000");
+  refused(folder / "large.nc", "", "expected whole numbers of 32 bits, found 30000000000");
   write_netcdf(folder / "half.nc", "mask", {"y", "x"}, std::vector<double>(15, 2.5));
   CHECK_THROWS_AS(read(folder / "half.nc"), Error);
 }

@@ -18,7 +18,6 @@ struct Values {
   double dx = 1000.0;
   bool compare = false, verbose = true;
   std::string solver = "bfs", output;
-  std::optional<std::int64_t> gather = {};
 };
 
 OptionTable table_of(Values& v) {
@@ -31,7 +30,6 @@ OptionTable table_of(Values& v) {
   table.add(flag("verbose", v.verbose, "one line per step"));
   table.add(word("solver", v.solver, "bfs|sweep", "distance solver"));
   table.add(text("o", v.output, "file of the result"));
-  table.add(count_or_auto("gather", v.gather, "cells that one rank has"));
   return table;
 }
 
@@ -55,26 +53,23 @@ TEST_CASE("options: values of every kind, units converted") {
   CHECK_FALSE(v.verbose);
   CHECK(v.solver == "sweep");
   CHECK(v.output == "-3.nc");
-  CHECK_FALSE(v.gather.has_value());
-  CHECK(values_of({"-gather", "0"}).gather == 0);
-  CHECK_FALSE(values_of({"-gather", "auto"}).gather.has_value());
 }
 
 TEST_CASE("options: a switch is on or off in any of four words, of the model and of output") {
   for (const std::string word : {"yes", "true", "on", "1", "no", "false", "off", "0"}) {
     const bool on = word == "yes" || word == "true" || word == "on" || word == "1";
     CHECK(values_of({"-compare", word.c_str()}).compare == on);
-    CHECK(io::parse_method("direct/overlap=" + word, {}).overlap == on);
+    CHECK(io::parse_method("direct/ompio=" + word, {}).ompio == on);
   }
-  CHECK_THROWS_WITH(io::parse_method("direct/overlap=always", {}),
-                    ContainsSubstring("overlap: expected yes or no, found 'always'"));
+  CHECK_THROWS_WITH(io::parse_method("direct/ompio=always", {}),
+                    ContainsSubstring("ompio: expected yes or no, found 'always'"));
 }
 
 TEST_CASE("options: bytes that are chosen by the program are called auto") {
   io::Options options;
   OptionTable table("nunatak-x: what it does", "nunatak-x");
   add_io_options(table, options);
-  for (const std::string name : {"io_buffer", "io_call", "io_stripe"}) {
+  for (const std::string name : {"io_buffer", "io_stripe"}) {
     CHECK(table.to_json()[name] == "auto");
     const std::string size = "64KiB", none = "auto";
     table.set(name, &size);
@@ -82,10 +77,17 @@ TEST_CASE("options: bytes that are chosen by the program are called auto") {
     table.set(name, &none);
     CHECK(table.to_json()[name] == "auto");
   }
-  CHECK((options.buffer == 0 && options.call == 0 && options.stripe == 0));
+  CHECK((options.buffer == 0 && options.stripe == 0));
+  const std::string soon = "20s", later = "10min", odd = "20 parsecs";
+  table.set("io_patience", &soon);
+  CHECK((options.patience.count == 20 && table.to_json()["io_patience"] == soon));
+  table.set("io_patience", &later);
+  CHECK((options.patience.count == 600 && table.to_json()["io_patience"] == later));
+  CHECK_THROWS_WITH(table.set("io_patience", &odd),
+                    ContainsSubstring("option -io_patience: expected a time (20s, 10min, 1h)"));
   const std::string none = "auto";
-  CHECK_THROWS_WITH(table.set("io_slab", &none),
-                    ContainsSubstring("option -io_slab: expected a number of bytes"));
+  CHECK_THROWS_WITH(table.set("io_pool", &none),
+                    ContainsSubstring("option -io_pool: expected a number of bytes"));
 }
 
 TEST_CASE("options: an error says what was expected and what was found") {
@@ -103,9 +105,6 @@ TEST_CASE("options: an error says what was expected and what was found") {
   refused({"-compare", "perhaps"}, "option -compare: expected yes or no, found 'perhaps'");
   refused({"-solver", "dfs"}, "option -solver: expected one of bfs|sweep, found 'dfs'");
   refused({"-sovler", "bfs"}, "unknown option -sovler; did you mean -solver?");
-  refused({"-gather", "-1"},
-          "option -gather (a number, or auto): expected a whole number of at least 0");
-  refused({"-gather", "no"}, "option -gather (a number, or auto): expected a number, found 'no'");
   refused({"bfs"}, "'bfs' on the command line belongs to no option (expected: -option value)");
   refused({"--solver", "bfs"}, "'--solver' on the command line belongs to no option (expected: "
                                "-option value, with one dash: -solver)");

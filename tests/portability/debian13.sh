@@ -12,12 +12,13 @@ source=$(cd "$(dirname "$0")/../.." && pwd)
 command -v debootstrap >/dev/null || { echo "debian13: expected debootstrap in the PATH" >&2; exit 1; }
 [ -n "${NUNATAK_UNSHARED:-}" ] || NUNATAK_UNSHARED=1 exec unshare --mount "$0" "$@" # what is mounted below goes when this process does
 
-root=${keep:-$(mktemp -d)}
+base=$(mktemp -d)
+root=${keep:-$base/root}
 mkdir -p "$root"
 root=$(cd "$root" && pwd)
 cleanup() {
   umount "$root/proc" "$root/sys" "$root/dev/shm" "$root/dev/pts" 2>/dev/null || true
-  [ -n "$keep" ] || rm -rf --one-file-system "$root"
+  rm -rf --one-file-system "$base"
 }
 trap cleanup EXIT
 say() { printf '\033[1m[debian13]\033[0m %s\n' "$*"; }

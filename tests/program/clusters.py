@@ -4,6 +4,7 @@ import pathlib
 import shutil
 import subprocess
 import sys
+import tempfile
 
 import pytest
 
@@ -41,7 +42,9 @@ def skip_without_cluster():
 def cluster():
     """cluster("up", ...), cluster("run", ...): ended after the test."""
     skip_without_cluster()
-    folder = f"/tmp/nunatak-test-{os.getpid()}"  # short: Open MPI makes sockets below it
+    above = tempfile.mkdtemp(prefix="nk", dir="/tmp")  # short: Open MPI makes sockets below it
+    os.chmod(above, 0o1777)  # one of the tests is an ordinary user's
+    folder = f"{above}/c"
     environment = {**os.environ, "NUNATAK_CLUSTER": folder, "PATH": os.environ["PATH"] + ":/usr/sbin:/sbin"}
     environment.pop("LD_PRELOAD", None)
 
@@ -51,6 +54,7 @@ def cluster():
     yield command
     command("down")
     assert not os.path.exists(folder)
+    os.rmdir(above)
 
 
 def counts(report, path=""):

@@ -1,6 +1,5 @@
 """A restarted run continues its series: what a run wrote in parts has the bits of the run that was not interrupted."""
 import os
-import shutil
 import subprocess
 import time
 
@@ -64,7 +63,6 @@ def test_parts_are_the_whole(nunatak, tmp_path, ranks, io_format):
         assert len(data.history) % 4096 == 0 and len(lines) == 3 and "-run_until 1.5" in lines[0] and "-run_until 3" in lines[2]
 
 
-
 def without_history(path):
     """All bytes but for that text, which tells the time and the options of the run."""
     with netCDF4.Dataset(path) as data:
@@ -76,45 +74,19 @@ def without_history(path):
 def test_what_goes_on_in_place_has_the_same_bytes(nunatak, tmp_path, ranks):
     """As the other formats, which write it anew; and nunatak-verify finds what was written."""
     files = {}
-    for way in ("serial", "pnetcdf", "direct", "direct, threads", "direct, servers"):
+    for way in ("serial", "pnetcdf", "direct", "direct, servers"):
         folder = tmp_path / way
         folder.mkdir()
         form = (*SERIES, "-io_format", way.split(",")[0], "-io_commit_every", "1")
         ok(nunatak(*START, "-run_until", "1.5", *form, cwd=folder))
         ok(nunatak(*START, "-run_until", "1", "-o", "part.nc", cwd=folder))
-        transport = {"direct, threads": ("-io_transport", "thread"), "direct, servers": ("-io_transport", "async:1")}.get(way, ())
+        transport = {"direct, servers": ("-io_transport", "async:1")}.get(way, ())
         run = ok(nunatak(*GO_ON, "-run_until", "3", *form, *transport, ranks=ranks + ("servers" in way), cwd=folder))
         assert run.out.count("continued in place") == (2 if "direct" in way else 0)
         files[way] = [without_history(folder / name) for name in ("maps.nc", "series.nc")]
         done = subprocess.run([os.environ["NUNATAK"] + "-verify"], cwd=folder, capture_output=True, text=True)
         assert done.returncode == 0, done.stdout + done.stderr
     assert all(found == files["serial"] for found in files.values())
-
-
-@pytest.mark.parametrize("ranks", [1, 2, 4])
-def test_what_servers_continue_in_place_has_the_same_bytes(nunatak, tmp_path, ranks):
-    """As without servers, whatever their number; the file stays the same one. Where it cannot, they write it anew, and say why."""
-    form = (*SERIES, "-io_format", "direct", "-io_commit_every", "1")
-    first, names = tmp_path / "first", ("maps.nc", "series.nc")
-    first.mkdir()
-    ok(nunatak(*START, "-run_until", "1.5", *form, cwd=first))
-    ok(nunatak(*START, "-run_until", "1", "-o", "part.nc", cwd=first))
-    files = {}
-    for transport, servers in (("sync", 0), ("async:1", 1), ("async:2", 2), ("async:2+1", 3)):
-        folder = tmp_path / transport
-        shutil.copytree(first, folder)
-        before = {name: os.stat(folder / name).st_ino for name in names}
-        run = ok(nunatak(*GO_ON, "-run_until", "2", *form, "-io_transport", transport, ranks=ranks + servers, cwd=folder))
-        assert all(f"{name}: continued in place" in run.out for name in names), run.out
-        assert {name: os.stat(folder / name).st_ino for name in names} == before
-        files[transport] = [without_history(folder / name) for name in names]
-        done = subprocess.run([os.environ["NUNATAK"] + "-verify"], cwd=folder, capture_output=True, text=True)
-        assert done.returncode == 0, done.stdout + done.stderr
-    assert all(found == files["sync"] for found in files.values())
-    os.link(first / "maps.nc", first / "second_name.nc")
-    run = ok(nunatak(*GO_ON, "-run_until", "2", *form, "-io_transport", "async:1", ranks=ranks + 1, cwd=first))
-    assert "maps.nc: written anew: it has several names" in run.out and "series.nc: continued in place" in run.out, run.out
-    assert without_history(first / "maps.nc") == files["sync"][0]
 
 
 @pytest.fixture

@@ -11,14 +11,12 @@ RUNS = {
     "own solver": (1, *MARINE),
     "series": (3, *MARINE, "-spatial_file", "s.nc", "-spatial_every", "0.01", "-timeseries_file", "t.nc", "-snapshot_file", "p.nc",
                "-snapshot_every", "0.01", "-grid_cut", "ice"),
-    "thread": (2, *MARINE, "-spatial_file", "s.nc", "-spatial_every", "0.01", "-io_transport", "thread"),
     "server": (2, *MARINE, "-spatial_file", "s.nc", "-spatial_every", "0.01", "-io_transport", "async:1"),
     "loops": (3, *MARINE, "-halo", "loops"),
     "scatters": (3, *MARINE, "-halo", "dmda", "-pico_distance", "bfs"),
     "double": (2, *MARINE, "-ssa_multigrid_precision", "double", "-pico_distance", "device"),
     "petsc": (2, *MARINE, *PETSC, "-ssa_solver", "petsc"),
     "shelf": (1, "-init", "shelf", "-run_steps", "1"),
-    "stream": (2, "-init", "stream", "-run_steps", "1", "-ssa_solver", "petsc"),
     "dome": (2, "-init", "dome", "-grid_Mx", "21", "-grid_Mz", "5", "-run_steps", "2"),
 }
 

@@ -7,7 +7,6 @@ import shlex
 import signal
 import subprocess
 import sys
-import threading
 import time
 
 import netCDF4
@@ -40,18 +39,9 @@ def ranks_of(process):
             if "OMPI_COMM_WORLD_RANK=" in text}
 
 
-def seconds_on_a_core(pid):
-    """Of all its threads, and how long the first one waited for a core. (/proc/PID/stat counts hundredths only.)"""
-    ran, waited, _ = map(int, pathlib.Path(f"/proc/{pid}/schedstat").read_text().split())
-    others = sum(int((task / "schedstat").read_text().split()[0]) for task in pathlib.Path(f"/proc/{pid}/task").iterdir()
-                 if task.name != str(pid))
-    return 1e-9 * (ran + others), 1e-9 * waited
-
-
 def test_the_files_of_a_run_with_servers_are_those_of_a_run_without(nunatak, tmp_path):
     runs = {"sync": (2, ()), "async:1": (3, ()), "async:2": (3, ("-io_order", "yxz")), "async:1+1": (4, ("-io_pool", "1MiB")),
-            "pnetcdf": (2, ("-io_transport", "async:1", "-io_format", "pnetcdf")), "thread": (2, ()),
-            "thread, box": (3, ("-io_transport", "thread", "-io_layout", "box:1", "-io_pool", "1MiB"))}
+            "pnetcdf": (2, ("-io_transport", "async:1", "-io_format", "pnetcdf"))}
     for name, (ranks, options) in runs.items():
         (tmp_path / name).mkdir()
         transport = () if name == "sync" or "-io_transport" in options else ("-io_transport", name)
@@ -77,29 +67,14 @@ def test_a_run_goes_on_from_what_servers_wrote(nunatak, tmp_path):
         assert bits(tmp_path / "parts" / written) == bits(tmp_path / "whole" / written), written
 
 
-def test_servers_start_neither_petsc_nor_kokkos(tmp_path):
-    """Both say so when they start, each rank into a file of its own: mpiexec mixes what several say."""
-    for transport, computing in (("sync", 3), ("async:1", 2), ("async:1+1", 1)):
-        (tmp_path / transport).mkdir()
-        command = [*shlex.split(os.environ["NUNATAK_MPIEXEC"]), "3", "sh", "-c", 'exec "$@" >said.$$', "sh", os.environ["NUNATAK"], *MARINE,
-                   "-run_steps", "1", "-o", "end.nc", "-io_transport", transport]
-        run = subprocess.run(command, cwd=tmp_path / transport, stderr=subprocess.PIPE, text=True, timeout=120,
-                             env={**os.environ, "KOKKOS_PRINT_CONFIGURATION": "1", "PETSC_OPTIONS": "-info"})
-        assert run.returncode == 0, run.stderr
-        said = [path.read_text() for path in (tmp_path / transport).glob("said.*")]
-        starts = sorted((text.count("Kokkos Version"), text.count("PetscDetermineInitialFPTrap()")) for text in said)
-        assert starts == [(0, 0)] * (3 - computing) + [(1, 1)] * computing, transport
-
-
 def test_what_cannot_be_is_refused_before_anything_is_written(nunatak, tmp_path):
     (tmp_path / "options.yaml").write_text("io_transport: async:1\n")
     for options, ranks, message in (
-            (("-io_transport", "async:0"), 2, "expected one of sync|async:N|async:N+N|thread, found 'async:0'"),
+            (("-io_transport", "async:0"), 2, "expected one of sync|async:N|async:N+N, found 'async:0'"),
             (("-io_transport", "async:2"), 2, "expected at least one rank that computes beside 2 server(s), found 2 rank(s)"),
             (("-options_file", "options.yaml"), 2, "on the command line), found none"),
             (("-io_transport", "async:1", "-io_format", "direct", "-io_layout", "box:2"), 2, "expected a layout without a number"),
             (("-io_transport", "async:1", "-io_pool", "1KiB"), 2, "pool: expected 1MiB to 2GiB"),
-            (("-io_transport", "thread", "-io_format", "netcdf4"), 2, "expected a format that writes values without MPI, direct, found"),
             (("-io_transport", "async:1", "-no_such_option"), 2, "unknown option -no_such_option")):
         run = nunatak(*MARINE, "-run_years", 1, "-o", "end.nc", *options, ranks=ranks, timeout=60)
         assert run.status != 0
@@ -154,14 +129,6 @@ def test_a_server_whose_disk_hangs_is_named_by_one_message(tmp_path):
     names_a_hung_disk(tmp_path, 3, "async:2", 4, "s_00001.000.nc': output server (rank 3) has been in phase '")
 
 
-def test_a_thread_whose_disk_hangs_is_named_by_one_message(tmp_path):
-    names_a_hung_disk(tmp_path, 1, "thread", 8, "s_00001.000.nc': rank 1 has been in phase 'post'")
-
-
-def test_a_thread_whose_disk_is_full_ends_the_run_with_its_error(tmp_path):
-    run_on_a_disk_that_fills_up(tmp_path, 2, "thread")
-
-
 def test_a_server_that_is_killed_ends_the_run_and_committed_files_stay(tmp_path):
     command = [*shlex.split(os.environ["NUNATAK_MPIEXEC"]), "3", os.environ["NUNATAK"], *MARINE, "-run_years", "2000", *FILES,
                "-io_transport", "async:1", "-io_format", "direct"]
@@ -178,31 +145,9 @@ def test_a_server_that_is_killed_ends_the_run_and_committed_files_stay(tmp_path)
     bits(tmp_path / "s_00002.000.nc")
 
 
-def test_an_idle_server_needs_at_most_a_hundredth_of_a_core(tmp_path):
-    """The ranks compute, and have nothing to write. The median of three intervals of 2 s, of which the time does not count that the server
-    had to wait for a core: where others have it, it would need less."""
-    command = [*shlex.split(os.environ["NUNATAK_MPIEXEC"]), "3", os.environ["NUNATAK"], *MARINE, "-run_years", "1000000", "-o", "end.nc",
-               "-io_transport", "async:1", "-io_format", "direct", "-grid_Lz", "100km"]  # the ice grows, for as long as it takes
-    with subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as process:
-        try:
-            while not process.stdout.readline().startswith("step "):
-                assert process.poll() is None
-            server, shares = ranks_of(process)[2], []
-            threading.Thread(target=process.stdout.read, daemon=True).start()  # nobody waits for who reads
-            for _ in range(3):
-                begin, (ran, waited) = time.time(), seconds_on_a_core(server)
-                time.sleep(2)
-                ran_now, waited_now = seconds_on_a_core(server)
-                shares.append((ran_now - ran) / (time.time() - begin - (waited_now - waited)))
-            assert process.poll() is None
-        finally:
-            process.terminate()
-    assert 0 < sorted(shares)[1] < 0.01, shares
-
-
-def test_the_report_says_what_servers_and_threads_did(nunatak, tmp_path):
+def test_the_report_says_what_servers_did(nunatak, tmp_path):
     """And the time of output, which the budget is held against, is that which the model sees and the last wait."""
-    for transport, ranks, n_groups, servers in (("async:1", 3, 1, 1), ("async:1+1", 3, 2, 1), ("thread", 2, 1, 2)):
+    for transport, ranks, n_groups, servers in (("async:1", 3, 1, 1), ("async:1+1", 3, 2, 1)):
         begin = time.time()
         run = nunatak(*MARINE, "-run_years", 2, *FILES, "-io_transport", transport, "-io_format", "direct", "-io_budget", "0.01%", "-report",
                       "r.json", ranks=ranks)
@@ -218,23 +163,12 @@ def test_the_report_says_what_servers_and_threads_did(nunatak, tmp_path):
             assert 1e6 < group["peak_bytes"] < 4e9
             assert group["written_bytes"] > 1000 and group["written_operations"] > 0
             assert 0 < sum(group["phases"].values()) < longest
-            assert (group["messages"] > 0) == (group["message_bytes"] > 0) == (transport != "thread")
+            assert group["messages"] > 0 and group["message_bytes"] > 0
         assert 0 < output["drain_seconds"] < longest
         assert report["timers"]["output: drain"]["mean"] >= 0.9 * output["drain_seconds"]
         seen = sum(timer["mean"] for name, timer in report["timers"].items() if name.startswith("output: "))
         assert abs(output["seconds"] - seen) < 1e-9 and "warning: output took" in run.out
         assert {"open", "define", "post", "wait", "close", "stall"} <= set(output["phases"])
-
-
-def test_a_trace_covers_the_servers(nunatak, tmp_path):
-    run = nunatak(*MARINE, "-run_years", 1, "-o", "end.nc", "-io_transport", "async:1", "-io_format", "direct", "-io_trace", "t.csv", ranks=3)
-    if "cannot record one" in run.text:
-        return  # sanitizers
-    assert run.status == 0, run.text
-    lines = [line.split(",") for line in (tmp_path / "t.csv").read_text().splitlines() if line[0].isdigit()]
-    written = [(rank, int(size)) for rank, operation, _, _, size, *_ in lines if operation == "write"]
-    assert {rank for rank, _ in written} == {"2"}
-    assert sum(size for _, size in written) >= (tmp_path / "end.nc").stat().st_size - 8192  # but for room in the header
 
 
 MEBIBYTE = 1 << 20
@@ -268,28 +202,3 @@ def test_memory_is_bounded_where_the_disk_is_slow(tmp_path):
     assert peaks[0] - alone[0] < (3 + 8) * MEBIBYTE, (peaks, alone)
     more = written["servers"][0]["peak_bytes"] - null["servers"][0]["peak_bytes"]
     assert more < (2 * 8 + 32) * MEBIBYTE, more  # the largest variable has more than -io_buffer: 8 MB
-
-
-def test_a_server_takes_the_next_record_while_it_writes(tmp_path):
-    """A record of 11 MB is on its way to the disk for 8 s (so long its first write takes); through a ring of 1 MiB the client hands over the
-    next one meanwhile, and waits for room less than half of that time."""
-    program = pathlib.Path(os.environ["NUNATAK"]).with_name("nunatak-io")
-    command = [*shlex.split(os.environ["NUNATAK_MPIEXEC"]), "2", "env", f"LD_PRELOAD={os.environ['NUNATAK_SLOW_DISK']}",
-               f"NUNATAK_DISK=5e7 {tmp_path}/nunatak-io.files/way {tmp_path / 'disk'} 8", str(program), "-workload", "pism:G5km", "-scale", "0.08", "-records", "2",
-               "-repeat", "1", "-ways", "direct", "-io_transport", "async:1", "-io_pool", "1MiB", "-o", str(tmp_path), "-report",
-               str(tmp_path / "written.json")]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
-    assert done.returncode == 0, done.stderr
-    written = json.loads((tmp_path / "written.json").read_text())["ways"][0]
-    assert written["seconds"]["median"] > 8 + 0.9 * written["payload_bytes"] / 5e7
-    assert written["phases"]["stall"]["max_s"] < 4, written["phases"]["stall"]
-
-
-def test_a_thread_holds_its_ring_and_a_buffer(tmp_path):
-    """The same where threads write: beside what the format takes without one (its buffer, and on rank 0 8 MiB of NetCDF-C 4.9.3, when it
-    opens the file for its header) there are -io_pool bytes and 3 MiB."""
-    sync, _ = peaks_on_a_slow_disk(tmp_path, 2, "direct", "1MiB")
-    peaks, written = peaks_on_a_slow_disk(tmp_path, 2, "direct/transport=thread", "1MiB")
-    assert written["payload_bytes"] > 2 * 11 * MEBIBYTE
-    assert written["visible_seconds"]["median"] > (written["payload_bytes"] - 10 * MEBIBYTE) / 20e6  # it waited for room
-    assert max(peaks[rank] - sync[rank] for rank in (0, 1)) < (1 + 3) * MEBIBYTE, (peaks, sync)

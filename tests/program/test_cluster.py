@@ -74,13 +74,6 @@ def test_hosts_have_names_and_cards_of_the_given_rate_and_latency(cluster):
     assert 0.5 * 40e6 / 8 < rate < 1.05 * 40e6 / 8
 
 
-def test_without_latency_a_bridge_is_fast(cluster):
-    cluster("up", "-n", 2, "-r", "40mbit")
-    seconds, rate = best_ping(cluster, 0.002, 0.5 * 40e6 / 8)
-    assert seconds < 0.002
-    assert 0.5 * 40e6 / 8 < rate < 1.05 * 40e6 / 8
-
-
 def test_ranks_see_the_nodes_and_send_what_they_send_elsewhere(cluster, tmp_path):
     """The program meets real nodes; what it counts does not depend on them: nodes, processes of one node, virtual ranks."""
     cluster("up", "-n", 4, "-l", "1ms")
@@ -140,15 +133,6 @@ def test_the_file_system_is_shared_striped_and_as_fast_as_its_cards(cluster):
 
 
 @needs_file_system
-def test_the_layout_auto_takes_the_stripe_of_the_file_system(cluster):
-    cluster("up", "-n", 2, "-s", 2, "-r", "200mbit", "--stripe", 2**18)
-    for options, stripe in (((), "262144 bytes (the file system's)"), (("-io_stripe", "128KiB"), "131072 bytes (-io_stripe)")):
-        run = cluster("mpirun", "-n", 2, os.environ["NUNATAK"], "-init", "marine", "-grid_dx", "64km", "-grid_Mz", 5, "-stress", "sia",
-                      "-run_years", 0, "-io_layout", "auto", "-o", "/mnt/pfs/a.nc", *options, timeout=120)
-        assert f"stripes of {stripe}" in run.stdout, run.stdout + run.stderr
-
-
-@needs_file_system
 def test_a_node_may_have_written_bytes_on_their_way_until_fsync(cluster):
     cluster("up", "-n", 2, "-s", 2, "-r", "80mbit", "-S", "40mbit", "--dirty", 2**26)
     script = ("import os, time; f = os.open('/mnt/pfs/x', os.O_WRONLY | os.O_CREAT); t = time.time(); os.write(f, bytes(4 << 20)); "
@@ -193,7 +177,7 @@ def test_nothing_is_left_when_a_part_is_killed(cluster):
     cluster("up", "-n", 2)
     inside = subprocess.Popen([sys.executable, CLUSTER, "run", "node1", "sleep", "1000"], env=cluster.environment)
     time.sleep(0.3)
-    os.kill(int((cluster.folder / "room.pid").read_text()), signal.SIGKILL)
+    os.kill(int((cluster.folder / "room.pid").read_text().split()[0]), signal.SIGKILL)
     assert inside.wait(timeout=10) != 0
     assert "no cluster runs" in cluster("status", check=False).stderr
     cluster("up", "-n", 2)  # over what the killed one left

@@ -1,8 +1,7 @@
-"""-help of every program: folded, with an example that runs, and an option of two programs means the same in both."""
+"""-help of every program: folded, with an example that runs."""
 import fcntl
 import os
 import pathlib
-import re
 import struct
 import subprocess
 import termios
@@ -12,8 +11,6 @@ import pytest
 FOLDER = pathlib.Path(os.environ["NUNATAK"]).parent
 PROGRAMS = [name for name in ("nunatak", *(f"nunatak-{tool}" for tool in ("check", "distance", "io", "join", "labels", "step", "verify")))
             if (FOLDER / name).exists()]
-# What differs for a reason: the grid of a program, and the folder of nunatak-io, whose workloads have an order of their own
-OF_THE_PROGRAM = {"i", "o", "grid_Mx", "grid_My", "grid_Mz", "grid_dx", "io_order", "repeat"}
 
 
 def help_of(program):
@@ -36,18 +33,6 @@ def help_in_terminal(program, columns):
     return text.decode().splitlines()
 
 
-def options(program):
-    """{name: (default, allowed words)}, from a terminal that folds nothing."""
-    found = {}
-    lines = help_in_terminal(program, 5000)
-    for line, following in zip(lines, [*lines[1:], ""]):
-        row = re.fullmatch(r"  -(\S+) +(\S.*?)(?:  +(\S.*))?", line)
-        if row:
-            words = re.search(r": (\S+\|\S+)$", row[3] or following)
-            found[row[1]] = (row[2], words[1] if words else "")
-    return found
-
-
 @pytest.mark.parametrize("program", PROGRAMS)
 def test_lines_have_an_end(program):
     run = help_of(program)
@@ -58,17 +43,6 @@ def test_lines_have_an_end(program):
     assert rows and not [line for line in rows if len(line) > 70 and " " in line[60:].strip()]  # one word cannot be folded
     words = " ".join(" ".join(narrow).split()).replace("| ", "|")
     assert words == " ".join(run.stdout.split()).replace("| ", "|")
-
-
-def test_an_option_is_the_same_in_all_programs():
-    known = {program: options(program) for program in PROGRAMS}
-    shared = 0
-    for program in PROGRAMS:
-        for other in PROGRAMS[:PROGRAMS.index(program)]:
-            for name in (known[program].keys() & known[other].keys()) - OF_THE_PROGRAM:
-                assert known[program][name] == known[other][name], (name, program, other)
-                shared += 1
-    assert shared > 60 and known["nunatak-step"]["ocean"] == ("auto", "auto|pico|none")
 
 
 @pytest.mark.parametrize("program", ["nunatak-distance", "nunatak-labels", "nunatak-step"])

@@ -119,13 +119,6 @@ def test_antarctica_is_made_and_runs(nunatak, tmp_path, source):
     assert set(np.unique(out["basins"])) == {1, 2, 3, 4}
 
 
-def test_greenland_has_the_grid_of_its_own(tmp_path):
-    made = make(write_bedmachine(tmp_path / "BedMachineGreenland-v5.nc"), "--greenland", "--dx", "80km", "-o", tmp_path / "greenland.nc")
-    assert made.returncode == 0, made.stderr
-    f = fields_of(tmp_path / "greenland.nc")
-    assert f["thk"].shape == (37, 22) and (f["x"][0], f["y"][0]) == (-720e3, -3450e3) and "basins" not in f
-
-
 COARSE = {  # what makes each option file a run of seconds; -i: files that are made by inputs/antarctica.py
     "antarctica.yaml": ("-i", "antarctica.nc", "-grid_dx", "80km", "-run_steps", "1", "-run_years", "1"),
     "g5km.yaml": ("-grid_Mx", "31", "-grid_My", "57", "-grid_Mz", "11"),
@@ -146,15 +139,6 @@ def test_option_file_runs(nunatak, tmp_path, name):
     assert run.status == 0, run.text
     written = re.search(r"^o: (\S+)", (ROOT / "inputs" / name).read_text(), re.M).group(1)
     assert np.isfinite(fields_of(tmp_path / written)["thk"]).all()
-
-
-def test_basins_are_merged(tmp_path):
-    geometry, basins = write_bedmap2(tmp_path / "bedmap2_bin"), write_basins(tmp_path / "basins.txt")
-    made = make(geometry, "--basins", basins, "--merge", "1+3", "--dx", "160km", "-o", tmp_path / "out.nc")
-    assert made.returncode == 0, made.stderr
-    f = fields_of(tmp_path / "out.nc")
-    assert set(np.unique(f["basins"])) == {1, 2, 3}
-    assert f["basins"][0, 0] == 1 and f["basins"][-1, -1] == 1 and f["basins"][-1, 0] == 3
 
 
 def test_what_is_wrong_is_named(tmp_path):

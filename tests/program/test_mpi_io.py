@@ -1,15 +1,12 @@
 """Hints for MPI-IO: they reach ROMIO, also where the MPI library keeps them from it (Open MPI 5); a line says which do not count; and
 OMPIO, which loses errors, is refused unless it is accepted."""
 import json
-import pathlib
 import re
-import shutil
 import subprocess
 
 import pytest
 
 RUN = ("-init", "marine", "-grid_dx", "96km", "-grid_Mz", "4", "-stress", "sia", "-o", "result.nc", "-report", "report.json")
-IGNORED = "hints for MPI-IO (OMPIO) that have no effect: "
 
 
 @pytest.fixture
@@ -37,7 +34,7 @@ def hint(text, key):
     return {words[5] for words in lines if words[2] == key}
 
 
-@pytest.mark.parametrize("io_format", ["pnetcdf", "netcdf4", "mpiio"])
+@pytest.mark.parametrize("io_format", ["pnetcdf", "netcdf4"])
 def test_hints_reach_romio(run, io_format):
     text = run("ROMIO", "-io_format", io_format, "-io_hints", "cb_buffer_size=65536", "-io_aggregators", 1,
                environment={"ROMIO_PRINT_HINTS": "1"})
@@ -48,7 +45,7 @@ def test_hints_reach_romio(run, io_format):
     assert "have no effect" not in text
 
 
-@pytest.mark.parametrize("way", ["pnetcdf", "pnetcdf/independent", "hybrid", "netcdf4", "netcdf4/box:1", "mpiio"])
+@pytest.mark.parametrize("way", ["pnetcdf", "pnetcdf/independent", "hybrid", "netcdf4", "netcdf4/box:1"])
 def test_writes_do_without_sieving(run, way):
     """A sieved write that fails keeps ROMIO's lock of the file, and others wait for it; after a layout ROMIO reads and writes the whole file
     once more with what HDF5 writes at close."""
@@ -63,29 +60,8 @@ def test_writes_do_without_sieving(run, way):
     assert hint(given, "romio_ds_write") - (found & lost) == {"enable"}
 
 
-def test_a_line_says_what_ompio_ignores(run):
-    text = run("OMPIO", "-io_format", "netcdf4", "-io_ompio", "yes", environment={"OMPI_MCA_io": "ompio"})
-    ignored = [line.removeprefix(IGNORED).split(",") for line in text.splitlines() if line.startswith(IGNORED)]
-    assert len(ignored) == 1 and "romio_cb_write=enable" in ignored[0], text  # and all others, where OMPIO is that of Open MPI 5
-    text = run("OMPIO", "-io_format", "pnetcdf", "-io_ompio", "yes", environment={"OMPI_MCA_io": "ompio"})
-    assert "have no effect" not in text
-
-
 def test_ompio_is_refused_unless_accepted(run, nunatak):
     run("OMPIO", "-io_format", "pnetcdf", "-io_ompio", "yes", environment={"OMPI_MCA_io": "ompio"})  # skips where there is none
     refused = nunatak(*RUN, "-io_format", "pnetcdf", ranks=2, environment={"OMPI_MCA_io": "ompio"})
     assert refused.status != 0
     assert refused.err.count("expected ROMIO to carry MPI-IO, found OMPIO") == 1, refused.text
-
-
-def test_an_open_mpi_without_romio_writes_through_ompio(run, tmp_path):
-    asked = subprocess.run(["ompi_info", "--parsable", "--path", "pkglibdir"], capture_output=True, text=True) if shutil.which("ompi_info") else None
-    folder = pathlib.Path(asked.stdout.strip().split(":")[-1]) if asked else pathlib.Path("/nowhere")
-    if not list(folder.glob("mca_io_romio*.so")):
-        pytest.skip("expected Open MPI with ROMIO as a component of its own")
-    (tmp_path / "components").mkdir()
-    for path in folder.glob("*.so"):
-        if not path.name.startswith("mca_io_romio"):
-            (tmp_path / "components" / path.name).symlink_to(path)
-    run("OMPIO", "-io_format", "pnetcdf", "-io_ompio", "yes", environment={"OMPI_MCA_mca_base_component_path": str(tmp_path / "components")})
-    assert (tmp_path / "result.nc").exists()

@@ -2,7 +2,6 @@
 import json
 import os
 import pathlib
-import resource
 import shlex
 import subprocess
 
@@ -12,8 +11,8 @@ import pytest
 from conftest import Run
 
 WAYS = ("pnetcdf", "serial", "pnetcdf/order=yxz", "pnetcdf/order=zyx/header=0/buffer=1KiB", "netcdf4",
-        "netcdf4/order=zyx/deflate=1/shuffle=yes", "hybrid", "direct", "direct/box:1", "posix", "mpiio", "pnetcdf/zslab", "netcdf4/box:1",
-        "posix/morton:2/stripe=4KiB/ranks_per_node=2", "pnetcdf/file-per-aggregator:1/ranks_per_node=2", "null")
+        "netcdf4/order=zyx/deflate=1", "hybrid", "direct", "direct/box:1", "direct/calls=mpiio", "pnetcdf/zslab", "netcdf4/box:1",
+        "direct/morton:2/stripe=4KiB/ranks_per_node=2", "pnetcdf/file-per-aggregator:1/ranks_per_node=2", "null")
 WORKLOADS = {
     "pism:A10km": "-scale 0.03 -scale_levels",
     "cam:FV-B": "-scale 0.06 -scale_levels -variables 9",
@@ -75,7 +74,6 @@ def test_the_report(bench, tmp_path):
     assert told["turns"] == 3 and told["first_turn_dropped"] is True
     assert told["host"]["ranks"] == 2 and {"NetCDF-C", "PnetCDF"} <= set(told["host"]["libraries"])
     assert told["file_system"]["free_bytes"] > 0 and told["file_system"]["type"]
-    assert told["copy"]["bytes"] > 50000 and 0 < told["copy"]["seconds"]["min"] < 1  # of the arrays of rank 0
     probe = told["probe"]["seconds"]
     assert probe["min"] <= probe["q1"] <= probe["median"] <= probe["q3"] <= probe["max"] and len(probe["all"]) == 3
     serial, pnetcdf, null = told["ways"]
@@ -86,23 +84,13 @@ def test_the_report(bench, tmp_path):
         assert way["share_of_probe"] == pytest.approx(probe["median"] / way["seconds"]["median"], rel=1e-12)
         assert way["share_of_probe_paired"]["all"] == pytest.approx(
             [a / b for a, b in zip(probe["all"], way["seconds"]["all"])], rel=1e-12)
-        assert way["compute_seconds"] > 0.02 and way["compute_slowdown"] > 0.4  # one pause of 50 ms, on a busy machine
+        assert way["compute_seconds"] > 0.02  # one pause of 50 ms, on a busy machine
         for key in ("written_bytes", "written_operations", "moved_bytes", "messages", "message_bytes", "off_node_bytes"):
             assert way[key] >= 0
     for by in ("each", "serial", "parallel"):
         assert serial["reads"][by]["bytes"] == pnetcdf["reads"][by]["bytes"] > 100000 and serial["reads"][by]["seconds"]["min"] > 0
     assert list(serial["reads"]) == ["each", "parallel", "serial"] and "reads" not in null
     assert serial["phases"]["post"]["bytes"] == serial["payload_bytes"]
-
-
-def test_a_computation_that_sleeps_takes_its_time_and_no_core(bench, tmp_path):
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    run = bench("-workload", "pism:G5km", "-scale", 0.03, "-ways", "null", "-repeat", 1, "-records", 3, "-compute", "3s", "-compute_sleeps",
-                "-report", "out.json")
-    assert run.status == 0, run.text
-    way, used = report(tmp_path)["ways"][0], resource.getrusage(resource.RUSAGE_CHILDREN)
-    assert way["compute_seconds"] >= 6 and way["compute_slowdown"] >= 1
-    assert used.ru_utime - before.ru_utime + used.ru_stime - before.ru_stime < 3
 
 
 def test_what_is_in_the_file(bench, tmp_path):
@@ -122,55 +110,13 @@ def test_what_is_in_the_file(bench, tmp_path):
         assert a["x"][1] - a["x"][0] == 5000
 
 
-def test_the_geodesic_grid(bench, tmp_path):
-    run = bench("-workload", "gcrm:3", "-scale", 1, "-ways", "serial", "-repeat", 1, "-keep")
-    assert run.status == 0, run.text
-    with netCDF4.Dataset(tmp_path / "nunatak-io.files" / "way0.nc") as data:
-        neighbors, corners, edges, ends = (data[name][:].filled() for name in
-                                           ("cell_neighbors", "cell_corners", "cell_edges", "edge_corners"))
-    cells = len(neighbors)
-    assert cells == 10 * 4**3 + 2 and ends.shape == (30 * 4**3, 2)
-    sides = np.array([len(set(row)) for row in neighbors])
-    assert (sides == 5).sum() == 12 and (sides == 6).sum() == cells - 12
-    for around, number, each in ((corners, 20 * 4**3, 3), (edges, 30 * 4**3, 2)):
-        met = [[] for _ in range(number)]
-        for cell in range(cells):
-            assert len(set(around[cell])) == sides[cell]
-            for n in set(around[cell]):
-                met[n].append(cell)
-        assert all(len(by) == each for by in met)
-        for by in met:  # cells that share a corner or an edge are neighbours, both ways
-            assert all(a in neighbors[b] for a in by for b in by if a != b)
-    for cell in range(cells):
-        for k in range(6):
-            assert cell in neighbors[neighbors[cell][k]]
-            assert edges[cell][k] in edges[neighbors[cell][k]]
-            shared = set(corners[cell]) & set(corners[neighbors[cell][k]])
-            assert set(ends[edges[cell][k]]) == shared and len(shared) == 2
-
-
-def test_a_trace_and_its_replay(bench, tmp_path):
-    run = bench("-workload", "gcrm:2", "-scale", 1, "-ways", "posix", "-repeat", 1, "-verify", "no", "-io_trace", "t.csv", ranks=2)
-    if "sanitizer" in run.err:
-        pytest.skip("this build cannot trace")
-    assert run.status == 0, run.text
-    rows = [line.split(",") for line in (tmp_path / "t.csv").read_text().splitlines() if line[0].isdigit()]
-    written = sum(int(row[4]) for row in rows if row[1] == "write" and "json" not in row[2])
-    assert written > 100000 and {row[0] for row in rows} == {"0", "1"}
-    run = bench("-replay", "t.csv", "-report", "replay.json", ranks=2)
-    assert run.status == 0, run.text
-    told = report(tmp_path, "replay.json")
-    assert told["written_bytes"] >= written and told["operations"]["write"] == sum(row[1] == "write" for row in rows)
-    assert not (tmp_path / "nunatak-io.files").exists()
-
-
 @pytest.mark.parametrize("arguments, words", [
     ("-workload pism:G2km", ["-workload", "pism:G5km, pism:A10km or pism:G1km", "'pism:G2km'"]),
     ("-workload roms:1", ["-workload", "cam:", "'roms:1'"]),
     ("-workload gcrm:x", ["gcrm:x", "whole number from 0 to 12"]),
     ("-ways pnetcdf,hdf9", ["method of output 'hdf9'", "expected one of null|serial", "found 'hdf9'"]),
-    ("-ways pnetcdf/slabs=2", ["pnetcdf/slabs=2", "one of order, format, layout", "slab, buffer", "; found 'slabs'"]),
-    ("-ways direct/fill=maybe", ["direct/fill=maybe', fill: expected yes or no, found 'maybe'"]),
+    ("-ways pnetcdf/slabs=2", ["pnetcdf/slabs=2", "one of order, format, layout", "stripe, buffer", "; found 'slabs'"]),
+    ("-ways direct/ompio=maybe", ["direct/ompio=maybe', ompio: expected yes or no, found 'maybe'"]),
     ("-ways serial/zslab", ["serial", "expected layout native"]),
     ("-ways serial/order=xyz", ["order", "yxz or zyx", "'xyz'"]),
     ("-read backwards", ["-read", "each, serial", "'backwards'"]),
@@ -188,10 +134,3 @@ def test_errors(bench, tmp_path, arguments, words):
     for word in words:
         assert word in run.err, (word, run.err)
     assert list(tmp_path.iterdir()) == []
-
-
-def test_help(bench):
-    run = bench("-help")
-    assert run.status == 0
-    for word in ("-ways", "-io_header", "pism:G1km   81332202853 bytes per record", "cam:FV-D     4099666184", "mom:0.1", "gcrm:11"):
-        assert word in run.out, word

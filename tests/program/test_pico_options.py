@@ -2,7 +2,6 @@
 import json
 
 import netCDF4
-import numpy as np
 
 RUN = ("-init", "marine", "-grid_dx", "48km", "-grid_Mz", "11", "-stress", "sia", "-run_steps", "3")
 

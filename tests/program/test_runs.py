@@ -1,16 +1,10 @@
-"""Runs of the program: the same answer on any number of ranks and in any format, restarts, files that the tools open, the report."""
+"""Runs of the program: the same answer on any number of ranks, restarts, the report."""
 import json
-import os
-import shutil
-import subprocess
 
 import netCDF4
 import numpy as np
 import pytest
-import xarray as xr
 
-INTEGERS = ["mask", "basins", "pico_shelf_mask", "pico_box_mask", "pico_distance_gl", "pico_distance_cf", "pico_ice_rise_mask",
-            "pico_ocean_mask", "pico_lake_mask", "pico_contshelf_mask"]
 MARINE = ("-init", "marine", "-grid_dx", "48km", "-grid_Mz", "11")
 
 
@@ -33,7 +27,7 @@ def assert_same_bits(one, other, where):
 
 def test_all_ghost_exchanges_give_the_same_bits(nunatak, tmp_path):
     """Ten SIA and PICO steps, -halo packed, dmda and loops: every variable, bit for bit; dmda has more messages, and the same bytes."""
-    for ranks in (1, 2, 3, 4, 6):
+    for ranks in (1, 3, 6):
         for halo in ("packed", "dmda", "loops"):
             succeeded(nunatak(*MARINE, "-stress", "sia", "-run_steps", "10", "-halo", halo, "-o", f"{halo}.nc",
                               "-report", f"{halo}.json", ranks=ranks))
@@ -55,22 +49,10 @@ def test_options_of_a_dmda_are_heard(nunatak):
     assert "DM Object" in text and "M 41 N 41 m 4 n 1" in text
 
 
-@pytest.mark.parametrize("distance", ["auto", "sweep"])
-def test_ten_steps_are_the_same_bits_on_any_number_of_ranks(nunatak, tmp_path, distance):
-    """Ten SIA and PICO steps: everything that is written."""
-    for ranks in (1, 2, 3, 4, 6):
-        succeeded(nunatak(*MARINE, "-stress", "sia", "-run_steps", "10", "-pico_distance", distance, "-o", f"r{ranks}.nc", ranks=ranks))
-    one = variables(tmp_path / "r1.nc")
-    assert one["pico_shelf_mask"].max() > 5
-    assert one["pico_basal_melt_rate"].max() > 0
-    for ranks in (2, 3, 4, 6):
-        assert_same_bits(one, variables(tmp_path / f"r{ranks}.nc"), f"on {ranks} ranks")
-
-
 def test_distance_solvers_agree(nunatak, tmp_path):
-    others = {"bfs": [], "buckets": [], "gather": [], "device": [], "auto": ["-pico_distance_guard", "1"]}
-    for solver, guard in [("sweep", []), *others.items()]:
-        succeeded(nunatak(*MARINE, "-stress", "sia", "-pico_distance", solver, *guard, "-o", f"{solver}.nc", ranks=2))
+    others = ["bfs", "buckets", "device", "auto"]
+    for solver in ["sweep", *others]:
+        succeeded(nunatak(*MARINE, "-stress", "sia", "-pico_distance", solver, "-o", f"{solver}.nc", ranks=2))
     sweep = variables(tmp_path / "sweep.nc")
     assert sweep["pico_distance_gl"].max() > 3
     for solver in others:
@@ -79,14 +61,15 @@ def test_distance_solvers_agree(nunatak, tmp_path):
             np.testing.assert_array_equal(other[name], sweep[name], err_msg=f"{name} by {solver}")
 
 
-@pytest.mark.parametrize("solver", [[], ["-grid_cut", "ice"], ["-ssa_multigrid_precision", "double", "-halo", "dmda"]], ids=lambda words: " ".join(words) or "default")
+@pytest.mark.parametrize("solver", [[], ["-grid_cut", "ice", "-pico_distance", "sweep"], ["-ssa_multigrid_precision", "double", "-halo", "dmda"]],
+                         ids=lambda words: " ".join(words) or "default")
 def test_ten_hybrid_steps_are_the_same_bits_on_any_number_of_ranks(nunatak, tmp_path, solver):
     """Everything that is written, the velocities of the SSA included."""
-    for ranks in (1, 2, 3, 4, 5, 6):
+    for ranks in (1, 2, 3, 4, 6):
         succeeded(nunatak(*MARINE, "-run_steps", "10", *solver, "-o", f"r{ranks}.nc", ranks=ranks))
     one = variables(tmp_path / "r1.nc")
     assert one["velsurf_mag"].max() > 100 and one["pico_basal_melt_rate"].max() > 0
-    for ranks in (2, 3, 4, 5, 6):
+    for ranks in (2, 3, 4, 6):
         assert_same_bits(one, variables(tmp_path / f"r{ranks}.nc"), f"on {ranks} ranks")
 
 
@@ -117,28 +100,6 @@ def test_who_solves_the_ssa(nunatak, tmp_path):
                         (["-grid_cut", "ice", "-da_refine", "1"], "-grid_cut ice and -da_refine")):
         run_ = nunatak(*run, *words, ranks=2)
         assert run_.status != 0 and told in run_.text, run_.text
-
-
-def test_hybrid_run_conserves_mass(nunatak, tmp_path):
-    succeeded(nunatak(*MARINE, "-run_years", "1", "-o", "r.nc", "-timeseries_file", "t.nc", "-report", "r.json", ranks=3))
-    budget = json.loads((tmp_path / "r.json").read_text())["mass_budget"]
-    assert abs(budget["closure"]) < 1e-13
-    with netCDF4.Dataset(tmp_path / "t.nc") as series:
-        assert len(series["time"]) >= 1
-        assert series["time"].bounds == "time_bnds"
-        volume = series["ice_volume"][:]
-        assert np.all(volume > 0)
-
-
-def test_formats_write_the_same(nunatak, tmp_path):
-    for name in ("serial", "pnetcdf"):
-        succeeded(nunatak(*MARINE, "-stress", "sia", "-io_format", name, "-o", f"{name}.nc", ranks=3))
-    serial, pnetcdf = variables(tmp_path / "serial.nc"), variables(tmp_path / "pnetcdf.nc")
-    assert serial.keys() == pnetcdf.keys()
-    for name in serial:
-        np.testing.assert_array_equal(serial[name], pnetcdf[name], err_msg=name)
-    succeeded(nunatak(*MARINE, "-stress", "sia", "-io_format", "null", "-o", "null.nc", ranks=2))
-    assert not (tmp_path / "null.nc").exists()
 
 
 def test_order_of_dimensions(nunatak, tmp_path):
@@ -229,31 +190,6 @@ def test_flipped_axes_and_kilometres(nunatak, tmp_path, island):
     out = variables(tmp_path / "out.nc")
     assert np.all(np.diff(out["y"]) > 0)
     assert out["thk"][0, 20 - 5, 7] == 123.0
-
-
-def test_tools_open_the_files(nunatak, tmp_path):
-    succeeded(nunatak(*MARINE, "-stress", "sia", "-run_steps", "2", "-o", "out.nc", "-timeseries_file", "ts.nc", "-spatial_file", "sp.nc", ranks=2))
-    for name in ("out.nc", "ts.nc", "sp.nc"):
-        with xr.open_dataset(tmp_path / name) as data:  # decodes time and fill values
-            assert data.sizes["time"] >= 1
-            assert data.attrs["Conventions"] == "CF-1.8"
-            for v in data.data_vars.values():
-                assert "long_name" in v.attrs or v.name in ("mapping", "time_bnds")
-        for tool in (["ncdump", "-h"], ["cdo", "-s", "sinfo"]):
-            if shutil.which(tool[0]):
-                done = subprocess.run([*tool, name], cwd=tmp_path, capture_output=True, text=True)
-                assert done.returncode == 0 and "Warning" not in done.stderr, done.stderr
-    with netCDF4.Dataset(tmp_path / "out.nc") as data:
-        for name in INTEGERS:
-            assert data[name].dtype.kind == "i", name
-        assert list(data["mask"].flag_values) == [0, 2, 3, 4]
-        assert data["thk"].standard_name == "land_ice_thickness"
-
-
-def test_options_file(nunatak, tmp_path):
-    (tmp_path / "run.yaml").write_text("init: dome\ngrid:\n  Mx: 31\nstress: sia\no: from_yaml.nc\n")
-    succeeded(nunatak("-options_file", "run.yaml"))
-    assert variables(tmp_path / "from_yaml.nc")["thk"].shape == (1, 31, 31)
 
 
 def test_report_names_what_a_reader_needs(nunatak, tmp_path):

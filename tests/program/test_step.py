@@ -46,20 +46,6 @@ def test_collectives_outside_the_ssa(tmp_path, steps):
             ssa = r["collectives"]
 
 
-def test_fields_follow_the_problem(tmp_path):
-    names = {found(tmp_path, "-virtual_ranks", "2", *more)["fields"] for more in ((), ("-seed", "2"), ("-steps", "2"), ("-ocean", "none"))}
-    assert len(names) == 4
-
-
-def test_a_latency_costs_what_its_messages_say(tmp_path):
-    """Ten times the latency: all but the work grows, the work does not."""
-    def all_of(*machine):
-        return found(tmp_path, "-virtual_ranks", "64", *machine)["records"][-1]
-    fast, slow = all_of(), all_of("-loggp_L", "15e-6")
-    assert fast["loggp_s"] < slow["loggp_s"]
-    assert slow["loggp_work_s"] <= slow["loggp_s"] - 10 * 15e-6
-
-
 @pytest.mark.parametrize("arguments, ranks, words", [
     (("-virtual_ranks", "2"), 2, "expected one process, found 2"),
     (("-virtual_ranks", "100x1"), None, "100"),

@@ -1,5 +1,4 @@
 """nunatak-distance and nunatak-labels as a user meets them: equal answers and equal counts on processes and virtual ranks."""
-import csv
 import json
 import os
 import pathlib
@@ -102,30 +101,6 @@ def test_seeds(tool, tmp_path, seeds, cells):
         np.testing.assert_array_equal(data["distance"][:] == -1, values != 1)
 
 
-def test_straight_distances_are_compared_among_themselves(tool, tmp_path):
-    """fmm gives other values than steps: not a difference. It is no part of the default."""
-    run = tool("distance", "-mask", "full", "-grid_Mx", 21, "-seeds", "at:10:10", "-solvers", "bfs,fmm", "-virtual_ranks", "1,3x3",
-               "-compare", "-report", "r.json")
-    assert run.status == 0 and "all equal (comparisons: 2)" in run.out, run.text
-    assert tool("distance", "-mask", "full", "-grid_Mx", 9, "-report", "r.json").status == 0
-    solvers = [r["solver"] for r in runs(tmp_path / "r.json")]
-    assert "fmm" not in solvers and solvers[:2] == ["sweep", "bfs"]
-
-
-def test_random_and_given_seeds(tool, tmp_path):
-    random = ("-mask", "percolation:0.5", "-grid_Mx", 40, "-seeds")
-    assert tool("distance", *random, "random:7:20", "-virtual_ranks", "1,5x5", "-compare", "-o", "a.nc").status == 0
-    with netCDF4.Dataset(tmp_path / "a.nc") as data:
-        start = np.where(data["distance"][:] > 1, 0, data["distance"][:])
-        assert 15 <= np.count_nonzero(start == 1) <= 20
-    with netCDF4.Dataset(tmp_path / "start.nc", "w") as data:
-        data.createDimension("y", 40), data.createDimension("x", 40)
-        data.createVariable("start", "i1", ("y", "x"))[:] = start
-    run = tool("distance", "-i", "start.nc", "-variable", "start", "-seeds", "given", "-expect", "a.nc", ranks=2)
-    assert run.status == 0 and "all equal" in run.out, run.text
-    assert tool("distance", *random, "random:8:20", "-expect", "a.nc").status == 1
-
-
 @pytest.mark.parametrize("name, variable, ranks", [("distance", "distance", 3), ("labels", "label", None)])
 def test_a_planted_difference_is_found(tool, tmp_path, name, variable, ranks):
     grid = ("-mask", "spiral", "-grid_Mx", 30, "-grid_My", 20)
@@ -139,31 +114,6 @@ def test_a_planted_difference_is_found(tool, tmp_path, name, variable, ranks):
     assert run.text.count("error:") == 1, run.text
     assert f"differ first at j = 12, i = 4 in {variable}: found {true}, expected 777" in run.err, run.text
     assert "j = 12" in json.loads((tmp_path / "r.json").read_text())["difference"]
-
-
-def test_csv_grows(tool, tmp_path):
-    grid = ("-mask", "full", "-grid_Mx", 12, "-solvers", "bfs", "-csv", "scan.csv")
-    for more in ((), ("-csv_append", "-virtual_ranks", "1,2x2"), ("-csv_append", "-repeat", "3")):
-        assert tool("distance", *grid, *more).status == 0
-    rows = list(csv.DictReader((tmp_path / "scan.csv").open()))
-    assert [r["ranks"] for r in rows] == ["1", "1", "4", "1"]
-    assert [r["virtual"] for r in rows] == ["false", "true", "true", "false"]
-    assert rows[0]["loggp_s"] == "" and float(rows[2]["loggp_s"]) > 0.0
-    run = tool("labels", "-mask", "full", "-csv", "scan.csv", "-csv_append")
-    assert run.status == 1 and "expected the columns" in run.err, run.text
-    assert tool("distance", *grid).status == 0
-    assert len(list(csv.DictReader((tmp_path / "scan.csv").open()))) == 1
-
-
-def test_the_machine_counts(tool, tmp_path):
-    """The time of a modelled machine is made of L, o, g, G and visits, in any unit."""
-    grid = ("-mask", "full", "-grid_Mx", 32, "-virtual_ranks", "2x2", "-solvers", "sweep", "-report", "r.json")
-    zero = ("-loggp_L", "0", "-loggp_o", "0", "-loggp_g", "0", "-loggp_G", "0", "-loggp_visit", "0")
-    assert tool("distance", *grid, *zero).status == 0
-    assert runs(tmp_path / "r.json")[0]["loggp_s"] == 0.0
-    assert tool("distance", *grid, *zero, "-loggp_L", "1.5us").status == 0
-    run = runs(tmp_path / "r.json")[0]
-    assert run["loggp_s"] == pytest.approx(1.5e-6 * (run["rounds"] + 2 * run["collectives"]), rel=1e-12)
 
 
 @pytest.mark.parametrize("name, arguments, message", [
@@ -203,12 +153,6 @@ def test_virtual_ranks_and_grids(tool):
     assert run.status == 1 and "4 x 4 cells cannot be cut into 5 x 1" in run.err, run.text
     run = tool("labels", "-mask", "full", "-virtual_ranks", "2x")
     assert run.status == 1 and "expected a whole number" in run.err, run.text
-
-
-@pytest.mark.parametrize("name", ["distance", "labels"])
-def test_help_lists_the_options(tool, name):
-    run = tool(name, "-help")
-    assert run.status == 0 and run.out.count("-virtual_ranks  ") == 1 and run.err == "", run.text
 
 
 def test_antarctica(tool, shared, tmp_path):

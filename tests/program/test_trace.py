@@ -1,4 +1,4 @@
-"""-io_trace as a user meets it, and the figures of perf/plot_trace.py on a trace whose figures are known."""
+"""libnunatak_trace.so as a user meets it, and the figures of perf/plot_trace.py on a trace whose figures are known."""
 import csv
 import json
 import os
@@ -30,12 +30,12 @@ def test_figures(tmp_path):
         "1,open,a,0,0,0.0,0.25",
         "0,write,a,0,100,1.0,1.5",      # begins and ends on a multiple of 100
         "1,write,a,100,50,1.0,1.25",    # begins
-        "1,read,a,0,200,1.3,1.4",       # while the file is written; 120 bytes of it are written by rank 1 later
+        "1,read,a,0,200,1.3,1.4",
         "2,write,a,150,50,1.6,1.7",     # ends
         "1,write,a,80,120,2.0,2.5",     # ends; all of it for the second time
         "0,write,b,310,1,2.0,2.1",
         "2,write,b,311,-1,2.0,2.1",     # failed
-        "0,read,a,0,200,3.0,3.1",       # after the last write
+        "0,read,a,0,200,3.0,3.1",
         "0,sync,a,0,0,3.1,4.0",
         "0,close,a,0,0,4.0,4.0",
     ], "--stripe", "100")
@@ -48,8 +48,6 @@ def test_figures(tmp_path):
         "both": {"of_number": 1 / 5, "of_bytes": 100 / 321}}
     # a: stripe 0 by ranks 0 and 1, stripe 1 by 1 and 2; b: stripe 3 by 0
     assert found["stripes"] == {"1": 1, "2": 2, "3+": 0}
-    assert found["reads_while_writing"] == {"reads": 1, "bytes": 200}
-    assert found["read_modify_write_bytes"] == 120
     assert found["rewritten_bytes"] == 120 and found["moved_over_payload"] == pytest.approx(321 / 201)
     assert found["write_sizes"] == {"1": 1, "32": 2, "64": 2} and found["read_sizes"] == {"128": 2}
     assert found["seconds"]["write"] == pytest.approx({"0": 0.6, "1": 0.75, "2": 0.2})
@@ -79,26 +77,58 @@ def test_bad_trace(tmp_path, text, expected):
     assert done.returncode == 1 and expected in done.stderr and "Traceback" not in done.stderr
 
 
-def test_trace_of_a_run(nunatak, tmp_path):
-    """Every byte of every file that the run wrote is in the trace; nothing else is."""
-    run = nunatak("-init", "dome", "-grid_Mx", 31, "-run_steps", 2, "-o", "ex.nc", "-timeseries_file", "ts.nc", "-io_trace", "t.csv", ranks=2)
-    assert run.status == 0, run.text
-    rows = rows_of(tmp_path / "t.csv")
+@pytest.fixture
+def traced(nunatak, tmp_path):
+    """traced(*options, ranks): the rows of the trace of a run."""
+    library = os.environ.get("NUNATAK_TRACE_LIBRARY")
+    if not library:
+        pytest.skip("this build has no libnunatak_trace.so")
+
+    def call(*options, ranks, status=0):
+        run = nunatak(*options, ranks=ranks, environment={"LD_PRELOAD": library, "NUNATAK_TRACE": str(tmp_path / "t.csv")})
+        assert run.status == status, run.text
+        return rows_of(tmp_path / "t.csv")
+    return call
+
+
+def written(rows, name):
+    """(number of writes, their bytes, the highest end)"""
+    calls = [r for r in rows if r["file"].endswith(name) and r["operation"] == "write"]
+    return len(calls), sum(int(r["bytes"]) for r in calls), max(int(r["offset"]) + int(r["bytes"]) for r in calls)
+
+
+@pytest.mark.parametrize("way", ["direct", "direct/zslab", "direct/calls=mpiio", "serial", "pnetcdf", "hybrid"])
+def test_trace_of_a_run(traced, tmp_path, way):
+    """Every byte of every file that the run wrote is in the trace, and was written once; nothing else is in it."""
+    io_format, *rest = way.split("/")
+    more = {"zslab": ("-io_layout", "zslab"), "calls=mpiio": ("-io_calls", "mpiio")}[rest[0]] if rest else ()
+    rows = traced("-init", "dome", "-grid_Mx", 61, "-run_steps", 2, "-o", "ex.nc", "-timeseries_file", "ts.nc", "-io_format", io_format, *more,
+                  ranks=2)
     assert {r["file"] for r in rows} == {"ex.nc.tmp", "ts.nc.tmp"}
     assert {r["rank"] for r in rows} == {"0", "1"}
     for name in ("ex.nc", "ts.nc"):
-        ends = [int(r["offset"]) + int(r["bytes"]) for r in rows if r["file"] == name + ".tmp" and r["operation"] == "write"]
-        assert max(ends) == (tmp_path / name).stat().st_size
+        assert written(rows, name + ".tmp")[2] == (tmp_path / name).stat().st_size
+    _, total, size = written(rows, "ex.nc.tmp")
+    assert total < 1.02 * size
 
 
-def test_trace_of_a_run_that_fails(nunatak, tmp_path):
+def test_the_writes_of_direct_are_those_of_its_report(traced, tmp_path):
+    rows = traced("-init", "dome", "-grid_Mx", 31, "-run_steps", 1, "-o", "ex.nc", "-report", "r.json", ranks=2)
+    work = json.loads((tmp_path / "r.json").read_text())["output"]
+    number, _, _ = written([r for r in rows if r["rank"] == "1"], "ex.nc.tmp")
+    assert 0 < number < work["written_operations"]
+    header = [r for r in rows if r["rank"] == "0" and r["operation"] == "write" and int(r["offset"]) == 0]
+    number, total, _ = written(rows, "ex.nc.tmp")
+    assert number - len(header) == work["written_operations"] and total > work["written_bytes"]
+
+
+def test_trace_covers_the_servers(traced, tmp_path):
+    rows = traced("-init", "dome", "-grid_Mx", 31, "-run_steps", 1, "-o", "ex.nc", "-io_transport", "async:1", ranks=3)
+    assert {r["rank"] for r in rows if r["operation"] == "write"} == {"2"}
+    assert written(rows, "ex.nc.tmp")[2] == (tmp_path / "ex.nc").stat().st_size
+
+
+def test_trace_of_a_run_that_fails(traced, tmp_path):
     """Its last file, with the state at which the solve failed, is in the trace."""
-    run = nunatak("-init", "shelf", "-grid_Mx", 31, "-ssa_max_steps", 1, "-ssa_failed_file", "bad.nc", "-io_trace", "t.csv", ranks=2)
-    assert run.status == 1 and run.err.count("nunatak: error:") == 1
-    ends = [int(r["offset"]) + int(r["bytes"]) for r in rows_of(tmp_path / "t.csv") if (r["file"], r["operation"]) == ("bad.nc.tmp", "write")]
-    assert max(ends) == (tmp_path / "bad.nc").stat().st_size
-
-
-def test_trace_that_cannot_be_written(nunatak):
-    run = nunatak("-init", "dome", "-grid_Mx", 31, "-io_trace", "no/t.csv", ranks=2)
-    assert run.status == 1 and "option -io_trace: cannot write 'no/t.csv'" in run.err
+    rows = traced("-init", "shelf", "-grid_Mx", 31, "-ssa_max_steps", 1, "-ssa_failed_file", "bad.nc", ranks=2, status=1)
+    assert written(rows, "bad.nc.tmp")[2] == (tmp_path / "bad.nc").stat().st_size

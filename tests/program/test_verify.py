@@ -74,16 +74,6 @@ def test_pieces(nunatak, tmp_path):
     assert "file 'run.nc': variable '" in run.out and "expected values with the sum" in run.out, run.text
 
 
-@pytest.mark.parametrize("way", ["posix", "mpiio"])
-def test_plain_files(nunatak, tmp_path, way):
-    run = nunatak(*DOME, "-o", "run.nc", "-io_format", way, ranks=2)
-    assert run.status == 0, run.text
-    assert verify(tmp_path, ranks=3).out.startswith("2 file(s), ")
-    flip(tmp_path / "run.nc", tmp_path.joinpath("run.nc").stat().st_size * 2 // 3)
-    run = verify(tmp_path, ranks=2)
-    assert run.status == 1 and "run.nc': variable '" in run.out and "expected values with the sum" in run.out, run.text
-
-
 def test_an_input_that_was_changed_is_refused(nunatak, files):
     """A flipped bit of thk was a start as good as any."""
     assert nunatak("-i", "o.nc", "-run_steps", "1", "-o", "next.nc").status == 0

@@ -122,18 +122,6 @@ def test_a_run_that_is_done_has_status_0(nunatak, tmp_path):
     assert run.status == 1 and "-run_until" in run.err
 
 
-@pytest.mark.parametrize("spacing", [12345.67, 98765.4321])
-def test_spacing_survives_the_coordinates(nunatak, tmp_path, island, spacing):
-    """x and y give back the spacing of the grid only to rounding: the file holds it, so that the run goes on with the same one."""
-    run = ("-stress", "sia", "-dt_max", "1")
-    start_at = ("-i", "island.nc", "-grid_dx", str(spacing), "-grid_Mz", "5")
-    island()
-    for steps, name in ((2, "two.nc"), (4, "four.nc")):
-        assert nunatak(*start_at, *run, "-run_steps", str(steps), "-o", name).status == 0
-    assert nunatak("-i", "two.nc", *run, "-run_steps", "2", "-o", "rest.nc").status == 0
-    assert bits(tmp_path / "rest.nc") == bits(tmp_path / "four.nc")
-
-
 @pytest.mark.parametrize("text, seconds", [("3h50m", 13800), ("90min", 5400), ("3:50:00", 13800), ("50:30", 3030), ("90", 5400),
                                            ("1-12", 129600), ("1-12:30", 131400), ("1.5 h", 5400), ("2d 1h", 176400),
                                            ("0.5 hour", 1800), ("1e3 s", 1000)])
@@ -147,8 +135,3 @@ def test_ways_to_write_a_time(nunatak, tmp_path, text, seconds):
 def test_times_that_are_none(nunatak, text):
     run = nunatak("-init", "dome", "-grid_Mx", "11", "-run_wall", text, "-o", "o.nc")
     assert run.status == 1 and "option -run_wall" in run.err, run.text
-
-
-def test_limit_needs_a_file(nunatak):
-    run = nunatak("-init", "dome", "-grid_Mx", "11", "-run_wall", "1h")
-    assert run.status == 1 and "-run_wall" in run.err and "-snapshot_file" in run.err, run.text

@@ -4,7 +4,7 @@
 // docs/ssa-reference.md shows that it is the stencil alone. A second solve, on one rank, is
 // compared with that on all ranks.
 #include "io/reader.hpp"
-#include "kernels/grid/over_ranks.hpp"
+#include "kernels/grid/ranks.hpp"
 #include "miniapp/model/petsc/ssa.hpp"
 
 #include <catch2/catch_test_macros.hpp>

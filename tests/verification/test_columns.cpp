@@ -13,7 +13,7 @@
 // A floating base is held at its melting point: the sum then starts at level 1, with k (T*_0 -
 // T*_1)/(z_1 - z_0) from below. Advection is not in flux form: the scheme makes or loses some heat
 // where it moves ice, less with finer grids (last table).
-#include "kernels/grid/virtual_ranks.hpp"
+#include "kernels/grid/virtual/virtual_ranks.hpp"
 #include "kernels/ice/columns.hpp"
 #include "kernels/one_column.hpp"
 #include "verification/table.hpp"

@@ -1,6 +1,6 @@
 // Shallow ice flow against exact solutions (kernels/cases/exact_sia.hpp): tests A, B and C of
 // Bueler et al. (2005, J. Glaciol. 51), as tables of grid spacing, error, bound and order. Units:
-// tests/kernels/test_sia.cpp and test_sia_faces.cpp.
+// tests/kernels/test_sia.cpp.
 //
 // The mean error is over all points of the grid. The largest error sits at the margin, where the
 // exact slope is infinite, and hardly converges: the gates are on the mean and on the volume.

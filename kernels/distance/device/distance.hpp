@@ -1,29 +1,26 @@
 // Distances by tiles, wholly on the execution space (see distance.hpp): the solver for a GPU.
 //
-//   +----+----+----+      1. A patch is cut into tiles of 32 x 32 cells. One team loads a tile and
-//   the ring of cells around it |    | <- | *  |         into its scratch memory and sweeps there,
-//   along rows and along columns in turn, until nothing
-//   +----+----+-|--+         changes: a thread has a row (column) to itself and goes through it to
-//   and fro, so that no two |    |    | v  |         threads touch the same cell.
-//   +----+----+----+      2. What changed is written back. A tile beside it is put on the list if a
-//   better offer reaches it.
-//                         3. The listed tiles are next, until the list is empty. Then border cells
-//                         are exchanged between patches,
-//                            and tiles that get a better offer are listed. Whether anything has
-//                            changed anywhere is asked only after 4, 8, 16, ... of these rounds:
-//                            rounds too many cost nothing but their messages.
+//  +----+----+----+   1. A patch is cut into tiles of 32 x 32 cells. One team loads a tile and the
+//  |    | <- | *  |      ring of cells around it into its scratch memory and sweeps there, along
+//  +----+----+-|--+      rows and columns alternately, until nothing changes. A thread has a row
+//  |    |    | v  |      (column) to itself and passes through it in both directions.
+//  +----+----+----+   2. What changed is written back. A neighbouring tile that gets a better offer
+//                        is put on the list.
+//                     3. The listed tiles are next, until the list is empty. Border cells are then
+//                        exchanged between patches, and tiles that get a better offer are listed.
+//                        A reduction tells only after 4, 8, 16, ... of these rounds whether
+//                        anything has changed: superfluous rounds cost only their messages.
 //
 // Every value is the length of a path and values only decrease, so that the order of tiles and
-// threads does not matter: where no offer is better the values are the distances, the same bits as
-// those of the other solvers. All fields and all local ranks share one list, hence the launches. A
-// value travels one tile per launch: a path through n tiles needs n launches. (A launch for each
-// cell of the path, as in a search by levels, would be 32 times as many.) The host sees the length
-// of the list, on a GPU after each 8 launches, and the border cells, which have a buffer of their
-// own; the fields are not touched by it.
+// threads does not matter: the result has the bits of the other solvers. All fields and all local
+// ranks share one list, hence the launches. A value travels one tile per launch (a search by levels
+// would need 32 times as many launches). The host reads the length of the list, on a GPU after each
+// 8 launches, and the border cells, which have a buffer of their own; it never touches the fields.
 #pragma once
 
-#include "kernels/distance/device/tiles.hpp"
 #include "kernels/distance/types.hpp"
+#include "kernels/grid/atomics.hpp"
+#include "kernels/grid/border_exchange.hpp"
 
 #include <algorithm>
 #include <memory>
@@ -32,6 +29,157 @@
 namespace nunatak {
 
 namespace device_distance {
+
+constexpr int tile = 32;           ///< cells along a side
+constexpr int scratch_row = 35;    ///< tile, ring, and one: rows begin in different banks of a GPU
+constexpr int unreached = 1 << 30; ///< in scratch: larger than any distance
+constexpr int threads = loops_on_host ? 1 : tile;
+
+/// One field on one local rank.
+struct FieldPatch {
+  int* d;             ///< with ghosts
+  BorderCells border; ///< its size, too
+  int tiles_x;        ///< tiles along x
+  int first_tile;     ///< their numbers go on from here, row by row
+  int* buffer;        ///< of border cells: cell n has place n * stride
+  int stride;
+
+  KOKKOS_INLINE_FUNCTION int tile_of(int cell) const {
+    const int row = border.xm + 2;
+    return first_tile + (cell / row - 1) / tile * tiles_x + (cell % row - 1) / tile;
+  }
+};
+
+/// Tiles that wait, each at most once.
+struct TileList {
+  Kokkos::View<int*, WorkMem> tiles, listed; ///< listed[t]: 1 if tile t is in the list
+  Kokkos::View<int, WorkMem> count;
+
+  KOKKOS_INLINE_FUNCTION void add(int t) const {
+    if (Kokkos::atomic_exchange(&listed(t), 1) == 0)
+      tiles(Kokkos::atomic_fetch_add(&count(), 1)) = t;
+  }
+  /// Take a tile before its cells are loaded: a team that changes a neighbouring cell later finds
+  /// it not listed, and lists it again.
+  KOKKOS_INLINE_FUNCTION int take(int n) const {
+    Kokkos::atomic_exchange(&listed(tiles(n)), 0);
+    Kokkos::memory_fence();
+    return tiles(n);
+  }
+};
+
+KOKKOS_INLINE_FUNCTION int at_most_a_tile(int cells) { return cells < tile ? cells : tile; }
+
+/// True if a cell of value `d` takes the offer of a neighbour of value `from`.
+KOKKOS_INLINE_FUNCTION bool accepts(int d, int from) {
+  return from > 0 && (d == 0 || d > from + 1);
+}
+
+/// Pass in both directions through a line of `cells` cells (scratch, `step` apart), from the cell
+/// of the ring before it and from the one behind it. Returns which cells have changed, as bits.
+KOKKOS_INLINE_FUNCTION unsigned sweep_line(int* before, int step, int cells) {
+  unsigned changed = 0;
+  int last = before[0] < 0 ? unreached : before[0];
+  for (int k = 1; k <= cells; ++k) {
+    int& here = before[k * step];
+    if (here > last + 1) {
+      here = last + 1;
+      changed |= 1u << (k - 1);
+    }
+    last = here < 0 ? unreached : here;
+  }
+  last = before[(cells + 1) * step] < 0 ? unreached : before[(cells + 1) * step];
+  for (int k = cells; k >= 1; --k) {
+    int& here = before[k * step];
+    if (here > last + 1) {
+      here = last + 1;
+      changed |= 1u << (k - 1);
+    }
+    last = here < 0 ? unreached : here;
+  }
+  return changed;
+}
+
+/// The work of a team: one tile of the list.
+struct RelaxTile {
+  using Policy = Kokkos::TeamPolicy<Exec>;
+  using Member = Policy::member_type;
+  using Scratch = Kokkos::View<int[tile + 2][scratch_row], Kokkos::LayoutRight,
+                               Exec::scratch_memory_space, Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
+
+  Shared<const FieldPatch*> patches;
+  Shared<const int*> patch_of_tile;
+  TileList now, next, after; ///< after: of the launch behind this one, not in use now
+
+  KOKKOS_FUNCTION void operator()(const Member& team) const {
+    const int n = team.league_rank();
+    if (n == 0) Kokkos::single(Kokkos::PerTeam(team), [&] { after.count() = 0; });
+    if (n >= now.count()) return;
+    const int t = now.tiles(n);
+    Kokkos::single(Kokkos::PerTeam(team), [&] { now.take(n); });
+    team.team_barrier();
+    const FieldPatch p = patches(patch_of_tile(t));
+    const int xm = p.border.xm, ym = p.border.ym, row = xm + 2;
+    const int tile_j = (t - p.first_tile) / p.tiles_x, tile_i = (t - p.first_tile) % p.tiles_x;
+    const int rows = at_most_a_tile(ym - tile_j * tile),
+              columns = at_most_a_tile(xm - tile_i * tile);
+    int* const corner =
+        p.d + static_cast<std::ptrdiff_t>(tile_j) * tile * row + tile_i * tile; // of the ring
+    const Scratch s(team.team_scratch(0));
+
+    int any = 0;
+    const auto load = [&](int k, int& reached) {
+      const int j = k / (tile + 2), i = k % (tile + 2);
+      if (j > rows + 1 || i > columns + 1) return;
+      const int d = atomic_load(corner + j * row + i); // another team may be writing the ring
+      s(j, i) = d == 0 ? unreached : d;
+      reached |= d > 0;
+    };
+    Kokkos::parallel_reduce(Kokkos::TeamThreadRange(team, (tile + 2) * (tile + 2)), load,
+                            Kokkos::BOr<int>(any));
+    team.team_barrier();
+    if (any == 0) return;
+
+    // all rows, all columns; then the rows where a column has changed something, the columns where
+    // a row has, ...
+    unsigned lines = 0;
+    for (int sweeps = 0; sweeps < 2 || lines != 0; ++sweeps) {
+      const bool along_x = sweeps % 2 == 0;
+      const unsigned wanted = sweeps < 2 ? ~0u : lines;
+      const auto sweep = [&](int line, unsigned& changed) {
+        if ((wanted >> line & 1u) == 0) return;
+        int* before = along_x ? &s(line + 1, 0) : &s(0, line + 1);
+        changed |= sweep_line(before, along_x ? 1 : scratch_row, along_x ? columns : rows);
+      };
+      Kokkos::parallel_reduce(Kokkos::TeamThreadRange(team, along_x ? rows : columns), sweep,
+                              Kokkos::BOr<unsigned>(lines));
+      team.team_barrier();
+    }
+
+    int sides = 0; // where a cell next to the tile takes an offer: 1 west, 2 east, 4 south, 8 north
+    const auto store = [&](int k, int& side) {
+      const int j = k / tile + 1, i = k % tile + 1;
+      if (i > columns || s(j, i) < 0 || s(j, i) == unreached) return;
+      int* const to = corner + j * row + i;
+      const int d = s(j, i);
+      if (*to == d) return;
+      atomic_store(to, d);
+      side |= (i == 1 && s(j, 0) > d + 1) * 1 | (i == columns && s(j, columns + 1) > d + 1) * 2 |
+              (j == 1 && s(0, i) > d + 1) * 4 | (j == rows && s(rows + 1, i) > d + 1) * 8;
+    };
+    Kokkos::parallel_reduce(Kokkos::TeamThreadRange(team, rows * tile), store,
+                            Kokkos::BOr<int>(sides));
+    team.team_barrier();
+    const auto list_neighbours = [&] {
+      Kokkos::memory_fence(); // a team that takes a tile listed here sees what this team has stored
+      if ((sides & 1) && tile_i > 0) next.add(t - 1);
+      if ((sides & 2) && tile_i + 1 < p.tiles_x) next.add(t + 1);
+      if ((sides & 4) && tile_j > 0) next.add(t - p.tiles_x);
+      if ((sides & 8) && (tile_j + 1) * tile < ym) next.add(t + p.tiles_x);
+    };
+    Kokkos::single(Kokkos::PerTeam(team), list_neighbours);
+  }
+};
 
 /// f(patch, n, cell, ghost) for border cell n of each patch, n as a place in its buffer.
 template <class F>
@@ -104,20 +252,21 @@ inline void start(const Tiles& tiles) {
 
 /// Relax the listed tiles (at most `listed`), and those that they list, until nothing changes
 /// within the patches. The host looks at the length of the list after several launches: those that
-/// find it empty cost little. Before each look it calls `launch`.
-template <class F> void relax(Tiles& tiles, int listed, const F& launch) {
+/// find it empty cost little.
+inline void relax(Tiles& tiles, int listed) {
   const auto bytes = Kokkos::PerTeam(static_cast<int>(RelaxTile::Scratch::shmem_size()));
   constexpr int launches = loops_on_host ? 2 : 8; // on a GPU an empty launch is cheaper than a look
   while (listed > 0) {
     for (int n = 0; n < launches; ++n) {
       const TileList free = tiles.now;
-      tiles.now = tiles.next, tiles.next = tiles.after, tiles.after = free;
+      tiles.now = tiles.next;
+      tiles.next = tiles.after;
+      tiles.after = free;
       Kokkos::parallel_for(
           "distances: tiles", RelaxTile::Policy(listed, threads).set_scratch_size(0, bytes),
           RelaxTile{tiles.patches, tiles.patch_of_tile, tiles.now, tiles.next, tiles.after});
-      listed = std::min(tiles.total, 4 * listed); // a tile lists those beside it
+      listed = std::min(tiles.total, 4 * listed); // a tile lists its neighbours
     }
-    launch();
     Kokkos::deep_copy(listed, tiles.next.count);
   }
 }
@@ -158,18 +307,13 @@ public:
   DistanceReport solve(const DistanceProblem& problem) {
     const DistanceFields& fields = problem.fields;
     const bool one_rank = m_ranks.decomposition().size() == 1;
-    const auto launch = [&] {
-      for (int r = 0; r < m_ranks.local_size() && problem.launch; ++r) problem.launch(r);
-    };
     if (fields.size() != m_fields.size()) {
       m_border.emplace(m_ranks, static_cast<int>(fields.size()));
       m_tiles = device_distance::make_tiles(m_ranks, static_cast<int>(fields.size()));
     }
     if (fields != m_fields) device_distance::set_fields(m_tiles, m_fields = fields, *m_border);
     device_distance::start(m_tiles);
-    device_distance::relax(m_tiles, m_tiles.total, [&] {
-      if (one_rank) launch();
-    });
+    device_distance::relax(m_tiles, m_tiles.total);
     DistanceReport report;
     std::vector<char> changed(static_cast<std::size_t>(m_ranks.local_size()), 0);
     int until = one_rank ? 0 : 4;
@@ -177,14 +321,10 @@ public:
       for (; report.rounds < until; ++report.rounds) {
         device_distance::exchange(m_tiles, *m_border);
         const int listed = device_distance::how_many(m_tiles.next);
-        device_distance::relax(m_tiles, listed, [] {});
+        device_distance::relax(m_tiles, listed);
         std::fill(changed.begin(), changed.end(), listed > 0 ? 1 : 0);
       }
       until *= 2;
-      if (!one_rank) {
-        launch();
-        Kokkos::fence("distances: maxima");
-      }
     } while (anything_changed(m_ranks, changed, problem.maxima, report));
     return report;
   }

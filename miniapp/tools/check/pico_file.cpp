@@ -5,6 +5,7 @@
 #include "miniapp/base/units.hpp"
 #include "miniapp/base/world_comm.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <sstream>
 #include <variant>
@@ -108,6 +109,10 @@ std::vector<PicoInput> PicoFile::input(Ranks& ranks) const {
   const auto numbers = [&](const std::string& name, const std::string& unit, bool whole,
                            const std::string& needed_for) {
     GridValues values = read(name, unit, needed_for);
+    const io::Packing packing = holder(name).packing(name);
+    if (whole)
+      std::transform(values.begin(), values.end(), values.begin(),
+                     [&](double v) { return packing.id(v); });
     require_numbers(place(holder(name), name), values, whole);
     return values;
   };

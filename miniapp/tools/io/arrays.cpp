@@ -61,11 +61,7 @@ void fill_box(const Workload& w, std::size_t v, std::size_t record, const Box& b
               const std::vector<std::ptrdiff_t>& stride, T* first) {
   const WorkloadVariable& variable = w.variables[v];
   const std::vector<std::size_t> shape = w.shape(variable);
-  if (variable.content == Content::given) {
-    for_each_element(shape, box, stride, [&](std::uint64_t place, std::ptrdiff_t at) {
-      first[at] = static_cast<T>(variable.given(place));
-    });
-  } else if (variable.content == Content::ocean) {
+  if (variable.content == Content::ocean) {
     const std::size_t nx = shape.back(), ny = shape[shape.size() - 2];
     for_each_element(shape, box, stride, [&](std::uint64_t place, std::ptrdiff_t at) {
       first[at] = w.is_land(place / nx % ny, place % nx) ? static_cast<T>(land)
@@ -112,24 +108,6 @@ std::size_t Arrays::bytes() const {
     for (const Array& array : arrays) sum += array.data.size();
   }
   return sum;
-}
-
-double Arrays::copy_seconds() {
-  constexpr std::size_t most = std::size_t{4} << 20;
-  m_copy.resize(std::max(most, std::min(bytes(), std::size_t{64} << 20)));
-  std::size_t at = 0;
-  const double start = MPI_Wtime();
-  for (const auto& arrays : m_arrays) {
-    for (const Array& array : arrays) {
-      for (std::size_t from = 0; from < array.data.size(); from += most) {
-        const std::size_t size = std::min(most, array.data.size() - from);
-        if (at + size > m_copy.size()) at = 0;
-        std::memcpy(m_copy.data() + at, array.data.data() + from, size);
-        at += size;
-      }
-    }
-  }
-  return MPI_Wtime() - start;
 }
 
 void Arrays::fill(std::size_t record) {
@@ -197,8 +175,10 @@ std::vector<Arrays::FileBox> Arrays::file_boxes(std::size_t v, std::size_t recor
   std::vector<FileBox> boxes;
   for (const Array& array : m_arrays[v]) {
     FileBox box;
-    if (variable.records)
-      box.start.push_back(record), box.count.push_back(array.box.elements() > 0 ? 1 : 0);
+    if (variable.records) {
+      box.start.push_back(record);
+      box.count.push_back(array.box.elements() > 0 ? 1 : 0);
+    }
     for (const std::size_t d : file_order(m_workload, variable, order)) {
       box.start.push_back(array.box.start[d]);
       box.count.push_back(array.box.count[d]);

@@ -1,12 +1,11 @@
 // The arrays of a workload as one rank holds them, and what they hold.
 //
-// Every value tells where it belongs, so that what is read back can be checked without a second
+// Every value says where it belongs, so that what is read back can be checked without a second
 // copy. With `place` the position in the model's whole array, counted in memory order:
 //
 //   doubles   2^43 record + 2^33 variable + place    (modulo 2^10, 2^10, 2^33: below 2^53, exact)
 //   floats    24 bits of a hash of that number       (exact)
-//   integers  31 or 7 bits of the hash, or what the workload gives (the neighbours of a geodesic
-//   grid)
+//   integers  31 or 7 bits of the hash
 //
 // Neighbours: workload.hpp (shapes, who has what), turn.hpp (writes and reads).
 #pragma once
@@ -28,10 +27,6 @@ public:
   const Workload& workload() const { return m_workload; }
   /// Of this rank's arrays.
   std::size_t bytes() const;
-
-  /// Of copying them once within memory, 4 MiB at a time, into at most 64 MiB that are used again
-  /// and again: what a transport that hands its values over cannot do without.
-  double copy_seconds();
 
   /// Fill all arrays with those of a record, unless they hold it; those without records once.
   void fill(std::size_t record);
@@ -69,7 +64,6 @@ private:
   const Workload& m_workload;
   std::vector<std::vector<Array>> m_arrays; ///< by variable and box; coordinates have none
   std::optional<std::size_t> m_record;      ///< the one in memory
-  std::vector<std::byte> m_copy;            ///< of copy_seconds()
 };
 
 } // namespace nunatak::tools

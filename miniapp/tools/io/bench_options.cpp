@@ -42,9 +42,6 @@ void BenchOptions::add_to(OptionTable& table) {
   table.add(number("records", records, "", "records per file", 1));
   table.add(
       number("compute", compute, "s", "synthetic computation between records, not counted", 0.0));
-  table.add(flag(
-      "compute_sleeps", compute_sleeps,
-      "computation that takes time, and no core: for nodes that share the cores of a machine"));
   table.section("How");
   table.add(text("ways", ways,
                  "methods of output that take turns, a list: format/layout/name=value/..., where a "
@@ -68,12 +65,6 @@ void BenchOptions::add_to(OptionTable& table) {
       text("o", folder, "folder; the files are in its folder nunatak-io.files, which is removed"));
   table.add(flag("keep", keep, "the files of the last turn stay there"));
   table.add(text("report", json, "JSON file of all measurements"));
-  table.section("Traces");
-  table.add(
-      text("io_trace", trace,
-           "CSV of every call that the libraries make on the files written (perf/plot_trace.py)"));
-  table.add(text("replay", replay, "trace whose calls are repeated, instead of all else"));
-  table.add(flag("replay_think", think, "the pauses of the trace are repeated, too"));
 }
 
 std::vector<NamedWay> BenchOptions::named_ways(const std::string& usual_order) const {

@@ -18,9 +18,9 @@ struct NamedWay {
 
 struct BenchOptions {
   std::string workload = "pism:G5km", ways, order, read = "no", verify = "first", folder = ".",
-              json, trace, replay;
+              json;
   double scale = 0.1, compute = 0.0;
-  bool scale_levels = false, keep = false, think = false, compute_sleeps = false;
+  bool scale_levels = false, keep = false;
   int repeat = 7, records = 1, variables = 0;
   io::Options io; ///< -io_<knob>
 

@@ -58,7 +58,9 @@ Record host_facts(MPI_Comm comm) {
   if (getloadavg(&load, 1) != 1) load = -1.0;
   MPI_Bcast(&load, 1, MPI_DOUBLE, 0, comm);
   Record facts;
-  facts["ranks"] = ranks, facts["nodes"] = nodes.n_nodes, facts["ranks_per_node"] = fullest,
+  facts["ranks"] = ranks;
+  facts["nodes"] = nodes.n_nodes;
+  facts["ranks_per_node"] = fullest;
   facts["cores_per_node"] = cores;
   facts["available_memory"] = memory;
   facts["oversubscribed"] = fullest > cores;

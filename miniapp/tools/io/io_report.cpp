@@ -58,8 +58,6 @@ Record way_record(const WayResults& way, const std::vector<double>& probe_second
   record["seconds"] = spread_of_turns(seconds);
   record["compute_seconds"] =
       median(over_turns(way.writes, [](const WriteTurn& t) { return t.compute_seconds; }));
-  record["compute_slowdown"] =
-      median(over_turns(way.writes, [](const WriteTurn& t) { return t.compute_slowdown; }));
   record["visible_seconds"] =
       spread_of_turns(over_turns(way.writes, [](const WriteTurn& t) { return t.visible_seconds; }));
   record["drain_seconds"] = spread_of_turns(
@@ -101,8 +99,10 @@ Record way_record(const WayResults& way, const std::vector<double>& probe_second
     read["scatter_s"] =
         median(over_turns(turns, [](const ReadTurn& t) { return t.summary.scatter.max; }));
     const io::ReadSummary& summary = turns.back().summary;
-    read["bytes"] = turns.back().bytes, read["read_bytes"] = summary.bytes;
-    read["operations"] = summary.operations, read["sent_bytes"] = summary.sent_bytes;
+    read["bytes"] = turns.back().bytes;
+    read["read_bytes"] = summary.bytes;
+    read["operations"] = summary.operations;
+    read["sent_bytes"] = summary.sent_bytes;
     read["opening_ranks"] = summary.openers;
   }
   record["join_seconds"] = way.joins.empty() ? Record() : spread_of_turns(way.joins);
@@ -115,10 +115,12 @@ namespace {
 
 void print_times(std::ostream& out, const std::vector<Record>& ways, const Record& probe) {
   std::vector<Record> times{probe["seconds"]};
-  times[0]["way"] = "probe", times[0]["share"] = 1.0;
+  times[0]["way"] = "probe";
+  times[0]["share"] = 1.0;
   for (const Record& way : ways) {
     times.push_back(way["seconds"]);
-    times.back()["way"] = way["way"], times.back()["share"] = way["share_of_probe"];
+    times.back()["way"] = way["way"];
+    times.back()["share"] = way["share_of_probe"];
     times.back()["paired"] = way["share_of_probe_paired"]["median"];
     if (!way["join_seconds"].is_null()) times.back()["join"] = way["join_seconds"]["median"];
   }
@@ -169,7 +171,8 @@ void print_reads(std::ostream& out, const std::vector<Record>& ways) {
     if (!way.contains("reads")) continue;
     for (const auto& [by, read] : way["reads"].items()) {
       reads.push_back(read["seconds"]);
-      reads.back()["way"] = way["way"], reads.back()["by"] = by;
+      reads.back()["way"] = way["way"];
+      reads.back()["by"] = by;
       reads.back().update(read);
     }
   }

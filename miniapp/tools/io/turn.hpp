@@ -17,18 +17,14 @@
 
 namespace nunatak::tools {
 
-/// A model that computes between records: so many floating-point operations as one rank does in the
-/// given time when it is made. It enters MPI every millisecond, as the exchange of ghosts does.
-/// `sleeps`: it takes that time, and no core (the nodes of an emulated cluster share the cores of
-/// one machine).
+/// A model that computes between records: as many floating-point operations as one rank does in the
+/// given time when this object is made. It enters MPI every millisecond, as a ghost exchange does.
 class Compute {
 public:
-  Compute(double seconds, bool sleeps);
-  double run() const; ///< the time that it took over the given one; 0: there is nothing to compute
+  explicit Compute(double seconds);
+  void run() const;
 
 private:
-  double m_seconds;
-  bool m_sleeps;
   double m_operations = 0.0;
   int m_parts = 0;
 };
@@ -37,8 +33,6 @@ struct WriteTurn {
   double seconds = 0.0;         ///< of the slowest rank, until the file is durable
   double visible_seconds = 0.0; ///< the same, until close() returns
   double compute_seconds = 0.0; ///< the same: synthetic compute and new values, between records
-  double compute_slowdown =
-      0.0; ///< the same: synthetic compute over the time that was asked for, mean of the pauses
   io::Summary summary;
   std::map<std::string, std::string> hints;
   std::vector<io::ServerReport> servers; ///< of all turns so far, on rank 0
@@ -66,8 +60,7 @@ ReadTurn read_turn(MPI_Comm comm, const std::string& path, const NamedWay& writt
 bool is_in_subfiles(const io::Options& written);
 double join_turn(MPI_Comm comm, const std::string& path, const std::string& joined);
 
-/// Why a file of this way of writing is not read so; empty if it is. Plain files (posix, mpiio) are
-/// read by each rank only.
-std::string why_not_read(const io::Options& written, io::ReadBy by);
+/// Does this way of writing leave a file that can be read?
+bool has_file(const io::Options& written);
 
 } // namespace nunatak::tools

@@ -180,8 +180,7 @@ Workload make_workload(const std::string& name, double scale, bool scale_levels,
   std::vector<WorkloadVariable> coordinates; // first in the file
   for (const WorkloadDimension& d : workload.dimensions) {
     if (d.spacing != 0.0)
-      coordinates.push_back(
-          {d.name, io::Type::float64, {d.name}, Content::coordinate, false, nullptr});
+      coordinates.push_back({d.name, io::Type::float64, {d.name}, Content::coordinate, false});
   }
   workload.variables.insert(workload.variables.begin(), coordinates.begin(), coordinates.end());
   return workload;

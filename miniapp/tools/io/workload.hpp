@@ -34,7 +34,6 @@ enum class Content {
   coordinate, ///< multiples of the spacing; known to every rank
   pattern,    ///< variable, record and place, see arrays.hpp
   ocean,      ///< the same, and the fill value on land
-  given,      ///< WorkloadVariable::given
 };
 
 struct WorkloadVariable {
@@ -43,8 +42,6 @@ struct WorkloadVariable {
   std::vector<std::string> dimensions; ///< in memory, slowest first, without time
   Content content = Content::pattern;
   bool records = true; ///< one array per record; else one per file
-  std::function<std::int64_t(std::uint64_t)> given =
-      nullptr; ///< the value at a place, counted in memory order
 };
 
 /// Part of an array: dimensions in memory order.

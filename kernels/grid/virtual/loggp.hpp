@@ -1,0 +1,155 @@
+// Time on a modelled machine: the LogGP model, with a clock per rank (virtual_ranks.hpp drives it).
+//
+//   rank 0  |o|. . .                    L: latency of the network    o: time a processor spends on
+//              \  L + (n - 1) G            a message, on either side
+//   rank 1      \. . |o|                g: least time between two messages of a rank
+//                                       G: time per byte of a long message
+//
+// The clock of a rank moves when it works, sends or receives; receiving waits for the message.
+// Collectives are trees of ceil(log2 P) steps. A step takes L + 2 o, or what perf/calibrate has
+// measured for that kind of collective (`Steps`):
+//  maximum, sum    per step once more (n - 1) G            n bytes, recursive doubling; what a byte
+//                                                          adds is measured, too
+//  gather on all   the steps, and once (N - 1) G           N bytes of all ranks together
+// No rank leaves a collective before the last one has entered it. A non-blocking maximum advances
+// only while its ranks do not work: MPI libraries move it when they are called. The clock that ends
+// last is the critical path; how much of it was work, and how many messages and collectives lie on
+// it, travels along with the time.
+//
+// Ranks may share a few cores (`cores`): work then takes the core that is free first.
+//
+// Alexandrov, Ionescu, Schauser & Scheiman (1995), LogGP: incorporating long messages into the LogP
+// model, SPAA. The default numbers are assumptions about a machine, not measurements: state them
+// with each result. Those of perf/calibrate are measured; docs/cluster.md compares the model with
+// the time of an emulated cluster.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <vector>
+
+namespace nunatak {
+
+/// Seconds. The defaults are of the size that fast networks have.
+struct LogGP {
+  double L = 1.5e-6, o = 0.4e-6, g = 0.3e-6;
+  double G = 0.1e-9;   ///< per byte: 10 GB/s
+  double visit = 3e-9; ///< per visit of a cell (Ranks::work)
+  int cores = 0;       ///< that all ranks share; 0: each has its own
+
+  /// Seconds of a step of each kind of collective; 0: L + 2 o.
+  struct Steps {
+    double reduction = 0.0, lagged = 0.0, gather_all = 0.0;
+    double reduction_byte = 0.0; ///< what each byte adds to a step of a sum or maximum; 0: G
+  } step = {};
+
+  static double steps(int ranks) { return ranks > 1 ? std::ceil(std::log2(ranks)) : 0.0; }
+  /// Until so many messages have left each rank and so many have come.
+  double round(int messages) const { return L + 2.0 * messages * o; }
+  double stream(double bytes) const { return std::max(bytes - 1.0, 0.0) * G; }
+  double reduction(int ranks, double bytes) const {
+    const double byte = step.reduction_byte > 0.0 ? step.reduction_byte : G;
+    return steps(ranks) * (step_of(step.reduction) + std::max(bytes - 1.0, 0.0) * byte);
+  }
+  double lagged(int ranks, double bytes) const {
+    return steps(ranks) * (step_of(step.lagged) + stream(bytes));
+  }
+  double gather_all(int ranks, double bytes_of_all) const {
+    return ranks > 1 ? steps(ranks) * step_of(step.gather_all) + stream(bytes_of_all) : 0.0;
+  }
+
+private:
+  double step_of(double measured) const { return measured > 0.0 ? measured : L + 2.0 * o; }
+};
+
+class VirtualClock {
+public:
+  /// The chain of events that determines the clock of a rank.
+  struct Path {
+    double time = 0.0, work = 0.0; ///< s
+    std::int64_t messages = 0, collectives = 0;
+    bool operator<(const Path& other) const { return time < other.time; }
+  };
+
+  VirtualClock(const LogGP& machine, int ranks)
+      : m_machine(machine), m_rank(static_cast<std::size_t>(ranks)), m_wire(m_rank.size(), 0.0),
+        m_core(static_cast<std::size_t>(machine.cores), 0.0) {}
+
+  const LogGP& machine() const { return m_machine; }
+  const Path& of(int rank) const { return m_rank[rank]; }
+  Path critical() const { return *std::max_element(m_rank.begin(), m_rank.end()); }
+
+  /// All ranks at time 0.
+  void restart() {
+    std::fill(m_rank.begin(), m_rank.end(), Path{});
+    std::fill(m_wire.begin(), m_wire.end(), 0.0);
+    std::fill(m_core.begin(), m_core.end(), 0.0);
+  }
+
+  void work(int rank, std::int64_t visits) {
+    const double seconds = m_machine.visit * static_cast<double>(visits);
+    const auto core = std::min_element(m_core.begin(), m_core.end());
+    if (core != m_core.end()) at(rank).time = std::max(at(rank).time, *core);
+    at(rank).time += seconds;
+    at(rank).work += seconds;
+    if (core != m_core.end()) *core = at(rank).time;
+  }
+
+  /// A message leaves; it arrives with deliver().
+  void send(int from, int to, std::int64_t bytes) {
+    Path& sender = at(from);
+    double& wire = m_wire[from]; // free again from then on
+    sender.time += m_machine.o;
+    Path arrival = sender;
+    const double stream = m_machine.stream(static_cast<double>(bytes));
+    arrival.time = std::max(sender.time, wire);
+    wire = arrival.time + std::max(m_machine.g, stream);
+    arrival.time += m_machine.L + stream;
+    arrival.messages += 1;
+    m_under_way.push_back({to, arrival});
+  }
+
+  /// All messages under way are received, in the order of their arrival.
+  void deliver() {
+    std::stable_sort(m_under_way.begin(), m_under_way.end(),
+                     [](const Letter& a, const Letter& b) { return a.arrival < b.arrival; });
+    for (const Letter& letter : m_under_way) {
+      at(letter.to) = std::max(at(letter.to), letter.arrival);
+      at(letter.to).time += m_machine.o;
+    }
+    m_under_way.clear();
+  }
+
+  /// A collective of `members` that takes `seconds` once all have entered it; returns its end, for
+  /// those who do not wait.
+  template <class Members>
+  Path collective(const Members& members, double seconds, bool wait = true) {
+    Path end;
+    for (const int rank : members) end = std::max(end, at(rank));
+    end.time += seconds;
+    end.collectives += 1;
+    if (wait) reach(members, end);
+    return end;
+  }
+
+  /// The clocks of `members` go on to `end` at least.
+  template <class Members> void reach(const Members& members, const Path& end) {
+    for (const int rank : members) at(rank) = std::max(at(rank), end);
+  }
+
+private:
+  struct Letter {
+    int to;
+    Path arrival;
+  };
+  Path& at(int rank) { return m_rank[rank]; }
+
+  LogGP m_machine;
+  std::vector<Path> m_rank;
+  std::vector<double> m_wire; // when a rank may send again
+  std::vector<double> m_core; // when a shared core is free
+  std::vector<Letter> m_under_way;
+};
+
+} // namespace nunatak

@@ -1,0 +1,288 @@
+// P x Q ranks in one process: the same messages as with MPI, moved by memcpy and counted.
+// For tests and for studies of algorithms at thousands of ranks: with a LogGP machine (loggp.hpp)
+// every rank has a clock. Ghosts are packed, moved and unpacked by the host, or all of it by loops
+// (device/halo_loops.hpp), without waiting.
+#pragma once
+
+#include "kernels/grid/device/halo_loops.hpp"
+#include "kernels/grid/ranks.hpp"
+#include "kernels/grid/virtual/loggp.hpp"
+
+#include <algorithm>
+#include <memory>
+#include <numeric>
+#include <optional>
+#include <stdexcept>
+
+namespace nunatak {
+
+enum class Halo { host, loops }; ///< what moves ghosts
+constexpr Halo default_halo = loops_on_host && !device_memory ? Halo::host : Halo::loops;
+
+/// The bytes from `from` to `to`, in a loop: what a message does on virtual ranks.
+inline void copy_in_loop(const std::byte* from, std::byte* to, std::size_t bytes) {
+  const auto n = static_cast<std::int64_t>(bytes);
+  Kokkos::parallel_for(
+      "ghosts: message", Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::int64_t>>(0, n),
+      KOKKOS_LAMBDA(std::int64_t k) { to[k] = from[k]; });
+}
+
+class VirtualRanks final : public Ranks {
+public:
+  explicit VirtualRanks(Decomposition decomposition, std::optional<LogGP> machine = std::nullopt,
+                        Halo halo = default_halo)
+      : VirtualRanks(std::move(decomposition), std::make_shared<std::optional<VirtualClock>>(),
+                     halo) {
+    if (machine) m_clock.emplace(*machine, m_decomposition.size());
+  }
+
+  int local_size() const override { return m_decomposition.size(); }
+  int first() const override { return 0; }
+
+  /// If there is a machine: of these ranks over all grids (over()).
+  const std::optional<VirtualClock>& clock() const { return m_clock; }
+  const std::vector<std::int64_t>& work_of_ranks() const { return m_work; } ///< visits of cells
+  void restart_clock() {
+    if (m_clock) m_clock->restart();
+    std::fill(m_work.begin(), m_work.end(), 0);
+  }
+
+  void launch_ghosts(const std::vector<std::vector<Ghosted>>& arrays) override {
+    if (m_halo == Halo::loops)
+      exchange_by_loops(arrays);
+    else
+      exchange_on_host(by_level(m_decomposition, 0, arrays));
+    count([](Traffic& t) { t.exchanges += 1; });
+  }
+
+  void sum(std::vector<std::vector<std::int64_t>>& values) override {
+    reduce(values, [](std::int64_t a, std::int64_t b) { return a + b; });
+  }
+  void max(std::vector<std::vector<std::int64_t>>& values) override {
+    reduce(values, [](std::int64_t a, std::int64_t b) { return std::max(a, b); });
+  }
+  void sum(std::vector<std::vector<ReproducibleSum>>& values) override {
+    reduce(values, [](ReproducibleSum a, const ReproducibleSum& b) { return a += b; });
+  }
+
+  std::vector<std::int64_t>
+  gather_all(const std::vector<std::vector<std::int64_t>>& contributions) override {
+    count_gather_all(m_all.size() * sizeof(int)); // the lengths
+    return concatenate(contributions);
+  }
+  void exchange(const std::vector<std::vector<Packet>>& out,
+                std::vector<std::vector<Packet>>& in) override {
+    std::size_t sent = 0, received = 0;
+    for (int rank = 0; rank < local_size(); ++rank) {
+      for (const Packet& packet : out[rank]) {
+        deliver(rank, packet, in[packet.rank]);
+        count_message(rank, packet.rank, packet.words.size() * sizeof(int));
+        sent += 1;
+      }
+      received += in[rank].size();
+    }
+    if (sent != received) {
+      throw std::logic_error("messages: " + std::to_string(received) + " expected, " +
+                             std::to_string(sent) + " sent");
+    }
+    if (m_clock) m_clock->deliver();
+    count([](Traffic& t) { t.exchanges += 1; });
+  }
+
+  std::unique_ptr<Group> group(std::vector<int> members) override {
+    return std::make_unique<VirtualGroup>(*this, std::move(members));
+  }
+
+  void work(int local, std::int64_t visits) override {
+    Ranks::work(local, visits);
+    m_work[local] += visits;
+    if (m_clock) m_clock->work(local, visits);
+  }
+
+private:
+  VirtualRanks(Decomposition decomposition, std::shared_ptr<std::optional<VirtualClock>> clock,
+               Halo halo)
+      : Ranks(std::move(decomposition)), m_shared_clock(std::move(clock)), m_clock(*m_shared_clock),
+        m_all(static_cast<std::size_t>(m_decomposition.size())), m_work(m_all.size(), 0),
+        m_halo(halo) {
+    std::iota(m_all.begin(), m_all.end(), 0);
+  }
+  std::unique_ptr<Ranks> make_over(const Decomposition& decomposition) const override {
+    return std::unique_ptr<Ranks>(new VirtualRanks(decomposition, m_shared_clock, m_halo));
+  }
+
+  void exchange_on_host(const std::vector<std::vector<Ghosted>>& arrays) {
+    Kokkos::fence("nunatak: before the ghost exchange");
+    for (int rank = 0; rank < local_size(); ++rank) {
+      const auto& sources = arrays[rank];
+      for_each_message(m_decomposition, rank, [&](int dx, int dy, int to, int) {
+        if (to < 0) return;
+        const Strip send = owned_strip(patch(rank), dx, dy);
+        const std::size_t bytes = send.cells() * bytes_per_cell(sources);
+        if (m_buffer.size() < bytes) m_buffer.resize(bytes);
+        pack(patch(rank), send, sources, m_buffer.data());
+        unpack(patch(to), ghost_strip(patch(to), -dx, -dy), arrays[to], m_buffer.data());
+        if (to != rank) count_message(rank, to, bytes);
+      });
+    }
+    if (m_clock) m_clock->deliver();
+    for (int rank = 0; rank < local_size(); ++rank) {
+      for (const Ghosted& a : arrays[rank])
+        replicate_edges(m_decomposition, patch(rank), a.data, a.cell_bytes);
+    }
+  }
+
+  /// What goes and comes of a rank, in memory of the loops.
+  struct Loops {
+    HaloLoops halo;
+    Kokkos::View<std::uint64_t*, WorkMem> out, in;
+    Loops(const Decomposition& d, int rank) : halo(d, rank) {}
+    void reserve(std::size_t cell_bytes) {
+      const std::size_t words = (static_cast<std::size_t>(halo.cells()) * cell_bytes + 7) / 8;
+      if (out.size() >= words) return;
+      for (auto* buffer : {&out, &in})
+        *buffer = Kokkos::View<std::uint64_t*, WorkMem>(
+            Kokkos::view_alloc("ghosts", Kokkos::WithoutInitializing), words);
+    }
+    std::byte* sent() const { return reinterpret_cast<std::byte*>(out.data()); }
+    std::byte* received() const { return reinterpret_cast<std::byte*>(in.data()); }
+  };
+
+  // Each loop begins when the one before it is done.
+  void exchange_by_loops(const std::vector<std::vector<Ghosted>>& arrays) {
+    for (int rank = static_cast<int>(m_loops.size()); rank < local_size(); ++rank)
+      m_loops.emplace_back(m_decomposition, rank);
+    const std::size_t cell_bytes = bytes_per_cell(arrays[0]);
+    for (std::size_t r = 0; r < m_loops.size(); ++r) {
+      m_loops[r].reserve(cell_bytes);
+      if (m_loops[r].halo.cells() > 0) m_loops[r].halo.pack(arrays[r], m_loops[r].sent());
+    }
+    for (std::size_t r = 0; r < m_loops.size(); ++r) {
+      for (const HaloLoops::Message& message : m_loops[r].halo.outgoing()) {
+        const Loops& other = m_loops[message.rank];
+        const auto& incoming = other.halo.incoming();
+        const auto theirs =
+            std::find_if(incoming.begin(), incoming.end(), [&](const HaloLoops::Message& m) {
+              return m.dx == -message.dx && m.dy == -message.dy;
+            });
+        const std::size_t bytes = static_cast<std::size_t>(message.cells) * cell_bytes;
+        copy_in_loop(m_loops[r].sent() + static_cast<std::size_t>(message.first) * cell_bytes,
+                     other.received() + static_cast<std::size_t>(theirs->first) * cell_bytes,
+                     bytes);
+        if (message.rank != static_cast<int>(r))
+          count_message(static_cast<int>(r), message.rank, bytes);
+      }
+    }
+    if (m_clock) m_clock->deliver();
+    for (std::size_t r = 0; r < m_loops.size(); ++r)
+      m_loops[r].halo.unpack(arrays[r], m_loops[r].received());
+  }
+
+  class VirtualGroup final : public Group {
+  public:
+    VirtualGroup(VirtualRanks& ranks, std::vector<int> members)
+        : Group(std::move(members)), m_ranks(ranks) {}
+
+    void start_max(const std::vector<std::int64_t>& values) override {
+      if (m_maximum)
+        throw std::logic_error("group of ranks: expected no maximum to be under way, found one");
+      m_maximum = values[members().at(0)];
+      for (const int rank : members()) m_maximum = std::max(*m_maximum, values[rank]);
+      m_ranks.count([this](Traffic& t) { t.lagged += 1, t.collective_bytes += 8 * size(); });
+      m_work = m_ranks.m_work;
+      if (auto& clock = m_ranks.m_clock)
+        m_end = clock->collective(members(), clock->machine().lagged(size(), 8), false);
+    }
+    std::int64_t finish_max() override {
+      const std::int64_t maximum = m_maximum.value();
+      m_maximum.reset();
+      if (auto& clock = m_ranks.m_clock) {
+        // since the start, of the member that has most: meanwhile nothing has moved
+        std::int64_t visits = 0;
+        for (const int rank : members()) {
+          const auto r = static_cast<std::size_t>(rank);
+          visits = std::max(visits, m_ranks.m_work[r] - m_work[r]);
+        }
+        m_end.time += clock->machine().visit * static_cast<double>(visits);
+        clock->reach(members(), m_end);
+      }
+      return maximum;
+    }
+
+  private:
+    int size() const { return static_cast<int>(members().size()); }
+    VirtualRanks& m_ranks;
+    std::optional<std::int64_t> m_maximum;
+    VirtualClock::Path m_end;
+    std::vector<std::int64_t> m_work; // visits of all ranks when the maximum was started
+  };
+
+  void count_message(int from, int to, std::size_t bytes) {
+    count([bytes](Traffic& t) { t.messages += 1, t.bytes += static_cast<std::int64_t>(bytes); });
+    if (m_clock) m_clock->send(from, to, static_cast<std::int64_t>(bytes));
+  }
+
+  void count_collective(std::size_t bytes) {
+    count([bytes](Traffic& t) {
+      t.collectives += 1, t.collective_bytes += static_cast<std::int64_t>(bytes);
+    });
+  }
+
+  void count_gather_all(std::size_t bytes) {
+    count_collective(bytes);
+    if (m_clock)
+      m_clock->collective(m_all,
+                          m_clock->machine().gather_all(local_size(), static_cast<double>(bytes)));
+  }
+
+  static void deliver(int from, const Packet& packet, std::vector<Packet>& in) {
+    for (Packet& expected : in) {
+      if (expected.rank != from) continue;
+      if (expected.words.size() < packet.words.size()) {
+        throw std::logic_error("messages: rank " + std::to_string(from) + " sends " +
+                               std::to_string(packet.words.size()) + " words to rank " +
+                               std::to_string(packet.rank) + ", which has room for " +
+                               std::to_string(expected.words.size()));
+      }
+      expected.words = packet.words;
+      return;
+    }
+    throw std::logic_error("messages: rank " + std::to_string(packet.rank) +
+                           " expects none from rank " + std::to_string(from));
+  }
+
+  std::vector<std::int64_t>
+  concatenate(const std::vector<std::vector<std::int64_t>>& contributions) {
+    std::vector<std::int64_t> all;
+    for (const auto& c : contributions) all.insert(all.end(), c.begin(), c.end());
+    count_gather_all(all.size() * sizeof(std::int64_t));
+    return all;
+  }
+
+  template <class T, class Op> void reduce(std::vector<std::vector<T>>& values, Op op) {
+    for (std::size_t r = 1; r < values.size(); ++r) {
+      if (values[r].size() != values[0].size())
+        throw std::logic_error("reduction over ranks: sizes differ");
+      for (std::size_t n = 0; n < values[0].size(); ++n)
+        values[0][n] = op(values[0][n], values[r][n]);
+    }
+    for (std::size_t r = 1; r < values.size(); ++r) values[r] = values[0];
+    const std::size_t bytes = sizeof(T) * values[0].size();
+    count([&](Traffic& t) {
+      t.collectives += 1, t.collective_bytes += static_cast<std::int64_t>(bytes * values.size());
+    });
+    if (m_clock)
+      m_clock->collective(m_all,
+                          m_clock->machine().reduction(local_size(), static_cast<double>(bytes)));
+  }
+
+  std::shared_ptr<std::optional<VirtualClock>> m_shared_clock;
+  std::optional<VirtualClock>& m_clock;
+  std::vector<int> m_all;           // 0, 1, ..., size - 1
+  std::vector<std::int64_t> m_work; // visits of cells
+  Halo m_halo;
+  std::vector<std::byte> m_buffer; // of one message of ghosts; it stays
+  std::vector<Loops> m_loops;      // of all ranks, from the first exchange on
+};
+
+} // namespace nunatak

@@ -1,3 +1,0 @@
-// Loops over cells of a row, for two, four and eight lanes: kernels/grid/widths.hpp.
-#define NUNATAK_COMPILES_WIDE
-#include "kernels/pico/input_row.hpp"
