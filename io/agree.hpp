@@ -1,7 +1,7 @@
 // How ranks agree on an error.
 //
 // Some failures are seen by one rank only (rank 0 cannot create a file, one node has no space
-// left). A rank that throws alone leaves the others waiting for ever in the next collective call.
+// left). A rank that throws alone leaves the others waiting forever in the next collective call.
 // agree() turns such a failure into the same exception on all ranks. Used by reader.cpp, file.cpp
 // and every format.
 #pragma once
@@ -44,6 +44,9 @@ void on_rank_0(MPI_Comm comm, const std::function<void()>& f);
 
 /// That of rank 0 on every rank. Collective.
 void broadcast(std::string& text, MPI_Comm comm);
+
+/// The texts of all ranks, one after the other, on rank 0. Collective.
+std::string gather(const std::string& text, MPI_Comm comm);
 
 /// The first error of this rank, kept while it goes on: if it threw at once, it would leave the
 /// others in their next collective call. agree() on rethrow() makes it everybody's. No memory

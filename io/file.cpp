@@ -2,7 +2,7 @@
 #include "io/file.hpp"
 #include "io/agree.hpp"
 
-#include "io/durable/durable.hpp"
+#include "io/durable/manifest.hpp"
 
 #include <algorithm>
 #include <climits>
@@ -49,8 +49,8 @@ void File::add(const Statistics& step) {
   m_total += step;
 }
 
-/// The time since `start`, but for the share that a layout has spent in its exchange, and the work
-/// that was done in it.
+/// The time since `start`, except what a layout has spent in its exchange, and the work that was
+/// done in it.
 void File::add_time(Phase phase, double start) {
   const Work before = m_work;
   m_work = work();
@@ -73,11 +73,10 @@ void File::check_name() const {
   }
   const std::string name = std::filesystem::path(m_path).filename().string();
   const std::string ending = std::filesystem::path(name).extension().string();
-  if (name == "manifest.jsonl" || ending == ".tmp" || ending == commit_suffix || ending == ".lock")
-    fail("expected a name that is not manifest.jsonl and does not end in .tmp, .commit or .lock: "
-         "those are taken");
-  const std::size_t longest =
-      NAME_MAX - std::strlen(commit_suffix) - std::strlen(".json"); // or ".0000" after it
+  if (name == "manifest.jsonl" || ending == ".tmp" || ending == ".lock")
+    fail("expected a name that is not manifest.jsonl and does not end in .tmp or .lock: those are "
+         "taken");
+  const std::size_t longest = NAME_MAX - std::strlen(".0000.tmp");
   if (!is_utf8(name))
     fail("expected a file name in UTF-8, found other bytes"); // the manifest is JSON
   if (name.size() > longest) {
@@ -151,34 +150,29 @@ void File::put(const std::string& name, std::size_t record, const Block& block,
     m_records = static_cast<std::int64_t>(record) + 1;
     reserve(m_records);
   }
-  const bool makes_sum = m_sums && !m_options.sums_are_given;
-  ValueSum sum(makes_sum ? lengths_of_record(variable) : std::vector<std::size_t>());
   Hyperslab slab;
   slab.empty = true;
   if (data != nullptr) m_error.keep([&] { slab = make_slab(v, record, block, data, type); });
-  if (makes_sum) slab.sum = &sum;
-  timed(Phase::post, [&] {
-    try {
-      m_error.keep([&] { write_slab(v, record, slab); });
-    } catch (const std::bad_alloc&) { // perhaps between two collective calls: not an Error, so that
-                                      // the run ends
-      throw std::runtime_error("file '" + m_path + "': variable '" + name +
-                               "': expected memory for its values, found none");
-    }
-  });
-  if (makes_sum) add_sum(v, record, sum.value());
+  const auto write = [&](const Hyperslab& given) {
+    timed(Phase::post, [&] {
+      try {
+        m_error.keep([&] { write_slab(v, record, given); });
+      } catch (const std::bad_alloc&) { // perhaps between two collective calls: the run must end
+        throw std::runtime_error("file '" + m_path + "': variable '" + name +
+                                 "': expected memory for its values, found none");
+      }
+    });
+  };
+  if (m_sums && !m_options.sums_are_given) {
+    add_sum(v, record, summed(slab, variable.type, shape_of_record(m_schema, v), write));
+  } else {
+    write(slab);
+  }
   const auto elements = static_cast<std::int64_t>(slab.elements());
   Statistics payload;
   payload[Phase::post].bytes = elements * static_cast<std::int64_t>(bytes_of(variable.type));
   add(payload);
   m_put[v] += elements;
-}
-
-/// Of its dimensions, but for that of the records.
-std::vector<std::size_t> File::lengths_of_record(const Variable& variable) const {
-  std::vector<std::size_t> lengths = m_schema.shape(variable);
-  if (m_schema.has_records(variable)) lengths.erase(lengths.begin());
-  return lengths;
 }
 
 void File::add_sum(std::size_t v, std::size_t record, std::uint64_t sum) {
@@ -201,12 +195,7 @@ void File::put_all(const std::string& name, std::size_t record, std::size_t size
   put(name, record, block, m_rank == 0 ? data : nullptr, type);
 }
 
-/// See FileOptions: commit_every more records, and of copies half as many again as the last commit
-/// had.
-bool File::is_time_to_commit() const {
-  const std::int64_t every = m_options.commit_every, more = m_ended - m_committed;
-  return more >= every && (2 * more >= m_committed || commits_in_place());
-}
+bool File::is_time_to_commit() const { return m_ended - m_committed >= m_options.commit_every; }
 
 void File::end_record(std::int64_t step) {
   finish_record(step);

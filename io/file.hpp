@@ -27,24 +27,18 @@ enum class FileKind {
 
 struct FileOptions {
   FileKind kind = FileKind::once;
-  /// append: after this many records the file is committed, and again after as many more: name.nc
-  /// can then be opened at any time, checked against the manifest, and survives whatever comes
-  /// later. `direct` commits in place: from the first commit on the file has its final name, and
-  /// its header counts the records that are committed. Other formats replace name.nc, in one
-  /// rename, by a copy of what has been written so far, and only when the file has also grown by at
-  /// least a half: with 10 after 10, 20, 30, 45, 68, 102, ... All copies together hold less than
-  /// three times the records of the file. A crash loses the records since the last commit: at most
-  /// commit_every or (of copies) a third of all (rounded up), whichever is more. 0: only close()
-  /// commits, as it always does for subfiles (layout file-per-aggregator): several files cannot be
-  /// replaced at once.
+  /// append, with a format that grows in place (direct): after this many records the file is
+  /// committed, and again after as many more. From the first commit on it has its final name, and
+  /// its header counts the records that are committed: they can be read at any time, and survive
+  /// any later crash. 0, and with all other formats: only close() commits.
   int commit_every = 0;
   /// append: the first so many records are those of the file that this one will replace: no commit
-  /// before one more has come.
+  /// before one more has been written.
   std::int64_t kept_records = 0;
   /// append: these records stay where they are, if transport and format can go on with the file:
   /// see File::is_continued().
   bool continues = false;
-  /// Sums of the values come by add_sum(), from whoever had them first: on a server.
+  /// Sums of the values come by add_sum(), from the clients, when a server writes.
   bool sums_are_given = false;
 };
 
@@ -86,14 +80,15 @@ public:
             type_of<T>());
   }
 
-  /// A share of the sum of variable `v`: FileOptions::sums_are_given. Local.
-  void add_sum(std::size_t v, std::size_t record, std::uint64_t sum);
+  /// Part of the sum of variable `v`: FileOptions::sums_are_given. Local.
+  virtual void add_sum(std::size_t v, std::size_t record, std::uint64_t sum);
 
   /// All values of the record (and of variables without records) have been put. Commits if
-  /// commit_every says so; if that fails, the last commit stands, and a copy is removed.
+  /// commit_every says so; if that fails, the last commit stands.
   void end_record(std::int64_t step = -1);
   /// The same, now, of all records that have ended, whatever their number: before a state is
-  /// written from which a run may be continued. Nothing where commit_every is 0, and for subfiles.
+  /// written from which a run may be continued. Nothing where commit_every is 0, and with formats
+  /// that do not grow in place.
   void commit(std::int64_t step = -1);
   /// What has been put can be read by another process, in name.nc.tmp. Not durable. Of a file that
   /// has been committed in place (see FileOptions) others see, in name.nc, what is committed.
@@ -128,7 +123,7 @@ protected:
     timed(phase, [&] { m_error.keep(f); });
     watched(phase, [&] { agree(m_comm, [&] { m_error.rethrow(); }); });
   }
-  /// Run f, which communicates in this phase, under the eyes of the watchdog.
+  /// Run f, which communicates in this phase, under the watchdog.
   template <class F> void watched(Phase phase, const F& f) {
     m_watchdog.watch(m_path, phase_names[static_cast<std::size_t>(phase)], f);
   }
@@ -141,14 +136,13 @@ protected:
   int rank() const { return m_rank; }
   std::int64_t records() const { return m_records; } ///< begun, the same on all ranks
 
-  static constexpr const char* commit_suffix =
-      ".commit"; ///< of the copy that is about to be committed
-
   void begin_with_kept_records(); ///< they have been put, and ended, and are committed
   void begin_anew(const std::string& why) { m_why_anew = why; }
   const FileOptions& options() const { return m_options; }
 
-  std::optional<ValueSums>& sums() { return m_sums; } ///< of this rank; none if nobody wants them
+  /// Of this rank; none if they are not wanted.
+  std::optional<ValueSums>& sums() { return m_sums; }
+  const std::optional<ValueSums>& sums() const { return m_sums; }
 
   void check_name() const;     ///< what rename would refuse at the end of the run is an error now
   void check_complete() const; ///< every value of every variable has been put; collective
@@ -161,10 +155,9 @@ private:
   /// The record is that of the put, of which a rank with an empty slab knows nothing else. May
   /// throw on some ranks.
   virtual void write_slab(std::size_t v, std::size_t record, const Hyperslab& slab) = 0;
-  virtual void finish_record(std::int64_t step) = 0;      ///< all values of a record have been put
-  virtual void make_readable() = 0;                       ///< what was put, for other processes
-  virtual bool can_commit_records() const = 0;            ///< before close()
-  virtual bool commits_in_place() const { return false; } ///< without a copy: as often as one likes
+  virtual void finish_record(std::int64_t step) = 0;  ///< all values of a record have been put
+  virtual void make_readable() = 0;                   ///< what was put, for other processes
+  virtual bool can_commit_records() const = 0;        ///< before close()
   virtual bool is_time_to_commit() const;             ///< when a record has ended: see FileOptions
   virtual void commit_records(std::int64_t step) = 0; ///< all that have ended
   virtual void close_and_commit(std::int64_t step) = 0;
@@ -176,7 +169,6 @@ private:
                const std::byte* data, Type type);
   std::size_t variable_number(const std::string& name) const;
   std::int64_t elements_of(const Variable& variable) const;
-  std::vector<std::size_t> lengths_of_record(const Variable& variable) const;
   void check_put(const Variable& variable, std::size_t record, Type type) const;
   Hyperslab make_slab(std::size_t v, std::size_t record, const Block& block, const std::byte* data,
                       Type type) const;

@@ -108,9 +108,8 @@ const std::vector<Knob>& knobs() {
        "compression level of netcdf4, 0 (none) to 9; bytes are shuffled before", ""},
       {"checksum", &Options::checksum,
        "checksums in the manifest: values (a sum for each variable and record, made from what is "
-       "put), or CRC-32 of the bytes of files, from memory, where the format knows them (direct), "
-       "or by reading the file once more",
-       "values|memory|file|none"},
+       "put) or none",
+       "values|none"},
       {"header", &Options::header, "bytes kept free in the header of a classic file", ""},
       {"align", &Options::align,
        "alignment in bytes of the first value of fixed-size and of record variables, and of the "
@@ -120,6 +119,10 @@ const std::vector<Knob>& knobs() {
        "segment of the layout morton, and borders of the layout auto, in bytes (auto: of the file "
        "system, where it is known, else 1MiB)",
        "auto"},
+      {"call_cost", &Options::call_cost,
+       "layout auto: bytes that are sent in the time of a call of the file system; less where "
+       "clients write behind",
+       ""},
       {"buffer", &Options::buffer,
        "bytes of copies per writing rank that may wait for the end of the record (auto: 8MiB), "
        "that a rank gathers or reads at a time for others (serial; -io_read serial, direct; auto: "

@@ -33,6 +33,7 @@ struct Options {
   std::size_t header = 8192;
   std::size_t align = 4;
   std::size_t stripe = 0;
+  std::size_t call_cost = 8 << 10;
   std::size_t buffer = 0; ///< 0: as the three functions below say
   std::size_t pool = 64 << 20;
   int aggregators = 0; ///< per node: cb_nodes of MPI-IO, and N of layouts without one; 0: 1, of

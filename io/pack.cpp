@@ -203,6 +203,7 @@ void pack(const Hyperslab& slab, Type file_type, std::byte* target) {
 void pack(const Hyperslab& slab, Type file_type, std::byte* target,
           const std::vector<std::ptrdiff_t>& target_stride) {
   if (slab.elements() == 0) return;
+  if (slab.sum != nullptr) slab.sum->count(slab.elements());
   if (slab.type == Type::float64 && file_type == Type::float32)
     return pack_as<double, float>(slab, target, target_stride);
   with_type(slab.type, [&](auto zero) {
@@ -210,10 +211,10 @@ void pack(const Hyperslab& slab, Type file_type, std::byte* target,
   });
 }
 
-void add_to_sum(const Hyperslab& slab) {
+void add_to_sum(const Hyperslab& slab, Type file_type) {
   if (slab.sum == nullptr) return;
   alignas(double) std::byte nowhere[sizeof(double)];
-  pack(slab, slab.type, nowhere, std::vector<std::ptrdiff_t>(slab.count.size(), 0));
+  pack(slab, file_type, nowhere, std::vector<std::ptrdiff_t>(slab.count.size(), 0));
 }
 
 Hyperslab slice(const Hyperslab& slab, std::size_t d, std::size_t first, std::size_t last) {
@@ -272,7 +273,7 @@ bool is_packed(const Hyperslab& slab, Type file_type) {
 
 const std::byte* packed(const Hyperslab& slab, Type file_type, Buffer& buffer) {
   if (slab.elements() == 0 || is_packed(slab, file_type)) {
-    add_to_sum(slab);
+    add_to_sum(slab, file_type);
     return slab.data;
   }
   std::byte* target = buffer.of_size(slab.elements() * bytes_of(file_type));
@@ -282,7 +283,7 @@ const std::byte* packed(const Hyperslab& slab, Type file_type, Buffer& buffer) {
 
 const std::byte* Copies::keep(const Hyperslab& slab, Type file_type) {
   if (slab.lasting && is_packed(slab, file_type)) {
-    add_to_sum(slab);
+    add_to_sum(slab, file_type);
     return slab.data;
   }
   if (m_used == m_buffers.size()) m_buffers.emplace_back();

@@ -37,7 +37,7 @@ struct Hyperslab {
   /// Contiguous, of the file's type and unchanged until wait(): a format need not copy it. The same
   /// on all ranks.
   bool lasting = false;
-  /// Whoever packs the values, which happens once, adds them to it; nullptr: nobody asks.
+  /// pack() adds the values to it; null if no sum is wanted.
   ValueSum* sum = nullptr;
   Scale scale = {};
 
@@ -61,8 +61,8 @@ void pack(const Hyperslab& slab, Type file_type, std::byte* target);
 void pack(const Hyperslab& slab, Type file_type, std::byte* target,
           const std::vector<std::ptrdiff_t>& target_stride);
 
-/// The sum of values that are not packed: they lie as they should.
-void add_to_sum(const Hyperslab& slab);
+/// Add the values to the slab's sum, as they would be packed.
+void add_to_sum(const Hyperslab& slab, Type file_type);
 
 /// Strides of a contiguous, row-major array.
 std::vector<std::ptrdiff_t> contiguous_strides(const std::vector<std::size_t>& count);

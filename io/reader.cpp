@@ -20,39 +20,15 @@ namespace {
 
 /// f(a value of the C++ type that a NetCDF type of numbers stands for); false for other types.
 template <class F> bool with_type(nc_type type, const F& f) {
-  switch (type) {
-  case NC_BYTE:
-    f(std::int8_t{0});
-    return true;
-  case NC_UBYTE:
-    f(std::uint8_t{0});
-    return true;
-  case NC_SHORT:
-    f(std::int16_t{0});
-    return true;
-  case NC_USHORT:
-    f(std::uint16_t{0});
-    return true;
-  case NC_INT:
-    f(std::int32_t{0});
-    return true;
-  case NC_UINT:
-    f(std::uint32_t{0});
-    return true;
-  case NC_INT64:
-    f(std::int64_t{0});
-    return true;
-  case NC_UINT64:
-    f(std::uint64_t{0});
-    return true;
-  case NC_FLOAT:
-    f(0.0F);
-    return true;
-  case NC_DOUBLE:
-    f(0.0);
-    return true;
-  }
-  return false;
+  const auto is = [&](nc_type other, auto zero) {
+    if (type == other) f(zero);
+    return type == other;
+  };
+  return is(NC_BYTE, std::int8_t{0}) || is(NC_UBYTE, std::uint8_t{0}) ||
+         is(NC_SHORT, std::int16_t{0}) || is(NC_USHORT, std::uint16_t{0}) ||
+         is(NC_INT, std::int32_t{0}) || is(NC_UINT, std::uint32_t{0}) ||
+         is(NC_INT64, std::int64_t{0}) || is(NC_UINT64, std::uint64_t{0}) || is(NC_FLOAT, 0.0F) ||
+         is(NC_DOUBLE, 0.0);
 }
 
 /// int64 holds all its values.

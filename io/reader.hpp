@@ -66,7 +66,6 @@ public:
 
   /// Attributes; `variable` = "" means of the file. nullopt if absent. Error if it is a number
   /// (text) where text (numbers) was asked for. Text (plain_text): characters, or one string.
-  std::vector<std::string> attributes(const std::string& variable) const;
   std::optional<std::string> text(const std::string& variable, const std::string& name) const;
   std::optional<std::vector<double>> numbers(const std::string& variable,
                                              const std::string& name) const;
@@ -109,7 +108,6 @@ private:
   [[noreturn]] void fail(const std::string& what) const;
   const Contents& contents() const;
   std::size_t id(const std::string& variable) const;
-  const std::vector<Contents::Attribute>& attributes_of(const std::string& variable) const;
   const Contents::Attribute* attribute(const std::string& variable, const std::string& name) const;
   void check_block(const std::string& variable, const Box& box) const;
   template <class T> std::vector<T> make_room(const std::string& variable, const Box& box) const;

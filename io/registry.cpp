@@ -1,12 +1,12 @@
 // The rows of the registry, and what is opened from them. See registry.hpp.
 #include "io/registry.hpp"
 
+#include "io/agree.hpp"
+#include "io/durable/durable.hpp"
 #include "io/error.hpp"
 #include "io/formats/mpi_io.hpp"
 #include "io/layouts/auto.hpp"
-#include "io/layouts/remap.hpp"
-#include "io/layouts/split_files.hpp"
-#include "io/layouts/stripe.hpp"
+#include "io/layouts/in_layout.hpp"
 
 #include <algorithm>
 #include <memory>
@@ -96,34 +96,20 @@ Options with_hints(Options options, const Topology& topology) {
   return options;
 }
 
-/// The layout around the format.
-OpenFormat in_layout(MPI_Comm comm, const Options& options, const Topology& topology) {
-  OpenFunction* const open = format_row(options.format).open;
-  const Layout layout = parse_layout(options);
-  const LayoutRow& row = layout_row(layout.name);
-  if (row.boxes == nullptr)
-    return [=](const std::string& path, const Schema& schema) {
-      return open(comm, path, schema, options);
-    };
-  const int per_node =
-      layout.every_rank ? static_cast<int>(topology.node_of.size()) : layout.per_node;
-  const std::vector<int> ranks = aggregators(topology, per_node);
-  return [=, &row](const std::string& path, const Schema& schema) {
-    const Stripe stripe = stripe_at(comm, path, options);
-    Options striped = options;
-    striped.stripe = stripe.bytes;
-    auto inner = row.subfiles ? make_split_files(comm, path, schema, striped, ranks, open)
-                              : open(comm, path, schema, striped);
-    if (row.chooses)
-      return make_auto(comm, schema, striped, topology, ranks, std::move(inner), stripe);
-    const BoxesOf boxes = [=, &row](const Schema& of, std::size_t v) {
-      return row.boxes(of, v, ranks.size(), stripe.bytes);
-    };
-    return make_remap(comm, schema, striped, topology, ranks, boxes, std::move(inner));
+/// With the layout native every rank hands what it has to the format.
+OpenFormat open_native(MPI_Comm comm, const Options& options) {
+  return [=](const std::string& path, const Schema& schema) {
+    return open_anew(comm, path, schema, options);
   };
 }
 
 } // namespace
+
+std::unique_ptr<Format> open_anew(MPI_Comm comm, const std::string& path, const Schema& schema,
+                                  const Options& options) {
+  if (has_features(options, netcdf)) on_rank_0(comm, [&] { create_anew(path); });
+  return format_row(options.format).open(comm, path, schema, options);
+}
 
 const FormatRow& format_row(std::string_view name) {
   return row_of(formats(), name, "output format");
@@ -168,16 +154,8 @@ std::string layout_of(const Options& options, const Topology& topology) {
   return can_move && topology.n_nodes > 1 ? "auto" : "native";
 }
 
-Checksum checksum_of(const Options& options) {
-  if (options.checksum == "none") return Checksum::none;
-  if (options.checksum == "file") return Checksum::file;
-  const bool is_read = has_features(options, netcdf);
-  return options.checksum == "values" && is_read ? Checksum::values : Checksum::memory;
-}
-
-bool sums_bytes(const Options& options) {
-  return checksum_of(options) == Checksum::memory ||
-         (checksum_of(options) == Checksum::values && layout_row(options).subfiles);
+bool makes_sums(const Options& options) {
+  return options.checksum == "values" && has_features(options, netcdf);
 }
 
 std::string formats_with(unsigned features) {
@@ -197,7 +175,9 @@ ReadBy read_by(const std::string& word) {
 OpenFormat find_format(MPI_Comm comm, const Options& chosen, const Topology& topology) {
   check(chosen);
   const Options options = with_hints(chosen, topology);
-  const OpenFormat open = in_layout(comm, options, topology);
+  const OpenFormat open = layout_row(options).boxes == nullptr
+                              ? open_native(comm, options)
+                              : open_in_layout(comm, options, topology);
   if (!uses_mpi_io(options)) return open;
   if (mpi_io_name() == "OMPIO" && !options.ompio) {
     throw Error("output format " + options.format +

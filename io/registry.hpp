@@ -1,13 +1,13 @@
-// The registry: one row for each format, layout and way to read. The word lists of options and
-// help, what is refused, and what is opened all come from the rows; no other file knows which
+// The registry: one row for each format, layout and method of reading. The word lists of options
+// and help, what is refused, and what is opened all come from the rows; no other file knows which
 // exist.
 //
 //   new format    io/formats/<name>.cpp (see format.hpp), its declaration and its row in
-//   registry.cpp new layout    io/layouts/<name>.cpp with a function that cuts a variable into
-//   boxes (see partition.hpp), then likewise
+//                 registry.cpp
+//   new layout    io/layouts/<name>.cpp with a function that cuts a variable into boxes (see
+//                 partition.hpp), then likewise
 //
-// Both files go into io/CMakeLists.txt, and the row makes the rest. Used by options.cpp, writer.cpp
-// and reader.cpp.
+// Both files go into io/CMakeLists.txt. Used by options.cpp, writer.cpp and reader.cpp.
 #pragma once
 
 #include "io/formats/format.hpp"
@@ -81,26 +81,25 @@ const LayoutRow& layout_row(const Options& options); ///< of Options::layout, it
 std::string format_words();
 std::string layout_words();
 std::string reader_words();
-/// "null: nobody, serial: rank 0, ..."
+/// "null: no rank, serial: rank 0, ..."
 std::string format_writers();
 
 /// Does the format of these options have all these features?
 bool has_features(const Options& options, unsigned features);
 /// Is the file opened by MPI-IO?
 bool uses_mpi_io(const Options& options);
-/// What the manifest will have: sums of values, or of bytes, from memory where possible, or as they
-/// are read again.
-enum class Checksum { values, memory, file, none };
-Checksum checksum_of(const Options& options);
-/// Are bytes summed from memory? Of files that are written together also next to the sums of their
-/// values: they tell which is which.
-bool sums_bytes(const Options& options);
+/// Sums of values go into the manifest.
+bool makes_sums(const Options& options);
 /// The names of all formats that have these features, "netcdf4, pnetcdf or hybrid".
 std::string formats_with(unsigned features);
 
 /// The layout, where it is "default" chosen: auto if ranks of several nodes write run by run, else
 /// native.
 std::string layout_of(const Options& options, const Topology& topology);
+/// Opens the format that `options` name, by itself. Rank 0 creates the file before a library opens
+/// it, so that no link of that name is followed. Collective.
+OpenFunction open_anew;
+
 /// The format and layout that `options` name. `comm` must outlive what it returns. Error, with the
 /// reason, if the options do not go together.
 OpenFormat find_format(MPI_Comm comm, const Options& options, const Topology& topology);

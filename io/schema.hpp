@@ -2,8 +2,8 @@
 //
 //   Schema s;
 //   s.dimensions = {{"time", unlimited}, {"y", My}, {"x", Mx}};
-//   s.variables = {{"thk", Type::float64, {"time", "y", "x"}, {{"units", "m"}, {"_FillValue",
-//   -2e9}}}}; s.attributes = {{"Conventions", "CF-1.8"}};
+//   s.variables = {{"thk", Type::float64, {"time", "y", "x"}, {{"units", "m"}}}};
+//   s.attributes = {{"Conventions", "CF-1.8"}};
 //
 // Every rank holds the same schema. Neighbours: file.hpp (File), formats/format.hpp (the formats
 // that write it).

@@ -19,30 +19,27 @@ enum class Phase {
   reserve,  ///< room on the disk for the next record
   post,     ///< put: copy, send or write the values
   exchange, ///< layouts: move the values to the ranks that write them
-  stall,    ///< async, thread: wait for room in the ring; thread: for what was handed over, too
+  stall,    ///< async: wait for memory of the ring
   wait,     ///< finish what was posted (one wait_all per record)
   flush,    ///< library buffers to the operating system
   close,    ///< close in the library
-  copy,     ///< append-type files: copy of the file that is about to be committed
-  checksum, ///< read the file once more for the manifest, while the system writes it to the disk
+  checksum, ///< sums and fingerprint for the manifest
   fsync,    ///< fsync of the file, rename, fsync of the folder: durable
 };
-constexpr std::size_t n_phases = 12;
+constexpr std::size_t n_phases = 11;
 constexpr std::array<const char*, n_phases> phase_names = {
-    "open", "define", "reserve", "post", "exchange", "stall",
-    "wait", "flush",  "close",   "copy", "checksum", "fsync"};
+    "open", "define", "reserve", "post",     "exchange", "stall",
+    "wait", "flush",  "close",   "checksum", "fsync"};
 
 /// Sums on one rank.
 struct Statistics {
   struct Entry {
     double seconds = 0.0;
-    std::int64_t bytes =
-        0; ///< post: payload in the file's types; copy: bytes copied; checksum: bytes read
+    std::int64_t bytes = 0;      ///< post: payload in the file's types
     std::int64_t operations = 0; ///< calls
   };
   std::array<Entry, n_phases> phases{};
-  Work work; ///< of the format and the layout; copies of files for a commit are among the written
-             ///< bytes
+  Work work; ///< of the format and the layout
 
   Entry& operator[](Phase phase) { return phases[static_cast<std::size_t>(phase)]; }
   const Entry& operator[](Phase phase) const { return phases[static_cast<std::size_t>(phase)]; }

@@ -28,11 +28,11 @@ Writer::~Writer() = default;
 
 std::unique_ptr<File> Writer::open(const std::string& path, const Schema& schema,
                                    FileOptions file_options) {
-  const Checksum checksum = checksum_of(m_options);
+  const bool sums = makes_sums(m_options);
   if (m_client)
-    return std::make_unique<AsyncFile>(m_comm, path, schema, file_options, checksum, *m_client,
+    return std::make_unique<AsyncFile>(m_comm, path, schema, file_options, sums, *m_client,
                                        m_statistics, m_watchdog);
-  return std::make_unique<SyncFile>(m_comm, path, schema, file_options, checksum, m_open, m_machine,
+  return std::make_unique<SyncFile>(m_comm, path, schema, file_options, sums, m_open, m_machine,
                                     m_statistics, m_watchdog);
 }
 

@@ -46,7 +46,7 @@ public:
 
   /// Create path.tmp and write its header. Error on every rank if that is not possible, or if
   /// `path` is a folder (or else not a regular file) or longer than the file system takes with
-  /// ".commit" after it.
+  /// ".0000.tmp" after it.
   std::unique_ptr<File> open(const std::string& path, const Schema& schema,
                              FileOptions file_options = {});
 

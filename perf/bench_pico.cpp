@@ -99,7 +99,7 @@ Problem from_file(const Arguments& a, const Session& session) {
   MpiRanks ranks(session.comm(), file.decomposition);
   State state(ranks.patch());
   Forcing forcing(ranks.patch());
-  input.read(file, ranks, state, forcing);
+  input.read(Options{}, file, ranks, state, forcing); // a run with PICO, as by default
 
   Grid fine = file;
   fine.dx /= a.refine;

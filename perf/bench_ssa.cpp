@@ -12,9 +12,9 @@
 #include "miniapp/base/error.hpp"
 #include "miniapp/base/program.hpp"
 #include "miniapp/model/model.hpp"
+#include "miniapp/model/petsc/ssa.hpp"
 #include "miniapp/model/report.hpp"
 #include "miniapp/model/session.hpp"
-#include "miniapp/model/petsc/ssa.hpp"
 #include "perf/bandwidth.hpp"
 
 #include <nlohmann/json.hpp>
@@ -138,7 +138,8 @@ SsaProblem ice_sheet(Options& options, MPI_Comm comm) {
   problem.in = {state.thk,  state.usurf,   state.topg,      flow.tauc,      problem.in.hardness,
                 state.mask, forcing.fixed, forcing.u_fixed, forcing.v_fixed};
   const bool enhanced = options.rheology != "isothermal" && !forcing.has_hardav;
-  const double stiffening = enhanced ? std::pow(options.ssa_enhancement, -1.0 / 3.0) : 1.0;
+  const double stiffening =
+      enhanced ? std::pow(options.hybrid.stress.ssa_enhancement, -1.0 / 3.0) : 1.0;
   const auto hardness = problem.in.hardness, mean = flow.hardav;
   for_each_cell_and_ghost(
       "hardness", p, KOKKOS_LAMBDA(int j, int i) { hardness(j, i) = stiffening * mean(j, i); });

@@ -186,7 +186,7 @@ def nunatak_command(nunatak, case, steps, output, options):
     """One step fewer: nunatak ends with the flow and the melt of its last state, one update of each more than steps."""
     length = f"-run_steps {steps - 1}" if steps > 1 else "-run_years 0"
     words = f"""-i {case} -grid_Mz {LEVELS} -grid_Lz {HEIGHT} -stress ssa+sia -rheology paterson_budd -sia_e 1 -ssa_e 1
-        -sliding_q 0.25 {length} -dt_max {STEP} -ocean pico -progress off -report report.json -o {output}"""
+        -sliding_q 0.25 {length} -dt_max {STEP} -ocean pico -report report.json -o {output}"""
     return [nunatak, *words.split(), *options]
 
 

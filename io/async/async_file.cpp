@@ -7,11 +7,10 @@
 namespace nunatak::io {
 
 AsyncFile::AsyncFile(MPI_Comm comm, const std::string& path, const Schema& schema,
-                     FileOptions options, Checksum checksum, Client& client, Statistics& total,
+                     FileOptions options, bool makes_sums, Client& client, Statistics& total,
                      Watchdog& watchdog)
-    : File(comm, path, schema, options, checksum == Checksum::values, total, watchdog),
-      m_client(client), m_group(client.servers().group_of(options.kind)),
-      m_number(client.servers().next_number()) {
+    : File(comm, path, schema, options, makes_sums, total, watchdog), m_client(client),
+      m_group(client.servers().group_of(options.kind)), m_number(client.servers().next_number()) {
   const std::size_t n = client.servers().group(m_group).size();
   for (std::size_t v = 0; v < schema.variables.size(); ++v) {
     m_boxes.push_back(server_boxes(client.options(), schema, v, n));
@@ -56,21 +55,20 @@ void AsyncFile::join_batch(std::size_t v, std::size_t record) {
     act(Packer().add(Action::begin_batch).add(m_batch).add(m_number));
   }
   m_keys.push_back({v, record});
+  if (sums()) m_sums.push_back(0);
   for (std::size_t s = 0; s < m_share.size(); ++s) m_share[s] += m_bytes[v][s];
 }
 
 void AsyncFile::end_batch() {
   if (m_batch < 0) return;
-  std::vector<std::uint64_t> of_keys(sums() ? m_keys.size() : 0);
-  for (std::size_t k = 0; k < of_keys.size(); ++k)
-    of_keys[k] = sums()->take(m_keys[k].v, m_keys[k].record);
-  m_client.end_batch(m_group, m_batch, m_messages, of_keys);
+  m_client.end_batch(m_group, m_batch, m_messages, m_sums);
   Packer action;
   action.add(Action::end_batch).add(m_batch).add(m_keys);
   act(action);
   for (const Key& key : m_keys) m_last[key.v] = key.record;
   m_batch = -1;
   m_keys.clear();
+  m_sums.clear();
   std::fill(m_share.begin(), m_share.end(), 0);
   std::fill(m_messages.begin(), m_messages.end(), 0);
 }
@@ -91,6 +89,12 @@ void AsyncFile::write_slab(std::size_t v, std::size_t record, const Hyperslab& s
     }
   }
   m_work.stall_seconds += m_client.ring().stall_seconds() - stalled;
+}
+
+/// Of what was put last: its key is in the batch.
+void AsyncFile::add_sum(std::size_t v, std::size_t record, std::uint64_t sum) {
+  const auto key = std::find(m_keys.begin(), m_keys.end(), Key{v, record});
+  if (key != m_keys.end()) m_sums[static_cast<std::size_t>(key - m_keys.begin())] += sum;
 }
 
 void AsyncFile::finish_record(std::int64_t step) {

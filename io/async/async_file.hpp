@@ -18,13 +18,14 @@ namespace nunatak::io {
 
 class AsyncFile final : public File {
 public:
-  /// Collective, but nobody waits: only with FileOptions::continues, for the servers, who say what
-  /// is left to put.
+  /// Collective, but without waiting, except with FileOptions::continues, for the servers, which
+  /// say what is left to put.
   AsyncFile(MPI_Comm comm, const std::string& path, const Schema& schema, FileOptions options,
-            Checksum checksum, Client& client, Statistics& total, Watchdog& watchdog);
+            bool makes_sums, Client& client, Statistics& total, Watchdog& watchdog);
   ~AsyncFile() override;
 
   std::map<std::string, std::string> hints() const override { return {}; }
+  void add_sum(std::size_t v, std::size_t record, std::uint64_t sum) override;
 
 private:
   void reserve(std::int64_t /*records*/) override {}
@@ -49,6 +50,7 @@ private:
       m_last;       ///< of each variable: the record (or none) whose batch was the last to end
   int m_batch = -1; ///< none
   std::vector<Key> m_keys;              ///< of the batch
+  std::vector<std::uint64_t> m_sums;    ///< of this rank's values, by key; empty if not wanted
   std::vector<std::size_t> m_share;     ///< bytes of the batch, by server
   std::vector<std::int64_t> m_messages; ///< of the batch, from this rank, by server
   bool m_is_closed = false;

@@ -39,9 +39,8 @@ void keep_memory() {
 
 Boxes server_boxes(const Options& options, const Schema& schema, std::size_t v, std::size_t n) {
   const LayoutRow& chosen = layout_row(options);
-  const LayoutRow& row = chosen.subfiles
-                             ? layout_row("box")
-                             : chosen; // what several files need, the servers tell each other
+  const LayoutRow& row =
+      chosen.subfiles ? layout_row("box") : chosen; // what several files need, the servers exchange
   return row.boxes == nullptr ? slab_boxes(schema, v, n)
                               : row.boxes(schema, v, n, stripe_of(options.stripe).bytes);
 }

@@ -1,10 +1,10 @@
 // A server: takes values from the ranks that compute, and writes them with a Writer of its own on
 // the servers of its group.
 //
-//   actions of compute rank 0, in their order      values of open batches, from anybody     counts:
-//   how many to expect
-//     open a.nc | begin 7 | end 7 | end of record      7: thk, 7: temp, ...                   7: 12
-//     messages
+//   actions of compute rank 0, in order            values of open batches, of any rank
+//     open a.nc | begin 7 | end 7 | end of record    7: thk, 7: temp, ...
+//                                                  number of messages to expect
+//                                                    7: 12
 //
 // A batch is what is put into a file until its record ends or -io_buffer bytes have come to a
 // server. Its values are put together in memory, in runs as long as the file has them, and written

@@ -115,7 +115,7 @@ public:
   } ///< of a writer or a file: the same on all compute ranks
   int next_batch() { return m_next_batch++; } ///< the same
   /// MPI has 2^15 tags at least, and mostly 2^28 or more: where they begin again, the number in the
-  /// message tells (Inbox).
+  /// message decides (Inbox).
   int tag_of_batch(int batch) const {
     return first_batch_tag + batch % (m_most_tag - first_batch_tag + 1);
   }

@@ -1,84 +1,72 @@
-// Files that survive: what to do on rank 0 between closing name.nc.tmp and telling the world that
-// name.nc exists.
+// Files on the disk: created, allocated, flushed and renamed so that a kill, a full disk or a loss
+// of power leaves each name with a complete file.
 //
-//   write name.nc.tmp, close       -> fsync(name.nc.tmp) -> intent -> rename            ->
-//   fsync(folder)  -> committed write more records to name.nc  -> fsync(name.nc)     -> intent ->
-//   number of records -> fsync(name.nc) -> committed
+//   create_anew(name.nc.tmp) -> values -> fsync -> line in the manifest (manifest.hpp) -> rename to
+//   name.nc -> fsync of the folder
 //
-// Intent and committed are lines of manifest.jsonl (manifest.hpp). All functions are local. Used by
-// file.cpp and sync_file.cpp.
+// All functions are local. Errors name the file, what was expected and what was found. Calls that a
+// signal interrupts are made again. Used by sync_file.cpp, manifest.cpp, lock.cpp and the formats.
 #pragma once
 
-#include "io/durable/manifest.hpp"
-
+#include <cerrno>
+#include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <string>
-#include <vector>
 
 namespace nunatak::io {
 
+/// f(), a call of the system, repeated as long as a signal interrupts it.
+template <class F> auto retried(const F& f) {
+  auto result = f();
+  while (result < 0 && errno == EINTR) result = f();
+  return result;
+}
+
+/// A file descriptor that closes itself. Programs that this one starts do not inherit it.
+class Descriptor {
+public:
+  /// Error "file ...: what; found: ..." if it cannot be opened. New files get the mode 0666.
+  Descriptor(const std::string& path, int flags, const std::string& what);
+  ~Descriptor();
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+  operator int() const { return m_fd; }
+
+private:
+  int m_fd;
+};
+
+/// An empty file under this name, which is no link and has no other name: what was there is removed
+/// first, and a file that another process creates meanwhile is an Error.
+void create_anew(const std::string& path);
+
+/// Write all bytes to a descriptor of the file `path`.
+void write_all(int fd, const std::string& path, const char* data, std::size_t size);
+
 /// Flush a file or folder to the disk.
 void fsync_path(const std::string& path);
-
 /// Flush the folder of a file to the disk: afterwards its name is there.
 void fsync_folder_of(const std::string& path);
-
 /// Ask the system to begin writing a file to the disk, without waiting.
 void start_writeback(const std::string& path);
 
-/// CRC-32 (zlib's polynomial) of the bytes begin <= n < end of a file, streamed through a buffer of
-/// 1 MiB.
-std::uint32_t checksum_range(const std::string& path, std::uint64_t begin, std::uint64_t end);
-/// "crc32:89abcdef"
-std::string checksum_text(std::uint32_t checksum);
-/// Of a whole file: name, size and checksum.
-ManifestEntry checksum_file(const std::string& path);
+void rename_file(const std::string& from, const std::string& to);
 
-/// A file that is complete under `temporary`, and is to be `path`.
-struct Commit {
-  std::string temporary, path;
-  ManifestEntry entry;               ///< name and set are not looked at
-  ManifestEntry named_entry() const; ///< with the name of `path`
-};
-/// The files of one write under the name `path`, on the disk: rename all, durably, with their lines
-/// in the manifest of the folder. One fsync of the folder.
-void commit_files(const std::string& path, const std::vector<Commit>& files);
-
-/// More of a file that has its final name is on the disk: `count` makes it a part of the file, by
-/// one write that is done or not done at whatever instant the run dies. With lines in the manifest
-/// before and after it.
-void commit_in_place(const Commit& file, const std::function<void()>& count);
-
-/// A run that was killed while it renamed the files of one write has left some new and some old
-/// ones under the name `path`: rename the others, too, if they are all there. Nothing to do if none
-/// was renamed: the old ones stand.
-void finish_commit(const std::string& path);
-
-/// Write all of it to a descriptor of the file `path`. Error, naming it, if that is not possible.
-void write_all(int fd, const std::string& path, const char* data, std::size_t size);
-
-/// Copy a file, by reference where the file system can; returns its bytes.
-std::uint64_t copy_file(const std::string& from, const std::string& to);
-
-// Room on the disk for what will be written, asked for before it is sent. MPI-IO cannot report an
-// error of one rank without hanging the others: ROMIO's collective writes leave the rank that
-// fails, and the rest waits for it. So a full disk must be found earlier: rank 0 allocates the next
-// record, and all ranks agree on the error.
+// Space is allocated before values are sent. MPI-IO cannot report an error of one rank without
+// hanging the others: ROMIO leaves a collective write on the rank that fails, and the others wait.
+// So rank 0 allocates the next record, and all ranks agree on the error.
 
 /// Allocate the bytes begin <= n < end of a file that exists; its length does not change. Where the
-/// file system cannot allocate (NFS, ZFS, some parallel ones), look at its free space instead.
-/// Error, naming the file, what was expected and what was found: a full disk, a quota, a limit of
-/// the length of files. Local.
+/// file system cannot allocate (NFS, ZFS, some parallel ones), its free space is compared instead.
+/// Error on a full disk, a quota, a limit of the length of files.
 void reserve_space(const std::string& path, std::uint64_t begin, std::uint64_t end);
 
-/// Give back what was allocated beyond the end of the file. Local.
+/// Give back what was allocated beyond the end of the file.
 void release_space(const std::string& path);
 
-/// Why a write of `bytes` to a file at `path` failed, to be put after what a library said, which
-/// may be "unknown": ": " and the text of `error` (errno after the write) if it is about space;
-/// else, if the file system has less than that free, ": no space left on device" and the numbers;
-/// else nothing.
+/// Why a write of `bytes` to a file at `path` failed, to be appended to the message of a library:
+/// ": " and the text of `error` (errno after the write) if it is about space; else, if the file
+/// system has less than that free, ": no space left on device" and the numbers; else "".
 std::string cause_of_failed_write(int error, const std::string& path, std::int64_t bytes);
 
 } // namespace nunatak::io

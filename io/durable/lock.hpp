@@ -1,12 +1,14 @@
-// One writer per name: while a run writes name.nc, the file name.nc.lock says who it is.
+// One writer per name: while a run writes name.nc it holds a lock of the kernel on name.nc.lock.
 //
-//   {"host":"node12","process":4711,"job":"1234","since":"2026-11-22T01:00:00Z",...}
+// It is an open-file-description lock (fcntl, F_OFD_SETLK): it ends with the process, however that
+// ends, and holds across hosts where the file system's locks do. Taking it never waits. A run that
+// was killed leaves the file, which no one holds; the next run takes it. A process that is stopped
+// still holds it. The text in the file only tells users which process that is:
 //
-// Of two runs with the same output name the second is refused; else their records would be mixed in
-// one name.nc.tmp. A run that was killed leaves its lock, and the next one takes it over if it can
-// tell that the writer is gone: its host has started again, it has no process of that number that
-// began at that time, or the batch system has started the same job again. Of a process on another
-// host it cannot tell: the Error says what to delete. Used on rank 0 by sync_file.cpp.
+//   process 4711 on host node12, job 1234, since 2026-11-22T01:00:00Z
+//
+// On a file system without locks the run goes on, and a warning says so once. Local; used on rank 0
+// by sync_file.cpp.
 #pragma once
 
 #include <string>
@@ -15,23 +17,17 @@ namespace nunatak::io {
 
 class Lock {
 public:
-  /// Creates path.lock. Error, naming the writer, if there is one, or if it cannot be told; Error
-  /// if that file cannot be written.
+  /// Takes path.lock. Error, naming the holder, if another one holds it; Error if it is no regular
+  /// file or cannot be created.
   explicit Lock(const std::string& path);
-  /// Removes it, unless it has become another's.
+  /// Removes the file, and lets the name go.
   ~Lock();
   Lock(const Lock&) = delete;
   Lock& operator=(const Lock&) = delete;
 
-  /// The writer before was killed: what it began may be half done.
-  bool was_left() const { return m_was_left; }
-
 private:
-  bool create();
-  void remove_if_left(bool if_empty, const std::string& path);
-
-  std::string m_lock, m_text; ///< the file and what is in it
-  bool m_was_left = false;
+  std::string m_name; ///< of the lock
+  int m_fd = -1;
 };
 
 } // namespace nunatak::io

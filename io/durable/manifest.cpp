@@ -1,21 +1,20 @@
 #include "io/durable/manifest.hpp"
 
-#include "io/durable/descriptor.hpp"
 #include "io/durable/durable.hpp"
 #include "io/error.hpp"
 
 #include <nlohmann/json.hpp>
-#include <zlib.h>
 
 #include <algorithm>
-#include <cerrno>
+#include <cctype>
+#include <cstdio>
 #include <cstring>
 #include <fcntl.h>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <sstream>
+#include <sys/stat.h>
 #include <unistd.h>
+#include <utility>
 
 namespace nunatak::io {
 
@@ -24,76 +23,66 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr const char* appending = "expected to append to the manifest";
+constexpr int no_surprise = O_NOFOLLOW | O_NONBLOCK; // no link is followed, no FIFO waited for
 
-std::string line_of(const ManifestEntry& e, const std::string& state) {
-  Json line = {{"name", e.name}, {"size", e.size}};
-  if (!e.checksum.empty()) line["checksum"] = e.checksum;
-  line["step"] = e.step, line["records"] = e.records;
-  if (e.files > 1) line["of"] = e.of, line["files"] = e.files, line["set"] = e.set;
-  if (e.grows) line["grows"] = true;
-  if (e.sums) {
-    if (e.first_record > 0) line["first_record"] = e.first_record;
-    Json& sums = line["sums"] = Json::object();
-    for (const auto& [variable, of_records] : *e.sums) {
-      for (const std::uint64_t sum : of_records) sums[variable].push_back(sum_text(sum));
-    }
-    if (!e.metadata.empty()) line["metadata"] = e.metadata;
-  }
-  line["state"] = state;
-  return line.dump() + "\n";
+/// The length of an open manifest.
+std::size_t size_of_regular(int fd, const std::string& manifest) {
+  constexpr off_t most = off_t{1} << 30;
+  struct stat now {};
+  if (::fstat(fd, &now) != 0 || !S_ISREG(now.st_mode) || now.st_size > most)
+    throw Error("file '" + manifest +
+                "': expected the manifest, a regular file of at most 1 GiB, found something else");
+  return static_cast<std::size_t>(now.st_size);
 }
 
+bool is_control(unsigned char c) { return c < 0x20 || c == 0x7f; }
+
+bool is_plain_name(const std::string& name) {
+  return !name.empty() && name != "." && name != ".." && name.find('/') == std::string::npos &&
+         std::none_of(name.begin(), name.end(), is_control);
+}
+
+std::size_t natural(const Json& line, const char* key) {
+  const Json& number = line.at(key);
+  if (!number.is_number_unsigned()) throw Error("expected a natural number");
+  return number.get<std::size_t>();
+}
+
+/// Lines of earlier versions may have the state "intent", and are then not looked at; where several
+/// files shared their sums, or a checksum is a CRC-32, it is left out.
 ManifestEntry entry_of(const Json& line) {
-  ManifestEntry e{line.at("name"), line.at("size"), line.value("checksum", ""), line.at("step"),
-                  line.at("records")};
-  e.of = line.value("of", ""), e.set = line.value("set", ""),
-  e.files = line.value("files", std::size_t{1});
+  ManifestEntry e;
+  e.name = line.at("name").get<std::string>();
+  if (!is_plain_name(e.name)) throw Error("expected a name without a folder");
+  e.size = natural(line, "size");
+  e.step = line.at("step").get<std::int64_t>();
+  e.records = natural(line, "records");
   e.grows = line.value("grows", false);
-  if (!line.contains("sums")) return e;
-  e.first_record = line.value("first_record", std::size_t{0}),
-  e.metadata = line.value("metadata", "");
+  if (!line.contains("sums") || line.contains("files")) return e;
+  if (line.contains("first_record")) e.first_record = natural(line, "first_record");
+  const std::string metadata = line.value("metadata", "");
+  if (metadata.rfind("crc32:", 0) != 0) e.metadata = metadata;
   e.sums.emplace();
   for (const auto& [variable, texts] : line.at("sums").items()) {
-    for (const std::string text : texts)
-      (*e.sums)[variable].push_back(std::stoull(text, nullptr, 16));
+    for (const Json& text : texts)
+      (*e.sums)[variable].push_back(std::stoull(text.get<std::string>(), nullptr, 16));
   }
   return e;
 }
 
-/// The sums of earlier records before those of this line. False if they are not there.
-bool complete_sums(ManifestEntry& entry, const Expected& earlier) {
-  if (!entry.sums || entry.first_record == 0) return true;
-  if (!earlier.committed || !earlier.entries.front().sums) return false;
-  Sums all = *earlier.entries.front().sums;
+/// Put the sums of earlier records, which stand in the line before, before those of this line.
+void complete_sums(ManifestEntry& entry, const std::vector<ManifestEntry>& before) {
+  if (!entry.sums || entry.first_record == 0) return;
+  if (before.empty() || !before.back().sums) throw Error("expected a line with earlier sums");
+  Sums all = *before.back().sums;
   for (auto& [variable, sums] : all) sums.resize(std::min(sums.size(), entry.first_record));
   for (const auto& [variable, sums] : *entry.sums) {
     auto& of_all = all[variable];
-    if (of_all.size() < entry.first_record) return false;
-    of_all.resize(entry.first_record);
+    if (of_all.size() < entry.first_record) throw Error("expected sums of all earlier records");
     of_all.insert(of_all.end(), sums.begin(), sums.end());
   }
-  entry.sums = std::move(all), entry.first_record = 0;
-  return true;
-}
-
-/// Files of a set of which another was replaced since are not expected to be anything.
-void forget_left_over(Manifest& manifest) {
-  for (const auto& [name, expected] : manifest.files) {
-    for (const ManifestEntry& e : expected.entries) {
-      if (e.files == 1) continue;
-      auto& names = manifest.sets[e.set];
-      if (names.empty() || names.back() != name)
-        names.push_back(name); // the same bytes may have been written twice
-    }
-  }
-  const auto is_left_over = [&](const ManifestEntry& e) {
-    return e.files > 1 && manifest.sets[e.set].size() < e.files;
-  };
-  for (auto file = manifest.files.begin(); file != manifest.files.end();) {
-    auto& entries = file->second.entries;
-    entries.erase(std::remove_if(entries.begin(), entries.end(), is_left_over), entries.end());
-    file = entries.empty() ? manifest.files.erase(file) : std::next(file);
-  }
+  entry.sums = std::move(all);
+  entry.first_record = 0;
 }
 
 } // namespace
@@ -114,54 +103,72 @@ bool is_utf8(const std::string& name) {
   }
 }
 
-void make_set(const std::string& path, std::vector<ManifestEntry>& entries) {
-  if (entries.size() < 2) return;
-  std::string all;
-  for (const ManifestEntry& e : entries) all += line_of(e, "");
-  const auto checksum =
-      crc32(0, reinterpret_cast<const Bytef*>(all.data()), static_cast<uInt>(all.size()));
-  for (ManifestEntry& e : entries) {
-    e.of = std::filesystem::path(path).filename().string();
-    e.set = checksum_text(static_cast<std::uint32_t>(checksum)), e.files = entries.size();
+std::string printable(const std::string& text) {
+  constexpr std::size_t longest = 200;
+  std::string result;
+  for (std::size_t n = 0; n < std::min(text.size(), longest); ++n) {
+    const auto c = static_cast<unsigned char>(text[n]);
+    const bool is_c1 = n > 0 && text[n - 1] == '\xc2' && c >= 0x80 && c < 0xa0; // in UTF-8
+    char hex[8];
+    std::snprintf(hex, sizeof hex, "\\x%02x", c);
+    result += is_control(c) || is_c1 ? std::string(hex) : std::string(1, text[n]);
   }
+  return result + (text.size() > longest ? "..." : "");
+}
+
+std::string line_of(const ManifestEntry& e) {
+  Json line = {{"name", e.name}, {"size", e.size}, {"step", e.step}, {"records", e.records}};
+  if (e.grows) line["grows"] = true;
+  if (e.sums) {
+    if (e.first_record > 0) line["first_record"] = e.first_record;
+    Json& sums = line["sums"] = Json::object();
+    for (const auto& [variable, of_records] : *e.sums) {
+      for (const std::uint64_t sum : of_records) sums[variable].push_back(sum_text(sum));
+    }
+    if (!e.metadata.empty()) line["metadata"] = e.metadata;
+  }
+  line["state"] = "committed";
+  return line.dump() + "\n";
 }
 
 /// A line that an earlier crash cut off is ended first.
-void append_to_manifest(const std::string& manifest, const std::vector<ManifestEntry>& entries,
-                        const std::string& state) {
-  std::string lines;
-  std::error_code none;
-  const bool is_new = !std::filesystem::exists(manifest, none);
-  if (!is_new && std::filesystem::file_size(manifest, none) > 0) {
-    std::ifstream in(manifest, std::ios::binary);
-    in.seekg(-1, std::ios::end);
-    if (in.get() != '\n') lines = "\n";
-  }
-  for (const ManifestEntry& e : entries) lines += line_of(e, state);
-  const Descriptor fd(manifest, O_WRONLY | O_CREAT | O_APPEND, appending);
-  write_all(fd, manifest, lines.data(), lines.size());
-  if (::fsync(fd) != 0)
+void append_to_manifest(const std::string& manifest, const std::string& lines) {
+  const Descriptor fd(manifest, O_RDWR | O_CREAT | O_APPEND | no_surprise, appending);
+  const std::size_t size = size_of_regular(fd, manifest);
+  char last = '\n';
+  if (size > 0 && ::pread(fd, &last, 1, static_cast<off_t>(size - 1)) != 1) last = '\0';
+  const std::string text = (last == '\n' ? "" : "\n") + lines;
+  write_all(fd, manifest, text.data(), text.size());
+  if (retried([&] { return ::fsync(fd); }) != 0)
     throw Error("file '" + manifest + "': fsync; found: " + std::strerror(errno));
-  if (is_new) fsync_folder_of(manifest);
+  if (size == 0) fsync_folder_of(manifest);
 }
 
 void require_manifest(const std::string& path) {
   const std::string manifest = manifest_of(path);
   std::error_code none;
-  if (std::filesystem::exists(manifest, none))
-    const Descriptor can_be_opened(manifest, O_WRONLY | O_APPEND, appending);
+  if (!std::filesystem::exists(std::filesystem::symlink_status(manifest, none))) return;
+  const Descriptor fd(manifest, O_RDWR | O_APPEND | no_surprise, appending);
+  size_of_regular(fd, manifest);
 }
 
 std::string read_manifest(const std::string& manifest) {
-  std::ifstream in(manifest, std::ios::binary);
   std::error_code none;
-  if (!in && !std::filesystem::exists(manifest, none)) return "";
-  std::ostringstream text;
-  if (in.peek() != std::ifstream::traits_type::eof()) text << in.rdbuf();
-  if (!in.is_open() || in.bad() || !text)
-    throw Error("file '" + manifest +
-                "': expected to read the manifest; found: " + std::strerror(errno));
-  return text.str();
+  if (!std::filesystem::exists(std::filesystem::symlink_status(manifest, none))) return "";
+  const std::string what = "expected to read the manifest";
+  const Descriptor fd(manifest, O_RDONLY | no_surprise, what);
+  std::string text(size_of_regular(fd, manifest), '\0');
+  std::size_t done = 0;
+  while (done < text.size()) {
+    const ssize_t n = retried([&] {
+      return ::pread(fd, text.data() + done, text.size() - done, static_cast<off_t>(done));
+    });
+    if (n < 0) throw Error("file '" + manifest + "': " + what + "; found: " + std::strerror(errno));
+    if (n == 0) break;
+    done += static_cast<std::size_t>(n);
+  }
+  text.resize(done);
+  return text;
 }
 
 Manifest parse_manifest(const std::string& text) {
@@ -169,19 +176,24 @@ Manifest parse_manifest(const std::string& text) {
   std::istringstream in(text);
   std::string line;
   while (std::getline(in, line) && !in.eof()) { // eof: no newline after it, cut off by a crash
-    const auto json = Json::parse(line, nullptr, false);
+    const Json json = Json::parse(line, nullptr, false);
     if (json.is_discarded()) continue; // cut off by a crash, and ended by a later run
     try {
+      const std::string state = json.at("state");
+      if (state == "intent") continue;
+      if (state != "committed") throw Error("expected the state committed");
       ManifestEntry entry = entry_of(json);
-      Expected& expected = manifest.files[entry.name];
-      if (!complete_sums(entry, expected)) throw Error("sums of earlier records are missing");
-      if (json.at("state") == "committed") expected.entries.clear(), expected.committed = true;
-      expected.entries.push_back(entry);
+      std::vector<ManifestEntry>& lines = manifest.files[entry.name];
+      complete_sums(entry, lines);
+      if (lines.size() == 2) lines.erase(lines.begin());
+      lines.push_back(std::move(entry));
     } catch (const std::exception&) {
-      manifest.bad_lines.push_back(line);
+      manifest.bad_lines.push_back(printable(line));
     }
   }
-  forget_left_over(manifest);
+  const auto has_no_line = [](const auto& file) { return file.second.empty(); };
+  for (auto file = manifest.files.begin(); file != manifest.files.end();)
+    file = has_no_line(*file) ? manifest.files.erase(file) : std::next(file);
   return manifest;
 }
 

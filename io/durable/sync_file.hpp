@@ -1,19 +1,26 @@
 // The transport `sync`: the ranks that compute write, and wait until it is done.
 //
-//   put -> Format           end_record: Format::wait          close: Format::close, then commit
-//   (durable.hpp)
+//   put -> Format        end_record: Format::wait        close: Format::close, then commit
 //
-// Writes name.nc.tmp (and what the format adds to the name), renames it when it is complete; or, if
-// it grows in place (Format::grows_in_place), at its first commit.
+// A file is written as name.nc.tmp and committed when it is closed (durable.hpp):
+//
+//   fsync on every node -> line in the manifest -> rename to name.nc -> fsync of the folder
+//
+// A format that grows in place (Format::grows_in_place: direct) is committed like that at its first
+// commit, and from then on under its final name:
+//
+//   fsync on every node -> number of records in the header -> fsync -> line in the manifest
+//
+// Subfiles are ordinary files: each has its own line and is renamed by itself, by rank 0.
 #pragma once
 
-#include "io/durable/durable.hpp"
 #include "io/durable/lock.hpp"
+#include "io/durable/manifest.hpp"
 #include "io/file.hpp"
 #include "io/formats/format.hpp"
 #include "io/layouts/topology.hpp"
-#include "io/registry.hpp"
 
+#include <memory>
 #include <optional>
 
 namespace nunatak::io {
@@ -22,7 +29,7 @@ class SyncFile final : public File {
 public:
   /// Collective. Creates path.tmp with `open` and writes its header. `machine`: its real nodes;
   /// must outlive the file.
-  SyncFile(MPI_Comm comm, std::string path, Schema schema, FileOptions options, Checksum checksum,
+  SyncFile(MPI_Comm comm, std::string path, Schema schema, FileOptions options, bool makes_sums,
            const OpenFormat& open, const Topology& machine, Statistics& total, Watchdog& watchdog);
 
   std::map<std::string, std::string> hints() const override { return m_format->hints(); }
@@ -30,10 +37,9 @@ public:
 private:
   void reserve(std::int64_t records) override;
   void write_slab(std::size_t v, std::size_t record, const Hyperslab& slab) override;
-  void finish_record(std::int64_t /*step*/) override { finish_writes(); }
+  void finish_record(std::int64_t step) override;
   void make_readable() override;
-  bool can_commit_records() const override;
-  bool commits_in_place() const override { return m_format->grows_in_place(); }
+  bool can_commit_records() const override { return m_format->grows_in_place(); }
   void commit_records(std::int64_t step) override;
   void close_and_commit(std::int64_t step) override;
   Work work() const override { return m_format ? m_format->work() : Work{}; }
@@ -44,25 +50,22 @@ private:
   void keep_records();
   void finish_writes(); ///< what was put is with the file system
   void flush();         ///< and can be read by other processes
-  void commit_copy(std::int64_t step);
   void reserve_bytes(std::uint64_t expected);
   void start_writeback_of_enough(std::int64_t bytes);
   std::vector<OutputFile> my_files() const;
   void release_reserved();
-  void copy(const std::string& to);
-  void commit(const std::string& name, std::int64_t step, bool grows = false);
-  std::vector<ManifestEntry> entries_of(const std::string& name);
-  void add_sums(const std::string& name, std::vector<ManifestEntry>& entries);
+  void commit(std::int64_t step, bool grows);
+  std::string gather_lines(std::int64_t step, bool grows);
+  std::string line_of_file(const OutputFile& file, std::int64_t step, bool grows, Sums sums);
   bool has_its_name() const { return m_written == path(); }
 
-  std::string m_written; ///< the name under which it is written: name.nc.tmp; in place from the
-                         ///< first commit on: name.nc
-  Checksum m_checksum;
-  std::string m_metadata;     ///< their checksum, on rank 0, from the first commit on
-  std::optional<Lock> m_lock; ///< on rank 0, until it is closed
+  std::string m_written;  ///< path.tmp; in place, from the first commit on, path
+  std::string m_metadata; ///< fingerprint, on the rank that owns the file, from the first commit on
+  std::optional<Lock> m_lock; ///< on rank 0, until the file is closed
+  bool m_was_cut_off = false; ///< an earlier run has left path.tmp; on rank 0
   std::unique_ptr<Format> m_format;
-  std::optional<std::uint64_t>
-      m_kept_size; ///< of a continued file with the records that it keeps, until they are committed
+  /// Of a continued file with the records that it keeps, until they are committed.
+  std::optional<std::uint64_t> m_kept_size;
   std::uint64_t m_reserved = 0; ///< bytes of this rank's file that are allocated
   std::int64_t m_unwritten = 0; ///< bytes put since the system was last asked to write to the disk
   const Topology& m_machine;

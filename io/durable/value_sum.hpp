@@ -8,9 +8,9 @@
 // file, as a number; K and C are odd. Order, ranks, layout, format and compression do not matter.
 // One changed bit always changes the sum: it adds 2^k (C + h) to it or 2^k (2^32 C + l), h and l
 // below 2^32, which is no multiple of 2^64, for C is odd and its bit 32 is not set. Of other
-// changes about one in 2^32 or fewer is not seen. Cost: an exclusive or, a shift, a multiplication
+// changes at most about one in 2^32 is not seen. Cost: an exclusive or, a shift, a multiplication
 // of 32 bits and three additions, two values at a time on x86: less than the time that the memory
-// takes to bring a value, if it is packed at the same time (pack.hpp). Universal hashing by such
+// takes to deliver a value, if it is packed at the same time (pack.hpp). Universal hashing by such
 // products: Black et al. (1999), UMAC, CRYPTO '99.
 #pragma once
 
@@ -34,7 +34,11 @@ public:
   const std::vector<std::size_t>& shape() const { return m_shape; }
   std::uint64_t value() const { return C * m_linear + m_product; }
 
-  /// (n + 1) K is what the value at place n goes with.
+  /// Elements of which the sum is. pack() counts them; File::put() compares their number.
+  std::size_t elements() const { return m_elements; }
+  void count(std::size_t elements) { m_elements += elements; }
+
+  /// (n + 1) K is mixed with the value at place n.
   static constexpr std::uint64_t K = 0x9e3779b97f4a7c15; ///< 2^64 over the golden ratio
 
   /// One value.
@@ -60,7 +64,8 @@ public:
         product = _mm_add_epi64(product, _mm_mul_epu32(u, _mm_srli_epi64(u, 32)));
         keys = _mm_add_epi64(keys, steps);
       }
-      m_linear += sum_of_lanes(linear), m_product += sum_of_lanes(product);
+      m_linear += sum_of_lanes(linear);
+      m_product += sum_of_lanes(product);
     }
 #endif
     for (; n < size; ++n, key += step) {
@@ -101,6 +106,7 @@ private:
   static constexpr std::uint64_t C = 0xd1342543de82ef95 & ~(std::uint64_t{1} << 32);
 
   std::vector<std::size_t> m_shape;
+  std::size_t m_elements = 0;
   std::uint64_t m_linear = 0, m_product = 0; ///< sums of u, and of the products of its halves
 };
 

@@ -1,11 +1,17 @@
 #include "io/durable/value_sums.hpp"
 
 #include "io/agree.hpp"
+#include "io/formats/define.hpp"
+#include "io/layouts/partition.hpp"
+#include "io/layouts/topology.hpp"
+#include "io/read/source.hpp"
 
 #include <algorithm>
 #include <cinttypes>
 #include <cstdio>
-#include <utility>
+#include <cstring>
+#include <memory>
+#include <optional>
 
 namespace nunatak::io {
 
@@ -15,34 +21,30 @@ std::string sum_text(std::uint64_t sum) {
   return text;
 }
 
-std::optional<std::size_t> ValueSums::place_of(std::size_t record) const {
-  const std::size_t n = record == no_record ? 0 : record;
-  return n < m_first ? std::nullopt : std::optional(n - m_first);
+std::vector<std::size_t> shape_of_record(const Schema& schema, std::size_t v) {
+  std::vector<std::size_t> shape = schema.shape(schema.variables[v]);
+  if (schema.has_records(schema.variables[v])) shape.erase(shape.begin());
+  return shape;
 }
 
 void ValueSums::add(std::size_t v, std::size_t record, std::uint64_t sum) {
-  const auto place = place_of(record);
-  if (!place) return; // put twice, which check_complete() finds
+  const std::size_t n = record == no_record ? 0 : record;
+  if (n < m_first) return; // put twice, which check_complete() finds
   auto& sums = m_sums[v];
-  if (sums.size() <= *place) sums.resize(*place + 1, 0);
-  sums[*place] += sum;
-}
-
-std::uint64_t ValueSums::take(std::size_t v, std::size_t record) {
-  const auto place = place_of(record);
-  return place && *place < m_sums[v].size() ? std::exchange(m_sums[v][*place], 0) : 0;
+  if (sums.size() <= n - m_first) sums.resize(n - m_first + 1, 0);
+  sums[n - m_first] += sum;
 }
 
 Sums ValueSums::reduce(MPI_Comm comm, const Schema& schema, std::size_t records) const {
   const auto n_of = [&](std::size_t v) -> std::size_t {
-    return schema.has_records(schema.variables[v]) ? records - m_first : m_first == 0 ? 1 : 0;
+    if (schema.has_records(schema.variables[v])) return records - m_first;
+    return m_first == 0 ? 1 : 0;
   };
   std::vector<std::uint64_t> all;
   for (std::size_t v = 0; v < m_sums.size(); ++v) {
     const std::size_t end = all.size() + n_of(v);
-    all.insert(all.end(), m_sums[v].begin(),
-               m_sums[v].begin() +
-                   static_cast<std::ptrdiff_t>(std::min(m_sums[v].size(), n_of(v))));
+    const auto n = static_cast<std::ptrdiff_t>(std::min(m_sums[v].size(), n_of(v)));
+    all.insert(all.end(), m_sums[v].begin(), m_sums[v].begin() + n);
     all.resize(end, 0);
   }
   const int rank = rank_in(comm);
@@ -61,6 +63,120 @@ Sums ValueSums::reduce(MPI_Comm comm, const Schema& schema, std::size_t records)
 void ValueSums::forget(std::size_t records) {
   m_first = records;
   for (auto& sums : m_sums) sums.clear();
+}
+
+namespace {
+
+/// A variable whose values are summed.
+struct Summed {
+  std::size_t v;
+  Type type;
+  bool has_records = false;
+  std::vector<std::size_t> shape = {}; ///< without records
+  std::size_t sums = 1;                ///< one for each record
+};
+
+/// Those of the types that nunatak writes; texts and unsigned numbers have no sums.
+std::vector<Summed> summed_variables(const Contents& contents, std::size_t records) {
+  std::vector<Summed> all;
+  for (std::size_t v = 0; v < contents.variables.size(); ++v) {
+    const auto type = std::find_if(all_types.begin(), all_types.end(), [&](Type t) {
+      return nc_type_of(t) == contents.variables[v].nc_type;
+    });
+    if (type == all_types.end()) continue;
+    Summed summed{v, *type};
+    for (const std::size_t axis : contents.variables[v].axes) {
+      const std::size_t length = contents.dimensions[axis].length;
+      if (static_cast<int>(axis) == contents.record_dimension) {
+        summed.has_records = true;
+        summed.sums = std::min(records, length);
+      } else {
+        summed.shape.push_back(length);
+      }
+    }
+    all.push_back(std::move(summed));
+  }
+  return all;
+}
+
+/// The sum of a box of values, read into `buffer`.
+std::uint64_t sum_of_box(ReadSource& source, const Summed& variable, std::size_t record,
+                         const Box& box, Buffer& buffer) {
+  const std::size_t bytes = bytes_of(variable.type);
+  Box in_file = box;
+  if (variable.has_records) {
+    in_file.start.insert(in_file.start.begin(), record);
+    in_file.count.insert(in_file.count.begin(), 1);
+  }
+  std::byte* const values = buffer.of_size(box.elements() * bytes);
+  source.read(variable.v, in_file, bytes, values);
+  const Hyperslab slab{box.start, box.count, contiguous_strides(box.count), values, variable.type};
+  return summed(slab, variable.type, variable.shape, [](const Hyperslab& /*slab*/) {});
+}
+
+} // namespace
+
+/// Variables are cut into pieces of at most 16 MiB, which the readers take in turn.
+FoundSums find_sums(MPI_Comm comm, const std::string& path, std::size_t records) {
+  constexpr std::size_t piece_bytes = 16 << 20;
+  const int rank = rank_in(comm);
+  std::unique_ptr<ReadSource> source;
+  const auto open = [&]() -> ReadSource& {
+    if (!source) source = read_each(path, MPI_COMM_SELF, {});
+    return *source;
+  };
+  Contents contents;
+  on_rank_0(comm, [&] { contents = open().contents(); });
+  broadcast(contents, comm);
+  const std::vector<Summed> variables = summed_variables(contents, records);
+  const Topology machine = make_topology(comm, 0);
+  const std::vector<int> readers =
+      machine.n_nodes == 1 ? machine.ranks_by_node().front() : aggregators(machine, 1);
+  std::vector<std::uint64_t> sums; // of all records of the first variable, then of the next
+  std::size_t n = 0;               // pieces so far
+  Buffer buffer;
+  agree(comm, [&] {
+    for (const Summed& variable : variables) {
+      const Box whole{std::vector<std::size_t>(variable.shape.size(), 0), variable.shape};
+      for (std::size_t record = 0; record < variable.sums; ++record) {
+        sums.push_back(0);
+        for (const Box& box : cut(whole, piece_bytes / bytes_of(variable.type))) {
+          if (readers[n++ % readers.size()] == rank)
+            sums.back() += sum_of_box(open(), variable, record, box, buffer);
+        }
+      }
+    }
+  });
+  MPI_Allreduce(MPI_IN_PLACE, sums.data(), static_cast<int>(sums.size()), MPI_UINT64_T, MPI_SUM,
+                comm);
+  FoundSums found{{}, fingerprint(contents)};
+  auto next = sums.begin();
+  for (const Summed& variable : variables) {
+    const auto end = next + static_cast<std::ptrdiff_t>(variable.sums);
+    found.sums[contents.variables[variable.v].name].assign(next, end);
+    next = end;
+  }
+  return found;
+}
+
+std::string fingerprint(Contents contents) {
+  for (Contents::Dimension& d : contents.dimensions) d.length *= d.unlimited ? 0 : 1;
+  for (Contents::Attribute& a : contents.attributes) {
+    if (a.name != "history") continue;
+    a.text.clear();
+    a.length = 0;
+  }
+  std::vector<std::uint8_t> bytes = message_of(contents);
+  bytes.resize((bytes.size() + 7) / 8 * 8, 0);
+  std::vector<std::uint64_t> words(bytes.size() / 8);
+  std::memcpy(words.data(), bytes.data(), bytes.size());
+  ValueSum sum({words.size()});
+  std::uint64_t key = ValueSum::K;
+  for (const std::uint64_t word : words) {
+    sum.add(word, key);
+    key += ValueSum::K;
+  }
+  return sum_text(sum.value());
 }
 
 } // namespace nunatak::io

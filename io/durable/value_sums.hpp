@@ -1,8 +1,15 @@
-// Sums of the values of all variables and records (value_sum.hpp) on their way to the manifest.
-// Used by file.cpp, sync_file.cpp and async_file.cpp (writing); found_sums.cpp has those of a file
-// that is there.
+// Sums of the values of all variables and records (value_sum.hpp): of those that are put, on their
+// way to the manifest; and of those that a file has.
+//
+// The sum of what is put is made in one place, summed(), around the call that hands a hyperslab to
+// a format. What the format packs (pack.hpp) is summed while it lies in the cache; if that are not
+// exactly the elements of the hyperslab (a library took strided memory, or a part was packed twice)
+// the sum is made once more. So no format can bypass it. Used by file.cpp, split_files.cpp,
+// sync_file.cpp (writing) and verify.cpp (reading).
 #pragma once
 
+#include "io/pack.hpp"
+#include "io/read/contents.hpp"
 #include "io/schema.hpp"
 
 #include <mpi.h>
@@ -10,7 +17,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -22,15 +28,31 @@ using Sums = std::map<std::string, std::vector<std::uint64_t>>;
 /// "0123456789abcdef"
 std::string sum_text(std::uint64_t sum);
 
-/// This rank's shares of the sums that the manifest does not have yet.
+/// Run write(slab), and return the sum of the slab's values, which are written as type `type` of a
+/// variable of this shape (without records).
+template <class F>
+std::uint64_t summed(Hyperslab slab, Type type, const std::vector<std::size_t>& shape,
+                     const F& write) {
+  ValueSum sum(shape);
+  slab.sum = &sum;
+  write(slab);
+  if (sum.elements() == slab.elements()) return sum.value();
+  ValueSum again(shape);
+  slab.sum = &again;
+  add_to_sum(slab, type);
+  return again.value();
+}
+
+/// Lengths of the dimensions of a variable without that of the records.
+std::vector<std::size_t> shape_of_record(const Schema& schema, std::size_t v);
+
+/// This rank's parts of the sums that the manifest does not have yet.
 class ValueSums {
 public:
   explicit ValueSums(const Schema& schema) : m_sums(schema.variables.size()) {}
 
   /// `record`: no_record of a variable without records.
   void add(std::size_t v, std::size_t record, std::uint64_t sum);
-  /// What has been added for a record, which is then no more there.
-  std::uint64_t take(std::size_t v, std::size_t record);
 
   /// The records before this one have been committed, and what has no records, too, if it is not 0.
   std::size_t first_record() const { return m_first; }
@@ -40,11 +62,22 @@ public:
   void forget(std::size_t records);
 
 private:
-  /// The place of a record in m_sums[v]; none if it is in the manifest.
-  std::optional<std::size_t> place_of(std::size_t record) const;
-
   std::vector<std::vector<std::uint64_t>> m_sums; ///< of each variable, by record from m_first on
   std::size_t m_first = 0;
 };
+
+struct FoundSums {
+  Sums sums;
+  std::string metadata; ///< fingerprint()
+};
+
+/// Of the first `records` records of a file, read by all ranks, or, if they are on several nodes,
+/// by one of each; a rank that gets nothing to read does not open the file. Error on all ranks if
+/// it cannot be read. Collective; the result is the same on all ranks.
+FoundSums find_sums(MPI_Comm comm, const std::string& path, std::size_t records);
+
+/// Of dimensions, variables and attributes, except the number of records and the text of `history`,
+/// which a continued series gets anew: the hash of value_sum.hpp, as sum_text().
+std::string fingerprint(Contents contents);
 
 } // namespace nunatak::io

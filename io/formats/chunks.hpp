@@ -14,12 +14,10 @@ namespace nunatak::io {
 /// compressed, nothing asked for).
 ///
 ///   auto     without compression a whole record, but at least 4 KiB (several records, if they are
-///   small), cut below 4 GiB (the
-///            limit of HDF5) along its slowest dimensions; with compression cut to at most 1 MiB: a
-///            chunk is compressed by one rank, so there must be many
+///            small), cut below 4 GiB (the limit of HDF5) along its slowest dimensions; with
+///            compression at most 1 MiB: a chunk is compressed by one rank, so there must be many
 ///   record   exactly one whole record (cut below 4 GiB)
-///   y=64,x=64   these lengths, other dimensions whole, one record; longer than the dimension: the
-///   dimension
+///   y=64,x=64   these lengths, other dimensions whole, one record; at most the dimension
 ///
 /// Error, naming the dimensions of the file, if one of `options.chunk` is not among them; or if a
 /// length is not a number > 0.

@@ -70,15 +70,17 @@ public:
   }
 
   std::size_t write(std::uint64_t begin, const std::byte* data, std::size_t size) override {
-    ssize_t n = 0;
-    do {
-      n = ::pwrite(m_fd, data, size, static_cast<off_t>(begin));
-    } while (n < 0 && errno == EINTR);
+    const ssize_t n =
+        retried([&] { return ::pwrite(m_fd, data, size, static_cast<off_t>(begin)); });
     check(n);
     return static_cast<std::size_t>(n);
   }
-  void set_size(std::uint64_t size) override { check(::ftruncate(m_fd, static_cast<off_t>(size))); }
-  void close() override { check(::close(std::exchange(m_fd, -1))); }
+  void set_size(std::uint64_t size) override {
+    check(retried([&] { return ::ftruncate(m_fd, static_cast<off_t>(size)); }));
+  }
+  void close() override {
+    if (::close(std::exchange(m_fd, -1)) != 0 && errno != EINTR) check(-1); // EINTR: it is closed
+  }
 
 private:
   static void check(ssize_t result) {
@@ -127,9 +129,7 @@ private:
 class Direct final : public Format {
 public:
   Direct(MPI_Comm comm, const std::string& path, const Schema& schema, const Options& options)
-      : m_comm(comm), m_path(path), m_schema(schema), m_options(options) {
-    if (sums_bytes(options)) m_written.emplace();
-  }
+      : m_comm(comm), m_path(path), m_schema(schema), m_options(options) {}
 
   void define() override {
     std::vector<std::uint64_t> places(m_schema.variables.size() +
@@ -201,7 +201,7 @@ public:
     return m_layout.begin[v];
   }
 
-  bool grows_in_place() const override { return m_options.checksum != "file"; }
+  bool grows_in_place() const override { return true; }
 
   /// All values are in the file, and the file has the length of its records.
   void flush_values() override {
@@ -236,17 +236,6 @@ public:
     m_path = path;
     m_records = records;
     return reopened;
-  }
-
-  /// The header, too.
-  std::optional<SparseChecksum> written() const override {
-    std::optional<SparseChecksum> all = m_written;
-    if (!all || m_rank != 0) return all;
-    std::string header = m_header;
-    const auto count = bytes_of_integer(m_records, m_count_bytes);
-    std::memcpy(header.data() + count_begin, count.data(), count.size());
-    all->add(0, header.data(), header.size());
-    return all;
   }
 
   Work work() const override { return m_work; }
@@ -292,7 +281,6 @@ private:
     if (m_rank % 2 == 1)
       std::reverse(m_pending.begin(), m_pending.end()); // neighbours meet less often on a server
     for (const Run& run : m_pending) {
-      if (m_written) m_written->add(run.begin, run.data, run.size);
       write(run);
     }
     m_pending.clear();
@@ -365,11 +353,10 @@ private:
   Options m_options;
   RunLayout m_layout; ///< the same on all ranks
   std::unique_ptr<Calls> m_file;
-  std::size_t m_records = 0;  ///< that this rank has seen; after flush_values(): any rank
-  std::vector<Run> m_pending; ///< packed, not yet written
-  Buffer m_buffer;            ///< of their values
-  std::size_t m_used = 0;     ///< bytes of the buffer
-  std::optional<SparseChecksum> m_written;
+  std::size_t m_records = 0;      ///< that this rank has seen; after flush_values(): any rank
+  std::vector<Run> m_pending;     ///< packed, not yet written
+  Buffer m_buffer;                ///< of their values
+  std::size_t m_used = 0;         ///< bytes of the buffer
   std::size_t m_count_bytes = 0;  ///< of the number of records, on rank 0
   std::string m_header;           ///< as it was defined, on rank 0
   bool m_has_new_history = false; ///< which the file, reopened, does not have yet; on rank 0

@@ -11,7 +11,7 @@
 // File lets the ranks agree on the error afterwards.
 #pragma once
 
-#include "io/durable/sparse_checksum.hpp"
+#include "io/durable/value_sums.hpp"
 #include "io/layouts/topology.hpp"
 #include "io/options.hpp"
 #include "io/pack.hpp"
@@ -45,7 +45,16 @@ struct Work {
 Work& operator+=(Work& a, const Work& b);
 Work operator-(Work a, const Work& b);
 
-/// A file on disk: its name is the path followed by `suffix`.
+/// The name of a file that belongs to `path`: the suffix comes before the ending ".tmp".
+inline std::string with_suffix(const std::string& path, const std::string& suffix) {
+  const std::string tmp = ".tmp";
+  const bool is_temporary =
+      path.size() >= tmp.size() && path.compare(path.size() - tmp.size(), tmp.size(), tmp) == 0;
+  if (!is_temporary) return path + suffix;
+  return path.substr(0, path.size() - tmp.size()) + suffix + tmp;
+}
+
+/// A file on disk: its name is with_suffix() of the path.
 struct OutputFile {
   std::string suffix;
   int owner = shared; ///< the rank that wrote it alone, or `shared`
@@ -62,9 +71,9 @@ public:
   /// Declare all dimensions, variables and attributes; afterwards the file takes values.
   virtual void define() = 0;
   /// Copy, send or write a hyperslab of variable `v`: the caller may change the array afterwards.
-  /// Its values are taken once, by pack(), packed() or Copies::keep() of pack.hpp, which also make
-  /// their sum. Hyperslabs of one variable and record do not overlap. No memory (std::bad_alloc)
-  /// ends the run.
+  /// pack(), packed() or Copies::keep() of pack.hpp also make the sum of the values; where they are
+  /// not used, the sum costs another pass (summed() of value_sums.hpp). Hyperslabs of one variable
+  /// and record do not overlap. Running out of memory (std::bad_alloc) ends the run.
   virtual void put(std::size_t v, const Hyperslab& slab) = 0;
   /// Bytes that the file of this rank (the shared one, or that of which it is the owner) will have
   /// with so many records; 0: not known. Afterwards that much may be allocated. Local.
@@ -79,10 +88,10 @@ public:
   virtual void flush() = 0;
   virtual void close() = 0;
 
-  /// A file that can grow in place needs no copy to be committed: what lies beyond the records that
-  /// its header counts is no part of it yet. Then flush() is flush_values(), which leaves the
+  /// A file that can grow in place is committed before it is closed: what lies beyond the records
+  /// that its header counts is no part of it yet. Then flush() is flush_values(), which leaves the
   /// header as it is, and count_records(), which makes these records part of the file by one write
-  /// of a few bytes; and written() is known as if that had been done.
+  /// of a few bytes.
   virtual bool grows_in_place() const { return false; }
   virtual void flush_values() {}
   virtual void count_records() {} ///< local, rank 0 only
@@ -98,9 +107,8 @@ public:
     return {"its format is written anew"};
   }
 
-  /// What this rank has put into the first of files() that is shared or its own, if the format
-  /// knows every byte of it: then the file need not be read for its checksum. Local.
-  virtual std::optional<SparseChecksum> written() const { return std::nullopt; }
+  /// Of a file that this rank owns: the sums of its values, as they were put here. Local.
+  virtual Sums own_sums(std::size_t /*records*/) const { return {}; }
 
   virtual Work work() const = 0;
   /// The MPI-IO hints in effect, as far as the libraries report them, those "ignored", and

@@ -66,10 +66,6 @@ public:
     check(nc_set_alignment(alignment, alignment), "alignment");
     if (layout_row(options).boxes == nullptr)
       m_options.hints.emplace("romio_cb_write", "enable"); // an error is known to all ranks
-    if (rank_in(comm) == 0)
-      std::remove(
-          path.c_str()); // one that was abandoned is still open: it must not write into the new one
-    MPI_Barrier(comm);
     MPI_Info info = make_info(m_options.hints);
     const int status = nc_create_par(path.c_str(), NC_CLOBBER | NC_NETCDF4, comm, info, &m_ncid);
     MPI_Info_free(&info);

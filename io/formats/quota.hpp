@@ -40,7 +40,7 @@ public:
   /// A put begins: into how many parts the hyperslab must be cut. Collective: one reduction if the
   /// record of the variable is larger than 1 MiB.
   std::size_t begin(std::size_t v, const Hyperslab& slab);
-  /// The next part does not fit beside what waits.
+  /// The next part does not fit with what waits.
   bool is_full() const;
   void add();
   void clear() { m_copied.bytes = m_most.bytes = m_whole = 0; }

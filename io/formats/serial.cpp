@@ -4,7 +4,9 @@
 // of it is too much, along the next), so that rank 0 never holds more than twice
 // Options::gather_bytes() beyond its own part.
 //
-// Where no rank has values a slab has gaps: its parts are then written one by one.
+// Where no rank has values (land) a slab has gaps. The first time that it is written zeros are
+// written there, too, so that rows stay whole: NetCDF-C reads and writes again what does not fill
+// its buffer. What is put there later comes over them.
 //
 // With `define interleaved` a variable is defined just before its first values: see pnetcdf.cpp.
 // NetCDF-C moves no record that stays where it is.
@@ -24,12 +26,22 @@
 
 #include <algorithm>
 #include <optional>
+#include <utility>
 
 namespace nunatak::io {
 
 namespace {
 
 using RankBoxes = std::vector<std::optional<Box>>; // by rank; nothing where a rank has no values
+
+/// A slab of the variable, with the dimension of the records if `like` has it: of its record.
+Box in_record_of(const Box& like, Box slab) {
+  if (like.count.size() > slab.count.size()) {
+    slab.start.insert(slab.start.begin(), like.start[0]);
+    slab.count.insert(slab.count.begin(), 1);
+  }
+  return slab;
+}
 
 /// What lies in a slab of the variable; boxes have the dimension of the records, too, if the
 /// variable has it.
@@ -38,12 +50,7 @@ RankBoxes parts_in(const Box& slab, const RankBoxes& boxes) {
   for (const std::optional<Box>& box : boxes) {
     parts.emplace_back();
     if (!box) continue;
-    Box in_record = slab;
-    if (box->count.size() > slab.count.size()) {
-      in_record.start.insert(in_record.start.begin(), box->start[0]);
-      in_record.count.insert(in_record.count.begin(), 1);
-    }
-    const Box region = meet(in_record, *box);
+    const Box region = meet(in_record_of(*box, slab), *box);
     if (region.elements() > 0) parts.back() = region;
   }
   return parts;
@@ -66,6 +73,7 @@ public:
 
   void define() override {
     m_ids.assign(m_schema.variables.size(), -1);
+    m_n_put.assign(m_schema.variables.size(), 0);
     if (m_rank != 0) return;
     int old_fill = 0;
     check(nc_set_fill(m_ncid, NC_NOFILL, &old_fill), "fill mode");
@@ -93,10 +101,11 @@ public:
     RankBoxes boxes; // of all ranks, on rank 0
     for (const auto& of_rank : gather_boxes(m_comm, {mine}, {variable.dimensions.size()}, 0))
       boxes.push_back(of_rank.front());
+    const bool is_first = is_first_put(v, boxes);
     for (const Box& part :
          cut(whole_box(m_schema, v),
              std::max<std::size_t>(1, m_options.gather_bytes() / bytes_of(variable.type))))
-      write_slab(v, slice(slab, part), parts_in(part, boxes));
+      write_slab(v, slice(slab, part), parts_in(part, boxes), is_first ? &part : nullptr);
   }
 
   void wait() override { m_error.rethrow(); }
@@ -132,8 +141,21 @@ private:
     m_work.moved_bytes += m_moved.count(m_path, false);
   }
 
-  /// Gather the parts of all ranks (known to rank 0 as `parts`) and write them.
-  void write_slab(std::size_t v, const Hyperslab& mine, const RankBoxes& parts) {
+  /// Nothing of this record of the variable has been put before. On rank 0; records come in
+  /// ascending order, or else "no".
+  bool is_first_put(std::size_t v, const RankBoxes& boxes) {
+    const auto some = std::find_if(boxes.begin(), boxes.end(),
+                                   [](const std::optional<Box>& box) { return box.has_value(); });
+    if (some == boxes.end()) return false;
+    const std::size_t next =
+        m_schema.has_records(m_schema.variables[v]) ? (*some)->start[0] + 1 : 1;
+    return std::exchange(m_n_put[v], std::max(m_n_put[v], next)) < next;
+  }
+
+  /// Gather the parts of all ranks (known to rank 0 as `parts`) and write them. `slab`: it holds
+  /// nothing yet, and what lies between the parts may be written as zeros, so that whole runs are
+  /// written: what is put there later comes over them.
+  void write_slab(std::size_t v, const Hyperslab& mine, const RankBoxes& parts, const Box* slab) {
     const Type type = m_schema.variables[v].type;
     const std::size_t bytes = bytes_of(type);
     std::vector<int> counts, starts;
@@ -150,8 +172,11 @@ private:
     MPI_Gatherv(packed(mine, type, m_packed), static_cast<int>(mine.elements()), mpi_type_of(type),
                 staging, counts.data(), starts.data(), mpi_type_of(type), 0, m_comm);
     if (m_rank != 0 || total == 0) return;
-    const bool is_assembled = n_parts > 1 && box.elements() == total;
-    std::byte* const assembled = m_slab.of_size(is_assembled ? total * bytes : 0);
+    const bool has_gaps = box.elements() != total;
+    if (has_gaps && slab != nullptr) box = in_record_of(box, *slab);
+    const bool is_assembled = n_parts > 1 && (!has_gaps || slab != nullptr);
+    std::byte* const assembled = m_slab.of_size(is_assembled ? box.elements() * bytes : 0);
+    if (is_assembled && has_gaps) std::fill_n(assembled, box.elements() * bytes, std::byte{0});
     for (std::size_t r = 0; r < parts.size(); ++r) {
       if (!parts[r]) continue;
       const std::byte* const values = staging + static_cast<std::size_t>(starts[r]) * bytes;
@@ -180,8 +205,9 @@ private:
   std::string m_path;
   const Schema& m_schema;
   Options m_options;
-  int m_ncid = -1;        ///< on rank 0
-  std::vector<int> m_ids; ///< on rank 0; -1: not defined yet
+  int m_ncid = -1;                  ///< on rank 0
+  std::vector<int> m_ids;           ///< on rank 0; -1: not defined yet
+  std::vector<std::size_t> m_n_put; ///< of each variable the last record put, plus one
   std::optional<Definition<NetcdfC>> m_definition;
   int m_n_late = 0;                      ///< late definitions so far
   std::optional<ClassicLayout> m_layout; ///< if everything is defined up front

@@ -75,7 +75,8 @@ private:
             comm, schema, options, topology, aggregators,
             [this](const Schema&, std::size_t v) { return boxes_of(v); }, std::move(inner))),
         m_comm(comm), m_schema(schema), m_aggregators(aggregators), m_stripe(stripe),
-        m_native(native), m_choices(schema.variables.size()) {}
+        m_call(static_cast<double>(options.call_cost)), m_native(native),
+        m_choices(schema.variables.size()) {}
 
   /// Of the variables that stay, or of those that move.
   struct Chosen {
@@ -154,8 +155,7 @@ private:
     MPI_Allreduce(MPI_IN_PLACE, &all, n_counts, MPI_INT64_T, MPI_SUM, m_comm);
     const double native = static_cast<double>(all.native_calls),
                  moved = static_cast<double>(all.bytes) / static_cast<double>(run());
-    return {all,
-            native > 1 && static_cast<double>(all.sent) + moved * call_bytes < native * call_bytes};
+    return {all, native > 1 && static_cast<double>(all.sent) + moved * m_call < native * m_call};
   }
 
   MPI_Comm m_comm;
@@ -163,6 +163,7 @@ private:
   const Schema& m_schema;
   std::vector<int> m_aggregators;
   Stripe m_stripe;
+  double m_call;              ///< bytes sent in the time of a call
   std::optional<Deal> m_deal; ///< once all is defined
   std::vector<std::uint64_t> m_begin = packed_layout(m_schema).begin;
   Format& m_native; ///< the remap's inner one

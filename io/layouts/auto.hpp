@@ -3,28 +3,28 @@
 //
 // A rank whose part of a variable is one long run of the file writes it by itself; one that has
 // many short runs sends them to ranks that write long ones. The model: a call costs as much as C
-// bytes sent (call_bytes). Of all ranks together,
+// bytes sent (-io_call_cost, 8 KiB). Of all ranks together,
 //
 //   native   calls, one for each run of the file x C
 //   moved    bytes sent + calls x C, of which one writes a whole run of many variables
 //
-// and the cheaper way is taken; of equal ones, and for what one rank has in one run, native. Bytes
-// written are the same in both, and do not count; nor do messages, which carry all variables
-// together. So runs of more than C bytes stay where they are. Moved values go to every rank (or N
-// per node), to which the file is dealt: its head in one piece for each, the rest in runs, as cards
-// are, whatever variables lie in them. A run is a stripe of the file system (stripe.hpp), or
-// several where they are short, and begins where a stripe does (in the first record; later ones are
-// shifted by the length of a record). The head is what is left over when every aggregator has as
-// many runs as the others; its pieces are whole pages.
+// and the cheaper of both is taken; if they are equal, and for what one rank has in one run,
+// native. Bytes written are the same in both, and do not count; nor do messages, which carry all
+// variables together. So runs of more than C bytes stay where they are. Moved values go to every
+// rank (or N per node), to which the file is dealt: its head in one piece for each, the rest in
+// runs, dealt round-robin, whatever variables lie in them. A run is a stripe of the file system
+// (stripe.hpp), or several where they are short, and begins where a stripe does (in the first
+// record; later ones are shifted by the length of a record). The head is what is left over when
+// every aggregator has as many runs as the others; its pieces are whole pages.
 //
 //   file   |..|..|..|..|..|....|....|....|....|....|....|    pieces of the head, stripes
 //          | u |   v     |          w            |   x  |    variables
 //          |aa|bb|cc|    aaaa|bbbb|cccc|aaaa|bbbb|cccc|      of three ranks
 //
 // At any time the ranks write to stripes that follow one another, which lie on as many servers:
-// none waits for another. So whatever is moved at a time, all ranks take part in it, and what a
-// rank gets of it lies together in the file: a format that joins neighbours (`direct`) makes one
-// call of many small variables.
+// none waits for another. So all ranks take part in whatever is moved at a time, and what a rank
+// gets lies together in the file: a format that joins neighbours (`direct`) makes one call of many
+// small variables.
 //
 // Decided when a variable of a shape and type is put for the first time, by one small reduction,
 // the same on all ranks, for all such variables. Used by registry.cpp.
@@ -35,11 +35,6 @@
 #include "io/layouts/stripe.hpp"
 
 namespace nunatak::io {
-
-/// C of the model: a call of a file system over a network takes as long as sending 8 KiB. Measured
-/// on eight emulated nodes a call was worth 2.6 to 7.4 kB; all values from 2 to 8 kB made the same
-/// choices for PISM, CAM and MOM (docs/layouts.md).
-constexpr double call_bytes = 8 << 10;
 
 /// How the first record of a file, with all that lies before it, is dealt.
 struct Deal {

@@ -35,8 +35,8 @@ Box hull(const Box& a, const Box& b);
 /// `box` in parts of at most `limit` elements (at least one), in row-major order. The values of
 /// every part are contiguous within those of `box`. Nothing for a box without elements.
 ///
-///   limit 8 of a box 2 x 3 x 5:    aaaaa bbbbb ccccc  ddddd eeeee fffff      limit 10:  aaaaa
-///   aaaaa bbbbb  ccccc ccccc ddddd
+///   a box 2 x 3 x 5   limit 8:    aaaaa bbbbb ccccc  ddddd eeeee fffff
+///                     limit 10:   aaaaa aaaaa bbbbb  ccccc ccccc ddddd
 std::vector<Box> cut(const Box& box, std::size_t limit);
 
 /// The place of the first value of `part`, which lies in `box`, among those of `box`.

@@ -1,11 +1,11 @@
-// Which part of which rank's values travels to which aggregator, worked out from the boxes of all
+// Which part of which rank's values travels to which aggregator, computed from the boxes of all
 // ranks. No MPI: the plan of any rank of any number of ranks can be made in one process.
 //
 //   boxes of ranks 0, 1 | 2, 3     slabs of aggregators 0, 2        messages
 //     0 0 1 1                         0 0 0 0
 //     0 0 1 1                         0 0 0 0                        1 -> 0, 3 -> 2
-//     2 2 3 3                         2 2 2 2                        (own parts are copied: 0 -> 0,
-//     2 -> 2) 2 2 3 3                         2 2 2 2
+//     2 2 3 3                         2 2 2 2                        (copied: 0 -> 0, 2 -> 2)
+//     2 2 3 3                         2 2 2 2
 //
 // A round is what is moved at once: a list of puts, each a box of one variable and record on every
 // rank. Used by remap.cpp.

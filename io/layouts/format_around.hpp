@@ -32,7 +32,7 @@ public:
   Reopened reopen(const std::string& path, std::uint64_t records) override {
     return m_inner->reopen(path, records);
   }
-  std::optional<SparseChecksum> written() const override { return m_inner->written(); }
+  Sums own_sums(std::size_t records) const override { return m_inner->own_sums(records); }
   Work work() const override { return m_inner->work(); }
   std::map<std::string, std::string> hints() const override { return m_inner->hints(); }
   std::vector<OutputFile> files() const override { return m_inner->files(); }

@@ -63,13 +63,13 @@ std::vector<std::size_t> tile_of(const std::vector<std::size_t>& lengths, std::s
   return tile;
 }
 
-/// The grid of `n` aggregators with the shortest seams: least sum of n_d / length_d. Grids in which
-/// an aggregator would have nothing only if there is no other; of equals, the one with most cuts
-/// along the first axis, which is the file's slowest.
+/// The grid of `n` aggregators with the shortest subdomain boundaries: least sum of n_d / length_d.
+/// Grids in which an aggregator would have nothing only if there is no other; of equals, the one
+/// with most cuts along the first axis, which is the file's slowest.
 std::vector<std::size_t> make_grid(const std::vector<std::size_t>& lengths, std::size_t n) {
   std::vector<std::size_t> grid(lengths.size(), 1), best;
   bool best_fits = false;
-  double best_seams = 0.0;
+  double best_length = 0.0;
   const std::function<void(std::size_t, std::size_t)> choose = [&](std::size_t axis,
                                                                    std::size_t left) {
     if (axis + 1 < lengths.size()) {
@@ -83,16 +83,16 @@ std::vector<std::size_t> make_grid(const std::vector<std::size_t>& lengths, std:
     }
     grid[axis] = left;
     bool fits = true;
-    double seams = 0.0;
+    double length_of_cuts = 0.0;
     for (std::size_t d = 0; d < grid.size(); ++d) {
       fits = fits && grid[d] <= lengths[d];
-      seams += static_cast<double>(grid[d]) / static_cast<double>(lengths[d]);
+      length_of_cuts += static_cast<double>(grid[d]) / static_cast<double>(lengths[d]);
     }
     if (best.empty() || (fits && !best_fits) ||
-        (fits == best_fits && seams < best_seams * (1.0 - 1e-12))) {
+        (fits == best_fits && length_of_cuts < best_length * (1.0 - 1e-12))) {
       best = grid;
       best_fits = fits;
-      best_seams = seams;
+      best_length = length_of_cuts;
     }
   };
   if (!lengths.empty()) choose(0, n);

@@ -1,10 +1,11 @@
 // Which part of every variable belongs to which aggregator: the layouts, as pure functions of a
 // schema. No MPI.
 //
-//   zslab                    box                        morton (tiles of a stripe, along the Z
-//   curve) z  0 0 0 0 0 0           y  0 0 0 1 1 1             y  0 0 0 0 1 1 |  1 1 1 1 1 1 |  0 0
-//   0 1 1 1             |  0 0 0 0 1 1 |  2 2 2 2 2 2           |  2 2 2 3 3 3             |  1 1 2
-//   2 3 3 v  3 3 3 3 3 3           v  2 2 2 3 3 3             v  1 1 2 2 3 3
+//   zslab                    box                        morton (tiles of a stripe, along a Z curve)
+//   z  0 0 0 0 0 0           y  0 0 0 1 1 1             y  0 0 0 0 1 1
+//   |  1 1 1 1 1 1           |  0 0 0 1 1 1             |  0 0 0 0 1 1
+//   |  2 2 2 2 2 2           |  2 2 2 3 3 3             |  1 1 2 2 3 3
+//   v  3 3 3 3 3 3           v  2 2 2 3 3 3             v  1 1 2 2 3 3
 //      ------------> y, x       ------------> x            ------------> x
 //
 // Sources: slabs along the slowest dimension: W. Yang and C. Ding, ZioLib: a parallel I/O library,
@@ -46,9 +47,10 @@ bool morton_less(const std::vector<std::size_t>& a, const std::vector<std::size_
 /// all its variables.
 ///
 /// The variable with most distributed dimensions is cut into a grid of aggregators with the
-/// shortest seams; each of its dimensions is an axis of that grid. A dimension of another variable
-/// takes the axis that is free there (staggered grids: xt and xu are cut alike); one that never
-/// meets another (cells, edges, corners of a geodesic grid) is cut among all aggregators.
+/// shortest subdomain boundaries; each of its dimensions is an axis of that grid. A dimension of
+/// another variable takes the axis that is free there (staggered grids: xt and xu are cut alike);
+/// one that never meets another (cells, edges, corners of a geodesic grid) is cut among all
+/// aggregators.
 class Rectangles {
 public:
   Rectangles(const Schema& schema, std::size_t aggregators);

@@ -1,17 +1,18 @@
 // Layouts: a Format that moves values to the ranks that write them, and lets another Format write
 // them there.
 //
-//   File -> Remap: put() copies;  wait(): ranks --one message per pair--> aggregators -> inner
-//   format: put(), wait()
+//   File -> Remap   put(): copies
+//                   wait(): ranks --one message per pair--> aggregators -> put(), wait() of the
+//                   inner format
 //
 // Which rank writes what: partition.hpp. Per record one small reduction (did any rank's boxes
 // change?) and the messages. The boxes of all ranks are gathered once, and again when they have
 // changed.
 //
-// Memory: at most Options::buffer per aggregator, in the mean, waits in copies on the ranks that
-// put them; while it is moved it is held once more in messages on both sides, and once more on the
-// aggregators in the order of the file. Larger records go in several rounds, variables larger than
-// all buffers in parts.
+// Memory: at most Options::copy_bytes() per aggregator, on average, waits in copies on the ranks
+// that put them; while it is moved it is held once more in messages on both sides, and once more on
+// the aggregators in the order of the file. Larger records go in several rounds, variables larger
+// than all buffers in parts.
 #pragma once
 
 #include "io/formats/format.hpp"

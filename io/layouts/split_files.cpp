@@ -15,6 +15,12 @@ std::string subfile_suffix(std::size_t n) {
   return text;
 }
 
+bool is_subfile_of(const std::string& name, const std::string& whole) {
+  const std::size_t n = whole.size();
+  return name.size() >= n + 5 && name.compare(0, n, whole) == 0 && name[n] == '.' &&
+         name.find_first_not_of("0123456789", n + 1) == std::string::npos;
+}
+
 Schema subfile_schema(const Schema& whole, std::size_t a, std::size_t n) {
   const Rectangles rectangles(whole, n);
   Schema subfile = whole;
@@ -64,7 +70,8 @@ public:
   }
 
   void define() override {
-    const std::size_t n = m_aggregators.size(), most = Rectangles::most(m_whole, n);
+    const std::size_t n = m_aggregators.size();
+    const std::size_t most = Rectangles::most(m_whole, n);
     if (most > 0 && most < n) {
       throw Error("file '" + m_path + "': layout file-per-aggregator: expected at most " +
                   std::to_string(most) +
@@ -78,9 +85,10 @@ public:
     const Rectangles rectangles(m_whole, n);
     for (std::size_t d = 0; d < m_whole.dimensions.size(); ++d)
       m_first.push_back(rectangles.range(d, m_self).first);
-    m_format = m_open(MPI_COMM_SELF, m_path + (m_is_split ? subfile_suffix(m_self) : ""), m_schema,
-                      m_options);
+    m_format = m_open(MPI_COMM_SELF, with_suffix(m_path, m_is_split ? subfile_suffix(m_self) : ""),
+                      m_schema, m_options);
     m_format->define();
+    if (makes_sums(m_options)) m_sums.emplace(m_schema);
   }
 
   void put(std::size_t v, const Hyperslab& slab) override {
@@ -89,7 +97,10 @@ public:
     const Variable& variable = m_schema.variables[v];
     for (std::size_t n = 0; n < variable.dimensions.size() && slab.elements() > 0; ++n)
       local.start[n] -= m_first[m_schema.dimension(variable.dimensions[n])];
-    m_format->put(v, local);
+    if (!m_sums || local.elements() == 0) return m_format->put(v, local);
+    const std::uint64_t sum = summed(local, variable.type, shape_of_record(m_schema, v),
+                                     [&](const Hyperslab& given) { m_format->put(v, given); });
+    m_sums->add(v, m_schema.has_records(variable) ? local.start[0] : no_record, sum);
   }
 
   void wait() override {
@@ -104,8 +115,8 @@ public:
   std::uint64_t expected_size(std::uint64_t records) const override {
     return m_format ? m_format->expected_size(records) : 0;
   }
-  std::optional<SparseChecksum> written() const override {
-    return m_format ? m_format->written() : std::nullopt;
+  Sums own_sums(std::size_t records) const override {
+    return m_sums->reduce(MPI_COMM_SELF, m_schema, records);
   }
   Work work() const override { return m_format ? m_format->work() : Work{}; }
   std::map<std::string, std::string> hints() const override {
@@ -130,6 +141,7 @@ private:
   Schema m_schema;                  ///< of this rank's file
   std::vector<std::size_t> m_first; ///< of each dimension: index in the whole of the first one here
   std::unique_ptr<Format> m_format; ///< on aggregators
+  std::optional<ValueSums> m_sums;  ///< of this rank's file
 };
 
 } // namespace

@@ -8,8 +8,9 @@
 //   domain_decomposition = first, last index of the whole, first, last index in this file (from 1)
 //
 // as attribute of its coordinate variable, or, if it has none, as global attribute
-// domain_decomposition_<dimension>. join.hpp makes one file of them. Neighbours: partition.hpp
-// (Rectangles), remap.hpp (moves the values here).
+// domain_decomposition_<dimension>. For the manifest each is a file like any other, with sums of
+// its own values. join.hpp makes one file of them, and refuses those that are not of one set.
+// Neighbours: partition.hpp (Rectangles), remap.hpp (moves the values here).
 #pragma once
 
 #include "io/formats/format.hpp"
@@ -24,6 +25,8 @@ constexpr const char* decomposition_attribute = "domain_decomposition";
 
 /// Of subfile n: ".0000".
 std::string subfile_suffix(std::size_t n);
+/// "run.nc.0001" is a subfile of "run.nc".
+bool is_subfile_of(const std::string& name, const std::string& whole);
 
 /// Opens with `open` on one rank each. It takes subfiles in the indices of the whole, each within
 /// the rectangle of its aggregator. A file without distributed dimensions is one ordinary file of

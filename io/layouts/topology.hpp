@@ -1,7 +1,8 @@
 // Which ranks share a node, and which of them aggregate.
 //
-//   8 ranks, 4 per (virtual) node, 2 aggregators per node:   node 0: [0] 1 [2] 3    node 1: [4] 5
-//   [6] 7
+//   8 ranks, 4 per (virtual) node, 2 aggregators per node:
+//
+//   node 0: [0] 1 [2] 3    node 1: [4] 5 [6] 7
 //
 // Virtual nodes (-io_ranks_per_node) are runs of consecutive ranks, as most batch systems place
 // them: one machine can then act as several, and messages between nodes can be counted without any.

@@ -193,12 +193,6 @@ std::int64_t MovedBytes::count(const std::string& path, bool all_records) {
   return static_cast<std::int64_t>(bytes);
 }
 
-std::optional<std::uint64_t> classic_file_size(const std::string& path) {
-  const auto layout = read_classic_layout(path);
-  if (!layout) return std::nullopt;
-  return layout->size(layout->records);
-}
-
 std::uint64_t ClassicLayout::size(std::uint64_t of_records) const {
   std::uint64_t end = 0;
   for (const Place& v : variables) {

@@ -34,7 +34,7 @@ struct ClassicLayout {
 };
 
 /// nullopt if the file at `path` does not begin with a classic magic number. Throws Error if the
-/// header is cut off or nonsense.
+/// header is cut off, promises what no file holds, or does not state the number of records.
 std::optional<ClassicLayout> read_classic_layout(const std::string& path);
 
 /// Counts the bytes of values that a library moves when it makes room for new definitions. Used by
@@ -51,11 +51,6 @@ public:
 private:
   ClassicLayout m_before;
 };
-
-/// Bytes up to the end of the last value, padding after it not counted; nullopt if the file at
-/// `path` does not begin with a classic magic number. Throws Error if the header itself is cut off
-/// or nonsense.
-std::optional<std::uint64_t> classic_file_size(const std::string& path);
 
 /// Write zeros to all bytes of a classic file that belong to no value: padding to four bytes and
 /// alignment. ROMIO leaves what it had in memory there, PnetCDF leaves the last padding out;

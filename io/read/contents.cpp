@@ -92,10 +92,11 @@ NcFile::NcFile(const std::string& path) {
   }
   if (!std::filesystem::is_regular_file(path, ignored))
     fail("expected a NetCDF file, found something that is not a file");
-  const auto needed = classic_file_size(path);
+  const auto layout = read_classic_layout(path);
+  const std::uint64_t needed = layout ? layout->size(layout->records) : 0;
   const std::uint64_t found = std::filesystem::file_size(path);
-  if (needed && found < *needed) {
-    fail("truncated: its header promises " + std::to_string(*needed) + " bytes, found " +
+  if (found < needed) {
+    fail("truncated: its header promises " + std::to_string(needed) + " bytes, found " +
          std::to_string(found));
   }
   // NetCDF-C takes what stands before a colon for a protocol or a drive

@@ -1,19 +1,19 @@
 // The readers `direct` (one rank of each node opens the file) and `serial` (rank 0 alone does):
 // they read it in slabs, all at once, and send every rank its part. See read/source.hpp.
 //
-//   what ranks ask for      slabs of the box around it, in the order of the file       rounds: a
-//   slab of each reader, an exchange
-//     0 0 1 1                 0 0 1 1   reader 0, first round                            0 -> 1, 2
-//     -> 3 0 0 1 1                 0 0 1 1   reader 0, second round                           ...
-//     2 2 3 3                 2 2 3 3   reader 2, first round
-//     2 2 3 3                 2 2 3 3   reader 2, second round
+//   what ranks ask for      slabs of the box around it, in      rounds: a slab of each reader, an
+//                           the order of the file               exchange
+//     0 0 1 1                 0 0 1 1   reader 0, first           0 -> 1, 2 -> 3
+//     0 0 1 1                 0 0 1 1   reader 0, second          ...
+//     2 2 3 3                 2 2 3 3   reader 2, first
+//     2 2 3 3                 2 2 3 3   reader 2, second
 //
-// Rank 0 alone reads the header. `direct`: it tells where the values of a classic file lie
+// Rank 0 alone reads the header. `direct`: it says where the values of a classic file lie
 // (classic_file.hpp). NetCDF-4, and with `serial` every file, is read by NetCDF-C on each reader.
 // Each byte is read once, however boxes overlap and however thin they are: what is short in the
 // file is sorted by the exchange. Memory of a reader: a slab (ReadOptions::slab_bytes) and about as
 // much in messages. If all ranks ask for the same, rank 0 reads and broadcasts. A read that fails
-// still sends all messages, so that nobody waits for ever.
+// still sends all messages, so that no rank waits forever.
 #include "io/agree.hpp"
 #include "io/formats/byte_order.hpp"
 #include "io/layouts/exchange.hpp"

@@ -1,4 +1,4 @@
-// Metadata: what the header of a file says, without a word to the file (contents.hpp). See
+// Metadata: what the header of a file says, without access to the file (contents.hpp). See
 // reader.hpp; values: reader.cpp.
 #include "io/reader.hpp"
 
@@ -68,17 +68,11 @@ std::size_t Reader::records() const {
   return d < 0 ? 0 : contents().dimensions[static_cast<std::size_t>(d)].length;
 }
 
-const std::vector<Contents::Attribute>& Reader::attributes_of(const std::string& variable) const {
-  return variable.empty() ? contents().attributes : contents().variables[id(variable)].attributes;
-}
-
 const Contents::Attribute* Reader::attribute(const std::string& variable,
                                              const std::string& name) const {
-  return find(attributes_of(variable), name);
-}
-
-std::vector<std::string> Reader::attributes(const std::string& variable) const {
-  return names_of(attributes_of(variable));
+  return find(variable.empty() ? contents().attributes
+                               : contents().variables[id(variable)].attributes,
+              name);
 }
 
 std::optional<std::string> Reader::attribute_type(const std::string& variable,

@@ -1,11 +1,16 @@
-// The ways to read a file. For users of reader.hpp and for the read/*.cpp behind it.
+// The methods of reading a file. For users of reader.hpp and for the read/*.cpp behind it.
 //
-//   each       every rank opens    serial     rank 0 opens; others    parallel   all open together
-//   direct   one rank per node opens
-//              the file by itself             get theirs by messages and sends what it reads
-//     0   1   2   3                 0 ->1,2,3                             0---1---2---3   MPI-IO 0
-//     <-> 2 on other node |   |   |   |                 | |                        |-> 1  |-> 3 [
-//     file   ]                 [    file   ]                         [    file   ] [    file   ]
+//   each       every rank opens the file       serial     rank 0 opens it; the others get their
+//              by itself                                  parts by messages
+//     0   1   2   3                              0 -> 1, 2, 3
+//     |   |   |   |                              |
+//     [    file   ]                              [    file   ]
+//
+//   parallel   all open it together            direct     one rank of each node opens it and sends
+//              (MPI-IO)                                   what it reads
+//     0---1---2---3                              0 <-> 2 on another node
+//           |                                    |-> 1  |-> 3
+//     [    file   ]                              [    file   ]
 #pragma once
 
 #include <cstddef>

@@ -60,7 +60,7 @@ public:
   }
 
   /// To close is collective. While an exception unwinds the stack, perhaps of this rank only,
-  /// nobody else may come: the file then stays open until the program ends.
+  /// no other rank may come: the file then stays open until the program ends.
   ~Parallel() override {
     if (std::uncaught_exceptions() > m_exceptions) return;
     if (m_contents.is_hdf5) {

@@ -68,8 +68,8 @@ bool goes_with(const NamedFile& of, const std::string& name) {
   case FileUse::text:
     return suffix == ".tmp";
   case FileUse::netcdf:
-    return suffix.rfind(".tmp", 0) == 0 || suffix.rfind(".commit", 0) == 0 || suffix == ".lock" ||
-           suffix == ".json" || has_number(suffix);
+    return suffix == ".tmp" || suffix == ".lock" || suffix == ".json" ||
+           has_number(ends_with(suffix, ".tmp") ? suffix.substr(0, suffix.size() - 4) : suffix);
   case FileUse::snapshots: // _00010.000.nc
     return suffix.size() >= 13 && suffix[0] == '_' && ends_with(suffix, ".nc") &&
            suffix.find_first_not_of("0123456789.", 1) == suffix.size() - 2;
@@ -109,9 +109,9 @@ void check_name(const NamedFile& file) {
   const fs::path path = file.path;
   const std::string name = path.filename().string(), ending = path.extension().string(),
                     what = "option " + file.option + ": '" + file.path + "': ";
-  if (name == "manifest.jsonl" || ending == ".tmp" || ending == ".commit" || ending == ".lock")
-    throw Error(what + "expected a name that is not manifest.jsonl and does not end in .tmp, "
-                       ".commit or .lock: those are taken");
+  if (name == "manifest.jsonl" || ending == ".tmp" || ending == ".lock")
+    throw Error(what + "expected a name that is not manifest.jsonl and does not end in .tmp or "
+                       ".lock: those are taken");
   if (file.use == FileUse::netcdf && !is_regular_or_new(path))
     throw Error(what + "expected a file, found something that is not a regular one");
 }

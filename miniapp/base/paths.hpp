@@ -9,9 +9,9 @@ namespace nunatak {
 /// What a run does with the file that an option names.
 enum class FileUse {
   read,
-  text,   ///< written at the end: a report, a table, a trace (and <path>.tmp)
-  netcdf, ///< written by io: also <path>.tmp, .commit, .lock, .json, .0000, ..., and manifest.jsonl
-          ///< in its folder
+  text,      ///< written at the end: a report, a table, a trace (and <path>.tmp)
+  netcdf,    ///< written by io: also <path>.tmp, .lock, .json, .0000, ..., and manifest.jsonl
+             ///< in its folder
   snapshots, ///< files <path without .nc>_00010.000.nc of the kind netcdf
   subfiles,  ///< files <path>.0000, ... are read
 };

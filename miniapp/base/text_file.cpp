@@ -26,7 +26,7 @@ int write_all(int fd, const std::string& text) {
     if (n >= 0) done += static_cast<std::size_t>(n);
     if (n < 0 && errno != EINTR) error = errno;
   }
-  if (::close(fd) != 0 && error == 0) error = errno;
+  if (::close(fd) != 0 && error == 0 && errno != EINTR) error = errno;
   return error;
 }
 
@@ -34,11 +34,15 @@ int write_all(int fd, const std::string& text) {
 
 void write_text_file(const std::string& path, const std::string& text, bool append) {
   struct stat status {};
-  const bool exists = ::stat(path.c_str(), &status) == 0,
-             through_temporary = !append && (!exists || S_ISREG(status.st_mode));
+  const bool exists = ::stat(path.c_str(), &status) == 0;
+  const bool through_temporary = !append && (!exists || S_ISREG(status.st_mode));
   const std::string written = through_temporary ? path + ".tmp" : path;
-  const int fd =
-      ::open(written.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | (append ? O_APPEND : O_TRUNC), 0666);
+  int flags = O_WRONLY | O_CREAT | O_CLOEXEC | (append ? O_APPEND : O_TRUNC);
+  if (through_temporary) { // a new file: no link that has this name, nor a second name
+    ::unlink(written.c_str());
+    flags |= O_EXCL | O_NOFOLLOW;
+  }
+  const int fd = ::open(written.c_str(), flags, 0666);
   if (fd < 0) fail(path, errno);
   const int error = write_all(fd, text);
   if (error != 0 && through_temporary) ::unlink(written.c_str());

@@ -3,7 +3,7 @@
 #include "kernels/grid/constants.hpp"
 #include "kernels/grid/sums.hpp"
 #include "kernels/ice/geometry.hpp"
-#include "kernels/pico/input_row.hpp"
+#include "kernels/pico/last_input.hpp"
 #include "miniapp/base/error.hpp"
 
 #include <algorithm>

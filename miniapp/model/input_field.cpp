@@ -125,11 +125,15 @@ double interpolate(const FieldInfo& info, const FileBlock& block, int j, int i,
   block.for_each_corner(j, i, [&](std::size_t n, double weight) {
     if (info.of_ice && ice[n] == 0.0) return;
     const double v = values[n];
-    if (weight > largest) largest = weight, nearest = v;
+    if (weight > largest) {
+      largest = weight;
+      nearest = v;
+    }
     const Fault found = fault_of(v, info);
     if (found != n_faults) fault = found;
     if (thickness && v == 0.0) return; // thickness is averaged over ice
-    sum += weight * v, weights += weight;
+    sum += weight * v;
+    weights += weight;
   });
   const bool as_nearest = largest == 1.0 || info.method == Interpolation::nearest ||
                           (thickness && (nearest == 0.0 || weights == 0.0));
@@ -142,12 +146,15 @@ void fill_with_mean(MpiRanks& ranks, const SharedArray2<double>& field, double l
   std::int64_t numbers = 0;
   for (int j = 1; j <= p.ym; ++j) {
     for (int i = 1; i <= p.xm; ++i) {
-      if (!std::isnan(field(j, i))) sum.add(field(j, i) / largest), numbers += 1;
+      if (std::isnan(field(j, i))) continue;
+      sum.add(field(j, i) / largest);
+      numbers += 1;
     }
   }
   std::vector<std::vector<std::int64_t>> all{{numbers, sum.hi, sum.lo}};
   ranks.sum(all);
-  sum.hi = all[0][1], sum.lo = all[0][2];
+  sum.hi = all[0][1];
+  sum.lo = all[0][2];
   const double mean = all[0][0] > 0 ? largest * sum.value() / static_cast<double>(all[0][0]) : 0.0;
   for (int j = 1; j <= p.ym; ++j) {
     for (int i = 1; i <= p.xm; ++i) field(j, i) = std::isnan(field(j, i)) ? mean : field(j, i);

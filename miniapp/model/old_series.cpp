@@ -36,6 +36,9 @@ bool OldSeries::exists(const std::string& path, MPI_Comm comm) {
   int found = 0;
   io::on_rank_0(comm, [&] {
     found = std::filesystem::exists(path) || std::filesystem::exists(path + ".0000") ? 1 : 0;
+    if (found == 0 && std::filesystem::exists(path + ".tmp"))
+      throw Error("expected its records before the start, found only '" + path +
+                  ".tmp': the run that wrote them was killed before they were committed");
   });
   MPI_Bcast(&found, 1, MPI_INT, 0, comm);
   return found != 0;
@@ -127,7 +130,10 @@ void OldSeries::copy(io::File& file, const io::Variable& v, const Patch& patch,
     block.count.push_back(y ? size(patch.ym) : x ? size(patch.xm) : shape[d]);
   }
   std::vector<std::size_t> start = block.start, count = block.count;
-  if (records) start.insert(start.begin(), record), count.insert(count.begin(), 1);
+  if (records) {
+    start.insert(start.begin(), record);
+    count.insert(count.begin(), 1);
+  }
   const auto put = [&](const auto& values) {
     if (cut && records) file.put(v.name, record, block, values.data());
     if (cut && !records) file.put(v.name, block, values.data());

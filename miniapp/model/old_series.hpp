@@ -5,9 +5,9 @@
 //   old.copy(*file, patch);                                               // then the records of
 //   the run
 //
-// What the file holds up to the start of the run becomes the beginning of the new file, in whatever
-// format and on however many ranks either is written. The old file stays as it is until the new one
-// takes its name in one rename.
+// What the file holds up to the start of the run becomes the beginning of the new file, in any
+// format and on any number of ranks. The old file stays as it is until the new one takes its name
+// in one rename.
 #pragma once
 
 #include "io/reader.hpp"
@@ -20,7 +20,8 @@ namespace nunatak {
 
 class OldSeries {
 public:
-  /// Is there a file of that name, whole or in subfiles? Collective, the same on all ranks.
+  /// Whether there is a file of that name, whole or in subfiles. Error if there is only path.tmp:
+  /// the run that began the series was killed before it was committed. Collective.
   static bool exists(const std::string& path, MPI_Comm comm);
 
   /// Collective. `start`: time at which the run starts; `longest_gap`: largest time from one record

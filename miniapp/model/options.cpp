@@ -39,8 +39,8 @@ void add_start_and_grid(OptionTable& table, Options& o) {
       "i", o.input,
       "NetCDF file with thk and topg, or a file written by nunatak, which continues that run"));
   table.add(flag("i_verify", o.i_verify,
-                 "comparison of that file, and of those that are continued, with their checksums "
-                 "in manifest.jsonl, if they have any"));
+                 "comparison of that file, and of those that are continued, with their sums in "
+                 "manifest.jsonl, if they have any"));
   table.add(word("io_read", o.io_read, io::reader_words(),
                  "readers of that file: every rank, rank 0 for all, all together, or a rank of "
                  "each node (auto: each on one "

@@ -101,18 +101,20 @@ Output::Series Output::open_series(const std::string& option, const std::string&
   if (path.empty()) return series;
   std::optional<OldSeries> old;
   std::string history = m_history;
-  if (m_continues && !m_options.overwrite && m_options.io.format != "null" &&
-      OldSeries::exists(path, m_ranks.comm())) {
+  if (m_continues && !m_options.overwrite && m_options.io.format != "null") {
     try {
-      if (m_options.i_verify)
-        io::require_intact(m_ranks.comm(),
-                           path); // else a flipped bit is copied, and has a new checksum
-      old.emplace(path, schema, m_grid, calendar_days(m_start), longest_gap, m_ranks.comm(),
-                  ways_to_read(m_options));
+      if (OldSeries::exists(path, m_ranks.comm())) {
+        if (m_options.i_verify) // else a flipped bit is copied, and has a new sum
+          io::require_intact(m_ranks.comm(), path);
+        old.emplace(path, schema, m_grid, calendar_days(m_start), longest_gap, m_ranks.comm(),
+                    ways_to_read(m_options));
+      }
     } catch (const Error& error) {
       throw Error("option " + option + ": this run continues another one, but not its file '" +
                   path + "' (-overwrite replaces it): " + error.what());
     }
+  }
+  if (old) {
     series.records = old->records();
     series.last = old->last();
     history = without_room(old->history()) + "\n" + m_history;

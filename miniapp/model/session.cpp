@@ -1,5 +1,7 @@
 #include "miniapp/model/session.hpp"
 
+#include "io/agree.hpp"
+#include "io/durable/manifest.hpp"
 #include "miniapp/base/error.hpp"
 #include "miniapp/base/world_comm.hpp"
 #include "miniapp/model/options_file.hpp"

@@ -38,11 +38,7 @@ public:
     const std::size_t rows = axes[axes.size() - 2].length, columns = axes.back().length;
     if (rows < 1 || columns < 1 || rows > largest_int || columns > largest_int ||
         (axes.size() == 3 && axes[0].length == 0)) {
-      fail(variable,
-           "expected at least one cell, found " + std::to_string(columns) + " x " +
-               std::to_string(rows) +
-               (axes.size() == 3 ? " cells and " + std::to_string(axes[0].length) + " records"
-                                 : " cells"));
+      fail(variable, "expected at least one cell, found (" + m_file.shape(variable) + ")");
     }
     if (Mx != 0 && (Mx != static_cast<int>(columns) || My != static_cast<int>(rows))) {
       fail(variable, "expected " + std::to_string(Mx) + " x " + std::to_string(My) +
@@ -201,11 +197,9 @@ Answer read_answer(const std::string& path, const Answer& like) {
     const auto axes = file.dimensions(field.name);
     if (axes.size() != 2 || axes[0].length != static_cast<std::size_t>(p.My) ||
         axes[1].length != static_cast<std::size_t>(p.Mx)) {
-      std::string found;
-      for (const auto& axis : axes)
-        found += (found.empty() ? "" : " x ") + std::to_string(axis.length);
-      throw Error("file '" + path + "', variable '" + field.name + "': expected " +
-                  std::to_string(p.My) + " x " + std::to_string(p.Mx) + " values, found " + found);
+      throw Error("file '" + path + "', variable '" + field.name +
+                  "': expected (y = " + std::to_string(p.My) + ", x = " + std::to_string(p.Mx) +
+                  "), found (" + file.shape(field.name) + ")");
     }
     const std::vector<std::int64_t> values =
         file.read_block_int(field.name, start_of(p), count_of(p));

@@ -1,4 +1,4 @@
-// nunatak-verify: do files hold what was written? Compares them with manifest.jsonl beside them.
+// nunatak-verify: compares files with manifest.jsonl in their folder, which says what was written.
 //
 //   nunatak-verify                              all files of this folder
 //   mpiexec -n 4 nunatak-verify /scratch/run result.nc      of that folder, and one file, or the
@@ -41,8 +41,8 @@ io::Verification verify(const std::string& word) {
 
 /// The list of complaints may not take the place of a file that is verified.
 void require_other_file(const std::string& json) {
-  const std::string manifest = io::manifest_of(json),
-                    name = std::filesystem::path(json).filename().string();
+  const std::string manifest = io::manifest_of(json);
+  const std::string name = std::filesystem::path(json).filename().string();
   if (io::parse_manifest(io::read_manifest(manifest)).files.count(name) > 0)
     throw Error("option -report: '" + json + "': expected a file that '" + manifest +
                 "' does not name, found a line of it");
@@ -62,15 +62,21 @@ void run(const std::vector<std::string>& words, const std::string& json) {
     try {
       one = verify(word);
     } catch (const Error& error) { // of all ranks: a complaint like others
-      if (World().rank() == 0) one.complaints.emplace_back(error.what());
+      one.complaints.emplace_back(error.what());
     }
-    all.files += one.files, all.bytes += one.bytes;
-    for (const std::string& complaint : one.complaints) std::cout << complaint << std::endl;
+    all.files += one.files;
+    all.bytes += one.bytes;
+    for (const std::string& complaint : one.complaints) {
+      if (World().rank() == 0) std::cout << complaint << std::endl;
+    }
     all.complaints.insert(all.complaints.end(), one.complaints.begin(), one.complaints.end());
   }
   Record record;
-  record["tool"] = "nunatak-verify", record["version"] = NUNATAK_VERSION;
-  record["files"] = all.files, record["bytes"] = all.bytes, record["complaints"] = all.complaints;
+  record["tool"] = "nunatak-verify";
+  record["version"] = NUNATAK_VERSION;
+  record["files"] = all.files;
+  record["bytes"] = all.bytes;
+  record["complaints"] = all.complaints;
   write_json(json, record);
   World().on_rank_0([&] {
     const std::string what =
@@ -88,7 +94,7 @@ int main(int argc, char** argv) {
     std::vector<std::string> words;
     std::string json;
     OptionTable table(
-        "nunatak-verify: compares files with the sizes and checksums in manifest.jsonl beside them",
+        "nunatak-verify: compares files with the sizes and sums in manifest.jsonl of their folder",
         "mpiexec -n 4 nunatak-verify [FOLDER|FILE ...]\n\n"
         "Without a word: this folder. The exit status is 1 if anything differs.");
     table.section("Output");

@@ -16,7 +16,7 @@ from .study_file import StudyError
 HERE = pathlib.Path(__file__).resolve().parent
 SOURCE = HERE.parents[1]
 OUTPUT_OPTIONS = {"nunatak": {"o": "result.nc", "verbose": "no"}, "nunatak-io": {"o": "."}}
-INPUT_OPTIONS = {"i", "options_file", "replay"}  # files
+INPUT_OPTIONS = {"i", "options_file"}  # files
 
 
 def find_program(name, given):

@@ -1,6 +1,6 @@
 """Reads a study file (YAML) strictly: an unknown key, a wrong type or nothing where something is needed is an error that says where.
 
-All scalars are read as text, so that `io_fill: no` stays "no"; numbers are made where a number is expected.
+All scalars are read as text, so that `verbose: no` stays "no"; numbers are made where a number is expected.
 """
 import copy
 import pathlib

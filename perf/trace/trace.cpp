@@ -5,7 +5,7 @@
 //   mpiexec -n 4 env LD_PRELOAD=libnunatak_trace.so NUNATAK_TRACE=t.csv nunatak -o ex.nc
 //
 //   NUNATAK_TRACE         the CSV (t.csv); rank 0 writes it in MPI_Finalize, from all ranks
-//   NUNATAK_TRACE_FILES   a part of the paths of the files to be traced (".nc")
+//   NUNATAK_TRACE_FILES   a part of the paths of the files to be traced (NAME.nc, NAME.nc.tmp, ...)
 //
 //   rank,operation,file,offset,bytes,start,end
 //   0,write,ex.nc.tmp,8192,4096,0.001234567,0.001250000
@@ -86,12 +86,20 @@ const char* setting(const char* name, const char* otherwise) {
   return text != nullptr && text[0] != '\0' ? text : otherwise;
 }
 
-/// The number of a file that is traced, or -1. Lock files (NAME.lock) hold no data.
+/// By default: names that end in .nc, also before what is added to them (.tmp, .0001), but for the
+/// lock, which holds no data.
+bool is_traced(const char* path) {
+  static const char* const part = setting("NUNATAK_TRACE_FILES", "");
+  if (part[0] != '\0') return std::strstr(path, part) != nullptr;
+  for (const char* at = std::strstr(path, ".nc"); at != nullptr; at = std::strstr(at + 1, ".nc")) {
+    if (at[3] == '\0' || (at[3] == '.' && std::strcmp(at + 3, ".lock") != 0)) return true;
+  }
+  return false;
+}
+
+/// The number of a file that is traced, or -1.
 int find(const char* path) {
-  static const char* const part = setting("NUNATAK_TRACE_FILES", ".nc");
-  if (!recording || path == nullptr || std::strstr(path, part) == nullptr) return -1;
-  const std::size_t length = std::strlen(path);
-  if (length > 5 && std::strcmp(path + length - 5, ".lock") == 0) return -1;
+  if (!recording || path == nullptr || !is_traced(path)) return -1;
   State& s = state();
   const std::lock_guard<std::mutex> lock(s.mutex);
   const auto at = std::find(s.names.begin(), s.names.end(), path);

@@ -3,8 +3,7 @@
 
 Every run must end within 30 s. With status 0 all files must be there, whole, as the manifest says. With another status there must
 be an error that names a file of the run and a cause, the same on all ranks or from one rank only; what was committed before must
-be there, be whole and verify. Files that are replaced together (subfiles) may be a mixture of old and new: then the
-manifest must tell, no other file may be touched, and a run after it must leave all files whole.
+be there, be whole and verify: records of `direct` that were committed while the series grew, other files when they were closed.
 
 A run without a fault counts the calls of each rank first; no k is tried beyond half as many again (the next run may make some more).
 
@@ -65,39 +64,30 @@ def strides(every):
         k = 6 * k if not every else k + 1 if k < every else 2 * k
 
 
-def replaces_several(method):
-    """A file of this method is several files, which no file system replaces at one instant (docs/reliability.md, "Not promised")."""
-    return "per-aggregator" in method
+def grows_in_place(method):
+    """Its series is one file under its final name from the first commit on."""
+    return method.startswith("direct") and "per-aggregator" not in method
 
 
 def check_of(victim, folder):
     return subprocess.run([victim, "check", folder], capture_output=True, text=True, timeout=60)
 
 
-def complaints(run, again, method, folder, seconds, slowness, victim, call, faults_hit, continued):
-    """What is wrong with a run that was hit. `again`: the command that runs without a fault in its folder."""
+def complaints(run, method, folder, seconds, slowness, victim, call, faults_hit, continued):
+    """What is wrong with a run that was hit."""
     wrong = []
     if seconds > LONGEST * slowness:
         wrong.append(f"took {seconds:.0f} s")
     check = check_of(victim, folder)
-    between = run.returncode != 0 and (call == "rename" or faults_hit == "kill")  # it may have ended between two renames
-    is_mixture = between and replaces_several(method) and "error: told: " in check.stderr
-    if check.returncode != 0 and not is_mixture:
+    if check.returncode != 0:
         wrong.append("left behind: " + check.stderr.strip())
-    if is_mixture:
-        after = subprocess.run(again, capture_output=True, text=True, timeout=2 * LONGEST * slowness)
-        mended = check_of(victim, folder)
-        if after.returncode != 0 or mended.returncode != 0:
-            wrong.append("a mixture that the next run has not mended: " + (after.stderr + mended.stderr).strip())
-        else:
-            print("a mixture, told by the manifest and mended by the next run: " + check.stderr.splitlines()[0], flush=True)
     errors = {line for line in run.stderr.splitlines() if "error: " in line}
     files, records = map(int, check.stdout.split() or (0, 0))
-    if records > 0 and not replaces_several(method) and (continued or faults_hit == "kill"):
+    if records > 0 and (continued or faults_hit == "kill"):
         wrong += opened(folder / "series.nc", KEPT if continued else 0, records)
-    committed = 0 if "per-aggregator" in method else max(map(int, filter(str.isdigit, run.stdout.split())), default=0)
+    committed = max(map(int, filter(str.isdigit, run.stdout.split())), default=0) if grows_in_place(method) else 0
     committed = max(committed, KEPT if continued else 0)
-    if records < committed and not (is_mixture and "series.nc" in check.stderr):
+    if records < committed:
         wrong.append(f"{committed} records had been committed, found {records}")
     if run.returncode == 0:
         n_files = 0 if "per-aggregator" in method else 3
@@ -108,8 +98,6 @@ def complaints(run, again, method, folder, seconds, slowness, victim, call, faul
         if call == "fsync":
             wrong.append("status 0 after a failed fsync: tried again, or not looked at")
     elif faults_hit != "kill":
-        if faults_hit == "full" and "-io_patience" in run.stderr:
-            wrong.append("only the watchdog ended the run")
         causes = {re.sub(r"rank \d+|phase '\w+'", "", line) for line in errors}
         if not errors:
             wrong.append("no message: " + run.stderr[-600:])
@@ -200,7 +188,7 @@ def trial(options, method, ranks, rank, call, action, k, slowness, counts=None):
                 lines = pathlib.Path(f"{hit}.{r}").read_text().splitlines()
                 counts.update({(r, line.split()[0]): int(line.split()[1]) for line in lines})
             return None
-        wrong = complaints(run, mpiexec + victim, method, folder, time.time() - begin, slowness, options.victim, call, action, options.continued)
+        wrong = complaints(run, method, folder, time.time() - begin, slowness, options.victim, call, action, options.continued)
         return "-io_patience" in run.stderr, wrong
     finally:
         shutil.rmtree(base, ignore_errors=True)

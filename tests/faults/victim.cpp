@@ -2,21 +2,16 @@
 // what it left.
 //
 //   victim run <folder> <method> [<patience> [throws <rank>|errs <rank>|sleeps <rank>]]
-//   [-io_transport <word>]
-//                                               a series of three records, each committed, and a
-//                                               snapshot per record; prints the number of records
-//                                               after each commit (transport sync). <rank> of those
-//                                               that compute throws in the middle of the second
-//                                               record, when the first is durable: an exception, or
-//                                               an Error, which others are expected to throw, too;
-//                                               or it sleeps for ever there
-//   victim continue <folder> <method> ...       the same, but the series is there, and goes on in
-//   place behind its second record victim check <folder>                       each file that has
-//   its final name is whole, and the manifest agrees; prints how
-//                                               many files there are, and how many records the
-//                                               series has. An error that begins with "told": the
-//                                               manifest says which files are not as they were
-//                                               written, and all others are whole
+//       [-io_transport <word>]
+//     a series of three records, each committed where the format can, and a snapshot per record;
+//     prints the number of records after each (transport sync). <rank> of those that compute throws
+//     in the middle of the second record: an exception, or an Error, which others are expected to
+//     throw, too; or it sleeps forever there
+//   victim continue <folder> <method> ...
+//     the same, but the series is there, and goes on in place behind its second record
+//   victim check <folder>
+//     each file that has its final name is whole, and the manifest agrees; prints how many files
+//     there are, and how many records the series has
 //
 // Patches are columns of the grid, so that the parts of the ranks interleave in the file.
 #include "io/durable/manifest.hpp"
@@ -160,20 +155,20 @@ std::size_t check_file(const std::string& path) {
 
 void check(const std::string& folder) {
   std::size_t files = 0, of_series = 0;
-  std::string told; // by the manifest
+  std::string complaints;
   const std::string manifest = io::manifest_of(folder + "/any.nc");
   if (std::filesystem::exists(manifest)) {
-    for (const auto& complaint : io::verify_manifest(manifest)) told += complaint + "\n";
+    for (const auto& complaint : io::verify_manifest(manifest)) complaints += complaint + "\n";
   }
   for (const auto& entry : std::filesystem::directory_iterator(folder)) {
     const std::string path = entry.path().string();
-    if (entry.path().extension() != ".nc" || told.find(path) != std::string::npos) continue;
+    if (entry.path().extension() != ".nc") continue;
     const std::size_t n = check_file(path);
     if (entry.path().filename() == "series.nc") of_series = n;
     files += 1;
   }
   std::printf("%zu %zu\n", files, of_series);
-  if (!told.empty()) throw Error("told: " + told);
+  if (!complaints.empty()) throw Error(complaints);
 }
 
 } // namespace

@@ -32,7 +32,6 @@ LIBRARIES = {
     "UDUNITS": r"udunits2\.h",
     "LibYAML": r"yaml\.h",
     "JSON": r"nlohmann/.*",
-    "compression": r"(zlib|libdeflate)\.h",
     "system": r"(dlfcn|emmintrin|fcntl|link|malloc|unistd|stdio|sys/.*|linux/.*)\.?h?",
 }
 

@@ -7,7 +7,9 @@
 
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
 #include <functional>
+#include <iterator>
 #include <string>
 #include <unistd.h>
 
@@ -22,6 +24,24 @@ inline std::string message(const std::function<void()>& f) {
     return e.what();
   }
   return "no error";
+}
+
+/// Tells whether two files have the same bytes.
+inline std::size_t file_hash(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
+  if (!in) throw nunatak::io::Error("file '" + path + "': expected to read it");
+  const std::string bytes{std::istreambuf_iterator<char>(in), {}};
+  return std::hash<std::string>()(bytes);
+}
+
+/// Bytes that this process has written ("wchar") or read ("rchar") by calls of the system.
+inline std::int64_t bytes_of_process(const std::string& counter) {
+  std::ifstream in("/proc/self/io");
+  std::string name;
+  std::int64_t bytes = 0;
+  while (in >> name >> bytes && name != counter + ":") {
+  }
+  return bytes;
 }
 
 class Scratch {

@@ -1,7 +1,7 @@
-// io/durable/durable.hpp and the commits of the writer: final names are complete files, the
-// manifest tells the truth.
+// io/durable/: final names are complete files, the manifest says what they hold at whatever instant
+// a run dies, and names that a stranger has planted are not followed.
 #include "io/durable/durable.hpp"
-#include "io/durable/sparse_checksum.hpp"
+#include "io/durable/manifest.hpp"
 #include "io/durable/verify.hpp"
 #include "io/writer.hpp"
 #include "tests/io/series.hpp"
@@ -10,12 +10,29 @@
 #include <catch2/generators/catch_generators.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 
-#include <algorithm>
 #include <fstream>
-#include <random>
+#include <sys/stat.h>
 
 using namespace nunatak;
 using Catch::Matchers::ContainsSubstring;
+
+namespace {
+
+std::string complaints_of(const std::string& manifest) {
+  std::string all;
+  for (const std::string& complaint : io::verify_manifest(manifest)) all += complaint + "\n";
+  return all;
+}
+
+/// On this rank alone.
+void write_alone(const std::string& path, std::size_t n, const std::string& method) {
+  const auto writer = io::make_writer(MPI_COMM_SELF, io::parse_method(method, {}));
+  const auto file = writer->open(path, series());
+  for (std::size_t t = 0; t < n; ++t) put_record(*file, t, MPI_COMM_SELF);
+  file->close();
+}
+
+} // namespace
 
 TEST_CASE("close: final name, no temporary name, a line in the manifest") {
   const Scratch scratch;
@@ -34,153 +51,187 @@ TEST_CASE("close: final name, no temporary name, a line in the manifest") {
   CHECK(complete_records(path) == 1);
   CHECK(io::verify_manifest(manifest).empty());
   const auto lines = lines_of(manifest);
-  REQUIRE(lines.size() == 2);
-  CHECK(lines[0]["state"] == "intent");
-  CHECK(lines[1]["state"] == "committed");
-  for (const auto& line : lines) {
-    CHECK(line["name"] == "ex.nc");
-    CHECK(line["size"] == std::filesystem::file_size(path));
-    CHECK(line["step"] == 42);
-    CHECK(line["records"] == 1);
-  }
+  REQUIRE(lines.size() == 1);
+  CHECK(lines[0]["name"] == "ex.nc");
+  CHECK(lines[0]["size"] == std::filesystem::file_size(path));
+  CHECK(lines[0]["step"] == 42);
+  CHECK(lines[0]["records"] == 1);
   MPI_Barrier(MPI_COMM_WORLD); // rank 0 has let the name go
   CHECK_FALSE(std::filesystem::exists(path + ".lock"));
 }
 
 TEST_CASE("the manifest notices what changed after it was written") {
   const Scratch scratch;
-  const std::string manifest = scratch / "manifest.jsonl", path = scratch / "ex.nc";
-  io::Options options;
-  options.format = "serial";
-  options.checksum = GENERATE("values", "file");
-  const auto writer = io::make_writer(MPI_COMM_WORLD, options);
-  const auto file = writer->open(path, series());
-  put_record(*file, 0);
-  file->close();
-  const auto complaint = [&] {
-    std::string all;
-    for (const auto& c : io::verify_manifest(manifest)) all += c;
-    return all;
-  };
-  const std::string good = scratch / "good.nc";
-  scratch.on_rank_0([&] { std::filesystem::copy_file(path, good); });
-  const std::uintmax_t size = std::filesystem::file_size(path);
-
-  scratch.on_rank_0([&] { // one bit of the last value
+  scratch.on_rank_0([&] {
+    const std::string manifest = scratch / "manifest.jsonl", path = scratch / "ex.nc",
+                      good = scratch / "good.nc";
+    write_alone(path, 1, "serial");
+    std::filesystem::copy_file(path, good);
+    const std::uintmax_t size = std::filesystem::file_size(path);
     std::fstream f(path, std::ios::in | std::ios::out | std::ios::binary);
-    f.seekp(static_cast<std::streamoff>(size) - 1);
+    f.seekp(static_cast<std::streamoff>(size) - 1); // one bit of the last value
     f.put(1);
+    f.close();
+    CHECK_THAT(complaints_of(manifest),
+               ContainsSubstring("ex.nc': ") && ContainsSubstring("expected values with the sum"));
+    std::filesystem::resize_file(path, size - 8);
+    CHECK_THAT(complaints_of(manifest), ContainsSubstring("bytes; found "));
+    std::filesystem::remove(path);
+    CHECK_THAT(complaints_of(manifest), ContainsSubstring("No such file"));
+    std::filesystem::rename(good, path);
+    CHECK(complaints_of(manifest).empty());
+    // killed while appending a line: it does not count, and the next commit ends it
+    std::ofstream(manifest, std::ios::app) << R"({"name":"ex.nc","size":1,)";
+    CHECK(complaints_of(manifest).empty());
+    write_alone(path, 2, "serial");
+    CHECK(complaints_of(manifest).empty());
+    CHECK_THAT(complaints_of(scratch / "none.jsonl"), ContainsSubstring("no such manifest"));
   });
-  CHECK_THAT(complaint(),
-             ContainsSubstring("ex.nc': ") &&
-                 ContainsSubstring(options.checksum == "file"
-                                       ? "expected " + std::to_string(size) + " bytes, crc32:"
-                                       : "expected values with the sum"));
-  MPI_Barrier(MPI_COMM_WORLD);
-  scratch.on_rank_0([&] { std::filesystem::resize_file(path, size - 8); });
-  CHECK_THAT(complaint(), ContainsSubstring("truncated"));
-  MPI_Barrier(MPI_COMM_WORLD);
-  scratch.on_rank_0([&] { std::filesystem::remove(path); });
-  CHECK_THAT(complaint(), ContainsSubstring("No such file"));
-  MPI_Barrier(MPI_COMM_WORLD);
-  scratch.on_rank_0([&] { std::filesystem::rename(good, path); });
-  CHECK(complaint().empty());
-  MPI_Barrier(MPI_COMM_WORLD);
-
-  // killed while appending a line: the torn line does not count, and the next commit ends it
-  scratch.on_rank_0(
-      [&] { std::ofstream(manifest, std::ios::app) << R"({"name":"ex.nc","size":1,)"; });
-  CHECK(complaint().empty());
-  MPI_Barrier(MPI_COMM_WORLD);
-  const auto again = writer->open(path, series());
-  put_record(*again, 0);
-  put_record(*again, 1);
-  again->close();
-  CHECK(complaint().empty());
-  CHECK_THAT(io::verify_manifest(scratch / "none.jsonl").at(0),
-             ContainsSubstring("no such manifest"));
 }
 
 TEST_CASE(
-    "killed between the rename and the last line: the intent before it vouches for the file") {
+    "killed between the line and the rename: as long as name.nc.tmp is there, the line before "
+    "holds, too") {
   const Scratch scratch;
+  const std::string method = GENERATE("serial", "direct");
   scratch.on_rank_0([&] {
-    const std::string path = scratch / "ex.nc", manifest = scratch / "manifest.jsonl";
-    io::Options options;
-    options.format = "serial";
-    const auto writer = io::make_writer(MPI_COMM_SELF, options);
-    const auto write = [&](std::size_t records) {
-      const auto file = writer->open(path, series());
-      for (std::size_t t = 0; t < records; ++t) {
-        file->put_all("time", t, std::vector<double>{0.0});
-        file->put_all("thk", t, std::vector<double>(100, 0.0));
-      }
-      file->close();
-    };
-    write(1);
-    std::filesystem::copy_file(path, scratch / "first.nc");
-    write(2);
-    // twice: intent, rename, committed. Take the last line away: as if killed just before it
-    const auto lines = lines_of(manifest);
-    REQUIRE(lines.size() == 4);
-    CHECK(lines[2]["state"] == "intent");
-    std::ofstream(manifest) << lines[0] << '\n' << lines[1] << '\n' << lines[2] << '\n';
-    CHECK(io::verify_manifest(manifest).empty());
-    // killed before the rename: the old file is there, and still vouched for
-    std::filesystem::rename(scratch / "first.nc", path);
-    CHECK(io::verify_manifest(manifest).empty());
-    // after the last line, the old file is no longer right
-    std::ofstream(manifest, std::ios::app) << lines[3] << '\n';
-    CHECK(io::verify_manifest(manifest).size() == 1);
-    // a new name: killed before the rename there is no file, after it there is one; both are right,
-    // another one is not
-    std::ofstream(manifest) << lines[0] << '\n';
-    CHECK(io::verify_manifest(manifest).empty());
-    std::filesystem::rename(path, scratch / "second.nc");
-    CHECK(io::verify_manifest(manifest).empty());
-    std::filesystem::rename(scratch / "second.nc", path);
-    std::filesystem::resize_file(path, 100);
-    CHECK_FALSE(io::verify_manifest(manifest).empty());
+    const std::string path = scratch / "ex.nc", manifest = scratch / "manifest.jsonl",
+                      temporary = path + ".tmp", first = scratch / "first.nc";
+    write_alone(path, 1, method);
+    // a new name: only the line and the complete temporary file are there
+    std::filesystem::rename(path, temporary);
+    CHECK(complaints_of(manifest).empty());
+    std::filesystem::rename(temporary, path);
+    // a name that is replaced
+    std::filesystem::copy_file(path, first);
+    write_alone(path, 2, method);
+    CHECK(lines_of(manifest).size() == 2);
+    CHECK(complaints_of(manifest).empty());
+    std::filesystem::rename(path, temporary);
+    std::filesystem::copy_file(first, path);
+    CHECK(complaints_of(manifest).empty());
+    CHECK(message([&] { io::require_intact(MPI_COMM_SELF, path); }) == "no error");
+    std::filesystem::resize_file(path, 100); // neither the old nor the new one
+    CHECK_FALSE(complaints_of(manifest).empty());
+    std::filesystem::rename(temporary, path);
+    CHECK(complaints_of(manifest).empty());
+    // without a temporary file the last line alone holds
+    std::filesystem::rename(first, path);
+    CHECK_FALSE(complaints_of(manifest).empty());
+    // a run that starts now and dies again leaves all as it was
+    std::filesystem::copy_file(path, temporary);
+    { const auto file = io::make_writer(MPI_COMM_SELF, {})->open(path, series()); }
+    CHECK(complaints_of(manifest).empty());
   });
 }
 
-TEST_CASE("the checksum is zlib's CRC-32, as every tool computes it") {
+TEST_CASE("lines of a manifest that no run has written are complaints, and nothing else") {
   const Scratch scratch;
-  scratch.on_rank_0([&] { std::ofstream(scratch / "digits") << "123456789"; });
-  const auto entry = io::checksum_file(scratch / "digits");
-  CHECK(entry.checksum == "crc32:cbf43926"); // the check value of the standard
-  CHECK(entry.size == 9);
-  scratch.on_rank_0([&] { CHECK(io::copy_file(scratch / "digits", scratch / "copy") == 9); });
-  CHECK(io::checksum_file(scratch / "copy").checksum == entry.checksum);
+  scratch.on_rank_0([&] {
+    const std::string manifest = scratch / "manifest.jsonl", path = scratch / "ex.nc";
+    write_alone(path, 1, "serial");
+    const auto good = lines_of(manifest)[0];
+    const auto with = [&](const nlohmann::json& change) {
+      nlohmann::json line = good;
+      line.update(change);
+      return line.dump();
+    };
+    std::ofstream(scratch / "victim") << "1234";
+    const std::vector<std::string> bad = {
+        with({{"name", "../victim"}}),
+        with({{"name", scratch / "victim"}}),
+        with({{"name", ".."}}),
+        with({{"name", ""}}),
+        with({{"name", "a\x1b[31mb"}}),
+        with({{"size", -1}}),
+        with({{"records", -1}}),
+        with({{"records", "many"}}),
+        with({{"first_record", 7}}),
+        with({{"sums", {{"thk", {"no number"}}}}}),
+        with({{"sums", 3}}),
+        with({{"state", "perhaps"}}),
+        "[1, 2, 3]",
+        "5",
+        R"({"name":"x"})",
+    };
+    for (const std::string& line : bad) {
+      std::ofstream(manifest, std::ios::app) << line << "\n";
+      const std::vector<std::string> complaints = io::verify_manifest(manifest);
+      REQUIRE(complaints.size() == 1);
+      CHECK_THAT(complaints[0], ContainsSubstring("expected name, size, step, records"));
+      CHECK(complaints[0].find('\x1b') == std::string::npos);
+      CHECK(message([&] { io::require_intact(MPI_COMM_SELF, path); }) == "no error");
+      std::ofstream(manifest) << good.dump() << "\n";
+    }
+    // lines of earlier versions: intents do not count, CRC-32 and sets are not compared
+    std::ofstream(manifest, std::ios::app)
+        << with({{"state", "intent"}, {"size", 1}}) << "\n"
+        << with({{"metadata", "crc32:01234567"}, {"checksum", "crc32:01234567"}}) << "\n"
+        << with({{"name", "victim"}, {"size", 4}, {"files", 2}, {"of", "x"}, {"set", "crc32:1"}})
+        << "\n";
+    CHECK(complaints_of(manifest).empty());
+    // a record that the file does not have
+    std::ofstream(manifest, std::ios::app)
+        << with({{"records", 2}, {"sums", {{"thk", {"00", "00"}}, {"no", {"00"}}}}}) << "\n";
+    CHECK_THAT(complaints_of(manifest), ContainsSubstring("variable 'no': expected"));
+  });
 }
 
-TEST_CASE("the checksum of a file from its pieces, in any order, from several ranks, with holes") {
+TEST_CASE("links and other names that were planted are not followed") {
   const Scratch scratch;
-  std::mt19937 random(1);
-  const std::string path = scratch / "pieces";
-  for (const std::size_t size :
-       {std::size_t{0}, std::size_t{1}, std::size_t{4096}, std::size_t{100003}}) {
-    std::string bytes(size, '\0');
-    std::vector<std::pair<std::size_t, std::size_t>> pieces; // begin, size
-    for (std::size_t at = 0; at < size;) {
-      const std::size_t n = std::min<std::size_t>(size - at, random() % 5000);
-      const bool is_hole = random() % 4 == 0;
-      for (std::size_t k = at; k < at + n && !is_hole; ++k) bytes[k] = static_cast<char>(random());
-      if (!is_hole) pieces.emplace_back(at, n);
-      at += n;
-    }
-    std::shuffle(pieces.begin(), pieces.end(), random);
-    io::SparseChecksum ranks[3];
-    for (const auto& [begin, n] : pieces) ranks[random() % 3].add(begin, bytes.data() + begin, n);
-    std::uint32_t sum = 0;
-    for (const io::SparseChecksum& rank : ranks) sum ^= rank.part_of_file(size);
+  const std::string method = GENERATE("serial", "netcdf4", "pnetcdf", "hybrid", "direct",
+                                      "direct/file-per-aggregator", "netcdf4/box:1");
+  const bool is_hard = GENERATE(false, true);
+  INFO(method << (is_hard ? ", hard link" : ", symbolic link"));
+  const std::string victim = scratch / "victim";
+  const auto plant = [&](const std::string& name) {
     scratch.on_rank_0([&] {
-      std::ofstream(path, std::ios::binary) << bytes;
-      CHECK(io::checksum_text(io::checksum_of_parts(sum, size)) ==
-            io::checksum_file(path).checksum);
-      if (size > 0)
-        CHECK(io::checksum_text(io::checksum_of_parts(sum ^ 1, size)) !=
-              io::checksum_file(path).checksum);
+      std::ofstream(victim) << "precious";
+      if (is_hard) {
+        std::filesystem::create_hard_link(victim, scratch / name);
+      } else {
+        std::filesystem::create_symlink(victim, scratch / name);
+      }
     });
-  }
+  };
+  for (const char* name : {"ex.nc.tmp", "ex.nc.0000.tmp"}) plant(name);
+  io::Schema schema = series();
+  schema.dimensions[1].distributed = true;
+  const auto writer = io::make_writer(MPI_COMM_WORLD, io::parse_method(method, {}));
+  const auto file = writer->open(scratch / "ex.nc", schema);
+  put_record(*file, 0);
+  file->close();
+  scratch.on_rank_0([&] {
+    std::string text;
+    std::ifstream(victim) >> text;
+    CHECK(text == "precious");
+    CHECK(complaints_of(scratch / "manifest.jsonl").empty());
+  });
+  MPI_Barrier(MPI_COMM_WORLD);
+  if (is_hard) return;
+  plant("other.nc.lock");
+  CHECK_THAT(message([&] { writer->open(scratch / "other.nc", series()); }),
+             ContainsSubstring("other.nc.lock': expected to create it"));
+  scratch.on_rank_0([&] { std::filesystem::remove(scratch / "manifest.jsonl"); });
+  plant("manifest.jsonl");
+  CHECK_THAT(message([&] { writer->open(scratch / "third.nc", series()); }),
+             ContainsSubstring("manifest.jsonl': expected to append to the manifest"));
+}
+
+TEST_CASE("a FIFO or a device in place of the lock or the manifest is an error, and no wait") {
+  const Scratch scratch;
+  const auto writer = io::make_writer(MPI_COMM_WORLD, {});
+  scratch.on_rank_0([&] {
+    REQUIRE(mkfifo((scratch / "ex.nc.lock").c_str(), 0600) == 0);
+    std::filesystem::create_directory(scratch / "folder");
+    REQUIRE(mkfifo((scratch / "folder/manifest.jsonl").c_str(), 0600) == 0);
+  });
+  CHECK_THAT(message([&] { writer->open(scratch / "ex.nc", series()); }),
+             ContainsSubstring("ex.nc.lock': expected a regular file"));
+  CHECK_THAT(message([&] { writer->open(scratch / "folder/ex.nc", series()); }),
+             ContainsSubstring("manifest.jsonl': expected the manifest, a regular file"));
+  scratch.on_rank_0([&] {
+    CHECK_THAT(complaints_of(scratch / "folder/manifest.jsonl"), ContainsSubstring("regular file"));
+    CHECK_FALSE(message([&] { io::read_manifest("/dev/zero"); }) == "no error");
+  });
 }

@@ -29,8 +29,6 @@ void write_pieces(const std::string& path, const std::string& format, const Sche
   pattern::write(writer, path, schema, records);
 }
 
-std::string checksum(const std::string& path) { return io::checksum_file(path).checksum; }
-
 io::Options way(const std::string& text) { return io::parse_method(text, {}); }
 
 void check_refused(const Scratch& scratch, const std::vector<std::string>& words) {
@@ -57,10 +55,10 @@ TEST_CASE("joined subfiles have the bytes of the file that was never cut") {
   CHECK(joined.subfiles == static_cast<std::size_t>(size_of(MPI_COMM_WORLD)));
   CHECK(joined.records == records);
   scratch.on_rank_0([&] {
-    CHECK(checksum(scratch / "joined.nc") == checksum(scratch / "alone.nc"));
+    CHECK(file_hash(scratch / "joined.nc") == file_hash(scratch / "alone.nc"));
     io::join(MPI_COMM_SELF, scratch / "ex.nc", scratch / "small.nc",
              way("serial/buffer=100")); // all subfiles, 100 bytes at a time
-    CHECK(checksum(scratch / "small.nc") == checksum(scratch / "alone.nc"));
+    CHECK(file_hash(scratch / "small.nc") == file_hash(scratch / "alone.nc"));
     CHECK(io::verify_manifest(scratch / "manifest.jsonl").empty());
   });
 }

@@ -29,8 +29,6 @@ io::Options options_of(const std::string& way) {
   return io::parse_method(way, base);
 }
 
-std::string checksum(const std::string& path) { return io::checksum_file(path).checksum; }
-
 /// The file as one rank writes it, with the layout native.
 void write_alone(const Scratch& scratch, const Schema& schema) {
   scratch.on_rank_0([&] {
@@ -41,7 +39,7 @@ void write_alone(const Scratch& scratch, const Schema& schema) {
 
 void check_same(const Scratch& scratch, const std::string& path, const Schema& schema) {
   CHECK(pattern::wrong_values(path, schema, records) == 0);
-  scratch.on_rank_0([&] { CHECK(checksum(path) == checksum(scratch / "alone.nc")); });
+  scratch.on_rank_0([&] { CHECK(file_hash(path) == file_hash(scratch / "alone.nc")); });
 }
 
 const std::vector<std::string> layouts = {"zslab",    "zslab:1",  "box:1", "box:2",

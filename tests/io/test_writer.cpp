@@ -235,9 +235,9 @@ TEST_CASE("every way of writing writes the same values and metadata") {
   const std::string way = GENERATE(
       as<std::string>(), "serial", "pnetcdf", "netcdf4", "hybrid", "direct", // and then the knobs:
       "serial/classic=cdf2", "pnetcdf/classic=cdf2", "hybrid/classic=cdf2", "direct/classic=cdf2",
-      "direct/classic=cdf5", "direct/align=4KiB/header=0/checksum=file", "direct/zslab",
-      "direct/box:1", "direct/morton:2", "direct/calls=mpiio", "direct/box:1/calls=mpiio",
-      "serial/buffer=617", "serial/define=interleaved/header=0", "pnetcdf/buffer=100",
+      "direct/classic=cdf5", "direct/align=4KiB/header=0", "direct/zslab", "direct/box:1",
+      "direct/morton:2", "direct/calls=mpiio", "direct/box:1/calls=mpiio", "serial/buffer=617",
+      "serial/define=interleaved/header=0", "pnetcdf/buffer=100",
       "pnetcdf/define=interleaved/header=0", "pnetcdf/define=interleaved/access=independent",
       "pnetcdf/access=independent/align=4KiB/header=0",
       "pnetcdf/aggregators=2/hints=cb_buffer_size=65536", "hybrid/align=1KiB/header=64KiB",
@@ -272,8 +272,7 @@ TEST_CASE("every way of writing writes the same values and metadata") {
     one.fixed();
     for (std::size_t t = 0; t < n_times; ++t) one.record(t);
     one.file->close();
-    CHECK(io::checksum_file(scratch / "ex.nc").checksum ==
-          io::checksum_file(scratch / "one.nc").checksum);
+    CHECK(file_hash(scratch / "ex.nc") == file_hash(scratch / "one.nc"));
   });
 }
 
@@ -356,7 +355,6 @@ TEST_CASE("null writes nothing; statistics count what was put") {
     CHECK(s[io::Phase::fsync].operations == 0);
   } else {
     CHECK(s.work.written_bytes >= fixed + 2 * record);
-    CHECK(s[io::Phase::checksum].bytes == 0);
   }
   CHECK(example.file->hints().empty() ==
         (format == "null" || format == "serial" || format == "direct"));

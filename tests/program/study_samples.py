@@ -9,7 +9,7 @@ LAWS = {"init: read or generate": (0.3, 0.0, 0.04), "ocean": (0.02, 1e-3, 0.06),
         "energy": (0.0, 0.0, 0.15), "mass transport": (0.01, 0.0, 0.05)}
 PHASES = {"open": (1.0, 0.0, 0.002), "post": (0.0, 0.0, 0.008), "wait": (0.6, 0.01, 0.06), "checksum": (0.0, 0.0, 0.01),
           "fsync": (1.0, 0.0, 0.02)}
-ALL_PHASES = ("open", "define", "reserve", "post", "exchange", "stall", "wait", "flush", "close", "copy", "checksum", "fsync")
+ALL_PHASES = ("open", "define", "reserve", "post", "exchange", "stall", "wait", "flush", "close", "checksum", "fsync")
 MACHINE = {"system": "cluster", "nodes": 8, "cores_per_node": 1, "cpu": "AMD EPYC", "mpi": "Open MPI v4.1.4",
            "file_system": "striped, 8 servers", "versions": {"nunatak": "0.1.0"}, "network": "50 Mbit/s, 200 us",
            "emulated": False, "physical_cores": 8}

@@ -119,8 +119,8 @@ def test_the_last_record_of_a_series(nunatak, tmp_path):
 
 
 def test_float_coordinates_in_km_and_their_own_spacing(nunatak, tmp_path):
-    write(tmp_path / "a.nc", coordinate=("f4", 1e-3 * (1 + 1e-7), "km"))
-    for options in ((), ("-grid_dx", "16km")):
+    write(tmp_path / "a.nc", coordinate=("f4", 16.1e-3 / 16, "km"))
+    for options in ((), ("-grid_dx", "16.1km")):
         for out in outputs(nunatak, tmp_path, *SIA, *options):
             assert (values(out, "thk") == OWN["thk"]).all()
 
@@ -165,7 +165,7 @@ MAPPINGS = {  # thk:grid_mapping, attributes of mapping; latitude, or what a lin
     "sphere": ("mapping", {**POLAR, "earth_radius": 6371229.0}, latitude(6371229.0, 0.0)),
     "sphere of PROJ": ("mapping", {**POLAR, "semi_major_axis": 6371229.0, "semi_minor_axis": 6371229.0, "inverse_flattening": 0.0},
                        latitude(6371229.0, 0.0)),
-    "two axes": ("mapping", {**POLAR, "semi_major_axis": 6378273.0, "semi_minor_axis": 6356889.449}, latitude(6378273.0, 1 - 6356889.449 / 6378273.0)),
+    "two axes": ("mapping", {**POLAR, "semi_major_axis": 6378273.0, "semi_minor_axis": 6306889.449}, latitude(6378273.0, 1 - 6306889.449 / 6378273.0)),
     "one axis": ("mapping", {**POLAR, "semi_major_axis": 6371229.0}, "'mapping' lacks inverse_flattening: no lat and lon"),
     "no pole": ("mapping", {k: v for k, v in POLAR.items() if "origin" not in k}, "lacks latitude_of_projection_origin: no lat and lon"),
     "no variable": ("Polar Stereographic", POLAR, "'Polar Stereographic' is not a variable of the file: no lat and lon"),
@@ -183,7 +183,7 @@ def test_projection(nunatak, tmp_path, case):
 
 
 REFUSED = {  # field: stored values and their attributes; words of the error
-    "a basin too many": ("basins", np.full(ICE.shape, 1001), {}, ("'basins'", "from 0 to 1000")),
+    "a basin too many": ("basins", np.full(ICE.shape, 1001, "i4"), {}, ("'basins'", "from 0 to 1000")),
     "a basin between": ("basins", *packed(np.full(ICE.shape, 1.5), 0.1), ("'basins'", "whole numbers")),
     "months of the bed": ("topg", MONTHS, {}, ("'topg'", "expected one record, found 12")),
     "months of basins": ("basins", MONTHS, {}, ("'basins'", "expected one record, found 12")),
@@ -232,7 +232,9 @@ def test_packed_masks(tmp_path, tool):
         for name in ("plain.nc", "packed.nc"):
             done = run(name)
             assert done.status == 0, done.text
-            found.append([values(tmp_path / "o.nc", v) for v in ("mask", "label" if tool == "labels" else "distance")])
+            with netCDF4.Dataset(tmp_path / "o.nc") as data:
+                found.append([np.array(v[:]) for v in data.variables.values() if v.ndim == 2])
+            assert len(found[-1]) >= 2
         np.testing.assert_array_equal(*found)
         done = run("halves.nc")
         assert done.status == 1 and "halves.nc" in done.text and "whole numbers" in done.text, done.text

@@ -52,7 +52,7 @@ def test_writes_do_without_sieving(run, way):
     io_format, *more = way.split("/")
     more = [("-io_access", "independent") if word == "independent" else ("-io_layout", word) for word in more]
     options = ("-io_format", io_format, *(word for pair in more for word in pair))
-    # PnetCDF opens the file once more for independent access, and Open MPI 5 loses the hints then: nunatak writes run by run (io.trace)
+    # PnetCDF opens the file once more for independent access, and Open MPI 5 loses the hints then: nunatak writes run by run
     lost = {"automatic"} if way == "pnetcdf/independent" and open_mpi() >= 5 else set()
     found = hint(run("ROMIO", *options, environment={"ROMIO_PRINT_HINTS": "1"}), "romio_ds_write")
     assert found - lost == {"disable"}

@@ -71,7 +71,7 @@ def test_names_that_an_output_takes_for_itself(nunatak, tmp_path, option, other,
 
 
 @pytest.mark.parametrize("option", ["-o", *OUTPUTS])
-@pytest.mark.parametrize("name", ["manifest.jsonl", "x.nc.tmp", "x.nc.lock", "x.nc.commit"])
+@pytest.mark.parametrize("name", ["manifest.jsonl", "x.nc.tmp", "x.nc.lock"])
 def test_reserved_names(nunatak, tmp_path, option, name):
     (tmp_path / name).write_text("of another run\n")
     refused(nunatak(*DOME, option, name), f"option {option}: '{name}'", "those are taken")
@@ -88,6 +88,17 @@ def test_input_that_an_output_would_overwrite(nunatak, island, tmp_path):
     run = nunatak("-i", "y.nc", "-i_verify", "false", *RUN, "-o", "z.nc")
     refused(run, "manifest.jsonl': expected to append to the manifest")
     assert not (tmp_path / "z.nc.tmp").exists()
+
+
+@pytest.mark.parametrize("name", ["o.nc.tmp", "r.json.tmp"])
+@pytest.mark.parametrize("link", [os.symlink, os.link])
+def test_links_that_were_planted(nunatak, tmp_path, name, link):
+    """A link under a temporary name was followed, and its file overwritten with status 0."""
+    (tmp_path / "precious").write_text("precious")
+    link(tmp_path / "precious", tmp_path / name)
+    run = nunatak(*DOME, "-o", "o.nc", "-report", "r.json")
+    assert run.status == 0, run.text
+    assert (tmp_path / "precious").read_text() == "precious"
 
 
 def test_tools(tmp_path):

@@ -105,11 +105,11 @@ def test_trace_of_a_run(traced, tmp_path, way):
     rows = traced("-init", "dome", "-grid_Mx", 61, "-run_steps", 2, "-o", "ex.nc", "-timeseries_file", "ts.nc", "-io_format", io_format, *more,
                   ranks=2)
     assert {r["file"] for r in rows} == {"ex.nc.tmp", "ts.nc.tmp"}
-    assert {r["rank"] for r in rows} == {"0", "1"}
+    assert {r["rank"] for r in rows} == ({"0"} if way == "serial" else {"0", "1"})
     for name in ("ex.nc", "ts.nc"):
         assert written(rows, name + ".tmp")[2] == (tmp_path / name).stat().st_size
     _, total, size = written(rows, "ex.nc.tmp")
-    assert total < 1.02 * size
+    assert total < 1.02 * size or way == "serial"  # NetCDF-C reads and writes again what surrounds a put
 
 
 def test_the_writes_of_direct_are_those_of_its_report(traced, tmp_path):
@@ -117,9 +117,9 @@ def test_the_writes_of_direct_are_those_of_its_report(traced, tmp_path):
     work = json.loads((tmp_path / "r.json").read_text())["output"]
     number, _, _ = written([r for r in rows if r["rank"] == "1"], "ex.nc.tmp")
     assert 0 < number < work["written_operations"]
-    header = [r for r in rows if r["rank"] == "0" and r["operation"] == "write" and int(r["offset"]) == 0]
-    number, total, _ = written(rows, "ex.nc.tmp")
-    assert number - len(header) == work["written_operations"] and total > work["written_bytes"]
+    opened = min(float(r["start"]) for r in rows if r["rank"] == "1")  # by then rank 0 has written the header
+    number, total, _ = written([r for r in rows if float(r["start"]) > opened], "ex.nc.tmp")
+    assert (number, total) == (work["written_operations"], work["written_bytes"])
 
 
 def test_trace_covers_the_servers(traced, tmp_path):

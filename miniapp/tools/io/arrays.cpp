@@ -11,7 +11,7 @@ namespace {
 
 constexpr double land = -1.0; // the _FillValue of schema_of()
 
-/// A number that tells variable, record and place.
+/// A number that encodes variable, record and place.
 std::uint64_t label_of(std::size_t v, std::size_t record, std::uint64_t place) {
   return (record & 0x3ff) << 43 | (v & 0x3ff) << 33 | (place & 0x1ffffffff);
 }
@@ -200,12 +200,12 @@ std::optional<std::string> Arrays::first_difference(std::size_t v, std::size_t b
        next *= static_cast<std::ptrdiff_t>(box.count[places[n]]))
     stride[places[n]] = next;
   std::optional<std::string> difference;
-  const auto tell = [&](const std::string& expected, const std::string& value) {
+  const auto set = [&](const std::string& expected, const std::string& value) {
     difference = "variable '" + variable.name + "', record " + std::to_string(record) +
                  ": expected " + expected + ", found " + value;
   };
   if (found.size() != box.elements()) {
-    tell(std::to_string(box.elements()) + " values", std::to_string(found.size()));
+    set(std::to_string(box.elements()) + " values", std::to_string(found.size()));
     return difference;
   }
   io::with_type(m_workload.variables[v].type, [&](auto type) {
@@ -218,7 +218,7 @@ std::optional<std::string> Arrays::first_difference(std::size_t v, std::size_t b
       std::ostringstream wanted, got;
       wanted.precision(17), got.precision(17);
       wanted << value << " at value " << n << " of this rank", got << found[n];
-      tell(wanted.str(), got.str());
+      set(wanted.str(), got.str());
     }
   });
   return difference;

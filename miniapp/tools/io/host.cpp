@@ -30,7 +30,7 @@ constexpr std::uint64_t call_bytes = 2 << 20;
 }
 
 /// Of this node, in bytes, as Linux estimates it: free, or can be freed. The largest number where
-/// it does not tell.
+/// that is not known.
 std::uint64_t available_memory() {
   std::ifstream in("/proc/meminfo");
   std::string name, unit;

@@ -1,5 +1,5 @@
-// What nunatak-io tells: per way of writing the spread over turns, the share of the probe, phases
-// and counts. Bytes and seconds. Filled by nunatak_io.cpp; tables by records.hpp.
+// What nunatak-io reports: per method the spread over repetitions, the fraction of the probe,
+// phases and counts. Bytes and seconds. Filled by nunatak_io.cpp; tables by records.hpp.
 #pragma once
 
 #include "miniapp/tools/io/bench_options.hpp"
@@ -27,7 +27,7 @@ struct WayResults {
   std::map<std::string, std::string> not_read;        ///< the reason, by way of reading
 };
 
-/// Of one way, beside the probe of the same turns.
+/// Of one method, with the probe of the same repetitions.
 Record way_record(const WayResults& way, const std::vector<double>& probe_seconds);
 
 /// Tables of what way_record() gave: times, phases, counts, reads.

@@ -35,7 +35,7 @@ double slowest(MPI_Comm comm, double seconds) {
 Compute::Compute(double seconds) {
   if (seconds <= 0.0) return;
   m_parts = static_cast<int>(std::ceil(1e3 * seconds));
-  volatile double sink = 0.0;     // the compiler must not drop what nobody reads
+  volatile double sink = 0.0;     // the compiler must not drop it
   double trial = 1e6, time = 0.0; // of the processor: others may take the core away meanwhile
   for (; time < 0.02; trial *= 2.0) {
     const std::clock_t start = std::clock();

@@ -56,7 +56,7 @@ ReadTurn read_turn(MPI_Comm comm, const std::string& path, const NamedWay& writt
                    bool verify);
 
 /// A way of writing with a file per aggregator: join_turn() makes one file of them, as nunatak-join
-/// does, and tells the seconds of the slowest rank. Collective.
+/// does, and returns the seconds of the slowest rank. Collective.
 bool is_in_subfiles(const io::Options& written);
 double join_turn(MPI_Comm comm, const std::string& path, const std::string& joined);
 

@@ -1,9 +1,13 @@
 // What a model writes: which variables, of which shape, in which order in memory, and which rank
 // has what. For nunatak-io.
 //
-//   pism:G5km  y-x boxes, columns in z     cam:FV-D  latitudes x levels     mom:0.25  boxes, none
-//   on land     gcrm:6  the sphere |0|1|                                   |0|1|2| |0|##|1|
-//   0000111122223333 |2|3|                                   |3|4|5| |2|33|3| (Morton order)
+//   pism:G5km  y-x boxes, columns in z     cam:FV-D  latitudes x levels
+//   |0|1|                                  |0|1|2|
+//   |2|3|                                  |3|4|5|
+//
+//   mom:0.25   boxes, none on land         gcrm:6    the sphere, Morton order
+//   |0|##|1|                               0000111122223333
+//   |2|33|3|
 //
 // The order of a variable's dimensions here is that in memory, slowest first; schema_of() puts them
 // in the order of the file. The systems: workloads.cpp. Neighbours: arrays.hpp (what the variables
@@ -69,7 +73,7 @@ private:
 };
 
 /// A workload by its name, with horizontal lengths (and levels, if asked) times `scale`: at least
-/// 2, odd ones stay odd. `variables`: only so many, evenly from the list, coordinates beside them;
+/// 2, odd ones stay odd. `variables`: only so many, evenly from the list, coordinates are added;
 /// 0: all. Error for an unknown name, listing the known ones.
 Workload make_workload(const std::string& name, double scale = 1.0, bool scale_levels = false,
                        std::size_t variables = 0);

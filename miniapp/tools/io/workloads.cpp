@@ -45,12 +45,12 @@ std::string size_of(const Grid& g) {
 /// factors as equal as they can be.
 std::vector<std::size_t> square_patches(std::size_t ranks, std::size_t ly, std::size_t lx) {
   std::size_t best = 1;
-  const auto seam = [&](std::size_t py) { // half the outline of a patch
+  const auto outline = [&](std::size_t py) { // half the outline of a patch
     return static_cast<double>(ly) / static_cast<double>(py) +
            static_cast<double>(lx) * static_cast<double>(py) / static_cast<double>(ranks);
   };
   for (std::size_t py = 1; py <= ranks; ++py) {
-    if (ranks % py == 0 && seam(py) < seam(best)) best = py;
+    if (ranks % py == 0 && outline(py) < outline(best)) best = py;
   }
   return {best, ranks / best};
 }
@@ -105,7 +105,7 @@ Workload pism_workload(const std::string& detail, double scale, bool scale_level
 /// Journal of High Performance Computing Applications 22: finite-volume grids FV-B (2 x 2.5
 /// degrees), FV-C (1 x 1.25) and FV-D (0.5 x 0.625), poles included, 26 levels; arrays are lon x
 /// lev x lat in memory (Fortran: lon fastest) and lon x lat x lev in the file; one history file of
-/// FV-D holds 4.1 GB. How many arrays that were is not told: 186 with levels and 93 without,
+/// FV-D holds 4.1 GB. The number of arrays is not given: 186 with levels and 93 without,
 /// floats, make 4.0997 GB.
 Workload cam_workload(const std::string& detail, double scale, bool scale_levels) {
   const std::vector<Grid> grids = {
@@ -134,12 +134,13 @@ Workload cam_workload(const std::string& detail, double scale, bool scale_levels
 ///   1.0 +------------+--------------------+
 ///       |############|        ####        |     #  land: _FillValue
 ///       |############|        ####        |
-///   0.5 |############|        ####        |     With 2 x 3 ranks the box in the upper left is all
-///   land: that rank has no cells,
-///       |                     ####        |     and the rank before it puts the fill values, as
-///       MOM's I/O root does for the
-///       |#################################|     domains that its mask table leaves out.
+///   0.5 |############|        ####        |     With 2 x 3 ranks the box in the upper left is
+///       |                     ####        |     all land: that rank has no cells
+///       |#################################|
 ///   0.0 +---------------------------------+
+///
+/// The rank before such a rank puts the fill values, as MOM's I/O root does for the domains that
+/// its mask table leaves out.
 Workload mom_workload(const std::string& detail, double scale, bool scale_levels) {
   const Grid g =
       grid_of("mom", detail, {{"0.25", 1440, 1080, 50, 0.25}, {"0.1", 3600, 2700, 75, 0.1}}, scale,

@@ -33,8 +33,6 @@ class Nunatak(CMakePackage):
     depends_on("udunits")
     depends_on("libyaml")
     depends_on("nlohmann-json@3:")
-    depends_on("libdeflate")
-    depends_on("zlib-api")
     depends_on("catch2@3:", when="+tests")
     conflicts("^openmpi@5:~romio", msg="without ROMIO nunatak writes through OMPIO, which hangs in writes that fail: openmpi+romio")
 
