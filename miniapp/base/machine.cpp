@@ -9,12 +9,17 @@ namespace nunatak {
 
 namespace {
 
-/// f(key, constant) for all of them: one list for both ways.
+/// f(key, constant) for all of them, to write and to read.
 template <class Machine, class F> void for_each_constant(Machine& m, const F& f) {
-  f("L_s", m.L), f("o_s", m.o), f("g_s", m.g), f("G_s_per_byte", m.G), f("visit_s", m.visit),
-      f("cores", m.cores);
-  f("reduction_step_s", m.step.reduction), f("lagged_step_s", m.step.lagged),
-      f("gather_all_step_s", m.step.gather_all);
+  f("L_s", m.L);
+  f("o_s", m.o);
+  f("g_s", m.g);
+  f("G_s_per_byte", m.G);
+  f("visit_s", m.visit);
+  f("cores", m.cores);
+  f("reduction_step_s", m.step.reduction);
+  f("lagged_step_s", m.step.lagged);
+  f("gather_all_step_s", m.step.gather_all);
   f("reduction_step_s_per_byte", m.step.reduction_byte);
 }
 

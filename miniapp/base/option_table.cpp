@@ -22,55 +22,40 @@ bool is_one_of(const std::string& word, const std::string& words) {
   return ("|" + words + "|").find("|" + word + "|") != std::string::npos;
 }
 
-std::string text_of(const Option& option) {
+std::string text_of(const nlohmann::json& value) {
   std::ostringstream s;
-  std::visit(
-      [&](const auto& target) {
-        using T = std::decay_t<decltype(target)>;
-        if constexpr (std::is_same_v<T, Option::Setting>) {
-          s << target.get();
-        } else if constexpr (std::is_same_v<T, bool*>) {
-          s << (*target ? "yes" : "no");
-        } else {
-          s << *target;
-        }
-      },
-      option.target);
+  if (value.is_boolean()) {
+    s << (value.get<bool>() ? "yes" : "no");
+  } else if (value.is_string()) {
+    s << value.get<std::string>();
+  } else if (value.is_number_float()) {
+    s << value.get<double>();
+  } else {
+    s << value;
+  }
   return s.str();
 }
 
-void assign(bool& target, const Option&, const std::string* value, const std::string& what) {
-  target = value == nullptr || io::parse_switch(*value, what);
-}
-
-void assign(std::string& target, const Option& option, const std::string* value,
-            const std::string& what) {
-  if (!option.words.empty() && !is_one_of(*value, option.words)) {
-    throw Error(what + ": expected one of " + option.words + ", found '" + *value + "'");
-  }
-  target = *value;
+void require_word(const std::string& value, const std::string& words, const std::string& what) {
+  if (!is_one_of(value, words))
+    throw Error(what + ": expected one of " + words + ", found '" + value + "'");
 }
 
 template <class T>
-void assign(T& target, const Option& option, const std::string* value, const std::string& what) {
-  const double number = parse_quantity(*value, option.unit, what);
-  const bool whole = std::is_integral_v<T>,
-             fits = !whole || (number == std::floor(number) && std::fabs(number) <= 2147483647.0);
-  if (!fits || !(number >= option.min && number <= option.max)) {
+T parse_number(const std::string& value, const std::string& unit, double min, double max,
+               const std::string& what) {
+  const double number = parse_quantity(value, unit, what);
+  constexpr bool whole = std::is_integral_v<T>;
+  const bool fits = !whole || (number == std::floor(number) && std::fabs(number) <= 2147483647.0);
+  if (!fits || !(number >= min && number <= max)) {
     std::ostringstream s;
     s << what << ": expected a " << (whole ? "whole number" : "value");
-    if (option.min > -HUGE_VAL) s << " of at least " << option.min;
-    if (option.max < HUGE_VAL)
-      s << (option.min > -HUGE_VAL ? " and at most " : " of at most ") << option.max;
-    s << (option.unit.empty() ? "" : " ") << option.unit << ", found '" << *value << "'";
+    if (min > -HUGE_VAL) s << " of at least " << min;
+    if (max < HUGE_VAL) s << (min > -HUGE_VAL ? " and at most " : " of at most ") << max;
+    s << (unit.empty() ? "" : " ") << unit << ", found '" << value << "'";
     throw Error(s.str());
   }
-  target = static_cast<T>(number);
-}
-
-bool is_flag(const Option& option) {
-  const auto* const own = std::get_if<Option::Setting>(&option.target);
-  return own != nullptr ? own->is_flag : std::holds_alternative<bool*>(option.target);
+  return static_cast<T>(number);
 }
 
 /// Where a word may be broken if a line cannot hold it: after each |.
@@ -94,10 +79,13 @@ void fold(std::ostream& out, const std::string& text, std::size_t at, std::size_
     for (const std::string& part : parts_of(word, room)) {
       if (at + (begins ? 1 : 0) + part.size() > columns && at > indent) {
         out << "\n" << std::string(indent, ' ');
-        at = indent, begins = false;
+        at = indent;
+        begins = false;
       }
       out << (begins ? " " : "") << part;
-      at += (begins ? 1 : 0) + part.size(), begins = is_first = false;
+      at += (begins ? 1 : 0) + part.size();
+      begins = false;
+      is_first = false;
     }
   }
   out << "\n";
@@ -112,15 +100,49 @@ std::size_t help_columns() {
   return is_terminal ? std::max<std::size_t>(size.ws_col, 60) : 100;
 }
 
+template <class T>
+Option number(const std::string& name, T& target, const std::string& unit, const std::string& doc,
+              double min, double max) {
+  const auto set = [&target, unit, min, max](const std::string& value, const std::string& what) {
+    target = parse_number<T>(value, unit, min, max, what);
+  };
+  return {name, unit, doc, "", false, set, [&target] { return nlohmann::json(target); }};
+}
+template Option number(const std::string&, int&, const std::string&, const std::string&, double,
+                       double);
+template Option number(const std::string&, double&, const std::string&, const std::string&, double,
+                       double);
+
+Option word(const std::string& name, std::string& target, const std::string& words,
+            const std::string& doc) {
+  const auto set = [&target, words](const std::string& value, const std::string& what) {
+    require_word(value, words, what);
+    target = value;
+  };
+  return {name, "", doc, words, false, set, [&target] { return nlohmann::json(target); }};
+}
+
+Option text(const std::string& name, std::string& target, const std::string& doc) {
+  const auto set = [&target](const std::string& value, const std::string&) { target = value; };
+  return {name, "", doc, "", false, set, [&target] { return nlohmann::json(target); }};
+}
+
+Option flag(const std::string& name, bool& target, const std::string& doc) {
+  const auto set = [&target](const std::string& value, const std::string& what) {
+    target = io::parse_switch(value, what);
+  };
+  return {name, "", doc, "", true, set, [&target] { return nlohmann::json(target); }};
+}
+
 Option one_of_two(const std::string& name, bool& target, const std::string& yes,
                   const std::string& no, const std::string& doc) {
-  const auto set = [&target, yes, no](const std::string& value, const std::string& what) {
-    if (value != yes && value != no)
-      throw Error(what + ": expected one of " + yes + "|" + no + ", found '" + value + "'");
+  const std::string words = yes + "|" + no;
+  const auto set = [&target, yes, words](const std::string& value, const std::string& what) {
+    require_word(value, words, what);
     target = value == yes;
   };
-  const auto get = [&target, yes, no] { return target ? yes : no; };
-  return setting(name, {set, get, false}, yes + "|" + no, doc);
+  const auto get = [&target, yes, no] { return nlohmann::json(target ? yes : no); };
+  return {name, "", doc, words, false, set, get};
 }
 
 bool is_option(const std::string& word) {
@@ -143,8 +165,8 @@ std::string value_on_command_line(int argc, const char* const* argv, const std::
 }
 
 void OptionTable::add(Option option) {
-  const std::string default_text = text_of(option);
-  m_sections.back().rows.push_back({std::move(option), default_text});
+  std::string default_text = text_of(option.get());
+  m_sections.back().rows.push_back({std::move(option), std::move(default_text)});
 }
 
 const Option* OptionTable::find(const std::string& name) const {
@@ -179,17 +201,9 @@ void OptionTable::set(const std::string& name, const std::string* value) {
   const Option* const option = find(name);
   if (option == nullptr) fail_unknown(name);
   const std::string what = "option -" + name;
-  if (!is_flag(*option) && (value == nullptr || value->empty()))
+  if (!option->is_flag && (value == nullptr || value->empty()))
     throw Error(what + ": expected a value, found none");
-  std::visit(
-      [&](const auto& target) {
-        if constexpr (std::is_same_v<std::decay_t<decltype(target)>, Option::Setting>) {
-          target.set(value != nullptr ? *value : "yes", what);
-        } else {
-          assign(*target, *option, value, what);
-        }
-      },
-      option->target);
+  option->set(value != nullptr ? *value : "yes", what);
   m_set.insert(name);
 }
 
@@ -215,16 +229,17 @@ bool OptionTable::read(int argc, const char* const* argv, std::vector<std::strin
 void OptionTable::print_introduction(std::ostream& out, std::size_t columns) const {
   bool has_units = false, has_flags = false;
   for (const Section& section : m_sections) {
-    for (const Row& row : section.rows)
-      has_units |= !row.option.unit.empty(), has_flags |= is_flag(row.option);
+    for (const Row& row : section.rows) {
+      has_units |= !row.option.unit.empty();
+      has_flags |= row.option.is_flag;
+    }
   }
   out << m_title << "\n\n  " << m_example << "\n\n";
   fold(out,
        std::string("What stands after the name of an option is its default (none: no value). ") +
            (has_units ? units_in_words() : "") +
-           (has_flags ? " An option whose default is yes or no is a switch: yes where it stands "
-                        "alone, else as it is told by yes, "
-                        "true, on, 1 or no, false, off, 0."
+           (has_flags ? " An option whose default is yes or no is a switch: alone it means yes, "
+                        "otherwise give yes, true, on, 1 or no, false, off, 0."
                       : ""),
        0, 0, columns);
 }
@@ -260,17 +275,7 @@ void OptionTable::print_help(std::ostream& out, std::size_t columns) const {
 nlohmann::json OptionTable::to_json() const {
   nlohmann::json json;
   for (const Section& section : m_sections) {
-    for (const Row& row : section.rows) {
-      std::visit(
-          [&](const auto& target) {
-            if constexpr (std::is_same_v<std::decay_t<decltype(target)>, Option::Setting>) {
-              json[row.option.name] = target.get();
-            } else {
-              json[row.option.name] = *target;
-            }
-          },
-          row.option.target);
-    }
+    for (const Row& row : section.rows) json[row.option.name] = row.option.get();
   }
   return json;
 }

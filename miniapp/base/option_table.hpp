@@ -16,59 +16,40 @@
 
 #include <nlohmann/json.hpp>
 
-#include <cstdint>
 #include <functional>
 #include <iosfwd>
 #include <limits>
-#include <optional>
 #include <set>
 #include <string>
-#include <variant>
 #include <vector>
 
 namespace nunatak {
 
-/// A row: made by number(), word(), text(), flag() or setting() below. What it is bound to must
-/// outlive the table.
+/// A row: made by number(), word(), ... below. The variable that it is bound to must outlive the
+/// table.
 struct Option {
-  /// A value that something else parses and prints (the knobs of io/).
-  struct Setting {
-    std::function<void(const std::string& value, const std::string& what)> set;
-    std::function<std::string()> get;
-    bool is_flag;
-  };
-  std::string name;
-  std::variant<bool*, int*, std::int64_t*, double*, std::string*, Setting> target;
-  std::string unit, doc;
-  std::string words = ""; ///< allowed ones, separated by |; "" for any
-  double min = -std::numeric_limits<double>::infinity(),
-         max = std::numeric_limits<double>::infinity();
+  std::string name, unit, doc;
+  std::string words; ///< printed after `doc`: what the value may be
+  bool is_flag;      ///< may stand alone: "yes"
+  /// `what` begins the text of an Error.
+  std::function<void(const std::string& value, const std::string& what)> set;
+  std::function<nlohmann::json()> get;
 };
 
-/// `T`: int, int64_t or double; `unit`: "" if it has none.
+constexpr double no_bound = std::numeric_limits<double>::infinity();
+
+/// `T`: int or double; `unit`: "" if it has none.
 template <class T>
 Option number(const std::string& name, T& target, const std::string& unit, const std::string& doc,
-              double min = -std::numeric_limits<double>::infinity(),
-              double max = std::numeric_limits<double>::infinity()) {
-  return {name, &target, unit, doc, "", min, max};
-}
-inline Option word(const std::string& name, std::string& target, const std::string& words,
-                   const std::string& doc) {
-  return {name, &target, "", doc, words};
-}
-inline Option text(const std::string& name, std::string& target, const std::string& doc) {
-  return {name, &target, "", doc};
-}
-inline Option flag(const std::string& name, bool& target, const std::string& doc) {
-  return {name, &target, "", doc};
-}
+              double min = -no_bound, double max = no_bound);
+/// One of `words`, which are separated by |.
+Option word(const std::string& name, std::string& target, const std::string& words,
+            const std::string& doc);
+Option text(const std::string& name, std::string& target, const std::string& doc);
+Option flag(const std::string& name, bool& target, const std::string& doc);
 /// A bool that is `yes` or `no`, two words.
 Option one_of_two(const std::string& name, bool& target, const std::string& yes,
                   const std::string& no, const std::string& doc);
-inline Option setting(const std::string& name, Option::Setting target, const std::string& words,
-                      const std::string& doc) {
-  return {name, std::move(target), "", doc, words};
-}
 
 /// Columns of standard output: of the terminal (at least 60), or 100.
 std::size_t help_columns();
@@ -84,7 +65,7 @@ public:
 
   /// The command line. Throws Error that names the option, what was expected and what was found.
   /// -help prints the table to standard output of rank 0; then the result is false, and the program
-  /// has nothing more to do. `words`: takes those that belong to no option; without it they are an
+  /// has nothing more to do. `words` takes words that belong to no option; without it they are an
   /// error.
   [[nodiscard]] bool read(int argc, const char* const* argv,
                           std::vector<std::string>* words = nullptr);
@@ -93,8 +74,8 @@ public:
   void set(const std::string& name, const std::string* value);
   bool knows(const std::string& name) const { return find(name) != nullptr; }
   const std::set<std::string>& names_set() const { return m_set; } ///< of the options that were set
-  std::string nearest_name(
-      const std::string& name) const; ///< the option that was perhaps meant; "" if none is near
+  /// The option that was perhaps meant; "" if none is near.
+  std::string nearest_name(const std::string& name) const;
   [[noreturn]] void fail_unknown(const std::string& name) const;
 
   /// All options with defaults and descriptions, in lines of at most `columns` where words allow
@@ -124,10 +105,9 @@ bool is_option(const std::string& word);
 /// What is wrong with a word that is neither an option nor the value of one.
 std::string no_option(const std::string& word);
 
-/// What a table will read of an option, for what has to be known before one can be filled; "" if
-/// the command line does not have it. That is -io_transport alone: PETSc fills the model's table,
-/// and output servers do not start PETSc. That the table says the same is checked where the writer
-/// looks for its servers (io/async/client.cpp).
+/// The value of an option that has to be known before a table is filled; "" if the command line
+/// does not have it. Used for -io_transport: the model's table is filled after PETSc starts, and
+/// output servers do not start it. io/async/client.cpp checks that the table says the same.
 std::string value_on_command_line(int argc, const char* const* argv, const std::string& name);
 
 } // namespace nunatak

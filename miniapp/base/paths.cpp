@@ -10,27 +10,34 @@
 #include <cctype>
 #include <filesystem>
 #include <iterator>
-#include <optional>
-#include <utility>
 
 namespace nunatak {
 
 namespace {
 
-using Identity = std::pair<dev_t, ino_t>;
+namespace fs = std::filesystem;
 
-std::optional<Identity> identity(const std::filesystem::path& path) {
-  struct stat status {};
-  if (stat(path.c_str(), &status) != 0) return std::nullopt;
-  return Identity(status.st_dev, status.st_ino);
+fs::path folder_of(const fs::path& path) {
+  return path.has_parent_path() ? path.parent_path() : fs::path(".");
 }
 
-std::filesystem::path folder_of(const std::filesystem::path& path) {
-  return path.has_parent_path() ? path.parent_path() : std::filesystem::path(".");
+/// The file itself, where the last name is a link to what is not there yet.
+fs::path resolved(fs::path path) {
+  std::error_code none;
+  for (int links = 0; links < 40 && fs::is_symlink(path, none) && !fs::exists(path, none); ++links)
+    path = folder_of(path) / fs::read_symlink(path, none);
+  return path;
 }
 
-std::optional<Identity> folder_identity(const std::filesystem::path& path) {
-  return identity(folder_of(path));
+/// By device and inode; false if one of them is not there.
+bool is_one_place(const fs::path& a, const fs::path& b) {
+  std::error_code none;
+  return fs::equivalent(a, b, none) && !none;
+}
+
+bool is_regular_or_new(const fs::path& path) {
+  std::error_code none;
+  return !fs::exists(path, none) || fs::is_regular_file(path, none);
 }
 
 bool has_number(const std::string& suffix) { // .0000
@@ -39,37 +46,19 @@ bool has_number(const std::string& suffix) { // .0000
                      [](unsigned char c) { return std::isdigit(c); });
 }
 
-/// A file where it is.
-struct Place {
-  std::optional<Identity> file, folder;
-  std::string name;       ///< in the folder
-  bool is_regular = true; ///< or is not there yet
-
-  explicit Place(std::filesystem::path path)
-      : file(identity(path)), name(path.filename().string()) {
-    std::error_code none;
-    folder = folder_identity(path);
-    if (file) is_regular = std::filesystem::is_regular_file(path, none);
-    for (int links = 0; !file && links < 40 && std::filesystem::is_symlink(path, none);
-         ++links) { // to what is not there yet
-      path = folder_of(path) / std::filesystem::read_symlink(path, none);
-      folder = folder_identity(path), name = path.filename().string();
-    }
-  }
-};
-
 bool is_prefix(FileUse use) { return use == FileUse::snapshots || use == FileUse::subfiles; }
 
 bool is_same(const NamedFile& a, const NamedFile& b) {
-  const Place place_a(a.path), place_b(b.path);
-  if (!place_a.is_regular || !place_b.is_regular) return false; // both may be /dev/null
-  if (place_a.file && place_a.file == place_b.file) return true;
-  return place_a.folder && place_a.folder == place_b.folder && place_a.name == place_b.name;
+  if (!is_regular_or_new(a.path) || !is_regular_or_new(b.path))
+    return false; // both may be /dev/null
+  const fs::path one = resolved(a.path), other = resolved(b.path);
+  return is_one_place(one, other) ||
+         (one.filename() == other.filename() && is_one_place(folder_of(one), folder_of(other)));
 }
 
-/// A file with this name, in the folder of `of`, is one that `of` reads or writes beside its own.
+/// A file with this name, in the folder of `of`, is one that `of` reads or writes as well.
 bool goes_with(const NamedFile& of, const std::string& name) {
-  std::string own = std::filesystem::path(of.path).filename().string();
+  std::string own = fs::path(of.path).filename().string();
   if (of.use == FileUse::snapshots && ends_with(own, ".nc")) own.resize(own.size() - 3);
   if (name.compare(0, own.size(), own) != 0) return false;
   const std::string suffix = name.substr(own.size());
@@ -91,10 +80,8 @@ bool goes_with(const NamedFile& of, const std::string& name) {
 }
 
 bool belongs_to(const NamedFile& of, const NamedFile& other) {
-  const std::filesystem::path path = of.path, other_path = other.path;
-  const std::optional<Identity> folder = folder_identity(path);
-  return !is_prefix(other.use) && folder && folder == folder_identity(other_path) &&
-         goes_with(of, other_path.filename().string());
+  return !is_prefix(other.use) && is_one_place(folder_of(of.path), folder_of(other.path)) &&
+         goes_with(of, fs::path(other.path).filename().string());
 }
 
 void check_pair(const NamedFile& a, const NamedFile& b) {
@@ -119,13 +106,13 @@ void check_pair(const NamedFile& a, const NamedFile& b) {
 
 /// Names that io takes for itself, and what rename would refuse at the end.
 void check_name(const NamedFile& file) {
-  const std::filesystem::path path = file.path;
+  const fs::path path = file.path;
   const std::string name = path.filename().string(), ending = path.extension().string(),
                     what = "option " + file.option + ": '" + file.path + "': ";
   if (name == "manifest.jsonl" || ending == ".tmp" || ending == ".lock")
     throw Error(what + "expected a name that is not manifest.jsonl and does not end in .tmp or "
                        ".lock: those are taken");
-  if (file.use == FileUse::netcdf && !Place(path).is_regular)
+  if (file.use == FileUse::netcdf && !is_regular_or_new(path))
     throw Error(what + "expected a file, found something that is not a regular one");
 }
 

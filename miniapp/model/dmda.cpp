@@ -55,7 +55,8 @@ Decomposition decomposition_of(DM dm, int rank) {
   DMBoundaryType x = DM_BOUNDARY_NONE, y = DM_BOUNDARY_NONE;
   NUNATAK_PETSC(DMDAGetInfo(dm, nullptr, &d.Mx, &d.My, nullptr, &d.px, &d.py, nullptr, nullptr,
                             nullptr, &x, &y, nullptr, nullptr));
-  d.periodic_x = x == DM_BOUNDARY_PERIODIC, d.periodic_y = y == DM_BOUNDARY_PERIODIC;
+  d.periodic_x = x == DM_BOUNDARY_PERIODIC;
+  d.periodic_y = y == DM_BOUNDARY_PERIODIC;
   const PetscInt *columns = nullptr, *rows = nullptr;
   NUNATAK_PETSC(DMDAGetOwnershipRanges(dm, &columns, &rows, nullptr));
   d.x = d.y = {0};
@@ -90,7 +91,7 @@ Dmda::Dmda(MPI_Comm comm, const DmdaShape& shape) {
     require_same_points(dm, shape);
     NUNATAK_PETSC(DMDASetOwnershipRanges(dm, shape.columns.data(), shape.rows.data(), nullptr));
   }
-  NUNATAK_PETSC(DMSetUp(dm)); // heeds -dm_view
+  NUNATAK_PETSC(DMSetUp(dm)); // and -dm_view
   m_decomposition = decomposition_of(dm, io::rank_in(comm));
 }
 

@@ -42,8 +42,10 @@ Grid make_grid(MPI_Comm comm, const Axis& x, const Axis& y, int px, int py) {
   check_petsc_options({"da_", "dm_"}, "the DMDA of the grid");
   grid.decomposition = grid.dmda->decomposition();
   const Axis columns = with_points(x, grid.Mx()), rows = with_points(y, grid.My());
-  grid.x0 = columns.first, grid.dx = columns.spacing;
-  grid.y0 = rows.first, grid.dy = rows.spacing;
+  grid.x0 = columns.first;
+  grid.dx = columns.spacing;
+  grid.y0 = rows.first;
+  grid.dy = rows.spacing;
   return grid;
 }
 

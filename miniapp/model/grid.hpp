@@ -37,8 +37,7 @@ struct Grid {
 
 /// The grid over two axes, in px x py patches (0: as PETSc chooses), without levels. Where PETSc's
 /// options change the number of points (-da_grid_x, -da_refine), the domain keeps its size.
-/// Collective. Throws as Dmda does, and Error for an option that starts with da_ or dm_ and that
-/// nobody uses.
+/// Collective. Throws as Dmda does, and Error for an unused option that starts with da_ or dm_.
 Grid make_grid(MPI_Comm comm, const Axis& x, const Axis& y, int px = 0, int py = 0);
 
 /// The same grid, its patches cut as in `decomposition`. Collective. Error if PETSc's options

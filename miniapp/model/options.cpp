@@ -25,9 +25,9 @@ Option duration(const std::string& name, double& seconds, const std::string& doc
     seconds = parse_duration(value, what);
   };
   const auto get = [&seconds] {
-    return seconds == 0.0 ? std::string() : std::to_string(std::lround(seconds)) + " s";
+    return nlohmann::json(seconds == 0.0 ? "" : std::to_string(std::lround(seconds)) + " s");
   };
-  return setting(name, {set, get, false}, "", doc);
+  return {name, "", doc, "", false, set, get};
 }
 
 constexpr int most_points = 1000000; // along one direction
@@ -49,7 +49,7 @@ void add_start_and_grid(OptionTable& table, Options& o) {
   table.add(
       number("seed", o.seed, "", "seed of -init marine: another number, another continent", 0));
 
-  table.section("Grid; PETSc's options of a DMDA are heard, too: -da_processors_x, -da_grid_x, "
+  table.section("Grid; PETSc's options of a DMDA are also accepted: -da_processors_x, -da_grid_x, "
                 "-da_refine, -dm_view, ...");
   table.add(number("grid_Mx", o.Mx, "",
                    "grid points along x (0: from the input, or as -init has it: 381 of marine)", 0,

@@ -26,8 +26,10 @@ namespace {
 /// The names in a list separated by commas, with or without blanks.
 std::vector<std::string> names_in(const std::string& list) {
   std::vector<std::string> names = split(list, ',');
-  for (std::string& name : names)
-    name.erase(0, name.find_first_not_of(' ')), name.erase(name.find_last_not_of(' ') + 1);
+  for (std::string& name : names) {
+    name.erase(0, name.find_first_not_of(' '));
+    name.erase(name.find_last_not_of(' ') + 1);
+  }
   return names;
 }
 
@@ -37,8 +39,7 @@ double next_multiple(double time, double every_years) {
   return (std::floor(time / every * (1.0 + 1e-14) + 1e-9) + 1.0) * every;
 }
 
-/// The lines of a history, and room for more that belongs to it: blanks up to a multiple of 4 KiB.
-/// See docs/files.md.
+/// The lines of a history with space for more: blanks up to a multiple of 4 KiB. See docs/files.md.
 std::string with_room(std::string lines) {
   constexpr std::size_t room = 4096;
   lines.resize((lines.size() / room + 1) * room, ' ');
@@ -344,7 +345,9 @@ void Output::check_budget(const io::Summary& s, nlohmann::json& json) const {
   for (const io::Summary::Entry& phase : s.phases) longest -= phase.mean;
   const char* where = "waiting between its phases";
   for (std::size_t p = 0; p < io::n_phases; ++p) {
-    if (s.phases[p].mean > longest) longest = s.phases[p].mean, where = io::phase_names[p];
+    if (s.phases[p].mean <= longest) continue;
+    longest = s.phases[p].mean;
+    where = io::phase_names[p];
   }
   const double elapsed = m_timers.elapsed(),
                percent = elapsed > 0.0 ? 100.0 * seconds / elapsed : 0.0;

@@ -37,13 +37,17 @@ double Summary::measure(const State& state, const Hybrid* hybrid, double wish) {
   const StepSums step = hybrid != nullptr ? hybrid->step_sums()[0] : StepSums{};
   const Sums sums = sum_over_ranks<Sums>(
       m_ranks, {{found.volume, found.grounded, found.floating, found.broken, found.racing, step}});
-  m_thickness = sums.thickness, m_last = sums.step;
-  m_grounded_cells = sums.grounded, m_floating_cells = sums.floating, m_broken_cells = sums.broken;
+  m_thickness = sums.thickness;
+  m_last = sums.step;
+  m_grounded_cells = sums.grounded;
+  m_floating_cells = sums.floating;
+  m_broken_cells = sums.broken;
   m_racing_cells = sums.racing;
   std::vector<std::vector<double>> largest{
       {found.thickness.value, std::sqrt(found.speed2.value), wish}};
   max_over_ranks(m_ranks, largest);
-  m_thickest = largest[0][0], m_fastest = largest[0][1];
+  m_thickest = largest[0][0];
+  m_fastest = largest[0][1];
   return largest[0][2];
 }
 

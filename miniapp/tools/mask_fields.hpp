@@ -1,16 +1,19 @@
 // The domain of a mask, and the seeds in it: what labels and distances are asked for.
 //
-//   -domain 3        the cells of value 3          -domain 0+2      those of value 0 or 2
+//   -domain 3        the cells of value 3
+//   -domain 0+2      those of value 0 or 2
 //
-//   -seeds, one field of distances for each word of the list (words are separated by commas); seeds
-//   are cells of the domain
+//   -seeds           a list, one field of distances for each; seeds are cells of the domain
 //     near:0+2       with a cell of value 0 or 2 among their 8 neighbours: the grounding line of a
-//     mask of cell types beside:4       with a cell of value 4 among their 4 neighbours: the
-//     calving front left           in column 0 corner         the cell (0, 0) at:J:I         the
-//     cell in row J and column I boundary       with one of their 4 neighbours outside of the
-//     domain or of the grid random:SEED:N  N cells thrown at random; a throw that misses the domain
-//     is repeated, at most 1000 times given          the values are a field already: 1 seed, 0
-//     other cells of the domain, anything else outside
+//                    mask of cell types
+//     beside:4       with a cell of value 4 among their 4 neighbours: the calving front
+//     left           in column 0
+//     corner         the cell (0, 0)
+//     at:J:I         the cell in row J and column I
+//     boundary       with one of their 4 neighbours outside of the domain or of the grid
+//     random:SEED:N  N random cells; one that misses the domain is drawn again, at most 1000 times
+//     given          the values are a field already: 1 seed, 0 other cells of the domain, anything
+//                    else outside
 //
 // Defaults: for cell types -domain 3 -seeds near:0+2,beside:4; for others -domain 1 -seeds left.
 // Neighbours: mask_source.hpp (the mask), kernels/distance/types.hpp (what a field is).

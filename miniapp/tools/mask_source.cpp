@@ -136,7 +136,8 @@ Mask read_mask(const MaskOptions& options) {
                   std::to_string(mask.Mx) + " x " + std::to_string(mask.My) + " cells, found " +
                   std::to_string(n));
     }
-    mask.Mx *= n, mask.My *= n;
+    mask.Mx *= n;
+    mask.My *= n;
     mask.value = [n, coarse = std::move(mask.value)](int j, int i) { return coarse(j / n, i / n); };
   }
   return mask;

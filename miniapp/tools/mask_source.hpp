@@ -1,16 +1,16 @@
-// Where a tool's mask comes from: a formula, a picture or a NetCDF file. A mask is a function of
-// the global cell.
+// The mask of a tool: a formula, a picture or a NetCDF file. A mask is a function of the global
+// cell.
 //
-//   -mask serpentine | spiral | comb | checkerboard | empty | full         0 or 1
-//   (kernels/cases/masks.hpp) -mask percolation:P[:SEED] 0 or 1 -mask shelves[:SEED[:ROUGHNESS]] 2
-//   grounded, 3 floating, 4 ocean -i picture.pbm, picture.pgm values of the picture; its upper row
-//   is row 0 (netpbm.hpp) -i file.nc [-variable NAME] (y, x) or (time, y, x), of which the last
-//   record
+//   -mask serpentine | spiral | comb | checkerboard | empty | full    0 or 1
+//   -mask percolation:P[:SEED]                                        0 or 1
+//   -mask shelves[:SEED[:ROUGHNESS]]            2 grounded, 3 floating, 4 ocean
+//   -i picture.pbm, picture.pgm                 values of the picture; its upper row is row 0
+//   -i file.nc [-variable NAME]                 (y, x) or (time, y, x), of which the last record
 //
 // Without -variable a NetCDF file gives `mask`; if it has none, the cell types that follow from
 // `thk` and `topg`: 0 ice-free land, 2 grounded, 3 floating, 4 ocean, as in the model. Neighbours:
-// netcdf.hpp, mask_fields.hpp (the domain and the seeds in it), nunatak_distance.cpp,
-// nunatak_labels.cpp.
+// kernels/cases/masks.hpp (formulas), netpbm.hpp, netcdf.hpp, mask_fields.hpp (the domain and the
+// seeds in it).
 #pragma once
 
 #include "miniapp/base/option_table.hpp"

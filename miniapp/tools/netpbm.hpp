@@ -1,11 +1,11 @@
 // Pictures as masks: portable bitmaps and graymaps (PBM, PGM; plain and raw), which any image
 // program writes.
 //
-//   P1            P2             P4, P5: the same header, one white space, then bytes:
-//   # comment     3 2            P4: rows of bits, padded to whole bytes    P5: one byte per value,
-//   two (high byte first) 3 2           255 if the largest value is above 255 1 0 1         0 128
-//   255 1 1 1         7   7   7      Values: PBM 1 is black, 0 is white; PGM 0 is black, the
-//   largest value is white.
+//   P1            P2             P4, P5: the same header, one white space, then bytes.
+//   # comment     3 2            P4: rows of bits, padded to whole bytes.
+//   3 2           255            P5: one byte per value, two (high byte first) if the largest
+//   1 0 1         0 128 255      value is above 255.
+//   1 1 1         7   7   7      Values: PBM 1 is black, 0 is white; PGM 0 is black.
 //
 // Formats: the manual pages pbm(5) and pgm(5) of Netpbm. Neighbour: mask_source.hpp, which makes
 // masks of them.

@@ -1,5 +1,5 @@
-// nunatak-check: is what a file of PISM's says of PICO what follows from its ice, bed, basins and
-// ocean? For regression tests.
+// nunatak-check: computes the fields of PICO in a file of PISM from its ice, bed, basins and ocean,
+// and compares. For regression tests.
 //
 //   nunatak-check run.nc [-forcing ocean.nc] [-pism_2.3] [-picture differences.ppm]
 //
@@ -96,8 +96,10 @@ public:
 
   /// All comparisons with the answer that has these defects. True if all fields are equal.
   bool run(PismDefects defects) {
-    m_results.clear(), m_left_out.clear(), m_without_ocean.clear();
-    m_marks = no_marks(*m_ranks);
+    m_results.clear();
+    m_left_out.clear();
+    m_without_ocean.clear();
+    m_marks.assign(m_file.x.size() * m_file.y.size(), 0.0);
     const PicoAnswer answer =
         compute_pico(*m_ranks, m_file, m_pico, m_input, m_file.ocean_source(), defects);
     m_shelves = answer.shelves;
@@ -125,12 +127,14 @@ public:
     std::vector<Record> records;
     for (const FieldDifference& d : m_results) records.push_back(d.record(m_file));
     if (World().rank() == 0) print(std::cout, records, equal, remark);
-    nlohmann::ordered_json json;
-    json["file"] = m_file.path(), json["version"] = NUNATAK_VERSION, json["equal"] = equal,
-    json["remark"] = remark;
-    json["parameters"] = m_parameters, json["fields"] = records;
-    json["not_in_the_file"] = m_left_out, json["without_ocean"] = m_without_ocean;
-    write_json(m_options.json, json);
+    write_json(m_options.json, {{"file", m_file.path()},
+                                {"version", NUNATAK_VERSION},
+                                {"equal", equal},
+                                {"remark", remark},
+                                {"parameters", m_parameters},
+                                {"fields", records},
+                                {"not_in_the_file", m_left_out},
+                                {"without_ocean", m_without_ocean}});
     write_picture(m_options.picture, *m_ranks, m_input, m_marks,
                   m_file.y.back() > m_file.y.front());
   }
@@ -177,7 +181,7 @@ private:
   std::vector<std::string> m_parameters;
   std::unique_ptr<Ranks> m_ranks;
   std::vector<PicoInput> m_input;
-  CellValues m_marks;
+  GridValues m_marks;
   int m_shelves = 0;
   std::vector<FieldDifference> m_results;
   std::vector<std::string> m_left_out, m_without_ocean;

@@ -1,5 +1,5 @@
-// nunatak-distance: distances on any mask, by several solvers, on real or virtual ranks: are they
-// equal, and what do they cost?
+// nunatak-distance: distances on any mask, by several solvers, on real or virtual ranks, compared
+// with one another and by their costs.
 //
 //   nunatak-distance -mask serpentine -seeds corner -solvers sweep,bfs -virtual_ranks 1x1,4x4
 //   -compare
@@ -77,8 +77,11 @@ std::vector<char> members(Ranks& ranks, const std::vector<std::int64_t>& cells) 
 /// without a way to a seed".
 std::string describe(const Answer::Field& field, const RankSet& set) {
   std::int64_t seeds = 0, lost = 0, largest = 0;
-  for (const int d : field.values)
-    seeds += d == 1, lost += d == 0, largest = std::max<std::int64_t>(largest, d);
+  for (const int d : field.values) {
+    seeds += d == 1;
+    lost += d == 0;
+    largest = std::max<std::int64_t>(largest, d);
+  }
   return field.name + ", " + field.long_name + ": " + std::to_string(spread_of(set, {seeds}).sum) +
          " seeds, largest distance " + std::to_string(spread_of(set, {largest}).max) + ", " +
          std::to_string(spread_of(set, {lost}).sum) + " cells without a way to a seed";
@@ -123,11 +126,10 @@ void run(const Options& options) {
       const auto prepare = [&] { assign(problem.fields, start); };
       const Record measured =
           measure(set, options.repeat, prepare, [&] { report = distances.solve(problem); });
-      Record record;
-      record["domain_cells"] = spread.sum;
-      record["domain_imbalance"] = spread.imbalance();
-      record["solver"] = solver.name;
-      record["rounds"] = report.rounds;
+      Record record = {{"domain_cells", spread.sum},
+                       {"domain_imbalance", spread.imbalance()},
+                       {"solver", solver.name},
+                       {"rounds", report.rounds}};
       record.update(measured);
       const Answer answer = answer_of(set, problem.fields, rules.names(), solver);
       if (results.empty()) {

@@ -1,5 +1,5 @@
-// nunatak-labels: connected components of any mask on real or virtual ranks: how many, how large,
-// and what does it cost?
+// nunatak-labels: connected components of any mask on real or virtual ranks: their number and size,
+// and what they cost.
 //
 //   nunatak-labels -mask percolation:0.593 -grid_Mx 1000 -virtual_ranks 1x1,8x8 -compare
 //
@@ -146,11 +146,11 @@ void run(const ToolOptions& options) {
     for (const Array2<Code>& code : codes) cells.push_back(count_ones(code));
     const Census census(set, *found);
     if (results.empty()) heading = census.words(mask);
-    Record record;
-    record["domain_cells"] = census.cells;
-    record["domain_imbalance"] = spread_of(set, cells).imbalance();
-    record["components"] = census.components, record["components_at_edge"] = census.at_edge;
-    record["largest_cells"] = census.largest.cells();
+    Record record = {{"domain_cells", census.cells},
+                     {"domain_imbalance", spread_of(set, cells).imbalance()},
+                     {"components", census.components},
+                     {"components_at_edge", census.at_edge},
+                     {"largest_cells", census.largest.cells()}};
     record.update(measured);
     results.add(record, answer_of(set.rectangle(), collect(ranks, set.rectangle(), numbers),
                                   "the labels on " + set.name()));

@@ -256,25 +256,6 @@ TEST_CASE("thousands of pictures, good ones and spoiled ones") {
   CHECK(survived > 500);
 }
 
-TEST_CASE("thousands of random strings that start like a picture") {
-  Random random(2);
-  const std::string letters = "0123456789 \n#P-\xff";
-  int refused = 0;
-  for (int n = 0; n < 4000; ++n) {
-    std::string bytes = std::string("P") + "1245"[random() % 4];
-    for (int length = below(random, 40); length > 0; --length)
-      bytes += letters[random() % letters.size()];
-    const auto found = parsed(bytes);
-    if (!found) {
-      refused += 1;
-    } else if (found->values.size() !=
-               static_cast<std::size_t>(found->Mx) * static_cast<std::size_t>(found->My)) {
-      FAIL("values: " << found->values.size());
-    }
-  }
-  CHECK(refused > 3000);
-}
-
 TEST_CASE("files: a picture, a NetCDF mask, cell types of thickness and bed") {
   const Folder folder;
   const Mask picture = read(folder.write("p.pgm", "P2 2 1 9 3 4"));

@@ -1,7 +1,7 @@
 """No direction is special: a mirrored, rotated or transposed marine ice sheet gives the mirrored, rotated or transposed answer.
 
-Whole steps of the program with PICO, temperature and transport, without the SSA, to the bit. The kernels by themselves:
-tests/verification/test_symmetry.cpp; the SSA: test_ssa_symmetry.cpp.
+Whole steps of the program with PICO, temperature and transport, without the SSA, to the bit. The SSA:
+tests/verification/test_ssa_symmetry.cpp.
 """
 import json
 

@@ -44,7 +44,9 @@ DmdaRanks::DmdaRanks(MPI_Comm comm, Dmda& grid)
   const PetscInt *start = nullptr, *cells = nullptr;
   NUNATAK_PETSC(PetscSFGetLeafRanks(m_scatter, &receivers, &rank, &start, &cells));
   for (PetscInt n = 0; n < receivers; ++n) {
-    if (rank[n] != first()) m_messages += 1, m_cells += start[n + 1] - start[n];
+    if (rank[n] == first()) continue;
+    m_messages += 1;
+    m_cells += start[n + 1] - start[n];
   }
 }
 

@@ -1,8 +1,8 @@
 // The ghost exchange as a model on PETSc does it (-halo dmda): one array at a time through the
 // DMDA's local-to-local scatter. Fields of doubles are borrowed by a local Vec and go through
 // DMLocalToLocalBegin/End in place, columns through the DMDA with as many numbers a cell; all else
-// goes through the PetscSF of the same scatter. The same cells travel as in MpiRanks and no number
-// is changed, so that all bits are the same; the messages are more: up to eight for every array.
+// goes through the PetscSF of the same scatter. The same cells are sent as in MpiRanks, with the
+// same bits, in more messages: up to eight for every array.
 #pragma once
 
 #include "miniapp/base/mpi_ranks.hpp"

@@ -2,47 +2,122 @@
 
 #include "kernels/pico/melt.hpp"
 
+#include <algorithm>
 #include <cmath>
 
 namespace nunatak::tools {
 
 namespace {
 
-template <class T>
-CellValues owned(const Ranks& ranks, const std::vector<PicoFields>& fields,
-                 Array2<T> PicoFields::*field, double scale) {
-  CellValues values;
-  for (int r = 0; r < ranks.local_size(); ++r) {
-    const Patch p = ranks.patch(r);
-    const Array2<T>& a = fields[static_cast<std::size_t>(r)].*field;
-    values.emplace_back(static_cast<std::size_t>(p.cells()));
-    for_owned(p, [&](std::size_t n, int j, int i) {
-      values.back()[n] = scale * static_cast<double>(a(j, i));
-    });
+/// entry[l] of each provisional label; component[n] of each segment is its provisional label, or
+/// -1.
+std::vector<int> provisional_labels(const Patch& p, const Segments& segments, const LabelMask& mask,
+                                    LargeList<int>& component) {
+  std::vector<int> entry;
+  std::vector<int> above(static_cast<std::size_t>(p.xm) + 2, -1),
+      here; // labels of the cells of two rows
+  for (int j = 1; j <= p.ym; ++j, above = here) {
+    here.assign(above.size(), -1);
+    for (int n = segments.row[j], end, i0, i1 = 1; n < segments.row[j + 1]; n = end) {
+      const auto inside = [&](int s) { return flags_of(mask, segments.list[s].code()) >= 0; };
+      end = n + 1, i0 = i1, i1 = segments.end(n);
+      if (!inside(n)) {
+        component[n] = -1;
+        continue;
+      }
+      while (end < segments.row[j + 1] && inside(end)) ++end; // the segments n..end are a run
+      i1 = segments.end(end - 1);
+      int label = -1;
+      for (int i = i0; i < i1; ++i) {
+        if (above[i] < 0 || above[i] == label) continue;
+        if (label >= 0)
+          entry[std::max(label, above[i])] =
+              std::min(label, above[i]); // what it said before is lost
+        label = above[i];
+      }
+      if (label < 0) {
+        label = static_cast<int>(entry.size());
+        entry.push_back(label);
+      }
+      std::fill(here.begin() + i0, here.begin() + i1, label);
+      std::fill(component.begin() + n, component.begin() + end, label);
+    }
   }
-  return values;
+  return entry;
 }
 
-/// The smallest value of each shelf, 0 for none. In fixed point, 2^-40. Collective.
-std::vector<double> smallest_of_shelves(Ranks& ranks, const pico::Shelves& shelves,
-                                        const std::vector<PicoFields>& out,
-                                        const CellValues& values) {
-  constexpr std::int64_t none = std::numeric_limits<std::int64_t>::min();
-  std::vector<std::vector<std::int64_t>> most; // of the negative value
-  for (int r = 0; r < ranks.local_size(); ++r) {
-    const auto n_r = static_cast<std::size_t>(r);
-    most.emplace_back(static_cast<std::size_t>(shelves.table.shelves) + 1, none);
-    for_owned(ranks.patch(r), [&](std::size_t n, int j, int i) {
-      const double v = values[n_r][n];
-      std::int64_t& of_shelf = most.back()[static_cast<std::size_t>(out[n_r].shelf_mask(j, i))];
-      if (std::fabs(v) < 1e5)
-        of_shelf = std::max<std::int64_t>(of_shelf, std::llround(std::ldexp(-v, 40)));
-    });
+/// A LabelPatch (labels.hpp) with the first defect.
+void label_as_pism_2_3(const Patch& p, const Segments& segments, const LabelMask& mask,
+                       LargeList<int>& component, LargeList<Component>& fragments) {
+  component.resize(segments.list.size());
+  std::vector<int> entry = provisional_labels(p, segments, mask, component);
+  for (int& e : entry) e = entry[e]; // entries are smaller than their labels: that one is final
+  std::vector<int> number(entry.size(), -1);
+  fragments.clear();
+  for (int j = 1; j <= p.ym; ++j) {
+    for (int n = segments.row[j], i0, i1 = 1; n < segments.row[j + 1]; ++n) {
+      i0 = i1, i1 = segments.end(n);
+      if (component[n] < 0) continue;
+      int& c = number[entry[component[n]]];
+      if (c < 0) {
+        c = static_cast<int>(fragments.size());
+        fragments.push_back({p.cell(j, i0), 0});
+      }
+      component[n] = c;
+      Component& fragment = fragments[c];
+      const bool edge = p.global_j(j) == 0 || p.global_j(j) == p.My - 1 || p.global_i(i0) == 0 ||
+                        p.global_i(i1 - 1) == p.Mx - 1;
+      fragment.add(i1 - i0, flags_of(mask, segments.list[n].code()) | (edge ? touches_edge : 0));
+    }
   }
-  ranks.max(most);
-  std::vector<double> smallest;
-  for (const std::int64_t m : most[0])
-    smallest.push_back(m == none ? 0.0 : -std::ldexp(static_cast<double>(m), -40));
+}
+
+/// The second defect: changes distances, boxes and d_max in `shelves` and `out`. One collective.
+void saturate_distances(Ranks& ranks, const PicoOptions& options, pico::Shelves& shelves,
+                        std::vector<PicoFields>& out) {
+  const int most = 2 * std::max(ranks.decomposition().Mx, ranks.decomposition().My) + 1;
+  std::vector<std::vector<std::int64_t>> largest; // distance to the grounding line, of each shelf
+  for (std::size_t r = 0; r < out.size(); ++r) {
+    int *d_gl = out[r].distance_gl.data(), *d_cf = out[r].distance_cf.data();
+    for (const int c : out[r].written_domain) {
+      d_gl[c] = std::min(d_gl[c], most);
+      d_cf[c] = std::min(d_cf[c], most);
+    }
+    largest.emplace_back(static_cast<std::size_t>(shelves.table.shelves) + 1, 0);
+    for (std::size_t n = 0; n < shelves.local[r].cell.size(); ++n) {
+      std::int64_t& d = largest[r][shelves.local[r].shelf[n]];
+      d = std::max<std::int64_t>(d, d_gl[shelves.local[r].cell[n]]);
+    }
+  }
+  ranks.max(largest);
+  shelves.d_max = static_cast<int>(*std::max_element(largest[0].begin(), largest[0].end()));
+  for (std::size_t s = 1; s < shelves.boxes.size(); ++s)
+    shelves.boxes[s] =
+        pico::number_of_boxes(static_cast<int>(largest[0][s]), shelves.d_max, options.boxes);
+  for (std::size_t r = 0; r < out.size(); ++r) {
+    pico::LocalShelves& local = shelves.local[r];
+    for (std::size_t n = 0; n < local.cell.size(); ++n) {
+      const int c = local.cell[n];
+      local.box[n] = pico::box_of(out[r].distance_gl.data()[c], out[r].distance_cf.data()[c],
+                                  shelves.boxes[local.shelf[n]]);
+      out[r].box_mask.data()[c] = local.box[n];
+    }
+  }
+}
+
+/// The smallest value of each shelf in multiples of 2^-40, 0 for none.
+std::vector<double> smallest_of_shelves(const GridValues& shelf_mask, int shelves,
+                                        const GridValues& values) {
+  constexpr double none = HUGE_VAL;
+  std::vector<double> smallest(static_cast<std::size_t>(shelves) + 1, none);
+  for (std::size_t n = 0; n < values.size(); ++n) {
+    double& of_shelf = smallest[static_cast<std::size_t>(shelf_mask[n])];
+    if (std::fabs(values[n]) < 1e5) {
+      const auto units = static_cast<double>(std::llround(std::ldexp(values[n], 40)));
+      of_shelf = std::fmin(of_shelf, std::ldexp(units, -40));
+    }
+  }
+  for (double& v : smallest) v = v == none ? 0.0 : v;
   return smallest;
 }
 
@@ -50,12 +125,14 @@ std::vector<double> smallest_of_shelves(Ranks& ranks, const pico::Shelves& shelv
 /// has in box 0.
 void take_box0(Ranks& ranks, const PicoFile& file, pico::Shelves& shelves,
                const std::vector<PicoFields>& out, std::vector<PicoInput>& input) {
+  const GridValues mask =
+      gathered(ranks, [&](std::size_t r, int j, int i) { return out[r].shelf_mask(j, i); });
+  const int n_shelves = shelves.table.shelves;
   const auto smallest = [&](const std::string& name, const std::string& unit) {
-    return smallest_of_shelves(ranks, shelves, out, file.read(ranks, name, unit, "the water"));
+    return smallest_of_shelves(mask, n_shelves, file.read(name, unit, "the water"));
   };
   const std::vector<double> T = smallest("pico_temperature_box0", "kelvin"),
                             S = smallest("pico_salinity_box0", "g/kg");
-  const int n_shelves = shelves.table.shelves;
   shelves.table.reset(n_shelves, n_shelves);
   for (int s = 1; s <= n_shelves; ++s)
     shelves.table.cells[shelves.table.at(s, s)] =
@@ -94,47 +171,6 @@ PicoAnswer compute_pico(Ranks& ranks, const PicoFile& file, const PicoOptions& o
   PicoReport report;
   pico::ShelfMelt(ranks, file.dx, file.dy, options).update(shelves, ocean, answer.fields, report);
   return answer;
-}
-
-const std::vector<PicoField>& pico_fields() {
-  // the melt is gamma / (nu lambda) times a difference of two temperatures near 271 K: small values
-  // are as far off as its mean
-  using F = PicoFields;
-  static const std::vector<PicoField> all = {
-      {"pico_ice_rise_mask", "", 1.0, 0.0, &F::ice_rise_mask},
-      {"pico_ocean_mask", "", 1.0, 0.0, &F::ocean_mask},
-      {"pico_lake_mask", "", 1.0, 0.0, &F::lake_mask},
-      {"pico_contshelf_mask", "", 1.0, 0.0, &F::contshelf_mask},
-      {"pico_shelf_mask", "", 1.0, 0.0, &F::shelf_mask},
-      {"pico_distance_gl", "", 1.0, 0.0, &F::distance_gl},
-      {"pico_distance_cf", "", 1.0, 0.0, &F::distance_cf},
-      {"pico_box_mask", "", 1.0, 0.0, &F::box_mask},
-      {"pico_temperature_box0", "kelvin", 1.0, 0.0, nullptr, &F::temperature_box0},
-      {"pico_salinity_box0", "g/kg", 1.0, 0.0, nullptr, &F::salinity_box0},
-      {"pico_temperature", "kelvin", 1.0, 0.0, nullptr, &F::temperature},
-      {"pico_salinity", "g/kg", 1.0, 0.0, nullptr, &F::salinity},
-      {"pico_overturning", "m3 s-1", 1.0, 0.0, nullptr, &F::overturning},
-      {"pico_basal_melt_rate", "m s-1", 1.0, 1e-8, nullptr, &F::melt},
-      {"shelfbmassflux", "kg m-2 s-1", rho_ice, 1e-5, nullptr, &F::melt},
-      {"shelfbtemp", "kelvin", 1.0, 0.0, nullptr, &F::base_temperature},
-  };
-  return all;
-}
-
-CellValues values_of(const Ranks& ranks, const std::vector<PicoFields>& fields,
-                     const PicoField& field) {
-  return field.is_water() ? owned(ranks, fields, field.water, field.scale)
-                          : owned(ranks, fields, field.mask, field.scale);
-}
-
-CellValues in_shelves(const Ranks& ranks, const std::vector<PicoFields>& fields) {
-  CellValues shelves = owned(ranks, fields, &PicoFields::shelf_mask, 1.0);
-  const CellValues lakes = owned(ranks, fields, &PicoFields::lake_mask, 1.0);
-  for (std::size_t r = 0; r < shelves.size(); ++r) {
-    for (std::size_t n = 0; n < shelves[r].size(); ++n)
-      shelves[r][n] = shelves[r][n] > 0.0 || lakes[r][n] > 0.0 ? 1.0 : 0.0;
-  }
-  return shelves;
 }
 
 } // namespace nunatak::tools

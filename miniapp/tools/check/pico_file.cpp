@@ -3,7 +3,6 @@
 #include "kernels/ice/geometry.hpp"
 #include "miniapp/base/error.hpp"
 #include "miniapp/base/units.hpp"
-#include "miniapp/base/world.hpp"
 #include "miniapp/base/world_comm.hpp"
 
 #include <algorithm>
@@ -39,26 +38,24 @@ std::vector<double> coordinate(const io::Reader& file, const std::string& name) 
 }
 
 template <class T>
-Array2<T> array_of(const std::string& name, const Patch& p, const std::vector<double>& values) {
+Array2<T> array_of(const std::string& name, const Patch& p, const GridValues& values) {
   Array2<T> a = make_array<T>(name, p);
-  for_owned(p, [&](std::size_t n, int j, int i) { a(j, i) = static_cast<T>(values[n]); });
+  for (int j = 1; j <= p.ym; ++j) {
+    for (int i = 1; i <= p.xm; ++i)
+      a(j, i) = static_cast<T>(values[static_cast<std::size_t>(p.cell(j, i))]);
+  }
   return a;
 }
 
-/// Values that must be there, and whole numbers that an int can hold if `whole`. Collective.
-void require_numbers(const std::string& what, const CellValues& values, bool whole) {
-  World().agree([&] {
-    for (const std::vector<double>& local : values) {
-      for (const double v : local) {
-        const bool good = std::isfinite(v) && (!whole || (v == std::rint(v) && std::fabs(v) < 1e9));
-        if (good) continue;
-        std::ostringstream found;
-        found << v;
-        throw Error(what + ": expected " + (whole ? "whole numbers" : "numbers") +
-                    " in all cells, found " + found.str());
-      }
-    }
-  });
+/// Values that must be there, and whole numbers that an int can hold if `whole`.
+void require_numbers(const std::string& what, const GridValues& values, bool whole) {
+  for (const double v : values) {
+    if (std::isfinite(v) && (!whole || (v == std::rint(v) && std::fabs(v) < 1e9))) continue;
+    std::ostringstream found;
+    found << v;
+    throw Error(what + ": expected " + (whole ? "whole numbers" : "numbers") +
+                " in all cells, found " + found.str());
+  }
 }
 
 struct Parameter {
@@ -85,7 +82,7 @@ const io::Reader& PicoFile::holder(const std::string& variable) const {
   return m_forcing && of_ocean && m_forcing->has(variable) ? *m_forcing : m_file;
 }
 
-CellValues PicoFile::read(const Ranks& ranks, const std::string& variable, const std::string& unit,
+GridValues PicoFile::read(const std::string& variable, const std::string& unit,
                           const std::string& needed_for) const {
   const io::Reader& file = holder(variable);
   if (!file.has(variable))
@@ -100,54 +97,47 @@ CellValues PicoFile::read(const Ranks& ranks, const std::string& variable, const
                 ", x = " + std::to_string(x.size()) + "), alone or after time, found (" +
                 file.shape(variable) + ")");
   }
-  CellValues values;
-  for (int r = 0; r < ranks.local_size(); ++r) {
-    const Patch p = ranks.patch(r);
-    const auto u = [](int n) { return static_cast<std::size_t>(n); };
-    values.push_back(file.read_record(variable, {u(p.ys), u(p.xs)}, {u(p.ym), u(p.xm)}));
-    const std::string own = file.text(variable, "units").value_or(unit);
-    if (unit.empty() || own == unit) continue;
-    const UnitConversion convert = unit_conversion(own, unit, what);
-    for (double& v : values.back()) v = convert(v);
-  }
+  GridValues values = file.read_record(variable, {0, 0}, {y.size(), x.size()});
+  const std::string own = file.text(variable, "units").value_or(unit);
+  if (unit.empty() || own == unit) return values;
+  const UnitConversion convert = unit_conversion(own, unit, what);
+  for (double& v : values) v = convert(v);
   return values;
 }
 
 std::vector<PicoInput> PicoFile::input(Ranks& ranks) const {
   const auto numbers = [&](const std::string& name, const std::string& unit, bool whole,
                            const std::string& needed_for) {
-    CellValues values = read(ranks, name, unit, needed_for);
+    GridValues values = read(name, unit, needed_for);
     const io::Packing packing = holder(name).packing(name);
-    for (std::vector<double>& local : values) {
-      if (whole)
-        std::transform(local.begin(), local.end(), local.begin(),
-                       [&](double v) { return packing.id(v); });
-    }
+    if (whole)
+      std::transform(values.begin(), values.end(), values.begin(),
+                     [&](double v) { return packing.id(v); });
     require_numbers(place(holder(name), name), values, whole);
     return values;
   };
-  const bool flotation = !has("mask"), ocean = ocean_source() == OceanSource::fields;
-  const CellValues H = numbers("thk", "m", false, "all of PICO"),
-                   b = numbers("topg", "m", false, "pico_contshelf_mask");
-  const CellValues basins =
+  const bool ocean = ocean_source() == OceanSource::fields;
+  const GridValues H = numbers("thk", "m", false, "all of PICO");
+  const GridValues b = numbers("topg", "m", false, "pico_contshelf_mask");
+  const GridValues basins =
       numbers("basins", "", true, "pico_shelf_mask, pico_box_mask and the water");
-  const CellValues mask = flotation ? H : numbers("mask", "", true, "all of PICO");
-  const CellValues theta = ocean ? read(ranks, "theta_ocean", "kelvin", "the water") : H;
-  const CellValues salt = ocean ? read(ranks, "salinity_ocean", "g/kg", "the water") : H;
+  GridValues mask;
+  if (has("mask")) {
+    mask = numbers("mask", "", true, "all of PICO");
+  } else {
+    for (std::size_t n = 0; n < H.size(); ++n) mask.push_back(cell_type(b[n], H[n]));
+  }
+  const GridValues theta = ocean ? read("theta_ocean", "kelvin", "the water") : H;
+  const GridValues salt = ocean ? read("salinity_ocean", "g/kg", "the water") : H;
   std::vector<PicoInput> input;
   std::vector<std::vector<Ghosted>> ghosted;
   for (int r = 0; r < ranks.local_size(); ++r) {
     const Patch p = ranks.patch(r);
-    const auto n = static_cast<std::size_t>(r);
-    input.push_back({array_of<double>("thk", p, H[n]), array_of<double>("topg", p, b[n]),
-                     array_of<int>("mask", p, mask[n]), array_of<int>("basins", p, basins[n]),
-                     array_of<double>("theta_ocean", p, theta[n]),
-                     array_of<double>("salinity_ocean", p, salt[n])});
-    const PicoInput& in = input.back();
-    if (flotation)
-      for_owned(
-          p, [&](std::size_t, int j, int i) { in.mask(j, i) = cell_type(in.b(j, i), in.H(j, i)); });
-    ghosted.push_back({in.basins});
+    input.push_back({array_of<double>("thk", p, H), array_of<double>("topg", p, b),
+                     array_of<int>("mask", p, mask), array_of<int>("basins", p, basins),
+                     array_of<double>("theta_ocean", p, theta),
+                     array_of<double>("salinity_ocean", p, salt)});
+    ghosted.push_back({input.back().basins});
   }
   ranks.update_ghosts(ghosted);
   return input;

@@ -1,7 +1,7 @@
-// A file of PISM's (or of nunatak's) that has fields of PICO: its grid, what PICO reads, its
-// parameters, what PICO has found. Variables are (y, x) or (time, y, x), of which the last record
-// is read, in any units that convert. Neighbours: pico_answer.hpp (computes the fields anew),
-// differences.hpp (compares them).
+// A file of PISM (or nunatak) with fields of PICO: its grid, what PICO reads, its parameters, what
+// PICO has found. Variables are (y, x) or (time, y, x), of which the last record is read, in any
+// units that convert; every rank reads all of them. Neighbours: pico_answer.hpp (computes the
+// fields anew), differences.hpp (compares them).
 #pragma once
 
 #include "io/reader.hpp"
@@ -15,23 +15,16 @@
 
 namespace nunatak::tools {
 
-/// Numbers in owned cells, in raster order: [local rank][cell].
-using CellValues = std::vector<std::vector<double>>;
-
-/// f(cell's number in raster order, array indices) for the owned cells of a patch.
-template <class F> void for_owned(const Patch& p, const F& f) {
-  for (int j = 1; j <= p.ym; ++j) {
-    for (int i = 1; i <= p.xm; ++i) f(static_cast<std::size_t>((j - 1) * p.xm + i - 1), j, i);
-  }
-}
+/// Numbers of all cells of the grid in raster order, on every rank.
+using GridValues = std::vector<double>;
 
 /// Where the water in front of the shelves comes from.
 enum class OceanSource { none, fields, box0 };
 
 class PicoFile {
 public:
-  /// `forcing`: another file on the same grid, in which basins, theta_ocean and salinity_ocean are
-  /// looked for first; "": none. Collective, as all functions that read. Throws Error that names
+  /// `forcing`: another file on the same grid, whose basins, theta_ocean and salinity_ocean come
+  /// first; "": none. Collective, as all functions that read. Throws Error that names
   /// file and variable.
   explicit PicoFile(const std::string& path, const std::string& forcing = "");
 
@@ -43,7 +36,7 @@ public:
 
   /// Values in `unit` ("": as they are); NaN where the file says that there are none. Error, which
   /// says what `variable` is needed for, if it is not there or is on another grid.
-  CellValues read(const Ranks& ranks, const std::string& variable, const std::string& unit,
+  GridValues read(const std::string& variable, const std::string& unit,
                   const std::string& needed_for) const;
 
   /// What PICO reads: thk, topg, mask (if there is none, by flotation), basins with ghosts, the
