@@ -1,14 +1,14 @@
 // Arrays of the model: Kokkos Views over the patch of a rank, with one ring of ghosts, and loops.
 //
 // Shape and order: (j, i) = (y, x), columns (j, i, k). An owned cell has view indices 1..ym, 1..xm;
-// index 0 and ym + 1 (xm + 1) are ghosts. The label of a View is for profilers and for errors of
-// Kokkos only: names in files are given with the View, never taken from it.
+// index 0 and ym + 1 (xm + 1) are ghosts. The label of a View serves profilers and Kokkos' errors
+// only.
 //
-// Where arrays live, and how columns lie: memory.hpp. Two rules hold for every backend:
-//   - A loop returns before it is done. Host code that reads or writes an array fences first;
-//     Ranks::update_ghosts does it for its caller (launch_ghosts does not), and a reduction into a
-//     host variable has waited for all that came before it.
-//   - What only loops use (work space of an algorithm) is a View in WorkMem, which is never moved.
+// memory.hpp says where arrays live and how columns lie. Two rules hold for every backend:
+//   - Loops are asynchronous. Host code that reads or writes an array fences first;
+//     Ranks::update_ghosts does so for its caller (launch_ghosts does not). A reduction into a host
+//     variable waits for everything before it.
+//   - Work space that only loops touch is a View in WorkMem, which is never moved.
 #pragma once
 
 #include "kernels/grid/memory.hpp"
@@ -20,8 +20,7 @@
 namespace nunatak {
 
 template <class T> using Array2 = Kokkos::View<T**, Kokkos::LayoutRight, Mem>; // (j, i)
-template <class T>
-using SharedArray2 = Shared<T**>; // the same, worked on by the host in place, too
+template <class T> using SharedArray2 = Shared<T**>; // (j, i), also accessed by the host in place
 template <class T> using Array3 = Kokkos::View<T***, ColumnLayout, Mem>; // (j, i, k)
 
 /// A 2-D array over `patch` and its ghosts, filled with zeros. `label`: for profilers.
@@ -44,11 +43,10 @@ struct Cells {
 };
 inline Cells owned_cells(const Patch& p) { return {1, p.ym + 1, 1, p.xm + 1}; }
 inline Cells cells_and_ghosts(const Patch& p) { return {0, p.ym + 2, 0, p.xm + 2}; }
-/// The owned cells, and the ghosts to the left and below: each has the face to its right and the
-/// one above it.
+/// The owned cells and the ghosts to the left and below: each has its right and its upper face.
 inline Cells cells_with_faces(const Patch& p) { return {0, p.ym + 1, 0, p.xm + 1}; }
 
-// Before a loop of independent iterations, which the compiler may vectorise.
+// Placed before a loop of independent iterations that the compiler may vectorise.
 #if defined(__CUDACC__) || defined(__HIPCC__)
 #define NUNATAK_INDEPENDENT
 #elif defined(__clang__)
@@ -59,12 +57,12 @@ inline Cells cells_with_faces(const Patch& p) { return {0, p.ym + 1, 0, p.xm + 1
 #define NUNATAK_INDEPENDENT
 #endif
 
-/// A loop over a row of cells, on a CPU.
+/// A loop over a row of cells, on CPUs.
 template <class F> struct RowLoop {
   F f;
   int i0, i1;
   KOKKOS_INLINE_FUNCTION void operator()(int j) const {
-    const F g = f; // no store of the loop can change a copy of its own
+    const F g = f; // a local copy: stores of the loop cannot alias it
     NUNATAK_INDEPENDENT
     for (int i = i0; i < i1; ++i) g(j, i);
   }
@@ -76,18 +74,17 @@ template <class F> struct RowLoop {
   }
 };
 
-/// One cell, on a GPU, where i runs over the lanes.
+/// One cell, on GPUs, where i runs over the lanes.
 template <class F> struct CellLoop {
   F f;
-  int i0, i1; ///< not used
+  int i0, i1; ///< unused
   KOKKOS_INLINE_FUNCTION void operator()(int i, int j) const { f(j, i); }
   template <class T> KOKKOS_INLINE_FUNCTION void operator()(int i, int j, T& result) const {
     f(j, i, result);
   }
 };
 
-/// The functor and the range that Kokkos gets for a loop over cells: rows on a CPU, blocks of 32 x
-/// 8 cells on a GPU.
+/// The functor and the range of a loop over cells: rows on CPUs, blocks of 32 x 8 cells on GPUs.
 template <class F> using Loop = std::conditional_t<loops_on_host, RowLoop<F>, CellLoop<F>>;
 inline auto range_of(const Cells& cells) {
   if constexpr (loops_on_host) {
@@ -98,9 +95,8 @@ inline auto range_of(const Cells& cells) {
   }
 }
 
-/// f(j, i) for all of `cells`, rows in parallel: all loops over cells use it. The cells are
-/// independent of each other: f must not read what it writes for another one. `label` names the
-/// loop in profiles.
+/// f(j, i) for all of `cells`, rows in parallel. Cells are independent: f must not read what it
+/// writes for another cell. `label` names the loop in profiles.
 template <class F> void for_each_of(const char* label, const Cells& cells, const F& f) {
   Kokkos::parallel_for(label, range_of(cells), Loop<F>{f, cells.i0, cells.i1});
 }
@@ -111,12 +107,12 @@ template <class T, class L> T reduce_loop(const char* label, const Cells& cells,
   return result;
 }
 
-/// The same with a result that does not depend on the order: f(j, i, T& result) adds to it. T():
-/// nothing yet; T has an exact += (FixedSum, integers, Largest, and structs of them).
+/// The same with a reduction that does not depend on the order: f(j, i, T& result) adds to it. T()
+/// is the neutral element; += of T is exact (FixedSum, integers, Largest, structs of these).
 template <class T, class F> T reduce_over(const char* label, const Cells& cells, const F& f) {
   return reduce_loop<T>(label, cells, Loop<F>{f, cells.i0, cells.i1});
 }
-/// The same; but if `later` is there, the result goes into it, is not waited for, and not returned.
+/// The same; if `later` is allocated, the result goes there without a wait, and T() is returned.
 template <class T, class F>
 T reduce_over(const char* label, const Cells& cells, const Later<T>& later, const F& f) {
   if (!later.data()) return reduce_over<T>(label, cells, f);
@@ -124,7 +120,7 @@ T reduce_over(const char* label, const Cells& cells, const Later<T>& later, cons
   return {};
 }
 
-/// The largest of numbers that are not negative (0 of none), as a result of reduce_over.
+/// The largest of non-negative numbers (0 if there are none), as a result of reduce_over.
 struct Largest {
   double value = 0.0;
   KOKKOS_INLINE_FUNCTION void see(double x) { value = x > value ? x : value; }
@@ -144,8 +140,8 @@ template <class F> void for_each_cell_and_ghost(const char* label, const Patch& 
   for_each_of(label, cells_and_ghosts(patch), f);
 }
 
-/// Packs of cells of a row, for functions that take several cells at once (widths.hpp): f(j, i, n),
-/// n cells from (j, i) on.
+/// Packs of cells of a row, for functions that take several cells at once (widths.hpp): f(j, i, n)
+/// takes n cells from (j, i) on.
 constexpr int cells_at_once = loops_on_host ? 64 : 1;
 template <class F> struct PackLoop {
   F f;

@@ -1,6 +1,5 @@
-// Integers that several threads change. Kokkos' own functions lock where there is one thread only,
-// too, and on a CPU read and write by an exchange that begins with a plain read, which the thread
-// sanitizer cannot tell from a race.
+// Atomic operations on integers. Kokkos' own lock even with a single thread, and on CPUs their
+// loads and stores start with a plain read, which the thread sanitizer reports as a race.
 #pragma once
 
 #include "kernels/grid/memory.hpp"

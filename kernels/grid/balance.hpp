@@ -1,6 +1,5 @@
-// A cut of the grid by work: as many patches as another one, of unequal size, with about the same
-// work along x, and along y. For ice that covers a third of a square: docs/step-scaling.md has what
-// it gains.
+// A decomposition balanced by work: as many patches as another one, of unequal size, with about the
+// same work along x and along y. docs/step-scaling.md has the gain.
 #pragma once
 
 #include "kernels/grid/patch.hpp"
@@ -9,11 +8,11 @@
 
 namespace nunatak {
 
-/// What a cell without ice counts where one with ice counts 1: more than its work, so that patches
-/// without ice do not become large.
+/// The weight of an ice-free cell relative to one with ice: more than its work, so that ice-free
+/// patches do not become large.
 constexpr double work_without_ice = 0.1;
 
-/// The work of n lines of `cells` cells each, icy_cells[0..n - 1] of them with ice.
+/// The work of n lines of `cells` cells each, of which icy_cells[0..n - 1] have ice.
 template <class Counts>
 std::vector<double> work_of_lines(const Counts* icy_cells, std::size_t n, int cells) {
   std::vector<double> work;
@@ -24,7 +23,7 @@ std::vector<double> work_of_lines(const Counts* icy_cells, std::size_t n, int ce
   return work;
 }
 
-/// The starts of `parts` patches, at least one line each, and the end.
+/// The starts of `parts` patches of at least one line each, and the end.
 inline std::vector<int> balanced(const std::vector<double>& work, int parts) {
   double all = 0.0, sum = 0.0;
   for (const double w : work) all += w;
@@ -40,7 +39,7 @@ inline std::vector<int> balanced(const std::vector<double>& work, int parts) {
   return start;
 }
 
-/// `d` with other patches. icy_cells: of all columns, and then of all rows.
+/// `d` with balanced patches. icy_cells: counts of all columns, then of all rows.
 template <class Counts>
 Decomposition balanced(Decomposition d, const std::vector<Counts>& icy_cells) {
   const auto Mx = static_cast<std::size_t>(d.Mx), My = static_cast<std::size_t>(d.My);

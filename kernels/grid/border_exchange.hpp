@@ -1,6 +1,6 @@
-// Border cells of patches in a buffer of their own, for algorithms whose arrays are touched by
-// loops only (distance/device/, labels/): loops fill and read the buffer, the host sends it. On a
-// GPU the arrays themselves are never moved.
+// Border cells of patches in a separate buffer, for algorithms whose arrays only loops touch
+// (distance/device/, labels/): loops fill and read the buffer, the host sends it. On a GPU the
+// arrays themselves are never moved.
 //
 //   ghost | cell .  .   The owned cells along the sides of a patch are numbered: west, east (ym
 //         |  .   .  .   each, from the south), south, north (xm each, from the west). A corner cell
@@ -36,7 +36,7 @@ struct BorderCells {
   }
 };
 
-/// `fields` numbers (T) per border cell, of all local ranks: data(local)[n * fields + f].
+/// `fields` values (T) per border cell, for all local ranks: data(local)[n * fields + f].
 template <class T> class BorderExchange {
 public:
   /// A side of a patch with a neighbour beyond it.
@@ -75,8 +75,8 @@ public:
   T* data(int local) const { return m_data.data() + m_start[local]; }
   const std::vector<Side>& sides(int local) const { return m_sides[local]; }
 
-  /// Cells at the edge of the domain keep what they have. Communicates: one message to each
-  /// neighbour beyond a side.
+  /// Cells at the edge of the domain keep their values. Communicates: one message to each neighbour
+  /// beyond a side.
   void exchange() {
     Kokkos::fence("nunatak: before the exchange of border cells");
     for (std::size_t r = 0; r < m_out.size(); ++r) {

@@ -1,9 +1,9 @@
-// exp, log, pow, x^(-1/3), x^(-n/8), tan and erf from + - * / sqrt and shifts of integers:
-// the same bits on every processor, with every compiler and at any width, since nothing may be
-// fused or reordered; none but erf has a branch, so that loops over them are vectorised. libm's
-// bits depend on the processor. Errors are below 1.5 units in the last place, of erf below 4e-15 of
-// it (tests/kernels/test_elementary.cpp holds them against long double and libm); the default
-// rounding mode is taken for granted. The polynomials interpolate at Chebyshev points.
+// exp, log, pow, x^(-1/3), x^(-n/8), tan and erf from + - * / sqrt and integer shifts: the same
+// bits on every processor, with every compiler and at any width, provided that nothing is fused or
+// reordered. All except erf are branch-free, so that loops over them vectorise. Errors are below
+// 1.5 units in the last place, relative ones of erf below 4e-15 (tests/kernels/test_elementary.cpp
+// compares with long double and libm). The default rounding mode is assumed. The polynomials
+// interpolate at Chebyshev points.
 #pragma once
 
 #include <Kokkos_Core.hpp>
@@ -17,7 +17,8 @@ namespace detail {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
 constexpr double to_integer =
-    6755399441055744.0; ///< 1.5 2^52: what is added to it is rounded to an integer, in its low bits
+    /// 1.5 2^52: a sum with it is rounded to an integer, held in the low bits.
+    6755399441055744.0;
 constexpr double log2_e = 1.4426950408889634, ln2_hi = 0x1.62e42fefa3800p-1,
                  ln2_lo = 0x1.ef35793c76730p-45;
 
@@ -25,7 +26,7 @@ KOKKOS_FORCEINLINE_FUNCTION std::int64_t bits(double x) {
   return Kokkos::bit_cast<std::int64_t>(x);
 }
 KOKKOS_FORCEINLINE_FUNCTION double number(std::int64_t n) { return Kokkos::bit_cast<double>(n); }
-/// Up to 2^51.
+/// Round to the nearest integer, for |x| up to 2^51.
 KOKKOS_FORCEINLINE_FUNCTION double round(double x) { return (x + to_integer) - to_integer; }
 /// 2^k for an integer k in -1022..1023.
 KOKKOS_FORCEINLINE_FUNCTION double power_of_two(double k) {
@@ -45,11 +46,11 @@ template <int n> KOKKOS_FORCEINLINE_FUNCTION double polynomial(const double (&c)
   return sum;
 }
 
-/// A number to twice the precision: hi + lo, |lo| at most half a unit of hi.
+/// A number in double-double precision: hi + lo, |lo| at most half a unit of hi.
 struct Double2 {
   double hi, lo;
 };
-/// a + b exactly; |a| >= |b|.
+/// a + b exactly, for |a| >= |b|.
 KOKKOS_FORCEINLINE_FUNCTION Double2 sum_exactly(double a, double b) {
   const double s = a + b;
   return {s, b - (s - a)};
@@ -86,7 +87,7 @@ KOKKOS_FORCEINLINE_FUNCTION double exp(double x, double lo) {
   return p * power_of_two(half) * power_of_two(k - half);
 }
 
-/// log x of 0 < x < infinity, to some 65 bits: x = 2^e m, s = (m - 1)/(m + 1), log m = 2 s + 2/3
+/// log x for 0 < x < infinity, to about 65 bits: x = 2^e m, s = (m - 1)/(m + 1), log m = 2 s + 2/3
 /// s^3 + s^5 Q(s^2).
 KOKKOS_FORCEINLINE_FUNCTION Double2 log(double x) {
   constexpr double Q[] = {0.4,
@@ -117,14 +118,14 @@ KOKKOS_FORCEINLINE_FUNCTION Double2 log(double x) {
 } // namespace detail
 
 KOKKOS_FORCEINLINE_FUNCTION double exp(double x) { return detail::exp(x, 0.0); }
-/// The same bits for -700 <= x <= 700, with fewer operations.
+/// exp with the same bits for -700 <= x <= 700 in fewer operations.
 KOKKOS_FORCEINLINE_FUNCTION double moderate_exp(double x) {
   double k;
   const double p = detail::exp(x, 0.0, k);
   return p * detail::power_of_two(k);
 }
 
-/// -infinity at 0, NaN below.
+/// log x: -infinity at 0, NaN below.
 KOKKOS_FORCEINLINE_FUNCTION double log(double x) {
   const detail::Double2 y = detail::log(x);
   const double edge = x == 0.0                ? -detail::infinity
@@ -136,7 +137,7 @@ KOKKOS_FORCEINLINE_FUNCTION double log(double x) {
 /// x^y for x >= 0 (NaN below).
 KOKKOS_FORCEINLINE_FUNCTION double pow(double x, double y) {
   constexpr double most =
-      73786976294838206464.0; // 2^66: beyond it everything but 1 is 0 or infinity
+      73786976294838206464.0; // 2^66: beyond it every x except 1 gives 0 or infinity
   const double exponent = y > most ? most : y < -most ? -most : y;
   const detail::Double2 l = detail::log(x), p = detail::multiply_exactly(exponent, l.hi);
   const bool inside = p.hi > -800.0 && p.hi < 800.0;
@@ -150,12 +151,12 @@ KOKKOS_FORCEINLINE_FUNCTION double pow(double x, double y) {
 
 namespace detail {
 
-/// 2^k times the number of these bits.
+/// 2^k times the number with these bits.
 KOKKOS_FORCEINLINE_FUNCTION double scaled(std::int64_t n, double k) {
   return number(static_cast<std::int64_t>(
       static_cast<std::uint64_t>(n) + (static_cast<std::uint64_t>(bits(k + to_integer)) << 52)));
 }
-/// m^(-1/3) of m in 1/2..4, to 1e-9
+/// m^(-1/3) for m in 1/2..4, to 1e-9
 KOKKOS_FORCEINLINE_FUNCTION double inverse_cbrt(double m) {
   constexpr double c[] = {1.7631873531973725,   -1.3956863570775033,  0.9031638942822358,
                           -0.32592513599592976, 0.059812450110234595, -0.004350397609046824};
@@ -165,7 +166,7 @@ KOKKOS_FORCEINLINE_FUNCTION double inverse_cbrt(double m) {
 
 } // namespace detail
 
-/// x^(-1/3) of 1e-300 <= x <= 1e300: the viscosity of ice.
+/// x^(-1/3) for 1e-300 <= x <= 1e300, used by the viscosity of ice.
 KOKKOS_FORCEINLINE_FUNCTION double inverse_cbrt(double x) {
   const std::int64_t n = detail::bits(x);
   const double k = detail::round(detail::exponent(n) * (1.0 / 3.0));
@@ -173,7 +174,7 @@ KOKKOS_FORCEINLINE_FUNCTION double inverse_cbrt(double x) {
   return detail::scaled(detail::bits(r + r * (1.0 - m * (r * r * r)) * (1.0 / 3.0)), -k);
 }
 
-/// For |x| <= 1e5.
+/// tan x for |x| <= 1e5.
 KOKKOS_FORCEINLINE_FUNCTION double tan(double x) {
   using namespace detail;
   constexpr double c[] = {0.3333333333333333,      0.1333333333333336,     0.053968253968216494,
@@ -183,21 +184,21 @@ KOKKOS_FORCEINLINE_FUNCTION double tan(double x) {
                           -1.0218100602616342e-05, 1.9554377552178262e-05, -9.753956934096784e-06,
                           3.951549148345975e-06};
   const double k = round(x * 0.6366197723675814),
-               half = 0.5 * k; // pi/2 in three parts, of 33, 33 and 53 bits
+               half = 0.5 * k; // pi/2 in three parts of 33, 33 and 53 bits
   const double r1 = x - k * 0x1.921fb54400000p+0, r2 = k * 0x1.0b4611a600000p-34,
                r3 = k * 0x1.3198a2e037073p-69;
   const double s = r1 - r2, s_lo = ((r1 - s) - r2) - r3, r = s + s_lo, r_lo = s_lo - (r - s);
   const double tail = r * r * r * polynomial(c, r * r) + r_lo * (1.0 + r * r);
   const Double2 t = sum_exactly(r, tail);
   const double y = 1.0 / t.hi, inverse = y - y * (y * t.lo);
-  // of the exact product of y and t, what division has rounded away
+  // the rounding error of the division, from the exact product of y and t
   const Double2 product = multiply_exactly(y, t.hi);
   const double cotangent = inverse + y * ((1.0 - product.hi) - product.lo);
   return round(half) == half ? t.hi : -cotangent;
 }
 
-/// The error function, for setting up: a series of terms that are all positive, 2/sqrt(pi) e^(-x^2)
-/// sum 2^n x^(2n+1)/(2n+1)!!.
+/// The error function, for initialisation: a series of positive terms, 2/sqrt(pi) e^(-x^2) sum 2^n
+/// x^(2n+1)/(2n+1)!!.
 KOKKOS_INLINE_FUNCTION double erf(double x) {
   if (!(x > -6.0 && x < 6.0)) return x > 0.0 ? 1.0 : x < 0.0 ? -1.0 : x;
   const double x2 = x * x;
@@ -209,7 +210,7 @@ KOKKOS_INLINE_FUNCTION double erf(double x) {
   return 1.1283791670955126 * exp(-x2) * sum;
 }
 
-/// x^(-n/8), n = 0..4, of 1e-100 <= x <= 1e100, by roots: the usual laws of sliding.
+/// x^(-n/8), n = 0..4, for 1e-100 <= x <= 1e100, by roots: the usual sliding laws.
 KOKKOS_FORCEINLINE_FUNCTION double inverse_eighths(double x, int n) {
   const double inverse = 1.0 / (n == 3 ? x * x * x : x), half = Kokkos::sqrt(inverse),
                quarter = Kokkos::sqrt(half);

@@ -7,14 +7,14 @@
 
 namespace nunatak {
 
-/// Sets of integers; the root of a set is its smallest member, whose parent it is itself. Others
-/// have a smaller parent.
+/// Disjoint sets of integers. The root of a set is its smallest member and its own parent; every
+/// other member has a smaller parent.
 struct Forest {
   Kokkos::View<int*, WorkMem> parents;
 
   KOKKOS_INLINE_FUNCTION int& parent(int c) const { return parents(c); }
-  /// The root of the set of c. Paths are halved: parents are replaced by grandparents, which other
-  /// threads may do at the same time.
+  /// The root of the set of c. Paths are halved: parents are replaced by grandparents, concurrently
+  /// with other threads.
   KOKKOS_INLINE_FUNCTION int root(int c) const {
     int up = atomic_load(&parent(c));
     while (up != c) {
@@ -25,7 +25,8 @@ struct Forest {
     }
     return c;
   }
-  /// Only a root gets a new parent, and only if it is still one: else its new root is tried.
+  /// Only a current root gets a new parent; if it is no longer one, the join is retried from its
+  /// root.
   KOKKOS_INLINE_FUNCTION void join(int a, int b) const {
     a = root(a);
     b = root(b);

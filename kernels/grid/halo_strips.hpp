@@ -1,4 +1,4 @@
-// Geometry of the ghost exchange: which cells go to which of the eight neighbours, as view indices.
+// Geometry of the ghost exchange: which cells go to each of the eight neighbours, as view indices.
 // Shared by the MPI and the virtual exchange, so that both move the same cells.
 //
 //        dx=-1  0  +1
@@ -37,9 +37,9 @@ inline Strip ghost_strip(const Patch& p, int dx, int dy) {
   // lab 1 end
 }
 
-/// f(dx, dy, to, from) for the eight directions: what a rank sends in direction (dx, dy), to a
-/// neighbour, and what comes in this direction from the opposite one. -1: there is none. A rank may
-/// be its own neighbour, where the grid is periodic.
+/// f(dx, dy, to, from) for the eight directions: `to` receives what is sent in direction (dx, dy),
+/// `from`, the opposite neighbour, sends what arrives; -1: no such neighbour. On a periodic grid a
+/// rank may be its own neighbour.
 template <class F> void for_each_message(const Decomposition& d, int rank, const F& f) {
   for (int n = 0; n < 9; ++n) {
     const int dx = n % 3 - 1, dy = n / 3 - 1;
@@ -47,8 +47,8 @@ template <class F> void for_each_message(const Decomposition& d, int rank, const
   }
 }
 
-/// Append the cells of a strip of all arrays, one after another, to a buffer / take them from it;
-/// arrays with one level (Ghosted). Both return the end.
+/// Append the cells of a strip of all arrays to a buffer, or read them from it. Arrays have one
+/// level (Ghosted). Both return the end of the buffer.
 template <class Arrays>
 std::byte* pack(const Patch& p, const Strip& s, const Arrays& arrays, std::byte* out) {
   for (const auto& a : arrays) {
@@ -73,8 +73,8 @@ template <class Arrays> std::size_t bytes_per_cell(const Arrays& arrays) {
   return bytes;
 }
 
-/// Fill the ghosts beyond the domain edges that are not periodic with the nearest owned cell (call
-/// it after the exchange: at the end of an edge it copies ghosts that the exchange has filled).
+/// Fill the ghosts beyond non-periodic domain edges with the nearest owned cell. Call it after the
+/// exchange: at the ends of an edge it copies ghosts that the exchange has filled.
 inline void replicate_edges(const Decomposition& d, const Patch& p, std::byte* data,
                             std::size_t cell_bytes) {
   const std::size_t row = static_cast<std::size_t>(p.xm + 2) * cell_bytes;

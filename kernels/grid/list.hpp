@@ -1,8 +1,7 @@
-// Lists. List: made by the host or by loops and read by loops, a std::vector in memory that both
-// sides reach (memory.hpp); what resize() adds has no values yet where loops run on a GPU.
-// LargeList: a list of host code in huge pages where the system has them; its memory is not touched
-// before it is written (the first touch of a page of 4 kB costs as much as writing it ten times).
-// Scans find the places of cells in a list.
+// Lists. List: a std::vector in memory that host and loops reach (memory.hpp); resize() leaves new
+// elements uninitialised where loops run on a GPU. LargeList: a host list in huge pages where the
+// system offers them; its memory is untouched until written (a first touch of a 4 kB page costs ten
+// times its write). Scans compute positions of cells in a list.
 #pragma once
 
 #include "kernels/grid/array.hpp"
@@ -31,7 +30,7 @@ template <class T> struct LargeAllocator {
     void* const p = bytes < 2 * page ? std::malloc(bytes) : std::aligned_alloc(page, whole);
     if (p == nullptr) throw std::bad_alloc();
 #ifdef MADV_HUGEPAGE
-    if (bytes >= 2 * page) madvise(p, whole, MADV_HUGEPAGE); // advice: it may be refused
+    if (bytes >= 2 * page) madvise(p, whole, MADV_HUGEPAGE); // a hint: it may fail
 #endif
     return static_cast<T*>(p);
   }
@@ -45,7 +44,7 @@ template <class T> struct LargeAllocator {
   template <class U> bool operator!=(const LargeAllocator<U>&) const { return false; }
 };
 
-/// What resize() adds has no values yet, where T is a number or an aggregate of numbers.
+/// resize() leaves new elements uninitialised if T is a number or an aggregate of numbers.
 template <class T> using LargeList = std::vector<T, LargeAllocator<T>>;
 
 template <class T> struct MemAllocator {
@@ -68,7 +67,7 @@ template <class T> struct MemAllocator {
 template <class T>
 using List = std::vector<T, std::conditional_t<loops_on_host, std::allocator<T>, MemAllocator<T>>>;
 
-/// f(thing) for each of a list, in parallel.
+/// f(element) for each element of a list, in parallel.
 template <class T, class F> struct ListLoop {
   const T* list;
   F f;
@@ -79,17 +78,16 @@ template <class T, class F> void for_each_in(const char* label, const List<T>& l
                        ListLoop<T, F>{list.data(), f});
 }
 
-/// f(n) for each place n of a list, in parallel.
+/// f(n) for each position n of a list, in parallel.
 template <class T, class F>
 void for_each_place(const char* label, const List<T>& list, const F& f) {
   Kokkos::parallel_for(label, Kokkos::RangePolicy<Exec>(0, static_cast<int>(list.size())), f);
 }
 
-/// Kokkos' scan over the numbers first ... end - 1: f(n, T& before, bool last) adds to what the
-/// numbers before n have added (T: see reduce_over), and may use that where `last` is set; it may
-/// be called without, too. The sum of all goes into `total`, if there is one, and is not waited
-/// for. One thread of a CPU goes once through the numbers; Kokkos' scan for several threads goes
-/// twice, for one thread, too.
+/// Prefix sum over first..end - 1: f(n, T& before, bool last) adds its contribution to that of all
+/// smaller numbers (T: see reduce_over) and may use it where `last` is set; it may also be called
+/// without. The sum goes into `total`, if given, without a wait. A single CPU thread makes one pass
+/// over the numbers; Kokkos' scan makes two.
 template <class T, class F>
 void scan_range(const char* label, int first, int end, const F& f, const Later<T>& total = {}) {
   if constexpr (loops_on_host) {
@@ -108,7 +106,7 @@ void scan_range(const char* label, int first, int end, const F& f, const Later<T
     Kokkos::parallel_scan(label, Kokkos::RangePolicy<Exec>(first, end), f);
 }
 
-/// What a scan does with a row of cells on a CPU, or with one cell on a GPU.
+/// The body of a scan: a row of cells on CPUs, one cell on GPUs.
 template <class T, class F> struct ScanLoop {
   using value_type = T;
   F f;
@@ -126,8 +124,8 @@ template <class T, class F> struct ScanLoop {
   }
 };
 
-/// Places of cells in a list in raster order: f(j, i, T& before, bool last), as of scan_range.
-/// `total` begins as 0.
+/// Positions of cells in a list in raster order: f(j, i, T& before, bool last), as in scan_range.
+/// `total` must be 0 on entry.
 template <class T, class F>
 void scan_over(const char* label, const Cells& cells, const Later<T>& total, const F& f) {
   const int rows = cells.j1 - cells.j0, turns = loops_on_host ? rows : rows * (cells.i1 - cells.i0);

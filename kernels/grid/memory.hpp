@@ -1,16 +1,16 @@
-// Where arrays live, which side of a machine with a GPU reaches them, and how the levels of a
-// column lie. array.hpp has the arrays.
+// Where arrays live, whether host and device can access them, and how the levels of a column lie.
+// array.hpp has the arrays.
 //
-// By default both sides reach an array. On a CPU its memory is the memory; for a GPU it is memory
-// that the driver moves to the side that touches it, page by page. With -DNUNATAK_DEVICE_MEMORY=ON
-// an array (Mem) is in the memory of the device alone:
-//   - Host code that needs it takes a copy (on_host) and copies back what it has written
-//     (to_loops). Without the option these are the array itself, and nothing.
-//   - What the host and loops both work on in place, such as lists and the codes of PICO, is
-//     declared as shared (SharedMem, shared_array). docs/gpu.md lists it, with bytes.
-// On a CPU that option changes no type, since loops and the host share its memory; on_host copies
-// nevertheless, and Views of SharedMem have a label that begins with "shared: ", by which
-// tests/kernels/as_if_gpu.cpp recognises a forbidden access of the host to another View.
+// By default both sides access an array: on a CPU it is ordinary memory, on a GPU managed memory,
+// which the driver migrates page by page. With -DNUNATAK_DEVICE_MEMORY=ON an array (Mem) is in
+// device memory only:
+//   - Host code takes a copy (on_host) and copies back what it has written (to_loops). Without the
+//     option on_host returns the array itself and to_loops does nothing.
+//   - What host and loops both access in place, such as lists and the codes of PICO, is declared
+//     shared (SharedMem, shared_array). docs/gpu.md lists it, with bytes.
+// On a CPU the option changes no type, but on_host still copies, and labels of Views in SharedMem
+// begin with "shared: ", by which tests/kernels/as_if_gpu.cpp detects forbidden host accesses to
+// other Views.
 #pragma once
 
 #include <Kokkos_Core.hpp>
@@ -23,7 +23,7 @@ namespace nunatak {
 using Exec = NUNATAK_EXEC_SPACE; // chosen at build time (CMake: NUNATAK_BACKEND)
 using WorkMem = Exec::memory_space;
 
-/// True if loops run in the host's memory, as on a CPU.
+/// True if loops run in host memory, as on a CPU.
 constexpr bool loops_on_host = Kokkos::SpaceAccessibility<Kokkos::HostSpace, WorkMem>::accessible;
 #ifdef KOKKOS_ENABLE_SERIAL
 constexpr bool one_thread = std::is_same_v<Exec, Kokkos::Serial>;
@@ -35,7 +35,7 @@ constexpr bool device_memory = true;
 #else
 constexpr bool device_memory = false;
 #endif
-/// Memory that both sides reach; of arrays; of the host, reached by loops.
+/// Memory accessible to both sides; of arrays; of the host, accessible to loops.
 using SharedMem = std::conditional_t<loops_on_host, WorkMem, Kokkos::SharedSpace>;
 using Mem = std::conditional_t<device_memory, WorkMem, SharedMem>;
 using PinnedMem = std::conditional_t<loops_on_host, WorkMem, Kokkos::SharedHostPinnedSpace>;
@@ -51,15 +51,15 @@ Shared<Data> make_shared(const std::string& label, Extents... extents) {
   return Shared<Data>(shared_label(label), static_cast<std::size_t>(extents)...);
 }
 
-/// A number, or a struct of them, that a loop leaves for the host, which reads it by () after a
-/// fence (reduce_over). Begins as 0.
+/// A number, or a struct of numbers, that a loop leaves for the host, which reads it by () after a
+/// fence (reduce_over). Initially 0.
 template <class T> using Later = Kokkos::View<T, Kokkos::LayoutRight, PinnedMem>;
 template <class T> Later<T> make_later(const std::string& label) {
   return Later<T>(shared_label(label));
 }
 
-/// The values of an array for the host: where the host does not reach them a copy, after all
-/// previous loops; else the array itself, which the caller fences.
+/// The values of an array for the host: a copy taken after all previous loops, or the array itself,
+/// if the host can access it; then the caller fences.
 template <class View> auto on_host(const View& a) {
   if constexpr (device_memory) {
     const Kokkos::View<typename View::non_const_data_type, typename View::array_layout, SharedMem>
@@ -70,13 +70,13 @@ template <class View> auto on_host(const View& a) {
     return a;
   }
 }
-/// What the host has written into on_host(a) becomes the contents of a.
+/// Copies what the host has written into on_host(a) back to a.
 template <class View, class Copy> void to_loops(const View& a, const Copy& on_host) {
   if constexpr (device_memory) Kokkos::deep_copy(a, on_host);
 }
 
-/// On a CPU: prefetches n values for a loop that soon reads or writes them, where the processor
-/// does not foresee it.
+/// On a CPU: prefetches n values that a loop soon accesses in an order that the hardware prefetcher
+/// does not detect.
 template <class T> KOKKOS_FORCEINLINE_FUNCTION void prefetch(const T* first, int n = 1) {
   constexpr int step = 64 / sizeof(T);
   if constexpr (loops_on_host) {
@@ -84,8 +84,8 @@ template <class T> KOKKOS_FORCEINLINE_FUNCTION void prefetch(const T* first, int
   }
 }
 
-/// Columns: on a CPU the levels of one lie together; where lanes run over i, each level is a map of
-/// its own.
+/// True if each level of a column is a separate map (GPUs, where lanes run over i); on a CPU the
+/// levels of a column are contiguous.
 constexpr bool levels_apart = device_memory || !loops_on_host;
 using ColumnLayout = std::conditional_t<levels_apart, Kokkos::LayoutStride, Kokkos::LayoutRight>;
 inline ColumnLayout column_layout(int rows, int columns, int levels) {
@@ -95,7 +95,7 @@ inline ColumnLayout column_layout(int rows, int columns, int levels) {
     return ColumnLayout(rows, columns, levels);
 }
 
-/// The levels of the column of a cell, from the bottom, by [k].
+/// The levels of the column of a cell, bottom first, by [k].
 template <class T> struct LevelsApart {
   T* first;
   std::ptrdiff_t step;

@@ -1,5 +1,5 @@
-// Who owns what: the global grid of Mx x My cells cut into px x py rectangular patches, one per
-// rank.
+// Domain decomposition: the global grid of Mx x My cells is cut into px x py rectangular patches,
+// one per rank.
 //
 //   rank = ry * px + rx            +-----+-----+-----+
 //                                  |  3  |  4  |  5  |   ry = 1
@@ -23,13 +23,12 @@ struct Patch {
   int xs = 0, ys = 0; ///< first owned column and row (global indices)
   int xm = 0, ym = 0; ///< number of owned columns and rows
 
-  // constexpr: loops on a GPU call them, too
-  /// Global column (row) of a view index: owned cells have view indices 1..xm (1..ym).
+  // Global column (row) of a view index: owned cells have view indices 1..xm (1..ym). constexpr:
+  // usable in loops on a GPU.
   constexpr int global_i(int i) const { return xs + i - 1; }
   constexpr int global_j(int j) const { return ys + j - 1; }
 
-  /// Global index of the cell with view indices (j, i), in raster order; 64 bits: it never
-  /// overflows.
+  /// Global index of the cell with view indices (j, i), in raster order.
   constexpr std::int64_t cell(int j, int i) const {
     return static_cast<std::int64_t>(global_j(j)) * Mx + global_i(i);
   }
@@ -40,15 +39,14 @@ struct Patch {
   constexpr std::int64_t cells() const { return static_cast<std::int64_t>(xm) * ym; }
 };
 
-/// The owned cells of a patch cut into blocks of a row, for loops that give a thread more than one
-/// cell.
+/// The owned cells of a patch as blocks of a row, for loops in which a thread takes several cells.
 struct RowBlocks {
-  static constexpr int cells = 64; ///< of a block; the last one of a row may have fewer
+  static constexpr int cells = 64; ///< cells of a block; the last one of a row may have fewer
   int xm, ym;
 
   explicit constexpr RowBlocks(const Patch& p) : xm(p.xm), ym(p.ym) {}
   constexpr int size() const { return (xm + cells - 1) / cells * ym; }
-  /// Block n, from the first row on: view indices i0..i1 - 1 of row j.
+  /// Block n, numbered from the first row: view indices i0..i1 - 1 of row j.
   constexpr void find(int n, int& j, int& i0, int& i1) const {
     const int per_row = (xm + cells - 1) / cells;
     j = n / per_row + 1;
@@ -57,7 +55,7 @@ struct RowBlocks {
   }
 };
 
-/// The cut of the grid into patches. A value: every rank holds the same one.
+/// The decomposition of the grid into patches, the same on every rank.
 struct Decomposition {
   int Mx = 0, My = 0;      ///< global grid
   int px = 1, py = 1;      ///< ranks along x and y
@@ -72,8 +70,7 @@ struct Decomposition {
     return {Mx, My, x[rx], y[ry], x[rx + 1] - x[rx], y[ry + 1] - y[ry]};
   }
 
-  /// Rank of the neighbour in direction (dx, dy), each -1, 0 or 1; -1 beyond a domain edge that is
-  /// not periodic.
+  /// Rank of the neighbour in direction (dx, dy), each -1, 0 or 1; -1 beyond a non-periodic edge.
   int neighbour(int rank, int dx, int dy) const {
     int rx = rank % px + dx, ry = rank / px + dy;
     if (periodic_x) rx = (rx + px) % px;
@@ -81,9 +78,9 @@ struct Decomposition {
     return (rx < 0 || rx >= px || ry < 0 || ry >= py) ? -1 : ry * px + rx;
   }
 
-  /// px x py patches: all have Mx / px columns, the first Mx % px along x one more; rows alike.
-  /// This is the cut of PETSc's DMDACreate2d, for ranks that have no DMDA (virtual ones, tools); in
-  /// the model the DMDA is asked (miniapp/model/dmda.hpp). Throws std::invalid_argument if a patch
+  /// px x py patches of Mx / px columns each, the first Mx % px along x one more; rows alike. The
+  /// decomposition of PETSc's DMDACreate2d, for ranks without a DMDA (virtual ranks, tools); the
+  /// model takes it from the DMDA (miniapp/model/dmda.hpp). Throws std::invalid_argument if a patch
   /// would have no cell.
   static Decomposition make(int Mx, int My, int px, int py) {
     if (Mx < 1 || My < 1) {
@@ -112,11 +109,11 @@ struct Decomposition {
     return d;
   }
 
-  /// The cut into `ranks` patches that PETSc's DMDACreate2d chooses: px is the largest divisor of
-  /// `ranks` that is at most sqrt(Mx ranks / My), rounded, so that patches are about square; where
-  /// this makes a wide grid (Mx > My) have px < py, the two are exchanged.
+  /// The decomposition of PETSc's DMDACreate2d into `ranks` patches: px is the largest divisor of
+  /// `ranks` that is at most sqrt(Mx ranks / My), rounded, so that patches are about square; if px
+  /// < py on a wide grid (Mx > My), the two are exchanged.
   static Decomposition make(int Mx, int My, int ranks) {
-    if (Mx < 1 || My < 1 || ranks < 1) return make(Mx, My, ranks, 1); // refused there
+    if (Mx < 1 || My < 1 || ranks < 1) return make(Mx, My, ranks, 1); // throws
     int px = std::max(1, static_cast<int>(0.5 + std::sqrt(static_cast<double>(Mx) * ranks / My)));
     px = std::min(px, ranks);
     while (ranks % px != 0) --px;

@@ -1,13 +1,12 @@
 // Communication of a parallel algorithm: the only interface of kernels to other ranks.
 //
-// An algorithm is written over the *local ranks* of this process and a `Ranks`: with MPI there is
-// one local rank per process (miniapp/base/mpi_ranks.hpp); VirtualRanks
-// (kernels/grid/virtual/virtual_ranks.hpp) holds P x Q of them in one process, so that the same
-// code can be tested at 4096 ranks on a laptop. Everything that is sent is counted.
+// An algorithm is written for the *local ranks* of a process and a `Ranks`. With MPI there is one
+// local rank per process (miniapp/base/mpi_ranks.hpp); VirtualRanks
+// (kernels/grid/virtual/virtual_ranks.hpp) holds P x Q in one process, so that the same code is
+// tested at 4096 ranks on a laptop. All traffic is counted.
 //
-// Functions that communicate are collective over all ranks, in the same order on each, unless their
-// comment says otherwise: Ranks::exchange is between the ranks of its packets, a Group is
-// collective over its members.
+// Functions that communicate are collective over all ranks, in the same order, unless stated
+// otherwise: Ranks::exchange involves the ranks of its packets, a Group its members.
 #pragma once
 
 #include "kernels/grid/array.hpp"
@@ -28,7 +27,7 @@ struct Ghosted {
   std::byte* data = nullptr;
   /// Contiguous bytes: sizeof(T), times Mz for columns unless levels lie apart (memory.hpp).
   std::size_t cell_bytes = 0;
-  int levels = 1;       ///< maps of cell_bytes a cell, one after another
+  int levels = 1;       ///< maps of cell_bytes per cell, one after another
   bool doubles = false; ///< T is double
 
   template <class T, class Layout, class Memory>
@@ -41,37 +40,35 @@ struct Ghosted {
     }
   }
   template <class T, class Layout, class Memory>
-  Ghosted(const Kokkos::View<T, Layout, Memory>&&) = delete; ///< it does not own
+  Ghosted(const Kokkos::View<T, Layout, Memory>&&) = delete; ///< non-owning
 };
 
-/// What an algorithm has sent so far, on this process.
+/// The traffic of an algorithm so far, on this process.
 struct Traffic {
-  std::int64_t exchanges = 0;        ///< rounds of ghost exchange
+  std::int64_t exchanges = 0;        ///< rounds of ghost exchange and messages
   std::int64_t messages = 0;         ///< point-to-point messages sent
   std::int64_t bytes = 0;            ///< payload of these messages
   std::int64_t collectives = 0;      ///< reductions and gathers
-  std::int64_t collective_bytes = 0; ///< what this process contributes to them
-  std::int64_t lagged = 0;           ///< reductions that did not block (Group::start_max)
-  std::int64_t work = 0; ///< visits of cells that algorithms have reported (Ranks::work)
+  std::int64_t collective_bytes = 0; ///< contributed by this process
+  std::int64_t lagged = 0;           ///< non-blocking reductions (Group::start_max)
+  std::int64_t work = 0;             ///< visits of cells reported by algorithms (Ranks::work)
 };
 
-/// Numbers for another rank, or from it.
+/// A message of integers to or from another rank.
 struct Packet {
   int rank = 0;
   std::vector<int> words;
 };
 
-/// A subset of the ranks. All members know the members; other ranks need not know that there is
-/// such a group. All functions are collective over the members. Arguments have an entry
-/// per local rank; those of others are not read.
+/// A subset of the ranks, known to its members. All functions are collective over the members.
+/// Arguments have an entry per local rank; those of non-members are ignored.
 class Group {
 public:
   explicit Group(std::vector<int> members) : m_members(std::move(members)) {}
   virtual ~Group() = default;
   const std::vector<int>& members() const { return m_members; } ///< global ranks, ascending
 
-  /// Start the maximum of `values[local]` over the members, and go on; the result comes later. One
-  /// at a time.
+  /// Start the maximum of `values[local]` over the members without waiting. One at a time.
   virtual void start_max(const std::vector<std::int64_t>& values) = 0;
   virtual std::int64_t finish_max() = 0;
 
@@ -86,23 +83,23 @@ public:
 
   const Decomposition& decomposition() const { return m_decomposition; }
   const Traffic& traffic() const { return m_traffic; }
-  /// Of these ranks and of all that over() has made, recursively.
+  /// The traffic of these ranks and of all objects made by over(), recursively.
   const Traffic& traffic_of_all() const { return *m_all_traffic; }
 
-  /// The local ranks: `local_size()` of them, the first being global rank `first()`. One under MPI.
+  /// Local ranks: `local_size()` of them, from global rank `first()` on. One with MPI.
   virtual int local_size() const = 0;
   virtual int first() const = 0;
   Patch patch(int local) const { return m_decomposition.patch(first() + local); }
 
   /// Fill the ghosts of `arrays[local]`, the same arrays in the same order on every rank: one
-  /// message to each of up to eight neighbours, whatever the number of arrays. Ghosts beyond a
-  /// domain edge copy the nearest owned cell (zero gradient), or the cell of the other side where
-  /// the decomposition is periodic. Waits: host code may read them.
+  /// message to each of up to eight neighbours, regardless of the number of arrays. Ghosts beyond a
+  /// domain edge copy the nearest owned cell (zero gradient), or the opposite side where the
+  /// decomposition is periodic. Waits: host code may read them.
   void update_ghosts(const std::vector<std::vector<Ghosted>>& arrays) {
     launch_ghosts(arrays);
     Kokkos::fence("ghosts");
   }
-  /// The same for loops alone, which may return before it is done, as they do (array.hpp).
+  /// The same without waiting, like a loop (array.hpp).
   virtual void launch_ghosts(const std::vector<std::vector<Ghosted>>& arrays) = 0;
 
   /// Replace `values[local]` by the element-wise sum (maximum) over all ranks. Equal sizes on all
@@ -111,30 +108,30 @@ public:
   virtual void max(std::vector<std::vector<std::int64_t>>& values) = 0;
   virtual void sum(std::vector<std::vector<ReproducibleSum>>& values) = 0;
 
-  /// The contributions of all ranks, one after another in the order of ranks: the same on every
-  /// rank. Two collectives (lengths, contents).
+  /// The contributions of all ranks, concatenated in rank order. Two collectives (lengths,
+  /// contents).
   virtual std::vector<std::int64_t>
   gather_all(const std::vector<std::vector<std::int64_t>>& contributions) = 0;
-  /// Point-to-point messages: packets `out[local]` go to the ranks they name (each at most once),
-  /// those of `in[local]` come from the ranks they name. Both sides know that there is a message.
-  /// Before, `words` in `in` have the size of the longest message that may come; after, they are
-  /// what came. Not collective: a rank without packets may call it or not.
+  /// Point-to-point messages: `out[local]` names the receivers (each at most once), `in[local]` the
+  /// senders. Both sides know of each message. On entry `words` in `in` has the size of the longest
+  /// message possible; on return it holds the message. Not collective: ranks without packets need
+  /// not call it.
   virtual void exchange(const std::vector<std::vector<Packet>>& out,
                         std::vector<std::vector<Packet>>& in) = 0;
 
-  /// The ranks `members` (ascending, the same list on all of them) as a group. Collective over the
-  /// members; others may call it or not and get a group that they must not use. Its traffic is
-  /// counted here; this object must outlive it.
+  /// The ranks `members` (ascending, the same list on all members) as a group. Collective over the
+  /// members; others may call it, but must not use the result. Traffic is counted here; this object
+  /// must outlive the group.
   virtual std::unique_ptr<Group> group(std::vector<int> members) = 0;
 
-  /// An algorithm reports its work on a local rank, in visits of cells: for the clocks of virtual
-  /// ranks. Not collective.
+  /// Reports the work of an algorithm on a local rank, in visits of cells, for the clocks of
+  /// virtual ranks. Not collective.
   virtual void work(int local, std::int64_t visits) {
     (void)local;
     count([visits](Traffic& t) { t.work += visits; });
   }
 
-  /// The same ranks over another grid, cut into as many patches: it has a traffic() of its own.
+  /// The same ranks over another grid, cut into as many patches, with a separate traffic().
   std::unique_ptr<Ranks> over(const Decomposition& decomposition) const {
     std::unique_ptr<Ranks> other = make_over(decomposition);
     other->m_all_traffic = m_all_traffic;
@@ -143,7 +140,7 @@ public:
 
 protected:
   virtual std::unique_ptr<Ranks> make_over(const Decomposition& decomposition) const = 0;
-  /// add(Traffic&)
+  /// Applies add(Traffic&) to both counters.
   template <class F> void count(const F& add) {
     add(m_traffic);
     add(*m_all_traffic);
@@ -156,7 +153,7 @@ private:
   std::shared_ptr<Traffic> m_all_traffic = std::make_shared<Traffic>();
 };
 
-/// Ranks::launch_ghosts of the arrays that arrays_of(local) names.
+/// Ranks::launch_ghosts for the arrays returned by arrays_of(local).
 template <class F> void launch_ghosts(Ranks& ranks, const F& arrays_of) {
   std::vector<std::vector<Ghosted>> arrays;
   for (int local = 0; local < ranks.local_size(); ++local)
@@ -164,8 +161,8 @@ template <class F> void launch_ghosts(Ranks& ranks, const F& arrays_of) {
   ranks.launch_ghosts(arrays);
 }
 
-/// The sum over all ranks of structs of FixedSums and int64s: parts[local] -> the total, exact, the
-/// same on any number of ranks. One collective.
+/// The exact sum over all ranks of structs of FixedSums and int64s, the same on any number of
+/// ranks. One collective.
 template <class T> T sum_over_ranks(Ranks& ranks, const std::vector<T>& parts) {
   static_assert(sizeof(T) % sizeof(std::int64_t) == 0 && std::is_trivially_copyable_v<T>,
                 "T is made of 64-bit integers");
@@ -178,7 +175,7 @@ template <class T> T sum_over_ranks(Ranks& ranks, const std::vector<T>& parts) {
   return total;
 }
 
-/// The bits of a double that is not negative, as an integer: they have the same order.
+/// The bits of a non-negative double as an integer, which has the same order.
 inline std::int64_t ordered_bits(double x) {
   x += 0.0; // no negative zero
   std::int64_t n = 0;
@@ -191,8 +188,8 @@ inline double from_ordered_bits(std::int64_t n) {
   return x;
 }
 
-/// Element-wise maximum over all ranks of numbers that are not negative: values[local], equal
-/// sizes. One collective.
+/// Element-wise maximum over all ranks of non-negative numbers: values[local], equal sizes. One
+/// collective.
 inline void max_over_ranks(Ranks& ranks, std::vector<std::vector<double>>& values) {
   std::vector<std::vector<std::int64_t>> bits(values.size());
   for (std::size_t r = 0; r < values.size(); ++r) {

@@ -1,14 +1,14 @@
 // Sums of doubles of any size that do not depend on the order of the terms, hence not on ranks,
-// threads or vector width: one pass over the terms, one reduction (Demmel and Nguyen 2015, Parallel
-// reproducible summation, IEEE Trans. Comput. 64: their indexed sum, here with integers in the
-// bins). For sums of quantities of known size there is FixedSum (sums.hpp).
+// threads or vector width: one pass and one reduction (Demmel and Nguyen 2015, Parallel
+// reproducible summation, IEEE Trans. Comput. 64: their indexed sum, with integer bins). FixedSum
+// (sums.hpp) serves quantities of known size.
 //
-// A ladder of bins, the same for all sums: bin b counts units of 2^(32 b). A term is cut from
-// above: a bin takes what the term is rounded to in its units, and the rest, exactly what was
-// rounded off, goes on to the bin below. Three bins are kept, from the lowest one in which every
-// term counts less than 2^30 units; what is under them is dropped from every term alike. The error
-// is below n 2^-63 max|term| before the value is rounded: less than that of a plain sum, n 2^-53
-// sum|term|, unless nearly all cancels.
+// The bins are the same for all sums: bin b counts units of 2^(32 b). A term is split from the top:
+// a bin takes the term rounded to its units and passes the exact remainder to the bin below. Three
+// bins are kept, down from the lowest one in which every term counts less than 2^30 units; what
+// lies below them is dropped from every term alike. The error before the final rounding is below n
+// 2^-63 max|term|, less than that of a plain sum, n 2^-53 sum|term|, except under massive
+// cancellation.
 //
 // Range: |term| < 2^989 and at most 2^31 terms; a larger term, an infinity or NaN makes the value
 // NaN. What is below 2^-993 counts as 0.
@@ -21,12 +21,13 @@
 
 namespace nunatak {
 
-/// Also what a reduction sends: it has no pointers, and += is its operation, in any order and
+/// Also the element of a reduction: it has no pointers, and += is its operation, in any order and
 /// grouping.
 struct ReproducibleSum {
   static constexpr int kept = 3, width = 32;
   static constexpr std::int64_t none = -32,
-                                not_a_number = 31; ///< of `top`: no term but 0 yet; see above
+                                /// values of `top`: no term except 0 yet; see Range above
+      not_a_number = 31;
 
   std::int64_t top = none;    ///< the highest bin kept
   std::int64_t bins[kept]{0}; ///< of bins top, top - 1, top - 2
@@ -57,7 +58,7 @@ struct ReproducibleSum {
     if (top != not_a_number) add_to_bins(term, first, last);
   }
 
-  /// In a double: within one unit in the last place of what the bins hold.
+  /// The sum as a double, within one unit in the last place of the bins.
   double value() const {
     if (top == none) return 0.0;
     if (top == not_a_number) return std::nan("");
@@ -75,18 +76,16 @@ struct ReproducibleSum {
   }
 
 private:
-  static constexpr std::uint64_t half = 1ULL << 30; ///< what a bin takes of a term: -half..half - 1
+  static constexpr std::uint64_t half = 1ULL << 30; ///< a bin takes -half..half - 1 units of a term
 
   KOKKOS_INLINE_FUNCTION static std::uint64_t bits(double x) {
     return Kokkos::bit_cast<std::uint64_t>(x);
   }
-  /// How many units `rounded` is more than `round`, modulo 2^64: of infinities and NaN some number
-  /// out of range.
+  /// (rounded - round) in units, modulo 2^64; out of range for infinities and NaN.
   KOKKOS_INLINE_FUNCTION static std::uint64_t units(double rounded, double round) {
     return bits(rounded) - bits(round);
   }
-  /// 1.5 2^52 units of bin b: what is added to it is rounded to units, and their number is in its
-  /// low bits.
+  /// 1.5 2^52 units of bin b: a sum with it is rounded to units, whose number is in the low bits.
   KOKKOS_INLINE_FUNCTION static double rounder(std::int64_t b) {
     return 1.5 * Kokkos::bit_cast<double>((width * b + 52 + 1023) << 52);
   }
@@ -94,13 +93,13 @@ private:
     return units(x + rounder(b), rounder(b)) + half < 2 * half;
   }
 
-  /// As add; false, and nothing is added, if there is a term that the bins kept now do not hold.
-  /// The compiler takes several terms at once: sums of integers may be taken in any order.
+  /// Adds like add(), unless the kept bins cannot hold a term: then it returns false and adds
+  /// nothing. The compiler vectorises it: sums of integers may be reordered.
   template <class F>
   KOKKOS_INLINE_FUNCTION bool add_to_bins(const F& term, std::int64_t first, std::int64_t last) {
     if (top == none) return false;
     const double round[kept] = {rounder(top), rounder(top - 1), rounder(top - 2)};
-    std::uint64_t sums[kept] = {}, seen = 0; // modulo 2^64: negative numbers of units, too
+    std::uint64_t sums[kept] = {}, seen = 0; // modulo 2^64, also for negative numbers
     for (std::int64_t n = first; n < last; ++n) {
       const double x = term(n), y0 = x + round[0], rest = x - (y0 - round[0]), y1 = rest + round[1],
                    y2 = (rest - (y1 - round[1])) + round[2];
@@ -114,7 +113,7 @@ private:
     return true;
   }
 
-  /// The bins from `bin` downwards, if that is higher than now.
+  /// Keeps the bins from `bin` downwards, if it is above `top`.
   KOKKOS_INLINE_FUNCTION void raise(std::int64_t bin) {
     if (bin <= top) return;
     const std::int64_t down = bin - top;
@@ -132,7 +131,7 @@ template <int N> struct ReproducibleSums {
   }
 };
 
-/// What a pass does with a block of terms that stays in cache: all sums of it, one after another.
+/// Adds a block of terms, small enough for cache, to one sum after another.
 template <int N, class Terms> struct BlockOfSums {
   static constexpr std::int64_t length = 2048;
   Terms terms;
@@ -161,8 +160,7 @@ ReproducibleSums<N> sums_reproducibly(const char* label, std::int64_t count, con
   return sums;
 }
 
-/// Terms of N dot products of lists of pairs: term<K>(n) = a_K(2n) b_K(2n) + a_K(2n + 1) b_K(2n +
-/// 1).
+/// Terms of N dot products of lists of pairs: a_K(2n) b_K(2n) + a_K(2n + 1) b_K(2n + 1).
 template <class Real, int N> struct DotProducts {
   const Real* of[N][2];
   template <int K> KOKKOS_INLINE_FUNCTION double term(std::int64_t n) const {

@@ -1,10 +1,9 @@
-// Exact sums, which do not depend on the order of the terms, hence not on the number of ranks or
-// threads.
+// Exact sums, independent of the order of the terms, hence of the number of ranks and threads.
 //
 // Each term is rounded once to a multiple of 2^-40 (about 1e-12) and then added as an integer,
-// exactly. A sum is two 64-bit integers, high and low words of 32 bits: any MPI sum of int64 adds
-// them, in any order, with the same result. Range: |term| < 2^62 2^-40 = 4e6, at most 2^31 terms.
-// Choose the unit so that terms fit: metres, kelvin, g/kg, dbar.
+// exactly. A sum is two 64-bit integers in units 2^32 apart, which any MPI sum of int64 adds.
+// Range: |term| < 2^62 2^-40 = 4e6, at most 2^31 terms. Choose the unit so that terms fit: metres,
+// kelvin, g/kg, dbar.
 #pragma once
 
 #include <Kokkos_Core.hpp>
@@ -28,8 +27,8 @@ struct FixedSum {
     // lab 5 end
   }
 
-  /// The same for n terms, several at once: what is added to 1.5 2^52 is rounded to an integer, in
-  /// its low bits.
+  /// The same for n terms, vectorised: a sum with 1.5 2^52 is rounded to an integer, held in the
+  /// low bits.
   KOKKOS_FORCEINLINE_FUNCTION void add(const double* terms, int n) {
     constexpr double round = 6755399441055744.0;
     const auto bits = [](double x) { return Kokkos::bit_cast<std::uint64_t>(x); };
@@ -38,7 +37,7 @@ struct FixedSum {
     if (any == 0) return;
     for (int k = 0; k < n; ++k) {
       const double t = terms[k] * 1099511627776.0 + 0.5, h = terms[k] * 256.0 + round;
-      const double rest = t - (h - round) * 4294967296.0, l = rest + round; // exactly
+      const double rest = t - (h - round) * 4294967296.0, l = rest + round; // exact
       high += bits(h) - bits(round);
       low += bits(l) - bits(round) - (bits(rest - (l - round)) >> 63); // floor(rest)
     }

@@ -1,19 +1,18 @@
-// Functions whose loops are vectorised. On a CPU each is compiled by itself, for AVX2 and AVX-512,
-// too, and the processor chooses, where the compiler can do that. The bits must not depend on the
+// Functions whose loops are vectorised. On a CPU each is also compiled for AVX2 and AVX-512, and
+// the version is chosen at run time, if the compiler supports that. The bits must not depend on the
 // width.
 //
 //   namespace detail { KOKKOS_FORCEINLINE_FUNCTION void f(int n, double* x) { ... } }
 //   NUNATAK_WIDE(void, f, (int n, double* x), (n, x))    f(n, x) does detail::f(n, x)
 //
 // The file that compiles it defines NUNATAK_COMPILES_WIDE and includes the header. On a GPU it is
-// inline: a thread has n = 1.
+// inline, with n = 1 per thread.
 #pragma once
 
 #include <Kokkos_Core.hpp>
 
-// (Not with NUNATAK_ONE_WIDTH, by which the test kernels.bits_narrow has the registers that the
-// compiler takes by default; and not under the thread sanitizer: a program chooses before the
-// sanitizer has started, which it does not survive.)
+// Disabled by NUNATAK_ONE_WIDTH (test kernels.bits_narrow: the compiler's default width) and under
+// the thread sanitizer, which does not survive the resolvers that run before it has started.
 #if defined(__GNUC__) && !defined(__clang__) && defined(__x86_64__) && !defined(__AVX2__) &&       \
     !defined(__SANITIZE_THREAD__) && !defined(NUNATAK_ONE_WIDTH)
 #define NUNATAK_WIDTHS __attribute__((target_clones("avx512f", "avx2", "default")))

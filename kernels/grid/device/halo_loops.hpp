@@ -1,7 +1,7 @@
-// The ghost exchange of a patch in two loops, for arrays that loops alone should touch: one packs
-// what goes to all neighbours, of all arrays, into one buffer; one fills all ghosts from what has
-// arrived, those beyond the edges of the domain included. The same bytes in the same order as
-// pack(), unpack() and replicate_edges() of halo_strips.hpp, which do it on the host.
+// The ghost exchange of a patch in two loops, for arrays that only loops touch: one packs what goes
+// to all neighbours, for all arrays, into a buffer; one fills all ghosts from what has arrived,
+// including those beyond the domain edges. Same bytes in the same order as pack(), unpack() and
+// replicate_edges() of halo_strips.hpp on the host.
 #pragma once
 
 #include "kernels/grid/halo_strips.hpp"
@@ -16,12 +16,12 @@
 
 namespace nunatak {
 
-// The types of the two loops: nvcc accepts no private ones.
+// Types of the two loops: nvcc does not accept private ones.
 namespace halo_loops {
 
-/// A cell that is sent, or a ghost: its position in the arrays, j (xm + 2) + i, and where it is in
-/// the buffer: cell `n` of the message that begins at cell `first` and has `cells`. cells = 0: not
-/// there; n is the position of the owned cell it copies.
+/// A sent cell or a ghost: its position in the arrays, j (xm + 2) + i, and in the buffer: cell `n`
+/// of the message of `cells` cells that begins at cell `first`. cells = 0: not in the buffer; n is
+/// then the position of the owned cell that it copies.
 struct Place {
   int position, n, first, cells;
 };
@@ -29,17 +29,16 @@ using Places = Shared<Place*>;
 
 constexpr int most_arrays = 32;
 
-/// The arrays as words. A cell has `together` words of each level of array a, and then those of the
-/// next level, `map` cells on.
+/// The arrays as machine words. In array a a cell has `together` words per level; the next level is
+/// `map` cells further on.
 template <class Word> struct Arrays {
   int count = 0;
   std::int64_t map = 0; ///< cells of a patch and its ghosts
   Word* data[most_arrays] = {};
   int together[most_arrays] = {};
-  int before[most_arrays + 1] = {0}; ///< words per cell of the arrays before it
+  int before[most_arrays + 1] = {0}; ///< words per cell of the preceding arrays
   KOKKOS_INLINE_FUNCTION int words() const { return before[count]; }
-  /// Word n of all cells of all arrays, array by array, level by level: which array, cell, word of
-  /// it.
+  /// Locates word n of all cells of all arrays, array by array, level by level.
   KOKKOS_INLINE_FUNCTION void find(std::int64_t n, std::int64_t cells, int& a, int& cell,
                                    int& word) const {
     a = 0;
@@ -56,7 +55,7 @@ template <class Word> struct Arrays {
   KOKKOS_INLINE_FUNCTION Word& at(int a, int position, int word) const {
     return data[a][at_level(position, map, a, word)];
   }
-  /// Word of cell n in what has `cells` cells a level.
+  /// Offset of a word of cell n where a level has `cells` cells.
   KOKKOS_INLINE_FUNCTION std::int64_t at_level(int n, std::int64_t cells, int a, int word) const {
     const int width = together[a];
     if (width == before[a + 1] - before[a])
@@ -106,7 +105,7 @@ void unpack_words(const Arrays<Word>& arrays, const Places& ghosts, const Word* 
 
 } // namespace halo_loops
 
-/// The same arrays of local ranks, each level as one of its own: what is packed on the host.
+/// The arrays of local ranks with each level as a separate array, as the host packs them.
 inline decltype(auto) by_level(const Decomposition& d, int first,
                                const std::vector<std::vector<Ghosted>>& arrays) {
   if constexpr (levels_apart) {
@@ -131,7 +130,7 @@ class HaloLoops {
 public:
   /// The cells of a message; its bytes begin at first * (bytes per cell of all arrays).
   struct Message {
-    int dx, dy, rank; ///< the direction in which the other rank lies
+    int dx, dy, rank; ///< direction and number of the other rank
     int first, cells;
   };
 
@@ -160,11 +159,11 @@ public:
 
   const std::vector<Message>& outgoing() const { return m_outgoing; }
   const std::vector<Message>& incoming() const { return m_incoming; }
-  /// Cells of all messages that go; as many come.
+  /// Cells of all outgoing messages; as many arrive.
   int cells() const { return cells(m_outgoing); }
 
-  /// `out`, `in`: cells() times the bytes per cell of all arrays, in memory that loops reach,
-  /// aligned to 8. Neither waits.
+  /// `out`, `in`: cells() times the bytes per cell of all arrays, in memory that loops access,
+  /// aligned to 8 bytes. Neither waits.
   void pack(const std::vector<Ghosted>& arrays, std::byte* out) const {
     in_words(arrays, [&](const auto& a) { halo_loops::pack_words(a, m_sent, words_of(a, out)); });
   }
@@ -185,7 +184,7 @@ private:
     return reinterpret_cast<const Word*>(buffer);
   }
 
-  /// f(Arrays) with the widest words of which all cells are made.
+  /// f(Arrays) with the widest words that divide all cells.
   template <class F> void in_words(const std::vector<Ghosted>& arrays, const F& f) const {
     if (arrays.size() > halo_loops::most_arrays) {
       throw std::invalid_argument("ghost exchange: expected at most " +
@@ -218,8 +217,7 @@ private:
   }
   int position(int j, int i) const { return j * (m_patch.xm + 2) + i; }
 
-  /// What the ghost (j, i) holds: the nearest cell inside the domain, which is owned or a
-  /// neighbour's.
+  /// The source of ghost (j, i): the nearest cell inside the domain, owned or of a neighbour.
   Place source(const Decomposition& d, int j, int i) const {
     const Patch& p = m_patch;
     const int ghost = position(j, i);

@@ -5,23 +5,22 @@
 //   rank 1      \. . |o|                g: least time between two messages of a rank
 //                                       G: time per byte of a long message
 //
-// The clock of a rank moves when it works, sends or receives; receiving waits for the message.
-// Collectives are trees of ceil(log2 P) steps. A step takes L + 2 o, or what perf/calibrate has
-// measured for that kind of collective (`Steps`):
-//  maximum, sum    per step once more (n - 1) G            n bytes, recursive doubling; what a byte
-//                                                          adds is measured, too
-//  gather on all   the steps, and once (N - 1) G           N bytes of all ranks together
+// The clock of a rank advances when it works, sends or receives; receiving waits for the message.
+// Collectives are trees of ceil(log2 P) steps. A step takes L + 2 o, or the time that
+// perf/calibrate has measured for that collective (`Steps`), plus:
+//   maximum, sum    (n - 1) G per step      n bytes, recursive doubling (or the measured time per
+//   byte) gather on all   (N - 1) G once          N bytes of all ranks together
 // No rank leaves a collective before the last one has entered it. A non-blocking maximum advances
-// only while its ranks do not work: MPI libraries move it when they are called. The clock that ends
-// last is the critical path; how much of it was work, and how many messages and collectives lie on
-// it, travels along with the time.
+// only while its ranks are idle: MPI libraries progress it when they are called. The clock that
+// ends last is the critical path; its work and its numbers of messages and collectives are recorded
+// along with the time.
 //
-// Ranks may share a few cores (`cores`): work then takes the core that is free first.
+// Ranks may share `cores` cores: work then takes the first free core.
 //
 // Alexandrov, Ionescu, Schauser & Scheiman (1995), LogGP: incorporating long messages into the LogP
-// model, SPAA. The default numbers are assumptions about a machine, not measurements: state them
-// with each result. Those of perf/calibrate are measured; docs/cluster.md compares the model with
-// the time of an emulated cluster.
+// model, SPAA. The default parameters are assumptions, not measurements: state them with each
+// result. perf/calibrate measures them; docs/cluster.md compares the model with an emulated
+// cluster.
 #pragma once
 
 #include <algorithm>
@@ -31,21 +30,21 @@
 
 namespace nunatak {
 
-/// Seconds. The defaults are of the size that fast networks have.
+/// Seconds. The defaults are typical of fast networks.
 struct LogGP {
   double L = 1.5e-6, o = 0.4e-6, g = 0.3e-6;
   double G = 0.1e-9;   ///< per byte: 10 GB/s
   double visit = 3e-9; ///< per visit of a cell (Ranks::work)
-  int cores = 0;       ///< that all ranks share; 0: each has its own
+  int cores = 0;       ///< shared by all ranks; 0: one core per rank
 
   /// Seconds of a step of each kind of collective; 0: L + 2 o.
   struct Steps {
     double reduction = 0.0, lagged = 0.0, gather_all = 0.0;
-    double reduction_byte = 0.0; ///< what each byte adds to a step of a sum or maximum; 0: G
+    double reduction_byte = 0.0; ///< per byte and step of a sum or maximum; 0: G
   } step = {};
 
   static double steps(int ranks) { return ranks > 1 ? std::ceil(std::log2(ranks)) : 0.0; }
-  /// Until so many messages have left each rank and so many have come.
+  /// Time until each rank has sent and received `messages` messages.
   double round(int messages) const { return L + 2.0 * messages * o; }
   double stream(double bytes) const { return std::max(bytes - 1.0, 0.0) * G; }
   double reduction(int ranks, double bytes) const {
@@ -96,10 +95,10 @@ public:
     if (core != m_core.end()) *core = at(rank).time;
   }
 
-  /// A message leaves; it arrives with deliver().
+  /// Sends a message, which deliver() receives.
   void send(int from, int to, std::int64_t bytes) {
     Path& sender = at(from);
-    double& wire = m_wire[from]; // free again from then on
+    double& wire = m_wire[from]; // time at which it is free again
     sender.time += m_machine.o;
     Path arrival = sender;
     const double stream = m_machine.stream(static_cast<double>(bytes));
@@ -110,7 +109,7 @@ public:
     m_under_way.push_back({to, arrival});
   }
 
-  /// All messages under way are received, in the order of their arrival.
+  /// Receives all messages under way, in order of arrival.
   void deliver() {
     std::stable_sort(m_under_way.begin(), m_under_way.end(),
                      [](const Letter& a, const Letter& b) { return a.arrival < b.arrival; });
@@ -121,8 +120,8 @@ public:
     m_under_way.clear();
   }
 
-  /// A collective of `members` that takes `seconds` once all have entered it; returns its end, for
-  /// those who do not wait.
+  /// A collective of `members` that takes `seconds` once all have entered it. Returns its end, for
+  /// callers that do not wait.
   template <class Members>
   Path collective(const Members& members, double seconds, bool wait = true) {
     Path end;
@@ -133,7 +132,7 @@ public:
     return end;
   }
 
-  /// The clocks of `members` go on to `end` at least.
+  /// Advances the clocks of `members` to `end` at least.
   template <class Members> void reach(const Members& members, const Path& end) {
     for (const int rank : members) at(rank) = std::max(at(rank), end);
   }

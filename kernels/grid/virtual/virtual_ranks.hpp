@@ -1,7 +1,7 @@
-// P x Q ranks in one process: the same messages as with MPI, moved by memcpy and counted.
-// For tests and for studies of algorithms at thousands of ranks: with a LogGP machine (loggp.hpp)
-// every rank has a clock. Ghosts are packed, moved and unpacked by the host, or all of it by loops
-// (device/halo_loops.hpp), without waiting.
+// P x Q ranks in one process: the same messages as with MPI, moved by memcpy and counted. For tests
+// and scaling studies at thousands of ranks: with a LogGP machine (loggp.hpp) every rank has a
+// clock. Ghosts are packed, moved and unpacked by the host, or by asynchronous loops
+// (device/halo_loops.hpp).
 #pragma once
 
 #include "kernels/grid/device/halo_loops.hpp"
@@ -19,7 +19,7 @@ namespace nunatak {
 enum class Halo { host, loops }; ///< what moves ghosts
 constexpr Halo default_halo = loops_on_host && !device_memory ? Halo::host : Halo::loops;
 
-/// The bytes from `from` to `to`, in a loop: what a message does on virtual ranks.
+/// Copies a message between virtual ranks, in a loop.
 inline void copy_in_loop(const std::byte* from, std::byte* to, std::size_t bytes) {
   const auto n = static_cast<std::int64_t>(bytes);
   Kokkos::parallel_for(
@@ -39,7 +39,7 @@ public:
   int local_size() const override { return m_decomposition.size(); }
   int first() const override { return 0; }
 
-  /// If there is a machine: of these ranks over all grids (over()).
+  /// The clock of these ranks on all grids (over()), if there is a machine.
   const std::optional<VirtualClock>& clock() const { return m_clock; }
   const std::vector<std::int64_t>& work_of_ranks() const { return m_work; } ///< visits of cells
   void restart_clock() {
@@ -132,7 +132,7 @@ private:
     }
   }
 
-  /// What goes and comes of a rank, in memory of the loops.
+  /// The send and receive buffers of a rank, in memory of the loops.
   struct Loops {
     HaloLoops halo;
     Kokkos::View<std::uint64_t*, WorkMem> out, in;
@@ -148,7 +148,7 @@ private:
     std::byte* received() const { return reinterpret_cast<std::byte*>(in.data()); }
   };
 
-  // Each loop begins when the one before it is done.
+  // Loops run one after another, without waits between them.
   void exchange_by_loops(const std::vector<std::vector<Ghosted>>& arrays) {
     for (int rank = static_cast<int>(m_loops.size()); rank < local_size(); ++rank)
       m_loops.emplace_back(m_decomposition, rank);
@@ -197,7 +197,7 @@ private:
       const std::int64_t maximum = m_maximum.value();
       m_maximum.reset();
       if (auto& clock = m_ranks.m_clock) {
-        // since the start, of the member that has most: meanwhile nothing has moved
+        // work since the start, of the busiest member: the collective has not advanced meanwhile
         std::int64_t visits = 0;
         for (const int rank : members()) {
           const auto r = static_cast<std::size_t>(rank);
@@ -214,7 +214,7 @@ private:
     VirtualRanks& m_ranks;
     std::optional<std::int64_t> m_maximum;
     VirtualClock::Path m_end;
-    std::vector<std::int64_t> m_work; // visits of all ranks when the maximum was started
+    std::vector<std::int64_t> m_work; // visits of all ranks at the start of the maximum
   };
 
   void count_message(int from, int to, std::size_t bytes) {
@@ -281,7 +281,7 @@ private:
   std::vector<int> m_all;           // 0, 1, ..., size - 1
   std::vector<std::int64_t> m_work; // visits of cells
   Halo m_halo;
-  std::vector<std::byte> m_buffer; // of one message of ghosts; it stays
+  std::vector<std::byte> m_buffer; // one message of ghosts, reused
   std::vector<Loops> m_loops;      // of all ranks, from the first exchange on
 };
 
