@@ -1,5 +1,5 @@
-// Temperature of the ice, column by column, and the hardness that follows from it. Levels:
-// levels.hpp; velocities and strain heating: velocity3d.hpp; exact solution: robin.hpp.
+// Temperature of the ice, column by column, and the hardness that follows from it. Exact solution:
+// robin.hpp.
 //
 //   T_t + u T_x + v T_y + w T_z = (k/(rho c)) T_zz + Sigma/(rho c),   w: velocity across the levels
 //
@@ -12,13 +12,13 @@
 //
 // Vertical advection blends centred and upwind differences, T_z = lambda centred + (1 - lambda)
 // upwind, lambda = min(1, 2k/(|w| rho c dz)), dz the longer of the two intervals: no off-diagonal
-// entry is ever positive, so no new extremes appear. Ice above its melting point T_pm = 273.15 -
-// 7.9e-8 p is set back to it; the heat goes into melting ice, which is counted (as metres of ice)
-// and may be given to the mass balance by the caller.
+// entry is positive, so no new extremes appear. Ice above its melting point T_pm = 273.15 - 7.9e-8
+// p is set back to it; the excess heat melts ice, which is counted (metres of ice) and which the
+// caller may give to the mass balance.
 //
-// The loops over levels take a few columns side by side: where one column waits for its division by
-// a pivot, the others go on. On a CPU they are compiled for several widths (packs.cpp,
-// kernels/grid/widths.hpp); the bits do not depend on the width. On a GPU a thread has one column.
+// The loops over levels process a few columns together to hide the latency of divisions by pivots.
+// On a CPU they are compiled for several widths (packs.cpp, kernels/grid/widths.hpp) with the same
+// bits. On a GPU a thread has one column.
 #pragma once
 
 #include "kernels/grid/constants.hpp"
@@ -38,7 +38,8 @@ KOKKOS_INLINE_FUNCTION double pressure_melting(double d) {
 
 constexpr int columns_at_once = loops_on_host ? 8 : 1;
 
-/// Columns, [level][column], and what is around them. A column without ice has n = 0 and H = 0.
+/// A pack of columns, [level][column], with boundary values. An ice-free column has n = 0 and H =
+/// 0.
 struct ColumnPack {
   static constexpr int P = columns_at_once;
   double T[max_levels][P]; ///< temperature, K
@@ -51,7 +52,7 @@ struct ColumnPack {
   bool floating[P] = {};
 };
 
-/// What the explicit part of a step reads, of one column: its temperature (K) and that of its
+/// Input of the explicit part of a step, for one column: its temperature (K) and those of its
 /// neighbours (left, right, below, above in the map), velocity (m s-1) and strain heating over (H -
 /// z)^4 (W m-7).
 struct ColumnFields {
@@ -80,7 +81,7 @@ KOKKOS_FORCEINLINE_FUNCTION void add_explicit_terms(const ColumnFields& f, const
 
 KOKKOS_FORCEINLINE_FUNCTION bool are_numbers(const double* x, int n) {
   constexpr std::int64_t largest = 0x7fefffffffffffff;
-  std::int64_t seen = 0; // negative if one is infinite or no number
+  std::int64_t seen = 0; // negative if one is infinite or NaN
   for (int k = 0; k < n; ++k) seen |= largest - Kokkos::bit_cast<std::int64_t>(Kokkos::abs(x[k]));
   return seen >= 0;
 }
@@ -91,7 +92,7 @@ KOKKOS_FORCEINLINE_FUNCTION void solve_columns(int Mz, const double* z, double d
   constexpr int P = ColumnPack::P;
   int levels = 0;
   for (int p = 0; p < P; ++p) levels = pack.n[p] > levels ? pack.n[p] : levels;
-  // of the interval up to the surface, and of it and the one below
+  // the interval up to the surface, and its sum with the interval below
   double dz_top[P], per_top[P], per_top_span[P], above[P];
   for (int p = 0; p < P; ++p) {
     const int n = pack.n[p];
@@ -103,7 +104,7 @@ KOKKOS_FORCEINLINE_FUNCTION void solve_columns(int Mz, const double* z, double d
     dz_top[p] = n > 0 ? pack.H[p] - z[n - 1] : 1.0;
     per_top[p] = 1.0 / dz_top[p];
     per_top_span[p] = 1.0 / ((n > 1 ? z[n - 1] - z[n - 2] : 0.0) + dz_top[p]);
-    double upper = 0.0; // the rows sum to 1: all terms but T_t are derivatives
+    double upper = 0.0; // rows sum to 1: all terms except T_t are derivatives
     if (pack.floating[p]) {
       pack.T[0][p] = pressure_melting(pack.H[p]);
     } else if (n > 0) {
@@ -160,7 +161,7 @@ KOKKOS_INLINE_FUNCTION double relative_to_melting(double T, double d) {
 
 /// Hardness B = A^(-1/n) (Pa s^(1/3)) from the temperature T* relative to the melting point (K): A
 /// = A0 exp(-Q/(R T*)), A0 = 3.61e-13, Q = 6.0e4 below 263.15 K and 1.73e3, 13.9e4 above (Paterson
-/// and Budd 1982); B = A0^(-1/3) exp(Q/(3 R T*)). T* above 8 K.
+/// and Budd 1982); B = A0^(-1/3) exp(Q/(3 R T*)). Requires T* > 8 K.
 KOKKOS_FORCEINLINE_FUNCTION double paterson_budd_hardness(double T_star) {
   constexpr double R = 8.314; // J mol-1 K-1
   const bool cold = T_star < 263.15;
@@ -168,7 +169,7 @@ KOKKOS_FORCEINLINE_FUNCTION double paterson_budd_hardness(double T_star) {
   return (cold ? 14044.21920379971 : 0.083301207912519423) * elementary::moderate_exp(exponent);
 }
 
-/// Temperature columns (K), and what is around them; n: levels in the ice, none without ice.
+/// Temperature columns (K) with boundary values; n: levels in the ice, 0 if ice-free.
 struct HardnessPack {
   LevelsOf<const double> T[columns_at_once];
   double H[columns_at_once], T_s[columns_at_once]; ///< m, K
@@ -178,7 +179,7 @@ struct HardnessPack {
 namespace detail {
 KOKKOS_FORCEINLINE_FUNCTION void mean_hardness(const HardnessPack& pack, const double* z,
                                                double* mean) {
-  // the columns one after another: T*, then B, of levels and surface
+  // columns one after another: T*, then B, at the levels and the surface
   double x[columns_at_once * (max_levels + 1)];
   int size = 0;
   for (int p = 0; p < pack.columns; ++p) {
@@ -197,7 +198,7 @@ KOKKOS_FORCEINLINE_FUNCTION void mean_hardness(const HardnessPack& pack, const d
     const int n = pack.n[p], top = n - 1;
     NUNATAK_INDEPENDENT
     for (int k = 0; k < top; ++k) b[k] = 0.5 * (b[k] + b[k + 1]) * (z[k + 1] - z[k]);
-    double sum = 0.0; // a loop of its own: the chains of additions of two columns overlap
+    double sum = 0.0; // a separate loop: the addition chains of two columns overlap
     for (int k = 0; k < top; ++k) sum += b[k];
     mean[p] = n == 0 ? b[0] : (sum + 0.5 * (b[top] + b[n]) * (pack.H[p] - z[top])) / pack.H[p];
     b += n + 1;
@@ -205,13 +206,14 @@ KOKKOS_FORCEINLINE_FUNCTION void mean_hardness(const HardnessPack& pack, const d
 }
 } // namespace detail
 
-// add_explicit_terms: pack.T and pack.w of column p, the temperature with strain heating and what
-// comes from the neighbours in a step: dt_x = dt/dx, dt_heat = dt/(rho c). solve_columns: one
-// implicit step of vertical diffusion and advection over dt (s), on levels z[0..Mz-1]. pack.T: on
-// entry with all explicit terms in the ice, on exit the solution there, and T_s above it up to the
-// highest level of the pack. are_numbers: none of n is infinite or NaN. mean_hardness: B of each
-// column of the pack by the trapezoidal rule over its levels in the ice and the surface; that of
-// the surface where n = 0.
+// add_explicit_terms: pack.T and pack.w of column p, the temperature after strain heating and
+// horizontal advection over a step; dt_x = dt/dx, dt_heat = dt/(rho c).
+// solve_columns: one implicit step of vertical diffusion and advection over dt (s), on levels
+// z[0..Mz-1]. pack.T: on entry with all explicit terms in the ice, on exit the solution there, and
+// T_s above it up to the highest level of the pack.
+// are_numbers: all n values are finite.
+// mean_hardness: B of each column by the trapezoidal rule over its levels in the ice and the
+// surface; the value at the surface where n = 0.
 NUNATAK_WIDE(void, add_explicit_terms,
              (const ColumnFields& f, const double* z, double dt_x, double dt_y, double dt_heat,
               int p, ColumnPack& pack),
@@ -222,13 +224,13 @@ NUNATAK_WIDE(bool, are_numbers, (const double* x, int n), (x, n))
 NUNATAK_WIDE(void, mean_hardness, (const HardnessPack& pack, const double* z, double* mean),
              (pack, z, mean))
 
-/// Heights half way between the points around level k of n: its control volume.
+/// Height of the control volume of level k of n.
 KOKKOS_INLINE_FUNCTION double control_volume(const Column& z, int n, double H, int k) {
   const double above = k + 1 < n ? z(k + 1) : H, below = k > 0 ? z(k - 1) : z(k);
   return 0.5 * (above - below);
 }
 
-/// What was set back to the melting point: sums over the cells of a patch.
+/// Ice set back to the melting point: sums over the cells of a patch.
 struct MeltedInside {
   FixedSum ice;            ///< metres of ice melted by the heat removed
   std::int64_t points = 0; ///< levels set back
@@ -239,14 +241,14 @@ struct MeltedInside {
   }
 };
 
-/// The packs of columns that cover the owned cells, (j, number in the row): the first of them has i
-/// = 1 + columns_at_once * number.
+/// The packs of columns that cover the owned cells, as (j, number in the row): the first column has
+/// i = 1 + columns_at_once * number.
 inline Cells packs_of(const Patch& p) {
   return {1, p.ym + 1, 0, (p.xm + columns_at_once - 1) / columns_at_once};
 }
 
-/// Prefetches a pack of columns from (j, i) on for the next iteration of a loop over packs:
-/// hardware does not foresee a row of columns of which only the levels in the ice are read.
+/// Prefetches the pack of columns from (j, i) on for the next iteration of a loop over packs:
+/// hardware does not predict columns of which only the levels in the ice are read.
 template <class View>
 KOKKOS_INLINE_FUNCTION void prefetch_pack(const View& a, int j, int i, int end) {
   if constexpr (!levels_apart) {
@@ -259,11 +261,11 @@ KOKKOS_INLINE_FUNCTION void prefetch_pack(const View& a, int j, int i, int end) 
 /// T_new: temperature (K) after a step dt (s), in owned cells; melted: metres of ice melted inside
 /// each column in this step. Needs ghosts of T and mask. Of the owned cells: H (m), surface
 /// temperature T_s (K), heat flux into the base G (W m-2: geothermal, plus friction if the caller
-/// adds it), u, v, w (m s-1), heating (W m-7, see velocity3d.hpp). Columns without ice, and levels
-/// above the ice, get the surface temperature. held: 0, or the temperature that a column without
-/// ice has in T and in T_new, which the caller swaps: while that does not change, they need
-/// not be written. Stable for dt <= min 1/(|u|/dx + |v|/dy); u is largest at the surface or at the
-/// base (advection_rate of both).
+/// adds it), u, v, w (m s-1), heating (W m-7, see velocity3d.hpp). Ice-free columns, and levels
+/// above the ice, get the surface temperature. held: 0, or the temperature that an ice-free column
+/// already has in T and in T_new, which the caller swaps: such columns are rewritten only if it
+/// changes. Stable for dt <= min 1/(|u|/dx + |v|/dy); u is largest at the surface or at the base
+/// (advection_rate of both).
 inline MeltedInside
 temperature_step(const Patch& patch, double dx, double dy, double dt, const Levels& levels,
                  const Array2<double>& H, const Array2<int>& mask, const Array2<double>& T_s,
@@ -290,7 +292,7 @@ temperature_step(const Patch& patch, double dx, double dy, double dt, const Leve
           pack.G[p] = G(j, i);
           pack.floating[p] = type == floating_ice;
           pack.n[p] = guess = levels_in_ice(z, H(j, i), guess);
-          // a neighbour without ice is replaced by the column itself: nothing comes from there
+          // an ice-free neighbour is replaced by the column itself: no advection from there
           const auto neighbour = [&](int J, int I) {
             const bool ice_there = icy(mask(j + J, i + I));
             return levels_of_cell(T, ice_there ? j + J : j, ice_there ? i + I : i);
@@ -329,7 +331,7 @@ temperature_step(const Patch& patch, double dx, double dy, double dt, const Leve
       });
 }
 
-/// In metres of ice per second, from kg m-2 s-1. Owned cells.
+/// Converts kg m-2 s-1 to metres of ice per second, in owned cells.
 inline void in_metres_of_ice(const Patch& patch, const Array2<double>& mass_balance,
                              const Array2<double>& balance) {
   for_each_cell(
@@ -337,7 +339,7 @@ inline void in_metres_of_ice(const Patch& patch, const Array2<double>& mass_bala
       KOKKOS_LAMBDA(int j, int i) { balance(j, i) = mass_balance(j, i) / rho_ice; });
 }
 
-/// A temperature to start from, at height z of ice of thickness H, never above the melting point.
+/// Initial temperature at height z in ice of thickness H, never above the melting point.
 /// Accumulation a (m s-1).
 ///   grounded  Robin's steady column; the straight line of conduction if a <= 0
 ///   floating  steady column that sinks with the speed a at every height, from T_s to the melting
@@ -355,8 +357,7 @@ KOKKOS_INLINE_FUNCTION double initial_temperature(double z, double H, bool float
   return T < T_pm ? T : T_pm;
 }
 
-/// The same for all columns, in owned cells (no ghosts needed); T_s where there is no ice and above
-/// it.
+/// The same for all columns, in owned cells; T_s above the ice and where there is none.
 inline void initial_temperature(const Patch& patch, const Levels& levels, const Array2<double>& H,
                                 const Array2<int>& mask, const Array2<double>& T_s,
                                 const Array2<double>& a, const Array2<double>& G,

@@ -6,7 +6,7 @@
 //    ice_free_ocean (4)      /  bed b             \_____---------
 //   ________________________/
 //
-// The numbers are PISM's (variable "mask"), so that files can be compared.
+// Cell types have the numbers of PISM's variable "mask", so that files can be compared.
 #pragma once
 
 #include "kernels/grid/array.hpp"
@@ -16,7 +16,7 @@ namespace nunatak {
 
 enum CellType : int { ice_free_land = 0, grounded_ice = 2, floating_ice = 3, ice_free_ocean = 4 };
 
-// Without branches.
+// Branch-free.
 KOKKOS_INLINE_FUNCTION bool icy(int type) {
   return (type == grounded_ice) | (type == floating_ice);
 }
@@ -29,7 +29,7 @@ KOKKOS_INLINE_FUNCTION bool ocean(int type) {
 
 constexpr double ice_free_thickness = 0.01; ///< m; a cell with less ice counts as ice-free
 
-/// Surface elevation if the ice rests on the bed / if it floats (m above sea level at 0).
+/// Surface elevation of ice that is grounded / floating (m; sea level is at 0).
 KOKKOS_INLINE_FUNCTION double grounded_surface(double b, double H) { return b + H; }
 KOKKOS_INLINE_FUNCTION double floating_surface(double H) { return (1.0 - rho_ice / rho_water) * H; }
 
@@ -45,8 +45,8 @@ KOKKOS_INLINE_FUNCTION double surface(double b, double H) {
   return h_grounded > h_floating ? h_grounded : h_floating;
 }
 
-/// usurf h and mask from bed b and thickness H (m), in owned cells and ghosts; needs ghosts of b
-/// and H.
+/// Surface elevation h and mask from bed b and thickness H (m), in owned cells and ghosts; needs
+/// ghosts of b and H.
 inline void update_geometry(const Patch& patch, const Array2<double>& b, const Array2<double>& H,
                             const Array2<double>& h, const Array2<int>& mask) {
   for_each_cell_and_ghost(

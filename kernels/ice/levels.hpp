@@ -25,7 +25,7 @@ enum class LevelSpacing {
 };
 
 struct Levels {
-  Column z;                   ///< heights above the base, m, where the kernels run
+  Column z;                   ///< heights above the base, m, in memory of the loops
   std::vector<double> z_host; ///< the same, for files and tests
 
   int size() const { return static_cast<int>(z_host.size()); }
@@ -41,7 +41,7 @@ inline Levels levels_at(const std::vector<double>& z) {
   return levels;
 }
 
-/// The longest column that the temperature solver takes.
+/// The largest number of levels that the temperature solver accepts.
 constexpr int max_levels = 512;
 
 /// Mz levels (2 to max_levels) up to the height Lz (m).
@@ -60,8 +60,8 @@ inline Levels make_levels(double Lz, int Mz, LevelSpacing spacing) {
   return levels_at(z);
 }
 
-/// Number of levels with z_k < H, at least 1. `guess`: where to begin, 1..Mz; that of the
-/// neighbouring cell is near.
+/// Number of levels with z_k < H, at least 1. `guess`, 1..Mz: where the search begins, e.g. the
+/// result of the neighbouring cell.
 KOKKOS_INLINE_FUNCTION int levels_in_ice(const Column& z, double H, int guess = 1) {
   int n = guess;
   for (const int Mz = static_cast<int>(z.extent(0)); n < Mz && z(n) < H;) ++n;

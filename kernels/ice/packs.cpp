@@ -1,4 +1,4 @@
-// Loops over columns, faces and cells, for two, four and eight lanes: kernels/grid/widths.hpp.
+// Loops over columns, faces and cells, compiled for several widths: kernels/grid/widths.hpp.
 #define NUNATAK_COMPILES_WIDE
 #include "kernels/ice/columns.hpp"
 #include "kernels/ice/sia.hpp"

@@ -13,8 +13,7 @@
 namespace nunatak::exact {
 
 /// T (K) at height z (m) of ice of thickness H (m), accumulation a (m s-1), surface temperature T_s
-/// (K), heat flux G (W m-2). With no accumulation (or so little that q H < 1e-4) it is the straight
-/// line of conduction alone.
+/// (K), heat flux G (W m-2). Without accumulation (q H < 1e-4) the linear profile of conduction.
 KOKKOS_INLINE_FUNCTION double robin(double z, double H, double a, double T_s, double G) {
   const double qH = a > 0.0 ? Kokkos::sqrt(0.5 * a * rho_ice * ice_c * H / ice_k) : 0.0;
   if (qH < 1e-4) return T_s + G / ice_k * (H - z);

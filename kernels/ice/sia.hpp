@@ -1,5 +1,5 @@
 // Shallow ice approximation: diffusivity and flux on cell faces (Mahaffy 1976, J. Geophys. Res.
-// 81(6), 1059-1066), and the rule for margins: where the surface of the ice continues.
+// 81(6), 1059-1066), and the rule for where the surface of the ice continues at margins.
 //
 //   q = -D grad h,  D = Gamma H^(n+2) |grad h|^(n-1),  Gamma = 2 A (rho g)^n/(n + 2),  n = 3
 //
@@ -11,10 +11,9 @@
 //      S_L     S_R     j-1    D   = Gamma ((H_L + H_R)/2)^(n+2) (s_x^2 + s_y^2)^((n-1)/2)
 //                             q_x = -D s_x  (m2 s-1)
 //
-// Differences across a calving front or a cliff say nothing about the ice: the mean leaves them
-// out. transport.hpp adds sliding. Slopes of the faces of a row are computed in packs, without a
-// branch: on a CPU by a function that is compiled for several widths (packs.cpp,
-// kernels/grid/widths.hpp).
+// Differences across a calving front or a cliff are no slopes of the ice: the mean leaves them out.
+// transport.hpp adds sliding. Slopes of the faces of a row are computed in packs, without branches:
+// on a CPU by a function compiled for several widths (packs.cpp, kernels/grid/widths.hpp).
 #pragma once
 
 #include "kernels/grid/widths.hpp"
@@ -26,27 +25,27 @@ namespace nunatak {
 
 // --- margins
 
-/// Differences of the surface between neighbouring cells, computed once for each geometry: a cell
-/// needs up to ten of them.
+/// Differences of the surface between neighbouring cells, computed once for each geometry:
 ///
-///         +----y(j, i)----+        x(j, i): from cell (j, i) to (j, i + 1), rows 0..ym + 1, i =
-///         0..xm |               |        y(j, i): from cell (j, i) to (j + 1, i), j = 0..ym,
-///         columns
-///   x(j,i-1)   (j, i)   x(j, i)    0..xm + 1. The value is h there minus h here, m; surface_ends
-///         +---y(j-1, i)---+        where the surface does not continue.
+///         +----y(j, i)----+      x(j, i): from cell (j, i) to (j, i + 1); rows 0..ym + 1, i =
+///         0..xm |               |      y(j, i): from cell (j, i) to (j + 1, i); rows 0..ym, i =
+///         0..xm + 1
+///   x(j,i-1)   (j, i)   x(j, i)  Value: h there minus h here, m; surface_ends where the surface
+///         |               |      does not continue.
+///         +---y(j-1, i)---+
 struct Edges {
   explicit Edges(const Patch& p)
       : x(make_array<double>("edges_x", p)), y(make_array<double>("edges_y", p)) {}
   Array2<double> x, y;
 };
-constexpr double surface_ends = 1e30; // m, more than any rise
+constexpr double surface_ends = 1e30; // m, larger than any difference
 
 /// True if the surface of the ice continues from one cell to its neighbour.
 ///   no   ice-free ocean next to anything but ice-free ocean   a calving front
 ///   no   floating ice next to ice-free land                   no shelf flows up a beach
 ///   no   grounded ice next to ice-free land above it          a wall of rock
 ///   yes  everything else
-/// Without branches: the compiler vectorises loops over edges.
+/// Branch-free: loops over edges vectorise.
 KOKKOS_INLINE_FUNCTION bool surface_continues(int type_a, double h_a, int type_b, double h_b) {
   const bool front = (type_a == ice_free_ocean) != (type_b == ice_free_ocean);
   const bool a_blocks = (type_a == ice_free_land) &
@@ -56,7 +55,7 @@ KOKKOS_INLINE_FUNCTION bool surface_continues(int type_a, double h_a, int type_b
   return !(front | a_blocks | b_blocks);
 }
 
-/// The value of an edge; a sum, not a branch.
+/// The value of an edge, as a branch-free sum.
 KOKKOS_INLINE_FUNCTION double edge(int type_a, double h_a, int type_b, double h_b) {
   return h_b - h_a + (surface_continues(type_a, h_a, type_b, h_b) ? 0.0 : surface_ends);
 }
@@ -73,17 +72,17 @@ inline void update_edges(const Patch& patch, const Array2<double>& h, const Arra
       });
 }
 
-/// x, or 0 where not `wanted`: by bits, so that the compiler makes no branch of it.
+/// x if `wanted`, else 0; bitwise, so that no branch is generated.
 KOKKOS_INLINE_FUNCTION double only_if(bool wanted, double x) {
   return Kokkos::bit_cast<double>(Kokkos::bit_cast<std::int64_t>(x) &
                                   -static_cast<std::int64_t>(wanted));
 }
 
-/// The mean of rises, without those where the surface ends; 0 if there is no other.
+/// The mean of the differences, without those where the surface ends; 0 if none is left.
 struct MeanRise {
   double sum = 0.0, count = 0.0;
-  /// From one neighbour of a cell to the cell and on to the other. A pair is summed by itself:
-  /// mirrored, the same bits.
+  /// Adds the differences from one neighbour to the cell and on to the opposite one. The pair is
+  /// summed separately: mirrored input gives the same bits.
   KOKKOS_INLINE_FUNCTION void add_both(double to_cell, double from_cell) {
     const bool first = to_cell < surface_ends, second = from_cell < surface_ends;
     sum += only_if(first, to_cell) + only_if(second, from_cell);
@@ -94,9 +93,9 @@ struct MeanRise {
 
 // --- slopes on faces
 
-/// The largest of P numbers, a power of two; the others are overwritten.
+/// The largest of P numbers, P a power of two; overwrites the others.
 template <int P> KOKKOS_INLINE_FUNCTION double largest_of(double (&x)[P]) {
-  for (int half = P / 2; half > 0; half /= 2) { // no comparison waits for the one before
+  for (int half = P / 2; half > 0; half /= 2) { // independent comparisons
     NUNATAK_INDEPENDENT
     for (int p = 0; p < half; ++p) x[p] = x[p] > x[p + half] ? x[p] : x[p + half];
   }
@@ -104,22 +103,22 @@ template <int P> KOKKOS_INLINE_FUNCTION double largest_of(double (&x)[P]) {
 }
 
 /// True if ice may spread by shearing through the face between two cells: not where the surface
-/// ends, not between two floating cells, not in the ocean.
+/// ends, between two floating cells, or in the ocean.
 KOKKOS_INLINE_FUNCTION bool shear_flux_allowed(int type_a, int type_b, double rise) {
-  const bool a = grounded(type_a), b = grounded(type_b); // clang warns of | between calls
+  const bool a = grounded(type_a), b = grounded(type_b); // clang warns about | between calls
   return (a | b) & (rise < surface_ends);
 }
 
-/// Rate factor on a face: the mean, or that of the one cell with ice.
+/// Rate factor on a face: the mean, or the value of the only icy cell.
 KOKKOS_INLINE_FUNCTION double face_softness(int type_a, double A_a, int type_b, double A_b) {
   const double mean = 0.5 * (A_a + A_b), of_one = icy(type_a) ? A_a : A_b;
   return icy(type_a) == icy(type_b) ? mean : of_one;
 }
 
-/// A row of faces; pointers to what belongs to the first. The cells of face p are p and p + next
+/// A row of faces; pointers to the data of the first one. The cells of face p are p and p + next
 /// (1: to the east, a row: to the north).
 struct FaceRow {
-  const double* across;              ///< edges that the faces cut
+  const double* across;              ///< edges across the faces
   const double *to_cell, *from_cell; ///< edges of cell p along the face; the other cell: p + next
   const double *H, *A;               ///< m, Pa-3 s-1
   const int* mask;
@@ -162,14 +161,14 @@ KOKKOS_FORCEINLINE_FUNCTION bool find_slopes(const FaceRow& row, int n, FacePack
 }
 } // namespace detail
 
-/// The slopes of the first n faces of a row. False if there is no ice at any of them: nothing is
-/// then written.
+/// The slopes of the first n faces of a row. Returns false, and writes nothing, if none of them has
+/// ice.
 NUNATAK_WIDE(bool, find_slopes, (const FaceRow& row, int n, FacePack& pack), (row, n, pack))
 
 // --- the flux
 
 /// D (m2 s-1) from the rate factor A (Pa-3 s-1), thickness (m) and squared surface slope. The
-/// default of sia_fluxes: A does not change with depth, so the integral over the column is exact.
+/// default of sia_fluxes: A is independent of depth, so the integral over the column is exact.
 struct SiaDiffusivity {
   KOKKOS_INLINE_FUNCTION double operator()(double A, double H, double slope2) const {
     constexpr double rho_g = rho_ice * gravity;
@@ -178,14 +177,13 @@ struct SiaDiffusivity {
   }
 };
 
-/// Fluxes by shearing, q_x and q_y (m2 s-1), on all faces of the owned cells.
-/// Needs edges, and ghosts of thickness H (m), mask and rate factor A (Pa-3 s-1; in ice-free cells
-/// it is not used next to ice). At an edge of the domain the ghosts repeat the edge: the surface
-/// has no slope there, the flux is zero. `diffusivity`: a function of (A, H, slope squared), see
-/// SiaDiffusivity; 0 if A and the slope are. Communicates nothing: both sides of a subdomain
-/// boundary compute the same bits. Returns the largest diffusivity on a face of the patch (m2
-/// s-1), to be reduced with max_over_ranks.
-/// `later`: as of reduce_over.
+/// Shear fluxes q_x and q_y (m2 s-1) on all faces of the owned cells. Needs edges, and ghosts of
+/// thickness H (m), mask and rate factor A (Pa-3 s-1; that of ice-free cells is not used next to
+/// ice). Ghosts beyond the domain repeat the edge, so the flux through the edge is zero.
+/// `diffusivity`: a function of (A, H, slope squared), see SiaDiffusivity; 0 if A and the slope
+/// are. No communication: both sides of a subdomain boundary compute the same bits. Returns the
+/// largest diffusivity on a face of the patch (m2 s-1), for max_over_ranks. `later`: as in
+/// reduce_over.
 template <class Diffusivity = SiaDiffusivity>
 double sia_fluxes(const Patch& patch, double dx, double dy, const Edges& edges,
                   const Array2<double>& H, const Array2<int>& mask, const Array2<double>& A,
@@ -194,8 +192,8 @@ double sia_fluxes(const Patch& patch, double dx, double dy, const Edges& edges,
   constexpr int P = FacePack::P;
   const double per_dx = 1.0 / dx, per_dy = 1.0 / dy;
   const int end = patch.xm + 1, row = patch.xm + 2;
-  // packs of cells (j, i..): each cell has the face to its right and the one above it; row 0 and
-  // column 0 have one of the two
+  // packs of cells (j, i..): each cell has its right and upper faces; row 0 and column 0 have only
+  // one
   const auto flux = KOKKOS_LAMBDA(int j, int n_pack, Largest& D_max) {
     FacePack pack;
     for (int axis = j == 0 ? 1 : 0; axis < 2; ++axis) {

@@ -1,11 +1,10 @@
 // Yield stress of the till below grounded ice: tau_c = N_till tan(phi) (Mohr-Coulomb without
 // cohesion).
 //
-//   N_till  effective pressure, a part of the overburden rho g H (Bueler and van Pelt 2015 for
+//   N_till  effective pressure, a fraction of the overburden rho g H (Bueler and van Pelt 2015 for
 //           saturated till): N_till = delta^(1 - f) rho g H, from delta (thawed, f = 0) to 1
-//           (frozen, f = 1); f = x (T_pm - T_b)/dT_frozen, within 0..1: the colder the base and the
-//           higher the bed, x as below; the deepest troughs are thawed whatever the temperature,
-//           since ice that flows fast melts its bed
+//           (frozen, f = 1); f = x (T_pm - T_b)/dT_frozen, within 0..1, grows with bed elevation
+//           (x, see below); the deepest troughs are always thawed, since fast ice melts its bed
 //   phi     friction angle: phi_min .. phi_max, linear (x) in the bed elevation b between b_min and
 //           b_max (Martin et al. 2011): till is weaker where the sea has been
 #pragma once
@@ -23,8 +22,8 @@ struct TillParameters {
   double dT_frozen = 5.0;                 ///< K
 };
 
-/// tau_c in Pa from bed elevation and thickness in m, and the temperature of the base in K.
-/// log_delta: of overburden_fraction.
+/// tau_c (Pa) from bed elevation and thickness (m) and basal temperature (K). log_delta: log of
+/// overburden_fraction.
 KOKKOS_FORCEINLINE_FUNCTION double yield_stress(const TillParameters& till, double log_delta,
                                                 double b, double H, double T_base) {
   const auto clamp = [](double x) { return x < 0.0 ? 0.0 : x > 1.0 ? 1.0 : x; };
@@ -46,14 +45,14 @@ KOKKOS_FORCEINLINE_FUNCTION void yield_stresses(const TillParameters& parameters
 }
 } // namespace detail
 
-/// yield_stress of n cells. On a CPU compiled by itself (packs.cpp), as the columns are.
+/// yield_stress of n cells; compiled in packs.cpp for CPUs.
 NUNATAK_WIDE(void, yield_stresses,
              (const TillParameters& till, double log_delta, int n, const double* b, const double* H,
               const double* T_base, double* tauc),
              (till, log_delta, n, b, H, T_base, tauc))
 
-/// tauc (Pa) in owned cells and ghosts: grounded ice has the yield stress, other cells 0. Needs
-/// ghosts of b, H, mask and T (K).
+/// tauc (Pa) in owned cells and ghosts: yield stress of grounded ice, 0 elsewhere. Needs ghosts of
+/// b, H, mask and T (K).
 inline void till_yield_stress(const Patch& patch, const TillParameters& till,
                               const Array2<double>& b, const Array2<double>& H,
                               const Array2<int>& mask, const Array3<double>& T,

@@ -1,6 +1,5 @@
-// The length of a time step: limits from the diffusivity of sia.hpp and from velocities
-// (transport.hpp, velocity3d.hpp). A maximum over ranks is exact: the step is the same at any
-// number of ranks.
+// Time step limits from the diffusivity of sia.hpp and from velocities (transport.hpp,
+// velocity3d.hpp). Maxima over ranks are exact: the step is the same on any number of ranks.
 #pragma once
 
 #include "kernels/grid/ranks.hpp"
@@ -8,8 +7,8 @@
 
 namespace nunatak {
 
-/// Largest |u|/dx + |v|/dy (s-1) of two velocities in the owned cells with ice; its inverse is the
-/// CFL limit. No ghosts needed. `later`: as of reduce_over.
+/// Largest |u|/dx + |v|/dy (s-1) of two velocities over the owned icy cells; its inverse is the CFL
+/// limit. No ghosts needed. `later`: as in reduce_over.
 inline double advection_rate(const Patch& patch, double dx, double dy, const Array2<int>& mask,
                              const Array2<double>& u, const Array2<double>& v,
                              const Array2<double>& u_base, const Array2<double>& v_base,
@@ -39,7 +38,7 @@ struct TimeStep {
 
 /// dt = min{ 2 r/[D_max (dx^-2 + dy^-2)], 1/rate, dt_max }; r = 0.12, stable below 0.25 (explicit
 /// step, Bueler et al. 2005). D_max (m2 s-1) and rate (s-1, advection_rate) are maxima over all
-/// ranks. An open limit is 0: no ice moves.
+/// ranks. 0 is no limit: no ice moves.
 inline TimeStep time_step(double dx, double dy, double D_max, double rate, double dt_max,
                           double r = 0.12) {
   TimeStep step{dt_max, StepLimit::dt_max};

@@ -1,12 +1,11 @@
-// Mass transport: one explicit step of dH/dt = M - m - div q, with every metre of ice accounted
-// for.
+// Mass transport: one explicit step of dH/dt = M - m - div q, with a closed mass budget.
 //
 //   q = q_SIA (sia.hpp) + upwind(face-mean sliding velocity * H)
 //
-// Positivity (Smolarkiewicz 1989, Mon. Weather Rev. 117, 2626-2632): what may leave a cell in a
-// step, F_out = dt * (sum of the outgoing q/dx), is scaled to what is there: each outgoing flux
-// times f = min(1, H/F_out) of its donor cell. A face keeps one flux for both of its cells, so ice
-// is neither made nor lost.
+// Positivity (Smolarkiewicz 1989, Mon. Weather Rev. 117, 2626-2632): the outflow of a cell in a
+// step, F_out = dt * (sum of the outgoing q/dx), is limited to its thickness: each outgoing flux is
+// multiplied by f = min(1, H/F_out) of its donor cell. Both cells of a face use the same flux, so
+// mass is conserved.
 //
 //           q_y(j, i)         function          result                      ghosts needed
 //         +-----^-----+       total_flux        q from q_SIA, H, u, v       edges, H, mask, u, v
@@ -18,13 +17,13 @@
 // The order of operations in a cell is fixed: H has the same bits on any number of ranks.
 //
 // Calving: the front is fixed. A cell that is ice-free ocean before the step stays so: ice that
-// slides into it has calved. Where a shelf melts away the front has retreated permanently. This
-// suits runs of decades; ice-free land may be overrun freely.
+// slides into it has calved. Where a shelf melts away the front retreats permanently, which suits
+// runs of decades; ice may advance over ice-free land.
 //
 // Edge of the domain: ghosts repeat the edge cell. Shearing has no flux there; sliding ice leaves
 // (or enters) with the velocity and thickness of the edge cell, and the budget counts it.
 //
-// The functions in `detail` take many cells of a row at once, without a branch; on a CPU they are
+// The functions in `detail` process many cells of a row without branches; on a CPU they are
 // compiled for several widths (packs.cpp, kernels/grid/widths.hpp).
 #pragma once
 
@@ -38,14 +37,16 @@
 
 namespace nunatak {
 
-/// Where the ice of a step went: sums over cells of metres of ice; times dx dy it is m3.
+/// Mass budget of a step: sums over cells of metres of ice; times dx dy it is m3.
 ///   volume after - volume before = surface - basal - calved + edge + clipped
 struct MassBudget {
-  FixedSum surface; ///< surface balance asked for; a negative one only where there was ice to take
-  FixedSum basal;   ///< basal melt of floating ice asked for (negative: freezing)
+  /// surface balance requested; negative values only where there was ice to remove
+  FixedSum surface;
+  /// basal melt of floating ice requested (negative: freezing)
+  FixedSum basal;
   FixedSum calved;  ///< ice that crossed the front, or lay in ice-free ocean
   FixedSum edge;    ///< ice that entered through the edge of the domain (negative: left)
-  FixedSum clipped; ///< asked for, but there was no more ice: H was set to 0 instead of below it
+  FixedSum clipped; ///< melt requested in excess of the ice available: H was set to 0
 
   KOKKOS_INLINE_FUNCTION MassBudget& operator+=(const MassBudget& other) {
     surface += other.surface;
@@ -60,10 +61,9 @@ struct MassBudget {
   }
 };
 
-/// Flux of sliding through the face from cell a to cell b (m2 s-1), whose edge is `edge`
-/// (sia.hpp): the mean velocity of the cells with ice carries the thickness of the
-/// upwind cell. None where the surface does not continue, but ice may slide out of the front; the
-/// ocean sends none. Without a branch.
+/// Sliding flux through the face from cell a to cell b (m2 s-1), whose edge is `edge` (sia.hpp):
+/// the mean velocity of the icy cells carries the thickness of the upwind cell. Zero where the
+/// surface does not continue, except that ice may slide out of the front. Branch-free.
 KOKKOS_INLINE_FUNCTION double sliding_flux(double edge, int type_a, double H_a, double u_a,
                                            int type_b, double H_b, double u_b) {
   const bool ice_a = icy(type_a), ice_b = icy(type_b);
@@ -74,15 +74,15 @@ KOKKOS_INLINE_FUNCTION double sliding_flux(double edge, int type_a, double H_a, 
   return only_if((ice_a | ice_b) & ((front & !inwards) | (!front & (edge < surface_ends))), u * H);
 }
 
-/// Cells of a row, and their upper and right faces; pointers to what belongs to the first of them.
-/// `row`: from a cell to that above.
+/// Cells of a row with their upper and right faces; pointers to the data of the first one. `row`:
+/// offset to the cell above.
 struct TransportRow {
   const double *H, *q_x, *q_y; ///< m, m2 s-1
   const int* mask;
   std::ptrdiff_t row;
   double dt_x, dt_y, dt; ///< dt/dx, dt/dy, s m-1; s
 };
-/// f; surface balance in m s-1 of M_unit, basal melt of floating ice in m s-1.
+/// f; surface balance in units of M_unit m s-1, basal melt of floating ice in m s-1.
 struct Sources {
   const double *f, *M, *m;
   double M_unit;
@@ -109,7 +109,7 @@ KOKKOS_FORCEINLINE_FUNCTION void outflow_factors(const TransportRow& of, int n, 
     f[p] = F_out > c.H[p] ? share : 1.0;
   }
 }
-/// The ice that crosses a face in a step, as metres on a cell.
+/// The ice that crosses a face in a step, in metres on a cell.
 KOKKOS_FORCEINLINE_FUNCTION double crossing(double dt_d, double q, double f_from, double f_to) {
   return dt_d * (q * (q > 0.0 ? f_from : f_to));
 }
@@ -142,9 +142,9 @@ KOKKOS_FORCEINLINE_FUNCTION void move_ice(const TransportRow& of, const Sources&
 }
 } // namespace detail
 
-// add_sliding: the flux of shearing, and sliding at n faces to the cells `next` away.
-// outflow_factors: f of n cells. move_ice: their thickness after the step, and all of the budget
-// but what crosses the edge of the domain.
+// add_sliding: adds the sliding flux to the shear flux at n faces to the cells `next` away.
+// outflow_factors: f of n cells.
+// move_ice: thickness of n cells after the step, and the budget except for the domain edge.
 NUNATAK_WIDE(void, add_sliding,
              (const double* edge, const double* speed, const double* H, const int* mask,
               std::ptrdiff_t next, int n, const double* q_sia, double* q),
@@ -163,7 +163,7 @@ inline FixedSum sum_thickness(const Patch& patch, const Array2<double>& H) {
 }
 
 /// q = q_SIA + sliding, on all faces of the owned cells (m2 s-1). Needs edges, ghosts of H (m),
-/// mask and the sliding velocity u, v (m s-1, used in cells with ice only). q_sia_x, q_sia_y: from
+/// mask and the sliding velocity u, v (m s-1, used in icy cells only). q_sia_x, q_sia_y: from
 /// sia_fluxes.
 inline void total_flux(const Patch& patch, const Edges& edges, const Array2<double>& H,
                        const Array2<int>& mask, const Array2<double>& u, const Array2<double>& v,
@@ -183,7 +183,7 @@ inline void total_flux(const Patch& patch, const Edges& edges, const Array2<doub
       });
 }
 
-/// f = min(1, H/F_out) of the owned cells, the part of the outgoing ice that may leave. Exchange
+/// f = min(1, H/F_out) of the owned cells, the fraction of the outflow that is available. Exchange
 /// its ghosts next.
 inline void outflow_factor(const Patch& patch, double dx, double dy, double dt,
                            const Array2<double>& H, const Array2<double>& q_x,
@@ -197,11 +197,11 @@ inline void outflow_factor(const Patch& patch, double dx, double dy, double dt,
       });
 }
 
-/// H_new = H + dt (M - m - div q), limited by f (ghosts needed). H, mask: before the step. M:
-/// surface balance, m: basal melt of floating ice, in m s-1 of ice, of the owned cells; M in kg m-2
-/// s-1 if M_unit = rho_ice. Returns the budget of the owned cells: add it up with sum_over_ranks
-/// (`later`: as of reduce_over). Sources act after the ice has moved; neither acts on ice-free
-/// ocean, and m only on floating ice. H_new is valid in owned cells.
+/// H_new = H + dt (M - m - div q), limited by f (ghosts needed), in owned cells. H, mask: before
+/// the step. M: surface balance, m: basal melt of floating ice, in m s-1 of ice; M in kg m-2 s-1 if
+/// M_unit = rho_ice. Returns the budget of the owned cells, for sum_over_ranks (`later`: as in
+/// reduce_over). Sources act after advection; neither acts on ice-free ocean, and m only on
+/// floating ice.
 inline MassBudget update_thickness(const Patch& patch, double dx, double dy, double dt,
                                    const Array2<double>& H, const Array2<int>& mask,
                                    const Array2<double>& q_x, const Array2<double>& q_y,

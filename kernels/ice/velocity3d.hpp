@@ -1,18 +1,17 @@
-// The velocity at every level, from the surface slope and the sliding velocity; strain heating.
-// Levels: levels.hpp.
+// The velocity at every level, from the surface slope and the sliding velocity, and strain heating.
 //
 //   U(z) = U_b - [2 A (rho g)^n/(n+1)] |grad h|^(n-1) grad h [H^(n+1) - (H-z)^(n+1)]
 //   mean over depth: U_b - [2 A (rho g)^n/(n+2)] |grad h|^(n-1) grad h H^(n+1)
 //   w(z) = w_b - int_0^z (u_x + v_y) dz'
 //   Sigma = 2 A (rho g |grad h| (H-z))^(n+1)   (W m-3, of shearing)
 //
-// (Winkelmann et al. 2011, eq. 1 and 7.) z is the height above the base. In these coordinates
-// incompressibility keeps its form, and w is the velocity across the levels, w = w_true - u .
-// grad(base) - d(base)/dt, which the temperature equation needs. At the base w_b = -(melt of
+// (Winkelmann et al. 2011, eq. 1 and 7.) z is the height above the base. Incompressibility keeps
+// its form in these coordinates, and w is the velocity across the levels, w = w_true - u .
+// grad(base) - d(base)/dt, as the temperature equation needs it. At the base w_b = -(melt of
 // floating ice).
 //
-// grad h at a cell: the mean of the two differences to its neighbours, without those across a front
-// or a cliff (sia.hpp):
+// grad h at a cell: the mean of the differences to its neighbours, except across a front or a cliff
+// (sia.hpp):
 //      h_i - h_(i-1)   h_(i+1) - h_i      grounded ice shears; floating ice only slides: U(z) = U_b
 //     |-------------o-------------|       ice-free cells: all zero
 //                                         above the ice: u, v, w keep their surface values
@@ -28,7 +27,7 @@ struct HorizontalVelocity {
   Array2<double> heating;              ///< strain heating Sigma = heating (H-z)^4, W m-7
   Array2<double> u_surface, v_surface; ///< m s-1
   Array2<double> u_mean, v_mean;       ///< means over depth, m s-1
-  Array2<std::int8_t> moved;           ///< 0: the columns of u, v and w hold zeros
+  Array2<std::int8_t> moved;           ///< 0: the columns of u, v and w are zero
 
   static HorizontalVelocity make(const Patch& patch, int Mz) {
     return {make_columns<double>("uvel", patch, Mz),     make_columns<double>("vvel", patch, Mz),
@@ -38,15 +37,15 @@ struct HorizontalVelocity {
   }
 };
 
-/// The slope of the surface along one axis at a cell, from its edges towards and away from it.
+/// The surface slope at a cell along one axis, from its edges on both sides.
 KOKKOS_INLINE_FUNCTION double cell_slope(double to_cell, double from_cell, double spacing) {
   MeanRise rise;
   rise.add_both(to_cell, from_cell);
   return rise.value() / spacing;
 }
 
-/// Everything of HorizontalVelocity, in owned cells. Needs the edges, and H (m), mask, rate factor
-/// A (Pa-3 s-1) and sliding velocity u_b, v_b (m s-1) of the owned cells.
+/// All of HorizontalVelocity, in owned cells. Needs the edges, and H (m), mask, rate factor A (Pa-3
+/// s-1) and sliding velocity u_b, v_b (m s-1) of the owned cells.
 inline void horizontal_velocity(const Patch& patch, double dx, double dy, const Levels& levels,
                                 const Edges& edges, const Array2<double>& H,
                                 const Array2<int>& mask, const Array2<double>& A,
@@ -89,8 +88,8 @@ inline void horizontal_velocity(const Patch& patch, double dx, double dy, const 
 
 /// w (m s-1, upwards across the levels) in owned cells, by the trapezoidal rule. Needs ghosts of u,
 /// v and mask; H and the basal melt m (m s-1 of ice, used where floating) of the owned cells.
-/// Derivatives are centred, or one-sided next to a cell without ice; a cell with no icy neighbour
-/// along an axis has none.
+/// Derivatives are centred, or one-sided next to an ice-free cell; zero along an axis without icy
+/// neighbours.
 inline void vertical_velocity(const Patch& patch, double dx, double dy, const Levels& levels,
                               const Array2<double>& H, const Array2<int>& mask,
                               const Array2<double>& m, const HorizontalVelocity& velocity,

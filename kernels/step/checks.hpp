@@ -1,5 +1,4 @@
-// Checks after a step, on a patch: how much ice there is, its largest numbers, and whether they are
-// numbers.
+// Checks after a step, on a patch: ice volume, extreme values, NaN and infinity.
 #pragma once
 
 #include "kernels/grid/array.hpp"
@@ -11,14 +10,14 @@
 
 namespace nunatak {
 
-/// m s-1; the fastest glaciers move 20 km a year.
+/// m s-1; the fastest glaciers move 20 km/a.
 constexpr double believed_speed = 100e3 / seconds_per_year;
 
 /// Counts and maxima of one loop over the cells.
 struct Seen {
   std::int64_t grounded = 0, floating = 0;
-  std::int64_t broken = 0;   ///< cells with a thickness or temperature that is no number
-  std::int64_t racing = 0;   ///< cells whose surface moves faster than believed_speed
+  std::int64_t broken = 0;   ///< cells with an infinite or NaN thickness or temperature
+  std::int64_t racing = 0;   ///< cells whose surface is faster than believed_speed
   Largest thickness, speed2; ///< m; of the base, m2 s-2
   FixedSum volume;           ///< sum of the thickness, m; times dx dy it is m3
   KOKKOS_INLINE_FUNCTION Seen& operator+=(const Seen& other) {
@@ -33,7 +32,7 @@ struct Seen {
   }
 };
 
-/// The owned cells of a state, in one loop. `flow`: if it is known.
+/// All checks on the owned cells of a state, in one loop. `flow`: optional.
 inline Seen look_over(const Patch& patch, const State& state, const Flow* flow) {
   const auto H = state.thk, u = state.u_ssa, v = state.v_ssa;
   const auto mask = state.mask;
@@ -47,7 +46,7 @@ inline Seen look_over(const Patch& patch, const State& state, const Flow* flow) 
                           are_numbers(&H(j, first), cells);
     for (int i = first; i < first + cells; ++i) {
       const auto column = levels_of_cell(T, j, i);
-      double zero = 0.0 * H(j, i); // 0 times a number is 0, and NaN times anything else
+      double zero = 0.0 * H(j, i); // 0 for finite values, else NaN
       for (int k = 0; k < Mz && !unbroken; ++k) zero += 0.0 * column[k];
       so_far.broken += zero == 0.0 ? 0 : 1;
       so_far.grounded += mask(j, i) == grounded_ice ? 1 : 0;
@@ -62,7 +61,7 @@ inline Seen look_over(const Patch& patch, const State& state, const Flow* flow) 
   return reduce_over_packs<Seen>("areas and maxima", owned_cells(patch), {}, look);
 }
 
-/// What a mass budget misses between two sums of the thickness, relative to its largest term.
+/// Residual of a mass budget between two sums of the thickness, relative to its largest term.
 inline double closure(const FixedSum& thickness_before, const FixedSum& thickness_now,
                       const MassBudget& budget) {
   const double start = thickness_before.value(), end = thickness_now.value();

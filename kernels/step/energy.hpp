@@ -1,5 +1,5 @@
-// Temperature of the ice over the local ranks: the columns of kernels/ice/columns.hpp, heated by
-// shearing, by friction at the bed and from below.
+// Temperature of the ice over the local ranks: the columns of kernels/ice/columns.hpp with strain
+// heating, friction at the bed and geothermal heat.
 #pragma once
 
 #include "kernels/ice/columns.hpp"
@@ -11,8 +11,8 @@
 
 namespace nunatak {
 
-/// Into the ice from below, W m-2: geothermal heat and, where it is grounded, friction beta |u|^2.
-/// Owned cells.
+/// Heat flux into the base, W m-2: geothermal heat and, where grounded, friction beta |u|^2. Owned
+/// cells.
 inline void base_heat_flux(const Patch& patch, const TillLaw& till, const State& s,
                            const Array2<double>& tauc, const Array2<double>& geothermal,
                            const Array2<double>& flux) {
@@ -41,9 +41,9 @@ public:
     }
   }
 
-  /// The temperature of `states` after dt seconds in owned cells, for the geometry and flow of the
-  /// beginning of the step: call it before the mass transport, which exchanges the ghosts.
-  /// Communicates nothing.
+  /// Advances the temperature of `states` by dt seconds in owned cells, with the geometry and flow
+  /// at the beginning of the step: call it before the mass transport, which exchanges the ghosts.
+  /// No communication.
   void step(std::vector<State>& states, const std::vector<Flow>& flows,
             const std::vector<Forcing>& forcings, double dt) {
     for (std::size_t n = 0; n < states.size(); ++n) {
@@ -57,8 +57,8 @@ public:
       std::swap(s.temp, m_temp[n]);
     }
   }
-  /// What that melted inside the ice of a local rank, after a fence: metres of ice, summed over
-  /// cells; it is counted, not taken from the thickness.
+  /// The ice melted inside by the last step on a local rank, after a fence: metres of ice, summed
+  /// over cells; it is counted, not taken from the thickness.
   FixedSum melted(std::size_t local) const { return m_sums[local]().ice; }
 
 private:

@@ -1,4 +1,3 @@
-// The hybrid step. See hybrid.hpp.
 #include "kernels/step/hybrid.hpp"
 
 namespace nunatak {

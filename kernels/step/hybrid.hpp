@@ -8,7 +8,7 @@
 //     hybrid.advance(hybrid.stable_step().dt); // temperature, thickness, surface, mask
 //   }
 //
-// Every function but the accessors is collective.
+// All functions except the accessors are collective.
 #pragma once
 
 #include "kernels/pico/pico.hpp"
@@ -25,9 +25,9 @@ namespace nunatak {
 
 struct HybridOptions {
   StressBalanceOptions stress;
-  TillLaw till = SsaOptions{}.till(); ///< of the friction that heats the base: that of the SSA
+  TillLaw till = SsaOptions{}.till(); ///< sliding law of the SSA, for frictional heating
   std::optional<PicoOptions> pico;    ///< none: no melt below shelves
-  bool energy = true;                 ///< false: the temperature stays
+  bool energy = true;                 ///< false: the temperature is constant
   double dt_max = seconds_per_year;   ///< s
 };
 
@@ -39,28 +39,27 @@ struct StepSums {
 
 class Hybrid {
 public:
-  /// states, forcings: one per local rank, ghosts valid. `sliding`: none if the base does not
+  /// states, forcings: one per local rank, ghosts valid. `sliding`: null if the base does not
   /// slide. `ranks`, `levels` and `watch` must outlive this object.
   Hybrid(Ranks& ranks, double dx, double dy, const Levels& levels, const HybridOptions& options,
          std::unique_ptr<SsaSolver> sliding, std::vector<State> states,
          std::vector<Forcing> forcings, StepWatch& watch);
   ~Hybrid();
 
-  /// The melt below ice shelves and the flow, for the present states. Changes their sliding
-  /// velocity, nothing else of them. Throws SsaError if the stress balance cannot be solved.
+  /// Basal melt of ice shelves and flow of the present states, of which only the sliding velocity
+  /// changes. Throws SsaError if the stress balance cannot be solved.
   void diagnose();
 
-  /// The longest stable step for the flow of the last diagnose(), and what limits it.
+  /// The longest stable step for the flow of the last diagnose(), and its limit.
   TimeStep stable_step() const {
     return time_step(m_dx, m_dy, m_stress_balance.D_max(), m_stress_balance.advection_rate_max(),
                      m_options.dt_max);
   }
 
-  /// Temperature and then thickness, surface and mask after `dt` seconds (0: of the present state),
-  /// ghosts included, with the flow and melt of the last diagnose(). Loops may not be done when it
-  /// returns.
+  /// Advances temperature, then thickness, surface and mask by `dt` seconds (0: recomputes the
+  /// present state), ghosts included, with the flow and melt of the last diagnose(). Asynchronous.
   void advance(double dt);
-  /// What the last advance() did on each local rank, after a fence. For sum_over_ranks.
+  /// Sums of the last advance() on each local rank, after a fence, for sum_over_ranks.
   std::vector<StepSums> step_sums() const;
 
   const State& state(int local) const { return m_states[local]; }

@@ -1,5 +1,5 @@
-// One step of mass transport over the local ranks: the kernels of kernels/ice/transport.hpp with
-// their ghost exchanges.
+// One step of mass transport over the local ranks: kernels/ice/transport.hpp with its ghost
+// exchanges.
 #pragma once
 
 #include "kernels/grid/constants.hpp"
@@ -18,9 +18,9 @@ public:
     for (int n = 0; n < ranks.local_size(); ++n) m_work.emplace_back(ranks.patch(n));
   }
 
-  /// Move, add and melt ice for dt seconds: thk, usurf and mask of `states` become those of the end
-  /// of the step, ghosts included. melt: basal melt of floating ice, m s-1. Two exchanges, the
-  /// second one of the temperature, too, if it has changed.
+  /// Transport and sources over dt seconds: updates thk, usurf and mask of `states`, ghosts
+  /// included. melt: basal melt of floating ice, m s-1. Two exchanges, the second one including the
+  /// temperature if it has changed.
   void step(std::vector<State>& states, const std::vector<Flow>& flows,
             const std::vector<Forcing>& forcings, const std::vector<Array2<double>>& melt,
             double dt, bool temperature_changed = false) {
@@ -46,7 +46,7 @@ public:
     });
     for (std::size_t n = 0; n < states.size(); ++n) states[n].update_surface(patch(n));
   }
-  /// Of the last step, after a fence.
+  /// The budget of the last step, after a fence.
   MassBudget budget(std::size_t local) const { return m_work[local].budget(); }
 
 private:

@@ -1,5 +1,5 @@
 // State and forcing of a patch from a function of the cell: the cases of
-// kernels/cases/synthetic.hpp on a grid. Filled on the host. Nothing is communicated.
+// kernels/cases/synthetic.hpp on a grid. Runs on the host without communication.
 #pragma once
 
 #include "kernels/cases/synthetic.hpp"
@@ -7,7 +7,7 @@
 
 namespace nunatak::synthetic {
 
-/// site(gj, gi) for each owned cell (global row and column).
+/// Calls site(gj, gi) for each owned cell (global row and column).
 template <class F>
 void set_sites(const Patch& p, const State& state, const Forcing& forcing, const F& site) {
   const auto thk = on_host(state.thk), topg = on_host(state.topg),

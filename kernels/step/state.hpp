@@ -1,4 +1,4 @@
-// The state of the model, its forcing, and the flow of the ice, on one local rank. Arrays in SI
+// The state of the model, its forcing, and the flow of the ice on one local rank. Arrays in SI
 // units, with one ring of ghosts.
 #pragma once
 
@@ -9,13 +9,13 @@ namespace nunatak {
 
 /// The prognostic state; together with the Forcing it makes a restart file.
 struct State {
-  explicit State(const Patch& patch) ///< zeros; temp once the levels are known
+  explicit State(const Patch& patch) ///< zeros; temp is allocated with the levels
       : thk(make_array<double>("thk", patch)), topg(make_array<double>("topg", patch)),
         usurf(make_array<double>("usurf", patch)), mask(make_array<int>("mask", patch)),
         edges(patch), u_ssa(make_array<double>("u_ssa", patch)),
         v_ssa(make_array<double>("v_ssa", patch)) {}
 
-  /// Surface, mask and edges from thickness and bed, ghosts included.
+  /// Surface, mask and edges from thickness and bed, including ghosts.
   void update_surface(const Patch& patch) const {
     update_geometry(patch, topg, thk, usurf, mask);
     update_edges(patch, usurf, mask, edges);
@@ -27,11 +27,11 @@ struct State {
   Array2<int> mask;     ///< cell type, see kernels/ice/geometry.hpp (from thk and topg)
   Edges edges;          ///< see kernels/ice/sia.hpp (from usurf and mask)
   Array3<double> temp;  ///< T, ice temperature, K; levels above the bed
-  /// Sliding velocity, m s-1: of the last solve, and the first guess of the next.
+  /// Sliding velocity, m s-1: the last solution, and the first guess of the next solve.
   Array2<double> u_ssa, v_ssa;
 };
 
-/// What drives the model; constant in time.
+/// The forcing of the model, constant in time.
 struct Forcing {
   explicit Forcing(const Patch& patch)
       : climatic_mass_balance(make_array<double>("climatic_mass_balance", patch)),
@@ -44,18 +44,18 @@ struct Forcing {
   Array2<double> climatic_mass_balance; ///< kg m-2 s-1
   Array2<double> ice_surface_temp;      ///< K
   Array2<double> bheatflx;              ///< W m-2
-  Array2<double> tauc;   ///< yield stress of the till, Pa; used if has_tauc, else the till model
-  Array2<double> hardav; ///< vertically averaged hardness, Pa s^(1/3); used if has_hardav
-  Array2<int> basins;    ///< drainage basins of PICO, 1..n; 0: none
+  Array2<double> tauc;           ///< yield stress of the till, Pa, if has_tauc; else the till model
+  Array2<double> hardav;         ///< vertically averaged hardness, Pa s^(1/3); used if has_hardav
+  Array2<int> basins;            ///< drainage basins of PICO, 1..n; 0: none
   Array2<double> theta_ocean;    ///< K
   Array2<double> salinity_ocean; ///< g kg-1
-  Array2<int> fixed; ///< optional: where not 0, the sliding velocity is (u_fixed, v_fixed)
+  Array2<int> fixed; ///< optional: where nonzero, the sliding velocity is (u_fixed, v_fixed)
   Array2<double> u_fixed, v_fixed; ///< m s-1
   bool has_tauc = false, has_hardav = false;
 };
 
-/// How the ice moves over its base, for one geometry; how the base moves is in the State (u_ssa,
-/// v_ssa). Arrays are valid in owned cells; velocity.u, velocity.v, hardav in ghosts too.
+/// The flow of the ice for one geometry; the sliding velocity is in the State (u_ssa, v_ssa).
+/// Arrays are valid in owned cells; velocity.u, velocity.v, hardav in ghosts too.
 struct Flow {
   Flow(const Patch& patch, int Mz)
       : q_x(make_array<double>("q_x", patch)), q_y(make_array<double>("q_y", patch)),
@@ -63,9 +63,9 @@ struct Flow {
         tauc(make_array<double>("tauc", patch)), hardav(make_array<double>("hardav", patch)) {}
 
   Array2<double> q_x, q_y;     ///< flux by shearing through faces, m2 s-1 (kernels/ice/sia.hpp)
-  HorizontalVelocity velocity; ///< at the levels, at the surface, mean over depth; strain heating
+  HorizontalVelocity velocity; ///< at the levels and the surface, mean over depth; strain heating
   Array3<double> w;            ///< vertical velocity across the levels, m s-1
-  Array2<double> tauc, hardav; ///< till yield stress, Pa; vertically averaged hardness, Pa s^(1/3)
+  Array2<double> tauc, hardav; ///< till yield stress, Pa; mean hardness, Pa s^(1/3)
 };
 
 } // namespace nunatak

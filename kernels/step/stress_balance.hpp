@@ -21,15 +21,16 @@
 namespace nunatak {
 
 struct StressBalanceOptions {
-  bool shears = true;      ///< false: no SIA
-  bool isothermal = false; ///< softness everywhere, no enhancement; else by the temperature
+  bool shears = true; ///< false: no SIA
+  /// true: constant softness without enhancement; false: from the temperature
+  bool isothermal = false;
   double softness = 1e-16 / seconds_per_year, sia_enhancement = 2.0,
-         ssa_enhancement = 0.6; ///< A, Pa-3 s-1; factors of it
+         ssa_enhancement = 0.6; ///< A, Pa-3 s-1; factors of A
   TillParameters till;
 };
 
 /// A of the SIA (0 without shearing) and B of the SSA from the hardness B, each with its
-/// enhancement factor of A = B^-3. isothermal: A, Pa-3 s-1; 0: by B.
+/// enhancement factor of A = B^-3. isothermal: the constant A, Pa-3 s-1; 0: A from B.
 inline void enhance(const Patch& patch, const Array2<double>& hardness, double isothermal,
                     double sia_factor, double ssa_factor, const Array2<double>& softness,
                     const Array2<double>& ssa_hardness) {
@@ -44,7 +45,7 @@ inline void enhance(const Patch& patch, const Array2<double>& hardness, double i
 
 class StressBalance {
 public:
-  /// `sliding`: none if the base does not slide. `ranks`, `levels` and `watch` must outlive this
+  /// `sliding`: null if the base does not slide. `ranks`, `levels` and `watch` must outlive this
   /// object.
   StressBalance(Ranks& ranks, double dx, double dy, const Levels& levels,
                 const StressBalanceOptions& options, std::unique_ptr<SsaSolver> sliding,
@@ -61,10 +62,11 @@ public:
     }
   }
 
-  /// The flows for the geometry and temperature of `states` (with ghosts), and their sliding
-  /// velocity: u_ssa and v_ssa are the first guess and become the solution, ghosts included;
-  /// nothing else of the states changes. melt: basal melt of floating ice, m s-1. Collective: the
-  /// solve; two exchanges, one maximum. Throws SsaError if the SSA does not converge.
+  /// Computes the flows for the geometry and temperature of `states` (with ghosts), and their
+  /// sliding velocity: u_ssa and v_ssa hold the first guess on entry and the solution on return,
+  /// ghosts included; the rest of the states is unchanged. melt: basal melt of floating ice, m s-1.
+  /// Collective: the solve, two exchanges, one maximum. Throws SsaError if the SSA does not
+  /// converge.
   void update(const std::vector<State>& states, const std::vector<Forcing>& forcings,
               const std::vector<Array2<double>>& melt) {
     {
@@ -111,7 +113,7 @@ public:
   }
 
   const std::vector<Flow>& flows() const { return m_flows; } ///< of the last update
-  /// Over all ranks: the largest diffusivity of the SIA, m2 s-1, and |u|/dx + |v|/dy, s-1.
+  /// Maxima over all ranks: diffusivity of the SIA, m2 s-1, and |u|/dx + |v|/dy, s-1.
   double D_max() const { return m_D_max; }
   double advection_rate_max() const { return m_advection_rate; }
   const SsaReport& last_solve() const { return m_last; }

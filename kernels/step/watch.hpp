@@ -1,5 +1,4 @@
-// An observer of the parts of a step: the timers of the model, and what counts messages on virtual
-// ranks.
+// Observer interface for the parts of a step: timers of the model, message counts on virtual ranks.
 #pragma once
 
 namespace nunatak {
@@ -11,7 +10,7 @@ public:
   virtual void end() = 0;
 };
 
-/// A part, from here to the end of the block.
+/// Marks a part from here to the end of the block.
 class StepPart {
 public:
   StepPart(StepWatch& watch, const char* part) : m_watch(watch) { watch.begin(part); }
