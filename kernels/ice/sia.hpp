@@ -27,11 +27,10 @@ namespace nunatak {
 
 /// Differences of the surface between neighbouring cells, computed once for each geometry:
 ///
-///         +----y(j, i)----+      x(j, i): from cell (j, i) to (j, i + 1); rows 0..ym + 1, i =
-///         0..xm |               |      y(j, i): from cell (j, i) to (j + 1, i); rows 0..ym, i =
-///         0..xm + 1
-///   x(j,i-1)   (j, i)   x(j, i)  Value: h there minus h here, m; surface_ends where the surface
-///         |               |      does not continue.
+///         +----y(j, i)----+     x(j, i): from (j, i) to (j, i + 1), rows 0..ym + 1, columns 0..xm
+///         |               |     y(j, i): from (j, i) to (j + 1, i), rows 0..ym, columns 0..xm + 1
+///   x(j,i-1)   (j, i)   x(j, i) Value: h there minus h here, m; surface_ends where the surface
+///         |               |     does not continue.
 ///         +---y(j-1, i)---+
 struct Edges {
   explicit Edges(const Patch& p)

@@ -8,8 +8,8 @@
 // The clock of a rank advances when it works, sends or receives; receiving waits for the message.
 // Collectives are trees of ceil(log2 P) steps. A step takes L + 2 o, or the time that
 // perf/calibrate has measured for that collective (`Steps`), plus:
-//   maximum, sum    (n - 1) G per step      n bytes, recursive doubling (or the measured time per
-//   byte) gather on all   (N - 1) G once          N bytes of all ranks together
+//   maximum, sum    (n - 1) G per step      n bytes, recursive doubling (G may be measured, too)
+//   gather on all   (N - 1) G once          N bytes of all ranks together
 // No rank leaves a collective before the last one has entered it. A non-blocking maximum advances
 // only while its ranks are idle: MPI libraries progress it when they are called. The clock that
 // ends last is the critical path; its work and its numbers of messages and collectives are recorded
