@@ -1,5 +1,5 @@
-// The discrete SSA over the local ranks of a process: which cells are unknowns, the load, the
-// residual and the Jacobian; no solver. The equations are in element.hpp.
+// The discrete SSA over the local ranks of a process: unknowns, load, residual and Jacobian,
+// without a solver. The equations are in element.hpp.
 //
 //   SsaAssembly assembly(ranks, dx, dy, glen, till);
 //   assembly.set_input(inputs);                       // geometry: collective
@@ -27,11 +27,11 @@ public:
   }
 
   /// Reads the geometry, `inputs[local]` with valid ghosts: unknowns, load, coefficients. The
-  /// arrays must stay as they are until the next call. Waits for the number of unknowns, and
-  /// returns before the load is there. Collective: one sum and one exchange of ghosts; where a rank
-  /// has ice that nothing on its patch holds, R rounds of one exchange and one sum more, where R is
-  /// the largest number of subdomain boundaries between ice and what holds it, and 1 more if there
-  /// is ice that nothing holds at all. invalid_argument if there is not one input per local rank.
+  /// arrays must not change until the next call. Waits for the number of unknowns, but not for the
+  /// load. Collective: one sum and one ghost exchange; if a rank has ice that nothing on its patch
+  /// holds, also R rounds of one exchange and one sum, where R is the largest number of subdomain
+  /// boundaries between ice and what holds it, plus 1 if some ice is not held at all. Throws
+  /// invalid_argument unless there is one input per local rank.
   void set_input(const std::vector<SsaInput>& inputs) {
     if (inputs.size() != m_patches.size()) {
       throw std::invalid_argument("SSA: expected input of " + std::to_string(m_patches.size()) +
@@ -55,8 +55,8 @@ public:
   const SsaPatch& patch(int local) const { return m_patches[local]; }
 
 private:
-  // First as if all ice were held; then, if necessary, what holds ice is exchanged between ranks
-  // until nothing changes.
+  // First as if all ice were held; then, if necessary, the marks of held ice are exchanged between
+  // ranks until nothing changes.
   void find_ice() {
     for (const SsaPatch& p : m_patches) {
       ssa::mark_ice(p, m_ranks.decomposition());
@@ -79,7 +79,7 @@ private:
       loose = sum_counts();
     } while (loose > 0 && loose < before);
     m_excluded = loose;
-    // where all ice is held at last, so are the remaining loose ghosts
+    // if all ice turned out to be held, so are the remaining loose ghosts
     for (const SsaPatch& p : m_patches) {
       ssa::settle(p, loose > 0);
       ssa::list_unknowns(p);
@@ -91,7 +91,7 @@ private:
     for (SsaPatch& p : m_patches) p.lengths = p.found();
   }
 
-  // Returns the cells of loose ice on all ranks. Waits.
+  // Returns the number of cells of loose ice on all ranks. Waits.
   std::int64_t sum_counts() {
     Kokkos::fence("ssa: number of unknowns");
     std::vector<std::vector<std::int64_t>> counts;

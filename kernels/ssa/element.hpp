@@ -30,20 +30,19 @@
 // 2 nu/B,  and one cube root per element is enough.
 //
 // The margin. The domain is exactly the union of the icy cells: a Gauss point counts only if the
-// cell of its quadrant is icy, and there are unknowns only in icy cells. In an element with
-// ice-free corners every field (u, v, B H, flotation) is extended from the icy corners by a linear
-// operator E:
+// cell of its quadrant is icy, and only icy cells have unknowns. In an element with ice-free
+// corners every field (u, v, B H, flotation) is extended from the icy corners by a linear operator
+// E:
 //
 //   3 icy corners: the plane through them        2 adjacent: constant across
 //   2 diagonal:    their mean                    1: constant
 //
-// and the element contributes E^T r, E^T K E: the operator stays symmetric, the front lies on cell
-// faces as the natural boundary. Two icy corners resist a rotation, three and four would not: ice
-// whose margin is a perfect staircase could spin around one grounded cell, or around a corner at
-// which it touches other ice, without any strain, and its equations would be singular. In an
-// element with three icy corners e^2 therefore has 1/4 s (u_y - v_x)^2 too, with a small s
+// and the element contributes E^T r, E^T K E: the operator stays symmetric, and the front, on cell
+// faces, is a natural boundary. Elements with two icy corners resist rotation; those with three or
+// four would not: ice with a staircase margin could spin around one grounded cell, or around a
+// corner at which it touches other ice, without any strain, and its equations would be singular. In
+// an element with three icy corners e^2 therefore includes 1/4 s (u_y - v_x)^2 with a small s
 // (spin_resistance). Driving stress, front term and drag are added cell by cell (load.hpp).
-// Material laws: rheology.hpp.
 #pragma once
 
 #include "kernels/ssa/rheology.hpp"
@@ -52,19 +51,20 @@ namespace nunatak {
 
 constexpr double spin_resistance = 0.01; ///< s above
 
-/// What depends on the shape of the element (dx x dy, m) and on which corners are icy (bit c of
+/// Data that depend on the shape of the element (dx x dy, m) and on its icy corners (bit c of
 /// `ice`: corner c).
 struct Q1Element {
   double N[4][4];     ///< N[g][c]: shape function of corner c at Gauss point g
   double Nx[4][4];    ///< its x-derivative, m-1
   double Ny[4][4];    ///< its y-derivative, m-1
   double E[16][4][4]; ///< E[ice][c][d]: weight of corner d in the extended value at corner c
-  double K[16][8][8]; ///< K[ice]: int e^2 = 1/2 w.K w; w[2 c], w[2 c + 1] = u, v at corner c; zero
-                      ///< rows for ice-free corners
-  double mean[16][4]; ///< mean[ice][c]: weight of corner c in the mean of a field over the icy
-                      ///< quadrants
-  double area[16];    ///< of the icy quadrants, m2
-  double weight;      ///< of a Gauss point, dx dy / 4, m2
+  /// K[ice]: int e^2 = 1/2 w.K w; w[2 c], w[2 c + 1] = u, v at corner c; zero rows: ice-free
+  /// corners
+  double K[16][8][8];
+  /// mean[ice][c]: weight of corner c in the mean of a field over the icy quadrants
+  double mean[16][4];
+  double area[16]; ///< of the icy quadrants, m2
+  double weight;   ///< of a Gauss point, dx dy / 4, m2
 
   Q1Element() = default;
   Q1Element(double dx, double dy) : weight(0.25 * dx * dy) {
@@ -84,8 +84,8 @@ struct Q1Element {
     }
   }
 
-  /// f at the icy corners -> f at all corners, in place (what stands in ice-free corners is not
-  /// read).
+  /// Extends f from the icy corners to all corners, in place; values in ice-free corners are not
+  /// read.
   KOKKOS_INLINE_FUNCTION void extend(int ice, double (&f)[4]) const {
     if (ice == 15) return;
     const double known[4] = {ice & 1 ? f[0] : 0.0, ice & 2 ? f[1] : 0.0, ice & 4 ? f[2] : 0.0,
@@ -111,7 +111,7 @@ private:
     for (int c = 0; c < 4; ++c) {
       for (int d = 0; d < 4; ++d) E[ice][c][d] = 0.0;
       const int a = c ^ 1, b = c ^ 2,
-                opposite = c ^ 3; // the neighbours of corner c along x and y, and the one across
+                opposite = c ^ 3; // neighbours of corner c along x and y; diagonal
       if (icy(c)) {
         E[ice][c][c] = 1.0;
       } else if (icy(a) && icy(b)) {
@@ -167,8 +167,8 @@ KOKKOS_INLINE_FUNCTION double dot(const double (&a)[4], const double (&b)[4]) {
 KOKKOS_INLINE_FUNCTION double positive_fraction(double a, double b, double c) {
   const int n = (a > 0.0) + (b > 0.0) + (c > 0.0);
   if (n == 0 || n == 3) return n / 3;
-  // one corner, p, differs in sign from the other two: it cuts off p/(p-q) of the edge towards q,
-  // and likewise towards r
+  // one corner, p, differs in sign from the others: it cuts off p/(p-q) of the edge towards q, and
+  // likewise towards r
   const bool one_positive = n == 1;
   const bool a_alone = (a > 0.0) == one_positive, b_alone = (b > 0.0) == one_positive;
   const double p = a_alone ? a : (b_alone ? b : c), q = a_alone ? b : (b_alone ? c : a),
@@ -197,8 +197,8 @@ KOKKOS_INLINE_FUNCTION void ssa_element_grounded(const Q1Element& q1, int ice, d
 }
 
 /// One element at given velocities: p = K w and 2 nu H. w (m s-1): velocities as in Q1Element::K;
-/// BH = B H (Pa s^(1/n) m) at the corners. Both must be finite in ice-free corners, where they do
-/// not count.
+/// BH = B H (Pa s^(1/n) m) at the corners. Both must be finite in ice-free corners, which do not
+/// contribute.
 struct SsaElement {
   double p[8];
   double nuH2;  ///< 2 nu H, Pa s m
@@ -216,8 +216,7 @@ struct SsaElement {
   /// Mean of e^2 over the element (s-2) for the velocities w, and K w.
   KOKKOS_INLINE_FUNCTION static double strain2(const Q1Element& q1, int ice, const double (&w)[8],
                                                double (&Kw)[8]) {
-    // relative to one icy corner: the strain of fast, stiff ice would drown in the rounding of its
-    // velocity
+    // relative to one icy corner, to avoid cancellation in fast, stiff ice
     const int corner = (ice & 1) != 0 ? 0 : (ice & 2) != 0 ? 1 : (ice & 4) != 0 ? 2 : 3;
     double relative[8];
     for (int a = 0; a < 8; ++a) relative[a] = w[a] - w[2 * corner + (a & 1)];
@@ -230,7 +229,7 @@ struct SsaElement {
     return 0.5 * product / q1.area[ice];
   }
 
-  /// Use only a part of Newton's term: 1 all, 0 none (Picard).
+  /// Scales Newton's term: 1 all, 0 none (Picard).
   KOKKOS_INLINE_FUNCTION void weigh(double newton) { slope *= newton; }
 
   /// Membrane stresses (N): the force on unknown a.

@@ -1,7 +1,7 @@
-// The functions of SsaElement (element.hpp) for many elements at once, bit for bit the same: the
-// elements of a row between icy cells (one by one on a GPU, at margins, and where Glen's exponent
-// is not 3), and every row of the Jacobian. On a CPU compiled for several widths
-// (element_rows.cpp). Nothing is communicated. loops.hpp has the loops over a patch.
+// The functions of SsaElement (element.hpp) for many elements at once, with the same bits: the
+// elements of a row between icy cells (one at a time on GPUs, at margins, and if Glen's exponent is
+// not 3), and all rows of the Jacobian. On a CPU compiled for several widths (element_rows.cpp). No
+// communication. loops.hpp has the loops over a patch.
 #pragma once
 
 #include "kernels/grid/widths.hpp"
@@ -10,8 +10,8 @@
 
 namespace nunatak::ssa {
 
-/// Values at the corners of a row of elements: from the first south-western corner on, and the row
-/// above.
+/// Values at the corners of a row of elements: the row from the first south-western corner on, and
+/// the row above.
 struct CornerRows {
   const double *below, *above;
 };
@@ -28,8 +28,8 @@ struct Strains {
   double Kw[8][elements_at_once], e2[elements_at_once];
 };
 
-/// A row of K times what is relative to corner 0: 0 there, which SsaElement::strain2 adds, too,
-/// without a trace.
+/// A row of K times values relative to corner 0. The zero at corner 0 is added as in
+/// SsaElement::strain2; the bits are the same.
 KOKKOS_FORCEINLINE_FUNCTION double times(const double (&K)[8], const double (&r)[8]) {
   return 0.0 + K[2] * r[2] + K[3] * r[3] + K[4] * r[4] + K[5] * r[5] + K[6] * r[6] + K[7] * r[7];
 }
@@ -39,7 +39,7 @@ KOKKOS_FORCEINLINE_FUNCTION void find_strains(const Q1Element& q1, int n, const 
   const double(&K)[8][8] = q1.K[15];
   const double area = q1.area[15];
   const double *u0 = u.below, *u1 = u.above, *v0 = v.below, *v1 = v.above;
-  Strains s; // nothing else refers to it
+  Strains s; // not aliased
   NUNATAK_INDEPENDENT
   for (int k = 0; k < n; ++k) {
     const double r[8] = {0.0,           0.0,           u0[k + 1] - u0[k], v0[k + 1] - v0[k],
@@ -60,7 +60,7 @@ KOKKOS_FORCEINLINE_FUNCTION void find_strains(const Q1Element& q1, int n, const 
   out = s;
 }
 
-/// SsaElement of n elements, where Glen's exponent is 3.
+/// SsaElement of n elements, for Glen's exponent 3.
 KOKKOS_FORCEINLINE_FUNCTION void set_row(const Q1Element& q1, const GlenLaw& glen, int n,
                                          const CornerRows& u, const CornerRows& v,
                                          const CornerRows& BH, SsaElement* row) {
@@ -118,7 +118,7 @@ KOKKOS_FORCEINLINE_FUNCTION void weigh_row(const Q1Element& q1, double eps2, int
   }
 }
 
-/// Entries of SsaElement::jacobian, four at once: the two unknowns of corner c times two of each
+/// Four entries of SsaElement::jacobian at once: the two unknowns of corner c times those of each
 /// corner.
 template <int c>
 KOKKOS_FORCEINLINE_FUNCTION void add_element(const Q1Element& q1, const AroundUnknown& around,
@@ -127,8 +127,7 @@ KOKKOS_FORCEINLINE_FUNCTION void add_element(const Q1Element& q1, const AroundUn
   const double *K0 = q1.K[around.ice[c]][2 * c], *K1 = q1.K[around.ice[c]][2 * c + 1], *p = e.p;
   const double s0 = e.slope * p[2 * c], s1 = e.slope * p[2 * c + 1];
   const Four<double> nuH2{e.nuH2, e.nuH2, e.nuH2, e.nuH2}, slope{s0, s0, s1, s1};
-  constexpr int slot =
-      4 - 3 * (c >> 1) - (c & 1); // of corner 0; those of the others: 1, 3 and 4 more
+  constexpr int slot = 4 - 3 * (c >> 1) - (c & 1); // of corner 0; the others follow at 1, 3 and 4
   const auto add = [&](int to, int b) {
     Four<double> entries = nuH2 * Four<double>{K0[b], K0[b + 1], K1[b], K1[b + 1]};
     entries += slope * Four<double>{p[b], p[b + 1], p[b], p[b + 1]};
@@ -176,7 +175,7 @@ NUNATAK_WIDE(void, weigh_row,
              (q1, eps2, n, u, v, u_before, v_before, row))
 
 /// The row of an unknown, 36 numbers as in kernels/multigrid/nine_point.hpp, from the elements and
-/// the drag. Bit n of `into`: cell n of the nine is an unknown, too.
+/// the drag. Bit n of `into`: cell n of the nine is an unknown.
 NUNATAK_WIDE(void, write_row,
              (const Q1Element& q1, const AroundUnknown& around, double xx, double xy, double yy,
               unsigned into, float* out),
@@ -198,8 +197,8 @@ template <class F> void for_each_element(const char* label, const SsaPatch& p, c
       KOKKOS_LAMBDA(int k) { f(k, elements(k)); });
 }
 
-/// The same on a CPU, but row(k, n, j, i) for n elements from number k on that are side by side
-/// between icy cells, the first of them at (j, i).
+/// The same on CPUs, with row(k, n, j, i) for n adjacent elements between icy cells, from number k
+/// on, the first of them at (j, i).
 template <class Row, class One>
 void for_each_row(const char* label, const SsaPatch& p, const Row& row, const One& one) {
   constexpr int block = 256;

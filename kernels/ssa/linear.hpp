@@ -7,12 +7,12 @@
 //   beta  = r.u / (r.u)_before                      p = u + beta p,  s = w + beta s  (= A p)
 //   alpha = r.u / (w.u - beta/alpha_before r.u)     y += alpha p,    r -= alpha s
 //
-// A u costs nothing extra: the cycle ends with the residual r - A u. So the matrix exists once, in
-// the precision of the multigrid. |r| after the step is known before the next cycle, from the sums
-// of the reduction:
+// A u costs nothing extra: the cycle ends with the residual r - A u. The matrix is therefore stored
+// once, in the precision of the multigrid. |r| after the step is known before the next cycle, from
+// the sums of the reduction:
 //   r.r <- r.r - 2 alpha (r.w + beta r.s) + alpha^2 s.s,     s.s <- w.w + 2 beta w.s + beta^2 s.s
-// Sums are exact to their rounding in any order (kernels/grid/reproducible_sum.hpp), and everything
-// else is cell by cell: the solution has the same bits on every decomposition.
+// Sums are reproducible (kernels/grid/reproducible_sum.hpp), and everything else is cell by cell:
+// the solution has the same bits on every decomposition.
 #pragma once
 
 #include "kernels/grid/reproducible_sum.hpp"
@@ -26,28 +26,29 @@
 
 namespace nunatak {
 
-/// A x = b with the matrix of ssa::jacobian; lists of pairs per owned unknown, one of each per
-/// local rank.
+/// Solves A x = b with the matrix of ssa::jacobian; vectors are lists of pairs per owned unknown,
+/// one list per local rank.
 class SsaLinearSolver {
 public:
   using List = Kokkos::View<double*, Mem>;
   virtual ~SsaLinearSolver() = default;
 
-  /// The matrix of a step from (u, v), whose ghosts it needs and where the last residual was
+  /// Forms the matrix of a step from (u, v), with valid ghosts, where the last residual was
   /// computed. Collective.
   virtual void set_matrix(const std::vector<Array2<double>>& u,
                           const std::vector<Array2<double>>& v, ssa::Linearisation how) = 0;
-  /// y, so that |b - A y| <= tolerance |b|. Returns the iterations, or -1: not after `most` of
-  /// them, or the matrix is not positive. Collective: one reduction, one cycle each.
+  /// Computes y with |b - A y| <= tolerance |b|. Returns the number of iterations, or -1 if `most`
+  /// iterations do not suffice or the matrix is not positive. Collective: one reduction and one
+  /// cycle per iteration.
   virtual int solve(const std::vector<List>& b, const std::vector<List>& y, double tolerance,
                     int most) = 0;
-  virtual std::string describe() const = 0; ///< the levels in words
+  virtual std::string describe() const = 0; ///< describes the levels
 };
 
-/// Real: of the matrix, the cycle and the vectors of the iteration.
+/// Real: type of the matrix, the cycle and the vectors of the iteration.
 template <class Real> class SsaConjugateGradients final : public SsaLinearSolver {
 public:
-  /// For the present unknowns of `assembly`. Collective.
+  /// For the current unknowns of `assembly`. Collective.
   SsaConjugateGradients(Ranks& ranks, SsaAssembly& assembly, double dx, double dy,
                         const MultigridOptions& options)
       : m_ranks(ranks), m_assembly(assembly),
@@ -83,7 +84,7 @@ public:
       const double beta = n == 0 ? 0.0 : ru / ru_before,
                    alpha = ru / (wu - beta / alpha_before * ru);
       if (!(ru > 0.0) || !(alpha > 0.0) || !std::isfinite(alpha))
-        return n == 0 ? -1 : n; // as far as its precision goes
+        return n == 0 ? -1 : n; // converged to the attainable precision
       ss = ww + 2.0 * beta * ws + beta * beta * ss;
       for (int local = 0; local < m_ranks.local_size(); ++local) {
         step(local, y, alpha, beta);
@@ -103,8 +104,8 @@ public:
   }
 
 private:
-  // What an unknown cell costs besides the multigrid (Ranks::work): perf/bench_ssa at 8 km, in 3
-  // ns.
+  // Work per unknown cell, without the multigrid, in visits of 3 ns (Ranks::work; perf/bench_ssa at
+  // 8 km).
   static constexpr std::int64_t visits_of_matrix = 33, visits_of_iteration = 8;
 
   using Vector = Kokkos::View<Real*, Mem>;
@@ -112,7 +113,7 @@ private:
     Vector r, u, w, p, s;
   };
 
-public: // what the compiler of a GPU asks of functions with loops
+public: // nvcc requires it for functions with loops
   /// r = b, y = p = s = 0.
   void start(int local, const std::vector<List>& b, const std::vector<List>& y) {
     const auto l = static_cast<std::size_t>(local);

@@ -1,31 +1,31 @@
-// The forces on the unknown cells that do not depend on the velocity, and the yield stress of their
-// bed, on the patch of a rank.
+// Velocity-independent forces on the unknown cells, and the yield stress of their bed, on the patch
+// of a rank.
 //
-// Cell by cell (lumped), which keeps the answer free of overshoots where drag changes by orders of
-// magnitude between cells:
+// Lumped, cell by cell, which avoids overshoots where drag changes by orders of magnitude between
+// cells:
 //   drag      tau_c times the grounded area of the cell (sub-grid grounding line), or times its
 //             whole area where the mask is grounded (till_subgrid = false)
 //   driving   - rho g H h_x with the cell's own H; h_x from neighbours of the same kind, grounded
-//             or floating: at a grounding line the slope of each kind on its part of the cell, the
-//             part that drag has; half a cell of level surface at a front, where the face carries
-//             the pressure instead
-//   front     pressure on each face towards a cell without ice (rheology.hpp)
+//             or floating. At a grounding line each kind has its own slope on its part of the cell,
+//             the part that has the drag. At a front half a cell has a level surface, and the face
+//             carries the pressure instead.
+//   front     pressure on each face towards an ice-free cell (rheology.hpp)
 //
-// The edge of a domain that is not periodic: floating ice ends there as at an open ocean, grounded
-// ice without any force. Nothing is communicated.
+// Non-periodic domain edges: floating ice ends there as at an open ocean, grounded ice without any
+// force. No communication.
 #pragma once
 
 #include "kernels/ssa/loops.hpp"
 
 namespace nunatak::ssa {
 
-enum Side { east, west, north, south }; // side ^ 1 is the opposite one
+enum Side { east, west, north, south }; // side ^ 1 is the opposite side
 KOKKOS_INLINE_FUNCTION Cell neighbour(Cell at, int side) {
   const int step = 1 - 2 * (side & 1);
   return side < 2 ? Cell{at.j, at.i + step} : Cell{at.j + step, at.i};
 }
 
-/// The ice as a loop sees it.
+/// Input arrays for loops.
 struct Ice {
   Array2<double> H, h, b, tauc; ///< see SsaInput
   Array2<int> mask;
@@ -36,12 +36,11 @@ struct Ice {
       : H(p.input.H), h(p.input.h), b(p.input.b), tauc(p.input.tauc), mask(p.input.mask),
         ice(p.ice), rise(p.rise), till_subgrid(p.till_subgrid) {}
 
-  /// Two grounded cells, the bed of one above the surface of the other: a wall of rock under a
-  /// little ice.
+  /// True for two grounded cells, the bed of one above the surface of the other: a rock wall.
   KOKKOS_INLINE_FUNCTION bool wall(Cell a, Cell c) const {
     return b(c.j, c.i) > h(a.j, a.i) || b(a.j, a.i) > h(c.j, c.i);
   }
-  /// Ice of one kind, grounded or floating, in neighbouring cells: the surface may be differenced.
+  /// True for neighbouring ice of one kind, grounded or floating: the surface may be differenced.
   KOKKOS_INLINE_FUNCTION bool same_kind(Cell a, Cell c) const {
     return ice(a.j, a.i) != 0 && ice(c.j, c.i) != 0 && mask(a.j, a.i) == mask(c.j, c.i) &&
            !wall(a, c);
@@ -55,7 +54,7 @@ struct Ice {
   KOKKOS_INLINE_FUNCTION double face_pressure(Cell at, int side) const;
 };
 
-/// B H of all cells; the rise of the surface (m) from each owned cell to each neighbour of the same
+/// B H of all cells; the surface difference (m) from each owned cell to each neighbour of the same
 /// kind, 0 where there is none.
 inline void set_coefficients(const SsaPatch& p) {
   const Ice in(p);
@@ -74,14 +73,14 @@ inline void set_coefficients(const SsaPatch& p) {
       });
 }
 
-/// Across a grounding line: the part of the half cell that is of the cell's own kind, by linear
+/// Across a grounding line: the part of the half cell that is of the cell's kind, by linear
 /// height above flotation F.
 ///
 ///      cell (F > 0)                   neighbour (G < 0)
 ///   |-------+-------:---x---|-------+-------|
 ///           |<- half cell ->|       x: F = 0
-///
-/// The surface has a kink at the grounding line. Where drag ends the steep slope that it balances
+/// The surface has a kink at the grounding line. The steep slope must end with the drag that
+/// balances it: the drag of the cell acts on the same part.
 /// must end, too: the drag of the cell is that of the same part.
 KOKKOS_INLINE_FUNCTION double Ice::own_part(Cell at, Cell next) const {
   if (!till_subgrid) return 1.0;
@@ -91,18 +90,18 @@ KOKKOS_INLINE_FUNCTION double Ice::own_part(Cell at, Cell next) const {
   return (F > 0.0) == (G > 0.0) ? 1.0 : Kokkos::min(1.0, 2.0 * F / (F - G));
 }
 
-/// Rise of the surface (m) from a cell to its neighbour on one side, as the half cell on that side
-/// feels it. Needs ghosts of `rise`.
+/// Surface difference (m) from a cell to its neighbour on one side, as it acts on the half cell.
+/// Needs ghosts of `rise`.
 KOKKOS_INLINE_FUNCTION double Ice::half_cell_rise(Cell at, int side) const {
   const Cell next = neighbour(at, side);
-  // a front, a cliff or rock: the face carries the pressure; a wall is not part of the surface
+  // front, cliff or rock: the face carries the pressure; a wall is not part of the surface
   if (ice(next.j, next.i) == 0 || wall(at, next)) return 0.0;
-  if (!same_kind(at, next)) { // a grounding line: the slope of each kind, on its part
+  if (!same_kind(at, next)) { // grounding line: the slope of each kind, on its part
     const double part = own_part(at, next), own = -rise(at.j, at.i, side ^ 1),
                  other = rise(next.j, next.i, side);
     return part * own + (1.0 - part) * other;
   }
-  constexpr double weight = 0.125; // the mean of a bilinear surface over half a cell
+  constexpr double weight = 0.125; // mean of a bilinear surface over half a cell
   const double own = h(next.j, next.i) - h(at.j, at.i);
   double sum = (1.0 - 2.0 * weight) * own;
   for (int k = 3; k >= 2; --k) {
@@ -145,7 +144,7 @@ inline void find_grounded(const SsaPatch& p) {
       });
 }
 
-/// `yield` and `load` of the owned unknowns; their drag begins with zeros. Needs ghosts of `rise`.
+/// `yield` and `load` of the owned unknowns; sets their drag to zero. Needs ghosts of `rise`.
 inline void compute_load(const SsaPatch& p) {
   find_grounded(p);
   const auto area = p.grounded;
@@ -158,11 +157,11 @@ inline void compute_load(const SsaPatch& p) {
   for_each_unknown(
       "ssa: load", p, KOKKOS_LAMBDA(int n, int j, int i) {
         const Cell at{j, i};
-        double grounded = 0.0; // of the four elements around the cell, in raster order
+        double grounded = 0.0; // over the four elements around the cell, in raster order
         for (int c = 3; c >= 0; --c) grounded += area(element_at(j - (c >> 1), i - (c & 1)), c);
         yield(n) = grounded * in.tauc(j, i);
-        const double weight = -0.5 * rho_ice * gravity *
-                              in.H(j, i); // thin ice is not pushed by its neighbours' thickness
+        const double weight =
+            -0.5 * rho_ice * gravity * in.H(j, i); // limits the force on thin ice next to thick ice
         double x = weight * dy * (in.half_cell_rise(at, east) - in.half_cell_rise(at, west));
         double y = weight * dx * (in.half_cell_rise(at, north) - in.half_cell_rise(at, south));
         x += dy * (in.face_pressure(at, east) - in.face_pressure(at, west));

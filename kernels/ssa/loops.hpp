@@ -6,10 +6,10 @@
 //   -------------------+---------        others
 //           (j, i-1)   |  (j, i)
 //
-// Elements that touch an owned cell are computed by every rank that needs them: nothing is summed
-// across ranks, and all results are bitwise the same for every decomposition. Nothing is
-// communicated. Velocities u, v are in m s-1, forces in N. Pointers to doubles are lists of pairs
-// (x, y) per owned unknown, in memory that loops reach.
+// Elements that touch an owned cell are computed on every rank that needs them: no sums across
+// ranks, no communication, and all results are bitwise the same for every decomposition. Velocities
+// u, v are in m s-1, forces in N. Pointers to doubles are lists of pairs (x, y) per owned unknown,
+// in memory of the loops.
 #pragma once
 
 #include "kernels/multigrid/nine_point.hpp"
@@ -17,11 +17,11 @@
 
 namespace nunatak::ssa {
 
-/// How the equations are linearised about (u, v):
-///   at_rest    viscosity of a strain rate typical of ice streams and shelves, where (u, v) is 0
+/// Linearisation of the equations about (u, v):
+///   at_rest    viscosity of a typical strain rate of ice streams and shelves, where (u, v) is 0
 ///   picard     viscosity and drag of (u, v), frozen
 ///   weighted   Newton's derivative, weighted by newton_weight with the change since the last
-///              Jacobian; that of the drag with the direction of follow_direction
+///              Jacobian; that of the drag in the direction of follow_direction
 enum class Linearisation { at_rest, picard, weighted };
 
 /// s-1; ice streams and shelves have 1e-4 to 1e-1 a-1.
@@ -36,8 +36,8 @@ template <class F> void for_each_unknown(const char* label, const SsaPatch& p, c
       KOKKOS_LAMBDA(int n) { f(n, places(n) / stride, places(n) % stride); });
 }
 
-/// 0 in cells without ice and in excluded ones, the fixed velocity in fixed cells: in owned cells
-/// and ghosts.
+/// Sets the velocity in owned cells and ghosts: 0 in ice-free and excluded cells, the fixed
+/// velocity in fixed ones.
 inline void impose(const SsaPatch& p, const Array2<double>& u, const Array2<double>& v) {
   const auto ice = p.ice, fixed = p.input.fixed;
   const auto u_fixed = p.input.u_fixed, v_fixed = p.input.v_fixed;
@@ -53,8 +53,7 @@ inline void impose(const SsaPatch& p, const Array2<double>& u, const Array2<doub
       });
 }
 
-/// The owned unknowns from arrays into a list, and back (the ghosts of the arrays are left as they
-/// are).
+/// Packs the owned unknowns of arrays into a list; unpacks them, leaving ghosts unchanged.
 inline void pack(const SsaPatch& p, const Array2<double>& u, const Array2<double>& v, double* x) {
   for_each_unknown(
       "ssa: pack", p,
@@ -90,7 +89,7 @@ inline void set_elements(const SsaPatch& p, const Array2<double>& u, const Array
       });
 }
 
-/// How much of Newton's term each element uses: from the change of the strain rate since the last
+/// The weight of Newton's term in each element, from the change of the strain rate since the last
 /// Jacobian.
 inline void weigh_elements(const SsaPatch& p, const Array2<double>& u, const Array2<double>& v,
                            Linearisation how) {
@@ -152,7 +151,7 @@ inline void set_drag(const SsaPatch& p, const Array2<double>& u, const Array2<do
   const TillLaw till = p.till;
   for_each_unknown(
       "ssa: drag", p, KOKKOS_LAMBDA(int n, int j, int i) {
-        if (!(yield(n) > 0.0)) return; // compute_load has left zeros
+        if (!(yield(n) > 0.0)) return; // zeros from compute_load
         const double U = u(j, i), V = v(j, i), speed2 = U * U + V * V;
         const double change[2] = {U - u_before(j, i), V - v_before(j, i)};
         const double change2 = change[0] * change[0] + change[1] * change[1];
@@ -169,10 +168,10 @@ inline void set_drag(const SsaPatch& p, const Array2<double>& u, const Array2<do
       });
 }
 
-/// The matrix of a step from (u, v): the rows of the owned unknowns into A (j, i, 36), as in
-/// kernels/multigrid/nine_point.hpp; entries towards cells that are no unknowns are 0. Symmetric
-/// positive definite. Needs ghosts of u, v. `after_residual`: the last call on this patch was
-/// residual() at the same (u, v), whose elements are used.
+/// The matrix of a step from (u, v): the rows of the owned unknowns in A (j, i, 36), as in
+/// kernels/multigrid/nine_point.hpp; entries towards other cells are 0. Symmetric positive
+/// definite. Needs ghosts of u, v. `after_residual`: the last call on this patch was residual() at
+/// the same (u, v), whose elements are reused.
 template <class Real>
 void jacobian(const SsaPatch& p, const Array2<double>& u, const Array2<double>& v,
               Linearisation how, const Rows<Real>& A, bool after_residual = false) {

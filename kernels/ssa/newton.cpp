@@ -1,5 +1,5 @@
-// The templates of linear.hpp in both precisions, for newton.hpp: compiled once. describe() is the
-// key function of SsaNewton: its table of virtual functions is in this file only.
+// Instantiates the templates of linear.hpp in both precisions. describe() is the key function of
+// SsaNewton: its vtable is emitted in this file only.
 #include "kernels/ssa/newton.hpp"
 
 #include "kernels/ssa/linear.hpp"

@@ -1,10 +1,9 @@
 // The nonlinear iteration for the SSA over the local ranks of a process, with the conjugate
-// gradients of linear.hpp: no PETSc, so that it runs on virtual ranks and where there is a compiler
-// only. The method is described in solver.hpp.
+// gradients of linear.hpp: independent of PETSc, so that it runs on virtual ranks. The method is
+// described in solver.hpp.
 //
-// Communication of a solve besides SsaAssembly::set_input and the linear systems: per step one
-// exchange of ghosts and one reduction, and as many more as the step is damped; before the first
-// one of each.
+// Communication of a solve besides SsaAssembly::set_input and the linear systems: one ghost
+// exchange and one reduction per step and per damping, and one of each before the first step.
 #pragma once
 
 #include "kernels/ssa/linear.hpp"
@@ -65,11 +64,12 @@ public:
 
 private:
   using List = SsaLinearSolver::List;
-  /// Pairs per owned unknown: velocity, m s-1; residual there and at the trial, N; step.
+  /// Pairs per owned unknown: velocity, m s-1; residuals at the current and trial velocity, N;
+  /// step.
   struct Lists {
     List x, f, g, y;
   };
-  // What an unknown cell costs (Ranks::work): perf/bench_ssa at 8 km, in 3 ns.
+  // Work per unknown cell, in visits of 3 ns (Ranks::work; perf/bench_ssa at 8 km).
   static constexpr std::int64_t visits_of_input = 60, visits_of_residual = 18;
   static constexpr const char* linear_solve = "DIVERGED_LINEAR_SOLVE";
 
@@ -81,7 +81,7 @@ private:
   }
   const SsaPatch& patch(int local) const { return m_assembly.patch(local); }
 
-  void create(); // newton.cpp: once for a set of unknowns
+  void create(); // in newton.cpp; once per set of unknowns
 
   void iterate() {
     for (int local = 0; local < m_ranks.local_size(); ++local)
@@ -92,7 +92,7 @@ private:
       return DotProducts<double, 3>{{{g, g}, {x, x}, {b, b}}};
     });
     m_report.initial_residual = m_report.final_residual = std::sqrt(residual2);
-    // driven by fixed values alone: compared with the first residual
+    // if driven by fixed values alone, compare with the first residual
     m_report.load_norm = load2 > 0.0 ? std::sqrt(load2) : m_report.initial_residual;
     auto how = speed2 == 0.0 ? ssa::Linearisation::at_rest : ssa::Linearisation::picard;
     swap_residuals();
@@ -110,9 +110,9 @@ private:
 
   void stop(const char* reason) { m_report.reason = reason; }
 
-  // y: the step. False if the linear system was not solved.
+  // Computes the step y. Returns false if the linear system was not solved.
   bool solve_linearised(ssa::Linearisation how) {
-    // then all steps have the same matrix
+    // all steps have the same matrix
     const bool linear = m_options.glen_n == 1.0 && m_options.till_q == 1.0;
     const Kokkos::Timer matrix;
     if (!linear || m_report.steps == 0) m_linear->set_matrix(m_u, m_v, how);
@@ -131,7 +131,7 @@ private:
     return iterations >= 0;
   }
 
-  // Takes the step, as long as SlopeSearch says. Returns |f|^2 after it.
+  // Takes the step with the length found by SlopeSearch. Returns |f|^2 after it.
   double search() {
     std::unique_ptr<SlopeSearch> slope;
     for (double t = 1.0;; t = slope->t()) {
@@ -150,7 +150,7 @@ private:
     }
   }
 
-  // g at (u, v), whose ghosts are exchanged. Next come sums.
+  // Residuals at (u, v), after an exchange of its ghosts.
   void compute_residuals() {
     m_timer.reset();
     launch_ghosts(m_ranks, [this](std::size_t n) -> std::vector<Ghosted> {
@@ -166,7 +166,7 @@ private:
     for (Lists& l : m_lists) std::swap(l.f, l.g);
   }
 
-  // Three dot products in one reduction; pairs_of(lists, load): {{a, b}, ...}.
+  // Three dot products in one reduction; pairs_of(lists, load) returns {{a, b}, ...}.
   template <class F> std::array<double, 3> sums(const F& pairs_of) {
     std::vector<std::vector<ReproducibleSum>> all;
     for (int local = 0; local < m_ranks.local_size(); ++local) {
@@ -179,7 +179,7 @@ private:
     return {all[0][0].value(), all[0][1].value(), all[0][2].value()};
   }
 
-public: // what the compiler of a GPU asks of functions with loops
+public: // nvcc requires it for functions with loops
   /// (u, v) = x - t y in the owned unknowns.
   void go(int local, double t) {
     const auto u = m_u[at(local)], v = m_v[at(local)];

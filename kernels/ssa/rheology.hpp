@@ -1,6 +1,5 @@
 // Material laws of the shallow shelf approximation (SSA): Glen's viscosity, the pseudo-plastic
-// till, the pressure at a front. Functions of scalars, SI units; used by kernels/ssa/element.hpp
-// (elements) and kernels/ssa/loops.hpp.
+// till, the pressure at a front. Functions of scalars, SI units.
 #pragma once
 
 #include "kernels/grid/constants.hpp"
@@ -10,7 +9,7 @@
 
 namespace nunatak {
 
-/// Glen's flow law in the vertical mean: 2 nu = B (e^2 + eps^2)^p, p = (1 - n)/(2 n), with the
+/// Glen's flow law, depth-averaged: 2 nu = B (e^2 + eps^2)^p, p = (1 - n)/(2 n), with the
 /// effective strain rate e^2 = u_x^2 + v_y^2 + u_x v_y + 1/4 (u_y + v_x)^2   (MacAyeal 1989, eq.
 /// 10; eps as in Schoof 2006).
 struct GlenLaw {
@@ -56,31 +55,29 @@ struct TillLaw {
   }
 };
 
-/// How much of Newton's derivative a step may use: 1 where little changed in the step before,
-/// towards 0 (Picard) where as much changed as there is. `now2`: square of the strain rate (or
-/// speed), regularised; `change2`: of its change in the last step.
+/// The weight of Newton's derivative in a step: 1 where little changed in the step before, tending
+/// to 0 (Picard) where the change is as large as the value. `now2`: square of the regularised
+/// strain rate (or speed); `change2`: square of its change in the last step.
 ///
-/// The stress grows like the third root of the strain rate. From a strain rate that is too small,
-/// Newton's tangent leads far beyond the solution; near zero strain it circles around it forever,
-/// and damping the whole step for the sake of a few elements slows down all others. Picard's
-/// operator bounds the energy from above and does not overshoot, but gains 2/3 a step at best.
-/// Weighing element by element keeps both virtues: the weights tend to 1 as the iteration
-/// converges.
+/// Stress grows like the cube root of the strain rate. From a strain rate that is too small,
+/// Newton's tangent overshoots far; near zero strain it cycles forever, and damping the whole step
+/// for a few elements slows down all others. Picard's operator bounds the energy from above and
+/// does not overshoot, but gains a factor 2/3 per step at best. Weights per element combine the
+/// advantages: they tend to 1 as the iteration converges.
 KOKKOS_INLINE_FUNCTION double newton_weight(double change2, double now2, double caution) {
   return now2 > 0.0 ? 1.0 / (1.0 + caution * change2 / now2) : 0.0;
 }
-/// Fewest steps on Antarctica, Greenland and synthetic continents.
+/// Chosen for the fewest steps on Antarctica, Greenland and synthetic continents.
 constexpr double strain_caution = 0.3, drag_caution = 0.02;
 
-/// The direction in which ice slides, as Newton's method may use it: w, |w| <= 1, follows U/|U|
-/// from step to step.
+/// The sliding direction for Newton's method: w, |w| <= 1, follows U/|U| from step to step.
 ///
-/// The drag of a nearly plastic till is almost constant in size, and turns with the velocity. Its
-/// tangent does not resist a change of speed along U: right for ice that slides, far too soft for
-/// ice that is about to stop or to turn. Chan, Golub and Mulet (1999) meet the same |U| in total
-/// variation: with w as an unknown of its own, |U| w = U is linearised in both, the change of U is
-/// solved for, w follows, and is cut to length 1. w is small at first (Picard), and U/|U| where the
-/// iteration converges. `U`: now, m s-1; `change`: since w was valid; delta2: regularises |U|^2.
+/// The drag of a nearly plastic till has almost constant magnitude and rotates with the velocity.
+/// Its tangent does not resist a change of speed along U: right for sliding ice, far too soft for
+/// ice about to stop or to reverse. Chan, Golub and Mulet (1999) treat the same |U| in total
+/// variation: with w as a separate unknown, |U| w = U is linearised in both, the change of U is
+/// solved for, w follows, and is cut to length 1. w is small at first (Picard) and tends to U/|U|
+/// on convergence. `U`: now, m s-1; `change`: since w was valid; delta2: regularises |U|^2.
 KOKKOS_INLINE_FUNCTION void follow_direction(const double (&U)[2], const double (&change)[2],
                                              double delta2, double (&w)[2]) {
   const double before[2] = {U[0] - change[0], U[1] - change[1]};
@@ -93,18 +90,17 @@ KOKKOS_INLINE_FUNCTION void follow_direction(const double (&U)[2], const double 
   for (int m = 0; m < 2 && length > 1.0; ++m) w[m] /= length;
 }
 
-/// Pressure of ice on a vertical face, integrated over its height, less the pressure of sea water
-/// outside (N m-1; sea level 0): rho g H^2/2 - rho_w g d^2/2, with the depth d of the ice base,
-/// which is the bed if grounded, the draft rho/rho_w H if floating.
+/// Pressure of ice on a vertical face, integrated over its height, minus that of the sea water
+/// outside (N m-1; sea level 0): rho g H^2/2 - rho_w g d^2/2, with the depth d of the ice base: the
+/// bed if grounded, the draft rho/rho_w H if floating.
 KOKKOS_INLINE_FUNCTION double front_pressure(double H, double b, bool floats) {
   const double draft = rho_ice / rho_water * H;
   const double d = floats || -b > draft ? draft : (b < 0.0 ? -b : 0.0);
   return 0.5 * gravity * (rho_ice * H * H - rho_water * d * d);
 }
 
-/// The same for a face against ice-free land of elevation `b_land`: rock takes the pressure of the
-/// ice below b_land, so that only the height h - b_land that stands free pushes. Zero next to a
-/// nunatak.
+/// The same for a face against ice-free land of elevation `b_land`: rock takes the pressure below
+/// b_land, so that only the free height h - b_land pushes. Zero next to a nunatak.
 ///
 ///       h ____          h: surface of the ice
 ///             |  <- free

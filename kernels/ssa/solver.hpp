@@ -7,11 +7,11 @@
 //   fronts: element.hpp; unknowns, icebergs, domain edges: assembly.hpp.
 //
 // Method of both. Every step solves with a symmetric positive definite matrix between Picard's and
-// Newton's: each element takes as much of Newton's derivative as it may (newton_weight in
-// rheology.hpp). The first matrix is Picard's, from rest with the viscosity of a typical strain
-// rate. The length of the step comes from the slope of the energy that the SSA minimises, which is
-// convex: see SlopeSearch; nearly all steps are full. Linear systems: conjugate gradients to a
-// twentieth of the residual (more is not repaid by fewer steps), and multigrid.
+// Newton's: newton_weight (rheology.hpp) weights Newton's derivative in each element. The first
+// matrix is Picard's, with the viscosity of a typical strain rate. The step length comes from the
+// slope of the convex energy that the SSA minimises (SlopeSearch); nearly all steps are full.
+// Linear systems: conjugate gradients to a twentieth of the residual (a smaller tolerance does not
+// save steps), with multigrid.
 #pragma once
 
 #include "kernels/grid/constants.hpp"
@@ -34,8 +34,8 @@ struct SsaOptions {
   double till_q = 0.25;                        ///< exponent of the sliding law: 0 plastic, 1 linear
   double till_delta = 0.01 / seconds_per_year; ///< regularising speed, m s-1
   double till_u_threshold = 100.0 / seconds_per_year; ///< speed at which the drag is tau_c, m s-1
-  bool till_subgrid = true;  ///< drag on the grounded part of a cell; false: on cells of the mask
-  double tolerance = 1.0e-6; ///< |residual| <= tolerance |load|, 2-norms over unknowns (N)
+  bool till_subgrid = true;       ///< drag by sub-grid grounded area; false: by the mask
+  double tolerance = 1.0e-6;      ///< |residual| <= tolerance |load|, 2-norms over unknowns (N)
   double linear_tolerance = 0.05; ///< of a linear system, relative to its right-hand side
   int max_steps = 100;            ///< of one solve
   bool single_precision = true;   ///< of the multigrid
@@ -45,22 +45,22 @@ struct SsaOptions {
   TillLaw till() const { return {till_q, till_delta * till_delta, till_u_threshold}; }
 };
 
-/// What one solve took.
+/// Statistics of a solve.
 struct SsaReport {
   std::int64_t unknown_cells = 0;  ///< two unknowns each
-  std::int64_t excluded_cells = 0; ///< icebergs: ice without anything that holds it
-  int steps = 0;                   ///< nonlinear: matrices formed
+  std::int64_t excluded_cells = 0; ///< icebergs: ice that nothing holds
+  int steps = 0;                   ///< nonlinear steps: matrices formed
   int damped_steps = 0;            ///< steps shortened by the line search
   int linear_iterations = 0;
   int reductions = 0;                                  ///< sums, maxima and gathers over all ranks
-  double load_norm = 0.0;                              ///< N; what the residuals are compared with
+  double load_norm = 0.0;                              ///< N; reference of the residuals
   double initial_residual = 0.0, final_residual = 0.0; ///< N
-  std::string reason; ///< why the iteration stopped, in PETSc's words
+  std::string reason; ///< why the iteration stopped, as PETSc names it
   double seconds_setup = 0.0, seconds_residual = 0.0, seconds_jacobian = 0.0, seconds_linear = 0.0,
          seconds_total = 0.0;
 };
 
-/// A solve that did not converge. The velocity holds its last state.
+/// A solve that did not converge. The velocity holds its last iterate.
 class SsaError : public std::runtime_error {
 public:
   SsaError(const SsaReport& r, double tolerance, const std::string& why)
@@ -83,22 +83,21 @@ class SsaSolver {
 public:
   virtual ~SsaSolver() = default;
 
-  /// Solve for the velocity (u, v), m s-1; arguments have an entry per local rank. In: the first
-  /// guess in owned cells. Out: the solution, in owned cells and ghosts; 0 in cells without ice and
-  /// in excluded ones. Collective; throws SsaError on every rank if it does not converge, with the
-  /// residual and the step at which it stopped.
+  /// Solve for the velocity (u, v), m s-1; arguments have an entry per local rank. On entry the
+  /// first guess in owned cells; on return the solution in owned cells and ghosts, 0 in ice-free
+  /// and excluded cells. Collective; throws SsaError on every rank if it does not converge, with
+  /// the residual and the step at which it stopped.
   virtual SsaReport solve(const std::vector<SsaInput>& inputs, const std::vector<Array2<double>>& u,
                           const std::vector<Array2<double>>& v) = 0;
 
-  /// The same for the one local rank of an MPI process.
+  /// The same for the only local rank of an MPI process.
   SsaReport solve(const SsaInput& input, const Array2<double>& u, const Array2<double>& v) {
     return solve(std::vector<SsaInput>{input}, {u}, {v});
   }
 
-  /// The residual (N) of each owned cell of a local rank after the last solve; 0 where there is no
-  /// unknown.
+  /// The residual (N) of each owned cell of a local rank after the last solve; 0 elsewhere.
   virtual void residual(int local, const Array2<double>& r_x, const Array2<double>& r_y) const = 0;
-  /// The solver in words, as set up by the last solve.
+  /// A description of the solver as set up by the last solve.
   virtual std::string describe() const = 0;
 };
 
@@ -109,9 +108,9 @@ public:
 class SlopeSearch {
 public:
   explicit SlopeSearch(double slope0) : m_slope0(slope0), m_slope_low(slope0) {}
-  double t() const { return m_t; } ///< the length to try: at first 1
+  double t() const { return m_t; } ///< the length to try: initially 1
 
-  /// The slope there. True: take it; false: try the new t().
+  /// Takes the slope at t(). True: accept the step; false: try the new t().
   bool accept(double slope) {
     m_trials += 1;
     if (std::fabs(slope) <= 0.5 * std::fabs(m_slope0) || (m_t == 1.0 && slope < 0.0) ||

@@ -1,15 +1,15 @@
-// The unknowns and elements of the discrete SSA on the patch of a rank: which cells of ice move,
-// and the arrays of the loops.
+// The unknowns and elements of the discrete SSA on the patch of a rank, and the arrays of the
+// loops.
 //
 // Unknowns: two (u, v) per icy cell that is neither fixed (Dirichlet) nor excluded, in raster
 // order.
 //
-// Excluded: ice that nothing holds. A component (8 neighbours) of icy cells without a grounded cell
+// Excluded: ice that nothing holds. An 8-connected component of icy cells without a grounded cell
 // of positive yield stress and without a fixed cell can drift freely, and its equations are
 // singular; its velocity is set to 0, and its cells are counted.
 //
 // load.hpp computes the driving forces, loops.hpp the residual and the Jacobian; assembly.hpp calls
-// all of it.
+// all of them.
 #pragma once
 
 #include "kernels/grid/atomics.hpp"
@@ -23,23 +23,22 @@
 
 namespace nunatak {
 
-/// What a solve needs besides the first guess, on one rank's patch; all with valid ghosts.
+/// Input of a solve, except the first guess, on one rank's patch; all with valid ghosts.
 struct SsaInput {
   Array2<double> H; ///< ice thickness, m
   Array2<double> h; ///< surface elevation, m
   Array2<double> b; ///< bed elevation, m
-  /// Yield stress of the till, Pa; weighted by the grounded part of a cell, so used in floating
-  /// cells next to a grounding line, too.
+  /// Yield stress of the till, Pa; weighted by the grounded part of a cell, hence also used in
+  /// floating cells next to a grounding line.
   Array2<double> tauc;
-  Array2<double> hardness; ///< B, vertical mean, Pa s^(1/n)
+  Array2<double> hardness; ///< B, depth average, Pa s^(1/n)
   Array2<int> mask;        ///< cell types of kernels/ice/geometry.hpp
-  /// Optional: where `fixed` is not 0 and there is ice, the velocity stays (u_fixed, v_fixed), m
-  /// s-1.
+  /// Optional: in icy cells where `fixed` is nonzero the velocity is (u_fixed, v_fixed), m s-1.
   Array2<int> fixed;
   Array2<double> u_fixed, v_fixed;
 };
 
-/// Arrays for all of it on a patch, filled with zeros.
+/// All arrays on a patch, filled with zeros.
 inline SsaInput make_ssa_input(const Patch& patch) {
   const auto array = [&patch](const char* name) { return make_array<double>(name, patch); };
   return {array("thk"),
@@ -63,14 +62,14 @@ struct Element {
   int ice;  ///< which corners are icy: bit c, as in kernels/ssa/element.hpp
 };
 
-/// Legend of SsaPatch::ice; loose: held by other ice, if at all.
+/// Values of SsaPatch::ice; loose: held by other ice, if at all.
 enum Held : int { no_ice = 0, held = 1, loose = 2 };
 
-/// What loops count in the owned cells of a patch.
+/// Counts over the owned cells of a patch.
 struct Counts {
   std::int64_t loose = 0; ///< ice that nothing is known to hold
   std::int64_t unknowns = 0;
-  std::int64_t changed = 0; ///< cells that are unknown in only one of this solve and the last
+  std::int64_t changed = 0; ///< cells that are unknowns in only one of this solve and the last
   KOKKOS_INLINE_FUNCTION Counts& operator+=(const Counts& o) {
     loose += o.loose;
     unknowns += o.unknowns;
@@ -87,7 +86,8 @@ struct Lengths {
   }
 };
 
-/// A list for at least n things, not set; in new memory, with some to spare, if it had less.
+/// Makes a list of at least n uninitialised elements; reallocates, with some reserve, if it is
+/// shorter.
 template <class List> void make_room(List& list, int n) {
   const auto size = static_cast<std::size_t>(n);
   if (list.extent(0) < size)
@@ -96,36 +96,37 @@ template <class List> void make_room(List& list, int n) {
 
 } // namespace ssa
 
-/// What one rank knows of the discrete SSA. Lists of unknowns are in raster order; n is a position
-/// in them. Lists may be longer than what they hold.
+/// The discrete SSA on one rank. Lists of unknowns are in raster order; n is a position in them.
+/// Lists may be longer than their contents.
 struct SsaPatch {
   Patch patch;
   double dx = 0.0, dy = 0.0; ///< m
   GlenLaw glen;
   TillLaw till;
-  bool till_subgrid = true; ///< drag on the grounded part of a cell; false: on grounded cells
+  bool till_subgrid = true; ///< drag by sub-grid grounded area; false: by the mask
   Shared<Q1Element> q1;
   using Rise = Kokkos::View<double** [4], Kokkos::LayoutRight, Mem>;
 
   SsaInput input;
-  Array2<int> ice;     ///< not 0: icy, inside the domain, not excluded; owned cells and ghosts
+  Array2<int> ice;     ///< nonzero: icy, inside the domain, not excluded; owned cells and ghosts
   Array2<int> unknown; ///< 1: unknown cell; owned cells and ghosts
   Forest sets;         ///< 0: held; n + 1: cell n = j (xm + 2) + i; parent -1: no ice
-  Later<ssa::Counts> counts;                 ///< of the last loop that counts
-  Later<ssa::Lengths> found;                 ///< of the last one that makes the lists ...
-  ssa::Lengths lengths;                      ///< ... and what the host knows of it: SsaAssembly
-  Kokkos::View<int*, Mem> places;            ///< of owned unknowns in the arrays: j (xm + 2) + i
-  Kokkos::View<ssa::Element*, Mem> elements; ///< with an icy corner, all that touch an owned cell
-  Array2<int> element_at; ///< the element whose south-west corner is (j, i), else -1
-  Array2<double> BH;      ///< B H, Pa s^(1/n) m; owned cells and ghosts
-  Rise rise;              ///< of the surface to the neighbours east, west, north, south, m
+  Later<ssa::Counts> counts;      ///< of the last counting loop
+  Later<ssa::Lengths> found;      ///< of the last loop that makes the lists
+  ssa::Lengths lengths;           ///< their copy on the host, set by SsaAssembly
+  Kokkos::View<int*, Mem> places; ///< positions of owned unknowns in the arrays: j (xm + 2) + i
+  Kokkos::View<ssa::Element*, Mem> elements; ///< all with an icy corner that touch an owned cell
+  Array2<int> element_at;                    ///< the element with south-west corner (j, i), else -1
+  Array2<double> BH;                         ///< B H, Pa s^(1/n) m; owned cells and ghosts
+  Rise rise; ///< surface difference to the neighbours east, west, north, south, m
   Kokkos::View<double* [4], Mem> grounded; ///< area in the corners of the elements, m2
   Kokkos::View<double*, Mem> yield;        ///< tau_c times the grounded area of an unknown cell, N
   Kokkos::View<double*, Mem> load;         ///< driving force on the unknown cells, N: pairs (x, y)
-  Kokkos::View<SsaElement*, Mem> coefficients; ///< of elements, of the last residual or Jacobian
+  Kokkos::View<SsaElement*, Mem> coefficients; ///< of elements, at the last residual or Jacobian
   Kokkos::View<double* [3], Mem> drag;         ///< uu, uv, vv of the last Jacobian
-  Kokkos::View<double* [2], Mem> direction;    ///< of sliding, for the next one (follow_direction)
-  Array2<double> u_before, v_before;           ///< where the last Jacobian was formed
+  /// sliding direction for the next Jacobian (follow_direction)
+  Kokkos::View<double* [2], Mem> direction;
+  Array2<double> u_before, v_before; ///< velocity at the last Jacobian
 
   SsaPatch(const Patch& p, double dx_, double dy_, const GlenLaw& glen_, const TillLaw& till_,
            bool till_subgrid_)
@@ -142,7 +143,7 @@ struct SsaPatch {
         v_before(make_array<double>("ssa_v_before", p)) {
     q1() = Q1Element(dx, dy);
     sets.parents = Kokkos::View<int*, WorkMem>("ssa_sets", ice.size() + 1);
-    ssa::make_room(places, p.xm * p.ym); // whatever the ice
+    ssa::make_room(places, p.xm * p.ym); // the maximum
     ssa::make_room(elements, (p.xm + 1) * (p.ym + 1));
   }
 
@@ -152,7 +153,7 @@ struct SsaPatch {
 
 namespace ssa {
 
-/// The fixed cells of an input, for a loop.
+/// The fixed cells of an input, for loops.
 struct Fixed {
   Array2<int> cells;
   bool some;
@@ -160,8 +161,8 @@ struct Fixed {
   KOKKOS_INLINE_FUNCTION bool operator()(int j, int i) const { return some && cells(j, i) != 0; }
 };
 
-/// Lists of unknowns and elements, in raster order, of the ice that is not excluded; their lengths
-/// into p.found.
+/// Lists unknowns and elements of the ice that is not excluded, in raster order; their lengths go
+/// to p.found.
 inline void list_unknowns(const SsaPatch& p) {
   const auto ice = p.ice, element_at = p.element_at;
   const auto places = p.places;
@@ -184,7 +185,7 @@ inline void list_unknowns(const SsaPatch& p) {
       });
 }
 
-/// Room for the lists that are as long as p.lengths says, and the marks of the unknowns.
+/// Allocates the lists for p.lengths, and marks the unknowns.
 inline void mark_unknowns(SsaPatch& p) {
   const auto [unknowns, elements] = p.lengths;
   make_room(p.coefficients, elements);
@@ -200,9 +201,9 @@ inline void mark_unknowns(SsaPatch& p) {
       KOKKOS_LAMBDA(int j, int i) { unknown(j, i) = ice(j, i) != no_ice && !fixed(j, i) ? 1 : 0; });
 }
 
-// --- which ice is held, by a union-find of the ice that does not hold itself, in which set 0 is
-// held. In most solves all ice is held, and the rest is prepared meanwhile as if it were. Nothing
-// is communicated; assembly.hpp exchanges ghosts of the marks where ice is held from another rank.
+// --- Which ice is held, by a union-find of the ice that does not hold itself; set 0 is held. Most
+// solves find that all ice is held, as the loops that run meanwhile assume. No communication;
+// assembly.hpp exchanges ghosts of the marks where other ranks hold ice.
 
 /// Marks the ice inside the domain, in owned cells and ghosts.
 inline void mark_ice(const SsaPatch& p, const Decomposition& d) {
@@ -221,7 +222,7 @@ inline void mark_ice(const SsaPatch& p, const Decomposition& d) {
       });
 }
 
-/// A cell and its neighbours, as the union-find sees them.
+/// A cell and its neighbours in the union-find.
 struct Sets {
   Forest sets;
   Array2<int> ice;
@@ -239,7 +240,7 @@ struct Sets {
     }
     return false;
   }
-  /// The set that a cell begins with: what holds it, or the loose cell to the left or below.
+  /// The initial set of a cell: what holds it, or the loose cell to the left or below.
   KOKKOS_INLINE_FUNCTION void begin(int j, int i) const {
     int parent = of(j, i);
     if (ice(j, i) != loose) {
@@ -253,7 +254,7 @@ struct Sets {
     }
     sets.parent(of(j, i)) = parent;
   }
-  /// A loose cell joins those to the left and below that are not joined without it.
+  /// Joins a loose cell with those to the left and below that are not joined otherwise.
   KOKKOS_INLINE_FUNCTION void join(int j, int i) const {
     const bool left = is(loose, j, i - 1), below = is(loose, j - 1, i);
     if (left) sets.join(of(j, i), of(j, i - 1));
@@ -264,8 +265,8 @@ struct Sets {
   KOKKOS_INLINE_FUNCTION bool is_held(int j, int i) const { return sets.root(of(j, i)) == 0; }
 };
 
-/// f(n) for each owned cell and ghost, n = j (xm + 2) + i. Not by for_each_of, whose cells are
-/// independent of each other.
+/// f(n) for each owned cell and ghost, n = j (xm + 2) + i. Cells need not be independent, as they
+/// must be in for_each_of.
 template <class F> void for_each_place(const char* label, const SsaPatch& p, const F& f) {
   Kokkos::parallel_for(label, Kokkos::RangePolicy<Exec>(0, static_cast<int>(p.ice.size())), f);
 }
@@ -281,7 +282,7 @@ inline void join_loose(const SsaPatch& p) {
       });
 }
 
-/// Counts into p.counts: `all_held`: unknowns as if all ice were held.
+/// Counts into p.counts. `all_held`: counts unknowns as if all ice were held.
 inline void count(const SsaPatch& p, bool all_held) {
   const Sets sets(p);
   const auto ice = p.ice, unknown = p.unknown;
@@ -297,8 +298,8 @@ inline void count(const SsaPatch& p, bool all_held) {
       });
 }
 
-/// Loose ice of which it is known what holds it is held from now on; with `exclude` the rest is no
-/// ice.
+/// Marks loose ice as held if its set is known to be held; with `exclude` the rest becomes
+/// ice-free.
 inline void settle(const SsaPatch& p, bool exclude) {
   const Sets sets(p);
   for_each_place(
@@ -312,8 +313,8 @@ inline void settle(const SsaPatch& p, bool exclude) {
       });
 }
 
-/// After an exchange of ghosts: takes over what other ranks hold, and undoes the rest (a ghost
-/// beyond the edge of the domain has become a copy of an owned cell).
+/// After a ghost exchange: takes over marks of ice that other ranks hold and undoes the rest (a
+/// ghost beyond the domain edge has become a copy of an owned cell).
 inline void take_ghosts(const SsaPatch& p) {
   const Sets sets(p);
   for_each_place(
