@@ -1,18 +1,18 @@
 // Second half of the labelling (labels.hpp): from the fragments of patches to the components of the
-// grid. labels.hpp and device/labels.hpp find the fragments of a patch each by its own method.
+// grid. labels.hpp and device/labels.hpp find the fragments of a patch.
 //
 //   rank 0      | rank 1      Every rank numbers its fragments that touch a subdomain boundary (and
 //   . 0 0 0 0   | 0 0 .       its largest). Neighbours exchange the numbers of their border cells:
-//   . . . . 0   | . . .       rank 1 sees that its fragment 0 touches fragment 0 of the west, and
-//   1 1 1 1 1   | 1 1 1       its fragment 1 touches fragment 1: two edges. An edge is sent once,
-//                             by the rank in the east or the north. All fragments and edges go to
-//                             every rank, in the order of ranks, for the same union-find there.
+//   . . . . 0   | . . .       here rank 1 finds two edges, from its fragment 0 to fragment 0 in the
+//   1 1 1 1 1   | 1 1 1       west, and from 1 to 1. The rank in the east or the north sends the
+//                             edge. All fragments and edges are gathered on every rank, in rank
+//                             order, for the same union-find.
 //
-// Since fragments have places in what was gathered, nothing is searched: the merge is linear in
-// fragments and edges. Only the components are sorted, by identity.
+// Fragments are addressed by position, so the merge is linear in fragments and edges. Only the
+// components are sorted, by identity.
 //
-// Consecutive numbers without gathering every component: the number of a component is one more than
-// the count of those that begin before it, and a component that touches no boundary is merely
+// Consecutive numbers without a gather of all components: the number of a component is one more
+// than the number of components that begin before it. Those that touch no boundary are only
 // counted, per row of the grid:
 //
 //   row j   | rank 0: 2 begin here | rank 1: 1 | ...   begin before = all of rows 0..j-1
@@ -20,8 +20,8 @@
 //                                                        + in this row, of this rank before
 //                                                        + joined components that begin before
 //
-// On one rank nothing is sent. Communicates, for a batch of masks on more: one message to each
-// neighbour beyond a side (4 bytes per mask and border cell), and one gather (two collectives).
+// Communicates, for a batch of masks on several ranks: one message to each neighbour beyond a side
+// (4 bytes per mask and border cell), and one gather (two collectives). Nothing on one rank.
 #pragma once
 
 #include "kernels/grid/border_exchange.hpp"
@@ -54,16 +54,17 @@ private:
   std::vector<int> m_parent;
 };
 
-/// What one rank sends of one mask to all others, as 64-bit words: fragments << 32 | edges; of a
-/// numbered mask: rows; then each fragment (identity, cells << 16 | flags; of a numbered mask:
-/// before), each edge, each row.
+/// The contribution of one rank to the gather for one mask, as 64-bit integers: fragments << 32 |
+/// edges; of a numbered mask: rows; then each fragment (identity, cells << 16 | flags; of a
+/// numbered mask: before), each edge, each row.
 struct SentFragments {
-  /// Those that touch a subdomain boundary, and the largest; in the order of identities.
+  /// Fragments that touch a subdomain boundary, and the largest; by identity.
   std::vector<Component> fragments;
-  /// Of each: numbered components of this patch that are not sent and begin in its row before it.
+  /// Per fragment: numbered components of this patch that are not sent and begin before it in its
+  /// row.
   std::vector<int> before;
-  std::vector<std::int64_t> edges; ///< edge()
-  /// Global row << 32 | numbered components that begin there and are not sent, if any.
+  std::vector<std::int64_t> edges; ///< see edge()
+  /// Global row << 32 | number of numbered components, not sent, that begin in it, if any.
   std::vector<std::int64_t> rows;
 
   void clear() {
@@ -73,7 +74,7 @@ struct SentFragments {
     rows.clear();
   }
 
-  /// My fragment `mine` touches fragment `other` of the neighbour in the south, or in the west.
+  /// Local fragment `mine` touches fragment `other` of the neighbour in the south, or in the west.
   static std::int64_t edge(int mine, bool south, int other) {
     return static_cast<std::int64_t>(mine) << 33 | static_cast<std::int64_t>(south) << 32 | other;
   }
@@ -92,7 +93,7 @@ struct SentFragments {
   }
 };
 
-/// The fragments that all ranks have sent of one mask; then the whole components.
+/// The fragments of one mask sent by all ranks; after merge() the whole components.
 class FragmentMerge {
 public:
   void start(const Decomposition& d, const LabelMask& mask) {
@@ -108,8 +109,8 @@ public:
     m_row.assign(m_numbered ? static_cast<std::size_t>(d.My) : 0, 0);
   }
 
-  /// The words of the next rank; returns the end of them. `west`, if not null, gets for each row of
-  /// `patch` the count of the ranks in the west.
+  /// Adds the integers of the next rank; returns their end. `west`, if not null, gets the count of
+  /// the ranks in the west for each row of `patch`.
   const std::int64_t* add(const std::int64_t* at, const Patch& patch, std::vector<int>* west) {
     const int rank = static_cast<int>(m_first.size()) - 1, first = m_first.back();
     const auto fragments = static_cast<int>(*at >> 32), edges = static_cast<int>(*at & low);
@@ -137,7 +138,7 @@ public:
     return at;
   }
 
-  /// After the last rank.
+  /// Call it after the last rank.
   void merge() {
     m_position.resize(m_fragments.size());
     m_whole.clear();
@@ -162,19 +163,19 @@ public:
     number();
   }
 
-  /// Whole components, in the order of their identities, and their numbers (0: not numbered).
+  /// Whole components by identity, and their numbers (0: not numbered).
   const std::vector<Component>& whole() const { return m_whole; }
   const std::vector<int>& numbers() const { return m_numbers; }
-  /// Position in whole() of the component that a fragment belongs to.
+  /// Position in whole() of the component of a fragment.
   int position(int rank, int fragment) const { return m_position[m_first[rank] + fragment]; }
-  /// Of the first whole components, how many are numbered.
+  /// The number of numbered components among the first whole ones.
   int numbered_before(int position) const { return m_wholes_before[position]; }
   /// Numbered components that were not sent and begin before row j of a patch (view index), whose
   /// global row is `row`.
   int counted_before(int row, const std::vector<int>& west, int j) const {
     return m_numbered ? m_row[row] + west[j - 1] : 0;
   }
-  /// Of all components: how many are numbered.
+  /// The number of numbered components.
   int numbered() const { return m_count; }
 
   std::int64_t fragments() const { return static_cast<std::int64_t>(m_fragments.size()); }
@@ -206,7 +207,7 @@ private:
   }
 
   void number() {
-    std::int64_t before = 0; // from now on m_row[j]: in the rows before j
+    std::int64_t before = 0; // from now on m_row[j]: sum over the rows before j
     for (int& count : m_row) count = static_cast<int>(std::exchange(before, before + count));
     if (before + static_cast<std::int64_t>(m_whole.size()) > std::numeric_limits<int>::max())
       throw std::overflow_error("labels: expected fewer than 2^31 numbered components, found " +
@@ -229,19 +230,18 @@ private:
   LabelMask m_mask;
   bool m_numbered = false;
   std::vector<Component> m_fragments, m_whole;
-  std::vector<int> m_before;   // of each fragment: as sent, and those of ranks before in its row
-  std::vector<int> m_first;    // of each rank: its first fragment
-  std::vector<int> m_row;      // of each row of the grid: numbered components that were not sent
-  std::vector<int> m_position; // of each fragment: in m_whole
-  std::vector<int> m_lead;     // of each whole component: its part of smallest identity
+  std::vector<int> m_before;   // per fragment: as sent, plus those of preceding ranks in its row
+  std::vector<int> m_first;    // first fragment of each rank
+  std::vector<int> m_row;      // per row of the grid: numbered components that were not sent
+  std::vector<int> m_position; // per fragment: position in m_whole
+  std::vector<int> m_lead;     // per whole component: its part of smallest identity
   std::vector<int> m_numbers, m_wholes_before;
   std::int64_t m_edges = 0;
   int m_count = 0;
   DisjointSets m_sets;
 };
 
-/// The component with most cells, of several that of the smallest identity; as a result of a
-/// reduction.
+/// The component with most cells, among equals that of the smallest identity; a reduction result.
 struct LargestComponent {
   Component found{};
   KOKKOS_INLINE_FUNCTION LargestComponent& operator+=(const LargestComponent& o) {
@@ -251,21 +251,21 @@ struct LargestComponent {
   }
 };
 
-/// What is known of the components of one mask.
+/// The components of one mask.
 struct Components {
-  /// fragments[local][c]: of fragment c of a local rank: identity, area and flags of the whole
-  /// component, on all ranks
+  /// fragments[local][c]: identity, area and flags of the whole component of fragment c of a local
+  /// rank, over all ranks
   std::vector<LargeList<Component>> fragments;
-  /// number[local][c]: the number of its component, 1, 2, ... in the order of identities (raster
-  /// order of the first cell) among those that are numbered (LabelMask::numbered, or all of them if
-  /// LabelMask::all); 0 if it is not numbered
+  /// number[local][c]: the number of the component, 1, 2, ... by identity (raster order of the
+  /// first cell) among the numbered ones (LabelMask::numbered, or all if LabelMask::all); 0 if not
+  /// numbered
   std::vector<LargeList<int>> number;
-  int numbered = 0; ///< how many are numbered, on all ranks together
-  /// whole components, in the order of identities: all of them if LabelMask::all, else those that
-  /// touch a subdomain boundary and the largest of each rank
+  int numbered = 0; ///< numbered components on all ranks
+  /// whole components by identity: all of them if LabelMask::all, else those that touch a subdomain
+  /// boundary and the largest of each rank
   std::vector<Component> whole;
 
-  /// cells = 0 if the mask is empty.
+  /// The largest component; cells = 0 if the mask is empty.
   Component largest() const {
     LargestComponent most;
     for (const Component& c : whole) most += LargestComponent{c};
@@ -275,7 +275,7 @@ struct Components {
 
 class BoundaryLabels {
 public:
-  /// The decomposition must not be periodic. `ranks` must outlive this object, which keeps its work
+  /// The decomposition must not be periodic. `ranks` must outlive this object, which keeps work
   /// space between calls.
   explicit BoundaryLabels(Ranks& ranks)
       : m_ranks(ranks), m_border_numbers(static_cast<std::size_t>(ranks.local_size())) {
@@ -285,17 +285,17 @@ public:
     }
   }
 
-  /// Fill data(local)[n masks + m] with the fragment of border cell n in mask m (-1: none), then
-  /// call join().
+  /// The caller fills data(local)[n masks + m] with the fragment of border cell n in mask m (-1:
+  /// none), then calls join().
   BorderExchange<int>& border(std::size_t masks) {
     m_masks = masks;
     m_border = &m_borders.try_emplace(masks, m_ranks, static_cast<int>(masks)).first->second;
     return *m_border;
   }
 
-  /// `components[m]`: fragments as the patches have found them, in raster order of the first cell;
-  /// everything else is output. `maxima[local]`: numbers that travel along; replaced by their
-  /// maxima over all ranks (equal sizes on all ranks).
+  /// `components[m]`: fragments found in the patches, in raster order of the first cell; everything
+  /// else is output. `maxima[local]`: values to be replaced by their maxima over all ranks (equal
+  /// sizes on all ranks).
   void join(const std::vector<LabelMask>& masks, const std::vector<Components*>& components,
             std::vector<std::vector<std::int64_t>>& maxima) {
     const std::size_t locals = m_border_numbers.size();
@@ -340,7 +340,7 @@ private:
 
   Patch patch(std::size_t local) const { return m_ranks.patch(static_cast<int>(local)); }
 
-  /// One rank: its fragments are whole components.
+  /// On one rank fragments are whole components.
   static void keep(const LabelMask& mask, Components& found) {
     const LargeList<Component>& fragments = found.fragments[0];
     found.number.resize(1);
@@ -359,7 +359,7 @@ private:
                                                           std::min(largest + 1, fragments.size())));
   }
 
-  /// The fragments (in raster order) that begin in the rows before view row j.
+  /// The number of fragments (in raster order) that begin before view row j.
   static int begin_before(const Patch& p, int j, const LargeList<Component>& fragments) {
     const auto earlier = [](const Component& c, std::int64_t identity) {
       return c.identity < identity;
@@ -369,7 +369,7 @@ private:
         fragments.begin());
   }
 
-  /// f(place in the border, side) for all border cells of mask m with a neighbour beyond them.
+  /// f(position in the border, side) for all border cells of mask m with a neighbour beyond them.
   template <class F> void for_each_boundary_cell(std::size_t r, std::size_t m, const F& f) const {
     for (const auto& side : m_border->sides(static_cast<int>(r))) {
       std::size_t at = static_cast<std::size_t>(side.first) * m_masks + m;
@@ -377,8 +377,8 @@ private:
     }
   }
 
-  /// m_place[m][r][c]: place of fragment c among those that rank r sends, or Unsent. The border
-  /// gets places, plus one.
+  /// m_place[m][r][c]: position of fragment c among those that rank r sends, or Unsent. The border
+  /// gets these positions plus one.
   void choose_fragments(std::size_t r, std::size_t m, const LabelMask& mask,
                         const LargeList<Component>& fragments) {
     const std::vector<int>& numbers = m_border_numbers[r];
@@ -387,7 +387,7 @@ private:
     for_each_boundary_cell(r, m, [&](std::size_t at, const auto&) {
       if (numbers[at] >= 0) place[numbers[at]] = 0;
     });
-    std::size_t largest = 0; // the first of several
+    std::size_t largest = 0; // the first among equals
     for (std::size_t c = 0; c < fragments.size(); ++c) {
       if (fragments[c].cells() > fragments[largest].cells()) largest = c;
       if (place[c] < 0 && mask.numbers(fragments[c])) place[c] = counted;
@@ -403,7 +403,7 @@ private:
     });
   }
 
-  /// What one rank sends of one mask.
+  /// The contribution of one rank to the gather for one mask.
   void contribute(std::size_t r, std::size_t m, const LabelMask& mask,
                   const LargeList<Component>& fragments, std::vector<std::int64_t>& out) {
     const Patch p = patch(r);
@@ -449,7 +449,7 @@ private:
     for (auto& values : maxima) values = maximum;
   }
 
-  /// The fragments of a patch become whole components, and get their numbers.
+  /// Replaces the fragments of a patch by whole components, with their numbers.
   void finish(std::size_t r, std::size_t m, LargeList<Component>& fragments,
               LargeList<int>& number) {
     const Patch p = patch(r);
@@ -462,11 +462,12 @@ private:
       return static_cast<int>(std::lower_bound(whole.begin(), whole.end(), identity, earlier) -
                               whole.begin());
     };
-    std::vector<int> begin(static_cast<std::size_t>(p.ym) + 2); // before any of them is replaced
+    // computed before any of them is replaced
+    std::vector<int> begin(static_cast<std::size_t>(p.ym) + 2);
     for (int j = 1; j <= p.ym + 1; ++j) begin[j] = begin_before(p, j, fragments);
     for (int j = 1; j <= p.ym; ++j) {
       if (begin[j] == begin[j + 1]) continue;
-      // others that begin before this one
+      // other components that begin before this one
       int before = merge.counted_before(p.global_j(j), m_west[m][r], j);
       int next = first_whole(fragments[begin[j]].identity); // the next whole component of this row
       const int last = first_whole(p.cell(j + 1, 1));
@@ -487,7 +488,7 @@ private:
   std::size_t m_masks = 0;
   std::map<std::size_t, BorderExchange<int>> m_borders; // by the number of masks
   BorderExchange<int>* m_border = nullptr;              // of this batch
-  std::vector<std::vector<int>> m_border_numbers;       // [local]: what the caller has filled in
+  std::vector<std::vector<int>> m_border_numbers;       // [local]: as filled by the caller
   std::vector<std::vector<std::vector<int>>> m_place;   // [mask][local][component]
   std::vector<std::vector<std::vector<int>>> m_west;    // [mask][local][row]: as counted_before()
   std::vector<FragmentMerge> m_merge;

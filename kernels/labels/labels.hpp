@@ -1,29 +1,27 @@
 // Connected components (4-connected) of several masks at once, the same on every decomposition.
 //
-// Input: one code (a byte) per cell, and per mask a rule that says which codes belong to it. Rows
-// are cut into segments of equal code (segments.hpp), segments of one mask are joined within each
-// patch to fragments (patch.hpp), and these are joined across subdomain boundaries
-// (boundaries.hpp). A component is known by its identity, the smallest global index of its cells
-// (64 bits), and where a mask asks for it by a number: 1, 2, ... in raster order of the first cell,
-// as a serial program finds them.
+// Input: one code (a byte) per cell, and for each mask the codes that belong to it. Rows are cut
+// into segments of equal code (segments.hpp), segments of one mask are joined within each patch to
+// fragments (patch.hpp), and these are joined across subdomain boundaries (boundaries.hpp). A
+// component is identified by the smallest global index of its cells (64 bits) and, if its mask asks
+// for it, by a number: 1, 2, ... in raster order of the first cell, as in a serial program.
 //
 // Communicates, for a batch of masks: one message to each neighbour beyond a side (4 bytes per mask
 // and border cell) and one gather (two collectives) of the fragments that touch a subdomain
 // boundary and the largest of each rank (16 bytes each), the edges between them (8 bytes each), and
-// of numbered masks the number of other components per row (8 bytes each). Nothing else is sent,
-// except all components of masks that ask for `all`. On one rank nothing is sent at all.
+// for numbered masks the number of other components per row (8 bytes each). Masks with `all` send
+// all components. Nothing is sent on one rank.
 //
-// Why a union-find over runs and not "the label of the run above": a run may touch several runs
-// above it, and all of them are then one component. A program that joins only the first of them
-// splits this one, unless the merge across boundaries, which is complete, joins it:
+// A union-find over runs is needed, not "the label of the run above": a run may touch several runs
+// above it, which then belong to one component. A program that joins only the first of them splits
+// this one, unless the merge across boundaries, which is complete, joins it:
 //
 //   1 0 0 0 0 0 1      patches of the 7 x 3 cells   1 x 1  2 x 1  1 x 2  3 x 1  2 x 2  1 x 3  7 x 3
 //   1 0 1 1 1 0 1      components that it finds       3      3      1      2      1      1      1
 //   1 1 1 0 1 1 1
 //
-// So equal answers on two decompositions prove nothing; tests compare with a flood fill
-// (tests/kernels/test_labels.cpp). device/labels.hpp gives the same answer by loops on the
-// execution space.
+// Equal results on two decompositions therefore prove nothing; tests compare with a flood fill
+// (tests/kernels/test_labels.cpp). device/labels.hpp gives the same results on the execution space.
 #pragma once
 
 #include "kernels/labels/boundaries.hpp"
@@ -35,11 +33,10 @@ namespace nunatak {
 
 /// Components of one mask.
 struct MaskLabels : Components {
-  /// component[local][segment]: the fragment that a segment belongs to, -1 if it is not in the mask
+  /// component[local][segment]: the fragment of a segment, -1 if it is not in the mask
   std::vector<LargeList<int>> component;
 
-  /// The component of a segment of the mask, its number, and its flags (0 if the segment is not in
-  /// the mask).
+  /// The component of a segment, its number, and its flags (0 if the segment is not in the mask).
   const Component& at(std::size_t local, int segment) const {
     return fragments[local][component[local][segment]];
   }
@@ -51,14 +48,14 @@ struct MaskLabels : Components {
   }
 };
 
-/// Finds the fragments of one mask within one patch, as PatchLabels::update() does.
+/// Finds the fragments of one mask within one patch, like PatchLabels::update().
 using LabelPatch = std::function<void(const Patch&, const Segments&, const LabelMask&,
                                       LargeList<int>& component, LargeList<Component>& fragments)>;
 
 class Labels {
 public:
-  /// The decomposition must not be periodic. `ranks` must outlive this object, which keeps its work
-  /// space between calls. `label_patch`: instead of PatchLabels, to study another method.
+  /// The decomposition must not be periodic. `ranks` must outlive this object, which keeps work
+  /// space between calls. `label_patch`: replaces PatchLabels in studies of other methods.
   explicit Labels(Ranks& ranks, LabelPatch label_patch = {})
       : m_ranks(ranks), m_boundaries(ranks), m_label_patch(std::move(label_patch)) {
     if (m_label_patch) return;
@@ -69,9 +66,9 @@ public:
     };
   }
 
-  /// Label all masks over the segments of each local rank (their codes may have been changed since
-  /// they were found). `maxima[local]`: numbers that travel along; replaced by their maxima over
-  /// all ranks (equal sizes on all ranks).
+  /// Labels all masks over the segments of each local rank, whose codes may have changed since they
+  /// were found. `maxima[local]`: values to be replaced by their maxima over all ranks (equal sizes
+  /// on all ranks).
   const std::vector<MaskLabels>& update(const std::vector<Segments>& segments,
                                         const std::vector<LabelMask>& masks,
                                         std::vector<std::vector<std::int64_t>>& maxima) {
@@ -97,8 +94,7 @@ public:
   }
 
 private:
-  /// Components of the border cells (BorderCells, grid/border_exchange.hpp), `stride` numbers
-  /// apart.
+  /// Components of the border cells (BorderCells, grid/border_exchange.hpp), with stride `stride`.
   static void fill_border(const Patch& p, const Segments& s, const LargeList<int>& component,
                           std::size_t stride, int* out) {
     const auto put = [&](int c) {
@@ -120,13 +116,13 @@ private:
   std::vector<MaskLabels> m_labels;
 };
 
-/// The numbers of the components as an array over the owned cells: 0 outside the mask and where a
-/// component has no number. `local`: the local rank that `patch` and `segments` belong to. Ghosts
-/// are not written. Nothing is communicated.
+/// Writes component numbers to an array over the owned cells: 0 outside the mask and for unnumbered
+/// components. `local`: the local rank of `patch` and `segments`. Ghosts are not written. No
+/// communication.
 inline void write_numbers(const Patch& patch, const Segments& segments, const MaskLabels& labels,
                           std::size_t local, const SharedArray2<int>& numbers) {
   constexpr int block =
-      4; // cells written at once: beyond the end of a segment the next one follows
+      4; // cells written at once: the next segment overwrites what exceeds this one
   const int *component = labels.component[local].data(), *number = labels.number[local].data();
   std::vector<int> line(static_cast<std::size_t>(patch.xm) + 1 + block);
   int* row = line.data();

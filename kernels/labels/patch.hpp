@@ -1,14 +1,14 @@
 // First half of the labelling (labels.hpp): the fragments of one mask within one patch.
 //
-//   row j + 1    . [  0  ] . [2] . .      A run that touches none below gets a new label, and a set
-//   row j        [0] . [  1  ] . . .      of labels is known by its smallest: the long run joins 0
-//                                         and 1. The first cell met of a fragment is then the one
-//                                         with the smallest index, and fragments come out in raster
+//   row j + 1    . [  0  ] . [2] . .      A run that touches none below gets a new label; a set of
+//   row j        [0] . [  1  ] . . .      labels is known by its smallest: the long run joins 0 and
+//                                         1. The first cell of a fragment in raster order thus has
+//                                         its smallest index, and fragments come out in raster
 //                                         order.
 //
 // Method: run-based two-pass labelling, He, Chao & Suzuki (2008), IEEE Trans. Image Process. 17(5).
-// On rough masks the time is spent in mispredicted branches; the loops over runs have none but
-// those of the walk along two rows. Input: segments.hpp; second half: boundaries.hpp.
+// Loops over runs are branch-free except for the walk along two rows, since mispredicted branches
+// dominate on rough masks. Input: segments.hpp; second half: boundaries.hpp.
 #pragma once
 
 #include "kernels/labels/segments.hpp"
@@ -22,7 +22,7 @@ namespace nunatak {
 
 constexpr int flag_bits = 16;
 
-/// A component, or the fragment of one inside a patch.
+/// A component, or its fragment inside a patch.
 struct Component {
   std::int64_t identity; ///< smallest global index of its cells
   std::int64_t word;     ///< cells << flag_bits | flags
@@ -38,25 +38,24 @@ struct Component {
   }
 };
 
-/// Flag of components that have a cell on the edge of the grid; the other 15 bits belong to the
-/// masks.
+/// Flag of components with a cell on the edge of the grid; the other 15 bits belong to the masks.
 constexpr std::int64_t touches_edge = 1;
 
 struct LabelMask {
-  bool (*contains)(Code code); ///< true if a cell of this code is part of the mask
-  /// Flags that a cell of this code gives to its component.
+  bool (*contains)(Code code); ///< true if cells of this code are in the mask
+  /// Flags that cells of this code give to their component.
   std::int64_t (*flags)(Code) = [](Code) { return std::int64_t{0}; };
   /// Gather all components on all ranks: Components::whole is complete, and all are numbered.
   bool all = false;
-  /// Components with one of these flags get consecutive numbers; counts are sent, not components.
+  /// Components with one of these flags get consecutive numbers; only counts are sent.
   std::int64_t numbered = 0;
 
   bool numbers_any() const { return all || numbered != 0; }
   bool numbers(const Component& c) const { return all || (c.word & numbered) != 0; }
 };
 
-/// The flags that a cell of this code gives to its component, -1 if the code is not part of the
-/// mask. invalid_argument if a flag does not fit.
+/// The flags that cells of this code give to their component, -1 if the code is not in the mask.
+/// Throws invalid_argument if a flag does not fit.
 inline std::int64_t flags_of(const LabelMask& mask, int code) {
   const auto c = static_cast<Code>(code);
   const std::int64_t flags = mask.contains(c) ? mask.flags(c) : -1;
@@ -66,11 +65,11 @@ inline std::int64_t flags_of(const LabelMask& mask, int code) {
   return flags;
 }
 
-/// Labels patches one after another; keeps its work space between calls.
+/// Labels one patch after another; keeps work space between calls.
 class PatchLabels {
 public:
   /// component[n]: fragment of segment n, or -1. fragments[c]: in raster order of the first cell.
-  /// Host memory; nothing is communicated.
+  /// Host memory; no communication.
   void update(const Patch& p, const Segments& s, const LabelMask& mask, LargeList<int>& component,
               LargeList<Component>& fragments) {
     int flags[256];
@@ -91,15 +90,15 @@ private:
     int i0, i1, label; // half-open range of view indices
   };
 
-  /// Rows are cut into runs of the mask: component[n] of segment n gets a label (or -1), each label
-  /// its fragment. Returns how many.
+  /// Cuts rows into runs of the mask: component[n] of segment n gets a label (or -1), each label
+  /// its fragment. Returns the number of labels.
   int find_runs(const Patch& p, const Segments& s, const int* flags, int* component,
                 Component* fragments) {
     const auto room = static_cast<std::size_t>(p.xm) / 2 + 2;
     m_here.resize(room);
     m_below.resize(room);
     constexpr int most = std::numeric_limits<int>::max();
-    const Run last{most, most, 0}; // touches nothing
+    const Run last{most, most, 0}; // sentinel: touches nothing
     m_below[0] = last;
     // runs that begin or end here are at the edge of the grid
     const int west = p.xs == 0 ? 1 : 0, east = p.xs + p.xm == p.Mx ? p.xm + 1 : 0;
@@ -122,7 +121,7 @@ private:
           i1 = s.end(n);
         }
         const int label = join_run(i0, i1, labels);
-        fragments[labels] = {cell + i0, 0}; // stays if this run begins one
+        fragments[labels] = {cell + i0, 0}; // kept if this run begins a fragment
         fragments[label].add(i1 - i0, of_run | edge | static_cast<int>(i0 == west) |
                                           static_cast<int>(i1 == east));
         labels += label == labels;
@@ -135,8 +134,8 @@ private:
     return labels;
   }
 
-  /// The label of a run: the smallest known of the runs below that it touches, which are joined, or
-  /// else the new one.
+  /// The label of a run: the smallest label of the runs below that it touches, which are joined, or
+  /// `new_label`.
   int join_run(int i0, int i1, int new_label) {
     // lab 3 begin: union-find over a run and those below | stub: throw "lab 3: not written yet";
     int *set = m_set.data() + 1, root = new_label;
@@ -145,7 +144,7 @@ private:
     for (; m_at->i0 < i1; ++m_at) {
       int other = m_at->label;
       while (set[other] != other) other = set[other] = set[set[other]];
-      // the larger root points to the smaller, without a branch
+      // branch-free: the larger root points to the smaller
       const int difference = other - root, negative = difference >> 31;
       const int smaller = root + (difference & negative), larger = root + (difference & ~negative);
       set[larger] = smaller;
@@ -156,8 +155,8 @@ private:
     // lab 3 end
   }
 
-  /// Sets are numbered in the order of their smallest labels, and have the fragments of all of
-  /// theirs. Returns how many.
+  /// Numbers sets in the order of their smallest labels and merges their fragments. Returns the
+  /// number of sets.
   int number_sets(int labels, Component* fragments) {
     int *set = m_set.data() + 1, joined = 0, sets = 0;
     set[-1] = -1;
@@ -165,17 +164,17 @@ private:
     if (joined == 0) return labels;
     for (int a = 0; a < labels; ++a) {
       const Component of_label = fragments[a];
-      const int up = set[a]; // at most a: its number is known, or just written
+      const int up = set[a]; // at most a: its number is known
       set[a] = sets;
       const int number = set[a] = set[up];
-      fragments[sets] = {of_label.identity, 0}; // stays if this label begins a set
+      fragments[sets] = {of_label.identity, 0}; // kept if this label begins a set
       fragments[number].add(of_label.cells(), of_label.flags());
       sets += up == a;
     }
     return sets;
   }
 
-  // of each label: a smaller one of its set, or itself; then its number. The entry before: no label
+  // per label: a smaller one of its set, or itself; then its number. The entry before: no label
   LargeList<int> m_set;
   std::vector<Run> m_here, m_below;
   const Run* m_at = nullptr; // in m_below

@@ -1,6 +1,5 @@
 // Rows of a coded grid cut into segments: maximal ranges of equal code. Most rows of an ice sheet
-// have a handful of them, so what is done once per segment (labelling, classification) costs almost
-// nothing per cell. Used by labels.hpp and pico/.
+// have only a few, so work per segment (labelling, classification) costs little per cell.
 //
 //   code   1 1 1 4 4 8 8 8      segments of the row: [1,4) 1   [4,6) 4   [6,9) 8
 //                               (view indices; the ghosts are not part)
@@ -18,9 +17,9 @@
 
 namespace nunatak {
 
-using Code = std::uint8_t; ///< what a cell is, as bits; their meaning belongs to the caller
+using Code = std::uint8_t; ///< the type of a cell, as bits defined by the caller
 
-/// Four bytes: there may be as many of them as cells. It begins where the one before ends, or at 1.
+/// Four bytes, since there may be one per cell. It begins at the end of the previous one, or at 1.
 class Segment {
 public:
   Segment() = default;
@@ -38,12 +37,12 @@ constexpr int longest_row = (1 << 24) - 2;
 /// The segments of one patch, row by row.
 struct Segments {
   LargeList<Segment> list;
-  std::vector<int> row; ///< segments row[j]..row[j+1] belong to row j (1..ym); row[0] is not used
+  std::vector<int> row; ///< row j (1..ym) has segments row[j]..row[j+1] - 1; row[0] is unused
 
   int size() const { return static_cast<int>(list.size()); }
   int end(int n) const { return list[n].end(); }
 
-  /// f(j, n, i0, segment) for each.
+  /// f(j, n, i0, segment) for each segment.
   template <class F> void for_each(const F& f) {
     for (int j = 1; j + 1 < static_cast<int>(row.size()); ++j) {
       for (int n = row[j], i0 = 1; n < row[j + 1]; i0 = end(n++)) f(j, n, i0, list[n]);
@@ -51,9 +50,8 @@ struct Segments {
   }
 };
 
-/// The segments of a row, into `list` of xm + 1 entries. Returns how many they are. Eight cells
-/// at a time while nothing changes; else without a branch per cell, since no branch predictor
-/// guesses the coast.
+/// Writes the segments of a row to `list` of xm + 1 entries and returns their number. Skips eight
+/// equal cells at a time; otherwise branch-free, since coasts are unpredictable.
 inline int cut_row(const Code* row, int xm, Segment* list) {
   int n = 0, i = 2;
   const auto look = [&](int at) {
@@ -72,7 +70,7 @@ inline int cut_row(const Code* row, int xm, Segment* list) {
   return n + 1;
 }
 
-/// How many they are, vectorised: sums of a byte, 128 cells at a time.
+/// The number of segments, vectorised: byte sums over 128 cells.
 inline int count_segments(const Code* row, int xm) {
   int n = 1;
   for (int i = 2; i <= xm; i += 128) {
@@ -84,7 +82,7 @@ inline int count_segments(const Code* row, int xm) {
   return n;
 }
 
-/// Cut the owned cells of `codes` into segments. Host memory. Ghosts are not read.
+/// Cuts the owned cells of `codes` into segments. Host memory. Ghosts are not read.
 inline void find_segments(const Patch& patch, const Array2<Code>& codes, Segments& segments) {
   if (patch.xm > longest_row)
     throw std::invalid_argument("segments: expected at most 2^24 - 2 columns, found " +
@@ -98,7 +96,7 @@ inline void find_segments(const Patch& patch, const Array2<Code>& codes, Segment
   list.resize(list.capacity());
   for (int j = 1; j <= patch.ym; ++j) {
     segments.row[j] = static_cast<int>(found);
-    if (found + room > list.size()) { // counted once, so that nothing is allocated twice
+    if (found + room > list.size()) { // counted once to allocate once
       std::size_t wanted = found + room;
       for (int k = j; k <= patch.ym; ++k)
         wanted += static_cast<std::size_t>(count_segments(row(k), patch.xm));

@@ -1,5 +1,5 @@
-// The cells of PICO's geometry on the host, a segment of equal code at a time: most rows have a
-// handful. See shelf_finder.hpp.
+// PICO's geometry on the host, by segments of equal code: most rows have only a few. See
+// shelf_finder.hpp.
 #pragma once
 
 #include "kernels/labels/labels.hpp"
@@ -24,7 +24,7 @@ public:
     for (std::size_t r = 0; r < m_codes.size(); ++r) {
       find_segments(patch(r), m_codes[r], m_segments[r]);
       m_ranks.work(static_cast<int>(r),
-                   3 * patch(r).cells()); // with the masks that are written later
+                   3 * patch(r).cells()); // including the masks written later
       const auto& list = m_segments[r].list;
       const bool unknown = std::any_of(
           list.begin(), list.end(), [](const Segment& s) { return (s.code() & type_bits) == 0; });
@@ -100,7 +100,7 @@ private:
     });
   }
 
-  /// Cells of the domain of the distances, and their seeds.
+  /// Cells of the domain of the distances, and its seeds.
   static void start_distances(const Code* code, int up, int from, int to, PicoFields& f,
                               std::vector<int>& seeds_gl, std::vector<int>& seeds_cf) {
     int *d_gl = f.distance_gl.data(), *d_cf = f.distance_cf.data();

@@ -1,6 +1,6 @@
-// The code of a cell in PICO, as bits of one byte (segments.hpp cuts rows into segments of equal
-// code), and the legends of the masks in the output. Pointwise. geometry.hpp sets the codes,
-// fields.hpp holds the masks.
+// The code of a cell in PICO, the bits of one byte (segments.hpp cuts rows into segments of equal
+// code), and the legends of the output masks. geometry.hpp sets the codes, fields.hpp holds the
+// masks.
 #pragma once
 
 #include "kernels/ice/geometry.hpp"
@@ -12,14 +12,14 @@
 namespace nunatak::pico {
 
 enum CodeBit : Code {
-  is_grounded = 1,   ///< grounded ice or bare land
-  is_bare = 2,       ///< land without ice
+  is_grounded = 1,   ///< grounded ice or ice-free land
+  is_bare = 2,       ///< ice-free land
   is_floating = 4,   ///< floating ice
   is_ocean = 8,      ///< ice-free ocean
   is_shallow = 16,   ///< bed above the depth of the continental shelf
-  is_continent = 32, ///< grounded, part of a large component or no ice rises wanted
-  is_open = 64,      ///< ice-free ocean, part of its largest component
-  /// Part of a component of floating ice and ocean that does not touch the edge of the grid.
+  is_continent = 32, ///< grounded, in a large component (or any, without ice rises)
+  is_open = 64,      ///< ice-free ocean, in its largest component
+  /// In a component of floating ice and ocean that does not touch the edge of the grid.
   is_lake = 128,
 };
 
@@ -40,10 +40,10 @@ KOKKOS_INLINE_FUNCTION bool in_shelf_domain(Code c) {
   return (c & is_floating) != 0 || hole(c) || ice_rise(c);
 }
 
-/// The bits of the 4 neighbours of a cell; `up`: from a row of the array to the next.
+/// The union of the bits of the 4 neighbours of a cell; `up`: offset to the next row.
 KOKKOS_INLINE_FUNCTION int around(const Code* c, int up) { return c[-1] | c[1] | c[-up] | c[up]; }
-/// Seeds of the distances: a continental cell among the 8 neighbours, open ocean among the 4. Front
-/// of a shelf: any ocean there.
+/// Seeds of the distances: a continental cell among the 8 neighbours; open ocean among the 4. Shelf
+/// front: any ocean among the 4.
 KOKKOS_INLINE_FUNCTION bool starts_at_continent(const Code* c, int up) {
   const int corners = c[-up - 1] | c[-up + 1] | c[up - 1] | c[up + 1];
   return ((around(c, up) | corners) & is_continent) != 0;
@@ -65,14 +65,13 @@ KOKKOS_INLINE_FUNCTION int ice_rise_mask(Code c) {
 KOKKOS_INLINE_FUNCTION int ocean_mask(Code c) {
   return (c & is_ocean) == 0 ? 0 : (c & is_open) != 0 ? 2 : 1;
 }
-// pico_lake_mask: 0 not_a_lake, 1 lake (floating ice or ocean without a way to the edge of the
-// grid)
+// pico_lake_mask: 0 not_a_lake, 1 lake (floating ice or ocean not connected to the grid edge)
 KOKKOS_INLINE_FUNCTION int lake_mask(Code c) { return (c & is_lake) != 0 ? 1 : 0; }
 // pico_contshelf_mask: 0 other, 1 shallow_ocean not connected to the continent, 2 continental_shelf
 KOKKOS_INLINE_FUNCTION int contshelf_mask(Code c, bool attached) {
   return (c & (is_ocean | is_shallow)) != (is_ocean | is_shallow) ? 0 : attached ? 2 : 1;
 }
-/// The four in one byte; the lowest two bits are the first one.
+/// All four masks in one byte; the first one in the lowest two bits.
 KOKKOS_INLINE_FUNCTION std::uint8_t packed_masks(Code c, int contshelf) {
   return static_cast<std::uint8_t>(ice_rise_mask(c) | ocean_mask(c) << 2 | lake_mask(c) << 4 |
                                    contshelf << 5);
@@ -81,15 +80,15 @@ KOKKOS_INLINE_FUNCTION bool was_floating(std::uint8_t masks) { return (masks & 3
 KOKKOS_INLINE_FUNCTION bool was_contshelf(std::uint8_t masks) { return masks >> 5 == 2; }
 // pico_shelf_mask: 0 not_a_shelf, 1..n number of the shelf
 // pico_distance_gl, pico_distance_cf: -1 outside the shelf domain, 0 not reached, 1 seed, 2, 3, ...
-// steps pico_box_mask: 0 no box, 1..n_max box, 1 at the grounding line
+// pico_box_mask: 0 no box, 1..n_max box, 1 at the grounding line
 
-// --- which basins are neighbours: those of two adjacent ocean cells, one of which is next to ice
+// --- adjacency of basins: two adjacent ocean cells, one of which is next to ice
 //
 //   i i i i        i: ice, 1 and 2: ice-free ocean of these basins
-//   1 1 2 2        adjacent, here
-//   1 1 2 2        not because of these
+//   1 1 2 2        adjacent because of this row
+//   1 1 2 2        not because of this one
 
-/// put(a, b) for the basins b next to that of the ocean cell c, a: flat positions, in rows of
+/// put(a, b) for the basins b adjacent to that of the ocean cell c, a: flat positions, in rows of
 /// length `up`. Codes and basins need valid ghosts.
 template <class F>
 KOKKOS_INLINE_FUNCTION void for_each_adjacent_basin(const Code* code, int up, int c,
@@ -103,8 +102,7 @@ KOKKOS_INLINE_FUNCTION void for_each_adjacent_basin(const Code* code, int up, in
   }
 }
 
-/// The ocean cells from..to of one row. Sets adjacent[a (basins + 1) + b] and its mirror image
-/// to 1.
+/// The ocean cells from..to of one row. Sets adjacent[a (basins + 1) + b] and its transpose to 1.
 inline void find_adjacent_basins(const Code* code, int up, int from, int to, const int* basin,
                                  int basins, std::int64_t* adjacent) {
   const auto check = [&](int at) {
@@ -114,7 +112,7 @@ inline void find_adjacent_basins(const Code* code, int up, int from, int to, con
   };
   constexpr std::uint64_t all_ocean = 0x0101010101010101ULL * is_ocean;
   for (int c = from; c < to;) {
-    if (c > from && c + 8 < to) { // eight cells with ocean on all sides are not next to ice
+    if (c > from && c + 8 < to) { // eight cells surrounded by ocean are not next to ice
       std::uint64_t above, below;
       std::memcpy(&above, code + c + up, 8);
       std::memcpy(&below, code + c - up, 8);

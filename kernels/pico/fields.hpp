@@ -12,12 +12,12 @@
 
 namespace nunatak {
 
-/// Input. All arrays have one ring of ghosts; valid ghosts are needed of basins only.
+/// Input, in arrays with one ring of ghosts; only basins need valid ghosts.
 struct PicoInput {
   Array2<double> H;     ///< thk: ice thickness, m
   Array2<double> b;     ///< topg: bed elevation, m
   Array2<int> mask;     ///< mask: cell types of geometry.hpp
-  Array2<int> basins;   ///< basins: 1, 2, ...; 0 is no basin
+  Array2<int> basins;   ///< basins: 1, 2, ...; 0: none
   Array2<double> theta; ///< theta_ocean: potential temperature, K
   Array2<double> salt;  ///< salinity_ocean: g kg-1
 };
@@ -48,24 +48,24 @@ struct PicoFields {
 
   Array2<int> ice_rise_mask, ocean_mask, lake_mask, contshelf_mask; ///< legends: codes.hpp
   Array2<int> shelf_mask, box_mask;
-  SharedArray2<int> distance_gl, distance_cf; ///< shared: with solvers of the host
+  SharedArray2<int> distance_gl, distance_cf; ///< shared with solvers on the host
   Array2<double> temperature, salinity; ///< of the ocean below the shelf, K and g kg-1; 0 elsewhere
-  /// Of the water that enters below the shelf, K and g kg-1; 0 elsewhere.
+  /// Water that enters the cavity, K and g kg-1; 0 elsewhere.
   Array2<double> temperature_box0, salinity_box0;
   Array2<double> overturning; ///< q in box 1, m3 s-1; 0 elsewhere
   Array2<double> melt;        ///< m s-1 of ice, positive is melting; 0 elsewhere
   /// In-situ pressure-melting point at the shelf base, K; 273.15 elsewhere.
   Array2<double> base_temperature;
 
-  /// The four masks of codes.hpp in one byte: a new geometry writes them where this changes.
+  /// The four masks of codes.hpp in one byte; a new geometry rewrites the masks where it changes.
   Array2<std::uint8_t> masks;
-  /// Positions (j (xm + 2) + i) that do not hold the values for "elsewhere" above: distances, then
-  /// the rest. A new geometry clears these cells, and no others, before it writes. No lists are
-  /// kept by loops (device/by_loops.hpp). written_before: written_ice of the previous geometry, for
+  /// Positions (j (xm + 2) + i) that differ from the values for "elsewhere": distances, then the
+  /// rest. A new geometry clears only these cells before it writes. Loops keep no lists
+  /// (device/by_loops.hpp). written_before: written_ice of the previous geometry, for
   /// clear_water().
   List<int> written_domain, written_ice, written_before;
 
-  /// The masks of the cells from <= position < to, all of one code, where they have others.
+  /// Writes the masks of cells from <= position < to, all of one code, where they differ.
   void write_masks(int from, int to, Code c, int contshelf) {
     const int rise = pico::ice_rise_mask(c), sea = pico::ocean_mask(c), lake = pico::lake_mask(c);
     const std::uint8_t all = pico::packed_masks(c, contshelf);
@@ -78,9 +78,8 @@ struct PicoFields {
     std::fill(lake_mask.data() + from, lake_mask.data() + to, lake);
     std::fill(contshelf_mask.data() + from, contshelf_mask.data() + to, contshelf);
   }
-  /// Forget the last geometry: cells that it wrote get the values that hold elsewhere, but those
-  /// that are written again, by their new codes: the distances of the shelf domain, the rest of
-  /// shelves. The water: clear_water(), afterwards.
+  /// Clears the last geometry except for cells that will be rewritten according to their new codes:
+  /// distances in the shelf domain, the rest on shelves. clear_water() clears the water later.
   void clear_written(const Code* code) {
     for (const int c : written_domain) {
       if (!pico::in_shelf_domain(code[c])) distance_gl.data()[c] = distance_cf.data()[c] = -1;
@@ -94,22 +93,22 @@ struct PicoFields {
   }
 };
 
-/// The result of one update; the same on all ranks, except `collectives` and `exchanges`, which are
-/// of this process.
+/// The result of an update, the same on all ranks, except `collectives` and `exchanges` of this
+/// process.
 struct PicoReport {
-  bool geometry_kept = false; ///< its input has not changed: only the melt was computed
+  bool geometry_kept = false; ///< unchanged input: only the melt was computed
   int shelves = 0;
   int basins = 0; ///< largest basin number
   int d_max = 0;  ///< largest distance to a grounding line of any shelf cell
-  int rounds = 0; ///< of ghosts, in the distances when they were last computed
+  int rounds = 0; ///< ghost exchanges when the distances were last computed
   std::int64_t shelf_cells = 0;
-  /// Melt by Beckmann & Goosse (2003): box 0, or the previous box is empty.
+  /// Melt by Beckmann & Goosse (2003): in box 0, or if the previous box is empty.
   std::int64_t fallback_cells = 0;
   std::int64_t warnings = 0; ///< cells of box 1 with a negative discriminant
   double total_melt = 0.0;   ///< kg s-1
-  /// Cells per rank, largest over mean: of the domain of the distances, of shelves.
+  /// Cells per rank, maximum over mean: in the domain of the distances, of shelves.
   double domain_imbalance = 1.0, shelf_imbalance = 1.0;
-  std::int64_t collectives = 0, exchanges = 0; ///< of this update; exchanges: rounds of messages
+  std::int64_t collectives = 0, exchanges = 0; ///< of this update
 };
 
 } // namespace nunatak

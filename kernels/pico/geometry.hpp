@@ -6,10 +6,10 @@
 //             -> shelves divided over basins
 //             -> distances to the grounding line and to the front -> boxes
 //
-// Loops over all cells go by segments on the host (by_segments.hpp) or by loops of the execution
-// space (device/by_loops.hpp); shelf cells by loops. Reese et al. (2018), The Cryosphere 12, 1969,
-// section 2. Communicates: two batches of labels (one ghost exchange, one gather each), one ghost
-// exchange of codes, one sum, the distances. Legends: codes.hpp; the result: shelves.hpp.
+// Loops over all cells run by segments on the host (by_segments.hpp) or on the execution space
+// (device/by_loops.hpp). Reese et al. (2018), The Cryosphere 12, 1969, section 2. Communicates: two
+// batches of labels (one ghost exchange and one gather each), one ghost exchange of codes, one sum,
+// the distances. Legends: codes.hpp; result: shelves.hpp.
 #pragma once
 
 #include "kernels/distance/distance.hpp"
@@ -26,7 +26,7 @@
 
 namespace nunatak::pico {
 
-/// Shelf cells get the numbers of shelves that are divided over basins: shelf_of[entry], by
+/// Renumbers shelf cells after the division of shelves over basins: shelf_of[entry], by
 /// table_entry().
 inline void renumber(LocalShelves& local, const List<int>& shelf_of, int basins,
                      const Array2<int>& basin_of_cell, const PicoFields& out) {
@@ -63,7 +63,7 @@ inline void write_boxes(LocalShelves& local, const List<int>& boxes, const PicoF
 
 class ShelfGeometry {
 public:
-  /// `label_patch`: see Labels; by segments only.
+  /// `label_patch`: see Labels; only with segments.
   ShelfGeometry(Ranks& ranks, double dx, double dy, const PicoOptions& options,
                 LabelPatch label_patch = {})
       : m_ranks(ranks),
@@ -86,11 +86,11 @@ public:
     m_result.domain.ranks = m_result.shelf.ranks = ranks.decomposition().size();
   }
 
-  /// True if there is a result. The same on all ranks.
+  /// True if there is a valid result. The same on all ranks.
   bool valid() const { return m_valid; }
-  /// Of each local rank: 1 if `in` has changed since the result was found, or the fields of `out`
-  /// are others. The result is still valid if no rank reports a change. The fields of `out` must be
-  /// as the last update left them. Nothing is communicated.
+  /// Per local rank: 1 if `in` has changed since the last result, or `out` has different arrays.
+  /// The result is valid if no rank reports a change. `out` must be as the last update left it. No
+  /// communication.
   std::vector<Answer> changed(const std::vector<PicoInput>& in,
                               const std::vector<PicoFields>& out) const {
     std::vector<Answer> answers;
@@ -101,15 +101,15 @@ public:
     return answers;
   }
   const Shelves& result() const { return m_result; }
-  /// Of each rank: 1 if it owns cells of the domain of the distances. After update(), the same on
-  /// all ranks.
+  /// Per rank: 1 if it owns cells of the domain of the distances. After update(), the same on all
+  /// ranks.
   const std::vector<char>& members() const { return m_members; }
 
-  /// Needs ghosts of basins. Writes the masks, distances and boxes of `out`, and clears the water
-  /// where there is no shelf. Loops may not be done with that when it returns. runtime_error, the
-  /// same on all ranks, if a cell type or a basin number makes no sense.
+  /// Needs ghosts of basins. Writes the masks, distances and boxes of `out` asynchronously, and
+  /// clears the water off shelves. Throws runtime_error on all ranks if a cell type or a basin
+  /// number is invalid.
   const Shelves& update(const std::vector<PicoInput>& in, std::vector<PicoFields>& out) {
-    m_valid = false; // until all went well
+    m_valid = false; // until the update has succeeded
     label(in);
     update_ghosts();
     find_shelves(in, out);
@@ -121,8 +121,8 @@ public:
   }
 
 private:
-  /// Codes of owned cells; continent, open ocean, lakes by three labellings in one batch; shelves
-  /// and their sea floor by two.
+  /// Labels: codes of owned cells; continent, open ocean, lakes by three labellings in one batch;
+  /// shelves and their sea floor by two.
   void label(const std::vector<PicoInput>& in) {
     for (std::size_t r = 0; r < m_codes.size(); ++r)
       m_last[r].read(m_ranks.patch(static_cast<int>(r)), in[r], m_options, m_codes[r]);
@@ -153,8 +153,8 @@ private:
       m_ranks.update_ghosts(ghosted);
   }
 
-  /// Shelves, the continental shelf and the start of the distances; one sum over all ranks; shelves
-  /// divided over basins.
+  /// Shelves, continental shelf and seeds of the distances; one sum over all ranks; division over
+  /// basins.
   void find_shelves(const std::vector<PicoInput>& in, std::vector<PicoFields>& out) {
     ShelfTable& table = m_result.table;
     const ShelfSum sum(table, m_ranks.decomposition().size());
@@ -175,7 +175,7 @@ private:
       renumber(m_result.local[r], m_shelf_of, table.basins, in[r].basins, out[r]);
   }
 
-  /// Number of boxes of each shelf, box of each cell, from the report of the distances.
+  /// Number of boxes of each shelf and box of each cell, from the report of the distances.
   void find_boxes(const DistanceReport& report, std::vector<PicoFields>& out) {
     const std::size_t entries = report.maxima.size() - 2;
     m_result.rounds = report.rounds;
@@ -191,8 +191,8 @@ private:
       write_boxes(m_result.local[r], m_result.boxes, out[r]);
   }
 
-  /// Both distances. Maxima: largest distance to the grounding line on each shelf (0 first); cells
-  /// of the domain, of shelves.
+  /// Both distances. Maxima: largest distance to the grounding line on each shelf (0 first), then
+  /// cells of the domain, of shelves.
   DistanceReport solve_distances(std::vector<PicoFields>& out) {
     DistanceProblem problem{DistanceFields(2), m_seeds, {}, m_members};
     for (const PicoFields& f : out) {
@@ -219,11 +219,11 @@ private:
   Distances m_distances;
   double m_cell_area;
   PicoOptions m_options;
-  std::vector<Array2<Code>> m_codes; // whole codes have valid ghosts
+  std::vector<Array2<Code>> m_codes; // final codes have valid ghosts
   std::unique_ptr<ShelfFinder> m_finder;
-  List<int> m_shelf_of;                      // by table_entry() of shelves that are not divided
+  List<int> m_shelf_of;                      // by table_entry() of undivided shelves
   std::vector<List<std::int64_t>> m_largest; // [local]
-  DistanceSeeds m_seeds;                     // of the grounding line, of the front; or none
+  DistanceSeeds m_seeds;                     // of the grounding line and the front; or empty
   std::vector<char> m_members;
   std::vector<LastInput> m_last;
   Shelves m_result;

@@ -1,7 +1,6 @@
-// The input from which the geometry of PICO was computed, to tell whether it still holds: cell
-// types, which cells have a bed above the depth of the continental shelf, and basins. The geometry
-// reads nothing else. Nothing is communicated; a rank answers for its cells.
-//
+// The input of the last geometry of PICO, to detect changes: cell types, cells with a bed above the
+// depth of the continental shelf, and basins; the geometry depends on nothing else. No
+// communication.
 // One number per cell is kept: basin, cell type and the bit of the bed; the codes are made from it.
 // Rows are read by functions that are compiled for several widths (last_input.cpp).
 #pragma once
@@ -16,20 +15,19 @@
 
 namespace nunatak::pico {
 
-/// Shallow or not (a bit), type (3 bits; 7 if there is no such type), basin: numbers to
-/// `largest_basin` fit.
+/// Packed input: shallow or not (1 bit), type (3 bits; 7 if invalid), basin up to `largest_basin`.
 using CellInput = std::uint16_t;
 constexpr int largest_basin = 1000;
 
-/// Cells of a row, from the first on.
+/// Cells of a row, from the first one on.
 struct InputRow {
   const int *basin, *type;
   const double* bed;
   double depth;   ///< of the continental shelf
-  bool ice_rises; ///< if not, every grounded cell is continental
+  bool ice_rises; ///< false: every grounded cell is continental
 };
 
-/// The largest basin and the smallest, and 0.
+/// The largest and the smallest basin, and 0.
 struct SeenBasins {
   int largest = 0, smallest = 0;
   KOKKOS_INLINE_FUNCTION SeenBasins& operator+=(const SeenBasins& o) {
@@ -40,14 +38,15 @@ struct SeenBasins {
 };
 
 namespace detail {
-/// The sign of a difference says what is shallow, not a comparison: so the loops are vectorised.
+/// Shallow cells are found by the sign of a difference instead of a comparison, so that loops
+/// vectorise.
 KOKKOS_FORCEINLINE_FUNCTION int cell_input(const InputRow& row, int n) {
   const auto shallow =
       static_cast<int>(Kokkos::bit_cast<std::uint64_t>(row.depth - row.bed[n]) >> 63);
   const int type = row.type[n], known = (type & ~7) == 0 ? type : 7;
   return static_cast<int>(static_cast<unsigned>(row.basin[n]) << 4) | known << 1 | shallow;
 }
-/// Without a type bit if there is no such type.
+/// Has no type bit if the type is invalid.
 KOKKOS_FORCEINLINE_FUNCTION int first_code(int input, bool ice_rises) {
   const int type = input >> 1 & 7, land = -static_cast<int>(type == ice_free_land),
             ice = -static_cast<int>(type == grounded_ice);
@@ -73,23 +72,23 @@ KOKKOS_FORCEINLINE_FUNCTION void read_inputs(const InputRow& of, int cells, Cell
 KOKKOS_FORCEINLINE_FUNCTION int changed_inputs(const InputRow& of, int cells,
                                                const CellInput* inputs) {
   const InputRow row = of;
-  int changed = 0; // a basin that does not fit is a change, too
+  int changed = 0; // a basin that does not fit also counts as a change
   for (int n = 0; n < cells; ++n) changed |= cell_input(row, n) ^ inputs[n];
   return changed;
 }
 } // namespace detail
 
-/// The inputs of cells and their first codes; `seen` gets their basins, too.
-/// And: not 0 if any of the cells has another input.
+/// read_inputs: the inputs of cells and their first codes; `seen` is updated with their basins.
+/// changed_inputs: nonzero if any of the cells has a different input.
 NUNATAK_WIDE(void, read_inputs,
              (const InputRow& row, int cells, CellInput* inputs, Code* codes, SeenBasins& seen),
              (row, cells, inputs, codes, seen))
 NUNATAK_WIDE(int, changed_inputs, (const InputRow& row, int cells, const CellInput* inputs),
              (row, cells, inputs))
 
-using Answer = Shared<int>; ///< not 0: yes
+using Answer = Shared<int>; ///< nonzero: yes
 
-/// What is read of the cells of a patch, in packs of a row: pack n begins at view index first(n).
+/// The input arrays of a patch, in packs of a row: pack n begins at view index first(n).
 struct InputArrays {
   static constexpr int together = loops_on_host ? 512 : 1;
   InputArrays(const Patch& p, const PicoInput& in, const PicoOptions& options)
@@ -115,8 +114,8 @@ struct InputArrays {
 
 class LastInput {
 public:
-  /// Not 0 if the input is another one than at the last keep(), or the output another object, and
-  /// before the first keep(); loops may read the answer, the host after a fence.
+  /// Nonzero if the input differs from that of the last keep(), if the output is a different
+  /// object, or before the first keep(). Loops may read the answer, the host after a fence.
   Answer changed(const Patch& p, const PicoInput& in, const PicoFields& out,
                  const PicoOptions& options) const {
     const bool nothing_kept =
@@ -126,7 +125,7 @@ public:
     const Cells packs = InputArrays::packs(p);
     const auto look = KOKKOS_LAMBDA(int j, int n, int& any) {
       any |= nothing_kept ? 1 : 0;
-      if (any != 0) return; // the first change is enough
+      if (any != 0) return; // the first change suffices
       const int i = InputArrays::first(n);
       any = changed_inputs(input.row(j, i), input.cells(n), &last(j, i));
     };
@@ -136,8 +135,8 @@ public:
     return m_answer;
   }
 
-  /// What is read of the owned cells, to be written before keep(), and their first codes. Their
-  /// basins are in seen() when that is done.
+  /// Stores the input of the owned cells, before keep(), and their first codes. Their basins are in
+  /// seen() afterwards.
   void read(const Patch& p, const PicoInput& in, const PicoOptions& options,
             const Array2<Code>& codes) {
     if (m_inputs.data() == nullptr) m_inputs = make_array<CellInput>("pico: last input", p);
@@ -152,14 +151,14 @@ public:
 
   const SeenBasins& seen() const { return m_seen(); }
 
-  /// The geometry of this input is in this output.
+  /// Records that `out` holds the geometry of this input.
   void keep(const PicoFields& out) { m_written = out.box_mask; }
 
 private:
   Answer m_answer = make_shared<int>("pico: has the input changed");
   Later<SeenBasins> m_seen = make_later<SeenBasins>("pico: basins");
   Array2<CellInput> m_inputs;
-  Array2<int> m_written; // shared with the caller, so that no other array can get its address
+  Array2<int> m_written; // shared, so that its address is not reused
 };
 
 } // namespace nunatak::pico

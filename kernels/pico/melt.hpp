@@ -6,9 +6,8 @@
 //             per shelf: x = T0 - T1 over box 1                       box, q
 //
 // Two sums suffice: T and S of box k >= 2 are affine in p, so that their means follow from the mean
-// of p. The total melt follows from the same means, since melt is affine in T, S and p. All sums
-// are exact (FixedSum), so that every number has the same bits on every decomposition. Means are
-// divided once, after the sum.
+// of p, and so does the total melt, which is affine in T, S and p. All sums are exact (FixedSum)
+// and means are divided once, after the sum: the same bits on every decomposition.
 //
 // Reese et al. (2018), The Cryosphere 12, 1969. physics.hpp has the formulas, geometry.hpp finds
 // shelves and boxes.
@@ -20,7 +19,7 @@
 
 namespace nunatak::pico {
 
-constexpr double largest_term = 1e5; ///< of m, K, g kg-1; inside the range of FixedSum
+constexpr double largest_term = 1e5; ///< in m, K, g kg-1; within the range of FixedSum
 
 KOKKOS_INLINE_FUNCTION double usable(double value, std::int64_t& bad) {
   const bool good = std::fabs(value) < largest_term; // false for NaN
@@ -28,8 +27,8 @@ KOKKOS_INLINE_FUNCTION double usable(double value, std::int64_t& bad) {
   return good ? value : 0.0;
 }
 
-/// Continental shelf, per basin: cells, T, S. `bad`: the number of values that cannot be used.
-/// Nothing if *changed.
+/// Continental shelf, per basin: cells, T, S. `bad`: number of invalid values. Does nothing if
+/// *changed.
 inline void add_sea(const LocalShelves& local, const PicoInput& in, const int* changed,
                     std::int64_t* sums, std::int64_t* bad) {
   const double *T = in.theta.data(), *S = in.salt.data();
@@ -61,7 +60,7 @@ inline void add_sea(const LocalShelves& local, const PicoInput& in, const int* c
       });
 }
 
-/// Shelf cells: pressures; per (shelf, box): cells, p. The rest as above.
+/// Shelf cells: pressures; per (shelf, box): cells, p. `bad` and `changed` as above.
 inline void add_pressures(const LocalShelves& local, const Array2<double>& H, const int* changed,
                           ShelfCells& cells, std::int64_t* sums, std::int64_t* bad) {
   const int* cell = local.cell.data();
@@ -85,8 +84,8 @@ inline void add_pressures(const LocalShelves& local, const Array2<double>& H, co
       });
 }
 
-/// Cooling x in box 1; [warnings; per (shelf, box): T, T; per shelf from `x_at` on: x, x] in box 1
-/// and in fallback boxes.
+/// Cooling x in box 1; [warnings; per (shelf, box): T, T; per shelf from `x_at` on: x, x] (two
+/// integers per sum) in box 1 and in fallback boxes.
 inline void add_box_one(ShelfCells& cells, const List<BoxWater>& of_slots, double C,
                         std::size_t x_at) {
   const BoxWater* water = of_slots.data();
@@ -125,18 +124,18 @@ public:
     options.check();
   }
 
-  /// Writes the fields of ice that floats: temperature ... base_temperature. Needs no ghosts.
-  /// Communicates: two sums. runtime_error, the same on all ranks, if H, theta or salt are not
-  /// numbers of a sensible size where they are used.
+  /// Writes the fields of floating ice: temperature ... base_temperature. Needs no ghosts.
+  /// Communicates: two sums. Throws runtime_error on all ranks if H, theta or salt are invalid
+  /// where they are used.
   void update(const Shelves& shelves, const std::vector<PicoInput>& in,
               std::vector<PicoFields>& out, PicoReport& report) {
     start(shelves, in);
     finish(shelves, in, out, report);
   }
 
-  /// The same in two halves. The first ends with sum (i), which also says whether the shelves are
-  /// still valid: `changed[local]` is not 0 where they are not. False if so on any rank; nothing
-  /// has then been done.
+  /// The same in two halves. The first ends with sum (i), which includes whether the shelves are
+  /// still valid: `changed[local]` is nonzero where they are not. Returns false if so on any rank,
+  /// without further effect.
   bool start(const Shelves& shelves, const std::vector<PicoInput>& in,
              const std::vector<Answer>& changed = {}) {
     const FirstSum at{shelves.table.basins, slot(shelves.table.shelves + 1, 0)};
@@ -175,12 +174,12 @@ public:
                  m_options.overturning_coefficient, out[r]);
   }
 
-  /// Of each shelf (1..n; 0 is not used), after update().
+  /// Per shelf (1..n; 0 is unused), after update().
   const std::vector<ShelfWater>& water() const { return m_water; }
 
 private:
-  /// Where the numbers of sum (i) are: bad values; changed ranks; per basin: cells, T, T, S, S; per
-  /// (shelf, box): cells, p, p.
+  /// Layout of sum (i): bad values; changed ranks; per basin: cells, T, T, S, S; per (shelf, box):
+  /// cells, p, p.
   struct FirstSum {
     static constexpr std::size_t bad_values = 0, changed_ranks = 1;
     int largest_basin;
@@ -196,7 +195,7 @@ private:
            static_cast<std::size_t>(box);
   }
 
-  /// What a local rank adds to sum (i).
+  /// The contribution of a local rank to sum (i).
   static void launch_first_sum(const LocalShelves& local, const PicoInput& in, const FirstSum& at,
                                const int* changed, ShelfCells& cells) {
     cells.sums.assign(at.size(), 0);
@@ -205,7 +204,7 @@ private:
     add_pressures(local, in.H, changed, cells, all + at.boxes(), bad);
   }
   void read_first_sum(std::size_t r, const LocalShelves& local, std::vector<std::int64_t>& sums) {
-    // the physics, two sums
+    // work of the physics and of two sums
     const auto cells = static_cast<std::int64_t>(local.cell.size());
     m_ranks.work(static_cast<int>(r), 4 * cells + 3 * local.sea_cells);
     sums.assign(m_cells[r].sums.begin(), m_cells[r].sums.end());
@@ -223,8 +222,7 @@ private:
     }
   }
 
-  /// The water that enters below each shelf; cells and mean pressure of its boxes, from their part
-  /// of sum (i).
+  /// T0 and S0 of each shelf; cells and mean pressure of its boxes, from their part of sum (i).
   void fill_shelves(const ShelfTable& table, const std::int64_t* sums) {
     m_water.assign(static_cast<std::size_t>(table.shelves) + 1, ShelfWater{});
     for (int s = 1; s <= table.shelves; ++s) {
@@ -239,7 +237,7 @@ private:
     }
   }
 
-  /// T0, S0: mean over the basins in which the shelf has a front, weighted by its cells there; the
+  /// T0, S0: mean over the basins in which the shelf has a front, weighted by its front cells; the
   /// default if there is none.
   void mix_basins(const ShelfTable& table, int s, ShelfWater& w) const {
     double T = 0.0, S = 0.0;
@@ -256,7 +254,7 @@ private:
     w.S0 = S / static_cast<double>(cells);
   }
 
-  /// The present water of each (shelf, box), for loops.
+  /// The current water of each (shelf, box), for loops.
   void copy_water() {
     m_of_slots.resize(slot(static_cast<int>(m_water.size()), 0));
     for (int s = 1; s < static_cast<int>(m_water.size()); ++s) {
@@ -270,8 +268,8 @@ private:
     return static_cast<double>(w.cells[k]) * m_cell_area * m_options.gamma_T;
   }
 
-  /// [warnings; per (shelf, box): T, T; per shelf: x, x], then the means of box 1 and of fallback
-  /// boxes.
+  /// Sum (ii): [warnings; per (shelf, box): T, T; per shelf: x, x], then the means of box 1 and of
+  /// fallback boxes.
   void second_sum(PicoReport& report) {
     const std::size_t n_shelves = m_water.size(),
                       x_at = 1 + 2 * slot(static_cast<int>(n_shelves), 0);
@@ -302,7 +300,7 @@ private:
     }
   }
 
-  /// Box k from box k - 1; the total melt from the means of all boxes.
+  /// Box k from box k - 1; total melt from the means of all boxes.
   void follow_boxes(PicoReport& report) {
     report.total_melt = 0.0;
     report.shelf_cells = 0;

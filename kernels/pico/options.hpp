@@ -16,15 +16,15 @@ struct PicoOptions {
   double continental_shelf_depth = -800.0;
   /// Grounded components larger than this are continental ice, m2.
   double continental_ice_area = 1e5 * 1e6;
-  /// Smaller ones are ice rises: part of the shelf's domain, without a grounding line.
+  /// Smaller ones are ice rises: part of the domain of the shelf, without a grounding line.
   bool exclude_ice_rises = true;
   int boxes = 5;               ///< largest number of boxes, n_max
-  std::string solver = "auto"; ///< of the distances (distance/distance.hpp)
-  bool skip_unchanged = true;  ///< keep the geometry while its input does not change
-  /// Geometry by loops of the execution space, not by segments on the host.
+  std::string solver = "auto"; ///< for the distances (distance/distance.hpp)
+  bool skip_unchanged = true;  ///< keep the geometry while its input is unchanged
+  /// Geometry by loops on the execution space instead of segments on the host.
   bool by_loops = !loops_on_host || device_memory;
 
-  /// invalid_argument with the name of the parameter, what was expected and what was found.
+  /// Throws invalid_argument, naming the parameter, what was expected and what was found.
   void check() const {
     const auto require = [](bool good, const char* name, const char* expected, double found) {
       if (good) return;

@@ -1,5 +1,4 @@
-// The box model of PICO, point by point. Units: T in K, S in g kg-1, p in dbar, melt in m s-1 of
-// ice. Nothing is communicated.
+// The box model of PICO, pointwise. Units: T in K, S in g kg-1, p in dbar, melt in m s-1 of ice.
 //
 // Reese et al. (2018), The Cryosphere 12, 1969; equations in brackets. Box 1 is at the grounding
 // line, box n at the front:
@@ -8,7 +7,7 @@
 //                  \_  <- melt water rises towards the front
 //   T0, S0 ------->  q (overturning) enters at depth, box 1 first
 //
-// melt.hpp evaluates these on all shelves; shelves.hpp says which cell is in which box.
+// melt.hpp evaluates these on all shelves; shelves.hpp assigns cells to boxes.
 #pragma once
 
 #include "kernels/grid/constants.hpp"
@@ -27,12 +26,12 @@ constexpr double c_p = 3974.0;                 ///< specific heat of sea water, 
 constexpr double nu = rho_ice / rho_water;     ///< 910 / 1028
 constexpr double lambda = latent_heat / c_p;   ///< K
 constexpr double nu_lambda = nu * lambda;      ///< K
-constexpr double rho_star = 1033.0;            ///< kg m-3, of the equation of state (2)
+constexpr double rho_star = 1033.0;            ///< kg m-3, equation of state (2)
 constexpr double alpha = 7.5e-5;               ///< K-1, thermal expansion
 constexpr double beta = 7.7e-4;                ///< kg g-1, haline contraction
-constexpr double default_T0 = T_melting - 1.5; ///< K, of a basin without continental shelf
+constexpr double default_T0 = T_melting - 1.5; ///< K, for a basin without continental shelf
 constexpr double default_S0 = 34.7;            ///< g kg-1
-constexpr double clip_margin = 0.001;          ///< K above freezing, of water below freezing
+constexpr double clip_margin = 0.001;          ///< K; water below freezing is set this far above it
 
 /// Pressure at the base of a shelf, dbar.
 KOKKOS_INLINE_FUNCTION double base_pressure(double H) { return rho_ice * gravity * H * 1e-4; }
@@ -45,18 +44,18 @@ KOKKOS_INLINE_FUNCTION double T_in_situ(double S, double p) {
   return in_situ_a * S + in_situ_b - in_situ_c * p;
 }
 
-/// Base of ice above a lake, which is fresh: the pressure-melting point of ice, K.
+/// Base of ice above a freshwater lake: the pressure-melting point of ice, K.
 KOKKOS_INLINE_FUNCTION double lake_temperature(double H) {
   return T_melting - clausius_clapeyron * rho_ice * gravity * H;
 }
 
-/// Water that enters is not colder than freezing.
+/// Inflow is at least `clip_margin` above freezing.
 KOKKOS_INLINE_FUNCTION double clip_T0(double T0, double S0, double p) {
   const double T_min = T_pm(S0, p);
   return T0 < T_min ? T_min + clip_margin : T0;
 }
 
-/// Melt rate below box water of T, S (13).
+/// Melt rate for box water of T, S (13).
 KOKKOS_INLINE_FUNCTION double melt_rate(double gamma, double T, double S, double p) {
   return gamma / nu_lambda * (T - T_pm(S, p));
 }
@@ -70,7 +69,7 @@ KOKKOS_INLINE_FUNCTION double fallback_melt_rate(double gamma, double T0, double
 /// g1 = A_1 gamma.
 struct BoxOne {
   double x;    ///< cooling T0 - T1, K
-  bool warned; ///< negative discriminant, taken as 0
+  bool warned; ///< negative discriminant, set to 0
 };
 KOKKOS_INLINE_FUNCTION BoxOne box_one(double g1, double C, double T0, double S0, double p) {
   const double T_star = T_pm(S0, p) - T0, s = S0 / nu_lambda;

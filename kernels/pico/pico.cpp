@@ -1,4 +1,4 @@
-// One update of PICO: the geometry, if it has changed, then the melt. See pico.hpp.
+// An update of PICO. See pico.hpp.
 #include "kernels/pico/pico.hpp"
 
 #include "kernels/pico/geometry.hpp"
@@ -47,7 +47,7 @@ PicoReport Pico::update(const std::vector<PicoInput>& in, std::vector<PicoFields
 PicoReport Pico::update(const PicoInput& in, PicoFields& out) {
   std::vector<PicoFields> fields;
   fields.push_back(std::move(out));
-  const struct Lent { // given back even if the update throws
+  const struct Lent { // restored even if the update throws
     PicoFields &from, &to;
     ~Lent() { to = std::move(from); }
   } lent{fields[0], out};

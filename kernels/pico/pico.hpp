@@ -5,17 +5,17 @@
 //
 // Reese et al. (2018), The Cryosphere 12, 1969-1985, doi:10.5194/tc-12-1969-2018. Two steps:
 // geometry.hpp (masks, shelves, distances, boxes) and melt.hpp (water below each shelf). Both can
-// be called by themselves.
+// be used separately.
 //
-// What the geometry reads are cell types, which cells have a bed above the depth of the continental
-// shelf, and basins. Unless PicoOptions::skip_unchanged is off, an update starts with the physics
-// on the geometry of the last one, and its first sum tells whether any rank has seen a change. If
+// The geometry depends on cell types, on which cells have a bed above the depth of the continental
+// shelf, and on basins. Unless PicoOptions::skip_unchanged is off, an update starts with the
+// physics on the last geometry, and its first sum includes whether any rank has seen a change. If
 // not, the geometry is kept; the melt is always computed.
 //
-// Communicates, with a geometry that is kept: two sums. With a new one: 3 exchanges of ghosts and
-// those of the distances (rounds in the report); collectives: two gathers (2 each), 3 sums, those
-// of the distances (`buckets`: 1 maximum; `bfs` and `sweep`: one per round), and
-// one sum in vain if there was a geometry to compare with: 9 at most with `buckets`.
+// Communicates two sums if the geometry is kept. Otherwise 3 ghost exchanges and those of the
+// distances (rounds in the report); collectives: two gathers (2 each), 3 sums, those of the
+// distances (`buckets`: 1 maximum; `bfs` and `sweep`: one per round), and one wasted sum if there
+// was a geometry to compare with: at most 9 with `buckets`.
 #pragma once
 
 #include "kernels/pico/fields.hpp"
@@ -28,13 +28,13 @@ namespace nunatak {
 
 class Pico {
 public:
-  /// dx, dy: size of a cell, m. `ranks` must outlive this object. invalid_argument if an option
-  /// cannot be used.
+  /// dx, dy: cell size, m. `ranks` must outlive this object. Throws invalid_argument for an invalid
+  /// option.
   Pico(Ranks& ranks, double dx, double dy, const PicoOptions& options = {});
   ~Pico();
 
   /// One entry of `in` and `out` per local rank. Ghosts of `basins` must be valid. `out`: as the
-  /// last update left it; other fields than those are filled anew. Host memory.
+  /// last update left it; different arrays are filled completely. Host memory.
   PicoReport update(const std::vector<PicoInput>& in, std::vector<PicoFields>& out);
   /// The same with one local rank (MPI).
   PicoReport update(const PicoInput& in, PicoFields& out);

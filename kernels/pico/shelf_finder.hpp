@@ -1,8 +1,9 @@
-// Components of the codes of PICO, and what follows from them for each cell. Two methods:
-//   by_segments.hpp       on the host, a segment of a row at a time: on a CPU
-//   device/by_loops.hpp   loops of the execution space: on a GPU
-// Both give the same bits, lists and tables, on any decomposition. This file has the rules of both:
-// which masks are labelled, and what a cell becomes by its component. geometry.hpp calls them.
+// Components of PICO's codes, and what follows from them for each cell. Two methods with the same
+// bits, lists and tables on any decomposition:
+//   by_segments.hpp       on the host, by segments of a row: for CPUs
+//   device/by_loops.hpp   loops on the execution space: for GPUs
+// This file has their common rules: which masks are labelled, and what a cell becomes by its
+// component.
 #pragma once
 
 #include "kernels/distance/types.hpp"
@@ -15,8 +16,7 @@
 
 namespace nunatak::pico {
 
-/// The first batch of labels, from the first codes: ice rises and continents, ocean, water and what
-/// floats on it.
+/// The first batch of labels, from the first codes: grounded cells, ocean, ocean with floating ice.
 enum LandAndSea { of_land, of_ocean, of_water };
 inline std::vector<LabelMask> land_and_sea() {
   return {
@@ -26,8 +26,8 @@ inline std::vector<LabelMask> land_and_sea() {
   };
 }
 
-/// The second batch, from the whole codes: shelves with ice rises (the number of a component is
-/// that of the shelf), shallow sea floor with the continent.
+/// The second batch, from the final codes: shelves with ice rises (components are numbered as the
+/// shelves), shallow sea floor with the continent.
 enum ShelvesAndSeaFloor { of_shelf, of_sea_floor };
 constexpr std::int64_t has_shelf = 2, has_continent = 4; // flags of components
 inline std::vector<LabelMask> shelves_and_sea_floor() {
@@ -37,7 +37,7 @@ inline std::vector<LabelMask> shelves_and_sea_floor() {
            [](Code c) { return continent(c) ? has_continent : 0; }}};
 }
 
-/// The bits that a cell gets from its component, of each mask of the first batch. `open`: the
+/// The bits that a cell gets from its component in each mask of the first batch. `open`: the
 /// largest component of the ocean.
 struct ComponentBits {
   double cell_area, continental_area; ///< m2
@@ -51,25 +51,24 @@ struct ComponentBits {
   }
 };
 
-/// Numbers of a local rank that travel along with labels; asked for when the loops launched so far
-/// are done.
+/// Numbers of a local rank that are reduced along with the labels; called after the loops launched
+/// so far.
 using LocalNumbers = std::function<std::vector<std::int64_t>(std::size_t local)>;
 
-/// Over the codes that it is given at its construction; functions are called in this order, for
-/// each new geometry.
+/// Works on the codes given at construction; functions are called in this order for each new
+/// geometry.
 class ShelfFinder {
 public:
   virtual ~ShelfFinder() = default;
 
-  /// Labels the first codes, which get the bits of the components, and labels the whole codes.
-  /// Returns the number of shelves. `maxima`: of `numbers`, over all ranks; then: is there an
-  /// unknown cell type?
+  /// Labels the first codes, completes them with the bits of the components, and labels the final
+  /// codes. Returns the number of shelves. `maxima`: of `numbers`, over all ranks; then 1 if there
+  /// is an unknown cell type.
   virtual int label(const ComponentBits& bits, const LocalNumbers& numbers,
                     std::vector<std::int64_t>& maxima) = 0;
-  /// Whole codes, their ghosts and those of basins are valid. Writes the masks and the seeds of
-  /// both distances; clears what the last geometry had and this one has not. Finds the lists of
-  /// each local rank, with shelves before they are divided over basins, and its numbers of the sum.
-  /// `seeds`: positions, or none. Waits.
+  /// Needs final codes, with valid ghosts, and ghosts of basins. Writes the masks and the seeds of
+  /// both distances; clears what only the last geometry had. Finds the lists of each local rank,
+  /// with undivided shelves, and its contribution to the sum. `seeds`: positions, or empty. Waits.
   virtual void look_at_cells(const std::vector<PicoInput>& in, std::vector<PicoFields>& out,
                              const ShelfTable& table, const ShelfSum& sum,
                              std::vector<std::vector<std::int64_t>>& sums,

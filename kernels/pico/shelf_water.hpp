@@ -1,6 +1,6 @@
-// The water below the shelves of PICO: shelf cells in runs of one shelf and box, which the loops of
-// the physics take, and the fields that follow from the water of each box. Nothing is communicated.
-// melt.hpp finds the water, physics.hpp has the formulas.
+// The water below the shelves of PICO: shelf cells in runs of one shelf and box, over which the
+// physics loops, and the fields derived from the water of each box. No communication. melt.hpp
+// finds the water, physics.hpp has the formulas.
 #pragma once
 
 #include "kernels/grid/atomics.hpp"
@@ -18,41 +18,41 @@ namespace nunatak::pico {
 
 /// Water below one shelf, box by box.
 struct ShelfWater {
-  double T0 = default_T0, S0 = default_S0; ///< before the clip
+  double T0 = default_T0, S0 = default_S0; ///< before clipping
   std::vector<std::int64_t> cells;         ///< of box 0, 1, ..., n_max
   std::vector<double> mean_p;              ///< dbar
   std::vector<double> T, S;                ///< means over the box
-  std::vector<NextBox> from;               ///< how box k follows from box k - 1
+  std::vector<NextBox> from;               ///< relation of box k to box k - 1
   double q = 0.0;                          ///< mean overturning of box 1, m3 s-1
 
-  /// Box 0, a box after an empty one, and all boxes if there is no overturning: no box water.
+  /// True without box water: box 0, a box after an empty one, and all boxes without overturning.
   bool fallback(int k) const {
     if (k == 0) return true;
     return k >= 2 && (cells[k - 1] == 0 || cells[1] == 0);
   }
 };
 
-/// The same of one box, for loops.
+/// The same for one box, for loops.
 struct BoxWater {
   double T0, S0, g1; ///< g1: A_1 gamma
   NextBox from;
   bool fallback;
 };
 
-/// Shelf cells first..end - 1 of one shelf and box, side by side.
+/// Contiguous shelf cells first..end - 1 of one shelf and box.
 struct Run {
   int shelf, box, slot, first, end; ///< slot: (shelf, box)
 };
 
-/// The runs of a list of cells, which is cut into blocks: a run ends with its block.
+/// The runs of a list of cells in blocks; a run ends with its block.
 struct RunsOfList {
-  /// A thread takes a run: not too long on a GPU, with few sums on a CPU.
+  /// A thread takes a run: short ones on GPUs, few sums on CPUs.
   static constexpr int block = loops_on_host ? 4096 : 64;
   const int *shelf, *box;
   int cells, boxes;
 
   int blocks() const { return (cells + block - 1) / block; }
-  /// f(Run) for each of block b.
+  /// f(Run) for each run of block b.
   template <class F> KOKKOS_INLINE_FUNCTION void for_each_run(int b, const F& f) const {
     const int last = cells < (b + 1) * block ? cells : (b + 1) * block;
     for (int n = b * block, end; n < last; n = end) {
@@ -62,7 +62,7 @@ struct RunsOfList {
   }
 };
 
-/// Of each block: how many runs are before it; then how many there are.
+/// Numbers of runs before each block, then their total.
 inline void find_runs(const RunsOfList& list, int* first) {
   scan_range<int>(
       "pico: count runs", 0, list.blocks() + 1, KOKKOS_LAMBDA(int b, int& runs, bool last) {
@@ -78,7 +78,7 @@ inline void write_runs(const RunsOfList& list, const int* first, Run* runs) {
       });
 }
 
-/// Loops add integers in any order: the sum is the same.
+/// Adds atomically; sums of integers do not depend on the order.
 KOKKOS_INLINE_FUNCTION void put(std::int64_t n, std::int64_t* at) {
   if (n != 0) atomic_add(at, n);
 }
@@ -87,19 +87,19 @@ KOKKOS_INLINE_FUNCTION void put(const FixedSum& sum, std::int64_t* at) {
   put(sum.lo, at + 1);
 }
 
-/// The cell some places ahead in a list, for prefetching; near the end of the list cell n.
+/// A cell some positions ahead in a list, for prefetching; cell n near the end of the list.
 KOKKOS_INLINE_FUNCTION int cell_ahead(const int* cell, int n, int cells) {
   constexpr int ahead = 64;
   return cell[n + ahead < cells ? n + ahead : n];
 }
 
-/// Shelf cells of one owner or of several, as the physics needs them.
+/// Shelf cells of one or several shelves, as the physics needs them.
 struct ShelfCells {
   List<Run> runs;
-  List<double> p, x;       ///< of each cell: pressure, dbar; cooling T0 - T1 in box 1, K
-  List<std::int64_t> sums; ///< what loops add up
+  List<double> p, x;       ///< per cell: pressure, dbar; cooling T0 - T1 in box 1, K
+  List<std::int64_t> sums; ///< accumulated by loops
 
-  /// A list of cells of these shelves and boxes, 0..boxes. Waits.
+  /// Sets the list of cells by shelf and box (0..boxes). Waits.
   void set(const List<int>& shelf, const List<int>& box, int boxes) {
     const RunsOfList list{shelf.data(), box.data(), static_cast<int>(shelf.size()), boxes};
     p.resize(shelf.size());
@@ -148,7 +148,7 @@ KOKKOS_INLINE_FUNCTION void melt_of_run(const BoxWater& w, const Run& run, doubl
   }
 }
 
-/// The fields of the water, to be written by loops.
+/// The fields of the water, for loops.
 struct WaterFields {
   double *T, *S, *T0, *S0, *q, *melt, *base;
 
@@ -163,8 +163,8 @@ struct WaterFields {
   }
 };
 
-/// The water where the geometry before had ice that floats, and the present one (its codes) has no
-/// shelf: in a loop.
+/// Clears the water, in a loop, where the previous geometry had floating ice and the present one
+/// (its codes) has no shelf.
 inline void clear_water(const PicoFields& out, const Array2<Code>& codes) {
   const Code* code = codes.data();
   const WaterFields water(out);
@@ -174,7 +174,7 @@ inline void clear_water(const PicoFields& out, const Array2<Code>& codes) {
       });
 }
 
-/// The fields of shelf cells and of ice above lakes.
+/// Writes the fields of shelf cells and of ice above lakes.
 inline void write_melt(const LocalShelves& local, const ShelfCells& cells,
                        const List<BoxWater>& of_slots, const Array2<double>& H, double gamma,
                        double C, const PicoFields& out) {

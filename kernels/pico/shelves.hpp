@@ -1,5 +1,5 @@
-// The shelves of PICO: their tables, how they are divided over basins, their boxes, and what the
-// geometry (geometry.hpp) hands on to the physics (melt.hpp). Nothing is communicated.
+// The shelves of PICO: their tables, division over basins, boxes, and the output of the geometry
+// (geometry.hpp) for the physics (melt.hpp). No communication.
 #pragma once
 
 #include "kernels/grid/list.hpp"
@@ -14,8 +14,8 @@ namespace nunatak::pico {
 
 // --- boxes: Reese et al. (2018), The Cryosphere 12, 1969, equations (9) to (11)
 
-/// n = 1 + round(sqrt(d / d_max) (n_max - 1)); d: largest distance to the grounding line on this
-/// shelf, d_max: on all shelves. 1 if there is no grounding line at all (d_max = 0).
+/// n = 1 + round(sqrt(d / d_max) (n_max - 1)); d, d_max: largest distance to the grounding line on
+/// this shelf, on all shelves. 1 if there is no grounding line (d_max = 0).
 inline int number_of_boxes(int d, int d_max, int n_max) {
   if (d_max <= 0) return 1;
   return 1 + static_cast<int>(std::round(std::sqrt(static_cast<double>(d) / d_max) * (n_max - 1)));
@@ -25,7 +25,7 @@ inline int number_of_boxes(int d, int d_max, int n_max) {
 /// larger k. Then min(k, d_gl). In integers, hence exact: the largest k with n d_cf^2 <= (n - k +
 /// 1) (d_gl + d_cf)^2.
 ///
-///   d_gl  1 2 3 4 5        0: a cell that no grounding line or no front reaches has no box.
+///   d_gl  1 2 3 4 5        0: no box, if no grounding line or no front reaches the cell.
 ///   d_cf  5 4 3 2 1
 ///   box   1 2 3 3 3   (n = 3)
 KOKKOS_INLINE_FUNCTION int box_of(int d_gl, int d_cf, int n) {
@@ -39,13 +39,13 @@ KOKKOS_INLINE_FUNCTION int box_of(int d_gl, int d_cf, int n) {
 
 // --- tables of shelves and basins, the same on every rank
 
-/// Where a table of `basins` basins has the number of (shelf, basin).
+/// Index of (shelf, basin) in a table of `basins` basins.
 KOKKOS_INLINE_FUNCTION std::size_t table_entry(int shelf, int basin, int basins) {
   return static_cast<std::size_t>(shelf) * static_cast<std::size_t>(basins + 1) +
          static_cast<std::size_t>(basin);
 }
 
-/// Numbers per (shelf, basin); shelves and basins from 0 (which is none).
+/// Numbers per (shelf, basin); 0 is no shelf or basin.
 struct ShelfTable {
   int shelves = 0;                       ///< shelves are numbered 1..shelves
   int basins = 0;                        ///< basins are numbered 1..basins
@@ -62,19 +62,17 @@ struct ShelfTable {
   std::size_t at(int shelf, int basin) const { return table_entry(shelf, basin, basins); }
 };
 
-/// A shelf that reaches into several basins may be several shelves.
+/// A shelf that reaches into several basins may become several shelves.
 ///
 ///   basin 1 | basin 2 | basin 3    One shelf, most of it in basin 1. The open ocean in front of
 ///   s s s s | s s s s | s s        basin 1 borders that of basin 2, not that of basin 3: cells in
-///   ~ ~ ~ ~ | ~ ~ ~ ~ | ~ ~        basin 3 become a shelf of their own, if there is a calving
-///   front
-///                                  in basin 3.
+///   ~ ~ ~ ~ | ~ ~ ~ ~ | ~ ~        basin 3 become a separate shelf, if they have a front.
 ///
-/// Basin 0 is no basin: its cells stay with their shelf and count for nothing. Divides shelves over
-/// basins. `adjacent`: (basins + 1)^2 numbers, non-zero where two basins are
-/// neighbours. Returns shelf_of[at(s, b)]: the new number of what shelf s has in basin b. New
-/// shelves get the numbers after the old ones, in the order of (shelf, basin); `table` is brought
-/// up to date. The main basin is the one with most cells, of several the first.
+/// Basin 0 is no basin: its cells stay with their shelf and are not counted. `adjacent`: (basins +
+/// 1)^2 numbers, nonzero for neighbouring basins. Returns shelf_of[at(s, b)]: the new number of the
+/// part of shelf s in basin b. New shelves get the numbers after the old ones, in the order of
+/// (shelf, basin); `table` is updated. The main basin is the one with most cells, the first in case
+/// of ties.
 inline std::vector<int> split_shelves(ShelfTable& table,
                                       const std::vector<std::int64_t>& adjacent) {
   const int shelves = table.shelves, basins = table.basins;
@@ -104,10 +102,10 @@ inline std::vector<int> split_shelves(ShelfTable& table,
   return shelf_of;
 }
 
-/// The one sum of the geometry: where its numbers are. All are integers.
+/// Layout of the only sum of the geometry, in integers:
 ///   cells of each (shelf, basin) | front cells of each (shelf, basin) | adjacent basins, a square
 ///   | cells of the domain | members: a bit for each rank that owns cells of the domain of the
-///   distances, which no other rank sets, so that the sum is their union
+///   distances; no other rank sets it, so the sum is the union
 class ShelfSum {
 public:
   /// For the shelves and basins of `table`, on `ranks` ranks.
@@ -120,7 +118,7 @@ public:
   std::size_t domain() const { return adjacent() + m_square; }
   std::size_t size() const { return domain() + 1 + (m_ranks + 63) / 64; }
 
-  /// What `rank` knows of its part of the domain.
+  /// The part of the domain on `rank`.
   void set_domain(int rank, std::int64_t cells, std::vector<std::int64_t>& sums) const {
     sums[domain()] = cells;
     if (cells > 0)
@@ -158,8 +156,7 @@ struct Load {
   std::int64_t largest = 0, total = 0;
   int ranks = 1;
 
-  /// Largest over mean, 1 if there are no cells: the time of the slowest rank over that of a
-  /// perfect balance.
+  /// Maximum over mean (1 if there are no cells): the slowdown relative to perfect balance.
   double imbalance() const {
     return total > 0 ? static_cast<double>(largest) / (static_cast<double>(total) / ranks) : 1.0;
   }
@@ -167,11 +164,11 @@ struct Load {
 
 /// The shelves of one local rank. Positions are j (xm + 2) + i.
 struct LocalShelves {
-  List<int> cell, shelf, box;    ///< of each shelf cell
+  List<int> cell, shelf, box;    ///< per shelf cell
   List<int> lake;                ///< positions of floating ice in lakes
   List<std::pair<int, int>> sea; ///< ranges of positions: continental shelf
-  std::int64_t sea_cells = 0;    ///< of all ranges
-  std::int64_t domain_cells = 0; ///< of the domain of the distances
+  std::int64_t sea_cells = 0;    ///< in all ranges
+  std::int64_t domain_cells = 0; ///< in the domain of the distances
 
   void clear() {
     for (List<int>* list : {&cell, &shelf, &box, &lake}) list->clear();
@@ -180,15 +177,15 @@ struct LocalShelves {
   }
 };
 
-/// The result of the geometry; the same on all ranks, except `local`. Lists are for loops; the host
-/// fences before it reads them.
+/// The result of the geometry; the same on all ranks, except `local`. The host fences before it
+/// reads the lists.
 struct Shelves {
   std::vector<LocalShelves> local;
   ShelfTable table;
   List<int> boxes;    ///< number of boxes of each shelf
   int d_max = 0;      ///< largest distance to the grounding line of any shelf cell
   int rounds = 0;     ///< of the distances
-  Load domain, shelf; ///< cells per rank: of the domain of the distances, of shelves
+  Load domain, shelf; ///< cells per rank: in the domain of the distances, of shelves
 };
 
 } // namespace nunatak::pico

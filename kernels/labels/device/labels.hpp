@@ -1,5 +1,5 @@
-// Connected components of several masks at once (see labels/labels.hpp), labelled on the execution
-// space: the labelling for a GPU.
+// Connected components of several masks at once (see labels/labels.hpp) on the execution space, for
+// GPUs.
 //
 //   row j + 1   . [4 4 4|7]     1. A thread takes 64 cells of a row; the cells of a run have its
 //   row j       [0 0] . [3]        first cell as parent.
@@ -13,10 +13,11 @@
 //                               5. The host gets the fragments of border cells; patches are joined
 //                                  by labels/boundaries.hpp.
 //
-// A loop takes all masks of a batch. The answer is that of labels/labels.hpp on any decomposition.
-// The host reads border cells and components, not the arrays, and waits once for all masks and
-// patches. Union-find with atomics: Jaiganesh & Burtscher (2018), HPDC '18, 92-104, section 3; on
-// grids: Playne & Hawick (2018), IEEE Trans. Parallel Distrib. Syst. 29(6), 1217-1230.
+// A loop processes all masks of a batch. The result is that of labels/labels.hpp on any
+// decomposition. The host reads border cells and components, not the arrays, and waits once for all
+// masks and patches. Union-find with atomics: Jaiganesh & Burtscher (2018), HPDC '18, 92-104,
+// section 3; on grids: Playne & Hawick (2018), IEEE Trans. Parallel Distrib. Syst. 29(6),
+// 1217-1230.
 #pragma once
 
 #include "kernels/grid/border_exchange.hpp"
@@ -30,18 +31,19 @@ namespace nunatak {
 
 namespace device_labels {
 
-constexpr int most_masks = 3; ///< of a batch
+constexpr int most_masks = 3; ///< per batch
 
-/// One patch cut into blocks of rows, for one mask. Positions are j (xm + 2) + i; owned cells that
-/// are not in the mask have parent -1.
+/// One patch cut into blocks of rows, for one mask. Positions are j (xm + 2) + i; owned cells
+/// outside the mask have parent -1.
 struct PatchBlocks : Forest {
   Patch patch;
   const std::int64_t*
-      table; ///< of a code: the flags it gives to its component; -1 if it is not part of the mask
+      /// flags by code, given to the component; -1 if the code is not in the mask
+      table;
   Array2<Code> codes;
   Array2<int> component;
-  Shared<Component*> fragments; ///< the components of this patch; large enough for all
-  int* count;                   ///< how many they are
+  Shared<Component*> fragments; ///< components of this patch; large enough for all
+  int* count;                   ///< their number
 
   KOKKOS_INLINE_FUNCTION int blocks() const { return RowBlocks(patch).size(); }
   KOKKOS_INLINE_FUNCTION void find(int n, int& j, int& i0, int& i1) const {
@@ -50,8 +52,7 @@ struct PatchBlocks : Forest {
   KOKKOS_INLINE_FUNCTION int position(int j, int i) const { return j * (patch.xm + 2) + i; }
 };
 
-/// The same for all masks of a batch: loops go over the blocks of the first mask, then over those
-/// of the next.
+/// All masks of a batch: loops run over the blocks of the first mask, then those of the next.
 struct PatchMasks {
   Kokkos::Array<PatchBlocks, most_masks> masks;
   int count = 0;
@@ -99,14 +100,14 @@ inline void join_runs(const PatchMasks& all) {
           const bool here = inside(c), below = j > 1 && inside(c - row);
           if (here && left && i == i0) p.join(c, c - 1);
           if (here && below && !(left && left_below))
-            p.join(c, c - row); // else its left neighbour has joined them
+            p.join(c, c - row); // otherwise its left neighbour has joined them
           left = here;
           left_below = below;
         }
       });
 }
 
-/// A number per mask.
+/// One number per mask.
 struct MaskCounts {
   int of[most_masks] = {};
   KOKKOS_INLINE_FUNCTION MaskCounts& operator+=(const MaskCounts& o) {
@@ -115,8 +116,8 @@ struct MaskCounts {
   }
 };
 
-/// Numbers of the roots, in `component`; identities of the components of this patch, without cells;
-/// how many there are.
+/// Numbers the roots, in `component`; stores the identities of the components of this patch, and
+/// their number.
 inline void number_roots(const PatchMasks& all) {
   scan_range<MaskCounts>(
       "labels: number", 0, all.blocks(), KOKKOS_LAMBDA(int n, MaskCounts& numbers, bool last) {
@@ -137,7 +138,7 @@ inline void number_roots(const PatchMasks& all) {
       });
 }
 
-/// The component of each cell; areas and flags of the components of this patch.
+/// Finds the component of each cell; accumulates areas and flags.
 inline void collect(const PatchMasks& all) {
   for_each_block(
       "labels: collect", all, KOKKOS_LAMBDA(const PatchBlocks& p, int j, int i0, int i1) {
@@ -152,7 +153,7 @@ inline void collect(const PatchMasks& all) {
         };
         for (int i = i0; i < i1; ++i) {
           const int c = p.position(j, i);
-          if (atomic_load(&p.parent(c)) < 0) { // others shorten its way to the root
+          if (atomic_load(&p.parent(c)) < 0) { // other threads shorten its path to the root
             component[c] = -1;
             continue;
           }
@@ -172,8 +173,7 @@ inline void collect(const PatchMasks& all) {
       });
 }
 
-/// Local numbers of the components of border cells (-1: not in the mask), those of all masks side
-/// by side.
+/// Local component numbers of the border cells (-1: not in the mask), with the masks interleaved.
 inline void look_at_border(const PatchMasks& all, int* numbers) {
   const BorderCells border{all.masks[0].patch.xm, all.masks[0].patch.ym};
   Kokkos::parallel_for(
@@ -189,16 +189,15 @@ inline void look_at_border(const PatchMasks& all, int* numbers) {
 
 /// Components of one mask.
 struct DeviceMaskLabels : Components {
-  std::vector<Array2<int>> component; ///< [local](j, i): local number of the component of an owned
-                                      ///< cell, -1: not in the mask
+  /// [local](j, i): local component number of owned cells, -1: not in the mask
+  std::vector<Array2<int>> component;
 };
 
-/// What loops know of the component of a cell: all of it after join(), what its patch has of it
-/// before.
+/// The component of a cell, for loops: complete after join(), before it the part on this patch.
 struct ComponentOfCell {
   Array2<int> component;
   Shared<const Component*> found;
-  /// No cells and no flags where there is none.
+  /// Zero cells and flags outside the mask.
   KOKKOS_INLINE_FUNCTION Component operator()(int j, int i) const {
     const int c = component(j, i);
     return c < 0 ? Component{-1, 0} : found(c);
@@ -230,13 +229,13 @@ public:
         m_labels[m].component.push_back(make_array<int>("component", patch(r)));
         m_found[m].emplace_back(
             Kokkos::view_alloc(shared_label("labels: components"), Kokkos::WithoutInitializing),
-            patch(r).cells() / 2 + 1); // those of a chequerboard
+            patch(r).cells() / 2 + 1); // the maximum, of a chequerboard
       }
     }
   }
 
-  /// Label the masks over the codes of the owned cells of each local rank. The answer and `maxima`:
-  /// see Labels::update. Communicates what labels/labels.hpp does.
+  /// Labels the masks over the codes of the owned cells of each local rank. Result, `maxima` and
+  /// communication: see labels/labels.hpp.
   const std::vector<DeviceMaskLabels>& update(const std::vector<Array2<Code>>& codes,
                                               std::vector<std::vector<std::int64_t>>& maxima) {
     find(codes);
@@ -244,8 +243,8 @@ public:
     return join(maxima);
   }
 
-  /// The same in two halves. The first finds the components of each patch, and does not wait for
-  /// its loops; the second, of the host, wants them done.
+  /// The same in two halves. find() launches the loops over each patch without waiting; join() runs
+  /// on the host after they are done.
   void find(const std::vector<Array2<Code>>& codes) {
     const BorderExchange<int>& border = m_boundaries.border(m_masks.size());
     for (std::size_t r = 0; r < codes.size(); ++r) {
@@ -292,11 +291,11 @@ private:
   Ranks& m_ranks;
   std::vector<LabelMask> m_masks;
   BoundaryLabels m_boundaries;
-  std::vector<DeviceMaskLabels> m_labels;               // [mask]
-  std::vector<List<std::int64_t>> m_tables;             // [mask]: of each code
-  std::vector<Shared<int*>> m_counts;                   // [mask](local): components of the patch
-  std::vector<std::vector<Shared<Component*>>> m_found; // [mask][local]: these components
-  // [mask]: of any patch, since loops run one after the other
+  std::vector<DeviceMaskLabels> m_labels;   // [mask]
+  std::vector<List<std::int64_t>> m_tables; // [mask]: per code
+  std::vector<Shared<int*>> m_counts;       // [mask](local): number of components of the patch
+  std::vector<std::vector<Shared<Component*>>> m_found; // [mask][local]: components of the patch
+  // [mask]: shared by all patches, since loops run one after another
   std::vector<Kokkos::View<int*, WorkMem>> m_parents;
 };
 

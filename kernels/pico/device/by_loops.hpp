@@ -1,13 +1,12 @@
-// The cells of PICO's geometry by loops of the execution space, for a GPU: no host code touches an
-// array. See shelf_finder.hpp.
+// PICO's geometry by loops on the execution space, for GPUs: the host accesses no array. See
+// shelf_finder.hpp.
 //
-//   codes -> labels by union-find (labels/device/labels.hpp) -> whole codes: a thread per cell
+//   codes -> labels by union-find (labels/device/labels.hpp) -> final codes: a thread per cell
 //         -> labels
 //         -> masks and seeds: a thread per cell
-//         -> sums of shelves: a thread per block of a row, then integer atomics: the same in any
-//            order
-//         -> lists in raster order: a scan over the blocks finds where each begins, then the blocks
-//            write them
+//         -> sums over shelves: a thread per block of a row, then order-independent integer atomics
+//         -> lists in raster order: a scan over the blocks finds where each begins, then they are
+//            written
 //
 // Waits for each batch of labels, then for the sums and the lengths of the lists.
 #pragma once
@@ -22,7 +21,7 @@ namespace nunatak::pico {
 
 namespace loops {
 
-/// The number of the shelf of a cell; 0 where there is none.
+/// The shelf number of a cell; 0 if none.
 struct ShelfOfCell {
   Array2<int> component;
   const int* numbers;
@@ -32,7 +31,7 @@ struct ShelfOfCell {
   }
 };
 
-/// How many cells are of no type.
+/// Counts cells of unknown type.
 inline void count_unknown(const Patch& p, const Array2<Code>& codes, const Later<int>& unknown) {
   reduce_over<int>(
       "pico: types", owned_cells(p), unknown,
@@ -53,8 +52,8 @@ inline void add_bits(const Patch& p, const Array2<Code>& codes, const ComponentB
       });
 }
 
-/// Masks and seeds; what holds elsewhere, where the last geometry had something. `adjacent`:
-/// basins, a square of the sum.
+/// Writes masks and seeds, and clears what only the last geometry had. `adjacent`: basins, a square
+/// of the sum.
 inline void write_cells(const Patch& p, const Array2<Code>& codes, const ComponentOfCell& sea_floor,
                         const Array2<int>& basins, int largest_basin_here, const PicoFields& out,
                         std::int64_t* adjacent) {
@@ -92,7 +91,7 @@ inline void write_cells(const Patch& p, const Array2<Code>& codes, const Compone
       });
 }
 
-/// How long the lists of a local rank are, or where a block begins in them.
+/// Lengths of the lists of a local rank, or positions of a block in them.
 struct ListSizes {
   int shelf = 0, lake = 0, sea = 0, sea_cells = 0, domain = 0;
   KOKKOS_INLINE_FUNCTION ListSizes& operator+=(const ListSizes& o) {
@@ -105,27 +104,26 @@ struct ListSizes {
   }
 };
 
-/// The cells of a patch, their shelves before they are divided over basins, and where its blocks
-/// begin in the lists.
+/// The cells of a patch, their undivided shelves, and the positions of its blocks in the lists.
 struct ShelfBlocks {
   Patch patch;
   Array2<Code> codes;
   Array2<std::uint8_t> masks;
   Array2<int> basins;
   ShelfOfCell shelf;
-  Shared<ListSizes*> first; ///< of each block; then the whole
+  Shared<ListSizes*> first; ///< of each block; then the total
 
   KOKKOS_INLINE_FUNCTION int size() const { return RowBlocks(patch).size(); }
   KOKKOS_INLINE_FUNCTION int position(int j, int i) const { return j * (patch.xm + 2) + i; }
   KOKKOS_INLINE_FUNCTION bool in_sea(int j, int i) const { return was_contshelf(masks(j, i)); }
-  /// True if a range of continental shelf begins at cell i of a block that begins at i0. Ranges end
-  /// with their block.
+  /// True if a range of continental shelf begins at cell i of the block that begins at i0. Ranges
+  /// end with their block.
   KOKKOS_INLINE_FUNCTION bool begins_sea(int j, int i, int i0) const {
     return in_sea(j, i) && (i == i0 || !in_sea(j, i - 1));
   }
 };
 
-/// Cells that follow each other and have the same entry in the table of shelves.
+/// Consecutive cells with the same entry in the table of shelves.
 struct Entry {
   std::int64_t entry = -1, cells = 0, front = 0;
   KOKKOS_INLINE_FUNCTION void add_to(std::int64_t* sums, std::size_t front_cells) const {
@@ -135,8 +133,8 @@ struct Entry {
   }
 };
 
-/// Where each block begins in the lists; cells and front cells of (shelf, basin), added to `sums`
-/// by ShelfSum.
+/// Positions of the blocks in the lists; adds cells and front cells of (shelf, basin) to `sums` by
+/// ShelfSum.
 inline void place_blocks(const ShelfBlocks& b, int basins, std::size_t front_cells,
                          std::int64_t* sums) {
   scan_range<ListSizes>(
@@ -274,10 +272,10 @@ private:
   std::vector<Array2<Code>> m_codes; // of the geometry
   DeviceLabels m_land_and_sea, m_shelves;
   Shared<LargestComponent> m_open = make_shared<LargestComponent>("pico: open ocean");
-  const DeviceMaskLabels* m_found = nullptr; // shelves
-  std::vector<List<int>> m_numbers;          // [local]: of each component, the number of its shelf
-  std::vector<List<std::int64_t>> m_sums;    // [local]
-  std::vector<Later<int>> m_unknown;         // [local]
+  const DeviceMaskLabels* m_found = nullptr;      // shelves
+  std::vector<List<int>> m_numbers;               // [local]: shelf number of each component
+  std::vector<List<std::int64_t>> m_sums;         // [local]
+  std::vector<Later<int>> m_unknown;              // [local]
   std::vector<Shared<loops::ListSizes*>> m_first; // [local](block)
   std::vector<loops::ShelfBlocks> m_blocks;       // [local]
 };
